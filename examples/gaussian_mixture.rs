@@ -37,9 +37,9 @@ struct Surprise<'h>(RefCell<Prepared<'h, f64>>);
 impl Objective for Surprise<'_> {
     type Error = DeriveError;
     fn value(&self, x: &[f64]) -> Result<f64, DeriveError> {
-        Ok(self.gradient(x)?.0)
+        Ok(self.value_and_gradient(x)?.0)
     }
-    fn gradient(&self, x: &[f64]) -> Result<(f64, Vec<f64>), DeriveError> {
+    fn value_and_gradient(&self, x: &[f64]) -> Result<(f64, Vec<f64>), DeriveError> {
         let mut gradient = Vec::new();
         let args = [Datum::reals(x.iter().copied())];
         let value = self.0.borrow_mut().value_and_gradient(&args, &mut gradient)?;

@@ -317,7 +317,7 @@ impl<F: Fn(&[f64]) -> (f64, Vec<f64>)> Objective for Plain<F> {
     fn value(&self, x: &[f64]) -> Result<f64, Infallible> {
         Ok(self.0(x).0)
     }
-    fn gradient(&self, x: &[f64]) -> Result<(f64, Vec<f64>), Infallible> {
+    fn value_and_gradient(&self, x: &[f64]) -> Result<(f64, Vec<f64>), Infallible> {
         Ok(self.0(x))
     }
 }

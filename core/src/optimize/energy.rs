@@ -59,7 +59,7 @@ impl<E: Element + Real + DualNum> Objective for Energy<E> {
     fn value(&self, x: &[f64]) -> Result<f64, HybridError> {
         Ok(self.energy.value(&narrow::<E>(x))?.into())
     }
-    fn gradient(&self, x: &[f64]) -> Result<(f64, Vec<f64>), HybridError> {
+    fn value_and_gradient(&self, x: &[f64]) -> Result<(f64, Vec<f64>), HybridError> {
         let mut gradient = vec![E::zero(); self.energy.n_inputs()];
         let mut slot = self.prepared.borrow_mut();
         let prepared = match &mut *slot {

@@ -70,7 +70,7 @@ pub trait Objective {
     ///
     /// # Errors
     /// As the function says.
-    fn gradient(&self, x: &[f64]) -> Result<(f64, Vec<f64>), Self::Error>;
+    fn value_and_gradient(&self, x: &[f64]) -> Result<(f64, Vec<f64>), Self::Error>;
 
     /// The change of the gradient along v. Central differences of gradients, unless there is a better way.
     ///
@@ -81,8 +81,8 @@ pub trait Objective {
             return Ok(vec![0.0; v.len()]);
         }
         let step = f64::EPSILON.cbrt() * largest(x).max(1.0) / largest(v).max(f64::MIN_POSITIVE);
-        let (_, up) = self.gradient(&moved(x, step, v))?;
-        let (_, down) = self.gradient(&moved(x, -step, v))?;
+        let (_, up) = self.value_and_gradient(&moved(x, step, v))?;
+        let (_, down) = self.value_and_gradient(&moved(x, -step, v))?;
         Ok(up.iter().zip(&down).map(|(u, d)| (u - d) / (2.0 * step)).collect())
     }
 
@@ -109,8 +109,8 @@ impl Objective for Expectation {
     fn value(&self, x: &[f64]) -> Result<f64, HybridError> {
         Expectation::value(self, x)
     }
-    fn gradient(&self, x: &[f64]) -> Result<(f64, Vec<f64>), HybridError> {
-        self.value_and_gradient(x)
+    fn value_and_gradient(&self, x: &[f64]) -> Result<(f64, Vec<f64>), HybridError> {
+        Expectation::value_and_gradient(self, x)
     }
     fn hessian_product(&self, x: &[f64], v: &[f64]) -> Result<Vec<f64>, HybridError> {
         Ok(self.hvp(x, v)?.1)
@@ -292,7 +292,7 @@ impl State {
         x: &[f64],
     ) -> Result<(f64, Vec<f64>), OptimizeError<F::Error>> {
         self.evaluations += 1;
-        let (value, gradient) = f.gradient(x).map_err(OptimizeError::Objective)?;
+        let (value, gradient) = f.value_and_gradient(x).map_err(OptimizeError::Objective)?;
         expect("derivatives", gradient.len(), x.len())?;
         finite(value, "the value")?;
         gradient.iter().try_for_each(|g| finite(*g, "a derivative").map(|_| ()))?;
