@@ -200,6 +200,25 @@ fn excitations_keep_the_electrons_and_their_spins() {
     }
 }
 
+#[test]
+fn strings_of_an_excitation_share_their_chain() {
+    let circuit = ansatz::uccsd(8, 4).unwrap();
+    let generators = ansatz::excitations(8, 4).unwrap();
+    let mut apart = Circuit::new(8);
+    (0..4).for_each(|q| _ = apart.x(q).unwrap());
+    let theta = apart.param_list("theta", generators.len());
+    for (generator, theta) in generators.iter().zip(&theta) {
+        for (coefficient, string) in generator.terms() {
+            ansatz::pauli_exponential(&mut apart, string, theta * *coefficient).unwrap();
+        }
+    }
+    let at = random_start(theta.len(), 1.0, 5);
+    let [a, b] = [&circuit, &apart].map(|c| Simulator::new().run(c, &at).unwrap());
+    assert!(a.amplitudes().iter().zip(b.amplitudes()).all(|(a, b)| (a - b).norm() < ROUNDING));
+    let gates = |c: &Circuit| c.instructions().iter().filter(|i| i.qubits().count() == 2).count();
+    assert!(10 * gates(&circuit) < 9 * gates(&apart), "{} of {}", gates(&circuit), gates(&apart));
+}
+
 /// The icosahedron: 12 vertices, 30 edges, two triangles at each edge.
 fn icosahedron() -> Graph {
     let golden = (1.0 + 5.0f64.sqrt()) / 2.0;

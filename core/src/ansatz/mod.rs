@@ -152,7 +152,8 @@ pub fn pauli_exponential(
 /// X on the qubits that begin in 1, then `exp(-i theta[k]/2 G_k)` for each generator in turn.
 ///
 /// A generator is a sum of strings; where these commute, as in [`excitations`], the exponential is exact, otherwise it
-/// is the product over the strings in their order.
+/// is the product over the strings in their order. Strings one after the other that are Z on the same qubits, as the chains
+/// of Jordan and Wigner are, share the `cx` gates of these.
 ///
 /// # Errors
 /// [`CircuitError`] for a qubit that is not there.
@@ -167,12 +168,44 @@ pub fn exponentials(
     }
     let theta = circuit.param_list("theta", generators.len());
     for (generator, theta) in generators.iter().zip(&theta) {
-        for (coefficient, string) in generator.terms() {
-            let angle = scaled(&mut circuit, theta, *coefficient);
-            pauli_exponential(&mut circuit, string, angle)?;
+        for run in generator.terms().chunk_by(|a, b| z_alone(&a.1) == z_alone(&b.1)) {
+            with_one_z(&mut circuit, run, theta)?;
         }
     }
     Ok(circuit)
+}
+
+/// The qubits where a string is Z.
+fn z_alone(string: &PauliString) -> usize {
+    string.z_mask() & !string.x_mask()
+}
+
+/// `exp(-i theta/2 c P)` for strings P one after the other that are Z on the same qubits: `cx` gates put the parity of
+/// these into the last one, once for all.
+fn with_one_z(
+    circuit: &mut Circuit,
+    terms: &[(f64, PauliString)],
+    theta: &Angle,
+) -> Result<(), CircuitError> {
+    let mask = terms.first().map_or(0, |term| z_alone(&term.1));
+    let shared: Vec<usize> = (0..usize::BITS as usize).filter(|q| mask >> q & 1 == 1).collect();
+    let pairs = || shared.windows(2).filter(|_| terms.len() > 1);
+    // All Z but the last.
+    let gone = pairs().fold(0, |gone, pair| gone | 1 << pair[0]);
+    for pair in pairs() {
+        circuit.cx(pair[0], pair[1])?;
+    }
+    for (coefficient, string) in terms {
+        let angle = scaled(circuit, theta, *coefficient);
+        let factors = string.factors().iter().copied().filter(|(q, _)| gone >> q & 1 == 0);
+        // Factors of a string are on different qubits.
+        let string = PauliString::new(factors).unwrap_or_default();
+        pauli_exponential(circuit, &string, angle)?;
+    }
+    for pair in pairs().rev() {
+        circuit.cx(pair[0], pair[1])?;
+    }
+    Ok(())
 }
 
 /// An angle times any number. Of parameters an angle holds fractions, so that a factor that is none makes a computed
