@@ -45,14 +45,22 @@ pub(super) fn on_arrays<T: Real, S: Scalar<Real = T>>(
     let Banks { reals, complexes, ints, arrays } = banks;
     // An element is asked for more often than anything else.
     if let (ArrayOp::Place, [array, indices @ ..]) = (op, args)
-        && !array.last
         && indices.iter().all(|s| s.bank == Bank::Int)
     {
         let indices: SmallVec<[i64; 4]> = indices.iter().map(|&s| ints[on(s)]).collect();
+        macro_rules! shape {
+            ($bank:ident) => {{
+                let shape = arrays.$bank.shape(on(*array));
+                if array.last {
+                    arrays.$bank.store(on(*array), None);
+                }
+                shape
+            }};
+        }
         let shape = match array.bank {
-            Bank::Complexes => arrays.complexes.shape(on(*array)),
-            Bank::Ints => arrays.ints.shape(on(*array)),
-            _ => arrays.reals.shape(on(*array)),
+            Bank::Complexes => shape!(complexes),
+            Bank::Ints => shape!(ints),
+            _ => shape!(reals),
         };
         ints[on(result)] = array::place(&shape, &indices)?;
         return Ok(());
@@ -159,8 +167,7 @@ pub(super) fn on_arrays<T: Real, S: Scalar<Real = T>>(
         } else if op == ArrayOp::Count {
             ints[to] = array::count(items(&list), limits.array)?;
         } else if op == ArrayOp::Place {
-            let indices = if whole.is_some() { items(&list) } else { &numbers };
-            ints[to] = array::place(&shape, indices)?;
+            ints[to] = array::place(&shape, items(&list))?;
         } else {
             ints[to] = length(numbers.first().copied().unwrap_or(0), &shape)?;
         }
@@ -188,7 +195,6 @@ fn length(axis: i64, shape: &[usize]) -> Result<i64, ArrayError> {
 fn int_of<E>(op: ArrayOp, x: &Operands<E>) -> Result<i64, ArrayError> {
     let shape = x.arrays[0].shape();
     match op {
-        ArrayOp::Place if x.list.is_none() => array::place(&shape, &x.ints),
         ArrayOp::Place => array::place(&shape, items(&x.list)),
         _ => length(x.ints[0], &shape),
     }
