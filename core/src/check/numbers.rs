@@ -16,19 +16,20 @@ use super::Value;
 
 /// The real numbers of values, in order; a complex one is two. What has no tangent is left out.
 pub(super) fn flat<T: Real>(values: &[Value<T>]) -> Vec<f64> {
-    let plain = |x: &T| x.primal().unwrap_or(f64::NAN);
-    let mut out = Vec::new();
-    for v in values {
-        match v {
-            Datum::Real(x) => out.push(plain(x)),
-            Datum::Complex(z) => out.extend([plain(&z.re), plain(&z.im)]),
-            Datum::Reals(xs) => out.extend(xs.iter().map(plain)),
-            Datum::Complexes(zs) => zs.iter().for_each(|z| out.extend([plain(&z.re), plain(&z.im)])),
-            Datum::Tuple(fields) => out.extend(flat(fields)),
-            Datum::Int(_) | Datum::Bool(_) | Datum::Handle(_) | Datum::Ints(_) => {}
-        }
+    let mut numbers = Vec::new();
+    values.iter().for_each(|v| numbers_of(v, &mut numbers));
+    numbers.into_iter().map(|x| x.primal().unwrap_or(f64::NAN)).collect()
+}
+
+fn numbers_of<'d, R: Real>(d: &'d Datum<Complex<R>>, out: &mut Vec<&'d R>) {
+    match d {
+        Datum::Real(x) => out.push(x),
+        Datum::Complex(z) => out.extend([&z.re, &z.im]),
+        Datum::Reals(xs) => out.extend(xs.iter()),
+        Datum::Complexes(zs) => out.extend(zs.iter().flat_map(|z| [&z.re, &z.im])),
+        Datum::Tuple(fields) => fields.iter().for_each(|field| numbers_of(field, out)),
+        Datum::Int(_) | Datum::Bool(_) | Datum::Handle(_) | Datum::Ints(_) => {}
     }
-    out
 }
 
 /// The names of these numbers.
@@ -149,20 +150,6 @@ pub(super) fn parts<T: Real + DualNum>(d: &Datum<Complex<Dual<T>>>) -> [Vec<f64>
     let mut duals: Vec<&Dual<T>> = Vec::new();
     numbers_of(d, &mut duals);
     [duals.iter().map(|x| plain(&x.re)).collect(), duals.iter().map(|x| plain(&x.eps)).collect()]
-}
-
-fn numbers_of<'d, T>(d: &'d Datum<Complex<Dual<T>>>, out: &mut Vec<&'d Dual<T>>)
-where
-    Dual<T>: Real,
-{
-    match d {
-        Datum::Real(x) => out.push(x),
-        Datum::Complex(z) => out.extend([&z.re, &z.im]),
-        Datum::Reals(xs) => out.extend(xs.iter()),
-        Datum::Complexes(zs) => out.extend(zs.iter().flat_map(|z| [&z.re, &z.im])),
-        Datum::Tuple(fields) => fields.iter().for_each(|field| numbers_of(field, out)),
-        Datum::Int(_) | Datum::Bool(_) | Datum::Handle(_) | Datum::Ints(_) => {}
-    }
 }
 
 /// Numbers between -1 and 1 that do not repeat soon.
