@@ -46,19 +46,13 @@ pub fn read_text_of(name: &str, text: &str, n_qubits: usize) -> Result<PauliSum,
 /// As [`read`].
 pub fn read_file(path: &Path, n_qubits: usize) -> Result<PauliSum, Failure> {
     let (name, content) = read_text(path)?;
-    if !is_molecule(&content) {
+    if !Molecule::is_fcidump(&content) {
         return read_terms(&name, &content, n_qubits);
     }
     let molecule = read_molecule(&name, &content)?;
     let sum = check_orbitals(&molecule, n_qubits)
         .and_then(|()| molecule.hamiltonian(Mapping::JordanWigner).map_err(|e| e.to_string()));
     sum.map_err(|why| Failure::input(why).at_line(&name, &content, 1))
-}
-
-/// Whether a text begins as an FCIDUMP.
-pub fn is_molecule(text: &str) -> bool {
-    let start = text.trim_start().get(..4).unwrap_or_default();
-    start.eq_ignore_ascii_case("&FCI") || start.eq_ignore_ascii_case("$FCI")
 }
 
 /// Reads an FCIDUMP.
@@ -72,10 +66,7 @@ pub fn read_molecule(name: &str, text: &str) -> Result<Molecule, Failure> {
 }
 
 /// Refuses molecules that do not have two qubits for each orbital.
-///
-/// # Errors
-/// Why.
-pub fn check_orbitals(molecule: &Molecule, n_qubits: usize) -> Result<(), String> {
+fn check_orbitals(molecule: &Molecule, n_qubits: usize) -> Result<(), String> {
     let n_orbitals = molecule.n_orbitals();
     if 2 * n_orbitals == n_qubits {
         return Ok(());

@@ -85,7 +85,7 @@ impl<'a, 'i> Source<'a, 'i> {
         };
         let caused = |e| section.caused("file", e);
         let (name, text) = read_text(&inputs.path(path)).map_err(caused)?;
-        let electrons = if observables::is_molecule(&text) {
+        let electrons = if Molecule::is_fcidump(&text) {
             let molecule = observables::read_molecule(&name, &text).map_err(caused)?;
             Some(read_space(&mut section, molecule)?)
         } else {

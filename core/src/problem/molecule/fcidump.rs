@@ -46,15 +46,21 @@ impl FromStr for Molecule {
     }
 }
 
+impl Molecule {
+    /// Whether a text begins as an FCIDUMP does.
+    #[must_use]
+    pub fn is_fcidump(text: &str) -> bool {
+        let begins = |word: &str| ["&FCI", "$FCI"].iter().any(|w| word.eq_ignore_ascii_case(w));
+        text.trim_start().get(..4).is_some_and(begins)
+    }
+}
+
 /// The header between `&FCI` and its end, and what comes after it. The header begins with all lines before it, the body
 /// in the line in which the header ends.
 fn split(text: &str) -> Result<(&str, &str), MoleculeError> {
-    let begins = |text: &str| {
-        text.get(..4).is_some_and(|s| ["&FCI", "$FCI"].iter().any(|w| s.eq_ignore_ascii_case(w)))
-    };
     let trimmed = text.trim_start();
     let start = text.len() - trimmed.len();
-    if !begins(trimmed) {
+    if !Molecule::is_fcidump(text) {
         let word: String = trimmed.split_whitespace().next().unwrap_or_default().chars().take(20).collect();
         let found = if word.is_empty() { "nothing".to_owned() } else { format!("`{word}`") };
         let line = Some(lines(&text[..start]));
