@@ -63,26 +63,30 @@ fn same(source: &str, args: &[Datum<f64>]) -> Result<Vec<u64>, RunError> {
     b
 }
 
-/// The value, the gradient, along a direction, of a cotangent, the Hessian along a direction.
+/// The value, the gradient, along a direction, of a cotangent, the Hessian along a direction, at points made at random.
 #[track_caller]
-fn same_derivatives(
-    ways: [&mut Derivatives<'_, f64>; 2],
-    x: &[Datum<f64>],
-    dots: &[Datum<f64>],
-    source: &str,
-) {
-    let [a, b] = ways.map(|d| {
-        let mut found = vec![d.value(x).unwrap()];
-        let (y, gradient) = d.value_and_gradient(x).unwrap();
-        found.push(Datum::Real(y));
-        found.extend(gradient);
-        let (y, dot) = d.jvp(x, dots).unwrap();
-        found.extend([y, dot]);
-        found.extend(d.pullback(x).unwrap().call(Datum::Real(0.7)).unwrap());
-        found.extend(d.hvp(x, dots).unwrap().1);
-        all_bits(&found)
-    });
-    assert_eq!(a, b, "{source}");
+fn same_derivatives(source: &str, seed: u64) {
+    let program = program(source);
+    let mut dice = Dice::new(seed + 1_000_000);
+    let mut point = |size: f64| reals(&[(); 3].map(|()| dice.between(-size, size)));
+    let mut code = Derivatives::<f64>::new(&program, "f").unwrap();
+    let mut jit = Derivatives::<f64>::new(&program, "f").unwrap().with_jit();
+    // Twice: the second time tapes have their room.
+    for _ in 0..2 {
+        let (x, dots) = (point(1.5), point(1.0));
+        let [a, b] = [&mut code, &mut jit].map(|d| {
+            let mut found = vec![d.value(&x).unwrap()];
+            let (y, gradient) = d.value_and_gradient(&x).unwrap();
+            found.push(Datum::Real(y));
+            found.extend(gradient);
+            let (y, dot) = d.jvp(&x, &dots).unwrap();
+            found.extend([y, dot]);
+            found.extend(d.pullback(&x).unwrap().call(Datum::Real(0.7)).unwrap());
+            found.extend(d.hvp(&x, &dots).unwrap().1);
+            all_bits(&found)
+        });
+        assert_eq!(a, b, "{seed}\n{source}");
+    }
 }
 
 fn reals(xs: &[f64]) -> Vec<Datum<f64>> {
@@ -94,15 +98,7 @@ fn random_programs_and_their_derivatives_have_the_same_bits() {
     let mut any = 0;
     for seed in 0..120 {
         let source = Generator::real(seed);
-        let program = program(&source);
-        let mut dice = Dice::new(seed + 1_000_000);
-        let mut point = |size: f64| reals(&[(); 3].map(|()| dice.between(-size, size)));
-        let mut code = Derivatives::<f64>::new(&program, "f").unwrap();
-        let mut jit = Derivatives::<f64>::new(&program, "f").unwrap().with_jit();
-        // Twice: the second time tapes have their room.
-        for _ in 0..2 {
-            same_derivatives([&mut code, &mut jit], &point(1.5), &point(1.0), &source);
-        }
+        same_derivatives(&source, seed);
         any += usize::from(compiled(&source).1.is_jit());
     }
     assert!(any > 90, "machine code for {any} programs only");
@@ -396,14 +392,7 @@ fn recursive(seed: u64) -> String {
 fn random_functions_that_call_themselves_have_the_same_bits() {
     for seed in 0..150 {
         let source = recursive(seed);
-        let program = program(&source);
-        let mut dice = Dice::new(seed + 1_000_000);
-        let mut point = |size: f64| reals(&[(); 3].map(|()| dice.between(-size, size)));
-        let mut code = Derivatives::<f64>::new(&program, "f").unwrap();
-        let mut jit = Derivatives::<f64>::new(&program, "f").unwrap().with_jit();
-        for _ in 0..2 {
-            same_derivatives([&mut code, &mut jit], &point(1.5), &point(1.0), &source);
-        }
+        same_derivatives(&source, seed);
         assert!(compiled(&source).1.is_jit(), "{source}");
     }
 }
