@@ -144,7 +144,7 @@ pub fn embed<T: Clone + Zero>(
 ///
 /// # Errors
 /// It does not fit there.
-pub fn paste<T: Clone + Zero>(
+pub fn paste<T: Clone>(
     part: &Array<T>,
     whole: &mut Array<T>,
     axis: i64,
