@@ -449,6 +449,35 @@ proptest! {
     }
 }
 
+/// Rotations about Pauli strings, made by Clifford gates around them; their angles are parameters.
+fn conjugated(n: usize, groups: usize, rng: &mut Rng) -> Circuit {
+    let mut circuit = Circuit::new(n);
+    let w = circuit.param_list("w", AT.len());
+    rng.conjugated(&mut circuit, groups, |rng| &w[rng.below(w.len())] * (1.0 + rng.below(3) as f64));
+    circuit
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn conjugated_rotations_have_their_derivatives(n in 5..=9usize, groups in 1..8usize, seed: u64) {
+        let mut rng = Rng::new(seed);
+        let circuit = conjugated(n, groups, &mut rng);
+        let mut observable = PauliSum::default();
+        for (k, q) in rng.permutation(n).into_iter().enumerate() {
+            let on = [(q, [Pauli::X, Pauli::Y, Pauli::Z][k % 3]), ((q + 1) % n, Pauli::Z)];
+            observable.push(1.0 + k as f64, on).unwrap();
+        }
+        fast_and_generic(&circuit, &observable);
+        let bound = BoundCircuit::<Complex<f64>>::new(&circuit, &Values(&AT)).unwrap();
+        let operators = bound.operators().unwrap();
+        pairs_are_right(operators, n, &mut rng);
+        tangents_are_right(operators, n, &mut rng);
+        ways_from_and_to_zero_are_right(operators, n, &mut rng);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2))]
 

@@ -174,6 +174,15 @@ proptest! {
         plans_agree::<f32>(&c, TOLERANCE_F32);
     }
 
+    /// Rotations about Pauli strings, made by Clifford gates around them.
+    #[test]
+    fn plans_of_conjugated_rotations(n in 1..=11usize, groups in 1..8usize, seed: u64) {
+        let mut c = Circuit::new(n);
+        Rng::new(seed).conjugated(&mut c, groups, Rng::angle);
+        plans_agree::<f64>(&c, TOLERANCE_F64);
+        plans_agree::<f32>(&c, TOLERANCE_F32);
+    }
+
     #[test]
     fn random_circuits(c in any_circuit(1..=14usize, 0..60)) {
         agrees::<f64>(&c, TOLERANCE_F64);

@@ -121,7 +121,55 @@ impl Rng {
         self.fill(&mut circuit, len, angle);
         circuit
     }
-    /// The same at the end of a circuit, which may have parameters.
+    /// Appends so many groups of rotations between Clifford gates, all of which are undone after them in reverse order,
+    /// most of them; some gates stand in between.
+    pub fn conjugated(
+        &mut self,
+        circuit: &mut Circuit,
+        groups: usize,
+        mut angle: impl FnMut(&mut Rng) -> Angle,
+    ) {
+        use GateKind::{H, P, RX, RXX, RYY, RZ, RZZ, S, SDG, SX, SXDG, U, X, Y, Z};
+        let n = circuit.n_qubits();
+        // Each with its inverse, and its controls.
+        let clifford =
+            [(H, H, 0), (S, SDG, 0), (SDG, S, 0), (SX, SXDG, 0), (Y, Y, 0), (X, X, 1), (X, X, 1), (Z, Z, 1)];
+        let rotations = [RZ, RZ, RZ, RZZ, P, RXX, RYY, RX];
+        let mut put = |rng: &mut Rng, kind: GateKind, on: &[usize]| {
+            let (targets, controls) = on.split_at(kind.n_qubits());
+            let controls: Vec<_> = controls.iter().map(|&q| (q, true)).collect();
+            if let Err(e) = circuit.gate(rng.gate(kind, &mut angle), targets, &controls) {
+                panic!("{e}");
+            }
+        };
+        for _ in 0..groups {
+            let mut word: Vec<(GateKind, Vec<usize>)> = Vec::new();
+            for _ in 0..1 + self.below(4) {
+                for _ in 0..self.below(5) {
+                    let (kind, inverse, controls) = clifford[self.below(clifford.len())];
+                    if kind.n_qubits() + controls <= n {
+                        let on = self.permutation(n)[..kind.n_qubits() + controls].to_vec();
+                        put(self, kind, &on);
+                        word.push((inverse, on));
+                    }
+                }
+                let kind = if self.below(12) == 0 { U } else { rotations[self.below(rotations.len())] };
+                if kind.n_qubits() <= n {
+                    let on = self.permutation(n)[..kind.n_qubits()].to_vec();
+                    put(self, kind, &on);
+                }
+                let kept = self.below(word.len() + 1);
+                for (kind, on) in word.drain(kept..).rev() {
+                    put(self, kind, &on);
+                }
+            }
+            let left = usize::from(self.below(6) == 0).min(word.len());
+            for (kind, on) in word.drain(left..).rev() {
+                put(self, kind, &on);
+            }
+        }
+    }
+    /// Appends gates of the table on random qubits under random controls, angles from `angle`.
     pub fn fill(&mut self, circuit: &mut Circuit, len: usize, mut angle: impl FnMut(&mut Rng) -> Angle) {
         let (n, end) = (circuit.n_qubits(), circuit.instructions().len() + len);
         while circuit.instructions().len() < end {

@@ -18,7 +18,7 @@
 
 use num_complex::Complex;
 
-use super::lower::{M4, Op, exchanged};
+use super::lower::{M4, Op, Pauli, exchanged};
 use crate::basis::odd;
 
 /// A logical qubit in terms of places.
@@ -215,13 +215,18 @@ impl Layout {
                 let tan = if odd(self.signs.inner & line.vector) { -tan } else { tan };
                 Placed::Rotation { line, tan }
             }
-            Op::Phase { mask, angle: by } => {
-                let mut sum = Line::default();
-                for (_, line) in lines.iter().enumerate().filter(|(q, _)| mask >> q & 1 == 1) {
-                    sum.inner ^= line.inner;
-                    sum.outer ^= line.outer;
-                    sum.flip ^= line.flip;
+            Op::Turn { x, z, tan, flip } => {
+                self.scale /= (1.0 + tan * tan).sqrt();
+                let line = Line { vector: sum(lines, x).vector, ..sum(lines, z) };
+                if flip {
+                    ones(z).for_each(|q| self.negate(q));
+                    ones(x).for_each(|q| self.lines[q].flip ^= true);
                 }
+                let tan = if odd(signs.inner & line.vector) { -tan } else { tan };
+                Placed::Rotation { line, tan }
+            }
+            Op::Phase { mask, angle: by } => {
+                let sum = sum(lines, mask);
                 // [x + 1 odd] = 1 - [x odd]
                 let by = if sum.flip {
                     self.angle += by;
@@ -253,8 +258,8 @@ impl Layout {
                 }
                 Placed::Dense { low, high, matrix: Box::new(matrix) }
             }
-            Op::Inner { number, x, z } => {
-                let mut look = look(lines, number, x, z);
+            Op::Inner { number, pauli } => {
+                let mut look = look(lines, number, pauli);
                 if odd(look.x & signs.inner) {
                     look.weight = -look.weight;
                 }
@@ -301,23 +306,31 @@ impl Layout {
     }
 }
 
-/// The Pauli string `i^|x&z| X^x Z^z` in terms of places.
-fn look(lines: &[Line], number: usize, x: usize, z: usize) -> Look {
+/// The bits that are set.
+fn ones(mask: usize) -> impl Iterator<Item = usize> {
+    (0..usize::BITS as usize).filter(move |q| mask >> q & 1 == 1)
+}
+
+/// The sum of the lines of some qubits.
+fn sum(lines: &[Line], mask: usize) -> Line {
+    ones(mask).fold(Line::default(), |sum, q| Line {
+        inner: sum.inner ^ lines[q].inner,
+        outer: sum.outer ^ lines[q].outer,
+        flip: sum.flip ^ lines[q].flip,
+        vector: sum.vector ^ lines[q].vector,
+    })
+}
+
+/// A Pauli string in terms of places.
+fn look(lines: &[Line], number: usize, Pauli { x, z, negative }: Pauli) -> Look {
     let quarters = (x & z).count_ones();
-    let mut look = Look { number, x: 0, z: 0, outer: 0, real: quarters % 2 == 1, weight: 1.0 };
-    let mut negative = quarters & 2 == 2;
-    for (q, line) in lines.iter().enumerate() {
-        if x >> q & 1 == 1 {
-            look.x ^= line.vector;
-        }
-        if z >> q & 1 == 1 {
-            look.z ^= line.inner;
-            look.outer ^= line.outer;
-            negative ^= line.flip;
-        }
+    let line = sum(lines, z);
+    Look {
+        number,
+        x: sum(lines, x).vector,
+        z: line.inner,
+        outer: line.outer,
+        real: quarters % 2 == 1,
+        weight: if negative ^ line.flip ^ (quarters & 2 == 2) { -1.0 } else { 1.0 },
     }
-    if negative {
-        look.weight = -1.0;
-    }
-    look
 }

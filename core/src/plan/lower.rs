@@ -6,10 +6,12 @@
 //! a permutation of bits = X, CX, SWAP, if it is affine over GF(2): it moves nothing, see `tile`
 //! controlled U          = V (controlled diagonal) V^dagger   with U = V diagonal V^dagger
 //! CCX, CSWAP, MCX       = the same with V = H, for CSWAP between two CX
+//! Pauli rotation        = c [1 -t; t 1] along the qubits with X or Y, between S and S^dagger if Y is on an even number
 //! any 2-qubit matrix    = a dense 4x4 block, which takes in 1-qubit gates next to it and gives those at its end to
 //!                         the blocks that follow
 //! ```
-//! Neighbouring 1-qubit gates are multiplied first. What is none of this stays as it is, [`Op::Plain`]:
+//! Clifford gates that close around rotations make these rotations about other strings, see `entries`. Neighbouring
+//! 1-qubit gates are multiplied. What is none of this stays as it is, [`Op::Plain`]:
 //! dense matrices on 3 qubits and more, 1-qubit matrices that are not unitary to rounding, phases on many
 //! bits.
 //!
@@ -18,6 +20,8 @@
 //! numbers: they cost nothing (see `layout`), and so all angles of a gate are the same operations but where one vanishes.
 
 mod canonical;
+mod clifford;
+mod entries;
 mod fit;
 mod matrices;
 
@@ -26,6 +30,9 @@ use smallvec::SmallVec;
 
 pub(in crate::plan) use canonical::Factored;
 use canonical::split;
+use clifford::Clifford;
+pub(in crate::plan) use clifford::Pauli;
+use entries::{Entries, Entry, Kind, on_one};
 use matrices::{C, M2, dagger, eigen, is_unitary, multiply2, multiply4, widen};
 pub(in crate::plan) use matrices::{M4, exchanged};
 
@@ -53,6 +60,9 @@ const NO_ANGLE: f64 = 1e-15;
 pub(in crate::plan) enum Op {
     /// Z if `sign`, then `[1 -tan; tan 1]` on a qubit, times `1/sqrt(1 + tan^2)`, then X if `flip`; |tan| <= 1.
     Rotation { qubit: usize, tan: f64, sign: bool, flip: bool },
+    /// `[1 -tan; tan 1]` between the indices apart by x, the first being the one where z is even, times
+    /// `1/sqrt(1 + tan^2)`, then `X^x Z^z` if `flip`; |tan| <= 1. An odd number of qubits is in both.
+    Turn { x: usize, z: usize, tan: f64, flip: bool },
     /// `e^{i angle}` where the bits in `mask` have odd parity.
     Phase { mask: usize, angle: f64 },
     /// Z if `sign`, then X if `flip`.
@@ -64,7 +74,7 @@ pub(in crate::plan) enum Op {
     /// A 4x4 matrix; bit 0 of a row is qubit `a`, bit 1 qubit `b`.
     Dense { a: usize, b: usize, matrix: M4 },
     /// Nothing but a look: the inner product of this number in the list, with a Pauli string.
-    Inner { number: usize, x: usize, z: usize },
+    Inner { number: usize, pauli: Pauli },
     /// The operator of this number in the list that was lowered, as it is, on these qubits.
     Plain { operator: usize, qubits: usize },
 }
@@ -77,7 +87,8 @@ impl Op {
             Op::Phase { .. } | Op::Pauli { .. } => 0,
             Op::Cx { target, .. } => 1 << target,
             Op::Swap(a, b) | Op::Dense { a, b, .. } => 1 << a | 1 << b,
-            Op::Inner { x, .. } => x,
+            Op::Turn { x, .. } => x,
+            Op::Inner { pauli, .. } => pauli.x,
             Op::Plain { qubits, .. } => qubits,
         }
     }
@@ -86,6 +97,7 @@ impl Op {
     pub(in crate::plan) fn same_structure(&self, other: &Op) -> bool {
         match (self, other) {
             (Op::Rotation { qubit: a, .. }, Op::Rotation { qubit: b, .. }) => a == b,
+            (Op::Turn { x: a, z: b, .. }, Op::Turn { x: c, z: d, .. }) => (a, b) == (c, d),
             (Op::Phase { mask: a, .. }, Op::Phase { mask: b, .. }) => a == b,
             (Op::Dense { a, b, .. }, Op::Dense { a: c, b: d, .. }) => (a, b) == (c, d),
             (Op::Pauli { qubit: a, flip: x, .. }, Op::Pauli { qubit: b, flip: y, .. }) => (a, x) == (b, y),
@@ -99,7 +111,8 @@ impl Op {
             Op::Phase { mask, .. } => mask,
             Op::Cx { control, .. } => 1 << control,
             Op::Pauli { qubit, flip: false, .. } => 1 << qubit,
-            Op::Inner { z, .. } => z,
+            Op::Turn { x, z, .. } => z & !x,
+            Op::Inner { pauli, .. } => pauli.z,
             _ => 0,
         }
     }
@@ -114,42 +127,36 @@ pub(in crate::plan) struct Lowered {
     waiting: Vec<Waiting>,
     /// Which operations are dense blocks with such blocks next on both qubits.
     followed: Vec<bool>,
+    entries: Entries,
 }
 
 /// Lowers operators on n qubits, and inner products between them, which stand in the order of the operators; dense blocks
-/// are factored if so wanted. What is no longer needed of `spare` gives its memory.
+/// are factored if so wanted, and no string is made wider than so many qubits. What is no longer needed of `spare` gives
+/// its memory.
 pub(in crate::plan) fn lower<E: Element>(
     n_qubits: usize,
     operators: &[Operator<Complex<E>>],
     inners: &[Inner],
-    factor_blocks: bool,
+    (factor_blocks, widest): (bool, usize),
     mut spare: Lowered,
 ) -> Lowered {
     let unitary = 64.0 * Into::<f64>::into(E::EPSILON);
-    spare.ops.clear();
-    spare.angle = 0.0;
-    let mut waiting = std::mem::take(&mut spare.waiting);
+    let (mut waiting, mut entries) = (std::mem::take(&mut spare.waiting), std::mem::take(&mut spare.entries));
     waiting.resize(n_qubits, Waiting::default());
+    entries.take(operators, inners, widest);
+    spare.ops.clear();
+    spare.angle = entries.angle;
     let mut lowering = Lowering { out: spare, waiting, unitary };
-    let mut waiting = inners.iter().enumerate().peekable();
-    for (number, operator) in operators.iter().enumerate() {
-        while let Some((index, inner)) = waiting.next_if(|(_, inner)| inner.before <= number) {
-            lowering.inner(index, inner);
-        }
-        if !lowering.operator(operator) {
-            let qubits = operator.fixed();
-            lowering.flush(qubits);
-            lowering.push(Op::Plain { operator: number, qubits });
-        }
+    for entry in &entries.list {
+        lowering.entry(entry, operators);
     }
-    waiting.for_each(|(index, inner)| lowering.inner(index, inner));
     lowering.flush(usize::MAX);
     if factor_blocks {
         lowering.factor_blocks();
     }
     let Lowering { mut out, mut waiting, .. } = lowering;
     waiting.clear();
-    out.waiting = waiting;
+    (out.waiting, out.entries) = (waiting, entries);
     out
 }
 
@@ -171,10 +178,36 @@ struct Lowering {
 }
 
 impl Lowering {
+    fn entry<E: Element>(&mut self, entry: &Entry, operators: &[Operator<Complex<E>>]) {
+        match (entry.given, entry.kind) {
+            (Some(number), _) => {
+                if !self.operator(&operators[number]) {
+                    let qubits = operators[number].fixed();
+                    self.flush(qubits);
+                    self.push(Op::Plain { operator: number, qubits });
+                }
+            }
+            (None, Kind::Clifford(gate)) => self.clifford(&gate),
+            (None, Kind::Rotation { pauli, angle, phase }) => {
+                self.out.angle += phase;
+                self.rotation(pauli, angle);
+            }
+            (None, Kind::Inner { number, pauli }) => self.inner(number, pauli),
+            (None, Kind::Other) => {}
+        }
+    }
+
     /// Lowers one operator; false if it has to stay as it is.
     fn operator<E: Element>(&mut self, operator: &Operator<Complex<E>>) -> bool {
         let wide = |z: &Complex<E>| Complex::new(z.re.into(), z.im.into());
         let (fixed, value) = (operator.fixed(), operator.value());
+        if let Some((qubit, u)) = on_one(operator) {
+            let unitary = is_unitary(&u, 2, self.unitary);
+            if unitary {
+                self.wait(qubit, u, !matches!(operator.shape(), Shape::Phase(_) | Shape::Diagonal(_)));
+            }
+            return unitary;
+        }
         match operator.shape() {
             Shape::Identity => true,
             Shape::Phase(factor) => self.diagonal(fixed, &[(value, wide(factor))]),
@@ -198,7 +231,7 @@ impl Lowering {
                 let matrix: SmallVec<[C; 16]> = matrix.iter().map(wide).collect();
                 match (offsets.as_slice(), matrix.as_slice()) {
                     (&[_, bit], &[a, b, c, d]) => {
-                        self.one_qubit([a, b, c, d], bit.trailing_zeros() as usize, controls, value)
+                        self.controlled([a, b, c, d], bit.trailing_zeros() as usize, controls, value)
                     }
                     (&[_, a, b, _], matrix) if controls == 0 => {
                         self.dense(a.trailing_zeros() as usize, b.trailing_zeros() as usize, matrix);
@@ -210,28 +243,94 @@ impl Lowering {
         }
     }
 
-    /// Looks at the state as it is, so what waits goes first; but a string of Z does not see diagonals.
-    fn inner(&mut self, number: usize, inner: &Inner) {
-        let &Inner { x, z, .. } = inner;
+    /// A gate that is no operator of the list.
+    fn clifford(&mut self, gate: &Clifford) {
+        match *gate {
+            Clifford::One { qubit, matrix, .. } => self.wait(qubit, matrix, gate.moves()),
+            Clifford::Cx { control, target } => {
+                self.flush(1 << control | 1 << target);
+                self.push(Op::Cx { control, target });
+            }
+            // Gates on two qubits stay what was given, or go.
+            Clifford::Cz(..) => {}
+        }
+    }
+
+    /// `e^{-i angle/2 P}`.
+    fn rotation(&mut self, pauli: Pauli, angle: f64) {
+        let angle = if pauli.negative { -angle } else { angle };
+        let Pauli { x, z, .. } = pauli;
+        let (sin, cos) = (0.5 * angle).sin_cos();
+        if x == 0 {
+            match z.is_power_of_two() {
+                true => {
+                    let phases = [C::cis(-0.5 * angle), C::default(), C::default(), C::cis(0.5 * angle)];
+                    self.wait(z.trailing_zeros() as usize, phases, false);
+                }
+                false => {
+                    self.flush(z);
+                    self.out.angle -= 0.5 * angle;
+                    self.phase(z, angle);
+                }
+            }
+            return;
+        }
+        if (x | z).is_power_of_two() {
+            let i_sin = C::new(0.0, sin);
+            let u = if z == 0 {
+                [cos.into(), -i_sin, -i_sin, cos.into()]
+            } else {
+                [cos, -sin, sin, cos].map(C::from)
+            };
+            self.wait(x.trailing_zeros() as usize, u, true);
+            return;
+        }
+        // S on a qubit makes X of it Y and Y of it -X; S^dagger takes that back.
+        let pivot = x & x.wrapping_neg();
+        let even = (x & z).count_ones() % 2 == 0;
+        let quarter = |sign: f64| [C::new(1.0, 0.0), C::default(), C::default(), C::new(0.0, sign)];
+        if even {
+            self.wait(pivot.trailing_zeros() as usize, quarter(1.0), false);
+        }
+        let (sin, z) = match even {
+            true => (if z & pivot == 0 { sin } else { -sin }, z ^ pivot),
+            false => (sin, z),
+        };
+        self.flush_seen(x, z);
+        // -i i^|x & z| is real: 1, or -1.
+        let odd = (x & z).count_ones() % 4;
+        let sin = if odd == 1 { sin } else { -sin };
+        let flip = sin.abs() > cos.abs();
+        // cos + sin Q = (Q) (sin - cos Q) with Q = X^x Z^z, whose square is -1.
+        let tan = if flip { -cos / sin } else { sin / cos };
+        let negative = if flip { sin < 0.0 } else { cos < 0.0 };
+        self.out.angle += if negative { std::f64::consts::PI } else { 0.0 };
+        self.push(Op::Turn { x, z, tan, flip });
+        if even {
+            self.wait(pivot.trailing_zeros() as usize, quarter(-1.0), false);
+        }
+    }
+
+    /// Looks at the state as it is, so what waits goes first.
+    fn inner(&mut self, number: usize, pauli: Pauli) {
+        self.flush_seen(pauli.x, pauli.z);
+        self.push(Op::Inner { number, pauli });
+    }
+
+    /// Puts out what waits on the qubits of a string; but Z does not see diagonals.
+    fn flush_seen(&mut self, x: usize, z: usize) {
         let unseen =
             |q: &usize| x >> q & 1 == 0 && self.waiting[*q].matrix.is_some() && !self.waiting[*q].moving;
         let stay = (0..self.waiting.len()).filter(unseen).fold(0, |mask, q| mask | 1 << q);
         self.flush((x | z) & !stay);
-        self.push(Op::Inner { number, x, z });
     }
 
-    fn one_qubit(&mut self, u: M2, qubit: usize, controls: usize, value: usize) -> bool {
-        if !is_unitary(&u, 2, self.unitary) {
+    /// A gate on one qubit where others have these values.
+    fn controlled(&mut self, u: M2, qubit: usize, controls: usize, value: usize) -> bool {
+        if !is_unitary(&u, 2, self.unitary) || controls.count_ones() >= MAX_PHASE_BITS {
             return false;
-        }
-        if controls == 0 {
-            self.wait(qubit, u, true);
-            return true;
         }
         let (v, values) = eigen(&u);
-        if controls.count_ones() >= MAX_PHASE_BITS {
-            return false;
-        }
         self.wait(qubit, dagger(&v), true);
         let done =
             self.diagonal(controls | 1 << qubit, &[(value, values[0]), (value | 1 << qubit, values[1])]);
@@ -243,12 +342,6 @@ impl Lowering {
     fn diagonal(&mut self, mask: usize, factors: &[(usize, C)]) -> bool {
         if factors.iter().any(|(_, f)| (f.norm_sqr() - 1.0).abs() > self.unitary) {
             return false;
-        }
-        if mask.is_power_of_two() {
-            let mut u = [C::new(1.0, 0.0), C::default(), C::default(), C::new(1.0, 0.0)];
-            factors.iter().for_each(|(at, f)| u[if *at == 0 { 0 } else { 3 }] = *f);
-            self.wait(mask.trailing_zeros() as usize, u, false);
-            return true;
         }
         if mask.count_ones() > MAX_PHASE_BITS {
             return false;
@@ -279,14 +372,6 @@ impl Lowering {
             let found = cycles.iter().find_map(|c| c.iter().position(|f| f.0 == from).map(|k| (c, k)));
             found.map_or((from, C::new(1.0, 0.0)), |(c, k)| (c[(k + 1) % c.len()].0, c[k].1))
         };
-        if let &[qubit] = bits.as_slice() {
-            let mut u = [C::default(); 4];
-            for column in 0..2 {
-                let (to, factor) = moved(column << qubit);
-                u[2 * (to >> qubit) + column] = factor;
-            }
-            return self.one_qubit(u, qubit, 0, 0);
-        }
         let origin = moved(0).0;
         let columns: Bits = bits.iter().map(|q| moved(1 << q).0 ^ origin).collect();
         let affine = |x: usize| {

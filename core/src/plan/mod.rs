@@ -160,9 +160,8 @@ impl<E: Element> Plan<E> {
     ) -> Plan<E> {
         let (lane_bits, _) = simd::shape::<E>(options.set);
         // A tile is made of whole registers and has room for any operation beside them.
-        let widest = inners.iter().map(|i| i.x.count_ones() as usize).fold(2, usize::max);
         let cut = Cut {
-            tile_qubits: options.tile_qubits.max(lane_bits + widest),
+            tile_qubits: options.tile_qubits.max(lane_bits + schedule::widest(inners)),
             low_qubits: options.low_qubits.max(lane_bits),
             factor_blocks: n_qubits >= FACTORED_FROM,
             way: options.way,

@@ -28,6 +28,22 @@ pub struct Cut {
     pub way: Way,
 }
 
+impl Cut {
+    /// The qubits that a string can have X or Y on, if those of inner products have up to `given`.
+    fn widest(self, n_qubits: usize, given: usize) -> usize {
+        if n_qubits <= self.tile_qubits {
+            n_qubits
+        } else {
+            given.max(self.tile_qubits.saturating_sub(self.low_qubits))
+        }
+    }
+}
+
+/// The qubits with X or Y of the widest inner product, and not fewer than any operation moves amplitudes along.
+pub(super) fn widest(inners: &[Inner]) -> usize {
+    inners.iter().map(|inner| inner.x.count_ones() as usize).fold(2, usize::max)
+}
+
 /// Operators on n qubits as primitive ones in stages.
 #[derive(Clone, Debug)]
 pub struct Schedule {
@@ -58,10 +74,16 @@ impl Schedule {
             operators.iter().all(|o| o.n_qubits() <= n_qubits),
             "operators on more than {n_qubits} qubits"
         );
-        let widest = inners.iter().map(|i| i.x.count_ones() as usize).fold(2, usize::max);
+        let widest = widest(inners);
         let size = cut.tile_qubits.max(widest).min(n_qubits);
         let low = cut.low_qubits.min(size.saturating_sub(widest));
-        let lowered = lower::lower(n_qubits, operators, inners, cut.factor_blocks, Lowered::default());
+        let lowered = lower::lower(
+            n_qubits,
+            operators,
+            inners,
+            (cut.factor_blocks, cut.widest(n_qubits, widest)),
+            Lowered::default(),
+        );
         let (mut stages, live) = stages::stages(n_qubits, &lowered.ops, size, low, cut.way);
         if !stages.iter().any(|s| matches!(s, Stage::Tile { .. })) && lowered.angle != 0.0 {
             // Nothing but a phase: a stage that does only that.
@@ -91,7 +113,7 @@ impl Schedule {
             self.n_qubits,
             operators,
             inners,
-            self.cut.factor_blocks,
+            (self.cut.factor_blocks, self.cut.widest(self.n_qubits, widest(inners))),
             std::mem::take(&mut self.spare),
         );
         let same = lowered.fit(known);

@@ -74,7 +74,7 @@ const MAX_ROTATIONS: usize = 100;
 /// The work that one operation saves later passes, in products per amplitude.
 fn weight(op: &Op) -> f64 {
     match op {
-        Op::Rotation { .. } | Op::Swap(..) => 1.0,
+        Op::Rotation { .. } | Op::Turn { .. } | Op::Swap(..) => 1.0,
         Op::Phase { .. } | Op::Pauli { .. } => 0.01,
         Op::Cx { .. } | Op::Inner { .. } => 0.3,
         Op::Dense { .. } => 4.0,
@@ -110,7 +110,8 @@ impl Walk {
             Op::Cx { .. } => self.backwards && (moving | reading) & self.mixed != 0,
             _ => false,
         };
-        let too_large = matches!(op, Op::Rotation { .. }) && self.rotations >= MAX_ROTATIONS;
+        let too_large =
+            matches!(op, Op::Rotation { .. } | Op::Turn { .. }) && self.rotations >= MAX_ROTATIONS;
         moving & (self.moving | self.reading) == 0
             && reading & self.moving == 0
             && !on_mixed
@@ -126,7 +127,7 @@ impl Walk {
                 let differ = (self.mixed >> a ^ self.mixed >> b) & 1;
                 self.mixed ^= differ << a | differ << b;
             }
-            Op::Rotation { .. } => self.rotations += 1,
+            Op::Rotation { .. } | Op::Turn { .. } => self.rotations += 1,
             _ => {}
         }
     }

@@ -7,6 +7,7 @@ impl Op {
     fn idle(&self) -> Option<Op> {
         match *self {
             Op::Rotation { qubit, .. } => Some(Op::Rotation { qubit, tan: 0.0, sign: false, flip: false }),
+            Op::Turn { x, z, .. } => Some(Op::Turn { x, z, tan: 0.0, flip: false }),
             Op::Phase { mask, .. } => Some(Op::Phase { mask, angle: 0.0 }),
             _ => None,
         }

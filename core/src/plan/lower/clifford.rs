@@ -1,0 +1,194 @@
+//! Pauli strings, and what Clifford gates make of them: `V P V^dagger` is a Pauli string again, with a sign.
+//!
+//! Source: S. Aaronson, D. Gottesman, "Improved simulation of stabilizer circuits", Phys. Rev. A 70, 052328 (2004).
+
+use super::matrices::{C, M2, dagger, multiply2};
+
+/// The Pauli string `i^|x & z| X^x Z^z`, negated or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::plan) struct Pauli {
+    pub(in crate::plan) x: usize,
+    pub(in crate::plan) z: usize,
+    pub(in crate::plan) negative: bool,
+}
+
+/// X, Z or Y of one qubit: bit 0 for X, bit 1 for Z; and whether it is negated.
+type Image = (usize, bool);
+
+/// A Clifford gate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Clifford {
+    /// On one qubit, with what becomes of X, Z and Y.
+    One { qubit: usize, matrix: M2, images: [Image; 3] },
+    /// CX.
+    Cx { control: usize, target: usize },
+    /// CZ.
+    Cz(usize, usize),
+}
+
+impl Clifford {
+    /// The gate on one qubit with this matrix, if it is a Clifford gate up to so much.
+    pub(super) fn one(qubit: usize, matrix: M2, tolerance: f64) -> Option<Clifford> {
+        const I: C = C::new(0.0, 1.0);
+        let (zero, one) = (C::default(), C::new(1.0, 0.0));
+        let paulis: [M2; 3] = [[zero, one, one, zero], [one, zero, zero, -one], [zero, -I, I, zero]];
+        let mut images = [(0, false); 3];
+        for (image, p) in images.iter_mut().zip(&paulis) {
+            let m = multiply2(&multiply2(&matrix, p), &dagger(&matrix));
+            // Its parts along X, Z and Y.
+            let parts = [0.5 * (m[1] + m[2]).re, 0.5 * (m[0] - m[3]).re, 0.5 * (m[2] - m[1]).im];
+            let at = parts.iter().position(|part| (part.abs() - 1.0).abs() <= tolerance)?;
+            *image = (at + 1, parts[at] < 0.0);
+        }
+        Some(Clifford::One { qubit, matrix, images })
+    }
+
+    /// The product `self other`, of gates on one qubit, the same.
+    pub(super) fn after(&self, other: &Clifford) -> Option<Clifford> {
+        let (
+            Clifford::One { qubit, matrix: a, images: mine },
+            Clifford::One { qubit: same, matrix: b, images },
+        ) = (self, other)
+        else {
+            return None;
+        };
+        let images = images.map(|(image, negated)| {
+            let (next, again) = mine[image - 1];
+            (next, negated ^ again)
+        });
+        (qubit == same).then(|| Clifford::One { qubit: *qubit, matrix: multiply2(a, b), images })
+    }
+
+    /// The qubits along which it moves amplitudes, and those that it only reads.
+    pub(super) fn qubits(&self) -> (usize, usize) {
+        match *self {
+            Clifford::One { qubit, .. } if self.moves() => (1 << qubit, 0),
+            Clifford::One { qubit, .. } => (0, 1 << qubit),
+            Clifford::Cx { control, target } => (1 << target, 1 << control),
+            Clifford::Cz(a, b) => (0, 1 << a | 1 << b),
+        }
+    }
+
+    /// Whether it is on one qubit and does not leave each of X, Z and Y as it is up to a sign: amplitudes move along it,
+    /// and places that mean something else are not enough.
+    pub(super) fn turns(&self) -> bool {
+        matches!(self, Clifford::One { images, .. } if images[1].0 != 2)
+    }
+
+    /// Whether it is on one qubit and not diagonal.
+    pub(super) fn moves(&self) -> bool {
+        matches!(self, Clifford::One { images, .. } if images[1] != (2, false))
+    }
+
+    /// Whether the matrix on one qubit is the identity, up to a phase.
+    pub(super) fn is_phase(&self) -> bool {
+        matches!(self, Clifford::One { images, .. } if *images == [(1, false), (2, false), (3, false)])
+    }
+
+    /// `V P V^dagger`.
+    pub(super) fn conjugate(&self, pauli: Pauli) -> Pauli {
+        let Pauli { mut x, mut z, mut negative } = pauli;
+        let bit = |mask: usize, qubit: usize| mask >> qubit & 1;
+        match *self {
+            Clifford::One { qubit, ref images, .. } => {
+                if let Some(at) = (bit(x, qubit) | bit(z, qubit) << 1).checked_sub(1) {
+                    let (image, negated) = images[at];
+                    x = x & !(1 << qubit) | (image & 1) << qubit;
+                    z = z & !(1 << qubit) | (image >> 1) << qubit;
+                    negative ^= negated;
+                }
+            }
+            Clifford::Cx { control, target } => {
+                let both = bit(x, control) & bit(z, target);
+                negative ^= both == 1 && bit(x, target) == bit(z, control);
+                x ^= bit(x, control) << target;
+                z ^= bit(z, target) << control;
+            }
+            Clifford::Cz(a, b) => {
+                let both = bit(x, a) & bit(x, b);
+                negative ^= both == 1 && bit(z, a) != bit(z, b);
+                let (on_a, on_b) = (bit(x, b) << a, bit(x, a) << b);
+                z ^= on_a | on_b;
+            }
+        }
+        Pauli { x, z, negative }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::lower::matrices::{M4, multiply4, widen};
+
+    const TOLERANCE: f64 = 1e-15;
+
+    fn real(m: [f64; 4]) -> M2 {
+        m.map(|x| C::new(x, 0.0))
+    }
+
+    fn h() -> M2 {
+        real([1.0, 1.0, 1.0, -1.0].map(|x| x * 0.5f64.sqrt()))
+    }
+
+    fn s() -> M2 {
+        [C::new(1.0, 0.0), C::default(), C::default(), C::new(0.0, 1.0)]
+    }
+
+    /// A string on two qubits as a matrix.
+    fn matrix(pauli: Pauli) -> M4 {
+        std::array::from_fn(|at| {
+            let (row, column) = (at / 4, at % 4);
+            let turns = (pauli.x & pauli.z).count_ones() + 2 * (pauli.z & column).count_ones();
+            let sign = if pauli.negative { -1.0 } else { 1.0 };
+            if row ^ column == pauli.x { C::i().powu(turns) * sign } else { C::default() }
+        })
+    }
+
+    fn gate(clifford: &Clifford) -> M4 {
+        let permuted = |to: fn(usize) -> usize, sign: fn(usize) -> f64| -> M4 {
+            std::array::from_fn(|at| {
+                let (row, column) = (at / 4, at % 4);
+                C::new(if row == to(column) { sign(column) } else { 0.0 }, 0.0)
+            })
+        };
+        match clifford {
+            Clifford::One { qubit, matrix, .. } => widen(matrix, *qubit),
+            Clifford::Cx { control: 0, .. } => permuted(|j| j ^ (j & 1) << 1, |_| 1.0),
+            Clifford::Cx { .. } => permuted(|j| j ^ j >> 1, |_| 1.0),
+            Clifford::Cz(..) => permuted(|j| j, |j| if j == 3 { -1.0 } else { 1.0 }),
+        }
+    }
+
+    #[test]
+    fn strings_become_what_matrices_say() {
+        // All Clifford gates of one qubit are products of H and S.
+        let mut all: Vec<M2> = vec![real([1.0, 0.0, 0.0, 1.0])];
+        for k in 0..24 * 8 {
+            let next = multiply2(&[h(), s()][k % 2], &all[k / 2]);
+            all.push(next);
+        }
+        let ones = all.iter().flat_map(|u| (0..2).map(|q| Clifford::one(q, *u, TOLERANCE * 16.0)));
+        let mut gates: Vec<Clifford> = ones.map(|gate| gate.expect("a Clifford gate")).collect();
+        gates.extend([Clifford::Cx { control: 0, target: 1 }, Clifford::Cx { control: 1, target: 0 }]);
+        gates.push(Clifford::Cz(0, 1));
+        for clifford in &gates {
+            let v = gate(clifford);
+            let inverse: M4 = std::array::from_fn(|at| v[4 * (at % 4) + at / 4].conj());
+            for at in 0..32 {
+                let pauli = Pauli { x: at & 3, z: at >> 2 & 3, negative: at >> 4 == 1 };
+                let expected = multiply4(&multiply4(&v, &matrix(pauli)), &inverse);
+                let got = matrix(clifford.conjugate(pauli));
+                let off = expected.iter().zip(&got).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
+                assert!(off < 1e-13, "{clifford:?} {pauli:?}: off by {off:e}");
+            }
+        }
+    }
+
+    #[test]
+    fn other_gates_are_none() {
+        let t = [C::new(1.0, 0.0), C::default(), C::default(), C::cis(std::f64::consts::FRAC_PI_4)];
+        assert_eq!(Clifford::one(0, t, 1e-14), None);
+        assert_eq!(Clifford::one(0, real([1.0, 0.0, 0.0, 0.0]), 1e-14), None);
+        assert_eq!(Clifford::one(0, real([f64::NAN; 4]), 1e-14), None);
+    }
+}

@@ -1,0 +1,341 @@
+//! Clifford gates that undo each other around rotations are taken out:
+//!
+//! ```text
+//! V e^{-i a/2 P} V^dagger = e^{-i a/2 V P V^dagger}
+//! h 0; sdg 1; h 1; cx 0,1; rz(a) 1; cx 0,1; h 0; h 1; s 1    =    e^{-i a/2 X0 Y1}
+//! ```
+//! Each Clifford gate looks back along the list for one that it can be multiplied with. It passes what it commutes with;
+//! rotations and inner products on its way become those of other strings. The product stands where the earlier gate stood,
+//! or nothing if it is the identity. So nothing is done where gates do not close, and what is around a chain of gates comes
+//! out string by string.
+//!
+//! A gate stays where it is if that would take more rotations along which amplitudes move than it saves, as H around many
+//! phases would, or a string on more qubits than a tile has room for.
+//!
+//! Cost: each Clifford gate looks at the last [`WINDOW`] entries at most.
+
+use num_complex::Complex;
+use num_traits::Zero;
+
+use super::{
+    clifford::{Clifford, Pauli},
+    matrices::{C, M2},
+};
+use crate::kernel::{Element, Inner, Operator, Shape};
+
+/// How far a gate looks back.
+const WINDOW: usize = 128;
+
+/// One of a list of operators and inner products.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) kind: Kind,
+    /// The operator of this number, as it was given; `None` where the kind says all.
+    pub(super) given: Option<usize>,
+    /// The qubits along which it moves amplitudes.
+    moving: usize,
+    /// Those that it only reads.
+    reading: usize,
+}
+
+/// What an entry is to others.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Kind {
+    Clifford(Clifford),
+    /// `e^{i phase} e^{-i angle/2 P}`.
+    Rotation {
+        pauli: Pauli,
+        angle: f64,
+        phase: f64,
+    },
+    /// The inner product of this number.
+    Inner {
+        number: usize,
+        pauli: Pauli,
+    },
+    /// Anything else that was given.
+    Other,
+}
+
+/// The entries of a list of operators, and the phase `e^{i angle}` of gates that are gone.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Entries {
+    pub(super) list: Vec<Entry>,
+    pub(super) angle: f64,
+}
+
+impl Entries {
+    /// Takes operators, and inner products between them, which stand in the order of the operators. No string gets wider
+    /// than `widest` qubits with X or Y.
+    pub(super) fn take<E: Element>(
+        &mut self,
+        operators: &[Operator<Complex<E>>],
+        inners: &[Inner],
+        widest: usize,
+    ) {
+        self.list.clear();
+        self.angle = 0.0;
+        let mut waiting = inners.iter().enumerate().peekable();
+        for (number, operator) in operators.iter().enumerate() {
+            while let Some((index, inner)) = waiting.next_if(|(_, inner)| inner.before <= number) {
+                self.list.push(Entry::inner(index, inner));
+            }
+            let entry = Entry::new(number, operator);
+            match entry.kind {
+                Kind::Clifford(gate) => match self.partner(&gate, widest) {
+                    Some(at) => self.multiply(at, &gate),
+                    None => self.list.push(entry),
+                },
+                _ => self.list.push(entry),
+            }
+        }
+        self.list.extend(waiting.map(|(index, inner)| Entry::inner(index, inner)));
+    }
+
+    /// The entry that a Clifford gate at the end can be multiplied with, if that pays.
+    fn partner(&self, gate: &Clifford, widest: usize) -> Option<usize> {
+        let (moving, reading) = gate.qubits();
+        // Rotations along which amplitudes move that would be there afterwards, less those that are there now.
+        let mut cost = -i32::from(gate.turns());
+        for (at, entry) in self.list.iter().enumerate().rev().take(WINDOW) {
+            if (entry.moving | entry.reading) & (moving | reading) == 0 {
+                continue;
+            }
+            match &entry.kind {
+                Kind::Rotation { pauli, .. } | Kind::Inner { pauli, .. } => {
+                    let x = gate.conjugate(*pauli).x;
+                    if x.count_ones() as usize > widest {
+                        return None;
+                    }
+                    if matches!(entry.kind, Kind::Rotation { .. }) {
+                        cost += i32::from(x != 0) - i32::from(entry.moving != 0);
+                    }
+                    continue;
+                }
+                Kind::Clifford(other) => {
+                    if let Some(product) = product(gate, other) {
+                        cost += i32::from(product.is_some_and(|p| p.turns())) - i32::from(other.turns());
+                        return (cost <= 0).then_some(at);
+                    }
+                    if matches!((gate, other), (Clifford::Cx { target: a, .. }, Clifford::Cx { target: b, .. }) if a == b)
+                    {
+                        continue;
+                    }
+                }
+                Kind::Other => {}
+            }
+            let apart = moving & (entry.moving | entry.reading) == 0 && reading & entry.moving == 0;
+            if !apart {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// Takes a gate at the end of the list to an entry that it can be multiplied with.
+    fn multiply(&mut self, at: usize, gate: &Clifford) {
+        for entry in &mut self.list[at + 1..] {
+            entry.conjugate(gate);
+        }
+        let Some(Entry { kind: Kind::Clifford(other), .. }) = self.list.get(at).cloned() else { return };
+        match product(gate, &other).flatten() {
+            Some(product) => self.list[at] = Entry::of(Kind::Clifford(product)),
+            None => {
+                if let (Clifford::One { matrix: a, .. }, Clifford::One { matrix: b, .. }) = (gate, &other) {
+                    // The identity but for this.
+                    self.angle += (a[0] * b[0] + a[1] * b[2]).arg();
+                }
+                self.list.remove(at);
+            }
+        }
+    }
+}
+
+/// The product `a b` of two gates on the same qubits as one gate, `None` for the identity up to a phase; or nothing if
+/// they are not on the same qubits, or of two kinds.
+#[expect(clippy::option_option, reason = "no gate is another thing than no product")]
+fn product(a: &Clifford, b: &Clifford) -> Option<Option<Clifford>> {
+    match (a, b) {
+        (Clifford::One { qubit, .. }, Clifford::One { qubit: same, .. }) if qubit == same => {
+            let product = a.after(b)?;
+            Some(if product.is_phase() { None } else { Some(product) })
+        }
+        (Clifford::Cz(a, b), Clifford::Cz(c, d)) => (1 << a | 1 << b == 1usize << c | 1 << d).then_some(None),
+        (Clifford::Cx { .. }, Clifford::Cx { .. }) => (a == b).then_some(None),
+        _ => None,
+    }
+}
+
+impl Entry {
+    fn new<E: Element>(number: usize, operator: &Operator<Complex<E>>) -> Entry {
+        let kind = Kind::of(operator);
+        let mut entry = Entry::of(kind);
+        if let Kind::Other = kind {
+            let fixed = operator.fixed();
+            (entry.moving, entry.reading) = match operator.shape() {
+                Shape::Identity => (0, 0),
+                Shape::Phase(_) | Shape::Diagonal(_) => (0, fixed),
+                Shape::Swap(..) | Shape::Cycles(_) => (fixed, 0),
+                Shape::Dense { offsets, .. } => {
+                    let targets = offsets.iter().fold(0, |mask, o| mask | o);
+                    (targets, fixed & !targets)
+                }
+            };
+        }
+        entry.given = Some(number);
+        entry
+    }
+
+    fn inner(number: usize, inner: &Inner) -> Entry {
+        let pauli = Pauli { x: inner.x, z: inner.z, negative: false };
+        Entry::of(Kind::Inner { number, pauli })
+    }
+
+    fn of(kind: Kind) -> Entry {
+        let (moving, reading) = match &kind {
+            Kind::Clifford(gate) => gate.qubits(),
+            Kind::Rotation { pauli, .. } | Kind::Inner { pauli, .. } => (pauli.x, pauli.z & !pauli.x),
+            Kind::Other => (0, 0),
+        };
+        Entry { kind, given: None, moving, reading }
+    }
+
+    /// What it becomes when a gate goes from behind it to before it.
+    fn conjugate(&mut self, gate: &Clifford) {
+        let kind = match self.kind {
+            Kind::Rotation { pauli, angle, phase } => {
+                Kind::Rotation { pauli: gate.conjugate(pauli), angle, phase }
+            }
+            Kind::Inner { number, pauli } => Kind::Inner { number, pauli: gate.conjugate(pauli) },
+            Kind::Clifford(_) | Kind::Other => return,
+        };
+        let (Kind::Rotation { pauli, .. } | Kind::Inner { pauli, .. }) = self.kind else { return };
+        let (Kind::Rotation { pauli: new, .. } | Kind::Inner { pauli: new, .. }) = kind else { return };
+        if new != pauli {
+            *self = Entry::of(kind);
+        }
+    }
+}
+
+impl Kind {
+    fn of<E: Element>(operator: &Operator<Complex<E>>) -> Kind {
+        let tolerance = 8.0 * Into::<f64>::into(E::EPSILON);
+        let fixed = operator.fixed();
+        if let Some((qubit, matrix)) = on_one(operator) {
+            if let Some(gate) = Clifford::one(qubit, matrix, tolerance) {
+                return Kind::Clifford(gate);
+            }
+            let diagonal = matches!(operator.shape(), Shape::Phase(_) | Shape::Diagonal(_));
+            if diagonal {
+                let angle = (matrix[3] * matrix[0].conj()).arg();
+                return rotation(0, 1 << qubit, angle, matrix[0].arg() + 0.5 * angle);
+            }
+            return Kind::Other;
+        }
+        let (value, shape) = (operator.value(), operator.shape());
+        match (shape, fixed.count_ones()) {
+            (Shape::Phase(f), 2) if value == fixed && near(wide(f), -1.0, tolerance) => {
+                let a = fixed.trailing_zeros() as usize;
+                Kind::Clifford(Clifford::Cz(a, (fixed & !(1 << a)).trailing_zeros() as usize))
+            }
+            (&Shape::Swap(a, b), 2) if (a ^ b).is_power_of_two() => {
+                let (target, control) = (a ^ b, fixed & !(a ^ b));
+                match (value | a) & control != 0 {
+                    true => Kind::Clifford(Clifford::Cx {
+                        control: control.trailing_zeros() as usize,
+                        target: target.trailing_zeros() as usize,
+                    }),
+                    false => Kind::Other,
+                }
+            }
+            (Shape::Diagonal(factors), 2) if factors.len() == 4 => {
+                let at = |j: usize| factors.iter().find(|f| f.0 == j).map(|f| wide(&f.1));
+                let a = fixed & fixed.wrapping_neg();
+                let (Some(even), Some(odd)) = (at(0), at(a)) else { return Kind::Other };
+                if at(fixed) != Some(even) || at(fixed & !a) != Some(odd) {
+                    return Kind::Other;
+                }
+                let angle = (odd * even.conj()).arg();
+                rotation(0, fixed, angle, even.arg() + 0.5 * angle)
+            }
+            (Shape::Dense { matrix, offsets }, 2) => exchange(matrix, offsets).unwrap_or(Kind::Other),
+            _ => Kind::Other,
+        }
+    }
+}
+
+fn rotation(x: usize, z: usize, angle: f64, phase: f64) -> Kind {
+    Kind::Rotation { pauli: Pauli { x, z, negative: false }, angle, phase }
+}
+
+/// `a + b P` with P one of XX, YY, XY, YX, as RXX and RYY are.
+fn exchange<E: Element>(matrix: &[Complex<E>], offsets: &[usize]) -> Option<Kind> {
+    let (&[_, low, high, both], &[a, .., _]) = (offsets, matrix) else { return None };
+    let at = |row: usize, column: usize| matrix[4 * row + column];
+    let b = at(3, 0);
+    let elsewhere = |k: &usize| k / 4 != k % 4 && (k / 4) ^ (k % 4) != 3;
+    if (1..4).any(|j| at(j, j) != a) || (0..16).filter(elsewhere).any(|k| !matrix[k].is_zero()) {
+        return None;
+    }
+    // P|j> = i^|z| (-1)^{z.j} |3 - j>
+    let sign = |j: usize| match at(3 ^ j, j) {
+        entry if entry == b => Some(0),
+        entry if entry == -b => Some(1),
+        _ => None,
+    };
+    let (first, second) = (sign(1)?, sign(2)?);
+    if sign(3)? != first ^ second {
+        return None;
+    }
+    let (a, b) = (wide(&a), wide(&b) * C::new(0.0, -1.0).powu(first + second));
+    // a = e^{i phase} cos, b = -i e^{i phase} sin
+    let phase = a.arg();
+    let sine = b * C::new(0.0, 1.0) * C::cis(-phase);
+    let angle = 2.0 * sine.re.atan2(a.norm());
+    let z = first as usize * low | second as usize * high;
+    (sine.im.abs() <= Into::<f64>::into(E::EPSILON)).then(|| rotation(both, z, angle, phase))
+}
+
+/// The qubit and the matrix of an operator on one qubit without controls.
+pub(super) fn on_one<E: Element>(operator: &Operator<Complex<E>>) -> Option<(usize, M2)> {
+    let (fixed, value) = (operator.fixed(), operator.value());
+    if !fixed.is_power_of_two() {
+        return None;
+    }
+    let (one, zero) = (C::new(1.0, 0.0), C::default());
+    let mut u = [one, zero, zero, one];
+    match operator.shape() {
+        Shape::Identity => {}
+        Shape::Phase(factor) => u[if value == 0 { 0 } else { 3 }] = wide(factor),
+        Shape::Diagonal(factors) => {
+            factors.iter().for_each(|(at, factor)| u[if *at == 0 { 0 } else { 3 }] = wide(factor));
+        }
+        Shape::Swap(..) => u = [zero, one, one, zero],
+        Shape::Cycles(cycles) => {
+            // One cycle of two, or two of one.
+            for cycle in cycles {
+                for (k, (from, factor)) in cycle.iter().enumerate() {
+                    let (to, _) = cycle[(k + 1) % cycle.len()];
+                    let (row, column) = (usize::from(to != 0), usize::from(*from != 0));
+                    if cycle.len() == 2 {
+                        u[3 * column] = zero;
+                    }
+                    u[2 * row + column] = wide(factor);
+                }
+            }
+        }
+        Shape::Dense { matrix, offsets } if offsets.len() == 2 => {
+            u.iter_mut().zip(matrix).for_each(|(to, from)| *to = wide(from));
+        }
+        Shape::Dense { .. } => return None,
+    }
+    Some((fixed.trailing_zeros() as usize, u))
+}
+
+fn wide<E: Element>(z: &Complex<E>) -> C {
+    Complex::new(z.re.into(), z.im.into())
+}
+
+fn near(z: C, x: f64, tolerance: f64) -> bool {
+    (z - x).norm() <= tolerance
+}
