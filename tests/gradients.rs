@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use ketgrad_core::{
+    ansatz,
     circuit::Circuit,
     exec::{Datum, Derivatives},
     gate::{Gate, GateKind},
@@ -10,6 +11,7 @@ use ketgrad_core::{
     observable::{Pauli, PauliString, PauliSum},
     param::{Angle, Function, ParamExpr, Q, Step, Values},
     plan::{Fast, Options, Plan},
+    problem::Mapping,
     simulate::{BoundCircuit, Simulator},
     state::StateVector,
     text,
@@ -489,6 +491,35 @@ proptest! {
         pairs_are_right(bound.operators().unwrap(), 14, &mut Rng::new(7));
         tangents_are_right(bound.operators().unwrap(), 14, &mut Rng::new(7));
         ways_from_and_to_zero_are_right(bound.operators().unwrap(), 14, &mut Rng::new(7));
+    }
+}
+
+/// Excitations have many strings along the same qubits.
+#[test]
+fn pairs_and_tangents_go_through_excitations() {
+    const N: usize = 9;
+    let circuit = ansatz::uccsd_from(N, &[0, 1, 3, 4], Mapping::JordanWigner).unwrap();
+    let mut rng = Rng::new(3);
+    let at: Vec<f64> = circuit.inputs().map(|_| 2.0 * rng.signed()).collect();
+    let bound = BoundCircuit::<Complex<f64>>::new(&circuit, &Values(&at)).unwrap();
+    let operators = bound.operators().unwrap();
+    pairs_are_right(operators, N, &mut rng);
+    tangents_are_right(operators, N, &mut rng);
+    ways_from_and_to_zero_are_right(operators, N, &mut rng);
+    let observable: PauliSum = "Z0 Z1 - 0.5*X3 Y4 + 0.1*Z6 + X0 X1 Y2 Y7".parse().unwrap();
+    let gradient = |executors: Executors| {
+        let simulator = Simulator { executors, ..Simulator::new() };
+        let energy = Expectation::new(circuit.clone(), [observable.clone()]).unwrap();
+        let energy = energy.with_simulator(simulator);
+        (energy.value_and_gradient(&at).unwrap().1, energy.hvp(&at, &at).unwrap().1)
+    };
+    let (expected, product) = gradient(Executors::new());
+    for fast in InstructionSet::ALL.into_iter().filter_map(Fast::with) {
+        let mut executors = Executors::new();
+        executors.insert::<Complex<f64>>(std::sync::Arc::new(fast));
+        let (got, other) = gradient(executors);
+        assert!(close(&expected, &got, ROUNDING), "{fast:?}: {expected:?} {got:?}");
+        assert!(close(&product, &other, ROUNDING), "{fast:?}: {product:?} {other:?}");
     }
 }
 

@@ -3,12 +3,14 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use ketgrad_core::{
+    ansatz,
     circuit::Circuit,
     gate::{Gate, GateKind},
     kernel::{Element, Executor, Generic, InstructionSet, Operator, Threads, Way},
     matrix::Matrix,
-    param::Values,
+    param::{Angle, Values},
     plan::{Fast, Options, Plan},
+    problem::Mapping,
     simulate::{BoundCircuit, Simulator},
     state::StateVector,
 };
@@ -215,6 +217,41 @@ proptest! {
                     plans_agree::<f32>(&c, TOLERANCE_F32);
                 }
             }
+        }
+    }
+}
+
+/// Excitations: rotations about several strings along the same qubits, under each mapping, at angles where some vanish
+/// and some turn by more than a quarter.
+#[test]
+fn plans_of_excitations() {
+    for (mapping, n) in [(Mapping::JordanWigner, 8), (Mapping::BravyiKitaev, 7), (Mapping::Parity, 6)] {
+        let c = ansatz::uccsd_from(n, &[0, 1, 3], mapping).unwrap();
+        let mut rng = Rng::new(n as u64);
+        let small: Vec<f64> = c.inputs().map(|_| 0.3 * rng.signed()).collect();
+        let large: Vec<f64> = c.inputs().map(|_| 9.0 * rng.signed()).collect();
+        let some: Vec<f64> = c.inputs().map(|_| rng.below(2) as f64 * rng.signed()).collect();
+        let bound = |x: &[f64]| {
+            let values: Vec<_> = c.inputs().zip(x.iter().map(|x| Angle::rad(*x))).collect();
+            c.bind(&values).unwrap()
+        };
+        plans_agree::<f64>(&bound(&small), TOLERANCE_F64);
+        plans_agree::<f32>(&bound(&small), TOLERANCE_F32);
+        plans_agree::<f64>(&bound(&large), TOLERANCE_F64);
+        // A plan for one takes the numbers of the others.
+        let operators = |x: &[f64]| {
+            let bound = BoundCircuit::<Complex<f64>>::new(&c, &Values(x)).unwrap();
+            bound.operators().unwrap().to_vec()
+        };
+        let options = Options { tile_qubits: 6, ..Options::new(InstructionSet::detect(), n) };
+        let mut plan = Plan::new(n, &operators(&small), options);
+        for x in [&large, &some, &vec![0.0; small.len()], &small] {
+            let operators = operators(x);
+            plan.bind(&operators);
+            let mut state = start(n, 7);
+            plan.run(&mut state, &Threads::serial());
+            let off = distance(&run(&Generic, &operators, n, 1), &state);
+            assert!(off < TOLERANCE_F64, "{mapping:?}, {x:?}: off by {off:e}");
         }
     }
 }

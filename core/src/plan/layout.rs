@@ -112,7 +112,7 @@ impl Placed {
                 odd(line.vector & phase.inner)
             }
             (Rotation { line: a, .. }, Rotation { line: b, .. }) => {
-                odd(a.vector & b.inner) || odd(b.vector & a.inner)
+                odd(a.vector & b.inner) ^ odd(b.vector & a.inner)
             }
             (Dense { low, high, .. }, other) | (other, Dense { low, high, .. }) => {
                 let touched = match other {

@@ -3,7 +3,8 @@
 //! # Order
 //! Operations fall into levels: all phases that commute with what is before them, then rotations that
 //! commute, then dense blocks. Rotations along up to three row vectors and three lane vectors share a sweep;
-//! the phases before them are multiplied as the first of these sweeps loads.
+//! the phases before them are multiplied as the first of these sweeps loads. Those along one vector are taken together, see
+//! `multiplex`.
 
 use num_complex::Complex;
 
@@ -12,6 +13,7 @@ use super::{
     buffer::{Buffer, Pool},
     frame::{Exit, Signs, exit},
     inner::Inners,
+    multiplex::Multiplexed,
     phases::Phases,
     rows::{reduce, row_offsets, table},
     transfer::TURN,
@@ -61,6 +63,7 @@ pub(in crate::plan) struct TileStage<E> {
 #[expect(clippy::large_enum_variant, reason = "a stage has a handful of steps")]
 pub(super) enum Step<E> {
     Sweep(Sweep<E>),
+    Multiplexed(Multiplexed<E>),
     Dense(Block<E>),
     Inner(Inners),
 }
@@ -94,7 +97,7 @@ pub(super) struct Turn {
 }
 
 /// An operation and its number in the layout.
-type Item<'a> = (usize, &'a Placed);
+pub(super) type Item<'a> = (usize, &'a Placed);
 
 /// Moves what can go first out of a list: everything that `wanted` takes and that conflicts with nothing
 /// left behind.
@@ -165,12 +168,13 @@ impl<E: Element> TileStage<E> {
 
     /// How often the steps take turns with the pipeline.
     pub(super) fn turns(&self) -> usize {
-        let entries = |step: &Step<E>| match step {
-            Step::Sweep(sweep) => sweep.table.len(),
-            Step::Dense(block) => block.table.len(),
+        let turns = |step: &Step<E>| match step {
+            Step::Sweep(sweep) => sweep.table.len().div_ceil(TURN),
+            Step::Dense(block) => block.table.len().div_ceil(TURN),
+            Step::Multiplexed(group) => group.pieces().count(),
             Step::Inner(_) => 0,
         };
-        self.steps.iter().map(|step| entries(step).div_ceil(TURN)).sum()
+        self.steps.iter().map(turns).sum()
     }
 
     /// Whether blocks are worth a look for factors.
@@ -261,7 +265,7 @@ impl<E: Element> TileStage<E> {
             let looks: Vec<(usize, Look)> = looks.collect();
             if !looks.is_empty() {
                 self.flops += 4.0 * looks.len() as f64;
-                self.steps.push(Step::Inner(Inners::new(looks, self.bits, lane_bits)));
+                self.steps.push(Step::Inner(Inners::new(looks, self.bits, lane_bits, looks_change)));
             }
             rest = after;
             let (level, after) = split(rest, conflicts, |op| matches!(op, Placed::Phase(_)));
@@ -279,6 +283,12 @@ impl<E: Element> TileStage<E> {
                 self.flops += 6.0 * p.tables() as f64 + if p.has_product() { 12.0 } else { 0.0 };
             }
             let (mut turns, after) = split(after, conflicts, |op| matches!(op, Placed::Rotation { .. }));
+            let mut groups = Vec::new();
+            while let Some(mut group) = Multiplexed::take(&mut turns, self.bits, lane_bits) {
+                self.scale *= group.fill(&ops, 1 << lane_bits);
+                self.flops += group.flops();
+                groups.push(Step::Multiplexed(group));
+            }
             scale *= turns.iter().map(|t| t.1.shrinkage()).product::<f64>();
             while !turns.is_empty() || phases.is_some() {
                 let (sweep, left) = self.sweep(turns, phases.take(), lane_bits, row_qubits);
@@ -286,6 +296,7 @@ impl<E: Element> TileStage<E> {
                 self.steps.push(Step::Sweep(sweep));
                 turns = left;
             }
+            self.steps.append(&mut groups);
             let factors = self.factors_blocks();
             let (blocks, after) = split(after, conflicts, |op| matches!(op, Placed::Dense { .. }));
             for (source, block) in blocks {
@@ -319,7 +330,11 @@ impl<E: Element> TileStage<E> {
             };
             let row = line.vector >> lane_bits;
             let reduced = reduce(&basis, row);
-            if row == 0 && on_lanes.len() < MAX_LANE_TURNS {
+            // They commute; but a sweep takes signs from the row that it starts with.
+            let signed = |other: &(usize, Line, f64)| odd(other.1.vector & line.inner);
+            if on_rows.iter().chain(&on_lanes).any(signed) {
+                left.push(item);
+            } else if row == 0 && on_lanes.len() < MAX_LANE_TURNS {
                 on_lanes.push((source, line, tan));
             } else if row != 0 && reduced != 0 && on_rows.len() < row_qubits {
                 basis.iter_mut().for_each(|b| *b = reduce(&[reduced], *b));

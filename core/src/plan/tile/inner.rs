@@ -8,7 +8,8 @@
 //! ```
 //! Strings without x share the products `conj(lambda[p]) psi[p]`: their sums with all signs are one
 //! Walsh-Hadamard transform. The others are taken in groups whose vectors connect up to 2^5 rows: these are
-//! copied once into the first cache and read there by each string.
+//! copied once into the first cache and read there by each string. Where several have the same x and their order does not
+//! matter, see `shared`.
 //!
 //! Rotations leave the scratch too large by a known real factor, which `weight` takes back.
 #![expect(unsafe_code, reason = "vector registers are read from and written to addresses")]
@@ -18,6 +19,7 @@ use super::{
     compile::{Step, TileStage},
     kernels::Scratch,
     rows::{reduce, table},
+    shared::Shared,
 };
 use crate::basis::odd;
 use crate::kernel::{
@@ -36,7 +38,7 @@ pub(super) const MAX_STRINGS: usize = 16;
 pub(super) const MAX_LANES: usize = 16;
 
 /// The weight of a string in the tile at index `outer`.
-fn factor(look: &Look, outer: usize) -> f64 {
+pub(super) fn factor(look: &Look, outer: usize) -> f64 {
     if odd(look.outer & outer) { -look.weight } else { look.weight }
 }
 
@@ -44,6 +46,7 @@ fn factor(look: &Look, outer: usize) -> f64 {
 pub(super) struct Inners {
     /// Each with its number in the layout.
     pub(super) diagonal: Vec<(usize, Look)>,
+    shared: Vec<Shared>,
     pub(super) groups: Vec<Group>,
     pub(super) rows: usize,
 }
@@ -70,10 +73,14 @@ pub(super) struct Line {
 }
 
 impl Inners {
-    /// The inner products that are looked at in one place.
-    pub(super) fn new(looks: Vec<(usize, Look)>, bits: usize, lane_bits: usize) -> Inners {
+    /// The inner products that are looked at in one place. `alone`: whether each string is wanted by itself.
+    pub(super) fn new(looks: Vec<(usize, Look)>, bits: usize, lane_bits: usize, alone: bool) -> Inners {
         let rows = 1usize << (bits - lane_bits);
         let (diagonal, mut rest): (Vec<_>, Vec<_>) = looks.into_iter().partition(|(_, l)| l.x == 0);
+        let mut shared = Vec::new();
+        while let Some(strings) = (!alone).then(|| Shared::take(&mut rest, bits, lane_bits)).flatten() {
+            shared.push(strings);
+        }
         let mut groups = Vec::new();
         while !rest.is_empty() {
             let (mut basis, mut vectors): (Vec<usize>, Vec<usize>) = (Vec::new(), Vec::new());
@@ -96,14 +103,16 @@ impl Inners {
             groups.push(Group::new(taken, &vectors, rows, lane_bits));
             rest = left;
         }
-        Inners { diagonal, groups, rows }
+        Inners { diagonal, shared, groups, rows }
     }
 
     /// Takes the signs of other operations of the same structure, and the factor of all of them.
     pub(super) fn rebind(&mut self, placed: &[Placed], factor: f64) {
         let strings = self.groups.iter_mut().flat_map(|group| &mut group.strings);
         let strings = strings.map(|line| (line.source, &mut line.look));
-        for (source, look) in self.diagonal.iter_mut().map(|(k, look)| (*k, look)).chain(strings) {
+        let shared = self.shared.iter_mut().flat_map(Shared::looks);
+        let diagonal = self.diagonal.iter_mut().map(|(k, look)| (*k, look));
+        for (source, look) in diagonal.chain(strings).chain(shared) {
             if let Some(Placed::Inner(new)) = placed.get(source) {
                 look.weight = new.weight * factor;
             }
@@ -125,6 +134,9 @@ impl Inners {
     ) {
         // SAFETY: as for the caller.
         unsafe {
+            for strings in &self.shared {
+                strings.add::<S>(psi, lambda, sums);
+            }
             for group in &self.groups {
                 S::vectorize(GroupRun { group, psi, lambda, sums });
             }

@@ -46,6 +46,7 @@ pub(super) unsafe fn step<S: Simd>(
     unsafe {
         match step {
             Step::Sweep(sweep) => run_sweep::<S>(sweep, scratch, product, pipeline),
+            Step::Multiplexed(group) => group.run::<S>(scratch, pipeline),
             Step::Dense(block) => match (block.row_offsets.len(), block.factored) {
                 (4, false) => S::vectorize(DenseRun::<S, 4, 1> { block, scratch, pipeline }),
                 (2, false) => S::vectorize(DenseRun::<S, 2, 2> { block, scratch, pipeline }),

@@ -18,7 +18,10 @@
 //! | `phases` | tables of phases |
 //! | `rows` | rows as vectors over GF(2) |
 //! | `kernels` | sweeps and dense blocks |
+//! | `multiplex` | rotations along one vector, together |
+//! | `variants` | rows by the values of parities |
 //! | `inner` | inner products of two tiles |
+//! | `shared` | those along one vector, together |
 //! | `pair` | a stage on two vectors |
 //! | `kick` | changes of tangents |
 //! | `tangent` | a stage on states and their tangents |
@@ -35,12 +38,15 @@ mod frame;
 mod inner;
 mod kernels;
 mod kick;
+mod multiplex;
 mod pair;
 mod phases;
 mod rebind;
 mod rows;
+mod shared;
 mod tangent;
 mod transfer;
+mod variants;
 
 use std::{
     ops::Range,

@@ -41,6 +41,7 @@ impl<E: Element> TileStage<E> {
                     }
                     left *= sweep.rebind(placed, 1 << lane_bits);
                 }
+                Step::Multiplexed(group) => self.scale *= group.fill(placed, 1 << lane_bits),
                 Step::Dense(block) => {
                     if let Some(Placed::Dense { matrix, .. }) = placed.get(block.source) {
                         self.constants.push((0, block.fill(matrix, factors, lane_bits)));

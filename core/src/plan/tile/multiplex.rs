@@ -1,0 +1,193 @@
+//! Rotations along one vector, together: a multiplexed rotation.
+//!
+//! Rotations about Pauli strings that have X or Y on the same qubits, as those of a fermionic excitation, couple the same
+//! places, and turn them by angles that add up with signs:
+//!
+//! ```text
+//! a[p] -> c a[p] - s a[p + x],   c, s = cos, sin of sum_k (-1)^{z_k.p + outer_k.o + flip_k} angle_k
+//! ```
+//! where the angle of p + x is that of p, negated. Rows are taken by the variants of these signs, with one c and s for each
+//! lane; where all angles vanish nothing is loaded, which is 7 rows of 8 for a double excitation. Cost: 4 products for each
+//! part of the amplitudes that are turned, whatever the number of rotations.
+#![expect(unsafe_code, reason = "vector registers are read from and written to addresses")]
+
+use super::{
+    buffer::Buffer,
+    compile::Item,
+    kernels::Scratch,
+    transfer::{Pipeline, TURN},
+    variants::Variants,
+};
+use crate::{
+    basis::odd,
+    kernel::{
+        Element,
+        simd::{Simd, Task},
+    },
+    plan::layout::Placed,
+};
+
+/// Angles below this are rounding errors of a sum of angles.
+const NO_ANGLE: f64 = 1e-15;
+
+/// The most rotations taken together.
+const MAX_TURNS: usize = 64;
+
+/// Rotations along one vector.
+pub(super) struct Multiplexed<E> {
+    /// The vector: the rows that it adds, and the lanes that it exchanges.
+    rows: usize,
+    lanes: usize,
+    turns: Vec<Turn>,
+    variants: Variants,
+    /// For each variant the cosines and the sines of the lanes.
+    coefficients: Buffer<E>,
+    /// Whether a variant is turned at all.
+    turned: Vec<bool>,
+}
+
+/// One of the rotations.
+struct Turn {
+    /// Which operation of the layout.
+    source: usize,
+    /// Its sign as a sum of the parities of the variants.
+    set: usize,
+    /// The bits of its line in the lanes.
+    lanes: usize,
+}
+
+impl<E: Element> Multiplexed<E> {
+    /// Takes rotations along one vector out of a list, if there are several; without numbers yet.
+    pub(super) fn take(ops: &mut Vec<Item<'_>>, bits: usize, lane_bits: usize) -> Option<Multiplexed<E>> {
+        let vector = |op: &Placed| if let Placed::Rotation { line, .. } = op { line.vector } else { 0 };
+        let shared = ops.iter().map(|item| vector(item.1)).enumerate().find_map(|(k, x)| {
+            let again = ops[k + 1..].iter().any(|other| vector(other.1) == x);
+            (again && x != 0).then_some(x)
+        })?;
+        let inside = (1usize << lane_bits) - 1;
+        let mut variants = Variants::new(shared >> lane_bits);
+        let mut turns = Vec::new();
+        ops.retain(|(source, op)| {
+            let Placed::Rotation { line, .. } = op else { return true };
+            if line.vector != shared || turns.len() == MAX_TURNS {
+                return true;
+            }
+            let Some(set) = variants.admit(line.inner >> lane_bits, line.outer) else { return true };
+            turns.push(Turn { source: *source, set, lanes: line.inner & inside });
+            false
+        });
+        variants.list(1 << (bits - lane_bits));
+        Some(Multiplexed {
+            rows: shared >> lane_bits,
+            lanes: shared & inside,
+            turns,
+            coefficients: Buffer::zeros(variants.count() * 2 << lane_bits),
+            turned: vec![false; variants.count()],
+            variants,
+        })
+    }
+
+    /// Takes the angles of its rotations. Gives the factor by which a stage takes them to be too large, since these are not.
+    pub(super) fn fill(&mut self, placed: &[Placed], lanes: usize) -> f64 {
+        let mut growth = 1.0;
+        let mut angles = [0.0; MAX_TURNS];
+        for (turn, angle) in self.turns.iter().zip(&mut angles) {
+            if let Some(op @ Placed::Rotation { line, tan }) = placed.get(turn.source) {
+                growth /= op.shrinkage().sqrt();
+                *angle = if line.flip { -tan.atan() } else { tan.atan() };
+            }
+        }
+        let coefficients = self.coefficients.as_mut_slice().chunks_exact_mut(2 * lanes);
+        for ((variant, own), turned) in coefficients.enumerate().zip(&mut self.turned) {
+            *turned = false;
+            let (cosines, sines) = own.split_at_mut(lanes);
+            for (lane, (cos, sin)) in cosines.iter_mut().zip(sines).enumerate() {
+                let signed = |(turn, angle): (&Turn, &f64)| {
+                    if odd(turn.set & variant) ^ odd(turn.lanes & lane) { -angle } else { *angle }
+                };
+                let angle: f64 = self.turns.iter().zip(&angles).map(signed).sum();
+                let (s, c) = if angle.abs() <= NO_ANGLE { (0.0, 1.0) } else { angle.sin_cos() };
+                *turned |= s != 0.0;
+                (*cos, *sin) = (E::round_from(c), E::round_from(s));
+            }
+        }
+        growth
+    }
+
+    /// The products and sums for each amplitude of those that are turned, on the mean over all.
+    pub(super) fn flops(&self) -> f64 {
+        8.0 * self.turned.iter().filter(|turned| **turned).count() as f64 / self.turned.len() as f64
+    }
+
+    /// Rows of one variant, some at a time, and its number in the tile at index 0.
+    #[inline(always)]
+    pub(super) fn pieces(&self) -> impl Iterator<Item = (usize, &[u32])> {
+        (0..self.variants.count()).flat_map(|v| self.variants.rows(v).chunks(TURN).map(move |rows| (v, rows)))
+    }
+
+    /// Runs on a tile.
+    ///
+    /// # Safety
+    /// Called within `S::vectorize`; the scratch holds a tile of the size that this was made for.
+    #[inline(always)]
+    pub(super) unsafe fn run<S: Simd<Elem = E>>(&self, scratch: Scratch<E>, pipeline: &mut Pipeline<'_, S>) {
+        // SAFETY: as for the caller.
+        unsafe {
+            match (self.rows != 0, self.lanes != 0) {
+                (true, false) => S::vectorize(Run::<S, true, false> { multiplexed: self, scratch, pipeline }),
+                (true, true) => S::vectorize(Run::<S, true, true> { multiplexed: self, scratch, pipeline }),
+                (false, _) => S::vectorize(Run::<S, false, true> { multiplexed: self, scratch, pipeline }),
+            }
+        }
+    }
+}
+
+struct Run<'a, 'b, P: Simd, const ROWS: bool, const LANES: bool> {
+    multiplexed: &'a Multiplexed<P::Elem>,
+    scratch: Scratch<P::Elem>,
+    pipeline: &'a mut Pipeline<'b, P>,
+}
+
+impl<P: Simd, const ROWS: bool, const LANES: bool> Task<P::Elem> for Run<'_, '_, P, ROWS, LANES> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<S: Simd<Elem = P::Elem>>(self) {
+        let Run { multiplexed, scratch: Scratch { re, im, outer }, pipeline } = self;
+        let Multiplexed { rows, lanes, variants, coefficients, turned, .. } = multiplexed;
+        let shift = variants.shift(outer);
+        // SAFETY: rows and their sums with the vector are below 2^bits / LANES, which is what the scratch holds; there are
+        // two registers of coefficients for each variant.
+        unsafe {
+            let exchange = S::index(|j| j ^ lanes);
+            for (variant, piece) in multiplexed.pieces() {
+                pipeline.turn();
+                let here = variant ^ shift;
+                if !turned[here] {
+                    continue;
+                }
+                let own = coefficients.as_ptr().add(2 * here * S::LANES);
+                let (c, s) = (S::load(own), S::load(own.add(S::LANES)));
+                for &row in piece {
+                    let at = row as usize * S::LANES;
+                    let other = if ROWS { (row as usize ^ rows) * S::LANES } else { at };
+                    for part in [re, im] {
+                        let a = S::load(part.add(at));
+                        let mut b = S::load(part.add(other));
+                        if LANES {
+                            b = b.permute(exchange);
+                        }
+                        s.neg_mul_add(b, c.mul(a)).store(part.add(at));
+                        if ROWS {
+                            let mut b = s.mul_add(a, c.mul(b));
+                            if LANES {
+                                b = b.permute(exchange);
+                            }
+                            b.store(part.add(other));
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Inner products with strings along one vector, together.
+//!
+//! Strings with X or Y on the same qubits take the same products `conj(lambda[p + x]) psi[p]`, each with its own signs. The
+//! products are summed for each variant of the signs and each lane; the strings are then Walsh-Hadamard sums of few numbers.
+//! Cost: two products for each amplitude, whatever the number of strings.
+#![expect(unsafe_code, reason = "vector registers are read from and written to addresses")]
+
+use super::{
+    inner::{MAX_LANES, factor},
+    kernels::Scratch,
+    variants::{MAX_VARIANTS, Variants},
+};
+use crate::{
+    basis::odd,
+    kernel::{
+        Element,
+        simd::{Simd, Task},
+        walsh_hadamard,
+    },
+    plan::layout::Look,
+};
+
+/// Strings along one vector.
+pub(super) struct Shared {
+    rows: usize,
+    lanes: usize,
+    /// Whether the part of the products is the real one.
+    real: bool,
+    strings: Vec<Signed>,
+    variants: Variants,
+}
+
+/// A string: its number in the layout, and its sign as a sum of the parities of the variants.
+struct Signed {
+    source: usize,
+    look: Look,
+    set: usize,
+}
+
+impl Shared {
+    /// Takes strings along one vector out of a list, if there are several.
+    pub(super) fn take(looks: &mut Vec<(usize, Look)>, bits: usize, lane_bits: usize) -> Option<Shared> {
+        let alike = |a: &Look, b: &Look| a.x == b.x && a.real == b.real;
+        let first = looks.iter().enumerate().find_map(|(k, (_, look))| {
+            let again = looks[k + 1..].iter().any(|(_, other)| alike(look, other));
+            (again && look.x != 0).then_some(*look)
+        })?;
+        let mut variants = Variants::new(first.x >> lane_bits);
+        let mut strings = Vec::new();
+        looks.retain(|&(source, look)| {
+            if !alike(&look, &first) {
+                return true;
+            }
+            let set = variants.admit(look.z >> lane_bits, look.outer);
+            strings.extend(set.map(|set| Signed { source, look, set }));
+            set.is_none()
+        });
+        variants.list(1 << (bits - lane_bits));
+        let lanes = first.x & ((1 << lane_bits) - 1);
+        Some(Shared { rows: first.x >> lane_bits, lanes, real: first.real, strings, variants })
+    }
+
+    /// Each string with its number in the layout.
+    pub(super) fn looks(&mut self) -> impl Iterator<Item = (usize, &mut Look)> {
+        self.strings.iter_mut().map(|string| (string.source, &mut string.look))
+    }
+
+    /// Adds the inner products of two tiles to `sums`.
+    ///
+    /// # Safety
+    /// Called within `S::vectorize`; the scratches hold tiles of the size that this was made for.
+    #[inline(always)]
+    pub(super) unsafe fn add<S: Simd>(
+        &self,
+        psi: Scratch<S::Elem>,
+        lambda: Scratch<S::Elem>,
+        sums: &mut [f64],
+    ) {
+        // SAFETY: as for the caller.
+        unsafe {
+            match (self.rows != 0, self.real) {
+                (true, true) => S::vectorize(Run::<_, true, true> { shared: self, psi, lambda, sums }),
+                (true, false) => S::vectorize(Run::<_, true, false> { shared: self, psi, lambda, sums }),
+                (false, true) => S::vectorize(Run::<_, false, true> { shared: self, psi, lambda, sums }),
+                (false, false) => S::vectorize(Run::<_, false, false> { shared: self, psi, lambda, sums }),
+            }
+        }
+    }
+
+    /// The sums of the strings, from those of the variants for each lane.
+    fn settle(&self, outer: usize, parts: &mut [[f64; MAX_VARIANTS]], sums: &mut [f64]) {
+        let count = self.variants.count();
+        parts.iter_mut().for_each(|part| walsh_hadamard(&mut part[..count]));
+        for Signed { look, set, .. } in &self.strings {
+            let signed = |(lane, part): (usize, &[f64; MAX_VARIANTS])| {
+                if odd(lane & look.z) { -part[*set] } else { part[*set] }
+            };
+            sums[look.number] += factor(look, outer) * parts.iter().enumerate().map(signed).sum::<f64>();
+        }
+    }
+}
+
+struct Run<'a, E, const ROWS: bool, const REAL: bool> {
+    shared: &'a Shared,
+    psi: Scratch<E>,
+    lambda: Scratch<E>,
+    sums: &'a mut [f64],
+}
+
+impl<E: Element, const ROWS: bool, const REAL: bool> Task<E> for Run<'_, E, ROWS, REAL> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<S: Simd<Elem = E>>(self) {
+        let Run { shared: shared @ Shared { rows, lanes, variants, .. }, psi, lambda, sums } = self;
+        let mut parts = [[0.0; MAX_VARIANTS]; MAX_LANES];
+        // SAFETY: rows and their sums with the vector are below those of the tile, which the scratches hold.
+        unsafe {
+            let zero = S::splat(E::zero());
+            let exchange = S::index(|j| j ^ lanes);
+            for variant in 0..variants.count() {
+                // Two chains of products, and two for the rows that the vector leads to.
+                let mut totals = [zero; 4];
+                for &row in variants.rows(variant) {
+                    let at = row as usize * S::LANES;
+                    let other = if ROWS { (row as usize ^ rows) * S::LANES } else { at };
+                    let (x, y) = (S::load(psi.re.add(at)), S::load(psi.im.add(at)));
+                    let a = S::load(lambda.re.add(other)).permute(exchange);
+                    let b = S::load(lambda.im.add(other)).permute(exchange);
+                    let [first, second, third, fourth] = totals;
+                    let [first, second] = products::<S, REAL>([x, y], [a, b], [first, second]);
+                    let [third, fourth] = if ROWS {
+                        let x = S::load(psi.re.add(other)).permute(exchange);
+                        let y = S::load(psi.im.add(other)).permute(exchange);
+                        let (a, b) = (S::load(lambda.re.add(at)), S::load(lambda.im.add(at)));
+                        products::<S, REAL>([x, y], [a, b], [third, fourth])
+                    } else {
+                        [third, fourth]
+                    };
+                    totals = [first, second, third, fourth];
+                }
+                let [first, second, third, fourth] = totals;
+                let (here, there) = (first.add(second), third.add(fourth));
+                // A string with Y on an odd number of qubits has the other sign there.
+                let total = if REAL { here.sub(there) } else { here.add(there) };
+                let mut of_lanes = [E::zero(); MAX_LANES];
+                total.store(of_lanes.as_mut_ptr());
+                for (part, x) in parts.iter_mut().zip(&of_lanes[..S::LANES]) {
+                    part[variant] = (*x).into();
+                }
+            }
+        }
+        shared.settle(psi.outer, &mut parts[..S::LANES], sums);
+    }
+}
+
+/// Adds the two products of a row to two sums.
+#[inline(always)]
+fn products<S: Simd, const REAL: bool>([x, y]: [S; 2], [a, b]: [S; 2], [first, second]: [S; 2]) -> [S; 2] {
+    if REAL {
+        [a.mul_add(x, first), b.mul_add(y, second)]
+    } else {
+        [a.mul_add(y, first), b.neg_mul_add(x, second)]
+    }
+}
