@@ -307,8 +307,12 @@ impl Layout {
 }
 
 /// The bits that are set.
-fn ones(mask: usize) -> impl Iterator<Item = usize> {
-    (0..usize::BITS as usize).filter(move |q| mask >> q & 1 == 1)
+fn ones(mut mask: usize) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let first = (mask != 0).then(|| mask.trailing_zeros() as usize);
+        mask &= mask.wrapping_sub(1);
+        first
+    })
 }
 
 /// The sum of the lines of some qubits.

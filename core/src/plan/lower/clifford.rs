@@ -2,7 +2,7 @@
 //!
 //! Source: S. Aaronson, D. Gottesman, "Improved simulation of stabilizer circuits", Phys. Rev. A 70, 052328 (2004).
 
-use super::matrices::{C, M2, dagger, multiply2};
+use super::matrices::{C, M2, multiply2};
 
 /// The Pauli string `i^|x & z| X^x Z^z`, negated or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,14 +29,15 @@ pub(super) enum Clifford {
 impl Clifford {
     /// The gate on one qubit with this matrix, if it is a Clifford gate up to so much.
     pub(super) fn one(qubit: usize, matrix: M2, tolerance: f64) -> Option<Clifford> {
-        const I: C = C::new(0.0, 1.0);
-        let (zero, one) = (C::default(), C::new(1.0, 0.0));
-        let paulis: [M2; 3] = [[zero, one, one, zero], [one, zero, zero, -one], [zero, -I, I, zero]];
+        let [a, b, c, d] = matrix;
+        // The parts of V P V^dagger along X, Z and Y, for P = X, Z and Y, by its entries 00 and 01.
+        let parts = |diagonal: f64, other: C| [other.re, diagonal, -other.im];
+        let (across, along) = (a * d.conj(), b * c.conj());
+        let of_x = parts(2.0 * (a * b.conj()).re, across + along);
+        let of_z = parts(a.norm_sqr() - b.norm_sqr(), a * c.conj() - b * d.conj());
+        let of_y = parts(2.0 * (a * b.conj()).im, C::i() * (along - across));
         let mut images = [(0, false); 3];
-        for (image, p) in images.iter_mut().zip(&paulis) {
-            let m = multiply2(&multiply2(&matrix, p), &dagger(&matrix));
-            // Its parts along X, Z and Y.
-            let parts = [0.5 * (m[1] + m[2]).re, 0.5 * (m[0] - m[3]).re, 0.5 * (m[2] - m[1]).im];
+        for (image, parts) in images.iter_mut().zip([of_x, of_z, of_y]) {
             let at = parts.iter().position(|part| (part.abs() - 1.0).abs() <= tolerance)?;
             *image = (at + 1, parts[at] < 0.0);
         }
@@ -75,14 +76,26 @@ impl Clifford {
         matches!(self, Clifford::One { images, .. } if images[1].0 != 2)
     }
 
+    /// How far it is from a Pauli gate: 0 if it is one, 1 if it leaves Z as it is up to a sign, 2 otherwise.
+    pub(super) fn distance(&self) -> u8 {
+        match self {
+            Clifford::One { images: [(1, _), (2, _), _], .. } => 0,
+            Clifford::One { images: [_, (2, _), _], .. } => 1,
+            _ => 2,
+        }
+    }
+
     /// Whether it is on one qubit and not diagonal.
     pub(super) fn moves(&self) -> bool {
         matches!(self, Clifford::One { images, .. } if images[1] != (2, false))
     }
 
-    /// Whether the matrix on one qubit is the identity, up to a phase.
-    pub(super) fn is_phase(&self) -> bool {
-        matches!(self, Clifford::One { images, .. } if *images == [(1, false), (2, false), (3, false)])
+    /// The angle of the phase that it is, if it is nothing else.
+    pub(super) fn phase(&self) -> Option<f64> {
+        match self {
+            Clifford::One { matrix, images: [(1, false), (2, false), _], .. } => Some(matrix[0].arg()),
+            _ => None,
+        }
     }
 
     /// `V P V^dagger`.

@@ -10,9 +10,10 @@
 //! out string by string.
 //!
 //! A gate stays where it is if that would take more rotations along which amplitudes move than it saves, as H around many
-//! phases would, or a string on more qubits than a tile has room for.
+//! phases would, or a string on more qubits than a tile has room for; and if nothing is gained, as where it would only go
+//! to an earlier gate.
 //!
-//! Cost: each Clifford gate looks at the last [`WINDOW`] entries at most.
+//! Cost: each Clifford gate looks at those before it, and at [`WINDOW`] entries at most.
 
 use num_complex::Complex;
 use num_traits::Zero;
@@ -23,7 +24,7 @@ use super::{
 };
 use crate::kernel::{Element, Inner, Operator, Shape};
 
-/// How far a gate looks back.
+/// How far a gate goes back.
 const WINDOW: usize = 128;
 
 /// One of a list of operators and inner products.
@@ -62,6 +63,8 @@ pub(super) enum Kind {
 pub(super) struct Entries {
     pub(super) list: Vec<Entry>,
     pub(super) angle: f64,
+    /// Where Clifford gates stand.
+    gates: Vec<usize>,
 }
 
 impl Entries {
@@ -74,6 +77,7 @@ impl Entries {
         widest: usize,
     ) {
         self.list.clear();
+        self.gates.clear();
         self.angle = 0.0;
         let mut waiting = inners.iter().enumerate().peekable();
         for (number, operator) in operators.iter().enumerate() {
@@ -81,26 +85,37 @@ impl Entries {
                 self.list.push(Entry::inner(index, inner));
             }
             let entry = Entry::new(number, operator);
-            match entry.kind {
-                Kind::Clifford(gate) => match self.partner(&gate, widest) {
-                    Some(at) => self.multiply(at, &gate),
-                    None => self.list.push(entry),
-                },
-                _ => self.list.push(entry),
+            if let Kind::Clifford(gate) = entry.kind {
+                if let Some(angle) = gate.phase() {
+                    self.angle += angle;
+                    continue;
+                }
+                if let Some(k) = self.partner(&gate, widest) {
+                    self.multiply(k, &gate);
+                    continue;
+                }
+                self.gates.push(self.list.len());
             }
+            self.list.push(entry);
         }
         self.list.extend(waiting.map(|(index, inner)| Entry::inner(index, inner)));
     }
 
-    /// The entry that a Clifford gate at the end can be multiplied with, if that pays.
+    /// The last gate that a gate at the end can be multiplied with, by its number among the gates, if that pays.
     fn partner(&self, gate: &Clifford, widest: usize) -> Option<usize> {
-        let (moving, reading) = gate.qubits();
+        let near = |at: &usize| at + WINDOW >= self.list.len();
+        let gates = self.gates.iter().enumerate().rev().take_while(|(_, at)| near(at));
+        let (k, other, product) = gates.into_iter().find_map(|(k, at)| {
+            let Kind::Clifford(other) = &self.list[*at].kind else { return None };
+            product(gate, other).map(|product| (k, other, product))
+        })?;
+        let between = &self.list[self.gates[k] + 1..];
+        let mut passed = false;
         // Rotations along which amplitudes move that would be there afterwards, less those that are there now.
-        let mut cost = -i32::from(gate.turns());
-        for (at, entry) in self.list.iter().enumerate().rev().take(WINDOW) {
-            if (entry.moving | entry.reading) & (moving | reading) == 0 {
-                continue;
-            }
+        let mut cost = i32::from(product.is_some_and(|p| p.turns()))
+            - i32::from(gate.turns())
+            - i32::from(other.turns());
+        for entry in between.iter().rev().filter(|entry| entry.meets(gate)) {
             match &entry.kind {
                 Kind::Rotation { pauli, .. } | Kind::Inner { pauli, .. } => {
                     let x = gate.conjugate(*pauli).x;
@@ -108,36 +123,29 @@ impl Entries {
                         return None;
                     }
                     if matches!(entry.kind, Kind::Rotation { .. }) {
-                        cost += i32::from(x != 0) - i32::from(entry.moving != 0);
+                        cost += i32::from(x != 0) - i32::from(pauli.x != 0);
                     }
-                    continue;
+                    passed = true;
                 }
-                Kind::Clifford(other) => {
-                    if let Some(product) = product(gate, other) {
-                        cost += i32::from(product.is_some_and(|p| p.turns())) - i32::from(other.turns());
-                        return (cost <= 0).then_some(at);
-                    }
-                    if matches!((gate, other), (Clifford::Cx { target: a, .. }, Clifford::Cx { target: b, .. }) if a == b)
-                    {
-                        continue;
-                    }
-                }
-                Kind::Other => {}
-            }
-            let apart = moving & (entry.moving | entry.reading) == 0 && reading & entry.moving == 0;
-            if !apart {
-                return None;
+                _ if !entry.commutes(gate) => return None,
+                _ => {}
             }
         }
-        None
+        let simpler = match product {
+            None => true,
+            Some(p) => p.distance() < gate.distance().max(other.distance()) || gate.turns() && other.turns(),
+        };
+        (cost < 0 || cost == 0 && simpler || !passed).then_some(k)
     }
 
-    /// Takes a gate at the end of the list to an entry that it can be multiplied with.
-    fn multiply(&mut self, at: usize, gate: &Clifford) {
-        for entry in &mut self.list[at + 1..] {
-            entry.conjugate(gate);
-        }
-        let Some(Entry { kind: Kind::Clifford(other), .. }) = self.list.get(at).cloned() else { return };
+    /// Takes a gate at the end of the list to the gate of this number, and multiplies them.
+    fn multiply(&mut self, k: usize, gate: &Clifford) {
+        let at = self.gates[k];
+        self.list[at + 1..]
+            .iter_mut()
+            .filter(|entry| entry.meets(gate))
+            .for_each(|entry| entry.conjugate(gate));
+        let Kind::Clifford(other) = self.list[at].kind else { return };
         match product(gate, &other).flatten() {
             Some(product) => self.list[at] = Entry::of(Kind::Clifford(product)),
             None => {
@@ -146,6 +154,8 @@ impl Entries {
                     self.angle += (a[0] * b[0] + a[1] * b[2]).arg();
                 }
                 self.list.remove(at);
+                self.gates.remove(k);
+                self.gates[k..].iter_mut().for_each(|later| *later -= 1);
             }
         }
     }
@@ -158,7 +168,7 @@ fn product(a: &Clifford, b: &Clifford) -> Option<Option<Clifford>> {
     match (a, b) {
         (Clifford::One { qubit, .. }, Clifford::One { qubit: same, .. }) if qubit == same => {
             let product = a.after(b)?;
-            Some(if product.is_phase() { None } else { Some(product) })
+            Some(if product.phase().is_some() { None } else { Some(product) })
         }
         (Clifford::Cz(a, b), Clifford::Cz(c, d)) => (1 << a | 1 << b == 1usize << c | 1 << d).then_some(None),
         (Clifford::Cx { .. }, Clifford::Cx { .. }) => (a == b).then_some(None),
@@ -198,6 +208,24 @@ impl Entry {
             Kind::Other => (0, 0),
         };
         Entry { kind, given: None, moving, reading }
+    }
+
+    /// Whether it has a qubit in common with a gate.
+    fn meets(&self, gate: &Clifford) -> bool {
+        let (moving, reading) = gate.qubits();
+        (self.moving | self.reading) & (moving | reading) != 0
+    }
+
+    /// Whether its qubits tell that a gate can go past it.
+    fn commutes(&self, gate: &Clifford) -> bool {
+        if let (Kind::Clifford(Clifford::Cx { target, .. }), Clifford::Cx { target: same, .. }) =
+            (&self.kind, gate)
+            && target == same
+        {
+            return true;
+        }
+        let (moving, reading) = gate.qubits();
+        moving & (self.moving | self.reading) == 0 && reading & self.moving == 0
     }
 
     /// What it becomes when a gate goes from behind it to before it.
@@ -338,4 +366,70 @@ fn wide<E: Element>(z: &Complex<E>) -> C {
 
 fn near(z: C, x: f64, tolerance: f64) -> bool {
     (z - x).norm() <= tolerance
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ansatz, circuit::Circuit, param::Values, simulate::BoundCircuit};
+
+    /// The strings of the rotations as text with their signs, and how many Clifford gates are left.
+    fn strings(circuit: &Circuit) -> (Vec<String>, usize) {
+        let n = circuit.n_qubits();
+        let values: Vec<f64> = circuit.inputs().enumerate().map(|(k, _)| 0.1 + 0.01 * k as f64).collect();
+        let bound = BoundCircuit::<Complex<f64>>::new(circuit, &Values(&values)).unwrap();
+        let mut entries = Entries::default();
+        entries.take(bound.operators().unwrap(), &[], n);
+        let text = |pauli: &Pauli| {
+            let letter = |q: usize| ["I", "X", "Z", "Y"][pauli.x >> q & 1 | (pauli.z >> q & 1) << 1];
+            let letters: String = (0..n).map(letter).collect();
+            format!("{}{letters}", if pauli.negative { "-" } else { "+" })
+        };
+        let rotation = |entry: &Entry| match &entry.kind {
+            Kind::Rotation { pauli, .. } => Some(text(pauli)),
+            _ => None,
+        };
+        (entries.list.iter().filter_map(rotation).collect(), entries.gates.len())
+    }
+
+    #[test]
+    fn chains_around_rotations_come_out_as_strings() {
+        let mut c = Circuit::new(3);
+        c.h(0).unwrap().sdg(1).unwrap().h(1).unwrap().cx(0, 1).unwrap().cx(1, 2).unwrap();
+        c.rz(2, 0.3).unwrap();
+        c.cx(1, 2).unwrap().cx(0, 1).unwrap().h(1).unwrap().s(1).unwrap().h(0).unwrap();
+        assert_eq!(strings(&c), (vec!["+XYZ".to_owned()], 0));
+        // A rotation that does nothing is in nobody's way.
+        c.rz(2, 0.0).unwrap().cx(0, 2).unwrap().rz(2, 0.0).unwrap().cx(0, 2).unwrap();
+        assert_eq!(strings(&c).1, 0);
+        // The basis changed from one string to the next by one gate.
+        let mut c = Circuit::new(2);
+        c.h(0).unwrap().h(1).unwrap().cx(0, 1).unwrap().rz(1, 0.3).unwrap().cx(0, 1).unwrap();
+        c.sxdg(1).unwrap().cx(0, 1).unwrap().rz(1, 0.4).unwrap().cx(0, 1).unwrap();
+        c.h(1).unwrap().s(1).unwrap().h(0).unwrap();
+        assert_eq!(strings(&c), (vec!["+XX".to_owned(), "+XY".to_owned()], 0));
+    }
+
+    #[test]
+    fn excitations_leave_no_gates_but_those_of_the_first_state() {
+        for mapping in [crate::problem::Mapping::JordanWigner, crate::problem::Mapping::BravyiKitaev] {
+            let generators = ansatz::excitations_from(8, &[0, 1, 4, 5], mapping).unwrap();
+            let circuit = ansatz::uccsd_from(8, &[0, 1, 4, 5], mapping).unwrap();
+            let ones = mapping.encode(8, 0b11_0011).unwrap().count_ones() as usize;
+            let (found, left) = strings(&circuit);
+            assert_eq!(left, ones);
+            assert_eq!(found.len(), generators.iter().map(|g| g.terms().len()).sum::<usize>());
+        }
+    }
+
+    #[test]
+    fn what_saves_nothing_stays() {
+        let mut c = Circuit::new(4);
+        c.h(..).unwrap();
+        for (a, b) in [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)] {
+            c.rzz(a, b, 0.3).unwrap();
+        }
+        c.h(..).unwrap();
+        assert_eq!(strings(&c).1, 8);
+    }
 }
