@@ -46,6 +46,7 @@
 //! branches before its end has no single final state and is refused; measurements at the end are set aside.
 
 mod adjoint;
+mod channels;
 mod expectation;
 mod harmonics;
 mod host;
