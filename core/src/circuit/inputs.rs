@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Circuit, CircuitError, ParamDef, param_id};
+use super::{Circuit, CircuitError, Instruction, Operation, ParamDef, param_id};
 use crate::{
     param::{Angle, BindError, ParamExpr, ParamId},
     scalar::Real,
@@ -114,6 +114,25 @@ impl Circuit {
             values.push(value);
         }
         Ok(values)
+    }
+
+    /// For each input the interval in which strengths of noise that are made of it alone (`p`, `1 - p/3`) are probabilities;
+    /// `None` if there is no such strength.
+    #[must_use]
+    pub fn intervals(&self) -> Vec<Option<[f64; 2]>> {
+        let mut intervals = vec![None; self.params.len()];
+        let noise =
+            |i: &&Instruction| matches!(i.operation, Operation::Channel(_) | Operation::Misread { .. });
+        for strength in self.instructions.iter().filter(noise).flat_map(|i| i.operation.params()) {
+            let rest = strength.substitute(|_| Angle::zero()).constant();
+            if let (&[(id, q)], Some(rest)) = (strength.terms(), rest) {
+                let ends = [0.0, 1.0].map(|p| (p - rest) * *q.denom() as f64 / *q.numer() as f64 + 0.0);
+                let [low, high] = intervals[id.index()].unwrap_or([f64::NEG_INFINITY, f64::INFINITY]);
+                intervals[id.index()] = Some([ends[0].min(ends[1]).max(low), ends[0].max(ends[1]).min(high)]);
+            }
+        }
+        let of_inputs = self.params.iter().zip(intervals).filter(|(param, _)| param.definition.is_none());
+        of_inputs.map(|(_, interval)| interval).collect()
     }
 
     /// Puts names in place of numbers in an error of a binding.
