@@ -76,7 +76,7 @@ fn differentiate<T: Number + DualNum>(
             .map(|all| all.into_iter().map(|(value, gradient)| (value, gradient, None)).collect()),
         _ => inputs.iter().map(of).collect(),
     };
-    let all = all.map_err(Failure::input)?;
+    let all = all.map_err(|e| points.located(Failure::input(e)))?;
     common.note_passed_over(energy.executors(), terminal);
     let mut numbers = Numbers::default();
     let mut results: Vec<[Value; 3]> = all.iter().map(|one| in_json(one, &names, &mut numbers)).collect();

@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 
+use num_complex::Complex;
+
 use super::{Circuit, CircuitError, Instruction, Operation, ParamDef, param_id};
 use crate::{
-    param::{Angle, BindError, ParamExpr, ParamId},
+    param::{Angle, BindError, Binding, ParamExpr, ParamId, Values},
     scalar::Real,
 };
 
@@ -133,6 +135,48 @@ impl Circuit {
         }
         let of_inputs = self.params.iter().zip(intervals).filter(|(param, _)| param.definition.is_none());
         of_inputs.map(|(_, interval)| interval).collect()
+    }
+
+    /// The first instruction that has no numbers where the inputs have these values, and why: an angle is not finite, a
+    /// strength of noise is no probability. `None` if there is none.
+    #[must_use]
+    pub fn fault<T: Real>(&self, inputs: &[T]) -> Option<(usize, CircuitError)> {
+        let mut inputs = inputs.iter();
+        let mut values: Vec<T> = Vec::with_capacity(self.params.len());
+        let mut faults: Vec<Option<CircuitError>> = Vec::with_capacity(self.params.len());
+        for param in &self.params {
+            let value = match &param.definition {
+                None => Ok(inputs.next().cloned().unwrap_or_else(T::zero)),
+                Some(expr) => match expr.params().find_map(|id| faults.get(id.index()).cloned().flatten()) {
+                    Some(fault) => Err(fault),
+                    None => match expr.evaluate(&values) {
+                        Ok(x) if x.primal().is_some_and(|x| !x.is_finite()) => {
+                            Err(CircuitError::NotFinite { angle: param.name.clone() })
+                        }
+                        value => value.map_err(|error| self.bind_error(error)),
+                    },
+                },
+            };
+            faults.push(value.as_ref().err().cloned());
+            values.push(value.unwrap_or_else(|_| T::zero()));
+        }
+        let values = Values(&values);
+        let of = |instruction: &Instruction| {
+            let is_strength =
+                matches!(instruction.operation, Operation::Channel(_) | Operation::Misread { .. });
+            instruction.operation.params().iter().find_map(|angle| {
+                let inside =
+                    angle.terms().iter().find_map(|(id, _)| faults.get(id.index()).cloned().flatten());
+                inside.or_else(|| {
+                    let error = match is_strength {
+                        true => Binding::<Complex<T>>::probability(&values, angle).err(),
+                        false => values.radians(angle).err(),
+                    };
+                    error.map(|error| self.bind_error(error))
+                })
+            })
+        };
+        self.instructions.iter().enumerate().find_map(|(k, i)| Some((k, of(i)?)))
     }
 
     /// Puts names in place of numbers in an error of a binding.
