@@ -148,6 +148,7 @@ fn jobs_have_noise() {
         let (value, p) = (number(&worst["value"]), number(&worst["parameters"]["p"]));
         assert!(value.abs() < 1e-3 && p <= 1.0 && p > 0.999, "{method}: {worst}");
     }
+    worst("0", "natural_gradient").fails(1, &["job.toml:10:10", "metric of state vectors", "lbfgs"]);
     worst("1.5", "lbfgs").fails(1, &["job.toml:8:7", "`p` begins at 1.5", "from 0 to 1"]);
     job("set = [\"p=1.5\"]").fails(1, &["1.5, which is not between 0 and 1"]);
     job("set = [\"q=0.5\"]").fails(1, &["job.toml:4:", "no parameter `q`"]);

@@ -131,7 +131,7 @@ impl Job {
         let electrons = hamiltonian.electrons().cloned();
         let circuit = read_noisy_ansatz(ansatz, inputs, hamiltonian.electrons(), common, terminal)?;
         let hamiltonian = hamiltonian.sum(inputs, circuit.n_qubits())?;
-        let optimizer = read_optimizer(optimizer)?;
+        let optimizer = read_optimizer(optimizer, circuit.has_channels())?;
         let stopping = read_stopping(stopping)?;
         let intervals = Intervals(circuit.intervals());
         let seed = args.seed.or(seed).unwrap_or(0);
@@ -272,7 +272,7 @@ fn check_gates(gates: u64, common: &Common, section: &Section<'_, '_>) -> Result
     Ok(())
 }
 
-fn read_optimizer(mut section: Section<'_, '_>) -> Result<Optimizer, Failure> {
+fn read_optimizer(mut section: Section<'_, '_>, noise: bool) -> Result<Optimizer, Failure> {
     let set = |section: &mut Section<'_, '_>, key, value: &mut f64| -> Result<(), Failure> {
         *value = section.number(key)?.unwrap_or(*value);
         Ok(())
@@ -299,6 +299,13 @@ fn read_optimizer(mut section: Section<'_, '_>) -> Result<Optimizer, Failure> {
             set(&mut section, "beta2", &mut settings.beta2)?;
             set(&mut section, "epsilon", &mut settings.epsilon)?;
             settings.into()
+        }
+        "natural_gradient" if noise => {
+            let message =
+                "the natural gradient takes the metric of state vectors, which a circuit with noise has not";
+            return Err(section
+                .wrong("method", message)
+                .help("lbfgs, adam, newton_cg and nelder_mead run it"));
         }
         "natural_gradient" => {
             let mut settings = NaturalGradient::default();
