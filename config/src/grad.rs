@@ -7,7 +7,7 @@ use ketgrad_core::{
     hybrid::{Expectation, HybridError, Method},
     kernel::Threads,
     observable::PauliSum,
-    simulate::Simulator,
+    simulate::{Simulator, final_measurements},
     state::bytes_needed,
 };
 use num_complex::Complex;
@@ -158,7 +158,7 @@ fn needs<T>(args: &Grad, circuit: &Circuit) -> Needs {
         _ => 1,
     };
     let mut needs = Needs::default();
-    if circuit.has_channels() {
+    if circuit.has_channels() || final_measurements(circuit).is_err() {
         let states =
             bytes_needed::<Complex<T>>(circuit.n_qubits().saturating_mul(2)).saturating_mul(4 * order);
         needs.add("density matrices and their derivatives", states);

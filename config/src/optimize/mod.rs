@@ -14,7 +14,7 @@ use ketgrad_core::{
     draw,
     hybrid::HybridError,
     optimize::{Energy, OptimizeError, Optimizer, Within},
-    simulate::Simulator,
+    simulate::{Simulator, final_measurements},
     state::bytes_needed,
 };
 use num_complex::Complex;
@@ -189,8 +189,9 @@ fn needs<T>(job: &Job) -> Needs {
         _ => 2,
     };
     let mut needs = Needs::default();
-    // With noise they are density matrices.
-    let qubits = job.circuit.n_qubits() << usize::from(job.circuit.has_channels());
+    // With noise or feedback they are density matrices.
+    let density = job.circuit.has_channels() || final_measurements(&job.circuit).is_err();
+    let qubits = job.circuit.n_qubits() << usize::from(density);
     let bytes = bytes_needed::<Complex<T>>(qubits).saturating_mul(states);
     needs.add(format_args!("{states} states"), bytes);
     needs

@@ -31,7 +31,7 @@ use crate::{
     kernel::Operator,
     param::Values,
     scalar::{Real, Scalar},
-    simulate::{SimulateError, bind_instruction, on_both_sides, superoperator},
+    simulate::{SimulateError, bind_instruction, is_straight, on_both_sides, superoperator},
     state::{DensityMatrix, StateVector, bytes_needed},
 };
 
@@ -50,7 +50,7 @@ struct Layer<T> {
 type Rho<T> = DensityMatrix<Complex<T>>;
 
 impl Expectation {
-    /// [`Expectation::values`] of a circuit with noise.
+    /// [`Expectation::values`] of a circuit with noise, or whose state is an average over outcomes.
     pub(super) fn noisy_values<T: Real>(&self, inputs: &[T]) -> Result<Vec<T>, HybridError> {
         let rho = self.simulator.run_density(&self.circuit, inputs)?;
         self.observables.iter().map(|o| mean(o, &rho)).collect()
@@ -63,6 +63,9 @@ impl Expectation {
         cotangents: &[T],
     ) -> Result<(Vec<T>, Vec<T>), HybridError> {
         expect("cotangents", cotangents.len(), self.observables.len())?;
+        if !is_straight(&self.circuit) {
+            return Err(HybridError::Dynamic);
+        }
         let values = self.circuit.param_values(inputs)?;
         let (layers, at_edge) = layers(&self.circuit, &values)?;
         let mut sweep = Sweep { energy: self, values: &values, layers: &layers, by_angle: Vec::new() };
