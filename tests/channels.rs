@@ -506,6 +506,9 @@ fn damping_has_derivatives_where_it_takes_all() {
             !energy(one(channel), "X0").gradient_by(Method::Forward, &[1.0f64]).unwrap().1[0].is_finite()
         );
     }
+    // What rounding put beyond 1 is 1.
+    let (value, gradient) = energy(one("phase"), "X0 + Z0").value_and_gradient(&[1.0 + 1e-13]).unwrap();
+    assert!((value - a.cos()).abs() < ROUNDING && gradient[0].is_finite(), "{value} {gradient:?}");
     // Twice with the same strength it is 1 - g: by each of them nothing, by both the sine that RY(b) shows.
     let twice = |second: &str| {
         let mut circuit = Circuit::new(1);
