@@ -53,7 +53,7 @@ pub use within::{Intervals, Outside, Within};
 use std::{error::Error, fmt};
 
 use crate::{
-    hybrid::{Expectation, HybridError},
+    hybrid::{Expectation, HybridError, Method},
     state::draw,
 };
 use vector::{largest, moved};
@@ -110,7 +110,8 @@ fn difference_of_gradients<F: Objective + ?Sized>(f: &F, x: &[f64], v: &[f64]) -
     Ok(up.iter().zip(&down).map(|(u, d)| (u - d) / (2.0 * step)).collect())
 }
 
-/// The sum of the expectation values, with Hessian-vector products and the Fubini-Study metric.
+/// The sum of the expectation values, with Hessian-vector products and the Fubini-Study metric. Where the circuit has no one
+/// final state, gradients are taken on duals, and Hessian-vector products are differences of these.
 impl Objective for Expectation {
     type Error = HybridError;
 
@@ -118,10 +119,13 @@ impl Objective for Expectation {
         Expectation::value(self, x)
     }
     fn value_and_gradient(&self, x: &[f64]) -> Result<(f64, Vec<f64>), HybridError> {
-        Expectation::value_and_gradient(self, x)
+        self.gradient_by(self.methods()[0], x)
     }
     fn hessian_product(&self, x: &[f64], v: &[f64]) -> Result<Vec<f64>, HybridError> {
-        Ok(self.hvp(x, v)?.1)
+        match self.methods()[0] {
+            Method::Adjoint => Ok(self.hvp(x, v)?.1),
+            _ => difference_of_gradients(self, x, v),
+        }
     }
     fn metric(&self, x: &[f64]) -> Result<Vec<Vec<f64>>, HybridError> {
         Ok(self.metric_tensor(x)?.0)
