@@ -27,9 +27,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let molecule: Molecule = include_str!("jobs/h4.fcidump").parse()?;
     let (n, mapping) = (2 * molecule.n_orbitals(), Mapping::JordanWigner);
     let occupied = molecule.occupied();
-    let hartree_fock = mapping.encode(n, occupied.iter().fold(0, |mask, p| mask | 1 << p))?;
     let hamiltonian = molecule.hamiltonian(mapping)?;
-    let tapering = Tapering::new(&hamiltonian, n, hartree_fock)?;
+    let tapering = Tapering::new(&hamiltonian, n, molecule.reference(mapping)?)?;
     let hamiltonian = tapering.taper(&hamiltonian).ok_or("it keeps its own symmetries")?;
     println!("{} of {n} qubits, {} strings", tapering.n_qubits(), hamiltonian.terms().len());
 

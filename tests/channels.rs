@@ -468,6 +468,67 @@ fn noise_has_derivatives_and_formulas() {
     assert!((value - 0.7f64.cos() * 0.6).abs() < ROUNDING, "{value}");
 }
 
+/// Damping that takes all: the slope of `sqrt(1 - gamma)` is infinite there, that of what is on the diagonal is not.
+#[test]
+fn damping_has_derivatives_where_it_takes_all() {
+    let energy = |circuit: Circuit, observable: &str| {
+        Expectation::new(circuit, [observable.parse::<PauliSum>().unwrap()]).unwrap()
+    };
+    // After RY(a), with strength g: <Z> is 1 - (1 - g) (1 - cos a), with a population p in the end 1 - 2 (1 - p) besides.
+    let (a, b, p) = (0.7f64, 0.4f64, 0.8f64);
+    let one = |channel: &str| {
+        let mut circuit = Circuit::new(1);
+        circuit.ry(0, a).unwrap();
+        let g = circuit.param("g");
+        match channel {
+            "amplitude" => circuit.amplitude_damping(0, g).unwrap(),
+            "generalized" => circuit.generalized_amplitude_damping(0, g, p).unwrap(),
+            _ => circuit.phase_damping(0, g).unwrap(),
+        };
+        circuit
+    };
+    for (channel, slope) in
+        [("amplitude", 1.0 - a.cos()), ("generalized", 2.0 * p - 1.0 - a.cos()), ("phase", 0.0)]
+    {
+        let z = energy(one(channel), "Z0");
+        for method in [Method::Adjoint, Method::Forward, Method::Difference] {
+            let (_, gradient) = z.gradient_by(method, &[1.0f64]).unwrap();
+            assert!((gradient[0] - slope).abs() < 1e-8, "{channel} {method:?}: {gradient:?}, not {slope}");
+        }
+        assert!(z.hessian_by(Method::Forward, &[1.0f64]).unwrap()[0][0].abs() < ROUNDING, "{channel}");
+        // What stands off the diagonal falls infinitely fast; its value is that at 1.
+        let (value, gradient) = energy(one(channel), "X0").value_and_gradient(&[1.0f64]).unwrap();
+        assert!(
+            value == 0.0 && gradient[0] < -1e7 * a.sin() && gradient[0].is_finite(),
+            "{value} {gradient:?}"
+        );
+        assert!(
+            !energy(one(channel), "X0").gradient_by(Method::Forward, &[1.0f64]).unwrap().1[0].is_finite()
+        );
+    }
+    // What rounding put beyond 1 is 1.
+    let (value, gradient) = energy(one("phase"), "X0 + Z0").value_and_gradient(&[1.0 + 1e-13]).unwrap();
+    assert!((value - a.cos()).abs() < ROUNDING && gradient[0].is_finite(), "{value} {gradient:?}");
+    // Twice with the same strength it is 1 - g: by each of them nothing, by both the sine that RY(b) shows.
+    let twice = |second: &str| {
+        let mut circuit = Circuit::new(1);
+        circuit.ry(0, a).unwrap();
+        for name in ["g", second] {
+            let g = circuit.param(name);
+            circuit.amplitude_damping(0, g).unwrap();
+        }
+        circuit.ry(0, b).unwrap();
+        energy(circuit, "Z0")
+    };
+    let (value, gradient) = twice("g").value_and_gradient(&[1.0f64]).unwrap();
+    assert!(
+        (value - b.cos()).abs() < ROUNDING && (gradient[0] - a.sin() * b.sin()).abs() < 1e-7,
+        "{gradient:?}"
+    );
+    let (_, gradient) = twice("g").value_and_gradient(&[1.0f32]).unwrap();
+    assert!((f64::from(gradient[0]) - a.sin() * b.sin()).abs() < 2e-3, "{gradient:?}");
+}
+
 /// Gates and channels whose angles and strengths are inputs, shared and computed ones among them.
 fn variational(rng: &mut Rng, n: usize, len: usize) -> Circuit {
     let mut circuit = Circuit::new(n);

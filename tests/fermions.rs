@@ -440,10 +440,14 @@ fn the_reference_state_is_found_in_any_order_of_orbitals() {
         let occupied = molecule.occupied();
         let ups = occupied.iter().filter(|p| *p % 2 == 0).count() as isize;
         assert_eq!(2 * ups - occupied.len() as isize, molecule.ms2());
-        let state = Circuit::build(12, |c| c.x(occupied)).unwrap();
-        let hamiltonian = molecule.hamiltonian(Mapping::JordanWigner).unwrap();
-        let energy: f64 = Expectation::new(state, [hamiltonian]).unwrap().value(&[]).unwrap();
-        assert!((energy - hartree_fock).abs() < DIGITS, "{order:?}: {energy}");
+        for mapping in Mapping::ALL {
+            let reference = molecule.reference(mapping).unwrap();
+            let ones: Vec<usize> = (0..12).filter(|q| reference >> q & 1 == 1).collect();
+            let state = Circuit::build(12, |c| c.x(ones)).unwrap();
+            let hamiltonian = molecule.hamiltonian(mapping).unwrap();
+            let energy: f64 = Expectation::new(state, [hamiltonian]).unwrap().value(&[]).unwrap();
+            assert!((energy - hartree_fock).abs() < DIGITS, "{order:?} {mapping:?}: {energy}");
+        }
     }
     // Nothing to choose by.
     assert_eq!(molecule("&FCI NORB=3 NELEC=3 MS2=1 /").occupied(), [0, 1, 2]);

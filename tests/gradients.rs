@@ -3,7 +3,7 @@
 
 use ketgrad_core::{
     ansatz,
-    circuit::Circuit,
+    circuit::{Circuit, Condition},
     exec::{Datum, Derivatives},
     gate::{Gate, GateKind},
     hybrid::{Circuits, Expectation, HybridError, Method, Observable},
@@ -592,8 +592,19 @@ fn what_has_no_derivative_is_refused_in_words() {
     let a = measured.param("a");
     measured.add_register("c", 1).unwrap();
     measured.ry(0, a.clone()).unwrap().measure(0, 0).unwrap().rx(0, a).unwrap();
-    let error = Expectation::new(measured, ["Z0".parse::<PauliSum>().unwrap()]).unwrap_err();
-    assert!(matches!(error, HybridError::Dynamic) && error.to_string().contains("before its end"), "{error}");
+    let measured = Expectation::new(measured, ["Z0".parse::<PauliSum>().unwrap()]).unwrap();
+    let refused = |error: HybridError| {
+        assert!(
+            matches!(error, HybridError::Dynamic) && error.to_string().contains("before its end"),
+            "{error}"
+        );
+    };
+    refused(measured.value_and_gradient(&[0.3]).unwrap_err());
+    refused(measured.prepare::<f64>().unwrap().value_and_gradient(&[0.3], &mut [0.0]).unwrap_err());
+    refused(measured.hvp(&[0.3], &[1.0]).unwrap_err());
+    refused(measured.metric_tensor(&[0.3]).unwrap_err());
+    refused(measured.gradients(&[vec![0.3]]).unwrap_err());
+    refused(measured.gradient_by(Method::Symbolic, &[0.3]).unwrap_err());
 
     let mut circuit = Circuit::new(2);
     let a = circuit.param("a");
@@ -771,4 +782,66 @@ fn circuits_too_large_for_any_state_are_refused_by_every_way() {
             assert!(matches!(error, Err(HybridError::Simulate(_))), "{n} {error:?}");
         }
     }
+}
+
+/// What is measured decides what comes next: the average over all outcomes has derivatives, too.
+#[test]
+fn feedback_has_derivatives() {
+    // RY(a) measured: 1 with sin^2(a/2), then the other qubit turns by b, else by a; noise p flips it.
+    let mut circuit = Circuit::new(2);
+    let (a, b, p) = (circuit.param("a"), circuit.param("b"), circuit.param("p"));
+    circuit.add_register("c", 1).unwrap();
+    circuit.ry(0, &a).unwrap().measure(0, 0).unwrap();
+    let is = |value| Condition::Bit { bit: 0, value };
+    circuit.when(is(true), |c| c.rx(1, &b)).unwrap().when(is(false), |c| c.rx(1, &a)).unwrap();
+    let shifted = circuit.clone();
+    circuit.bit_flip(1, p).unwrap();
+    let value = |a: f64, b: f64, p: f64| {
+        let one = (a / 2.0).sin().powi(2);
+        (1.0 - 2.0 * p) * (one * b.cos() + (1.0 - one) * a.cos())
+    };
+    let (at, z) = ([0.7f64, 1.9, 0.1], "Z1".parse::<PauliSum>().unwrap());
+    let by_a =
+        0.8 * (at[0].sin() / 2.0 * (at[1].cos() - at[0].cos()) - (at[0] / 2.0).cos().powi(2) * at[0].sin());
+    let by_b = -0.8 * (at[0] / 2.0).sin().powi(2) * at[1].sin();
+    let slopes = [by_a, by_b, -2.5 * value(0.7, 1.9, 0.1)];
+    let energy = Expectation::new(circuit, [z.clone()]).unwrap();
+    assert_eq!(energy.methods(), [Method::Forward, Method::Difference]);
+    for method in energy.methods() {
+        let (v, gradient) = energy.gradient_by(method, &at).unwrap();
+        assert!(
+            (v - value(0.7, 1.9, 0.1)).abs() < ROUNDING && close(&gradient, &slopes, 1e-8),
+            "{gradient:?}"
+        );
+    }
+    assert!(energy.check(&at).unwrap().agree);
+    // Without noise that depends on an input by shifts as well.
+    let at = [0.7, 1.9, 0.0];
+    let energy = Expectation::new(shifted, [z.clone()]).unwrap();
+    assert_eq!(energy.methods(), [Method::Forward, Method::Shift, Method::Difference]);
+    assert!(energy.check(&at).unwrap().agree);
+
+    // Until it succeeds: each round turns by a, and ends with sin^2(a/2); <Z> of the other is (1 - q) sum q^k cos((k + 1) b).
+    let mut again = Circuit::new(2);
+    let (a, b) = (again.param("a"), again.param("b"));
+    again.add_register("c", 1).unwrap();
+    again.while_loop(is(false), |c| c.reset(0)?.ry(0, &a)?.rx(1, &b)?.measure(0, 0)).unwrap();
+    let energy = Expectation::new(again, [z]).unwrap();
+    assert_eq!(energy.methods(), [Method::Forward, Method::Difference]);
+    assert!(matches!(energy.gradient_by(Method::Shift, &[1.0, 0.3]), Err(HybridError::Dynamic)));
+    let (a, b) = (2.0f64, 0.3f64);
+    let series = |a: f64, b: f64| -> f64 {
+        let q = (a / 2.0).cos().powi(2);
+        (0..200).map(|k| (1.0 - q) * q.powi(k) * (f64::from(k + 1) * b).cos()).sum()
+    };
+    let (v, gradient) = energy.gradient_by(Method::Forward, &[a, b]).unwrap();
+    let h = 1e-5;
+    let slopes = [
+        (series(a + h, b) - series(a - h, b)) / (2.0 * h),
+        (series(a, b + h) - series(a, b - h)) / (2.0 * h),
+    ];
+    assert!(
+        (v - series(a, b)).abs() < 1e-10 && close(&gradient, &slopes, 1e-8),
+        "{v} {gradient:?} {slopes:?}"
+    );
 }

@@ -10,8 +10,8 @@ use ketgrad_core::{
     kernel::Threads,
     observable::{Pauli, PauliString, PauliSum},
     optimize::{
-        Adam, Lbfgs, Memory, NaturalGradient, NelderMead, NewtonCg, Objective, OptimizeError, Optimizer,
-        Stop, Stopping, minimize, random_start,
+        Adam, Intervals, Lbfgs, Memory, NaturalGradient, NelderMead, NewtonCg, Objective, OptimizeError,
+        Optimizer, Stop, Stopping, Within, minimize, random_start,
     },
     problem::{self, Graph},
     simulate::Simulator,
@@ -522,4 +522,77 @@ fn graphs_have_any_number_of_vertices_and_edges() {
     let chain = Graph::new(n + 1, (0..n).map(|k| (k, k + 1, 1.0))).unwrap();
     assert_eq!(chain.edges().len(), n);
     assert!(Graph::new(n + 1, (0..n).map(|k| (k, k + 1, 1.0)).chain([(7, 6, 1.0)])).is_err());
+}
+
+/// A strength of noise is found where it is best: inside of its interval and at its ends.
+#[test]
+fn strengths_of_noise_stay_probabilities() {
+    // Of |1> amplitude damping leaves <Z> = 2 g - 1; with a second strength 1 - p/2 the flips go from 1/2 to 1.
+    let mut circuit = Circuit::new(2);
+    let (g, p, t) = (circuit.param("g"), circuit.param("p"), circuit.param("t"));
+    circuit.x(0).unwrap().amplitude_damping(0, &g).unwrap();
+    circuit.bit_flip(1, -&p / 2 + 1.0).unwrap().phase_damping(1, &g).unwrap().rx(1, t).unwrap();
+    let intervals = Intervals(circuit.intervals());
+    assert_eq!(intervals.0, [Some([0.0, 1.0]), Some([0.0, 2.0]), None]);
+    let outside = intervals.start(&[0.5, 2.5, 7.0]).unwrap_err();
+    assert_eq!(outside.to_string(), "input 1 begins at 2.5, expected a number from 0 to 2");
+    // At an end the start is a little inside; what has no interval is as it was.
+    let start = intervals.start(&[1.0, 0.0, 7.0]).unwrap();
+    let x = intervals.inputs(&start);
+    assert!(
+        (x[0] - 1.0).abs() < 2e-4 && x[1].abs() < 3e-4 && x[2] == 7.0 && x[0] < 1.0 && x[1] > 0.0,
+        "{x:?}"
+    );
+
+    // The square of what the value is off 0.2 is smallest between the ends.
+    let z: PauliSum = "Z0 - 0.5*Z1".parse().unwrap();
+    let energy = Expectation::new(circuit, [z]).unwrap();
+    struct Squared(Expectation);
+    impl Objective for Squared {
+        type Error = HybridError;
+        fn value(&self, x: &[f64]) -> Result<f64, HybridError> {
+            Ok(self.value_and_gradient(x)?.0)
+        }
+        fn value_and_gradient(&self, x: &[f64]) -> Result<(f64, Vec<f64>), HybridError> {
+            let (value, gradient) = self.0.value_and_gradient(x)?;
+            let off = value - 0.2;
+            Ok((off * off, gradient.iter().map(|g| 2.0 * off * g).collect()))
+        }
+    }
+    for optimizer in
+        [Optimizer::from(Lbfgs::default()), NewtonCg::default().into(), NelderMead::default().into()]
+    {
+        let start = intervals.start(&[0.3, 1.0, 0.0]).unwrap();
+        // The smallest value of all: g = 0, and <Z1> = 1 at p = 2 or, turned by pi, -1 at p = 0.
+        let lowest = Within::new(energy.clone(), intervals.clone());
+        let (end, _) = minimize(&lowest, &start, &optimizer, &Stopping::default()).unwrap();
+        let x = intervals.inputs(&end.x);
+        assert!((end.value + 1.5).abs() < 1e-6 && x[0] < 1e-6, "{optimizer:?}: {} at {x:?}", end.value);
+        let inside = Within::new(Squared(energy.clone()), intervals.clone());
+        let (end, _) = minimize(&inside, &start, &optimizer, &Stopping::default()).unwrap();
+        assert!(end.value < 1e-10, "{optimizer:?}: {}", end.value);
+    }
+    // The products of the Hessian are the changes of the gradient.
+    let within = Within::new(energy, intervals);
+    let (u, v) = ([0.7, 0.4, 0.3], [0.2, -0.5, 1.0]);
+    let at = |t: f64| {
+        let u: Vec<f64> = u.iter().zip(v).map(|(u, v)| u + t * v).collect();
+        within.value_and_gradient(&u).unwrap().1
+    };
+    let product = within.hessian_product(&u, &v).unwrap();
+    for (exact, (up, down)) in product.iter().zip(at(1e-5).iter().zip(at(-1e-5))) {
+        assert!((exact - (up - down) / 2e-5).abs() < 1e-8, "{exact}");
+    }
+}
+
+/// At an inflection the curvature is rounding, and a step by it would be anywhere.
+#[test]
+fn newtons_method_stays_near_at_an_inflection() {
+    let mut circuit = Circuit::new(1);
+    let t = circuit.param("t");
+    circuit.ry(0, t).unwrap();
+    let energy = energy(circuit, "Z0".parse().unwrap());
+    let (end, stop) =
+        minimize(&energy, &[PI / 2.0], &NewtonCg::default().into(), &Stopping::default()).unwrap();
+    assert!(stop.converged() && (end.x[0] - PI).abs() < 1e-6, "{stop:?} at {:?}", end.x);
 }

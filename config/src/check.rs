@@ -76,7 +76,8 @@ pub fn check(args: &Check, common: &Common, terminal: &Terminal) -> Result<Box<d
         Check::Circuit { file, observable, values } => {
             let (circuit, given) = read_noisy(file, values, common, terminal)?;
             let names = circuit.inputs().map(str::to_owned).collect();
-            let point = Points::one(&circuit, &given)?;
+            let points = Points::read(&circuit, &given)?;
+            let point = points.one(&circuit)?;
             common.note_duals("the method `forward`", terminal);
             let (report, executors) = if single {
                 let expectation = expectation::<f32>(circuit, observable, common, terminal)?;
@@ -86,7 +87,7 @@ pub fn check(args: &Check, common: &Common, terminal: &Terminal) -> Result<Box<d
                 (expectation.check(&point), expectation.executors().clone())
             };
             common.note_passed_over(&executors, terminal);
-            report.map_err(Failure::input)?
+            report.map_err(|e| points.located(Failure::input(e)))?
         }
     };
     let wild = |x: &f64| !x.is_finite();

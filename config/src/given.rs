@@ -6,11 +6,12 @@
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use ketgrad_core::{
     param::Angle,
-    qasm::{SourceText, parse_angle},
+    qasm::{Parsed, SourceText, parse_angle},
 };
 use serde::{
     Deserialize, Deserializer,
@@ -45,6 +46,8 @@ pub struct Given {
     pub(crate) table: Option<PathBuf>,
     /// The names that a file was read for.
     read_for: Vec<String>,
+    /// The text of the circuit, if it has parameters.
+    origin: Option<Arc<Parsed>>,
 }
 
 impl Given {
@@ -60,7 +63,7 @@ impl Given {
             Some(path) => (from_json(path)?, None),
         };
         entries.extend(set);
-        Ok(Given { option, entries, table, read_for: Vec::new() })
+        Ok(Given { option, entries, table, read_for: Vec::new(), origin: None })
     }
 
     /// Names and values as text, for files that are read for them.
@@ -74,6 +77,18 @@ impl Given {
             self.entries.remove(name);
         }
         self.read_for.extend(names);
+    }
+
+    /// Keeps the text of a circuit with parameters, for what may be wrong with it at their values.
+    pub(crate) fn keep(&mut self, parsed: &Parsed) {
+        if !parsed.circuit.params().is_empty() {
+            self.origin = Some(Arc::new(parsed.clone()));
+        }
+    }
+
+    /// The text of the circuit.
+    pub(crate) fn origin(&self) -> Option<&Arc<Parsed>> {
+        self.origin.as_ref()
     }
 
     /// The names that a file was read for.

@@ -7,7 +7,7 @@ use ketgrad_core::{
     hybrid::{Expectation, HybridError, Method},
     kernel::Threads,
     observable::PauliSum,
-    simulate::Simulator,
+    simulate::{Simulator, final_measurements},
     state::bytes_needed,
 };
 use num_complex::Complex;
@@ -76,7 +76,7 @@ fn differentiate<T: Number + DualNum>(
             .map(|all| all.into_iter().map(|(value, gradient)| (value, gradient, None)).collect()),
         _ => inputs.iter().map(of).collect(),
     };
-    let all = all.map_err(Failure::input)?;
+    let all = all.map_err(|e| points.located(Failure::input(e)))?;
     common.note_passed_over(energy.executors(), terminal);
     let mut numbers = Numbers::default();
     let mut results: Vec<[Value; 3]> = all.iter().map(|one| in_json(one, &names, &mut numbers)).collect();
@@ -158,7 +158,7 @@ fn needs<T>(args: &Grad, circuit: &Circuit) -> Needs {
         _ => 1,
     };
     let mut needs = Needs::default();
-    if circuit.has_channels() {
+    if circuit.has_channels() || final_measurements(circuit).is_err() {
         let states =
             bytes_needed::<Complex<T>>(circuit.n_qubits().saturating_mul(2)).saturating_mul(4 * order);
         needs.add("density matrices and their derivatives", states);

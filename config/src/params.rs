@@ -3,11 +3,13 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,
+    sync::Arc,
 };
 
 use ketgrad_core::{
     circuit::Circuit,
     param::{Angle, Values},
+    qasm::Parsed,
     scalar::Real,
 };
 
@@ -30,6 +32,8 @@ pub struct Points {
     table: Option<Table>,
     /// Whether results are lists over the rows.
     pub sweep: bool,
+    /// The text of the circuit.
+    origin: Option<Arc<Parsed>>,
 }
 
 impl Points {
@@ -56,7 +60,7 @@ impl Points {
         if points.sweep {
             return Err(Failure::input("one point is needed here, not a table of them"));
         }
-        points.circuit(circuit, 0)
+        points.circuit(circuit, 0).map_err(|e| points.located(e))
     }
 
     /// The values of the one run that there may be, in order of the circuit's inputs; `None` where none is given.
@@ -79,7 +83,7 @@ impl Points {
         check_names(circuit, &fixed, given)?;
         let table = given.table.as_deref().map(|path| from_npy(circuit, path)).transpose()?;
         let sweep = table.as_ref().is_some_and(|t| t.two_dimensional);
-        Ok(Points { fixed, table, sweep })
+        Ok(Points { fixed, table, sweep, origin: given.origin().cloned() })
     }
 
     /// How many runs.
@@ -97,13 +101,31 @@ impl Points {
     /// The values of the one run that there may be, in order of the circuit's inputs.
     ///
     /// # Errors
-    /// [`Failure`] as [`Points::read`], also for a table with more than one row.
-    pub fn one(circuit: &Circuit, given: &Given) -> Result<Vec<f64>, Failure> {
-        let points = Points::read(circuit, given)?;
-        if points.sweep {
+    /// [`Failure`] as [`Points::inputs`], also for a table with more than one row.
+    pub fn one(&self, circuit: &Circuit) -> Result<Vec<f64>, Failure> {
+        if self.sweep {
             return Err(Failure::input("one point is needed here, not a table of them"));
         }
-        points.inputs(circuit, 0)
+        self.inputs(circuit, 0)
+    }
+
+    /// A failure of the runs at the statement that has no numbers at their values, if there is one.
+    #[must_use]
+    pub fn located(&self, failure: Failure) -> Failure {
+        let has_value = |name: &str| self.table.is_some() || self.fixed.contains_key(name);
+        let Some(parsed) = self.origin.as_ref().filter(|p| p.circuit.inputs().all(has_value)) else {
+            return failure;
+        };
+        for row in 0..self.len() {
+            let Ok(inputs) = self.inputs::<f64>(&parsed.circuit, row) else { continue };
+            let Some((instruction, error)) = parsed.circuit.fault(&inputs) else { continue };
+            let in_row = if self.sweep { format!(" in row {row}") } else { String::new() };
+            let mut failure = Failure::input(format_args!("{error}{in_row}"));
+            failure.remarks[0].labels.extend(parsed.place(instruction));
+            failure.sources = parsed.sources.clone();
+            return failure;
+        }
+        failure
     }
 
     /// The values of a run, in order of the circuit's inputs.

@@ -270,3 +270,27 @@ fn the_memory_limit_holds_while_a_program_runs() {
         .run(&[&hessian[..], &["--memory-limit", "100MB"]].concat())
         .fails(1, &["the Hessian needs 763 MiB"]);
 }
+
+#[test]
+fn complex_numbers_are_written_as_everywhere() {
+    let folder = Folder::new();
+    let source = "fn f(z: complex) { abs2(z - complex(3, 4)) + re(z * z) }";
+    for (text, z) in [
+        ("1+2i", (1.0, 2.0)),
+        ("-1.5e-3 - 2e+1j", (-1.5e-3, -20.0)),
+        ("complex(1, 2)", (1.0, 2.0)),
+        ("i", (0.0, 1.0)),
+        ("2-i", (2.0, -1.0)),
+        ("3i", (0.0, 3.0)),
+        ("-0.5j", (0.0, -0.5)),
+        ("pi", (std::f64::consts::PI, 0.0)),
+        ("pi/2+0.5i", (std::f64::consts::FRAC_PI_2, 0.5)),
+    ] {
+        let value = (z.0 - 3.0f64).powi(2) + (z.1 - 4.0f64).powi(2) + z.0 * z.0 - z.1 * z.1;
+        let found = folder.run(&["diff", "-e", source, "--at", &format!("z={text}"), "--json"]).json();
+        assert!((found["value"].as_f64().unwrap() - value).abs() < 1e-12, "{text}: {found}");
+    }
+    for text in ["1+2k", "1++2i", "xi", "1+2i i", "e5i"] {
+        folder.run(&["diff", "-e", source, "--at", &format!("z={text}")]).fails(1, &["--at:1:"]);
+    }
+}

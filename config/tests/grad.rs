@@ -110,3 +110,24 @@ fn bad_input_is_answered_in_words() {
     folder.file("h.txt", "0.5 Z0\n0.25 Q1 # no such operator\n");
     run(&[&["--observable", "@h.txt"][..], &POINT].concat()).fails(1, &["h.txt:2"]);
 }
+
+/// Corrections by what was measured: a teleported state has the derivative of the state.
+#[test]
+fn circuits_with_feedback_have_derivatives() {
+    let folder = Folder::new();
+    folder.file(
+        "teleport.qasm",
+        "OPENQASM 3.0;\ninclude \"stdgates.inc\";\ninput float a;\nqubit[3] q;\nbit[2] c;\nry(a) q[0];\nh q[1];\ncx q[1], q[2];\n\
+         cx q[0], q[1];\nh q[0];\nc[0] = measure q[0];\nc[1] = measure q[1];\nif (c[1]) x q[2];\nif (c[0]) z q[2];\n",
+    );
+    let given = ["teleport.qasm", "--set", "a=0.7", "--observable", "Z2", "--json"];
+    for method in ["forward", "shift", "difference"] {
+        let grad = folder.run(&[&["grad"], &given[..], &["--method", method]].concat()).json();
+        assert!((grad["value"].as_f64().unwrap() - 0.7f64.cos()).abs() < 1e-12, "{grad}");
+        assert!((grad["gradient"]["a"].as_f64().unwrap() + 0.7f64.sin()).abs() < 1e-8, "{grad}");
+    }
+    folder.run(&[&["grad"], &given[..]].concat()).fails(1, &["no derivative by this method", "forward"]);
+    let check = folder.run(&[&["check"], &given[..]].concat()).json();
+    assert_eq!(check["engines"].as_array().unwrap().len(), 3, "{check}");
+    assert_eq!(check["agree"], serde_json::json!(true));
+}

@@ -121,7 +121,7 @@ fn jobs_have_noise() {
     let end = folder.run(&["optimize", "job.toml", "--json"]).json();
     // |-> keeps sqrt(1 - 0.36) of its X.
     assert!((number(&end["value"]) + 0.8).abs() < 1e-9, "{end}");
-    // A strength that is an input keeps its value, or is one of the parameters, which may leave what is a probability.
+    // A strength that is an input keeps its value, or is one of the parameters, which stays a probability.
     folder.file("p.toml", "[[noise]]\nchannel = \"phase_damping\"\nparameters = [\"p\"]\n");
     let job = |set: &str| {
         let text = format!(
@@ -132,7 +132,24 @@ fn jobs_have_noise() {
     };
     let kept = job("set = [\"p=0.36\"]").json();
     assert_eq!((&kept["value"], kept["parameters"].as_object().unwrap().len()), (&end["value"], 1));
-    job("").fails(1, &["the probability p is", "`set` in [ansatz]"]);
+    let best = job("").json();
+    assert!((number(&best["value"]) + 1.0).abs() < 1e-8, "{best}");
+    assert!((0.0..1e-8).contains(&number(&best["parameters"]["p"])), "{best}");
+    // Up to where nothing is left, and from a start that is no probability.
+    let worst = |start: &str, method: &str| {
+        let text = format!(
+            "[ansatz]\ncircuit = \"ry.qasm\"\nnoise = \"p.toml\"\nset = [\"t=pi/2\"]\n[hamiltonian]\nterms = \"X0\"\n[start]\nset = [\"p={start}\"]\n[optimizer]\nmethod = \"{method}\"\n"
+        );
+        folder.file("job.toml", text);
+        folder.run(&["optimize", "job.toml", "--json"])
+    };
+    for method in ["lbfgs", "newton_cg", "nelder_mead", "adam"] {
+        let worst = worst("0", method).json();
+        let (value, p) = (number(&worst["value"]), number(&worst["parameters"]["p"]));
+        assert!(value.abs() < 1e-3 && p <= 1.0 && p > 0.999, "{method}: {worst}");
+    }
+    worst("0", "natural_gradient").fails(1, &["job.toml:10:10", "metric of state vectors", "lbfgs"]);
+    worst("1.5", "lbfgs").fails(1, &["job.toml:8:7", "`p` begins at 1.5", "from 0 to 1"]);
     job("set = [\"p=1.5\"]").fails(1, &["1.5, which is not between 0 and 1"]);
     job("set = [\"q=0.5\"]").fails(1, &["job.toml:4:", "no parameter `q`"]);
 }

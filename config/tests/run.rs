@@ -261,3 +261,24 @@ fn measurements_into_nothing_do_not_show() {
     assert_eq!(counts("bit[3] meas; h q[0]; measure q[0]; h q[0];"), ["00", "01"]);
     assert_eq!(counts("bit c; x q[1]; measure q[0]; h q[0]; c = measure q[1];"), ["1"]);
 }
+
+/// What has no number at the values of the inputs is underlined, wherever it is found.
+#[test]
+fn statements_without_numbers_are_underlined() {
+    let folder = Folder::new();
+    folder.file(
+        "a.qasm",
+        "OPENQASM 3.0;\ninclude \"stdgates.inc\";\ninput float a;\ninput float g;\nqubit[2] q;\nh q;\n\
+         gate turn(t) x { rx(t / 2) x; ry(sqrt(t - 1)) x; }\nrz(a) q[0];\nturn(a) q[1];\n\
+         #pragma braket noise amplitude_damping(1 - g) q[0]\n",
+    );
+    let turn = &["the angle sqrt(a - 1) is not a finite number", "a.qasm:9:1", "turn(a) q[1];"][..];
+    let noise = &["the probability -g + 1 is -0.5, which is not between 0 and 1", "a.qasm:10:"][..];
+    for (a, g, words) in [("0.5", "0.5", turn), ("2", "1.5", noise)] {
+        let (a, g) = (format!("a={a}"), format!("g={g}"));
+        let set = ["--set", &a, "--set", &g];
+        for verb in [&["run"][..], &["grad", "--observable", "Z0"], &["check", "--observable", "Z0"]] {
+            folder.run(&[verb, &["a.qasm"], &set].concat()).fails(1, words);
+        }
+    }
+}

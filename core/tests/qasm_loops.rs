@@ -232,6 +232,37 @@ fn numbers_come_back_to_few_values() {
     assert!(message.contains("`x` depends on a measurement"), "{message}");
 }
 
+/// A number that is guarded has the values that the guard lets it have, and no more.
+#[test]
+fn guards_bound_the_values_of_numbers() {
+    // Each round ends with probability 1/2.
+    let mut expected = [0.0; 2];
+    let (mut sum, mut t, mut u) = (0.0f64, 0.5f64, 0.5f64);
+    for round in 1..60 {
+        t = if t < 10.0 { t * 2.0 } else { t };
+        u = if u < 10.0 { u * 2.0 } else { 0.25 };
+        sum += t;
+        for (p, angle) in expected.iter_mut().zip([sum, u]) {
+            *p += (angle / 2.0).sin().powi(2) / 2f64.powi(round);
+        }
+    }
+    let circuit = v3(
+        "qubit[3] q; bit c = 1; bit[2] d; float t = 0.5; float u = 0.5; while (c) { h q[0]; c = measure q[0]; \
+         if (t < 10) t *= 2; if (u < 10) { u *= 2; } else { u = 0.25; } rx(t) q[1]; } \
+         rx(u) q[2]; d[0] = measure q[1]; d[1] = measure q[2];",
+    );
+    let given = outcomes(&circuit);
+    for (k, p) in expected.iter().enumerate() {
+        let ones: f64 = given.iter().filter(|(text, _)| text.as_bytes()[1 - k] == b'1').map(|x| x.1).sum();
+        assert!((ones - p).abs() < TOLERANCE, "{k}: {ones}, not {p}");
+    }
+    // One that is guarded by a measured bit is not.
+    assert!(
+        refused("qubit q; bit c = 1; float t = 1; while (c) { h q; c = measure q; if (c) t *= 2; } rx(t) q;")
+            .contains("`t` depends")
+    );
+}
+
 #[test]
 fn conditions_are_computed_anew_in_each_round() {
     // One or two steps at a time, from 0 to 3 or 4.

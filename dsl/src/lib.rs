@@ -56,6 +56,8 @@
 //! [`program!`], which write calls that can be written by hand as well.
 
 mod circuit;
+#[doc(hidden)]
+pub mod factor;
 mod pauli;
 #[doc(hidden)]
 pub mod program;

@@ -1,6 +1,6 @@
 //! `pauli!`: sums of Pauli strings as one writes them down.
 //!
-//! The forms stand at [`pauli!`](crate::pauli!). Each term becomes one call of `PauliSum::push`. As the body of
+//! The forms stand at [`pauli!`](crate::pauli!). Each term becomes one call of `PauliSum::push`, by way of `factor.rs`. As the body of
 //! `circuit!`, a long sum is cut in pieces (here before a `+` or `-`) that are expanded one beside the
 //! other, to stay below rustc's limit of nested macros.
 //!
@@ -19,14 +19,14 @@
 /// ```
 ///
 /// A sum of terms joined by `+` and `-`, with or without a sign before the first. A term is a product of
-/// coefficients, each followed by `*`, and of operators, or a coefficient alone:
+/// coefficients, each followed by `*`, and of operators, with or without a `*` between them, or a coefficient alone:
 ///
 /// | form | meaning |
 /// |---|---|
 /// | `Z0`, `X12`, `Y3` | an operator and its qubit, read at compile time |
 /// | `Z[q]`, `X[2 * q + 1]` | the same with any `usize` for the qubit |
 /// | `I`, `I7`, `I[q]` | the identity |
-/// | `0.5 *`, `2 *`, `j *`, `(a + b) *` | a coefficient: a number, a variable, an expression in parentheses; an `f64` or a number that `f64::from` takes |
+/// | `0.5 *`, `2 *`, `j *`, `w[q] *`, `(a + b) *` | a coefficient: a number, a variable, an element, an expression in parentheses; an `f64` or a number that `f64::from` takes. `Z0 *` is an operator all the same |
 /// | `2`, `(a + b)` | a constant. (A name alone would be an operator.) |
 /// | `sum(pattern in expression) { … }` | a sum inside for each element; coefficients before it belong to all its terms |
 ///
@@ -57,6 +57,8 @@ macro_rules! pauli {
     };
     ($($t:tt)+) => {{
         let build = || {
+            #[allow(unused_imports, reason = "operators before a `*`")]
+            use $crate::factor::names::*;
             let mut sum = $crate::core::observable::PauliSum::default();
             $crate::__pauli! { sum [] $($t)+ }
             ::core::result::Result::<_, $crate::core::observable::ObservableError>::Ok(sum)
@@ -79,10 +81,15 @@ macro_rules! __pauli {
         const { $crate::core::observable::Pauli::named(::core::stringify!($word)) }
     };
     (@push $sum:ident [$($k:expr),*] $($word:ident $([$q:expr])?)+) => {
-        $sum.push(
-            1.0 $(* f64::from($k))*,
-            [$($crate::__pauli!(@factor $word $([$q])?)),+].into_iter().flatten(),
-        )?;
+        {
+            let mut term = $crate::factor::Term::new();
+            $($crate::factor::Factor::times($k, &mut term);)*
+            $($crate::factor::Factor::times(
+                $crate::factor::Operator($crate::__pauli!(@factor $word $([$q])?)),
+                &mut term,
+            );)+
+            term.push(&mut $sum)?;
+        }
     };
 
     // A sum begins with a term, with or without a sign.
@@ -109,6 +116,29 @@ macro_rules! __pauli {
     (@term $sum:ident $base:tt [$($k:expr),*] $name:ident * $($rest:tt)+) => {
         $crate::__pauli! { @term $sum $base [$($k,)* $name] $($rest)+ }
     };
+    // An operator and its qubit, or an element of a list.
+    (@term $sum:ident $base:tt [$($k:expr),*] I [$q:expr] * $($rest:tt)+) => {
+        $crate::__pauli! { @term $sum $base [$($k),*] $($rest)+ }
+    };
+    (@term $sum:ident $base:tt [$($k:expr),*] X [$q:expr] * $($rest:tt)+) => {
+        $crate::__pauli! { @operator $sum $base [$($k),*] X [$q] $($rest)+ }
+    };
+    (@term $sum:ident $base:tt [$($k:expr),*] Y [$q:expr] * $($rest:tt)+) => {
+        $crate::__pauli! { @operator $sum $base [$($k),*] Y [$q] $($rest)+ }
+    };
+    (@term $sum:ident $base:tt [$($k:expr),*] Z [$q:expr] * $($rest:tt)+) => {
+        $crate::__pauli! { @operator $sum $base [$($k),*] Z [$q] $($rest)+ }
+    };
+    (@operator $sum:ident $base:tt [$($k:expr),*] $pauli:ident [$q:expr] $($rest:tt)+) => {
+        $crate::__pauli! {
+            @term $sum $base
+            [$($k,)* $crate::factor::Operator($crate::__pauli!(@factor $pauli [$q]))]
+            $($rest)+
+        }
+    };
+    (@term $sum:ident $base:tt [$($k:expr),*] $list:ident [$i:expr] * $($rest:tt)+) => {
+        $crate::__pauli! { @term $sum $base [$($k,)* $list[$i]] $($rest)+ }
+    };
     (@term $sum:ident $base:tt [$($k:expr),*] ($number:expr) * $($rest:tt)+) => {
         $crate::__pauli! { @term $sum $base [$($k,)* $number] $($rest)+ }
     };
@@ -131,6 +161,13 @@ macro_rules! __pauli {
         $crate::__pauli! { @push $sum $k $($word $([$q])?)+ }
         $crate::__pauli! { @next $sum $base - $($rest)* }
     };
+    (@term $sum:ident $base:tt $k:tt sum $($rest:tt)*) => {
+        ::core::compile_error!(::core::concat!(
+            "pauli!: expected `sum(q in 0..n) { Z[q] }`, not `sum ",
+            ::core::stringify!($($rest)*),
+            "`"
+        ));
+    };
     (@term $sum:ident $base:tt $k:tt $($rest:tt)*) => {
         ::core::compile_error!(::core::concat!(
             "pauli!: expected operators such as `Z0 Z[q]` or a coefficient and `*`, not `",
@@ -151,7 +188,7 @@ macro_rules! __pauli {
         ::core::compile_error!(::core::concat!(
             "pauli!: expected `+` or `-` and a term, not `",
             ::core::stringify!($($rest)*),
-            "`"
+            "`; between a coefficient and operators stands a `*`, and a quotient in parentheses"
         ));
     };
 

@@ -52,3 +52,18 @@ fn long_sums() -> Result<(), ObservableError> {
     assert_eq!(sum.terms().len(), 160);
     Ok(())
 }
+
+/// Operators may be joined by `*`, too, whether their qubits are known when the text is read or not; elements of lists
+/// are coefficients.
+#[test]
+fn operators_are_factors() {
+    let (q, w) = (2, [0.5, 0.25, -1.0]);
+    let expected: PauliSum = "-0.5*Z0 X1 Y2 - Z2 X5 + 2".parse().unwrap();
+    assert_eq!(pauli!(-0.5 * Z0 * X1 * Y[q] + w[q] * Z[q] * X5 + 2).unwrap(), expected);
+    assert_eq!(pauli!(Z0 * X1 * (0.5) * I[1] * X2).unwrap(), "0.5*Z0 X1 X2".parse().unwrap());
+    assert_eq!(
+        pauli!(w[1] * sum(k in 0..2) { Z[k] * Z[k + 1] }).unwrap(),
+        pauli!(0.25 * Z0 Z1 + 0.25 * Z1 Z2).unwrap()
+    );
+    assert!(pauli!(Z0 * Z0).is_err());
+}

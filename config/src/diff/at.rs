@@ -1,6 +1,6 @@
-//! The point of a program: `--at a=1,b=2,xs=[1,2],m=[[1,2],[3,4]],p=(3,pi/4),n=5,z=complex(1,2)`.
+//! The point of a program: `--at a=1,b=2,xs=[1,2],m=[[1,2],[3,4]],p=(3,pi/4),n=5,z=1+2i`.
 //!
-//! A real number may be any constant expression. Arrays stand in brackets, those of several axes row by row; tuples and structs
+//! A real number may be any constant expression. A complex one is `1+2i`, `-i`, or `complex(x, y)` of such expressions. Arrays stand in brackets, those of several axes row by row; tuples and structs
 //! in parentheses, field by field.
 
 use std::ops::Range;
@@ -177,8 +177,8 @@ impl Reader<'_> {
                 range,
                 within,
                 match within {
-                    Kind::Complex => "a number, or `complex(1, 2)`",
-                    Kind::Array(Element::Complex) => "a list of numbers such as `[1, complex(1, 2)]`",
+                    Kind::Complex => "a number, or `1+2i`, or `complex(1, 2)`",
+                    Kind::Array(Element::Complex) => "a list of numbers such as `[1, 1+2i]`",
                     Kind::Array(_) => "a list of numbers such as `[1, 2]`",
                     _ => "a number such as `0.5` or `pi/4`",
                 },
@@ -194,14 +194,29 @@ impl Reader<'_> {
     fn complex<T: Number>(&self, range: Range<usize>, within: &Kind) -> Result<Complex<T>, Failure> {
         let text = &self.text[range.clone()];
         let Some(rest) = text.trim_start().strip_prefix("complex") else {
-            return Ok(Complex::new(self.real(range, within)?, <T as num_traits::Zero>::zero()));
+            let zero = <T as num_traits::Zero>::zero();
+            let Some(at) = imaginary(text).map(|at| range.start + at) else {
+                return Ok(Complex::new(self.real(range, within)?, zero));
+            };
+            let end = range.start + text.trim_end().len() - 1;
+            let re = if self.text[range.start..at].trim().is_empty() {
+                zero
+            } else {
+                self.real(range.start..at, within)?
+            };
+            let im = match self.text[at..end].trim() {
+                "" | "+" => T::one(),
+                "-" => -T::one(),
+                _ => self.real(at + usize::from(self.text[at..].starts_with('+'))..end, within)?,
+            };
+            return Ok(Complex::new(re, im));
         };
         let start = range.end - rest.len();
         match self.inside(&(start..range.end), '(', ')').as_deref() {
             Some([re, im]) => {
                 Ok(Complex::new(self.real(re.clone(), within)?, self.real(im.clone(), within)?))
             }
-            _ => Err(self.wrong(range, within, "a number, or `complex(1, 2)`")),
+            _ => Err(self.wrong(range, within, "a number, or `1+2i`, or `complex(1, 2)`")),
         }
     }
 
@@ -209,4 +224,20 @@ impl Reader<'_> {
         Failure::input(format_args!("`{}` is of kind {kind}: expected {expected}", self.name))
             .at("--at", self.text, range, "")
     }
+}
+
+/// Where the imaginary part of a number such as `1+2i` begins, with its sign; `None` if it has none, as `pi`.
+fn imaginary(text: &str) -> Option<usize> {
+    let text = text.trim_end();
+    let number = text
+        .strip_suffix(['i', 'j'])
+        .filter(|n| !n.ends_with(char::is_alphanumeric) || n.ends_with(|c: char| c.is_ascii_digit()))?;
+    let bytes = number.as_bytes();
+    let is_exponent = |at: usize| {
+        at > 1
+            && matches!(bytes[at - 1], b'e' | b'E')
+            && (bytes[at - 2].is_ascii_digit() || bytes[at - 2] == b'.')
+    };
+    let sign = (0..number.len()).rev().find(|&at| matches!(bytes[at], b'+' | b'-') && !is_exponent(at));
+    Some(sign.unwrap_or(number.len() - number.trim_start().len()))
 }

@@ -16,6 +16,8 @@ use crate::{config_file::integer, files::read_text, observables, report::Failure
 pub(super) struct Electrons {
     pub(super) molecule: Molecule,
     pub(super) mapping: Mapping,
+    /// Its Hamiltonian on two qubits for each orbital.
+    mapped: PauliSum,
     /// Of [`Molecule::penalty`].
     weight: f64,
     /// If qubits are taken off.
@@ -45,11 +47,12 @@ impl Electrons {
 
     /// The Hamiltonian, with a penalty of some weight.
     fn hamiltonian(&self, weight: f64) -> Result<PauliSum, FermionError> {
-        let mut sum = self.molecule.fermions()?;
+        let mut sum = self.mapped.clone();
         if weight > 0.0 {
-            sum = sum + self.molecule.penalty(weight)?;
+            let n_orbitals = 2 * self.molecule.n_orbitals();
+            let all = sum + self.mapping.map(&self.molecule.penalty(weight)?, n_orbitals)?;
+            sum = all.collected().unwrap_or(all);
         }
-        let sum = self.mapping.map(&sum, 2 * self.molecule.n_orbitals())?;
         // The penalty conserves all that the Hamiltonian does: it is a sum of products of Z.
         Ok(self.tapering.as_ref().and_then(|tapering| tapering.taper(&sum)).unwrap_or(sum))
     }
@@ -206,16 +209,15 @@ fn read_space(section: &mut Section<'_, '_>, molecule: Molecule) -> Result<Elect
         let message = format!("{given} orbitals of two spins: a state has room for {most}");
         return Err(section.wrong("file", message).help("`active` keeps some of them"));
     }
+    let mapped = molecule.hamiltonian(mapping).map_err(|e| section.wrong("file", e))?;
     let tapering = if section.flag("taper")? {
-        let n_qubits = 2 * molecule.n_orbitals();
-        let hamiltonian = molecule.hamiltonian(mapping).map_err(|e| section.wrong("file", e))?;
-        let occupied = molecule.occupied().iter().fold(0, |mask, p| mask | 1 << p);
-        let state = mapping.encode(n_qubits, occupied).map_err(|e| section.wrong("file", e))?;
-        Some(Tapering::new(&hamiltonian, n_qubits, state).map_err(|e| section.wrong("taper", e))?)
+        let state = molecule.reference(mapping).map_err(|e| section.wrong("file", e))?;
+        let tapering = Tapering::new(&mapped, 2 * molecule.n_orbitals(), state);
+        Some(tapering.map_err(|e| section.wrong("taper", e))?)
     } else {
         None
     };
-    Ok(Electrons { molecule, mapping, weight, tapering })
+    Ok(Electrons { molecule, mapping, mapped, weight, tapering })
 }
 
 /// The graph of a section.

@@ -48,6 +48,8 @@
 //! curve = "job.svg"               # a picture in SVG
 //! ```
 //!
+//! A strength of noise that is an input is a parameter, too, and stays a probability.
+//!
 //! Paths are taken from the folder of the job file; the names of the output are those of the job file with another
 //! ending. A key that is not known and a value that does not fit are errors that underline it.
 
@@ -61,7 +63,9 @@ use ketgrad_core::{
     basis::MAX_QUBITS,
     circuit::Circuit,
     observable::PauliSum,
-    optimize::{Adam, Lbfgs, NaturalGradient, NelderMead, NewtonCg, Optimizer, Stopping, random_start},
+    optimize::{
+        Adam, Intervals, Lbfgs, NaturalGradient, NelderMead, NewtonCg, Optimizer, Stopping, random_start,
+    },
 };
 
 use super::hamiltonian::{Electrons, Source, read_graph};
@@ -90,7 +94,9 @@ pub(super) struct Job {
     pub(super) electrons: Option<Electrons>,
     pub(super) optimizer: Optimizer,
     pub(super) stopping: Stopping,
-    /// The values of the inputs to begin with.
+    /// Where strengths of noise stay.
+    pub(super) intervals: Intervals,
+    /// The numbers to begin with, which stand for the inputs ([`Intervals::start`]).
     pub(super) start: Vec<f64>,
     pub(super) checkpoint: PathBuf,
     /// Iterations between checkpoints.
@@ -125,11 +131,24 @@ impl Job {
         let electrons = hamiltonian.electrons().cloned();
         let circuit = read_noisy_ansatz(ansatz, inputs, hamiltonian.electrons(), common, terminal)?;
         let hamiltonian = hamiltonian.sum(inputs, circuit.n_qubits())?;
-        let optimizer = read_optimizer(optimizer)?;
+        let optimizer = read_optimizer(optimizer, circuit.has_channels())?;
         let stopping = read_stopping(stopping)?;
-        let start = read_start(start, inputs, &circuit, args.seed.or(seed).unwrap_or(0))?;
+        let intervals = Intervals(circuit.intervals());
+        let seed = args.seed.or(seed).unwrap_or(0);
+        let start = read_start(start, inputs, &circuit, &intervals, seed)?;
         let (checkpoint, every, curve) = read_output(output, &args.file, inputs)?;
-        Ok(Job { circuit, hamiltonian, electrons, optimizer, stopping, start, checkpoint, every, curve })
+        Ok(Job {
+            circuit,
+            hamiltonian,
+            electrons,
+            optimizer,
+            stopping,
+            intervals,
+            start,
+            checkpoint,
+            every,
+            curve,
+        })
     }
 }
 
@@ -253,7 +272,7 @@ fn check_gates(gates: u64, common: &Common, section: &Section<'_, '_>) -> Result
     Ok(())
 }
 
-fn read_optimizer(mut section: Section<'_, '_>) -> Result<Optimizer, Failure> {
+fn read_optimizer(mut section: Section<'_, '_>, noise: bool) -> Result<Optimizer, Failure> {
     let set = |section: &mut Section<'_, '_>, key, value: &mut f64| -> Result<(), Failure> {
         *value = section.number(key)?.unwrap_or(*value);
         Ok(())
@@ -280,6 +299,13 @@ fn read_optimizer(mut section: Section<'_, '_>) -> Result<Optimizer, Failure> {
             set(&mut section, "beta2", &mut settings.beta2)?;
             set(&mut section, "epsilon", &mut settings.epsilon)?;
             settings.into()
+        }
+        "natural_gradient" if noise => {
+            let message =
+                "the natural gradient takes the metric of state vectors, which a circuit with noise has not";
+            return Err(section
+                .wrong("method", message)
+                .help("lbfgs, adam, newton_cg and nelder_mead run it"));
         }
         "natural_gradient" => {
             let mut settings = NaturalGradient::default();
@@ -313,6 +339,7 @@ fn read_start(
     mut section: Section<'_, '_>,
     inputs: &mut Inputs<'_>,
     circuit: &Circuit,
+    intervals: &Intervals,
     seed: u64,
 ) -> Result<Vec<f64>, Failure> {
     let width = section.size("random")?.unwrap_or(0.1);
@@ -320,8 +347,15 @@ fn read_start(
     section.finish()?;
     let given = Given::read(&values, "start.set").and_then(|given| Points::some(circuit, &given));
     let given = given.map_err(|e| caused_by(&section, &values, e))?;
-    let random = random_start(given.len(), width, seed);
-    Ok(given.into_iter().zip(random).map(|(x, random)| x.unwrap_or(random)).collect())
+    let random = intervals.inputs(&random_start(given.len(), width, seed));
+    let start: Vec<f64> = given.into_iter().zip(random).map(|(x, random)| x.unwrap_or(random)).collect();
+    intervals.start(&start).map_err(|outside| {
+        let name = circuit.inputs().nth(outside.input).unwrap_or_default();
+        let [low, high] = outside.interval;
+        let message =
+            format!("`{name}` begins at {}, but noise is there from {low} to {high} only", outside.value);
+        caused_by(&section, &values, Failure::input(message))
+    })
 }
 
 fn read_output(

@@ -13,8 +13,8 @@ use std::time::Instant;
 use ketgrad_core::{
     draw,
     hybrid::HybridError,
-    optimize::{Energy, OptimizeError, Optimizer},
-    simulate::Simulator,
+    optimize::{Energy, OptimizeError, Optimizer, Within},
+    simulate::{Simulator, final_measurements},
     state::bytes_needed,
 };
 use num_complex::Complex;
@@ -74,7 +74,7 @@ fn run<T: Number + DualNum>(
     check_writable(&job.curve)?;
     let marks = Marks::of(&job, common.precision);
     let executors = energy.executors().clone();
-    let energy = Energy::<T>::new(energy);
+    let energy = Within::new(Energy::<T>::new(energy), job.intervals.clone());
     let taken_up =
         if args.resume { checkpoint::load(&job.checkpoint, &marks, job.start.len())? } else { None };
     match &taken_up {
@@ -116,11 +116,12 @@ fn run<T: Number + DualNum>(
         terminal.note(&format!("note: ended because {stop}"));
     }
 
-    let (x, value) = &state.best;
+    let (u, value) = &state.best;
+    let x = job.intervals.inputs(u);
     let mut numbers = Numbers::default();
     let named = job.circuit.inputs().zip(x);
     let parameters: Map<String, Value> =
-        named.map(|(name, x)| (name.to_owned(), numbers.real(*x, name))).collect();
+        named.map(|(name, x)| (name.to_owned(), numbers.real(x, name))).collect();
     let object = [
         ("value", numbers.real(*value, "the value")),
         ("parameters", Value::Object(parameters)),
@@ -188,8 +189,9 @@ fn needs<T>(job: &Job) -> Needs {
         _ => 2,
     };
     let mut needs = Needs::default();
-    // With noise they are density matrices.
-    let qubits = job.circuit.n_qubits() << usize::from(job.circuit.has_channels());
+    // With noise or feedback they are density matrices.
+    let density = job.circuit.has_channels() || final_measurements(&job.circuit).is_err();
+    let qubits = job.circuit.n_qubits() << usize::from(density);
     let bytes = bytes_needed::<Complex<T>>(qubits).saturating_mul(states);
     needs.add(format_args!("{states} states"), bytes);
     needs

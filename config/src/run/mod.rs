@@ -107,6 +107,7 @@ pub fn read_circuit(
         }
         failed
     })?;
+    given.keep(&parsed);
     given.take(parsed.read_for);
     let warnings: Vec<Remark> = parsed.warnings.into_iter().map(Remark::from).collect();
     terminal.warn(&warnings, &parsed.sources);
@@ -147,7 +148,7 @@ fn simulate<T: Number>(
     let task = Task { args, common, circuit, simulator, observables: &observables, density, progress };
 
     let start = Instant::now();
-    let (computed, backend) = task.points(&points, start_state)?;
+    let (computed, backend) = task.points(&points, start_state).map_err(|e| points.located(e))?;
     let seconds = start.elapsed().as_secs_f64();
     let Task { simulator, progress, .. } = task;
     drop(progress);

@@ -49,7 +49,7 @@ pub type Terms<R> = Vec<(R, Matrix<R>)>;
 macro_rules! channels {
     ($(
         $(#[$doc:meta])*
-        $KIND:ident $name:ident ($($q:ident),*) ($($p:ident),*) |$b:ident| $terms:expr, $mixture:literal;
+        $KIND:ident $name:ident ($($q:ident),*) ($($p:ident),*) |$b:ident| $terms:expr, $mixture:literal, $kept:expr;
     )*) => {
         /// The channels that have a name.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -96,6 +96,18 @@ macro_rules! channels {
                     })*
                     // `Channel::new` lets no other number of parameters in.
                     _ => Ok(vec![(R::one(), Matrix::identity(self.n_qubits()))]),
+                }
+            }
+
+            fn kept<R: Ring>(self, params: &[Angle], binding: &impl Binding<R>) -> Result<Vec<(usize, R)>, BindError> {
+                match (self, params) {
+                    $((ChannelKind::$KIND, [$($p),*]) => {
+                        let $b = binding;
+                        // Few are named there.
+                        let _ = ($b, $($p),*);
+                        Ok(Vec::from($kept))
+                    })*
+                    _ => Ok(Vec::new()),
                 }
             }
         }
@@ -337,6 +349,18 @@ impl Channel {
                     .filter(|(_, a)| a.entries().iter().any(|z| !z.is_exact_zero()))
                     .collect())
             }
+        }
+    }
+
+    /// How much of `|i><i|` stays, for the basis states i of which the terms say it by the square of a root: pairs of i and
+    /// `sum_k w_k |A_k[i, i]|^2`. The derivative of a root is infinite at 0, that of its square is not.
+    ///
+    /// # Errors
+    /// As [`Channel::terms`].
+    pub(crate) fn kept<R: Ring>(&self, binding: &impl Binding<R>) -> Result<Vec<(usize, R)>, BindError> {
+        match &self.0 {
+            Form::Named { kind, params } => kind.kept(params, binding),
+            Form::Kraus { .. } => Ok(Vec::new()),
         }
     }
 }

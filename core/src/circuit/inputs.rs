@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 
-use super::{Circuit, CircuitError, ParamDef, param_id};
+use num_complex::Complex;
+
+use super::{Circuit, CircuitError, Instruction, Operation, ParamDef, param_id};
 use crate::{
-    param::{Angle, BindError, ParamExpr, ParamId},
+    param::{Angle, BindError, Binding, ParamExpr, ParamId, Values},
     scalar::Real,
 };
 
@@ -114,6 +116,67 @@ impl Circuit {
             values.push(value);
         }
         Ok(values)
+    }
+
+    /// For each input the interval in which strengths of noise that are made of it alone (`p`, `1 - p/3`) are probabilities;
+    /// `None` if there is no such strength.
+    #[must_use]
+    pub fn intervals(&self) -> Vec<Option<[f64; 2]>> {
+        let mut intervals = vec![None; self.params.len()];
+        let noise =
+            |i: &&Instruction| matches!(i.operation, Operation::Channel(_) | Operation::Misread { .. });
+        for strength in self.instructions.iter().filter(noise).flat_map(|i| i.operation.params()) {
+            let rest = strength.substitute(|_| Angle::zero()).constant();
+            if let (&[(id, q)], Some(rest)) = (strength.terms(), rest) {
+                let ends = [0.0, 1.0].map(|p| (p - rest) * *q.denom() as f64 / *q.numer() as f64 + 0.0);
+                let [low, high] = intervals[id.index()].unwrap_or([f64::NEG_INFINITY, f64::INFINITY]);
+                intervals[id.index()] = Some([ends[0].min(ends[1]).max(low), ends[0].max(ends[1]).min(high)]);
+            }
+        }
+        let of_inputs = self.params.iter().zip(intervals).filter(|(param, _)| param.definition.is_none());
+        of_inputs.map(|(_, interval)| interval).collect()
+    }
+
+    /// The first instruction that has no numbers where the inputs have these values, and why: an angle is not finite, a
+    /// strength of noise is no probability. `None` if there is none.
+    #[must_use]
+    pub fn fault<T: Real>(&self, inputs: &[T]) -> Option<(usize, CircuitError)> {
+        let mut inputs = inputs.iter();
+        let mut values: Vec<T> = Vec::with_capacity(self.params.len());
+        let mut faults: Vec<Option<CircuitError>> = Vec::with_capacity(self.params.len());
+        for param in &self.params {
+            let value = match &param.definition {
+                None => Ok(inputs.next().cloned().unwrap_or_else(T::zero)),
+                Some(expr) => match expr.params().find_map(|id| faults.get(id.index()).cloned().flatten()) {
+                    Some(fault) => Err(fault),
+                    None => match expr.evaluate(&values) {
+                        Ok(x) if x.primal().is_some_and(|x| !x.is_finite()) => {
+                            Err(CircuitError::NotFinite { angle: param.name.clone() })
+                        }
+                        value => value.map_err(|error| self.bind_error(error)),
+                    },
+                },
+            };
+            faults.push(value.as_ref().err().cloned());
+            values.push(value.unwrap_or_else(|_| T::zero()));
+        }
+        let values = Values(&values);
+        let of = |instruction: &Instruction| {
+            let is_strength =
+                matches!(instruction.operation, Operation::Channel(_) | Operation::Misread { .. });
+            instruction.operation.params().iter().find_map(|angle| {
+                let inside =
+                    angle.terms().iter().find_map(|(id, _)| faults.get(id.index()).cloned().flatten());
+                inside.or_else(|| {
+                    let error = match is_strength {
+                        true => Binding::<Complex<T>>::probability(&values, angle).err(),
+                        false => values.radians(angle).err(),
+                    };
+                    error.map(|error| self.bind_error(error))
+                })
+            })
+        };
+        self.instructions.iter().enumerate().find_map(|(k, i)| Some((k, of(i)?)))
     }
 
     /// Puts names in place of numbers in an error of a binding.

@@ -32,7 +32,7 @@ for_each_named_gate!(methods);
 macro_rules! channel_methods {
     ($(
         $(#[$doc:meta])*
-        $KIND:ident $method:ident ($($q:ident),*) ($($p:ident),*) |$b:ident| $terms:expr, $mixture:literal;
+        $KIND:ident $method:ident ($($q:ident),*) ($($p:ident),*) |$b:ident| $terms:expr, $mixture:literal, $kept:expr;
     )*) => {
         impl Circuit {
             $(

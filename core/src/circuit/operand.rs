@@ -42,6 +42,10 @@ impl Numbers {
 }
 
 /// One number or a list of numbers: see the [module](self).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no operand of a gate",
+    label = "expected qubits: a `usize`, a range such as `0..2` or `..`, or a list; angles stand in parentheses before them"
+)]
 pub trait Operand {
     /// The numbers, of `n` that there are.
     ///

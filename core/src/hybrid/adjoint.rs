@@ -29,6 +29,7 @@
 
 use num_complex::Complex;
 
+use super::HybridError;
 use super::slots::{Slot, gate_of, generator};
 use crate::{
     circuit::{Circuit, CircuitError, Control, Instruction},
@@ -37,7 +38,7 @@ use crate::{
     matrix::Matrix,
     param::{Q, Values},
     scalar::{Conj, Real, Scalar},
-    simulate::{SimulateError, Simulator, bind_instruction},
+    simulate::{SimulateError, Simulator, bind_instruction, is_straight},
     state::StateVector,
 };
 
@@ -78,13 +79,19 @@ pub(super) struct Bound<'a, T> {
 }
 
 impl<'a, T: Real> Bound<'a, T> {
-    /// Binds the gates of a circuit that has been checked to be static.
-    pub(super) fn new(circuit: &'a Circuit, values: &'a [T]) -> Result<Bound<'a, T>, SimulateError> {
+    /// Binds the gates of a circuit.
+    ///
+    /// # Errors
+    /// [`HybridError`] for one without a final state vector.
+    pub(super) fn new(circuit: &'a Circuit, values: &'a [T]) -> Result<Bound<'a, T>, HybridError> {
+        if !is_straight(circuit) {
+            return Err(HybridError::Dynamic);
+        }
         if circuit.has_channels() {
             return Err(CircuitError::NotUnitary { what: "a final state vector" }.into());
         }
         let bind = |i: &Instruction| bind_instruction(circuit, i, &Values(values));
-        let gates = circuit.instructions().iter().map(bind).collect::<Result<_, _>>()?;
+        let gates = circuit.instructions().iter().map(bind).collect::<Result<_, SimulateError>>()?;
         Ok(Bound { circuit, values, gates })
     }
 

@@ -64,7 +64,8 @@ impl fmt::Display for Method {
 }
 
 /// The expectation values of observables in the final state of a circuit that starts in |0…0>, as functions of its
-/// inputs. All observables share one run of the circuit. With noise the state is a density matrix (`noisy.rs`): 4^n entries.
+/// inputs. All observables share one run of the circuit. With noise, and where the circuit measures, resets or branches before
+/// its end, the state is a density matrix, averaged over all outcomes: 4^n entries.
 #[derive(Clone, Debug)]
 pub struct Expectation {
     pub(super) circuit: Arc<Circuit>,
@@ -79,15 +80,11 @@ impl Expectation {
     /// Of the given observables.
     ///
     /// # Errors
-    /// [`HybridError::Dynamic`] for a circuit without one final state, [`HybridError::Qubit`] for an observable on
-    /// a qubit that the circuit does not have.
+    /// [`HybridError::Qubit`] for an observable on a qubit that the circuit does not have.
     pub fn new(
         circuit: Circuit,
         observables: impl IntoIterator<Item = impl Into<Observable>>,
     ) -> Result<Expectation, HybridError> {
-        if !is_straight(&circuit) {
-            return Err(HybridError::Dynamic);
-        }
         let observables: Vec<Observable> = observables.into_iter().map(Into::into).collect();
         observables.iter().try_for_each(|o| o.check(circuit.n_qubits()))?;
         let (slots, chain) = (slots(&circuit), Chain::new(&circuit)?);
@@ -132,7 +129,7 @@ impl Expectation {
     /// # Errors
     /// [`HybridError`]: the number of inputs, a NaN among them, memory.
     pub fn values<T: Real>(&self, inputs: &[T]) -> Result<Vec<T>, HybridError> {
-        if self.circuit.has_channels() {
+        if self.circuit.has_channels() || !is_straight(&self.circuit) {
             return self.noisy_values(inputs);
         }
         let values = self.circuit.param_values(inputs)?;
@@ -239,7 +236,7 @@ impl Expectation {
             self.gradient_by(method, inputs).map(|(value, gradient)| (method.name(), value, gradient))
         };
         let engines = self.methods().into_iter().map(by).collect::<Result<Vec<_>, _>>()?;
-        let reentrant = by(Method::Adjoint)?.2 == engines[0].2;
+        let reentrant = by(self.methods()[0])?.2 == engines[0].2;
         let exact = Settings { absolute: EXACT, relative: EXACT, ..Settings::default() };
         let settings =
             |name: &str| if name == Method::Difference.name() { Settings::default() } else { exact };
@@ -248,12 +245,17 @@ impl Expectation {
     }
 
     /// The methods that serve it and need no closed form: all of [`Method::ALL`], but shifts where channels depend on the
-    /// inputs.
+    /// inputs or gates are in loops, and the adjoint method where the circuit has no one final state.
     #[must_use]
     pub fn methods(&self) -> Vec<Method> {
         let instructions = self.circuit.instructions();
         let channels = self.slots.iter().any(|slot| gate_of(&instructions[slot.instruction]).is_none());
-        Method::ALL.into_iter().filter(|method| *method != Method::Shift || !channels).collect()
+        let serves = |method: &Method| match method {
+            Method::Adjoint => is_straight(&self.circuit),
+            Method::Shift => !channels && !self.has_loops(),
+            _ => true,
+        };
+        Method::ALL.into_iter().filter(serves).collect()
     }
 
     /// The final state.

@@ -43,9 +43,11 @@
 //! fractions of them (`theta/2 + pi/4`), and computed ones (`sin(theta) * phi`). Noise, too, also by its strength: then the
 //! state is a density matrix of 4^n entries, on which the adjoint method, duals and differences go on as before, and
 //! shifts where only gates have parameters (`noisy.rs`). A circuit that measures, resets or
-//! branches before its end has no single final state and is refused; measurements at the end are set aside.
+//! branches before its end has no single final state: duals and differences differentiate the average over all outcomes, on
+//! density matrices, too, and so do shifts where no gate is in a loop. Measurements at the end are set aside.
 
 mod adjoint;
+mod channels;
 mod expectation;
 mod harmonics;
 mod host;
@@ -78,10 +80,11 @@ pub enum HybridError {
     /// The circuit, its parameters, or the state.
     #[error(transparent)]
     Simulate(#[from] SimulateError),
-    /// A circuit without one final state.
+    /// A circuit without one final state, and a method that needs one.
     #[error(
         "the expectation value of a circuit that measures, resets or branches before its end is an average over \
-         trajectories and has no derivative here: only gates, noise, and measurements at the end, can be differentiated"
+         outcomes, which has no derivative by this method; duals (forward) and differences serve it, and shifts \
+         where no gate is in a loop"
     )]
     Dynamic,
     /// An observable that does not fit.

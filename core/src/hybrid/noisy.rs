@@ -13,29 +13,25 @@
 //! ```text
 //! h 0; noise 0; h 1; noise 1; cx 0,1; noise 0,1   ->   h 0, h 1 | noise 0, 1 | cx 0,1 | noise 0, 1
 //! ```
-//! Of a channel `sum_k w_k A_k (x) conj(A_k)` the derivative is taken from the channel table itself, on first-order
-//! polynomials in the parameter ([`Series`]).
+//! Derivatives of channels, and what they are at the edge of what is a probability: `channels.rs`.
 //!
 //! Cost: of 4^n entries, two or three runs, a pass for each parameter of a layer, and the states that are kept.
 
 use num_complex::Complex;
-use num_traits::Zero;
 
 use super::{
     Expectation, HybridError, Observable,
     adjoint::through,
+    channels::{Edge, slope},
     expectation::expect,
-    harmonics::Series,
     slots::{by_parameter, gate_of, generator},
 };
 use crate::{
-    channel::{Channel, Terms},
     circuit::{Circuit, Instruction, Operation},
     kernel::Operator,
-    matrix::Matrix,
-    param::{Angle, BindError, Binding, ParamId, Q, Values},
-    scalar::{Real, Ring, Scalar},
-    simulate::{SimulateError, bind_instruction, on_both_sides, superoperator, superoperator_matrix},
+    param::Values,
+    scalar::{Real, Scalar},
+    simulate::{SimulateError, bind_instruction, is_straight, on_both_sides, superoperator},
     state::{DensityMatrix, StateVector, bytes_needed},
 };
 
@@ -54,7 +50,7 @@ struct Layer<T> {
 type Rho<T> = DensityMatrix<Complex<T>>;
 
 impl Expectation {
-    /// [`Expectation::values`] of a circuit with noise.
+    /// [`Expectation::values`] of a circuit with noise, or whose state is an average over outcomes.
     pub(super) fn noisy_values<T: Real>(&self, inputs: &[T]) -> Result<Vec<T>, HybridError> {
         let rho = self.simulator.run_density(&self.circuit, inputs)?;
         self.observables.iter().map(|o| mean(o, &rho)).collect()
@@ -67,26 +63,34 @@ impl Expectation {
         cotangents: &[T],
     ) -> Result<(Vec<T>, Vec<T>), HybridError> {
         expect("cotangents", cotangents.len(), self.observables.len())?;
+        if !is_straight(&self.circuit) {
+            return Err(HybridError::Dynamic);
+        }
         let values = self.circuit.param_values(inputs)?;
-        let layers = layers(&self.circuit, &values)?;
+        let (layers, at_edge) = layers(&self.circuit, &values)?;
         let mut sweep = Sweep { energy: self, values: &values, layers: &layers, by_angle: Vec::new() };
-        let (results, by_angle) = sweep.there_and_back(cotangents)?;
+        let (mut results, by_angle) = sweep.there_and_back(cotangents)?;
+        if at_edge {
+            results = self.noisy_values(inputs)?;
+        }
         let gradient = self.chain.pull(inputs, by_parameter(&self.circuit, &self.slots, &by_angle))?;
         Ok((results, gradient))
     }
 }
 
-/// The instructions in layers; barriers and final measurements have none.
-fn layers<T: Real>(circuit: &Circuit, values: &[T]) -> Result<Vec<Layer<T>>, HybridError> {
+/// The instructions in layers, and whether a root is that next to 0; barriers and final measurements have none.
+fn layers<T: Real>(circuit: &Circuit, values: &[T]) -> Result<(Vec<Layer<T>>, bool), HybridError> {
     let n = circuit.n_qubits();
+    let binding = Edge::of(values);
     let mut layers: Vec<Layer<T>> = Vec::new();
     // Layer 2k holds gates, 2k + 1 channels; each qubit has got so far.
     let mut last = vec![0; n];
     for (number, instruction) in circuit.instructions().iter().enumerate() {
         let (operators, channels) = match &instruction.operation {
             Operation::Channel(channel) => {
-                let terms = channel.terms(&Values(values)).map_err(|e| circuit.bind_error(e))?;
-                (vec![superoperator(&terms, &qubits(instruction), n)?], true)
+                let terms = channel.terms(&binding).map_err(|e| circuit.bind_error(e))?;
+                let kept = channel.kept(&binding).map_err(|e| circuit.bind_error(e))?;
+                (vec![superoperator(&terms, &kept, &qubits(instruction), n)?], true)
             }
             _ => match bind_instruction(circuit, instruction, &Values(values))? {
                 Some(gate) => (on_both_sides(&gate, n).into_vec(), false),
@@ -103,7 +107,7 @@ fn layers<T: Real>(circuit: &Circuit, values: &[T]) -> Result<Vec<Layer<T>>, Hyb
         layers[at].instructions.push(number);
         layers[at].operators.push(operators);
     }
-    Ok(layers)
+    Ok((layers, binding.met()))
 }
 
 fn qubits(instruction: &Instruction) -> Vec<usize> {
@@ -300,8 +304,8 @@ impl<T: Real> Sweep<'_, T> {
         let columns = instruction.targets.iter().map(|q| q + circuit.n_qubits() as u32);
         let targets: Vec<u32> = instruction.targets.iter().copied().chain(columns).collect();
         for slot in slots {
-            let terms = slope(channel, self.energy.slots[slot].angle, self.values);
-            let matrix = superoperator_matrix(&terms.map_err(|e| circuit.bind_error(e))?);
+            let slope = slope(channel, self.energy.slots[slot].angle, self.values);
+            let matrix = slope.map_err(|e| circuit.bind_error(e))?;
             let threads = &self.energy.simulator.threads;
             self.by_angle[slot] = through(&matrix, &targets, &[], lambda, before.vector(), threads).re();
         }
@@ -323,63 +327,5 @@ fn mean<T: Real>(observable: &Observable, rho: &Rho<T>) -> Result<T, HybridError
             let phi = StateVector::from_vector(phi.amplitudes().iter().map(number).collect());
             Ok(rho.fidelity(&phi.map_err(crate::state::StateError::from)?)?)
         }
-    }
-}
-
-/// The derivative of a channel by one of its parameters, as terms of which some have negative weights: of
-/// `w A (x) conj(A)` it is `w' A (x) conj(A) + w (A' (x) conj(A) + A (x) conj(A'))`, and the sum in parentheses is what
-/// `A + A'` gives less what A and A' give alone.
-fn slope<T: Real>(channel: &Channel, k: usize, values: &[T]) -> Result<Terms<Complex<T>>, BindError> {
-    // A parameter that no circuit has stands for x.
-    let x = ParamId::new(u32::MAX);
-    let mut number = 0..;
-    let moved =
-        channel.map_params(|a| if number.next() == Some(k) { a + Angle::theta(x) } else { a.clone() });
-    let mut slopes = Terms::new();
-    for (weight, matrix) in moved.terms(&Nudged { values, x })? {
-        let [w, w_dot] = [0, 1].map(|degree| weight.at(Q::from(degree)));
-        let [a, a_dot] = [0, 1].map(|degree| matrix.map(|entry| entry.at(Q::from(degree))));
-        if a_dot.entries().iter().any(|z| !z.is_exact_zero()) {
-            let both = Matrix::from_fn(a.n_qubits(), |i, j| a[(i, j)].clone() + &a_dot[(i, j)]);
-            slopes.extend([(w.clone(), both), (-w.clone(), a.clone()), (-w, a_dot)]);
-        }
-        slopes.push((w_dot, a));
-    }
-    Ok(slopes)
-}
-
-/// Binds parameters in which x may occur, to polynomials `c + s x` without higher powers.
-struct Nudged<'a, T> {
-    values: &'a [T],
-    x: ParamId,
-}
-
-impl<T: Real> Binding<Series<Complex<T>>> for Nudged<'_, T> {
-    fn probability(&self, p: &Angle) -> Result<Series<Complex<T>>, BindError> {
-        let by_x = p.terms().iter().find(|t| t.0 == self.x).map_or_else(Q::zero, |t| t.1);
-        let rest = p.substitute(|id| if id == self.x { Angle::zero() } else { Angle::theta(id) });
-        let mut all = Series::constant(Values(self.values).probability(&rest)?);
-        all.push(Q::from(1), Complex::from_real(T::from_ratio(by_x)));
-        Ok(all)
-    }
-    fn root(&self, square: Series<Complex<T>>) -> Result<Series<Complex<T>>, BindError> {
-        let root = square.at(Q::from(0)).re.sqrt();
-        let slope = square.at(Q::from(1)).re / (root.clone() * T::int(2));
-        let mut all = Series::constant(Complex::from_real(root));
-        all.push(Q::from(1), Complex::from_real(slope));
-        Ok(all)
-    }
-    // Channels have no angles.
-    fn cis(&self, angle: &Angle) -> Result<Series<Complex<T>>, BindError> {
-        Ok(Series::constant(Values(self.values).cis(angle)?))
-    }
-    fn half(&self) -> Series<Complex<T>> {
-        Series::constant(Complex::ratio(1, 2))
-    }
-    fn sqrt_half(&self) -> Series<Complex<T>> {
-        Series::constant(Values(self.values).sqrt_half())
-    }
-    fn number(&self, z: Complex<f64>) -> Result<Series<Complex<T>>, BindError> {
-        Ok(Series::constant(Values(self.values).number(z)?))
     }
 }

@@ -34,8 +34,16 @@ use crate::{
 const NO_FREQUENCY: f64 = 1e-12;
 
 impl Expectation {
+    /// Whether a gate may act again, so that a shift of its angle is several.
+    pub(super) fn has_loops(&self) -> bool {
+        self.circuit.instructions().iter().any(|i| matches!(i.operation, Operation::While { .. }))
+    }
+
     /// The value and the gradient by shifts of the angles.
     pub(super) fn shift_gradient<T: Real>(&self, inputs: &[T]) -> Result<(T, Vec<T>), HybridError> {
+        if self.has_loops() {
+            return Err(HybridError::Dynamic);
+        }
         let values = self.circuit.param_values(inputs)?;
         let value = |circuit: &Circuit| -> Result<T, HybridError> {
             Ok(total(self.of(circuit.clone()).values(inputs)?))

@@ -15,6 +15,7 @@ use crate::{
     observable::PauliSum,
     param::ParamId,
     scalar::Real,
+    simulate::is_straight,
 };
 
 impl Expectation {
@@ -34,6 +35,9 @@ impl Expectation {
     }
 
     pub(super) fn symbolic_gradient<T: Real>(&self, inputs: &[T]) -> Result<(T, Vec<T>), HybridError> {
+        if !is_straight(&self.circuit) {
+            return Err(HybridError::Dynamic);
+        }
         Slopes::new(self)?.at(&self.chain, inputs)
     }
 

@@ -4,9 +4,9 @@ use std::{cell::RefCell, fmt};
 
 use num_dual::DualNum;
 
-use super::Objective;
+use super::{Objective, difference_of_gradients};
 use crate::{
-    hybrid::{Expectation, HybridError, PreparedGradient},
+    hybrid::{Expectation, HybridError, Method, PreparedGradient},
     kernel::Element,
     scalar::Real,
 };
@@ -27,6 +27,8 @@ use crate::{
 /// ```
 pub struct Energy<E: Real> {
     energy: Expectation,
+    /// The first of the methods that serve it.
+    first: Method,
     prepared: RefCell<Option<PreparedGradient<E>>>,
 }
 
@@ -34,7 +36,7 @@ impl<E: Real> Energy<E> {
     /// The sum of the values of these observables.
     #[must_use]
     pub fn new(energy: Expectation) -> Energy<E> {
-        Energy { energy, prepared: RefCell::new(None) }
+        Energy { first: energy.methods()[0], energy, prepared: RefCell::new(None) }
     }
 }
 
@@ -52,7 +54,7 @@ fn wide<E: Element>(x: impl IntoIterator<Item = E>) -> Vec<f64> {
     x.into_iter().map(Into::into).collect()
 }
 
-/// With Hessian-vector products and the Fubini-Study metric.
+/// With Hessian-vector products and the Fubini-Study metric. Where the circuit has no one final state, as for [`Expectation`].
 impl<E: Element + Real + DualNum> Objective for Energy<E> {
     type Error = HybridError;
 
@@ -60,6 +62,10 @@ impl<E: Element + Real + DualNum> Objective for Energy<E> {
         Ok(self.energy.value(&narrow::<E>(x))?.into())
     }
     fn value_and_gradient(&self, x: &[f64]) -> Result<(f64, Vec<f64>), HybridError> {
+        if self.first != Method::Adjoint {
+            let (value, gradient) = self.energy.gradient_by(self.first, &narrow::<E>(x))?;
+            return Ok((value.into(), wide(gradient)));
+        }
         let mut gradient = vec![E::zero(); self.energy.n_inputs()];
         let mut slot = self.prepared.borrow_mut();
         let prepared = match &mut *slot {
@@ -70,6 +76,9 @@ impl<E: Element + Real + DualNum> Objective for Energy<E> {
         Ok((value.into(), wide(gradient)))
     }
     fn hessian_product(&self, x: &[f64], v: &[f64]) -> Result<Vec<f64>, HybridError> {
+        if self.first != Method::Adjoint {
+            return difference_of_gradients(self, x, v);
+        }
         Ok(wide(self.energy.hvp(&narrow::<E>(x), &narrow(v))?.1))
     }
     fn metric(&self, x: &[f64]) -> Result<Vec<Vec<f64>>, HybridError> {

@@ -27,7 +27,8 @@
 //!
 //! # Where a function has no value
 //! A step to a point where the value is NaN or plus infinity, as for `ln x` below 0, is too long for [`Lbfgs`],
-//! [`NewtonCg`] and [`NelderMead`], which take a shorter one; for the others it is an error.
+//! [`NewtonCg`] and [`NelderMead`], which take a shorter one; for the others it is an error. Inputs that must stay in an
+//! interval, as strengths of noise, do so with [`Within`].
 //!
 //! [`Stopping`] looks at a state and says whether to go on.
 
@@ -39,6 +40,7 @@ mod natural;
 mod newton;
 mod simplex;
 mod vector;
+mod within;
 
 pub use adam::Adam;
 pub use energy::Energy;
@@ -46,11 +48,12 @@ pub use lbfgs::Lbfgs;
 pub use natural::NaturalGradient;
 pub use newton::NewtonCg;
 pub use simplex::NelderMead;
+pub use within::{Intervals, Outside, Within};
 
 use std::{error::Error, fmt};
 
 use crate::{
-    hybrid::{Expectation, HybridError},
+    hybrid::{Expectation, HybridError, Method},
     state::draw,
 };
 use vector::{largest, moved};
@@ -77,13 +80,7 @@ pub trait Objective {
     /// # Errors
     /// As the function says.
     fn hessian_product(&self, x: &[f64], v: &[f64]) -> Result<Vec<f64>, Self::Error> {
-        if largest(v) == 0.0 {
-            return Ok(vec![0.0; v.len()]);
-        }
-        let step = f64::EPSILON.cbrt() * largest(x).max(1.0) / largest(v).max(f64::MIN_POSITIVE);
-        let (_, up) = self.value_and_gradient(&moved(x, step, v))?;
-        let (_, down) = self.value_and_gradient(&moved(x, -step, v))?;
-        Ok(up.iter().zip(&down).map(|(u, d)| (u - d) / (2.0 * step)).collect())
+        difference_of_gradients(self, x, v)
     }
 
     /// Values that differ by less than this part of themselves count as equal: the rounding of the function.
@@ -102,7 +99,19 @@ pub trait Objective {
     }
 }
 
-/// The sum of the expectation values, with Hessian-vector products and the Fubini-Study metric.
+/// The change of the gradient along v by a central difference.
+fn difference_of_gradients<F: Objective + ?Sized>(f: &F, x: &[f64], v: &[f64]) -> Result<Vec<f64>, F::Error> {
+    if largest(v) == 0.0 {
+        return Ok(vec![0.0; v.len()]);
+    }
+    let step = f64::EPSILON.cbrt() * largest(x).max(1.0) / largest(v).max(f64::MIN_POSITIVE);
+    let (_, up) = f.value_and_gradient(&moved(x, step, v))?;
+    let (_, down) = f.value_and_gradient(&moved(x, -step, v))?;
+    Ok(up.iter().zip(&down).map(|(u, d)| (u - d) / (2.0 * step)).collect())
+}
+
+/// The sum of the expectation values, with Hessian-vector products and the Fubini-Study metric. Where the circuit has no one
+/// final state, gradients are taken on duals, and Hessian-vector products are differences of these.
 impl Objective for Expectation {
     type Error = HybridError;
 
@@ -110,10 +119,13 @@ impl Objective for Expectation {
         Expectation::value(self, x)
     }
     fn value_and_gradient(&self, x: &[f64]) -> Result<(f64, Vec<f64>), HybridError> {
-        Expectation::value_and_gradient(self, x)
+        self.gradient_by(self.methods()[0], x)
     }
     fn hessian_product(&self, x: &[f64], v: &[f64]) -> Result<Vec<f64>, HybridError> {
-        Ok(self.hvp(x, v)?.1)
+        match self.methods()[0] {
+            Method::Adjoint => Ok(self.hvp(x, v)?.1),
+            _ => difference_of_gradients(self, x, v),
+        }
     }
     fn metric(&self, x: &[f64]) -> Result<Vec<Vec<f64>>, HybridError> {
         Ok(self.metric_tensor(x)?.0)

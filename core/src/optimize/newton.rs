@@ -11,6 +11,10 @@ use super::{
     vector::{dot, moved, negated, norm},
 };
 
+/// The longest step that curvature may ask for, in units of the size of the point or of 1: at an inflection it is rounding,
+/// and what it asks for is anywhere.
+const FAR: f64 = 100.0;
+
 /// A truncated Newton method by Hessian-vector products.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NewtonCg {
@@ -58,13 +62,15 @@ impl NewtonCg {
             let product = f.hessian_product(&state.x, &d).map_err(OptimizeError::Objective)?;
             expect("numbers of a Hessian-vector product", product.len(), d.len())?;
             let curvature = finite(dot(&d, &product), "the curvature")?;
-            // What is not above the rounding of the product is no curvature.
-            if curvature <= f64::EPSILON * norm(&d) * norm(&product) {
-                return Ok(if number == 0 { (d, false) } else { (direction, true) });
-            }
             let before = dot(&residual, &residual);
             let t = before / curvature;
-            direction = moved(&direction, t, &d);
+            let further = moved(&direction, t, &d);
+            // What is not above the rounding of the product is no curvature.
+            let is_rounding = curvature <= f64::EPSILON * norm(&d) * norm(&product);
+            if is_rounding || norm(&further) > FAR * norm(&state.x).max(1.0) {
+                return Ok(if number == 0 { (d, false) } else { (direction, true) });
+            }
+            direction = further;
             residual = moved(&residual, t, &product);
             if norm(&residual) <= enough {
                 break;

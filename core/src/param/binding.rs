@@ -91,7 +91,7 @@ pub trait Binding<R: Ring> {
     fn i_sin(&self, angle: &Angle) -> Result<R, BindError> {
         Ok((self.cis(angle)? - self.cis(&-angle.clone())?) * self.half())
     }
-    /// The angle itself, in radians, as a probability. A symbol may be any.
+    /// The angle itself, in radians, as a probability: 0 or 1 where rounding put it a little beyond. A symbol may be any.
     ///
     /// # Errors
     /// [`BindError`] if it has no value, is not between 0 and 1 (to 1e-12; in single precision to 1e-6), or the ring holds no real numbers.
@@ -199,7 +199,9 @@ impl<T: Real> Binding<Complex<T>> for Values<'_, T> {
             Some(x) if !(-rounding..=1.0 + rounding).contains(&x) => {
                 Err(BindError::NoProbability { angle: p.clone(), value: x })
             }
-            _ => Ok(Complex::from_real(value)),
+            // What rounding put beyond an end, which no root may meet, is that end.
+            Some(x) => Ok(Complex::from_real(value + T::lit(x.clamp(0.0, 1.0) - x))),
+            None => Ok(Complex::from_real(value)),
         }
     }
     fn root(&self, x: Complex<T>) -> Result<Complex<T>, BindError> {

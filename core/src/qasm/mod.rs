@@ -130,8 +130,39 @@ pub struct Parsed {
     pub read_for: Vec<String>,
     /// What may not be as intended.
     pub warnings: Vec<Diagnostic>,
-    /// The file and what it includes, for the labels of the warnings.
+    /// The file and what it includes, for the labels.
     pub sources: Vec<SourceText>,
+    places: lower::Places,
+}
+
+impl Parsed {
+    /// The statement that an instruction with parameters is from: that of the call, where it is a step of a definition. `None`
+    /// if no such instruction has this number.
+    ///
+    /// ```
+    /// use ketgrad_core::qasm::{Options, parse};
+    ///
+    /// let source = "OPENQASM 3.0;\ninput float a;\nqubit q;\nU(0, 0, sqrt(a)) q;\n";
+    /// let parsed = parse(source, &Options::default())?;
+    /// let (number, error) = parsed.circuit.fault(&[-1.0]).unwrap();
+    /// assert_eq!(error.to_string(), "the angle sqrt(a) is not a finite number");
+    /// assert_eq!(&source[parsed.place(number).unwrap().span], "U(0, 0, sqrt(a)) q;");
+    /// # Ok::<(), ketgrad_core::qasm::Failed>(())
+    /// ```
+    #[must_use]
+    pub fn place(&self, instruction: usize) -> Option<Label> {
+        let has_parameters = |a: &Angle| !a.is_constant();
+        self.circuit
+            .instructions()
+            .get(instruction)?
+            .operation
+            .params()
+            .iter()
+            .find(|a| has_parameters(a))?;
+        let after = self.places.partition_point(|(first, _)| *first <= instruction);
+        let (_, place) = self.places.get(after.checked_sub(1)?)?;
+        Some(Label { source: place.source as usize, span: place.span.range(), text: String::new() })
+    }
 }
 
 /// A text that was refused: everything wrong with it.

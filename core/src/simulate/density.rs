@@ -169,11 +169,11 @@ impl<'a, T: Real, S: Scalar<Real = T>> Evolution<'a, S> {
                 }
                 Action::Gates(gates) => pending.extend(gates.iter().flat_map(|gate| on_both_sides(gate, n))),
                 Action::Channel(channel) => {
-                    pending.push(superoperator(&channel.terms, &channel.qubits, n)?);
+                    pending.push(superoperator(&channel.terms, &channel.kept, &channel.qubits, n)?);
                 }
                 Action::Reset { qubit } => {
                     let to_zero = |from| (S::one(), unit(0, from));
-                    pending.push(superoperator(&[to_zero(0), to_zero(1)], &[*qubit], n)?);
+                    pending.push(superoperator(&[to_zero(0), to_zero(1)], &[], &[*qubit], n)?);
                 }
                 Action::Assign { bit, value } => branch.bits.set(*bit, *value),
                 Action::Misread(misread) => {
@@ -277,19 +277,21 @@ pub(crate) fn on_both_sides<R: Conj>(gate: &Operator<R>, n_qubits: usize) -> Sma
     SmallVec::from([gate.clone(), gate.map(R::conj).shifted(n_qubits)])
 }
 
-/// `sum_k w_k A_k (x) conj(A_k)` on some qubits and the same ones of the columns.
+/// `sum_k w_k A_k (x) conj(A_k)` on some qubits and the same ones of the columns, and what of it is known better
+/// ([`Channel::kept`](crate::channel::Channel)).
 pub(crate) fn superoperator<R: Conj>(
     terms: &[(R, Matrix<R>)],
+    kept: &[(usize, R)],
     qubits: &[usize],
     n_qubits: usize,
 ) -> Result<Operator<R>, SimulateError> {
     let columns = qubits.iter().map(|q| q + n_qubits);
     let targets: SmallVec<[usize; 8]> = qubits.iter().copied().chain(columns).collect();
-    Ok(Operator::new(&superoperator_matrix(terms), &targets, &[])?)
+    Ok(Operator::new(&superoperator_matrix(terms, kept), &targets, &[])?)
 }
 
 /// `sum_k w_k A_k (x) conj(A_k)`: the low bits of its rows are those of the rows of a density matrix. There is a term.
-pub(crate) fn superoperator_matrix<R: Conj>(terms: &[(R, Matrix<R>)]) -> Matrix<R> {
+pub(crate) fn superoperator_matrix<R: Conj>(terms: &[(R, Matrix<R>)], kept: &[(usize, R)]) -> Matrix<R> {
     let k = terms.first().map_or(0, |(_, a)| a.n_qubits());
     let dim = 1usize << (2 * k);
     let mut sums = vec![R::zero(); dim * dim];
@@ -304,6 +306,10 @@ pub(crate) fn superoperator_matrix<R: Conj>(terms: &[(R, Matrix<R>)]) -> Matrix<
                 sums[(r | c << k) * dim + (s | d << k)] += x.clone() * &y.conj();
             }
         }
+    }
+    for (i, stays) in kept {
+        let place = i | i << k;
+        sums[place * dim + place] = stays.clone();
     }
     Matrix::from_fn(2 * k, |row, column| sums[row * dim + column].clone())
 }

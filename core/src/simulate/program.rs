@@ -117,6 +117,8 @@ pub(super) enum Action<R> {
 #[derive(Clone, Debug)]
 pub(super) struct BoundChannel<R> {
     pub(super) terms: Terms<R>,
+    /// [`Channel::kept`].
+    pub(super) kept: Vec<(usize, R)>,
     pub(super) qubits: SmallVec<[usize; 4]>,
     /// Whether the weights are probabilities that no state changes.
     pub(super) mixture: bool,
@@ -159,8 +161,9 @@ impl<R: Ring> BoundChannel<R> {
         binding: &impl Binding<R>,
     ) -> Result<BoundChannel<R>, SimulateError> {
         let terms = channel.terms(binding).map_err(|e| circuit.bind_error(e))?;
+        let kept = channel.kept(binding).map_err(|e| circuit.bind_error(e))?;
         let qubits = targets.iter().map(|&q| q as usize).collect();
-        Ok(BoundChannel { terms, qubits, mixture: channel.is_mixture() })
+        Ok(BoundChannel { terms, kept, qubits, mixture: channel.is_mixture() })
     }
 }
 

@@ -27,6 +27,26 @@ pub fn wrong(n: usize, q: usize) {
     circuit! { qubits n; ctrl(=) x 0; }; //~ expected controls such as `ctrl(0, !1)`
     circuit! { qubits n; call bell 0, 1; }; //~ expected `call(circuit) qubit, …;`
     circuit! { qubits n; unitary 0; }; //~ expected `unitary(matrix) qubit, …;`
+    circuit! { qubit 2; h 0; }; //~ begins with `qubits n;` or `qubits name[size], …;`, not `qubit 2; h 0;`
+    circuit! { qubits n; params x[2]; }; //~ there is no `params`: write `param name, …;` or `param name[size], …;`
+    circuit! { qubits n; input x; }; //~ there is no `input`: write `param name, …;`
+    circuit! { qubits n; param x = 0.3; }; //~ not `param x = 0.3`; values are given where the circuit runs
+    circuit! { qubits n; bit c[2]; }; //~ there is no `bit`: write `bits name[size], …;`
+    circuit! { qubits n; creg c[2]; }; //~ there is no `creg`
+    circuit! { qubits n; qreg q[2]; }; //~ `qubits name[size], …;` at the beginning
+    circuit! { qubits n; measure_all; }; //~ write `measure ..;`
+    circuit! { qubits n; bits c[2]; c = measure 0..2; }; //~ a measurement is written `measure qubits -> register;`
+    circuit! { qubits n; bits c[2]; measure 0, 1 -> c; }; //~ a list of qubits stands in brackets: `measure [0, 1] -> c`
+    circuit! { qubits n; ctrl 0 x 1; }; //~ controls stand in parentheses: `ctrl(0, !1) x 2;`
+    circuit! { qubits n; ctrl @ x 0, 1; }; //~ controls stand in parentheses
+    circuit! { qubits n; negctrl x 0, 1; }; //~ write `ctrl(!0) x 2;`
+    circuit! { qubits n; control(0) x 1; }; //~ there is no `control`
+    circuit! { qubits n; inv h 0; }; //~ there is no `inv`: write `dagger h 0;`
+    circuit! { qubits n; dagger(h 0); }; //~ the inverse is written `dagger h 0;` or `dagger { … }`
+    circuit! { qubits n; repeat 3 { h 0; } }; //~ a number of times stands in parentheses: `repeat(3) { … }`
+    pauli!(0.5 Z0); //~ between a coefficient and operators stands a `*`
+    pauli!(1 / 2 * Z0); //~ a quotient in parentheses
+    pauli!(sum(q in 0..n) Z[q]); //~ expected `sum(q in 0..n) { Z[q] }`
     pauli!(); //~ expected a sum such as
     pauli!(Z0 +); //~ expected
     pauli!(n / 2 * Z0); //~ a coefficient that is no number, name or product of these stands in parentheses

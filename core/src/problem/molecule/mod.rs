@@ -144,10 +144,7 @@ impl Molecule {
     /// # Errors
     /// [`FermionError`] for more spin orbitals than a state can have qubits, or a constant beyond the largest float.
     pub fn fermions(&self) -> Result<FermionOperator, FermionError> {
-        let n_orbitals = 2 * self.n_orbitals;
-        if n_orbitals > MAX_QUBITS {
-            return Err(FermionProblem::Orbital { text: (n_orbitals - 1).to_string() }.into());
-        }
+        n_spin_orbitals(self)?;
         let mut sum = FermionOperator::default();
         sum.push(self.constant, [])?;
         let spin = |p: u16, s: usize| 2 * usize::from(p) + s;
@@ -212,6 +209,15 @@ impl Molecule {
 
 fn descending([p, q]: [u16; 2]) -> [u16; 2] {
     [p.max(q), p.min(q)]
+}
+
+/// How many spin orbitals there are, unless these are more than a state can have qubits.
+fn n_spin_orbitals(molecule: &Molecule) -> Result<usize, FermionError> {
+    let n_orbitals = 2 * molecule.n_orbitals;
+    if n_orbitals > MAX_QUBITS {
+        return Err(FermionProblem::Orbital { text: (n_orbitals - 1).to_string() }.into());
+    }
+    Ok(n_orbitals)
 }
 
 /// The one of the eight that is kept.

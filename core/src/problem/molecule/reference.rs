@@ -7,7 +7,7 @@
 //! ```
 //! and changes by `f_qs - f_ps - (pp|qq) + (pq|qp)` where an electron of spin s moves from p to q.
 
-use super::{Molecule, orders};
+use super::{FermionError, Mapping, Molecule, orders};
 
 /// Energies that differ by less than this part of themselves are equal.
 const ROUNDING: f64 = 1e-10;
@@ -47,6 +47,15 @@ impl Molecule {
             spins.iter().for_each(|&s| filled[s].swap(p, q));
         }
         (0..2 * n).filter(|p| filled[p % 2][p / 2]).collect()
+    }
+
+    /// The reference state as a basis state of the qubits: [`Molecule::occupied`] under a map.
+    ///
+    /// # Errors
+    /// [`FermionError`] for more spin orbitals than a state can have qubits.
+    pub fn reference(&self, mapping: Mapping) -> Result<usize, FermionError> {
+        let n_orbitals = super::n_spin_orbitals(self)?;
+        mapping.encode(n_orbitals, self.occupied().iter().fold(0, |mask, p| mask | 1 << p))
     }
 }
 

@@ -111,6 +111,24 @@ impl Lowering<'_> {
     ) -> Lower<Option<State>> {
         let [Some(a), Some(b)] = ends.map(chosen) else { return Ok(None) };
         let (mut bits, places) = union([&a, &b]);
+        let depth_of_both = a.depth.max(b.depth).max(depth);
+        if let Some(condition) = self.decided_by(sides, &bits) {
+            // `if (x < 9) { x *= 2; }`: it is known of which values x is doubled.
+            self.spend(1 << bits.len(), span)?;
+            let value = |i: usize| {
+                let is_set =
+                    |bit: u32| bits.iter().position(|&b| b == bit).is_some_and(|at| i >> at & 1 == 1);
+                let (choice, at) = if condition.holds(&is_set) { (&a, &places[0]) } else { (&b, &places[1]) };
+                choice.value_at(i, at).clone()
+            };
+            let values: Vec<Value> = (0..1 << bits.len()).map(value).collect();
+            return self.compact(Choice::new(bits, values, depth_of_both), depth, span).map(|choice| {
+                Some(match &*choice.values {
+                    [one] => State::Known(one.clone()),
+                    _ => State::Choice(choice),
+                })
+            });
+        }
         if bits.len() >= MAX_BITS {
             return Ok(None);
         }
@@ -124,8 +142,20 @@ impl Lowering<'_> {
         let values = values.flat_map(|(choice, at)| (0..1 << n).map(|i| choice.value_at(i, at).clone()));
         let values: Vec<Value> = values.collect();
         bits.push(which.get(0));
-        let joint = Choice::new(bits, values, a.depth.max(b.depth).max(depth));
+        let joint = Choice::new(bits, values, depth_of_both);
         self.compact(joint, depth, span).map(|choice| Some(State::Choice(choice)))
+    }
+
+    /// The condition of two branches, if it reads only bits of some list, to which nothing writes.
+    fn decided_by(&self, sides: [Option<Guard>; 2], bits: &[u32]) -> Option<Condition> {
+        let [Some(then), Some(otherwise)] = sides else { return None };
+        if then.number != otherwise.number || then.otherwise || !otherwise.otherwise {
+            return None;
+        }
+        let condition = self.branches.get(then.number as usize)?.condition.as_ref()?;
+        let mut all_known = !bits.is_empty();
+        condition.for_each_bit(&mut |bit| all_known &= bits.contains(&bit));
+        all_known.then(|| condition.clone())
     }
 
     /// A choice by fewer bits, where there are fewer values.

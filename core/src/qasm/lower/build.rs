@@ -46,8 +46,12 @@ const MAX_NAMES: usize = 1 << 28;
 type Controls = SmallVec<[Control; 2]>;
 type Numbers = Matrix<Complex<f64>>;
 
+/// From which instruction on with parameters which statement is meant.
+pub(in crate::qasm) type Places = Vec<(usize, Place)>;
+
 struct Builder<'p> {
     circuit: Circuit,
+    places: Places,
     definitions: &'p [Definition],
     names: &'p Interner,
     /// Computed parameters by their expression.
@@ -70,7 +74,7 @@ struct Builder<'p> {
 
 impl Lowering<'_> {
     /// Builds the circuit of the plan. `None` after an error.
-    pub(super) fn build(&mut self) -> Option<Circuit> {
+    pub(super) fn build(&mut self) -> Option<(Circuit, Places)> {
         let discards = self.keep_used_measurements();
         let (conditions, most) = self.built_conditions();
         let plan = std::mem::take(&mut self.plan);
@@ -93,6 +97,7 @@ impl Lowering<'_> {
         }
         let mut builder = Builder {
             circuit,
+            places: Places::new(),
             definitions: &self.definitions,
             names: &self.interner,
             computed: HashMap::new(),
@@ -112,8 +117,8 @@ impl Lowering<'_> {
                 break;
             }
         }
-        let (circuit, inner) = (builder.circuit, builder.place);
-        let Some((problem, place)) = failed else { return Some(circuit) };
+        let (circuit, places, inner) = (builder.circuit, builder.places, builder.place);
+        let Some((problem, place)) = failed else { return Some((circuit, places)) };
         let mut error = Diagnostic::error(problem).at(place, "");
         if inner != place {
             error = error.at(inner, "in this step");
@@ -234,6 +239,10 @@ impl Builder<'_> {
 
     fn push(&mut self, operation: Operation, targets: Qubits, controls: Controls) -> Result<(), Problem> {
         let condition = self.condition.clone();
+        let has_parameters = operation.params().iter().any(|angle| !angle.is_constant());
+        if has_parameters && self.places.last().is_none_or(|(_, place)| *place != self.place) {
+            self.places.push((self.circuit.instructions().len(), self.place));
+        }
         match self.circuit.push(Instruction { operation, targets, controls, condition }) {
             Ok(_) => Ok(()),
             Err(e) => Err(Problem::Circuit { reason: e.to_string() }),
@@ -470,6 +479,7 @@ impl Builder<'_> {
             return Err(refuse("it acts on more than 6 qubits"));
         }
         let mut inner = Builder {
+            places: Places::new(),
             circuit: Circuit::new(definition.n_qubits),
             definitions: self.definitions,
             names: self.names,

@@ -70,6 +70,7 @@ use crate::{
     circuit::{Circuit, ClassicalRegister, Condition},
     param::Angle,
 };
+pub(super) use build::Places;
 use call::PlannedCall;
 use conditional::Branches;
 use define::Definition;
@@ -261,7 +262,9 @@ pub(super) fn parse(text: &str, options: &Options) -> Result<Parsed, Failed> {
     let circuit = lowering.finish();
     let Lowering { diagnostics, sources, version, read_for, .. } = lowering;
     match circuit {
-        Some(circuit) => Ok(Parsed { circuit, version, read_for, warnings: diagnostics, sources }),
+        Some((circuit, places)) => {
+            Ok(Parsed { circuit, version, read_for, warnings: diagnostics, sources, places })
+        }
         None => Err(Failed { diagnostics, sources }),
     }
 }
@@ -481,7 +484,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// Checks what only the whole file shows, and builds. `None` after an error.
-    fn finish(&mut self) -> Option<Circuit> {
+    fn finish(&mut self) -> Option<(Circuit, Places)> {
         if let (Some((qubit, place)), Some(declared)) = (self.hardware, self.declared) {
             let mixed = Diagnostic::error(Problem::MixedQubits { qubit });
             self.diagnostics.push(mixed.at(place, "a hardware qubit").at(declared, "a declared register"));

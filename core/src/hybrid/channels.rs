@@ -1,0 +1,133 @@
+//! Derivatives of channels by their parameters.
+//!
+//! Of a channel `sum_k w_k A_k (x) conj(A_k)` the derivative is taken from the channel table itself, on first-order
+//! polynomials in the parameter ([`Series`]).
+//!
+//! # The edge gamma = 1
+//! What damping keeps of an entry off the diagonal is `sqrt(1 - gamma)`, whose slope at 1 is infinite. There the derivative is
+//! that at the number next to 1, `gamma = 1 - 2^-53`: finite derivatives, those by a gamma of several channels among them, are
+//! right to 1e-8, and one that is infinite comes out large, some `5e7` times what stands off the diagonal. The values are
+//! those at 1. Duals carry the infinite slope: what depends on such entries is infinite or NaN on them, and so are second
+//! derivatives by this method.
+
+use std::cell::Cell;
+
+use num_complex::Complex;
+use num_traits::Zero;
+
+use super::harmonics::Series;
+use crate::{
+    channel::{Channel, Terms},
+    matrix::Matrix,
+    param::{Angle, BindError, Binding, ParamId, Q, Values},
+    scalar::{Real, Ring, Scalar},
+    simulate::superoperator_matrix,
+};
+
+/// The derivative of a channel's superoperator by one of its parameters, from terms of which some have negative weights: of
+/// `w A (x) conj(A)` it is `w' A (x) conj(A) + w (A' (x) conj(A) + A (x) conj(A'))`, and the sum in parentheses is what
+/// `A + A'` gives less what A and A' give alone.
+pub(super) fn slope<T: Real>(
+    channel: &Channel,
+    k: usize,
+    values: &[T],
+) -> Result<Matrix<Complex<T>>, BindError> {
+    // A parameter that no circuit has stands for x.
+    let x = ParamId::new(u32::MAX);
+    let mut number = 0..;
+    let moved =
+        channel.map_params(|a| if number.next() == Some(k) { a + Angle::theta(x) } else { a.clone() });
+    let mut slopes = Terms::new();
+    let binding = Nudged { values: Edge::of(values), x };
+    for (weight, matrix) in moved.terms(&binding)? {
+        let [w, w_dot] = [0, 1].map(|degree| weight.at(Q::from(degree)));
+        let [a, a_dot] = [0, 1].map(|degree| matrix.map(|entry| entry.at(Q::from(degree))));
+        if a_dot.entries().iter().any(|z| !z.is_exact_zero()) {
+            let both = Matrix::from_fn(a.n_qubits(), |i, j| a[(i, j)].clone() + &a_dot[(i, j)]);
+            slopes.extend([(w.clone(), both), (-w.clone(), a.clone()), (-w, a_dot)]);
+        }
+        slopes.push((w_dot, a));
+    }
+    let kept = moved.kept(&binding)?.into_iter().map(|(i, stays)| (i, stays.at(Q::from(1))));
+    Ok(superoperator_matrix(&slopes, &kept.collect::<Vec<_>>()))
+}
+
+/// Binds values, but takes the root next to 0 for that of 0, so that its slope is finite.
+pub(super) struct Edge<'a, T> {
+    values: Values<'a, T>,
+    met: Cell<bool>,
+}
+
+impl<'a, T: Real> Edge<'a, T> {
+    pub(super) fn of(values: &'a [T]) -> Edge<'a, T> {
+        Edge { values: Values(values), met: Cell::new(false) }
+    }
+
+    /// Whether there was a root of 0.
+    pub(super) fn met(&self) -> bool {
+        self.met.get()
+    }
+}
+
+impl<T: Real> Binding<Complex<T>> for Edge<'_, T> {
+    fn root(&self, x: Complex<T>) -> Result<Complex<T>, BindError> {
+        if !x.is_exact_zero() {
+            return self.values.root(x);
+        }
+        self.met.set(true);
+        let is_single = (T::one() + T::lit(1e-12) - T::one()).is_exact_zero();
+        let unit = if is_single { f64::from(f32::EPSILON) } else { f64::EPSILON };
+        self.values.root(Complex::from_real(T::lit(unit / 2.0)))
+    }
+    fn probability(&self, p: &Angle) -> Result<Complex<T>, BindError> {
+        self.values.probability(p)
+    }
+    fn cis(&self, angle: &Angle) -> Result<Complex<T>, BindError> {
+        self.values.cis(angle)
+    }
+    fn half(&self) -> Complex<T> {
+        self.values.half()
+    }
+    fn sqrt_half(&self) -> Complex<T> {
+        self.values.sqrt_half()
+    }
+    fn number(&self, z: Complex<f64>) -> Result<Complex<T>, BindError> {
+        self.values.number(z)
+    }
+}
+
+/// Binds parameters in which x may occur, to polynomials `c + s x` without higher powers.
+struct Nudged<'a, T> {
+    values: Edge<'a, T>,
+    x: ParamId,
+}
+
+impl<T: Real> Binding<Series<Complex<T>>> for Nudged<'_, T> {
+    fn probability(&self, p: &Angle) -> Result<Series<Complex<T>>, BindError> {
+        let by_x = p.terms().iter().find(|t| t.0 == self.x).map_or_else(Q::zero, |t| t.1);
+        let rest = p.substitute(|id| if id == self.x { Angle::zero() } else { Angle::theta(id) });
+        let mut all = Series::constant(self.values.probability(&rest)?);
+        all.push(Q::from(1), Complex::from_real(T::from_ratio(by_x)));
+        Ok(all)
+    }
+    fn root(&self, square: Series<Complex<T>>) -> Result<Series<Complex<T>>, BindError> {
+        let root = self.values.root(square.at(Q::from(0)))?.re;
+        let slope = square.at(Q::from(1)).re / (root.clone() * T::int(2));
+        let mut all = Series::constant(Complex::from_real(root));
+        all.push(Q::from(1), Complex::from_real(slope));
+        Ok(all)
+    }
+    // Channels have no angles.
+    fn cis(&self, angle: &Angle) -> Result<Series<Complex<T>>, BindError> {
+        Ok(Series::constant(self.values.cis(angle)?))
+    }
+    fn half(&self) -> Series<Complex<T>> {
+        Series::constant(Complex::ratio(1, 2))
+    }
+    fn sqrt_half(&self) -> Series<Complex<T>> {
+        Series::constant(self.values.sqrt_half())
+    }
+    fn number(&self, z: Complex<f64>) -> Result<Series<Complex<T>>, BindError> {
+        Ok(Series::constant(self.values.number(z)?))
+    }
+}

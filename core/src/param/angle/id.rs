@@ -1,0 +1,100 @@
+//! The parameters of circuits by their numbers.
+
+use std::{
+    cmp::Ordering,
+    hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash, Hasher},
+};
+
+/// The number of a parameter within its circuit.
+///
+/// One that comes from a circuit knows its parameter's name as well: another circuit, in which the number means
+/// another parameter, refuses it. Ids are compared by their numbers alone.
+#[derive(Clone, Copy, Debug)]
+pub struct ParamId {
+    number: u32,
+    pub(super) name: Name,
+}
+
+/// What an id knows of its parameter's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Name {
+    /// Nothing: it was made of a number.
+    Any,
+    /// A hash of it.
+    Hash(u32),
+    /// That two parameters of different names were added, as if they were one. The angle is NaN.
+    Several,
+}
+
+impl ParamId {
+    /// The parameter of this number, whatever its name.
+    #[must_use]
+    pub const fn new(number: u32) -> ParamId {
+        ParamId { number, name: Name::Any }
+    }
+
+    /// The parameter of this number and name.
+    pub(crate) fn named(number: u32, name: &str) -> ParamId {
+        ParamId { number, name: Name::of(name) }
+    }
+
+    /// The number.
+    #[must_use]
+    pub const fn number(self) -> u32 {
+        self.number
+    }
+
+    /// The position in a list of values.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.number as usize
+    }
+
+    /// Whether a parameter of its number and this name may be what is meant.
+    pub(crate) fn may_be(self, name: &str) -> bool {
+        self.name == Name::Any || self.name == Name::of(name)
+    }
+}
+
+impl Name {
+    fn of(name: &str) -> Name {
+        let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(name);
+        // Either half of it is as good.
+        Name::Hash((hash >> 32) as u32)
+    }
+
+    /// Of an id that stands for both.
+    pub(super) fn and(self, other: Name) -> Name {
+        match (self, other) {
+            (Name::Any, name) | (name, Name::Any) => name,
+            (a, b) if a == b => a,
+            _ => Name::Several,
+        }
+    }
+}
+
+impl PartialEq for ParamId {
+    fn eq(&self, other: &ParamId) -> bool {
+        self.number == other.number
+    }
+}
+
+impl Eq for ParamId {}
+
+impl PartialOrd for ParamId {
+    fn partial_cmp(&self, other: &ParamId) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for ParamId {
+    fn cmp(&self, other: &ParamId) -> Ordering {
+        self.number.cmp(&other.number)
+    }
+}
+
+impl Hash for ParamId {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.number.hash(state);
+    }
+}

@@ -1,0 +1,145 @@
+//! Measurements and conditions on classical bits in [`circuit!`](crate::circuit!).
+
+/// `c [qubits so far] tokens`: finds the arrow.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __measure {
+    ($c:ident [] -> $($t:tt)*) => {
+        ::core::compile_error!("circuit!: `measure` says not what: `measure qubit -> register[bit];`");
+    };
+    ($c:ident [$($q:tt)+] -> $($t:tt)*) => {
+        $crate::__measure! { @to $c [$($q)+] $($t)* }
+    };
+    (@to $c:ident [$q:expr] $bits:ident) => {
+        $c.measure(&$q, $bits)?;
+    };
+    (@to $c:ident [$q:expr] $bits:ident [$i:expr]) => {
+        $c.measure(&$q, $bits.bits(&$i)?)?;
+    };
+    (@to $c:ident [$first:expr, $($q:expr),+ $(,)?] $($t:tt)*) => {
+        ::core::compile_error!(::core::concat!(
+            "circuit!: a list of qubits stands in brackets: `measure [",
+            ::core::stringify!($first, $($q),+),
+            "] -> ",
+            ::core::stringify!($($t)*),
+            "`"
+        ));
+    };
+    (@to $c:ident $q:tt $($t:tt)*) => {
+        ::core::compile_error!(::core::concat!(
+            "circuit!: expected `measure qubit -> register[bit];` or `measure qubits -> register;`, not `-> ",
+            ::core::stringify!($($t)*),
+            "`"
+        ));
+    };
+    ($c:ident [$($q:tt)*] $t:tt $($rest:tt)*) => {
+        $crate::__measure! { $c [$($q)* $t] $($rest)* }
+    };
+    ($c:ident [$($q:tt)*]) => {
+        ::core::compile_error!(::core::concat!(
+            "circuit!: `measure ",
+            ::core::stringify!($($q)*),
+            "` says not where to: `measure qubit -> register[bit];`"
+        ));
+    };
+}
+
+/// The condition of `when` and `while_loop`: `@or` and `@and` split it, `@one` reads what is between, `@is` compares.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __condition {
+    (@or [$($done:tt)*] [$($one:tt)+] || $($rest:tt)+) => {
+        $crate::__condition!(@or [$($done)* ($($one)+)] [] $($rest)+)
+    };
+    (@or $done:tt [$($one:tt)*] $t:tt $($rest:tt)*) => {
+        $crate::__condition!(@or $done [$($one)* $t] $($rest)*)
+    };
+    (@or [] [$($one:tt)+]) => {
+        $crate::__condition!(@and [] [] $($one)+)
+    };
+    (@or [$(($($done:tt)+))+] [$($one:tt)+]) => {
+        $crate::core::circuit::Condition::Any(::std::vec![
+            $($crate::__condition!(@and [] [] $($done)+),)+
+            $crate::__condition!(@and [] [] $($one)+)
+        ])
+    };
+
+    (@and [$($done:tt)*] [$($one:tt)+] && $($rest:tt)+) => {
+        $crate::__condition!(@and [$($done)* ($($one)+)] [] $($rest)+)
+    };
+    (@and $done:tt [$($one:tt)*] $t:tt $($rest:tt)*) => {
+        $crate::__condition!(@and $done [$($one)* $t] $($rest)*)
+    };
+    (@and [] [$($one:tt)+]) => {
+        $crate::__condition!(@one $($one)+)
+    };
+    (@and [$(($($done:tt)+))+] [$($one:tt)+]) => {
+        $crate::core::circuit::Condition::All(::std::vec![
+            $($crate::__condition!(@one $($done)+),)+
+            $crate::__condition!(@one $($one)+)
+        ])
+    };
+
+    (@one ($($t:tt)+)) => {
+        $crate::__condition!(@or [] [] $($t)+)
+    };
+    (@one ! ($($t:tt)+)) => {
+        $crate::core::circuit::Condition::Not(::std::boxed::Box::new($crate::__condition!(@or [] [] $($t)+)))
+    };
+    (@one ! $bits:ident) => {
+        $crate::__condition!(@is (&$bits.bits(..)?) == 0)
+    };
+    (@one ! $bits:ident [$i:expr]) => {
+        $crate::__condition!(@is (&$bits.bits(&$i)?) == 0)
+    };
+    (@one $bits:ident [$i:expr]) => {
+        $crate::__condition!(@is (&$bits.bits(&$i)?) != 0)
+    };
+    (@one $bits:ident [$i:expr] $op:tt $value:expr) => {
+        $crate::__condition!(@is (&$bits.bits(&$i)?) $op $value)
+    };
+    (@one $name:ident . $($t:tt)+) => {
+        $crate::core::circuit::Condition::from($name.$($t)+)
+    };
+    (@one $name:ident :: $($t:tt)+) => {
+        $crate::core::circuit::Condition::from($name::$($t)+)
+    };
+    (@one $bits:ident $op:tt $value:expr) => {
+        $crate::__condition!(@is (&$bits.bits(..)?) $op $value)
+    };
+    (@one $condition:expr) => {
+        $crate::core::circuit::Condition::from($condition)
+    };
+
+    (@is ($bits:expr) == $value:expr) => {
+        $crate::__condition!(@compare $bits, Equal, $value)
+    };
+    (@is ($bits:expr) != $value:expr) => {
+        $crate::__condition!(@compare $bits, NotEqual, $value)
+    };
+    (@is ($bits:expr) < $value:expr) => {
+        $crate::__condition!(@compare $bits, Less, $value)
+    };
+    (@is ($bits:expr) <= $value:expr) => {
+        $crate::__condition!(@compare $bits, LessEqual, $value)
+    };
+    (@is ($bits:expr) > $value:expr) => {
+        $crate::__condition!(@compare $bits, Greater, $value)
+    };
+    (@is ($bits:expr) >= $value:expr) => {
+        $crate::__condition!(@compare $bits, GreaterEqual, $value)
+    };
+    (@compare $bits:expr, $relation:ident, $value:expr) => {
+        $crate::core::circuit::Condition::compare(
+            $bits,
+            $crate::core::circuit::Relation::$relation,
+            $value,
+        )?
+    };
+
+    (@$($t:tt)*) => {
+        ::core::compile_error!(
+            "circuit!: expected a condition such as `c == 2`, `c[0]`, `!c[0]`, `c[0..2] < 3`, joined by `&&` and `||`"
+        )
+    };
+}
