@@ -3,7 +3,7 @@
 //! - [`reverse`]: `f -> (f.primal, f.adjoint)`. The primal computes `f` and records on a tape what the
 //!   adjoint will need; the adjoint takes the cotangent of the result and gives those of the parameters.
 //! - [`forward`]: `f -> f.pushforward`, which takes values and tangents and gives both.
-//! - [`linear`](linear::linear): a pushforward in two parts, of which the second is run for each tangent.
+//! - `linear`: a pushforward in two parts, of which the second is run for each tangent.
 //! - [`gradient`], [`value_and_pullback`]: the usual compositions of these, as functions of the program.
 //! - [`implicit`]: a solution, differentiated by the equation that it solves instead of the way to it.
 //!

@@ -14,7 +14,7 @@
 //! | [`dce`](dce()) | drops what nobody uses, dead block parameters too |
 //!
 //! [`optimize`] runs them in turn until nothing changes; a function that is run on arrays of known shapes is then
-//! [specialised](specialise). After each the verifier runs in debug builds, so a
+//! specialised. After each the verifier runs in debug builds, so a
 //! pass that breaks an invariant is named at once.
 
 mod cse;
