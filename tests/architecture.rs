@@ -18,7 +18,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("ir", &["array", "entity", "scalar"]),
     ("rules", &["ir", "entity", "scalar"]),
     ("staging", &["ir", "entity"]),
-    ("pass", &["rules", "ir", "entity", "scalar"]),
+    ("pass", &["array", "rules", "ir", "entity", "scalar"]),
     ("adjoint", &["pass", "staging", "rules", "ir", "entity", "scalar"]),
     ("exec", &["array", "pass", "adjoint", "staging", "rules", "ir", "entity", "scalar", "bytes"]),
     ("check", &["exec", "adjoint", "pass", "ir", "array", "scalar"]),

@@ -98,7 +98,7 @@ fn loops_of_many_forms() {
         "struct Body { place: array, speed: array }
         fn f(start: array, mass) {
             let mut b = Body { place: start, speed: 0.1 * start };
-            for i in 0..3000 {
+            for i in 0..12000 {
                 b.place += 0.01 * b.speed;
                 b.speed -= 0.01 / mass * b.place / (1.0 + dot(b.place, b.place));
             }

@@ -3,6 +3,7 @@
 //! - [`reverse`]: `f -> (f.primal, f.adjoint)`. The primal computes `f` and records on a tape what the
 //!   adjoint will need; the adjoint takes the cotangent of the result and gives those of the parameters.
 //! - [`forward`]: `f -> f.pushforward`, which takes values and tangents and gives both.
+//! - `linear`: a pushforward in two parts, of which the second is run for each tangent.
 //! - [`gradient`], [`value_and_pullback`]: the usual compositions of these, as functions of the program.
 //! - [`implicit`]: a solution, differentiated by the equation that it solves instead of the way to it.
 //!
@@ -21,6 +22,7 @@ mod error;
 mod forward;
 mod implicit;
 mod leaves;
+mod linear;
 mod normal;
 mod outline;
 mod pullbacks;
@@ -33,5 +35,6 @@ pub use compose::{gauss_newton, gradient, hessian_vector, second, value_and_pull
 pub use error::{DiffError, Mode};
 pub use forward::forward;
 pub use implicit::implicit;
+pub(crate) use linear::{Linear, linear};
 pub(crate) use outline::outline;
 pub use reverse::{Reverse, reverse};

@@ -68,7 +68,7 @@ pub(crate) use shape::{Lines, Moved, Repeated, Window, checked_count};
 pub use shape::{Shape, Strided, axis_split, broadcast, checked_axis, count, indices_text, place};
 pub use singular::svd;
 pub use solve::{determinant, inverse, log_abs_determinant, sign_of_determinant, solve};
-pub(crate) use sum::{AT_ONCE, add_runs, sum_on};
+pub(crate) use sum::{AT_ONCE, add_runs, dot_of, sum_on};
 pub use sum::{dot, sum};
 pub use triangular::solve_triangular;
 

@@ -148,7 +148,12 @@ pub fn dot<S: Ring>(a: &Array<S>, b: &Array<S>) -> Result<S, ArrayError> {
     if !a.same_shape(b) {
         return Err(ArrayError::shape("dot", "two arrays of one shape", &[&a.shape(), &b.shape()]));
     }
-    Ok(wide::<S, _>(Dot(a, b)))
+    Ok(dot_of(a, b))
+}
+
+/// The same of as many elements.
+pub(crate) fn dot_of<S: Ring>(a: &[S], b: &[S]) -> S {
+    wide::<S, _>(Dot(a, b))
 }
 
 struct Dot<'a, S>(&'a [S], &'a [S]);

@@ -11,6 +11,7 @@ use super::{
     code::{BANKS, Code, Pc, Slot},
     inspect::Moment,
     recipe::Recipe,
+    small::Small,
 };
 
 /// A compiled function.
@@ -24,6 +25,8 @@ pub(super) struct Routine {
     pub(super) slots: Vec<Slot>,
     /// What is done element by element.
     pub(super) recipes: Vec<Arc<Recipe>>,
+    /// What is done on small arrays.
+    pub(super) smalls: Vec<Arc<Small>>,
     /// The targets of switches.
     pub(super) tables: Vec<Pc>,
     /// How many registers of each bank.

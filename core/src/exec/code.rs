@@ -173,6 +173,8 @@ pub(super) enum Code {
     OnArrays(ArrayOp, Slots, Slots),
     /// Operations element by element, done together: the number of their recipe, operands, and results.
     Elements(u32, Slots, Slots),
+    /// Straight code on small arrays: its number, operands, and results.
+    Small(u32, Slots, Slots),
 
     // Tapes: `(tape, register)`, or a slot for arrays.
     PushR(u32, Reg),

@@ -18,11 +18,13 @@
 //! Everything is compiled when it is first asked for and kept. The program is handed over as it was written;
 //! its functions are optimised before and after they are differentiated, at the [`Level`] given.
 
+use std::sync::Arc;
+
 use crate::{
     adjoint::{self, DiffError, Reverse},
     array::{ArrayError, Shape},
     entity::FuncId,
-    ir::{Kind, Position, Program, ShapeError, check_shapes},
+    ir::{Given, Kind, Position, Program, ShapeError, check_shapes},
     pass::{Level, optimize_all},
     scalar::{Real, Scalar},
 };
@@ -31,6 +33,7 @@ use super::{
     BudgetError, Bytecode, CallError, Executable, Host, Limits, NoHost, RunError,
     constant::{Held, Holding},
     data::Datum,
+    derived::{ByShapes, Derive, Derived, How, known},
     machine::{Machine, Tapes},
     prepared::Prepared,
 };
@@ -129,18 +132,20 @@ pub type Gradient<S> = Vec<Datum<S>>;
 pub struct Derivatives<'h, S: Scalar> {
     pub(super) program: Program,
     pub(super) f: FuncId,
-    level: Level,
+    pub(super) level: Level,
     pub(super) host: &'h dyn Host<S>,
     pub(super) held: Held<S>,
     pub(super) limits: Limits,
-    machine: Machine<S>,
-    value: Option<Bytecode>,
-    gradient: Option<Bytecode>,
-    pullback: Option<Bytecode>,
-    pushforward: Option<Bytecode>,
-    second: Option<Bytecode>,
-    squares: Option<Bytecode>,
+    pub(super) machine: Machine<S>,
+    value: Option<Derived>,
+    gradient: Option<Derived>,
+    pullback: Option<Derived>,
+    pushforward: Option<Derived>,
+    second: Option<Derived>,
+    squares: Option<Derived>,
     split: Option<(Bytecode, Bytecode)>,
+    /// Pushforwards in two parts.
+    pub(super) linear: ByShapes<Option<Arc<[Bytecode; 2]>>>,
     #[cfg(feature = "jit")]
     jit: bool,
 }
@@ -176,6 +181,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
             second: None,
             squares: None,
             split: None,
+            linear: ByShapes::new(),
             #[cfg(feature = "jit")]
             jit: false,
         })
@@ -250,6 +256,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
     pub(super) fn forget(&mut self) {
         (self.value, self.gradient, self.pullback, self.pushforward) = (None, None, None, None);
         (self.second, self.squares, self.split) = (None, None, None);
+        self.linear = ByShapes::new();
     }
 
     /// The bytes of what is kept from call to call: registers, and the trace that a pullback reads. They grow as a run
@@ -336,13 +343,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
     /// # Errors
     /// The arguments do not fit, or the program fails.
     pub fn value(&mut self, args: &[Datum<S>]) -> Result<Datum<S>, DeriveError> {
-        if self.value.is_none() {
-            self.value = Some(self.compiled(|_, f| Ok(f))?);
-        }
-        let code = self.value.take();
-        let result = self.run(code.as_ref(), args);
-        self.value = code;
-        Ok(result?)
+        self.run(|d| &mut d.value, |_, f| Ok(f), args)
     }
 
     /// The value and the gradient by each parameter that has one.
@@ -350,13 +351,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
     /// # Errors
     /// The result is no real number, an op has no rule, the arguments do not fit, or the program fails.
     pub fn value_and_gradient(&mut self, args: &[Datum<S>]) -> Result<(T, Vec<Datum<S>>), DeriveError> {
-        if self.gradient.is_none() {
-            self.gradient = Some(self.compiled(adjoint::gradient)?);
-        }
-        let code = self.gradient.take();
-        let result = self.run(code.as_ref(), args);
-        self.gradient = code;
-        let (value, gradient) = split(result?, args)?;
+        let result = self.run(|d| &mut d.gradient, adjoint::gradient, args)?;
+        let (value, gradient) = split(result, args)?;
         match value {
             Datum::Real(y) => Ok((y, gradient)),
             other => Err(CallError::Undefined { name: other.describe() }.into()),
@@ -380,15 +376,10 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         args: &[Datum<S>],
         y_bar: Datum<S>,
     ) -> Result<(Datum<S>, Vec<Datum<S>>), DeriveError> {
-        if self.pullback.is_none() {
-            self.pullback = Some(self.compiled(adjoint::value_and_pullback)?);
-        }
-        let code = self.pullback.take();
         let mut all = args.to_vec();
         all.push(y_bar);
-        let result = self.run(code.as_ref(), &all);
-        self.pullback = code;
-        let (value, bars) = split(result?, args)?;
+        let result = self.run(|d| &mut d.pullback, adjoint::value_and_pullback, &all)?;
+        let (value, bars) = split(result, args)?;
         if let Some(y_bar) = all.last() {
             check_cotangent(y_bar, &value)?;
         }
@@ -401,18 +392,11 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
     /// An op has no rule, the arguments do not fit, or the program fails.
     pub fn jvp(&mut self, args: &[Datum<S>], dots: &[Datum<S>]) -> Result<(Datum<S>, Datum<S>), DeriveError> {
         check_tangents(args, dots)?;
-        if self.pushforward.is_none() {
-            self.pushforward = Some(self.compiled(adjoint::forward)?);
-        }
-        let code = self.pushforward.take();
         let all: Vec<Datum<S>> = args.iter().chain(dots).cloned().collect();
-        let result = self.run(code.as_ref(), &all);
-        self.pushforward = code;
-        let mut fields = result?.fields().to_vec();
+        let result = self.run(|d| &mut d.pushforward, adjoint::forward, &all)?;
+        let mut fields = result.fields().to_vec();
         let value = if fields.is_empty() { Datum::Tuple(vec![]) } else { fields.remove(0) };
-        let mut dot = fields.pop().unwrap_or(Datum::Tuple(vec![]));
-        fits(&dot, &value, ["a rule's tangent", "the result"], false)?;
-        dot.extend_like(&value);
+        let dot = whole(fields.pop().unwrap_or(Datum::Tuple(vec![])), &value)?;
         Ok((value, dot))
     }
 
@@ -438,7 +422,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
             let Reverse { primal, adjoint } = adjoint::reverse(&mut program, self.f)?;
             optimize_all(&mut program, primal, self.level);
             optimize_all(&mut program, adjoint, self.level);
-            self.split = Some((self.code(&program, primal)?, self.code(&program, adjoint)?));
+            let how = self.how();
+            self.split = Some((how.code(&program, primal, &[])?, how.code(&program, adjoint, &[])?));
         }
         let Some((primal, _)) = &self.split else {
             return Err(CallError::Undefined { name: String::new() }.into());
@@ -460,14 +445,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         dots: &[Datum<S>],
     ) -> Result<(Gradient<S>, Gradient<S>), DeriveError> {
         check_tangents(args, dots)?;
-        if self.second.is_none() {
-            self.second = Some(self.compiled(adjoint::hessian_vector)?);
-        }
-        let code = self.second.take();
         let all: Vec<Datum<S>> = args.iter().chain(dots).cloned().collect();
-        let result = self.run(code.as_ref(), &all);
-        self.second = code;
-        let result = result?;
+        let result = self.run(|d| &mut d.second, adjoint::hessian_vector, &all)?;
         let part = |k: usize| split(result.fields().get(k).cloned().unwrap_or(Datum::Tuple(vec![])), args);
         Ok((part(0)?.1, part(1)?.1))
     }
@@ -495,14 +474,9 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         dots: &[Datum<S>],
     ) -> Result<Vec<Datum<S>>, DeriveError> {
         check_tangents(args, dots)?;
-        if self.squares.is_none() {
-            self.squares = Some(self.compiled(adjoint::gauss_newton)?);
-        }
-        let code = self.squares.take();
         let all: Vec<Datum<S>> = args.iter().chain(dots).cloned().collect();
-        let result = self.run(code.as_ref(), &all);
-        self.squares = code;
-        Ok(split(result?, args)?.1)
+        let result = self.run(|d| &mut d.squares, adjoint::gauss_newton, &all)?;
+        Ok(split(result, args)?.1)
     }
 
     /// The Hessian by all real numbers among the arguments, in order, those in arrays and tuples included, a complex number as
@@ -535,13 +509,9 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
     /// # Errors
     /// The result is no real number, or an op has no rule.
     pub fn prepare(&mut self) -> Result<Prepared<'h, S>, DeriveError> {
-        if self.gradient.is_none() {
-            self.gradient = Some(self.compiled(adjoint::gradient)?);
-        }
-        let Some(code) = self.gradient.clone() else {
-            return Err(CallError::Undefined { name: String::new() }.into());
-        };
-        Ok(Prepared::new(code, self.host, self.held.clone(), self.limits))
+        let mut code = self.derived(adjoint::gradient);
+        let general = code.general()?;
+        Ok(Prepared::new(code, general, self.host, self.held.clone(), self.limits))
     }
 
     /// The program with the function and all it calls optimised. What has a rule of its own keeps it.
@@ -551,27 +521,39 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         program
     }
 
-    fn compiled(
+    pub(super) fn derived(&self, derive: Derive) -> Derived {
+        let held = self.program.primitives.iter().filter_map(|(id, p)| {
+            let (_, value) = self.held.iter().find(|(name, _)| *name == p.name)?;
+            Some((id, known(value)))
+        });
+        let given = Given { primitives: held.collect(), ..Given::default() };
+        Derived::new(&self.program, self.f, derive, self.how(), given)
+    }
+
+    fn how(&self) -> How {
+        How {
+            level: self.level,
+            #[cfg(feature = "jit")]
+            jit: self.jit,
+        }
+    }
+
+    /// Runs a derivative, which is compiled if it was not asked for before.
+    fn run(
         &mut self,
-        derive: impl FnOnce(&mut Program, FuncId) -> Result<FuncId, DiffError>,
-    ) -> Result<Bytecode, DeriveError> {
-        let mut program = self.optimized();
-        let id = derive(&mut program, self.f)?;
-        optimize_all(&mut program, id, self.level);
-        self.code(&program, id)
-    }
-
-    fn code(&self, program: &Program, id: FuncId) -> Result<Bytecode, DeriveError> {
-        let code = Bytecode::compile(program, id)?;
-        #[cfg(feature = "jit")]
-        let code = if self.jit { code.jit()? } else { code };
-        Ok(code)
-    }
-
-    fn run(&mut self, code: Option<&Bytecode>, args: &[Datum<S>]) -> Result<Datum<S>, RunError> {
-        let code = code.ok_or(CallError::Undefined { name: String::new() })?;
+        place: fn(&mut Self) -> &mut Option<Derived>,
+        derive: Derive,
+        args: &[Datum<S>],
+    ) -> Result<Datum<S>, DeriveError> {
+        if place(self).is_none() {
+            *place(self) = Some(self.derived(derive));
+        }
+        let Some(derived) = place(self) else {
+            return Err(CallError::Undefined { name: String::new() }.into());
+        };
+        let code = derived.code(args)?;
         let host = Holding { host: self.host, held: &self.held };
-        code.call(&mut self.machine, &host, &self.limits, args)
+        Ok(code.call(&mut self.machine, &host, &self.limits, args)?)
     }
 }
 
@@ -627,6 +609,13 @@ pub(super) fn extend<S: Scalar>(bars: &mut [Datum<S>], args: &[Datum<S>]) -> Res
         bar.extend_like(arg);
     }
     Ok(())
+}
+
+/// A tangent with all its elements.
+pub(super) fn whole<S: Scalar>(mut dot: Datum<S>, value: &Datum<S>) -> Result<Datum<S>, DeriveError> {
+    fits(&dot, value, ["a rule's tangent", "the result"], false)?;
+    dot.extend_like(value);
+    Ok(dot)
 }
 
 /// Whether tangents from outside go with their arguments.
@@ -688,9 +677,9 @@ pub(super) fn seeded<T: Real, S: Scalar<Real = T>>(
     };
     match zero {
         Datum::Complex(z) => Datum::Complex(parts(z)),
-        Datum::Complexes(zs) => Datum::Complexes(std::sync::Arc::new(zs.map(parts))),
+        Datum::Complexes(zs) => Datum::Complexes(Arc::new(zs.map(parts))),
         Datum::Real(x) => Datum::Real(number(x)),
-        Datum::Reals(xs) => Datum::Reals(std::sync::Arc::new(xs.map(number))),
+        Datum::Reals(xs) => Datum::Reals(Arc::new(xs.map(number))),
         Datum::Tuple(fields) => Datum::Tuple(fields.iter().map(|d| seeded(d, members)).collect()),
         other => other.clone(),
     }

@@ -27,6 +27,7 @@ mod compile;
 mod constant;
 mod data;
 mod derivatives;
+mod derived;
 mod error;
 mod fuse;
 mod host;
@@ -38,8 +39,10 @@ mod last_use;
 mod liveness;
 mod machine;
 mod prepared;
+mod pushed;
 mod recipe;
 mod registers;
+mod small;
 mod sparse;
 
 pub use batch::Batch;

@@ -1,5 +1,7 @@
 //! Gradients that are compiled once and called often: the memory of a call is that of the call before.
 
+use std::sync::Arc;
+
 use crate::scalar::{Real, Scalar};
 
 use super::{
@@ -7,12 +9,15 @@ use super::{
     constant::{Held, Holding},
     data::Datum,
     derivatives::extend,
+    derived::Derived,
     machine::Machine,
 };
 
 /// A gradient compiled once and called often.
 pub struct Prepared<'h, S: Scalar> {
-    code: Bytecode,
+    derived: Derived,
+    /// The code for arguments of any shapes.
+    code: Arc<Bytecode>,
     host: &'h dyn Host<S>,
     held: Held<S>,
     limits: Limits,
@@ -30,9 +35,16 @@ impl<S: Scalar> std::fmt::Debug for Prepared<'_, S> {
 
 impl<'h, T: Real, S: Scalar<Real = T>> Prepared<'h, S> {
     /// Of a compiled gradient `(x…) -> (value, gradients…)`.
-    pub(super) fn new(code: Bytecode, host: &'h dyn Host<S>, held: Held<S>, limits: Limits) -> Self {
+    pub(super) fn new(
+        derived: Derived,
+        code: Arc<Bytecode>,
+        host: &'h dyn Host<S>,
+        held: Held<S>,
+        limits: Limits,
+    ) -> Self {
         let results = vec![<T as num_traits::Zero>::zero(); code.result().n_leaves()];
-        Prepared { code, host, held, limits, machine: Machine::new(), results, whole: Datum::Int(0) }
+        let (machine, whole) = (Machine::new(), Datum::Int(0));
+        Prepared { derived, code, host, held, limits, machine, results, whole }
     }
 
     /// Writes the gradient and returns the value. The arguments are the real numbers of the parameters in
@@ -78,7 +90,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Prepared<'h, S> {
         args: &[Datum<S>],
         gradient: &mut Vec<Datum<S>>,
     ) -> Result<T, RunError> {
-        let Prepared { code, host, held, limits, machine, whole, .. } = self;
+        let Prepared { derived, code, host, held, limits, machine, whole, .. } = self;
+        let code = derived.code(args).unwrap_or_else(|_| code.clone());
         gradient.iter_mut().for_each(|old| machine.reclaim(old));
         if let Err(error) = code.call_into(machine, &Holding { host: *host, held }, limits, args, whole) {
             gradient.clear();

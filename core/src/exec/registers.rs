@@ -166,7 +166,8 @@ pub(super) fn visit(code: &mut Code, slots: &mut [Slot], mut f: impl FnMut(Bank,
         }
         Code::Primitive(_, args, results)
         | Code::OnArrays(_, args, results)
-        | Code::Elements(_, args, results) => {
+        | Code::Elements(_, args, results)
+        | Code::Small(_, args, results) => {
             read!(args.range());
             write!(results.range());
         }

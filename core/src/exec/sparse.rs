@@ -204,6 +204,12 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
             })
         } else {
             let zeros: Vec<Datum<S>> = args.iter().filter_map(Datum::zero_tangent).collect();
+            // One run for all columns, and what is linear in tangents for each group of them.
+            if colouring.products > 1
+                && let Some(mut pushed) = self.along(args)?
+            {
+                return compressed(colouring, &function, &zeros, |seeds| Ok(vec![pushed.call(&seeds)?]));
+            }
             compressed(colouring, &function, &zeros, |seeds| Ok(vec![self.jvp(args, &seeds)?.1]))
         }
     }

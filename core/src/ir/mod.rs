@@ -61,6 +61,7 @@ pub use function::{
 pub use kind::{Element, Field, Kind, TupleKind};
 pub use op::{Compare, Int1, Int2, Literal, Mixed, Number1, Number2, Op, Real1, Real2};
 pub use parse::{IrParseError, parse};
+pub(crate) use shapes::{Given, Known, known_values};
 pub use shapes::{ShapeError, check_shapes};
 pub(crate) use verify::DominatorTree;
 pub use verify::{Violation, verify, verify_function};

@@ -5,7 +5,7 @@ use crate::array::{self, ArrayError, Shape, broadcast, checked_axis, place};
 use super::{
     arrays::ArrayOp,
     op::{Int1, Mixed, Op},
-    shapes::{Known, compared},
+    shapes::{Known, compared, is_empty},
 };
 
 type Found = Result<Known, ArrayError>;
@@ -47,9 +47,22 @@ pub(super) fn result(op: Op, args: &[&Known], arrays: &[bool]) -> Found {
             _ => Known::Any,
         },
         Op::Set => shape(0).map_or(Known::Any, Known::Array),
-        Op::Accumulate => match (shape(0), shape(1)) {
-            (Some(a), Some(b)) if a == b => Known::Array(a),
+        Op::Put | Op::AddAt => match (shape(0), int(1).and_then(|k| usize::try_from(k).ok())) {
+            (Some(shape), Some(k)) if k < shape.iter().product() => Known::Array(shape),
             _ => Known::Any,
+        },
+        Op::Accumulate => match (args[0], args[1]) {
+            (Known::Perhaps(a), b) | (b, Known::Perhaps(a)) => match b.shape() {
+                Some(b) if is_empty(&b) => Known::Perhaps(a.clone()),
+                Some(b) if b == *a => Known::Array(b),
+                None if *b == Known::Perhaps(a.clone()) => b.clone(),
+                _ => Known::Any,
+            },
+            (a, b) => match (a.shape(), b.shape()) {
+                (Some(a), Some(b)) if a == b || is_empty(&b) => Known::Array(a),
+                (Some(a), Some(b)) if is_empty(&a) => Known::Array(b),
+                _ => Known::Any,
+            },
         },
         Op::OnArrays(op) => return on_arrays(op, args, arrays),
         op if op.is_elementwise() => return elementwise(op.name(), args, arrays),
@@ -122,8 +135,15 @@ fn on_arrays(op: ArrayOp, args: &[&Known], arrays: &[bool]) -> Found {
         A::Shape => Ok(Known::Ints(known!(args, 0).iter().map(|&n| long(n)).collect())),
         A::Reshape => reshaped(known!(args, 0), list!(args, 1)),
         A::Like => array(&known!(args, 1)),
+        // Where it starts makes no difference to the shape.
         A::Embed | A::Paste => {
-            embedded(name, &known!(args, 0), &known!(args, 1), int!(args, 2), int!(args, 3))
+            let whole = known!(args, 1);
+            match (args[0].shape(), args[2], args[3]) {
+                (Some(part), Known::Int(axis), Known::Int(start)) => {
+                    embedded(name, &part, &whole, *axis, *start)
+                }
+                _ => array(&whole),
+            }
         }
         A::Scatter => {
             let (rows, whole) = (known!(args, 0), known!(args, 1));
@@ -162,9 +182,9 @@ fn on_arrays(op: ArrayOp, args: &[&Known], arrays: &[bool]) -> Found {
         A::Slice => {
             let mut shape = known!(args, 0);
             let axis = checked_axis(name, int!(args, 1), &shape)?;
-            let (start, len) = (int!(args, 2), int!(args, 3));
-            let along = long(shape[axis]);
-            in_range(name, start, len, along, &shape)?;
+            let len = int!(args, 3);
+            let start = if let Known::Int(start) = args[2] { *start } else { 0 };
+            in_range(name, start, len, long(shape[axis]), &shape)?;
             shape[axis] = usize::try_from(len).unwrap_or(0);
             array(&shape)
         }

@@ -11,16 +11,17 @@
 //! ```
 //!
 //! Blocks are visited as the edges to them are; where the ways into one disagree, nothing is known, and a branch on a
-//! known comparison goes one way. A call is followed into its function with what is known of the arguments. What is not
-//! known is checked when the program runs, by the same words.
+//! known comparison goes one way. A call is followed into its function with what is known of the arguments; what is popped
+//! from a tape is what all pushes of its slot put there. What is not known is checked when the program runs, by the same
+//! words.
 //!
 //! Cost: O(size x depth of loops) for each function and what is known of its arguments.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::{
     array::{ArrayError, Shape},
-    entity::{Block, FuncId, Value},
+    entity::{Block, FuncId, PrimitiveId, Value},
 };
 
 use super::{
@@ -44,7 +45,7 @@ pub struct ShapeError {
 
 /// What is known of a value before the program runs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
-pub(super) enum Known {
+pub(crate) enum Known {
     /// Nothing.
     #[default]
     Any,
@@ -54,11 +55,13 @@ pub(super) enum Known {
     Ints(Vec<i64>),
     /// An array, with its shape.
     Array(Shape),
+    /// An array of this shape, or the vector without elements, as a cotangent is that nothing was added to.
+    Perhaps(Shape),
     Tuple(Vec<Known>),
 }
 
 impl Known {
-    pub(super) fn shape(&self) -> Option<Shape> {
+    pub(crate) fn shape(&self) -> Option<Shape> {
         match self {
             Known::Array(shape) => Some(shape.clone()),
             Known::Ints(list) => Some(Shape::from_slice(&[list.len()])),
@@ -73,12 +76,49 @@ impl Known {
             (Known::Tuple(a), Known::Tuple(b)) if a.len() == b.len() => {
                 Known::Tuple(a.into_iter().zip(b).map(|(a, b)| a.meet(b)).collect())
             }
+            (Known::Perhaps(whole), other) | (other, Known::Perhaps(whole)) => match other.shape() {
+                Some(shape) if shape == whole || is_empty(&shape) => Known::Perhaps(whole),
+                _ => Known::Any,
+            },
             (a, b) => match (a.shape(), b.shape()) {
                 (Some(a), Some(b)) if a == b => Known::Array(a),
+                (Some(a), Some(b)) if is_empty(&a) => Known::Perhaps(b),
+                (Some(a), Some(b)) if is_empty(&b) => Known::Perhaps(a),
                 _ => Known::Any,
             },
         }
     }
+}
+
+/// The shape of the vector without elements.
+pub(super) fn is_empty(shape: &[usize]) -> bool {
+    *shape == [0]
+}
+
+/// What is known beside the arguments.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Given {
+    /// The results of primitives that always give the same.
+    pub(crate) primitives: HashMap<PrimitiveId, Known>,
+    /// What other functions have put on tapes, by tape and slot.
+    pub(crate) slots: HashMap<(u32, u32), Known>,
+}
+
+/// What is known of a function.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Facts {
+    /// Of its values, by their numbers.
+    pub(crate) values: Vec<Known>,
+    /// Of what it puts on tapes.
+    pub(crate) slots: HashMap<(u32, u32), Known>,
+}
+
+/// What is known of a function that is run by itself, for what is known of its arguments; `None` if shapes do not fit. Of
+/// blocks that are never reached nothing is known.
+pub(crate) fn known_values(program: &Program, f: FuncId, args: Vec<Known>, given: &Given) -> Option<Facts> {
+    let mut all = Analysis { program, given, done: HashMap::new(), depth: 0 };
+    let (found, facts) = all.flow(f, &args);
+    found.errors.is_empty().then_some(facts)
 }
 
 /// The shapes that do not fit in a function and what it calls, where those of its parameters are as given; `None` is a
@@ -101,7 +141,7 @@ impl Known {
 pub fn check_shapes(program: &Program, f: FuncId, params: &[Option<Shape>]) -> Vec<ShapeError> {
     let known = |k: usize| params.get(k).cloned().flatten().map_or(Known::Any, Known::Array);
     let n = program.functions[f].params.len();
-    let mut all = Analysis { program, done: HashMap::new(), depth: 0 };
+    let mut all = Analysis { program, given: &Given::default(), done: HashMap::new(), depth: 0 };
     all.function(f, (0..n).map(known).collect()).errors
 }
 
@@ -110,8 +150,8 @@ const MAX_DEPTH: usize = 32;
 /// And so many different ones.
 const MAX_CALLS: usize = 1000;
 
-/// A block is visited so often at most; the chains of what can be known are short.
-const MAX_VISITS: usize = 64;
+/// All blocks are visited so often at most; the chains of what can be known are short.
+const MAX_ROUNDS: usize = 64;
 
 /// What is found of a call.
 #[derive(Clone, Default)]
@@ -120,8 +160,60 @@ struct Found {
     errors: Vec<ShapeError>,
 }
 
+/// What is known in one function so far.
+struct Flow {
+    known: Vec<Known>,
+    /// What the edges seen so far hand to each block.
+    entered: Vec<Option<Vec<Known>>>,
+    tapes: Tapes,
+    errors: Option<Vec<ShapeError>>,
+}
+
+/// What the pushes of a function put on tapes, for each tape and slot.
+struct Tapes {
+    pushed: HashMap<(u32, u32), Known>,
+    /// Where other functions push too, or other calls of this one; `None` is everywhere.
+    foreign: Option<HashSet<(u32, u32)>>,
+}
+
+impl Tapes {
+    fn of(program: &Program, f: FuncId) -> Tapes {
+        let mut others: HashSet<FuncId> = HashSet::new();
+        let mut work = program.functions[f].callees();
+        while let Some(g) = work.pop() {
+            if others.insert(g) {
+                work.extend(program.functions[g].callees());
+            }
+        }
+        let pushes = |g: &FuncId| {
+            let slot = |inst: &InstData| match inst.op {
+                Op::Push { tape, slot } => Some((tape, slot)),
+                _ => None,
+            };
+            program.functions[*g].insts.values().filter_map(slot).collect::<Vec<_>>()
+        };
+        let foreign = (!others.contains(&f)).then(|| others.iter().flat_map(pushes).collect());
+        Tapes { pushed: HashMap::new(), foreign }
+    }
+
+    /// Whether less is known of the slot than before.
+    fn push(&mut self, slot: (u32, u32), value: &Known) -> bool {
+        let now = match self.pushed.get(&slot) {
+            Some(before) => before.clone().meet(value.clone()),
+            None => value.clone(),
+        };
+        self.pushed.insert(slot, now.clone()) != Some(now)
+    }
+
+    fn pop(&self, slot: (u32, u32)) -> Known {
+        let known = self.foreign.as_ref().is_some_and(|foreign| !foreign.contains(&slot));
+        self.pushed.get(&slot).filter(|_| known).cloned().unwrap_or_default()
+    }
+}
+
 struct Analysis<'a> {
     program: &'a Program,
+    given: &'a Given,
     /// What is found of a function for what is known of its arguments; nothing while it is being found out.
     done: HashMap<(FuncId, Vec<Known>), Found>,
     depth: usize,
@@ -139,77 +231,90 @@ impl Analysis<'_> {
         }
         self.done.insert(key.clone(), Found::default());
         self.depth += 1;
-        let found = self.flow(function, &key.1);
+        let (found, _) = self.flow(f, &key.1);
         self.depth -= 1;
         self.done.insert(key, found.clone());
         found
     }
 
-    fn flow(&mut self, f: &Function, args: &[Known]) -> Found {
-        let mut known = vec![Known::Any; f.kinds.len()];
-        // What the edges seen so far hand to each block.
-        let mut entered: HashMap<Block, Vec<Known>> = HashMap::from([(ENTRY, args.to_vec())]);
-        let mut visits: HashMap<Block, usize> = HashMap::new();
-        let mut work = vec![ENTRY];
-        while let Some(b) = work.pop() {
-            let visited = visits.entry(b).or_default();
-            *visited += 1;
-            let first = *visited == 1;
-            if *visited > MAX_VISITS {
-                return Found::default();
+    /// What is found of a function, and what is known of it.
+    fn flow(&mut self, id: FuncId, args: &[Known]) -> (Found, Facts) {
+        let f = &self.program.functions[id];
+        let mut flow = Flow {
+            known: vec![Known::Any; f.kinds.len()],
+            entered: vec![None; f.blocks.len()],
+            tapes: Tapes::of(self.program, id),
+            errors: None,
+        };
+        flow.entered[ENTRY.index()] = Some(args.to_vec());
+        let mut rounds = 0;
+        while self.round(f, &mut flow) {
+            rounds += 1;
+            if rounds > MAX_ROUNDS {
+                let values = vec![Known::Any; f.kinds.len()];
+                return (Found::default(), Facts { values, ..Facts::default() });
             }
-            let changed = self.block(f, b, &entered, &mut known, &mut None);
-            for target in ways(&f.blocks[b].end, &known) {
-                let handed: Vec<Known> = target.args.iter().map(|v| known[v.index()].clone()).collect();
-                let before = entered.get(&target.block);
-                let now: Vec<Known> = match before {
+        }
+        // Once more, with what holds on all ways.
+        flow.errors = Some(Vec::new());
+        self.round(f, &mut flow);
+        let reached = f.blocks.iter().filter(|(b, _)| flow.entered[b.index()].is_some());
+        let results = reached.filter_map(|(_, block)| match &block.end {
+            Terminator::Return(v) => Some(flow.known[v.index()].clone()),
+            _ => None,
+        });
+        let result = results.reduce(Known::meet).unwrap_or_default();
+        let facts = Facts { values: flow.known, slots: flow.tapes.pushed };
+        (Found { result, errors: flow.errors.unwrap_or_default() }, facts)
+    }
+
+    /// All blocks that are reached, once: whether anything is known that was not, or not any more.
+    fn round(&mut self, f: &Function, flow: &mut Flow) -> bool {
+        let mut changed = false;
+        for b in f.blocks.keys() {
+            if flow.entered[b.index()].is_none() {
+                continue;
+            }
+            changed |= self.block(f, b, flow);
+            for target in ways(&f.blocks[b].end, &flow.known) {
+                let handed: Vec<Known> = target.args.iter().map(|v| flow.known[v.index()].clone()).collect();
+                let entered = &mut flow.entered[target.block.index()];
+                let now: Vec<Known> = match &*entered {
                     Some(before) => before.iter().cloned().zip(handed).map(|(a, b)| a.meet(b)).collect(),
                     None => handed,
                 };
-                if first || changed || before != Some(&now) {
-                    entered.insert(target.block, now);
-                    work.push(target.block);
-                }
+                changed |= entered.as_ref() != Some(&now);
+                *entered = Some(now);
             }
         }
-        // Once more through the blocks that are reached, with what holds on all ways.
-        let (mut errors, mut result) = (Some(Vec::new()), None);
-        for (b, block) in f.blocks.iter().filter(|(b, _)| visits.contains_key(b)) {
-            self.block(f, b, &entered, &mut known, &mut errors);
-            if let Terminator::Return(v) = &block.end {
-                let value = known[v.index()].clone();
-                result = Some(match result {
-                    Some(before) => value.meet(before),
-                    None => value,
-                });
-            }
-        }
-        Found { result: result.unwrap_or_default(), errors: errors.unwrap_or_default() }
+        changed
     }
 
     /// One block: whether anything is known that was not, or not any more.
-    fn block(
-        &mut self,
-        f: &Function,
-        b: Block,
-        entered: &HashMap<Block, Vec<Known>>,
-        known: &mut [Known],
-        errors: &mut Option<Vec<ShapeError>>,
-    ) -> bool {
+    fn block(&mut self, f: &Function, b: Block, flow: &mut Flow) -> bool {
         let (block, mut changed) = (&f.blocks[b], false);
-        let given = entered.get(&b).into_iter().flatten();
-        block.params.iter().zip(given).for_each(|(p, k)| known[p.index()] = k.clone());
+        let given = flow.entered[b.index()].iter().flatten();
+        block.params.iter().zip(given).for_each(|(p, k)| flow.known[p.index()] = k.clone());
         for &i in &block.insts {
             let inst = &f.insts[i];
-            let value = self.value(f, inst, known, errors).unwrap_or_else(|source| {
-                let source = inst.at.explain(source);
-                let error = ShapeError { function: f.name.clone(), at: inst.at, source };
-                note(errors, error);
-                Known::Any
-            });
+            let value = match inst.op {
+                Op::Push { tape, slot } => {
+                    changed |= flow.tapes.push((tape, slot), &flow.known[inst.args[0].index()]);
+                    continue;
+                }
+                Op::Pop { tape, slot } => {
+                    let before = self.given.slots.get(&(tape, slot));
+                    before.cloned().unwrap_or_else(|| flow.tapes.pop((tape, slot)))
+                }
+                _ => self.value(f, inst, &flow.known, &mut flow.errors).unwrap_or_else(|source| {
+                    let source = inst.at.explain(source);
+                    note(&mut flow.errors, ShapeError { function: f.name.clone(), at: inst.at, source });
+                    Known::Any
+                }),
+            };
             if let Some(v) = inst.result {
-                changed |= known[v.index()] != value;
-                known[v.index()] = value;
+                changed |= flow.known[v.index()] != value;
+                flow.known[v.index()] = value;
             }
         }
         changed
@@ -229,6 +334,7 @@ impl Analysis<'_> {
                 found.errors.into_iter().for_each(|e| note(errors, e));
                 Ok(found.result)
             }
+            Op::Primitive(p) => Ok(self.given.primitives.get(&p).cloned().unwrap_or_default()),
             Op::Tuple => Ok(Known::Tuple(inst.args.iter().map(of).collect())),
             Op::Field(k) => Ok(match of(&inst.args[0]) {
                 Known::Tuple(fields) => fields.get(k as usize).cloned().unwrap_or_default(),

@@ -23,6 +23,9 @@ use crate::{
 /// How large a function may grow by inlining, in instructions.
 const MAX_GROWTH: usize = 20_000;
 
+/// How large by inlining what is called once.
+const ONCE_GROWTH: usize = 5_000;
+
 /// Inlines the calls in a function whose callees have at most `size` instructions. Whether there were any.
 pub fn inline(program: &mut Program, id: FuncId, size: usize) -> bool {
     let mut f = program.functions[id].clone();
@@ -45,6 +48,29 @@ pub fn inline(program: &mut Program, id: FuncId, size: usize) -> bool {
         program.functions[id] = compact(&f);
     }
     any
+}
+
+/// Inlines the calls in a function of what is called there once. Whether there were any.
+pub(super) fn inline_once(program: &mut Program, id: FuncId) -> bool {
+    let mut any = false;
+    loop {
+        let f = &program.functions[id];
+        let calls = f.blocks.iter().flat_map(|(b, block)| (0..block.insts.len()).map(move |k| (b, k)));
+        let called = |(b, k): (Block, usize)| match f.insts[f.blocks[b].insts[k]].op {
+            Op::Call(g) => Some((g, b, k)),
+            _ => None,
+        };
+        let calls: Vec<(FuncId, Block, usize)> = calls.filter_map(called).collect();
+        let once = |g: FuncId| calls.iter().filter(|c| c.0 == g).count() == 1;
+        let most = ONCE_GROWTH.saturating_sub(f.size());
+        let found = calls.iter().find(|(g, ..)| once(*g) && is_small(program, id, *g, most));
+        let Some(&(g, block, place)) = found else { return any };
+        let mut f = f.clone();
+        let inst = f.insts[f.blocks[block].insts[place]].clone();
+        splice(&mut f, block, place, &inst, &program.functions[g]);
+        program.functions[id] = compact(&f);
+        any = true;
+    }
 }
 
 fn is_small(program: &Program, caller: FuncId, g: FuncId, size: usize) -> bool {

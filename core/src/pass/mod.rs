@@ -13,7 +13,8 @@
 //! | [`params`](params()) | drops block parameters that always have the same value |
 //! | [`dce`](dce()) | drops what nobody uses, dead block parameters too |
 //!
-//! [`optimize`] runs them in turn until nothing changes. After each the verifier runs in debug builds, so a
+//! [`optimize`] runs them in turn until nothing changes; a function that is run on arrays of known shapes is then
+//! specialised. After each the verifier runs in debug builds, so a
 //! pass that breaks an invariant is named at once.
 
 mod cse;
@@ -26,6 +27,7 @@ mod merge;
 mod params;
 mod shapes;
 mod simplify;
+mod specialise;
 mod tape;
 
 pub use cse::cse;
@@ -39,6 +41,7 @@ pub use params::params;
 pub use shapes::shapes;
 pub(crate) use shapes::{Class, Shapes};
 pub use simplify::simplify;
+pub(crate) use specialise::optimize_for;
 pub use tape::forward_tape;
 
 use crate::{entity::FuncId, ir::Program};

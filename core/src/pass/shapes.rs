@@ -11,7 +11,7 @@
 //! Lengths are known when a program runs, but that two shapes are equal can often be told before: arrays get *classes*,
 //! so that all of one class have one shape wherever they are seen together. A class is named by the operation that
 //! makes the shape and the classes and ints that it depends on. What comes from elsewhere (parameters, calls, loops,
-//! cotangents that grow) has a class of its own.
+//! cotangents that grow) has a class of its own. Where a program is run on arrays of known shapes, a class is its shape.
 //!
 //! - Summing, spreading or reshaping to the shape that an array has already is left out.
 //! - A number or array that is spread for an operation which would repeat it anyway is not.
@@ -23,8 +23,9 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::{
+    array::{Shape, broadcast},
     entity::{Block, Inst, Value},
-    ir::{ArrayOp, Function, InstData, Kind, Number2, Op, compact},
+    ir::{ArrayOp, Function, InstData, Kind, Known, Number2, Op, compact},
 };
 
 use super::order;
@@ -38,6 +39,8 @@ pub(crate) struct Class(u32);
 enum Key {
     /// An array that nothing is known of.
     Own(Value),
+    /// What is known before it is run.
+    Exact(Shape),
     /// What two shapes broadcast to.
     Both(Class, Class),
     /// A shape with length 1 along an axis.
@@ -55,17 +58,19 @@ enum Int {
 
 /// The classes of a function's arrays.
 #[derive(Debug, Default)]
-pub(crate) struct Shapes {
+pub(crate) struct Shapes<'k> {
+    /// What is known of values, by their numbers.
+    known: &'k [Known],
     classes: HashMap<Key, Class>,
     of: HashMap<Value, Class>,
     /// The key of each class.
     keys: Vec<Key>,
 }
 
-impl Shapes {
-    /// Finds them.
-    pub(crate) fn of(f: &Function) -> Shapes {
-        let mut shapes = Shapes::default();
+impl<'k> Shapes<'k> {
+    /// Finds them, with what is known of values.
+    pub(crate) fn of(f: &Function, known: &'k [Known]) -> Shapes<'k> {
+        let mut shapes = Shapes { known, ..Shapes::default() };
         for b in order(f) {
             for i in &f.blocks[b].insts {
                 shapes.see(f, &f.insts[*i]);
@@ -79,11 +84,21 @@ impl Shapes {
         match self.of.get(&v) {
             Some(class) => *class,
             None => {
-                let class = self.named(Key::Own(v));
+                let class = self.exact(v).unwrap_or_else(|| self.named(Key::Own(v)));
                 self.of.insert(v, class);
                 class
             }
         }
+    }
+
+    /// The class of an array whose shape is known.
+    fn exact(&mut self, v: Value) -> Option<Class> {
+        let shape = self.known_shape(v)?;
+        Some(self.named(Key::Exact(shape)))
+    }
+
+    fn known_shape(&self, v: Value) -> Option<Shape> {
+        self.known.get(v.index())?.shape()
     }
 
     fn named(&mut self, key: Key) -> Class {
@@ -102,6 +117,9 @@ impl Shapes {
     /// Whether arrays of the first class are repeated to the shape of the second.
     fn fits(&self, small: Class, large: Class) -> bool {
         let inside = |of: Class| of == large || self.fits(of, large);
+        if let (Key::Exact(small), Key::Exact(large)) = (self.key(small), self.key(large)) {
+            return broadcast(small, large).as_ref() == Some(large);
+        }
         small == large
             || matches!(self.key(large), Key::Both(a, b) if self.fits(small, *a) || self.fits(small, *b))
             || matches!(self.key(small), Key::Reduced(whole, _) if inside(*whole))
@@ -131,6 +149,10 @@ impl Shapes {
     /// Gives the result of an instruction its class.
     fn see(&mut self, f: &Function, inst: &InstData) {
         let Some(v) = inst.result.filter(|&v| is_array(f, v)) else { return };
+        if let Some(class) = self.exact(v) {
+            self.of.insert(v, class);
+            return;
+        }
         let arrays: Vec<Value> = inst.args.iter().copied().filter(|&a| is_array(f, a)).collect();
         let class = match inst.op {
             op if op.is_elementwise() => {
@@ -192,10 +214,15 @@ fn known(f: &Function, v: Value) -> Int {
 
 /// Leaves out what shapes make needless.
 pub fn shapes(f: &mut Function) {
+    shapes_of(f, &[]);
+}
+
+/// As [`shapes`], with what is known of values, by their numbers.
+pub(super) fn shapes_of(f: &mut Function, known: &[Known]) {
     if !f.is_defined() || !f.kinds.values().any(|k| matches!(k, Kind::Array(_))) {
         return;
     }
-    let mut known = Shapes::default();
+    let mut known = Shapes { known, ..Shapes::default() };
     let mut same: HashMap<Value, Value> = HashMap::new();
     let mut changed = false;
     let mut definitions: HashMap<Value, Inst> = HashMap::new();
@@ -262,7 +289,7 @@ fn traces(f: &mut Function, b: Block) -> bool {
 }
 
 /// The operand that the result is anyway.
-fn needless(f: &Function, shapes: &mut Shapes, inst: &InstData) -> Option<Value> {
+fn needless(f: &Function, shapes: &mut Shapes<'_>, inst: &InstData) -> Option<Value> {
     use ArrayOp as A;
     let Op::OnArrays(A::SumLike | A::Like | A::Spread) = inst.op else { return None };
     let [x, other] = inst.args[..] else { return None };
@@ -272,7 +299,7 @@ fn needless(f: &Function, shapes: &mut Shapes, inst: &InstData) -> Option<Value>
 /// The same result by less.
 fn shorter(
     f: &Function,
-    shapes: &mut Shapes,
+    shapes: &mut Shapes<'_>,
     definitions: &HashMap<Value, Inst>,
     inst: &InstData,
 ) -> Option<InstData> {
@@ -282,7 +309,14 @@ fn shorter(
         Op::Accumulate if shapes.class(inst.args[0]) == shapes.class(inst.args[1]) => {
             let number =
                 !matches!(inst.result.map(|v| &f.kinds[v]), Some(Kind::Array(crate::ir::Element::Int)));
-            number.then(|| InstData { op: Op::Number2(Number2::Add), ..inst.clone() })
+            // Of an array that is little more than zeros, only that need be looked at.
+            let part = |v: Value| {
+                let embed = maker(v).filter(|m| m.op == Op::OnArrays(A::Embed))?;
+                let count = |v| shapes.known_shape(v).map(|s| s.iter().product::<usize>());
+                count(embed.args[0]).zip(count(v))
+            };
+            let little = inst.args.iter().filter_map(|&v| part(v)).any(|(part, whole)| 2 * part <= whole);
+            (number && !little).then(|| InstData { op: Op::Number2(Number2::Add), ..inst.clone() })
         }
         // One number in another shape.
         Op::OnArrays(A::Like) => {
@@ -299,7 +333,7 @@ fn shorter(
         }
         op if op.is_elementwise() && inst.args.len() == 2 => {
             let [a, b] = [inst.args[0], inst.args[1]];
-            let repeated = |shapes: &mut Shapes, v: Value, beside: Value| {
+            let repeated = |shapes: &mut Shapes<'_>, v: Value, beside: Value| {
                 let spread = maker(v).filter(|m| m.op == Op::OnArrays(A::Spread))?;
                 let needless = is_array(f, beside)
                     && shapes.class(beside) == shapes.class(spread.args[1])

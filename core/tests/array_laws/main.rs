@@ -5,6 +5,7 @@
 //! - The Hessian times a vector is the gradient on dual numbers.
 //! - On real and on complex numbers, for empty arrays, single elements, and both ways of broadcasting.
 //! - A complex program on real numbers gives what the real program does.
+//! - Code for certain shapes gives what code for any does.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -12,6 +13,7 @@ mod cases;
 #[path = "../support/dice.rs"]
 mod dice;
 mod laws;
+mod special;
 
 use std::collections::BTreeSet;
 

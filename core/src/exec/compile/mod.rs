@@ -18,13 +18,15 @@
 mod edges;
 mod pairs;
 mod select;
+mod small;
+mod stretches;
 mod together;
 
 use std::{collections::HashMap, sync::Arc};
 
 use crate::{
     entity::{Block, FuncId, Value},
-    ir::{Function, InstData, Kind, Literal, Op, Position, Program},
+    ir::{Function, InstData, Kind, Known, Literal, Op, Position, Program},
     pass::order,
 };
 
@@ -38,6 +40,7 @@ use super::{
     last_use::mark_last_uses,
 };
 use pairs::Pairs;
+use stretches::Stretches;
 use together::Together;
 
 impl Bytecode {
@@ -46,11 +49,25 @@ impl Bytecode {
     /// # Errors
     /// A function without a body.
     pub fn compile(program: &Program, root: FuncId) -> Result<Bytecode, CallError> {
-        Bytecode::compile_as(program, root, Style::Fast)
+        Bytecode::compile_as(program, root, Style::Fast, &[])
+    }
+
+    /// As [`compile`](Bytecode::compile), with what is known of the values of the function itself, by their numbers.
+    pub(super) fn compile_for(
+        program: &Program,
+        root: FuncId,
+        known: &[Known],
+    ) -> Result<Bytecode, CallError> {
+        Bytecode::compile_as(program, root, Style::Fast, known)
     }
 
     /// As [`compile`](Bytecode::compile), in the given style.
-    pub(super) fn compile_as(program: &Program, root: FuncId, style: Style) -> Result<Bytecode, CallError> {
+    pub(super) fn compile_as(
+        program: &Program,
+        root: FuncId,
+        style: Style,
+        known: &[Known],
+    ) -> Result<Bytecode, CallError> {
         let mut ids = vec![root];
         let mut next = 0;
         while let Some(&f) = ids.get(next) {
@@ -65,8 +82,16 @@ impl Bytecode {
                 }
             }
         }
-        let mut routines: Vec<Routine> =
-            ids.iter().map(|&f| Compiler::new(&program.functions[f], f, &ids, style).routine()).collect();
+        // Whether the function by itself decides what is on its tapes.
+        let alone = !ids[1..].iter().any(|&f| {
+            let mut ops = program.functions[f].insts.values().map(|i| i.op);
+            ops.any(|op| matches!(op, Op::Push { .. } | Op::Pop { .. }) || op == Op::Call(root))
+        });
+        let of = |&f: &FuncId| {
+            let known = if f == root { known } else { &[] };
+            Compiler::new(&program.functions[f], f, &ids, style, known, alone).routine()
+        };
+        let mut routines: Vec<Routine> = ids.iter().map(of).collect();
         for (k, recipe) in routines.iter_mut().flat_map(|r| &mut r.recipes).enumerate() {
             Arc::make_mut(recipe).number = k;
         }
@@ -113,6 +138,8 @@ struct Compiler<'a> {
     /// How many edges lead to each block, and how often each value is read.
     ways: Vec<usize>,
     uses: Vec<u32>,
+    known: &'a [Known],
+    stretches: Stretches,
     pairs: Pairs,
     together: Together,
     constants: HashMap<Op, Reg>,
@@ -129,17 +156,26 @@ enum Patch {
 }
 
 impl<'a> Compiler<'a> {
-    fn new(f: &'a Function, id: FuncId, ids: &'a [FuncId], style: Style) -> Compiler<'a> {
+    fn new(
+        f: &'a Function,
+        id: FuncId,
+        ids: &'a [FuncId],
+        style: Style,
+        known: &'a [Known],
+        alone: bool,
+    ) -> Compiler<'a> {
         let uses = uses(f);
         let fast = style == Style::Fast;
-        let pairs = if fast { Pairs::of(f, &uses) } else { Pairs::none(f) };
-        let together = if fast { Together::of(f) } else { Together::default() };
+        let stretches = if fast { Stretches::of(f, known, alone) } else { Stretches::default() };
+        let pairs = if fast { Pairs::of(f, &uses, &stretches) } else { Pairs::none(f) };
+        let together = if fast { Together::of(f, known, &stretches) } else { Together::default() };
         let routine = Routine {
             name: f.name.clone(),
             code: vec![],
             at: vec![],
             slots: vec![],
             recipes: vec![],
+            smalls: vec![],
             tables: vec![],
             sizes: [0; BANKS],
             params: vec![],
@@ -157,6 +193,8 @@ impl<'a> Compiler<'a> {
             starts: vec![None; f.blocks.len()],
             patches: vec![],
             ways: f.predecessors().iter().map(Vec::len).collect(),
+            known,
+            stretches,
             pairs,
             together,
             uses,
@@ -198,19 +236,22 @@ impl<'a> Compiler<'a> {
     }
 
     /// The instructions of a block.
-    fn body(&mut self, block: Block) {
+    fn body(&mut self, id: Block) {
         let f = self.f;
-        let block = &f.blocks[block];
+        let block = &f.blocks[id];
         for (k, &i) in block.insts.iter().enumerate() {
+            self.small_before(i);
             self.at = f.insts[i].at;
             let last = k + 1 == block.insts.len();
             let joined = last && self.joins_end(i, &block.end);
-            if !joined && !self.pairs.is_absorbed(i) && !self.together.is_absorbed(i) {
+            let absorbed = self.pairs.is_absorbed(i) || self.together.is_absorbed(i);
+            if !joined && !absorbed && !self.stretches.holds(i) {
                 self.mark(Moment::Before(i));
                 self.instruction(i);
                 self.mark(Moment::After(i));
             }
         }
+        self.small_at_end(id);
         self.at = block.end_at;
     }
 

@@ -13,7 +13,10 @@ use crate::{
     ir::{ArrayOp, Function, InstData, Kind, Number2, Op},
 };
 
-use super::super::code::{Code, Reg};
+use super::{
+    super::code::{Code, Reg},
+    stretches::Stretches,
+};
 
 /// Which instructions are done together.
 pub(super) struct Pairs {
@@ -29,12 +32,12 @@ impl Pairs {
     }
 
     /// O(size).
-    pub(super) fn of(f: &Function, uses: &[u32]) -> Pairs {
+    pub(super) fn of(f: &Function, uses: &[u32], others: &Stretches) -> Pairs {
         let mut pairs = Pairs::none(f);
         // Definitions of the block at hand: earlier ones carry another block's number.
         let mut defined: Vec<Option<(usize, Inst)>> = vec![None; f.kinds.len()];
         for (b, block) in f.blocks.iter() {
-            for &i in &block.insts {
+            for &i in block.insts.iter().filter(|i| !others.holds(**i)) {
                 let inst = &f.insts[i];
                 let Some(result) = inst.result else { continue };
                 let inner = |k: usize| {

@@ -16,11 +16,14 @@ use std::collections::HashMap;
 
 use crate::{
     entity::{Block, Inst, Value},
-    ir::{ArrayOp, Element, Function, Kind, Op},
+    ir::{ArrayOp, Element, Function, Kind, Known, Op},
     pass::{Class, Shapes},
 };
 
-use super::super::recipe::{From, Output, Recipe, Step, View};
+use super::{
+    super::recipe::{From, Output, Recipe, Step, View},
+    stretches::Stretches,
+};
 
 /// How many operations are done together at most: each needs a stretch of fast memory for its results.
 const LONGEST: usize = 32;
@@ -38,10 +41,12 @@ pub(super) struct Together {
 }
 
 impl Together {
-    pub(super) fn of(f: &Function) -> Together {
+    /// Finds them, with what is known of values.
+    pub(super) fn of(f: &Function, known: &[Known], others: &Stretches) -> Together {
         let mut roles = roles(f);
+        f.insts.keys().filter(|i| others.holds(*i)).for_each(|i| roles[i.index()] = Role::Other);
         let mut last = chains(f, &roles);
-        let mut shapes = Shapes::of(f);
+        let mut shapes = Shapes::of(f, known);
         for block in f.blocks.values() {
             merge(f, &block.insts, &roles, &mut shapes, &mut last);
         }
@@ -235,7 +240,7 @@ struct Open {
 }
 
 /// Merges the groups of a block whose ends have one shape.
-fn merge(f: &Function, insts: &[Inst], roles: &[Role], shapes: &mut Shapes, last: &mut [Option<Inst>]) {
+fn merge(f: &Function, insts: &[Inst], roles: &[Role], shapes: &mut Shapes<'_>, last: &mut [Option<Inst>]) {
     let mut chains: HashMap<Inst, Vec<Inst>> = HashMap::new();
     for &i in insts.iter().filter(|&&i| !roles[i.index()].is_apart()) {
         chains.entry(last[i.index()].unwrap_or(i)).or_default().push(i);

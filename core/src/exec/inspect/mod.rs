@@ -255,7 +255,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Inspection<'h, S> {
     /// # Errors
     /// It calls one without a body.
     pub fn of(program: &Program, f: FuncId) -> Result<Self, DeriveError> {
-        let code = Bytecode::compile_as(program, f, Style::Watched)?;
+        let code = Bytecode::compile_as(program, f, Style::Watched, &[])?;
         Ok(Inspection { code, host: &NoHost, limits: Limits::default(), machine: Machine::new() })
     }
 

@@ -130,6 +130,7 @@ macro_rules! for_the_machine {
             | Code::Accumulate(..)
             | Code::AccumulatePart(..)
             | Code::Elements(..)
+            | Code::Small(..)
             | Code::PushA(..)
             | Code::PopA(..)
             | Code::Primitive(..)

@@ -24,6 +24,7 @@ use super::{
     elements::elements,
     room::Room,
     run::Place,
+    small::small,
     whole::on_arrays,
 };
 
@@ -207,6 +208,10 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
             let recipe = &place.routine.recipes[recipe as usize];
             elements(banks, recipe, &slots[args.range()], &slots[results.range()], base, limits)
                 .map_err(|(at, source)| fail(at.unwrap_or(place.at()), source))?;
+        }
+        Code::Small(number, args, results) => {
+            let code = &place.routine.smalls[number as usize];
+            small(banks, tapes, code, &slots[args.range()], &slots[results.range()], base)?;
         }
         Code::PushA(tape, a) => {
             let s = slot(a);

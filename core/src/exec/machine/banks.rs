@@ -15,6 +15,7 @@ use super::{
     array_bank::{ArrayBank, Held},
     elements::Scratch,
     room::Room,
+    small::Memory,
 };
 
 /// Where the registers of a call start in each bank.
@@ -37,6 +38,8 @@ pub(super) struct Arrays<S: Scalar> {
     /// Short stretches of elements on their way.
     pub(super) scratch: Scratch<S>,
     pub(super) transforms: Transforms,
+    /// The numbers of small arrays.
+    pub(super) small: Memory<S::Real>,
     /// What the run may use.
     pub(super) room: Room,
 }
@@ -50,16 +53,34 @@ pub(super) struct Tape<S: Scalar> {
     pub(super) real_arrays: Vec<Held<S::Real>>,
     pub(super) complex_arrays: Vec<Held<S>>,
     pub(super) int_arrays: Vec<Held<i64>>,
+    /// The elements of small arrays whose shapes are known.
+    pub(super) small: Vec<S::Real>,
 }
 
 /// What a primal left for its adjoint.
 #[derive(Clone, Debug)]
 pub(in super::super) struct Tapes<S: Scalar>(pub(super) Vec<Tape<S>>);
 
+impl<S: Scalar> Tapes<S> {
+    /// The same for who takes first what was put there first.
+    pub(in super::super) fn turned(mut self) -> Tapes<S> {
+        for tape in &mut self.0 {
+            tape.reals.reverse();
+            tape.complexes.reverse();
+            tape.ints.reverse();
+            tape.real_arrays.reverse();
+            tape.complex_arrays.reverse();
+            tape.int_arrays.reverse();
+        }
+        self
+    }
+}
+
 impl<S: Scalar> Tape<S> {
     pub(super) fn new() -> Tape<S> {
         let (reals, complexes, ints) = (vec![], vec![], vec![]);
-        Tape { reals, complexes, ints, real_arrays: vec![], complex_arrays: vec![], int_arrays: vec![] }
+        let (real_arrays, complex_arrays, int_arrays) = (vec![], vec![], vec![]);
+        Tape { reals, complexes, ints, real_arrays, complex_arrays, int_arrays, small: vec![] }
     }
     /// The bytes of the lists; arrays that they hold are those of registers or buffers before and after.
     pub(super) fn memory(&self) -> usize {
@@ -69,6 +90,7 @@ impl<S: Scalar> Tape<S> {
             + bytes(&self.real_arrays)
             + bytes(&self.complex_arrays)
             + bytes(&self.int_arrays)
+            + bytes(&self.small)
     }
     /// The bytes of the numbers, and of what points to the arrays.
     pub(super) fn numbers(&self) -> usize {
@@ -78,6 +100,7 @@ impl<S: Scalar> Tape<S> {
             + size_of_val(&self.real_arrays[..])
             + size_of_val(&self.complex_arrays[..])
             + size_of_val(&self.int_arrays[..])
+            + size_of_val(&self.small[..])
     }
     pub(super) fn clear(&mut self) {
         self.reals.clear();
@@ -86,6 +109,7 @@ impl<S: Scalar> Tape<S> {
         self.real_arrays.clear();
         self.complex_arrays.clear();
         self.int_arrays.clear();
+        self.small.clear();
     }
 }
 
@@ -112,6 +136,7 @@ impl<S: Scalar> Banks<S> {
             ints: ArrayBank::new(),
             scratch: Scratch::new(),
             transforms: Transforms::default(),
+            small: Memory::new(),
             room: Room::default(),
         };
         Banks { reals: vec![], complexes: vec![], ints: vec![], arrays }

@@ -13,6 +13,7 @@ mod loops;
 mod native;
 mod room;
 mod run;
+mod small;
 mod spare;
 mod stretch;
 mod sweeps;

@@ -1,0 +1,247 @@
+//! Code for one derivative of a function: for arguments of any shapes, and for those of the shapes that it is called with.
+//!
+//! ```text
+//! first call, arrays of [14]     compiled for [14]
+//! a call with [14]               the same code
+//! a call with [15]               compiled for any shapes; for [15] when it has been asked for a few times
+//! ```
+//!
+//! Where shapes are known before a program is compiled, it need not compare them, nor keep arrays whose shape alone the
+//! way back asks for: on arrays of a few numbers that is most of the time. Errors are the same: what does not fit is not
+//! compiled for its shapes. Values are the same to the last bit but for signs of zeros; derivatives to rounding, since what
+//! is one value where shapes are known has one cotangent, which is summed in another order.
+
+use std::sync::Arc;
+
+use crate::{
+    adjoint::{DiffError, Linear, linear},
+    array::Array,
+    entity::FuncId,
+    ir::{Element, Given, Kind, Known, Program, known_values},
+    pass::{Level, optimize_all, optimize_for},
+    scalar::Scalar,
+};
+
+use super::{Bytecode, DeriveError, data::Datum};
+
+/// What makes a derivative of a function.
+pub(super) type Derive = fn(&mut Program, FuncId) -> Result<FuncId, DiffError>;
+
+/// How many tuples of shapes have code of their own.
+const MANY: usize = 4;
+/// How often another tuple of shapes is asked for before it gets code of its own.
+const OFTEN: usize = 4;
+
+/// A derivative of a function, compiled as it is needed.
+#[derive(Clone, Debug)]
+pub(super) struct Derived {
+    program: Arc<Program>,
+    f: FuncId,
+    derive: Derive,
+    how: How,
+    /// What is known beside the arguments: constants.
+    given: Arc<Given>,
+    /// Whether arguments have shapes.
+    shaped: bool,
+    general: Option<Arc<Bytecode>>,
+    special: ByShapes<Arc<Bytecode>>,
+}
+
+/// What is made for arguments of certain shapes.
+#[derive(Clone, Debug)]
+pub(super) struct ByShapes<C> {
+    /// What was made for arguments of which so much is known, used last in front.
+    made: Vec<(Vec<Known>, C)>,
+    /// What else was asked for, and how often.
+    asked: Vec<(Vec<Known>, usize)>,
+}
+
+/// What there is for some arguments.
+pub(super) enum Found<C> {
+    Made(C),
+    /// It is worth being made, for arguments of which so much is known.
+    Make(Vec<Known>),
+    /// It is not.
+    Neither,
+}
+
+impl<C: Clone> ByShapes<C> {
+    pub(super) fn new() -> ByShapes<C> {
+        ByShapes { made: Vec::new(), asked: Vec::new() }
+    }
+
+    pub(super) fn find<S: Scalar>(&mut self, args: &[Datum<S>]) -> Found<C> {
+        let fits = |of: &[Known]| of.len() == args.len() && of.iter().zip(args).all(|(k, d)| is(d, k));
+        if let Some(k) = self.made.iter().position(|s| fits(&s.0)) {
+            self.made[..=k].rotate_right(1);
+            return Found::Made(self.made[0].1.clone());
+        }
+        let known: Vec<Known> = args.iter().map(known).collect();
+        if self.made.is_empty() {
+            return Found::Make(known);
+        }
+        let count = match self.asked.iter().position(|(asked, _)| *asked == known) {
+            Some(k) => self.asked.remove(k).1 + 1,
+            None => 1,
+        };
+        if count >= OFTEN {
+            return Found::Make(known);
+        }
+        self.asked.truncate(MANY - 1);
+        self.asked.insert(0, (known, count));
+        Found::Neither
+    }
+
+    pub(super) fn keep(&mut self, known: Vec<Known>, made: C) {
+        self.made.truncate(MANY - 1);
+        self.made.insert(0, (known, made));
+    }
+}
+
+/// How it is compiled.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct How {
+    pub(super) level: Level,
+    #[cfg(feature = "jit")]
+    pub(super) jit: bool,
+}
+
+impl Derived {
+    pub(super) fn new(program: &Program, f: FuncId, derive: Derive, how: How, given: Given) -> Derived {
+        let reachable = program.reachable(f);
+        let shaped = how.level != Level::None
+            && (reachable.iter()).any(|&g| program.functions[g].kinds.values().any(is_shaped));
+        Derived {
+            program: Arc::new(program.clone()),
+            f,
+            derive,
+            how,
+            given: Arc::new(given),
+            shaped,
+            general: None,
+            special: ByShapes::new(),
+        }
+    }
+
+    /// Code for any arguments.
+    pub(super) fn general(&mut self) -> Result<Arc<Bytecode>, DeriveError> {
+        if let Some(code) = &self.general {
+            return Ok(code.clone());
+        }
+        let mut program = self.optimized();
+        let id = (self.derive)(&mut program, self.f)?;
+        optimize_all(&mut program, id, self.how.level);
+        let code = Arc::new(self.how.code(&program, id, &[])?);
+        self.general = Some(code.clone());
+        Ok(code)
+    }
+
+    /// Code for these arguments.
+    pub(super) fn code<S: Scalar>(&mut self, args: &[Datum<S>]) -> Result<Arc<Bytecode>, DeriveError> {
+        if !self.shaped {
+            return self.general();
+        }
+        match self.special.find(args) {
+            Found::Made(code) => Ok(code),
+            Found::Neither => self.general(),
+            Found::Make(known) => {
+                let code = Arc::new(self.special(&known)?);
+                self.special.keep(known, code.clone());
+                Ok(code)
+            }
+        }
+    }
+
+    /// Compiles it for arguments of which so much is known.
+    fn special(&self, args: &[Known]) -> Result<Bytecode, DeriveError> {
+        let (program, id) = self.specialised(args)?;
+        let facts = known_values(&program, id, args.to_vec(), &self.given).unwrap_or_default();
+        self.how.code(&program, id, &facts.values)
+    }
+
+    /// The program with the derivative for arguments of which so much is known.
+    fn specialised(&self, args: &[Known]) -> Result<(Program, FuncId), DeriveError> {
+        let (level, mut program) = (self.how.level, self.optimized());
+        let n = program.functions[self.f].params.len().min(args.len());
+        optimize_for(&mut program, self.f, &args[..n], &self.given, level);
+        let id = (self.derive)(&mut program, self.f)?;
+        optimize_all(&mut program, id, level);
+        optimize_for(&mut program, id, args, &self.given, level);
+        Ok((program, id))
+    }
+
+    /// Of a pushforward the part that is the same for all tangents, and the one that is linear in them; `None` if it cannot be
+    /// parted.
+    pub(super) fn parted(&self, args: &[Known], dots: &[Known]) -> Option<[Bytecode; 2]> {
+        let level = self.how.level;
+        let (mut program, id) = self.specialised(&[args, dots].concat()).ok()?;
+        let Linear { primal, tangent } = linear(&mut program, id, args.len())?;
+        let mut part = |id: FuncId, args: &[Known], given: &Given| {
+            optimize_all(&mut program, id, level);
+            optimize_for(&mut program, id, args, given, level);
+            let facts = known_values(&program, id, args.to_vec(), given)?;
+            Some((self.how.code(&program, id, &facts.values).ok()?, facts.slots))
+        };
+        let (primal, slots) = part(primal, args, &self.given)?;
+        let given = Given { slots, ..(*self.given).clone() };
+        Some([primal, part(tangent, dots, &given)?.0])
+    }
+
+    fn optimized(&self) -> Program {
+        let mut program = (*self.program).clone();
+        optimize_all(&mut program, self.f, self.how.level);
+        program
+    }
+}
+
+impl How {
+    /// The bytecode or machine code of a function, with what is known of its values.
+    pub(super) fn code(
+        self,
+        program: &Program,
+        id: FuncId,
+        known: &[Known],
+    ) -> Result<Bytecode, DeriveError> {
+        let code = Bytecode::compile_for(program, id, known)?;
+        #[cfg(feature = "jit")]
+        let code = if self.jit { code.jit()? } else { code };
+        Ok(code)
+    }
+}
+
+/// Whether a value of the kind has a shape.
+fn is_shaped(kind: &Kind) -> bool {
+    match kind {
+        Kind::Array(Element::Real | Element::Complex) => true,
+        Kind::Tuple(t) => t.fields.iter().any(|f| is_shaped(&f.kind)),
+        _ => false,
+    }
+}
+
+/// What of an argument is always so where its shapes are.
+pub(super) fn known<S: Scalar>(d: &Datum<S>) -> Known {
+    fn of<T>(array: &Array<T>) -> Known {
+        Known::Array(array.shape())
+    }
+    match d {
+        Datum::Reals(a) => of(a),
+        Datum::Complexes(a) => of(a),
+        Datum::Ints(a) => of(a),
+        Datum::Tuple(fields) => Known::Tuple(fields.iter().map(known).collect()),
+        _ => Known::Any,
+    }
+}
+
+/// Whether as much is known of an argument.
+fn is<S: Scalar>(d: &Datum<S>, known: &Known) -> bool {
+    match (d, known) {
+        (Datum::Reals(a), Known::Array(shape)) => a.is_of(shape),
+        (Datum::Complexes(a), Known::Array(shape)) => a.is_of(shape),
+        (Datum::Ints(a), Known::Array(shape)) => a.is_of(shape),
+        (Datum::Tuple(fields), Known::Tuple(all)) => {
+            fields.len() == all.len() && fields.iter().zip(all).all(|(d, k)| is(d, k))
+        }
+        (Datum::Reals(_) | Datum::Complexes(_) | Datum::Ints(_) | Datum::Tuple(_), _) => false,
+        (_, known) => *known == Known::Any,
+    }
+}

@@ -1,0 +1,236 @@
+//! Runs straight code on small arrays.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use crate::{
+    array::{Array, ArrayError, Moved, add_runs, dot_of, matmul, sum},
+    ir::{ArrayOp, Number1, Number2, Op, Position},
+    scalar::{Real, Scalar},
+};
+
+use super::{
+    super::{
+        code::{Bank, Slot, Write},
+        error::RunError,
+        small::{Base as From, Given, Of, Offset, Place, Small, Step, What},
+    },
+    banks::{Arrays, Banks, Base, Tape},
+    loops::{Reads, run},
+};
+
+/// Memory that is used again.
+#[derive(Debug)]
+pub(super) struct Memory<T> {
+    numbers: Vec<T>,
+    offsets: Vec<usize>,
+    /// The factors and the product of matrices.
+    matrices: [Array<T>; 3],
+}
+
+impl<T> Memory<T> {
+    pub(super) fn new() -> Memory<T> {
+        Memory { numbers: Vec::new(), offsets: Vec::new(), matrices: Default::default() }
+    }
+}
+
+/// What is read: operands, what was computed before, and offsets.
+struct View<'a, T> {
+    arrays: &'a [&'a [T]],
+    memory: &'a [T],
+    offsets: &'a [usize],
+}
+
+impl<'a, T> View<'a, T> {
+    #[inline]
+    fn of(&self, place: &Place) -> &'a [T] {
+        let at = place.at + place.offset.map_or(0, |k| self.offsets[k]);
+        let items = match place.base {
+            From::Memory => self.memory,
+            From::Operand(k) => self.arrays[k],
+        };
+        &items[at..at + place.len]
+    }
+}
+
+/// The operands of one step.
+struct Pair<'a, T>([&'a [T]; 2]);
+
+impl<T, S> Reads<T, S> for Pair<'_, T> {
+    #[inline]
+    fn reals(&self, k: usize) -> &[T] {
+        self.0[k]
+    }
+    fn complexes(&self, _: usize) -> &[S] {
+        &[]
+    }
+    fn ints(&self, _: usize) -> &[i64] {
+        &[]
+    }
+}
+
+/// Runs it.
+pub(super) fn small<T: Real, S: Scalar<Real = T>>(
+    banks: &mut Banks<S>,
+    tapes: &mut [Tape<S>],
+    code: &Small,
+    args: &[Slot],
+    results: &[Slot],
+    base: Base,
+) -> Result<(), RunError> {
+    let on = |slot: Slot| base[slot.bank as usize] + slot.reg as usize;
+    let Banks { reals, ints, arrays, .. } = banks;
+    let Arrays { reals: bank, small: memory, room, .. } = arrays;
+    let fail = |at: Position, source| RunError::Array { at, source: at.explain(source) };
+    memory.numbers.resize(code.size.max(memory.numbers.len()), T::zero());
+    memory.offsets.resize(code.offsets.max(memory.offsets.len()), 0);
+    let mut given: SmallVec<[Arc<Array<T>>; 4]> = SmallVec::new();
+    for result in &code.results {
+        if let Given::Array(place, _) = result {
+            given.push(bank.stale(place.len, room).map_err(|full| fail(Position::default(), full))?);
+        }
+    }
+    {
+        let mut items: SmallVec<[&[T]; 16]> = SmallVec::from_elem(&[][..], args.len());
+        for &(k, len) in &code.arrays {
+            items[k] = bank.items(on(args[k]));
+            if items[k].len() != len {
+                let source = ArrayError::Count { given: items[k].len(), expected: vec![len] };
+                return Err(fail(Position::default(), source));
+            }
+        }
+        let int = |k: usize| ints[on(args[k])];
+        for step in &code.steps {
+            let Step { what, to, len, at } = step;
+            let (before, rest) = memory.numbers.split_at_mut(*to);
+            let out = &mut rest[..*len];
+            let view = View { arrays: &items, memory: before, offsets: &memory.offsets };
+            match what {
+                What::Number(k) => out[0].clone_from(&reals[on(args[*k])]),
+                What::Elements(op, from) => {
+                    let pair = Pair([view.of(&from[0]), view.of(&from[1])]);
+                    run::<T, S>(*op, &pair, false, out, &mut [])
+                        .map_err(|source| fail(*at, ArrayError::Undecided { op: op.name(), source }))?;
+                }
+                What::Numbers(op, from) => out[0] = number(*op, &view.of(&from[0])[0], &view.of(&from[1])[0]),
+                What::Fill(from) => out.fill(view.of(from)[0].clone()),
+                What::Zeros => out.fill(T::zero()),
+                What::Gather(from, places) => {
+                    let from = view.of(from);
+                    out.iter_mut().zip(&**places).for_each(|(x, &k)| x.clone_from(&from[k as usize]));
+                }
+                What::Join(all) => {
+                    let mut out = out;
+                    for from in all {
+                        let (part, behind) = out.split_at_mut(from.len);
+                        part.clone_from_slice(view.of(from));
+                        out = behind;
+                    }
+                }
+                What::Put { part, lead, offset, run, body, add } => {
+                    let (part, lead) = (view.of(part), lead + offset.map_or(0, |k| memory.offsets[k]));
+                    for (run, part) in out.chunks_mut(*run).zip(part.chunks(*body)) {
+                        let to = &mut run[lead..lead + body];
+                        if *add {
+                            to.iter_mut().zip(part).for_each(|(x, y)| *x += y.clone());
+                        } else {
+                            to.clone_from_slice(part);
+                        }
+                    }
+                }
+                What::Sum(from) => out[0] = sum(view.of(from)),
+                What::Dot(a, b) => out[0] = dot_of(view.of(a), view.of(b)),
+                What::Sums(from, runs) => {
+                    out.fill(T::zero());
+                    add_runs(&mut runs.clone(), view.of(from), out);
+                }
+                What::Offset(offset) => {
+                    let start = int(offset.operand);
+                    let within = usize::try_from(start).ok().filter(|k| *k <= offset.most);
+                    let k = within.ok_or_else(|| outside(offset, start, *at))?;
+                    memory.offsets[offset.number] = k * offset.inner;
+                }
+                What::Peek(from, index) => {
+                    let (from, index) = (view.of(from), int(*index));
+                    let k = usize::try_from(index).map_err(|_| wrong(index, from.len(), *at))?;
+                    out[0] = from.get(k).cloned().unwrap_or_else(T::zero);
+                }
+                What::Set(how, index, from) => {
+                    let (len, index) = (out.len(), int(*index));
+                    let k = usize::try_from(index).ok().filter(|k| *k < len);
+                    let x = &mut out[k.ok_or_else(|| wrong(index, len, *at))?];
+                    match how {
+                        Write::Add => *x += view.of(from)[0].clone(),
+                        _ => x.clone_from(&view.of(from)[0]),
+                    }
+                }
+                What::Product(op, factors) => {
+                    let [a, b, c] = &mut memory.matrices;
+                    for (array, (place, shape)) in [&mut *a, &mut *b].into_iter().zip(factors) {
+                        array.start(shape).extend_from_slice(view.of(place));
+                    }
+                    let (first, second) = (*op == ArrayOp::MatMulHn, *op == ArrayOp::MatMulNh);
+                    matmul(a, b, first, second, c).map_err(|source| fail(*at, source))?;
+                    out.clone_from_slice(c);
+                }
+                What::Push(tape, from) => tapes[*tape as usize].small.extend_from_slice(view.of(from)),
+                What::Pop(tape) => {
+                    let numbers = &mut tapes[*tape as usize].small;
+                    let left = numbers.len().checked_sub(*len).ok_or(RunError::EmptyTape { at: *at })?;
+                    out.clone_from_slice(&numbers[left..]);
+                    numbers.truncate(left);
+                }
+            }
+        }
+        let view = View { arrays: &items, memory: &memory.numbers, offsets: &memory.offsets };
+        let mut arrays = given.iter_mut();
+        for (result, slot) in code.results.iter().zip(results) {
+            match result {
+                Given::Number(place) => reals[on(*slot)].clone_from(&view.of(place)[0]),
+                Given::Array(place, shape) => {
+                    if let Some(array) = arrays.next() {
+                        Arc::make_mut(array).start(shape).extend_from_slice(view.of(place));
+                    }
+                }
+            }
+        }
+    }
+    for &slot in args.iter().filter(|slot| slot.bank == Bank::Reals && slot.last) {
+        bank.store(on(slot), None);
+    }
+    for (array, &slot) in given.into_iter().zip(results.iter().filter(|slot| slot.bank == Bank::Reals)) {
+        bank.store(on(slot), Some(array));
+    }
+    Ok(())
+}
+
+fn number<T: Real>(op: Op, a: &T, b: &T) -> T {
+    match op {
+        Op::Number1(Number1::Neg) => -a.clone(),
+        Op::Number1(op) => op.value(a),
+        Op::Number2(Number2::Add) => a.clone() + b,
+        Op::Number2(op) => op.value(a, b),
+        _ => a.clone(),
+    }
+}
+
+/// An index that is not there.
+#[cold]
+fn wrong(index: i64, len: usize, at: Position) -> RunError {
+    RunError::Index { index, len, at }
+}
+
+/// A part that is not there.
+#[cold]
+fn outside(offset: &Offset, start: i64, at: Position) -> RunError {
+    let found = match &offset.of {
+        Of::Element(len) => return wrong(start, *len, at),
+        Of::Slice(shape, axis, len) => Moved::slice(shape, *axis, start, *len).map(|_| ()),
+        Of::Within(op, part, whole, axis) => Moved::embed(op, part, whole, *axis, start).map(|_| ()),
+    };
+    match found {
+        Err(source) => RunError::Array { at, source: at.explain(source) },
+        Ok(()) => wrong(start, offset.most, at),
+    }
+}

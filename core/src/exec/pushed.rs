@@ -1,0 +1,69 @@
+//! One run of a function for any number of tangents.
+
+use std::sync::Arc;
+
+use crate::{
+    adjoint,
+    array::ArrayError,
+    pass::Level,
+    scalar::{Real, Scalar},
+};
+
+use super::{
+    Bytecode, Derivatives, DeriveError, Executable, Limits, RunError,
+    constant::Holding,
+    data::Datum,
+    derivatives::whole,
+    derived::{Found, known},
+    machine::Tapes,
+};
+
+/// A value and the way on to its tangents.
+pub(super) struct Pushed<'d, 'h, S: Scalar> {
+    value: Datum<S>,
+    tapes: Tapes<S>,
+    parts: Arc<[Bytecode; 2]>,
+    of: &'d mut Derivatives<'h, S>,
+}
+
+/// The most bytes that are recorded for tangents: what needs more runs anew for each.
+const RECORDED: usize = 1 << 26;
+
+impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
+    /// Runs the function once, for any number of tangents. `None` if it must run anew for each.
+    pub(super) fn along(&mut self, args: &[Datum<S>]) -> Result<Option<Pushed<'_, 'h, S>>, DeriveError> {
+        let parts = match self.linear.find(args) {
+            _ if self.level == Level::None => None,
+            Found::Made(parts) => parts,
+            Found::Neither => None,
+            Found::Make(args_known) => {
+                let zeros: Vec<_> = args.iter().filter_map(Datum::zero_tangent).map(|d| known(&d)).collect();
+                let parts = self.derived(adjoint::forward).parted(&args_known, &zeros).map(Arc::new);
+                self.linear.keep(args_known, parts.clone());
+                parts
+            }
+        };
+        let Some(parts) = parts else { return Ok(None) };
+        let host = Holding { host: self.host, held: &self.held };
+        let limits = Limits { memory: self.limits.memory.min(RECORDED), ..self.limits };
+        let value = match parts[0].call(&mut self.machine, &host, &limits, args) {
+            Err(RunError::Memory { .. } | RunError::Array { source: ArrayError::Memory { .. }, .. }) => {
+                return Ok(None);
+            }
+            value => value?,
+        };
+        let tapes = self.machine.take_tapes().turned();
+        Ok(Some(Pushed { value, tapes, parts, of: self }))
+    }
+}
+
+impl<T: Real, S: Scalar<Real = T>> Pushed<'_, '_, S> {
+    /// The tangent of the value.
+    pub(super) fn call(&mut self, dots: &[Datum<S>]) -> Result<Datum<S>, DeriveError> {
+        let of = &mut *self.of;
+        of.machine.put_tapes(&self.tapes);
+        let host = Holding { host: of.host, held: &of.held };
+        let dot = self.parts[1].call(&mut of.machine, &host, &of.limits, dots)?;
+        whole(dot, &self.value)
+    }
+}

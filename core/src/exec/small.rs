@@ -1,0 +1,137 @@
+//! Straight code on arrays of a few numbers whose shapes are known, as one instruction.
+//!
+//! ```text
+//! v3 = slice v1, 0, v2, 1     v4 = drop_axis v3, 0     v5 = mul v0, v4     v6 = exp v5     push v6
+//!
+//! offset 0: v2 of [4, 14]                              v3 and v4 are where v1 is, from offset 0 on
+//! at  0: mul input 0, input 1 from offset 0            14 numbers
+//! at 14: exp the 14 at 0
+//! push the 14 at 14
+//! ```
+//!
+//! An operation on 14 numbers costs less than to take an array out of its register, to compare its shape with another and
+//! to find memory for a third. Here all that is done before: numbers lie one behind the other in memory that is used again
+//! by the next instruction of this kind, parts of arrays are places, and only what others read becomes an array.
+
+use std::sync::Arc;
+
+use crate::{
+    array::{Repeated, Shape},
+    ir::{ArrayOp, Op, Position},
+};
+
+use super::code::Write;
+
+/// The steps of one such instruction.
+#[derive(Clone, Debug)]
+pub(super) struct Small {
+    pub(super) steps: Vec<Step>,
+    /// How many numbers lie in memory, and how many offsets there are.
+    pub(super) size: usize,
+    pub(super) offsets: usize,
+    /// Which operands are arrays, and of how many elements.
+    pub(super) arrays: Vec<(usize, usize)>,
+    /// What it gives.
+    pub(super) results: Vec<Given>,
+}
+
+/// A result.
+#[derive(Clone, Debug)]
+pub(super) enum Given {
+    Number(Place),
+    Array(Place, Shape),
+}
+
+/// Numbers one behind the other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Place {
+    pub(super) base: Base,
+    pub(super) at: usize,
+    /// The offset that is added.
+    pub(super) offset: Option<usize>,
+    pub(super) len: usize,
+}
+
+/// Where numbers are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Base {
+    /// Those that steps gave, which are before those of later steps.
+    Memory,
+    /// The operand of this number.
+    Operand(usize),
+}
+
+/// What gives the `len` numbers from `to` on.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    pub(super) what: What,
+    pub(super) to: usize,
+    pub(super) len: usize,
+    pub(super) at: Position,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum What {
+    /// The number that an operand is.
+    Number(usize),
+    /// An operation on elements; one number stands for as many as there are.
+    Elements(Op, [Place; 2]),
+    /// An operation on single numbers.
+    Numbers(Op, [Place; 2]),
+    /// One number again and again.
+    Fill(Place),
+    /// Zeros.
+    Zeros,
+    /// These numbers of it.
+    Gather(Place, Arc<[u32]>),
+    /// These, one behind the other.
+    Join(Vec<Place>),
+    /// Puts a part where it belongs among the numbers that are there, or adds it.
+    Put {
+        part: Place,
+        lead: usize,
+        offset: Option<usize>,
+        run: usize,
+        body: usize,
+        add: bool,
+    },
+    Sum(Place),
+    Dot(Place, Place),
+    /// Sums to the shape of what is repeated.
+    Sums(Place, Repeated),
+    /// Sets an offset.
+    Offset(Offset),
+    /// One element, or 0 beyond the end.
+    Peek(Place, usize),
+    /// Writes a number to the place that an operand says, among the numbers that are there.
+    Set(Write, usize, Place),
+    /// A product of matrices.
+    Product(ArrayOp, [(Place, Shape); 2]),
+    /// To a tape, and from it.
+    Push(u32, Place),
+    Pop(u32),
+}
+
+/// An offset: how far along an axis a part begins, as an operand says.
+#[derive(Clone, Debug)]
+pub(super) struct Offset {
+    pub(super) number: usize,
+    pub(super) operand: usize,
+    /// How many elements there are between two places along the axis.
+    pub(super) inner: usize,
+    /// The greatest it may be.
+    pub(super) most: usize,
+    /// What finds the words of the error.
+    pub(super) of: Of,
+}
+
+/// What a place along an axis is of.
+#[derive(Clone, Debug)]
+pub(super) enum Of {
+    /// A part of so many of this shape.
+    Slice(Shape, i64, i64),
+    /// A part of the first shape in the second.
+    Within(&'static str, Shape, Shape, i64),
+    /// An element of so many.
+    Element(usize),
+}

@@ -1,0 +1,235 @@
+//! What becomes needless where shapes are known: for a function that is run on arrays of certain shapes.
+//!
+//! ```text
+//! v4: array<real> = sum_like v2, v3     both [14]             (v4 becomes v2)
+//! v5: int = dim v2, v1                                  ->    v5: int = int 14
+//! v7: array<real> = embed v6, v3, …     v3 from a tape        v7: array<real> = embed v6, v8, …
+//! ```
+//!
+//! - Ints and truth values that follow from shapes are constants, so branches on them are decided.
+//! - An operation that gives an array the shape that it has is left out.
+//! - Where only the shape of an array is read, it may be any of that shape: zeros made once, at the start.
+//! - What nobody takes from a tape any more is not put there.
+//!
+//! No number changes. Cost: O(size).
+
+use std::collections::{HashMap, HashSet};
+
+use crate::{
+    array::Shape,
+    entity::{FuncId, Inst, Value},
+    ir::{
+        ArrayOp, ENTRY, Element, Function, Given, InstData, Kind, Known, Literal, Op, Position, Program,
+        compact, known_values,
+    },
+};
+
+use super::{Level, MAX_ROUNDS, check, inline::inline_once, optimize, shapes::shapes_of};
+
+/// The most elements of an array that is made for its shape.
+const SMALL: usize = 4096;
+
+/// Optimises a function that is run by itself, on arguments of which this is known; it has been optimised for all.
+pub(crate) fn optimize_for(program: &mut Program, id: FuncId, args: &[Known], given: &Given, level: Level) {
+    if level == Level::None {
+        return;
+    }
+    for _ in 0..MAX_ROUNDS {
+        let mut changed = inline_once(program, id);
+        let Some(known) = known_values(program, id, args.to_vec(), given) else { return };
+        changed |= leave_out(program, id, &known.values);
+        if !changed {
+            return;
+        }
+        check(program, id, "specialise");
+        if let Some(known) = known_values(program, id, args.to_vec(), given) {
+            shapes_of(&mut program.functions[id], &known.values);
+        }
+        optimize(program, id, level);
+    }
+}
+
+/// Leaves out what is needless, from what is known of values. Whether there was anything.
+fn leave_out(program: &mut Program, id: FuncId, known: &[Known]) -> bool {
+    let foreign = foreign(program, id);
+    let f = &mut program.functions[id];
+    let mut same: HashMap<Value, Value> = HashMap::new();
+    let mut changed = false;
+    let of = |v: Value| known.get(v.index()).and_then(Known::shape);
+    for b in f.blocks.keys().collect::<Vec<_>>() {
+        for i in f.blocks[b].insts.clone() {
+            let inst = &f.insts[i];
+            let Some(v) = inst.result else { continue };
+            if let Some(op) = constant(&known[v.index()]).filter(|_| inst.op.is_pure()) {
+                if inst.op != op {
+                    f.insts[i] = InstData { op, args: Default::default(), ..inst.clone() };
+                    changed = true;
+                }
+            } else if let Some(x) = needless(f, inst, of) {
+                same.insert(v, x);
+            }
+        }
+    }
+    changed |= !same.is_empty();
+    if !same.is_empty() {
+        f.map_uses(|mut v| {
+            while let Some(&w) = same.get(&v) {
+                v = w;
+            }
+            v
+        });
+        for block in f.blocks.values_mut() {
+            block.insts.retain(|&i| f.insts[i].result.is_none_or(|v| !same.contains_key(&v)));
+        }
+    }
+    changed |= hollow(f, of);
+    changed |= forget(f, &foreign);
+    if changed {
+        *f = compact(f);
+    }
+    changed
+}
+
+fn constant(known: &Known) -> Option<Op> {
+    match known {
+        Known::Int(n) => Some(Op::Int(*n)),
+        Known::Bool(b) => Some(Op::Bool(*b)),
+        _ => None,
+    }
+}
+
+/// The operand that the result is anyway.
+fn needless(f: &Function, inst: &InstData, of: impl Fn(Value) -> Option<Shape>) -> Option<Value> {
+    use ArrayOp as A;
+    let x = *inst.args.first()?;
+    match inst.op {
+        Op::OnArrays(A::Reshape | A::Slice) if matches!(f.kinds[x], Kind::Array(_)) => {
+            let (from, to) = (of(x)?, of(inst.result?)?);
+            (from == to).then_some(x)
+        }
+        Op::Accumulate => {
+            let y = *inst.args.get(1)?;
+            let empty = |v: Value| of(v).is_some_and(|s| *s == [0]);
+            if empty(x) { Some(y) } else { Some(x).filter(|_| empty(y)) }
+        }
+        _ => None,
+    }
+}
+
+/// The operand of which only the shape is read.
+fn shape_of(op: Op) -> Option<usize> {
+    use ArrayOp as A;
+    match op {
+        Op::OnArrays(A::SumLike | A::Like | A::Spread | A::Embed | A::Scatter) => Some(1),
+        Op::OnArrays(A::ContractFirst | A::ContractSecond) => Some(2),
+        _ => None,
+    }
+}
+
+/// Lets zeros made at the start stand for arrays of which only the shape is read.
+fn hollow(f: &mut Function, of: impl Fn(Value) -> Option<Shape>) -> bool {
+    let early: HashSet<Value> = {
+        let entry = &f.blocks[ENTRY];
+        let made = entry.insts.iter().filter_map(|&i| f.insts[i].result);
+        made.chain(entry.params.iter().copied()).collect()
+    };
+    let mut wanted: Vec<(Inst, usize, (Shape, Kind))> = Vec::new();
+    for block in f.blocks.values().skip(1) {
+        for &i in &block.insts {
+            let inst = &f.insts[i];
+            let Some(k) = shape_of(inst.op) else { continue };
+            let Some(&v) = inst.args.get(k).filter(|v| !early.contains(v)) else { continue };
+            if let Some(shape) = of(v).filter(|s| s.iter().product::<usize>() <= SMALL) {
+                wanted.push((i, k, (shape, f.kinds[v].clone())));
+            }
+        }
+    }
+    let mut made: HashMap<(Shape, Kind), Value> = HashMap::new();
+    let mut first = Vec::new();
+    for (i, k, what) in &wanted {
+        let v = match made.get(what) {
+            Some(&v) => Some(v),
+            None => zeros(f, &what.0, &what.1, &mut first),
+        };
+        let Some(v) = v else { continue };
+        made.insert(what.clone(), v);
+        f.insts[*i].args[*k] = v;
+    }
+    f.blocks[ENTRY].insts.splice(0..0, first);
+    !made.is_empty()
+}
+
+/// Zeros of a shape; `None` for ints, which nothing spreads.
+fn zeros(f: &mut Function, shape: &[usize], kind: &Kind, first: &mut Vec<Inst>) -> Option<Value> {
+    let Kind::Array(element @ (Element::Real | Element::Complex)) = kind else { return None };
+    let mut push = |op: Op, args: &[Value], kind: Kind| {
+        let (inst, v) = f.new_inst(op, args, Some(kind), Position::default());
+        first.push(inst);
+        v
+    };
+    let int = |n: usize| Op::Int(i64::try_from(n).unwrap_or(i64::MAX));
+    let mut zero = push(Op::Real(Literal(0.0)), &[], Kind::Real)?;
+    if *element == Element::Complex {
+        zero = push(Op::Mixed(crate::ir::Mixed::Promote), &[zero], Kind::Complex)?;
+    }
+    let n = push(int(shape.iter().product()), &[], Kind::Int)?;
+    let vector = push(Op::Fill, &[zero, n], kind.clone())?;
+    if shape.len() == 1 {
+        return Some(vector);
+    }
+    let lengths: Option<Vec<Value>> = shape.iter().map(|&n| push(int(n), &[], Kind::Int)).collect();
+    let list = push(Op::Array, &lengths?, Kind::Array(Element::Int))?;
+    push(Op::OnArrays(ArrayOp::Reshape), &[vector, list], kind.clone())
+}
+
+/// The slots of tapes that other functions use, and other calls of this one.
+fn foreign(program: &Program, id: FuncId) -> Option<HashSet<(u32, u32)>> {
+    let mut others = HashSet::new();
+    let mut work = program.functions[id].callees();
+    while let Some(g) = work.pop() {
+        if others.insert(g) {
+            work.extend(program.functions[g].callees());
+        }
+    }
+    let slots =
+        |g: &FuncId| program.functions[*g].insts.values().filter_map(|i| slot(i.op)).collect::<Vec<_>>();
+    (!others.contains(&id)).then(|| others.iter().flat_map(slots).collect())
+}
+
+fn slot(op: Op) -> Option<(u32, u32)> {
+    match op {
+        Op::Push { tape, slot } | Op::Pop { tape, slot } => Some((tape, slot)),
+        _ => None,
+    }
+}
+
+/// Drops the pushes and pops of slots that this function pushes to and pops from and of which nobody uses what is popped.
+fn forget(f: &mut Function, foreign: &Option<HashSet<(u32, u32)>>) -> bool {
+    let Some(foreign) = foreign else { return false };
+    let mut read = vec![false; f.kinds.len()];
+    let listed: Vec<Inst> = f.blocks.values().flat_map(|b| b.insts.iter().copied()).collect();
+    listed.iter().flat_map(|&i| &f.insts[i].args).for_each(|v| read[v.index()] = true);
+    for block in f.blocks.values() {
+        block.end.operand().into_iter().for_each(|v| read[v.index()] = true);
+        let handed = block.end.targets().into_iter().flat_map(|t| t.args.iter().copied());
+        handed.for_each(|v| read[v.index()] = true);
+    }
+    // For each slot whether it is pushed to, popped from, and whether that is used.
+    let mut slots: HashMap<(u32, u32), [bool; 3]> = HashMap::new();
+    for &i in &listed {
+        let inst = &f.insts[i];
+        let Some(slot) = slot(inst.op) else { continue };
+        let [pushed, popped, used] = slots.entry(slot).or_default();
+        match inst.result {
+            None => *pushed = true,
+            Some(v) => {
+                *popped = true;
+                *used |= read[v.index()];
+            }
+        }
+    }
+    slots.retain(|slot, [pushed, popped, used]| *pushed && *popped && !*used && !foreign.contains(slot));
+    let gone = |i: Inst| slot(f.insts[i].op).is_some_and(|slot| slots.contains_key(&slot));
+    f.blocks.values_mut().for_each(|b: &mut crate::ir::BlockData| b.insts.retain(|&i| !gone(i)));
+    !slots.is_empty()
+}
