@@ -7,11 +7,14 @@
 //! cargo run --release -p ketgrad-benches --bin speed -- memory <n> [threads=1] [f32]
 //! cargo run --release -p ketgrad-benches --bin speed -- readout <n> [threads=1] [f32]
 //! cargo run --release -p ketgrad-benches --bin speed -- points <n> [threads=1] [f32]
+//! cargo run --release -p ketgrad-benches --bin speed -- excitations <n> [threads=1] [f32 | strings]
 //! ```
 //! `memory` runs a circuit and takes 10^5 shots, and prints the most memory that the process had, over that of
 //! the state (Linux).
 //! `readout` times norms, probabilities of some qubits and collapse; their `floor` is half a pass for each time that
-//! the state is read, and for each that it is written. `points` runs a circuit at 16 points.
+//! the state is read, and for each that it is written. `points` runs a circuit at 16 points. `excitations` runs UCCSD with as
+//! many electrons as empty spin orbitals, and the gradient of the sum of all Z, everything that a call does included; `strings`
+//! prints parameter, factor and string of each exponential instead (`compare/excitations.py`).
 //! `gates` with the word `targets` also prints each target's time.
 //! `seconds` of a circuit is binding, planning and running on |0…0>, or with the word `given` on whatever the state
 //! holds, in memory that is there. `floor` is what the plan's bytes take at the speed of
@@ -21,8 +24,11 @@
 use std::{hint::black_box, time::Instant};
 
 use ketgrad_core::{
+    ansatz,
     circuit::Circuit,
+    hybrid::Expectation,
     kernel::{Element, Executor, InstructionSet, Threads, Way},
+    observable::{Pauli, PauliSum},
     plan::{Fast, Options, Plan},
     scalar::Real,
     simulate::Simulator,
@@ -127,6 +133,22 @@ fn points<T: Real>(n: usize, threads: usize) {
     let points: Vec<Vec<T>> = (0..16).map(|k| vec![T::lit(0.1 * f64::from(k))]).collect();
     let seconds = median(|| timed(|| drop(simulator.run_points(&c, &points).unwrap())), 0.5);
     println!("{{\"suite\": \"points\", \"n\": {n}, \"threads\": {threads}, \"seconds\": {seconds:.4e}}}");
+}
+
+fn excitations<T: Real>(n: usize, threads: usize) {
+    let simulator = Simulator { threads: Threads::new(threads).unwrap(), ..Simulator::new() };
+    let c = ansatz::uccsd(n, n / 2).unwrap();
+    let at: Vec<T> = (0..c.inputs().count()).map(|k| T::lit(0.01 * k as f64)).collect();
+    let run = median(|| timed(|| drop(simulator.run(&c, &at).unwrap())), 2.0);
+    let mut sum = PauliSum::default();
+    for q in 0..n {
+        sum.push(1.0, [(q, Pauli::Z)]).unwrap();
+    }
+    let energy = Expectation::new(c, [sum]).unwrap().with_simulator(simulator);
+    let gradient = median(|| timed(|| drop(energy.value_and_gradient(&at).unwrap())), 2.0);
+    println!(
+        "{{\"suite\": \"excitations\", \"n\": {n}, \"threads\": {threads}, \"run\": {run:.4e}, \"gradient\": {gradient:.4e}}}"
+    );
 }
 
 fn run<E: Element>(what: &str, n: usize, threads: usize, set: InstructionSet, tile: Option<usize>, way: Way) {
@@ -246,6 +268,15 @@ fn main() {
     }
     if what == "points" {
         return if has("f32") { points::<f32>(n, threads) } else { points::<f64>(n, threads) };
+    }
+    if what == "excitations" && has("strings") {
+        for (k, generator) in ansatz::excitations(n, n / 2).unwrap().iter().enumerate() {
+            generator.terms().iter().for_each(|(factor, string)| println!("{k};{factor};{string}"));
+        }
+        return;
+    }
+    if what == "excitations" {
+        return if has("f32") { excitations::<f32>(n, threads) } else { excitations::<f64>(n, threads) };
     }
     let way = if has("given") { Way::Given } else { Way::FromZero };
     if has("f32") {

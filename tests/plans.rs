@@ -256,6 +256,22 @@ fn plans_of_excitations() {
     }
 }
 
+/// A long circuit of excitations is planned on few qubits too, and gives what single gates give.
+#[test]
+fn excitations_on_few_qubits() {
+    let c = ansatz::uccsd(11, 4).unwrap();
+    let mut rng = Rng::new(5);
+    let at: Vec<f64> = c.inputs().map(|_| rng.signed()).collect();
+    let bound = BoundCircuit::<Complex<f64>>::new(&c, &Values(&at)).unwrap();
+    let operators = bound.operators().unwrap();
+    assert!(operators.len() > 4096);
+    let fast = Fast::new();
+    assert!(Executor::<Complex<f64>>::prepare(&fast, 11, operators, Way::Given).is_some());
+    assert!(Executor::<Complex<f64>>::prepare(&fast, 11, &operators[..600], Way::Given).is_none());
+    let off = distance(&run(&Generic, operators, 11, 1), &run(&fast, operators, 11, 1));
+    assert!(off < TOLERANCE_F64, "off by {off:e}");
+}
+
 /// A plan takes the numbers of other angles, also of those at which gates become simpler.
 #[test]
 fn plans_are_bound_again() {

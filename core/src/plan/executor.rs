@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use num_complex::Complex;
 
-use super::{Options, PairPlan, Plan};
+use super::{Options, PairPlan, Plan, lower::collapses};
 use crate::kernel::{
     Element, ExecuteError, Executor, Executors, Inner, InstructionSet, Observed, Operator, Pairs, Prepared,
     PreparedPair, Threads, Way, restart, simd,
@@ -17,6 +17,10 @@ const PLAN_FROM: usize = 15;
 /// From `PLAN_FROM_FEW` qubits on, so many operators at least are planned; twice as many for each qubit less.
 const PLAN_OPERATORS: usize = 6;
 const PLAN_FROM_FEW: usize = 17;
+
+/// From so many qubits on, and with so many operators at least, they are planned if most of them are gone then.
+const COLLAPSE_FROM: usize = 11;
+const COLLAPSE_OPERATORS: usize = 4096;
 
 /// Kernels of vector registers, with the instructions that this processor has; many operators on a large
 /// state are planned.
@@ -45,7 +49,14 @@ impl Fast {
         Fast { plan_from: n_qubits, ..self }
     }
 
-    /// Whether so many operators are planned.
+    /// Whether operators are planned.
+    fn plans_these<E: Element>(&self, n_qubits: usize, operators: &[Operator<Complex<E>>]) -> bool {
+        let many =
+            self.plan_from <= PLAN_FROM && n_qubits >= COLLAPSE_FROM && operators.len() >= COLLAPSE_OPERATORS;
+        self.plans(n_qubits, operators.len()) || many && collapses(operators)
+    }
+
+    /// Whether so many operators are planned, whatever they are.
     fn plans(&self, n_qubits: usize, operators: usize) -> bool {
         let enough = PLAN_OPERATORS << PLAN_FROM_FEW.saturating_sub(n_qubits.max(PLAN_FROM));
         n_qubits >= self.plan_from && operators >= enough
@@ -93,7 +104,7 @@ impl<E: Element> Executor<Complex<E>> for Fast {
         operators: &[Operator<Complex<E>>],
         way: Way,
     ) -> Option<Box<dyn Prepared<Complex<E>>>> {
-        let plans = self.plans(n_qubits, operators.len());
+        let plans = self.plans_these(n_qubits, operators);
         plans.then(|| Box::new(self.plan::<E>(n_qubits, operators, way)) as _)
     }
 
@@ -110,7 +121,7 @@ impl<E: Element> Executor<Complex<E>> for Fast {
         progress: &mut dyn FnMut(usize),
     ) -> Result<(), ExecuteError> {
         let n_qubits = amplitudes.len().trailing_zeros() as usize;
-        if self.plans(n_qubits, operators.len()) {
+        if self.plans_these(n_qubits, operators) {
             let options = Options { way, ..Options::new(self.set, n_qubits) };
             let mut told = 0;
             Plan::run_once(operators, options, amplitudes, threads, &mut |done, all| {

@@ -160,6 +160,15 @@ pub(in crate::plan) fn lower<E: Element>(
     out
 }
 
+/// Whether most operators are Clifford gates that close around few rotations, to judge by some of them.
+pub(in crate::plan) fn collapses<E: Element>(operators: &[Operator<Complex<E>>]) -> bool {
+    const SAMPLE: usize = 512;
+    let Some(some) = operators.get(operators.len() / 2..operators.len() / 2 + SAMPLE) else { return false };
+    let mut entries = Entries::default();
+    entries.take(some, &[], usize::BITS as usize);
+    4 * entries.list.len() <= SAMPLE
+}
+
 /// What has been held back on a qubit.
 #[derive(Clone, Debug, Default)]
 struct Waiting {

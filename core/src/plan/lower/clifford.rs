@@ -38,7 +38,11 @@ impl Clifford {
         let of_y = parts(2.0 * (a * b.conj()).im, C::i() * (along - across));
         let mut images = [(0, false); 3];
         for (image, parts) in images.iter_mut().zip([of_x, of_z, of_y]) {
-            let at = parts.iter().position(|part| (part.abs() - 1.0).abs() <= tolerance)?;
+            // A small angle shows in the parts that vanish, not in the one that is 1.
+            let off = |k: usize| {
+                (parts[k].abs() - 1.0).abs().max(parts[(k + 1) % 3].abs()).max(parts[(k + 2) % 3].abs())
+            };
+            let at = (0..3).find(|k| off(*k) <= tolerance)?;
             *image = (at + 1, parts[at] < 0.0);
         }
         Some(Clifford::One { qubit, matrix, images })
@@ -203,5 +207,7 @@ mod tests {
         assert_eq!(Clifford::one(0, t, 1e-14), None);
         assert_eq!(Clifford::one(0, real([1.0, 0.0, 0.0, 0.0]), 1e-14), None);
         assert_eq!(Clifford::one(0, real([f64::NAN; 4]), 1e-14), None);
+        let (sin, cos) = 1e-9f64.sin_cos();
+        assert_eq!(Clifford::one(0, real([cos, -sin, sin, cos]), 1e-14), None);
     }
 }

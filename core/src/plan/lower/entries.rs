@@ -16,13 +16,15 @@
 //! Cost: each Clifford gate looks at those before it, and at [`WINDOW`] entries at most.
 
 use num_complex::Complex;
-use num_traits::Zero;
 
 use super::{
     clifford::{Clifford, Pauli},
     matrices::{C, M2},
 };
-use crate::kernel::{Element, Inner, Operator, Shape};
+use crate::{
+    kernel::{Element, Inner, Operator, Shape},
+    scalar::Ring,
+};
 
 /// How far a gate goes back.
 const WINDOW: usize = 128;
@@ -302,7 +304,7 @@ fn exchange<E: Element>(matrix: &[Complex<E>], offsets: &[usize]) -> Option<Kind
     let at = |row: usize, column: usize| matrix[4 * row + column];
     let b = at(3, 0);
     let elsewhere = |k: &usize| k / 4 != k % 4 && (k / 4) ^ (k % 4) != 3;
-    if (1..4).any(|j| at(j, j) != a) || (0..16).filter(elsewhere).any(|k| !matrix[k].is_zero()) {
+    if (1..4).any(|j| at(j, j) != a) || (0..16).filter(elsewhere).any(|k| !matrix[k].is_exact_zero()) {
         return None;
     }
     // P|j> = i^|z| (-1)^{z.j} |3 - j>
@@ -320,7 +322,7 @@ fn exchange<E: Element>(matrix: &[Complex<E>], offsets: &[usize]) -> Option<Kind
     let phase = a.arg();
     let sine = b * C::new(0.0, 1.0) * C::cis(-phase);
     let angle = 2.0 * sine.re.atan2(a.norm());
-    let z = first as usize * low | second as usize * high;
+    let z = (first as usize * low) | (second as usize * high);
     (sine.im.abs() <= Into::<f64>::into(E::EPSILON)).then(|| rotation(both, z, angle, phase))
 }
 

@@ -60,7 +60,6 @@ pub(in crate::plan) struct TileStage<E> {
     pub(super) layout: Layout,
 }
 
-#[expect(clippy::large_enum_variant, reason = "a stage has a handful of steps")]
 pub(super) enum Step<E> {
     Sweep(Sweep<E>),
     Multiplexed(Multiplexed<E>),
@@ -98,6 +97,32 @@ pub(super) struct Turn {
 
 /// An operation and its number in the layout.
 pub(super) type Item<'a> = (usize, &'a Placed);
+
+/// Takes operations as long as those that come next may commute with all that are there: not where amplitudes move along
+/// vectors that span a tile, for then something is in the way of any other.
+fn refill<'a>(rest: &mut Vec<Item<'a>>, waiting: &mut impl Iterator<Item = Item<'a>>, bits: usize) {
+    let mut basis: Vec<usize> = Vec::with_capacity(bits);
+    let mut moves = |op: &Placed| {
+        let vectors = match op {
+            Placed::Rotation { line, .. } => [line.vector, 0],
+            Placed::Dense { low, high, .. } => [1 << low, 1 << high],
+            Placed::Phase(_) | Placed::Inner(_) => [0; 2],
+        };
+        for vector in vectors {
+            let reduced = reduce(&basis, vector);
+            if reduced != 0 {
+                basis.iter_mut().for_each(|b| *b = reduce(&[reduced], *b));
+                basis.push(reduced);
+            }
+        }
+        basis.len() == bits
+    };
+    let mut full = rest.iter().any(|item| moves(item.1));
+    while !full && let Some(item) = waiting.next() {
+        full = moves(item.1);
+        rest.push(item);
+    }
+}
 
 /// Moves what can go first out of a list: everything that `wanted` takes and that conflicts with nothing
 /// left behind.
@@ -254,9 +279,14 @@ impl<E: Element> TileStage<E> {
         let conflicts: fn(&Placed, &Placed) -> bool =
             if looks_change { |a, b| a.conflicts(b) || a.anticommutes(b) } else { Placed::conflicts };
         let ops = std::mem::take(&mut self.layout.ops);
-        let mut rest: Vec<Item<'_>> = ops.iter().enumerate().collect();
+        let mut waiting = ops.iter().enumerate();
+        let mut rest: Vec<Item<'_>> = Vec::new();
         let mut scale = 1.0;
-        while !rest.is_empty() {
+        loop {
+            refill(&mut rest, &mut waiting, self.bits);
+            if rest.is_empty() {
+                break;
+            }
             let (looks, after) = split(rest, conflicts, |op| matches!(op, Placed::Inner(_)));
             let scaled = |look: &Look| Look { weight: look.weight * scale, ..*look };
             let looks = looks

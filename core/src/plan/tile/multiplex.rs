@@ -81,7 +81,7 @@ impl<E: Element> Multiplexed<E> {
             rows: shared >> lane_bits,
             lanes: shared & inside,
             turns,
-            coefficients: Buffer::zeros(variants.count() * 2 << lane_bits),
+            coefficients: Buffer::zeros((2 * variants.count()) << lane_bits),
             turned: vec![false; variants.count()],
             variants,
         })
