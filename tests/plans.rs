@@ -369,6 +369,42 @@ fn blocks_that_are_no_unitaries() {
     }
 }
 
+/// What keeps no norm, as the operators of a damping, is no rotation, whatever gates close around it.
+#[test]
+fn clifford_gates_around_what_is_no_unitary() {
+    const N: usize = 6;
+    let diagonal = |d: &[f64]| {
+        Matrix::from_fn(d.len().trailing_zeros() as usize, |i, j| {
+            Complex::new(if i == j { d[i] } else { 0.0 }, 0.0)
+        })
+    };
+    let h = |q: usize| {
+        let h = Gate::new(GateKind::H, []).unwrap().matrix(&Values::<f64>(&[])).unwrap();
+        Operator::new(&h, &[q], &[]).unwrap()
+    };
+    let exchange = Matrix::from_fn(2, |i, j| match i ^ j {
+        0 => Complex::new(0.3, 0.0),
+        3 => Complex::new(0.0, -0.4),
+        _ => Complex::default(),
+    });
+    let lossy: [(Matrix<Complex<f64>>, &[usize]); 4] = [
+        (diagonal(&[1.0, 0.6]), &[2]),
+        (diagonal(&[0.8, 0.6]), &[2]),
+        (diagonal(&[0.5, 0.7, 0.7, 0.5]), &[2, 4]),
+        (exchange, &[2, 4]),
+    ];
+    for (matrix, on) in lossy {
+        let all = [h(2), h(4), Operator::new(&matrix, on, &[]).unwrap(), h(4), h(2)];
+        let expected = run(&Generic, &all, N, 1);
+        for set in sets().map(|fast| fast.instruction_set()) {
+            let mut state = start(N, 7);
+            Plan::new(N, &all, Options::new(set, N)).run(&mut state, &Threads::serial());
+            let off = distance(&expected, &state);
+            assert!(off < TOLERANCE_F64, "{set}, {on:?}: off by {off:e}");
+        }
+    }
+}
+
 /// The numbers of other angles in a plan with blocks.
 #[test]
 fn layers_of_blocks_with_other_angles() {

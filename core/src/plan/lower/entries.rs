@@ -19,7 +19,7 @@ use num_complex::Complex;
 
 use super::{
     clifford::{Clifford, Pauli},
-    matrices::{C, M2},
+    matrices::{C, M2, is_unitary},
 };
 use crate::{
     kernel::{Element, Inner, Operator, Shape},
@@ -256,7 +256,7 @@ impl Kind {
                 return Kind::Clifford(gate);
             }
             let diagonal = matches!(operator.shape(), Shape::Phase(_) | Shape::Diagonal(_));
-            if diagonal {
+            if diagonal && is_unitary(&matrix, 2, tolerance) {
                 let angle = (matrix[3] * matrix[0].conj()).arg();
                 return rotation(0, 1 << qubit, angle, matrix[0].arg() + 0.5 * angle);
             }
@@ -282,13 +282,16 @@ impl Kind {
                 let at = |j: usize| factors.iter().find(|f| f.0 == j).map(|f| wide(&f.1));
                 let a = fixed & fixed.wrapping_neg();
                 let (Some(even), Some(odd)) = (at(0), at(a)) else { return Kind::Other };
-                if at(fixed) != Some(even) || at(fixed & !a) != Some(odd) {
+                let unit = [even, odd].iter().all(|f| (f.norm_sqr() - 1.0).abs() <= tolerance);
+                if !unit || at(fixed) != Some(even) || at(fixed & !a) != Some(odd) {
                     return Kind::Other;
                 }
                 let angle = (odd * even.conj()).arg();
                 rotation(0, fixed, angle, even.arg() + 0.5 * angle)
             }
-            (Shape::Dense { matrix, offsets }, 2) => exchange(matrix, offsets).unwrap_or(Kind::Other),
+            (Shape::Dense { matrix, offsets }, 2) => {
+                exchange(matrix, offsets, tolerance).unwrap_or(Kind::Other)
+            }
             _ => Kind::Other,
         }
     }
@@ -299,7 +302,7 @@ fn rotation(x: usize, z: usize, angle: f64, phase: f64) -> Kind {
 }
 
 /// `a + b P` with P one of XX, YY, XY, YX, as RXX and RYY are.
-fn exchange<E: Element>(matrix: &[Complex<E>], offsets: &[usize]) -> Option<Kind> {
+fn exchange<E: Element>(matrix: &[Complex<E>], offsets: &[usize], tolerance: f64) -> Option<Kind> {
     let (&[_, low, high, both], &[a, .., _]) = (offsets, matrix) else { return None };
     let at = |row: usize, column: usize| matrix[4 * row + column];
     let b = at(3, 0);
@@ -318,12 +321,15 @@ fn exchange<E: Element>(matrix: &[Complex<E>], offsets: &[usize]) -> Option<Kind
         return None;
     }
     let (a, b) = (wide(&a), wide(&b) * C::new(0.0, -1.0).powu(first + second));
+    if (a.norm_sqr() + b.norm_sqr() - 1.0).abs() > tolerance {
+        return None;
+    }
     // a = e^{i phase} cos, b = -i e^{i phase} sin
     let phase = a.arg();
     let sine = b * C::new(0.0, 1.0) * C::cis(-phase);
     let angle = 2.0 * sine.re.atan2(a.norm());
     let z = (first as usize * low) | (second as usize * high);
-    (sine.im.abs() <= Into::<f64>::into(E::EPSILON)).then(|| rotation(both, z, angle, phase))
+    (sine.im.abs() <= tolerance).then(|| rotation(both, z, angle, phase))
 }
 
 /// The qubit and the matrix of an operator on one qubit without controls.
