@@ -2,7 +2,12 @@
 
 use std::{f64::consts::TAU, sync::Arc};
 
-use ketgrad_core::kernel::{Executor, Generic, Threads};
+use ketgrad_core::{
+    ansatz,
+    kernel::{Executor, Generic, Threads},
+    param::Values,
+    simulate::BoundCircuit,
+};
 
 use super::*;
 use crate::testing;
@@ -124,6 +129,44 @@ fn random_operators_do_what_the_generic_kernels_do() {
                 schedules.operate(&mut state, &operators).unwrap();
                 let off = distance(&expected, &testing::of_state(&state));
                 assert!(off < rounding, "{precision:?}, {count} operators on {n} qubits: {off:e}");
+            }
+        }
+    }
+}
+
+/// Excitations become rotations about strings, many along the same qubits, with inner products between them.
+#[test]
+fn excitations_are_rotations_about_strings() {
+    let mut random = Random(0xfe21);
+    let schedules = Schedules::default();
+    let circuit = ansatz::uccsd(7, 3).unwrap();
+    let angles: Vec<f64> = circuit.inputs().map(|_| 6.0 * (random.unit() - 0.5)).collect();
+    let bound = BoundCircuit::<C64>::new(&circuit, &Values(&angles)).unwrap();
+    for device in testing::devices() {
+        for (precision, rounding) in [(Precision::Double, 1e-12), (Precision::Single, 1e-4)] {
+            for (n, shift) in [(7, 0), (10, 3), (14, 0), (14, 7)] {
+                let operators: Vec<_> = bound.operators().unwrap().iter().map(|o| o.shifted(shift)).collect();
+                let mut inners = random.inners(n, 40);
+                inners.iter_mut().for_each(|inner| inner.before = random.below(operators.len() + 1));
+                inners.sort_by_key(|inner| inner.before);
+                let (mut psi, mut lambda) = (random.state(n), random.state(n));
+                let [mut on_psi, mut on_lambda] =
+                    [&psi, &lambda].map(|v| testing::state(&device, precision, v));
+                let mut alone = testing::state(&device, precision, &psi);
+                let mut values = vec![f64::NAN; inners.len()];
+                schedules
+                    .operate_pair(&mut on_psi, &mut on_lambda, &operators, &inners, &mut values)
+                    .unwrap();
+                schedules.operate(&mut alone, &operators).unwrap();
+                let expected = one_by_one(&operators, &inners, &mut psi, &mut lambda);
+                for (k, (value, expected)) in values.iter().zip(&expected).enumerate() {
+                    let off = (value - expected).abs();
+                    assert!(off < rounding, "{:?} of {n}: {value} {expected}", inners[k]);
+                }
+                for (state, on) in [(&psi, &on_psi), (&lambda, &on_lambda), (&psi, &alone)] {
+                    let off = distance(state, &testing::of_state(on));
+                    assert!(off < rounding, "{precision:?}, {n} qubits, {shift}: off by {off:e}");
+                }
             }
         }
     }
