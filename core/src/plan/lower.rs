@@ -24,6 +24,8 @@ mod clifford;
 mod entries;
 mod fit;
 mod matrices;
+mod permutations;
+mod rotations;
 
 use num_complex::Complex;
 use smallvec::SmallVec;
@@ -196,7 +198,12 @@ impl Lowering {
                     self.push(Op::Plain { operator: number, qubits });
                 }
             }
-            (None, Kind::Clifford(gate)) => self.clifford(&gate),
+            (None, Kind::Clifford(gate)) => {
+                // Those on two qubits are as they were given, or gone.
+                if let Clifford::One { qubit, matrix, .. } = gate {
+                    self.wait(qubit, matrix, gate.moves());
+                }
+            }
             (None, Kind::Rotation { pauli, angle, phase }) => {
                 self.out.angle += phase;
                 self.rotation(pauli, angle);
@@ -252,74 +259,6 @@ impl Lowering {
         }
     }
 
-    /// A gate that is no operator of the list.
-    fn clifford(&mut self, gate: &Clifford) {
-        match *gate {
-            Clifford::One { qubit, matrix, .. } => self.wait(qubit, matrix, gate.moves()),
-            Clifford::Cx { control, target } => {
-                self.flush(1 << control | 1 << target);
-                self.push(Op::Cx { control, target });
-            }
-            // Gates on two qubits stay what was given, or go.
-            Clifford::Cz(..) => {}
-        }
-    }
-
-    /// `e^{-i angle/2 P}`.
-    fn rotation(&mut self, pauli: Pauli, angle: f64) {
-        let angle = if pauli.negative { -angle } else { angle };
-        let Pauli { x, z, .. } = pauli;
-        let (sin, cos) = (0.5 * angle).sin_cos();
-        if x == 0 {
-            match z.is_power_of_two() {
-                true => {
-                    let phases = [C::cis(-0.5 * angle), C::default(), C::default(), C::cis(0.5 * angle)];
-                    self.wait(z.trailing_zeros() as usize, phases, false);
-                }
-                false => {
-                    self.flush(z);
-                    self.out.angle -= 0.5 * angle;
-                    self.phase(z, angle);
-                }
-            }
-            return;
-        }
-        if (x | z).is_power_of_two() {
-            let i_sin = C::new(0.0, sin);
-            let u = if z == 0 {
-                [cos.into(), -i_sin, -i_sin, cos.into()]
-            } else {
-                [cos, -sin, sin, cos].map(C::from)
-            };
-            self.wait(x.trailing_zeros() as usize, u, true);
-            return;
-        }
-        // S on a qubit makes X of it Y and Y of it -X; S^dagger takes that back.
-        let pivot = x & x.wrapping_neg();
-        let even = (x & z).count_ones() % 2 == 0;
-        let quarter = |sign: f64| [C::new(1.0, 0.0), C::default(), C::default(), C::new(0.0, sign)];
-        if even {
-            self.wait(pivot.trailing_zeros() as usize, quarter(1.0), false);
-        }
-        let (sin, z) = match even {
-            true => (if z & pivot == 0 { sin } else { -sin }, z ^ pivot),
-            false => (sin, z),
-        };
-        self.flush_seen(x, z);
-        // -i i^|x & z| is real: 1, or -1.
-        let odd = (x & z).count_ones() % 4;
-        let sin = if odd == 1 { sin } else { -sin };
-        let flip = sin.abs() > cos.abs();
-        // cos + sin Q = (Q) (sin - cos Q) with Q = X^x Z^z, whose square is -1.
-        let tan = if flip { -cos / sin } else { sin / cos };
-        let negative = if flip { sin < 0.0 } else { cos < 0.0 };
-        self.out.angle += if negative { std::f64::consts::PI } else { 0.0 };
-        self.push(Op::Turn { x, z, tan, flip });
-        if even {
-            self.wait(pivot.trailing_zeros() as usize, quarter(-1.0), false);
-        }
-    }
-
     /// Looks at the state as it is, so what waits goes first.
     fn inner(&mut self, number: usize, pauli: Pauli) {
         self.flush_seen(pauli.x, pauli.z);
@@ -369,104 +308,6 @@ impl Lowering {
             self.phase(deposit(x, mask), scale * angle);
         }
         true
-    }
-
-    /// Amplitudes that move along cycles of indices in the bits of `mask`, with factors.
-    fn permutation(&mut self, mask: usize, cycles: &[Factors]) -> bool {
-        let bits: Bits = (0..usize::BITS as usize).filter(|q| mask >> q & 1 == 1).collect();
-        if bits.len() > MAX_PHASE_BITS as usize {
-            return false;
-        }
-        let moved = |from: usize| {
-            let found = cycles.iter().find_map(|c| c.iter().position(|f| f.0 == from).map(|k| (c, k)));
-            found.map_or((from, C::new(1.0, 0.0)), |(c, k)| (c[(k + 1) % c.len()].0, c[k].1))
-        };
-        let origin = moved(0).0;
-        let columns: Bits = bits.iter().map(|q| moved(1 << q).0 ^ origin).collect();
-        let affine = |x: usize| {
-            let image = bits.iter().zip(&columns).filter(|(q, _)| x >> **q & 1 == 1);
-            image.fold(origin, |sum, (_, column)| sum ^ column)
-        };
-        if (0..1 << bits.len()).map(|x| deposit(x, mask)).any(|x| affine(x) != moved(x).0) {
-            return self.transposition(mask, cycles);
-        }
-        let factors: Factors = cycles.iter().flatten().copied().collect();
-        if factors.iter().any(|f| f.1 != C::new(1.0, 0.0)) && !self.diagonal(mask, &factors) {
-            return false;
-        }
-        self.flush(mask);
-        self.linear(&bits, columns);
-        bits.iter()
-            .filter(|q| origin >> **q & 1 == 1)
-            .for_each(|&qubit| self.push(Op::Pauli { qubit, sign: false, flip: true }));
-        true
-    }
-
-    /// One exchange of two indices: CX brings them next to each other, H makes the X between them a Z.
-    fn transposition(&mut self, mask: usize, cycles: &[Factors]) -> bool {
-        let &[(a, fa), (b, fb)] = (match cycles {
-            [cycle] => cycle.as_slice(),
-            _ => return false,
-        }) else {
-            return false;
-        };
-        if [fa, fb] != [C::new(1.0, 0.0); 2] {
-            return false;
-        }
-        let pivot = (a ^ b).trailing_zeros() as usize;
-        let others = (a ^ b) & !(1 << pivot);
-        let with_pivot = if a >> pivot & 1 == 1 { a } else { b };
-        let half = C::new(0.5f64.sqrt(), 0.0);
-        let h = [half, half, half, -half];
-        let spread = |this: &mut Lowering| {
-            this.flush(others | 1 << pivot);
-            (0..usize::BITS as usize)
-                .filter(|q| others >> q & 1 == 1)
-                .for_each(|target| this.push(Op::Cx { control: pivot, target }));
-        };
-        spread(self);
-        self.wait(pivot, h, true);
-        // The CX have flipped the other bits of the index that has the pivot set.
-        let done = self.diagonal(mask, &[(with_pivot ^ others, C::new(-1.0, 0.0))]);
-        self.wait(pivot, h, true);
-        spread(self);
-        done
-    }
-
-    /// An invertible linear map of bits: `columns[i]` is the image of bit `bits[i]`.
-    fn linear(&mut self, bits: &[usize], mut columns: Bits) {
-        if columns.iter().all(|c| c.is_power_of_two()) {
-            // Bit i goes to place columns[i]: exchanges along each cycle.
-            for i in 0..bits.len() {
-                while columns[i] != 1 << bits[i] {
-                    let to = columns[i].trailing_zeros() as usize;
-                    let Some(j) = bits.iter().position(|&q| q == to) else { return };
-                    self.push(Op::Swap(bits[i], to));
-                    columns.swap(i, j);
-                }
-            }
-            return;
-        }
-        // Rows are reduced to the identity by adding rows to rows; the map is these steps, last first.
-        let mut steps: SmallVec<[(usize, usize); 16]> = SmallVec::new();
-        let mut add = |columns: &mut Bits, from: usize, to: usize| {
-            columns.iter_mut().for_each(|c| *c ^= (*c >> from & 1) << to);
-            steps.push((from, to));
-        };
-        for (i, &pivot) in bits.iter().enumerate() {
-            if columns[i] >> pivot & 1 == 0 {
-                let below = bits[i + 1..].iter().find(|&&q| columns[i] >> q & 1 == 1);
-                if let Some(&from) = below {
-                    add(&mut columns, from, pivot);
-                }
-            }
-            for &to in bits.iter().filter(|&&q| q != pivot) {
-                if columns[i] >> to & 1 == 1 {
-                    add(&mut columns, pivot, to);
-                }
-            }
-        }
-        steps.iter().rev().for_each(|&(control, target)| self.push(Op::Cx { control, target }));
     }
 
     fn dense(&mut self, a: usize, b: usize, matrix: &[C]) {

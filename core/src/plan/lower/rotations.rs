@@ -1,0 +1,60 @@
+//! Rotations about Pauli strings.
+
+use super::{Lowering, Op, clifford::Pauli, matrices::C};
+
+impl Lowering {
+    /// `e^{-i angle/2 P}`.
+    pub(super) fn rotation(&mut self, pauli: Pauli, angle: f64) {
+        let angle = if pauli.negative { -angle } else { angle };
+        let Pauli { x, z, .. } = pauli;
+        let (sin, cos) = (0.5 * angle).sin_cos();
+        if x == 0 {
+            match z.is_power_of_two() {
+                true => {
+                    let phases = [C::cis(-0.5 * angle), C::default(), C::default(), C::cis(0.5 * angle)];
+                    self.wait(z.trailing_zeros() as usize, phases, false);
+                }
+                false => {
+                    self.flush(z);
+                    self.out.angle -= 0.5 * angle;
+                    self.phase(z, angle);
+                }
+            }
+            return;
+        }
+        if (x | z).is_power_of_two() {
+            let i_sin = C::new(0.0, sin);
+            let u = if z == 0 {
+                [cos.into(), -i_sin, -i_sin, cos.into()]
+            } else {
+                [cos, -sin, sin, cos].map(C::from)
+            };
+            self.wait(x.trailing_zeros() as usize, u, true);
+            return;
+        }
+        // S on a qubit makes X of it Y and Y of it -X; S^dagger takes that back.
+        let pivot = x & x.wrapping_neg();
+        let even = (x & z).count_ones() % 2 == 0;
+        let quarter = |sign: f64| [C::new(1.0, 0.0), C::default(), C::default(), C::new(0.0, sign)];
+        if even {
+            self.wait(pivot.trailing_zeros() as usize, quarter(1.0), false);
+        }
+        let (sin, z) = match even {
+            true => (if z & pivot == 0 { sin } else { -sin }, z ^ pivot),
+            false => (sin, z),
+        };
+        self.flush_seen(x, z);
+        // -i i^|x & z| is real: 1, or -1.
+        let odd = (x & z).count_ones() % 4;
+        let sin = if odd == 1 { sin } else { -sin };
+        let flip = sin.abs() > cos.abs();
+        // cos + sin Q = (Q) (sin - cos Q) with Q = X^x Z^z, whose square is -1.
+        let tan = if flip { -cos / sin } else { sin / cos };
+        let negative = if flip { sin < 0.0 } else { cos < 0.0 };
+        self.out.angle += if negative { std::f64::consts::PI } else { 0.0 };
+        self.push(Op::Turn { x, z, tan, flip });
+        if even {
+            self.wait(pivot.trailing_zeros() as usize, quarter(-1.0), false);
+        }
+    }
+}
