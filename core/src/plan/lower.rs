@@ -133,19 +133,20 @@ pub(in crate::plan) struct Lowered {
 }
 
 /// Lowers operators on n qubits, and inner products between them, which stand in the order of the operators; dense blocks
-/// are factored if so wanted, and no string is made wider than so many qubits. What is no longer needed of `spare` gives
-/// its memory.
+/// are factored if so wanted, and no string is made wider than so many qubits. As far as may be the operations are those of
+/// what is `known` of other angles. What is no longer needed of `spare` gives its memory.
 pub(in crate::plan) fn lower<E: Element>(
     n_qubits: usize,
     operators: &[Operator<Complex<E>>],
     inners: &[Inner],
     (factor_blocks, widest): (bool, usize),
+    known: Option<&Lowered>,
     mut spare: Lowered,
 ) -> Lowered {
     let unitary = 64.0 * Into::<f64>::into(E::EPSILON);
     let (mut waiting, mut entries) = (std::mem::take(&mut spare.waiting), std::mem::take(&mut spare.entries));
     waiting.resize(n_qubits, Waiting::default());
-    entries.take(operators, inners, widest);
+    entries.take(operators, inners, widest, known.map_or(&[], |known| &known.entries.clifford));
     spare.ops.clear();
     spare.angle = entries.angle;
     let mut lowering = Lowering { out: spare, waiting, unitary };
@@ -167,7 +168,7 @@ pub(in crate::plan) fn collapses<E: Element>(operators: &[Operator<Complex<E>>])
     const SAMPLE: usize = 512;
     let Some(some) = operators.get(operators.len() / 2..operators.len() / 2 + SAMPLE) else { return false };
     let mut entries = Entries::default();
-    entries.take(some, &[], usize::BITS as usize);
+    entries.take(some, &[], usize::BITS as usize, &[]);
     4 * entries.list.len() <= SAMPLE
 }
 
@@ -217,6 +218,9 @@ impl Lowering {
     fn operator<E: Element>(&mut self, operator: &Operator<Complex<E>>) -> bool {
         let wide = |z: &Complex<E>| Complex::new(z.re.into(), z.im.into());
         let (fixed, value) = (operator.fixed(), operator.value());
+        if let Shape::Identity = operator.shape() {
+            return true;
+        }
         if let Some((qubit, u)) = on_one(operator) {
             let unitary = is_unitary(&u, 2, self.unitary);
             if unitary {

@@ -82,6 +82,7 @@ impl Schedule {
             operators,
             inners,
             (cut.factor_blocks, cut.widest(n_qubits, widest)),
+            None,
             Lowered::default(),
         );
         let (mut stages, live) = stages::stages(n_qubits, &lowered.ops, size, low, cut.way);
@@ -114,6 +115,7 @@ impl Schedule {
             operators,
             inners,
             (self.cut.factor_blocks, self.cut.widest(self.n_qubits, widest(inners))),
+            Some(&self.lowered),
             std::mem::take(&mut self.spare),
         );
         let same = lowered.fit(known);

@@ -65,28 +65,35 @@ pub(super) enum Kind {
 pub(super) struct Entries {
     pub(super) list: Vec<Entry>,
     pub(super) angle: f64,
+    /// Which operators are Clifford gates.
+    pub(super) clifford: Vec<bool>,
     /// Where Clifford gates stand.
     gates: Vec<usize>,
 }
 
 impl Entries {
     /// Takes operators, and inner products between them, which stand in the order of the operators. No string gets wider
-    /// than `widest` qubits with X or Y.
+    /// than `widest` qubits with X or Y. Of operators for which `known` says that they are no Clifford gates an angle may make
+    /// one, which is not taken for one then: the entries are those of other angles.
     pub(super) fn take<E: Element>(
         &mut self,
         operators: &[Operator<Complex<E>>],
         inners: &[Inner],
         widest: usize,
+        known: &[bool],
     ) {
         self.list.clear();
         self.gates.clear();
+        self.clifford.clear();
         self.angle = 0.0;
         let mut waiting = inners.iter().enumerate().peekable();
         for (number, operator) in operators.iter().enumerate() {
             while let Some((index, inner)) = waiting.next_if(|(_, inner)| inner.before <= number) {
                 self.list.push(Entry::inner(index, inner));
             }
-            let entry = Entry::new(number, operator);
+            let may_be = known.get(number).copied().unwrap_or(true);
+            let entry = Entry::new(number, operator, may_be);
+            self.clifford.push(matches!(entry.kind, Kind::Clifford(_)));
             if let Kind::Clifford(gate) = entry.kind {
                 if let Some(angle) = gate.phase() {
                     self.angle += angle;
@@ -179,8 +186,11 @@ fn product(a: &Clifford, b: &Clifford) -> Option<Option<Clifford>> {
 }
 
 impl Entry {
-    fn new<E: Element>(number: usize, operator: &Operator<Complex<E>>) -> Entry {
-        let kind = Kind::of(operator);
+    fn new<E: Element>(number: usize, operator: &Operator<Complex<E>>, clifford: bool) -> Entry {
+        let kind = match Kind::of(operator, clifford) {
+            Kind::Clifford(_) if !clifford => Kind::Other,
+            kind => kind,
+        };
         let mut entry = Entry::of(kind);
         if let Kind::Other = kind {
             let fixed = operator.fixed();
@@ -248,11 +258,12 @@ impl Entry {
 }
 
 impl Kind {
-    fn of<E: Element>(operator: &Operator<Complex<E>>) -> Kind {
+    /// What an operator is; a gate on one qubit is a Clifford gate only if so wanted.
+    fn of<E: Element>(operator: &Operator<Complex<E>>, clifford: bool) -> Kind {
         let tolerance = 8.0 * Into::<f64>::into(E::EPSILON);
         let fixed = operator.fixed();
         if let Some((qubit, matrix)) = on_one(operator) {
-            if let Some(gate) = Clifford::one(qubit, matrix, tolerance) {
+            if clifford && let Some(gate) = Clifford::one(qubit, matrix, tolerance) {
                 return Kind::Clifford(gate);
             }
             let diagonal = matches!(operator.shape(), Shape::Phase(_) | Shape::Diagonal(_));
@@ -387,7 +398,7 @@ mod tests {
         let values: Vec<f64> = circuit.inputs().enumerate().map(|(k, _)| 0.1 + 0.01 * k as f64).collect();
         let bound = BoundCircuit::<Complex<f64>>::new(circuit, &Values(&values)).unwrap();
         let mut entries = Entries::default();
-        entries.take(bound.operators().unwrap(), &[], n);
+        entries.take(bound.operators().unwrap(), &[], n, &[]);
         let text = |pauli: &Pauli| {
             let letter = |q: usize| ["I", "X", "Z", "Y"][pauli.x >> q & 1 | (pauli.z >> q & 1) << 1];
             let letters: String = (0..n).map(letter).collect();
