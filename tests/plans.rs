@@ -256,6 +256,34 @@ fn plans_of_excitations() {
     }
 }
 
+/// The gates around rotations are gone: what is left are the strings of the excitations and X of the first state; H around
+/// many phases stays.
+#[test]
+fn gates_around_rotations_are_taken_out() {
+    let count = |c: &Circuit| -> usize {
+        let n = c.n_qubits();
+        let plan = Plan::new(n, &operators::<f64>(c), Options::new(InstructionSet::detect(), n)).to_string();
+        let of_pass = |line: &str| line.split(' ').nth(2).and_then(|word| word.parse::<usize>().ok());
+        plan.lines().filter(|line| line.starts_with("pass")).filter_map(of_pass).sum()
+    };
+    for mapping in [Mapping::JordanWigner, Mapping::BravyiKitaev] {
+        let occupied = [0, 1, 4, 5];
+        let generators = ansatz::excitations_from(8, &occupied, mapping).unwrap();
+        let circuit = ansatz::uccsd_from(8, &occupied, mapping).unwrap();
+        let values: Vec<_> = circuit.inputs().map(|name| (name, Angle::rad(0.3))).collect();
+        let ones = mapping.encode(8, 0b11_0011).unwrap().count_ones() as usize;
+        let strings: usize = generators.iter().map(|g| g.terms().len()).sum();
+        assert_eq!(count(&circuit.bind(&values).unwrap()), strings + ones, "{mapping:?}");
+    }
+    let mut c = Circuit::new(4);
+    c.h(..).unwrap();
+    for (a, b) in [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)] {
+        c.rzz(a, b, 0.3).unwrap();
+    }
+    c.h(..).unwrap();
+    assert!(count(&c) >= 8 + 6);
+}
+
 /// A long circuit of excitations is planned on few qubits too, and gives what single gates give.
 #[test]
 fn excitations_on_few_qubits() {
