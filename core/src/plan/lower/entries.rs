@@ -99,8 +99,8 @@ impl Entries {
                     self.angle += angle;
                     continue;
                 }
-                if let Some(k) = self.partner(&gate, widest) {
-                    self.multiply(k, &gate);
+                if let Some((k, product)) = self.partner(&gate, widest) {
+                    self.multiply(k, &gate, product);
                     continue;
                 }
                 self.gates.push(self.list.len());
@@ -110,11 +110,12 @@ impl Entries {
         self.list.extend(waiting.map(|(index, inner)| Entry::inner(index, inner)));
     }
 
-    /// The last gate that a gate at the end can be multiplied with, by its number among the gates, if that pays.
-    fn partner(&self, gate: &Clifford, widest: usize) -> Option<usize> {
+    /// The last gate that a gate at the end can be multiplied with, by its number among the gates, and their product, if that
+    /// pays.
+    fn partner(&self, gate: &Clifford, widest: usize) -> Option<(usize, Option<Clifford>)> {
         let near = |at: &usize| at + WINDOW >= self.list.len();
-        let gates = self.gates.iter().enumerate().rev().take_while(|(_, at)| near(at));
-        let (k, other, product) = gates.into_iter().find_map(|(k, at)| {
+        let mut gates = self.gates.iter().enumerate().rev().take_while(|(_, at)| near(at));
+        let (k, other, product) = gates.find_map(|(k, at)| {
             let Kind::Clifford(other) = &self.list[*at].kind else { return None };
             product(gate, other).map(|product| (k, other, product))
         })?;
@@ -144,25 +145,26 @@ impl Entries {
             None => true,
             Some(p) => p.distance() < gate.distance().max(other.distance()) || gate.turns() && other.turns(),
         };
-        (cost < 0 || cost == 0 && simpler || !passed).then_some(k)
+        (cost < 0 || cost == 0 && simpler || !passed).then_some((k, product))
     }
 
-    /// Takes a gate at the end of the list to the gate of this number, and multiplies them.
-    fn multiply(&mut self, k: usize, gate: &Clifford) {
+    /// Takes a gate at the end of the list to the gate of this number, which their product replaces.
+    fn multiply(&mut self, k: usize, gate: &Clifford, product: Option<Clifford>) {
         let at = self.gates[k];
         self.list[at + 1..]
             .iter_mut()
             .filter(|entry| entry.meets(gate))
             .for_each(|entry| entry.conjugate(gate));
-        let Kind::Clifford(other) = self.list[at].kind else { return };
-        match product(gate, &other).flatten() {
+        match product {
             Some(product) => self.list[at] = Entry::of(Kind::Clifford(product)),
             None => {
-                if let (Clifford::One { matrix: a, .. }, Clifford::One { matrix: b, .. }) = (gate, &other) {
+                let gone = self.list.remove(at);
+                if let (Clifford::One { matrix: a, .. }, Kind::Clifford(Clifford::One { matrix: b, .. })) =
+                    (gate, gone.kind)
+                {
                     // The identity but for this.
                     self.angle += (a[0] * b[0] + a[1] * b[2]).arg();
                 }
-                self.list.remove(at);
                 self.gates.remove(k);
                 self.gates[k..].iter_mut().for_each(|later| *later -= 1);
             }
@@ -187,10 +189,7 @@ fn product(a: &Clifford, b: &Clifford) -> Option<Option<Clifford>> {
 
 impl Entry {
     fn new<E: Element>(number: usize, operator: &Operator<Complex<E>>, clifford: bool) -> Entry {
-        let kind = match Kind::of(operator, clifford) {
-            Kind::Clifford(_) if !clifford => Kind::Other,
-            kind => kind,
-        };
+        let kind = Kind::of(operator, clifford);
         let mut entry = Entry::of(kind);
         if let Kind::Other = kind {
             let fixed = operator.fixed();
@@ -258,7 +257,7 @@ impl Entry {
 }
 
 impl Kind {
-    /// What an operator is; a gate on one qubit is a Clifford gate only if so wanted.
+    /// What an operator is; a Clifford gate only if it may be one.
     fn of<E: Element>(operator: &Operator<Complex<E>>, clifford: bool) -> Kind {
         let tolerance = 8.0 * Into::<f64>::into(E::EPSILON);
         let fixed = operator.fixed();
@@ -275,11 +274,11 @@ impl Kind {
         }
         let (value, shape) = (operator.value(), operator.shape());
         match (shape, fixed.count_ones()) {
-            (Shape::Phase(f), 2) if value == fixed && near(wide(f), -1.0, tolerance) => {
+            (Shape::Phase(f), 2) if clifford && value == fixed && near(wide(f), -1.0, tolerance) => {
                 let a = fixed.trailing_zeros() as usize;
                 Kind::Clifford(Clifford::Cz(a, (fixed & !(1 << a)).trailing_zeros() as usize))
             }
-            (&Shape::Swap(a, b), 2) if (a ^ b).is_power_of_two() => {
+            (&Shape::Swap(a, b), 2) if clifford && (a ^ b).is_power_of_two() => {
                 let (target, control) = (a ^ b, fixed & !(a ^ b));
                 match (value | a) & control != 0 {
                     true => Kind::Clifford(Clifford::Cx {

@@ -15,7 +15,7 @@ use super::{
     inner::Inners,
     multiplex::Multiplexed,
     phases::Phases,
-    rows::{reduce, row_offsets, table},
+    rows::{extend, reduce, row_offsets, table},
     transfer::TURN,
 };
 use crate::{
@@ -111,8 +111,7 @@ fn refill<'a>(rest: &mut Vec<Item<'a>>, waiting: &mut impl Iterator<Item = Item<
         for vector in vectors {
             let reduced = reduce(&basis, vector);
             if reduced != 0 {
-                basis.iter_mut().for_each(|b| *b = reduce(&[reduced], *b));
-                basis.push(reduced);
+                extend(&mut basis, reduced);
             }
         }
         basis.len() == bits
@@ -367,8 +366,7 @@ impl<E: Element> TileStage<E> {
             } else if row == 0 && on_lanes.len() < MAX_LANE_TURNS {
                 on_lanes.push((source, line, tan));
             } else if row != 0 && reduced != 0 && on_rows.len() < row_qubits {
-                basis.iter_mut().for_each(|b| *b = reduce(&[reduced], *b));
-                basis.push(reduced);
+                extend(&mut basis, reduced);
                 on_rows.push((source, line, tan));
             } else {
                 left.push(item);

@@ -18,7 +18,7 @@ use super::{
     buffer::Buffer,
     compile::{Step, TileStage},
     kernels::Scratch,
-    rows::{reduce, table},
+    rows::{extend, reduce, table},
     shared::Shared,
 };
 use crate::basis::odd;
@@ -94,8 +94,7 @@ impl Inners {
                     continue;
                 }
                 if new == 1 {
-                    basis.iter_mut().for_each(|b| *b = reduce(&[reduced], *b));
-                    basis.push(reduced);
+                    extend(&mut basis, reduced);
                     vectors.push(vector);
                 }
                 taken.push((source, look));

@@ -19,9 +19,8 @@ pub(super) fn table(row_count: usize, vectors: &[usize], signs: &[usize]) -> Vec
     let mut basis: Vec<usize> = Vec::new();
     for &vector in vectors {
         let reduced = reduce(&basis, vector);
-        basis.iter_mut().for_each(|b| *b = reduce(&[reduced], *b));
         pivots |= top(reduced);
-        basis.push(reduced);
+        extend(&mut basis, reduced);
     }
     let starts = (0..row_count).filter(|row| row & pivots == 0);
     let with_signs = |row: usize| {
@@ -31,11 +30,18 @@ pub(super) fn table(row_count: usize, vectors: &[usize], signs: &[usize]) -> Vec
     starts.map(with_signs).collect()
 }
 
-fn top(x: usize) -> usize {
+/// The highest bit that is set.
+pub(super) fn top(x: usize) -> usize {
     if x == 0 { 0 } else { 1 << x.ilog2() }
 }
 
 /// Takes the highest bits of a basis out of a vector.
 pub(super) fn reduce(basis: &[usize], vector: usize) -> usize {
     basis.iter().fold(vector, |v, b| if v & top(*b) != 0 { v ^ b } else { v })
+}
+
+/// Adds a vector that has been reduced by a basis to it.
+pub(super) fn extend(basis: &mut Vec<usize>, reduced: usize) {
+    basis.iter_mut().for_each(|b| *b = reduce(&[reduced], *b));
+    basis.push(reduced);
 }

@@ -6,7 +6,7 @@
 
 use smallvec::SmallVec;
 
-use super::rows::table;
+use super::rows::{table, top};
 use crate::basis::odd;
 
 /// The most parities that the others are sums of.
@@ -39,7 +39,7 @@ impl Variants {
     /// many.
     pub(super) fn admit(&mut self, row: usize, outer: usize) -> Option<usize> {
         // The rows that stand for all have no such bit.
-        let row = row & !highest(self.vector);
+        let row = row & !top(self.vector);
         let known = self.parities.len();
         let sum = |set: usize| {
             let chosen = self.parities.iter().enumerate().filter(|(k, _)| set >> k & 1 == 1);
@@ -88,8 +88,4 @@ impl Variants {
     fn value(&self, index: usize, part: fn(&Parity) -> usize) -> usize {
         self.parities.iter().enumerate().fold(0, |v, (k, p)| v | usize::from(odd(part(p) & index)) << k)
     }
-}
-
-fn highest(x: usize) -> usize {
-    if x == 0 { 0 } else { 1 << x.ilog2() }
 }
