@@ -794,28 +794,165 @@ cycle(REAL2 *RESTRICT state, const u32 *RESTRICT words, const REAL *RESTRICT num
     }                                                            \
     SYNC();
 
-/* Sums of (sum_k w_k (-1)^{z_k . (i ^ x)}) conj(a[i]) b[i ^ x], one complex number for each block. */
-KERNEL LAUNCH_BOUNDS(256, 1)
-pauli_sum(const REAL2 *RESTRICT a, const REAL2 *RESTRICT b, u64 count, u64 x, const u64 *RESTRICT z,
-          const double *RESTRICT w, u32 terms, double *RESTRICT partial) {
-    SHARED(double, part);
-    FOR_THREADS(t) {
-        double re = 0, im = 0;
-        for (u64 i = GROUP; i < count; i += (u64)BLOCKS * THREADS) {
-            const u64 j = i ^ x;
-            const REAL2 p = a[i], q = b[j];
-            const double vx = (double)p.x * q.x + (double)p.y * q.y, vy = (double)p.x * q.y - (double)p.y * q.x;
-            double wx = 0, wy = 0;
-            for (u32 k = 0; k < terms; k++) {
-                const u32 odd = PARITY64(j & z[k]);
-                wx += odd ? -w[2 * k] : w[2 * k];
-                wy += odd ? -w[2 * k + 1] : w[2 * k + 1];
-            }
-            re += wx * vx - wy * vy;
-            im += wx * vy + wy * vx;
+/* Sums of Pauli strings, i^... X^x Z^z with a weight each. Strings of one x are a group; groups whose x span few dimensions
+ * are a family, and all of them move amplitudes within tiles: `base ^ (span of vectors)` of runs of 2^low amplitudes. So a
+ * family takes one pass. src/paulis/ writes
+ *
+ *   vectors  two words each, the highest bits ascending: the bits below the highest one, and the vector
+ *   groups   x on the places of a tile; the first string with a real weight, the first with an imaginary one, the end
+ *   strings  z on indices, z on places, the real or imaginary weight
+ *
+ * Bits of a place: those of the run, then one for each vector. */
+
+/* Threads of a block, and places that a thread takes together: those bits of places that are TOGETHER's stand above the
+ * thread's. */
+#define PAULI_THREADS 256u
+#define TOGETHER 8u
+
+/* Blocks of a multiprocessor: its registers for as many. */
+#define PAULI_BLOCKS (IS_DOUBLE ? 2 : 3)
+
+/* Bit l of byte z is the parity of z & l. */
+#define WALSH 0x963c5af066ccaa00ull
+
+typedef struct {
+    const u64 *vectors, *z;
+    const u32 *groups, *z_on_places;
+    const REAL *weights;
+    u32 bits, low, count;
+} Family;
+
+#define FAMILY_OF(F)                                                                                          \
+    Family F;                                                                                                 \
+    F.vectors = vectors, F.z = z, F.groups = groups, F.z_on_places = z_on_places, F.weights = weights;        \
+    F.bits = bits, F.low = low, F.count = count;
+
+/* What the vectors of a place add to its index. */
+DEVICE void vector_sums(u64 *sums, const Family f, u32 t) {
+    for (u32 e = t; e >> (f.bits - f.low) == 0; e += PAULI_THREADS) {
+        u64 sum = 0;
+        for (u32 d = 0; e >> d; d++) sum ^= e >> d & 1u ? f.vectors[2 * d + 1] : 0;
+        sums[e] = sum;
+    }
+}
+
+/* The index of a tile's first place. */
+DEVICE u64 family_base(u32 tile, const Family f) {
+    u64 base = (u64)tile << f.low;
+    for (u32 d = 0; d < f.bits - f.low; d++) {
+        const u64 below = f.vectors[2 * d];
+        base = (base & below) | (base & ~below) << 1;
+    }
+    return base;
+}
+
+#define PLACE_INDEX(p) (base ^ sums[(p) >> f.low] ^ ((p) & ((1u << f.low) - 1)))
+
+DEVICE void family_tile(REAL2 *places, const REAL2 *RESTRICT state, const u64 *sums, u64 base, const Family f, u32 t) {
+    for (u32 first = t; first >> f.bits == 0; first += TOGETHER * PAULI_THREADS) {
+        REAL2 some[TOGETHER];
+        UNROLL for (u32 l = 0; l < TOGETHER; l++) {
+            const u32 p = first + l * PAULI_THREADS;
+            if (p >> f.bits == 0) some[l] = state[PLACE_INDEX(p)];
         }
-        part[2 * t] = re;
-        part[2 * t + 1] = im;
+        UNROLL for (u32 l = 0; l < TOGETHER; l++) {
+            const u32 p = first + l * PAULI_THREADS;
+            if (p >> f.bits == 0) places[p] = some[l];
+        }
+    }
+}
+
+/* x, or -x if bit `l` of the word is set. */
+#ifdef KETGRAD_EMULATE
+DEVICE REAL signed_by(REAL x, u32 word, u32 l) { return word >> l & 1u ? -x : x; }
+#else
+#define SIGN_OF(word, l) (int)(word << (31 - l) & 0x80000000u)
+DEVICE double signed_by(double x, u32 word, u32 l) {
+    return __hiloint2double(__double2hiint(x) ^ SIGN_OF(word, l), __double2loint(x));
+}
+DEVICE float signed_by(float x, u32 word, u32 l) { return __int_as_float(__float_as_int(x) ^ SIGN_OF(word, l)); }
+#endif
+
+/* The signs of string k at the places q ^ (l PAULI_THREADS), as bit l. */
+DEVICE u32 string_signs(u32 k, u64 base, u32 q, const Family f) {
+    const u32 on_places = f.z_on_places[k], even = (u32)(WALSH >> (on_places / PAULI_THREADS % TOGETHER * 8));
+    return PARITY64(f.z[k] & base) ^ PARITY(on_places & q) ? ~even : even;
+}
+
+/* The sums of the weights of the strings first..end, of which there is one, at the places q ^ (l PAULI_THREADS). */
+DEVICE void add_up_weights(REAL *sums, u32 first, u32 end, u64 base, u32 q, const Family f) {
+    const u32 signs = string_signs(first, base, q, f);
+    const REAL weight = f.weights[first];
+    UNROLL for (u32 l = 0; l < TOGETHER; l++) sums[l] = signed_by(weight, signs, l);
+    for (u32 k = first + 1; k < end; k++) {
+        const u32 signs = string_signs(k, base, q, f);
+        const REAL weight = f.weights[k];
+        UNROLL for (u32 l = 0; l < TOGETHER; l++) sums[l] += signed_by(weight, signs, l);
+    }
+}
+
+/* The place q ^ (l PAULI_THREADS) of a tile, or one within where the tile is smaller. */
+#define PARTNER(q, l) places[((q) ^ (l) * PAULI_THREADS) & last]
+
+/* The sum over a thread's places of the real parts of conj(own) other, or of the imaginary ones, with weights. In the
+ * precision of the state: what is rounded here is below what the amplitudes are rounded by. */
+DEVICE REAL family_part(const REAL2 *own, const REAL2 *places, const REAL *weights, u32 q, u32 last, int imaginary) {
+    REAL sum = 0;
+    UNROLL for (u32 l = 0; l < TOGETHER; l++) {
+        const REAL2 p = own[l], r = PARTNER(q, l);
+        const REAL part = imaginary ? FMA(-p.y, r.x, MUL(p.x, r.y)) : FMA(p.y, r.y, MUL(p.x, r.x));
+        sum = FMA(weights[l], part, sum);
+    }
+    return sum;
+}
+
+/* Sums of conj(a[i]) (sum of a family's strings on b)[i], one complex number for each block; only the real parts if
+ * nothing else is asked for. Shared memory: the tile, its sums of vectors, the sums of the threads. */
+KERNEL LAUNCH_BOUNDS(PAULI_THREADS, PAULI_BLOCKS)
+pauli_sum(const REAL2 *RESTRICT a, const REAL2 *RESTRICT b, u32 tiles, u32 bits, u32 low, const u64 *RESTRICT vectors,
+          const u32 *RESTRICT groups, u32 count, const u64 *RESTRICT z, const u32 *RESTRICT z_on_places,
+          const REAL *RESTRICT weights, u32 complex_sums, double *RESTRICT partial) {
+    SHARED(REAL2, places);
+    FAMILY_OF(f)
+    const u32 last = (1u << bits) - 1;
+    u64 *const sums = (u64 *)(places + last + 1);
+    double *const part = (double *)(sums + (1u << (bits - low)));
+    FOR_THREADS(t) {
+        vector_sums(sums, f, t);
+        part[2 * t] = 0, part[2 * t + 1] = 0;
+    }
+    SYNC();
+    for (u32 tile = BLOCK; tile < tiles; tile += BLOCKS) {
+        const u64 base = family_base(tile, f);
+        FOR_THREADS(t) { family_tile(places, b, sums, base, f, t); }
+        SYNC();
+        FOR_THREADS(t) {
+            double re = 0, im = 0;
+            for (u32 first = t; first <= last; first += TOGETHER * PAULI_THREADS) {
+                REAL2 own[TOGETHER];
+                UNROLL for (u32 l = 0; l < TOGETHER; l++) {
+                    const u32 p = first + l * PAULI_THREADS;
+                    own[l].x = 0, own[l].y = 0;
+                    if (p <= last) own[l] = a[PLACE_INDEX(p)];
+                }
+                for (u32 g = 0; g < count; g++) {
+                    const u32 *const group = groups + 4 * g, q = first ^ group[0];
+                    REAL of[TOGETHER];
+                    if (group[1] < group[2]) {
+                        add_up_weights(of, group[1], group[2], base, q, f);
+                        re += family_part(own, places, of, q, last, 0);
+                        if (complex_sums) im += family_part(own, places, of, q, last, 1);
+                    }
+                    if (group[2] < group[3]) {
+                        add_up_weights(of, group[2], group[3], base, q, f);
+                        re -= family_part(own, places, of, q, last, 1);
+                        if (complex_sums) im += family_part(own, places, of, q, last, 0);
+                    }
+                }
+            }
+            part[2 * t] += re, part[2 * t + 1] += im;
+        }
+        SYNC();
     }
     ADD_UP(part)
     FOR_THREADS(t) {
@@ -823,28 +960,56 @@ pauli_sum(const REAL2 *RESTRICT a, const REAL2 *RESTRICT b, u64 count, u64 x, co
     }
 }
 
-/* to[i] = sum over groups g of (sum over terms k of g of w_k (-1)^{z_k . (i ^ x_g)}) from[i ^ x_g] */
-KERNEL LAUNCH_BOUNDS(256, 1)
-pauli_apply(const REAL2 *RESTRICT from, REAL2 *RESTRICT to, u64 count, const u64 *RESTRICT x, const u32 *RESTRICT first,
-            u32 groups, const u64 *RESTRICT z, const double *RESTRICT w) {
-    FOR_THREADS(t) {
-        for (u64 i = GROUP; i < count; i += (u64)BLOCKS * THREADS) {
-            double re = 0, im = 0;
-            for (u32 g = 0; g < groups; g++) {
-                const u64 j = i ^ x[g];
-                const REAL2 q = from[j];
-                double wx = 0, wy = 0;
-                for (u32 k = first[g]; k < first[g + 1]; k++) {
-                    const u32 odd = PARITY64(j & z[k]);
-                    wx += odd ? -w[2 * k] : w[2 * k];
-                    wy += odd ? -w[2 * k + 1] : w[2 * k + 1];
+/* to = sum of a family's strings on `from`, or to + that. Shared memory: the tile and its sums of vectors. */
+KERNEL LAUNCH_BOUNDS(PAULI_THREADS, PAULI_BLOCKS)
+pauli_apply(const REAL2 *RESTRICT from, REAL2 *RESTRICT to, u32 tiles, u32 bits, u32 low, const u64 *RESTRICT vectors,
+            const u32 *RESTRICT groups, u32 count, const u64 *RESTRICT z, const u32 *RESTRICT z_on_places,
+            const REAL *RESTRICT weights, u32 adds) {
+    SHARED(REAL2, places);
+    FAMILY_OF(f)
+    const u32 last = (1u << bits) - 1;
+    u64 *const sums = (u64 *)(places + last + 1);
+    FOR_THREADS(t) { vector_sums(sums, f, t); }
+    SYNC();
+    for (u32 tile = BLOCK; tile < tiles; tile += BLOCKS) {
+        const u64 base = family_base(tile, f);
+        FOR_THREADS(t) { family_tile(places, from, sums, base, f, t); }
+        SYNC();
+        FOR_THREADS(t) {
+            for (u32 first = t; first <= last; first += TOGETHER * PAULI_THREADS) {
+                REAL2 sum[TOGETHER];
+                UNROLL for (u32 l = 0; l < TOGETHER; l++) {
+                    const u32 p = first + l * PAULI_THREADS;
+                    sum[l].x = 0, sum[l].y = 0;
+                    if (adds && p <= last) sum[l] = to[PLACE_INDEX(p)];
                 }
-                re += wx * q.x - wy * q.y;
-                im += wx * q.y + wy * q.x;
+                for (u32 g = 0; g < count; g++) {
+                    const u32 *const group = groups + 4 * g, q = first ^ group[0];
+                    REAL of[TOGETHER];
+                    if (group[1] < group[2]) {
+                        add_up_weights(of, group[1], group[2], base, q, f);
+                        UNROLL for (u32 l = 0; l < TOGETHER; l++) {
+                            const REAL2 r = PARTNER(q, l);
+                            sum[l].x = FMA(of[l], r.x, sum[l].x);
+                            sum[l].y = FMA(of[l], r.y, sum[l].y);
+                        }
+                    }
+                    if (group[2] < group[3]) {
+                        add_up_weights(of, group[2], group[3], base, q, f);
+                        UNROLL for (u32 l = 0; l < TOGETHER; l++) {
+                            const REAL2 r = PARTNER(q, l);
+                            sum[l].x = FMA(-of[l], r.y, sum[l].x);
+                            sum[l].y = FMA(of[l], r.x, sum[l].y);
+                        }
+                    }
+                }
+                UNROLL for (u32 l = 0; l < TOGETHER; l++) {
+                    const u32 p = first + l * PAULI_THREADS;
+                    if (p <= last) to[PLACE_INDEX(p)] = sum[l];
+                }
             }
-            to[i].x = (REAL)re;
-            to[i].y = (REAL)im;
         }
+        SYNC();
     }
 }
 
@@ -928,10 +1093,9 @@ EMULATE_DENSE(4)
 EMULATE_DENSE(5)
 EMULATE(diagonal, P(REAL2 *, 0), P(u32 *, 1), P(REAL *, 2), P(u32, 3), P(u32, 4), P(u32, 5), P(u64, 6))
 EMULATE(cycle, P(REAL2 *, 0), P(u32 *, 1), P(REAL *, 2), P(u32, 3), P(u32, 4), P(u32, 5), P(u64, 6))
-EMULATE(pauli_sum, P(REAL2 *, 0), P(REAL2 *, 1), P(u64, 2), P(u64, 3), P(u64 *, 4), P(double *, 5), P(u32, 6),
-        P(double *, 7))
-EMULATE(pauli_apply, P(REAL2 *, 0), P(REAL2 *, 1), P(u64, 2), P(u64 *, 3), P(u32 *, 4), P(u32, 5), P(u64 *, 6),
-        P(double *, 7))
+#define PAULI P(u32, 2), P(u32, 3), P(u32, 4), P(u64 *, 5), P(u32 *, 6), P(u32, 7), P(u64 *, 8), P(u32 *, 9), P(REAL *, 10)
+EMULATE(pauli_sum, P(REAL2 *, 0), P(REAL2 *, 1), PAULI, P(u32, 11), P(double *, 12))
+EMULATE(pauli_apply, P(REAL2 *, 0), P(REAL2 *, 1), PAULI, P(u32, 11))
 EMULATE(norms, P(REAL2 *, 0), P(u64, 1), P(u32, 2), P(double *, 3))
 EMULATE(pick, P(REAL2 *, 0), P(u32, 1), P(u64 *, 2), P(u32 *, 3), P(u32, 4), P(double *, 5), P(u64 *, 6))
 

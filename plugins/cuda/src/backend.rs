@@ -149,7 +149,7 @@ impl DeviceKernels for Backend {
         self.schedules.apply_pair(psi, lambda, gates, inners, values)
     }
     fn expectation(&self, state: &State, terms: &[PauliTerm]) -> Result<f64> {
-        Ok(paulis::inner(state, terms, state)?.re)
+        paulis::real_inner(state, terms, state)
     }
     fn inner(&self, a: &State, b: &State) -> Result<C64> {
         paulis::inner(a, &[PauliTerm { coefficient: 1.0, x: 0, z: 0 }], b)

@@ -29,6 +29,11 @@ impl Span {
         self.0.iter().fold(vector, |v, b| if v >> b.ilog2() & 1 == 1 { v ^ b } else { v })
     }
 
+    /// Whether a vector is in it.
+    pub(crate) fn holds(&self, vector: usize) -> bool {
+        self.reduced(vector) == 0
+    }
+
     /// Takes a vector in; false if the subspace has `most` dimensions and not this one.
     pub(crate) fn admit(&mut self, vector: usize, most: usize) -> bool {
         let new = self.reduced(vector);

@@ -1,18 +1,22 @@
 //! Sums of Pauli strings on states: inner products and application.
 //!
-//! A string is `P = i^|x & z| X^x Z^z`, so `(P b)[i] = i^|x & z| (-1)^{|(i ^ x) & z|} b[i ^ x]`. Terms of the same `x` read
-//! the same amplitudes: they are one launch, in which each amplitude is loaded once and meets the sum of their weights.
-//! Sums of blocks are added here in order, so that a result does not depend on how the blocks were scheduled.
+//! A string is `P = i^|x & z| X^x Z^z`, so `(P b)[i] = i^|x & z| (-1)^{|(i ^ x) & z|} b[i ^ x]`. Strings are put into
+//! families whose `x` span few dimensions: a family moves amplitudes within tiles, and takes one pass over the state. Sums of
+//! blocks are added here in order, so that a result does not depend on how the blocks were scheduled.
 #![expect(unsafe_code, reason = "kernels are launched here")]
 
-use ketgrad_plugin_sdk::{C64, Error, PauliTerm, Result};
+mod families;
 
+use ketgrad_plugin_sdk::{C64, Error, PauliTerm, Precision, Result};
+
+use self::families::Families;
 use crate::{
     driver::{Arg, Buffer, Driver, Launch, Packed, Which, launch},
-    state::State,
+    program::Form,
+    state::{State, amplitude_bytes},
 };
 
-/// Threads of a block.
+/// Threads of a block, as in the kernels.
 pub(crate) const BLOCK: u32 = 256;
 /// Dynamic shared memory of a block: a complex number a thread.
 pub(crate) const SHARED: u32 = BLOCK * 16;
@@ -25,101 +29,112 @@ pub(crate) fn blocks(driver: &dyn Driver, count: u64, items_a_block: u64) -> u32
     u32::try_from(count.div_ceil(items_a_block)).map_or(most, |wanted| wanted.clamp(1, most))
 }
 
-/// Terms by their `x`, ascending; within one in the order given.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Groups {
-    /// The `x` of each group.
-    pub(crate) x: Vec<u64>,
-    /// Where each group begins among the terms, and at the end where the last one ends.
-    pub(crate) first: Vec<u32>,
-    /// The `z` of each term.
-    pub(crate) z: Vec<u64>,
-    /// The weight of each term, `coefficient i^|x & z|`: real and imaginary part.
-    pub(crate) weights: Vec<f64>,
+/// Strings on the device, and how kernels go over a state for them.
+struct Strings {
+    families: Families,
+    /// What the kernels read: vectors, groups, and of each string z, z on places, weight.
+    lists: Buffer<u8>,
+    starts: [u64; 5],
+    tiles: u32,
+    /// Bytes of a tile and of the sums of its vectors.
+    shared_bytes: u32,
 }
 
-impl Groups {
-    /// Groups the terms of a sum on so many qubits.
-    ///
-    /// # Errors
-    /// A term acts on a qubit that is not there, or there are more than 2^32.
-    pub(crate) fn of(terms: &[PauliTerm], n_qubits: u32) -> Result<Groups> {
-        let beyond = u64::MAX.checked_shl(n_qubits).unwrap_or(0);
-        if let Some(term) = terms.iter().find(|t| (t.x | t.z) & beyond != 0) {
-            let qubit = ((term.x | term.z) & beyond).trailing_zeros();
-            return Err(Error::new(format!(
-                "a Pauli string on qubit {qubit} of a state of {n_qubits} qubits"
-            )));
+impl Strings {
+    fn new(terms: &[PauliTerm], state: &State) -> Result<Strings> {
+        let (n_qubits, driver) = (state.n_qubits(), state.driver());
+        let bits = Form::of(state).tile_qubits.min(n_qubits as usize) as u32;
+        let families = Families::new(terms, n_qubits, bits)?;
+        let mut packed = Packed::default();
+        let starts = [
+            packed.push(&families.vectors),
+            packed.push(families.groups.as_flattened()),
+            packed.push(&families.z),
+            packed.push(&families.z_on_places),
+            match state.precision() {
+                Precision::Double => packed.push(&families.weights),
+                Precision::Single => {
+                    packed.push(&families.weights.iter().map(|w| *w as f32).collect::<Vec<_>>())
+                }
+            },
+        ];
+        let lists = packed.upload(driver)?;
+        let tiles = u32::try_from(state.count() >> bits).map_err(|_| {
+            Error::new(format!("Pauli strings on {n_qubits} qubits: more tiles than a device counts"))
+        })?;
+        let tile = (amplitude_bytes(state.precision()) << bits) as u32;
+        let shared_bytes = tile + (size_of::<u64>() << families.dimensions()) as u32;
+        Ok(Strings { families, lists, starts, tiles, shared_bytes })
+    }
+
+    /// The arguments between the states and what is particular, for each family.
+    fn arguments(&self) -> impl Iterator<Item = [Arg; 9]> + '_ {
+        let Families { bits, low, ends, .. } = &self.families;
+        let [vectors, groups, z, z_on_places, weights] = self.starts.map(|start| self.lists.at() + start);
+        let each = 2 * size_of::<u64>() * self.families.dimensions();
+        let first = [0].into_iter().chain(ends.iter().copied());
+        first.zip(ends).enumerate().map(move |(family, (first, &end))| {
+            [
+                Arg::U32(self.tiles),
+                Arg::U32(*bits),
+                Arg::U32(*low),
+                Arg::At(vectors + (family * each) as u64),
+                Arg::At(groups + (size_of::<[u32; 4]>() * first) as u64),
+                Arg::U32((end - first) as u32),
+                Arg::At(z),
+                Arg::At(z_on_places),
+                Arg::At(weights),
+            ]
+        })
+    }
+
+    /// A kernel that needs so many bytes of shared memory more.
+    fn launch(&self, state: &State, kernel: &'static str, more: u32) -> Launch {
+        let shared_bytes = self.shared_bytes + more;
+        let grid = state.driver().properties().blocks_at_once(self.tiles, shared_bytes);
+        Launch {
+            kernel: Which::Named(kernel),
+            precision: state.precision(),
+            grid,
+            block: BLOCK,
+            shared_bytes,
         }
-        let position = |k: usize| {
-            u32::try_from(k).map_err(|_| Error::new(format!("{} Pauli strings; at most 2^32", terms.len())))
-        };
-        let mut sorted: Vec<&PauliTerm> = terms.iter().collect();
-        sorted.sort_by_key(|term| term.x);
-        let mut groups = Groups::default();
-        for (k, term) in sorted.into_iter().enumerate() {
-            if groups.x.last() != Some(&term.x) {
-                groups.x.push(term.x);
-                groups.first.push(position(k)?);
-            }
-            groups.z.push(term.z);
-            groups.weights.extend(weight(term));
-        }
-        groups.first.push(position(terms.len())?);
-        Ok(groups)
     }
 }
 
-/// `coefficient i^|x & z|`.
-fn weight(term: &PauliTerm) -> [f64; 2] {
-    let c = term.coefficient;
-    match (term.x & term.z).count_ones() % 4 {
-        0 => [c, 0.0],
-        1 => [0.0, c],
-        2 => [-c, 0.0],
-        _ => [0.0, -c],
-    }
-}
-
-/// `<a| sum of terms |b>`. O(2^n) times the number of terms, a pass over memory for each `x`.
+/// `<a| sum of terms |b>`. O(2^n) times the number of terms, a pass over memory for each family.
 ///
 /// # Errors
 /// The states are not alike, a term acts beyond them, or the device fails.
 pub(crate) fn inner(a: &State, terms: &[PauliTerm], b: &State) -> Result<C64> {
+    summed(a, terms, b, true)
+}
+
+/// The real part of `<a| sum of terms |b>`, for about half the work: all of it where a is b.
+///
+/// # Errors
+/// As [`inner`].
+pub(crate) fn real_inner(a: &State, terms: &[PauliTerm], b: &State) -> Result<f64> {
+    Ok(summed(a, terms, b, false)?.re)
+}
+
+fn summed(a: &State, terms: &[PauliTerm], b: &State, complex: bool) -> Result<C64> {
     a.expect_alike(b)?;
-    let groups = Groups::of(terms, a.n_qubits())?;
-    if groups.x.is_empty() {
+    if terms.is_empty() {
         return Ok(C64::new(0.0, 0.0));
     }
+    let strings = Strings::new(terms, a)?;
     let driver = a.driver();
-    let mut packed = Packed::default();
-    let z = packed.push(&groups.z);
-    let weights = packed.push(&groups.weights);
-    let packed = packed.upload(driver)?;
-    let grid = blocks(&**driver, a.count(), u64::from(BLOCK));
-    let sums = 2 * grid as usize;
-    let partial = Buffer::<f64>::new(driver, sums * groups.x.len())?;
-    for (group, (&x, ends)) in groups.x.iter().zip(groups.first.windows(2)).enumerate() {
-        let &[first, end] = ends else { continue };
-        let args = [
-            Arg::At(a.at()),
-            Arg::At(b.at()),
-            Arg::U64(a.count()),
-            Arg::U64(x),
-            Arg::At(packed.at() + z + 8 * u64::from(first)),
-            Arg::At(packed.at() + weights + 16 * u64::from(first)),
-            Arg::U32(end - first),
-            Arg::At(partial.at() + 8 * (sums * group) as u64),
-        ];
-        let what = Launch {
-            kernel: Which::Named("pauli_sum"),
-            precision: a.precision(),
-            grid,
-            block: BLOCK,
-            shared_bytes: SHARED,
-        };
-        // SAFETY: both states have `count` amplitudes and x is below it; z and weights have the terms of the group, partial
-        // two sums for each block of it.
+    let what = strings.launch(a, "pauli_sum", SHARED);
+    let sums = 2 * what.grid as usize;
+    let partial = Buffer::<f64>::new(driver, sums * strings.families.ends.len())?;
+    for (family, lists) in strings.arguments().enumerate() {
+        let mut args = vec![Arg::At(a.at()), Arg::At(b.at())];
+        args.extend(lists);
+        args.push(Arg::U32(u32::from(complex)));
+        args.push(Arg::At(partial.at() + (size_of::<f64>() * sums * family) as u64));
+        // SAFETY: both states have as many amplitudes as the tiles; the lists are those of the families, and partial has
+        // two sums for each block of each.
         unsafe { launch(&**driver, what, &args) }?;
     }
     let mut sums = vec![0.0; partial.len()];
@@ -127,86 +142,35 @@ pub(crate) fn inner(a: &State, terms: &[PauliTerm], b: &State) -> Result<C64> {
     Ok(sums.chunks_exact(2).map(|s| C64::new(s[0], s[1])).sum())
 }
 
-/// `to = sum of terms |from>`. O(2^n) times the number of terms, in one launch.
+/// `to = sum of terms |from>`. O(2^n) times the number of terms, a pass over both for each family.
 ///
 /// # Errors
 /// The states are not alike or the same, a term acts beyond them, or the device fails.
 pub(crate) fn apply(terms: &[PauliTerm], from: &State, to: &mut State) -> Result<()> {
     from.expect_alike(to)?;
-    let groups = Groups::of(terms, from.n_qubits())?;
-    let driver = from.driver();
-    let mut packed = Packed::default();
-    let x = packed.push(&groups.x);
-    let z = packed.push(&groups.z);
-    let weights = packed.push(&groups.weights);
-    let first = packed.push(&groups.first);
-    let packed = packed.upload(driver)?;
-    let grid = blocks(&**driver, from.count(), u64::from(BLOCK));
-    let args = [
-        Arg::At(from.at()),
-        Arg::At(to.at_mut()),
-        Arg::U64(from.count()),
-        Arg::At(packed.at() + x),
-        Arg::At(packed.at() + first),
-        Arg::U32(u32::try_from(groups.x.len()).unwrap_or(u32::MAX)),
-        Arg::At(packed.at() + z),
-        Arg::At(packed.at() + weights),
-    ];
-    let what = Launch {
-        kernel: Which::Named("pauli_apply"),
-        precision: from.precision(),
-        grid,
-        block: BLOCK,
-        shared_bytes: SHARED,
-    };
-    // SAFETY: two states of `count` amplitudes, of which `to` is borrowed alone; every x is below `count`; the lists are
-    // those of the groups, of which there are fewer than 2^32.
-    unsafe { launch(&**driver, what, &args) }
+    if terms.is_empty() {
+        return to.clear();
+    }
+    let strings = Strings::new(terms, from)?;
+    let what = strings.launch(from, "pauli_apply", 0);
+    for (family, lists) in strings.arguments().enumerate() {
+        let mut args = vec![Arg::At(from.at()), Arg::At(to.at_mut())];
+        args.extend(lists);
+        args.push(Arg::U32(u32::from(family > 0)));
+        // SAFETY: two states of as many amplitudes as the tiles, of which `to` is borrowed alone; the lists are those of the
+        // families.
+        unsafe { launch(&**from.driver(), what, &args) }?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use ketgrad_plugin_sdk::Precision;
-
     use super::*;
     use crate::testing::{amplitudes, devices, of_state, state, tolerance};
 
     fn term(coefficient: f64, x: u64, z: u64) -> PauliTerm {
         PauliTerm { coefficient, x, z }
-    }
-
-    #[test]
-    fn terms_of_one_x_stand_together() {
-        // Z0 + 2 X0 + 3 Y0 + 4 Z1 + 5 Y0 Y1, in another order.
-        let terms = [term(2.0, 1, 0), term(1.0, 0, 1), term(5.0, 3, 3), term(3.0, 1, 1), term(4.0, 0, 2)];
-        let groups = Groups::of(&terms, 2).unwrap();
-        assert_eq!(groups.x, [0, 1, 3]);
-        assert_eq!(groups.first, [0, 2, 4, 5]);
-        assert_eq!(groups.z, [1, 2, 0, 1, 3]);
-        // Y = i X Z, and Y Y = i^2 X X Z Z.
-        assert_eq!(groups.weights, [1.0, 0.0, 4.0, 0.0, 2.0, 0.0, 0.0, 3.0, -5.0, 0.0]);
-    }
-
-    #[test]
-    fn the_powers_of_i_go_round() {
-        let of = |x_and_z: u64| weight(&term(1.0, x_and_z, x_and_z));
-        assert_eq!(
-            [of(0), of(1), of(3), of(7), of(15)],
-            [[1., 0.], [0., 1.], [-1., 0.], [0., -1.], [1., 0.]]
-        );
-    }
-
-    #[test]
-    fn no_terms_are_no_groups() {
-        assert_eq!(Groups::of(&[], 3).unwrap(), Groups { first: vec![0], ..Groups::default() });
-    }
-
-    #[test]
-    fn a_string_beyond_the_state_is_refused() {
-        let said = |x, z| Groups::of(&[term(1.0, 1, 1), term(1.0, x, z)], 3).unwrap_err().to_string();
-        assert_eq!(said(8, 0), "a Pauli string on qubit 3 of a state of 3 qubits");
-        assert_eq!(said(1, 16), "a Pauli string on qubit 4 of a state of 3 qubits");
-        assert!(Groups::of(&[term(1.0, 1 << 63, 0)], 64).is_ok());
     }
 
     /// The sum of the terms on amplitudes, by a plain loop.
@@ -235,7 +199,29 @@ mod tests {
         ]
     }
 
-    const SIZES: [u32; 4] = [1, 3, 9, 12];
+    /// X and Y on each qubit, Z beside it, chains over all, and half of all pairs: several families on 14 qubits.
+    fn many_terms(n_qubits: u32) -> Vec<PauliTerm> {
+        let n = n_qubits;
+        let singles = (0..n).flat_map(|q| {
+            let (q, next) = (1u64 << q, 1u64 << ((q + 1) % n));
+            [
+                term(0.3, q, 0),
+                term(-0.7, q, q),
+                term(0.2, q, next),
+                term(0.9, 0, q | next),
+                term(0.4, q | next, next),
+            ]
+        });
+        let pairs = (0..n).flat_map(|a| (a + 1..n).map(move |b| (1u64 << a, 1u64 << b)));
+        let pairs = pairs
+            .enumerate()
+            .filter(|(k, _)| k % 2 == 0)
+            .map(|(k, (a, b))| term(0.01 * k as f64 - 0.3, a | b, [0, a, a | b, 1][k / 2 % 4]));
+        let all = (1u64 << n) - 1;
+        singles.chain(pairs).chain([term(0.5, all, all), term(1.5, all, all >> 1)]).collect()
+    }
+
+    const SIZES: [u32; 5] = [1, 3, 9, 12, 14];
     const BOTH: [Precision; 2] = [Precision::Double, Precision::Single];
 
     #[test]
@@ -243,12 +229,14 @@ mod tests {
         for (device, n, precision) in cases() {
             let (a, b) = (amplitudes(n, 1), amplitudes(n, 2));
             let (on_a, on_b) = (state(&device, precision, &a), state(&device, precision, &b));
-            for terms in [some_terms(n), vec![term(1.0, 0, 0)], vec![term(-0.5, 1, 1)], vec![]] {
+            for terms in [some_terms(n), many_terms(n), vec![term(1.0, 0, 0)], vec![term(-0.5, 1, 1)], vec![]]
+            {
                 let got = inner(&on_a, &terms, &on_b).unwrap();
                 let expected: C64 = a.iter().zip(applied(&terms, &b)).map(|(a, b)| a.conj() * b).sum();
                 let scale = (1u64 << n) as f64;
                 assert!((got - expected).norm() < scale * tolerance(precision), "{n}: {got} {expected}");
                 assert_eq!(got, inner(&on_a, &terms, &on_b).unwrap(), "the same once more");
+                assert_eq!(got.re, real_inner(&on_a, &terms, &on_b).unwrap());
             }
         }
     }
@@ -258,7 +246,7 @@ mod tests {
         for (device, n, precision) in cases() {
             let from = amplitudes(n, 3);
             let on = state(&device, precision, &from);
-            for terms in [some_terms(n), vec![]] {
+            for terms in [some_terms(n), many_terms(n), vec![]] {
                 // Fresh memory holds no numbers: all of it must be written.
                 let mut to = state(&device, precision, &amplitudes(n, 4));
                 apply(&terms, &on, &mut to).unwrap();

@@ -7,7 +7,11 @@ use ketgrad_core::{
 use ketgrad_plugin_sdk::{C64, Precision};
 use num_complex::Complex;
 
-use crate::{bits::ones, stage, state::amplitude_bytes};
+use crate::{
+    bits::ones,
+    stage,
+    state::{State, amplitude_bytes},
+};
 
 /// How kernels are launched for one kind of number on one device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +65,12 @@ impl Form {
             form.tile_qubits -= 1;
         }
         form
+    }
+
+    /// For a state.
+    pub(crate) fn of(state: &State) -> Form {
+        let properties = state.driver().properties();
+        Form::new(state.precision(), properties.capability, properties.shared_per_block)
     }
 
     /// For two states at once.

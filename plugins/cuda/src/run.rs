@@ -26,9 +26,6 @@ const THREADS: u32 = 256;
 /// From so many tiles on for each block that runs at a time, the first passes from |0…0> go over few of them.
 const WAVES: u64 = 4;
 
-/// Shared memory that the system takes of each block.
-const RESERVED_SHARED: u32 = 1 << 10;
-
 /// What is kept of earlier runs: a circuit that comes again with other angles is not cut anew, and its stages may have
 /// kernels of their own.
 #[derive(Default)]
@@ -97,7 +94,7 @@ impl Schedules {
 
     fn run<'a>(&self, state: &State, program: &'a Program, states: usize) -> Result<Run<'a>> {
         let kind = (state.precision(), states);
-        let own = self.stage_kernels.kernels(state.driver().as_ref(), program, kind, form(state));
+        let own = self.stage_kernels.kernels(state.driver().as_ref(), program, kind, Form::of(state));
         Run::new(state, program, own)
     }
 
@@ -119,7 +116,7 @@ impl Schedules {
         operators: &[Operator<Complex<E>>],
         inners: Option<&[Inner]>,
     ) -> Program {
-        let form = form(state);
+        let form = Form::of(state);
         let way = if inners.is_some() { Way::Given } else { way(state, form) };
         let kept =
             &self.kept[usize::from(inners.is_some())][usize::from(state.precision() == Precision::Single)];
@@ -133,15 +130,12 @@ impl Schedules {
 fn way(state: &State, form: Form) -> Way {
     let tiles = state.count() >> form.tile_qubits.min(state.n_qubits() as usize);
     let shared_bytes = (amplitude_bytes(state.precision()) << form.tile_qubits) as u32;
-    match state.is_new() && tiles >= WAVES * u64::from(blocks(state, u32::MAX, shared_bytes)) {
+    match state.is_new()
+        && tiles >= WAVES * u64::from(state.driver().properties().blocks_at_once(u32::MAX, shared_bytes))
+    {
         true => Way::FromZero,
         false => Way::Given,
     }
-}
-
-fn form(state: &State) -> Form {
-    let properties = state.driver().properties();
-    Form::new(state.precision(), properties.capability, properties.shared_per_block)
 }
 
 /// The operators of a list.
@@ -164,13 +158,6 @@ fn operators(gates: Gates<'_>, n_qubits: u32) -> Result<Vec<Operator<C64>>> {
         Ok(operator)
     };
     gates.iter().map(one).collect()
-}
-
-/// As many blocks as run at the same time, which go through all tiles.
-fn blocks(state: &State, tiles: u32, shared_bytes: u32) -> u32 {
-    let properties = state.driver().properties();
-    let each = (properties.shared_per_multiprocessor / (shared_bytes + RESERVED_SHARED)).max(1);
-    tiles.min(properties.multiprocessors * each)
 }
 
 /// A program on its device.
@@ -215,7 +202,7 @@ impl<'a> Run<'a> {
             };
             let own = of_their_own.next().copied().flatten();
             let shared_bytes = self.shared(stage.bits, stage.groups, 1);
-            let grid = blocks(state, stage.tiles, shared_bytes);
+            let grid = state.driver().properties().blocks_at_once(stage.tiles, shared_bytes);
             let mut args = vec![Arg::At(state.at_mut())];
             args.extend(self.of_stage(stage, own));
             self.stage(state, ("stage", own), (grid, shared_bytes), &args)?;
@@ -289,7 +276,7 @@ impl<'a> Run<'a> {
     fn of_pair(&self, state: &State, stage: &Stage) -> (u32, u32) {
         let sums = STAGE_THREADS / WARP * stage.looks.len() * size_of::<f64>();
         let shared_bytes = self.shared(stage.bits, stage.groups.next_multiple_of(2), 2) + sums as u32;
-        (blocks(state, stage.tiles, shared_bytes), shared_bytes)
+        (state.driver().properties().blocks_at_once(stage.tiles, shared_bytes), shared_bytes)
     }
 
     /// Bytes of the tiles of some states and the factors of groups.

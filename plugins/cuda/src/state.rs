@@ -86,8 +86,7 @@ impl State {
         if index >= self.count() {
             return Err(Error::new(format!("basis state {index} of {} qubits", self.n_qubits)));
         }
-        self.is_new = false;
-        self.amplitudes.zero()?;
+        self.clear()?;
         let first = index as usize * amplitude_bytes(self.precision);
         match self.precision {
             Precision::Single => self.amplitudes.write(first, &1f32.to_ne_bytes())?,
@@ -95,6 +94,15 @@ impl State {
         }
         self.is_new = index == 0;
         Ok(())
+    }
+
+    /// Becomes the zero vector.
+    ///
+    /// # Errors
+    /// The device fails.
+    pub(crate) fn clear(&mut self) -> Result<()> {
+        self.is_new = false;
+        self.amplitudes.zero()
     }
 
     /// Another of the same amplitudes.

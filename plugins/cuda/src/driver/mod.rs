@@ -43,6 +43,18 @@ pub(crate) struct Properties {
     pub(crate) driver_version: u32,
 }
 
+/// Shared memory that the system takes of each block.
+const RESERVED_SHARED: u32 = 1 << 10;
+
+impl Properties {
+    /// The blocks for so many tiles, of which each takes several if need be: as many as run at the same time with that much
+    /// shared memory.
+    pub(crate) fn blocks_at_once(&self, tiles: u32, shared_bytes: u32) -> u32 {
+        let each = (self.shared_per_multiprocessor / (shared_bytes + RESERVED_SHARED)).max(1);
+        tiles.min(self.multiprocessors * each)
+    }
+}
+
 /// A device. Addresses are those of its own memory.
 pub(crate) trait Driver: Send + Sync {
     /// What it is.
