@@ -41,8 +41,8 @@ device() { # NAME ARGUMENT…, at all sizes unless it says which
 device conform-f64 conform n=12 n=22 n="$largest"
 device conform-f32 f32 conform n=12 n=22 n="$largest"
 [ -z "${SUITE:-}" ] || part suite "$SUITE"
-device circuits circuits
-device circuits-of-stages circuits nvrtc=stages stages_after=0
+device circuits circuits stages_after=18446744073709551615
+device circuits-of-stages circuits stages_after=0
 device gates gates
 [ -z "${CUSTATEVEC:-}" ] || part custatevec "${PYTHON:-python3}" benches/device/custatevec.py "$CUSTATEVEC" "${sizes[@]}"
 device gradient gradient n=20 n=24 n=26

@@ -14,8 +14,8 @@
 //! | option | is | without it |
 //! |---|---|---|
 //! | `device` | the device's number, counted from 0 | `0` |
-//! | `nvrtc` | `auto`: where NVIDIA's run-time compiler is found, compile the kernels for this very device, once; `stages`: besides, a kernel for each stage that comes often; `off`: never | `auto` |
-//! | `stages_after` | with `nvrtc = "stages"`: the bytes that a stage has moved before a kernel is compiled for it | 10^12 |
+//! | `nvrtc` | `auto`: where NVIDIA's run-time compiler is found, compile the kernels for this very device, once, and a kernel for each stage that comes often; `off`: never | `auto` |
+//! | `stages_after` | the bytes that a stage has moved before a kernel is compiled for it | 10^12 |
 //! | `from_qubits` | from so many qubits on the device does better than the built-in kernels | `16` |
 //! | `emulate_f64`, `emulate_f32` | libraries of the kernels compiled for the processor: a test aid in place of a device | |
 
@@ -85,24 +85,22 @@ struct Options {
 
 impl Options {
     fn read(option: impl Fn(&str) -> Option<String>) -> Result<Options> {
-        let (nvrtc, stages) = match option("nvrtc").as_deref() {
-            None | Some("auto") => (true, false),
-            Some("stages") => (true, true),
-            Some("off") => (false, false),
+        let nvrtc = match option("nvrtc").as_deref() {
+            None | Some("auto") => true,
+            Some("off") => false,
             Some(text) => {
-                let said = format!("nvrtc = {text:?}: expected \"auto\", \"stages\" or \"off\"");
-                return Err(Error::new(said));
+                return Err(Error::new(format!("nvrtc = {text:?}: expected \"auto\" or \"off\"")));
             }
         };
         let stages_after = number::<u64>("stages_after", option("stages_after"))?;
-        if stages_after.is_some() && !stages {
-            return Err(Error::new("stages_after: only with nvrtc = \"stages\""));
+        if stages_after.is_some() && !nvrtc {
+            return Err(Error::new("stages_after: not with nvrtc = \"off\""));
         }
         Ok(Options {
             device: number("device", option("device"))?.unwrap_or(0),
             from_qubits: number("from_qubits", option("from_qubits"))?.unwrap_or(FROM_QUBITS),
             nvrtc,
-            stages_after: stages.then(|| stages_after.unwrap_or(stage_kernels::AFTER)),
+            stages_after: nvrtc.then(|| stages_after.unwrap_or(stage_kernels::AFTER)),
             emulate_f64: option("emulate_f64"),
             emulate_f32: option("emulate_f32"),
         })
@@ -133,16 +131,16 @@ mod tests {
     fn options_have_defaults_and_are_checked() {
         let plain = options(&[]).unwrap();
         assert_eq!((plain.device, plain.from_qubits, plain.nvrtc), (0, FROM_QUBITS, true));
-        assert_eq!(plain.stages_after, None);
+        assert_eq!(plain.stages_after, Some(stage_kernels::AFTER));
         let given = options(&[("device", "2"), ("nvrtc", "off"), ("from_qubits", "25")]).unwrap();
         assert_eq!((given.device, given.from_qubits, given.nvrtc), (2, 25, false));
-        let stages = |more: &[_]| options(&[&[("nvrtc", "stages")], more].concat());
-        assert_eq!(stages(&[]).unwrap().stages_after, Some(stage_kernels::AFTER));
-        assert_eq!(stages(&[("stages_after", "0")]).unwrap().stages_after, Some(0));
-        let said = |given| options(given).unwrap_err().to_string();
-        assert_eq!(said(&[("stages_after", "5")]), "stages_after: only with nvrtc = \"stages\"");
+        assert_eq!(given.stages_after, None);
+        assert_eq!(options(&[("stages_after", "0")]).unwrap().stages_after, Some(0));
+        let said = |given: &[_]| options(given).unwrap_err().to_string();
+        let off = [("nvrtc", "off"), ("stages_after", "5")];
+        assert_eq!(said(&off), "stages_after: not with nvrtc = \"off\"");
         assert_eq!(said(&[("device", "first")]), "device = \"first\": expected a whole number");
-        assert_eq!(said(&[("nvrtc", "on")]), "nvrtc = \"on\": expected \"auto\", \"stages\" or \"off\"");
+        assert_eq!(said(&[("nvrtc", "on")]), "nvrtc = \"on\": expected \"auto\" or \"off\"");
     }
 
     #[test]

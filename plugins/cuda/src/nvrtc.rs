@@ -454,7 +454,9 @@ pub(crate) mod tests {
                     .output()
                     .unwrap();
                 let said = String::from_utf8_lossy(&out.stderr);
-                assert!(out.status.success(), "{name} for {architecture}: {said}");
+                // One that is newer than the device.
+                let unknown = said.contains("is not defined for option 'gpu-name'");
+                assert!(out.status.success() || unknown, "{name} for {architecture}: {said}");
             }
         }
     }

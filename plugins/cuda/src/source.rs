@@ -303,7 +303,13 @@ mod tests {
                 for capability in [(7, 0), (8, 0), (9, 0)] {
                     let text = &sources(precision, 0.1, pair)[0];
                     let Some(code) = nvrtc::tests::compiled(text, precision, capability) else { return };
-                    assert!(code.unwrap().starts_with(b"\x7fELF"));
+                    match code {
+                        Ok(code) => assert!(code.starts_with(b"\x7fELF")),
+                        // A compiler that is newer than the device.
+                        Err(e) => {
+                            assert!(e.to_string().contains("invalid value for --gpu-architecture"), "{e}")
+                        }
+                    }
                 }
             }
         }

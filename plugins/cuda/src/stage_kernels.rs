@@ -2,12 +2,13 @@
 //!
 //! Compiling one takes longer than a stage by far, and pays only if the stage comes again often. It is compiled once the
 //! stage has moved so many bytes that this took about as long: whatever comes afterwards, the compiler has not taken
-//! longer than the stage has. A kernel that was kept by an earlier process is loaded when a stage comes the second time.
+//! longer than the stage has. A kernel that was kept by an earlier process is loaded when a stage comes the third time.
+//! What comes once costs nothing here.
 //!
 //! Both kinds of kernels give the same numbers to the last bit, so that nobody sees when one takes over.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, VecDeque},
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -26,6 +27,9 @@ pub(crate) const AFTER: u64 = 1_000_000_000_000;
 /// Of so many stages at most kernels are kept apart.
 const MOST: usize = 1024;
 
+/// So many programs are known again, on one state and on two.
+const RECENT: usize = 8;
+
 /// The kernels of stages that there are.
 #[derive(Default)]
 pub(crate) struct StageKernels {
@@ -40,17 +44,16 @@ struct Store {
     /// Stages by their source.
     numbers: HashMap<Arc<str>, usize>,
     stages: Vec<(Arc<str>, Standing)>,
-    /// What came last, on one state and on two.
-    last: [Last; 2],
+    /// What came last, the newest first, on one state and on two.
+    recent: [VecDeque<Known>; 2],
     /// What went wrong first.
     failed: Option<String>,
 }
 
-/// The words of a program, and its stages.
-#[derive(Default)]
-struct Last {
+/// The words of a program and, if it has come again, the numbers of its stages.
+struct Known {
     words: Vec<u32>,
-    stages: Vec<Option<usize>>,
+    stages: Option<Vec<Option<usize>>>,
 }
 
 #[derive(Clone, Copy)]
@@ -95,12 +98,15 @@ impl StageKernels {
         let store = &self.stores[usize::from(precision == Precision::Single)];
         let mut store = store.lock().unwrap_or_else(PoisonError::into_inner);
         let slot = usize::from(states > 1);
-        if store.last[slot].words != program.words {
-            let sources = program.stages().map(|s| source(&program.words, s, form, states > 1));
-            let stages = sources.map(|source| store.number(source)).collect();
-            store.last[slot] = Last { words: program.words.clone(), stages };
-        }
-        let numbers = store.last[slot].stages.clone();
+        let Some(place) = store.recent[slot].iter().position(|known| known.words == program.words) else {
+            store.recent[slot].truncate(RECENT - 1);
+            store.recent[slot].push_front(Known { words: program.words.clone(), stages: None });
+            return Vec::new();
+        };
+        let mut known = store.recent[slot].remove(place).unwrap_or_else(|| unreachable!("its place"));
+        let mut number = |stage| store.number(source(&program.words, stage, form, states > 1));
+        let numbers = known.stages.get_or_insert_with(|| program.stages().map(&mut number).collect()).clone();
+        store.recent[slot].push_front(known);
         let bytes = |stage: &Stage| {
             2 * (u64::from(stage.tiles) << stage.bits) * (states * amplitude_bytes(precision)) as u64
         };
