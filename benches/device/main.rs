@@ -5,13 +5,14 @@
 //! cargo run --release -p ketgrad-benches --bin device -- target/release/libketgrad_cuda.so [f32] [n=26] … \
 //!     [conform] [check] [gates] [circuits] [gradient] [values] [moves] [qcbm] [qft] [qv] [hea] [key=value of the plugin] …
 //! ```
-//! One JSON object a line; without a name of a part, or of a circuit, all of them. Times are medians, from the call until the device has
-//! done everything, planning included. `copy` is the bytes that a copy of the state on the device reads and writes in a
-//! second, measured in the same run. The floor of a gate is the amplitudes that it changes, read and written once at
-//! that speed; `floor` of a circuit is the sum over its gates, which no way of doing one gate after the other gets
-//! below. `from_zero` is with a new state |0…0> for each run. `nvrtc=stages stages_after=0` times kernels that are compiled for
-//! each stage, after the first run. `conform` is the suite for every device. `check` compares with the built-in kernels on all processors, and beyond `MAX_COMPARED` qubits undoes the
-//! circuit and looks at what is left of |0>.
+//! One JSON object a line; without a name of a part, or of a circuit, all of them. Times are medians, from the call until the
+//! device has done everything, planning included. `copy` is the bytes that a copy of the state on the device reads and
+//! writes in a second, measured in the same run. The floor of a gate is the amplitudes that it changes, read and written
+//! once at that speed; `floor` of a circuit is the sum over its gates, which no way of doing one gate after the other gets
+//! below. `from_zero` is with a new state |0…0> for each run. `stages_after=0` times kernels that are compiled for each
+//! stage, which are there after two runs; with a large number they never are. `conform` is the suite for every device.
+//! `check` compares with the built-in kernels on all processors, and beyond `MAX_COMPARED` qubits undoes the circuit and
+//! looks at what is left of |0>.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a program for people")]
 
 use std::{path::PathBuf, time::Instant};

@@ -9,6 +9,7 @@
 # to be left out. Where they are set:
 #   SIZES       qubits, "26 28 30" if not
 #   OPTIONS     options of the plugin for all parts, as "emulate_f64=/path/libkernels.so"
+#   RUNS        the program made of runs.cu
 #   CUSTATEVEC  the library libcustatevec.so.1: the same circuits through it, by $PYTHON with NumPy and CuPy
 #   SUITE       the compiled tests of the plugin (`cargo test -p ketgrad-cuda --no-run` says where)
 #   SANITIZER   compute-sanitizer
@@ -44,6 +45,7 @@ device conform-f32 f32 conform n=12 n=22 n="$largest"
 device circuits circuits stages_after=18446744073709551615
 device circuits-of-stages circuits stages_after=0
 device gates gates
+[ -z "${RUNS:-}" ] || part runs "$RUNS"
 [ -z "${CUSTATEVEC:-}" ] || part custatevec "${PYTHON:-python3}" benches/device/custatevec.py "$CUSTATEVEC" "${sizes[@]}"
 device gradient gradient n=20 n=24 n=26
 device values-and-moves values moves n="${sizes[0]}" n="$largest"
