@@ -3,7 +3,13 @@
 
 use ketgrad_core::{
     basis::MAX_QUBITS,
+    circuit::{Circuit, Condition},
+    hybrid::{Expectation, HybridError, Observable},
+    kernel::Threads,
     observable::{ObservableError, Pauli, PauliString, PauliSum, Problem},
+    param::Values,
+    simulate::{BoundCircuit, Grouping, Shots, SimulateError, Simulator, measurement_basis},
+    state::StateVector,
 };
 use num_complex::Complex;
 use proptest::prelude::*;
@@ -212,4 +218,132 @@ fn hydrogen_is_measured_in_two_bases() {
     assert_eq!(groups, ["-1.05237 + 0.39794*Z0 - 0.39794*Z1 - 0.01128*Z0 Z1", "0.18093*X0 X1"]);
     let commuting: Vec<usize> = h.commuting_groups().iter().map(|g| g.terms().len()).collect();
     assert_eq!(commuting, [4, 1]);
+}
+
+/// A circuit with entangling gates and two parameters.
+fn entangled(n: usize) -> Circuit {
+    let mut circuit = Circuit::new(n);
+    let (a, b) = (circuit.param("a"), circuit.param("b"));
+    for q in 0..n {
+        circuit.ry(q, a.clone() * (q as i64 + 1)).unwrap().rz(q, b.clone()).unwrap();
+    }
+    for q in 1..n {
+        circuit.cx(q - 1, q).unwrap().crx(q, q - 1, a.clone() + b.clone()).unwrap();
+    }
+    circuit
+}
+
+proptest! {
+    /// The terms in a state have the values of the diagonal ones in the state after the circuit.
+    #[test]
+    fn bases_make_commuting_terms_diagonal(a in on_few(5), seed in any::<u64>()) {
+        let (simulator, threads) = (Simulator::new(), Threads::serial());
+        let state = StateVector::<C>::random(5, seed, &threads).unwrap();
+        for (group, single) in a.commuting_groups().into_iter().map(|g| (g, false))
+            .chain(a.qubit_wise_groups().into_iter().map(|g| (g, true)))
+        {
+            let (basis, diagonal) = measurement_basis(5, &group).unwrap();
+            prop_assert!(!single || basis.instructions().iter().all(|i| i.qubits().count() == 1));
+            let mut turned = state.clone();
+            let bound = BoundCircuit::new(&basis, &Values::<f64>(&[])).unwrap();
+            simulator.execute(bound.operators().unwrap(), &mut turned, &mut |_, _| {}).unwrap();
+            for (one, other) in group.terms().iter().zip(diagonal.terms()) {
+                prop_assert_eq!(other.1.x_mask(), 0);
+                let [value, again] = [(&state, one), (&turned, other)].map(|(state, term)| {
+                    state.expectation(&PauliSum::new([term.clone()]).unwrap(), &threads).unwrap()
+                });
+                prop_assert!((value - again).abs() < 1e-12 * (1.0 + value.abs()), "{} {}", value, again);
+            }
+        }
+    }
+}
+
+/// Means over shots lie as far from exact values as their standard errors say, in value and in derivatives.
+#[test]
+fn shots_scatter_as_their_errors_say() {
+    let h: PauliSum = "Z0 Z1 + 0.5 X0 - 0.3 Y1 Z2 + X0 X1 - 0.7 Y0 Y1 + 0.2 X2 + 3".parse().unwrap();
+    let energy = Expectation::new(entangled(3), [h]).unwrap();
+    let at = [0.4, 1.1];
+    let (exact, slopes) = energy.value_and_gradient(&at).unwrap();
+    for grouping in [Grouping::QubitWise, Grouping::Commuting] {
+        let mut squares = [0.0; 3];
+        let runs = 300;
+        for seed in 0..runs {
+            let shots = Shots { grouping, ..Shots::new(300, seed) };
+            let (value, gradient) = energy.measure_gradient(&at, shots).unwrap();
+            assert_eq!(value, energy.measure(&at, shots).unwrap());
+            let found = [value, gradient[0], gradient[1]];
+            for ((square, mean), exact) in squares.iter_mut().zip(found).zip([exact, slopes[0], slopes[1]]) {
+                *square += ((mean.value - exact) / mean.stderr.unwrap()).powi(2) / runs as f64;
+            }
+        }
+        // 1 on average, with a spread of the root of 2/300.
+        assert!(squares.iter().all(|s| (0.67..1.4).contains(s)), "{grouping:?}: {squares:?}");
+    }
+}
+
+#[test]
+fn shots_of_noisy_circuits_and_of_those_that_measure_are_those_of_their_averages() {
+    let h: PauliSum = "Z0 Z1 + 0.5 X0 - 0.3 Y1 Z2 + 0.8 X0 X1".parse().unwrap();
+    let mut noisy = entangled(3);
+    noisy.depolarizing(1, 0.1).unwrap().h(1).unwrap();
+    let mut dynamic = entangled(3);
+    dynamic.add_register("m", 1).unwrap().measure(1, 0).unwrap();
+    dynamic.when(Condition::Bit { bit: 0, value: true }, |c| c.x(2)).unwrap().h(1).unwrap();
+    for circuit in [noisy, dynamic] {
+        let energy = Expectation::new(circuit, [h.clone()]).unwrap();
+        let at = [0.4, 1.1];
+        let exact = energy.value(&at).unwrap();
+        let mut square = 0.0;
+        for seed in 0..100 {
+            let mean = energy.measure(&at, Shots::new(400, seed)).unwrap();
+            square += ((mean.value - exact) / mean.stderr.unwrap()).powi(2) / 100.0;
+        }
+        assert!((0.5..1.6).contains(&square), "{square}");
+    }
+}
+
+#[test]
+fn shots_are_the_same_for_any_number_of_threads() {
+    let h: PauliSum = "Z0 Z9 + 0.5 X3 + Y4 Z5 - X0 X9".parse().unwrap();
+    let mean = |threads| {
+        let simulator = Simulator { threads: Threads::new(threads).unwrap(), ..Simulator::new() };
+        simulator.measure(&entangled(14), &[0.2, 0.9], &h, Shots::new(1000, 3)).unwrap()
+    };
+    assert_eq!(mean(1), mean(3));
+}
+
+#[test]
+fn constants_are_exact_and_too_few_shots_are_refused() {
+    let simulator = Simulator::new();
+    let measure = |h: &str, count| {
+        simulator.measure(&entangled(3), &[0.2, 0.9], &h.parse().unwrap(), Shots::new(count, 3))
+    };
+    let mean = measure("1.5 + X0 - X0 + 0.25", 0).unwrap();
+    assert_eq!((mean.value, mean.stderr), (1.75, Some(0.0)));
+    assert!(measure("X0 + Z0", 4).is_ok());
+    assert_eq!(
+        measure("X0 + Z0", 3).unwrap_err().to_string(),
+        "3 shots for an observable whose terms fall into 2 groups that are measured together: each takes two at least"
+    );
+    assert_eq!(
+        measure("X5", 10).unwrap_err().to_string(),
+        simulator
+            .measure(&entangled(3), &[0.2, 0.9], &"Z5".parse().unwrap(), Shots::new(9, 1))
+            .unwrap_err()
+            .to_string()
+    );
+    let group = "X0 + Z0 Z1".parse().unwrap();
+    let said = measurement_basis(2, &group).unwrap_err();
+    assert!(matches!(said, SimulateError::NotCommuting { .. }));
+    assert_eq!(said.to_string(), "X0 and Z0 Z1 do not commute, so that they are not measured together");
+    let phi = StateVector::<C>::zero(3).unwrap();
+    let energy = Expectation::new(entangled(3), [Observable::Overlap(phi.into())]).unwrap();
+    let said = energy.measure(&[0.2, 0.9], Shots::new(10, 1)).unwrap_err();
+    assert!(matches!(said, HybridError::NotMeasured { .. }), "{said}");
+    // The probability of an outcome is.
+    let energy = Expectation::new(entangled(3), [Observable::Outcome(vec![(0, true), (2, false)])]).unwrap();
+    let (mean, exact) =
+        (energy.measure(&[0.2, 0.9], Shots::new(10_000, 1)).unwrap(), energy.value(&[0.2, 0.9]).unwrap());
+    assert!((mean.value - exact).abs() < 4.0 * mean.stderr.unwrap());
 }

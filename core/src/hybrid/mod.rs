@@ -32,6 +32,9 @@
 //! The adjoint method is generic over the reals, so on duals it gives Hessian-vector products, on duals of duals third
 //! derivatives, and so on. Hessian-vector products ([`Expectation::hvp`]) also go tile by tile (`product.rs`).
 //!
+//! What a device would give is a mean over shots: [`Expectation::measure`] and [`Expectation::measure_gradient`], by the same
+//! shifts, with standard errors.
+//!
 //! A gradient that is wanted at many points is prepared ([`Expectation::prepare`]): bound, planned and given its memory
 //! once.
 //!
@@ -51,6 +54,7 @@ mod channels;
 mod expectation;
 mod harmonics;
 mod host;
+mod measured;
 mod noisy;
 mod observable;
 mod prepared;
@@ -121,6 +125,14 @@ pub enum HybridError {
     /// An observable without a closed form.
     #[error("{observable} is no sum of Pauli strings, or one of too many terms: it has no closed form here")]
     NoFormula {
+        /// The observable.
+        observable: String,
+    },
+    /// An observable that shots do not give.
+    #[error(
+        "{observable} is no sum of Pauli strings, or one of too many terms: it is not measured by shots here"
+    )]
+    NotMeasured {
         /// The observable.
         observable: String,
     },

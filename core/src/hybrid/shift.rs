@@ -41,9 +41,6 @@ impl Expectation {
 
     /// The value and the gradient by shifts of the angles.
     pub(super) fn shift_gradient<T: Real>(&self, inputs: &[T]) -> Result<(T, Vec<T>), HybridError> {
-        if self.has_loops() {
-            return Err(HybridError::Dynamic);
-        }
         let values = self.circuit.param_values(inputs)?;
         let value = |circuit: &Circuit| -> Result<T, HybridError> {
             Ok(total(self.of(circuit.clone()).values(inputs)?))
@@ -51,14 +48,29 @@ impl Expectation {
         let mut by_angle = Vec::with_capacity(self.slots.len());
         for slot in &self.slots {
             let mut derivative = T::zero();
-            for (shift, coefficient) in self.shifts(*slot, &values)? {
-                let moved = shifted(&self.circuit, *slot, &shift);
-                derivative += value(&moved)? * T::lit(coefficient);
+            for (circuit, coefficient) in self.moved(*slot, &values)? {
+                derivative += value(&circuit)? * T::lit(coefficient);
             }
             by_angle.push(derivative);
         }
         let gradient = self.chain.pull(inputs, by_parameter(&self.circuit, &self.slots, &by_angle))?;
         Ok((value(&self.circuit)?, gradient))
+    }
+
+    /// The circuits with the angle shifted whose values, with these coefficients, add up to the derivative.
+    ///
+    /// # Errors
+    /// [`HybridError::Dynamic`] where gates may act again, [`HybridError::Shift`] for a channel.
+    pub(super) fn moved<T: Real>(
+        &self,
+        slot: Slot,
+        values: &[T],
+    ) -> Result<Vec<(Circuit, f64)>, HybridError> {
+        if self.has_loops() {
+            return Err(HybridError::Dynamic);
+        }
+        let shifts = self.shifts(slot, values)?;
+        Ok(shifts.iter().map(|(shift, c)| (shifted(&self.circuit, slot, shift), *c)).collect())
     }
 
     /// The same observables in the final state of a circuit with the same parameters.

@@ -19,12 +19,14 @@
 mod density;
 mod distribution;
 mod levels;
+mod measured;
 mod placed;
 mod program;
 mod trajectory;
 
 pub(crate) use density::{on_both_sides, superoperator, superoperator_matrix};
 pub use levels::Level;
+pub use measured::{Grouping, Shots, measurement_basis};
 pub use placed::Placed;
 pub use program::{Bits, BoundCircuit, final_measurements};
 pub(crate) use program::{bind_instruction, is_straight, rebind_instruction};
@@ -42,6 +44,7 @@ use crate::{
     circuit::{Circuit, CircuitError},
     kernel::{ExecuteError, Executor, Executors, Operator, Prepared, SHARED_BELOW, Threads, Way},
     matrix::Matrix,
+    observable::ObservableError,
     param::{Binding, Values},
     scalar::{Real, Ring, Scalar},
     state::{StateError, StateVector, bytes_needed},
@@ -107,6 +110,28 @@ pub enum SimulateError {
         /// How far the best state is from one.
         residual: f64,
     },
+    /// Fewer shots than an observable takes.
+    #[error(
+        "{given} shots for an observable whose terms fall into {groups} groups that are measured together: each takes \
+         two at least"
+    )]
+    TooFewShots {
+        /// The number of shots.
+        given: usize,
+        /// The number of groups.
+        groups: usize,
+    },
+    /// Terms that no basis serves together.
+    #[error("{first} and {second} do not commute, so that they are not measured together")]
+    NotCommuting {
+        /// One of them.
+        first: String,
+        /// The other.
+        second: String,
+    },
+    /// An observable that cannot be.
+    #[error(transparent)]
+    Observable(#[from] ObservableError),
     /// The matrix of too large a circuit.
     #[error(
         "the matrix of {n_qubits} qubits has 4^{n_qubits} entries; at most {MAX_MATRIX_QUBITS} qubits are allowed"

@@ -105,7 +105,7 @@ pub struct Mean {
 
 impl Mean {
     /// The mean of values that occur so many times: (times, value).
-    fn of(values: impl Iterator<Item = (f64, f64)> + Clone) -> Mean {
+    pub(super) fn of(values: impl Iterator<Item = (f64, f64)> + Clone) -> Mean {
         let n: f64 = values.clone().map(|(times, _)| times).sum();
         let value = values.clone().map(|(times, value)| times * value).sum::<f64>() / n;
         let spread: f64 = values.map(|(times, x)| times * (x - value).powi(2)).sum();

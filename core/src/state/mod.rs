@@ -27,7 +27,7 @@ pub(crate) use applied::{Amplitude, Applied};
 pub use batch::StateBatch;
 pub use density::DensityMatrix;
 use memory::Amplitudes;
-pub(crate) use random::{draw, stream};
+pub(crate) use random::{derived_seed, draw, stream};
 pub(crate) use sample::counts_by;
 
 use num_complex::Complex;

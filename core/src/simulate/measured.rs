@@ -1,0 +1,357 @@
+//! Expectation values as measurements give them: means over shots, with their standard errors.
+//!
+//! The terms of an observable fall into groups that are measured together: a [basis change](measurement_basis) turns the strings
+//! of a group into strings of Z, whose values are read off the same shots. A group has a share of the shots that is
+//! proportional to the root of the sum of its squared coefficients: the best where its terms have spreads alike.
+//!
+//! ```
+//! use ketgrad_core::{circuit::Circuit, observable::PauliSum, simulate::{Shots, Simulator, measurement_basis}};
+//! let h: PauliSum = "Z0 Z1 + X0 X1".parse()?;
+//! let mut bell = Circuit::new(2);
+//! bell.h(0)?.cx(0, 1)?;
+//! let mean = Simulator::new().measure::<f64>(&bell, &[], &h, Shots::new(100, 7))?;
+//! assert_eq!((mean.value, mean.stderr), (2.0, Some(0.0))); // both are certain
+//!
+//! // They commute, so that one basis will do: that of the Bell states.
+//! let (basis, diagonal) = measurement_basis(2, &h)?;
+//! assert_eq!(basis.count_operations().into_iter().map(|(name, n)| format!("{n} {name}")).collect::<Vec<_>>(), ["1 cx", "1 h"]);
+//! assert_eq!(diagonal.to_string(), "Z1 + Z0");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use num_complex::Complex;
+
+use super::{BoundCircuit, Mean, SimulateError, Simulator};
+use crate::{
+    basis::{BasisError, odd},
+    circuit::{Circuit, CircuitError},
+    kernel::Operator,
+    observable::{PauliString, PauliSum},
+    param::Values,
+    scalar::{Real, Ring},
+    state::{StateVector, derived_seed},
+};
+
+/// Which terms of an observable are measured together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Grouping {
+    /// Those that commute qubit by qubit: gates on single qubits before the measurement.
+    #[default]
+    QubitWise,
+    /// All that commute: fewer groups, and up to n^2 CX and CZ before the measurement.
+    Commuting,
+}
+
+impl Grouping {
+    fn of(self, observable: &PauliSum) -> Vec<PauliSum> {
+        match self {
+            Grouping::QubitWise => observable.qubit_wise_groups(),
+            Grouping::Commuting => observable.commuting_groups(),
+        }
+    }
+}
+
+/// Measurements: how many, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Shots {
+    /// How many, of all groups together.
+    pub count: usize,
+    /// What they are drawn by.
+    pub seed: u64,
+    /// What is measured together.
+    pub grouping: Grouping,
+}
+
+impl Shots {
+    /// So many, of terms that commute qubit by qubit.
+    #[must_use]
+    pub fn new(count: usize, seed: u64) -> Shots {
+        Shots { count, seed, grouping: Grouping::default() }
+    }
+
+    /// As many others, for part `k` of some work.
+    #[must_use]
+    pub fn part(self, k: u64) -> Shots {
+        Shots { seed: derived_seed(self.seed, k), ..self }
+    }
+}
+
+/// The fewest shots of a group: a spread takes two.
+const FEWEST: usize = 2;
+
+impl Simulator {
+    /// The expectation value of an observable from so many shots. Constants are exact; of the shots each group of the other
+    /// terms has at least two. The same seed gives the same result for any number of threads. Measurements at the end
+    /// of the circuit are set aside; with others, or noise, each shot is a trajectory.
+    ///
+    /// Cost: a run, then for each group a pass for its basis and the shots; with trajectories a run for each group.
+    ///
+    /// # Errors
+    /// [`SimulateError`]; [`SimulateError::TooFewShots`] for fewer than two a group.
+    pub fn measure<T: Real>(
+        &self,
+        circuit: &Circuit,
+        inputs: &[T],
+        observable: &PauliSum,
+        shots: Shots,
+    ) -> Result<Mean, SimulateError> {
+        let values = circuit.param_values(inputs)?;
+        let bound = BoundCircuit::<Complex<T>>::new(circuit, &Values(&values))?;
+        self.measure_bound(&bound, observable, shots)
+    }
+
+    /// [`Simulator::measure`] of a circuit that is bound.
+    ///
+    /// # Errors
+    /// As [`Simulator::measure`].
+    pub fn measure_bound<T: Real>(
+        &self,
+        circuit: &BoundCircuit<Complex<T>>,
+        observable: &PauliSum,
+        shots: Shots,
+    ) -> Result<Mean, SimulateError> {
+        let n_qubits = circuit.n_qubits;
+        if observable.n_qubits() > n_qubits {
+            let given = observable.n_qubits() - 1;
+            return Err(BasisError::OutOfRange { given, available: n_qubits }.into());
+        }
+        let (constant, rest) = split(observable)?;
+        let groups = shots.grouping.of(&rest);
+        let final_state =
+            circuit.operators().map(|operators| self.final_state(n_qubits, operators)).transpose()?;
+        let mut sum = Mean { value: constant, stderr: Some(0.0) };
+        for (k, (group, count)) in groups.iter().zip(shares(&groups, shots.count)?).enumerate() {
+            let measured = Measured::new(n_qubits, group)?;
+            let seed = derived_seed(shots.seed, k as u64);
+            let counts = match &final_state {
+                Some(state) => self.outcomes(&measured, state, count, seed)?,
+                None => {
+                    let parts = self.trajectories(circuit, count, seed, |t| {
+                        let first = t.shots.first().map_or(0, |shot| *shot as u64);
+                        self.outcomes(&measured, t.state, t.shots.len(), derived_seed(seed, first))
+                    })?;
+                    parts.into_iter().flat_map(|(_, counts)| counts).collect()
+                }
+            };
+            let mean =
+                Mean::of(counts.iter().map(|(outcome, times)| (*times as f64, measured.value(*outcome))));
+            sum.value += mean.value;
+            sum.stderr = sum.stderr.zip(mean.stderr).map(|(a, b)| a.hypot(b));
+        }
+        Ok(sum)
+    }
+
+    fn final_state<R: Ring>(
+        &self,
+        n_qubits: usize,
+        operators: &[Operator<R>],
+    ) -> Result<StateVector<R>, SimulateError> {
+        self.check_memory::<R>(n_qubits)?;
+        let mut state = StateVector::zero_on(n_qubits, &self.threads)?;
+        self.execute(operators, &mut state, &mut |_, _| {})?;
+        Ok(state)
+    }
+
+    /// How often each outcome occurs in the basis of a group.
+    fn outcomes<T: Real>(
+        &self,
+        measured: &Measured,
+        state: &StateVector<Complex<T>>,
+        shots: usize,
+        seed: u64,
+    ) -> Result<Vec<(usize, u64)>, SimulateError> {
+        if measured.basis.instructions().is_empty() {
+            return Ok(state.sample_counts(shots, seed, &self.threads)?);
+        }
+        self.check_memory_of::<Complex<T>>(state.n_qubits(), 2)?;
+        let basis = BoundCircuit::new(&measured.basis, &Values::<T>(&[]))?;
+        let mut turned = state.clone();
+        self.execute(basis.operators().unwrap_or_default(), &mut turned, &mut |_, _| {})?;
+        Ok(turned.sample_counts(shots, seed, &self.threads)?)
+    }
+}
+
+/// The constant of an observable, and its other terms, each string once.
+fn split(observable: &PauliSum) -> Result<(f64, PauliSum), SimulateError> {
+    let collected = observable.collected()?;
+    let (constant, rest): (Vec<_>, Vec<_>) =
+        collected.terms().iter().cloned().partition(|(_, string)| string.factors().is_empty());
+    Ok((constant.iter().map(|t| t.0).sum(), PauliSum::new(rest)?))
+}
+
+/// The shots of each group.
+fn shares(groups: &[PauliSum], shots: usize) -> Result<Vec<usize>, SimulateError> {
+    let free = groups.len().checked_mul(FEWEST).and_then(|least| shots.checked_sub(least));
+    let Some(free) = free else {
+        return Err(SimulateError::TooFewShots { given: shots, groups: groups.len() });
+    };
+    let size = |group: &PauliSum| group.terms().iter().map(|t| t.0 * t.0).sum::<f64>().sqrt();
+    let total: f64 = groups.iter().map(size).sum();
+    // By the sums of sizes up to each group, so that none is lost to rounding.
+    let (mut before, mut given) = (0.0, 0);
+    let share = |(k, group): (usize, &PauliSum)| {
+        before += size(group);
+        let until = if k + 1 == groups.len() { free } else { (free as f64 * (before / total)) as usize };
+        let share = FEWEST + until.clamp(given, free) - given;
+        given = until.clamp(given, free);
+        share
+    };
+    Ok(groups.iter().enumerate().map(share).collect())
+}
+
+/// A group of terms in the basis in which it is measured.
+struct Measured {
+    basis: Circuit,
+    /// Coefficients, and the qubits of which each term is the parity.
+    terms: Vec<(f64, usize)>,
+}
+
+impl Measured {
+    fn new(n_qubits: usize, group: &PauliSum) -> Result<Measured, SimulateError> {
+        let (basis, diagonal) = measurement_basis(n_qubits, group)?;
+        let terms = diagonal.terms().iter().map(|(c, string)| (*c, string.z_mask())).collect();
+        Ok(Measured { basis, terms })
+    }
+
+    /// The value of a basis state.
+    fn value(&self, outcome: usize) -> f64 {
+        self.terms.iter().map(|(c, parity)| if odd(outcome & parity) { -c } else { *c }).sum()
+    }
+}
+
+/// A circuit of Clifford gates after which commuting strings are strings of Z: that circuit, and those strings in the order of
+/// the terms, with signs. Strings that commute qubit by qubit take gates on single qubits alone; others up to n CX
+/// and CZ for each qubit. O(n^2 t) for t terms.
+///
+/// # Errors
+/// [`SimulateError::NotCommuting`] with two terms that do not commute; [`SimulateError`] for a qubit that is not there.
+pub fn measurement_basis(n_qubits: usize, group: &PauliSum) -> Result<(Circuit, PauliSum), SimulateError> {
+    let pairs = || {
+        let terms = group.terms();
+        terms.iter().enumerate().flat_map(move |(k, a)| terms[..k].iter().map(move |b| (&b.1, &a.1)))
+    };
+    if let Some((first, second)) = pairs().find(|(a, b)| !a.commutes(b)) {
+        let text = |string: &PauliString| PauliSum::new([(1.0, string.clone())]).map(|s| s.to_string());
+        return Err(SimulateError::NotCommuting { first: text(first)?, second: text(second)? });
+    }
+    let mut frame = Frame::new(n_qubits, group);
+    if pairs().all(|(a, b)| a.commutes_qubit_wise(b)) {
+        frame.turn_qubits()?;
+    } else {
+        frame.turn_strings()?;
+    }
+    let terms = frame.strings.iter().zip(group.terms());
+    let terms =
+        terms.map(|(s, (c, _))| Ok((if s.negative { -c } else { *c }, PauliString::from_masks(s.x, s.z)?)));
+    let diagonal = PauliSum::new(terms.collect::<Result<Vec<_>, SimulateError>>()?)?;
+    Ok((frame.circuit, diagonal))
+}
+
+/// Strings that change with the gates of a circuit.
+struct Frame {
+    circuit: Circuit,
+    strings: Vec<Signed>,
+}
+
+#[derive(Clone, Copy)]
+struct Signed {
+    x: usize,
+    z: usize,
+    negative: bool,
+}
+
+/// The qubits of a mask, ascending.
+fn qubits(mask: usize) -> impl Iterator<Item = usize> {
+    (0..usize::BITS as usize).filter(move |q| mask >> q & 1 == 1)
+}
+
+impl Frame {
+    fn new(n_qubits: usize, group: &PauliSum) -> Frame {
+        let signed =
+            |string: &PauliString| Signed { x: string.x_mask(), z: string.z_mask(), negative: false };
+        Frame {
+            circuit: Circuit::new(n_qubits),
+            strings: group.terms().iter().map(|t| signed(&t.1)).collect(),
+        }
+    }
+
+    /// Turns each qubit by itself.
+    fn turn_qubits(&mut self) -> Result<(), CircuitError> {
+        let (x, y) = self.strings.iter().fold((0, 0), |(x, y), s| (x | s.x, y | (s.x & s.z)));
+        for q in qubits(x) {
+            if y >> q & 1 == 1 {
+                self.sdg(q)?;
+            }
+            self.h(q)?;
+        }
+        Ok(())
+    }
+
+    /// Makes one string after the other the Z of a qubit. Those that come later commute with it, and have no X there.
+    fn turn_strings(&mut self) -> Result<(), CircuitError> {
+        let mut done = 0;
+        for k in 0..self.strings.len() {
+            let Some(q) = qubits(self.strings[k].x).next() else { continue };
+            for other in qubits(self.strings[k].x & !(1 << q)) {
+                self.cx(q, other)?;
+            }
+            if self.strings[k].z >> q & 1 == 1 {
+                self.sdg(q)?;
+            }
+            for other in qubits(self.strings[k].z & !done) {
+                self.cz(q, other)?;
+            }
+            self.h(q)?;
+            done |= 1 << q;
+        }
+        Ok(())
+    }
+
+    /// Each gate takes a string P to U P U^dagger. Source of the signs: S. Aaronson, D. Gottesman, Phys. Rev. A 70, 052328.
+    fn each(&mut self, change: impl Fn(&mut Signed)) {
+        self.strings.iter_mut().for_each(change);
+    }
+
+    fn h(&mut self, q: usize) -> Result<(), CircuitError> {
+        self.circuit.h(q)?;
+        self.each(|s| {
+            let differ = (s.x ^ s.z) & 1 << q;
+            s.negative ^= s.x & s.z & 1 << q != 0;
+            s.x ^= differ;
+            s.z ^= differ;
+        });
+        Ok(())
+    }
+
+    fn sdg(&mut self, q: usize) -> Result<(), CircuitError> {
+        self.circuit.sdg(q)?;
+        self.each(|s| {
+            s.negative ^= s.x & !s.z & 1 << q != 0;
+            s.z ^= s.x & 1 << q;
+        });
+        Ok(())
+    }
+
+    fn cx(&mut self, control: usize, target: usize) -> Result<(), CircuitError> {
+        self.circuit.cx(control, target)?;
+        self.each(|s| {
+            let [xc, zc, xt, zt] =
+                [s.x >> control & 1, s.z >> control & 1, s.x >> target & 1, s.z >> target & 1];
+            s.negative ^= xc & zt & (xt ^ zc ^ 1) == 1;
+            s.x ^= xc << target;
+            s.z ^= zt << control;
+        });
+        Ok(())
+    }
+
+    fn cz(&mut self, a: usize, b: usize) -> Result<(), CircuitError> {
+        self.circuit.cz(a, b)?;
+        self.each(|s| {
+            let [xa, za, xb, zb] = [s.x >> a & 1, s.z >> a & 1, s.x >> b & 1, s.z >> b & 1];
+            s.negative ^= xa & xb & (za ^ zb) == 1;
+            s.z ^= xb << a | xa << b;
+        });
+        Ok(())
+    }
+}
