@@ -10,11 +10,11 @@ use ketgrad_core::{
     kernel::Threads,
     observable::{Pauli, PauliString, PauliSum},
     optimize::{
-        Adam, Intervals, Lbfgs, Memory, NaturalGradient, NelderMead, NewtonCg, Objective, OptimizeError,
-        Optimizer, Stop, Stopping, Within, minimize, random_start,
+        Adam, Intervals, Lbfgs, Measured, Memory, NaturalGradient, NelderMead, NewtonCg, Objective,
+        OptimizeError, Optimizer, Spsa, Stop, Stopping, Within, minimize, random_start,
     },
     problem::{self, Graph},
-    simulate::Simulator,
+    simulate::{Shots, Simulator},
     state::StateVector,
 };
 use nalgebra::DMatrix;
@@ -54,13 +54,14 @@ fn energy(circuit: Circuit, observable: PauliSum) -> Expectation {
     Expectation::new(circuit, [observable]).unwrap()
 }
 
-fn all() -> [Optimizer; 5] {
+fn all() -> [Optimizer; 6] {
     [
         Adam::default().into(),
         NaturalGradient { step: 0.2, damping: 1e-3 }.into(),
         Lbfgs::default().into(),
         NewtonCg::default().into(),
         NelderMead::default().into(),
+        Spsa { step: 0.3, width: 0.01, ..Spsa::default() }.into(),
     ]
 }
 
@@ -393,6 +394,52 @@ fn the_first_steps_of_adam_are_those_of_the_paper() {
 }
 
 #[test]
+fn simultaneous_perturbation_steps_along_one_direction() {
+    let bowl = Plain(|x: &[f64]| (x[0] * x[0] + 3.0 * x[1] * x[1], vec![f64::NAN; 2]));
+    let (runs, at) = (2000, [1.0, -0.5]);
+    let mut mean = [0.0; 2];
+    for seed in 0..runs {
+        let settings = Spsa { step: 0.25, width: 0.1, stability: 9.0, seed };
+        let optimizer = Optimizer::from(settings);
+        let mut state = optimizer.start(&bowl, &at).unwrap();
+        // Central differences of a square are exact: along d it is (2, -3) d.
+        let d =
+            if state.gradient[0].signum() == state.gradient[1].signum() { [1.0, 1.0] } else { [1.0, -1.0] };
+        let slope = 2.0 * d[0] - 3.0 * d[1];
+        assert!(state.gradient.iter().zip(d).all(|(g, d)| (g - slope * d).abs() < 1e-12), "{state:?}");
+        assert_eq!((state.value, state.evaluations), (1.75, 3));
+        mean.iter_mut().zip(&state.gradient).for_each(|(m, g)| *m += g / runs as f64);
+        let before = state.clone();
+        for k in 0..2 {
+            let (x, g) = (state.x.clone(), state.gradient.clone());
+            optimizer.step(&bowl, &mut state).unwrap();
+            let step = 0.25 * (10.0 / (10.0 + f64::from(k))).powf(0.602);
+            assert!((0..2).all(|i| (state.x[i] - (x[i] - step * g[i])).abs() < 1e-15));
+        }
+        // A state is all that a step depends on.
+        let mut again = before;
+        (0..2).for_each(|_| optimizer.step(&bowl, &mut again).unwrap());
+        assert_eq!(again, state);
+    }
+    assert!((mean[0] - 2.0).abs() < 0.2 && (mean[1] + 3.0).abs() < 0.2, "{mean:?}");
+}
+
+#[test]
+fn measured_energies_are_minimised() {
+    let energy = energy(ansatz::uccsd(4, 2).unwrap(), problem::h2());
+    let measured = Measured { energy: &energy, shots: Shots::new(4000, 5) };
+    let stopping = Stopping { iterations: 60, ..Stopping::default() };
+    for optimizer in [Optimizer::from(Spsa::default()), Adam { step: 0.02, ..Adam::default() }.into()] {
+        let (end, _) = minimize(&measured, &[0.0; 3], &optimizer, &stopping).unwrap();
+        // The least is -1.1373, the start -1.1167.
+        let value: f64 = energy.value(&end.x).unwrap();
+        assert!(value < -1.13, "{optimizer:?}: {value}");
+        assert_eq!(end.value, measured.value(&end.x).unwrap(), "one value at a point");
+        assert_eq!(end, minimize(&measured, &[0.0; 3], &optimizer, &stopping).unwrap().0);
+    }
+}
+
+#[test]
 fn threads_change_no_step() {
     let graph = Graph::new(14, (0..14).map(|k| (k, (k + 1) % 14, 1.0 + k as f64))).unwrap();
     let run = |threads: Threads| {
@@ -416,11 +463,16 @@ fn what_cannot_be_minimised_is_refused_in_words() {
     assert_eq!(error.to_string(), "input 0 of the start is NaN, not a finite number");
     let error = optimizer.start(&energy, &[0.1, 0.2]).unwrap_err();
     assert!(matches!(error, OptimizeError::Objective(HybridError::Simulate(_))), "{error}");
-    let wrong: [(Optimizer, &str); 4] = [
+    let wrong: [(Optimizer, &str); 6] = [
         (Adam { step: -1.0, ..Adam::default() }.into(), "`step` is -1, expected a finite number above 0"),
         (Adam { beta2: 1.0, ..Adam::default() }.into(), "`beta2` is 1, expected a number from 0 to below 1"),
         (Lbfgs { memory: 0 }.into(), "`memory` is 0, expected a whole number of at least 1"),
         (NelderMead { step: f64::INFINITY }.into(), "`step` is inf, expected a finite number above 0"),
+        (Spsa { width: 0.0, ..Spsa::default() }.into(), "`width` is 0, expected a finite number above 0"),
+        (
+            Spsa { stability: -1.0, ..Spsa::default() }.into(),
+            "`stability` is -1, expected a finite number from 0 on",
+        ),
     ];
     for (optimizer, words) in wrong {
         assert_eq!(optimizer.start(&energy, &[0.1]).unwrap_err().to_string(), words);
@@ -482,7 +534,7 @@ fn derivatives_of_another_number_than_the_inputs_are_refused() {
     for (n, words) in [(1, "gives 1 derivatives, expected 2"), (3, "gives 3 derivatives, expected 2")] {
         let f = Plain(move |x: &[f64]| (x[0] * x[0], vec![2.0 * x[0]; n]));
         for optimizer in all() {
-            if matches!(optimizer, Optimizer::NelderMead(_)) {
+            if matches!(optimizer, Optimizer::NelderMead(_) | Optimizer::Spsa(_)) {
                 continue;
             }
             let error = optimizer.start(&f, &[1.0, 2.0]).unwrap_err();

@@ -17,6 +17,7 @@
 //! | [`Lbfgs`] | gradients of the last iterations | 1 or 2 gradients, mostly |
 //! | [`NewtonCg`] | Hessian-vector products | 1 or 2 gradients and a few products |
 //! | [`NelderMead`] | values | 1 or 2 values, mostly |
+//! | [`Spsa`] | values, which may be [measured](Measured) | 3 values |
 //!
 //! # Steps and states
 //! An optimizer is settings only. All that changes is in a [`State`], plain numbers that can be written down: a step
@@ -36,18 +37,22 @@ mod adam;
 mod energy;
 mod lbfgs;
 mod line;
+mod measured;
 mod natural;
 mod newton;
 mod simplex;
+mod spsa;
 mod vector;
 mod within;
 
 pub use adam::Adam;
 pub use energy::Energy;
 pub use lbfgs::Lbfgs;
+pub use measured::Measured;
 pub use natural::NaturalGradient;
 pub use newton::NewtonCg;
 pub use simplex::NelderMead;
+pub use spsa::Spsa;
 pub use within::{Intervals, Outside, Within};
 
 use std::{error::Error, fmt};
@@ -142,6 +147,7 @@ pub enum Optimizer {
     Lbfgs(Lbfgs),
     NewtonCg(NewtonCg),
     NelderMead(NelderMead),
+    Spsa(Spsa),
 }
 
 macro_rules! optimizers {
@@ -183,7 +189,7 @@ macro_rules! optimizers {
         }
     };
 }
-optimizers!(Adam NaturalGradient Lbfgs NewtonCg NelderMead);
+optimizers!(Adam NaturalGradient Lbfgs NewtonCg NelderMead Spsa);
 
 impl Optimizer {
     /// The state at x, before the first step.
@@ -211,6 +217,7 @@ impl Optimizer {
         };
         match self {
             Optimizer::NelderMead(settings) => settings.start(f, &mut state)?,
+            Optimizer::Spsa(settings) => settings.look(f, &mut state, x.to_vec(), 0)?,
             _ => {
                 let x = x.to_vec();
                 let (value, gradient) = state.gradient_at(f, &x)?;
@@ -238,7 +245,10 @@ impl Optimizer {
             state.spread = None;
             if state.gradient.len() != n {
                 let x = state.x.clone();
-                (state.value, state.gradient) = state.gradient_at(f, &x)?;
+                match self {
+                    Optimizer::Spsa(settings) => settings.look(f, state, x, state.iterations)?,
+                    _ => (state.value, state.gradient) = state.gradient_at(f, &x)?,
+                }
             }
         }
         Ok(())
@@ -252,7 +262,7 @@ pub struct State {
     pub x: Vec<f64>,
     /// The value there.
     pub value: f64,
-    /// The gradient there; empty for [`NelderMead`].
+    /// The gradient there; empty for [`NelderMead`], along one direction for [`Spsa`].
     pub gradient: Vec<f64>,
     /// The point with the smallest value so far, and this value.
     pub best: (Vec<f64>, f64),
