@@ -308,17 +308,15 @@ pub struct GradArgs {
     /// The observable: a sum of terms such as '0.5*Z0 Z1 - X2', or @FILE with one term a line or an FCIDUMP
     #[arg(long, value_name = "OBS", allow_hyphen_values = true)]
     pub observable: String,
-    /// How: adjoint, shift, forward, symbolic (in closed form) or difference
-    #[arg(
-        long,
-        value_name = "adjoint|shift|forward|symbolic|difference",
-        allow_hyphen_values = true,
-        default_value = "adjoint"
-    )]
-    pub method: String,
+    /// How: adjoint, shift, forward, symbolic (in closed form) or difference [default: adjoint; shift with --shots]
+    #[arg(long, value_name = "adjoint|shift|forward|symbolic|difference", allow_hyphen_values = true)]
+    pub method: Option<String>,
     /// Second derivatives too
-    #[arg(long)]
+    #[arg(long, conflicts_with = "shots")]
     pub hessian: bool,
+    /// Measure: so many shots for each value, with standard errors
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = parse_shots)]
+    pub shots: Option<u64>,
     /// Values of parameters.
     #[command(flatten)]
     pub values: ValueArgs,
@@ -454,7 +452,7 @@ pub struct DrawArgs {
 const OPTIMIZE_HELP: &str = "\
 A job is a TOML file:
 
-  seed = 7
+  seed = 7                     # shots = 1000: energies from so many shots, by \"spsa\", \"adam\" or \"nelder_mead\"
   [ansatz]                     # or name = \"hardware_efficient\" (qubits, layers), \"qaoa\" (graph,
   circuit = \"ansatz.qasm\"      # layers), \"uccsd\" (qubits, electrons, or those of an FCIDUMP); inputs are the
                                # parameters
@@ -462,7 +460,7 @@ A job is a TOML file:
   file = \"h2.txt\"              # \"h2\", \"lih\"; a file has one term a line, or is an FCIDUMP, with mapping =
                                # \"jordan_wigner\" (\"parity\", \"bravyi_kitaev\"), frozen = [0], active = [1, 2],
                                # taper = true, penalty = 1.0
-  [optimizer]                  # or \"newton_cg\", \"nelder_mead\", \"adam\", \"natural_gradient\"
+  [optimizer]                  # or \"newton_cg\", \"nelder_mead\", \"adam\", \"natural_gradient\", \"spsa\"
   method = \"lbfgs\"
   [stopping]
   iterations = 1000

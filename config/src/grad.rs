@@ -7,7 +7,7 @@ use ketgrad_core::{
     hybrid::{Expectation, HybridError, Method},
     kernel::Threads,
     observable::PauliSum,
-    simulate::{Simulator, final_measurements},
+    simulate::{Mean, Shots, Simulator, final_measurements},
     state::bytes_needed,
 };
 use num_complex::Complex;
@@ -35,6 +35,9 @@ use crate::{
 /// [`Failure`] if the circuit, its parameters or the observable is at fault.
 pub fn grad(args: &Grad, common: &Common, terminal: &Terminal) -> Result<Box<dyn Answer>, Failure> {
     let (circuit, given) = read_noisy(&args.file, &args.values, common, terminal)?;
+    if let Some(count) = args.shots {
+        return measure(args, count, common, terminal, circuit, &given);
+    }
     match common.precision {
         Precision::F64 => differentiate::<f64>(args, common, terminal, circuit, &given),
         Precision::F32 => differentiate::<f32>(args, common, terminal, circuit, &given),
@@ -90,6 +93,70 @@ fn differentiate<T: Number + DualNum>(
         object.push((key, alone.unwrap_or(Value::Array(column))));
     }
     object.push(("method", args.method.name().into()));
+    let text = object.iter().map(|(key, value)| in_text(key, value)).collect();
+    Ok(answer(common, start, text, object))
+}
+
+/// The value and its derivatives from shots, with standard errors.
+fn measure(
+    args: &Grad,
+    count: usize,
+    common: &Common,
+    terminal: &Terminal,
+    circuit: Circuit,
+    given: &Given,
+) -> Result<Box<dyn Answer>, Failure> {
+    if common.precision != Precision::F64 {
+        return Err(Failure::usage("--shots computes in double precision"));
+    }
+    let names: Vec<String> = circuit.inputs().map(str::to_owned).collect();
+    let points = Points::read(&circuit, given)?;
+    let inputs: Vec<Vec<f64>> =
+        (0..points.len()).map(|row| points.inputs(&circuit, row)).collect::<Result<_, _>>()?;
+    let observable = observables::read(&args.observable, circuit.n_qubits())?;
+    let energy = expectation_of::<f64>(circuit, observable.sum, common, terminal)?;
+    let start = Instant::now();
+    let shots = Shots::new(count, common.seed);
+    let each = inputs.iter().map(|at| energy.measure_gradient(at, shots));
+    let all: Vec<(Mean, Vec<Mean>)> =
+        each.collect::<Result<_, _>>().map_err(|e| points.located(Failure::input(e)))?;
+    let mut numbers = Numbers::default();
+    let mut by_name = |means: &[Mean], what: &str, of: &dyn Fn(&Mean) -> f64| -> Value {
+        let each = names.iter().zip(means);
+        Value::Object(
+            each.map(|(name, mean)| (name.clone(), numbers.real(of(mean), &format!("{what} {name}"))))
+                .collect(),
+        )
+    };
+    let (value, error) = (|mean: &Mean| mean.value, |mean: &Mean| mean.stderr.unwrap_or(f64::NAN));
+    let gradients: Vec<[Value; 2]> = all
+        .iter()
+        .map(|(_, means)| {
+            [
+                by_name(means, "the derivative by", &value),
+                by_name(means, "the error of the derivative by", &error),
+            ]
+        })
+        .collect();
+    let means: Vec<[Value; 2]> = all
+        .iter()
+        .map(|(mean, _)| {
+            [numbers.real(value(mean), "the expectation value"), numbers.real(error(mean), "its error")]
+        })
+        .collect();
+    numbers.report(common, terminal)?;
+    let column = |values: &mut dyn Iterator<Item = Value>| -> Value {
+        let mut values: Vec<Value> = values.collect();
+        if points.sweep { Value::Array(values) } else { values.pop().unwrap_or_default() }
+    };
+    let object = vec![
+        ("value", column(&mut means.iter().map(|m| m[0].clone()))),
+        ("stderr", column(&mut means.iter().map(|m| m[1].clone()))),
+        ("gradient", column(&mut gradients.iter().map(|g| g[0].clone()))),
+        ("gradient_stderr", column(&mut gradients.iter().map(|g| g[1].clone()))),
+        ("method", args.method.name().into()),
+        ("shots", count.into()),
+    ];
     let text = object.iter().map(|(key, value)| in_text(key, value)).collect();
     Ok(answer(common, start, text, object))
 }

@@ -206,6 +206,8 @@ pub struct Grad {
     pub method: Method,
     /// Give second derivatives.
     pub hessian: bool,
+    /// The shots of each value; exact without.
+    pub shots: Option<usize>,
     /// Values of parameters.
     pub values: ValueArgs,
 }
@@ -415,15 +417,25 @@ fn draw(low: DrawArgs) -> Result<Draw, Failure> {
 }
 
 fn grad(low: GradArgs) -> Result<Grad, Failure> {
-    let given = low.method.as_str();
+    let given = match (&low.method, low.shots) {
+        (Some(given), _) => given.as_str(),
+        (None, Some(_)) => Method::Shift.name(),
+        (None, None) => Method::Adjoint.name(),
+    };
     let methods = [Method::Adjoint, Method::Shift, Method::Forward, Method::Symbolic, Method::Difference];
     let Some(method) = methods.into_iter().find(|m| m.name() == given) else {
         let names = methods.map(Method::name);
         let failure = Failure::usage(format_args!("--method is one of {}, not `{given}`", names.join(", ")));
         return Err(failure.nearest(given, names));
     };
-    let GradArgs { file, observable, hessian, values, .. } = low;
-    Ok(Grad { file, observable, method, hessian, values })
+    if low.shots.is_some() && method != Method::Shift {
+        let message =
+            format_args!("--method {method} takes no --shots: measured derivatives are those of shifts");
+        return Err(Failure::usage(message));
+    }
+    let GradArgs { file, observable, hessian, shots, values, .. } = low;
+    let shots = shots.map(|shots| usize::try_from(shots).unwrap_or(usize::MAX));
+    Ok(Grad { file, observable, method, hessian, shots, values })
 }
 
 fn diff(low: DiffArgs) -> Result<Diff, Failure> {

@@ -65,6 +65,41 @@ fn all_methods_give_the_same_numbers() {
 }
 
 #[test]
+fn shots_give_values_with_their_errors() {
+    let exact = grad(&[]);
+    let shots = ["--shots", "4000", "--seed", "5"];
+    let measured = grad(&shots);
+    assert_eq!(measured, {
+        let mut again = grad(&shots);
+        again["seconds"] = measured["seconds"].clone();
+        again
+    });
+    assert_eq!((&measured["method"], &measured["shots"]), (&json!("shift"), &json!(4000)));
+    let near = |value: &Value, error: &Value, exact: &Value| {
+        let (off, error) = ((number(value) - number(exact)).abs(), number(error));
+        assert!(error > 0.0 && error < 0.1 && off < 5.0 * error, "{value} {error} {exact}");
+    };
+    near(&measured["value"], &measured["stderr"], &exact["value"]);
+    for name in ["w[0]", "w[1]"] {
+        near(&measured["gradient"][name], &measured["gradient_stderr"][name], &exact["gradient"][name]);
+    }
+    let folder = folder();
+    let run = |rest: &[&str]| {
+        folder.run(&[&["grad", "ansatz.qasm", "--observable", "Z0 + X0"][..], &POINT, rest].concat())
+    };
+    let keyed = run(&["--shots", "100", "--json"]);
+    assert_eq!(
+        keys(&keyed.out),
+        ["value", "stderr", "gradient", "gradient_stderr", "method", "shots", "seconds"]
+    );
+    run(&["--shots", "3"]).fails(1, &["3 shots", "2 groups"]);
+    run(&["--shots", "0"]).fails(2, &["at least one shot"]);
+    run(&["--shots", "9", "--method", "forward"]).fails(2, &["--method forward", "shifts"]);
+    run(&["--shots", "9", "--precision", "f32"]).fails(2, &["double precision"]);
+    run(&["--shots", "9", "--hessian"]).fails(2, &["--hessian"]);
+}
+
+#[test]
 fn closed_form_keys_and_text() {
     let folder = Folder::new();
     folder.file("one.qasm", "OPENQASM 3.0;\ninput float t;\nqubit q;\nU(t, 0, 0) q;\n");

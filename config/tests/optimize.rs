@@ -277,9 +277,11 @@ fn a_job_killed_twenty_times_ends_as_if_it_had_not() {
 #[test]
 fn every_optimizer_goes_on_with_the_same_bits() {
     let folder = Folder::new();
-    for method in ["adam", "natural_gradient", "lbfgs", "newton_cg", "nelder_mead"] {
-        let job =
-            long(method).replace("qubits = 6", "qubits = 3").replace("iterations = 60", "iterations = 9");
+    let methods = ["adam", "natural_gradient", "lbfgs", "newton_cg", "nelder_mead", "spsa"];
+    let jobs = methods.map(|method| (method, long(method)));
+    let measured = ["adam", "spsa"].map(|method| (method, format!("shots = 100\n{}", long(method))));
+    for (method, job) in jobs.into_iter().chain(measured) {
+        let job = job.replace("qubits = 6", "qubits = 3").replace("iterations = 60", "iterations = 9");
         let (whole, _) = undisturbed(&folder, &job);
         // First less, then on.
         folder.file("part.toml", job.replace("iterations = 9", "iterations = 4"));
@@ -288,6 +290,43 @@ fn every_optimizer_goes_on_with_the_same_bits() {
         folder.run(&["optimize", "part.toml", "--quiet", "--resume", "--threads", "2"]).done();
         assert_eq!(std::fs::read(folder.path("part.checkpoint.json")).unwrap(), whole, "{method}");
     }
+}
+
+#[test]
+fn a_job_on_shots_ends_near_its_minimum() {
+    let folder = Folder::new();
+    folder.file(
+        "turns.toml",
+        format!("shots = 1000\ngrouping = 'commuting'\n{TURNS}[stopping]\niterations = 300\n"),
+    );
+    let ran = folder.run(&["optimize", "turns.toml", "--json", "--seed", "3"]);
+    assert_eq!(keys(&ran.out), ["value", "stderr", "parameters", "iterations", "converged", "seconds"]);
+    let found = ran.json();
+    let (value, error) = (number(&found["value"]), number(&found["stderr"]));
+    assert!((value + 2.0).abs() < 0.05 && (0.0..0.02).contains(&error), "{found}");
+    // The exact value at the parameters found.
+    let at: Vec<String> =
+        found["parameters"].as_object().unwrap().iter().map(|(name, x)| format!("{name}={x}")).collect();
+    let set: Vec<&str> = at.iter().flat_map(|x| ["--set", x.as_str()]).collect();
+    let args = [&["grad", "ansatz.qasm", "--observable", "Z0 + Z1", "--json"][..], &set].concat();
+    let exact = number(&folder.run(&args).json()["value"]);
+    assert!((value - exact).abs() <= 5.0 * error + 1e-3, "{value} {error} {exact}");
+    let again = folder.run(&["optimize", "turns.toml", "--json", "--seed", "3", "--threads", "2"]).json();
+    assert_eq!(again["value"], found["value"]);
+    let fails = |text: &str, words: &[&str]| {
+        folder.file("bad.toml", text);
+        folder.run(&["optimize", "bad.toml"]).fails(1, words);
+    };
+    fails(&format!("shots = 1\n{TURNS}"), &["bad.toml:1:9", "2"]);
+    fails(&format!("grouping = 'commuting'\n{TURNS}"), &["bad.toml:1:", "only with `shots`"]);
+    fails(&format!("shots = 9\ngrouping = 'comuting'\n{TURNS}"), &["bad.toml:2:", "commuting"]);
+    for method in ["lbfgs", "newton_cg", "natural_gradient"] {
+        fails(
+            &format!("shots = 9\n{TURNS}[optimizer]\nmethod = '{method}'\n"),
+            &["bad.toml:7:", "exact values", "spsa"],
+        );
+    }
+    folder.run(&["optimize", "turns.toml", "--precision", "f32"]).fails(2, &["double precision"]);
 }
 
 #[test]

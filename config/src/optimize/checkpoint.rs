@@ -79,7 +79,10 @@ impl Marks {
         let bits: Vec<u64> = job.start.iter().map(|x| x.to_bits()).collect();
         Marks {
             ansatz: mark(&format!("{:?}", job.circuit)),
-            hamiltonian: mark(&format!("{:?}", job.hamiltonian)),
+            hamiltonian: mark(&match job.shots {
+                None => format!("{:?}", job.hamiltonian),
+                Some(shots) => format!("{:?}, {shots:?}", job.hamiltonian),
+            }),
             optimizer: mark(&format!("{:?}", job.optimizer)),
             start: mark(&format!("{bits:?}")),
             precision: precision.name().to_owned(),
@@ -90,7 +93,7 @@ impl Marks {
     fn difference(&self, other: &Marks) -> Option<&'static str> {
         let pairs = [
             (&self.ansatz, &other.ansatz, "ansatz"),
-            (&self.hamiltonian, &other.hamiltonian, "Hamiltonian"),
+            (&self.hamiltonian, &other.hamiltonian, "Hamiltonian or how it is measured"),
             (&self.optimizer, &other.optimizer, "optimizer"),
             (&self.start, &other.start, "start or the seed"),
             (&self.precision, &other.precision, "precision"),

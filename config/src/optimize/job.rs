@@ -2,6 +2,8 @@
 //!
 //! ```toml
 //! seed = 7                        # of the random start; --seed wins
+//! # shots = 1000                  # energies as so many shots give them, by spsa, adam or nelder_mead
+//! # grouping = "commuting"        # with shots: which terms are measured together; or qubit_wise
 //!
 //! [ansatz]
 //! circuit = "ansatz.qasm"         # its `input` declarations are the parameters
@@ -31,6 +33,7 @@
 //! # method = "nelder_mead"        # step = 0.25
 //! # method = "adam"               # step = 0.05, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8
 //! # method = "natural_gradient"   # step = 0.1, damping = 1e-3
+//! # method = "spsa"               # step = 0.1, width = 0.1, stability = 100; with shots this, unless told otherwise
 //!
 //! [stopping]
 //! iterations = 1000               # at most
@@ -64,8 +67,10 @@ use ketgrad_core::{
     circuit::Circuit,
     observable::PauliSum,
     optimize::{
-        Adam, Intervals, Lbfgs, NaturalGradient, NelderMead, NewtonCg, Optimizer, Stopping, random_start,
+        Adam, Intervals, Lbfgs, NaturalGradient, NelderMead, NewtonCg, Optimizer, Spsa, Stopping,
+        random_start,
     },
+    simulate::{Grouping, Shots},
 };
 
 use super::hamiltonian::{Electrons, Source, read_graph};
@@ -92,6 +97,8 @@ pub(super) struct Job {
     pub(super) hamiltonian: PauliSum,
     /// Those of the Hamiltonian, if it is a molecule.
     pub(super) electrons: Option<Electrons>,
+    /// How energies are measured; computed without.
+    pub(super) shots: Option<Shots>,
     pub(super) optimizer: Optimizer,
     pub(super) stopping: Stopping,
     /// Where strengths of noise stay.
@@ -119,7 +126,8 @@ impl Job {
         let file = File { name, text };
         let document = file.document()?;
         let mut top = Section::top(&file, document.get_ref());
-        let seed = top.integer("seed", 0, u64::MAX)?;
+        let seed = args.seed.or(top.integer("seed", 0, u64::MAX)?).unwrap_or(0);
+        let shots = read_shots(&mut top, seed)?;
         let (ansatz, hamiltonian) = (top.section("ansatz")?, top.section("hamiltonian")?);
         let (optimizer, stopping) = (top.section("optimizer")?, top.section("stopping")?);
         let (start, output) = (top.section("start")?, top.section("output")?);
@@ -131,16 +139,16 @@ impl Job {
         let electrons = hamiltonian.electrons().cloned();
         let circuit = read_noisy_ansatz(ansatz, inputs, hamiltonian.electrons(), common, terminal)?;
         let hamiltonian = hamiltonian.sum(inputs, circuit.n_qubits())?;
-        let optimizer = read_optimizer(optimizer, circuit.has_channels())?;
+        let optimizer = read_optimizer(optimizer, circuit.has_channels(), shots.is_some(), seed)?;
         let stopping = read_stopping(stopping)?;
         let intervals = Intervals(circuit.intervals());
-        let seed = args.seed.or(seed).unwrap_or(0);
         let start = read_start(start, inputs, &circuit, &intervals, seed)?;
         let (checkpoint, every, curve) = read_output(output, &args.file, inputs)?;
         Ok(Job {
             circuit,
             hamiltonian,
             electrons,
+            shots,
             optimizer,
             stopping,
             intervals,
@@ -150,6 +158,18 @@ impl Job {
             curve,
         })
     }
+}
+
+/// How energies are measured, if they are.
+fn read_shots(top: &mut Section<'_, '_>, seed: u64) -> Result<Option<Shots>, Failure> {
+    let count = top.integer("shots", 2, u64::from(u32::MAX))?;
+    let grouping = match top.string("grouping")?.as_deref() {
+        Some(_) if count.is_none() => return Err(top.wrong("grouping", "only with `shots`")),
+        None | Some("qubit_wise") => Grouping::QubitWise,
+        Some("commuting") => Grouping::Commuting,
+        Some(other) => return Err(top.unknown_name("grouping", other, &["qubit_wise", "commuting"])),
+    };
+    Ok(count.map(|count| Shots { grouping, ..Shots::new(count as usize, seed) }))
 }
 
 /// The circuit with its noise; inputs that keep their values are bound.
@@ -272,13 +292,23 @@ fn check_gates(gates: u64, common: &Common, section: &Section<'_, '_>) -> Result
     Ok(())
 }
 
-fn read_optimizer(mut section: Section<'_, '_>, noise: bool) -> Result<Optimizer, Failure> {
+fn read_optimizer(
+    mut section: Section<'_, '_>,
+    noise: bool,
+    shots: bool,
+    seed: u64,
+) -> Result<Optimizer, Failure> {
     let set = |section: &mut Section<'_, '_>, key, value: &mut f64| -> Result<(), Failure> {
         *value = section.number(key)?.unwrap_or(*value);
         Ok(())
     };
     let method = section.string("method")?;
-    let optimizer: Optimizer = match method.as_deref().unwrap_or("lbfgs") {
+    let usual = if shots { "spsa" } else { "lbfgs" };
+    let optimizer: Optimizer = match method.as_deref().unwrap_or(usual) {
+        exact @ ("lbfgs" | "newton_cg" | "natural_gradient") if shots => {
+            let message = format_args!("{exact} takes exact values, not those of shots");
+            return Err(section.wrong("method", message).help("spsa, adam and nelder_mead run on shots"));
+        }
         "lbfgs" => {
             let memory = section.integer("memory", 1, 1000)?;
             memory.map_or(Lbfgs::default(), |memory| Lbfgs { memory: memory as usize }).into()
@@ -305,7 +335,7 @@ fn read_optimizer(mut section: Section<'_, '_>, noise: bool) -> Result<Optimizer
                 "the natural gradient takes the metric of state vectors, which a circuit with noise has not";
             return Err(section
                 .wrong("method", message)
-                .help("lbfgs, adam, newton_cg and nelder_mead run it"));
+                .help("lbfgs, adam, newton_cg, nelder_mead and spsa run it"));
         }
         "natural_gradient" => {
             let mut settings = NaturalGradient::default();
@@ -313,8 +343,15 @@ fn read_optimizer(mut section: Section<'_, '_>, noise: bool) -> Result<Optimizer
             set(&mut section, "damping", &mut settings.damping)?;
             settings.into()
         }
+        "spsa" => {
+            let mut settings = Spsa { seed, ..Spsa::default() };
+            set(&mut section, "step", &mut settings.step)?;
+            set(&mut section, "width", &mut settings.width)?;
+            set(&mut section, "stability", &mut settings.stability)?;
+            settings.into()
+        }
         other => {
-            let known = ["lbfgs", "newton_cg", "nelder_mead", "adam", "natural_gradient"];
+            let known = ["lbfgs", "newton_cg", "nelder_mead", "adam", "natural_gradient", "spsa"];
             return Err(section.unknown_name("method", other, &known));
         }
     };

@@ -13,7 +13,7 @@ use std::time::Instant;
 use ketgrad_core::{
     draw,
     hybrid::HybridError,
-    optimize::{Energy, OptimizeError, Optimizer, Within},
+    optimize::{Energy, Measured, Objective, OptimizeError, Optimizer, State, Stop, Within},
     simulate::{Simulator, final_measurements},
     state::bytes_needed,
 };
@@ -63,6 +63,9 @@ fn run<T: Number + DualNum>(
     terminal: &Terminal,
 ) -> Result<Box<dyn Answer>, Failure> {
     let job = Job::read(args, common, terminal)?;
+    if job.shots.is_some() && common.precision != Precision::F64 {
+        return Err(Failure::usage("a job with shots computes in double precision"));
+    }
     let energy = grad::expectation_of::<T>(job.circuit.clone(), job.hamiltonian.clone(), common, terminal)?;
     let duals = matches!(job.optimizer, Optimizer::NewtonCg(_) | Optimizer::NaturalGradient(_));
     if duals {
@@ -74,7 +77,6 @@ fn run<T: Number + DualNum>(
     check_writable(&job.curve)?;
     let marks = Marks::of(&job, common.precision);
     let executors = energy.executors().clone();
-    let energy = Within::new(Energy::<T>::new(energy), job.intervals.clone());
     let taken_up =
         if args.resume { checkpoint::load(&job.checkpoint, &marks, job.start.len())? } else { None };
     match &taken_up {
@@ -84,25 +86,17 @@ fn run<T: Number + DualNum>(
     }
 
     let clock = Instant::now();
-    let mut progress = Progress::new(terminal, "iterations");
-    let mut state = match taken_up {
-        Some(state) => state,
-        None => job.optimizer.start(&energy, &job.start).map_err(failed)?,
-    };
-    checkpoint::save(&job.checkpoint, &marks, &state)?;
-    let stop = loop {
-        if let Some(stop) = job.stopping.reached(&state) {
-            break stop;
+    let within = job.intervals.clone();
+    let (state, stop) = match job.shots {
+        None => {
+            let energy = Within::new(Energy::<T>::new(energy.clone()), within);
+            iterate(&energy, &job, taken_up, &marks, terminal)?
         }
-        job.optimizer.step(&energy, &mut state).map_err(failed)?;
-        if state.iterations % job.every == 0 {
-            checkpoint::save(&job.checkpoint, &marks, &state)?;
+        Some(shots) => {
+            let energy = Within::new(Measured { energy: &energy, shots }, within);
+            iterate(&energy, &job, taken_up, &marks, terminal)?
         }
-        progress.tell(format!("value {:.9}", state.value));
-        progress.report(state.iterations as u64, job.stopping.iterations as u64);
     };
-    checkpoint::save(&job.checkpoint, &marks, &state)?;
-    drop(progress);
     common.note_passed_over(&executors, terminal);
 
     let iterations = state.iterations;
@@ -116,24 +110,61 @@ fn run<T: Number + DualNum>(
         terminal.note(&format!("note: ended because {stop}"));
     }
 
-    let (u, value) = &state.best;
-    let x = job.intervals.inputs(u);
+    // The least of many measured values is less than it should be: the last point is measured anew.
+    let (x, value, error) = match job.shots {
+        None => (job.intervals.inputs(&state.best.0), state.best.1, None),
+        Some(shots) => {
+            let x = job.intervals.inputs(&state.x);
+            let mean = energy.measure(&x, shots.part(u64::MAX)).map_err(Failure::input)?;
+            (x, mean.value, mean.stderr)
+        }
+    };
     let mut numbers = Numbers::default();
     let named = job.circuit.inputs().zip(x);
     let parameters: Map<String, Value> =
         named.map(|(name, x)| (name.to_owned(), numbers.real(x, name))).collect();
-    let object = [
-        ("value", numbers.real(*value, "the value")),
+    let mut object = vec![("value", numbers.real(value, "the value"))];
+    object.extend(error.map(|error| ("stderr", numbers.real(error, "the standard error"))));
+    object.extend([
         ("parameters", Value::Object(parameters)),
         ("iterations", iterations.into()),
         ("converged", stop.converged().into()),
-    ];
+    ]);
     numbers.report(common, terminal)?;
     let mut text: String = object.iter().map(|(key, value)| in_text(key, value)).collect();
     if let Some(lowest) = lowest(&job, common)? {
-        text.push_str(&beside(&job, *value, lowest));
+        text.push_str(&beside(&job, value, lowest));
     }
     Ok(answer(common, clock, text, object))
+}
+
+/// Iterations from the start, or from what was taken up, with checkpoints.
+fn iterate(
+    energy: &impl Objective<Error = HybridError>,
+    job: &Job,
+    taken_up: Option<State>,
+    marks: &Marks,
+    terminal: &Terminal,
+) -> Result<(State, Stop), Failure> {
+    let mut progress = Progress::new(terminal, "iterations");
+    let mut state = match taken_up {
+        Some(state) => state,
+        None => job.optimizer.start(energy, &job.start).map_err(failed)?,
+    };
+    checkpoint::save(&job.checkpoint, marks, &state)?;
+    let stop = loop {
+        if let Some(stop) = job.stopping.reached(&state) {
+            break stop;
+        }
+        job.optimizer.step(energy, &mut state).map_err(failed)?;
+        if state.iterations % job.every == 0 {
+            checkpoint::save(&job.checkpoint, marks, &state)?;
+        }
+        progress.tell(format!("value {:.9}", state.value));
+        progress.report(state.iterations as u64, job.stopping.iterations as u64);
+    };
+    checkpoint::save(&job.checkpoint, marks, &state)?;
+    Ok((state, stop))
 }
 
 /// The lowest eigenvalue beside the value.
@@ -143,7 +174,7 @@ fn beside(job: &Job, value: f64, lowest: f64) -> String {
         return format!("lowest possible  {lowest} ({:.1e} below)\n", away.max(0.0));
     };
     let count = electrons.molecule.n_electrons();
-    let way = if away < -CHEMICAL_ACCURACY {
+    let way = if away < -CHEMICAL_ACCURACY && job.shots.is_none() {
         format!("{:.1e} above: the state has other electrons, which `penalty` in [hamiltonian] avoids", -away)
     } else {
         format!("{:.1e} below", away.max(0.0))
