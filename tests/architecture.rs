@@ -106,7 +106,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ),
     ("problem", &["observable", "basis"]),
     ("ansatz", &["problem", "circuit", "observable", "param", "basis"]),
-    ("optimize", &["hybrid", "kernel", "scalar", "state"]),
+    ("optimize", &["hybrid", "simulate", "kernel", "scalar", "state"]),
     ("qasm", &["simulate", "circuit", "channel", "gate", "param", "matrix", "scalar"]),
     ("print", &["state", "circuit", "channel", "gate", "param", "matrix", "scalar"]),
     ("draw", &["exact", "print", "circuit", "gate", "param", "matrix", "scalar"]),
