@@ -5,11 +5,12 @@
 use ketgrad_core::{
     exec::{
         Colouring, Datum, Derivatives,
-        inspect::{hessian_pattern, jacobian_pattern},
+        inspect::{Pattern, hessian_pattern, jacobian_pattern},
     },
     ir::Program,
     text::parse_program,
 };
+use num_complex::Complex;
 
 fn program(source: &str) -> Program {
     parse_program(source).unwrap_or_else(|e| panic!("{}", e[0]))
@@ -162,4 +163,85 @@ fn a_pattern_of_another_function_is_an_error() {
     let mut f = Derivatives::<f64>::new(&program, "f").unwrap();
     let error = f.sparse_jacobian(&[Datum::reals([1.0, 2.0])], &colouring).unwrap_err().to_string();
     assert_eq!(error, "`f` takes 3 arguments, given 2");
+}
+
+#[test]
+fn complex_numbers_are_two_real_ones() {
+    // Neither holomorphic nor linear; some results are real.
+    let source = "fn f(z: array<complex>, x, w: complex) {
+        let a = z[0] * conj(z[1]) + x;
+        (re(z[2]) * w, [a * a, z[2]], abs2(w))
+    }";
+    let program = program(source);
+    let c = Complex::new;
+    let at = [
+        Datum::complexes([c(0.5, 1.0), c(-0.3, 0.2), c(1.5, -0.7)]),
+        Datum::Real(0.8),
+        Datum::Complex(c(0.1, 0.9)),
+    ];
+    let mut f = Derivatives::<Complex<f64>>::new(&program, "f").unwrap();
+    let dense = f.jacobian(&at).unwrap();
+    let pattern = f.jacobian_pattern(&at).unwrap();
+    assert_eq!((pattern.rows.len(), pattern.columns), (7, 9));
+    assert_eq!((&pattern.rows[0], &pattern.rows[6]), (&vec![4, 5, 7, 8], &vec![7, 8]));
+    for colouring in [Colouring::by_columns(pattern.clone()), Colouring::by_rows(pattern)] {
+        assert!(colouring.products() < 7);
+        assert_eq!(f.sparse_jacobian(&at, &colouring).unwrap().dense(), dense);
+    }
+    let real = self::program("fn f(z: array<complex>) { re(z[0] * z[0] * z[1]) + abs2(z[2]) }");
+    let mut f = Derivatives::<Complex<f64>>::new(&real, "f").unwrap();
+    let colouring = Colouring::by_columns(f.hessian_pattern(&at[..1]).unwrap());
+    assert_eq!((colouring.pattern().columns, colouring.products()), (6, 4));
+    assert_eq!(f.sparse_hessian(&at[..1], &colouring).unwrap().dense(), f.hessian(&at[..1]).unwrap());
+}
+
+/// Neighbours in an order without order: the greedy choice in that order takes 10 and 5 groups.
+#[test]
+fn few_groups_whatever_the_order_of_the_unknowns() {
+    let shuffled = |n: usize| (0..n).map(move |k| k * 1_103 % n);
+    let chain = |n: usize| {
+        let place: Vec<usize> = shuffled(n).collect();
+        (0..n).map(|k| (k.saturating_sub(1)..(k + 2).min(n)).map(|j| place[j]).collect()).collect()
+    };
+    let pattern = |rows: Vec<Vec<usize>>, columns: usize| {
+        let rows = rows.into_iter().map(|mut row: Vec<usize>| {
+            row.sort_unstable();
+            row
+        });
+        Pattern { rows: rows.collect(), columns }
+    };
+    assert_eq!(Colouring::by_columns(pattern(chain(3000), 3000)).products(), 3);
+    let (w, h) = (50usize, 47usize);
+    let place: Vec<usize> = shuffled(w * h).collect();
+    let five = |k: usize| {
+        let (x, y) = (k % w, k / w);
+        let mut row = vec![place[k]];
+        row.extend((x > 0).then(|| place[k - 1]));
+        row.extend((x + 1 < w).then(|| place[k + 1]));
+        row.extend((y > 0).then(|| place[k - w]));
+        row.extend((y + 1 < h).then(|| place[k + w]));
+        row
+    };
+    let grid = pattern((0..w * h).map(five).collect(), w * h);
+    assert!(Colouring::by_columns(grid.clone()).products() <= 7);
+    assert!(Colouring::new(grid).products() <= 7);
+}
+
+/// The time grows as the entries do: elements are written in place, and sets of all unknowns are not written down.
+#[test]
+fn patterns_of_many_unknowns() {
+    let program = program(BRATU);
+    for name in ["whole", "by_elements"] {
+        let n = 20_000;
+        let f = Derivatives::<f64>::new(&program, name).unwrap();
+        let pattern = f.jacobian_pattern(&[Datum::reals(vec![0.5; n])]).unwrap();
+        assert_eq!(pattern.rows[n - 1], [n - 2, n - 1]);
+        assert_eq!((pattern.len(), Colouring::new(pattern).products()), (3 * n - 2, 3));
+    }
+    // The value of a sum over all depends on all; its Hessian does not ask.
+    let source = "fn f(u: array) { let mut s = 0.0; for i in 1..len(u) { s += u[i] * u[i] * u[i - 1]; } s }";
+    let chain = self::program(source);
+    let f = Derivatives::<f64>::new(&chain, "f").unwrap();
+    let pattern = f.hessian_pattern(&[Datum::reals(vec![0.5; 20_000])]).unwrap();
+    assert_eq!((pattern.len(), &pattern.rows[7]), (3 * 20_000 - 2 - 1, &vec![6, 7, 8]));
 }
