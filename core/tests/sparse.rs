@@ -245,3 +245,70 @@ fn patterns_of_many_unknowns() {
     let pattern = f.hessian_pattern(&[Datum::reals(vec![0.5; 20_000])]).unwrap();
     assert_eq!((pattern.len(), &pattern.rows[7]), (3 * 20_000 - 2 - 1, &vec![6, 7, 8]));
 }
+
+/// Several tangents and cotangents run side by side on floats; what comes out is that of one after the other.
+#[test]
+fn products_side_by_side_are_those_one_by_one() {
+    let source = "
+    fn chain(x: array) {
+        let mut s = 0.0;
+        for i in 1..len(x) { let a = x[i] - x[i - 1] * x[i - 1]; s += 100 * a * a + select(a > 0, sin(a), a); }
+        s
+    }
+    fn twice(x: array, n: int) { if n == 0 { x } else { twice(tanh(x * x + 0.1), n - 1) } }
+    fn net(w: array, u: array) {
+        let mut h = slice(w, 0, 0, 4);
+        for i in 0..3 { h = tanh(matvec(reshape(w, [4, 4]), h)) + twice(h, 2); }
+        matvec(u, h)
+    }
+    fn norms(w: array, u: array) { let y = net(w, u); dot(y, y) + norm(slice(w, 0, 4, 4)) }
+    fn deep(w: array, u: array) { twice(sin(w), 3) }";
+    let program = program(source);
+    let w = Datum::reals((0..16).map(|k| (0.3 * f64::from(k)).sin()));
+    let u = |rows: usize| {
+        let elements = (0..4 * rows).map(|k| (0.7 * k as f64).cos()).collect();
+        Datum::reals_of(&[rows, 4], elements).unwrap()
+    };
+    let unit = |n: usize, k: usize| Datum::reals((0..n).map(|j| f64::from(u8::from(j == k))));
+    let of = |d: &Datum<f64>| match d {
+        Datum::Reals(xs) => xs.to_vec(),
+        other => panic!("{other}"),
+    };
+    let at = [w];
+    for (name, rows) in [("net", 30), ("net", 9), ("deep", 1)] {
+        let mut f = Derivatives::<f64>::new(&program, name).unwrap().with_constant("u", u(rows)).unwrap();
+        let y = of(&f.value(&at).unwrap()).len();
+        let jacobian = f.jacobian(&at).unwrap();
+        assert_eq!((jacobian.len(), jacobian[0].len()), (y, 16));
+        for k in 0..16 {
+            let column = of(&f.jvp(&at, &[unit(16, k)]).unwrap().1);
+            let given: Vec<f64> = jacobian.iter().map(|row| row[k]).collect();
+            assert!(close(&given, &column), "{name} {rows}, column {k}: {given:?} {column:?}");
+        }
+        let mut pulled = f.pullback(&at).unwrap();
+        let by_rows: Vec<Vec<f64>> = (0..y).map(|k| of(&pulled.call(unit(y, k)).unwrap()[0])).collect();
+        assert!(jacobian.iter().zip(&by_rows).all(|(a, b)| close(a, b)), "{name} {rows}");
+    }
+    for name in ["chain", "norms"] {
+        let mut f = Derivatives::<f64>::new(&program, name).unwrap();
+        if name == "norms" {
+            f = f.with_constant("u", u(5)).unwrap();
+        }
+        let hessian = f.hessian(&at).unwrap();
+        for (k, row) in hessian.iter().enumerate() {
+            let product = of(&f.hvp(&at, &[unit(16, k)]).unwrap().1[0]);
+            // Sums over elements of arrays are taken in another order.
+            let same = if name == "chain" { row == &product } else { close(row, &product) };
+            assert!(same, "{name} {k}: {row:?} {product:?}");
+        }
+    }
+    // What one lane alone cannot do is said as it is.
+    let source = "fn f(x: array) { let mut s = 0.0; for i in 0..len(x) + 1 { s += x[i] * x[i]; } [s, s] }";
+    let mut f = Derivatives::<f64>::new(&self::program(source), "f").unwrap();
+    let error = f.jacobian(&at).unwrap_err().to_string();
+    assert!(error.contains("index 16 of an array of 16 elements"), "{error}");
+}
+
+fn close(a: &[f64], b: &[f64]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() <= 1e-13 * (1.0 + a.abs()))
+}

@@ -31,6 +31,7 @@ use crate::{
 
 use super::{
     BudgetError, Bytecode, CallError, Executable, Host, Limits, NoHost, RunError,
+    abreast::{Abreast, FEW, turns},
     constant::{Held, Holding},
     data::Datum,
     derived::{ByShapes, Derive, Derived, How, known},
@@ -146,6 +147,7 @@ pub struct Derivatives<'h, S: Scalar> {
     split: Option<(Bytecode, Bytecode)>,
     /// Pushforwards in two parts.
     pub(super) linear: ByShapes<Option<Arc<[Bytecode; 2]>>>,
+    pub(super) abreast: Abreast,
     #[cfg(feature = "jit")]
     jit: bool,
 }
@@ -182,6 +184,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
             squares: None,
             split: None,
             linear: ByShapes::new(),
+            abreast: Abreast::new(),
             #[cfg(feature = "jit")]
             jit: false,
         })
@@ -257,6 +260,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         (self.value, self.gradient, self.pullback, self.pushforward) = (None, None, None, None);
         (self.second, self.squares, self.split) = (None, None, None);
         self.linear = ByShapes::new();
+        self.abreast.forget();
     }
 
     /// The bytes of what is kept from call to call: registers, and the trace that a pullback reads. They grow as a run
@@ -431,7 +435,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         let host = Holding { host: self.host, held: &self.held };
         let value = primal.call(&mut self.machine, &host, &self.limits, args)?;
         let tapes = self.machine.take_tapes();
-        Ok(Pulled { value, tapes, args: args.to_vec(), of: self })
+        Ok(Pulled { value, tapes, abreast: None, args: args.to_vec(), of: self })
     }
 
     /// The gradient and its change along tangents of the parameters: a Hessian-vector product, by forward
@@ -447,6 +451,32 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         check_tangents(args, dots)?;
         let all: Vec<Datum<S>> = args.iter().chain(dots).cloned().collect();
         let result = self.run(|d| &mut d.second, adjoint::hessian_vector, &all)?;
+        self.gradients(args, result)
+    }
+
+    /// Products with several tangents.
+    pub(super) fn hvps(
+        &mut self,
+        args: &[Datum<S>],
+        sets: &[Vec<Datum<S>>],
+    ) -> Result<Vec<Gradient<S>>, DeriveError> {
+        // There is code, and what it works with is known, once it has run.
+        if let Some(mut code) = self.second.take() {
+            let all: Vec<Datum<S>> = args.iter().chain(sets.first().into_iter().flatten()).cloned().collect();
+            let found = code.code(&all);
+            self.second = Some(code);
+            if let Some(results) = self.abreast(&*found?, false, args, sets) {
+                return results.into_iter().map(|y| Ok(self.gradients(args, y)?.1)).collect();
+            }
+        }
+        sets.iter().map(|dots| Ok(self.hvp(args, dots)?.1)).collect()
+    }
+
+    fn gradients(
+        &self,
+        args: &[Datum<S>],
+        result: Datum<S>,
+    ) -> Result<(Gradient<S>, Gradient<S>), DeriveError> {
         let part = |k: usize| split(result.fields().get(k).cloned().unwrap_or(Datum::Tuple(vec![])), args);
         Ok((part(0)?.1, part(1)?.1))
     }
@@ -493,13 +523,17 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
             return Err(RunError::Array { at: Position::default(), source }.into());
         }
         let mut rows = Vec::with_capacity(n);
-        for k in 0..n {
-            let mut members = (0..n).map(|j| j == k);
-            let dots: Vec<Datum<S>> = zeros.iter().map(|d| seeded(d, &mut members)).collect();
-            let (_, column) = self.hvp(args, &dots)?;
-            let mut row = Vec::with_capacity(n);
-            column.iter().for_each(|d| flatten(d, &mut row));
-            rows.push(row);
+        for columns in turns(n, true) {
+            let seeds = |k: usize| {
+                let mut members = (0..n).map(|j| j == k);
+                zeros.iter().map(|d| seeded(d, &mut members)).collect()
+            };
+            let sets: Vec<Vec<Datum<S>>> = columns.map(seeds).collect();
+            for column in self.hvps(args, &sets)? {
+                let mut row = Vec::with_capacity(n);
+                column.iter().for_each(|d| flatten(d, &mut row));
+                rows.push(row);
+            }
         }
         Ok(rows)
     }
@@ -563,11 +597,33 @@ pub struct Pulled<'d, 'h, S: Scalar> {
     /// The value.
     pub value: Datum<S>,
     tapes: Tapes<S>,
+    /// Whether several cotangents can be had at once, if they were asked for.
+    abreast: Option<bool>,
     args: Vec<Datum<S>>,
     of: &'d mut Derivatives<'h, S>,
 }
 
 impl<T: Real, S: Scalar<Real = T>> Pulled<'_, '_, S> {
+    /// For several cotangents.
+    pub(super) fn calls(&mut self, bars: Vec<Vec<Datum<S>>>) -> Result<Vec<Vec<Datum<S>>>, DeriveError> {
+        if bars.len() >= FEW
+            && *self.abreast.get_or_insert_with(|| self.of.abreast.take(&self.tapes))
+            && let Some((primal, adjoint)) = self.of.split.take()
+        {
+            let results = self.of.abreast(&adjoint, true, &[], &bars);
+            self.of.split = Some((primal, adjoint));
+            if let Some(results) = results {
+                let whole = |y: Datum<S>| {
+                    let mut bars = y.fields().to_vec();
+                    extend(&mut bars, &self.args)?;
+                    Ok(bars)
+                };
+                return results.into_iter().map(whole).collect();
+            }
+        }
+        bars.into_iter().map(|bar| self.call(bar.into_iter().next().unwrap_or(Datum::Int(0)))).collect()
+    }
+
     /// The cotangents of the parameters that have one, for a cotangent of the result.
     ///
     /// # Errors

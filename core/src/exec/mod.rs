@@ -17,6 +17,7 @@
 //! [`Derivatives`] is what most users want: values, gradients, pullbacks, pushforwards and Hessians of a
 //! function of a program, prepared once and called often.
 
+mod abreast;
 mod batch;
 mod budget;
 mod bytecode;

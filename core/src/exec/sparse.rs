@@ -31,6 +31,7 @@ use crate::scalar::{Real, Scalar};
 
 use super::{
     CallError, Derivatives, DeriveError, RunError,
+    abreast::turns,
     data::Datum,
     derivatives::{count, flatten, seeded},
     inspect::{Inspection, Pattern, hessian_of, jacobian_of},
@@ -261,18 +262,20 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
             // One run for all rows, and the way back for each group of them.
             let mut pulled = self.pullback(args)?;
             let zeros = pulled.value.zero_tangent();
-            compressed(colouring, &function, zeros.as_slice(), |seeds| {
-                pulled.call(seeds.into_iter().next().unwrap_or(Datum::Int(0)))
-            })
+            compressed(colouring, &function, zeros.as_slice(), false, |seeds| pulled.calls(seeds))
         } else {
             let zeros: Vec<Datum<S>> = args.iter().filter_map(Datum::zero_tangent).collect();
             // One run for all columns, and what is linear in tangents for each group of them.
             if colouring.products > 1
                 && let Some(mut pushed) = self.along(args)?
             {
-                return compressed(colouring, &function, &zeros, |seeds| Ok(vec![pushed.call(&seeds)?]));
+                return compressed(colouring, &function, &zeros, false, |seeds| {
+                    Ok(pushed.calls(&seeds)?.into_iter().map(|dot| vec![dot]).collect())
+                });
             }
-            compressed(colouring, &function, &zeros, |seeds| Ok(vec![self.jvp(args, &seeds)?.1]))
+            compressed(colouring, &function, &zeros, true, |seeds| {
+                seeds.iter().map(|dots| Ok(vec![self.jvp(args, dots)?.1])).collect()
+            })
         }
     }
 
@@ -288,16 +291,17 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
     ) -> Result<Sparse<T>, DeriveError> {
         let function = self.program().functions[self.function()].name.clone();
         let zeros: Vec<Datum<S>> = args.iter().filter_map(Datum::zero_tangent).collect();
-        compressed(colouring, &function, &zeros, |seeds| Ok(self.hvp(args, &seeds)?.1))
+        compressed(colouring, &function, &zeros, true, |seeds| self.hvps(args, &seeds))
     }
 }
 
-/// One product for each group, and each number of it to its place.
+/// One product for each group, and each number of it to its place; the first product `alone`, as of [`turns`].
 fn compressed<T: Real, S: Scalar<Real = T>>(
     Colouring { pattern, groups, products, by_rows }: &Colouring,
     function: &str,
     zeros: &[Datum<S>],
-    mut product: impl FnMut(Vec<Datum<S>>) -> Result<Vec<Datum<S>>, DeriveError>,
+    alone: bool,
+    mut products_with: impl FnMut(Vec<Vec<Datum<S>>>) -> Result<Vec<Vec<Datum<S>>>, DeriveError>,
 ) -> Result<Sparse<T>, DeriveError> {
     let seeds: usize = zeros.iter().map(count).sum();
     let misfit = |expected: usize, given: usize| {
@@ -309,15 +313,19 @@ fn compressed<T: Real, S: Scalar<Real = T>>(
     }
     let expected = if *by_rows { pattern.columns } else { pattern.rows.len() };
     let mut lines: Vec<Vec<T>> = Vec::with_capacity(*products);
-    for group in 0..*products {
-        let mut members = groups.iter().map(|g| *g == group);
-        let seeds = zeros.iter().map(|d| seeded(d, &mut members)).collect();
-        let mut line = Vec::with_capacity(expected);
-        product(seeds)?.iter().for_each(|d| flatten(d, &mut line));
-        if line.len() != expected {
-            return Err(misfit(expected, line.len()));
+    for turn in turns(*products, alone) {
+        let seeds = |group: usize| {
+            let mut members = groups.iter().map(|g| *g == group);
+            zeros.iter().map(|d| seeded(d, &mut members)).collect()
+        };
+        for product in products_with(turn.map(seeds).collect())? {
+            let mut line = Vec::with_capacity(expected);
+            product.iter().for_each(|d| flatten(d, &mut line));
+            if line.len() != expected {
+                return Err(misfit(expected, line.len()));
+            }
+            lines.push(line);
         }
-        lines.push(line);
     }
     let mut starts = Vec::with_capacity(pattern.rows.len());
     let mut values = Vec::with_capacity(pattern.len());
