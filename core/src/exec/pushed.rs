@@ -14,9 +14,9 @@ use super::{
     abreast::FEW,
     constant::Holding,
     data::Datum,
-    derivatives::whole,
     derived::{Found, known},
     machine::Tapes,
+    tangents::whole,
 };
 
 /// A value and the way on to its tangents.

@@ -33,8 +33,8 @@ use super::{
     CallError, Derivatives, DeriveError, RunError,
     abreast::turns,
     data::Datum,
-    derivatives::{count, flatten, seeded},
     inspect::{Inspection, Pattern, hessian_of, jacobian_of},
+    tangents::{count, flatten, seeded},
 };
 
 /// Groups of columns, or of rows, that one product finds together.
