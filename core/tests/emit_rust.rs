@@ -593,6 +593,7 @@ const WHOLE: &[(&str, &str, &str)] = &[
         "fn f(m: array, v: array) { let spd = matmul(m, transpose(m)) + eye(2); dot(solve(spd, v), v) + det(m) * logabsdet(spd) + sum(cholesky(spd)) + sum(matvec(inv(spd), v)) + sum(diagonal(spd) * v) }",
         "m2x2:0.8,-0.3,0.4,1.2 a0.7,-0.2",
     ),
+    ("singular", "fn f(m: array, a: array) { det(m) * a[0] + a[1] }", "m3x3:4,2,1,2,5,3.5,2,3,2 a1.5,0.25"),
     (
         "signals",
         "fn f(a: array, b: array) { let c = convolve(a, b); dot(c, c) + sum(correlate(a, b) * step(row([c, c], 0), 0.1)[0]) }",

@@ -176,3 +176,32 @@ fn a_prepared_gradient_of_a_program_allocates_nothing() {
         assert_eq!(count, 0, "{body}");
     }
 }
+
+/// Rows one after the other are read in the way that was found for the first.
+#[test]
+fn parts_that_begin_elsewhere_take_no_new_plan() {
+    let source = "fn f(a: array, k) {
+        let mut s = 0.0;
+        for i in 0..ROWS { s += sum(slice(a, 0, i, 1) * k + slice(a, 0, 39 - i, 1)); }
+        s
+    }";
+    let numbers: Vec<f64> = (0..40 * 5000).map(|k| (k as f64 * 0.7).sin()).collect();
+    let args = [Datum::Reals(Array::new(&[40, 5000], numbers.clone()).unwrap().into()), Datum::Real(0.5)];
+    let counts = [2, 40].map(|rows| {
+        let program = parse_program(&source.replace("ROWS", &rows.to_string())).unwrap();
+        let mut f = Derivatives::<f64>::new(&program, "f").unwrap();
+        for _ in 0..3 {
+            f.value(&args).unwrap();
+        }
+        let count = requests(|| {
+            f.value(&args).unwrap();
+        });
+        let y = *f.value(&args).unwrap().real().unwrap();
+        let sum: f64 =
+            numbers[..rows * 5000].iter().chain(numbers.rchunks(rows * 5000).next().unwrap()).sum();
+        let half: f64 = numbers[..rows * 5000].iter().sum();
+        assert!((y - (sum - 0.5 * half)).abs() < 1e-9, "{y}");
+        count
+    });
+    assert!(counts[1] < counts[0] + 60, "{counts:?}");
+}

@@ -396,5 +396,5 @@ fn angles_and_moduli_in_all_quadrants_and_on_the_axes() {
     assert_near("hypot", 3e200, h.eps, 0.6, ROUNDINGS);
     let angle = Real::atan2(&Dual64::new(3e200, 1.0), &Dual64::new(4e200, 0.0));
     assert_near("atan2", 3e200, angle.eps * 1e200, 0.16, ROUNDINGS);
-    assert!(Real::hypot(&Dual64::new(0.0, 1.0), &Dual64::new(0.0, 0.0)).eps.is_nan(), "a kink has no slope");
+    assert_eq!(Real::hypot(&Dual64::new(0.0, 1.0), &Dual64::new(0.0, 0.0)).eps, 0.0, "as `abs` at 0");
 }

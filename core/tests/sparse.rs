@@ -5,11 +5,12 @@
 use ketgrad_core::{
     exec::{
         Colouring, Datum, Derivatives,
-        inspect::{hessian_pattern, jacobian_pattern},
+        inspect::{Pattern, hessian_pattern, jacobian_pattern},
     },
     ir::Program,
     text::parse_program,
 };
+use num_complex::Complex;
 
 fn program(source: &str) -> Program {
     parse_program(source).unwrap_or_else(|e| panic!("{}", e[0]))
@@ -162,4 +163,152 @@ fn a_pattern_of_another_function_is_an_error() {
     let mut f = Derivatives::<f64>::new(&program, "f").unwrap();
     let error = f.sparse_jacobian(&[Datum::reals([1.0, 2.0])], &colouring).unwrap_err().to_string();
     assert_eq!(error, "`f` takes 3 arguments, given 2");
+}
+
+#[test]
+fn complex_numbers_are_two_real_ones() {
+    // Neither holomorphic nor linear; some results are real.
+    let source = "fn f(z: array<complex>, x, w: complex) {
+        let a = z[0] * conj(z[1]) + x;
+        (re(z[2]) * w, [a * a, z[2]], abs2(w))
+    }";
+    let program = program(source);
+    let c = Complex::new;
+    let at = [
+        Datum::complexes([c(0.5, 1.0), c(-0.3, 0.2), c(1.5, -0.7)]),
+        Datum::Real(0.8),
+        Datum::Complex(c(0.1, 0.9)),
+    ];
+    let mut f = Derivatives::<Complex<f64>>::new(&program, "f").unwrap();
+    let dense = f.jacobian(&at).unwrap();
+    let pattern = f.jacobian_pattern(&at).unwrap();
+    assert_eq!((pattern.rows.len(), pattern.columns), (7, 9));
+    assert_eq!((&pattern.rows[0], &pattern.rows[6]), (&vec![4, 5, 7, 8], &vec![7, 8]));
+    for colouring in [Colouring::by_columns(pattern.clone()), Colouring::by_rows(pattern)] {
+        assert!(colouring.products() < 7);
+        assert_eq!(f.sparse_jacobian(&at, &colouring).unwrap().dense(), dense);
+    }
+    let real = self::program("fn f(z: array<complex>) { re(z[0] * z[0] * z[1]) + abs2(z[2]) }");
+    let mut f = Derivatives::<Complex<f64>>::new(&real, "f").unwrap();
+    let colouring = Colouring::by_columns(f.hessian_pattern(&at[..1]).unwrap());
+    assert_eq!((colouring.pattern().columns, colouring.products()), (6, 4));
+    assert_eq!(f.sparse_hessian(&at[..1], &colouring).unwrap().dense(), f.hessian(&at[..1]).unwrap());
+}
+
+/// Neighbours in an order without order: the greedy choice in that order takes 10 and 5 groups.
+#[test]
+fn few_groups_whatever_the_order_of_the_unknowns() {
+    let shuffled = |n: usize| (0..n).map(move |k| k * 1_103 % n);
+    let chain = |n: usize| {
+        let place: Vec<usize> = shuffled(n).collect();
+        (0..n).map(|k| (k.saturating_sub(1)..(k + 2).min(n)).map(|j| place[j]).collect()).collect()
+    };
+    let pattern = |rows: Vec<Vec<usize>>, columns: usize| {
+        let rows = rows.into_iter().map(|mut row: Vec<usize>| {
+            row.sort_unstable();
+            row
+        });
+        Pattern { rows: rows.collect(), columns }
+    };
+    assert_eq!(Colouring::by_columns(pattern(chain(3000), 3000)).products(), 3);
+    let (w, h) = (50usize, 47usize);
+    let place: Vec<usize> = shuffled(w * h).collect();
+    let five = |k: usize| {
+        let (x, y) = (k % w, k / w);
+        let mut row = vec![place[k]];
+        row.extend((x > 0).then(|| place[k - 1]));
+        row.extend((x + 1 < w).then(|| place[k + 1]));
+        row.extend((y > 0).then(|| place[k - w]));
+        row.extend((y + 1 < h).then(|| place[k + w]));
+        row
+    };
+    let grid = pattern((0..w * h).map(five).collect(), w * h);
+    assert!(Colouring::by_columns(grid.clone()).products() <= 7);
+    assert!(Colouring::new(grid).products() <= 7);
+}
+
+/// The time grows as the entries do: elements are written in place, and sets of all unknowns are not written down.
+#[test]
+fn patterns_of_many_unknowns() {
+    let program = program(BRATU);
+    for name in ["whole", "by_elements"] {
+        let n = 20_000;
+        let f = Derivatives::<f64>::new(&program, name).unwrap();
+        let pattern = f.jacobian_pattern(&[Datum::reals(vec![0.5; n])]).unwrap();
+        assert_eq!(pattern.rows[n - 1], [n - 2, n - 1]);
+        assert_eq!((pattern.len(), Colouring::new(pattern).products()), (3 * n - 2, 3));
+    }
+    // The value of a sum over all depends on all; its Hessian does not ask.
+    let source = "fn f(u: array) { let mut s = 0.0; for i in 1..len(u) { s += u[i] * u[i] * u[i - 1]; } s }";
+    let chain = self::program(source);
+    let f = Derivatives::<f64>::new(&chain, "f").unwrap();
+    let pattern = f.hessian_pattern(&[Datum::reals(vec![0.5; 20_000])]).unwrap();
+    assert_eq!((pattern.len(), &pattern.rows[7]), (3 * 20_000 - 2 - 1, &vec![6, 7, 8]));
+}
+
+/// Several tangents and cotangents run side by side on floats; what comes out is that of one after the other.
+#[test]
+fn products_side_by_side_are_those_one_by_one() {
+    let source = "
+    fn chain(x: array) {
+        let mut s = 0.0;
+        for i in 1..len(x) { let a = x[i] - x[i - 1] * x[i - 1]; s += 100 * a * a + select(a > 0, sin(a), a); }
+        s
+    }
+    fn twice(x: array, n: int) { if n == 0 { x } else { twice(tanh(x * x + 0.1), n - 1) } }
+    fn net(w: array, u: array) {
+        let mut h = slice(w, 0, 0, 4);
+        for i in 0..3 { h = tanh(matvec(reshape(w, [4, 4]), h)) + twice(h, 2); }
+        matvec(u, h)
+    }
+    fn norms(w: array, u: array) { let y = net(w, u); dot(y, y) + norm(slice(w, 0, 4, 4)) }
+    fn deep(w: array, u: array) { twice(sin(w), 3) }";
+    let program = program(source);
+    let w = Datum::reals((0..16).map(|k| (0.3 * f64::from(k)).sin()));
+    let u = |rows: usize| {
+        let elements = (0..4 * rows).map(|k| (0.7 * k as f64).cos()).collect();
+        Datum::reals_of(&[rows, 4], elements).unwrap()
+    };
+    let unit = |n: usize, k: usize| Datum::reals((0..n).map(|j| f64::from(u8::from(j == k))));
+    let of = |d: &Datum<f64>| match d {
+        Datum::Reals(xs) => xs.to_vec(),
+        other => panic!("{other}"),
+    };
+    let at = [w];
+    for (name, rows) in [("net", 30), ("net", 9), ("deep", 1)] {
+        let mut f = Derivatives::<f64>::new(&program, name).unwrap().with_constant("u", u(rows)).unwrap();
+        let y = of(&f.value(&at).unwrap()).len();
+        let jacobian = f.jacobian(&at).unwrap();
+        assert_eq!((jacobian.len(), jacobian[0].len()), (y, 16));
+        for k in 0..16 {
+            let column = of(&f.jvp(&at, &[unit(16, k)]).unwrap().1);
+            let given: Vec<f64> = jacobian.iter().map(|row| row[k]).collect();
+            assert!(close(&given, &column), "{name} {rows}, column {k}: {given:?} {column:?}");
+        }
+        let mut pulled = f.pullback(&at).unwrap();
+        let by_rows: Vec<Vec<f64>> = (0..y).map(|k| of(&pulled.call(unit(y, k)).unwrap()[0])).collect();
+        assert!(jacobian.iter().zip(&by_rows).all(|(a, b)| close(a, b)), "{name} {rows}");
+    }
+    for name in ["chain", "norms"] {
+        let mut f = Derivatives::<f64>::new(&program, name).unwrap();
+        if name == "norms" {
+            f = f.with_constant("u", u(5)).unwrap();
+        }
+        let hessian = f.hessian(&at).unwrap();
+        for (k, row) in hessian.iter().enumerate() {
+            let product = of(&f.hvp(&at, &[unit(16, k)]).unwrap().1[0]);
+            // Sums over elements of arrays are taken in another order.
+            let same = if name == "chain" { row == &product } else { close(row, &product) };
+            assert!(same, "{name} {k}: {row:?} {product:?}");
+        }
+    }
+    // What one lane alone cannot do is said as it is.
+    let source = "fn f(x: array) { let mut s = 0.0; for i in 0..len(x) + 1 { s += x[i] * x[i]; } [s, s] }";
+    let mut f = Derivatives::<f64>::new(&self::program(source), "f").unwrap();
+    let error = f.jacobian(&at).unwrap_err().to_string();
+    assert!(error.contains("index 16 of an array of 16 elements"), "{error}");
+}
+
+fn close(a: &[f64], b: &[f64]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() <= 1e-13 * (1.0 + a.abs()))
 }

@@ -5,7 +5,10 @@
 //! cotangent, and constants cost nothing. Both are fixed points over the graph of values, found by passing
 //! over the instructions until nothing changes: O(size x depth of nested loops).
 
-use crate::ir::{Function, InstData, Op, Program, Terminator};
+use crate::{
+    entity::{Inst, Value},
+    ir::{Function, InstData, Op, Program, Terminator},
+};
 
 /// For each value whether it is active.
 pub(super) fn active(program: &Program, f: &Function) -> Vec<bool> {
@@ -25,37 +28,46 @@ pub(super) fn passes(program: &Program, inst: &InstData) -> bool {
 
 /// For each value whether it depends on a parameter, or on what a tape holds.
 pub(super) fn varied(program: &Program, f: &Function) -> Vec<bool> {
-    let mut varied = vec![false; f.kinds.len()];
     let differentiable: Vec<bool> = f.kinds.values().map(crate::ir::Kind::is_differentiable).collect();
-    for &p in f.param_values() {
-        varied[p.index()] = differentiable[p.index()];
-    }
     let from_tape = on_tape(program, f, |op| matches!(op, Op::Pop { .. }));
+    let gives = |i: Inst, any: bool| from_tape[i.index()] || any && passes(program, &f.insts[i]);
+    let params = f.param_values().iter().copied().filter(|p| differentiable[p.index()]);
+    dependent(f, params, gives, |v| differentiable[v.index()])
+}
+
+/// For each value whether it depends on one of some. Whether an instruction `gives` that on, if any of its operands does, and
+/// which values may depend at all, is for the caller to say.
+pub(super) fn dependent(
+    f: &Function,
+    from: impl Iterator<Item = Value>,
+    gives: impl Fn(Inst, bool) -> bool,
+    may: impl Fn(Value) -> bool,
+) -> Vec<bool> {
+    let mut marked = vec![false; f.kinds.len()];
+    from.for_each(|v| marked[v.index()] = true);
     loop {
         let mut changed = false;
-        let mut mark = |varied: &mut Vec<bool>, k: usize| {
-            changed |= differentiable[k] && !std::mem::replace(&mut varied[k], differentiable[k]);
+        let mut mark = |marked: &mut Vec<bool>, v: Value| {
+            changed |= may(v) && !std::mem::replace(&mut marked[v.index()], true);
         };
         for block in f.blocks.values() {
             for &i in &block.insts {
                 let inst = &f.insts[i];
-                let Some(result) = inst.result else { continue };
-                if from_tape[i.index()]
-                    || passes(program, inst) && inst.args.iter().any(|a| varied[a.index()])
-                {
-                    mark(&mut varied, result.index());
+                let any = inst.args.iter().any(|a| marked[a.index()]);
+                if let Some(v) = inst.result.filter(|_| gives(i, any)) {
+                    mark(&mut marked, v);
                 }
             }
             for target in block.end.targets() {
-                for (a, p) in target.args.iter().zip(&f.blocks[target.block].params) {
-                    if varied[a.index()] {
-                        mark(&mut varied, p.index());
+                for (a, &p) in target.args.iter().zip(&f.blocks[target.block].params) {
+                    if marked[a.index()] {
+                        mark(&mut marked, p);
                     }
                 }
             }
         }
         if !changed {
-            return varied;
+            return marked;
         }
     }
 }

@@ -22,7 +22,7 @@ use crate::{
     ir::{BlockData, ENTRY, Function, Kind, Op, Position, Program, Terminator, compact, retain_params},
 };
 
-use super::activity::tapes;
+use super::activity::{dependent, tapes};
 
 /// The parts of a pushforward.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +42,8 @@ pub(crate) fn linear(program: &mut Program, id: FuncId, n: usize) -> Option<Line
     if !f.is_defined() || !tapes(f).is_empty() {
         return None;
     }
-    let along = dependent(f, n);
+    // Whether each value depends on a tangent.
+    let along = dependent(f, f.param_values()[n..].iter().copied(), |_, any| any, |_| true);
     let results = results(f)?;
     let pairs: HashSet<Value> = results.iter().map(|r| r.pair).collect();
     let mut needed: HashSet<Value> = HashSet::new();
@@ -106,34 +107,6 @@ fn results(f: &Function) -> Option<Vec<Pair>> {
         read || block.end.targets().into_iter().any(|t| t.args.iter().any(is_pair))
     });
     (!all.is_empty() && !others).then_some(all)
-}
-
-/// For each value whether it depends on a tangent.
-fn dependent(f: &Function, n: usize) -> Vec<bool> {
-    let mut along = vec![false; f.kinds.len()];
-    f.param_values()[n..].iter().for_each(|v| along[v.index()] = true);
-    loop {
-        let mut changed = false;
-        let mut mark =
-            |along: &mut Vec<bool>, v: Value| changed |= !std::mem::replace(&mut along[v.index()], true);
-        for block in f.blocks.values() {
-            for inst in block.insts.iter().map(|&i| &f.insts[i]) {
-                if let Some(v) = inst.result.filter(|_| inst.args.iter().any(|a| along[a.index()])) {
-                    mark(&mut along, v);
-                }
-            }
-            for target in block.end.targets() {
-                for (a, &p) in target.args.iter().zip(&f.blocks[target.block].params) {
-                    if along[a.index()] {
-                        mark(&mut along, p);
-                    }
-                }
-            }
-        }
-        if !changed {
-            return along;
-        }
-    }
 }
 
 struct Parts<'a> {

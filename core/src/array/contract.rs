@@ -9,15 +9,18 @@
 //! of matrices, `[0, 1, 2], [0, 2, 3] -> [0, 1, 3]` a stack of them, `[0, 1], [0, 1] -> [0]` dot products of rows.
 //!
 //! The axes are sorted into those of both factors and the result, of the first factor, of the second, and what is
-//! summed between both; one [`matmul`] of two stacks does the rest. With `d` for the length of the axis of each label
+//! summed between both; one [`matmul`](super::matmul()) of two stacks does the rest. With `d` for the length of the axis of each label
 //! it takes as many products as the `d` of all labels multiply to, less the sums within one factor, which come first.
+
+use std::borrow::Cow;
 
 use smallvec::SmallVec;
 
 use crate::scalar::Conj;
 
 use super::{
-    Array, ArrayError, Shape, Strided, matmul,
+    Array, ArrayError, Shape, Strided,
+    product::matmul_as,
     shape::{checked_count, row_major},
 };
 
@@ -143,10 +146,10 @@ pub fn contract<S: Conj>(
     let between = pick(p, &|l| has(q, l) && !has(o, l));
     let size = |labels: &[i64]| labels.iter().filter_map(|&l| known.of(l)).product::<usize>();
     let (s, m, k, n) = (size(&stack), size(&rows), size(&between), size(&columns));
-    let left = sorted(a, p, &[&stack, &rows, &between], &[s, m, k])?;
-    let right = sorted(b, q, &[&stack, &between, &columns], &[s, k, n])?;
+    let left = sorted(a, p, &[&stack, &rows, &between])?;
+    let right = sorted(b, q, &[&stack, &between, &columns])?;
     let mut product = Array::default();
-    matmul(&left, &right, false, false, &mut product)?;
+    matmul_as([&left, &right], [&[s, m, k], &[s, k, n]], false, false, &mut product)?;
 
     // What it lacks is repeated.
     let order: Labels = [stack, rows, columns].concat().into();
@@ -206,13 +209,12 @@ impl Lengths {
     }
 }
 
-/// The axes in the order of the groups, each group as one axis of the given length; all others summed.
-fn sorted<S: Conj>(
-    a: &Array<S>,
+/// The axes in the order of the groups, all others summed; the array itself where it is in order.
+fn sorted<'a, S: Conj>(
+    a: &'a Array<S>,
     labels: &[i64],
     groups: &[&Labels],
-    shape: &[usize],
-) -> Result<Array<S>, ArrayError> {
+) -> Result<Cow<'a, Array<S>>, ArrayError> {
     let a_shape = a.shape();
     let steps = row_major(&a_shape);
     let kept: Labels = groups.iter().flat_map(|g| g.iter().copied()).collect();
@@ -222,10 +224,11 @@ fn sorted<S: Conj>(
     let lengths: Shape = axes.iter().map(|&k| a_shape[k]).collect();
     let strides: Shape = axes.iter().map(|&k| steps[k]).collect();
     let each: usize = lengths[kept.len()..].iter().product();
-    let count = shape.iter().product();
+    let count = lengths[..kept.len()].iter().product();
     if each != 1 {
         let mut places = Strided::new(&lengths, &strides).map(|k| &a[k]);
-        return Array::new(shape, (0..count).map(|_| S::sum(places.by_ref().take(each).cloned())).collect());
+        let sums = (0..count).map(|_| S::sum(places.by_ref().take(each).cloned())).collect();
+        return Array::new(&[count], sums).map(Cow::Owned);
     }
     // The last axes are runs where they stay as they are.
     let (mut run, mut lead) = (1, lengths.len());
@@ -233,10 +236,13 @@ fn sorted<S: Conj>(
         lead -= 1;
         run *= lengths[lead];
     }
+    if lead == 0 {
+        return Ok(Cow::Borrowed(a));
+    }
     let mut items = Vec::with_capacity(count);
     if count > 0 {
         let starts = Strided::new(&lengths[..lead], &strides[..lead]);
         starts.for_each(|k| items.extend_from_slice(&a[k..k + run]));
     }
-    Array::new(shape, items)
+    Array::new(&[count], items).map(Cow::Owned)
 }

@@ -17,6 +17,7 @@
 //! axes, and along each axis the lengths are equal or one of them is 1, whose element is then repeated. `[2, 3]`
 //! and `[3]` give `[2, 3]`; `[2, 1]` and `[3]` give `[2, 3]`; `[2]` and `[3]` are an error.
 
+mod cofactors;
 mod contract;
 mod decompose;
 mod eigen;
@@ -44,6 +45,7 @@ use std::{
     ops::{Deref, DerefMut},
 };
 
+pub use cofactors::cofactors;
 pub(crate) use contract::{BETWEEN, LISTS, lists, name as contraction};
 pub use contract::{Contracted, contract};
 pub use decompose::cholesky;

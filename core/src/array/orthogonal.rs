@@ -5,7 +5,7 @@
 
 use std::{array::from_fn, cmp::Ordering};
 
-use crate::scalar::{Loop, Real, Scalar, wide};
+use crate::scalar::{Loop, Real, Ring, Scalar, wide};
 
 use super::{Array, ArrayError};
 
@@ -147,13 +147,16 @@ pub(super) fn reflection<T: Real, S: Scalar<Real = T>>(
     };
     let sign = if is_negative { T::int(-1) } else { T::one() };
     let rest = T::sum(others.iter().map(Scalar::abs2));
-    if rest.is_exact_zero() && first.im().is_exact_zero() {
+    let length2 = first.abs2() + &rest;
+    // Zeros that carry derivatives are reflected, unless there is no direction at all.
+    let is_there = others.iter().all(Ring::is_exact_zero) && first.im().is_exact_zero();
+    if is_there || length2.primal() == Some(0.0) {
         let element = first.re();
         *first = S::one();
         return Ok((element, sign, S::zero()));
     }
     // The one that is farther away.
-    let element = -(<T as Scalar>::sqrt(&(first.abs2() + rest)) * &sign);
+    let element = -(<T as Scalar>::sqrt(&length2) * &sign);
     let away = first.clone() - S::from_real(element.clone());
     let inverse = away.recip();
     others.iter_mut().for_each(|x| *x *= inverse.clone());

@@ -48,8 +48,18 @@ pub fn matmul<S: Conj>(
     second: bool,
     out: &mut Array<S>,
 ) -> Result<(), ArrayError> {
-    let Fit { sides, stack, m, k, n } = fit(a, b, first, second)?;
-    let (a_shape, b_shape) = (a.shape(), b.shape());
+    matmul_as([a, b], [&a.shape(), &b.shape()], first, second, out)
+}
+
+/// The product of two arrays that are read as if they had these shapes.
+pub(super) fn matmul_as<S: Conj>(
+    [a, b]: [&Array<S>; 2],
+    shapes @ [a_shape, b_shape]: [&[usize]; 2],
+    first: bool,
+    second: bool,
+    out: &mut Array<S>,
+) -> Result<(), ArrayError> {
+    let Fit { sides, stack, m, k, n } = fit(shapes, first, second)?;
     let (a_stack, b_stack) = (&a_shape[..a_shape.len() - 2], &b_shape[..b_shape.len() - 2]);
     let mut shape: Shape = stack.clone();
     shape.extend([m, n]);
@@ -90,15 +100,14 @@ struct Fit {
     n: usize,
 }
 
-fn fit<S>(a: &Array<S>, b: &Array<S>, first: bool, second: bool) -> Result<Fit, ArrayError> {
+fn fit([a, b]: [&[usize]; 2], first: bool, second: bool) -> Result<Fit, ArrayError> {
     let (op, expected, sides) = match (first, second) {
         (false, false) => ("matmul", "matrices m x k and k x n", Sides::Plain),
         (false, true) => ("matmul_nh", "matrices m x k and n x k", Sides::Second),
         _ => ("matmul_hn", "matrices k x m and k x n", Sides::First),
     };
-    let (a_shape, b_shape) = (a.shape(), b.shape());
-    let ([a_stack @ .., a0, a1], [b_stack @ .., b0, b1]) = (&a_shape[..], &b_shape[..]) else {
-        return Err(ArrayError::shape(op, expected, &[&a_shape, &b_shape]));
+    let ([a_stack @ .., a0, a1], [b_stack @ .., b0, b1]) = (a, b) else {
+        return Err(ArrayError::shape(op, expected, &[a, b]));
     };
     let (m, k, l, n) = match sides {
         Sides::Plain => (*a0, *a1, *b0, *b1),
@@ -106,7 +115,7 @@ fn fit<S>(a: &Array<S>, b: &Array<S>, first: bool, second: bool) -> Result<Fit, 
         Sides::First => (*a1, *a0, *b0, *b1),
     };
     let stack = broadcast(a_stack, b_stack).filter(|_| k == l);
-    let stack = stack.ok_or_else(|| ArrayError::shape(op, expected, &[&a_shape, &b_shape]))?;
+    let stack = stack.ok_or_else(|| ArrayError::shape(op, expected, &[a, b]))?;
     Ok(Fit { sides, stack, m, k, n })
 }
 
@@ -120,7 +129,7 @@ pub(crate) fn matmul_shape<S>(
     first: bool,
     second: bool,
 ) -> Result<Shape, ArrayError> {
-    let Fit { mut stack, m, n, .. } = fit(a, b, first, second)?;
+    let Fit { mut stack, m, n, .. } = fit([&a.shape(), &b.shape()], first, second)?;
     stack.extend([m, n]);
     Ok(stack)
 }

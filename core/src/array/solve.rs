@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use crate::scalar::{Real, Scalar, Undecided};
 
-use super::{Array, ArrayError, decompose::size, matmul};
+use super::{Array, ArrayError, cofactors::Split, decompose::size, matmul};
 
 /// Columns that are eliminated, and rows that are solved, before the others change by a product of matrices.
 const BLOCK: usize = 48;
@@ -95,6 +95,16 @@ impl<S: Scalar> Factors<S> {
         Array::new(&shape, rows.flat_map(row).cloned().collect())
     }
 
+    /// The determinant, unless the matrix is singular.
+    pub(super) fn determinant(&self) -> Option<S> {
+        if self.stopped.is_some() {
+            return None;
+        }
+        let product =
+            super::product(&(0..self.n).map(|k| self.lu[k * self.n + k].clone()).collect::<Vec<_>>());
+        Some(if self.odd { -product } else { product })
+    }
+
     /// Itself, unless the matrix is singular.
     pub(super) fn regular(self, op: &'static str) -> Result<Factors<S>, ArrayError> {
         match self.stopped {
@@ -166,7 +176,7 @@ fn times<S: Scalar>(a: &Array<S>, b: &Array<S>) -> Result<Array<S>, ArrayError> 
 ///
 /// # Errors
 /// Numbers side by side do not agree about it.
-fn pivot<'a, T: Real, S: Scalar<Real = T>>(
+pub(super) fn pivot<'a, T: Real, S: Scalar<Real = T>>(
     column: impl Iterator<Item = (usize, &'a S)>,
 ) -> Result<Option<usize>, Undecided> {
     let mut best: Option<(usize, T)> = None;
@@ -236,14 +246,19 @@ pub fn inverse<S: Scalar>(a: &Array<S>, out: &mut Array<S>) -> Result<(), ArrayE
 ///
 /// # Errors
 /// It is no square matrix.
-pub fn determinant<S: Scalar>(a: &Array<S>) -> Result<S, ArrayError> {
+pub fn determinant<T: Real, S: Scalar<Real = T>>(a: &Array<S>) -> Result<S, ArrayError> {
     let n = size("det", a)?;
-    let f = Factors::new("det", n, a)?;
-    if f.stopped.is_some() {
-        return Ok(S::zero());
+    match Factors::new("det", n, a)?.determinant() {
+        Some(determinant) => Ok(determinant),
+        None if a.iter().all(|x| is_plain(&x.re()) && is_plain(&x.im())) => Ok(S::zero()),
+        // What the elements carry besides values goes on.
+        None => Ok(Split::new("det", n, a)?.determinant()),
     }
-    let product = super::product(&(0..n).map(|k| f.lu[k * n + k].clone()).collect::<Vec<_>>());
-    Ok(if f.odd { -product } else { product })
+}
+
+/// Whether a number carries nothing besides its value.
+fn is_plain<T: Real>(x: &T) -> bool {
+    (x.clone() - x.finite_value()).is_exact_zero()
 }
 
 /// A number times a power of two, so that its square stays in range, and that power; as it is where there is no value.

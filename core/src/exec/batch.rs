@@ -162,7 +162,7 @@ fn alike<T: Real>(a: &Datum<T>, b: &Datum<T>) -> bool {
 }
 
 /// Arguments that are alike, side by side.
-fn pack<'a, T: Real, const N: usize>(of: &dyn Fn(usize) -> &'a Datum<T>) -> Datum<Lanes<T, N>> {
+pub(super) fn pack<'a, T: Real, const N: usize>(of: &dyn Fn(usize) -> &'a Datum<T>) -> Datum<Lanes<T, N>> {
     let number = |lane: usize| match of(lane) {
         Datum::Real(x) | Datum::Complex(x) => x.clone(),
         _ => T::zero(),
@@ -195,7 +195,7 @@ fn pack<'a, T: Real, const N: usize>(of: &dyn Fn(usize) -> &'a Datum<T>) -> Datu
 }
 
 /// One lane of a result.
-fn unpack<T: Real, const N: usize>(value: &Datum<Lanes<T, N>>, lane: usize) -> Datum<T> {
+pub(super) fn unpack<T: Real, const N: usize>(value: &Datum<Lanes<T, N>>, lane: usize) -> Datum<T> {
     let items = |xs: &Array<Lanes<T, N>>| std::sync::Arc::new(xs.map(|x| x.0[lane].clone()));
     match value {
         Datum::Real(x) => Datum::Real(x.0[lane].clone()),

@@ -47,6 +47,8 @@ pub(super) struct Source {
     /// The registers of each value.
     pub(super) registers: Vec<Vec<Slot>>,
     pub(super) marks: Vec<Moment>,
+    /// For each mark the slots whose arrays are given away after it, in code that is followed.
+    pub(super) given: Vec<Vec<Slot>>,
 }
 
 impl Routine {

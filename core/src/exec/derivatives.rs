@@ -21,109 +21,24 @@
 use std::sync::Arc;
 
 use crate::{
-    adjoint::{self, DiffError, Reverse},
+    adjoint::{self, Reverse},
     array::{ArrayError, Shape},
     entity::FuncId,
-    ir::{Given, Kind, Position, Program, ShapeError, check_shapes},
+    ir::{Given, Kind, Position, Program, check_shapes},
     pass::{Level, optimize_all},
     scalar::{Real, Scalar},
 };
 
 use super::{
-    BudgetError, Bytecode, CallError, Executable, Host, Limits, NoHost, RunError,
+    Bytecode, CallError, DeriveError, Executable, Host, Limits, NoHost, Pulled, RunError,
+    abreast::{Abreast, turns},
     constant::{Held, Holding},
     data::Datum,
     derived::{ByShapes, Derive, Derived, How, known},
-    machine::{Machine, Tapes},
+    machine::Machine,
     prepared::Prepared,
+    tangents::{check_cotangent, check_tangents, count, flatten, seeded, split, whole},
 };
-
-/// What can go wrong.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum DeriveError {
-    /// No function of that name.
-    #[error("no function `{name}`{}", hint(nearest))]
-    Unknown {
-        /// The name asked for.
-        name: String,
-        /// The name most like it.
-        nearest: Option<String>,
-    },
-    /// No parameter of that name.
-    #[error("`{function}` has no parameter `{name}`: it has {}", listed(parameters))]
-    NoParameter {
-        /// The name asked for.
-        name: String,
-        /// The function.
-        function: String,
-        /// What it has.
-        parameters: Vec<String>,
-    },
-    /// Shapes that do not fit, whatever the data are.
-    #[error(transparent)]
-    Shapes(#[from] ShapeError),
-    /// It cannot be differentiated.
-    #[error(transparent)]
-    Diff(#[from] DiffError),
-    /// It is no step of a loop.
-    #[error(
-        "`{function}` is {given}; a step of a loop takes an int, a state and parameters, and gives a state"
-    )]
-    NoStep {
-        /// The function.
-        function: String,
-        /// Its kinds.
-        given: String,
-    },
-    /// Its gradient does not stay in a memory budget.
-    #[error(transparent)]
-    Budget(#[from] BudgetError),
-    /// It cannot become machine code.
-    #[cfg(feature = "jit")]
-    #[error(transparent)]
-    Jit(#[from] super::JitError),
-    /// It cannot be run.
-    #[error(transparent)]
-    Run(#[from] RunError),
-}
-
-impl DeriveError {
-    /// The place in the program that is at fault, if it is one.
-    #[must_use]
-    pub fn at(&self) -> Option<Position> {
-        match self {
-            DeriveError::Run(error) => error.at(),
-            DeriveError::Shapes(ShapeError { at, .. })
-            | DeriveError::Diff(DiffError::MissingRule { at, .. })
-            | DeriveError::Budget(BudgetError::Loop { at, .. }) => Some(*at),
-            _ => None,
-        }
-    }
-}
-
-/// The function of the given name.
-pub(super) fn find(program: &Program, name: &str) -> Result<FuncId, DeriveError> {
-    program.lookup(name).ok_or_else(|| {
-        let names = program.functions.values().map(|f| f.name.as_str());
-        let nearest = names.max_by(|a, b| strsim::jaro(a, name).total_cmp(&strsim::jaro(b, name)));
-        DeriveError::Unknown { name: name.into(), nearest: nearest.map(str::to_owned) }
-    })
-}
-
-fn hint(nearest: &Option<String>) -> String {
-    nearest.as_ref().map(|n| format!(": did you mean `{n}`?")).unwrap_or_default()
-}
-
-fn listed(names: &[String]) -> String {
-    if names.is_empty() { "none".to_owned() } else { format!("`{}`", names.join("`, `")) }
-}
-
-impl From<CallError> for DeriveError {
-    fn from(e: CallError) -> DeriveError {
-        DeriveError::Run(e.into())
-    }
-}
 
 /// A (co)tangent for each parameter that has one, in order.
 pub type Gradient<S> = Vec<Datum<S>>;
@@ -143,9 +58,10 @@ pub struct Derivatives<'h, S: Scalar> {
     pushforward: Option<Derived>,
     second: Option<Derived>,
     squares: Option<Derived>,
-    split: Option<(Bytecode, Bytecode)>,
+    pub(super) split: Option<(Bytecode, Bytecode)>,
     /// Pushforwards in two parts.
     pub(super) linear: ByShapes<Option<Arc<[Bytecode; 2]>>>,
+    pub(super) abreast: Abreast,
     #[cfg(feature = "jit")]
     jit: bool,
 }
@@ -182,6 +98,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
             squares: None,
             split: None,
             linear: ByShapes::new(),
+            abreast: Abreast::new(),
             #[cfg(feature = "jit")]
             jit: false,
         })
@@ -257,6 +174,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         (self.value, self.gradient, self.pullback, self.pushforward) = (None, None, None, None);
         (self.second, self.squares, self.split) = (None, None, None);
         self.linear = ByShapes::new();
+        self.abreast.forget();
     }
 
     /// The bytes of what is kept from call to call: registers, and the trace that a pullback reads. They grow as a run
@@ -431,7 +349,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         let host = Holding { host: self.host, held: &self.held };
         let value = primal.call(&mut self.machine, &host, &self.limits, args)?;
         let tapes = self.machine.take_tapes();
-        Ok(Pulled { value, tapes, args: args.to_vec(), of: self })
+        Ok(Pulled::new(value, tapes, args, self))
     }
 
     /// The gradient and its change along tangents of the parameters: a Hessian-vector product, by forward
@@ -447,6 +365,32 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         check_tangents(args, dots)?;
         let all: Vec<Datum<S>> = args.iter().chain(dots).cloned().collect();
         let result = self.run(|d| &mut d.second, adjoint::hessian_vector, &all)?;
+        self.gradients(args, result)
+    }
+
+    /// Products with several tangents.
+    pub(super) fn hvps(
+        &mut self,
+        args: &[Datum<S>],
+        sets: &[Vec<Datum<S>>],
+    ) -> Result<Vec<Gradient<S>>, DeriveError> {
+        // There is code, and what it works with is known, once it has run.
+        if let Some(mut code) = self.second.take() {
+            let all: Vec<Datum<S>> = args.iter().chain(sets.first().into_iter().flatten()).cloned().collect();
+            let found = code.code(&all);
+            self.second = Some(code);
+            if let Some(results) = self.abreast(&*found?, false, args, sets) {
+                return results.into_iter().map(|y| Ok(self.gradients(args, y)?.1)).collect();
+            }
+        }
+        sets.iter().map(|dots| Ok(self.hvp(args, dots)?.1)).collect()
+    }
+
+    fn gradients(
+        &self,
+        args: &[Datum<S>],
+        result: Datum<S>,
+    ) -> Result<(Gradient<S>, Gradient<S>), DeriveError> {
         let part = |k: usize| split(result.fields().get(k).cloned().unwrap_or(Datum::Tuple(vec![])), args);
         Ok((part(0)?.1, part(1)?.1))
     }
@@ -493,13 +437,17 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
             return Err(RunError::Array { at: Position::default(), source }.into());
         }
         let mut rows = Vec::with_capacity(n);
-        for k in 0..n {
-            let mut members = (0..n).map(|j| j == k);
-            let dots: Vec<Datum<S>> = zeros.iter().map(|d| seeded(d, &mut members)).collect();
-            let (_, column) = self.hvp(args, &dots)?;
-            let mut row = Vec::with_capacity(n);
-            column.iter().for_each(|d| flatten(d, &mut row));
-            rows.push(row);
+        for columns in turns(n, true) {
+            let seeds = |k: usize| {
+                let mut members = (0..n).map(|j| j == k);
+                zeros.iter().map(|d| seeded(d, &mut members)).collect()
+            };
+            let sets: Vec<Vec<Datum<S>>> = columns.map(seeds).collect();
+            for column in self.hvps(args, &sets)? {
+                let mut row = Vec::with_capacity(n);
+                column.iter().for_each(|d| flatten(d, &mut row));
+                rows.push(row);
+            }
         }
         Ok(rows)
     }
@@ -557,148 +505,11 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
     }
 }
 
-/// A value and the way back from it.
-#[derive(Debug)]
-pub struct Pulled<'d, 'h, S: Scalar> {
-    /// The value.
-    pub value: Datum<S>,
-    tapes: Tapes<S>,
-    args: Vec<Datum<S>>,
-    of: &'d mut Derivatives<'h, S>,
-}
-
-impl<T: Real, S: Scalar<Real = T>> Pulled<'_, '_, S> {
-    /// The cotangents of the parameters that have one, for a cotangent of the result.
-    ///
-    /// # Errors
-    /// The cotangent does not fit, or the program fails.
-    pub fn call(&mut self, y_bar: Datum<S>) -> Result<Vec<Datum<S>>, DeriveError> {
-        let of = &mut *self.of;
-        let Some((_, adjoint)) = &of.split else {
-            return Err(CallError::Undefined { name: String::new() }.into());
-        };
-        check_cotangent(&y_bar, &self.value)?;
-        of.machine.put_tapes(&self.tapes);
-        let host = Holding { host: of.host, held: &of.held };
-        let bars = adjoint.call(&mut of.machine, &host, &of.limits, &[y_bar])?;
-        let mut bars = bars.fields().to_vec();
-        extend(&mut bars, &self.args)?;
-        Ok(bars)
-    }
-}
-
-/// A tuple `(value, cotangents…)` taken apart, the cotangents extended to the lengths of the arguments.
-fn split<S: Scalar>(result: Datum<S>, args: &[Datum<S>]) -> Result<(Datum<S>, Vec<Datum<S>>), CallError> {
-    let mut fields = match result {
-        Datum::Tuple(fields) => fields,
-        one => vec![one],
-    };
-    if fields.is_empty() {
-        return Ok((Datum::Tuple(vec![]), vec![]));
-    }
-    let value = fields.remove(0);
-    extend(&mut fields, args)?;
-    Ok((value, fields))
-}
-
-/// Extends the arrays of cotangents with zeros to the lengths of the arguments. Only a wrong rule gives longer ones.
-pub(super) fn extend<S: Scalar>(bars: &mut [Datum<S>], args: &[Datum<S>]) -> Result<(), CallError> {
-    let differentiable = args.iter().filter(|a| a.has_tangent());
-    for (bar, arg) in bars.iter_mut().zip(differentiable) {
-        fits(bar, arg, ["a rule's cotangent", "an argument"], false)?;
-        bar.extend_like(arg);
-    }
-    Ok(())
-}
-
-/// A tangent with all its elements.
-pub(super) fn whole<S: Scalar>(mut dot: Datum<S>, value: &Datum<S>) -> Result<Datum<S>, DeriveError> {
-    fits(&dot, value, ["a rule's tangent", "the result"], false)?;
-    dot.extend_like(value);
-    Ok(dot)
-}
-
-/// Whether tangents from outside go with their arguments.
-fn check_tangents<S: Scalar>(args: &[Datum<S>], dots: &[Datum<S>]) -> Result<(), CallError> {
-    let differentiable = args.iter().filter(|a| a.has_tangent());
-    dots.iter()
-        .zip(differentiable)
-        .try_for_each(|(dot, arg)| fits(dot, arg, ["a tangent", "an argument"], true))
-}
-
-/// Whether a cotangent from outside goes with the result.
-fn check_cotangent<S: Scalar>(y_bar: &Datum<S>, value: &Datum<S>) -> Result<(), CallError> {
-    fits(y_bar, value, ["a cotangent", "the result"], true)
-}
-
-/// Whether a (co)tangent goes with the value it belongs to, as [`Datum::too_long`] says; both are named.
-fn fits<S: Scalar>(
-    tangent: &Datum<S>,
-    value: &Datum<S>,
-    [what, of]: [&'static str; 2],
-    given: bool,
-) -> Result<(), CallError> {
-    match tangent.too_long(value, given) {
-        Some([given, expected]) => Err(CallError::Tangent { what, of, given, expected }),
-        None => Ok(()),
-    }
-}
-
-/// How many real numbers a tangent has; a complex one is two.
-pub(super) fn count<S: Scalar>(d: &Datum<S>) -> usize {
-    let parts = if imaginary::<S>().is_some() { 2 } else { 1 };
-    match d {
-        Datum::Real(_) => 1,
-        Datum::Reals(xs) => xs.len(),
-        Datum::Complex(_) => parts,
-        Datum::Complexes(zs) => parts * zs.len(),
-        Datum::Tuple(fields) => fields.iter().map(count).sum(),
-        Datum::Int(_) | Datum::Bool(_) | Datum::Handle(_) | Datum::Ints(_) => 0,
-    }
-}
-
-/// The imaginary unit, of numbers that have one.
-fn imaginary<S: Scalar>() -> Option<S> {
-    S::from_parts(num_traits::Zero::zero(), num_traits::One::one())
-}
-
-/// A zero with ones where the iterator says so, a word for each real number in order.
-pub(super) fn seeded<T: Real, S: Scalar<Real = T>>(
-    zero: &Datum<S>,
-    members: &mut dyn Iterator<Item = bool>,
-) -> Datum<S> {
-    let mut number = |_: &T| if members.next() == Some(true) { T::one() } else { T::lit(0.0) };
-    let mut parts = |_: &S| {
-        let re = S::from_real(number(&T::lit(0.0)));
-        match imaginary::<S>() {
-            Some(i) => re + i * S::from_real(number(&T::lit(0.0))),
-            None => re,
-        }
-    };
-    match zero {
-        Datum::Complex(z) => Datum::Complex(parts(z)),
-        Datum::Complexes(zs) => Datum::Complexes(Arc::new(zs.map(parts))),
-        Datum::Real(x) => Datum::Real(number(x)),
-        Datum::Reals(xs) => Datum::Reals(Arc::new(xs.map(number))),
-        Datum::Tuple(fields) => Datum::Tuple(fields.iter().map(|d| seeded(d, members)).collect()),
-        other => other.clone(),
-    }
-}
-
-pub(super) fn flatten<S: Scalar>(d: &Datum<S>, row: &mut Vec<S::Real>) {
-    match d {
-        Datum::Real(x) => row.push(x.clone()),
-        Datum::Reals(xs) => row.extend(xs.iter().cloned()),
-        Datum::Complex(z) => split_number(z, row),
-        Datum::Complexes(zs) => zs.iter().for_each(|z| split_number(z, row)),
-        Datum::Tuple(fields) => fields.iter().for_each(|f| flatten(f, row)),
-        Datum::Int(_) | Datum::Bool(_) | Datum::Handle(_) | Datum::Ints(_) => {}
-    }
-}
-
-fn split_number<S: Scalar>(z: &S, row: &mut Vec<S::Real>) {
-    row.push(z.re());
-    if imaginary::<S>().is_some() {
-        row.push(z.im());
-    }
+/// The function of the given name.
+pub(super) fn find(program: &Program, name: &str) -> Result<FuncId, DeriveError> {
+    program.lookup(name).ok_or_else(|| {
+        let names = program.functions.values().map(|f| f.name.as_str());
+        let nearest = names.max_by(|a, b| strsim::jaro(a, name).total_cmp(&strsim::jaro(b, name)));
+        DeriveError::Unknown { name: name.into(), nearest: nearest.map(str::to_owned) }
+    })
 }

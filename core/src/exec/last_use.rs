@@ -6,13 +6,43 @@
 
 use super::{
     bytecode::Routine,
-    code::Bank,
+    code::{Bank, Code, Slot},
     liveness::{Liveness, Numbering},
     registers::{Access, visit},
 };
 
 /// Marks the slots that are read for the last time.
 pub(super) fn mark_last_uses(routine: &mut Routine) {
+    last_uses(routine, |_| true);
+}
+
+/// Marks only those of writes to elements and of moves, of code that is [followed](super::compile::Style::Followed). For each mark
+/// the slots that give their arrays away between it and the next, and those before an instruction again after it.
+pub(super) fn given_away(routine: &mut Routine) -> Vec<Vec<Slot>> {
+    last_uses(routine, |code| matches!(code, Code::Set(..) | Code::Accumulate(..) | Code::MoveA(..)));
+    let mut given: Vec<Vec<Slot>> = Vec::new();
+    for pc in 0..routine.code.len() {
+        let mut code = routine.code[pc];
+        if let Code::Mark(mark) = code {
+            given.resize(given.len().max(mark as usize + 1), vec![]);
+            continue;
+        }
+        let slots = &mut routine.slots;
+        let mut last = Vec::new();
+        visit(&mut code, slots, |bank, reg, access| {
+            if let Access::ReadSlot(slot) = access {
+                last.push((bank, *reg, slot));
+            }
+        });
+        let last = last.into_iter().filter(|(.., slot)| slots[*slot].last).map(|(_, _, slot)| slots[slot]);
+        if let Some(mark) = given.last_mut() {
+            mark.extend(last);
+        }
+    }
+    given
+}
+
+fn last_uses(routine: &mut Routine, of: impl Fn(&Code) -> bool) {
     let mut arrays = Numbering::new(routine);
     for bank in [Bank::Reals, Bank::Complexes, Bank::Ints] {
         (0..routine.sizes[bank as usize]).for_each(|reg| arrays.add(bank, reg));
@@ -25,6 +55,7 @@ pub(super) fn mark_last_uses(routine: &mut Routine) {
         let mut live = after;
         for pc in stretch.clone().rev() {
             let mut reads = Vec::new();
+            let is_looked_for = of(&routine.code[pc]);
             visit(&mut routine.code[pc], &mut routine.slots, |bank, reg, access| {
                 match (arrays.of(bank, *reg), access) {
                     (Some(k), Access::ReadSlot(slot)) => reads.push((k, slot)),
@@ -34,7 +65,7 @@ pub(super) fn mark_last_uses(routine: &mut Routine) {
             });
             // From the back: the later of two reads in one instruction is the last.
             for (k, slot) in reads.into_iter().rev() {
-                routine.slots[slot].last = !live.contains(k);
+                routine.slots[slot].last = is_looked_for && !live.contains(k);
                 live.insert(k);
             }
         }

@@ -17,6 +17,7 @@
 //! [`Derivatives`] is what most users want: values, gradients, pullbacks, pushforwards and Hessians of a
 //! function of a program, prepared once and called often.
 
+mod abreast;
 mod batch;
 mod budget;
 mod bytecode;
@@ -27,6 +28,7 @@ mod compile;
 mod constant;
 mod data;
 mod derivatives;
+mod derive_error;
 mod derived;
 mod error;
 mod fuse;
@@ -39,24 +41,28 @@ mod last_use;
 mod liveness;
 mod machine;
 mod prepared;
+mod pulled;
 mod pushed;
 mod recipe;
 mod registers;
 mod small;
 mod sparse;
+mod tangents;
 
 pub use batch::Batch;
 pub use budget::{BudgetError, Budgeted};
 pub use bytecode::Bytecode;
 pub use checkpoint::{Stepped, Steps};
 pub use data::{AccumulateError, Cotangent, Datum, accumulate};
-pub use derivatives::{Derivatives, DeriveError, Gradient, Pulled};
+pub use derivatives::{Derivatives, Gradient};
+pub use derive_error::DeriveError;
 pub use error::{CallError, RunError};
 pub use host::{Host, HostError, NoHost};
 #[cfg(feature = "jit")]
 pub use jit::JitError;
 pub use machine::Machine;
 pub use prepared::Prepared;
+pub use pulled::Pulled;
 pub use sparse::{Colouring, Sparse};
 
 use crate::scalar::Scalar;

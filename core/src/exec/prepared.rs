@@ -8,9 +8,9 @@ use super::{
     Bytecode, CallError, Executable, Host, Limits, RunError,
     constant::{Held, Holding},
     data::Datum,
-    derivatives::extend,
     derived::Derived,
     machine::Machine,
+    tangents::extend,
 };
 
 /// A gradient compiled once and called often.

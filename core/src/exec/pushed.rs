@@ -11,17 +11,20 @@ use crate::{
 
 use super::{
     Bytecode, Derivatives, DeriveError, Executable, Limits, RunError,
+    abreast::FEW,
     constant::Holding,
     data::Datum,
-    derivatives::whole,
     derived::{Found, known},
     machine::Tapes,
+    tangents::whole,
 };
 
 /// A value and the way on to its tangents.
 pub(super) struct Pushed<'d, 'h, S: Scalar> {
     value: Datum<S>,
     tapes: Tapes<S>,
+    /// Whether several tangents can be had at once, if they were asked for.
+    abreast: Option<bool>,
     parts: Arc<[Bytecode; 2]>,
     of: &'d mut Derivatives<'h, S>,
 }
@@ -53,13 +56,24 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
             value => value?,
         };
         let tapes = self.machine.take_tapes().turned();
-        Ok(Some(Pushed { value, tapes, parts, of: self }))
+        Ok(Some(Pushed { value, tapes, abreast: None, parts, of: self }))
     }
 }
 
 impl<T: Real, S: Scalar<Real = T>> Pushed<'_, '_, S> {
+    /// The tangents of the value for several of the arguments.
+    pub(super) fn calls(&mut self, sets: &[Vec<Datum<S>>]) -> Result<Vec<Datum<S>>, DeriveError> {
+        if sets.len() >= FEW
+            && *self.abreast.get_or_insert_with(|| self.of.abreast.take(&self.tapes))
+            && let Some(results) = self.of.abreast(&self.parts[1], true, &[], sets)
+        {
+            return results.into_iter().map(|dot| whole(dot, &self.value)).collect();
+        }
+        sets.iter().map(|dots| self.call(dots)).collect()
+    }
+
     /// The tangent of the value.
-    pub(super) fn call(&mut self, dots: &[Datum<S>]) -> Result<Datum<S>, DeriveError> {
+    fn call(&mut self, dots: &[Datum<S>]) -> Result<Datum<S>, DeriveError> {
         let of = &mut *self.of;
         of.machine.put_tapes(&self.tapes);
         let host = Holding { host: of.host, held: &of.held };

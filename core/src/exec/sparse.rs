@@ -3,8 +3,8 @@
 //! Columns that share no row can be found together: one product with the sum of their unit vectors gives all of them,
 //! since each row holds at most one of their entries (Curtis, Powell and Reid, *On the estimation of sparse Jacobian
 //! matrices*, 1974). A [`Colouring`] puts columns, or rows for products from the left, into as few such groups as a
-//! greedy choice finds. Pattern and colouring hold for every point that takes the same way through the program, so
-//! they are found once and used often.
+//! greedy choice finds. A complex number is two, its real part and its imaginary part. Pattern and colouring hold for
+//! every point that takes the same way through the program, so they are found once and used often.
 //!
 //! ```
 //! use ketgrad_core::{exec::{Colouring, Datum, Derivatives}, text::parse_program};
@@ -25,15 +25,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::sync::Arc;
 
 use crate::scalar::{Real, Scalar};
 
 use super::{
     CallError, Derivatives, DeriveError, RunError,
+    abreast::turns,
     data::Datum,
-    derivatives::{count, flatten, seeded},
     inspect::{Inspection, Pattern, hessian_of, jacobian_of},
+    tangents::{count, flatten, seeded},
 };
 
 /// Groups of columns, or of rows, that one product finds together.
@@ -47,36 +48,53 @@ pub struct Colouring {
 }
 
 impl Colouring {
-    /// By columns or by rows, whichever takes fewer products. O(entries x the longest row).
+    /// By columns or by rows, whichever takes fewer products. O(sum of the squared lengths of the lines), at worst.
     #[must_use]
     pub fn new(pattern: Pattern) -> Colouring {
-        let rows = Colouring::by_rows(pattern.clone());
-        let columns = Colouring::by_columns(pattern);
-        if rows.products < columns.products { rows } else { columns }
+        let columns = transposed(&pattern);
+        let (by_columns, by_rows) = (longest(&pattern.rows), longest(&columns));
+        // Where the longest line of one way takes more products than the other way, this is enough.
+        if by_columns <= by_rows {
+            let groups = few(&columns, &pattern.rows);
+            if products(&groups) <= by_rows {
+                return Colouring::of(pattern, groups, false);
+            }
+            let others = few(&pattern.rows, &columns);
+            let by_rows = products(&others) < products(&groups);
+            return Colouring::of(pattern, if by_rows { others } else { groups }, by_rows);
+        }
+        let groups = few(&pattern.rows, &columns);
+        if products(&groups) < by_columns {
+            return Colouring::of(pattern, groups, true);
+        }
+        let others = few(&columns, &pattern.rows);
+        let by_rows = products(&groups) < products(&others);
+        Colouring::of(pattern, if by_rows { groups } else { others }, by_rows)
     }
 
     /// By columns: products with tangents, and the way for Hessians.
     #[must_use]
     pub fn by_columns(pattern: Pattern) -> Colouring {
-        let groups = greedy(&transposed(&pattern), &pattern.rows);
-        Colouring {
-            products: groups.iter().max().map_or(0, |g| g + 1),
-            groups,
-            pattern: pattern.into(),
-            by_rows: false,
-        }
+        let groups = few(&transposed(&pattern), &pattern.rows);
+        Colouring::of(pattern, groups, false)
     }
 
     /// By rows: products with cotangents.
     #[must_use]
     pub fn by_rows(pattern: Pattern) -> Colouring {
-        let groups = greedy(&pattern.rows, &transposed(&pattern));
-        Colouring {
-            products: groups.iter().max().map_or(0, |g| g + 1),
-            groups,
-            pattern: pattern.into(),
-            by_rows: true,
-        }
+        let groups = few(&pattern.rows, &transposed(&pattern));
+        Colouring::of(pattern, groups, true)
+    }
+
+    /// Of a matrix without zeros: each line by itself.
+    fn dense(rows: usize, columns: usize) -> Colouring {
+        let by_rows = columns > rows;
+        let pattern = Pattern { rows: vec![(0..columns).collect(); rows], columns };
+        Colouring::of(pattern, (0..if by_rows { rows } else { columns }).collect(), by_rows)
+    }
+
+    fn of(pattern: Pattern, groups: Vec<usize>, by_rows: bool) -> Colouring {
+        Colouring { products: products(&groups), groups, pattern: pattern.into(), by_rows }
     }
 
     /// How many products with a vector give the whole matrix.
@@ -101,16 +119,65 @@ fn transposed(pattern: &Pattern) -> Vec<Vec<usize>> {
     columns
 }
 
-/// Gives each line the first group in which no line crosses one of its own crossings. `lines[k]` are the crossings of
-/// line k, `back` the lines of each crossing. Lines without entries are in the first group.
-fn greedy(lines: &[Vec<usize>], back: &[Vec<usize>]) -> Vec<usize> {
+fn longest(lines: &[Vec<usize>]) -> usize {
+    lines.iter().map(Vec::len).max().unwrap_or(0)
+}
+
+fn products(groups: &[usize]) -> usize {
+    groups.iter().max().map_or(0, |g| g + 1)
+}
+
+/// Groups of lines without common crossings, as few as two orders of a greedy choice find: that of the lines, which is best for
+/// regular grids, and where that takes more than it must that of most neighbours chosen (*incidence degree*: Coleman and Moré,
+/// *Estimation of sparse Jacobian matrices and graph coloring problems*, 1983). `lines[k]` are the crossings of line k, `back` the
+/// lines of each crossing.
+fn few(lines: &[Vec<usize>], back: &[Vec<usize>]) -> Vec<usize> {
+    let first = greedy(lines, back, 0..lines.len());
+    if products(&first) <= longest(back).max(1) {
+        return first;
+    }
+    let second = greedy(lines, back, most_neighbours_chosen(lines, back));
+    if products(&second) < products(&first) { second } else { first }
+}
+
+/// Gives each line in turn the first group in which no line crosses one of its own crossings.
+fn greedy(lines: &[Vec<usize>], back: &[Vec<usize>], order: impl IntoIterator<Item = usize>) -> Vec<usize> {
     let mut groups: Vec<Option<usize>> = vec![None; lines.len()];
-    for (k, crossings) in lines.iter().enumerate() {
-        let taken: BTreeSet<usize> =
-            crossings.iter().flat_map(|&c| &back[c]).filter_map(|&other| groups[other]).collect();
-        groups[k] = (0..).find(|g| !taken.contains(g));
+    // The last line for which each group was taken.
+    let mut taken: Vec<Option<usize>> = Vec::new();
+    for k in order {
+        let neighbours = lines[k].iter().flat_map(|&c| &back[c]);
+        neighbours.filter_map(|&other| groups[other]).for_each(|g| taken[g] = Some(k));
+        let free = taken.iter().position(|t| *t != Some(k)).unwrap_or(taken.len());
+        taken.resize(taken.len().max(free + 1), None);
+        groups[k] = Some(free);
     }
     groups.into_iter().map(Option::unwrap_or_default).collect()
+}
+
+/// The lines in an order in which the next one has the most crossings with those before it, the last that got so many.
+fn most_neighbours_chosen(lines: &[Vec<usize>], back: &[Vec<usize>]) -> Vec<usize> {
+    let mut chosen = vec![false; lines.len()];
+    let mut counts = vec![0; lines.len()];
+    // The lines by their counts, also those that they had before.
+    let mut by_count: Vec<Vec<usize>> = vec![(0..lines.len()).rev().collect()];
+    let mut order = Vec::with_capacity(lines.len());
+    while let Some(mut last) = by_count.pop() {
+        let count = by_count.len();
+        let next = last.pop();
+        if !last.is_empty() {
+            by_count.push(last);
+        }
+        let Some(k) = next.filter(|&k| !chosen[k] && counts[k] == count) else { continue };
+        chosen[k] = true;
+        order.push(k);
+        for &other in lines[k].iter().flat_map(|&c| &back[c]).filter(|&&other| !chosen[other]) {
+            counts[other] += 1;
+            by_count.resize(by_count.len().max(counts[other] + 1), vec![]);
+            by_count[counts[other]].push(other);
+        }
+    }
+    order
 }
 
 /// A matrix of which only some entries are kept.
@@ -155,7 +222,7 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
     /// # Errors
     /// The arguments do not fit, or the program fails.
     pub fn jacobian_pattern(&self, args: &[Datum<S>]) -> Result<Pattern, DeriveError> {
-        let f = Inspection::of(&self.program, self.f)?;
+        let f = Inspection::followed(&self.program, self.f)?;
         jacobian_of(f.with_host(&self.holding()).with_limits(self.limits), args)
     }
 
@@ -164,8 +231,7 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
     /// # Errors
     /// As [`jacobian_pattern`](Derivatives::jacobian_pattern); the function must have a gradient.
     pub fn hessian_pattern(&self, args: &[Datum<S>]) -> Result<Pattern, DeriveError> {
-        let name = &self.program.functions[self.f].name;
-        let gradient = Inspection::of_gradient(&self.program, name)?;
+        let gradient = Inspection::followed_gradient(&self.program, self.f)?;
         hessian_of(gradient.with_host(&self.holding()).with_limits(self.limits), args)
     }
 
@@ -178,10 +244,7 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
         let y = self.value(args)?;
         let columns: usize = args.iter().filter_map(Datum::zero_tangent).map(|d| count(&d)).sum();
         let rows = count(&y);
-        let whole = |n: usize, m: usize| vec![(0..m).collect::<Vec<usize>>(); n];
-        let pattern = Pattern { rows: whole(rows, columns), columns };
-        let full = if columns <= rows { Colouring::by_columns(pattern) } else { Colouring::by_rows(pattern) };
-        Ok(self.sparse_jacobian(args, &full)?.dense())
+        Ok(self.sparse_jacobian(args, &Colouring::dense(rows, columns))?.dense())
     }
 
     /// The Jacobian from as many products as the colouring of its [pattern](super::inspect::jacobian_pattern) has
@@ -199,18 +262,20 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
             // One run for all rows, and the way back for each group of them.
             let mut pulled = self.pullback(args)?;
             let zeros = pulled.value.zero_tangent();
-            compressed(colouring, &function, zeros.as_slice(), |seeds| {
-                pulled.call(seeds.into_iter().next().unwrap_or(Datum::Int(0)))
-            })
+            compressed(colouring, &function, zeros.as_slice(), false, |seeds| pulled.calls(seeds))
         } else {
             let zeros: Vec<Datum<S>> = args.iter().filter_map(Datum::zero_tangent).collect();
             // One run for all columns, and what is linear in tangents for each group of them.
             if colouring.products > 1
                 && let Some(mut pushed) = self.along(args)?
             {
-                return compressed(colouring, &function, &zeros, |seeds| Ok(vec![pushed.call(&seeds)?]));
+                return compressed(colouring, &function, &zeros, false, |seeds| {
+                    Ok(pushed.calls(&seeds)?.into_iter().map(|dot| vec![dot]).collect())
+                });
             }
-            compressed(colouring, &function, &zeros, |seeds| Ok(vec![self.jvp(args, &seeds)?.1]))
+            compressed(colouring, &function, &zeros, true, |seeds| {
+                seeds.iter().map(|dots| Ok(vec![self.jvp(args, dots)?.1])).collect()
+            })
         }
     }
 
@@ -226,16 +291,17 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
     ) -> Result<Sparse<T>, DeriveError> {
         let function = self.program().functions[self.function()].name.clone();
         let zeros: Vec<Datum<S>> = args.iter().filter_map(Datum::zero_tangent).collect();
-        compressed(colouring, &function, &zeros, |seeds| Ok(self.hvp(args, &seeds)?.1))
+        compressed(colouring, &function, &zeros, true, |seeds| self.hvps(args, &seeds))
     }
 }
 
-/// One product for each group, and each number of it to its place.
+/// One product for each group, and each number of it to its place; the first product `alone`, as of [`turns`].
 fn compressed<T: Real, S: Scalar<Real = T>>(
     Colouring { pattern, groups, products, by_rows }: &Colouring,
     function: &str,
     zeros: &[Datum<S>],
-    mut product: impl FnMut(Vec<Datum<S>>) -> Result<Vec<Datum<S>>, DeriveError>,
+    alone: bool,
+    mut products_with: impl FnMut(Vec<Vec<Datum<S>>>) -> Result<Vec<Vec<Datum<S>>>, DeriveError>,
 ) -> Result<Sparse<T>, DeriveError> {
     let seeds: usize = zeros.iter().map(count).sum();
     let misfit = |expected: usize, given: usize| {
@@ -247,15 +313,19 @@ fn compressed<T: Real, S: Scalar<Real = T>>(
     }
     let expected = if *by_rows { pattern.columns } else { pattern.rows.len() };
     let mut lines: Vec<Vec<T>> = Vec::with_capacity(*products);
-    for group in 0..*products {
-        let mut members = groups.iter().map(|g| *g == group);
-        let seeds = zeros.iter().map(|d| seeded(d, &mut members)).collect();
-        let mut line = Vec::with_capacity(expected);
-        product(seeds)?.iter().for_each(|d| flatten(d, &mut line));
-        if line.len() != expected {
-            return Err(misfit(expected, line.len()));
+    for turn in turns(*products, alone) {
+        let seeds = |group: usize| {
+            let mut members = groups.iter().map(|g| *g == group);
+            zeros.iter().map(|d| seeded(d, &mut members)).collect()
+        };
+        for product in products_with(turn.map(seeds).collect())? {
+            let mut line = Vec::with_capacity(expected);
+            product.iter().for_each(|d| flatten(d, &mut line));
+            if line.len() != expected {
+                return Err(misfit(expected, line.len()));
+            }
+            lines.push(line);
         }
-        lines.push(line);
     }
     let mut starts = Vec::with_capacity(pattern.rows.len());
     let mut values = Vec::with_capacity(pattern.len());

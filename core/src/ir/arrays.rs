@@ -92,7 +92,8 @@ macro_rules! for_each_array_op {
             Lstsq "lstsq" (Array, Array) -> Array, "The x that makes the norm of `A x - b` least, for a matrix A of any shape and a vector or the columns of a matrix b; where there are several, that of least norm. Singular values of A of at most `max(m, n)` times 2^-52 of the greatest count as 0; derivatives are those along which the rank of A stays.";
             Inv "inv" (Array) -> Array, "The inverse of a matrix.";
             Pinv "pinv" (Array) -> Array, "The pseudoinverse of a matrix `m x n`, `n x m`. Singular values of at most `max(m, n)` times 2^-52 of the greatest count as 0; derivatives are those along which the rank stays.";
-            Det "det" (Array) -> Number, "The determinant. Its derivative needs the inverse.";
+            Det "det" (Array) -> Number, "The determinant.";
+            Cofactors "cofactors" (Array) -> Array, "The derivatives of the determinant of a square matrix by its elements: `det A A^-T`, and what that is in the limit for a singular matrix. Its own derivative needs the inverse.";
             SignDet "signdet" (Array) -> Number, "`det A / |det A|`, so that `signdet(a) * exp(logabsdet(a))` is the determinant, without overflow; 0 for a singular matrix. Of a real matrix it counts as a constant.";
             LogAbsDet "logabsdet" (Array) -> Real, "`ln |det A|`.";
             Cholesky "cholesky" (Array) -> Array, "The lower triangular L with `L L^H = A`; only the lower triangle of A is read.";

@@ -293,7 +293,7 @@ fn on_arrays(op: ArrayOp, args: &[&Known], arrays: &[bool]) -> Found {
                 (a, _) => wrong("a square matrix", &[a]),
             }
         }
-        A::Inv | A::Cholesky | A::Expm | A::Eigen | A::Det | A::SignDet | A::LogAbsDet => {
+        A::Inv | A::Cofactors | A::Cholesky | A::Expm | A::Eigen | A::Det | A::SignDet | A::LogAbsDet => {
             match known!(args, 0).as_slice() {
                 [m, n] if m == n => match op {
                     A::Eigen => array(&[n + 1, *n]),

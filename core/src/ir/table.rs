@@ -34,7 +34,7 @@
 //! | where | derivative |
 //! |---|---|
 //! | `abs`, `sign` at 0 | 0 |
-//! | `abs` of a complex 0, `arg` of 0 | NaN, but 0 for a zero cotangent |
+//! | `abs` of a complex 0, `hypot` at the origin, `norm` of zeros | 0, in every order |
 //! | `min`, `max` at a tie | all to the first operand |
 //! | `min`, `max` with a NaN | the value is NaN |
 //! | `floor`, `ceil`, `round`, `trunc`, `sign` | 0 everywhere, also at the jumps |
@@ -44,8 +44,7 @@
 //! | `pow(x, y)` at x = 0, y > 0 | by x: `y 0^(y-1)`; by y: 0 |
 //! | `pow(x, 0)` | by x: 0, also at x = 0 |
 //! | `powi(x, 0)` | 0, also at x = 0 |
-//! | `norm` of zeros | 0, in every order |
-//! | `hypot`, `atan2` at the origin | NaN, but 0 for a zero cotangent |
+//! | `atan2` at the origin, `arg` of 0 | NaN, but 0 for a zero cotangent |
 //! | outside the real domain | that of the formula: NaN of `sqrt(-1)`, `1/a` of `ln(-1)`, whose value is NaN |
 //! | on a branch cut | the derivative of the side that the value is taken from |
 //! | `select(c, a, b)` | all to the chosen operand, 0 to the other, even where its own derivative is infinite |
@@ -105,7 +104,7 @@ macro_rules! for_each_op {
             }
             real2 {
                 Atan2 "atan2" (a, b) -> y: singular = Ok(a.atan2(b)), [b / a.hypot(b) / a.hypot(b), -(a / a.hypot(b) / a.hypot(b))], "The angle of the point (b, a) in (-pi, pi].";
-                Hypot "hypot" (a, b) -> y: singular = Ok(a.hypot(b)), [a / y, b / y], "`sqrt(a^2 + b^2)` without overflow in between.";
+                Hypot "hypot" (a, b) -> y: singular = Ok(a.hypot(b)), [(a / y).scale(&y.sign()), (b / y).scale(&y.sign())], "`sqrt(a^2 + b^2)` without overflow in between.";
                 Min "min" (a, b) -> y: regular = Piece::Min.of(a, b), [b.step(a), 1.0 - b.step(a)], "The lesser one; the first at a tie, NaN if one is NaN.";
                 Max "max" (a, b) -> y: regular = Piece::Max.of(a, b), [a.step(b), 1.0 - a.step(b)], "The greater one; the first at a tie, NaN if one is NaN.";
                 Rem "rem" (a, b) -> y: regular = rem(a, b), [a.lit(1.0), -(a / b).trunc()], "The remainder `a - b trunc(a/b)`, with the sign of `a`.";

@@ -8,7 +8,8 @@
 //! | `A^-1 B = X` | `-B_bar X^H`, `B_bar = A^-H X_bar` | `A^-1 (B_dot - A_dot X)` |
 //! | `A^-1` | `-Y^H Y_bar Y^H` | `-Y A_dot Y` |
 //! | `|A|` | `A / Y Y_bar`, 0 for zeros | `re tr(A^H A_dot) / Y`, 0 for zeros |
-//! | `det A` | `conj(Y) Y_bar A^-H` | `Y tr(A^-1 A_dot)` |
+//! | `det A` | `conj(C) Y_bar`, `C` the cofactors | `tr(C^T A_dot)` |
+//! | `C`, the cofactors of `A` | `conj(C) sum(A^-H . C_bar) - conj(C) C_bar^T A^-H` | `A^-T tr(C^T A_dot) - A^-T A_dot^T C` |
 //! | `det A / abs det A` | `i im(conj(Y) Y_bar) A^-H`, 0 for real ones | `Y i im tr(A^-1 A_dot)`, 0 for real ones |
 //! | `ln abs det A` | `Y_bar A^-H` | `re tr(A^-1 A_dot)` |
 //! | `L` with `L L^H = A` | `P(S + S^H)`, `S = L^-H P(L^H L_bar) L^-1` | `L P(L^-1 H L^-H)`, `H` Hermitian from the lower `A_dot` |
@@ -44,6 +45,7 @@ use super::{
     Contribution,
     elements::{is_array, whole},
     factors, least, products,
+    pull::per_length,
 };
 
 /// Short forms of what the rules emit.
@@ -74,7 +76,7 @@ impl Rule<'_> {
     pub(super) fn is_complex(&self, x: Value) -> bool {
         matches!(self.b.kind(x), Kind::Complex | Kind::Array(Element::Complex))
     }
-    fn conj(&mut self, x: Value) -> Value {
+    pub(super) fn conj(&mut self, x: Value) -> Value {
         if self.is_complex(x) { self.b.mixed(Mixed::Conj, &[x]) } else { x }
     }
     /// The real part, as what it was.
@@ -115,13 +117,6 @@ impl Rule<'_> {
         let half = self.mul(diagonal, half);
         let half = self.on(ArrayOp::DiagonalMatrix, &[half]);
         self.sub(lower, half)
-    }
-    /// `d / y` of a length `y`, and 0 where that is 0.
-    fn per_length(&mut self, y: Value, d: Value) -> Value {
-        let quotient = self.b.number1(Number1::Recip, y);
-        let quotient = self.b.number2(Number2::Scale, quotient, d);
-        let sign = self.b.inst(Op::Real1(Real1::Sign), &[y], Kind::Real);
-        self.b.number2(Number2::Scale, quotient, sign)
     }
     /// A vector of n as a column, a matrix as it is.
     fn columns(&mut self, x: Value, rows: Value) -> Value {
@@ -249,7 +244,7 @@ pub(super) fn pull(
             products::triples(r, x, v, bar)
         }
         (A::Norm, _) => {
-            let factor = r.per_length(y, bar);
+            let factor = per_length(r.b, y, bar);
             let factor = r.as_in(factor, x);
             r.mul(x, factor)
         }
@@ -351,15 +346,16 @@ pub(super) fn pull(
             let t = r.on(A::MatMulNh, &[t, y]);
             r.neg(t)
         }
-        (A::Det | A::LogAbsDet, _) => {
+        (A::Det, _) => {
+            let cofactors = r.on(A::Cofactors, &[x]);
+            let cofactors = r.conj(cofactors);
+            r.mul(cofactors, bar)
+        }
+        (A::Cofactors, _) => factors::pull_cofactors(r, x, y, bar),
+        (A::LogAbsDet, _) => {
             let inverse = r.on(A::Inv, &[x]);
             let inverse = r.adjoint(inverse);
-            let factor = if op == A::Det {
-                let y = r.conj(y);
-                r.mul(y, bar)
-            } else {
-                r.as_in(bar, x)
-            };
+            let factor = r.as_in(bar, x);
             r.mul(inverse, factor)
         }
         (A::SignDet, _) if !r.is_complex(x) => return Some(Contribution::Zero),
@@ -524,7 +520,7 @@ pub(super) fn push(
                     let x = r.conj(x);
                     let along = r.on(A::Dot, &[x, d]);
                     let along = if r.is_complex(along) { r.b.mixed(Mixed::Re, &[along]) } else { along };
-                    r.per_length(y, along)
+                    per_length(r.b, y, along)
                 }
                 A::Softmax => {
                     let along = r.mul(y, d);
@@ -537,14 +533,15 @@ pub(super) fn push(
                     let t = r.on(A::MatMul, &[t, y]);
                     r.neg(t)
                 }
-                A::Det | A::LogAbsDet => {
+                A::Det => {
+                    let cofactors = r.on(A::Cofactors, &[x]);
+                    r.on(A::Dot, &[cofactors, d])
+                }
+                A::Cofactors => factors::push_cofactors(r, x, y, d),
+                A::LogAbsDet => {
                     let inverse = r.on(A::Inv, &[x]);
                     let trace = r.on(A::TraceProduct, &[inverse, d]);
-                    match op {
-                        A::Det => r.mul(y, trace),
-                        _ if r.is_complex(x) => r.b.mixed(Mixed::Re, &[trace]),
-                        _ => trace,
-                    }
+                    if r.is_complex(x) { r.b.mixed(Mixed::Re, &[trace]) } else { trace }
                 }
                 A::SignDet if !r.is_complex(x) => return Some(None),
                 A::SignDet => {

@@ -14,7 +14,7 @@
 
 use crate::{
     entity::Value,
-    ir::{Element, FunctionBuilder, Int2, Kind, Mixed, Number1, Number2, Op},
+    ir::{Element, FunctionBuilder, Int2, Kind, Mixed, Number1, Number2, Op, Real1},
 };
 
 use super::{
@@ -234,9 +234,9 @@ pub(super) fn pull_mixed(
             let twice = b.mixed(Mixed::Promote, &[twice]);
             b.number2(Number2::Mul, z, twice)
         }
-        // z / |z| y_bar
+        // z / |z| y_bar, and 0 for z = 0
         Mixed::Modulus => {
-            let s = over(b, y, y_bar);
+            let s = per_length(b, y, y_bar);
             let s = b.mixed(Mixed::Promote, &[s]);
             b.number2(Number2::Mul, z, s)
         }
@@ -275,15 +275,6 @@ pub(super) fn push_mixed(
         return Some(Some(b.mixed(op, &parts)));
     }
     let Some(d) = dot(0) else { return Some(None) };
-    // conj(z) z_dot / r: with r = |z| its real part is the change of |z|, with r = |z|^2 its imaginary part that of the angle.
-    // 0 for a tangent of 0, also where that is divided by 0.
-    let inner = |b: &mut FunctionBuilder, r: Value, part: Mixed| {
-        let r = b.number1(Number1::Recip, r);
-        let (r, z) = (b.mixed(Mixed::Promote, &[r]), b.mixed(Mixed::Conj, &[z]));
-        let z = b.number2(Number2::Mul, z, r);
-        let product = b.number2(Number2::Scale, z, d);
-        b.mixed(part, &[product])
-    };
     Some(Some(match op {
         Mixed::Abs2 => {
             let z = b.mixed(Mixed::Conj, &[z]);
@@ -291,10 +282,21 @@ pub(super) fn push_mixed(
             let half = b.mixed(Mixed::Re, &[product]);
             b.number2(Number2::Add, half, half)
         }
-        Mixed::Modulus => inner(b, y, Mixed::Re),
+        // re(conj(z) z_dot) / |z|, and 0 for z = 0
+        Mixed::Modulus => {
+            let z = b.mixed(Mixed::Conj, &[z]);
+            let product = b.number2(Number2::Mul, z, d);
+            let along = b.mixed(Mixed::Re, &[product]);
+            per_length(b, y, along)
+        }
+        // im(conj(z) z_dot / |z|^2), and 0 for a tangent of 0
         Mixed::Arg => {
             let square = b.mixed(Mixed::Abs2, &[z]);
-            inner(b, square, Mixed::Im)
+            let r = b.number1(Number1::Recip, square);
+            let (r, z) = (b.mixed(Mixed::Promote, &[r]), b.mixed(Mixed::Conj, &[z]));
+            let z = b.number2(Number2::Mul, z, r);
+            let product = b.number2(Number2::Scale, z, d);
+            b.mixed(Mixed::Im, &[product])
         }
         Mixed::PowiReal | Mixed::PowiComplex => {
             let p = power_slope(b, op, z, args[1]);
@@ -302,6 +304,13 @@ pub(super) fn push_mixed(
         }
         linear => b.mixed(linear, &[d]),
     }))
+}
+
+/// `d / y` of a length `y`, and 0 where that is 0, in every order.
+pub(super) fn per_length(b: &mut FunctionBuilder, y: Value, d: Value) -> Value {
+    let quotient = over(b, y, d);
+    let sign = b.lifted(Op::Real1(Real1::Sign), &[y], Kind::Real);
+    b.number2(Number2::Scale, quotient, sign)
 }
 
 /// `d / x`, and 0 where `d` is exactly zero.

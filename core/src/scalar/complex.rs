@@ -148,16 +148,18 @@ impl<T: Real> Scalar for Complex<T> {
     /// `ln |z| + i arg z`; near the unit circle `ln |z|` is `ln(1 + (|z|^2 - 1)) / 2`.
     fn ln(&self) -> Self {
         let (x, y) = (&self.re, &self.im);
-        let r = modulus(self);
+        let (r, arg) = (modulus(self), y.atan2(x));
         let ln_r = match (r.primal(), x.primal(), y.primal()) {
             (Some(r), Some(a), Some(b)) if NEAR_CIRCLE.contains(&r) => {
                 let (big, small) = if a.abs() >= b.abs() { (x, y) } else { (y, x) };
                 let excess = (big - T::one()) * (big + T::one()) + small * small;
                 excess.ln_1p() * T::ratio(1, 2)
             }
+            // No more derivatives at the pole than the angle has.
+            (Some(0.0), ..) => r.ln() + &arg * T::zero(),
             _ => r.ln(),
         };
-        Complex::new(ln_r, y.atan2(x))
+        Complex::new(ln_r, arg)
     }
 
     /// `ln(1 + x(2 + x) + y^2) / 2 + i arg(1 + z)` near 0, else `ln(1 + z)`.

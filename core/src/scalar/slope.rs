@@ -9,7 +9,7 @@
 //! sqrt(x, y) = 1 / 2y        exp(x, y) = y        tan(x, y) = 1 + y^2
 //! ```
 //!
-//! Where a slope is infinite (`sqrt` at 0) or not defined (`hypot` at the origin) the formula says so
+//! Where a slope is infinite (`sqrt` at 0) or not defined (`atan2` at the origin) the formula says so
 //! with an infinity or a NaN; the readers multiply it by what the argument really carries, so that a
 //! constant stays a constant there.
 
@@ -103,9 +103,9 @@ pub(super) fn power_at_zero(p: f64) -> f64 {
     0.5 * (p + p.ceil() - 1.0)
 }
 
-/// The slopes of `h = sqrt(x^2 + y^2)`: `x/h` and `y/h`.
+/// The slopes of `h = sqrt(x^2 + y^2)`: `x/h` and `y/h`, and 0 at the origin, in every order.
 pub(super) fn hypot<T: Real>(x: &T, y: &T, h: &T) -> (T, T) {
-    (x / h, y / h)
+    if h.primal() == Some(0.0) { (T::zero(), T::zero()) } else { (x / h, y / h) }
 }
 
 /// The slopes of the angle of the point `(x, y)` along `y` and `x`, in the order of the arguments of

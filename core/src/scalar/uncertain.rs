@@ -17,7 +17,7 @@
 //! ```
 //!
 //! The propagation is of first order: it is good where functions are nearly straight over a few
-//! standard deviations. It says nothing at a kink or a pole (`hypot` at the origin has a NaN for its
+//! standard deviations. It says nothing at a kink or a pole (`abs` at 0 and `hypot` at the origin have no
 //! uncertainty, `sqrt` at 0 an infinite one).
 //!
 //! Cost: an operation on numbers of n and m sources is O(n + m).

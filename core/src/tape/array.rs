@@ -292,6 +292,7 @@ methods! {
     convolve "convolve" (other)() -> ArrayVariable to_array, "The full convolution of two vectors.";
     solve "solve" (other)() -> ArrayVariable to_array, "`A^-1 B` for a square matrix and a vector or matrix.";
     inv "inv" ()() -> ArrayVariable to_array, "The inverse of a matrix.";
+    cofactors "cofactors" ()() -> ArrayVariable to_array, "The derivatives of the determinant of a square matrix by its elements.";
     cholesky "cholesky" ()() -> ArrayVariable to_array, "The lower triangular L with `L L^H = A`; only the lower triangle of A is read.";
     qr_q "qr_q" ()() -> ArrayVariable to_array, "The matrix of orthonormal columns Q of `A = Q R`, as many as the shorter side of A is long.";
     qr_r "qr_r" ()() -> ArrayVariable to_array, "R of `A = Q R`, zero below its diagonal, which is not negative; it has as many rows as the shorter side of A is long.";

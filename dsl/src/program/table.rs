@@ -23,7 +23,7 @@ macro_rules! for_each_array_function {
         $reader! {
             one {
                 transpose() -> Array; diagonal() -> Array; diagonal_matrix() -> Array; prod_others() -> Array;
-                inv() -> Array; pinv() -> Array; cholesky() -> Array; qr() -> Array; qr_q() -> Array; qr_r() -> Array;
+                inv() -> Array; cofactors() -> Array; pinv() -> Array; cholesky() -> Array; qr() -> Array; qr_q() -> Array; qr_r() -> Array;
                 svd() -> Array; svd_u() -> Array; svd_v() -> Array;
                 eigen() -> Array; eigvecsh() -> Array; expm() -> Array;
                 reshape(shape: Ints) -> Array; insert_axis(axis: Int) -> Array; drop_axis(axis: Int) -> Array;

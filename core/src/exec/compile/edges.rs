@@ -20,7 +20,7 @@ impl Compiler<'_> {
     /// Whether an instruction, the last of its block, is one with the block's end: it makes the condition, and
     /// nobody else reads it or the instruction at the end can keep it.
     pub(super) fn joins_end(&self, i: Inst, end: &Terminator) -> bool {
-        if self.style == Style::Watched {
+        if self.style != Style::Fast {
             return false;
         }
         let inst = &self.f.insts[i];

@@ -37,7 +37,7 @@ use super::{
     error::CallError,
     inspect::Moment,
     jumps::shorten,
-    last_use::mark_last_uses,
+    last_use::{given_away, mark_last_uses},
 };
 use pairs::Pairs;
 use stretches::Stretches;
@@ -122,6 +122,9 @@ pub(super) enum Style {
     /// To be looked at while it runs: each instruction stands by itself between two marks, and every value
     /// keeps its register. Arrays are never taken out of a register, so writing to one copies it.
     Watched,
+    /// As `Watched`, but where an element of an array is written that nobody reads any more, this happens in place; so the array
+    /// is not there after the instruction.
+    Followed,
 }
 
 struct Compiler<'a> {
@@ -224,9 +227,10 @@ impl<'a> Compiler<'a> {
                 }
             }
         }
-        if self.style == Style::Watched {
+        if self.style != Style::Fast {
             let (function, registers, marks) = (f.clone(), self.registers, self.marks);
-            self.routine.source = Some(Arc::new(Source { id: self.id, function, registers, marks }));
+            let given = if self.style == Style::Followed { given_away(&mut self.routine) } else { vec![] };
+            self.routine.source = Some(Arc::new(Source { id: self.id, function, registers, marks, given }));
             return self.routine;
         }
         coalesce(&mut self.routine);
@@ -257,7 +261,7 @@ impl<'a> Compiler<'a> {
 
     /// Lets an interceptor see the run here.
     fn mark(&mut self, moment: Moment) {
-        if self.style == Style::Watched {
+        if self.style != Style::Fast {
             self.emit(Code::Mark(self.marks.len() as u32));
             self.marks.push(moment);
         }

@@ -27,6 +27,8 @@
 mod counter;
 mod debugger;
 mod finder;
+mod sets;
+mod shadow;
 mod sources;
 mod sparsity;
 
@@ -91,6 +93,7 @@ impl<S: Scalar> Interceptor<S> for Unwatched {
 #[derive(Debug)]
 pub struct Event<'a, S: Scalar> {
     moment: Moment,
+    mark: u32,
     source: &'a Source,
     banks: &'a Banks<S>,
     base: Base,
@@ -106,7 +109,7 @@ impl<'a, S: Scalar> Event<'a, S> {
         depth: usize,
     ) -> Option<Self> {
         let source = routine.source.as_deref()?;
-        Some(Event { moment: *source.marks.get(mark as usize)?, source, banks, base, depth })
+        Some(Event { moment: *source.marks.get(mark as usize)?, mark, source, banks, base, depth })
     }
 
     /// Which moment it is.
@@ -169,6 +172,13 @@ impl<'a, S: Scalar> Event<'a, S> {
     pub fn value(&self, v: Value) -> Datum<S> {
         let mut slots = self.source.registers[v.index()].iter().copied();
         self.banks.assemble(&self.source.function.kinds[v], &mut slots, self.base)
+    }
+    /// Whether the instruction or edge takes an array from this value, which nobody reads any more.
+    fn takes(&self, v: Value) -> bool {
+        let before = u32::from(matches!(self.moment, Moment::After(_)));
+        let given = self.source.given.get(self.mark.wrapping_sub(before) as usize).into_iter().flatten();
+        let registers = &self.source.registers[v.index()];
+        given.into_iter().any(|g| matches!(registers[..], [slot] if (slot.bank, slot.reg) == (g.bank, g.reg)))
     }
     /// What the parameter of this name, or the value written `v3` in the printed function, holds now.
     #[must_use]
@@ -243,10 +253,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Inspection<'h, S> {
     /// # Errors
     /// There is no such function, or it cannot be differentiated.
     pub fn of_gradient(program: &Program, name: &str) -> Result<Self, DeriveError> {
-        let mut program = program.clone();
-        let f = super::derivatives::find(&program, name)?;
-        let gradient = adjoint::gradient(&mut program, f)?;
-        optimize_all(&mut program, gradient, Level::default());
+        let (program, gradient) = gradient_of(program, super::derivatives::find(program, name)?)?;
         Inspection::of(&program, gradient)
     }
 
@@ -255,7 +262,22 @@ impl<'h, T: Real, S: Scalar<Real = T>> Inspection<'h, S> {
     /// # Errors
     /// It calls one without a body.
     pub fn of(program: &Program, f: FuncId) -> Result<Self, DeriveError> {
-        let code = Bytecode::compile_as(program, f, Style::Watched, &[])?;
+        Inspection::in_style(program, f, Style::Watched)
+    }
+
+    /// Of any function, to be [`Followed`](Style::Followed).
+    pub(in crate::exec) fn followed(program: &Program, f: FuncId) -> Result<Self, DeriveError> {
+        Inspection::in_style(program, f, Style::Followed)
+    }
+
+    /// As [`of_gradient`](Inspection::of_gradient), to be followed.
+    pub(in crate::exec) fn followed_gradient(program: &Program, f: FuncId) -> Result<Self, DeriveError> {
+        let (program, gradient) = gradient_of(program, f)?;
+        Inspection::followed(&program, gradient)
+    }
+
+    fn in_style(program: &Program, f: FuncId, style: Style) -> Result<Self, DeriveError> {
+        let code = Bytecode::compile_as(program, f, style, &[])?;
         Ok(Inspection { code, host: &NoHost, limits: Limits::default(), machine: Machine::new() })
     }
 
@@ -287,4 +309,12 @@ impl<'h, T: Real, S: Scalar<Real = T>> Inspection<'h, S> {
         code.run(machine, *host, limits, args, &mut result, interceptor)?;
         Ok(result)
     }
+}
+
+/// A program with the gradient of a function, optimised at the default level.
+fn gradient_of(program: &Program, f: FuncId) -> Result<(Program, FuncId), DeriveError> {
+    let mut program = program.clone();
+    let gradient = adjoint::gradient(&mut program, f)?;
+    optimize_all(&mut program, gradient, Level::default());
+    Ok((program, gradient))
 }

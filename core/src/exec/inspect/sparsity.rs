@@ -2,7 +2,8 @@
 //!
 //! Every number carries the set of the argument numbers that it was computed from. The pattern is that of the
 //! way through the program that the given arguments take, and it holds for every run that takes the same way
-//! with the same indices. It may have too much (`x - x` depends on `x`) and never too little.
+//! with the same indices. It may have too much (`x - x` depends on `x`) and never too little. A complex number is two, its real
+//! part and its imaginary part, and both depend on the same.
 //!
 //! ```
 //! use ketgrad_core::{exec::{Datum, inspect::jacobian_pattern}, text::parse_program};
@@ -14,16 +15,19 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use std::collections::{BTreeSet, HashMap};
+use std::{collections::HashMap, sync::Arc};
 
 use crate::{
     entity::Value,
-    ir::{Function, InstData, Kind, Mixed, Op, Program, Real1},
+    ir::{Element, Function, InstData, Kind, Mixed, Op, Program, Real1},
     scalar::{Real, Scalar},
 };
 
 use super::{
+    super::derivatives::find,
     Datum, DeriveError, Event, Inspection, Interceptor, Moment, Stop,
+    sets::{Id, Members, Sets},
+    shadow::Shadow,
     sources::{Source, by_elements, on_arrays},
 };
 
@@ -50,7 +54,7 @@ impl Pattern {
 }
 
 /// The pattern of the Jacobian of a function at the given arguments: a row for each number of the result and
-/// a column for each of the arguments, in order, those in arrays and tuples included. A complex number is one.
+/// a column for each of the arguments, in order, those in arrays and tuples included, a complex number as two.
 ///
 /// # Errors
 /// There is no such function, the arguments do not fit, or it fails. No primitives.
@@ -59,7 +63,7 @@ pub fn jacobian_pattern<T: Real, S: Scalar<Real = T>>(
     name: &str,
     args: &[Datum<S>],
 ) -> Result<Pattern, DeriveError> {
-    jacobian_of(Inspection::new(program, name)?, args)
+    jacobian_of(Inspection::followed(program, find(program, name)?)?, args)
 }
 
 /// The pattern of the Jacobian of a function that is looked at.
@@ -81,7 +85,7 @@ pub fn hessian_pattern<T: Real, S: Scalar<Real = T>>(
     name: &str,
     args: &[Datum<S>],
 ) -> Result<Pattern, DeriveError> {
-    hessian_of(Inspection::of_gradient(program, name)?, args)
+    hessian_of(Inspection::followed_gradient(program, find(program, name)?)?, args)
 }
 
 /// The pattern of the Hessian of a function whose gradient is looked at.
@@ -96,102 +100,77 @@ pub(in crate::exec) fn hessian_of<T: Real, S: Scalar<Real = T>>(
     Ok(pattern)
 }
 
-/// The arguments that a number depends on.
-type Set = BTreeSet<usize>;
-
-/// What is known about a value.
-#[derive(Clone, Debug)]
-enum Shadow {
-    Number(Set),
-    Array(Vec<Set>),
-    Tuple(Vec<Shadow>),
-}
-
-impl Shadow {
-    fn none() -> Shadow {
-        Shadow::Number(Set::new())
-    }
-    fn all(&self) -> Set {
-        match self {
-            Shadow::Number(set) => set.clone(),
-            Shadow::Array(sets) => sets.iter().flatten().copied().collect(),
-            Shadow::Tuple(fields) => fields.iter().flat_map(Shadow::all).collect(),
-        }
-    }
-    fn elements(&self) -> &[Set] {
-        match self {
-            Shadow::Array(sets) => sets,
-            _ => &[],
-        }
-    }
-    fn rows(&self, rows: &mut Vec<Vec<usize>>) {
-        match self {
-            Shadow::Number(set) => rows.push(set.iter().copied().collect()),
-            Shadow::Array(sets) => rows.extend(sets.iter().map(|s| s.iter().copied().collect())),
-            Shadow::Tuple(fields) => fields.iter().for_each(|f| f.rows(rows)),
-        }
-    }
-    /// Every number of an argument depends on itself.
-    fn of<S: Scalar>(value: &Datum<S>, next: &mut usize) -> Shadow {
-        let mut fresh = || {
-            *next += 1;
-            Set::from([*next - 1])
-        };
-        match value {
-            Datum::Real(_) | Datum::Complex(_) => Shadow::Number(fresh()),
-            Datum::Reals(xs) => Shadow::Array(xs.iter().map(|_| fresh()).collect()),
-            Datum::Complexes(xs) => Shadow::Array(xs.iter().map(|_| fresh()).collect()),
-            Datum::Ints(xs) => Shadow::Array(vec![Set::new(); xs.len()]),
-            Datum::Int(_) | Datum::Bool(_) | Datum::Handle(_) => Shadow::none(),
-            Datum::Tuple(fields) => Shadow::Tuple(fields.iter().map(|f| Shadow::of(f, next)).collect()),
-        }
-    }
-    /// Every number of a result depends on the same.
-    fn like<S: Scalar>(value: &Datum<S>, set: &Set) -> Shadow {
-        let array = |n: usize| Shadow::Array(vec![set.clone(); n]);
-        match value {
-            Datum::Reals(xs) => array(xs.len()),
-            Datum::Complexes(xs) => array(xs.len()),
-            Datum::Ints(xs) => Shadow::Array(vec![Set::new(); xs.len()]),
-            Datum::Tuple(fields) => Shadow::Tuple(fields.iter().map(|f| Shadow::like(f, set)).collect()),
-            Datum::Real(_) | Datum::Complex(_) => Shadow::Number(set.clone()),
-            Datum::Int(_) | Datum::Bool(_) | Datum::Handle(_) => Shadow::none(),
-        }
-    }
-}
-
-/// Follows what each number depends on through one run.
+/// Follows what each number depends on through one run. O(1) for an operation on numbers, O(elements) for one on an array; writing
+/// to an element is O(1) where the array is not read again.
 #[derive(Clone, Debug)]
 pub struct Sparsity {
+    sets: Sets,
     /// The values of each call that runs.
     frames: Vec<Vec<Shadow>>,
     /// The arguments of the call that is about to start.
     arguments: Vec<Shadow>,
     returned: Shadow,
+    /// What the run returned.
+    kind: Option<Kind>,
     /// What lies on each tape, by the kind of the leaf.
     tapes: HashMap<(u32, Kind), Vec<Shadow>>,
-    columns: usize,
+    /// The first column of each number among the arguments, and behind the last one how many there are.
+    columns: Vec<usize>,
 }
 
 impl Sparsity {
     /// For one run on these arguments.
     #[must_use]
     pub fn new<S: Scalar>(args: &[Datum<S>]) -> Sparsity {
-        let mut columns = 0;
-        let arguments = args.iter().map(|a| Shadow::of(a, &mut columns)).collect();
-        Sparsity { frames: vec![], arguments, returned: Shadow::none(), tapes: HashMap::new(), columns }
+        let (mut sets, mut columns, mut count) = (Sets::new(), Vec::new(), 0);
+        let mut next = |parts: usize| {
+            columns.push(count);
+            count += parts;
+            sets.one(columns.len() - 1)
+        };
+        let arguments = args.iter().map(|a| Shadow::of(a, &mut next)).collect();
+        columns.push(count);
+        Sparsity {
+            sets,
+            frames: vec![],
+            arguments,
+            returned: Shadow::NONE,
+            kind: None,
+            tapes: HashMap::new(),
+            columns,
+        }
     }
 
     /// What the result of the run depends on.
     #[must_use]
     pub fn pattern(&self) -> Pattern {
         let mut rows = Vec::new();
-        self.returned.rows(&mut rows);
-        Pattern { rows, columns: self.columns }
+        if let Some(kind) = &self.kind {
+            self.rows(kind, &self.returned, &mut Members::new(&self.sets), &mut rows);
+        }
+        Pattern { rows, columns: self.columns.last().copied().unwrap_or(0) }
+    }
+
+    fn rows(&self, kind: &Kind, shadow: &Shadow, members: &mut Members<'_>, rows: &mut Vec<Vec<usize>>) {
+        let parts = if matches!(kind, Kind::Complex | Kind::Array(Element::Complex)) { 2 } else { 1 };
+        let mut row = |set: Id| {
+            let numbers = members.of(set);
+            let columns = numbers.iter().flat_map(|&k| self.columns[k]..self.columns[k + 1]);
+            rows.extend(vec![columns.collect::<Vec<usize>>(); parts]);
+        };
+        match shadow {
+            Shadow::Number(set) => row(*set),
+            Shadow::Array(elements) => elements.iter().for_each(|&set| row(set)),
+            Shadow::Tuple(fields) => {
+                for (field, shadow) in kind.fields().iter().zip(fields) {
+                    self.rows(&field.kind, shadow, members, rows);
+                }
+            }
+        }
     }
 
     fn get(&self, v: Value) -> Shadow {
-        self.frames.last().and_then(|f| f.get(v.index())).cloned().unwrap_or_else(Shadow::none)
+        self.frames.last().and_then(|f| f.get(v.index())).cloned().unwrap_or(Shadow::NONE)
     }
 
     fn set(&mut self, v: Value, shadow: Shadow) {
@@ -201,95 +180,126 @@ impl Sparsity {
     }
 
     fn enter(&mut self, f: &Function) {
-        self.frames.push(vec![Shadow::none(); f.kinds.len()]);
+        self.frames.push(vec![Shadow::NONE; f.kinds.len()]);
         for (&p, shadow) in f.param_values().iter().zip(std::mem::take(&mut self.arguments)) {
             self.set(p, shadow);
         }
     }
 
+    /// On whatever a value depends.
+    fn all(&mut self, shadows: &[Shadow]) -> Id {
+        shadows.iter().fold(Sets::NONE, |all, shadow| {
+            let set = shadow.all(&mut self.sets);
+            self.sets.join(all, set)
+        })
+    }
+
     /// What the result of an instruction depends on.
     fn result<T: Real, S: Scalar<Real = T>>(&mut self, event: &Event<'_, S>, inst: &InstData) -> Shadow {
         let args: Vec<Shadow> = inst.args.iter().map(|&v| self.get(v)).collect();
-        let arg = |k: usize| args.get(k).cloned().unwrap_or_else(Shadow::none);
-        let all = || Shadow::Number(args.iter().flat_map(Shadow::all).collect());
+        let arg = |k: usize| args.get(k).cloned().unwrap_or(Shadow::NONE);
         let index = |k: usize| match inst.args.get(k).map(|&v| event.value(v)) {
             Some(Datum::Int(n)) => usize::try_from(n).unwrap_or(0),
             _ => 0,
         };
-        // On arrays each element of the result depends on those of the operands at its place, and of operations on whole
-        // arrays on those that were moved there; where that is not known, on all.
         let array = inst.result.is_some_and(|v| matches!(event.function().kinds[v], Kind::Array(_)));
         if array && inst.op.is_elementwise() || matches!(inst.op, Op::OnArrays(_)) {
-            let Some(value) = event.result() else { return Shadow::none() };
-            let values: Vec<Datum<S>> = inst.args.iter().map(|&v| event.value(v)).collect();
-            let sources = match inst.op {
-                Op::OnArrays(op) if !op.is_differentiable() => return Shadow::like(&value, &Set::new()),
-                Op::OnArrays(op) => on_arrays(op, &values, &value),
-                _ => by_elements(&values, &value),
-            };
-            let Some(sources) = sources else {
-                return Shadow::like(&value, &args.iter().flat_map(Shadow::all).collect());
-            };
-            let source = |(k, place): &Source| match args.get(*k) {
-                Some(Shadow::Array(elements)) => elements.get(*place).cloned().unwrap_or_default(),
-                Some(number) => number.all(),
-                None => Set::new(),
-            };
-            return Shadow::Array(
-                sources.iter().map(|from| from.iter().flat_map(source).collect()).collect(),
-            );
+            return self.of_elements(event, inst, &args);
         }
         match inst.op {
-            Op::Number1(_) | Op::Number2(_) | Op::Real2(_) | Op::Real1(Real1::Abs) | Op::Sum => all(),
-            Op::Mixed(Mixed::FromInt | Mixed::Not | Mixed::And | Mixed::Or) => Shadow::none(),
-            Op::Mixed(_) | Op::OnArrays(_) => all(),
+            Op::Number1(_) | Op::Number2(_) | Op::Real2(_) | Op::Real1(Real1::Abs) | Op::Sum => {
+                Shadow::Number(self.all(&args))
+            }
+            Op::Mixed(Mixed::FromInt | Mixed::Not | Mixed::And | Mixed::Or) => Shadow::NONE,
+            Op::Mixed(_) | Op::OnArrays(_) => Shadow::Number(self.all(&args)),
             // Constant between jumps, or no number at all.
             Op::Real1(_) | Op::Int1(_) | Op::Int2(_) | Op::Compare(_) | Op::CompareInt(_) | Op::Len => {
-                Shadow::none()
+                Shadow::NONE
             }
-            Op::Real(_) | Op::Int(_) | Op::Bool(_) | Op::Push { .. } => Shadow::none(),
+            Op::Real(_) | Op::Int(_) | Op::Bool(_) | Op::Push { .. } => Shadow::NONE,
             Op::Select => {
                 let yes = matches!(inst.args.first().map(|&v| event.value(v)), Some(Datum::Bool(true)));
                 arg(if yes { 1 } else { 2 })
             }
-            Op::Call(_) => std::mem::replace(&mut self.returned, Shadow::none()),
+            Op::Call(_) => std::mem::replace(&mut self.returned, Shadow::NONE),
             Op::Primitive(_) => {
-                let set = args.iter().flat_map(Shadow::all).collect();
-                event.result().map_or_else(Shadow::none, |value| Shadow::like(&value, &set))
+                let set = self.all(&args);
+                event.result().map_or(Shadow::NONE, |value| Shadow::like(&value, set))
             }
             Op::Tuple => Shadow::Tuple(args),
             Op::Field(k) => match arg(0) {
-                Shadow::Tuple(fields) => fields.get(k as usize).cloned().unwrap_or_else(Shadow::none),
+                Shadow::Tuple(fields) => fields.get(k as usize).cloned().unwrap_or(Shadow::NONE),
                 other => other,
             },
-            Op::Array => Shadow::Array(args.iter().map(Shadow::all).collect()),
-            Op::Fill => Shadow::Array(vec![arg(0).all(); index(1)]),
+            Op::Array => Shadow::array(args.iter().map(|a| a.all(&mut self.sets)).collect()),
+            Op::Fill => Shadow::array(vec![arg(0).all(&mut self.sets); index(1)]),
             Op::Get | Op::Peek => {
-                Shadow::Number(arg(0).elements().get(index(1)).cloned().unwrap_or_default())
+                Shadow::Number(arg(0).elements().get(index(1)).copied().unwrap_or(Sets::NONE))
             }
             Op::Set | Op::Put | Op::AddAt => {
-                let mut elements = arg(0).elements().to_vec();
-                let k = index(1);
-                elements.resize(elements.len().max(k + 1), Set::new());
-                if inst.op != Op::AddAt {
-                    elements[k].clear();
-                }
-                elements[k].extend(arg(2).all());
-                Shadow::Array(elements)
+                let (k, x) = (index(1), arg(2).all(&mut self.sets));
+                let mut array = self.taken(event, inst.args[0], args);
+                let elements = Arc::make_mut(&mut array);
+                elements.resize(elements.len().max(k + 1), Sets::NONE);
+                elements[k] = if inst.op == Op::AddAt { self.sets.join(elements[k], x) } else { x };
+                Shadow::Array(array)
             }
             Op::Accumulate => {
-                let (mut long, mut short) = (arg(0).elements().to_vec(), arg(1).elements().to_vec());
-                if long.len() < short.len() {
-                    std::mem::swap(&mut long, &mut short);
+                let (first, second) = (arg(0).elements().len(), arg(1).elements().len());
+                let (long, short) = if first < second { (1, 0) } else { (0, 1) };
+                let short = arg(short);
+                let mut array = self.taken(event, inst.args[long], args);
+                for (a, b) in Arc::make_mut(&mut array).iter_mut().zip(short.elements()) {
+                    *a = self.sets.join(*a, *b);
                 }
-                long.iter_mut().zip(short).for_each(|(a, b)| a.extend(b));
-                Shadow::Array(long)
+                Shadow::Array(array)
             }
             Op::Pop { tape, .. } => match inst.result {
                 Some(v) => self.pop(tape, &event.function().kinds[v]),
-                None => Shadow::none(),
+                None => Shadow::NONE,
             },
         }
+    }
+
+    /// The array of an operand, to be written to; in place where the run does so. The operands are let go.
+    fn taken<S: Scalar>(&mut self, event: &Event<'_, S>, v: Value, args: Vec<Shadow>) -> Arc<Vec<Id>> {
+        drop(args);
+        let shadow = self.get(v);
+        if event.takes(v) {
+            self.set(v, Shadow::NONE);
+        }
+        shadow.into_elements()
+    }
+
+    /// Each element of the result depends on those of the operands at its place, and of operations on whole arrays on those that
+    /// were moved there; where that is not known, on all.
+    fn of_elements<T: Real, S: Scalar<Real = T>>(
+        &mut self,
+        event: &Event<'_, S>,
+        inst: &InstData,
+        args: &[Shadow],
+    ) -> Shadow {
+        let Some(value) = event.result() else { return Shadow::NONE };
+        let values: Vec<Datum<S>> = inst.args.iter().map(|&v| event.value(v)).collect();
+        let sources = match inst.op {
+            Op::OnArrays(op) if !op.is_differentiable() => return Shadow::like(&value, Sets::NONE),
+            Op::OnArrays(op) => on_arrays(op, &values, &value),
+            _ => by_elements(&values, &value),
+        };
+        let Some(sources) = sources else { return Shadow::like(&value, self.all(args)) };
+        let source = |sets: &mut Sets, (k, place): &Source| match args.get(*k) {
+            Some(Shadow::Array(elements)) => elements.get(*place).copied().unwrap_or(Sets::NONE),
+            Some(number) => number.all(sets),
+            None => Sets::NONE,
+        };
+        let sets = &mut self.sets;
+        let element = |from: &Vec<Source>| {
+            from.iter().fold(Sets::NONE, |all, s| {
+                let set = source(sets, s);
+                sets.join(all, set)
+            })
+        };
+        Shadow::array(sources.iter().map(element).collect())
     }
 
     fn push(&mut self, tape: u32, kind: &Kind, shadow: Shadow) {
@@ -310,7 +320,7 @@ impl Sparsity {
             }
             leaf => {
                 let top = self.tapes.get_mut(&(tape, bank(leaf))).and_then(Vec::pop);
-                top.unwrap_or_else(Shadow::none)
+                top.unwrap_or(Shadow::NONE)
             }
         }
     }
@@ -349,13 +359,17 @@ impl<T: Real, S: Scalar<Real = T>> Interceptor<S> for Sparsity {
             (Moment::Edge(..), _) => {
                 if let Some(target) = event.target() {
                     let args: Vec<Shadow> = target.args.iter().map(|&v| self.get(v)).collect();
+                    target.args.iter().filter(|v| event.takes(**v)).for_each(|&v| self.set(v, Shadow::NONE));
                     let params = &event.function().blocks[target.block].params;
                     params.iter().zip(args).for_each(|(&p, shadow)| self.set(p, shadow));
                 }
             }
             (Moment::Return(_), _) => {
-                self.returned = event.returned().map_or_else(Shadow::none, |v| self.get(v));
+                self.returned = event.returned().map_or(Shadow::NONE, |v| self.get(v));
                 self.frames.pop();
+                if self.frames.is_empty() {
+                    self.kind = Some(event.function().result.clone());
+                }
             }
             _ => {}
         }

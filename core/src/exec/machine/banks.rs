@@ -1,9 +1,11 @@
 //! Registers of all calls, and tapes.
 
+use std::{collections::HashMap, sync::Arc};
+
 use crate::{
-    array::{ArrayError, Transforms},
+    array::{Array, ArrayError, Transforms},
     ir::Kind,
-    scalar::Scalar,
+    scalar::{Lanes, Scalar},
 };
 
 use super::{
@@ -73,6 +75,53 @@ impl<S: Scalar> Tapes<S> {
             tape.int_arrays.reverse();
         }
         self
+    }
+}
+
+impl Tapes<f64> {
+    /// Writes the same in all lanes, of at most so many bytes before; false where there are more. Arrays that lie there several
+    /// times are one, and in the place of others of their length.
+    pub(in super::super) fn in_lanes<const N: usize>(
+        &self,
+        most: usize,
+        wide: &mut Tapes<Lanes<f64, N>>,
+    ) -> bool {
+        let mut bytes: usize = self.0.iter().map(Tape::numbers).sum();
+        let mut spare: HashMap<usize, Vec<Array<Lanes<f64, N>>>> = HashMap::new();
+        for array in wide.0.iter_mut().flat_map(|t| t.real_arrays.drain(..)).flatten() {
+            if let Ok(array) = Arc::try_unwrap(array) {
+                spare.entry(array.len()).or_default().push(array);
+            }
+        }
+        let mut made: HashMap<*const Array<f64>, Arc<Array<Lanes<f64, N>>>> = HashMap::new();
+        let mut widen = |array: &Arc<Array<f64>>| {
+            made.entry(Arc::as_ptr(array)).or_insert_with(|| {
+                let mut wide = spare.get_mut(&array.len()).and_then(Vec::pop).unwrap_or_default();
+                wide.start(&array.shape()).extend(array.iter().map(|x| Lanes([*x; N])));
+                Arc::new(wide)
+            });
+            made.get(&Arc::as_ptr(array)).cloned()
+        };
+        wide.0.resize_with(self.0.len(), Tape::new);
+        for (tape, wide) in self.0.iter().zip(&mut wide.0) {
+            // Numbers of floats are real ones.
+            if !tape.complexes.is_empty() || !tape.complex_arrays.is_empty() {
+                return false;
+            }
+            wide.clear();
+            wide.reals.extend(tape.reals.iter().map(|x| Lanes([*x; N])));
+            wide.small.extend(tape.small.iter().map(|x| Lanes([*x; N])));
+            wide.ints.extend_from_slice(&tape.ints);
+            wide.int_arrays.extend_from_slice(&tape.int_arrays);
+            for array in &tape.real_arrays {
+                bytes += array.as_ref().map_or(0, |a| size_of_val(a.items()));
+                if bytes > most {
+                    return false;
+                }
+                wide.real_arrays.push(array.as_ref().and_then(&mut widen));
+            }
+        }
+        true
     }
 }
 

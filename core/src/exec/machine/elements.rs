@@ -27,7 +27,7 @@ use super::{
     loops::run,
     room::Room,
     stretch::{Operand, Read, Stretch, VECTOR, aligned, collect, put},
-    sweeps::{Fault, Place, Plan, Reading, Sweep, Wanted, measures},
+    sweeps::{Fault, Place, Plan, Reading, Sweep, Wanted, begins, measures},
 };
 
 /// The results of steps for one stretch, operands repeated for one, and how recipes were run.
@@ -127,21 +127,31 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
         done
     }
 
-    /// The plan of the last run if it fits, else a new one.
+    /// The plan of the last run if it fits, perhaps with views that begin elsewhere, else a new one.
     fn plan(&mut self, recipe: &Arc<Recipe>, operands: &[Operand<S>]) -> Result<Plan, Fault> {
         let plans = &mut self.scratch.plans;
         if plans.len() <= recipe.number {
             plans.resize_with(recipe.number + 1, || None);
         }
-        let fits = |plan: &Plan| {
-            Arc::ptr_eq(&plan.recipe, recipe) && operands.iter().zip(&plan.seen).all(|(o, seen)| o.is(seen))
-        };
-        match plans[recipe.number].take().filter(fits) {
-            Some(plan) => Ok(plan),
-            None => {
-                let seen = operands.iter().enumerate().map(|(k, o)| o.seen(measures(recipe, k)));
-                Plan::new(recipe, seen.collect())
+        let seen = |k: usize, o: &Operand<S>| o.seen(measures(recipe, k));
+        let mut last = plans[recipe.number].take().filter(|plan| Arc::ptr_eq(&plan.recipe, recipe));
+        if let Some(plan) = &mut last {
+            let mut moved = false;
+            let fits = operands.iter().enumerate().all(|(k, o)| {
+                let begins_elsewhere = !o.is(&plan.seen[k]) && begins(recipe, k);
+                if begins_elsewhere {
+                    (plan.seen[k], moved) = (seen(k, o), true);
+                }
+                o.is(&plan.seen[k])
+            });
+            if fits && moved {
+                plan.restart()?;
             }
+            last = last.filter(|_| fits);
+        }
+        match last {
+            Some(plan) => Ok(plan),
+            None => Plan::new(recipe, operands.iter().enumerate().map(|(k, o)| seen(k, o)).collect()),
         }
     }
 
@@ -227,10 +237,10 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
             windows.push(match (&mut source.reading, &operands[source.operand]) {
                 (Reading::Repeated(r), Operand::Reals(Some(a))) => r.now.next(a, len, real),
                 (Reading::Repeated(r), Operand::Complexes(Some(a))) => r.now.next(a, len, complex),
-                (Reading::Moved(m), Operand::Reals(Some(a))) => m.next(a, start, len, real),
-                (Reading::Moved(m), Operand::Reals(None)) => m.next(&[], start, len, real),
-                (Reading::Moved(m), Operand::Complexes(Some(a))) => m.next(a, start, len, complex),
-                (Reading::Moved(m), Operand::Complexes(None)) => m.next(&[], start, len, complex),
+                (Reading::Moved(_, m), Operand::Reals(Some(a))) => m.next(a, start, len, real),
+                (Reading::Moved(_, m), Operand::Reals(None)) => m.next(&[], start, len, real),
+                (Reading::Moved(_, m), Operand::Complexes(Some(a))) => m.next(a, start, len, complex),
+                (Reading::Moved(_, m), Operand::Complexes(None)) => m.next(&[], start, len, complex),
                 _ => Window::Array(start),
             });
         }

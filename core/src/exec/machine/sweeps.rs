@@ -60,7 +60,8 @@ pub(super) enum Reading {
     /// A number, or an array element by element.
     Plain,
     Repeated(Again),
-    Moved(Moved),
+    /// A view of the recipe, and where its elements are.
+    Moved(usize, Moved),
 }
 
 /// A way through repeated elements, from the start and where a run stands.
@@ -166,6 +167,19 @@ impl Plan {
         sweeps.push(sweep);
         Ok(Plan { recipe: recipe.clone(), seen, sweeps })
     }
+
+    /// Lets views begin elsewhere, as what is seen now says.
+    pub(super) fn restart(&mut self) -> Result<(), Fault> {
+        let shape = |seen: &Seen| if let Seen::Shape(shape) = seen { Some(shape.clone()) } else { None };
+        let shapes: Vec<Option<Shape>> = self.seen.iter().map(shape).collect();
+        for source in self.sweeps.iter_mut().flat_map(|s| &mut s.sources) {
+            if let Reading::Moved(k, moved) = &mut source.reading {
+                let view = &self.recipe.views[*k];
+                *moved = viewed(view, &shapes, &self.seen).map_err(|e| (Some(view.at), e))?.1;
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Sweep {
@@ -188,7 +202,7 @@ impl Sweep {
 
     /// An operand, repeated if its shape is another one.
     fn operand(&mut self, operand: usize, shape: Option<&Shape>) -> Place {
-        let plain = |s: &Source| s.operand == operand && !matches!(s.reading, Reading::Moved(_));
+        let plain = |s: &Source| s.operand == operand && !matches!(s.reading, Reading::Moved(..));
         if let Some(k) = self.sources.iter().position(plain) {
             return Place::Source(k);
         }
@@ -307,6 +321,16 @@ impl Sweep {
 pub(super) fn measures(recipe: &Recipe, k: usize) -> bool {
     recipe.views.iter().any(|v| v.args.contains(&k))
         || recipe.outputs.iter().any(|o| matches!(o, Output::SumKeep(_, axis) if *axis == k))
+}
+
+/// Whether an operand says nothing but where views begin.
+pub(super) fn begins(recipe: &Recipe, k: usize) -> bool {
+    let other = |v: &View| {
+        let start = if v.op == ArrayOp::Slice { 2 } else { 3 };
+        v.args.iter().enumerate().any(|(place, &arg)| arg == k && place != start)
+    };
+    let axis = |o: &Output| matches!(o, Output::SumKeep(_, axis) if *axis == k);
+    measures(recipe, k) && !recipe.views.iter().any(other) && !recipe.outputs.iter().any(axis)
 }
 
 /// The shapes of what a recipe reads and makes; none of numbers.
@@ -474,10 +498,10 @@ impl Maker<'_> {
             From::View(k) => {
                 let (operand, (shape, moved)) = (self.recipe.views[k].args[0], self.shapes.views[k].clone());
                 if shape == sweep.shape {
-                    return sweep.source(operand, Reading::Moved(moved));
+                    return sweep.source(operand, Reading::Moved(k, moved));
                 }
                 let mut small = Sweep::new(&shape);
-                let place = small.source(operand, Reading::Moved(moved));
+                let place = small.source(operand, Reading::Moved(k, moved));
                 let operand = self.before(small, place);
                 sweep.operand(operand, Some(&shape))
             }

@@ -388,6 +388,7 @@ fn whole<T: Real, E: Scalar<Real = T>>(
         A::SolveLower | A::SolveUpper => array::solve_triangular(a, b, op == A::SolveUpper, out)?,
         A::Lstsq => array::lstsq(a, b, out)?,
         A::Inv => array::inverse(a, out)?,
+        A::Cofactors => array::cofactors(a, out)?,
         A::Pinv => array::pinv(a, out)?,
         A::Cholesky => array::cholesky(a, out)?,
         A::Qr => array::qr(a, out)?,

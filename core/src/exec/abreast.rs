@@ -1,0 +1,112 @@
+//! Several tangents or cotangents at one point, side by side.
+//!
+//! Code runs once for [`ABREAST`] of them, on [`Lanes`]: each instruction is fetched once, and its arithmetic is a loop over lanes.
+//! All lanes are at the same point, so they go the same way, and each gets what it gets alone; only products of matrices of floats
+//! are summed in another order. For programs on numbers and small arrays, on `f64`: to fetch an instruction and to find out what
+//! is to be done is most of their time.
+
+use std::{any::Any, ops::Range};
+
+use crate::scalar::{Lanes, Real, Scalar};
+
+use super::{
+    Bytecode, Derivatives, Executable, Machine, NoHost, RunError,
+    batch::{pack, unpack},
+    constant::{Held, Holding},
+    data::Datum,
+    machine::Tapes,
+};
+
+/// How many run at once.
+pub(super) const ABREAST: usize = 8;
+/// Fewer are run one after the other.
+pub(super) const FEW: usize = 4;
+/// The most bytes that one run alone works with: more, and what is read once for all lanes leaves the cache.
+const SMALL: usize = 1 << 20;
+
+type Wide = Lanes<f64, ABREAST>;
+
+/// The memory of such runs, and constants and tapes as they need them.
+pub(super) struct Abreast {
+    machine: Machine<Wide>,
+    held: Option<Held<Wide>>,
+    tapes: Tapes<Wide>,
+}
+
+impl Abreast {
+    pub(super) fn new() -> Abreast {
+        let mut machine = Machine::new();
+        let tapes = machine.take_tapes();
+        Abreast { machine, held: None, tapes }
+    }
+
+    /// Makes these the tapes of all lanes; false if they must be read by one after the other.
+    pub(super) fn take<S: Scalar>(&mut self, tapes: &Tapes<S>) -> bool {
+        let floats = (tapes as &dyn Any).downcast_ref::<Tapes<f64>>();
+        floats.is_some_and(|tapes| tapes.in_lanes(SMALL, &mut self.tapes))
+    }
+
+    /// Forgets the constants.
+    pub(super) fn forget(&mut self) {
+        self.held = None;
+    }
+}
+
+/// `0..n` in parts that may run at once. The first is `alone` where there is no code yet, nor known how much memory it takes.
+pub(super) fn turns(n: usize, alone: bool) -> impl Iterator<Item = Range<usize>> {
+    let first = usize::from(alone && n > 0);
+    let rest = (first..n).step_by(ABREAST).map(move |from| from..n.min(from + ABREAST));
+    (first > 0).then_some(0..1).into_iter().chain(rest)
+}
+
+impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
+    /// What code gives for the same first arguments and each set of last ones, of which there are at most [`ABREAST`], with
+    /// the tapes [taken](Abreast::take) if it reads any. `None` if they must run, or had better run, one after the other: also where one of them fails.
+    pub(super) fn abreast(
+        &mut self,
+        code: &Bytecode,
+        reads: bool,
+        args: &[Datum<S>],
+        sets: &[Vec<Datum<S>>],
+    ) -> Option<Vec<Datum<S>>> {
+        #[cfg(feature = "jit")]
+        if code.is_jit() {
+            return None;
+        }
+        let small = self.machine.memory() <= SMALL;
+        let first = sets.first().filter(|_| small && (FEW..=ABREAST).contains(&sets.len()))?;
+        let Abreast { machine, held, tapes } = &mut self.abreast;
+        if held.is_none() {
+            let wide = self.held.iter().map(|(name, value)| Some((name.clone(), spread(value)?)));
+            *held = Some(wide.collect::<Option<_>>()?);
+        }
+        let mut all = args.iter().map(spread).collect::<Option<Vec<_>>>()?;
+        for k in 0..first.len() {
+            let lane = |lane: usize| floats(&sets.get(lane).unwrap_or(first)[k]);
+            let lanes = (0..ABREAST).map(lane).collect::<Option<Vec<_>>>()?;
+            all.push(pack(&|lane| lanes[lane]));
+        }
+        if reads {
+            machine.put_tapes(tapes);
+        }
+        let host = Holding { host: &NoHost, held: held.as_ref()? };
+        let result: Result<Datum<Wide>, RunError> = code.call(machine, &host, &self.limits, &all);
+        let result = result.ok()?;
+        let lanes = (0..sets.len()).map(|lane| {
+            let one: Box<dyn Any> = Box::new(unpack(&result, lane));
+            one.downcast::<Datum<S>>().ok().map(|one| *one)
+        });
+        lanes.collect()
+    }
+}
+
+/// A value of floats.
+fn floats<S: Scalar>(value: &Datum<S>) -> Option<&Datum<f64>> {
+    (value as &dyn Any).downcast_ref()
+}
+
+/// The same in all lanes.
+fn spread<S: Scalar>(value: &Datum<S>) -> Option<Datum<Wide>> {
+    let value = floats(value)?;
+    Some(pack(&|_| value))
+}

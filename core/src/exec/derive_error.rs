@@ -1,0 +1,86 @@
+//! What can go wrong where derivatives are made and run.
+
+use crate::{
+    adjoint::DiffError,
+    ir::{Position, ShapeError},
+};
+
+use super::{BudgetError, CallError, RunError};
+
+/// What can go wrong.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DeriveError {
+    /// No function of that name.
+    #[error("no function `{name}`{}", hint(nearest))]
+    Unknown {
+        /// The name asked for.
+        name: String,
+        /// The name most like it.
+        nearest: Option<String>,
+    },
+    /// No parameter of that name.
+    #[error("`{function}` has no parameter `{name}`: it has {}", listed(parameters))]
+    NoParameter {
+        /// The name asked for.
+        name: String,
+        /// The function.
+        function: String,
+        /// What it has.
+        parameters: Vec<String>,
+    },
+    /// Shapes that do not fit, whatever the data are.
+    #[error(transparent)]
+    Shapes(#[from] ShapeError),
+    /// It cannot be differentiated.
+    #[error(transparent)]
+    Diff(#[from] DiffError),
+    /// It is no step of a loop.
+    #[error(
+        "`{function}` is {given}; a step of a loop takes an int, a state and parameters, and gives a state"
+    )]
+    NoStep {
+        /// The function.
+        function: String,
+        /// Its kinds.
+        given: String,
+    },
+    /// Its gradient does not stay in a memory budget.
+    #[error(transparent)]
+    Budget(#[from] BudgetError),
+    /// It cannot become machine code.
+    #[cfg(feature = "jit")]
+    #[error(transparent)]
+    Jit(#[from] super::JitError),
+    /// It cannot be run.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
+
+impl DeriveError {
+    /// The place in the program that is at fault, if it is one.
+    #[must_use]
+    pub fn at(&self) -> Option<Position> {
+        match self {
+            DeriveError::Run(error) => error.at(),
+            DeriveError::Shapes(ShapeError { at, .. })
+            | DeriveError::Diff(DiffError::MissingRule { at, .. })
+            | DeriveError::Budget(BudgetError::Loop { at, .. }) => Some(*at),
+            _ => None,
+        }
+    }
+}
+
+fn hint(nearest: &Option<String>) -> String {
+    nearest.as_ref().map(|n| format!(": did you mean `{n}`?")).unwrap_or_default()
+}
+
+fn listed(names: &[String]) -> String {
+    if names.is_empty() { "none".to_owned() } else { format!("`{}`", names.join("`, `")) }
+}
+
+impl From<CallError> for DeriveError {
+    fn from(e: CallError) -> DeriveError {
+        DeriveError::Run(e.into())
+    }
+}

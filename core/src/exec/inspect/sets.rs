@@ -1,0 +1,122 @@
+//! Sets of numbers that are made of others: what each number of a run depends on.
+//!
+//! A set is named by an [`Id`], so that keeping and copying it costs nothing. Small ones are lists; two that make a large one are
+//! left as they are, and their members found only for those who ask. Nothing is ever dropped.
+//!
+//! Cost: joining is O([`FEW`]), members are found in O(joins that led to the set).
+
+/// The most members of a set that is a list.
+const FEW: usize = 64;
+
+/// A set among [`Sets`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Id(u32);
+
+#[derive(Clone, Copy, Debug)]
+enum Made {
+    /// Of members in order: where they are.
+    Few(usize, usize),
+    Both(Id, Id),
+}
+
+/// All sets of a run.
+#[derive(Clone, Debug)]
+pub(super) struct Sets {
+    members: Vec<usize>,
+    made: Vec<Made>,
+}
+
+impl Sets {
+    /// The empty set.
+    pub(super) const NONE: Id = Id(0);
+
+    pub(super) fn new() -> Sets {
+        Sets { members: vec![], made: vec![Made::Few(0, 0)] }
+    }
+
+    /// The set of one number.
+    pub(super) fn one(&mut self, member: usize) -> Id {
+        self.members.push(member);
+        self.make(Made::Few(self.members.len() - 1, self.members.len()))
+    }
+
+    /// The union of two sets.
+    pub(super) fn join(&mut self, a: Id, b: Id) -> Id {
+        if a == b || b == Sets::NONE {
+            return a;
+        }
+        if a == Sets::NONE {
+            return b;
+        }
+        let (Made::Few(i, i_end), Made::Few(j, j_end)) = (self.made[a.0 as usize], self.made[b.0 as usize])
+        else {
+            return self.make(Made::Both(a, b));
+        };
+        let start = self.members.len();
+        self.merge(i..i_end, j..j_end);
+        let count = self.members.len() - start;
+        if count == i_end - i || count == j_end - j {
+            self.members.truncate(start);
+            return if count == i_end - i { a } else { b };
+        }
+        if count > FEW {
+            self.members.truncate(start);
+            return self.make(Made::Both(a, b));
+        }
+        self.make(Made::Few(start, start + count))
+    }
+
+    /// The union of all.
+    pub(super) fn all(&mut self, sets: impl IntoIterator<Item = Id>) -> Id {
+        sets.into_iter().fold(Sets::NONE, |all, set| self.join(all, set))
+    }
+
+    /// Appends what is in one of two lists to the members.
+    fn merge(&mut self, mut a: std::ops::Range<usize>, mut b: std::ops::Range<usize>) {
+        while !a.is_empty() || !b.is_empty() {
+            let next =
+                |of: &std::ops::Range<usize>| if of.is_empty() { usize::MAX } else { self.members[of.start] };
+            let (x, y) = (next(&a), next(&b));
+            a.start += usize::from(x <= y);
+            b.start += usize::from(y <= x);
+            self.members.push(x.min(y));
+        }
+    }
+
+    fn make(&mut self, made: Made) -> Id {
+        self.made.push(made);
+        Id(u32::try_from(self.made.len() - 1).unwrap_or(u32::MAX))
+    }
+}
+
+/// Finds members, for one set after the other.
+pub(super) struct Members<'a> {
+    sets: &'a Sets,
+    /// The last question for which a set was looked at.
+    seen: Vec<u32>,
+    question: u32,
+}
+
+impl<'a> Members<'a> {
+    pub(super) fn new(sets: &'a Sets) -> Members<'a> {
+        Members { sets, seen: vec![0; sets.made.len()], question: 0 }
+    }
+
+    /// The members of a set, in order.
+    pub(super) fn of(&mut self, set: Id) -> Vec<usize> {
+        self.question += 1;
+        let (mut open, mut found) = (vec![set], Vec::new());
+        while let Some(Id(k)) = open.pop() {
+            if std::mem::replace(&mut self.seen[k as usize], self.question) == self.question {
+                continue;
+            }
+            match self.sets.made[k as usize] {
+                Made::Few(from, to) => found.extend_from_slice(&self.sets.members[from..to]),
+                Made::Both(a, b) => open.extend([a, b]),
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+}

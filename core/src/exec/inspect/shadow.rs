@@ -1,0 +1,72 @@
+//! A value with a set in the place of each number.
+
+use std::sync::Arc;
+
+use crate::scalar::Scalar;
+
+use super::{
+    Datum,
+    sets::{Id, Sets},
+};
+
+/// What is known about a value.
+#[derive(Clone, Debug)]
+pub(super) enum Shadow {
+    Number(Id),
+    Array(Arc<Vec<Id>>),
+    Tuple(Vec<Shadow>),
+}
+
+impl Shadow {
+    pub(super) const NONE: Shadow = Shadow::Number(Sets::NONE);
+
+    pub(super) fn array(sets: Vec<Id>) -> Shadow {
+        Shadow::Array(Arc::new(sets))
+    }
+    pub(super) fn all(&self, sets: &mut Sets) -> Id {
+        match self {
+            Shadow::Number(set) => *set,
+            Shadow::Array(elements) => sets.all(elements.iter().copied()),
+            Shadow::Tuple(fields) => fields.iter().fold(Sets::NONE, |all, f| {
+                let field = f.all(sets);
+                sets.join(all, field)
+            }),
+        }
+    }
+    pub(super) fn elements(&self) -> &[Id] {
+        match self {
+            Shadow::Array(elements) => elements,
+            _ => &[],
+        }
+    }
+    /// To be written to, as few copies as there are others who hold it.
+    pub(super) fn into_elements(self) -> Arc<Vec<Id>> {
+        match self {
+            Shadow::Array(elements) => elements,
+            _ => Arc::default(),
+        }
+    }
+    /// Every number of an argument depends on itself.
+    pub(super) fn of<S: Scalar>(value: &Datum<S>, next: &mut impl FnMut(usize) -> Id) -> Shadow {
+        match value {
+            Datum::Real(_) => Shadow::Number(next(1)),
+            Datum::Complex(_) => Shadow::Number(next(2)),
+            Datum::Reals(xs) => Shadow::array(xs.iter().map(|_| next(1)).collect()),
+            Datum::Complexes(xs) => Shadow::array(xs.iter().map(|_| next(2)).collect()),
+            Datum::Ints(xs) => Shadow::array(vec![Sets::NONE; xs.len()]),
+            Datum::Int(_) | Datum::Bool(_) | Datum::Handle(_) => Shadow::NONE,
+            Datum::Tuple(fields) => Shadow::Tuple(fields.iter().map(|f| Shadow::of(f, next)).collect()),
+        }
+    }
+    /// Every number of a result depends on the same.
+    pub(super) fn like<S: Scalar>(value: &Datum<S>, set: Id) -> Shadow {
+        match value {
+            Datum::Reals(xs) => Shadow::array(vec![set; xs.len()]),
+            Datum::Complexes(xs) => Shadow::array(vec![set; xs.len()]),
+            Datum::Ints(xs) => Shadow::array(vec![Sets::NONE; xs.len()]),
+            Datum::Tuple(fields) => Shadow::Tuple(fields.iter().map(|f| Shadow::like(f, set)).collect()),
+            Datum::Real(_) | Datum::Complex(_) => Shadow::Number(set),
+            Datum::Int(_) | Datum::Bool(_) | Datum::Handle(_) => Shadow::NONE,
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! One run of a function for any number of cotangents.
+
+use crate::scalar::{Real, Scalar};
+
+use super::{
+    CallError, Derivatives, DeriveError, Executable,
+    abreast::FEW,
+    constant::Holding,
+    data::Datum,
+    machine::Tapes,
+    tangents::{check_cotangent, extend},
+};
+
+/// A value and the way back from it.
+#[derive(Debug)]
+pub struct Pulled<'d, 'h, S: Scalar> {
+    /// The value.
+    pub value: Datum<S>,
+    tapes: Tapes<S>,
+    /// Whether several cotangents can be had at once, if they were asked for.
+    abreast: Option<bool>,
+    args: Vec<Datum<S>>,
+    of: &'d mut Derivatives<'h, S>,
+}
+
+impl<'d, 'h, T: Real, S: Scalar<Real = T>> Pulled<'d, 'h, S> {
+    pub(super) fn new(
+        value: Datum<S>,
+        tapes: Tapes<S>,
+        args: &[Datum<S>],
+        of: &'d mut Derivatives<'h, S>,
+    ) -> Pulled<'d, 'h, S> {
+        Pulled { value, tapes, abreast: None, args: args.to_vec(), of }
+    }
+
+    /// For several cotangents.
+    pub(super) fn calls(&mut self, bars: Vec<Vec<Datum<S>>>) -> Result<Vec<Vec<Datum<S>>>, DeriveError> {
+        if bars.len() >= FEW
+            && *self.abreast.get_or_insert_with(|| self.of.abreast.take(&self.tapes))
+            && let Some((primal, adjoint)) = self.of.split.take()
+        {
+            let results = self.of.abreast(&adjoint, true, &[], &bars);
+            self.of.split = Some((primal, adjoint));
+            if let Some(results) = results {
+                let whole = |y: Datum<S>| {
+                    let mut bars = y.fields().to_vec();
+                    extend(&mut bars, &self.args)?;
+                    Ok(bars)
+                };
+                return results.into_iter().map(whole).collect();
+            }
+        }
+        bars.into_iter().map(|bar| self.call(bar.into_iter().next().unwrap_or(Datum::Int(0)))).collect()
+    }
+
+    /// The cotangents of the parameters that have one, for a cotangent of the result.
+    ///
+    /// # Errors
+    /// The cotangent does not fit, or the program fails.
+    pub fn call(&mut self, y_bar: Datum<S>) -> Result<Vec<Datum<S>>, DeriveError> {
+        let of = &mut *self.of;
+        let Some((_, adjoint)) = &of.split else {
+            return Err(CallError::Undefined { name: String::new() }.into());
+        };
+        check_cotangent(&y_bar, &self.value)?;
+        of.machine.put_tapes(&self.tapes);
+        let host = Holding { host: of.host, held: &of.held };
+        let bars = adjoint.call(&mut of.machine, &host, &of.limits, &[y_bar])?;
+        let mut bars = bars.fields().to_vec();
+        extend(&mut bars, &self.args)?;
+        Ok(bars)
+    }
+}
