@@ -192,6 +192,13 @@ impl Scribe<'_> {
                 };
                 (drawn, self.gate(gate))
             }
+            Operation::PauliRotation(rotation) => {
+                let letters = rotation.letters().iter().map(|letter| letter.word().trim_end());
+                (
+                    Shape::Box,
+                    self.with_params(&format!("R{}", letters.collect::<String>()), &rotation.params()[..]),
+                )
+            }
             Operation::Unitary(_) => (Shape::Box, "unitary".to_owned()),
             Operation::Measure { bit } => {
                 let bit = self.bits.name(*bit);

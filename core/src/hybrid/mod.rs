@@ -58,6 +58,7 @@ mod product;
 mod resident;
 mod second;
 mod shift;
+mod slope;
 mod slots;
 mod symbolic;
 mod tangent;

@@ -234,7 +234,9 @@ impl Printer {
             run = later;
             let mut statements = Vec::with_capacity(now.len());
             for instruction in now {
-                statements.extend(self.statement(instruction, scope)?);
+                for instruction in instruction.in_gates() {
+                    statements.extend(self.statement(&instruction, scope)?);
+                }
             }
             let conditions = first.condition.as_ref().map(|c| condition::nested(c, &scope.bits));
             let conditions = conditions.unwrap_or_default();
@@ -290,6 +292,8 @@ impl Printer {
                 let qubits = instruction.targets.iter().map(|&q| (scope.qubit)(q)).collect();
                 noise::pragma(channel, &scope.params, qubits)?
             }
+            // Spelled as gates.
+            Operation::PauliRotation(_) => return Ok(None),
             Operation::While { .. } => return Ok(None),
             Operation::Assign { bit, value } => format!("{} = {value};", scope.bits.name(*bit)),
             Operation::Barrier => {
