@@ -193,14 +193,13 @@ impl Rng {
             }
         }
     }
-    /// Appends gates of the table and rotations about strings on random qubits under random controls, angles from `angle`.
+    /// Appends gates of the table on random qubits under random controls, angles from `angle`.
     pub fn fill(&mut self, circuit: &mut Circuit, len: usize, mut angle: impl FnMut(&mut Rng) -> Angle) {
         let (n, end) = (circuit.n_qubits(), circuit.instructions().len() + len);
         while circuit.instructions().len() < end {
-            match GateKind::ALL.get(self.below(GateKind::ALL.len() + ROTATIONS)) {
-                None => self.push_rotation(circuit, &mut angle),
-                Some(kind) if kind.n_qubits() <= n => self.push(circuit, *kind, &mut angle),
-                Some(_) => {}
+            let kind = GateKind::ALL[self.below(GateKind::ALL.len())];
+            if kind.n_qubits() <= n {
+                self.push(circuit, kind, &mut angle);
             }
         }
     }

@@ -121,7 +121,13 @@ pub fn circuit<R: Ring>(circuit: &Circuit, binding: &impl Binding<R>) -> Dense<R
 }
 
 /// `cos t/2 - i sin t/2 P`, P by Kronecker products.
-fn exponential<R: Ring>(rotation: &PauliRotation, binding: &impl Binding<R>) -> Result<Matrix<R>, BindError> {
+///
+/// # Errors
+/// If the binding has no number for the angle.
+pub fn exponential<R: Ring>(
+    rotation: &PauliRotation,
+    binding: &impl Binding<R>,
+) -> Result<Matrix<R>, BindError> {
     let half = rotation.angle().clone() * Q::new(1, 2);
     let (cos, i_sin, i) = (binding.cos(&half)?, binding.i_sin(&half)?, binding.i()?);
     let (o, l) = (R::zero, R::one);

@@ -16,6 +16,7 @@
 
 mod append;
 mod condition;
+mod decompose;
 mod display;
 mod edit;
 mod error;

@@ -17,9 +17,8 @@
 
 use smallvec::SmallVec;
 
-use super::{Circuit, CircuitError, Control, Instruction, Operation, Part, Qubits};
+use super::{Circuit, CircuitError, Operation, Qubits};
 use crate::{
-    gate::{Gate, GateKind},
     matrix::Matrix,
     observable::{Pauli, PauliString},
     param::{Angle, BindError, Binding, Q},
@@ -113,73 +112,6 @@ impl PauliRotation {
             _ => b.clone(),
         }))
     }
-
-    /// The same in gates of the table: one gate for up to one letter and for two alike, else a change of basis, a chain of
-    /// CX, and RZ, which alone is under the controls.
-    fn gates(&self, instruction: &Instruction) -> SmallVec<[Instruction; 1]> {
-        let Instruction { targets, controls, condition, .. } = instruction;
-        let angle = || self.angle().clone();
-        let mut out: SmallVec<[Instruction; 1]> = SmallVec::new();
-        let mut push = |kind, angle: Option<Angle>, targets: &[u32], controls: &[Control]| {
-            // The kinds here take the angles that they are given.
-            if let Ok(gate) = Gate::new(kind, angle) {
-                out.push(Instruction {
-                    operation: Operation::Gate(gate),
-                    targets: targets.into(),
-                    controls: controls.into(),
-                    condition: condition.clone(),
-                });
-            }
-        };
-        let one = match *self.letters {
-            [] => Some(GateKind::GPHASE),
-            [Pauli::X] => Some(GateKind::RX),
-            [Pauli::Y] => Some(GateKind::RY),
-            [Pauli::Z] => Some(GateKind::RZ),
-            [Pauli::X, Pauli::X] => Some(GateKind::RXX),
-            [Pauli::Y, Pauli::Y] => Some(GateKind::RYY),
-            [Pauli::Z, Pauli::Z] => Some(GateKind::RZZ),
-            _ => None,
-        };
-        match one {
-            Some(GateKind::GPHASE) => {
-                push(GateKind::GPHASE, Some(angle() * Q::new_raw(-1, 2)), targets, controls);
-                return out;
-            }
-            Some(kind) => {
-                push(kind, Some(angle()), targets, controls);
-                return out;
-            }
-            None => {}
-        }
-        let letters = || self.letters.iter().zip(targets);
-        // Z = H X H = (S H)^dagger Y (S H)
-        for (letter, &q) in letters() {
-            if *letter == Pauli::Y {
-                push(GateKind::SDG, None, &[q], &[]);
-            }
-            if *letter != Pauli::Z {
-                push(GateKind::H, None, &[q], &[]);
-            }
-        }
-        let on = |qubit| [Control { qubit, value: true }];
-        for pair in targets.windows(2) {
-            push(GateKind::X, None, &pair[1..], &on(pair[0]));
-        }
-        push(GateKind::RZ, Some(angle()), &targets[targets.len() - 1..], controls);
-        for pair in targets.windows(2).rev() {
-            push(GateKind::X, None, &pair[1..], &on(pair[0]));
-        }
-        for (letter, &q) in letters() {
-            if *letter != Pauli::Z {
-                push(GateKind::H, None, &[q], &[]);
-            }
-            if *letter == Pauli::Y {
-                push(GateKind::S, None, &[q], &[]);
-            }
-        }
-        out
-    }
 }
 
 impl Circuit {
@@ -196,39 +128,5 @@ impl Circuit {
         let targets: SmallVec<[usize; 8]> = factors.iter().map(|f| f.0).collect();
         let rotation = PauliRotation::new(factors.iter().map(|f| f.1), angle);
         self.operation(Operation::PauliRotation(Box::new(rotation)), &targets, &[])
-    }
-
-    /// The same circuit in gates of the table, where rotations about Pauli strings are concerned: each is a change of
-    /// basis, a chain of CX, and RZ.
-    #[must_use]
-    pub fn decomposed(&self) -> Circuit {
-        let mut out = Circuit { instructions: Vec::with_capacity(self.instructions.len()), ..self.clone() };
-        // Heads of loops, and how many instructions of the rest are theirs.
-        let mut heads: Vec<usize> = Vec::new();
-        for part in self.parts() {
-            match part {
-                Part::Run(run) => out.instructions.extend(run.iter().flat_map(Instruction::in_gates)),
-                Part::Loop { head, .. } => {
-                    heads.push(out.instructions.len());
-                    out.instructions.push(head.clone());
-                }
-                Part::End => {
-                    if let Some(at) = heads.pop() {
-                        out.set_body(at);
-                    }
-                }
-            }
-        }
-        out
-    }
-}
-
-impl Instruction {
-    /// The instruction, or if it is a rotation about a Pauli string, the gates that it is made of.
-    pub(crate) fn in_gates(&self) -> SmallVec<[Instruction; 1]> {
-        match &self.operation {
-            Operation::PauliRotation(rotation) => rotation.gates(self),
-            _ => SmallVec::from_iter([self.clone()]),
-        }
     }
 }

@@ -10,9 +10,11 @@
 //! Loops take two products for each amplitude. Runs are those of all qubits but the controls; where x reaches beyond a run,
 //! two runs are joined, else two halves of pieces of one.
 
-use std::ops::Range;
+use std::{f64::consts::FRAC_1_SQRT_2, ops::Range};
 
-use super::{Acts, Operator, Shape, apply::Task, runs::Runs};
+use num_complex::Complex;
+
+use super::{Acts, Element, Operator, Shape, apply::Task, runs::Runs};
 use crate::{
     basis::{BasisError, odd},
     matrix::Matrix,
@@ -94,57 +96,60 @@ impl<R: Ring> Operator<R> {
         }
         Ok(())
     }
+}
 
-    /// An operator about a Pauli string as operators on one and two qubits, in order, for executors that know no strings:
-    /// CX gates that bring the string to two qubits, an operator on these under the controls, and the CX gates again.
-    /// `None` for any other operator.
+impl<E: Element> Operator<Complex<E>> {
+    /// An operator about a Pauli string as gates on one and two qubits, in order, for executors that know no strings: a change
+    /// of basis, a chain of CX, a diagonal on one qubit under the controls, and the way back. `None` for any other operator.
     #[must_use]
-    pub fn without_string(&self) -> Option<Vec<Operator<R>>> {
+    pub fn without_string(&self) -> Option<Vec<Operator<Complex<E>>>> {
         let (x, z) = self.shape.string()?;
         let controls = self.fixed & !(x | z);
-        let lowest = |mask: usize| mask & mask.wrapping_neg();
-        // X on the pivot becomes X on all, Z on any of them Z on the pivot, too.
-        let pivot = lowest(x);
-        let mut pairs: Vec<(usize, usize)> = bits(x ^ pivot).map(|bit| (pivot, bit)).collect();
-        // Parities go to the last bit that is not the pivot.
-        let (own, rest) = (if odd(x & z) { pivot } else { 0 }, z & !pivot);
-        let last = rest.checked_ilog2().map_or(0, |q| 1 << q);
-        pairs.extend(bits(rest ^ last).map(|bit| (bit, last)));
-        let cx = |&(control, target): &(usize, usize)| Operator {
-            shape: Shape::Swap(0, target),
-            fixed: control | target,
+        let on = |bit: usize, shape: Shape<Complex<E>>| Operator {
+            shape,
+            fixed: bit,
+            value: 0,
+            n_qubits: above(bit),
+        };
+        let number = |re: f64, im: f64| Complex::new(E::round_from(re), E::round_from(im));
+        let s = number(FRAC_1_SQRT_2, 0.0);
+        let hadamard = |bit| on(bit, Shape::Dense { matrix: vec![s, s, s, -s], offsets: vec![0, bit] });
+        let quarter = |bit, sign| Operator { value: bit, ..on(bit, Shape::Phase(number(0.0, sign))) };
+        let cx = |(control, target): (usize, usize)| Operator {
             value: control,
-            n_qubits: above(control | target),
+            ..on(control | target, Shape::Swap(0, target))
         };
-        let mut out: Vec<Operator<R>> = pairs.iter().map(cx).collect();
-        out.push(self.between(pivot, last, own, controls));
-        out.extend(pairs.iter().rev().map(cx));
-        Some(out)
-    }
-
-    /// The operator about `X Z` on the bit `pivot` and Z on the bit `last`, as far as there are such.
-    fn between(&self, pivot: usize, last: usize, z: usize, controls: usize) -> Operator<R> {
-        let fixed = controls | pivot | last;
-        let shape = match &self.shape {
-            Shape::Parity { factors: [even, odd], .. } => {
-                Shape::Diagonal(vec![(0, even.clone()), (last, odd.clone())])
+        let mut out = Vec::new();
+        for bit in bits(x) {
+            if z & bit != 0 {
+                out.push(quarter(bit, -1.0));
             }
+            out.push(hadamard(bit));
+        }
+        let chain = || bits(x | z).zip(bits(x | z).skip(1));
+        out.extend(chain().map(cx));
+        let (even, odd) = match &self.shape {
+            Shape::Parity { factors: [even, odd], .. } => (*even, *odd),
             Shape::String { stay, go, .. } => {
-                let offsets: Vec<usize> =
-                    if last == 0 { vec![0, pivot] } else { vec![0, pivot, last, pivot | last] };
-                let entry = |row: usize, column: usize| match offsets[row] ^ offsets[column] {
-                    0 => stay.clone(),
-                    apart if apart != pivot => R::zero(),
-                    _ if odd(offsets[column] & (z | last)) => -go.clone(),
-                    _ => go.clone(),
-                };
-                let dim = offsets.len();
-                let matrix = (0..dim * dim).map(|k| entry(k / dim, k % dim)).collect();
-                Shape::Dense { matrix, offsets }
+                // W is i^{-|x & z|} times the string.
+                let go = *go * number(0.0, -1.0).powu((x & z).count_ones());
+                (*stay + go, *stay - go)
             }
-            other => other.clone(),
+            _ => return None,
         };
-        Operator { shape, fixed, value: self.value, n_qubits: above(fixed) }
+        let last = bits(x | z).last()?;
+        let fixed = controls | last;
+        let shape = Shape::Diagonal(vec![(0, even), (last, odd)]);
+        out.push(Operator { shape, fixed, value: self.value, n_qubits: above(fixed) });
+        let back: Vec<_> = chain().map(cx).collect();
+        out.extend(back.into_iter().rev());
+        for bit in bits(x) {
+            out.push(hadamard(bit));
+            if z & bit != 0 {
+                out.push(quarter(bit, 1.0));
+            }
+        }
+        Some(out)
     }
 }
 
@@ -227,7 +232,7 @@ impl<R: Acts<A>, A: Clone + Send + Sync> Task<'_, R, A> {
             }
             for (k, piece) in self.slice::<0>(base, 0).chunks_exact_mut(2 * top).enumerate() {
                 let (low, high) = piece.split_at_mut(top);
-                let sign = sign(base | k * 2 * top);
+                let sign = sign(base | (2 * k * top));
                 join(stay, go, (low, high), x & (top - 1), z, (sign, turned));
             }
         }

@@ -97,9 +97,6 @@ impl Lowering {
                 self.gate(gate, &controls, &instruction.targets)?;
                 flipped.iter().try_for_each(|&q| self.plain(GateKind::X, q))
             }
-            Operation::PauliRotation(_) => {
-                instruction.in_gates().iter().try_for_each(|gate| self.instruction(gate))
-            }
             Operation::Unitary(matrix) => {
                 check_unitary_size(matrix)?;
                 if controls.is_empty() && matrix.n_qubits() > 1 {

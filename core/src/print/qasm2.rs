@@ -33,7 +33,7 @@ pub fn to_qasm2(circuit: &Circuit) -> Result<String, PrintError> {
     }
     // What is computed from no inputs is a number.
     let values: Vec<f64> = circuit.param_values(&[])?;
-    let mut instructions = circuit.instructions().to_vec();
+    let mut instructions = circuit.decomposed().instructions().to_vec();
     for instruction in &mut instructions {
         let number = |a: &Angle| a.substitute(|id| Angle::rad(values[id.index()]));
         instruction.operation = instruction.operation.map_params(number);
@@ -135,7 +135,7 @@ impl Printer {
             Operation::Assign { bit, value } => {
                 return Err(PrintError::Assign { bit: *bit, value: *value });
             }
-            // Lowered to gates.
+            // They are gates by now.
             Operation::PauliRotation(_) => return Ok(None),
             Operation::While { .. } => return Err(PrintError::Loop),
             Operation::Misread { .. } => return Err(PrintError::Noise { channel: "misread" }),

@@ -410,12 +410,12 @@ pub(crate) fn rebind_instruction<R: Ring>(
     binding: &impl Binding<R>,
     operator: &mut Operator<R>,
 ) -> Result<(), SimulateError> {
-    let (targets, controls) = qubits(instruction);
+    let controls = controls(instruction);
     if let Operation::PauliRotation(rotation) = &instruction.operation {
         let ((x, z), numbers) = string(circuit, instruction, rotation, binding)?;
         return Ok(operator.renew_string(x, z, numbers, &controls)?);
     }
-    Ok(operator.renew(&gate_matrix(circuit, instruction, binding)?, &targets, &controls)?)
+    Ok(operator.renew(&gate_matrix(circuit, instruction, binding)?, &targets(instruction), &controls)?)
 }
 
 fn bind_gate<R: Ring>(
@@ -423,12 +423,12 @@ fn bind_gate<R: Ring>(
     instruction: &Instruction,
     binding: &impl Binding<R>,
 ) -> Result<Operator<R>, SimulateError> {
-    let (targets, controls) = qubits(instruction);
+    let controls = controls(instruction);
     if let Operation::PauliRotation(rotation) = &instruction.operation {
         let ((x, z), numbers) = string(circuit, instruction, rotation, binding)?;
         return Ok(Operator::string(x, z, numbers, &controls)?);
     }
-    Ok(Operator::new(&gate_matrix(circuit, instruction, binding)?, &targets, &controls)?)
+    Ok(Operator::new(&gate_matrix(circuit, instruction, binding)?, &targets(instruction), &controls)?)
 }
 
 /// The masks and the numbers of a rotation.
@@ -461,10 +461,12 @@ fn gate_matrix<R: Ring>(
 /// Qubits with the values that they must have.
 type Controls = SmallVec<[(usize, bool); 4]>;
 
-/// The targets and the controls of an instruction.
-fn qubits(instruction: &Instruction) -> (SmallVec<[usize; 4]>, Controls) {
-    let targets = instruction.targets.iter().map(|&q| q as usize).collect();
-    (targets, instruction.controls.iter().map(|c| (c.qubit as usize, c.value)).collect())
+fn targets(instruction: &Instruction) -> SmallVec<[usize; 4]> {
+    instruction.targets.iter().map(|&q| q as usize).collect()
+}
+
+fn controls(instruction: &Instruction) -> Controls {
+    instruction.controls.iter().map(|c| (c.qubit as usize, c.value)).collect()
 }
 
 /// For each instruction, whether it is a measurement, or a reading that may be wrong, that may wait until the end: one pass
