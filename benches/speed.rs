@@ -7,14 +7,15 @@
 //! cargo run --release -p ketgrad-benches --bin speed -- memory <n> [threads=1] [f32]
 //! cargo run --release -p ketgrad-benches --bin speed -- readout <n> [threads=1] [f32]
 //! cargo run --release -p ketgrad-benches --bin speed -- points <n> [threads=1] [f32]
-//! cargo run --release -p ketgrad-benches --bin speed -- excitations <n> [threads=1] [f32 | strings]
+//! cargo run --release -p ketgrad-benches --bin speed -- excitations <n> [threads=1] [f32] [gates | strings]
 //! ```
 //! `memory` runs a circuit and takes 10^5 shots, and prints the most memory that the process had, over that of
 //! the state (Linux).
 //! `readout` times norms, probabilities of some qubits and collapse; their `floor` is half a pass for each time that
 //! the state is read, and for each that it is written. `points` runs a circuit at 16 points. `excitations` runs UCCSD with as
-//! many electrons as empty spin orbitals, and the gradient of the sum of all Z, everything that a call does included; `strings`
-//! prints parameter, factor and string of each exponential instead (`compare/excitations.py`).
+//! many electrons as empty spin orbitals, and the gradient of the sum of all Z, everything that a call does included; with the word
+//! `gates` the circuit has gates of the table instead of rotations about strings; `strings` prints parameter, factor and string of
+//! each exponential instead (`compare/excitations.py`).
 //! `gates` with the word `targets` also prints each target's time.
 //! `seconds` of a circuit is binding, planning and running on |0…0>, or with the word `given` on whatever the state
 //! holds, in memory that is there. `floor` is what the plan's bytes take at the speed of
@@ -135,9 +136,11 @@ fn points<T: Real>(n: usize, threads: usize) {
     println!("{{\"suite\": \"points\", \"n\": {n}, \"threads\": {threads}, \"seconds\": {seconds:.4e}}}");
 }
 
-fn excitations<T: Real>(n: usize, threads: usize) {
+fn excitations<T: Real>(n: usize, threads: usize, gates: bool) {
     let simulator = Simulator { threads: Threads::new(threads).unwrap(), ..Simulator::new() };
-    let c = ansatz::uccsd(n, n / 2).unwrap();
+    let strings = ansatz::uccsd(n, n / 2).unwrap();
+    let c = if gates { strings.decomposed() } else { strings };
+    let count = c.instructions().len();
     let at: Vec<T> = (0..c.inputs().count()).map(|k| T::lit(0.01 * k as f64)).collect();
     let run = median(|| timed(|| drop(simulator.run(&c, &at).unwrap())), 2.0);
     let mut sum = PauliSum::default();
@@ -147,7 +150,7 @@ fn excitations<T: Real>(n: usize, threads: usize) {
     let energy = Expectation::new(c, [sum]).unwrap().with_simulator(simulator);
     let gradient = median(|| timed(|| drop(energy.value_and_gradient(&at).unwrap())), 2.0);
     println!(
-        "{{\"suite\": \"excitations\", \"n\": {n}, \"threads\": {threads}, \"run\": {run:.4e}, \"gradient\": {gradient:.4e}}}"
+        "{{\"suite\": \"excitations\", \"n\": {n}, \"threads\": {threads}, \"instructions\": {count}, \"run\": {run:.4e}, \"gradient\": {gradient:.4e}}}"
     );
 }
 
@@ -276,7 +279,8 @@ fn main() {
         return;
     }
     if what == "excitations" {
-        return if has("f32") { excitations::<f32>(n, threads) } else { excitations::<f64>(n, threads) };
+        let excitations = if has("f32") { excitations::<f32> } else { excitations::<f64> };
+        return excitations(n, threads, has("gates"));
     }
     let way = if has("given") { Way::Given } else { Way::FromZero };
     if has("f32") {

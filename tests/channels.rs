@@ -10,7 +10,7 @@ use ketgrad_core::{
     hybrid::{Expectation, HybridError, Method, Observable},
     kernel::Threads,
     matrix::Matrix,
-    observable::PauliSum,
+    observable::{PauliString, PauliSum},
     param::{Angle, Values},
     print::to_qasm3,
     qasm::{Options, parse},
@@ -23,7 +23,7 @@ use num_dual::Dual64;
 use support::{
     close::{CIRCUIT, ROUNDING},
     random::Rng,
-    reference::{self, Dense, add, embed, pauli_sum, product},
+    reference::{self, Dense, add, embed, exponential, pauli_sum, product},
 };
 
 type C = Complex<f64>;
@@ -123,6 +123,9 @@ fn by_definition(circuit: &Circuit, values: &[f64]) -> Branches {
             }
             let operators: Vec<Matrix<C>> = match &instruction.operation {
                 Operation::Gate(gate) => vec![gate.matrix(&Values::<f64>(&values)).unwrap()],
+                Operation::PauliRotation(rotation) => {
+                    vec![exponential(rotation, &Values::<f64>(&values)).unwrap()]
+                }
                 Operation::Unitary(matrix) => vec![(**matrix).clone()],
                 Operation::Reset => vec![unit(0, 0), unit(0, 1)],
                 Operation::Channel(channel) => match channel.kind() {
@@ -199,6 +202,7 @@ fn noisy(rng: &mut Rng, n: usize, len: usize, dynamic: bool) -> Circuit {
     for _ in 0..len {
         let qubits = rng.permutation(n);
         match rng.below(if dynamic { 12 } else { 6 }) {
+            0..3 if rng.below(6) == 0 => rng.push_rotation(&mut circuit, Rng::angle),
             0..3 => rng.fill(&mut circuit, 1, Rng::angle),
             3 | 4 => {
                 let kind = ChannelKind::ALL[rng.below(ChannelKind::ALL.len())];
@@ -648,6 +652,7 @@ fn a_rule_of_a_model_fits_by_what_an_instruction_is() {
     circuit.add_register("m", 1).unwrap().x(0).unwrap().cx(0, 1).unwrap();
     circuit.gate(Gate::new(GateKind::X, []).unwrap(), &[1], &[(0, false)]).unwrap();
     circuit.u3(2, 0.1, 0.2, 0.3).unwrap();
+    circuit.pauli_rotation(&PauliString::from_masks(0b101, 0b100).unwrap(), 0.3).unwrap();
     circuit.ccx(0, 1, 2).unwrap().measure(2, 0).unwrap();
     let flips = |name: &str| {
         let mut model = NoiseModel::new();
@@ -657,7 +662,17 @@ fn a_rule_of_a_model_fits_by_what_an_instruction_is() {
     // On each qubit of what the name fits; a control of value 0 is a control.
     let expected =
         [("x", 1), ("cx", 4), ("CX", 4), ("cnot", 4), ("c1-x", 4), ("ccx", 3), ("toffoli", 3), ("c1-cx", 3)];
-    let others = [("u", 1), ("U", 1), ("u3", 1), ("measure", 1), ("unitary", 0), ("cy", 0), ("c7-swap", 0)];
+    let others = [
+        ("u", 1),
+        ("U", 1),
+        ("u3", 1),
+        ("measure", 1),
+        ("unitary", 0),
+        ("pauli_rotation", 2),
+        ("c1-pauli_rotation", 0),
+        ("cy", 0),
+        ("c7-swap", 0),
+    ];
     for (name, count) in expected.into_iter().chain(others) {
         assert_eq!(flips(name), count, "{name}");
     }

@@ -3,9 +3,10 @@
 
 use ketgrad_core::{
     ansatz,
-    circuit::{Circuit, CircuitError, Control, Instruction, Operation},
+    circuit::{Circuit, CircuitError, Control, Instruction, Operation, PauliRotation},
     gate::{Gate, GateKind},
     matrix::{Matrix, MatrixError},
+    observable::{Pauli, PauliString},
     param::{Angle, BindError, Function, ParamExpr, ParamId, Q, Step, Values},
     problem::Graph,
     simulate::{SimulateError, Simulator, final_measurements},
@@ -53,6 +54,15 @@ proptest! {
         // The inputs have the same names in both, so they are shared.
         prop_assert_eq!(both.inputs().collect::<Vec<_>>(), ["a", "b"]);
         prop_close!(rows(&both, &AT), product(&moved, &rows(&first, &AT)));
+    }
+
+    #[test]
+    fn circuits_in_gates_are_the_same(circuit in circuits(4, 2, 10)) {
+        let gates = circuit.decomposed();
+        let is_table = |i: &Instruction| matches!(i.operation, Operation::Gate(_));
+        prop_assert!(gates.instructions().iter().all(is_table));
+        prop_close!(rows(&gates, &AT), rows(&circuit, &AT));
+        prop_assert_eq!(gates.decomposed(), gates);
     }
 
     #[test]
@@ -352,6 +362,25 @@ fn refused_edits_leave_the_circuit_as_it_was() {
 }
 
 #[test]
+fn strings_are_checked_where_they_are_appended() {
+    let mut circuit = Circuit::new(3);
+    let string = PauliString::new([(0, Pauli::X), (3, Pauli::Z)]).unwrap();
+    let refused = circuit.pauli_rotation(&string, 0.1).unwrap_err();
+    assert_eq!(refused, CircuitError::NoSuchQubit { given: 3, n_qubits: 3 });
+    let foreign = Circuit::new(1).param("theta");
+    assert!(circuit.pauli_rotation(&PauliString::default(), foreign).is_err());
+    let short = Instruction {
+        operation: Operation::PauliRotation(Box::new(PauliRotation::new([Pauli::X, Pauli::Y], 0.3))),
+        targets: [0].into_iter().collect(),
+        controls: Default::default(),
+        condition: None,
+    };
+    let refused = circuit.push(short).unwrap_err();
+    assert_eq!(refused.to_string(), "pauli_rotation acts on 2 qubits, not 1");
+    assert!(circuit.instructions().is_empty());
+}
+
+#[test]
 fn more_than_32_qubits_in_one_instruction_may_not_repeat_either() {
     let mut circuit = Circuit::new(50);
     let controls: Vec<usize> = (0..40).collect();
@@ -453,11 +482,15 @@ fn operations_are_counted_and_printed_by_name() {
     circuit.unitary(Matrix::identity(1), &[1], &[(0, true)]).unwrap();
     let mut rng = Rng::new(1);
     circuit.unitary(rng.unitary(2), &[2, 0], &[]).unwrap();
+    let string = PauliString::new([(1, Pauli::Z), (0, Pauli::Y)]).unwrap();
+    circuit.under(2, false, |c| c.pauli_rotation(&string, Angle::pi(1, 4))).unwrap();
     assert_eq!(
         circuit.to_string(),
-        "ccx q[0], q[1], q[2]\necr q[0], q[1]\nc1-x !q[2], q[0]\nc1-unitary q[0], q[1]\nunitary q[2], q[0]\n"
+        "ccx q[0], q[1], q[2]\necr q[0], q[1]\nc1-x !q[2], q[0]\nc1-unitary q[0], q[1]\nunitary q[2], q[0]\n\
+         c1-pauli_rotation(pi/4) !q[2], Y q[0], Z q[1]\n"
     );
     let counts: Vec<_> = circuit.count_operations().into_iter().collect();
-    let expected = [("c1-unitary", 1), ("c1-x", 1), ("ccx", 1), ("ecr", 1), ("unitary", 1)];
+    let expected =
+        [("c1-pauli_rotation", 1), ("c1-unitary", 1), ("c1-x", 1), ("ccx", 1), ("ecr", 1), ("unitary", 1)];
     assert_eq!(counts, expected.map(|(name, n)| (name.to_owned(), n)));
 }

@@ -76,6 +76,25 @@ fn random_circuits_equal_their_numbers_and_have_norm_one() {
 }
 
 #[test]
+fn rotations_about_strings_equal_their_numbers_and_their_gates() {
+    let mut rng = Rng::new(17);
+    for n in 1..=5 {
+        let mut circuit = rng.symbolic(n, 8, 2);
+        let [p, q] = ["p0", "p1"].map(|name| circuit.param(name));
+        let angles = [&p * 2 + Angle::pi(1, 4), -&q, Angle::rad(0.25), p / 2 + q];
+        for angle in &angles {
+            rng.push_rotation(&mut circuit, |_| angle.clone());
+        }
+        let state = ClosedForm::of(&circuit).unwrap();
+        let at = rng.point(&circuit);
+        let error = error(&state, &circuit, &at);
+        assert!(error < ROUNDING, "{n} qubits: {error:e}");
+        let gates = ClosedForm::of(&circuit.decomposed()).unwrap();
+        assert_eq!(state.state().amplitudes(), gates.state().amplitudes());
+    }
+}
+
+#[test]
 fn derivatives_equal_duals() {
     let mut rng = Rng::new(3);
     for n in 2..=4 {

@@ -4,10 +4,11 @@
 use std::collections::BTreeSet;
 
 use ketgrad_core::{
-    circuit::{Circuit, CircuitError},
+    circuit::{Circuit, CircuitError, PauliRotation},
     field::{Fp, Goldilocks, Point},
     gate::{Gate, GateKind, Generator, NAMED_GATES, NamedGate},
     matrix::Matrix,
+    observable::Pauli,
     param::{Angle, Q, Values},
     simulate::Simulator,
 };
@@ -342,6 +343,44 @@ fn a_gate_with_a_generator_is_its_exponential() {
         assert_matrices(&reference::rows(&matrix(&gate)), &sum, ROUNDING, kind.name());
     }
     assert_eq!(seen, 9, "RX RY RZ P RXX RYY RZZ RZX GPHASE");
+}
+
+/// `exp(-i theta/2 P)`, of two peers: `PauliRot(0.7, "XYZ")` of PennyLane, `PauliEvolutionGate` of Qiskit about `ZYX`.
+#[test]
+fn rotations_about_strings_are_those_of_others() {
+    let rotation = PauliRotation::new([Pauli::X, Pauli::Y, Pauli::Z], 0.7);
+    let u = rotation.matrix::<C>(&Values::<f64>(&[])).unwrap();
+    let (c, s) = (0.939_372_712_847_378_9, 0.342_897_807_455_451_34);
+    for (at, value) in [((0, 0), c), ((0, 3), -s), ((3, 0), s), ((5, 5), c), ((6, 5), -s), ((1, 5), 0.0)] {
+        assert!((u[at] - value).norm() < ROUNDING, "{at:?} {}", u[at]);
+    }
+}
+
+#[test]
+fn a_rotation_about_a_string_equals_the_gates_that_are_one() {
+    use GateKind::{RX, RXX, RY, RYY, RZ, RZX, RZZ};
+    let named = [("X", RX), ("Y", RY), ("Z", RZ), ("XX", RXX), ("YY", RYY), ("ZZ", RZZ), ("ZX", RZX)];
+    let mut rng = Rng::new(12);
+    for (letters, kind) in named {
+        let letters: Vec<Pauli> =
+            letters.chars().map(|l| Pauli::named(&format!("{l}0")).unwrap().1).collect();
+        for _ in 0..8 {
+            let angle = rng.angle();
+            let rotation = PauliRotation::new(letters.clone(), angle.clone());
+            let gate = Gate::new(kind, [angle]).unwrap();
+            let of_rotation = rotation.matrix::<C>(&Values::<f64>(&[])).unwrap();
+            assert_close(of_rotation.entries(), matrix(&gate).entries(), ROUNDING, kind.name());
+            let inverse = rotation.dagger().matrix::<C>(&Values::<f64>(&[])).unwrap();
+            assert_close(inverse.entries(), of_rotation.dagger().entries(), ROUNDING, kind.name());
+        }
+    }
+    // Half a turn is the string itself, with exact zeros.
+    let half = PauliRotation::new([Pauli::X, Pauli::Z, Pauli::Y], Angle::pi(1, 1));
+    let u = half.matrix::<C>(&Values::<f64>(&[])).unwrap();
+    for (row, column) in (0..8).flat_map(|i| (0..8).map(move |j| (i, j))) {
+        let size = if row ^ column == 0b101 { 1.0 } else { 0.0 };
+        assert_eq!(u[(row, column)].norm(), size, "{row} {column}");
+    }
 }
 
 #[test]

@@ -165,6 +165,53 @@ fn every_gate_has_its_derivatives_under_controls() {
     }
 }
 
+#[test]
+fn rotations_about_strings_have_their_derivatives_under_controls() {
+    let mut rng = Rng::new(31);
+    for round in 0..12 {
+        // The larger states take the tiles.
+        let n = if round % 3 == 2 { 7 } else { 4 };
+        let mut circuit = Circuit::new(n);
+        let theta = circuit.param_list("theta", 3);
+        for layer in 0..5 {
+            for q in 0..n {
+                circuit.u3(q, 0.7 + q as f64, 0.3 * layer as f64, 1.1).unwrap();
+            }
+            let angle = if layer < 3 { theta[layer].clone() } else { &theta[0] * 2 + &theta[2] };
+            rng.push_rotation(&mut circuit, |_| angle.clone());
+        }
+        let energy =
+            Expectation::new(circuit, ["Z0 X1 - 0.3 Y0 Z2 + X3".parse::<PauliSum>().unwrap()]).unwrap();
+        let at = [0.4, -1.3, 2.9];
+        let (_, gradient) = energy.value_and_gradient(&at).unwrap();
+        for method in [Method::Forward, Method::Shift] {
+            let (_, other) = energy.gradient_by(method, &at).unwrap();
+            assert!(close(&gradient, &other, ROUNDING), "{method}: {gradient:?} {other:?}");
+        }
+        let hessians =
+            [Method::Adjoint, Method::Forward, Method::Shift].map(|m| energy.hessian_by(m, &at).unwrap());
+        for other in &hessians[1..] {
+            assert!(close(&hessians[0].concat(), &other.concat(), ROUNDING), "{:?} {other:?}", hessians[0]);
+        }
+    }
+}
+
+/// The Fubini-Study metric of one rotation is the variance of half its string.
+#[test]
+fn the_metric_of_a_rotation_about_a_string_is_a_variance() {
+    let string = PauliString::new([(0, Pauli::X), (1, Pauli::Y), (2, Pauli::Z)]).unwrap();
+    let mut circuit = Circuit::new(3);
+    for q in 0..3 {
+        circuit.u3(q, 0.7 + q as f64, 0.3, 1.1).unwrap();
+    }
+    let theta = circuit.param("theta");
+    circuit.pauli_rotation(&string, theta).unwrap();
+    let energy = Expectation::new(circuit, [PauliSum::from(string)]).unwrap();
+    let mean: f64 = energy.value(&[0.9]).unwrap();
+    let metric = energy.metric_tensor(&[0.9]).unwrap().0[0][0];
+    assert!((metric - 0.25 * (1.0 - mean * mean)).abs() < ROUNDING, "{metric} {mean}");
+}
+
 /// <Z> after RY(arccos x) is x. At 1 the angle changes infinitely fast, and the value does not change with the angle: no method
 /// may take the product for 0.
 #[test]

@@ -2,11 +2,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use ketgrad_core::{
-    circuit::Circuit,
+    basis::BasisError,
+    circuit::{Circuit, PauliRotation},
     field::{Fp, Goldilocks, Point},
     gate::{Gate, GateKind},
     kernel::{Operator, SERIAL_BELOW, Shape, Threads},
     matrix::Matrix,
+    observable::Pauli,
     param::{Angle, Binding, Q, Values},
     scalar::{Real, Ring, Uncertain},
     simulate::{BoundCircuit, Simulator},
@@ -16,7 +18,7 @@ use nalgebra::SVector;
 use num_complex::Complex;
 use num_dual::{Derivative, Dual, Dual2_64, Dual64, DualSVec64, HyperDual64};
 use support::{
-    close::{CIRCUIT, EXACT, Parts, assert_close},
+    close::{CIRCUIT, EXACT, Parts, ROUNDING, assert_close},
     random::{Rng, circuits},
     reference,
 };
@@ -356,6 +358,102 @@ fn q08_threads_switch_on_above_a_size() {
     let edge = SERIAL_BELOW.trailing_zeros() as usize;
     assert_eq!(elsewhere(edge - 1), 0, "small states stay where they are");
     assert_eq!(elsewhere(edge + 1), 2 << edge, "even the top qubit is shared out");
+}
+
+/// Every Pauli string, and no letter, under no, one and two controls on n qubits: its masks, and rotations about it by two
+/// angles.
+fn every_string(
+    seed: u64,
+    n: usize,
+    mut angle: impl FnMut(&mut Rng) -> Angle,
+    mut law: impl FnMut(&mut Rng, (usize, usize), [PauliRotation; 2], &Controls),
+) {
+    let mut rng = Rng::new(seed);
+    for (x, z) in (0..1usize << n).flat_map(|x| (0..1usize << n).map(move |z| (x, z))) {
+        let on: Vec<usize> = (0..n).filter(|q| (x | z) >> q & 1 == 1).collect();
+        let letter = |q: &usize| match (x >> q & 1, z >> q & 1) {
+            (1, 0) => Pauli::X,
+            (1, _) => Pauli::Y,
+            _ => Pauli::Z,
+        };
+        for controls in control_sets(n, &on, 2) {
+            let rotations = [(); 2].map(|()| PauliRotation::new(on.iter().map(letter), angle(&mut rng)));
+            law(&mut rng, (x, z), rotations, &controls);
+        }
+    }
+}
+
+fn all_strings_against_the_reference<R: Parts>(
+    seed: u64,
+    n: usize,
+    binding: &impl Binding<R>,
+    angle: impl FnMut(&mut Rng) -> Angle,
+) {
+    every_string(seed, n, angle, |rng, (x, z), [first, second], controls| {
+        let what = format!("x {x:b}, z {z:b} under {controls:?}");
+        let matrix = reference::exponential(&first, binding).unwrap();
+        assert_close(first.matrix(binding).unwrap().entries(), matrix.entries(), R::TOLERANCE, &what);
+        let on: Vec<usize> = (0..n).filter(|q| (x | z) >> q & 1 == 1).collect();
+        let start: Vec<R> = rng.vector(1 << n);
+        let expected = reference::times_vector(&reference::embed(&matrix, n, &on, controls), &start);
+        let numbers = |rotation: &PauliRotation| rotation.numbers(binding).unwrap();
+        let made = Operator::string(x, z, numbers(&first), controls).unwrap();
+        let mut renewed = Operator::string(x, z, numbers(&second), controls).unwrap();
+        renewed.renew_string(x, z, numbers(&first), controls).unwrap();
+        for operator in [made, renewed] {
+            let mut state = start.clone();
+            operator.apply(&mut state, &Threads::serial());
+            assert_close(&state, &expected, R::TOLERANCE, &what);
+        }
+    });
+}
+
+#[test]
+fn every_string_with_controls() {
+    all_strings_against_the_reference::<Complex<f64>>(1, 4, &Values::<f64>(&[]), Rng::angle);
+    all_strings_against_the_reference::<Complex<f32>>(2, 3, &Values::<f32>(&[]), Rng::angle);
+    let values = [Dual64::new(0.3, 1.0), Dual64::new(-1.1, 0.7)];
+    all_strings_against_the_reference::<Complex<Dual64>>(3, 3, &Values(&values), exact_angle);
+    let point = Point::<Fp>::random(Goldilocks, 1 << 16, &[16; 2], 7).unwrap();
+    all_strings_against_the_reference::<Fp>(4, 3, &point, exact_angle);
+}
+
+#[test]
+fn strings_have_an_inverse_and_come_as_gates() {
+    let binding = Values::<f64>(&[]);
+    every_string(5, 4, Rng::angle, |rng, (x, z), rotations, controls| {
+        let [operator, other] = rotations
+            .map(|rotation| Operator::string(x, z, rotation.numbers(&binding).unwrap(), controls).unwrap());
+        let mut into = other.dagger();
+        operator.dagger_into(&mut into);
+        assert_eq!(into, operator.dagger());
+        let start: Vec<Complex<f64>> = rng.vector(16);
+        let mut there = start.clone();
+        operator.apply(&mut there, &Threads::serial());
+        let mut back = there.clone();
+        into.apply(&mut back, &Threads::serial());
+        assert_close(&back, &start, ROUNDING, "there and back");
+        let about_string = matches!(operator.shape(), Shape::Parity { .. } | Shape::String { .. });
+        let gates = operator.without_string();
+        assert_eq!(gates.is_some(), about_string);
+        let mut state = start;
+        for gate in gates.unwrap_or_else(|| vec![operator]) {
+            assert_eq!(gate.without_string(), None);
+            gate.apply(&mut state, &Threads::serial());
+        }
+        assert_close(&state, &there, ROUNDING, &format!("x {x:b}, z {z:b} under {controls:?}"));
+    });
+}
+
+#[test]
+fn strings_are_checked() {
+    let string = |controls| Operator::string(0b011, 0b110, [0.6, 0.8], controls);
+    assert!(matches!(string(&[(1, true)]), Err(BasisError::Repeated { .. })));
+    assert!(matches!(string(&[(5, true), (5, false)]), Err(BasisError::Repeated { .. })));
+    assert!(matches!(string(&[(200, true)]), Err(BasisError::TooManyQubits { .. })));
+    let operator = string(&[(5, true)]).unwrap();
+    assert_eq!((operator.n_qubits(), operator.touched(7)), (6, 64));
+    assert_eq!(operator.shifted(2), Operator::string(0b01100, 0b11000, [0.6, 0.8], &[(7, true)]).unwrap());
 }
 
 /// Every gate of the table under no, one and two controls at all positions of n <= 4 qubits.

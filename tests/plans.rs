@@ -39,9 +39,12 @@ fn push(c: &mut Circuit, rng: &mut Rng, kind: Option<GateKind>, targets: usize, 
     .unwrap();
 }
 
-/// Appends what a number stands for: a gate of the table or a unitary of up to 4 qubits, under up to 3 controls.
+/// Appends what a number stands for: a gate of the table, a rotation about a string or a unitary of up to 4 qubits, under up to 3 controls.
 fn push_any(c: &mut Circuit, number: u64) {
     let (n, mut rng) = (c.n_qubits(), Rng::new(number));
+    if rng.below(7) == 0 {
+        return rng.push_rotation(c, Rng::angle);
+    }
     let (kind, targets) = match rng.below(6) {
         0 => (None, 1 + rng.below(4.min(n))),
         _ => {

@@ -96,11 +96,9 @@ fn check_computed(circuit: &Circuit) -> Result<(), Failure> {
 
 /// Says which decimals look like multiples of pi; they are taken for the decimals that they are.
 fn note_decimals(circuit: &Circuit, terminal: &Terminal) {
-    let gates = circuit.instructions().iter().filter_map(|i| match &i.operation {
-        Operation::Gate(gate) => Some(gate.params()),
-        _ => None,
-    });
-    let decimals = gates.flatten().map(Angle::radian_part).filter_map(|x| Some((x, Decimal::new(x)?)));
+    let gates = circuit.instructions().iter().map(|i| &i.operation).filter(|o| o.is_gate());
+    let decimals =
+        gates.flat_map(Operation::params).map(Angle::radian_part).filter_map(|x| Some((x, Decimal::new(x)?)));
     let alike = decimals.filter_map(|(x, decimal)| Some((x.to_string(), decimal.multiple_of_pi()?)));
     for (x, pi) in alike.collect::<BTreeMap<String, Angle>>() {
         terminal.note(&format!("note: {x} looks like {pi}, but is not taken for it"));

@@ -1,7 +1,7 @@
 //! `--backend`: who runs circuits.
 
 use ketgrad_core::{
-    circuit::{Circuit, Operation},
+    circuit::Circuit,
     kernel::{ExecuteError, Executor, Executors},
     plan::Fast,
     simulate::final_measurements,
@@ -74,8 +74,7 @@ fn note_faults(plugins: &Plugins, n_qubits: usize, gates: usize, terminal: &Term
 
 /// How many gates a circuit has.
 fn gates(circuit: &Circuit) -> usize {
-    let is_gate = |o: &Operation| matches!(o, Operation::Gate(_) | Operation::Unitary(_));
-    circuit.instructions().iter().filter(|i| is_gate(&i.operation)).count()
+    circuit.instructions().iter().filter(|i| i.operation.is_gate()).count()
 }
 
 /// Whether the states of a circuit stay on a device, so that none is in the host's memory.

@@ -6,6 +6,7 @@ use ketgrad_core::{
     draw,
     gate::{Gate, GateKind},
     matrix::Matrix,
+    observable::{Pauli, PauliString},
     param::{Angle, Q},
     qasm::{Options, parse},
 };
@@ -239,4 +240,15 @@ fn noise_is_a_box_with_its_numbers() {
         "q1: ───────────────────────┤1                         ├─",
     ];
     assert_eq!(picture.lines().collect::<Vec<_>>(), lines, "{picture}");
+}
+
+#[test]
+fn a_rotation_about_a_string_is_a_box_with_its_letters() {
+    let mut c = Circuit::new(3);
+    let theta = c.param("theta");
+    c.pauli_rotation(&PauliString::new([(0, Pauli::X), (2, Pauli::Y)]).unwrap(), &theta).unwrap();
+    c.pauli_rotation(&PauliString::default(), theta * 2).unwrap();
+    let picture = draw::text(&c, None);
+    let boxes = ["┤0 RXY(theta)├", "┤1           ├", "phase(-theta)"];
+    assert!(boxes.iter().all(|text| picture.contains(text)), "{picture}");
 }

@@ -7,6 +7,7 @@ mod requests;
 use ketgrad_core::{
     circuit::Circuit,
     kernel::{Element, Executor, InstructionSet, Operator, Threads},
+    observable::PauliString,
     param::Values,
     plan::{Fast, Options, Plan},
     simulate::BoundCircuit,
@@ -26,6 +27,8 @@ fn circuit(n: usize, turn: f64) -> Circuit {
             if other != q {
                 c.cx(q, other).unwrap().cp(other, q, 0.3 + turn).unwrap();
                 c.rxx(q, other, turn).unwrap().crx(other, q, turn).unwrap();
+                let string = PauliString::from_masks(1 << q | 1, 1 << other | 1 << q).unwrap();
+                c.pauli_rotation(&string, turn).unwrap();
             }
         }
     }

@@ -11,7 +11,7 @@ use ketgrad_core::{
     hybrid::Expectation,
     kernel::{Element, Executors, InstructionSet},
     matrix::Matrix,
-    observable::PauliSum,
+    observable::{Pauli, PauliString, PauliSum},
     plan::Fast,
     simulate::Simulator,
     text::parse_program,
@@ -95,6 +95,24 @@ fn dense(n: usize) -> Circuit {
     c
 }
 
+/// Rotations about strings of up to n letters, some under controls, whose angles also make them phases and signs.
+fn strings(n: usize) -> Circuit {
+    let mut c = Circuit::new(n);
+    let mut w = c.param_list("w", 6 * n).into_iter();
+    for q in 0..n {
+        let letter = |k: usize| ((q + k) % n, [Pauli::X, Pauli::Y, Pauli::Z][(q + k * k) % 3]);
+        for length in [2, 3, n / 2, n] {
+            let string = PauliString::new((0..length).map(letter)).unwrap();
+            c.pauli_rotation(&string, w.next().unwrap()).unwrap();
+        }
+        let parity = PauliString::new((0..3).map(|k| ((q + k) % n, Pauli::Z))).unwrap();
+        c.pauli_rotation(&parity, w.next().unwrap()).unwrap();
+        let string = PauliString::new((0..4).map(letter)).unwrap();
+        c.under((q + 5) % n, q % 2 == 0, |c| c.pauli_rotation(&string, w.next().unwrap())).unwrap();
+    }
+    c
+}
+
 fn allocates_nothing<E: Element>(circuit: Circuit, special: &[f64], tolerance: f64)
 where
     Complex<E>: Send + Sync,
@@ -143,6 +161,8 @@ fn a_prepared_gradient_allocates_nothing() {
             allocates_nothing::<f64>(circuit(n), &special, 1e-11);
             allocates_nothing::<f32>(circuit(n), &special, 2e-3);
         }
+        allocates_nothing::<f64>(strings(n), &special, 1e-11);
+        allocates_nothing::<f32>(strings(n), &special, 2e-3);
         allocates_nothing::<f64>(dense(n), &[], 1e-11);
         allocates_nothing::<f32>(dense(n), &[], 2e-3);
     }

@@ -2,13 +2,14 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use ketgrad_core::{
-    circuit::{Circuit, CircuitError, Condition, Relation},
+    circuit::{Circuit, CircuitError, Condition, Control, Instruction, Operation, PauliRotation, Relation},
     gate::{Gate, GateKind},
     matrix::Matrix,
+    observable::{Pauli, PauliString},
     param::{Angle, Function, ParamExpr, Q, Step, Values},
     print::{PrintError, definition, synthesize, to_qasm2, to_qasm3},
     qasm::{Options, parse},
-    simulate::Simulator,
+    simulate::{BoundCircuit, Simulator},
 };
 use num_complex::Complex;
 
@@ -251,6 +252,57 @@ fn gates_of_the_standard_files_read_back_as_themselves() {
     assert_eq!(parsed(&text), named, "{text}");
 }
 
+/// Appends a rotation about a Pauli string under controls.
+fn push_rotation(c: &mut Circuit, digits: &mut Digits) {
+    let n = c.n_qubits();
+    let k = digits.below(n + 1);
+    let extra = digits.below(n - k + 1).min(2);
+    let qubits = digits.qubits(n, k + extra);
+    let letters: Vec<Pauli> = (0..k).map(|_| [Pauli::X, Pauli::Y, Pauli::Z][digits.below(3)]).collect();
+    let rotation = PauliRotation::new(letters, Angle::rad(digits.angle()));
+    c.push(Instruction {
+        operation: Operation::PauliRotation(Box::new(rotation)),
+        targets: qubits[..k].iter().map(|&q| q as u32).collect(),
+        controls: qubits[k..]
+            .iter()
+            .map(|&q| Control { qubit: q as u32, value: digits.below(3) > 0 })
+            .collect(),
+        condition: None,
+    })
+    .unwrap();
+}
+
+#[test]
+fn rotations_about_strings_read_back_under_conditions_and_in_loops() {
+    let string = PauliString::new([(0, Pauli::Y), (2, Pauli::X), (1, Pauli::Z)]).unwrap();
+    let mut c = Circuit::new(4);
+    let theta = c.param("theta");
+    c.add_register("m", 2).unwrap().h(3).unwrap().measure(3, 0).unwrap();
+    let one = Condition::Bit { bit: 0, value: true };
+    c.when(one.clone(), |c| c.pauli_rotation(&string, &theta * 2)).unwrap();
+    c.under(3, false, |c| c.pauli_rotation(&PauliString::default(), &theta)).unwrap();
+    c.while_loop(one, |c| c.h(3)?.measure(3, 0)?.pauli_rotation(&string, 0.3)).unwrap();
+    c.pauli_rotation(&string, &theta).unwrap();
+    let (text, decomposed) = (to_qasm3(&c).unwrap(), c.decomposed());
+    assert_eq!(to_qasm3(&decomposed).unwrap(), text);
+    let again = parsed(&text);
+    assert_eq!(again.loops(), decomposed.loops());
+    for seed in 0..4 {
+        let [a, b, d] = [&c, &again, &decomposed].map(|c| {
+            let bound = BoundCircuit::<C>::new(c, &Values(&[0.7])).unwrap();
+            let shots = Simulator::new().trajectories(&bound, 6, seed, |t| Ok(t.state.amplitudes().to_vec()));
+            shots.unwrap()
+        });
+        for other in [b, d] {
+            assert_eq!(a.len(), other.len());
+            for ((shots, x), (same, y)) in a.iter().zip(&other) {
+                assert_eq!(shots, same);
+                assert!(x.iter().zip(y).all(|(x, y)| (x - y).norm() < SYNTHESIS), "{text}");
+            }
+        }
+    }
+}
+
 #[test]
 fn random_circuits_with_unitaries_read_back_equal() {
     for seed in 0..30 {
@@ -271,6 +323,8 @@ fn random_circuits_with_unitaries_read_back_equal() {
             let controls: Vec<(usize, bool)> =
                 qubits[k..].iter().map(|&q| (q, digits.below(3) > 0)).collect();
             c.unitary(random_unitary(k, seed), &qubits[..k], &controls).unwrap();
+            push_rotation(&mut c, &mut digits);
+            push_rotation(&mut c, &mut digits);
         }
         check_both(&format!("circuit {seed}"), &c);
     }

@@ -4,6 +4,8 @@ use ketgrad::{
     Angle, Circuit, PI, circuit,
     core::circuit::{CircuitError, Condition, Relation},
     core::matrix::Matrix,
+    core::observable::{Pauli, PauliString},
+    pauli,
 };
 
 type Outcome = Result<(), CircuitError>;
@@ -211,5 +213,31 @@ fn long_bodies_stay_below_the_recursion_limit() -> Outcome {
     }
     let c = hundredfold! { h 0; cx 0, 1; rx(0.5) 1; rzz(PI / 4) 0, 1; }?;
     assert_eq!(c.instructions().len(), 400);
+    Ok(())
+}
+
+#[test]
+fn rotations_about_strings_are_written_as_pauli_writes_them() -> Outcome {
+    let strings = pauli!(X1 Y0 + Z2)?;
+    let q = 1;
+    let written = circuit! {
+        qubits 4;
+        param theta;
+        pauli_rotation(theta / 2) X0 Y[q + 1] Z1 I3;
+        ctrl(!3) dagger pauli_rotation(PI / 8) Z[q];
+        for (factor, string) in strings.terms() { pauli_rotation(theta * *factor) (string); }
+        pauli_rotation(0.3) I;
+    }?;
+    let mut called = Circuit::new(4);
+    let theta = called.param("theta");
+    let string = PauliString::new([(0, Pauli::X), (2, Pauli::Y), (1, Pauli::Z)])?;
+    called.pauli_rotation(&string, &theta / 2)?;
+    called.under(3, false, |c| c.pauli_rotation(&PauliString::from_masks(0, 2)?, Angle::pi(-1, 8)))?;
+    called.pauli_rotation(&PauliString::from_masks(0b11, 0b01)?, &theta)?;
+    called.pauli_rotation(&PauliString::from_masks(0, 0b100)?, &theta)?;
+    called.pauli_rotation(&PauliString::default(), 0.3)?;
+    assert_eq!(written, called);
+    let twice = circuit! { qubits 2; pauli_rotation(0.1) X0 Z0; };
+    assert_eq!(twice.unwrap_err().to_string(), "qubit 0 comes twice in a term");
     Ok(())
 }

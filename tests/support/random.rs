@@ -1,15 +1,19 @@
 //! Seeded randomness, and proptest strategies over the whole gate table.
 
 use ketgrad_core::{
-    circuit::Circuit,
+    circuit::{Circuit, Control, Instruction, Operation, PauliRotation},
     gate::{Gate, GateKind},
     matrix::Matrix,
+    observable::Pauli,
     param::{Angle, Q},
 };
 use num_complex::Complex;
 use proptest::{prelude::*, sample::select};
 
 use crate::close::Parts;
+
+/// How often rotations about strings are among random gates, beside each gate of the table once.
+const ROTATIONS: usize = 4;
 
 /// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
 #[derive(Clone, Debug)]
@@ -94,6 +98,26 @@ impl Rng {
         let n_controls = self.below(n - k + 1).min(2);
         let controls: Vec<_> = order[k..k + n_controls].iter().map(|&q| (q, self.bits() & 1 == 1)).collect();
         if let Err(e) = circuit.gate(gate, &order[..k], &controls) {
+            panic!("{e}");
+        }
+    }
+    /// Appends a rotation about a random Pauli string, of no letters to one on every qubit, under up to two random controls.
+    pub fn push_rotation(&mut self, circuit: &mut Circuit, mut angle: impl FnMut(&mut Rng) -> Angle) {
+        let n = circuit.n_qubits();
+        let order = self.permutation(n);
+        let (targets, rest) = order.split_at(self.below(n + 1));
+        let letters = targets.iter().map(|_| [Pauli::X, Pauli::Y, Pauli::Z][self.below(3)]);
+        let rotation = PauliRotation::new(letters.collect::<Vec<_>>(), angle(self));
+        let controls = rest[..self.below(rest.len() + 1).min(2)]
+            .iter()
+            .map(|&q| Control { qubit: q as u32, value: self.bits() & 1 == 1 });
+        let pushed = circuit.push(Instruction {
+            operation: Operation::PauliRotation(Box::new(rotation)),
+            targets: targets.iter().map(|&q| q as u32).collect(),
+            controls: controls.collect(),
+            condition: None,
+        });
+        if let Err(e) = pushed {
             panic!("{e}");
         }
     }
@@ -200,7 +224,9 @@ pub fn angle_of(n_params: u32) -> impl Strategy<Value = Angle> {
 /// What one gate of a random circuit is drawn as.
 #[derive(Clone, Debug)]
 pub struct Draw {
-    kind: GateKind,
+    /// `None` for a rotation about a string with these letters.
+    kind: Option<GateKind>,
+    letters: Vec<Pauli>,
     angles: Vec<Angle>,
     order: Vec<usize>,
     controls: Vec<bool>,
@@ -209,14 +235,16 @@ pub struct Draw {
 /// One gate on `n` qubits: any kind that fits, any qubits in any order, up to two controls of either
 /// value.
 pub fn draw(n: usize, n_params: u32) -> impl Strategy<Value = Draw> {
-    let kinds: Vec<GateKind> = GateKind::ALL.iter().copied().filter(|k| k.n_qubits() <= n).collect();
+    let kinds = GateKind::ALL.iter().copied().filter(|k| k.n_qubits() <= n).map(Some);
+    let kinds: Vec<Option<GateKind>> = kinds.chain([None; ROTATIONS]).collect();
+    let letters = proptest::collection::vec(select(vec![Pauli::X, Pauli::Y, Pauli::Z]), 0..=n);
     let order = Just((0..n).collect::<Vec<_>>()).prop_shuffle();
     let controls = proptest::collection::vec(any::<bool>(), 0..=2);
-    (select(kinds), proptest::collection::vec(angle_of(n_params), 4), order, controls)
-        .prop_map(|(kind, angles, order, controls)| Draw { kind, angles, order, controls })
+    (select(kinds), letters, proptest::collection::vec(angle_of(n_params), 4), order, controls)
+        .prop_map(|(kind, letters, angles, order, controls)| Draw { kind, letters, angles, order, controls })
 }
 
-/// A circuit of up to `len` gates of the table on `n` qubits with inputs `a`, `b`, … .
+/// A circuit of up to `len` gates of the table and rotations about strings on `n` qubits with inputs `a`, `b`, … .
 pub fn circuits(n: usize, n_params: u32, len: usize) -> impl Strategy<Value = Circuit> {
     proptest::collection::vec(draw(n, n_params), 0..=len).prop_map(move |draws| {
         let mut circuit = Circuit::new(n);
@@ -224,11 +252,23 @@ pub fn circuits(n: usize, n_params: u32, len: usize) -> impl Strategy<Value = Ci
             circuit.param(name);
         }
         for d in draws {
-            let k = d.kind.n_qubits();
-            let params = d.angles.iter().take(d.kind.param_names().len()).cloned();
-            let controls: Vec<_> = d.order[k..].iter().copied().zip(d.controls).collect();
-            let added = Gate::new(d.kind, params)
-                .map(|gate| circuit.gate(gate, &d.order[..k], &controls).map(|_| ()));
+            let k = d.kind.map_or(d.letters.len(), GateKind::n_qubits);
+            let params = d.angles.iter().take(d.kind.map_or(0, |kind| kind.param_names().len())).cloned();
+            let controls = d.order[k..].iter().zip(d.controls);
+            let rotation = || PauliRotation::new(d.letters.clone(), d.angles[0].clone());
+            let operation = match d.kind {
+                Some(kind) => Gate::new(kind, params).map(Operation::Gate),
+                None => Ok(Operation::PauliRotation(Box::new(rotation()))),
+            };
+            let added = operation.map(|operation| {
+                let pushed = circuit.push(Instruction {
+                    operation,
+                    targets: d.order[..k].iter().map(|&q| q as u32).collect(),
+                    controls: controls.map(|(&q, value)| Control { qubit: q as u32, value }).collect(),
+                    condition: None,
+                });
+                pushed.map(|_| ())
+            });
             assert!(matches!(added, Ok(Ok(()))), "{added:?}");
         }
         circuit

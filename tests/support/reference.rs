@@ -6,10 +6,10 @@
 //! here knows of strides, masks or runs.
 
 use ketgrad_core::{
-    circuit::{Circuit, Operation},
+    circuit::{Circuit, Operation, PauliRotation},
     matrix::Matrix,
     observable::{Pauli, PauliSum},
-    param::Binding,
+    param::{BindError, Binding, Q},
     scalar::Ring,
 };
 use num_complex::Complex;
@@ -109,6 +109,7 @@ pub fn circuit<R: Ring>(circuit: &Circuit, binding: &impl Binding<R>) -> Dense<R
         let matrix = match &instruction.operation {
             Operation::Gate(gate) => gate.matrix(binding),
             Operation::Unitary(matrix) => matrix.try_map(|z| binding.number(*z)),
+            Operation::PauliRotation(rotation) => exponential(rotation, binding),
             _ => continue,
         };
         let Ok(matrix) = matrix else { panic!("no number for {:?}", instruction.operation) };
@@ -117,6 +118,29 @@ pub fn circuit<R: Ring>(circuit: &Circuit, binding: &impl Binding<R>) -> Dense<R
         out = product(&embed(&matrix, n, &targets, &controls), &out);
     }
     out
+}
+
+/// `cos t/2 - i sin t/2 P`, P by Kronecker products.
+///
+/// # Errors
+/// If the binding has no number for the angle.
+pub fn exponential<R: Ring>(
+    rotation: &PauliRotation,
+    binding: &impl Binding<R>,
+) -> Result<Matrix<R>, BindError> {
+    let half = rotation.angle().clone() * Q::new(1, 2);
+    let (cos, i_sin, i) = (binding.cos(&half)?, binding.i_sin(&half)?, binding.i()?);
+    let (o, l) = (R::zero, R::one);
+    let letter = |pauli: &Pauli| match pauli {
+        Pauli::X => vec![vec![o(), l()], vec![l(), o()]],
+        Pauli::Y => vec![vec![o(), -i.clone()], vec![i.clone(), o()]],
+        Pauli::Z => vec![vec![l(), o()], vec![o(), -l()]],
+    };
+    let string = rotation.letters().iter().fold(identity(1), |low, pauli| kron(&letter(pauli), &low));
+    Ok(Matrix::from_fn(rotation.letters().len(), |row, column| {
+        let stays = if row == column { cos.clone() } else { R::zero() };
+        stays - i_sin.clone() * &string[row][column]
+    }))
 }
 
 /// The matrix of a sum on n qubits, by Kronecker products.

@@ -14,7 +14,7 @@
 
 use std::collections::HashMap;
 
-use super::{pauli_exponential, scaled};
+use super::scaled;
 use crate::{
     circuit::{Circuit, CircuitError},
     observable::PauliSum,
@@ -80,7 +80,7 @@ pub fn evolution(
         let angle = angles
             .entry((j, part.to_bits()))
             .or_insert_with(|| scaled(circuit, &time, 2.0 * coefficient * part / steps as f64));
-        pauli_exponential(circuit, string, &*angle)
+        circuit.pauli_rotation(string, &*angle).map(|_| ())
     };
     for &(j, part) in std::iter::repeat_n(&step, steps).flatten() {
         // The same string again: one exponential.

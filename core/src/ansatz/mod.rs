@@ -33,7 +33,7 @@ pub use fourier::{phase_estimation, qft};
 
 use crate::{
     circuit::{Circuit, CircuitError},
-    observable::{Pauli, PauliString, PauliSum},
+    observable::PauliSum,
     param::{Angle, ParamExpr, Step},
     problem::Graph,
 };
@@ -91,69 +91,11 @@ pub fn qaoa(graph: &Graph, layers: usize) -> Result<Circuit, CircuitError> {
     Ok(circuit)
 }
 
-/// Appends `exp(-i angle/2 P)` for a Pauli string P: one rotation if it is X, Y, Z or two of one kind, otherwise a change
-/// of basis, a chain of CX, and RZ; nothing for the identity, whose exponential is a phase.
-///
-/// # Errors
-/// [`CircuitError`] for a qubit that the circuit does not have.
-pub fn pauli_exponential(
-    circuit: &mut Circuit,
-    string: &PauliString,
-    angle: impl Into<Angle>,
-) -> Result<(), CircuitError> {
-    let factors = string.factors();
-    let Some(&(last, _)) = factors.last() else { return Ok(()) };
-    // Asked before anything is appended.
-    circuit.qubits(last..=last)?;
-    match *factors {
-        [(q, pauli)] => {
-            match pauli {
-                Pauli::X => circuit.rx(q, angle)?,
-                Pauli::Y => circuit.ry(q, angle)?,
-                Pauli::Z => circuit.rz(q, angle)?,
-            };
-            return Ok(());
-        }
-        [(a, pauli), (b, same)] if pauli == same => {
-            match pauli {
-                Pauli::X => circuit.rxx(a, b, angle)?,
-                Pauli::Y => circuit.ryy(a, b, angle)?,
-                Pauli::Z => circuit.rzz(a, b, angle)?,
-            };
-            return Ok(());
-        }
-        _ => {}
-    }
-    // Z = H X H = (S H)^dagger Y (S H)
-    for &(q, pauli) in factors {
-        match pauli {
-            Pauli::X => circuit.h(q)?,
-            Pauli::Y => circuit.sdg(q)?.h(q)?,
-            Pauli::Z => circuit,
-        };
-    }
-    for pair in factors.windows(2) {
-        circuit.cx(pair[0].0, pair[1].0)?;
-    }
-    circuit.rz(last, angle)?;
-    for pair in factors.windows(2).rev() {
-        circuit.cx(pair[0].0, pair[1].0)?;
-    }
-    for &(q, pauli) in factors {
-        match pauli {
-            Pauli::X => circuit.h(q)?,
-            Pauli::Y => circuit.h(q)?.s(q)?,
-            Pauli::Z => circuit,
-        };
-    }
-    Ok(())
-}
-
 /// X on the qubits that begin in 1, then `exp(-i theta[k]/2 G_k)` for each generator in turn.
 ///
 /// A generator is a sum of strings; where these commute, as in [`excitations`], the exponential is exact, otherwise it
-/// is the product over the strings in their order. Strings one after the other that are Z on the same qubits, as the chains
-/// of Jordan and Wigner are, share the `cx` gates of these.
+/// is the product over the strings in their order. Each string is one instruction ([`Circuit::pauli_rotation`]);
+/// [`Circuit::decomposed`] makes gates of them.
 ///
 /// # Errors
 /// [`CircuitError`] for a qubit that is not there.
@@ -168,44 +110,12 @@ pub fn exponentials(
     }
     let theta = circuit.param_list("theta", generators.len());
     for (generator, theta) in generators.iter().zip(&theta) {
-        for run in generator.terms().chunk_by(|a, b| z_alone(&a.1) == z_alone(&b.1)) {
-            with_one_z(&mut circuit, run, theta)?;
+        for (coefficient, string) in generator.terms() {
+            let angle = scaled(&mut circuit, theta, *coefficient);
+            circuit.pauli_rotation(string, angle)?;
         }
     }
     Ok(circuit)
-}
-
-/// The qubits where a string is Z.
-fn z_alone(string: &PauliString) -> usize {
-    string.z_mask() & !string.x_mask()
-}
-
-/// `exp(-i theta/2 c P)` for strings P one after the other that are Z on the same qubits: `cx` gates put the parity of
-/// these into the last one, once for all.
-fn with_one_z(
-    circuit: &mut Circuit,
-    terms: &[(f64, PauliString)],
-    theta: &Angle,
-) -> Result<(), CircuitError> {
-    let mask = terms.first().map_or(0, |term| z_alone(&term.1));
-    let shared: Vec<usize> = (0..usize::BITS as usize).filter(|q| mask >> q & 1 == 1).collect();
-    let pairs = || shared.windows(2).filter(|_| terms.len() > 1);
-    // All Z but the last.
-    let gone = pairs().fold(0, |gone, pair| gone | 1 << pair[0]);
-    for pair in pairs() {
-        circuit.cx(pair[0], pair[1])?;
-    }
-    for (coefficient, string) in terms {
-        let angle = scaled(circuit, theta, *coefficient);
-        let factors = string.factors().iter().copied().filter(|(q, _)| gone >> q & 1 == 0);
-        // Factors of a string are on different qubits.
-        let string = PauliString::new(factors).unwrap_or_default();
-        pauli_exponential(circuit, &string, angle)?;
-    }
-    for pair in pairs().rev() {
-        circuit.cx(pair[0], pair[1])?;
-    }
-    Ok(())
 }
 
 /// An angle times any number. Of parameters an angle holds fractions, so that a factor that is none makes a computed

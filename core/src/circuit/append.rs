@@ -332,6 +332,10 @@ impl Circuit {
                     return Err(CircuitError::Targets { gate: gate.to_string(), given, expected });
                 }
             }
+            Operation::PauliRotation(rotation) if given != rotation.letters().len() => {
+                let (gate, expected) = (operation_name(instruction), rotation.letters().len());
+                return Err(CircuitError::Targets { gate, given, expected });
+            }
             Operation::Channel(channel) => {
                 let (expected, controls) = (channel.n_qubits(), instruction.controls.len());
                 if given != expected || controls > 0 {

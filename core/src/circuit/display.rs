@@ -17,6 +17,7 @@ pub(super) fn operation_name(instruction: &Instruction) -> String {
             }
             gate.kind().name()
         }
+        Operation::PauliRotation(_) => "pauli_rotation",
         Operation::Unitary(_) => "unitary",
         Operation::Measure { .. } => "measure",
         Operation::Reset => "reset",
@@ -71,7 +72,11 @@ fn write(circuit: &Circuit, instruction: &Instruction, f: &mut fmt::Formatter<'_
         write!(f, "({})", params.join(", "))?;
     }
     let controls = instruction.controls.iter().map(|c| (if c.value { "" } else { "!" }, c.qubit));
-    let targets = instruction.targets.iter().map(|&q| ("", q));
+    let letter = |j: usize| match &instruction.operation {
+        Operation::PauliRotation(rotation) => rotation.letters().get(j).map_or("", |letter| letter.word()),
+        _ => "",
+    };
+    let targets = instruction.targets.iter().enumerate().map(|(j, &q)| (letter(j), q));
     for (i, (mark, qubit)) in controls.chain(targets).enumerate() {
         write!(f, "{}{mark}q[{qubit}]", if i == 0 { " " } else { ", " })?;
     }

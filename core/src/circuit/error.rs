@@ -4,6 +4,7 @@ use crate::{
     channel::ChannelError,
     gate::ParamCountError,
     matrix::MatrixError,
+    observable::ObservableError,
     param::{BindError, ParamId},
 };
 
@@ -185,6 +186,9 @@ pub enum CircuitError {
         /// How many there are.
         expected: usize,
     },
+    /// No Pauli string.
+    #[error(transparent)]
+    String(#[from] ObservableError),
     /// An angle that is NaN or infinite.
     #[error("the angle {angle} is not a finite number")]
     NotFinite {

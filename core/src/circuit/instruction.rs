@@ -5,7 +5,7 @@ use std::sync::Arc;
 use num_complex::Complex;
 use smallvec::SmallVec;
 
-use super::Condition;
+use super::{Condition, PauliRotation};
 use crate::{channel::Channel, gate::Gate, matrix::Matrix, param::Angle};
 
 /// The qubits of an instruction, by number.
@@ -26,6 +26,8 @@ pub struct Control {
 pub enum Operation {
     /// A gate of the table.
     Gate(Gate),
+    /// A rotation about a Pauli string.
+    PauliRotation(Box<PauliRotation>),
     /// A unitary matrix given in numbers.
     Unitary(Arc<Matrix<Complex<f64>>>),
     /// Measures the one target into a classical bit, counted over all registers.
@@ -62,11 +64,12 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// The angles of a gate, the parameters of a channel; none of anything else.
+    /// The angles of a gate or a rotation, the parameters of a channel; none of anything else.
     #[must_use]
     pub fn params(&self) -> &[Angle] {
         match self {
             Operation::Gate(gate) => gate.params(),
+            Operation::PauliRotation(rotation) => rotation.params(),
             Operation::Channel(channel) => channel.params(),
             Operation::Misread { chances, .. } => &chances[..],
             _ => &[],
@@ -81,15 +84,22 @@ impl Operation {
                 Operation::Misread { bit: *bit, chances: Arc::new([f(&chances[0]), f(&chances[1])]) }
             }
             Operation::Gate(gate) => Operation::Gate(gate.map_params(f)),
+            Operation::PauliRotation(rotation) => Operation::PauliRotation(Box::new(rotation.map_params(f))),
             Operation::Channel(channel) => Operation::Channel(channel.map_params(f)),
             other => other.clone(),
         }
     }
 
-    /// Whether it is a gate, a matrix or a barrier.
+    /// Whether it is a gate: one of the table, a rotation about a Pauli string, or a matrix.
+    #[must_use]
+    pub fn is_gate(&self) -> bool {
+        matches!(self, Operation::Gate(_) | Operation::PauliRotation(_) | Operation::Unitary(_))
+    }
+
+    /// Whether it is a gate or a barrier.
     #[must_use]
     pub fn is_unitary(&self) -> bool {
-        matches!(self, Operation::Gate(_) | Operation::Unitary(_) | Operation::Barrier)
+        self.is_gate() || *self == Operation::Barrier
     }
 }
 
@@ -116,6 +126,7 @@ impl Instruction {
     pub(super) fn invert(&mut self) {
         match &mut self.operation {
             Operation::Gate(gate) => *gate = gate.dagger(),
+            Operation::PauliRotation(rotation) => **rotation = rotation.dagger(),
             Operation::Unitary(matrix) => *matrix = Arc::new(matrix.dagger()),
             _ => {}
         }

@@ -16,6 +16,7 @@
 
 mod append;
 mod condition;
+mod decompose;
 mod display;
 mod edit;
 mod error;
@@ -25,6 +26,7 @@ mod loops;
 mod methods;
 mod noise;
 pub mod operand;
+mod rotation;
 
 pub use condition::{Condition, Relation};
 pub use error::CircuitError;
@@ -32,6 +34,7 @@ pub use instruction::{Control, Instruction, Operation, Qubits};
 pub use loops::Part;
 pub use noise::{After, InstructionKind, NoiseModel};
 pub use operand::{BitRange, Numbers, Operand};
+pub use rotation::PauliRotation;
 
 use std::collections::BTreeMap;
 

@@ -57,6 +57,8 @@ pub enum After {
 pub enum InstructionKind {
     /// A gate of the table under so many controls.
     Gate(GateKind, usize),
+    /// A rotation about any Pauli string under so many controls.
+    PauliRotation(usize),
     /// A unitary given by its matrix, under so many controls.
     Unitary(usize),
     /// A measurement.
@@ -103,6 +105,7 @@ impl InstructionKind {
         let n_controls = instruction.controls.len();
         match &instruction.operation {
             Operation::Gate(gate) => Some(InstructionKind::Gate(gate.kind(), n_controls)),
+            Operation::PauliRotation(_) => Some(InstructionKind::PauliRotation(n_controls)),
             Operation::Unitary(_) => Some(InstructionKind::Unitary(n_controls)),
             Operation::Measure { .. } => Some(InstructionKind::Measure),
             Operation::Reset => Some(InstructionKind::Reset),
@@ -124,6 +127,9 @@ impl InstructionKind {
         if base == "unitary" {
             return vec![InstructionKind::Unitary(more)];
         }
+        if base == "pauli_rotation" {
+            return vec![InstructionKind::PauliRotation(more)];
+        }
         let mut found = Vec::new();
         let bare = GateKind::ALL.iter().filter(|kind| kind.name() == base).map(|&kind| (kind, 0));
         for (gate, n_controls) in bare.chain(NamedGate::called(base).map(|gate| (gate.kind, gate.n_controls)))
@@ -139,7 +145,7 @@ impl InstructionKind {
     fn unknown(name: &str) -> CircuitError {
         let gates = GateKind::ALL.iter().map(|kind| kind.name());
         let gates = gates.chain(NAMED_GATES.iter().flat_map(NamedGate::names));
-        let known = gates.chain(["measure", "reset", "unitary"]);
+        let known = gates.chain(["measure", "reset", "unitary", "pauli_rotation"]);
         let similar =
             known.map(|other| (strsim::jaro(other, name), other)).max_by(|a, b| a.0.total_cmp(&b.0));
         let nearest = similar.filter(|(likeness, _)| *likeness > ALIKE).map(|(_, other)| other);
@@ -290,7 +296,7 @@ impl NoiseModel {
 
 impl Rule {
     fn fits(&self, instruction: &Instruction) -> bool {
-        let is_gate = matches!(instruction.operation, Operation::Gate(_) | Operation::Unitary(_));
+        let is_gate = instruction.operation.is_gate();
         let width = instruction.qubits().count();
         let named = match &self.after {
             After::AllGates => is_gate && width > 0,

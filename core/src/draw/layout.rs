@@ -192,6 +192,14 @@ impl Scribe<'_> {
                 };
                 (drawn, self.gate(gate))
             }
+            Operation::PauliRotation(rotation) if targets.is_empty() => {
+                let phase = rotation.angle().clone() * Q::new_raw(-1, 2);
+                (Shape::Box, self.with_params("phase", &[phase]))
+            }
+            Operation::PauliRotation(rotation) => {
+                let letters: String = rotation.letters().iter().map(|l| l.word().trim_end()).collect();
+                (Shape::Box, self.with_params(&format!("R{letters}"), rotation.params()))
+            }
             Operation::Unitary(_) => (Shape::Box, "unitary".to_owned()),
             Operation::Measure { bit } => {
                 let bit = self.bits.name(*bit);

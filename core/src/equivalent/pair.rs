@@ -116,7 +116,7 @@ impl Pair {
             });
         }
         let mut gates = Vec::with_capacity(circuit.instructions().len());
-        for instruction in circuit.instructions() {
+        for instruction in circuit.decomposed().instructions() {
             let operation = match &instruction.operation {
                 Operation::Gate(gate) => {
                     Operation::Gate(self.exact_gate(gate, &angles, settings, circuit, table)?)

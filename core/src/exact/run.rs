@@ -203,16 +203,16 @@ fn check(
 
 /// Gate number k for people, such as `rx(theta) on qubit 3`.
 fn gate_text(circuit: &Circuit, k: usize) -> String {
-    let gates = circuit
-        .instructions()
-        .iter()
-        .filter(|i| matches!(i.operation, Operation::Gate(_) | Operation::Unitary(_)));
+    let gates = circuit.instructions().iter().filter(|i| i.operation.is_gate());
     let Some(instruction) = gates.into_iter().nth(k) else { return "a gate".to_owned() };
     let name = match &instruction.operation {
         Operation::Gate(gate) => {
             let angles: Vec<String> = gate.params().iter().map(|a| circuit.angle_text(a)).collect();
             let list = if angles.is_empty() { String::new() } else { format!("({})", angles.join(", ")) };
             format!("{}{list}", gate.kind().name())
+        }
+        Operation::PauliRotation(rotation) => {
+            format!("pauli_rotation({})", circuit.angle_text(rotation.angle()))
         }
         _ => "a matrix".to_owned(),
     };

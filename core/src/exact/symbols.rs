@@ -20,6 +20,7 @@ use num_traits::CheckedMul;
 use super::{Exact, ExactError, reach::Reaches};
 use crate::{
     circuit::{Circuit, CircuitError, Operation},
+    gate::GateKind,
     param::{Angle, BindError, Binding, Decimal, ParamId, Q, widen},
     scalar::Real,
 };
@@ -85,8 +86,13 @@ impl Symbols {
         let circuit = circuits[0];
         for pass in [Plan::units as Note, Plan::lengths] {
             for instruction in circuits.iter().flat_map(|c| c.instructions()) {
-                let Operation::Gate(gate) = &instruction.operation else { continue };
-                for (angle, reach) in gate.params().iter().zip(reaches.get(gate.kind())?) {
+                let kind = match &instruction.operation {
+                    Operation::Gate(gate) => gate.kind(),
+                    // The angle is in it as in rotations about one letter, or beside it.
+                    Operation::PauliRotation(_) => GateKind::RX,
+                    _ => continue,
+                };
+                for (angle, reach) in instruction.operation.params().iter().zip(reaches.get(kind)?) {
                     let outside = || ExactError::outside(circuit, angle);
                     let parts = parts(angle).ok_or_else(outside)?;
                     pass(&mut plan, &parts, reach.of()).ok_or_else(outside)?;

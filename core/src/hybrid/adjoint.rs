@@ -30,14 +30,17 @@
 use num_complex::Complex;
 
 use super::HybridError;
-use super::slots::{Slot, gate_of, generator};
+use super::{
+    slope::{Slope, is_fixed},
+    slots::Slot,
+};
 use crate::{
-    circuit::{Circuit, CircuitError, Control, Instruction},
+    circuit::{Circuit, CircuitError, Control, Instruction, Operation},
     gate::GateKind,
-    kernel::{Executor, Inner, Operator, Threads, Way, tree_sum},
+    kernel::{Executor, Inner, Operator, Threads, Way},
     matrix::Matrix,
     param::{Q, Values},
-    scalar::{Conj, Real, Scalar},
+    scalar::{Real, Scalar},
     simulate::{SimulateError, Simulator, bind_instruction, is_straight},
     state::StateVector,
 };
@@ -181,26 +184,36 @@ impl<'a, T: Real> Bound<'a, T> {
         for (k, instruction) in self.circuit.instructions().iter().enumerate().rev() {
             while rest > 0 && slots[rest - 1].instruction == k {
                 rest -= 1;
-                let Some(gate) = gate_of(instruction) else { continue };
+                let each = |x, z, factor| {
+                    inners.push(Inner { before: operators.len(), x, z });
+                    terms.push((rest, factor));
+                };
+                let gate = match &instruction.operation {
+                    Operation::Gate(gate) => gate,
+                    Operation::PauliRotation(rotation) if instruction.controls.len() <= MAX_BITS => {
+                        let (x, z) = rotation.masks(&instruction.targets);
+                        under_controls(x, z, &T::from_ratio(Q::new(1, 2)), &instruction.controls, each);
+                        continue;
+                    }
+                    Operation::PauliRotation(_) => return Ok(None),
+                    _ => continue,
+                };
                 if 2 * instruction.targets.len() + instruction.controls.len() > MAX_BITS {
                     return Ok(None);
                 }
                 // Where the table names a generator, it is the same at each angle.
-                let fixed = gate.kind().generator().is_some();
+                let fixed = is_fixed(instruction);
                 let at = known.iter().position(|(kind, _)| *kind == gate.kind() && fixed);
                 let at = match at {
                     Some(at) => at,
                     None => {
-                        let matrix = generator(self.circuit, gate, slots[rest].angle, self.values)?;
+                        let slope = Slope::of(self.circuit, instruction, slots[rest].angle, self.values)?;
+                        let Some(Slope::Matrix(matrix)) = slope else { continue };
                         known.push((gate.kind(), pauli_terms(&matrix)));
                         known.len() - 1
                     }
                 };
-                let strings = &known[at].1;
-                on_qubits(strings, instruction, |x, z, factor| {
-                    inners.push(Inner { before: operators.len(), x, z });
-                    terms.push((rest, factor));
-                });
+                on_qubits(&known[at].1, instruction, each);
             }
             operators.extend(self.gates[k].as_ref().map(Operator::dagger));
         }
@@ -221,7 +234,7 @@ impl<'a, T: Real> Bound<'a, T> {
                 continue;
             }
             let qubits = instruction.qubits().fold(0usize, |mask, q| mask | 1 << q);
-            let depends = gate_of(instruction).is_some_and(|g| g.params().iter().any(|a| !a.is_constant()));
+            let depends = instruction.operation.params().iter().any(|a| !a.is_constant());
             if depends && qubits & used != 0 {
                 return k + 1;
             }
@@ -243,43 +256,9 @@ impl<'a, T: Real> Bound<'a, T> {
         threads: &Threads,
     ) -> Result<T, SimulateError> {
         let instruction = &self.circuit.instructions()[slot.instruction];
-        let Some(gate) = gate_of(instruction) else {
-            return Ok(T::zero());
-        };
-        let matrix = generator(self.circuit, gate, slot.angle, self.values)?;
-        Ok(through(&matrix, &instruction.targets, &instruction.controls, lambda, psi, threads).re())
+        let slope = Slope::of(self.circuit, instruction, slot.angle, self.values)?;
+        Ok(slope.map_or_else(T::zero, |slope| slope.between(instruction, lambda, psi, threads).re()))
     }
-}
-
-/// `<lambda| M |psi>`, where M acts on the targets where the controls hold, and is zero elsewhere.
-/// O(2^(n - controls)) for each entry in a row of M that is not zero.
-pub(super) fn through<R: Conj>(
-    matrix: &Matrix<R>,
-    targets: &[u32],
-    controls: &[Control],
-    lambda: &StateVector<R>,
-    psi: &StateVector<R>,
-    threads: &Threads,
-) -> R {
-    let (a, b) = (lambda.amplitudes(), psi.amplitudes());
-    let all = targets.iter().copied().chain(controls.iter().map(|c| c.qubit));
-    let fixed = all.fold(0usize, |mask, q| mask | 1 << q);
-    let value = controls.iter().filter(|c| c.value).fold(0usize, |mask, c| mask | 1 << c.qubit);
-    let offset = |j: usize| targets.iter().enumerate().fold(0, |at, (bit, &q)| at | (j >> bit & 1) << q);
-    let n = a.len() >> fixed.count_ones();
-    let mut total = R::zero();
-    for (k, entry) in matrix.entries().iter().enumerate().filter(|e| !e.1.is_exact_zero()) {
-        let (row, column) = (offset(k / matrix.dim()), offset(k % matrix.dim()));
-        let block = |range: std::ops::Range<usize>| {
-            let mut sum = R::zero();
-            for base in crate::kernel::places(range, psi.n_qubits(), fixed, value) {
-                sum.mul_add_assign(&a[base | row].conj(), &b[base | column]);
-            }
-            sum
-        };
-        total += tree_sum(n, threads, block, |x, y| x + y) * entry;
-    }
-    total
 }
 
 /// A Pauli string on the targets of a gate, (x, z), and its factor.
@@ -308,16 +287,27 @@ fn pauli_terms<T: Real>(matrix: &Matrix<Complex<T>>) -> Vec<Term<T>> {
 /// The strings of a gate on the qubits of an instruction, where its controls hold: a control is `(1 - Z) / 2` or,
 /// for the value 0, `(1 + Z) / 2`.
 fn on_qubits<T: Real>(strings: &[Term<T>], instruction: &Instruction, mut each: impl FnMut(usize, usize, T)) {
-    let (targets, controls) = (&instruction.targets, &instruction.controls);
+    let targets = &instruction.targets;
     let spread = |j: usize| targets.iter().enumerate().fold(0, |at, (bit, &q)| at | (j >> bit & 1) << q);
-    let share = T::from_ratio(Q::new(1, 1 << controls.len()));
     for (x, z, c) in strings {
-        for set in 0..1usize << controls.len() {
-            let chosen = controls.iter().enumerate().filter(|(i, _)| set >> i & 1 == 1);
-            let (mask, negative) =
-                chosen.fold((0, false), |(mask, negative), (_, c)| (mask | 1 << c.qubit, negative ^ c.value));
-            let c = share.clone() * c;
-            each(spread(*x), spread(*z) | mask, if negative { -c } else { c });
-        }
+        under_controls(spread(*x), spread(*z), c, &instruction.controls, &mut each);
+    }
+}
+
+/// A string with its factor where controls hold, as strings.
+fn under_controls<T: Real>(
+    x: usize,
+    z: usize,
+    factor: &T,
+    controls: &[Control],
+    mut each: impl FnMut(usize, usize, T),
+) {
+    let share = T::from_ratio(Q::new(1, 1 << controls.len()));
+    for set in 0..1usize << controls.len() {
+        let chosen = controls.iter().enumerate().filter(|(i, _)| set >> i & 1 == 1);
+        let (mask, negative) =
+            chosen.fold((0, false), |(mask, negative), (_, c)| (mask | 1 << c.qubit, negative ^ c.value));
+        let c = share.clone() * factor;
+        each(x, z | mask, if negative { -c } else { c });
     }
 }

@@ -9,7 +9,7 @@ use super::{
     HybridError, Observable,
     adjoint::Bound,
     resident::ValuesAndSlopes,
-    slots::{Chain, Slot, by_parameter, gate_of, slots},
+    slots::{Chain, Slot, by_parameter, slots},
     tangent::{moved, unit},
 };
 use crate::{
@@ -249,7 +249,7 @@ impl Expectation {
     #[must_use]
     pub fn methods(&self) -> Vec<Method> {
         let instructions = self.circuit.instructions();
-        let channels = self.slots.iter().any(|slot| gate_of(&instructions[slot.instruction]).is_none());
+        let channels = self.slots.iter().any(|slot| !instructions[slot.instruction].operation.is_gate());
         let serves = |method: &Method| match method {
             Method::Adjoint => is_straight(&self.circuit),
             Method::Shift => !channels && !self.has_loops(),

@@ -62,6 +62,7 @@ mod product;
 mod resident;
 mod second;
 mod shift;
+mod slope;
 mod slots;
 mod symbolic;
 mod tangent;

@@ -21,10 +21,10 @@ use num_complex::Complex;
 
 use super::{
     Expectation, HybridError, Observable,
-    adjoint::through,
     channels::{Edge, slope},
     expectation::expect,
-    slots::{by_parameter, gate_of, generator},
+    slope::{Slope, through},
+    slots::by_parameter,
 };
 use crate::{
     circuit::{Circuit, Instruction, Operation},
@@ -241,11 +241,10 @@ impl<T: Real> Sweep<'_, T> {
                 used = 0;
             }
             for slot in slots {
-                let Some(gate) = gate_of(instruction) else { continue };
-                let generator = generator(circuit, gate, self.energy.slots[slot].angle, self.values)?;
-                let (targets, controls) = (&instruction.targets, &instruction.controls);
+                let angle = self.energy.slots[slot].angle;
+                let Some(slope) = Slope::of(circuit, instruction, angle, self.values)? else { continue };
                 let threads = &self.energy.simulator.threads;
-                let inner = through(&generator, targets, controls, lambda, rho.vector(), threads);
+                let inner = slope.between(instruction, lambda, rho.vector(), threads);
                 // The columns give the complex conjugate.
                 self.by_angle[slot] = inner.re() * T::int(2);
             }

@@ -11,7 +11,8 @@ use super::{
     Expectation, HybridError,
     adjoint::{Bound, WayBack, add_products},
     expectation::{self, expect},
-    slots::{add_by_parameter, by_parameter, gate_of},
+    slope::is_fixed,
+    slots::{add_by_parameter, by_parameter},
 };
 use crate::{
     kernel::{ExecuteError, Inner, Operator, Prepared, PreparedPair, Way},
@@ -44,7 +45,7 @@ use crate::{
 /// # Cost
 /// That of [`Expectation::value_and_gradient`] without planning. Memory: 2 states, and the tables of the plans. For `f32`
 /// and `f64`, from 5 or 6 qubits on, a call after the first few allocates nothing on one thread, at any point, if the
-/// circuit has no computed parameters, only gates whose table names a generator for their angles, and no controlled
+/// circuit has no computed parameters, only gates whose table names a generator for their angles and rotations about Pauli strings, and no controlled
 /// rotation that vanishes at that point; other circuits are as right, and allocate.
 pub struct PreparedGradient<T: Real> {
     energy: Expectation,
@@ -106,8 +107,7 @@ impl<T: Real> Ready<T> {
             bound.numbered().map(|(k, o)| (k, o.clone())).unzip();
         let depends = |k: &usize| energy.slots.iter().any(|slot| slot.instruction == *k);
         let moving = numbers.iter().copied().enumerate().filter(|(_, k)| depends(k)).collect();
-        let generator = |k: usize| gate_of(&instructions[k]).and_then(|gate| gate.kind().generator());
-        let fixed = energy.slots.iter().all(|slot| generator(slot.instruction).is_some());
+        let fixed = energy.slots.iter().all(|slot| is_fixed(&instructions[slot.instruction]));
         let forward = pairs.prepare_run(n_qubits, &operators, Way::FromZero);
         let (Some(forward), Some(back)) = (forward, pairs.prepare(n_qubits, &inverses, &inners, Way::ToZero))
         else {

@@ -20,7 +20,8 @@ use num_dual::{Dual, DualNum};
 use super::{
     Expectation, HybridError,
     adjoint::{Bound, WayBack},
-    slots::{by_parameter, gate_of},
+    slope::is_fixed,
+    slots::by_parameter,
     tangent::moved,
 };
 use crate::{
@@ -47,7 +48,7 @@ impl Expectation {
         let n_qubits = circuit.n_qubits();
         let instructions = circuit.instructions();
         let executor = simulator.executors.best::<Complex<T>>(n_qubits, instructions.len());
-        let fixed = |k: usize| gate_of(&instructions[k]).is_some_and(|g| g.kind().generator().is_some());
+        let fixed = |k: usize| is_fixed(&instructions[k]);
         let Some(pairs) = executor.pairs(n_qubits) else { return Ok(None) };
         if executor.residents().is_some() || !self.slots.iter().all(|slot| fixed(slot.instruction)) {
             return Ok(None);
@@ -98,7 +99,7 @@ impl Expectation {
         let instructions = self.circuit.instructions();
         let speed = |k: usize| {
             let slot = self.slots[k];
-            let angle = gate_of(&instructions[slot.instruction]).and_then(|g| g.params().get(slot.angle));
+            let angle = instructions[slot.instruction].operation.params().get(slot.angle);
             let terms = angle.map_or(&[][..], crate::param::Angle::terms);
             terms.iter().fold(T::zero(), |sum, (id, q)| sum + T::from_ratio(*q) * &moving[id.index()].eps)
         };

@@ -22,10 +22,10 @@ use super::{
     Expectation, HybridError,
     expectation::total,
     harmonics::harmonics,
-    slots::{Slot, by_parameter, gate_of},
+    slots::{Slot, by_parameter},
 };
 use crate::{
-    circuit::{Circuit, Operation},
+    circuit::{Circuit, Instruction, Operation},
     param::{Angle, Q, Values},
     scalar::{Real, Scalar},
 };
@@ -81,14 +81,20 @@ impl Expectation {
     /// The shifts of an angle with their coefficients.
     fn shifts<T: Real>(&self, slot: Slot, values: &[T]) -> Result<Vec<(Angle, f64)>, HybridError> {
         let instruction = &self.circuit.instructions()[slot.instruction];
-        let Some(gate) = gate_of(instruction) else {
-            return Err(HybridError::Shift { angle: slot.angle, instruction: slot.instruction });
-        };
-        let parts = harmonics::<Complex<T>>(gate, slot.angle, &Values(values));
-        let parts = parts.map_err(|e| self.circuit.bind_error(e))?;
         let counts = |z: &Complex<T>| z.abs2().primal().is_none_or(|x| x > NO_FREQUENCY * NO_FREQUENCY);
-        let mut of_gate: Vec<Q> =
-            parts.iter().filter(|(_, part)| part.entries().iter().any(counts)).map(|p| p.0).collect();
+        let mut of_gate: Vec<Q> = match &instruction.operation {
+            Operation::Gate(gate) => {
+                let parts = harmonics::<Complex<T>>(gate, slot.angle, &Values(values));
+                let parts = parts.map_err(|e| self.circuit.bind_error(e))?;
+                parts.iter().filter(|(_, part)| part.entries().iter().any(counts)).map(|p| p.0).collect()
+            }
+            // Half the eigenvalues of the string; the identity has one.
+            Operation::PauliRotation(rotation) => {
+                let half = Q::new(1, 2);
+                if rotation.letters().is_empty() { vec![-half] } else { vec![-half, half] }
+            }
+            _ => return Err(HybridError::Shift { angle: slot.angle, instruction: slot.instruction }),
+        };
         if !instruction.controls.is_empty() {
             of_gate.push(Q::zero());
         }
@@ -99,11 +105,10 @@ impl Expectation {
 /// The circuit with one angle of one gate shifted.
 fn shifted(circuit: &Circuit, slot: Slot, shift: &Angle) -> Circuit {
     let mut moved = circuit.clone();
-    if let Some(instruction) = moved.instruction_mut(slot.instruction)
-        && let Operation::Gate(gate) = &mut instruction.operation
-    {
+    if let Some(Instruction { operation, .. }) = moved.instruction_mut(slot.instruction) {
         let mut k = 0..;
-        *gate = gate.map_params(|a| if k.next() == Some(slot.angle) { a + shift } else { a.clone() });
+        *operation =
+            operation.map_params(|a| if k.next() == Some(slot.angle) { a + shift } else { a.clone() });
     }
     moved
 }

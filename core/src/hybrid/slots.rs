@@ -9,19 +9,14 @@
 //! derivatives by the angles it occurs in, however many gates share it. A parameter that is computed from others is
 //! a straight-line program, which is lowered to IR and differentiated by the engine.
 
-use num_complex::Complex;
-
-use super::harmonics::harmonics;
 use crate::{
     adjoint,
-    circuit::{Circuit, CircuitError, Instruction, Operation},
+    circuit::{Circuit, Instruction},
     entity::Value,
     exec::{Bytecode, Datum, Executable, Limits, Machine, NoHost},
-    gate::Gate,
     ir::{Element, FunctionBuilder, Kind, Number1, Number2, Op, Param, Program},
-    matrix::Matrix,
-    param::{Angle, Function, ParamExpr, Step, Values},
-    scalar::{Real, Scalar},
+    param::{Angle, Function, ParamExpr, Step},
+    scalar::Real,
 };
 
 /// An angle of a gate, or a parameter of a channel, in which parameters of the circuit occur.
@@ -42,42 +37,6 @@ pub(super) fn slots(circuit: &Circuit) -> Vec<Slot> {
         found.iter().filter(depends).map(|a| Slot { instruction: k, angle: a.0 }).collect::<Vec<_>>()
     };
     circuit.instructions().iter().enumerate().flat_map(of).collect()
-}
-
-/// The gate of the table that an instruction applies.
-pub(super) fn gate_of(instruction: &Instruction) -> Option<&Gate> {
-    match &instruction.operation {
-        Operation::Gate(gate) => Some(gate),
-        _ => None,
-    }
-}
-
-/// `(dG/da) G^dagger` by the angle of a slot: what stands between lambda and psi after the gate.
-///
-/// # Errors
-/// [`CircuitError`] if an angle has no number.
-pub(super) fn generator<T: Real>(
-    circuit: &Circuit,
-    gate: &Gate,
-    angle: usize,
-    values: &[T],
-) -> Result<Matrix<Complex<T>>, CircuitError> {
-    let named = |e| circuit.bind_error(e);
-    let binding = Values(values);
-    let parts = harmonics::<Complex<T>>(gate, angle, &binding).map_err(named)?;
-    let dagger = gate.dagger().matrix::<Complex<T>>(&binding).map_err(named)?;
-    let k = gate.kind().n_qubits();
-    let slope = Matrix::from_fn(k, |i, j| {
-        parts.iter().fold(Complex::from_real(T::zero()), |sum, (q, part)| {
-            let q = T::from_ratio(*q);
-            let c = &part[(i, j)];
-            // i q c
-            sum + Complex::new(-(q.clone() * &c.im), q * &c.re)
-        })
-    });
-    Ok(Matrix::from_fn(k, |i, j| {
-        (0..1 << k).fold(Complex::from_real(T::zero()), |sum, m| sum + &slope[(i, m)] * &dagger[(m, j)])
-    }))
 }
 
 /// Adds up the derivatives by the angles of slots to those by all parameters of the circuit.

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::{Acts, Operator, Shape, Threads, disjoint::Disjoint, runs::Runs};
+use super::{Acts, Operator, Shape, Threads, disjoint::Disjoint, runs::Runs, strings};
 use crate::scalar::Ring;
 
 pub(super) fn apply<R: Acts<A>, A: Clone + Send + Sync>(
@@ -21,7 +21,8 @@ pub(super) fn apply<R: Acts<A>, A: Clone + Send + Sync>(
     if matches!(operator.shape, Shape::Identity) {
         return;
     }
-    let runs = Runs::new(n_qubits, operator.fixed, operator.value);
+    let runs = strings::runs(operator, n_qubits)
+        .unwrap_or_else(|| Runs::new(n_qubits, operator.fixed, operator.value));
     let task = Task { vector: Disjoint::new(amplitudes), runs, shape: &operator.shape };
     if R::PARALLEL && operator.touched(n_qubits) >= super::SERIAL_BELOW {
         threads.split(runs.len(), |part| task.run(part));
@@ -30,9 +31,9 @@ pub(super) fn apply<R: Acts<A>, A: Clone + Send + Sync>(
     }
 }
 
-struct Task<'a, R, A> {
+pub(super) struct Task<'a, R, A> {
     vector: Disjoint<'a, A>,
-    runs: Runs,
+    pub(super) runs: Runs,
     shape: &'a Shape<R>,
 }
 
@@ -97,6 +98,8 @@ impl<R: Acts<A>, A: Clone + Send + Sync> Task<'_, R, A> {
                     }
                 }
             }
+            Shape::Parity { z, factors } => self.parity(part, *z, factors),
+            Shape::String { x, z, stay, go } => self.string(part, (*x, *z), stay, go),
             Shape::Dense { matrix, offsets } => match (offsets.as_slice(), matrix.as_slice()) {
                 // s [[1, 1], [1, -1]], Hadamard's: half the products.
                 ([o0, o1], [s, b, c, d]) if equal(s, b) && equal(s, c) && (s + d).is_exact_zero() => {
@@ -131,12 +134,13 @@ impl<R: Acts<A>, A: Clone + Send + Sync> Task<'_, R, A> {
     /// The amplitudes of the run at `base` that stand `offset` further.
     #[inline(always)]
     #[expect(clippy::mut_from_ref, reason = "slices of one run are disjoint, see below")]
-    fn slice<const LEN: usize>(&self, base: usize, offset: usize) -> &mut [A] {
+    pub(super) fn slice<const LEN: usize>(&self, base: usize, offset: usize) -> &mut [A] {
         let length = if LEN == 0 { self.runs.run_length() } else { LEN };
         // SAFETY: a slice is known by its base, where all target bits are 0, and its offset, where
         // only target bits are set; runs do not overlap, offsets of one operator differ, and no
         // loop above takes the same offset of the same run twice at a time. Threads have
-        // different runs.
+        // different runs. Those of a string are taken alone, or with the run that differs in the
+        // highest bit of x, where a base is 0.
         unsafe { self.vector.part(base | offset, length) }
     }
 

@@ -3,11 +3,12 @@
 //! ```text
 //! phases        ->  their conjugates
 //! a cycle       ->  the cycle backwards: o1 -f1-> o2 becomes o2 -conj f1-> o1
+//! a string      ->  the string with conjugate numbers, and -go if it is its own inverse but for a sign
 //! a dense block ->  its conjugate transpose
 //! ```
 
 use super::{Operator, Shape};
-use crate::scalar::Conj;
+use crate::{basis::odd, scalar::Conj};
 
 impl<R: Conj> Operator<R> {
     /// The conjugate transpose, which undoes a unitary operator. O(size of the matrix).
@@ -21,6 +22,11 @@ impl<R: Conj> Operator<R> {
             }
             Shape::Swap(a, b) => Shape::Swap(*a, *b),
             Shape::Cycles(cycles) => Shape::Cycles(cycles.iter().map(|cycle| backwards(cycle)).collect()),
+            Shape::Parity { z, factors } => Shape::Parity { z: *z, factors: factors.each_ref().map(R::conj) },
+            &Shape::String { x, z, ref stay, ref go } => {
+                let go = if odd(x & z) { -go.conj() } else { go.conj() };
+                Shape::String { x, z, stay: stay.conj(), go }
+            }
             Shape::Dense { matrix, offsets } => {
                 let dim = offsets.len();
                 let entry = |i: usize| matrix[i % dim * dim + i / dim].conj();

@@ -9,6 +9,7 @@
 //! | phase on some bits (Z, S, T, P, CZ, CP, CCZ …) | 2^(n-c-k) | 1 product |
 //! | diagonal (RZ, RZZ …) | 2^(n-c) less entries equal to 1 | 1 product |
 //! | permutation (X, SWAP, CX, Y, iSWAP …) | rows that move | a move, a product if there is a factor |
+//! | a Pauli string (rotations about one) | 2^(n-c) | 1 product if it is diagonal, else 2, whatever k is |
 //! | dense | 2^(n-c) | 2^k products and sums |
 //!
 //! Controls are a mask and a value on the index, never another kernel: amplitudes outside the
@@ -33,6 +34,7 @@ mod renew;
 mod resident;
 mod runs;
 pub(crate) mod simd;
+mod strings;
 mod threads;
 mod walsh;
 
@@ -83,6 +85,25 @@ pub enum Shape<R> {
     /// Moves amplitudes along cycles of offsets: each one goes to the next offset of its cycle and
     /// takes its factor with it; the last goes to the first.
     Cycles(Vec<Vec<(usize, R)>>),
+    /// Multiplies the amplitude at an offset by the first factor if the bits of it in z are an even number, else by the
+    /// second.
+    Parity {
+        /// The bits.
+        z: usize,
+        /// The factors.
+        factors: [R; 2],
+    },
+    /// `stay + go W` with `W|j> = (-1)^{|j & z|} |j ^ x>` on the offsets j: see [`Operator::string`].
+    String {
+        /// The bits that are flipped, one at least.
+        x: usize,
+        /// The bits that give signs.
+        z: usize,
+        /// What stays where it is.
+        stay: R,
+        /// What goes to the other offset.
+        go: R,
+    },
     /// A dense 2^k x 2^k matrix over the 2^k offsets.
     Dense {
         /// The matrix, row by row.
@@ -182,6 +203,9 @@ impl<R: Ring> Operator<R> {
                 Shape::Diagonal(factors) => factors.len(),
                 Shape::Swap(..) => 2,
                 Shape::Cycles(cycles) => cycles.iter().map(Vec::len).sum(),
+                Shape::Parity { .. } | Shape::String { .. } => {
+                    1 << self.shape.string().map_or(0, |(x, z)| (x | z).count_ones())
+                }
                 Shape::Dense { offsets, .. } => offsets.len(),
             }
     }
@@ -195,6 +219,8 @@ impl<R: Ring> Operator<R> {
             Shape::Diagonal(factors) => factors.iter_mut().for_each(|f| f.0 <<= b),
             Shape::Swap(x, y) => (*x, *y) = (*x << b, *y << b),
             Shape::Cycles(cycles) => cycles.iter_mut().flatten().for_each(|f| f.0 <<= b),
+            Shape::Parity { z, .. } => *z <<= b,
+            Shape::String { x, z, .. } => (*x, *z) = (*x << b, *z << b),
             Shape::Dense { offsets, .. } => offsets.iter_mut().for_each(|offset| *offset <<= b),
         }
         Operator {
@@ -226,6 +252,8 @@ impl<R: Ring> Operator<R> {
             Shape::Diagonal(factors) => Shape::Diagonal(at(factors)),
             Shape::Swap(x, y) => Shape::Swap(*x, *y),
             Shape::Cycles(cycles) => Shape::Cycles(cycles.iter().map(|cycle| at(cycle)).collect()),
+            Shape::Parity { z, factors } => Shape::Parity { z: *z, factors: factors.each_ref().map(&f) },
+            Shape::String { x, z, stay, go } => Shape::String { x: *x, z: *z, stay: f(stay), go: f(go) },
             Shape::Dense { matrix, offsets } => {
                 Shape::Dense { matrix: matrix.iter().map(&f).collect(), offsets: offsets.clone() }
             }

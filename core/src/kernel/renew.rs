@@ -72,6 +72,9 @@ impl<R: Conj> Operator<R> {
             (Shape::Diagonal(from), Shape::Diagonal(to)) if from.len() == to.len() => {
                 to.iter_mut().zip(from).for_each(|(to, (offset, f))| *to = (*offset, f.conj()));
             }
+            (Shape::Parity { z, factors }, Shape::Parity { z: to_z, factors: to }) => {
+                (*to_z, *to) = (*z, factors.each_ref().map(R::conj));
+            }
             (Shape::Dense { matrix, offsets }, Shape::Dense { matrix: to, offsets: own })
                 if offsets == own =>
             {

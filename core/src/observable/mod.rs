@@ -36,6 +36,15 @@ pub enum Pauli {
 }
 
 impl Pauli {
+    /// The letter as a word of a text, with a space behind.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Pauli::X => "X ",
+            Pauli::Y => "Y ",
+            Pauli::Z => "Z ",
+        }
+    }
+
     /// The operator and the qubit that a word such as `Z0` names; `None` for the identity `I`.
     ///
     /// ```

@@ -7,7 +7,7 @@ use num_complex::Complex;
 use super::{Options, PairPlan, Plan, lower::collapses};
 use crate::kernel::{
     Element, ExecuteError, Executor, Executors, Inner, InstructionSet, Observed, Operator, Pairs, Prepared,
-    PreparedPair, Threads, Way, restart, simd,
+    PreparedPair, Shape, Threads, Way, restart, simd,
 };
 
 /// States of fewer qubits run gate by gate: they are in the second cache, and a plan takes longer to make
@@ -21,6 +21,11 @@ const PLAN_FROM_FEW: usize = 17;
 /// From so many qubits on, and with so many operators at least, they are planned if most of them are gone then.
 const COLLAPSE_FROM: usize = 11;
 const COLLAPSE_OPERATORS: usize = 4096;
+
+/// From so many qubits on so many operators, half of them about Pauli strings, are planned: a pass for one takes both products
+/// for each amplitude, which in a plan many share.
+const STRINGS_FROM: usize = 13;
+const STRINGS_OPERATORS: usize = 64;
 
 /// Kernels of vector registers, with the instructions that this processor has; many operators on a large
 /// state are planned.
@@ -53,7 +58,12 @@ impl Fast {
     fn plans_these<E: Element>(&self, n_qubits: usize, operators: &[Operator<Complex<E>>]) -> bool {
         let many =
             self.plan_from <= PLAN_FROM && n_qubits >= COLLAPSE_FROM && operators.len() >= COLLAPSE_OPERATORS;
-        self.plans(n_qubits, operators.len()) || many && collapses(operators)
+        let strings = self.plan_from <= PLAN_FROM
+            && n_qubits >= STRINGS_FROM
+            && operators.len() >= STRINGS_OPERATORS
+            && 2 * operators.iter().filter(|o| matches!(o.shape(), Shape::String { .. })).count()
+                >= operators.len();
+        self.plans(n_qubits, operators.len()) || strings || many && collapses(operators)
     }
 
     /// Whether so many operators are planned, whatever they are.

@@ -6,6 +6,7 @@
 //! a permutation of bits = X, CX, SWAP, if it is affine over GF(2): it moves nothing, see `tile`
 //! controlled U          = V (controlled diagonal) V^dagger   with U = V diagonal V^dagger
 //! CCX, CSWAP, MCX       = the same with V = H, for CSWAP between two CX
+//! controlled rotations  = rotations about the string with and without Z on the controls
 //! Pauli rotation        = c [1 -t; t 1] along the qubits with X or Y, between S and S^dagger if Y is on an even number
 //! any 2-qubit matrix    = a dense 4x4 block, which takes in 1-qubit gates next to it and gives those at its end to
 //!                         the blocks that follow
@@ -34,7 +35,7 @@ pub(in crate::plan) use canonical::Factored;
 use canonical::split;
 use clifford::Clifford;
 pub(in crate::plan) use clifford::Pauli;
-use entries::{Entries, Entry, Kind, on_one};
+use entries::{Entries, Entry, Kind, on_one, string};
 use matrices::{C, M2, dagger, eigen, is_unitary, multiply2, multiply4, widen};
 pub(in crate::plan) use matrices::{M4, exchanged};
 
@@ -149,7 +150,7 @@ pub(in crate::plan) fn lower<E: Element>(
     entries.take(operators, inners, widest, known.map_or(&[], |known| &known.entries.clifford));
     spare.ops.clear();
     spare.angle = entries.angle;
-    let mut lowering = Lowering { out: spare, waiting, unitary };
+    let mut lowering = Lowering { out: spare, waiting, unitary, widest };
     for entry in &entries.list {
         lowering.entry(entry, operators);
     }
@@ -187,6 +188,8 @@ struct Lowering {
     out: Lowered,
     waiting: Vec<Waiting>,
     unitary: f64,
+    /// The most qubits with X or Y of a string.
+    widest: usize,
 }
 
 impl Lowering {
@@ -246,6 +249,10 @@ impl Lowering {
                 let cycles: SmallVec<[Factors; 2]> = cycles.iter().map(cycle).collect();
                 self.permutation(fixed, &cycles)
             }
+            Shape::Parity { .. } | Shape::String { .. } => match string(operator, self.widest) {
+                Some((turned, controls)) => self.controlled_rotation(&turned, controls, value),
+                None => false,
+            },
             Shape::Dense { matrix, offsets } => {
                 let controls = offsets.iter().fold(fixed, |mask, o| mask & !o);
                 let matrix: SmallVec<[C; 16]> = matrix.iter().map(wide).collect();

@@ -22,6 +22,7 @@
 //! What a language lacks is written with what it has:
 //! - gates outside the standard files as a `gate` definition, once ([`definition`]);
 //! - unitary matrices as a `gate` definition too ([`synthesize`]);
+//! - rotations about Pauli strings as gates between two changes of basis ([`Circuit::decomposed`]);
 //! - in OpenQASM 2, controls beyond the named gates by more gates, without further qubits;
 //! - names that a language does not take with `_` for foreign letters and a number behind.
 //!

@@ -33,11 +33,10 @@ pub fn to_qasm2(circuit: &Circuit) -> Result<String, PrintError> {
     }
     // What is computed from no inputs is a number.
     let values: Vec<f64> = circuit.param_values(&[])?;
-    let mut instructions = circuit.instructions().to_vec();
+    let mut instructions = circuit.decomposed().instructions().to_vec();
     for instruction in &mut instructions {
-        if let Operation::Gate(gate) = &mut instruction.operation {
-            *gate = gate.map_params(|a| a.substitute(|id| Angle::rad(values[id.index()])));
-        }
+        let number = |a: &Angle| a.substitute(|id| Angle::rad(values[id.index()]));
+        instruction.operation = instruction.operation.map_params(number);
     }
     let hidden = Hidden::new(circuit);
     for instruction in &instructions {
@@ -136,6 +135,8 @@ impl Printer {
             Operation::Assign { bit, value } => {
                 return Err(PrintError::Assign { bit: *bit, value: *value });
             }
+            // They are gates by now.
+            Operation::PauliRotation(_) => return Ok(None),
             Operation::While { .. } => return Err(PrintError::Loop),
             Operation::Misread { .. } => return Err(PrintError::Noise { channel: "misread" }),
             Operation::Channel(channel) => return Err(PrintError::Noise { channel: channel.name() }),

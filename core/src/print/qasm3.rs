@@ -49,7 +49,7 @@ pub fn to_qasm3(circuit: &Circuit) -> Result<String, PrintError> {
         all: Some((&q, circuit.n_qubits())),
     };
     let mut printer = Printer { names, definitions: String::new(), defined: HashMap::new() };
-    let body = printer.body(circuit, &scope)?;
+    let body = printer.body(&circuit.decomposed(), &scope)?;
     let mut text = String::from("OPENQASM 3.0;\ninclude \"stdgates.inc\";\n");
     text.push_str(&printer.definitions);
     text.push_str(&inputs);
@@ -290,6 +290,8 @@ impl Printer {
                 let qubits = instruction.targets.iter().map(|&q| (scope.qubit)(q)).collect();
                 noise::pragma(channel, &scope.params, qubits)?
             }
+            // They are gates by now.
+            Operation::PauliRotation(_) => return Ok(None),
             Operation::While { .. } => return Ok(None),
             Operation::Assign { bit, value } => format!("{} = {value};", scope.bits.name(*bit)),
             Operation::Barrier => {

@@ -16,8 +16,9 @@ use smallvec::{SmallVec, smallvec};
 
 use super::SimulateError;
 use crate::{
+    basis::{BasisError, MAX_QUBITS},
     channel::{Channel, Terms},
-    circuit::{Circuit, Condition, Instruction, Operation, Part},
+    circuit::{Circuit, Condition, Instruction, Operation, Part, PauliRotation},
     kernel::Operator,
     matrix::Matrix,
     param::{Angle, Binding},
@@ -230,7 +231,7 @@ impl<R: Ring> BoundCircuit<R> {
                     Operation::Channel(channel) => {
                         Action::Channel(BoundChannel::new(circuit, channel, &instruction.targets, binding)?)
                     }
-                    Operation::Gate(_) | Operation::Unitary(_) => {
+                    Operation::Gate(_) | Operation::PauliRotation(_) | Operation::Unitary(_) => {
                         let operator = bind_gate(circuit, instruction, binding)?;
                         if let Some(Step { action: Action::Gates(gates), condition }) = steps.last_mut()
                             && *condition == instruction.condition
@@ -264,12 +265,9 @@ impl<R: Ring> BoundCircuit<R> {
             _ => &mut [],
         });
         let instructions = circuit.instructions().iter();
-        let bound =
-            instructions.filter(|i| matches!(i.operation, Operation::Gate(_) | Operation::Unitary(_)));
+        let bound = instructions.filter(|i| i.operation.is_gate());
         for (operator, instruction) in gates.zip(bound) {
-            if let Operation::Gate(gate) = &instruction.operation
-                && !gate.params().iter().all(Angle::is_constant)
-            {
+            if !instruction.operation.params().iter().all(Angle::is_constant) {
                 rebind_instruction(circuit, instruction, binding, operator)?;
             }
         }
@@ -369,7 +367,7 @@ pub fn final_measurements(circuit: &Circuit) -> Result<BTreeMap<u32, u32>, Simul
             }
             // A barrier does nothing, under a condition too.
             (Operation::Barrier, _) => {}
-            (Operation::Gate(_) | Operation::Unitary(_), _) if instruction.condition.is_none() => {}
+            (operation, _) if operation.is_gate() && instruction.condition.is_none() => {}
             _ => return Err(SimulateError::Dynamic),
         }
     }
@@ -382,10 +380,10 @@ pub(crate) fn is_straight(circuit: &Circuit) -> bool {
         match &instruction.operation {
             Operation::Measure { .. } | Operation::Misread { .. } => waits,
             Operation::Barrier => true,
-            Operation::Gate(_) | Operation::Unitary(_) | Operation::Channel(_) => {
-                instruction.condition.is_none()
+            operation => {
+                let acts = operation.is_gate() || matches!(operation, Operation::Channel(_));
+                acts && instruction.condition.is_none()
             }
-            _ => false,
         }
     })
 }
@@ -399,8 +397,7 @@ pub(crate) fn bind_instruction<R: Ring>(
     instruction: &Instruction,
     binding: &impl Binding<R>,
 ) -> Result<Option<Operator<R>>, SimulateError> {
-    let is_gate = matches!(instruction.operation, Operation::Gate(_) | Operation::Unitary(_));
-    is_gate.then(|| bind_gate(circuit, instruction, binding)).transpose()
+    instruction.operation.is_gate().then(|| bind_gate(circuit, instruction, binding)).transpose()
 }
 
 /// Puts other numbers into the operator of a gate.
@@ -413,8 +410,12 @@ pub(crate) fn rebind_instruction<R: Ring>(
     binding: &impl Binding<R>,
     operator: &mut Operator<R>,
 ) -> Result<(), SimulateError> {
-    let (targets, controls) = qubits(instruction);
-    Ok(operator.renew(&gate_matrix(circuit, instruction, binding)?, &targets, &controls)?)
+    let controls = controls(instruction);
+    if let Operation::PauliRotation(rotation) = &instruction.operation {
+        let ((x, z), numbers) = string(circuit, instruction, rotation, binding)?;
+        return Ok(operator.renew_string(x, z, numbers, &controls)?);
+    }
+    Ok(operator.renew(&gate_matrix(circuit, instruction, binding)?, &targets(instruction), &controls)?)
 }
 
 fn bind_gate<R: Ring>(
@@ -422,8 +423,26 @@ fn bind_gate<R: Ring>(
     instruction: &Instruction,
     binding: &impl Binding<R>,
 ) -> Result<Operator<R>, SimulateError> {
-    let (targets, controls) = qubits(instruction);
-    Ok(Operator::new(&gate_matrix(circuit, instruction, binding)?, &targets, &controls)?)
+    let controls = controls(instruction);
+    if let Operation::PauliRotation(rotation) = &instruction.operation {
+        let ((x, z), numbers) = string(circuit, instruction, rotation, binding)?;
+        return Ok(Operator::string(x, z, numbers, &controls)?);
+    }
+    Ok(Operator::new(&gate_matrix(circuit, instruction, binding)?, &targets(instruction), &controls)?)
+}
+
+/// The masks and the numbers of a rotation.
+fn string<R: Ring>(
+    circuit: &Circuit,
+    instruction: &Instruction,
+    rotation: &PauliRotation,
+    binding: &impl Binding<R>,
+) -> Result<((usize, usize), [R; 2]), SimulateError> {
+    if let Some(&last) = instruction.targets.iter().max().filter(|&&q| q as usize >= MAX_QUBITS) {
+        return Err(BasisError::TooManyQubits { given: (last as usize).saturating_add(1) }.into());
+    }
+    let numbers = rotation.numbers(binding).map_err(|e| circuit.bind_error(e))?;
+    Ok((rotation.masks(&instruction.targets), numbers))
 }
 
 fn gate_matrix<R: Ring>(
@@ -442,10 +461,12 @@ fn gate_matrix<R: Ring>(
 /// Qubits with the values that they must have.
 type Controls = SmallVec<[(usize, bool); 4]>;
 
-/// The targets and the controls of an instruction.
-fn qubits(instruction: &Instruction) -> (SmallVec<[usize; 4]>, Controls) {
-    let targets = instruction.targets.iter().map(|&q| q as usize).collect();
-    (targets, instruction.controls.iter().map(|c| (c.qubit as usize, c.value)).collect())
+fn targets(instruction: &Instruction) -> SmallVec<[usize; 4]> {
+    instruction.targets.iter().map(|&q| q as usize).collect()
+}
+
+fn controls(instruction: &Instruction) -> Controls {
+    instruction.controls.iter().map(|c| (c.qubit as usize, c.value)).collect()
 }
 
 /// For each instruction, whether it is a measurement, or a reading that may be wrong, that may wait until the end: one pass

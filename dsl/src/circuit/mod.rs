@@ -117,6 +117,7 @@ mod statement;
 /// | form | call |
 /// |---|---|
 /// | `unitary(matrix) q, …;` | `circuit.unitary(matrix.clone(), &[q, …], &[])?`; lists are joined, the first qubit is the least significant |
+/// | `pauli_rotation(angle) X0 Y[q] Z2;` | `circuit.pauli_rotation(&string, angle)?`: `exp(-i angle/2 P)` for the Pauli string P, as [`pauli!`](crate::pauli!) writes it, or `(string)` |
 /// | `call(sub) q, …;` | `circuit.append(&sub, &[q, …])?`; inputs of the same name become one |
 /// | `reset q;` | `circuit.reset(q)?` |
 /// | `depolarizing(p) q;` … | noise: the methods of [`ChannelKind`](crate::core::channel::ChannelKind) by their names |
@@ -124,6 +125,7 @@ mod statement;
 ///
 /// ```
 /// # use ketgrad::{Angle, Circuit, PI, circuit, core::circuit::CircuitError, core::matrix::Matrix};
+/// # use ketgrad::core::observable::{Pauli, PauliString};
 /// # let x = Matrix::from_rows(vec![vec![0.0.into(), 1.0.into()], vec![1.0.into(), 0.0.into()]])?;
 /// let bell = circuit! { qubits 2; h 0; cx 0, 1; }?;
 /// let theta = 0.3;
@@ -133,6 +135,7 @@ mod statement;
 ///     u3(theta / 2.0, PI / 4, -3 * PI / 8) 1;
 ///     gphase(PI);
 ///     unitary(x) 2;
+///     pauli_rotation(PI / 8) X0 Z[2];
 ///     call(bell) 2, 0;
 ///     reset 0..2;
 ///     depolarizing(0.01) 0..2;
@@ -140,7 +143,8 @@ mod statement;
 /// }?;
 /// let mut called = Circuit::new(3);
 /// called.rx(0, theta)?.u3(1, 0.15, Angle::pi(1, 4), Angle::pi(-3, 8))?.gphase(Angle::pi(1, 1))?;
-/// called.unitary(x.clone(), &[2], &[])?.append(&bell, &[2, 0])?;
+/// called.unitary(x.clone(), &[2], &[])?;
+/// called.pauli_rotation(&PauliString::new([(0, Pauli::X), (2, Pauli::Z)])?, Angle::pi(1, 8))?.append(&bell, &[2, 0])?;
 /// called.reset(0..2)?.depolarizing(0..2, 0.01)?.barrier(&[0, 2])?;
 /// assert_eq!(written, called);
 /// # Ok::<(), CircuitError>(())

@@ -206,6 +206,15 @@ macro_rules! __statement {
         ::core::compile_error!("circuit!: expected `unitary(matrix) qubit, …;`");
     };
 
+    ($c:ident [] pauli_rotation ($angle:expr $(,)?) $($word:ident $([$q:expr])?)+) => {
+        $c.pauli_rotation(
+            &$crate::core::observable::PauliString::new(
+                [$($crate::__pauli!(@factor $word $([$q])?)),+].into_iter().flatten(),
+            )?,
+            &$angle,
+        )?;
+    };
+
     // Gates, by the names of the methods of `Circuit`.
     ($c:ident [] $name:ident ($($angle:expr),* $(,)?) $($q:expr),+ $(,)?) => {
         $c.$name($(&$q,)+ $(&$angle),*)?;

@@ -217,11 +217,15 @@ impl Program {
 
     /// One operator by itself.
     fn plain<E: Element>(&mut self, n_qubits: usize, operator: &Operator<Complex<E>>) {
+        if let Some(operators) = operator.without_string() {
+            return operators.iter().for_each(|operator| self.plain(n_qubits, operator));
+        }
         let operator = &operator.map(|z| C64::new(z.re.into(), z.im.into()));
         let (fixed, value) = operator.controls();
         let groups = 1u64 << (n_qubits - fixed.count_ones() as usize);
         match operator.shape() {
-            Shape::Identity => {}
+            // Strings are other operators by now.
+            Shape::Identity | Shape::Parity { .. } | Shape::String { .. } => {}
             Shape::Phase(factor) => self.diagonal(fixed, value, &[(0, *factor)], groups),
             Shape::Diagonal(factors) => self.diagonal(fixed, value, factors, groups),
             Shape::Swap(a, b) => {

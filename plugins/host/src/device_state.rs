@@ -125,7 +125,7 @@ impl<E: Element> DeviceState<E> {
                 );
             }
             places.push(lowered.len());
-            lowered.extend(backend.lower(operator));
+            lowered.extend(backend.lower_all(operator));
         }
         places.push(lowered.len());
         Ok((lowered, places))

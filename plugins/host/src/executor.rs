@@ -8,6 +8,7 @@
 //! | diagonal | a diagonal on the bits that its entries use, else dense |
 //! | swap, cycles | dense, on the bits that move |
 //! | dense | dense |
+//! | Pauli string | in the host's memory the generic kernel runs it; on a device CX gates and an operator on up to two qubits |
 //!
 //! A target bit on which nothing happens when it is 1 counts as a control of value 0. Operators in a row that the
 //! plugin takes are one call; one of too many targets is run by the generic kernel between two calls. Matrices cross in
@@ -179,8 +180,17 @@ impl Backend {
         lowered.targets.len() <= self.raw.raw.max_matrix_targets as usize
     }
 
-    pub(crate) fn lower<E: Element>(&self, operator: &Operator<Complex<E>>) -> Option<Lowered> {
+    /// An operator that is about no Pauli string as it is handed over; `None` for the identity.
+    fn lower<E: Element>(&self, operator: &Operator<Complex<E>>) -> Option<Lowered> {
         lower(operator, self.raw.raw.gates >> abi::GATE_DIAGONAL & 1 == 1, self.raw.raw.max_matrix_targets)
+    }
+
+    /// Any operator as it is handed over, in order.
+    pub(crate) fn lower_all<E: Element>(&self, operator: &Operator<Complex<E>>) -> Vec<Lowered> {
+        match operator.without_string() {
+            Some(operators) => operators.iter().filter_map(|operator| self.lower(operator)).collect(),
+            None => self.lower(operator).into_iter().collect(),
+        }
     }
 
     pub(crate) fn failed(&self, reason: String) -> ExecuteError {
@@ -235,6 +245,9 @@ fn width<E: Element>(operator: &Operator<Complex<E>>) -> usize {
         Shape::Swap(a, b) => a | b,
         Shape::Cycles(cycles) => cycles.iter().flatten().fold(0, |bits, (offset, _)| bits | offset),
         Shape::Dense { offsets, .. } => offsets.last().copied().unwrap_or(0),
+        Shape::Parity { .. } | Shape::String { .. } => {
+            return operator.without_string().iter().flatten().map(width).max().unwrap_or(0);
+        }
     };
     bits.count_ones() as usize
 }
@@ -302,7 +315,8 @@ fn lower<E: Element>(operator: &Operator<Complex<E>>, diagonals: bool, most: u32
         })
     };
     Some(match operator.shape() {
-        Shape::Identity => return None,
+        // Strings become other operators before.
+        Shape::Identity | Shape::Parity { .. } | Shape::String { .. } => return None,
         Shape::Phase(f) if diagonals => diagonal(0, &[(0, *f)]),
         Shape::Phase(f) => match fixed & fixed.wrapping_neg() {
             // A phase of everything: on any qubit, whatever its value.
@@ -393,6 +407,11 @@ impl Executor<C> for HostKernels {
     ) -> Result<(), ExecuteError> {
         let mut run: Vec<Lowered> = Vec::new();
         for operator in operators {
+            if matches!(operator.shape(), Shape::Parity { .. } | Shape::String { .. }) {
+                self.call(&std::mem::take(&mut run), amplitudes, threads)?;
+                operator.apply(amplitudes, threads);
+                continue;
+            }
             match self.backend.lower(operator) {
                 None => {}
                 Some(lowered) if self.backend.takes(&lowered) => run.push(lowered),

@@ -16,6 +16,7 @@
 //! | diagonal | each row times its coefficients; rows of ones are not touched |
 //! | swap (X, CX, SWAP, CCX) | moves registers, or lanes of one or two |
 //! | others with a span of up to 4 bits | the sum above; real matrices take half the products |
+//! | Pauli strings | those of `strings` |
 //! | larger spans, states shorter than a register | the generic kernel |
 //!
 //! What will be read next the processor can not guess where pieces are left out, and it fetches what is left
@@ -68,6 +69,7 @@ mod ahead;
 mod loops;
 mod moves;
 mod pair;
+mod strings;
 
 use std::ops::Range;
 
@@ -136,6 +138,9 @@ impl<E: Element> Task<E> for Apply<'_, E> {
         let operator = self.operator;
         let n_qubits = self.amplitudes.len().trailing_zeros() as usize;
         let lane_bits = S::LANE_BITS - 1;
+        if let Some(masks) = operator.shape.string() {
+            return strings::apply::<S>(self, masks);
+        }
         let Some((common, span)) = extent(&operator.shape) else { return true };
         if n_qubits < lane_bits || span.count_ones() > MAX_SPAN {
             return false;
@@ -194,6 +199,8 @@ fn extent<E>(shape: &Shape<E>) -> Option<(usize, usize)> {
         Shape::Diagonal(factors) => factors.iter().for_each(|f| see(f.0)),
         Shape::Swap(a, b) => [*a, *b].into_iter().for_each(see),
         Shape::Cycles(cycles) => cycles.iter().flatten().for_each(|f| see(f.0)),
+        // They have loops of their own.
+        Shape::Parity { .. } | Shape::String { .. } => see(0),
         Shape::Dense { offsets, .. } => offsets.iter().for_each(|&o| see(o)),
     }
     Some((and & or, or & !and))
@@ -269,8 +276,12 @@ impl<E: Element> Place<'_, E> {
         let (one, zero) = (Complex::new(E::one(), E::zero()), Complex::new(E::zero(), E::zero()));
         let at = |there: bool, z: Complex<E>| if there { z } else { zero };
         match self.operator.shape() {
-            Shape::Identity | Shape::Phase(_) | Shape::Swap(..) => {
-                unreachable!("phases and swaps have loops of their own")
+            Shape::Identity
+            | Shape::Phase(_)
+            | Shape::Swap(..)
+            | Shape::Parity { .. }
+            | Shape::String { .. } => {
+                unreachable!("phases, swaps and strings have loops of their own")
             }
             Shape::Diagonal(factors) => {
                 let factor = factors.iter().find(|f| f.0 == row | self.common).map_or(one, |f| f.1);

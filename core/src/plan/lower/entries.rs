@@ -92,7 +92,7 @@ impl Entries {
                 self.list.push(Entry::inner(index, inner));
             }
             let may_be = known.get(number).copied().unwrap_or(true);
-            let entry = Entry::new(number, operator, may_be);
+            let entry = Entry::new(number, operator, widest, may_be);
             self.clifford.push(matches!(entry.kind, Kind::Clifford(_)));
             if let Kind::Clifford(gate) = entry.kind {
                 if let Some(angle) = gate.phase() {
@@ -188,8 +188,16 @@ fn product(a: &Clifford, b: &Clifford) -> Option<Option<Clifford>> {
 }
 
 impl Entry {
-    fn new<E: Element>(number: usize, operator: &Operator<Complex<E>>, clifford: bool) -> Entry {
-        let kind = Kind::of(operator, clifford);
+    fn new<E: Element>(
+        number: usize,
+        operator: &Operator<Complex<E>>,
+        widest: usize,
+        clifford: bool,
+    ) -> Entry {
+        let kind = match string(operator, widest) {
+            Some((turn, 0)) => return Entry::of(turn.kind()),
+            _ => Kind::of(operator, clifford),
+        };
         let mut entry = Entry::of(kind);
         if let Kind::Other = kind {
             let fixed = operator.fixed();
@@ -197,6 +205,8 @@ impl Entry {
                 Shape::Identity => (0, 0),
                 Shape::Phase(_) | Shape::Diagonal(_) => (0, fixed),
                 Shape::Swap(..) | Shape::Cycles(_) => (fixed, 0),
+                Shape::Parity { .. } => (0, fixed),
+                Shape::String { x, .. } => (*x, fixed & !x),
                 Shape::Dense { offsets, .. } => {
                     let targets = offsets.iter().fold(0, |mask, o| mask | o);
                     (targets, fixed & !targets)
@@ -292,12 +302,10 @@ impl Kind {
                 let at = |j: usize| factors.iter().find(|f| f.0 == j).map(|f| wide(&f.1));
                 let a = fixed & fixed.wrapping_neg();
                 let (Some(even), Some(odd)) = (at(0), at(a)) else { return Kind::Other };
-                let unit = [even, odd].iter().all(|f| (f.norm_sqr() - 1.0).abs() <= tolerance);
-                if !unit || at(fixed) != Some(even) || at(fixed & !a) != Some(odd) {
+                if at(fixed) != Some(even) || at(fixed & !a) != Some(odd) {
                     return Kind::Other;
                 }
-                let angle = (odd * even.conj()).arg();
-                rotation(0, fixed, angle, even.arg() + 0.5 * angle)
+                Turned::of_parity(fixed, even, odd, tolerance).map_or(Kind::Other, |turned| turned.kind())
             }
             (Shape::Dense { matrix, offsets }, 2) => {
                 exchange(matrix, offsets, tolerance).unwrap_or(Kind::Other)
@@ -308,7 +316,63 @@ impl Kind {
 }
 
 fn rotation(x: usize, z: usize, angle: f64, phase: f64) -> Kind {
-    Kind::Rotation { pauli: Pauli { x, z, negative: false }, angle, phase }
+    Turned { x, z, angle, phase }.kind()
+}
+
+/// `e^{i phase} e^{-i angle/2 P}`.
+#[derive(Clone, Copy)]
+pub(super) struct Turned {
+    x: usize,
+    z: usize,
+    pub(super) angle: f64,
+    pub(super) phase: f64,
+}
+
+impl Turned {
+    pub(super) fn pauli(&self) -> Pauli {
+        Pauli { x: self.x, z: self.z, negative: false }
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Rotation { pauli: self.pauli(), angle: self.angle, phase: self.phase }
+    }
+
+    /// `a + b P` for the string P with the masks x and z, if it is unitary up to so much.
+    fn of_sum(x: usize, z: usize, a: C, b: C, tolerance: f64) -> Option<Turned> {
+        if (a.norm_sqr() + b.norm_sqr() - 1.0).abs() > tolerance {
+            return None;
+        }
+        // a = e^{i phase} cos, b = -i e^{i phase} sin; no phase where the angle can say it.
+        let phase = if a.im == 0.0 { 0.0 } else { a.arg() };
+        let (cosine, sine) = (a * C::cis(-phase), b * C::new(0.0, 1.0) * C::cis(-phase));
+        let angle = 2.0 * sine.re.atan2(cosine.re);
+        (sine.im.abs() <= tolerance).then_some(Turned { x, z, angle, phase })
+    }
+
+    /// The factors of even and odd parity of the bits in z.
+    fn of_parity(z: usize, even: C, odd: C, tolerance: f64) -> Option<Turned> {
+        let unit = [even, odd].iter().all(|f| (f.norm_sqr() - 1.0).abs() <= tolerance);
+        let angle = if odd == even.conj() { 2.0 * odd.arg() } else { (odd * even.conj()).arg() };
+        let phase = if odd == even.conj() { 0.0 } else { even.arg() + 0.5 * angle };
+        unit.then_some(Turned { x: 0, z, angle, phase })
+    }
+}
+
+/// An operator about a Pauli string as a rotation, and the qubits that control it; if it is one, and no wider than may be.
+pub(super) fn string<E: Element>(operator: &Operator<Complex<E>>, widest: usize) -> Option<(Turned, usize)> {
+    let tolerance = 8.0 * Into::<f64>::into(E::EPSILON);
+    match operator.shape() {
+        Shape::Parity { z, factors: [even, odd] } => {
+            let turned = Turned::of_parity(*z, wide(even), wide(odd), tolerance)?;
+            Some((turned, operator.fixed() & !z))
+        }
+        &Shape::String { x, z, ref stay, ref go } if x.count_ones() as usize <= widest => {
+            // W = i^{-|x & z|} P
+            let b = wide(go) * C::new(0.0, -1.0).powu((x & z).count_ones());
+            Some((Turned::of_sum(x, z, wide(stay), b, tolerance)?, operator.fixed() & !(x | z)))
+        }
+        _ => None,
+    }
 }
 
 /// `a + b P` with P one of XX, YY, XY, YX, as RXX and RYY are.
@@ -331,15 +395,8 @@ fn exchange<E: Element>(matrix: &[Complex<E>], offsets: &[usize], tolerance: f64
         return None;
     }
     let (a, b) = (wide(&a), wide(&b) * C::new(0.0, -1.0).powu(first + second));
-    if (a.norm_sqr() + b.norm_sqr() - 1.0).abs() > tolerance {
-        return None;
-    }
-    // a = e^{i phase} cos, b = -i e^{i phase} sin
-    let phase = a.arg();
-    let sine = b * C::new(0.0, 1.0) * C::cis(-phase);
-    let angle = 2.0 * sine.re.atan2(a.norm());
     let z = (first as usize * low) | (second as usize * high);
-    (sine.im.abs() <= tolerance).then(|| rotation(both, z, angle, phase))
+    Some(Turned::of_sum(both, z, a, b, tolerance)?.kind())
 }
 
 /// The qubit and the matrix of an operator on one qubit without controls.
@@ -373,7 +430,7 @@ pub(super) fn on_one<E: Element>(operator: &Operator<Complex<E>>) -> Option<(usi
         Shape::Dense { matrix, offsets } if offsets.len() == 2 => {
             u.iter_mut().zip(matrix).for_each(|(to, from)| *to = wide(from));
         }
-        Shape::Dense { .. } => return None,
+        Shape::Dense { .. } | Shape::Parity { .. } | Shape::String { .. } => return None,
     }
     Some((fixed.trailing_zeros() as usize, u))
 }

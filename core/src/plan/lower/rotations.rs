@@ -1,8 +1,27 @@
 //! Rotations about Pauli strings.
 
-use super::{Lowering, Op, clifford::Pauli, matrices::C};
+use super::{Lowering, MAX_PHASE_BITS, NO_ANGLE, Op, clifford::Pauli, entries::Turned, matrices::C};
+use crate::basis::{deposit, odd};
 
 impl Lowering {
+    /// A rotation where others have these values: `(1 +- Z) / 2` for each control in its angle; false for too many of them.
+    pub(super) fn controlled_rotation(&mut self, turned: &Turned, controls: usize, value: usize) -> bool {
+        let subsets = 1usize << controls.count_ones().min(MAX_PHASE_BITS);
+        if controls.count_ones() >= MAX_PHASE_BITS {
+            return false;
+        }
+        let pauli = turned.pauli();
+        if turned.phase.abs() > NO_ANGLE && !self.diagonal(controls, &[(value, C::cis(turned.phase))]) {
+            return false;
+        }
+        for subset in (0..subsets).map(|k| deposit(k, controls)) {
+            let angle = turned.angle / subsets as f64;
+            let pauli = Pauli { z: pauli.z | subset, negative: odd(subset & value), ..pauli };
+            self.rotation(pauli, angle);
+        }
+        true
+    }
+
     /// `e^{-i angle/2 P}`.
     pub(super) fn rotation(&mut self, pauli: Pauli, angle: f64) {
         let angle = if pauli.negative { -angle } else { angle };

@@ -55,6 +55,9 @@ impl Random {
     }
     /// Everything that an operator may be, mostly what circuits are made of.
     fn operator(&mut self, n: usize) -> Operator<C64> {
+        if self.below(12) == 0 {
+            return self.string(n);
+        }
         loop {
             let (matrix, controls) = self.matrix(n);
             let k = matrix.n_qubits();
@@ -65,6 +68,23 @@ impl Random {
                 return Operator::new(&matrix, targets, &controls).unwrap();
             }
         }
+    }
+    /// A rotation about a Pauli string under up to two controls.
+    fn string(&mut self, n: usize) -> Operator<C64> {
+        let (letters, controls) = (1 + self.below(n), self.below(3));
+        let qubits = self.qubits(n, (letters + controls).min(n));
+        let (targets, others) = qubits.split_at(letters);
+        let (mut x, mut z) = (0, 0);
+        for q in targets {
+            let letter = 1 + self.below(3);
+            (x, z) = (x | (letter & 1) << q, z | (letter >> 1) << q);
+        }
+        let (sin, cos) = (self.unit() * TAU).sin_cos();
+        let go = C64::new(0.0, -sin) * C64::i().powu((x & z).count_ones());
+        let numbers =
+            if x == 0 { [C64::new(cos, -sin), C64::new(cos, sin)] } else { [C64::new(cos, 0.0), go] };
+        let controls: Vec<(usize, bool)> = others.iter().map(|q| (*q, self.below(2) == 0)).collect();
+        Operator::string(x, z, numbers, &controls).unwrap()
     }
     /// The matrix of an operator, and how many controls it has.
     fn matrix(&mut self, n: usize) -> (Matrix<C64>, usize) {
