@@ -24,6 +24,7 @@ mod canonical;
 mod clifford;
 mod entries;
 mod fit;
+mod kinds;
 mod matrices;
 mod permutations;
 mod rotations;
@@ -35,7 +36,8 @@ pub(in crate::plan) use canonical::Factored;
 use canonical::split;
 use clifford::Clifford;
 pub(in crate::plan) use clifford::Pauli;
-use entries::{Entries, Entry, Kind, on_one, string};
+use entries::{Entries, Entry};
+use kinds::{Kind, on_one, string};
 use matrices::{C, M2, dagger, eigen, is_unitary, multiply2, multiply4, widen};
 pub(in crate::plan) use matrices::{M4, exchanged};
 

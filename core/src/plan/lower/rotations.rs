@@ -1,6 +1,6 @@
 //! Rotations about Pauli strings.
 
-use super::{Lowering, MAX_PHASE_BITS, NO_ANGLE, Op, clifford::Pauli, entries::Turned, matrices::C};
+use super::{Lowering, MAX_PHASE_BITS, NO_ANGLE, Op, clifford::Pauli, kinds::Turned, matrices::C};
 use crate::basis::{deposit, odd};
 
 impl Lowering {

@@ -1,0 +1,208 @@
+//! What operators are to a plan: Clifford gates, rotations about Pauli strings, or neither.
+
+use num_complex::Complex;
+
+use super::{
+    clifford::{Clifford, Pauli},
+    matrices::{C, M2, is_unitary},
+};
+use crate::{
+    kernel::{Element, Operator, Shape},
+    scalar::Ring,
+};
+
+/// What an entry is to others.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Kind {
+    Clifford(Clifford),
+    /// `e^{i phase} e^{-i angle/2 P}`.
+    Rotation {
+        pauli: Pauli,
+        angle: f64,
+        phase: f64,
+    },
+    /// The inner product of this number.
+    Inner {
+        number: usize,
+        pauli: Pauli,
+    },
+    /// Anything else that was given.
+    Other,
+}
+
+impl Kind {
+    /// What an operator is; a Clifford gate only if it may be one.
+    pub(super) fn of<E: Element>(operator: &Operator<Complex<E>>, clifford: bool) -> Kind {
+        let tolerance = 8.0 * Into::<f64>::into(E::EPSILON);
+        let fixed = operator.fixed();
+        if let Some((qubit, matrix)) = on_one(operator) {
+            if clifford && let Some(gate) = Clifford::one(qubit, matrix, tolerance) {
+                return Kind::Clifford(gate);
+            }
+            let diagonal = matches!(operator.shape(), Shape::Phase(_) | Shape::Diagonal(_));
+            if diagonal && is_unitary(&matrix, 2, tolerance) {
+                let angle = (matrix[3] * matrix[0].conj()).arg();
+                return rotation(0, 1 << qubit, angle, matrix[0].arg() + 0.5 * angle);
+            }
+            return Kind::Other;
+        }
+        let (value, shape) = (operator.value(), operator.shape());
+        match (shape, fixed.count_ones()) {
+            (Shape::Phase(f), 2) if clifford && value == fixed && near(wide(f), -1.0, tolerance) => {
+                let a = fixed.trailing_zeros() as usize;
+                Kind::Clifford(Clifford::Cz(a, (fixed & !(1 << a)).trailing_zeros() as usize))
+            }
+            (&Shape::Swap(a, b), 2) if clifford && (a ^ b).is_power_of_two() => {
+                let (target, control) = (a ^ b, fixed & !(a ^ b));
+                match (value | a) & control != 0 {
+                    true => Kind::Clifford(Clifford::Cx {
+                        control: control.trailing_zeros() as usize,
+                        target: target.trailing_zeros() as usize,
+                    }),
+                    false => Kind::Other,
+                }
+            }
+            (Shape::Diagonal(factors), 2) if factors.len() == 4 => {
+                let at = |j: usize| factors.iter().find(|f| f.0 == j).map(|f| wide(&f.1));
+                let a = fixed & fixed.wrapping_neg();
+                let (Some(even), Some(odd)) = (at(0), at(a)) else { return Kind::Other };
+                if at(fixed) != Some(even) || at(fixed & !a) != Some(odd) {
+                    return Kind::Other;
+                }
+                Turned::of_parity(fixed, even, odd, tolerance).map_or(Kind::Other, |turned| turned.kind())
+            }
+            (Shape::Dense { matrix, offsets }, 2) => {
+                exchange(matrix, offsets, tolerance).unwrap_or(Kind::Other)
+            }
+            _ => Kind::Other,
+        }
+    }
+}
+
+fn rotation(x: usize, z: usize, angle: f64, phase: f64) -> Kind {
+    Turned { x, z, angle, phase }.kind()
+}
+
+/// `e^{i phase} e^{-i angle/2 P}`.
+#[derive(Clone, Copy)]
+pub(super) struct Turned {
+    x: usize,
+    z: usize,
+    pub(super) angle: f64,
+    pub(super) phase: f64,
+}
+
+impl Turned {
+    pub(super) fn pauli(&self) -> Pauli {
+        Pauli { x: self.x, z: self.z, negative: false }
+    }
+
+    pub(super) fn kind(&self) -> Kind {
+        Kind::Rotation { pauli: self.pauli(), angle: self.angle, phase: self.phase }
+    }
+
+    /// `a + b P` for the string P with the masks x and z, if it is unitary up to so much.
+    fn of_sum(x: usize, z: usize, a: C, b: C, tolerance: f64) -> Option<Turned> {
+        if (a.norm_sqr() + b.norm_sqr() - 1.0).abs() > tolerance {
+            return None;
+        }
+        // a = e^{i phase} cos, b = -i e^{i phase} sin; no phase where the angle can say it.
+        let phase = if a.im == 0.0 { 0.0 } else { a.arg() };
+        let (cosine, sine) = (a * C::cis(-phase), b * C::new(0.0, 1.0) * C::cis(-phase));
+        let angle = 2.0 * sine.re.atan2(cosine.re);
+        (sine.im.abs() <= tolerance).then_some(Turned { x, z, angle, phase })
+    }
+
+    /// The factors of even and odd parity of the bits in z.
+    fn of_parity(z: usize, even: C, odd: C, tolerance: f64) -> Option<Turned> {
+        let unit = [even, odd].iter().all(|f| (f.norm_sqr() - 1.0).abs() <= tolerance);
+        let angle = if odd == even.conj() { 2.0 * odd.arg() } else { (odd * even.conj()).arg() };
+        let phase = if odd == even.conj() { 0.0 } else { even.arg() + 0.5 * angle };
+        unit.then_some(Turned { x: 0, z, angle, phase })
+    }
+}
+
+/// An operator about a Pauli string as a rotation, and the qubits that control it; if it is one, and no wider than may be.
+pub(super) fn string<E: Element>(operator: &Operator<Complex<E>>, widest: usize) -> Option<(Turned, usize)> {
+    let tolerance = 8.0 * Into::<f64>::into(E::EPSILON);
+    match operator.shape() {
+        Shape::Parity { z, factors: [even, odd] } => {
+            let turned = Turned::of_parity(*z, wide(even), wide(odd), tolerance)?;
+            Some((turned, operator.fixed() & !z))
+        }
+        &Shape::String { x, z, ref stay, ref go } if x.count_ones() as usize <= widest => {
+            // W = i^{-|x & z|} P
+            let b = wide(go) * C::new(0.0, -1.0).powu((x & z).count_ones());
+            Some((Turned::of_sum(x, z, wide(stay), b, tolerance)?, operator.fixed() & !(x | z)))
+        }
+        _ => None,
+    }
+}
+
+/// `a + b P` with P one of XX, YY, XY, YX, as RXX and RYY are.
+fn exchange<E: Element>(matrix: &[Complex<E>], offsets: &[usize], tolerance: f64) -> Option<Kind> {
+    let (&[_, low, high, both], &[a, .., _]) = (offsets, matrix) else { return None };
+    let at = |row: usize, column: usize| matrix[4 * row + column];
+    let b = at(3, 0);
+    let elsewhere = |k: &usize| k / 4 != k % 4 && (k / 4) ^ (k % 4) != 3;
+    if (1..4).any(|j| at(j, j) != a) || (0..16).filter(elsewhere).any(|k| !matrix[k].is_exact_zero()) {
+        return None;
+    }
+    // P|j> = i^|z| (-1)^{z.j} |3 - j>
+    let sign = |j: usize| match at(3 ^ j, j) {
+        entry if entry == b => Some(0),
+        entry if entry == -b => Some(1),
+        _ => None,
+    };
+    let (first, second) = (sign(1)?, sign(2)?);
+    if sign(3)? != first ^ second {
+        return None;
+    }
+    let (a, b) = (wide(&a), wide(&b) * C::new(0.0, -1.0).powu(first + second));
+    let z = (first as usize * low) | (second as usize * high);
+    Some(Turned::of_sum(both, z, a, b, tolerance)?.kind())
+}
+
+/// The qubit and the matrix of an operator on one qubit without controls.
+pub(super) fn on_one<E: Element>(operator: &Operator<Complex<E>>) -> Option<(usize, M2)> {
+    let (fixed, value) = (operator.fixed(), operator.value());
+    if !fixed.is_power_of_two() {
+        return None;
+    }
+    let (one, zero) = (C::new(1.0, 0.0), C::default());
+    let mut u = [one, zero, zero, one];
+    match operator.shape() {
+        Shape::Identity => {}
+        Shape::Phase(factor) => u[if value == 0 { 0 } else { 3 }] = wide(factor),
+        Shape::Diagonal(factors) => {
+            factors.iter().for_each(|(at, factor)| u[if *at == 0 { 0 } else { 3 }] = wide(factor));
+        }
+        Shape::Swap(..) => u = [zero, one, one, zero],
+        Shape::Cycles(cycles) => {
+            // One cycle of two, or two of one.
+            for cycle in cycles {
+                for (k, (from, factor)) in cycle.iter().enumerate() {
+                    let (to, _) = cycle[(k + 1) % cycle.len()];
+                    let (row, column) = (usize::from(to != 0), usize::from(*from != 0));
+                    if cycle.len() == 2 {
+                        u[3 * column] = zero;
+                    }
+                    u[2 * row + column] = wide(factor);
+                }
+            }
+        }
+        Shape::Dense { matrix, offsets } if offsets.len() == 2 => {
+            u.iter_mut().zip(matrix).for_each(|(to, from)| *to = wide(from));
+        }
+        Shape::Dense { .. } | Shape::Parity { .. } | Shape::String { .. } => return None,
+    }
+    Some((fixed.trailing_zeros() as usize, u))
+}
+
+fn wide<E: Element>(z: &Complex<E>) -> C {
+    Complex::new(z.re.into(), z.im.into())
+}
+
+fn near(z: C, x: f64, tolerance: f64) -> bool {
+    (z - x).norm() <= tolerance
+}
