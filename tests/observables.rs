@@ -49,8 +49,14 @@ proptest! {
     }
 
     #[test]
+    fn parsing_a_string_undoes_printing(string in string()) {
+        prop_assert_eq!(&string.to_string().parse::<PauliString>().unwrap(), &string);
+    }
+
+    #[test]
     fn no_text_makes_the_parser_panic(text in "[-+*.eEIXYZ0-9 a-zµ\t]{0,30}") {
         let _ = text.parse::<PauliSum>();
+        let _ = text.parse::<PauliString>();
     }
 }
 
@@ -73,6 +79,22 @@ fn what_may_be_written() {
     let mut sum: PauliSum = "Z0".parse().unwrap();
     sum.extend("2 X1".parse().unwrap());
     assert_eq!(sum.to_string(), "Z0 + 2*X1");
+}
+
+#[test]
+fn strings_are_read_alone() {
+    let parse = |text: &str| text.parse::<PauliString>().map(|s| s.to_string()).map_err(|e| e.to_string());
+    assert_eq!(parse(" Z1X0 "), Ok("X0 Z1".into()));
+    assert_eq!(parse("I"), Ok("I".into()));
+    for (text, said) in [
+        ("", "column 1: expected a Pauli operator such as `Z0`, found the end"),
+        ("2*Z0", "column 1: expected a Pauli operator such as `Z0`, found `2`"),
+        ("Z0 + X1", "column 4: expected a Pauli operator such as `Z0`, or the end, found `+`"),
+        ("Z0 X", "column 5: expected a qubit number, found the end"),
+        ("Z0 X0", "column 4: qubit 0 comes twice in a term"),
+    ] {
+        assert_eq!(parse(text), Err(said.into()), "{text}");
+    }
 }
 
 #[test]

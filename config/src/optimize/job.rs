@@ -240,11 +240,11 @@ fn read_ansatz(
         (None, Some("uccsd")) => {
             let (spin_orbitals, filled) = read_electrons(section, electrons)?;
             section.finish()?;
-            // Doubles of any spin, 8 strings each, at most four gates for a qubit of a string.
+            // Doubles of any spin have 8 strings each, singles 2: an instruction each.
             let pairs = |n: u64| n * n.saturating_sub(1) / 2;
             let (n, occupied) = (spin_orbitals as u64, filled as u64);
             let empty = n.saturating_sub(occupied);
-            let gates = (occupied * empty + pairs(occupied) * pairs(empty)) * 32 * n;
+            let gates = 2 * occupied * empty + 8 * pairs(occupied) * pairs(empty);
             check_gates(gates, common, section)?;
             match electrons {
                 Some(electrons) => electrons.uccsd(),

@@ -24,9 +24,9 @@ impl Circuit {
     /// Everything else stays as it is.
     ///
     /// ```
-    /// use ketgrad_core::{circuit::Circuit, observable::PauliString};
+    /// use ketgrad_core::circuit::Circuit;
     /// let mut c = Circuit::new(2);
-    /// c.pauli_rotation(&PauliString::from_masks(0b01, 0b10)?, 0.5)?; // X0 Z1
+    /// c.pauli_rotation(&"X0 Z1".parse()?, 0.5)?;
     /// assert_eq!(c.decomposed().to_string(), "h q[0]\ncx q[0], q[1]\nrz(0.5) q[1]\ncx q[0], q[1]\nh q[0]\n");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

@@ -1,11 +1,10 @@
 //! Rotations about Pauli strings, `exp(-i angle/2 P)`.
 //!
 //! ```
-//! use ketgrad_core::{circuit::Circuit, observable::{Pauli, PauliString}, param::Angle};
+//! use ketgrad_core::{circuit::Circuit, param::Angle};
 //!
-//! let string = PauliString::new([(0, Pauli::X), (2, Pauli::Y), (3, Pauli::Z)])?;
 //! let mut c = Circuit::new(4);
-//! c.pauli_rotation(&string, Angle::pi(1, 8))?;
+//! c.pauli_rotation(&"X0 Y2 Z3".parse()?, Angle::pi(1, 8))?;
 //! assert_eq!(c.to_string(), "pauli_rotation(pi/8) X q[0], Y q[2], Z q[3]\n");
 //! // In gates of the table.
 //! assert_eq!(c.decomposed().count_operations()["rz"], 1);

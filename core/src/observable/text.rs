@@ -68,6 +68,22 @@ impl FromStr for PauliSum {
     }
 }
 
+impl FromStr for PauliString {
+    type Err = ObservableError;
+
+    /// As a term of a sum is written, without a coefficient: `X0 Y2`, or `I`.
+    fn from_str(text: &str) -> Result<PauliString, ObservableError> {
+        let mut reader = Reader { text, at: 0 };
+        let Some(string) = reader.string()? else {
+            return Err(reader.unexpected("a Pauli operator such as `Z0`"));
+        };
+        match reader.peek() {
+            None => Ok(string),
+            Some(_) => Err(reader.unexpected("a Pauli operator such as `Z0`, or the end")),
+        }
+    }
+}
+
 /// The word that a text begins with, or its first character.
 pub(super) fn word(text: &str) -> &str {
     let end = text.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(text.len());
@@ -135,8 +151,16 @@ impl Reader<'_> {
                 }
             }
         }
+        match (coefficient, self.string()?) {
+            (None, None) => Err(self.unexpected("a number or a Pauli operator such as `Z0`")),
+            (coefficient, string) => Ok((coefficient.unwrap_or(1.0), string.unwrap_or_default())),
+        }
+    }
+
+    /// The operators from here on, if there are any.
+    fn string(&mut self) -> Result<Option<PauliString>, ObservableError> {
         let mut factors: Vec<(usize, Pauli)> = Vec::new();
-        let mut any = coefficient.is_some();
+        let mut any = false;
         while let Some(letter @ ('I' | 'X' | 'Y' | 'Z')) = self.peek() {
             any = true;
             let start = self.at;
@@ -161,10 +185,7 @@ impl Reader<'_> {
             }
             factors.push((qubit, pauli));
         }
-        if !any {
-            return Err(self.unexpected("a number or a Pauli operator such as `Z0`"));
-        }
         factors.sort_unstable();
-        Ok((coefficient.unwrap_or(1.0), PauliString { factors }))
+        Ok(any.then_some(PauliString { factors }))
     }
 }
