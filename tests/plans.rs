@@ -287,10 +287,10 @@ fn gates_around_rotations_are_taken_out() {
     assert!(count(&c) >= 8 + 6);
 }
 
-/// A long circuit of excitations is planned on few qubits too, and gives what single gates give.
+/// A long circuit of excitations in gates is planned on few qubits too, and gives what single gates give.
 #[test]
 fn excitations_on_few_qubits() {
-    let c = ansatz::uccsd(11, 4).unwrap();
+    let c = ansatz::uccsd(11, 4).unwrap().decomposed();
     let mut rng = Rng::new(5);
     let at: Vec<f64> = c.inputs().map(|_| rng.signed()).collect();
     let bound = BoundCircuit::<Complex<f64>>::new(&c, &Values(&at)).unwrap();
@@ -301,6 +301,23 @@ fn excitations_on_few_qubits() {
     assert!(Executor::<Complex<f64>>::prepare(&fast, 11, &operators[..600], Way::Given).is_none());
     let off = distance(&run(&Generic, operators, 11, 1), &run(&fast, operators, 11, 1));
     assert!(off < TOLERANCE_F64, "off by {off:e}");
+}
+
+/// Rotations about strings are planned from 13 qubits on: a pass of its own takes longer for each.
+#[test]
+fn many_strings_are_planned() {
+    let fast = Fast::new();
+    for (n, planned) in [(12, false), (13, true)] {
+        let c = ansatz::uccsd(n, 2).unwrap();
+        let mut rng = Rng::new(7);
+        let at: Vec<f64> = c.inputs().map(|_| rng.signed()).collect();
+        let bound = BoundCircuit::<Complex<f64>>::new(&c, &Values(&at)).unwrap();
+        let operators = bound.operators().unwrap();
+        let plan = Executor::<Complex<f64>>::prepare(&fast, n, operators, Way::Given);
+        assert_eq!(plan.is_some(), planned, "{n} qubits");
+        let off = distance(&run(&Generic, operators, n, 1), &run(&fast, operators, n, 1));
+        assert!(off < TOLERANCE_F64, "{n} qubits: off by {off:e}");
+    }
 }
 
 /// A plan takes the numbers of other angles, also of those at which gates become simpler.
