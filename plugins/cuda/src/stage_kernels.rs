@@ -98,12 +98,13 @@ impl StageKernels {
         let store = &self.stores[usize::from(precision == Precision::Single)];
         let mut store = store.lock().unwrap_or_else(PoisonError::into_inner);
         let slot = usize::from(states > 1);
-        let Some(place) = store.recent[slot].iter().position(|known| known.words == program.words) else {
-            store.recent[slot].truncate(RECENT - 1);
-            store.recent[slot].push_front(Known { words: program.words.clone(), stages: None });
+        let recent = &mut store.recent[slot];
+        let place = recent.iter().position(|known| known.words == program.words);
+        let Some(mut known) = place.and_then(|place| recent.remove(place)) else {
+            recent.truncate(RECENT - 1);
+            recent.push_front(Known { words: program.words.clone(), stages: None });
             return Vec::new();
         };
-        let mut known = store.recent[slot].remove(place).unwrap_or_else(|| unreachable!("its place"));
         let mut number = |stage| store.number(source(&program.words, stage, form, states > 1));
         let numbers = known.stages.get_or_insert_with(|| program.stages().map(&mut number).collect()).clone();
         store.recent[slot].push_front(known);
