@@ -327,6 +327,14 @@ fn a_job_on_shots_ends_near_its_minimum() {
         );
     }
     folder.run(&["optimize", "turns.toml", "--precision", "f32"]).fails(2, &["double precision"]);
+    // Shots of a circuit with noise take vectors: a density matrix of 12 qubits would be 256 MiB.
+    folder.file("noise.toml", "[[noise]]\nwidth = 1\nchannel = 'depolarizing'\nparameters = [0.01]\n");
+    let noisy = "[ansatz]\nname = 'hardware_efficient'\nqubits = 12\nlayers = 1\nnoise = 'noise.toml'\n\
+                 [hamiltonian]\nterms = 'Z0'\n[stopping]\niterations = 1\n";
+    folder.file("noisy.toml", format!("shots = 4\n{noisy}"));
+    folder.run(&["optimize", "noisy.toml", "--memory-limit", "16MiB"]).done();
+    folder.file("noisy.toml", format!("{noisy}[optimizer]\nmethod = 'spsa'\n"));
+    folder.run(&["optimize", "noisy.toml", "--memory-limit", "16MiB"]).fails(1, &["memory"]);
 }
 
 #[test]

@@ -220,8 +220,9 @@ fn needs<T>(job: &Job) -> Needs {
         _ => 2,
     };
     let mut needs = Needs::default();
-    // With noise or feedback they are density matrices.
-    let density = job.circuit.has_channels() || final_measurements(&job.circuit).is_err();
+    // With noise or feedback they are density matrices, but shots take trajectories of vectors.
+    let density =
+        job.shots.is_none() && (job.circuit.has_channels() || final_measurements(&job.circuit).is_err());
     let qubits = job.circuit.n_qubits() << usize::from(density);
     let bytes = bytes_needed::<Complex<T>>(qubits).saturating_mul(states);
     needs.add(format_args!("{states} states"), bytes);
