@@ -7,7 +7,8 @@ use super::{Expectation, HybridError, slots::by_parameter};
 use crate::{
     circuit::Circuit,
     observable::PauliSum,
-    simulate::{Mean, Shots},
+    param::Values,
+    simulate::{BoundCircuit, Mean, Readout, Shots},
 };
 
 impl Expectation {
@@ -29,7 +30,7 @@ impl Expectation {
     /// As [`Expectation::values`]; [`HybridError::NotMeasured`] for an observable that shots do not give;
     /// [`SimulateError::TooFewShots`](crate::simulate::SimulateError::TooFewShots).
     pub fn measure(&self, inputs: &[f64], shots: Shots) -> Result<Mean, HybridError> {
-        self.measure_circuit(&self.circuit, inputs, &self.measurable()?, shots)
+        self.measure_circuit(&self.circuit, inputs, &self.readout(shots)?, shots)
     }
 
     /// [`Expectation::measure`] and the derivative by each input by shifts, so many shots for each shifted value.
@@ -39,16 +40,16 @@ impl Expectation {
     /// # Errors
     /// As [`Expectation::measure`], and where [shifts do not serve](Expectation::methods).
     pub fn measure_gradient(&self, inputs: &[f64], shots: Shots) -> Result<(Mean, Vec<Mean>), HybridError> {
-        let observable = self.measurable()?;
+        let readout = self.readout(shots)?;
         let values = self.circuit.param_values(inputs)?;
-        let value = self.measure_circuit(&self.circuit, inputs, &observable, shots)?;
+        let value = self.measure_circuit(&self.circuit, inputs, &readout, shots)?;
         let (mut gradient, mut variances) = (vec![0.0; inputs.len()], vec![Some(0.0); inputs.len()]);
         let mut parts = 1..;
         for (k, slot) in self.slots.iter().enumerate() {
             let (mut slope, mut variance) = (0.0, Some(0.0));
             for (circuit, coefficient) in self.moved(*slot, &values)? {
                 let part = shots.part(parts.next().unwrap_or_default());
-                let mean = self.measure_circuit(&circuit, inputs, &observable, part)?;
+                let mean = self.measure_circuit(&circuit, inputs, &readout, part)?;
                 slope += coefficient * mean.value;
                 variance = variance.zip(mean.stderr).map(|(v, e)| v + (coefficient * e).powi(2));
             }
@@ -68,19 +69,21 @@ impl Expectation {
         &self,
         circuit: &Circuit,
         inputs: &[f64],
-        observable: &PauliSum,
+        readout: &Readout,
         shots: Shots,
     ) -> Result<Mean, HybridError> {
-        Ok(self.simulator.measure(circuit, inputs, observable, shots)?)
+        let values = circuit.param_values(inputs)?;
+        let bound = BoundCircuit::new(circuit, &Values(&values))?;
+        Ok(self.simulator.measure_readout(&bound, readout, shots)?)
     }
 
-    /// The sum of all observables as strings.
-    fn measurable(&self) -> Result<PauliSum, HybridError> {
+    /// The sum of all observables as it is measured.
+    fn readout(&self, shots: Shots) -> Result<Readout, HybridError> {
         let mut sum = PauliSum::default();
         for observable in &self.observables {
             let not_measured = || HybridError::NotMeasured { observable: observable.to_string() };
             sum = sum + observable.pauli_sum().ok_or_else(not_measured)?;
         }
-        Ok(sum)
+        Ok(Readout::new(self.circuit.n_qubits(), &sum, shots.grouping)?)
     }
 }

@@ -111,25 +111,28 @@ impl Simulator {
         observable: &PauliSum,
         shots: Shots,
     ) -> Result<Mean, SimulateError> {
-        let n_qubits = circuit.n_qubits;
-        if observable.n_qubits() > n_qubits {
-            let given = observable.n_qubits() - 1;
-            return Err(BasisError::OutOfRange { given, available: n_qubits }.into());
-        }
-        let (constant, rest) = split(observable)?;
-        let groups = shots.grouping.of(&rest);
-        let final_state =
-            circuit.operators().map(|operators| self.final_state(n_qubits, operators)).transpose()?;
-        let mut sum = Mean { value: constant, stderr: Some(0.0) };
-        for (k, (group, count)) in groups.iter().zip(shares(&groups, shots.count)?).enumerate() {
-            let measured = Measured::new(n_qubits, group)?;
+        self.measure_readout(circuit, &Readout::new(circuit.n_qubits, observable, shots.grouping)?, shots)
+    }
+
+    /// [`Simulator::measure_bound`] of an observable whose groups are known.
+    pub(crate) fn measure_readout<T: Real>(
+        &self,
+        circuit: &BoundCircuit<Complex<T>>,
+        readout: &Readout,
+        shots: Shots,
+    ) -> Result<Mean, SimulateError> {
+        let run = |operators| self.final_state(circuit.n_qubits, operators);
+        let final_state = circuit.operators().map(run).transpose()?;
+        let mut sum = Mean { value: readout.constant, stderr: Some(0.0) };
+        let groups = readout.groups.iter().zip(readout.shares(shots.count)?);
+        for (k, (measured, count)) in groups.enumerate() {
             let seed = derived_seed(shots.seed, k as u64);
             let counts = match &final_state {
-                Some(state) => self.outcomes(&measured, state, count, seed)?,
+                Some(state) => self.outcomes(measured, state, count, seed)?,
                 None => {
                     let parts = self.trajectories(circuit, count, seed, |t| {
                         let first = t.shots.first().map_or(0, |shot| *shot as u64);
-                        self.outcomes(&measured, t.state, t.shots.len(), derived_seed(seed, first))
+                        self.outcomes(measured, t.state, t.shots.len(), derived_seed(seed, first))
                     })?;
                     parts.into_iter().flat_map(|(_, counts)| counts).collect()
                 }
@@ -172,32 +175,53 @@ impl Simulator {
     }
 }
 
-/// The constant of an observable, and its other terms, each string once.
-fn split(observable: &PauliSum) -> Result<(f64, PauliSum), SimulateError> {
-    let collected = observable.collected()?;
-    let (constant, rest): (Vec<_>, Vec<_>) =
-        collected.terms().iter().cloned().partition(|(_, string)| string.factors().is_empty());
-    Ok((constant.iter().map(|t| t.0).sum(), PauliSum::new(rest)?))
+/// An observable as it is measured: its constant, and groups of its other terms, each string once.
+pub(crate) struct Readout {
+    constant: f64,
+    groups: Vec<Measured>,
 }
 
-/// The shots of each group.
-fn shares(groups: &[PauliSum], shots: usize) -> Result<Vec<usize>, SimulateError> {
-    let free = groups.len().checked_mul(FEWEST).and_then(|least| shots.checked_sub(least));
-    let Some(free) = free else {
-        return Err(SimulateError::TooFewShots { given: shots, groups: groups.len() });
-    };
-    let size = |group: &PauliSum| group.terms().iter().map(|t| t.0 * t.0).sum::<f64>().sqrt();
-    let total: f64 = groups.iter().map(size).sum();
-    // By the sums of sizes up to each group, so that none is lost to rounding.
-    let (mut before, mut given) = (0.0, 0);
-    let share = |(k, group): (usize, &PauliSum)| {
-        before += size(group);
-        let until = if k + 1 == groups.len() { free } else { (free as f64 * (before / total)) as usize };
-        let share = FEWEST + until.clamp(given, free) - given;
-        given = until.clamp(given, free);
-        share
-    };
-    Ok(groups.iter().enumerate().map(share).collect())
+impl Readout {
+    /// O(n^2 t + t^2) for t terms on n qubits.
+    pub(crate) fn new(
+        n_qubits: usize,
+        observable: &PauliSum,
+        grouping: Grouping,
+    ) -> Result<Readout, SimulateError> {
+        if observable.n_qubits() > n_qubits {
+            let given = observable.n_qubits() - 1;
+            return Err(BasisError::OutOfRange { given, available: n_qubits }.into());
+        }
+        let collected = observable.collected()?;
+        let (constant, rest): (Vec<_>, Vec<_>) =
+            collected.terms().iter().cloned().partition(|(_, string)| string.factors().is_empty());
+        let groups = grouping.of(&PauliSum::new(rest)?);
+        Ok(Readout {
+            constant: constant.iter().map(|t| t.0).sum(),
+            groups: groups.iter().map(|group| Measured::new(n_qubits, group)).collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// The shots of each group.
+    fn shares(&self, shots: usize) -> Result<Vec<usize>, SimulateError> {
+        let groups = self.groups.len();
+        let free = groups.checked_mul(FEWEST).and_then(|least| shots.checked_sub(least));
+        let Some(free) = free else {
+            return Err(SimulateError::TooFewShots { given: shots, groups });
+        };
+        let total: f64 = self.groups.iter().map(Measured::size).sum();
+        // By the sums of sizes up to each group, so that none is lost to rounding.
+        let (mut before, mut given) = (0.0, 0);
+        let share = |(k, group): (usize, &Measured)| {
+            before += group.size();
+            let until = if k + 1 == groups { free } else { (free as f64 * (before / total)) as usize };
+            let until = until.clamp(given, free);
+            let share = FEWEST + until - given;
+            given = until;
+            share
+        };
+        Ok(self.groups.iter().enumerate().map(share).collect())
+    }
 }
 
 /// A group of terms in the basis in which it is measured.
@@ -212,6 +236,11 @@ impl Measured {
         let (basis, diagonal) = measurement_basis(n_qubits, group)?;
         let terms = diagonal.terms().iter().map(|(c, string)| (*c, string.z_mask())).collect();
         Ok(Measured { basis, terms })
+    }
+
+    /// The root of the sum of the squared coefficients.
+    fn size(&self) -> f64 {
+        self.terms.iter().map(|t| t.0 * t.0).sum::<f64>().sqrt()
     }
 
     /// The value of a basis state.

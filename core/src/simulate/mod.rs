@@ -26,6 +26,7 @@ mod trajectory;
 
 pub(crate) use density::{on_both_sides, superoperator, superoperator_matrix};
 pub use levels::Level;
+pub(crate) use measured::Readout;
 pub use measured::{Grouping, Shots, measurement_basis};
 pub use placed::Placed;
 pub use program::{Bits, BoundCircuit, final_measurements};
