@@ -82,19 +82,30 @@ fn differentiate<T: Number + DualNum>(
     let all = all.map_err(|e| points.located(Failure::input(e)))?;
     common.note_passed_over(energy.executors(), terminal);
     let mut numbers = Numbers::default();
-    let mut results: Vec<[Value; 3]> = all.iter().map(|one| in_json(one, &names, &mut numbers)).collect();
+    let results: Vec<[Value; 3]> = all.iter().map(|one| in_json(one, &names, &mut numbers)).collect();
     numbers.report(common, terminal)?;
 
-    let keys = ["value", "gradient", "hessian"];
-    let mut object: Vec<(&'static str, Value)> = Vec::new();
-    for (k, key) in keys.into_iter().enumerate().filter(|(k, _)| *k < 2 || args.hessian) {
-        let mut column: Vec<Value> = results.iter_mut().map(|r| r[k].take()).collect();
-        let alone = if points.sweep { None } else { column.pop() };
-        object.push((key, alone.unwrap_or(Value::Array(column))));
+    let mut object = by_key(["value", "gradient", "hessian"], results, points.sweep);
+    if !args.hessian {
+        object.pop();
     }
     object.push(("method", args.method.name().into()));
     let text = object.iter().map(|(key, value)| in_text(key, value)).collect();
     Ok(answer(common, start, text, object))
+}
+
+/// The results of each point under their keys: those of the one point, or lists.
+fn by_key<const N: usize>(
+    keys: [&'static str; N],
+    mut results: Vec<[Value; N]>,
+    sweep: bool,
+) -> Vec<(&'static str, Value)> {
+    let column = |(k, key): (usize, &'static str)| {
+        let mut column: Vec<Value> = results.iter_mut().map(|r| r[k].take()).collect();
+        let alone = if sweep { None } else { column.pop() };
+        (key, alone.unwrap_or(Value::Array(column)))
+    };
+    keys.into_iter().enumerate().map(column).collect()
 }
 
 /// The value and its derivatives from shots, with standard errors.
@@ -121,42 +132,25 @@ fn measure(
     let all: Vec<(Mean, Vec<Mean>)> =
         each.collect::<Result<_, _>>().map_err(|e| points.located(Failure::input(e)))?;
     let mut numbers = Numbers::default();
-    let mut by_name = |means: &[Mean], what: &str, of: &dyn Fn(&Mean) -> f64| -> Value {
-        let each = names.iter().zip(means);
-        Value::Object(
-            each.map(|(name, mean)| (name.clone(), numbers.real(of(mean), &format!("{what} {name}"))))
-                .collect(),
-        )
-    };
     let (value, error) = (|mean: &Mean| mean.value, |mean: &Mean| mean.stderr.unwrap_or(f64::NAN));
-    let gradients: Vec<[Value; 2]> = all
-        .iter()
-        .map(|(_, means)| {
-            [
-                by_name(means, "the derivative by", &value),
-                by_name(means, "the error of the derivative by", &error),
-            ]
-        })
-        .collect();
-    let means: Vec<[Value; 2]> = all
-        .iter()
-        .map(|(mean, _)| {
-            [numbers.real(value(mean), "the expectation value"), numbers.real(error(mean), "its error")]
-        })
-        .collect();
-    numbers.report(common, terminal)?;
-    let column = |values: &mut dyn Iterator<Item = Value>| -> Value {
-        let mut values: Vec<Value> = values.collect();
-        if points.sweep { Value::Array(values) } else { values.pop().unwrap_or_default() }
+    let mut in_json = |(mean, gradient): &(Mean, Vec<Mean>)| -> [Value; 4] {
+        let mut row = |what: &str, of: &dyn Fn(&Mean) -> f64| -> Value {
+            let members = names.iter().zip(gradient);
+            let named = |(name, mean): (&String, &Mean)| {
+                (name.clone(), numbers.real(of(mean), &format!("{what} {name}")))
+            };
+            Value::Object(members.map(named).collect())
+        };
+        let rows = [row("the derivative by", &value), row("the error of the derivative by", &error)];
+        let [gradient, gradient_error] = rows;
+        let own = [(value(mean), "the expectation value"), (error(mean), "its error")];
+        let [own, own_error] = own.map(|(x, what)| numbers.real(x, what));
+        [own, own_error, gradient, gradient_error]
     };
-    let object = vec![
-        ("value", column(&mut means.iter().map(|m| m[0].clone()))),
-        ("stderr", column(&mut means.iter().map(|m| m[1].clone()))),
-        ("gradient", column(&mut gradients.iter().map(|g| g[0].clone()))),
-        ("gradient_stderr", column(&mut gradients.iter().map(|g| g[1].clone()))),
-        ("method", args.method.name().into()),
-        ("shots", count.into()),
-    ];
+    let results: Vec<[Value; 4]> = all.iter().map(&mut in_json).collect();
+    numbers.report(common, terminal)?;
+    let mut object = by_key(["value", "stderr", "gradient", "gradient_stderr"], results, points.sweep);
+    object.extend([("method", args.method.name().into()), ("shots", count.into())]);
     let text = object.iter().map(|(key, value)| in_text(key, value)).collect();
     Ok(answer(common, start, text, object))
 }
