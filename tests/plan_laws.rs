@@ -67,7 +67,7 @@ fn plans_are_right<E: Element>(drawn: &PoolCircuit, tiles: &[usize]) {
 
 #[test]
 fn plans_on_few_qubits_are_right() {
-    for pool in Pool::ALL.into_iter().filter(|p| !matches!(p, Pool::Extreme | Pool::Mixed)) {
+    for pool in Pool::ALL {
         for n in 1..=11 {
             for seed in 0..3 {
                 let drawn = PoolCircuit::draw(pool, n, 20 << seed, 100 * n as u64 + seed);
@@ -82,7 +82,7 @@ fn plans_on_few_qubits_are_right() {
 /// What users get: the simulator plans by itself here.
 #[test]
 fn long_circuits_on_fifteen_qubits_and_more_are_right() {
-    for pool in Pool::ALL.into_iter().filter(|p| !matches!(p, Pool::Extreme | Pool::Mixed)) {
+    for pool in Pool::ALL {
         for seed in 0..3 {
             let n = 15 + seed as usize;
             let drawn = PoolCircuit::draw(pool, n, 500, seed);
@@ -204,7 +204,7 @@ fn derivatives_by_plans_are_right() {
 /// Plans that are bound again, at points where gates vanish, become Clifford gates or are nearly so.
 #[test]
 fn plans_that_are_bound_again_are_right() {
-    for pool in Pool::ALL.into_iter().filter(|p| !matches!(p, Pool::Extreme | Pool::Mixed)) {
+    for pool in Pool::ALL {
         for n in [2, 4, 7] {
             let drawn = PoolCircuit::draw(pool, n, 80, 7 + n as u64);
             let (circuit, values) = with_parameters(&drawn, 40);

@@ -155,6 +155,7 @@ fn gcd(mut a: Q, mut b: Q) -> Q {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gate::{Gate, GateKind};
 
     /// The derivative at 0 of `cos`, `sin` of every multiple, by the rule for frequencies of a gate.
     fn check(of_gate: &[Q], frequencies: &[f64]) {
@@ -169,7 +170,7 @@ mod tests {
 
     #[test]
     fn no_frequency_of_a_gate_is_missed() {
-        for &kind in crate::gate::GateKind::ALL {
+        for &kind in GateKind::ALL {
             let n = kind.param_names().len();
             let gate = Gate::new(kind, (0..n as u32).map(|k| Angle::theta(ParamId::new(k)))).unwrap();
             let all = |k, values: &[f64]| -> Vec<Q> {

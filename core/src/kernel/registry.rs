@@ -85,6 +85,13 @@ pub trait Executor<R: Ring>: Send + Sync {
         threads: &Threads,
     ) -> Result<(), ExecuteError>;
 
+    /// Bound on the distance between the state that it makes of one of norm 1 and the one that the operators make, in exact
+    /// arithmetic: what is lost where operators are rewritten before they run. It may cost as much as to plan them.
+    fn planning_error(&self, n_qubits: usize, operators: &[Operator<R>]) -> f64 {
+        let _ = (n_qubits, operators);
+        0.0
+    }
+
     /// Whether so many operators take it less time on n qubits if it is told that they are in |0…0>.
     fn skips_zeros(&self, n_qubits: usize, operators: usize) -> bool {
         let _ = (n_qubits, operators);
@@ -357,6 +364,12 @@ impl Executors {
             without.push(name);
             self.pass_over(error);
         }
+    }
+
+    /// [`Executor::planning_error`] of the best executor.
+    #[must_use]
+    pub fn planning_error<R: Ring>(&self, n_qubits: usize, operators: &[Operator<R>]) -> f64 {
+        self.best::<R>(n_qubits, operators.len()).planning_error(n_qubits, operators)
     }
 
     fn pass_over(&self, error: ExecuteError) {

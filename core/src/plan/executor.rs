@@ -153,6 +153,13 @@ impl<E: Element> Executor<Complex<E>> for Fast {
         Ok(())
     }
 
+    fn planning_error(&self, n_qubits: usize, operators: &[Operator<Complex<E>>]) -> f64 {
+        match self.plans_these(n_qubits, operators) {
+            true => self.plan::<E>(n_qubits, operators, Way::Given).deviation(),
+            false => 0.0,
+        }
+    }
+
     fn skips_zeros(&self, n_qubits: usize, operators: usize) -> bool {
         self.plans(n_qubits, operators)
     }

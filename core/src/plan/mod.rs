@@ -311,6 +311,13 @@ impl<E: Element> Plan<E> {
         self.settle(self.schedule.live(), amplitudes, threads);
     }
 
+    /// [`Schedule::deviation`], with that of the factors of dense blocks.
+    pub(in crate::plan) fn deviation(&self) -> f64 {
+        let tiles =
+            self.passes.iter().map(|pass| if let Pass::Tile(stage) = pass { stage.deviation() } else { 0.0 });
+        self.schedule.deviation() + 4.0 * tiles.sum::<f64>()
+    }
+
     /// The number of passes over memory.
     #[must_use]
     pub fn passes(&self) -> usize {

@@ -160,12 +160,12 @@ impl Schedule {
         self.lowered.angle
     }
 
-    /// The sum over all blocks of how far what each is written as is from the product of the gates that it stands for, by
-    /// their largest entry. A state of norm 1 is at most four times as far from the one that the gates make, besides what
-    /// running rounds.
+    /// Bound on the distance between the states that the blocks and the gates make of one of norm 1, besides what running
+    /// rounds: four times the sum over all blocks of their largest difference of an entry, since the norm of a matrix on two
+    /// qubits is at most four times its largest entry.
     #[must_use]
     pub fn deviation(&self) -> f64 {
-        self.lowered.deviation
+        4.0 * self.lowered.deviation
     }
 
     /// What some primitive operations, by their numbers, do to tiles on the given qubits.

@@ -8,7 +8,6 @@ use ketgrad_core::plan::{
     BinaryAngle,
     layout::{Layout, Look, Parity, Phase, Placed},
 };
-use ketgrad_plugin_sdk::C64;
 
 use crate::{
     bits::{Span, extract, ones},

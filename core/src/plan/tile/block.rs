@@ -45,6 +45,8 @@ pub(super) struct Block<E> {
     pub(super) lane_flips: Vec<usize>,
     /// Whether it is a factored one.
     pub(super) factored: bool,
+    /// How far the product of its factors is from the matrix.
+    pub(super) deviation: f64,
     /// For each row, column and lane exchange, the real and the imaginary parts of the lanes' coefficients. Of a factored
     /// block: for each of its coefficients and each row, the lanes.
     pub(super) coefficients: Buffer<E>,
@@ -72,6 +74,7 @@ impl<E: Element> Block<E> {
             row_sets,
             lane_sets,
             factored: false,
+            deviation: 0.0,
             coefficients: Buffer::zeros(count),
             table: table(1 << (tile_bits - lane_bits), &vectors, &[]),
         }
@@ -93,8 +96,10 @@ impl<E: Element> Block<E> {
         let tolerance = BLOCK_TOLERANCE * Into::<f64>::into(E::EPSILON);
         let numbers = factors.then(|| Numbers::of(matrix, tolerance)).flatten();
         self.factored = numbers.is_some();
+        self.deviation = 0.0;
         match numbers {
-            Some(numbers) => {
+            Some((numbers, deviation)) => {
+                self.deviation = deviation;
                 self.fill_factored(&numbers, lane_bits);
                 numbers.angle
             }
@@ -142,10 +147,11 @@ struct Numbers {
 }
 
 impl Numbers {
-    /// Those of a matrix that is a factored block, up to so much.
-    fn of(matrix: &[Complex<f64>; 16], tolerance: f64) -> Option<Numbers> {
+    /// Those of a matrix that is a factored block up to so much, and how far their product is from it.
+    fn of(matrix: &[Complex<f64>; 16], tolerance: f64) -> Option<(Numbers, f64)> {
         let numbers = Numbers::new(&Factored::new(matrix)?)?;
-        (distance(&numbers.product(), matrix) <= tolerance).then_some(numbers)
+        let off = distance(&numbers.product(), matrix);
+        (off <= tolerance).then_some((numbers, off))
     }
 
     /// The matrix that they make, row by row.

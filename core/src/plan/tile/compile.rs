@@ -249,6 +249,12 @@ impl<E: Element> TileStage<E> {
         self.scale *= angle.cis();
     }
 
+    /// The sum over all dense blocks of how far their factors are from them.
+    pub(in crate::plan) fn deviation(&self) -> f64 {
+        let off = |step: &Step<E>| if let Step::Dense(block) = step { block.deviation } else { 0.0 };
+        self.steps.iter().map(off).sum()
+    }
+
     fn sort_tiles(&mut self) {
         let signs: Vec<usize> = self
             .steps

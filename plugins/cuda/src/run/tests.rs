@@ -154,6 +154,50 @@ fn random_operators_do_what_the_generic_kernels_do() {
     }
 }
 
+/// Long words of Clifford gates, T and Toffoli gates, whose products come back to diagonals but for rounding, and phases of
+/// one sign by the hundred.
+#[test]
+fn long_words_do_what_the_generic_kernels_do() {
+    let mut random = Random(0x7007);
+    let schedules = Schedules::default();
+    let (zero, one, half) = (C64::new(0.0, 0.0), C64::new(1.0, 0.0), C64::new(0.5f64.sqrt(), 0.0));
+    let matrix = |m: [C64; 4]| Matrix::from_fn(1, |r, c| m[2 * r + c]);
+    let phase = |angle: f64| matrix([one, zero, zero, C64::cis(angle)]);
+    let words = [matrix([half, half, half, -half]), phase(TAU / 4.0), phase(TAU / 8.0), phase(1e-9)];
+    let not = matrix([zero, one, one, zero]);
+    for device in testing::devices() {
+        for (precision, rounding) in [(Precision::Double, 1e-12), (Precision::Single, 1e-4)] {
+            for n in [3, 8, 9, 12, 14] {
+                let mut operators = Vec::new();
+                while operators.len() < 600 {
+                    let on = random.qubits(n, 3);
+                    let controls = [(on[1], true), (on[2], random.below(2) == 0)];
+                    match random.below(8) {
+                        0 => operators.push(Operator::new(&not, &on[..1], &controls).unwrap()),
+                        1 => operators.push(Operator::new(&not, &on[..1], &controls[..1]).unwrap()),
+                        2 => {
+                            let repeated = Operator::new(&phase(0.3), &on[..1], &controls[..1]).unwrap();
+                            operators.extend(std::iter::repeat_n(repeated, 50));
+                        }
+                        _ => {
+                            for _ in 0..8 {
+                                let gate = &words[random.below(4)];
+                                operators.push(Operator::new(gate, &on[..1], &[]).unwrap());
+                            }
+                        }
+                    }
+                }
+                let mut expected = random.state(n);
+                let mut state = testing::state(&device, precision, &expected);
+                Generic.run(&operators, &mut expected, &Threads::serial()).unwrap();
+                schedules.operate(&mut state, &operators).unwrap();
+                let off = distance(&expected, &testing::of_state(&state));
+                assert!(off < rounding, "{precision:?}, {n} qubits: off by {off:e}");
+            }
+        }
+    }
+}
+
 /// Excitations become rotations about strings, many along the same qubits, with inner products between them.
 #[test]
 fn excitations_are_rotations_about_strings() {
