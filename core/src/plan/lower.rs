@@ -478,8 +478,7 @@ impl Lowering {
             self.dense(qubit, usize::from(qubit == 0), &widen(u, 0));
             return;
         }
-        let Zyz { tan, flip, .. } = zyz;
-        let [phase, before, after] = [zyz.phase, zyz.before, zyz.after].map(BinaryAngle::from_radians);
+        let Zyz { phase, before, tan, after, flip } = zyz;
         self.out.angle += phase;
         if tan == 0.0 {
             let (rest, odd) = without_sign(before);

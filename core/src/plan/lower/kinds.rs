@@ -4,7 +4,7 @@ use num_complex::Complex;
 
 use super::{
     clifford::{Clifford, Pauli},
-    matrices::{C, M2, distance},
+    matrices::{C, M2},
 };
 use crate::{
     kernel::{Element, Operator, Shape},
@@ -118,9 +118,11 @@ impl Turned {
             false => sine.arg(),
         };
         let turned = C::cis(-phase);
-        let angle = 2.0 * (sine * turned).re.atan2((a * turned).re);
-        let ((sin, cos), factor) = ((0.5 * angle).sin_cos(), C::cis(phase));
-        let deviation = distance(&[a, sine], &[factor * cos, factor * sin]);
+        let (sin, cos) = (sine * turned, a * turned);
+        let angle = 2.0 * sin.re.atan2(cos.re);
+        // What is left out are imaginary parts, and what the norm is off.
+        let norm = (sin.re.hypot(cos.re) - 1.0).abs();
+        let deviation = norm + sin.im.abs().max(cos.im.abs());
         (deviation <= tolerance).then_some(Turned { x, z, angle, phase, deviation })
     }
 
@@ -129,8 +131,7 @@ impl Turned {
         // Both are of modulus 1, so that their arguments are known.
         let angle = if odd == even.conj() { 2.0 * odd.arg() } else { (odd * even.conj()).arg() };
         let phase = if odd == even.conj() { 0.0 } else { even.arg() + 0.5 * angle };
-        let written = [C::cis(phase - 0.5 * angle), C::cis(phase + 0.5 * angle)];
-        let deviation = distance(&[even, odd], &written);
+        let deviation = (even.norm() - 1.0).abs().max((odd.norm() - 1.0).abs());
         (deviation <= tolerance).then_some(Turned { x: 0, z, angle, phase, deviation })
     }
 }

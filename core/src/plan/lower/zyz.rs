@@ -13,14 +13,15 @@
 //! of the factors differs from u by at most 2 delta and a few eps.
 
 use super::matrices::{C, M2};
+use crate::plan::BinaryAngle;
 
 /// The factors of a 1-qubit gate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Zyz {
-    pub(super) phase: f64,
-    pub(super) before: f64,
+    pub(super) phase: BinaryAngle,
+    pub(super) before: BinaryAngle,
     pub(super) tan: f64,
-    pub(super) after: f64,
+    pub(super) after: BinaryAngle,
     /// Whether X comes last.
     pub(super) flip: bool,
 }
@@ -30,17 +31,17 @@ impl Zyz {
     pub(super) fn new(u: &M2) -> Zyz {
         let flip = u[0].norm_sqr() < u[2].norm_sqr();
         let [a, b, c, d] = if flip { exchange_rows(u) } else { *u };
-        let phase = a.arg();
-        let sum = d.arg() - phase;
+        let phase = angle(a);
+        let sum = angle(d) - phase;
         let tan = c.norm() / a.norm();
         if tan < f64::MIN_POSITIVE {
-            return Zyz { phase, before: sum, tan: 0.0, after: 0.0, flip };
+            return Zyz { phase, before: sum, tan: 0.0, after: BinaryAngle::ZERO, flip };
         }
         let (before, after) = if c.norm_sqr() >= b.norm_sqr() {
-            let after = c.arg() - phase;
+            let after = angle(c) - phase;
             (sum - after, after)
         } else {
-            let before = (-b).arg() - phase;
+            let before = angle(-b) - phase;
             (before, sum - before)
         };
         Zyz { phase, before, tan, after, flip }
@@ -50,11 +51,22 @@ impl Zyz {
     pub(super) fn product(&self) -> M2 {
         let &Zyz { phase, before, tan, after, flip } = self;
         let cos = (1.0 + tan * tan).sqrt().recip();
-        let entry = |size: f64, angle: f64| C::from_polar(size, phase + angle);
-        let sin = tan * cos;
-        let u = [entry(cos, 0.0), -entry(sin, before), entry(sin, after), entry(cos, before + after)];
+        let (first, last) = (phase.cis(), (phase + before + after).cis());
+        let u = match tan == 0.0 {
+            true => [first, C::default(), C::default(), last],
+            false => {
+                let sin = tan * cos;
+                [first * cos, (phase + before).cis() * -sin, (phase + after).cis() * sin, last * cos]
+            }
+        };
         if flip { exchange_rows(&u) } else { u }
     }
+}
+
+/// The argument; 0 for what has none, which is not what its product will agree with.
+fn angle(z: C) -> BinaryAngle {
+    let radians = z.arg();
+    if radians.is_finite() { BinaryAngle::from_radians(radians) } else { BinaryAngle::ZERO }
 }
 
 fn exchange_rows(u: &M2) -> M2 {
