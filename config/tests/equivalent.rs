@@ -51,6 +51,14 @@ fn free_angles_measured_at_the_end() {
 }
 
 #[test]
+fn a_number_below_every_float_is_not_exactly_zero() {
+    for tiny in ["1e-9223372036854775808", "1e-400"] {
+        let (_, object, err) = compare(&format!("qubit q; rx({tiny}) q;"), "qubit q;", &[]);
+        assert_eq!(object["exact"], json!(false), "{tiny}: {object} {err}");
+    }
+}
+
+#[test]
 fn phases_that_are_constant_are_numbers() {
     let object =
         verdict("qubit q; z q; gphase(pi/8);", "qubit q; rz(pi) q;", &[], 0, "equal_up_to_phase", true);

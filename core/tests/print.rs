@@ -56,6 +56,71 @@ impl Digits {
     }
 }
 
+fn read(text: &str) -> Circuit {
+    parse(text, &Options::default()).unwrap_or_else(|e| panic!("{e}\n{text}")).circuit
+}
+
+/// The matrix of some gates h, t, s, x, multiplied in floats: often diagonal or antidiagonal up to rounding.
+fn noisy_product(gates: &[usize]) -> Matrix<C> {
+    let kinds = [GateKind::H, GateKind::T, GateKind::S, GateKind::X];
+    gates.iter().fold(Matrix::identity(1), |product, &k| {
+        &Gate::new(kinds[k], []).unwrap().matrix::<C>(&Values::<f64>(&[])).unwrap() * &product
+    })
+}
+
+#[test]
+fn products_that_are_diagonal_up_to_rounding_keep_their_phases() {
+    let mut digits = Digits(5);
+    // h s t t h s h h: -Y up to a phase.
+    let mut products = vec![vec![0, 2, 1, 1, 0, 2, 0, 0], vec![0, 1, 1, 1, 1, 0, 1], vec![0, 1, 0, 0, 2, 0]];
+    products.extend((0..60).map(|_| {
+        let half: Vec<usize> = (0..digits.below(12)).map(|_| digits.below(4)).collect();
+        // Gates, then what undoes them: t is undone by seven of them, s by three.
+        let undo = half.iter().rev().flat_map(|&k| std::iter::repeat_n(k, [1, 7, 3, 1][k]));
+        let middle = (0..digits.below(4)).map(|_| digits.below(4)).collect::<Vec<_>>();
+        half.iter().copied().chain(middle).chain(undo).collect()
+    }));
+    let mut noisy = 0;
+    for product in products {
+        let u = noisy_product(&product);
+        noisy += usize::from(u.entries().iter().any(|z| (1e-18..1e-13).contains(&z.norm())));
+        for controls in [&[][..], &[(1, true)]] {
+            let mut circuit = Circuit::new(2);
+            circuit.unitary(u.clone(), &[0], controls).unwrap();
+            let expected = matrix(&circuit);
+            let three = read(&to_qasm3(&circuit).unwrap());
+            assert!(distance(&matrix(&three), &expected) < SYNTHESIS, "{product:?} {controls:?}");
+            let two = matrix(&read(&to_qasm2(&circuit).unwrap()));
+            let phase = (0..4).map(|i| (0..4).map(|j| two[(i, j)].conj() * expected[(i, j)]).sum::<C>());
+            let phase: C = phase.sum::<C>() / 4.0;
+            let phase = if controls.is_empty() { phase } else { C::new(1.0, 0.0) };
+            let turned = Matrix::from_fn(2, |i, j| two[(i, j)] * phase);
+            assert!(distance(&turned, &expected) < SYNTHESIS, "{product:?} {controls:?}");
+        }
+        assert!(distance(&matrix(&synthesize(&u).unwrap()), &u) < SYNTHESIS, "{product:?}");
+    }
+    assert!(noisy > 0);
+}
+
+#[test]
+fn general_gates_keep_their_phases_at_large_angles() {
+    for kind in [GateKind::U, GateKind::U2, GateKind::U3, GateKind::UG] {
+        for large in 0..kind.param_names().len() {
+            let angles = (0..kind.param_names().len()).map(|k| match k == large {
+                true => 8_280_345_270_236_060.0,
+                false => 0.3 + 1.7 * k as f64,
+            });
+            let gate = Gate::new(kind, angles.map(Angle::rad)).unwrap();
+            for controls in [&[(1, true)][..], &[(1, true), (2, false)]] {
+                let mut circuit = Circuit::new(3);
+                circuit.gate(gate.clone(), &[0], controls).unwrap();
+                let two = matrix(&read(&to_qasm2(&circuit).unwrap()));
+                assert!(distance(&two, &matrix(&circuit)) < SYNTHESIS, "{gate} {controls:?}");
+            }
+        }
+    }
+}
+
 /// A unitary without structure.
 fn random_unitary(n_qubits: usize, seed: u64) -> Matrix<C> {
     let mut digits = Digits(seed);

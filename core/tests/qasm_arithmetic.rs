@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use ketgrad_core::{
     circuit::Circuit,
-    param::Values,
+    param::{Angle, Values},
     print::to_qasm3,
-    qasm::{Options, parse},
+    qasm::{Options, Problem, parse, parse_angle},
     simulate::{BoundCircuit, Simulator},
 };
 use num_complex::Complex;
@@ -331,5 +331,136 @@ fn what_has_no_bits_is_refused() {
         );
         let error = parse(&text, &Options::default()).unwrap_err().to_string();
         assert!(error.contains(message), "{body}: {error}");
+    }
+}
+
+/// A constant as the angle of a gate, in either language.
+fn constant(text: &str) -> [Angle; 2] {
+    let of = |source: String| {
+        let circuit = read(&source);
+        circuit.instructions()[0].operation.params()[0].clone()
+    };
+    [
+        of(format!("OPENQASM 3.0; include \"stdgates.inc\"; qubit q; rx({text}) q;")),
+        of(format!("OPENQASM 2.0; include \"qelib1.inc\"; qreg q[1]; rx({text}) q[0];")),
+    ]
+}
+
+#[test]
+fn remainders_of_numbers_far_apart_are_exact() {
+    for (text, expected) in [
+        ("2e8 % 6.28318530718", 3.88537710616),
+        ("mod(2e8, 6.28318530718)", 3.88537710616),
+        ("mod(-2e8, 6.28318530718)", 6.28318530718 - 3.88537710616),
+        ("5e9 % 3e-10", 2e-10),
+        ("2.0**-10 % 2.0**54", 1.0 / 1024.0),
+        ("-2.0**54 % 2.0**-10", 0.0),
+        ("mod(-1e18, 7e-18)", 6e-18),
+        ("1e18 % 1e-18", 0.0),
+    ] {
+        for angle in constant(text).into_iter().chain([parse_angle(text).unwrap()]) {
+            let value = angle.constant().unwrap();
+            assert!((value - expected).abs() <= 1e-15 * expected, "{text}: {value}");
+            assert_eq!(angle.slack(), 0.0, "{text}");
+        }
+    }
+    assert!(parse_angle("1e-9223372036854775808").unwrap().slack() > 0.0);
+    assert!(parse_angle("1e9223372036854775807").is_err());
+}
+
+/// A decimal with few digits, and what it is in units of 1e-10.
+fn short_decimal(below: &mut impl FnMut(u32) -> u32) -> (String, i128) {
+    let (digits, power) = (1 + below(999_999), below(21) as i32 - 10);
+    let sign = if below(2) == 0 { "" } else { "-" };
+    let units = i128::from(digits) * 10i128.pow((power + 10).unsigned_abs());
+    (format!("{sign}{digits}e{power}"), if sign.is_empty() { units } else { -units })
+}
+
+#[test]
+fn arithmetic_on_decimals_is_that_of_fractions() {
+    let mut rng = ChaCha8Rng::seed_from_u64(17);
+    let mut below = |n: u32| (rng.next_u64() % u64::from(n)) as u32;
+    let mut exact = 0;
+    for _ in 0..4000 {
+        let ((a, x), (b, y)) = (short_decimal(&mut below), short_decimal(&mut below));
+        let units = |n: i128| n as f64 / 1e10;
+        let (text, expected) = match below(6) {
+            0 => (format!("{a} + {b}"), units(x + y)),
+            1 => (format!("{a} - ({b})"), units(x - y)),
+            2 => (format!("{a} * {b}"), units(x) * units(y)),
+            3 => (format!("{a} / {b}"), x as f64 / y as f64),
+            4 => (
+                format!("mod({a}, {b})"),
+                units(x % y + if x % y != 0 && (x < 0) != (y < 0) { y } else { 0 }),
+            ),
+            _ => (format!("{a} % {b}"), units(x % y)),
+        };
+        for angle in constant(&text) {
+            let value = angle.constant().unwrap();
+            let off = (value - expected).abs();
+            assert!(off <= 1e-15 * expected.abs() + angle.slack(), "{text}: {value}, not {expected}");
+            exact += usize::from(angle.slack() <= 1e-15 * expected.abs());
+        }
+    }
+    assert!(exact > 7600, "{exact} of 8000 are precise");
+}
+
+#[test]
+fn whole_parts_are_those_of_the_fraction_and_not_of_its_float() {
+    for (text, expected) in [
+        ("floor(1 - 1/100000000000000000.0)", 0.0),
+        ("ceiling(1 + 1/100000000000000000.0)", 2.0),
+        ("floor(-1/100000000000000000.0)", -1.0),
+        ("ceiling(-1/100000000000000000.0)", 0.0),
+        ("floor(-7/2.0)", -4.0),
+        ("ceiling(7/2.0)", 4.0),
+        ("int[32](1 - 1/100000000000000000.0)", 0.0),
+        ("int[32](1/100000000000000000.0 - 1)", 0.0),
+        ("floor(1e300)", 1e300),
+    ] {
+        let text = format!("OPENQASM 3.0; include \"stdgates.inc\"; qubit q; rx({text}) q;");
+        let angle = read(&text).instructions()[0].operation.params()[0].clone();
+        assert_eq!(angle.constant(), Some(expected), "{text}");
+    }
+}
+
+#[test]
+fn powers_beyond_what_is_precise_are_refused() {
+    let of = |body: &str| {
+        let text = format!("OPENQASM 3.0; include \"stdgates.inc\"; qubit q; {body} q;");
+        parse(&text, &Options::default())
+    };
+    for body in [
+        "pow(2**40) @ pow(2**40) @ x",
+        "pow(2**40) @ pow(2**40) @ rx(pi/3)",
+        "inv @ pow(-9223372036854775808) @ rz(pi/3)",
+        "pow(2**63) @ x",
+    ] {
+        let failed = of(body).unwrap_err();
+        assert!(
+            matches!(&*failed.diagnostics[0].problem, Problem::IntegerOverflow { .. }),
+            "{body}: {failed}"
+        );
+    }
+    for body in ["pow(1e300) @ h", "pow(1/2) @ pow(2**60 + 1) @ sx", "pow(1e7 + 0.5) @ U(1, 2, 3)"] {
+        let failed = of(body).unwrap_err();
+        assert!(matches!(&*failed.diagnostics[0].problem, Problem::Power { .. }), "{body}: {failed}");
+    }
+    // Of a phase of many turns the part of one is halved.
+    let half = of("pow(1/2) @ p(1e20)").unwrap().circuit;
+    let matrix = Simulator::new().matrix::<Complex<f64>>(&half, &Values::<f64>(&[])).unwrap();
+    let phase = f64::atan2(1e20f64.sin(), 1e20f64.cos()) / 2.0;
+    assert!((matrix[(1, 1)] - Complex::cis(phase)).norm() < 1e-12, "{half}");
+    assert_eq!(of("pow(2**40) @ x").unwrap().circuit.instructions().len(), 0);
+}
+
+#[test]
+fn angles_of_many_turns_have_the_bits_of_their_rest() {
+    for radians in [1e17_f64, -3e18, 4e19, 123456.7, -0.1] {
+        let text = format!("OPENQASM 3.0; qubit q; angle[8] t = {radians}; U(0, 0, t) q;");
+        let angle = read(&text).instructions()[0].operation.params()[2].constant().unwrap();
+        let off = (angle - f64::atan2(radians.sin(), radians.cos())).rem_euclid(std::f64::consts::TAU);
+        let part = std::f64::consts::TAU / 256.0;
+        assert!(off.min(std::f64::consts::TAU - off) <= 0.501 * part, "{radians}: {angle}");
     }
 }

@@ -73,6 +73,28 @@ fn registers_in_blocks_beyond_the_limit() {
     assert!(parse(text, &Options { max_gates: 5000, ..Options::default() }).is_ok());
 }
 
+/// Arrays that measurements decide have a copy for each of their values.
+#[test]
+fn values_of_arrays_are_counted() {
+    let text =
+        "array[int, 100000] t; for int i in [0:9] { c[0] = measure a; if (c[0]) { t[i] = 1; } } rx(t[3]) a;";
+    assert!(v3(text).contains("elements in all"), "{}", v3(text));
+    let ones = "1, ".repeat(200);
+    assert!(v3(&format!("array[int, {ones}1] t;")).contains("at most 16 dimensions"));
+    let copies: String = (0..9).map(|k| format!("array[float, 700000] t{k} = n; ")).collect();
+    assert!(v3(&format!("array[int, 700000] n; {copies}")).contains("elements in all"));
+}
+
+#[test]
+fn messages_do_not_repeat_long_names() {
+    let long = "a".repeat(200_000);
+    for text in [format!("x {long};"), format!("{long} q[0];"), format!("gate {long} b {{ rx({long}) b; }}")]
+    {
+        let given = v3(&text);
+        assert!(given.len() < 20_000 && given.contains('…'), "{}", given.len());
+    }
+}
+
 #[test]
 fn widths_of_types_are_looked_at_where_they_are_declared() {
     for width in ["0", "129", "4000000000", "-1"] {

@@ -3,6 +3,8 @@
 //! A float stands for the shortest decimal that reads back the same. If that has few digits, somebody wrote the
 //! number, and it is that fraction. If it has many, it is some real number rounded, and nobody knows which.
 
+#![deny(clippy::arithmetic_side_effects)]
+
 use num_rational::Ratio;
 use num_traits::ToPrimitive;
 
@@ -51,8 +53,8 @@ impl Decimal {
         let (mantissa, exponent) = text.split_once('e')?;
         let digits = mantissa.replace('.', "");
         let n_digits = digits.trim_start_matches('-').len();
-        let places = i32::try_from(n_digits).ok()? - 1;
-        let exponent = exponent.parse::<i32>().ok()? - places;
+        let places = i32::try_from(n_digits).ok()?.checked_sub(1)?;
+        let exponent = exponent.parse::<i32>().ok()?.checked_sub(places)?;
         Some(Decimal { value, digits: digits.parse().ok()?, n_digits, exponent })
     }
 

@@ -1,9 +1,11 @@
 //! Expressions without parameters, exact as long as they can be: `0.5*0.5` is the decimal 0.25, `cos(pi)` is -1.
 
+#![deny(clippy::arithmetic_side_effects)]
+
 use num_rational::Ratio;
 use num_traits::ToPrimitive;
 
-use super::{Angle, Decimal, Function, ParamExpr, Q, Rounded, Step};
+use super::{Angle, Decimal, Function, ParamExpr, Q, Rounded, Step, reciprocal};
 
 /// The largest exponent of a power that is a product.
 const PRODUCT_POWER: i64 = 64;
@@ -50,8 +52,7 @@ fn product(x: &Angle, y: &Angle) -> Option<Angle> {
 }
 
 fn quotient(x: &Angle, y: &Angle) -> Option<Angle> {
-    let q = fraction(y).filter(|q| *q.numer() != 0)?;
-    (*q.numer() != i64::MIN).then(|| x / q)
+    fraction(y).and_then(reciprocal).map(|inverse| x * inverse)
 }
 
 fn power(x: &Angle, y: &Angle) -> Option<Angle> {

@@ -14,7 +14,7 @@ mod fold;
 mod rounding;
 
 pub use angle::{Angle, PI, ParamId, Q};
-pub(crate) use angle::{q_to_f64, widen};
+pub(crate) use angle::{floor, q_to_f64, reciprocal, remainder, widen};
 pub use binding::{BindError, Binding, Values};
 pub(crate) use decimal::ALL_WHOLE;
 pub use decimal::{Decimal, SHORT_DECIMAL};

@@ -205,16 +205,17 @@ impl Lowering {
                 self.emit(GateKind::RZ, &[phi], &[], &[t])
             }
             (GateKind::U, [theta, phi, lambda]) => {
-                self.general([theta, phi, lambda, &half(theta)], controls, t)
+                self.general([theta, phi, lambda], &[&half(theta)], controls, t)
             }
             (GateKind::U2, [phi, lambda]) => {
-                self.general([&Angle::pi(1, 2), phi, lambda, &-half(&(phi + lambda))], controls, t)
+                let angles = [&Angle::pi(1, 2), phi, lambda];
+                self.general(angles, &[&-half(phi), &-half(lambda)], controls, t)
             }
             (GateKind::U3, [theta, phi, lambda]) => {
-                self.general([theta, phi, lambda, &-half(&(phi + lambda))], controls, t)
+                self.general([theta, phi, lambda], &[&-half(phi), &-half(lambda)], controls, t)
             }
             (GateKind::UG, [theta, phi, lambda, gamma]) => {
-                self.general([theta, phi, lambda, gamma], controls, t)
+                self.general([theta, phi, lambda], &[gamma], controls, t)
             }
             _ if !controls.is_empty() && gate.kind().generator().is_some() => self.root(gate, controls, t),
             _ => {
@@ -224,17 +225,27 @@ impl Lowering {
         }
     }
 
-    /// `e^{i gamma}` times the textbook matrix of `(theta, phi, lambda)`.
+    /// `e^{i gamma}` times the textbook matrix of `(theta, phi, lambda)`, gamma being a sum.
     fn general(
         &mut self,
-        [theta, phi, lambda, gamma]: [&Angle; 4],
+        [theta, phi, lambda]: [&Angle; 3],
+        gamma: &[&Angle],
         controls: &[u32],
         t: u32,
     ) -> Result<(), PrintError> {
         if controls.len() == 1 {
-            return self.emit(GateKind::UG, &[theta, phi, lambda, gamma], controls, &[t]);
+            let sum = precise_sum(gamma);
+            let own = sum.clone().unwrap_or_default();
+            self.emit(GateKind::UG, &[theta, phi, lambda, &own], controls, &[t])?;
+            let others = if sum.is_some() { &[] } else { gamma };
+            return others.iter().try_for_each(|gamma| self.phase(gamma, controls));
         }
-        self.phase(&(gamma + &((phi + lambda) * Q::new_raw(1, 2))), controls)?;
+        let halves = [phi, lambda].map(|angle| angle * Q::new_raw(1, 2));
+        let gamma: SmallVec<[&Angle; 4]> = gamma.iter().copied().chain(&halves).collect();
+        match precise_sum(&gamma) {
+            Some(sum) => self.phase(&sum, controls)?,
+            None => gamma.iter().try_for_each(|gamma| self.phase(gamma, controls))?,
+        }
         for (kind, angle) in [(GateKind::RZ, lambda), (GateKind::RY, theta), (GateKind::RZ, phi)] {
             self.root(&Gate::new(kind, [angle.clone()])?, controls, t)?;
         }
@@ -318,6 +329,14 @@ impl Lowering {
         self.root(&Gate::new(GateKind::P, [Angle::pi(1, 1)])?, controls, t)?;
         self.plain(GateKind::H, t)
     }
+}
+
+/// The sum of some angles, unless a large one takes digits from a small one.
+fn precise_sum(angles: &[&Angle]) -> Option<Angle> {
+    const PRECISE: f64 = 1e-12;
+    let sum = angles.iter().fold(Angle::zero(), |sum, &angle| sum + angle);
+    let before: f64 = angles.iter().map(|angle| angle.slack()).sum();
+    (sum.slack() <= before + PRECISE).then_some(sum)
 }
 
 /// Whether `b` undoes `a`.

@@ -47,7 +47,7 @@ pub struct Diagnostic {
 
 impl Diagnostic {
     pub(super) fn error(problem: Problem) -> Diagnostic {
-        let message = problem.to_string();
+        let message = shortened(problem.to_string());
         Diagnostic {
             severity: Severity::Error,
             problem: Box::new(problem),
@@ -68,14 +68,28 @@ impl Diagnostic {
     }
 
     pub(super) fn help(mut self, help: impl Into<String>) -> Diagnostic {
-        self.help = Some(help.into());
+        self.help = Some(shortened(help.into()));
         self
     }
 
     pub(super) fn maybe_help(mut self, help: Option<String>) -> Diagnostic {
-        self.help = self.help.or(help);
+        self.help = self.help.or(help.map(shortened));
         self
     }
+}
+
+/// The most characters of a message. Names in it may be as long as a file.
+const MAX_MESSAGE: usize = 1000;
+
+/// A text without its middle, if it is long.
+fn shortened(text: String) -> String {
+    if text.len() <= MAX_MESSAGE || text.chars().count() <= MAX_MESSAGE {
+        return text;
+    }
+    const END: usize = 200;
+    let start = text.char_indices().nth(MAX_MESSAGE - END).map_or(0, |(at, _)| at);
+    let end = text.char_indices().rev().nth(END).map_or(text.len(), |(at, _)| at);
+    format!("{} … {}", &text[..start], &text[end..])
 }
 
 /// A text that was read: the file itself, or one that it includes.

@@ -1,4 +1,9 @@
 //! Sums and products of fractions and decimals, exact where 64 bits hold them, and what they are off by where not.
+//!
+//! Numbers of users come to any of these, so nothing here may overflow: what has no exact result has none, or is rounded.
+//! The operators of [`Ratio`] overflow silently or panic, its `checked_…` do not.
+
+#![deny(clippy::arithmetic_side_effects)]
 
 use num_rational::Ratio;
 use num_traits::{CheckedAdd, CheckedMul, ToPrimitive};
@@ -14,15 +19,42 @@ pub(crate) fn q_to_f64(q: Q) -> f64 {
 /// A multiple of pi, less than so many turns from 0.
 pub(in crate::param) fn within_turns(pi: Q, turns: i64) -> Q {
     let (n, d) = (*pi.numer(), *pi.denom());
-    // What is taken off is a multiple of the denominator: the fraction stays in lowest terms.
-    d.checked_mul(2 * turns).map_or(pi, |all| Q::new_raw(n % all, d))
+    // What is taken off is a multiple of the denominator: the fraction stays in lowest terms. Where the whole outgrows 64
+    // bits, the fraction is less.
+    let whole = turns.checked_mul(2).and_then(|turns| d.checked_mul(turns));
+    whole.and_then(|whole| n.checked_rem(whole)).map_or(pi, |rest| Q::new_raw(rest, d))
+}
+
+/// What is left of `a / b` with a whole quotient, with the sign of `a`; `None` if 64 bits do not hold it or b is 0.
+pub(crate) fn remainder(a: Q, b: Q) -> Option<Q> {
+    let ((a, c), (b, d)) = ((*a.numer(), *a.denom()), (*b.numer(), *b.denom()));
+    // Products of two numbers of 64 bits have 127 at most.
+    let product = |x: i64, y: i64| i128::from(x).checked_mul(i128::from(y));
+    narrow(Ratio::new(product(a, d)?.checked_rem(product(b, c)?)?, product(c, d)?))
+}
+
+/// `1 / q`, if 64 bits hold it.
+pub(crate) fn reciprocal(q: Q) -> Option<Q> {
+    // The least i64 has no negative.
+    (!matches!(*q.numer(), 0 | i64::MIN)).then(|| q.recip())
+}
+
+/// The largest whole number that is not above.
+pub(crate) fn floor(q: Q) -> i64 {
+    // Denominators are positive.
+    q.numer().checked_div_euclid(*q.denom()).unwrap_or(i64::MIN)
+}
+
+/// The fraction in 64 bits, if they hold it.
+fn narrow(q: Ratio<i128>) -> Option<Q> {
+    Some(Q::new_raw(q.numer().to_i64()?, q.denom().to_i64()?))
 }
 
 /// Rounds to a fraction near `x`, if 64 bits hold one; with what that may be off by where x is rounded itself.
 fn round(x: f64) -> Option<(Q, f64)> {
     // As near as 1e-19: of a small number that leaves few digits, of its reciprocal all.
     let as_it_is = Q::approximate_float(x)?;
-    let upside_down = Q::approximate_float(x.recip()).filter(|q| *q.numer() != 0).map(|q| q.recip());
+    let upside_down = Q::approximate_float(x.recip()).and_then(reciprocal);
     let error = |q: Q| (q_to_f64(q) - x).abs();
     let near = upside_down.filter(|q| error(*q) < error(as_it_is)).unwrap_or(as_it_is);
     Some((near, error(near) + 4.0 * UNIT * x.abs()))

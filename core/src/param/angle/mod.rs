@@ -1,6 +1,8 @@
 //! Exact angles `a pi + b + sum_k q_k theta_k`: what they are and how they are written; how they are added and multiplied
 //! stands in `operators.rs`.
 
+#![deny(clippy::arithmetic_side_effects)]
+
 mod fraction;
 mod id;
 mod operators;
@@ -13,7 +15,7 @@ use smallvec::SmallVec;
 
 use super::rounding::UNIT;
 pub(super) use fraction::within_turns;
-pub(crate) use fraction::{q_to_f64, widen};
+pub(crate) use fraction::{floor, q_to_f64, reciprocal, remainder, widen};
 pub use id::ParamId;
 
 /// An exact fraction.
@@ -232,11 +234,17 @@ impl Angle {
     /// `k` in 0..8 if the angle is exactly `k pi / 4`, up to whole turns.
     #[must_use]
     pub fn eighth_turns(&self) -> Option<u8> {
-        if !self.is_multiple_of_pi() || 4 % self.pi.denom() != 0 {
+        if !self.is_multiple_of_pi() {
             return None;
         }
-        let quarter = self.pi.numer().rem_euclid(2 * self.pi.denom()) * (4 / self.pi.denom());
-        u8::try_from(quarter).ok()
+        // A turn in units of the denominator, and such a unit in eighths of a turn.
+        let (turn, unit) = match self.pi.denom() {
+            1 => (2, 4),
+            2 => (4, 2),
+            4 => (8, 1),
+            _ => return None,
+        };
+        u8::try_from(self.pi.numer().checked_rem_euclid(turn)?.checked_mul(unit)?).ok()
     }
 
     /// Replaces each parameter by the angle that `value` gives for it.

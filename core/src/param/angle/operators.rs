@@ -1,5 +1,7 @@
 //! Sums and products of angles, in every form with references.
 
+#![deny(clippy::arithmetic_side_effects)]
+
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use num_traits::CheckedAdd;
@@ -8,6 +10,7 @@ use super::{
     Angle, Q,
     fraction::{
         add_radians, dyadic, exact_mul, multiply_constant, multiply_radians, q_add, q_mul, q_times, q_to_f64,
+        reciprocal,
     },
     id::Name,
 };
@@ -119,7 +122,11 @@ impl Mul<f64> for Angle {
 impl Div<Q> for Angle {
     type Output = Angle;
     fn div(self, q: Q) -> Angle {
-        if *q.numer() == 0 { Angle::poisoned() } else { self * q.recip() }
+        match reciprocal(q) {
+            Some(inverse) => self * inverse,
+            None if *q.numer() == 0 => Angle::poisoned(),
+            None => self * q_to_f64(q).recip(),
+        }
     }
 }
 

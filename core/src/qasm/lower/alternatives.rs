@@ -17,6 +17,7 @@ use super::{
     Guard, Lower, Lowering, Picks, Value,
     choice::{Choice, MAX_BITS, UNDEFINED, union},
     classical::Classical,
+    declare::ELEMENT,
     select::Along,
     truth::Truth,
     variables::State,
@@ -78,8 +79,9 @@ impl Lowering<'_> {
         let changed = self.map(&[whole, value], span, |lowering, mut operands| {
             let value = operands.pop().unwrap_or(UNDEFINED);
             let mut whole = operands.pop().unwrap_or(UNDEFINED);
-            let size = lowering.axis(&whole, span)?;
-            lowering.spend_elements(size, span)?;
+            // Each value is an array of its own.
+            lowering.axis(&whole, span)?;
+            lowering.spend_elements(elements(&whole).saturating_mul(ELEMENT), span)?;
             lowering.put(&mut whole, places, &element, value, span)?;
             Ok(whole)
         })?;
@@ -263,6 +265,17 @@ impl Lowering<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// The number of elements of an array, those of arrays in it among them.
+fn elements(value: &Value) -> u64 {
+    match value {
+        Value::Array(items) => {
+            let within = items.first().map_or(0, elements);
+            (items.len() as u64).saturating_mul(within.max(1))
+        }
+        _ => 0,
     }
 }
 

@@ -4,6 +4,8 @@
 //! angle is an angle; whatever else has a parameter in it becomes an expression. Operands are taken
 //! by value, so that a sum of many terms grows in place.
 
+#![deny(clippy::arithmetic_side_effects)]
+
 use std::cmp::Ordering;
 
 use num_complex::Complex;
@@ -16,7 +18,7 @@ use super::{
     value::{Number, Value, fits, wrong_operand},
 };
 use crate::{
-    param::{Angle, Function, ParamExpr, Q, Step},
+    param::{self, Angle, Function, ParamExpr, Q, Step},
     qasm::{Version, ast::BinaryOp, diagnostic::Problem},
 };
 
@@ -79,8 +81,10 @@ pub(super) fn binary(op: BinaryOp, left: Value, right: Value, version: Version) 
 fn concatenate(left: &Value, right: &Value) -> Result<Value, Problem> {
     match (left, right) {
         (Value::Array(a), Value::Array(b)) => Ok(Value::Array(a.iter().chain(b.iter()).cloned().collect())),
-        (Value::Bits { width: m, bits: a }, Value::Bits { width: n, bits: b }) if m + n <= MAX_WIDTH => {
-            Ok(Value::Bits { width: m + n, bits: a | b.checked_shl(*m).unwrap_or(0) })
+        (Value::Bits { width: m, bits: a }, Value::Bits { width: n, bits: b }) => {
+            let width = (*m).checked_add(*n).filter(|width| *width <= MAX_WIDTH);
+            let all = |width| Value::Bits { width, bits: a | b.checked_shl(*m).unwrap_or(0) };
+            width.map(all).ok_or_else(|| mismatch("++", left, right))
         }
         _ => Err(mismatch("++", left, right)),
     }
@@ -228,7 +232,7 @@ fn divide(left: Value, right: Value) -> Result<Value, Problem> {
     }
     if let (Value::Angle(a), Some(n)) = (&left, right.number())
         && let Some(q) = n.exact()
-        && let Some(inverse) = Q::from_integer(1).checked_div(&q).and_then(fits)
+        && let Some(inverse) = param::reciprocal(q).and_then(fits)
     {
         return scale(a.clone(), inverse);
     }
@@ -250,7 +254,7 @@ fn remainder(left: Value, right: Value) -> Result<Value, Problem> {
     match (&left, &right, left.constant(), right.constant()) {
         (Value::Int(..) | Value::Number(_), _, _, Some(b)) if b.value == 0.0 => Err(Problem::DivisionByZero),
         (_, _, Some(a), Some(b)) => {
-            let exact = a.exact().zip(b.exact()).and_then(|(a, b)| fits(a % b));
+            let exact = a.exact().zip(b.exact()).and_then(|(a, b)| param::remainder(a, b)).and_then(fits);
             Number::with(exact, || a.rounded().remainder(b.rounded())).checked()
         }
         _ => Err(mismatch("%", &left, &right)),
@@ -307,7 +311,8 @@ fn exact_value(function: Function, x: &Value, n: Number) -> Option<Q> {
         (Function::Ln | Function::Acos, 1, 1) => Some(whole(0)),
         (Function::Sqrt, n @ 0.., d) => {
             let (root, below) = (n.isqrt(), d.isqrt());
-            (root * root == n && below * below == d).then(|| Q::new(root, below))
+            let is_root = |root: i64, n: i64| root.checked_mul(root) == Some(n);
+            (is_root(root, n) && is_root(below, d)).then(|| Q::new(root, below))
         }
         _ => None,
     }
@@ -395,7 +400,7 @@ fn bitwise(op: BinaryOp, left: Value, right: Value) -> Result<Value, Problem> {
 
 /// The lowest `width` bits.
 pub(super) fn mask(width: u32) -> u128 {
-    if width >= 128 { u128::MAX } else { (1 << width) - 1 }
+    1u128.checked_shl(width).map_or(u128::MAX, |above| above.wrapping_sub(1))
 }
 
 /// A smooth function.

@@ -307,7 +307,7 @@ impl Builder<'_> {
         controls.extend(first.iter().zip(own).map(|(&qubit, &value)| Control { qubit, value }));
         let mut exponents = modifiers.map(|m| m.exponents.clone()).unwrap_or_default();
         if inverse {
-            power::compose(&mut exponents, Exponent::Integer(-1));
+            power::compose(&mut exponents, Exponent::Integer(-1))?;
         }
         self.apply(gate.callee, args, &exponents, controls, rest).map_err(|problem| match problem {
             // Under the name in the file: `cu` is made of another gate.
@@ -439,7 +439,7 @@ impl Builder<'_> {
         if let [Step::Call { gate, qubits: local, .. }] = &*definition.body {
             let own = gate.modifiers.as_ref().map_or(&[][..], |m| &m.controls);
             let mut all = gate.modifiers.as_ref().map(|m| m.exponents.clone()).unwrap_or_default();
-            exponents.iter().for_each(|&e| power::compose(&mut all, e));
+            exponents.iter().try_for_each(|&e| power::compose(&mut all, e))?;
             let mut inner = SmallVec::<[Value; 3]>::new();
             for template in &gate.args {
                 inner.push(instantiate(template, args).and_then(|v| self.settle(v))?);
@@ -497,8 +497,7 @@ impl Builder<'_> {
         let matrix: Result<Numbers, _> = Simulator::new().matrix(&inner.circuit, &Values::<f64>(&[]));
         let mut matrix = matrix.map_err(|e| Problem::Circuit { reason: e.to_string() })?;
         for exponent in exponents {
-            let power = power::principal_power(&matrix, exponent.value());
-            matrix = power.ok_or_else(|| refuse("its eigenvalues were not found"))?;
+            matrix = power::principal_power(&matrix, exponent.value()).map_err(refuse)?;
         }
         let matrix = Arc::new(matrix);
         self.powers.insert(key, matrix.clone());

@@ -368,7 +368,8 @@ impl Lowering<'_> {
                 }
                 _ => continue,
             };
-            power::compose(&mut out.exponents, exponent);
+            let composed = power::compose(&mut out.exponents, exponent);
+            self.check(composed, modifier.span)?;
         }
         Ok(Some(out))
     }

@@ -6,11 +6,14 @@
 //! bit[4] d = n     bit by bit, where there are as many
 //! ```
 
+#![deny(clippy::arithmetic_side_effects)]
+
 use std::cmp::Ordering;
 
 use super::{
     Lower, Lowering, Value,
     classical::Classical,
+    declare::ELEMENT,
     evaluate::UNSIZED,
     integer::{INT, IntType, MAX_WIDTH},
     truth::nonzero,
@@ -116,7 +119,7 @@ impl Lowering<'_> {
                         return Ok(Value::Int(int.wrap(bits.cast_signed()), Some(int)));
                     }
                     Value::Bits { bits, .. } => i128::try_from(*bits).ok(),
-                    other => other.constant().map(|n| n.value.trunc()).and_then(num_traits::cast),
+                    other => other.constant().map(Number::trunc).and_then(num_traits::cast),
                 };
                 match whole {
                     None => Err(wrong(v, "an integer")),
@@ -171,6 +174,11 @@ impl Lowering<'_> {
         for item in items.iter() {
             cast.push(self.cast_array(&element, rest, item.clone(), span)?);
         }
+        // What stays as it is is shared.
+        if cast == **items {
+            return Ok(value);
+        }
+        self.spend_elements((cast.len() as u64).saturating_mul(ELEMENT), span)?;
         Ok(Value::Array(cast.into()))
     }
 
@@ -252,7 +260,7 @@ fn float(value: Value, width: Option<i128>) -> Result<Value, Problem> {
     let exponent = n.value.abs().log2().floor().max(f64::from(least));
     let unit = 2f64.powf(exponent - f64::from(digits));
     let near = (n.value / unit).round_ties_even() * unit;
-    if near.abs() >= 2f64.powf(f64::from(most + 1)) {
+    if near.abs() >= 2f64.powf(f64::from(most) + 1.0) {
         return Err(Problem::NotFinite);
     }
     Ok(Value::Number(Number::decimal(near)))

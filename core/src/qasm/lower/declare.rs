@@ -28,7 +28,7 @@ const MAX_SIZE: u32 = u32::MAX;
 const MAX_ARRAY: u64 = 1 << 20;
 
 /// How many elements of a list one of an array counts for.
-const ELEMENT: u64 = 16;
+pub(super) const ELEMENT: u64 = 16;
 
 impl Lowering<'_> {
     /// The size in a designator; `None` without one.

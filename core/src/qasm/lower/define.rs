@@ -252,7 +252,8 @@ impl Lowering<'_> {
                     if let Some(modifiers) = &mut gate.modifiers {
                         for exponent in std::mem::take(&mut modifiers.exponents) {
                             let exponent = self.closed(exponent, args, span)?;
-                            power::compose(&mut modifiers.exponents, exponent);
+                            let composed = power::compose(&mut modifiers.exponents, exponent);
+                            self.check(composed, span)?;
                         }
                     }
                     if let Callee::Defined(inner) = gate.callee

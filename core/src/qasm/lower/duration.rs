@@ -6,6 +6,8 @@
 //! 2 * a + 100dt             unknown: how long a `dt` is depends on the hardware
 //! ```
 
+#![deny(clippy::arithmetic_side_effects)]
+
 use std::cmp::Ordering;
 
 use num_traits::{CheckedAdd, CheckedDiv, CheckedMul};

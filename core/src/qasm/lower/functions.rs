@@ -2,6 +2,8 @@
 //!
 //! Smooth ones take parameters; the others need constants, since a derivative must exist.
 
+#![deny(clippy::arithmetic_side_effects)]
+
 use num_complex::Complex;
 use num_traits::ToPrimitive;
 
@@ -110,8 +112,8 @@ fn constant(name: &str, x: Value) -> Result<Value, Problem> {
     };
     let result = match name {
         "abs" => return if n.value < 0.0 { Value::Number(n).negate() } else { Ok(Value::Number(n)) },
-        "floor" => n.value.floor(),
-        "ceiling" | "ceil" => n.value.ceil(),
+        "floor" => n.floor(),
+        "ceiling" | "ceil" => n.ceil(),
         _ => return Err(wrong(&x)),
     };
     Ok(Value::Number(Number::decimal(result)))
@@ -152,9 +154,11 @@ fn rotate(x: Value, by: Value, left: bool) -> Result<Value, Problem> {
         Value::Int(i, Some(ty)) => (ty.bits, ty.bits_of(*i)),
         _ => return Err(wrong(&x)),
     };
-    let by = by.rem_euclid(i128::from(width)).to_u32().unwrap_or_default();
-    let up = if left { by } else { (width - by) % width };
-    let high = if up == 0 { bits } else { bits << up | bits >> (width - up) };
+    let by = by.checked_rem_euclid(i128::from(width)).and_then(|by| by.to_u32()).unwrap_or_default();
+    // Up by so many places, and by the others down.
+    let rest = width.saturating_sub(by);
+    let (up, down) = if left { (by, rest) } else { (rest, by) };
+    let high = bits.checked_shl(up).unwrap_or(0) | bits.checked_shr(down).unwrap_or(0);
     let bits = high & arithmetic::mask(width);
     Ok(match x {
         Value::Turn(_) => Value::Turn(Turn::Bits { width, bits }),

@@ -17,6 +17,8 @@
 //!
 //! A known integer is kept as an [`i128`], which for `uint[128]` means its bits: what is negative is `2^128` more.
 
+#![deny(clippy::arithmetic_side_effects)]
+
 use std::cmp::Ordering;
 
 use crate::qasm::{ast::BinaryOp, diagnostic::Problem};
@@ -68,7 +70,7 @@ impl IntType {
 
     /// An integer as one of the type.
     pub(super) fn wrap(self, value: i128) -> i128 {
-        let unused = 128 - self.bits.min(128);
+        let unused = 128u32.saturating_sub(self.bits);
         match self.unsigned {
             true => value & mask(self.bits).cast_signed(),
             false => value << unused >> unused,
@@ -79,18 +81,16 @@ impl IntType {
     pub(super) fn range(self) -> (i128, u128) {
         match self.unsigned {
             true => (0, mask(self.bits)),
-            false => (self.wrap(1 << (self.bits - 1)), mask(self.bits - 1)),
+            false => {
+                let most = mask(self.bits.saturating_sub(1));
+                (!most.cast_signed(), most)
+            }
         }
     }
 
     /// Whether its bits hold a number as it is.
     pub(super) fn holds(self, value: i128) -> bool {
-        match (self.unsigned, self.bits) {
-            (false, 128..) => true,
-            (false, w) => (-(1i128 << (w - 1))..1i128 << (w - 1)).contains(&value),
-            (true, 127..) => value >= 0,
-            (true, w) => (0..1i128 << w).contains(&value),
-        }
+        self.wrap(value) == value && (value >= 0 || !self.unsigned)
     }
 
     /// The bits of one of its numbers.
@@ -124,7 +124,8 @@ impl Kind {
 
 /// How many bits a number has in two's complement.
 pub(super) fn with_sign(value: i128) -> u32 {
-    128 - if value < 0 { value.leading_ones() } else { value.leading_zeros() } + 1
+    let like_the_sign = if value < 0 { value.leading_ones() } else { value.leading_zeros() };
+    129u32.saturating_sub(like_the_sign)
 }
 
 /// The type of what is made of some operands. Literals alone have none.
@@ -141,7 +142,7 @@ pub(super) fn common(operands: &[Kind]) -> Option<IntType> {
     let long = operands.iter().filter_map(|kind| match *kind {
         // What is negative wraps in an unsigned type.
         Kind::Literal { negative, bits } => match ty.unsigned {
-            true => (!negative && bits - 1 > ty.bits).then_some(bits),
+            true => (!negative && bits > ty.bits.saturating_add(1)).then_some(bits),
             false => (bits > ty.bits).then_some(bits),
         },
         _ => None,
@@ -208,10 +209,15 @@ pub(super) fn operate(
         Add => (a.checked_add(b).or_else(|| wraps.then(|| a.wrapping_add(b))), "the sum"),
         Sub => (a.checked_sub(b).or_else(|| wraps.then(|| a.wrapping_sub(b))), "the difference"),
         Mul => (a.checked_mul(b).or_else(|| wraps.then(|| a.wrapping_mul(b))), "the product"),
-        Div if unsigned => (Some((a.cast_unsigned() / b.cast_unsigned()).cast_signed()), ""),
-        Rem if unsigned => (Some((a.cast_unsigned() % b.cast_unsigned()).cast_signed()), ""),
-        Div => (a.checked_div(b).or_else(|| wraps.then(|| a.wrapping_div(b))), "the quotient"),
-        Rem => (Some(a.wrapping_rem(b)), "the remainder"),
+        // The divisor is not 0: only that of the least integer by -1 does not fit.
+        Div if unsigned => {
+            (a.cast_unsigned().checked_div(b.cast_unsigned()).map(u128::cast_signed), "the quotient")
+        }
+        Rem if unsigned => {
+            (a.cast_unsigned().checked_rem(b.cast_unsigned()).map(u128::cast_signed), "the remainder")
+        }
+        Div => (a.checked_div(b).or_else(|| wraps.then(|| a.wrapping_neg())), "the quotient"),
+        Rem => (a.checked_rem(b).or(Some(0)), "the remainder"),
         BitAnd => (Some(a & b), ""),
         BitOr => (Some(a | b), ""),
         BitXor => (Some(a ^ b), ""),

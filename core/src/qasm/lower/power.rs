@@ -9,6 +9,8 @@
 //! Exponents form a list, innermost first. One that is followed by an integer merges with it,
 //! `(U^x)^k = U^{kx}`; other pairs stay, since `(U^2)^{1/2}` is not always `U`.
 
+#![deny(clippy::arithmetic_side_effects)]
+
 use std::f64::consts::PI;
 
 use nalgebra::{DMatrix, linalg::Schur};
@@ -46,7 +48,7 @@ impl Exponent {
 
     pub(super) fn value(self) -> f64 {
         match self {
-            // Integers of more than 53 bits are refused by the count long before.
+            // In messages, and of those that are small.
             Exponent::Integer(k) => k as f64,
             Exponent::Real(x) => x.value,
             Exponent::Open(_) => f64::NAN,
@@ -55,10 +57,11 @@ impl Exponent {
 }
 
 /// Puts an exponent around others.
-pub(super) fn compose(exponents: &mut SmallVec<[Exponent; 1]>, outer: Exponent) {
+pub(super) fn compose(exponents: &mut SmallVec<[Exponent; 1]>, outer: Exponent) -> Result<(), Problem> {
     let merged = match (exponents.last(), outer) {
         (Some(Exponent::Integer(inner)), Exponent::Integer(k)) => {
-            Some(Exponent::Integer(inner.saturating_mul(k)))
+            let what = || Problem::IntegerOverflow { what: format!("the exponent {inner} times {k}") };
+            Some(Exponent::Integer(inner.checked_mul(k).ok_or_else(what)?))
         }
         (Some(Exponent::Real(inner)), Exponent::Integer(k)) => Some(Exponent::real(inner.times(k))),
         _ => None,
@@ -72,6 +75,7 @@ pub(super) fn compose(exponents: &mut SmallVec<[Exponent; 1]>, outer: Exponent) 
     if exponents.last() == Some(&Exponent::Integer(1)) {
         exponents.pop();
     }
+    Ok(())
 }
 
 /// A gate of the table raised to powers.
@@ -124,13 +128,14 @@ pub(super) fn raise(gate: Gate, exponents: &[Exponent]) -> Result<Raised, Proble
                 return Err(no_power(&gate, exponent, "its exponent has no value"));
             }
             (Raised::Gate(gate, times), _) => {
-                let m = numbers(&gate, exponent)?;
-                let m = principal_power(&m, times as f64).and_then(|m| principal_power(&m, exponent.value()));
-                Raised::Matrix(m.ok_or_else(|| no_power(&gate, exponent, NO_SPECTRUM))?)
+                let refuse = |reason| no_power(&gate, exponent, reason);
+                let m = principal_power(&numbers(&gate, exponent)?, times as f64).map_err(refuse)?;
+                Raised::Matrix(principal_power(&m, exponent.value()).map_err(refuse)?)
             }
             (Raised::Matrix(m), _) => {
-                let power = principal_power(&m, exponent.value());
-                Raised::Matrix(power.ok_or(Problem::NotFinite)?)
+                let (gate, exponent) = ("the matrix of a power".to_owned(), exponent.value());
+                let refuse = |reason| Problem::Power { gate, exponent, reason };
+                Raised::Matrix(principal_power(&m, exponent).map_err(refuse)?)
             }
         };
     }
@@ -176,7 +181,7 @@ fn fractional(gate: Gate, x: Number) -> Result<Raised, Problem> {
         let Some(gate) = within_turn(&gate, generator) else {
             let exponent = Exponent::Real(x);
             let power = principal_power(&numbers(&gate, exponent)?, x.value);
-            return power.map(Raised::Matrix).ok_or_else(|| no_power(&gate, exponent, NO_SPECTRUM));
+            return power.map(Raised::Matrix).map_err(|reason| no_power(&gate, exponent, reason));
         };
         return match (x.exact(), gate.params().iter().all(Angle::is_constant)) {
             (Some(q), _) => Ok(Raised::Gate(gate.power(q).unwrap_or(gate), 1)),
@@ -189,11 +194,11 @@ fn fractional(gate: Gate, x: Number) -> Result<Raised, Problem> {
     }
     let exponent = Exponent::Real(x);
     let power = principal_power(&numbers(&gate, exponent)?, x.value);
-    power.map(Raised::Matrix).ok_or_else(|| no_power(&gate, exponent, NO_SPECTRUM))
+    power.map(Raised::Matrix).map_err(|reason| no_power(&gate, exponent, reason))
 }
 
 /// A rotation or a phase with the eigenvalues `e^{i a}`, a from above -pi to pi; whose angle has parameters as it is. `None`
-/// if both signs of a rotation are at the border, where it is -1.
+/// if both signs of a rotation are at the border, where it is -1, or the turns are too many to be counted.
 fn within_turn(gate: &Gate, generator: Generator) -> Option<Gate> {
     let half = match generator {
         Generator::Pauli(_) => 2,
@@ -204,12 +209,13 @@ fn within_turn(gate: &Gate, generator: Generator) -> Option<Gate> {
     // The border belongs to the positive side.
     let turns = ((angle / turn) - 0.5 - CUT).ceil();
     let rest = angle - turns * turn;
-    if half == 2 && (rest.abs() - half as f64 * PI).abs() < CUT {
+    if turns.abs() >= ALL_WHOLE || half == 2 && (rest.abs() - half as f64 * PI).abs() < CUT {
         return None;
     }
-    // Beyond 2^53 turns nothing is known of the angle.
-    let turns = if turns.abs() < ALL_WHOLE { turns as i64 } else { 0 };
-    Some(gate.map_params(|angle| angle.clone() + Angle::pi(-2 * half * turns, 1)))
+    // Below 2^53.
+    let turns = turns as i64;
+    let back = turns.checked_mul(half)?.checked_mul(-2)?;
+    Some(gate.map_params(|angle| angle.clone() + Angle::pi(back, 1)))
 }
 
 /// A constant angle times a number.
@@ -223,12 +229,20 @@ fn one<const N: usize>(kind: GateKind, params: [Angle; N]) -> Result<Raised, Pro
     Ok(Raised::Gate(gate, 1))
 }
 
-/// `U^x` for a unitary matrix, by its Schur form, which is diagonal. O(8^k).
-pub(super) fn principal_power(u: &Matrix<Complex<f64>>, x: f64) -> Option<Matrix<Complex<f64>>> {
+/// `U^x` for a unitary matrix, by its Schur form, which is diagonal; or why there is none. O(8^k).
+pub(super) fn principal_power(
+    u: &Matrix<Complex<f64>>,
+    x: f64,
+) -> Result<Matrix<Complex<f64>>, &'static str> {
     const MOST_ITERATIONS: usize = 10_000;
+    // Phases of eigenvalues are known to 1e-16, and multiplied.
+    const MOST: f64 = (1u32 << 20) as f64;
+    if x.is_nan() || x.abs() > MOST {
+        return Err("a matrix has no precise power with an exponent above 2^20");
+    }
     let dim = u.dim();
     let m = DMatrix::from_fn(dim, dim, |i, j| u[(i, j)]);
-    let (q, t) = Schur::try_new(m, f64::EPSILON, MOST_ITERATIONS)?.unpack();
+    let (q, t) = Schur::try_new(m, f64::EPSILON, MOST_ITERATIONS).ok_or(NO_SPECTRUM)?.unpack();
     let phases: Vec<Complex<f64>> = (0..dim)
         .map(|i| {
             let a = t[(i, i)].arg();
@@ -238,7 +252,8 @@ pub(super) fn principal_power(u: &Matrix<Complex<f64>>, x: f64) -> Option<Matrix
     let power = Matrix::from_fn(u.n_qubits(), |i, j| {
         (0..dim).map(|k| q[(i, k)] * phases[k] * q[(j, k)].conj()).sum::<Complex<f64>>()
     });
-    power.entries().iter().all(|z| z.re.is_finite() && z.im.is_finite()).then_some(power)
+    let is_finite = power.entries().iter().all(|z| z.re.is_finite() && z.im.is_finite());
+    if is_finite { Ok(power) } else { Err(NO_SPECTRUM) }
 }
 
 #[cfg(test)]

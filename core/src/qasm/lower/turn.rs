@@ -13,6 +13,8 @@
 //!
 //! An angle with an input in it is no such value: it is neither rounded nor wrapped, since nothing is known of it.
 
+#![deny(clippy::arithmetic_side_effects)]
+
 use std::{cmp::Ordering, f64::consts::TAU};
 
 use num_traits::ToPrimitive;
@@ -28,6 +30,9 @@ use crate::{
 
 /// The largest power of two that an exact fraction has below its line.
 const MAX_EXACT: u32 = 61;
+
+/// Radians from which on a quotient by a turn is no longer precise.
+const FAR: f64 = 1e6;
 
 /// An angle from 0 to below 2 pi.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,7 +72,7 @@ impl Turn {
         };
         // In lowest terms, of half turns.
         let twos = bits.trailing_zeros();
-        let (odd, below) = (bits >> twos, width - 1 - twos);
+        let (odd, below) = (bits >> twos, width.saturating_sub(1).saturating_sub(twos));
         match i64::try_from(odd) {
             Ok(odd) if below <= MAX_EXACT => Angle::pi(odd, 1 << below),
             _ => {
@@ -113,7 +118,7 @@ pub(super) fn operate(op: BinaryOp, left: Value, right: Value, version: Version)
         }
         (Div, Value::Turn(_), Value::Int(0, _)) => return Err(Problem::DivisionByZero),
         (Div, Value::Turn(Turn::Bits { width, bits }), Value::Int(k @ 1.., _)) => {
-            let bits = bits / k.unsigned_abs();
+            let bits = bits.checked_div(k.unsigned_abs()).unwrap_or_default();
             return Ok(Value::Turn(Turn::Bits { width: *width, bits }));
         }
         (Div, Value::Turn(turn @ Turn::Open(_)), Value::Int(..)) => {
@@ -187,7 +192,8 @@ fn join(op: BinaryOp, a: &Turn, b: &Turn, version: Version) -> Result<Value, Pro
         BitOr => x | y,
         BitXor => x ^ y,
         Div => {
-            return i128::try_from(x / y).map(Value::int).map_err(|_| super::value::overflow("the quotient"));
+            let quotient = x.checked_div(y).and_then(|quotient| i128::try_from(quotient).ok());
+            return quotient.map(Value::int).ok_or_else(|| super::value::overflow("the quotient"));
         }
         _ => return Ok(Value::Bool(holds(op, x.cmp(&y)))),
     };
@@ -240,9 +246,9 @@ fn mismatch(op: BinaryOp, left: &Value, right: &Value) -> Problem {
 fn within_turn(angle: Angle) -> Angle {
     let angle = angle.within_two_turns();
     let turns = angle.constant().map(|x| (x / TAU).floor()).and_then(|n| n.to_i64());
-    match turns {
-        Some(turns) if turns != 0 => {
-            let turned = angle + Angle::pi(turns.saturating_mul(-2), 1);
+    match turns.and_then(|turns| turns.checked_mul(-2)) {
+        Some(back) if back != 0 => {
+            let turned = angle + Angle::pi(back, 1);
             // The rounding of the division may be a turn off at the border.
             match turned.constant() {
                 Some(x) if x < 0.0 => turned + Angle::pi(2, 1),
@@ -256,30 +262,34 @@ fn within_turn(angle: Angle) -> Angle {
 /// The nearest of `2^width` parts of a turn; a tie goes to the even one.
 fn nearest(angle: &Angle, width: u32) -> u128 {
     if angle.radian_part() != 0.0 {
-        let turns = angle.constant().unwrap_or_default() / TAU;
+        let radians = angle.constant().unwrap_or_default();
+        // The quotient of a large angle has no digits behind the point; sine and cosine have all.
+        let turns =
+            if radians.abs() < FAR { radians / TAU } else { radians.sin().atan2(radians.cos()) / TAU };
         let parts = (turns - turns.floor()) * 2f64.powf(f64::from(width));
         return parts.round_ties_even().to_u128().unwrap_or_default() & mask(width);
     }
     let pi = angle.pi_part();
-    let whole = pi.denom().unsigned_abs().saturating_mul(2);
-    let mut rest = u128::from(pi.numer().rem_euclid(whole.to_i64().unwrap_or(i64::MAX)).unsigned_abs());
-    let whole = u128::from(whole);
+    // Numbers of 65 bits.
+    let whole = i128::from(*pi.denom()) << 1;
+    let rest = i128::from(*pi.numer()).checked_rem_euclid(whole).unwrap_or_default();
+    let (mut rest, whole) = (rest.unsigned_abs(), whole.unsigned_abs());
     let mut bits = 0u128;
     for _ in 0..width {
-        rest *= 2;
+        rest <<= 1;
         bits = bits << 1 | u128::from(rest >= whole);
-        rest -= if rest >= whole { whole } else { 0 };
+        rest = rest.checked_sub(whole).unwrap_or(rest);
     }
-    round_up(bits, (2 * rest).cmp(&whole)) & mask(width)
+    round_up(bits, (rest << 1).cmp(&whole)) & mask(width)
 }
 
 /// Bits of another width: zeros behind, or rounded.
 fn resize(bits: u128, from: u32, to: u32) -> u128 {
     if to >= from {
-        return bits << (to - from);
+        return bits << to.saturating_sub(from);
     }
-    let off = from - to;
-    let (rest, half) = (bits & mask(off), 1u128 << (off - 1));
+    let off = from.saturating_sub(to);
+    let (rest, half) = (bits & mask(off), 1u128 << off.saturating_sub(1));
     round_up(bits >> off, rest.cmp(&half)) & mask(to)
 }
 

@@ -13,6 +13,8 @@
 //!
 //! Errors have no place: whoever evaluates knows where it stands.
 
+#![deny(clippy::arithmetic_side_effects)]
+
 use std::rc::Rc;
 
 use num_complex::Complex;
@@ -24,7 +26,7 @@ use super::{
     turn::Turn,
 };
 use crate::{
-    param::{ALL_WHOLE, Angle, ParamExpr, Q, Rounded, UNIT},
+    param::{self, ALL_WHOLE, Angle, ParamExpr, Q, Rounded, UNIT},
     qasm::{ast::BinaryOp, diagnostic::Problem},
 };
 
@@ -75,7 +77,8 @@ enum Form {
 impl Form {
     fn negate(self) -> Form {
         match self {
-            Form::Fraction(q) => Form::Fraction(-q),
+            // Of 62 bits.
+            Form::Fraction(q) => Form::Fraction(Q::new_raw(q.numer().wrapping_neg(), *q.denom())),
             other => other,
         }
     }
@@ -171,6 +174,22 @@ impl Number {
         if self.value.is_finite() { Ok(Value::Number(self)) } else { Err(Problem::NotFinite) }
     }
 
+    /// The largest whole number that is not above.
+    pub(super) fn floor(self) -> f64 {
+        // The float of a fraction just below a whole number may be that.
+        self.exact().and_then(|q| param::floor(q).to_f64()).unwrap_or_else(|| self.value.floor())
+    }
+
+    /// The least whole number that is not below.
+    pub(super) fn ceil(self) -> f64 {
+        -Number { value: -self.value, form: self.form.negate() }.floor()
+    }
+
+    /// What stands before the point.
+    pub(super) fn trunc(self) -> f64 {
+        if self.value < 0.0 { self.ceil() } else { self.floor() }
+    }
+
     /// The part in radians of an angle.
     pub(super) fn of_radians(angle: &Angle) -> Number {
         let value = angle.radian_part();
@@ -198,7 +217,7 @@ fn short_decimal(value: f64) -> Option<Q> {
     if digits.trim_start_matches('-').len() > EXACT_DIGITS {
         return None;
     }
-    let scale = exponent.parse::<i32>().ok()? - i32::try_from(fraction).ok()?;
+    let scale = exponent.parse::<i32>().ok()?.checked_sub(i32::try_from(fraction).ok()?)?;
     let digits: i64 = digits.parse().ok()?;
     let power = 10i64.checked_pow(scale.unsigned_abs())?;
     fits(if scale < 0 { Q::new(digits, power) } else { Q::from_integer(digits.checked_mul(power)?) })

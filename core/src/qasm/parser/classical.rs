@@ -12,6 +12,9 @@ use crate::qasm::{
     lexer::{Kind, Sign},
 };
 
+/// The most dimensions of an array. OpenQASM has seven.
+const MAX_DIMENSIONS: usize = 16;
+
 fn base_type(word: Word) -> Option<BaseType> {
     Some(match word {
         Word::Qubit => BaseType::Qubit,
@@ -69,6 +72,9 @@ impl Parser<'_> {
                     self.expect(Sign::Assign)?;
                     rank = Some(self.expr()?);
                     break;
+                }
+                if dims.len() == MAX_DIMENSIONS {
+                    return self.expected("at most 16 dimensions");
                 }
                 dims.push(self.expr()?);
             }

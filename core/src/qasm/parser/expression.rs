@@ -292,13 +292,17 @@ impl Parser<'_> {
 
 /// Up to so many digits every decimal comes back from the nearest float, within the powers of ten of normal ones.
 const FAITHFUL_DIGITS: usize = 15;
-const FAITHFUL_POWERS: i64 = 290;
+const FAITHFUL_POWERS: u64 = 290;
 
 /// Whether the shortest decimal that reads back as the float is not the one that is written.
 fn is_rounded(text: &str, value: f64) -> bool {
     let written = digits_and_power(text);
     match &written {
-        Some((digits, power)) if digits.len() <= FAITHFUL_DIGITS && power.abs() <= FAITHFUL_POWERS => false,
+        Some((digits, power))
+            if digits.len() <= FAITHFUL_DIGITS && power.unsigned_abs() <= FAITHFUL_POWERS =>
+        {
+            false
+        }
         _ => written != digits_and_power(&format!("{value:e}")),
     }
 }
