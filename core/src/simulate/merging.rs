@@ -52,7 +52,7 @@ impl<T: Real, S: Scalar<Real = T>> Merging<S, T> {
         self.bits.saturating_mul(2)
     }
 
-    /// Whether density matrices, one for each value of the bits, take less memory.
+    /// True if density matrices, one for each value of the bits, take less memory.
     pub(super) fn outnumbers_density(&self, n_qubits: usize) -> bool {
         self.n_branches >= FEW && self.n_branches >> n_qubits.min(usize::BITS as usize - 1) > self.n_values
     }
@@ -96,7 +96,7 @@ impl<T: Real, S: Scalar<Real = T>> Merging<S, T> {
 }
 
 impl<T: Real, S: Scalar<Real = T>> Queue<S, T> {
-    /// Whether a branch has these bits.
+    /// True if a branch has these bits.
     fn has(&self, bits: &Bits) -> bool {
         let first = self.index.range((bits.clone(), 0, 0)..).next();
         first.is_some_and(|(other, ..)| other == bits)
@@ -115,7 +115,7 @@ impl<T: Real, S: Scalar<Real = T>> Queue<S, T> {
     }
 }
 
-/// How far amplitudes of the same state may be apart; `None` for numbers that are more than they show.
+/// Distance of two amplitudes of the same state, at most; `None` for numbers that are more than they show.
 fn tolerance<T: Real>() -> Option<f64> {
     let own = TypeId::of::<T>();
     if own == TypeId::of::<f64>() {
@@ -152,7 +152,7 @@ fn weight(k: u64) -> Complex<f64> {
     Complex::new(part(x), part(x >> 32))
 }
 
-/// Whether two normalized states of plain numbers differ by a phase and rounding only.
+/// True if two normalized states of plain numbers differ by a phase and rounding only.
 fn same_up_to_phase<T: Real, S: Scalar<Real = T>>(
     a: &StateVector<S>,
     b: &StateVector<S>,

@@ -39,8 +39,8 @@ impl Simulator {
         Ok(())
     }
 
-    /// How often each outcome of the classical registers occurs in so many shots, as
-    /// [`Simulator::counts`] writes it; for circuits with measurements anywhere.
+    /// Counts of the outcomes of the classical registers in so many shots, as
+    /// [`Simulator::counts`] writes them; for circuits with measurements anywhere.
     ///
     /// # Errors
     /// [`SimulateError`]; the memory limit counts the different outcomes.
