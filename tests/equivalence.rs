@@ -562,3 +562,127 @@ proptest! {
         }
     }
 }
+
+/// A rotation by a decimal of so many digits that only numbers decide.
+fn rounded_rotation(c: &mut Circuit) {
+    c.ry(0, 0.123_456_789_012_345_6).unwrap();
+}
+
+#[test]
+fn a_phase_is_claimed_only_beyond_the_bound() {
+    let mut seen = [0; 3];
+    for (k, gates) in [1, 300, 3000].into_iter().cycle().take(60).enumerate() {
+        let mut rng = Rng::new(k as u64);
+        let phase = 10f64.powf(-14.0 + 13.0 * rng.unit());
+        let tolerance = 10f64.powf(-12.0 + 9.0 * rng.unit());
+        let settings = Settings { tolerance, single: k % 2 == 1, ..Settings::default() };
+        let mut one = Circuit::new(3);
+        rounded_rotation(&mut one);
+        for q in (0..3).cycle().take(gates) {
+            one.h(q).unwrap().cx(q, (q + 1) % 3).unwrap();
+        }
+        let mut other = one.clone();
+        one.gphase(phase).unwrap();
+        other.gphase(1e-17).unwrap();
+        let report = equivalent(&one, &other, &settings, &Simulator::new()).unwrap();
+        match report.verdict {
+            Verdict::Equal => assert!(phase <= tolerance, "{phase} {report:?}"),
+            Verdict::EqualUpToPhase => {
+                let found = report.phase.clone().unwrap();
+                let value = found.value.unwrap();
+                // The last digit is not below the bound, and at most ten times that.
+                assert!(phase > report.error_bound.max(tolerance), "{phase} {report:?}");
+                assert!((value - phase).abs() <= 7.0 * report.error_bound, "{phase} {report:?}");
+                assert_eq!(found.text.parse(), Ok(value));
+                let decimals = found.text.split('.').nth(1).map_or(0, str::len);
+                assert!(value == 0.0 || 10f64.powi(-(decimals as i32)) > report.error_bound / 10.0);
+            }
+            Verdict::Unknown => assert!(report.error_bound > tolerance / 2.0 || phase > tolerance / 2.0),
+            Verdict::Different => panic!("{phase} {report:?}"),
+        }
+        seen[match report.verdict {
+            Verdict::Equal => 0,
+            Verdict::EqualUpToPhase => 1,
+            _ => 2,
+        }] += 1;
+    }
+    assert!(seen.iter().all(|n| *n > 3), "{seen:?}");
+}
+
+/// Pairs of circuits, every third equal in another form, every third with a phase, every third with one gate more.
+const PAIRS: u64 = 360;
+
+/// What is appended somewhere in the middle: no multiple of the identity at any angles.
+fn push_a_change(circuit: &mut Circuit, rng: &mut Rng) {
+    let n = circuit.n_qubits();
+    let order = rng.permutation(n);
+    let (q, p, r) = (order[0], order[1], order[2]);
+    match rng.below(8) {
+        0 => circuit.t(q),
+        1 => circuit.rx(q, PI / 64),
+        2 => circuit.cx(q, p),
+        3 => circuit.swap(q, p),
+        4 => circuit.ccx(q, p, r),
+        5 => circuit.cp(q, p, PI / 32),
+        6 => circuit.rzz(q, p, Angle::theta(ParamId::new(0)) + PI / 8),
+        _ => circuit.gate(Gate::new(GateKind::RY, [PI / 16]).unwrap(), &[r], &[(q, false), (p, true)]),
+    }
+    .unwrap();
+}
+
+#[test]
+fn random_pairs_get_no_wrong_verdict() {
+    let expected = [Verdict::Equal, Verdict::EqualUpToPhase, Verdict::Different];
+    let mut decided = [0; 3];
+    for seed in 0..PAIRS {
+        let mut rng = Rng::new(1000 + seed);
+        let n = 3 + (seed / 3 % 8) as usize;
+        let (len, how) = (4 + rng.below(36), (seed % 3) as usize);
+        let (first, second) = (random_circuit(n, len, &mut rng), random_circuit(n, 1 + len / 4, &mut rng));
+        let join = |parts: &[&Circuit]| {
+            let mut out = with_params_of(&first);
+            for part in parts {
+                part.instructions().iter().for_each(|i| {
+                    out.push(i.clone()).unwrap();
+                });
+            }
+            out
+        };
+        let mut change = with_params_of(&first);
+        match how {
+            0 => {}
+            // An odd number of 32nd parts of a turn.
+            1 => drop(change.gphase(Angle::pi(2 * rng.below(16) as i64 + 1, 16)).unwrap()),
+            _ => push_a_change(&mut change, &mut rng),
+        }
+        let one = join(&[&first, &second]);
+        let other = rewritten(&join(&[&first, &change, &second]), &mut rng);
+        for exact_ring in [true, false] {
+            let settings = Settings { exact_ring, seed, ..Settings::default() };
+            let report = equivalent(&one, &other, &settings, &Simulator::new()).unwrap();
+            assert_eq!((report.verdict, report.exact), (expected[how], true), "{seed}: {report:?}");
+            assert!(report.phase.is_some() == (how == 1), "{seed}: {report:?}");
+        }
+        // On a state the circuits may be equal though they are not, but equal ones are.
+        let settings = Settings { on: On::State, seed, ..Settings::default() };
+        let report = equivalent(&one, &other, &settings, &Simulator::new()).unwrap();
+        assert!(report.exact && expected.iter().position(|v| *v == report.verdict) <= Some(how), "{seed}");
+        // In numbers no verdict is wrong, and no distance of equal circuits is beyond the bound.
+        let [mut one, mut other] = [one, other];
+        rounded_rotation(&mut one);
+        rounded_rotation(&mut other);
+        for single in [false, true] {
+            let tolerance = if single { 1e-3 } else { 1e-9 };
+            let settings = Settings { tolerance, single, seed, ..Settings::default() };
+            let report = equivalent(&one, &other, &settings, &Simulator::new()).unwrap();
+            assert!(report.method == Means::Numeric && !report.exact);
+            let (found, bound) = (report.verdict, report.error_bound);
+            assert!(found == expected[how] || (single && found == Verdict::Unknown), "{seed}: {report:?}");
+            if how < 2 {
+                assert!(report.max_difference.unwrap() <= bound, "{seed}: {report:?}");
+            }
+            decided[how] += usize::from(found == expected[how]);
+        }
+    }
+    assert!(decided.iter().all(|n| *n as u64 > PAIRS / 3), "{decided:?}");
+}

@@ -3,7 +3,10 @@
 
 use ketgrad_core::{
     circuit::Circuit,
-    field::{Fp, Goldilocks, Modular, Point, PrimeField, Residue, Star, Starred, is_prime},
+    field::{
+        FloatField, FloatResidue, Fp, Goldilocks, Modular, Point, PrimeField, Residue, Star, Starred,
+        is_prime,
+    },
     kernel::Threads,
     param::{Angle, BindError, Binding, PI, ParamId, Q},
     scalar::{Conj, Ring},
@@ -22,7 +25,7 @@ fn integers<R: Modular>(field: &R::Field, residue: fn(R) -> u64) {
     let p = R::characteristic(field);
     let mut rng = Rng::new(7);
     let edges = [0, 1, 2, p / 2, p - 2, p - 1, 0xffff_ffff, 1 << 32, 1 << 60];
-    let numbers: Vec<u64> = edges.into_iter().chain((0..40).map(|_| rng.bits() % p)).collect();
+    let numbers: Vec<u64> = edges.into_iter().chain((0..40).map(|_| rng.bits())).map(|x| x % p).collect();
     for &x in &numbers {
         for &y in &numbers {
             let (a, b) = (R::element(field, x), R::element(field, y));
@@ -48,13 +51,18 @@ fn integers<R: Modular>(field: &R::Field, residue: fn(R) -> u64) {
 }
 
 #[test]
-fn both_fields_compute_modulo_their_prime() {
+fn fields_compute_modulo_their_prime() {
     integers::<Fp>(&Goldilocks, Fp::residue);
     for seed in 0..4 {
         let field = PrimeField::random(3 * 5 * 64, seed).unwrap();
         assert_eq!(Residue::characteristic(&field) % (3 * 5 * 65_536), 1);
         integers::<Residue>(&field, Residue::residue);
+        let field = FloatField::random(3 * 5 * 64, seed).unwrap();
+        let p = FloatResidue::characteristic(&field);
+        assert!(p % (3 * 5 * 64) == 1 && p >> 48 == 1 && is_prime(p));
+        integers::<FloatResidue>(&field, FloatResidue::residue);
     }
+    assert!(FloatField::new(65_537).is_none() && FloatField::random(1 << 32, 0).is_none());
 }
 
 #[test]

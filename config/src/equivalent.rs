@@ -59,7 +59,10 @@ impl Compared {
         let r = &self.report;
         // A phase with parameters in it is a formula.
         let phase = r.phase.as_ref().map(|p| p.value.map_or_else(|| json!(p.text), |x| json!(x)));
-        let witness = r.witness.as_ref().map(|w| json!({"params": params(w), "distance": w.distance}));
+        let witness = r
+            .witness
+            .as_ref()
+            .map(|w| json!({"params": params(w), "distance": w.distance, "error_bound": w.error}));
         json!({
             "verdict": r.verdict.name(),
             "method": r.method.name(),
@@ -82,7 +85,7 @@ impl Compared {
         if let Some(witness) = &r.witness {
             let at: Vec<String> = witness.params.iter().map(|(name, x)| format!("{name}={x:?}")).collect();
             let place = if at.is_empty() { String::new() } else { format!(" at {}", at.join(", ")) };
-            writeln!(out, "distance {:.3e}{place}", witness.distance)?;
+            writeln!(out, "distance {}{place}", distance(witness))?;
         }
         let exact = if r.exact { "exact" } else { "not exact" };
         write!(out, "by {}, {exact}, error bound {:.1e}", r.method.name().replace('_', " "), r.error_bound)?;
@@ -95,6 +98,17 @@ impl Compared {
             None => Ok(()),
         }
     }
+}
+
+/// The digits of a distance that its error leaves, four at most.
+fn distance(witness: &Witness) -> String {
+    let Witness { distance, error, .. } = witness;
+    let digits = (distance / error).log10().floor();
+    // Not a number where both are 0.
+    if digits.is_nan() || digits < 0.0 {
+        return format!("at most {:.1e}", distance + error);
+    }
+    format!("{distance:.*e}", digits.min(3.0) as usize)
 }
 
 fn params(witness: &Witness) -> Map<String, Value> {

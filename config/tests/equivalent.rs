@@ -68,6 +68,26 @@ fn phases_that_are_constant_are_numbers() {
     assert_eq!(object["phase"], json!(-0.15));
 }
 
+/// A numeric phase has no digit below the error bound, and is none where that hides it.
+#[test]
+fn phases_in_numbers_have_the_digits_of_their_bound() {
+    let turned = |phase: &str| format!("qubit q; ry(0.1234567890123456) q; gphase({phase});");
+    let (a, b) = (turned("0.12345678901234567"), turned("0"));
+    let object = verdict(&a, &b, &[], 0, "equal_up_to_phase", false);
+    let (text, bound) = (object["phase"].to_string(), object["error_bound"].as_f64().unwrap());
+    let unit = 10f64.powi(-(text.split_once('.').unwrap().1.len() as i32));
+    assert!(unit >= bound && unit < 20.0 * bound, "{object}");
+    assert!((text.parse::<f64>().unwrap() - 0.123_456_789_012_345_67).abs() < unit, "{object}");
+    // In single precision the bound is 3e-6 or so.
+    let single = |tolerance| ["--precision", "f32", "--tolerance", tolerance];
+    let small = turned("0.0000040000000000001");
+    let object = verdict(&small, &b, &single("0.000005"), 4, "unknown", false);
+    assert!(object["reason"].as_str().unwrap().contains("rounding hides"), "{object}");
+    verdict(&small, &b, &single("0.0001"), 0, "equal", false);
+    let object = verdict(&a, &b, &single("0.0001"), 0, "equal_up_to_phase", false);
+    assert!(object["phase"].to_string().len() <= "0.123457".len(), "{object}");
+}
+
 #[test]
 fn ancillas_and_states() {
     let a = "qubit[2] q; h q[0];";

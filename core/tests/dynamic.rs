@@ -197,3 +197,137 @@ fn trajectories_start_from_a_given_state() {
     assert_eq!(counts.into_values().collect::<Vec<_>>(), [7]);
     assert!(bound(&c).starting_from(StateVector::zero(2).unwrap()).is_err());
 }
+
+/// `count` measurements of qubit 0 into bit 0 of a register of `n_bits`, each followed by an X where it was 1.
+fn measured_again(n_bits: usize, count: usize) -> Circuit {
+    let mut c = Circuit::new(1);
+    c.add_register("c", n_bits).unwrap().h(0).unwrap();
+    for _ in 0..count {
+        c.measure(0, 0).unwrap();
+        c.when(Condition::Bit { bit: 0, value: true }, |c| c.x(0)).unwrap();
+    }
+    c
+}
+
+#[test]
+fn outcomes_of_many_bits_are_counted_without_a_copy_for_each_shot() {
+    // 10^5 copies of 100,000 bits are 1.2 GB; there are two outcomes.
+    const SHOTS: usize = 100_000;
+    let mut c = measured_again(100_000, 1);
+    c.x(0).unwrap();
+    let simulator = Simulator { memory_limit: Some(64 << 20), ..Simulator::new() };
+    let counts = simulator.trajectory_counts(&bound(&c), SHOTS, 1).unwrap();
+    let ones: Vec<bool> = counts.keys().map(|bits| bits.get(0)).collect();
+    assert_eq!((ones, counts.values().sum::<u64>()), (vec![false, true], SHOTS as u64));
+    assert!(counts.values().all(|&n| n.abs_diff(SHOTS as u64 / 2) < 1000), "{counts:?}");
+    // Final measurements and wrong readings of one qubit in many bits.
+    let mut c = Circuit::new(1);
+    c.add_register("c", 100_000).unwrap().h(0).unwrap();
+    for bit in [5, 99_999] {
+        c.measure(0, bit).unwrap();
+    }
+    c.misread(99_999, 0.25, 0.25).unwrap();
+    let counts = simulator.trajectory_counts(&bound(&c), SHOTS, 1).unwrap();
+    assert_eq!((counts.len(), counts.values().sum::<u64>()), (4, SHOTS as u64));
+    for (bits, count) in counts {
+        let expected = if bits.get(5) == bits.get(99_999) { 37_500 } else { 12_500 };
+        assert!(count.abs_diff(expected) < 1000, "{count} {expected}");
+    }
+}
+
+#[test]
+fn outcomes_that_do_not_fit_in_memory_are_refused() {
+    // Each shot ends with bits of its own.
+    let mut c = Circuit::new(1);
+    c.add_register("c", 20_000).unwrap();
+    for bit in 0..40 {
+        c.h(0).unwrap().measure(0, 19_999 - bit).unwrap();
+    }
+    c.h(0).unwrap();
+    let simulator = Simulator { memory_limit: Some(4 << 20), ..Simulator::new() };
+    let error = simulator.trajectory_counts(&bound(&c), 1000, 1).unwrap_err();
+    assert!(matches!(error, SimulateError::Outcomes { n_bits: 20_000, .. }), "{error}");
+    let error = simulator.run_shots::<f64>(&c, &[], 1000, 1).unwrap_err();
+    assert!(error.to_string().ends_with("but 2 MiB are available for them"), "{error}");
+    // The exact distribution has 2^40 outcomes, one deep branch after the other.
+    let error = simulator.distribution(&bound(&c), 1 << 20).unwrap_err();
+    assert!(matches!(error, SimulateError::Outcomes { .. }), "{error}");
+    // The readings of 30 bits, each of which may be wrong, of one qubit: 2^30 outcomes.
+    let mut c = Circuit::new(1);
+    c.add_register("c", 30).unwrap();
+    for bit in 0..30 {
+        c.measure(0, bit).unwrap();
+        c.misread(bit, 0.25, 0.25).unwrap();
+    }
+    let error = simulator.distribution(&bound(&c), 1000).unwrap_err();
+    assert!(matches!(error, SimulateError::TooManyBranches { limit: 1000 }), "{error}");
+    // A branch waits at each of 10,000 measurements, with 2 KiB of bits: more than the limit.
+    let mut c = Circuit::new(1);
+    c.add_register("c", 20_000).unwrap().x(0).unwrap().measure(0, 19_999).unwrap();
+    for bit in 0..10_000 {
+        c.h(0).unwrap().measure(0, bit).unwrap();
+    }
+    c.h(0).unwrap();
+    let error = simulator.distribution(&bound(&c), 1 << 20).unwrap_err();
+    assert!(matches!(error, SimulateError::Branches { available, .. } if available == 4 << 20), "{error}");
+}
+
+#[test]
+fn many_measurements_into_few_of_many_bits_take_little_memory() {
+    // A set of 10^6 bits for each of 40,000 steps is 5 GB.
+    let mut c = measured_again(1_000_000, 40_000);
+    c.bit_flip(0, 0.25).unwrap();
+    c.measure(0, 999_999).unwrap();
+    let simulator = Simulator { memory_limit: Some(64 << 20), ..Simulator::new() };
+    let distribution = simulator.distribution(&bound(&c), 100).unwrap();
+    let found: Vec<(bool, bool, f64)> =
+        distribution.into_iter().map(|(bits, p)| (bits.get(0), bits.get(999_999), p)).collect();
+    assert_eq!(found.len(), 2, "{found:?}");
+    for (first, last, p) in found {
+        assert!(!first && (p - if last { 0.25 } else { 0.75 }).abs() < 1e-12, "{first} {last} {p}");
+    }
+}
+
+#[test]
+fn long_histories_that_part_are_replayed_to_the_same_outcomes() {
+    let mut c = Circuit::new(1);
+    c.add_register("c", 1).unwrap();
+    for _ in 0..6_000 {
+        c.ry(0, 0.01).unwrap().measure(0, 0).unwrap().reset(0).unwrap();
+    }
+    c.h(0).unwrap();
+    // Without room for states the branches are computed again, by their histories.
+    let counts = |memory_limit| {
+        let simulator = Simulator { memory_limit, ..Simulator::new() };
+        simulator.trajectory_counts(&bound(&c), 12, 5).unwrap()
+    };
+    assert_eq!(counts(None), counts(Some(32)));
+}
+
+/// A loop whose rounds bring qubit 1 into states that have not been there before.
+fn spinning(n: usize, angle: f64) -> Circuit {
+    let mut c = Circuit::new(n);
+    c.add_register("f", 1).unwrap().assign(0, true).unwrap();
+    c.while_loop(Condition::Bit { bit: 0, value: true }, |c| {
+        c.h(0)?.ch(0, 1)?.reset(0)?.rz(1, angle)?.ry(n - 1, 0.3)?.h(0)?.measure(0, 0)
+    })
+    .unwrap();
+    c.measure(1, 0).unwrap();
+    c
+}
+
+#[test]
+fn loops_that_make_new_states_in_each_round_end() {
+    for (n, angle) in [(2, std::f64::consts::FRAC_PI_4), (2, 0.1), (3, 0.7)] {
+        let pure = spinning(n, angle);
+        let mut noisy = Circuit::new(n);
+        noisy.append(&pure, &(0..n).collect::<Vec<_>>()).unwrap();
+        noisy.bit_flip(0, 0.0).unwrap();
+        let given = Simulator::new().distribution(&bound(&pure), 1 << 20).unwrap();
+        let expected = Simulator::new().distribution(&bound(&noisy), 1 << 20).unwrap();
+        assert_eq!(given.len(), expected.len());
+        for (bits, p) in &expected {
+            assert!((given[bits] - p).abs() < 1e-13, "{bits:?} {p} {given:?}");
+        }
+    }
+}

@@ -95,7 +95,9 @@ impl Task<'_> {
             };
             let point = point.map_err(|error| match error {
                 SimulateError::Endless { .. } => Failure::input(error).help("--max-steps allows more rounds"),
-                SimulateError::State(StateError::Memory { .. }) if self.density => {
+                SimulateError::State(StateError::Memory { .. }) | SimulateError::Branches { .. }
+                    if self.density =>
+                {
                     Failure::input(error).help("--method trajectories takes state vectors")
                 }
                 error => Failure::input(error),

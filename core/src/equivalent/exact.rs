@@ -4,26 +4,57 @@ use rand_chacha::rand_core::Rng;
 
 use super::{BOUND, EquivalentError, Means, Pair, Settings, numeric::Start};
 use crate::{
-    circuit::{CircuitError, Operation},
+    circuit::{Circuit, CircuitError, Operation},
     exact::{Exact, Symbols},
-    field::{Bare, DYADIC, Modular, Point, PrimeField, Residue, lcm},
-    kernel::{Acts, Operator},
+    field::{DYADIC, FloatField, FloatResidue, Point, PrimeField, Residue, Vectors, lcm},
+    kernel::{Operator, TileSize, apply_in_tiles, fused},
     param::{Angle, BindError, Binding, Q},
-    scalar::Ring,
     simulate::{BoundCircuit, SimulateError, Simulator},
     state::stream,
 };
 
 /// Trials at most.
 const TRIALS: u64 = 4;
+/// A verdict that is wrong with a greater probability is none.
+const DOUBTFUL: f64 = 1e-3;
 /// Exponents, and roots of unity, that are computed with: sums of a few of them stay in 64 bits.
 const LARGEST: i128 = 1 << 58;
 /// Twice the matrix of a gate is one over the algebraic integers (a test in `exact` walks the table).
 const BITS_PER_GATE: f64 = 1.0;
 /// The same for a matrix in numbers: `2^DYADIC`, and a bit for what its entries may be above 1.
 const BITS_PER_MATRIX: f64 = DYADIC as f64 + 1.0;
-/// Binary digits of a prime, at least.
-const PRIME_BITS: f64 = 61.0;
+/// Tiles of 128 KiB, which a second cache holds, with runs of 16 numbers at least.
+const TILE: TileSize = TileSize { qubits: 14, idle: 4 };
+
+/// The fields of a trial.
+trait Trial: Vectors {
+    /// Binary digits of a prime, at least.
+    const PRIME_BITS: f64;
+    /// Modulus in which all primes are 1, where roots of this order are wanted.
+    fn step(order: u64) -> Option<u64>;
+    /// The field of a random prime.
+    fn random(order: u64, seed: u64) -> Option<Self::Field>;
+}
+
+impl Trial for FloatResidue {
+    const PRIME_BITS: f64 = 48.0;
+    fn step(order: u64) -> Option<u64> {
+        Some(order)
+    }
+    fn random(order: u64, seed: u64) -> Option<FloatField> {
+        FloatField::random(order, seed)
+    }
+}
+
+impl Trial for Residue {
+    const PRIME_BITS: f64 = 61.0;
+    fn step(order: u64) -> Option<u64> {
+        lcm(order, crate::field::STEP)
+    }
+    fn random(order: u64, seed: u64) -> Option<PrimeField> {
+        PrimeField::random(order, seed)
+    }
+}
 
 /// What the point must have, fixed from both circuits.
 #[derive(Debug)]
@@ -40,16 +71,13 @@ pub(super) struct Plan {
 }
 
 /// How the first vector is related to the second.
-#[derive(Debug)]
 pub(super) enum Factor {
     /// They are equal.
     One,
-    /// The first is so many times the second, at this point.
+    /// The first is a multiple of the second, at a point.
     Phase {
-        /// How many.
-        factor: Residue,
-        /// Where.
-        point: Box<Point<Residue>>,
+        /// True if it is `e^{i angle}` times the second there.
+        is: Box<dyn Fn(&Angle) -> bool>,
     },
     /// The same in the exact ring: x is so many times y.
     Exact {
@@ -65,7 +93,6 @@ pub(super) enum Factor {
 }
 
 /// What the trials said.
-#[derive(Debug)]
 pub(super) struct Outcome {
     pub(super) factor: Factor,
     pub(super) method: Means,
@@ -115,9 +142,22 @@ impl Plan {
         Ok(Plan { order, steps, slopes, bits: 2.0 * bits + 1.0 })
     }
 
-    /// Runs trials until the bound is small enough. An inner error says why the field has no number for
-    /// a gate.
+    /// Runs trials until the bound is small enough: in the faster field where two of them will do. An inner error says why
+    /// the field has no number for a gate.
     pub(super) fn decide(
+        &self,
+        pair: &Pair,
+        start: Start,
+        settings: &Settings,
+        simulator: &Simulator,
+    ) -> Result<Result<Outcome, String>, EquivalentError> {
+        if self.error_bound::<FloatResidue>(start) <= BOUND.sqrt() {
+            return self.try_in::<FloatResidue>(pair, start, settings, simulator);
+        }
+        self.try_in::<Residue>(pair, start, settings, simulator)
+    }
+
+    fn try_in<R: Trial>(
         &self,
         pair: &Pair,
         start: Start,
@@ -127,13 +167,13 @@ impl Plan {
         let mut outcome = Outcome { error_bound: 1.0, ..Outcome::certain(Factor::One, Means::FiniteField) };
         for trial in 0..TRIALS {
             let seed = stream(settings.seed, trial).next_u64();
-            let Some(field) = PrimeField::random(self.order, seed) else {
+            let Some(field) = R::random(self.order, seed) else {
                 return Ok(Err("the fractions of pi are too fine for a prime of 62 bits".to_owned()));
             };
-            let Some(point) = Point::random(field, self.order, &self.steps, seed) else {
+            let Some(point) = Point::<R>::random(field, self.order, &self.steps, seed) else {
                 return Ok(Err("no root of unity was found".to_owned()));
             };
-            let vector = start.residues(&field, seed);
+            let vector = start.residues::<R>(&field, seed);
             let factor = match compare(pair, point, &vector, simulator) {
                 Err(EquivalentError::Simulate(SimulateError::Circuit(CircuitError::Bind(
                     e @ (BindError::NotInRing { .. } | BindError::NumberNotInRing { .. }),
@@ -145,24 +185,31 @@ impl Plan {
                 Factor::Phase { .. } | Factor::Exact { .. } => outcome.factor = factor,
                 Factor::One => {}
             }
-            outcome.error_bound *= self.error_bound(&field, start);
+            outcome.error_bound *= self.error_bound::<R>(start);
             if outcome.error_bound <= BOUND {
                 break;
             }
+        }
+        if outcome.error_bound > DOUBTFUL {
+            let bound = outcome.error_bound;
+            return Ok(Err(format!(
+                "fields do not tell these circuits apart with more than a chance of {bound:.1e}"
+            )));
         }
         Ok(Ok(outcome))
     }
 
     /// The probability that one trial takes different circuits for equal ones.
-    fn error_bound(&self, field: &PrimeField, start: Start) -> f64 {
+    fn error_bound<R: Trial>(&self, start: Start) -> f64 {
         let exponents: f64 = self.slopes.iter().zip(&self.steps).map(|(s, m)| s * *m as f64).sum();
-        let evaluation =
-            (4.0 * exponents + 2.0 * start.degree()) / (Residue::characteristic(field) - 1) as f64;
-        let step = lcm(self.order, crate::field::STEP).unwrap_or(u64::MAX) as f64;
-        // Of the numbers from 2^61 to 2^62 that are 1 modulo `step`, this part is prime at least;
+        // A prime is above the least one, and by more than 1.
+        let evaluation = (4.0 * exponents + 2.0 * start.degree()) / R::PRIME_BITS.exp2();
+        let step = R::step(self.order).unwrap_or(u64::MAX) as f64;
+        // Of the numbers from the least one to twice that which are 1 modulo `step`, this part is prime at least;
         // phi(step) <= step / 2.
-        let primes = PRIME_BITS.exp2() / (step / 2.0) / ((PRIME_BITS + 1.0) * std::f64::consts::LN_2);
-        (evaluation + self.bits / PRIME_BITS / primes).min(1.0)
+        let digits = R::PRIME_BITS;
+        let primes = digits.exp2() / (step / 2.0) / ((digits + 1.0) * std::f64::consts::LN_2);
+        (evaluation + self.bits / digits / primes).min(1.0)
     }
 }
 
@@ -174,61 +221,60 @@ fn common(denominator: Option<i64>, q: Q) -> Option<i64> {
     (i128::from(both) < LARGEST && numerator.abs() < LARGEST).then_some(both)
 }
 
-fn compare(
+fn compare<R: Trial>(
     pair: &Pair,
-    point: Point<Residue>,
-    vector: &[Bare],
+    point: Point<R>,
+    vector: &[R::Bare],
     simulator: &Simulator,
 ) -> Result<Factor, EquivalentError> {
     let field = *point.field();
-    let [(x, p), (y, q)] =
-        [run(pair, 0, &point, vector, simulator)?, run(pair, 1, &point, vector, simulator)?];
+    let [x, y] = [0, 1].map(|which| run(&pair.circuits[which], &point, vector, TILE, simulator));
+    let [(x, p), (y, q)] = [x?, y?];
     // p x and q y are compared.
-    let proportional =
-        |factor: &Residue| x.iter().zip(&y).all(|(x, y)| field.residue(*x) == field.residue(factor.act(y)));
+    let residue = |x: &R::Bare| R::residue(&field, x);
+    let proportional = |factor: &R| x.iter().zip(&y).all(|(x, y)| residue(x) == residue(&factor.act(y)));
     let ratio = q * p.inverse(&field);
     if proportional(&ratio) {
         return Ok(Factor::One);
     }
-    let pairs = x.iter().zip(&y).map(|(x, y)| (field.residue(*x), field.residue(*y)));
-    let Some((x0, y0)) = pairs.into_iter().find(|(_, y)| !y.is_exact_zero()) else { return Ok(Factor::None) };
+    let mut pairs = x.iter().zip(&y).map(|(x, y)| (residue(x), residue(y)));
+    let Some((x0, y0)) = pairs.find(|(_, y)| !y.is_exact_zero()) else { return Ok(Factor::None) };
     let factor = x0 * y0.inverse(&field);
     if x0.is_exact_zero() || !proportional(&factor) {
         return Ok(Factor::None);
     }
-    Ok(Factor::Phase { factor: factor * p * q.inverse(&field), point: Box::new(point) })
+    let factor = factor * p * q.inverse(&field);
+    Ok(Factor::Phase { is: Box::new(move |angle| point.cis(angle).is_ok_and(|image| image == factor)) })
 }
 
 /// A vector and a factor, whose product is the circuit's image of the vector given.
-fn run(
-    pair: &Pair,
-    which: usize,
-    point: &Point<Residue>,
-    vector: &[Bare],
+fn run<R: Trial>(
+    circuit: &Circuit,
+    point: &Point<R>,
+    vector: &[R::Bare],
+    size: TileSize,
     simulator: &Simulator,
-) -> Result<(Vec<Bare>, Residue), EquivalentError> {
+) -> Result<(Vec<R::Bare>, R), EquivalentError> {
     let field = point.field();
-    let bound = BoundCircuit::new(&pair.circuits[which], point)?;
-    let operators = bound.operators().unwrap_or(&[]);
-    let one = Residue::element(field, 1);
-    let lead = |o: &Operator<Residue>| o.lead().map_or(one, |x| field.lifted(*x));
-    let leads: Vec<Residue> =
-        operators.iter().map(lead).map(|x| if x.is_exact_zero() { one } else { x }).collect();
+    let bound = BoundCircuit::new(circuit, point)?;
+    let operators = fused(bound.operators().unwrap_or(&[])).map_err(SimulateError::from)?;
+    let one = R::element(field, 1);
+    let lead = |o: &Operator<R>| o.lead().map_or(one, |x| R::lifted(field, *x));
+    let leads: Vec<R> = operators.iter().map(lead).map(|x| if x.is_exact_zero() { one } else { x }).collect();
     let (factor, inverses) = product_and_inverses(field, &leads);
+    let divided = |((operator, lead), inverse): ((&Operator<R>, &R), &R)| match lead.is_exact_one() {
+        true => operator.map(|x| R::lifted(field, *x)),
+        false => operator.divided(inverse).map(|x| R::lifted(field, *x)),
+    };
+    let operators: Vec<Operator<R>> = operators.iter().zip(&leads).zip(&inverses).map(divided).collect();
     let mut state = vector.to_vec();
-    for ((operator, lead), inverse) in operators.iter().zip(leads).zip(inverses) {
-        let operator = match lead.is_exact_one() {
-            true => operator.map(|x| field.lifted(*x)),
-            false => operator.divided(&inverse),
-        };
-        operator.apply(&mut state, &simulator.threads);
-    }
+    apply_in_tiles(&operators, &mut state, size, &simulator.threads);
     Ok((state, factor))
 }
 
 /// The product of residues that are not zero, and the inverse of each: one division for all.
-fn product_and_inverses(field: &PrimeField, of: &[Residue]) -> (Residue, Vec<Residue>) {
-    let mut product = Residue::element(field, 1);
+fn product_and_inverses<R: Trial>(field: &R::Field, of: &[R]) -> (R, Vec<R>) {
+    let mut product = R::element(field, 1);
     let mut before = Vec::with_capacity(of.len());
     for x in of {
         before.push(product);
@@ -251,9 +297,84 @@ impl Outcome {
     /// Whether an angle is the phase, as far as the last trial can tell.
     pub(super) fn is_phase(&self, angle: &Angle) -> bool {
         match &self.factor {
-            Factor::Phase { factor, point } => point.cis(angle).is_ok_and(|image| image == *factor),
+            Factor::Phase { is } => is(angle),
             Factor::Exact { x, y, symbols } => symbols.cis(angle).is_ok_and(|phase| phase * &**y == **x),
             Factor::One | Factor::None => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gate::{Gate, GateKind};
+
+    const CLIFFORD_T: &[GateKind] =
+        &[GateKind::H, GateKind::S, GateKind::T, GateKind::TDG, GateKind::X, GateKind::SX];
+    const ROTATIONS: &[GateKind] =
+        &[GateKind::RX, GateKind::RY, GateKind::RZ, GateKind::RZZ, GateKind::RXX, GateKind::U, GateKind::P];
+    const PERMUTATIONS: &[GateKind] =
+        &[GateKind::X, GateKind::SWAP, GateKind::DCX, GateKind::Y, GateKind::ISWAP];
+    const ALL: &[GateKind] = &[GateKind::FSIM, GateKind::ECR, GateKind::Z, GateKind::H, GateKind::RZX];
+
+    /// Gates of a pool with angles of two parameters, under up to three controls of both values.
+    fn random(n: usize, pool: &[GateKind], seed: u64) -> Circuit {
+        let mut rng = stream(seed, 9);
+        let mut below = |k: usize| (rng.next_u64() % k as u64) as usize;
+        let mut circuit = Circuit::new(n);
+        let [a, b] = ["a", "b"].map(|name| circuit.param(name));
+        for _ in 0..50 {
+            let kind = pool[below(pool.len())];
+            let k = kind.n_qubits();
+            if k > n {
+                continue;
+            }
+            let angles = kind.param_names().iter().map(|_| {
+                let part = Q::new(below(5) as i64 - 2, 2);
+                let theta = if below(2) == 0 { &a } else { &b };
+                Angle::pi(below(9) as i64, 4) + theta * part
+            });
+            let gate = Gate::new(kind, angles.collect::<Vec<_>>()).unwrap();
+            let mut order: Vec<usize> = (0..n).collect();
+            (1..n).for_each(|i| order.swap(i, below(i + 1)));
+            let n_controls = below((n - k).min(3) + 1);
+            let controls: Vec<_> = order[k..k + n_controls].iter().map(|&q| (q, below(2) == 1)).collect();
+            circuit.gate(gate, &order[..k], &controls).unwrap();
+        }
+        circuit
+    }
+
+    /// Fused, without common factors, in tiles of every size: the residues of the gates one by one.
+    fn holds<R: Trial>(seed: u64, pool: &[GateKind]) {
+        let field = R::random(32, seed).unwrap();
+        let point = Point::<R>::random(field, 32, &[4, 4], seed).unwrap();
+        for n in 1..=8 {
+            let circuit = random(n, pool, seed + 100 * n as u64);
+            let mut rng = stream(seed, 10);
+            let start: Vec<R> = (0..1usize << n).map(|_| R::draw(&field, &mut rng)).collect();
+            let mut expected = start.clone();
+            let bound = BoundCircuit::<R>::new(&circuit, &point).unwrap();
+            for operator in bound.operators().unwrap() {
+                operator.apply::<R>(&mut expected, &Simulator::new().threads);
+            }
+            let start: Vec<R::Bare> = start.into_iter().map(|x| R::bare(&field, x)).collect();
+            for qubits in 1..=n {
+                for idle in 0..qubits {
+                    let size = TileSize { qubits, idle };
+                    let (found, factor) = run(&circuit, &point, &start, size, &Simulator::new()).unwrap();
+                    let found = found.iter().map(|x| R::residue(&field, x) * factor);
+                    assert!(found.eq(expected.iter().copied()), "n = {n}, {size:?}, seed {seed}:\n{circuit}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn residues_in_tiles_are_those_of_the_gates_one_by_one() {
+        for (seed, pool) in [CLIFFORD_T, ROTATIONS, PERMUTATIONS, ALL].into_iter().cycle().take(8).enumerate()
+        {
+            holds::<Residue>(seed as u64, pool);
+            holds::<FloatResidue>(seed as u64, pool);
         }
     }
 }

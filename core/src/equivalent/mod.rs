@@ -7,14 +7,16 @@
 //!
 //! ```text
 //! (4 E + 2 n) / (p - 1)        the point and the vector: Schwartz and Zippel, E = sum of the exponents
-//! bits / (61 P)                the prime: of P candidates with each of their roots
+//! bits / (b P)                 the prime above 2^b: of P candidates with each of their roots
 //! ```
 //! What decides is whether `x_i y_j - x_j y_i` vanishes for two images x and y. As a polynomial in the parameters'
 //! exponentials and the vector it has a degree of at most `4 E + 2 n`. Its coefficients, times 2 for each gate, are algebraic
 //! integers; conjugates of unitary matrices are unitary, so no conjugate of a coefficient is above `2^bits`, with
-//! `bits = 2 gates + 1`. An integer of norm `2^(bits d)` lies in at most `bits d / 61` prime ideals of norm `2^61`, where d
+//! `bits = 2 gates + 1`. An integer of norm `2^(bits d)` lies in at most `bits d / b` prime ideals of norm `2^b`, where d
 //! is the degree of its field, and each of P primes has d of them. P is counted by the density of primes. Trials are
-//! repeated until the product of their bounds is at most [`BOUND`].
+//! repeated until the product of their bounds is at most [`BOUND`]. Primes are above `2^48`, whose residues are floats; where
+//! more than two trials would be needed, above `2^61`. Gates are applied in tiles that stay in a cache, those on one
+//! qubit fused.
 //!
 //! ```
 //! use ketgrad_core::{circuit::Circuit, equivalent::{Settings, Verdict, equivalent}, simulate::Simulator};
@@ -38,7 +40,8 @@
 //! - A longer decimal is taken for a rounded real, and so is what was rounded on the way ([`Angle::slack`]), also
 //!   within computed parameters. Then plain numbers decide, at a tolerance, and the verdict is not called exact.
 //! - Numbers say *equal* where the distance and what rounding may have done to it, which is bounded gate by gate and
-//!   angle by angle, are within the tolerance, and *different* where the distance less that is beyond it.
+//!   angle by angle, are within the tolerance, and *different* where the distance less that is beyond it. *Equal up to a
+//!   phase* is said where the distance with the best phase is within the tolerance, and that without any beyond it.
 //!
 //! [`Angle::slack`]: crate::param::Angle::slack
 
@@ -47,6 +50,7 @@ mod exact;
 mod numeric;
 mod pair;
 mod ring;
+mod rounding;
 
 use crate::{
     circuit::Circuit,
@@ -159,7 +163,7 @@ impl Means {
 pub struct Phase {
     /// The angle, exact unless the verdict is numeric: `pi/4 - 1/2*theta`.
     pub text: String,
-    /// Its radians in (-pi, pi] if no parameter occurs in it.
+    /// Its radians in (-pi, pi] if no parameter occurs in it; to the digits that the error bound leaves.
     pub value: Option<f64>,
 }
 
@@ -170,6 +174,8 @@ pub struct Witness {
     pub params: Vec<(String, f64)>,
     /// The distance there: see [`Report::max_difference`].
     pub distance: f64,
+    /// Error of the distance by rounding, at most.
+    pub error: f64,
 }
 
 /// A verdict with its reasons.
@@ -243,8 +249,8 @@ pub enum EquivalentError {
     Simulate(#[from] SimulateError),
 }
 
-/// Compares two circuits. Measurements at their ends are set aside. Time: about that of simulating both once on the
-/// generic kernels, some more where they are not equal; memory: three states.
+/// Compares two circuits. Measurements at their ends are set aside. Time: less than that of simulating both once on
+/// the generic kernels, some more where they are not equal; memory: three states.
 ///
 /// # Errors
 /// [`EquivalentError`] if they cannot be compared or not be run.

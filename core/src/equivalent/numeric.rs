@@ -8,13 +8,13 @@ use super::{
     determinant::slopes,
     exact::{Outcome, Plan},
     pair::RADIAN,
+    rounding,
 };
 use crate::{
     circuit::CircuitError,
-    field::{Bare, Modular, PrimeField, Residue},
-    kernel::Acts,
+    field::Vectors,
     param::{Angle, ParamId, Q, Values},
-    scalar::{Real, Ring},
+    scalar::Real,
     simulate::{BoundCircuit, SimulateError, Simulator},
     state::{StateVector, draw, stream},
 };
@@ -48,12 +48,12 @@ impl Start {
 
     /// A random product vector over a field: `(1, r_0) x (1, r_1) x …`. The images of these decide, since every
     /// linear map that takes each of them to a multiple of itself is a multiple of 1.
-    pub(super) fn residues(self, field: &PrimeField, seed: u64) -> Vec<Bare> {
+    pub(super) fn residues<R: Vectors>(self, field: &R::Field, seed: u64) -> Vec<R::Bare> {
         let mut rng = stream(seed, VECTOR);
-        let mut vector = vec![field.bare(Residue::element(field, 0)); 1 << self.n_qubits];
-        vector[0] = field.bare(Residue::element(field, 1));
+        let mut vector = vec![R::bare(field, R::element(field, 0)); 1 << self.n_qubits];
+        vector[0] = R::bare(field, R::element(field, 1));
         for qubit in 0..self.free {
-            let r = Residue::draw(field, &mut rng);
+            let r = R::draw(field, &mut rng);
             let (low, high) = vector[..2 << qubit].split_at_mut(1 << qubit);
             high.iter_mut().zip(low).for_each(|(high, low)| *high = r.act(low));
         }
@@ -100,8 +100,17 @@ struct Apart {
     plain: f64,
     /// The phase of the first over the second.
     phase: f64,
-    /// What rounding may have moved the distances by.
+    /// The modulus of their inner product.
+    overlap: f64,
+    /// Error of the distances, and of the inner product, at most.
     bound: f64,
+}
+
+impl Apart {
+    /// Error of the phase, at most.
+    fn phase_error(&self) -> f64 {
+        if self.bound < self.overlap { (self.bound / self.overlap).asin() } else { std::f64::consts::PI }
+    }
 }
 
 /// Runs of a pair in numbers.
@@ -177,7 +186,7 @@ impl<'a> Numeric<'a> {
 
     fn apart(&mut self, place: &Place) -> Result<Apart, EquivalentError> {
         let apart = self.apart_in(&place.values, self.settings.single)?;
-        let bound = self.pair.rounding + self.pair.doubt(&place.inputs);
+        let bound = apart.bound + self.pair.doubt(&place.inputs);
         self.bound = self.bound.max(bound);
         Ok(Apart { bound, ..apart })
     }
@@ -207,15 +216,15 @@ impl<'a> Numeric<'a> {
         let run =
             |which| if single { self.image::<f32>(which, values) } else { self.image::<f64>(which, values) };
         let (x, y) = (run(0)?, run(1)?);
-        let overlap = y.inner(&x, &self.simulator.threads).map_err(SimulateError::from)?;
+        let (x, y) = (x.amplitudes(), y.amplitudes());
+        let overlap = rounding::sum(x.len(), &|k| y[k].conj() * x[k]);
         let size = overlap.norm();
         let best = if size > 0.0 { overlap / size } else { Complex::new(1.0, 0.0) };
-        let norm = |factor: Complex<f64>| {
-            let terms = x.amplitudes().iter().zip(y.amplitudes()).map(|(x, y)| (x - factor * y).norm_sqr());
-            f64::sum(terms).sqrt()
-        };
-        let plain = norm(Complex::new(1.0, 0.0));
-        let apart = Apart { distance: norm(best), plain, phase: best.arg(), bound: 0.0 };
+        let norm =
+            |factor: Complex<f64>| rounding::sum(x.len(), &|k| (x[k] - factor * y[k]).norm_sqr()).sqrt();
+        let (distance, plain) = (norm(best), norm(Complex::new(1.0, 0.0)));
+        let bound = self.pair.rounding([0.0; 2]);
+        let apart = Apart { distance, plain, phase: best.arg(), overlap: size, bound };
         self.seen = self.seen.max(apart.distance);
         Ok(apart)
     }
@@ -231,7 +240,7 @@ impl<'a> Numeric<'a> {
         let (place, apart) = seen.iter().max_by(|a, b| beyond(&a.1).total_cmp(&beyond(&b.1)))?;
         let names = self.pair.circuits[0].inputs().map(str::to_owned);
         let params = names.zip(place.inputs.iter().copied()).collect();
-        Some(Witness { params, distance: apart.distance })
+        Some(Witness { params, distance: apart.distance, error: apart.bound })
     }
 
     /// Whether numbers show a difference beyond the tolerance, whatever rounding did.
@@ -265,8 +274,9 @@ impl<'a> Numeric<'a> {
         if self.bound <= self.settings.tolerance {
             return String::new();
         }
-        let (angles, bound) = (self.bound - self.pair.rounding, self.bound);
-        if angles > self.pair.rounding {
+        let (rounding, bound) = (self.pair.rounding([0.0; 2]), self.bound);
+        let angles = bound - rounding;
+        if angles > rounding {
             return format!("; what is not known of the angles, {angles:.1e}, exceeds the tolerance");
         }
         format!("; what rounding may do, {bound:.1e}, exceeds the tolerance")
@@ -288,11 +298,13 @@ impl<'a> Numeric<'a> {
         if within(|apart| apart.plain) {
             report.verdict = Verdict::Equal;
         } else if within(|apart| apart.distance) {
-            report.verdict = Verdict::EqualUpToPhase;
-            let same =
-                |(_, apart): &(Place, Apart)| Complex::cis(apart.phase - first).arg().abs() <= tolerance;
-            if seen.iter().all(same) {
-                report.phase = Some(Phase { text: format!("{first}"), value: Some(first) });
+            // A phase is one where the circuits without it are apart, whatever rounding did.
+            if seen.iter().any(|(_, apart)| apart.plain > tolerance + apart.bound) {
+                report.verdict = Verdict::EqualUpToPhase;
+                report.phase = common_phase(first, &seen, tolerance);
+            } else {
+                let reason = "they are equal up to a phase, but rounding hides whether that is 1";
+                report.reason = Some(format!("{}; {reason}", report.reason.unwrap_or_default()));
             }
         } else if self.shows(&seen) {
             report.verdict = Verdict::Different;
@@ -335,6 +347,15 @@ impl<'a> Numeric<'a> {
         let value = angle.constant().map(|x| Complex::cis(x).arg());
         Phase { text: self.pair.circuits[0].angle_text(&angle), value }
     }
+}
+
+/// The phase, if it is the same at all points to the tolerance, with the digits that rounding leaves.
+fn common_phase(first: f64, seen: &[(Place, Apart)], tolerance: f64) -> Option<Phase> {
+    let spread = seen.iter().map(|(_, apart)| Complex::cis(apart.phase - first).arg().abs());
+    let spread = spread.fold(0.0, f64::max);
+    let error = seen.iter().map(|(_, apart)| apart.phase_error()).fold(spread, |e, x| e.max(spread + x));
+    let text = rounding::decimals(first, error);
+    (spread <= tolerance).then(|| Phase { value: text.parse().ok(), text })
 }
 
 /// The nearest number of single precision.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use num_traits::ToPrimitive;
 
-use super::{EquivalentError, Means, On, Report, Settings, Verdict};
+use super::{EquivalentError, Means, On, Report, Settings, Verdict, rounding};
 use crate::{
     circuit::{Circuit, Instruction, Operation, ParamDef, param_id},
     gate::Gate,
@@ -20,9 +20,6 @@ const LARGEST_DECIMAL: f64 = 1e6;
 const FINEST_DECIMAL: i128 = 10i128.pow(12);
 /// The largest number in the factor of a computed parameter.
 const LARGEST_FACTOR: i64 = 1000;
-/// What rounding adds to the distance at most per gate for each number in a row of its matrix, in units of the precision:
-/// the entry's own, that of a complex product and that of a sum.
-const ROUNDING_PER_PRODUCT: f64 = 8.0;
 /// How much coarser single precision is.
 const SINGLE: f64 = (1u64 << 29) as f64;
 
@@ -37,8 +34,9 @@ pub(super) struct Pair {
     pub(super) circuits: [Circuit; 2],
     /// Half a unit in the last place of 1 in the precision of numbers.
     unit: f64,
-    /// What rounding adds to the distance in numbers, but for that of the angles: see [`Pair::doubt`].
-    pub(super) rounding: f64,
+    /// Errors that the gates of each circuit add to its image in numbers, in units, but for that of their angles,
+    /// which is in [`Pair::doubt`].
+    gates: [f64; 2],
     /// An angle that is rounded, or a number in one.
     rounded: Option<Angle>,
     notes: BTreeSet<String>,
@@ -76,7 +74,7 @@ impl Pair {
             n_qubits,
             circuits: [Circuit::new(0), Circuit::new(0)],
             unit: if settings.single { UNIT * SINGLE } else { UNIT },
-            rounding: 0.0,
+            gates: [0.0; 2],
             rounded: None,
             notes: BTreeSet::new(),
             values: Vec::new(),
@@ -87,6 +85,15 @@ impl Pair {
         pair.learn(&<Expr as Real>::pi(), Angle::pi(1, 1));
         let gates = [pair.translate(a, &mut table, settings)?, pair.translate(b, &mut table, settings)?];
         pair.note_names(a, b);
+        let of_gate = |instruction: &Instruction| {
+            let kind = match &instruction.operation {
+                Operation::Gate(gate) => Some(gate.kind()),
+                _ => None,
+            };
+            rounding::of_gate(kind, instruction.targets.len())
+        };
+        let units = |gates: &Vec<Instruction>| gates.iter().map(of_gate).sum();
+        pair.gates = gates.each_ref().map(units);
         for (circuit, gates) in pair.circuits.iter_mut().zip(gates) {
             *circuit = table.clone();
             for instruction in gates {
@@ -124,8 +131,6 @@ impl Pair {
                 unitary @ Operation::Unitary(_) => unitary.clone(),
                 _ => continue,
             };
-            let row = f64::from(u32::try_from(instruction.targets.len()).unwrap_or(u32::MAX)).exp2();
-            self.rounding += ROUNDING_PER_PRODUCT * row * self.unit;
             let Instruction { targets, controls, condition, .. } = instruction;
             gates.push(Instruction {
                 operation,
@@ -344,6 +349,12 @@ impl Pair {
             gate.params().iter().map(of_angle).fold((0.0, 0.0), |sum, x| (sum.0 + x.0, sum.1 + x.1));
         // Gates with several angles add them.
         errors + if gate.params().len() > 1 { 2.0 * self.unit * sizes } else { 0.0 }
+    }
+
+    /// Error of the distance of two images by rounding, at most, but for that of the angles. `planned` is what plans
+    /// measured of their own error.
+    pub(super) fn rounding(&self, planned: [f64; 2]) -> f64 {
+        rounding::of_images(self.gates, self.unit, planned) + rounding::of_reading(self.n_qubits)
     }
 
     fn gates(&self) -> impl Iterator<Item = &Gate> {

@@ -5,7 +5,7 @@
 //! `t / 2^64 - m p / 2^64 + p` lies between 0 and 2p. With `p < 2^62` the sum of two products of a number below
 //! p and one below 2p is below `4 p^2 < 2^64 p`.
 
-use super::{PrimeField, Residue, prime::inverse};
+use super::{PrimeField, Residue, Vectors, prime::inverse};
 use crate::kernel::Acts;
 
 /// A residue without its prime.
@@ -24,6 +24,19 @@ impl PrimeField {
     pub fn residue(&self, x: Bare) -> Residue {
         let p = self.prime();
         Residue::of_montgomery(if x.0 >= p { x.0 - p } else { x.0 }, p)
+    }
+}
+
+impl Vectors for Residue {
+    type Bare = Bare;
+    fn lifted(field: &PrimeField, x: Residue) -> Residue {
+        field.lifted(x)
+    }
+    fn bare(field: &PrimeField, x: Residue) -> Bare {
+        field.bare(x)
+    }
+    fn residue(field: &PrimeField, x: &Bare) -> Residue {
+        field.residue(*x)
     }
 }
 

@@ -21,18 +21,21 @@
 //! | [`Fp`] | `2^64 - 2^32 + 1` | the fastest; one prime for everybody |
 //! | [`Residue`] | a prime known at run time | what a bound on the error of a random prime needs |
 //! | [`Bare`] | the same, kept by those that multiply | half the size, for long vectors |
+//! | [`FloatResidue`] | a prime below `2^49` | a quarter of the time, where a larger bound will do |
 //! | [`Star<R>`](Star) | pairs over `R` | has a conjugation, hence probabilities and expectation values |
 //!
 //! Fields have no square roots in general, no order and no conjugation: 1/sqrt 2 is
 //! `(zeta_8 + 1/zeta_8) / 2`. Angles whose `e^{i angle}` no root gives are refused by name.
 
 mod bare;
+mod float;
 mod goldilocks;
 mod point;
 mod prime;
 mod star;
 
 pub use bare::Bare;
+pub use float::{FloatField, FloatResidue};
 pub use goldilocks::{Fp, Goldilocks};
 pub use point::Point;
 pub use prime::{PrimeField, Residue, is_prime};
@@ -45,7 +48,7 @@ use std::fmt::Debug;
 
 use rand_chacha::rand_core::Rng;
 
-use crate::scalar::Ring;
+use crate::{kernel::Acts, scalar::Ring};
 
 /// The numbers of a prime field: how they are made.
 pub trait Modular: Ring + Copy + PartialEq {
@@ -92,6 +95,18 @@ pub trait Modular: Ring + Copy + PartialEq {
     fn inverse(self, field: &Self::Field) -> Self {
         self.power(Self::characteristic(field) - 2)
     }
+}
+
+/// Residues that act on vectors of numbers without their prime.
+pub(crate) trait Vectors: Modular + Acts<Self::Bare> {
+    /// A residue without its prime.
+    type Bare: Copy + Send + Sync;
+    /// The same number with this prime, if it has met none yet.
+    fn lifted(field: &Self::Field, x: Self) -> Self;
+    /// A residue of this field without its prime.
+    fn bare(field: &Self::Field, x: Self) -> Self::Bare;
+    /// The residue that a bare one of this field is.
+    fn residue(field: &Self::Field, x: &Self::Bare) -> Self;
 }
 
 /// A number below `n`, all with the same probability.

@@ -38,11 +38,11 @@ pub(super) struct Task<'a, R, A> {
 }
 
 impl<R: Acts<A>, A: Clone + Send + Sync> Task<'_, R, A> {
-    /// The loops, compiled a second time for the wider registers of newer processors. Products and
-    /// sums stay separate operations, so both give the same bits.
+    /// The loops, compiled a second time for the wider registers of newer processors, and for fused operations where
+    /// a ring asks for them. Others stay products and sums, so both give the same bits.
     fn run(&self, part: Range<usize>) {
         #[cfg(target_arch = "x86_64")]
-        if std::arch::is_x86_feature_detected!("avx2") {
+        if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") {
             // SAFETY: the processor has the instructions that `run_wide` is compiled for.
             unsafe { self.run_wide(part) };
             return;
@@ -51,7 +51,7 @@ impl<R: Acts<A>, A: Clone + Send + Sync> Task<'_, R, A> {
     }
 
     #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,fma")]
     fn run_wide(&self, part: Range<usize>) {
         self.loops(part);
     }

@@ -27,6 +27,7 @@ mod apply;
 mod dagger;
 mod disjoint;
 mod fill;
+mod fuse;
 pub(crate) mod marginal;
 mod reduce;
 mod registry;
@@ -36,11 +37,13 @@ mod runs;
 pub(crate) mod simd;
 mod strings;
 mod threads;
+mod tiles;
 mod walsh;
 
 pub use acts::Acts;
 pub(crate) use fill::clear;
 pub use fill::restart;
+pub(crate) use fuse::fused;
 pub use reduce::{BLOCK, tree_sum};
 pub use registry::{
     ExecuteError, Executor, Executors, Generic, Inner, Observed, Pairs, Prepared, PreparedPair, Way,
@@ -48,6 +51,7 @@ pub use registry::{
 pub use resident::{Resident, Residents};
 pub use simd::{Element, InstructionSet};
 pub use threads::{SERIAL_BELOW, SHARED_BELOW, ThreadError, Threads};
+pub(crate) use tiles::{TileSize, apply_in_tiles};
 pub(crate) use walsh::{signed_sum, walsh_hadamard};
 
 use std::ops::Range;

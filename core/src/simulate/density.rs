@@ -15,15 +15,19 @@
 //!
 //! Cost: 4^n entries for each branch; a gate costs two passes over them where it is not planned with others.
 
-use std::{any::TypeId, collections::BTreeMap};
+use std::{
+    any::TypeId,
+    collections::{BTreeMap, HashMap},
+};
 
 use num_complex::Complex;
 use smallvec::SmallVec;
 
 use super::{
-    SimulateError, Simulator,
-    distribution::{Finals, IMPOSSIBLE, LEAST_LIKELY, misread},
-    program::{Action, Bits, BoundCircuit, Step},
+    Bits, SimulateError, Simulator,
+    distribution::{Finals, IMPOSSIBLE, LEAST_LIKELY},
+    liveness::Liveness,
+    program::{Action, BoundCircuit, Step},
 };
 use crate::{
     circuit::Circuit,
@@ -88,12 +92,12 @@ impl Simulator {
         let mut distribution = BTreeMap::new();
         for (bits, rho) in self.ensemble(circuit)? {
             finals.add(&bits, rho.probabilities_of(&finals.qubits)?, &T::one(), &mut distribution);
+            if distribution.len() > max_outcomes {
+                return Err(SimulateError::TooManyBranches { limit: max_outcomes });
+            }
+            self.check_outcomes(circuit.n_bits, distribution.len())?;
         }
-        let distribution = misread(circuit, distribution);
-        if distribution.len() > max_outcomes {
-            return Err(SimulateError::TooManyBranches { limit: max_outcomes });
-        }
-        Ok(distribution)
+        self.misread(circuit, distribution, max_outcomes)
     }
 }
 
@@ -109,11 +113,19 @@ struct Evolution<'a, S> {
     simulator: &'a Simulator,
     circuit: &'a BoundCircuit<S>,
     n_qubits: usize,
-    /// The bits that are read from each step on.
-    read: Vec<Bits>,
+    liveness: Liveness,
     /// By the step at which they are.
-    waiting: BTreeMap<usize, Vec<Branch<S>>>,
+    waiting: BTreeMap<usize, Queue<S>>,
+    /// The number of those that wait, and the bytes on the heap of their bits and of those at the end.
+    n_waiting: usize,
+    bits: u128,
     ends: BTreeMap<Bits, DensityMatrix<S>>,
+}
+
+/// The branches at a step, each with other bits.
+struct Queue<S> {
+    branches: Vec<Branch<S>>,
+    places: HashMap<Bits, usize>,
 }
 
 impl<'a, T: Real, S: Scalar<Real = T>> Evolution<'a, S> {
@@ -125,19 +137,26 @@ impl<'a, T: Real, S: Scalar<Real = T>> Evolution<'a, S> {
             None => DensityMatrix::zero(n_qubits, threads)?,
         };
         let first = Branch { rounds: 0, bits: Bits::zero(circuit.n_bits), rho };
-        let (read, waiting) = (circuit.read_later(), BTreeMap::from([(0, vec![first])]));
-        Ok(Evolution { simulator, circuit, n_qubits, read, waiting, ends: BTreeMap::new() })
+        let (liveness, waiting, ends) = (Liveness::new(circuit), BTreeMap::new(), BTreeMap::new());
+        let mut new =
+            Evolution { simulator, circuit, n_qubits, liveness, waiting, n_waiting: 0, bits: 0, ends };
+        new.wait(0, first)?;
+        Ok(new)
     }
 
     /// The branches that are least far go on first, so that all others can join them.
     fn run(mut self) -> Result<BTreeMap<Bits, DensityMatrix<S>>, SimulateError> {
         while let Some(mut first) = self.waiting.first_entry() {
             let step = *first.key();
-            let branch = first.get_mut().pop();
-            if first.get().is_empty() {
+            let branch = first.get_mut().branches.pop();
+            if first.get().branches.is_empty() {
                 first.remove();
+            } else if let Some(branch) = &branch {
+                first.get_mut().places.remove(&branch.bits);
             }
             if let Some(branch) = branch {
+                self.n_waiting -= 1;
+                self.bits -= branch.bits.heap_bytes();
                 self.advance(step, branch)?;
             }
         }
@@ -152,6 +171,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> Evolution<'a, S> {
             let holds = condition.as_ref().is_none_or(|c| c.holds(&|bit| branch.bits.get(bit)));
             match action {
                 Action::While { end } if !holds => {
+                    self.liveness.leave(step, &mut branch.bits);
                     step = *end;
                     continue;
                 }
@@ -184,6 +204,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> Evolution<'a, S> {
                     for (mut branch, share) in [(branch, stays), (other, changes)] {
                         if !share.is_exact_zero() {
                             branch.rho.scale(&share);
+                            self.liveness.pass(step, &mut branch.bits);
                             self.wait(step + 1, branch)?;
                         }
                     }
@@ -191,15 +212,17 @@ impl<'a, T: Real, S: Scalar<Real = T>> Evolution<'a, S> {
                 }
                 Action::Measure { qubit, bit } => {
                     self.execute(&mut pending, &mut branch)?;
-                    return self.measure(step + 1, branch, *qubit, *bit);
+                    return self.measure(step, branch, *qubit, *bit);
                 }
             }
+            self.liveness.pass(step, &mut branch.bits);
             step += 1;
         }
         self.execute(&mut pending, &mut branch)?;
         match self.ends.get_mut(&branch.bits) {
             Some(sum) => *sum += branch.rho,
             None => {
+                self.bits += branch.bits.heap_bytes();
                 self.ends.insert(branch.bits, branch.rho);
             }
         }
@@ -214,10 +237,10 @@ impl<'a, T: Real, S: Scalar<Real = T>> Evolution<'a, S> {
         Ok(())
     }
 
-    /// Both outcomes of a measurement.
+    /// Both outcomes of the measurement at a step.
     fn measure(
         &mut self,
-        next: usize,
+        step: usize,
         branch: Branch<S>,
         qubit: usize,
         bit: u32,
@@ -245,27 +268,33 @@ impl<'a, T: Real, S: Scalar<Real = T>> Evolution<'a, S> {
                 taken.rho.vector_mut().apply(&Operator::new(&keep, &[q], &[])?, &self.simulator.threads)?;
             }
             taken.bits.set(bit, value);
-            self.wait(next, taken)?;
+            self.liveness.pass(step, &mut taken.bits);
+            self.wait(step + 1, taken)?;
         }
         Ok(())
     }
 
     /// Puts a branch to those that wait, or into one that has the same future.
-    fn wait(&mut self, step: usize, mut branch: Branch<S>) -> Result<(), SimulateError> {
-        if let Some(read) = self.read.get(step) {
-            branch.bits = branch.bits.and(read);
+    fn wait(&mut self, step: usize, branch: Branch<S>) -> Result<(), SimulateError> {
+        let queue = self
+            .waiting
+            .entry(step)
+            .or_insert_with(|| Queue { branches: Vec::new(), places: HashMap::new() });
+        if let Some(&place) = queue.places.get(&branch.bits) {
+            let other = &mut queue.branches[place];
+            other.rounds = other.rounds.max(branch.rounds);
+            other.rho += branch.rho;
+            return Ok(());
         }
-        let there = self.waiting.entry(step).or_default();
-        match there.iter_mut().find(|other| other.bits == branch.bits) {
-            Some(other) => {
-                other.rounds = other.rounds.max(branch.rounds);
-                other.rho += branch.rho;
-            }
-            None => there.push(branch),
-        }
-        // The one that will be split next takes another one.
-        let states = self.waiting.values().map(Vec::len).sum::<usize>() + self.ends.len() + 1;
-        Ok(self.simulator.check_memory_of::<S>(2 * self.n_qubits, states)?)
+        self.n_waiting += 1;
+        self.bits += branch.bits.heap_bytes();
+        let largest = branch.bits.heap_bytes();
+        queue.places.insert(branch.bits.clone(), queue.branches.len());
+        queue.branches.push(branch);
+        // The one that will be split next takes another one. Bits are stored twice.
+        let branches = self.n_waiting + self.ends.len() + 1;
+        let bits = (self.bits + largest).saturating_mul(2);
+        self.simulator.check_branches::<S>(2 * self.n_qubits, branches, bits)
     }
 }
 

@@ -8,21 +8,18 @@
 //! while (c != 0) {  reset q;  h q;  c = measure q; }
 //!                   └─ c = 1, 2 and 3 are one here: it is written before it is read
 //! ```
-//! So a loop takes as many branches as it has different states in a round, not as it has histories.
+//! So a loop takes as many branches as it has different states in a round, not as it has histories. Where that is more
+//! than the entries of a density matrix for each value of the bits, the circuit runs on those instead.
 
-use std::{any::TypeId, collections::BTreeMap};
-
-use num_complex::Complex;
+use std::collections::BTreeMap;
 
 use super::{
-    SimulateError, Simulator,
-    program::{Bits, BoundCircuit},
+    Bits, SimulateError, Simulator,
+    merging::Merging,
+    program::BoundCircuit,
     trajectory::{Live, Run, Stop},
 };
-use crate::{
-    scalar::{Real, Scalar},
-    state::StateVector,
-};
+use crate::scalar::{Real, Scalar};
 
 /// What happens in loops with a smaller probability is left out.
 pub(super) const LEAST_LIKELY: f64 = 1e-17;
@@ -33,7 +30,8 @@ pub(super) const IMPOSSIBLE: f64 = 1e-14;
 impl Simulator {
     /// The exact probability of each outcome of the classical registers that can occur, over any
     /// number type, by following every branch. In loops a branch is followed until it is less likely than 1e-17, and
-    /// over `f64` and `f32` those with the same future are followed as one. A circuit with noise runs on density matrices.
+    /// over `f64` and `f32` those with the same future are followed as one. A circuit with noise runs on density matrices,
+    /// and so does one whose loops make more states than such a matrix has rows, for each value of its bits.
     ///
     /// # Errors
     /// [`SimulateError::TooManyBranches`] if there are more than `max_outcomes` outcomes, or twice as many branches: all
@@ -51,7 +49,7 @@ impl Simulator {
         let mut waiting = Waiting::new(circuit);
         waiting.add(run.start(Bits::zero(circuit.n_bits))?, T::one());
         let mut distribution: BTreeMap<Bits, T> = BTreeMap::new();
-        let mut branches = 1;
+        let mut branches: usize = 1;
         let finals = Finals::new(circuit, max_outcomes)?;
         let too_many = || SimulateError::TooManyBranches { limit: max_outcomes };
         while let Some((mut live, weight)) = waiting.next() {
@@ -59,55 +57,76 @@ impl Simulator {
                 Stop::End => {
                     let outcomes = live.state.probabilities_of(&finals.qubits, &self.threads)?;
                     finals.add(&live.bits, outcomes, &weight, &mut distribution);
+                    self.check_outcomes(circuit.n_bits, distribution.len())?;
                 }
                 Stop::Random(weights) => {
                     let total = weights.iter().fold(T::zero(), |sum, w| sum + w);
-                    for (outcome, weight_of) in weights.iter().enumerate() {
+                    let probable = |(outcome, weight_of): (usize, &T)| {
                         let p = weight_of.clone() / &total;
                         if p.is_exact_zero() || p.primal().is_some_and(|p| p < IMPOSSIBLE) {
-                            continue;
+                            return None;
                         }
                         let p = p * &weight;
-                        if live.rounds > 0 && p.primal().is_some_and(|p| p < LEAST_LIKELY) {
-                            continue;
-                        }
-                        branches += 1;
-                        let states = waiting.n_states();
-                        if states.unwrap_or(branches) > 2 * max_outcomes {
-                            return Err(too_many());
-                        }
-                        self.check_memory_of::<S>(circuit.n_qubits, states.unwrap_or(0) + 2)?;
+                        let rare = live.rounds > 0 && p.primal().is_some_and(|p| p < LEAST_LIKELY);
+                        (!rare).then_some((outcome, p))
+                    };
+                    let mut outcomes = weights.iter().enumerate().filter_map(probable).collect::<Vec<_>>();
+                    branches += outcomes.len();
+                    if waiting.n_branches().unwrap_or(branches) > 2 * max_outcomes {
+                        return Err(too_many());
+                    }
+                    let (states, bits) = waiting.held();
+                    let own = live.bits.heap_bytes().saturating_mul(outcomes.len() as u128);
+                    let bits = bits.saturating_add(own);
+                    self.check_branches::<S>(circuit.n_qubits, states + outcomes.len().max(1), bits)?;
+                    let last = outcomes.pop();
+                    for (outcome, p) in outcomes {
                         let mut next = live.clone();
                         run.settle(&mut next, outcome, &weights)?;
                         waiting.add(next, p);
                     }
+                    if let Some((outcome, p)) = last {
+                        run.settle(&mut live, outcome, &weights)?;
+                        waiting.add(live, p);
+                    }
                 }
             }
+            if let Waiting::Merging(merging) = &waiting
+                && merging.outnumbers_density(circuit.n_qubits)
+            {
+                return self.noisy_distribution(circuit, max_outcomes);
+            }
         }
-        Ok(misread(circuit, distribution))
+        self.misread(circuit, distribution, max_outcomes)
     }
-}
 
-/// The distribution after the readings at the end that may be wrong.
-pub(super) fn misread<T: Real, S: Scalar<Real = T>>(
-    circuit: &BoundCircuit<S>,
-    mut distribution: BTreeMap<Bits, T>,
-) -> BTreeMap<Bits, T> {
-    for misread in &circuit.misreads {
-        let mut after: BTreeMap<Bits, T> = BTreeMap::new();
-        for (bits, p) in distribution {
-            let [stays, changes] = misread.weights(&bits).map(|w| w.re() * &p);
-            let mut changed = bits.clone();
-            misread.change(&mut changed);
-            for (bits, p) in [(bits, stays), (changed, changes)] {
-                if !p.is_exact_zero() {
-                    *after.entry(bits).or_insert_with(T::zero) += p;
+    /// The distribution after the readings at the end that may be wrong.
+    pub(super) fn misread<T: Real, S: Scalar<Real = T>>(
+        &self,
+        circuit: &BoundCircuit<S>,
+        mut distribution: BTreeMap<Bits, T>,
+        max_outcomes: usize,
+    ) -> Result<BTreeMap<Bits, T>, SimulateError> {
+        for misread in &circuit.misreads {
+            let mut after: BTreeMap<Bits, T> = BTreeMap::new();
+            for (bits, p) in distribution {
+                let [stays, changes] = misread.weights(&bits).map(|w| w.re() * &p);
+                let mut changed = bits.clone();
+                misread.change(&mut changed);
+                for (bits, p) in [(bits, stays), (changed, changes)] {
+                    if !p.is_exact_zero() {
+                        *after.entry(bits).or_insert_with(T::zero) += p;
+                    }
                 }
+                if after.len() > max_outcomes {
+                    return Err(SimulateError::TooManyBranches { limit: max_outcomes });
+                }
+                self.check_outcomes(circuit.n_bits, after.len())?;
             }
+            distribution = after;
         }
-        distribution = after;
+        Ok(distribution)
     }
-    distribution
 }
 
 /// The measurements at the end.
@@ -169,84 +188,51 @@ fn distinct(qubits: &[usize]) -> (Vec<usize>, Vec<usize>) {
 
 /// Branches that wait, with their probabilities.
 enum Waiting<S, T> {
-    /// The last one is next.
-    Stack(Vec<(Live<S>, T)>),
-    /// That of the first step is next.
-    ByStep {
-        branches: BTreeMap<usize, Vec<(Live<S>, T)>>,
-        /// The bits that are read from each step on.
-        read: Vec<Bits>,
-    },
+    /// The last one is next. The bytes on the heap of their bits are counted.
+    Stack(Vec<(Live<S>, T)>, u128),
+    /// One of those that are least far is next.
+    Merging(Merging<S, T>),
 }
 
 impl<T: Real, S: Scalar<Real = T>> Waiting<S, T> {
     fn new(circuit: &BoundCircuit<S>) -> Waiting<S, T> {
-        if circuit.has_loops() {
-            Waiting::ByStep { branches: BTreeMap::new(), read: circuit.read_later() }
-        } else {
-            Waiting::Stack(Vec::new())
-        }
+        if circuit.has_loops() { Waiting::Merging(Merging::new()) } else { Waiting::Stack(Vec::new(), 0) }
     }
 
     fn next(&mut self) -> Option<(Live<S>, T)> {
         match self {
-            Waiting::Stack(stack) => stack.pop(),
-            Waiting::ByStep { branches, .. } => {
-                let mut first = branches.first_entry()?;
-                let next = first.get_mut().pop();
-                if first.get().is_empty() {
-                    first.remove();
-                }
-                next
+            Waiting::Stack(stack, bits) => {
+                let next = stack.pop()?;
+                *bits -= next.0.bits.heap_bytes();
+                Some(next)
             }
+            Waiting::Merging(merging) => merging.next(),
         }
     }
 
-    /// How many states wait, where branches become one.
-    fn n_states(&self) -> Option<usize> {
+    /// The number of branches, where those of the same future are one.
+    fn n_branches(&self) -> Option<usize> {
         match self {
-            Waiting::Stack(_) => None,
-            Waiting::ByStep { branches, .. } => Some(branches.values().map(Vec::len).sum()),
+            Waiting::Stack(..) => None,
+            Waiting::Merging(merging) => Some(merging.n_branches()),
         }
     }
 
-    fn add(&mut self, mut live: Live<S>, p: T) {
+    /// The number of states, and the bytes on the heap of their bits.
+    fn held(&self) -> (usize, u128) {
         match self {
-            Waiting::Stack(stack) => stack.push((live, p)),
-            Waiting::ByStep { branches, read } => {
-                if let Some(read) = read.get(live.step) {
-                    live.bits = live.bits.and(read);
-                }
-                let there = branches.entry(live.step).or_default();
-                let same = |(other, _): &&mut (Live<S>, T)| {
-                    other.bits == live.bits && same_up_to_phase(&other.state, &live.state)
-                };
-                match there.iter_mut().find(same) {
-                    Some((other, sum)) => {
-                        other.rounds = other.rounds.max(live.rounds);
-                        *sum += p;
-                    }
-                    None => there.push((live, p)),
-                }
+            Waiting::Stack(stack, bits) => (stack.len(), *bits),
+            Waiting::Merging(merging) => (merging.n_branches(), merging.bits()),
+        }
+    }
+
+    fn add(&mut self, live: Live<S>, p: T) {
+        match self {
+            Waiting::Stack(stack, bits) => {
+                *bits += live.bits.heap_bytes();
+                stack.push((live, p));
             }
+            Waiting::Merging(merging) => merging.add(live, p),
         }
     }
-}
-
-/// Whether two normalized states of plain numbers differ by a phase and rounding only.
-fn same_up_to_phase<T: Real, S: Scalar<Real = T>>(a: &StateVector<S>, b: &StateVector<S>) -> bool {
-    let own = TypeId::of::<T>();
-    let tolerance = if own == TypeId::of::<f64>() {
-        1e-13
-    } else if own == TypeId::of::<f32>() {
-        1e-5
-    } else {
-        return false;
-    };
-    let plain =
-        |z: &S| Complex::new(z.re().primal().unwrap_or(f64::NAN), z.im().primal().unwrap_or(f64::NAN));
-    let pairs = || a.amplitudes().iter().map(plain).zip(b.amplitudes().iter().map(plain));
-    let overlap: Complex<f64> = pairs().map(|(a, b)| a.conj() * b).sum();
-    let phase = overlap / overlap.norm();
-    pairs().all(|(a, b)| (a * phase - b).norm() < tolerance)
 }

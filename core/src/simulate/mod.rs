@@ -16,20 +16,25 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod bits;
 mod density;
 mod distribution;
 mod levels;
+mod liveness;
 mod measured;
+mod merging;
+mod outcomes;
 mod placed;
 mod program;
 mod trajectory;
 
+pub use bits::Bits;
 pub(crate) use density::{on_both_sides, superoperator, superoperator_matrix};
 pub use levels::Level;
 pub(crate) use measured::Readout;
 pub use measured::{Grouping, Shots, measurement_basis};
 pub use placed::Placed;
-pub use program::{Bits, BoundCircuit, final_measurements};
+pub use program::{BoundCircuit, final_measurements};
 pub(crate) use program::{bind_instruction, is_straight, rebind_instruction};
 pub use trajectory::{Mean, Trajectory};
 
@@ -48,7 +53,7 @@ use crate::{
     observable::ObservableError,
     param::{Binding, Values},
     scalar::{Real, Ring, Scalar},
-    state::{StateError, StateVector, bytes_needed},
+    state::{StateError, StateVector, bytes_needed, bytes_text},
 };
 
 /// The most qubits of a circuit whose matrix is asked for: 4^13 entries of 16 bytes are 1 GiB.
@@ -84,6 +89,31 @@ pub enum SimulateError {
     TooManyBranches {
         /// The number allowed.
         limit: usize,
+    },
+    /// Branches whose states and classical bits do not fit in memory together.
+    #[error("{branches} branches with their classical bits need {}, but {} are available", bytes_text(*needed), bytes_text(*available))]
+    Branches {
+        /// Their number.
+        branches: usize,
+        /// Bytes needed.
+        needed: u128,
+        /// Bytes available.
+        available: u128,
+    },
+    /// Outcomes of classical bits that do not fit in memory.
+    #[error(
+        "{outcomes} different outcomes of {n_bits} classical bits need {}, but {} are available for them",
+        bytes_text(*needed), bytes_text(*available)
+    )]
+    Outcomes {
+        /// The number of different outcomes.
+        outcomes: usize,
+        /// The bits of each.
+        n_bits: usize,
+        /// Bytes needed.
+        needed: u128,
+        /// Bytes available.
+        available: u128,
     },
     /// A loop of the circuit that goes on and on.
     #[error(
@@ -347,6 +377,18 @@ impl Simulator {
         Ok(())
     }
 
+    /// Checks that so many branches fit in the memory limit: a state of n qubits for each, and what their bits take.
+    fn check_branches<R>(&self, n_qubits: usize, branches: usize, bits: u128) -> Result<(), SimulateError> {
+        self.check_memory_of::<R>(n_qubits, branches)?;
+        let needed = bytes_needed::<R>(n_qubits).saturating_mul(branches as u128).saturating_add(bits);
+        match self.memory_limit.map(u128::from) {
+            Some(available) if needed > available => {
+                Err(SimulateError::Branches { branches, needed, available })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The 2^n x 2^n matrix of a circuit. O(4^n) per gate.
     ///
     /// # Errors
@@ -415,7 +457,7 @@ impl Simulator {
         seed: u64,
     ) -> Result<BTreeMap<String, u64>, SimulateError> {
         let finals = final_measurements(circuit)?;
-        Ok(named(circuit, &finals, state.sample_counts(shots, seed, &self.threads)?))
+        self.named(circuit, &finals, state.sample_counts(shots, seed, &self.threads)?)
     }
 
     /// [`Simulator::counts`] of a state that may be elsewhere; `progress` is told (done, all) shots every now and then.
@@ -432,27 +474,29 @@ impl Simulator {
     ) -> Result<BTreeMap<String, u64>, SimulateError> {
         let finals = final_measurements(circuit)?;
         let counts = state.sample_counts_reporting(shots, seed, &self.threads, progress)?;
-        Ok(named(circuit, &finals, counts))
+        self.named(circuit, &finals, counts)
     }
-}
 
-/// The classical registers for counts of basis states; without measurements all qubits.
-fn named(
-    circuit: &Circuit,
-    finals: &BTreeMap<u32, u32>,
-    by_state: Vec<(usize, u64)>,
-) -> BTreeMap<String, u64> {
-    if !circuit.has_results() {
-        let text = |(index, count)| (crate::basis::bitstring(index, circuit.n_qubits()), count);
-        return by_state.into_iter().map(text).collect();
-    }
-    let mut counts = BTreeMap::new();
-    for (index, count) in by_state {
-        let mut bits = Bits::zero(circuit.n_bits());
-        for (&bit, &qubit) in finals {
-            bits.set(bit, index >> qubit & 1 == 1);
+    /// The classical registers for counts of basis states; without measurements all qubits.
+    fn named(
+        &self,
+        circuit: &Circuit,
+        finals: &BTreeMap<u32, u32>,
+        by_state: Vec<(usize, u64)>,
+    ) -> Result<BTreeMap<String, u64>, SimulateError> {
+        if !circuit.has_results() {
+            let text = |(index, count)| (crate::basis::bitstring(index, circuit.n_qubits()), count);
+            return Ok(by_state.into_iter().map(text).collect());
         }
-        *counts.entry(bits.text(circuit)).or_insert(0) += count;
+        let mut counts = BTreeMap::new();
+        for (index, count) in by_state {
+            let mut bits = Bits::zero(circuit.n_bits());
+            for (&bit, &qubit) in finals {
+                bits.set(bit, index >> qubit & 1 == 1);
+            }
+            *counts.entry(bits.text(circuit)).or_insert(0) += count;
+            self.check_outcomes(circuit.n_bits(), counts.len())?;
+        }
+        Ok(counts)
     }
-    counts
 }

@@ -12,9 +12,9 @@ use std::{
     sync::Arc,
 };
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
-use super::SimulateError;
+use super::{Bits, SimulateError};
 use crate::{
     basis::{BasisError, MAX_QUBITS},
     channel::{Channel, Terms},
@@ -25,67 +25,6 @@ use crate::{
     scalar::Ring,
     state::{StateError, StateVector},
 };
-
-/// The values of a circuit's classical bits.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Bits(SmallVec<[u64; 2]>);
-
-impl Bits {
-    /// So many bits, all 0.
-    #[must_use]
-    pub fn zero(n: usize) -> Bits {
-        Bits(smallvec![0; n.div_ceil(64)])
-    }
-
-    /// The value of a bit; 0 beyond the end.
-    #[must_use]
-    pub fn get(&self, bit: u32) -> bool {
-        let bit = bit as usize;
-        self.0.get(bit / 64).is_some_and(|word| word >> (bit % 64) & 1 == 1)
-    }
-
-    /// Gives a bit a value; beyond the end nothing happens.
-    pub fn set(&mut self, bit: u32, value: bool) {
-        let (word, mask) = (bit as usize / 64, 1 << (bit % 64));
-        if let Some(word) = self.0.get_mut(word) {
-            *word = if value { *word | mask } else { *word & !mask };
-        }
-    }
-
-    /// So many bits, all 1.
-    pub(super) fn ones(n: usize) -> Bits {
-        Bits(smallvec![u64::MAX; n.div_ceil(64)])
-    }
-
-    /// Those that both have.
-    pub(super) fn and(&self, other: &Bits) -> Bits {
-        Bits(self.0.iter().zip(&other.0).map(|(a, b)| a & b).collect())
-    }
-
-    /// Those that one of both has.
-    pub(super) fn or(&self, other: &Bits) -> Bits {
-        Bits(self.0.iter().zip(&other.0).map(|(a, b)| a | b).collect())
-    }
-
-    /// The registers as text: last declared leftmost, separated by spaces, bit 0 of each rightmost;
-    /// hidden ones left out.
-    #[must_use]
-    pub fn text(&self, circuit: &Circuit) -> String {
-        let mut first = 0;
-        let mut registers: Vec<String> = Vec::new();
-        for register in circuit.registers() {
-            let end = first + u32::try_from(register.size).unwrap_or(u32::MAX);
-            if register.hidden {
-                first = end;
-                continue;
-            }
-            registers.push((first..end).rev().map(|bit| if self.get(bit) { '1' } else { '0' }).collect());
-            first = end;
-        }
-        registers.reverse();
-        registers.join(" ")
-    }
-}
 
 /// What happens next, under an optional condition on classical bits.
 #[derive(Clone, Debug)]
@@ -150,7 +89,7 @@ impl<R: Ring> Misread<R> {
     }
 
     pub(super) fn change(&self, bits: &mut Bits) {
-        bits.set(self.bit, !bits.get(self.bit));
+        bits.flip(self.bit);
     }
 }
 
@@ -297,41 +236,6 @@ impl<R: Ring> BoundCircuit<R> {
 
     pub(super) fn has_loops(&self) -> bool {
         self.steps.iter().any(|step| matches!(step.action, Action::While { .. }))
-    }
-
-    /// For each step, and the end, the bits that may be read from there on before they are written.
-    pub(super) fn read_later(&self) -> Vec<Bits> {
-        let mut read = vec![Bits::zero(self.n_bits); self.steps.len() + 1];
-        let mut end = Bits::ones(self.n_bits);
-        self.finals.keys().for_each(|&bit| end.set(bit, false));
-        if let Some(last) = read.last_mut() {
-            *last = end;
-        }
-        // What a body reads is known at its end after the next pass.
-        loop {
-            let mut changed = false;
-            for (at, step) in self.steps.iter().enumerate().rev() {
-                let mut now = match step.action {
-                    Action::While { end } => read[at + 1].or(&read[end]),
-                    Action::Again { head } => read[head].clone(),
-                    _ => read[at + 1].clone(),
-                };
-                match (&step.action, &step.condition) {
-                    (Action::Measure { bit, .. } | Action::Assign { bit, .. }, None) => now.set(*bit, false),
-                    (_, Some(condition)) => condition.for_each_bit(&mut |bit| now.set(bit, true)),
-                    _ => {}
-                }
-                if let Action::Misread(misread) = &step.action {
-                    // It reads what it changes.
-                    now.set(misread.bit, true);
-                }
-                changed |= now != read[at];
-                read[at] = now;
-            }
-            if !changed {
-                return read;
-            }
-        }
     }
 
     /// Whether nothing random or conditional happens before the final measurements.

@@ -20,19 +20,17 @@
 //! A branch that waits holds a state. When the memory limit has no room for another, it keeps its
 //! history instead and is computed again from the start when its turn comes.
 
-use std::{
-    collections::BTreeMap,
-    sync::{
-        Mutex,
-        atomic::{AtomicUsize, Ordering},
-    },
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicUsize, Ordering},
 };
 
 use smallvec::SmallVec;
 
 use super::{
-    SimulateError, Simulator,
-    program::{Action, Bits, BoundChannel, BoundCircuit},
+    Bits, SimulateError, Simulator,
+    liveness::Liveness,
+    program::{Action, BoundChannel, BoundCircuit},
 };
 use crate::{
     kernel::{Operator, SERIAL_BELOW, Shape, Threads},
@@ -54,44 +52,9 @@ pub struct Trajectory<'a, S> {
     pub bits: &'a Bits,
     /// The shots that took this history, ascending.
     pub shots: &'a [usize],
-    /// How many random numbers each of them used.
-    draws: u64,
-    seed: u64,
-}
-
-impl<T: Real, S: Scalar<Real = T>> Trajectory<'_, S> {
-    /// The classical bits after the final measurements, for each of the shots.
-    ///
-    /// # Errors
-    /// [`SimulateError`] if the probabilities have no value or are not finite.
-    pub fn outcomes(&self, circuit: &BoundCircuit<S>, threads: &Threads) -> Result<Vec<Bits>, SimulateError> {
-        let mut all = if circuit.finals.is_empty() {
-            vec![self.bits.clone(); self.shots.len()]
-        } else {
-            let draws: Vec<f64> =
-                self.shots.iter().map(|&shot| draw(self.seed, shot as u64, self.draws)).collect();
-            let states = self.state.sample_at(&draws, threads)?;
-            states.into_iter().map(|index| with_finals(self.bits, circuit, index)).collect()
-        };
-        for (k, misread) in (self.draws + 1..).zip(&circuit.misreads) {
-            for (bits, &shot) in all.iter_mut().zip(self.shots) {
-                let [_, changes] = misread.weights(bits);
-                let p = changes.re().primal().ok_or(StateError::Symbolic)?;
-                if draw(self.seed, shot as u64, k) < p {
-                    misread.change(bits);
-                }
-            }
-        }
-        Ok(all)
-    }
-}
-
-fn with_finals<S: Scalar>(bits: &Bits, circuit: &BoundCircuit<S>, index: usize) -> Bits {
-    let mut bits = bits.clone();
-    for (&bit, &qubit) in &circuit.finals {
-        bits.set(bit, index >> qubit & 1 == 1);
-    }
-    bits
+    /// The number of random numbers that each of them used.
+    pub(super) draws: u64,
+    pub(super) seed: u64,
 }
 
 /// A mean over shots.
@@ -115,14 +78,61 @@ impl Mean {
 
 /// A group of shots on its way.
 struct Branch<S> {
-    step: usize,
-    rounds: u64,
-    bits: Bits,
     shots: Vec<usize>,
-    /// The outcomes so far.
-    history: Vec<u32>,
+    history: History,
     /// `None` if there was no room for it: the history says how to compute it again.
-    state: Option<StateVector<S>>,
+    live: Option<Live<S>>,
+}
+
+/// The outcomes of a branch so far. Those that branches have in common are stored once.
+#[derive(Default)]
+struct History {
+    /// Before those of its own.
+    past: Option<Arc<Past>>,
+    own: Vec<u32>,
+    len: u64,
+}
+
+struct Past {
+    outcomes: Vec<u32>,
+    before: Option<Arc<Past>>,
+}
+
+impl Drop for Past {
+    /// One by one: a chain may be longer than a stack is deep.
+    fn drop(&mut self) {
+        let mut next = self.before.take();
+        while let Some(mut past) = next.and_then(Arc::into_inner) {
+            next = past.before.take();
+        }
+    }
+}
+
+impl History {
+    fn push(&mut self, outcome: u32) {
+        self.own.push(outcome);
+        self.len += 1;
+    }
+
+    /// The history of a branch whose next outcome is this one.
+    fn fork(&mut self, outcome: u32) -> History {
+        if !self.own.is_empty() {
+            let outcomes = std::mem::take(&mut self.own);
+            self.past = Some(Arc::new(Past { outcomes, before: self.past.take() }));
+        }
+        History { past: self.past.clone(), own: vec![outcome], len: self.len + 1 }
+    }
+
+    /// All outcomes, the first one first.
+    fn outcomes(&self) -> Vec<u32> {
+        let mut parts = vec![&self.own];
+        let mut past = &self.past;
+        while let Some(before) = past {
+            parts.push(&before.outcomes);
+            past = &before.before;
+        }
+        parts.into_iter().rev().flatten().copied().collect()
+    }
 }
 
 /// Where a branch stops.
@@ -167,17 +177,14 @@ impl Simulator {
             simulator: &Simulator { threads: inner, ..self.clone() },
             circuit,
             seed,
-            room: AtomicUsize::new(self.waiting_states::<S>(circuit.n_qubits)),
+            room: AtomicUsize::new(self.waiting_states::<S>(circuit.n_qubits, circuit.n_bits)),
             waits: waits(circuit),
+            liveness: None,
         };
-        let first = Branch {
-            step: 0,
-            rounds: 0,
-            bits: Bits::zero(circuit.n_bits),
-            shots: (0..shots).collect(),
-            history: Vec::new(),
-            state: None,
-        };
+        let mut all = Vec::new();
+        all.try_reserve_exact(shots).map_err(|_| StateError::Shots { shots })?;
+        all.extend(0..shots);
+        let first = Branch { shots: all, history: History::default(), live: None };
         let results = Mutex::new((Vec::new(), None));
         let work = |branch: Branch<S>, later: &dyn Fn(Branch<S>)| {
             let failed = lock(&results).1.is_some();
@@ -201,31 +208,6 @@ impl Simulator {
                 Ok(done)
             }
         }
-    }
-
-    /// How often each outcome of the classical registers occurs in so many shots, as
-    /// [`Simulator::counts`] writes it; for circuits with measurements anywhere.
-    ///
-    /// # Errors
-    /// [`SimulateError`].
-    pub fn trajectory_counts<T: Real, S: Scalar<Real = T>>(
-        &self,
-        circuit: &BoundCircuit<S>,
-        shots: usize,
-        seed: u64,
-    ) -> Result<BTreeMap<Bits, u64>, SimulateError> {
-        let parts = self.trajectories(circuit, shots, seed, |t| {
-            let mut counts: BTreeMap<Bits, u64> = BTreeMap::new();
-            for bits in t.outcomes(circuit, &self.threads)? {
-                *counts.entry(bits).or_insert(0) += 1;
-            }
-            Ok(counts)
-        })?;
-        let mut counts = BTreeMap::new();
-        for (bits, count) in parts.into_iter().flat_map(|(_, part)| part) {
-            *counts.entry(bits).or_insert(0) += count;
-        }
-        Ok(counts)
     }
 
     /// The mean of each observable over so many shots, for circuits with measurements anywhere. A
@@ -254,9 +236,11 @@ impl Simulator {
         Ok((0..observables.len()).map(mean).collect())
     }
 
-    /// How many states may wait beside the one that is worked on.
-    fn waiting_states<S>(&self, n_qubits: usize) -> usize {
-        let bytes = bytes_needed::<S>(n_qubits);
+    /// The number of states that may wait, with their classical bits, beside the one that is worked on.
+    fn waiting_states<S>(&self, n_qubits: usize, n_bits: usize) -> usize {
+        // What few bits take is a part of the branch.
+        let bits = if n_bits > 128 { n_bits.div_ceil(8) as u128 } else { 0 };
+        let bytes = bytes_needed::<S>(n_qubits).saturating_add(bits);
         match self.memory_limit {
             Some(limit) => usize::try_from(u128::from(limit) / bytes / 2).unwrap_or(usize::MAX),
             None if bytes <= 1 << 20 => 1 << 10,
@@ -265,7 +249,7 @@ impl Simulator {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
@@ -289,6 +273,8 @@ pub(super) struct Run<'a, S> {
     room: AtomicUsize,
     /// Whether gates wait for others.
     waits: bool,
+    /// Clears the bits that are dead, if there is one.
+    liveness: Option<Liveness>,
 }
 
 /// Whether the gates of a circuit wait for others: noise cuts it into short pieces, which are planned together.
@@ -299,7 +285,18 @@ fn waits<S: Ring>(circuit: &BoundCircuit<S>) -> bool {
 impl<'a, T: Real, S: Scalar<Real = T>> Run<'a, S> {
     /// A run that draws no numbers.
     pub(super) fn exact(simulator: &'a Simulator, circuit: &'a BoundCircuit<S>) -> Run<'a, S> {
-        Run { simulator, circuit, seed: 0, room: AtomicUsize::new(0), waits: waits(circuit) }
+        let (room, waits) = (AtomicUsize::new(0), waits(circuit));
+        // Branches become one only where there may be no end to them.
+        let liveness = circuit.has_loops().then(|| Liveness::new(circuit));
+        Run { simulator, circuit, seed: 0, room, waits, liveness }
+    }
+
+    /// Steps over an instruction.
+    fn pass(&self, live: &mut Live<S>) {
+        if let Some(liveness) = &self.liveness {
+            liveness.pass(live.step, &mut live.bits);
+        }
+        live.step += 1;
     }
 
     pub(super) fn start(&self, bits: Bits) -> Result<Live<S>, SimulateError> {
@@ -325,6 +322,9 @@ impl<'a, T: Real, S: Scalar<Real = T>> Run<'a, S> {
             let holds = step.condition.as_ref().is_none_or(|c| c.holds(&|bit| live.bits.get(bit)));
             match &step.action {
                 Action::While { end } if !holds => {
+                    if let Some(liveness) = &self.liveness {
+                        liveness.leave(live.step, &mut live.bits);
+                    }
                     live.step = *end;
                     continue;
                 }
@@ -361,7 +361,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> Run<'a, S> {
                     return Ok(Stop::Random(channel.weights(&live.state, &self.simulator.threads)?));
                 }
             }
-            live.step += 1;
+            self.pass(live);
         }
         self.flush(live)?;
         Ok(Stop::End)
@@ -398,7 +398,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> Run<'a, S> {
             }
             _ => {}
         }
-        live.step += 1;
+        self.pass(live);
         Ok(())
     }
 
@@ -409,25 +409,25 @@ impl<'a, T: Real, S: Scalar<Real = T>> Run<'a, S> {
         later: &dyn Fn(Branch<S>),
         visit: &(impl Fn(&Trajectory<'_, S>) -> Result<V, SimulateError> + Sync),
     ) -> Result<(Vec<usize>, V), SimulateError> {
-        let Branch { step, rounds, bits, mut shots, mut history, state } = branch;
-        let mut live = match state {
-            Some(state) => {
+        let Branch { mut shots, mut history, live } = branch;
+        let mut live = match live {
+            Some(live) => {
                 self.room.fetch_add(1, Ordering::Relaxed);
-                Live { step, rounds, bits, state, pending: Vec::new() }
+                live
             }
-            None => self.replay(&history)?,
+            None => self.replay(&history.outcomes())?,
         };
         loop {
             match self.advance(&mut live)? {
                 Stop::End => {
-                    let draws = history.len() as u64;
+                    let draws = history.len;
                     let (state, bits, seed) = (&live.state, &live.bits, self.seed);
                     let value = visit(&Trajectory { state, bits, shots: &shots, draws, seed })?;
                     return Ok((shots, value));
                 }
                 Stop::Random(weights) => {
                     let chances = chances(&weights)?;
-                    let k = history.len() as u64;
+                    let k = history.len;
                     let mut groups: Vec<Vec<usize>> = vec![Vec::new(); weights.len()];
                     for shot in shots {
                         groups[pick(&chances, draw(self.seed, shot as u64, k))].push(shot);
@@ -438,7 +438,8 @@ impl<'a, T: Real, S: Scalar<Real = T>> Run<'a, S> {
                         return Err(StateError::Symbolic.into());
                     };
                     for (other, group) in groups {
-                        later(self.split(&mut live, other, &weights, group, &history)?);
+                        let history = history.fork(other as u32);
+                        later(self.split(&mut live, other, &weights, group, history)?);
                     }
                     shots = first;
                     self.settle(&mut live, outcome, &weights)?;
@@ -455,21 +456,18 @@ impl<'a, T: Real, S: Scalar<Real = T>> Run<'a, S> {
         outcome: usize,
         weights: &[T],
         shots: Vec<usize>,
-        history: &[u32],
+        history: History,
     ) -> Result<Branch<S>, SimulateError> {
-        let mut history = history.to_vec();
-        history.push(outcome as u32);
         let take = |room: usize| room.checked_sub(1);
         if self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_err() {
-            return Ok(Branch { step: 0, rounds: 0, bits: Bits::zero(0), shots, history, state: None });
+            return Ok(Branch { shots, history, live: None });
         }
         // What both have in common is done once.
         self.flush(live)?;
         let mut other = live.clone();
         self.settle(&mut other, outcome, weights)?;
         self.flush(&mut other)?;
-        let Live { step, rounds, bits, state, .. } = other;
-        Ok(Branch { step, rounds, bits, shots, history, state: Some(state) })
+        Ok(Branch { shots, history, live: Some(other) })
     }
 
     /// Computes a branch again from the start, by its outcomes.
@@ -540,5 +538,32 @@ impl<T: Real, S: Scalar<Real = T>> BoundChannel<S> {
         }
         let scale = S::from_real((w.re() / weight).sqrt());
         Ok(Operator::new(&matrix.map(|x| x.clone() * &scale), &self.qubits, &[])?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn histories_share_their_pasts_and_end_whatever_their_length() {
+        let mut history = History::default();
+        let mut forks = Vec::new();
+        for k in 0..1_000_000u32 {
+            let fork = history.fork(k + 1);
+            if k % 300_000 == 0 {
+                forks.push(fork);
+            }
+            history.push(k);
+        }
+        for (fork, k) in forks.iter().zip([0, 300_000, 600_000, 900_000]) {
+            let outcomes = fork.outcomes();
+            assert!(outcomes.len() as u64 == fork.len && fork.len == k + 1);
+            let (last, before) = outcomes.split_last().unwrap();
+            assert!(u64::from(*last) == k + 1 && before.iter().copied().eq(0..k as u32));
+        }
+        // One owner after the other lets go of a chain of a million links.
+        drop(history);
+        drop(forks);
     }
 }

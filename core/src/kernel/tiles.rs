@@ -1,0 +1,347 @@
+//! Many operators in one pass over memory, for every ring: a vector is worked on in tiles that stay in a cache.
+//!
+//! Operators are taken in stages. A stage *moves* amplitudes along few qubits only, its active ones; with as many others as
+//! a tile has room for they make up the tile's qubits. For each value of all other qubits the tile is copied out, every
+//! operator of the stage is applied to it, and it is copied back:
+//!
+//! ```text
+//! 6 5 4 3 2 1 0     qubits of the vector, active: 5, 3
+//! . a . a . t t     tile = 0, 1, 3, 5 in this order: 0 and 1 are idle, so that all runs are four long at least
+//! ```
+//! Qubits outside of the tile may be controls, or bits that a diagonal depends on: there an operator is restricted to the
+//! value that the tile has. An operator may join a stage ahead of others that may not where it commutes with them, which is
+//! taken for granted of two that move nothing along a qubit that both use.
+//!
+//! Each amplitude goes through the same operations as without tiles, in an order in which they give the same: in exact rings
+//! the same numbers, in others up to rounding.
+//!
+//! Cost: two copies of the vector for each stage, beside the operators. Finding the stages takes O(operators).
+#![expect(unsafe_code, reason = "tiles interleave, see disjoint.rs")]
+
+use std::{collections::VecDeque, ops::Range};
+
+use super::{Acts, Operator, Shape, Threads, disjoint::Disjoint};
+use crate::{
+    basis::{deposit, odd},
+    scalar::Ring,
+};
+
+/// Operators that a stage leaves for later before it ends.
+const LOOK_AHEAD: usize = 64;
+
+/// Size of the tiles.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TileSize {
+    /// Qubits of a tile.
+    pub(crate) qubits: usize,
+    /// Those among them that a stage is to leave idle, and that come first.
+    pub(crate) idle: usize,
+}
+
+/// Applies operators in order, in tiles where the vector is larger than one.
+pub(crate) fn apply_in_tiles<R: Acts<A>, A: Clone + Send + Sync>(
+    operators: &[Operator<R>],
+    amplitudes: &mut [A],
+    size: TileSize,
+    threads: &Threads,
+) {
+    let n_qubits = amplitudes.len().trailing_zeros() as usize;
+    if n_qubits <= size.qubits {
+        operators.iter().for_each(|operator| operator.apply(amplitudes, threads));
+        return;
+    }
+    let most = size.qubits - size.idle;
+    let mut left: VecDeque<&Operator<R>> = operators.iter().collect();
+    while let Some(first) = left.front() {
+        if first.moves().count_ones() as usize > most {
+            first.apply(amplitudes, threads);
+            left.pop_front();
+            continue;
+        }
+        let (stage, active) = next_stage(&mut left, most);
+        if let [operator] = stage.as_slice() {
+            // Nothing to share a pass with.
+            operator.apply(amplitudes, threads);
+            continue;
+        }
+        let qubits = tile_qubits(n_qubits, active, size.qubits);
+        Stage::new(n_qubits, qubits, &stage).run(amplitudes, threads);
+    }
+}
+
+impl<R: Ring> Operator<R> {
+    /// The bits along which it moves amplitudes.
+    fn moves(&self) -> usize {
+        match &self.shape {
+            Shape::Identity | Shape::Phase(_) | Shape::Diagonal(_) | Shape::Parity { .. } => 0,
+            Shape::Swap(a, b) => a ^ b,
+            Shape::Cycles(cycles) => {
+                let of_cycle =
+                    |cycle: &Vec<(usize, R)>| cycle.iter().fold(0, |m, (o, _)| m | (o ^ cycle[0].0));
+                cycles.iter().fold(0, |m, cycle| m | of_cycle(cycle))
+            }
+            Shape::String { x, .. } => *x,
+            Shape::Dense { offsets, .. } => offsets.iter().fold(0, |m, o| m | o),
+        }
+    }
+}
+
+/// Takes the operators of a stage from those that are left, in order, and gives the bits that they move along.
+fn next_stage<'a, R: Ring>(
+    left: &mut VecDeque<&'a Operator<R>>,
+    most: usize,
+) -> (Vec<&'a Operator<R>>, usize) {
+    let (mut stage, mut later) = (Vec::new(), Vec::new());
+    let mut active = 0usize;
+    // The bits that those for later move along, and all that they use.
+    let (mut moved, mut used) = (0, 0);
+    while later.len() < LOOK_AHEAD
+        && let Some(operator) = left.pop_front()
+    {
+        let (moves, fixed) = (operator.moves(), operator.fixed);
+        let commutes = moves & used == 0 && fixed & moved == 0;
+        if commutes && (active | moves).count_ones() as usize <= most {
+            active |= moves;
+            stage.push(operator);
+        } else {
+            moved |= moves;
+            used |= fixed;
+            later.push(operator);
+        }
+    }
+    later.into_iter().rev().for_each(|operator| left.push_front(operator));
+    (stage, active)
+}
+
+/// The qubits of a tile: idle ones from below, then the active ones.
+fn tile_qubits(n_qubits: usize, active: usize, count: usize) -> Vec<usize> {
+    let is_active = |q: &usize| active >> q & 1 == 1;
+    let idle = (0..n_qubits).filter(|q| !is_active(q)).take(count - active.count_ones() as usize);
+    idle.chain((0..n_qubits).filter(is_active)).collect()
+}
+
+/// An operator on tiles.
+enum Part<'a, R> {
+    /// The same on each.
+    Same(Operator<R>),
+    /// One that depends on the qubits outside.
+    Across(&'a Operator<R>),
+}
+
+/// Operators that are applied to a tile one after the other.
+struct Stage<'a, R> {
+    n_qubits: usize,
+    /// Those of a tile, in its order.
+    qubits: Vec<usize>,
+    /// Their bits.
+    inside: usize,
+    parts: Vec<Part<'a, R>>,
+}
+
+impl<'a, R: Ring> Stage<'a, R> {
+    fn new(n_qubits: usize, qubits: Vec<usize>, operators: &[&'a Operator<R>]) -> Stage<'a, R> {
+        let inside = qubits.iter().fold(0, |bits, q| bits | 1 << q);
+        let mut stage = Stage { n_qubits, qubits, inside, parts: Vec::new() };
+        let part = |operator: &&'a Operator<R>| match operator.fixed & !inside {
+            0 => stage.restricted(operator, 0).map(Part::Same),
+            _ => Some(Part::Across(operator)),
+        };
+        stage.parts = operators.iter().filter_map(part).collect();
+        stage
+    }
+
+    fn run<A: Clone + Send + Sync>(&self, amplitudes: &mut [A], threads: &Threads)
+    where
+        R: Acts<A>,
+    {
+        let outside = ((1usize << self.n_qubits) - 1) & !self.inside;
+        // Qubits that have the same places in the tile stay together in copies.
+        let together = self.qubits.iter().enumerate().take_while(|(k, q)| k == *q).count();
+        let length = 1usize << together;
+        let offset = |i: usize| {
+            let bits = self.qubits.iter().enumerate();
+            bits.fold(0, |offset, (k, q)| offset | ((i * length) >> k & 1) << q)
+        };
+        let offsets: Vec<usize> = (0..1usize << (self.qubits.len() - together)).map(offset).collect();
+        let vector = Disjoint::new(amplitudes);
+        let work = |tiles: Range<usize>| {
+            let mut tile: Vec<A> = Vec::with_capacity(1 << self.qubits.len());
+            for number in tiles {
+                let base = deposit(number, outside);
+                // SAFETY: a run is known by its base, which has bits outside of the tile only and is another one for each
+                // tile, and its offset, which has bits inside only; runs of one tile are taken one at a time, and each
+                // tile by one thread.
+                let run = |offset: &usize| unsafe { vector.part(base | offset, length) };
+                tile.clear();
+                offsets.iter().for_each(|offset| tile.extend_from_slice(run(offset)));
+                for part in &self.parts {
+                    match part {
+                        Part::Same(operator) => operator.apply(&mut tile, &Threads::serial()),
+                        Part::Across(operator) => {
+                            if let Some(operator) = self.restricted(operator, base) {
+                                operator.apply(&mut tile, &Threads::serial());
+                            }
+                        }
+                    }
+                }
+                for (offset, from) in offsets.iter().zip(tile.chunks_exact(length)) {
+                    run(offset).clone_from_slice(from);
+                }
+            }
+        };
+        let tiles = 1usize << (self.n_qubits - self.qubits.len());
+        if R::PARALLEL { threads.split(tiles, work) } else { work(0..tiles) }
+    }
+
+    /// The operator on the tile where the bits outside have the values of `base`, if it does anything there.
+    fn restricted(&self, operator: &Operator<R>, base: usize) -> Option<Operator<R>> {
+        let Operator { shape, fixed, value, .. } = operator;
+        let outside = fixed & !self.inside;
+        let here = |offset: usize| (value | offset) & outside == base & outside;
+        let within = |bits: usize| self.within(bits);
+        let shape = match shape {
+            Shape::Identity => return None,
+            Shape::Phase(factor) => here(0).then(|| Shape::Phase(factor.clone()))?,
+            Shape::Diagonal(factors) => {
+                let factors = factors.iter().filter(|(offset, _)| here(*offset));
+                Shape::Diagonal(factors.map(|(offset, f)| (within(*offset), f.clone())).collect())
+            }
+            Shape::Swap(a, b) => here(*a).then(|| Shape::Swap(within(*a), within(*b)))?,
+            Shape::Cycles(cycles) => {
+                let cycles = cycles.iter().filter(|cycle| here(cycle[0].0));
+                let moved = |cycle: &Vec<(usize, R)>| {
+                    cycle.iter().map(|(offset, f)| (within(*offset), f.clone())).collect::<Vec<_>>()
+                };
+                Shape::Cycles(cycles.map(moved).collect())
+            }
+            Shape::Parity { z, factors } => {
+                let [even, odd_] = factors.clone();
+                let controls = outside & !z;
+                let factors = if odd(base & outside & z) { [odd_, even] } else { [even, odd_] };
+                (value & controls == base & controls).then_some(Shape::Parity { z: within(*z), factors })?
+            }
+            Shape::String { x, z, stay, go } => {
+                let controls = outside & !z;
+                let go = if odd(base & outside & z) { -go.clone() } else { go.clone() };
+                let shape = Shape::String { x: within(*x), z: within(*z), stay: stay.clone(), go };
+                (value & controls == base & controls).then_some(shape)?
+            }
+            Shape::Dense { matrix, offsets } => here(0).then(|| Shape::Dense {
+                matrix: matrix.clone(),
+                offsets: offsets.iter().map(|offset| within(*offset)).collect(),
+            })?,
+        };
+        let does_nothing = match &shape {
+            Shape::Diagonal(factors) => factors.is_empty(),
+            Shape::Cycles(cycles) => cycles.is_empty(),
+            _ => false,
+        };
+        if does_nothing {
+            return None;
+        }
+        let fixed = within(*fixed);
+        let n_qubits = (usize::BITS - fixed.leading_zeros()) as usize;
+        Some(Operator { shape, fixed, value: within(*value), n_qubits })
+    }
+
+    /// Bits of the vector's index as those of the tile's; others are left out.
+    fn within(&self, bits: usize) -> usize {
+        self.qubits.iter().enumerate().fold(0, |out, (k, q)| out | (bits >> q & 1) << k)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use num_complex::Complex;
+
+    use super::*;
+    use crate::matrix::Matrix;
+
+    type C = Complex<f64>;
+
+    /// SplitMix64.
+    struct Random(u64);
+
+    impl Random {
+        fn bits(&mut self) -> u64 {
+            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut z = self.0;
+            z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+            z ^ z >> 31
+        }
+        fn below(&mut self, n: usize) -> usize {
+            (self.bits() % n as u64) as usize
+        }
+        /// A power of i: all numbers stay integers that floats hold.
+        fn number(&mut self) -> C {
+            C::i().powu(self.below(4) as u32)
+        }
+        fn order(&mut self, n: usize) -> Vec<usize> {
+            let mut order: Vec<usize> = (0..n).collect();
+            (1..n).for_each(|i| order.swap(i, self.below(i + 1)));
+            order
+        }
+    }
+
+    /// A random operator of any shape under controls of both values.
+    fn operator(n: usize, rng: &mut Random) -> Operator<C> {
+        let order = rng.order(n);
+        let k = 1 + rng.below(n.min(3));
+        let (targets, rest) = order.split_at(k);
+        let n_controls = rng.below(rest.len().min(3) + 1);
+        let controls: Vec<(usize, bool)> =
+            rest[..n_controls].iter().map(|&q| (q, rng.bits() & 1 == 1)).collect();
+        let dim = 1usize << k;
+        let zero = C::new(0.0, 0.0);
+        let matrix = match rng.below(6) {
+            0 => Matrix::from_fn(k, |i, j| if i == j { rng.number() } else { zero }),
+            1 => Matrix::from_fn(k, |i, j| C::new(f64::from(u8::from(i == (j + 1) % dim)), 0.0)),
+            2 => Matrix::from_fn(k, |i, j| if i == dim - 1 - j { rng.number() } else { zero }),
+            3 => {
+                let (x, z) = (rng.below(1 << n), rng.below(1 << n));
+                let controls: Vec<_> = controls.into_iter().filter(|c| (x | z) >> c.0 & 1 == 0).collect();
+                return Operator::string(x, z, [rng.number(), rng.number()], &controls).unwrap();
+            }
+            4 => Matrix::from_fn(k, |i, j| match (i == j, i + 1 == dim) {
+                (true, true) => rng.number(),
+                (same, _) => C::new(f64::from(u8::from(same)), 0.0),
+            }),
+            _ => Matrix::from_fn(k, |_, _| rng.number()),
+        };
+        Operator::new(&matrix, targets, &controls).unwrap()
+    }
+
+    #[test]
+    fn tiles_of_every_size_give_the_numbers_of_single_operators() {
+        let mut rng = Random(5);
+        for n in (1..=9).chain([4, 7, 10]) {
+            let operators: Vec<_> = (0..40).map(|_| operator(n, &mut rng)).collect();
+            let start: Vec<C> = (0..1usize << n).map(|_| rng.number()).collect();
+            let mut expected = start.clone();
+            operators.iter().for_each(|operator| operator.apply(&mut expected, &Threads::serial()));
+            assert!(expected.iter().all(|z| z.l1_norm() < (1u64 << 52) as f64));
+            for qubits in 1..=n {
+                for idle in 0..qubits {
+                    let (mut found, size) = (start.clone(), TileSize { qubits, idle });
+                    apply_in_tiles(&operators, &mut found, size, &Threads::serial());
+                    assert!(found == expected, "n = {n}, {size:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_stage_takes_what_commutes_with_all_that_it_leaves() {
+        let x = |q: usize, control: usize| {
+            let x = Matrix::from_fn(1, |i, j| C::new(f64::from(u8::from(i != j)), 0.0));
+            Operator::new(&x, &[q], &[(control, true)]).unwrap()
+        };
+        // Qubits 0 and 1 move, so 2 is for later; what is controlled by 2 then too, but not what shares its control.
+        let operators = [x(0, 3), x(1, 3), x(2, 3), x(0, 2), x(1, 4), x(1, 0)];
+        let mut left = operators.iter().collect();
+        let (stage, active) = next_stage(&mut left, 2);
+        assert_eq!((stage.len(), active), (3, 0b11));
+        assert!(left.iter().copied().eq([&operators[2], &operators[3], &operators[5]]));
+    }
+}

@@ -1,0 +1,146 @@
+//! Outcomes of classical bits, counted within the memory limit.
+//!
+//! Shots of a trajectory that end alike are counted before their bits are written down: the memory is that of the
+//! different outcomes, not of the shots.
+
+use std::{collections::BTreeMap, sync::Mutex};
+
+use super::{
+    Bits, SimulateError, Simulator,
+    program::BoundCircuit,
+    trajectory::{Trajectory, lock},
+};
+use crate::{
+    kernel::Threads,
+    scalar::{Real, Scalar},
+    state::{StateError, draw},
+};
+
+/// Bytes of an outcome besides its bits and its text.
+const BYTES_PER_OUTCOME: u128 = 160;
+
+/// Outcomes may always take so many bytes.
+const ALWAYS: u128 = 1 << 20;
+
+impl Simulator {
+    /// Checks that so many outcomes of classical bits fit in the half of the memory limit that states do not take, as
+    /// bits and as text.
+    ///
+    /// # Errors
+    /// [`SimulateError::Outcomes`] with both numbers.
+    pub fn check_outcomes(&self, n_bits: usize, outcomes: usize) -> Result<(), SimulateError> {
+        let Some(limit) = self.memory_limit else { return Ok(()) };
+        let available = ALWAYS.max(u128::from(limit) / 2);
+        let each = n_bits.div_ceil(8) as u128 + n_bits as u128 + BYTES_PER_OUTCOME;
+        let needed = each.saturating_mul(outcomes as u128);
+        if needed > available {
+            return Err(SimulateError::Outcomes { outcomes, n_bits, needed, available });
+        }
+        Ok(())
+    }
+
+    /// Counts of the outcomes of the classical registers in so many shots, as
+    /// [`Simulator::counts`] writes them; for circuits with measurements anywhere.
+    ///
+    /// # Errors
+    /// [`SimulateError`]; the memory limit counts the different outcomes.
+    pub fn trajectory_counts<T: Real, S: Scalar<Real = T>>(
+        &self,
+        circuit: &BoundCircuit<S>,
+        shots: usize,
+        seed: u64,
+    ) -> Result<BTreeMap<Bits, u64>, SimulateError> {
+        let counts = Mutex::new(BTreeMap::new());
+        let add = |bits: Bits, count: u64| {
+            let mut counts = lock(&counts);
+            *counts.entry(bits).or_insert(0) += count;
+            self.check_outcomes(circuit.n_bits, counts.len())
+        };
+        self.trajectories(circuit, shots, seed, |t| t.count(circuit, &self.threads, &add))?;
+        Ok(counts.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner))
+    }
+}
+
+impl<T: Real, S: Scalar<Real = T>> Trajectory<'_, S> {
+    /// The classical bits after the final measurements, for each of the shots.
+    ///
+    /// # Errors
+    /// [`SimulateError`] if the probabilities have no value or are not finite.
+    pub fn outcomes(&self, circuit: &BoundCircuit<S>, threads: &Threads) -> Result<Vec<Bits>, SimulateError> {
+        let ends = self.ends(circuit, threads)?.into_iter();
+        let mut all: Vec<Bits> = ends.map(|index| with_finals(self.bits, circuit, index)).collect();
+        for (bits, &shot) in all.iter_mut().zip(self.shots) {
+            self.misread(circuit, shot, bits)?;
+        }
+        Ok(all)
+    }
+
+    /// Hands on how often each outcome occurs; one may come several times.
+    fn count(
+        &self,
+        circuit: &BoundCircuit<S>,
+        threads: &Threads,
+        add: &dyn Fn(Bits, u64) -> Result<(), SimulateError>,
+    ) -> Result<(), SimulateError> {
+        let mut by_end: Vec<(usize, usize)> =
+            self.ends(circuit, threads)?.into_iter().zip(self.shots.iter().copied()).collect();
+        by_end.sort_unstable();
+        for shots in by_end.chunk_by(|a, b| a.0 == b.0) {
+            let mut bits = with_finals(self.bits, circuit, shots[0].0);
+            if circuit.misreads.is_empty() {
+                add(bits, shots.len() as u64)?;
+                continue;
+            }
+            // By the bits that are misread.
+            let mut counts: BTreeMap<Vec<u32>, u64> = BTreeMap::new();
+            for (_, shot) in shots {
+                let flipped = self.misread(circuit, *shot, &mut bits)?;
+                flipped.iter().for_each(|&bit| bits.flip(bit));
+                *counts.entry(flipped).or_insert(0) += 1;
+            }
+            for (flipped, count) in counts {
+                let mut bits = bits.clone();
+                flipped.iter().for_each(|&bit| bits.flip(bit));
+                add(bits, count)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The basis state that the final measurements find, for each of the shots; 0 if there are none.
+    fn ends(&self, circuit: &BoundCircuit<S>, threads: &Threads) -> Result<Vec<usize>, StateError> {
+        if circuit.finals.is_empty() {
+            return Ok(vec![0; self.shots.len()]);
+        }
+        let draws: Vec<f64> =
+            self.shots.iter().map(|&shot| draw(self.seed, shot as u64, self.draws)).collect();
+        self.state.sample_at(&draws, threads)
+    }
+
+    /// The final readings of a shot, which may be wrong: the bits that were flipped, in order.
+    fn misread(
+        &self,
+        circuit: &BoundCircuit<S>,
+        shot: usize,
+        bits: &mut Bits,
+    ) -> Result<Vec<u32>, StateError> {
+        let mut flipped = Vec::new();
+        for (k, misread) in (self.draws + 1..).zip(&circuit.misreads) {
+            let [_, changes] = misread.weights(bits);
+            let p = changes.re().primal().ok_or(StateError::Symbolic)?;
+            if draw(self.seed, shot as u64, k) < p {
+                misread.change(bits);
+                flipped.push(misread.bit);
+            }
+        }
+        Ok(flipped)
+    }
+}
+
+fn with_finals<S: Scalar>(bits: &Bits, circuit: &BoundCircuit<S>, index: usize) -> Bits {
+    let mut bits = bits.clone();
+    for (&bit, &qubit) in &circuit.finals {
+        bits.set(bit, index >> qubit & 1 == 1);
+    }
+    bits
+}
