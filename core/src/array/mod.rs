@@ -45,7 +45,7 @@ use std::{
     ops::{Deref, DerefMut},
 };
 
-pub use cofactors::cofactors;
+pub use cofactors::{cofactors, cofactors_along};
 pub(crate) use contract::{BETWEEN, LISTS, lists, name as contraction};
 pub use contract::{Contracted, contract};
 pub use decompose::cholesky;

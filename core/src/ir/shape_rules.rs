@@ -331,7 +331,7 @@ fn on_arrays(op: ArrayOp, args: &[&Known], arrays: &[bool], limit: usize) -> Fou
             ([m, n], [k, count]) if m == k => array(&[*n, *count]),
             (a, b) => wrong("a matrix m x n and a vector of m or a matrix m x k", &[a, b]),
         },
-        A::ExpmAlong => match (known!(args, 0).as_slice(), known!(args, 1).as_slice()) {
+        A::ExpmAlong | A::CofactorsAlong => match (known!(args, 0).as_slice(), known!(args, 1).as_slice()) {
             (a @ [m, n], b) if m == n && a == b => array(a),
             (a, b) => wrong("two square matrices of one order", &[a, b]),
         },

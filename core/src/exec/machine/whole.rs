@@ -406,6 +406,7 @@ fn whole<T: Real, E: Scalar<Real = T>>(
         A::Lstsq => array::lstsq(a, b, out)?,
         A::Inv => array::inverse(a, out)?,
         A::Cofactors => array::cofactors(a, out)?,
+        A::CofactorsAlong => array::cofactors_along(a, b, out)?,
         A::Pinv => array::pinv(a, out)?,
         A::Cholesky => array::cholesky(a, out)?,
         A::Qr => array::qr(a, out)?,
