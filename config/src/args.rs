@@ -350,7 +350,8 @@ pub struct DiffArgs {
     /// Leave the program as it is written
     #[arg(long)]
     pub no_optimize: bool,
-    /// Simplify by the equations of real numbers too, which may change the last digits
+    /// Simplify by the equations of real numbers too, which may change the last digits, signs of zeros
+    /// (so the side of a branch cut, as of atan2), and what is infinite or NaN on the way
     #[arg(long, conflicts_with = "no_optimize")]
     pub algebraic: bool,
 }

@@ -600,3 +600,69 @@ fn instructions_are_put_at_the_front_in_time() {
     let ops: Vec<_> = block.insts.iter().map(|&i| f.insts[i].op).collect();
     assert!(ops.iter().copied().eq((0..n).rev().map(Op::Int)));
 }
+
+/// `n x^(n-1)` of the integers at both ends of their range, where `n - 1` may not be one.
+#[test]
+fn powers_by_every_integer_have_their_slope() {
+    let p = parse_program("fn f(x, n: int) { powi(x, n) }").unwrap();
+    let q = |n: i64| {
+        // The least integer is no literal behind a sign.
+        let n = if n == i64::MIN { "-9223372036854775807 - 1".to_owned() } else { n.to_string() };
+        parse_program(&format!("fn f(x) {{ let n = {n}; powi(x, n) }}")).unwrap()
+    };
+    for n in [i64::MIN, i64::MIN + 1, -2, -1, 0, 1, 2, 5, i64::MAX - 1, i64::MAX] {
+        for x in [1.0, -1.0, 0.0, 2.0, -0.5] {
+            // x^(n-1) by the parity of n and the size of x, without n - 1.
+            let odd = n % 2 != 0;
+            let power = match (x, n) {
+                (_, 0) => 0.0,
+                (1.0, _) => 1.0,
+                (-1.0, _) => {
+                    if odd {
+                        1.0
+                    } else {
+                        -1.0
+                    }
+                }
+                (0.0, 1) => 1.0,
+                (0.0, _) => {
+                    if n > 1 {
+                        0.0
+                    } else {
+                        f64::INFINITY
+                    }
+                }
+                _ if n.unsigned_abs() < 9 => f64::powi(x, n as i32 - 1),
+                _ => {
+                    let sign = if odd || x > 0.0 { 1.0 } else { -1.0 };
+                    if (x.abs() > 1.0) == (n > 0) { sign * f64::INFINITY } else { 0.0 }
+                }
+            };
+            let slope = if n == 0 { 0.0 } else { n as f64 * power };
+            let what = format!("{x}^{n}");
+            for (program, args) in [(&p, vec![Datum::Real(x), Datum::Int(n)]), (&q(n), vec![Datum::Real(x)])]
+            {
+                for level in [Level::None, Level::Strict, Level::Algebraic] {
+                    let mut d = Derivatives::<f64>::new(program, "f").unwrap().with_level(level);
+                    let gradient = d.gradient(&args).unwrap();
+                    let (_, dot) = d.jvp(&args, &[Datum::Real(1.0)]).unwrap();
+                    for given in [gradient[0].real().unwrap(), dot.real().unwrap()] {
+                        // Of 0^n with n < 0 the sign is that of a zero.
+                        let right = *given == slope || x == 0.0 && n < 0 && given.is_infinite();
+                        assert!(right, "{what} {level:?}: {given}, not {slope}");
+                    }
+                }
+            }
+        }
+    }
+    // In both directions of the second derivative, where it is finite: n (n - 1) x^(n - 2).
+    for (x, n) in
+        [(1.0, i64::MIN), (-1.0, i64::MIN), (1.0, i64::MIN + 1), (-1.0, i64::MAX), (1.0, i64::MAX), (0.5, 3)]
+    {
+        let mut d = Derivatives::<f64>::new(&p, "f").unwrap();
+        let hessian = d.hessian(&[Datum::Real(x), Datum::Int(n)]).unwrap();
+        let sign = if n % 2 != 0 && x < 0.0 { -1.0 } else { 1.0 };
+        let expected = sign * n as f64 * (n as f64 - 1.0) * if x == 0.5 { 0.5 } else { 1.0 };
+        close(hessian[0][0], expected, TOLERANCE, &format!("second derivative of {x}^{n}"));
+    }
+}

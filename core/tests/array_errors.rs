@@ -113,6 +113,12 @@ fn shapes_that_do_not_fit() {
         ("solve(a, b)", &[2, 3], &[2], "`solve` takes a square matrix, given [2, 3]"),
         ("solve(a, b)", &[2, 2], &[3], "given [2, 2] and [3]"),
         ("inv(a)", &[3], &[1], "`inv` takes a square matrix"),
+        (
+            "cofactors_along(a, b)",
+            &[2, 2],
+            &[2, 3],
+            "`cofactors_along` takes two square matrices of one order, given [2, 2] and [2, 3]",
+        ),
         ("cofactors(a)", &[3], &[1], "`cofactors` takes a square matrix"),
         ("full(det(a), [1])", &[2, 3], &[1], "`det` takes a square matrix"),
         ("full(1.0, [-2])", &[1], &[1], "a shape of [-2]: expected lengths of at least 0"),

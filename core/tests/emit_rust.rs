@@ -595,6 +595,12 @@ const WHOLE: &[(&str, &str, &str)] = &[
     ),
     ("singular", "fn f(m: array, a: array) { det(m) * a[0] + a[1] }", "m3x3:4,2,1,2,5,3.5,2,3,2 a1.5,0.25"),
     (
+        "bent",
+        "fn f(m: array) { let c = cofactors(m); sum(c * c) + sum(cofactors_along(m, m * m)) + det(m * m) }",
+        "m3x3:4,2,1,2,5,3.5,1,3,2",
+    ),
+    ("bent_pair", "fn f(m: array) { sum(cofactors_along(m, m * m)) * det(m) }", "m2x2:4,2,1,2.5"),
+    (
         "signals",
         "fn f(a: array, b: array) { let c = convolve(a, b); dot(c, c) + sum(correlate(a, b) * step(row([c, c], 0), 0.1)[0]) }",
         "a0.5,-1,2 a1,0.3",

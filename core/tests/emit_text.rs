@@ -6,7 +6,7 @@ use ketgrad_core::{
     adjoint,
     check::{Settings, dot_test, gradcheck, test_rule},
     emit::{EmitError, emit_latex, emit_text},
-    exec::{Bytecode, Datum, Executable, Limits, Machine, NoHost},
+    exec::{Bytecode, Datum, Derivatives, Executable, Limits, Machine, NoHost},
     pass::{Level, optimize_all},
     text::{entry, parse_program},
 };
@@ -104,6 +104,54 @@ fn arrays_that_grow_are_written_along() {
     let args = [Datum::reals([2.0, 3.0]), Datum::Int(2)];
     let (direct, by_text, text) = both_ways(source, &args);
     assert_eq!(format!("{direct}"), format!("{by_text}"), "{text}");
+}
+
+/// Cotangents of arrays are collected element by element, and given away as arrays of their shape.
+#[test]
+fn gradients_in_text_have_the_shapes_that_the_engine_gives() {
+    let vector = || Datum::reals([1.0, 2.0, 3.0]);
+    let matrix = || Datum::reals_of(&[2, 2], vec![1.0, 2.0, 3.0, 4.0]).unwrap();
+    let zs = || Datum::complexes([Complex::new(1.0, 2.0), Complex::new(0.5, -1.0)]);
+    let corpus: &[(&str, Vec<Value>)] = &[
+        ("fn f(xs: array) { xs[0] * xs[0] }", vec![vector()]),
+        ("fn f(xs: array) { sum(xs) * sum(xs) }", vec![matrix()]),
+        ("fn f(xs: array, x) { x * x }", vec![matrix(), real(2.0)]),
+        ("fn f(xs: array) { xs[1, 0] * xs[0, 1] }", vec![matrix()]),
+        ("fn f(xs: array, ys: array) { sum(sin(xs) * ys) + xs[2] }", vec![vector(), vector()]),
+        (
+            "fn f(xs: array, n: int) { let mut s = 0.0; for i in 0..n { s += xs[i] * xs[0]; } s }",
+            vec![vector(), Datum::Int(2)],
+        ),
+        (
+            "fn f(xs: array, n: int) { let mut s = 1.0; for i in 0..n { s = sin(s) * xs[i]; } s }",
+            vec![vector(), Datum::Int(2)],
+        ),
+        ("fn f(xs: array) { let mut ys = xs; ys[1] = ys[0] * ys[0]; ys[1] * ys[0] }", vec![vector()]),
+        ("fn f(xs: array) { if xs[0] > 0.5 { return xs[1]; } sum(xs) }", vec![vector()]),
+        ("fn f(m: array) { sum(row(m, 1)) * m[0, 0] }", vec![matrix()]),
+        ("fn f(zs: array<complex>, x) { abs2(zs[0] * x) }", vec![zs(), real(2.0)]),
+        (
+            "struct P { w: array, b, n: int } fn f(p: P, x) { p.w[1] * x + p.b }",
+            vec![Datum::Tuple(vec![vector(), real(2.0), Datum::Int(3)]), real(0.5)],
+        ),
+        (
+            "struct P { b, w: array } fn g(p: P) { p.w[0] * p.b } fn f(p: P, q: (array, real)) { g(p) * q.1 + q.0[1] * q.0[1] }",
+            vec![Datum::Tuple(vec![real(2.0), matrix()]), Datum::Tuple(vec![vector(), real(3.0)])],
+        ),
+    ];
+    for (source, args) in corpus {
+        let (_, by_text, text) = both_ways(source, args);
+        let program = parse_program(source).unwrap();
+        let mut d = Derivatives::<Complex<f64>>::new(&program, "f").unwrap();
+        let (y, gradient) = d.value_and_gradient(args).unwrap();
+        let expected = Datum::Tuple([vec![real(y)], gradient].concat());
+        assert_eq!(format!("{expected:?}"), format!("{by_text:?}"), "{text}");
+        // The formula says so, too.
+        let mut program = parse_program(source).unwrap();
+        let f = program.lookup("f").unwrap();
+        let g = adjoint::gradient(&mut program, f).unwrap();
+        assert!(emit_latex(&program, g).unwrap().contains("like"), "{source}");
+    }
 }
 
 #[test]

@@ -133,6 +133,7 @@ fn a08_every_method_agrees_with_duals_and_with_the_frozen_function() {
         "solve": |v, m, a, t| a.solve(v);
         "inv": |v, m, a, t| a.inv();
         "cofactors": |v, m, a, t| a.cofactors();
+        "cofactors along": |v, m, a, t| a.cofactors_along(a.transpose());
         "cholesky": |v, m, a, t| a.matmul(a.transpose()).cholesky();
         "orthonormal": |v, m, a, t| a.qr_q() + a.qr_r();
         "least squares": |v, m, a, t| m.transpose().lstsq(m.row(1));

@@ -26,7 +26,7 @@ use super::{
     activity::varied,
     entry::entry,
     error::{DiffError, Mode},
-    leaves::{close, field_range, open, tangent_leaves},
+    leaves::{close, field_range, make_whole, open, tangent_leaves},
 };
 
 /// Adds the pushforward of a function, and of all it calls, to the program. A function with a rule of its own goes by
@@ -286,7 +286,11 @@ impl Writer<'_> {
         }
         let id = self.engine.id(g);
         let result = self.engine.program.functions[id].result.clone();
-        let both = self.by_rule(inst, args, Op::Call(id), result);
+        let mut args = args;
+        for &a in &inst.args {
+            args.extend(self.tangent(a));
+        }
+        let both = self.b.inst(Op::Call(id), &args, result);
         let v = self.b.field(both, 0);
         self.values.insert(y, v);
         if f.kinds[y].is_differentiable() {
@@ -296,10 +300,13 @@ impl Writer<'_> {
         }
     }
 
-    /// Calls a rule with the inputs and their tangents.
+    /// Calls a rule with the inputs and their tangents, of which no elements are missing.
     fn by_rule(&mut self, inst: &InstData, mut args: Vec<Value>, rule: Op, result: Kind) -> Value {
-        for &a in &inst.args {
-            args.extend(self.tangent(a));
+        for (k, &a) in inst.args.iter().enumerate() {
+            let Some(kind) = self.f.kinds[a].tangent() else { continue };
+            let mut leaves = self.leaves(a);
+            make_whole(&mut self.b, args[k], &mut leaves);
+            args.push(close(&mut self.b, &kind, &mut leaves.into_iter()));
         }
         self.b.inst(rule, &args, result)
     }

@@ -6,6 +6,7 @@
 use crate::{
     entity::Value,
     ir::{FunctionBuilder, Kind, Number2, Op},
+    rules::whole,
 };
 
 /// The kinds of the leaves of a (co)tangent of the given kind.
@@ -45,6 +46,25 @@ pub(super) fn close(b: &mut FunctionBuilder, kind: &Kind, leaves: &mut impl Iter
             Some(v) => v,
             None => b.zero(leaf),
         },
+    }
+}
+
+/// Gives the leaves of a (co)tangent of `x` the shapes and all elements of the arrays in it, for rules that do not know
+/// that some may be missing.
+pub(super) fn make_whole(b: &mut FunctionBuilder, x: Value, leaves: &mut [Value]) {
+    match b.kind(x).clone() {
+        Kind::Tuple(t) => {
+            let mut rest = leaves;
+            for (k, field) in t.fields.iter().enumerate() {
+                let (own, others) = rest.split_at_mut(tangent_leaves(&field.kind).len());
+                if own.iter().any(|&leaf| matches!(b.kind(leaf), Kind::Array(_))) {
+                    let x = b.field(x, k);
+                    make_whole(b, x, own);
+                }
+                rest = others;
+            }
+        }
+        _ => leaves.iter_mut().for_each(|leaf| *leaf = whole(b, *leaf, x)),
     }
 }
 

@@ -18,7 +18,7 @@ use crate::{
 
 use super::{
     error::{DiffError, Mode},
-    leaves::{close, field_range, open, tangent_leaves},
+    leaves::{close, field_range, make_whole, open, tangent_leaves},
     sweep::Sweep,
 };
 
@@ -142,12 +142,14 @@ impl Sweep<'_> {
         }
     }
 
-    /// Calls a pullback with the inputs, the result and its cotangent.
+    /// Calls a pullback with the inputs, the result and its cotangent, of which no elements are missing.
     fn by_rule(&mut self, inst: &InstData, y: Value, rule: Op, result: Kind) {
         let mut args: Vec<Value> = inst.args.iter().map(|&a| self.need(a)).collect();
-        args.push(self.need(y));
+        let value = self.need(y);
+        args.push(value);
         if let Some(kind) = self.f.kinds[y].tangent() {
-            let bars = self.take(y);
+            let mut bars = self.take(y);
+            make_whole(&mut self.b, value, &mut bars);
             args.push(close(&mut self.b, &kind, &mut bars.into_iter()));
         }
         let bars = self.b.inst(rule, &args, result);

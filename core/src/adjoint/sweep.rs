@@ -29,7 +29,7 @@ use crate::{
 use super::{
     cotangents::{Cotangents, Live},
     error::DiffError,
-    leaves::{close, open},
+    leaves::{close, make_whole, open},
     normal::{Counter, Normal},
     record::Plan,
     reverse::Engine,
@@ -197,13 +197,21 @@ impl<'a> Sweep<'a> {
         Ok(())
     }
 
-    /// The entry's adjoint gives the cotangents of the parameters.
+    /// The entry's adjoint gives the cotangents of the parameters, which are no longer than these.
     fn finish(&mut self) {
         let f = self.f;
+        // Nothing else makes a cotangent longer than its array.
+        let beyond = |op: Op| matches!(op, Op::Peek | Op::Put | Op::AddAt | Op::Accumulate);
+        let loose = f.insts.values().any(|i| beyond(i.op));
         let mut leaves = Vec::new();
         for (&p, param) in f.param_values().iter().zip(&f.params) {
             if param.kind.is_differentiable() {
-                leaves.extend(self.bars.take(&mut self.b, p));
+                let mut bars = self.bars.take(&mut self.b, p);
+                if loose && bars.iter().any(|&bar| matches!(self.b.kind(bar), Kind::Array(_))) {
+                    let p = self.need(p);
+                    make_whole(&mut self.b, p, &mut bars);
+                }
+                leaves.extend(bars);
             }
         }
         let result = self.b.function().result.clone();

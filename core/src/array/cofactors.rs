@@ -10,6 +10,10 @@
 //! without division by anything small. The elements of `T` may carry derivatives; its determinant and adjugate come by the
 //! recurrence of Faddeev and LeVerrier, which divides by integers only.
 //!
+//! The derivative of the cofactors along another matrix ([`cofactors_along`]) is got in the same way, but the elimination
+//! always ends two columns before the last: the second derivatives of a determinant of order 2 are constants, so nothing
+//! is divided by a pivot that may be small, and what is nearly singular is as good as what is not.
+//!
 //! ```
 //! use ketgrad_core::array::{Array, cofactors};
 //!
@@ -38,7 +42,7 @@ pub fn cofactors<S: Scalar>(a: &Array<S>, out: &mut Array<S>) -> Result<(), Arra
     let n = size(op, a)?;
     let factors = Factors::new(op, n, a)?;
     let Some(determinant) = factors.determinant() else {
-        let split = Split::new(op, n, a)?;
+        let split = Split::new(op, n, a, n)?;
         out.start(&[n, n]).extend(split.cofactors());
         return Ok(());
     };
@@ -49,7 +53,38 @@ pub fn cofactors<S: Scalar>(a: &Array<S>, out: &mut Array<S>) -> Result<(), Arra
     Ok(())
 }
 
-/// `P A Q = L [[U, W], [0, T]]`, with `T` zero in value.
+/// The derivative of the cofactors of a square matrix `A` along another one `E`, `d/dt cofactors(A + t E)` at `t = 0`: the
+/// second derivative of the determinant along `E` and each element, whatever the rank of `A`.
+///
+/// ```
+/// use ketgrad_core::array::{Array, cofactors_along};
+///
+/// let (a, e) = (Array::new(&[2, 2], vec![0.0; 4])?, Array::new(&[2, 2], vec![1.0, 2.0, 3.0, 4.0])?);
+/// let mut y = Array::default();
+/// cofactors_along(&a, &e, &mut y)?;
+/// assert_eq!(y.to_string(), "[[4.0, -3.0], [-2.0, 1.0]]");
+/// # Ok::<(), ketgrad_core::array::ArrayError>(())
+/// ```
+///
+/// With `P A Q = [[B, C], [D, F]]`, `G = B^-1`, `N = [-D G, 1]`, `M = [-G C; 1]` and `T = N P A Q M`, the determinant is
+/// `± det B det T`, and its first and second derivatives are those of the product: `T` changes by `N E M`, and twice by
+/// `-(N E)_1 G (E M)_1`, where 1 stands for the columns and rows of `B`. O(n^3).
+///
+/// # Errors
+/// They are not square matrices of one order.
+pub fn cofactors_along<S: Scalar>(a: &Array<S>, e: &Array<S>, out: &mut Array<S>) -> Result<(), ArrayError> {
+    let op = "cofactors_along";
+    if size(op, a).is_err() || !a.same_shape(e) {
+        let expected = "two square matrices of one order";
+        return Err(ArrayError::shape(op, expected, &[&a.shape(), &e.shape()]));
+    }
+    let n = size(op, a)?;
+    let split = Split::new(op, n, a, n.saturating_sub(2))?;
+    out.start(&[n, n]).extend(split.cofactors_along(e));
+    Ok(())
+}
+
+/// `P A Q = L [[U, W], [0, T]]`.
 pub(super) struct Split<S> {
     n: usize,
     /// L below the diagonal (its own is 1), U on and above it; W and T.
@@ -64,10 +99,11 @@ pub(super) struct Split<S> {
 }
 
 impl<S: Scalar> Split<S> {
-    pub(super) fn new(op: &'static str, n: usize, a: &[S]) -> Result<Split<S>, ArrayError> {
+    /// Ends where `T` is zero in value, and after `most` pivots.
+    pub(super) fn new(op: &'static str, n: usize, a: &[S], most: usize) -> Result<Split<S>, ArrayError> {
         let all: Vec<usize> = (0..n).collect();
         let mut s = Split { n, lu: a.to_vec(), rows: all.clone(), columns: all, odd: false, rank: 0 };
-        while s.rank < n {
+        while s.rank < most {
             let c = s.rank;
             let rest = (c * n..n * n).filter(|k| k % n >= c).map(|k| (k, &s.lu[k]));
             let pivot = pivot(rest).map_err(|source| ArrayError::Undecided { op, source })?;
@@ -106,13 +142,105 @@ impl<S: Scalar> Split<S> {
 
     /// The determinant and the adjugate of T.
     fn rest(&self) -> (S, Vec<S>) {
-        let (n, from) = (self.n, self.rank);
-        let t: Vec<S> = (from..n).flat_map(|r| self.lu[r * n + from..(r + 1) * n].iter().cloned()).collect();
-        let k = n - from;
+        let (k, t) = (self.n - self.rank, self.last());
         if k > 1 && t.iter().all(S::is_exact_zero) {
             return (S::zero(), vec![S::zero(); k * k]);
         }
         determinant_and_adjugate(k, &t)
+    }
+
+    /// The derivative of the transpose of the adjugate of A along E.
+    fn cofactors_along(&self, e: &[S]) -> Vec<S> {
+        let (n, rank, lu) = (self.n, self.rank, &self.lu);
+        let rest = n - rank;
+        if n == 0 || rest > 2 && self.rest_is_zero() {
+            return vec![S::zero(); n * n];
+        }
+        let at = |i: usize, j: usize| &lu[i * n + j];
+        // L^-1 of B, then G = U^-1 L^-1 beside U^-1 W, and N = [-D G, 1] by the columns of L from the last on.
+        let mut z = vec![S::zero(); rank * n];
+        for i in 0..rank {
+            z[i * n + i] = S::one();
+            for (k, j) in (0..i).flat_map(|k| (0..=k).map(move |j| (k, j))) {
+                let known = at(i, k) * &z[k * n + j];
+                z[i * n + j] -= known;
+            }
+            (rank..n).for_each(|j| z[i * n + j] = at(i, j).clone());
+        }
+        for i in (0..rank).rev() {
+            let (own, done) = z[i * n..].split_at_mut(n);
+            for (k, row) in (i + 1..rank).zip(done.chunks_exact(n)) {
+                own.iter_mut().zip(row).for_each(|(x, y)| *x -= at(i, k) * y);
+            }
+            let inverse = at(i, i).recip();
+            own.iter_mut().for_each(|x| *x *= inverse.clone());
+        }
+        let g: Vec<S> = z.chunks_exact(n).flat_map(|row| row[..rank].iter().cloned()).collect();
+        let mut left = vec![S::zero(); rest * n];
+        for (k, row) in left.chunks_exact_mut(n).enumerate() {
+            row[rank + k] = S::one();
+            for j in (0..rank).rev() {
+                let known = S::sum((j + 1..rank).map(|i| &row[i] * at(i, j)));
+                row[j] = -(at(rank + k, j) + known);
+            }
+        }
+        let right: Vec<S> = (0..n * rest)
+            .map(|p| (p / rest, p % rest))
+            .map(|(i, k)| match i.checked_sub(rank) {
+                None => -z[i * n + rank + k].clone(),
+                Some(i) if i == k => S::one(),
+                Some(_) => S::zero(),
+            })
+            .collect();
+        let e: Vec<S> =
+            self.rows.iter().flat_map(|&r| self.columns.iter().map(move |&c| e[r * n + c].clone())).collect();
+        let (left_e, e_right) = (product_of(&left, &e, [rest, n, n]), product_of(&e, &right, [n, n, rest]));
+        let change = product_of(&left, &e_right, [rest, n, rest]);
+        let (det_t, adj_t) = self.rest();
+        let e_of_b: Vec<S> = (0..rank * rank).map(|p| e[p / rank * n + p % rank].clone()).collect();
+        let (along_b, along_t) = (trace_of(&g, &e_of_b, rank), trace_of(&adj_t, &change, rest));
+        // The transpose of the result, but for the permutations: first det T times the second derivative of det B.
+        let g_e = product_of(&g, &e_of_b, [rank; 3]);
+        let g_e_g = product_of(&g_e, &g, [rank; 3]);
+        let mut y = vec![S::zero(); n * n];
+        let first = &along_b * &det_t + &along_t;
+        for p in 0..rank * rank {
+            y[p / rank * n + p % rank] = &first * &g[p] - &det_t * &g_e_g[p];
+        }
+        // Where T changes along E and along the element, or B along E.
+        let second = adjugate_along(rest, &self.last(), &change);
+        let inner: Vec<S> = adj_t.iter().zip(second).map(|(t, x)| &along_b * t + x).collect();
+        let mut inner = product_of(&inner, &left, [rest, rest, n]);
+        // Where T changes along both at once.
+        let back: Vec<S> = left_e.chunks_exact(n).flat_map(|row| row[..rank].iter().cloned()).collect();
+        let back = product_of(&back, &g, [rest, rank, rank]);
+        let back = product_of(&adj_t, &back, [rest, rest, rank]);
+        for (row, back) in inner.chunks_exact_mut(n).zip(back.chunks_exact(rank.max(1))) {
+            row.iter_mut().zip(back).for_each(|(x, y)| *x -= y.clone());
+        }
+        let whole = product_of(&right, &inner, [n, rest, n]);
+        let above = product_of(&g, &e_right[..rank * rest], [rank, rank, rest]);
+        let above = product_of(&above, &product_of(&adj_t, &left, [rest, rest, n]), [rank, rest, n]);
+        y.iter_mut().zip(whole).for_each(|(y, x)| *y += x);
+        y.iter_mut().zip(above).for_each(|(y, x)| *y -= x);
+        let det_u = self.determinant_of_u();
+        let mut out = vec![S::zero(); n * n];
+        for (i, &r) in self.rows.iter().enumerate() {
+            for (j, &c) in self.columns.iter().enumerate() {
+                out[r * n + c] = &y[j * n + i] * &det_u;
+            }
+        }
+        out
+    }
+
+    /// The elements of T.
+    fn last(&self) -> Vec<S> {
+        let (n, from) = (self.n, self.rank);
+        (from..n).flat_map(|r| self.lu[r * n + from..(r + 1) * n].iter().cloned()).collect()
+    }
+
+    fn rest_is_zero(&self) -> bool {
+        self.last().iter().all(S::is_exact_zero)
     }
 
     /// The transpose of the adjugate of A.
@@ -162,6 +290,36 @@ impl<S: Scalar> Split<S> {
         }
         out
     }
+}
+
+/// `x y` of matrices `m x k` and `k x n`.
+fn product_of<S: Scalar>(x: &[S], y: &[S], [m, k, n]: [usize; 3]) -> Vec<S> {
+    let element = |p: usize| S::sum((0..k).map(|i| &x[p / n * k + i] * &y[i * n + p % n]));
+    (0..m * n).map(element).collect()
+}
+
+/// `tr(x y)` of square matrices of order n.
+fn trace_of<S: Scalar>(x: &[S], y: &[S], n: usize) -> S {
+    S::sum((0..n * n).map(|p| &x[p] * &y[p % n * n + p / n]))
+}
+
+/// How the adjugate of a matrix `a` of order k changes along `e`, by the same recurrence as itself.
+fn adjugate_along<S: Scalar>(k: usize, a: &[S], e: &[S]) -> Vec<S> {
+    let mut m: Vec<S> = (0..k * k).map(|p| if p % k == p / k { S::one() } else { S::zero() }).collect();
+    let mut along = vec![S::zero(); k * k];
+    for step in 1..k {
+        let (of_e, of_a) = (product_of(e, &m, [k; 3]), product_of(a, &along, [k; 3]));
+        along = of_e.into_iter().zip(&of_a).map(|(x, y)| x + y).collect();
+        m = product_of(a, &m, [k; 3]);
+        for x in [&mut m, &mut along] {
+            let c = S::sum((0..k).map(|i| x[i * (k + 1)].clone())) * S::ratio(-1, step as i64);
+            (0..k).for_each(|i| x[i * (k + 1)] += c.clone());
+        }
+    }
+    if k.is_multiple_of(2) {
+        along.iter_mut().for_each(|x| *x = -x.clone());
+    }
+    along
 }
 
 /// Of a matrix of order k, in k^4 operations: `M_1 = 1`, `c_j = -tr(A M_j) / j`, `M_(j+1) = A M_j + c_j`, and

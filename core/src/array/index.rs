@@ -9,7 +9,7 @@ use num_traits::Zero;
 use super::{
     Array, ArrayError, Moved, Repeated, Shape, Strided, axis_split, checked_axis,
     flip::{COLUMNS, flip},
-    shape::row_major,
+    shape::{MAX_ELEMENTS, checked_count, row_major},
 };
 
 /// Transposes each matrix in a stack: the last two axes change places.
@@ -284,24 +284,31 @@ pub fn triangle<T: Zero>(a: &mut Array<T>, k: i64, upper: bool) -> Result<(), Ar
 ///
 /// # Errors
 /// The lengths do not multiply to the number of elements.
-pub fn reshape<T>(a: &mut Array<T>, shape: &[i64]) -> Result<(), ArrayError> {
-    let wrong = || {
-        let what = format!("the shape {shape:?}");
-        ArrayError::Range { op: "reshape", what, shape: a.shape().to_vec() }
-    };
-    let open = shape.iter().filter(|&&d| d == -1).count();
-    let known = shape.iter().filter(|&&d| d != -1);
-    let known = known
-        .map(|&d| usize::try_from(d).ok())
-        .try_fold(1usize, |n, d| n.checked_mul(d?))
-        .ok_or_else(wrong)?;
-    let rest = a.len().checked_div(known).unwrap_or(0);
-    if shape.is_empty() || open > 1 || known * if open == 1 { rest } else { 1 } != a.len() {
-        return Err(wrong());
-    }
-    let shape: Shape = shape.iter().map(|&d| usize::try_from(d).unwrap_or(rest)).collect();
+pub fn reshape<T>(a: &mut Array<T>, lengths: &[i64]) -> Result<(), ArrayError> {
+    let shape = reshaped(&a.shape(), lengths)?;
     a.set_shape(&shape);
     Ok(())
+}
+
+/// The shape that [`reshape`] gives an array of another one.
+///
+/// # Errors
+/// The lengths do not multiply to the number of elements.
+pub(crate) fn reshaped(from: &[usize], lengths: &[i64]) -> Result<Shape, ArrayError> {
+    let wrong = || {
+        let what = format!("the shape {lengths:?}");
+        ArrayError::Range { op: "reshape", what, shape: from.to_vec() }
+    };
+    let n: usize = from.iter().product();
+    let open = lengths.iter().filter(|&&d| d == -1).count();
+    let known = lengths.iter().filter(|&&d| d != -1).map(|&d| usize::try_from(d).ok());
+    let known: Shape = known.collect::<Option<_>>().ok_or_else(wrong)?;
+    let product = checked_count(&known, MAX_ELEMENTS).map_err(|_| wrong())?;
+    let rest = n.checked_div(product).unwrap_or(0);
+    if lengths.is_empty() || open > 1 || product * if open == 1 { rest } else { 1 } != n {
+        return Err(wrong());
+    }
+    Ok(lengths.iter().map(|&d| usize::try_from(d).unwrap_or(rest)).collect())
 }
 
 /// A new axis of length 1 before the axis of the given number, or behind all.

@@ -45,7 +45,7 @@ use std::{
     ops::{Deref, DerefMut},
 };
 
-pub use cofactors::cofactors;
+pub use cofactors::{cofactors, cofactors_along};
 pub(crate) use contract::{BETWEEN, LISTS, lists, name as contraction};
 pub use contract::{Contracted, contract};
 pub use decompose::cholesky;
@@ -53,6 +53,7 @@ pub use eigen::eigh;
 pub use error::ArrayError;
 pub use exponential::{expm, expm_along};
 pub use fourier::{Transforms, fft};
+pub(crate) use index::reshaped;
 pub use index::{
     concat, diagonal, diagonal_matrix, drop_axis, embed, insert_axis, like, paste, permute, reshape, scatter,
     slice, spread, take, transpose, triangle,
@@ -66,7 +67,7 @@ pub use reduce::{
     arg_extreme, argsort, cumulative_sum, norm, product, product_pairs, products_of_others, shift,
     shift_keep, softmax, step, sum_keep, sum_like,
 };
-pub(crate) use shape::{Lines, Moved, Repeated, Window, checked_count};
+pub(crate) use shape::{Lines, MAX_ELEMENTS, Moved, Repeated, Window, checked_count};
 pub use shape::{Shape, Strided, axis_split, broadcast, checked_axis, count, indices_text, place};
 pub use singular::svd;
 pub use solve::{determinant, inverse, log_abs_determinant, sign_of_determinant, solve};
@@ -95,7 +96,7 @@ impl<T> Array<T> {
     /// # Errors
     /// There are no axes, or the number of elements is not the product of the lengths.
     pub fn new(shape: &[usize], items: Vec<T>) -> Result<Array<T>, ArrayError> {
-        let n = shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d));
+        let n = checked_count(shape, MAX_ELEMENTS).ok();
         if shape.is_empty() || n != Some(items.len()) {
             let (given, expected) = (items.len(), shape.to_vec());
             return Err(ArrayError::Count { given, expected });

@@ -67,22 +67,28 @@ pub fn indices_text(shape: &[usize], place: usize) -> String {
     texts.join(",")
 }
 
+/// The most elements of an array that can be counted.
+pub(crate) const MAX_ELEMENTS: usize = isize::MAX as usize;
+
 /// How many elements an array of the given shape has.
 ///
 /// # Errors
 /// A length is negative, or there are more than `limit` elements.
 pub fn count(shape: &[i64], limit: usize) -> Result<i64, ArrayError> {
-    let mut lengths = shape.iter().map(|&d| usize::try_from(d).ok());
-    let n = lengths.try_fold(1usize, |n, d| n.checked_mul(d?)).filter(|&n| n <= limit);
+    let lengths: Option<Shape> = shape.iter().map(|&d| usize::try_from(d).ok()).collect();
+    let n = lengths.and_then(|lengths| checked_count(&lengths, limit).ok());
     n.and_then(|n| i64::try_from(n).ok()).ok_or_else(|| ArrayError::Lengths { given: shape.to_vec(), limit })
 }
 
-/// How many elements an array of the given shape has.
+/// How many elements an array of the given shape has. What this allows has no axes whose lengths multiply to more than
+/// `limit`, be the array empty along another one, so that products of lengths need not be checked again.
 ///
 /// # Errors
-/// There are more than `limit`.
+/// There are more than `limit`, or would be with the axes of length 0 left out.
 pub(crate) fn checked_count(shape: &[usize], limit: usize) -> Result<usize, ArrayError> {
-    let n = shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d)).filter(|&n| n <= limit);
+    let mut lengths = shape.iter().filter(|&&d| d != 0);
+    let n = lengths.try_fold(1usize, |n, &d| n.checked_mul(d)).filter(|&n| n <= limit);
+    let n = n.map(|n| if shape.contains(&0) { 0 } else { n });
     n.ok_or_else(|| {
         let given = shape.iter().map(|&d| i64::try_from(d).unwrap_or(i64::MAX)).collect();
         ArrayError::Lengths { given, limit }

@@ -252,7 +252,7 @@ pub fn determinant<T: Real, S: Scalar<Real = T>>(a: &Array<S>) -> Result<S, Arra
         Some(determinant) => Ok(determinant),
         None if a.iter().all(|x| is_plain(&x.re()) && is_plain(&x.im())) => Ok(S::zero()),
         // What the elements carry besides values goes on.
-        None => Ok(Split::new("det", n, a)?.determinant()),
+        None => Ok(Split::new("det", n, a, n)?.determinant()),
     }
 }
 

@@ -14,6 +14,7 @@ use crate::{
 use super::{
     EmitError,
     ast::{Body, Change, Expr, Stmt, Var},
+    exits::at_full_length,
     structure::structured,
 };
 
@@ -32,8 +33,8 @@ use super::{
 /// # Errors
 /// As [`emit_rust`](super::emit_rust).
 pub fn emit_latex(program: &Program, function: FuncId) -> Result<String, EmitError> {
-    let f = &program.functions[function];
-    let body = structured(f, &HashSet::new())?;
+    let f = at_full_length(&program.functions[function]);
+    let body = structured(&f, &HashSet::new())?;
     let mut w = Writer { program, body: &body, lines: vec![], depth: 0 };
     let params: Vec<String> = body.params.iter().map(|v| w.var(*v)).collect();
     let head = format!("{}({})", word(&f.name), params.join(", "));

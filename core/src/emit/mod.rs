@@ -29,6 +29,7 @@ mod coalesce;
 mod counted;
 mod dot;
 mod entries;
+mod exits;
 mod flow;
 mod latex;
 mod lengths;

@@ -210,29 +210,40 @@ pub(super) fn type_name(name: &str, texts: &[&str]) -> String {
 
 /// The names that are taken.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Names {
+pub(super) struct Names<'r> {
+    /// Those that are so from the start, shared by all functions of a file.
+    reserved: Option<&'r HashSet<String>>,
     taken: HashSet<String>,
     /// The number from which on a base may be free.
     next: HashMap<String, usize>,
 }
 
-impl Names {
+impl<'r> Names<'r> {
     /// With these.
-    pub(super) fn taken(taken: HashSet<String>) -> Names {
-        Names { taken, next: HashMap::new() }
+    pub(super) fn beside(reserved: &'r HashSet<String>) -> Names<'r> {
+        Names { reserved: Some(reserved), ..Names::default() }
+    }
+
+    fn is_free(&self, name: &str) -> bool {
+        !self.taken.contains(name) && self.reserved.is_none_or(|reserved| !reserved.contains(name))
+    }
+
+    fn take(&mut self, name: &str) -> bool {
+        self.is_free(name) && self.taken.insert(name.to_owned())
     }
 
     /// A name that is not taken, and is from now on: `base`, or `base2`, `base3`, …
     pub(super) fn fresh(&mut self, base: &str) -> String {
-        if self.taken.insert(base.to_owned()) {
+        if self.take(base) {
             return base.to_owned();
         }
-        let next = self.next.entry(base.to_owned()).or_insert(2);
+        let digit = base.ends_with(|c: char| c.is_ascii_digit());
+        let mut next = self.next.get(base).copied().unwrap_or(2);
         loop {
-            let digit = base.ends_with(|c: char| c.is_ascii_digit());
             let name = format!("{base}{}{next}", if digit { "_" } else { "" });
-            *next += 1;
-            if self.taken.insert(name.clone()) {
+            next += 1;
+            if self.take(&name) {
+                self.next.insert(base.to_owned(), next);
                 return name;
             }
         }
@@ -255,7 +266,7 @@ pub(super) fn name(body: &mut Body, f: &Function, var_of: &[Option<Var>], reserv
             counters.insert(c.var);
         }
     });
-    let mut taken = Names::taken(reserved.clone());
+    let mut taken = Names::beside(reserved);
     for (var, param) in body.params.iter().zip(&f.params) {
         body.vars[var.0].name = taken.fresh(&identifier(&param.name));
     }
@@ -270,7 +281,7 @@ pub(super) fn name(body: &mut Body, f: &Function, var_of: &[Option<Var>], reserv
         let name = match &hints[var.0] {
             Some(hint) => taken.fresh(&identifier(hint)),
             None if counters.contains(&var) => {
-                let free = ["i", "j", "k", "l"].into_iter().find(|n| !taken.taken.contains(*n));
+                let free = ["i", "j", "k", "l"].into_iter().find(|n| taken.is_free(n));
                 taken.fresh(free.unwrap_or("i"))
             }
             None => taken.fresh(letter(&body.vars[var.0].kind)),

@@ -22,6 +22,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     fmt::Write,
+    rc::Rc,
     sync::Arc,
 };
 
@@ -33,6 +34,7 @@ use crate::{
 use super::{
     EmitError,
     ast::{Body, Stmt, Var},
+    exits,
     names::{Names, identifier, type_name},
     rust_arrays,
     rust_stmt::{OWN_NAMES, Writer},
@@ -80,6 +82,17 @@ struct Needs {
     host: bool,
 }
 
+/// How a tuple or a struct is written.
+#[derive(Clone)]
+pub(super) struct Layout {
+    /// What holds its address.
+    _kind: Arc<TupleKind>,
+    /// The name of a struct.
+    name: Option<String>,
+    /// What its fields are called.
+    pub(super) fields: Rc<[String]>,
+}
+
 pub(super) struct File<'a> {
     pub(super) program: &'a Program,
     order: Vec<FuncId>,
@@ -88,6 +101,9 @@ pub(super) struct File<'a> {
     needs: HashMap<FuncId, Needs>,
     called: HashSet<FuncId>,
     pub(super) structs: HashMap<Arc<TupleKind>, String>,
+    struct_names: HashSet<String>,
+    /// Tuples seen, by their addresses: to compare two takes as long as they have fields.
+    layouts: HashMap<*const TupleKind, Layout>,
     reserved: HashSet<String>,
     many_tapes: bool,
     pub(super) primitives: BTreeMap<usize, PrimitiveId>,
@@ -100,12 +116,8 @@ pub(super) struct File<'a> {
 
 impl<'a> File<'a> {
     fn new(program: &'a Program, roots: &[FuncId]) -> File<'a> {
-        let mut order: Vec<FuncId> = Vec::new();
-        roots.iter().for_each(|f| {
-            if !order.contains(f) {
-                order.push(*f);
-            }
-        });
+        let mut seen = HashSet::new();
+        let mut order: Vec<FuncId> = roots.iter().copied().filter(|f| seen.insert(*f)).collect();
         let roots = order.clone();
         let mut called = HashSet::new();
         let mut next = 0;
@@ -113,7 +125,7 @@ impl<'a> File<'a> {
             next += 1;
             for g in program.functions[f].callees() {
                 called.insert(g);
-                if !order.contains(&g) {
+                if seen.insert(g) {
                     order.push(g);
                 }
             }
@@ -121,7 +133,7 @@ impl<'a> File<'a> {
         let shaped = order.iter().any(|&f| rust_arrays::is_shaped(&program.functions[f]));
         let mut reserved: HashSet<String> = TAPE_FIELDS.iter().map(|field| format!("kept_{field}")).collect();
         reserved.extend(OWN_NAMES.map(str::to_owned));
-        let mut taken = Names::taken(reserved.clone());
+        let mut taken = Names::beside(&reserved);
         let names = order.iter().map(|&f| (f, taken.fresh(&identifier(&program.functions[f].name))));
         let names: HashMap<FuncId, String> = names.collect();
         reserved.extend(names.values().cloned());
@@ -141,6 +153,8 @@ impl<'a> File<'a> {
             needs,
             called,
             structs: HashMap::new(),
+            struct_names: HashSet::new(),
+            layouts: HashMap::new(),
             reserved,
             many_tapes,
             primitives: BTreeMap::new(),
@@ -346,21 +360,47 @@ impl<'a> File<'a> {
         }
     }
 
+    /// How a tuple or a struct is written.
+    pub(super) fn layout(&mut self, t: &Arc<TupleKind>) -> &Layout {
+        let fields = || field_names(&t.fields).into();
+        let layout = || Layout { _kind: t.clone(), name: None, fields: fields() };
+        self.layouts.entry(Arc::as_ptr(t)).or_insert_with(layout)
+    }
+
+    /// What the fields of a tuple or a struct are called.
+    pub(super) fn fields(&mut self, kind: &Kind) -> Rc<[String]> {
+        match kind {
+            Kind::Tuple(t) => self.layout(t).fields.clone(),
+            _ => Rc::new([]),
+        }
+    }
+
     /// The name of a struct. Structs of one name may differ: a tangent lacks the fields that have none.
     pub(super) fn structure(&mut self, t: &Arc<TupleKind>) -> String {
-        if let Some(name) = self.structs.get(t) {
+        if let Some(name) = &self.layout(t).name {
             return name.clone();
         }
+        let name = match self.structs.get(t) {
+            Some(name) => name.clone(),
+            None => self.new_structure(t),
+        };
+        if let Some(layout) = self.layouts.get_mut(&Arc::as_ptr(t)) {
+            layout.name = Some(name.clone());
+        }
+        name
+    }
+
+    fn new_structure(&mut self, t: &Arc<TupleKind>) -> String {
         let texts = [[NUMBERS, COMPLEX], rust_arrays::TEXTS].concat();
         let base = type_name(t.name.as_deref().unwrap_or("Tuple"), &texts);
-        let taken: HashSet<&String> = self.structs.values().collect();
         let mut name = base.clone();
         let mut k = 1;
-        while taken.contains(&name) || self.reserved.contains(&name) {
+        while self.struct_names.contains(&name) || self.reserved.contains(&name) {
             name = if k == 1 { format!("{base}Tangent") } else { format!("{base}Tangent{k}") };
             k += 1;
         }
         self.structs.insert(t.clone(), name.clone());
+        self.struct_names.insert(name.clone());
         for f in &t.fields {
             self.kind(&f.kind);
         }
@@ -387,6 +427,12 @@ pub(super) fn field_names(fields: &[Field]) -> Vec<String> {
     fields.iter().enumerate().map(one).collect()
 }
 
+/// The fields of the result that are cotangents, as they are written, and the parameters they are of.
+fn cotangents(f: &Function, body: &Body) -> Vec<(String, Var)> {
+    let text = |path: exits::Path| path.iter().map(usize::to_string).collect::<Vec<_>>().join(".");
+    exits::cotangents(f).into_iter().map(|(path, of)| (text(path), body.params[of])).collect()
+}
+
 /// What functions need, with all that they call.
 fn needs(program: &Program, order: &[FuncId]) -> HashMap<FuncId, Needs> {
     let mut all: HashMap<FuncId, Needs> = HashMap::new();
@@ -407,21 +453,26 @@ fn needs(program: &Program, order: &[FuncId]) -> HashMap<FuncId, Needs> {
         }
         all.insert(f, n);
     }
-    loop {
-        let before = all.clone();
-        for &f in order {
-            for g in program.functions[f].callees() {
-                let callee = before[&g].clone();
-                let n = all.entry(f).or_default();
-                n.pushes.extend(callee.pushes);
-                n.pops.extend(callee.pops);
-                n.host |= callee.host;
+    // From the functions called to those that call them.
+    let mut callers: HashMap<FuncId, Vec<FuncId>> = HashMap::new();
+    for &f in order {
+        program.functions[f].callees().into_iter().for_each(|g| callers.entry(g).or_default().push(f));
+    }
+    let mut work = order.to_vec();
+    while let Some(g) = work.pop() {
+        let callee = all.get(&g).cloned().unwrap_or_default();
+        for &f in callers.get(&g).into_iter().flatten() {
+            let n = all.entry(f).or_default();
+            let before = (n.pushes.len(), n.pops.len(), n.host);
+            n.pushes.extend(&callee.pushes);
+            n.pops.extend(&callee.pops);
+            n.host |= callee.host;
+            if before != (n.pushes.len(), n.pops.len(), n.host) {
+                work.push(f);
             }
         }
-        if all == before {
-            return all;
-        }
     }
+    all
 }
 
 /// The vectors of a tape.
@@ -439,40 +490,6 @@ pub(super) fn tape_field(kind: &Kind) -> &'static str {
         Kind::Array(Element::Real) => "real_arrays",
         Kind::Array(Element::Complex) => "complex_arrays",
         Kind::Array(Element::Int) => "int_arrays",
-    }
-}
-
-/// The fields of the result of a derivative that are cotangents, and the parameters they are of: all behind a value, in the
-/// pushforward of a gradient twice.
-fn cotangents(f: &Function, body: &Body) -> Vec<(String, Var)> {
-    // Names that were taken have a number behind: `f.gradient2`.
-    let mut parts = f.name.rsplit('.').map(|part| part.trim_end_matches(|c: char| c.is_ascii_digit()));
-    let (last, before, n) = (parts.next(), parts.next(), f.params.len());
-    // The last parameter of a pullback is the cotangent of the value, of a pushforward there are the tangents behind.
-    let (by, parts) = match (before, last) {
-        (Some(_), Some("gradient")) => (n, 1),
-        (Some(_), Some("pullback")) => (n.saturating_sub(1), 1),
-        (Some("gradient"), Some("pushforward")) => {
-            let tangents = |k: usize| f.params[..k].iter().filter_map(|p| p.kind.tangent()).count();
-            ((0..=n).find(|&k| k + tangents(k) == n).unwrap_or(0), 2)
-        }
-        _ => return vec![],
-    };
-    let by =
-        || body.params.iter().zip(&f.params[..by]).filter_map(|(var, p)| Some((*var, p.kind.tangent()?)));
-    let fits = |result: &Kind| match result.fields().split_first() {
-        Some((_, bars)) => bars.iter().map(|bar| bar.kind.clone()).eq(by().map(|(_, kind)| kind)),
-        None => false,
-    };
-    let fields = |prefix: &str| -> Vec<(String, Var)> {
-        by().enumerate().map(|(k, (var, _))| (format!("{prefix}{}", k + 1), var)).collect()
-    };
-    match (parts, f.result.fields()) {
-        (1, _) if fits(&f.result) => fields(""),
-        (2, [values, changes]) if fits(&values.kind) && fits(&changes.kind) => {
-            [fields("0."), fields("1.")].concat()
-        }
-        _ => vec![],
     }
 }
 

@@ -8,7 +8,7 @@ use crate::{
 use super::precedence::{ADD, AND, COMPARE, LOWEST, MUL, OR, POSTFIX, UNARY};
 use super::{
     ast::{Expr, Var, holds_array},
-    rust::{field_names, tape_field},
+    rust::tape_field,
     rust_stmt::Writer,
 };
 
@@ -220,7 +220,7 @@ impl Writer<'_, '_> {
             Op::Field(k) => {
                 let of = self.body.kind(&args[0]);
                 let k = k as usize;
-                let name = field_names(of.fields()).get(k).cloned().unwrap_or_default();
+                let name = self.file.fields(&of).get(k).cloned().unwrap_or_default();
                 let copy =
                     if of.fields().get(k).is_some_and(|f| holds_array(&f.kind)) { ".clone()" } else { "" };
                 format!("{}.{name}{copy}", self.at(&args[0], POSTFIX))
@@ -275,8 +275,9 @@ impl Writer<'_, '_> {
         match kind {
             Kind::Tuple(t) if t.name.is_some() => {
                 let name = self.file.structure(t);
-                let fields = field_names(&t.fields).into_iter().zip(items);
-                let fields = fields.map(|(f, item)| if f == item { item } else { format!("{f}: {item}") });
+                let fields = self.file.layout(t).fields.clone();
+                let fields = fields.iter().zip(items);
+                let fields = fields.map(|(f, item)| if *f == item { item } else { format!("{f}: {item}") });
                 format!("{name} {{ {} }}", fields.collect::<Vec<_>>().join(", "))
             }
             _ if items.len() == 1 => format!("({},)", items[0]),
@@ -298,8 +299,8 @@ impl Writer<'_, '_> {
         let lets: String = lets.collect();
         let items: Vec<String> = match &t.name {
             Some(_) => {
-                let names = field_names(&t.fields).into_iter().enumerate();
-                names.map(|(k, name)| format!("{name}: p{k}")).collect()
+                let names = self.file.layout(t).fields.clone();
+                names.iter().enumerate().map(|(k, name)| format!("{name}: p{k}")).collect()
             }
             None => (0..n).map(|k| format!("p{k}")).collect(),
         };
@@ -332,7 +333,8 @@ impl Writer<'_, '_> {
 
     fn paths(&mut self, path: &str, kind: &Kind, copy: bool) -> Vec<(&'static str, String)> {
         if let Kind::Tuple(t) = kind {
-            let fields = t.fields.iter().zip(field_names(&t.fields));
+            let names = self.file.layout(t).fields.clone();
+            let fields = t.fields.iter().zip(names.iter());
             return fields
                 .flat_map(|(f, name)| self.paths(&format!("{path}.{name}"), &f.kind, copy))
                 .collect();

@@ -20,7 +20,7 @@
 //! Source: N. Ramsey, "Beyond Relooper: recursive translation of unstructured control flow to structured
 //! control flow" (2022). What follows a loop is placed after it, not inside.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::{
     entity::{Block, Inst, Value},
@@ -29,7 +29,7 @@ use crate::{
 
 use super::{
     EmitError,
-    ast::{Body, Expr, Label, Stmt, Var, VarData},
+    ast::{Body, Expr, Label, Stmt, Var, VarData, holds_array},
     coalesce, counted,
     entries::with_single_entries,
     flow::Flow,
@@ -76,6 +76,10 @@ pub(super) struct Writer<'a> {
     pub(super) uses: Vec<u32>,
     /// The block that uses a value used once.
     pub(super) used_in: Vec<Option<Block>>,
+    /// For each value whether it is or holds an array.
+    pub(super) holds: Vec<bool>,
+    /// The fields that are read of a tuple, and their values.
+    pub(super) fields_of: HashMap<Value, Vec<(u32, Value)>>,
     /// The constants.
     pub(super) constants: Vec<Option<Expr>>,
     /// Expressions that wait for their one use, in the order in which they were computed.
@@ -99,6 +103,8 @@ impl<'a> Writer<'a> {
             var_of: vec![None; n],
             uses: vec![0; n],
             used_in: vec![None; n],
+            holds: f.kinds.values().map(holds_array).collect(),
+            fields_of: HashMap::new(),
             constants: vec![None; n],
             pending: Vec::new(),
             there: lengths::elements_there(f, &flow.tree),

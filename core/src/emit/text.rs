@@ -5,12 +5,14 @@
 //!
 //! - The tape of a gradient becomes an array with a counter, where one function both records and reads. A tape
 //!   that goes from function to function (a recursion that was too large to put in place) is an error.
-//! - Arrays that grow (cotangents) go through small functions that are written along.
+//! - Arrays that grow (cotangents) go through small functions that are written along; what a gradient gives has the
+//!   shapes of its parameters.
 //! - A jump out of several loops at once, and one out of the middle of a branch, are errors: emit Rust.
 //!
 //! Rules are written out: the text holds the derivative that the rule gave.
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     fmt::Write,
 };
@@ -23,6 +25,7 @@ use crate::{
 use super::{
     EmitError,
     ast::{Body, Change, Expr, Stmt, Var},
+    exits::at_full_length,
     names::{Names, identifier},
     structure::structured,
     tidy::is_named,
@@ -51,16 +54,13 @@ use super::{
 /// As [`emit_rust`](super::emit_rust), and what the language cannot say.
 pub fn emit_text(program: &Program, root: FuncId) -> Result<String, EmitError> {
     let mut order = vec![root];
+    let mut seen = HashSet::from([root]);
     let mut next = 0;
     while let Some(&f) = order.get(next) {
         next += 1;
-        let callees = program.functions[f].callees();
-        callees.into_iter().for_each(|g| {
-            if !order.contains(&g) {
-                order.push(g);
-            }
-        });
+        order.extend(program.functions[f].callees().into_iter().filter(|g| seen.insert(*g)));
     }
+    let on_tape: HashSet<FuncId> = order.iter().copied().filter(|&f| tapes(program, f)).collect();
     // Two names may be one without their points: `f.gradient`, `f_gradient`.
     let mut taken = Names::default();
     let names = order.iter().map(|&f| (f, taken.fresh(&identifier(&program.functions[f].name))));
@@ -72,9 +72,8 @@ pub fn emit_text(program: &Program, root: FuncId) -> Result<String, EmitError> {
     let mut functions = Vec::new();
     for &f in order.iter().rev() {
         let function = &program.functions[f];
-        let uses_tape = tapes(program, f);
-        let shared = function.callees().iter().any(|g| order.contains(g) && tapes(program, *g));
-        if uses_tape && (f != root || shared) {
+        let shared = || function.callees().iter().any(|g| on_tape.contains(g));
+        if on_tape.contains(&f) && (f != root || shared()) {
             return Err(EmitError::Unspeakable {
                 function: function.name.clone(),
                 what:
@@ -82,6 +81,7 @@ pub fn emit_text(program: &Program, root: FuncId) -> Result<String, EmitError> {
                         .into(),
             });
         }
+        let function = if f == root { at_full_length(function) } else { Cow::Borrowed(function) };
         let hidden = function.insts.values().find_map(|i| match i.op {
             Op::OnArrays(op) if reserved.contains(op.name()) => Some(op.name()),
             _ => None,
@@ -90,7 +90,7 @@ pub fn emit_text(program: &Program, root: FuncId) -> Result<String, EmitError> {
             let what = format!("a function hides the operation `{name}`: give it another name");
             return Err(EmitError::Unspeakable { function: function.name.clone(), what });
         }
-        let body = structured(function, &reserved)?;
+        let body = structured(&function, &reserved)?;
         let mut w = Writer {
             file: &mut file,
             body: &body,

@@ -13,7 +13,7 @@ use crate::{
 };
 
 use super::{
-    ast::{Change, Expr, Stmt, Var, holds_array},
+    ast::{Change, Expr, Stmt, Var},
     structure::Writer,
 };
 
@@ -21,7 +21,7 @@ use super::{
 const MAX_SIZE: usize = 16;
 
 impl Writer<'_> {
-    /// Counts the uses of every value, and finds the constants.
+    /// Counts the uses of every value, and finds the constants and the fields that are read.
     pub(super) fn count(&mut self) {
         let f = self.f;
         for (b, block) in f.blocks.iter() {
@@ -33,6 +33,9 @@ impl Writer<'_> {
             }
             for inst in block.insts.iter().map(|&i| &f.insts[i]) {
                 if let Some(v) = inst.result {
+                    if let (Op::Field(k), [t]) = (inst.op, inst.args.as_slice()) {
+                        self.fields_of.entry(*t).or_default().push((k, v));
+                    }
                     self.constants[v.index()] = match inst.op {
                         Op::Real(x) => Some(Expr::Real(x.0)),
                         Op::Int(n) => Some(Expr::Int(n)),
@@ -52,7 +55,7 @@ impl Writer<'_> {
         // From the last to the first: which arrays does each instruction see for the last time?
         let mut last: Vec<HashSet<Value>> = vec![HashSet::new(); insts.len()];
         for (k, &i) in insts.iter().enumerate().rev() {
-            for &v in f.insts[i].args.iter().filter(|v| holds_array(&f.kinds[**v])) {
+            for &v in f.insts[i].args.iter().filter(|v| self.holds[v.index()]) {
                 if needed.insert(v) {
                     last[k].insert(v);
                 }
@@ -98,9 +101,9 @@ impl Writer<'_> {
         let here = self.uses[v.index()] == 1 && self.used_in[v.index()] == Some(b);
         let for_the_end = ends && f.blocks[b].end.operand() == Some(v);
         let waits = match inst.op {
-            Op::Pop { .. } => for_the_end && !holds_array(&f.kinds[v]),
+            Op::Pop { .. } => for_the_end && !self.holds[v.index()],
             Op::Array | Op::Fill | Op::Tuple => true,
-            op => op.is_pure() && !holds_array(&f.kinds[v]),
+            op => op.is_pure() && !self.holds[v.index()],
         };
         if here && waits && value.size() <= MAX_SIZE {
             self.pending.push((v, value));
@@ -121,20 +124,10 @@ impl Writer<'_> {
         if tuple.name.is_some() || !matches!(inst.op, Op::Call(_) | Op::Primitive(_)) {
             return false;
         }
-        let f = self.f;
-        let mut fields: Vec<(u32, Value)> = Vec::new();
-        let mut all = 0;
-        for data in f.blocks.values().flat_map(|b| &b.insts).map(|&i| &f.insts[i]) {
-            if let (Op::Field(k), [t], Some(r)) = (data.op, data.args.as_slice(), data.result)
-                && *t == v
-            {
-                all += 1;
-                fields.push((k, r));
-            }
-        }
+        let mut fields = self.fields_of.get(&v).cloned().unwrap_or_default();
         fields.sort_unstable();
         let distinct = fields.windows(2).all(|w| w[0].0 != w[1].0);
-        if all != self.uses[v.index()] || !distinct {
+        if fields.len() != self.uses[v.index()] as usize || !distinct {
             return false;
         }
         let mut vars = vec![None; tuple.fields.len()];
@@ -157,7 +150,7 @@ impl Writer<'_> {
         };
         let mut args = Vec::with_capacity(inst.args.len());
         for (k, &v) in inst.args.iter().enumerate() {
-            if !gives_away(k) || !holds_array(&f.kinds[v]) {
+            if !gives_away(k) || !self.holds[v.index()] {
                 // `select` computes both sides; the text would compute one.
                 if inst.op == Op::Select && k > 0 && self.may_fail(v) {
                     self.settle_value(v, out);
@@ -219,7 +212,7 @@ impl Writer<'_> {
 
     /// A value that is given away: an array is copied unless it is seen for the last time.
     pub(super) fn consume(&mut self, v: Value, last: bool) -> Expr {
-        let copied = holds_array(&self.f.kinds[v]);
+        let copied = self.holds[v.index()];
         match self.read(v) {
             Expr::Var(var) if copied && (!last || self.vars[var.0].borrowed) => Expr::Clone(var),
             other => other,

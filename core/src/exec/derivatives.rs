@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use crate::{
     adjoint::{self, Reverse},
-    array::{ArrayError, Shape},
+    array::{ArrayError, MAX_ELEMENTS, Shape},
     entity::FuncId,
     ir::{Given, Kind, Position, Program, check_shapes},
     pass::{Level, optimize_all},
@@ -126,6 +126,10 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
     /// With other limits.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
+        if limits.array != self.limits.array {
+            // Code for certain shapes goes by it.
+            self.forget();
+        }
         self.limits = limits;
         self
     }
@@ -474,7 +478,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
             let (_, value) = self.held.iter().find(|(name, _)| *name == p.name)?;
             Some((id, known(value)))
         });
-        let given = Given { primitives: held.collect(), ..Given::default() };
+        let limit = self.limits.array.min(MAX_ELEMENTS);
+        let given = Given { limit, primitives: held.collect(), ..Given::default() };
         Derived::new(&self.program, self.f, derive, self.how(), given)
     }
 

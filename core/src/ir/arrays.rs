@@ -93,7 +93,8 @@ macro_rules! for_each_array_op {
             Inv "inv" (Array) -> Array, "The inverse of a matrix.";
             Pinv "pinv" (Array) -> Array, "The pseudoinverse of a matrix `m x n`, `n x m`. Singular values of at most `max(m, n)` times 2^-52 of the greatest count as 0; derivatives are those along which the rank stays.";
             Det "det" (Array) -> Number, "The determinant.";
-            Cofactors "cofactors" (Array) -> Array, "The derivatives of the determinant of a square matrix by its elements: `det A A^-T`, and what that is in the limit for a singular matrix. Its own derivative needs the inverse.";
+            Cofactors "cofactors" (Array) -> Array, "The derivatives of the determinant of a square matrix by its elements: `det A A^-T`, and what that is in the limit for a singular matrix.";
+            CofactorsAlong "cofactors_along" (Array, Array) -> Array, "The derivative of the cofactors of a square matrix A along another one E, `d/dt cofactors(A + t E)` at `t = 0`, of singular matrices too. Its own derivative by A needs the inverse.";
             SignDet "signdet" (Array) -> Number, "`det A / |det A|`, so that `signdet(a) * exp(logabsdet(a))` is the determinant, without overflow; 0 for a singular matrix. Of a real matrix it counts as a constant.";
             LogAbsDet "logabsdet" (Array) -> Real, "`ln |det A|`.";
             Cholesky "cholesky" (Array) -> Array, "The lower triangular L with `L L^H = A`; only the lower triangle of A is read.";

@@ -6,7 +6,7 @@
 
 use std::{
     cmp::Ordering,
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     fmt,
     hash::{Hash, Hasher},
 };
@@ -328,11 +328,11 @@ impl Function {
     /// The functions it calls, each once, in order of the first call.
     #[must_use]
     pub fn callees(&self) -> Vec<FuncId> {
-        let mut callees = Vec::new();
+        let (mut callees, mut seen) = (Vec::new(), HashSet::new());
         for block in self.blocks.values() {
             for &inst in &block.insts {
                 if let Op::Call(f) = self.insts[inst].op
-                    && !callees.contains(&f)
+                    && seen.insert(f)
                 {
                     callees.push(f);
                 }
@@ -471,19 +471,19 @@ impl Program {
     /// The functions that `root` reaches by calls and by their rules, `root` first.
     #[must_use]
     pub fn reachable(&self, root: FuncId) -> Vec<FuncId> {
-        let mut seen = vec![root];
+        let (mut reached, mut seen) = (vec![root], HashSet::from([root]));
         let mut next = 0;
-        while let Some(&f) = seen.get(next) {
+        while let Some(&f) = reached.get(next) {
             next += 1;
             let rule =
                 self.rules.get(&f).into_iter().flat_map(|r| r.pullback.into_iter().chain(r.pushforward));
             let calls = self.functions.get(f).map(Function::callees).unwrap_or_default();
             for g in calls.into_iter().chain(rule) {
-                if !seen.contains(&g) {
-                    seen.push(g);
+                if seen.insert(g) {
+                    reached.push(g);
                 }
             }
         }
-        seen
+        reached
     }
 }

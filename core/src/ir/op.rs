@@ -286,6 +286,9 @@ impl Op {
         }
         // An exponent is one number for all.
         let power = matches!(self, Op::Mixed(Mixed::PowiReal | Mixed::PowiComplex));
+        if power && matches!(operands.get(1), Some(Kind::Array(_))) {
+            return Some(Err("one int as exponent for all elements".into()));
+        }
         let elements: Vec<Kind> = (operands.iter().enumerate())
             .map(|(k, kind)| match kind {
                 Kind::Array(e) if !(power && k == 1) => e.kind(),

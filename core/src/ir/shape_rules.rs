@@ -1,6 +1,6 @@
 //! The shape that each operation gives, for shapes that are known.
 
-use crate::array::{self, ArrayError, Shape, broadcast, checked_axis, place};
+use crate::array::{self, ArrayError, Shape, broadcast, checked_axis, checked_count, place};
 
 use super::{
     arrays::ArrayOp,
@@ -11,7 +11,22 @@ use super::{
 type Found = Result<Known, ArrayError>;
 
 /// What is known of the result of an operation, from what is known of its operands, and which of them are arrays.
-pub(super) fn result(op: Op, args: &[&Known], arrays: &[bool]) -> Found {
+///
+/// An array of more than `limit` elements is never made, so nothing is known of it: what is known has lengths whose
+/// product and sums do not overflow.
+pub(super) fn result(op: Op, args: &[&Known], arrays: &[bool], limit: usize) -> Found {
+    Ok(bounded(unbounded(op, args, arrays, limit)?, limit))
+}
+
+/// Nothing instead of an array of more than `limit` elements.
+pub(super) fn bounded(known: Known, limit: usize) -> Known {
+    match &known {
+        Known::Array(shape) | Known::Perhaps(shape) if checked_count(shape, limit).is_err() => Known::Any,
+        _ => known,
+    }
+}
+
+fn unbounded(op: Op, args: &[&Known], arrays: &[bool], limit: usize) -> Found {
     let int = |k: usize| match args.get(k) {
         Some(Known::Int(n)) => Some(*n),
         _ => None,
@@ -39,7 +54,7 @@ pub(super) fn result(op: Op, args: &[&Known], arrays: &[bool]) -> Found {
             Some(n) => Known::Array(Shape::from_slice(&[n])),
             None => Known::Any,
         },
-        Op::Len => shape(0).map_or(Known::Any, |s| Known::Int(long(s.iter().product()))),
+        Op::Len => shape(0).map_or(Known::Any, |s| Known::Int(long(elements(&s)))),
         Op::Get => match (args.first(), int(1)) {
             (Some(Known::Ints(list)), Some(i)) => {
                 usize::try_from(i).ok().and_then(|i| list.get(i)).map_or(Known::Any, |n| Known::Int(*n))
@@ -48,7 +63,7 @@ pub(super) fn result(op: Op, args: &[&Known], arrays: &[bool]) -> Found {
         },
         Op::Set => shape(0).map_or(Known::Any, Known::Array),
         Op::Put | Op::AddAt => match (shape(0), int(1).and_then(|k| usize::try_from(k).ok())) {
-            (Some(shape), Some(k)) if k < shape.iter().product() => Known::Array(shape),
+            (Some(shape), Some(k)) if k < elements(&shape) => Known::Array(shape),
             _ => Known::Any,
         },
         Op::Accumulate => match (args[0], args[1]) {
@@ -64,14 +79,20 @@ pub(super) fn result(op: Op, args: &[&Known], arrays: &[bool]) -> Found {
                 _ => Known::Any,
             },
         },
-        Op::OnArrays(op) => return on_arrays(op, args, arrays),
+        Op::OnArrays(op) => return on_arrays(op, args, arrays, limit),
         op if op.is_elementwise() => return elementwise(op.name(), args, arrays),
         _ => Known::Any,
     })
 }
 
+/// A length or a number of elements. No array has more than `i64::MAX`.
 fn long(n: usize) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
+}
+
+/// How many elements an array of a known shape has: see [`result`] for why it does not overflow.
+fn elements(shape: &[usize]) -> usize {
+    shape.iter().product()
 }
 
 /// Operations on numbers, element by element.
@@ -116,7 +137,7 @@ macro_rules! list {
     };
 }
 
-fn on_arrays(op: ArrayOp, args: &[&Known], arrays: &[bool]) -> Found {
+fn on_arrays(op: ArrayOp, args: &[&Known], arrays: &[bool], limit: usize) -> Found {
     use ArrayOp as A;
     let name = op.name();
     let wrong = |expected: &'static str, shapes: &[&[usize]]| Err(ArrayError::shape(name, expected, shapes));
@@ -124,7 +145,7 @@ fn on_arrays(op: ArrayOp, args: &[&Known], arrays: &[bool]) -> Found {
     match op {
         A::Count => {
             let list = list!(args, 0);
-            Ok(array::count(list, usize::MAX).map_or(Known::Any, Known::Int))
+            Ok(array::count(list, limit).map_or(Known::Any, Known::Int))
         }
         A::Dim => {
             let shape = known!(args, 0);
@@ -147,8 +168,9 @@ fn on_arrays(op: ArrayOp, args: &[&Known], arrays: &[bool]) -> Found {
         }
         A::Scatter => {
             let (rows, whole) = (known!(args, 0), known!(args, 1));
-            let (n, inner) = (known!(args, 2)[0], whole[1..].iter().product::<usize>());
-            if rows.iter().product::<usize>() != inner * n {
+            // The list of indices may have any shape.
+            let (n, inner) = (elements(&known!(args, 2)), elements(&whole[1..]));
+            if inner.checked_mul(n) != Some(elements(&rows)) {
                 return wrong("a row for each index", &[&rows, &whole, &[n]]);
             }
             array(&whole)
@@ -208,7 +230,8 @@ fn on_arrays(op: ArrayOp, args: &[&Known], arrays: &[bool]) -> Found {
                     return Err(ArrayError::Range { op: name, what, shape: shape.to_vec() });
                 }
             }
-            shape[0] = known!(args, 1)[0];
+            // The list of indices may have any shape.
+            shape[0] = elements(&known!(args, 1));
             array(&shape)
         }
         A::Spread => {
@@ -308,7 +331,7 @@ fn on_arrays(op: ArrayOp, args: &[&Known], arrays: &[bool]) -> Found {
             ([m, n], [k, count]) if m == k => array(&[*n, *count]),
             (a, b) => wrong("a matrix m x n and a vector of m or a matrix m x k", &[a, b]),
         },
-        A::ExpmAlong => match (known!(args, 0).as_slice(), known!(args, 1).as_slice()) {
+        A::ExpmAlong | A::CofactorsAlong => match (known!(args, 0).as_slice(), known!(args, 1).as_slice()) {
             (a @ [m, n], b) if m == n && a == b => array(a),
             (a, b) => wrong("two square matrices of one order", &[a, b]),
         },
@@ -349,21 +372,7 @@ fn embedded(op: &'static str, part: &[usize], whole: &[usize], axis: i64, start:
 }
 
 fn reshaped(from: Shape, lengths: &[i64]) -> Found {
-    let n: usize = from.iter().product();
-    let open = lengths.iter().filter(|&&d| d == -1).count();
-    let mut known = lengths.iter().filter(|&&d| d != -1).map(|&d| usize::try_from(d).ok());
-    let known = known.try_fold(1usize, |n, d| n.checked_mul(d?));
-    let fits = known.filter(|&known| match open {
-        0 => known == n,
-        1 => known > 0 && n.is_multiple_of(known),
-        _ => false,
-    });
-    let Some(known) = fits.filter(|_| !lengths.is_empty()) else {
-        let what = format!("the shape {lengths:?}");
-        return Err(ArrayError::Range { op: "reshape", what, shape: from.to_vec() });
-    };
-    let rest = n.checked_div(known).unwrap_or(0);
-    Ok(Known::Array(lengths.iter().map(|&d| usize::try_from(d).unwrap_or(rest)).collect()))
+    array::reshaped(&from, lengths).map(Known::Array)
 }
 
 fn permuted(op: &'static str, shape: &[usize], axes: &[i64], back: bool) -> Found {

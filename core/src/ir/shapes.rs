@@ -17,10 +17,13 @@
 //!
 //! Cost: O(size x depth of loops) for each function and what is known of its arguments.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    rc::Rc,
+};
 
 use crate::{
-    array::{ArrayError, Shape},
+    array::{ArrayError, MAX_ELEMENTS, Shape},
     entity::{Block, FuncId, PrimitiveId, Value},
 };
 
@@ -96,12 +99,20 @@ pub(super) fn is_empty(shape: &[usize]) -> bool {
 }
 
 /// What is known beside the arguments.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Given {
+    /// The most elements of an array: none that has more is ever made.
+    pub(crate) limit: usize,
     /// The results of primitives that always give the same.
     pub(crate) primitives: HashMap<PrimitiveId, Known>,
     /// What other functions have put on tapes, by tape and slot.
     pub(crate) slots: HashMap<(u32, u32), Known>,
+}
+
+impl Default for Given {
+    fn default() -> Given {
+        Given { limit: MAX_ELEMENTS, primitives: HashMap::new(), slots: HashMap::new() }
+    }
 }
 
 /// What is known of a function.
@@ -116,7 +127,7 @@ pub(crate) struct Facts {
 /// What is known of a function that is run by itself, for what is known of its arguments; `None` if shapes do not fit. Of
 /// blocks that are never reached nothing is known.
 pub(crate) fn known_values(program: &Program, f: FuncId, args: Vec<Known>, given: &Given) -> Option<Facts> {
-    let mut all = Analysis { program, given, done: HashMap::new(), depth: 0 };
+    let mut all = Analysis::new(program, given);
     let (found, facts) = all.flow(f, &args);
     found.errors.is_empty().then_some(facts)
 }
@@ -139,9 +150,13 @@ pub(crate) fn known_values(program: &Program, f: FuncId, args: Vec<Known>, given
 /// ```
 #[must_use]
 pub fn check_shapes(program: &Program, f: FuncId, params: &[Option<Shape>]) -> Vec<ShapeError> {
-    let known = |k: usize| params.get(k).cloned().flatten().map_or(Known::Any, Known::Array);
+    let given = Given::default();
+    let known = |k: usize| {
+        let shape = params.get(k).cloned().flatten();
+        shape.map_or(Known::Any, |shape| shape_rules::bounded(Known::Array(shape), given.limit))
+    };
     let n = program.functions[f].params.len();
-    let mut all = Analysis { program, given: &Given::default(), done: HashMap::new(), depth: 0 };
+    let mut all = Analysis::new(program, &given);
     all.function(f, (0..n).map(known).collect()).errors
 }
 
@@ -172,27 +187,15 @@ struct Flow {
 /// What the pushes of a function put on tapes, for each tape and slot.
 struct Tapes {
     pushed: HashMap<(u32, u32), Known>,
-    /// Where other functions push too, or other calls of this one; `None` is everywhere.
-    foreign: Option<HashSet<(u32, u32)>>,
+    /// Where other functions push too, or other calls of this one.
+    foreign: Foreign,
 }
 
+/// The slots that the functions below a function push to; `None` is everywhere, since it calls itself.
+type Foreign = Option<Rc<HashSet<(u32, u32)>>>;
+
 impl Tapes {
-    fn of(program: &Program, f: FuncId) -> Tapes {
-        let mut others: HashSet<FuncId> = HashSet::new();
-        let mut work = program.functions[f].callees();
-        while let Some(g) = work.pop() {
-            if others.insert(g) {
-                work.extend(program.functions[g].callees());
-            }
-        }
-        let pushes = |g: &FuncId| {
-            let slot = |inst: &InstData| match inst.op {
-                Op::Push { tape, slot } => Some((tape, slot)),
-                _ => None,
-            };
-            program.functions[*g].insts.values().filter_map(slot).collect::<Vec<_>>()
-        };
-        let foreign = (!others.contains(&f)).then(|| others.iter().flat_map(pushes).collect());
+    fn new(foreign: Foreign) -> Tapes {
         Tapes { pushed: HashMap::new(), foreign }
     }
 
@@ -216,10 +219,40 @@ struct Analysis<'a> {
     given: &'a Given,
     /// What is found of a function for what is known of its arguments; nothing while it is being found out.
     done: HashMap<(FuncId, Vec<Known>), Found>,
+    /// Of the functions that take something from a tape.
+    foreign: HashMap<FuncId, Foreign>,
     depth: usize,
 }
 
-impl Analysis<'_> {
+impl<'a> Analysis<'a> {
+    fn new(program: &'a Program, given: &'a Given) -> Analysis<'a> {
+        Analysis { program, given, done: HashMap::new(), foreign: HashMap::new(), depth: 0 }
+    }
+
+    /// Where the functions below push. All of them are walked over, which only what pops is worth.
+    fn foreign(&mut self, f: FuncId) -> Foreign {
+        let program = self.program;
+        if !program.functions[f].insts.values().any(|inst| matches!(inst.op, Op::Pop { .. })) {
+            return None;
+        }
+        let found = self.foreign.entry(f).or_insert_with(|| {
+            let mut others: HashSet<FuncId> = HashSet::new();
+            let mut work = program.functions[f].callees();
+            while let Some(g) = work.pop() {
+                if others.insert(g) {
+                    work.extend(program.functions[g].callees());
+                }
+            }
+            let slot = |inst: &InstData| match inst.op {
+                Op::Push { tape, slot } => Some((tape, slot)),
+                _ => None,
+            };
+            let pushes = |g: &FuncId| program.functions[*g].insts.values().filter_map(slot);
+            (!others.contains(&f)).then(|| Rc::new(others.iter().flat_map(pushes).collect()))
+        });
+        found.clone()
+    }
+
     fn function(&mut self, f: FuncId, args: Vec<Known>) -> Found {
         let key = (f, args);
         if let Some(found) = self.done.get(&key) {
@@ -243,7 +276,7 @@ impl Analysis<'_> {
         let mut flow = Flow {
             known: vec![Known::Any; f.kinds.len()],
             entered: vec![None; f.blocks.len()],
-            tapes: Tapes::of(self.program, id),
+            tapes: Tapes::new(self.foreign(id)),
             errors: None,
         };
         flow.entered[ENTRY.index()] = Some(args.to_vec());
@@ -345,7 +378,7 @@ impl Analysis<'_> {
                 let args: Vec<&Known> = inst.args.iter().map(|v| &known[v.index()]).collect();
                 let arrays: Vec<bool> =
                     inst.args.iter().map(|v| matches!(f.kinds[*v], Kind::Array(_))).collect();
-                shape_rules::result(op, &args, &arrays)
+                shape_rules::result(op, &args, &arrays, self.given.limit)
             }
         }
     }

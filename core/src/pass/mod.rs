@@ -19,6 +19,7 @@
 
 mod cse;
 mod dce;
+mod failures;
 mod fold;
 mod inline;
 mod licm;
@@ -57,7 +58,8 @@ pub enum Level {
     #[default]
     Strict,
     /// Equations of real numbers also: `x - x = 0`, `a (1 + b) / (1 + b) = a`. Results may differ in the last
-    /// digits, and where the original divides by zero or overflows. Constants are folded in `f64`.
+    /// digits, in signs of zeros, so that a function with a branch cut may take its other side (`atan2(-0.0, -1.0)`
+    /// is -pi, `atan2(0.0, -1.0)` is pi), and where the original divides by zero or overflows. Constants are folded in `f64`.
     Algebraic,
 }
 

@@ -178,7 +178,8 @@ impl<'k> Shapes<'k> {
             A::Softmax | A::Cumsum | A::CumsumBack | A::Tril | A::Triu | A::ProdOthers | A::ProdPairs => {
                 first
             }
-            A::Inv | A::Cofactors | A::Cholesky | A::Expm | A::ExpmAlong | A::Fft | A::FftBack => first,
+            A::Inv | A::Cofactors | A::CofactorsAlong | A::Cholesky | A::Expm | A::ExpmAlong => first,
+            A::Fft | A::FftBack => first,
             A::Step => classes.into_iter().reduce(|a, b| self.both(a, b))?,
             A::SumKeep | A::ShiftKeep => self.named(Key::Reduced(first, int(1))),
             // Where it starts makes no difference.

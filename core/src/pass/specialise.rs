@@ -6,7 +6,8 @@
 //! v7: array<real> = embed v6, v3, …     v3 from a tape        v7: array<real> = embed v6, v8, …
 //! ```
 //!
-//! - Ints and truth values that follow from shapes are constants, so branches on them are decided.
+//! - Ints and truth values that follow from shapes are constants, so branches on them are decided. But what may
+//!   fail on the way to an array (a slice from a place that is not known) is not left out by asking for its shape.
 //! - An operation that gives an array the shape that it has is left out.
 //! - Where only the shape of an array is read, it may be any of that shape: zeros made once, at the start.
 //! - What nobody takes from a tape any more is not put there.
@@ -24,7 +25,7 @@ use crate::{
     },
 };
 
-use super::{Level, MAX_ROUNDS, check, inline::inline_once, optimize, shapes::shapes_of};
+use super::{Level, MAX_ROUNDS, check, failures::doubtful, inline::inline_once, optimize, shapes::shapes_of};
 
 /// The most elements of an array that is made for its shape.
 const SMALL: usize = 4096;
@@ -37,7 +38,7 @@ pub(crate) fn optimize_for(program: &mut Program, id: FuncId, args: &[Known], gi
     for _ in 0..MAX_ROUNDS {
         let mut changed = inline_once(program, id);
         let Some(known) = known_values(program, id, args.to_vec(), given) else { return };
-        changed |= leave_out(program, id, &known.values);
+        changed |= leave_out(program, id, &known.values, given.limit);
         if !changed {
             return;
         }
@@ -50,9 +51,10 @@ pub(crate) fn optimize_for(program: &mut Program, id: FuncId, args: &[Known], gi
 }
 
 /// Leaves out what is needless, from what is known of values. Whether there was anything.
-fn leave_out(program: &mut Program, id: FuncId, known: &[Known]) -> bool {
+fn leave_out(program: &mut Program, id: FuncId, known: &[Known], limit: usize) -> bool {
     let foreign = foreign(program, id);
     let f = &mut program.functions[id];
+    let doubtful = doubtful(f, known);
     let mut same: HashMap<Value, Value> = HashMap::new();
     let mut changed = false;
     let of = |v: Value| known.get(v.index()).and_then(Known::shape);
@@ -60,12 +62,14 @@ fn leave_out(program: &mut Program, id: FuncId, known: &[Known]) -> bool {
         for i in f.blocks[b].insts.clone() {
             let inst = &f.insts[i];
             let Some(v) = inst.result else { continue };
-            if let Some(op) = constant(&known[v.index()]).filter(|_| inst.op.is_pure()) {
+            if let Some(op) =
+                constant(&known[v.index()]).filter(|_| inst.op.is_pure() && !doubtful[v.index()])
+            {
                 if inst.op != op {
                     f.insts[i] = InstData { op, args: Default::default(), ..inst.clone() };
                     changed = true;
                 }
-            } else if let Some(x) = needless(f, inst, of) {
+            } else if let Some(x) = needless(f, inst, known) {
                 same.insert(v, x);
             }
         }
@@ -82,7 +86,7 @@ fn leave_out(program: &mut Program, id: FuncId, known: &[Known]) -> bool {
             block.insts.retain(|&i| f.insts[i].result.is_none_or(|v| !same.contains_key(&v)));
         }
     }
-    changed |= hollow(f, of);
+    changed |= hollow(f, |v| of(v).filter(|_| !doubtful[v.index()]), limit);
     changed |= forget(f, &foreign);
     if changed {
         *f = compact(f);
@@ -99,13 +103,16 @@ fn constant(known: &Known) -> Option<Op> {
 }
 
 /// The operand that the result is anyway.
-fn needless(f: &Function, inst: &InstData, of: impl Fn(Value) -> Option<Shape>) -> Option<Value> {
+fn needless(f: &Function, inst: &InstData, known: &[Known]) -> Option<Value> {
     use ArrayOp as A;
+    let of = |v: Value| known.get(v.index()).and_then(Known::shape);
     let x = *inst.args.first()?;
     match inst.op {
-        Op::OnArrays(A::Reshape | A::Slice) if matches!(f.kinds[x], Kind::Array(_)) => {
+        Op::OnArrays(op @ (A::Reshape | A::Slice)) if matches!(f.kinds[x], Kind::Array(_)) => {
             let (from, to) = (of(x)?, of(inst.result?)?);
-            (from == to).then_some(x)
+            // All of an axis begins at 0; anything else is an error, which must be seen.
+            let fits = op == A::Reshape || known[inst.args[2].index()] == Known::Int(0);
+            (from == to && fits).then_some(x)
         }
         Op::Accumulate => {
             let y = *inst.args.get(1)?;
@@ -127,7 +134,7 @@ fn shape_of(op: Op) -> Option<usize> {
 }
 
 /// Lets zeros made at the start stand for arrays of which only the shape is read.
-fn hollow(f: &mut Function, of: impl Fn(Value) -> Option<Shape>) -> bool {
+fn hollow(f: &mut Function, of: impl Fn(Value) -> Option<Shape>, limit: usize) -> bool {
     let early: HashSet<Value> = {
         let entry = &f.blocks[ENTRY];
         let made = entry.insts.iter().filter_map(|&i| f.insts[i].result);
@@ -139,7 +146,7 @@ fn hollow(f: &mut Function, of: impl Fn(Value) -> Option<Shape>) -> bool {
             let inst = &f.insts[i];
             let Some(k) = shape_of(inst.op) else { continue };
             let Some(&v) = inst.args.get(k).filter(|v| !early.contains(v)) else { continue };
-            if let Some(shape) = of(v).filter(|s| s.iter().product::<usize>() <= SMALL) {
+            if let Some(shape) = of(v).filter(|s| s.iter().product::<usize>() <= SMALL.min(limit)) {
                 wanted.push((i, k, (shape, f.kinds[v].clone())));
             }
         }

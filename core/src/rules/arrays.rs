@@ -9,7 +9,8 @@
 //! | `A^-1` | `-Y^H Y_bar Y^H` | `-Y A_dot Y` |
 //! | `|A|` | `A / Y Y_bar`, 0 for zeros | `re tr(A^H A_dot) / Y`, 0 for zeros |
 //! | `det A` | `conj(C) Y_bar`, `C` the cofactors | `tr(C^T A_dot)` |
-//! | `C`, the cofactors of `A` | `conj(C) sum(A^-H . C_bar) - conj(C) C_bar^T A^-H` | `A^-T tr(C^T A_dot) - A^-T A_dot^T C` |
+//! | `C`, the cofactors of `A` | `K(conj A, C_bar)` | `K(A, A_dot)` |
+//! | `Y = K(A, E)` | `D(conj A, conj E, conj Y, Y_bar)`, `K(conj A, Y_bar)` | `D(A, E, Y, A_dot) + K(A, E_dot)` |
 //! | `det A / abs det A` | `i im(conj(Y) Y_bar) A^-H`, 0 for real ones | `Y i im tr(A^-1 A_dot)`, 0 for real ones |
 //! | `ln abs det A` | `Y_bar A^-H` | `re tr(A^-1 A_dot)` |
 //! | `L` with `L L^H = A` | `P(S + S^H)`, `S = L^-H P(L^H L_bar) L^-1` | `L P(L^-1 H L^-H)`, `H` Hermitian from the lower `A_dot` |
@@ -29,7 +30,7 @@
 //! alone is defined, and carry nothing of each other. `K = F . (P + P^H)`, `L = G . (P - P^H)`, `D = (A_dot V - U P) / s`,
 //! `E = (A_dot^H U - V P^H) / s`, `P_bar = diag(s_bar) + (M + M^H + N - N^H) / 2`, `M = F . (U^H U_bar + V^H V_bar)`,
 //! `N = G . (U^H U_bar - V^H V_bar)`, `X = (U_bar - U U^H U_bar) / s`, `Z = (V_bar - V V^H V_bar) / s`, where s stands for
-//! `diag(s)`. `L(A, E)` is `expm_along`, and `M(A, E, F)` the upper right block of
+//! `diag(s)`. `K(A, E)` is `cofactors_along`, and `D(A, E, Y, F) = A^-T (tr(K(A, F)^T E) - E^T K(A, F) - F^T Y)`. `L(A, E)` is `expm_along`, and `M(A, E, F)` the upper right block of
 //! `L([[A, E], [0, A]], [[F, 0], [0, F]])`. Sources: Giles, *Collected matrix derivative results
 //! for forward and reverse mode algorithmic differentiation* (2008), sections 2.2 and 3.1; Murray, arXiv 1602.07527
 //! (Cholesky); Walter and Lehmann, arXiv 1009.6112 (QR); Golub and Pereyra,
@@ -351,7 +352,18 @@ pub(super) fn pull(
             let cofactors = r.conj(cofactors);
             r.mul(cofactors, bar)
         }
-        (A::Cofactors, _) => factors::pull_cofactors(r, x, y, bar),
+        (A::Cofactors, _) => {
+            let a = r.conj(x);
+            r.on(A::CofactorsAlong, &[a, bar])
+        }
+        (A::CofactorsAlong, 1) => {
+            let a = r.conj(x);
+            r.on(A::CofactorsAlong, &[a, bar])
+        }
+        (A::CofactorsAlong, _) => {
+            let of = [x, second, y].map(|v| r.conj(v));
+            factors::cofactors_twice(r, of, bar)
+        }
         (A::LogAbsDet, _) => {
             let inverse = r.on(A::Inv, &[x]);
             let inverse = r.adjoint(inverse);
@@ -503,6 +515,11 @@ pub(super) fn push(
             let along = dot(1).map(|d| r.on(op, &[x, d]));
             sum(r, moved, along)
         }
+        A::CofactorsAlong => {
+            let moved = dot(0).map(|d| factors::cofactors_twice(r, [x, second, y], d));
+            let along = dot(1).map(|d| r.on(op, &[x, d]));
+            sum(r, moved, along)
+        }
         A::ExpmAlong => {
             let moved = dot(0).map(|d| factors::twice_along(r, x, second, d));
             let along = dot(1).map(|d| r.on(op, &[x, d]));
@@ -537,7 +554,7 @@ pub(super) fn push(
                     let cofactors = r.on(A::Cofactors, &[x]);
                     r.on(A::Dot, &[cofactors, d])
                 }
-                A::Cofactors => factors::push_cofactors(r, x, y, d),
+                A::Cofactors => r.on(A::CofactorsAlong, &[x, d]),
                 A::LogAbsDet => {
                     let inverse = r.on(A::Inv, &[x]);
                     let trace = r.on(A::TraceProduct, &[inverse, d]);

@@ -25,11 +25,23 @@ pub(super) fn is_array(b: &FunctionBuilder, v: Value) -> bool {
     matches!(b.kind(v), Kind::Array(_))
 }
 
-/// A (co)tangent of `x` with its shape and all its elements.
-pub(super) fn whole(b: &mut FunctionBuilder, bar: Value, x: Value) -> Value {
+/// A (co)tangent of `x` with its shape and all its elements, and no more.
+pub(crate) fn whole(b: &mut FunctionBuilder, bar: Value, x: Value) -> Value {
     // These give a (co)tangent its shape when they make it.
     let known = b.maker(bar).is_some_and(|(op, _)| op.is_elementwise() || matches!(op, Op::OnArrays(_)));
     if known || !is_array(b, x) { bar } else { b.on_arrays(ArrayOp::Like, &[bar, x]) }
+}
+
+/// A cotangent that may belong to another array than the one it was made for, so that [`whole`] looks at its length.
+pub(super) fn loose(b: &mut FunctionBuilder, bar: Value) -> Value {
+    let kind = b.kind(bar).clone();
+    match b.maker(bar) {
+        Some((op, _)) if op.is_elementwise() || matches!(op, Op::OnArrays(_)) => {
+            let empty = b.zero(&kind);
+            b.inst(Op::Accumulate, &[bar, empty], kind)
+        }
+        _ => bar,
+    }
 }
 
 /// The one number that all elements are, if it is known.

@@ -1,4 +1,4 @@
-//! The rules of `qr`, `svd` and `cofactors`, and parts of those of triangles and of the exponential, in the notation of [`arrays`](super::arrays).
+//! The rules of `qr` and `svd`, and parts of those of triangles, of cofactors and of the exponential, in the notation of [`arrays`](super::arrays).
 //!
 //! Of `A = Q R`, `Q^H dQ` is skew and `dR R^-1` is an upper triangle with a real diagonal, so both follow from
 //! `Q^H dA R^-1`, their sum. Of `A = U diag(s) V^H`, `U^H dU` and `V^H dV` are skew; their sum and their difference
@@ -67,28 +67,21 @@ pub(super) fn push_qr(r: &mut Rule<'_>, a: Value, y: Value, d: Value) -> Value {
     r.on(A::Concat, &[q_dot, r_dot, zero])
 }
 
-/// The cotangent of the operand of `cofactors`.
-pub(super) fn pull_cofactors(r: &mut Rule<'_>, a: Value, y: Value, bar: Value) -> Value {
-    let inverse = r.on(A::Inv, &[a]);
-    let inverse = r.adjoint(inverse);
-    let y = r.conj(y);
-    let along = r.on(A::Dot, &[inverse, bar]);
-    let along = r.mul(y, along);
-    let back = r.on(A::Transpose, &[bar]);
-    let t = r.on(A::MatMul, &[y, back]);
-    let t = r.on(A::MatMul, &[t, inverse]);
-    r.sub(along, t)
-}
-
-/// The tangent of `cofactors`.
-pub(super) fn push_cofactors(r: &mut Rule<'_>, a: Value, y: Value, d: Value) -> Value {
+/// The derivative of `y = cofactors_along(a, e)` along `f` of `a`: `A^-T (tr(K^T E) - E^T K - F^T Y)` with
+/// `K = cofactors_along(A, F)`. The third derivative of the determinant, it is the same for `e`, `f` and the result in any order.
+pub(super) fn cofactors_twice(r: &mut Rule<'_>, [a, e, y]: [Value; 3], f: Value) -> Value {
     let inverse = r.on(A::Inv, &[a]);
     let inverse = r.on(A::Transpose, &[inverse]);
-    let along = r.on(A::Dot, &[y, d]);
+    let k = r.on(A::CofactorsAlong, &[a, f]);
+    let along = r.on(A::Dot, &[k, e]);
     let along = r.mul(inverse, along);
-    let back = r.on(A::Transpose, &[d]);
-    let t = r.on(A::MatMul, &[inverse, back]);
-    let t = r.on(A::MatMul, &[t, y]);
+    let mut back = |x: Value, y: Value| {
+        let x = r.on(A::Transpose, &[x]);
+        r.on(A::MatMul, &[x, y])
+    };
+    let (first, second) = (back(e, k), back(f, y));
+    let t = r.add(first, second);
+    let t = r.on(A::MatMul, &[inverse, t]);
     r.sub(along, t)
 }
 

@@ -36,6 +36,7 @@ mod pull;
 mod registry;
 mod value;
 
+pub(crate) use elements::whole;
 pub use emit::{Emitter, Ex};
 pub use partials::{number1, number2, partial, real1, real2};
 pub use piecewise::Piecewise;

@@ -10,7 +10,9 @@
 //! times the partial. The rest is listed below, one arm each; operations on whole arrays have a file of their
 //! own, and so has what works element by element. Reading and writing elements is linear: the rules move numbers and
 //! compute nothing. (Co)tangents of arrays may be shorter than the array (see [`Kind`]), hence `peek`,
-//! `put` and `add_at` instead of `get` and `set`.
+//! `put` and `add_at` instead of `get` and `set`. While they are collected, cotangents of the operands of these may be
+//! longer, too: what is read or written beyond the end of an array is none of its elements, so rules that go by the
+//! length of a cotangent cut it off first, and so does a function that gives it away.
 
 use crate::{
     entity::Value,
@@ -84,7 +86,10 @@ fn pull(
             Add(b.inst(Op::Peek, &[y_bar, i], element))
         }
         // y = [x; n]
-        (Op::Fill, 0) => Add(b.inst(Op::Sum, &[y_bar], element)),
+        (Op::Fill, 0) => {
+            let y_bar = elements::whole(b, y_bar, result);
+            Add(b.inst(Op::Sum, &[y_bar], element))
+        }
         // A vector of as many elements, whatever the shape of the array is.
         (Op::Sum, 0) => {
             let n = b.inst(Op::Len, &[args[0]], Kind::Int);
@@ -100,7 +105,7 @@ fn pull(
             Add(b.inst(Op::Put, &[y_bar, args[1], zero], kind))
         }
         (Op::Set | Op::Put | Op::AddAt, 2) => Add(b.inst(Op::Peek, &[y_bar, args[1]], element)),
-        (Op::AddAt, 0) | (Op::Accumulate, _) => Add(y_bar),
+        (Op::AddAt, 0) | (Op::Accumulate, _) => Add(elements::loose(b, y_bar)),
         _ => return None,
     })
 }
@@ -193,12 +198,27 @@ fn times(b: &mut FunctionBuilder, p: Value, d: Value, singular: bool) -> Option<
 
 /// `n x^(n-1)`; 0 for n = 0, whatever x is.
 fn power_slope(b: &mut FunctionBuilder, op: Mixed, x: Value, n: Value) -> Value {
-    let one = b.int(1);
-    let less = b.inst(Op::Int2(Int2::Sub), &[n, one], Kind::Int);
-    let power = b.mixed(op, &[x, less]);
+    let power = power_less_one(b, op, x, n);
     let factor = b.mixed(Mixed::FromInt, &[n]);
     let factor = like(b, factor, power);
     b.number2(Number2::Scale, power, factor)
+}
+
+/// `x^(n-1)`; of the least integer n in two factors.
+fn power_less_one(b: &mut FunctionBuilder, op: Mixed, x: Value, n: Value) -> Value {
+    let one = b.int(1);
+    let int2 =
+        |b: &mut FunctionBuilder, op: Int2, p: Value, q: Value| b.inst(Op::Int2(op), &[p, q], Kind::Int);
+    if matches!(b.op_of(n), Some(Op::Int(n)) if n > i64::MIN) {
+        let less = int2(b, Int2::Sub, n, one);
+        return b.mixed(op, &[x, less]);
+    }
+    // max(n, low) - 1, and 0 or -1.
+    let low = b.int(i64::MIN + 1);
+    let (upper, lower) = (int2(b, Int2::Max, n, low), int2(b, Int2::Min, n, low));
+    let (less, rest) = (int2(b, Int2::Sub, upper, one), int2(b, Int2::Sub, lower, low));
+    let (power, rest) = (b.mixed(op, &[x, less]), b.mixed(op, &[x, rest]));
+    b.number2(Number2::Scale, power, rest)
 }
 
 /// A real number as one of the kind of another value.

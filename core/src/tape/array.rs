@@ -307,6 +307,7 @@ methods! {
     eigvecsh "eigvecsh" ()() -> ArrayVariable to_array, "The eigenvectors of the Hermitian part of a matrix as columns, in the order of the eigenvalues.";
     expm "expm" ()() -> ArrayVariable to_array, "The exponential of a square matrix.";
     expm_along "expm_along" (other)() -> ArrayVariable to_array, "The derivative of the exponential of a square matrix A along another one E, `d/dt exp(A + t E)` at `t = 0`.";
+    cofactors_along "cofactors_along" (other)() -> ArrayVariable to_array, "The derivative of the cofactors of a square matrix A along another one E, `d/dt cofactors(A + t E)` at `t = 0`.";
     pow "pow" (exponent)() -> ArrayVariable to_array, "`x^y`, element by element.";
 }
 

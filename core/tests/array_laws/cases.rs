@@ -194,6 +194,11 @@ pub(crate) const CASES: &[Case] = &[
     dominant(2.0, "fn f(a: {k}, b: {k}) { solve_upper(a, b) }", &[&[&[3, 3], &[3]], &[&[2, 2], &[2, 3]]]),
     dominant(2.0, "fn f(a: {k}) { inv(a) }", SQUARE),
     dominant(2.0, "fn f(a: {k}) { cofactors(a) }", SQUARE),
+    dominant(
+        2.0,
+        "fn f(a: {k}, b: {k}) { cofactors_along(a, b * b) }",
+        &[&[&[3, 3], &[3, 3]], &[&[1, 1], &[1, 1]], &[&[2, 2], &[2, 2]], &[&[4, 4], &[4, 4]]],
+    ),
     dominant(2.0, "fn f(a: {k}) { pinv(a) }", &[&[&[3, 2]], &[&[2, 3]], &[&[1, 1]], &[&[2, 2]]]),
     // Of rank 2.
     dominant(2.0, "fn f(a: {k}, b: {k}) { pinv(matmul(a, b)) }", &[&[&[3, 2], &[2, 4]], &[&[3, 2], &[2, 3]]]),

@@ -39,7 +39,8 @@ macro_rules! for_each_array_function {
                 matmul() -> Array; matmul_nh() -> Array; matmul_hn() -> Array; matvec() -> Array; outer() -> Array;
                 kron() -> Array; convolve() -> Array; correlate() -> Array; solve() -> Array;
                 solve_adjoint() -> Array; solve_lower() -> Array; solve_upper() -> Array; lstsq() -> Array;
-                expm_along() -> Array; like() -> Array; sum_like() -> Array; prod_pairs() -> Array;
+                expm_along() -> Array; cofactors_along() -> Array; like() -> Array; sum_like() -> Array;
+                prod_pairs() -> Array;
                 concat(axis: Int) -> Array; embed(axis: Int, start: Int) -> Array;
                 paste(axis: Int, start: Int) -> Array; with_row(k: Int) -> Array; scatter(indices: Ints) -> Array;
                 contract(labels: Ints) -> Array; einsum(first: Ints, second: Ints, result: Ints) -> Array;

@@ -168,6 +168,117 @@ fn array_cofactors<T: Number>(a: &Array<T>) -> Array<T> {
     Array::new(&[n, n], items)
 }
 //-
+/// `x y` of matrices `m x k` and `k x n`.
+fn array_product_of<T: Number>(x: &[T], y: &[T], m: usize, k: usize, n: usize) -> Vec<T> {
+    let element = |p: usize| (0..k).fold(T::default(), |s, i| s + x[p / n * k + i] * y[i * n + p % n]);
+    (0..m * n).map(element).collect()
+}
+//-
+/// The derivative of the cofactors of A along E, by `P A Q = [[B, C], [D, F]]` with `T = F - D B^-1 C` of order 2.
+fn array_cofactors_along<T: Number>(a: &Array<T>, e: &Array<T>) -> Array<T> {
+    let n = array_square("cofactors_along", a);
+    assert!(
+        a.lengths == e.lengths,
+        "`cofactors_along` takes two square matrices of one order, given {:?} and {:?}",
+        a.shape(),
+        e.shape()
+    );
+    let (zero, one) = (T::default(), T::of(1.0));
+    let rank = n.saturating_sub(2);
+    let k = n - rank;
+    let mut lu = a.items.clone();
+    let (mut rows, mut columns) = ((0..n).collect::<Vec<_>>(), (0..n).collect::<Vec<_>>());
+    let mut det = one;
+    for c in 0..rank {
+        let mut best = (0.0, c, c);
+        for (r, k) in (c..n).flat_map(|r| (c..n).map(move |k| (r, k))) {
+            let size = lu[r * n + k].square();
+            if size.is_nan() || size > best.0 {
+                best = (size, r, k);
+            }
+        }
+        let (size, r, k) = best;
+        if size == 0.0 {
+            return Array::new(&[n, n], vec![zero; n * n]);
+        }
+        (0..n).for_each(|j| lu.swap(c * n + j, r * n + j));
+        (0..n).for_each(|i| lu.swap(i * n + c, i * n + k));
+        rows.swap(c, r);
+        columns.swap(c, k);
+        det = det * lu[c * (n + 1)] * T::of(if (r != c) == (k != c) { 1.0 } else { -1.0 });
+        let inverse = lu[c * (n + 1)].reciprocal();
+        for i in c + 1..n {
+            let factor = lu[i * n + c] * inverse;
+            (c + 1..n).for_each(|j| lu[i * n + j] = lu[i * n + j] - factor * lu[c * n + j]);
+            lu[i * n + c] = factor;
+        }
+    }
+    // `B^-1` beside `B^-1 C`; `[-D B^-1, 1]` and `[-B^-1 C; 1]`.
+    let mut z = vec![zero; rank * n];
+    for i in 0..rank {
+        z[i * n + i] = one;
+        for (c, j) in (0..i).flat_map(|c| (0..=c).map(move |j| (c, j))) {
+            z[i * n + j] = z[i * n + j] - lu[i * n + c] * z[c * n + j];
+        }
+        (rank..n).for_each(|j| z[i * n + j] = lu[i * n + j]);
+    }
+    for i in (0..rank).rev() {
+        for (c, j) in (i + 1..rank).flat_map(|c| (0..n).map(move |j| (c, j))) {
+            z[i * n + j] = z[i * n + j] - lu[i * n + c] * z[c * n + j];
+        }
+        (0..n).for_each(|j| z[i * n + j] = z[i * n + j] * lu[i * (n + 1)].reciprocal());
+    }
+    let g: Vec<T> = (0..rank * rank).map(|p| z[p / rank * n + p % rank]).collect();
+    let (mut left, mut right) = (vec![zero; k * n], vec![zero; n * k]);
+    for r in 0..k {
+        left[r * n + rank + r] = one;
+        right[(rank + r) * k + r] = one;
+        for j in (0..rank).rev() {
+            let known = (j + 1..rank).fold(zero, |s, i| s + left[r * n + i] * lu[i * n + j]);
+            left[r * n + j] = -(lu[(rank + r) * n + j] + known);
+            right[j * k + r] = -z[j * n + rank + r];
+        }
+    }
+    let e: Vec<T> = (0..n * n).map(|p| e.items[rows[p / n] * n + columns[p % n]]).collect();
+    let left_e = array_product_of(&left, &e, k, n, n);
+    let e_right = array_product_of(&e, &right, n, n, k);
+    let change = array_product_of(&left, &e_right, k, n, k);
+    let t = |i: usize, j: usize| lu[(rank + i) * n + rank + j];
+    let adjugate = |x: &dyn Fn(usize, usize) -> T| vec![x(1, 1), -x(0, 1), -x(1, 0), x(0, 0)];
+    let (det_t, adj_t, second) = match k {
+        2 => (t(0, 0) * t(1, 1) - t(0, 1) * t(1, 0), adjugate(&t), adjugate(&|i, j| change[i * 2 + j])),
+        1 => (t(0, 0), vec![one], vec![zero]),
+        _ => (one, vec![], vec![]),
+    };
+    let trace = |x: &[T], y: &[T], n: usize| (0..n * n).fold(zero, |s, p| s + x[p] * y[p % n * n + p / n]);
+    let e_of_b: Vec<T> = (0..rank * rank).map(|p| e[p / rank * n + p % rank]).collect();
+    let (along_b, along_t) = (trace(&g, &e_of_b, rank), trace(&adj_t, &change, k));
+    let g_e_g = array_product_of(&array_product_of(&g, &e_of_b, rank, rank, rank), &g, rank, rank, rank);
+    let inner: Vec<T> = (0..k * k).map(|p| along_b * adj_t[p] + second[p]).collect();
+    let mut inner = array_product_of(&inner, &left, k, k, n);
+    let back: Vec<T> = (0..k * rank).map(|p| left_e[p / rank * n + p % rank]).collect();
+    let back = array_product_of(&adj_t, &array_product_of(&back, &g, k, rank, rank), k, k, rank);
+    for p in 0..k * rank {
+        let q = p / rank * n + p % rank;
+        inner[q] = inner[q] - back[p];
+    }
+    let mut y = array_product_of(&right, &inner, n, k, n);
+    let above = array_product_of(&g, &e_right[..rank * k], rank, rank, k);
+    let above = array_product_of(&above, &array_product_of(&adj_t, &left, k, k, n), rank, k, n);
+    for p in 0..rank * n {
+        y[p] = y[p] - above[p];
+    }
+    for p in 0..rank * rank {
+        let q = p / rank * n + p % rank;
+        y[q] = y[q] + (along_b * det_t + along_t) * g[p] - det_t * g_e_g[p];
+    }
+    let mut items = vec![zero; n * n];
+    for (i, j) in (0..n).flat_map(|i| (0..n).map(move |j| (i, j))) {
+        items[rows[i] * n + columns[j]] = det * y[j * n + i];
+    }
+    Array::new(&[n, n], items)
+}
+//-
 /// `det A / |det A|`; 0 for a singular matrix.
 fn array_signdet<T: Number>(a: &Array<T>) -> T {
     let n = array_square("signdet", a);

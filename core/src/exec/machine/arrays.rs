@@ -158,6 +158,13 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
                 let longer = items(&x).len() >= items(&y).len();
                 let (mut long, short) = if longer { (x, y) } else { (y, x) };
                 if !items(&short).is_empty() {
+                    let (whole, part) = (shape(&long), shape(&short));
+                    // Only a vector may be cut off, or stand for an array of another shape.
+                    let count = items(&long).len() == items(&short).len();
+                    if part.len() > 1 && part != whole && !(count && whole.len() == 1) {
+                        let expected = "arrays of one shape, or vectors of at most as many elements";
+                        return Err(full(ArrayError::shape("accumulate", expected, &[&whole, &part])));
+                    }
                     let mut sum = arrays.own(long, room).map_err(full)?;
                     let elements = Arc::make_mut(&mut sum);
                     elements.iter_mut().zip(items(&short)).for_each(|(a, b)| *a += b.clone());

@@ -121,14 +121,14 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
         operands: &mut Operands<S>,
         limit: usize,
     ) -> Result<Results<S>, Fault> {
-        let mut plan = self.plan(recipe, operands)?;
+        let mut plan = self.plan(recipe, operands, limit)?;
         let done = self.sweeps(&mut plan.sweeps, operands, limit);
         self.scratch.plans[recipe.number] = Some(plan);
         done
     }
 
     /// The plan of the last run if it fits, perhaps with views that begin elsewhere, else a new one.
-    fn plan(&mut self, recipe: &Arc<Recipe>, operands: &[Operand<S>]) -> Result<Plan, Fault> {
+    fn plan(&mut self, recipe: &Arc<Recipe>, operands: &[Operand<S>], limit: usize) -> Result<Plan, Fault> {
         let plans = &mut self.scratch.plans;
         if plans.len() <= recipe.number {
             plans.resize_with(recipe.number + 1, || None);
@@ -151,7 +151,10 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
         }
         match last {
             Some(plan) => Ok(plan),
-            None => Plan::new(recipe, operands.iter().enumerate().map(|(k, o)| seen(k, o)).collect()),
+            None => {
+                let seen = operands.iter().enumerate().map(|(k, o)| seen(k, o));
+                Plan::new(recipe, seen.collect(), limit)
+            }
         }
     }
 
@@ -161,11 +164,12 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
         operands: &mut Operands<S>,
         limit: usize,
     ) -> Result<Results<S>, Fault> {
-        let Some((last, before)) = sweeps.split_last_mut() else { return Ok(SmallVec::new()) };
-        if last.len > limit {
-            let given = last.shape.iter().map(|&d| i64::try_from(d).unwrap_or(i64::MAX)).collect();
+        // Of operands that are too large, or of a plan made under another limit.
+        if let Some(sweep) = sweeps.iter().find(|sweep| sweep.len > limit) {
+            let given = sweep.shape.iter().map(|&d| i64::try_from(d).unwrap_or(i64::MAX)).collect();
             return Err((None, ArrayError::Lengths { given, limit }));
         }
+        let Some((last, before)) = sweeps.split_last_mut() else { return Ok(SmallVec::new()) };
         for sweep in before {
             let made = self.sweep(sweep, operands)?;
             operands.extend(made);

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::{
-    array::{ArrayError, Moved, Repeated, Shape, broadcast, reduced},
+    array::{ArrayError, Moved, Repeated, Shape, broadcast, checked_count, reduced},
     ir::{ArrayOp, Number2, Op, Position},
     scalar::{Basic, Twice},
 };
@@ -156,8 +156,8 @@ impl Wanted {
 
 impl Plan {
     /// Finds it.
-    pub(super) fn new(recipe: &Arc<Recipe>, seen: Vec<Seen>) -> Result<Plan, Fault> {
-        let shapes = Shapes::of(recipe, &seen)?;
+    pub(super) fn new(recipe: &Arc<Recipe>, seen: Vec<Seen>, limit: usize) -> Result<Plan, Fault> {
+        let shapes = Shapes::of(recipe, &seen, limit)?;
         let whole = shapes.whole(recipe);
         let operands = seen.len();
         let mut maker =
@@ -341,7 +341,7 @@ struct Shapes {
 }
 
 impl Shapes {
-    fn of(recipe: &Recipe, seen: &[Seen]) -> Result<Shapes, Fault> {
+    fn of(recipe: &Recipe, seen: &[Seen], limit: usize) -> Result<Shapes, Fault> {
         let shape = |seen: &Seen| if let Seen::Shape(shape) = seen { Some(shape.clone()) } else { None };
         let mut shapes =
             Shapes { operands: seen.iter().map(shape).collect(), views: Vec::new(), steps: Vec::new() };
@@ -352,11 +352,16 @@ impl Shapes {
         for step in &recipe.steps {
             let shape = match step.from.map(|from| shapes.at(from)) {
                 [Some(a), Some(b)] if a == b => Some(a.clone()),
-                [Some(a), Some(b)] => Some(broadcast(a, b).ok_or_else(|| {
-                    let expected =
-                        "arrays whose shapes are equal or 1 along each axis, counted from the last";
-                    (Some(step.at), ArrayError::shape(step.op.name(), expected, &[a, b]))
-                })?),
+                [Some(a), Some(b)] => {
+                    let shape = broadcast(a, b).ok_or_else(|| {
+                        let expected =
+                            "arrays whose shapes are equal or 1 along each axis, counted from the last";
+                        (Some(step.at), ArrayError::shape(step.op.name(), expected, &[a, b]))
+                    })?;
+                    // The only step that may have more elements than any operand.
+                    checked_count(&shape, limit).map_err(|e| (Some(step.at), e))?;
+                    Some(shape)
+                }
                 [a, b] => a.or(b).cloned(),
             };
             shapes.steps.push(shape);

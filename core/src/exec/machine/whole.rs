@@ -8,7 +8,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::{
-    array::{self, Array, ArrayError, Contracted, Shape, checked_axis, checked_count},
+    array::{self, Array, ArrayError, Contracted, Shape, broadcast, checked_axis, checked_count},
     ir::ArrayOp,
     scalar::{Real, Scalar},
 };
@@ -261,7 +261,12 @@ fn real_array<T: Real>(
             Ok(y)
         }
         ArrayOp::Step => {
-            let mut out = bank.fresh(x.arrays[0].len(), room)?;
+            let shape = match x.arrays.as_slice() {
+                [a, b] => broadcast(&a.shape(), &b.shape()),
+                _ => None,
+            };
+            let most = shape.map_or(Ok(x.arrays[0].len()), |shape| checked_count(&shape, limits.array))?;
+            let mut out = bank.fresh(most, room)?;
             let number = x.number.take().map(|x| Array::from(vec![x]));
             let (a, b) = match (&number, x.arrays.as_slice()) {
                 (Some(number), [a]) if x.number_first => (number, &**a),
@@ -344,6 +349,18 @@ fn whole<T: Real, E: Scalar<Real = T>>(
         A::Concat | A::Convolve => checked_count(&[a.len() + b.len()], limits.array)?,
         A::Take => checked_count(&[items(&x.list).len(), a.len() / a.shape()[0].max(1)], limits.array)?,
         A::DiagonalMatrix => checked_count(&[a.len(), a.len()], limits.array)?,
+        // Wrong operands are told with their shapes below.
+        A::Lstsq => match (&*a.shape(), &*b.shape()) {
+            ([m, n], [l, k]) if m == l => checked_count(&[*n, *k], limits.array)?,
+            _ => a.len(),
+        },
+        A::Qr | A::Svd | A::Eigen => match (&*a.shape(), op) {
+            ([m, n], A::Svd) => checked_count(&[1 + m + n, *m.min(n)], limits.array)?,
+            ([m, n], A::Qr) => checked_count(&[m + n, *n], limits.array)?,
+            ([m, n], _) => checked_count(&[m + 1, *n], limits.array)?,
+            _ => a.len(),
+        },
+        // No larger than an operand.
         _ => a.len(),
     };
     let mut y = bank.stale(most, room)?;
@@ -389,6 +406,7 @@ fn whole<T: Real, E: Scalar<Real = T>>(
         A::Lstsq => array::lstsq(a, b, out)?,
         A::Inv => array::inverse(a, out)?,
         A::Cofactors => array::cofactors(a, out)?,
+        A::CofactorsAlong => array::cofactors_along(a, b, out)?,
         A::Pinv => array::pinv(a, out)?,
         A::Cholesky => array::cholesky(a, out)?,
         A::Qr => array::qr(a, out)?,

@@ -1,0 +1,96 @@
+//! Which values may never come to be: some instruction on the way to them may fail, for all that is known of shapes.
+//!
+//! ```text
+//! v3: array<real> = slice v0, v1, v2, v1      v2 is any int: it may lie outside
+//! v4: array<real> = sin v3                    doubtful too
+//! v5: int = len v4                            known from shapes, but nothing may take its place
+//! ```
+//!
+//! Calls, primitives and what is popped are never dropped, so what they give is beyond doubt once it is there. What
+//! depends on the data themselves (a singular matrix, an overflow) is always in doubt.
+//!
+//! Cost: O(size x depth of loops).
+
+use crate::{
+    entity::Value,
+    ir::{ArrayOp, Function, InstData, Kind, Known, Op},
+};
+
+/// For each value whether it is doubtful, from what is known of values.
+pub(super) fn doubtful(f: &Function, known: &[Known]) -> Vec<bool> {
+    let mut doubtful = vec![false; f.kinds.len()];
+    let mut changed = true;
+    while std::mem::take(&mut changed) {
+        let mut mark = |v: Value, doubtful: &mut [bool]| {
+            changed |= !std::mem::replace(&mut doubtful[v.index()], true);
+        };
+        for block in f.blocks.values() {
+            for inst in block.insts.iter().map(|&i| &f.insts[i]) {
+                let Some(v) = inst.result.filter(|_| inst.op.is_pure()) else { continue };
+                if inst.args.iter().any(|a| doubtful[a.index()]) || may_fail(f, inst, known) {
+                    mark(v, &mut doubtful);
+                }
+            }
+            for target in block.end.targets() {
+                for (arg, param) in target.args.iter().zip(&f.blocks[target.block].params) {
+                    if doubtful[arg.index()] {
+                        mark(*param, &mut doubtful);
+                    }
+                }
+            }
+        }
+    }
+    doubtful
+}
+
+/// Whether an instruction may fail on operands that are there.
+fn may_fail(f: &Function, inst: &InstData, known: &[Known]) -> bool {
+    let of = |k: usize| inst.args.get(k).map_or(&Known::Any, |v| &known[v.index()]);
+    let array = |v: &Value| matches!(f.kinds[*v], Kind::Array(_));
+    // What is known of a result has been found to fit.
+    let found = inst.result.is_some_and(|v| known[v.index()] != Known::Any);
+    let shapes = || inst.args.iter().filter(|v| array(v)).all(|v| known[v.index()].shape().is_some());
+    let ints = || {
+        let int = |v: &&Value| f.kinds[**v] == Kind::Int;
+        inst.args.iter().filter(int).all(|v| matches!(known[v.index()], Known::Int(_)))
+    };
+    match inst.op {
+        Op::Int1(_) | Op::Int2(_) => !found,
+        Op::Fill => !found || !ints(),
+        Op::Get | Op::Peek | Op::Set | Op::Put | Op::AddAt => {
+            let count = of(0).shape().map(|s| s.iter().product::<usize>());
+            match (count, of(1)) {
+                (Some(n), Known::Int(k)) => usize::try_from(*k).map_or(true, |k| k >= n),
+                _ => true,
+            }
+        }
+        Op::Accumulate => !shapes(),
+        Op::OnArrays(op) => !moves(op) || !shapes() || !ints() || !lists(f, inst, known),
+        op if op.is_elementwise() && inst.args.iter().any(array) => !shapes(),
+        _ => false,
+    }
+}
+
+/// Whether the elements of all lists of ints are known.
+fn lists(f: &Function, inst: &InstData, known: &[Known]) -> bool {
+    use crate::ir::Element;
+    let list = |v: &&Value| f.kinds[**v] == Kind::Array(Element::Int);
+    // Of these the shape is enough.
+    matches!(inst.op, Op::OnArrays(ArrayOp::Dim | ArrayOp::Shape))
+        || inst.args.iter().filter(list).all(|v| matches!(known[v.index()], Known::Ints(_)))
+}
+
+/// Whether an operation fails by the shapes and ints of its operands alone.
+fn moves(op: ArrayOp) -> bool {
+    use ArrayOp as A;
+    match op {
+        A::Dim | A::Place | A::Count | A::Shape | A::Reshape | A::Like | A::InsertAxis | A::DropAxis => true,
+        A::Transpose | A::Permute | A::Unpermute | A::Slice | A::Embed | A::Paste | A::Concat => true,
+        A::Take | A::Scatter | A::Spread | A::SumLike | A::Tril | A::Triu => true,
+        A::Diagonal | A::DiagonalMatrix | A::SumKeep | A::Cumsum | A::CumsumBack => true,
+        A::Prod | A::ProdOthers | A::ProdPairs | A::Norm | A::Dot | A::TraceProduct => true,
+        A::MatMul | A::MatMulNh | A::MatMulHn | A::Contract | A::ContractFirst | A::ContractSecond => true,
+        A::Convolve | A::Correlate | A::Fft | A::FftBack => true,
+        _ => false,
+    }
+}
