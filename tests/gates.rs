@@ -10,12 +10,15 @@ use ketgrad_core::{
     matrix::Matrix,
     observable::Pauli,
     param::{Angle, Q, Values},
+    scalar::Real,
     simulate::Simulator,
 };
 use num_complex::Complex;
 use num_dual::Dual64;
 use support::{
-    close::{CIRCUIT, DERIVATIVE, EXACT, ROUNDING, assert_close, assert_matrices, phase_distance},
+    close::{
+        CIRCUIT, DERIVATIVE, EXACT, ROUNDING, ROUNDING_F32, assert_close, assert_matrices, phase_distance,
+    },
     random::Rng,
     reference::{self, Dense, identity, kron, product},
 };
@@ -46,6 +49,67 @@ fn every_gate_is_unitary() {
         matrix(gate).check_unitary(ROUNDING).unwrap_or_else(|e| panic!("{gate}: {e}"));
         assert_eq!(matrix(gate).n_qubits(), gate.kind().n_qubits(), "{gate}");
     });
+}
+
+/// A gate with these angles under a control is unitary, be they numbers in the text or values of parameters.
+fn stays_unitary<T: Real>(kind: GateKind, angles: &[f64], tolerance: f64) {
+    let n = kind.n_qubits();
+    let wires: Vec<usize> = (0..n).collect();
+    let values: Vec<T> = angles.iter().map(|x| T::lit(*x)).collect();
+    let (mut numbers, mut params) = (Circuit::new(n + 1), Circuit::new(n + 1));
+    let names: Vec<Angle> = (0..angles.len()).map(|k| params.param(&format!("p{k}"))).collect();
+    let gate = Gate::new(kind, angles.iter().map(|x| Angle::rad(*x))).unwrap();
+    numbers.gate(gate, &wires, &[(n, true)]).unwrap();
+    params.gate(Gate::new(kind, names).unwrap(), &wires, &[(n, true)]).unwrap();
+    let simulator = Simulator::new();
+    let by_numbers: Matrix<Complex<T>> = simulator.matrix(&numbers, &Values::<T>(&[])).unwrap();
+    let by_params: Matrix<Complex<T>> = simulator.matrix(&params, &Values(&values)).unwrap();
+    for (how, matrix) in [("numbers", by_numbers), ("parameters", by_params)] {
+        matrix.check_unitary(tolerance).unwrap_or_else(|e| panic!("{kind:?} by {how} {angles:?}: {e}"));
+    }
+}
+
+#[test]
+fn every_gate_is_unitary_at_angles_of_any_size() {
+    let mut rng = Rng::new(4);
+    for &kind in GateKind::ALL.iter().filter(|kind| !kind.param_names().is_empty()) {
+        for _ in 0..200 {
+            // Steps between floats are 1 at 2^53 and 2^24.
+            for (largest, single) in [(1e16, false), (1e8, true)] {
+                let angles: Vec<f64> = kind
+                    .param_names()
+                    .iter()
+                    .map(|_| rng.signed() * f64::powf(largest, rng.unit()))
+                    .collect();
+                if single {
+                    stays_unitary::<f32>(kind, &angles, ROUNDING_F32);
+                } else {
+                    stays_unitary::<f64>(kind, &angles, ROUNDING);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn entries_of_general_rotations_have_the_phases_of_their_formulas() {
+    let cis = |x: f64| C::new(x.cos(), x.sin());
+    for phi in [0.3, 1e8, 8_280_345_270_236_060.0, -3e15] {
+        for (theta, lambda) in [(2.0, 6.3), (0.7, -1e12), (-5.0, 0.1)] {
+            let (c, s) = ((theta / 2.0f64).cos(), (theta / 2.0f64).sin());
+            let textbook = [[ONE * c, -cis(lambda) * s], [cis(phi) * s, cis(phi) * cis(lambda) * c]];
+            let special = cis(-phi / 2.0) * cis(-lambda / 2.0);
+            for (kind, phase) in [(GateKind::U, cis(theta / 2.0)), (GateKind::U3, special)] {
+                let gate = Gate::new(kind, [theta, phi, lambda].map(Angle::rad)).unwrap();
+                for (i, row) in textbook.iter().enumerate() {
+                    for (j, entry) in row.iter().enumerate() {
+                        let off = (matrix(&gate)[(i, j)] - phase * entry).norm();
+                        assert!(off < ROUNDING, "{gate}, entry {i}, {j}: off by {off}");
+                    }
+                }
+            }
+        }
+    }
 }
 
 #[test]

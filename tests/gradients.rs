@@ -1,6 +1,8 @@
 //! Derivatives of circuits: every method gives the same, and the closed forms.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
+use std::f64::consts::PI;
+
 use ketgrad_core::{
     ansatz,
     circuit::{Circuit, Condition},
@@ -160,6 +162,83 @@ fn every_gate_has_its_derivatives_under_controls() {
             for method in [Method::Forward, Method::Shift] {
                 let (_, other) = energy.gradient_by(method, &at).unwrap();
                 assert!(close(&gradient, &other, ROUNDING), "{kind:?}, {controls} controls, {method}");
+            }
+        }
+    }
+}
+
+/// Angles at which coefficients of gates vanish whose derivatives do not.
+const SPECIAL: [f64; 7] = [0.0, PI / 2.0, PI, -PI, 2.0 * PI, -PI / 2.0, 0.7];
+
+/// A gate between others, its angles made of two parameters: one each, one for all, sums, and a product.
+fn with_angles(kind: GateKind, controls: usize, form: usize) -> Circuit {
+    let n = kind.n_qubits();
+    let mut circuit = Circuit::new((n + controls).max(1));
+    let (a, b) = (circuit.param("a"), circuit.param("b"));
+    let id = |angle: &Angle| angle.terms()[0].0;
+    let product = ParamExpr::from(Angle::theta(id(&a))).binary(Step::Mul, Angle::theta(id(&b)).into());
+    let angles: Vec<Angle> = (0..kind.param_names().len())
+        .map(|k| match (form, k % 2) {
+            (0, 0) | (1, _) => a.clone(),
+            (0, _) => b.clone(),
+            (2, 0) => &a + &b * Q::new(1, 2),
+            (2, _) => &b - &a,
+            (_, 0) => circuit.expression(product.clone()),
+            _ => &a + &b,
+        })
+        .collect();
+    for q in 0..circuit.n_qubits() {
+        circuit.u3(q, 0.7 + q as f64, 0.3, 1.1).unwrap();
+    }
+    let wires: Vec<usize> = (0..n).collect();
+    let under: Vec<(usize, bool)> = (0..controls).map(|c| (n + c, c == 0)).collect();
+    circuit.gate(Gate::new(kind, angles).unwrap(), &wires, &under).unwrap();
+    for q in 0..circuit.n_qubits() {
+        circuit.u3(q, 1.9 - q as f64, 0.8, -0.4).unwrap();
+    }
+    circuit
+}
+
+#[test]
+fn every_gate_has_its_first_and_second_derivatives_where_coefficients_vanish() {
+    let mut rng = Rng::new(11);
+    for &kind in GateKind::ALL.iter().filter(|kind| !kind.param_names().is_empty()) {
+        for (controls, form) in (0..=1).flat_map(|controls| (0..4).map(move |form| (controls, form))) {
+            let circuit = with_angles(kind, controls, form);
+            let observable = if circuit.n_qubits() > 1 { "Z0 X1 - 0.3 Y0" } else { "Z0 - 0.3 X0" };
+            let energy = Expectation::new(circuit, [observable.parse::<PauliSum>().unwrap()]).unwrap();
+            let mut points = vec![[0.0; 2], [PI, PI], [2.0 * PI, 0.7], [0.7, -PI]];
+            points.extend((0..2).map(|_| [(); 2].map(|()| SPECIAL[rng.below(SPECIAL.len())])));
+            for at in points {
+                let (_, gradient) = energy.gradient_by(Method::Difference, &at).unwrap();
+                let hessian = energy.hessian_by(Method::Difference, &at).unwrap();
+                for method in [Method::Adjoint, Method::Forward, Method::Shift] {
+                    let what = || format!("{kind:?}, {controls} controls, form {form} at {at:?}, {method}");
+                    let (_, other) = energy.gradient_by(method, &at).unwrap();
+                    assert!(close(&gradient, &other, DIFFERENCE), "{}", what());
+                    for (row, other) in hessian.iter().zip(energy.hessian_by(method, &at).unwrap()) {
+                        assert!(close(row, &other, DIFFERENCE), "{}: {row:?} {other:?}", what());
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_mixed_derivative_of_a_rotation_about_an_axis_is_that_of_its_formula() {
+    // <X> is sin a sin b after r(a, b).
+    let mut circuit = Circuit::new(1);
+    let (a, b) = (circuit.param("a"), circuit.param("b"));
+    circuit.r(0, a, b).unwrap();
+    let energy = Expectation::new(circuit, ["X0".parse::<PauliSum>().unwrap()]).unwrap();
+    for (a, b) in [(0.0, 0.7), (PI, 0.7), (PI / 2.0, 0.0), (-PI, 2.0), (2.0 * PI, PI)] {
+        let mixed = f64::cos(a) * f64::cos(b);
+        let own = -f64::sin(a) * f64::sin(b);
+        for method in [Method::Adjoint, Method::Forward, Method::Shift, Method::Symbolic] {
+            let hessian = energy.hessian_by(method, &[a, b]).unwrap();
+            for (x, y) in hessian.concat().iter().zip([own, mixed, mixed, own]) {
+                assert!((x - y).abs() < ROUNDING, "{method} at {a}, {b}: {hessian:?}");
             }
         }
     }

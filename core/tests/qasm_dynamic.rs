@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 
 use ketgrad_core::{
     circuit::{Circuit, Condition, Instruction, Operation, Relation},
+    hybrid::Expectation,
+    observable::PauliSum,
     param::Values,
     print::{PrintError, to_qasm2, to_qasm3},
     qasm::{Options, parse},
@@ -527,6 +529,51 @@ fn measurements_that_are_not_stored_matter_where_the_qubit_is_used_again() {
     assert_outcomes(&outcomes(&body("measure q;")), &[("0", 0.5), ("1", 0.5)]);
     // Not used again: nothing is built.
     assert_eq!(body("measure q[1];"), body(""));
+}
+
+/// The instructions but for those that clear the bit of results that are not stored.
+fn without_assignments(circuit: &Circuit) -> Vec<Instruction> {
+    let all = circuit.instructions().iter().cloned();
+    all.filter(|i| !matches!(i.operation, Operation::Assign { .. })).collect()
+}
+
+#[test]
+fn a_register_is_measured_as_each_of_its_qubits_is() {
+    let mut rng = ChaCha8Rng::seed_from_u64(29);
+    let (mut kept, mut left_out) = (0, 0);
+    for _ in 0..300 {
+        let (mut together, mut apart) = ("qubit[3] q; ".to_owned(), "qubit[3] q; ".to_owned());
+        for _ in 0..6 {
+            let (a, b) = (rng.next_u64() % 3, 1 + rng.next_u64() % 2);
+            let (first, second) = match rng.next_u64() % 5 {
+                0 => ("measure q; ".to_owned(), "measure q[0]; measure q[1]; measure q[2]; ".to_owned()),
+                1 => ("measure q[1:2]; ".to_owned(), "measure q[1]; measure q[2]; ".to_owned()),
+                2 => [(); 2].map(|()| format!("cx q[{a}], q[{}]; ", (a + b) % 3)).into(),
+                _ => [(); 2].map(|()| format!("h q[{a}]; ")).into(),
+            };
+            together += &first;
+            apart += &second;
+        }
+        let (first, second) = (v3(&together), v3(&apart));
+        assert_eq!(without_assignments(&first), without_assignments(&second), "{together}");
+        let measured = first.to_string().matches("measure").count();
+        kept += measured;
+        left_out += apart.matches("measure").count() - measured;
+    }
+    assert!(kept > 100 && left_out > 100, "{kept} {left_out}");
+}
+
+#[test]
+fn a_measured_qubit_that_is_not_used_again_keeps_its_value() {
+    for measured in ["measure q;", "measure q[0]; measure q[1];", "measure q[1]; measure q;", ""] {
+        let circuit = v3(&format!("qubit[2] q; h q[0]; {measured} x q[1];"));
+        let x: PauliSum = "X0".parse().unwrap();
+        let energy = Expectation::new(circuit.clone(), [x.clone()]).unwrap();
+        assert!((energy.value::<f64>(&[]).unwrap() - 1.0).abs() < TOLERANCE, "{measured}");
+        let printed = read(&to_qasm3(&circuit).unwrap());
+        let energy = Expectation::new(printed, [x]).unwrap();
+        assert!((energy.value::<f64>(&[]).unwrap() - 1.0).abs() < TOLERANCE, "{measured}, printed");
+    }
 }
 
 #[test]

@@ -51,6 +51,65 @@ fn arrays_beyond_what_is_kept() {
     assert!(v3(&many).contains("elements in all"), "{}", v3(&many));
 }
 
+/// What a block declares is counted before it takes memory.
+#[test]
+fn registers_in_blocks_beyond_the_limit() {
+    for (body, count) in [
+        ("for int i in [0:0] { bit[4000000000] a; }", 4_000_000_000u64),
+        ("{ bit[4000000000] a; }", 4_000_000_000),
+        ("c[0] = measure a; if (c[0]) { bit[4000000000] d; }", 4_000_000_001),
+        ("int k = 1; while (k > 0) { bit[4000000000] d; k = 0; }", 4_000_000_000),
+        ("def f(qubit p) { bit[4000000000] d; } f(a);", 4_000_000_000),
+        ("for int i in [0:3] { bit[4000000000] a; }", 16_000_000_000),
+        ("for int i in [0:2] { { bit[2] b; } bit[4000000000] d; }", 12_000_000_006),
+    ] {
+        let message = format!("{count} operations after expansion; at most 100000000 are allowed");
+        let given = v3(body);
+        assert!(given.contains(&message), "{body}: {given}");
+    }
+    let text = "OPENQASM 3; qubit q; for int i in [0:0] { bit[5000] a; }";
+    let few = parse(text, &Options { max_gates: 1000, ..Options::default() }).unwrap_err();
+    assert!(few.to_string().contains("5000 operations after expansion; at most 1000"), "{few}");
+    assert!(parse(text, &Options { max_gates: 5000, ..Options::default() }).is_ok());
+}
+
+#[test]
+fn widths_of_types_are_looked_at_where_they_are_declared() {
+    for width in ["0", "129", "4000000000", "-1"] {
+        for (before, ty, after) in [
+            ("", "angle", " t;"),
+            ("", "angle", " t; t[0] = measure a;"),
+            ("", "angle", " t = pi;"),
+            ("", "int", " t;"),
+            ("", "uint", " t = 1;"),
+            ("input ", "angle", " t;"),
+            ("const ", "angle", " t = 1;"),
+            ("def f(", "angle", " t) { }"),
+            ("def f(", "int", " t) { }"),
+            ("def f() -> ", "angle", " { return 1.0; }"),
+            ("array[", "angle", ", 2] t;"),
+            ("input array[", "angle", ", 2] t;"),
+            ("def f(readonly array[", "angle", ", 2] t) { }"),
+        ] {
+            let line = format!("{before}{ty}[{width}]{after}");
+            let given = v3(&line);
+            let first = given.lines().next().unwrap();
+            assert!(first.starts_with("2:"), "{line}: {given}");
+            assert!(first.contains(&format!("1 to 128 bits, not {width}")), "{line}: {given}");
+        }
+    }
+    for line in ["float[0] t;", "float[17] t;", "input float[8] t;", "def f(float[31] t) { }"] {
+        assert!(v3(line).contains("a float of 16, 32, 64 or more"), "{line}: {}", v3(line));
+    }
+}
+
+#[test]
+fn arrays_without_elements_have_no_other_length_beyond_the_limit() {
+    for line in ["array[int, 0, 4000000000] t;", "array[int, 4000000000, 0] t;"] {
+        assert!(v3(line).contains("at most 1048576 are kept"), "{line}: {}", v3(line));
+    }
+}
+
 #[test]
 fn a_measured_divisor_is_warned_of() {
     let warnings = |line: &str| {

@@ -223,6 +223,27 @@ impl PoolCircuit {
         PoolCircuit { n_qubits, gates: draw.gates }
     }
 
+    /// The same gates, the first angles with these radians.
+    #[must_use]
+    pub fn with_angles(&self, radians: &[f64]) -> PoolCircuit {
+        let mut new = self.clone();
+        let angles = new.gates.iter_mut().flat_map(|gate| &mut gate.angles);
+        angles.zip(radians).for_each(|(angle, x)| *angle = PoolAngle::Radians(*x));
+        new
+    }
+
+    /// The same gates, with radians that `f32` holds without rounding.
+    #[must_use]
+    pub fn in_single_precision(&self) -> PoolCircuit {
+        let mut new = self.clone();
+        for angle in new.gates.iter_mut().flat_map(|gate| &mut gate.angles) {
+            if let PoolAngle::Radians(x) = angle {
+                *x = f64::from(*x as f32);
+            }
+        }
+        new
+    }
+
     /// As a circuit.
     #[must_use]
     pub fn circuit(&self) -> Circuit {

@@ -75,6 +75,12 @@ impl Rng {
         }
         Matrix::from_fn(n_qubits, |i, j| rows[i][j])
     }
+    /// Radians: often a multiple of pi/4 or close to one, where gates vanish or become Clifford gates.
+    pub fn special_angle(&mut self) -> f64 {
+        let quarter = std::f64::consts::FRAC_PI_4 * (self.below(33) as f64 - 16.0);
+        let near = [0.0, 0.0, 1e-16, 1e-12, -1e-9, 1e-6][self.below(6)];
+        if self.below(3) == 0 { 6.3 * self.signed() } else { quarter + near }
+    }
     /// An angle: an exact multiple of pi/8 or some radians.
     pub fn angle(&mut self) -> Angle {
         match self.below(3) {

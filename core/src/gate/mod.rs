@@ -279,6 +279,20 @@ fn half_one_plus<R: Ring>(b: &impl Binding<R>, t: &Angle) -> Result<R, BindError
     Ok((R::one() + b.cis(t)?) * b.half())
 }
 
+/// `[[e^{i a} cos t/2, -e^{i b} sin t/2], [e^{i c} sin t/2, e^{i d} cos t/2]]`, where a, b, c, d are sums of angles by
+/// their numbers.
+fn with_phases<R: Ring>(
+    bind: &impl Binding<R>,
+    t: &Angle,
+    angles: &[&Angle],
+    sums: [&[usize]; 4],
+) -> Result<[[R; 2]; 2], BindError> {
+    let (cos, i_sin) = half_angle(bind, t)?;
+    let sin = -i_sin * &bind.i()?;
+    let [a, b, c, d] = bind.cis_of_sums(angles, sums)?;
+    Ok([[a * &cos, -(b * &sin)], [c * sin, d * cos]])
+}
+
 /// `e^{i g} [[cos t/2, -e^{i l} sin t/2], [e^{i p} sin t/2, e^{i(p+l)} cos t/2]]`.
 fn textbook_u<R: Ring>(
     b: &impl Binding<R>,
@@ -287,10 +301,18 @@ fn textbook_u<R: Ring>(
     l: &Angle,
     g: &Angle,
 ) -> Result<[[R; 2]; 2], BindError> {
-    let (c, i_s) = half_angle(b, t)?;
-    let s = -i_s * &b.i()?;
-    let (gl, gp, gpl) = (b.cis(&(g + l))?, b.cis(&(g + p))?, b.cis(&(&(g + p) + l))?);
-    Ok([[b.cis(g)? * &c, -(gl * &s)], [gp * s, gpl * c]])
+    with_phases(b, t, &[g, p, l], [&[0], &[0, 2], &[0, 1], &[0, 1, 2]])
+}
+
+/// The same with `g = -(p + l)/2`, which makes its determinant 1.
+fn special_u<R: Ring>(
+    b: &impl Binding<R>,
+    t: &Angle,
+    p: &Angle,
+    l: &Angle,
+) -> Result<[[R; 2]; 2], BindError> {
+    let (p, l) = (half(p), half(l));
+    with_phases(b, t, &[&p, &l, &-&p, &-&l], [&[2, 3], &[2, 1], &[0, 3], &[0, 1]])
 }
 
 /// The matrix that moves column `j` to row `rows[j]`.

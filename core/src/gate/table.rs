@@ -72,11 +72,10 @@ macro_rules! for_each_gate {
             U "U" (q) (theta, phi, lambda) |b| textbook_u(b, theta, phi, lambda, &half(theta))?,
                 dagger U(-theta, -lambda, -phi), none;
             /// `U3(pi/2, phi, lambda)`.
-            U2 "u2" (q) (phi, lambda) |b| {
-                textbook_u(b, &Angle::pi(1, 2), phi, lambda, &-half(&(phi + lambda)))?
-            }, dagger U3(Angle::pi(-1, 2), -lambda, -phi), none;
+            U2 "u2" (q) (phi, lambda) |b| special_u(b, &Angle::pi(1, 2), phi, lambda)?,
+                dagger U3(Angle::pi(-1, 2), -lambda, -phi), none;
             /// `RZ(phi) RY(theta) RZ(lambda)`, the general element of SU(2).
-            U3 "u3" (q) (theta, phi, lambda) |b| textbook_u(b, theta, phi, lambda, &-half(&(phi + lambda)))?,
+            U3 "u3" (q) (theta, phi, lambda) |b| special_u(b, theta, phi, lambda)?,
                 dagger U3(-theta, -lambda, -phi), none;
             /// `e^{i gamma}` times the textbook matrix (see U): the general element of U(2), whose
             /// controlled form is CU.

@@ -53,11 +53,25 @@ struct Shifted<'b, B> {
     x: ParamId,
 }
 
+impl<B> Shifted<'_, B> {
+    /// The coefficient of x in an angle, and the angle without x.
+    fn split(&self, angle: &Angle) -> (Q, Angle) {
+        let of_x = angle.terms().iter().find(|t| t.0 == self.x).map_or(Q::zero(), |t| t.1);
+        (of_x, angle.substitute(|id| if id == self.x { Angle::zero() } else { Angle::theta(id) }))
+    }
+}
+
 impl<R: Ring, B: Binding<R>> Binding<Series<R>> for Shifted<'_, B> {
     fn cis(&self, angle: &Angle) -> Result<Series<R>, BindError> {
-        let of_x = angle.terms().iter().find(|t| t.0 == self.x).map_or(Q::zero(), |t| t.1);
-        let rest = angle.substitute(|id| if id == self.x { Angle::zero() } else { Angle::theta(id) });
+        let (of_x, rest) = self.split(angle);
         Ok(Series(vec![(of_x, self.binding.cis(&rest)?)]))
+    }
+    fn cis_of_sums(&self, angles: &[&Angle], sums: [&[usize]; 4]) -> Result<[Series<R>; 4], BindError> {
+        let (of_x, rests): (Vec<Q>, Vec<Angle>) = angles.iter().map(|angle| self.split(angle)).unzip();
+        let rests: Vec<&Angle> = rests.iter().collect();
+        let [a, b, c, d] = self.binding.cis_of_sums(&rests, sums)?;
+        let series = |(sum, z): (&[usize], R)| Series(vec![(sum.iter().map(|&k| of_x[k]).sum(), z)]);
+        Ok([(sums[0], a), (sums[1], b), (sums[2], c), (sums[3], d)].map(series))
     }
     fn half(&self) -> Series<R> {
         Series::constant(self.binding.half())

@@ -41,13 +41,12 @@ impl Expectation {
     /// As [`Expectation::measure`], and where [shifts do not serve](Expectation::methods).
     pub fn measure_gradient(&self, inputs: &[f64], shots: Shots) -> Result<(Mean, Vec<Mean>), HybridError> {
         let readout = self.readout(shots)?;
-        let values = self.circuit.param_values(inputs)?;
         let value = self.measure_circuit(&self.circuit, inputs, &readout, shots)?;
         let (mut gradient, mut variances) = (vec![0.0; inputs.len()], vec![Some(0.0); inputs.len()]);
         let mut parts = 1..;
         for (k, slot) in self.slots.iter().enumerate() {
             let (mut slope, mut variance) = (0.0, Some(0.0));
-            for (circuit, coefficient) in self.moved(*slot, &values)? {
+            for (circuit, coefficient) in self.moved(*slot)? {
                 let part = shots.part(parts.next().unwrap_or_default());
                 let mean = self.measure_circuit(&circuit, inputs, &readout, part)?;
                 slope += coefficient * mean.value;

@@ -26,12 +26,12 @@ use super::{
 };
 use crate::{
     circuit::{Circuit, Instruction, Operation},
-    param::{Angle, Q, Values},
-    scalar::{Real, Scalar},
+    param::{Angle, ParamId, Q, Values},
+    scalar::Real,
 };
 
-/// A coefficient below this, relative to a gate's entries of size 1, is rounding and no frequency of its own.
-const NO_FREQUENCY: f64 = 1e-12;
+/// Angles at which no coefficient of a gate of the table vanishes that doesn't vanish everywhere.
+const GENERIC: [f64; 4] = [0.37, -1.2, 2.05, 0.83];
 
 impl Expectation {
     /// Whether a gate may act again, so that a shift of its angle is several.
@@ -41,14 +41,13 @@ impl Expectation {
 
     /// The value and the gradient by shifts of the angles.
     pub(super) fn shift_gradient<T: Real>(&self, inputs: &[T]) -> Result<(T, Vec<T>), HybridError> {
-        let values = self.circuit.param_values(inputs)?;
         let value = |circuit: &Circuit| -> Result<T, HybridError> {
             Ok(total(self.of(circuit.clone()).values(inputs)?))
         };
         let mut by_angle = Vec::with_capacity(self.slots.len());
         for slot in &self.slots {
             let mut derivative = T::zero();
-            for (circuit, coefficient) in self.moved(*slot, &values)? {
+            for (circuit, coefficient) in self.moved(*slot)? {
                 derivative += value(&circuit)? * T::lit(coefficient);
             }
             by_angle.push(derivative);
@@ -61,15 +60,11 @@ impl Expectation {
     ///
     /// # Errors
     /// [`HybridError::Dynamic`] where gates may act again, [`HybridError::Shift`] for a channel.
-    pub(super) fn moved<T: Real>(
-        &self,
-        slot: Slot,
-        values: &[T],
-    ) -> Result<Vec<(Circuit, f64)>, HybridError> {
+    pub(super) fn moved(&self, slot: Slot) -> Result<Vec<(Circuit, f64)>, HybridError> {
         if self.has_loops() {
             return Err(HybridError::Dynamic);
         }
-        let shifts = self.shifts(slot, values)?;
+        let shifts = self.shifts(slot)?;
         Ok(shifts.iter().map(|(shift, c)| (shifted(&self.circuit, slot, shift), *c)).collect())
     }
 
@@ -79,14 +74,20 @@ impl Expectation {
     }
 
     /// The shifts of an angle with their coefficients.
-    fn shifts<T: Real>(&self, slot: Slot, values: &[T]) -> Result<Vec<(Angle, f64)>, HybridError> {
+    ///
+    /// The frequencies are those that the gate has at some values of its other parameters: where a coefficient
+    /// vanishes, its derivative may not.
+    fn shifts(&self, slot: Slot) -> Result<Vec<(Angle, f64)>, HybridError> {
         let instruction = &self.circuit.instructions()[slot.instruction];
-        let counts = |z: &Complex<T>| z.abs2().primal().is_none_or(|x| x > NO_FREQUENCY * NO_FREQUENCY);
         let mut of_gate: Vec<Q> = match &instruction.operation {
             Operation::Gate(gate) => {
-                let parts = harmonics::<Complex<T>>(gate, slot.angle, &Values(values));
-                let parts = parts.map_err(|e| self.circuit.bind_error(e))?;
-                parts.iter().filter(|(_, part)| part.entries().iter().any(counts)).map(|p| p.0).collect()
+                let mut ids = (0..).map(ParamId::new);
+                let generic = gate.map_params(|a| {
+                    let id = ids.next().map(Angle::theta);
+                    if a.is_constant() { a.clone() } else { id.unwrap_or_default() }
+                });
+                let parts = harmonics::<Complex<f64>>(&generic, slot.angle, &Values(&GENERIC));
+                parts.map_err(|e| self.circuit.bind_error(e))?.into_iter().map(|part| part.0).collect()
             }
             // Half the eigenvalues of the string; the identity has one.
             Operation::PauliRotation(rotation) => {
@@ -163,6 +164,25 @@ mod tests {
             };
             assert!(derivative(f64::cos).abs() < 1e-14, "{of_gate:?}: cos {w}x");
             assert!((derivative(f64::sin) - w).abs() < 1e-14, "{of_gate:?}: sin {w}x");
+        }
+    }
+
+    #[test]
+    fn no_frequency_of_a_gate_is_missed() {
+        for &kind in crate::gate::GateKind::ALL {
+            let n = kind.param_names().len();
+            let gate = Gate::new(kind, (0..n as u32).map(|k| Angle::theta(ParamId::new(k)))).unwrap();
+            let all = |k, values: &[f64]| -> Vec<Q> {
+                let parts = harmonics::<Complex<f64>>(&gate, k, &Values(values)).unwrap();
+                parts.into_iter().map(|part| part.0).collect()
+            };
+            for k in 0..n {
+                let known = all(k, &GENERIC);
+                for seed in 1..8 {
+                    let values: Vec<f64> = (0..n).map(|i| f64::from(seed) * (i as f64 + 0.3)).collect();
+                    assert!(all(k, &values).iter().all(|q| known.contains(q)), "{kind:?} by {k}");
+                }
+            }
         }
     }
 

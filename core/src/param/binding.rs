@@ -1,6 +1,7 @@
 //! From angles to numbers of a ring.
 
 use num_complex::Complex;
+use smallvec::SmallVec;
 
 use super::{Angle, ParamId, Q, angle::within_turns};
 use crate::scalar::{Real, Ring, Scalar};
@@ -67,6 +68,16 @@ pub trait Binding<R: Ring> {
     /// # Errors
     /// [`BindError`] if a parameter has no value or the ring holds no such number.
     fn cis(&self, angle: &Angle) -> Result<R, BindError>;
+    /// `e^{i s}` for four sums of the angles with these numbers. A ring of rounded numbers multiplies factors: a sum of
+    /// a large angle and a small one would lose digits of the small one, and a matrix of such entries not be unitary.
+    ///
+    /// # Errors
+    /// As [`Binding::cis`].
+    fn cis_of_sums(&self, angles: &[&Angle], sums: [&[usize]; 4]) -> Result<[R; 4], BindError> {
+        let one = |sum: &[usize]| self.cis(&sum.iter().fold(Angle::zero(), |sum, &k| sum + angles[k]));
+        let [a, b, c, d] = sums;
+        Ok([one(a)?, one(b)?, one(c)?, one(d)?])
+    }
     /// 1/2.
     fn half(&self) -> R;
     /// 1/sqrt(2).
@@ -175,6 +186,33 @@ impl<T: Real> Values<'_, T> {
 impl<T: Real> Binding<Complex<T>> for Values<'_, T> {
     fn cis(&self, angle: &Angle) -> Result<Complex<T>, BindError> {
         self.cos_sin(angle).map(|(cos, sin)| Complex::new(cos, sin))
+    }
+    /// Multiples of pi are added exactly, so that `pi/8 + pi/8` still has exact entries; every other angle is a factor.
+    fn cis_of_sums(&self, angles: &[&Angle], sums: [&[usize]; 4]) -> Result<[Complex<T>; 4], BindError> {
+        let factor = |angle: &&Angle| (!angle.is_multiple_of_pi()).then(|| self.cis(angle)).transpose();
+        let factors: SmallVec<[Option<Complex<T>>; 4]> =
+            angles.iter().map(factor).collect::<Result<_, _>>()?;
+        let one = |sum: &[usize]| -> Result<Complex<T>, BindError> {
+            let mut exact = Angle::zero();
+            let mut product: Option<Complex<T>> = None;
+            for &k in sum {
+                match (&factors[k], product.take()) {
+                    (None, before) => {
+                        exact = exact + angles[k].within_two_turns();
+                        product = before;
+                    }
+                    (Some(factor), None) => product = Some(factor.clone()),
+                    (Some(factor), Some(before)) => product = Some(before * factor),
+                }
+            }
+            match product {
+                None => self.cis(&exact),
+                Some(product) if exact == Angle::zero() => Ok(product),
+                Some(product) => Ok(product * self.cis(&exact)?),
+            }
+        };
+        let [a, b, c, d] = sums;
+        Ok([one(a)?, one(b)?, one(c)?, one(d)?])
     }
     fn half(&self) -> Complex<T> {
         Complex::ratio(1, 2)

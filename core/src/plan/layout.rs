@@ -18,7 +18,10 @@
 
 use num_complex::Complex;
 
-use super::lower::{M4, Op, Pauli, exchanged};
+use super::{
+    BinaryAngle,
+    lower::{M4, Op, Pauli, exchanged},
+};
 use crate::basis::odd;
 
 /// A logical qubit in terms of places.
@@ -50,8 +53,8 @@ pub struct Phase {
     pub inner: usize,
     /// The parity of the tile's index.
     pub outer: usize,
-    /// In radians.
-    pub angle: f64,
+    /// The angle.
+    pub angle: BinaryAngle,
 }
 
 /// The inner product with a Pauli string:
@@ -154,8 +157,8 @@ pub struct Layout {
     pub ops: Vec<Placed>,
     /// The logical qubits of the tile at the end.
     pub exit: Vec<Line>,
-    /// The phase of the whole tile at the end, in radians,
-    pub angle: f64,
+    /// The phase of the whole tile at the end,
+    pub angle: BinaryAngle,
     /// and its factor: rotations are without their `1/sqrt(1 + tan^2)`.
     pub scale: f64,
     /// The places that are negated at the end.
@@ -173,7 +176,7 @@ impl Layout {
             inside,
             outside: ((1 << n_qubits) - 1) & !qubits,
             ops: Vec::new(),
-            angle: 0.0,
+            angle: BinaryAngle::ZERO,
             scale: 1.0,
             signs: Parity::default(),
             lines: vec![Line::default(); n_qubits],
@@ -190,7 +193,7 @@ impl Layout {
                 Err(_) => Line { outer: 1 << q, ..Line::default() },
             };
         }
-        (self.angle, self.scale, self.signs) = (0.0, 1.0, Parity::default());
+        (self.angle, self.scale, self.signs) = (BinaryAngle::ZERO, 1.0, Parity::default());
         let mut placed = 0;
         for op in ops {
             self.place(op, placed);
@@ -295,7 +298,9 @@ impl Layout {
     fn negate(&mut self, qubit: usize) {
         let Line { inner, outer, flip, .. } = self.lines[qubit];
         self.signs = Parity { inner: self.signs.inner ^ inner, outer: self.signs.outer ^ outer };
-        self.angle += if flip { std::f64::consts::PI } else { 0.0 };
+        if flip {
+            self.angle += BinaryAngle::HALF_TURN;
+        }
     }
 
     /// Whether every place means at the end what it meant at the beginning.

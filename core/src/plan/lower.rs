@@ -1,7 +1,7 @@
 //! From operators to a few primitive ones that a tile can do cheaply.
 //!
 //! ```text
-//! any 1-qubit unitary   = e^{i a} diag(1, e^{i b}) c [1 -t; t 1] diag(1, e^{i g}) [after Z] [then X],  |t| <= 1
+//! any 1-qubit unitary   = e^{i a} diag(1, e^{i b}) c [1 -t; t 1] diag(1, e^{i g}) [after Z] [then X],  |t| <= 1, see `zyz`
 //! any diagonal          = phases e^{i a} on parities of bits: the Walsh-Hadamard transform of its angles
 //! a permutation of bits = X, CX, SWAP, if it is affine over GF(2): it moves nothing, see `tile`
 //! controlled U          = V (controlled diagonal) V^dagger   with U = V diagonal V^dagger
@@ -14,7 +14,8 @@
 //! Clifford gates that close around rotations make these rotations about other strings, see `entries`. Neighbouring
 //! 1-qubit gates are multiplied. What is none of this stays as it is, [`Op::Plain`]:
 //! dense matrices on 3 qubits and more, 1-qubit matrices that are not unitary to rounding, phases on many
-//! bits.
+//! bits. Each block that is written as something else is multiplied out again and compared with the product of the gates
+//! that it stands for ([`BLOCK_TOLERANCE`]).
 //!
 //! The tan form of a rotation takes 2 products for each amplitude instead of 8; its real factor
 //! `c = 1/sqrt(1 + t^2)` is left to be applied once for many gates. Whether Z and X stand beside it is a matter of its
@@ -28,6 +29,7 @@ mod kinds;
 mod matrices;
 mod permutations;
 mod rotations;
+mod zyz;
 
 use num_complex::Complex;
 use smallvec::SmallVec;
@@ -38,12 +40,14 @@ use clifford::Clifford;
 pub(in crate::plan) use clifford::Pauli;
 use entries::{Entries, Entry};
 use kinds::{Kind, on_one, string};
-use matrices::{C, M2, dagger, eigen, is_unitary, multiply2, multiply4, widen};
-pub(in crate::plan) use matrices::{M4, exchanged};
+use matrices::{C, M2, dagger, eigen, is_unitary, local, multiply2, multiply4, widen};
+pub(in crate::plan) use matrices::{M4, distance, exchanged};
+use zyz::Zyz;
 
 use crate::{
-    basis::deposit,
+    basis::{deposit, odd},
     kernel::{Element, Inner, Operator, Shape, walsh_hadamard},
+    plan::BinaryAngle,
 };
 
 /// Indices with factors, and the bits of an operator; few, so that they stay on the stack.
@@ -55,6 +59,10 @@ const MAX_PHASE_BITS: u32 = 5;
 
 /// Angles below this are rounding errors: of the difference of two angles, or of a transform of angles below 2 pi.
 const NO_ANGLE: f64 = 1e-15;
+
+/// The most by which an entry of what a block is written as may differ from the product of the gates that it stands for:
+/// so many eps of the numbers for each of the gates. Where it would differ by more, the product is kept as it is.
+pub(in crate::plan) const BLOCK_TOLERANCE: f64 = 8.0;
 
 /// A primitive operation.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,7 +77,7 @@ pub(in crate::plan) enum Op {
     /// `1/sqrt(1 + tan^2)`, then `X^x Z^z` if `flip`; |tan| <= 1. An odd number of qubits is in both.
     Turn { x: usize, z: usize, tan: f64, flip: bool },
     /// `e^{i angle}` where the bits in `mask` have odd parity.
-    Phase { mask: usize, angle: f64 },
+    Phase { mask: usize, angle: BinaryAngle },
     /// Z if `sign`, then X if `flip`.
     Pauli { qubit: usize, sign: bool, flip: bool },
     /// CX.
@@ -127,7 +135,9 @@ impl Op {
 #[derive(Clone, Debug, Default)]
 pub(in crate::plan) struct Lowered {
     pub(in crate::plan) ops: Vec<Op>,
-    pub(in crate::plan) angle: f64,
+    pub(in crate::plan) angle: BinaryAngle,
+    /// The sum over all blocks of how far each is from the product of the gates that it stands for.
+    pub(in crate::plan) deviation: f64,
     /// Empty but while something is lowered; its memory is kept.
     waiting: Vec<Waiting>,
     /// Which operations are dense blocks with such blocks next on both qubits.
@@ -146,13 +156,13 @@ pub(in crate::plan) fn lower<E: Element>(
     known: Option<&Lowered>,
     mut spare: Lowered,
 ) -> Lowered {
-    let unitary = 64.0 * Into::<f64>::into(E::EPSILON);
+    let eps = Into::<f64>::into(E::EPSILON);
     let (mut waiting, mut entries) = (std::mem::take(&mut spare.waiting), std::mem::take(&mut spare.entries));
     waiting.resize(n_qubits, Waiting::default());
     entries.take(operators, inners, widest, known.map_or(&[], |known| &known.entries.clifford));
     spare.ops.clear();
-    spare.angle = entries.angle;
-    let mut lowering = Lowering { out: spare, waiting, unitary, widest };
+    (spare.angle, spare.deviation) = (entries.angle, entries.deviation);
+    let mut lowering = Lowering { out: spare, waiting, eps, widest };
     for entry in &entries.list {
         lowering.entry(entry, operators);
     }
@@ -178,23 +188,54 @@ pub(in crate::plan) fn collapses<E: Element>(operators: &[Operator<Complex<E>>])
 /// What has been held back on a qubit.
 #[derive(Clone, Debug, Default)]
 struct Waiting {
-    /// The product of 1-qubit gates that are not out yet.
+    /// The product of 1-qubit gates that are not out yet,
     matrix: Option<M2>,
+    /// and their number.
+    gates: usize,
     /// Whether one of them is not diagonal at other angles either.
     moving: bool,
     /// The dense block that was the last thing on this qubit.
     dense: Option<usize>,
 }
 
+impl Waiting {
+    /// Multiplies a gate onto the product.
+    fn put(&mut self, u: M2) {
+        self.gates = if self.matrix.is_some() { self.gates + 1 } else { 1 };
+        self.matrix = Some(self.matrix.map_or(u, |v| multiply2(&u, &v)));
+    }
+
+    /// Takes the product out, with the number of its gates.
+    fn take(&mut self) -> Option<(M2, usize)> {
+        self.matrix.take().map(|u| (u, self.gates))
+    }
+}
+
 struct Lowering {
     out: Lowered,
     waiting: Vec<Waiting>,
-    unitary: f64,
+    /// The precision of the numbers.
+    eps: f64,
     /// The most qubits with X or Y of a string.
     widest: usize,
 }
 
 impl Lowering {
+    /// The distance from a unitary matrix up to which one is taken for unitary.
+    fn unitary(&self) -> f64 {
+        64.0 * self.eps
+    }
+
+    /// Whether what a block is written as is the product of so many gates, up to rounding.
+    fn agrees(&mut self, written: &[C], product: &[C], gates: usize) -> bool {
+        let off = distance(written, product);
+        let agrees = off <= BLOCK_TOLERANCE * self.eps * gates as f64;
+        if agrees {
+            self.out.deviation += off;
+        }
+        agrees
+    }
+
     fn entry<E: Element>(&mut self, entry: &Entry, operators: &[Operator<Complex<E>>]) {
         match (entry.given, entry.kind) {
             (Some(number), _) => {
@@ -211,7 +252,7 @@ impl Lowering {
                 }
             }
             (None, Kind::Rotation { pauli, angle, phase }) => {
-                self.out.angle += phase;
+                self.out.angle += BinaryAngle::from_radians(phase);
                 self.rotation(pauli, angle);
             }
             (None, Kind::Inner { number, pauli }) => self.inner(number, pauli),
@@ -227,7 +268,7 @@ impl Lowering {
             return true;
         }
         if let Some((qubit, u)) = on_one(operator) {
-            let unitary = is_unitary(&u, 2, self.unitary);
+            let unitary = is_unitary(&u, 2, self.unitary());
             if unitary {
                 self.wait(qubit, u, !matches!(operator.shape(), Shape::Phase(_) | Shape::Diagonal(_)));
             }
@@ -288,10 +329,15 @@ impl Lowering {
 
     /// A gate on one qubit where others have these values.
     fn controlled(&mut self, u: M2, qubit: usize, controls: usize, value: usize) -> bool {
-        if !is_unitary(&u, 2, self.unitary) || controls.count_ones() >= MAX_PHASE_BITS {
+        if !is_unitary(&u, 2, self.unitary()) || controls.count_ones() >= MAX_PHASE_BITS {
             return false;
         }
         let (v, values) = eigen(&u);
+        let zero = C::default();
+        let product = multiply2(&multiply2(&v, &[values[0], zero, zero, values[1]]), &dagger(&v));
+        if !self.agrees(&product, &u, 1) {
+            return false;
+        }
         self.wait(qubit, dagger(&v), true);
         let done =
             self.diagonal(controls | 1 << qubit, &[(value, values[0]), (value | 1 << qubit, values[1])]);
@@ -301,7 +347,8 @@ impl Lowering {
 
     /// Factors of modulus 1 where the bits in `mask` have the given values.
     fn diagonal(&mut self, mask: usize, factors: &[(usize, C)]) -> bool {
-        if factors.iter().any(|(_, f)| (f.norm_sqr() - 1.0).abs() > self.unitary) {
+        let unitary = self.unitary();
+        if !factors.iter().all(|(_, f)| (f.norm_sqr() - 1.0).abs() <= unitary) {
             return false;
         }
         if mask.count_ones() > MAX_PHASE_BITS {
@@ -309,16 +356,37 @@ impl Lowering {
         }
         let mut angles = [0.0; 1 << MAX_PHASE_BITS];
         let angles = &mut angles[..1 << mask.count_ones()];
-        for (x, angle) in angles.iter_mut().enumerate() {
+        let mut wanted = [BinaryAngle::ZERO; 1 << MAX_PHASE_BITS];
+        for (x, (angle, wanted)) in angles.iter_mut().zip(&mut wanted).enumerate() {
             let at = deposit(x, mask);
             *angle = factors.iter().find(|f| f.0 == at).map_or(0.0, |f| f.1.arg());
+            *wanted = BinaryAngle::from_radians(*angle);
         }
-        self.flush(mask);
-        self.out.angle += angles[0];
         let scale = -2.0 / angles.len() as f64;
         walsh_hadamard(angles);
-        for (x, angle) in angles.iter().enumerate().skip(1) {
-            self.phase(deposit(x, mask), scale * angle);
+        let mut phases = [BinaryAngle::ZERO; 1 << MAX_PHASE_BITS];
+        for (phase, angle) in phases.iter_mut().zip(&*angles).skip(1) {
+            *phase = BinaryAngle::from_radians(scale * angle);
+        }
+        phases
+            .iter_mut()
+            .filter(|phase| phase.abs() <= NO_ANGLE)
+            .for_each(|phase| *phase = BinaryAngle::ZERO);
+        // What the phases give each index, less what it is to have.
+        let count = angles.len();
+        let off = |x: usize| {
+            let sum: BinaryAngle = (1..count).filter(|y| odd(x & y)).map(|y| phases[y]).sum();
+            (wanted[0] + sum - wanted[x]).abs()
+        };
+        let off = (0..count).map(off).fold(0.0, f64::max);
+        if off > BLOCK_TOLERANCE * self.eps {
+            return false;
+        }
+        self.out.deviation += off;
+        self.flush(mask);
+        self.out.angle += wanted[0];
+        for (x, phase) in phases[..count].iter().enumerate().skip(1) {
+            self.phase(deposit(x, mask), *phase);
         }
         true
     }
@@ -327,7 +395,7 @@ impl Lowering {
         let mut new: M4 = [C::default(); 16];
         new.copy_from_slice(matrix);
         for (bit, qubit) in [(0, a), (1, b)] {
-            if let Some(u) = self.waiting[qubit].matrix.take() {
+            if let Some((u, _)) = self.waiting[qubit].take() {
                 new = multiply4(&new, &widen(&u, bit));
             }
         }
@@ -346,7 +414,8 @@ impl Lowering {
 
     /// Gives the gates of one qubit at the end of dense blocks to the blocks that follow: see `canonical`.
     fn factor_blocks(&mut self) {
-        let Lowered { ops, followed, .. } = &mut self.out;
+        let (unitary, tolerance) = (self.unitary(), BLOCK_TOLERANCE * self.eps);
+        let Lowered { ops, followed, deviation, .. } = &mut self.out;
         // The qubits on which a block comes next.
         let mut next = 0;
         followed.clear();
@@ -360,63 +429,71 @@ impl Lowering {
         for (op, followed) in ops.iter_mut().zip(followed.iter().rev()) {
             let &mut Op::Dense { a, b, ref mut matrix } = op else { continue };
             for (bit, qubit) in [(0, a), (1, b)] {
-                if let Some(u) = self.waiting[qubit].matrix.take() {
+                if let Some((u, _)) = self.waiting[qubit].take() {
                     *matrix = multiply4(matrix, &widen(&u, bit));
                 }
             }
-            if *followed && is_unitary(matrix, 4, self.unitary) {
-                let after;
-                (*matrix, after) = split(matrix);
-                (self.waiting[a].matrix, self.waiting[b].matrix) = (Some(after[0]), Some(after[1]));
+            if *followed && is_unitary(matrix, 4, unitary) {
+                let (factored, after) = split(matrix);
+                let off = distance(&multiply4(&local(&after), &factored), matrix);
+                if off <= tolerance {
+                    *deviation += off;
+                    *matrix = factored;
+                    self.waiting[a].put(after[0]);
+                    self.waiting[b].put(after[1]);
+                }
             }
         }
     }
 
     /// Multiplies a 1-qubit gate, one of a kind that is diagonal or not, onto those that wait.
     fn wait(&mut self, qubit: usize, u: M2, moves: bool) {
-        let Waiting { matrix, moving, .. } = &mut self.waiting[qubit];
-        *moving = moves || matrix.is_some() && *moving;
-        *matrix = Some(matrix.map_or(u, |v| multiply2(&u, &v)));
+        let waiting = &mut self.waiting[qubit];
+        waiting.moving = moves || waiting.matrix.is_some() && waiting.moving;
+        waiting.put(u);
     }
 
     /// Puts out the 1-qubit gates that wait on some qubits.
     fn flush(&mut self, qubits: usize) {
         for qubit in 0..self.waiting.len() {
             if qubits >> qubit & 1 == 1
-                && let Some(u) = self.waiting[qubit].matrix.take()
+                && let Some((u, gates)) = self.waiting[qubit].take()
             {
-                self.put_out(qubit, &u);
+                self.put_out(qubit, &u, gates);
             }
         }
     }
 
-    fn put_out(&mut self, qubit: usize, u: &M2) {
+    /// Puts out the product of so many gates on one qubit.
+    fn put_out(&mut self, qubit: usize, u: &M2, gates: usize) {
         if let Some(i) = self.waiting[qubit].dense
             && let Op::Dense { a, matrix, .. } = &mut self.out.ops[i]
         {
             *matrix = multiply4(&widen(u, usize::from(*a != qubit)), matrix);
             return;
         }
-        let flip = u[0].norm_sqr() < u[2].norm_sqr();
-        let [a, b, c, d] = if flip { [u[2], u[3], u[0], u[1]] } else { *u };
-        let alpha = a.arg();
-        self.out.angle += alpha;
-        let tan = c.norm() / a.norm();
-        let tan = if tan < f64::MIN_POSITIVE { 0.0 } else { tan };
+        let zyz = Zyz::new(u);
+        if !self.agrees(&zyz.product(), u, gates) {
+            // As it is, in a block with any other qubit.
+            self.dense(qubit, usize::from(qubit == 0), &widen(u, 0));
+            return;
+        }
+        let Zyz { tan, flip, .. } = zyz;
+        let [phase, before, after] = [zyz.phase, zyz.before, zyz.after].map(BinaryAngle::from_radians);
+        self.out.angle += phase;
         if tan == 0.0 {
-            let angle = d.arg() - alpha;
-            let (rest, odd) = without_sign(angle);
+            let (rest, odd) = without_sign(before);
             // A sign alone; beside a phase it would come and go with the angle.
             let sign = odd && rest.abs() <= NO_ANGLE;
             if !sign {
-                self.phase(1 << qubit, angle);
+                self.phase(1 << qubit, before);
             }
             if sign || flip {
                 self.push(Op::Pauli { qubit, sign, flip });
             }
         } else {
-            let (before, sign_before) = without_sign((-b).arg() - alpha);
-            let (after, sign_after) = without_sign(c.arg() - alpha);
+            let (before, sign_before) = without_sign(before);
+            let (after, sign_after) = without_sign(after);
             // Z [1 -t; t 1] = [1 t; -t 1] Z
             let tan = if sign_after { -tan } else { tan };
             self.phase(1 << qubit, before);
@@ -431,7 +508,7 @@ impl Lowering {
         }
     }
 
-    fn phase(&mut self, mask: usize, angle: f64) {
+    fn phase(&mut self, mask: usize, angle: BinaryAngle) {
         if angle.abs() > NO_ANGLE {
             self.push(Op::Phase { mask, angle });
         }
@@ -449,7 +526,9 @@ impl Lowering {
 }
 
 /// The phase `e^{i angle}` as one between -pi/2 and pi/2, and whether it is to be negated.
-fn without_sign(angle: f64) -> (f64, bool) {
-    let turns = (angle / std::f64::consts::PI).round();
-    (angle - turns * std::f64::consts::PI, turns.rem_euclid(2.0) == 1.0)
+fn without_sign(angle: BinaryAngle) -> (BinaryAngle, bool) {
+    match angle.abs() < std::f64::consts::FRAC_PI_2 {
+        true => (angle, false),
+        false => (angle - BinaryAngle::HALF_TURN, true),
+    }
 }

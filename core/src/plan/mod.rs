@@ -24,6 +24,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod angle;
 mod executor;
 pub mod layout;
 mod lower;
@@ -33,6 +34,7 @@ mod stages;
 mod tangent;
 mod tile;
 
+pub use angle::BinaryAngle;
 pub use executor::Fast;
 pub use pair::PairPlan;
 pub use schedule::{Cut, Schedule};
@@ -202,7 +204,7 @@ impl<E: Element> Plan<E> {
         let mut angle = self.schedule.angle();
         for (number, stage) in self.schedule.stages().iter().enumerate() {
             if number == passes.len() {
-                passes.push(self.pass(stage, &mut 0.0, &mut pool));
+                passes.push(self.pass(stage, &mut BinaryAngle::default(), &mut pool));
             }
             // A new pass, too, takes its numbers as any later binding, so that the bits do not tell which it was.
             if let (Some(Pass::Tile(pass)), Stage::Tile { ops, .. }) = (passes.get_mut(number), stage) {
@@ -219,7 +221,7 @@ impl<E: Element> Plan<E> {
     }
 
     /// A stage with its numbers. The first one on tiles takes the phase of the whole.
-    fn pass(&self, stage: &Stage, angle: &mut f64, pool: &mut Pool<E>) -> Pass<E> {
+    fn pass(&self, stage: &Stage, angle: &mut BinaryAngle, pool: &mut Pool<E>) -> Pass<E> {
         match stage {
             Stage::Plain { operator, live } => Pass::Plain { operator: *operator, live: *live },
             Stage::Tile { qubits, live, ops } => {

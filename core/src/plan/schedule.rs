@@ -8,6 +8,7 @@
 use num_complex::Complex;
 
 use super::{
+    BinaryAngle,
     layout::Layout,
     lower::{self, Lowered, Op},
     stages::{self, Stage},
@@ -74,6 +75,10 @@ impl Schedule {
             operators.iter().all(|o| o.n_qubits() <= n_qubits),
             "operators on more than {n_qubits} qubits"
         );
+        if n_qubits < 2 && inners.is_empty() {
+            // A block needs two qubits.
+            return Schedule::plain(n_qubits, operators.len(), cut);
+        }
         let widest = widest(inners);
         let size = cut.tile_qubits.max(widest).min(n_qubits);
         let low = cut.low_qubits.min(size.saturating_sub(widest));
@@ -86,7 +91,7 @@ impl Schedule {
             Lowered::default(),
         );
         let (mut stages, live) = stages::stages(n_qubits, &lowered.ops, size, low, cut.way);
-        if !stages.iter().any(|s| matches!(s, Stage::Tile { .. })) && lowered.angle != 0.0 {
+        if !stages.iter().any(|s| matches!(s, Stage::Tile { .. })) && lowered.angle != BinaryAngle::ZERO {
             // Nothing but a phase: a stage that does only that.
             stages.push(Stage::Tile { qubits: (1 << size) - 1, live, ops: Vec::new() });
         }
@@ -119,7 +124,8 @@ impl Schedule {
             std::mem::take(&mut self.spare),
         );
         let same = lowered.fit(known);
-        let turns = lowered.angle == 0.0 || self.stages.iter().any(|s| matches!(s, Stage::Tile { .. }));
+        let turns =
+            lowered.angle == BinaryAngle::ZERO || self.stages.iter().any(|s| matches!(s, Stage::Tile { .. }));
         self.spare = if same && turns { std::mem::replace(&mut self.lowered, lowered) } else { lowered };
         same && turns
     }
@@ -150,8 +156,16 @@ impl Schedule {
 
     /// The phase `e^{i angle}` of the whole, which no stage has.
     #[must_use]
-    pub fn angle(&self) -> f64 {
+    pub fn angle(&self) -> BinaryAngle {
         self.lowered.angle
+    }
+
+    /// The sum over all blocks of how far what each is written as is from the product of the gates that it stands for, by
+    /// their largest entry. A state of norm 1 is at most four times as far from the one that the gates make, besides what
+    /// running rounds.
+    #[must_use]
+    pub fn deviation(&self) -> f64 {
+        self.lowered.deviation
     }
 
     /// What some primitive operations, by their numbers, do to tiles on the given qubits.

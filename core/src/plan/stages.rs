@@ -22,6 +22,9 @@
 //! stage 2                              20 qubits         128 of 512
 //! stage 3                              22 qubits         all
 //! ```
+//! A stage looks as far as anything can still run in it, and past so many operations that wait ([`LOOKAHEAD`]); the next one
+//! begins with those that it has passed over. Cost: O(n) for each operation that a stage looks at.
+//!
 //! Where the operations take a state back to |0…0>, and all that is wanted are inner products with it on the way, stages
 //! are planned from the last operation to the first, and the last ones go over few tiles.
 
@@ -71,6 +74,10 @@ const WORTH: f64 = 2.0;
 /// 2^50 in all, so that products of two amplitudes are far enough from the limits of `f32`.
 const MAX_ROTATIONS: usize = 100;
 
+/// The most operations that wait while a stage looks for others that can go before them. So the cost of planning is linear
+/// in the operations even where some qubit is hardly ever used and nothing else ends the search.
+const LOOKAHEAD: usize = 4096;
+
 /// The work that one operation saves later passes, in products per amplitude.
 fn weight(op: &Op) -> f64 {
     match op {
@@ -92,6 +99,8 @@ struct Walk {
     /// Qubits that a CX of the stage has touched; if the list is walked from its end, those of dense blocks.
     mixed: usize,
     rotations: usize,
+    /// How many operations wait.
+    waiting: usize,
     /// Whether it is walked from its end.
     backwards: bool,
 }
@@ -135,7 +144,100 @@ impl Walk {
     fn leave(&mut self, op: &Op) {
         self.moving |= op.moving();
         self.reading |= op.reading();
+        self.waiting += 1;
     }
+
+    /// Whether nothing that follows can run in this stage, if it is on these qubits, or nothing more is looked at.
+    fn is_over(&self, qubits: usize) -> bool {
+        qubits & !self.moving == 0 || self.waiting >= LOOKAHEAD
+    }
+}
+
+/// The operations that no stage runs yet, in the order in which they are walked.
+struct Left<'a> {
+    all: &'a [Op],
+    backwards: bool,
+    /// Those that earlier stages have passed over.
+    passed: Vec<usize>,
+    /// The position from which on no stage has looked,
+    next: usize,
+    /// and the qubits of all operations from each position on.
+    qubits_from: Vec<usize>,
+    /// How many operations are plain.
+    plain: usize,
+}
+
+impl<'a> Left<'a> {
+    fn new(all: &'a [Op], backwards: bool) -> Left<'a> {
+        let plain = all.iter().filter(|op| matches!(op, Op::Plain { .. })).count();
+        let mut left = Left { all, backwards, passed: Vec::new(), next: 0, qubits_from: Vec::new(), plain };
+        let mut qubits = 0;
+        left.qubits_from = vec![0; all.len() + 1];
+        for position in (0..all.len()).rev() {
+            qubits |= qubits_of(&all[left.number(position)]);
+            left.qubits_from[position] = qubits;
+        }
+        left
+    }
+
+    /// The number of the operation at a position.
+    fn number(&self, position: usize) -> usize {
+        if self.backwards { self.all.len() - 1 - position } else { position }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = usize> {
+        self.passed.iter().copied().chain((self.next..self.all.len()).map(|position| self.number(position)))
+    }
+
+    fn first(&self) -> Option<usize> {
+        self.iter().next()
+    }
+
+    /// The qubits of all of them.
+    fn qubits(&self) -> usize {
+        self.passed
+            .iter()
+            .fold(self.qubits_from[self.next], |all, &number| all | qubits_of(&self.all[number]))
+    }
+
+    /// Takes out what can run on some qubits, in order.
+    fn take(&mut self, qubits: usize, way: Way) -> Vec<usize> {
+        let mut walk = Walk::new(way);
+        let all_qubits = self.qubits();
+        let (mut taken, mut passed) = (Vec::new(), Vec::new());
+        let mut seen = 0;
+        for number in self.iter() {
+            let op = &self.all[number];
+            seen += 1;
+            if op.moving() & !qubits == 0 && walk.free(op) {
+                walk.take(op);
+                taken.push(number);
+            } else {
+                walk.leave(op);
+                passed.push(number);
+                if walk.is_over(all_qubits) {
+                    break;
+                }
+            }
+        }
+        passed.extend(self.passed.iter().skip(seen));
+        self.next += seen.saturating_sub(self.passed.len());
+        self.passed = passed;
+        taken
+    }
+
+    /// Takes out the first, a plain one.
+    fn take_plain(&mut self) {
+        self.plain -= 1;
+        match self.passed.is_empty() {
+            true => self.next += 1,
+            false => _ = self.passed.remove(0),
+        }
+    }
+}
+
+fn qubits_of(op: &Op) -> usize {
+    op.moving() | op.reading()
 }
 
 /// What the qubits of a stage are chosen among.
@@ -165,10 +267,10 @@ impl Room {
 }
 
 /// The work of the stage that grows from a set of qubits, and the set it ends with.
-fn grow(all: &[Op], ops: &[usize], mut qubits: usize, room: Room) -> (f64, usize) {
-    let (mut walk, everything) = (Walk::new(room.way), room.everything());
+fn grow(left: &Left<'_>, all_qubits: usize, mut qubits: usize, room: Room) -> (f64, usize) {
+    let mut walk = Walk::new(room.way);
     let mut work = 0.0;
-    for op in ops.iter().map(|&number| &all[number]) {
+    for op in left.iter().map(|number| &left.all[number]) {
         let wanted = qubits | op.moving();
         if walk.free(op) && room.holds(wanted) {
             qubits = wanted;
@@ -176,7 +278,7 @@ fn grow(all: &[Op], ops: &[usize], mut qubits: usize, room: Room) -> (f64, usize
             walk.take(op);
         } else {
             walk.leave(op);
-            if walk.moving == everything {
+            if walk.is_over(all_qubits) {
                 break;
             }
         }
@@ -188,10 +290,7 @@ fn grow(all: &[Op], ops: &[usize], mut qubits: usize, room: Room) -> (f64, usize
 /// be 1 at the end, or at the beginning on the way to |0…0>.
 pub(super) fn stages(n_qubits: usize, all: &[Op], size: usize, low: usize, way: Way) -> (Vec<Stage>, usize) {
     let backwards = way == Way::ToZero;
-    let mut ops: Vec<usize> = (0..all.len()).collect();
-    if backwards {
-        ops.reverse();
-    }
+    let mut left = Left::new(all, backwards);
     let size = size.min(n_qubits);
     let low = (1usize << low.min(size)) - 1;
     let mut room = Room { n_qubits, size, low, live: low, limit: n_qubits, way };
@@ -200,34 +299,24 @@ pub(super) fn stages(n_qubits: usize, all: &[Op], size: usize, low: usize, way: 
         room.live = everything;
     }
     let mut stages = Vec::new();
-    while !ops.is_empty() {
-        let (qubits, live) = (choose(all, &ops, room), room.live);
-        let mut walk = Walk::new(way);
-        let (mut taken, rest): (Vec<usize>, Vec<usize>) = ops.into_iter().partition(|&number| {
-            let op = &all[number];
-            let runs = op.moving() & !qubits == 0 && walk.free(op);
-            if runs {
-                walk.take(op)
-            } else {
-                walk.leave(op)
-            }
-            runs
-        });
-        ops = rest;
+    while let Some(first) = left.first() {
+        let (qubits, live) = (choose(&left, room), room.live);
+        let mut taken = left.take(qubits, way);
         if !taken.is_empty() {
             room.live |= taken.iter().fold(0, |moved, &number| moved | all[number].moving());
             if backwards {
                 taken.reverse();
-            } else {
-                let late = defer(all, &mut taken, &ops, qubits);
-                ops.splice(0..0, late);
+            } else if left.first().is_some() && left.plain == 0 {
+                // What stays plain has no phases to join.
+                let late = defer(all, &mut taken, qubits);
+                left.passed.splice(0..0, late);
             }
             stages.push(Stage::Tile { qubits, live, ops: taken });
-        } else if let Op::Plain { operator, .. } = all[ops[0]] {
+        } else if let Op::Plain { operator, .. } = all[first] {
             // Nothing can run before it, so it is the first; walked from the end, the last.
             stages.push(Stage::Plain { operator, live });
             room.live = everything;
-            ops.remove(0);
+            left.take_plain();
         } else {
             unreachable!("the first operation fits any tile of {size} qubits");
         }
@@ -240,12 +329,7 @@ pub(super) fn stages(n_qubits: usize, all: &[Op], size: usize, low: usize, way: 
 }
 
 /// Takes the phases at the end of a stage out of it, for the next one, where they join the phases that it begins with.
-/// `rest` are the operations after the stage.
-fn defer(all: &[Op], taken: &mut Vec<usize>, rest: &[usize], qubits: usize) -> Vec<usize> {
-    // What stays plain has no phases to join.
-    if rest.is_empty() || rest.iter().any(|&number| matches!(all[number], Op::Plain { .. })) {
-        return Vec::new();
-    }
+fn defer(all: &[Op], taken: &mut Vec<usize>, qubits: usize) -> Vec<usize> {
     let mut moved = 0;
     let mut late = vec![false; taken.len()];
     for (late, &number) in late.iter_mut().zip(&*taken).rev() {
@@ -274,22 +358,22 @@ fn defer_all(all: &[Op], stages: &mut [Stage]) {
         if let (Some(Stage::Tile { qubits, ops: taken, .. }), [Stage::Tile { ops: rest, .. }, ..]) =
             (before.last_mut(), after)
         {
-            let late = defer(all, taken, rest, *qubits);
+            let late = defer(all, taken, *qubits);
             rest.splice(0..0, late);
         }
     }
 }
 
 /// The qubits of the next stage: those whose stage does most, at the start among those that spare tiles.
-fn choose(all: &[Op], ops: &[usize], room: Room) -> usize {
+fn choose(left: &Left<'_>, room: Room) -> usize {
     if room.size == room.n_qubits {
         return room.everything();
     }
     let limits = SPARED.into_iter().map(|spared| room.n_qubits.saturating_sub(spared));
     let limits = limits.filter(|&limit| limit >= room.size && room.live != room.everything());
-    let mut sparing = limits.map(|limit| choose_in(all, ops, Room { limit, ..room }));
+    let mut sparing = limits.map(|limit| choose_in(left, Room { limit, ..room }));
     let found = sparing.find(|(work, _)| *work >= WORTH);
-    let (_, mut qubits) = found.unwrap_or_else(|| choose_in(all, ops, room));
+    let (_, mut qubits) = found.unwrap_or_else(|| choose_in(left, room));
     // It has room for more, first of all for qubits that make the pass no longer.
     let live = (0..room.n_qubits).filter(|q| room.live >> q & 1 == 1);
     for q in live.chain(0..room.n_qubits) {
@@ -301,7 +385,8 @@ fn choose(all: &[Op], ops: &[usize], room: Room) -> usize {
 }
 
 /// The set of qubits whose stage does most, with its work.
-fn choose_in(all: &[Op], ops: &[usize], room: Room) -> (f64, usize) {
+fn choose_in(left: &Left<'_>, room: Room) -> (f64, usize) {
+    let all_qubits = left.qubits();
     let mut best = (0.0, room.low);
     let mut seeds = vec![room.low];
     for first in 0..room.n_qubits {
@@ -315,7 +400,7 @@ fn choose_in(all: &[Op], ops: &[usize], room: Room) -> (f64, usize) {
         seeds.extend([window, room.low | 1 << first]);
     }
     for seed in seeds.into_iter().filter(|seed| room.holds(*seed)) {
-        let found = grow(all, ops, seed, room);
+        let found = grow(left, all_qubits, seed, room);
         if found.0 > best.0 + 1e-9 {
             best = found;
         }

@@ -2,7 +2,7 @@
 
 use ketgrad_core::{
     kernel::{Element, Inner, Operator, Shape, Way},
-    plan::{self, Cut, Schedule},
+    plan::{self, BinaryAngle, Cut, Schedule},
 };
 use ketgrad_plugin_sdk::{C64, Precision};
 use num_complex::Complex;
@@ -179,12 +179,12 @@ impl Program {
         (qubits, live): (usize, usize),
         ops: &[usize],
         form: Form,
-        angle: &mut f64,
+        angle: &mut BinaryAngle,
     ) {
         let layout = schedule.layout(qubits, ops);
         match stage::compile(self, layout, live, form, *angle) {
             Some(stage) => {
-                *angle = 0.0;
+                *angle = BinaryAngle::ZERO;
                 self.launches.push(Launch::Stage(stage));
             }
             None => {

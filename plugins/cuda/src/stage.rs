@@ -4,7 +4,10 @@
 //! vectors of that span alone can run there, one after the other, and so can all phases: steps are stages once more,
 //! with a subspace in the place of a set of qubits. What `kernels.cu` says of the words is written here.
 
-use ketgrad_core::plan::layout::{Layout, Look, Parity, Phase, Placed};
+use ketgrad_core::plan::{
+    BinaryAngle,
+    layout::{Layout, Look, Parity, Phase, Placed},
+};
 use ketgrad_plugin_sdk::C64;
 
 use crate::{
@@ -52,10 +55,10 @@ pub(crate) fn slot(place: usize, banks: usize) -> usize {
     place ^ ((turned ^ turned << 1 ^ (turned >> 2 & 1) ^ place >> 6 ^ place >> 12) & 7)
 }
 
-/// Phases that read the same parity of the place: (outer parity, angle) each.
+/// Phases that read the same parity of the place: (outer parity, half the angle) each, every outer parity once.
 struct Group {
     inner: usize,
-    terms: Vec<(usize, f64)>,
+    terms: Vec<(usize, BinaryAngle)>,
 }
 
 /// What a stage is written from.
@@ -66,12 +69,12 @@ struct Writer<'a> {
     outside: usize,
     bits: usize,
     groups: Vec<Group>,
-    constants: Vec<(usize, f64)>,
+    constants: Vec<(usize, BinaryAngle)>,
     looks: Vec<(usize, f64)>,
     /// The pivots of each step's span, and where its word for the table is.
     tables: Vec<(usize, usize)>,
     /// The phase of the whole.
-    angle: f64,
+    angle: BinaryAngle,
     /// What the rotations written so far leave of a product of two amplitudes.
     shrinkage: f64,
 }
@@ -84,7 +87,7 @@ pub(crate) fn compile(
     layout: Layout,
     live: usize,
     form: Form,
-    angle: f64,
+    angle: BinaryAngle,
 ) -> Option<Stage> {
     let (words, numbers) = (program.words.len(), program.numbers.len());
     let stage = write(program, layout, live, form, angle);
@@ -95,7 +98,13 @@ pub(crate) fn compile(
     stage
 }
 
-fn write(program: &mut Program, layout: Layout, live: usize, form: Form, angle: f64) -> Option<Stage> {
+fn write(
+    program: &mut Program,
+    layout: Layout,
+    live: usize,
+    form: Form,
+    angle: BinaryAngle,
+) -> Option<Stage> {
     let at = program.words.len();
     program.words.resize(at + HEADER, 0);
     let first_number = program.complex(std::iter::empty());
@@ -117,7 +126,7 @@ fn write(program: &mut Program, layout: Layout, live: usize, form: Form, angle: 
     let mut rest = layout.ops;
     if layout.signs != Parity::default() {
         let Parity { inner, outer } = layout.signs;
-        rest.push(Placed::Phase(Phase { inner, outer, angle: std::f64::consts::PI }));
+        rest.push(Placed::Phase(Phase { inner, outer, angle: BinaryAngle::HALF_TURN }));
     }
     while !rest.is_empty() {
         if form.matrices {
@@ -134,7 +143,7 @@ fn write(program: &mut Program, layout: Layout, live: usize, form: Form, angle: 
     if several && (w.groups.len() > MAX_GROUPS || looks.len() > MAX_LOOKS) {
         return None;
     }
-    let scale = C64::cis(w.angle) * layout.scale;
+    let scale = w.angle.cis() * layout.scale;
     let (group, terms, factors) = w.groups();
     let groups = w.groups.len() as u32;
     let outside = runs(w.outside);
@@ -343,15 +352,16 @@ impl Writer<'_> {
             if inner == 0 && outer == 0 {
                 continue;
             }
-            self.angle += 0.5 * angle;
+            let half = angle.half();
+            self.angle += half;
             let outer = extract(outer, self.outside);
             if inner == 0 {
-                self.constants.push((outer, angle));
+                add(&mut self.constants, outer, half);
                 continue;
             }
             match self.groups[first..].iter_mut().find(|g| g.inner == inner) {
-                Some(group) => group.terms.push((outer, angle)),
-                None => self.groups.push(Group { inner, terms: vec![(outer, angle)] }),
+                Some(group) => add(&mut group.terms, outer, half),
+                None => self.groups.push(Group { inner, terms: vec![(outer, half)] }),
             }
         }
         if self.groups.len() == first {
@@ -396,7 +406,7 @@ impl Writer<'_> {
         let terms = self.here();
         let all = || self.groups.iter().flat_map(|g| &g.terms);
         self.program.words.extend(all().map(|(outer, _)| *outer as u32));
-        let factors = self.program.complex(all().map(|(_, angle)| C64::cis(-0.5 * angle)));
+        let factors = self.program.complex(all().map(|(_, half)| (-*half).cis()));
         (group, terms, factors)
     }
 
@@ -404,6 +414,14 @@ impl Writer<'_> {
         let at = self.here();
         self.program.words.extend(runs.iter().flatten().map(|x| *x as u32));
         at
+    }
+}
+
+/// Adds half an angle to that of its outer parity.
+fn add(terms: &mut Vec<(usize, BinaryAngle)>, outer: usize, half: BinaryAngle) {
+    match terms.iter_mut().find(|term| term.0 == outer) {
+        Some(term) => term.1 += half,
+        None => terms.push((outer, half)),
     }
 }
 

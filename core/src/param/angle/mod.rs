@@ -218,6 +218,11 @@ impl Angle {
         self.terms.is_empty()
     }
 
+    /// Whether there is nothing but a multiple of pi.
+    pub(crate) fn is_multiple_of_pi(&self) -> bool {
+        self.is_constant() && self.radians == 0.0
+    }
+
     /// The value in radians if no parameter occurs.
     #[must_use]
     pub fn constant(&self) -> Option<f64> {
@@ -227,7 +232,7 @@ impl Angle {
     /// `k` in 0..8 if the angle is exactly `k pi / 4`, up to whole turns.
     #[must_use]
     pub fn eighth_turns(&self) -> Option<u8> {
-        if !self.is_constant() || self.radians != 0.0 || 4 % self.pi.denom() != 0 {
+        if !self.is_multiple_of_pi() || 4 % self.pi.denom() != 0 {
             return None;
         }
         let quarter = self.pi.numer().rem_euclid(2 * self.pi.denom()) * (4 / self.pi.denom());

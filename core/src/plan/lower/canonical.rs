@@ -193,11 +193,7 @@ fn factors(rotation: &Real4) -> [M2; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::lower::matrices::widen;
-
-    fn local([low, high]: &[M2; 2]) -> M4 {
-        multiply4(&widen(high, 1), &widen(low, 0))
-    }
+    use crate::plan::lower::matrices::{distance, local};
 
     fn product(f: &Factored) -> M4 {
         let [x, y, z] = f.angles;
@@ -206,10 +202,6 @@ mod tests {
             [a, b, c] => C::cis(f.phase + a * x + b * y + c * z),
         };
         multiply4(&from_magic(&std::array::from_fn(diagonal)), &local(&f.before))
-    }
-
-    fn distance(a: &M4, b: &M4) -> f64 {
-        a.iter().zip(b).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max)
     }
 
     /// Gates on one qubit around `e^{i (x XX + y YY + z ZZ)}`, from 15 angles.

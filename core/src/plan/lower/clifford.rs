@@ -27,8 +27,9 @@ pub(super) enum Clifford {
 }
 
 impl Clifford {
-    /// The gate on one qubit with this matrix, if it is a Clifford gate up to so much.
-    pub(super) fn one(qubit: usize, matrix: M2, tolerance: f64) -> Option<Clifford> {
+    /// The gate on one qubit with this matrix, if it is a Clifford gate up to so much, and how far it is from one. Near the
+    /// identity only multiples of it are: thousands of small angles add up.
+    pub(super) fn one(qubit: usize, matrix: M2, tolerance: f64) -> Option<(Clifford, f64)> {
         let [a, b, c, d] = matrix;
         // The parts of V P V^dagger along X, Z and Y, for P = X, Z and Y, by its entries 00 and 01.
         let parts = |diagonal: f64, other: C| [other.re, diagonal, -other.im];
@@ -36,7 +37,7 @@ impl Clifford {
         let of_x = parts(2.0 * (a * b.conj()).re, across + along);
         let of_z = parts(a.norm_sqr() - b.norm_sqr(), a * c.conj() - b * d.conj());
         let of_y = parts(2.0 * (a * b.conj()).im, C::i() * (along - across));
-        let mut images = [(0, false); 3];
+        let (mut images, mut deviation) = ([(0, false); 3], 0.0f64);
         for (image, parts) in images.iter_mut().zip([of_x, of_z, of_y]) {
             // A small angle shows in the parts that vanish, not in the one that is 1.
             let off = |k: usize| {
@@ -44,8 +45,11 @@ impl Clifford {
             };
             let at = (0..3).find(|k| off(*k) <= tolerance)?;
             *image = (at + 1, parts[at] < 0.0);
+            deviation = deviation.max(off(at));
         }
-        Some(Clifford::One { qubit, matrix, images })
+        let identity = images == [(1, false), (2, false), (3, false)];
+        let exact = a == d && [b, c] == [C::default(); 2];
+        (!identity || exact).then_some((Clifford::One { qubit, matrix, images }, deviation))
     }
 
     /// The product `self other`, of gates on one qubit, the same.
@@ -184,8 +188,11 @@ mod tests {
             let next = multiply2(&[h(), s()][k % 2], &all[k / 2]);
             all.push(next);
         }
-        let ones = all.iter().flat_map(|u| (0..2).map(|q| Clifford::one(q, *u, TOLERANCE * 16.0)));
-        let mut gates: Vec<Clifford> = ones.map(|gate| gate.expect("a Clifford gate")).collect();
+        // The identity is one where it has no rounding errors.
+        let is_one = |u: &M2| u[1] + u[2] == C::default() && (u[0] - u[3]).norm() < TOLERANCE;
+        let ones = all.iter().filter(|u| !is_one(u) || u[0] == u[3]).flat_map(|u| [(0, *u), (1, *u)]);
+        let ones = ones.map(|(q, u)| Clifford::one(q, u, TOLERANCE * 16.0).expect("a Clifford gate").0);
+        let mut gates: Vec<Clifford> = ones.collect();
         gates.extend([Clifford::Cx { control: 0, target: 1 }, Clifford::Cx { control: 1, target: 0 }]);
         gates.push(Clifford::Cz(0, 1));
         for clifford in &gates {

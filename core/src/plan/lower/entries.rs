@@ -21,7 +21,10 @@ use super::{
     clifford::{Clifford, Pauli},
     kinds::{Kind, string},
 };
-use crate::kernel::{Element, Inner, Operator, Shape};
+use crate::{
+    kernel::{Element, Inner, Operator, Shape},
+    plan::BinaryAngle,
+};
 
 /// How far a gate goes back.
 const WINDOW: usize = 128;
@@ -42,7 +45,9 @@ pub(super) struct Entry {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Entries {
     pub(super) list: Vec<Entry>,
-    pub(super) angle: f64,
+    pub(super) angle: BinaryAngle,
+    /// The sum of how far operators are from what they are taken for.
+    pub(super) deviation: f64,
     /// Which operators are Clifford gates.
     pub(super) clifford: Vec<bool>,
     /// Where Clifford gates stand.
@@ -63,18 +68,19 @@ impl Entries {
         self.list.clear();
         self.gates.clear();
         self.clifford.clear();
-        self.angle = 0.0;
+        (self.angle, self.deviation) = (BinaryAngle::ZERO, 0.0);
         let mut waiting = inners.iter().enumerate().peekable();
         for (number, operator) in operators.iter().enumerate() {
             while let Some((index, inner)) = waiting.next_if(|(_, inner)| inner.before <= number) {
                 self.list.push(Entry::inner(index, inner));
             }
             let may_be = known.get(number).copied().unwrap_or(true);
-            let entry = Entry::new(number, operator, widest, may_be);
+            let (entry, deviation) = Entry::new(number, operator, widest, may_be);
+            self.deviation += deviation;
             self.clifford.push(matches!(entry.kind, Kind::Clifford(_)));
             if let Kind::Clifford(gate) = entry.kind {
                 if let Some(angle) = gate.phase() {
-                    self.angle += angle;
+                    self.angle += BinaryAngle::from_radians(angle);
                     continue;
                 }
                 if let Some((k, product)) = self.partner(&gate, widest) {
@@ -141,7 +147,7 @@ impl Entries {
                     (gate, gone.kind)
                 {
                     // The identity but for this.
-                    self.angle += (a[0] * b[0] + a[1] * b[2]).arg();
+                    self.angle += BinaryAngle::from_radians((a[0] * b[0] + a[1] * b[2]).arg());
                 }
                 self.gates.remove(k);
                 self.gates[k..].iter_mut().for_each(|later| *later -= 1);
@@ -166,14 +172,15 @@ fn product(a: &Clifford, b: &Clifford) -> Option<Option<Clifford>> {
 }
 
 impl Entry {
+    /// An operator, and how far it is from what it is taken for.
     fn new<E: Element>(
         number: usize,
         operator: &Operator<Complex<E>>,
         widest: usize,
         clifford: bool,
-    ) -> Entry {
-        let kind = match string(operator, widest) {
-            Some((turn, 0)) => return Entry::of(turn.kind()),
+    ) -> (Entry, f64) {
+        let (kind, deviation) = match string(operator, widest) {
+            Some((turn, 0)) => return (Entry::of(turn.kind()), turn.deviation),
             _ => Kind::of(operator, clifford),
         };
         let mut entry = Entry::of(kind);
@@ -192,7 +199,7 @@ impl Entry {
             };
         }
         entry.given = Some(number);
-        entry
+        (entry, deviation)
     }
 
     fn inner(number: usize, inner: &Inner) -> Entry {

@@ -1,6 +1,7 @@
 //! Other numbers in a known structure: what an angle has made simpler than usual is written as usual.
 
 use super::{Lowered, Op};
+use crate::plan::BinaryAngle;
 
 impl Op {
     /// The operation of the same structure that does nothing.
@@ -8,7 +9,7 @@ impl Op {
         match *self {
             Op::Rotation { qubit, .. } => Some(Op::Rotation { qubit, tan: 0.0, sign: false, flip: false }),
             Op::Turn { x, z, .. } => Some(Op::Turn { x, z, tan: 0.0, flip: false }),
-            Op::Phase { mask, .. } => Some(Op::Phase { mask, angle: 0.0 }),
+            Op::Phase { mask, .. } => Some(Op::Phase { mask, angle: BinaryAngle::ZERO }),
             _ => None,
         }
     }
@@ -22,7 +23,7 @@ impl Op {
             (&Op::Pauli { qubit, sign: true, flip: false }, &Op::Phase { mask, .. })
                 if mask == 1 << qubit =>
             {
-                Some(Op::Phase { mask, angle: std::f64::consts::PI })
+                Some(Op::Phase { mask, angle: BinaryAngle::HALF_TURN })
             }
             _ => self.same_structure(other).then(|| self.clone()),
         }
@@ -42,7 +43,7 @@ impl Lowered {
             return false;
         }
         // From the end on, so that what is read has not been written over.
-        ops.resize(known.len(), Op::Phase { mask: 0, angle: 0.0 });
+        ops.resize(known.len(), Op::Phase { mask: 0, angle: BinaryAngle::ZERO });
         let mut left = known.len();
         while left > 0 {
             let wanted = &known[left - 1];
@@ -55,7 +56,9 @@ impl Lowered {
             {
                 let (mask, angle, flip) = (*mask, *angle, *flip);
                 // X diag(1, z) = z diag(1, 1/z) X
-                self.angle += if flip { angle } else { 0.0 };
+                if flip {
+                    self.angle += angle;
+                }
                 ops[left - 1] = Op::Phase { mask, angle: if flip { -angle } else { angle } };
                 ops[left - 2] = pauli;
                 (left, rest) = (left - 2, rest - 2);

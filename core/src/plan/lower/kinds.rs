@@ -4,7 +4,7 @@ use num_complex::Complex;
 
 use super::{
     clifford::{Clifford, Pauli},
-    matrices::{C, M2, is_unitary},
+    matrices::{C, M2, distance},
 };
 use crate::{
     kernel::{Element, Operator, Shape},
@@ -30,57 +30,56 @@ pub(super) enum Kind {
     Other,
 }
 
+/// How far an operator may be from what it is taken for, in eps of its numbers.
+const TOLERANCE: f64 = 4.0;
+
 impl Kind {
-    /// What an operator is; a Clifford gate only if it may be one.
-    pub(super) fn of<E: Element>(operator: &Operator<Complex<E>>, clifford: bool) -> Kind {
-        let tolerance = 8.0 * Into::<f64>::into(E::EPSILON);
+    /// What an operator is, a Clifford gate only if it may be one, and how far it is from that.
+    pub(super) fn of<E: Element>(operator: &Operator<Complex<E>>, clifford: bool) -> (Kind, f64) {
+        let other = (Kind::Other, 0.0);
+        Kind::found(operator, clifford).unwrap_or(other)
+    }
+
+    fn found<E: Element>(operator: &Operator<Complex<E>>, clifford: bool) -> Option<(Kind, f64)> {
+        let tolerance = TOLERANCE * Into::<f64>::into(E::EPSILON);
         let fixed = operator.fixed();
         if let Some((qubit, matrix)) = on_one(operator) {
-            if clifford && let Some(gate) = Clifford::one(qubit, matrix, tolerance) {
-                return Kind::Clifford(gate);
+            if clifford && let Some((gate, off)) = Clifford::one(qubit, matrix, tolerance) {
+                return Some((Kind::Clifford(gate), off));
             }
             let diagonal = matches!(operator.shape(), Shape::Phase(_) | Shape::Diagonal(_));
-            if diagonal && is_unitary(&matrix, 2, tolerance) {
-                let angle = (matrix[3] * matrix[0].conj()).arg();
-                return rotation(0, 1 << qubit, angle, matrix[0].arg() + 0.5 * angle);
-            }
-            return Kind::Other;
+            return match diagonal {
+                true => Turned::of_parity(1 << qubit, matrix[0], matrix[3], tolerance).map(Turned::entry),
+                false => None,
+            };
         }
         let (value, shape) = (operator.value(), operator.shape());
         match (shape, fixed.count_ones()) {
-            (Shape::Phase(f), 2) if clifford && value == fixed && near(wide(f), -1.0, tolerance) => {
+            (Shape::Phase(f), 2) if clifford && value == fixed => {
+                let off = (wide(f) + 1.0).norm();
                 let a = fixed.trailing_zeros() as usize;
-                Kind::Clifford(Clifford::Cz(a, (fixed & !(1 << a)).trailing_zeros() as usize))
+                let gate = Clifford::Cz(a, (fixed & !(1 << a)).trailing_zeros() as usize);
+                (off <= tolerance).then_some((Kind::Clifford(gate), off))
             }
             (&Shape::Swap(a, b), 2) if clifford && (a ^ b).is_power_of_two() => {
                 let (target, control) = (a ^ b, fixed & !(a ^ b));
-                match (value | a) & control != 0 {
-                    true => Kind::Clifford(Clifford::Cx {
-                        control: control.trailing_zeros() as usize,
-                        target: target.trailing_zeros() as usize,
-                    }),
-                    false => Kind::Other,
-                }
+                let gate = Clifford::Cx {
+                    control: control.trailing_zeros() as usize,
+                    target: target.trailing_zeros() as usize,
+                };
+                ((value | a) & control != 0).then_some((Kind::Clifford(gate), 0.0))
             }
             (Shape::Diagonal(factors), 2) if factors.len() == 4 => {
                 let at = |j: usize| factors.iter().find(|f| f.0 == j).map(|f| wide(&f.1));
                 let a = fixed & fixed.wrapping_neg();
-                let (Some(even), Some(odd)) = (at(0), at(a)) else { return Kind::Other };
-                if at(fixed) != Some(even) || at(fixed & !a) != Some(odd) {
-                    return Kind::Other;
-                }
-                Turned::of_parity(fixed, even, odd, tolerance).map_or(Kind::Other, |turned| turned.kind())
+                let (even, odd) = (at(0)?, at(a)?);
+                let parity = at(fixed) == Some(even) && at(fixed & !a) == Some(odd);
+                Turned::of_parity(fixed, even, odd, tolerance).filter(|_| parity).map(Turned::entry)
             }
-            (Shape::Dense { matrix, offsets }, 2) => {
-                exchange(matrix, offsets, tolerance).unwrap_or(Kind::Other)
-            }
-            _ => Kind::Other,
+            (Shape::Dense { matrix, offsets }, 2) => exchange(matrix, offsets, tolerance).map(Turned::entry),
+            _ => None,
         }
     }
-}
-
-fn rotation(x: usize, z: usize, angle: f64, phase: f64) -> Kind {
-    Turned { x, z, angle, phase }.kind()
 }
 
 /// `e^{i phase} e^{-i angle/2 P}`.
@@ -90,6 +89,8 @@ pub(super) struct Turned {
     z: usize,
     pub(super) angle: f64,
     pub(super) phase: f64,
+    /// How far the operator is from it.
+    pub(super) deviation: f64,
 }
 
 impl Turned {
@@ -101,30 +102,42 @@ impl Turned {
         Kind::Rotation { pauli: self.pauli(), angle: self.angle, phase: self.phase }
     }
 
-    /// `a + b P` for the string P with the masks x and z, if it is unitary up to so much.
-    fn of_sum(x: usize, z: usize, a: C, b: C, tolerance: f64) -> Option<Turned> {
-        if (a.norm_sqr() + b.norm_sqr() - 1.0).abs() > tolerance {
-            return None;
-        }
-        // a = e^{i phase} cos, b = -i e^{i phase} sin; no phase where the angle can say it.
-        let phase = if a.im == 0.0 { 0.0 } else { a.arg() };
-        let (cosine, sine) = (a * C::cis(-phase), b * C::new(0.0, 1.0) * C::cis(-phase));
-        let angle = 2.0 * sine.re.atan2(cosine.re);
-        (sine.im.abs() <= tolerance).then_some(Turned { x, z, angle, phase })
+    fn entry(self) -> (Kind, f64) {
+        (self.kind(), self.deviation)
     }
 
-    /// The factors of even and odd parity of the bits in z.
+    /// `a + b P` for the string P with the masks x and z, if it is a rotation up to so much.
+    fn of_sum(x: usize, z: usize, a: C, b: C, tolerance: f64) -> Option<Turned> {
+        // a = e^{i phase} cos, b = -i e^{i phase} sin. The larger of the two tells the phase: the argument of the other one
+        // may be noise. No phase where the angle can say it.
+        let sine = b * C::new(0.0, 1.0);
+        let phase = match a.norm_sqr() >= b.norm_sqr() {
+            true if a.im == 0.0 => 0.0,
+            false if sine.im == 0.0 => 0.0,
+            true => a.arg(),
+            false => sine.arg(),
+        };
+        let turned = C::cis(-phase);
+        let angle = 2.0 * (sine * turned).re.atan2((a * turned).re);
+        let ((sin, cos), factor) = ((0.5 * angle).sin_cos(), C::cis(phase));
+        let deviation = distance(&[a, sine], &[factor * cos, factor * sin]);
+        (deviation <= tolerance).then_some(Turned { x, z, angle, phase, deviation })
+    }
+
+    /// The factors of even and odd parity of the bits in z, if they are a rotation up to so much.
     fn of_parity(z: usize, even: C, odd: C, tolerance: f64) -> Option<Turned> {
-        let unit = [even, odd].iter().all(|f| (f.norm_sqr() - 1.0).abs() <= tolerance);
+        // Both are of modulus 1, so that their arguments are known.
         let angle = if odd == even.conj() { 2.0 * odd.arg() } else { (odd * even.conj()).arg() };
         let phase = if odd == even.conj() { 0.0 } else { even.arg() + 0.5 * angle };
-        unit.then_some(Turned { x: 0, z, angle, phase })
+        let written = [C::cis(phase - 0.5 * angle), C::cis(phase + 0.5 * angle)];
+        let deviation = distance(&[even, odd], &written);
+        (deviation <= tolerance).then_some(Turned { x: 0, z, angle, phase, deviation })
     }
 }
 
 /// An operator about a Pauli string as a rotation, and the qubits that control it; if it is one, and no wider than may be.
 pub(super) fn string<E: Element>(operator: &Operator<Complex<E>>, widest: usize) -> Option<(Turned, usize)> {
-    let tolerance = 8.0 * Into::<f64>::into(E::EPSILON);
+    let tolerance = TOLERANCE * Into::<f64>::into(E::EPSILON);
     match operator.shape() {
         Shape::Parity { z, factors: [even, odd] } => {
             let turned = Turned::of_parity(*z, wide(even), wide(odd), tolerance)?;
@@ -140,7 +153,7 @@ pub(super) fn string<E: Element>(operator: &Operator<Complex<E>>, widest: usize)
 }
 
 /// `a + b P` with P one of XX, YY, XY, YX, as RXX and RYY are.
-fn exchange<E: Element>(matrix: &[Complex<E>], offsets: &[usize], tolerance: f64) -> Option<Kind> {
+fn exchange<E: Element>(matrix: &[Complex<E>], offsets: &[usize], tolerance: f64) -> Option<Turned> {
     let (&[_, low, high, both], &[a, .., _]) = (offsets, matrix) else { return None };
     let at = |row: usize, column: usize| matrix[4 * row + column];
     let b = at(3, 0);
@@ -160,7 +173,7 @@ fn exchange<E: Element>(matrix: &[Complex<E>], offsets: &[usize], tolerance: f64
     }
     let (a, b) = (wide(&a), wide(&b) * C::new(0.0, -1.0).powu(first + second));
     let z = (first as usize * low) | (second as usize * high);
-    Some(Turned::of_sum(both, z, a, b, tolerance)?.kind())
+    Turned::of_sum(both, z, a, b, tolerance)
 }
 
 /// The qubit and the matrix of an operator on one qubit without controls.
@@ -201,8 +214,4 @@ pub(super) fn on_one<E: Element>(operator: &Operator<Complex<E>>) -> Option<(usi
 
 fn wide<E: Element>(z: &Complex<E>) -> C {
     Complex::new(z.re.into(), z.im.into())
-}
-
-fn near(z: C, x: f64, tolerance: f64) -> bool {
-    (z - x).norm() <= tolerance
 }

@@ -1,7 +1,10 @@
 //! Rotations about Pauli strings.
 
 use super::{Lowering, MAX_PHASE_BITS, NO_ANGLE, Op, clifford::Pauli, kinds::Turned, matrices::C};
-use crate::basis::{deposit, odd};
+use crate::{
+    basis::{deposit, odd},
+    plan::BinaryAngle,
+};
 
 impl Lowering {
     /// A rotation where others have these values: `(1 +- Z) / 2` for each control in its angle; false for too many of them.
@@ -35,8 +38,8 @@ impl Lowering {
                 }
                 false => {
                     self.flush(z);
-                    self.out.angle -= 0.5 * angle;
-                    self.phase(z, angle);
+                    self.out.angle -= BinaryAngle::from_radians(0.5 * angle);
+                    self.phase(z, BinaryAngle::from_radians(angle));
                 }
             }
             return;
@@ -70,7 +73,9 @@ impl Lowering {
         // cos + sin Q = (Q) (sin - cos Q) with Q = X^x Z^z, whose square is -1.
         let tan = if flip { -cos / sin } else { sin / cos };
         let negative = if flip { sin < 0.0 } else { cos < 0.0 };
-        self.out.angle += if negative { std::f64::consts::PI } else { 0.0 };
+        if negative {
+            self.out.angle += BinaryAngle::HALF_TURN;
+        }
         self.push(Op::Turn { x, z, tan, flip });
         if even {
             self.wait(pivot.trailing_zeros() as usize, quarter(-1.0), false);

@@ -15,12 +15,16 @@
 //! N:  (x_s, y_s) -> (a x_s - b y_s', a y_s + b x_s')     a = c_s cos, b = c_s' sin
 //! ```
 //! and N, which has two products anyway, puts all cosines back. A tangent may be large: it makes a large number that is
-//! divided by as much later, and nothing cancels. Where one is beyond [`MAX_TANGENT`] the matrix is used as it is.
+//! divided by as much later, and nothing cancels. Where one is beyond [`MAX_TANGENT`] the matrix is used as it is, and where
+//! the product of the factors is not the matrix up to rounding.
 
 use num_complex::Complex;
 
 use super::{buffer::Buffer, rows::table};
-use crate::{kernel::Element, plan::lower::Factored};
+use crate::{
+    kernel::Element,
+    plan::lower::{BLOCK_TOLERANCE, Factored, distance},
+};
 
 /// Beyond this a product of tangents and cosines may leave the range of `f32`.
 const MAX_TANGENT: f64 = 1e4;
@@ -86,7 +90,8 @@ impl<E: Element> Block<E> {
     /// Takes the numbers of a matrix, by its factors if wanted and if it has some. What is left is to be multiplied by
     /// `e^{i angle}`; gives this angle.
     pub(super) fn fill(&mut self, matrix: &[Complex<f64>; 16], factors: bool, lane_bits: usize) -> f64 {
-        let numbers = factors.then(|| Factored::new(matrix)).flatten().and_then(|f| Numbers::new(&f));
+        let tolerance = BLOCK_TOLERANCE * Into::<f64>::into(E::EPSILON);
+        let numbers = factors.then(|| Numbers::of(matrix, tolerance)).flatten();
         self.factored = numbers.is_some();
         match numbers {
             Some(numbers) => {
@@ -137,6 +142,31 @@ struct Numbers {
 }
 
 impl Numbers {
+    /// Those of a matrix that is a factored block, up to so much.
+    fn of(matrix: &[Complex<f64>; 16], tolerance: f64) -> Option<Numbers> {
+        let numbers = Numbers::new(&Factored::new(matrix)?)?;
+        (distance(&numbers.product(), matrix) <= tolerance).then_some(numbers)
+    }
+
+    /// The matrix that they make, row by row.
+    fn product(&self) -> [Complex<f64>; 16] {
+        let [d1, r0, r1, d2, stay, go] = &self.of;
+        let mut columns: [[Complex<f64>; 4]; 4] =
+            std::array::from_fn(|j| std::array::from_fn(|s| f64::from(u8::from(s == j)).into()));
+        for v in &mut columns {
+            let diagonal = |v: [Complex<f64>; 4], t: &[f64; 4]| -> [Complex<f64>; 4] {
+                std::array::from_fn(|s| v[s] * Complex::new(1.0, t[s]))
+            };
+            let rotation = |v: [Complex<f64>; 4], t: &[f64; 4], bit: usize| -> [Complex<f64>; 4] {
+                std::array::from_fn(|s| v[s] + v[s ^ 1 << bit] * t[s])
+            };
+            let w = diagonal(rotation(rotation(diagonal(*v, d1), r0, 0), r1, 1), d2);
+            *v = std::array::from_fn(|s| w[s] * stay[s] + w[s ^ 3] * Complex::new(0.0, go[s]));
+        }
+        let factor = Complex::cis(self.angle);
+        std::array::from_fn(|at| factor * columns[at % 4][at / 4])
+    }
+
     /// `None` if a tangent is too large.
     fn new(factored: &Factored) -> Option<Numbers> {
         let &Factored { phase, angles: [x, y, z], ref before } = factored;

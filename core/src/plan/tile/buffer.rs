@@ -3,7 +3,7 @@
 
 use std::{marker::PhantomData, slice};
 
-use crate::kernel::Element;
+use crate::{kernel::Element, plan::BinaryAngle};
 
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
@@ -57,7 +57,7 @@ impl<E: Element> Buffer<E> {
 /// filling it.
 pub(in crate::plan) struct Pool<E> {
     buffers: Vec<Buffer<E>>,
-    angles: Vec<f64>,
+    angles: Vec<BinaryAngle>,
 }
 
 impl<E> Default for Pool<E> {
@@ -76,9 +76,9 @@ impl<E: Element> Pool<E> {
     }
 
     /// Room for so many angles, with anything in it.
-    pub(super) fn angles(&mut self, len: usize) -> &mut [f64] {
+    pub(super) fn angles(&mut self, len: usize) -> &mut [BinaryAngle] {
         if self.angles.len() < len {
-            self.angles.resize(len, 0.0);
+            self.angles.resize(len, BinaryAngle::ZERO);
         }
         &mut self.angles[..len]
     }

@@ -22,8 +22,8 @@ use crate::{
     basis::deposit,
     basis::odd,
     kernel::{Element, InstructionSet, simd},
-    plan::FACTORED_FROM,
     plan::layout::{Layout, Line, Look, Phase, Placed},
+    plan::{BinaryAngle, FACTORED_FROM},
 };
 
 /// Lane rotations in one sweep.
@@ -43,7 +43,7 @@ pub(in crate::plan) struct TileStage<E> {
     pub(super) row_offsets: Vec<usize>,
     pub(super) steps: Vec<Step<E>>,
     /// Phases of whole tiles: (outer parity, angle).
-    pub(super) constants: Vec<(usize, f64)>,
+    pub(super) constants: Vec<(usize, BinaryAngle)>,
     /// The order in which tiles are worked through: those that use the same variants of tables follow each
     /// other. Empty for the order of their indices.
     pub(super) order: Vec<u32>,
@@ -166,7 +166,7 @@ pub(in crate::plan) fn compile<E: Element>(
         steps: Vec::new(),
         constants: Vec::new(),
         order: Vec::new(),
-        scale: Complex::cis(layout.angle) * layout.scale,
+        scale: layout.angle.cis() * layout.scale,
         exit: None,
         signs: Signs::default(),
         flops: 2.0,
@@ -208,8 +208,8 @@ impl<E: Element> TileStage<E> {
 
     /// Takes the phase that all tiles share out of the constants.
     pub(super) fn settle_constants(&mut self) {
-        let constants: f64 = self.constants.iter().filter(|c| c.0 == 0).map(|c| c.1).sum();
-        self.scale *= Complex::cis(constants);
+        let constants: BinaryAngle = self.constants.iter().filter(|c| c.0 == 0).map(|c| c.1).sum();
+        self.scale *= constants.cis();
         self.constants.retain(|c| c.0 != 0);
     }
 
@@ -245,8 +245,8 @@ impl<E: Element> TileStage<E> {
     }
 
     /// Multiplies the stage by `e^{i angle}`.
-    pub(in crate::plan) fn turn(&mut self, angle: f64) {
-        self.scale *= Complex::cis(angle);
+    pub(in crate::plan) fn turn(&mut self, angle: BinaryAngle) {
+        self.scale *= angle.cis();
     }
 
     fn sort_tiles(&mut self) {
@@ -331,7 +331,8 @@ impl<E: Element> TileStage<E> {
             for (source, block) in blocks {
                 if let Placed::Dense { low, high, matrix } = block {
                     let mut block = Block::new(source, [*low, *high], self.bits, lane_bits);
-                    self.constants.push((0, block.fill(matrix, factors, lane_bits)));
+                    let angle = block.fill(matrix, factors, lane_bits);
+                    self.constants.push((0, BinaryAngle::from_radians(angle)));
                     self.flops += block.flops();
                     self.steps.push(Step::Dense(block));
                 }

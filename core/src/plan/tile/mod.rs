@@ -70,7 +70,7 @@ use crate::{
         Element, SERIAL_BELOW, Threads,
         simd::{Shared, Simd, Task, as_reals},
     },
-    plan::Options,
+    plan::{BinaryAngle, Options},
 };
 
 pub(in crate::plan) use buffer::Pool;
@@ -225,8 +225,9 @@ impl<E: Element> TileStage<E> {
     /// What all amplitudes of the tile at this index are multiplied with at the end.
     #[inline(always)]
     fn factor_at(&self, outer: usize) -> Complex<E> {
-        let angle: f64 = self.constants.iter().filter(|c| odd(c.0 & outer)).map(|c| c.1).sum();
-        narrow(if angle == 0.0 { self.scale } else { self.scale * Complex::cis(angle) })
+        let angles = self.constants.iter().filter(|c| odd(c.0 & outer)).map(|c| c.1);
+        let angle: BinaryAngle = angles.sum();
+        narrow(if angle == BinaryAngle::ZERO { self.scale } else { self.scale * angle.cis() })
     }
 }
 

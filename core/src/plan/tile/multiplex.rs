@@ -24,7 +24,7 @@ use crate::{
         Element,
         simd::{Simd, Task},
     },
-    plan::layout::Placed,
+    plan::{BinaryAngle, layout::Placed},
 };
 
 /// Angles below this are rounding errors of a sum of angles.
@@ -90,11 +90,12 @@ impl<E: Element> Multiplexed<E> {
     /// Takes the angles of its rotations. Gives the factor by which a stage takes them to be too large, since these are not.
     pub(super) fn fill(&mut self, placed: &[Placed], lanes: usize) -> f64 {
         let mut growth = 1.0;
-        let mut angles = [0.0; MAX_TURNS];
+        let mut angles = [BinaryAngle::ZERO; MAX_TURNS];
         for (turn, angle) in self.turns.iter().zip(&mut angles) {
             if let Some(op @ Placed::Rotation { line, tan }) = placed.get(turn.source) {
                 growth /= op.shrinkage().sqrt();
-                *angle = if line.flip { -tan.atan() } else { tan.atan() };
+                let own = BinaryAngle::from_radians(tan.atan());
+                *angle = if line.flip { -own } else { own };
             }
         }
         let coefficients = self.coefficients.as_mut_slice().chunks_exact_mut(2 * lanes);
@@ -102,10 +103,10 @@ impl<E: Element> Multiplexed<E> {
             *turned = false;
             let (cosines, sines) = own.split_at_mut(lanes);
             for (lane, (cos, sin)) in cosines.iter_mut().zip(sines).enumerate() {
-                let signed = |(turn, angle): (&Turn, &f64)| {
-                    if odd(turn.set & variant) ^ odd(turn.lanes & lane) { -angle } else { *angle }
+                let signed = |(turn, angle): (&Turn, &BinaryAngle)| {
+                    if odd(turn.set & variant) ^ odd(turn.lanes & lane) { -*angle } else { *angle }
                 };
-                let angle: f64 = self.turns.iter().zip(&angles).map(signed).sum();
+                let angle: BinaryAngle = self.turns.iter().zip(&angles).map(signed).sum();
                 let (s, c) = if angle.abs() <= NO_ANGLE { (0.0, 1.0) } else { angle.sin_cos() };
                 *turned |= s != 0.0;
                 (*cos, *sin) = (E::round_from(c), E::round_from(s));

@@ -17,7 +17,10 @@ use crate::{
         Element, InstructionSet, signed_sum,
         simd::{Simd, Task},
     },
-    plan::layout::{Phase, Placed},
+    plan::{
+        BinaryAngle,
+        layout::{Phase, Placed},
+    },
 };
 
 /// Tile bits that the low one of the two short tables spans.
@@ -32,8 +35,8 @@ pub(super) struct Phases<E> {
     pub(super) re: Buffer<E>,
     pub(super) im: Buffer<E>,
     tables: Vec<Table>,
-    /// (tile bit, outer parity, factor)
-    singles: Vec<(usize, usize, Complex<f64>)>,
+    /// (tile bit, outer parity, angle)
+    singles: Vec<(usize, usize, BinaryAngle)>,
     bits: usize,
     /// Where each phase is: in a table, as a single one of this number, or constant in a tile.
     in_tables: Vec<Numbered>,
@@ -79,7 +82,7 @@ impl<E: Element> Phases<E> {
     pub(super) fn new(
         bits: usize,
         phases: &[Numbered],
-        constants: &mut Vec<(usize, f64)>,
+        constants: &mut Vec<(usize, BinaryAngle)>,
         set: InstructionSet,
         pool: &mut Pool<E>,
     ) -> Phases<E> {
@@ -102,7 +105,7 @@ impl<E: Element> Phases<E> {
         };
         let known = parities(&in_tables);
         let few = parities(&[in_tables.as_slice(), &on_bits].concat()).len() <= MAX_SIGNS;
-        let mut singles: Vec<(usize, usize, Complex<f64>)> = Vec::new();
+        let mut singles: Vec<(usize, usize, BinaryAngle)> = Vec::new();
         let mut in_singles = Vec::new();
         for numbered @ (_, phase) in on_bits {
             if few || known.contains(&phase.outer) {
@@ -113,7 +116,7 @@ impl<E: Element> Phases<E> {
             let number =
                 singles.iter().position(|s| (s.0, s.1) == (bit, phase.outer)).unwrap_or(singles.len());
             if number == singles.len() {
-                singles.push((bit, phase.outer, Complex::new(1.0, 0.0)));
+                singles.push((bit, phase.outer, BinaryAngle::ZERO));
             }
             in_singles.push((number, numbered));
         }
@@ -129,7 +132,7 @@ impl<E: Element> Phases<E> {
     pub(super) fn rebind(
         &mut self,
         placed: &[Placed],
-        constants: &mut Vec<(usize, f64)>,
+        constants: &mut Vec<(usize, BinaryAngle)>,
         set: InstructionSet,
         pool: &mut Pool<E>,
     ) {
@@ -143,16 +146,16 @@ impl<E: Element> Phases<E> {
     }
 
     /// Computes the numbers from the angles. What is constant in a tile is added to `constants`.
-    fn fill(&mut self, constants: &mut Vec<(usize, f64)>, set: InstructionSet, pool: &mut Pool<E>) {
+    fn fill(&mut self, constants: &mut Vec<(usize, BinaryAngle)>, set: InstructionSet, pool: &mut Pool<E>) {
         constants.extend(self.in_constants.iter().map(|(_, p)| (p.outer, p.angle)));
         // [x + o odd] = [o odd] + (-1)^o [x odd]
         constants.extend(self.in_singles.iter().map(|(_, (_, p))| (p.outer, p.angle)));
-        self.singles.iter_mut().for_each(|s| s.2 = Complex::new(1.0, 0.0));
+        self.singles.iter_mut().for_each(|s| s.2 = BinaryAngle::ZERO);
         for (number, (_, phase)) in &self.in_singles {
-            self.singles[*number].2 *= Complex::cis(phase.angle);
+            self.singles[*number].2 += phase.angle;
         }
         // [x + o odd] = 1/2 - (-1)^o (-1)^x / 2
-        constants.push((0, self.in_tables.iter().map(|(_, p)| 0.5 * p.angle).sum()));
+        constants.push((0, self.in_tables.iter().map(|(_, p)| p.angle.half()).sum()));
         let size = 1 << self.bits;
         for (number, table) in self.tables.iter().enumerate() {
             let room = table.first * size..(table.first + (1 << table.signs.len())) * size;
@@ -211,10 +214,11 @@ impl<E: Element> Phases<E> {
     /// Makes the product for the tile at index `outer`.
     fn product(&self, outer: usize, product: &mut Product<E>) {
         let one = Complex::new(1.0, 0.0);
-        let mut factors = [one; usize::BITS as usize];
-        for &(bit, mask, z) in &self.singles {
-            factors[bit] *= if odd(mask & outer) { z.conj() } else { z };
+        let mut angles = [BinaryAngle::ZERO; usize::BITS as usize];
+        for &(bit, mask, angle) in &self.singles {
+            angles[bit] += if odd(mask & outer) { -angle } else { angle };
         }
+        let factors = angles.map(BinaryAngle::cis);
         let low_bits = LOW_BITS.min(self.bits);
         let mut low = [one; 1 << LOW_BITS];
         for (bit, factor) in factors[..low_bits].iter().enumerate() {
@@ -259,7 +263,7 @@ struct Fill<'a, E> {
     still: bool,
     signs: &'a [usize],
     /// Room for the angles of a variant and of each part.
-    angles: &'a mut [f64],
+    angles: &'a mut [BinaryAngle],
     re: &'a mut [E],
     im: &'a mut [E],
 }
@@ -276,66 +280,21 @@ impl<E: Element> Task<E> for Fill<'_, E> {
         for (number, part) in parts.chunks_exact_mut(size).enumerate() {
             let outer = if still && number == 0 { 0 } else { signs[number - usize::from(still)] };
             let own = phases.iter().filter(|(_, p)| p.outer == outer);
-            signed_sum(part, own.map(|(_, p)| (p.inner, -0.5 * p.angle)));
+            signed_sum(part, own.map(|(_, p)| (p.inner, -p.angle.half())));
         }
         let variants = re.chunks_exact_mut(size).zip(im.chunks_exact_mut(size));
         for (variant, (re, im)) in variants.enumerate() {
-            angles.fill(0.0);
+            angles.fill(BinaryAngle::ZERO);
             for (number, part) in parts.chunks_exact(size).enumerate() {
                 let sign = number.checked_sub(usize::from(still)).is_some_and(|j| variant >> j & 1 == 1);
-                let sign = if sign { -1.0 } else { 1.0 };
                 for (angle, x) in angles.iter_mut().zip(part) {
-                    *angle += sign * x;
+                    *angle += if sign { -*x } else { *x };
                 }
             }
             for ((angle, re), im) in angles.iter().zip(re).zip(im) {
-                let (sin, cos) = sin_cos(*angle);
+                let (sin, cos) = angle.sin_cos();
                 (*re, *im) = (E::round_from(cos), E::round_from(sin));
             }
-        }
-    }
-}
-
-/// Sine and cosine of an angle of moderate size (below 10^5 turns), to one or two units in the last place. It
-/// has no branches, so that a loop of it vectorizes. Reduction by multiples of pi/2 in three parts and the
-/// polynomials on [-pi/4, pi/4] are those of fdlibm.
-#[inline(always)]
-fn sin_cos(x: f64) -> (f64, f64) {
-    const ROUND: f64 = 6_755_399_441_055_744.0; // 1.5 * 2^52: adding it rounds to an integer
-    const PARTS: [f64; 3] = [1.570_796_326_734_125_6, 6.077_100_506_303_966e-11, 2.022_266_248_795_950_6e-21];
-    let shifted = x * std::f64::consts::FRAC_2_PI + ROUND;
-    let quadrant = shifted.to_bits();
-    let turns = shifted - ROUND;
-    let r = ((x - turns * PARTS[0]) - turns * PARTS[1]) - turns * PARTS[2];
-    let z = r * r;
-    let sin_tail = -1.666_666_666_666_663_2e-1
-        + z * (8.333_333_333_322_49e-3
-            + z * (-1.984_126_982_985_795e-4
-                + z * (2.755_731_370_707_007e-6
-                    + z * (-2.505_076_025_340_686_3e-8 + z * 1.589_690_995_211_55e-10))));
-    let sin = r + r * z * sin_tail;
-    let cos_tail = 4.166_666_666_666_66e-2
-        + z * (-1.388_888_888_887_411e-3
-            + z * (2.480_158_728_947_673e-5
-                + z * (-2.755_731_435_139_066_3e-7
-                    + z * (2.087_572_321_298_175e-9 - z * 1.135_964_755_778_819_5e-11))));
-    let cos = 1.0 - 0.5 * z + z * z * cos_tail;
-    let (s, c) = if quadrant & 1 == 1 { (cos, sin) } else { (sin, cos) };
-    let s = if quadrant & 2 == 2 { -s } else { s };
-    let c = if (quadrant + 1) & 2 == 2 { -c } else { c };
-    (s, c)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sine_and_cosine_are_right() {
-        for i in -40_000..40_000 {
-            let x = f64::from(i) * 0.001_234_5;
-            let (sin, cos) = sin_cos(x);
-            assert!((sin - x.sin()).abs() < 4e-16 && (cos - x.cos()).abs() < 4e-16, "{x}");
         }
     }
 }

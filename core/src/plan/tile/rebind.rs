@@ -3,8 +3,6 @@
 //! The operations must have the structure of those that were compiled. The frame is followed anew, because an angle
 //! decides whether a rotation takes an X with it; each step then finds its numbers by the `source` it has kept.
 
-use num_complex::Complex;
-
 use super::{
     buffer::Pool,
     compile::{Step, Sweep, TileStage},
@@ -12,7 +10,7 @@ use super::{
 use crate::{
     basis::odd,
     kernel::{Element, InstructionSet, simd},
-    plan::{layout::Placed, lower::Op},
+    plan::{BinaryAngle, layout::Placed, lower::Op},
 };
 
 impl<E: Element> TileStage<E> {
@@ -25,7 +23,7 @@ impl<E: Element> TileStage<E> {
     ) {
         let (lane_bits, _) = simd::shape::<E>(set);
         self.layout.follow(ops);
-        self.scale = Complex::cis(self.layout.angle) * self.layout.scale;
+        self.scale = self.layout.angle.cis() * self.layout.scale;
         self.take_exit(lane_bits);
         let placed = self.layout.ops.as_slice();
         self.constants.clear();
@@ -44,7 +42,8 @@ impl<E: Element> TileStage<E> {
                 Step::Multiplexed(group) => self.scale *= group.fill(placed, 1 << lane_bits),
                 Step::Dense(block) => {
                     if let Some(Placed::Dense { matrix, .. }) = placed.get(block.source) {
-                        self.constants.push((0, block.fill(matrix, factors, lane_bits)));
+                        let angle = block.fill(matrix, factors, lane_bits);
+                        self.constants.push((0, BinaryAngle::from_radians(angle)));
                     }
                 }
             }

@@ -180,10 +180,10 @@ impl Builder<'_> {
                 }
                 Ok(())
             }
-            Item::Discard { kept: false, .. } => Ok(()),
-            Item::Discard { qubits, .. } => {
+            Item::Discard { kept, .. } if kept.is_empty() => Ok(()),
+            Item::Discard { kept, .. } => {
                 let bit = self.sink;
-                for qubit in qubits.iter() {
+                for qubit in kept {
                     self.push(Operation::Measure { bit }, one(qubit), Controls::new())?;
                 }
                 self.condition = None;

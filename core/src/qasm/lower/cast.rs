@@ -28,10 +28,29 @@ impl Lowering<'_> {
         let (BaseType::Int | BaseType::Uint, None) = (ty.base, &ty.dims) else { return Ok(None) };
         let unsigned = ty.base == BaseType::Uint;
         let Some(size) = &ty.size else { return Ok(Some(IntType::plain(unsigned))) };
+        Ok(Some(IntType::sized(self.bits_in(size)?, unsigned)))
+    }
+
+    /// The width of an integer or an angle.
+    pub(super) fn bits_in(&mut self, size: &Expr) -> Lower<u32> {
         let given = self.integer(size, "the width of a type")?;
         match u32::try_from(given).ok().filter(|bits| (1..=MAX_WIDTH).contains(bits)) {
-            Some(bits) => Ok(Some(IntType::sized(bits, unsigned))),
+            Some(bits) => Ok(bits),
             None => self.fail(Problem::TypeWidth { given, limit: MAX_WIDTH }, size.span),
+        }
+    }
+
+    /// An error unless a type, or that of the elements of an array, has a width that there is.
+    pub(super) fn check_width(&mut self, ty: &Type) -> Lower<()> {
+        let Some(size) = &ty.size else { return Ok(()) };
+        match ty.base {
+            BaseType::Int | BaseType::Uint | BaseType::Angle => self.bits_in(size).map(|_| ()),
+            BaseType::Float => {
+                let given = self.integer(size, "the width of a type")?;
+                let form = float_form(given);
+                self.check(form, size.span).map(|_| ())
+            }
+            _ => Ok(()),
         }
     }
 
@@ -223,19 +242,11 @@ impl Lowering<'_> {
 /// A number as a float of a width. Those of 64 bits and more, or of no width, hold every number as it is here; narrower
 /// ones round it.
 fn float(value: Value, width: Option<i128>) -> Result<Value, Problem> {
-    let (digits, least, most) = match width {
-        None | Some(64..) => {
-            return Ok(match value.number() {
-                Some(n) => Value::Number(n),
-                None => value,
-            });
-        }
-        Some(32) => (23, -126, 127),
-        Some(16) => (10, -14, 15),
-        Some(other) => {
-            let expected = "a float of 16, 32, 64 or more".to_owned();
-            return Err(Problem::WrongType { given: format!("a width of {other} bits"), expected });
-        }
+    let Some([digits, least, most]) = width.map_or(Ok(None), float_form)? else {
+        return Ok(match value.number() {
+            Some(n) => Value::Number(n),
+            None => value,
+        });
     };
     let Some(n) = value.constant() else { return Ok(value) };
     let exponent = n.value.abs().log2().floor().max(f64::from(least));
@@ -245,6 +256,20 @@ fn float(value: Value, width: Option<i128>) -> Result<Value, Problem> {
         return Err(Problem::NotFinite);
     }
     Ok(Value::Number(Number::decimal(near)))
+}
+
+/// The binary digits behind the point, and the least and the greatest exponent of a float of a width; `None` of one that
+/// holds every number.
+fn float_form(width: i128) -> Result<Option<[i32; 3]>, Problem> {
+    match width {
+        64.. => Ok(None),
+        32 => Ok(Some([23, -126, 127])),
+        16 => Ok(Some([10, -14, 15])),
+        other => {
+            let expected = "a float of 16, 32, 64 or more".to_owned();
+            Err(Problem::WrongType { given: format!("a width of {other} bits"), expected })
+        }
+    }
 }
 
 fn type_name(base: BaseType) -> &'static str {

@@ -193,8 +193,8 @@ impl Lowering<'_> {
         (built, most)
     }
 
-    /// Keeps the measurements whose result is not stored where their qubit is used afterwards, since
-    /// they change it. Whether any is kept.
+    /// Keeps the measurements whose result is not stored of the qubits that are used afterwards, since
+    /// they change these. Whether any is kept.
     pub(super) fn keep_used_measurements(&mut self) -> bool {
         if !self.plan.iter().any(|p| matches!(p.item, Item::Discard { .. })) {
             return false;
@@ -209,9 +209,10 @@ impl Lowering<'_> {
                 used.extend(self.plan[body].iter().flat_map(|planned| planned.item.uses()));
             }
             match &mut self.plan[at].item {
+                // Each qubit for itself, as if each were measured by a statement of its own.
                 Item::Discard { qubits, kept, .. } => {
-                    *kept = qubits.iter().any(|q| used.contains(&q));
-                    any |= *kept;
+                    *kept = qubits.iter().filter(|q| used.contains(q)).collect();
+                    any |= !kept.is_empty();
                 }
                 item => used.extend(item.uses()),
             }

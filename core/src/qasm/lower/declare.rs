@@ -176,7 +176,8 @@ impl Lowering<'_> {
         for dim in dims {
             sizes.push(self.integer(dim, "the size of an array")?);
         }
-        let count = sizes.iter().try_fold(1u64, |n, size| n.checked_mul(u64::try_from(*size).ok()?));
+        // Around or within one of no elements no other is larger either.
+        let count = sizes.iter().try_fold(1u64, |n, size| n.checked_mul(u64::try_from(*size).ok()?.max(1)));
         let Some(count) = count.filter(|n| *n <= MAX_ARRAY) else {
             let span = dims.iter().map(|dim| dim.span).reduce(Span::to).unwrap_or(ty.span);
             let given = sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join(" x ");
@@ -236,7 +237,7 @@ impl Lowering<'_> {
             self.warning(Diagnostic::warning(Problem::UnusedMeasurement).at(place, "").help(help));
             // If it is kept, a hidden bit takes the results and is 0 afterwards.
             self.add_count(u64::from(picked.len().unwrap_or(1)) + 1, span);
-            self.push(Item::Discard { qubits: picked, kept: false, place });
+            self.push(Item::Discard { qubits: picked, kept: Vec::new(), place });
             return Ok(());
         };
         let into = self.bits(bits)?;

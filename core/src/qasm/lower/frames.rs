@@ -132,6 +132,7 @@ impl Lowering<'_> {
             self.finish_exits(&frame);
         }
         if frame.read {
+            self.add_count(1, span);
             self.clear(bit, 1);
         } else {
             self.spare.entry(1).or_default().push(bit);

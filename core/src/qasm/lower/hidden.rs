@@ -26,7 +26,7 @@ impl Lowering<'_> {
         // What a round leaves behind must not be what the next one takes for 0 at an earlier place.
         let outlives = self.around_loop > 0 && depth <= self.around_loop;
         match self.spare.get_mut(&size).filter(|_| !outlives).and_then(Vec::pop) {
-            Some(first) => Ok(self.until_scope(first, size, depth)),
+            Some(first) => Ok(self.until_scope(first, size, depth, span)),
             None => self.unused_bits(size, depth, span),
         }
     }
@@ -40,12 +40,14 @@ impl Lowering<'_> {
         }
         self.n_bits += size;
         self.bits.push(Register { name: None, first, size, single: false, output: false });
-        Ok(self.until_scope(first, size, depth))
+        Ok(self.until_scope(first, size, depth, span))
     }
 
-    fn until_scope(&mut self, first: u32, size: u32, depth: usize) -> Picks {
+    fn until_scope(&mut self, first: u32, size: u32, depth: usize, span: Span) -> Picks {
         if let Some(local) = depth.checked_sub(1).and_then(|at| self.locals.get_mut(at)) {
             local.bits.push((first, size));
+            // They are cleared when the scope ends.
+            self.add_count(u64::from(size), span);
         }
         Picks::Range { first, step: 1, len: size }
     }
@@ -61,13 +63,15 @@ impl Lowering<'_> {
         Ok(self.hidden_bits(1, self.locals.len(), span)?.get(0))
     }
 
-    /// Hidden bits are 0 again and may be used by others.
+    /// Hidden bits, which were counted, are 0 again and may be used by others.
     pub(super) fn clear(&mut self, first: u32, size: u32) {
-        let place = self.place(Span::default());
-        let bits = Picks::Range { first, step: 1, len: size };
-        self.count = self.count.saturating_add(u64::from(size));
-        let item = Item::Assign { bits, values: vec![false; size as usize].into(), place };
-        self.plan.push(Planned { item, guard: None });
+        // What is planned takes memory.
+        if self.passed.is_none() {
+            let place = self.place(Span::default());
+            let bits = Picks::Range { first, step: 1, len: size };
+            let item = Item::Assign { bits, values: vec![false; size as usize].into(), place };
+            self.plan.push(Planned { item, guard: None });
+        }
         self.spare.entry(size).or_default().push(first);
     }
 

@@ -107,6 +107,7 @@ impl Lowering<'_> {
 
     /// Parameters of the circuit: one, or those of an array.
     fn parameters(&mut self, ty: &Type, name: Ident, span: Span) -> Lower<Value> {
+        self.check_width(ty)?;
         let text = self.name(name.symbol);
         match ty.dims.as_deref() {
             None => Ok(self.parameter(text)),

@@ -97,10 +97,10 @@ enum Item {
         bits: Picks,
         place: Place,
     },
-    /// A measurement whose result is not stored; `kept` where it changes what comes later.
+    /// A measurement whose result is not stored; and the qubits of it that are `kept`, since it changes what comes later.
     Discard {
         qubits: Picks,
-        kept: bool,
+        kept: Vec<u32>,
         place: Place,
     },
     Reset {

@@ -82,6 +82,9 @@ impl Lowering<'_> {
             let twice = Diagnostic::error(Problem::DeclaredTwice { name: self.name(name.symbol) });
             return Err(self.report(twice.at(place, "again here").at(before, "defined here")));
         }
+        for ty in subroutine.params.iter().map(|parameter| &parameter.ty).chain(&subroutine.result) {
+            self.check_width(ty).inspect_err(|_| self.gates.break_name(name.symbol))?;
+        }
         self.gates.insert(name.symbol, GateEntry::Subroutine(self.subroutines.len(), place));
         self.subroutines.push(Definable { subroutine: subroutine.clone(), source: self.source });
         Ok(())

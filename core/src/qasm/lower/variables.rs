@@ -157,11 +157,10 @@ impl Lowering<'_> {
         ty: &Type,
         value: Option<(Classical, Span)>,
     ) -> Lower<usize> {
+        self.check_width(ty)?;
         let integer = self.integer_type(ty)?;
         let n_bits = match (ty.base, &ty.size, &ty.dims) {
-            (BaseType::Angle, Some(size), None) => {
-                u32::try_from(self.integer(size, "the width of a type")?).ok()
-            }
+            (BaseType::Angle, Some(size), None) => Some(self.bits_in(size)?),
             _ => bits_of_type(ty, integer),
         };
         let id = self.variables.len();
