@@ -83,20 +83,7 @@ fn laws(drawn: &PoolCircuit, pool: Pool, choice: u64) -> Checked {
     near("by a plan", &planned::<f64>(&circuit, &mut rng), fine)?;
     let points = Simulator::new().run_points::<f64>(&circuit, &[vec![], vec![]]).map_err(|e| failed(&e))?;
     near("by several points", points[1].amplitudes(), fine)?;
-    // A single angle is off by its own rounding.
-    let largest = drawn.gates.iter().flat_map(|g| &g.angles).map(|a| a.radians().abs()).fold(1.0, f64::max);
-    if largest < 100.0 {
-        let single = Simulator::new().run::<f32>(&circuit, &[]).map_err(|e| failed(&e))?;
-        let wide = |amplitudes: &[Complex<f32>]| -> Vec<Complex<f64>> {
-            amplitudes.iter().map(|z| Complex::new(z.re.into(), z.im.into())).collect()
-        };
-        near("in single precision", &wide(single.amplitudes()), ROUNDING_F32 * gates)?;
-        near(
-            "in single precision by a plan",
-            &wide(&planned::<f32>(&circuit, &mut rng)),
-            ROUNDING_F32 * gates,
-        )?;
-    }
+    single(drawn, pool, &mut rng)?;
     if n <= 7 && gates < 300.0 {
         let state = Simulator::new().run::<Dual64>(&circuit, &[]).map_err(|e| failed(&e))?;
         let real: Vec<_> = state.amplitudes().iter().map(|z| Complex::new(z.re.re, z.im.re)).collect();
@@ -104,6 +91,26 @@ fn laws(drawn: &PoolCircuit, pool: Pool, choice: u64) -> Checked {
     }
     if n <= 4 && gates < 300.0 {
         density(drawn, &circuit, &reference, fine)?;
+    }
+    Ok(())
+}
+
+/// In single precision, with angles that it holds.
+fn single(drawn: &PoolCircuit, pool: Pool, rng: &mut Rng) -> Checked {
+    let drawn = drawn.in_single_precision();
+    let (circuit, reference) = (drawn.circuit(), drawn.reference());
+    let tolerance = ROUNDING_F32 * (drawn.gates.len() as f64 + 10.0);
+    let state = Simulator::new().run::<f32>(&circuit, &[]);
+    let state = state.map_err(|e| Finding::new("circuits run", e.to_string(), &drawn))?;
+    let ways = [("", state.into_amplitudes()), (" by a plan", planned::<f32>(&circuit, rng))];
+    for (way, amplitudes) in ways {
+        let wide: Vec<_> = amplitudes.iter().map(|z| Complex::new(z.re.into(), z.im.into())).collect();
+        let off = reference.distance(&wide);
+        if off > tolerance {
+            let law = format!("states are right in single precision{way} ({pool:?})");
+            let detail = format!("off by {off:e}, {tolerance:e} is fine");
+            return Err(Finding::new(law, detail, &drawn));
+        }
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 //! ```text
 //! cargo run -p ketgrad-tests --bin attack -- --seconds 3600 --seed 1 --threads 2
 //! cargo run -p ketgrad-tests --bin attack -- --target programs --only 8731
+//! cargo run -p ketgrad-tests --bin attack -- --file tests/attack/corpus/many_phases.qasm
 //! ```
 //! A target is a function of a seed ([`finding::Check`]): the same seed gives the same input on every machine. What it
 //! finds is printed once for each law with the least input that shows it and the command that repeats it. Seeds run in
@@ -24,6 +25,7 @@
 mod angles;
 mod child;
 mod circuits;
+mod corpus;
 mod dynamic;
 mod equivalent;
 mod finding;
@@ -66,10 +68,11 @@ struct Options {
     threads: usize,
     target: Option<String>,
     only: Option<u64>,
+    file: Option<String>,
 }
 
 fn options(words: &[String]) -> Result<Options, String> {
-    let mut options = Options { seconds: 60, seed: 1, threads: 1, target: None, only: None };
+    let mut options = Options { seconds: 60, seed: 1, threads: 1, target: None, only: None, file: None };
     for pair in words.chunks(2) {
         let [name, value] = pair else { return Err(format!("{} takes a value", pair[0])) };
         let number = || value.parse::<u64>().map_err(|e| format!("{name} {value}: {e}"));
@@ -79,7 +82,11 @@ fn options(words: &[String]) -> Result<Options, String> {
             "--threads" => options.threads = usize::try_from(number()?).map_err(|e| e.to_string())?,
             "--target" => options.target = Some(value.clone()),
             "--only" => options.only = Some(number()?),
-            _ => return Err(format!("no option {name}: --seconds, --seed, --threads, --target, --only")),
+            "--file" => options.file = Some(value.clone()),
+            _ => {
+                let all = "--seconds, --seed, --threads, --target, --only, --file";
+                return Err(format!("no option {name}: {all}"));
+            }
         }
     }
     Ok(options)
@@ -103,6 +110,15 @@ fn main() -> Result<(), String> {
         return Ok(());
     }
     let options = options(&words)?;
+    if let Some(file) = &options.file {
+        return match corpus::check(std::path::Path::new(file)) {
+            Ok(()) => {
+                println!("{file}: as it says");
+                Ok(())
+            }
+            Err(found) => Err(format!("{}: {}", found.law, found.detail)),
+        };
+    }
     if let (Some(name), Some(seed)) = (&options.target, options.only) {
         let (name, check) = target(name)?;
         return match finding::guarded(&"the seed", || check(seed)) {

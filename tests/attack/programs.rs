@@ -119,6 +119,7 @@ fn laws(drawn: &Drawn, choice: u64) -> Checked {
             (Outcome::Stopped, _) => return Ok(()),
             (Outcome::Value(v), Ok(given)) if close(given, &v.primal(), ROUNDING) => {}
             (Outcome::Failed, Err(_)) => {}
+            (Outcome::Unclear, outcome) if outcome.is_err() || !is_whole(way) => {}
             // What nobody uses may go, and its failure with it.
             (Outcome::Dead(_), Err(_)) => {}
             (Outcome::Dead(v), Ok(given)) if !is_whole(way) && close(given, &v.primal(), ROUNDING) => {}

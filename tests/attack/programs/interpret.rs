@@ -57,6 +57,8 @@ impl Value {
 pub(crate) enum Failure {
     /// An index out of range, a shape that does not fit, an integer that overflows.
     Fails,
+    /// As that, where the program would decide what to do next, or asks for a length alone: nobody needs to look.
+    Unclear,
     /// It takes too long here.
     Stops,
 }
@@ -68,6 +70,8 @@ pub(crate) enum Outcome {
     /// A value, and something failed that it does not depend on.
     Dead(Value),
     Failed,
+    /// A failure, or what comes after it if nobody looks.
+    Unclear,
     Stopped,
 }
 
@@ -106,6 +110,7 @@ pub(crate) fn run(drawn: &Drawn, at: Option<Place>) -> Outcome {
         Ok(x) => Outcome::Value(Value::Real(x)),
         Err(Failure::Stops) => Outcome::Stopped,
         Err(Failure::Fails) => Outcome::Failed,
+        Err(Failure::Unclear) => Outcome::Unclear,
     }
 }
 
@@ -161,10 +166,11 @@ impl Frame<'_> {
                 self.store(name, value)?;
             }
             Stmt::If(cond, yes, no) => {
-                return if self.cond(cond)? { self.block(yes) } else { self.block(no) };
+                let holds = self.cond(cond).map_err(unclear)?;
+                return if holds { self.block(yes) } else { self.block(no) };
             }
             Stmt::For(name, from, to, body) => {
-                let (from, to) = (self.int(from)?, self.int(to)?);
+                let (from, to) = (self.int(from).map_err(unclear)?, self.int(to).map_err(unclear)?);
                 for i in from..to {
                     self.step()?;
                     self.values.insert(name.clone(), Value::Int(i));
@@ -182,7 +188,7 @@ impl Frame<'_> {
                     let Some(Value::Int(count)) = self.values.get(name).cloned() else {
                         return Err(Failure::Stops);
                     };
-                    if count >= *bound || !self.cond(cond)? {
+                    if count >= *bound || !self.cond(cond).map_err(unclear)? {
                         break;
                     }
                     self.values.insert(name.clone(), Value::Int(count + 1));
@@ -285,7 +291,7 @@ impl Frame<'_> {
                 total(elementwise("*", &a, &b)?)
             }
             Real::If(c, a, b) => {
-                if self.cond(c)? {
+                if self.cond(c).map_err(unclear)? {
                     self.real(a)?
                 } else {
                     self.real(b)?
@@ -320,7 +326,9 @@ impl Frame<'_> {
                 let (a, b) = (self.int(a)?, self.int(b)?);
                 if *name == "min" { a.min(b) } else { a.max(b) }
             }
-            Int::Len(a) => i64::try_from(self.array(a)?.len()).map_err(|_| Failure::Stops)?,
+            Int::Len(a) => {
+                i64::try_from(self.array(a).map_err(unclear)?.len()).map_err(|_| Failure::Stops)?
+            }
         })
     }
 
@@ -383,6 +391,10 @@ impl Frame<'_> {
             Cond::Not(c) => !self.cond(c)?,
         })
     }
+}
+
+fn unclear(failure: Failure) -> Failure {
+    if failure == Failure::Fails { Failure::Unclear } else { failure }
 }
 
 fn holds(op: &str, order: Option<std::cmp::Ordering>) -> bool {
