@@ -1,0 +1,12 @@
+//! set a = 1.0471975511965976
+//! gradient X1 = -0.8660254037844386
+//! gradient Y1 = -0.5
+OPENQASM 3.0;
+include "stdgates.inc";
+input float a;
+qubit[17] q;
+h q[1];
+ccx q[2], q[3], q[1];
+p(a) q[1]; rx(-pi/4) q[1]; rx(-3*pi/4) q[1];
+ccx q[2], q[3], q[1];
+h q[0]; h q[0]; h q[0]; h q[0];

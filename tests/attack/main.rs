@@ -1,0 +1,196 @@
+//! Random attacks: inputs from seeds, each run through every way there is, and the ways compared.
+//!
+//! ```text
+//! cargo run -p ketgrad-tests --bin attack -- --seconds 3600 --seed 1 --threads 2
+//! cargo run -p ketgrad-tests --bin attack -- --target programs --only 8731
+//! cargo run -p ketgrad-tests --bin attack -- --file tests/attack/corpus/many_phases.qasm
+//! ```
+//! A target is a function of a seed ([`finding::Check`]): the same seed gives the same input on every machine. What it
+//! finds is printed once for each law with the least input that shows it and the command that repeats it. Seeds run in
+//! processes of their own ([`child`]), so that aborts and hangs are found, too.
+//!
+//! | target | inputs | references |
+//! |---|---|---|
+//! | `states` | circuits of the pools | [`support::dense`]; plans, generic kernels, `f32`, duals, density matrices |
+//! | `gradients` | circuits with parameters | differences of [`support::dense`]; all methods with each other |
+//! | `equivalent` | pairs of circuits | states of [`support::dense`] |
+//! | `dynamic` | measurements, conditions, noise | all branches followed by hand |
+//! | `qasm` | texts of OpenQASM 2 and 3 | an interpreter here; print and parse |
+//! | `hostile` | broken texts of every language | that there is an answer |
+//! | `angles` | constant expressions | fractions of 128 bits, and `f64` with an error bound |
+//! | `programs` | programs of the program language | an interpreter here, on duals; all engines with each other |
+//! | `ir` | programs as IR text, whole and broken | print and parse; the verifier |
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line")]
+
+mod angles;
+mod child;
+mod circuits;
+mod corpus;
+mod dynamic;
+mod equivalent;
+mod finding;
+mod gradients;
+mod hostile;
+mod ir;
+mod programs;
+mod qasm;
+
+use std::{
+    collections::BTreeMap,
+    sync::Mutex,
+    thread,
+    time::{Duration, Instant},
+};
+
+use finding::{Check, Finding};
+
+/// The targets by name.
+const TARGETS: &[(&str, Check)] = &[
+    ("states", circuits::check),
+    ("gradients", gradients::check),
+    ("equivalent", equivalent::check),
+    ("dynamic", dynamic::check),
+    ("qasm", qasm::check),
+    ("hostile", hostile::check),
+    ("angles", angles::check),
+    ("programs", programs::check),
+    ("ir", ir::check),
+];
+
+/// Seeds of one process.
+const BATCH: u64 = 200;
+/// The most findings of one law that are shown.
+const SHOWN: usize = 3;
+
+struct Options {
+    seconds: u64,
+    seed: u64,
+    threads: usize,
+    target: Option<String>,
+    only: Option<u64>,
+    file: Option<String>,
+}
+
+fn options(words: &[String]) -> Result<Options, String> {
+    let mut options = Options { seconds: 60, seed: 1, threads: 1, target: None, only: None, file: None };
+    for pair in words.chunks(2) {
+        let [name, value] = pair else { return Err(format!("{} takes a value", pair[0])) };
+        let number = || value.parse::<u64>().map_err(|e| format!("{name} {value}: {e}"));
+        match name.as_str() {
+            "--seconds" => options.seconds = number()?,
+            "--seed" => options.seed = number()?,
+            "--threads" => options.threads = usize::try_from(number()?).map_err(|e| e.to_string())?,
+            "--target" => options.target = Some(value.clone()),
+            "--only" => options.only = Some(number()?),
+            "--file" => options.file = Some(value.clone()),
+            _ => {
+                let all = "--seconds, --seed, --threads, --target, --only, --file";
+                return Err(format!("no option {name}: {all}"));
+            }
+        }
+    }
+    Ok(options)
+}
+
+fn target(name: &str) -> Result<(&'static str, Check), String> {
+    let names: Vec<&str> = TARGETS.iter().map(|t| t.0).collect();
+    let found = TARGETS.iter().find(|t| t.0 == name).copied();
+    found.ok_or_else(|| format!("no target {name}: {}", names.join(", ")))
+}
+
+fn main() -> Result<(), String> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    finding::quiet_panics();
+    if let [flag, name, first, count] = &words[..]
+        && flag == "--child"
+    {
+        let number = |text: &str| text.parse::<u64>().map_err(|e| e.to_string());
+        let first = number(first)?;
+        child::serve(target(name)?.1, first..first + number(count)?);
+        return Ok(());
+    }
+    let options = options(&words)?;
+    if let Some(file) = &options.file {
+        return match corpus::check(std::path::Path::new(file)) {
+            Ok(()) => {
+                println!("{file}: as it says");
+                Ok(())
+            }
+            Err(found) => Err(format!("{}: {}", found.law, found.detail)),
+        };
+    }
+    if let (Some(name), Some(seed)) = (&options.target, options.only) {
+        let (name, check) = target(name)?;
+        return match finding::guarded(&"the seed", || check(seed)) {
+            Ok(()) => {
+                println!("{name} {seed}: all laws hold");
+                Ok(())
+            }
+            Err(found) => Err(shown(name, seed, &found)),
+        };
+    }
+    attack(&options)
+}
+
+/// All targets in turn, until the time is over.
+fn attack(options: &Options) -> Result<(), String> {
+    let targets: Vec<_> = match &options.target {
+        Some(name) => vec![target(name)?],
+        None => TARGETS.to_vec(),
+    };
+    let until = Instant::now() + Duration::from_secs(options.seconds);
+    // The next seed of each target, and the findings by target and law.
+    let next = Mutex::new((0, vec![options.seed; targets.len()]));
+    let found = Mutex::new(BTreeMap::<(&str, String), usize>::new());
+    let work = || {
+        while Instant::now() < until {
+            let Ok(mut turn) = next.lock() else { return };
+            let which = turn.0 % targets.len();
+            turn.0 += 1;
+            let first = turn.1[which];
+            turn.1[which] += BATCH;
+            drop(turn);
+            let name = targets[which].0;
+            let mut report = |seed: u64, finding: Finding| {
+                let Ok(mut found) = found.lock() else { return };
+                let count = found.entry((name, finding.law.clone())).or_insert(0);
+                *count += 1;
+                if *count <= SHOWN {
+                    println!("{}\n", shown(name, seed, &finding));
+                }
+            };
+            let mut at = first;
+            while at < first + BATCH && Instant::now() < until {
+                match child::watch(name, at..first + BATCH, until, &mut report) {
+                    Ok(after) => at = after,
+                    Err(error) => return eprintln!("no process for {name}: {error}"),
+                }
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..options.threads.max(1) {
+            scope.spawn(work);
+        }
+    });
+    let (_, seeds) = next.into_inner().unwrap_or_default();
+    for ((name, _), seed) in targets.iter().zip(seeds) {
+        println!("{name}: seeds {} to {seed}", options.seed);
+    }
+    let found = found.into_inner().unwrap_or_default();
+    for ((name, law), count) in &found {
+        println!("{count} times {name}: {law}");
+    }
+    if found.is_empty() { Ok(()) } else { Err(format!("{} laws do not hold", found.len())) }
+}
+
+fn shown(name: &str, seed: u64, found: &Finding) -> String {
+    let Finding { law, detail, input } = found;
+    format!(
+        "== {name}: {law}\n{detail}\n-- input\n{input}\n-- repeat: cargo run -p ketgrad-tests --bin attack -- --target \
+         {name} --only {seed}"
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,285 @@
+//! Programs of the program language: run by every engine, beside an interpreter of their syntax tree on dual numbers.
+
+mod draw;
+mod interpret;
+
+use ketgrad_core::{
+    check::{Settings, gradcheck},
+    emit::{EmitError, emit_text},
+    exec::{
+        Datum, Derivatives, Limits, NoHost,
+        inspect::{Counter, Inspection},
+    },
+    pass::Level,
+    text::{entry, parse_program},
+};
+use num_complex::Complex;
+use support::random::Rng;
+
+use crate::finding::{Checked, Finding, guarded, minimal};
+pub(crate) use draw::{Drawn, Stmt};
+pub(crate) use interpret::{Outcome, Value};
+
+type D = Datum<Complex<f64>>;
+
+/// Numbers of two engines are the same up to this, relative to numbers above 1: a few roundings for each statement.
+const ROUNDING: f64 = 1e-9;
+
+/// What a run may use.
+pub(crate) const LIMITS: Limits = Limits { steps: 2_000_000, depth: 200, array: 100_000, memory: 1 << 28 };
+
+/// One seed.
+pub(crate) fn check(seed: u64) -> Checked {
+    let mut rng = Rng::new(seed);
+    let drawn = Drawn::draw(&mut rng);
+    let choice = rng.bits();
+    let of = |stmts: &[Stmt]| {
+        let drawn = Drawn { body: stmts.to_vec(), ..drawn.clone() };
+        guarded(&drawn, || laws(&drawn, choice))
+    };
+    let found = match of(&drawn.body) {
+        Ok(()) => return Ok(()),
+        Err(found) => found,
+    };
+    Err(minimal(&drawn.body, found, 200, of))
+}
+
+/// The arguments of the entry.
+pub(crate) fn arguments(drawn: &Drawn) -> Vec<D> {
+    let datum = |value: &Value| match value {
+        Value::Real(x) => Datum::Real(x.re),
+        Value::Int(n) => Datum::Int(*n),
+        Value::Array(xs) => Datum::reals(xs.iter().map(|x| x.re)),
+        Value::Poison => Datum::Bool(false),
+    };
+    drawn.args.iter().map(datum).collect()
+}
+
+fn numbers(datum: &D) -> Vec<f64> {
+    match datum {
+        Datum::Real(x) => vec![*x],
+        Datum::Reals(xs) => xs.items().to_vec(),
+        Datum::Tuple(parts) => parts.iter().flat_map(numbers).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn close(a: &[f64], b: &[f64], tolerance: f64) -> bool {
+    let same = |(x, y): (&f64, &f64)| {
+        (x - y).abs() <= tolerance * x.abs().max(1.0) || x == y || x.is_nan() && y.is_nan()
+    };
+    a.len() == b.len() && a.iter().zip(b).all(same)
+}
+
+fn laws(drawn: &Drawn, choice: u64) -> Checked {
+    let source = drawn.to_string();
+    let failed = |law: &str, detail: String| Finding::new(law, detail, drawn);
+    let program = match parse_program(&source) {
+        Ok(program) => program,
+        Err(errors) => {
+            // Pieces of a program may have no meaning; whole ones have.
+            let error = errors.first().map(ToString::to_string).unwrap_or_default();
+            let shapes =
+                errors.iter().any(|e| e.to_string().contains("shape") || e.to_string().contains("axis"));
+            let law = format!("programs are read: {}", wordy(&error));
+            return if shapes { Ok(()) } else { Err(failed(&law, error)) };
+        }
+    };
+    let args = arguments(drawn);
+    let right = interpret::run(drawn, None);
+    let derivatives = || Derivatives::<Complex<f64>>::new(&program, "f").map(|d| d.with_limits(LIMITS));
+    let mut outcomes: Vec<(String, Result<Vec<f64>, String>)> = Vec::new();
+    for level in [Level::None, Level::Strict, Level::Algebraic] {
+        let value = derivatives().and_then(|d| d.with_level(level).value(&args));
+        outcomes.push((format!("at level {level:?}"), value.map(|v| numbers(&v)).map_err(|e| e.to_string())));
+    }
+    let real: Vec<Datum<f64>> = drawn
+        .args
+        .iter()
+        .map(|v| match v {
+            Value::Real(x) => Datum::Real(x.re),
+            Value::Int(n) => Datum::Int(*n),
+            Value::Array(xs) => Datum::reals(xs.iter().map(|x| x.re)),
+            Value::Poison => Datum::Bool(false),
+        })
+        .collect();
+    let on_reals = Derivatives::<f64>::new(&program, "f").and_then(|d| d.with_limits(LIMITS).value(&real));
+    let real_numbers = |d: &Datum<f64>| match d {
+        Datum::Real(x) => vec![*x],
+        Datum::Reals(xs) => xs.items().to_vec(),
+        _ => Vec::new(),
+    };
+    outcomes.push(("on reals".into(), on_reals.map(|v| real_numbers(&v)).map_err(|e| e.to_string())));
+    if let Ok(inspection) = Inspection::<Complex<f64>>::new(&program, "f") {
+        let value = inspection.with_limits(LIMITS).run(&args, &mut Counter::default());
+        outcomes.push(("inspected".into(), value.map(|v| numbers(&v)).map_err(|e| e.to_string())));
+    }
+    for (way, outcome) in &outcomes {
+        match (&right, outcome) {
+            (Outcome::Stopped, _) => return Ok(()),
+            (Outcome::Value(v), Ok(given)) if close(given, &v.primal(), ROUNDING) => {}
+            (Outcome::Failed, Err(_)) => {}
+            (Outcome::Unclear, outcome) if outcome.is_err() || !is_whole(way) => {}
+            // What nobody uses may go, and its failure with it.
+            (Outcome::Dead(_), Err(_)) => {}
+            (Outcome::Dead(v), Ok(given)) if !is_whole(way) && close(given, &v.primal(), ROUNDING) => {}
+            // The algebraic level may change what is not finite.
+            (Outcome::Value(v), Ok(_)) if way.contains("Algebraic") && !v.is_finite() => {}
+            _ => {
+                let detail = format!("{way}: {outcome:?} instead of {right:?} at {args:?}");
+                return Err(failed(&format!("values are right {way}"), detail));
+            }
+        }
+    }
+    // Where nothing is left out, the first failure is the same, place and all.
+    let whole = outcomes.iter().filter(|(way, _)| is_whole(way));
+    let errors: Vec<&String> = whole.filter_map(|(_, o)| o.as_ref().err()).collect();
+    if let [first, rest @ ..] = &errors[..]
+        && let Some(other) = rest.iter().find(|e| *e != first)
+    {
+        return Err(failed("errors are the same in all ways", format!("{first}\n{other}")));
+    }
+    let Outcome::Value(value) = &right else { return Ok(()) };
+    emitted(drawn, &program, &args, &value.primal())?;
+    if value.is_finite() {
+        slopes(drawn, &program, &args, choice)?;
+    }
+    Ok(())
+}
+
+/// Whether a way runs all instructions, also those that nobody uses.
+fn is_whole(way: &str) -> bool {
+    way.contains("None") || way == "inspected"
+}
+
+/// A message without places, names and numbers.
+fn wordy(message: &str) -> String {
+    let quoted = message.split('`').step_by(2).collect::<Vec<_>>().join("_");
+    quoted.chars().filter(|c| !c.is_ascii_digit()).collect()
+}
+
+/// The program as text again, and its gradient.
+fn emitted(drawn: &Drawn, program: &ketgrad_core::ir::Program, args: &[D], right: &[f64]) -> Checked {
+    let failed = |law: &str, detail: String| Finding::new(law, detail, drawn);
+    let Some(f) = program.lookup("f") else { return Ok(()) };
+    let run = |source: &str, name: &str| {
+        let again =
+            parse_program(source).map_err(|e| e.first().map(ToString::to_string).unwrap_or_default())?;
+        let value = Derivatives::<Complex<f64>>::new(&again, name)
+            .and_then(|d| d.with_limits(LIMITS).value(args))
+            .map_err(|e| e.to_string())?;
+        Ok::<_, String>(numbers(&value))
+    };
+    match emit_text(program, f) {
+        Ok(source) => match run(&source, "f") {
+            Ok(given) if close(&given, right, ROUNDING) => {}
+            other => {
+                let detail = format!("{other:?} instead of {right:?}\n{source}");
+                return Err(failed("emitted text has the value", detail));
+            }
+        },
+        Err(EmitError::Unspeakable { .. } | EmitError::TooDeep { .. }) => {}
+        Err(error) => return Err(failed("programs are emitted", error.to_string())),
+    }
+    let derived = Derivatives::<Complex<f64>>::new(program, "f").and_then(|d| d.derivative());
+    let Ok((derived, g)) = derived else { return Ok(()) };
+    let expected = Derivatives::<Complex<f64>>::new(program, "f")
+        .and_then(|d| d.with_limits(LIMITS).value_and_gradient(args));
+    if let (Ok(source), Ok((y, gradient))) = (emit_text(&derived, g), expected) {
+        let expected: Vec<f64> = std::iter::once(y).chain(gradient.iter().flat_map(numbers)).collect();
+        // The function comes last.
+        match run(&source, &entry(&source).unwrap_or_default()) {
+            Ok(given) if close(&given, &expected, 1e-7) => {}
+            other => {
+                let detail = format!("{other:?} instead of {expected:?} at {args:?}\n{source}");
+                return Err(failed("the emitted gradient has the value", detail));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Every engine beside duals of the interpreter.
+fn slopes(drawn: &Drawn, program: &ketgrad_core::ir::Program, args: &[D], choice: u64) -> Checked {
+    let failed = |law: &str, detail: String| Finding::new(law, detail, drawn);
+    let places = interpret::places(drawn);
+    let right: Option<Vec<f64>> = places
+        .iter()
+        .map(|place| match interpret::run(drawn, Some(*place)) {
+            Outcome::Value(Value::Real(y)) if y.d.is_finite() && y.d.abs() < 1e9 => Some(y.d),
+            _ => None,
+        })
+        .collect();
+    let Some(right) = right else { return Ok(()) };
+    let gradient = Derivatives::<Complex<f64>>::new(program, "f")
+        .and_then(|d| d.with_limits(LIMITS).value_and_gradient(args));
+    let gradient = match gradient {
+        Ok((_, bars)) => bars.iter().flat_map(numbers).collect::<Vec<f64>>(),
+        Err(error) => return Err(failed("gradients exist", error.to_string())),
+    };
+    if !close(&gradient, &right, 1e-8) {
+        let detail = format!("{gradient:?} instead of {right:?} at {args:?}");
+        return Err(failed("gradients are right", detail));
+    }
+    let settings = Settings { limits: LIMITS, ..Settings::default() };
+    match gradcheck(program, "f", args, &NoHost, settings) {
+        Ok(report) => {
+            // Differences are no judge at a kink; the others agree with the interpreter.
+            let exact = report.engines.iter().filter(|e| e.name != "difference");
+            for engine in exact {
+                if !close(&engine.gradient, &right, 1e-7) {
+                    let detail =
+                        format!("{}: {:?} instead of {right:?} at {args:?}", engine.name, engine.gradient);
+                    return Err(failed(&format!("gradients are right ({})", engine.name), detail));
+                }
+            }
+            if !report.reentrant {
+                return Err(failed("a gradient asked for twice is the same", report.to_string()));
+            }
+        }
+        Err(error) => return Err(failed("gradients are checked", error.to_string())),
+    }
+    second(drawn, program, args, choice)
+}
+
+/// The Hessian along a direction beside differences of gradients.
+fn second(drawn: &Drawn, program: &ketgrad_core::ir::Program, args: &[D], choice: u64) -> Checked {
+    let mut rng = Rng::new(choice);
+    let dots: Vec<D> = args
+        .iter()
+        .filter_map(|a| match a {
+            Datum::Real(_) => Some(Datum::Real(rng.signed())),
+            Datum::Reals(xs) => Some(Datum::reals(xs.items().iter().map(|_| rng.signed()))),
+            _ => None,
+        })
+        .collect();
+    let derivatives = || Derivatives::<Complex<f64>>::new(program, "f").map(|d| d.with_limits(LIMITS));
+    let Ok((_, product)) = derivatives().and_then(|mut d| d.hvp(args, &dots)) else { return Ok(()) };
+    let given: Vec<f64> = product.iter().flat_map(numbers).collect();
+    let at = |h: f64| {
+        let mut dots = dots.iter();
+        let moved: Vec<D> = args
+            .iter()
+            .map(|a| match (a, a.zero_tangent().and_then(|_| dots.next())) {
+                (Datum::Real(x), Some(Datum::Real(v))) => Datum::Real(x + h * v),
+                (Datum::Reals(xs), Some(Datum::Reals(vs))) => {
+                    Datum::reals(xs.items().iter().zip(vs.items()).map(|(x, v)| x + h * v))
+                }
+                _ => a.clone(),
+            })
+            .collect();
+        let bars = derivatives().and_then(|mut d| d.gradient(&moved)).ok()?;
+        Some(bars.iter().flat_map(numbers).collect::<Vec<f64>>())
+    };
+    let slope = |h: f64| {
+        let (up, down) = (at(h)?, at(-h)?);
+        Some(up.iter().zip(&down).map(|(u, d)| (u - d) / (2.0 * h)).collect::<Vec<f64>>())
+    };
+    let (Some(coarse), Some(fine)) = (slope(2e-4), slope(1e-4)) else { return Ok(()) };
+    // Where two steps disagree there is a kink or a pole near.
+    if close(&coarse, &fine, 1e-5) && !close(&given, &fine, 1e-3) {
+        let detail = format!("{given:?} instead of {fine:?} along {dots:?} at {args:?}");
+        return Err(Finding::new("Hessian-vector products are right", detail, drawn));
+    }
+    Ok(())
+}
