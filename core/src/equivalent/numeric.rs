@@ -191,12 +191,12 @@ impl<'a> Numeric<'a> {
         Ok(Apart { bound, ..apart })
     }
 
-    /// What a circuit makes of the random state, computed on numbers of type T.
+    /// What a circuit makes of the random state, computed on numbers of type T, and the error of planning it.
     fn image<T: Real>(
         &self,
         which: usize,
         values: &[f64],
-    ) -> Result<StateVector<Complex<f64>>, EquivalentError> {
+    ) -> Result<(StateVector<Complex<f64>>, f64), EquivalentError> {
         let values: Vec<T> = values.iter().map(|x| T::lit(*x)).collect();
         let bound = BoundCircuit::<Complex<T>>::new(&self.pair.circuits[which], &Values(&values))?;
         let mut start = self.start.state(self.settings.seed, self.simulator)?;
@@ -204,18 +204,20 @@ impl<'a> Numeric<'a> {
         for (to, from) in state.amplitudes_mut().iter_mut().zip(start.amplitudes()) {
             *to = Complex::new(T::lit(from.re), T::lit(from.im));
         }
-        self.simulator.execute(bound.operators().unwrap_or(&[]), &mut state, &mut |_, _| {})?;
+        let operators = bound.operators().unwrap_or(&[]);
+        let planned = self.simulator.executors.planning_error(self.pair.n_qubits, operators);
+        self.simulator.execute(operators, &mut state, &mut |_, _| {})?;
         let plain = |x: &T| x.primal().unwrap_or(f64::NAN);
         for (to, from) in start.amplitudes_mut().iter_mut().zip(state.amplitudes()) {
             *to = Complex::new(plain(&from.re), plain(&from.im));
         }
-        Ok(start)
+        Ok((start, planned))
     }
 
     fn apart_in(&mut self, values: &[f64], single: bool) -> Result<Apart, EquivalentError> {
         let run =
             |which| if single { self.image::<f32>(which, values) } else { self.image::<f64>(which, values) };
-        let (x, y) = (run(0)?, run(1)?);
+        let ((x, planned), (y, planned_too)) = (run(0)?, run(1)?);
         let (x, y) = (x.amplitudes(), y.amplitudes());
         let overlap = rounding::sum(x.len(), &|k| y[k].conj() * x[k]);
         let size = overlap.norm();
@@ -223,7 +225,7 @@ impl<'a> Numeric<'a> {
         let norm =
             |factor: Complex<f64>| rounding::sum(x.len(), &|k| (x[k] - factor * y[k]).norm_sqr()).sqrt();
         let (distance, plain) = (norm(best), norm(Complex::new(1.0, 0.0)));
-        let bound = self.pair.rounding([0.0; 2]);
+        let bound = self.pair.rounding([planned, planned_too]);
         let apart = Apart { distance, plain, phase: best.arg(), overlap: size, bound };
         self.seen = self.seen.max(apart.distance);
         Ok(apart)

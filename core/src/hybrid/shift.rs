@@ -172,8 +172,7 @@ mod tests {
     fn no_frequency_of_a_gate_is_missed() {
         for &kind in GateKind::ALL {
             let n = kind.param_names().len();
-            let gate =
-                crate::gate::Gate::new(kind, (0..n as u32).map(|k| Angle::theta(ParamId::new(k)))).unwrap();
+            let gate = Gate::new(kind, (0..n as u32).map(|k| Angle::theta(ParamId::new(k)))).unwrap();
             let all = |k, values: &[f64]| -> Vec<Q> {
                 let parts = harmonics::<Complex<f64>>(&gate, k, &Values(values)).unwrap();
                 parts.into_iter().map(|part| part.0).collect()
