@@ -44,13 +44,13 @@ pub(super) fn widen(u: &M2, bit: usize) -> M4 {
 
 /// The largest difference of two entries; NaN or infinite where one of them is.
 pub(in crate::plan) fn distance(a: &[C], b: &[C]) -> f64 {
-    let off = a.iter().zip(b).map(|(a, b)| (a - b).norm());
-    off.fold(0.0, |most: f64, off| if most >= off || most.is_nan() { most } else { off })
+    let off = a.iter().zip(b).map(|(a, b)| (a - b).norm_sqr());
+    off.fold(0.0, |most: f64, off| if most >= off || most.is_nan() { most } else { off }).sqrt()
 }
 
 /// Gates on bit 0 and bit 1 of two qubits.
 pub(super) fn local([low, high]: &[M2; 2]) -> M4 {
-    multiply4(&widen(high, 1), &widen(low, 0))
+    std::array::from_fn(|i| high[(i >> 2 & 2) | (i >> 1 & 1)] * low[(i >> 1 & 2) | (i & 1)])
 }
 
 /// The same matrix with its two qubits in the other order.
