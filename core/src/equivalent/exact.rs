@@ -23,8 +23,8 @@ const LARGEST: i128 = 1 << 58;
 const BITS_PER_GATE: f64 = 1.0;
 /// The same for a matrix in numbers: `2^DYADIC`, and a bit for what its entries may be above 1.
 const BITS_PER_MATRIX: f64 = DYADIC as f64 + 1.0;
-/// Tiles of 128 KiB, which a second cache holds, with runs of 16 numbers at least.
-const TILE: TileSize = TileSize { qubits: 14, idle: 4 };
+/// Tiles of 256 KiB, which a second cache holds, with runs of 16 numbers at least.
+const TILE: TileSize = TileSize { qubits: 15, idle: 4 };
 
 /// The fields of a trial.
 trait Trial: Vectors {

@@ -202,12 +202,7 @@ impl Acts<f64> for FloatResidue {
     }
     #[inline(always)]
     fn act2(a: &FloatResidue, x: &f64, b: &FloatResidue, y: &f64) -> f64 {
-        if a.value == 1.0 {
-            return reduced(x + product(b, *y), a.p, a.inverse);
-        }
-        if b.value == 1.0 {
-            return reduced(y + product(a, *x), a.p, a.inverse);
-        }
+        // A test for ones would cost more than their products.
         product(a, *x) + product(b, *y)
     }
     #[inline(always)]
@@ -221,10 +216,6 @@ impl Acts<f64> for FloatResidue {
     #[inline(always)]
     fn act_crosswise(s: &FloatResidue, x: &mut f64, y: &mut f64) {
         let (sum, difference) = (*x + *y, *x - *y);
-        if s.value == 1.0 {
-            (*x, *y) = (reduced(sum, s.p, s.inverse), reduced(difference, s.p, s.inverse));
-        } else {
-            (*x, *y) = (product(s, sum), product(s, difference));
-        }
+        (*x, *y) = (product(s, sum), product(s, difference));
     }
 }

@@ -163,17 +163,13 @@ impl<'a, R: Ring> Stage<'a, R> {
             bits.fold(0, |offset, (k, q)| offset | ((i * length) >> k & 1) << q)
         };
         let offsets: Vec<usize> = (0..1usize << (self.qubits.len() - together)).map(offset).collect();
+        let blank = amplitudes[..1 << self.qubits.len()].to_vec();
         let vector = Disjoint::new(amplitudes);
         let work = |tiles: Range<usize>| {
-            let mut tile: Vec<A> = Vec::with_capacity(1 << self.qubits.len());
-            for number in tiles {
-                let base = deposit(number, outside);
-                // SAFETY: a run is known by its base, which has bits outside of the tile only and is another one for each
-                // tile, and its offset, which has bits inside only; runs of one tile are taken one at a time, and each
-                // tile by one thread.
-                let run = |offset: &usize| unsafe { vector.part(base | offset, length) };
-                tile.clear();
-                offsets.iter().for_each(|offset| tile.extend_from_slice(run(offset)));
+            let mut tile = blank.clone();
+            for base in tiles.map(|number| deposit(number, outside)) {
+                let place = (&vector, base, offsets.as_slice(), length);
+                copy(place, &mut tile, |run, tile| tile.clone_from_slice(run));
                 for part in &self.parts {
                     match part {
                         Part::Same(operator) => operator.apply(&mut tile, &Threads::serial()),
@@ -184,9 +180,7 @@ impl<'a, R: Ring> Stage<'a, R> {
                         }
                     }
                 }
-                for (offset, from) in offsets.iter().zip(tile.chunks_exact(length)) {
-                    run(offset).clone_from_slice(from);
-                }
+                copy(place, &mut tile, |run, tile| run.clone_from_slice(tile));
             }
         };
         let tiles = 1usize << (self.n_qubits - self.qubits.len());
@@ -247,6 +241,38 @@ impl<'a, R: Ring> Stage<'a, R> {
     /// Bits of the vector's index as those of the tile's; others are left out.
     fn within(&self, bits: usize) -> usize {
         self.qubits.iter().enumerate().fold(0, |out, (k, q)| out | (bits >> q & 1) << k)
+    }
+}
+
+/// A tile's place: the vector, the bits outside, where its runs are from there, and their length.
+type Place<'a, A> = (&'a Disjoint<'a, A>, usize, &'a [usize], usize);
+
+/// Calls `each` with the runs of a place and the parts of the tile that belong to them.
+fn copy<A>(place: Place<'_, A>, tile: &mut [A], each: impl Fn(&mut [A], &mut [A])) {
+    match place.3 {
+        1 => copy_runs::<1, A>(place, tile, each),
+        2 => copy_runs::<2, A>(place, tile, each),
+        4 => copy_runs::<4, A>(place, tile, each),
+        8 => copy_runs::<8, A>(place, tile, each),
+        16 => copy_runs::<16, A>(place, tile, each),
+        _ => copy_runs::<0, A>(place, tile, each),
+    }
+}
+
+/// [`copy`] of runs whose length is known to the compiler, unless it is given as 0.
+#[inline(always)]
+fn copy_runs<const LEN: usize, A>(
+    (vector, base, offsets, length): Place<'_, A>,
+    tile: &mut [A],
+    each: impl Fn(&mut [A], &mut [A]),
+) {
+    let length = if LEN == 0 { length } else { LEN };
+    for (offset, part) in offsets.iter().zip(tile.chunks_exact_mut(length)) {
+        // SAFETY: a run is known by its base, which has bits outside of the tile only and is another one for each tile,
+        // and its offset, which has bits inside only; runs of one tile are taken one at a time, and each tile by one
+        // thread. All bits are below those of the vector's length.
+        let run = unsafe { vector.part(base | offset, length) };
+        each(run, part);
     }
 }
 
