@@ -5,6 +5,8 @@
 #[path = "support/dice.rs"]
 mod dice;
 
+use std::slice::from_ref;
+
 use dice::Dice;
 use ketgrad_core::{
     array::{Array, cofactors, cofactors_along},
@@ -36,7 +38,7 @@ fn minor(a: &[Vec<f64>], rows: &[usize], columns: &[usize]) -> f64 {
 }
 
 fn sign(n: usize) -> f64 {
-    if n % 2 == 0 { 1.0 } else { -1.0 }
+    if n.is_multiple_of(2) { 1.0 } else { -1.0 }
 }
 
 fn first(a: &[Vec<f64>], i: usize, j: usize) -> f64 {
@@ -166,7 +168,7 @@ fn complex_singular_matrices_obey_the_law_of_the_transpose() {
             for a in [turned, random(&im.concat())] {
                 let (x_dot, y_bar) = (random(&re.concat()), random(&im.concat()));
                 let mut f = Derivatives::<C>::new(&program, "f").unwrap();
-                let (_, y_dot) = f.jvp(&[a.clone()], &[x_dot.clone()]).unwrap();
+                let (_, y_dot) = f.jvp(from_ref(&a), from_ref(&x_dot)).unwrap();
                 let (_, bars) = f.vjp(&[a], y_bar.clone()).unwrap();
                 let pair = |x: &Datum<C>, y: &Datum<C>| match (x, y) {
                     (Datum::Complexes(x), Datum::Complexes(y)) => {

@@ -97,7 +97,11 @@ impl Sweep<'_> {
                 let wanted: Vec<bool> = inst.args.iter().map(|a| self.s.active[a.index()]).collect();
                 let args: Vec<Value> = inst.args.iter().map(|&a| self.need(a)).collect();
                 let saved = self.need(y);
-                let bars = self.take(y);
+                let mut bars = self.take(y);
+                if self.loose && op == Op::Fill {
+                    // Its rule adds all elements.
+                    make_whole(&mut self.b, saved, &mut bars);
+                }
                 let contributions = pullback(&mut self.b, op, &args, saved, bars[0], &wanted)
                     .ok_or_else(|| self.missing(inst, op.name()))?;
                 for (&arg, contribution) in inst.args.iter().zip(contributions) {
@@ -127,7 +131,11 @@ impl Sweep<'_> {
         let (result, seed) = (callee.result.clone(), callee.params.first().map(|p| p.kind.clone()));
         let mut args = Vec::new();
         if let (Some(y), Some(kind)) = (inst.result, seed) {
-            let bars = self.take(y);
+            let mut bars = self.take(y);
+            if self.loose && bars.iter().any(|&bar| matches!(self.b.kind(bar), Kind::Array(_))) {
+                let value = self.need(y);
+                make_whole(&mut self.b, value, &mut bars);
+            }
             args.push(close(&mut self.b, &kind, &mut bars.into_iter()));
         }
         let bars = self.b.inst(Op::Call(pair.adjoint), &args, result);

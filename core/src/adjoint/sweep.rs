@@ -74,6 +74,8 @@ pub(super) struct Sweep<'a> {
     pub f: &'a Function,
     pub b: FunctionBuilder,
     pub bars: Cotangents<'a>,
+    /// Whether cotangents may be longer than their arrays: nothing else than what reads or writes beyond the end makes them so.
+    pub loose: bool,
     /// The primal block at hand.
     pub at: Block,
     /// None: this is the draft.
@@ -106,7 +108,9 @@ impl<'a> Sweep<'a> {
         let records = guide.map_or(&[][..], |g| &g.plan.records);
         let records: Vec<Variable> = records.iter().map(|&v| b.declare(f.kinds[v].clone())).collect();
         let bars = Cotangents::new(&mut b, &s.n, &s.active);
+        let beyond = |op: Op| matches!(op, Op::Peek | Op::Put | Op::AddAt | Op::Accumulate);
         let mut sweep = Sweep {
+            loose: f.insts.values().any(|i| beyond(i.op)),
             engine,
             s,
             f,
@@ -200,14 +204,11 @@ impl<'a> Sweep<'a> {
     /// The entry's adjoint gives the cotangents of the parameters, which are no longer than these.
     fn finish(&mut self) {
         let f = self.f;
-        // Nothing else makes a cotangent longer than its array.
-        let beyond = |op: Op| matches!(op, Op::Peek | Op::Put | Op::AddAt | Op::Accumulate);
-        let loose = f.insts.values().any(|i| beyond(i.op));
         let mut leaves = Vec::new();
         for (&p, param) in f.param_values().iter().zip(&f.params) {
             if param.kind.is_differentiable() {
                 let mut bars = self.bars.take(&mut self.b, p);
-                if loose && bars.iter().any(|&bar| matches!(self.b.kind(bar), Kind::Array(_))) {
+                if self.loose && bars.iter().any(|&bar| matches!(self.b.kind(bar), Kind::Array(_))) {
                     let p = self.need(p);
                     make_whole(&mut self.b, p, &mut bars);
                 }

@@ -91,15 +91,9 @@ fn counter(
         return None;
     }
     // Nobody reads it after the loop.
-    for (b, block) in w.f.blocks.iter() {
-        if w.flow.loops.get(&header).is_some_and(|l| l.contains(&b)) || !w.comes_after(after, b) {
-            continue;
-        }
-        let args = block.insts.iter().flat_map(|&k| &w.f.insts[k].args).copied();
-        let handed = block.end.targets().into_iter().flat_map(|t| t.args.clone()).collect::<Vec<_>>();
-        if args.chain(block.end.operand()).chain(handed).any(|v| v == param) {
-            return None;
-        }
+    let inside = |b: &Block| w.flow.loops.get(&header).is_some_and(|l| l.contains(b));
+    if w.readers[param.index()].iter().any(|b| !inside(b) && w.comes_after(after, *b)) {
+        return None;
     }
     // Its start is among the assignments right before the loop.
     let at = before.iter().rposition(|s| s.writes() == [*i])?;

@@ -18,11 +18,11 @@ use crate::{
 use super::ast::holds_array;
 
 /// A field of a field of …
-pub(super) type Path = Vec<usize>;
+pub(super) type FieldPath = Vec<usize>;
 
 /// The fields of the result of a derivative that are cotangents, and the parameters they are of: all behind a value, in the
 /// pushforward of a gradient twice.
-pub(super) fn cotangents(f: &Function) -> Vec<(Path, usize)> {
+pub(super) fn cotangents(f: &Function) -> Vec<(FieldPath, usize)> {
     // Names that were taken have a number behind: `f.gradient2`.
     let mut parts = f.name.rsplit('.').map(|part| part.trim_end_matches(|c: char| c.is_ascii_digit()));
     let (last, before, n) = (parts.next(), parts.next(), f.params.len());
@@ -41,7 +41,7 @@ pub(super) fn cotangents(f: &Function) -> Vec<(Path, usize)> {
         Some((_, bars)) => bars.iter().map(|bar| bar.kind.clone()).eq(by().map(|(_, kind)| kind)),
         None => false,
     };
-    let fields = |before: &[usize]| -> Vec<(Path, usize)> {
+    let fields = |before: &[usize]| -> Vec<(FieldPath, usize)> {
         by().enumerate().map(|(k, (of, _))| ([before, &[k + 1]].concat(), of)).collect()
     };
     match (parts, f.result.fields()) {

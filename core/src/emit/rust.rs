@@ -84,7 +84,7 @@ struct Needs {
 
 /// How a tuple or a struct is written.
 #[derive(Clone)]
-pub(super) struct Layout {
+pub(super) struct WrittenTuple {
     /// What holds its address.
     _kind: Arc<TupleKind>,
     /// The name of a struct.
@@ -103,7 +103,7 @@ pub(super) struct File<'a> {
     pub(super) structs: HashMap<Arc<TupleKind>, String>,
     struct_names: HashSet<String>,
     /// Tuples seen, by their addresses: to compare two takes as long as they have fields.
-    layouts: HashMap<*const TupleKind, Layout>,
+    layouts: HashMap<*const TupleKind, WrittenTuple>,
     reserved: HashSet<String>,
     many_tapes: bool,
     pub(super) primitives: BTreeMap<usize, PrimitiveId>,
@@ -361,9 +361,9 @@ impl<'a> File<'a> {
     }
 
     /// How a tuple or a struct is written.
-    pub(super) fn layout(&mut self, t: &Arc<TupleKind>) -> &Layout {
+    pub(super) fn layout(&mut self, t: &Arc<TupleKind>) -> &WrittenTuple {
         let fields = || field_names(&t.fields).into();
-        let layout = || Layout { _kind: t.clone(), name: None, fields: fields() };
+        let layout = || WrittenTuple { _kind: t.clone(), name: None, fields: fields() };
         self.layouts.entry(Arc::as_ptr(t)).or_insert_with(layout)
     }
 
@@ -429,7 +429,7 @@ pub(super) fn field_names(fields: &[Field]) -> Vec<String> {
 
 /// The fields of the result that are cotangents, as they are written, and the parameters they are of.
 fn cotangents(f: &Function, body: &Body) -> Vec<(String, Var)> {
-    let text = |path: exits::Path| path.iter().map(usize::to_string).collect::<Vec<_>>().join(".");
+    let text = |path: exits::FieldPath| path.iter().map(usize::to_string).collect::<Vec<_>>().join(".");
     exits::cotangents(f).into_iter().map(|(path, of)| (text(path), body.params[of])).collect()
 }
 

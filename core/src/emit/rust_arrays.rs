@@ -37,11 +37,12 @@ const COMPLEX: &str = include_str!("support/complex_arrays.rs");
 /// All that may be written along.
 pub(super) const TEXTS: [&str; 2] = [ARRAYS, COMPLEX];
 
-/// Whether a function does anything with arrays as wholes.
+/// Whether a function does anything with arrays as wholes, but for giving them the length of another one.
 pub(super) fn is_shaped(f: &Function) -> bool {
     f.insts.values().any(|inst| {
         let array = |v: &crate::entity::Value| matches!(f.kinds[*v], Kind::Array(_));
-        matches!(inst.op, Op::OnArrays(_)) || inst.op.is_elementwise() && inst.args.iter().any(array)
+        matches!(inst.op, Op::OnArrays(op) if op != ArrayOp::Like)
+            || inst.op.is_elementwise() && inst.args.iter().any(array)
     })
 }
 

@@ -1,7 +1,7 @@
 //! Expressions in Rust.
 
 use crate::{
-    ir::{Compare, Element, Int1, Int2, Kind, Mixed, Number1, Number2, Op, Real1, Real2},
+    ir::{ArrayOp, Compare, Element, Int1, Int2, Kind, Mixed, Number1, Number2, Op, Real1, Real2},
     scalar::is_product,
 };
 
@@ -138,6 +138,10 @@ impl Writer<'_, '_> {
             return (text, POSTFIX);
         }
         match op {
+            Op::OnArrays(ArrayOp::Like) if !self.file.shaped => {
+                let (x, of) = (self.at(&args[0], POSTFIX), self.at(&args[1], POSTFIX));
+                (format!("at_full_length({x}.to_vec(), {of}.len())"), POSTFIX)
+            }
             Op::OnArrays(op) => (self.on_arrays(op, args), POSTFIX),
             Op::Number1(n) => match (n, kind) {
                 (Number1::Neg, _) => {

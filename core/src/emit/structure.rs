@@ -74,6 +74,8 @@ pub(super) struct Writer<'a> {
     /// The variable of each value that has one.
     pub(super) var_of: Vec<Option<Var>>,
     pub(super) uses: Vec<u32>,
+    /// The blocks that use each value.
+    pub(super) readers: Vec<Vec<Block>>,
     /// The block that uses a value used once.
     pub(super) used_in: Vec<Option<Block>>,
     /// For each value whether it is or holds an array.
@@ -102,6 +104,7 @@ impl<'a> Writer<'a> {
             vars: Vec::new(),
             var_of: vec![None; n],
             uses: vec![0; n],
+            readers: vec![Vec::new(); n],
             used_in: vec![None; n],
             holds: f.kinds.values().map(holds_array).collect(),
             fields_of: HashMap::new(),

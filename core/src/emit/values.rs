@@ -30,6 +30,10 @@ impl Writer<'_> {
             for v in args.chain(block.end.operand()).chain(handed) {
                 self.uses[v.index()] += 1;
                 self.used_in[v.index()] = Some(b);
+                let readers = &mut self.readers[v.index()];
+                if readers.last() != Some(&b) {
+                    readers.push(b);
+                }
             }
             for inst in block.insts.iter().map(|&i| &f.insts[i]) {
                 if let Some(v) = inst.result {

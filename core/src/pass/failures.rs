@@ -83,14 +83,49 @@ fn lists(f: &Function, inst: &InstData, known: &[Known]) -> bool {
 /// Whether an operation fails by the shapes and ints of its operands alone.
 fn moves(op: ArrayOp) -> bool {
     use ArrayOp as A;
-    match op {
-        A::Dim | A::Place | A::Count | A::Shape | A::Reshape | A::Like | A::InsertAxis | A::DropAxis => true,
-        A::Transpose | A::Permute | A::Unpermute | A::Slice | A::Embed | A::Paste | A::Concat => true,
-        A::Take | A::Scatter | A::Spread | A::SumLike | A::Tril | A::Triu => true,
-        A::Diagonal | A::DiagonalMatrix | A::SumKeep | A::Cumsum | A::CumsumBack => true,
-        A::Prod | A::ProdOthers | A::ProdPairs | A::Norm | A::Dot | A::TraceProduct => true,
-        A::MatMul | A::MatMulNh | A::MatMulHn | A::Contract | A::ContractFirst | A::ContractSecond => true,
-        A::Convolve | A::Correlate | A::Fft | A::FftBack => true,
-        _ => false,
-    }
+    matches!(
+        op,
+        A::Dim
+            | A::Place
+            | A::Count
+            | A::Shape
+            | A::Reshape
+            | A::Like
+            | A::InsertAxis
+            | A::DropAxis
+            | A::Transpose
+            | A::Permute
+            | A::Unpermute
+            | A::Slice
+            | A::Embed
+            | A::Paste
+            | A::Concat
+            | A::Take
+            | A::Scatter
+            | A::Spread
+            | A::SumLike
+            | A::Tril
+            | A::Triu
+            | A::Diagonal
+            | A::DiagonalMatrix
+            | A::SumKeep
+            | A::Cumsum
+            | A::CumsumBack
+            | A::Prod
+            | A::ProdOthers
+            | A::ProdPairs
+            | A::Norm
+            | A::Dot
+            | A::TraceProduct
+            | A::MatMul
+            | A::MatMulNh
+            | A::MatMulHn
+            | A::Contract
+            | A::ContractFirst
+            | A::ContractSecond
+            | A::Convolve
+            | A::Correlate
+            | A::Fft
+            | A::FftBack
+    )
 }

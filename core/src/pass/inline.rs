@@ -15,6 +15,8 @@
 //!
 //! Cost: O(size of caller + callee) for each call.
 
+use std::collections::{HashMap, HashSet};
+
 use crate::{
     entity::{Block, FuncId, Value},
     ir::{BlockData, Function, InstData, Op, Program, Target, Terminator, compact},
@@ -61,9 +63,10 @@ pub(super) fn inline_once(program: &mut Program, id: FuncId) -> bool {
             _ => None,
         };
         let calls: Vec<(FuncId, Block, usize)> = calls.filter_map(called).collect();
-        let once = |g: FuncId| calls.iter().filter(|c| c.0 == g).count() == 1;
+        let mut count: HashMap<FuncId, usize> = HashMap::new();
+        calls.iter().for_each(|c| *count.entry(c.0).or_default() += 1);
         let most = ONCE_GROWTH.saturating_sub(f.size());
-        let found = calls.iter().find(|(g, ..)| once(*g) && is_small(program, id, *g, most));
+        let found = calls.iter().find(|(g, ..)| count[g] == 1 && is_small(program, id, *g, most));
         let Some(&(g, block, place)) = found else { return any };
         let mut f = f.clone();
         let inst = f.insts[f.blocks[block].insts[place]].clone();
@@ -83,18 +86,13 @@ fn is_small(program: &Program, caller: FuncId, g: FuncId, size: usize) -> bool {
 }
 
 fn calls_itself(program: &Program, g: FuncId) -> bool {
-    let mut seen = program.functions[g].callees();
-    let mut next = 0;
-    while let Some(&f) = seen.get(next) {
+    let mut work = program.functions[g].callees();
+    let mut seen: HashSet<FuncId> = work.iter().copied().collect();
+    while let Some(f) = work.pop() {
         if f == g {
             return true;
         }
-        next += 1;
-        for h in program.functions[f].callees() {
-            if !seen.contains(&h) {
-                seen.push(h);
-            }
-        }
+        work.extend(program.functions[f].callees().into_iter().filter(|h| seen.insert(*h)));
     }
     false
 }

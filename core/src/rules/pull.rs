@@ -11,8 +11,8 @@
 //! own, and so has what works element by element. Reading and writing elements is linear: the rules move numbers and
 //! compute nothing. (Co)tangents of arrays may be shorter than the array (see [`Kind`]), hence `peek`,
 //! `put` and `add_at` instead of `get` and `set`. While they are collected, cotangents of the operands of these may be
-//! longer, too: what is read or written beyond the end of an array is none of its elements, so rules that go by the
-//! length of a cotangent cut it off first, and so does a function that gives it away.
+//! longer, too: what is read or written beyond the end of an array is none of its elements. Rules that go by the shape of
+//! a cotangent cut it off first; for `fill` and for calls the walk over a function does so.
 
 use crate::{
     entity::Value,
@@ -86,10 +86,7 @@ fn pull(
             Add(b.inst(Op::Peek, &[y_bar, i], element))
         }
         // y = [x; n]
-        (Op::Fill, 0) => {
-            let y_bar = elements::whole(b, y_bar, result);
-            Add(b.inst(Op::Sum, &[y_bar], element))
-        }
+        (Op::Fill, 0) => Add(b.inst(Op::Sum, &[y_bar], element)),
         // A vector of as many elements, whatever the shape of the array is.
         (Op::Sum, 0) => {
             let n = b.inst(Op::Len, &[args[0]], Kind::Int);

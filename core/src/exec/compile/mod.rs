@@ -22,7 +22,10 @@ mod small;
 mod stretches;
 mod together;
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use crate::{
     entity::{Block, FuncId, Value},
@@ -68,7 +71,7 @@ impl Bytecode {
         style: Style,
         known: &[Known],
     ) -> Result<Bytecode, CallError> {
-        let mut ids = vec![root];
+        let (mut ids, mut seen) = (vec![root], HashSet::from([root]));
         let mut next = 0;
         while let Some(&f) = ids.get(next) {
             next += 1;
@@ -76,11 +79,7 @@ impl Bytecode {
             if !function.is_defined() {
                 return Err(CallError::Undefined { name: function.name.clone() });
             }
-            for g in function.callees() {
-                if !ids.contains(&g) {
-                    ids.push(g);
-                }
-            }
+            ids.extend(function.callees().into_iter().filter(|g| seen.insert(*g)));
         }
         // Whether the function by itself decides what is on its tapes.
         let alone = !ids[1..].iter().any(|&f| {
