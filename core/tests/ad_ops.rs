@@ -283,6 +283,78 @@ fn remainders_at_the_ends() {
 }
 
 /// At the algebraic level zeros stay guarded, too.
+/// Numbers at the ends of what an op takes.
+const ENDS: [f64; 16] = [
+    0.0,
+    -0.0,
+    0.5,
+    -1.0,
+    1.0,
+    2.5,
+    -3.0,
+    5e-324,
+    -1e-10,
+    1e-300,
+    709.5,
+    711.0,
+    -745.0,
+    1e300,
+    -1e300,
+    f64::MAX,
+];
+
+fn is_singular(op: Op) -> bool {
+    match op {
+        Op::Number1(op) => op.is_singular(),
+        Op::Number2(op) => op.is_singular(),
+        Op::Real1(op) => op.is_singular(),
+        Op::Real2(op) => op.is_singular(),
+        _ => false,
+    }
+}
+
+/// One or two numbers, each of them one of the ends.
+fn at_the_ends(n: usize) -> Vec<Vec<f64>> {
+    match n {
+        1 => ENDS.iter().map(|&x| vec![x]).collect(),
+        _ => ENDS.iter().flat_map(|&x| ENDS.iter().map(move |&y| vec![x, y])).collect(),
+    }
+}
+
+#[test]
+fn regular_ops_have_finite_slopes_where_their_values_are_finite() {
+    let mut seen = 0;
+    for (op, n, name) in real_ops().into_iter().filter(|(op, ..)| !is_singular(*op)) {
+        let p = program(op, &vec![Kind::Real; n], Kind::Real);
+        let mut d = Derivatives::<f64>::new(&p, "f").unwrap();
+        for args in at_the_ends(n) {
+            let data: Vec<Datum<f64>> = args.iter().map(|&x| Datum::Real(x)).collect();
+            let (y, slopes) = d.value_and_gradient(&data).unwrap();
+            if y.is_finite() {
+                seen += 1;
+                assert!(slopes.iter().all(|s| s.real().unwrap().is_finite()), "{name}{args:?}: {slopes:?}");
+            }
+        }
+    }
+    assert!(seen > 500, "{seen}");
+}
+
+#[test]
+fn singular_ops_that_are_not_chosen_leave_gradients_alone() {
+    for (op, n, name) in real_ops().into_iter().filter(|(op, ..)| is_singular(*op)) {
+        let call = if n == 1 { format!("{name}(x)") } else { format!("{name}(x, y)") };
+        let source = format!("fn f(x, y, c) {{ select(c > 0, {call}, 3 * c) }}");
+        let p = parse_program(&source).unwrap();
+        let mut d = Derivatives::<f64>::new(&p, "f").unwrap();
+        for args in at_the_ends(2) {
+            let data: Vec<Datum<f64>> = [args[0], args[1], 0.0].map(Datum::Real).into();
+            let slopes: Vec<f64> =
+                d.value_and_gradient(&data).unwrap().1.iter().map(|s| *s.real().unwrap()).collect();
+            assert_eq!(slopes, [0.0, 0.0, 3.0], "{op:?}, {name}{args:?}");
+        }
+    }
+}
+
 #[test]
 fn simplified_gradients_are_finite_where_the_strict_ones_are() {
     for (source, x, slope) in [

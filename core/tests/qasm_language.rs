@@ -554,6 +554,21 @@ fn angles_for_options() {
 }
 
 #[test]
+fn angles_of_any_size_are_read_as_they_are_written() {
+    for exponent in -308..=308 {
+        for text in
+            [format!("1e{exponent}"), format!("-1.7e{exponent}"), format!("pi/3 - 1.23456789e{exponent}")]
+        {
+            let angle = parse_angle(&text).unwrap();
+            let written = angle.to_string();
+            assert_eq!(parse_angle(&written).unwrap(), angle, "{text}: {written}");
+        }
+    }
+    let angle = parse_angle("(pi) / (1e-300)").unwrap();
+    assert_eq!(parse_angle(&angle.to_string()).unwrap(), angle);
+}
+
+#[test]
 fn a_failure_is_an_error() {
     let failed: Box<dyn std::error::Error> = Box::new(parse("h q;", &Options::default()).unwrap_err());
     assert_eq!(failed.to_string(), "<input>:1:3: `q` is not declared");

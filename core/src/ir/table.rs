@@ -39,7 +39,7 @@
 //! | `min`, `max` with a NaN | the value is NaN |
 //! | `floor`, `ceil`, `round`, `trunc`, `sign` | 0 everywhere, also at the jumps |
 //! | `detach` | 0 |
-//! | `rem(a, b)` | `(1, -trunc(a/b))` everywhere |
+//! | `rem(a, b)` | `(1, -trunc(a/b))` everywhere; at b = 0 NaN or infinite by b, but 0 for a zero cotangent |
 //! | `sqrt`, `cbrt` at 0 | infinity, but 0 for a zero cotangent |
 //! | `pow(x, y)` at x = 0, y > 0 | by x: `y 0^(y-1)`; by y: 0 |
 //! | `pow(x, 0)` | by x: 0, also at x = 0 |
@@ -107,7 +107,7 @@ macro_rules! for_each_op {
                 Hypot "hypot" (a, b) -> y: singular = Ok(a.hypot(b)), [(a / y).scale(&y.sign()), (b / y).scale(&y.sign())], "`sqrt(a^2 + b^2)` without overflow in between.";
                 Min "min" (a, b) -> y: regular = Piece::Min.of(a, b), [b.step(a), 1.0 - b.step(a)], "The lesser one; the first at a tie, NaN if one is NaN.";
                 Max "max" (a, b) -> y: regular = Piece::Max.of(a, b), [a.step(b), 1.0 - a.step(b)], "The greater one; the first at a tie, NaN if one is NaN.";
-                Rem "rem" (a, b) -> y: regular = rem(a, b), [a.lit(1.0), -(a / b).trunc()], "The remainder `a - b trunc(a/b)`, with the sign of `a`.";
+                Rem "rem" (a, b) -> y: singular = rem(a, b), [a.lit(1.0), -(a / b).trunc()], "The remainder `a - b trunc(a/b)`, with the sign of `a`.";
             }
             int1 {
                 Neg "ineg" (a) = a.checked_neg(), "The negative of an integer.";

@@ -295,7 +295,11 @@ impl Angle {
         }
         if self.radians != 0.0 {
             sign(f, self.radians < 0.0)?;
-            write!(f, "{}", self.radians.abs())?;
+            match self.radians.abs() {
+                // Without an exponent it would be an integer that is too long to read.
+                r if r >= LONGEST => write!(f, "{r:e}")?,
+                r => write!(f, "{r}")?,
+            }
         }
         if is_written_as_zero(self) { f.write_str("0") } else { Ok(()) }
     }
@@ -312,6 +316,9 @@ impl Angle {
         self.slack.add(UNIT * (4.0 * more.abs() + self.radians.abs()), 0.0);
     }
 }
+
+/// From here on radians are written with an exponent.
+const LONGEST: f64 = 1e38;
 
 /// Whether no part of the angle is written.
 fn is_written_as_zero(a: &Angle) -> bool {

@@ -394,6 +394,10 @@ fn bitwise(op: BinaryOp, left: Value, right: Value) -> Result<Value, Problem> {
                 places.and_then(|n| if op == Shr { bits.checked_shr(n) } else { bits.checked_shl(n) });
             Ok(Value::Bits { width: *width, bits: shifted.unwrap_or(0) & mask(*width) })
         }
+        (_, _, BitAnd | BitOr | BitXor) => match (truth(&left), truth(&right)) {
+            (Some(a), Some(b)) => Ok(Value::Bool(apply(u128::from(a), u128::from(b)) == 1)),
+            _ => Err(mismatch(op.text(), &left, &right)),
+        },
         _ => Err(mismatch(op.text(), &left, &right)),
     }
 }

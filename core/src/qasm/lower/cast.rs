@@ -93,6 +93,9 @@ impl Lowering<'_> {
             }
             (BaseType::Float, v) if v.is_real() => turn::plain(value).and_then(|value| float(value, width)),
             (BaseType::Float, Value::Bool(b)) => Ok(Value::Number(Number::decimal(f64::from(u8::from(*b))))),
+            (BaseType::Float, Value::Bits { width: 1, bits }) => {
+                Ok(Value::Number(Number::decimal(f64::from(u8::from(*bits == 1)))))
+            }
             (BaseType::Bool, Value::Bool(_)) => Ok(value),
             (BaseType::Bool, Value::Turn(turn)) => Ok(Value::Bool(!turn.is_zero())),
             (BaseType::Bool, v) if v.constant().is_some() => {

@@ -50,6 +50,11 @@ impl Classical {
     pub(super) fn register(bits: Vec<u32>) -> Classical {
         Classical::Word { bits, signed: false, ty: None }
     }
+
+    /// Whether it is an integer of a type, and no literal.
+    fn is_typed(&self) -> bool {
+        matches!(self, Classical::Word { ty: Some(_), .. } | Classical::Value(Value::Int(_, Some(_))))
+    }
 }
 
 impl Lowering<'_> {
@@ -190,7 +195,7 @@ impl Lowering<'_> {
             }
             (Classical::Word { bits, signed, ty }, Classical::Value(Value::Int(n @ 0..=MOST_FACTORS, _))) => {
                 let factor = || Classical::Word { bits: bits.clone(), signed, ty };
-                let one = Classical::Value(Value::int(1));
+                let one = Classical::Value(Value::Int(ty.map_or(1, |ty| ty.wrap(1)), ty));
                 (0..n).try_fold(one, |product, _| self.combine(BinaryOp::Mul, product, factor(), span))
             }
             (Classical::Value(Value::Int(base, ty)), exponent @ Classical::Word { .. })
@@ -302,15 +307,30 @@ impl Lowering<'_> {
             Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual => {
                 self.compare(op, left, right, span).map(Truth::classical)
             }
-            BitAnd | BitOr | BitXor => match (self.one_bit(left), self.one_bit(right)) {
-                (Ok(a), Ok(b)) if op == BitXor => self.differ(a, b, span).map(Truth::classical),
-                (Ok(a), Ok(b)) => Ok(a.join(b, op == BitAnd).classical()),
-                (left, right) => {
-                    let [left, right] =
-                        [left, right].map(|side| side.map_or_else(|other| other, Truth::classical));
-                    self.computed(op, left, right, span)
+            // An integer keeps its type, however few digits it has.
+            BitAnd | BitOr | BitXor if left.is_typed() || right.is_typed() => {
+                self.computed(op, left, right, span)
+            }
+            BitAnd | BitOr | BitXor => {
+                let bits = ![&left, &right].iter().any(|v| matches!(v, Classical::Value(Value::Bool(_))));
+                match (self.one_bit(left), self.one_bit(right)) {
+                    (Ok(a), Ok(b)) => {
+                        let truth =
+                            if op == BitXor { self.differ(a, b, span)? } else { a.join(b, op == BitAnd) };
+                        Ok(match truth {
+                            Truth::Constant(holds) if bits => {
+                                Classical::Value(Value::Bits { width: 1, bits: u128::from(holds) })
+                            }
+                            truth => truth.classical(),
+                        })
+                    }
+                    (left, right) => {
+                        let [left, right] =
+                            [left, right].map(|side| side.map_or_else(|other| other, Truth::classical));
+                        self.computed(op, left, right, span)
+                    }
                 }
-            },
+            }
             Concat => match (left, right) {
                 (Classical::Word { mut bits, .. }, Classical::Word { bits: more, .. }) => {
                     bits.extend(more);

@@ -35,6 +35,16 @@ impl Lowering<'_> {
             BinaryOp::Greater => (Relation::Greater, Relation::Less),
             _ => (Relation::GreaterEqual, Relation::LessEqual),
         };
+        let (left, right) = match (left, right) {
+            (left @ Classical::Truth(_), right) | (left, right @ Classical::Truth(_)) => {
+                match (self.one_bit(left), self.one_bit(right), relation) {
+                    (Ok(a), Ok(b), Relation::Equal) => return Ok(self.differ(a, b, span)?.not()),
+                    (Ok(a), Ok(b), Relation::NotEqual) => return self.differ(a, b, span),
+                    (a, b, _) => (self.in_bits_if_open(a, span)?, self.in_bits_if_open(b, span)?),
+                }
+            }
+            sides => sides,
+        };
         match (left, right) {
             (Classical::Word { bits, signed, ty }, c @ (Classical::Value(_) | Classical::Digits { .. })) => {
                 self.compare_number((bits, signed, ty), relation, c, span)
@@ -48,16 +58,19 @@ impl Lowering<'_> {
                 let (first, second) = (a.len() as u64, b.len() as u64);
                 self.fail(Problem::LengthMismatch { first, second }, span)
             }
-            (Classical::Word { bits: a, signed: s, .. }, Classical::Word { bits: b, signed: t, .. })
-                if a.len().max(b.len()) > 1 =>
-            {
+            (Classical::Word { bits: a, signed: s, .. }, Classical::Word { bits: b, signed: t, .. }) => {
                 self.compare_words((a, s), (b, t), relation, span)
             }
-            (left, right) => match (self.one_bit(left), self.one_bit(right), relation) {
-                (Ok(a), Ok(b), Relation::Equal) => Ok(self.differ(a, b, span)?.not()),
-                (Ok(a), Ok(b), Relation::NotEqual) => self.differ(a, b, span),
-                _ => self.refuse("this comparison", span),
-            },
+            _ => self.refuse("this comparison", span),
+        }
+    }
+
+    /// A condition as a bit of its own; another value as it is.
+    fn in_bits_if_open(&mut self, value: Result<Truth, Classical>, span: Span) -> Lower<Classical> {
+        match value {
+            Ok(truth @ Truth::Open(_)) => self.word(vec![truth], None, span),
+            Ok(known) => Ok(known.classical()),
+            Err(other) => Ok(other),
         }
     }
 
@@ -70,9 +83,15 @@ impl Lowering<'_> {
         span: Span,
     ) -> Lower<Truth> {
         let (diagnostics, warnings) = (self.diagnostics.len(), self.warnings);
-        let fits = match (&constant, ty) {
-            (Classical::Value(Value::Int(i, _)), Some(ty)) => ty.holds(*i),
-            _ => false,
+        let (fits, constant) = match (constant, ty) {
+            (Classical::Value(Value::Int(i, i_type)), Some(ty)) => {
+                (ty.holds(i), Classical::Value(Value::Int(i, i_type)))
+            }
+            // Beside an integer a bit string is a number.
+            (Classical::Value(Value::Bits { bits: value, .. }), Some(ty)) => {
+                (value <= ty.range().1, Classical::Digits { digits: to_digits(value), width: None })
+            }
+            (constant, _) => (false, constant),
         };
         let truth = self.compare_word(bits, signed, relation, constant, span)?;
         if fits {

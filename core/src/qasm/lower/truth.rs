@@ -93,11 +93,11 @@ impl Lowering<'_> {
         self.fail(Problem::WrongType { given, expected }, span)
     }
 
-    /// A value as that of one bit, if it can be.
+    /// A number that is 0 or 1 as that of one bit, if it can be; it has no type then.
     pub(super) fn one_bit(&self, value: Classical) -> Result<Truth, Classical> {
         match value {
             Classical::Truth(condition) => Ok(Truth::Open(condition)),
-            Classical::Word { bits, .. } if bits.len() == 1 => Ok(Truth::Open(nonzero(bits))),
+            Classical::Word { bits, signed: false, .. } if bits.len() == 1 => Ok(Truth::Open(nonzero(bits))),
             Classical::Value(Value::Bool(holds)) => Ok(Truth::Constant(holds)),
             Classical::Value(Value::Int(i @ 0..=1, _)) => Ok(Truth::Constant(i == 1)),
             Classical::Value(Value::Bits { width: 1, bits }) => Ok(Truth::Constant(bits == 1)),

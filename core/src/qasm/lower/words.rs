@@ -194,7 +194,12 @@ impl Lowering<'_> {
         let mut values = values.into_iter();
         match (function.as_str(), values.next(), values.next(), values.next()) {
             ("popcount", Some(word), None, None) => {
-                let digits = self.operand(BinaryOp::Add, word, call.span)?.digits;
+                let operand = self.operand(BinaryOp::Add, word, call.span)?;
+                // It may have fewer digits than its type, of which the last is its sign.
+                let digits = match operand.ty() {
+                    Some(ty) if operand.signed => operand.to_width(ty.bits as usize),
+                    _ => operand.digits,
+                };
                 let bits = usize::BITS - digits.len().leading_zeros();
                 let mut count = vec![ZERO; bits as usize];
                 for digit in digits {
