@@ -9,7 +9,7 @@
 //! use ketgrad_core::plan::BinaryAngle;
 //!
 //! let sum: BinaryAngle = (0..10_000_000).map(|_| BinaryAngle::from_radians(0.25)).sum();
-//! assert!((sum.radians() - (2.5e6f64 % std::f64::consts::TAU - std::f64::consts::TAU)).abs() < 1e-9);
+//! assert!((sum.radians() - 2.5e6 % std::f64::consts::TAU).abs() < 1e-9);
 //! assert_eq!(BinaryAngle::HALF_TURN + BinaryAngle::HALF_TURN, BinaryAngle::ZERO);
 //! ```
 
