@@ -194,7 +194,7 @@ impl Vectors for FloatResidue {
     }
 }
 
-/// The numbers on the left know their prime ([`Vectors::lifted`]), those on the right are within 2 p of 0.
+/// The numbers on the left know their prime (`Vectors::lifted`), those on the right are within 2 p of 0.
 impl Acts<f64> for FloatResidue {
     #[inline(always)]
     fn act(&self, x: &f64) -> f64 {
