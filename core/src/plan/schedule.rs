@@ -59,8 +59,8 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Lowers operators on n qubits, with inner products between them, and cuts them into stages. About
-    /// n x operators x stages steps.
+    /// Lowers operators on n qubits, with inner products between them, and cuts them into stages. Linear in the operators:
+    /// some n^2 steps for each, times those that a stage passes over.
     ///
     /// # Panics
     /// If an operator does not fit n qubits.
