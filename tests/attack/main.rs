@@ -4,7 +4,9 @@
 //! cargo run -p ketgrad-tests --bin attack -- --seconds 3600 --seed 1 --threads 2
 //! cargo run -p ketgrad-tests --bin attack -- --target programs --only 8731
 //! cargo run -p ketgrad-tests --bin attack -- --file tests/attack/corpus/many_phases.qasm
+//! cargo run --release -p ketgrad-tests --bin attack -- --survey states --seed 0 --count 1000
 //! ```
+//! [`survey`] says in a table how far results are from right ones.
 //! A target is a function of a seed ([`finding::Check`]): the same seed gives the same input on every machine. What it
 //! finds is printed once for each law with the least input that shows it and the command that repeats it. Seeds run in
 //! processes of their own ([`child`]), so that aborts and hangs are found, too.
@@ -34,6 +36,7 @@ mod hostile;
 mod ir;
 mod programs;
 mod qasm;
+mod survey;
 
 use std::{
     collections::BTreeMap,
@@ -69,10 +72,21 @@ struct Options {
     target: Option<String>,
     only: Option<u64>,
     file: Option<String>,
+    survey: Option<String>,
+    count: u64,
 }
 
 fn options(words: &[String]) -> Result<Options, String> {
-    let mut options = Options { seconds: 60, seed: 1, threads: 1, target: None, only: None, file: None };
+    let mut options = Options {
+        seconds: 60,
+        seed: 1,
+        threads: 1,
+        target: None,
+        only: None,
+        file: None,
+        survey: None,
+        count: 100,
+    };
     for pair in words.chunks(2) {
         let [name, value] = pair else { return Err(format!("{} takes a value", pair[0])) };
         let number = || value.parse::<u64>().map_err(|e| format!("{name} {value}: {e}"));
@@ -83,8 +97,10 @@ fn options(words: &[String]) -> Result<Options, String> {
             "--target" => options.target = Some(value.clone()),
             "--only" => options.only = Some(number()?),
             "--file" => options.file = Some(value.clone()),
+            "--survey" => options.survey = Some(value.clone()),
+            "--count" => options.count = number()?,
             _ => {
-                let all = "--seconds, --seed, --threads, --target, --only, --file";
+                let all = "--seconds, --seed, --threads, --target, --only, --file, --survey, --count";
                 return Err(format!("no option {name}: {all}"));
             }
         }
@@ -118,6 +134,9 @@ fn main() -> Result<(), String> {
             }
             Err(found) => Err(format!("{}: {}", found.law, found.detail)),
         };
+    }
+    if let Some(name) = &options.survey {
+        return survey::run(name, options.seed, options.count, options.threads);
     }
     if let (Some(name), Some(seed)) = (&options.target, options.only) {
         let (name, check) = target(name)?;
