@@ -7,6 +7,7 @@
 //! precision. Differences that are zero say nothing of themselves, since the function may only be too coarse for the
 //! steps, as `(x + 1e10) - 1e10` is: those of longer steps are their error. And where longer steps are just as sure of
 //! something else, nothing is known: `(1 - cos(x)) / (x * x)` at 1e-4 is `1 / (x * x)` times a constant for the shortest.
+//! A step to where the function fails says nothing either; if all do, that failure is the answer.
 
 use num_complex::Complex;
 
@@ -55,12 +56,24 @@ pub(super) fn slopes<T: Real>(
 ) -> Result<Vec<Slope>, DeriveError> {
     let epsilon = if is_single::<T>() { f32::EPSILON.into() } else { f64::EPSILON };
     let x = flat(args)[k].abs();
+    let nothing = Slope { value: f64::NAN, error: f64::INFINITY };
+    let nowhere = vec![nothing; flat(&[f.value(args)?]).len()];
+    let mut failure = None;
     // The error is that of rounding the two values.
     let mut differences = |h: f64| -> Result<Vec<Slope>, DeriveError> {
         let [up, down] = [h, -h].map(|h| moved(args, k, h));
         // The numbers differ by what they were rounded to.
         let step = flat(&up)[k] - flat(&down)[k];
-        let (up, down) = (flat(&[f.value(&up)?]), flat(&[f.value(&down)?]));
+        let values = f.value(&up).and_then(|up| Ok([up, f.value(&down)?].map(|y| flat(&[y]))));
+        let [up, down] = match values {
+            Ok(values) => values,
+            // A step as long as that leaves where the function is defined.
+            Err(error @ DeriveError::Run(_)) => {
+                failure.get_or_insert(error);
+                return Ok(nowhere.clone());
+            }
+            Err(error) => return Err(error),
+        };
         let one = |(a, b): (&f64, &f64)| Slope {
             value: (a - b) / step,
             error: 2.0 * epsilon * (a.abs() + b.abs()) / step,
@@ -115,5 +128,8 @@ pub(super) fn slopes<T: Real>(
             longer.push(found);
         }
     }
-    Ok(best)
+    match failure {
+        Some(error) if best.iter().any(|slope| slope.value.is_nan()) => Err(error),
+        _ => Ok(best),
+    }
 }

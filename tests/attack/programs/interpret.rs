@@ -219,6 +219,17 @@ impl Frame<'_> {
         Ok(())
     }
 
+    /// A value that the result does not depend on: its failure may go with it.
+    fn unused(&mut self, value: Run<Dual>) -> Run<Option<Dual>> {
+        match value {
+            Err(Failure::Fails) => {
+                self.failed = true;
+                Ok(None)
+            }
+            other => other.map(Some),
+        }
+    }
+
     /// The value of `name op value`.
     fn assigned(&mut self, name: &str, op: &str, value: &Any) -> Run<Value> {
         let right = self.any(value)?;
@@ -271,7 +282,12 @@ impl Frame<'_> {
             Real::Infix(op, a, b) => infix(op, self.real(a)?, self.real(b)?),
             Real::Fun(name, x) => function(name, self.real(x)?),
             Real::Fun2(name, a, b) => function2(name, self.real(a)?, self.real(b)?),
-            Real::Powi(x, n) => powi(self.real(x)?, self.int(n)?),
+            Real::Powi(x, n) => {
+                let (x, n) = (self.real(x), self.int(n)?);
+                // 1, whatever the base is.
+                let x = if n == 0 { self.unused(x)?.unwrap_or(Dual::constant(1.0)) } else { x? };
+                powi(x, n)
+            }
             Real::OfInt(n) => Dual::constant(self.int(n)? as f64),
             Real::At(name, at) => {
                 let at = self.int(at)?;
@@ -299,8 +315,10 @@ impl Frame<'_> {
                 }
             }
             Real::Select(c, a, b) => {
-                let (c, a, b) = (self.cond(c)?, self.real(a)?, self.real(b)?);
-                if c { a } else { b }
+                let (c, a, b) = (self.cond(c)?, self.real(a), self.real(b));
+                let (chosen, other) = if c { (a, b) } else { (b, a) };
+                self.unused(other)?;
+                chosen?
             }
             Real::Call(k, x, n) => {
                 let (x, n) = (self.real(x).map(Value::Real), self.int(n).map(Value::Int));
@@ -513,7 +531,9 @@ fn function2(name: &str, a: Dual, b: Dual) -> Dual {
 }
 
 fn powi(a: Dual, n: i64) -> Dual {
-    let power = |n: i64| i32::try_from(n).map_or_else(|_| a.re.powf(n as f64), |n| a.re.powi(n));
+    // Large odd numbers become even ones as floats.
+    let large = |n: i64| a.re.abs().powf(n as f64) * if n % 2 == 0 { 1.0 } else { 1f64.copysign(a.re) };
+    let power = |n: i64| i32::try_from(n).map_or_else(|_| large(n), |n| a.re.powi(n));
     let slope = if n == 0 { 0.0 } else { n as f64 * power(n.saturating_sub(1)) };
     Dual::chain(power(n), &[(slope, a)])
 }

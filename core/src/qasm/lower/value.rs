@@ -77,21 +77,19 @@ enum Form {
 impl Form {
     fn negate(self) -> Form {
         match self {
-            // Of 62 bits.
+            // Never the least integer, which has no negative.
             Form::Fraction(q) => Form::Fraction(Q::new_raw(q.numer().wrapping_neg(), *q.denom())),
             other => other,
         }
     }
 }
 
-/// How large the parts of an exact fraction may get.
-const LIMIT: i64 = 1 << 62;
-
 /// The most digits of a decimal that is taken for an exact fraction.
 const EXACT_DIGITS: usize = 12;
 
+/// A fraction that has a negative.
 pub(super) fn fits(q: Q) -> Option<Q> {
-    (-LIMIT < *q.numer() && *q.numer() < LIMIT && *q.denom() < LIMIT).then_some(q)
+    (*q.numer() > i64::MIN).then_some(q)
 }
 
 impl Number {
