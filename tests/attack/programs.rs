@@ -299,7 +299,8 @@ fn second(drawn: &Drawn, program: &ketgrad_core::ir::Program, args: &[D], choice
     let (Some(coarse), Some(fine)) = (slope(-2e-4, 2e-4), slope(-1e-4, 1e-4)) else { return Ok(()) };
     let (Some(left), Some(right)) = (slope(-1e-4, 0.0), slope(0.0, 1e-4)) else { return Ok(()) };
     // Where two steps or two sides disagree there is a kink or a pole near.
-    let smooth = close(&coarse, &fine, 1e-5) && close(&left, &right, 1e-2) && fine.iter().all(|x| x.is_finite());
+    let smooth =
+        close(&coarse, &fine, 1e-5) && close(&left, &right, 1e-2) && fine.iter().all(|x| x.is_finite());
     if smooth && !close(&given, &fine, 1e-3) {
         let detail = format!("{given:?} instead of {fine:?} along {dots:?} at {args:?}");
         return Err(Finding::new("Hessian-vector products are right", detail, drawn));

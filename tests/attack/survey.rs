@@ -31,7 +31,7 @@ use support::{
 /// What is further off is wrong, in double and in single precision.
 const WRONG: [f64; 2] = [1e-11, 1e-4];
 /// Every so many pairs, one has many phases of one sign.
-const LONG: u64 = 500;
+const LONG: u64 = 333;
 /// So many phases.
 const PHASES: usize = 100_000;
 
@@ -166,9 +166,6 @@ fn pair(seed: u64) -> Result<Vec<Row>, String> {
     // A decimal, so that numbers decide.
     one.gates.push(PoolGate::new("ry", &[PoolAngle::Radians(0.123_456_789_012_345_6)], &[rng.below(n)]));
     let mut other = PoolCircuit { n_qubits: n, gates: rewritten(&one.gates, &mut rng) };
-    if long {
-        many_phases(&mut one, &mut other, &mut rng);
-    }
     let changed = seed % 2 == 1;
     if changed {
         let q = rng.below(n);
@@ -176,11 +173,16 @@ fn pair(seed: u64) -> Result<Vec<Row>, String> {
         let angle = PoolAngle::Radians(10f64.powf(-3.0 * rng.unit()));
         other.gates.insert(at, PoolGate::new(["rx", "ry", "rz"][rng.below(3)], &[angle], &[q]));
     }
+    // Both end with the same phases, which change no distance.
+    let (short_one, short_other) = (one.clone(), other.clone());
+    if long {
+        many_phases(&mut one, &mut other, &mut rng);
+    }
     let settings = Settings { on: On::State, exact_ring: rng.below(2) == 0, seed, ..Settings::default() };
     let report = equivalent(&one.circuit(), &other.circuit(), &settings, &Simulator::new());
     let report = report.map_err(|e| format!("seed {seed}: {e}"))?;
     // Whether a change shows at all is the reference's to say.
-    let apart = if changed { up_to_phase(&one, &other) } else { 0.0 };
+    let apart = if changed { up_to_phase(&short_one, &short_other) } else { 0.0 };
     let equal = matches!(report.verdict, Verdict::Equal | Verdict::EqualUpToPhase);
     let right = match report.verdict {
         Verdict::Different => apart > 1e-9,

@@ -66,8 +66,12 @@ impl DenseState {
             .map(|row| targets.iter().enumerate().map(|(j, &t)| (row >> j & 1) << t).sum())
             .collect();
         let fixed = mask | offsets.last().copied().unwrap_or(0);
+        let len = self.amplitudes.len();
+        // The indices in order that have the wanted values of the controls, and 0 of the targets.
+        let next = |i: &usize| Some(((i | fixed) + 1) & !fixed | wanted).filter(|i| *i < len);
+        let indices = std::iter::successors(Some(wanted), next);
         if let ([_, far], [a, b, c, d]) = (&offsets[..], matrix) {
-            for i in (0..self.amplitudes.len()).filter(|i| i & fixed == wanted) {
+            for i in indices {
                 let (x, y) = (self.amplitudes[i], self.amplitudes[i | far]);
                 self.amplitudes[i] = a * x + b * y;
                 self.amplitudes[i | far] = c * x + d * y;
@@ -75,7 +79,7 @@ impl DenseState {
             return;
         }
         let mut old = vec![O; offsets.len()];
-        for i in (0..self.amplitudes.len()).filter(|i| i & fixed == wanted) {
+        for i in indices {
             old.iter_mut().zip(&offsets).for_each(|(x, offset)| *x = self.amplitudes[i | offset]);
             for (offset, row) in offsets.iter().zip(matrix.chunks(old.len())) {
                 self.amplitudes[i | offset] = row.iter().zip(&old).map(|(m, x)| m * x).sum();

@@ -15,7 +15,7 @@
 //! 1-qubit gates are multiplied. What is none of this stays as it is, [`Op::Plain`]:
 //! dense matrices on 3 qubits and more, 1-qubit matrices that are not unitary to rounding, phases on many
 //! bits. Each block that is written as something else is multiplied out again and compared with the product of the gates
-//! that it stands for ([`BLOCK_TOLERANCE`]).
+//! that it stands for ([`Cut::tolerance`](super::Cut)).
 //!
 //! The tan form of a rotation takes 2 products for each amplitude instead of 8; its real factor
 //! `c = 1/sqrt(1 + t^2)` is left to be applied once for many gates. Whether Z and X stand beside it is a matter of its
@@ -57,12 +57,9 @@ type Bits = SmallVec<[usize; 6]>;
 /// The most bits that a controlled phase may depend on: it becomes up to 2^bits phases of parities.
 const MAX_PHASE_BITS: u32 = 5;
 
-/// Angles below this are rounding errors: of the difference of two angles, or of a transform of angles below 2 pi.
-const NO_ANGLE: f64 = 1e-15;
-
-/// The most by which an entry of what a block is written as may differ from the product of the gates that it stands for:
-/// so many eps of the numbers for each of the gates. Where it would differ by more, the product is kept as it is.
-pub(in crate::plan) const BLOCK_TOLERANCE: f64 = 8.0;
+/// Angles below this are rounding errors: of sums and differences of angles, or of a transform of angles below 2 pi. What is
+/// left out of them counts in the deviation.
+pub(in crate::plan) const NO_ANGLE: f64 = 1e-15;
 
 /// A primitive operation.
 #[derive(Clone, Debug, PartialEq)]
@@ -145,29 +142,39 @@ pub(in crate::plan) struct Lowered {
     entries: Entries,
 }
 
-/// Lowers operators on n qubits, and inner products between them, which stand in the order of the operators; dense blocks
-/// are factored if so wanted, and no string is made wider than so many qubits. As far as may be the operations are those of
+/// How operators are lowered.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::plan) struct Form {
+    /// Whether dense blocks are factored.
+    pub(in crate::plan) factor_blocks: bool,
+    /// The most qubits with X or Y of a string.
+    pub(in crate::plan) widest: usize,
+    /// How far what a block is written as may be from the product of its gates, in eps of the numbers for each.
+    pub(in crate::plan) tolerance: f64,
+}
+
+/// Lowers operators on n qubits, and inner products between them, which stand in the order of the operators. As far as may be the operations are those of
 /// what is `known` of other angles. What is no longer needed of `spare` gives its memory.
 pub(in crate::plan) fn lower<E: Element>(
     n_qubits: usize,
     operators: &[Operator<Complex<E>>],
     inners: &[Inner],
-    (factor_blocks, widest): (bool, usize),
+    form: Form,
     known: Option<&Lowered>,
     mut spare: Lowered,
 ) -> Lowered {
     let eps = Into::<f64>::into(E::EPSILON);
     let (mut waiting, mut entries) = (std::mem::take(&mut spare.waiting), std::mem::take(&mut spare.entries));
     waiting.resize(n_qubits, Waiting::default());
-    entries.take(operators, inners, widest, known.map_or(&[], |known| &known.entries.clifford));
+    entries.take(operators, inners, form.widest, known.map_or(&[], |known| &known.entries.clifford));
     spare.ops.clear();
     (spare.angle, spare.deviation) = (entries.angle, entries.deviation);
-    let mut lowering = Lowering { out: spare, waiting, eps, widest };
+    let mut lowering = Lowering { out: spare, waiting, eps, form };
     for entry in &entries.list {
         lowering.entry(entry, operators);
     }
     lowering.flush(usize::MAX);
-    if factor_blocks {
+    if form.factor_blocks {
         lowering.factor_blocks();
     }
     let Lowering { mut out, mut waiting, .. } = lowering;
@@ -216,8 +223,7 @@ struct Lowering {
     waiting: Vec<Waiting>,
     /// The precision of the numbers.
     eps: f64,
-    /// The most qubits with X or Y of a string.
-    widest: usize,
+    form: Form,
 }
 
 impl Lowering {
@@ -229,7 +235,7 @@ impl Lowering {
     /// Whether what a block is written as is the product of so many gates, up to rounding.
     fn agrees(&mut self, written: &[C], product: &[C], gates: usize) -> bool {
         let off = distance(written, product);
-        let agrees = off <= BLOCK_TOLERANCE * self.eps * gates as f64;
+        let agrees = off <= self.form.tolerance * self.eps * gates as f64;
         if agrees {
             self.out.deviation += off;
         }
@@ -292,7 +298,7 @@ impl Lowering {
                 let cycles: SmallVec<[Factors; 2]> = cycles.iter().map(cycle).collect();
                 self.permutation(fixed, &cycles)
             }
-            Shape::Parity { .. } | Shape::String { .. } => match string(operator, self.widest) {
+            Shape::Parity { .. } | Shape::String { .. } => match string(operator, self.form.widest) {
                 Some((turned, controls)) => self.controlled_rotation(&turned, controls, value),
                 None => false,
             },
@@ -379,7 +385,7 @@ impl Lowering {
             (wanted[0] + sum - wanted[x]).abs()
         };
         let off = (0..count).map(off).fold(0.0, f64::max);
-        if off > BLOCK_TOLERANCE * self.eps {
+        if off > self.form.tolerance * self.eps {
             return false;
         }
         self.out.deviation += off;
@@ -414,7 +420,7 @@ impl Lowering {
 
     /// Gives the gates of one qubit at the end of dense blocks to the blocks that follow: see `canonical`.
     fn factor_blocks(&mut self) {
-        let (unitary, tolerance) = (self.unitary(), BLOCK_TOLERANCE * self.eps);
+        let (unitary, tolerance) = (self.unitary(), self.form.tolerance * self.eps);
         let Lowered { ops, followed, deviation, .. } = &mut self.out;
         // The qubits on which a block comes next.
         let mut next = 0;
@@ -474,9 +480,12 @@ impl Lowering {
         }
         let zyz = Zyz::new(u);
         if !self.agrees(&zyz.product(), u, gates) {
-            // As it is, in a block with any other qubit.
-            self.dense(qubit, usize::from(qubit == 0), &widen(u, 0));
-            return;
+            if self.waiting.len() > 1 {
+                // As it is, in a block with any other qubit.
+                self.dense(qubit, usize::from(qubit == 0), &widen(u, 0));
+                return;
+            }
+            self.out.deviation += distance(&zyz.product(), u);
         }
         let Zyz { phase, before, tan, after, flip } = zyz;
         self.out.angle += phase;
@@ -484,8 +493,9 @@ impl Lowering {
             let (rest, odd) = without_sign(before);
             // A sign alone; beside a phase it would come and go with the angle.
             let sign = odd && rest.abs() <= NO_ANGLE;
-            if !sign {
-                self.phase(1 << qubit, before);
+            match sign {
+                true => self.out.deviation += rest.abs(),
+                false => self.phase(1 << qubit, before),
             }
             if sign || flip {
                 self.push(Op::Pauli { qubit, sign, flip });
@@ -508,8 +518,9 @@ impl Lowering {
     }
 
     fn phase(&mut self, mask: usize, angle: BinaryAngle) {
-        if angle.abs() > NO_ANGLE {
-            self.push(Op::Phase { mask, angle });
+        match angle.abs() > NO_ANGLE {
+            true => self.push(Op::Phase { mask, angle }),
+            false => self.out.deviation += angle.abs(),
         }
     }
 

@@ -55,7 +55,7 @@ const LARGE_TILES_FROM: usize = 23;
 const FACTORED_FROM: usize = 16;
 
 /// How a plan cuts circuits into tiles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
     /// The instructions to use; the processor must have them.
     pub set: InstructionSet,
@@ -69,6 +69,12 @@ pub struct Options {
     /// States of so many bytes are written past the caches: each line would be read again before it is written, and
     /// would push out another.
     pub stream_from_bytes: usize,
+    /// Whether dense blocks on two qubits are written as factors, which takes fewer products.
+    pub factor_blocks: bool,
+    /// [`Cut::tolerance`].
+    pub tolerance: f64,
+    /// [`Cut::lookahead`].
+    pub lookahead: usize,
 }
 
 impl Options {
@@ -83,6 +89,9 @@ impl Options {
             low_qubits: 4,
             way: Way::Given,
             stream_from_bytes: tile::stream_from_bytes(),
+            factor_blocks: n_qubits >= FACTORED_FROM,
+            tolerance: Cut::TOLERANCE,
+            lookahead: Cut::LOOKAHEAD,
         }
     }
 
@@ -165,8 +174,10 @@ impl<E: Element> Plan<E> {
         let cut = Cut {
             tile_qubits: options.tile_qubits.max(lane_bits + schedule::widest(inners)),
             low_qubits: options.low_qubits.max(lane_bits),
-            factor_blocks: n_qubits >= FACTORED_FROM,
+            factor_blocks: options.factor_blocks,
             way: options.way,
+            tolerance: options.tolerance,
+            lookahead: options.lookahead,
         };
         let schedule = match n_qubits < lane_bits {
             true => Schedule::plain(n_qubits, operators.len(), cut),
@@ -232,6 +243,7 @@ impl<E: Element> Plan<E> {
                     (*live, found),
                     self.options.set,
                     self.looks_change,
+                    self.options.factor_blocks.then_some(self.options.tolerance),
                     pool,
                 );
                 stage.turn(std::mem::take(angle));
@@ -311,7 +323,8 @@ impl<E: Element> Plan<E> {
         self.settle(self.schedule.live(), amplitudes, threads);
     }
 
-    /// [`Schedule::deviation`], with that of the factors of dense blocks.
+    /// Bound on the distance between the states that the plan and the operators make of one of norm 1, besides what running
+    /// rounds: [`Schedule::deviation`], with what the stages leave out.
     pub(in crate::plan) fn deviation(&self) -> f64 {
         let tiles =
             self.passes.iter().map(|pass| if let Pass::Tile(stage) = pass { stage.deviation() } else { 0.0 });

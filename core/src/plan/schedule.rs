@@ -16,7 +16,7 @@ use super::{
 use crate::kernel::{Element, Inner, Operator, Way};
 
 /// How operators are cut into tiles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cut {
     /// Qubits of a tile, at least two and at least the qubits with X or Y of any inner product.
     pub tile_qubits: usize,
@@ -27,9 +27,26 @@ pub struct Cut {
     pub factor_blocks: bool,
     /// What is known of the state near |0…0>.
     pub way: Way,
+    /// The most by which an entry of what a block is written as may differ from the product of the gates that it stands
+    /// for: so many eps of the numbers for each of the gates. Where it would differ by more, the product is kept as it
+    /// is; below zero it always is.
+    pub tolerance: f64,
+    /// The most operations that wait while a stage looks for others that can go before them. So the cost of planning is
+    /// linear in the operations even where some qubit is hardly ever used and nothing else ends the search.
+    pub lookahead: usize,
 }
 
 impl Cut {
+    /// The usual tolerance, in eps of the numbers.
+    pub const TOLERANCE: f64 = 8.0;
+    /// The usual number of operations that wait.
+    pub const LOOKAHEAD: usize = 4096;
+
+    fn form(self, n_qubits: usize, inners: &[Inner]) -> lower::Form {
+        let widest = self.widest(n_qubits, widest(inners));
+        lower::Form { factor_blocks: self.factor_blocks, widest, tolerance: self.tolerance }
+    }
+
     /// The qubits that a string can have X or Y on, if those of inner products have up to `given`.
     fn widest(self, n_qubits: usize, given: usize) -> usize {
         if n_qubits <= self.tile_qubits {
@@ -82,15 +99,10 @@ impl Schedule {
         let widest = widest(inners);
         let size = cut.tile_qubits.max(widest).min(n_qubits);
         let low = cut.low_qubits.min(size.saturating_sub(widest));
-        let lowered = lower::lower(
-            n_qubits,
-            operators,
-            inners,
-            (cut.factor_blocks, cut.widest(n_qubits, widest)),
-            None,
-            Lowered::default(),
-        );
-        let (mut stages, live) = stages::stages(n_qubits, &lowered.ops, size, low, cut.way);
+        let form = cut.form(n_qubits, inners);
+        let lowered = lower::lower(n_qubits, operators, inners, form, None, Lowered::default());
+        let (mut stages, live) =
+            stages::stages(n_qubits, &lowered.ops, (size, low), cut.way, cut.lookahead.max(1));
         if !stages.iter().any(|s| matches!(s, Stage::Tile { .. })) && lowered.angle != BinaryAngle::ZERO {
             // Nothing but a phase: a stage that does only that.
             stages.push(Stage::Tile { qubits: (1 << size) - 1, live, ops: Vec::new() });
@@ -119,7 +131,7 @@ impl Schedule {
             self.n_qubits,
             operators,
             inners,
-            (self.cut.factor_blocks, self.cut.widest(self.n_qubits, widest(inners))),
+            self.cut.form(self.n_qubits, inners),
             Some(&self.lowered),
             std::mem::take(&mut self.spare),
         );

@@ -22,7 +22,7 @@
 //! stage 2                              20 qubits         128 of 512
 //! stage 3                              22 qubits         all
 //! ```
-//! A stage looks as far as anything can still run in it, and past so many operations that wait ([`LOOKAHEAD`]); the next one
+//! A stage looks as far as anything can still run in it, and past so many operations that wait ([`Cut::lookahead`](super::Cut)); the next one
 //! begins with those that it has passed over. Cost: O(n) for each operation that a stage looks at.
 //!
 //! Where the operations take a state back to |0…0>, and all that is wanted are inner products with it on the way, stages
@@ -74,10 +74,6 @@ const WORTH: f64 = 2.0;
 /// 2^50 in all, so that products of two amplitudes are far enough from the limits of `f32`.
 const MAX_ROTATIONS: usize = 100;
 
-/// The most operations that wait while a stage looks for others that can go before them. So the cost of planning is linear
-/// in the operations even where some qubit is hardly ever used and nothing else ends the search.
-const LOOKAHEAD: usize = 4096;
-
 /// The work that one operation saves later passes, in products per amplitude.
 fn weight(op: &Op) -> f64 {
     match op {
@@ -101,13 +97,15 @@ struct Walk {
     rotations: usize,
     /// How many operations wait.
     waiting: usize,
+    /// How many may wait.
+    lookahead: usize,
     /// Whether it is walked from its end.
     backwards: bool,
 }
 
 impl Walk {
-    fn new(way: Way) -> Walk {
-        Walk { backwards: way == Way::ToZero, ..Walk::default() }
+    fn new(left: &Left<'_>) -> Walk {
+        Walk { backwards: left.backwards, lookahead: left.lookahead, ..Walk::default() }
     }
 
     /// Whether an operation can go before those that wait.
@@ -149,7 +147,7 @@ impl Walk {
 
     /// Whether nothing that follows can run in this stage, if it is on these qubits, or nothing more is looked at.
     fn is_over(&self, qubits: usize) -> bool {
-        qubits & !self.moving == 0 || self.waiting >= LOOKAHEAD
+        qubits & !self.moving == 0 || self.waiting >= self.lookahead
     }
 }
 
@@ -157,6 +155,7 @@ impl Walk {
 struct Left<'a> {
     all: &'a [Op],
     backwards: bool,
+    lookahead: usize,
     /// Those that earlier stages have passed over.
     passed: Vec<usize>,
     /// The position from which on no stage has looked,
@@ -168,9 +167,10 @@ struct Left<'a> {
 }
 
 impl<'a> Left<'a> {
-    fn new(all: &'a [Op], backwards: bool) -> Left<'a> {
+    fn new(all: &'a [Op], backwards: bool, lookahead: usize) -> Left<'a> {
         let plain = all.iter().filter(|op| matches!(op, Op::Plain { .. })).count();
-        let mut left = Left { all, backwards, passed: Vec::new(), next: 0, qubits_from: Vec::new(), plain };
+        let (passed, qubits_from) = (Vec::new(), Vec::new());
+        let mut left = Left { all, backwards, lookahead, passed, next: 0, qubits_from, plain };
         let mut qubits = 0;
         left.qubits_from = vec![0; all.len() + 1];
         for position in (0..all.len()).rev() {
@@ -201,8 +201,8 @@ impl<'a> Left<'a> {
     }
 
     /// Takes out what can run on some qubits, in order.
-    fn take(&mut self, qubits: usize, way: Way) -> Vec<usize> {
-        let mut walk = Walk::new(way);
+    fn take(&mut self, qubits: usize) -> Vec<usize> {
+        let mut walk = Walk::new(self);
         let all_qubits = self.qubits();
         let (mut taken, mut passed) = (Vec::new(), Vec::new());
         let mut seen = 0;
@@ -252,7 +252,6 @@ struct Room {
     live: usize,
     /// How many may be 1 afterwards.
     limit: usize,
-    way: Way,
 }
 
 impl Room {
@@ -268,7 +267,7 @@ impl Room {
 
 /// The work of the stage that grows from a set of qubits, and the set it ends with.
 fn grow(left: &Left<'_>, all_qubits: usize, mut qubits: usize, room: Room) -> (f64, usize) {
-    let mut walk = Walk::new(room.way);
+    let mut walk = Walk::new(left);
     let mut work = 0.0;
     for op in left.iter().map(|number| &left.all[number]) {
         let wanted = qubits | op.moving();
@@ -288,12 +287,18 @@ fn grow(left: &Left<'_>, all_qubits: usize, mut qubits: usize, room: Room) -> (f
 
 /// Cuts operations on n qubits into stages on up to `size` qubits, among them the `low` lowest. With the qubits that may
 /// be 1 at the end, or at the beginning on the way to |0…0>.
-pub(super) fn stages(n_qubits: usize, all: &[Op], size: usize, low: usize, way: Way) -> (Vec<Stage>, usize) {
+pub(super) fn stages(
+    n_qubits: usize,
+    all: &[Op],
+    (size, low): (usize, usize),
+    way: Way,
+    lookahead: usize,
+) -> (Vec<Stage>, usize) {
     let backwards = way == Way::ToZero;
-    let mut left = Left::new(all, backwards);
+    let mut left = Left::new(all, backwards, lookahead);
     let size = size.min(n_qubits);
     let low = (1usize << low.min(size)) - 1;
-    let mut room = Room { n_qubits, size, low, live: low, limit: n_qubits, way };
+    let mut room = Room { n_qubits, size, low, live: low, limit: n_qubits };
     let everything = room.everything();
     if way == Way::Given || size == n_qubits {
         room.live = everything;
@@ -301,7 +306,7 @@ pub(super) fn stages(n_qubits: usize, all: &[Op], size: usize, low: usize, way: 
     let mut stages = Vec::new();
     while let Some(first) = left.first() {
         let (qubits, live) = (choose(&left, room), room.live);
-        let mut taken = left.take(qubits, way);
+        let mut taken = left.take(qubits);
         if !taken.is_empty() {
             room.live |= taken.iter().fold(0, |moved, &number| moved | all[number].moving());
             if backwards {

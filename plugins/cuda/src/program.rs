@@ -138,7 +138,8 @@ impl Program {
         }
         // A matrix is one operation of the tensor cores.
         let (tile_qubits, low_qubits) = (form.tile_qubits, form.low_qubits);
-        let cut = Cut { tile_qubits, low_qubits, factor_blocks: false, way };
+        let (tolerance, lookahead) = (Cut::TOLERANCE, Cut::LOOKAHEAD);
+        let cut = Cut { tile_qubits, low_qubits, factor_blocks: false, way, tolerance, lookahead };
         let between = inners.unwrap_or_default();
         let same =
             |s: &mut Schedule| s.n_qubits() == n_qubits && s.cut() == cut && s.bind(operators, between);

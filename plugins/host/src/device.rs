@@ -10,8 +10,11 @@
 
 use std::sync::Arc;
 
-use ketgrad_core::kernel::{
-    Element, ExecuteError, Executor, Inner, Operator, Pairs, Resident, Residents, Threads, Way, restart,
+use ketgrad_core::{
+    kernel::{
+        Element, ExecuteError, Executor, Inner, Operator, Pairs, Resident, Residents, Threads, Way, restart,
+    },
+    plan::Cut,
 };
 use ketgrad_plugin_abi as abi;
 use num_complex::Complex;
@@ -166,6 +169,11 @@ impl<E: Element> Executor<Complex<E>> for Device {
 
     fn is_required(&self) -> bool {
         self.first
+    }
+
+    /// What a device may lose that writes operators as others, each within the tolerance of plans.
+    fn planning_error(&self, _: usize, operators: &[Operator<Complex<E>>]) -> f64 {
+        4.0 * Cut::TOLERANCE * Into::<f64>::into(E::EPSILON) * operators.len() as f64
     }
 
     fn run(

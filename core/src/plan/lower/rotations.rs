@@ -14,7 +14,9 @@ impl Lowering {
             return false;
         }
         let pauli = turned.pauli();
-        if turned.phase.abs() > NO_ANGLE && !self.diagonal(controls, &[(value, C::cis(turned.phase))]) {
+        if turned.phase.abs() <= NO_ANGLE {
+            self.out.deviation += turned.phase.abs();
+        } else if !self.diagonal(controls, &[(value, C::cis(turned.phase))]) {
             return false;
         }
         for subset in (0..subsets).map(|k| deposit(k, controls)) {

@@ -23,7 +23,7 @@ use num_complex::Complex;
 use super::{buffer::Buffer, rows::table};
 use crate::{
     kernel::Element,
-    plan::lower::{BLOCK_TOLERANCE, Factored, distance},
+    plan::lower::{Factored, distance},
 };
 
 /// Beyond this a product of tangents and cosines may leave the range of `f32`.
@@ -90,11 +90,16 @@ impl<E: Element> Block<E> {
         }
     }
 
-    /// Takes the numbers of a matrix, by its factors if wanted and if it has some. What is left is to be multiplied by
+    /// Takes the numbers of a matrix, by its factors if it has some up to so many eps. What is left is to be multiplied by
     /// `e^{i angle}`; gives this angle.
-    pub(super) fn fill(&mut self, matrix: &[Complex<f64>; 16], factors: bool, lane_bits: usize) -> f64 {
-        let tolerance = BLOCK_TOLERANCE * Into::<f64>::into(E::EPSILON);
-        let numbers = factors.then(|| Numbers::of(matrix, tolerance)).flatten();
+    pub(super) fn fill(
+        &mut self,
+        matrix: &[Complex<f64>; 16],
+        factors: Option<f64>,
+        lane_bits: usize,
+    ) -> f64 {
+        let eps = Into::<f64>::into(E::EPSILON);
+        let numbers = factors.and_then(|tolerance| Numbers::of(matrix, tolerance * eps));
         self.factored = numbers.is_some();
         self.deviation = 0.0;
         match numbers {

@@ -22,8 +22,8 @@ use crate::{
     basis::deposit,
     basis::odd,
     kernel::{Element, InstructionSet, simd},
+    plan::BinaryAngle,
     plan::layout::{Layout, Line, Look, Phase, Placed},
-    plan::{BinaryAngle, FACTORED_FROM},
 };
 
 /// Lane rotations in one sweep.
@@ -56,6 +56,8 @@ pub(in crate::plan) struct TileStage<E> {
     flops: f64,
     /// Phases that are constant in a tile and belong to no table, by their numbers in the layout.
     pub(super) whole: Vec<usize>,
+    /// The tolerance up to which a dense block is written as factors.
+    pub(super) factors: Option<f64>,
     /// The operations in terms of places, for other numbers.
     pub(super) layout: Layout,
 }
@@ -148,12 +150,13 @@ fn needs_alone(op: &Placed, taken: &[Item<'_>], conflicts: fn(&Placed, &Placed) 
 
 /// Compiles a stage for an instruction set that the processor has. `live`: the tiles that are worked on differ in these
 /// qubits only. `found`: within them no others are 1 before the stage; those of the lanes are among them. `looks_change`:
-/// whether the order of inner products matters.
+/// whether the order of inner products matters. `factors`: the tolerance up to which a dense block is written as factors.
 pub(in crate::plan) fn compile<E: Element>(
     layout: Layout,
     (live, found): (usize, usize),
     set: InstructionSet,
     looks_change: bool,
+    factors: Option<f64>,
     pool: &mut Pool<E>,
 ) -> TileStage<E> {
     let (lane_bits, row_qubits) = simd::shape::<E>(set);
@@ -171,6 +174,7 @@ pub(in crate::plan) fn compile<E: Element>(
         signs: Signs::default(),
         flops: 2.0,
         whole: Vec::new(),
+        factors,
         layout,
     };
     stage.take_exit(lane_bits);
@@ -199,11 +203,6 @@ impl<E: Element> TileStage<E> {
             Step::Inner(_) => 0,
         };
         self.steps.iter().map(turns).sum()
-    }
-
-    /// Whether blocks are worth a look for factors.
-    pub(super) fn factors_blocks(&self) -> bool {
-        self.bits + self.outside.count_ones() as usize >= FACTORED_FROM
     }
 
     /// Takes the phase that all tiles share out of the constants.
@@ -249,9 +248,13 @@ impl<E: Element> TileStage<E> {
         self.scale *= angle.cis();
     }
 
-    /// The sum over all dense blocks of how far their factors are from them.
+    /// The sum over all steps of how far they may be from the operations that they stand for, by their largest entries.
     pub(in crate::plan) fn deviation(&self) -> f64 {
-        let off = |step: &Step<E>| if let Step::Dense(block) = step { block.deviation } else { 0.0 };
+        let off = |step: &Step<E>| match step {
+            Step::Dense(block) => block.deviation,
+            Step::Multiplexed(group) => group.deviation(),
+            Step::Sweep(_) | Step::Inner(_) => 0.0,
+        };
         self.steps.iter().map(off).sum()
     }
 
@@ -332,12 +335,11 @@ impl<E: Element> TileStage<E> {
                 turns = left;
             }
             self.steps.append(&mut groups);
-            let factors = self.factors_blocks();
             let (blocks, after) = split(after, conflicts, |op| matches!(op, Placed::Dense { .. }));
             for (source, block) in blocks {
                 if let Placed::Dense { low, high, matrix } = block {
                     let mut block = Block::new(source, [*low, *high], self.bits, lane_bits);
-                    let angle = block.fill(matrix, factors, lane_bits);
+                    let angle = block.fill(matrix, self.factors, lane_bits);
                     self.constants.push((0, BinaryAngle::from_radians(angle)));
                     self.flops += block.flops();
                     self.steps.push(Step::Dense(block));

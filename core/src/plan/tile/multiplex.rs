@@ -24,11 +24,8 @@ use crate::{
         Element,
         simd::{Simd, Task},
     },
-    plan::{BinaryAngle, layout::Placed},
+    plan::{BinaryAngle, layout::Placed, lower::NO_ANGLE},
 };
-
-/// Angles below this are rounding errors of a sum of angles.
-const NO_ANGLE: f64 = 1e-15;
 
 /// The most rotations taken together.
 const MAX_TURNS: usize = 64;
@@ -44,6 +41,8 @@ pub(super) struct Multiplexed<E> {
     coefficients: Buffer<E>,
     /// Whether a variant is turned at all.
     turned: Vec<bool>,
+    /// The largest angle that was taken for none.
+    left_out: f64,
 }
 
 /// One of the rotations.
@@ -83,6 +82,7 @@ impl<E: Element> Multiplexed<E> {
             turns,
             coefficients: Buffer::zeros((2 * variants.count()) << lane_bits),
             turned: vec![false; variants.count()],
+            left_out: 0.0,
             variants,
         })
     }
@@ -98,6 +98,7 @@ impl<E: Element> Multiplexed<E> {
                 *angle = if line.flip { -own } else { own };
             }
         }
+        self.left_out = 0.0;
         let coefficients = self.coefficients.as_mut_slice().chunks_exact_mut(2 * lanes);
         for ((variant, own), turned) in coefficients.enumerate().zip(&mut self.turned) {
             *turned = false;
@@ -107,12 +108,19 @@ impl<E: Element> Multiplexed<E> {
                     if odd(turn.set & variant) ^ odd(turn.lanes & lane) { -*angle } else { *angle }
                 };
                 let angle: BinaryAngle = self.turns.iter().zip(&angles).map(signed).sum();
-                let (s, c) = if angle.abs() <= NO_ANGLE { (0.0, 1.0) } else { angle.sin_cos() };
+                let none = angle.abs() <= NO_ANGLE;
+                let (s, c) = if none { (0.0, 1.0) } else { angle.sin_cos() };
+                self.left_out = self.left_out.max(if none { angle.abs() } else { 0.0 });
                 *turned |= s != 0.0;
                 (*cos, *sin) = (E::round_from(c), E::round_from(s));
             }
         }
         growth
+    }
+
+    /// How far the rotations that are left out are from nothing.
+    pub(super) fn deviation(&self) -> f64 {
+        self.left_out
     }
 
     /// The products and sums for each amplitude of those that are turned, on the mean over all.

@@ -27,7 +27,7 @@ impl<E: Element> TileStage<E> {
         self.take_exit(lane_bits);
         let placed = self.layout.ops.as_slice();
         self.constants.clear();
-        let factors = self.factors_blocks();
+        let factors = self.factors;
         // What rotations leave of a product of two amplitudes.
         let mut left = 1.0;
         for step in &mut self.steps {
