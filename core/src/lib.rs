@@ -17,6 +17,7 @@
 
 mod bytes;
 pub mod entity;
+mod stack;
 
 #[macro_use]
 pub mod scalar;

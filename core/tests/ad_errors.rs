@@ -103,7 +103,7 @@ fn hostile_nesting_is_an_error_and_long_chains_are_none() {
     assert_eq!(d.value(&[Datum::Real(1.0)]).unwrap(), Datum::Real(20_001.0));
 }
 
-/// What nests as deeply as is allowed is read on a quarter of the stack that a thread has.
+/// What nests as deeply as is allowed, and deeper, is read or refused on a quarter of the stack that a thread has.
 #[test]
 fn the_deepest_programs_fit_a_small_stack() {
     let shapes = [
@@ -126,9 +126,11 @@ fn the_deepest_programs_fit_a_small_stack() {
             };
             std::thread::Builder::new().stack_size(512 << 10).spawn(read).unwrap().join().unwrap()
         };
-        assert!(accepted(20) && !accepted(1000), "{open}");
-        let deepest = (20..80).take_while(|&n| accepted(n)).count();
-        assert!(deepest > 0 && deepest < 60, "{open}: {deepest}");
+        assert!(accepted(20) && accepted(200) && !accepted(2000), "{open}");
+        // The deepest lies between.
+        for n in [300, 400, 450, 490, 500, 700, 900, 990, 1000, 1100] {
+            accepted(n);
+        }
     }
 }
 
@@ -314,4 +316,37 @@ fn rules_that_are_not_linear_are_found() {
         assert_eq!(names, [(rule, by, -2.0)]);
         assert!(faults[0].to_string().contains("asked with -2 in place of 1"), "{}", faults[0]);
     }
+}
+
+/// What nests is read on as much stack as it takes, not on what a thread happens to have.
+#[test]
+fn deep_nesting_needs_no_deep_stack() {
+    let nested = |open: &str, inner: &str, close: &str| {
+        format!("fn f(x) {{ {}{inner}{} }}", open.repeat(900), close.repeat(900))
+    };
+    let arms: Vec<String> = (0..900).map(|k| format!("if x < {k}.5 {{ x * {}.0 }}", k + 1)).collect();
+    // The value and the slope at 1/4.
+    let texts = [
+        (nested("(", "1.0", " * x + 1.0)"), 4.0 / 3.0, 16.0 / 9.0),
+        (nested("{ ", "x", " }"), 0.25, 1.0),
+        (nested("-", "x", ""), 0.25, 1.0),
+        (nested("if x > 0.0 { ", "x", " } else { 1.0 }"), 0.25, 1.0),
+        (nested("max(", "x", ", 0.0)"), 0.25, 1.0),
+        (format!("fn f(x) {{ {} else {{ 0.0 }} }}", arms.join(" else ")), 0.25, 1.0),
+    ];
+    let check = move || {
+        for (text, value, slope) in &texts {
+            let program = parse_program(text).unwrap();
+            let mut derivatives = Derivatives::<f64>::new(&program, "f").unwrap();
+            let (y, bars) = derivatives.value_and_gradient(&[Datum::Real(0.25)]).unwrap();
+            assert!((y - value).abs() < 1e-14, "{y} instead of {value}: {text}");
+            let [Datum::Real(bar)] = bars[..] else { panic!("{bars:?}") };
+            assert!((bar - slope).abs() < 1e-13, "{bar} instead of {slope}: {text}");
+        }
+        // And what is not read is refused.
+        for text in [nested("{ ", "{ ".repeat(200).as_str(), " }"), nested("(", "x", ", 1.0)")] {
+            assert!(parse_program(&text).is_err());
+        }
+    };
+    std::thread::Builder::new().stack_size(512 << 10).spawn(check).unwrap().join().unwrap();
 }

@@ -91,6 +91,9 @@ impl Element {
     }
 }
 
+/// How many structs and tuples may be one inside the other, so that no text exhausts the stack.
+pub(crate) const MAX_KIND_DEPTH: usize = 64;
+
 impl Kind {
     /// A tuple of the given kinds.
     #[must_use]
@@ -157,6 +160,14 @@ impl Kind {
         match self {
             Kind::Tuple(t) => t.fields.iter().for_each(|f| f.kind.push_leaves(leaves)),
             leaf => leaves.push(leaf.clone()),
+        }
+    }
+
+    /// How many structs and tuples are one inside the other.
+    pub(crate) fn depth(&self) -> usize {
+        match self {
+            Kind::Tuple(t) => 1 + t.fields.iter().map(|f| f.kind.depth()).max().unwrap_or(0),
+            _ => 0,
         }
     }
 

@@ -58,6 +58,7 @@ pub(crate) use function::ENTRY;
 pub use function::{
     BlockData, CustomRule, Edge, Function, InstData, Param, Position, Primitive, Program, Target, Terminator,
 };
+pub(crate) use kind::MAX_KIND_DEPTH;
 pub use kind::{Element, Field, Kind, TupleKind};
 pub use op::{Compare, Int1, Int2, Literal, Mixed, Number1, Number2, Op, Real1, Real2};
 pub use parse::{IrParseError, parse};

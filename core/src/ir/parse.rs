@@ -11,7 +11,7 @@ use super::{
     function::{
         BlockData, CustomRule, Function, InstData, Param, Position, Primitive, Program, Target, Terminator,
     },
-    kind::{Element, Field, Kind, TupleKind},
+    kind::{Element, Field, Kind, MAX_KIND_DEPTH, TupleKind},
     op::{Literal, Op},
 };
 
@@ -53,9 +53,6 @@ pub fn parse(text: &str) -> Result<Program, Vec<IrParseError>> {
     }
     if errors.is_empty() { Ok(parser.finish()) } else { Err(errors) }
 }
-
-/// How deep kinds may nest, so that no text exhausts the stack.
-const MAX_DEPTH: usize = 64;
 
 /// What is left of a line.
 struct Line<'a> {
@@ -130,8 +127,8 @@ impl<'a> Line<'a> {
         Ok(Position::new(line, self.number("a column number")?))
     }
     fn kind(&mut self, depth: usize) -> Parsed<Kind> {
-        if depth > MAX_DEPTH {
-            return Err(format!("kinds nested at most {MAX_DEPTH} deep"));
+        if depth > MAX_KIND_DEPTH {
+            return Err(format!("kinds nested at most {MAX_KIND_DEPTH} deep"));
         }
         if self.eat("(") {
             let mut fields = Vec::new();

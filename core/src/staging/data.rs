@@ -2,7 +2,7 @@
 
 use crate::{
     entity::Value,
-    ir::{ArrayOp, Element, Kind, Op},
+    ir::{ArrayOp, Element, Kind, MAX_KIND_DEPTH, Op},
 };
 
 use super::{Given, Known, MAX_LEAVES, Misfit, Stage};
@@ -175,6 +175,15 @@ impl Stage {
             let given = format!("a tuple of {leaves} values");
             let expected = format!("at most {MAX_LEAVES}: put numbers of one kind in an array");
             return Err(Misfit { operand: 0, given, expected, hint: "" });
+        }
+        if items.iter().filter_map(|g| self.kind(*g)).any(|kind| kind.depth() >= MAX_KIND_DEPTH) {
+            let given = "more tuples inside each other".to_owned();
+            return Err(Misfit {
+                operand: 0,
+                given,
+                expected: format!("at most {MAX_KIND_DEPTH}"),
+                hint: "",
+            });
         }
         let fields = hint.map_or(&[][..], Kind::fields);
         if fields.is_empty()

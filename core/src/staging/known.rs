@@ -4,7 +4,7 @@
 //! as the arms of an `if` do, what is known of them is [joined](Known::join): literals become what stands beside them,
 //! real numbers become complex ones.
 
-use crate::ir::{Element, Kind};
+use crate::ir::{Element, Kind, MAX_KIND_DEPTH};
 
 use super::MAX_LEAVES;
 
@@ -44,6 +44,20 @@ impl Known {
             (Known::Kind(Kind::Real), b @ Known::Kind(Kind::Complex))
             | (Known::Kind(Kind::Array(Element::Real)), b @ Known::Kind(Kind::Array(Element::Complex))) => b,
             (a, _) => a,
+        }
+    }
+
+    /// A tuple of parts; one that is nested too deep is not known, and lowering complains about it.
+    pub(crate) fn tuple(parts: Vec<Known>) -> Known {
+        let fits = parts.iter().all(|part| part.depth() < MAX_KIND_DEPTH);
+        if fits { Known::Tuple(parts) } else { Known::Nothing }
+    }
+
+    fn depth(&self) -> usize {
+        match self {
+            Known::Tuple(parts) => 1 + parts.iter().map(Known::depth).max().unwrap_or(0),
+            Known::Kind(kind) => kind.depth(),
+            _ => 0,
         }
     }
 

@@ -11,6 +11,7 @@ use std::collections::HashMap;
 
 use crate::{
     ir::{Element, Kind},
+    stack::deep,
     staging::{Builtin, Known, Operator},
 };
 
@@ -140,6 +141,10 @@ impl Infer<'_> {
     }
 
     fn expr(&mut self, e: &Expr, kinds: &dyn Fn(&super::ast::KindExpr) -> Option<Kind>) -> Known {
+        deep(|| self.deep_expr(e, kinds))
+    }
+
+    fn deep_expr(&mut self, e: &Expr, kinds: &dyn Fn(&super::ast::KindExpr) -> Option<Kind>) -> Known {
         let known = Known::Kind;
         match &e.kind {
             ExprKind::Int(n) => Known::Literal(Some(*n)),
@@ -192,7 +197,7 @@ impl Infer<'_> {
                 let element = self.expr(x, kinds);
                 self.array(element, false)
             }
-            ExprKind::Tuple(items) => Known::Tuple(items.iter().map(|e| self.expr(e, kinds)).collect()),
+            ExprKind::Tuple(items) => Known::tuple(items.iter().map(|e| self.expr(e, kinds)).collect()),
             ExprKind::Struct(name, _) => self.structs.get(&name.text).cloned().map_or(Known::Nothing, known),
             ExprKind::If(arms, last) => {
                 let mut sum = Known::Nothing;

@@ -20,6 +20,7 @@ use crate::{
         ast::{Base, BinaryOp, Expr, ExprKind, Index, Operand, Span, UnaryOp},
         diagnostic::Problem,
     },
+    stack::deep,
 };
 
 /// What an expression over classical bits stands for.
@@ -68,6 +69,10 @@ impl Lowering<'_> {
 
     /// The same, where an integer that is computed from elements of an array may be one of some values, and not in bits.
     pub(super) fn classical_or_choice(&mut self, expr: &Expr) -> Lower<Classical> {
+        deep(|| self.deep_classical(expr))
+    }
+
+    fn deep_classical(&mut self, expr: &Expr) -> Lower<Classical> {
         match &expr.kind {
             ExprKind::Index(base, index)
                 if index.iter().any(|at| matches!(at, Index::At(at) if self.may_depend(at)))

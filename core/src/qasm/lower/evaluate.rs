@@ -21,6 +21,7 @@ use crate::{
         diagnostic::{Diagnostic, Problem},
         lexer::radix,
     },
+    stack::deep,
 };
 
 /// What to do where an integer without a size wraps.
@@ -29,6 +30,10 @@ pub(super) const UNSIZED: &str = "an integer without a size has 32 bits: give it
 impl Lowering<'_> {
     /// The value of an expression.
     pub(super) fn evaluate(&mut self, expr: &Expr, scope: Scope) -> Lower<Value> {
+        deep(|| self.deep_evaluate(expr, scope))
+    }
+
+    fn deep_evaluate(&mut self, expr: &Expr, scope: Scope) -> Lower<Value> {
         match &expr.kind {
             ExprKind::Float { value, rounded } => {
                 if value.is_finite() {

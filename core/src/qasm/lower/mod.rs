@@ -69,6 +69,7 @@ use super::{
 use crate::{
     circuit::{Circuit, ClassicalRegister, Condition},
     param::Angle,
+    stack::deep,
 };
 pub(super) use build::Places;
 use call::PlannedCall;
@@ -379,6 +380,10 @@ impl<'a> Lowering<'a> {
     }
 
     fn statement(&mut self, statement: &Stmt, all: &[Stmt]) -> Lower<()> {
+        deep(|| self.deep_statement(statement, all))
+    }
+
+    fn deep_statement(&mut self, statement: &Stmt, all: &[Stmt]) -> Lower<()> {
         let span = statement.span;
         if let Some(undecided) = self.undecided(statement) {
             return self.each_undecided(undecided, statement, all);

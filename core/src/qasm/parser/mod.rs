@@ -19,6 +19,7 @@ use super::{
     diagnostic::{Diagnostic, Problem},
     lexer::{Kind, Lexer, Sign, Token},
 };
+use crate::stack::deep;
 
 /// The deepest nesting of expressions and blocks.
 pub(super) const MAX_DEPTH: usize = 256;
@@ -305,7 +306,7 @@ impl<'a> Parser<'a> {
             return Err(Stop);
         }
         self.depth += 1;
-        let result = f(self);
+        let result = deep(|| f(self));
         self.depth -= 1;
         result
     }

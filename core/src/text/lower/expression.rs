@@ -2,6 +2,7 @@
 
 use crate::{
     ir::{Element, Kind},
+    stack::deep,
     staging::{Given, Misfit, Operator},
 };
 
@@ -15,6 +16,10 @@ use super::{Lowered, function::Body, misfit};
 impl Body<'_> {
     /// Lowers an expression. `hint`: what it should be, for literals in it.
     pub(super) fn expr(&mut self, e: &Expr, hint: Option<&Kind>) -> Lowered<Given> {
+        deep(|| self.deep_expr(e, hint))
+    }
+
+    fn deep_expr(&mut self, e: &Expr, hint: Option<&Kind>) -> Lowered<Given> {
         self.stage.b.set_position(e.span.at);
         match &e.kind {
             ExprKind::Int(n) => Ok(Given::Literal(*n)),

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::{
-    ir::{Element, Field, Kind},
+    ir::{Element, Field, Kind, MAX_KIND_DEPTH},
     staging::{MAX_LEAVES, Misfit},
 };
 
@@ -54,9 +54,11 @@ pub(super) fn structs(items: &Items, errors: &mut Vec<TextError>) -> HashMap<Str
             let Ok(fields) = fields else { continue };
             let kind =
                 Kind::structure(&s.name.text, fields.into_iter().filter_map(|f| Some((f.name?, f.kind))));
-            if kind.n_leaves() > MAX_LEAVES {
-                let what = "numbers in a struct:";
-                errors.push(error(s.name.span, TextErrorKind::TooDeep { what, limit: MAX_LEAVES }));
+            let deep =
+                (kind.depth() > MAX_KIND_DEPTH).then_some(("structs inside each other:", MAX_KIND_DEPTH));
+            let large = (kind.n_leaves() > MAX_LEAVES).then_some(("numbers in a struct:", MAX_LEAVES));
+            if let Some((what, limit)) = deep.or(large) {
+                errors.push(error(s.name.span, TextErrorKind::TooDeep { what, limit }));
                 return known;
             }
             known.insert(s.name.text.clone(), kind);
@@ -116,6 +118,10 @@ pub(super) fn resolve(kind: &KindExpr, structs: &HashMap<String, Kind>) -> Resul
             if kinds.iter().map(Kind::n_leaves).sum::<usize>() > MAX_LEAVES {
                 let what = "values in a tuple:";
                 return Err(error(kind.span, TextErrorKind::TooDeep { what, limit: MAX_LEAVES }));
+            }
+            if kinds.iter().any(|kind| kind.depth() >= MAX_KIND_DEPTH) {
+                let what = "tuples inside each other:";
+                return Err(error(kind.span, TextErrorKind::TooDeep { what, limit: MAX_KIND_DEPTH }));
             }
             Kind::tuple(kinds)
         }

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use crate::{
     ir::Kind,
+    stack::deep,
     staging::{Given, Misfit, Operator},
 };
 
@@ -24,7 +25,7 @@ impl Body<'_> {
     /// Lowers a statement; an error is collected.
     pub(super) fn statement(&mut self, s: &Statement) {
         self.stage.b.set_position(s.span.at);
-        if let Err(e) = self.try_statement(s) {
+        if let Err(e) = deep(|| self.try_statement(s)) {
             self.complain(e);
             if let StatementKind::Let { pattern, .. } = &s.kind {
                 match pattern {

@@ -22,15 +22,15 @@ use super::{
     error::{TextError, TextErrorKind},
     lexer::{Token, error, lex},
 };
-use crate::staging::is_name;
+use crate::{stack::deep, staging::is_name};
 
 type Parsed<T> = Result<T, TextError>;
 
-/// How deep expressions, blocks and kinds may nest.
-const MAX_DEPTH: usize = 64;
+/// How deep expressions, blocks and kinds may nest. The stack of WebAssembly does not grow.
+const MAX_DEPTH: usize = if cfg!(target_arch = "wasm32") { 64 } else { 1000 };
 
 /// How high a tree may be: what is nested, and the links of `x.f().g()` on top of it.
-const MAX_HEIGHT: usize = 150;
+const MAX_HEIGHT: usize = MAX_DEPTH + 100;
 
 pub(super) fn parse(source: &str) -> Result<Items, Vec<TextError>> {
     let mut p = Parser { tokens: lex(source)?, place: 0, depth: 0, height: 0, plain: false };
@@ -115,10 +115,12 @@ impl Parser {
             return self.too_deep(MAX_DEPTH);
         }
         self.depth += 1;
-        let result = self.growing(|p| {
-            let result = f(p)?;
-            p.grow()?;
-            Ok(result)
+        let result = deep(|| {
+            self.growing(|p| {
+                let result = f(p)?;
+                p.grow()?;
+                Ok(result)
+            })
         });
         self.depth -= 1;
         result

@@ -1,0 +1,14 @@
+//! More stack for functions that call themselves as deep as a text nests.
+//!
+//! How deep that may be is limited where texts are read; here the limit is kept from being that of a thread's stack, which
+//! a program without optimisation fills after some tens of levels.
+
+/// Less than this is left: a new piece is allocated. More than any function takes until the next call of [`deep`].
+const RED_ZONE: usize = 256 << 10;
+/// Bytes of a piece.
+const PIECE: usize = 2 << 20;
+
+/// Calls `f`, on a new piece of stack if little is left of this one.
+pub(crate) fn deep<T>(f: impl FnOnce() -> T) -> T {
+    stacker::maybe_grow(RED_ZONE, PIECE, f)
+}
