@@ -277,6 +277,28 @@ fn packages_point_inward() {
     assert!(faults.is_empty(), "\n{}", faults.join("\n"));
 }
 
+/// Modules of a folder of tests that no `mod` of its program declares: cargo would build and run none of them.
+fn undeclared(program: &str, files: impl Iterator<Item = String>) -> Vec<String> {
+    let declared = |name: &str| program.lines().any(|line| line == format!("mod {name};"));
+    files.filter(|name| name != "main" && !declared(name)).collect()
+}
+
+#[test]
+fn every_file_of_tests_belongs_to_a_program() {
+    let beside = ["core", "dsl", "config", "plugins/abi", "plugins/sdk", "plugins/host"];
+    for folder in beside.map(|package| format!("{package}/tests")).into_iter().chain(["tests".to_owned()]) {
+        let at = root().join(&folder);
+        let paths = fs::read_dir(&at).unwrap().map(|entry| entry.unwrap().path());
+        let modules =
+            paths.filter(|path| path.extension().is_some_and(|e| e == "rs") || path.join("mod.rs").is_file());
+        // The one program that stands beside another.
+        let modules = modules.filter(|path| !path.ends_with("tests/memory.rs"));
+        let names = modules.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned());
+        let missing = undeclared(&fs::read_to_string(at.join("main.rs")).unwrap(), names);
+        assert!(missing.is_empty(), "{folder}/main.rs does not declare {missing:?}");
+    }
+}
+
 /// The lock file of the package that no build here touches must still be one that `--locked` takes.
 #[test]
 fn the_lock_file_beside_the_workspace_has_what_core_uses() {
@@ -327,4 +349,6 @@ fn the_check_itself_can_fail() {
     let faults =
         package_faults("core", &[], "a.rs", "use num_complex::Complex;\nuse ketgrad_config::Options;\n");
     assert_eq!(faults, ["a.rs:2: core must not use ketgrad_config"]);
+    let files = ["main", "array", "jit"].map(str::to_owned);
+    assert_eq!(undeclared("mod array;\n// mod jit;\n", files.into_iter()), ["jit"]);
 }

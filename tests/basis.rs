@@ -1,4 +1,4 @@
-//! Bits and subspaces: rows Q1 to Q3 of the acceptance list.
+//! Bits and subspaces.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use ketgrad_core::basis::{BasisError, MAX_QUBITS, bcomspace, bitstring, bmask, bsubspace, deposit, log2i};
@@ -18,7 +18,7 @@ macro_rules! log2i_of_every_power {
 }
 
 #[test]
-fn q01_log2i_of_every_power_of_every_width() {
+fn log2i_takes_every_power_of_every_width() {
     log2i_of_every_power! {
         u8 8; u16 16; u32 32; u64 64; u128 128; usize usize::BITS;
         i8 7; i16 15; i32 31; i64 63; i128 127; isize isize::BITS - 1;
@@ -35,7 +35,7 @@ macro_rules! log2i_refuses {
 }
 
 #[test]
-fn q01_log2i_says_what_is_wrong_with_other_numbers() {
+fn log2i_says_what_is_wrong_with_other_numbers() {
     log2i_refuses! {
         u8 0, 3, u8::MAX; u16 0, 12, u16::MAX; u32 0, 100, u32::MAX; u64 0, u64::MAX; u128 0, u128::MAX; usize 0, 6;
         i8 0, -1, -2, i8::MIN, i8::MAX; i16 -4, i16::MIN; i32 -8, i32::MIN; i64 0, i64::MIN;
@@ -58,13 +58,13 @@ macro_rules! bmask_of {
 }
 
 #[test]
-fn q02_bmask_of_ranges_iterators_and_positions_in_every_width() {
+fn bmask_takes_ranges_iterators_and_positions_in_every_width() {
     bmask_of!(u8 u16 u32 u64 u128 usize);
 }
 
 #[test]
-fn q03_the_example_of_the_text_counts_from_one_there() {
-    // bsubspace(5, [1, 3, 4]) of the text counts positions from 1; here they count from 0.
+fn subspaces_count_positions_from_zero() {
+    // The bits that are free beside positions 1, 3 and 4, if they were counted from 1.
     let free = bsubspace(5, [1, 3, 4].map(|p| p - 1)).unwrap();
     assert_eq!(free.to_string(), "x00x0");
     let bits: Vec<String> = free.into_iter().map(|i| bitstring(i, 5)).collect();
@@ -76,7 +76,7 @@ fn q03_the_example_of_the_text_counts_from_one_there() {
 }
 
 #[test]
-fn q03_subspaces_refuse_bad_positions() {
+fn subspaces_refuse_bad_positions() {
     assert_eq!(bsubspace(3, [3]), Err(BasisError::OutOfRange { given: 3, available: 3 }));
     assert_eq!(bcomspace(3, [1, 1]), Err(BasisError::Repeated { given: 1 }));
     assert_eq!(bsubspace(MAX_QUBITS + 1, []), Err(BasisError::TooManyQubits { given: MAX_QUBITS + 1 }));
@@ -89,7 +89,7 @@ fn q03_subspaces_refuse_bad_positions() {
 
 proptest! {
     #[test]
-    fn q03_sums_cover_the_space_exactly_once(n in 0usize..9, chosen in any::<u16>()) {
+    fn sums_cover_the_space_exactly_once(n in 0usize..9, chosen in any::<u16>()) {
         let positions: Vec<usize> = (0..n).filter(|q| chosen >> q & 1 == 1).collect();
         let (free, offsets) = (bsubspace(n, positions.clone()).unwrap(), bcomspace(n, positions.clone()).unwrap());
         prop_assert_eq!(free.len() * offsets.len(), 1 << n);
@@ -104,7 +104,7 @@ proptest! {
     }
 
     #[test]
-    fn q03_indexing_agrees_with_iterating(n in 0usize..12, chosen in any::<u16>()) {
+    fn indexing_agrees_with_iterating(n in 0usize..12, chosen in any::<u16>()) {
         let space = bsubspace(n, (0..n).filter(|q| chosen >> q & 1 == 1)).unwrap();
         let walked: Vec<usize> = space.iter().collect();
         prop_assert_eq!(walked.len(), space.len());

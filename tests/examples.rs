@@ -219,7 +219,7 @@ fn debugger() {
 }
 
 #[test]
-fn u02_u05_trace_a_function() {
+fn trace_a_function() {
     let out = run("trace_a_function");
     assert_lines(
         &out,

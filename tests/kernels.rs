@@ -1,4 +1,4 @@
-//! Kernels against the Kronecker reference: rows Q4 to Q8 and Q10 of the acceptance list.
+//! Kernels against the Kronecker reference.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use ketgrad_core::{
@@ -103,7 +103,7 @@ fn the_reference_itself_gives_cnot_and_open_controls() {
 }
 
 #[test]
-fn q04_unitaries_on_any_qubits_in_any_order() {
+fn unitaries_act_on_any_qubits_in_any_order() {
     let mut rng = Rng::new(4);
     for k in 1..=5 {
         let matrix = unitary::<f64>(&mut rng, k);
@@ -122,7 +122,7 @@ fn q04_unitaries_on_any_qubits_in_any_order() {
 }
 
 #[test]
-fn q05_controls_of_either_value() {
+fn controls_of_either_value_select_their_half() {
     let mut rng = Rng::new(5);
     for k in 1..=3 {
         let matrix = unitary::<f64>(&mut rng, k);
@@ -141,7 +141,7 @@ fn q05_controls_of_either_value() {
 }
 
 #[test]
-fn q06_each_size_has_its_shape_and_its_loop() {
+fn each_size_has_its_shape_and_its_loop() {
     let mut rng = Rng::new(6);
     for k in 0..=6 {
         let matrix = unitary::<f64>(&mut rng, k);
@@ -159,7 +159,7 @@ fn q06_each_size_has_its_shape_and_its_loop() {
 }
 
 #[test]
-fn q06_structured_matrices_take_their_cheap_shape_and_agree() {
+fn structured_matrices_take_their_cheap_shape_and_agree() {
     let mut rng = Rng::new(66);
     for k in 1..=3usize {
         let dim = 1 << k;
@@ -188,7 +188,7 @@ fn q06_structured_matrices_take_their_cheap_shape_and_agree() {
 }
 
 #[test]
-fn q06_an_operator_touches_only_what_it_changes() {
+fn an_operator_touches_only_what_it_changes() {
     let mut rng = Rng::new(7);
     let n = 6;
     let vector: Vec<Complex<f64>> = rng.vector(1 << n);
@@ -219,7 +219,7 @@ fn q06_an_operator_touches_only_what_it_changes() {
 }
 
 #[test]
-fn q07_one_qubit_gates_on_low_targets_and_all_run_lengths() {
+fn one_qubit_gates_are_right_on_low_targets_and_all_run_lengths() {
     let mut rng = Rng::new(8);
     let values = Values::<f64>(&[]);
     // Runs are 2^target long, at most 2^12: targets 0 to 13 show them all, and the cut.
@@ -257,7 +257,7 @@ fn q07_one_qubit_gates_on_low_targets_and_all_run_lengths() {
 }
 
 #[test]
-fn q08_threads_change_no_bit() {
+fn threads_change_no_bit() {
     let pools: Vec<Threads> = (1..=3).map(|n| Threads::new(n).unwrap()).collect();
     assert_eq!(pools.iter().map(Threads::count).collect::<Vec<_>>(), [1, 2, 3]);
     let mut rng = Rng::new(9);
@@ -294,7 +294,7 @@ fn q08_threads_change_no_bit() {
 }
 
 #[test]
-fn q08_threads_switch_on_above_a_size() {
+fn threads_switch_on_above_a_size() {
     use std::cell::Cell;
     // A ring that remembers on which thread it was multiplied last.
     thread_local!(static HERE: Cell<bool> = const { Cell::new(false) });
@@ -574,7 +574,7 @@ const SECOND_STEP: f64 = 1e-3;
 const SECOND: f64 = 1e-4;
 
 #[test]
-fn q10_the_same_circuit_on_every_number_type() {
+fn a_circuit_gives_the_same_on_every_number_type() {
     let circuit = two_parameter_circuit();
     let (a, b) = (0.37, -0.81);
     let at = |a: f64, b: f64| run(&circuit, &[a, b]);

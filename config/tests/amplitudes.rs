@@ -1,10 +1,9 @@
 //! `amplitudes`, by the real program.
 #![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
-mod support;
-
 use serde_json::json;
-use support::{Folder, keys};
+
+use crate::support::{Folder, keys};
 
 const CIRCUIT: &str = r#"OPENQASM 3.0;
 include "stdgates.inc";

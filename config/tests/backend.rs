@@ -1,12 +1,12 @@
 //! `--backend`: who runs circuits, and what that takes.
 #![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
-#[path = "../../plugins/host/tests/support/mod.rs"]
-mod libraries;
-mod support;
-
 use serde_json::Value;
-use support::Folder;
+
+use crate::{
+    libraries,
+    support::{self, Folder},
+};
 
 /// Rounding of a few operations.
 const ROUNDING: f64 = 1e-13;

@@ -1,10 +1,9 @@
 //! `check`, by the real program.
 #![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
-mod support;
-
 use serde_json::json;
-use support::{Folder, keys};
+
+use crate::support::{Folder, keys};
 
 #[test]
 fn all_engines_agree_on_a_program() {

@@ -1,10 +1,9 @@
 //! `diff`, by the real program.
 #![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
-mod support;
-
 use serde_json::{Value, json};
-use support::{Folder, keys};
+
+use crate::support::{Folder, keys};
 
 fn diff(source: &str, rest: &[&str]) -> Value {
     let args = [&["diff", "-e", source, "--json"][..], rest].concat();

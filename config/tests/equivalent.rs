@@ -1,10 +1,9 @@
 //! `equivalent`, by the real program.
 #![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
-mod support;
-
 use serde_json::{Value, json};
-use support::{Folder, keys};
+
+use crate::support::{Folder, keys};
 
 fn qasm(body: &str) -> String {
     format!("OPENQASM 3.0;\ninclude \"stdgates.inc\";\n{body}\n")

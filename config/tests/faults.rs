@@ -1,8 +1,6 @@
 //! Input and usage at fault: the exit status, the place, and nothing on stdout.
 
-mod support;
-
-use support::Folder;
+use crate::support::Folder;
 
 #[test]
 fn wrong_usage_is_2() {

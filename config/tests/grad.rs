@@ -1,10 +1,9 @@
 //! `grad`, by the real program.
 #![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
-mod support;
-
 use serde_json::{Value, json};
-use support::{Folder, keys};
+
+use crate::support::{Folder, keys};
 
 /// `<Z0> = cos(a) cos(sin(b) + pi/4)` behind a CX that leaves it, and `<Z0 Z1>`.
 const ANSATZ: &str = r#"OPENQASM 3.0;

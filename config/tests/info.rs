@@ -1,8 +1,6 @@
 //! The verb `info`.
 
-mod support;
-
-use support::{Folder, keys};
+use crate::support::{Folder, keys};
 
 #[test]
 fn everything_is_there() {

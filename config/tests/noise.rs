@@ -1,10 +1,9 @@
 //! `--noise`, by the real program.
 #![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
-mod support;
-
 use serde_json::{Value, json};
-use support::Folder;
+
+use crate::support::Folder;
 
 /// Rounding of a handful of gates.
 const ROUNDING: f64 = 1e-12;

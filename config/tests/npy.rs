@@ -1,8 +1,6 @@
 //! States as NumPy files, in and out. The files in `data` were written by NumPy 2.4.
 
-mod support;
-
-use support::{Folder, data};
+use crate::support::{Folder, data};
 
 /// A circuit of two qubits that does nothing.
 const NOTHING: &str = "OPENQASM 3.0;\ninclude \"stdgates.inc\";\nqubit[2] q;\nx q[0];\nx q[0];\n";

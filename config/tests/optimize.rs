@@ -1,8 +1,6 @@
 //! `optimize`, by the real program: jobs, checkpoints, kills.
 #![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
-mod support;
-
 use std::{
     path::Path,
     process::Stdio,
@@ -10,8 +8,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+use ::support::random::Rng;
 use serde_json::Value;
-use support::{Folder, keys};
+
+use crate::support::{Folder, keys};
 
 /// `<Z0> = cos(theta) cos(w[0])` and `<Z1> = cos(w[1])`: the minimum of the sum is -2.
 const TURNS: &str = "[ansatz]\ncircuit = 'ansatz.qasm'\n[hamiltonian]\nterms = 'Z0 + Z1'\n";
@@ -237,7 +237,7 @@ fn a_job_killed_twenty_times_ends_as_if_it_had_not() {
     let (whole, found) = undisturbed(&folder, &job);
     folder.file("killed.toml", &job);
     let checkpoint = folder.path("killed.checkpoint.json");
-    let (mut kills, mut inside, mut before, mut random) = (0, 0, 0, 7u64);
+    let (mut kills, mut inside, mut before, mut random) = (0, 0, 0, Rng::new(7));
     while kills < 20 {
         let mut child = folder
             .command(&["optimize", "killed.toml", "--resume", "--quiet", "--threads", "1"])
@@ -245,15 +245,14 @@ fn a_job_killed_twenty_times_ends_as_if_it_had_not() {
             .spawn()
             .unwrap();
         // Up to three iterations further, then up to 2 ms.
-        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let wanted = before + (random >> 62) as usize;
+        let wanted = before + random.below(4);
         let patience = Instant::now() + Duration::from_secs(20);
         while iterations(&checkpoint).is_none_or(|now| now < wanted) && Instant::now() < patience {
             if child.try_wait().unwrap().is_some() {
                 break;
             }
         }
-        sleep(Duration::from_micros((random >> 40) % 2000));
+        sleep(Duration::from_micros(random.bits() % 2000));
         child.kill().unwrap();
         child.wait().unwrap();
         kills += 1;

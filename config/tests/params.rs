@@ -1,8 +1,6 @@
 //! Values of parameters: `--set`, JSON, NumPy, sweeps.
 
-mod support;
-
-use support::{Folder, data};
+use crate::support::{Folder, data};
 
 const SET: [&str; 6] = ["--set", "theta=0.3", "--set", "w[0]=0.1", "--set", "w[1]=-0.2"];
 

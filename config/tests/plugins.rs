@@ -1,10 +1,6 @@
 //! `--config` with plugins, and the verb `plugins`.
 #![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
-#[path = "../../plugins/host/tests/support/mod.rs"]
-mod libraries;
-mod support;
-
 use std::path::Path;
 
 use ketgrad_config::terminal::Terminal;
@@ -17,7 +13,8 @@ use ketgrad_core::{
 use ketgrad_plugin_host::sha256_of;
 use num_complex::Complex;
 use num_dual::HyperDual64;
-use support::Folder;
+
+use crate::{libraries, support::Folder};
 
 /// Rounding of a few operations.
 const ROUNDING: f64 = 1e-13;

@@ -1,8 +1,6 @@
 //! The verb `run`: what it computes and how it prints it.
 
-mod support;
-
-use support::{Folder, keys};
+use crate::support::{self, Folder, keys};
 
 #[test]
 fn keys_stand_in_order() {

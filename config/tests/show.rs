@@ -1,9 +1,7 @@
 //! `convert` and `draw`, by the real program.
 #![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
-mod support;
-
-use support::{Folder, keys};
+use crate::support::{Folder, keys};
 
 #[test]
 fn convert_prints_a_circuit_that_reads_back() {

@@ -1,12 +1,11 @@
 //! Bad and doubtful input of the verbs that compute with symbols, row by row, by the real program.
 #![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
-mod support;
-
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use support::{Folder, Ran};
+
+use crate::support::{Folder, Ran};
 
 /// More than any machine that tests run on needs for what has to end at once.
 const SOON: Duration = Duration::from_secs(60);

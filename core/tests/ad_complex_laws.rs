@@ -3,8 +3,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod programs;
-
 use ketgrad_core::{
     adjoint,
     entity::FuncId,
@@ -16,7 +14,8 @@ use ketgrad_core::{
 };
 use num_complex::Complex;
 use num_dual::{Dual64, HyperDual64};
-use programs::{Dice, Generator};
+
+use crate::programs::{Dice, Generator};
 
 /// Two ways of summing the same terms.
 const TOLERANCE: f64 = 1e-9;

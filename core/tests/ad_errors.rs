@@ -10,6 +10,7 @@ use ketgrad_core::{
     ir,
     text::{TextErrorKind, parse_program},
 };
+use support::random::Rng;
 
 /// The first error of a text.
 fn error(source: &str) -> String {
@@ -139,11 +140,8 @@ fn the_deepest_programs_fit_a_small_stack() {
 fn mutated_text_never_panics() {
     let source = "struct P { u, v }\nrule r(x) { ln(x) } pullback(x, y, y_bar) { y_bar / x }\nfn f(a, n: int) { let mut s = [a; 3]; for i in 0..n { if a < 1e-3 && i > 2 { break; } s[i % 3] += r(a) * real(i); } let p = P { u: s[0], v: sum(s) }; p.u * p.v.sin() }";
     assert!(parse_program(source).is_ok(), "{:?}", parse_program(source));
-    let mut state = 12345u64;
-    let mut below = |n: usize| {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (state >> 33) as usize % n
-    };
+    let mut rng = Rng::new(12345);
+    let mut below = |n: usize| rng.below(n);
     let chars: Vec<char> = source.chars().collect();
     for _ in 0..3000 {
         let mut text = chars.clone();
@@ -184,11 +182,8 @@ const CORPUS: [&str; 6] = [
 #[test]
 fn shuffled_words_never_panic() {
     let rounds = std::env::var("KETGRAD_FUZZ").ok().and_then(|n| n.parse().ok()).unwrap_or(3000);
-    let mut state = 99u64;
-    let mut below = |n: usize| {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (state >> 33) as usize % n
-    };
+    let mut rng = Rng::new(99);
+    let mut below = |n: usize| rng.below(n);
     let words: Vec<Vec<&str>> = CORPUS.iter().map(|s| s.split(' ').collect()).collect();
     let limits = Limits { steps: 2000, depth: 50, array: 1000, ..Limits::default() };
     let mut ran = 0;

@@ -53,7 +53,7 @@ impl Interceptor<f64> for Products {
 }
 
 #[test]
-fn y14_an_interceptor_sees_each_instruction_with_its_values() {
+fn an_interceptor_sees_each_instruction_with_its_values() {
     let p = program("fn f(x) {\n  let y = x * x;\n  y * 3\n}");
     let mut seen = Products::default();
     Inspection::new(&p, "f").unwrap().run(&[real(2.0)], &mut seen).unwrap();
@@ -89,7 +89,7 @@ impl<S: ketgrad_core::scalar::Scalar> Interceptor<S> for Moments {
 }
 
 #[test]
-fn y14_a_watched_run_gives_the_same_bits_on_every_scalar() {
+fn a_watched_run_gives_the_same_bits_on_every_scalar() {
     let p = program(PROGRAMS);
     for (a, b) in [(0.3, 0.7), (1.5, -0.4), (-2.0, 0.1), (0.0, f64::NAN)] {
         let mut seen = Moments::default();
@@ -109,7 +109,7 @@ fn y14_a_watched_run_gives_the_same_bits_on_every_scalar() {
 }
 
 #[test]
-fn y14_the_first_nan_is_found_with_its_line_and_operands() {
+fn the_first_nan_is_found_with_its_line_and_operands() {
     let source = "fn g(x) {\n  let y = x - 3;\n  sqrt(y)\n}\nfn f(x) {\n  let a = x * 2;\n  a + g(a)\n}";
     let p = program(source);
     let mut finder = Finder::<f64>::new(Find::Nan);
@@ -133,7 +133,7 @@ fn y14_the_first_nan_is_found_with_its_line_and_operands() {
 }
 
 #[test]
-fn y14_the_debugger_steps_breaks_and_shows_values() {
+fn the_debugger_steps_breaks_and_shows_values() {
     let source = "fn g(x) {\n  let y = x * x;\n  y + 1\n}\nfn f(a, n: int) {\n  let mut s = a;\n  for i in 0..n {\n    s = g(s);\n  }\n  s\n}";
     let p = program(source);
     let args = [real(2.0), Datum::Int(3)];
@@ -175,7 +175,7 @@ fn y14_the_debugger_steps_breaks_and_shows_values() {
 }
 
 #[test]
-fn y14_operations_are_counted() {
+fn operations_are_counted() {
     let p = program("fn f(z: complex, n: int) { let mut w = z; for i in 0..n { w = w * w + z; } w }");
     let mut counter = Counter::default();
     let args = [Datum::Complex(num_complex::Complex::new(0.1, 0.2)), Datum::Int(5)];
@@ -193,7 +193,7 @@ fn y14_operations_are_counted() {
 }
 
 #[test]
-fn y14_jacobian_and_hessian_patterns() {
+fn jacobian_and_hessian_patterns_hold_every_nonzero() {
     // A chain: each result depends on its neighbours.
     let source = "fn chain(xs: array<real>) {
             let n = len(xs); let mut ys = [0.0; n];
@@ -231,7 +231,7 @@ fn y14_jacobian_and_hessian_patterns() {
 }
 
 #[test]
-fn y14_one_program_over_a_batch() {
+fn a_batch_gives_what_each_of_its_points_gives() {
     let p = program(PROGRAMS);
     let f = p.lookup("f").unwrap();
     let arguments: Vec<Vec<Datum<f64>>> =

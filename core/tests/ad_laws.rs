@@ -9,8 +9,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod programs;
-
 use ketgrad_core::{
     adjoint,
     entity::FuncId,
@@ -24,7 +22,8 @@ use ketgrad_core::{
     text::parse_program,
 };
 use num_dual::{Dual64, HyperDual64};
-use programs::{Dice, Generator};
+
+use crate::programs::{Dice, Generator};
 
 /// Two ways of summing the same terms.
 const TOLERANCE: f64 = 1e-9;

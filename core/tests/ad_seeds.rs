@@ -1,5 +1,4 @@
-//! The acceptance rows of the documents this engine comes from, through program text and the public API.
-//! A test's name starts with the row it shows.
+//! The differentiation engine by small examples with known numbers, through program text and the public API.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -60,10 +59,10 @@ fn close(a: f64, b: f64, tolerance: f64) {
 /// Rounding of a few operations.
 const ROUNDING: f64 = 1e-14;
 
-// Source to source in a day.
+// Looking up, editing and differentiating programs.
 
 #[test]
-fn y01_forward_gives_the_value_and_a_pullback() {
+fn the_forward_pass_gives_the_value_and_a_pullback() {
     let p = program("fn f(a, b) { a * b + sin(a) }");
     let mut d = Derivatives::<f64>::new(&p, "f").unwrap();
     let mut pulled = d.pullback(&[real(2.0), real(3.0)]).unwrap();
@@ -74,7 +73,7 @@ fn y01_forward_gives_the_value_and_a_pullback() {
 }
 
 #[test]
-fn y02_a_statement_is_looked_up_by_its_id() {
+fn a_statement_is_looked_up_by_its_id() {
     let mut p = program(
         "fn f(a) {\n  let b = sin(a);\n  if b > 0 { b } else { let mut s = a; for i in 0..3 { s *= b; } s }\n}",
     );
@@ -88,7 +87,7 @@ fn y02_a_statement_is_looked_up_by_its_id() {
 }
 
 #[test]
-fn y03_a_program_is_looked_up_by_name_and_signature() {
+fn a_program_is_looked_up_by_name_and_signature() {
     let p = program("fn f(a, n: int) { a }");
     assert!(p.lookup_signature("f", &[Kind::Real, Kind::Int]).is_some());
     assert!(p.lookup_signature("f", &[Kind::Real]).is_none());
@@ -96,7 +95,7 @@ fn y03_a_program_is_looked_up_by_name_and_signature() {
 }
 
 #[test]
-fn y04_push_insert_before_and_after() {
+fn a_cursor_inserts_before_and_after_and_appends() {
     let mut p = program("fn f(a, b) { a * b }");
     let f = p.lookup("f").unwrap();
     let mut cursor = Cursor::at_definition(&mut p.functions[f], "v2").unwrap();
@@ -116,7 +115,7 @@ fn y04_push_insert_before_and_after() {
 }
 
 #[test]
-fn y05_pipe() {
+fn a_pipe_copies_a_function_with_every_sine_a_cosine() {
     let mut p = program("fn f(a, b) { a * b + sin(a) }");
     let f = p.lookup("f").unwrap();
     // Every sine becomes a cosine, in a copy.
@@ -134,7 +133,7 @@ fn y05_pipe() {
 }
 
 #[test]
-fn y06_y11_the_adjoint_is_a_program_of_reversed_statements() {
+fn the_adjoint_is_a_program_of_reversed_statements() {
     let mut p = program("fn f(x) { exp(sin(x)) }");
     let f = p.lookup("f").unwrap();
     let pair = adjoint::reverse(&mut p, f).unwrap();
@@ -146,7 +145,7 @@ fn y06_y11_the_adjoint_is_a_program_of_reversed_statements() {
 }
 
 #[test]
-fn y07_m08_accumulate() {
+fn accumulation_adds_cotangents_of_equal_structure() {
     let n = Cotangent::<f64>::Number;
     assert_eq!(accumulate::<f64>([]).unwrap(), Cotangent::None);
     assert_eq!(accumulate([n(1.0)]).unwrap(), n(1.0));
@@ -162,7 +161,7 @@ fn y07_m08_accumulate() {
 }
 
 #[test]
-fn y08_a_pullback_is_called_any_number_of_times() {
+fn a_pullback_is_called_any_number_of_times() {
     let p = program("fn f(x, n: int) { let mut r = 1.0; for i in 0..n { r *= x; } r }");
     let mut d = Derivatives::<f64>::new(&p, "f").unwrap();
     let mut pulled = d.pullback(&[real(3.0), Datum::Int(4)]).unwrap();
@@ -172,7 +171,7 @@ fn y08_a_pullback_is_called_any_number_of_times() {
 }
 
 #[test]
-fn y09_values_are_substituted_when_editing() {
+fn values_are_substituted_when_editing() {
     let mut p = program("fn f(a, b) { a * b }");
     let f = p.lookup("f").unwrap();
     let (a, b) = (p.functions[f].param_values()[0], p.functions[f].param_values()[1]);
@@ -197,7 +196,7 @@ impl<S: Scalar> Host<S> for Product {
 }
 
 #[test]
-fn y10_y17_a_missing_rule_names_the_op_and_adding_it_mends_it() {
+fn a_missing_rule_names_the_operation_and_adding_it_mends_it() {
     let source = "fn f(a, b) {\n  sin(product(a, b))\n}";
     let mut rules = Rules::new();
     rules.primitive("product", &[Kind::Real, Kind::Real], Kind::Real).unwrap();
@@ -220,7 +219,7 @@ fn y10_y17_a_missing_rule_names_the_op_and_adding_it_mends_it() {
 }
 
 #[test]
-fn y15_the_gradient_of_a_trace_of_a_product_is_the_transpose() {
+fn the_gradient_of_a_trace_of_a_product_is_the_transpose() {
     // tr(A B) for 30 x 30 without the product; by A it is B^T, by B it is A^T.
     const N: usize = 30;
     let source = "fn f(a: array, b: array, n: int) {
@@ -246,7 +245,7 @@ fn y15_the_gradient_of_a_trace_of_a_product_is_the_transpose() {
 }
 
 #[test]
-fn y12_captured_values_get_cotangents() {
+fn captured_values_get_cotangents() {
     // What a closure captures is a struct that the function takes.
     let source = "struct Captured { w, b }\nfn f(self_: Captured, x) { self_.w * x + self_.b }";
     let captured = Datum::Tuple(vec![real(3.0), real(1.0)]);
@@ -254,7 +253,7 @@ fn y12_captured_values_get_cotangents() {
 }
 
 #[test]
-fn y13_line_numbers_are_kept() {
+fn the_adjoint_keeps_line_numbers() {
     let mut p = program("fn f(x) {\n  let y = sin(x);\n  y * y\n}");
     let f = p.lookup("f").unwrap();
     let pair = adjoint::reverse(&mut p, f).unwrap();
@@ -264,7 +263,7 @@ fn y13_line_numbers_are_kept() {
 }
 
 #[test]
-fn y16_the_transform_stays_small() {
+fn each_file_of_the_reverse_transformation_stays_small() {
     let parts = [
         include_str!("../src/adjoint/reverse.rs"),
         include_str!("../src/adjoint/normal.rs"),
@@ -281,20 +280,16 @@ fn y16_the_transform_stays_small() {
     assert!(parts.iter().all(|part| code(part) < 300), "{:?}", parts.map(code));
 }
 
-// A tape for every chain.
-
 #[test]
-fn u09_gradient_of_the_tape() {
+fn the_gradient_of_a_product_plus_a_sine_is_exact() {
     let source = "fn g(a, b) { a * b }\nfn h(x) { sin(x) }\nfn f(x1, x2) { g(x1, x2) + h(x1) }";
     let (y, g) = gradient(source, "f", &[2.0, 3.0]);
     assert_eq!(y, 6.909297426825682);
     assert_eq!(g, vec![2.5838531634528574, 2.0]);
 }
 
-// Differentiable programming.
-
 #[test]
-fn d01_quotient() {
+fn the_gradient_of_a_quotient_is_exact() {
     let (y, g) = gradient("fn f(a, b) { a / (1 + b * b) }", "f", &[1.0, 2.0]);
     assert_eq!(y, 0.2);
     close(g[0], 0.2, ROUNDING);
@@ -302,7 +297,7 @@ fn d01_quotient() {
 }
 
 #[test]
-fn d02_d03_d08_m02_printed_ir_and_adjoint() {
+fn the_ir_and_the_adjoint_are_printed() {
     let p = program("fn f(a, b) { a / (1 + b * b) }");
     let d = Derivatives::<f64>::new(&p, "f").unwrap();
     let expected = "\
@@ -329,7 +324,7 @@ block0(v0: real, v1: real):
 }
 
 #[test]
-fn d04_algebra_simplifies_a_quotient_and_only_where_asked() {
+fn algebra_simplifies_a_quotient_and_only_where_asked() {
     for source in ["fn f(a, b) { (a + a * b) / (1 + b) }", "fn f(a, b) { a * (1 + b) / (1 + b) }"] {
         let p = program(source);
         let f = p.lookup("f").unwrap();
@@ -346,7 +341,7 @@ fn d04_algebra_simplifies_a_quotient_and_only_where_asked() {
 }
 
 #[test]
-fn d05_recursion_in_user_code() {
+fn recursive_functions_are_differentiated() {
     let source = "fn power(x, n: int) { if n == 0 { 1.0 } else { x * power(x, n - 1) } }";
     let (y, g) = gradient_of(source, "power", &[real(2.0), Datum::Int(10)]);
     assert_eq!((y, g[0]), (1024.0, 5120.0));
@@ -360,7 +355,7 @@ fn d05_recursion_in_user_code() {
 }
 
 #[test]
-fn d06_source_in_derivative_source_out_and_it_runs() {
+fn the_printed_gradient_reads_back_and_runs() {
     let p = program("fn f(x) { 3 * x * x + 2 * x + 1 }");
     let d = Derivatives::<f64>::new(&p, "f").unwrap();
     let source = &d.adjoint().unwrap()[2];
@@ -371,14 +366,12 @@ fn d06_source_in_derivative_source_out_and_it_runs() {
 }
 
 #[test]
-fn d07_polynomial() {
+fn the_gradient_of_a_polynomial_is_exact() {
     assert_eq!(gradient("fn f(x) { 3 * x * x + 2 * x + 1 }", "f", &[5.0]), (86.0, vec![32.0]));
 }
 
-// MicroGrad.
-
 #[test]
-fn m01_value_and_pullback() {
+fn the_gradient_of_a_quotient_with_a_shared_numerator_is_exact() {
     let (y, g) = gradient("fn f(a, b) { a / (a + b * b) }", "f", &[2.0, 3.0]);
     close(y, 0.18181818181818182, ROUNDING);
     close(g[0], 0.0743801652892562, ROUNDING);
@@ -386,7 +379,7 @@ fn m01_value_and_pullback() {
 }
 
 #[test]
-fn m03_has_rule() {
+fn operations_and_rules_have_rules_and_plain_functions_have_none() {
     let rules =
         Rules::from_program(program("fn f(x) { x }\nrule r(x) { x } pullback(x, y, y_bar) { y_bar }"));
     assert!(rules.has_rule("add") && !rules.has_rule("f") && rules.has_rule("r"));
@@ -395,13 +388,13 @@ fn m03_has_rule() {
 }
 
 #[test]
-fn m04_functions_without_a_rule_are_decomposed_with_their_control_flow() {
+fn functions_without_a_rule_are_decomposed_with_their_control_flow() {
     let source = "fn inner(x) { if x > 0 { x * x } else { 0.0 - x } }\nfn f(x) { inner(x) + inner(-x) }";
     assert_eq!(gradient(source, "f", &[3.0]), (12.0, vec![7.0]));
 }
 
 #[test]
-fn m05_ignored_functions() {
+fn non_differentiable_functions_are_constants_and_a_removed_rule_counts_no_more() {
     let mut rules = Rules::from_program(program("fn noise(x) { 5 * x }"));
     rules.non_differentiable("noise").unwrap();
     let p = parse_program_with("fn f(x) { x + noise(x) }", &rules).unwrap();
@@ -424,7 +417,7 @@ fn m05_ignored_functions() {
 }
 
 #[test]
-fn m07_unused_cotangents_are_removed() {
+fn unused_cotangents_are_removed() {
     // Nothing of b's slope is left where only a is active.
     let mut p = program("fn f(a, n: int) { a * exp(real(n)) }");
     let f = p.lookup("f").unwrap();
@@ -435,7 +428,7 @@ fn m07_unused_cotangents_are_removed() {
 }
 
 #[test]
-fn m09_chain() {
+fn the_gradient_of_a_chain_is_the_chain_rule() {
     let source = "fn f(x) { sin(cos(x)) }";
     for (x, y, d) in [(0.9, 0.5823, -0.6368), (0.6, 0.73477, -0.38300)] {
         let (value, g) = gradient(source, "f", &[x]);
@@ -446,15 +439,13 @@ fn m09_chain() {
 }
 
 #[test]
-fn m11_a_value_computed_and_not_used() {
+fn a_value_that_is_not_used_has_no_slope() {
     assert_eq!(gradient("fn f(x) { let y = exp(x); let z = y * y; 2 * x }", "f", &[3.0]), (6.0, vec![2.0]));
     assert_eq!(gradient("fn f(x) { 7.0 }", "f", &[3.0]), (7.0, vec![0.0]));
 }
 
-// Others.
-
 #[test]
-fn others_loops_early_return_and_break() {
+fn loops_early_returns_and_breaks_are_differentiated() {
     let source = "
 fn for_loop(x) { let mut r = x; for i in 1..3 { r = r * x; } r }
 fn nested(x) {
@@ -513,7 +504,7 @@ fn derivatives_of_any_order() {
 }
 
 #[test]
-fn d09_point_fit_to_the_last_digit() {
+fn a_point_is_fitted_to_the_last_digit() {
     let source = "
 struct Point { x, y }
 fn distance(p: Point, q: Point) { let dx = p.x - q.x; let dy = p.y - q.y; sqrt(dx * dx + dy * dy) }

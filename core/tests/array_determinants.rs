@@ -2,12 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "support/dice.rs"]
-mod dice;
-
 use std::slice::from_ref;
 
-use dice::Dice;
 use ketgrad_core::{
     array::{Array, cofactors, cofactors_along},
     emit::emit_rust,
@@ -15,6 +11,7 @@ use ketgrad_core::{
     text::parse_program,
 };
 use num_complex::Complex;
+use support::random::Rng;
 
 /// Elimination in matrices of small integers.
 const TOLERANCE: f64 = 1e-11;
@@ -55,8 +52,8 @@ fn second(a: &[Vec<f64>], (i, j): (usize, usize), (k, l): (usize, usize)) -> f64
 }
 
 /// A matrix of integers of at most the given rank.
-fn integers(dice: &mut Dice, n: usize, rank: usize) -> Vec<Vec<f64>> {
-    let mut small = || (dice.next() * 3.5).round();
+fn integers(rng: &mut Rng, n: usize, rank: usize) -> Vec<Vec<f64>> {
+    let mut small = || (rng.signed() * 3.5).round();
     let left: Vec<Vec<f64>> = (0..n).map(|_| (0..rank).map(|_| small()).collect()).collect();
     let right: Vec<Vec<f64>> = (0..rank).map(|_| (0..n).map(|_| small()).collect()).collect();
     let element = |i: usize, j: usize| (0..rank).map(|k| left[i][k] * right[k][j]).sum();
@@ -73,14 +70,14 @@ fn size(a: &[Vec<f64>]) -> f64 {
 
 #[test]
 fn second_derivatives_of_determinants_are_sums_of_minors_at_every_rank() {
-    let mut dice = Dice(5);
+    let mut rng = Rng::new(5);
     let mut y = Array::default();
     for n in 1..=5 {
         for rank in 0..=n {
             for nudge in [0.0, 1e-16, 1e-9] {
-                let mut a = integers(&mut dice, n, rank);
-                a.iter_mut().flatten().for_each(|x| *x += nudge * dice.next());
-                let e = integers(&mut dice, n, n);
+                let mut a = integers(&mut rng, n, rank);
+                a.iter_mut().flatten().for_each(|x| *x += nudge * rng.signed());
+                let e = integers(&mut rng, n, n);
                 cofactors_along(&array(&a), &array(&e), &mut y).unwrap();
                 let scale = size(&a).powi(n as i32) * size(&e);
                 for (i, j) in (0..n).flat_map(|i| (0..n).map(move |j| (i, j))) {
@@ -105,10 +102,10 @@ fn second_derivatives_of_determinants_are_sums_of_minors_at_every_rank() {
 #[test]
 fn hessians_of_determinants_exist_at_every_rank() {
     let program = parse_program("fn f(a: array) { det(a) }").unwrap();
-    let mut dice = Dice(6);
+    let mut rng = Rng::new(6);
     for n in 1..=4 {
         for rank in 0..=n {
-            let a = integers(&mut dice, n, rank);
+            let a = integers(&mut rng, n, rank);
             let args = [Datum::reals_of(&[n, n], a.concat()).unwrap()];
             let mut f = Derivatives::<f64>::new(&program, "f").unwrap();
             let hessian = f.hessian(&args).unwrap();
@@ -154,12 +151,12 @@ fn complex_singular_matrices_obey_the_law_of_the_transpose() {
     type C = Complex<f64>;
     let source = "fn f(a: array<complex>) { cofactors(a) }";
     let program = parse_program(source).unwrap();
-    let mut dice = Dice(7);
+    let mut rng = Rng::new(7);
     for n in [2, 3, 4] {
         for rank in 0..=n {
-            let (re, im) = (integers(&mut dice, n, rank), integers(&mut dice, n, rank));
+            let (re, im) = (integers(&mut rng, n, rank), integers(&mut rng, n, rank));
             let mut random = |re: &[f64]| {
-                let items = re.iter().map(|x| C::new(*x, dice.next())).collect();
+                let items = re.iter().map(|x| C::new(*x, rng.signed())).collect();
                 Datum::<C>::complexes_of(&[n, n], items).unwrap()
             };
             // i times a real matrix of that rank, and any complex one.

@@ -7,10 +7,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "support/dice.rs"]
-mod dice;
-
-use dice::Dice;
 use ketgrad_core::{
     exec::{Datum, Derivatives, Limits},
     ir::{
@@ -20,6 +16,7 @@ use ketgrad_core::{
     text::parse_program,
 };
 use num_complex::Complex;
+use support::random::Rng;
 
 type C = Complex<f64>;
 
@@ -27,17 +24,6 @@ type C = Complex<f64>;
 const TOLERANCE: f64 = 1e-9;
 /// Draws for each operation.
 const DRAWN: usize = 60;
-
-impl Dice {
-    fn among(&mut self, least: i64, most: i64) -> i64 {
-        let span = (most - least + 1) as f64;
-        least + ((self.next() + 1.0) / 2.0 * span) as i64
-    }
-
-    fn one_of<T: Clone>(&mut self, list: &[T]) -> T {
-        list[self.among(0, list.len() as i64 - 1) as usize].clone()
-    }
-}
 
 const REALS: Kind = Kind::Array(Element::Real);
 const COMPLEXES: Kind = Kind::Array(Element::Complex);
@@ -84,45 +70,45 @@ fn signatures(op: Op) -> Vec<(Vec<Kind>, Kind)> {
     found
 }
 
-fn shape(dice: &mut Dice, before: &[Vec<usize>]) -> Vec<usize> {
-    match dice.among(0, 5) {
-        0 | 1 if !before.is_empty() => dice.one_of(before),
-        2 => vec![dice.among(0, 3) as usize; 2],
-        _ => (0..dice.among(1, 3)).map(|_| dice.among(0, 3) as usize).collect(),
+fn shape(rng: &mut Rng, before: &[Vec<usize>]) -> Vec<usize> {
+    match rng.integer(0, 5) {
+        0 | 1 if !before.is_empty() => before[rng.between(0, before.len() - 1)].clone(),
+        2 => vec![rng.integer(0, 3) as usize; 2],
+        _ => (0..rng.integer(1, 3)).map(|_| rng.integer(0, 3) as usize).collect(),
     }
 }
 
-fn numbers(dice: &mut Dice, shape: &[usize]) -> Vec<f64> {
-    (0..shape.iter().product()).map(|_| dice.next()).collect()
+fn numbers(rng: &mut Rng, shape: &[usize]) -> Vec<f64> {
+    (0..shape.iter().product()).map(|_| rng.signed()).collect()
 }
 
-fn argument(dice: &mut Dice, kind: &Kind, shapes: &mut Vec<Vec<usize>>) -> Datum<C> {
-    let mut next = |dice: &mut Dice| {
-        let shape = shape(dice, shapes);
+fn argument(rng: &mut Rng, kind: &Kind, shapes: &mut Vec<Vec<usize>>) -> Datum<C> {
+    let mut next = |rng: &mut Rng| {
+        let shape = shape(rng, shapes);
         shapes.push(shape.clone());
         shape
     };
     match kind {
-        Kind::Real => Datum::Real(dice.next()),
-        Kind::Complex => Datum::Complex(C::new(dice.next(), dice.next())),
-        Kind::Int => Datum::Int(dice.among(-1, 3)),
+        Kind::Real => Datum::Real(rng.signed()),
+        Kind::Complex => Datum::Complex(C::new(rng.signed(), rng.signed())),
+        Kind::Int => Datum::Int(rng.integer(-1, 3)),
         Kind::Array(Element::Real) => {
-            let shape = next(dice);
-            let items = numbers(dice, &shape);
+            let shape = next(rng);
+            let items = numbers(rng, &shape);
             Datum::reals_of(&shape, items).unwrap()
         }
         Kind::Array(Element::Complex) => {
-            let shape = next(dice);
-            let items = numbers(dice, &shape).into_iter().map(|x| C::new(x, 0.5 - x)).collect();
+            let shape = next(rng);
+            let items = numbers(rng, &shape).into_iter().map(|x| C::new(x, 0.5 - x)).collect();
             Datum::complexes_of(&shape, items).unwrap()
         }
         _ => {
-            let shape = match dice.among(0, 3) {
-                0 => vec![dice.among(0, 2) as usize, dice.among(0, 2) as usize],
-                _ => vec![dice.among(0, 3) as usize],
+            let shape = match rng.integer(0, 3) {
+                0 => vec![rng.integer(0, 2) as usize, rng.integer(0, 2) as usize],
+                _ => vec![rng.integer(0, 3) as usize],
             };
             let n = shape.iter().product::<usize>();
-            Datum::ints_of(&shape, (0..n).map(|_| dice.among(-1, 3)).collect()).unwrap()
+            Datum::ints_of(&shape, (0..n).map(|_| rng.integer(-1, 3)).collect()).unwrap()
         }
     }
 }
@@ -250,21 +236,21 @@ fn what_is_known_of_shapes_is_what_comes_out() {
 }
 
 fn one_operation(number: usize, op: Op) {
-    let mut dice = Dice((number as u64).wrapping_mul(0x5851_f42d_4c95_7f2d));
+    let mut rng = Rng::new((number as u64).wrapping_mul(0x5851_f42d_4c95_7f2d));
     let signatures = signatures(op);
     assert!(!signatures.is_empty(), "{op:?}");
     let (mut ran, mut tried) = (0, 0);
     // Some take lists that are seldom drawn.
     while tried < DRAWN || ran == 0 && tried < 50 * DRAWN {
         tried += 1;
-        let (kinds, result) = dice.one_of(&signatures);
+        let (kinds, result) = signatures[rng.between(0, signatures.len() - 1)].clone();
         let mut shapes = Vec::new();
-        let operands: Vec<Datum<C>> = kinds.iter().map(|k| argument(&mut dice, k, &mut shapes)).collect();
+        let operands: Vec<Datum<C>> = kinds.iter().map(|k| argument(&mut rng, k, &mut shapes)).collect();
         let fixed: Vec<bool> = operands
             .iter()
             .map(|d| match d {
-                Datum::Int(_) => dice.among(0, 1) == 0,
-                Datum::Ints(list) => list.is_vector() && dice.among(0, 1) == 0,
+                Datum::Int(_) => rng.integer(0, 1) == 0,
+                Datum::Ints(list) => list.is_vector() && rng.integer(0, 1) == 0,
                 _ => false,
             })
             .collect();
@@ -387,17 +373,17 @@ fn indices_out_of_range_are_errors_in_code_for_certain_shapes_too() {
         "{ let mut b = a; for i in 0..n { b = paste(slice(b, 0, k, 1), b, 0, i); } sum(b * b) }",
         "{ let mut b = m; for i in 0..n { b = with_row(b, row(b, k) * row(b, i), i); } sum(b) }",
     ];
-    let mut dice = Dice(17);
+    let mut rng = Rng::new(17);
     let mut failed = Vec::new();
     for body in SOURCES {
         let source = format!("fn f(a: array, m: array, n: int, k: int) {{ {body} }}");
         let (mut right, mut wrong) = (0, 0);
         for n in -1..5 {
-            let (len, rows, columns) = (dice.among(1, 4), dice.among(1, 3), dice.among(1, 3));
-            for (k, len) in [(dice.among(-1, 3), len), (1, 3), (2, 3)] {
+            let (len, rows, columns) = (rng.integer(1, 4), rng.integer(1, 3), rng.integer(1, 3));
+            for (k, len) in [(rng.integer(-1, 3), len), (1, 3), (2, 3)] {
                 let shape = [rows as usize, columns as usize];
-                let a = Datum::reals_of(&[len as usize], numbers(&mut dice, &[len as usize])).unwrap();
-                let m = Datum::reals_of(&shape, numbers(&mut dice, &shape)).unwrap();
+                let a = Datum::reals_of(&[len as usize], numbers(&mut rng, &[len as usize])).unwrap();
+                let m = Datum::reals_of(&shape, numbers(&mut rng, &shape)).unwrap();
                 let args = [a, m, Datum::Int(n), Datum::Int(k)];
                 match std::panic::catch_unwind(|| agree(&source, &args)) {
                     Ok(Ok(_)) => right += 1,

@@ -24,7 +24,7 @@ fn every_shape(n: usize) -> Circuit {
 }
 
 #[test]
-fn q13_a_batch_of_small_states_equals_each_state_alone() {
+fn a_batch_of_small_states_equals_each_state_alone() {
     let bound = BoundCircuit::<Complex<f64>>::new(&every_shape(5), &Values(&[0.4])).unwrap();
     let operators = bound.operators().unwrap();
     for count in [0, 1, 2, 3, 7, 64, 100] {
@@ -43,7 +43,7 @@ fn q13_a_batch_of_small_states_equals_each_state_alone() {
 }
 
 #[test]
-fn q13_a_batch_of_larger_states_equals_runs_of_the_executor() {
+fn a_batch_of_larger_states_equals_runs_of_the_executor() {
     for (n, count) in [(8, 5), (12, 3), (14, 2), (15, 5), (17, 2)] {
         let bound = BoundCircuit::<Complex<f64>>::new(&every_shape(n), &Values(&[0.4])).unwrap();
         let operators = bound.operators().unwrap();
@@ -61,7 +61,7 @@ fn q13_a_batch_of_larger_states_equals_runs_of_the_executor() {
 }
 
 #[test]
-fn q13_operators_beyond_the_states_are_refused() {
+fn operators_beyond_the_states_are_refused() {
     let bound = BoundCircuit::<Complex<f64>>::new(&every_shape(9), &Values(&[0.4])).unwrap();
     let states = [StateVector::zero(5).unwrap(), StateVector::zero(5).unwrap()];
     let mut batch = StateBatch::new(&states).unwrap();
@@ -71,7 +71,7 @@ fn q13_operators_beyond_the_states_are_refused() {
 }
 
 #[test]
-fn q13_states_of_different_sizes_are_refused() {
+fn states_of_different_sizes_are_refused() {
     let states = [StateVector::<f64>::zero(2).unwrap(), StateVector::zero(3).unwrap()];
     assert_eq!(
         StateBatch::new(&states).unwrap_err().to_string(),
@@ -80,7 +80,7 @@ fn q13_states_of_different_sizes_are_refused() {
 }
 
 #[test]
-fn q13_points_equal_single_runs() {
+fn a_batch_of_points_equals_single_runs() {
     // Shared among points, planned and shared, and planned once.
     for (n, points) in [(5, 37), (14, 3), (15, 5), (17, 3)] {
         let circuit = every_shape(n);

@@ -10,6 +10,7 @@ use ketgrad_core::{
     param::{Angle, Q},
     qasm::{Options, parse},
 };
+use support::random::Rng;
 
 /// Every shape once.
 fn showcase() -> Circuit {
@@ -98,11 +99,9 @@ fn fourier(n: usize) -> Circuit {
 }
 
 /// Gates, measurements, barriers and conditions from a few digits.
-fn random(n: usize, length: usize, mut seed: u64) -> Circuit {
-    let mut below = |n: usize| {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(seed >> 33).unwrap() % n
-    };
+fn random(n: usize, length: usize, seed: u64) -> Circuit {
+    let mut rng = Rng::new(seed);
+    let mut below = |n: usize| rng.below(n);
     let mut c = Circuit::new(n);
     c.add_register("c", n).unwrap();
     for _ in 0..length {

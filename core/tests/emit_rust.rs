@@ -5,8 +5,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod programs;
-
 use std::{fmt::Write, path::Path, process::Command, sync::Arc};
 
 use ketgrad_core::{
@@ -20,7 +18,8 @@ use ketgrad_core::{
     text::{parse_program, parse_program_with},
 };
 use num_complex::Complex;
-use programs::{Dice, Generator};
+
+use crate::programs::{Dice, Generator};
 
 type Value = Datum<Complex<f64>>;
 
@@ -803,7 +802,7 @@ fn emitted(source: &str) -> String {
 }
 
 #[test]
-fn y15_cotangents_of_arrays_are_made_once_and_added_to_in_place() {
+fn cotangents_of_arrays_are_made_once_and_added_to_in_place() {
     let text = emitted(TRACE);
     assert!(text.contains("= vec![0.0; a.len()];") && text.contains("= vec![0.0; b.len()];"), "{text}");
     assert!(!text.contains("add_at") && !text.contains("clone") && !text.contains("to_vec"), "{text}");

@@ -64,7 +64,7 @@ fn constant_ints_stay_ints_in_text() {
 }
 
 #[test]
-fn d06_source_in_derivative_source_out_and_that_source_runs() {
+fn the_gradient_as_program_text_reads_back_and_runs() {
     let programs: &[(&str, &[Value])] = &[
         ("fn f(a, b) { a / (1 + b * b) }", &[real(1.0), real(2.0)]),
         ("fn f(x) { 3 * x * x + 2 * x + 1 }", &[real(5.0)]),
@@ -328,7 +328,7 @@ fn gradcheck_knows_how_far_differences_are_off() {
 }
 
 #[test]
-fn a10_gradcheck_compares_the_engines_and_calls_twice() {
+fn gradcheck_compares_the_engines_and_calls_twice() {
     let program = parse_program(
         "fn f(x, n: int) { let mut s = x; for i in 0..n { s = sin(s) * x; } s }
          rule bad(x) { x * x } pullback(x, y, y_bar) { x * y_bar } pushforward(x, x_dot) { 2 * x * x_dot }

@@ -3,8 +3,6 @@
 #![cfg(feature = "jit")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod programs;
-
 use ketgrad_core::{
     exec::{Bytecode, Datum, Derivatives, Executable, Limits, Machine, NoHost, RunError},
     ir::Program,
@@ -13,7 +11,8 @@ use ketgrad_core::{
 };
 use num_complex::Complex;
 use num_dual::Dual64;
-use programs::{Dice, Generator};
+
+use crate::programs::{Dice, Generator};
 
 fn program(source: &str) -> Program {
     parse_program(source).unwrap_or_else(|e| panic!("{}\n{source}", e[0]))

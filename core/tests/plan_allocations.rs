@@ -1,9 +1,6 @@
 //! Running allocates nothing: a plan that has run once, and gates one by one.
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-#[path = "support/requests.rs"]
-mod requests;
-
 use ketgrad_core::{
     circuit::Circuit,
     kernel::{Element, Executor, InstructionSet, Operator, Threads},
@@ -14,7 +11,8 @@ use ketgrad_core::{
     state::StateVector,
 };
 use num_complex::Complex;
-use requests::requests;
+
+use crate::requests::requests;
 
 /// Rotations, controlled phases, permutations and a dense block, in layers, so that several stages need
 /// tables, products and frames.

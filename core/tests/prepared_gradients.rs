@@ -1,9 +1,6 @@
 //! A prepared gradient at another point allocates nothing, and is the gradient.
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-#[path = "support/requests.rs"]
-mod requests;
-
 use ketgrad_core::{
     array::Array,
     circuit::Circuit,
@@ -17,7 +14,8 @@ use ketgrad_core::{
     text::parse_program,
 };
 use num_complex::Complex;
-use requests::requests;
+
+use crate::requests::requests;
 
 /// Rotations of one and two qubits, phases, controls and permutations; parameters are shared.
 fn mixed(n: usize) -> Circuit {

@@ -12,6 +12,7 @@ use ketgrad_core::{
     simulate::{BoundCircuit, Simulator},
 };
 use num_complex::Complex;
+use support::random::Rng;
 
 type C = Complex<f64>;
 
@@ -30,30 +31,15 @@ fn distance(a: &Matrix<C>, b: &Matrix<C>) -> f64 {
     a.entries().iter().zip(b.entries()).map(|(x, y)| (x - y).norm()).fold(0.0, f64::max)
 }
 
-/// A few digits of no meaning.
-struct Digits(u64);
+fn angle(rng: &mut Rng) -> f64 {
+    4.0 * rng.signed()
+}
 
-impl Digits {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        self.0 >> 33
-    }
-    fn below(&mut self, n: usize) -> usize {
-        usize::try_from(self.next()).unwrap() % n
-    }
-    fn angle(&mut self) -> f64 {
-        self.below(1 << 20) as f64 / f64::from(1 << 17) - 4.0
-    }
-    /// Different qubits below n.
-    fn qubits(&mut self, n: usize, k: usize) -> Vec<usize> {
-        let mut all: Vec<usize> = (0..n).collect();
-        for i in 0..k {
-            let j = i + self.below(n - i);
-            all.swap(i, j);
-        }
-        all.truncate(k);
-        all
-    }
+/// k different qubits below n.
+fn different_qubits(rng: &mut Rng, n: usize, k: usize) -> Vec<usize> {
+    let mut all = rng.permutation(n);
+    all.truncate(k);
+    all
 }
 
 fn read(text: &str) -> Circuit {
@@ -70,14 +56,14 @@ fn noisy_product(gates: &[usize]) -> Matrix<C> {
 
 #[test]
 fn products_that_are_diagonal_up_to_rounding_keep_their_phases() {
-    let mut digits = Digits(5);
+    let mut rng = Rng::new(5);
     // h s t t h s h h: -Y up to a phase.
     let mut products = vec![vec![0, 2, 1, 1, 0, 2, 0, 0], vec![0, 1, 1, 1, 1, 0, 1], vec![0, 1, 0, 0, 2, 0]];
     products.extend((0..60).map(|_| {
-        let half: Vec<usize> = (0..digits.below(12)).map(|_| digits.below(4)).collect();
+        let half: Vec<usize> = (0..rng.below(12)).map(|_| rng.below(4)).collect();
         // Gates, then what undoes them: t is undone by seven of them, s by three.
         let undo = half.iter().rev().flat_map(|&k| std::iter::repeat_n(k, [1, 7, 3, 1][k]));
-        let middle = (0..digits.below(4)).map(|_| digits.below(4)).collect::<Vec<_>>();
+        let middle = (0..rng.below(4)).map(|_| rng.below(4)).collect::<Vec<_>>();
         half.iter().copied().chain(middle).chain(undo).collect()
     }));
     let mut noisy = 0;
@@ -123,15 +109,15 @@ fn general_gates_keep_their_phases_at_large_angles() {
 
 /// A unitary without structure.
 fn random_unitary(n_qubits: usize, seed: u64) -> Matrix<C> {
-    let mut digits = Digits(seed);
+    let mut rng = Rng::new(seed);
     let mut c = Circuit::new(n_qubits);
     for _ in 0..4 * n_qubits {
         for q in 0..n_qubits {
-            c.ug(q, digits.angle(), digits.angle(), digits.angle(), digits.angle()).unwrap();
+            c.ug(q, angle(&mut rng), angle(&mut rng), angle(&mut rng), angle(&mut rng)).unwrap();
         }
         if n_qubits > 1 {
-            let pair = digits.qubits(n_qubits, 2);
-            c.fsim(pair[0], pair[1], digits.angle(), digits.angle()).unwrap();
+            let pair = different_qubits(&mut rng, n_qubits, 2);
+            c.fsim(pair[0], pair[1], angle(&mut rng), angle(&mut rng)).unwrap();
         }
     }
     matrix(&c)
@@ -182,8 +168,8 @@ fn syntheses_hold_on_matrices_with_structure() {
     for n in 2..=5 {
         let dim = 1 << n;
         cases.push((format!("identity {n}"), Matrix::identity(n)));
-        let mut digits = Digits(n as u64);
-        let order = digits.qubits(dim, dim);
+        let mut rng = Rng::new(n as u64);
+        let order = different_qubits(&mut rng, dim, dim);
         let permutation =
             |order: &[usize]| Matrix::from_fn(n, |i, j| C::from(if order[j] == i { 1.0 } else { 0.0 }));
         cases.push((format!("permutation {n}"), permutation(&order)));
@@ -318,20 +304,17 @@ fn gates_of_the_standard_files_read_back_as_themselves() {
 }
 
 /// Appends a rotation about a Pauli string under controls.
-fn push_rotation(c: &mut Circuit, digits: &mut Digits) {
+fn push_rotation(c: &mut Circuit, rng: &mut Rng) {
     let n = c.n_qubits();
-    let k = digits.below(n + 1);
-    let extra = digits.below(n - k + 1).min(2);
-    let qubits = digits.qubits(n, k + extra);
-    let letters: Vec<Pauli> = (0..k).map(|_| [Pauli::X, Pauli::Y, Pauli::Z][digits.below(3)]).collect();
-    let rotation = PauliRotation::new(letters, Angle::rad(digits.angle()));
+    let k = rng.below(n + 1);
+    let extra = rng.below(n - k + 1).min(2);
+    let qubits = different_qubits(rng, n, k + extra);
+    let letters: Vec<Pauli> = (0..k).map(|_| [Pauli::X, Pauli::Y, Pauli::Z][rng.below(3)]).collect();
+    let rotation = PauliRotation::new(letters, Angle::rad(angle(rng)));
     c.push(Instruction {
         operation: Operation::PauliRotation(Box::new(rotation)),
         targets: qubits[..k].iter().map(|&q| q as u32).collect(),
-        controls: qubits[k..]
-            .iter()
-            .map(|&q| Control { qubit: q as u32, value: digits.below(3) > 0 })
-            .collect(),
+        controls: qubits[k..].iter().map(|&q| Control { qubit: q as u32, value: rng.below(3) > 0 }).collect(),
         condition: None,
     })
     .unwrap();
@@ -371,25 +354,23 @@ fn rotations_about_strings_read_back_under_conditions_and_in_loops() {
 #[test]
 fn random_circuits_with_unitaries_read_back_equal() {
     for seed in 0..30 {
-        let mut digits = Digits(seed);
-        let n = 3 + digits.below(3);
+        let mut rng = Rng::new(seed);
+        let n = 3 + rng.below(3);
         let mut c = Circuit::new(n);
         for _ in 0..8 {
-            let kind = GateKind::ALL[digits.below(GateKind::ALL.len())];
+            let kind = GateKind::ALL[rng.below(GateKind::ALL.len())];
             let k = kind.n_qubits();
-            let extra = digits.below(n - k + 1);
-            let qubits = digits.qubits(n, k + extra);
-            let controls: Vec<(usize, bool)> =
-                qubits[k..].iter().map(|&q| (q, digits.below(3) > 0)).collect();
+            let extra = rng.below(n - k + 1);
+            let qubits = different_qubits(&mut rng, n, k + extra);
+            let controls: Vec<(usize, bool)> = qubits[k..].iter().map(|&q| (q, rng.below(3) > 0)).collect();
             c.gate(Gate::new(kind, angles(kind)).unwrap(), &qubits[..k], &controls).unwrap();
-            let k = digits.below(4);
-            let extra = digits.below(n - k + 1).min(2);
-            let qubits = digits.qubits(n, k + extra);
-            let controls: Vec<(usize, bool)> =
-                qubits[k..].iter().map(|&q| (q, digits.below(3) > 0)).collect();
+            let k = rng.below(4);
+            let extra = rng.below(n - k + 1).min(2);
+            let qubits = different_qubits(&mut rng, n, k + extra);
+            let controls: Vec<(usize, bool)> = qubits[k..].iter().map(|&q| (q, rng.below(3) > 0)).collect();
             c.unitary(random_unitary(k, seed), &qubits[..k], &controls).unwrap();
-            push_rotation(&mut c, &mut digits);
-            push_rotation(&mut c, &mut digits);
+            push_rotation(&mut c, &mut rng);
+            push_rotation(&mut c, &mut rng);
         }
         check_both(&format!("circuit {seed}"), &c);
     }

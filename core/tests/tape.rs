@@ -1,5 +1,4 @@
-//! Tapes: the acceptance rows of operator overloading, and hard cases.
-//! A test's name starts with the row it shows.
+//! Tapes: operator overloading on numbers, and hard cases.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -24,7 +23,7 @@ fn close(a: f64, b: f64, tolerance: f64) {
 }
 
 #[test]
-fn a02_a_variable_accumulates_and_nodes_keep_their_values() {
+fn a_variable_accumulates_and_nodes_keep_their_values() {
     let tape = Tape::new();
     let x = tape.variable("x", 3.0);
     let y = x * x;
@@ -43,7 +42,7 @@ fn a02_a_variable_accumulates_and_nodes_keep_their_values() {
 }
 
 #[test]
-fn a03_evaluation_again_and_constants_pass_through() {
+fn inputs_are_set_anew_and_constants_pass_through() {
     let tape = Tape::new();
     let (x, k) = (tape.variable("x", 2.0), tape.constant(10.0));
     let mut y = 2.0 * x + k;
@@ -62,7 +61,7 @@ fn a03_evaluation_again_and_constants_pass_through() {
 }
 
 #[test]
-fn a04_backward_checks_what_it_is_given() {
+fn backward_checks_what_it_is_given() {
     let tape = Tape::new();
     let (x, y) = (tape.variable("x", 2.0), tape.variable("y", 3.0));
     let wrong = <dyn Operator<f64>>::from_closures("wrong", 2, |x| x[0] * x[1], |_, _, y_bar| vec![*y_bar]);
@@ -118,7 +117,7 @@ impl Operator<f64> for Linear {
 }
 
 #[test]
-fn a05_operators_of_ones_own() {
+fn custom_operators_are_evaluated_differentiated_and_frozen() {
     let tape = Tape::new();
     let (a, b) = (tape.variable("a", 1.0), tape.variable("b", 2.0));
     let cube = <dyn Operator<f64>>::from_closures(
@@ -154,7 +153,7 @@ fn a05_operators_of_ones_own() {
 }
 
 #[test]
-fn a09_readable_printing() {
+fn variables_and_tapes_print_as_formulas_and_lists() {
     let tape = Tape::new();
     let (x, w) = (tape.variable("x", 2.0), tape.variable("w", 0.5));
     let y = (w * x + 1.0).powi(2);
@@ -168,7 +167,7 @@ fn a09_readable_printing() {
 }
 
 #[test]
-fn a12_sixty_doublings_and_a_deep_chain() {
+fn sixty_doublings_and_a_deep_chain_are_linear() {
     let tape = Tape::new();
     let x = tape.variable("x", 1.0);
     let mut y = x;
@@ -192,7 +191,7 @@ fn a12_sixty_doublings_and_a_deep_chain() {
 }
 
 #[test]
-fn a13_a_tape_becomes_a_function() {
+fn a_tape_becomes_a_function() {
     let tape = Tape::new();
     let (a, b) = (tape.variable("a", 3.0), tape.variable("b", 5.0));
     let unused = b.exp() * a;
@@ -235,7 +234,7 @@ macro_rules! pipeline {
 }
 
 #[test]
-fn d11_tape_tracing_and_source_give_the_same_numbers() {
+fn tape_recording_and_source_give_the_same_numbers() {
     let program = parse_program(SOURCE).unwrap();
     let mut source = Derivatives::<f64>::new(&program, "f").unwrap();
     for (a, b) in [(0.3, 0.8), (1.5, -0.4), (-0.7, 2.0)] {
@@ -269,7 +268,7 @@ fn polynomial<'t>(c: &[Variable<'t>], x: Variable<'t>) -> Variable<'t> {
 }
 
 #[test]
-fn m10_a_polynomial_is_mapped_over_a_list() {
+fn a_polynomial_is_mapped_over_a_list() {
     let values = |vs: &[Variable<'_>]| vs.iter().map(|v| v.value()).collect::<Vec<_>>();
     let gradients = |vs: &[Variable<'_>]| vs.iter().map(|v| v.gradient()).collect::<Vec<_>>();
     let tape = Tape::new();
@@ -298,7 +297,7 @@ fn m10_a_polynomial_is_mapped_over_a_list() {
 }
 
 #[test]
-fn m10_the_same_by_a_loop_of_the_program_language() {
+fn a_loop_of_the_program_language_maps_a_polynomial_over_a_list() {
     let source = "fn f(w: array, x: array) -> array {
         let mut y = x;
         for i in 0..len(x) { let mut s = 0.0; for k in 0..len(w) { s = s * x[i] + w[len(w) - 1 - k]; } y[i] = s; }

@@ -1,5 +1,4 @@
-//! Arrays on tapes: the acceptance rows of operator overloading with arrays, and every method against duals.
-//! A test's name starts with the row it shows.
+//! Arrays on tapes: every method against duals, and hard cases.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(unused_variables, reason = "each formula of a table names all inputs")]
@@ -100,7 +99,7 @@ macro_rules! agree {
 }
 
 #[test]
-fn a08_every_method_agrees_with_duals_and_with_the_frozen_function() {
+fn every_method_agrees_with_duals_and_with_the_frozen_function() {
     agree! {
         "sum": |v, m, a, t| v.sum() * m.sum();
         "mean": |v, m, a, t| t.mean() * v.mean();
@@ -176,7 +175,7 @@ impl<'t, T: ketgrad_core::scalar::Real> Reversed<'t, T> for ArrayVariable<'t, T>
 }
 
 #[test]
-fn a01_a_quadratic_form_with_its_graph() {
+fn a_quadratic_form_prints_its_graph_and_its_gradient() {
     let tape = Tape::new();
     let x = tape.array("x", Array::from(vec![1.0, 2.0]));
     let a = tape.array("A", matrix(2, 2, |k| [2.0, 1.0, 0.0, 3.0][k as usize]));
@@ -204,7 +203,7 @@ fn a01_a_quadratic_form_with_its_graph() {
 }
 
 #[test]
-fn a03_arrays_are_evaluated_again() {
+fn arrays_are_evaluated_again() {
     let tape = Tape::new();
     let w = tape.array("w", Array::from(vec![1.0, 2.0, 3.0]));
     let data = Array::from(vec![2.0, 0.0, -1.0]);
@@ -222,7 +221,7 @@ fn a03_arrays_are_evaluated_again() {
 }
 
 #[test]
-fn a04_wrong_shapes_are_named_with_their_line() {
+fn wrong_shapes_are_named_with_their_line() {
     type Fault = fn(&Tape);
     let faults: [(&str, Fault); 5] = [
         (
@@ -264,7 +263,7 @@ fn a04_wrong_shapes_are_named_with_their_line() {
 }
 
 #[test]
-fn a05_operators_on_arrays() {
+fn custom_operators_act_on_arrays() {
     /// Keeps what is above a level.
     struct Above(f64);
     impl ArrayOperator<f64> for Above {
@@ -313,7 +312,7 @@ fn a05_operators_on_arrays() {
 }
 
 #[test]
-fn a08_a_matrix_product_state_is_contracted() {
+fn a_matrix_product_state_is_contracted() {
     // <psi|psi> of three sites with bonds of two, and its gradient: twice what is left when a site is taken out.
     let tape = Tape::new();
     let site = |name: &str, shape: &[usize], phase: f64| {
@@ -336,7 +335,7 @@ fn a08_a_matrix_product_state_is_contracted() {
 }
 
 #[test]
-fn a11_the_trace_of_a_product() {
+fn the_trace_of_a_product_is_fused_and_its_gradient_is_the_transpose() {
     let tape = Tape::new();
     let (x, y) = (tape.array("x", matrix(30, 30, f64::sin)), tape.array("y", matrix(30, 30, f64::cos)));
     let trace = x.matmul(y).trace();

@@ -1,5 +1,4 @@
-//! Expressions and recordings: the acceptance rows, laws against plain numbers, and hard cases.
-//! A test's name starts with the row it shows.
+//! Expressions and recordings: laws against plain numbers, and hard cases.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -56,7 +55,7 @@ fn real(x: f64) -> Datum<f64> {
 }
 
 #[test]
-fn u01_a_chain_with_seed_one() {
+fn the_gradient_of_a_chain_is_the_product_of_its_slopes() {
     // x -> y -> z
     let chain = trace("chain", &["x"], |x: Expr| x.sin().exp()).unwrap();
     let mut d = chain.derivatives::<f64>().unwrap();
@@ -66,7 +65,7 @@ fn u01_a_chain_with_seed_one() {
 }
 
 #[test]
-fn u02_the_tape_is_mul_sin_add() {
+fn a_recording_holds_the_operations_of_inlined_calls() {
     let tape = example();
     let ops: Vec<Op> = tape.function().insts.values().map(|i| i.op).collect();
     assert_eq!(
@@ -90,7 +89,7 @@ fn rules() -> Program {
 }
 
 #[test]
-fn u03_a_primitive_is_what_has_a_rule() {
+fn a_primitive_is_what_has_a_rule() {
     let rules = Rules::from_program(rules());
     assert!(rules.has_rule("softplus") && rules.has_rule("mul") && !rules.has_rule("plain"));
     let softplus = Callee::registered(&rules, "softplus").unwrap();
@@ -105,7 +104,7 @@ fn u03_a_primitive_is_what_has_a_rule() {
 }
 
 #[test]
-fn u04_the_rule_of_a_recorded_call_is_used() {
+fn the_rule_of_a_recorded_call_is_used() {
     let softplus = Callee::new(&rules(), "softplus").unwrap();
     fn f<S: Record>(x: &S, softplus: &Callee) -> Result<S, TraceError> {
         Ok(softplus.call(&[x * x])? * x)
@@ -127,7 +126,7 @@ fn u04_the_rule_of_a_recorded_call_is_used() {
 }
 
 #[test]
-fn u05_plain_and_compact_printing() {
+fn a_recording_prints_as_a_list_and_as_a_formula() {
     let tape = example();
     assert_eq!(
         tape.plain(),
@@ -146,7 +145,7 @@ f(x1, x2)
 }
 
 #[test]
-fn u06_u08_u12_any_seed() {
+fn a_pullback_scales_with_its_seed() {
     let mut d = example().derivatives::<f64>().unwrap();
     let mut pulled = d.pullback(&[real(2.0), real(3.0)]).unwrap();
     for seed in [1.0, -2.0, 0.25] {
@@ -157,7 +156,7 @@ fn u06_u08_u12_any_seed() {
 }
 
 #[test]
-fn u07_paths_add_up() {
+fn the_gradient_adds_up_over_all_paths() {
     let tape = trace("f", &["x"], |x: Expr| {
         let y = x.sin();
         &y * &y + &y * &x + &y
@@ -169,7 +168,7 @@ fn u07_paths_add_up() {
 }
 
 #[test]
-fn u09_u10_the_gradient_and_its_numerical_check() {
+fn the_gradient_of_a_recording_is_that_of_central_differences() {
     let mut d = example().derivatives::<f64>().unwrap();
     let (y, bars) = d.value_and_gradient(&[real(2.0), real(3.0)]).unwrap();
     assert_eq!(y, 6.909297426825682);
@@ -186,7 +185,7 @@ fn u09_u10_the_gradient_and_its_numerical_check() {
 }
 
 #[test]
-fn u11_an_op_of_a_tape_is_replaced() {
+fn an_operation_of_a_recording_is_replaced() {
     let tape = example();
     assert_eq!(tape.function().params.iter().map(|p| p.name.as_str()).collect::<Vec<_>>(), ["x1", "x2"]);
     assert_eq!(tape.function().result, Kind::Real);
@@ -216,7 +215,7 @@ fn distance<S: Scalar>(p: &Point<S>, q: &Point<S>) -> S {
 }
 
 #[test]
-fn u12_structs_tuples_and_arrays() {
+fn structs_tuples_and_arrays_are_recorded() {
     let tape = trace("d", &["p", "q"], |(p, q): (Point<Expr>, Point<Expr>)| distance(&p, &q)).unwrap();
     assert_eq!(tape.function().params[0].kind.to_string(), "Point{x: real, y: real}");
     let point = |x, y| Datum::Tuple(vec![real(x), real(y)]);
@@ -248,7 +247,7 @@ fn u12_structs_tuples_and_arrays() {
 }
 
 #[test]
-fn u12_options_are_constants_and_non_differentiable_paths_carry_nothing() {
+fn options_are_constants_and_non_differentiable_paths_carry_nothing() {
     let detach = Callee::detach().unwrap();
     fn f<S: Record>(x: &S, power: i64, scale: f64, detach: &Callee) -> Result<S, TraceError> {
         Ok(x.powi(power) * S::lit(scale) + detach.call(&[x.sin()])? * x)
@@ -260,7 +259,7 @@ fn u12_options_are_constants_and_non_differentiable_paths_carry_nothing() {
 }
 
 #[test]
-fn u12_a_missing_rule_is_named() {
+fn a_missing_rule_is_named() {
     let mut rules = Rules::new();
     rules.primitive("mystery", &[Kind::Real], Kind::Real).unwrap();
     let mystery = Callee::registered(&rules, "mystery").unwrap();
@@ -286,7 +285,7 @@ fn newton<T: Ordered>(a: &T) -> T {
 }
 
 #[test]
-fn u12_a_tape_is_recorded_once_for_each_path_and_run_again() {
+fn a_recording_is_made_once_for_each_path_and_run_again() {
     let mut roots = Cached::new("root", &["a"], |a: Traced<f64>| newton(&a));
     for a in [2.0, 2.001, 2.002, 900.0] {
         let (y, bars) = roots.value_and_gradient(a).unwrap();
@@ -367,7 +366,7 @@ fn inputs_of_recordings_do_not_mix() {
 }
 
 #[test]
-fn a12_sixty_doublings_and_a_million_links() {
+fn sixty_doublings_and_a_chain_of_a_million_operations_are_linear() {
     let mut y = Expr::symbol("x");
     for _ in 0..60 {
         y = &y + &y;
@@ -594,7 +593,7 @@ fn ansatz(n: usize, layers: usize) -> Circuit {
 }
 
 #[test]
-fn q12_amplitudes_of_a_circuit_are_formulas() {
+fn amplitudes_of_a_circuit_are_formulas() {
     let circuit = ansatz(3, 2);
     let angles: Vec<f64> = (0..6).map(|k| 0.3 + 0.41 * f64::from(k)).collect();
     let names: Vec<String> = (0..6).map(|k| format!("t{k}")).collect();
@@ -623,7 +622,7 @@ fn q12_amplitudes_of_a_circuit_are_formulas() {
 }
 
 #[test]
-fn q12_hadamards_cancel_exactly() {
+fn hadamards_cancel_exactly_in_formulas() {
     let mut c = Circuit::new(1);
     let theta = c.param("theta");
     c.h(0).unwrap().h(0).unwrap().rx(0, theta).unwrap();

@@ -282,14 +282,20 @@ fn what_does_not_fit_is_told_with_operation_shapes_and_line() {
         .to_string();
     let words = "`matmul` takes matrices m x k and k x n, given [2, 3] and [2, 3]";
     assert_eq!(error, format!("{line}:13: {words}"));
-    // The native function panics there, with the same words.
+    // The native function panics there, with the same words. The hook belongs to all tests: those on other threads keep
+    // what they print.
     thread_local! {
+        static WATCHED: Cell<bool> = const { Cell::new(false) };
         static PLACE: Cell<Option<u32>> = const { Cell::new(None) };
     }
     let before = take_hook();
-    set_hook(Box::new(|info| PLACE.set(info.location().map(|at| at.line()))));
+    set_hook(Box::new(move |info| match WATCHED.get() {
+        true => PLACE.set(info.location().map(|at| at.line())),
+        false => before(info),
+    }));
+    WATCHED.set(true);
     let native = catch_unwind(AssertUnwindSafe(|| misfit(wide(), other())));
-    set_hook(before);
+    WATCHED.set(false);
     assert_eq!(native.unwrap_err().downcast_ref::<String>().map(String::as_str), Some(words));
     assert_eq!(PLACE.get().map(|line| line as usize), Some(line));
 }

@@ -100,7 +100,7 @@ fn print(program: &Program, f: &Function) -> String {
 /// An operator stands where its expression begins, a call or a method where its name does: as in the text but
 /// for the operator.
 #[test]
-fn y13_instructions_know_line_and_column() {
+fn instructions_know_line_and_column() {
     let (from_text, from_macro) = (parse_program(&text()).unwrap(), c::relu::ir());
     let mut compared = 0;
     for ((_, a), (_, b)) in from_text.functions.iter().zip(from_macro.functions.iter()) {
@@ -134,7 +134,7 @@ fn y13_instructions_know_line_and_column() {
 
 /// What the macro writes itself stands at the instruction before it, never at `program!`.
 #[test]
-fn y13_conditions_and_elements_stand_among_their_operands() {
+fn conditions_and_elements_stand_among_their_operands() {
     let program = c::relu::ir();
     let text = text();
     let line = |name: &str, word: &str| {

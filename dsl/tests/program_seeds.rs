@@ -43,10 +43,10 @@ program! {
 /// Paths of every kind lead to other programs, and a program is taken once however often it is used.
 mod paths {
     ketgrad::program! {
-        use crate::geometry::distance;
+        use crate::program_seeds::geometry::distance;
         use super::loss;
         use self::inner::twice;
-        fn all(k: crate::Point) { twice(loss(k)) + distance(k, crate::Point { x: 0.0, y: 0.0 }) }
+        fn all(k: crate::program_seeds::Point) { twice(loss(k)) + distance(k, crate::program_seeds::Point { x: 0.0, y: 0.0 }) }
     }
     mod inner {
         ketgrad::program! {
@@ -79,7 +79,7 @@ fn fit(mut gradient: impl FnMut(f64, f64) -> (f64, f64)) -> (f64, f64) {
 const FITTED: (f64, f64) = (0.33427804653861276, 0.4996408206795386);
 
 #[test]
-fn d09_a_point_is_fitted_on_dual_numbers() {
+fn a_point_is_fitted_on_dual_numbers() {
     let native = fit(|x, y| {
         let slope = |dx, dy| loss(Point { x: Dual64::new(x, dx), y: Dual64::new(y, dy) }).eps;
         (slope(1.0, 0.0), slope(0.0, 1.0))
@@ -88,7 +88,7 @@ fn d09_a_point_is_fitted_on_dual_numbers() {
 }
 
 #[test]
-fn d09_a_point_is_fitted_through_the_ir() {
+fn a_point_is_fitted_through_the_ir() {
     let mut derivatives = Derivatives::<f64>::new(&loss::ir(), "loss").unwrap();
     let through_ir = fit(|x, y| {
         let k = Datum::Tuple(vec![Datum::Real(x), Datum::Real(y)]);
@@ -102,7 +102,7 @@ fn d09_a_point_is_fitted_through_the_ir() {
 /// A gradient prepared once takes no memory later; the allocations themselves are counted where the executor
 /// is tested.
 #[test]
-fn d10_the_gradient_of_a_program_is_prepared_once() {
+fn the_gradient_of_a_program_is_prepared_once() {
     let mut prepared = Derivatives::<f64>::new(&loss::ir(), "loss").unwrap().prepare().unwrap();
     let prepared = fit(|x, y| {
         let mut gradient = [0.0; 2];
@@ -113,7 +113,7 @@ fn d10_the_gradient_of_a_program_is_prepared_once() {
 }
 
 #[test]
-fn d11_macro_and_text_give_the_same_numbers() {
+fn macro_and_text_give_the_same_numbers() {
     let text = "
         struct Point { x, y }
         fn distance(p: Point, q: Point) { let dx = p.x - q.x; let dy = p.y - q.y; sqrt(dx * dx + dy * dy) }
@@ -165,7 +165,7 @@ impl<T: Real, S: Scalar<Real = T>> Host<S> for Opaque {
 }
 
 #[test]
-fn y17_foreign_calls_rules_and_changes_in_place_are_differentiated() {
+fn foreign_calls_rules_and_changes_in_place_are_differentiated() {
     let mut rules = Rules::new();
     let (real, int) = (Kind::Real, Kind::Int);
     rules.primitive("scaled_exp", &[real.clone(), int.clone()], real.clone()).unwrap();

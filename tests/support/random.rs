@@ -37,6 +37,14 @@ impl Rng {
     pub fn below(&mut self, n: usize) -> usize {
         (self.bits() % n as u64) as usize
     }
+    /// An integer from `least` to `most`.
+    pub fn integer(&mut self, least: i64, most: i64) -> i64 {
+        least + (self.unit() * (most - least + 1) as f64) as i64
+    }
+    /// A number from `least` to `most`.
+    pub fn between(&mut self, least: usize, most: usize) -> usize {
+        self.integer(least as i64, most as i64) as usize
+    }
     /// A float in [0, 1).
     pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64
@@ -44,6 +52,10 @@ impl Rng {
     /// A float in [-1, 1).
     pub fn signed(&mut self) -> f64 {
         2.0 * self.unit() - 1.0
+    }
+    /// A complex number, both parts in [-1, 1).
+    pub fn complex(&mut self) -> Complex<f64> {
+        Complex::new(self.signed(), self.signed())
     }
     /// The numbers below `n` in random order.
     pub fn permutation(&mut self, n: usize) -> Vec<usize> {

@@ -1,6 +1,5 @@
 //! Running the real program in a folder of its own.
 #![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
-#![allow(dead_code, reason = "each test file uses a part")]
 
 use std::{
     io::Write,

@@ -279,40 +279,21 @@ fn copy_runs<const LEN: usize, A>(
 #[cfg(test)]
 mod tests {
     use num_complex::Complex;
+    use support::random::Rng;
 
     use super::*;
     use crate::matrix::Matrix;
 
     type C = Complex<f64>;
 
-    /// SplitMix64.
-    struct Random(u64);
-
-    impl Random {
-        fn bits(&mut self) -> u64 {
-            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut z = self.0;
-            z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-            z ^ z >> 31
-        }
-        fn below(&mut self, n: usize) -> usize {
-            (self.bits() % n as u64) as usize
-        }
-        /// A power of i: all numbers stay integers that floats hold.
-        fn number(&mut self) -> C {
-            C::i().powu(self.below(4) as u32)
-        }
-        fn order(&mut self, n: usize) -> Vec<usize> {
-            let mut order: Vec<usize> = (0..n).collect();
-            (1..n).for_each(|i| order.swap(i, self.below(i + 1)));
-            order
-        }
+    /// A power of i: all numbers stay integers that floats hold.
+    fn number(rng: &mut Rng) -> C {
+        C::i().powu(rng.below(4) as u32)
     }
 
     /// A random operator of any shape under controls of both values.
-    fn operator(n: usize, rng: &mut Random) -> Operator<C> {
-        let order = rng.order(n);
+    fn operator(n: usize, rng: &mut Rng) -> Operator<C> {
+        let order = rng.permutation(n);
         let k = 1 + rng.below(n.min(3));
         let (targets, rest) = order.split_at(k);
         let n_controls = rng.below(rest.len().min(3) + 1);
@@ -321,29 +302,29 @@ mod tests {
         let dim = 1usize << k;
         let zero = C::new(0.0, 0.0);
         let matrix = match rng.below(6) {
-            0 => Matrix::from_fn(k, |i, j| if i == j { rng.number() } else { zero }),
+            0 => Matrix::from_fn(k, |i, j| if i == j { number(rng) } else { zero }),
             1 => Matrix::from_fn(k, |i, j| C::new(f64::from(u8::from(i == (j + 1) % dim)), 0.0)),
-            2 => Matrix::from_fn(k, |i, j| if i == dim - 1 - j { rng.number() } else { zero }),
+            2 => Matrix::from_fn(k, |i, j| if i == dim - 1 - j { number(rng) } else { zero }),
             3 => {
                 let (x, z) = (rng.below(1 << n), rng.below(1 << n));
                 let controls: Vec<_> = controls.into_iter().filter(|c| (x | z) >> c.0 & 1 == 0).collect();
-                return Operator::string(x, z, [rng.number(), rng.number()], &controls).unwrap();
+                return Operator::string(x, z, [number(rng), number(rng)], &controls).unwrap();
             }
             4 => Matrix::from_fn(k, |i, j| match (i == j, i + 1 == dim) {
-                (true, true) => rng.number(),
+                (true, true) => number(rng),
                 (same, _) => C::new(f64::from(u8::from(same)), 0.0),
             }),
-            _ => Matrix::from_fn(k, |_, _| rng.number()),
+            _ => Matrix::from_fn(k, |_, _| number(rng)),
         };
         Operator::new(&matrix, targets, &controls).unwrap()
     }
 
     #[test]
     fn tiles_of_every_size_give_the_numbers_of_single_operators() {
-        let mut rng = Random(5);
+        let mut rng = Rng::new(5);
         for n in (1..=9).chain([4, 7, 10]) {
             let operators: Vec<_> = (0..40).map(|_| operator(n, &mut rng)).collect();
-            let start: Vec<C> = (0..1usize << n).map(|_| rng.number()).collect();
+            let start: Vec<C> = (0..1usize << n).map(|_| number(&mut rng)).collect();
             let mut expected = start.clone();
             operators.iter().for_each(|operator| operator.apply(&mut expected, &Threads::serial()));
             assert!(expected.iter().all(|z| z.l1_norm() < (1u64 << 52) as f64));

@@ -310,6 +310,8 @@ fn ln_of(x: f64, more: f64) -> f64 {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use support::random::Rng;
+
     use super::*;
     use crate::scalar::Scalar;
 
@@ -324,11 +326,8 @@ pub(super) mod tests {
 
     /// Numbers from 0 to 1 that look random.
     pub(in crate::scalar) fn random() -> impl FnMut() -> f64 {
-        let mut seed = 1u64;
-        move || {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (seed >> 11) as f64 / (1u64 << 53) as f64
-        }
+        let mut rng = Rng::new(1);
+        move || rng.unit()
     }
 
     type Float = fn(f64) -> f64;

@@ -1,9 +1,8 @@
 //! Functions of arrays with every operation of the table, and shapes to try them on.
 
-use crate::{
-    dice::Dice,
-    laws::{Case, Shapes},
-};
+use support::random::Rng;
+
+use super::laws::{Case, Shapes};
 
 const PLAIN: Case = Case { source: "", shapes: &[], complex: true, shift: 0.0, diagonal: false };
 
@@ -250,81 +249,81 @@ pub(crate) const CASES: &[Case] = &[
 ];
 
 /// Lengths for several axes.
-fn lengths(dice: &mut Dice, axes: usize, least: usize) -> Vec<usize> {
-    (0..axes).map(|_| dice.among(least, 3)).collect()
+fn lengths(rng: &mut Rng, axes: usize, least: usize) -> Vec<usize> {
+    (0..axes).map(|_| rng.between(least, 3)).collect()
 }
 
 /// A shape that broadcasts to the given one.
-fn narrower(dice: &mut Dice, to: &[usize]) -> Vec<usize> {
-    let lost = dice.among(0, to.len() - 1);
-    to[lost..].iter().map(|&n| if dice.among(0, 2) == 0 { 1 } else { n }).collect()
+fn narrower(rng: &mut Rng, to: &[usize]) -> Vec<usize> {
+    let lost = rng.between(0, to.len() - 1);
+    to[lost..].iter().map(|&n| if rng.between(0, 2) == 0 { 1 } else { n }).collect()
 }
 
 /// Shapes of the arguments drawn for a case; `None` where the listed ones must do.
-pub(crate) fn drawn(case: &Case, dice: &mut Dice) -> Option<Vec<Vec<usize>>> {
+pub(crate) fn drawn(case: &Case, rng: &mut Rng) -> Option<Vec<Vec<usize>>> {
     let called = |name: &str| case.source.contains(name);
     // Long enough for products in blocks now and then.
-    let long = |dice: &mut Dice| if dice.among(0, 3) == 0 { dice.among(8, 11) } else { dice.among(0, 3) };
-    let rank = dice.among(1, 4);
+    let long = |rng: &mut Rng| if rng.between(0, 3) == 0 { rng.between(8, 11) } else { rng.between(0, 3) };
+    let rank = rng.between(1, 4);
     Some(if case.shapes == PAIRS {
-        let to = lengths(dice, rank, 0);
-        vec![narrower(dice, &to), narrower(dice, &to)]
+        let to = lengths(rng, rank, 0);
+        vec![narrower(rng, &to), narrower(rng, &to)]
     } else if case.shapes == ANY {
-        vec![lengths(dice, rank, 0)]
+        vec![lengths(rng, rank, 0)]
     } else if case.shapes == SAME {
-        vec![lengths(dice, rank, 0); 2]
+        vec![lengths(rng, rank, 0); 2]
     } else if case.shapes == MATRICES {
-        vec![lengths(dice, rank + 1, 0)]
+        vec![lengths(rng, rank + 1, 0)]
     } else if case.shapes == SQUARE && !called("eig") {
-        vec![vec![dice.among(1, 5); 2]]
+        vec![vec![rng.between(1, 5); 2]]
     } else if case.shapes == VECTORS {
-        vec![vec![dice.among(1, 9)]]
+        vec![vec![rng.between(1, 9)]]
     } else if called("permute(") {
-        vec![lengths(dice, 3, 0)]
+        vec![lengths(rng, 3, 0)]
     } else if called("spread(") {
-        let to = lengths(dice, rank, 0);
-        vec![narrower(dice, &to), to]
+        let to = lengths(rng, rank, 0);
+        vec![narrower(rng, &to), to]
     } else if called("like(") {
-        vec![lengths(dice, rank, 0), lengths(dice, 2, 0)]
+        vec![lengths(rng, rank, 0), lengths(rng, 2, 0)]
     } else if called("concat(a, b * b, 0)") {
-        let mut shapes = vec![lengths(dice, rank, 0); 2];
-        shapes[1][0] = dice.among(0, 3);
+        let mut shapes = vec![lengths(rng, rank, 0); 2];
+        shapes[1][0] = rng.between(0, 3);
         shapes
     } else if called("_axis(") {
-        vec![lengths(dice, rank + 1, 1)]
+        vec![lengths(rng, rank + 1, 1)]
     } else if called("logsumexp") || called("shift(") {
-        vec![lengths(dice, rank, 1)]
+        vec![lengths(rng, rank, 1)]
     } else if called("{ matmul") {
-        let (m, k, n) = (long(dice), long(dice), long(dice));
-        let to = lengths(dice, rank, 0);
-        let matrix = |dice: &mut Dice, x: usize, y: usize| {
-            let stack = if dice.among(0, 1) == 0 { vec![] } else { narrower(dice, &to) };
+        let (m, k, n) = (long(rng), long(rng), long(rng));
+        let to = lengths(rng, rank, 0);
+        let matrix = |rng: &mut Rng, x: usize, y: usize| {
+            let stack = if rng.between(0, 1) == 0 { vec![] } else { narrower(rng, &to) };
             [stack, vec![x, y]].concat()
         };
         let (first, second) = (called("matmul_hn"), called("matmul_nh"));
-        let a = if first { matrix(dice, k, m) } else { matrix(dice, m, k) };
-        vec![a, if second { matrix(dice, n, k) } else { matrix(dice, k, n) }]
+        let a = if first { matrix(rng, k, m) } else { matrix(rng, m, k) };
+        vec![a, if second { matrix(rng, n, k) } else { matrix(rng, k, n) }]
     } else if called("trace(matmul") {
-        let (m, n) = (dice.among(1, 5), dice.among(1, 5));
+        let (m, n) = (rng.between(1, 5), rng.between(1, 5));
         vec![vec![m, n], vec![n, m]]
     } else if called("matvec") {
-        let (m, n) = (long(dice), long(dice));
+        let (m, n) = (long(rng), long(rng));
         vec![vec![m, n], vec![n]]
     } else if called("outer") || called("kron") {
         let axes = if called("outer") { 1 } else { 2 };
-        vec![lengths(dice, axes, 0), lengths(dice, axes, 0)]
+        vec![lengths(rng, axes, 0), lengths(rng, axes, 0)]
     } else if called("[0, 1], [1, 2], [2, 0]") {
-        let (m, k, n) = (long(dice), long(dice), long(dice));
+        let (m, k, n) = (long(rng), long(rng), long(rng));
         vec![vec![m, k], vec![k, n]]
     } else if called("[7, 3, -1]") {
-        let l = lengths(dice, 4, 0);
+        let l = lengths(rng, 4, 0);
         vec![vec![l[0], l[1], l[2]], vec![l[1], l[3], l[0]]]
     } else if called("convolve") || called("correlate") {
-        let n = dice.among(1, 9);
-        vec![vec![n + dice.among(0, 4)], vec![n]]
+        let n = rng.between(1, 9);
+        vec![vec![n + rng.between(0, 4)], vec![n]]
     } else if called("solve") {
-        let n = dice.among(1, 5);
-        let columns = dice.among(0, 3);
+        let n = rng.between(1, 5);
+        let columns = rng.between(0, 3);
         vec![vec![n, n], vec![n, columns]]
     } else {
         return None;

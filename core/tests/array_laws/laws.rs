@@ -8,7 +8,7 @@ use ketgrad_core::{
 use num_complex::Complex;
 use num_dual::Dual64;
 
-use crate::dice::Dice;
+use support::random::Rng;
 
 /// Two ways of computing the same derivative.
 const TOLERANCE: f64 = 1e-8;
@@ -18,14 +18,6 @@ const STEP: f64 = 1e-5;
 
 type C = Complex<f64>;
 type D = Complex<Dual64>;
-
-impl Dice {
-    /// One of the numbers from `least` to `most`.
-    pub(crate) fn among(&mut self, least: usize, most: usize) -> usize {
-        let span = (most - least + 1) as f64;
-        least + ((self.next() + 1.0) / 2.0 * span) as usize
-    }
-}
 
 pub(crate) fn kind(text: &str, complex: bool) -> Program {
     let (k, c) = if complex { ("array<complex>", "conj(a)") } else { ("array", "a") };
@@ -58,13 +50,13 @@ fn slopes(d: &Datum<D>) -> Vec<C> {
 }
 
 /// A random value like another one.
-fn random(d: &Datum<C>, dice: &mut Dice) -> Datum<C> {
+fn random(d: &Datum<C>, rng: &mut Rng) -> Datum<C> {
     match d {
-        Datum::Real(_) => Datum::Real(dice.next()),
-        Datum::Complex(_) => Datum::Complex(Complex::new(dice.next(), dice.next())),
-        Datum::Reals(xs) => Datum::reals_of(&xs.shape(), xs.iter().map(|_| dice.next()).collect()).unwrap(),
+        Datum::Real(_) => Datum::Real(rng.signed()),
+        Datum::Complex(_) => Datum::Complex(Complex::new(rng.signed(), rng.signed())),
+        Datum::Reals(xs) => Datum::reals_of(&xs.shape(), xs.iter().map(|_| rng.signed()).collect()).unwrap(),
         Datum::Complexes(zs) => {
-            let items = zs.iter().map(|_| Complex::new(dice.next(), dice.next())).collect();
+            let items = zs.iter().map(|_| Complex::new(rng.signed(), rng.signed())).collect();
             Datum::complexes_of(&zs.shape(), items).unwrap()
         }
         other => other.clone(),
@@ -113,7 +105,7 @@ fn close(a: &[C], b: &[C], tolerance: f64, what: &str) {
     }
 }
 
-fn point(shape: &[usize], complex: bool, case: &Case, dice: &mut Dice) -> Datum<C> {
+fn point(shape: &[usize], complex: bool, case: &Case, rng: &mut Rng) -> Datum<C> {
     let n: usize = shape.iter().product();
     let square = case.diagonal && shape.len() == 2 && shape[0] == shape[1];
     let moved = |k: usize| match square {
@@ -122,10 +114,10 @@ fn point(shape: &[usize], complex: bool, case: &Case, dice: &mut Dice) -> Datum<
         false => case.shift,
     };
     if complex {
-        let items = (0..n).map(|k| Complex::new(dice.next() + moved(k), dice.next())).collect();
+        let items = (0..n).map(|k| Complex::new(rng.signed() + moved(k), rng.signed())).collect();
         Datum::complexes_of(shape, items).unwrap()
     } else {
-        Datum::reals_of(shape, (0..n).map(|k| dice.next() + moved(k)).collect()).unwrap()
+        Datum::reals_of(shape, (0..n).map(|k| rng.signed() + moved(k)).collect()).unwrap()
     }
 }
 
@@ -170,9 +162,9 @@ pub(crate) fn laws(case: &Case, shapes: &[Vec<Vec<usize>>], complex: bool) {
     };
     for (k, shapes) in shapes.iter().enumerate() {
         let what = format!("{} on {shapes:?}, complex: {complex}", case.source);
-        let mut dice = Dice(k as u64 + 17);
-        let args: Vec<Datum<C>> = shapes.iter().map(|s| point(s, complex, case, &mut dice)).collect();
-        tried.at(&args, &mut dice, &what);
+        let mut rng = Rng::new(k as u64 + 17);
+        let args: Vec<Datum<C>> = shapes.iter().map(|s| point(s, complex, case, &mut rng)).collect();
+        tried.at(&args, &mut rng, &what);
     }
 }
 
@@ -182,8 +174,8 @@ pub(crate) fn complex_programs_contain_real_ones(case: &Case, shapes: &[Vec<Vec<
         [false, true].map(|complex| Derivatives::<C>::new(&kind(case.source, complex), "f").unwrap());
     for (k, shapes) in shapes.iter().enumerate() {
         let what = format!("{} on {shapes:?}", case.source);
-        let mut dice = Dice(k as u64 + 17);
-        let args: Vec<Datum<C>> = shapes.iter().map(|s| point(s, false, case, &mut dice)).collect();
+        let mut rng = Rng::new(k as u64 + 17);
+        let args: Vec<Datum<C>> = shapes.iter().map(|s| point(s, false, case, &mut rng)).collect();
         let promoted: Vec<Datum<C>> =
             args.iter().map(|x| Datum::complexes_of(&shape(x), numbers(x)).unwrap()).collect();
         let (x, z) = (real.value(&args).unwrap(), complex.value(&promoted).unwrap());
@@ -193,10 +185,10 @@ pub(crate) fn complex_programs_contain_real_ones(case: &Case, shapes: &[Vec<Vec<
 }
 
 impl Tried {
-    fn at(&mut self, args: &[Datum<C>], dice: &mut Dice, what: &str) {
-        let dots: Vec<Datum<C>> = args.iter().map(|x| random(x, dice)).collect();
+    fn at(&mut self, args: &[Datum<C>], rng: &mut Rng, what: &str) {
+        let dots: Vec<Datum<C>> = args.iter().map(|x| random(x, rng)).collect();
         let (y, y_dot) = self.f.jvp(args, &dots).unwrap_or_else(|e| panic!("{e}: {what}"));
-        let y_bar = random(&y, dice);
+        let y_bar = random(&y, rng);
         let (again, bars) = self.f.vjp(args, y_bar.clone()).unwrap_or_else(|e| panic!("{e}: {what}"));
         assert_eq!(y, again, "{what}");
         for (bar, x) in bars.iter().zip(args) {

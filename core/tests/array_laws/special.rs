@@ -7,7 +7,7 @@ use ketgrad_core::{
     text::parse_program,
 };
 
-use crate::dice::Dice;
+use support::random::Rng;
 
 /// What a round of the loop may do: s and x have n elements, g and w are [m, n], t is a number, i the round.
 const STATEMENTS: &[&str] = &[
@@ -31,9 +31,9 @@ const STATEMENTS: &[&str] = &[
     "s = twice(s, i);",
 ];
 
-fn program(dice: &mut Dice) -> String {
+fn program(rng: &mut Rng) -> String {
     let body: Vec<&str> =
-        (0..dice.among(2, 6)).map(|_| STATEMENTS[dice.among(0, STATEMENTS.len() - 1)]).collect();
+        (0..rng.between(2, 6)).map(|_| STATEMENTS[rng.between(0, STATEMENTS.len() - 1)]).collect();
     format!(
         "fn twice(s: array, k: int) {{ if k <= 0 {{ return s * s; }} twice(s * 0.5, k - 1) + s }}
         fn run(x: array, w: array) {{
@@ -47,8 +47,8 @@ fn program(dice: &mut Dice) -> String {
     )
 }
 
-fn args(dice: &mut Dice, m: usize, n: usize) -> [Datum<f64>; 2] {
-    let mut some = |n: usize| (0..n).map(|_| dice.next()).collect::<Vec<f64>>();
+fn args(rng: &mut Rng, m: usize, n: usize) -> [Datum<f64>; 2] {
+    let mut some = |n: usize| (0..n).map(|_| rng.signed()).collect::<Vec<f64>>();
     [Datum::reals(some(n)), Datum::reals_of(&[m, n], some(m * n)).unwrap()]
 }
 
@@ -91,22 +91,22 @@ fn near(a: &Everything, b: &Everything, source: &str) {
 /// Functions that were called with other shapes before, so that these shapes have no code of their own.
 fn used(program: &Program, m: usize, n: usize) -> [Derivatives<'static, f64>; 2] {
     let [mut all, mut loss] = ["all", "loss"].map(|name| Derivatives::new(program, name).unwrap());
-    everything(&mut all, &mut loss, &args(&mut Dice(5), m + 1, n + 1)).unwrap();
+    everything(&mut all, &mut loss, &args(&mut Rng::new(5), m + 1, n + 1)).unwrap();
     [all, loss]
 }
 
 #[test]
 fn code_for_shapes_agrees_with_code_for_any() {
     for seed in 0..24 {
-        let dice = &mut Dice(seed * 0x1234_5678_9abc + 1);
-        let source = program(dice);
+        let rng = &mut Rng::new(seed * 0x1234_5678_9abc + 1);
+        let source = program(rng);
         let program = parse_program(&source).unwrap_or_else(|e| panic!("{}: {source}", e[0]));
-        let (m, n) = (dice.among(1, 4), dice.among(1, 5));
+        let (m, n) = (rng.between(1, 4), rng.between(1, 5));
         let [mut all, mut loss] = used(&program, m, n);
         let [mut own_all, mut own_loss] =
             ["all", "loss"].map(|name| Derivatives::new(&program, name).unwrap());
         for _ in 0..2 {
-            let at = args(dice, m, n);
+            let at = args(rng, m, n);
             let general = everything(&mut all, &mut loss, &at).unwrap_or_else(|e| panic!("{e}: {source}"));
             let special =
                 everything(&mut own_all, &mut own_loss, &at).unwrap_or_else(|e| panic!("{e}: {source}"));
@@ -118,15 +118,15 @@ fn code_for_shapes_agrees_with_code_for_any() {
 /// The same function on shapes that come and go, more of them than have code of their own.
 #[test]
 fn shapes_change_from_call_to_call() {
-    let dice = &mut Dice(77);
-    let source = program(dice);
+    let rng = &mut Rng::new(77);
+    let source = program(rng);
     let program = parse_program(&source).unwrap();
     let [mut all, mut loss] = ["all", "loss"].map(|name| Derivatives::new(&program, name).unwrap());
     let mut prepared = loss.prepare().unwrap();
     let mut out = Vec::new();
     for round in 0..40 {
         let (m, n) = if round % 3 == 0 { (2, 3) } else { (1 + round % 4, 2 + round % 5) };
-        let at = args(dice, m, n);
+        let at = args(rng, m, n);
         let [mut fresh_all, mut fresh_loss] =
             ["all", "loss"].map(|name| Derivatives::new(&program, name).unwrap());
         let expected = if round % 5 == 0 {
@@ -156,11 +156,11 @@ fn errors_are_the_same() {
         ("fn f(x: array, w: array) { let k = argmax(x) + 2; slice(x * x, 0, k, 2) * 2 }", (1, 4)),
     ] {
         let program = parse_program(source).unwrap_or_else(|e| panic!("{}: {source}", e[0]));
-        let at = args(&mut Dice(3), sizes.0, sizes.1);
+        let at = args(&mut Rng::new(3), sizes.0, sizes.1);
         let [mut general, mut special] = [(), ()].map(|()| Derivatives::<f64>::new(&program, "f").unwrap());
-        let _ = general.value(&args(&mut Dice(4), 9, 9));
-        let _ = general.jvp(&args(&mut Dice(4), 9, 9), &args(&mut Dice(4), 9, 9));
-        let _ = general.vjp(&args(&mut Dice(4), 9, 9), Datum::reals([]));
+        let _ = general.value(&args(&mut Rng::new(4), 9, 9));
+        let _ = general.jvp(&args(&mut Rng::new(4), 9, 9), &args(&mut Rng::new(4), 9, 9));
+        let _ = general.vjp(&args(&mut Rng::new(4), 9, 9), Datum::reals([]));
         let seed = Datum::reals([]);
         let words = |f: &mut Derivatives<'_, f64>| {
             [f.value(&at).err(), f.jvp(&at, &at).err(), f.vjp(&at, seed.clone()).err(), f.jacobian(&at).err()]

@@ -7,7 +7,7 @@ use ketgrad_core::{
 };
 use num_dual::Dual64;
 
-use crate::support::{C, CT, Dice, Third, matrix, same, unitary, variable};
+use super::support::{C, CT, Rng, Third, matrix, same, unitary, variable};
 
 /// Rounding errors of a few products, in parts of the norm of the result.
 const ROUNDING: f64 = 1e-14;
@@ -42,13 +42,13 @@ const NORMS: [f64; 8] = [0.0, 1e-9, 5e-3, 0.1, 0.5, 1.5, 4.0, 40.0];
 
 #[test]
 fn exponentials_of_hermitian_matrices_are_those_of_their_spectra() {
-    let mut dice = Dice(1);
+    let mut rng = Rng::new(1);
     let (n, u) = (4, unitary(&variable(0.7)));
     let u = u.map(|x| C::new(x.re.re.re.re, x.im.re.re.re));
     let adjoint = matrix(n, |i, j| u[j * n + i].conj());
     let of = |d: &[C]| times(&matrix(n, |i, j| u[i * n + j] * d[j]), &adjoint);
     for norm in NORMS {
-        let w: Vec<f64> = (0..n).map(|k| if k == 0 { norm } else { norm * dice.next() }).collect();
+        let w: Vec<f64> = (0..n).map(|k| if k == 0 { norm } else { norm * rng.signed() }).collect();
         for turn in [C::new(1.0, 0.0), C::new(0.0, 1.0)] {
             let d: Vec<C> = w.iter().map(|w| turn * w).collect();
             let expected = of(&d.iter().map(|d| d.exp()).collect::<Vec<_>>());
@@ -71,10 +71,10 @@ fn nilpotent_matrices_have_a_polynomial() {
 
 #[test]
 fn the_derivative_is_that_of_duals_and_its_own_transpose() {
-    let mut dice = Dice(2);
+    let mut rng = Rng::new(2);
     let n = 4;
     for norm in NORMS {
-        let mut draw = || matrix(n, |_, _| dice.next());
+        let mut draw = || matrix(n, |_, _| rng.signed());
         let (a, e, g) = (draw().map(|x| x * norm / 2.0), draw(), draw());
         let dual = exp(&matrix(n, |i, j| Dual64::new(a[i * n + j], e[i * n + j])));
         let d = along(&a, &e);

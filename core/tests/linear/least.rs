@@ -10,7 +10,7 @@ use ketgrad_core::{
 use num_complex::Complex;
 use num_dual::Dual64;
 
-use crate::support::{C, Dice, value};
+use super::support::{C, Rng, value};
 
 /// Rounding errors of products and factors, in parts of the norms.
 const ROUNDING: f64 = 1e-13;
@@ -42,8 +42,8 @@ fn near(x: &Array<C>, y: &Array<C>, what: &str) {
     }
 }
 
-fn random(m: usize, n: usize, dice: &mut Dice) -> Array<C> {
-    Array::new(&[m, n], (0..m * n).map(|_| dice.complex()).collect()).unwrap()
+fn random(m: usize, n: usize, rng: &mut Rng) -> Array<C> {
+    Array::new(&[m, n], (0..m * n).map(|_| rng.complex()).collect()).unwrap()
 }
 
 /// Rows, columns, rank.
@@ -52,10 +52,10 @@ const SHAPES: [(usize, usize, usize); 9] =
 
 #[test]
 fn pseudoinverses_obey_the_four_laws_and_give_least_squares() {
-    let mut dice = Dice(1);
+    let mut rng = Rng::new(1);
     for (m, n, rank) in SHAPES {
         for is_real in [false, true] {
-            let a = times(&random(m, rank, &mut dice), &random(rank, n, &mut dice));
+            let a = times(&random(m, rank, &mut rng), &random(rank, n, &mut rng));
             let a = if is_real && rank == m.min(n) { a.map(|x| C::from(x.re)) } else { a };
             let (what, p) = (format!("{m} x {n} of rank {rank}"), inverse(&a));
             let (ap, pa) = (times(&a, &p), times(&p, &a));
@@ -63,7 +63,7 @@ fn pseudoinverses_obey_the_four_laws_and_give_least_squares() {
             near(&times(&pa, &p), &p, &what);
             near(&ap, &adjoint(&ap), &what);
             near(&pa, &adjoint(&pa), &what);
-            let b = random(m, 2, &mut dice);
+            let b = random(m, 2, &mut rng);
             let mut x = Array::default();
             lstsq(&a, &b, &mut x).unwrap();
             near(&x, &times(&p, &b), &what);
@@ -74,10 +74,10 @@ fn pseudoinverses_obey_the_four_laws_and_give_least_squares() {
 #[test]
 fn what_is_carried_keeps_the_laws() {
     // A = B C of constant rank 2, with derivatives.
-    let mut dice = Dice(2);
+    let mut rng = Rng::new(2);
     let mut draw = |m: usize, n: usize| {
-        let number = |dice: &mut Dice| Dual64::new(dice.next(), dice.next());
-        let all = (0..m * n).map(|_| Complex::new(number(&mut dice), number(&mut dice))).collect();
+        let number = |rng: &mut Rng| Dual64::new(rng.signed(), rng.signed());
+        let all = (0..m * n).map(|_| Complex::new(number(&mut rng), number(&mut rng))).collect();
         Array::new(&[m, n], all).unwrap()
     };
     let a = times(&draw(4, 2), &draw(2, 3));
@@ -115,9 +115,9 @@ fn small_singular_values_count_down_to_rounding() {
 
 #[test]
 fn systems_of_many_blocks_are_solved() {
-    let mut dice = Dice(6);
+    let mut rng = Rng::new(6);
     for n in [47, 48, 49, 130] {
-        let (a, b) = (random(n, n, &mut dice), random(n, 20, &mut dice));
+        let (a, b) = (random(n, n, &mut rng), random(n, 20, &mut rng));
         let real = a.map(|x| C::from(x.re));
         for a in [&a, &real] {
             for columns in [1, 20] {
@@ -138,14 +138,14 @@ fn systems_of_many_blocks_are_solved() {
 
 #[test]
 fn triangles_are_solved_by_what_is_in_them() {
-    let mut dice = Dice(3);
+    let mut rng = Rng::new(3);
     for n in [0, 1, 2, 5, 17] {
-        let a = random(n, n, &mut dice);
+        let a = random(n, n, &mut rng);
         let a = Array::new(
             &[n, n],
             (0..n * n).map(|k| if k % (n + 1) == 0 { a[k] + 4.0 } else { a[k] }).collect(),
         );
-        let (a, b) = (a.unwrap(), random(n, 3, &mut dice));
+        let (a, b) = (a.unwrap(), random(n, 3, &mut rng));
         for upper in [false, true] {
             let inside = |k: usize| if upper { k % n >= k / n } else { k % n <= k / n };
             let part = (0..n * n).map(|k| if inside(k) { a[k] } else { C::default() }).collect();
@@ -176,7 +176,7 @@ fn signs_and_logarithms_make_the_determinant() {
         let log = of("fn f(a: array) { [logabsdet(a)] }", &a, 3)[0];
         assert!((log - 3.0 * size.ln()).abs() < 1e-12 * log.abs(), "{log}");
     }
-    let a = random(4, 4, &mut Dice(5));
+    let a = random(4, 4, &mut Rng::new(5));
     let sign = sign_of_determinant(&a).unwrap();
     let d = sign * log_abs_determinant(&a).unwrap().exp() - determinant(&a).unwrap();
     assert!((sign.norm() - 1.0).abs() < 1e-14 && d.norm() < ROUNDING, "{sign} {d}");
@@ -184,9 +184,9 @@ fn signs_and_logarithms_make_the_determinant() {
 
 #[test]
 fn wide_matrices_have_a_square_of_columns() {
-    let mut dice = Dice(4);
+    let mut rng = Rng::new(4);
     for (m, n) in [(2, 5), (3, 4), (1, 3), (0, 2)] {
-        let a = crate::support::random(&[m, n], &mut dice);
+        let a = super::support::random(&[m, n], &mut rng);
         let rest = "fn f(a: array) {
             let q = qr_q(a);
             let r = qr_r(a);

@@ -7,7 +7,7 @@ use ketgrad_core::{
 use num_complex::Complex;
 use num_dual::Dual64;
 
-use crate::support::{C, Dice, random, value};
+use super::support::{C, Rng, random, value};
 
 /// Rounding errors of reflections, for each row.
 const ROUNDING: f64 = 4e-16;
@@ -47,9 +47,9 @@ fn holds<S: Scalar<Real = f64>>(a: &Array<S>, what: &str) {
 
 #[test]
 fn matrices_of_all_sorts_are_factored() {
-    let mut dice = Dice(1);
+    let mut rng = Rng::new(1);
     for (m, n) in [(0, 0), (3, 0), (1, 1), (2, 1), (2, 2), (5, 3), (17, 16), (33, 33), (60, 20)] {
-        let a = Array::new(&[m, n], (0..m * n).map(|_| dice.next()).collect()).unwrap();
+        let a = Array::new(&[m, n], (0..m * n).map(|_| rng.signed()).collect()).unwrap();
         holds(&a, "real");
         for exponent in [-1000, 1000] {
             let by = 2f64.powi(exponent);
@@ -59,7 +59,7 @@ fn matrices_of_all_sorts_are_factored() {
             assert_eq!(q, &y[..m * n], "2^{exponent}");
             assert!(r.iter().zip(&y[m * n..]).all(|(x, y)| *x == y * by), "2^{exponent}");
         }
-        let a = a.map(|x| Complex::new(*x, dice.next()));
+        let a = a.map(|x| Complex::new(*x, rng.signed()));
         holds(&a, "complex");
         // The second column is a multiple of the first, and one is zero.
         let low = |k: usize| if n > 2 && k % n == 1 { a[k - 1] * 2.0 } else { a[k] };
@@ -73,11 +73,11 @@ fn matrices_of_all_sorts_are_factored() {
 
 #[test]
 fn numbers_side_by_side_get_what_each_gets_alone() {
-    let mut dice = Dice(2);
+    let mut rng = Rng::new(2);
     let mut pair = |scale: f64| {
         // What is decided by value, the sign of a first element, is the same in both lanes.
-        let x: f64 = dice.next();
-        let y = x * (1.5 + dice.next()) * scale;
+        let x: f64 = rng.signed();
+        let y = x * (1.5 + rng.signed()) * scale;
         [x, y]
     };
     let pairs: Vec<[f64; 2]> = (0..12).map(|_| pair(1e-180)).collect();
@@ -91,9 +91,10 @@ fn numbers_side_by_side_get_what_each_gets_alone() {
 #[test]
 fn what_is_carried_is_that_of_the_gram_random() {
     // R^T R = A^T A to first order.
-    let mut dice = Dice(3);
+    let mut rng = Rng::new(3);
     let (m, n) = (5, 3);
-    let a = Array::new(&[m, n], (0..m * n).map(|_| Dual64::new(dice.next(), dice.next())).collect()).unwrap();
+    let a =
+        Array::new(&[m, n], (0..m * n).map(|_| Dual64::new(rng.signed(), rng.signed())).collect()).unwrap();
     let y = factors(&a);
     let r = &y[m * n..];
     for i in 0..n {
@@ -110,9 +111,9 @@ fn what_is_carried_is_that_of_the_gram_random() {
 
 #[test]
 fn residuals_of_least_squares_are_orthogonal_to_the_columns() {
-    let mut dice = Dice(4);
+    let mut rng = Rng::new(4);
     for shape in [&[7][..], &[7, 2], &[7, 1]] {
-        let (a, b) = (random(&[7, 3], &mut dice), random(shape, &mut dice));
+        let (a, b) = (random(&[7, 3], &mut rng), random(shape, &mut rng));
         let x = value("fn f(a: array, b: array) { lstsq(a, b) }", &[a.clone(), b.clone()]);
         assert_eq!(x.len(), 3 * shape.get(1).unwrap_or(&1));
         let rest = "fn f(a: array, b: array) {

@@ -7,7 +7,7 @@ use ketgrad_core::{
 use num_complex::Complex;
 use num_dual::Dual64;
 
-use crate::support::{C, CT, DERIVATIVE, Dice, Third, gradient, random, same, unitary, value, variable};
+use super::support::{C, CT, DERIVATIVE, Rng, Third, gradient, random, same, unitary, value, variable};
 
 /// Rounding errors of products and turns, for each row.
 const ROUNDING: f64 = 4e-16;
@@ -70,11 +70,11 @@ const SHAPES: [(usize, usize); 10] =
 
 #[test]
 fn matrices_of_all_sorts_are_decomposed() {
-    let mut dice = Dice(1);
+    let mut rng = Rng::new(1);
     for (m, n) in SHAPES {
-        let a = Array::new(&[m, n], (0..m * n).map(|_| dice.next()).collect()).unwrap();
+        let a = Array::new(&[m, n], (0..m * n).map(|_| rng.signed()).collect()).unwrap();
         holds(&a, "real");
-        let z = a.map(|x| Complex::new(*x, dice.next()));
+        let z = a.map(|x| Complex::new(*x, rng.signed()));
         holds(&z, "complex");
         holds(&a.map(|_| 0.0), "zero");
         holds(&a.map(|_| 1.0), "of rank 1");
@@ -98,9 +98,9 @@ fn matrices_of_all_sorts_are_decomposed() {
 #[test]
 fn small_singular_values_keep_their_digits() {
     // Columns of very different length.
-    let mut dice = Dice(2);
+    let mut rng = Rng::new(2);
     let lengths = [1.0, 1e-6, 1e-12, 1e-18];
-    let a = Array::new(&[8, 4], (0..32).map(|_| dice.next()).collect()).unwrap();
+    let a = Array::new(&[8, 4], (0..32).map(|_| rng.signed()).collect()).unwrap();
     let scaled = Array::new(&[8, 4], (0..32).map(|k| a[k] * lengths[k % 4]).collect()).unwrap();
     let s = holds(&scaled, "graded");
     // Their product is the root of the Gram determinant, that of R of all columns.
@@ -111,14 +111,14 @@ fn small_singular_values_keep_their_digits() {
 
 #[test]
 fn all_number_types_have_the_same_values() {
-    let mut dice = Dice(3);
+    let mut rng = Rng::new(3);
     for (m, n) in [(5, 3), (3, 5), (4, 4)] {
-        let a = Array::new(&[m, n], (0..m * n).map(|_| f64::from(dice.next() as f32)).collect()).unwrap();
+        let a = Array::new(&[m, n], (0..m * n).map(|_| f64::from(rng.signed() as f32)).collect()).unwrap();
         let x = factors(&a);
         let y = factors(&a.map(|x| *x as f32));
         let single = |x: &Array<f64>| x.map(|x| *x as f32);
         assert_eq!((y.u, y.v), (single(&x.u), single(&x.v)));
-        let y = factors(&a.map(|x| Dual64::new(*x, dice.next())));
+        let y = factors(&a.map(|x| Dual64::new(*x, rng.signed())));
         assert_eq!((y.u.map(|x| x.re), y.v.map(|x| x.re)), (x.u.clone(), x.v.clone()));
         assert_eq!(y.s.iter().map(|s| s.re).collect::<Vec<_>>(), x.s);
         let y = factors(&a.map(|x| C::from(*x)));
@@ -162,8 +162,8 @@ fn derivatives_of_three_orders_are_exact() {
 #[test]
 fn spectra_known_beforehand_come_out() {
     // Orthonormal columns times a diagonal times the transpose of others.
-    let mut dice = Dice(5);
-    let (a, b) = (random(&[6, 3], &mut dice), random(&[4, 3], &mut dice));
+    let mut rng = Rng::new(5);
+    let (a, b) = (random(&[6, 3], &mut rng), random(&[4, 3], &mut rng));
     for w in [[3.0, 1.0, 0.5], [2.0, 2.0, 0.0], [1e3, 1.0, 1e-6]] {
         let source = "fn f(a: array, b: array) { svdvals(matmul(qr_q(a) * W, transpose(qr_q(b)))) }";
         let diagonal = format!("[{:?}, {:?}, {:?}]", w[2], w[0], w[1]);

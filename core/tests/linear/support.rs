@@ -9,7 +9,7 @@ use ketgrad_core::{
 use num_complex::Complex;
 use num_dual::{Dual, Dual64};
 
-pub(crate) use crate::dice::Dice;
+pub(super) use support::random::Rng;
 
 pub(crate) type C = Complex<f64>;
 pub(crate) type Third = Dual<Dual<Dual64>>;
@@ -17,23 +17,17 @@ pub(crate) type Third = Dual<Dual<Dual64>>;
 /// Derivatives of matrices of few rows whose eigenvalues are apart.
 pub(crate) const DERIVATIVE: f64 = 1e-12;
 
-impl Dice {
-    pub(crate) fn complex(&mut self) -> C {
-        Complex::new(self.next(), self.next())
-    }
-}
-
 pub(crate) fn matrix<S>(n: usize, f: impl FnMut(usize, usize) -> S) -> Array<S> {
     let mut f = f;
     Array::new(&[n, n], (0..n * n).map(|k| f(k / n, k % n)).collect()).unwrap()
 }
 
 /// A product of reflections, unitary to within rounding, and the matrix with the given eigenvalues.
-pub(crate) fn with_spectrum(w: &[f64], dice: &mut Dice) -> Array<C> {
+pub(crate) fn with_spectrum(w: &[f64], rng: &mut Rng) -> Array<C> {
     let n = w.len();
     let mut a = matrix(n, |i, j| if i == j { C::new(w[i], 0.0) } else { C::default() });
     for _ in 0..2 {
-        let u: Vec<C> = (0..n).map(|_| dice.complex()).collect();
+        let u: Vec<C> = (0..n).map(|_| rng.complex()).collect();
         let norm: f64 = u.iter().map(|x| x.norm_sqr()).sum();
         let h = matrix(n, |i, j| C::from(f64::from(i == j)) - u[i] * u[j].conj() * (2.0 / norm));
         let product = |x: &Array<C>, y: &Array<C>| {
@@ -133,6 +127,6 @@ pub(crate) fn gradient(source: &str, n: usize, a: &[f64]) -> Vec<f64> {
     found
 }
 
-pub(crate) fn random(shape: &[usize], dice: &mut Dice) -> Datum<f64> {
-    Datum::reals_of(shape, (0..shape.iter().product()).map(|_| dice.next()).collect()).unwrap()
+pub(crate) fn random(shape: &[usize], rng: &mut Rng) -> Datum<f64> {
+    Datum::reals_of(shape, (0..shape.iter().product()).map(|_| rng.signed()).collect()).unwrap()
 }

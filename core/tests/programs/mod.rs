@@ -3,8 +3,6 @@
 //! They terminate, and their values stay small: every assignment goes through a bounded function. The same
 //! seed gives the same program everywhere.
 
-#![allow(dead_code, reason = "each test that shares this file uses a part of it")]
-
 use rand_chacha::{
     ChaCha8Rng,
     rand_core::{Rng, SeedableRng},

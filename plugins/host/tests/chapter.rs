@@ -1,8 +1,6 @@
 //! The chapter "write a plugin in ten minutes", compiled and run: a crate outside the workspace, and a C file.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
-mod support;
-
 use std::{fs, path::Path, process::Command};
 
 use ketgrad_core::{
@@ -10,6 +8,8 @@ use ketgrad_core::{
     text::parse_program_with,
 };
 use ketgrad_plugin_host::{Plugins, Request, Settings, file_name};
+
+use crate::support;
 
 /// The code blocks of a language.
 fn blocks(language: &str) -> Vec<String> {

@@ -2,8 +2,6 @@
 //! processor, give what the built-in ones give.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
-mod support;
-
 use std::{path::PathBuf, process::Command, sync::OnceLock};
 
 use ketgrad_core::{
@@ -16,6 +14,8 @@ use ketgrad_core::{
 };
 use ketgrad_plugin_host::{Choice, Plugins, Request, Settings, file_name};
 use num_complex::Complex;
+
+use crate::support;
 
 type C = Complex<f64>;
 

@@ -1,8 +1,6 @@
 //! Kernels and devices of plugins, against the built-in kernels.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
-mod support;
-
 use std::sync::Arc;
 
 use ketgrad_core::{
@@ -18,6 +16,8 @@ use ketgrad_core::{
 use ketgrad_plugin_host::{COMPARED, Choice, Device, Plugins, Request, Settings, conform};
 use num_complex::Complex;
 use num_dual::Dual64;
+
+use crate::support;
 
 type C = Complex<f64>;
 

@@ -1,8 +1,6 @@
 //! Everything that can be wrong with a plugin, provoked and answered in words.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
-mod support;
-
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -17,6 +15,8 @@ use ketgrad_plugin_host::{
     sha256_of,
 };
 use num_dual::Dual64;
+
+use crate::support;
 
 /// Kernels are called as they are, their programs not compared.
 fn unverified() -> Settings {

@@ -1,8 +1,6 @@
 //! Loaded rules on every kind of number, against closed forms.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
-mod support;
-
 use std::f64::consts::PI;
 
 use ketgrad_core::{
@@ -15,6 +13,8 @@ use ketgrad_core::{
 use ketgrad_plugin_host::{Plugins, Request, Settings};
 use num_complex::Complex;
 use num_dual::{Dual2_64, Dual64, HyperDual64};
+
+use crate::support;
 
 /// Rounding of a few operations on numbers around 1.
 const ROUNDING: f64 = 1e-13;

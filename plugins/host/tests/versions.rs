@@ -5,14 +5,14 @@
 #![expect(unsafe_code, reason = "plays the host")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
-mod support;
-
 use std::{ffi::c_void, mem::ManuallyDrop, path::Path, ptr};
 
 use ketgrad_plugin_abi::{
     self as abi, Backend, Desc, Err, Gate, GateList, Host, Inner, Query, Rule, Status, Str,
 };
 use num_complex::Complex;
+
+use crate::support;
 
 type C = Complex<f64>;
 

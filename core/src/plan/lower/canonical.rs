@@ -192,6 +192,8 @@ fn factors(rotation: &Real4) -> [M2; 2] {
 
 #[cfg(test)]
 mod tests {
+    use support::random::Rng;
+
     use super::*;
     use crate::plan::lower::matrices::{distance, local};
 
@@ -217,11 +219,8 @@ mod tests {
 
     #[test]
     fn every_gate_is_the_product_of_its_factors() {
-        let mut state = 1u64;
-        let mut next = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 11) as f64 / (1u64 << 53) as f64
-        };
+        let mut rng = Rng::new(1);
+        let mut next = || rng.unit();
         for round in 0..4000 {
             let mut t: Vec<f64> = (0..15).map(|_| 6.3 * next() - 3.15).collect();
             // Half of them with multiples of pi/4, and near to those: eigenvalues meet.

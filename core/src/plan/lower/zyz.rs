@@ -75,6 +75,8 @@ fn exchange_rows(u: &M2) -> M2 {
 
 #[cfg(test)]
 mod tests {
+    use support::random::Rng;
+
     use super::*;
     use crate::plan::lower::matrices::{distance, multiply2};
 
@@ -89,14 +91,12 @@ mod tests {
             phase(std::f64::consts::FRAC_PI_2),
             phase(1e-9),
         ];
-        let mut random = 1u64;
+        let mut rng = Rng::new(1);
         let mut noisy = 0;
         for count in 1..12_000 {
             let mut u = phase(0.0);
             for _ in 0..count % 40 + 1 {
-                random =
-                    random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                u = multiply2(&gates[[0, 1, 0, 2, 0, 1, 0, 3][(random >> 61) as usize]], &u);
+                u = multiply2(&gates[[0, 1, 0, 2, 0, 1, 0, 3][rng.below(8)]], &u);
             }
             let off = distance(&Zyz::new(&u).product(), &u);
             assert!(off < 4e-15, "off by {off:e}: {u:?}");

@@ -1,5 +1,5 @@
 //! Plugins built for tests: those of the workspace by one call of cargo, those in C by `cc`.
-#![allow(dead_code, reason = "each test binary uses a part")]
+#![allow(dead_code, reason = "the tests of the command line use a part")]
 
 use std::{
     collections::HashMap,

@@ -1,5 +1,5 @@
-//! How often a thread asks for memory: an allocator that counts the requests of the thread it is asked by stands in for
-//! the system's.
+//! Counts how often a thread asks for memory. The allocator of all of core's tests counts for each thread by itself, so
+//! that tests on other threads change no count.
 #![expect(unsafe_code, reason = "a global allocator is an unsafe trait")]
 
 use std::{
@@ -13,12 +13,26 @@ thread_local! {
 
 struct Counting;
 
+fn count() {
+    REQUESTS.with(|n| n.set(n.get() + 1));
+}
+
 // SAFETY: every call is handed to the system's allocator; the counter is a plain number of the thread.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        REQUESTS.with(|n| n.set(n.get() + 1));
+        count();
         // SAFETY: the caller's promise about `layout` is passed on.
         unsafe { System.alloc(layout) }
+    }
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller's promise about `layout` is passed on.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        // SAFETY: the caller's promises are passed on; all pointers come from the system's allocator.
+        unsafe { System.realloc(pointer, layout, size) }
     }
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         // SAFETY: the caller's promise is passed on; all pointers come from the system's allocator.
@@ -29,7 +43,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// How often `f` asks for memory.
+/// How often `f` asks for memory on this thread.
 pub(crate) fn requests(f: impl FnOnce()) -> usize {
     let before = REQUESTS.with(Cell::get);
     f();

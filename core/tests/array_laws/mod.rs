@@ -10,17 +10,15 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod cases;
-#[path = "../support/dice.rs"]
-mod dice;
 mod laws;
 mod special;
 
 use std::collections::BTreeSet;
 
 use ketgrad_core::ir::{ArrayOp, Op};
+use support::random::Rng;
 
 use cases::{CASES, drawn};
-use dice::Dice;
 use laws::{Case, Shapes, complex_programs_contain_real_ones, kind, laws};
 
 /// Shapes drawn for each case.
@@ -29,7 +27,7 @@ const DRAWN: u64 = 12;
 /// The listed shapes, and drawn ones.
 fn shapes(case: &Case) -> Vec<Vec<Vec<usize>>> {
     let listed = case.shapes.iter().map(|args| args.iter().map(|s| s.to_vec()).collect());
-    listed.chain((0..DRAWN).filter_map(|seed| drawn(case, &mut Dice(seed * 0x1234_5678_9abc)))).collect()
+    listed.chain((0..DRAWN).filter_map(|seed| drawn(case, &mut Rng::new(seed * 0x1234_5678_9abc)))).collect()
 }
 
 /// All cases, so that one failure does not hide others.

@@ -3,8 +3,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "../support/dice.rs"]
-mod dice;
 mod eigen;
 mod exponential;
 mod least;

@@ -1,0 +1,21 @@
+//! The command line from outside, a module for each command and topic.
+
+mod amplitudes;
+mod backend;
+mod check;
+mod diff;
+mod equivalent;
+mod faults;
+mod grad;
+mod info;
+#[path = "../../plugins/host/tests/support/mod.rs"]
+mod libraries;
+mod noise;
+mod npy;
+mod optimize;
+mod params;
+mod plugins;
+mod run;
+mod show;
+mod support;
+mod symbols;

@@ -1,0 +1,10 @@
+//! The macros of the front page, a module for each topic.
+
+mod circuit;
+mod pauli;
+mod program_arrays;
+mod program_corpus;
+mod program_seeds;
+mod protocols;
+mod readme;
+mod wrong;

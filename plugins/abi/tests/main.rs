@@ -1,0 +1,3 @@
+//! The interface against its C header.
+
+mod layout;

@@ -1,0 +1,9 @@
+//! The host with plugins that work, that break and that are of other versions.
+
+mod chapter;
+mod cuda;
+mod devices;
+mod failures;
+mod rules;
+mod support;
+mod versions;

@@ -1,0 +1,3 @@
+//! What the kit tells authors of plugins.
+
+mod check;
