@@ -5,112 +5,23 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::{
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
 };
 
-/// Modules of core in reading order, each with the modules it may use. It may always use itself.
-const MODULES: &[(&str, &[&str])] = &[
-    ("bytes", &[]),
-    ("entity", &[]),
-    ("scalar", &[]),
-    ("array", &["scalar", "bytes"]),
-    ("ir", &["array", "entity", "scalar"]),
-    ("rules", &["ir", "entity", "scalar"]),
-    ("staging", &["ir", "entity"]),
-    ("pass", &["array", "rules", "ir", "entity", "scalar"]),
-    ("adjoint", &["pass", "staging", "rules", "ir", "entity", "scalar"]),
-    ("exec", &["array", "pass", "adjoint", "staging", "rules", "ir", "entity", "scalar", "bytes"]),
-    ("check", &["exec", "adjoint", "pass", "ir", "array", "scalar"]),
-    ("emit", &["pass", "rules", "ir", "entity", "scalar"]),
-    ("text", &["array", "staging", "rules", "ir", "entity", "scalar"]),
-    ("param", &["scalar"]),
-    ("trace", &["param", "exec", "pass", "adjoint", "staging", "rules", "ir", "entity", "scalar"]),
-    ("tape", &["trace", "exec", "adjoint", "pass", "staging", "rules", "ir", "array", "entity", "scalar"]),
-    ("basis", &[]),
-    ("matrix", &["basis", "scalar"]),
-    ("gate", &["param", "matrix", "scalar"]),
-    ("channel", &["gate", "param", "matrix", "scalar"]),
-    ("observable", &["basis"]),
-    ("circuit", &["channel", "gate", "observable", "param", "matrix", "basis", "scalar"]),
-    ("kernel", &["observable", "matrix", "basis", "scalar"]),
-    ("plan", &["kernel", "basis", "scalar"]),
-    ("state", &["array", "kernel", "observable", "matrix", "basis", "scalar", "bytes"]),
-    ("field", &["state", "kernel", "param", "scalar"]),
-    (
-        "simulate",
-        &[
-            "array",
-            "state",
-            "plan",
-            "kernel",
-            "circuit",
-            "channel",
-            "gate",
-            "observable",
-            "param",
-            "matrix",
-            "basis",
-            "scalar",
-        ],
-    ),
-    (
-        "exact",
-        &[
-            "trace",
-            "simulate",
-            "state",
-            "kernel",
-            "circuit",
-            "gate",
-            "observable",
-            "param",
-            "matrix",
-            "basis",
-            "scalar",
-        ],
-    ),
-    ("normal", &["exact", "field", "state", "trace", "param", "ir", "entity", "scalar"]),
-    (
-        "equivalent",
-        &[
-            "normal", "exact", "trace", "matrix", "simulate", "field", "state", "kernel", "circuit", "gate",
-            "param", "scalar",
-        ],
-    ),
-    (
-        "hybrid",
-        &[
-            "array",
-            "exact",
-            "check",
-            "plan",
-            "rules",
-            "simulate",
-            "state",
-            "kernel",
-            "circuit",
-            "channel",
-            "gate",
-            "observable",
-            "param",
-            "matrix",
-            "basis",
-            "exec",
-            "adjoint",
-            "pass",
-            "ir",
-            "entity",
-            "scalar",
-        ],
-    ),
-    ("problem", &["observable", "basis"]),
-    ("ansatz", &["problem", "circuit", "observable", "param", "basis"]),
-    ("optimize", &["hybrid", "simulate", "kernel", "scalar", "state"]),
-    ("qasm", &["simulate", "circuit", "channel", "gate", "param", "matrix", "scalar"]),
-    ("print", &["state", "circuit", "channel", "gate", "param", "matrix", "scalar"]),
-    ("draw", &["exact", "print", "circuit", "gate", "param", "matrix", "scalar"]),
-];
+/// Modules of core in reading order, each with the modules that it uses besides itself, as ARCHITECTURE.md has them.
+fn modules() -> Vec<(String, Vec<String>)> {
+    let page = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let (_, table) = page.split_once("\n## Modules of core").unwrap();
+    let rows = table.lines().skip(1).take_while(|line| !line.starts_with("## ")).filter_map(|line| {
+        let mut cells = line.strip_prefix("| `")?.split('|').map(str::trim);
+        let name = cells.next()?.trim_end_matches('`').to_owned();
+        let used = cells.next()?.split(", ").filter(|name| !name.is_empty()).map(str::to_owned);
+        Some((name, used.collect()))
+    });
+    rows.collect()
+}
 
 /// Packages by folder, each with the packages of ours it may use.
 const PACKAGES: &[(&str, &[&str])] = &[
@@ -190,15 +101,24 @@ fn named(source: &str, start: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// The lines of a file of a module of core that run the wrong way.
-fn module_faults(module: &str, allowed: &[&str], file: &str, source: &str) -> Vec<String> {
-    let modules = || MODULES.iter().map(|m| m.0);
+/// The lines of a file of a module of core that use what the table does not say. What it does use is added to `used`.
+fn module_faults(
+    module: &str,
+    table: &[(String, Vec<String>)],
+    (file, source): (&str, &str),
+    used: &mut BTreeSet<String>,
+) -> Vec<String> {
+    let allowed = table.iter().find(|row| row.0 == module).map_or(&[][..], |row| &row.1);
     let mut faults = Vec::new();
     for (line, word) in named(source, "crate::") {
-        let known = modules().any(|m| m == word);
-        if known && word != module && !allowed.contains(&word.as_str()) {
+        let known = table.iter().any(|row| row.0 == word);
+        if !known || word == module {
+            continue;
+        }
+        if !allowed.contains(&word) {
             faults.push(format!("{file}:{line}: {module} must not use {word}"));
         }
+        used.insert(word);
     }
     for (i, line) in source.lines().enumerate().filter(|(_, line)| !is_comment(line)) {
         for outside in OUTSIDE.iter().filter(|o| line.contains(**o)) {
@@ -242,10 +162,11 @@ fn sources(folder: &Path) -> Vec<(PathBuf, String)> {
 }
 
 #[test]
-fn modules_of_core_use_only_what_stands_before_them() {
+fn modules_of_core_use_what_the_table_says() {
     let core = root().join("core/src");
+    let table = modules();
     let mut faults = Vec::new();
-    let mut seen = Vec::new();
+    let mut used = BTreeMap::<String, BTreeSet<String>>::new();
     for (path, source) in sources(&core) {
         let relative = path.strip_prefix(&core).unwrap();
         let first = relative.components().next().unwrap().as_os_str().to_string_lossy();
@@ -253,16 +174,20 @@ fn modules_of_core_use_only_what_stands_before_them() {
         if module == "lib" {
             continue;
         }
-        // A module the table does not know has no arrows yet: add its line to the table.
-        let Some((_, allowed)) = MODULES.iter().find(|m| m.0 == module) else {
-            faults
-                .push(format!("core/src/{}:1: the module {module} is not in the table", relative.display()));
+        let file = format!("core/src/{}", relative.display());
+        if !table.iter().any(|row| row.0 == module) {
+            faults.push(format!("{file}:1: the module {module} is not in the table"));
             continue;
-        };
-        seen.push(module.to_owned());
-        faults.extend(module_faults(module, allowed, &format!("core/src/{}", relative.display()), &source));
+        }
+        let used = used.entry(module.to_owned()).or_default();
+        faults.extend(module_faults(module, &table, (&file, &source), used));
     }
-    assert!(seen.len() > 20, "the sources are read");
+    for (module, allowed) in &table {
+        let used = used.remove(module).unwrap_or_default();
+        let needless = allowed.iter().filter(|name| !used.contains(*name));
+        faults.extend(needless.map(|name| format!("ARCHITECTURE.md: {module} does not use {name}")));
+    }
+    assert!(table.len() > 20, "the table is read");
     assert!(faults.is_empty(), "\n{}", faults.join("\n"));
 }
 
@@ -328,17 +253,23 @@ fn the_lock_file_beside_the_workspace_has_what_core_uses() {
 
 #[test]
 fn the_table_has_no_cycles() {
-    for (i, (module, allowed)) in MODULES.iter().enumerate() {
-        for used in *allowed {
-            let at = MODULES.iter().position(|m| m.0 == *used);
-            assert!(at.is_some_and(|at| at < i), "{module} uses {used}, which does not stand before it");
+    let table = modules();
+    for (i, (module, used)) in table.iter().enumerate() {
+        for used in used {
+            let before = table[..i].iter().any(|row| row.0 == *used);
+            assert!(before, "{module} uses {used}, which does not stand before it");
         }
     }
 }
 
 #[test]
 fn the_check_itself_can_fail() {
-    let faults = |source: &str| module_faults("kernel", &["basis", "matrix", "scalar"], "kernel.rs", source);
+    let names = |list: &[&str]| list.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let mut table: Vec<_> = ["basis", "matrix", "scalar", "gate", "state", "simulate"]
+        .map(|name| (name.to_owned(), vec![]))
+        .into();
+    table.push(("kernel".to_owned(), names(&["basis", "matrix", "scalar"])));
+    let faults = |source: &str| module_faults("kernel", &table, ("kernel.rs", source), &mut BTreeSet::new());
     assert_eq!(faults("use crate::scalar::Ring;\nuse crate::kernel::place;\n"), [""; 0]);
     assert_eq!(faults("\nuse crate::gate::Gate;\n"), ["kernel.rs:2: kernel must not use gate"]);
     let nested = "use crate::{\n    basis::{deposit, circuit},\n    // state is only prose\n    state::StateVector,\n};\n";
