@@ -2,6 +2,13 @@
 //!
 //! Every loop has the same frame: walk the runs, take the slices of a run at the shape's offsets,
 //! zip through them. `LEN` is the length of a run where it is short and known (1, 2, 4), else 0.
+//!
+//! What the loops rely on:
+//! - *In range*: [`apply`] asserts that the operator's highest qubit is one of the vector, so that `base | offset` and the run
+//!   behind it are below its length.
+//! - *Own runs*: [`Threads::split`] gives each thread other runs, and runs do not overlap.
+//! - *Own offsets*: a base is 0 in the bits that an offset may set (targets, which [`Runs`] pins), and the offsets of a
+//!   shape differ, as the constructors of [`Operator`] see to. So slices of one run at different offsets do not overlap.
 #![expect(unsafe_code, reason = "takes disjoint slices, see disjoint.rs")]
 
 use std::ops::Range;
@@ -76,19 +83,23 @@ impl<R: Acts<A>, A: Clone + Send + Sync> Task<'_, R, A> {
             Shape::Phase(factor) => {
                 let factor = &factor.clone();
                 for base in starts {
-                    scale(self.slice::<LEN>(base, 0), factor);
+                    // SAFETY: the only slice of the run.
+                    scale(unsafe { self.slice::<LEN>(base, 0) }, factor);
                 }
             }
             Shape::Diagonal(factors) => {
                 for base in starts {
                     for (offset, factor) in factors {
-                        scale(self.slice::<LEN>(base, *offset), factor);
+                        // SAFETY: one slice at a time.
+                        scale(unsafe { self.slice::<LEN>(base, *offset) }, factor);
                     }
                 }
             }
             Shape::Swap(a, b) => {
                 for base in starts {
-                    self.slice::<LEN>(base, *a).swap_with_slice(self.slice::<LEN>(base, *b));
+                    // SAFETY: own offsets.
+                    let (a, b) = unsafe { (self.slice::<LEN>(base, *a), self.slice::<LEN>(base, *b)) };
+                    a.swap_with_slice(b);
                 }
             }
             Shape::Cycles(cycles) => {
@@ -105,7 +116,9 @@ impl<R: Acts<A>, A: Clone + Send + Sync> Task<'_, R, A> {
                 ([o0, o1], [s, b, c, d]) if equal(s, b) && equal(s, c) && (s + d).is_exact_zero() => {
                     let s = &s.clone();
                     for base in starts {
-                        let (lo, hi) = (self.slice::<LEN>(base, *o0), self.slice::<LEN>(base, *o1));
+                        // SAFETY: own offsets.
+                        let (lo, hi) =
+                            unsafe { (self.slice::<LEN>(base, *o0), self.slice::<LEN>(base, *o1)) };
                         for (x, y) in lo.iter_mut().zip(hi) {
                             R::act_crosswise(s, x, y);
                         }
@@ -114,7 +127,9 @@ impl<R: Acts<A>, A: Clone + Send + Sync> Task<'_, R, A> {
                 ([o0, o1], [a, b, c, d]) => {
                     let (a, b, c, d) = (&a.clone(), &b.clone(), &c.clone(), &d.clone());
                     for base in starts {
-                        let (lo, hi) = (self.slice::<LEN>(base, *o0), self.slice::<LEN>(base, *o1));
+                        // SAFETY: own offsets.
+                        let (lo, hi) =
+                            unsafe { (self.slice::<LEN>(base, *o0), self.slice::<LEN>(base, *o1)) };
                         for (x, y) in lo.iter_mut().zip(hi) {
                             let new = R::act2(a, x, b, y);
                             *y = R::act2(c, x, d, y);
@@ -132,24 +147,25 @@ impl<R: Acts<A>, A: Clone + Send + Sync> Task<'_, R, A> {
     }
 
     /// The amplitudes of the run at `base` that stand `offset` further.
+    ///
+    /// # Safety
+    /// `base` is of a run that this thread was given, `offset` is one of the shape's, and no other slice at both is alive.
     #[inline(always)]
-    #[expect(clippy::mut_from_ref, reason = "slices of one run are disjoint, see below")]
-    pub(super) fn slice<const LEN: usize>(&self, base: usize, offset: usize) -> &mut [A] {
+    #[expect(clippy::mut_from_ref, reason = "disjointness is the caller's promise")]
+    pub(super) unsafe fn slice<const LEN: usize>(&self, base: usize, offset: usize) -> &mut [A] {
         let length = if LEN == 0 { self.runs.run_length() } else { LEN };
-        // SAFETY: a slice is known by its base, where all target bits are 0, and its offset, where
-        // only target bits are set; runs do not overlap, offsets of one operator differ, and no
-        // loop above takes the same offset of the same run twice at a time. Threads have
-        // different runs. Those of a string are taken alone, or with the run that differs in the
-        // highest bit of x, where a base is 0.
+        // SAFETY: in range; and by own runs and own offsets only a slice at the same base and offset would overlap, of
+        // which the caller promises that there is none.
         unsafe { self.vector.part(base | offset, length) }
     }
 
     /// Moves each amplitude of a cycle to the next place, times its factor.
     #[inline(always)]
     fn rotate<const LEN: usize>(&self, base: usize, cycle: &[(usize, R)]) {
-        let length = self.slice::<LEN>(base, cycle[0].0).len();
+        let length = if LEN == 0 { self.runs.run_length() } else { LEN };
         for i in 0..length {
-            let at = |k: usize| &mut self.slice::<LEN>(base, cycle[k].0)[i];
+            // SAFETY: own offsets; each amplitude is done with before it is asked for again.
+            let at = |k: usize| unsafe { &mut self.slice::<LEN>(base, cycle[k].0)[i] };
             let last = cycle.len() - 1;
             let wrapped = cycle[last].1.act(at(last));
             for k in (0..last).rev() {
@@ -162,7 +178,8 @@ impl<R: Acts<A>, A: Clone + Send + Sync> Task<'_, R, A> {
     #[inline(always)]
     fn dense<const LEN: usize, const D: usize>(&self, part: Range<usize>, offsets: [usize; D], matrix: &[R]) {
         for base in self.runs.starts(part) {
-            let mut slices = offsets.map(|offset| self.slice::<LEN>(base, offset));
+            // SAFETY: own offsets.
+            let mut slices = offsets.map(|offset| unsafe { self.slice::<LEN>(base, offset) });
             for i in 0..slices[0].len() {
                 let old: [A; D] = std::array::from_fn(|j| slices[j][i].clone());
                 for (slice, row) in slices.iter_mut().zip(matrix.chunks_exact(D)) {
@@ -177,10 +194,12 @@ impl<R: Acts<A>, A: Clone + Send + Sync> Task<'_, R, A> {
         let mut old: Vec<A> = Vec::with_capacity(offsets.len());
         for base in self.runs.starts(part) {
             for i in 0..self.runs.run_length() {
+                // SAFETY: one amplitude of the run at a time.
+                let at = |offset: usize| unsafe { &mut self.slice::<1>(base + i, offset)[0] };
                 old.clear();
-                old.extend(offsets.iter().map(|&offset| self.slice::<1>(base + i, offset)[0].clone()));
+                old.extend(offsets.iter().map(|&offset| at(offset).clone()));
                 for (&offset, row) in offsets.iter().zip(matrix.chunks_exact(offsets.len())) {
-                    self.slice::<1>(base + i, offset)[0] = R::act_row(row, &old);
+                    *at(offset) = R::act_row(row, &old);
                 }
             }
         }

@@ -9,6 +9,7 @@
 //!
 //! Loops take two products for each amplitude. Runs are those of all qubits but the controls; where x reaches beyond a run,
 //! two runs are joined, else two halves of pieces of one.
+#![expect(unsafe_code, reason = "takes disjoint slices, see apply.rs")]
 
 use std::{f64::consts::FRAC_1_SQRT_2, ops::Range};
 
@@ -204,7 +205,8 @@ impl<R: Acts<A>, A: Clone + Send + Sync> Task<'_, R, A> {
         let factors = &factors.clone();
         let within = z & (self.runs.run_length() - 1);
         for base in self.runs.starts(part) {
-            let run = self.slice::<0>(base, 0);
+            // SAFETY: the only slice of the run.
+            let run = unsafe { self.slice::<0>(base, 0) };
             let first = usize::from(odd(base & z));
             if within == 0 {
                 let factor = &factors[first];
@@ -226,11 +228,15 @@ impl<R: Acts<A>, A: Clone + Send + Sync> Task<'_, R, A> {
         for base in self.runs.starts(part) {
             let sign = |at: usize| usize::from(odd(at & z));
             if x >= length {
-                let (low, high) = (self.slice::<0>(base, 0), self.slice::<0>(base ^ (x & !(length - 1)), 0));
+                let other = base ^ (x & !(length - 1));
+                // SAFETY: the other run differs in the highest bit of x, which is 0 in every base that a thread is given.
+                let (low, high) = unsafe { (self.slice::<0>(base, 0), self.slice::<0>(other, 0)) };
                 join(stay, go, (low, high), x & (length - 1), z, (sign(base), turned));
                 continue;
             }
-            for (k, piece) in self.slice::<0>(base, 0).chunks_exact_mut(2 * top).enumerate() {
+            // SAFETY: the only slice of the run.
+            let run = unsafe { self.slice::<0>(base, 0) };
+            for (k, piece) in run.chunks_exact_mut(2 * top).enumerate() {
                 let (low, high) = piece.split_at_mut(top);
                 let sign = sign(base | (2 * k * top));
                 join(stay, go, (low, high), x & (top - 1), z, (sign, turned));
