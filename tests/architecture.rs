@@ -191,6 +191,53 @@ fn modules_of_core_use_what_the_table_says() {
     assert!(faults.is_empty(), "\n{}", faults.join("\n"));
 }
 
+/// The files and folders in the first column of a table of ARCHITECTURE.md.
+fn listed(heading: &str) -> Vec<String> {
+    let page = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let (_, table) = page.split_once(&format!("\n## {heading}\n")).unwrap();
+    let rows =
+        table.lines().take_while(|line| !line.starts_with("## ")).filter(|line| line.starts_with("| `"));
+    let cells = rows.map(|line| line.split('|').nth(1).unwrap_or_default().to_owned());
+    cells.flat_map(|cell| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>()).collect()
+}
+
+/// Files that are in no line of a table, and lines without a file.
+fn unlisted(listed: &[String], files: &[String]) -> Vec<String> {
+    let within = |file: &str, place: &str| file == place || place.ends_with('/') && file.starts_with(place);
+    let missing = files.iter().filter(|file| !listed.iter().any(|place| within(file, place)));
+    let needless = listed.iter().filter(|place| !files.iter().any(|file| within(file, place)));
+    let missing = missing.map(|file| format!("{file} is in no line"));
+    missing.chain(needless.map(|place| format!("{place} has nothing of the kind"))).collect()
+}
+
+/// Files of `src` with such a line of code.
+fn files_with(packages: &[&str], is_such: impl Fn(&str) -> bool) -> Vec<String> {
+    let mut files = Vec::new();
+    for package in packages {
+        for (path, source) in sources(&root().join(package).join("src")) {
+            if source.lines().filter(|line| !is_comment(line)).any(&is_such) {
+                let path = path.strip_prefix(root()).unwrap();
+                files.push(path.display().to_string());
+            }
+        }
+    }
+    files
+}
+
+#[test]
+fn unsafe_code_and_statics_stand_where_the_page_says() {
+    let packages: Vec<&str> = PACKAGES.iter().map(|p| p.0).collect();
+    let kinds = ["unsafe {", "unsafe fn", "unsafe impl", "unsafe extern", "unsafe trait", "unsafe("];
+    let is_unsafe = |line: &str| kinds.iter().any(|kind| line.contains(kind));
+    let is_static = |line: &str| {
+        let item = line.trim_start().trim_start_matches("pub ").trim_start_matches("pub(crate) ");
+        item.starts_with("static ") || item.starts_with("thread_local!")
+    };
+    let mut faults = unlisted(&listed("Unsafe code"), &files_with(&packages, is_unsafe));
+    faults.extend(unlisted(&listed("Statics of core"), &files_with(&["core"], is_static)));
+    assert!(faults.is_empty(), "ARCHITECTURE.md:\n{}", faults.join("\n"));
+}
+
 #[test]
 fn packages_point_inward() {
     let mut faults = Vec::new();
@@ -280,6 +327,8 @@ fn the_check_itself_can_fail() {
     let faults =
         package_faults("core", &[], "a.rs", "use num_complex::Complex;\nuse ketgrad_config::Options;\n");
     assert_eq!(faults, ["a.rs:2: core must not use ketgrad_config"]);
+    let found = unlisted(&names(&["a/b.rs", "c/", "d/"]), &names(&["a/b.rs", "c/d.rs", "e.rs"]));
+    assert_eq!(found, ["e.rs is in no line", "d/ has nothing of the kind"]);
     let files = ["main", "array", "jit"].map(str::to_owned);
     assert_eq!(undeclared("mod array;\n// mod jit;\n", files.into_iter()), ["jit"]);
 }

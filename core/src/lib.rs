@@ -1,7 +1,7 @@
 //! The computing heart of ketgrad: numbers, circuits, kernels and states.
 //!
 //! This crate is pure computation: it reads no files and no environment, and holds no global state
-//! but one counter. Threads, memory limits and kernels are handed in.
+//! but a counter and what is known of the machine's caches. Threads, memory limits and kernels are handed in.
 //!
 //! Numbers and programs: [`scalar`], [`mod@array`] (numbers with a shape), [`entity`] (typed ids), [`ir`] (programs as data), [`rules`]
 //! (derivatives of operations), [`text`] (programs from text), [`pass`] (simplification), [`adjoint`]
