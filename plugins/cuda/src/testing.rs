@@ -8,6 +8,7 @@ use std::{
 };
 
 use ketgrad_plugin_sdk::{C64, Precision, Result};
+use support::random::Rng;
 
 use crate::{
     driver::{Cuda, Driver, Emulated},
@@ -70,14 +71,7 @@ pub(crate) fn devices() -> Vec<Arc<dyn Driver>> {
 
 /// Amplitudes that look random, not of norm 1.
 pub(crate) fn amplitudes(n_qubits: u32, seed: u64) -> Vec<C64> {
-    let mut word = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let mut next = || {
-        word ^= word << 13;
-        word ^= word >> 7;
-        word ^= word << 17;
-        (word >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-    };
-    (0..1 << n_qubits).map(|_| C64::new(next(), next())).collect()
+    Rng::new(seed).vector(1 << n_qubits)
 }
 
 /// Amplitudes as the bytes of a precision.

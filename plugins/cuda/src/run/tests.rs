@@ -8,22 +8,23 @@ use ketgrad_core::{
     param::Values,
     simulate::BoundCircuit,
 };
+use support::random::Rng;
 
 use super::*;
 use crate::testing;
 
-/// Numbers that look random.
-struct Random(u64);
+/// Random operators and states.
+struct Random(Rng);
 
 impl Random {
+    fn new(seed: u64) -> Random {
+        Random(Rng::new(seed))
+    }
     fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as usize % n
+        self.0.below(n)
     }
     fn unit(&mut self) -> f64 {
-        self.below(1 << 40) as f64 / (1u64 << 40) as f64
+        self.0.unit()
     }
     fn qubits(&mut self, n: usize, count: usize) -> Vec<usize> {
         let mut all: Vec<usize> = (0..n).collect();
@@ -137,7 +138,7 @@ const SIZES: [usize; 9] = [1, 2, 5, 8, 9, 11, 12, 13, 15];
 
 #[test]
 fn random_operators_do_what_the_generic_kernels_do() {
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut random = Random::new(0x9e37_79b9_7f4a_7c15);
     let schedules = Schedules::default();
     for device in testing::devices() {
         for (precision, rounding) in [(Precision::Double, 1e-13), (Precision::Single, 1e-5)] {
@@ -158,7 +159,7 @@ fn random_operators_do_what_the_generic_kernels_do() {
 /// one sign by the hundred.
 #[test]
 fn long_words_do_what_the_generic_kernels_do() {
-    let mut random = Random(0x7007);
+    let mut random = Random::new(0x7007);
     let schedules = Schedules::default();
     let (zero, one, half) = (C64::new(0.0, 0.0), C64::new(1.0, 0.0), C64::new(0.5f64.sqrt(), 0.0));
     let matrix = |m: [C64; 4]| Matrix::from_fn(1, |r, c| m[2 * r + c]);
@@ -201,7 +202,7 @@ fn long_words_do_what_the_generic_kernels_do() {
 /// Excitations become rotations about strings, many along the same qubits, with inner products between them.
 #[test]
 fn excitations_are_rotations_about_strings() {
-    let mut random = Random(0xfe21);
+    let mut random = Random::new(0xfe21);
     let schedules = Schedules::default();
     let circuit = ansatz::uccsd(7, 3).unwrap();
     let angles: Vec<f64> = circuit.inputs().map(|_| 6.0 * (random.unit() - 0.5)).collect();
@@ -239,7 +240,7 @@ fn excitations_are_rotations_about_strings() {
 /// A state that is known to be |0…0> is gone over in part, one that was changed since as a whole.
 #[test]
 fn circuits_from_zero_do_what_the_generic_kernels_do() {
-    let mut random = Random(0x5eed);
+    let mut random = Random::new(0x5eed);
     let schedules = Schedules::default();
     let n = 17;
     for device in testing::devices() {
@@ -297,7 +298,7 @@ fn whatever_changes_a_state_makes_it_another_than_zero() {
 /// A circuit with other angles takes the schedule of the one before.
 #[test]
 fn other_angles_run_on_the_schedule_of_the_first() {
-    let mut random = Random(77);
+    let mut random = Random::new(77);
     let schedules = Schedules::default();
     let (n, device) = (13, testing::device());
     let inners = random.inners(n, 20);
@@ -327,7 +328,7 @@ fn other_angles_run_on_the_schedule_of_the_first() {
 
 #[test]
 fn two_states_and_their_inner_products_are_those_of_the_processor() {
-    let mut random = Random(0x1234_5678);
+    let mut random = Random::new(0x1234_5678);
     let schedules = Schedules::default();
     for device in testing::devices() {
         for (precision, rounding) in [(Precision::Double, 1e-13), (Precision::Single, 1e-5)] {
@@ -402,7 +403,7 @@ fn ran(
 
 #[test]
 fn kernels_of_single_stages_give_the_same_to_the_last_bit() {
-    let mut random = Random(0xabcd_ef01);
+    let mut random = Random::new(0xabcd_ef01);
     for device in testing::devices() {
         for (precision, n) in
             [Precision::Double, Precision::Single].into_iter().flat_map(|p| [(p, 10), (p, 13), (p, 17)])
@@ -451,7 +452,7 @@ fn a_kernel_is_made_for_a_stage_that_has_moved_enough() {
     // One tile of 2^12 amplitudes, read and written.
     let pass = (2 * 16) << 12;
     let schedules = Schedules::new(Some(2 * pass));
-    let mut random = Random(99);
+    let mut random = Random::new(99);
     let start = random.state(n);
     let run = |angle: f64| {
         let mut state = testing::state(&device, Precision::Double, &start);
@@ -468,7 +469,7 @@ fn a_kernel_is_made_for_a_stage_that_has_moved_enough() {
 fn where_no_kernel_can_be_made_the_others_do() {
     let device: Arc<dyn Driver> = Arc::new(testing::without_compiler());
     let schedules = Schedules::new(Some(0));
-    let (n, mut random) = (12, Random(7));
+    let (n, mut random) = (12, Random::new(7));
     let mut expected = random.state(n);
     let mut state = testing::state(&device, Precision::Double, &expected);
     for angle in [0.1, 0.2, 0.3] {
