@@ -92,6 +92,7 @@ macro_rules! for_each_op {
                 Div "div" (a, b) -> y: singular = a.quotient(b), [b.recip(), -(y / b)], "The quotient.";
                 Pow "pow" (a, b) -> y: singular = a.pow(b), [a.pow(&(b - 1.0)).scale(b), a.ln().scale(y)], "`a^b`: on reals as `powf`, on complex numbers `exp(b ln a)`.";
                 Scale "scale" (a, b) -> y: singular = scale(a, b), [b.clone(), a.clone()], "`a b`, but 0 where `b` is exactly zero, even if `a` is infinite or undefined.";
+                Guard "guard" (a, b) -> y: regular = guard(a, b), [a.lit(1.0).guard(b), a.lit(0.0)], "`a`, but 0 where `b` is exactly zero, even if `a` is infinite or undefined.";
             }
             real1 {
                 Abs "abs" (a) -> y: regular = Piece::Abs, [a.sign()], "The absolute value.";
