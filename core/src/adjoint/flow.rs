@@ -93,9 +93,8 @@ fn moves(f: &Function, made: &[Option<Inst>], inst: &InstData, varied: &[bool]) 
             let other = if varied[inst.args[0].index()] { inst.args[1] } else { inst.args[0] };
             alone
                 && (op == Number2::Mul || other == inst.args[1])
-                && made[other.index()].is_some_and(
-                    |i| matches!(f.insts[i].op, Op::Real(c) if c.0 != 0.0 && c.0.is_finite()),
-                )
+                && made[other.index()]
+                    .is_some_and(|i| matches!(f.insts[i].op, Op::Real(c) if c.0 != 0.0 && c.0.is_finite()))
         }
         Op::Real2(Real2::Min | Real2::Max) => true,
         Op::Mixed(op) => {
@@ -126,13 +125,7 @@ fn moves(f: &Function, made: &[Option<Inst>], inst: &InstData, varied: &[bool]) 
 }
 
 /// The least fixed point, from the slopes backwards.
-fn wants(
-    program: &Program,
-    f: &Function,
-    varied: &[bool],
-    given: &[bool],
-    params: &Wanted,
-) -> Vec<bool> {
+fn wants(program: &Program, f: &Function, varied: &[bool], given: &[bool], params: &Wanted) -> Vec<bool> {
     let mut wanted = vec![false; f.kinds.len()];
     loop {
         let mut changed = false;

@@ -27,8 +27,8 @@ use super::{
     entry::entry,
     error::{DiffError, Mode},
     flow::{Flow, Wanted, wanted},
-    reach::is_steep,
     leaves::{close, field_range, make_whole, open, tangent_leaves},
+    reach::is_steep,
 };
 
 /// Adds the pushforward of a function, and of all it calls, to the program. A function with a rule of its own goes by
@@ -76,7 +76,8 @@ impl Engine {
         let dots = function.params.iter();
         let dots = dots.filter_map(|p| Some(Param::new(format!("{}_dot", p.name), p.kind.tangent()?)));
         let reached = function.params.iter().zip(&wanted).filter(|(_, w)| **w && !is_root);
-        let there = reached.filter_map(|(p, _)| Some(Param::new(format!("{}_there", p.name), p.kind.tangent()?)));
+        let there =
+            reached.filter_map(|(p, _)| Some(Param::new(format!("{}_there", p.name), p.kind.tangent()?)));
         let params = function.params.iter().cloned().chain(dots).chain(there).collect();
         let result =
             Kind::tuple([Some(function.result.clone()), function.result.tangent()].into_iter().flatten());
@@ -325,8 +326,7 @@ impl Writer<'_> {
                     inst.args.iter().map(|a| self.dots.get(a).and_then(|d| d.first().copied())).collect();
                 let asks = is_steep(op);
                 let reach = |a: &Value| if asks { self.reach(*a).first().copied() } else { None };
-                let reach: Vec<Reach> =
-                    inst.args.iter().map(|a| reach(a).unwrap_or(Reach::Always)).collect();
+                let reach: Vec<Reach> = inst.args.iter().map(|a| reach(a).unwrap_or(Reach::Always)).collect();
                 match pushforward(&mut self.b, op, &args, v, &dots, &reach) {
                     None => return Err(self.missing(inst, op.name())),
                     Some(None) => return Ok(()),

@@ -110,23 +110,18 @@ impl Sweep<'_> {
                 let asked = if self.s.reached.asks[id.index()] { reach[0] } else { Reach::Always };
                 let contributions = pullback(&mut self.b, op, &args, saved, bars[0], asked, &wanted)
                     .ok_or_else(|| self.missing(inst, op.name()))?;
-                for (&arg, contribution) in inst.args.iter().zip(contributions) {
+                for (k, (&arg, contribution)) in inst.args.iter().zip(contributions).enumerate() {
                     match contribution {
-                        Contribution::Zero => {}
+                        Contribution::Zero => continue,
                         Contribution::Add(bar) => self.add(arg, 0, &[bar]),
                         Contribution::At(index, bar) => self.bars.add_at(&mut self.b, arg, index, bar),
                     }
-                }
-                for (k, &arg) in inst.args.iter().enumerate() {
-                    if !self.s.reached.wanted[arg.index()] {
-                        continue;
-                    }
-                    let all = reach[0].value(&mut self.b, bars[0]);
-                    match pull_reach(&mut self.b, op, &args, saved, k, all) {
-                        None | Some(Contribution::Zero) => {}
-                        Some(Contribution::Add(there)) => self.there.add(&mut self.b, arg, 0, &[there]),
-                        Some(Contribution::At(index, there)) => {
-                            self.there.add_at(&mut self.b, arg, index, there);
+                    if self.s.reached.wanted[arg.index()] {
+                        let all = reach[0].value(&mut self.b, bars[0]);
+                        match pull_reach(&mut self.b, op, &args, saved, k, all) {
+                            None | Some(Contribution::Zero) => {}
+                            Some(Contribution::Add(there)) => self.there.add(&mut self.b, arg, 0, &[there]),
+                            Some(Contribution::At(i, there)) => self.there.add_at(&mut self.b, arg, i, there),
                         }
                     }
                 }
@@ -217,7 +212,9 @@ impl Sweep<'_> {
                 for (leaf, reach) in leaves.iter_mut().zip(&mut reaches) {
                     let there = as_in(&mut self.b, there, *leaf);
                     *leaf = self.b.number2(Number2::Guard, *leaf, there);
-                    if covered.get(k).copied().unwrap_or(false) && !matches!(self.b.kind(*leaf), Kind::Array(_)) {
+                    if covered.get(k).copied().unwrap_or(false)
+                        && !matches!(self.b.kind(*leaf), Kind::Array(_))
+                    {
                         *reach = Reach::Where(there);
                     }
                 }

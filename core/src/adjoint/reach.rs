@@ -19,7 +19,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::{
     entity::{FuncId, Inst, Value},
-    ir::{ArrayOp, InstData, Kind, Mixed, Number1, Number2, Op, Program, Real1, Real2, Terminator},
+    ir::{ArrayOp, InstData, Kind, Literal, Mixed, Number1, Number2, Op, Program, Real1, Real2, Terminator},
     rules::is_singular,
 };
 
@@ -132,6 +132,8 @@ impl Reaching<'_> {
             Op::Number2(Number2::Scale | Number2::Guard) | Op::Real2(Real2::Min | Real2::Max) => {
                 inst.op == Op::Number2(Number2::Scale) && k == 1
             }
+            // A constant factor of 0 lets nothing through.
+            Op::Number2(Number2::Mul) => !self.is_zero(inst.args[1 - k]),
             Op::Number1(_) | Op::Number2(_) | Op::Real2(_) => true,
             Op::Real1(op) => op == Real1::Abs,
             Op::Mixed(op) => op != Mixed::FromInt,
@@ -156,6 +158,15 @@ impl Reaching<'_> {
             },
             _ => false,
         }
+    }
+
+    fn is_zero(&self, v: Value) -> bool {
+        let made = self.n.defined[v.index()].map(|i| &self.n.f.insts[i]);
+        made.is_some_and(|inst| match inst.op {
+            Op::Real(Literal(x)) => x == 0.0,
+            Op::Mixed(Mixed::Promote) => self.is_zero(inst.args[0]),
+            _ => false,
+        })
     }
 
     /// For each instruction whether its slopes may be infinite or undefined and its result may be left out.

@@ -19,10 +19,7 @@ use crate::{
     ir::{Element, FunctionBuilder, Int2, Kind, Mixed, Number1, Number2, Op, Real1, Real2},
 };
 
-use super::{
-    Emitter, arrays, elements,
-    partials::partial,
-};
+use super::{Emitter, arrays, elements, partials::partial};
 
 /// What flows back to one operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -194,7 +191,14 @@ pub(super) fn push_partials(
 
 /// The partial `p` of an op by its `k`-th operand, times a (co)tangent `d`. Where the op takes nothing of an operand, as `max` of the
 /// lesser one, nothing is multiplied either.
-pub(super) fn term(b: &mut FunctionBuilder, op: Op, k: usize, p: Value, d: Value, reach: Reach) -> Option<Value> {
+pub(super) fn term(
+    b: &mut FunctionBuilder,
+    op: Op,
+    k: usize,
+    p: Value,
+    d: Value,
+    reach: Reach,
+) -> Option<Value> {
     match (op, k) {
         (Op::Number2(Number2::Guard), 0) => Some(b.number2(Number2::Guard, d, p)),
         (Op::Number2(Number2::Scale), 0) | (Op::Real2(Real2::Min | Real2::Max), _) => {

@@ -230,9 +230,7 @@ impl<T: Real, S: Scalar<Real = T>> Engine<S> {
         let chosen = |p: S| times(p.clone()).filter(|_| !p.is_exact_zero());
         Ok(match step {
             Step::Input(_) | Step::Constant => SmallVec::new(),
-            Step::Op(Op::Number1(op)) => {
-                SmallVec::from_iter([times(number1(*op, &x(0), &N(y.number())).0)])
-            }
+            Step::Op(Op::Number1(op)) => SmallVec::from_iter([times(number1(*op, &x(0), &N(y.number())).0)]),
             Step::Op(Op::Number2(op)) => {
                 let [p, q] = number2(*op, &x(0), &x(1), &N(y.number()));
                 SmallVec::from_iter(match op {

@@ -244,7 +244,9 @@ pub(super) fn number2(op: Number2, a: &Sym, b: &Sym) -> Sym {
         Number2::Guard if b.constant().is_some() => a.clone(),
         Number2::Pow if is_zero(b) => like(Constant::ONE, &a.kind()),
         Number2::Pow if b.constant().is_some_and(|c| c.is_int(1)) => a.clone(),
-        Number2::Scale | Number2::Guard | Number2::Pow => Sym::op(Op::Number2(op), &[a.clone(), b.clone()], a.kind()),
+        Number2::Scale | Number2::Guard | Number2::Pow => {
+            Sym::op(Op::Number2(op), &[a.clone(), b.clone()], a.kind())
+        }
     }
 }
 
