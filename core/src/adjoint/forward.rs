@@ -23,7 +23,7 @@ use crate::{
 };
 
 use super::{
-    activity::varied,
+    activity::{touches_tape, varied},
     entry::entry,
     error::{DiffError, Mode},
     flow::{Flow, Wanted, wanted},
@@ -281,7 +281,7 @@ impl Writer<'_> {
             Op::Call(g) => match self.engine.program.rule(g) {
                 Some(rule) if rule.non_differentiable => false,
                 // A call that keeps something on a tape must do so with tangents, whatever flows through it.
-                _ => self.varied[y.index()] || super::activity::touches_tape(&self.engine.program, g),
+                _ => self.varied[y.index()] || touches_tape(&self.engine.program, g),
             },
             _ => self.varied[y.index()],
         };
@@ -425,7 +425,12 @@ impl Writer<'_> {
             let dot = self.b.field(both, 1);
             let leaves = open(&mut self.b, dot);
             if self.flow.wanted[y.index()] {
-                let there = self.result_reach(inst, &[], v);
+                let there = if touches_tape(&self.engine.program, g) {
+                    // Something may come by a tape.
+                    Some(leaves.iter().map(|&dot| Reach::Nonzero.value(&mut self.b, dot)).collect())
+                } else {
+                    self.result_reach(inst, &[], v)
+                };
                 self.there.extend(there.map(|there| (y, there)));
             }
             self.dots.insert(y, leaves);

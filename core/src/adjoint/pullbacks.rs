@@ -151,12 +151,14 @@ impl Sweep<'_> {
         let pair = self.pair(g);
         let callee = &self.engine.program.functions[pair.adjoint];
         let (result, seed) = (callee.result.clone(), callee.params.first().map(|p| p.kind.clone()));
+        let called = self.engine.calls.get(&g).cloned().unwrap_or_default();
         let mut args = Vec::new();
         let mut reach = Reach::Always;
         if let (Some(y), Some(kind)) = (inst.result, seed) {
             let (mut bars, reaches) = self.take_both(y);
             if let ([one], [bar]) = (reaches.as_slice(), bars.as_slice())
                 && !matches!(self.b.kind(*bar), Kind::Array(_))
+                && called.answered
             {
                 reach = *one;
             }
@@ -167,8 +169,7 @@ impl Sweep<'_> {
             args.push(close(&mut self.b, &kind, &mut bars.into_iter()));
         }
         let bars = self.b.inst(Op::Call(pair.adjoint), &args, result);
-        let covered = self.engine.covered.get(&g).cloned().unwrap_or_default();
-        self.distribute(inst, bars, reach, &covered);
+        self.distribute(inst, bars, reach, &called.covered);
     }
 
     /// `y = call g(…)` where `g` has its own pullback.

@@ -36,11 +36,21 @@ pub(super) struct Reached {
     pub asks: Vec<bool>,
 }
 
-/// Of the functions called which parameters something leads back to, if it does to the result.
-pub(super) type Covered = HashMap<FuncId, Vec<bool>>;
+/// What is known about a function that is called.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Called {
+    /// The parameters to all of which something leads back, if it does to the result.
+    pub covered: Vec<bool>,
+    /// Whether whoever calls the adjoint answers for the result: something leads back to it, or what the adjoint gives is not
+    /// used. So it is for one number, where nothing comes back by a tape.
+    pub answered: bool,
+}
 
-/// Whether whoever calls the adjoint answers for the result: something leads back to it, or what the adjoint gives is not used.
-pub(super) fn is_answered(result: &Kind) -> bool {
+/// The functions called.
+pub(super) type Calls = HashMap<FuncId, Called>;
+
+/// Whether the result is one number.
+pub(super) fn is_number(result: &Kind) -> bool {
     tangent_leaves(result).len() == 1 && !matches!(result, Kind::Array(_))
 }
 
@@ -58,7 +68,7 @@ pub(super) struct Reaching<'a> {
     pub live: &'a Live,
     /// Whether something leads back to all of the result.
     pub answered: bool,
-    pub covered: &'a Covered,
+    pub calls: &'a Calls,
 }
 
 impl Reaching<'_> {
@@ -143,8 +153,8 @@ impl Reaching<'_> {
             Op::Set | Op::Put => k == 2,
             Op::AddAt => k != 1,
             Op::Call(g) if self.through[i.index()] => {
-                self.covered.get(&g).is_some_and(|c| c.get(k).copied().unwrap_or(false))
-                    && inst.result.is_some_and(|y| is_answered(&f.kinds[y]))
+                let called = self.calls.get(&g).filter(|called| called.answered);
+                called.is_some_and(|called| called.covered.get(k).copied().unwrap_or(false))
             }
             Op::Call(_) => true,
             Op::OnArrays(op) => match op {
@@ -199,8 +209,8 @@ impl Reaching<'_> {
                     Op::Number2(Number2::Mul | Number2::Scale) => {
                         inst.args.iter().any(|v| infinite[v.index()])
                     }
-                    Op::Call(_) => {
-                        self.through[i.index()] && inst.result.is_some_and(|y| is_answered(&f.kinds[y]))
+                    Op::Call(g) => {
+                        self.through[i.index()] && self.calls.get(&g).is_some_and(|called| called.answered)
                     }
                     op => is_steep(op),
                 }

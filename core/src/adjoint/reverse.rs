@@ -65,7 +65,7 @@ use super::{
     entry::entry,
     error::DiffError,
     normal::Normal,
-    reach::{self, Covered, Reaching, callees_first, is_answered},
+    reach::{self, Called, Calls, Reaching, callees_first, is_number},
     record::Plan,
     sweep::{Guide, Popped, Subject, Sweep},
 };
@@ -87,8 +87,8 @@ pub struct Reverse {
 pub fn reverse(program: &mut Program, root: FuncId) -> Result<Reverse, DiffError> {
     let used = program.reachable(root).into_iter().flat_map(|f| tapes(&program.functions[f]));
     let tape = used.max().map_or(0, |t| t + 1);
-    let (done, work, subjects, covered) = Default::default();
-    let mut engine = Engine { program: program.clone(), tape, done, work, subjects, covered };
+    let (done, work, subjects, calls) = Default::default();
+    let mut engine = Engine { program: program.clone(), tape, done, work, subjects, calls };
     let by_rule = |rule: &CustomRule| rule.pullback.is_some() || rule.non_differentiable;
     let root = entry(&mut engine.program, root, by_rule);
     let pair = engine.pair(root);
@@ -107,7 +107,7 @@ pub(super) struct Engine {
     work: Vec<FuncId>,
     /// The functions that are known already, and not yet reversed.
     subjects: HashMap<FuncId, Subject>,
-    pub covered: Covered,
+    pub calls: Calls,
 }
 
 impl Engine {
@@ -169,9 +169,21 @@ impl Engine {
 
     /// What is known about a function. The functions that it calls come first: of these it is asked what leads back through them.
     fn subject(&mut self, id: FuncId) -> Subject {
-        for f in callees_first(&self.program, id, &|f| self.covered.contains_key(&f)) {
+        let order = callees_first(&self.program, id, &|f| self.calls.contains_key(&f));
+        // Of those that call themselves nothing more is known.
+        let mut touching: HashMap<FuncId, bool> = HashMap::new();
+        for &f in &order {
+            let function = &self.program.functions[f];
+            let called = |g| touching.get(&g).copied().unwrap_or_else(|| touches_tape(&self.program, g));
+            let touches = !tapes(function).is_empty() || function.callees().into_iter().any(called);
+            touching.insert(f, touches);
+            let answered = is_number(&function.result) && !touches;
+            self.calls.insert(f, Called { covered: Vec::new(), answered });
+        }
+        for f in order {
             let s = self.known(f);
-            self.covered.insert(f, reach::covered(&s.n, &s.reached));
+            let covered = reach::covered(&s.n, &s.reached);
+            self.calls.entry(f).or_default().covered = covered;
             self.subjects.insert(f, s);
         }
         let known = self.subjects.remove(&id);
@@ -180,7 +192,8 @@ impl Engine {
 
     fn known(&self, id: FuncId) -> Subject {
         let f = &self.program.functions[id];
-        subject(&self.program, f, &self.covered, is_answered(&f.result))
+        let answered = self.calls.get(&id).is_some_and(|called| called.answered);
+        subject(&self.program, f, &self.calls, answered)
     }
 
     /// A finished adjoint without what it does not need, pops of its own tape too.
@@ -269,12 +282,12 @@ impl Engine {
 
 /// Of the parameters of a function that calls none: whether something leads back to all of each if it does to all of the result.
 pub(crate) fn covered(program: &Program, f: FuncId) -> Vec<bool> {
-    let s = subject(program, &program.functions[f], &Covered::new(), true);
+    let s = subject(program, &program.functions[f], &Calls::new(), true);
     reach::covered(&s.n, &s.reached)
 }
 
 /// What is known about a function before it is reversed.
-fn subject(program: &Program, f: &Function, covered: &Covered, answered: bool) -> Subject {
+fn subject(program: &Program, f: &Function, calls: &Calls, answered: bool) -> Subject {
     let n = Normal::new(f);
     let f = &n.f;
     let active = active(program, f);
@@ -288,7 +301,7 @@ fn subject(program: &Program, f: &Function, covered: &Covered, answered: bool) -
     let live = Live::of(&n, &active, &passes);
     let reached = {
         let (n, active, passes, through, live) = (&n, &active, &passes, &through, &live);
-        Reaching { n, active, passes, through, live, answered, covered }.run()
+        Reaching { n, active, passes, through, live, answered, calls }.run()
     };
     let idle = (0..n.loops.list.len()).map(|l| is_idle(&n, l, &active, &passes)).collect();
     Subject { active, passes, through, live, reached, idle, n }

@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 
 use crate::{
     array::Array,
+    ir::{Number2, Op},
     scalar::{Real, Scalar},
 };
 
@@ -368,7 +369,17 @@ impl<T: Real, S: Scalar<Real = T>> Inner<S> {
     fn pull(&mut self, k: usize, bar: &Held<S>, all: bool) -> Result<Pulled<S>, TapeError> {
         let entry = &self.entries[k];
         let args: SmallVec<[&Held<S>; 2]> = entry.args.iter().map(|a| &self.entries[*a].value).collect();
-        self.engine.pull(&entry.step, &args, &entry.value, bar, all).map_err(|e| e.at(entry.at))
+        let mut parts =
+            self.engine.pull(&entry.step, &args, &entry.value, bar, all).map_err(|e| e.at(entry.at))?;
+        // A constant factor of 0 lets nothing through.
+        if let (Step::Op(Op::Number2(Number2::Mul)), &[x, y]) = (&entry.step, entry.args.as_slice()) {
+            for (part, other) in parts.iter_mut().zip([y, x].map(|k| &self.entries[k])) {
+                if matches!(other.step, Step::Constant) && other.value.number().is_exact_zero() {
+                    *part = None;
+                }
+            }
+        }
+        Ok(parts)
     }
 }
 
