@@ -17,6 +17,7 @@ mod ad_loops;
 mod ad_memory;
 mod ad_ops;
 mod ad_seeds;
+mod ad_special_points;
 mod array_determinants;
 mod array_errors;
 mod array_laws;
