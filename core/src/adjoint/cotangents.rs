@@ -131,12 +131,13 @@ impl<'a> Cotangents<'a> {
 
     /// Goes to a place where these are pending.
     pub(super) fn enter(&mut self, live: &HashSet<Value>) {
-        self.pending.clone_from(live);
+        self.pending = live.iter().copied().filter(|v| self.active[v.index()]).collect();
     }
 
     /// Goes on to a place where these are pending: what is not yet, becomes a zero to add to.
     pub(super) fn leave(&mut self, b: &mut FunctionBuilder, live: &HashSet<Value>) {
-        let mut fresh: Vec<Value> = live.difference(&self.pending).copied().collect();
+        let fresh = live.difference(&self.pending).copied().filter(|v| self.active[v.index()]);
+        let mut fresh: Vec<Value> = fresh.collect();
         fresh.sort();
         fresh.into_iter().for_each(|v| self.start(b, v));
     }

@@ -18,15 +18,17 @@ use std::collections::HashMap;
 
 use crate::{
     entity::{Block, FuncId, Value},
-    ir::{CustomRule, Function, FunctionBuilder, InstData, Kind, Op, Param, Program, Terminator},
-    rules::pushforward,
+    ir::{CustomRule, Function, FunctionBuilder, InstData, Kind, Number2, Op, Param, Program, Terminator},
+    rules::{Reach, everywhere, push_reach, pushforward},
 };
 
 use super::{
-    activity::varied,
+    activity::{touches_tape, varied},
     entry::entry,
     error::{DiffError, Mode},
+    flow::{Flow, Wanted, wanted},
     leaves::{close, field_range, make_whole, open, tangent_leaves},
+    reach::is_steep,
 };
 
 /// Adds the pushforward of a function, and of all it calls, to the program. A function with a rule of its own goes by
@@ -35,12 +37,13 @@ use super::{
 /// # Errors
 /// An op without a rule; a function without a body. The program is then as it was.
 pub fn forward(program: &mut Program, root: FuncId) -> Result<FuncId, DiffError> {
-    let mut engine = Engine { program: program.clone(), done: HashMap::new(), work: Vec::new() };
+    let (done, work, wanted) = Default::default();
+    let mut engine = Engine { program: program.clone(), done, work, wanted };
     let by_rule = |rule: &CustomRule| rule.pushforward.is_some() || rule.non_differentiable;
     let root = entry(&mut engine.program, root, by_rule);
-    let id = engine.id(root);
-    while let Some(f) = engine.work.pop() {
-        engine.function(f)?;
+    let id = engine.id(root, true);
+    while let Some((f, is_root)) = engine.work.pop() {
+        engine.function(f, is_root)?;
     }
     *program = engine.program;
     Ok(id)
@@ -48,40 +51,63 @@ pub fn forward(program: &mut Program, root: FuncId) -> Result<FuncId, DiffError>
 
 struct Engine {
     program: Program,
-    done: HashMap<FuncId, FuncId>,
-    work: Vec<FuncId>,
+    /// The pushforwards, with reaches of parameters or, at the root, without.
+    done: HashMap<(FuncId, bool), FuncId>,
+    work: Vec<(FuncId, bool)>,
+    wanted: Wanted,
 }
 
 impl Engine {
-    fn id(&mut self, f: FuncId) -> FuncId {
-        if let Some(&id) = self.done.get(&f) {
+    /// Which parameters of a function that is called have reaches.
+    fn wanted(&mut self, f: FuncId) -> Vec<bool> {
+        wanted(&self.program, f, &mut self.wanted);
+        self.wanted.get(&f).cloned().unwrap_or_default()
+    }
+
+    fn id(&mut self, f: FuncId, is_root: bool) -> FuncId {
+        let wanted = self.wanted(f);
+        // Where no parameter has a reach both are the same.
+        let is_root = is_root || !wanted.contains(&true);
+        if let Some(&id) = self.done.get(&(f, is_root)) {
             return id;
         }
         let function = &self.program.functions[f];
         let name = self.program.fresh_name(&format!("{}.pushforward", function.name));
         let dots = function.params.iter();
         let dots = dots.filter_map(|p| Some(Param::new(format!("{}_dot", p.name), p.kind.tangent()?)));
-        let params = function.params.iter().cloned().chain(dots).collect();
+        let reached = function.params.iter().zip(&wanted).filter(|(_, w)| **w && !is_root);
+        let there =
+            reached.filter_map(|(p, _)| Some(Param::new(format!("{}_there", p.name), p.kind.tangent()?)));
+        let params = function.params.iter().cloned().chain(dots).chain(there).collect();
         let result =
             Kind::tuple([Some(function.result.clone()), function.result.tangent()].into_iter().flatten());
         let id = self.program.add(Function::declared(name, params, result));
-        self.done.insert(f, id);
-        self.work.push(f);
+        self.done.insert((f, is_root), id);
+        self.work.push((f, is_root));
         id
     }
 
-    fn function(&mut self, id: FuncId) -> Result<(), DiffError> {
+    fn function(&mut self, id: FuncId, is_root: bool) -> Result<(), DiffError> {
         let f = self.program.functions[id].clone();
         if !f.is_defined() {
             return Err(DiffError::Undefined { function: f.name });
         }
-        let to = self.id(id);
+        let to = self.id(id, is_root);
         let declared = &self.program.functions[to];
         let b = FunctionBuilder::new(declared.name.clone(), declared.params.clone(), declared.result.clone());
         let varied = varied(&self.program, &f);
-        let blocks = Vec::new();
-        let mut writer =
-            Writer { engine: self, f: &f, b, varied, values: HashMap::new(), dots: HashMap::new(), blocks };
+        for g in f.callees() {
+            self.wanted(g);
+        }
+        let mut flow = Flow::new(&self.program, &f, &varied, is_root, &self.wanted);
+        if !is_root {
+            // Those that the caller hands over.
+            for (p, wanted) in f.param_values().iter().zip(self.wanted(id)) {
+                flow.wanted[p.index()] = wanted;
+            }
+        }
+        let (values, dots, there, blocks) = Default::default();
+        let mut writer = Writer { engine: self, f: &f, b, varied, flow, values, dots, there, blocks };
         writer.run()?;
         let function = writer.b.finish();
         self.program.functions[to] = function;
@@ -94,10 +120,13 @@ struct Writer<'a> {
     f: &'a Function,
     b: FunctionBuilder,
     varied: Vec<bool>,
+    flow: Flow,
     /// The values of `f` in the pushforward.
     values: HashMap<Value, Value>,
     /// The leaves of their tangents.
     dots: HashMap<Value, Vec<Value>>,
+    /// Where these come from somewhere, of those that are asked.
+    there: HashMap<Value, Vec<Value>>,
     blocks: Vec<Block>,
 }
 
@@ -115,6 +144,12 @@ impl Writer<'_> {
                 self.dots.insert(p, leaves);
             }
         }
+        for &p in f.param_values().iter().filter(|p| self.flow.wanted[p.index()]) {
+            let there = self.b.param(next);
+            next += 1;
+            let leaves = open(&mut self.b, there);
+            self.there.insert(p, leaves);
+        }
         self.blocks =
             f.blocks.keys().map(|b| if b.index() == 0 { b } else { self.b.create_block() }).collect();
         // Parameters first, and instructions in an order in which definitions come before uses.
@@ -125,8 +160,11 @@ impl Writer<'_> {
                 self.values.insert(p, v);
                 if self.varied[p.index()] {
                     let leaves = tangent_leaves(&f.kinds[p]);
-                    let leaves = leaves.into_iter().map(|k| self.b.block_param(to, k)).collect();
-                    self.dots.insert(p, leaves);
+                    let mut each = || leaves.iter().map(|k| self.b.block_param(to, k.clone())).collect();
+                    self.dots.insert(p, each());
+                    if self.flow.wanted[p.index()] {
+                        self.there.insert(p, each());
+                    }
                 }
             }
         }
@@ -157,6 +195,24 @@ impl Writer<'_> {
         }
     }
 
+    /// Where the leaves of a value's tangent come from somewhere.
+    fn reach(&self, v: Value) -> Vec<Reach> {
+        match self.there.get(&v) {
+            Some(there) => there.iter().map(|&there| Reach::Where(there)).collect(),
+            None => vec![Reach::Nonzero; tangent_leaves(&self.f.kinds[v]).len()],
+        }
+    }
+
+    /// The same as values; zeros where there is no tangent.
+    fn reaches(&mut self, v: Value) -> Vec<Value> {
+        let dots = self.leaves(v);
+        if !self.dots.contains_key(&v) {
+            return dots;
+        }
+        let reach = self.reach(v);
+        reach.into_iter().zip(dots).map(|(reach, dot)| reach.value(&mut self.b, dot)).collect()
+    }
+
     /// The tangent of a value, if its kind has one.
     fn tangent(&mut self, v: Value) -> Option<Value> {
         let kind = self.f.kinds[v].tangent()?;
@@ -182,6 +238,9 @@ impl Writer<'_> {
                 args.push(self.value(a));
                 if self.varied[p.index()] {
                     args.extend(self.leaves(a));
+                    if self.flow.wanted[p.index()] {
+                        args.extend(self.reaches(a));
+                    }
                 }
             }
             *target = crate::ir::Target { block: self.blocks[target.block.index()], args };
@@ -222,7 +281,7 @@ impl Writer<'_> {
             Op::Call(g) => match self.engine.program.rule(g) {
                 Some(rule) if rule.non_differentiable => false,
                 // A call that keeps something on a tape must do so with tangents, whatever flows through it.
-                _ => self.varied[y.index()] || super::activity::touches_tape(&self.engine.program, g),
+                _ => self.varied[y.index()] || touches_tape(&self.engine.program, g),
             },
             _ => self.varied[y.index()],
         };
@@ -234,6 +293,10 @@ impl Writer<'_> {
         self.values.insert(y, v);
         if !through {
             return Ok(());
+        }
+        if self.flow.wanted[y.index()] {
+            let there = self.result_reach(inst, &args, v);
+            self.there.extend(there.map(|there| (y, there)));
         }
         let leaves = match inst.op {
             Op::Tuple => inst.args.iter().flat_map(|&a| self.leaves(a)).collect(),
@@ -261,7 +324,10 @@ impl Writer<'_> {
             op => {
                 let dots: Vec<Option<Value>> =
                     inst.args.iter().map(|a| self.dots.get(a).and_then(|d| d.first().copied())).collect();
-                match pushforward(&mut self.b, op, &args, v, &dots) {
+                let asks = is_steep(op);
+                let reach = |a: &Value| if asks { self.reach(*a).first().copied() } else { None };
+                let reach: Vec<Reach> = inst.args.iter().map(|a| reach(a).unwrap_or(Reach::Always)).collect();
+                match pushforward(&mut self.b, op, &args, v, &dots, &reach) {
                     None => return Err(self.missing(inst, op.name())),
                     Some(None) => return Ok(()),
                     Some(Some(dot)) => vec![dot],
@@ -270,6 +336,58 @@ impl Writer<'_> {
         };
         self.dots.insert(y, leaves);
         Ok(())
+    }
+
+    /// Where the tangent of a result comes from somewhere, leaf by leaf.
+    fn result_reach(&mut self, inst: &InstData, args: &[Value], y: Value) -> Option<Vec<Value>> {
+        Some(match inst.op {
+            Op::Tuple => inst.args.iter().flat_map(|&a| self.reaches(a)).collect(),
+            Op::Field(k) => {
+                let range = field_range(&self.f.kinds[inst.args[0]], k as usize);
+                self.reaches(inst.args[0])[range].to_vec()
+            }
+            Op::Select => {
+                let (yes, no) = (self.reaches(inst.args[1]), self.reaches(inst.args[2]));
+                let mut leaves = Vec::new();
+                for (a, b) in yes.into_iter().zip(no) {
+                    let kind = self.b.kind(a).clone();
+                    leaves.push(self.b.inst(Op::Select, &[args[0], a, b], kind));
+                }
+                leaves
+            }
+            Op::Primitive(_) | Op::Call(_) => {
+                let leaves = open(&mut self.b, y);
+                let from: Vec<Value> = inst.args.iter().flat_map(|&a| self.varying(a)).collect();
+                let is_number = |kind: &Kind| kind.is_differentiable();
+                let mut reaches = Vec::new();
+                for leaf in leaves {
+                    if is_number(&self.b.kind(leaf).clone()) {
+                        reaches.push(self.any(&from, leaf));
+                    }
+                }
+                reaches
+            }
+            op => {
+                let mut there = Vec::new();
+                for &a in &inst.args {
+                    there.push(self.varying(a).first().copied());
+                }
+                vec![push_reach(&mut self.b, op, args, y, &there)?]
+            }
+        })
+    }
+
+    /// The reaches of a value that has a tangent.
+    fn varying(&mut self, v: Value) -> Vec<Value> {
+        if self.dots.contains_key(&v) { self.reaches(v) } else { Vec::new() }
+    }
+
+    /// A reach of all of `x`, if there is any.
+    fn any(&mut self, from: &[Value], x: Value) -> Value {
+        let parts: Vec<Value> = from.iter().map(|&there| everywhere(&mut self.b, there, x)).collect();
+        let sum = parts.into_iter().reduce(|a, b| self.b.number2(Number2::Add, a, b));
+        let kind = self.b.kind(x).clone();
+        sum.unwrap_or_else(|| self.b.zero(&kind))
     }
 
     /// `y = call g(…)`: by g's own pushforward if it has one, else by the pushforward of its body.
@@ -281,14 +399,24 @@ impl Writer<'_> {
             let result = self.engine.program.functions[rule].result.clone();
             let dot = self.by_rule(inst, args, Op::Call(rule), result);
             let leaves = open(&mut self.b, dot);
+            if self.flow.wanted[y.index()] {
+                let there = self.result_reach(inst, &[], v);
+                self.there.extend(there.map(|there| (y, there)));
+            }
             self.dots.insert(y, leaves);
             return;
         }
-        let id = self.engine.id(g);
+        let id = self.engine.id(g, false);
+        let wanted = self.engine.wanted(g);
         let result = self.engine.program.functions[id].result.clone();
         let mut args = args;
         for &a in &inst.args {
             args.extend(self.tangent(a));
+        }
+        for (&a, _) in inst.args.iter().zip(wanted).filter(|(_, wanted)| *wanted) {
+            let Some(kind) = self.f.kinds[a].tangent() else { continue };
+            let mut there = self.reaches(a).into_iter();
+            args.push(close(&mut self.b, &kind, &mut there));
         }
         let both = self.b.inst(Op::Call(id), &args, result);
         let v = self.b.field(both, 0);
@@ -296,6 +424,15 @@ impl Writer<'_> {
         if f.kinds[y].is_differentiable() {
             let dot = self.b.field(both, 1);
             let leaves = open(&mut self.b, dot);
+            if self.flow.wanted[y.index()] {
+                let there = if touches_tape(&self.engine.program, g) {
+                    // Something may come by a tape.
+                    Some(leaves.iter().map(|&dot| Reach::Nonzero.value(&mut self.b, dot)).collect())
+                } else {
+                    self.result_reach(inst, &[], v)
+                };
+                self.there.extend(there.map(|there| (y, there)));
+            }
             self.dots.insert(y, leaves);
         }
     }

@@ -12,8 +12,8 @@
 
 use crate::{
     entity::{FuncId, Inst, Value},
-    ir::{InstData, Kind, Op},
-    rules::{Contribution, pullback},
+    ir::{InstData, Kind, Number2, Op},
+    rules::{Contribution, Reach, as_in, pull_reach, pullback},
 };
 
 use super::{
@@ -36,6 +36,7 @@ impl Sweep<'_> {
                     leaves.into_iter().rev().map(|k| self.b.inst(Op::Pop { tape, slot }, &[], k)).collect();
                 let bars: Vec<Value> = bars.into_iter().rev().collect();
                 self.add(v, 0, &bars);
+                self.add_reach(v, 0, &bars, &vec![Reach::Nonzero; bars.len()]);
                 return Ok(());
             }
             Op::Pop { tape, slot } => {
@@ -59,31 +60,35 @@ impl Sweep<'_> {
         }
         match inst.op {
             Op::Tuple => {
-                let bars = self.take(y);
+                let (bars, reach) = self.take_both(y);
                 let mut start = 0;
                 for &a in &inst.args {
-                    let n = tangent_leaves(&f.kinds[a]).len();
-                    self.add(a, 0, &bars[start..start + n]);
-                    start += n;
+                    let end = start + tangent_leaves(&f.kinds[a]).len();
+                    self.add(a, 0, &bars[start..end]);
+                    self.add_reach(a, 0, &bars[start..end], &reach[start..end]);
+                    start = end;
                 }
             }
             Op::Field(k) => {
-                let bars = self.take(y);
+                let (bars, reach) = self.take_both(y);
                 let range = field_range(&f.kinds[inst.args[0]], k as usize);
                 self.add(inst.args[0], range.start, &bars);
+                self.add_reach(inst.args[0], range.start, &bars, &reach);
             }
             Op::Select => {
-                let bars = self.take(y);
+                let (bars, reach) = self.take_both(y);
                 let c = self.need(inst.args[0]);
                 for (k, &arg) in inst.args.iter().enumerate().skip(1) {
-                    let mut parts = Vec::new();
-                    for &bar in &bars {
-                        let kind = self.b.kind(bar).clone();
-                        let zero = self.b.zero(&kind);
-                        let operands = if k == 1 { [c, bar, zero] } else { [c, zero, bar] };
-                        parts.push(self.b.inst(Op::Select, &operands, kind));
-                    }
+                    let parts: Vec<Value> = bars.iter().map(|&bar| self.chosen(c, k, bar)).collect();
                     self.add(arg, 0, &parts);
+                    if self.s.reached.wanted[arg.index()] {
+                        let mut there = Vec::new();
+                        for (reach, &bar) in reach.iter().zip(&bars) {
+                            let all = reach.value(&mut self.b, bar);
+                            there.push(Reach::Where(self.chosen(c, k, all)));
+                        }
+                        self.add_reach(arg, 0, &parts, &there);
+                    }
                 }
             }
             Op::Call(g) => self.custom(inst, y, g),
@@ -97,23 +102,40 @@ impl Sweep<'_> {
                 let wanted: Vec<bool> = inst.args.iter().map(|a| self.s.active[a.index()]).collect();
                 let args: Vec<Value> = inst.args.iter().map(|&a| self.need(a)).collect();
                 let saved = self.need(y);
-                let mut bars = self.take(y);
+                let (mut bars, reach) = self.take_both(y);
                 if self.loose && op == Op::Fill {
                     // Its rule adds all elements.
                     make_whole(&mut self.b, saved, &mut bars);
                 }
-                let contributions = pullback(&mut self.b, op, &args, saved, bars[0], &wanted)
+                let asked = if self.s.reached.asks[id.index()] { reach[0] } else { Reach::Always };
+                let contributions = pullback(&mut self.b, op, &args, saved, bars[0], asked, &wanted)
                     .ok_or_else(|| self.missing(inst, op.name()))?;
-                for (&arg, contribution) in inst.args.iter().zip(contributions) {
+                for (k, (&arg, contribution)) in inst.args.iter().zip(contributions).enumerate() {
                     match contribution {
-                        Contribution::Zero => {}
+                        Contribution::Zero => continue,
                         Contribution::Add(bar) => self.add(arg, 0, &[bar]),
                         Contribution::At(index, bar) => self.bars.add_at(&mut self.b, arg, index, bar),
+                    }
+                    if self.s.reached.wanted[arg.index()] {
+                        let all = reach[0].value(&mut self.b, bars[0]);
+                        match pull_reach(&mut self.b, op, &args, saved, k, all) {
+                            None | Some(Contribution::Zero) => {}
+                            Some(Contribution::Add(there)) => self.there.add(&mut self.b, arg, 0, &[there]),
+                            Some(Contribution::At(i, there)) => self.there.add_at(&mut self.b, arg, i, there),
+                        }
                     }
                 }
             }
         }
         Ok(())
+    }
+
+    /// `x` if the `k`-th operand of a choice is taken, else zero.
+    fn chosen(&mut self, c: Value, k: usize, x: Value) -> Value {
+        let kind = self.b.kind(x).clone();
+        let zero = self.b.zero(&kind);
+        let operands = if k == 1 { [c, x, zero] } else { [c, zero, x] };
+        self.b.inst(Op::Select, &operands, kind)
     }
 
     fn missing(&self, inst: &InstData, op: &str) -> DiffError {
@@ -129,9 +151,17 @@ impl Sweep<'_> {
         let pair = self.pair(g);
         let callee = &self.engine.program.functions[pair.adjoint];
         let (result, seed) = (callee.result.clone(), callee.params.first().map(|p| p.kind.clone()));
+        let called = self.engine.calls.get(&g).cloned().unwrap_or_default();
         let mut args = Vec::new();
+        let mut reach = Reach::Always;
         if let (Some(y), Some(kind)) = (inst.result, seed) {
-            let mut bars = self.take(y);
+            let (mut bars, reaches) = self.take_both(y);
+            if let ([one], [bar]) = (reaches.as_slice(), bars.as_slice())
+                && !matches!(self.b.kind(*bar), Kind::Array(_))
+                && called.answered
+            {
+                reach = *one;
+            }
             if self.loose && bars.iter().any(|&bar| matches!(self.b.kind(bar), Kind::Array(_))) {
                 let value = self.need(y);
                 make_whole(&mut self.b, value, &mut bars);
@@ -139,7 +169,7 @@ impl Sweep<'_> {
             args.push(close(&mut self.b, &kind, &mut bars.into_iter()));
         }
         let bars = self.b.inst(Op::Call(pair.adjoint), &args, result);
-        self.distribute(inst, bars);
+        self.distribute(inst, bars, reach, &called.covered);
     }
 
     /// `y = call g(…)` where `g` has its own pullback.
@@ -156,28 +186,47 @@ impl Sweep<'_> {
         let value = self.need(y);
         args.push(value);
         if let Some(kind) = self.f.kinds[y].tangent() {
-            let mut bars = self.take(y);
+            let (mut bars, _) = self.take_both(y);
             make_whole(&mut self.b, value, &mut bars);
             args.push(close(&mut self.b, &kind, &mut bars.into_iter()));
         }
         let bars = self.b.inst(rule, &args, result);
-        self.distribute(inst, bars);
+        self.distribute(inst, bars, Reach::Always, &[]);
     }
 
-    /// Adds a tuple of cotangents to those of the operands that have one.
-    fn distribute(&mut self, inst: &InstData, bars: Value) {
-        let differentiable = inst.args.iter().filter(|a| self.f.kinds[**a].is_differentiable());
-        for (k, &arg) in differentiable.enumerate() {
-            if self.s.active[arg.index()] {
-                let bar = self.b.field(bars, k);
-                let leaves = open(&mut self.b, bar);
-                self.add(arg, 0, &leaves);
+    /// Adds a tuple of cotangents to those of the operands that have one. Nothing comes of a result to which nothing leads
+    /// back, and to the operands that are `covered` something does if it does to the result.
+    fn distribute(&mut self, inst: &InstData, bars: Value, reach: Reach, covered: &[bool]) {
+        let mut next = 0;
+        for (k, &arg) in inst.args.iter().enumerate() {
+            if !self.f.kinds[arg].is_differentiable() {
+                continue;
             }
+            next += 1;
+            if !self.s.active[arg.index()] {
+                continue;
+            }
+            let bar = self.b.field(bars, next - 1);
+            let mut leaves = open(&mut self.b, bar);
+            let mut reaches = vec![Reach::Nonzero; leaves.len()];
+            if let Reach::Where(there) = reach {
+                for (leaf, reach) in leaves.iter_mut().zip(&mut reaches) {
+                    let there = as_in(&mut self.b, there, *leaf);
+                    *leaf = self.b.number2(Number2::Guard, *leaf, there);
+                    if covered.get(k).copied().unwrap_or(false)
+                        && !matches!(self.b.kind(*leaf), Kind::Array(_))
+                    {
+                        *reach = Reach::Where(there);
+                    }
+                }
+            }
+            self.add(arg, 0, &leaves);
+            self.add_reach(arg, 0, &leaves, &reaches);
         }
     }
 
     fn take(&mut self, v: Value) -> Vec<Value> {
-        self.bars.take(&mut self.b, v)
+        self.take_both(v).0
     }
 
     fn add(&mut self, v: Value, start: usize, bars: &[Value]) {

@@ -350,7 +350,9 @@ fn cost(op: Op, result: &Kind) -> Option<u32> {
     match op {
         Op::Tuple | Op::Field(_) => Some(0),
         Op::Number1(Number1::Neg)
-        | Op::Number2(Number2::Add | Number2::Sub | Number2::Mul | Number2::Scale) => Some(1),
+        | Op::Number2(Number2::Add | Number2::Sub | Number2::Mul | Number2::Scale | Number2::Guard) => {
+            Some(1)
+        }
         Op::Number1(Number1::Recip | Number1::Sqrt) | Op::Number2(Number2::Div) => Some(2),
         Op::Int1(_) | Op::Int2(_) | Op::Compare(_) | Op::CompareInt(_) | Op::Select => Some(1),
         Op::Mixed(Mixed::PowiReal | Mixed::PowiComplex | Mixed::Arg | Mixed::Modulus) => None,

@@ -65,6 +65,7 @@ use super::{
     entry::entry,
     error::DiffError,
     normal::Normal,
+    reach::{self, Called, Calls, Reaching, callees_first, is_number},
     record::Plan,
     sweep::{Guide, Popped, Subject, Sweep},
 };
@@ -86,7 +87,8 @@ pub struct Reverse {
 pub fn reverse(program: &mut Program, root: FuncId) -> Result<Reverse, DiffError> {
     let used = program.reachable(root).into_iter().flat_map(|f| tapes(&program.functions[f]));
     let tape = used.max().map_or(0, |t| t + 1);
-    let mut engine = Engine { program: program.clone(), tape, done: HashMap::new(), work: Vec::new() };
+    let (done, work, subjects, calls) = Default::default();
+    let mut engine = Engine { program: program.clone(), tape, done, work, subjects, calls };
     let by_rule = |rule: &CustomRule| rule.pullback.is_some() || rule.non_differentiable;
     let root = entry(&mut engine.program, root, by_rule);
     let pair = engine.pair(root);
@@ -103,6 +105,9 @@ pub(super) struct Engine {
     pub tape: u32,
     done: HashMap<FuncId, Reverse>,
     work: Vec<FuncId>,
+    /// The functions that are known already, and not yet reversed.
+    subjects: HashMap<FuncId, Subject>,
+    pub calls: Calls,
 }
 
 impl Engine {
@@ -131,7 +136,7 @@ impl Engine {
         if !f.is_defined() {
             return Err(DiffError::Undefined { function: f.name.clone() });
         }
-        let s = subject(&self.program, f);
+        let s = self.subject(id);
         let pair = self.pair(id);
         let declared = &self.program.functions[pair.adjoint];
         let (name, params, result) =
@@ -160,6 +165,35 @@ impl Engine {
         pass::merge(&mut primal);
         self.program.functions[pair.primal] = primal;
         Ok(())
+    }
+
+    /// What is known about a function. The functions that it calls come first: of these it is asked what leads back through them.
+    fn subject(&mut self, id: FuncId) -> Subject {
+        let order = callees_first(&self.program, id, &|f| self.calls.contains_key(&f));
+        // Of those that call themselves nothing more is known.
+        let mut touching: HashMap<FuncId, bool> = HashMap::new();
+        for &f in &order {
+            let function = &self.program.functions[f];
+            let called = |g| touching.get(&g).copied().unwrap_or_else(|| touches_tape(&self.program, g));
+            let touches = !tapes(function).is_empty() || function.callees().into_iter().any(called);
+            touching.insert(f, touches);
+            let answered = is_number(&function.result) && !touches;
+            self.calls.insert(f, Called { covered: Vec::new(), answered });
+        }
+        for f in order {
+            let s = self.known(f);
+            let covered = reach::covered(&s.n, &s.reached);
+            self.calls.entry(f).or_default().covered = covered;
+            self.subjects.insert(f, s);
+        }
+        let known = self.subjects.remove(&id);
+        known.unwrap_or_else(|| self.known(id))
+    }
+
+    fn known(&self, id: FuncId) -> Subject {
+        let f = &self.program.functions[id];
+        let answered = self.calls.get(&id).is_some_and(|called| called.answered);
+        subject(&self.program, f, &self.calls, answered)
     }
 
     /// A finished adjoint without what it does not need, pops of its own tape too.
@@ -246,8 +280,14 @@ impl Engine {
     }
 }
 
+/// Of the parameters of a function that calls none: whether something leads back to all of each if it does to all of the result.
+pub(crate) fn covered(program: &Program, f: FuncId) -> Vec<bool> {
+    let s = subject(program, &program.functions[f], &Calls::new(), true);
+    reach::covered(&s.n, &s.reached)
+}
+
 /// What is known about a function before it is reversed.
-fn subject(program: &Program, f: &Function) -> Subject {
+fn subject(program: &Program, f: &Function, calls: &Calls, answered: bool) -> Subject {
     let n = Normal::new(f);
     let f = &n.f;
     let active = active(program, f);
@@ -259,8 +299,12 @@ fn subject(program: &Program, f: &Function) -> Subject {
     };
     let passes: Vec<bool> = f.insts.values().enumerate().map(flows).collect();
     let live = Live::of(&n, &active, &passes);
+    let reached = {
+        let (n, active, passes, through, live) = (&n, &active, &passes, &through, &live);
+        Reaching { n, active, passes, through, live, answered, calls }.run()
+    };
     let idle = (0..n.loops.list.len()).map(|l| is_idle(&n, l, &active, &passes)).collect();
-    Subject { active, passes, through, live, idle, n }
+    Subject { active, passes, through, live, reached, idle, n }
 }
 
 /// Whether nothing flows back through a loop, nor into the blocks that it leaves to.

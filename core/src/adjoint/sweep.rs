@@ -24,6 +24,7 @@ use std::collections::{HashMap, HashSet};
 use crate::{
     entity::{Block, FuncId, Value, Variable},
     ir::{Compare, Edge, Function, FunctionBuilder, Kind, Op, Position, Target, Terminator},
+    rules::Reach,
 };
 
 use super::{
@@ -31,6 +32,7 @@ use super::{
     error::DiffError,
     leaves::{close, make_whole, open},
     normal::{Counter, Normal},
+    reach::Reached,
     record::Plan,
     reverse::Engine,
 };
@@ -63,6 +65,7 @@ pub(super) struct Subject {
     /// For each instruction whether it is a call reversed through the body of the function called.
     pub through: Vec<bool>,
     pub live: Live,
+    pub reached: Reached,
     /// The loops through which nothing flows back.
     pub idle: Vec<bool>,
 }
@@ -74,6 +77,8 @@ pub(super) struct Sweep<'a> {
     pub f: &'a Function,
     pub b: FunctionBuilder,
     pub bars: Cotangents<'a>,
+    /// Where cotangents come from somewhere, of those that are asked.
+    pub there: Cotangents<'a>,
     /// Whether cotangents may be longer than their arrays: nothing else than what reads or writes beyond the end makes them so.
     pub loose: bool,
     /// The primal block at hand.
@@ -108,6 +113,7 @@ impl<'a> Sweep<'a> {
         let records = guide.map_or(&[][..], |g| &g.plan.records);
         let records: Vec<Variable> = records.iter().map(|&v| b.declare(f.kinds[v].clone())).collect();
         let bars = Cotangents::new(&mut b, &s.n, &s.active);
+        let there = Cotangents::new(&mut b, &s.n, &s.reached.wanted);
         let beyond = |op: Op| matches!(op, Op::Peek | Op::Put | Op::AddAt | Op::Accumulate);
         let mut sweep = Sweep {
             loose: f.insts.values().any(|i| beyond(i.op)),
@@ -116,6 +122,7 @@ impl<'a> Sweep<'a> {
             f,
             b,
             bars,
+            there,
             at: Block::new(0),
             guide,
             popped: Vec::new(),
@@ -178,7 +185,7 @@ impl<'a> Sweep<'a> {
         self.at = block;
         self.b.switch_to(self.blocks[block.index()]);
         self.b.set_position(Position::default());
-        self.bars.enter(&self.s.live.out[block.index()]);
+        self.enter(&self.s.live.out[block.index()]);
         self.pop_records();
         let data = &f.blocks[block];
         if let Terminator::Return(v) = data.end
@@ -187,6 +194,7 @@ impl<'a> Sweep<'a> {
             let seed = self.b.param(0);
             let seed = open(&mut self.b, seed);
             self.bars.add(&mut self.b, v, 0, &seed);
+            self.add_reach(v, 0, &seed, &vec![Reach::Nonzero; seed.len()]);
         }
         for &i in data.insts.iter().rev() {
             self.b.set_position(f.insts[i].at);
@@ -225,10 +233,10 @@ impl<'a> Sweep<'a> {
     fn back(&mut self, block: Block) {
         let (f, n, active) = (self.f, &self.s.n, &self.s.active);
         // A use that adds nothing, as that of `floor x`, leaves a zero.
-        self.bars.leave(&mut self.b, &self.s.live.into[block.index()]);
+        self.leave(&self.s.live.into[block.index()]);
         let mut params = Vec::new();
         for &p in &f.blocks[block].params {
-            params.push(if active[p.index()] { self.bars.take(&mut self.b, p) } else { vec![] });
+            params.push(if active[p.index()] { self.take_both(p) } else { Default::default() });
         }
         let left = n.left(block);
         for &l in left.iter().filter(|&&l| !self.s.idle[l]) {
@@ -259,15 +267,16 @@ impl<'a> Sweep<'a> {
     }
 
     /// Along one edge back.
-    fn go(&mut self, block: Block, edge: Edge, params: &[Vec<Value>]) {
+    fn go(&mut self, block: Block, edge: Edge, params: &[(Vec<Value>, Vec<Reach>)]) {
         let f = self.f;
-        self.bars.enter(&self.s.live.into[block.index()]);
+        self.enter(&self.s.live.into[block.index()]);
         if let Some(Target { args, .. }) = f.blocks[edge.from].end.targets().get(edge.index) {
-            for (&arg, bars) in args.iter().zip(params).filter(|(_, bars)| !bars.is_empty()) {
+            for (&arg, (bars, reach)) in args.iter().zip(params).filter(|(_, p)| !p.0.is_empty()) {
                 self.bars.add(&mut self.b, arg, 0, bars);
+                self.add_reach(arg, 0, bars, reach);
             }
         }
-        self.bars.leave(&mut self.b, &self.s.live.out[edge.from.index()]);
+        self.leave(&self.s.live.out[edge.from.index()]);
         self.b.jump(self.blocks[edge.from.index()], &[]);
     }
 
@@ -310,6 +319,36 @@ impl<'a> Sweep<'a> {
                 let tag = self.b.inst(op, &[], Kind::Int);
                 self.b.switch(tag, many);
             }
+        }
+    }
+
+    fn enter(&mut self, live: &HashSet<Value>) {
+        self.bars.enter(live);
+        self.there.enter(live);
+    }
+
+    fn leave(&mut self, live: &HashSet<Value>) {
+        self.bars.leave(&mut self.b, live);
+        self.there.leave(&mut self.b, live);
+    }
+
+    /// The cotangent of a value, leaf by leaf, and where it comes from somewhere. Afterwards it is zero.
+    pub(super) fn take_both(&mut self, v: Value) -> (Vec<Value>, Vec<Reach>) {
+        let bars = self.bars.take(&mut self.b, v);
+        let reach = if self.s.reached.wanted[v.index()] {
+            self.there.take(&mut self.b, v).into_iter().map(Reach::Where).collect()
+        } else {
+            vec![Reach::Always; bars.len()]
+        };
+        (bars, reach)
+    }
+
+    /// Adds to the reaches of the leaves of a value's cotangent, from the `start`-th on, if they are wanted.
+    pub(super) fn add_reach(&mut self, v: Value, start: usize, bars: &[Value], reach: &[Reach]) {
+        if self.s.reached.wanted[v.index()] {
+            let b = &mut self.b;
+            let there: Vec<Value> = reach.iter().zip(bars).map(|(r, &bar)| r.value(b, bar)).collect();
+            self.there.add(b, v, start, &there);
         }
     }
 

@@ -244,6 +244,7 @@ impl Writer<'_> {
                 Number2::Mul | Number2::Scale => self.product(args),
                 Number2::Div => self.fraction(&self.expr(&args[0]), &args[1]),
                 Number2::Pow => self.power(args),
+                Number2::Guard => self.call("\\operatorname{guard}", args),
             },
             Op::Real1(Real1::Abs) => (format!("\\left|{}\\right|", self.expr(&args[0])), ATOM),
             Op::Real1(Real1::Floor) => (format!("\\lfloor {} \\rfloor", self.expr(&args[0])), ATOM),

@@ -86,6 +86,7 @@ const WORDS: &[&str] = &[
     "i64",
     "vec",
     "scale",
+    "guard",
     "asinh",
     "acosh",
     "atanh",

@@ -160,8 +160,8 @@ impl Writer<'_, '_> {
                 (Number2::Mul, _) => self.binary(args, "*", MUL),
                 (Number2::Div, _) => self.binary(args, "/", MUL),
                 (Number2::Pow, _) => self.method(args, "powf"),
-                (Number2::Scale, Kind::Real) => self.call("scale", args),
-                (Number2::Scale, _) => self.method(args, "scale"),
+                (n @ (Number2::Scale | Number2::Guard), Kind::Real) => self.call(n.name(), args),
+                (n @ (Number2::Scale | Number2::Guard), _) => self.method(args, n.name()),
             },
             Op::Real1(r @ (Real1::Sign | Real1::Detach)) => self.call(r.name(), args),
             Op::Real1(r) => self.method(args, r.name()),
@@ -361,7 +361,7 @@ impl Writer<'_, '_> {
                 Number2::Sub => Some("-="),
                 Number2::Mul => Some("*="),
                 Number2::Div => Some("/="),
-                Number2::Pow | Number2::Scale => None,
+                Number2::Pow | Number2::Scale | Number2::Guard => None,
             }
             && (*n == Number2::Add || self.body.vars[v.0].kind == Kind::Real)
         {

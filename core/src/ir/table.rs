@@ -39,12 +39,12 @@
 //! | `min`, `max` with a NaN | the value is NaN |
 //! | `floor`, `ceil`, `round`, `trunc`, `sign` | 0 everywhere, also at the jumps |
 //! | `detach` | 0 |
-//! | `rem(a, b)` | `(1, -trunc(a/b))` everywhere; at b = 0 NaN or infinite by b, but 0 for a zero cotangent |
-//! | `sqrt`, `cbrt` at 0 | infinity, but 0 for a zero cotangent |
+//! | `rem(a, b)` | `(1, -trunc(a/b))` everywhere; at b = 0 NaN or infinite by b |
+//! | `sqrt`, `cbrt` at 0 | infinity |
 //! | `pow(x, y)` at x = 0, y > 0 | by x: `y 0^(y-1)`; by y: 0 |
 //! | `pow(x, 0)` | by x: 0, also at x = 0 |
 //! | `powi(x, 0)` | 0, also at x = 0 |
-//! | `atan2` at the origin, `arg` of 0 | NaN, but 0 for a zero cotangent |
+//! | `atan2` at the origin, `arg` of 0 | NaN |
 //! | outside the real domain | that of the formula: NaN of `sqrt(-1)`, `1/a` of `ln(-1)`, whose value is NaN |
 //! | on a branch cut | the derivative of the side that the value is taken from |
 //! | `select(c, a, b)` | all to the chosen operand, 0 to the other, even where its own derivative is infinite |
@@ -52,10 +52,12 @@
 //! The sign of a zero imaginary part is the side of a branch cut, and adding a promoted constant loses it (`-0 + 0 = 0`):
 //! so roots in partials are taken of differences, `a - -1` and not `1 + a`.
 //!
-//! "0 for a zero cotangent" is what [`Number2::Scale`](crate::ir::Number2::Scale) is for: `scale(p, d) = p d`, but 0 where `d` is exactly
-//! zero. It guards every singular line, so the branch of an `if` that was not taken never turns a gradient into NaN, nor does
-//! `select(x > 0, ln(x), 0)`. A product is no singular line: of `select(x > 0, y ln(x), 0)` the derivative by y is NaN at 0, where
-//! an infinite factor meets the cotangent 0. Write `if` there.
+//! A (co)tangent may be zero because nothing leads there: from the side of an `if` or `select` that was not taken, from elements that are
+//! not read, from inputs that do not move. Nothing is multiplied with such a zero, however steep the slope is, so that
+//! `select(x > 0, y ln(x), 0)` has the gradient 0 at 0. A zero that a slope of 0 makes is a number like others, and 0 times
+//! infinity is NaN: `cos(sqrt(x))` has no derivative at 0 here, though it has a limit. Which zero it is, is known before or
+//! carried along ([`rules::Reach`](crate::rules::Reach)); `guard(p d, reach)` makes the zero. Where it is known of neither, `scale(p, d)`
+//! goes by the number: through tapes, and of arrays and tuples that functions called give.
 
 /// Hands the table to the macro `$reader`.
 macro_rules! for_each_op {
@@ -92,6 +94,7 @@ macro_rules! for_each_op {
                 Div "div" (a, b) -> y: singular = a.quotient(b), [b.recip(), -(y / b)], "The quotient.";
                 Pow "pow" (a, b) -> y: singular = a.pow(b), [a.pow(&(b - 1.0)).scale(b), a.ln().scale(y)], "`a^b`: on reals as `powf`, on complex numbers `exp(b ln a)`.";
                 Scale "scale" (a, b) -> y: singular = scale(a, b), [b.clone(), a.clone()], "`a b`, but 0 where `b` is exactly zero, even if `a` is infinite or undefined.";
+                Guard "guard" (a, b) -> y: regular = guard(a, b), [a.lit(1.0).guard(b), a.lit(0.0)], "`a`, but 0 where `b` is exactly zero, even if `a` is infinite or undefined.";
             }
             real1 {
                 Abs "abs" (a) -> y: regular = Piece::Abs, [a.sign()], "The absolute value.";

@@ -125,6 +125,7 @@ impl Algebra {
             (Op::Int(n), []) => Ok(Sum::constant(Q::from_integer(n.into()))),
             (Op::Number1(f), [x]) => self.function(f, x),
             (Op::Number2(Number2::Mul | Number2::Scale), [x, y]) => self.times(x, y),
+            (Op::Number2(Number2::Guard), [x, _]) => Ok(x.clone()),
             (Op::Number2(Number2::Div), [x, y]) => self.times(x, &self.inverse(y)?),
             (Op::Number2(Number2::Pow), [x, y]) => match y.fraction() {
                 Some(q) if q.is_integer() && q.numer().to_i32().is_some() => {

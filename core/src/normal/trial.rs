@@ -129,6 +129,7 @@ impl<'a> Run<'a> {
             (Op::Number2(Number2::Add), [x, y]) => x.plus(*y, x.residue + y.residue),
             (Op::Number2(Number2::Sub), [x, y]) => x.plus(*y, x.residue - y.residue),
             (Op::Number2(Number2::Mul | Number2::Scale), [x, y]) => x.times(*y),
+            (Op::Number2(Number2::Guard), [x, _]) => *x,
             (Op::Number2(Number2::Div), [x, y]) => x.times(self.inverse(*y)?),
             _ => return Err("an operation that no field has".to_owned()),
         })

@@ -87,6 +87,7 @@ fn is_exact(op: Number2, a: f64, b: f64, y: f64) -> bool {
         }
         Number2::Mul | Number2::Scale => a.mul_add(b, -y) == 0.0 && (y != 0.0 || a == 0.0 || b == 0.0),
         Number2::Div => y.mul_add(b, -a) == 0.0 && (y != 0.0 || a == 0.0),
+        Number2::Guard => true,
         Number2::Pow => false,
     }
 }

@@ -43,6 +43,8 @@ const STRICT: &[(&str, &str)] = &[
     ("(scale x c)", "(mul x c)"),
     ("(scale c x)", "(mul c x)"),
     ("(scale 1 x)", "x"),
+    ("(guard x 0)", "0"),
+    ("(guard x c)", "x"),
     ("(conj (conj z))", "z"),
     ("(re (promote x))", "x"),
     ("(im (promote x))", "0"),

@@ -16,7 +16,7 @@ use crate::{
 };
 
 use super::{
-    Contribution, Emitter,
+    Contribution, Emitter, Reach,
     partials::partial,
     pull::{pull_mixed, push_mixed, push_partials, term},
 };
@@ -61,6 +61,7 @@ pub(super) fn pull(
     y: Value,
     k: usize,
     y_bar: Value,
+    reach: Reach,
 ) -> Option<Contribution> {
     let alone = args.iter().filter(|&&a| is_array(b, a)).count() == 1;
     // Of `complex(a, b)` the parts of one number could not be spread to the shape of a complex array.
@@ -70,13 +71,14 @@ pub(super) fn pull(
         Some(x) => x,
         None => whole(b, y_bar, y),
     };
+    let reach = reach.whole(b, y);
     let term = match op {
         Op::Mixed(Mixed::FromInt) => None,
-        Op::Mixed(mixed) => Some(pull_mixed(b, mixed, args, y, k, bar)?),
+        Op::Mixed(mixed) => Some(pull_mixed(b, mixed, args, y, k, bar, reach)?),
         _ => {
             let p = partial(b, op, k, args, y)?;
             let p = Emitter::new(b).ex(p).conj().value();
-            term(b, op, k, p, bar)
+            term(b, op, k, p, bar, reach)
         }
     };
     let Some(mut term) = term else { return Some(Contribution::Zero) };
@@ -106,12 +108,15 @@ pub(super) fn push(
     args: &[Value],
     y: Value,
     dots: &[Option<Value>],
+    reach: &[Reach],
 ) -> Option<Option<Value>> {
     let dots: Vec<Option<Value>> =
         dots.iter().zip(args).map(|(dot, &x)| dot.map(|dot| whole(b, dot, x))).collect();
+    let reach: Vec<Reach> = reach.iter().zip(args).map(|(reach, &x)| reach.whole(b, x)).collect();
+    let reach = reach.as_slice();
     let sum = match op {
-        Op::Mixed(mixed) => push_mixed(b, mixed, args, y, &dots)?,
-        _ => push_partials(b, op, args, y, &dots)?,
+        Op::Mixed(mixed) => push_mixed(b, mixed, args, y, &dots, reach)?,
+        _ => push_partials(b, op, args, y, &dots, reach)?,
     };
     let alone = args.iter().filter(|&&a| is_array(b, a)).count() == 1;
     Some(sum.map(|dot| {

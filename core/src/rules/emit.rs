@@ -154,6 +154,9 @@ impl Piecewise for Ex<'_, '_> {
     fn scale(&self, d: &Self) -> Self {
         self.number2(Number2::Scale, d.value)
     }
+    fn guard(&self, d: &Self) -> Self {
+        self.number2(Number2::Guard, d.value)
+    }
 }
 
 macro_rules! functions {

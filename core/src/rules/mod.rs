@@ -33,12 +33,15 @@ mod partials;
 mod piecewise;
 mod products;
 mod pull;
+mod reach;
 mod registry;
 mod value;
 
 pub(crate) use elements::whole;
 pub use emit::{Emitter, Ex};
+pub(crate) use partials::is_singular;
 pub use partials::{number1, number2, partial, real1, real2};
 pub use piecewise::Piecewise;
-pub use pull::{Contribution, pullback, pushforward};
+pub use pull::{Contribution, Reach, pullback, pushforward};
+pub(crate) use reach::{as_in, everywhere, pull_reach, push_reach};
 pub use registry::{RuleError, Rules};

@@ -79,7 +79,7 @@ pub fn partial(b: &mut FunctionBuilder, op: Op, k: usize, args: &[Value], y: Val
 }
 
 /// Whether a partial of the op may be infinite or undefined where the value is not.
-pub(super) fn is_singular(op: Op) -> bool {
+pub(crate) fn is_singular(op: Op) -> bool {
     match op {
         Op::Number1(op) => op.is_singular(),
         Op::Number2(op) => op.is_singular(),

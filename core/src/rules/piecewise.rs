@@ -19,6 +19,9 @@ pub trait Piecewise: Sized {
     /// `self d`, and 0 where `d` is exactly zero, even if `self` is infinite or undefined.
     #[must_use]
     fn scale(&self, d: &Self) -> Self;
+    /// `self`, and 0 where `d` is exactly zero, even if `self` is infinite or undefined.
+    #[must_use]
+    fn guard(&self, d: &Self) -> Self;
 }
 
 /// Of a complex number the real part decides; none of the formulas asks that. Of a number without a value
@@ -38,6 +41,9 @@ impl<T: Real, S: Scalar<Real = T>> Piecewise for N<S> {
     }
     fn scale(&self, d: &Self) -> Self {
         if d.0.is_exact_zero() { self.lit(0.0) } else { self * d }
+    }
+    fn guard(&self, d: &Self) -> Self {
+        N(S::guard(&self.0, &d.0))
     }
 }
 

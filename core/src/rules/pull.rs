@@ -16,13 +16,10 @@
 
 use crate::{
     entity::Value,
-    ir::{Element, FunctionBuilder, Int2, Kind, Mixed, Number1, Number2, Op, Real1},
+    ir::{Element, FunctionBuilder, Int2, Kind, Mixed, Number1, Number2, Op, Real1, Real2},
 };
 
-use super::{
-    Emitter, arrays, elements,
-    partials::{is_singular, partial},
-};
+use super::{Emitter, arrays, elements, partials::partial};
 
 /// What flows back to one operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,6 +32,19 @@ pub enum Contribution {
     At(Value, Value),
 }
 
+/// Where a (co)tangent is zero because nothing leads there: the side of a choice that was not taken, elements that are not read,
+/// inputs that stay. Nothing is multiplied with such a zero; every other zero is a number, whose product with an infinite
+/// partial is NaN.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reach {
+    /// Nowhere.
+    Always,
+    /// Where this number, or this array of numbers of the same kind, is exactly zero.
+    Where(Value),
+    /// Where the (co)tangent itself is exactly zero.
+    Nonzero,
+}
+
 /// Emits what flows back to each operand for which `wanted` says so, from the cotangent of the result.
 /// `args` and `result` are the primal values, as values of the function under construction. `None` if the
 /// op has no rule here.
@@ -44,13 +54,14 @@ pub fn pullback(
     args: &[Value],
     result: Value,
     y_bar: Value,
+    reach: Reach,
     wanted: &[bool],
 ) -> Option<Vec<Contribution>> {
     let mut bars = vec![Contribution::Zero; args.len()];
     // The element of a write is read before it becomes zero, so that the cotangent can be written in place.
     let writes = matches!(op, Op::Set | Op::Put);
     for k in (0..args.len()).map(|k| if writes { args.len() - 1 - k } else { k }).filter(|k| wanted[*k]) {
-        bars[k] = pull(b, op, args, result, k, y_bar)?;
+        bars[k] = pull(b, op, args, result, k, y_bar, reach)?;
     }
     Some(bars)
 }
@@ -62,24 +73,25 @@ fn pull(
     result: Value,
     k: usize,
     y_bar: Value,
+    reach: Reach,
 ) -> Option<Contribution> {
     use Contribution::{Add, At, Zero};
     if let Op::OnArrays(op) = op {
         return arrays::pull(b, op, args, result, k, y_bar);
     }
     if op.is_elementwise() && elements::is_array(b, result) {
-        return elements::pull(b, op, args, result, k, y_bar);
+        return elements::pull(b, op, args, result, k, y_bar, reach);
     }
     if let Some(p) = partial(b, op, k, args, result) {
         let p = Emitter::new(b).ex(p).conj().value();
-        return Some(term(b, op, k, p, y_bar).map_or(Zero, Add));
+        return Some(term(b, op, k, p, y_bar, reach).map_or(Zero, Add));
     }
     let element = match b.kind(y_bar) {
         Kind::Array(e) => e.kind(),
         other => other.clone(),
     };
     Some(match (op, k) {
-        (Op::Mixed(mixed), _) => Add(pull_mixed(b, mixed, args, result, k, y_bar)?),
+        (Op::Mixed(mixed), _) => Add(pull_mixed(b, mixed, args, result, k, y_bar, reach)?),
         // y = [x0, x1, …]
         (Op::Array, _) => {
             let i = b.int(k as i64);
@@ -107,20 +119,21 @@ fn pull(
     })
 }
 
-/// Emits the tangent of the result from those of the operands, `None` being zero. The outer `None` says
-/// that the op has no rule here.
+/// Emits the tangent of the result from those of the operands, `None` being zero, and from where these are zero because nothing
+/// leads there. The outer `None` says that the op has no rule here.
 pub fn pushforward(
     b: &mut FunctionBuilder,
     op: Op,
     args: &[Value],
     result: Value,
     dots: &[Option<Value>],
+    reach: &[Reach],
 ) -> Option<Option<Value>> {
     if let Op::OnArrays(op) = op {
         return arrays::push(b, op, args, result, dots);
     }
     if op.is_elementwise() && elements::is_array(b, result) {
-        return elements::push(b, op, args, result, dots);
+        return elements::push(b, op, args, result, dots, reach);
     }
     let dot = |k: usize| dots.get(k).copied().flatten();
     let kind = b.kind(result).clone();
@@ -131,9 +144,9 @@ pub fn pushforward(
     };
     Some(match op {
         Op::Number1(_) | Op::Number2(_) | Op::Real1(_) | Op::Real2(_) => {
-            push_partials(b, op, args, result, dots)?
+            push_partials(b, op, args, result, dots, reach)?
         }
-        Op::Mixed(mixed) => push_mixed(b, mixed, args, result, dots)?,
+        Op::Mixed(mixed) => push_mixed(b, mixed, args, result, dots, reach)?,
         Op::Array => {
             let dots: Vec<Value> = dots.iter().map(|d| zero_of(b, *d, &element)).collect();
             Some(b.inst(Op::Array, &dots, kind))
@@ -162,11 +175,12 @@ pub(super) fn push_partials(
     args: &[Value],
     result: Value,
     dots: &[Option<Value>],
+    reach: &[Reach],
 ) -> Option<Option<Value>> {
     let mut sum = None;
     for (k, d) in dots.iter().enumerate().filter_map(|(k, d)| Some((k, (*d)?))) {
         let p = partial(b, op, k, args, result)?;
-        let term = term(b, op, k, p, d);
+        let term = term(b, op, k, p, d, reach.get(k).copied().unwrap_or(Reach::Always));
         sum = match (sum, term) {
             (Some(a), Some(t)) => Some(b.number2(Number2::Add, a, t)),
             (a, t) => a.or(t),
@@ -175,22 +189,43 @@ pub(super) fn push_partials(
     Some(sum)
 }
 
-/// The partial `p` of an op by its `k`-th operand, times a (co)tangent `d`. `scale(a, 0)` is 0 for every `a`, so it
-/// does not change either, however steeply `a` does.
-pub(super) fn term(b: &mut FunctionBuilder, op: Op, k: usize, p: Value, d: Value) -> Option<Value> {
-    let (p, d) = if op == Op::Number2(Number2::Scale) && k == 0 { (d, p) } else { (p, d) };
-    times(b, p, d, is_singular(op))
+/// The partial `p` of an op by its `k`-th operand, times a (co)tangent `d`. Where the op takes nothing of an operand, as `max` of the
+/// lesser one, nothing is multiplied either.
+pub(super) fn term(
+    b: &mut FunctionBuilder,
+    op: Op,
+    k: usize,
+    p: Value,
+    d: Value,
+    reach: Reach,
+) -> Option<Value> {
+    match (op, k) {
+        (Op::Number2(Number2::Guard), 0) => Some(b.number2(Number2::Guard, d, p)),
+        (Op::Number2(Number2::Scale), 0) | (Op::Real2(Real2::Min | Real2::Max), _) => {
+            Some(b.number2(Number2::Scale, d, p))
+        }
+        _ => times(b, p, d, reach),
+    }
 }
 
 /// `p d`; nothing if the partial is the constant 0.
-fn times(b: &mut FunctionBuilder, p: Value, d: Value, singular: bool) -> Option<Value> {
-    Some(match b.constant(p) {
-        Some(0.0) => return None,
-        Some(1.0) => d,
-        Some(-1.0) => b.number1(Number1::Neg, d),
-        Some(_) => b.number2(Number2::Mul, p, d),
-        None => b.number2(if singular { Number2::Scale } else { Number2::Mul }, p, d),
+fn times(b: &mut FunctionBuilder, p: Value, d: Value, reach: Reach) -> Option<Value> {
+    Some(match (b.constant(p), reach) {
+        (Some(0.0), _) => return None,
+        (Some(1.0), _) => d,
+        (Some(-1.0), _) => b.number1(Number1::Neg, d),
+        (Some(_), _) | (None, Reach::Always) => b.number2(Number2::Mul, p, d),
+        (None, Reach::Nonzero) => b.number2(Number2::Scale, p, d),
+        (None, Reach::Where(there)) => {
+            let product = b.number2(Number2::Mul, p, d);
+            b.number2(Number2::Guard, product, there)
+        }
     })
+}
+
+/// `p d` of a partial that is no constant.
+fn product(b: &mut FunctionBuilder, p: Value, d: Value, reach: Reach) -> Value {
+    times(b, p, d, reach).unwrap_or(d)
 }
 
 /// `n x^(n-1)`; 0 for n = 0, whatever x is.
@@ -234,6 +269,7 @@ pub(super) fn pull_mixed(
     y: Value,
     k: usize,
     y_bar: Value,
+    reach: Reach,
 ) -> Option<Value> {
     let z = args[0];
     Some(match op {
@@ -260,7 +296,7 @@ pub(super) fn pull_mixed(
         // i z / |z|^2 y_bar
         Mixed::Arg => {
             let square = b.mixed(Mixed::Abs2, &[z]);
-            let s = over(b, square, y_bar);
+            let s = over(b, square, y_bar, reach);
             let (x, y) = (b.mixed(Mixed::Re, &[z]), b.mixed(Mixed::Im, &[z]));
             let (p, q) = (b.number2(Number2::Mul, y, s), b.number2(Number2::Mul, x, s));
             let p = b.number1(Number1::Neg, p);
@@ -269,7 +305,7 @@ pub(super) fn pull_mixed(
         Mixed::PowiReal | Mixed::PowiComplex => {
             let p = power_slope(b, op, z, args[1]);
             let p = Emitter::new(b).ex(p).conj().value();
-            b.number2(Number2::Scale, p, y_bar)
+            product(b, p, y_bar, reach)
         }
         Mixed::FromInt | Mixed::Not | Mixed::And | Mixed::Or => return None,
     })
@@ -281,8 +317,10 @@ pub(super) fn push_mixed(
     args: &[Value],
     y: Value,
     dots: &[Option<Value>],
+    reach: &[Reach],
 ) -> Option<Option<Value>> {
     let dot = |k: usize| dots.get(k).copied().flatten();
+    let reach = reach.first().copied().unwrap_or(Reach::Always);
     let z = args[0];
     if matches!(op, Mixed::FromInt | Mixed::Not | Mixed::And | Mixed::Or) {
         return Some(None);
@@ -312,12 +350,12 @@ pub(super) fn push_mixed(
             let r = b.number1(Number1::Recip, square);
             let (r, z) = (b.mixed(Mixed::Promote, &[r]), b.mixed(Mixed::Conj, &[z]));
             let z = b.number2(Number2::Mul, z, r);
-            let product = b.number2(Number2::Scale, z, d);
+            let product = product(b, z, d, reach);
             b.mixed(Mixed::Im, &[product])
         }
         Mixed::PowiReal | Mixed::PowiComplex => {
             let p = power_slope(b, op, z, args[1]);
-            b.number2(Number2::Scale, p, d)
+            product(b, p, d, reach)
         }
         linear => b.mixed(linear, &[d]),
     }))
@@ -325,13 +363,13 @@ pub(super) fn push_mixed(
 
 /// `d / y` of a length `y`, and 0 where that is 0, in every order.
 pub(super) fn per_length(b: &mut FunctionBuilder, y: Value, d: Value) -> Value {
-    let quotient = over(b, y, d);
+    let quotient = over(b, y, d, Reach::Always);
     let sign = b.lifted(Op::Real1(Real1::Sign), &[y], Kind::Real);
     b.number2(Number2::Scale, quotient, sign)
 }
 
-/// `d / x`, and 0 where `d` is exactly zero.
-fn over(b: &mut FunctionBuilder, x: Value, d: Value) -> Value {
+/// `d / x`.
+fn over(b: &mut FunctionBuilder, x: Value, d: Value, reach: Reach) -> Value {
     let r = b.number1(Number1::Recip, x);
-    b.number2(Number2::Scale, r, d)
+    product(b, r, d, reach)
 }

@@ -94,6 +94,11 @@ fn scale<S: Scalar>(a: &S, b: &S) -> S {
     S::scale(a, b)
 }
 
+#[inline]
+fn guard<S: Scalar>(a: &S, b: &S) -> S {
+    S::guard(a, b)
+}
+
 /// The remainder of the values is exact; what the numbers carry besides follows `a - b trunc(a/b)`.
 fn rem<T: Real>(a: &T, b: &T) -> Result<T, Undecided> {
     let (p, q) = (primal(a)?, primal(b)?);

@@ -124,6 +124,9 @@ impl<T: Real, const N: usize> Ring for Lanes<T, N> {
     fn scale(a: &Self, b: &Self) -> Self {
         a.zip(b, T::scale)
     }
+    fn guard(a: &Self, b: &Self) -> Self {
+        a.zip(b, T::guard)
+    }
 }
 impl<T: Real, const N: usize> Conj for Lanes<T, N> {
     fn conj(&self) -> Self {

@@ -167,6 +167,12 @@ pub trait Ring:
         if b.is_exact_zero() { Self::zero() } else { a * b }
     }
 
+    /// `a`, but zero where `b` is exactly zero, even if `a` is infinite or undefined.
+    #[inline]
+    fn guard(a: &Self, b: &Self) -> Self {
+        if b.is_exact_zero() { Self::zero() } else { a.clone() }
+    }
+
     /// The sum of many terms, from left to right.
     fn sum(terms: impl IntoIterator<Item = Self>) -> Self {
         terms.into_iter().fold(Self::zero(), |s, t| s + t)

@@ -7,11 +7,11 @@ use smallvec::SmallVec;
 
 use crate::{
     adjoint,
-    entity::Value,
+    entity::{FuncId, Value},
     exec::{Bytecode, Datum, Executable, Limits, Machine, NoHost, RunError},
     ir::{Element, FunctionBuilder, Kind, Number2, Op, Param, Program},
     pass::{Level, optimize_all},
-    rules::{Contribution, pullback},
+    rules::{Contribution, Reach, pullback},
     scalar::Scalar,
     staging::{Builtin, Given, Stage},
 };
@@ -82,7 +82,12 @@ impl Call {
 pub(super) struct Kernel {
     pub(super) call: Call,
     value: Bytecode,
+    /// Cotangents of the operands, of which a zero meets nothing.
     pull: Bytecode,
+    /// The same where something leads back to all of the result, if that differs.
+    pull_all: Option<Bytecode>,
+    /// The operands to all of which something leads back if it does to the result.
+    pub(super) covered: Vec<bool>,
 }
 
 impl Kernel {
@@ -101,16 +106,34 @@ impl Kernel {
         let mut program = Program::new();
         let f = program.add(stage.finish());
         let value = Bytecode::compile(&program, f).map_err(|e| e.to_string())?;
+        let covered = adjoint::covered(&program, f);
+        let pull = Kernel::pullback::<S>(call, &params, &result, &mut program, f, Reach::Nonzero)?;
+        let is_steep = program.functions[f].insts.values().any(|i| adjoint::is_steep(i.op));
+        let pull_all = match is_steep {
+            true => Some(Kernel::pullback::<S>(call, &params, &result, &mut program, f, Reach::Always)?),
+            false => None,
+        };
+        Ok(Kernel { call: call.clone(), value, pull, pull_all, covered })
+    }
 
+    fn pullback<S: Scalar>(
+        call: &Call,
+        params: &[Param],
+        result: &Kind,
+        program: &mut Program,
+        f: FuncId,
+        reach: Reach,
+    ) -> Result<Bytecode, String> {
+        let complex = kind_of::<S>() == Kind::Complex;
         let bars = Kind::tuple(params.iter().map(|p| p.kind.clone()));
-        let mut all = params;
+        let mut all = params.to_vec();
         all.extend([Param::new("y", result.clone()), Param::new("y_bar", result.clone())]);
         let mut stage = Stage::new(format!("{}.pullback", call.name), all, bars.clone());
         let inputs = stage.b.params().to_vec();
-        let parts = match one_rule(call, &mut stage, &inputs, complex)? {
+        let parts = match one_rule(call, &mut stage, &inputs, complex, reach)? {
             Some(parts) => parts,
             None => {
-                let whole = adjoint::value_and_pullback(&mut program, f).map_err(|e| e.to_string())?;
+                let whole = adjoint::value_and_pullback(program, f).map_err(|e| e.to_string())?;
                 let kind = program.functions[whole].result.clone();
                 let [xs @ .., _, y_bar] = inputs.as_slice() else { return Err("no operands".into()) };
                 let args: Vec<Value> = xs.iter().chain([y_bar]).copied().collect();
@@ -121,9 +144,8 @@ impl Kernel {
         let parts = stage.b.tuple(&parts, bars);
         stage.give(Given::Value(parts)).map_err(|e| e.to_string())?;
         let g = program.add(stage.finish());
-        optimize_all(&mut program, g, Level::Strict);
-        let pull = Bytecode::compile(&program, g).map_err(|e| e.to_string())?;
-        Ok(Kernel { call: call.clone(), value, pull })
+        optimize_all(program, g, Level::Strict);
+        Bytecode::compile(program, g).map_err(|e| e.to_string())
     }
 
     pub(super) fn value<S: Scalar>(
@@ -134,13 +156,16 @@ impl Kernel {
         self.value.call(machine, &NoHost, &Limits::default(), args).map_err(|e| reason(&e))
     }
 
-    /// The cotangents of the operands, from these, the result and its cotangent.
+    /// The cotangents of the operands, from these, the result and its cotangent; `all` says that something leads back to all of
+    /// the result.
     pub(super) fn pull<S: Scalar>(
         &self,
         machine: &mut Machine<S>,
         args: &[Datum<S>],
+        all: bool,
     ) -> Result<Vec<Datum<S>>, String> {
-        match self.pull.call(machine, &NoHost, &Limits::default(), args).map_err(|e| reason(&e))? {
+        let code = self.pull_all.as_ref().filter(|_| all).unwrap_or(&self.pull);
+        match code.call(machine, &NoHost, &Limits::default(), args).map_err(|e| reason(&e))? {
             Datum::Tuple(parts) => Ok(parts),
             other => Err(format!("its pullback gives {}", other.describe())),
         }
@@ -162,6 +187,7 @@ fn one_rule(
     stage: &mut Stage,
     inputs: &[Value],
     complex: bool,
+    reach: Reach,
 ) -> Result<Option<Vec<Value>>, String> {
     let [xs @ .., y, y_bar] = inputs else { return Ok(None) };
     let made = call.stage(stage, xs, complex)?;
@@ -177,7 +203,7 @@ fn one_rule(
         return Ok(None);
     }
     let wanted: Vec<bool> = args.iter().map(|a| xs.contains(a)).collect();
-    let Some(bars) = pullback(b, op, &args, *y, *y_bar, &wanted) else {
+    let Some(bars) = pullback(b, op, &args, *y, *y_bar, reach, &wanted) else {
         return Err("it has no rule".into());
     };
     let mut parts = Vec::with_capacity(xs.len());

@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 
 use crate::{
     array::Array,
+    ir::{Number2, Op},
     scalar::{Real, Scalar},
 };
 
@@ -15,7 +16,7 @@ use super::{
     held::Held,
     kernel::{Call, VECTOR},
     operator::{ArrayOperator, Operator},
-    step::{Custom, Engine, Step},
+    step::{Custom, Engine, Pulled, Step},
     variable::Variable,
 };
 
@@ -323,17 +324,20 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
             return Err(TapeError::Shape { name, given, expected, at: Location::caller() });
         }
         let mut bars: Vec<Option<Held<S>>> = vec![None; result + 1];
+        // The entries to all of which something leads back. The zeros among a seed are none of its.
+        let mut all = vec![false; result + 1];
+        all[result] = !seed.is_array();
         bars[result] = Some(seed);
         for k in (0..=result).rev() {
             let Some(bar) = bars[k].take().filter(|_| inner.entries[k].active) else {
                 continue;
             };
-            let parts = inner.pull(k, &bar)?;
+            let parts = inner.pull(k, &bar, all[k])?;
             bars[k] = Some(bar);
-            for (&a, part) in inner.entries[k].args.iter().zip(parts) {
-                if !inner.entries[a].active {
-                    continue;
-                }
+            let entry = &inner.entries[k];
+            for (j, (&a, part)) in entry.args.iter().zip(parts).enumerate() {
+                let Some(part) = part.filter(|_| inner.entries[a].active) else { continue };
+                all[a] |= all[k] && entry.step.covers(j);
                 match &mut bars[a] {
                     Some(sum) => sum.add(&part),
                     none => *none = Some(part),
@@ -362,10 +366,20 @@ impl<T: Real, S: Scalar<Real = T>> Inner<S> {
     }
 
     /// The cotangents of the operands of an entry.
-    fn pull(&mut self, k: usize, bar: &Held<S>) -> Result<SmallVec<[Held<S>; 2]>, TapeError> {
+    fn pull(&mut self, k: usize, bar: &Held<S>, all: bool) -> Result<Pulled<S>, TapeError> {
         let entry = &self.entries[k];
         let args: SmallVec<[&Held<S>; 2]> = entry.args.iter().map(|a| &self.entries[*a].value).collect();
-        self.engine.pull(&entry.step, &args, &entry.value, bar).map_err(|e| e.at(entry.at))
+        let mut parts =
+            self.engine.pull(&entry.step, &args, &entry.value, bar, all).map_err(|e| e.at(entry.at))?;
+        // A constant factor of 0 lets nothing through.
+        if let (Step::Op(Op::Number2(Number2::Mul)), &[x, y]) = (&entry.step, entry.args.as_slice()) {
+            for (part, other) in parts.iter_mut().zip([y, x].map(|k| &self.entries[k])) {
+                if matches!(other.step, Step::Constant) && other.value.number().is_exact_zero() {
+                    *part = None;
+                }
+            }
+        }
+        Ok(parts)
     }
 }
 

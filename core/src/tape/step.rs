@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use crate::{
     array::Array,
     exec::{Datum, Machine},
-    ir::{Mixed, Op},
+    ir::{Mixed, Number2, Op, Real1, Real2},
     rules::{number1, number2, real1, real2},
     scalar::{N, Real, Scalar},
 };
@@ -118,6 +118,16 @@ impl<T: Real, S: Scalar<Real = T>> Custom<S> {
     }
 }
 
+impl<S: Scalar> Step<S> {
+    /// Whether something leads back to all of the `k`-th operand if it does to all of the result.
+    pub(super) fn covers(&self, k: usize) -> bool {
+        match self {
+            Step::Call(kernel) => kernel.covered.get(k).copied().unwrap_or(false),
+            _ => true,
+        }
+    }
+}
+
 impl<S: Scalar> Custom<S> {
     pub(super) fn name(&self) -> &str {
         match self {
@@ -135,6 +145,9 @@ impl<S: Scalar> Custom<S> {
         }
     }
 }
+
+/// The cotangents of the operands of a step.
+pub(super) type Pulled<S> = SmallVec<[Option<Held<S>>; 2]>;
 
 /// What computes the steps: the machine of the language and what was compiled for it.
 pub(super) struct Engine<S: Scalar> {
@@ -197,52 +210,58 @@ impl<T: Real, S: Scalar<Real = T>> Engine<S> {
         }))
     }
 
-    /// The cotangents of the operands.
+    /// The cotangents of the operands, none of an operand of which the operation takes nothing. `all` says that something leads
+    /// back to all of the result: then a zero is a number like others.
     pub(super) fn pull(
         &mut self,
         step: &Step<S>,
         args: &[&Held<S>],
         y: &Held<S>,
         bar: &Held<S>,
-    ) -> Result<SmallVec<[Held<S>; 2]>, TapeError> {
+        all: bool,
+    ) -> Result<Pulled<S>, TapeError> {
         let failed = |reason: String| TapeError::Operator { operator: step.name(), reason, at: None };
         let (x, re) = (|k: usize| N(args[k].number()), |k: usize| N(args[k].number().re()));
-        // As in the engine: a singular partial times an exact zero is zero.
-        let times = |p: S, singular: bool| {
+        let times = |p: S| {
             let bar = bar.number();
-            Held::Number(if singular && bar.is_exact_zero() { S::zero() } else { p.conj() * bar })
+            Some(Held::Number(if all { p.conj() * bar } else { S::scale(&p.conj(), &bar) }))
         };
+        // Of what has no slope, or was not chosen, nothing is left.
+        let chosen = |p: S| times(p.clone()).filter(|_| !p.is_exact_zero());
         Ok(match step {
             Step::Input(_) | Step::Constant => SmallVec::new(),
-            Step::Op(Op::Number1(op)) => {
-                SmallVec::from_iter([times(number1(*op, &x(0), &N(y.number())).0, op.is_singular())])
+            Step::Op(Op::Number1(op)) => SmallVec::from_iter([times(number1(*op, &x(0), &N(y.number())).0)]),
+            Step::Op(Op::Number2(op)) => {
+                let [p, q] = number2(*op, &x(0), &x(1), &N(y.number()));
+                SmallVec::from_iter(match op {
+                    Number2::Scale => [chosen(p.0), times(q.0)],
+                    Number2::Guard => [chosen(p.0), None],
+                    _ => [times(p.0), times(q.0)],
+                })
             }
-            Step::Op(Op::Number2(op)) => number2(*op, &x(0), &x(1), &N(y.number()))
-                .into_iter()
-                .map(|p| times(p.0, op.is_singular()))
-                .collect(),
             Step::Op(Op::Real1(op)) => {
-                let p = real1(*op, &re(0), &N(y.number().re()));
-                SmallVec::from_iter([times(S::from_real(p.0), op.is_singular())])
+                let p = S::from_real(real1(*op, &re(0), &N(y.number().re())).0);
+                SmallVec::from_iter([if *op == Real1::Abs { times(p) } else { chosen(p) }])
             }
-            Step::Op(Op::Real2(op)) => real2(*op, &re(0), &re(1), &N(y.number().re()))
-                .into_iter()
-                .map(|p| times(S::from_real(p.0), op.is_singular()))
-                .collect(),
+            Step::Op(Op::Real2(op)) => {
+                let partials = real2(*op, &re(0), &re(1), &N(y.number().re())).map(|p| S::from_real(p.0));
+                let choice = matches!(op, Real2::Min | Real2::Max);
+                partials.into_iter().map(|p| if choice { chosen(p) } else { times(p) }).collect()
+            }
             Step::Op(Op::Mixed(op)) => {
                 let kernel =
                     self.kernel(Call::new(op.name()), SmallVec::from_elem(false, 1)).map_err(failed)?;
-                self.pull_call(&kernel, args, y, bar).map_err(failed)?
+                self.pull_call(&kernel, args, y, bar, all).map_err(failed)?
             }
             Step::Power(n) => {
                 let call = Call::new("powi").with(Fixed::Int(*n));
                 let kernel = self.kernel(call, SmallVec::from_elem(false, 1)).map_err(failed)?;
-                self.pull_call(&kernel, args, y, bar).map_err(failed)?
+                self.pull_call(&kernel, args, y, bar, all).map_err(failed)?
             }
-            Step::Call(kernel) => self.pull_call(kernel, args, y, bar).map_err(failed)?,
+            Step::Call(kernel) => self.pull_call(kernel, args, y, bar, all).map_err(failed)?,
             Step::Custom(op) => {
                 let inputs: Vec<Held<S>> = args.iter().map(|x| (*x).clone()).collect();
-                SmallVec::from_vec(op.backward(&inputs, y, bar)?)
+                op.backward(&inputs, y, bar)?.into_iter().map(Some).collect()
             }
             Step::Op(_) => SmallVec::new(),
         })
@@ -254,10 +273,11 @@ impl<T: Real, S: Scalar<Real = T>> Engine<S> {
         args: &[&Held<S>],
         y: &Held<S>,
         bar: &Held<S>,
-    ) -> Result<SmallVec<[Held<S>; 2]>, String> {
+        all: bool,
+    ) -> Result<Pulled<S>, String> {
         let data: Vec<Datum<S>> = args.iter().copied().chain([y, bar]).map(Held::datum).collect();
-        let parts = kernel.pull(&mut self.machine, &data)?;
+        let parts = kernel.pull(&mut self.machine, &data, all)?;
         let parts = parts.into_iter().zip(args).map(|(bar, x)| x.cotangent(bar));
-        parts.map(|bar| bar.ok_or_else(|| "its pullback is no number".to_owned())).collect()
+        parts.map(|bar| bar.map(Some).ok_or_else(|| "its pullback is no number".to_owned())).collect()
     }
 }

@@ -239,11 +239,14 @@ pub(super) fn number2(op: Number2, a: &Sym, b: &Sym) -> Sym {
         Number2::Sub => add(a, b, true),
         Number2::Mul => mul(a, b),
         Number2::Div => div(a, b),
-        Number2::Scale if is_zero(b) => like(Constant::ZERO, &a.kind()),
+        Number2::Scale | Number2::Guard if is_zero(b) => like(Constant::ZERO, &a.kind()),
         Number2::Scale if b.constant().is_some() || a.constant().is_some_and(Constant::is_exact) => mul(a, b),
+        Number2::Guard if b.constant().is_some() => a.clone(),
         Number2::Pow if is_zero(b) => like(Constant::ONE, &a.kind()),
         Number2::Pow if b.constant().is_some_and(|c| c.is_int(1)) => a.clone(),
-        Number2::Scale | Number2::Pow => Sym::op(Op::Number2(op), &[a.clone(), b.clone()], a.kind()),
+        Number2::Scale | Number2::Guard | Number2::Pow => {
+            Sym::op(Op::Number2(op), &[a.clone(), b.clone()], a.kind())
+        }
     }
 }
 

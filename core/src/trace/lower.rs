@@ -252,6 +252,7 @@ fn raise_at(
             (Op::Number2(Number2::Scale), Some(args)) if plain => {
                 Some(Raised::One(build::number2(Number2::Mul, &args[0], &args[1])))
             }
+            (Op::Number2(Number2::Guard), Some(args)) if plain => Some(Raised::One(args[0].clone())),
             (Op::Real(Literal(x)), _) => Some(Raised::One(Sym::Const(Constant::from_f64(x)))),
             (op, Some(args)) => build::any(op, &args, kind).map(Raised::One),
             _ => None,

@@ -105,6 +105,10 @@ impl Complex {
     pub fn scale(self, b: Complex) -> Complex {
         if b.re == 0.0 && b.im == 0.0 { Complex::default() } else { self * b }
     }
+    /// `a`, but 0 where `b` is exactly zero.
+    pub fn guard(self, b: Complex) -> Complex {
+        if b.re == 0.0 && b.im == 0.0 { Complex::default() } else { self }
+    }
     pub fn recip(self) -> Complex {
         let square = self.abs2();
         if square.is_normal() {

@@ -3,6 +3,11 @@ fn scale(a: f64, b: f64) -> f64 {
     if b == 0.0 { 0.0 } else { a * b }
 }
 //-
+/// `a`, but 0 where `b` is exactly zero.
+fn guard(a: f64, b: f64) -> f64 {
+    if b == 0.0 { 0.0 } else { a }
+}
+//-
 /// The number itself, which was a constant to derivatives.
 fn detach(a: f64) -> f64 {
     a

@@ -186,6 +186,10 @@ macro_rules! functions {
             pub fn scale<X: Common<Y>, Y>(x: X, y: Y) -> X::Out {
                 x.number2(Number2::Scale, y)
             }
+            #[track_caller]
+            pub fn guard<X: Common<Y>, Y>(x: X, y: Y) -> X::Out {
+                x.number2(Number2::Guard, y)
+            }
             pub fn powi<X: Power>(x: X, n: i64) -> X::Out {
                 x.power(n)
             }

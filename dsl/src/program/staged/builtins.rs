@@ -216,6 +216,13 @@ macro_rules! functions {
                 builtin(Builtin::Number2(Number2::Scale), &[x.given(None), y.given(None)])
             }
             #[track_caller]
+            pub fn guard<X: Numeric, Y: Numeric>(x: X, y: Y) -> Ex<Together<X, Y>>
+            where
+                X::Kind: Join<Y::Kind>,
+            {
+                builtin(Builtin::Number2(Number2::Guard), &[x.given(None), y.given(None)])
+            }
+            #[track_caller]
             pub fn powi<X: Numeric>(x: X, n: impl Fit<Ex<i64>>) -> Ex<X::Kind> {
                 builtin(Builtin::Powi, &[x.given(None), n.given(None)])
             }

@@ -316,6 +316,11 @@ impl Lowering<'_, '_> {
                 let product = self.b.ins().fmul(x, y);
                 self.b.ins().select(is_zero, zero, product)
             }
+            Number2::Guard => {
+                let zero = self.b.ins().f64const(0.0);
+                let is_zero = self.b.ins().fcmp(FloatCC::Equal, y, zero);
+                self.b.ins().select(is_zero, zero, x)
+            }
             op => self.call(ops::number2(op) as usize, &[x, y]),
         };
         self.set_r(d, value);

@@ -1,0 +1,169 @@
+//! Where tangents are zero because nothing flows there, before a pushforward is written.
+//!
+//! As for cotangents ([`reach`](super::reach)): the tangent of a constant stays zero whatever it meets, but a tangent that is 0
+//! by a slope of 0 is a number. What only moves the tangents of parameters keeps them as they are, and there the zeros are
+//! those that were given. Elsewhere a reach is carried beside the tangent, where slopes that may be infinite
+//! ask for it ([`Flow::wanted`]).
+//!
+//! ```text
+//! sqrt(y)         the tangent of y is given: 0 is the one of a constant
+//! cbrt(x * x)     at 0 the tangent is 2 x x_dot = 0, a number if something flows to x
+//! ```
+
+use std::collections::HashMap;
+
+use crate::{
+    entity::{FuncId, Inst, Value},
+    ir::{ArrayOp, Function, InstData, Mixed, Number1, Number2, Op, Program, Real2, Terminator},
+};
+
+use super::{
+    activity::{dependent, passes},
+    reach::{callees_first, is_steep},
+};
+
+/// What is known about the zeros among the tangents of a function.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Flow {
+    /// The values whose tangents have a reach beside them.
+    pub wanted: Vec<bool>,
+}
+
+/// Of functions called which parameters want a reach.
+pub(super) type Wanted = HashMap<FuncId, Vec<bool>>;
+
+/// Finds out which parameters of a function and of those that it calls want a reach. Those of functions that call themselves
+/// all do.
+pub(super) fn wanted(program: &Program, root: FuncId, wanted: &mut Wanted) {
+    let order = callees_first(program, root, &|f| wanted.contains_key(&f));
+    for (k, &id) in order.iter().enumerate() {
+        let f = &program.functions[id];
+        for g in f.callees() {
+            if order[k..].contains(&g) {
+                wanted.entry(g).or_insert_with(|| all(&program.functions[g]));
+            }
+        }
+        if !wanted.contains_key(&id) {
+            let varied = super::activity::varied(program, f);
+            let flow = Flow::new(program, f, &varied, false, wanted);
+            wanted.insert(id, f.param_values().iter().map(|p| flow.wanted[p.index()]).collect());
+        }
+    }
+}
+
+fn all(f: &Function) -> Vec<bool> {
+    f.params.iter().map(|p| p.kind.is_differentiable()).collect()
+}
+
+impl Flow {
+    /// `is_root` says whether the tangents of the parameters are those that were given; else they have reaches.
+    pub(super) fn new(
+        program: &Program,
+        f: &Function,
+        varied: &[bool],
+        is_root: bool,
+        params: &Wanted,
+    ) -> Flow {
+        let given = given(f, varied, is_root);
+        Flow { wanted: wants(program, f, varied, &given, params) }
+    }
+}
+
+/// Everything but what comes of what is no mere move.
+fn given(f: &Function, varied: &[bool], is_root: bool) -> Vec<bool> {
+    let made = f.definitions();
+    let computed = |i: Inst, any: bool| {
+        let inst = &f.insts[i];
+        inst.result.is_some_and(|y| varied[y.index()]) && (any || !moves(f, &made, inst, varied))
+    };
+    let from = f.param_values().iter().copied().filter(|_| !is_root);
+    dependent(f, from, computed, |v| varied[v.index()]).into_iter().map(|x| !x).collect()
+}
+
+/// Whether the tangent of the result is zero exactly where those of the operands are.
+fn moves(f: &Function, made: &[Option<Inst>], inst: &InstData, varied: &[bool]) -> bool {
+    use ArrayOp as A;
+    let alone = inst.args.iter().filter(|a| varied[a.index()]).count() == 1;
+    match inst.op {
+        Op::Tuple | Op::Field(_) | Op::Select | Op::Array | Op::Fill | Op::Pop { .. } => true,
+        Op::Get | Op::Peek | Op::Set | Op::Put => true,
+        Op::Number1(Number1::Neg) => true,
+        Op::Number2(Number2::Add | Number2::Sub) => alone,
+        Op::Number2(op @ (Number2::Mul | Number2::Div)) => {
+            let other = if varied[inst.args[0].index()] { inst.args[1] } else { inst.args[0] };
+            alone
+                && (op == Number2::Mul || other == inst.args[1])
+                && made[other.index()]
+                    .is_some_and(|i| matches!(f.insts[i].op, Op::Real(c) if c.0 != 0.0 && c.0.is_finite()))
+        }
+        Op::Real2(Real2::Min | Real2::Max) => true,
+        Op::Mixed(op) => {
+            matches!(op, Mixed::Promote | Mixed::Complex | Mixed::Re | Mixed::Im | Mixed::Conj)
+        }
+        Op::OnArrays(op) => matches!(
+            op,
+            A::Like
+                | A::Reshape
+                | A::InsertAxis
+                | A::DropAxis
+                | A::Transpose
+                | A::Permute
+                | A::Unpermute
+                | A::Slice
+                | A::Embed
+                | A::Paste
+                | A::Concat
+                | A::Take
+                | A::Spread
+                | A::Tril
+                | A::Triu
+                | A::Diagonal
+                | A::DiagonalMatrix
+        ),
+        _ => false,
+    }
+}
+
+/// The least fixed point, from the slopes backwards.
+fn wants(program: &Program, f: &Function, varied: &[bool], given: &[bool], params: &Wanted) -> Vec<bool> {
+    let mut wanted = vec![false; f.kinds.len()];
+    loop {
+        let mut changed = false;
+        let mut mark = |wanted: &mut Vec<bool>, v: Value| {
+            if varied[v.index()] && !given[v.index()] {
+                changed |= !std::mem::replace(&mut wanted[v.index()], true);
+            }
+        };
+        for block in f.blocks.values().rev() {
+            if !matches!(block.end, Terminator::Return(_)) {
+                for target in block.end.targets() {
+                    for (&a, p) in target.args.iter().zip(&f.blocks[target.block].params) {
+                        if wanted[p.index()] {
+                            mark(&mut wanted, a);
+                        }
+                    }
+                }
+            }
+            for &i in block.insts.iter().rev() {
+                let inst = &f.insts[i];
+                let Some(y) = inst.result.filter(|y| varied[y.index()]) else { continue };
+                if !passes(program, inst) {
+                    continue;
+                }
+                let all = wanted[y.index()] || is_steep(inst.op);
+                let of = match inst.op {
+                    Op::Call(g) => params.get(&g),
+                    _ => None,
+                };
+                for (k, &a) in inst.args.iter().enumerate() {
+                    if all || of.is_some_and(|of| of.get(k).copied().unwrap_or(false)) {
+                        mark(&mut wanted, a);
+                    }
+                }
+            }
+        }
+        if !changed {
+            return wanted;
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! Where cotangents are zero because nothing leads back there, before the adjoint is written.
+//!
+//! A cotangent can be zero for two reasons: the result does not depend on the value on the way that was taken, or it does
+//! and its slope is 0. The first zero stays zero whatever it meets; the second is a number, and 0 times an infinite slope is
+//! NaN.
+//!
+//! ```text
+//! r = cbrt x                              r = sqrt x
+//! y = r * r      at 0: r_bar is a number  y = if x > 0 { r * r } else { 0 }      at 0: nothing leads back to r
+//! ```
+//!
+//! Of most values it is known beforehand that something leads back to all of them whatever way is taken: [`Reached::always`]. Of
+//! the others that meet slopes which may be infinite, [`Reached::wanted`], the adjoint carries a reach beside the cotangent
+//! ([`rules`](crate::rules)); the rest needs to know nothing.
+//!
+//! Cost: O(size), a few times.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::{
+    entity::{FuncId, Inst, Value},
+    ir::{ArrayOp, InstData, Kind, Literal, Mixed, Number1, Number2, Op, Program, Real1, Real2, Terminator},
+    rules::is_singular,
+};
+
+use super::{activity::dependent, cotangents::Live, leaves::tangent_leaves, normal::Normal};
+
+/// What is known about the zeros among the cotangents of a function.
+#[derive(Debug, Default)]
+pub(super) struct Reached {
+    /// The values to all of which something leads back from the result, on every way.
+    pub always: Vec<bool>,
+    /// The values whose cotangents have a reach beside them.
+    pub wanted: Vec<bool>,
+    /// For each instruction whether its pullback asks for the reach of its result.
+    pub asks: Vec<bool>,
+}
+
+/// What is known about a function that is called.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Called {
+    /// The parameters to all of which something leads back, if it does to the result.
+    pub covered: Vec<bool>,
+    /// Whether whoever calls the adjoint answers for the result: something leads back to it, or what the adjoint gives is not
+    /// used. So it is for one number, where nothing comes back by a tape.
+    pub answered: bool,
+}
+
+/// The functions called.
+pub(super) type Calls = HashMap<FuncId, Called>;
+
+/// Whether the result is one number.
+pub(super) fn is_number(result: &Kind) -> bool {
+    tangent_leaves(result).len() == 1 && !matches!(result, Kind::Array(_))
+}
+
+/// Whether a partial of the op may be infinite or undefined where the value is not.
+pub(crate) fn is_steep(op: Op) -> bool {
+    matches!(op, Op::Mixed(Mixed::PowiReal | Mixed::PowiComplex | Mixed::Arg)) || is_singular(op)
+}
+
+/// What the analysis goes by.
+pub(super) struct Reaching<'a> {
+    pub n: &'a Normal,
+    pub active: &'a [bool],
+    pub passes: &'a [bool],
+    pub through: &'a [bool],
+    pub live: &'a Live,
+    /// Whether something leads back to all of the result.
+    pub answered: bool,
+    pub calls: &'a Calls,
+}
+
+impl Reaching<'_> {
+    pub(super) fn run(&self) -> Reached {
+        let always = self.always();
+        let asks = self.asks(&always);
+        let wanted = self.wanted(&always, &asks);
+        Reached { always, wanted, asks }
+    }
+
+    /// The greatest fixed point: a value is used in full where it is defined, or on every way from there.
+    fn always(&self) -> Vec<bool> {
+        let f = &self.n.f;
+        let mut always = self.active.to_vec();
+        // The values that are live into each block and used in full on every way from its start.
+        let mut busy: Vec<HashSet<Value>> = self.live.into.clone();
+        let mut order = crate::pass::order(f);
+        order.reverse();
+        loop {
+            let mut changed = false;
+            for &b in &order {
+                let block = &f.blocks[b];
+                let mut full: HashSet<Value> = HashSet::new();
+                for &i in &block.insts {
+                    let inst = &f.insts[i];
+                    if self.passes[i.index()] && inst.result.is_none_or(|y| always[y.index()]) {
+                        let used = inst.args.iter().enumerate().filter(|(k, _)| self.covers(i, inst, *k));
+                        full.extend(used.map(|(_, v)| *v));
+                    }
+                }
+                if let Terminator::Return(v) = block.end
+                    && self.answered
+                {
+                    full.insert(v);
+                }
+                let targets = block.end.targets();
+                let onwards = |v: Value, always: &[bool], busy: &[HashSet<Value>]| {
+                    !targets.is_empty()
+                        && targets.iter().all(|t| {
+                            let handed = t.args.iter().zip(&f.blocks[t.block].params);
+                            let mut handed = handed.filter(|(a, _)| **a == v);
+                            handed.any(|(_, p)| always[p.index()]) || busy[t.block.index()].contains(&v)
+                        })
+                };
+                let lost: Vec<Value> = busy[b.index()].iter().copied().collect();
+                for v in lost {
+                    if !full.contains(&v) && !onwards(v, &always, &busy) {
+                        busy[b.index()].remove(&v);
+                        changed = true;
+                    }
+                }
+                let made = block.insts.iter().filter_map(|&i| f.insts[i].result);
+                for v in block.params.iter().copied().chain(made) {
+                    if always[v.index()] && !full.contains(&v) && !onwards(v, &always, &busy) {
+                        always[v.index()] = false;
+                        changed = true;
+                    }
+                }
+            }
+            if !changed {
+                return always;
+            }
+        }
+    }
+
+    /// Whether something leads back to all of the `k`-th operand of an instruction if it does to all of its result.
+    fn covers(&self, i: Inst, inst: &InstData, k: usize) -> bool {
+        use ArrayOp as A;
+        let f = &self.n.f;
+        match inst.op {
+            Op::Number2(Number2::Scale | Number2::Guard) | Op::Real2(Real2::Min | Real2::Max) => {
+                inst.op == Op::Number2(Number2::Scale) && k == 1
+            }
+            // A constant factor of 0 lets nothing through.
+            Op::Number2(Number2::Mul) => !self.is_zero(inst.args[1 - k]),
+            Op::Number1(_) | Op::Number2(_) | Op::Real2(_) => true,
+            Op::Real1(op) => op == Real1::Abs,
+            Op::Mixed(op) => op != Mixed::FromInt,
+            Op::Tuple | Op::Array | Op::Sum | Op::Accumulate | Op::Primitive(_) => true,
+            Op::Fill => k == 0,
+            Op::Field(_) => tangent_leaves(&f.kinds[inst.args[0]]).len() == 1,
+            Op::Set | Op::Put => k == 2,
+            Op::AddAt => k != 1,
+            Op::Call(g) if self.through[i.index()] => {
+                let called = self.calls.get(&g).filter(|called| called.answered);
+                called.is_some_and(|called| called.covered.get(k).copied().unwrap_or(false))
+            }
+            Op::Call(_) => true,
+            Op::OnArrays(op) => match op {
+                A::Like | A::Slice | A::Take | A::Tril | A::Triu | A::Diagonal | A::SignDet => false,
+                A::Paste => k == 1,
+                A::Embed | A::Scatter | A::Spread | A::SumLike => k == 0,
+                A::ContractFirst | A::ContractSecond => k < 2,
+                A::SolveLower | A::SolveUpper => k == 1,
+                A::Cholesky => false,
+                op => op.is_differentiable(),
+            },
+            _ => false,
+        }
+    }
+
+    fn is_zero(&self, v: Value) -> bool {
+        let made = self.n.defined[v.index()].map(|i| &self.n.f.insts[i]);
+        made.is_some_and(|inst| match inst.op {
+            Op::Real(Literal(x)) => x == 0.0,
+            Op::Mixed(Mixed::Promote) => self.is_zero(inst.args[0]),
+            _ => false,
+        })
+    }
+
+    /// For each instruction whether its slopes may be infinite or undefined and its result may be left out.
+    fn asks(&self, always: &[bool]) -> Vec<bool> {
+        let f = &self.n.f;
+        let steep = |i: Inst| {
+            matches!(
+                f.insts[i].op,
+                Op::Number1(
+                    Number1::Recip
+                        | Number1::Ln
+                        | Number1::Ln1p
+                        | Number1::Log2
+                        | Number1::Log10
+                        | Number1::Atanh
+                        | Number1::Tan
+                ) | Op::Number2(Number2::Div | Number2::Pow)
+                    | Op::Mixed(Mixed::PowiReal | Mixed::PowiComplex)
+                    | Op::Call(_)
+                    | Op::Primitive(_)
+            )
+        };
+        let is_number = |v: Value| f.kinds[v].is_differentiable();
+        let infinite = dependent(f, std::iter::empty(), |i, any| any || steep(i), is_number);
+        let asks = |(i, inst): (Inst, &InstData)| {
+            let is_left_out = inst.result.is_some_and(|y| self.active[y.index()] && !always[y.index()]);
+            is_left_out
+                && self.passes[i.index()]
+                && match inst.op {
+                    Op::Number2(Number2::Mul | Number2::Scale) => {
+                        inst.args.iter().any(|v| infinite[v.index()])
+                    }
+                    Op::Call(g) => {
+                        self.through[i.index()] && self.calls.get(&g).is_some_and(|called| called.answered)
+                    }
+                    op => is_steep(op),
+                }
+        };
+        f.insts.iter().map(asks).collect()
+    }
+
+    /// The least fixed point: a reach is wanted where it is asked for, and of all that leads there.
+    fn wanted(&self, always: &[bool], asks: &[bool]) -> Vec<bool> {
+        let f = &self.n.f;
+        if !asks.contains(&true) {
+            return vec![false; f.kinds.len()];
+        }
+        let gives = |i: Inst, any: bool| asks[i.index()] || any && self.passes[i.index()];
+        dependent(f, std::iter::empty(), gives, |v| self.active[v.index()] && !always[v.index()])
+    }
+}
+
+/// The parameters to which something leads back.
+pub(super) fn covered(n: &Normal, reached: &Reached) -> Vec<bool> {
+    n.f.param_values().iter().map(|p| reached.always[p.index()]).collect()
+}
+
+/// The functions that a function reaches by calls that are reversed through bodies, those called before those that call.
+pub(super) fn callees_first(program: &Program, root: FuncId, done: &dyn Fn(FuncId) -> bool) -> Vec<FuncId> {
+    let (mut order, mut seen) = (Vec::new(), HashSet::new());
+    let mut work = vec![(root, false)];
+    while let Some((f, is_after)) = work.pop() {
+        if is_after {
+            order.push(f);
+        } else if !done(f) && program.functions[f].is_defined() && seen.insert(f) {
+            work.push((f, true));
+            work.extend(program.functions[f].callees().into_iter().map(|g| (g, false)));
+        }
+    }
+    order
+}

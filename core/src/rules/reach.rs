@@ -1,0 +1,178 @@
+//! Where (co)tangents come from somewhere, carried along beside them.
+//!
+//! A *reach* has the kind of its (co)tangent: a number, or an array of numbers, that is 0 exactly where the (co)tangent is zero
+//! because nothing leads there, and positive elsewhere. It counts ways, so that reaches add up as (co)tangents do; all
+//! partials of numbers count as 1, and what an operation on arrays mixes is reached everywhere if it is anywhere.
+//!
+//! ```text
+//! y = get xs, i          pullback, given y_bar and the reach y_there:
+//!                            xs_bar[i] += y_bar       xs_there[i] += y_there
+//! ys = sqrt xs           pullback, given ys_bar and ys_there:
+//!                            xs_bar += guard (ys_bar / 2 ys), ys_there
+//! ```
+
+use crate::{
+    entity::Value,
+    ir::{ArrayOp, Element, FunctionBuilder, Kind, Mixed, Number2, Op, Real2},
+};
+
+use super::{
+    Contribution, Reach,
+    elements::{is_array, whole},
+    partials::partial,
+    pull::{pullback, pushforward},
+};
+
+impl Reach {
+    /// With all elements that the (co)tangents of `x` have.
+    pub(super) fn whole(self, b: &mut FunctionBuilder, x: Value) -> Reach {
+        match self {
+            Reach::Where(there) if is_array(b, there) => Reach::Where(whole(b, there, x)),
+            other => other,
+        }
+    }
+
+    /// As a value, for the (co)tangent `bar`.
+    pub(crate) fn value(self, b: &mut FunctionBuilder, bar: Value) -> Value {
+        let kind = b.kind(bar).clone();
+        let one = b.number(1.0, &kind);
+        match self {
+            Reach::Where(there) => there,
+            Reach::Nonzero => b.number2(Number2::Guard, one, bar),
+            Reach::Always if is_array(b, bar) => b.on_arrays(ArrayOp::Spread, &[one, bar]),
+            Reach::Always => one,
+        }
+    }
+}
+
+/// The reach that flows back to the `k`-th operand from that of the result.
+pub(crate) fn pull_reach(
+    b: &mut FunctionBuilder,
+    op: Op,
+    args: &[Value],
+    y: Value,
+    k: usize,
+    there: Value,
+) -> Option<Contribution> {
+    if moves(op) {
+        let wanted: Vec<bool> = (0..args.len()).map(|j| j == k).collect();
+        return pullback(b, op, args, y, there, Reach::Always, &wanted)?.get(k).copied();
+    }
+    let x = args[k];
+    if !op.is_elementwise() {
+        return Some(Contribution::Add(everywhere(b, there, x)));
+    }
+    let there = whole(b, there, y);
+    let there = as_in(b, there, x);
+    let there = through(b, op, args, y, k, there)?;
+    Some(Contribution::Add(if !is_array(b, y) {
+        there
+    } else if is_array(b, x) {
+        b.on_arrays(ArrayOp::SumLike, &[there, x])
+    } else {
+        let kind = b.kind(x).clone();
+        b.inst(Op::Sum, &[there], kind)
+    }))
+}
+
+/// The reach of the result from those of the operands.
+pub(crate) fn push_reach(
+    b: &mut FunctionBuilder,
+    op: Op,
+    args: &[Value],
+    y: Value,
+    there: &[Option<Value>],
+) -> Option<Value> {
+    if moves(op) {
+        return pushforward(b, op, args, y, there, &[])?;
+    }
+    let mut sum = None;
+    for (k, there) in there.iter().enumerate().filter_map(|(k, there)| Some((k, (*there)?))) {
+        let there = if op.is_elementwise() {
+            let there = whole(b, there, args[k]);
+            let there = as_in(b, there, y);
+            let there = through(b, op, args, y, k, there)?;
+            if is_array(b, y) { b.on_arrays(ArrayOp::Spread, &[there, y]) } else { there }
+        } else {
+            everywhere(b, there, y)
+        };
+        sum = Some(sum.map_or(there, |sum| b.number2(Number2::Add, sum, there)));
+    }
+    sum
+}
+
+/// Whether the op moves and adds numbers, and computes nothing: its rule is the one for reaches.
+fn moves(op: Op) -> bool {
+    use ArrayOp as A;
+    match op {
+        Op::Array | Op::Fill | Op::Sum => true,
+        Op::Get | Op::Set | Op::Peek | Op::Put | Op::AddAt | Op::Accumulate => true,
+        Op::OnArrays(op) => matches!(
+            op,
+            A::Like
+                | A::Reshape
+                | A::InsertAxis
+                | A::DropAxis
+                | A::Transpose
+                | A::Permute
+                | A::Unpermute
+                | A::Slice
+                | A::Embed
+                | A::Paste
+                | A::Concat
+                | A::Take
+                | A::Scatter
+                | A::Spread
+                | A::SumLike
+                | A::SumKeep
+                | A::Cumsum
+                | A::CumsumBack
+                | A::Tril
+                | A::Triu
+                | A::Diagonal
+                | A::DiagonalMatrix
+        ),
+        _ => false,
+    }
+}
+
+/// Without what an op takes nothing of: the lesser operand of `max`, what `scale` and `guard` make zero.
+fn through(
+    b: &mut FunctionBuilder,
+    op: Op,
+    args: &[Value],
+    y: Value,
+    k: usize,
+    there: Value,
+) -> Option<Value> {
+    Some(match (op, k) {
+        (Op::Number2(Number2::Scale | Number2::Guard), 0) => b.number2(Number2::Guard, there, args[1]),
+        (Op::Real2(Real2::Min | Real2::Max), _) => {
+            let p = partial(b, op, k, args, y)?;
+            b.number2(Number2::Guard, there, p)
+        }
+        _ => there,
+    })
+}
+
+/// All of `x`, if any of a reach is.
+pub(crate) fn everywhere(b: &mut FunctionBuilder, there: Value, x: Value) -> Value {
+    let mut any = there;
+    if let Kind::Array(element) = b.kind(there) {
+        let kind = element.kind();
+        any = b.inst(Op::Sum, &[there], kind);
+    }
+    let any = as_in(b, any, x);
+    if is_array(b, x) { b.on_arrays(ArrayOp::Spread, &[any, x]) } else { any }
+}
+
+/// A reach of the kind of the numbers in `x`.
+pub(crate) fn as_in(b: &mut FunctionBuilder, there: Value, x: Value) -> Value {
+    let is_complex =
+        |b: &FunctionBuilder, v: Value| matches!(b.kind(v), Kind::Complex | Kind::Array(Element::Complex));
+    match (is_complex(b, there), is_complex(b, x)) {
+        (true, false) => b.mixed(Mixed::Re, &[there]),
+        (false, true) => b.mixed(Mixed::Promote, &[there]),
+        _ => there,
+    }
+}
