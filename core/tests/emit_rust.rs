@@ -90,6 +90,15 @@ const CORPUS: &[(&str, &str, &str)] = &[
         "r0.3 r0.7 i50",
     ),
     (
+        "left_out",
+        "fn f(x, y, xs: array, z: complex) {
+             let (r, ys, w) = (sqrt(x) * y, sqrt(xs), sqrt(z));
+             let s = if y > 1 { r * r + abs2(w) } else { y };
+             s + ys[1] * ys[1] + sum(masked(step(xs, 0.1), xs * ln(xs), 0.0))
+         }",
+        "r0 r0.7 a0,0.7,1.1 z0,0",
+    ),
+    (
         "newton",
         "fn f(a) { let mut x = a; for i in 0..50 { let y = 0.5 * (x + a / x); let d = y - x; x = y; if d * d < 1e-24 { break; } } x }",
         "r2",
