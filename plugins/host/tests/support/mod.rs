@@ -1,5 +1,6 @@
 //! Plugins built for tests: those of the workspace by one call of cargo, those in C by `cc`.
 #![allow(dead_code, reason = "the tests of the command line use a part")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::{
     collections::HashMap,
