@@ -25,8 +25,8 @@ pub fn arith_gradient(x: f64, c: f64) -> (f64, f64, f64) {
         let a5 = pop(&mut tape.reals);
         let a6 = pop(&mut tape.reals);
         let a7 = 1.0 + a6 * a6;
-        let a8 = a6 * scale(-(a5 / a7), a3);
-        a4 += 0.5 * scale(1.0 / a7, a3);
+        let a8 = a6 * (-(a5 / a7) * a3);
+        a4 += 0.5 * (1.0 / a7 * a3);
         c_bar += a6 * a3;
         a3 = a8 + a8 + c * a3;
     }
@@ -118,11 +118,6 @@ pub fn trace_gradient(a: &[f64], b: &[f64], n: i64) -> (f64, Vec<f64>, Vec<f64>)
         n3 = n4;
     }
     (y, at_full_length(a_bar, a.len()), at_full_length(b_bar, b.len()))
-}
-
-/// `a b`, but 0 where `b` is exactly zero.
-fn scale(a: f64, b: f64) -> f64 {
-    if b == 0.0 { 0.0 } else { a * b }
 }
 
 /// The sum of integers.

@@ -93,7 +93,7 @@ mod tests {
         ];
         let mut rng = Rng::new(1);
         let mut noisy = 0;
-        for count in 1..12_000 {
+        for count in 1..20_000 {
             let mut u = phase(0.0);
             for _ in 0..count % 40 + 1 {
                 u = multiply2(&gates[[0, 1, 0, 2, 0, 1, 0, 3][rng.below(8)]], &u);
