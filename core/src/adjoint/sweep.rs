@@ -332,26 +332,6 @@ impl<'a> Sweep<'a> {
         self.there.leave(&mut self.b, live);
     }
 
-    /// The cotangent of a value, leaf by leaf, and where it comes from somewhere. Afterwards it is zero.
-    pub(super) fn take_both(&mut self, v: Value) -> (Vec<Value>, Vec<Reach>) {
-        let bars = self.bars.take(&mut self.b, v);
-        let reach = if self.s.reached.wanted[v.index()] {
-            self.there.take(&mut self.b, v).into_iter().map(Reach::Where).collect()
-        } else {
-            vec![Reach::Always; bars.len()]
-        };
-        (bars, reach)
-    }
-
-    /// Adds to the reaches of the leaves of a value's cotangent, from the `start`-th on, if they are wanted.
-    pub(super) fn add_reach(&mut self, v: Value, start: usize, bars: &[Value], reach: &[Reach]) {
-        if self.s.reached.wanted[v.index()] {
-            let b = &mut self.b;
-            let there: Vec<Value> = reach.iter().zip(bars).map(|(r, &bar)| r.value(b, bar)).collect();
-            self.there.add(b, v, start, &there);
-        }
-    }
-
     /// The function's pair, for pullbacks of calls.
     pub(super) fn pair(&mut self, g: FuncId) -> super::Reverse {
         self.engine.pair(g)

@@ -18,7 +18,7 @@ use crate::{
 
 use super::{
     Contribution, Reach,
-    elements::{is_array, whole},
+    elements::{is_array, loose, whole},
     partials::partial,
     pull::{pullback, pushforward},
 };
@@ -36,10 +36,17 @@ impl Reach {
     pub(crate) fn value(self, b: &mut FunctionBuilder, bar: Value) -> Value {
         let kind = b.kind(bar).clone();
         let one = b.number(1.0, &kind);
+        // As short as the (co)tangent, which may lack elements at its end.
         match self {
             Reach::Where(there) => there,
-            Reach::Nonzero => b.number2(Number2::Guard, one, bar),
-            Reach::Always if is_array(b, bar) => b.on_arrays(ArrayOp::Spread, &[one, bar]),
+            Reach::Nonzero => {
+                let there = b.number2(Number2::Guard, one, bar);
+                if is_array(b, bar) { loose(b, there) } else { there }
+            }
+            Reach::Always if is_array(b, bar) => {
+                let there = b.on_arrays(ArrayOp::Spread, &[one, bar]);
+                loose(b, there)
+            }
             Reach::Always => one,
         }
     }
