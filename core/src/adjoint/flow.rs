@@ -3,7 +3,7 @@
 //! As for cotangents ([`reach`](super::reach)): the tangent of a constant stays zero whatever it meets, but a tangent that is 0
 //! by a slope of 0 is a number. What only moves the tangents of parameters keeps them as they are, and there the zeros are
 //! those that were given. Elsewhere a reach is carried beside the tangent, where slopes that may be infinite
-//! ask for it ([`Flow::wanted`]).
+//! ask for it ([`values`]).
 //!
 //! ```text
 //! sqrt(y)         the tangent of y is given: 0 is the one of a constant
@@ -14,20 +14,13 @@ use std::collections::HashMap;
 
 use crate::{
     entity::{FuncId, Inst, Value},
-    ir::{ArrayOp, Function, InstData, Mixed, Number1, Number2, Op, Program, Real2, Terminator},
+    ir::{Function, InstData, Mixed, Number1, Number2, Op, Program, Real2, Terminator},
 };
 
 use super::{
-    activity::{dependent, passes},
+    activity::{dependent, passes, varied},
     reach::{callees_first, is_steep},
 };
-
-/// What is known about the zeros among the tangents of a function.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Flow {
-    /// The values whose tangents have a reach beside them.
-    pub wanted: Vec<bool>,
-}
 
 /// Of functions called which parameters want a reach.
 pub(super) type Wanted = HashMap<FuncId, Vec<bool>>;
@@ -36,17 +29,15 @@ pub(super) type Wanted = HashMap<FuncId, Vec<bool>>;
 /// all do.
 pub(super) fn wanted(program: &Program, root: FuncId, wanted: &mut Wanted) {
     let order = callees_first(program, root, &|f| wanted.contains_key(&f));
-    for (k, &id) in order.iter().enumerate() {
+    for id in order {
         let f = &program.functions[id];
-        for g in f.callees() {
-            if order[k..].contains(&g) {
-                wanted.entry(g).or_insert_with(|| all(&program.functions[g]));
-            }
+        // Those called come first, unless they call this one.
+        for g in f.callees().into_iter().filter(|&g| program.functions[g].is_defined()) {
+            wanted.entry(g).or_insert_with(|| all(&program.functions[g]));
         }
         if !wanted.contains_key(&id) {
-            let varied = super::activity::varied(program, f);
-            let flow = Flow::new(program, f, &varied, false, wanted);
-            wanted.insert(id, f.param_values().iter().map(|p| flow.wanted[p.index()]).collect());
+            let of = values(program, f, &varied(program, f), false, wanted);
+            wanted.insert(id, f.param_values().iter().map(|p| of[p.index()]).collect());
         }
     }
 }
@@ -55,18 +46,17 @@ fn all(f: &Function) -> Vec<bool> {
     f.params.iter().map(|p| p.kind.is_differentiable()).collect()
 }
 
-impl Flow {
-    /// `is_root` says whether the tangents of the parameters are those that were given; else they have reaches.
-    pub(super) fn new(
-        program: &Program,
-        f: &Function,
-        varied: &[bool],
-        is_root: bool,
-        params: &Wanted,
-    ) -> Flow {
-        let given = given(f, varied, is_root);
-        Flow { wanted: wants(program, f, varied, &given, params) }
-    }
+/// The values whose tangents have a reach beside them. `is_root` says whether the tangents of the parameters are those that
+/// were given; else they have reaches.
+pub(super) fn values(
+    program: &Program,
+    f: &Function,
+    varied: &[bool],
+    is_root: bool,
+    params: &Wanted,
+) -> Vec<bool> {
+    let given = given(f, varied, is_root);
+    wants(program, f, varied, &given, params)
 }
 
 /// Everything but what comes of what is no mere move.
@@ -82,7 +72,6 @@ fn given(f: &Function, varied: &[bool], is_root: bool) -> Vec<bool> {
 
 /// Whether the tangent of the result is zero exactly where those of the operands are.
 fn moves(f: &Function, made: &[Option<Inst>], inst: &InstData, varied: &[bool]) -> bool {
-    use ArrayOp as A;
     let alone = inst.args.iter().filter(|a| varied[a.index()]).count() == 1;
     match inst.op {
         Op::Tuple | Op::Field(_) | Op::Select | Op::Array | Op::Fill | Op::Pop { .. } => true,
@@ -100,26 +89,7 @@ fn moves(f: &Function, made: &[Option<Inst>], inst: &InstData, varied: &[bool]) 
         Op::Mixed(op) => {
             matches!(op, Mixed::Promote | Mixed::Complex | Mixed::Re | Mixed::Im | Mixed::Conj)
         }
-        Op::OnArrays(op) => matches!(
-            op,
-            A::Like
-                | A::Reshape
-                | A::InsertAxis
-                | A::DropAxis
-                | A::Transpose
-                | A::Permute
-                | A::Unpermute
-                | A::Slice
-                | A::Embed
-                | A::Paste
-                | A::Concat
-                | A::Take
-                | A::Spread
-                | A::Tril
-                | A::Triu
-                | A::Diagonal
-                | A::DiagonalMatrix
-        ),
+        Op::OnArrays(op) => op.moves(),
         _ => false,
     }
 }

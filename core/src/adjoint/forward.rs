@@ -26,7 +26,7 @@ use super::{
     activity::{touches_tape, varied},
     entry::entry,
     error::{DiffError, Mode},
-    flow::{Flow, Wanted, wanted},
+    flow::{self, Wanted},
     leaves::{close, field_range, make_whole, open, tangent_leaves},
     reach::is_steep,
 };
@@ -60,7 +60,7 @@ struct Engine {
 impl Engine {
     /// Which parameters of a function that is called have reaches.
     fn wanted(&mut self, f: FuncId) -> Vec<bool> {
-        wanted(&self.program, f, &mut self.wanted);
+        flow::wanted(&self.program, f, &mut self.wanted);
         self.wanted.get(&f).cloned().unwrap_or_default()
     }
 
@@ -99,15 +99,15 @@ impl Engine {
         for g in f.callees() {
             self.wanted(g);
         }
-        let mut flow = Flow::new(&self.program, &f, &varied, is_root, &self.wanted);
+        let mut wanted = flow::values(&self.program, &f, &varied, is_root, &self.wanted);
         if !is_root {
             // Those that the caller hands over.
-            for (p, wanted) in f.param_values().iter().zip(self.wanted(id)) {
-                flow.wanted[p.index()] = wanted;
+            for (p, handed) in f.param_values().iter().zip(self.wanted(id)) {
+                wanted[p.index()] = handed;
             }
         }
         let (values, dots, there, blocks) = Default::default();
-        let mut writer = Writer { engine: self, f: &f, b, varied, flow, values, dots, there, blocks };
+        let mut writer = Writer { engine: self, f: &f, b, varied, wanted, values, dots, there, blocks };
         writer.run()?;
         let function = writer.b.finish();
         self.program.functions[to] = function;
@@ -120,7 +120,8 @@ struct Writer<'a> {
     f: &'a Function,
     b: FunctionBuilder,
     varied: Vec<bool>,
-    flow: Flow,
+    /// The values whose tangents have a reach beside them.
+    wanted: Vec<bool>,
     /// The values of `f` in the pushforward.
     values: HashMap<Value, Value>,
     /// The leaves of their tangents.
@@ -144,7 +145,7 @@ impl Writer<'_> {
                 self.dots.insert(p, leaves);
             }
         }
-        for &p in f.param_values().iter().filter(|p| self.flow.wanted[p.index()]) {
+        for &p in f.param_values().iter().filter(|p| self.wanted[p.index()]) {
             let there = self.b.param(next);
             next += 1;
             let leaves = open(&mut self.b, there);
@@ -162,7 +163,7 @@ impl Writer<'_> {
                     let leaves = tangent_leaves(&f.kinds[p]);
                     let mut each = || leaves.iter().map(|k| self.b.block_param(to, k.clone())).collect();
                     self.dots.insert(p, each());
-                    if self.flow.wanted[p.index()] {
+                    if self.wanted[p.index()] {
                         self.there.insert(p, each());
                     }
                 }
@@ -238,7 +239,7 @@ impl Writer<'_> {
                 args.push(self.value(a));
                 if self.varied[p.index()] {
                     args.extend(self.leaves(a));
-                    if self.flow.wanted[p.index()] {
+                    if self.wanted[p.index()] {
                         args.extend(self.reaches(a));
                     }
                 }
@@ -294,7 +295,7 @@ impl Writer<'_> {
         if !through {
             return Ok(());
         }
-        if self.flow.wanted[y.index()] {
+        if self.wanted[y.index()] {
             let there = self.result_reach(inst, &args, v);
             self.there.extend(there.map(|there| (y, there)));
         }
@@ -399,7 +400,7 @@ impl Writer<'_> {
             let result = self.engine.program.functions[rule].result.clone();
             let dot = self.by_rule(inst, args, Op::Call(rule), result);
             let leaves = open(&mut self.b, dot);
-            if self.flow.wanted[y.index()] {
+            if self.wanted[y.index()] {
                 let there = self.result_reach(inst, &[], v);
                 self.there.extend(there.map(|there| (y, there)));
             }
@@ -424,7 +425,7 @@ impl Writer<'_> {
         if f.kinds[y].is_differentiable() {
             let dot = self.b.field(both, 1);
             let leaves = open(&mut self.b, dot);
-            if self.flow.wanted[y.index()] {
+            if self.wanted[y.index()] {
                 let there = if touches_tape(&self.engine.program, g) {
                     // Something may come by a tape.
                     Some(leaves.iter().map(|&dot| Reach::Nonzero.value(&mut self.b, dot)).collect())

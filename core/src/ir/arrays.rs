@@ -151,6 +151,31 @@ macro_rules! array_ops {
 for_each_array_op!(array_ops);
 
 impl ArrayOp {
+    /// Whether each element of the result is one of an operand, or 0.
+    pub(crate) fn moves(self) -> bool {
+        use ArrayOp as A;
+        matches!(
+            self,
+            A::Like
+                | A::Reshape
+                | A::InsertAxis
+                | A::DropAxis
+                | A::Transpose
+                | A::Permute
+                | A::Unpermute
+                | A::Slice
+                | A::Embed
+                | A::Paste
+                | A::Concat
+                | A::Take
+                | A::Spread
+                | A::Tril
+                | A::Triu
+                | A::Diagonal
+                | A::DiagonalMatrix
+        )
+    }
+
     /// How many operands it takes.
     #[must_use]
     pub fn arity(self) -> usize {

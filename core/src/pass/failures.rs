@@ -65,7 +65,7 @@ fn may_fail(f: &Function, inst: &InstData, known: &[Known]) -> bool {
             }
         }
         Op::Accumulate => !shapes(),
-        Op::OnArrays(op) => !moves(op) || !shapes() || !ints() || !lists(f, inst, known),
+        Op::OnArrays(op) => !fails_by_shapes(op) || !shapes() || !ints() || !lists(f, inst, known),
         op if op.is_elementwise() && inst.args.iter().any(array) => !shapes(),
         _ => false,
     }
@@ -81,51 +81,35 @@ fn lists(f: &Function, inst: &InstData, known: &[Known]) -> bool {
 }
 
 /// Whether an operation fails by the shapes and ints of its operands alone.
-fn moves(op: ArrayOp) -> bool {
+fn fails_by_shapes(op: ArrayOp) -> bool {
     use ArrayOp as A;
-    matches!(
-        op,
-        A::Dim
-            | A::Place
-            | A::Count
-            | A::Shape
-            | A::Reshape
-            | A::Like
-            | A::InsertAxis
-            | A::DropAxis
-            | A::Transpose
-            | A::Permute
-            | A::Unpermute
-            | A::Slice
-            | A::Embed
-            | A::Paste
-            | A::Concat
-            | A::Take
-            | A::Scatter
-            | A::Spread
-            | A::SumLike
-            | A::Tril
-            | A::Triu
-            | A::Diagonal
-            | A::DiagonalMatrix
-            | A::SumKeep
-            | A::Cumsum
-            | A::CumsumBack
-            | A::Prod
-            | A::ProdOthers
-            | A::ProdPairs
-            | A::Norm
-            | A::Dot
-            | A::TraceProduct
-            | A::MatMul
-            | A::MatMulNh
-            | A::MatMulHn
-            | A::Contract
-            | A::ContractFirst
-            | A::ContractSecond
-            | A::Convolve
-            | A::Correlate
-            | A::Fft
-            | A::FftBack
-    )
+    op.moves()
+        || matches!(
+            op,
+            A::Dim
+                | A::Place
+                | A::Count
+                | A::Shape
+                | A::Scatter
+                | A::SumLike
+                | A::SumKeep
+                | A::Cumsum
+                | A::CumsumBack
+                | A::Prod
+                | A::ProdOthers
+                | A::ProdPairs
+                | A::Norm
+                | A::Dot
+                | A::TraceProduct
+                | A::MatMul
+                | A::MatMulNh
+                | A::MatMulHn
+                | A::Contract
+                | A::ContractFirst
+                | A::ContractSecond
+                | A::Convolve
+                | A::Correlate
+                | A::Fft
+                | A::FftBack
+        )
 }

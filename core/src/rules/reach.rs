@@ -114,31 +114,9 @@ fn moves(op: Op) -> bool {
     match op {
         Op::Array | Op::Fill | Op::Sum => true,
         Op::Get | Op::Set | Op::Peek | Op::Put | Op::AddAt | Op::Accumulate => true,
-        Op::OnArrays(op) => matches!(
-            op,
-            A::Like
-                | A::Reshape
-                | A::InsertAxis
-                | A::DropAxis
-                | A::Transpose
-                | A::Permute
-                | A::Unpermute
-                | A::Slice
-                | A::Embed
-                | A::Paste
-                | A::Concat
-                | A::Take
-                | A::Scatter
-                | A::Spread
-                | A::SumLike
-                | A::SumKeep
-                | A::Cumsum
-                | A::CumsumBack
-                | A::Tril
-                | A::Triu
-                | A::Diagonal
-                | A::DiagonalMatrix
-        ),
+        Op::OnArrays(op) => {
+            op.moves() || matches!(op, A::Scatter | A::SumLike | A::SumKeep | A::Cumsum | A::CumsumBack)
+        }
         _ => false,
     }
 }
