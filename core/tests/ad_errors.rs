@@ -5,7 +5,7 @@
 
 use ketgrad_core::{
     array::Array,
-    check::{Settings, test_rule},
+    check::{Settings, gradcheck, test_rule},
     exec::{CallError, Datum, Derivatives, DeriveError, Limits, NoHost, RunError},
     ir,
     text::{TextErrorKind, parse_program},
@@ -344,4 +344,18 @@ fn deep_nesting_needs_no_deep_stack() {
         }
     };
     std::thread::Builder::new().stack_size(512 << 10).spawn(check).unwrap().join().unwrap();
+}
+
+/// Differences of `check` keep to where the program runs, if a shorter step does; else they say why not.
+#[test]
+fn differences_stay_where_the_program_runs() {
+    let program = parse_program("fn f(x, n: int) { if x >= 1.0 { [x][n] } else { x * x } }").unwrap();
+    let check = |x: f64| {
+        let at = [Datum::Real(x), Datum::Int(5)];
+        gradcheck(&program, "f", &at, &NoHost, Settings::default())
+    };
+    let report = check(1.0 - 1e-7).unwrap();
+    assert!(report.agree, "{report}");
+    let error = check(1.0 - 1e-16).unwrap_err();
+    assert!(error.to_string().contains("index 5"), "{error}");
 }

@@ -464,3 +464,13 @@ fn angles_of_many_turns_have_the_bits_of_their_rest() {
         assert!(off.min(std::f64::consts::TAU - off) <= 0.501 * part, "{radians}: {angle}");
     }
 }
+
+/// Numerators and integers of all 63 bits are exact, so that an angle is read as it was printed.
+#[test]
+fn fractions_with_large_parts_are_exact() {
+    let angle = parse_angle("(pi * 5) / 0.1689031e-11").unwrap();
+    assert_eq!(angle, Angle::pi(5_000_000_000_000_000_000, 1_689_031));
+    assert_eq!(parse_angle(&angle.to_string()).unwrap(), angle);
+    assert_eq!(parse_angle("pi * (9223372036854775807 % 0.1)").unwrap(), Angle::pi(0, 1));
+    assert_eq!(parse_angle("pi * (9223372036854775807 % 4)").unwrap(), Angle::pi(3, 1));
+}

@@ -56,8 +56,6 @@ pub(super) fn slopes<T: Real>(
 ) -> Result<Vec<Slope>, DeriveError> {
     let epsilon = if is_single::<T>() { f32::EPSILON.into() } else { f64::EPSILON };
     let x = flat(args)[k].abs();
-    let nothing = Slope { value: f64::NAN, error: f64::INFINITY };
-    let nowhere = vec![nothing; flat(&[f.value(args)?]).len()];
     let mut failure = None;
     // The error is that of rounding the two values.
     let mut differences = |h: f64| -> Result<Vec<Slope>, DeriveError> {
@@ -70,7 +68,8 @@ pub(super) fn slopes<T: Real>(
             // A step as long as that leaves where the function is defined.
             Err(error @ DeriveError::Run(_)) => {
                 failure.get_or_insert(error);
-                return Ok(nowhere.clone());
+                let nothing = Slope { value: f64::NAN, error: f64::INFINITY };
+                return Ok(vec![nothing; flat(&[f.value(args)?]).len()]);
             }
             Err(error) => return Err(error),
         };
