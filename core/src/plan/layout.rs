@@ -101,40 +101,26 @@ pub enum Placed {
 }
 
 impl Placed {
-    /// Whether the order of two operations matters.
+    /// The Pauli string that it is a function of, as (vector between places, parity of the place): two of them commute where
+    /// the strings do. `None` for a dense block.
     #[must_use]
-    pub fn conflicts(&self, other: &Placed) -> bool {
-        use Placed::{Dense, Inner, Phase as P, Rotation};
-        match (self, other) {
-            (P(_), P(_)) | (Inner(_), Inner(_)) => false,
-            (Inner(look), P(phase)) | (P(phase), Inner(look)) => odd(look.x & phase.inner),
-            (Inner(look), Rotation { line, .. }) | (Rotation { line, .. }, Inner(look)) => {
-                odd(look.x & line.inner) ^ odd(look.z & line.vector)
-            }
-            (Rotation { line, .. }, P(phase)) | (P(phase), Rotation { line, .. }) => {
-                odd(line.vector & phase.inner)
-            }
-            (Rotation { line: a, .. }, Rotation { line: b, .. }) => {
-                odd(a.vector & b.inner) ^ odd(b.vector & a.inner)
-            }
-            (Dense { low, high, .. }, other) | (other, Dense { low, high, .. }) => {
-                let touched = match other {
-                    P(phase) => phase.inner,
-                    Rotation { line, .. } => line.inner | line.vector,
-                    Dense { low, high, .. } => 1 << low | 1 << high,
-                    Inner(look) => look.x | look.z,
-                };
-                touched & (1 << low | 1 << high) != 0
-            }
+    pub fn string(&self) -> Option<(usize, usize)> {
+        match self {
+            Placed::Rotation { line, .. } => Some((line.vector, line.inner)),
+            Placed::Phase(phase) => Some((0, phase.inner)),
+            Placed::Inner(look) => Some((look.x, look.z)),
+            Placed::Dense { .. } => None,
         }
     }
 
-    /// Whether both are strings that do not commute.
+    /// The bits of a place that it reads or changes.
     #[must_use]
-    pub fn anticommutes(&self, other: &Placed) -> bool {
-        match (self, other) {
-            (Placed::Inner(a), Placed::Inner(b)) => odd(a.x & b.z) ^ odd(a.z & b.x),
-            _ => false,
+    pub fn touched(&self) -> usize {
+        match self {
+            Placed::Dense { low, high, .. } => 1 << low | 1 << high,
+            Placed::Rotation { line, .. } => line.vector | line.inner,
+            Placed::Phase(phase) => phase.inner,
+            Placed::Inner(look) => look.x | look.z,
         }
     }
 

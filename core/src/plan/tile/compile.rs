@@ -100,52 +100,104 @@ pub(super) struct Turn {
 /// An operation and its number in the layout.
 pub(super) type Item<'a> = (usize, &'a Placed);
 
+/// Rotations and blocks among which those of a level are looked for. Each level looks at all operations up to the last of
+/// them again, so this is what keeps compiling linear where few qubits are moved.
+const WINDOW: usize = 128;
+
 /// Takes operations as long as those that come next may commute with all that are there: not where amplitudes move along
 /// vectors that span a tile, for then something is in the way of any other.
 fn refill<'a>(rest: &mut Vec<Item<'a>>, waiting: &mut impl Iterator<Item = Item<'a>>, bits: usize) {
     let mut basis: Vec<usize> = Vec::with_capacity(bits);
+    let mut moving = 0;
     let mut moves = |op: &Placed| {
         let vectors = match op {
             Placed::Rotation { line, .. } => [line.vector, 0],
             Placed::Dense { low, high, .. } => [1 << low, 1 << high],
-            Placed::Phase(_) | Placed::Inner(_) => [0; 2],
+            Placed::Phase(_) | Placed::Inner(_) => return false,
         };
+        moving += 1;
         for vector in vectors {
             let reduced = reduce(&basis, vector);
             if reduced != 0 {
                 extend(&mut basis, reduced);
             }
         }
-        basis.len() == bits
+        basis.len() == bits || moving == WINDOW
     };
-    let mut full = rest.iter().any(|item| moves(item.1));
+    let mut full = false;
+    for (_, op) in rest.iter() {
+        full |= moves(op);
+    }
     while !full && let Some(item) = waiting.next() {
         full = moves(item.1);
         rest.push(item);
     }
 }
 
+/// Operations that others may not pass. What passes a list of strings passes all their products: a basis of each list is
+/// enough, so that the cost does not depend on how many there are.
+struct Passed {
+    /// Whether the order of inner products matters.
+    looks_change: bool,
+    /// Phases and rotations, as vectors of twice the bits of a place: see [`Placed::string`].
+    strings: Vec<u64>,
+    /// Inner products, likewise.
+    looks: Vec<u64>,
+    /// The bits that dense blocks touch, and the bits that the others do.
+    dense: usize,
+    sparse: usize,
+}
+
+impl Passed {
+    fn new(looks_change: bool) -> Self {
+        Passed { looks_change, strings: Vec::new(), looks: Vec::new(), dense: 0, sparse: 0 }
+    }
+
+    fn add(&mut self, op: &Placed) {
+        let Some((x, z)) = op.string() else {
+            self.dense |= op.touched();
+            return;
+        };
+        self.sparse |= op.touched();
+        let basis = if matches!(op, Placed::Inner(_)) { &mut self.looks } else { &mut self.strings };
+        let reduced = reduce(basis, (x as u64) << u32::BITS | z as u64);
+        if reduced != 0 {
+            extend(basis, reduced);
+        }
+    }
+
+    /// Whether the order of an operation and one of these matters.
+    fn conflicts(&self, op: &Placed) -> bool {
+        let Some((x, z)) = op.string() else { return (self.dense | self.sparse) & op.touched() != 0 };
+        // A string against (x, z) is a product with (z, x).
+        let turned = (z as u64) << u32::BITS | x as u64;
+        let anticommutes = |basis: &[u64]| basis.iter().any(|string| (string & turned).count_ones() % 2 == 1);
+        let with_looks = self.looks_change || !matches!(op, Placed::Inner(_));
+        self.dense & op.touched() != 0
+            || anticommutes(&self.strings)
+            || with_looks && anticommutes(&self.looks)
+    }
+}
+
 /// Moves what can go first out of a list: everything that `wanted` takes and that conflicts with nothing
-/// left behind.
+/// left behind, nor with what has been taken (phases never do among themselves).
 fn split<'a>(
     ops: Vec<Item<'a>>,
-    conflicts: fn(&Placed, &Placed) -> bool,
+    looks_change: bool,
     wanted: impl Fn(&Placed) -> bool,
 ) -> (Vec<Item<'a>>, Vec<Item<'a>>) {
     let (mut first, mut rest): (Vec<Item<'_>>, Vec<Item<'_>>) = (Vec::new(), Vec::new());
+    let (mut taken, mut left) = (Passed::new(looks_change), Passed::new(looks_change));
     for item @ (_, op) in ops {
-        if wanted(op) && !rest.iter().any(|r| conflicts(r.1, op)) && !needs_alone(op, &first, conflicts) {
+        if wanted(op) && !left.conflicts(op) && !taken.conflicts(op) {
+            taken.add(op);
             first.push(item);
         } else {
+            left.add(op);
             rest.push(item);
         }
     }
     (first, rest)
-}
-
-/// Whether an operation conflicts with what has been taken already (phases never do among themselves).
-fn needs_alone(op: &Placed, taken: &[Item<'_>], conflicts: fn(&Placed, &Placed) -> bool) -> bool {
-    !matches!(op, Placed::Phase(_)) && taken.iter().any(|t| conflicts(t.1, op))
 }
 
 /// Compiles a stage for an instruction set that the processor has. `live`: the tiles that are worked on differ in these
@@ -284,8 +336,6 @@ impl<E: Element> TileStage<E> {
         looks_change: bool,
         pool: &mut Pool<E>,
     ) {
-        let conflicts: fn(&Placed, &Placed) -> bool =
-            if looks_change { |a, b| a.conflicts(b) || a.anticommutes(b) } else { Placed::conflicts };
         let ops = std::mem::take(&mut self.layout.ops);
         let mut waiting = ops.iter().enumerate();
         let mut rest: Vec<Item<'_>> = Vec::new();
@@ -295,7 +345,7 @@ impl<E: Element> TileStage<E> {
             if rest.is_empty() {
                 break;
             }
-            let (looks, after) = split(rest, conflicts, |op| matches!(op, Placed::Inner(_)));
+            let (looks, after) = split(rest, looks_change, |op| matches!(op, Placed::Inner(_)));
             let scaled = |look: &Look| Look { weight: look.weight * scale, ..*look };
             let looks = looks
                 .into_iter()
@@ -306,7 +356,7 @@ impl<E: Element> TileStage<E> {
                 self.steps.push(Step::Inner(Inners::new(looks, self.bits, lane_bits, looks_change)));
             }
             rest = after;
-            let (level, after) = split(rest, conflicts, |op| matches!(op, Placed::Phase(_)));
+            let (level, after) = split(rest, looks_change, |op| matches!(op, Placed::Phase(_)));
             let level: Vec<(usize, Phase)> = level
                 .into_iter()
                 .filter_map(|(k, op)| if let Placed::Phase(p) = op { Some((k, *p)) } else { None })
@@ -320,7 +370,7 @@ impl<E: Element> TileStage<E> {
             if let Some(p) = &phases {
                 self.flops += 6.0 * p.tables() as f64 + if p.has_product() { 12.0 } else { 0.0 };
             }
-            let (mut turns, after) = split(after, conflicts, |op| matches!(op, Placed::Rotation { .. }));
+            let (mut turns, after) = split(after, looks_change, |op| matches!(op, Placed::Rotation { .. }));
             let mut groups = Vec::new();
             while let Some(mut group) = Multiplexed::take(&mut turns, self.bits, lane_bits) {
                 self.scale *= group.fill(&ops, 1 << lane_bits);
@@ -335,7 +385,7 @@ impl<E: Element> TileStage<E> {
                 turns = left;
             }
             self.steps.append(&mut groups);
-            let (blocks, after) = split(after, conflicts, |op| matches!(op, Placed::Dense { .. }));
+            let (blocks, after) = split(after, looks_change, |op| matches!(op, Placed::Dense { .. }));
             for (source, block) in blocks {
                 if let Placed::Dense { low, high, matrix } = block {
                     let mut block = Block::new(source, [*low, *high], self.bits, lane_bits);

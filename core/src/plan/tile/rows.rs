@@ -1,5 +1,7 @@
 //! Rows of a tile as vectors over GF(2).
 
+use num_traits::PrimInt;
+
 use crate::basis::odd;
 
 /// Where the row number ends and the signs begin in an entry of a sweep's table.
@@ -31,17 +33,17 @@ pub(super) fn table(row_count: usize, vectors: &[usize], signs: &[usize]) -> Vec
 }
 
 /// The highest bit that is set.
-pub(super) fn top(x: usize) -> usize {
-    if x == 0 { 0 } else { 1 << x.ilog2() }
+pub(super) fn top<T: PrimInt>(x: T) -> T {
+    if x.is_zero() { x } else { T::one() << (T::zero().leading_zeros() - x.leading_zeros() - 1) as usize }
 }
 
 /// Takes the highest bits of a basis out of a vector.
-pub(super) fn reduce(basis: &[usize], vector: usize) -> usize {
-    basis.iter().fold(vector, |v, b| if v & top(*b) != 0 { v ^ b } else { v })
+pub(super) fn reduce<T: PrimInt>(basis: &[T], vector: T) -> T {
+    basis.iter().fold(vector, |v, b| if (v & top(*b)).is_zero() { v } else { v ^ *b })
 }
 
 /// Adds a vector that has been reduced by a basis to it.
-pub(super) fn extend(basis: &mut Vec<usize>, reduced: usize) {
+pub(super) fn extend<T: PrimInt>(basis: &mut Vec<T>, reduced: T) {
     basis.iter_mut().for_each(|b| *b = reduce(&[reduced], *b));
     basis.push(reduced);
 }
