@@ -21,7 +21,10 @@ use ketgrad_core::{
 use num_complex::Complex;
 use num_dual::HyperDual64;
 use proptest::prelude::*;
-use support::random::{Rng, circuits};
+use support::{
+    pools::{Pool, PoolCircuit},
+    random::{Rng, circuits},
+};
 
 /// Sums of up to a hundred derivatives of size 4, each off by a few roundings.
 const ROUNDING: f64 = 1e-10;
@@ -390,6 +393,17 @@ fn strings(count: usize, below: usize, operators: usize, n: usize, rng: &mut Rng
     inners
 }
 
+/// Tiles of some sizes, and what plans seldom do: products kept because nothing written for them is close enough, blocks as
+/// factors, stages that look two operations ahead.
+fn variants(set: InstructionSet, n: usize) -> Vec<Options> {
+    let tiles = [0, 6, 13].map(|tile_qubits| Options { tile_qubits, ..Options::new(set, n) });
+    let factors = Options { factor_blocks: true, ..tiles[1] };
+    tiles
+        .into_iter()
+        .chain([Options { tolerance: -1.0, ..factors }, Options { lookahead: 2, ..factors }])
+        .collect()
+}
+
 /// Operators through a plan for pairs: the inner products and both states, against one after the other.
 fn pairs_are_right(operators: &[Operator<Complex<f64>>], n: usize, rng: &mut Rng) {
     let inners = strings(40, 5, operators.len(), n, rng);
@@ -411,8 +425,7 @@ fn pairs_are_right(operators: &[Operator<Complex<f64>>], n: usize, rng: &mut Rng
         }
     }
     for set in InstructionSet::ALL.into_iter().filter(|s| s.is_available()) {
-        for tile_qubits in [0, 6, 13] {
-            let options = Options { tile_qubits, ..Options::new(set, n) };
+        for options in variants(set, n) {
             let run = |threads: &Threads| {
                 let [mut a, mut b] = start.clone();
                 let products = Plan::run_pair(operators, &inners, options, (&mut a, &mut b), threads);
@@ -467,8 +480,7 @@ fn tangents_are_right(operators: &[Operator<Complex<f64>>], n: usize, rng: &mut 
     // Sums of 2^n products of numbers below 2, tangents up to 30.
     let tolerance = 1e-12 * f64::from(1 << n);
     for set in InstructionSet::ALL.into_iter().filter(|s| s.is_available()) {
-        for tile_qubits in [0, 6, 13] {
-            let options = Options { tile_qubits, ..Options::new(set, n) };
+        for options in variants(set, n) {
             let run = |count: usize, threads: &Threads| {
                 let mut states = start[..count].to_vec();
                 let mut parts: Vec<&mut [Complex<f64>]> = states.iter_mut().map(Vec::as_mut_slice).collect();
@@ -617,6 +629,20 @@ proptest! {
         pairs_are_right(bound.operators().unwrap(), 14, &mut Rng::new(7));
         tangents_are_right(bound.operators().unwrap(), 14, &mut Rng::new(7));
         ways_from_and_to_zero_are_right(bound.operators().unwrap(), 14, &mut Rng::new(7));
+    }
+}
+
+/// The smallest states have no room for blocks or for tiles.
+#[test]
+fn pairs_and_tangents_go_through_circuits_of_few_qubits() {
+    for n in 1..=4 {
+        for pool in [Pool::CliffordT, Pool::U3Cx, Pool::Sandwich] {
+            let circuit = PoolCircuit::draw(pool, n, 40, n as u64).circuit();
+            let bound = BoundCircuit::<Complex<f64>>::new(&circuit, &Values(&[])).unwrap();
+            let operators = bound.operators().unwrap();
+            pairs_are_right(operators, n, &mut Rng::new(n as u64));
+            tangents_are_right(operators, n, &mut Rng::new(n as u64));
+        }
     }
 }
 

@@ -242,7 +242,7 @@ fn rewritten(gates: &[PoolGate], rng: &mut Rng) -> Vec<PoolGate> {
             _ => new.push(old.clone()),
         }
         if rng.below(8) == 0 {
-            let q = rng.below(20) % old.qubits.iter().max().map_or(1, |q| q + 1);
+            let q = old.qubits.first().copied().unwrap_or(0);
             let angle = 3.0 * rng.signed();
             let name = ["rx", "ry", "p"][rng.below(3)];
             new.extend([angle, -angle].map(|x| gate(name, &[PoolAngle::Radians(x)], &[q])));
