@@ -632,10 +632,10 @@ proptest! {
     }
 }
 
-/// The smallest states have no room for blocks or for tiles.
+/// The smallest states whose tiles fill registers.
 #[test]
 fn pairs_and_tangents_go_through_circuits_of_few_qubits() {
-    for n in 1..=4 {
+    for n in 5..=6 {
         for pool in [Pool::CliffordT, Pool::U3Cx, Pool::Sandwich] {
             let circuit = PoolCircuit::draw(pool, n, 40, n as u64).circuit();
             let bound = BoundCircuit::<Complex<f64>>::new(&circuit, &Values(&[])).unwrap();

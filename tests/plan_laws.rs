@@ -21,7 +21,7 @@ use ketgrad_core::{
 use num_complex::Complex;
 use support::{
     dense::DenseState,
-    pools::{Pool, PoolCircuit},
+    pools::{Pool, PoolAngle, PoolCircuit, PoolGate},
     random::Rng,
 };
 
@@ -85,6 +85,30 @@ fn plans_on_few_qubits_are_right() {
                 plans_are_right::<f32>(&drawn.in_single_precision(), &tiles);
             }
         }
+    }
+}
+
+/// Long circuits that move four qubits of nine, the others in superpositions that only get phases: a stage holds more
+/// operations than are looked at together.
+#[test]
+fn plans_that_move_few_qubits_are_right() {
+    for pool in [Pool::CliffordT, Pool::RzSx, Pool::U3Cx, Pool::Controlled, Pool::NearlyLocal, Pool::Mixed] {
+        let mut rng = Rng::new(5);
+        let moved = PoolCircuit::draw(pool, 4, 1200, 5);
+        let mut drawn = PoolCircuit { n_qubits: 9, gates: Vec::new() };
+        drawn.gates.extend((0..9).map(|q| PoolGate::new("h", &[], &[q])));
+        for mut gate in moved.gates {
+            gate.qubits.iter_mut().chain(gate.controls.iter_mut().map(|(q, _)| q)).for_each(|q| *q *= 2);
+            drawn.gates.push(gate);
+            let pair = [2 * rng.below(4), 2 * rng.below(4) + 1];
+            match rng.below(4) {
+                0 => drawn.gates.push(PoolGate::new("cz", &[], &pair)),
+                1 => drawn.gates.push(PoolGate::new("rzz", &[PoolAngle::Radians(3.0 * rng.signed())], &pair)),
+                _ => {}
+            }
+        }
+        plans_are_right::<f64>(&drawn, &[5, 9]);
+        plans_are_right::<f32>(&drawn.in_single_precision(), &[5, 9]);
     }
 }
 
