@@ -1,10 +1,10 @@
 //! Random attacks: inputs from seeds, each run through every way there is, and the ways compared.
 //!
 //! ```text
-//! cargo run -p ketgrad-tests --bin attack -- --seconds 3600 --seed 1 --threads 2
-//! cargo run -p ketgrad-tests --bin attack -- --target programs --only 8731
-//! cargo run -p ketgrad-tests --bin attack -- --file tests/attack/corpus/many_phases.qasm
-//! cargo run --release -p ketgrad-tests --bin attack -- --survey states --seed 0 --count 1000
+//! cargo run -p ketgrad-attack -- --seconds 3600 --seed 1 --threads 2
+//! cargo run -p ketgrad-attack -- --target programs --only 8731
+//! cargo run -p ketgrad-attack -- --file tests/attack/corpus/many_phases.qasm
+//! cargo run --release -p ketgrad-attack -- --survey states --seed 0 --count 1000
 //! ```
 //! [`survey`] says in a table how far results are from right ones.
 //! A target is a function of a seed ([`finding::Check`]): the same seed gives the same input on every machine. What it
@@ -40,6 +40,7 @@ mod survey;
 
 use std::{
     collections::BTreeMap,
+    path::Path,
     sync::Mutex,
     thread,
     time::{Duration, Instant},
@@ -114,10 +115,36 @@ fn target(name: &str) -> Result<(&'static str, Check), String> {
     found.ok_or_else(|| format!("no target {name}: {}", names.join(", ")))
 }
 
-fn main() -> Result<(), String> {
-    let words: Vec<String> = std::env::args().skip(1).collect();
+/// The names of all targets.
+pub fn targets() -> impl Iterator<Item = &'static str> {
+    TARGETS.iter().map(|target| target.0)
+}
+
+/// Checks a seed of a target, in this process.
+///
+/// # Errors
+/// If there is no such target, and what was found.
+pub fn check_seed(name: &str, seed: u64) -> Result<(), String> {
+    let (name, check) = target(name)?;
+    finding::guarded(&"the seed", || check(seed)).map_err(|found| shown(name, seed, &found))
+}
+
+/// Checks whether a file of the corpus is as its first lines say.
+///
+/// # Errors
+/// What is not.
+pub fn check_file(file: &Path) -> Result<(), String> {
+    corpus::check(file).map_err(|found| format!("{}: {}", found.law, found.detail))
+}
+
+/// What the words of a command line ask for. The process must be one that runs this with its own words, since it starts
+/// itself for each range of seeds.
+///
+/// # Errors
+/// Words that say nothing, and what was found.
+pub fn run(words: &[String]) -> Result<(), String> {
     finding::quiet_panics();
-    if let [flag, name, first, count] = &words[..]
+    if let [flag, name, first, count] = words
         && flag == "--child"
     {
         let number = |text: &str| text.parse::<u64>().map_err(|e| e.to_string());
@@ -125,28 +152,19 @@ fn main() -> Result<(), String> {
         child::serve(target(name)?.1, first..first + number(count)?);
         return Ok(());
     }
-    let options = options(&words)?;
+    let options = options(words)?;
     if let Some(file) = &options.file {
-        return match corpus::check(std::path::Path::new(file)) {
-            Ok(()) => {
-                println!("{file}: as it says");
-                Ok(())
-            }
-            Err(found) => Err(format!("{}: {}", found.law, found.detail)),
-        };
+        check_file(Path::new(file))?;
+        println!("{file}: as it says");
+        return Ok(());
     }
     if let Some(name) = &options.survey {
         return survey::run(name, options.seed, options.count, options.threads);
     }
     if let (Some(name), Some(seed)) = (&options.target, options.only) {
-        let (name, check) = target(name)?;
-        return match finding::guarded(&"the seed", || check(seed)) {
-            Ok(()) => {
-                println!("{name} {seed}: all laws hold");
-                Ok(())
-            }
-            Err(found) => Err(shown(name, seed, &found)),
-        };
+        check_seed(name, seed)?;
+        println!("{name} {seed}: all laws hold");
+        return Ok(());
     }
     attack(&options)
 }
@@ -206,10 +224,7 @@ fn attack(options: &Options) -> Result<(), String> {
 fn shown(name: &str, seed: u64, found: &Finding) -> String {
     let Finding { law, detail, input } = found;
     format!(
-        "== {name}: {law}\n{detail}\n-- input\n{input}\n-- repeat: cargo run -p ketgrad-tests --bin attack -- --target \
+        "== {name}: {law}\n{detail}\n-- input\n{input}\n-- repeat: cargo run -p ketgrad-attack -- --target \
          {name} --only {seed}"
     )
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,8 +1,8 @@
 //! How far results are from right ones, in numbers: a table instead of findings.
 //!
 //! ```text
-//! cargo run --release -p ketgrad-tests --bin attack -- --survey states --seed 0 --count 1000
-//! cargo run --release -p ketgrad-tests --bin attack -- --survey equivalent --seed 0 --count 10000
+//! cargo run --release -p ketgrad-attack -- --survey states --seed 0 --count 1000
+//! cargo run --release -p ketgrad-attack -- --survey equivalent --seed 0 --count 10000
 //! ```
 //! `states` runs circuits of 50 to 2,000 gates on 15, 16 and 17 qubits as users run them, `--count` of each pool, and says
 //! how far the worst amplitude is from [`support::dense`]. `equivalent` compares `--count` pairs on 16 and 17 qubits, every
