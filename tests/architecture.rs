@@ -238,6 +238,28 @@ fn unsafe_code_and_statics_stand_where_the_page_says() {
     assert!(faults.is_empty(), "ARCHITECTURE.md:\n{}", faults.join("\n"));
 }
 
+/// Whether a line gives the reason of unsafe code by pointing at another one's: code moves, and then it points at nothing.
+fn points_elsewhere(line: &str) -> bool {
+    let reason = line.trim_start().strip_prefix("// SAFETY:");
+    reason.is_some_and(|reason| {
+        ["as ", "see ", "same "].iter().any(|start| reason.trim_start().starts_with(start))
+    })
+}
+
+#[test]
+fn reasons_of_unsafe_code_stand_beside_it() {
+    let mut faults = Vec::new();
+    for (folder, _) in PACKAGES {
+        for (path, source) in sources(&root().join(folder).join("src")) {
+            let lines = source.lines().enumerate().filter(|(_, line)| points_elsewhere(line));
+            faults.extend(lines.map(|(k, line)| format!("{}:{}: {}", path.display(), k + 1, line.trim())));
+        }
+    }
+    assert!(faults.is_empty(), "\n{}", faults.join("\n"));
+    assert!(points_elsewhere("        // SAFETY: as above."));
+    assert!(!points_elsewhere("// SAFETY: rows are below the number of rows."));
+}
+
 #[test]
 fn packages_point_inward() {
     let mut faults = Vec::new();

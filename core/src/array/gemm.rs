@@ -68,7 +68,8 @@ impl Blocked for Complex<f64> {
         let ((a_down, a_right), (b_down, b_right)) = (a.steps(), b.steps());
         let (a, b, down) = (a.items.as_ptr().cast(), b.items.as_ptr().cast(), n.cast_signed());
         let (zero, one) = ([0.0, 0.0], [1.0, 0.0]);
-        // SAFETY: as for real numbers; a complex number is its real and imaginary part in this order (`repr(C)`).
+        // SAFETY: each matrix is contiguous, with steps of 1 and of the length of a line, so all its elements lie in
+        // its slice; a complex number is its real and its imaginary part in this order (`repr(C)`).
         unsafe {
             let c = c.as_mut_ptr().cast();
             matrixmultiply::zgemm(

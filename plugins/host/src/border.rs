@@ -138,12 +138,12 @@ fn in_words(status: Status, said: &str) -> String {
 /// `err` is null or a message buffer whose `cap` bytes can be written.
 pub(crate) unsafe fn answer(err: *mut Err, result: Result<(), String>) -> Status {
     let Err(message) = result else { return abi::OK };
-    // SAFETY: as above.
+    // SAFETY: the caller promises that `err` is null or a message buffer.
     if let Some(err) = unsafe { err.as_mut() }
         && !err.buf.is_null()
     {
         let n = floor(&message, err.cap);
-        // SAFETY: as above.
+        // SAFETY: the caller promises that `cap` bytes can be written; the message is cut to so many.
         unsafe { ptr::copy_nonoverlapping(message.as_ptr(), err.buf, n) };
         err.len = n;
     }

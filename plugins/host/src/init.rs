@@ -32,11 +32,11 @@ pub(crate) struct RawBackend {
 
 // SAFETY: what a plugin adds may be called from any thread, says the interface.
 unsafe impl Send for RawRule {}
-// SAFETY: as above, also from several at once.
+// SAFETY: what a plugin adds may be called from several threads at once, says the interface.
 unsafe impl Sync for RawRule {}
-// SAFETY: as above.
+// SAFETY: what a plugin adds may be called from any thread, says the interface.
 unsafe impl Send for RawBackend {}
-// SAFETY: as above.
+// SAFETY: what a plugin adds may be called from several threads at once, says the interface.
 unsafe impl Sync for RawBackend {}
 
 impl Drop for RawRule {
@@ -50,7 +50,7 @@ impl Drop for RawRule {
 impl Drop for RawBackend {
     fn drop(&mut self) {
         if let Some(drop_user) = self.raw.drop_user {
-            // SAFETY: as above.
+            // SAFETY: the backend goes away, so this is the last call with its `user`.
             unsafe { drop_user(self.raw.user) }
         }
     }
@@ -102,12 +102,12 @@ pub(crate) fn init(
 /// # Safety
 /// `ctx` is that of the table in [`init`], and this is a call during it.
 unsafe fn collected<'a>(ctx: *mut c_void) -> &'a mut Collected {
-    // SAFETY: as above; a plugin registers from one thread.
+    // SAFETY: the caller promises whose `ctx` it is; a plugin registers from one thread, so nobody else has it.
     unsafe { &mut *ctx.cast::<Collected>() }
 }
 
 unsafe extern "C" fn log(ctx: *mut c_void, level: u32, said: Str) {
-    // SAFETY: as the table promises.
+    // SAFETY: a plugin calls the table of `init` during it, with its `ctx` and texts that can be read.
     let (to, said) = unsafe { (collected(ctx), text(&said)) };
     let what = match level {
         abi::LOG_ERROR => "error: ",
@@ -118,7 +118,7 @@ unsafe extern "C" fn log(ctx: *mut c_void, level: u32, said: Str) {
 }
 
 unsafe extern "C" fn option(ctx: *mut c_void, key: Str, value: *mut Str) -> Status {
-    // SAFETY: as the table promises.
+    // SAFETY: a plugin calls the table of `init` during it, with its `ctx` and a text that can be read.
     let (to, key) = unsafe { (collected(ctx), text(&key)) };
     let found = key.ok().and_then(|key| to.options.iter().find(|o| o.0 == key));
     // SAFETY: the plugin gives a place for the value; the text lives as long as `init`.
@@ -146,12 +146,12 @@ unsafe extern "C" fn add_rule(ctx: *mut c_void, rule: *const Rule, err: *mut Err
         let raw = unsafe { copied(rule, 0, RULE_LEAST) };
         let raw: Rule =
             raw.map_err(|given| format!("a rule of {given} bytes; expected at least {RULE_LEAST}"))?;
-        // SAFETY: as above.
+        // SAFETY: the plugin hands over texts that can be read.
         let [name, signature, program] =
             unsafe { [text(&raw.name), text(&raw.signature), text(&raw.program)] };
         // Until it is pushed, the plugin keeps its `user`.
         let (name, signature, program) = (name?, signature?, program?);
-        // SAFETY: as the table promises.
+        // SAFETY: a plugin calls the table of `init` during it, with its `ctx`.
         unsafe { collected(ctx) }.rules.push(RawRule { raw, name, signature, program });
         Ok(())
     };
@@ -164,13 +164,13 @@ unsafe extern "C" fn add_backend(ctx: *mut c_void, backend: *const Backend, err:
         if backend.is_null() {
             return Err("a backend that is null".to_owned());
         }
-        // SAFETY: as in `add_rule`.
+        // SAFETY: the plugin hands over a backend that begins with its size. Zero bytes are null slots.
         let raw = unsafe { copied(backend, 0, BACKEND_LEAST) };
         let raw: Backend =
             raw.map_err(|given| format!("a backend of {given} bytes; expected at least {BACKEND_LEAST}"))?;
-        // SAFETY: as above.
+        // SAFETY: the plugin hands over a name that can be read.
         let name = unsafe { text(&raw.name) }?;
-        // SAFETY: as the table promises.
+        // SAFETY: a plugin calls the table of `init` during it, with its `ctx`.
         unsafe { collected(ctx) }.backends.push(RawBackend { raw, name });
         Ok(())
     };
@@ -206,7 +206,7 @@ pub(crate) fn running(threads: &Threads) -> Host {
 struct Shared(*mut c_void);
 // SAFETY: a plugin's loop body may be called from several threads at once.
 unsafe impl Send for Shared {}
-// SAFETY: as above.
+// SAFETY: a plugin's loop body may be called from several threads at once.
 unsafe impl Sync for Shared {}
 impl Shared {
     fn get(self) -> *mut c_void {

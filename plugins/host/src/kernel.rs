@@ -111,7 +111,7 @@ impl Kernel {
     pub(crate) fn complex(&self, x: &[Complex<f64>]) -> Result<Complex<f64>, Failed> {
         let Some(f) = self.raw.raw.scalar_c64 else { return self.number(x) };
         let mut y = Complex::new(0.0, 0.0);
-        // SAFETY: as in `real`; a complex number is a pair of `f64`.
+        // SAFETY: `x` has the rule's number of inputs, `y` room for one, complex numbers being pairs of `f64`; `user` is the function's.
         called(|err| unsafe { f(self.raw.raw.user, x.as_ptr().cast(), (&raw mut y).cast(), err) })?;
         if self.check == Check::Finite && !Number::is_finite(y) && x.iter().all(|x| Number::is_finite(*x)) {
             return Err(Failed::broke(format!("it gives {y} although every input is finite")));
@@ -164,7 +164,7 @@ impl Kernel {
         let mut bars: Vec<Guarded<E>> =
             x.iter().map(|x| Guarded::new(x.shape.clone(), x.data.len(), guard)).collect();
         let results: Vec<abi::Array> = bars.iter_mut().map(Guarded::array).collect();
-        // SAFETY: as in `forward`; the tape is of this kernel.
+        // SAFETY: the arrays are good for the call, the results are ours alone and as large as they say; the tape is of this kernel.
         called(|err| unsafe {
             let (value, cotangent) = (&raw const value, &raw const cotangent);
             pullback(r.user, tape.ptr, inputs.as_ptr(), value, cotangent, results.as_ptr(), err)

@@ -208,7 +208,8 @@ fn open(path: &Path, file: &File) -> Result<libloading::Library, Fault> {
 
 #[cfg(not(unix))]
 fn open(path: &Path, _: &File) -> Result<libloading::Library, Fault> {
-    // SAFETY: as above; the path is absolute.
+    // SAFETY: this runs the library's initialisers: whoever names a plugin in a config trusts it with that; the path is
+    // absolute.
     unsafe { libloading::Library::new(path) }.map_err(|e| not_a_library(path, &e, path))
 }
 

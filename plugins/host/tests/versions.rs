@@ -56,7 +56,7 @@ unsafe extern "C" fn add_backend(ctx: *mut c_void, backend: *const Backend, _: *
 }
 
 unsafe extern "C" fn get_extension(ctx: *mut c_void, _: Str) -> *const c_void {
-    // SAFETY: as above.
+    // SAFETY: `ctx` is that of the table in `added`.
     unsafe { (*ctx.cast::<Added>()).extensions += 1 };
     ptr::null()
 }

@@ -42,11 +42,10 @@ impl Set {
     fn detect() -> Set {
         #[cfg(target_arch = "x86_64")]
         {
-            if std::arch::is_x86_feature_detected!("avx512f") {
-                return Set::Avx512;
-            }
-            if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") {
-                return Set::Avx2;
+            use std::arch::is_x86_feature_detected as has;
+            // AVX-512 alone would leave short runs without AVX2.
+            if has!("avx2") && has!("fma") {
+                return if has!("avx512f") { Set::Avx512 } else { Set::Avx2 };
             }
         }
         Set::None
@@ -97,12 +96,15 @@ impl Kernels {
 
     /// `(x, y) = (a x + b y, c x + d y)` along two runs.
     #[inline]
+    #[allow(unsafe_code, reason = "vector instructions of a set that the processor has")]
     fn pair(&self, zeros: &mut [C64], ones: &mut [C64], matrix: [C64; 4]) {
         match self.set {
             #[cfg(target_arch = "x86_64")]
-            Set::Avx512 if zeros.len() >= 4 => vectors::avx512(zeros, ones, matrix),
+            // SAFETY: a set is chosen where the processor has it.
+            Set::Avx512 if zeros.len() >= 4 => unsafe { vectors::avx512(zeros, ones, matrix) },
             #[cfg(target_arch = "x86_64")]
-            Set::Avx2 | Set::Avx512 if zeros.len() >= 2 => vectors::avx2(zeros, ones, matrix),
+            // SAFETY: a set is chosen where the processor has it, and AVX2 where it has AVX-512.
+            Set::Avx2 | Set::Avx512 if zeros.len() >= 2 => unsafe { vectors::avx2(zeros, ones, matrix) },
             _ => general::pair(zeros, ones, matrix),
         }
     }

@@ -14,9 +14,12 @@ macro_rules! kernel {
         $set1:ident $load:ident $store:ident $swap:ident($imm:literal) $mul:ident $fmadd:ident $fmaddsub:ident
     ) => {
         /// `(x, y) = (a x + b y, c x + d y)` along two runs whose length is a multiple of the register's.
-        pub(crate) fn $name(zeros: &mut [C64], ones: &mut [C64], matrix: [C64; 4]) {
+        ///
+        /// # Safety
+        /// The processor has the features.
+        pub(crate) unsafe fn $name(zeros: &mut [C64], ones: &mut [C64], matrix: [C64; 4]) {
             assert!(zeros.len() == ones.len() && zeros.len() % $lanes == 0, "two runs of whole registers");
-            // SAFETY: the caller has seen that the processor has the features.
+            // SAFETY: the caller promises that the processor has the features.
             unsafe { $inner(zeros, ones, matrix) }
         }
 
@@ -42,7 +45,7 @@ macro_rules! kernel {
                     let v = $fmaddsub(cr, x, $fmadd(di, sy, $mul(ci, sx)));
                     ($fmadd(br, y, u), $fmadd(dr, y, v))
                 };
-                // SAFETY: as above.
+                // SAFETY: each chunk is a register of amplitudes, which are pairs of f64, and ours alone.
                 unsafe {
                     $store(at_x, u);
                     $store(at_y, v);

@@ -165,7 +165,7 @@ pub(crate) fn add_rule(host: &Host, rule: RuleDef) -> Result<()> {
 /// # Safety
 /// `user` is what [`add_rule`] made, not yet dropped.
 unsafe fn rule<'a>(user: *mut c_void) -> &'a RuleDef {
-    // SAFETY: as above.
+    // SAFETY: the caller promises whose `user` it is.
     unsafe { &*user.cast::<RuleDef>() }
 }
 
@@ -180,7 +180,7 @@ unsafe extern "C" fn drop_rule(user: *mut c_void) {
 unsafe extern "C" fn scalar_f64(user: *mut c_void, x: *const f64, y: *mut f64, err: *mut Err) -> Status {
     // SAFETY: `user` is this rule; the host gives `n_in` numbers and room for one.
     let (rule, y) = unsafe { (rule(user), &mut *y) };
-    // SAFETY: as above.
+    // SAFETY: the host gives `n_in` numbers.
     let x = unsafe { slice::from_raw_parts(x, rule.n_in as usize) };
     guarded(err, || match &rule.kernel {
         Kernel::F64(f) => {
@@ -194,7 +194,7 @@ unsafe extern "C" fn scalar_f64(user: *mut c_void, x: *const f64, y: *mut f64, e
 unsafe extern "C" fn scalar_c64(user: *mut c_void, x: *const f64, y: *mut f64, err: *mut Err) -> Status {
     // SAFETY: `user` is this rule; the host gives `n_in` complex numbers, which are pairs of `f64`, and room for one.
     let (rule, y) = unsafe { (rule(user), &mut *y.cast::<C64>()) };
-    // SAFETY: as above.
+    // SAFETY: the host gives `n_in` complex numbers, which are pairs of `f64`.
     let x = unsafe { slice::from_raw_parts(x.cast::<C64>(), rule.n_in as usize) };
     guarded(err, || match &rule.kernel {
         Kernel::C64(f) => {
@@ -224,7 +224,7 @@ unsafe fn view<'a, T: Element>(array: &Array) -> Result<View<'a, T>> {
     let len = checked(array, T::DTYPE)?;
     // SAFETY: `checked` has seen the kind, the memory and that there are no gaps.
     let shape = unsafe { parts(array.shape, array.ndim as usize) };
-    // SAFETY: as above.
+    // SAFETY: `checked` has seen the kind and that `len` elements follow each other without gaps.
     Ok(View { shape, data: unsafe { parts(array.data.cast(), len) } })
 }
 
@@ -234,10 +234,11 @@ unsafe fn view<'a, T: Element>(array: &Array) -> Result<View<'a, T>> {
 /// The array is good for `'a`, and nobody else looks at its elements.
 unsafe fn view_mut<'a, T: Element>(array: &Array) -> Result<ViewMut<'a, T>> {
     let len = checked(array, T::DTYPE)?;
-    // SAFETY: as in `view`.
+    // SAFETY: `checked` has seen the kind, the memory and that there are no gaps.
     let shape = unsafe { parts(array.shape, array.ndim as usize) };
     let data = array.data.cast::<T>();
-    // SAFETY: as in `view`, and the elements are ours alone.
+    // SAFETY: `checked` has seen that `len` elements follow each other without gaps, and the caller promises that they
+    // are ours alone.
     let data = if len == 0 { &mut [] } else { unsafe { slice::from_raw_parts_mut(data, len) } };
     Ok(ViewMut { shape, data })
 }
@@ -247,7 +248,7 @@ unsafe fn view_mut<'a, T: Element>(array: &Array) -> Result<ViewMut<'a, T>> {
 /// # Safety
 /// `len` elements are good for `'a`.
 pub(crate) unsafe fn parts<'a, T>(ptr: *const T, len: usize) -> &'a [T] {
-    // SAFETY: as above.
+    // SAFETY: the caller promises `len` elements.
     if len == 0 { &[] } else { unsafe { slice::from_raw_parts(ptr, len) } }
 }
 
@@ -267,7 +268,7 @@ fn checked(array: &Array, dtype: u32) -> Result<usize> {
 /// # Safety
 /// `x` points to the rule's `n_in` arrays.
 unsafe fn inputs<'a, T: Element>(rule: &RuleDef, x: *const Array) -> Result<Vec<View<'a, T>>> {
-    // SAFETY: as above.
+    // SAFETY: the caller promises `n_in` arrays.
     unsafe { parts(x, rule.n_in as usize).iter().map(|a| view(a)).collect() }
 }
 
@@ -327,7 +328,7 @@ unsafe extern "C" fn pullback<T: Element>(
     guarded(err, || {
         // SAFETY: the host gives `n_in` arrays twice, the second to be filled, and one twice.
         let (x, y, y_bar) = unsafe { (inputs::<T>(rule, x)?, view::<T>(&*y)?, view::<T>(&*y_bar)?) };
-        // SAFETY: as above; the arrays do not overlap.
+        // SAFETY: the host gives `n_in` arrays to be filled, which do not overlap.
         let mut x_bar: Vec<_> = unsafe {
             parts(x_bar, rule.n_in as usize).iter().map(|a| view_mut::<T>(a)).collect::<Result<_>>()?
         };

@@ -14,7 +14,7 @@ pub(crate) fn option(host: &Host, key: &str) -> Option<String> {
     let mut value = Str::EMPTY;
     // SAFETY: the host fills `value` with a text that lives as long as `init`.
     (unsafe { host.option?(host.ctx, Str::new(key), &mut value) } == abi::OK).then_some(())?;
-    // SAFETY: as above.
+    // SAFETY: the host has answered that `value` is a text, which lives as long as `init`.
     let text = unsafe { parts(value.ptr, value.len) };
     Some(String::from_utf8_lossy(text).into_owned())
 }

@@ -301,7 +301,7 @@ impl<E> Copy for Shared<E> {}
 
 // SAFETY: a pointer to numbers that are `Send`; each use says why its parts are disjoint.
 unsafe impl<E: Send> Sync for Shared<E> {}
-// SAFETY: as above.
+// SAFETY: a pointer to numbers that are `Send`; each use says why its parts are disjoint.
 unsafe impl<E: Send> Send for Shared<E> {}
 
 impl<E> Shared<E> {

@@ -47,7 +47,7 @@ macro_rules! common {
         }
         #[inline(always)]
         unsafe fn stream(self, to: *mut $E) {
-            // SAFETY: as for the caller.
+            // SAFETY: the caller promises that the numbers can be written.
             unsafe { self.store(to) }
         }
         #[inline(always)]
@@ -59,7 +59,7 @@ macro_rules! common {
         }
         #[inline(always)]
         fn prefetch_soon(from: *const $E) {
-            // SAFETY: as above.
+            // SAFETY: a hint, which changes nothing and never faults.
             unsafe { asm!("prfm pldl2keep, [{}]", in(reg) from, options(nostack, preserves_flags, readonly)) }
         }
     };
@@ -89,12 +89,12 @@ impl Simd for F32x4 {
     }
     #[inline(always)]
     unsafe fn index(from: impl Fn(usize) -> usize) -> uint8x16_t {
-        // SAFETY: as for the caller.
+        // SAFETY: the caller is within `vectorize`.
         unsafe { bytes::<4>(from) }
     }
     #[inline(always)]
     unsafe fn pair_index(from: impl Fn(usize) -> usize) -> uint8x16_t {
-        // SAFETY: as for the caller.
+        // SAFETY: the caller is within `vectorize`.
         unsafe { bytes::<4>(from) }
     }
     #[inline(always)]
@@ -190,12 +190,12 @@ impl Simd for F64x4 {
     }
     #[inline(always)]
     unsafe fn index(from: impl Fn(usize) -> usize) -> (uint8x16_t, uint8x16_t) {
-        // SAFETY: as for the caller.
+        // SAFETY: the caller is within `vectorize`.
         unsafe { (bytes::<8>(&from), bytes::<8>(|j| from(j + 2))) }
     }
     #[inline(always)]
     unsafe fn pair_index(from: impl Fn(usize) -> usize) -> (uint8x16_t, uint8x16_t) {
-        // SAFETY: as for the caller.
+        // SAFETY: the caller is within `vectorize`.
         unsafe { Self::index(from) }
     }
     #[inline(always)]

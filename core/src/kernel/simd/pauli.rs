@@ -331,7 +331,7 @@ impl<S: Simd> Pair<S> {
     /// As [`Pair::eight`].
     #[inline(always)]
     unsafe fn one(&self, z: usize) -> S {
-        // SAFETY: the caller's promise is passed on.
+        // SAFETY: the caller promises what `eight` wants.
         unsafe {
             let mut sums = [S::splat(S::Elem::zero()); ROWS];
             for first in (0..self.rows).step_by(ROWS) {
@@ -354,7 +354,7 @@ impl<S: Simd> Pair<S> {
     #[inline(always)]
     unsafe fn several(&self, count: usize, z: impl Fn(usize) -> usize, sums: &mut [S; TOGETHER]) {
         for first in (0..self.rows).step_by(ROWS) {
-            // SAFETY: the caller's promise is passed on.
+            // SAFETY: the caller promises what `eight` wants.
             let pairs = unsafe { self.eight(first) };
             let mut rows = [pairs[0].0; ROWS];
             unroll!(j in 0..ROWS, at most 8 => { rows[j] = pairs[j].0.mul(pairs[j].1); });

@@ -41,7 +41,7 @@ impl<E: Element> Simd for Lanes4<E> {
     }
     #[inline(always)]
     unsafe fn stream(self, to: *mut E) {
-        // SAFETY: as for the caller.
+        // SAFETY: the caller promises that four numbers can be written.
         unsafe { self.store(to) }
     }
     #[inline(always)]

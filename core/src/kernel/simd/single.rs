@@ -22,6 +22,14 @@
 //! What will be read next the processor can not guess where pieces are left out, and it fetches what is left
 //! out instead (a gate on qubit 6 of 20 took five times as long as one on qubit 19); so on states beyond the
 //! second cache each run asks for what comes soon (`ahead`). The loops are in `loops`, `moves` and `pair`.
+//!
+//! # Safety
+//! What the loops rely on, by the names that they cite:
+//! - *set*: a loop is the `run` of a task, which is called within `vectorize` alone.
+//! - *rows*: registers are loaded and stored at `start + i | row`, where start + i is a register number with the high fixed
+//!   bits at their values and the high bits of the span at 0, and the row lies within the span: below the number of
+//!   registers of the state, and different for different threads, which have different runs.
+//! - *lanes*: the exclusive-or of two numbers below `LANES`, a power of 2, is one.
 #![expect(unsafe_code, reason = "vector registers are read from and written to addresses")]
 
 /// Does something at the address `here` of the first row of each register that a part of the runs has; the others

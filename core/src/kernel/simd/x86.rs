@@ -73,7 +73,7 @@ macro_rules! register {
             }
             #[inline(always)]
             fn prefetch_soon(from: *const $E) {
-                // SAFETY: as above.
+                // SAFETY: a hint, which changes nothing and never faults.
                 unsafe { _mm_prefetch::<_MM_HINT_T1>(from.cast()) }
             }
             #[inline(always)]
@@ -124,7 +124,7 @@ register! {
             unsafe { _mm512_loadu_si512(lanes.as_ptr().cast()) }
         }
         unsafe fn pair_index(from: impl Fn(usize) -> usize) -> __m512i {
-            // SAFETY: as for the caller.
+            // SAFETY: the caller is within `vectorize`.
             unsafe { F64x8::index(from) }
         }
         unsafe fn mask(second: impl Fn(usize) -> bool) -> __mmask8 {
@@ -178,7 +178,7 @@ register! {
             unsafe { _mm512_loadu_si512(lanes.as_ptr().cast()) }
         }
         unsafe fn pair_index(from: impl Fn(usize) -> usize) -> __m512i {
-            // SAFETY: as for the caller.
+            // SAFETY: the caller is within `vectorize`.
             unsafe { F32x16::index(from) }
         }
         unsafe fn mask(second: impl Fn(usize) -> bool) -> __mmask16 {
@@ -233,7 +233,7 @@ register! {
             unsafe { _mm256_loadu_si256(lanes.as_ptr().cast()) }
         }
         unsafe fn pair_index(from: impl Fn(usize) -> usize) -> (__m256i, __m256d) {
-            // SAFETY: as for the caller.
+            // SAFETY: the caller is within `vectorize`.
             unsafe { (F64x4::index(|j| from(j) % 4), F64x4::mask(|j| from(j) >= 4)) }
         }
         unsafe fn mask(second: impl Fn(usize) -> bool) -> __m256d {
@@ -286,7 +286,7 @@ register! {
             unsafe { _mm256_loadu_si256(lanes.as_ptr().cast()) }
         }
         unsafe fn pair_index(from: impl Fn(usize) -> usize) -> (__m256i, __m256) {
-            // SAFETY: as for the caller.
+            // SAFETY: the caller is within `vectorize`.
             unsafe { (F32x8::index(|j| from(j) % 8), F32x8::mask(|j| from(j) >= 8)) }
         }
         unsafe fn mask(second: impl Fn(usize) -> bool) -> __m256 {

@@ -121,8 +121,7 @@ impl Inners {
     /// Adds the inner products of two tiles to `sums`.
     ///
     /// # Safety
-    /// Called within `S::vectorize`; the scratches hold tiles of the size that the step was compiled for, and
-    /// `products` has room for one.
+    /// *set*; *size*, `products` having room for a tile.
     #[inline(always)]
     pub(super) unsafe fn take<S: Simd>(
         &self,
@@ -131,7 +130,7 @@ impl Inners {
         products: &mut Products<S::Elem>,
         sums: &mut [f64],
     ) {
-        // SAFETY: as for the caller.
+        // SAFETY: *set* and *size* are the caller's promises, for the products too.
         unsafe {
             for strings in &self.shared {
                 strings.add::<S>(psi, lambda, sums);
@@ -231,7 +230,7 @@ impl<E: Element> Task<E> for DiagonalRun<'_, E> {
 /// The Walsh-Hadamard transform over the rows, lane by lane.
 ///
 /// # Safety
-/// Called within `S::vectorize`; `at` has so many rows, a power of 2.
+/// *set*; `at` has so many rows, a power of 2.
 #[inline(always)]
 pub(super) unsafe fn transform<S: Simd>(at: *mut S::Elem, rows: usize) {
     let mut half = 1;
@@ -333,7 +332,7 @@ impl Line {
     /// The sum over a set of rows, lane by lane.
     ///
     /// # Safety
-    /// Called within `S::vectorize`; `set` is below the number of rows, a power of 2.
+    /// *set*; `self.set` is below the number of rows, a power of 2.
     #[inline(always)]
     unsafe fn sum<S: Simd, const REAL: bool, const CROSSED: bool>(
         &self,
@@ -363,8 +362,8 @@ impl Line {
     /// Adds the two products of a row to two sums.
     ///
     /// # Safety
-    /// Called within `S::vectorize`; the order lists so many numbers, and they and `set` are below the number of rows, a
-    /// power of 2.
+    /// *set*; the order lists numbers at `at` and after it, and they and `self.set` are below the number of rows, a power
+    /// of 2.
     #[inline(always)]
     unsafe fn products<S: Simd, const REAL: bool, const CROSSED: bool>(
         &self,
@@ -373,7 +372,7 @@ impl Line {
         index: S::Index,
         [first, second]: [S; 2],
     ) -> [S; 2] {
-        // SAFETY: as for the caller.
+        // SAFETY: the caller promises that `at` and the next are listed, and that all rows are below their number.
         let ([x, y, ..], [_, _, mut a, mut b]) = unsafe {
             let s = usize::from(*self.order.get_unchecked(at));
             (rows.get_unchecked(s), *rows.get_unchecked(s ^ self.set))

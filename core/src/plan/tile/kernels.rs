@@ -34,7 +34,7 @@ pub(super) struct Scratch<E> {
 /// Runs a step on a tile.
 ///
 /// # Safety
-/// Called within `S::vectorize`; the scratch holds a tile of the size that the step was compiled for.
+/// *set*; *size*.
 #[inline(always)]
 pub(super) unsafe fn step<S: Simd>(
     step: &Step<S::Elem>,
@@ -42,7 +42,7 @@ pub(super) unsafe fn step<S: Simd>(
     product: &mut Product<S::Elem>,
     pipeline: &mut Pipeline<'_, S>,
 ) {
-    // SAFETY: as for the caller.
+    // SAFETY: *set* and *size* are the caller's promises.
     unsafe {
         match step {
             Step::Sweep(sweep) => run_sweep::<S>(sweep, scratch, product, pipeline),
@@ -62,7 +62,7 @@ pub(super) unsafe fn step<S: Simd>(
 /// Runs the last step of a stage, whose rows go to the state at once: the block computes while lines of the state come.
 ///
 /// # Safety
-/// As [`step`]; the block is a factored one, and the tile is nobody else's.
+/// *set*; *size*; *owner*; the block is a factored one.
 #[inline(always)]
 pub(super) unsafe fn last_step<S: Simd>(
     block: &Block<S::Elem>,
@@ -70,7 +70,7 @@ pub(super) unsafe fn last_step<S: Simd>(
     pipeline: &mut Pipeline<'_, S>,
     leave: Leave<'_, S>,
 ) {
-    // SAFETY: as for the caller.
+    // SAFETY: *set*, *size* and *owner* are the caller's promises, and that the block is a factored one.
     unsafe { factored(block, scratch, pipeline, leave) }
 }
 
@@ -82,13 +82,13 @@ trait Destination<S: Simd> {
     /// Asks for a row's place.
     ///
     /// # Safety
-    /// The row is one of the tile's.
+    /// *row*.
     unsafe fn ask(&self, row: usize);
 
     /// Writes a row.
     ///
     /// # Safety
-    /// Called within `S::vectorize`; the row is one of the tile's, which is nobody else's.
+    /// *set*; *row*; *owner* where the rows are those of the state.
     unsafe fn put(&self, row: usize, x: S, y: S);
 }
 
@@ -101,7 +101,7 @@ impl<S: Simd> Destination<S> for Scratch<S::Elem> {
 
     #[inline(always)]
     unsafe fn put(&self, row: usize, x: S, y: S) {
-        // SAFETY: as for the caller.
+        // SAFETY: *set* and *row* are the caller's promises; the scratch has a register for each row.
         unsafe {
             x.store(self.re.add(row * S::LANES));
             y.store(self.im.add(row * S::LANES));
@@ -121,14 +121,14 @@ impl<S: Simd> Destination<S> for Leave<'_, S> {
 
     #[inline(always)]
     unsafe fn ask(&self, row: usize) {
-        // SAFETY: as for the caller.
+        // SAFETY: *row* is the caller's promise.
         unsafe { self.rows.ask::<S>(row) }
     }
 
     #[inline(always)]
     unsafe fn put(&self, row: usize, x: S, y: S) {
         let [c, s] = self.factor;
-        // SAFETY: as for the caller.
+        // SAFETY: *set*, *row* and *owner* are the caller's promises.
         unsafe { self.rows.write(row, times(x, y, c, s)) }
     }
 }
@@ -140,7 +140,7 @@ unsafe fn factored<S: Simd, D: Destination<S>>(
     pipeline: &mut Pipeline<'_, S>,
     to: D,
 ) {
-    // SAFETY: as for the caller.
+    // SAFETY: *set* and *size* are the caller's promises, and *owner* where the rows go to the state.
     unsafe {
         match block.row_offsets.len() {
             4 => S::vectorize(FactoredRun::<S, D, 4> { block, scratch, pipeline, to }),
@@ -196,7 +196,7 @@ unsafe fn run_sweep<S: Simd>(
             }
         };
     }
-    // SAFETY: as for the caller.
+    // SAFETY: *set* and *size* are the caller's promises.
     unsafe {
         match sweep.rows {
             0 => go!(0),
@@ -300,7 +300,7 @@ impl<P: Simd, const ROWS: usize, const PHASES: u8, const CROSSED: bool> Task<P::
 /// The amplitudes of a row times its phases.
 ///
 /// # Safety
-/// Called within `S::vectorize`; the row is one of the tile's.
+/// *set*; *row*.
 #[inline(always)]
 unsafe fn turned<S: Simd, const PHASES: u8>(
     mut x: S,
@@ -352,7 +352,8 @@ impl<P: Simd, const ROWS: usize, const FLIPS: usize> Task<P::Elem> for DenseRun<
     unsafe fn run<S: Simd<Elem = P::Elem>>(self) {
         let DenseRun { block, scratch: Scratch { re, im, .. }, pipeline } = self;
         let coefficients = block.coefficients.as_ptr();
-        // SAFETY: as in `SweepRun`; there are 2 ROWS^2 FLIPS registers of coefficients.
+        // SAFETY: this is `vectorize` (*set*); *size*: rows of the table and their sums with offsets are rows of the
+        // tile; there are 2 ROWS^2 FLIPS registers of coefficients.
         unsafe {
             let zero = S::splat(P::Elem::zero());
             let mut offsets = [0; 4];
@@ -438,7 +439,8 @@ impl<P: Simd, D: Destination<P>, const ROWS: usize> Task<P::Elem> for FactoredRu
             2 => [(0, 1), (1, 0), (1, 1)],
             _ => [(0, 1), (0, 2), (0, 3)],
         };
-        // SAFETY: as in `SweepRun`; there are FACTORED_COEFFICIENTS registers of coefficients for each row.
+        // SAFETY: this is `vectorize` (*set*); *size*: rows of the table and their sums with offsets are rows of the
+        // tile (*row*); there are FACTORED_COEFFICIENTS registers of coefficients for each row.
         unsafe {
             let zero = P::splat(P::Elem::zero());
             let mut offsets = [0; 4];

@@ -30,7 +30,7 @@ impl Inners {
     /// Changes the tangents of some tiles; `kicks` has a factor for each inner product of the plan.
     ///
     /// # Safety
-    /// As `Inners::take`; no two scratches are the same.
+    /// *set*; *size*, `products` having room for a tile; no two scratches are the same.
     #[inline(always)]
     pub(super) unsafe fn kick<S: Simd>(
         &self,
@@ -38,7 +38,7 @@ impl Inners {
         kicks: &[f64],
         products: &mut Products<S::Elem>,
     ) {
-        // SAFETY: as for the caller.
+        // SAFETY: *set*, *size* and that the scratches differ are the caller's promises.
         unsafe {
             if !self.diagonal.is_empty() {
                 S::vectorize(DiagonalKick { inners: self, pairs, kicks, products });

@@ -29,6 +29,15 @@
 //! | `transfer` | gather and scatter, the next tile's gather in turns with the steps of this one |
 //!
 //! Tiles do not depend on each other, so threads take them in any order and the bits are the same.
+//!
+//! # Safety
+//! What the unsafe functions here want of their callers, by the names that they are cited by:
+//! - *set*: the call is within `S::vectorize`, so that the processor has the instructions of `S`.
+//! - *size*: scratches, workspaces and the state are of the stage: a scratch holds 2^bits real and 2^bits imaginary parts, the
+//!   rows of the tile have their offsets in the state, and the tables of a step were made for so many rows.
+//! - *row*: a row is below the number of rows of the tile, `2^bits / LANES`.
+//! - *owner*: nobody else reads or writes the tile's amplitudes in the state while the call lasts. Tiles of different
+//!   indices have none in common: an index fixes the bits outside of the tile.
 #![expect(unsafe_code, reason = "tiles interleave in memory")]
 
 mod block;
@@ -248,8 +257,9 @@ impl<E: Element> Task<E> for Tiles<'_, E> {
     unsafe fn run<S: Simd<Elem = E>>(self) {
         let Tiles { stage, state, tiles, workspace, streams } = self;
         debug_assert!(workspace.bits >= stage.bits);
-        // SAFETY: this is `vectorize`. A tile is known by its index, where the tile's own bits are 0, so
-        // different tiles have no amplitude in common, and each is one thread's. The workspace is this thread's.
+        // SAFETY: this is `vectorize` (*set*); `run` has compared the sizes (*size*); each tile is one thread's, and
+        // the
+        // workspace is this thread's (*owner*).
         unsafe {
             let picks = Picks::<S>::new(stage);
             let parts = workspace.parts.as_mut_ptr();

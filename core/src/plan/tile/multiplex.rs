@@ -137,10 +137,10 @@ impl<E: Element> Multiplexed<E> {
     /// Runs on a tile.
     ///
     /// # Safety
-    /// Called within `S::vectorize`; the scratch holds a tile of the size that this was made for.
+    /// *set*; *size*: the stage is the one that this was made for.
     #[inline(always)]
     pub(super) unsafe fn run<S: Simd<Elem = E>>(&self, scratch: Scratch<E>, pipeline: &mut Pipeline<'_, S>) {
-        // SAFETY: as for the caller.
+        // SAFETY: *set* and *size* are the caller's promises.
         unsafe {
             match (self.rows != 0, self.lanes != 0) {
                 (true, false) => S::vectorize(Run::<S, true, false> { multiplexed: self, scratch, pipeline }),
@@ -165,7 +165,8 @@ impl<P: Simd, const ROWS: bool, const LANES: bool> Task<P::Elem> for Run<'_, '_,
         let Run { multiplexed, scratch: Scratch { re, im, outer }, pipeline } = self;
         let Multiplexed { rows, lanes, variants, coefficients, turned, .. } = multiplexed;
         let shift = variants.shift(outer);
-        // SAFETY: rows and their sums with the vector are below 2^bits / LANES, which is what the scratch holds; there are
+        // SAFETY: rows and their sums with the vector are below 2^bits / LANES, which is what the scratch holds; there
+        // are
         // two registers of coefficients for each variant.
         unsafe {
             let exchange = S::index(|j| j ^ lanes);

@@ -68,7 +68,7 @@ impl Shared {
     /// Adds the inner products of two tiles to `sums`.
     ///
     /// # Safety
-    /// Called within `S::vectorize`; the scratches hold tiles of the size that this was made for.
+    /// *set*; *size*: the stage is the one that this was made for.
     #[inline(always)]
     pub(super) unsafe fn add<S: Simd>(
         &self,
@@ -76,7 +76,7 @@ impl Shared {
         lambda: Scratch<S::Elem>,
         sums: &mut [f64],
     ) {
-        // SAFETY: as for the caller.
+        // SAFETY: *set* and *size* are the caller's promises.
         unsafe {
             match (self.rows != 0, self.real) {
                 (true, true) => S::vectorize(Run::<_, true, true> { shared: self, psi, lambda, sums }),

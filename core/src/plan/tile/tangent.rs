@@ -91,7 +91,8 @@ impl<E: Element> Task<E> for Tangents<'_, E> {
         if stage.looks() {
             products.make_room(stage.bits);
         }
-        // SAFETY: as in `Tiles`; the workspaces are different ones.
+        // SAFETY: this is `vectorize` (*set*); whoever makes a `Tangents` sees to *size* and hands these tiles to one
+        // thread (*owner*), with a workspace of its own for each state.
         unsafe {
             let picks = Picks::<S>::new(stage);
             let pipeline = |(state, parts): (&Shared<E>, *mut E)| {

@@ -42,22 +42,22 @@ pub(super) struct StateRows<'a, E> {
 
 impl<E: Element> StateRows<'_, E> {
     /// # Safety
-    /// The row is one of the tile's.
+    /// *row*.
     #[inline(always)]
     unsafe fn at(&self, row: usize) -> *mut E {
         debug_assert!(row < self.offsets.len());
-        // SAFETY: as for the caller.
+        // SAFETY: *row* is the caller's promise: there is an offset for each.
         self.to.wrapping_add(2 * unsafe { *self.offsets.get_unchecked(row) })
     }
 
     /// Asks for a row, which will be written to.
     ///
     /// # Safety
-    /// It is one of the tile's.
+    /// *row*.
     #[inline(always)]
     pub(super) unsafe fn ask<S: Simd<Elem = E>>(&self, row: usize) {
         if !self.streams {
-            // SAFETY: as for the caller.
+            // SAFETY: *row* is the caller's promise.
             let at = unsafe { self.at(row) };
             S::prefetch(at);
             S::prefetch(at.wrapping_add(S::LANES));
@@ -67,11 +67,11 @@ impl<E: Element> StateRows<'_, E> {
     /// Writes a row.
     ///
     /// # Safety
-    /// Called within `S::vectorize`; the row is one of the tile's, which is nobody else's.
+    /// *set*; *row*; *owner*.
     #[inline(always)]
     pub(super) unsafe fn write<S: Simd<Elem = E>>(&self, row: usize, (x, y): (S, S)) {
         let (first, second) = x.interleave(y);
-        // SAFETY: as for the caller.
+        // SAFETY: *set*, *row* and *owner* are the caller's promises.
         unsafe {
             let at = self.at(row);
             if self.streams {
@@ -148,8 +148,7 @@ impl<'a, S: Simd> Pipeline<'a, S> {
     /// Gathers the first of some tiles. `parts` are those of a workspace.
     ///
     /// # Safety
-    /// Called within `S::vectorize`; the state has the stage's tiles, these are nobody else's, and the workspace is
-    /// large enough for them, as long as the pipeline is used.
+    /// *set*; *size*; *owner*; all of them for as long as the pipeline is used.
     #[inline(always)]
     pub(super) unsafe fn new(
         stage: &'a TileStage<S::Elem>,
@@ -163,7 +162,7 @@ impl<'a, S: Simd> Pipeline<'a, S> {
         let row = stage.row_offsets.len();
         let mut pipeline =
             Pipeline { stage, picks, state, parts, tiles, streams, next: None, row, rows_per_turn };
-        // SAFETY: as for the caller.
+        // SAFETY: *set*, *size* and *owner* are the caller's promises.
         unsafe {
             pipeline.fetch(pipeline.tiles.start);
             pipeline.proceed(usize::MAX);
@@ -206,10 +205,10 @@ impl<'a, S: Simd> Pipeline<'a, S> {
     /// Writes the tile, which has been worked on.
     ///
     /// # Safety
-    /// As [`Pipeline::new`].
+    /// What [`Pipeline::new`] wants.
     #[inline(always)]
     pub(super) unsafe fn give(&mut self, scratch: Scratch<S::Elem>) {
-        // SAFETY: as for the caller.
+        // SAFETY: *set*, *size* and *owner* were promised to `new`, for as long as the pipeline is used.
         unsafe {
             self.proceed(usize::MAX);
             Scatter::new(self.stage, self.picks, self.rows(scratch.outer), scratch).write();
@@ -219,11 +218,12 @@ impl<'a, S: Simd> Pipeline<'a, S> {
     /// Runs the last step of the stage on the tile, which leaves the scratch by it.
     ///
     /// # Safety
-    /// As [`Pipeline::new`]; the block is a factored one.
+    /// What [`Pipeline::new`] wants; the block is a factored one.
     #[inline(always)]
     pub(super) unsafe fn give_by(&mut self, block: &Block<S::Elem>, scratch: Scratch<S::Elem>) {
         let (rows, factor) = (self.rows(scratch.outer), self.stage.factor_at(scratch.outer));
-        // SAFETY: as for the caller.
+        // SAFETY: *set*, *size* and *owner* were promised to `new`; that the block is a factored one is the caller's
+        // promise.
         unsafe {
             let factor = [S::splat(factor.re), S::splat(factor.im)];
             kernels::last_step(block, scratch, self, Leave { rows, factor });
@@ -234,15 +234,15 @@ impl<'a, S: Simd> Pipeline<'a, S> {
     /// A few rows.
     ///
     /// # Safety
-    /// As [`Pipeline::new`].
+    /// What [`Pipeline::new`] wants.
     #[inline(always)]
     pub(super) unsafe fn turn(&mut self) {
-        // SAFETY: as for the caller.
+        // SAFETY: *set*, *size* and *owner* were promised to `new`, for as long as the pipeline is used.
         unsafe { self.proceed(self.rows_per_turn) }
     }
 
     /// # Safety
-    /// As [`Pipeline::new`].
+    /// What [`Pipeline::new`] wants.
     #[inline(always)]
     unsafe fn proceed(&mut self, rows: usize) {
         let Some((from, scratch)) = self.next else { return };
@@ -250,7 +250,7 @@ impl<'a, S: Simd> Pipeline<'a, S> {
         let rows = self.row..stage.row_offsets.len().min(self.row.saturating_add(rows));
         if !rows.is_empty() {
             self.row = rows.end;
-            // SAFETY: as for the caller.
+            // SAFETY: *set*, *size* and *owner* were promised to `new`, for as long as the pipeline is used.
             unsafe {
                 if stage.dead == 0 {
                     S::vectorize(Gather::<_, true> { stage, from, scratch, rows });
@@ -279,7 +279,7 @@ impl<'a, S: Simd> Scatter<'a, S> {
     /// To a tile of the state.
     ///
     /// # Safety
-    /// Called within `S::vectorize`.
+    /// *set*.
     #[inline(always)]
     unsafe fn new(
         stage: &'a TileStage<S::Elem>,
@@ -291,7 +291,7 @@ impl<'a, S: Simd> Scatter<'a, S> {
         let sum = |exit: &Exit| exit.shifts.iter().filter(shifted).fold(0, |sum, s| sum ^ s.2);
         let shift = stage.exit.as_ref().map_or(0, sum);
         let factor = stage.factor_at(scratch.outer);
-        // SAFETY: as for the caller.
+        // SAFETY: *set* is the caller's promise.
         let factors = unsafe { factors::<S>(stage, factor, stage.signs.negates(scratch.outer, shift)) };
         let real = factor.im == S::Elem::zero();
         Scatter { stage, picks, to, scratch, shift, factors, real }
@@ -300,10 +300,10 @@ impl<'a, S: Simd> Scatter<'a, S> {
     /// Writes the tile, by the loop that fits the number of rows that a register is picked from.
     ///
     /// # Safety
-    /// Called within `S::vectorize`; scratch and state are those of the stage.
+    /// *set*; *size*; *owner*.
     #[inline(always)]
     unsafe fn write(&self) {
-        // SAFETY: as for the caller.
+        // SAFETY: *set*, *size* and *owner* are the caller's promises.
         unsafe {
             match self.picks.row_count {
                 0 => S::vectorize(Write::<S, 0> { scatter: self }),
@@ -334,7 +334,7 @@ pub(super) struct Picks<S: Simd> {
 
 impl<S: Simd> Picks<S> {
     /// # Safety
-    /// Called within `S::vectorize`.
+    /// *set*.
     #[inline(always)]
     pub(super) unsafe fn new(stage: &TileStage<S::Elem>) -> Picks<S> {
         let inside = S::LANES - 1;
@@ -356,7 +356,7 @@ impl<S: Simd> Picks<S> {
         let lane = |j: usize| lanes.get(j).copied().unwrap_or(j);
         let number = |j: usize| rows[..row_count].iter().position(|&r| r == lane(j) & !inside).unwrap_or(0);
         let pair = |x: usize, j: usize| ((lane(j) & inside) ^ x) + S::LANES * (number(j) & 1);
-        // SAFETY: as for the caller; `pair` is below 2 LANES.
+        // SAFETY: *set* is the caller's promise; `pair` is below 2 LANES.
         let (pairs, blends) = unsafe {
             let mut pairs = [S::pair_index(|j| pair(0, j)); MAX_LANES];
             for (x, index) in pairs.iter_mut().enumerate().take(S::LANES) {
@@ -429,14 +429,14 @@ impl<P: Simd, const FROM: usize> Task<P::Elem> for Write<'_, P, FROM> {
 /// The real and the imaginary part of the factor with the signs of the lanes, for rows of even and of odd parity.
 ///
 /// # Safety
-/// Called within `P::vectorize`.
+/// *set*.
 #[inline(always)]
 unsafe fn factors<P: Simd>(
     stage: &TileStage<P::Elem>,
     factor: Complex<P::Elem>,
     negative: bool,
 ) -> [[P; 2]; 2] {
-    // SAFETY: as for the caller; the array has room for any register.
+    // SAFETY: *set* is the caller's promise; the array has room for any register.
     unsafe {
         let mut both = [[P::splat(factor.re); 2]; 2];
         for (odd_row, parts) in both.iter_mut().enumerate() {

@@ -29,7 +29,7 @@ fn bytes<T: Plain>(numbers: &[T]) -> &[u8] {
 }
 
 fn bytes_mut<T: Plain>(numbers: &mut [T]) -> &mut [u8] {
-    // SAFETY: as in `bytes`; whatever is written is a value.
+    // SAFETY: numbers without padding, seen as the bytes that they are; any bytes are a value.
     unsafe { std::slice::from_raw_parts_mut(numbers.as_mut_ptr().cast(), size_of_val(numbers)) }
 }
 

@@ -31,7 +31,7 @@ pub(crate) struct Context {
 
 // SAFETY: contexts, streams and pools may be used from any thread.
 unsafe impl Send for Context {}
-// SAFETY: as above; the driver locks.
+// SAFETY: contexts, streams and pools may be used from several threads at once: the driver locks.
 unsafe impl Sync for Context {}
 
 /// The context is current in this thread while this lives; what was current before is again afterwards.
@@ -67,7 +67,7 @@ impl Context {
         let _current = Current::push(api, handle)?;
         // One that does not wait for the null stream, which others in the process may use.
         let flags = CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
-        // SAFETY: as above.
+        // SAFETY: the driver writes the stream; `drop` destroys it.
         api.check("cuStreamCreate", unsafe { (api.cuStreamCreate)(&raw mut context.stream, flags) })?;
         context.pool = pool(api, device)?;
         Ok(context)
@@ -131,7 +131,7 @@ impl Context {
             Some(pool) => ("cuMemAllocFromPoolAsync", unsafe {
                 (self.api.cuMemAllocFromPoolAsync)(&raw mut at, bytes, pool, self.stream)
             }),
-            // SAFETY: as above.
+            // SAFETY: the driver writes the address.
             None => ("cuMemAlloc", unsafe { (self.api.cuMemAlloc_v2)(&raw mut at, bytes) }),
         };
         if status == OUT_OF_MEMORY {
@@ -149,7 +149,7 @@ impl Context {
         let (call, status) = match self.pool {
             // SAFETY: the caller answers for the address; all work is in this stream.
             Some(_) => ("cuMemFreeAsync", unsafe { (self.api.cuMemFreeAsync)(at, self.stream) }),
-            // SAFETY: as above; this waits for the device.
+            // SAFETY: the caller answers for the address; this waits for all work of the device.
             None => ("cuMemFree", unsafe { (self.api.cuMemFree_v2)(at) }),
         };
         self.api.check(call, status)

@@ -127,11 +127,11 @@ fn properties(api: &Api, device: CUdevice) -> Result<Properties> {
     // SAFETY: the driver writes the number.
     api.check("cuDeviceTotalMem", unsafe { (api.cuDeviceTotalMem_v2)(&raw mut total_memory, device) })?;
     let mut version: c_int = 0;
-    // SAFETY: as above.
+    // SAFETY: the driver writes the number.
     api.check("cuDriverGetVersion", unsafe { (api.cuDriverGetVersion)(&raw mut version) })?;
     let get = |which: Attribute| -> Result<u32> {
         let mut value: c_int = 0;
-        // SAFETY: as above.
+        // SAFETY: the driver writes the number.
         let status = unsafe { (api.cuDeviceGetAttribute)(&raw mut value, which, device) };
         api.check("cuDeviceGetAttribute", status)?;
         Ok(u32::try_from(value).unwrap_or(0))

@@ -181,7 +181,7 @@ impl Driver for Emulated {
                 let said = format!("{}: something wrote past the end of {bytes} bytes", self.properties.name);
                 state.failed.get_or_insert(Error::new(said));
             }
-            // SAFETY: as above, and not used again.
+            // SAFETY: allocated with this layout, and not used again.
             unsafe { dealloc(here(at), layout) };
             state.used -= bytes as u64;
         }
@@ -194,7 +194,7 @@ impl Driver for Emulated {
     }
     unsafe fn to_host(&self, from: u64, to: &mut [u8]) -> Result<()> {
         let mut state = self.state();
-        // SAFETY: as above.
+        // SAFETY: the caller answers for the device memory; the host's is another.
         unsafe { ptr::copy_nonoverlapping(here(from).cast_const(), to.as_mut_ptr(), to.len()) };
         state.failed.take().map_or(Ok(()), Err)
     }
@@ -240,7 +240,8 @@ impl Driver for Emulated {
         let run = self.kernel(&mut state, kernel, precision)?;
         // Sixteen bytes each, for the alignment; all ones are no number.
         let mut shared = vec![u128::MAX; (shared_bytes as usize).div_ceil(16)];
-        // SAFETY: the caller answers for the parameters; the shared memory has the length asked for. The lock keeps others
+        // SAFETY: the caller answers for the parameters; the shared memory has the length asked for. The lock keeps
+        // others
         // out, as the order of a stream does.
         unsafe { run(grid, block, shared.as_mut_ptr().cast(), params.as_mut_ptr()) };
         Ok(())

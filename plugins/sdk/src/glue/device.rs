@@ -96,7 +96,7 @@ pub(crate) fn add_device<D: DeviceKernels>(host: &Host, device: D) -> Result<()>
 /// # Safety
 /// `user` is what [`add_device`] made of this type, not yet dropped, or null.
 unsafe fn device<'a, D: DeviceKernels>(user: *mut c_void) -> Result<&'a D> {
-    // SAFETY: as above.
+    // SAFETY: the caller promises whose `user` it is.
     unsafe { scored::<D>(user) }.map(|scored| &scored.backend)
 }
 
@@ -105,7 +105,7 @@ unsafe fn device<'a, D: DeviceKernels>(user: *mut c_void) -> Result<&'a D> {
 /// # Safety
 /// As [`device`].
 unsafe fn scored<'a, D: DeviceKernels>(user: *mut c_void) -> Result<&'a Scored<D>> {
-    // SAFETY: as above.
+    // SAFETY: the caller promises whose `user` it is, or null.
     unsafe { user.cast::<Scored<D>>().as_ref() }.ok_or_else(|| null("device"))
 }
 
@@ -115,7 +115,7 @@ unsafe fn scored<'a, D: DeviceKernels>(user: *mut c_void) -> Result<&'a Scored<D
 /// The pointer is what [`state_new`] or [`state_copy`] of this type gave, not yet freed, or null; nobody changes the
 /// state during `'a`.
 unsafe fn state<'a, D: DeviceKernels>(state: *mut c_void) -> Result<&'a Held<D::State>> {
-    // SAFETY: as above.
+    // SAFETY: the caller promises whose state it is, or null, and that nobody changes it.
     unsafe { state.cast::<Held<D::State>>().as_ref() }.ok_or_else(|| null("state"))
 }
 
@@ -124,7 +124,7 @@ unsafe fn state<'a, D: DeviceKernels>(state: *mut c_void) -> Result<&'a Held<D::
 /// # Safety
 /// As [`state`], and nobody else has the state during `'a`.
 unsafe fn state_mut<'a, D: DeviceKernels>(state: *mut c_void) -> Result<&'a mut Held<D::State>> {
-    // SAFETY: as above.
+    // SAFETY: the caller promises whose state it is, or null, and that nobody else has it.
     unsafe { state.cast::<Held<D::State>>().as_mut() }.ok_or_else(|| null("state"))
 }
 
@@ -136,7 +136,7 @@ unsafe fn list<'a, T>(ptr: *const T, len: usize, what: &str) -> Result<&'a [T]> 
     if ptr.is_null() && len > 0 {
         return Err(null(what));
     }
-    // SAFETY: as above.
+    // SAFETY: the caller promises `len` elements; a list of none may be null.
     Ok(unsafe { parts(ptr, len) })
 }
 
@@ -148,7 +148,7 @@ unsafe fn list_mut<'a, T>(ptr: *mut T, len: usize, what: &str) -> Result<&'a mut
     match (ptr.is_null(), len) {
         (_, 0) => Ok(&mut []),
         (true, _) => Err(null(what)),
-        // SAFETY: as above.
+        // SAFETY: the caller promises `len` elements that nobody else has; the pointer is not null.
         (false, _) => Ok(unsafe { slice::from_raw_parts_mut(ptr, len) }),
     }
 }
@@ -158,7 +158,7 @@ unsafe fn list_mut<'a, T>(ptr: *mut T, len: usize, what: &str) -> Result<&'a mut
 /// # Safety
 /// The list and what it leads to are good for `'a`, or the pointer is null.
 unsafe fn gates<'a>(list: *const GateList) -> Result<Gates<'a>> {
-    // SAFETY: as above.
+    // SAFETY: the caller promises a list that is good for `'a`, or null.
     let list = *unsafe { list.as_ref() }.ok_or_else(|| null("list of operators"))?;
     if list.ptr.is_null() && list.len > 0 {
         return Err(null("first operator"));
@@ -180,7 +180,7 @@ unsafe fn put<T>(place: *mut T, what: &str, make: impl FnOnce() -> Result<T>) ->
         return Err(null(what));
     }
     let made = make()?;
-    // SAFETY: as above.
+    // SAFETY: the caller promises that a value can be written; the place is not null.
     unsafe { place.write(made) };
     Ok(())
 }

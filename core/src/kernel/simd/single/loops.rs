@@ -29,9 +29,7 @@ impl<E: Element, const ROWS: usize, const FLIPS: usize, const KIND: u8> Task<E>
     #[inline(always)]
     unsafe fn run<S: Simd<Elem = E>>(self) {
         let place = self.place;
-        // SAFETY: registers are loaded and stored at `start + i | row` for start + i a register number with
-        // the high fixed bits at their values and the span's high bits 0, and row within the span: below
-        // the number of registers, and different for different threads, which have different runs.
+        // SAFETY: *set*, *rows*, *lanes*.
         unsafe {
             let zero = S::splat(E::zero());
             let mut coefficients = [[[(zero, zero); FLIPS]; ROWS]; ROWS];
@@ -117,7 +115,7 @@ impl<E: Element, const ROWS: usize> Task<E> for Diagonal<'_, E, ROWS> {
     unsafe fn run<S: Simd<Elem = E>>(self) {
         let place = self.place;
         let one = Complex::new(E::one(), E::zero());
-        // SAFETY: as in `Dense`.
+        // SAFETY: *set*, *rows*.
         unsafe {
             let zero = S::splat(E::zero());
             let mut rows = [(0, zero, zero, false); ROWS];

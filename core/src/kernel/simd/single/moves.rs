@@ -26,8 +26,7 @@ impl<E: Element> Task<E> for Exchange<'_, E> {
             inside && lane >> 1 & place.low == offset & place.low
         };
         let [at_a, at_b] = self.offsets;
-        // SAFETY: as in `Dense`: the rows of a run are within the state and no other thread's; the exclusive-or of two
-        // numbers below LANES is one.
+        // SAFETY: *set*, *rows*, *lanes*.
         unsafe {
             if a == b {
                 let index = S::index(|j| if moves(j, at_a) || moves(j, at_b) { other(j) } else { j });

@@ -140,7 +140,7 @@ impl<E: Element, const KIND: u8> Task<E> for Rows<'_, E, KIND> {
     unsafe fn run<S: Simd<Elem = E>>(self) {
         let place = self.place;
         let [a, b, c, d] = self.matrix;
-        // SAFETY: as in `Dense`: both rows of a run are within the state and no other thread's.
+        // SAFETY: *set*, *rows*.
         unsafe {
             let row = (place.high >> (S::LANE_BITS - 1)) * S::LANES;
             let (zero, one) = (E::zero(), E::one());
@@ -186,7 +186,7 @@ impl<E: Element, const KIND: u8> Task<E> for Lanes<'_, E, KIND> {
     unsafe fn run<S: Simd<Elem = E>>(self) {
         let place = self.place;
         let [a, b, c, d] = self.matrix;
-        // SAFETY: as in `Dense`; the exclusive-or of two numbers below LANES is one.
+        // SAFETY: *set*, *rows*, *lanes*.
         unsafe {
             let (own, other) = (place.factors::<S>(a, d, E::one()), place.factors::<S>(b, c, E::zero()));
             let flip = S::index(|j| j ^ (place.low << 1));
