@@ -193,6 +193,34 @@ fn what_is_not_chosen_has_no_part() {
     }
 }
 
+/// Neither where the value itself is undefined: then every slope is that comes after, however flat.
+#[test]
+fn what_is_not_chosen_may_be_undefined() {
+    for undefined in
+        ["ln(x)", "sqrt(x)", "acosh(x)", "pow(x, x) + (x - x)", "1.0 / (x - x)", "sqrt(-1.5) * x", "g(x)"]
+    {
+        for after in [
+            "sin(y)",
+            "exp(y)",
+            "y * x",
+            "y * y",
+            "abs(y) + x",
+            "max(y, x) * y",
+            "hypot(y, x)",
+            "cos(y) * tanh(y)",
+        ] {
+            exactly(
+                &format!(
+                    "fn g(x) {{ ln(x) + x * x }}
+                     fn f(x, z) {{ let y = {undefined}; select(x > 0.5, {after}, z * z) }}"
+                ),
+                &[-1.5, 3.0],
+                &[0.0, 6.0],
+            );
+        }
+    }
+}
+
 #[test]
 fn inputs_that_stay_have_no_part() {
     exactly("fn f(x, z) { max(z * z, sqrt(x)) }", &[0.0, 3.0], &[0.0, 6.0]);

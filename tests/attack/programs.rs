@@ -190,9 +190,12 @@ fn emitted(drawn: &Drawn, program: &ketgrad_core::ir::Program, args: &[D], right
         .and_then(|d| d.with_limits(LIMITS).value_and_gradient(args));
     if let (Ok(source), Ok((y, gradient))) = (emit_text(&derived, g), expected) {
         let expected: Vec<f64> = std::iter::once(y).chain(gradient.iter().flat_map(numbers)).collect();
-        // The function comes last.
+        // The function comes last. What a text does not fold may have slopes of 0 times infinity where there is no value.
         match run(&source, &entry(&source).unwrap_or_default()) {
             Ok(given) if close(&given, &expected, 1e-7) => {}
+            Ok(given)
+                if !expected[0].is_finite()
+                    && close(given.get(..1).unwrap_or_default(), &expected[..1], 1e-7) => {}
             other => {
                 let detail = format!("{other:?} instead of {expected:?} at {args:?}\n{source}");
                 return Err(failed("the emitted gradient has the value", detail));

@@ -59,6 +59,25 @@ pub(crate) fn is_steep(op: Op) -> bool {
     matches!(op, Op::Mixed(Mixed::PowiReal | Mixed::PowiComplex | Mixed::Arg)) || is_singular(op)
 }
 
+/// Whether an op may give what is infinite or undefined of numbers that are not; but for what is too large.
+fn may_leave_reals(op: Op) -> bool {
+    match op {
+        Op::Real(Literal(x)) => !x.is_finite(),
+        Op::Number1(Number1::Tan) | Op::Call(_) | Op::Primitive(_) => true,
+        op => is_steep(op),
+    }
+}
+
+/// Whether the partials of an op on numbers depend on its operands, so that they are undefined where these are.
+fn is_curved(op: Op) -> bool {
+    match op {
+        Op::Number1(op) => op != Number1::Neg,
+        Op::Number2(op) => !matches!(op, Number2::Add | Number2::Sub | Number2::Guard),
+        Op::Real1(_) | Op::Real2(_) => true,
+        _ => false,
+    }
+}
+
 /// What the analysis goes by.
 pub(super) struct Reaching<'a> {
     pub n: &'a Normal,
@@ -182,37 +201,18 @@ impl Reaching<'_> {
     /// For each instruction whether its slopes may be infinite or undefined and its result may be left out.
     fn asks(&self, always: &[bool]) -> Vec<bool> {
         let f = &self.n.f;
-        let steep = |i: Inst| {
-            matches!(
-                f.insts[i].op,
-                Op::Number1(
-                    Number1::Recip
-                        | Number1::Ln
-                        | Number1::Ln1p
-                        | Number1::Log2
-                        | Number1::Log10
-                        | Number1::Atanh
-                        | Number1::Tan
-                ) | Op::Number2(Number2::Div | Number2::Pow)
-                    | Op::Mixed(Mixed::PowiReal | Mixed::PowiComplex)
-                    | Op::Call(_)
-                    | Op::Primitive(_)
-            )
-        };
         let is_number = |v: Value| f.kinds[v].is_differentiable();
-        let infinite = dependent(f, std::iter::empty(), |i, any| any || steep(i), is_number);
+        let doubtful = |i: Inst, any: bool| any || may_leave_reals(f.insts[i].op);
+        let doubtful = dependent(f, std::iter::empty(), doubtful, is_number);
         let asks = |(i, inst): (Inst, &InstData)| {
             let is_left_out = inst.result.is_some_and(|y| self.active[y.index()] && !always[y.index()]);
             is_left_out
                 && self.passes[i.index()]
                 && match inst.op {
-                    Op::Number2(Number2::Mul | Number2::Scale) => {
-                        inst.args.iter().any(|v| infinite[v.index()])
-                    }
                     Op::Call(g) => {
                         self.through[i.index()] && self.calls.get(&g).is_some_and(|called| called.answered)
                     }
-                    op => is_steep(op),
+                    op => is_steep(op) || is_curved(op) && inst.args.iter().any(|v| doubtful[v.index()]),
                 }
         };
         f.insts.iter().map(asks).collect()

@@ -214,9 +214,10 @@ fn times(b: &mut FunctionBuilder, p: Value, d: Value, reach: Reach) -> Option<Va
         (Some(0.0), _) => return None,
         (Some(1.0), _) => d,
         (Some(-1.0), _) => b.number1(Number1::Neg, d),
-        (Some(_), _) | (None, Reach::Always) => b.number2(Number2::Mul, p, d),
-        (None, Reach::Nonzero) => b.number2(Number2::Scale, p, d),
-        (None, Reach::Where(there)) => {
+        (_, Reach::Always) => b.number2(Number2::Mul, p, d),
+        (Some(p0), _) if p0.is_finite() => b.number2(Number2::Mul, p, d),
+        (_, Reach::Nonzero) => b.number2(Number2::Scale, p, d),
+        (_, Reach::Where(there)) => {
             let product = b.number2(Number2::Mul, p, d);
             b.number2(Number2::Guard, product, there)
         }
