@@ -220,13 +220,12 @@ impl Engine {
         alive: &HashSet<u32>,
     ) -> Function {
         let mut p = Function { name, ..s.n.f.clone() };
-        let pushed = |n: Value| {
-            let is = |(slot, q): (usize, &Popped)| {
-                matches!(q, Popped::Value(v, _) if *v == n) && alive.contains(&(slot as u32))
-            };
-            popped.iter().enumerate().any(is)
-        };
-        let idle: HashSet<Value> = s.n.lengths.iter().map(|l| l.1).filter(|&n| !pushed(n)).collect();
+        let pushed = popped.iter().enumerate().filter_map(|(slot, q)| match q {
+            Popped::Value(v, _) if alive.contains(&(slot as u32)) => Some(*v),
+            _ => None,
+        });
+        let pushed: HashSet<Value> = pushed.collect();
+        let idle: HashSet<Value> = s.n.lengths.iter().map(|l| l.1).filter(|n| !pushed.contains(n)).collect();
         if let Some(end) = s.n.end {
             p.blocks[end].insts.retain(|&i| s.n.f.insts[i].result.is_none_or(|v| !idle.contains(&v)));
         }
@@ -311,7 +310,7 @@ fn subject(program: &Program, f: &Function, calls: &Calls, answered: bool) -> Su
 fn is_idle(n: &Normal, l: usize, active: &[bool], passes: &[bool]) -> bool {
     let f = &n.f;
     let still = |b: Block| f.blocks[b].params.iter().all(|p| !active[p.index()]);
-    let mut inside = f.blocks.keys().filter(|b| n.loops.list[l].holds[b.index()]);
+    let mut inside = n.loops.list[l].blocks.iter().copied();
     let works = |i: crate::entity::Inst| passes[i.index()] || matches!(f.insts[i].op, Op::Pop { .. });
     let quiet = |b: Block| still(b) && !f.blocks[b].insts.iter().any(|&i| works(i));
     inside.all(quiet)

@@ -36,7 +36,7 @@ pub use dce::dce;
 pub use fold::fold;
 pub use inline::inline;
 pub use licm::licm;
-pub(crate) use loops::{Loop, Loops, order, reverse_postorder};
+pub(crate) use loops::{Loops, order, reverse_postorder};
 pub use merge::merge;
 pub use params::params;
 pub use shapes::shapes;
