@@ -23,7 +23,7 @@ use crate::{
 };
 
 use super::{
-    activity::{touches_tape, varied},
+    activity::{Touching, varied},
     entry::entry,
     error::{DiffError, Mode},
     flow::{Flow, Wanted, wanted},
@@ -38,7 +38,8 @@ use super::{
 /// An op without a rule; a function without a body. The program is then as it was.
 pub fn forward(program: &mut Program, root: FuncId) -> Result<FuncId, DiffError> {
     let (done, work, wanted) = Default::default();
-    let mut engine = Engine { program: program.clone(), done, work, wanted };
+    let touching = Touching::of(program, root);
+    let mut engine = Engine { program: program.clone(), touching, done, work, wanted };
     let by_rule = |rule: &CustomRule| rule.pushforward.is_some() || rule.non_differentiable;
     let root = entry(&mut engine.program, root, by_rule);
     let id = engine.id(root, true);
@@ -51,6 +52,7 @@ pub fn forward(program: &mut Program, root: FuncId) -> Result<FuncId, DiffError>
 
 struct Engine {
     program: Program,
+    touching: Touching,
     /// The pushforwards, with reaches of parameters or, at the root, without.
     done: HashMap<(FuncId, bool), FuncId>,
     work: Vec<(FuncId, bool)>,
@@ -60,7 +62,7 @@ struct Engine {
 impl Engine {
     /// Which parameters of a function that is called have reaches.
     fn wanted(&mut self, f: FuncId) -> Vec<bool> {
-        wanted(&self.program, f, &mut self.wanted);
+        wanted(&self.program, f, &self.touching, &mut self.wanted);
         self.wanted.get(&f).cloned().unwrap_or_default()
     }
 
@@ -95,7 +97,7 @@ impl Engine {
         let to = self.id(id, is_root);
         let declared = &self.program.functions[to];
         let b = FunctionBuilder::new(declared.name.clone(), declared.params.clone(), declared.result.clone());
-        let varied = varied(&self.program, &f);
+        let varied = varied(&self.program, &f, &self.touching);
         for g in f.callees() {
             self.wanted(g);
         }
@@ -281,7 +283,7 @@ impl Writer<'_> {
             Op::Call(g) => match self.engine.program.rule(g) {
                 Some(rule) if rule.non_differentiable => false,
                 // A call that keeps something on a tape must do so with tangents, whatever flows through it.
-                _ => self.varied[y.index()] || touches_tape(&self.engine.program, g),
+                _ => self.varied[y.index()] || self.engine.touching.holds(g),
             },
             _ => self.varied[y.index()],
         };
@@ -425,7 +427,7 @@ impl Writer<'_> {
             let dot = self.b.field(both, 1);
             let leaves = open(&mut self.b, dot);
             if self.flow.wanted[y.index()] {
-                let there = if touches_tape(&self.engine.program, g) {
+                let there = if self.engine.touching.holds(g) {
                     // Something may come by a tape.
                     Some(leaves.iter().map(|&dot| Reach::Nonzero.value(&mut self.b, dot)).collect())
                 } else {
