@@ -27,7 +27,7 @@ use super::{
     entry::entry,
     error::{DiffError, Mode},
     flow::{Flow, Wanted, wanted},
-    leaves::{close, field_range, make_whole, open, tangent_leaves},
+    leaves::{FieldRanges, close, make_whole, open, tangent_leaves},
     reach::is_steep,
 };
 
@@ -108,8 +108,9 @@ impl Engine {
                 flow.wanted[p.index()] = wanted;
             }
         }
+        let fields = FieldRanges::of(&f);
         let (values, dots, there, blocks) = Default::default();
-        let mut writer = Writer { engine: self, f: &f, b, varied, flow, values, dots, there, blocks };
+        let mut writer = Writer { engine: self, f: &f, b, varied, flow, fields, values, dots, there, blocks };
         writer.run()?;
         let function = writer.b.finish();
         self.program.functions[to] = function;
@@ -123,6 +124,7 @@ struct Writer<'a> {
     b: FunctionBuilder,
     varied: Vec<bool>,
     flow: Flow,
+    fields: FieldRanges,
     /// The values of `f` in the pushforward.
     values: HashMap<Value, Value>,
     /// The leaves of their tangents.
@@ -303,8 +305,11 @@ impl Writer<'_> {
         let leaves = match inst.op {
             Op::Tuple => inst.args.iter().flat_map(|&a| self.leaves(a)).collect(),
             Op::Field(k) => {
-                let range = field_range(&f.kinds[inst.args[0]], k as usize);
-                self.leaves(inst.args[0])[range].to_vec()
+                let range = self.fields.range(inst.args[0], k as usize);
+                match self.dots.get(&inst.args[0]) {
+                    Some(leaves) => leaves[range].to_vec(),
+                    None => self.leaves(inst.args[0])[range].to_vec(),
+                }
             }
             Op::Select => {
                 let (yes, no) = (self.leaves(inst.args[1]), self.leaves(inst.args[2]));
@@ -345,8 +350,15 @@ impl Writer<'_> {
         Some(match inst.op {
             Op::Tuple => inst.args.iter().flat_map(|&a| self.reaches(a)).collect(),
             Op::Field(k) => {
-                let range = field_range(&self.f.kinds[inst.args[0]], k as usize);
-                self.reaches(inst.args[0])[range].to_vec()
+                let range = self.fields.range(inst.args[0], k as usize);
+                match (self.there.get(&inst.args[0]), self.dots.get(&inst.args[0])) {
+                    (Some(there), Some(dots)) => {
+                        let parts: Vec<(Value, Value)> =
+                            there[range.clone()].iter().copied().zip(dots[range].iter().copied()).collect();
+                        parts.into_iter().map(|(t, dot)| Reach::Where(t).value(&mut self.b, dot)).collect()
+                    }
+                    _ => self.reaches(inst.args[0])[range].to_vec(),
+                }
             }
             Op::Select => {
                 let (yes, no) = (self.reaches(inst.args[1]), self.reaches(inst.args[2]));

@@ -29,6 +29,8 @@ use crate::{
     pass::Loops,
 };
 
+use super::leaves::FieldRanges;
+
 /// An integer of a loop's header that changes by a constant each time round.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Counter {
@@ -68,6 +70,8 @@ pub(super) struct Normal {
     pub end: Option<Block>,
     /// The array parameters that loops read element by element, each with its length.
     pub lengths: Vec<(Value, Value)>,
+    /// Where the cotangents of fields stand in those of tuples.
+    pub fields: FieldRanges,
 }
 
 impl Normal {
@@ -86,7 +90,8 @@ impl Normal {
         let end = f.blocks.iter().find(|(_, b)| matches!(b.end, Terminator::Return(_))).map(|(b, _)| b);
         let lengths = end.map_or(vec![], |end| lengths(&mut f, &loops, end));
         let (defined, home, edges) = (f.definitions(), home(&f), f.predecessors());
-        Normal { f, loops, counters, defined, home, edges, end, lengths }
+        let fields = FieldRanges::of(&f);
+        Normal { f, loops, counters, defined, home, edges, end, lengths, fields }
     }
 
     /// Whether a block runs once in a call at most: it is in no loop.
@@ -204,23 +209,19 @@ fn join(f: &mut Function, edges: &mut Vec<Vec<Edge>>, ways: &[Edge], to: Block) 
             target.block = new;
         }
     }
+    let moved: HashSet<Edge> = ways.iter().copied().collect();
+    edges[to.index()].retain(|edge| !moved.contains(edge));
+    edges[to.index()].push(Edge { from: new, index: 0 });
+    edges.push(ways.to_vec());
 }
 
 fn int(f: &Function, defined: &[Option<Inst>], v: Value) -> Option<i64> {
     match f.insts[defined.get(v.index()).copied()??].op {
         Op::Int(n) => Some(n),
-    let moved: HashSet<Edge> = ways.iter().copied().collect();
-    edges[to.index()].retain(|edge| !moved.contains(edge));
-    edges[to.index()].push(Edge { from: new, index: 0 });
-    edges.push(ways.to_vec());
         _ => None,
     }
 }
 
-/// The counters of a loop, one that starts at a constant first; a new one if there is none.
-fn count(f: &mut Function, known: &Known<'_>, l: usize) -> Vec<Counter> {
-    let header = known.loops.list[l].header;
-    let (mut before, mut latch) = (Block::new(0), Block::new(0));
 /// The counters of all loops.
 fn counters(f: &mut Function, loops: &Loops) -> Vec<Vec<Counter>> {
     // New counters change neither the ways between blocks nor what was defined before.
@@ -236,6 +237,10 @@ struct Known<'a> {
     edges: Vec<Vec<Edge>>,
 }
 
+/// The counters of a loop, one that starts at a constant first; a new one if there is none.
+fn count(f: &mut Function, known: &Known<'_>, l: usize) -> Vec<Counter> {
+    let header = known.loops.list[l].header;
+    let (mut before, mut latch) = (Block::new(0), Block::new(0));
     for edge in &known.edges[header.index()] {
         *(if known.loops.holds(Some(l), edge.from) { &mut latch } else { &mut before }) = edge.from;
     }
