@@ -3,17 +3,21 @@
 //! A value is *varied* if it depends on a parameter through differentiable ops, *useful* if the result (or
 //! something kept on a tape) depends on it. It is *active* if it is both; nothing else gets a tangent or a
 //! cotangent, and constants cost nothing. Both are fixed points over the graph of values, found by passing
-//! over the instructions until nothing changes: O(size x depth of nested loops).
+//! over the instructions in the order in which they run, or against it, until nothing changes: O(size x depth of nested
+//! loops).
+
+use std::collections::{HashMap, HashSet};
 
 use crate::{
-    entity::{Inst, Value},
+    entity::{FuncId, Inst, Value},
     ir::{Function, InstData, Op, Program, Terminator},
+    pass::order,
 };
 
 /// For each value whether it is active.
-pub(super) fn active(program: &Program, f: &Function) -> Vec<bool> {
-    let varied = varied(program, f);
-    let useful = useful(program, f);
+pub(super) fn active(program: &Program, f: &Function, touching: &Touching) -> Vec<bool> {
+    let varied = varied(program, f, touching);
+    let useful = useful(program, f, touching);
     varied.iter().zip(useful).map(|(a, b)| *a && b).collect()
 }
 
@@ -27,9 +31,9 @@ pub(super) fn passes(program: &Program, inst: &InstData) -> bool {
 }
 
 /// For each value whether it depends on a parameter, or on what a tape holds.
-pub(super) fn varied(program: &Program, f: &Function) -> Vec<bool> {
+pub(super) fn varied(program: &Program, f: &Function, touching: &Touching) -> Vec<bool> {
     let differentiable: Vec<bool> = f.kinds.values().map(crate::ir::Kind::is_differentiable).collect();
-    let from_tape = on_tape(program, f, |op| matches!(op, Op::Pop { .. }));
+    let from_tape = on_tape(f, touching, |op| matches!(op, Op::Pop { .. }));
     let gives = |i: Inst, any: bool| from_tape[i.index()] || any && passes(program, &f.insts[i]);
     let params = f.param_values().iter().copied().filter(|p| differentiable[p.index()]);
     dependent(f, params, gives, |v| differentiable[v.index()])
@@ -45,12 +49,13 @@ pub(super) fn dependent(
 ) -> Vec<bool> {
     let mut marked = vec![false; f.kinds.len()];
     from.for_each(|v| marked[v.index()] = true);
+    let order = order(f);
     loop {
         let mut changed = false;
         let mut mark = |marked: &mut Vec<bool>, v: Value| {
             changed |= may(v) && !std::mem::replace(&mut marked[v.index()], true);
         };
-        for block in f.blocks.values() {
+        for block in order.iter().map(|&b| &f.blocks[b]) {
             for &i in &block.insts {
                 let inst = &f.insts[i];
                 let any = inst.args.iter().any(|a| marked[a.index()]);
@@ -73,14 +78,15 @@ pub(super) fn dependent(
 }
 
 /// For each value whether the result depends on it, or whether it goes to a tape.
-fn useful(program: &Program, f: &Function) -> Vec<bool> {
+fn useful(program: &Program, f: &Function, touching: &Touching) -> Vec<bool> {
     let mut useful = vec![false; f.kinds.len()];
     // A call may keep its arguments on a tape, whatever becomes of its result.
-    let kept = on_tape(program, f, |op| matches!(op, Op::Push { .. }));
+    let kept = on_tape(f, touching, |op| matches!(op, Op::Push { .. }));
+    let order = order(f);
     loop {
         let mut changed = false;
         let mut mark = |useful: &mut Vec<bool>, k: usize| changed |= !std::mem::replace(&mut useful[k], true);
-        for block in f.blocks.values().rev() {
+        for block in order.iter().rev().map(|&b| &f.blocks[b]) {
             if let Terminator::Return(v) = block.end {
                 mark(&mut useful, v.index());
             }
@@ -106,14 +112,39 @@ fn useful(program: &Program, f: &Function) -> Vec<bool> {
 }
 
 /// For each instruction whether it is such an op itself or calls what uses a tape.
-fn on_tape(program: &Program, f: &Function, is: impl Fn(Op) -> bool) -> Vec<bool> {
-    let calls: Vec<_> = f.callees().into_iter().filter(|&g| touches_tape(program, g)).collect();
-    f.insts.values().map(|i| is(i.op) || matches!(i.op, Op::Call(g) if calls.contains(&g))).collect()
+fn on_tape(f: &Function, touching: &Touching, is: impl Fn(Op) -> bool) -> Vec<bool> {
+    f.insts.values().map(|i| is(i.op) || matches!(i.op, Op::Call(g) if touching.holds(g))).collect()
 }
 
-/// Whether a call of `g` may push or pop.
-pub(super) fn touches_tape(program: &Program, g: crate::entity::FuncId) -> bool {
-    program.reachable(g).into_iter().any(|f| !tapes(&program.functions[f]).is_empty())
+/// The functions a call of which may push or pop: those that use a tape, and whatever reaches them. O(size).
+#[derive(Debug, Default)]
+pub(super) struct Touching(HashSet<FuncId>);
+
+impl Touching {
+    /// Of the functions that `root` reaches.
+    pub(super) fn of(program: &Program, root: FuncId) -> Touching {
+        let reachable = program.reachable(root);
+        let mut touching: HashSet<FuncId> = HashSet::new();
+        let mut work: Vec<FuncId> = reachable.clone();
+        work.retain(|&f| !tapes(&program.functions[f]).is_empty());
+        if work.is_empty() {
+            return Touching(touching);
+        }
+        let mut callers: HashMap<FuncId, Vec<FuncId>> = HashMap::new();
+        for f in reachable {
+            program.calls(f).into_iter().for_each(|g| callers.entry(g).or_default().push(f));
+        }
+        while let Some(f) = work.pop() {
+            if touching.insert(f) {
+                work.extend(callers.remove(&f).unwrap_or_default());
+            }
+        }
+        Touching(touching)
+    }
+
+    pub(super) fn holds(&self, g: FuncId) -> bool {
+        self.0.contains(&g)
+    }
 }
 
 /// The tapes that a function uses itself.

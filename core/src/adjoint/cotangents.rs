@@ -88,8 +88,9 @@ pub(super) struct Cotangents<'a> {
     pending: HashSet<Value>,
     /// The zero of each kind of leaf, made at the start: ways that set the same to zero stay the same.
     zeros: HashMap<Kind, Value>,
-    /// The zeros that are as long as the arrays whose cotangents they are.
+    /// The zeros that are as long as the arrays whose cotangents they are, and which values these are.
     sized: HashMap<Value, Value>,
+    sizes: HashSet<Value>,
 }
 
 impl<'a> Cotangents<'a> {
@@ -101,8 +102,8 @@ impl<'a> Cotangents<'a> {
                 zeros.entry(leaf.clone()).or_insert_with(|| b.zero(&leaf));
             }
         }
-        let (variables, given, pending, sized) = Default::default();
-        Cotangents { n, f, active, variables, given, pending, zeros, sized }
+        let (variables, given, pending, sized, sizes) = Default::default();
+        Cotangents { n, f, active, variables, given, pending, zeros, sized, sizes }
     }
 
     /// Lets the cotangent of an array start with `n` zeros, so that it need not grow with each element that is
@@ -111,7 +112,9 @@ impl<'a> Cotangents<'a> {
         let kind = &self.f.kinds[v];
         if let Kind::Array(element) = kind {
             let zero = b.zero(&element.kind());
-            self.sized.insert(v, b.inst(Op::Fill, &[zero, n], kind.clone()));
+            let zeros = b.inst(Op::Fill, &[zero, n], kind.clone());
+            self.sized.insert(v, zeros);
+            self.sizes.insert(zeros);
         }
     }
 
@@ -122,7 +125,7 @@ impl<'a> Cotangents<'a> {
 
     /// Whether a cotangent is the zero that it started as.
     fn is_zero(&self, b: &FunctionBuilder, v: Value) -> bool {
-        b.constant(v) == Some(0.0) || b.is_empty_array(v) || self.sized.values().any(|&z| z == v)
+        b.constant(v) == Some(0.0) || b.is_empty_array(v) || self.sizes.contains(&v)
     }
 
     fn zero(&self, b: &mut FunctionBuilder, kind: &Kind) -> Value {
@@ -148,7 +151,7 @@ impl<'a> Cotangents<'a> {
             // It was given a value on every way that leads here. Whatever adds to it has done so: uses come after the
             // definition and are walked over before, but for the way back of a loop. So if it was given one value,
             // nothing need be passed along.
-            let variables = self.variables(b, v);
+            let variables = self.variables(b, v).to_vec();
             let done = self.n.is_once(self.n.home[v.index()]);
             let one = |variable| self.given.get(&variable).copied().flatten().filter(|_| done);
             return variables.into_iter().map(|x| one(x).unwrap_or_else(|| b.use_variable(x))).collect();
@@ -189,8 +192,8 @@ impl<'a> Cotangents<'a> {
         if !self.pending.contains(&v) {
             self.start(b, v);
         }
-        let variables = self.variables(b, v);
-        for (k, &variable) in variables[start..start + n].iter().enumerate() {
+        let variables = self.variables(b, v)[start..start + n].to_vec();
+        for (k, variable) in variables.into_iter().enumerate() {
             let old = b.use_variable(variable);
             let old = Some(old).filter(|&old| !self.is_zero(b, old));
             let new = change(b, k, old);
@@ -200,7 +203,7 @@ impl<'a> Cotangents<'a> {
 
     /// Makes a cotangent pending that is zero so far.
     fn start(&mut self, b: &mut FunctionBuilder, v: Value) {
-        for variable in self.variables(b, v) {
+        for variable in self.variables(b, v).to_vec() {
             let kind = b.variable_kind(variable).clone();
             let zero = self.zero_of(b, v, &kind);
             self.define(b, variable, zero);
@@ -213,9 +216,9 @@ impl<'a> Cotangents<'a> {
         b.define(variable, value);
     }
 
-    fn variables(&mut self, b: &mut FunctionBuilder, v: Value) -> Vec<Variable> {
+    fn variables(&mut self, b: &mut FunctionBuilder, v: Value) -> &[Variable] {
         let kind = &self.f.kinds[v];
         let declare = || tangent_leaves(kind).into_iter().map(|leaf| b.declare(leaf)).collect();
-        self.variables.entry(v).or_insert_with(declare).clone()
+        self.variables.entry(v).or_insert_with(declare)
     }
 }

@@ -15,10 +15,11 @@ use std::collections::HashMap;
 use crate::{
     entity::{FuncId, Inst, Value},
     ir::{Function, InstData, Mixed, Number1, Number2, Op, Program, Real2, Terminator},
+    pass::order,
 };
 
 use super::{
-    activity::{dependent, passes, varied},
+    activity::{Touching, dependent, passes, varied},
     reach::{callees_first, is_steep},
 };
 
@@ -27,7 +28,7 @@ pub(super) type Wanted = HashMap<FuncId, Vec<bool>>;
 
 /// Finds out which parameters of a function and of those that it calls want a reach. Those of functions that call themselves
 /// all do.
-pub(super) fn wanted(program: &Program, root: FuncId, wanted: &mut Wanted) {
+pub(super) fn wanted(program: &Program, root: FuncId, touching: &Touching, wanted: &mut Wanted) {
     let order = callees_first(program, root, &|f| wanted.contains_key(&f));
     for id in order {
         let f = &program.functions[id];
@@ -36,7 +37,7 @@ pub(super) fn wanted(program: &Program, root: FuncId, wanted: &mut Wanted) {
             wanted.entry(g).or_insert_with(|| all(&program.functions[g]));
         }
         if !wanted.contains_key(&id) {
-            let of = values(program, f, &varied(program, f), false, wanted);
+            let of = values(program, f, &varied(program, f, touching), false, wanted);
             wanted.insert(id, f.param_values().iter().map(|p| of[p.index()]).collect());
         }
     }
@@ -97,6 +98,7 @@ fn moves(f: &Function, made: &[Option<Inst>], inst: &InstData, varied: &[bool]) 
 /// The least fixed point, from the slopes backwards.
 fn wants(program: &Program, f: &Function, varied: &[bool], given: &[bool], params: &Wanted) -> Vec<bool> {
     let mut wanted = vec![false; f.kinds.len()];
+    let order = order(f);
     loop {
         let mut changed = false;
         let mut mark = |wanted: &mut Vec<bool>, v: Value| {
@@ -104,7 +106,7 @@ fn wants(program: &Program, f: &Function, varied: &[bool], given: &[bool], param
                 changed |= !std::mem::replace(&mut wanted[v.index()], true);
             }
         };
-        for block in f.blocks.values().rev() {
+        for block in order.iter().rev().map(|&b| &f.blocks[b]) {
             if !matches!(block.end, Terminator::Return(_)) {
                 for target in block.end.targets() {
                     for (&a, p) in target.args.iter().zip(&f.blocks[target.block].params) {

@@ -23,11 +23,11 @@ use crate::{
 };
 
 use super::{
-    activity::{touches_tape, varied},
+    activity::{Touching, varied},
     entry::entry,
     error::{DiffError, Mode},
     flow::{self, Wanted},
-    leaves::{close, field_range, make_whole, open, tangent_leaves},
+    leaves::{FieldRanges, close, make_whole, open, tangent_leaves},
     reach::is_steep,
 };
 
@@ -38,7 +38,8 @@ use super::{
 /// An op without a rule; a function without a body. The program is then as it was.
 pub fn forward(program: &mut Program, root: FuncId) -> Result<FuncId, DiffError> {
     let (done, work, wanted) = Default::default();
-    let mut engine = Engine { program: program.clone(), done, work, wanted };
+    let touching = Touching::of(program, root);
+    let mut engine = Engine { program: program.clone(), touching, done, work, wanted };
     let by_rule = |rule: &CustomRule| rule.pushforward.is_some() || rule.non_differentiable;
     let root = entry(&mut engine.program, root, by_rule);
     let id = engine.id(root, true);
@@ -51,6 +52,7 @@ pub fn forward(program: &mut Program, root: FuncId) -> Result<FuncId, DiffError>
 
 struct Engine {
     program: Program,
+    touching: Touching,
     /// The pushforwards, with reaches of parameters or, at the root, without.
     done: HashMap<(FuncId, bool), FuncId>,
     work: Vec<(FuncId, bool)>,
@@ -60,7 +62,7 @@ struct Engine {
 impl Engine {
     /// Which parameters of a function that is called have reaches.
     fn wanted(&mut self, f: FuncId) -> Vec<bool> {
-        flow::wanted(&self.program, f, &mut self.wanted);
+        flow::wanted(&self.program, f, &self.touching, &mut self.wanted);
         self.wanted.get(&f).cloned().unwrap_or_default()
     }
 
@@ -95,7 +97,7 @@ impl Engine {
         let to = self.id(id, is_root);
         let declared = &self.program.functions[to];
         let b = FunctionBuilder::new(declared.name.clone(), declared.params.clone(), declared.result.clone());
-        let varied = varied(&self.program, &f);
+        let varied = varied(&self.program, &f, &self.touching);
         for g in f.callees() {
             self.wanted(g);
         }
@@ -106,8 +108,10 @@ impl Engine {
                 wanted[p.index()] = handed;
             }
         }
+        let fields = FieldRanges::of(&f);
         let (values, dots, there, blocks) = Default::default();
-        let mut writer = Writer { engine: self, f: &f, b, varied, wanted, values, dots, there, blocks };
+        let mut writer =
+            Writer { engine: self, f: &f, b, varied, wanted, fields, values, dots, there, blocks };
         writer.run()?;
         let function = writer.b.finish();
         self.program.functions[to] = function;
@@ -122,6 +126,7 @@ struct Writer<'a> {
     varied: Vec<bool>,
     /// The values whose tangents have a reach beside them.
     wanted: Vec<bool>,
+    fields: FieldRanges,
     /// The values of `f` in the pushforward.
     values: HashMap<Value, Value>,
     /// The leaves of their tangents.
@@ -282,7 +287,7 @@ impl Writer<'_> {
             Op::Call(g) => match self.engine.program.rule(g) {
                 Some(rule) if rule.non_differentiable => false,
                 // A call that keeps something on a tape must do so with tangents, whatever flows through it.
-                _ => self.varied[y.index()] || touches_tape(&self.engine.program, g),
+                _ => self.varied[y.index()] || self.engine.touching.holds(g),
             },
             _ => self.varied[y.index()],
         };
@@ -302,8 +307,11 @@ impl Writer<'_> {
         let leaves = match inst.op {
             Op::Tuple => inst.args.iter().flat_map(|&a| self.leaves(a)).collect(),
             Op::Field(k) => {
-                let range = field_range(&f.kinds[inst.args[0]], k as usize);
-                self.leaves(inst.args[0])[range].to_vec()
+                let range = self.fields.range(inst.args[0], k as usize);
+                match self.dots.get(&inst.args[0]) {
+                    Some(leaves) => leaves[range].to_vec(),
+                    None => self.leaves(inst.args[0])[range].to_vec(),
+                }
             }
             Op::Select => {
                 let (yes, no) = (self.leaves(inst.args[1]), self.leaves(inst.args[2]));
@@ -344,8 +352,15 @@ impl Writer<'_> {
         Some(match inst.op {
             Op::Tuple => inst.args.iter().flat_map(|&a| self.reaches(a)).collect(),
             Op::Field(k) => {
-                let range = field_range(&self.f.kinds[inst.args[0]], k as usize);
-                self.reaches(inst.args[0])[range].to_vec()
+                let range = self.fields.range(inst.args[0], k as usize);
+                match (self.there.get(&inst.args[0]), self.dots.get(&inst.args[0])) {
+                    (Some(there), Some(dots)) => {
+                        let parts: Vec<(Value, Value)> =
+                            there[range.clone()].iter().copied().zip(dots[range].iter().copied()).collect();
+                        parts.into_iter().map(|(t, dot)| Reach::Where(t).value(&mut self.b, dot)).collect()
+                    }
+                    _ => self.reaches(inst.args[0])[range].to_vec(),
+                }
             }
             Op::Select => {
                 let (yes, no) = (self.reaches(inst.args[1]), self.reaches(inst.args[2]));
@@ -426,7 +441,7 @@ impl Writer<'_> {
             let dot = self.b.field(both, 1);
             let leaves = open(&mut self.b, dot);
             if self.wanted[y.index()] {
-                let there = if touches_tape(&self.engine.program, g) {
+                let there = if self.engine.touching.holds(g) {
                     // Something may come by a tape.
                     Some(leaves.iter().map(|&dot| Reach::Nonzero.value(&mut self.b, dot)).collect())
                 } else {

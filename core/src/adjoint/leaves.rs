@@ -3,9 +3,11 @@
 //! The kind `(real, int, Point{x: real, y: real})` has the tangent leaves `real, real, real`. Engines keep one
 //! value per leaf, so making and opening tuples moves leaves and costs nothing.
 
+use std::{collections::HashMap, ops::Range};
+
 use crate::{
     entity::Value,
-    ir::{FunctionBuilder, Kind, Number2, Op},
+    ir::{Function, FunctionBuilder, Kind, Number2, Op},
     rules::whole,
 };
 
@@ -14,11 +16,40 @@ pub(super) fn tangent_leaves(kind: &Kind) -> Vec<Kind> {
     kind.tangent().map(|k| k.leaves()).unwrap_or_default()
 }
 
-/// Where the tangent leaves of the k-th field stand among those of the tuple.
-pub(super) fn field_range(kind: &Kind, k: usize) -> std::ops::Range<usize> {
-    let count = |f: &crate::ir::Field| f.kind.tangent().map_or(0, |t| t.n_leaves());
-    let start = kind.fields()[..k].iter().map(count).sum();
-    start..start + count(&kind.fields()[k])
+/// Where the tangent leaves of fields stand among those of their tuple: for each tuple of which a field is read, found once
+/// for all of its fields.
+#[derive(Debug, Default)]
+pub(super) struct FieldRanges(HashMap<Value, Vec<usize>>);
+
+impl FieldRanges {
+    pub(super) fn of(f: &Function) -> FieldRanges {
+        let mut starts: HashMap<Value, Vec<usize>> = HashMap::new();
+        for &i in f.blocks.values().flat_map(|b| &b.insts) {
+            let inst = &f.insts[i];
+            if let (Op::Field(_), [tuple]) = (inst.op, inst.args.as_slice()) {
+                starts.entry(*tuple).or_insert_with(|| {
+                    let mut next = 0;
+                    let fields = f.kinds[*tuple].fields().iter().map(|field| {
+                        next += field.kind.tangent().map_or(0, |t| t.n_leaves());
+                        next
+                    });
+                    std::iter::once(0).chain(fields).collect()
+                });
+            }
+        }
+        FieldRanges(starts)
+    }
+
+    /// Where those of the k-th field stand.
+    pub(super) fn range(&self, tuple: Value, k: usize) -> Range<usize> {
+        let start = |k: usize| self.0.get(&tuple).and_then(|starts| starts.get(k)).copied().unwrap_or(0);
+        start(k)..start(k + 1)
+    }
+
+    /// How many leaves the tuple has.
+    pub(super) fn count(&self, tuple: Value) -> usize {
+        self.0.get(&tuple).and_then(|starts| starts.last()).copied().unwrap_or(0)
+    }
 }
 
 /// Opens a value into its leaves.

@@ -21,13 +21,15 @@
 //! A function with cycles that are no natural loops keeps them as they are, and has no loops in this sense.
 //! Cost: O(size), a few times.
 
+use std::collections::HashSet;
+
 use crate::{
     entity::{Block, Inst, Value},
-    ir::{
-        BlockData, Compare, Edge, Function, InstData, Int2, Kind, Op, Position, Target, Terminator, compact,
-    },
-    pass::{Loop, Loops},
+    ir::{BlockData, Compare, Edge, Function, Int2, Kind, Op, Position, Target, Terminator, compact},
+    pass::Loops,
 };
+
+use super::leaves::FieldRanges;
 
 /// An integer of a loop's header that changes by a constant each time round.
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +70,8 @@ pub(super) struct Normal {
     pub end: Option<Block>,
     /// The array parameters that loops read element by element, each with its length.
     pub lengths: Vec<(Value, Value)>,
+    /// Where the cotangents of fields stand in those of tuples.
+    pub fields: FieldRanges,
 }
 
 impl Normal {
@@ -82,11 +86,12 @@ impl Normal {
             loops.list.clear();
             loops.innermost.fill(None);
         }
-        let counters = (0..loops.list.len()).map(|l| count(&mut f, &loops, l)).collect();
+        let counters = counters(&mut f, &loops);
         let end = f.blocks.iter().find(|(_, b)| matches!(b.end, Terminator::Return(_))).map(|(b, _)| b);
         let lengths = end.map_or(vec![], |end| lengths(&mut f, &loops, end));
         let (defined, home, edges) = (f.definitions(), home(&f), f.predecessors());
-        Normal { f, loops, counters, defined, home, edges, end, lengths }
+        let fields = FieldRanges::of(&f);
+        Normal { f, loops, counters, defined, home, edges, end, lengths, fields }
     }
 
     /// Whether a block runs once in a call at most: it is in no loop.
@@ -115,9 +120,10 @@ impl Normal {
 /// Takes, at the end, the lengths of the parameters that loops read.
 fn lengths(f: &mut Function, loops: &Loops, end: Block) -> Vec<(Value, Value)> {
     let inside = f.blocks.iter().filter(|(b, _)| loops.at(*b).is_some());
-    let insts: Vec<&InstData> = inside.flat_map(|(_, block)| &block.insts).map(|&i| &f.insts[i]).collect();
-    let read = |p: &Value| insts.iter().any(|i| i.op == Op::Get && i.args[0] == *p);
-    let wanted = |p: &Value| matches!(&f.kinds[*p], k @ Kind::Array(_) if k.is_differentiable()) && read(p);
+    let insts = inside.flat_map(|(_, block)| &block.insts).map(|&i| &f.insts[i]);
+    let read: HashSet<Value> = insts.filter(|i| i.op == Op::Get).map(|i| i.args[0]).collect();
+    let wanted =
+        |p: &Value| matches!(&f.kinds[*p], k @ Kind::Array(_) if k.is_differentiable()) && read.contains(p);
     let params: Vec<Value> = f.param_values().iter().copied().filter(wanted).collect();
     let mut length = |p: Value| {
         let (inst, n) = f.new_inst(Op::Len, &[p], Some(Kind::Int), Position::default());
@@ -158,27 +164,30 @@ fn one_return(f: &mut Function) {
 /// Adds blocks until every loop has one way in, one way back and exits of its own.
 fn tidy(f: &mut Function, mut loops: Loops) -> Loops {
     loop {
-        let edges = f.predecessors();
+        let mut edges = f.predecessors();
         let mut changed = false;
-        for l in &loops.list {
+        for (l, of) in loops.list.iter().enumerate() {
             let (back, into): (Vec<Edge>, Vec<Edge>) =
-                edges[l.header.index()].iter().partition(|e| l.holds[e.from.index()]);
+                edges[of.header.index()].iter().partition(|e| loops.holds(Some(l), e.from));
             for ways in [into, back].into_iter().filter(|ways| ways.len() > 1) {
-                join(f, &ways, l.header);
+                join(f, &mut edges, &ways, of.header);
                 changed = true;
             }
         }
-        let mut touched = vec![changed; f.blocks.len()];
-        for l in (0..loops.list.len()).rev() {
-            for exit in loops.exits(f, l) {
-                let to = f.blocks[exit.from].end.targets()[exit.index].block;
-                let holds = |b: Block| loops.list[l].holds.get(b.index()).copied().unwrap_or(false);
-                let (own, others): (Vec<Edge>, Vec<Edge>) =
-                    f.predecessors()[to.index()].iter().partition(|e| holds(e.from));
-                let fresh = touched.get_mut(to.index()).is_some_and(|t| !std::mem::replace(t, true));
-                if !others.is_empty() && fresh {
-                    join(f, &own, to);
-                    changed = true;
+        if !changed {
+            let mut seen = vec![false; f.blocks.len()];
+            for l in (0..loops.list.len()).rev() {
+                for exit in loops.exits(f, l) {
+                    let to = f.blocks[exit.from].end.targets()[exit.index].block;
+                    if seen.get_mut(to.index()).is_none_or(|seen| std::mem::replace(seen, true)) {
+                        continue;
+                    }
+                    let (own, others): (Vec<Edge>, Vec<Edge>) =
+                        edges[to.index()].iter().partition(|e| loops.holds(Some(l), e.from));
+                    if !others.is_empty() {
+                        join(f, &mut edges, &own, to);
+                        changed = true;
+                    }
                 }
             }
         }
@@ -189,17 +198,21 @@ fn tidy(f: &mut Function, mut loops: Loops) -> Loops {
     }
 }
 
-/// Leads some of the edges into a block through a new one.
-fn join(f: &mut Function, edges: &[Edge], to: Block) {
+/// Leads some of the edges into a block through a new one; `edges` are the ways into each block.
+fn join(f: &mut Function, edges: &mut Vec<Vec<Edge>>, ways: &[Edge], to: Block) {
     let kinds: Vec<Kind> = f.blocks[to].params.iter().map(|&p| f.kinds[p].clone()).collect();
     let params: Vec<Value> = kinds.into_iter().map(|k| f.new_value(k)).collect();
     let end = Terminator::Jump(Target::new(to, params.clone()));
     let new = f.blocks.push(BlockData { params, end, ..BlockData::default() });
-    for edge in edges {
+    for edge in ways {
         if let Some(target) = f.blocks[edge.from].end.targets_mut().get_mut(edge.index) {
             target.block = new;
         }
     }
+    let moved: HashSet<Edge> = ways.iter().copied().collect();
+    edges[to.index()].retain(|edge| !moved.contains(edge));
+    edges[to.index()].push(Edge { from: new, index: 0 });
+    edges.push(ways.to_vec());
 }
 
 fn int(f: &Function, defined: &[Option<Inst>], v: Value) -> Option<i64> {
@@ -209,13 +222,27 @@ fn int(f: &Function, defined: &[Option<Inst>], v: Value) -> Option<i64> {
     }
 }
 
+/// The counters of all loops.
+fn counters(f: &mut Function, loops: &Loops) -> Vec<Vec<Counter>> {
+    // New counters change neither the ways between blocks nor what was defined before.
+    let known = Known { loops, defined: f.definitions(), home: home(f), edges: f.predecessors() };
+    (0..loops.list.len()).map(|l| count(f, &known, l)).collect()
+}
+
+/// What is known of a function whose loops are tidy.
+struct Known<'a> {
+    loops: &'a Loops,
+    defined: Vec<Option<Inst>>,
+    home: Vec<Block>,
+    edges: Vec<Vec<Edge>>,
+}
+
 /// The counters of a loop, one that starts at a constant first; a new one if there is none.
-fn count(f: &mut Function, loops: &Loops, l: usize) -> Vec<Counter> {
-    let defined = f.definitions();
-    let header = loops.list[l].header;
+fn count(f: &mut Function, known: &Known<'_>, l: usize) -> Vec<Counter> {
+    let header = known.loops.list[l].header;
     let (mut before, mut latch) = (Block::new(0), Block::new(0));
-    for edge in &f.predecessors()[header.index()] {
-        *(if loops.list[l].holds[edge.from.index()] { &mut latch } else { &mut before }) = edge.from;
+    for edge in &known.edges[header.index()] {
+        *(if known.loops.holds(Some(l), edge.from) { &mut latch } else { &mut before }) = edge.from;
     }
     let args = |from: Block| -> Vec<Value> {
         let target = f.blocks[from].end.targets().into_iter().find(|t| t.block == header);
@@ -223,11 +250,11 @@ fn count(f: &mut Function, loops: &Loops, l: usize) -> Vec<Counter> {
     };
     let mut counters = Vec::new();
     for ((&value, start), next) in f.blocks[header].params.iter().zip(args(before)).zip(args(latch)) {
-        if let Some(step) = step(f, &defined, value, next) {
-            counters.push(Counter { value, start, step, last: last(f, &defined, loops, l, value, step) });
+        if let Some(step) = step(f, &known.defined, value, next) {
+            counters.push(Counter { value, start, step, last: last(f, known, l, value, step) });
         }
     }
-    counters.sort_by_key(|c| int(f, &defined, c.start).is_none());
+    counters.sort_by_key(|c| int(f, &known.defined, c.start).is_none());
     if !counters.is_empty() {
         return counters;
     }
@@ -267,15 +294,9 @@ fn step(f: &Function, defined: &[Option<Inst>], value: Value, next: Value) -> Op
 
 /// What a counter is at the end, if only the header leaves the loop and compares it with what the loop leaves
 /// alone.
-fn last(
-    f: &Function,
-    defined: &[Option<Inst>],
-    loops: &Loops,
-    l: usize,
-    value: Value,
-    step: i64,
-) -> Option<Last> {
-    let Loop { header, holds, .. } = &loops.list[l];
+fn last(f: &Function, known: &Known<'_>, l: usize, value: Value, step: i64) -> Option<Last> {
+    let Known { loops, defined, home, .. } = known;
+    let header = &loops.list[l].header;
     let [exit] = loops.exits(f, l).try_into().ok()?;
     let Terminator::Branch(condition, ..) = f.blocks[*header].end else { return None };
     let inst = &f.insts[defined[condition.index()]?];
@@ -285,10 +306,7 @@ fn last(
         (a, bound) = (bound, a);
         compare = swapped(compare);
     }
-    let inside = |b: &BlockData| {
-        b.params.contains(&bound) || b.insts.iter().any(|&i| f.insts[i].result == Some(bound))
-    };
-    let varies = f.blocks.iter().any(|(b, data)| holds[b.index()] && inside(data));
+    let varies = loops.holds(Some(l), home[bound.index()]);
     if a != value || exit.from != *header || varies && int(f, defined, bound).is_none() {
         return None;
     }

@@ -83,6 +83,7 @@ pub(crate) fn outline(program: &mut Program, f: FuncId) -> Result<Option<Outline
 /// A loop, and the values that go into it and past it.
 struct Found {
     header: Block,
+    /// For each block of the function whether it is in the loop.
     holds: Vec<bool>,
     /// Which parameter of the header counts.
     counter: usize,
@@ -101,7 +102,8 @@ impl Found {
     fn of(f: &Function) -> Result<Option<Found>, Kept> {
         let loops = Loops::of(f);
         let Some(number) = loops.list.iter().position(|l| l.parent.is_none()) else { return Ok(None) };
-        let (header, holds) = (loops.list[number].header, loops.list[number].holds.clone());
+        let header = loops.list[number].header;
+        let holds: Vec<bool> = f.blocks.keys().map(|b| loops.holds(Some(number), b)).collect();
         let at = f.blocks[header].end_at;
         let place = f.blocks[header].insts.last().map_or(at, |&i| f.insts[i].at);
         let kept = |why| Kept { at: place, why };

@@ -18,7 +18,7 @@ use crate::{
 
 use super::{
     error::{DiffError, Mode},
-    leaves::{close, field_range, make_whole, open, tangent_leaves},
+    leaves::{close, make_whole, open, tangent_leaves},
     sweep::Sweep,
 };
 
@@ -71,7 +71,7 @@ impl Sweep<'_> {
             }
             Op::Field(k) => {
                 let (bars, reach) = self.take_both(y);
-                let range = field_range(&f.kinds[inst.args[0]], k as usize);
+                let range = self.s.n.fields.range(inst.args[0], k as usize);
                 self.add(inst.args[0], range.start, &bars);
                 self.add_reach(inst.args[0], range.start, &bars, &reach);
             }

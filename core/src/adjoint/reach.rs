@@ -156,7 +156,6 @@ impl Reaching<'_> {
     /// Whether something leads back to all of the `k`-th operand of an instruction if it does to all of its result.
     fn covers(&self, i: Inst, inst: &InstData, k: usize) -> bool {
         use ArrayOp as A;
-        let f = &self.n.f;
         match inst.op {
             Op::Number2(Number2::Scale | Number2::Guard) | Op::Real2(Real2::Min | Real2::Max) => {
                 inst.op == Op::Number2(Number2::Scale) && k == 1
@@ -168,7 +167,7 @@ impl Reaching<'_> {
             Op::Mixed(op) => op != Mixed::FromInt,
             Op::Tuple | Op::Array | Op::Sum | Op::Accumulate | Op::Primitive(_) => true,
             Op::Fill => k == 0,
-            Op::Field(_) => tangent_leaves(&f.kinds[inst.args[0]]).len() == 1,
+            Op::Field(_) => self.n.fields.count(inst.args[0]) == 1,
             Op::Set | Op::Put => k == 2,
             Op::AddAt => k != 1,
             Op::Call(g) if self.through[i.index()] => {

@@ -97,6 +97,8 @@ struct Planner<'a> {
     kept: HashMap<Levelled, (usize, Vec<Block>)>,
     /// The place of each value in an order in which definitions come before uses.
     rank: Vec<usize>,
+    /// The blocks that each loop leaves to.
+    exits: Vec<Vec<Block>>,
 }
 
 impl<'a> Planner<'a> {
@@ -112,7 +114,8 @@ impl<'a> Planner<'a> {
             }
         }
         let plan = Plan { at: vec![Vec::new(); f.blocks.len()], ..Plan::default() };
-        Planner { n, plan, open: BTreeMap::new(), kept: HashMap::new(), rank }
+        let exits = (0..n.loops.list.len()).map(|l| exits(n, l)).collect();
+        Planner { n, plan, open: BTreeMap::new(), kept: HashMap::new(), rank, exits }
     }
 
     fn level(&self, v: Value, b: Block) -> Option<usize> {
@@ -158,7 +161,7 @@ impl<'a> Planner<'a> {
             Some((l, k, true)) => {
                 self.plan.sources.insert((v, b), Source::Counter(l, k));
                 if self.plan.counters.insert((l, k)) {
-                    for exit in self.exits(l) {
+                    for exit in self.exits[l].clone() {
                         self.ask(v, exit);
                     }
                 }
@@ -251,19 +254,9 @@ impl<'a> Planner<'a> {
         (cost <= budget).then_some(cost)
     }
 
-    /// The blocks that a loop leaves to.
-    fn exits(&self, l: usize) -> Vec<Block> {
-        let f = &self.n.f;
-        let exits = self.n.loops.exits(f, l).into_iter();
-        let mut exits: Vec<Block> = exits.map(|e| f.blocks[e.from].end.targets()[e.index].block).collect();
-        exits.sort();
-        exits.dedup();
-        exits
-    }
-
     /// Finds the blocks that record.
     fn place(mut self) -> Plan {
-        let after = self.n.loops.reducible.then(|| After::new(self.n, |l| self.exits(l)));
+        let after = self.n.loops.reducible.then(|| After::new(self.n, &self.exits));
         let mut kept: Vec<(Levelled, (usize, Vec<Block>))> = self.kept.drain().collect();
         kept.sort_by_key(|(_, (record, _))| *record);
         for ((v, level), (record, askers)) in kept {
@@ -286,7 +279,7 @@ impl<'a> Planner<'a> {
         let sites: Vec<Block> = (askers.iter())
             .flat_map(|&b| match loops.child(level, b) {
                 None => vec![b],
-                Some(inner) => self.exits(inner),
+                Some(inner) => self.exits[inner].clone(),
             })
             .collect();
         match after.all(&sites) {
@@ -294,6 +287,15 @@ impl<'a> Planner<'a> {
             _ => sites,
         }
     }
+}
+
+/// The blocks that a loop leaves to.
+fn exits(n: &Normal, l: usize) -> Vec<Block> {
+    let exits = n.loops.exits(&n.f, l).into_iter();
+    let mut exits: Vec<Block> = exits.map(|e| n.f.blocks[e.from].end.targets()[e.index].block).collect();
+    exits.sort();
+    exits.dedup();
+    exits
 }
 
 /// Which blocks come after others for certain, in the same turn of every loop around both: dominance from the
@@ -304,14 +306,14 @@ struct After {
 }
 
 impl After {
-    fn new(n: &Normal, exits: impl Fn(usize) -> Vec<Block>) -> After {
+    fn new(n: &Normal, exits: &[Vec<Block>]) -> After {
         let f = &n.f;
         let successors: Vec<Vec<Block>> = (f.blocks.iter())
             .map(|(b, block)| {
                 let targets = block.end.targets().into_iter().map(|t| t.block);
                 targets
                     .flat_map(|t| match n.headed(t).filter(|&l| n.loops.holds(Some(l), b)) {
-                        Some(l) => exits(l),
+                        Some(l) => exits[l].clone(),
                         None => vec![t],
                     })
                     .collect()

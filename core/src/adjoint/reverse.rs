@@ -60,7 +60,7 @@ use crate::{
 };
 
 use super::{
-    activity::{active, passes, tapes, touches_tape},
+    activity::{Touching, active, passes, tapes},
     cotangents::Live,
     entry::entry,
     error::DiffError,
@@ -88,7 +88,8 @@ pub fn reverse(program: &mut Program, root: FuncId) -> Result<Reverse, DiffError
     let used = program.reachable(root).into_iter().flat_map(|f| tapes(&program.functions[f]));
     let tape = used.max().map_or(0, |t| t + 1);
     let (done, work, subjects, calls) = Default::default();
-    let mut engine = Engine { program: program.clone(), tape, done, work, subjects, calls };
+    let touching = Touching::of(program, root);
+    let mut engine = Engine { program: program.clone(), tape, touching, done, work, subjects, calls };
     let by_rule = |rule: &CustomRule| rule.pullback.is_some() || rule.non_differentiable;
     let root = entry(&mut engine.program, root, by_rule);
     let pair = engine.pair(root);
@@ -103,6 +104,7 @@ pub fn reverse(program: &mut Program, root: FuncId) -> Result<Reverse, DiffError
 pub(super) struct Engine {
     pub program: Program,
     pub tape: u32,
+    touching: Touching,
     done: HashMap<FuncId, Reverse>,
     work: Vec<FuncId>,
     /// The functions that are known already, and not yet reversed.
@@ -174,7 +176,7 @@ impl Engine {
         let mut touching: HashMap<FuncId, bool> = HashMap::new();
         for &f in &order {
             let function = &self.program.functions[f];
-            let called = |g| touching.get(&g).copied().unwrap_or_else(|| touches_tape(&self.program, g));
+            let called = |g| touching.get(&g).copied().unwrap_or_else(|| self.touching.holds(g));
             let touches = !tapes(function).is_empty() || function.callees().into_iter().any(called);
             touching.insert(f, touches);
             let answered = is_number(&function.result) && !touches;
@@ -193,7 +195,7 @@ impl Engine {
     fn known(&self, id: FuncId) -> Subject {
         let f = &self.program.functions[id];
         let answered = self.calls.get(&id).is_some_and(|called| called.answered);
-        subject(&self.program, f, &self.calls, answered)
+        subject(&self.program, f, &self.touching, &self.calls, answered)
     }
 
     /// A finished adjoint without what it does not need, pops of its own tape too.
@@ -220,13 +222,12 @@ impl Engine {
         alive: &HashSet<u32>,
     ) -> Function {
         let mut p = Function { name, ..s.n.f.clone() };
-        let pushed = |n: Value| {
-            let is = |(slot, q): (usize, &Popped)| {
-                matches!(q, Popped::Value(v, _) if *v == n) && alive.contains(&(slot as u32))
-            };
-            popped.iter().enumerate().any(is)
-        };
-        let idle: HashSet<Value> = s.n.lengths.iter().map(|l| l.1).filter(|&n| !pushed(n)).collect();
+        let pushed = popped.iter().enumerate().filter_map(|(slot, q)| match q {
+            Popped::Value(v, _) if alive.contains(&(slot as u32)) => Some(*v),
+            _ => None,
+        });
+        let pushed: HashSet<Value> = pushed.collect();
+        let idle: HashSet<Value> = s.n.lengths.iter().map(|l| l.1).filter(|n| !pushed.contains(n)).collect();
         if let Some(end) = s.n.end {
             p.blocks[end].insts.retain(|&i| s.n.f.insts[i].result.is_none_or(|v| !idle.contains(&v)));
         }
@@ -282,16 +283,16 @@ impl Engine {
 
 /// Of the parameters of a function that calls none: whether something leads back to all of each if it does to all of the result.
 pub(crate) fn covered(program: &Program, f: FuncId) -> Vec<bool> {
-    let s = subject(program, &program.functions[f], &Calls::new(), true);
+    let s = subject(program, &program.functions[f], &Touching::of(program, f), &Calls::new(), true);
     reach::covered(&s.n, &s.reached)
 }
 
 /// What is known about a function before it is reversed.
-fn subject(program: &Program, f: &Function, calls: &Calls, answered: bool) -> Subject {
+fn subject(program: &Program, f: &Function, touching: &Touching, calls: &Calls, answered: bool) -> Subject {
     let n = Normal::new(f);
     let f = &n.f;
-    let active = active(program, f);
-    let through: Vec<bool> = f.insts.values().map(|i| is_recorded(program, &active, i)).collect();
+    let active = active(program, f, touching);
+    let through: Vec<bool> = f.insts.values().map(|i| is_recorded(program, touching, &active, i)).collect();
     let flows = |(i, inst): (usize, &InstData)| match inst.op {
         Op::Push { .. } => true,
         Op::Call(_) if through[i] => true,
@@ -311,7 +312,7 @@ fn subject(program: &Program, f: &Function, calls: &Calls, answered: bool) -> Su
 fn is_idle(n: &Normal, l: usize, active: &[bool], passes: &[bool]) -> bool {
     let f = &n.f;
     let still = |b: Block| f.blocks[b].params.iter().all(|p| !active[p.index()]);
-    let mut inside = f.blocks.keys().filter(|b| n.loops.list[l].holds[b.index()]);
+    let mut inside = n.loops.list[l].blocks.iter().copied();
     let works = |i: crate::entity::Inst| passes[i.index()] || matches!(f.insts[i].op, Op::Pop { .. });
     let quiet = |b: Block| still(b) && !f.blocks[b].insts.iter().any(|&i| works(i));
     inside.all(quiet)
@@ -320,10 +321,10 @@ fn is_idle(n: &Normal, l: usize, active: &[bool], passes: &[bool]) -> bool {
 
 /// Whether the instruction is a call that is reversed through the body of the function called: something
 /// flows back through it, or it keeps something on a tape, which must be undone in any case.
-fn is_recorded(program: &Program, active: &[bool], inst: &InstData) -> bool {
+fn is_recorded(program: &Program, touching: &Touching, active: &[bool], inst: &InstData) -> bool {
     let Op::Call(g) = inst.op else { return false };
     program.rule(g).is_none_or(|r| r.pullback.is_none() && !r.non_differentiable)
-        && (inst.result.is_some_and(|y| active[y.index()]) || touches_tape(program, g))
+        && (inst.result.is_some_and(|y| active[y.index()]) || touching.holds(g))
 }
 
 /// The slots that a function pops from a tape.

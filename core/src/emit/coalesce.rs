@@ -11,23 +11,25 @@
 //! Invariant: no jump leads out of what stands between the two assignments of the second form, so nobody sees
 //! `y` change early. Cost: O(size x pairs of such assignments).
 
+use std::collections::HashSet;
+
 use super::ast::{Body, Expr, Label, Stmt, Var, mentions};
 
 /// Merges variables.
 pub(super) fn coalesce(body: &mut Body) {
     let mut list = std::mem::take(&mut body.statements);
     let mut uses = vec![0; body.vars.len()];
-    count(&list, &mut uses);
+    count(&list, &mut |v| uses[v.0] += 1);
     merge(&mut list, &mut uses);
     body.statements = list;
 }
 
-/// How often each variable is read or written.
-fn count(list: &[Stmt], uses: &mut [u32]) {
+/// Looks at each variable that is read or written, as often as it is.
+fn count(list: &[Stmt], each: &mut impl FnMut(Var)) {
     for s in list {
-        s.writes().into_iter().for_each(|v| uses[v.0] += 1);
-        s.exprs().into_iter().for_each(|e| e.each_var(&mut |v| uses[v.0] += 1));
-        s.parts().into_iter().for_each(|p| count(p, uses));
+        s.writes().into_iter().for_each(&mut *each);
+        s.exprs().into_iter().for_each(|e| e.each_var(each));
+        s.parts().into_iter().for_each(|p| count(p, each));
     }
 }
 
@@ -35,49 +37,85 @@ fn merge(list: &mut Vec<Stmt>, uses: &mut [u32]) {
     for s in list.iter_mut() {
         s.parts_mut().into_iter().for_each(|p| merge(p, uses));
     }
+    let mut copies = Copies::default();
+    list.iter().for_each(|s| copies.see(s));
     let mut k = 0;
     while k < list.len() {
-        if !(handed_on(list, k, uses) || around(list, k, uses)) {
+        if !(handed_on(list, k, uses, &mut copies) || around(list, k, uses, &mut copies)) {
             k += 1;
+        }
+    }
+    list.retain(|s| !is_gone(s));
+}
+
+/// The assignments of variables to variables in a list, and perhaps some that were there before: what is not among them need
+/// not be searched for.
+#[derive(Default)]
+struct Copies {
+    pairs: HashSet<(Var, Var)>,
+    from: HashSet<Var>,
+}
+
+impl Copies {
+    fn see(&mut self, s: &Stmt) {
+        if let Some((to, Expr::Var(from))) = assignment(s) {
+            self.pairs.insert((to, *from));
+            self.from.insert(*from);
         }
     }
 }
 
+/// A statement that was taken out: no others move for that.
+fn is_gone(s: &Stmt) -> bool {
+    matches!(s, Stmt::Assign(pairs) if pairs.is_empty())
+}
+
+fn take_out(s: &mut Stmt) {
+    *s = Stmt::Assign(Vec::new());
+}
+
 /// `t = e; …; v = t`, where nothing but plain assignments stands between.
-fn handed_on(list: &mut Vec<Stmt>, k: usize, uses: &mut [u32]) -> bool {
-    let Some((t, _)) = assignment(&list[k]).filter(|(t, _)| uses[t.0] == 2) else { return false };
-    let rest = list[k + 1..].iter();
-    let end = k + 1 + rest.take_while(|s| assignment(s).is_some_and(|(_, e)| *e != Expr::Var(t))).count();
+fn handed_on(list: &mut [Stmt], k: usize, uses: &mut [u32], copies: &mut Copies) -> bool {
+    let Some((t, _)) = assignment(&list[k]).filter(|(t, _)| uses[t.0] == 2 && copies.from.contains(t)) else {
+        return false;
+    };
+    let plain = |s: &&Stmt| is_gone(s) || assignment(s).is_some_and(|(_, e)| *e != Expr::Var(t));
+    let end = k + 1 + list[k + 1..].iter().take_while(plain).count();
     let Some((v, Expr::Var(_))) = list.get(end).and_then(assignment) else { return false };
     if list[k + 1..end].iter().any(|s| touches(s, v)) {
         return false;
     }
     let Stmt::Assign(pairs) = &mut list[k] else { return false };
     pairs[0].0 = v;
-    list.remove(end);
+    copies.see(&list[k]);
+    take_out(&mut list[end]);
     uses[t.0] = 0;
     true
 }
 
 /// `x = y; …; y = x`.
-fn around(list: &mut Vec<Stmt>, k: usize, uses: &mut [u32]) -> bool {
+fn around(list: &mut [Stmt], k: usize, uses: &mut [u32], copies: &mut Copies) -> bool {
     let Some((x, Expr::Var(y))) = assignment(&list[k]) else { return false };
     let (x, y) = (x, *y);
-    if x == y {
+    if x == y || !copies.pairs.contains(&(y, x)) {
         return false;
     }
     let back = |s: &Stmt| assignment(s) == Some((y, &Expr::Var(x)));
     let Some(end) = list[k + 1..].iter().position(back).map(|n| k + 1 + n) else { return false };
     let between = &list[k + 1..end];
-    let mut inside = vec![0; uses.len()];
-    count(between, &mut inside);
-    if inside[y.0] > 0 || inside[x.0] + 2 != uses[x.0] || leads_out(between, &mut Vec::new()) {
+    let mut inside = [0, 0];
+    count(between, &mut |v| {
+        inside[0] += u32::from(v == x);
+        inside[1] += u32::from(v == y);
+    });
+    if inside[1] > 0 || inside[0] + 2 != uses[x.0] || leads_out(between, &mut Vec::new()) {
         return false;
     }
     rename(&mut list[k + 1..end], x, y);
-    list.remove(end);
-    list.remove(k);
-    uses[y.0] += inside[x.0];
+    list[k + 1..end].iter().for_each(|s| copies.see(s));
+    take_out(&mut list[end]);
+    take_out(&mut list[k]);
+    uses[y.0] += inside[0];
     uses[y.0] -= 2;
     uses[x.0] = 0;
     true

@@ -15,7 +15,7 @@
 //! Only ways in and ways back pass the head, so a round costs one branch more. What dominates the entries
 //! dominates the head: a value that an entry reads and does not get as a parameter is defined before both.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::{
     entity::{Block, Value},
@@ -39,51 +39,67 @@ pub(super) fn with_single_entries(f: &Function) -> Function {
 
 /// A set of blocks that reach each other and have several entries, with these.
 fn entangled(f: &Function) -> Option<(Vec<bool>, Vec<Block>)> {
-    let edges = f.predecessors();
-    let mut work = vec![vec![true; f.blocks.len()]];
+    let edges: Vec<Vec<Block>> =
+        f.predecessors().into_iter().map(|into| into.iter().map(|e| e.from).collect()).collect();
+    // Regions as lists and as numbers of blocks: a small one takes no longer because the function is large.
+    let mut inside = vec![0; f.blocks.len()];
+    let mut work: Vec<Vec<Block>> = vec![f.blocks.keys().collect()];
+    let mut last = 0;
     while let Some(region) = work.pop() {
-        for part in components(f, &region) {
-            let enters = |b: &Block| b.index() == 0 || edges[b.index()].iter().any(|e| !part[e.from.index()]);
-            let entries: Vec<Block> = f.blocks.keys().filter(|b| part[b.index()] && enters(b)).collect();
+        last += 1;
+        region.iter().for_each(|b| inside[b.index()] = last);
+        for part in components(f, &edges, &region, &mut inside, &mut last) {
+            let number = inside[part[0].index()];
+            let enters = |b: &Block| {
+                b.index() == 0 || edges[b.index()].iter().any(|from| inside[from.index()] != number)
+            };
+            let entries: Vec<Block> = part.iter().copied().filter(enters).collect();
             match entries.as_slice() {
                 [] => {}
-                [head] => {
-                    let mut rest = part;
-                    rest[head.index()] = false;
-                    work.push(rest);
+                [head] => work.push(part.into_iter().filter(|b| b != head).collect()),
+                _ => {
+                    let mut mask = vec![false; f.blocks.len()];
+                    part.iter().for_each(|b| mask[b.index()] = true);
+                    return Some((mask, entries));
                 }
-                _ => return Some((part, entries)),
             }
         }
     }
     None
 }
 
-/// The sets of several blocks of a region that all reach each other.
+/// The sets of several blocks of a region that all reach each other. `inside` has the region's number at its blocks, and
+/// afterwards a number of its own, beyond `last`, for each set.
 ///
 /// Source: S. R. Kosaraju's algorithm: the order in which a search leaves the blocks, then searches backwards.
-fn components(f: &Function, region: &[bool]) -> Vec<Vec<bool>> {
-    let edges = f.predecessors();
-    let order = leaving_order(f, region, f.blocks.keys().filter(|b| region[b.index()]));
-    let mut taken = vec![false; region.len()];
+fn components(
+    f: &Function,
+    edges: &[Vec<Block>],
+    region: &[Block],
+    inside: &mut [usize],
+    last: &mut usize,
+) -> Vec<Vec<Block>> {
+    let number = *last;
+    let order = leaving_order(f, |b| inside[b.index()] == number, region.iter().copied());
     let mut parts = Vec::new();
     for &start in order.iter().rev() {
-        if std::mem::replace(&mut taken[start.index()], true) {
+        if inside[start.index()] != number {
             continue;
         }
-        let mut part = vec![false; region.len()];
-        let mut size = 0;
-        let mut work = vec![start];
+        *last += 1;
+        inside[start.index()] = *last;
+        let (mut part, mut work) = (Vec::new(), vec![start]);
         while let Some(b) = work.pop() {
-            part[b.index()] = true;
-            size += 1;
-            for from in edges[b.index()].iter().map(|e| e.from) {
-                if region[from.index()] && !std::mem::replace(&mut taken[from.index()], true) {
+            part.push(b);
+            for &from in &edges[b.index()] {
+                if inside[from.index()] == number {
+                    inside[from.index()] = *last;
                     work.push(from);
                 }
             }
         }
-        if size > 1 {
+        if part.len() > 1 {
+            part.sort();
             parts.push(part);
         }
     }
@@ -91,11 +107,15 @@ fn components(f: &Function, region: &[bool]) -> Vec<Vec<bool>> {
 }
 
 /// The blocks of a region in the order in which a search in depth from the given blocks leaves them.
-fn leaving_order(f: &Function, region: &[bool], starts: impl Iterator<Item = Block>) -> Vec<Block> {
-    let mut seen = vec![false; region.len()];
+fn leaving_order(
+    f: &Function,
+    inside: impl Fn(Block) -> bool,
+    starts: impl Iterator<Item = Block>,
+) -> Vec<Block> {
+    let mut seen = HashSet::new();
     let mut order = Vec::new();
     for start in starts {
-        if std::mem::replace(&mut seen[start.index()], true) {
+        if !seen.insert(start) {
             continue;
         }
         let mut stack = vec![(start, 0)];
@@ -103,7 +123,7 @@ fn leaving_order(f: &Function, region: &[bool], starts: impl Iterator<Item = Blo
             match f.blocks[b].end.targets().get(k).map(|t| t.block) {
                 Some(to) => {
                     stack.push((b, k + 1));
-                    if region[to.index()] && !std::mem::replace(&mut seen[to.index()], true) {
+                    if inside(to) && seen.insert(to) {
                         stack.push((to, 0));
                     }
                 }
@@ -117,7 +137,7 @@ fn leaving_order(f: &Function, region: &[bool], starts: impl Iterator<Item = Blo
 /// Gives the blocks of `part` one entry.
 fn dispatch(f: &mut Function, part: &[bool], entries: &[Block]) {
     // Ways back: edges to a block that the search has not left yet.
-    let order = leaving_order(f, part, entries.iter().copied());
+    let order = leaving_order(f, |b| part[b.index()], entries.iter().copied());
     let mut left = vec![usize::MAX; part.len()];
     order.iter().enumerate().for_each(|(k, b)| left[b.index()] = k);
     let tag = f.new_value(Kind::Int);

@@ -15,6 +15,7 @@ use std::collections::{HashMap, HashSet};
 use crate::{
     entity::{Block, Inst, Value},
     ir::{DominatorTree, Function, Op},
+    pass::order,
 };
 
 /// The `add_at`s whose element is there.
@@ -57,9 +58,10 @@ fn like(f: &Function) -> Vec<State> {
     let defined = f.definitions();
     let mut state = vec![State::Unknown; f.kinds.len()];
     f.param_values().iter().for_each(|p| state[p.index()] = State::Any);
+    let order = order(f);
     loop {
         let before = state.clone();
-        for block in f.blocks.values() {
+        for block in order.iter().map(|&b| &f.blocks[b]) {
             for inst in block.insts.iter().map(|&i| &f.insts[i]) {
                 let Some(v) = inst.result else { continue };
                 state[v.index()] = match inst.op {

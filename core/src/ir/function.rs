@@ -475,15 +475,16 @@ impl Program {
         let mut next = 0;
         while let Some(&f) = reached.get(next) {
             next += 1;
-            let rule =
-                self.rules.get(&f).into_iter().flat_map(|r| r.pullback.into_iter().chain(r.pushforward));
-            let calls = self.functions.get(f).map(Function::callees).unwrap_or_default();
-            for g in calls.into_iter().chain(rule) {
-                if seen.insert(g) {
-                    reached.push(g);
-                }
-            }
+            reached.extend(self.calls(f).into_iter().filter(|g| seen.insert(*g)));
         }
         reached
+    }
+
+    /// The functions that a function calls, and those of its rule.
+    pub(crate) fn calls(&self, f: FuncId) -> Vec<FuncId> {
+        let mut calls = self.functions.get(f).map(Function::callees).unwrap_or_default();
+        let rule = self.rules.get(&f).into_iter();
+        calls.extend(rule.flat_map(|r| r.pullback.into_iter().chain(r.pushforward)));
+        calls
     }
 }

@@ -189,21 +189,28 @@ struct Open {
 #[derive(Default)]
 struct Parser {
     program: Program,
-    functions: Vec<String>,
-    primitives: Vec<String>,
+    functions: HashMap<String, FuncId>,
+    primitives: HashMap<String, PrimitiveId>,
     open: Option<Open>,
     links: Vec<(PrimitiveId, Option<PrimitiveId>, Option<PrimitiveId>)>,
 }
 
 impl Parser {
-    /// Collects the names first: calls may go forward.
+    /// Collects the names first: calls may go forward. The last function of a name counts, and the first primitive.
     fn names(&mut self, text: &str) {
+        let (mut functions, mut primitives) = (0, 0);
         for line in text.lines() {
             let mut line = Line { rest: line.trim() };
             if line.eat("fn ") {
-                self.functions.extend(line.word().map(str::to_owned));
-            } else if line.eat("primitive ") {
-                self.primitives.extend(line.word().map(str::to_owned));
+                if let Ok(name) = line.word() {
+                    self.functions.insert(name.to_owned(), FuncId::new(functions));
+                    functions += 1;
+                }
+            } else if line.eat("primitive ")
+                && let Ok(name) = line.word()
+            {
+                self.primitives.entry(name.to_owned()).or_insert(PrimitiveId::new(primitives));
+                primitives += 1;
             }
         }
     }
@@ -211,17 +218,13 @@ impl Parser {
     fn function(&self, line: &mut Line<'_>) -> Parsed<FuncId> {
         line.expect("@")?;
         let name = line.word()?;
-        self.functions.iter().rposition(|f| f == name).map(FuncId::new).ok_or_else(|| "a function".into())
+        self.functions.get(name).copied().ok_or_else(|| "a function".into())
     }
 
     fn primitive(&self, line: &mut Line<'_>) -> Parsed<PrimitiveId> {
         line.expect("@")?;
         let name = line.word()?;
-        self.primitives
-            .iter()
-            .position(|f| f == name)
-            .map(PrimitiveId::new)
-            .ok_or_else(|| "a primitive".into())
+        self.primitives.get(name).copied().ok_or_else(|| "a primitive".into())
     }
 
     fn line(&mut self, line: &mut Line<'_>) -> Parsed<()> {

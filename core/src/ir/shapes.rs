@@ -369,7 +369,7 @@ impl<'a> Analysis<'a> {
             }
             Op::Primitive(p) => Ok(self.given.primitives.get(&p).cloned().unwrap_or_default()),
             Op::Tuple => Ok(Known::Tuple(inst.args.iter().map(of).collect())),
-            Op::Field(k) => Ok(match of(&inst.args[0]) {
+            Op::Field(k) => Ok(match &known[inst.args[0].index()] {
                 Known::Tuple(fields) => fields.get(k as usize).cloned().unwrap_or_default(),
                 _ => Known::Any,
             }),

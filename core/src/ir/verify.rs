@@ -29,7 +29,7 @@
 //!     inputs that have one. A pushforward takes the inputs and their tangents and gives the result's.
 //!
 //! Passes may rely on all of them and must keep them. In debug builds they are checked between passes.
-//! Cost: O(size) but for dominance, which is O(blocks x depth).
+//! Cost: O(size log size).
 
 use crate::entity::{Block, FuncId, Inst, PrimitiveId, Value};
 
@@ -369,56 +369,127 @@ impl DominatorTree {
 
 /// The immediate dominator of each block; none for the entry and for what it does not reach.
 ///
-/// Source: K. Cooper, T. Harvey, K. Kennedy, "A simple, fast dominance algorithm" (2001).
+/// Source: L. Georgiadis, R. Tarjan, R. Werneck, "Finding dominators in practice" (2006): semidominators as those of
+/// T. Lengauer and R. Tarjan, from which the nearest common ancestors follow.
 fn dominators(f: &Function) -> Vec<Option<Block>> {
     let n = f.blocks.len();
-    // Postorder by an explicit stack.
-    let mut order = Vec::new();
+    // The numbers in which a walk in depth meets the blocks, and where it came from. From here on blocks are numbers.
     let mut number = vec![usize::MAX; n];
-    let mut seen = vec![false; n];
+    let (mut blocks, mut parents) = (vec![ENTRY], vec![0]);
+    number[ENTRY.index()] = 0;
     let mut stack = vec![(ENTRY, 0)];
-    seen[ENTRY.index()] = true;
     while let Some((b, k)) = stack.pop() {
-        let targets = f.blocks[b].end.targets();
-        match targets.get(k) {
-            Some(t) => {
-                stack.push((b, k + 1));
-                if !std::mem::replace(&mut seen[t.block.index()], true) {
-                    stack.push((t.block, 0));
-                }
-            }
-            None => {
-                number[b.index()] = order.len();
-                order.push(b);
-            }
+        let Some(to) = f.blocks[b].end.targets().get(k).map(|t| t.block) else { continue };
+        stack.push((b, k + 1));
+        if number[to.index()] == usize::MAX {
+            number[to.index()] = blocks.len();
+            blocks.push(to);
+            parents.push(number[b.index()]);
+            stack.push((to, 0));
         }
     }
     let edges = f.predecessors();
-    let mut parents: Vec<Option<Block>> = vec![None; n];
-    let meet = |parents: &[Option<Block>], mut a: Block, mut b: Block| {
-        while a != b {
-            let lower = if number[a.index()] < number[b.index()] { &mut a } else { &mut b };
-            match parents[lower.index()] {
-                Some(p) => *lower = p,
-                None => break,
+    let mut found = parents.clone();
+    let mut walk =
+        Walk { semi: (0..blocks.len()).collect(), least: (0..blocks.len()).collect(), up: parents };
+    let mut semi = walk.up.clone();
+    for w in (1..blocks.len()).rev() {
+        for from in edges[blocks[w].index()].iter().map(|e| number[e.from.index()]) {
+            if from != usize::MAX {
+                let u = walk.least(from, w + 1);
+                semi[w] = semi[w].min(walk.semi[u]);
             }
         }
-        if number[a.index()] > number[b.index()] { a } else { b }
-    };
-    loop {
-        let mut changed = false;
-        for &b in order.iter().rev().filter(|&&b| b != ENTRY) {
-            let mut parent = None;
-            for from in edges[b.index()].iter().map(|e| e.from) {
-                if from == ENTRY || parents[from.index()].is_some() {
-                    parent = Some(parent.map_or(from, |p| meet(&parents, p, from)));
+        walk.semi[w] = semi[w];
+    }
+    for w in 1..blocks.len() {
+        while found[w] > semi[w] {
+            found[w] = found[found[w]];
+        }
+    }
+    let mut dominators = vec![None; n];
+    for w in 1..blocks.len() {
+        dominators[blocks[w].index()] = Some(blocks[found[w]]);
+    }
+    dominators
+}
+
+/// The part of a tree of numbers whose semidominators are known.
+struct Walk {
+    semi: Vec<usize>,
+    /// On the way up to where `up` leads, that with the least semidominator.
+    least: Vec<usize>,
+    up: Vec<usize>,
+}
+
+impl Walk {
+    /// Of `v` and those above it with numbers from `first` on, that with the least semidominator. Shortens the way.
+    fn least(&mut self, v: usize, first: usize) -> usize {
+        let mut way = Vec::new();
+        let mut at = v;
+        while self.up[at] >= first {
+            way.push(at);
+            at = self.up[at];
+        }
+        while let Some(below) = way.pop() {
+            self.up[below] = self.up[at];
+            if self.semi[self.least[at]] < self.semi[self.least[below]] {
+                self.least[below] = self.least[at];
+            }
+            at = below;
+        }
+        self.least[v]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::{BlockData, Kind};
+
+    /// Blocks that branch to two blocks each, but for the last, which returns.
+    fn branching(targets: &[[usize; 2]]) -> Function {
+        let mut f = Function::declared("f", vec![], Kind::Bool);
+        let c = f.new_value(Kind::Bool);
+        for [yes, no] in targets {
+            let target = |b: &usize| Target::new(Block::new(*b), vec![]);
+            let end = Terminator::Branch(c, target(yes), target(no));
+            f.blocks.push(BlockData { end, ..BlockData::default() });
+        }
+        f.blocks.push(BlockData { end: Terminator::Return(c), ..BlockData::default() });
+        f
+    }
+
+    /// The blocks that the entry reaches without passing `without`.
+    fn reached(f: &Function, without: Option<Block>) -> Vec<bool> {
+        let mut reached = vec![false; f.blocks.len()];
+        let mut work = vec![ENTRY];
+        while let Some(b) = work.pop() {
+            if Some(b) != without && !std::mem::replace(&mut reached[b.index()], true) {
+                work.extend(f.blocks[b].end.targets().iter().map(|t| t.block));
+            }
+        }
+        reached
+    }
+
+    #[test]
+    fn who_dominates_lies_on_every_path() {
+        let mut random = 1u64;
+        let mut next = |n: usize| {
+            random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (random >> 33) as usize % n
+        };
+        for n in 2..40 {
+            let targets: Vec<[usize; 2]> = (1..n).map(|_| [1 + next(n - 1), 1 + next(n - 1)]).collect();
+            let f = branching(&targets);
+            let (tree, all) = (DominatorTree::of(&f), reached(&f, None));
+            for a in f.blocks.keys().filter(|a| all[a.index()]) {
+                let without = reached(&f, Some(a));
+                for b in f.blocks.keys().filter(|b| all[b.index()]) {
+                    assert_eq!(tree.dominates(a, b), !without[b.index()], "{a} and {b} of {targets:?}");
                 }
+                assert_eq!(tree.parent(a).is_none(), a == ENTRY, "{a} of {targets:?}");
             }
-            changed |= parents[b.index()] != parent;
-            parents[b.index()] = parent;
-        }
-        if !changed {
-            return parents;
         }
     }
 }

@@ -16,15 +16,18 @@ use crate::{
     ir::{ArrayOp, Function, InstData, Kind, Known, Op},
 };
 
+use super::loops::order;
+
 /// For each value whether it is doubtful, from what is known of values.
 pub(super) fn doubtful(f: &Function, known: &[Known]) -> Vec<bool> {
     let mut doubtful = vec![false; f.kinds.len()];
+    let order = order(f);
     let mut changed = true;
     while std::mem::take(&mut changed) {
         let mut mark = |v: Value, doubtful: &mut [bool]| {
             changed |= !std::mem::replace(&mut doubtful[v.index()], true);
         };
-        for block in f.blocks.values() {
+        for block in order.iter().map(|&b| &f.blocks[b]) {
             for inst in block.insts.iter().map(|&i| &f.insts[i]) {
                 let Some(v) = inst.result.filter(|_| inst.op.is_pure()) else { continue };
                 if inst.args.iter().any(|a| doubtful[a.index()]) || may_fail(f, inst, known) {

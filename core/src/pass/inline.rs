@@ -13,12 +13,15 @@
 //! [`merge`](super::merge()) joins the pieces again. Functions that call themselves, directly or not, stay
 //! calls, and so do functions with a rule of their own: their derivative is not that of their body.
 //!
-//! Cost: O(size of caller + callee) for each call.
+//! Cost: O(size of the function as it is then, and of the call graph once).
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    rc::Rc,
+};
 
 use crate::{
-    entity::{Block, FuncId, Value},
+    entity::{Block, FuncId, Inst, Value},
     ir::{BlockData, Function, InstData, Op, Program, Target, Terminator, compact},
 };
 
@@ -30,31 +33,53 @@ const ONCE_GROWTH: usize = 5_000;
 
 /// Inlines the calls in a function whose callees have at most `size` instructions. Whether there were any.
 pub fn inline(program: &mut Program, id: FuncId, size: usize) -> bool {
+    inline_but(program, id, size, &mut Recursive::below(id))
+}
+
+/// As [`inline`], with what is known of the functions that call themselves.
+pub(super) fn inline_but(program: &mut Program, id: FuncId, size: usize, recursive: &mut Recursive) -> bool {
+    let callees = program.functions[id].callees().into_iter();
+    let small: HashSet<FuncId> = callees.filter(|&g| is_small(program, id, g, size, recursive)).collect();
     let mut f = program.functions[id].clone();
-    let mut any = false;
-    while f.size() < MAX_GROWTH {
-        let found = f.blocks.iter().find_map(|(b, block)| {
-            let place = block.insts.iter().position(|&i| match f.insts[i].op {
-                Op::Call(g) => is_small(program, id, g, size),
-                _ => false,
-            })?;
-            Some((b, place))
+    let mut grown = f.size();
+    if small.is_empty() || grown >= MAX_GROWTH {
+        return false;
+    }
+    // A call ends its block; what stands behind it goes to a block at the end. That takes its instructions from the list
+    // of the first block when its turn comes, so that many calls in one block do not move what stands behind them all again
+    // and again.
+    let mut tails: HashMap<Block, (Rc<[Inst]>, usize)> = HashMap::new();
+    let mut next = 0;
+    while next < f.blocks.len() && grown < MAX_GROWTH {
+        let b = Block::new(next);
+        next += 1;
+        let (list, from) = match tails.remove(&b) {
+            Some(tail) => tail,
+            None => (std::mem::take(&mut f.blocks[b].insts).into(), 0),
+        };
+        let found = list[from..].iter().enumerate().find_map(|(k, &i)| match f.insts[i].op {
+            Op::Call(g) if small.contains(&g) => Some((from + k, g)),
+            _ => None,
         });
-        let Some((block, place)) = found else { break };
-        let inst = f.insts[f.blocks[block].insts[place]].clone();
-        let Op::Call(g) = inst.op else { break };
-        splice(&mut f, block, place, &inst, &program.functions[g]);
-        any = true;
+        f.blocks[b].insts = list[from..found.map_or(list.len(), |(place, _)| place)].to_vec();
+        if let Some((place, g)) = found {
+            let (call, callee) = (f.insts[list[place]].clone(), &program.functions[g]);
+            let after = splice(&mut f, b, &call, callee);
+            tails.insert(after, (list, place + 1));
+            grown = grown + callee.size() - 1;
+        }
     }
-    if any {
-        program.functions[id] = compact(&f);
+    for (b, (list, from)) in tails {
+        f.blocks[b].insts = list[from..].to_vec();
     }
-    any
+    program.functions[id] = compact(&f);
+    true
 }
 
 /// Inlines the calls in a function of what is called there once. Whether there were any.
 pub(super) fn inline_once(program: &mut Program, id: FuncId) -> bool {
     let mut any = false;
+    let mut recursive = Recursive::below(id);
     loop {
         let f = &program.functions[id];
         let calls = f.blocks.iter().flat_map(|(b, block)| (0..block.insts.len()).map(move |k| (b, k)));
@@ -66,48 +91,103 @@ pub(super) fn inline_once(program: &mut Program, id: FuncId) -> bool {
         let mut count: HashMap<FuncId, usize> = HashMap::new();
         calls.iter().for_each(|c| *count.entry(c.0).or_default() += 1);
         let most = ONCE_GROWTH.saturating_sub(f.size());
-        let found = calls.iter().find(|(g, ..)| count[g] == 1 && is_small(program, id, *g, most));
-        let Some(&(g, block, place)) = found else { return any };
+        let small = |g| count[&g] == 1 && is_small(program, id, g, most, &mut recursive);
+        let Some(found) = calls.iter().map(|c| c.0).position(small) else { return any };
+        let (g, block, place) = calls[found];
         let mut f = f.clone();
-        let inst = f.insts[f.blocks[block].insts[place]].clone();
-        splice(&mut f, block, place, &inst, &program.functions[g]);
+        let behind = f.blocks[block].insts.split_off(place);
+        let call = f.insts[behind[0]].clone();
+        let after = splice(&mut f, block, &call, &program.functions[g]);
+        f.blocks[after].insts = behind[1..].to_vec();
         program.functions[id] = compact(&f);
         any = true;
     }
 }
 
-fn is_small(program: &Program, caller: FuncId, g: FuncId, size: usize) -> bool {
+fn is_small(program: &Program, caller: FuncId, g: FuncId, size: usize, recursive: &mut Recursive) -> bool {
     let callee = &program.functions[g];
     g != caller
         && callee.is_defined()
         && callee.size() <= size
         && program.rule(g).is_none()
-        && !calls_itself(program, g)
+        && !recursive.contains(program, g)
 }
 
-fn calls_itself(program: &Program, g: FuncId) -> bool {
-    let mut work = program.functions[g].callees();
-    let mut seen: HashSet<FuncId> = work.iter().copied().collect();
-    while let Some(f) = work.pop() {
-        if f == g {
-            return true;
-        }
-        work.extend(program.functions[f].callees().into_iter().filter(|h| seen.insert(*h)));
+/// The functions that call themselves, directly or not, among those below one. They are found when they are first asked for.
+pub(super) struct Recursive {
+    root: FuncId,
+    known: Option<HashSet<FuncId>>,
+}
+
+impl Recursive {
+    pub(super) fn below(root: FuncId) -> Recursive {
+        Recursive { root, known: None }
     }
-    false
+
+    fn contains(&mut self, program: &Program, g: FuncId) -> bool {
+        self.known.get_or_insert_with(|| recursive(program, self.root)).contains(&g)
+    }
+
+    /// A function called these before it was changed. Inlining keeps who calls themselves; if a call of one of them went away
+    /// otherwise, it is found out again.
+    pub(super) fn changed(&mut self, f: FuncId, before: &Function, after: &Function) {
+        let Some(known) = self.known.as_ref().filter(|known| known.contains(&f)) else { return };
+        let left: HashSet<FuncId> = after.callees().into_iter().collect();
+        if before.callees().iter().any(|g| known.contains(g) && !left.contains(g)) {
+            self.known = None;
+        }
+    }
 }
 
-/// Replaces the call at the given place by the callee's blocks.
-fn splice(f: &mut Function, block: Block, place: usize, call: &InstData, callee: &Function) {
+/// The functions below one that call themselves: those in one strongly connected component with others, or with a call of
+/// their own. O(size).
+///
+/// Source: the algorithm of Kosaraju and Sharir (1981).
+fn recursive(program: &Program, root: FuncId) -> HashSet<FuncId> {
+    let (mut order, mut callers) = (Vec::new(), HashMap::<FuncId, Vec<FuncId>>::new());
+    // Also those that only rules lead to.
+    let mut work: Vec<(FuncId, bool)> = program.reachable(root).into_iter().map(|f| (f, false)).collect();
+    let (mut seen, mut recursive) = (HashSet::new(), HashSet::new());
+    while let Some((f, is_after)) = work.pop() {
+        if is_after {
+            order.push(f);
+        } else if seen.insert(f) {
+            work.push((f, true));
+            for g in program.functions[f].callees() {
+                callers.entry(g).or_default().push(f);
+                work.push((g, false));
+                if f == g {
+                    recursive.insert(f);
+                }
+            }
+        }
+    }
+    let mut seen = HashSet::new();
+    for first in order.into_iter().rev() {
+        let (mut component, mut work) = (Vec::new(), vec![first]);
+        while let Some(f) = work.pop() {
+            if seen.insert(f) {
+                component.push(f);
+                work.extend(callers.get(&f).into_iter().flatten());
+            }
+        }
+        if component.len() > 1 {
+            recursive.extend(component);
+        }
+    }
+    recursive
+}
+
+/// Ends a block with a call, in place of which the callee's blocks stand. The block after them, which ends as that one did, is
+/// yet without the instructions behind the call.
+fn splice(f: &mut Function, block: Block, call: &InstData, callee: &Function) -> Block {
     let first = f.blocks.len();
     let rest = first + callee.blocks.len();
     // What follows the call.
     let caller = &mut f.blocks[block];
-    let mut insts = caller.insts.split_off(place);
-    insts.remove(0);
     let after = BlockData {
         params: call.result.into_iter().collect(),
-        insts,
+        insts: Vec::new(),
         end: std::mem::take(&mut caller.end),
         end_at: caller.end_at,
     };
@@ -137,5 +217,5 @@ fn splice(f: &mut Function, block: Block, place: usize, call: &InstData, callee:
         }
         f.blocks.push(copy);
     }
-    f.blocks.push(after);
+    f.blocks.push(after)
 }

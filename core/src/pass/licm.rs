@@ -16,8 +16,8 @@
 //! - out of a block that every run of the loop passes (a loop from 0 to 10 does run), or
 //! - if its pullback makes 0 of 0 whatever the operands are: sums, and all that `scale` guards.
 //!
-//! A loop whose first way in comes from a branch gets a block of its own before it. Inner loops come first, so
-//! that what moves out of them moves on. Cost: O(size x number of loops).
+//! A loop whose only way in comes from a branch gets a block of its own before it, which goes away if nothing moves there.
+//! Inner loops come first, so that what moves out of them moves on. Cost: O(size x depth of loops).
 
 use std::collections::{HashMap, HashSet};
 
@@ -36,11 +36,27 @@ pub fn licm(f: &mut Function, level: Level) {
     if !f.is_defined() {
         return;
     }
+    let new = blocks_before(f);
+    let loops = Loops::of(f);
+    if loops.list.is_empty() {
+        return;
+    }
+    let mut place = vec![usize::MAX; f.blocks.len()];
+    order(f).iter().enumerate().for_each(|(k, b)| place[b.index()] = k);
+    let known = Known { loops, place, edges: f.predecessors(), defined: f.definitions() };
     let mut moved = false;
-    while round(f, level) {
+    while round(f, &known, level) {
         moved = true;
     }
-    if moved {
+    for &(edge, block) in &new {
+        if f.blocks[block].insts.is_empty()
+            && let Terminator::Jump(onward) = std::mem::take(&mut f.blocks[block].end)
+            && let Some(target) = f.blocks[edge.from].end.targets_mut().into_iter().nth(edge.index)
+        {
+            *target = onward;
+        }
+    }
+    if moved || !new.is_empty() {
         *f = compact(f);
     }
 }
@@ -48,58 +64,60 @@ pub fn licm(f: &mut Function, level: Level) {
 /// What is known of a function while its blocks stay what they are.
 struct Known {
     loops: Loops,
-    order: Vec<Block>,
+    /// The place of each block in an order in which definitions come before uses.
+    place: Vec<usize>,
     edges: Vec<Vec<Edge>>,
     /// The instruction of each value.
     defined: Vec<Option<Inst>>,
 }
 
-/// Moves what the loops have, inner ones first, until one needs a new block before it.
-fn round(f: &mut Function, level: Level) -> bool {
-    let known =
-        Known { loops: Loops::of(f), order: order(f), edges: f.predecessors(), defined: f.definitions() };
+/// Moves what the loops have, inner ones first.
+fn round(f: &mut Function, known: &Known, level: Level) -> bool {
     let loops = &known.loops;
     let mut moved = false;
     for l in (0..loops.list.len()).rev() {
         let into = known.edges[loops.list[l].header.index()].iter().filter(|e| !loops.holds(Some(l), e.from));
         let [edge] = into.copied().collect::<Vec<_>>()[..] else { continue };
-        let insts = invariant(f, &known, l, level);
+        let insts = invariant(f, known, l, level);
         if insts.is_empty() {
             continue;
         }
         let gone: HashSet<Inst> = insts.iter().copied().collect();
-        for &b in known.order.iter().filter(|b| loops.list[l].holds[b.index()]) {
+        for &b in &loops.list[l].blocks {
             f.blocks[b].insts.retain(|i| !gone.contains(i));
         }
-        let blocks = f.blocks.len();
-        before(f, edge).insts.extend(insts);
-        if f.blocks.len() > blocks {
-            return true;
-        }
+        f.blocks[edge.from].insts.extend(insts);
         moved = true;
     }
     moved
 }
 
-/// The block at the end of which a loop is entered; a new one if its old one may go elsewhere.
-fn before(f: &mut Function, edge: Edge) -> &mut BlockData {
-    if matches!(f.blocks[edge.from].end, Terminator::Jump(_)) {
-        return &mut f.blocks[edge.from];
+/// A new block on the only way into each loop whose old one may go elsewhere too, with the edge that led there.
+fn blocks_before(f: &mut Function) -> Vec<(Edge, Block)> {
+    let (loops, edges) = (Loops::of(f), f.predecessors());
+    let mut before = Vec::new();
+    for (l, of) in loops.list.iter().enumerate().rev() {
+        let into = edges[of.header.index()].iter().filter(|e| !loops.holds(Some(l), e.from));
+        let [edge] = into.copied().collect::<Vec<_>>()[..] else { continue };
+        if matches!(f.blocks[edge.from].end, Terminator::Jump(_)) {
+            continue;
+        }
+        let next = f.blocks.next_key();
+        let end_at = f.blocks[edge.from].end_at;
+        let Some(target) = f.blocks[edge.from].end.targets_mut().into_iter().nth(edge.index) else {
+            continue;
+        };
+        let end = Terminator::Jump(std::mem::replace(target, Target::new(next, vec![])));
+        before.push((edge, f.blocks.push(BlockData { end, end_at, ..BlockData::default() })));
     }
-    let next = f.blocks.next_key();
-    let end_at = f.blocks[edge.from].end_at;
-    let mut end = Terminator::Open;
-    if let Some(target) = f.blocks[edge.from].end.targets_mut().into_iter().nth(edge.index) {
-        end = Terminator::Jump(std::mem::replace(target, Target::new(next, vec![])));
-    }
-    let new = f.blocks.push(BlockData { end, end_at, ..BlockData::default() });
-    &mut f.blocks[new]
+    before
 }
 
 /// What moves, in an order in which definitions come before uses.
 fn invariant(f: &Function, known: &Known, l: usize, level: Level) -> Vec<Inst> {
     let loops = &known.loops;
-    let inside: Vec<Block> = known.order.iter().copied().filter(|b| loops.list[l].holds[b.index()]).collect();
+    let mut inside = loops.list[l].blocks.clone();
+    inside.sort_by_key(|b| known.place[b.index()]);
     let mut certain = None;
     // What varies from turn to turn, and the constants of the loop.
     let mut varies: HashSet<Value> = HashSet::new();

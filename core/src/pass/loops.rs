@@ -9,7 +9,8 @@
 //! ```
 //!
 //! Loops of one header are one loop. Two loops are disjoint or one holds the other. A function is *reducible*
-//! if every cycle is such a loop: what programs in text give always is. Cost: O(size x depth).
+//! if every cycle is such a loop: what programs in text give always is. Cost: O(size x depth), in memory too: a loop
+//! lists its blocks, and which loops hold a block follows from the smallest one.
 
 use crate::{
     entity::Block,
@@ -21,10 +22,12 @@ use crate::{
 pub(crate) struct Loop {
     /// The block that every way into the loop leads to.
     pub header: Block,
-    /// For each block of the function whether it is in the loop.
-    pub holds: Vec<bool>,
+    /// Its blocks, in the order of the function's.
+    pub blocks: Vec<Block>,
     /// The smallest loop around it.
     pub parent: Option<usize>,
+    /// When a walk in depth over the loops enters it, and how many it has entered when it leaves it.
+    span: (usize, usize),
 }
 
 /// The loops of a function, outer ones before those in them.
@@ -48,6 +51,9 @@ impl Loops {
         let mut place = vec![usize::MAX; n];
         order.iter().enumerate().for_each(|(k, b)| place[b.index()] = k);
         let mut list: Vec<Loop> = Vec::new();
+        let mut innermost: Vec<Option<usize>> = vec![None; n];
+        // The loop that each block was seen in last.
+        let mut seen = vec![usize::MAX; n];
         let mut reducible = true;
         for &header in &order {
             let into = edges[header.index()].iter().map(|e| e.from);
@@ -59,25 +65,32 @@ impl Loops {
             if latches.is_empty() {
                 continue;
             }
-            let mut holds = vec![false; n];
-            holds[header.index()] = true;
+            let l = list.len();
+            let mut blocks = vec![header];
+            seen[header.index()] = l;
             let mut work = latches;
             while let Some(b) = work.pop() {
-                if place[b.index()] != usize::MAX && !std::mem::replace(&mut holds[b.index()], true) {
+                if place[b.index()] != usize::MAX && std::mem::replace(&mut seen[b.index()], l) != l {
+                    blocks.push(b);
                     work.extend(edges[b.index()].iter().map(|e| e.from));
                 }
             }
+            blocks.sort();
             // Headers come in an order in which outer loops are found first.
-            let parent = list.iter().rposition(|l| l.holds[header.index()]);
-            list.push(Loop { header, holds, parent });
+            let parent = innermost[header.index()];
+            blocks.iter().for_each(|b| innermost[b.index()] = Some(l));
+            list.push(Loop { header, blocks, parent, span: (0, 0) });
         }
-        let innermost = (0..n).map(|b| list.iter().rposition(|l| l.holds[b])).collect();
+        spans(&mut list);
         Loops { list, innermost, reducible, tree }
     }
 
-    /// Whether loop `l` holds a block; the loop `None` is the whole function.
+    /// Whether loop `l` holds a block; the loop `None` is the whole function. Blocks that were added since are in no loop.
     pub(crate) fn holds(&self, l: Option<usize>, b: Block) -> bool {
-        l.is_none_or(|l| self.list[l].holds[b.index()])
+        let Some(l) = l else { return true };
+        let (start, end) = self.list[l].span;
+        let inner = self.innermost.get(b.index()).copied().flatten();
+        inner.is_some_and(|inner| (start..end).contains(&self.list[inner].span.0))
     }
 
     /// The loop of a block.
@@ -116,16 +129,35 @@ impl Loops {
     /// The edges that leave a loop.
     pub(crate) fn exits(&self, f: &Function, l: usize) -> Vec<Edge> {
         let mut exits = Vec::new();
-        // Blocks that were added since are in no loop.
-        let holds = |b: Block| self.list[l].holds.get(b.index()).copied().unwrap_or(false);
-        for (from, block) in f.blocks.iter().filter(|(b, _)| holds(*b)) {
-            for (index, target) in block.end.targets().into_iter().enumerate() {
-                if !holds(target.block) {
+        for &from in &self.list[l].blocks {
+            for (index, target) in f.blocks[from].end.targets().into_iter().enumerate() {
+                if !self.holds(Some(l), target.block) {
                     exits.push(Edge { from, index });
                 }
             }
         }
         exits
+    }
+}
+
+/// Numbers loops so that those in a loop come right after it.
+fn spans(list: &mut [Loop]) {
+    // How many loops each holds, itself counted, and how many of its numbers are given away: outer loops come first.
+    let mut count = vec![1; list.len()];
+    for (l, of) in list.iter().enumerate().rev() {
+        if let Some(parent) = of.parent {
+            count[parent] += count[l];
+        }
+    }
+    let (mut next, mut free) = (0, Vec::with_capacity(list.len()));
+    for l in 0..list.len() {
+        let start = match list[l].parent {
+            Some(parent) => &mut free[parent],
+            None => &mut next,
+        };
+        list[l].span = (*start, *start + count[l]);
+        *start += count[l];
+        free.push(list[l].span.0 + 1);
     }
 }
 

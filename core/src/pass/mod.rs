@@ -36,7 +36,7 @@ pub use dce::dce;
 pub use fold::fold;
 pub use inline::inline;
 pub use licm::licm;
-pub(crate) use loops::{Loop, Loops, order, reverse_postorder};
+pub(crate) use loops::{Loops, order, reverse_postorder};
 pub use merge::merge;
 pub use params::params;
 pub use shapes::shapes;
@@ -44,6 +44,8 @@ pub(crate) use shapes::{Class, Shapes};
 pub use simplify::simplify;
 pub(crate) use specialise::optimize_for;
 pub use tape::forward_tape;
+
+use inline::{Recursive, inline_but};
 
 use crate::{entity::FuncId, ir::Program};
 
@@ -70,17 +72,22 @@ const MAX_ROUNDS: usize = 12;
 
 /// Optimises one function of a program.
 pub fn optimize(program: &mut Program, id: FuncId, level: Level) {
+    optimize_one(program, id, level, &mut Recursive::below(id));
+}
+
+fn optimize_one(program: &mut Program, id: FuncId, level: Level, recursive: &mut Recursive) {
     if level == Level::None || !program.functions[id].is_defined() {
         return;
     }
     for _ in 0..MAX_ROUNDS {
         let before = program.functions[id].clone();
-        let grown = inline(program, id, INLINE_SIZE);
+        let grown = inline_but(program, id, INLINE_SIZE, recursive);
         check(program, id, "inline");
         for (name, pass) in PASSES {
             pass(&mut program.functions[id], level);
             check(program, id, name);
         }
+        recursive.changed(id, &before, &program.functions[id]);
         if !grown && program.functions[id] == before {
             break;
         }
@@ -91,8 +98,9 @@ pub fn optimize(program: &mut Program, id: FuncId, level: Level) {
 pub fn optimize_all(program: &mut Program, root: FuncId, level: Level) {
     let mut reachable = program.reachable(root);
     reachable.reverse();
+    let mut recursive = Recursive::below(root);
     for f in reachable {
-        optimize(program, f, level);
+        optimize_one(program, f, level, &mut recursive);
     }
 }
 

@@ -19,6 +19,8 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use smallvec::SmallVec;
+
 use crate::{
     entity::{Inst, Value},
     ir::{Element, Function, InstData, Kind, Literal, Mixed, Number2, Op, compact},
@@ -144,7 +146,7 @@ fn round(f: &mut Function, equations: &HashMap<String, Vec<(Term, Term)>>) -> bo
                     if array && !left.letters().is_subset(&right.letters()) {
                         continue;
                     }
-                    let mut names = HashMap::new();
+                    let mut names = Names::default();
                     if !matches(f, &defs, left, result, &mut names) {
                         continue;
                     }
@@ -256,6 +258,23 @@ fn term(text: &str) -> Option<Term> {
     parse(&mut tokens.into_iter())
 }
 
+/// The values that the letters of an equation stand for; there are few.
+#[derive(Clone, Debug, Default)]
+struct Names(SmallVec<[(char, Value); 4]>);
+
+impl Names {
+    fn get(&self, name: char) -> Option<Value> {
+        self.0.iter().find(|n| n.0 == name).map(|n| n.1)
+    }
+    /// What a letter stands for, which is this value if it is new.
+    fn get_or(&mut self, name: char, value: Value) -> Value {
+        self.get(name).unwrap_or_else(|| {
+            self.0.push((name, value));
+            value
+        })
+    }
+}
+
 /// The number that a value is.
 fn number(f: &Function, defs: &[Option<Inst>], v: Value) -> Option<f64> {
     let inst = &f.insts[defs[v.index()]?];
@@ -266,13 +285,7 @@ fn number(f: &Function, defs: &[Option<Inst>], v: Value) -> Option<f64> {
     }
 }
 
-fn matches(
-    f: &Function,
-    defs: &[Option<Inst>],
-    term: &Term,
-    v: Value,
-    names: &mut HashMap<char, Value>,
-) -> bool {
+fn matches(f: &Function, defs: &[Option<Inst>], term: &Term, v: Value, names: &mut Names) -> bool {
     let inst = || defs[v.index()].map(|i| &f.insts[i]);
     match term {
         Term::Any(name) => {
@@ -282,7 +295,7 @@ fn matches(
             if *name == 'r' && matches!(f.kinds[v], Kind::Complex | Kind::Array(Element::Complex)) {
                 return false;
             }
-            *names.entry(*name).or_insert(v) == v
+            names.get_or(*name, v) == v
         }
         // A negative zero is another number.
         Term::Number(x) => {
@@ -316,7 +329,7 @@ fn matches(
 fn build(
     f: &mut Function,
     term: &Term,
-    names: &HashMap<char, Value>,
+    names: &Names,
     kind: &Kind,
     like: &InstData,
     new: &mut Vec<Inst>,
@@ -327,7 +340,7 @@ fn build(
         v
     };
     match term {
-        Term::Any(name) => names.get(name).copied(),
+        Term::Any(name) => names.get(*name),
         Term::Number(x) => {
             let v = push(f, Op::Real(Literal(*x)), &[], Kind::Real)?;
             if *kind == Kind::Complex {

@@ -7,7 +7,7 @@
 //!
 //! Errors are not reported here: lowering sees the same text again with all kinds known.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::{
     ir::{Element, Kind},
@@ -16,7 +16,7 @@ use crate::{
 };
 
 use super::ast::{Block, Expr, ExprKind, Function, Pattern, Statement, StatementKind};
-use super::lower::ON_COMPLEX;
+use super::lower::{Fields, ON_COMPLEX};
 
 impl Known {
     /// As an operand of an operator: arrays of literals are real there.
@@ -63,11 +63,22 @@ impl Known {
 pub(super) struct Infer<'a> {
     pub(super) results: &'a HashMap<String, Known>,
     pub(super) structs: &'a HashMap<String, Kind>,
-    pub(super) scopes: Vec<HashMap<String, Known>>,
-    pub(super) returned: Known,
+    pub(super) fields: &'a Fields,
+    /// The functions whose results were asked for.
+    pub(super) asked: HashSet<String>,
+    scopes: Vec<HashMap<String, Known>>,
+    returned: Known,
 }
 
-impl Infer<'_> {
+impl<'a> Infer<'a> {
+    pub(super) fn new(
+        results: &'a HashMap<String, Known>,
+        structs: &'a HashMap<String, Kind>,
+        fields: &'a Fields,
+    ) -> Infer<'a> {
+        Infer { results, structs, fields, asked: HashSet::new(), scopes: vec![], returned: Known::Nothing }
+    }
+
     /// What a function returns, as far as is known.
     pub(super) fn function(
         &mut self,
@@ -170,8 +181,7 @@ impl Infer<'_> {
             ExprKind::Field(e, name) => {
                 let fields = self.expr(e, kinds).settled();
                 let find = |k: &Kind| {
-                    let field = k.fields().iter().find(|f| f.name.as_deref() == Some(&name.text));
-                    field.map(|f| f.kind.clone())
+                    self.fields.number(k, &name.text).map(|number| k.fields()[number].kind.clone())
                 };
                 fields.kind().and_then(find).map_or(Known::Nothing, known)
             }
@@ -234,8 +244,13 @@ impl Infer<'_> {
         args: &[Expr],
         kinds: &dyn Fn(&super::ast::KindExpr) -> Option<Kind>,
     ) -> Known {
-        let known = self.results.get(name);
-        let on_complex = self.results.get(&format!("{name}{ON_COMPLEX}"));
+        let (known, complex_name) = (self.results.get(name), format!("{name}{ON_COMPLEX}"));
+        let on_complex = self.results.get(&complex_name);
+        for (asked, is_there) in [(name, known.is_some()), (&complex_name, on_complex.is_some())] {
+            if is_there && !self.asked.contains(asked) {
+                self.asked.insert(asked.to_owned());
+            }
+        }
         if let (Some(known), None) = (known, on_complex) {
             return known.clone();
         }

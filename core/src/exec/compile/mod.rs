@@ -86,9 +86,10 @@ impl Bytecode {
             let mut ops = program.functions[f].insts.values().map(|i| i.op);
             ops.any(|op| matches!(op, Op::Push { .. } | Op::Pop { .. }) || op == Op::Call(root))
         });
+        let numbers: HashMap<FuncId, u32> = ids.iter().copied().zip(0..).collect();
         let of = |&f: &FuncId| {
             let known = if f == root { known } else { &[] };
-            Compiler::new(&program.functions[f], f, &ids, style, known, alone).routine()
+            Compiler::new(&program.functions[f], f, &numbers, style, known, alone).routine()
         };
         let mut routines: Vec<Routine> = ids.iter().map(of).collect();
         for (k, recipe) in routines.iter_mut().flat_map(|r| &mut r.recipes).enumerate() {
@@ -131,7 +132,8 @@ struct Compiler<'a> {
     id: FuncId,
     style: Style,
     marks: Vec<Moment>,
-    ids: &'a [FuncId],
+    /// The number of each function's routine.
+    numbers: &'a HashMap<FuncId, u32>,
     registers: Vec<Vec<Slot>>,
     routine: Routine,
     /// Where each block starts, once it is written, and which instructions name blocks.
@@ -161,7 +163,7 @@ impl<'a> Compiler<'a> {
     fn new(
         f: &'a Function,
         id: FuncId,
-        ids: &'a [FuncId],
+        numbers: &'a HashMap<FuncId, u32>,
         style: Style,
         known: &'a [Known],
         alone: bool,
@@ -189,7 +191,7 @@ impl<'a> Compiler<'a> {
             id,
             style,
             marks: vec![],
-            ids,
+            numbers,
             registers: vec![vec![]; f.kinds.len()],
             routine,
             starts: vec![None; f.blocks.len()],

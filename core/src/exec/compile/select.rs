@@ -70,7 +70,7 @@ impl Compiler<'_> {
             Op::Push { tape, .. } => return self.push(inst, tape),
             Op::Pop { tape, .. } => return self.pop(inst, tape),
             Op::Call(g) => {
-                let function = self.ids.iter().position(|&id| id == g).unwrap_or(0) as u32;
+                let function = self.numbers.get(&g).copied().unwrap_or(0);
                 let (args, results) = self.call(inst);
                 Code::Call(function, args, results)
             }

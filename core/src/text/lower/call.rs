@@ -1,5 +1,7 @@
 //! What is used by its name: functions, primitives, built-ins, structs.
 
+use std::collections::HashMap;
+
 use crate::{
     ir::{Kind, Op},
     staging::{Builtin, Given, Misfit},
@@ -85,9 +87,10 @@ impl Body<'_> {
             return Err(error(span, TextErrorKind::Unknown { what, name, nearest }));
         };
         let names = || kind.fields().iter().filter_map(|f| f.name.as_deref());
+        let numbers: HashMap<&str, usize> = names().zip(0..).collect();
         let mut values: Vec<Option<(Given, Span)>> = vec![None; kind.fields().len()];
         for (field, value) in fields {
-            let Some(k) = names().position(|n| n == field.text) else {
+            let Some(&k) = numbers.get(field.text.as_str()) else {
                 let (nearest, name) = (nearest(&field.text, names()), field.text.clone());
                 return Err(error(field.span, TextErrorKind::Unknown { what: "field", name, nearest }));
             };

@@ -200,8 +200,7 @@ impl Body<'_> {
         match &place.kind {
             ExprKind::Field(_, name) => {
                 let names = kind.fields().iter().filter_map(|f| f.name.as_deref());
-                let found = kind.fields().iter().position(|f| f.name.as_deref() == Some(&name.text));
-                found.ok_or_else(|| {
+                self.known.fields.number(kind, &name.text).ok_or_else(|| {
                     let (nearest, name) = (nearest(&name.text, names), name.text.clone());
                     error(place.span, TextErrorKind::Unknown { what: "field", name, nearest })
                 })

@@ -13,13 +13,14 @@ use super::super::{
     error::{TextError, TextErrorKind, nearest},
     lexer::error,
 };
-use super::{Lowered, misfit};
+use super::{Lowered, kinds::Fields, misfit};
 
 /// What a body may refer to.
 #[derive(Clone, Copy)]
 pub(super) struct Known<'a> {
     pub(super) program: &'a Program,
     pub(super) structs: &'a HashMap<String, Kind>,
+    pub(super) fields: &'a Fields,
 }
 
 /// A variable in scope.

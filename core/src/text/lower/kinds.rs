@@ -84,6 +84,30 @@ pub(super) fn structs(items: &Items, errors: &mut Vec<TextError>) -> HashMap<Str
     known
 }
 
+/// The numbers of the fields of structs by their names, so that whoever reads one of thousands does not look at all.
+pub(in crate::text) struct Fields(HashMap<String, HashMap<String, usize>>);
+
+impl Fields {
+    pub(super) fn of(structs: &HashMap<String, Kind>) -> Fields {
+        let numbers = |kind: &Kind| {
+            let names = kind.fields().iter().enumerate().filter_map(|(k, f)| Some((f.name.clone()?, k)));
+            names.collect()
+        };
+        Fields(structs.iter().map(|(name, kind)| (name.clone(), numbers(kind))).collect())
+    }
+
+    /// The number of a field. A struct of the same name may have others: a cotangent lacks those that have none.
+    pub(in crate::text) fn number(&self, kind: &Kind, name: &str) -> Option<usize> {
+        let is = |field: &Field| field.name.as_deref() == Some(name);
+        let known = match kind {
+            Kind::Tuple(t) => t.name.as_ref().and_then(|of| self.0.get(of)?.get(name)).copied(),
+            _ => None,
+        };
+        let fields = kind.fields();
+        known.filter(|&k| fields.get(k).is_some_and(is)).or_else(|| fields.iter().position(is))
+    }
+}
+
 /// The kind that is written.
 pub(super) fn resolve(kind: &KindExpr, structs: &HashMap<String, Kind>) -> Result<Kind, TextError> {
     Ok(match &kind.kind {

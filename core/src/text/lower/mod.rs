@@ -36,6 +36,7 @@ use super::{
 };
 pub(super) use call::ON_COMPLEX;
 use function::{Body, Known};
+pub(super) use kinds::Fields;
 use kinds::{resolve, structs};
 use results::results;
 
@@ -56,7 +57,8 @@ pub(super) fn lower(items: &Items, rules: &Rules) -> Result<Program, Vec<TextErr
     // What is registered was read from other texts: an error in it is where it is called.
     program.functions.values_mut().for_each(IrFunction::forget_places);
     duplicates(items, &mut errors);
-    let results = results(items, &structs, &program, &mut errors);
+    let fields = Fields::of(&structs);
+    let results = results(items, &structs, &fields, &program, &mut errors);
     if !errors.is_empty() {
         return Err(errors);
     }
@@ -66,11 +68,11 @@ pub(super) fn lower(items: &Items, rules: &Rules) -> Result<Program, Vec<TextErr
     }
     for (f, &id) in items.functions.iter().zip(&ids) {
         let declared = program.functions[id].clone();
-        let known = Known { program: &program, structs: &structs };
+        let known = Known { program: &program, structs: &structs, fields: &fields };
         let body = Body::lower(known, &mut errors, &declared, f.name.span, &f.body, None);
         program.functions[id] = body;
         if f.is_rule {
-            rule(f, id, &declared, &mut program, &structs, &mut errors);
+            rule(f, id, &declared, &mut program, (&structs, &fields), &mut errors);
         }
     }
     if errors.is_empty() { Ok(program) } else { Err(errors) }
@@ -128,7 +130,7 @@ fn rule(
     id: FuncId,
     declared: &IrFunction,
     program: &mut Program,
-    structs: &HashMap<String, Kind>,
+    (structs, fields): (&HashMap<String, Kind>, &Fields),
     errors: &mut Vec<TextError>,
 ) {
     let inputs: Vec<Kind> = declared.params.iter().map(|p| p.kind.clone()).collect();
@@ -152,7 +154,7 @@ fn rule(
         }
         let params = part.params.iter().zip(kinds).map(|(p, k)| Param::new(&p.text, k)).collect();
         let declared = IrFunction::declared(format!("{}.{name}", f.name.text), params, gives);
-        let known = Known { program, structs };
+        let known = Known { program, structs, fields };
         let body = Body::lower(known, errors, &declared, part.span, &part.body, bars);
         let part_id = program.add(body);
         match bars {

@@ -1,6 +1,6 @@
 //! The kinds that the functions of a file return: written, or found by [inference](super::super::infer).
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::{
     ir::{Kind, Program},
@@ -12,12 +12,13 @@ use super::super::{
     error::TextError,
     infer::Infer,
 };
-use super::kinds::resolve;
+use super::kinds::{Fields, resolve};
 
 /// The kind of the result of each function, by its name.
 pub(super) fn results(
     items: &Items,
     structs: &HashMap<String, Kind>,
+    fields: &Fields,
     program: &Program,
     errors: &mut Vec<TextError>,
 ) -> HashMap<String, Kind> {
@@ -41,22 +42,34 @@ pub(super) fn results(
         results.insert(f.name.text.clone(), known);
     }
     let kinds = |k: &KindExpr| resolve(k, structs).ok();
-    // Backwards every other time, so that a chain of calls is settled at once in either direction.
-    let mut open: Vec<_> = items.functions.iter().filter(|f| f.result.is_none()).collect();
+    // Backwards every other time, so that a chain of calls is settled at once in either direction. After the first time only
+    // those are looked at again that call what is known better now.
+    let open: Vec<_> = items.functions.iter().filter(|f| f.result.is_none()).collect();
+    let mut callers: HashMap<String, HashSet<usize>> = HashMap::new();
+    let mut now: BTreeSet<usize> = (0..open.len()).collect();
+    let mut backwards = true;
     for _ in 0..items.functions.len() + 2 {
-        let mut changed = false;
-        open.reverse();
-        for f in &open {
-            let mut infer = Infer { results: &results, structs, scopes: vec![], returned: Known::Nothing };
-            let known = infer.function(f, &kinds);
-            if results.get(&f.name.text) != Some(&known) {
-                results.insert(f.name.text.clone(), known);
-                changed = true;
+        let mut later = BTreeSet::new();
+        while let Some(k) = if backwards { now.pop_last() } else { now.pop_first() } {
+            let name = &open[k].name.text;
+            let mut infer = Infer::new(&results, structs, fields);
+            let known = infer.function(open[k], &kinds);
+            for asked in infer.asked {
+                callers.entry(asked).or_default().insert(k);
+            }
+            if results.get(name) != Some(&known) {
+                results.insert(name.clone(), known);
+                for &caller in callers.get(name).into_iter().flatten() {
+                    let comes = if backwards { caller < k } else { caller > k };
+                    if comes { &mut now } else { &mut later }.insert(caller);
+                }
             }
         }
-        if !changed {
+        if later.is_empty() {
             break;
         }
+        now = later;
+        backwards = !backwards;
     }
     let mut kinds = HashMap::new();
     for f in &items.functions {
