@@ -97,13 +97,13 @@ impl DenseState {
         for &(qubit, letter) in string {
             turned.apply(&pauli(letter), &[qubit], &[]);
         }
-        self.amplitudes.iter().zip(&turned.amplitudes).map(|(a, b)| (a.conj() * b).re).sum()
+        sum(self.amplitudes.iter().zip(&turned.amplitudes).map(|(a, b)| (a.conj() * b).re))
     }
 
     /// The sum of all probabilities.
     #[must_use]
     pub fn norm2(&self) -> f64 {
-        self.amplitudes.iter().map(C::norm_sqr).sum()
+        sum(self.amplitudes.iter().map(C::norm_sqr))
     }
 
     /// The largest difference of two amplitudes, here and in a list; infinite where one is NaN.
@@ -119,6 +119,17 @@ impl DenseState {
             .map(off)
             .fold(0.0, |worst, d| if d.is_nan() { f64::INFINITY } else { d.max(worst) })
     }
+}
+
+/// A sum with its own roundings taken out (Neumaier): a running sum of 2^17 terms is off by more than what is compared.
+fn sum(terms: impl Iterator<Item = f64>) -> f64 {
+    let (mut sum, mut rest) = (0.0, 0.0);
+    for x in terms {
+        let next: f64 = sum + x;
+        rest += if f64::abs(sum) >= x.abs() { (sum - next) + x } else { (x - next) + sum };
+        sum = next;
+    }
+    sum + rest
 }
 
 /// The matrix of a Pauli operator.
