@@ -51,6 +51,14 @@ impl Value {
     pub(crate) fn is_finite(&self) -> bool {
         self.primal().iter().all(|x| x.is_finite() && x.abs() < 1e9)
     }
+    /// Whether all slopes are finite: where a constant has none, the sign of a zero or an infinity decided on the way.
+    pub(crate) fn is_smooth(&self) -> bool {
+        match self {
+            Value::Real(x) => x.d.is_finite(),
+            Value::Array(xs) => xs.iter().all(|x| x.d.is_finite()),
+            Value::Int(_) | Value::Poison => true,
+        }
+    }
 }
 
 /// Why a program has no value.
