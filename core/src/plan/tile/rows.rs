@@ -34,12 +34,12 @@ pub(super) fn table(row_count: usize, vectors: &[usize], signs: &[usize]) -> Vec
 
 /// The highest bit that is set.
 pub(super) fn top<T: PrimInt>(x: T) -> T {
-    if x.is_zero() { x } else { T::one() << (T::zero().leading_zeros() - x.leading_zeros() - 1) as usize }
+    if x == T::zero() { x } else { T::one() << (T::zero().leading_zeros() - x.leading_zeros() - 1) as usize }
 }
 
 /// Takes the highest bits of a basis out of a vector.
 pub(super) fn reduce<T: PrimInt>(basis: &[T], vector: T) -> T {
-    basis.iter().fold(vector, |v, b| if (v & top(*b)).is_zero() { v } else { v ^ *b })
+    basis.iter().fold(vector, |v, b| if v & top(*b) == T::zero() { v } else { v ^ *b })
 }
 
 /// Adds a vector that has been reduced by a basis to it.
