@@ -369,7 +369,8 @@ impl Frame<'_> {
                 Value::Poison => return Err(Failure::Fails),
                 _ => return Err(Failure::Stops),
             },
-            Array::List(items) => items.iter().map(|x| self.real(x)).collect::<Run<_>>()?,
+            // Whoever reads another element need not look at this one.
+            Array::List(items) => items.iter().map(|x| self.real(x)).collect::<Run<_>>().map_err(unclear)?,
             Array::Infix(op, a, b) => {
                 let (a, b) = (self.array(a)?, self.array(b)?);
                 elementwise(op, &a, &b)?
@@ -392,7 +393,10 @@ impl Frame<'_> {
                 let range = range.and_then(|(start, len)| Some(start..start.checked_add(len)?));
                 range.and_then(|range| a.get(range)).ok_or(Failure::Fails)?.to_vec()
             }
-            Array::Concat(a, b) => [self.array(a)?, self.array(b)?].concat(),
+            Array::Concat(a, b) => {
+                let parts = self.array(a).and_then(|a| Ok([a, self.array(b)?]));
+                parts.map_err(unclear)?.concat()
+            }
             Array::Take(a, places) => {
                 let a = self.array(a)?;
                 let mut taken = Vec::new();
