@@ -34,6 +34,8 @@
 
 use std::fmt;
 
+use num_traits::PrimInt;
+
 /// The most qubits an index of this machine can hold.
 pub const MAX_QUBITS: usize = usize::BITS as usize - 1;
 
@@ -231,6 +233,22 @@ impl BitSubspace {
     pub fn iter(&self) -> BitSubspaceIter {
         BitSubspaceIter { free: self.free, next: Some(0) }
     }
+}
+
+/// The highest bit that is set.
+pub(crate) fn top<T: PrimInt>(x: T) -> T {
+    if x == T::zero() { x } else { T::one() << (T::zero().leading_zeros() - x.leading_zeros() - 1) as usize }
+}
+
+/// Takes the highest bits of a basis out of a vector.
+pub(crate) fn reduce<T: PrimInt>(basis: &[T], vector: T) -> T {
+    basis.iter().fold(vector, |v, b| if v & top(*b) == T::zero() { v } else { v ^ *b })
+}
+
+/// Adds a vector that has been reduced by a basis to it.
+pub(crate) fn extend<T: PrimInt>(basis: &mut Vec<T>, reduced: T) {
+    basis.iter_mut().for_each(|b| *b = reduce(&[reduced], *b));
+    basis.push(reduced);
 }
 
 /// Whether an odd number of bits is set. O(1).

@@ -22,7 +22,7 @@ use super::{
     BinaryAngle,
     lower::{M4, Op, Pauli, exchanged},
 };
-use crate::basis::odd;
+use crate::basis::{odd, reduce};
 
 /// A logical qubit in terms of places.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -128,6 +128,57 @@ impl Placed {
     #[must_use]
     pub fn shrinkage(&self) -> f64 {
         if let Placed::Rotation { tan, .. } = self { 1.0 / (1.0 + tan * tan) } else { 1.0 }
+    }
+}
+
+/// Operations that others may not pass. What passes a list of strings passes all their products: a basis of each list is
+/// enough, so that the cost does not depend on how many there are.
+#[derive(Clone, Debug)]
+pub struct Obstacles {
+    /// Whether the order of inner products matters.
+    looks_change: bool,
+    /// Phases and rotations, as vectors of twice the bits of a place: see [`Placed::string`].
+    strings: Vec<u64>,
+    /// Inner products, likewise.
+    looks: Vec<u64>,
+    /// The bits that dense blocks touch, and the bits that the others do.
+    dense: usize,
+    sparse: usize,
+}
+
+impl Obstacles {
+    /// None yet. `looks_change`: whether the order of inner products matters.
+    #[must_use]
+    pub fn new(looks_change: bool) -> Self {
+        Obstacles { looks_change, strings: Vec::new(), looks: Vec::new(), dense: 0, sparse: 0 }
+    }
+
+    /// One more.
+    pub fn add(&mut self, op: &Placed) {
+        let Some((x, z)) = op.string() else {
+            self.dense |= op.touched();
+            return;
+        };
+        self.sparse |= op.touched();
+        let basis = if matches!(op, Placed::Inner(_)) { &mut self.looks } else { &mut self.strings };
+        // Without the highest bits of those before it, so that taking these out one after the other takes them all out.
+        let reduced = reduce(basis, (x as u64) << u32::BITS | z as u64);
+        if reduced != 0 {
+            basis.push(reduced);
+        }
+    }
+
+    /// Whether the order of an operation and one of these matters.
+    #[must_use]
+    pub fn conflicts(&self, op: &Placed) -> bool {
+        let touched = op.touched();
+        let meets = (self.dense | self.sparse) & touched != 0;
+        let Some((x, z)) = op.string().filter(|_| meets) else { return meets };
+        // A string against (x, z) is a product with (z, x).
+        let turned = (z as u64) << u32::BITS | x as u64;
+        let anticommutes = |basis: &[u64]| basis.iter().any(|string| (string & turned).count_ones() % 2 == 1);
+        let with_looks = self.looks_change || !matches!(op, Placed::Inner(_));
+        self.dense & touched != 0 || anticommutes(&self.strings) || with_looks && anticommutes(&self.looks)
     }
 }
 

@@ -6,7 +6,7 @@
 
 use ketgrad_core::plan::{
     BinaryAngle,
-    layout::{Layout, Look, Parity, Phase, Placed},
+    layout::{Layout, Look, Obstacles, Parity, Phase, Placed},
 };
 
 use crate::{
@@ -252,16 +252,12 @@ impl Writer<'_> {
     fn choose(&self, ops: Vec<Placed>) -> (Span, Vec<Placed>, Vec<Placed>) {
         let mut span = Span::default();
         let (mut taken, mut rest): (Vec<Placed>, Vec<Placed>) = (Vec::new(), Vec::new());
-        // What the operations left behind read and move along, all together.
-        let (mut reading, mut moving) = (0, 0);
+        let mut left = Obstacles::new(false);
         for op in ops {
-            let (reads, moves) = parities(&op);
-            let apart = reads & moving == 0 && moves & reading == 0;
-            let free = apart || !rest.iter().any(|r| r.conflicts(&op));
-            if free && self.admit(&mut span, &op) {
+            if !left.conflicts(&op) && self.admit(&mut span, &op) {
                 taken.push(op);
             } else {
-                (reading, moving) = (reading | reads, moving | moves);
+                left.add(&op);
                 rest.push(op);
             }
         }
@@ -427,24 +423,16 @@ fn add(terms: &mut Vec<(usize, BinaryAngle)>, outer: usize, half: BinaryAngle) {
 /// Moves what can go first out of a list: everything that `wanted` takes and that conflicts with nothing left behind.
 fn split(ops: Vec<Placed>, wanted: impl Fn(&Placed) -> bool) -> (Vec<Placed>, Vec<Placed>) {
     let (mut first, mut rest): (Vec<Placed>, Vec<Placed>) = (Vec::new(), Vec::new());
+    let mut left = Obstacles::new(false);
     for op in ops {
-        if wanted(&op) && !rest.iter().any(|r| r.conflicts(&op)) {
+        if wanted(&op) && !left.conflicts(&op) {
             first.push(op);
         } else {
+            left.add(&op);
             rest.push(op);
         }
     }
     (first, rest)
-}
-
-/// The bits of a place that an operation reads, and those that it moves along.
-fn parities(op: &Placed) -> (usize, usize) {
-    match op {
-        Placed::Rotation { line, .. } => (line.inner, line.vector),
-        Placed::Phase(phase) => (phase.inner, 0),
-        Placed::Dense { low, high, .. } => (1 << low | 1 << high, 1 << low | 1 << high),
-        Placed::Inner(look) => (look.z, look.x),
-    }
 }
 
 /// Entry i of a 4x4 matrix whose two bits are exchanged.

@@ -15,15 +15,14 @@ use super::{
     inner::Inners,
     multiplex::Multiplexed,
     phases::Phases,
-    rows::{extend, reduce, row_offsets, table},
+    rows::{row_offsets, table},
     transfer::TURN,
 };
 use crate::{
-    basis::deposit,
-    basis::odd,
+    basis::{deposit, extend, odd, reduce},
     kernel::{Element, InstructionSet, simd},
     plan::BinaryAngle,
-    plan::layout::{Layout, Line, Look, Phase, Placed},
+    plan::layout::{Layout, Line, Look, Obstacles, Phase, Placed},
 };
 
 /// Lane rotations in one sweep.
@@ -134,51 +133,6 @@ fn refill<'a>(rest: &mut Vec<Item<'a>>, waiting: &mut impl Iterator<Item = Item<
     }
 }
 
-/// Operations that others may not pass. What passes a list of strings passes all their products: a basis of each list is
-/// enough, so that the cost does not depend on how many there are.
-struct Passed {
-    /// Whether the order of inner products matters.
-    looks_change: bool,
-    /// Phases and rotations, as vectors of twice the bits of a place: see [`Placed::string`].
-    strings: Vec<u64>,
-    /// Inner products, likewise.
-    looks: Vec<u64>,
-    /// The bits that dense blocks touch, and the bits that the others do.
-    dense: usize,
-    sparse: usize,
-}
-
-impl Passed {
-    fn new(looks_change: bool) -> Self {
-        Passed { looks_change, strings: Vec::new(), looks: Vec::new(), dense: 0, sparse: 0 }
-    }
-
-    fn add(&mut self, op: &Placed) {
-        let Some((x, z)) = op.string() else {
-            self.dense |= op.touched();
-            return;
-        };
-        self.sparse |= op.touched();
-        let basis = if matches!(op, Placed::Inner(_)) { &mut self.looks } else { &mut self.strings };
-        let reduced = reduce(basis, (x as u64) << u32::BITS | z as u64);
-        if reduced != 0 {
-            extend(basis, reduced);
-        }
-    }
-
-    /// Whether the order of an operation and one of these matters.
-    fn conflicts(&self, op: &Placed) -> bool {
-        let Some((x, z)) = op.string() else { return (self.dense | self.sparse) & op.touched() != 0 };
-        // A string against (x, z) is a product with (z, x).
-        let turned = (z as u64) << u32::BITS | x as u64;
-        let anticommutes = |basis: &[u64]| basis.iter().any(|string| (string & turned).count_ones() % 2 == 1);
-        let with_looks = self.looks_change || !matches!(op, Placed::Inner(_));
-        self.dense & op.touched() != 0
-            || anticommutes(&self.strings)
-            || with_looks && anticommutes(&self.looks)
-    }
-}
-
 /// Moves what can go first out of a list: everything that `wanted` takes and that conflicts with nothing
 /// left behind, nor with what has been taken (phases never do among themselves).
 fn split<'a>(
@@ -187,10 +141,12 @@ fn split<'a>(
     wanted: impl Fn(&Placed) -> bool,
 ) -> (Vec<Item<'a>>, Vec<Item<'a>>) {
     let (mut first, mut rest): (Vec<Item<'_>>, Vec<Item<'_>>) = (Vec::new(), Vec::new());
-    let (mut taken, mut left) = (Passed::new(looks_change), Passed::new(looks_change));
+    let (mut taken, mut left) = (Obstacles::new(looks_change), Obstacles::new(looks_change));
     for item @ (_, op) in ops {
         if wanted(op) && !left.conflicts(op) && !taken.conflicts(op) {
-            taken.add(op);
+            if !matches!(op, Placed::Phase(_)) {
+                taken.add(op);
+            }
             first.push(item);
         } else {
             left.add(op);

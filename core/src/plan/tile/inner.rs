@@ -18,10 +18,10 @@ use super::{
     buffer::Buffer,
     compile::{Step, TileStage},
     kernels::Scratch,
-    rows::{extend, reduce, table},
+    rows::table,
     shared::Shared,
 };
-use crate::basis::odd;
+use crate::basis::{extend, odd, reduce};
 use crate::kernel::{
     Element,
     simd::{Simd, Task},

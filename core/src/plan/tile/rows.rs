@@ -1,8 +1,6 @@
 //! Rows of a tile as vectors over GF(2).
 
-use num_traits::PrimInt;
-
-use crate::basis::odd;
+use crate::basis::{extend, odd, reduce, top};
 
 /// Where the row number ends and the signs begin in an entry of a sweep's table.
 pub(super) const SIGN_SHIFT: u32 = 24;
@@ -30,20 +28,4 @@ pub(super) fn table(row_count: usize, vectors: &[usize], signs: &[usize]) -> Vec
         row as u32 | signs << SIGN_SHIFT
     };
     starts.map(with_signs).collect()
-}
-
-/// The highest bit that is set.
-pub(super) fn top<T: PrimInt>(x: T) -> T {
-    if x == T::zero() { x } else { T::one() << (T::zero().leading_zeros() - x.leading_zeros() - 1) as usize }
-}
-
-/// Takes the highest bits of a basis out of a vector.
-pub(super) fn reduce<T: PrimInt>(basis: &[T], vector: T) -> T {
-    basis.iter().fold(vector, |v, b| if v & top(*b) == T::zero() { v } else { v ^ *b })
-}
-
-/// Adds a vector that has been reduced by a basis to it.
-pub(super) fn extend<T: PrimInt>(basis: &mut Vec<T>, reduced: T) {
-    basis.iter_mut().for_each(|b| *b = reduce(&[reduced], *b));
-    basis.push(reduced);
 }

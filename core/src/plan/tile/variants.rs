@@ -6,8 +6,8 @@
 
 use smallvec::SmallVec;
 
-use super::rows::{table, top};
-use crate::basis::odd;
+use super::rows::table;
+use crate::basis::{odd, top};
 
 /// The most parities that the others are sums of.
 const MAX_PARITIES: usize = 4;
