@@ -331,7 +331,7 @@ pub struct DiffArgs {
     /// The program itself
     #[arg(short = 'e', value_name = "SOURCE", allow_hyphen_values = true)]
     pub source: Option<String>,
-    /// The point: `a=1,b=pi/2,xs=[1,2],m=[[1,2],[3,4]],p=(3,4)`; may be repeated
+    /// The point: `a=1,b=pi/2,xs=[1,2],m=[[1,2],[3,4]],p=(3,4),data=@data.npy`; may be repeated
     #[arg(long, value_name = "NAME=VALUE,…", allow_hyphen_values = true)]
     pub at: Vec<String>,
     /// The function to differentiate [default: the last one]
@@ -365,7 +365,7 @@ pub struct CheckArgs {
     /// The program itself
     #[arg(short = 'e', value_name = "SOURCE", allow_hyphen_values = true)]
     pub source: Option<String>,
-    /// The point of a program: `a=1,b=pi/2,xs=[1,2],m=[[1,2],[3,4]],p=(3,4)`; may be repeated
+    /// The point of a program: `a=1,b=pi/2,xs=[1,2],m=[[1,2],[3,4]],p=(3,4),data=@data.npy`; may be repeated
     #[arg(long, value_name = "NAME=VALUE,…", allow_hyphen_values = true)]
     pub at: Vec<String>,
     /// The function to check [default: the last one]

@@ -229,6 +229,77 @@ pub fn read_table(mut file: impl Read) -> Result<Table, NpyError> {
     Ok(Table { rows, columns, numbers, two_dimensional })
 }
 
+/// An array of any number of axes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Items {
+    /// The lengths along the axes; none for one number.
+    pub shape: Vec<usize>,
+    /// The numbers, the last axis fastest: integers and floats as they are, complex numbers with their imaginary parts.
+    pub numbers: Vec<Complex<f64>>,
+    /// What the numbers are.
+    pub kind: ItemKind,
+}
+
+/// What the numbers of a file are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ItemKind {
+    /// Integers.
+    Int,
+    /// Floats.
+    Real,
+    /// Complex numbers.
+    Complex,
+}
+
+/// Reads an array of floats, integers or complex numbers, by rows or by columns (Fortran order).
+///
+/// # Errors
+/// [`NpyError`] if the type is another, there are more than 2^28 numbers, or the file is damaged.
+pub fn read_items(mut file: impl Read) -> Result<Items, NpyError> {
+    let header = Header::read(&mut file)?;
+    let kind = match header.code() {
+        "c16" | "c8" => ItemKind::Complex,
+        "f8" | "f4" => ItemKind::Real,
+        "i1" | "i2" | "i4" | "i8" | "u1" | "u2" | "u4" | "u8" => ItemKind::Int,
+        _ => {
+            let expected = "floats ('<f8'), integers ('<i8') or complex numbers ('<c16')";
+            return Err(NpyError::Type { given: header.descr, expected });
+        }
+    };
+    let count = header.shape.iter().try_fold(1u64, |n, length| n.checked_mul(*length));
+    let shape: Result<Vec<usize>, _> = header.shape.iter().map(|&n| usize::try_from(n)).collect();
+    let (Some(_), Ok(shape)) = (count.filter(|&n| n <= MAX_TABLE), shape) else {
+        let expected = format!("at most {MAX_TABLE} numbers in all");
+        return Err(NpyError::Shape { given: header.shape, expected });
+    };
+    let mut numbers = Vec::new();
+    if kind == ItemKind::Complex {
+        let mut re = None;
+        header.numbers(file, 2, |x| match re.take() {
+            None => re = Some(x),
+            Some(re) => numbers.push(Complex::new(re, x)),
+        })?;
+    } else {
+        header.numbers(file, 1, |x| numbers.push(Complex::new(x, 0.0)))?;
+    }
+    if header.fortran {
+        numbers = by_rows(&numbers, &shape);
+    }
+    Ok(Items { shape, numbers, kind })
+}
+
+/// Numbers whose first axis is fastest as those whose last axis is.
+fn by_rows<T: Copy>(numbers: &[T], shape: &[usize]) -> Vec<T> {
+    let mut places = vec![0];
+    let mut step = 1;
+    for &length in shape {
+        // Each further axis is faster than those before it in the result.
+        places = places.iter().flat_map(|place| (0..length).map(move |k| place + k * step)).collect();
+        step *= length;
+    }
+    places.into_iter().filter_map(|place| numbers.get(place).copied()).collect()
+}
+
 /// What stands before the numbers.
 struct Header {
     descr: String,

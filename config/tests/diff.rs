@@ -293,3 +293,75 @@ fn complex_numbers_are_written_as_everywhere() {
         folder.run(&["diff", "-e", source, "--at", &format!("z={text}")]).fails(1, &["--at:1:"]);
     }
 }
+
+/// A NumPy file as NumPy writes it.
+fn npy(descr: &str, fortran: bool, shape: &str, numbers: impl IntoIterator<Item = f64>) -> Vec<u8> {
+    let fortran = if fortran { "True" } else { "False" };
+    let header = format!("{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}\n");
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend(u16::try_from(header.len()).unwrap().to_le_bytes());
+    bytes.extend(header.as_bytes());
+    for x in numbers {
+        if descr == "<i8" { bytes.extend((x as i64).to_le_bytes()) } else { bytes.extend(x.to_le_bytes()) }
+    }
+    bytes
+}
+
+#[test]
+fn arrays_of_a_point_come_from_files() {
+    let folder = Folder::new();
+    let rows = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+    folder.file("rows.npy", npy("<f8", false, "(2, 3)", rows));
+    folder.file("columns.npy", npy("<f8", true, "(2, 3)", [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]));
+    folder.file("deep.npy", npy("<f8", true, "(2, 1, 2)", [1.0, 3.0, 2.0, 4.0]));
+    folder.file("ints.npy", npy("<i8", false, "(2,)", [7.0, -2.0]));
+    folder.file("complex.npy", npy("<c16", false, "(1,)", [3.0, 4.0]));
+    folder.file("number.npy", npy("<f8", false, "()", [1.0]));
+    folder.file("cut.npy", npy("<f8", false, "(2, 3)", [1.0]));
+    folder.file("large.npy", npy("<i8", false, "(1,)", [18_014_398_509_481_984.0]));
+    let run = |source: &str, at: &str| folder.run(&["diff", "-e", source, "--at", at, "--json"]);
+    let source = "fn f(m: array) { dot(row(m, 0), row(m, 1)) }";
+    let gradient = json!({
+        "m[0,0]": 4.0, "m[0,1]": 5.0, "m[0,2]": 6.0, "m[1,0]": 1.0, "m[1,1]": 2.0, "m[1,2]": 3.0,
+    });
+    let by_hand = run(source, "m=[[1,2,3],[4,5,6]]").json();
+    for file in ["rows.npy", "columns.npy"] {
+        let d = run(source, &format!("m=@{file}")).json();
+        assert_eq!((&d["value"], &d["gradient"]), (&json!(32.0), &by_hand["gradient"]), "{file}");
+    }
+    assert_eq!(by_hand["gradient"], gradient);
+    let d = run("fn f(m: array) { sum(m * [[[1, 10]], [[100, 1000]]]) }", "m=@deep.npy").json();
+    assert_eq!(d["value"], json!(4321.0));
+    let d = run("fn f(x, ns: array<int>) { x * real(ns[0] + ns[1]) }", "x=3,ns=@ints.npy").json();
+    assert_eq!((&d["value"], &d["gradient"]), (&json!(15.0), &json!({"x": 5.0})));
+    let d = run("fn f(zs: array<complex>) { abs2(zs[0]) }", "zs=@complex.npy").json();
+    assert_eq!((&d["value"], &d["gradient"]), (&json!(25.0), &json!({"zs[0]": [6.0, 8.0]})));
+    // What fits another kind too.
+    assert_eq!(run("fn f(xs: array) { sum(xs) }", "xs=@ints.npy").json()["value"], json!(5.0));
+    let sum = "fn f(xs: array) { sum(xs) }";
+    let of_ints = "fn f(x, ns: array<int>) { x * real(ns[0]) }";
+    for (source, at, words) in [
+        (sum, "xs=@nowhere.npy", &["nowhere.npy"][..]),
+        (sum, "xs=@complex.npy", &["`xs`", "real numbers", "complex.npy"]),
+        (sum, "xs=@number.npy", &["`xs`", "an array", "number.npy"]),
+        (sum, "xs=@cut.npy", &["cut.npy", "cut off"]),
+        (of_ints, "x=1,ns=@rows.npy", &["`ns`", "integers", "rows.npy"]),
+        (of_ints, "x=1,ns=@large.npy", &["`ns`", "2^53", "large.npy"]),
+        ("fn f(x) { x }", "x=@rows.npy", &["`x`", "a number"]),
+    ] {
+        run(source, at).fails(1, words);
+    }
+}
+
+#[test]
+fn a_point_may_be_infinite_if_it_is_said_so() {
+    let d = diff("fn f(x, y) { 2.0 * x + min(y, 3.0) }", &["--at", "x=1,y=inf"]);
+    assert_eq!((&d["value"], &d["gradient"]), (&json!(5.0), &json!({"x": 2.0, "y": 0.0})));
+    let d = diff("fn f(xs: array) { select(xs[1] < 0.0, xs[0], 7.0) }", &["--at", "xs=[2,-inf]"]);
+    assert_eq!(d["value"], json!(2.0));
+    let d = diff("fn f(x, y) { select(y == y, 1.0, 2.0 * x) }", &["--at", "x=4,y=nan"]);
+    assert_eq!(d["value"], json!(8.0));
+    for at in ["x=1e999", "x=-1e999", "x=infinite", "x=NaNs"] {
+        Folder::new().run(&["diff", "-e", "fn f(x) { x }", "--at", at]).fails(1, &["a number such as"]);
+    }
+}

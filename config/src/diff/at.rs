@@ -1,9 +1,10 @@
-//! The point of a program: `--at a=1,b=2,xs=[1,2],m=[[1,2],[3,4]],p=(3,pi/4),n=5,z=1+2i`.
+//! The point of a program: `--at a=1,b=2,xs=[1,2],m=[[1,2],[3,4]],p=(3,pi/4),n=5,z=1+2i,data=@data.npy`.
 //!
-//! A real number may be any constant expression. A complex one is `1+2i`, `-i`, or `complex(x, y)` of such expressions. Arrays stand in brackets, those of several axes row by row; tuples and structs
-//! in parentheses, field by field.
+//! A real number may be any constant expression, or `inf`, `-inf`, `nan`. A complex one is `1+2i`, `-i`, or `complex(x, y)` of
+//! such expressions. Arrays stand in brackets, those of several axes row by row, or in a NumPy file behind `@`; tuples and
+//! structs in parentheses, field by field.
 
-use std::ops::Range;
+use std::{ops::Range, path::Path};
 
 use ketgrad_core::{
     exec::Datum,
@@ -11,8 +12,13 @@ use ketgrad_core::{
     qasm::parse_angle,
 };
 use num_complex::Complex;
+use num_traits::ToPrimitive;
 
-use crate::{npy::Number, report::Failure};
+use crate::{
+    files::{cannot, open},
+    npy::{self, ItemKind, Number},
+    report::Failure,
+};
 
 type Value<T> = Datum<Complex<T>>;
 
@@ -90,6 +96,9 @@ impl Reader<'_> {
                 _ => return Err(self.wrong(range, kind, "`true` or `false`")),
             },
             Kind::Complex => Datum::Complex(self.complex(range, kind)?),
+            Kind::Array(element) if self.text[range.clone()].trim_start().starts_with('@') => {
+                self.file(range, kind, *element)?
+            }
             Kind::Array(element) => {
                 let (mut shape, mut items) = (Vec::new(), Vec::new());
                 self.elements(range.clone(), kind, 0, &mut shape, &mut items)?;
@@ -115,6 +124,47 @@ impl Reader<'_> {
         })
     }
 
+    /// An array from a NumPy file.
+    fn file<T: Number>(
+        &self,
+        range: Range<usize>,
+        kind: &Kind,
+        element: Element,
+    ) -> Result<Value<T>, Failure> {
+        let path = self.text[range.clone()].trim().trim_start_matches('@');
+        let file = open(Path::new(path)).map_err(|e| cannot("read", path, &e))?;
+        let items = npy::read_items(file).map_err(|e| Failure::input(format_args!("{path}: {e}")))?;
+        let unfit = |expected: &str| {
+            Failure::input(format_args!(
+                "`{}` is of kind {kind}: expected {expected}, which {path} does not hold",
+                self.name
+            ))
+        };
+        if items.shape.is_empty() {
+            return Err(unfit("an array"));
+        }
+        let (shape, numbers) = (&items.shape, items.numbers.into_iter());
+        let array = match (element, items.kind) {
+            (Element::Complex, _) => Datum::complexes_of(
+                shape,
+                numbers.map(|z| Complex::new(T::lit(z.re), T::lit(z.im))).collect(),
+            ),
+            (Element::Real, ItemKind::Real | ItemKind::Int) => {
+                Datum::reals_of(shape, numbers.map(|z| T::lit(z.re)).collect())
+            }
+            (Element::Int, ItemKind::Int) => {
+                // Beyond, floats have no room for every integer.
+                let whole =
+                    |z: Complex<f64>| z.re.to_i64().filter(|n| n.unsigned_abs() <= 1 << f64::MANTISSA_DIGITS);
+                let whole: Option<Vec<i64>> = numbers.map(whole).collect();
+                Datum::ints_of(shape, whole.ok_or_else(|| unfit("integers of at most 2^53"))?)
+            }
+            (Element::Real, ItemKind::Complex) => return Err(unfit("real numbers")),
+            (Element::Int, _) => return Err(unfit("integers")),
+        };
+        array.map_err(|e| Failure::input(e).at("--at", self.text, range, ""))
+    }
+
     /// The elements of an array along the given axis and all behind it. The first part along an axis says its length for all.
     fn elements(
         &self,
@@ -126,7 +176,7 @@ impl Reader<'_> {
     ) -> Result<(), Failure> {
         let parts = self.inside(&range, '[', ']').filter(|_| axis < MAX_AXES);
         let Some(parts) = parts else {
-            return Err(self.wrong(range, kind, "`[1, 2]` or `[[1, 2], [3, 4]]`"));
+            return Err(self.wrong(range, kind, "`[1, 2]`, `[[1, 2], [3, 4]]` or `@file.npy`"));
         };
         let is_first = shape.len() == axis;
         if is_first {
@@ -171,8 +221,9 @@ impl Reader<'_> {
         let text = self.text[range.clone()].trim();
         // Angles have no sign of zero.
         let plain = text.parse().ok();
+        let in_words = matches!(text, "inf" | "-inf" | "nan");
         match plain.or_else(|| parse_angle(text).ok()?.constant()) {
-            Some(x) if x.is_finite() => Ok(T::lit(x)),
+            Some(x) if x.is_finite() || in_words => Ok(T::lit(x)),
             _ => Err(self.wrong(
                 range,
                 within,
