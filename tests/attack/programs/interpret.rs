@@ -108,12 +108,18 @@ pub(crate) fn run(drawn: &Drawn, at: Option<Place>) -> Outcome {
         }
     }
     let names = drawn.params.iter().map(|name| (*name).to_owned());
-    let mut frame =
-        Frame { helpers: &drawn.helpers, values: names.zip(args).collect(), steps: 100_000, failed: false };
+    let mut frame = Frame {
+        helpers: &drawn.helpers,
+        values: names.zip(args).collect(),
+        steps: 100_000,
+        failed: false,
+        decided_beyond: false,
+    };
     let value = frame.block(&drawn.body).and_then(|flow| match flow {
         Flow::Return(x) => Ok(x),
         _ => frame.real(&drawn.last),
     });
+    let value = value.map(|x| if frame.decided_beyond { Dual { d: f64::NAN, ..x } } else { x });
     match value {
         Ok(x) if frame.failed => Outcome::Dead(Value::Real(x)),
         Ok(x) => Outcome::Value(Value::Real(x)),
@@ -136,6 +142,8 @@ struct Frame<'a> {
     steps: usize,
     /// Whether something failed whose result is not looked at so far.
     failed: bool,
+    /// Whether an infinity or a NaN has decided what to do: there are no slopes to speak of then.
+    decided_beyond: bool,
 }
 
 type Run<T> = Result<T, Failure>;
@@ -323,7 +331,8 @@ impl Frame<'_> {
                 }
             }
             Real::Select(c, a, b) => {
-                let (c, a, b) = (self.cond(c)?, self.real(a), self.real(b));
+                // Between two that are alike nobody needs to decide.
+                let (c, a, b) = (self.cond(c).map_err(unclear)?, self.real(a), self.real(b));
                 let (chosen, other) = if c { (a, b) } else { (b, a) };
                 self.unused(other)?;
                 chosen?
@@ -413,6 +422,7 @@ impl Frame<'_> {
         Ok(match cond {
             Cond::Reals(op, a, b) => {
                 let (a, b) = (self.real(a)?.re, self.real(b)?.re);
+                self.decided_beyond |= !(a.is_finite() && b.is_finite());
                 holds(op, a.partial_cmp(&b))
             }
             Cond::Ints(op, a, b) => {
