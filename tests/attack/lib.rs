@@ -6,10 +6,10 @@
 //! cargo run -p ketgrad-attack -- --file tests/attack/corpus/many_phases.qasm
 //! cargo run --release -p ketgrad-attack -- --survey states --seed 0 --count 1000
 //! ```
-//! [`survey`] says in a table how far results are from right ones.
-//! A target is a function of a seed ([`finding::Check`]): the same seed gives the same input on every machine. What it
+//! `survey` says in a table how far results are from right ones.
+//! A target is a function of a seed (`finding::Check`): the same seed gives the same input on every machine. What it
 //! finds is printed once for each law with the least input that shows it and the command that repeats it. Seeds run in
-//! processes of their own ([`child`]), so that aborts and hangs are found, too.
+//! processes of their own (`child`), so that aborts and hangs are found, too.
 //!
 //! | target | inputs | references |
 //! |---|---|---|
