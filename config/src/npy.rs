@@ -207,25 +207,17 @@ pub fn read_table(mut file: impl Read) -> Result<Table, NpyError> {
         let expected = "real numbers, float64 ('<f8') or float32 ('<f4'), or integers ('<i8' and the like),";
         return Err(NpyError::Type { given: header.descr, expected });
     }
-    let (rows, columns, two_dimensional) = match *header.shape.as_slice() {
-        [columns] => (1, columns, false),
-        [rows, columns] => (rows, columns, true),
+    let two_dimensional = match header.shape.len() {
+        1 => false,
+        2 => true,
         _ => {
             let expected = "one dimension (a point) or two (a row for each point)".to_owned();
             return Err(NpyError::Shape { given: header.shape, expected });
         }
     };
-    let fits = rows.max(1).checked_mul(columns.max(1)).filter(|&n| n <= MAX_TABLE);
-    let (Some(_), Ok(rows), Ok(columns)) = (fits, usize::try_from(rows), usize::try_from(columns)) else {
-        let expected = format!("at most {MAX_TABLE} numbers in all");
-        return Err(NpyError::Shape { given: header.shape, expected });
-    };
-    let mut numbers = Vec::new();
-    header.numbers(file, 1, |x| numbers.push(x))?;
-    if header.fortran && rows > 1 && columns > 1 {
-        let by_columns = numbers;
-        numbers = (0..rows).flat_map(|row| by_columns.iter().skip(row).step_by(rows).copied()).collect();
-    }
+    let Items { shape, numbers, .. } = header.items(file, ItemKind::Real)?;
+    let columns = shape.last().copied().unwrap_or(0);
+    let rows = if two_dimensional { shape[0] } else { 1 };
     Ok(Table { rows, columns, numbers, two_dimensional })
 }
 
@@ -234,8 +226,8 @@ pub fn read_table(mut file: impl Read) -> Result<Table, NpyError> {
 pub struct Items {
     /// The lengths along the axes; none for one number.
     pub shape: Vec<usize>,
-    /// The numbers, the last axis fastest: integers and floats as they are, complex numbers with their imaginary parts.
-    pub numbers: Vec<Complex<f64>>,
+    /// The numbers, the last axis fastest: integers and floats as they are, of complex numbers the real and the imaginary part.
+    pub numbers: Vec<f64>,
     /// What the numbers are.
     pub kind: ItemKind,
 }
@@ -266,38 +258,18 @@ pub fn read_items(mut file: impl Read) -> Result<Items, NpyError> {
             return Err(NpyError::Type { given: header.descr, expected });
         }
     };
-    let count = header.shape.iter().try_fold(1u64, |n, length| n.checked_mul(*length));
-    let shape: Result<Vec<usize>, _> = header.shape.iter().map(|&n| usize::try_from(n)).collect();
-    let (Some(_), Ok(shape)) = (count.filter(|&n| n <= MAX_TABLE), shape) else {
-        let expected = format!("at most {MAX_TABLE} numbers in all");
-        return Err(NpyError::Shape { given: header.shape, expected });
-    };
-    let mut numbers = Vec::new();
-    if kind == ItemKind::Complex {
-        let mut re = None;
-        header.numbers(file, 2, |x| match re.take() {
-            None => re = Some(x),
-            Some(re) => numbers.push(Complex::new(re, x)),
-        })?;
-    } else {
-        header.numbers(file, 1, |x| numbers.push(Complex::new(x, 0.0)))?;
-    }
-    if header.fortran {
-        numbers = by_rows(&numbers, &shape);
-    }
-    Ok(Items { shape, numbers, kind })
+    header.items(file, kind)
 }
 
-/// Numbers whose first axis is fastest as those whose last axis is.
-fn by_rows<T: Copy>(numbers: &[T], shape: &[usize]) -> Vec<T> {
-    let mut places = vec![0];
-    let mut step = 1;
+/// Numbers of some parts each whose first axis is fastest as those whose last axis is.
+fn by_rows(numbers: &[f64], parts: usize, shape: &[usize]) -> Vec<f64> {
+    let (mut places, mut step) = (vec![0], parts);
     for &length in shape {
         // Each further axis is faster than those before it in the result.
         places = places.iter().flat_map(|place| (0..length).map(move |k| place + k * step)).collect();
         step *= length;
     }
-    places.into_iter().filter_map(|place| numbers.get(place).copied()).collect()
+    places.into_iter().flat_map(|place| &numbers[place..place + parts]).copied().collect()
 }
 
 /// What stands before the numbers.
@@ -367,6 +339,24 @@ impl Header {
     /// The type without its byte order.
     fn code(&self) -> &str {
         self.descr.trim_start_matches(['<', '>', '=', '|'])
+    }
+
+    /// Reads an array of numbers of a kind.
+    fn items(self, file: impl Read, kind: ItemKind) -> Result<Items, NpyError> {
+        // An axis of length 0 leaves the others as long as they are.
+        let fits = self.shape.iter().try_fold(1u64, |n, length| n.checked_mul((*length).max(1)));
+        let shape: Result<Vec<usize>, _> = self.shape.iter().map(|&n| usize::try_from(n)).collect();
+        let (Some(_), Ok(shape)) = (fits.filter(|&n| n <= MAX_TABLE), shape) else {
+            let expected = format!("at most {MAX_TABLE} numbers in all");
+            return Err(NpyError::Shape { given: self.shape, expected });
+        };
+        let parts = if kind == ItemKind::Complex { 2 } else { 1 };
+        let mut numbers = Vec::new();
+        self.numbers(file, parts as u64, |x| numbers.push(x))?;
+        if self.fortran && shape.len() > 1 && !numbers.is_empty() {
+            numbers = by_rows(&numbers, parts, &shape);
+        }
+        Ok(Items { shape, numbers, kind })
     }
 
     /// Reads all numbers, of `parts` floats or integers each.

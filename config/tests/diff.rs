@@ -315,9 +315,10 @@ fn arrays_of_a_point_come_from_files() {
     folder.file("columns.npy", npy("<f8", true, "(2, 3)", [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]));
     folder.file("deep.npy", npy("<f8", true, "(2, 1, 2)", [1.0, 3.0, 2.0, 4.0]));
     folder.file("ints.npy", npy("<i8", false, "(2,)", [7.0, -2.0]));
-    folder.file("complex.npy", npy("<c16", false, "(1,)", [3.0, 4.0]));
+    folder.file("complex.npy", npy("<c16", true, "(1, 2)", [3.0, 4.0, 5.0, 6.0]));
     folder.file("number.npy", npy("<f8", false, "()", [1.0]));
     folder.file("cut.npy", npy("<f8", false, "(2, 3)", [1.0]));
+    folder.file("empty.npy", npy("<f8", true, "(1152921504606846976, 0)", []));
     folder.file("large.npy", npy("<i8", false, "(1,)", [18_014_398_509_481_984.0]));
     let run = |source: &str, at: &str| folder.run(&["diff", "-e", source, "--at", at, "--json"]);
     let source = "fn f(m: array) { dot(row(m, 0), row(m, 1)) }";
@@ -334,8 +335,9 @@ fn arrays_of_a_point_come_from_files() {
     assert_eq!(d["value"], json!(4321.0));
     let d = run("fn f(x, ns: array<int>) { x * real(ns[0] + ns[1]) }", "x=3,ns=@ints.npy").json();
     assert_eq!((&d["value"], &d["gradient"]), (&json!(15.0), &json!({"x": 5.0})));
-    let d = run("fn f(zs: array<complex>) { abs2(zs[0]) }", "zs=@complex.npy").json();
-    assert_eq!((&d["value"], &d["gradient"]), (&json!(25.0), &json!({"zs[0]": [6.0, 8.0]})));
+    let source = "fn f(zs: array<complex>) { abs2(row(zs, 0)[0]) + 10.0 * abs2(row(zs, 0)[1]) }";
+    assert_eq!(run(source, "zs=@complex.npy").json()["value"], json!(635.0));
+    assert_eq!(run("fn f(zs: array<complex>) { abs2(zs[1]) }", "zs=@ints.npy").json()["value"], json!(4.0));
     // What fits another kind too.
     assert_eq!(run("fn f(xs: array) { sum(xs) }", "xs=@ints.npy").json()["value"], json!(5.0));
     let sum = "fn f(xs: array) { sum(xs) }";
@@ -345,6 +347,8 @@ fn arrays_of_a_point_come_from_files() {
         (sum, "xs=@complex.npy", &["`xs`", "real numbers", "complex.npy"]),
         (sum, "xs=@number.npy", &["`xs`", "an array", "number.npy"]),
         (sum, "xs=@cut.npy", &["cut.npy", "cut off"]),
+        (sum, "xs=@empty.npy", &["empty.npy", "at most 268435456 numbers"]),
+        (sum, "xs=@@rows.npy", &["cannot read @rows.npy"]),
         (of_ints, "x=1,ns=@rows.npy", &["`ns`", "integers", "rows.npy"]),
         (of_ints, "x=1,ns=@large.npy", &["`ns`", "2^53", "large.npy"]),
         ("fn f(x) { x }", "x=@rows.npy", &["`x`", "a number"]),

@@ -103,6 +103,7 @@ fn no_change_of_a_byte_makes_it_fall_over() {
             bytes[at] = value;
             let _ = ketgrad_config::npy::read_state::<f64>(&bytes[..], 2);
             let _ = ketgrad_config::npy::read_table(&bytes[..]);
+            let _ = ketgrad_config::npy::read_items(&bytes[..]);
         }
         let _ = ketgrad_config::npy::read_state::<f32>(&good[..at], 2);
     }

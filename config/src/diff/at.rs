@@ -131,7 +131,8 @@ impl Reader<'_> {
         kind: &Kind,
         element: Element,
     ) -> Result<Value<T>, Failure> {
-        let path = self.text[range.clone()].trim().trim_start_matches('@');
+        let path = self.text[range.clone()].trim();
+        let path = path.strip_prefix('@').unwrap_or(path);
         let file = open(Path::new(path)).map_err(|e| cannot("read", path, &e))?;
         let items = npy::read_items(file).map_err(|e| Failure::input(format_args!("{path}: {e}")))?;
         let unfit = |expected: &str| {
@@ -143,19 +144,24 @@ impl Reader<'_> {
         if items.shape.is_empty() {
             return Err(unfit("an array"));
         }
-        let (shape, numbers) = (&items.shape, items.numbers.into_iter());
+        let (shape, numbers) = (&items.shape, items.numbers.iter());
         let array = match (element, items.kind) {
-            (Element::Complex, _) => Datum::complexes_of(
-                shape,
-                numbers.map(|z| Complex::new(T::lit(z.re), T::lit(z.im))).collect(),
-            ),
+            (Element::Complex, ItemKind::Complex) => {
+                let (pairs, _) = items.numbers.as_chunks();
+                Datum::complexes_of(
+                    shape,
+                    pairs.iter().map(|[x, y]| Complex::new(T::lit(*x), T::lit(*y))).collect(),
+                )
+            }
+            (Element::Complex, _) => {
+                Datum::complexes_of(shape, numbers.map(|x| Complex::from(T::lit(*x))).collect())
+            }
             (Element::Real, ItemKind::Real | ItemKind::Int) => {
-                Datum::reals_of(shape, numbers.map(|z| T::lit(z.re)).collect())
+                Datum::reals_of(shape, numbers.map(|x| T::lit(*x)).collect())
             }
             (Element::Int, ItemKind::Int) => {
                 // Beyond, floats have no room for every integer.
-                let whole =
-                    |z: Complex<f64>| z.re.to_i64().filter(|n| n.unsigned_abs() <= 1 << f64::MANTISSA_DIGITS);
+                let whole = |x: &f64| x.to_i64().filter(|n| n.unsigned_abs() <= 1 << f64::MANTISSA_DIGITS);
                 let whole: Option<Vec<i64>> = numbers.map(whole).collect();
                 Datum::ints_of(shape, whole.ok_or_else(|| unfit("integers of at most 2^53"))?)
             }
