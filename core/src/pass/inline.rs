@@ -38,13 +38,13 @@ pub fn inline(program: &mut Program, id: FuncId, size: usize) -> bool {
 
 /// As [`inline`], with what is known of the functions that call themselves.
 pub(super) fn inline_but(program: &mut Program, id: FuncId, size: usize, recursive: &mut Recursive) -> bool {
-    let callees = program.functions[id].callees().into_iter();
-    let small: HashSet<FuncId> = callees.filter(|&g| is_small(program, id, g, size, recursive)).collect();
-    let mut f = program.functions[id].clone();
-    let mut grown = f.size();
-    if small.is_empty() || grown >= MAX_GROWTH {
+    let mut known: HashMap<FuncId, bool> = HashMap::new();
+    let mut small = |g| *known.entry(g).or_insert_with(|| is_small(program, id, g, size, recursive));
+    let mut grown = program.functions[id].size();
+    if grown >= MAX_GROWTH || !program.functions[id].callees().into_iter().any(&mut small) {
         return false;
     }
+    let mut f = program.functions[id].clone();
     // A call ends its block; what stands behind it goes to a block at the end. That takes its instructions from the list
     // of the first block when its turn comes, so that many calls in one block do not move what stands behind them all again
     // and again.
@@ -58,7 +58,7 @@ pub(super) fn inline_but(program: &mut Program, id: FuncId, size: usize, recursi
             None => (std::mem::take(&mut f.blocks[b].insts).into(), 0),
         };
         let found = list[from..].iter().enumerate().find_map(|(k, &i)| match f.insts[i].op {
-            Op::Call(g) if small.contains(&g) => Some((from + k, g)),
+            Op::Call(g) if small(g) => Some((from + k, g)),
             _ => None,
         });
         f.blocks[b].insts = list[from..found.map_or(list.len(), |(place, _)| place)].to_vec();
