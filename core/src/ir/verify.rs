@@ -392,18 +392,18 @@ fn dominators(f: &Function) -> Vec<Option<Block>> {
     let mut found = parents.clone();
     let mut walk =
         Walk { semi: (0..blocks.len()).collect(), least: (0..blocks.len()).collect(), up: parents };
-    let mut semi = walk.up.clone();
     for w in (1..blocks.len()).rev() {
+        let mut semi = found[w];
         for from in edges[blocks[w].index()].iter().map(|e| number[e.from.index()]) {
             if from != usize::MAX {
                 let u = walk.least(from, w + 1);
-                semi[w] = semi[w].min(walk.semi[u]);
+                semi = semi.min(walk.semi[u]);
             }
         }
-        walk.semi[w] = semi[w];
+        walk.semi[w] = semi;
     }
     for w in 1..blocks.len() {
-        while found[w] > semi[w] {
+        while found[w] > walk.semi[w] {
             found[w] = found[found[w]];
         }
     }
@@ -444,6 +444,8 @@ impl Walk {
 
 #[cfg(test)]
 mod tests {
+    use support::random::Rng;
+
     use super::*;
     use crate::ir::{BlockData, Kind};
 
@@ -474,13 +476,10 @@ mod tests {
 
     #[test]
     fn who_dominates_lies_on_every_path() {
-        let mut random = 1u64;
-        let mut next = |n: usize| {
-            random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (random >> 33) as usize % n
-        };
+        let mut rng = Rng::new(1);
         for n in 2..40 {
-            let targets: Vec<[usize; 2]> = (1..n).map(|_| [1 + next(n - 1), 1 + next(n - 1)]).collect();
+            let targets: Vec<[usize; 2]> =
+                (1..n).map(|_| [1 + rng.below(n - 1), 1 + rng.below(n - 1)]).collect();
             let f = branching(&targets);
             let (tree, all) = (DominatorTree::of(&f), reached(&f, None));
             for a in f.blocks.keys().filter(|a| all[a.index()]) {
