@@ -19,17 +19,17 @@ use super::ast::{Body, Expr, Label, Stmt, Var, mentions};
 pub(super) fn coalesce(body: &mut Body) {
     let mut list = std::mem::take(&mut body.statements);
     let mut uses = vec![0; body.vars.len()];
-    count(&list, &mut |v| uses[v.0] += 1);
+    each_use(&list, &mut |v| uses[v.0] += 1);
     merge(&mut list, &mut uses);
     body.statements = list;
 }
 
 /// Looks at each variable that is read or written, as often as it is.
-fn count(list: &[Stmt], each: &mut impl FnMut(Var)) {
+fn each_use(list: &[Stmt], each: &mut impl FnMut(Var)) {
     for s in list {
         s.writes().into_iter().for_each(&mut *each);
         s.exprs().into_iter().for_each(|e| e.each_var(each));
-        s.parts().into_iter().for_each(|p| count(p, each));
+        s.parts().into_iter().for_each(|p| each_use(p, each));
     }
 }
 
@@ -104,7 +104,7 @@ fn around(list: &mut [Stmt], k: usize, uses: &mut [u32], copies: &mut Copies) ->
     let Some(end) = list[k + 1..].iter().position(back).map(|n| k + 1 + n) else { return false };
     let between = &list[k + 1..end];
     let mut inside = [0, 0];
-    count(between, &mut |v| {
+    each_use(between, &mut |v| {
         inside[0] += u32::from(v == x);
         inside[1] += u32::from(v == y);
     });
