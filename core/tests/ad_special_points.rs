@@ -221,6 +221,30 @@ fn what_is_not_chosen_may_be_undefined() {
     }
 }
 
+/// The same element by element.
+#[test]
+fn elements_that_are_not_chosen_may_be_undefined() {
+    for undefined in ["ln(a)", "sqrt(a)", "acosh(a)", "ln(a) + ln(a) * a"] {
+        for after in [
+            "sin(y)",
+            "exp(y)",
+            "y * a",
+            "y * y",
+            "abs(y) + a",
+            "y * transpose(transpose(y))",
+            "max(y, a) * y",
+        ] {
+            let source = format!(
+                "fn f(a: array) {{ let y = {undefined}; sum(masked(step(a, 1.5), {after}, a * a)) }}"
+            );
+            for g in gradient_of_array(&source, &[-1.0, 0.0, 2.0]) {
+                assert_eq!(g[..2], [-2.0, 0.0], "{source}");
+                assert!(g[2].is_finite(), "{source}");
+            }
+        }
+    }
+}
+
 #[test]
 fn inputs_that_stay_have_no_part() {
     exactly("fn f(x, z) { max(z * z, sqrt(x)) }", &[0.0, 3.0], &[0.0, 6.0]);

@@ -14,7 +14,7 @@
 //! Block parameters, calls and tapes carry the tangent along beside the value; what is not active has none.
 //! Tangents of tuples are kept leaf by leaf. Cost: what the primal costs, times about 2 to 3.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, ops::Range};
 
 use crate::{
     entity::{Block, FuncId, Value},
@@ -38,10 +38,11 @@ use super::{
 /// An op without a rule; a function without a body. The program is then as it was.
 pub fn forward(program: &mut Program, root: FuncId) -> Result<FuncId, DiffError> {
     let (done, work, wanted) = Default::default();
-    let touching = Touching::of(program, root);
-    let mut engine = Engine { program: program.clone(), touching, done, work, wanted };
+    let mut all = program.clone();
     let by_rule = |rule: &CustomRule| rule.pushforward.is_some() || rule.non_differentiable;
-    let root = entry(&mut engine.program, root, by_rule);
+    let root = entry(&mut all, root, by_rule);
+    let touching = Touching::of(&all, root);
+    let mut engine = Engine { program: all, touching, done, work, wanted };
     let id = engine.id(root, true);
     while let Some((f, is_root)) = engine.work.pop() {
         engine.function(f, is_root)?;
@@ -211,12 +212,27 @@ impl Writer<'_> {
 
     /// The same as values; zeros where there is no tangent.
     fn reaches(&mut self, v: Value) -> Vec<Value> {
-        let dots = self.leaves(v);
+        let count = tangent_leaves(&self.f.kinds[v]).len();
+        self.reaches_at(v, 0..count)
+    }
+
+    /// Some of the leaves of a value's tangent, in time that does not depend on how many there are beside them.
+    fn leaves_at(&mut self, v: Value, range: Range<usize>) -> Vec<Value> {
+        match self.dots.get(&v) {
+            Some(leaves) => leaves[range].to_vec(),
+            None => self.leaves(v)[range].to_vec(),
+        }
+    }
+
+    /// Where they come from, as values.
+    fn reaches_at(&mut self, v: Value, range: Range<usize>) -> Vec<Value> {
+        let dots = self.leaves_at(v, range.clone());
         if !self.dots.contains_key(&v) {
             return dots;
         }
-        let reach = self.reach(v);
-        reach.into_iter().zip(dots).map(|(reach, dot)| reach.value(&mut self.b, dot)).collect()
+        let there = self.there.get(&v).map(|there| there[range].to_vec());
+        let reach = |k: usize| there.as_ref().map_or(Reach::Nonzero, |there| Reach::Where(there[k]));
+        dots.into_iter().enumerate().map(|(k, dot)| reach(k).value(&mut self.b, dot)).collect()
     }
 
     /// The tangent of a value, if its kind has one.
@@ -308,10 +324,7 @@ impl Writer<'_> {
             Op::Tuple => inst.args.iter().flat_map(|&a| self.leaves(a)).collect(),
             Op::Field(k) => {
                 let range = self.fields.range(inst.args[0], k as usize);
-                match self.dots.get(&inst.args[0]) {
-                    Some(leaves) => leaves[range].to_vec(),
-                    None => self.leaves(inst.args[0])[range].to_vec(),
-                }
+                self.leaves_at(inst.args[0], range)
             }
             Op::Select => {
                 let (yes, no) = (self.leaves(inst.args[1]), self.leaves(inst.args[2]));
@@ -353,14 +366,7 @@ impl Writer<'_> {
             Op::Tuple => inst.args.iter().flat_map(|&a| self.reaches(a)).collect(),
             Op::Field(k) => {
                 let range = self.fields.range(inst.args[0], k as usize);
-                match (self.there.get(&inst.args[0]), self.dots.get(&inst.args[0])) {
-                    (Some(there), Some(dots)) => {
-                        let parts: Vec<(Value, Value)> =
-                            there[range.clone()].iter().copied().zip(dots[range].iter().copied()).collect();
-                        parts.into_iter().map(|(t, dot)| Reach::Where(t).value(&mut self.b, dot)).collect()
-                    }
-                    _ => self.reaches(inst.args[0])[range].to_vec(),
-                }
+                self.reaches_at(inst.args[0], range)
             }
             Op::Select => {
                 let (yes, no) = (self.reaches(inst.args[1]), self.reaches(inst.args[2]));

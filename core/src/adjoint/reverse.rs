@@ -88,10 +88,11 @@ pub fn reverse(program: &mut Program, root: FuncId) -> Result<Reverse, DiffError
     let used = program.reachable(root).into_iter().flat_map(|f| tapes(&program.functions[f]));
     let tape = used.max().map_or(0, |t| t + 1);
     let (done, work, subjects, calls) = Default::default();
-    let touching = Touching::of(program, root);
-    let mut engine = Engine { program: program.clone(), tape, touching, done, work, subjects, calls };
+    let mut all = program.clone();
     let by_rule = |rule: &CustomRule| rule.pullback.is_some() || rule.non_differentiable;
-    let root = entry(&mut engine.program, root, by_rule);
+    let root = entry(&mut all, root, by_rule);
+    let touching = Touching::of(&all, root);
+    let mut engine = Engine { program: all, tape, touching, done, work, subjects, calls };
     let pair = engine.pair(root);
     while let Some(f) = engine.work.pop() {
         engine.function(f)?;
@@ -173,13 +174,8 @@ impl Engine {
     fn subject(&mut self, id: FuncId) -> Subject {
         let order = callees_first(&self.program, id, &|f| self.calls.contains_key(&f));
         // Of those that call themselves nothing more is known.
-        let mut touching: HashMap<FuncId, bool> = HashMap::new();
         for &f in &order {
-            let function = &self.program.functions[f];
-            let called = |g| touching.get(&g).copied().unwrap_or_else(|| self.touching.holds(g));
-            let touches = !tapes(function).is_empty() || function.callees().into_iter().any(called);
-            touching.insert(f, touches);
-            let answered = is_number(&function.result) && !touches;
+            let answered = is_number(&self.program.functions[f].result) && !self.touching.holds(f);
             self.calls.insert(f, Called { covered: Vec::new(), answered });
         }
         for f in order {
