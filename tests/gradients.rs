@@ -394,13 +394,13 @@ fn strings(count: usize, below: usize, operators: usize, n: usize, rng: &mut Rng
 }
 
 /// Tiles of some sizes, and what plans seldom do: products kept because nothing written for them is close enough, blocks as
-/// factors, stages that look two operations ahead.
+/// factors, stages and levels that look a few operations ahead.
 fn variants(set: InstructionSet, n: usize) -> Vec<Options> {
     let tiles = [0, 6, 13].map(|tile_qubits| Options { tile_qubits, ..Options::new(set, n) });
     let factors = Options { factor_blocks: true, ..tiles[1] };
     tiles
         .into_iter()
-        .chain([Options { tolerance: -1.0, ..factors }, Options { lookahead: 2, ..factors }])
+        .chain([Options { tolerance: -1.0, ..factors }, Options { lookahead: 2, window: 2, ..factors }])
         .collect()
 }
 

@@ -47,10 +47,11 @@ fn sets() -> impl Iterator<Item = InstructionSet> {
 }
 
 /// What plans do on large states or seldom: blocks written as factors, products kept because nothing that is written for
-/// them is close enough, stages that look no further than a few operations.
-fn corners(options: Options) -> [Options; 4] {
+/// them is close enough, stages and levels that look no further than a few operations.
+fn corners(options: Options) -> [Options; 5] {
     let factors = Options { factor_blocks: true, ..options };
-    [options, factors, Options { tolerance: -1.0, ..factors }, Options { lookahead: 2, ..options }]
+    let few = Options { lookahead: 2, ..options };
+    [options, factors, Options { tolerance: -1.0, ..factors }, few, Options { window: 1, ..factors }]
 }
 
 /// Plans of the circuit with tiles of some sizes, from |0…0>.

@@ -75,9 +75,15 @@ pub struct Options {
     pub tolerance: f64,
     /// [`Cut::lookahead`].
     pub lookahead: usize,
+    /// Rotations and blocks of a stage among which those of a level are looked for, at least one. Each level looks at all
+    /// operations up to the last of them again, so this keeps compiling linear where few qubits are moved.
+    pub window: usize,
 }
 
 impl Options {
+    /// The usual number of rotations and blocks of a window: more than commute on the qubits of a tile.
+    pub const WINDOW: usize = 128;
+
     /// What is fastest for n qubits: tiles whose scratches and tables leave room in a second cache of 1 MiB, or fill it
     /// where a pass over the state costs more than that; from a given state.
     #[must_use]
@@ -92,6 +98,7 @@ impl Options {
             factor_blocks: n_qubits >= FACTORED_FROM,
             tolerance: Cut::TOLERANCE,
             lookahead: Cut::LOOKAHEAD,
+            window: Options::WINDOW,
         }
     }
 
@@ -241,9 +248,8 @@ impl<E: Element> Plan<E> {
                 let mut stage = tile::compile(
                     self.schedule.layout(*qubits, ops),
                     (*live, found),
-                    self.options.set,
+                    self.options,
                     self.looks_change,
-                    self.options.factor_blocks.then_some(self.options.tolerance),
                     pool,
                 );
                 stage.turn(std::mem::take(angle));

@@ -20,9 +20,9 @@ use super::{
 };
 use crate::{
     basis::{deposit, extend, odd, reduce},
-    kernel::{Element, InstructionSet, simd},
-    plan::BinaryAngle,
+    kernel::{Element, simd},
     plan::layout::{Layout, Line, Look, Obstacles, Phase, Placed},
+    plan::{BinaryAngle, Options},
 };
 
 /// Lane rotations in one sweep.
@@ -99,13 +99,14 @@ pub(super) struct Turn {
 /// An operation and its number in the layout.
 pub(super) type Item<'a> = (usize, &'a Placed);
 
-/// Rotations and blocks among which those of a level are looked for. Each level looks at all operations up to the last of
-/// them again, so this is what keeps compiling linear where few qubits are moved.
-const WINDOW: usize = 128;
-
 /// Takes operations as long as those that come next may commute with all that are there: not where amplitudes move along
-/// vectors that span a tile, for then something is in the way of any other.
-fn refill<'a>(rest: &mut Vec<Item<'a>>, waiting: &mut impl Iterator<Item = Item<'a>>, bits: usize) {
+/// vectors that span a tile, for then something is in the way of any other, and no more than a window of those that move.
+fn refill<'a>(
+    rest: &mut Vec<Item<'a>>,
+    waiting: &mut impl Iterator<Item = Item<'a>>,
+    bits: usize,
+    window: usize,
+) {
     let mut basis: Vec<usize> = Vec::with_capacity(bits);
     let mut moving = 0;
     let mut moves = |op: &Placed| {
@@ -121,7 +122,7 @@ fn refill<'a>(rest: &mut Vec<Item<'a>>, waiting: &mut impl Iterator<Item = Item<
                 extend(&mut basis, reduced);
             }
         }
-        basis.len() == bits || moving == WINDOW
+        basis.len() == bits || moving >= window
     };
     let mut full = false;
     for (_, op) in rest.iter() {
@@ -158,16 +159,15 @@ fn split<'a>(
 
 /// Compiles a stage for an instruction set that the processor has. `live`: the tiles that are worked on differ in these
 /// qubits only. `found`: within them no others are 1 before the stage; those of the lanes are among them. `looks_change`:
-/// whether the order of inner products matters. `factors`: the tolerance up to which a dense block is written as factors.
+/// whether the order of inner products matters.
 pub(in crate::plan) fn compile<E: Element>(
     layout: Layout,
     (live, found): (usize, usize),
-    set: InstructionSet,
+    options: Options,
     looks_change: bool,
-    factors: Option<f64>,
     pool: &mut Pool<E>,
 ) -> TileStage<E> {
-    let (lane_bits, row_qubits) = simd::shape::<E>(set);
+    let (lane_bits, row_qubits) = simd::shape::<E>(options.set);
     let mut stage = TileStage {
         bits: layout.inside.len(),
         outside: layout.outside,
@@ -182,11 +182,11 @@ pub(in crate::plan) fn compile<E: Element>(
         signs: Signs::default(),
         flops: 2.0,
         whole: Vec::new(),
-        factors,
+        factors: options.factor_blocks.then_some(options.tolerance),
         layout,
     };
     stage.take_exit(lane_bits);
-    stage.steps((lane_bits, row_qubits), set, looks_change, pool);
+    stage.steps((lane_bits, row_qubits), options, looks_change, pool);
     stage.settle_constants();
     stage.sort_tiles();
     stage
@@ -288,7 +288,7 @@ impl<E: Element> TileStage<E> {
     fn steps(
         &mut self,
         (lane_bits, row_qubits): (usize, usize),
-        set: InstructionSet,
+        options: Options,
         looks_change: bool,
         pool: &mut Pool<E>,
     ) {
@@ -297,7 +297,7 @@ impl<E: Element> TileStage<E> {
         let mut rest: Vec<Item<'_>> = Vec::new();
         let mut scale = 1.0;
         loop {
-            refill(&mut rest, &mut waiting, self.bits);
+            refill(&mut rest, &mut waiting, self.bits, options.window);
             if rest.is_empty() {
                 break;
             }
@@ -317,7 +317,7 @@ impl<E: Element> TileStage<E> {
                 .into_iter()
                 .filter_map(|(k, op)| if let Placed::Phase(p) = op { Some((k, *p)) } else { None })
                 .collect();
-            let mut phases = Some(Phases::new(self.bits, &level, &mut self.constants, set, pool));
+            let mut phases = Some(Phases::new(self.bits, &level, &mut self.constants, options.set, pool));
             if phases.as_ref().is_some_and(Phases::is_empty) {
                 // Each of them is constant in a tile.
                 self.whole.extend(level.iter().map(|(source, _)| *source));

@@ -257,8 +257,7 @@ impl<E: Element> Task<E> for Tiles<'_, E> {
     unsafe fn run<S: Simd<Elem = E>>(self) {
         let Tiles { stage, state, tiles, workspace, streams } = self;
         debug_assert!(workspace.bits >= stage.bits);
-        // SAFETY: this is `vectorize` (*set*); `run` has compared the sizes (*size*); each tile is one thread's, and
-        // the
+        // SAFETY: this is `vectorize` (*set*); `run` has compared the sizes (*size*); each tile is one thread's, and the
         // workspace is this thread's (*owner*).
         unsafe {
             let picks = Picks::<S>::new(stage);
