@@ -241,8 +241,7 @@ impl Driver for Emulated {
         // Sixteen bytes each, for the alignment; all ones are no number.
         let mut shared = vec![u128::MAX; (shared_bytes as usize).div_ceil(16)];
         // SAFETY: the caller answers for the parameters; the shared memory has the length asked for. The lock keeps
-        // others
-        // out, as the order of a stream does.
+        // others out, as the order of a stream does.
         unsafe { run(grid, block, shared.as_mut_ptr().cast(), params.as_mut_ptr()) };
         Ok(())
     }
