@@ -332,7 +332,8 @@ impl Frame<'_> {
             }
             Real::Select(c, a, b) => {
                 // Between two that are alike nobody needs to decide.
-                let (c, a, b) = (self.cond(c).map_err(unclear)?, self.real(a), self.real(b));
+                let failure = |failure| if a == b { unclear(failure) } else { failure };
+                let (c, a, b) = (self.cond(c).map_err(failure)?, self.real(a), self.real(b));
                 let (chosen, other) = if c { (a, b) } else { (b, a) };
                 self.unused(other)?;
                 chosen?
