@@ -61,13 +61,15 @@ const TARGETS: &[(&str, Check)] = &[
     ("ir", ir::check),
 ];
 
+/// Seconds of an attack, if nobody says.
+const SECONDS: u64 = 60;
 /// Seeds of one process.
 const BATCH: u64 = 200;
 /// The most findings of one law that are shown.
 const SHOWN: usize = 3;
 
 struct Options {
-    seconds: u64,
+    seconds: Option<u64>,
     seed: u64,
     threads: usize,
     target: Option<String>,
@@ -79,7 +81,7 @@ struct Options {
 
 fn options(words: &[String]) -> Result<Options, String> {
     let mut options = Options {
-        seconds: 60,
+        seconds: None,
         seed: 1,
         threads: 1,
         target: None,
@@ -92,7 +94,7 @@ fn options(words: &[String]) -> Result<Options, String> {
         let [name, value] = pair else { return Err(format!("{} takes a value", pair[0])) };
         let number = || value.parse::<u64>().map_err(|e| format!("{name} {value}: {e}"));
         match name.as_str() {
-            "--seconds" => options.seconds = number()?,
+            "--seconds" => options.seconds = Some(number()?),
             "--seed" => options.seed = number()?,
             "--threads" => options.threads = usize::try_from(number()?).map_err(|e| e.to_string())?,
             "--target" => options.target = Some(value.clone()),
@@ -159,7 +161,8 @@ pub fn run(words: &[String]) -> Result<(), String> {
         return Ok(());
     }
     if let Some(name) = &options.survey {
-        return survey::run(name, options.seed, options.count, options.threads);
+        let until = options.seconds.map(|s| Instant::now() + Duration::from_secs(s));
+        return survey::run(name, options.seed..options.seed + options.count, until, options.threads);
     }
     if let (Some(name), Some(seed)) = (&options.target, options.only) {
         check_seed(name, seed)?;
@@ -175,7 +178,7 @@ fn attack(options: &Options) -> Result<(), String> {
         Some(name) => vec![target(name)?],
         None => TARGETS.to_vec(),
     };
-    let until = Instant::now() + Duration::from_secs(options.seconds);
+    let until = Instant::now() + Duration::from_secs(options.seconds.unwrap_or(SECONDS));
     // The next seed of each target, and the findings by target and law.
     let next = Mutex::new((0, vec![options.seed; targets.len()]));
     let found = Mutex::new(BTreeMap::<(&str, String), usize>::new());

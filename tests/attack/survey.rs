@@ -4,6 +4,7 @@
 //! cargo run --release -p ketgrad-attack -- --survey states --seed 0 --count 1000
 //! cargo run --release -p ketgrad-attack -- --survey equivalent --seed 0 --count 10000
 //! ```
+//! With `--seconds` no seed is begun later than that; the last line says which ones the table is of.
 //! `states` runs circuits of 50 to 2,000 gates on 15, 16 and 17 qubits as users run them, `--count` of each pool, and says
 //! how far the worst amplitude is from [`support::dense`]. `equivalent` compares `--count` pairs on 16 and 17 qubits, every
 //! other one changed by a gate, and says how often the verdict was wrong and how much of its bound the difference took.
@@ -11,8 +12,10 @@
 use std::{
     collections::BTreeMap,
     fmt::Write,
+    ops::Range,
     sync::atomic::{AtomicU64, Ordering},
     thread,
+    time::Instant,
 };
 
 use ketgrad_core::{
@@ -35,16 +38,20 @@ const LONG: u64 = 333;
 /// So many phases.
 const PHASES: usize = 100_000;
 
-/// The survey with this name, of seeds from `first` on.
-pub(crate) fn run(name: &str, first: u64, count: u64, threads: usize) -> Result<(), String> {
-    let seeds = AtomicU64::new(first);
+/// The survey with this name, of these seeds, or of as many as are begun until then.
+pub(crate) fn run(name: &str, seeds: Range<u64>, until: Option<Instant>, threads: usize) -> Result<(), String> {
+    let next = AtomicU64::new(seeds.start);
+    let late = || until.is_some_and(|t| Instant::now() >= t);
     let each = |f: &(dyn Fn(u64) -> Result<Vec<Row>, String> + Sync)| {
         let work = || {
             let mut table = Table::default();
             loop {
-                let seed = seeds.fetch_add(1, Ordering::Relaxed);
-                if seed >= first + count {
+                if late() {
                     return Ok::<_, String>(table);
+                }
+                let seed = next.fetch_add(1, Ordering::Relaxed);
+                if seed >= seeds.end {
+                    return Ok(table);
                 }
                 f(seed)?.into_iter().for_each(|row| table.add(&row));
                 if seed % 100 == 99 {
@@ -66,6 +73,7 @@ pub(crate) fn run(name: &str, first: u64, count: u64, threads: usize) -> Result<
         _ => return Err(format!("no survey {name}: states, equivalent")),
     };
     print!("{}", table.print());
+    println!("seeds {} to {}", seeds.start, next.into_inner().min(seeds.end));
     if table.0.values().any(|line| line.wrong > 0) { Err("some results are wrong".into()) } else { Ok(()) }
 }
 
