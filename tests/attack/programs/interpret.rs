@@ -3,7 +3,7 @@
 //! Derivatives at kinks and edges are those of the table in `core/src/ir/table.rs`: `abs` has 0 at 0, `min` and `max` give
 //! all to the first at a tie. Where a slope is infinite there is no derivative here.
 
-use std::collections::HashMap;
+use std::{cell::Cell, collections::HashMap};
 
 use super::draw::{Any, Array, Cond, Drawn, Int, Real, Stmt};
 
@@ -12,18 +12,54 @@ use super::draw::{Any, Array, Cond, Drawn, Int, Real, Stmt};
 pub(crate) struct Dual {
     pub(crate) re: f64,
     pub(crate) d: f64,
+    /// By how much `d` may be off, relative to the unit of rounding: the sizes of what cancelled on the way.
+    off: f64,
 }
 
 impl Dual {
     /// A constant.
     pub(crate) fn constant(re: f64) -> Dual {
-        Dual { re, d: 0.0 }
+        Dual { re, d: 0.0, off: 0.0 }
     }
     /// `y` with the slopes by two operands.
     fn chain(y: f64, parts: &[(f64, Dual)]) -> Dual {
         // An infinite slope of what stands still: reverse mode cannot know that it does.
         let part = |&(slope, x): &(f64, Dual)| if slope.is_finite() { slope * x.d } else { f64::NAN };
-        Dual { re: y, d: parts.iter().map(part).sum() }
+        let off = |&(slope, x): &(f64, Dual)| (slope * x.d).abs() + (slope * x.off).abs();
+        let new = Dual { re: y, d: parts.iter().map(part).sum(), off: parts.iter().map(off).sum() };
+        if !(new.re.is_finite() && new.d.is_finite()) {
+            see(|seen| seen.undefined = true);
+        }
+        new
+    }
+    /// Whether the derivative is known up to this, relative to numbers above 1.
+    pub(crate) fn is_known_up_to(&self, tolerance: f64) -> bool {
+        self.d.is_finite() && self.off * f64::EPSILON <= tolerance * self.d.abs().max(1.0)
+    }
+}
+
+/// What a run came by.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Seen {
+    /// A number or a slope that is infinite or undefined. Where the result does not depend on it, an engine may say 0 or NaN.
+    pub(crate) undefined: bool,
+    /// A kink or a jump, at the very point: differences see its two sides, and derivatives of derivatives none of them.
+    pub(crate) edge: bool,
+}
+
+thread_local! {
+    static SEEN: Cell<Seen> = const { Cell::new(Seen { undefined: false, edge: false }) };
+}
+
+fn see(what: impl FnOnce(&mut Seen)) {
+    let mut seen = SEEN.get();
+    what(&mut seen);
+    SEEN.set(seen);
+}
+
+fn see_edge(at: bool) {
+    if at {
+        see(|seen| seen.edge = true);
     }
 }
 
@@ -99,6 +135,17 @@ pub(crate) fn places(drawn: &Drawn) -> Vec<Place> {
 
 /// Runs a program, with a tangent at a place.
 pub(crate) fn run(drawn: &Drawn, at: Option<Place>) -> Outcome {
+    run_and_see(drawn, at).0
+}
+
+/// That, and what the run came by.
+pub(crate) fn run_and_see(drawn: &Drawn, at: Option<Place>) -> (Outcome, Seen) {
+    SEEN.set(Seen::default());
+    let outcome = outcome(drawn, at);
+    (outcome, SEEN.get())
+}
+
+fn outcome(drawn: &Drawn, at: Option<Place>) -> Outcome {
     let mut args = drawn.args.clone();
     if let Some((k, i)) = at {
         match &mut args[k] {
@@ -293,7 +340,7 @@ impl Frame<'_> {
             },
             Real::Neg(x) => {
                 let x = self.real(x)?;
-                Dual { re: -x.re, d: -x.d }
+                Dual { re: -x.re, d: -x.d, ..x }
             }
             Real::Infix(op, a, b) => infix(op, self.real(a)?, self.real(b)?),
             Real::Fun(name, x) => function(name, self.real(x)?),
@@ -331,9 +378,10 @@ impl Frame<'_> {
                 }
             }
             Real::Select(c, a, b) => {
+                let (c, a, b) = (self.cond(c), self.real(a), self.real(b));
                 // Between two that are alike nobody needs to decide.
-                let failure = |failure| if a == b { unclear(failure) } else { failure };
-                let (c, a, b) = (self.cond(c).map_err(failure)?, self.real(a), self.real(b));
+                let alike = matches!((&a, &b), (Ok(a), Ok(b)) if a.re.to_bits() == b.re.to_bits());
+                let c = c.map_err(|failure| if alike { unclear(failure) } else { failure })?;
                 let (chosen, other) = if c { (a, b) } else { (b, a) };
                 self.unused(other)?;
                 chosen?
@@ -422,8 +470,10 @@ impl Frame<'_> {
     fn cond(&mut self, cond: &Cond) -> Run<bool> {
         Ok(match cond {
             Cond::Reals(op, a, b) => {
+                let literal = matches!((a, b), (Real::Lit(_), Real::Lit(_)));
                 let (a, b) = (self.real(a)?.re, self.real(b)?.re);
                 self.decided_beyond |= !(a.is_finite() && b.is_finite());
+                see_edge(a == b && !literal);
                 holds(op, a.partial_cmp(&b))
             }
             Cond::Ints(op, a, b) => {
@@ -491,6 +541,11 @@ fn total(xs: Vec<Dual>) -> Dual {
 
 fn function(name: &str, a: Dual) -> Dual {
     let x = a.re;
+    see_edge(match name {
+        "abs" | "sign" => x == 0.0,
+        "floor" => x == x.floor(),
+        _ => false,
+    });
     let (y, slope) = match name {
         "sin" => (x.sin(), x.cos()),
         "cos" => (x.cos(), -x.sin()),
@@ -527,8 +582,9 @@ fn function2(name: &str, a: Dual, b: Dual) -> Dual {
     match name {
         "min" | "max" => {
             let first = if name == "min" { x <= y } else { x >= y };
+            see_edge(x == y);
             if x.is_nan() || y.is_nan() {
-                Dual { re: f64::NAN, d: f64::NAN }
+                Dual::chain(f64::NAN, &[(f64::NAN, a)])
             } else if first {
                 a
             } else {
@@ -537,6 +593,7 @@ fn function2(name: &str, a: Dual, b: Dual) -> Dual {
         }
         "hypot" => {
             let h = x.hypot(y);
+            see_edge(h == 0.0);
             if h == 0.0 { Dual::constant(0.0) } else { Dual::chain(h, &[(x / h, a), (y / h, b)]) }
         }
         "atan2" => {
@@ -546,7 +603,8 @@ fn function2(name: &str, a: Dual, b: Dual) -> Dual {
         "pow" => {
             let p = x.powf(y);
             let by_x = if y == 0.0 { 0.0 } else { y * x.powf(y - 1.0) };
-            let by_y = if p == 0.0 { 0.0 } else { p * x.ln() };
+            // Of a negative base there are no powers beside the whole ones.
+            let by_y = if p == 0.0 && x >= 0.0 { 0.0 } else { p * x.ln() };
             Dual::chain(p, &[(by_x, a), (by_y, b)])
         }
         _ => Dual::chain(x % y, &[(1.0, a), (-(x / y).trunc(), b)]),
