@@ -17,6 +17,9 @@ pub(super) type Columns = Vec<Vec<C>>;
 /// Two columns count as orthogonal below this cosine: a few rounding errors.
 const ORTHOGONAL: f64 = 1e-15;
 
+/// Columns shorter than this count as zero: the squares of their entries are still normal numbers.
+const SHORTEST: f64 = 1e-140;
+
 /// More sweeps than a Jacobi method ever needs (about ten); a bound, not a tuning knob.
 const MAX_SWEEPS: usize = 60;
 
@@ -114,7 +117,7 @@ fn normalize(g: &Columns) -> Columns {
                 }
             }
             let after = norm(&column);
-            let good = if attempt == 0 { after > 0.5 * before && after > 1e-290 } else { after >= least };
+            let good = if attempt == 0 { after > 0.5 * before && after > SHORTEST } else { after >= least };
             if good {
                 out[j] = column.iter().map(|x| x / after).collect();
                 done.push(j);
