@@ -129,6 +129,11 @@ impl Expectation {
     /// # Errors
     /// [`HybridError`]: the number of inputs, a NaN among them, memory.
     pub fn values<T: Real>(&self, inputs: &[T]) -> Result<Vec<T>, HybridError> {
+        type Values<T> = fn(&Expectation, &[T]) -> Result<Vec<T>, HybridError>;
+        compiled!(T: Values = [f32, f64] Expectation::values_any)(self, inputs)
+    }
+
+    fn values_any<T: Real>(&self, inputs: &[T]) -> Result<Vec<T>, HybridError> {
         if self.circuit.has_channels() || !is_straight(&self.circuit) {
             return self.noisy_values(inputs);
         }
@@ -165,6 +170,11 @@ impl Expectation {
     /// # Errors
     /// As [`Expectation::values`]; [`HybridError::Count`] unless there is a cotangent for each observable.
     pub fn vjp<T: Real>(&self, inputs: &[T], cotangents: &[T]) -> Result<(Vec<T>, Vec<T>), HybridError> {
+        type Vjp<T> = fn(&Expectation, &[T], &[T]) -> Result<(Vec<T>, Vec<T>), HybridError>;
+        compiled!(T: Vjp = [f32, f64] Expectation::vjp_any)(self, inputs, cotangents)
+    }
+
+    fn vjp_any<T: Real>(&self, inputs: &[T], cotangents: &[T]) -> Result<(Vec<T>, Vec<T>), HybridError> {
         if self.circuit.has_channels() {
             return self.noisy_vjp(inputs, cotangents);
         }

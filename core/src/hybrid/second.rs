@@ -147,6 +147,11 @@ impl Expectation {
     /// # Errors
     /// [`HybridError`] of the first point that fails.
     pub fn gradients<T: Real>(&self, points: &[Vec<T>]) -> Result<Vec<(T, Vec<T>)>, HybridError> {
+        type Gradients<T> = fn(&Expectation, &[Vec<T>]) -> Result<Vec<(T, Vec<T>)>, HybridError>;
+        compiled!(T: Gradients = [f32, f64] Expectation::gradients_any)(self, points)
+    }
+
+    fn gradients_any<T: Real>(&self, points: &[Vec<T>]) -> Result<Vec<(T, Vec<T>)>, HybridError> {
         let dim = u32::try_from(self.circuit.n_qubits()).ok().and_then(|n| 1usize.checked_shl(n));
         let small = dim.is_some_and(|dim| dim < crate::kernel::SERIAL_BELOW);
         if !small || !T::PARALLEL {

@@ -1,5 +1,8 @@
 //! Numbers of gates acting on numbers of amplitudes.
 
+use num_complex::Complex;
+
+use super::{Operator, Threads, apply};
 use crate::scalar::Ring;
 
 /// A ring that acts on amplitudes of type `A`: itself, or numbers that lack something which those of the ring
@@ -14,7 +17,17 @@ pub trait Acts<A>: Ring {
     fn act_row(row: &[Self], x: &[A]) -> A;
     /// `(x, y)` becomes `(s (x + y), s (x - y))`.
     fn act_crosswise(s: &Self, x: &mut A, y: &mut A);
+    /// Applies an operator in place: [`Operator::apply`].
+    #[doc(hidden)]
+    fn apply(operator: &Operator<Self>, amplitudes: &mut [A], threads: &Threads)
+    where
+        A: Clone + Send + Sync,
+    {
+        apply::apply(operator, amplitudes, threads);
+    }
 }
+
+type Apply<R> = fn(&Operator<R>, &mut [R], &Threads);
 
 impl<R: Ring> Acts<R> for R {
     #[inline(always)]
@@ -38,5 +51,10 @@ impl<R: Ring> Acts<R> for R {
         let (sum, difference) = (&*x + &*y, &*x - &*y);
         *x = sum * s;
         *y = difference * s;
+    }
+    fn apply(operator: &Operator<R>, amplitudes: &mut [R], threads: &Threads) {
+        compiled!(R: Apply = [f32, f64, Complex<f32>, Complex<f64>] apply::apply)(
+            operator, amplitudes, threads,
+        );
     }
 }

@@ -243,7 +243,7 @@ impl<R: Ring> Operator<R> {
     where
         R: Acts<A>,
     {
-        apply::apply(self, amplitudes, threads);
+        R::apply(self, amplitudes, threads);
     }
 
     /// The operator over another ring.

@@ -36,6 +36,7 @@ use super::{Conj, Real, Ring, Scalar, slope};
 impl<T: Real> Ring for Complex<T> {
     const PARALLEL: bool = T::PARALLEL;
     const WIDE: bool = T::WIDE;
+    const COMPILED: bool = T::COMPILED;
     fn is_exact_zero(&self) -> bool {
         self.re.is_exact_zero() && self.im.is_exact_zero()
     }

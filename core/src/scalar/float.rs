@@ -107,6 +107,7 @@ macro_rules! float {
     ($($F:ident)*) => {$(
         impl Ring for $F {
             const WIDE: bool = true;
+            const COMPILED: bool = true;
             #[inline]
             fn is_exact_zero(&self) -> bool { *self == 0.0 }
             fn is_exact_one(&self) -> bool { *self == 1.0 }

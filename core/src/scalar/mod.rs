@@ -50,6 +50,8 @@ use num_traits::{NumAssign, One, Zero};
 mod ops;
 #[macro_use]
 mod slope;
+#[macro_use]
+mod compiled;
 mod circular;
 mod complex;
 mod dual;
@@ -64,6 +66,7 @@ mod twice;
 mod uncertain;
 mod wide;
 
+pub(crate) use compiled::pick;
 pub use lanes::Lanes;
 pub use literal::{N, Operand};
 pub use ops::ParseScalarError;
@@ -140,6 +143,9 @@ pub trait Ring:
     const PARALLEL: bool = true;
     /// Whether loops over these numbers gain from the vector instructions of the processor.
     const WIDE: bool = false;
+    /// Whether ketgrad's crates hold functions over these numbers that are compiled with them.
+    #[doc(hidden)]
+    const COMPILED: bool = false;
 
     /// True only if the number *and all its derivatives* vanish.
     fn is_exact_zero(&self) -> bool;

@@ -49,6 +49,15 @@ impl Simulator {
         circuit: &Circuit,
         inputs: &[T],
     ) -> Result<DensityMatrix<Complex<T>>, SimulateError> {
+        type Run<T> = fn(&Simulator, &Circuit, &[T]) -> Result<DensityMatrix<Complex<T>>, SimulateError>;
+        compiled!(T: Run = [f32, f64] Simulator::run_density_any)(self, circuit, inputs)
+    }
+
+    fn run_density_any<T: Real>(
+        &self,
+        circuit: &Circuit,
+        inputs: &[T],
+    ) -> Result<DensityMatrix<Complex<T>>, SimulateError> {
         let values = circuit.param_values(inputs)?;
         let bound = BoundCircuit::<Complex<T>>::new(circuit, &Values(&values))?;
         self.average(&bound)

@@ -210,6 +210,15 @@ impl Simulator {
         circuit: &Circuit,
         inputs: &[T],
     ) -> Result<StateVector<Complex<T>>, SimulateError> {
+        type Run<T> = fn(&Simulator, &Circuit, &[T]) -> Result<StateVector<Complex<T>>, SimulateError>;
+        compiled!(T: Run = [f32, f64] Simulator::run_any)(self, circuit, inputs)
+    }
+
+    fn run_any<T: Real>(
+        &self,
+        circuit: &Circuit,
+        inputs: &[T],
+    ) -> Result<StateVector<Complex<T>>, SimulateError> {
         let values = circuit.param_values(inputs)?;
         self.run_bound(circuit, &Values(&values))
     }
@@ -239,6 +248,16 @@ impl Simulator {
     /// # Errors
     /// [`SimulateError`] of the first point that fails. The memory limit counts all states together.
     pub fn run_points<T: Real>(
+        &self,
+        circuit: &Circuit,
+        points: &[Vec<T>],
+    ) -> Result<Vec<StateVector<Complex<T>>>, SimulateError> {
+        type Run<T> =
+            fn(&Simulator, &Circuit, &[Vec<T>]) -> Result<Vec<StateVector<Complex<T>>>, SimulateError>;
+        compiled!(T: Run = [f32, f64] Simulator::run_points_any)(self, circuit, points)
+    }
+
+    fn run_points_any<T: Real>(
         &self,
         circuit: &Circuit,
         points: &[Vec<T>],
@@ -424,6 +443,18 @@ impl Simulator {
     /// # Errors
     /// [`SimulateError`].
     pub fn run_shots<T: Real>(
+        &self,
+        circuit: &Circuit,
+        inputs: &[T],
+        shots: usize,
+        seed: u64,
+    ) -> Result<BTreeMap<String, u64>, SimulateError> {
+        type Run<T> =
+            fn(&Simulator, &Circuit, &[T], usize, u64) -> Result<BTreeMap<String, u64>, SimulateError>;
+        compiled!(T: Run = [f32, f64] Simulator::run_shots_any)(self, circuit, inputs, shots, seed)
+    }
+
+    fn run_shots_any<T: Real>(
         &self,
         circuit: &Circuit,
         inputs: &[T],

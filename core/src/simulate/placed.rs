@@ -104,6 +104,11 @@ impl Simulator {
     /// # Errors
     /// As [`Simulator::run`].
     pub fn run_placed<T: Real>(&self, circuit: &Circuit, inputs: &[T]) -> Result<Placed<T>, SimulateError> {
+        type Run<T> = fn(&Simulator, &Circuit, &[T]) -> Result<Placed<T>, SimulateError>;
+        compiled!(T: Run = [f32, f64] Simulator::run_placed_any)(self, circuit, inputs)
+    }
+
+    fn run_placed_any<T: Real>(&self, circuit: &Circuit, inputs: &[T]) -> Result<Placed<T>, SimulateError> {
         let values = circuit.param_values(inputs)?;
         let bound = BoundCircuit::<Complex<T>>::new(circuit, &Values(&values))?;
         let operators = bound.operators().ok_or(SimulateError::Dynamic)?;

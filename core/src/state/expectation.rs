@@ -39,6 +39,13 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
     /// # Errors
     /// [`StateError::Basis`] if it acts on a qubit that the state does not have.
     pub fn expectation(&self, observable: &PauliSum, threads: &Threads) -> Result<T, StateError> {
+        type Of<S> = fn(&StateVector<S>, &PauliSum, &Threads) -> Result<<S as Scalar>::Real, StateError>;
+        compiled!(S: Of = [f32, f64, Complex<f32>, Complex<f64>] StateVector::expectation_any)(
+            self, observable, threads,
+        )
+    }
+
+    fn expectation_any(&self, observable: &PauliSum, threads: &Threads) -> Result<T, StateError> {
         Self::check_acts(self.n_qubits, observable)?;
         let terms = observable.terms().iter().map(|(c, string)| (*c, string.x_mask(), string.z_mask()));
         let products = Product::of_terms(terms);

@@ -19,6 +19,8 @@ mod stretch;
 mod sweeps;
 mod whole;
 
+use num_complex::Complex;
+
 use crate::scalar::{Real, Scalar};
 
 use super::{
@@ -175,7 +177,9 @@ impl<T: Real, S: Scalar<Real = T>> Executable<S> for Bytecode {
         args: &[Datum<S>],
         result: &mut Datum<S>,
     ) -> Result<(), RunError> {
-        self.run(machine, host, limits, args, result, &mut Unwatched)
+        compiled!(S: CallInto = [f32, f64, Complex<f32>, Complex<f64>] call_into)(
+            self, machine, host, limits, args, result,
+        )
     }
 
     fn call_flat(
@@ -186,24 +190,61 @@ impl<T: Real, S: Scalar<Real = T>> Executable<S> for Bytecode {
         args: &[T],
         results: &mut [T],
     ) -> Result<(), RunError> {
-        let Some(root) = self.routines.first() else {
-            return Err(CallError::Undefined { name: String::new() }.into());
-        };
-        if !root.flat || root.params.len() != args.len() || self.result.n_leaves() != results.len() {
-            let (function, expected, given) = (root.name.clone(), root.params.len(), args.len());
-            return Err(CallError::Arity { function, expected, given }.into());
-        }
-        machine.prepare(self, limits);
-        for (slot, x) in root.params.iter().zip(args) {
-            machine.banks.reals[slot.reg as usize].clone_from(x);
-        }
-        let values = run(self, machine, host, limits, &mut Unwatched).map_err(|e| machine.placed(self, e))?;
-        for (slot, y) in root.slots[values.range()].iter().zip(results) {
-            if slot.bank == Bank::Real {
-                y.clone_from(&machine.banks.reals[slot.reg as usize]);
-            }
-        }
-        machine.broken = false;
-        Ok(())
+        compiled!(S: CallFlat = [f32, f64, Complex<f32>, Complex<f64>] call_flat)(
+            self, machine, host, limits, args, results,
+        )
     }
+}
+
+type CallInto<S> =
+    fn(&Bytecode, &mut Machine<S>, &dyn Host<S>, &Limits, &[Datum<S>], &mut Datum<S>) -> Result<(), RunError>;
+
+fn call_into<S: Scalar>(
+    code: &Bytecode,
+    machine: &mut Machine<S>,
+    host: &dyn Host<S>,
+    limits: &Limits,
+    args: &[Datum<S>],
+    result: &mut Datum<S>,
+) -> Result<(), RunError> {
+    code.run::<S::Real, S, _>(machine, host, limits, args, result, &mut Unwatched)
+}
+
+type CallFlat<S> = fn(
+    &Bytecode,
+    &mut Machine<S>,
+    &dyn Host<S>,
+    &Limits,
+    &[<S as Scalar>::Real],
+    &mut [<S as Scalar>::Real],
+) -> Result<(), RunError>;
+
+fn call_flat<S: Scalar>(
+    code: &Bytecode,
+    machine: &mut Machine<S>,
+    host: &dyn Host<S>,
+    limits: &Limits,
+    args: &[S::Real],
+    results: &mut [S::Real],
+) -> Result<(), RunError> {
+    let Some(root) = code.routines.first() else {
+        return Err(CallError::Undefined { name: String::new() }.into());
+    };
+    if !root.flat || root.params.len() != args.len() || code.result.n_leaves() != results.len() {
+        let (function, expected, given) = (root.name.clone(), root.params.len(), args.len());
+        return Err(CallError::Arity { function, expected, given }.into());
+    }
+    machine.prepare(code, limits);
+    for (slot, x) in root.params.iter().zip(args) {
+        machine.banks.reals[slot.reg as usize].clone_from(x);
+    }
+    let values = run::<S::Real, S, _>(code, machine, host, limits, &mut Unwatched)
+        .map_err(|e| machine.placed(code, e))?;
+    for (slot, y) in root.slots[values.range()].iter().zip(results) {
+        if slot.bank == Bank::Real {
+            y.clone_from(&machine.banks.reals[slot.reg as usize]);
+        }
+    }
+    machine.broken = false;
+    Ok(())
 }

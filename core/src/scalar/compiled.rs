@@ -1,0 +1,39 @@
+//! Functions over numbers that this crate compiles itself.
+//!
+//! A generic function is compiled by every crate that calls it, so a program of a few lines would optimize an interpreter and
+//! all kernels once more. [`compiled!`] gives the function over `f32`, `f64` and complex numbers of both that stands in a
+//! table of this crate, which is compiled with it; over every other type, the caller's own.
+//!
+//! ```text
+//! type F<S> = fn(&Code, &mut Machine<S>) -> bool;
+//! compiled!(S: F = [f32, f64, Complex<f32>, Complex<f64>] run)(code, machine)
+//! ```
+//! What keeps the caller from compiling its own is that the branch on [`Ring::COMPILED`] is decided before code is made.
+
+use std::any::Any;
+
+/// The function among these that is of the type asked for.
+///
+/// # Panics
+/// If there is none: [`Ring::COMPILED`](super::Ring::COMPILED) is true of a type that a table lacks.
+pub(crate) fn pick<F: Copy + 'static>(table: &[&dyn Any]) -> F {
+    match table.iter().find_map(|f| f.downcast_ref::<F>()) {
+        Some(f) => *f,
+        None => unreachable!("a table of functions lacks one of type {}", std::any::type_name::<F>()),
+    }
+}
+
+/// The instance of a generic function: see the module.
+macro_rules! compiled {
+    ($S:ty: $F:ident = [$($N:ty),*] $f:path) => {
+        if const { <$S as $crate::scalar::Ring>::COMPILED } {
+            $crate::scalar::pick::<$F<$S>>(&[$({
+                static COMPILED: $F<$N> = $f;
+                &COMPILED
+            }),*])
+        } else {
+            let own: $F<$S> = $f;
+            own
+        }
+    };
+}
