@@ -210,6 +210,21 @@ fn syntheses_hold_on_matrices_with_structure() {
             cases.push((format!("controlled {high} {n}"), random_unitary(n - high, 7).controlled(high)));
         }
     }
+    // An entry in each row and column, and noise whose squares are normal numbers, subnormal ones, or zero.
+    let mut rng = Rng::new(8);
+    for n in 2..=4 {
+        for exponent in [17, 60, 120, 150, 155, 158, 160, 162, 200, 300] {
+            for _ in 0..20 {
+                let place = rng.permutation(1 << n);
+                let units: Vec<C> =
+                    (0..1 << n).map(|_| [C::ONE, C::I, -C::ONE, -C::I][rng.below(4)]).collect();
+                let mut noise =
+                    || C::new(rng.signed(), rng.signed()) * 10f64.powi(-exponent) * [0.0, 1.0][rng.below(2)];
+                let u = Matrix::from_fn(n, |i, j| if place[j] == i { units[j] } else { noise() });
+                cases.push((format!("noise of 1e-{exponent} {n}"), u));
+            }
+        }
+    }
     for (name, u) in cases {
         let off = distance(&matrix(&synthesize(&u).unwrap()), &u);
         assert!(off < SYNTHESIS, "{name}: off by {off:e}");
