@@ -39,7 +39,12 @@ const LONG: u64 = 333;
 const PHASES: usize = 100_000;
 
 /// The survey with this name, of these seeds, or of as many as are begun until then.
-pub(crate) fn run(name: &str, seeds: Range<u64>, until: Option<Instant>, threads: usize) -> Result<(), String> {
+pub(crate) fn run(
+    name: &str,
+    seeds: Range<u64>,
+    until: Option<Instant>,
+    threads: usize,
+) -> Result<(), String> {
     let next = AtomicU64::new(seeds.start);
     let late = || until.is_some_and(|t| Instant::now() >= t);
     let each = |f: &(dyn Fn(u64) -> Result<Vec<Row>, String> + Sync)| {
