@@ -225,14 +225,9 @@ fn what_is_not_chosen_may_be_undefined() {
 #[test]
 fn elements_that_are_not_chosen_may_be_undefined() {
     for undefined in ["ln(a)", "sqrt(a)", "acosh(a)", "ln(a) + ln(a) * a"] {
-        for after in [
-            "sin(y)",
-            "exp(y)",
-            "y * a",
-            "y * y",
-            "abs(y) + a",
-            "y * reshape(reshape(y, [3, 1]), [3])",
-        ] {
+        for after in
+            ["sin(y)", "exp(y)", "y * a", "y * y", "abs(y) + a", "y * reshape(reshape(y, [3, 1]), [3])"]
+        {
             let source = format!(
                 "fn f(a: array) {{ let y = {undefined}; sum(masked(step(a, 1.5), {after}, a * a)) }}"
             );

@@ -27,7 +27,7 @@ const SINGLE_ROUNDING: f64 = 1e-5;
 fn loaded(options: &[(&str, &str)]) -> Plugins {
     let mut plugins = Plugins::new(Settings::default());
     let options = options.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-    let candidates = vec![support::cuda_plugin()];
+    let candidates = vec![support::plugin("ketgrad_cuda")];
     plugins
         .load(&Request { name: "cuda".into(), candidates, priority: 1, options, ..Request::default() })
         .unwrap();
@@ -106,7 +106,7 @@ fn without_a_device_it_declines_and_says_why() {
 fn options_that_mean_nothing_are_refused() {
     let mut plugins = Plugins::new(Settings::default());
     let options = vec![("nvrtc".to_owned(), "perhaps".to_owned())];
-    let candidates = vec![support::cuda_plugin()];
+    let candidates = vec![support::plugin("ketgrad_cuda")];
     let request = Request { name: "cuda".into(), candidates, options, ..Request::default() };
     let said = plugins.load(&request).unwrap_err().to_string();
     assert!(said.contains("nvrtc = \"perhaps\": expected \"auto\" or \"off\""), "{said}");

@@ -12,9 +12,6 @@ use std::{
     },
 };
 
-/// The plugins of the workspace, by the names of their libraries.
-const PACKAGES: [&str; 3] = ["ketgrad-plugin-special", "ketgrad-plugin-hostile", "ketgrad-plugin-qkernels"];
-
 pub(crate) fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .ancestors()
@@ -26,15 +23,7 @@ pub(crate) fn workspace() -> PathBuf {
 /// The library of a plugin of the workspace. `KETGRAD_PLUGIN_DIR` names a folder with plugins built before.
 pub(crate) fn plugin(library: &str) -> PathBuf {
     static BUILT: OnceLock<HashMap<String, PathBuf>> = OnceLock::new();
-    built_before(library).unwrap_or_else(|| BUILT.get_or_init(|| build(&PACKAGES, "dev"))[library].clone())
-}
-
-/// The plugin for NVIDIA GPUs, built by itself: unlike the others it contains core, which takes its time to optimize.
-pub(crate) fn cuda_plugin() -> PathBuf {
-    static BUILT: OnceLock<HashMap<String, PathBuf>> = OnceLock::new();
-    let library = "ketgrad_cuda";
-    built_before(library)
-        .unwrap_or_else(|| BUILT.get_or_init(|| build(&["ketgrad-cuda"], "quick"))[library].clone())
+    built_before(library).unwrap_or_else(|| BUILT.get_or_init(build)[library].clone())
 }
 
 fn built_before(library: &str) -> Option<PathBuf> {
@@ -42,18 +31,17 @@ fn built_before(library: &str) -> Option<PathBuf> {
     Some(ketgrad_plugin_host::file_name(&Path::new(&folder).join(library)))
 }
 
-fn build(packages: &[&str], profile: &str) -> HashMap<String, PathBuf> {
+/// All libraries of the workspace, by name: with the examples, so that nothing is compiled for other features once more.
+fn build() -> HashMap<String, PathBuf> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(workspace()).args([
         "build",
         "--offline",
+        "--workspace",
+        "--lib",
+        "--examples",
         "--message-format=json",
-        "--profile",
-        profile,
     ]);
-    packages.iter().for_each(|p| {
-        cargo.args(["-p", p]);
-    });
     let output = cargo.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let mut built = HashMap::new();
