@@ -34,7 +34,7 @@
 
 use std::fmt;
 
-use num_traits::PrimInt;
+use num_traits::{PrimInt, Unsigned};
 
 /// The most qubits an index of this machine can hold.
 pub const MAX_QUBITS: usize = usize::BITS as usize - 1;
@@ -240,13 +240,13 @@ pub(crate) fn top<T: PrimInt>(x: T) -> T {
     if x == T::zero() { x } else { T::one() << (T::zero().leading_zeros() - x.leading_zeros() - 1) as usize }
 }
 
-/// Takes the highest bits of a basis out of a vector.
-pub(crate) fn reduce<T: PrimInt>(basis: &[T], vector: T) -> T {
-    basis.iter().fold(vector, |v, b| if v & top(*b) == T::zero() { v } else { v ^ *b })
+/// Takes the highest bits of a basis out of a vector: of `v` and `v ^ b` the less is that without the highest bit of `b`.
+pub(crate) fn reduce<T: PrimInt + Unsigned>(basis: &[T], vector: T) -> T {
+    basis.iter().fold(vector, |v, b| v.min(v ^ *b))
 }
 
 /// Adds a vector that has been reduced by a basis to it.
-pub(crate) fn extend<T: PrimInt>(basis: &mut Vec<T>, reduced: T) {
+pub(crate) fn extend<T: PrimInt + Unsigned>(basis: &mut Vec<T>, reduced: T) {
     basis.iter_mut().for_each(|b| *b = reduce(&[reduced], *b));
     basis.push(reduced);
 }

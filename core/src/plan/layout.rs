@@ -17,6 +17,7 @@
 //! do not see it, and what is left at the end of the stage is [`Layout::signs`].
 
 use num_complex::Complex;
+use smallvec::SmallVec;
 
 use super::{
     BinaryAngle,
@@ -138,9 +139,9 @@ pub struct Obstacles {
     /// Whether the order of inner products matters.
     looks_change: bool,
     /// Phases and rotations, as vectors of twice the bits of a place: see [`Placed::string`].
-    strings: Vec<u64>,
+    strings: SmallVec<[u64; 16]>,
     /// Inner products, likewise.
-    looks: Vec<u64>,
+    looks: SmallVec<[u64; 16]>,
     /// The bits that dense blocks touch, and the bits that the others do.
     dense: usize,
     sparse: usize,
@@ -150,7 +151,7 @@ impl Obstacles {
     /// None yet. `looks_change`: whether the order of inner products matters.
     #[must_use]
     pub fn new(looks_change: bool) -> Self {
-        Obstacles { looks_change, strings: Vec::new(), looks: Vec::new(), dense: 0, sparse: 0 }
+        Obstacles { looks_change, strings: SmallVec::new(), looks: SmallVec::new(), dense: 0, sparse: 0 }
     }
 
     /// One more.
