@@ -8,13 +8,14 @@ use std::{
     sync::OnceLock,
 };
 
-/// The examples, built all at once: with the whole workspace, so that nothing is compiled for other features once more.
+/// The examples, built all at once: with the whole workspace and its libraries, as for the tests, so that nothing is compiled
+/// for other features once more.
 fn built() -> &'static HashMap<String, PathBuf> {
     static BUILT: OnceLock<HashMap<String, PathBuf>> = OnceLock::new();
     BUILT.get_or_init(|| {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let output = Command::new(cargo)
-            .args(["build", "--offline", "--workspace", "--examples", "--message-format=json"])
+            .args(["build", "--offline", "--workspace", "--lib", "--examples", "--message-format=json"])
             .current_dir(root())
             .output()
             .unwrap();

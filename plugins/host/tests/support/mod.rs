@@ -31,7 +31,8 @@ fn built_before(library: &str) -> Option<PathBuf> {
     Some(ketgrad_plugin_host::file_name(&Path::new(&folder).join(library)))
 }
 
-/// All libraries of the workspace, by name: with the examples, so that nothing is compiled for other features once more.
+/// All libraries of the workspace, by name: with the examples, as for the tests, so that nothing is compiled for other features once
+/// more.
 fn build() -> HashMap<String, PathBuf> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(workspace()).args([
