@@ -7,7 +7,7 @@ use support::random::Rng;
 use super::interpret::{Dual, Value};
 
 /// An expression that is a real number.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(crate) enum Real {
     Lit(f64),
     Var(String),
@@ -27,7 +27,7 @@ pub(crate) enum Real {
 }
 
 /// An expression that is an integer.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(crate) enum Int {
     Lit(i64),
     Var(String),
@@ -48,7 +48,7 @@ impl Int {
 }
 
 /// An expression that is an array of real numbers along one axis.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(crate) enum Array {
     Var(String),
     List(Vec<Real>),
@@ -62,7 +62,7 @@ pub(crate) enum Array {
 }
 
 /// A condition.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(crate) enum Cond {
     Reals(&'static str, Real, Real),
     Ints(&'static str, Int, Int),
@@ -71,7 +71,7 @@ pub(crate) enum Cond {
 }
 
 /// Any expression.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(crate) enum Any {
     Real(Real),
     Int(Int),
@@ -79,7 +79,7 @@ pub(crate) enum Any {
 }
 
 /// A statement.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(crate) enum Stmt {
     Let(String, Any),
     /// `=`, `+=`, … on a variable.
