@@ -85,6 +85,25 @@ fn weight(op: &Op) -> f64 {
     }
 }
 
+/// An operation with its qubits, which every set that is tried asks for.
+struct Item<'a> {
+    op: &'a Op,
+    /// The qubits along which it moves amplitudes.
+    moving: usize,
+    /// Those that it only reads.
+    reading: usize,
+}
+
+impl Item<'_> {
+    fn new(op: &Op) -> Item<'_> {
+        Item { op, moving: op.moving(), reading: op.reading() }
+    }
+
+    fn qubits(&self) -> usize {
+        self.moving | self.reading
+    }
+}
+
 /// What is in the way while a list of operations is walked.
 #[derive(Default)]
 struct Walk {
@@ -109,12 +128,12 @@ impl Walk {
     }
 
     /// Whether an operation can go before those that wait.
-    fn free(&self, op: &Op) -> bool {
-        let (moving, reading) = (op.moving(), op.reading());
+    fn free(&self, item: &Item<'_>) -> bool {
+        let Item { op, moving, reading } = *item;
         // A dense block comes before any CX on its qubits.
         let on_mixed = match op {
             Op::Dense { .. } => !self.backwards && moving & self.mixed != 0,
-            Op::Cx { .. } => self.backwards && (moving | reading) & self.mixed != 0,
+            Op::Cx { .. } => self.backwards && item.qubits() & self.mixed != 0,
             _ => false,
         };
         let too_large =
@@ -126,10 +145,10 @@ impl Walk {
             && !matches!(op, Op::Plain { .. })
     }
 
-    fn take(&mut self, op: &Op) {
-        match *op {
-            Op::Cx { .. } if !self.backwards => self.mixed |= op.moving() | op.reading(),
-            Op::Dense { .. } if self.backwards => self.mixed |= op.moving(),
+    fn take(&mut self, item: &Item<'_>) {
+        match *item.op {
+            Op::Cx { .. } if !self.backwards => self.mixed |= item.qubits(),
+            Op::Dense { .. } if self.backwards => self.mixed |= item.moving,
             Op::Swap(a, b) => {
                 let differ = (self.mixed >> a ^ self.mixed >> b) & 1;
                 self.mixed ^= differ << a | differ << b;
@@ -139,9 +158,9 @@ impl Walk {
         }
     }
 
-    fn leave(&mut self, op: &Op) {
-        self.moving |= op.moving();
-        self.reading |= op.reading();
+    fn leave(&mut self, item: &Item<'_>) {
+        self.moving |= item.moving;
+        self.reading |= item.reading;
         self.waiting += 1;
     }
 
@@ -153,7 +172,7 @@ impl Walk {
 
 /// The operations that no stage runs yet, in the order in which they are walked.
 struct Left<'a> {
-    all: &'a [Op],
+    all: Vec<Item<'a>>,
     backwards: bool,
     lookahead: usize,
     /// Those that earlier stages have passed over.
@@ -170,11 +189,12 @@ impl<'a> Left<'a> {
     fn new(all: &'a [Op], backwards: bool, lookahead: usize) -> Left<'a> {
         let plain = all.iter().filter(|op| matches!(op, Op::Plain { .. })).count();
         let (passed, qubits_from) = (Vec::new(), Vec::new());
+        let all: Vec<Item<'_>> = all.iter().map(Item::new).collect();
         let mut left = Left { all, backwards, lookahead, passed, next: 0, qubits_from, plain };
         let mut qubits = 0;
-        left.qubits_from = vec![0; all.len() + 1];
-        for position in (0..all.len()).rev() {
-            qubits |= qubits_of(&all[left.number(position)]);
+        left.qubits_from = vec![0; left.all.len() + 1];
+        for position in (0..left.all.len()).rev() {
+            qubits |= left.all[left.number(position)].qubits();
             left.qubits_from[position] = qubits;
         }
         left
@@ -195,9 +215,7 @@ impl<'a> Left<'a> {
 
     /// The qubits of all of them.
     fn qubits(&self) -> usize {
-        self.passed
-            .iter()
-            .fold(self.qubits_from[self.next], |all, &number| all | qubits_of(&self.all[number]))
+        self.passed.iter().fold(self.qubits_from[self.next], |all, &number| all | self.all[number].qubits())
     }
 
     /// Takes out what can run on some qubits, in order.
@@ -207,13 +225,13 @@ impl<'a> Left<'a> {
         let (mut taken, mut passed) = (Vec::new(), Vec::new());
         let mut seen = 0;
         for number in self.iter() {
-            let op = &self.all[number];
+            let item = &self.all[number];
             seen += 1;
-            if op.moving() & !qubits == 0 && walk.free(op) {
-                walk.take(op);
+            if item.moving & !qubits == 0 && walk.free(item) {
+                walk.take(item);
                 taken.push(number);
             } else {
-                walk.leave(op);
+                walk.leave(item);
                 passed.push(number);
                 if walk.is_over(all_qubits) {
                     break;
@@ -234,10 +252,6 @@ impl<'a> Left<'a> {
             false => _ = self.passed.remove(0),
         }
     }
-}
-
-fn qubits_of(op: &Op) -> usize {
-    op.moving() | op.reading()
 }
 
 /// What the qubits of a stage are chosen among.
@@ -269,14 +283,14 @@ impl Room {
 fn grow(left: &Left<'_>, all_qubits: usize, mut qubits: usize, room: Room) -> (f64, usize) {
     let mut walk = Walk::new(left);
     let mut work = 0.0;
-    for op in left.iter().map(|number| &left.all[number]) {
-        let wanted = qubits | op.moving();
-        if walk.free(op) && room.holds(wanted) {
+    for item in left.iter().map(|number| &left.all[number]) {
+        let wanted = qubits | item.moving;
+        if walk.free(item) && room.holds(wanted) {
             qubits = wanted;
-            work += weight(op);
-            walk.take(op);
+            work += weight(item.op);
+            walk.take(item);
         } else {
-            walk.leave(op);
+            walk.leave(item);
             if walk.is_over(all_qubits) {
                 break;
             }
@@ -308,7 +322,7 @@ pub(super) fn stages(
         let (qubits, live) = (choose(&left, room), room.live);
         let mut taken = left.take(qubits);
         if !taken.is_empty() {
-            room.live |= taken.iter().fold(0, |moved, &number| moved | all[number].moving());
+            room.live |= taken.iter().fold(0, |moved, &number| moved | left.all[number].moving);
             if backwards {
                 taken.reverse();
             } else if left.first().is_some() && left.plain == 0 {
