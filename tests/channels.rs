@@ -270,6 +270,29 @@ fn every_channel_is_what_its_kraus_operators_say() {
 }
 
 #[test]
+fn relaxation_has_the_rates_of_both_times() {
+    let mut rng = Rng::new(5);
+    for _ in 0..20 {
+        let t1 = 10f64.powf(2.0 * rng.unit());
+        let time = t1 * 10f64.powf(3.0 * rng.unit() - 2.0);
+        // Up to twice T1, where nothing but the fall takes the phase.
+        for t2 in [2.0 * t1 * rng.unit().max(0.01), 2.0 * t1] {
+            let mut circuit = Circuit::new(1);
+            circuit.ry(0, 0.7).unwrap();
+            for channel in Channel::relaxation(time, t1, t2).unwrap() {
+                circuit.channel(channel, &[0]).unwrap();
+            }
+            let rho = Simulator::new().run_density(&circuit, &[] as &[f64]).unwrap();
+            let (excited, coherence) = (0.35f64.sin().powi(2), 0.5 * 0.7f64.sin());
+            let left = excited * (-time / t1).exp();
+            let off = coherence * (-time / t2).exp();
+            let expected = [[1.0 - left, off], [off, left]].map(|row| row.map(|x| c(x, 0.0)).to_vec());
+            assert_state(&rho, &expected.to_vec(), &format!("{time} of {t1} and {t2}"));
+        }
+    }
+}
+
+#[test]
 fn random_circuits_with_noise_measurements_and_conditions() {
     let mut rng = Rng::new(11);
     for turn in 0..60 {

@@ -569,6 +569,26 @@ fn rounded_rotation(c: &mut Circuit) {
 }
 
 #[test]
+fn a_phase_that_depends_on_a_parameter_is_no_number() {
+    let side = |kind: GateKind| {
+        let mut circuit = Circuit::new(2);
+        let a = circuit.param("a");
+        rounded_rotation(&mut circuit);
+        circuit.gate(Gate::new(kind, [a]).unwrap(), &[1], &[]).unwrap();
+        circuit
+    };
+    let report = compare(&side(GateKind::RZ), &side(GateKind::P));
+    assert_eq!((report.verdict, report.exact), (Verdict::EqualUpToPhase, false), "{report:?}");
+    assert_eq!(report.phase, None, "{report:?}");
+    // The same with a phase that is a number.
+    let mut moved = side(GateKind::RZ);
+    moved.gphase(0.25).unwrap();
+    let report = compare(&side(GateKind::RZ), &moved);
+    assert_eq!((report.verdict, report.exact), (Verdict::EqualUpToPhase, false), "{report:?}");
+    assert!((report.phase.unwrap().value.unwrap() + 0.25).abs() < 1e-9);
+}
+
+#[test]
 fn a_phase_is_claimed_only_beyond_the_bound() {
     let mut seen = [0; 3];
     for (k, gates) in [1, 300, 3000].into_iter().cycle().take(60).enumerate() {

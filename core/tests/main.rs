@@ -29,6 +29,7 @@ mod draw;
 mod dynamic;
 mod emit_rust;
 mod emit_text;
+mod ir_verify;
 mod jit;
 mod linear;
 mod plan_allocations;

@@ -578,6 +578,13 @@ fn conditions_are_written_in_full() {
     assert!(text.ends_with(ends), "{text}");
     assert_eq!(parse(&text, &Options::default()).unwrap().circuit, nested);
     // A condition is read once for a block, so what it reads must not change within.
+    let mut assigned = c.clone();
+    assigned.when(bit(0, true), |c| c.assign(0, false)?.x(0)).unwrap();
+    let text = to_qasm3(&assigned).unwrap();
+    assert!(text.ends_with("\nif (c[0]) { c[0] = false; }\nif (c[0]) { x q[0]; }\n"), "{text}");
+    let mut misread = c.clone();
+    misread.when(bit(0, true), |c| c.misread(0, 0.25, 0.5)?.x(0)).unwrap();
+    assert!(to_qasm3(&misread).unwrap().ends_with("}\nif (c[0]) { x q[0]; }\n"));
     c.when(bit(0, true), |c| c.h(0)?.measure(0, 0)?.x(0)?.assign(3, true)?.reset(0)).unwrap();
     let text = to_qasm3(&c).unwrap();
     let blocks = "if (c[0]) {\n    h q[0];\n    c[0] = measure q[0];\n}\n\

@@ -116,6 +116,13 @@ fn floats_of_few_bits_round() {
     assert_eq!(angle("float[32] x = 1e-45;", "x"), f64::from(1e-45f32).to_string());
     assert_eq!(angle("float[64] x = pi/3;", "x"), "pi/3");
     assert_eq!(angle("", "float[32](1/3.0)"), f64::from(1f32 / 3.0).to_string());
+    // Half way between two numbers it is the even one.
+    for (given, rounded) in [(2049.0, "2048"), (2051.0, "2052"), (-2049.0, "-2048"), (2050.5, "2050")] {
+        assert_eq!(angle(&format!("float[16] x = {given:?};"), "x"), rounded, "{given}");
+    }
+    for given in [16_777_217.0, 16_777_219.0, 1.0 + 2f64.powi(-24), 1.0 + 3.0 * 2f64.powi(-24)] {
+        assert_eq!(angle(&format!("float[32] x = {given:?};"), "x"), f64::from(given as f32).to_string());
+    }
     assert!(holds("float[32] x = 0.1;", "x != 0.1"));
     assert!(holds("", "0.1 + 0.2 == 0.3 && int((0.1 + 0.7) * 10) == 8"));
     assert!(error("float[16] x = 65520;").contains("finite"));

@@ -312,12 +312,13 @@ mod tests {
 
     #[test]
     fn numbers_are_one_token_each() {
-        let (tokens, errors) = kinds("1e-05 .5 5. 1_000 0xfF 0b1_0 0o17 2ns 12e");
+        let (tokens, errors) = kinds("1e-05 1E5 .5 5. 1_000 0xfF 0b1_0 0o17 2ns 12e");
         assert_eq!(errors, 0);
         assert_eq!(
             tokens,
             [
                 "float 1e-05",
+                "float 1E5",
                 "float .5",
                 "float 5.",
                 "int 1_000",
