@@ -312,3 +312,35 @@ fn products_side_by_side_are_those_one_by_one() {
 fn close(a: &[f64], b: &[f64]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() <= 1e-13 * (1.0 + a.abs()))
 }
+
+#[test]
+fn patterns_hold_where_numbers_choose_otherwise() {
+    let sources = [
+        "fn f(u: array) { sort(u) * [1.0, 2.0, 3.0] }",
+        "fn f(u: array) { [select(u[0] > u[1], u[0], u[1] * u[2]), u[argmax(u)], u[0]] }",
+        "fn f(u: array) { let k = argsort(u); [u[k[0]] * 2, u[k[2]], sum(take(u, [k[1]]))] }",
+        "fn f(u: array) { let mut v = [0.0; 3]; v[argmin(u)] = u[0] * u[1]; v }",
+        "fn f(u: array) { let p = if u[0] > 0.0 { (u[1], 1) } else { (u[1], 1) }; [select(u[2] > u[1], p.0, u[2]), u[p.1], u[0] * u[0]] }",
+    ];
+    let points = [[1.0, 2.0, -3.0], [3.0, 2.0, 5.0], [0.5, 0.1, 0.7], [2.0, 1.0, 0.3]];
+    for source in sources {
+        let program = program(source);
+        let mut f = Derivatives::<f64>::new(&program, "f").unwrap();
+        let pattern = f.jacobian_pattern(&[Datum::reals(points[0])]).unwrap();
+        for at in points {
+            let at = [Datum::reals(at)];
+            let dense = f.jacobian(&at).unwrap();
+            for colouring in [Colouring::by_columns(pattern.clone()), Colouring::by_rows(pattern.clone())] {
+                assert_eq!(f.sparse_jacobian(&at, &colouring).unwrap().dense(), dense, "{source} {at:?}");
+            }
+        }
+    }
+    // Indices that no number decides stay sparse.
+    let fixed = program(
+        "fn f(u: array) { let n = len(u); let mut v = [0.0; n]; for i in 0..n { v[n - 1 - i] = u[i] * u[i]; } v }",
+    );
+    let pattern = jacobian_pattern(&fixed, "f", &[Datum::<f64>::reals([1.0, 2.0, 3.0])]).unwrap();
+    assert_eq!(pattern.rows, [vec![2], vec![1], vec![0]]);
+    let pattern = jacobian_pattern(&fixed, "f", &[Datum::<f64>::reals([0.0; 3])]).unwrap();
+    assert_eq!(pattern.len(), 3);
+}

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::{
     entity::FuncId,
-    ir::{Function, Kind, Param, Position, Primitive},
+    ir::{CustomRule, Function, Kind, Param, Position, Primitive},
 };
 
 use super::{
@@ -44,6 +44,8 @@ pub(super) struct Routine {
 pub(super) struct Source {
     pub(super) id: FuncId,
     pub(super) function: Function,
+    /// What its derivatives go by instead of its body, if it is anything.
+    pub(super) rule: Option<CustomRule>,
     /// The registers of each value.
     pub(super) registers: Vec<Vec<Slot>>,
     pub(super) marks: Vec<Moment>,

@@ -370,6 +370,14 @@ pub struct CustomRule {
     pub non_differentiable: bool,
 }
 
+impl CustomRule {
+    /// Whether it says nothing: derivatives are those of the body.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.pullback.is_none() && self.pushforward.is_none() && !self.non_differentiable
+    }
+}
+
 /// A function that the host computes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Primitive {

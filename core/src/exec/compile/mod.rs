@@ -92,6 +92,9 @@ impl Bytecode {
             Compiler::new(&program.functions[f], f, &numbers, style, known, alone).routine()
         };
         let mut routines: Vec<Routine> = ids.iter().map(of).collect();
+        for source in routines.iter_mut().filter_map(|r| r.source.as_mut()).map(Arc::make_mut) {
+            source.rule = program.rule(source.id).filter(|rule| !rule.is_empty()).cloned();
+        }
         for (k, recipe) in routines.iter_mut().flat_map(|r| &mut r.recipes).enumerate() {
             Arc::make_mut(recipe).number = k;
         }
@@ -231,7 +234,8 @@ impl<'a> Compiler<'a> {
         if self.style != Style::Fast {
             let (function, registers, marks) = (f.clone(), self.registers, self.marks);
             let given = if self.style == Style::Followed { given_away(&mut self.routine) } else { vec![] };
-            self.routine.source = Some(Arc::new(Source { id: self.id, function, registers, marks, given }));
+            let source = Source { id: self.id, function, rule: None, registers, marks, given };
+            self.routine.source = Some(Arc::new(source));
             return self.routine;
         }
         coalesce(&mut self.routine);

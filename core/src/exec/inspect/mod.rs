@@ -41,7 +41,7 @@ pub(super) use sparsity::{hessian_of, jacobian_of};
 use crate::{
     adjoint,
     entity::{Block, FuncId, Inst, Value},
-    ir::{Function, InstData, Op, Position, Program, Target, Terminator},
+    ir::{CustomRule, Function, InstData, Op, Position, Program, Target, Terminator},
     pass::{Level, optimize_all},
     scalar::{Real, Scalar},
 };
@@ -121,6 +121,11 @@ impl<'a, S: Scalar> Event<'a, S> {
     #[must_use]
     pub fn function(&self) -> &'a Function {
         &self.source.function
+    }
+    /// The rule that its derivatives go by instead of its body.
+    #[must_use]
+    pub fn rule(&self) -> Option<&'a CustomRule> {
+        self.source.rule.as_ref()
     }
     /// Its id.
     #[must_use]

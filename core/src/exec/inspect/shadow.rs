@@ -69,4 +69,24 @@ impl Shadow {
             Datum::Int(_) | Datum::Bool(_) | Datum::Handle(_) => Shadow::NONE,
         }
     }
+    /// Either of two shadows of values of one kind: what one of them depends on. Of arrays that differ in length the
+    /// longer one's elements.
+    pub(super) fn either(self, other: Shadow, sets: &mut Sets) -> Shadow {
+        match (self, other) {
+            (Shadow::Number(a), Shadow::Number(b)) => Shadow::Number(sets.join(a, b)),
+            (Shadow::Array(a), Shadow::Array(b)) => {
+                let (mut long, short) = if a.len() < b.len() { (b, a) } else { (a, b) };
+                for (x, y) in Arc::make_mut(&mut long).iter_mut().zip(short.iter()) {
+                    *x = sets.join(*x, *y);
+                }
+                Shadow::Array(long)
+            }
+            (Shadow::Tuple(a), Shadow::Tuple(b)) => {
+                Shadow::Tuple(a.into_iter().zip(b).map(|(a, b)| a.either(b, sets)).collect())
+            }
+            // What was never defined has no shape.
+            (a, Shadow::Number(_)) => a,
+            (_, b) => b,
+        }
+    }
 }

@@ -1,9 +1,10 @@
 //! Which results depend on which arguments: the patterns of Jacobians and Hessians.
 //!
 //! Every number carries the set of the argument numbers that it was computed from. The pattern is that of the
-//! way through the program that the given arguments take, and it holds for every run that takes the same way
-//! with the same indices. It may have too much (`x - x` depends on `x`) and never too little. A complex number is two, its real
-//! part and its imaginary part, and both depend on the same.
+//! way through the program that the given arguments take, and it holds for every run that takes the same way: where numbers
+//! decide what is taken, by `select`, `sort`, `argmax`, it counts whatever could be. It may have too much (`x - x` depends on `x`) and never too little: what a function with a rule of
+//! its own gives depends on all that it is given. A complex number is two, its real part and its imaginary part, and both
+//! depend on the same.
 //!
 //! ```
 //! use ketgrad_core::{exec::{Datum, inspect::jacobian_pattern}, text::parse_program};
@@ -19,7 +20,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use crate::{
     entity::Value,
-    ir::{Element, Function, InstData, Kind, Mixed, Op, Program, Real1},
+    ir::{ArrayOp, Element, Function, InstData, Kind, Mixed, Op, Program, Real1},
     scalar::{Real, Scalar},
 };
 
@@ -107,6 +108,8 @@ pub struct Sparsity {
     sets: Sets,
     /// The values of each call that runs.
     frames: Vec<Vec<Shadow>>,
+    /// On what its arguments depend.
+    given: Vec<Id>,
     /// The arguments of the call that is about to start.
     arguments: Vec<Shadow>,
     returned: Shadow,
@@ -133,6 +136,7 @@ impl Sparsity {
         Sparsity {
             sets,
             frames: vec![],
+            given: vec![],
             arguments,
             returned: Shadow::NONE,
             kind: None,
@@ -153,8 +157,10 @@ impl Sparsity {
 
     fn rows(&self, kind: &Kind, shadow: &Shadow, members: &mut Members<'_>, rows: &mut Vec<Vec<usize>>) {
         let parts = if matches!(kind, Kind::Complex | Kind::Array(Element::Complex)) { 2 } else { 1 };
+        // What decides an integer is no derivative of it.
+        let counts = kind.is_differentiable();
         let mut row = |set: Id| {
-            let numbers = members.of(set);
+            let numbers = members.of(if counts { set } else { Sets::NONE });
             let columns = numbers.iter().flat_map(|&k| self.columns[k]..self.columns[k + 1]);
             rows.extend(vec![columns.collect::<Vec<usize>>(); parts]);
         };
@@ -179,8 +185,11 @@ impl Sparsity {
         }
     }
 
-    fn enter(&mut self, f: &Function) {
+    fn enter(&mut self, f: &Function, has_rule: bool) {
         self.frames.push(vec![Shadow::NONE; f.kinds.len()]);
+        let arguments = if has_rule { self.arguments.clone() } else { vec![] };
+        let given = self.all(&arguments);
+        self.given.push(given);
         for (&p, shadow) in f.param_values().iter().zip(std::mem::take(&mut self.arguments)) {
             self.set(p, shadow);
         }
@@ -210,13 +219,15 @@ impl Sparsity {
             Op::Number1(_) | Op::Number2(_) | Op::Real2(_) | Op::Real1(Real1::Abs) | Op::Sum => {
                 Shadow::Number(self.all(&args))
             }
-            Op::Mixed(Mixed::FromInt | Mixed::Not | Mixed::And | Mixed::Or) => Shadow::NONE,
+            // Of truth values and integers, what decides them.
+            Op::Compare(_) | Op::CompareInt(_) | Op::Int1(_) | Op::Int2(_) => Shadow::Number(self.all(&args)),
+            Op::Mixed(Mixed::Not | Mixed::And | Mixed::Or) => Shadow::Number(self.all(&args)),
+            Op::Mixed(Mixed::FromInt) => Shadow::NONE,
             Op::Mixed(_) | Op::OnArrays(_) => Shadow::Number(self.all(&args)),
-            // Constant between jumps, or no number at all.
-            Op::Real1(_) | Op::Int1(_) | Op::Int2(_) | Op::Compare(_) | Op::CompareInt(_) | Op::Len => {
-                Shadow::NONE
-            }
+            // Constant between jumps.
+            Op::Real1(_) | Op::Len => Shadow::NONE,
             Op::Real(_) | Op::Int(_) | Op::Bool(_) | Op::Push { .. } => Shadow::NONE,
+            Op::Select if self.decides(&args, 0) => arg(1).either(arg(2), &mut self.sets),
             Op::Select => {
                 let yes = matches!(inst.args.first().map(|&v| event.value(v)), Some(Datum::Bool(true)));
                 arg(if yes { 1 } else { 2 })
@@ -233,8 +244,15 @@ impl Sparsity {
             },
             Op::Array => Shadow::array(args.iter().map(|a| a.all(&mut self.sets)).collect()),
             Op::Fill => Shadow::array(vec![arg(0).all(&mut self.sets); index(1)]),
+            Op::Get | Op::Peek if self.decides(&args, 1) => Shadow::Number(arg(0).all(&mut self.sets)),
             Op::Get | Op::Peek => {
                 Shadow::Number(arg(0).elements().get(index(1)).copied().unwrap_or(Sets::NONE))
+            }
+            Op::Set | Op::Put | Op::AddAt if self.decides(&args, 1) => {
+                // Any of its elements may be the one.
+                let x = arg(2).all(&mut self.sets);
+                let elements: Vec<Id> = arg(0).elements().to_vec();
+                Shadow::array(elements.into_iter().map(|old| self.sets.join(old, x)).collect())
             }
             Op::Set | Op::Put | Op::AddAt => {
                 let (k, x) = (index(1), arg(2).all(&mut self.sets));
@@ -261,6 +279,11 @@ impl Sparsity {
         }
     }
 
+    /// Whether numbers among the arguments decide what an operand is: a truth value or integers.
+    fn decides(&mut self, args: &[Shadow], k: usize) -> bool {
+        args.get(k).is_some_and(|shadow| shadow.all(&mut self.sets) != Sets::NONE)
+    }
+
     /// The array of an operand, to be written to; in place where the run does so. The operands are let go.
     fn taken<S: Scalar>(&mut self, event: &Event<'_, S>, v: Value, args: Vec<Shadow>) -> Arc<Vec<Id>> {
         drop(args);
@@ -281,6 +304,19 @@ impl Sparsity {
     ) -> Shadow {
         let Some(value) = event.result() else { return Shadow::NONE };
         let values: Vec<Datum<S>> = inst.args.iter().map(|&v| event.value(v)).collect();
+        if let Op::OnArrays(ArrayOp::ArgMax | ArrayOp::ArgMin | ArrayOp::ArgSort) = inst.op {
+            let set = self.all(args);
+            return match value {
+                Datum::Ints(places) => Shadow::array(vec![set; places.len()]),
+                _ => Shadow::Number(set),
+            };
+        }
+        // Where data decide what is moved, it may be any of them.
+        let is_int = |d: &Datum<S>| matches!(d, Datum::Int(_) | Datum::Ints(_));
+        let is_decided = (0..values.len()).any(|k| is_int(&values[k]) && self.decides(args, k));
+        if is_decided && !matches!(value, Datum::Int(_) | Datum::Ints(_)) {
+            return Shadow::like(&value, self.all(args));
+        }
         let sources = match inst.op {
             Op::OnArrays(op) if !op.is_differentiable() => return Shadow::like(&value, Sets::NONE),
             Op::OnArrays(op) => on_arrays(op, &values, &value),
@@ -337,7 +373,7 @@ fn bank(leaf: &Kind) -> Kind {
 impl<T: Real, S: Scalar<Real = T>> Interceptor<S> for Sparsity {
     fn see(&mut self, event: &Event<'_, S>) -> Result<(), Stop> {
         if event.depth() >= self.frames.len() {
-            self.enter(event.function());
+            self.enter(event.function(), event.rule().is_some());
         }
         match (event.moment(), event.inst()) {
             (Moment::Before(_), Some(inst)) => match inst.op {
@@ -366,6 +402,12 @@ impl<T: Real, S: Scalar<Real = T>> Interceptor<S> for Sparsity {
             }
             (Moment::Return(_), _) => {
                 self.returned = event.returned().map_or(Shadow::NONE, |v| self.get(v));
+                let given = self.given.pop().unwrap_or(Sets::NONE);
+                // A rule may give a slope by any of them, whatever the body depends on.
+                if let (Some(rule), Some(v)) = (event.rule(), event.returned()) {
+                    let set = if rule.non_differentiable { Sets::NONE } else { given };
+                    self.returned = Shadow::like(&event.value(v), set);
+                }
                 self.frames.pop();
                 if self.frames.is_empty() {
                     self.kind = Some(event.function().result.clone());
