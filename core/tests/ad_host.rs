@@ -206,13 +206,13 @@ fn second_derivatives_go_through_the_derivatives_of_a_primitive() {
 }
 
 #[test]
-fn a_rule_without_a_pushforward_goes_forward_through_its_body() {
+fn a_rule_without_a_pushforward_goes_forward_by_its_pullback() {
     let source = "rule clip(x) { x * x } pullback(x, y, y_bar) { 0.5 * y_bar }\nfn f(x) { 3 * clip(x) }";
     let p = parse_program(source).unwrap();
     let mut d = Derivatives::<f64>::new(&p, "f").unwrap();
     assert_eq!(d.gradient(&[Datum::Real(2.0)]).unwrap(), vec![Datum::Real(1.5)]);
-    assert_eq!(d.jvp(&[Datum::Real(2.0)], &[Datum::Real(1.0)]).unwrap().1, Datum::Real(12.0));
-    // A body that calls a primitive without a pushforward has none either: the error names the primitive.
+    assert_eq!(d.jvp(&[Datum::Real(2.0)], &[Datum::Real(1.0)]).unwrap().1, Datum::Real(1.5));
+    // So nothing is asked of a primitive in its body, which has no derivatives.
     let mut rules = Rules::new();
     rules.primitive("poly", &[Kind::Handle, Kind::Real], Kind::Real).unwrap();
     let source = "rule wrapped(h: handle, x) { poly(h, x) } pullback(h, x, y, y_bar) { (none, 0.5 * y_bar) }
@@ -222,9 +222,15 @@ fn a_rule_without_a_pushforward_goes_forward_through_its_body() {
     let mut d = Derivatives::<f64>::new(&p, "f").unwrap().with_host(&host);
     let at = [Datum::Handle(0), Datum::Real(2.0)];
     assert_eq!(d.gradient(&at).unwrap(), vec![Datum::Real(0.5)]);
-    let e = d.jvp(&at, &[Datum::Real(1.0)]).unwrap_err().to_string();
-    assert!(e.contains("`poly` in `wrapped`") && e.contains("pushforward"), "{e}");
-    assert!(e.contains("(handle, real, real) -> real"), "{e}");
+    assert_eq!(d.jvp(&at, &[Datum::Real(3.0)]).unwrap().1, Datum::Real(1.5));
+    // A pushforward that such a primitive computes cannot be run backwards: the error names both.
+    let source = "rule two(h: handle, x, y) { x * y } pushforward(h, x, y, dx, dy) { poly(h, dx) + dy }
+        fn f(h: handle, x, y) { two(h, x, y) }";
+    let p = parse_program_with(source, &rules).unwrap();
+    let mut d = Derivatives::<f64>::new(&p, "f").unwrap().with_host(&host);
+    let at = [Datum::Handle(0), Datum::Real(2.0), Datum::Real(1.0)];
+    let e = d.gradient(&at).unwrap_err().to_string();
+    assert!(e.contains("`two` has no pullback") && e.contains("`poly` in `two.pushforward`"), "{e}");
 }
 
 #[test]

@@ -447,8 +447,8 @@ fn a_rule_is_differentiated_as_where_it_is_called() {
     }
     let reals = |x, y| vec![Datum::Real(x), Datum::Real(y)];
     let expected = [
-        (reals(20.0, 1.0), Datum::Real(1.0)),
-        (reals(3.0, 2.0), Datum::Real(-2.0)),
+        (reals(20.0, 1.0), Datum::Real(19.0)),
+        (reals(5.0, 7.0), Datum::Real(-2.0)),
         (reals(0.0, 0.0), Datum::Real(0.0)),
     ];
     assert_eq!(gradients, expected);

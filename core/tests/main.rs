@@ -16,6 +16,7 @@ mod ad_laws;
 mod ad_loops;
 mod ad_memory;
 mod ad_ops;
+mod ad_rules;
 mod ad_seeds;
 mod ad_special_points;
 mod array_determinants;

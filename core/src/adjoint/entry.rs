@@ -13,9 +13,9 @@ use crate::{
     ir::{CustomRule, FunctionBuilder, Op, Program},
 };
 
-/// The function to start at: `f`, or a function that only calls it if `decides` says of its rule that calls go by it.
-pub(super) fn entry(program: &mut Program, f: FuncId, decides: impl Fn(&CustomRule) -> bool) -> FuncId {
-    if !program.rule(f).is_some_and(decides) {
+/// The function to start at: `f`, or a function that only calls it if calls go by a rule of its own.
+pub(super) fn entry(program: &mut Program, f: FuncId) -> FuncId {
+    if program.rule(f).is_none_or(CustomRule::is_empty) {
         return f;
     }
     let function = &program.functions[f];

@@ -60,6 +60,18 @@ pub enum DiffError {
         /// Which rule.
         mode: Mode,
     },
+    /// A rule in one direction, from which the other cannot be made.
+    #[error(
+        "`{rule}` has no {mode}, and none can be made from its rule for the other direction: {source}. Give it a {mode}, too"
+    )]
+    Transpose {
+        /// The function or primitive.
+        rule: String,
+        /// The direction that is missing.
+        mode: Mode,
+        /// Why the rule that there is cannot be run backwards.
+        source: Box<DiffError>,
+    },
     /// The result is no number.
     #[error("`{function}` gives {kind}: expected {expected}")]
     Result {

@@ -95,6 +95,15 @@ fn moves(f: &Function, made: &[Option<Inst>], inst: &InstData, varied: &[bool]) 
     }
 }
 
+/// Whether tangents go by a rule of its own, whose slopes may be infinite.
+fn has_rule(program: &Program, op: Op) -> bool {
+    match op {
+        Op::Call(g) => program.rule(g).is_some_and(|rule| !rule.is_empty()),
+        Op::Primitive(_) => true,
+        _ => false,
+    }
+}
+
 /// The least fixed point, from the slopes backwards.
 fn wants(program: &Program, f: &Function, varied: &[bool], given: &[bool], params: &Wanted) -> Vec<bool> {
     let mut wanted = vec![false; f.kinds.len()];
@@ -122,7 +131,7 @@ fn wants(program: &Program, f: &Function, varied: &[bool], given: &[bool], param
                 if !passes(program, inst) {
                     continue;
                 }
-                let all = wanted[y.index()] || is_steep(inst.op);
+                let all = wanted[y.index()] || is_steep(inst.op) || has_rule(program, inst.op);
                 let of = match inst.op {
                     Op::Call(g) => params.get(&g),
                     _ => None,

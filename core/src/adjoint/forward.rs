@@ -29,20 +29,20 @@ use super::{
     flow::{self, Wanted},
     leaves::{FieldRanges, close, make_whole, open, tangent_leaves},
     reach::is_steep,
+    transpose::{Half, paired},
 };
 
 /// Adds the pushforward of a function, and of all it calls, to the program. A function with a rule of its own goes by
-/// that, as where it is called.
+/// that, as where it is called: by its pushforward, or by the transpose of its pullback.
 ///
 /// # Errors
-/// An op without a rule; a function without a body. The program is then as it was.
+/// An op without a rule; a pullback that cannot be transposed; a function without a body. The program is then as it was.
 pub fn forward(program: &mut Program, root: FuncId) -> Result<FuncId, DiffError> {
-    let (done, work, wanted) = Default::default();
+    let (done, work, wanted, transposed) = Default::default();
     let mut all = program.clone();
-    let by_rule = |rule: &CustomRule| rule.pushforward.is_some() || rule.non_differentiable;
-    let root = entry(&mut all, root, by_rule);
+    let root = entry(&mut all, root);
     let touching = Touching::of(&all, root);
-    let mut engine = Engine { program: all, touching, done, work, wanted };
+    let mut engine = Engine { program: all, touching, done, work, wanted, transposed };
     let id = engine.id(root, true);
     while let Some((f, is_root)) = engine.work.pop() {
         engine.function(f, is_root)?;
@@ -58,6 +58,8 @@ struct Engine {
     done: HashMap<(FuncId, bool), FuncId>,
     work: Vec<(FuncId, bool)>,
     wanted: Wanted,
+    /// Pushforwards made of pullbacks, by what has them.
+    transposed: HashMap<String, FuncId>,
 }
 
 impl Engine {
@@ -308,8 +310,7 @@ impl Writer<'_> {
             _ => self.varied[y.index()],
         };
         if let (Op::Call(g), true) = (inst.op, through) {
-            self.call(inst, y, g, args);
-            return Ok(());
+            return self.call(inst, y, g, args);
         }
         let v = self.b.inst(inst.op, &args, f.kinds[y].clone());
         self.values.insert(y, v);
@@ -336,11 +337,19 @@ impl Writer<'_> {
                 leaves
             }
             Op::Primitive(p) => {
-                let primitive = &self.engine.program.primitives[p];
-                let (name, rule) = (primitive.name.clone(), primitive.pushforward);
-                let rule = rule.ok_or_else(|| self.missing(inst, &name))?;
-                let result = self.engine.program.primitives[rule].result.clone();
-                let dot = self.by_rule(inst, args, Op::Primitive(rule), result);
+                let primitive = self.engine.program.primitives[p].clone();
+                let result = |rule| self.engine.program.primitives[rule].result.clone();
+                let dot = match (primitive.pushforward, primitive.pullback) {
+                    (Some(rule), _) => {
+                        let result = result(rule);
+                        self.by_rule(inst, args, Op::Primitive(rule), result)
+                    }
+                    (None, Some(rule)) => {
+                        let result = result(rule);
+                        self.by_pullback(inst, &primitive.name, args, v, Op::Primitive(rule), result)?
+                    }
+                    (None, None) => return Err(self.missing(inst, &primitive.name)),
+                };
                 open(&mut self.b, dot)
             }
             op => {
@@ -412,21 +421,28 @@ impl Writer<'_> {
         sum.unwrap_or_else(|| self.b.zero(&kind))
     }
 
-    /// `y = call g(…)`: by g's own pushforward if it has one, else by the pushforward of its body.
-    fn call(&mut self, inst: &InstData, y: Value, g: FuncId, args: Vec<Value>) {
+    /// `y = call g(…)`: by a rule of its own if it has one, else by the pushforward of its body.
+    fn call(&mut self, inst: &InstData, y: Value, g: FuncId, args: Vec<Value>) -> Result<(), DiffError> {
         let f = self.f;
-        if let Some(rule) = self.engine.program.rule(g).and_then(|r| r.pushforward) {
+        let CustomRule { pushforward, pullback, .. } =
+            self.engine.program.rule(g).cloned().unwrap_or_default();
+        if let Some(rule) = pushforward.or(pullback) {
             let v = self.b.inst(inst.op, &args, f.kinds[y].clone());
             self.values.insert(y, v);
             let result = self.engine.program.functions[rule].result.clone();
-            let dot = self.by_rule(inst, args, Op::Call(rule), result);
+            let dot = if pushforward.is_some() {
+                self.by_rule(inst, args, Op::Call(rule), result)
+            } else {
+                let name = self.engine.program.functions[g].name.clone();
+                self.by_pullback(inst, &name, args, v, Op::Call(rule), result)?
+            };
             let leaves = open(&mut self.b, dot);
             if self.wanted[y.index()] {
                 let there = self.result_reach(inst, &[], v);
                 self.there.extend(there.map(|there| (y, there)));
             }
             self.dots.insert(y, leaves);
-            return;
+            return Ok(());
         }
         let id = self.engine.id(g, false);
         let wanted = self.engine.wanted(g);
@@ -457,9 +473,58 @@ impl Writer<'_> {
             }
             self.dots.insert(y, leaves);
         }
+        Ok(())
     }
 
-    /// Calls a rule with the inputs and their tangents, of which no elements are missing.
+    /// The tangent of the result `v` of what has a pullback alone.
+    fn by_pullback(
+        &mut self,
+        inst: &InstData,
+        name: &str,
+        mut args: Vec<Value>,
+        v: Value,
+        rule: Op,
+        result: Kind,
+    ) -> Result<Value, DiffError> {
+        if *self.b.kind(v) != Kind::Real {
+            let kinds: Vec<Kind> = args.iter().map(|&a| self.b.kind(a).clone()).collect();
+            let half = Half { name, params: &kinds, result: &self.b.kind(v).clone(), rule };
+            let id = match self.engine.transposed.get(name) {
+                Some(&id) => id,
+                None => half.pushforward(&mut self.engine.program)?,
+            };
+            self.engine.transposed.insert(name.to_owned(), id);
+            let result = self.engine.program.functions[id].result.clone();
+            args.push(v);
+            return Ok(self.by_rule(inst, args, Op::Call(id), result));
+        }
+        // The pullback of 1 is the gradient.
+        let one = self.b.real(1.0);
+        let given: Vec<Value> = args.iter().copied().chain([v, one]).collect();
+        let gradient = self.b.inst(rule, &given, result);
+        let numbers = (0..args.len()).filter(|&k| self.f.kinds[inst.args[k]].is_differentiable());
+        let mut sum = None;
+        for (field, k) in numbers.enumerate() {
+            let a = inst.args[k];
+            if !self.dots.contains_key(&a) {
+                continue;
+            }
+            let part = self.b.field(gradient, field);
+            let (mut bars, mut dots) = (open(&mut self.b, part), self.leaves(a));
+            let mut there = self.reaches(a);
+            for leaves in [&mut bars, &mut dots, &mut there] {
+                make_whole(&mut self.b, args[k], leaves);
+            }
+            for ((bar, dot), there) in bars.into_iter().zip(dots).zip(there) {
+                let term = paired(&mut self.b, bar, dot, there);
+                sum = Some(sum.map_or(term, |sum| self.b.number2(Number2::Add, sum, term)));
+            }
+        }
+        Ok(sum.unwrap_or_else(|| self.b.real(0.0)))
+    }
+
+    /// Calls a rule with the inputs and their tangents, of which no elements are missing. Where nothing flows to any of them,
+    /// nothing flows on.
     fn by_rule(&mut self, inst: &InstData, mut args: Vec<Value>, rule: Op, result: Kind) -> Value {
         for (k, &a) in inst.args.iter().enumerate() {
             let Some(kind) = self.f.kinds[a].tangent() else { continue };
@@ -467,7 +532,14 @@ impl Writer<'_> {
             make_whole(&mut self.b, args[k], &mut leaves);
             args.push(close(&mut self.b, &kind, &mut leaves.into_iter()));
         }
-        self.b.inst(rule, &args, result)
+        let dot = self.b.inst(rule, &args, result.clone());
+        let from: Vec<Value> = inst.args.iter().flat_map(|&a| self.varying(a)).collect();
+        let leaves = open(&mut self.b, dot).into_iter().map(|leaf| {
+            let there = self.any(&from, leaf);
+            self.b.number2(Number2::Guard, leaf, there)
+        });
+        let leaves: Vec<Value> = leaves.collect();
+        close(&mut self.b, &result, &mut leaves.into_iter())
     }
 
     fn missing(&self, inst: &InstData, op: &str) -> DiffError {

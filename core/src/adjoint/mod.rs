@@ -31,6 +31,7 @@ mod reach;
 mod record;
 mod reverse;
 mod sweep;
+mod transpose;
 mod values;
 
 pub use compose::{gauss_newton, gradient, hessian_vector, second, value_and_pullback};

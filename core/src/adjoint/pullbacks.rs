@@ -12,14 +12,16 @@
 
 use crate::{
     entity::{FuncId, Inst, Value},
-    ir::{InstData, Kind, Number2, Op},
+    ir::{CustomRule, InstData, Kind, Number2, Op},
     rules::{Contribution, Reach, as_in, pull_reach, pullback},
 };
 
 use super::{
     error::{DiffError, Mode},
     leaves::{close, make_whole, open, tangent_leaves},
+    reach::is_number,
     sweep::Sweep,
+    transpose::{Half, paired},
 };
 
 impl Sweep<'_> {
@@ -91,12 +93,21 @@ impl Sweep<'_> {
                     }
                 }
             }
-            Op::Call(g) => self.custom(inst, y, g),
+            Op::Call(g) => self.custom(inst, y, g)?,
             Op::Primitive(p) => {
                 let primitive = self.engine.program.primitives[p].clone();
-                let rule = primitive.pullback.ok_or_else(|| self.missing(inst, &primitive.name))?;
-                let result = self.engine.program.primitives[rule].result.clone();
-                self.by_rule(inst, y, Op::Primitive(rule), result);
+                let result = |rule| self.engine.program.primitives[rule].result.clone();
+                match (primitive.pullback, primitive.pushforward) {
+                    (Some(rule), _) => {
+                        let result = result(rule);
+                        self.by_rule(inst, y, Op::Primitive(rule), result);
+                    }
+                    (None, Some(rule)) => {
+                        let result = result(rule);
+                        self.by_pushforward(inst, y, &primitive.name, Op::Primitive(rule), result)?;
+                    }
+                    (None, None) => return Err(self.missing(inst, &primitive.name)),
+                }
             }
             op => {
                 let wanted: Vec<bool> = inst.args.iter().map(|a| self.s.active[a.index()]).collect();
@@ -172,12 +183,72 @@ impl Sweep<'_> {
         self.distribute(inst, bars, reach, &called.covered);
     }
 
-    /// `y = call g(…)` where `g` has its own pullback.
-    fn custom(&mut self, inst: &InstData, y: Value, g: FuncId) {
-        if let Some(rule) = self.engine.program.rule(g).and_then(|r| r.pullback) {
-            let result = self.engine.program.functions[rule].result.clone();
+    /// `y = call g(…)` where `g` has a rule of its own.
+    fn custom(&mut self, inst: &InstData, y: Value, g: FuncId) -> Result<(), DiffError> {
+        let CustomRule { pullback, pushforward, .. } =
+            self.engine.program.rule(g).cloned().unwrap_or_default();
+        let Some(rule) = pullback.or(pushforward) else { return Ok(()) };
+        let result = self.engine.program.functions[rule].result.clone();
+        if pullback.is_some() {
             self.by_rule(inst, y, Op::Call(rule), result);
+            return Ok(());
         }
+        let name = self.engine.program.functions[g].name.clone();
+        self.by_pushforward(inst, y, &name, Op::Call(rule), result)
+    }
+
+    /// The cotangents of the operands of what has a pushforward alone.
+    fn by_pushforward(
+        &mut self,
+        inst: &InstData,
+        y: Value,
+        name: &str,
+        rule: Op,
+        result: Kind,
+    ) -> Result<(), DiffError> {
+        let f = self.f;
+        let kinds: Vec<Kind> = inst.args.iter().map(|&a| f.kinds[a].clone()).collect();
+        let numbers = kinds.iter().filter(|kind| kind.is_differentiable()).count();
+        let are_real = kinds.iter().all(|kind| *kind == Kind::Real || !kind.is_differentiable());
+        let is_primitive = matches!(rule, Op::Primitive(_));
+        if !are_real || numbers > 1 && !is_primitive {
+            let half = Half { name, params: &kinds, result: &f.kinds[y], rule };
+            let id = match self.engine.transposed.get(name) {
+                Some(&id) => id,
+                None => half.pullback(&mut self.engine.program)?,
+            };
+            self.engine.transposed.insert(name.to_owned(), id);
+            let result = self.engine.program.functions[id].result.clone();
+            self.by_rule(inst, y, Op::Call(id), result);
+            return Ok(());
+        }
+        // The pushforward of 1 is the derivative by that operand.
+        let args: Vec<Value> = inst.args.iter().map(|&a| self.need(a)).collect();
+        let (mut bars, reach) = self.take_both(y);
+        let there = reach.iter().zip(&bars).map(|(reach, &bar)| reach.value(&mut self.b, bar));
+        let mut there: Vec<Value> = there.collect();
+        if bars.iter().any(|&bar| matches!(self.b.kind(bar), Kind::Array(_))) {
+            let value = self.need(y);
+            make_whole(&mut self.b, value, &mut bars);
+            make_whole(&mut self.b, value, &mut there);
+        }
+        let mut parts = Vec::new();
+        for k in 0..numbers {
+            let unit = (0..numbers).map(|j| self.b.real(if j == k { 1.0 } else { 0.0 }));
+            let unit: Vec<Value> = unit.collect();
+            let given: Vec<Value> = args.iter().copied().chain(unit).collect();
+            let dot = self.b.inst(rule, &given, result.clone());
+            let dots = open(&mut self.b, dot);
+            let mut sum = None;
+            for ((&bar, dot), &there) in bars.iter().zip(dots).zip(&there) {
+                let term = paired(&mut self.b, bar, dot, there);
+                sum = Some(sum.map_or(term, |sum| self.b.number2(Number2::Add, sum, term)));
+            }
+            parts.push(sum.unwrap_or_else(|| self.b.real(0.0)));
+        }
+        let all = self.b.plain_tuple(&parts);
+        self.distribute(inst, all, Reach::Always, &[]);
+        Ok(())
     }
 
     /// Calls a pullback with the inputs, the result and its cotangent, of which no elements are missing.
@@ -185,13 +256,17 @@ impl Sweep<'_> {
         let mut args: Vec<Value> = inst.args.iter().map(|&a| self.need(a)).collect();
         let value = self.need(y);
         args.push(value);
+        let mut reach = Reach::Always;
         if let Some(kind) = self.f.kinds[y].tangent() {
-            let (mut bars, _) = self.take_both(y);
+            let (mut bars, reaches) = self.take_both(y);
+            if is_number(&self.f.kinds[y]) {
+                reach = reaches[0];
+            }
             make_whole(&mut self.b, value, &mut bars);
             args.push(close(&mut self.b, &kind, &mut bars.into_iter()));
         }
         let bars = self.b.inst(rule, &args, result);
-        self.distribute(inst, bars, Reach::Always, &[]);
+        self.distribute(inst, bars, reach, &[]);
     }
 
     /// Adds a tuple of cotangents to those of the operands that have one. Nothing comes of a result to which nothing leads

@@ -200,17 +200,20 @@ impl Reaching<'_> {
     /// For each instruction whether its slopes may be infinite or undefined and its result may be left out.
     fn asks(&self, always: &[bool]) -> Vec<bool> {
         let f = &self.n.f;
-        let is_number = |v: Value| f.kinds[v].is_differentiable();
+        let is_one = |y: Option<Value>| y.is_some_and(|y| is_number(&f.kinds[y]));
+        let has_tangent = |v: Value| f.kinds[v].is_differentiable();
         let doubtful = |i: Inst, any: bool| any || may_leave_reals(f.insts[i].op);
-        let doubtful = dependent(f, std::iter::empty(), doubtful, is_number);
+        let doubtful = dependent(f, std::iter::empty(), doubtful, has_tangent);
         let asks = |(i, inst): (Inst, &InstData)| {
             let is_left_out = inst.result.is_some_and(|y| self.active[y.index()] && !always[y.index()]);
             is_left_out
                 && self.passes[i.index()]
                 && match inst.op {
-                    Op::Call(g) => {
-                        self.through[i.index()] && self.calls.get(&g).is_some_and(|called| called.answered)
+                    Op::Call(g) if self.through[i.index()] => {
+                        self.calls.get(&g).is_some_and(|called| called.answered)
                     }
+                    // A rule of its own may have any slope.
+                    Op::Call(_) | Op::Primitive(_) => is_one(inst.result),
                     op => is_steep(op) || is_curved(op) && inst.args.iter().any(|v| doubtful[v.index()]),
                 }
         };

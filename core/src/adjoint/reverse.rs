@@ -80,19 +80,18 @@ pub struct Reverse {
 }
 
 /// Adds the primal and the adjoint of a function, and of all it calls, to the program. A function with a rule of its
-/// own goes by that, as where it is called.
+/// own goes by that, as where it is called: by its pullback, or by the transpose of its pushforward.
 ///
 /// # Errors
-/// An op without a rule; a function without a body. The program is then as it was.
+/// An op without a rule; a pushforward that cannot be transposed; a function without a body. The program is then as it was.
 pub fn reverse(program: &mut Program, root: FuncId) -> Result<Reverse, DiffError> {
     let used = program.reachable(root).into_iter().flat_map(|f| tapes(&program.functions[f]));
     let tape = used.max().map_or(0, |t| t + 1);
-    let (done, work, subjects, calls) = Default::default();
+    let (done, work, subjects, calls, transposed) = Default::default();
     let mut all = program.clone();
-    let by_rule = |rule: &CustomRule| rule.pullback.is_some() || rule.non_differentiable;
-    let root = entry(&mut all, root, by_rule);
+    let root = entry(&mut all, root);
     let touching = Touching::of(&all, root);
-    let mut engine = Engine { program: all, tape, touching, done, work, subjects, calls };
+    let mut engine = Engine { program: all, tape, touching, done, work, subjects, calls, transposed };
     let pair = engine.pair(root);
     while let Some(f) = engine.work.pop() {
         engine.function(f)?;
@@ -111,6 +110,8 @@ pub(super) struct Engine {
     /// The functions that are known already, and not yet reversed.
     subjects: HashMap<FuncId, Subject>,
     pub calls: Calls,
+    /// Pullbacks made of pushforwards, by what has them.
+    pub transposed: HashMap<String, FuncId>,
 }
 
 impl Engine {
@@ -319,7 +320,7 @@ fn is_idle(n: &Normal, l: usize, active: &[bool], passes: &[bool]) -> bool {
 /// flows back through it, or it keeps something on a tape, which must be undone in any case.
 fn is_recorded(program: &Program, touching: &Touching, active: &[bool], inst: &InstData) -> bool {
     let Op::Call(g) = inst.op else { return false };
-    program.rule(g).is_none_or(|r| r.pullback.is_none() && !r.non_differentiable)
+    program.rule(g).is_none_or(CustomRule::is_empty)
         && (inst.result.is_some_and(|y| active[y.index()]) || touching.holds(g))
 }
 

@@ -24,7 +24,7 @@ use crate::{
     adjoint::{self, Reverse},
     array::{ArrayError, MAX_ELEMENTS, Shape},
     entity::FuncId,
-    ir::{Given, Kind, Position, Program, check_shapes},
+    ir::{Given, Kind, Op, Position, Program, check_shapes},
     pass::{Level, optimize_all},
     scalar::{Real, Scalar},
 };
@@ -39,6 +39,9 @@ use super::{
     prepared::Prepared,
     tangents::{check_cotangent, check_tangents, count, flatten, seeded, split, whole},
 };
+
+/// How far apart the two orders of a second derivative may be, of the largest one: more than rounding does in `f32`.
+const ASYMMETRY: f64 = 1e-4;
 
 /// A (co)tangent for each parameter that has one, in order.
 pub type Gradient<S> = Vec<Datum<S>>;
@@ -431,7 +434,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
     /// two: n Hessian-vector products.
     ///
     /// # Errors
-    /// As [`value_and_gradient`](Derivatives::value_and_gradient).
+    /// As [`value_and_gradient`](Derivatives::value_and_gradient), and [`DeriveError::Asymmetric`] if a rule makes second
+    /// derivatives depend on their order.
     pub fn hessian(&mut self, args: &[Datum<S>]) -> Result<Vec<Vec<T>>, DeriveError> {
         let zeros: Vec<Datum<S>> = args.iter().filter_map(Datum::zero_tangent).collect();
         let n: usize = zeros.iter().map(count).sum();
@@ -453,7 +457,50 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
                 rows.push(row);
             }
         }
+        self.check_symmetry(&rows)?;
         Ok(rows)
+    }
+
+    /// An error if rules in the program make second derivatives depend on their order.
+    fn check_symmetry(&self, hessian: &[Vec<T>]) -> Result<(), DeriveError> {
+        let rules = self.rules();
+        if rules.is_empty() {
+            return Ok(());
+        }
+        let value = |i: usize, j: usize| hessian.get(i).and_then(|row| row.get(j)).and_then(T::primal);
+        let places = || (0..hessian.len()).flat_map(|i| (0..i).map(move |j| (i, j)));
+        let all = (0..hessian.len()).flat_map(|i| (0..hessian.len()).map(move |j| (i, j)));
+        let largest = all.filter_map(|(i, j)| value(i, j)).map(f64::abs).filter(|x| x.is_finite());
+        let allowed = ASYMMETRY * largest.fold(0.0, f64::max);
+        for (row, column) in places() {
+            let (Some(one), Some(other)) = (value(row, column), value(column, row)) else { continue };
+            if (one - other).abs() > allowed {
+                let (one, other) = (format!("{one:?}"), format!("{other:?}"));
+                return Err(DeriveError::Asymmetric { row, column, one, other, rules });
+            }
+        }
+        Ok(())
+    }
+
+    /// The functions and primitives whose derivatives are not those of a body.
+    fn rules(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        for f in self.program.reachable(self.f) {
+            let function = &self.program.functions[f];
+            if self.program.rule(f).is_some_and(|r| r.pullback.or(r.pushforward).is_some()) {
+                names.push(function.name.clone());
+            }
+            for inst in function.insts.values() {
+                if let Op::Primitive(p) = inst.op
+                    && let primitive = &self.program.primitives[p]
+                    && primitive.pullback.or(primitive.pushforward).is_some()
+                    && !names.contains(&primitive.name)
+                {
+                    names.push(primitive.name.clone());
+                }
+            }
+        }
+        names
     }
 
     /// A gradient prepared to be called often.

@@ -45,6 +45,24 @@ pub enum DeriveError {
         /// Its kinds.
         given: String,
     },
+    /// A rule that is not the derivative of one function: its second derivatives depend on their order.
+    #[error(
+        "there is no Hessian: inputs {row} and {column} have the second derivatives {one} and {other} in the two orders. \
+         What has a rule of its own is {}; a rule that is not meant to be the derivative has first derivatives alone",
+        listed(rules)
+    )]
+    Asymmetric {
+        /// One input, counted over all numbers of the arguments from 0.
+        row: usize,
+        /// The other.
+        column: usize,
+        /// Their second derivative.
+        one: String,
+        /// The same in the other order.
+        other: String,
+        /// The functions and primitives with rules.
+        rules: Vec<String>,
+    },
     /// Its gradient does not stay in a memory budget.
     #[error(transparent)]
     Budget(#[from] BudgetError),

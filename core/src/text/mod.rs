@@ -59,7 +59,8 @@
 //!   element.
 //! - **A rule** has a primal, and if given a pullback of the inputs, the result and its cotangent, which gives the
 //!   inputs' cotangents in order, `none` for one that has none; and if given a pushforward of the inputs and
-//!   their tangents.
+//!   their tangents. With one of them derivatives go by it in both modes: the other is its transpose, since both are
+//!   linear in what they are given. Numbers that carry derivatives themselves ([duals](crate::scalar)) run the primal.
 //!
 //! No input makes the parser panic or exhaust the stack: nesting is limited, chains like `a + b + …` are not
 //! nested.

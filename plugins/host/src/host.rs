@@ -121,7 +121,11 @@ impl Loaded {
 
     /// What is missing if a program has no derivative because of a kernel that has none.
     pub(crate) fn missing_derivative(&self, error: &DiffError) -> Option<String> {
-        let DiffError::MissingRule { op, .. } = error else { return None };
+        let op = match error {
+            DiffError::MissingRule { op, .. } => op,
+            DiffError::Transpose { source, .. } => return self.missing_derivative(source),
+            _ => return None,
+        };
         let rule = self.by_primitive.get(op).map(|(k, _)| &self.rules[*k]);
         rule.filter(|rule| !rule.has_derivative()).map(Rule::no_derivative)
     }

@@ -1,0 +1,163 @@
+//! The direction that a rule leaves out, from the one that it gives.
+//!
+//! Both are linear in what they are given, and each is the other's transpose in the pairing of
+//! [cotangents with tangents](crate::rules#complex-numbers):
+//!
+//! ```text
+//! <y_bar, pushforward(x…, x_dot…)> = <pullback(x…, y, y_bar), x_dot…>
+//! ```
+//!
+//! Of a result that is one real number the pullback of 1 is the gradient, so the pushforward is its product with the
+//! tangents; of one real parameter the pushforward of 1 is the derivative. Elsewhere the rule is run backwards: reverse
+//! mode of a linear function is its transpose. A rule that is not linear in what it is given is taken as what it is near
+//! zero, or, on one number, by its value for 1.
+
+use crate::{
+    entity::{FuncId, Value},
+    ir::{Element, FunctionBuilder, Kind, Mixed, Number2, Op, Param, Program},
+};
+
+use super::{
+    error::{DiffError, Mode},
+    leaves::{close, make_whole, open, tangent_leaves},
+    reverse::{Reverse, reverse},
+};
+
+/// What has a rule in one direction: a function or a primitive.
+pub(super) struct Half<'a> {
+    pub name: &'a str,
+    pub params: &'a [Kind],
+    pub result: &'a Kind,
+    /// A call of the rule that there is.
+    pub rule: Op,
+}
+
+impl Half<'_> {
+    /// Adds `(x…, y, x_dot…) -> y_dot`, from a pullback.
+    pub(super) fn pushforward(&self, program: &mut Program) -> Result<FuncId, DiffError> {
+        let back = self.reversed(program, Mode::Forward)?;
+        let dots: Vec<Kind> = self.params.iter().filter_map(Kind::tangent).collect();
+        let kinds = self.params.iter().chain([self.result]).chain(&dots).cloned();
+        let gives = self.result.tangent().unwrap_or(Kind::tuple([]));
+        let mut b = builder(program, self.name, "pushforward", kinds, gives.clone());
+        let mut given = b.params().to_vec();
+        let dots = given.split_off(self.params.len() + 1);
+        let y = given[self.params.len()];
+        let zero = zeros(&mut b, y);
+        let args: Vec<Value> = given.into_iter().chain([zero]).collect();
+        let seed = b.plain_tuple(&dots);
+        let bars = back.run(&mut b, program, &args, seed);
+        let last = b.kind(bars).fields().len().saturating_sub(1);
+        let bar = b.field(bars, last);
+        let mut leaves = open(&mut b, bar);
+        make_whole(&mut b, y, &mut leaves);
+        let dot = close(&mut b, &gives, &mut leaves.into_iter());
+        b.ret(dot);
+        Ok(program.add(b.finish()))
+    }
+
+    /// Adds `(x…, y, y_bar) -> (x_bar…)`, from a pushforward.
+    pub(super) fn pullback(&self, program: &mut Program) -> Result<FuncId, DiffError> {
+        let back = self.reversed(program, Mode::Reverse)?;
+        let bars: Vec<Kind> = self.params.iter().filter_map(Kind::tangent).collect();
+        let seed = self.result.tangent();
+        let kinds = self.params.iter().chain([self.result]).chain(&seed).cloned();
+        let mut b = builder(program, self.name, "pullback", kinds, Kind::tuple(bars.clone()));
+        let given = b.params().to_vec();
+        let xs = &given[..self.params.len()];
+        let numbers: Vec<Value> =
+            (xs.iter().zip(self.params)).filter(|(_, k)| k.is_differentiable()).map(|(x, _)| *x).collect();
+        let zeros: Vec<Value> = numbers.iter().map(|&x| zeros(&mut b, x)).collect();
+        let args: Vec<Value> = xs.iter().copied().chain(zeros).collect();
+        let seed = given.get(self.params.len() + 1).copied();
+        let seed = seed.unwrap_or_else(|| b.plain_tuple(&[]));
+        let all = back.run(&mut b, program, &args, seed);
+        // First those of the parameters, then those of their tangents.
+        let parts: Vec<Value> = (numbers.iter().zip(numbers.len()..))
+            .map(|(&x, k)| {
+                let bar = b.field(all, k);
+                let (kind, mut leaves) = (b.kind(bar).clone(), open(&mut b, bar));
+                make_whole(&mut b, x, &mut leaves);
+                close(&mut b, &kind, &mut leaves.into_iter())
+            })
+            .collect();
+        let parts = b.tuple(&parts, Kind::tuple(bars));
+        b.ret(parts);
+        Ok(program.add(b.finish()))
+    }
+
+    /// The rule, run backwards.
+    fn reversed(&self, program: &mut Program, mode: Mode) -> Result<Back, DiffError> {
+        let rule = match self.rule {
+            Op::Call(f) => f,
+            op => {
+                let Op::Primitive(p) = op else {
+                    return Err(DiffError::Undefined { function: self.name.into() });
+                };
+                let primitive = program.primitives[p].clone();
+                let kinds = primitive.params.iter().cloned();
+                let mut b = builder(program, &primitive.name, "call", kinds, primitive.result.clone());
+                let args = b.params().to_vec();
+                let y = b.inst(op, &args, primitive.result);
+                b.ret(y);
+                program.add(b.finish())
+            }
+        };
+        let result = program.functions[rule].result.clone();
+        let pair = reverse(program, rule).map_err(|source| DiffError::Transpose {
+            rule: self.name.to_owned(),
+            mode,
+            source: Box::new(source),
+        })?;
+        Ok(Back { pair, result })
+    }
+}
+
+/// A rule and its transpose.
+struct Back {
+    pair: Reverse,
+    result: Kind,
+}
+
+impl Back {
+    /// The cotangents of all that the rule takes.
+    fn run(&self, b: &mut FunctionBuilder, program: &Program, args: &[Value], seed: Value) -> Value {
+        b.inst(Op::Call(self.pair.primal), args, self.result.clone());
+        let bars = program.functions[self.pair.adjoint].result.clone();
+        b.inst(Op::Call(self.pair.adjoint), &[seed], bars)
+    }
+}
+
+fn builder(
+    program: &Program,
+    name: &str,
+    suffix: &str,
+    kinds: impl Iterator<Item = Kind>,
+    result: Kind,
+) -> FunctionBuilder {
+    let params = kinds.enumerate().map(|(k, kind)| Param::new(format!("p{k}"), kind)).collect();
+    FunctionBuilder::new(program.fresh_name(&format!("{name}.transposed.{suffix}")), params, result)
+}
+
+/// A (co)tangent of a value that is zero everywhere.
+fn zeros(b: &mut FunctionBuilder, x: Value) -> Value {
+    let kinds = tangent_leaves(&b.kind(x).clone());
+    let mut leaves: Vec<Value> = kinds.iter().map(|kind| b.zero(kind)).collect();
+    make_whole(b, x, &mut leaves);
+    let kind = b.kind(x).tangent().unwrap_or(Kind::tuple([]));
+    close(b, &kind, &mut leaves.into_iter())
+}
+
+/// The pairing of a leaf of a cotangent with one of a tangent, a real number: `re(conj(bar) dot)`, summed over arrays. It is
+/// zero where `there` is, whatever the factors are.
+pub(super) fn paired(b: &mut FunctionBuilder, bar: Value, dot: Value, there: Value) -> Value {
+    let is_complex = matches!(b.kind(bar), Kind::Complex | Kind::Array(Element::Complex));
+    let bar = if is_complex { b.mixed(Mixed::Conj, &[bar]) } else { bar };
+    let mut product = b.number2(Number2::Mul, bar, dot);
+    product = b.number2(Number2::Guard, product, there);
+    if let Kind::Array(element) = b.kind(product) {
+        let kind = element.kind();
+        product = b.inst(Op::Sum, &[product], kind);
+    }
+    if is_complex { b.mixed(Mixed::Re, &[product]) } else { product }
+}

@@ -1,0 +1,322 @@
+//! Rules in one direction: the other is their transpose, wherever derivatives are asked for.
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use ketgrad_core::{
+    check::{Settings, test_rule},
+    exec::{Colouring, Datum, Derivatives, DeriveError, NoHost},
+    ir::{Program, verify},
+    text::parse_program,
+};
+use num_complex::Complex;
+use support::random::Rng;
+
+type C = Complex<f64>;
+type D = Datum<C>;
+
+fn read(text: &str) -> Program {
+    let program = parse_program(text).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
+    assert_eq!(verify(&program), [], "{text}");
+    program
+}
+
+fn reals(x: &[f64]) -> Vec<D> {
+    x.iter().map(|x| Datum::Real(*x)).collect()
+}
+
+/// All real numbers of some data, in order.
+fn flat(data: &[D]) -> Vec<f64> {
+    let mut all = Vec::new();
+    for d in data {
+        match d {
+            Datum::Real(x) => all.push(*x),
+            Datum::Complex(z) => all.extend([z.re, z.im]),
+            Datum::Reals(a) => all.extend(a.items().iter().copied()),
+            Datum::Complexes(a) => all.extend(a.items().iter().flat_map(|z| [z.re, z.im])),
+            Datum::Tuple(fields) => all.extend(flat(fields)),
+            other => panic!("{other:?}"),
+        }
+    }
+    all
+}
+
+#[track_caller]
+fn assert_close(given: &[f64], expected: &[f64], what: &str) {
+    assert_eq!(given.len(), expected.len(), "{what}: {given:?}, expected {expected:?}");
+    for (a, b) in given.iter().zip(expected) {
+        let near = (a - b).abs() <= 1e-9 * (1.0 + b.abs());
+        assert!(near, "{what}: {given:?}, expected {expected:?}");
+    }
+}
+
+/// Columns of the Jacobian, by pushforwards.
+fn columns(f: &mut Derivatives<C>, at: &[D]) -> Vec<Vec<f64>> {
+    let n = flat(&at.iter().filter_map(Datum::zero_tangent).collect::<Vec<_>>()).len();
+    (0..n)
+        .map(|k| {
+            let mut next = 0;
+            let dots: Vec<D> = at.iter().filter_map(|d| seeded(d, k, &mut next)).collect();
+            flat(&[f.jvp(at, &dots).unwrap().1])
+        })
+        .collect()
+}
+
+/// A tangent that is 1 in the `k`-th number and 0 elsewhere.
+fn seeded(d: &D, k: usize, next: &mut usize) -> Option<D> {
+    let mut one = || {
+        *next += 1;
+        f64::from(u8::from(*next == k + 1))
+    };
+    Some(match d {
+        Datum::Real(_) => Datum::Real(one()),
+        Datum::Complex(_) => Datum::Complex(Complex::new(one(), one())),
+        Datum::Reals(a) => Datum::Reals(a.map(|_| one()).into()),
+        Datum::Tuple(fields) => {
+            Datum::Tuple(fields.iter().filter_map(|d| seeded(d, k, next)).collect::<Vec<_>>())
+        }
+        _ => return None,
+    })
+}
+
+/// Rows of the Jacobian, by pullbacks.
+fn rows(f: &mut Derivatives<C>, at: &[D]) -> Vec<Vec<f64>> {
+    let value = f.value(at).unwrap();
+    let m = flat(std::slice::from_ref(&value)).len();
+    (0..m)
+        .map(|k| {
+            let bar = seeded(&value, k, &mut 0).unwrap();
+            flat(&f.vjp(at, bar).unwrap().1)
+        })
+        .collect()
+}
+
+/// The Jacobian both ways, which must be one.
+#[track_caller]
+fn jacobian(text: &str, at: &[D]) -> Vec<Vec<f64>> {
+    let program = read(text);
+    let mut f = Derivatives::<C>::new(&program, "f").unwrap();
+    let (rows, columns) = (rows(&mut f, at), columns(&mut f, at));
+    for (k, column) in columns.iter().enumerate() {
+        let across: Vec<f64> = rows.iter().map(|row| row[k]).collect();
+        assert_close(column, &across, text);
+    }
+    rows
+}
+
+const SOFTPLUS: &str =
+    "rule sp(x) { max(x, 0) + ln_1p(exp(-abs(x))) } pullback(x, y, bar) { bar / (1 + exp(-x)) }\n";
+const FORWARD: &str =
+    "rule sp(x) { max(x, 0) + ln_1p(exp(-abs(x))) } pushforward(x, dot) { dot / (1 + exp(-x)) }\n";
+const STE: &str = "rule ste(x) { round(x) } pullback(x, y, bar) { bar }\n";
+const ROOT: &str = "rule root(a) { let mut x = 1.5; while abs(x * x - a) > 1e-12 { x = 0.5 * (x + a / x); } x } \
+                    pullback(a, x, bar) { bar / (2 * x) }\n";
+
+fn hessian(text: &str, at: &[f64]) -> Result<Vec<Vec<f64>>, DeriveError> {
+    Derivatives::<C>::new(&read(text), "f").unwrap().hessian(&reals(at))
+}
+
+#[test]
+fn a_pullback_decides_where_its_body_has_a_kink() {
+    for rule in [SOFTPLUS, FORWARD] {
+        let text = format!("{rule}fn f(a, b) {{ sp(a) * b }}");
+        assert_eq!(hessian(&text, &[0.0, 2.0]).unwrap(), [[0.5, 0.5], [0.5, 0.0]], "{text}");
+        let text = format!("{rule}fn f(a) {{ [sp(a), sp(2 * a)] }}");
+        assert_eq!(jacobian(&text, &reals(&[0.0])), [[0.5], [1.0]]);
+        // The function itself, called by nobody.
+        let text = rule.replace("rule sp", "rule f");
+        assert_eq!(jacobian(&text, &reals(&[0.0])), [[0.5]]);
+        let mut f = Derivatives::<C>::new(&read(&text), "f").unwrap();
+        assert_eq!(f.gradient(&reals(&[0.0])).unwrap(), reals(&[0.5]));
+        let text = format!("{rule}fn f(u: array) {{ [sp(u[0]), sp(u[1]) * u[0]] }}");
+        let program = read(&text);
+        let mut f = Derivatives::<C>::new(&program, "f").unwrap();
+        let u = |x: [f64; 2]| [Datum::reals(x)];
+        let product = f.gauss_newton(&u([0.0, 0.0]), &u([1.0, 0.0])).unwrap();
+        assert_close(&flat(&product), &[0.25 + 2f64.ln().powi(2), 0.0], &text);
+        let sparse = f.jacobian(&u([0.0, 0.0])).unwrap();
+        assert_close(&sparse.concat(), &[0.5, 0.0, 2f64.ln(), 0.0], &text);
+    }
+}
+
+#[test]
+fn a_rule_that_is_no_derivative_is_one_rule_in_every_direction() {
+    let text = format!("{STE}fn f(a, b) {{ (ste(3 * a) * b, ste(a)) }}");
+    assert_eq!(jacobian(&text, &reals(&[1.3, 1.0])), [[3.0, 4.0], [1.0, 0.0]]);
+    let text = format!("{STE}fn f(a, b) {{ ste(3 * a) * b }}");
+    assert_eq!(hessian(&text, &[1.3, 1.0]).unwrap(), [[0.0, 3.0], [3.0, 0.0]]);
+    // What a body does not depend on, its rule may.
+    let text = format!("{STE}fn f(u: array) {{ [ste(u[0]) * u[1], ste(u[1])] }}");
+    let at = [Datum::reals([1.3, 2.6])];
+    let mut f = Derivatives::<C>::new(&read(&text), "f").unwrap();
+    let pattern = f.jacobian_pattern(&at).unwrap();
+    for colouring in [Colouring::by_columns(pattern.clone()), Colouring::by_rows(pattern)] {
+        let found = f.sparse_jacobian(&at, &colouring).unwrap().dense().concat();
+        assert_close(&found, &[2.6, 1.0, 0.0, 1.0], &text);
+    }
+    let text = format!("{ROOT}fn f(a) {{ root(a) }}");
+    assert_close(&hessian(&text, &[2.25]).unwrap().concat(), &[-2.0 / 27.0], &text);
+    // Gradients that are clipped: the transpose is what the rule is at 1.
+    let clip = "rule clip(x) { x } pullback(x, y, bar) { max(min(bar, 1.0), -1.0) }\n";
+    let text = format!("{clip}fn f(a, b) {{ clip(a) * b }}");
+    assert_eq!(hessian(&text, &[0.5, 0.5]).unwrap(), [[0.0, 1.0], [1.0, 0.0]]);
+    let error = hessian(&text, &[0.5, 2.0]).unwrap_err();
+    assert!(matches!(&error, DeriveError::Asymmetric { rules, .. } if rules == &["clip"]), "{error}");
+    // Partials that no function has.
+    let curl =
+        "rule curl(x, y) { x * y } pullback(x, y, z, bar) { (bar, x * bar) }\nfn f(a, b) { curl(a, b) }";
+    let error = hessian(curl, &[2.0, 3.0]).unwrap_err();
+    assert!(error.to_string().contains("`curl`"), "{error}");
+}
+
+#[test]
+fn arrays_tuples_and_complex_numbers_are_transposed() {
+    let at = [Datum::reals([0.3, -0.7, 1.1])];
+    let softmax = "{ let e = exp(x - maximum(x)); e / sum(e) }";
+    let back = "{ y * (bar - sum(bar * y)) }";
+    let rules = [
+        format!("rule g(x: array) {softmax} pullback(x, y, bar) {back}\nfn f(x: array) {{ g(2 * x) }}"),
+        format!(
+            "rule g(x: array) {softmax} pushforward(x, dot) {{ let y = {softmax}; y * (dot - sum(dot * y)) }}\nfn f(x: array) {{ g(2 * x) }}"
+        ),
+        format!("fn g(x: array) {softmax}\nfn f(x: array) {{ g(2 * x) }}"),
+    ];
+    let [a, b, c] = rules.map(|text| jacobian(&text, &at).concat());
+    assert_close(&a, &c, "pullback");
+    assert_close(&b, &c, "pushforward");
+    // Two numbers at once, one of them with no derivative of its own.
+    let body = "{ (x * y, sin(x) * real(k)) }";
+    let pull = "{ (bar.0 * y + bar.1 * cos(x) * real(k), bar.0 * x, none) }";
+    let push = "{ (x_dot * y + x * y_dot, cos(x) * real(k) * x_dot) }";
+    let rules = [
+        format!(
+            "rule g(x, y, k: int) {body} pullback(x, y, k, z, bar) {pull}\nfn f(x, y) {{ g(x * x, y, 3) }}"
+        ),
+        format!(
+            "rule g(x, y, k: int) {body} pushforward(x, y, k, x_dot, y_dot) {push}\nfn f(x, y) {{ g(x * x, y, 3) }}"
+        ),
+        format!("fn g(x, y, k: int) {body}\nfn f(x, y) {{ g(x * x, y, 3) }}"),
+    ];
+    let [a, b, c] = rules.map(|text| jacobian(&text, &reals(&[0.4, -1.2])).concat());
+    assert_close(&a, &c, "pullback of a tuple");
+    assert_close(&b, &c, "pushforward of a tuple");
+    let at = [Datum::Complex(Complex::new(0.3, -0.8))];
+    let rules = [
+        "rule g(z: complex) { z * z * conj(z) } pullback(z, y, bar) { 2 * z * conj(z) * bar + z * z * conj(bar) }\nfn f(z: complex) { g(z) * z }",
+        "rule g(z: complex) { z * z * conj(z) } pushforward(z, dot) { 2 * z * conj(z) * dot + z * z * conj(dot) }\nfn f(z: complex) { g(z) * z }",
+        "fn g(z: complex) { z * z * conj(z) }\nfn f(z: complex) { g(z) * z }",
+    ];
+    let [a, b, c] = rules.map(|text| jacobian(text, &at).concat());
+    assert_close(&a, &c, "pullback of a complex number");
+    assert_close(&b, &c, "pushforward of a complex number");
+}
+
+#[test]
+fn what_nothing_leads_to_stays_zero_at_a_steep_rule() {
+    let root =
+        |rule: &str| format!("{rule}\nfn f(a, b) {{ if a > 0 {{ r(a) * b }} else {{ b * b + 0 * a }} }}");
+    let pull = "rule r(x) { sqrt(x) } pullback(x, y, bar) { bar / (2 * y) }";
+    let push = "rule r(x) { sqrt(x) } pushforward(x, dot) { dot / (2 * sqrt(x)) }";
+    for rule in [pull, push] {
+        assert_eq!(jacobian(&root(rule), &reals(&[0.0, 3.0])), [[0.0, 6.0]]);
+        let chosen = format!("{rule}\nfn f(a, b) {{ [r(a) + b, b] }}");
+        let program = read(&chosen);
+        let mut f = Derivatives::<C>::new(&program, "f").unwrap();
+        let column = f.jvp(&reals(&[0.0, 3.0]), &reals(&[0.0, 1.0])).unwrap().1;
+        assert_eq!(flat(&[column]), [1.0, 1.0], "{rule}");
+        let row = f.vjp(&reals(&[0.0, 3.0]), Datum::reals([0.0, 1.0])).unwrap().1;
+        assert_eq!(flat(&row), [0.0, 1.0], "{rule}");
+    }
+}
+
+#[test]
+fn what_cannot_be_transposed_is_named() {
+    let program = read(
+        "rule g(x, y) { x * y } pushforward(x, y, x_dot, y_dot) { host_dot(x, y, x_dot, y_dot) }\nfn host_dot(x, y, x_dot, y_dot) { x * y_dot + y * x_dot }\nfn f(x, y) { g(x, y) }",
+    );
+    let mut f = Derivatives::<C>::new(&program, "f").unwrap();
+    assert_eq!(flat(&f.gradient(&reals(&[2.0, 3.0])).unwrap()), [3.0, 2.0]);
+    // Only what is there is checked.
+    let faults =
+        |rule: &str| test_rule(&read(rule), "g", &reals(&[0.5]), &NoHost, Settings::default()).unwrap().len();
+    assert_eq!(faults("rule g(x) { x * x } pullback(x, y, bar) { 3 * x * bar }"), 1);
+    assert_eq!(faults("rule g(x) { x * x } pushforward(x, dot) { 3 * x * dot }"), 1);
+    assert_eq!(faults("rule g(x) { x * x } pullback(x, y, bar) { 2 * x * bar }"), 0);
+}
+
+/// A function of two numbers with its partials, written down.
+const TERMS: &[[&str; 3]] = &[
+    ["x * y", "y", "x"],
+    ["sin(x) * y", "cos(x) * y", "sin(x)"],
+    ["exp(0.3 * x - y * y)", "0.3 * exp(0.3 * x - y * y)", "-2 * y * exp(0.3 * x - y * y)"],
+    ["x * x * x", "3 * x * x", "0 * x"],
+    ["cos(x * y)", "-y * sin(x * y)", "-x * sin(x * y)"],
+    ["ln(2 + x * x + y * y)", "2 * x / (2 + x * x + y * y)", "2 * y / (2 + x * x + y * y)"],
+    [
+        "tanh(x + 2 * y)",
+        "(1 - tanh(x + 2 * y) * tanh(x + 2 * y))",
+        "2 * (1 - tanh(x + 2 * y) * tanh(x + 2 * y))",
+    ],
+];
+
+/// A program of random calls, and functions `g0`, `g1`, … with no rule, a pullback, a pushforward or both.
+fn random(rng: &mut Rng) -> [String; 2] {
+    let mut texts = [String::new(), String::new()];
+    let n = 1 + rng.below(3);
+    for k in 0..n {
+        let terms: Vec<(f64, usize)> = (0..1 + rng.below(3))
+            .map(|_| ((rng.signed() * 8.0).round() / 8.0, rng.below(TERMS.len())))
+            .collect();
+        let sum = |part: usize| {
+            let parts: Vec<String> =
+                terms.iter().map(|(c, t)| format!("({c:?}) * ({})", TERMS[*t][part])).collect();
+            parts.join(" + ")
+        };
+        let way = 1 + rng.below(3);
+        let mut rule = format!("rule g{k}(x, y) {{ {} }}", sum(0));
+        if way & 1 == 1 {
+            rule += &format!(" pullback(x, y, z, bar) {{ (({}) * bar, ({}) * bar) }}", sum(1), sum(2));
+        }
+        if way & 2 == 2 {
+            rule += &format!(" pushforward(x, y, dx, dy) {{ ({}) * dx + ({}) * dy }}", sum(1), sum(2));
+        }
+        texts[0] += &format!("{rule}\n");
+        texts[1] += &format!("fn g{k}(x, y) {{ {} }}\n", sum(0));
+    }
+    let mut body = String::from("let mut u = a; let mut v = b; ");
+    for _ in 0..1 + rng.below(4) {
+        let (g, h) = (rng.below(n), rng.below(n));
+        body += &match rng.below(5) {
+            0 => format!("u = 0.5 * g{g}(u, v); "),
+            1 => format!("v = g{g}(v, 0.25 * u) + a; "),
+            2 => format!("if u > v {{ u = g{g}(u, b); }} else {{ v = 0.5 * g{h}(a, v); }} "),
+            3 => format!("for i in 0..3 {{ u = 0.3 * g{g}(u, v + 0.5 * real(i)); v = tanh(v); }} "),
+            _ => format!("u = u + 0.1 * g{g}(g{h}(u, b), a); "),
+        };
+    }
+    texts.map(|t| format!("{t}fn f(a, b) {{ {body} u * v + u }}"))
+}
+
+#[test]
+fn random_programs_with_rules_of_one_direction_have_the_derivatives_of_their_text() {
+    let mut rng = Rng::new(46);
+    for round in 0..150 {
+        let texts = random(&mut rng);
+        let at = [rng.signed(), rng.signed()];
+        let [with, without] = texts.each_ref().map(|text| {
+            let program = read(text);
+            let mut f = Derivatives::<C>::new(&program, "f").unwrap();
+            let x = reals(&at);
+            let mut all = flat(&f.gradient(&x).unwrap());
+            let n = all.len();
+            all.extend(columns(&mut f, &x).concat());
+            assert_close(&all[..n], &all[n..], text);
+            all.extend(f.hessian(&x).unwrap().concat());
+            let direction = reals(&[0.7, -0.4]);
+            all.extend(flat(&f.hvp(&x, &direction).unwrap().1));
+            all.extend(flat(&f.gauss_newton(&x, &direction).unwrap()));
+            all
+        });
+        let scale = without.iter().fold(1.0, |m: f64, x| m.max(x.abs()));
+        let close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-9 * scale || a.is_nan() && b.is_nan();
+        assert!(with.iter().zip(&without).all(close), "{round}: {with:?}\n{without:?}\n{}", texts[0]);
+    }
+}
