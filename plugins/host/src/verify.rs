@@ -120,12 +120,14 @@ fn compare(
 ) -> Result<Option<String>, String> {
     let mut program = program.clone();
     let Some(of) = program.lookup(name) else { return Ok(None) };
+    let rules = program.rule(of).cloned().unwrap_or_default();
+    let pushes_alone = rules.pullback.is_none() && rules.pushforward.is_some();
     let caller = caller(&mut program, of);
     let name = program.functions[caller].name.clone();
     let f = Derivatives::<C>::new(&program, &name).map_err(|e| placeless(&e))?;
     let mut f = f.with_host(host).with_limits(LIMITS);
     let code = Bytecode::compile(&program, f.function()).map_err(|e| placeless(&e))?;
-    let mut ways = [Way::default(), Way::default()];
+    let mut ways = [Way::default(), Way::default()]; // as they are compared
     for x in arguments(kinds) {
         let value = f.value(&x);
         let sum = value.as_ref().ok().and_then(total);
@@ -159,11 +161,14 @@ fn compare(
             if doubt > 1e-3 * (1.0 + expected.norm()) {
                 continue;
             }
-            // The pushforward may come from the pullback, whose fault it is then.
-            let slopes = [
+            // One may come from the other, whose fault it is then: what is given comes first.
+            let mut slopes = [
                 ("pullback", pulled(&mut f, kinds, &x, &value, k)),
                 ("pushforward", pushed(&mut f, kinds, &x, k)),
             ];
+            if pushes_alone {
+                slopes.reverse();
+            }
             if let [(_, Err(e)), (_, Err(other))] = &slopes
                 && !is_failure(e)
                 && !is_failure(other)
