@@ -320,3 +320,25 @@ fn random_programs_with_rules_of_one_direction_have_the_derivatives_of_their_tex
         assert!(with.iter().zip(&without).all(close), "{round}: {with:?}\n{without:?}\n{}", texts[0]);
     }
 }
+
+#[test]
+fn a_rule_may_give_one_array_in_a_tuple() {
+    let body = "{ (x * x * x,) }";
+    let sources = [
+        format!("rule g(x: array) {body} pullback(x, y, bar) {{ 3 * x * x * bar.0 }}"),
+        format!("rule g(x: array) {body} pushforward(x, dot) {{ (3 * x * x * dot,) }}"),
+        format!("fn g(x: array) {body}"),
+    ];
+    let at = [Datum::reals([0.5, -1.5]), Datum::Real(2.0)];
+    let [a, b, c] = sources.map(|g| {
+        let text = format!(
+            "{g}\nfn f(x: array, a) {{ let y = g(x * a); if a > 0 {{ sum(y.0 * y.0) }} else {{ a }} }}"
+        );
+        let mut f = Derivatives::<C>::new(&read(&text), "f").unwrap();
+        let mut all = flat(&f.gradient(&at).unwrap());
+        all.extend(f.hessian(&at).unwrap().concat());
+        all
+    });
+    assert_close(&a, &c, "pullback");
+    assert_close(&b, &c, "pushforward");
+}

@@ -51,7 +51,7 @@ pub(super) type Calls = HashMap<FuncId, Called>;
 
 /// Whether the result is one number.
 pub(super) fn is_number(result: &Kind) -> bool {
-    tangent_leaves(result).len() == 1 && !matches!(result, Kind::Array(_))
+    matches!(tangent_leaves(result).as_slice(), [leaf] if !matches!(leaf, Kind::Array(_)))
 }
 
 /// Whether a partial of the op may be infinite or undefined where the value is not.
