@@ -52,8 +52,9 @@ impl<T: Real, S: Scalar<Real = T>> Frozen<S> {
         &self.program
     }
 
-    /// Value, gradient and all other derivatives, run with the operators of the tape. These have a pullback only, so what
-    /// goes forward through one of them, `jvp` and `hvp`, is an error.
+    /// Value, gradient and all other derivatives, run with the operators of the tape. These have a pullback only. Its
+    /// transpose serves `jvp` where an operator gives one real number; through one that gives an array, and for `hvp`, there is
+    /// an error.
     ///
     /// # Errors
     /// None for a function as it was frozen.
