@@ -43,6 +43,9 @@ use super::{
 /// How far apart the two orders of a second derivative may be, of the largest one: more than rounding does in `f32`.
 const ASYMMETRY: f64 = 1e-4;
 
+/// And of the value and the first derivatives, where second derivatives cancel.
+const ROUNDING: f64 = 1e-6;
+
 /// A (co)tangent for each parameter that has one, in order.
 pub type Gradient<S> = Vec<Datum<S>>;
 
@@ -457,21 +460,28 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
                 rows.push(row);
             }
         }
-        self.check_symmetry(&rows)?;
+        self.check_symmetry(args, &rows)?;
         Ok(rows)
     }
 
     /// An error if rules in the program make second derivatives depend on their order.
-    fn check_symmetry(&self, hessian: &[Vec<T>]) -> Result<(), DeriveError> {
+    fn check_symmetry(&mut self, args: &[Datum<S>], hessian: &[Vec<T>]) -> Result<(), DeriveError> {
         let rules = self.rules();
         if rules.is_empty() {
             return Ok(());
         }
+        // What rounding leaves of second derivatives that cancel is small beside the first and the value, or where these
+        // cancel too, beside 1.
+        let (value, gradient) = self.value_and_gradient(args)?;
+        let mut first = vec![value];
+        gradient.iter().for_each(|d| flatten(d, &mut first));
+        let size = |numbers: &mut dyn Iterator<Item = f64>| {
+            numbers.map(f64::abs).filter(|x| x.is_finite()).fold(0.0, f64::max)
+        };
+        let below = f64::EPSILON + ROUNDING * size(&mut first.iter().filter_map(T::primal));
         let value = |i: usize, j: usize| hessian.get(i).and_then(|row| row.get(j)).and_then(T::primal);
         let places = || (0..hessian.len()).flat_map(|i| (0..i).map(move |j| (i, j)));
-        let all = (0..hessian.len()).flat_map(|i| (0..hessian.len()).map(move |j| (i, j)));
-        let largest = all.filter_map(|(i, j)| value(i, j)).map(f64::abs).filter(|x| x.is_finite());
-        let allowed = ASYMMETRY * largest.fold(0.0, f64::max);
+        let allowed = below + ASYMMETRY * size(&mut hessian.iter().flatten().filter_map(T::primal));
         for (row, column) in places() {
             let (Some(one), Some(other)) = (value(row, column), value(column, row)) else { continue };
             if (one - other).abs() > allowed {
