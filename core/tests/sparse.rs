@@ -11,6 +11,7 @@ use ketgrad_core::{
     text::parse_program,
 };
 use num_complex::Complex;
+use support::random::Rng;
 
 fn program(source: &str) -> Program {
     parse_program(source).unwrap_or_else(|e| panic!("{}", e[0]))
@@ -343,4 +344,70 @@ fn patterns_hold_where_numbers_choose_otherwise() {
     assert_eq!(pattern.rows, [vec![2], vec![1], vec![0]]);
     let pattern = jacobian_pattern(&fixed, "f", &[Datum::<f64>::reals([0.0; 3])]).unwrap();
     assert_eq!(pattern.len(), 3);
+}
+
+/// A number made of an array `u`, an array `v` and what stands there before, `a`, `b` and `w`, with choices by numbers.
+fn choosing(rng: &mut Rng) -> String {
+    let mut body = String::from("let mut a = u[0]; let mut b = v[1] * u[2]; let mut w = u * 1.0; ");
+    for _ in 0..2 + rng.below(4) {
+        let (i, j) = (rng.below(4), rng.below(3));
+        body += &match rng.below(12) {
+            0 => format!("a = select(u[{i}] > b, a * u[{i}], b + v[{j}]); "),
+            1 => format!("let s = sort(w); b = s[{i}] * v[{j}] + s[3]; "),
+            2 => "a = a + w[argmax(w)] * w[argmin(u)]; ".into(),
+            3 => format!("let k = argsort(u); b = b + w[k[{i}]] * v[{j}]; "),
+            4 => format!("w = take(w, argsort(u)) * v[{j}]; "),
+            5 => format!("w[argmax(v)] = a * u[{i}]; "),
+            6 => format!("w[{i}] = w[{i}] * b; "),
+            7 => "b = maximum(w) * minimum(v) + a; ".into(),
+            8 => format!("a = max(a, u[{i}]) * min(b, v[{j}]); "),
+            9 => format!("a = a + sum(masked(step(u, {}), w * w, u)); ", rng.signed()),
+            10 => format!("let wide = concat(w, v, 0); a = a + wide[argmin(wide)] * wide[{}]; ", i + j),
+            _ => "let p = select(a > b, (a, b), (b * u[1], a)); a = p.0; b = p.1 * v[0]; ".into(),
+        };
+    }
+    format!(
+        "fn f(u: array, v: array) {{ {body} a * b + sum(w) }}\nfn g(u: array, v: array) {{ {body} concat(w, [a, b], 0) }}"
+    )
+}
+
+#[test]
+fn patterns_of_random_programs_hold_at_other_points() {
+    let mut rng = Rng::new(47);
+    for round in 0..200 {
+        let source = choosing(&mut rng);
+        let program = program(&source);
+        let mut point =
+            || [4, 3].map(|n| Datum::reals((0..n).map(|_| rng.signed() * 2.0).collect::<Vec<f64>>()));
+        let points = [point(), point(), point()];
+        let mut f = Derivatives::<f64>::new(&program, "f").unwrap();
+        let mut g = Derivatives::<f64>::new(&program, "g").unwrap();
+        let (of_f, of_g) = (f.hessian_pattern(&points[0]).unwrap(), g.jacobian_pattern(&points[0]).unwrap());
+        for at in &points {
+            let what = format!("{round}: {source}\n{at:?}");
+            let (hessian, jacobian) = (f.hessian(at).unwrap(), g.jacobian(at).unwrap());
+            for group in [Colouring::by_columns, Colouring::by_rows] {
+                let found = f.sparse_hessian(at, &group(of_f.clone())).unwrap().dense();
+                assert!(
+                    found.iter().zip(&hessian).all(|(a, b)| close(a, b)),
+                    "{what}\n{found:?}\n{hessian:?}"
+                );
+                let found = g.sparse_jacobian(at, &group(of_g.clone())).unwrap().dense();
+                assert!(
+                    found.iter().zip(&jacobian).all(|(a, b)| close(a, b)),
+                    "{what}\n{found:?}\n{jacobian:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn hessian_patterns_have_a_row_for_each_number_of_each_array() {
+    // The gradient by x ends where nothing more flows back.
+    let program = program("fn f(x: array, y: array) { x[0] * x[0] + y[1] * y[1] * x[0] }");
+    let at = [Datum::<f64>::reals([1.0, 2.0]), Datum::reals([3.0, 4.0])];
+    let pattern = hessian_pattern(&program, "f", &at).unwrap();
+    assert_eq!(pattern.rows, [vec![0, 3], vec![], vec![], vec![0, 3]]);
+    assert_eq!(pattern.columns, 4);
 }

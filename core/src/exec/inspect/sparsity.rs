@@ -2,9 +2,9 @@
 //!
 //! Every number carries the set of the argument numbers that it was computed from. The pattern is that of the
 //! way through the program that the given arguments take, and it holds for every run that takes the same way: where numbers
-//! decide what is taken, by `select`, `sort`, `argmax`, it counts whatever could be. It may have too much (`x - x` depends on `x`) and never too little: what a function with a rule of
-//! its own gives depends on all that it is given. A complex number is two, its real part and its imaginary part, and both
-//! depend on the same.
+//! decide what is taken, by `select`, `sort`, `argmax`, it counts whatever could be. It may have too much (`x - x` depends on
+//! `x`) and never too little: what a function with a rule of its own gives depends on all that it is given. A complex number
+//! is two, its real part and its imaginary part, and both depend on the same.
 //!
 //! ```
 //! use ketgrad_core::{exec::{Datum, inspect::jacobian_pattern}, text::parse_program};
@@ -91,13 +91,17 @@ pub fn hessian_pattern<T: Real, S: Scalar<Real = T>>(
 
 /// The pattern of the Hessian of a function whose gradient is looked at.
 pub(in crate::exec) fn hessian_of<T: Real, S: Scalar<Real = T>>(
-    gradient: Inspection<'_, S>,
+    mut gradient: Inspection<'_, S>,
     args: &[Datum<S>],
 ) -> Result<Pattern, DeriveError> {
-    let mut pattern = jacobian_of(gradient, args)?;
+    let mut sparsity = Sparsity::new(args);
+    gradient.run(args, &mut sparsity)?;
     // The first row is the value's. Cotangents of arrays may be shorter than the arrays.
+    let zeros = args.iter().filter_map(Datum::zero_tangent);
+    let shapes = zeros.map(|zero| Shadow::like(&zero, Sets::NONE));
+    let mut pattern =
+        sparsity.pattern_as(&Shadow::Tuple(std::iter::once(Shadow::NONE).chain(shapes).collect()));
     pattern.rows.remove(0);
-    pattern.rows.resize(pattern.columns.max(pattern.rows.len()), vec![]);
     Ok(pattern)
 }
 
@@ -113,8 +117,10 @@ pub struct Sparsity {
     /// The arguments of the call that is about to start.
     arguments: Vec<Shadow>,
     returned: Shadow,
-    /// What the run returned.
-    kind: Option<Kind>,
+    /// What the run returned: its kind, and as many numbers as it has, which depend on nothing.
+    result: Option<(Kind, Shadow)>,
+    /// The length of the longest array so far.
+    longest: usize,
     /// What lies on each tape, by the kind of the leaf.
     tapes: HashMap<(u32, Kind), Vec<Shadow>>,
     /// The first column of each number among the arguments, and behind the last one how many there are.
@@ -139,7 +145,8 @@ impl Sparsity {
             given: vec![],
             arguments,
             returned: Shadow::NONE,
-            kind: None,
+            result: None,
+            longest: 0,
             tapes: HashMap::new(),
             columns,
         }
@@ -148,14 +155,26 @@ impl Sparsity {
     /// What the result of the run depends on.
     #[must_use]
     pub fn pattern(&self) -> Pattern {
+        self.pattern_as(self.result.as_ref().map_or(&Shadow::NONE, |(_, shape)| shape))
+    }
+
+    /// The same of a result that should have as many numbers as another shadow.
+    fn pattern_as(&self, shape: &Shadow) -> Pattern {
         let mut rows = Vec::new();
-        if let Some(kind) = &self.kind {
-            self.rows(kind, &self.returned, &mut Members::new(&self.sets), &mut rows);
+        if let Some((kind, _)) = &self.result {
+            self.rows(kind, &self.returned, shape, &mut Members::new(&self.sets), &mut rows);
         }
         Pattern { rows, columns: self.columns.last().copied().unwrap_or(0) }
     }
 
-    fn rows(&self, kind: &Kind, shadow: &Shadow, members: &mut Members<'_>, rows: &mut Vec<Vec<usize>>) {
+    fn rows(
+        &self,
+        kind: &Kind,
+        shadow: &Shadow,
+        shape: &Shadow,
+        members: &mut Members<'_>,
+        rows: &mut Vec<Vec<usize>>,
+    ) {
         let parts = if matches!(kind, Kind::Complex | Kind::Array(Element::Complex)) { 2 } else { 1 };
         // What decides an integer is no derivative of it.
         let counts = kind.is_differentiable();
@@ -164,14 +183,19 @@ impl Sparsity {
             let columns = numbers.iter().flat_map(|&k| self.columns[k]..self.columns[k + 1]);
             rows.extend(vec![columns.collect::<Vec<usize>>(); parts]);
         };
-        match shadow {
-            Shadow::Number(set) => row(*set),
-            Shadow::Array(elements) => elements.iter().for_each(|&set| row(set)),
-            Shadow::Tuple(fields) => {
-                for (field, shadow) in kind.fields().iter().zip(fields) {
-                    self.rows(&field.kind, shadow, members, rows);
+        match (shadow, shape) {
+            (Shadow::Tuple(fields), Shadow::Tuple(shapes)) => {
+                for ((field, shadow), shape) in kind.fields().iter().zip(fields).zip(shapes) {
+                    self.rows(&field.kind, shadow, shape, members, rows);
                 }
             }
+            (shadow, Shadow::Array(shape)) => {
+                let elements = shadow.elements();
+                (0..shape.len()).for_each(|k| row(elements.get(k).copied().unwrap_or(Sets::NONE)));
+            }
+            (Shadow::Number(set), _) => row(*set),
+            // What was never defined.
+            _ => row(Sets::NONE),
         }
     }
 
@@ -180,6 +204,7 @@ impl Sparsity {
     }
 
     fn set(&mut self, v: Value, shadow: Shadow) {
+        self.longest = self.longest.max(shadow.elements().len());
         if let Some(place) = self.frames.last_mut().and_then(|f| f.get_mut(v.index())) {
             *place = shadow;
         }
@@ -187,10 +212,10 @@ impl Sparsity {
 
     fn enter(&mut self, f: &Function, has_rule: bool) {
         self.frames.push(vec![Shadow::NONE; f.kinds.len()]);
-        let arguments = if has_rule { self.arguments.clone() } else { vec![] };
-        let given = self.all(&arguments);
+        let arguments = std::mem::take(&mut self.arguments);
+        let given = if has_rule { self.all(&arguments) } else { Sets::NONE };
         self.given.push(given);
-        for (&p, shadow) in f.param_values().iter().zip(std::mem::take(&mut self.arguments)) {
+        for (&p, shadow) in f.param_values().iter().zip(arguments) {
             self.set(p, shadow);
         }
     }
@@ -249,9 +274,13 @@ impl Sparsity {
                 Shadow::Number(arg(0).elements().get(index(1)).copied().unwrap_or(Sets::NONE))
             }
             Op::Set | Op::Put | Op::AddAt if self.decides(&args, 1) => {
-                // Any of its elements may be the one.
+                // Any of its elements may be the one, also of those that a cotangent lacks so far: it belongs to an
+                // array that was there before. So its shadow may be longer than it.
                 let x = arg(2).all(&mut self.sets);
-                let elements: Vec<Id> = arg(0).elements().to_vec();
+                let mut elements = arg(0).elements().to_vec();
+                if inst.op != Op::Set {
+                    elements.resize(elements.len().max(self.longest), Sets::NONE);
+                }
                 Shadow::array(elements.into_iter().map(|old| self.sets.join(old, x)).collect())
             }
             Op::Set | Op::Put | Op::AddAt => {
@@ -322,6 +351,11 @@ impl Sparsity {
             Op::OnArrays(op) => on_arrays(op, &values, &value),
             _ => by_elements(&values, &value),
         };
+        if let (Op::OnArrays(ArrayOp::Like), Some(Shadow::Array(given))) = (inst.op, args.first()) {
+            // In the order of its elements, whatever it lacks.
+            let n = Shadow::like(&value, Sets::NONE).elements().len();
+            return Shadow::array((0..n).map(|k| given.get(k).copied().unwrap_or(Sets::NONE)).collect());
+        }
         let Some(sources) = sources else { return Shadow::like(&value, self.all(args)) };
         let source = |sets: &mut Sets, (k, place): &Source| match args.get(*k) {
             Some(Shadow::Array(elements)) => elements.get(*place).copied().unwrap_or(Sets::NONE),
@@ -335,7 +369,20 @@ impl Sparsity {
                 sets.join(all, set)
             })
         };
-        Shadow::array(sources.iter().map(element).collect())
+        let mut elements: Vec<Id> = sources.iter().map(element).collect();
+        if inst.op.is_elementwise() {
+            // What its operands may have beyond their ends.
+            for (shadow, value) in args.iter().zip(&values) {
+                let (given, n) = (shadow.elements(), Shadow::like(value, Sets::NONE).elements().len());
+                if given.len() > n.max(elements.len()) {
+                    elements.resize(given.len(), Sets::NONE);
+                }
+                for k in n..given.len() {
+                    elements[k] = self.sets.join(elements[k], given[k]);
+                }
+            }
+        }
+        Shadow::array(elements)
     }
 
     fn push(&mut self, tape: u32, kind: &Kind, shadow: Shadow) {
@@ -410,7 +457,9 @@ impl<T: Real, S: Scalar<Real = T>> Interceptor<S> for Sparsity {
                 }
                 self.frames.pop();
                 if self.frames.is_empty() {
-                    self.kind = Some(event.function().result.clone());
+                    let value = event.returned().map(|v| event.value(v));
+                    let shape = value.map_or(Shadow::NONE, |value| Shadow::like(&value, Sets::NONE));
+                    self.result = Some((event.function().result.clone(), shape));
                 }
             }
             _ => {}
