@@ -132,8 +132,8 @@ fn a_pullback_decides_where_its_body_has_a_kink() {
         let u = |x: [f64; 2]| [Datum::reals(x)];
         let product = f.gauss_newton(&u([0.0, 0.0]), &u([1.0, 0.0])).unwrap();
         assert_close(&flat(&product), &[0.25 + 2f64.ln().powi(2), 0.0], &text);
-        let sparse = f.jacobian(&u([0.0, 0.0])).unwrap();
-        assert_close(&sparse.concat(), &[0.5, 0.0, 2f64.ln(), 0.0], &text);
+        let fewest = f.jacobian(&u([0.0, 0.0])).unwrap();
+        assert_close(&fewest.concat(), &[0.5, 0.0, 2f64.ln(), 0.0], &text);
     }
 }
 
@@ -228,18 +228,41 @@ fn what_nothing_leads_to_stays_zero_at_a_steep_rule() {
 }
 
 #[test]
-fn what_cannot_be_transposed_is_named() {
-    let program = read(
-        "rule g(x, y) { x * y } pushforward(x, y, x_dot, y_dot) { host_dot(x, y, x_dot, y_dot) }\nfn host_dot(x, y, x_dot, y_dot) { x * y_dot + y * x_dot }\nfn f(x, y) { g(x, y) }",
-    );
-    let mut f = Derivatives::<C>::new(&program, "f").unwrap();
-    assert_eq!(flat(&f.gradient(&reals(&[2.0, 3.0])).unwrap()), [3.0, 2.0]);
-    // Only what is there is checked.
+fn a_wrong_rule_is_blamed_for_the_direction_that_it_gives() {
     let faults =
-        |rule: &str| test_rule(&read(rule), "g", &reals(&[0.5]), &NoHost, Settings::default()).unwrap().len();
-    assert_eq!(faults("rule g(x) { x * x } pullback(x, y, bar) { 3 * x * bar }"), 1);
-    assert_eq!(faults("rule g(x) { x * x } pushforward(x, dot) { 3 * x * dot }"), 1);
-    assert_eq!(faults("rule g(x) { x * x } pullback(x, y, bar) { 2 * x * bar }"), 0);
+        |rule: &str| test_rule(&read(rule), "g", &reals(&[0.5]), &NoHost, Settings::default()).unwrap();
+    let pull = faults("rule g(x) { x * x } pullback(x, y, bar) { 3 * x * bar }");
+    assert_eq!(pull.iter().map(|f| f.rule).collect::<Vec<_>>(), ["pullback"]);
+    let push = faults("rule g(x) { x * x } pushforward(x, dot) { 3 * x * dot }");
+    assert_eq!(push.iter().map(|f| f.rule).collect::<Vec<_>>(), ["pushforward"]);
+    assert_eq!(faults("rule g(x) { x * x } pullback(x, y, bar) { 2 * x * bar }"), []);
+}
+
+#[test]
+fn a_rule_may_call_its_own_function() {
+    let body = "{ exp(x) * y }";
+    let push = "pushforward(x, y, dx, dy) { e(x, y) * dx + exp(x) * dy }";
+    let pull = "pullback(x, y, z, bar) { (e(x, y) * bar, exp(x) * bar) }";
+    let at = reals(&[0.3, 0.7]);
+    let [a, b, c] = [
+        format!("rule e(x, y) {body} {push}"),
+        format!("rule e(x, y) {body} {pull}"),
+        format!("fn e(x, y) {body}"),
+    ]
+    .map(|rule| {
+        let text = format!("{rule}\nfn f(a, b) {{ e(a, b) * b }}");
+        let mut f = Derivatives::<C>::new(&read(&text), "f").unwrap();
+        let mut all = flat(&f.gradient(&at).unwrap());
+        all.extend(f.hessian(&at).unwrap().concat());
+        all
+    });
+    assert_close(&a, &c, "pushforward");
+    assert_close(&b, &c, "pullback");
+    // On what it is linear in it cannot.
+    let text =
+        "rule e(x, y) { x * y } pushforward(x, y, dx, dy) { e(x, dy) + e(dx, y) }\nfn f(a, b) { e(a, b) }";
+    let error = Derivatives::<C>::new(&read(text), "f").unwrap().gradient(&at).unwrap_err().to_string();
+    assert!(error.contains("`e` has no pullback") && error.contains("calls `e` itself"), "{error}");
 }
 
 /// A function of two numbers with its partials, written down.
@@ -257,7 +280,15 @@ const TERMS: &[[&str; 3]] = &[
     ],
 ];
 
-/// A program of random calls, and functions `g0`, `g1`, … with no rule, a pullback, a pushforward or both.
+/// A rule's text after its body: a pullback, a pushforward or both.
+fn directions(rng: &mut Rng, pullback: String, pushforward: String) -> String {
+    let way = 1 + rng.below(3);
+    let part = |is: bool, text: String| if is { text } else { String::new() };
+    part(way & 1 == 1, pullback) + &part(way & 2 == 2, pushforward)
+}
+
+/// A program of random calls of functions `g0`, `g1`, … of two numbers, `h` of one, `v` of an array element by element, and
+/// `p`, which gives a pair: with rules of one direction or both, and without.
 fn random(rng: &mut Rng) -> [String; 2] {
     let mut texts = [String::new(), String::new()];
     let n = 1 + rng.below(3);
@@ -270,29 +301,50 @@ fn random(rng: &mut Rng) -> [String; 2] {
                 terms.iter().map(|(c, t)| format!("({c:?}) * ({})", TERMS[*t][part])).collect();
             parts.join(" + ")
         };
-        let way = 1 + rng.below(3);
-        let mut rule = format!("rule g{k}(x, y) {{ {} }}", sum(0));
-        if way & 1 == 1 {
-            rule += &format!(" pullback(x, y, z, bar) {{ (({}) * bar, ({}) * bar) }}", sum(1), sum(2));
-        }
-        if way & 2 == 2 {
-            rule += &format!(" pushforward(x, y, dx, dy) {{ ({}) * dx + ({}) * dy }}", sum(1), sum(2));
-        }
+        let pull = format!(" pullback(x, y, z, bar) {{ (({}) * bar, ({}) * bar) }}", sum(1), sum(2));
+        let push = format!(" pushforward(x, y, dx, dy) {{ ({}) * dx + ({}) * dy }}", sum(1), sum(2));
+        let rule = format!("rule g{k}(x, y) {{ {} }}", sum(0)) + &directions(rng, pull, push);
         texts[0] += &format!("{rule}\n");
         texts[1] += &format!("fn g{k}(x, y) {{ {} }}\n", sum(0));
     }
-    let mut body = String::from("let mut u = a; let mut v = b; ");
-    for _ in 0..1 + rng.below(4) {
+    // Of one number, of an array, and of two numbers that give two.
+    let more = [
+        (
+            "h(x) { sin(x) + 0.2 * x * x }",
+            " pullback(x, y, bar) { (cos(x) + 0.4 * x) * bar }",
+            " pushforward(x, dx) { cos(x) * dx + 0.4 * x * dx }",
+        ),
+        (
+            "v(x: array) { x * tanh(x) }",
+            " pullback(x, y, bar) { let t = tanh(x); (t + x * (1 - t * t)) * bar }",
+            " pushforward(x, dx) { let t = tanh(x); (t + x * (1 - t * t)) * dx }",
+        ),
+        (
+            "p(x, y) { (x * y, cos(x) + y) }",
+            " pullback(x, y, z, bar) { (y * bar.0 - sin(x) * bar.1, x * bar.0 + bar.1) }",
+            " pushforward(x, y, dx, dy) { (y * dx + x * dy, dy - sin(x) * dx) }",
+        ),
+    ];
+    for (text, pull, push) in more {
+        texts[0] += &format!("rule {text}{}\n", directions(rng, pull.into(), push.into()));
+        texts[1] += &format!("fn {text}\n");
+    }
+    let mut body = String::from("let mut u = a; let mut v0 = b; ");
+    for _ in 0..2 + rng.below(4) {
         let (g, h) = (rng.below(n), rng.below(n));
-        body += &match rng.below(5) {
-            0 => format!("u = 0.5 * g{g}(u, v); "),
-            1 => format!("v = g{g}(v, 0.25 * u) + a; "),
-            2 => format!("if u > v {{ u = g{g}(u, b); }} else {{ v = 0.5 * g{h}(a, v); }} "),
-            3 => format!("for i in 0..3 {{ u = 0.3 * g{g}(u, v + 0.5 * real(i)); v = tanh(v); }} "),
+        body += &match rng.below(9) {
+            5 => "u = 0.5 * h(u + v0); ".into(),
+            6 => "let w = v([u, v0, a * b]); u = 0.4 * w[0] + 0.1 * sum(w * w); v0 = w[2]; ".into(),
+            7 => "let q = p(u, v0); u = 0.3 * q.0; v0 = q.1 * 0.5; ".into(),
+            8 => "for i in 0..2 { u = 0.5 * h(u) + v([v0, u])[i] * 0.2; } ".into(),
+            0 => format!("u = 0.5 * g{g}(u, v0); "),
+            1 => format!("v0 = g{g}(v0, 0.25 * u) + a; "),
+            2 => format!("if u > v0 {{ u = g{g}(u, b); }} else {{ v0 = 0.5 * g{h}(a, v0); }} "),
+            3 => format!("for i in 0..3 {{ u = 0.3 * g{g}(u, v0 + 0.5 * real(i)); v0 = tanh(v0); }} "),
             _ => format!("u = u + 0.1 * g{g}(g{h}(u, b), a); "),
         };
     }
-    texts.map(|t| format!("{t}fn f(a, b) {{ {body} u * v + u }}"))
+    texts.map(|t| format!("{t}fn f(a, b) {{ {body} u * v0 + u }}"))
 }
 
 #[test]

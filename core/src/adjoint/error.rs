@@ -72,6 +72,12 @@ pub enum DiffError {
         /// Why the rule that there is cannot be run backwards.
         source: Box<DiffError>,
     },
+    /// A rule that needs its own transpose to be transposed.
+    #[error("it calls `{rule}` itself on what it is linear in")]
+    Circular {
+        /// The function or primitive.
+        rule: String,
+    },
     /// The result is no number.
     #[error("`{function}` gives {kind}: expected {expected}")]
     Result {

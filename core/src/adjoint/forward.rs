@@ -18,7 +18,7 @@ use std::{collections::HashMap, ops::Range};
 
 use crate::{
     entity::{Block, FuncId, Value},
-    ir::{CustomRule, Function, FunctionBuilder, InstData, Kind, Number2, Op, Param, Program, Terminator},
+    ir::{Function, FunctionBuilder, InstData, Kind, Number2, Op, Param, Program, Terminator},
     rules::{Reach, everywhere, push_reach, pushforward},
 };
 
@@ -29,7 +29,7 @@ use super::{
     flow::{self, Wanted},
     leaves::{FieldRanges, close, make_whole, open, tangent_leaves},
     reach::is_steep,
-    transpose::{Half, paired},
+    transpose::{Half, Rule, name_of, paired, rule},
 };
 
 /// Adds the pushforward of a function, and of all it calls, to the program. A function with a rule of its own goes by
@@ -337,19 +337,11 @@ impl Writer<'_> {
                 leaves
             }
             Op::Primitive(p) => {
-                let primitive = self.engine.program.primitives[p].clone();
-                let result = |rule| self.engine.program.primitives[rule].result.clone();
-                let dot = match (primitive.pushforward, primitive.pullback) {
-                    (Some(rule), _) => {
-                        let result = result(rule);
-                        self.by_rule(inst, args, Op::Primitive(rule), result)
-                    }
-                    (None, Some(rule)) => {
-                        let result = result(rule);
-                        self.by_pullback(inst, &primitive.name, args, v, Op::Primitive(rule), result)?
-                    }
-                    (None, None) => return Err(self.missing(inst, &primitive.name)),
+                let Some(rule) = rule(&self.engine.program, inst.op, Mode::Forward) else {
+                    let name = self.engine.program.primitives[p].name.clone();
+                    return Err(self.missing(inst, &name));
                 };
+                let dot = self.by_rule(inst, args, v, rule)?;
                 open(&mut self.b, dot)
             }
             op => {
@@ -424,18 +416,10 @@ impl Writer<'_> {
     /// `y = call g(…)`: by a rule of its own if it has one, else by the pushforward of its body.
     fn call(&mut self, inst: &InstData, y: Value, g: FuncId, args: Vec<Value>) -> Result<(), DiffError> {
         let f = self.f;
-        let CustomRule { pushforward, pullback, .. } =
-            self.engine.program.rule(g).cloned().unwrap_or_default();
-        if let Some(rule) = pushforward.or(pullback) {
+        if let Some(rule) = rule(&self.engine.program, inst.op, Mode::Forward) {
             let v = self.b.inst(inst.op, &args, f.kinds[y].clone());
             self.values.insert(y, v);
-            let result = self.engine.program.functions[rule].result.clone();
-            let dot = if pushforward.is_some() {
-                self.by_rule(inst, args, Op::Call(rule), result)
-            } else {
-                let name = self.engine.program.functions[g].name.clone();
-                self.by_pullback(inst, &name, args, v, Op::Call(rule), result)?
-            };
+            let dot = self.by_rule(inst, args, v, rule)?;
             let leaves = open(&mut self.b, dot);
             if self.wanted[y.index()] {
                 let there = self.result_reach(inst, &[], v);
@@ -476,32 +460,41 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The tangent of the result `v` of what has a pullback alone.
-    fn by_pullback(
+    /// The tangent of the result `v` of what has a rule of its own.
+    fn by_rule(
         &mut self,
         inst: &InstData,
-        name: &str,
         mut args: Vec<Value>,
         v: Value,
-        rule: Op,
-        result: Kind,
+        rule: Rule,
     ) -> Result<Value, DiffError> {
-        if *self.b.kind(v) != Kind::Real {
-            let kinds: Vec<Kind> = args.iter().map(|&a| self.b.kind(a).clone()).collect();
-            let half = Half { name, params: &kinds, result: &self.b.kind(v).clone(), rule };
-            let id = match self.engine.transposed.get(name) {
-                Some(&id) => id,
-                None => half.pushforward(&mut self.engine.program)?,
-            };
-            self.engine.transposed.insert(name.to_owned(), id);
-            let result = self.engine.program.functions[id].result.clone();
-            args.push(v);
-            return Ok(self.by_rule(inst, args, Op::Call(id), result));
+        if rule.is_given {
+            return Ok(self.by_pushforward(inst, args, rule.call, rule.result));
         }
-        // The pullback of 1 is the gradient.
+        if *self.b.kind(v) == Kind::Real {
+            return Ok(self.by_gradient(inst, &args, v, rule));
+        }
+        let name = name_of(&self.engine.program, inst.op);
+        let id = match self.engine.transposed.get(&name) {
+            Some(&id) => id,
+            None => {
+                let params: Vec<Kind> = args.iter().map(|&a| self.b.kind(a).clone()).collect();
+                let (name, result, rule) = (name.as_str(), &self.b.kind(v).clone(), rule.call);
+                let half = Half { name, params: &params, result, rule, pending: &[] };
+                half.pushforward(&mut self.engine.program)?
+            }
+        };
+        self.engine.transposed.insert(name, id);
+        let result = self.engine.program.functions[id].result.clone();
+        args.push(v);
+        Ok(self.by_pushforward(inst, args, Op::Call(id), result))
+    }
+
+    /// The tangent of a result that is one real number from a pullback: that of 1 is the gradient.
+    fn by_gradient(&mut self, inst: &InstData, args: &[Value], v: Value, rule: Rule) -> Value {
         let one = self.b.real(1.0);
         let given: Vec<Value> = args.iter().copied().chain([v, one]).collect();
-        let gradient = self.b.inst(rule, &given, result);
+        let gradient = self.b.inst(rule.call, &given, rule.result);
         let numbers = (0..args.len()).filter(|&k| self.f.kinds[inst.args[k]].is_differentiable());
         let mut sum = None;
         for (field, k) in numbers.enumerate() {
@@ -520,12 +513,12 @@ impl Writer<'_> {
                 sum = Some(sum.map_or(term, |sum| self.b.number2(Number2::Add, sum, term)));
             }
         }
-        Ok(sum.unwrap_or_else(|| self.b.real(0.0)))
+        sum.unwrap_or_else(|| self.b.real(0.0))
     }
 
-    /// Calls a rule with the inputs and their tangents, of which no elements are missing. Where nothing flows to any of them,
-    /// nothing flows on.
-    fn by_rule(&mut self, inst: &InstData, mut args: Vec<Value>, rule: Op, result: Kind) -> Value {
+    /// Calls a pushforward with the inputs and their tangents, of which no elements are missing. Where nothing flows to any
+    /// of them, nothing flows on.
+    fn by_pushforward(&mut self, inst: &InstData, mut args: Vec<Value>, rule: Op, result: Kind) -> Value {
         for (k, &a) in inst.args.iter().enumerate() {
             let Some(kind) = self.f.kinds[a].tangent() else { continue };
             let mut leaves = self.leaves(a);

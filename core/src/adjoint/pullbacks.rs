@@ -12,7 +12,7 @@
 
 use crate::{
     entity::{FuncId, Inst, Value},
-    ir::{CustomRule, InstData, Kind, Number2, Op},
+    ir::{InstData, Kind, Number2, Op},
     rules::{Contribution, Reach, as_in, pull_reach, pullback},
 };
 
@@ -21,7 +21,7 @@ use super::{
     leaves::{close, make_whole, open, tangent_leaves},
     reach::is_number,
     sweep::Sweep,
-    transpose::{Half, paired},
+    transpose::{Half, Rule, name_of, paired, rule},
 };
 
 impl Sweep<'_> {
@@ -93,21 +93,16 @@ impl Sweep<'_> {
                     }
                 }
             }
-            Op::Call(g) => self.custom(inst, y, g)?,
-            Op::Primitive(p) => {
-                let primitive = self.engine.program.primitives[p].clone();
-                let result = |rule| self.engine.program.primitives[rule].result.clone();
-                match (primitive.pullback, primitive.pushforward) {
-                    (Some(rule), _) => {
-                        let result = result(rule);
-                        self.by_rule(inst, y, Op::Primitive(rule), result);
-                    }
-                    (None, Some(rule)) => {
-                        let result = result(rule);
-                        self.by_pushforward(inst, y, &primitive.name, Op::Primitive(rule), result)?;
-                    }
-                    (None, None) => return Err(self.missing(inst, &primitive.name)),
+            Op::Call(_) => {
+                if let Some(rule) = rule(&self.engine.program, inst.op, Mode::Reverse) {
+                    self.by_rule(inst, y, rule)?;
                 }
+            }
+            Op::Primitive(p) => {
+                let Some(rule) = rule(&self.engine.program, inst.op, Mode::Reverse) else {
+                    return Err(self.missing(inst, &self.engine.program.primitives[p].name));
+                };
+                self.by_rule(inst, y, rule)?;
             }
             op => {
                 let wanted: Vec<bool> = inst.args.iter().map(|a| self.s.active[a.index()]).collect();
@@ -183,46 +178,37 @@ impl Sweep<'_> {
         self.distribute(inst, bars, reach, &called.covered);
     }
 
-    /// `y = call g(…)` where `g` has a rule of its own.
-    fn custom(&mut self, inst: &InstData, y: Value, g: FuncId) -> Result<(), DiffError> {
-        let CustomRule { pullback, pushforward, .. } =
-            self.engine.program.rule(g).cloned().unwrap_or_default();
-        let Some(rule) = pullback.or(pushforward) else { return Ok(()) };
-        let result = self.engine.program.functions[rule].result.clone();
-        if pullback.is_some() {
-            self.by_rule(inst, y, Op::Call(rule), result);
+    /// The cotangents of the operands of what has a rule of its own.
+    fn by_rule(&mut self, inst: &InstData, y: Value, rule: Rule) -> Result<(), DiffError> {
+        if rule.is_given {
+            self.by_pullback(inst, y, rule.call, rule.result);
             return Ok(());
         }
-        let name = self.engine.program.functions[g].name.clone();
-        self.by_pushforward(inst, y, &name, Op::Call(rule), result)
+        let params: Vec<Kind> = inst.args.iter().map(|&a| self.f.kinds[a].clone()).collect();
+        let numbers: Vec<&Kind> = params.iter().filter(|kind| kind.is_differentiable()).collect();
+        // A primitive cannot be run backwards, but a few times forwards.
+        let few = numbers.len() == 1 || matches!(rule.call, Op::Primitive(_));
+        if few && numbers.iter().all(|kind| **kind == Kind::Real) {
+            self.by_units(inst, y, numbers.len(), rule);
+            return Ok(());
+        }
+        let name = name_of(&self.engine.program, inst.op);
+        let id = match self.engine.transposed.get(&name) {
+            Some(&id) => id,
+            None => {
+                let (result, pending) = (&self.f.kinds[y], self.engine.pending.clone());
+                let half = Half { name: &name, params: &params, result, rule: rule.call, pending: &pending };
+                half.pullback(&mut self.engine.program)?
+            }
+        };
+        self.engine.transposed.insert(name, id);
+        let result = self.engine.program.functions[id].result.clone();
+        self.by_pullback(inst, y, Op::Call(id), result);
+        Ok(())
     }
 
-    /// The cotangents of the operands of what has a pushforward alone.
-    fn by_pushforward(
-        &mut self,
-        inst: &InstData,
-        y: Value,
-        name: &str,
-        rule: Op,
-        result: Kind,
-    ) -> Result<(), DiffError> {
-        let f = self.f;
-        let kinds: Vec<Kind> = inst.args.iter().map(|&a| f.kinds[a].clone()).collect();
-        let numbers = kinds.iter().filter(|kind| kind.is_differentiable()).count();
-        let are_real = kinds.iter().all(|kind| *kind == Kind::Real || !kind.is_differentiable());
-        let is_primitive = matches!(rule, Op::Primitive(_));
-        if !are_real || numbers > 1 && !is_primitive {
-            let half = Half { name, params: &kinds, result: &f.kinds[y], rule };
-            let id = match self.engine.transposed.get(name) {
-                Some(&id) => id,
-                None => half.pullback(&mut self.engine.program)?,
-            };
-            self.engine.transposed.insert(name.to_owned(), id);
-            let result = self.engine.program.functions[id].result.clone();
-            self.by_rule(inst, y, Op::Call(id), result);
-            return Ok(());
-        }
-        // The pushforward of 1 is the derivative by that operand.
+    /// The cotangents of real operands from a pushforward: that of 1 is the derivative by one of them.
+    fn by_units(&mut self, inst: &InstData, y: Value, numbers: usize, rule: Rule) {
         let args: Vec<Value> = inst.args.iter().map(|&a| self.need(a)).collect();
         let (mut bars, reach) = self.take_both(y);
         let there = reach.iter().zip(&bars).map(|(reach, &bar)| reach.value(&mut self.b, bar));
@@ -237,7 +223,7 @@ impl Sweep<'_> {
             let unit = (0..numbers).map(|j| self.b.real(if j == k { 1.0 } else { 0.0 }));
             let unit: Vec<Value> = unit.collect();
             let given: Vec<Value> = args.iter().copied().chain(unit).collect();
-            let dot = self.b.inst(rule, &given, result.clone());
+            let dot = self.b.inst(rule.call, &given, rule.result.clone());
             let dots = open(&mut self.b, dot);
             let mut sum = None;
             for ((&bar, dot), &there) in bars.iter().zip(dots).zip(&there) {
@@ -248,11 +234,10 @@ impl Sweep<'_> {
         }
         let all = self.b.plain_tuple(&parts);
         self.distribute(inst, all, Reach::Always, &[]);
-        Ok(())
     }
 
     /// Calls a pullback with the inputs, the result and its cotangent, of which no elements are missing.
-    fn by_rule(&mut self, inst: &InstData, y: Value, rule: Op, result: Kind) {
+    fn by_pullback(&mut self, inst: &InstData, y: Value, rule: Op, result: Kind) {
         let mut args: Vec<Value> = inst.args.iter().map(|&a| self.need(a)).collect();
         let value = self.need(y);
         args.push(value);

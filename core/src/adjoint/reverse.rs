@@ -85,13 +85,23 @@ pub struct Reverse {
 /// # Errors
 /// An op without a rule; a pushforward that cannot be transposed; a function without a body. The program is then as it was.
 pub fn reverse(program: &mut Program, root: FuncId) -> Result<Reverse, DiffError> {
+    reverse_within(program, root, Vec::new())
+}
+
+/// The same while rules of these names are being transposed.
+pub(super) fn reverse_within(
+    program: &mut Program,
+    root: FuncId,
+    pending: Vec<String>,
+) -> Result<Reverse, DiffError> {
     let used = program.reachable(root).into_iter().flat_map(|f| tapes(&program.functions[f]));
     let tape = used.max().map_or(0, |t| t + 1);
     let (done, work, subjects, calls, transposed) = Default::default();
     let mut all = program.clone();
     let root = entry(&mut all, root);
     let touching = Touching::of(&all, root);
-    let mut engine = Engine { program: all, tape, touching, done, work, subjects, calls, transposed };
+    let mut engine =
+        Engine { program: all, tape, touching, done, work, subjects, calls, transposed, pending };
     let pair = engine.pair(root);
     while let Some(f) = engine.work.pop() {
         engine.function(f)?;
@@ -112,6 +122,8 @@ pub(super) struct Engine {
     pub calls: Calls,
     /// Pullbacks made of pushforwards, by what has them.
     pub transposed: HashMap<String, FuncId>,
+    /// The rules that are being transposed meanwhile.
+    pub pending: Vec<String>,
 }
 
 impl Engine {

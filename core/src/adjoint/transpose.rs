@@ -12,24 +12,77 @@
 //! mode of a linear function is its transpose. A rule that is not linear in what it is given is taken as what it is near
 //! zero, or, on one number, by its value for 1.
 
+use smallvec::SmallVec;
+
 use crate::{
     entity::{FuncId, Value},
-    ir::{Element, FunctionBuilder, Kind, Mixed, Number2, Op, Param, Program},
+    ir::{
+        CustomRule, ENTRY, Element, Function, FunctionBuilder, Kind, Mixed, Number2, Op, Param, Position,
+        Primitive, Program,
+    },
 };
 
 use super::{
     error::{DiffError, Mode},
     leaves::{close, make_whole, open, tangent_leaves},
-    reverse::{Reverse, reverse},
+    reverse::{Reverse, reverse_within},
 };
 
-/// What has a rule in one direction: a function or a primitive.
+/// The rule of what is called.
+#[derive(Clone, Debug)]
+pub(super) struct Rule {
+    /// A call of it.
+    pub call: Op,
+    /// What it gives.
+    pub result: Kind,
+    /// Whether it is one in the direction that is asked for, or in the other.
+    pub is_given: bool,
+}
+
+/// The rule of a function or a primitive, if it has one, for a direction.
+pub(super) fn rule(program: &Program, callee: Op, mode: Mode) -> Option<Rule> {
+    fn in_order<T>(mode: Mode, pullback: T, pushforward: T) -> [T; 2] {
+        match mode {
+            Mode::Reverse => [pullback, pushforward],
+            Mode::Forward => [pushforward, pullback],
+        }
+    }
+    let (call, result, is_given) = match callee {
+        Op::Call(g) => {
+            let rule = program.rule(g)?;
+            let [given, other] = in_order(mode, rule.pullback, rule.pushforward);
+            let f = given.or(other)?;
+            (Op::Call(f), program.functions[f].result.clone(), given.is_some())
+        }
+        Op::Primitive(p) => {
+            let primitive = &program.primitives[p];
+            let [given, other] = in_order(mode, primitive.pullback, primitive.pushforward);
+            let p = given.or(other)?;
+            (Op::Primitive(p), program.primitives[p].result.clone(), given.is_some())
+        }
+        _ => return None,
+    };
+    Some(Rule { call, result, is_given })
+}
+
+/// What is called by this op.
+pub(super) fn name_of(program: &Program, callee: Op) -> String {
+    match callee {
+        Op::Call(g) => program.functions[g].name.clone(),
+        Op::Primitive(p) => program.primitives[p].name.clone(),
+        op => op.to_string(),
+    }
+}
+
+/// What has a rule in one direction, of which the other is made.
 pub(super) struct Half<'a> {
     pub name: &'a str,
     pub params: &'a [Kind],
     pub result: &'a Kind,
     /// A call of the rule that there is.
     pub rule: Op,
+    /// The rules that are being transposed while this one is: one of them that asks for its own transpose has none.
+    pub pending: &'a [String],
 }
 
 impl Half<'_> {
@@ -86,31 +139,70 @@ impl Half<'_> {
         Ok(program.add(b.finish()))
     }
 
-    /// The rule, run backwards.
+    /// The rule, run backwards. What it takes first, the parameters and perhaps the result, is held: it is linear in the rest.
     fn reversed(&self, program: &mut Program, mode: Mode) -> Result<Back, DiffError> {
-        let rule = match self.rule {
-            Op::Call(f) => f,
+        let failed =
+            |source| DiffError::Transpose { rule: self.name.to_owned(), mode, source: Box::new(source) };
+        if self.pending.iter().any(|name| name == self.name) {
+            return Err(failed(DiffError::Circular { rule: self.name.to_owned() }));
+        }
+        let held = self.params.len() + usize::from(mode == Mode::Forward);
+        let mut holds = Vec::new();
+        let f = match self.rule {
+            // Its body, in which what is held is a constant from the start.
+            Op::Call(f) => {
+                let mut body = program.functions[f].clone();
+                if !body.is_defined() {
+                    return Err(failed(DiffError::Undefined { function: body.name }));
+                }
+                body.name = program.fresh_name(&format!("{}.linear", body.name));
+                holds.extend((0..held).filter_map(|k| hold(program, &mut body, k)));
+                body
+            }
             op => {
                 let Op::Primitive(p) = op else {
-                    return Err(DiffError::Undefined { function: self.name.into() });
+                    return Err(failed(DiffError::Undefined { function: op.to_string() }));
                 };
-                let primitive = program.primitives[p].clone();
-                let kinds = primitive.params.iter().cloned();
-                let mut b = builder(program, &primitive.name, "call", kinds, primitive.result.clone());
+                let Primitive { params, result, .. } = program.primitives[p].clone();
+                let mut b = builder(program, self.name, "linear", params.into_iter(), result.clone());
                 let args = b.params().to_vec();
-                let y = b.inst(op, &args, primitive.result);
+                let y = b.inst(op, &args, result);
                 b.ret(y);
-                program.add(b.finish())
+                b.finish()
             }
         };
-        let result = program.functions[rule].result.clone();
-        let pair = reverse(program, rule).map_err(|source| DiffError::Transpose {
-            rule: self.name.to_owned(),
-            mode,
-            source: Box::new(source),
-        })?;
+        let result = f.result.clone();
+        let f = program.add(f);
+        let pending: Vec<String> = self.pending.iter().cloned().chain([self.name.to_owned()]).collect();
+        let pair = reverse_within(program, f, pending).map_err(failed)?;
+        // Whoever differentiates the transpose does so by all that it takes.
+        for g in holds {
+            program.remove_rule(g);
+        }
         Ok(Back { pair, result })
     }
+}
+
+/// Makes a parameter of a function a constant from its start on: what uses it uses it through a function that no derivative
+/// passes, which is returned.
+fn hold(program: &mut Program, f: &mut Function, k: usize) -> Option<FuncId> {
+    let p = *f.param_values().get(k)?;
+    let kind = f.kinds[p].clone();
+    if !kind.is_differentiable() {
+        return None;
+    }
+    let name = program.fresh_name(&format!("{}.hold", f.name));
+    let mut b = FunctionBuilder::new(name, vec![Param::new("x", kind.clone())], kind.clone());
+    let x = b.param(0);
+    b.ret(x);
+    let g = program.add(b.finish());
+    program.set_rule(g, CustomRule { non_differentiable: true, ..CustomRule::default() });
+    let (inst, held) = f.new_inst(Op::Call(g), &[p], Some(kind), Position::default());
+    let held = held?;
+    f.map_uses(|v| if v == p { held } else { v });
+    f.insts[inst].args = SmallVec::from_slice(&[p]);
+    f.blocks[ENTRY].insts.insert(0, inst);
+    Some(g)
 }
 
 /// A rule and its transpose.

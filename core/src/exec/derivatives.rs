@@ -460,36 +460,47 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
                 rows.push(row);
             }
         }
-        self.check_symmetry(args, &rows)?;
+        let below = (0..rows.len()).flat_map(|i| (0..=i).map(move |j| (i, j)));
+        self.check_symmetry(args, below, |i, j| rows.get(i).and_then(|row| row.get(j)))?;
         Ok(rows)
     }
 
-    /// An error if rules in the program make second derivatives depend on their order.
-    fn check_symmetry(&mut self, args: &[Datum<S>], hessian: &[Vec<T>]) -> Result<(), DeriveError> {
-        let rules = self.rules();
-        if rules.is_empty() {
+    /// An error if rules in the program make second derivatives depend on their order, at some places of a Hessian of which
+    /// those `known` are known. Where they do not, it costs a look at each place.
+    pub(super) fn check_symmetry<'t>(
+        &mut self,
+        args: &[Datum<S>],
+        places: impl Iterator<Item = (usize, usize)>,
+        known: impl Fn(usize, usize) -> Option<&'t T>,
+    ) -> Result<(), DeriveError>
+    where
+        T: 't,
+    {
+        let (mut largest, mut worst) = (0f64, (0.0, 0, 0));
+        for (row, column) in places {
+            let value = |i, j| known(i, j).and_then(T::primal).filter(|x| x.is_finite());
+            let (Some(one), Some(other)) = (value(row, column), value(column, row)) else { continue };
+            largest = largest.max(one.abs()).max(other.abs());
+            if (one - other).abs() > worst.0 {
+                worst = ((one - other).abs(), row, column);
+            }
+        }
+        let (apart, row, column) = worst;
+        if apart <= f64::EPSILON + ASYMMETRY * largest {
             return Ok(());
         }
-        // What rounding leaves of second derivatives that cancel is small beside the first and the value, or where these
-        // cancel too, beside 1.
+        let rules = self.rules();
+        // What rounding leaves of second derivatives that cancel is small beside the first and the value.
         let (value, gradient) = self.value_and_gradient(args)?;
         let mut first = vec![value];
         gradient.iter().for_each(|d| flatten(d, &mut first));
-        let size = |numbers: &mut dyn Iterator<Item = f64>| {
-            numbers.map(f64::abs).filter(|x| x.is_finite()).fold(0.0, f64::max)
-        };
-        let below = f64::EPSILON + ROUNDING * size(&mut first.iter().filter_map(T::primal));
-        let value = |i: usize, j: usize| hessian.get(i).and_then(|row| row.get(j)).and_then(T::primal);
-        let places = || (0..hessian.len()).flat_map(|i| (0..i).map(move |j| (i, j)));
-        let allowed = below + ASYMMETRY * size(&mut hessian.iter().flatten().filter_map(T::primal));
-        for (row, column) in places() {
-            let (Some(one), Some(other)) = (value(row, column), value(column, row)) else { continue };
-            if (one - other).abs() > allowed {
-                let (one, other) = (format!("{one:?}"), format!("{other:?}"));
-                return Err(DeriveError::Asymmetric { row, column, one, other, rules });
-            }
+        let first = first.iter().filter_map(T::primal).filter(|x| x.is_finite());
+        if rules.is_empty() || apart <= ROUNDING * first.map(f64::abs).fold(0.0, f64::max) {
+            return Ok(());
         }
-        Ok(())
+        let shown = |i, j| known(i, j).and_then(T::primal).map(|x| format!("{x:?}")).unwrap_or_default();
+        let (one, other) = (shown(row, column), shown(column, row));
+        Err(DeriveError::Asymmetric { row, column, one, other, rules })
     }
 
     /// The functions and primitives whose derivatives are not those of a body.

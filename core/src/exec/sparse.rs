@@ -203,6 +203,13 @@ impl<T: Real> Sparse<T> {
         &self.pattern
     }
 
+    /// An entry that may be other than zero. O(log of the row's length).
+    #[must_use]
+    pub fn get(&self, row: usize, column: usize) -> Option<&T> {
+        let k = self.pattern.rows.get(row)?.binary_search(&column).ok()?;
+        self.values.get(self.starts.get(row)? + k)
+    }
+
     /// The matrix with all its zeros.
     #[must_use]
     pub fn dense(&self) -> Vec<Vec<T>> {
@@ -283,7 +290,8 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
     /// [pattern](super::inspect::hessian_pattern), by columns or rows, has groups.
     ///
     /// # Errors
-    /// It cannot be differentiated or run, or the pattern is one of another function.
+    /// It cannot be differentiated or run, or the pattern is one of another function; or
+    /// [`DeriveError::Asymmetric`], as of [`hessian`](Derivatives::hessian).
     pub fn sparse_hessian(
         &mut self,
         args: &[Datum<S>],
@@ -291,7 +299,11 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
     ) -> Result<Sparse<T>, DeriveError> {
         let function = self.program().functions[self.function()].name.clone();
         let zeros: Vec<Datum<S>> = args.iter().filter_map(Datum::zero_tangent).collect();
-        compressed(colouring, &function, &zeros, true, |seeds| self.hvps(args, &seeds))
+        let found = compressed(colouring, &function, &zeros, true, |seeds| self.hvps(args, &seeds))?;
+        let rows = found.pattern().rows.iter().enumerate();
+        let below = rows.flat_map(|(i, row)| row.iter().map(move |&j| (i, j)).filter(|(i, j)| j <= i));
+        self.check_symmetry(args, below, |i, j| found.get(i, j))?;
+        Ok(found)
     }
 }
 
