@@ -3,9 +3,10 @@
 
 use ketgrad_core::{
     check::{Settings, test_rule},
-    exec::{Colouring, Datum, Derivatives, DeriveError, NoHost},
-    ir::{Program, verify},
-    text::parse_program,
+    exec::{Colouring, Datum, Derivatives, DeriveError, Host, HostError, NoHost},
+    ir::{Element, Kind, Primitive, Program, verify},
+    rules::Rules,
+    text::{parse_program, parse_program_with},
 };
 use num_complex::Complex;
 use support::random::Rng;
@@ -263,6 +264,74 @@ fn a_rule_may_call_its_own_function() {
         "rule e(x, y) { x * y } pushforward(x, y, dx, dy) { e(x, dy) + e(dx, y) }\nfn f(a, b) { e(a, b) }";
     let error = Derivatives::<C>::new(&read(text), "f").unwrap().gradient(&at).unwrap_err().to_string();
     assert!(error.contains("`e` has no pullback") && error.contains("calls `e` itself"), "{error}");
+}
+
+/// Knows `area(x, y) = x y^2`, with a pullback or a pushforward, and `pair(x, y) = [x y, x^2]` with a pushforward, and
+/// `twice` of an array with a pullback.
+struct OneWay;
+
+impl Host<f64> for OneWay {
+    fn call(&self, primitive: &Primitive, args: &[Datum<f64>]) -> Result<Datum<f64>, HostError> {
+        let numbers: Vec<f64> = args.iter().filter_map(|d| d.real().copied()).collect();
+        Ok(match (primitive.name.as_str(), numbers.as_slice()) {
+            ("area_pulled" | "area_pushed", [x, y]) => Datum::Real(x * y * y),
+            ("area_back", [x, y, _, bar]) => {
+                Datum::Tuple(vec![Datum::Real(y * y * bar), Datum::Real(2.0 * x * y * bar)])
+            }
+            ("area_dot", [x, y, dx, dy]) => Datum::Real(y * y * dx + 2.0 * x * y * dy),
+            ("pair", [x, y]) => Datum::reals([x * y, x * x]),
+            ("pair_dot", [x, y, dx, dy]) => Datum::reals([x * dy + y * dx, 2.0 * x * dx]),
+            ("twice" | "twice_back", []) => match args.last() {
+                Some(Datum::Reals(a)) if primitive.name == "twice" => Datum::Reals(a.map(|x| 2.0 * x).into()),
+                Some(Datum::Reals(a)) => Datum::Tuple(vec![Datum::Reals(a.map(|x| 2.0 * x).into())]),
+                _ => return Err(HostError::unknown(primitive)),
+            },
+            _ => return Err(HostError::unknown(primitive)),
+        })
+    }
+}
+
+#[test]
+fn primitives_of_a_host_are_transposed_where_a_few_calls_will_do() {
+    let (real, reals_) = (Kind::Real, Kind::Array(Element::Real));
+    let two = [real.clone(), real.clone()];
+    let four = [real.clone(), real.clone(), real.clone(), real.clone()];
+    let mut rules = Rules::new();
+    for name in ["area_pulled", "area_pushed"] {
+        rules.primitive(name, &two, real.clone()).unwrap();
+    }
+    rules.primitive("area_back", &four, Kind::tuple(two.clone())).unwrap();
+    rules.primitive("area_dot", &four, real.clone()).unwrap();
+    rules.primitive("pair", &two, reals_.clone()).unwrap();
+    rules.primitive("pair_dot", &four, reals_.clone()).unwrap();
+    rules.primitive("twice", std::slice::from_ref(&reals_), reals_.clone()).unwrap();
+    let three = [reals_.clone(), reals_.clone(), reals_.clone()];
+    rules.primitive("twice_back", &three, Kind::tuple([reals_])).unwrap();
+    rules.primitive_pullback("area_pulled", "area_back").unwrap();
+    rules.primitive_pushforward("area_pushed", "area_dot").unwrap();
+    rules.primitive_pushforward("pair", "pair_dot").unwrap();
+    rules.primitive_pullback("twice", "twice_back").unwrap();
+    let source = "fn pulled(a, b) { area_pulled(sin(a), b) * a } fn pushed(a, b) { area_pushed(sin(a), b) * a }
+        fn plain(a, b) { sin(a) * b * b * a }
+        fn pairs(a, b) { let p = pair(a * b, b); p[0] * a + p[1] } fn plain_pairs(a, b) { a * b * b * a + a * b * a * b }
+        fn double(a, b) { sum(twice([a, b])) }";
+    let program = parse_program_with(source, &rules).unwrap();
+    let at = [Datum::Real(0.4), Datum::Real(1.3)];
+    let dots = [Datum::Real(0.7), Datum::Real(-0.2)];
+    let first = |name: &str| {
+        let mut f = Derivatives::<f64>::new(&program, name).unwrap().with_host(&OneWay);
+        let mut all: Vec<f64> = f.gradient(&at).unwrap().iter().filter_map(|d| d.real().copied()).collect();
+        all.extend(f.jvp(&at, &dots).unwrap().1.real());
+        all
+    };
+    assert_close(&first("pulled"), &first("plain"), "a pullback");
+    assert_close(&first("pushed"), &first("plain"), "a pushforward");
+    assert_close(&first("pairs"), &first("plain_pairs"), "a pushforward that gives an array");
+    // Of an array a pullback cannot be run backwards, since a host computes it.
+    let mut f = Derivatives::<f64>::new(&program, "double").unwrap().with_host(&OneWay);
+    assert_eq!(f.gradient(&at).unwrap(), [Datum::Real(2.0), Datum::Real(2.0)]);
+    let error = f.jvp(&at, &dots).unwrap_err().to_string();
+    assert!(error.contains("`twice` has no pushforward") && error.contains("`twice_back`"), "{error}");
 }
 
 /// A function of two numbers with its partials, written down.

@@ -1,7 +1,7 @@
 //! The verifier: each invariant of the intermediate representation, broken by one edit of a program that keeps them all.
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-use ketgrad_core::ir::{parse, verify};
+use ketgrad_core::ir::{Kind, parse, verify};
 
 /// One of everything that has an invariant: calls, tuples, edges with arguments, a branch, a switch, rules.
 const WHOLE: &str = "\
@@ -90,4 +90,9 @@ fn every_invariant_is_named_where_it_breaks() {
         let found: Vec<u8> = verify(&program).iter().map(|v| v.invariant).collect();
         assert!(found.contains(invariant), "{before} -> {after}: {found:?}, expected {invariant}");
     }
+    // A text has the kinds of parameters once, so what declares them is changed by itself.
+    let mut program = parse(WHOLE).unwrap();
+    let f = program.lookup("f").unwrap();
+    program.functions[f].params[0].kind = Kind::Int;
+    assert!(verify(&program).iter().any(|v| v.invariant == 1));
 }

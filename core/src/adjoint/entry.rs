@@ -21,9 +21,6 @@ pub(super) fn entry(program: &mut Program, f: FuncId) -> FuncId {
     let function = &program.functions[f];
     let name = program.fresh_name(&format!("{}.call", function.name));
     let result = function.result.clone();
-    let mut b = FunctionBuilder::new(name, function.params.clone(), result.clone());
-    let args = b.params().to_vec();
-    let y = b.inst(Op::Call(f), &args, result);
-    b.ret(y);
-    program.add(b.finish())
+    let caller = FunctionBuilder::caller(name, function.params.clone(), result, Op::Call(f));
+    program.add(caller)
 }

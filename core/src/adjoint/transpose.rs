@@ -164,11 +164,8 @@ impl Half<'_> {
                     return Err(failed(DiffError::Undefined { function: op.to_string() }));
                 };
                 let Primitive { params, result, .. } = program.primitives[p].clone();
-                let mut b = builder(program, self.name, "linear", params.into_iter(), result.clone());
-                let args = b.params().to_vec();
-                let y = b.inst(op, &args, result);
-                b.ret(y);
-                b.finish()
+                let name = program.fresh_name(&format!("{}.linear", self.name));
+                FunctionBuilder::caller(name, named(params), result, op)
             }
         };
         let result = f.result.clone();
@@ -227,8 +224,11 @@ fn builder(
     kinds: impl Iterator<Item = Kind>,
     result: Kind,
 ) -> FunctionBuilder {
-    let params = kinds.enumerate().map(|(k, kind)| Param::new(format!("p{k}"), kind)).collect();
-    FunctionBuilder::new(program.fresh_name(&format!("{name}.transposed.{suffix}")), params, result)
+    FunctionBuilder::new(program.fresh_name(&format!("{name}.transposed.{suffix}")), named(kinds), result)
+}
+
+fn named(kinds: impl IntoIterator<Item = Kind>) -> Vec<Param> {
+    kinds.into_iter().enumerate().map(|(k, kind)| Param::new(format!("p{k}"), kind)).collect()
 }
 
 /// A (co)tangent of a value that is zero everywhere.

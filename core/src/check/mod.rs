@@ -412,10 +412,6 @@ fn wrapped(program: &Program, name: &str) -> (Program, String) {
     let params = params.into_iter().enumerate();
     let params = params.map(|(k, kind)| Param::new(format!("argument {}", k + 1), kind)).collect();
     let wrapper = program.fresh_name(&format!("{name}.checked"));
-    let mut b = FunctionBuilder::new(wrapper.clone(), params, result.clone());
-    let given = b.params().to_vec();
-    let y = b.inst(Op::Primitive(p), &given, result);
-    b.ret(y);
-    program.add(b.finish());
+    program.add(FunctionBuilder::caller(wrapper.clone(), params, result, Op::Primitive(p)));
     (program, wrapper)
 }

@@ -115,9 +115,5 @@ fn entered(program: &Program, id: FuncId) -> Function {
     if plain {
         return f.clone();
     }
-    let mut b = FunctionBuilder::new(f.name.clone(), f.params.clone(), f.result.clone());
-    let args = b.params().to_vec();
-    let y = b.inst(Op::Call(id), &args, f.result.clone());
-    b.ret(y);
-    b.finish()
+    FunctionBuilder::caller(f.name.clone(), f.params.clone(), f.result.clone(), Op::Call(id))
 }

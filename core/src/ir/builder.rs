@@ -105,6 +105,16 @@ impl FunctionBuilder {
         b
     }
 
+    /// A function that does nothing but what an instruction does with all its parameters: a call of a function or a primitive.
+    #[must_use]
+    pub fn caller(name: impl Into<String>, params: Vec<Param>, result: Kind, op: Op) -> Function {
+        let mut b = FunctionBuilder::new(name, params, result.clone());
+        let args = b.params().to_vec();
+        let y = b.inst(op, &args, result);
+        b.ret(y);
+        b.finish()
+    }
+
     /// The value of the k-th parameter.
     #[must_use]
     pub fn param(&self, k: usize) -> Value {

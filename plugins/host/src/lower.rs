@@ -194,11 +194,8 @@ fn calls(name: &str, rule: &Source<'_>, op: Op) -> ketgrad_core::ir::Function {
 pub(crate) fn caller(program: &mut Program, f: FuncId) -> FuncId {
     let of = &program.functions[f];
     let name = program.fresh_name(&format!("{}.called", of.name));
-    let mut b = FunctionBuilder::new(name, of.params.clone(), of.result.clone());
-    let args = b.params().to_vec();
-    let y = b.inst(Op::Call(f), &args, of.result.clone());
-    b.ret(y);
-    program.add(b.finish())
+    let caller = FunctionBuilder::caller(name, of.params.clone(), of.result.clone(), Op::Call(f));
+    program.add(caller)
 }
 
 fn named(kinds: &[Kind]) -> Vec<Param> {

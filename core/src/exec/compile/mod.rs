@@ -89,12 +89,9 @@ impl Bytecode {
         let numbers: HashMap<FuncId, u32> = ids.iter().copied().zip(0..).collect();
         let of = |&f: &FuncId| {
             let known = if f == root { known } else { &[] };
-            Compiler::new(&program.functions[f], f, &numbers, style, known, alone).routine()
+            Compiler::new(program, f, &numbers, style, known, alone).routine()
         };
         let mut routines: Vec<Routine> = ids.iter().map(of).collect();
-        for source in routines.iter_mut().filter_map(|r| r.source.as_mut()).map(Arc::make_mut) {
-            source.rule = program.rule(source.id).filter(|rule| !rule.is_empty()).cloned();
-        }
         for (k, recipe) in routines.iter_mut().flat_map(|r| &mut r.recipes).enumerate() {
             Arc::make_mut(recipe).number = k;
         }
@@ -131,6 +128,7 @@ pub(super) enum Style {
 }
 
 struct Compiler<'a> {
+    program: &'a Program,
     f: &'a Function,
     id: FuncId,
     style: Style,
@@ -164,13 +162,14 @@ enum Patch {
 
 impl<'a> Compiler<'a> {
     fn new(
-        f: &'a Function,
+        program: &'a Program,
         id: FuncId,
         numbers: &'a HashMap<FuncId, u32>,
         style: Style,
         known: &'a [Known],
         alone: bool,
     ) -> Compiler<'a> {
+        let f = &program.functions[id];
         let uses = uses(f);
         let fast = style == Style::Fast;
         let stretches = if fast { Stretches::of(f, known, alone) } else { Stretches::default() };
@@ -190,6 +189,7 @@ impl<'a> Compiler<'a> {
             source: None,
         };
         Compiler {
+            program,
             f,
             id,
             style,
@@ -234,7 +234,8 @@ impl<'a> Compiler<'a> {
         if self.style != Style::Fast {
             let (function, registers, marks) = (f.clone(), self.registers, self.marks);
             let given = if self.style == Style::Followed { given_away(&mut self.routine) } else { vec![] };
-            let source = Source { id: self.id, function, rule: None, registers, marks, given };
+            let rule = self.program.rule(self.id).filter(|rule| !rule.is_empty()).cloned();
+            let source = Source { id: self.id, function, rule, registers, marks, given };
             self.routine.source = Some(Arc::new(source));
             return self.routine;
         }

@@ -353,8 +353,10 @@ impl Sparsity {
         };
         if let (Op::OnArrays(ArrayOp::Like), Some(Shadow::Array(given))) = (inst.op, args.first()) {
             // In the order of its elements, whatever it lacks.
-            let n = Shadow::like(&value, Sets::NONE).elements().len();
-            return Shadow::array((0..n).map(|k| given.get(k).copied().unwrap_or(Sets::NONE)).collect());
+            let mut elements = Shadow::like(&value, Sets::NONE).into_elements();
+            let known = Arc::make_mut(&mut elements).iter_mut().zip(given.iter());
+            known.for_each(|(element, set)| *element = *set);
+            return Shadow::Array(elements);
         }
         let Some(sources) = sources else { return Shadow::like(&value, self.all(args)) };
         let source = |sets: &mut Sets, (k, place): &Source| match args.get(*k) {
@@ -372,13 +374,11 @@ impl Sparsity {
         let mut elements: Vec<Id> = sources.iter().map(element).collect();
         if inst.op.is_elementwise() {
             // What its operands may have beyond their ends.
-            for (shadow, value) in args.iter().zip(&values) {
-                let (given, n) = (shadow.elements(), Shadow::like(value, Sets::NONE).elements().len());
-                if given.len() > n.max(elements.len()) {
-                    elements.resize(given.len(), Sets::NONE);
-                }
-                for k in n..given.len() {
-                    elements[k] = self.sets.join(elements[k], given[k]);
+            let n = elements.len();
+            for given in args.iter().map(Shadow::elements) {
+                elements.resize(elements.len().max(given.len()), Sets::NONE);
+                for (element, &more) in elements.iter_mut().zip(given).skip(n) {
+                    *element = self.sets.join(*element, more);
                 }
             }
         }
