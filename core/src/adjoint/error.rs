@@ -116,3 +116,18 @@ pub enum DiffError {
         function: String,
     },
 }
+
+impl DiffError {
+    /// The same of the function that one was copied from, which is the one that a user knows.
+    pub(super) fn of_original(mut self, copy: &str, original: &str) -> DiffError {
+        if let DiffError::MissingRule { function, .. }
+        | DiffError::Result { function, .. }
+        | DiffError::NoInputs { function }
+        | DiffError::Undefined { function } = &mut self
+            && function == copy
+        {
+            original.clone_into(function);
+        }
+        self
+    }
+}

@@ -148,16 +148,17 @@ impl Half<'_> {
         }
         let held = self.params.len() + usize::from(mode == Mode::Forward);
         let mut holds = Vec::new();
-        let f = match self.rule {
+        let (f, original) = match self.rule {
             // Its body, in which what is held is a constant from the start.
             Op::Call(f) => {
                 let mut body = program.functions[f].clone();
                 if !body.is_defined() {
                     return Err(failed(DiffError::Undefined { function: body.name }));
                 }
-                body.name = program.fresh_name(&format!("{}.linear", body.name));
+                let original = body.name.clone();
+                body.name = program.fresh_name(&format!("{original}.linear"));
                 holds.extend((0..held).filter_map(|k| hold(program, &mut body, k)));
-                body
+                (body, original)
             }
             op => {
                 let Op::Primitive(p) = op else {
@@ -165,13 +166,14 @@ impl Half<'_> {
                 };
                 let Primitive { params, result, .. } = program.primitives[p].clone();
                 let name = program.fresh_name(&format!("{}.linear", self.name));
-                FunctionBuilder::caller(name, named(params), result, op)
+                (FunctionBuilder::caller(name, named(params), result, op), self.name.to_owned())
             }
         };
-        let result = f.result.clone();
+        let (result, copy) = (f.result.clone(), f.name.clone());
         let f = program.add(f);
         let pending: Vec<String> = self.pending.iter().cloned().chain([self.name.to_owned()]).collect();
-        let pair = reverse_within(program, f, pending).map_err(failed)?;
+        let pair =
+            reverse_within(program, f, pending).map_err(|e| failed(e.of_original(&copy, &original)))?;
         // Whoever differentiates the transpose does so by all that it takes.
         for g in holds {
             program.remove_rule(g);
