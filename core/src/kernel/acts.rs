@@ -1,8 +1,13 @@
 //! Numbers of gates acting on numbers of amplitudes.
 
+use std::ops::Range;
+
 use num_complex::Complex;
 
-use super::{Operator, Threads, apply};
+use super::{
+    Operator, Threads,
+    apply::{self, Task},
+};
 use crate::scalar::Ring;
 
 /// A ring that acts on amplitudes of type `A`: itself, or numbers that lack something which those of the ring
@@ -23,11 +28,11 @@ pub trait Acts<A>: Ring {
     where
         A: Clone + Send + Sync,
     {
-        apply::apply(operator, amplitudes, threads);
+        apply::apply(operator, amplitudes, threads, apply::run);
     }
 }
 
-type Apply<R> = fn(&Operator<R>, &mut [R], &Threads);
+type Run<R> = fn(&Task<'_, R, R>, Range<usize>);
 
 impl<R: Ring> Acts<R> for R {
     #[inline(always)]
@@ -53,8 +58,9 @@ impl<R: Ring> Acts<R> for R {
         *y = difference * s;
     }
     fn apply(operator: &Operator<R>, amplitudes: &mut [R], threads: &Threads) {
-        compiled!(R: Apply = [f32, f64, Complex<f32>, Complex<f64>] apply::apply)(
-            operator, amplitudes, threads,
-        );
+        // On a state of a few qubits a call costs as much as the gate: the loops alone are behind one.
+        apply::apply(operator, amplitudes, threads, |task, part| {
+            compiled!(R: Run = [f32, f64, Complex<f32>, Complex<f64>] apply::run)(task, part);
+        });
     }
 }

@@ -16,10 +16,13 @@ use std::ops::Range;
 use super::{Acts, Operator, Shape, Threads, disjoint::Disjoint, runs::Runs, strings};
 use crate::scalar::Ring;
 
+/// Applies an operator by what runs a part of the task.
+#[inline]
 pub(super) fn apply<R: Acts<A>, A: Clone + Send + Sync>(
     operator: &Operator<R>,
     amplitudes: &mut [A],
     threads: &Threads,
+    run_part: impl Fn(&Task<'_, R, A>, Range<usize>) + Sync,
 ) {
     let len = amplitudes.len();
     assert!(len.is_power_of_two(), "{len} amplitudes are not a state of qubits");
@@ -32,9 +35,9 @@ pub(super) fn apply<R: Acts<A>, A: Clone + Send + Sync>(
         .unwrap_or_else(|| Runs::new(n_qubits, operator.fixed, operator.value));
     let task = Task { vector: Disjoint::new(amplitudes), runs, shape: &operator.shape };
     if R::PARALLEL && operator.touched(n_qubits) >= super::SERIAL_BELOW {
-        threads.split(runs.len(), |part| task.run(part));
+        threads.split(runs.len(), |part| run_part(&task, part));
     } else {
-        task.run(0..runs.len());
+        run_part(&task, 0..runs.len());
     }
 }
 
@@ -44,19 +47,19 @@ pub(super) struct Task<'a, R, A> {
     shape: &'a Shape<R>,
 }
 
-impl<R: Acts<A>, A: Clone + Send + Sync> Task<'_, R, A> {
-    /// The loops, compiled a second time for the wider registers of newer processors, and for fused operations where
-    /// a ring asks for them. Others stay products and sums, so both give the same bits.
-    fn run(&self, part: Range<usize>) {
-        #[cfg(target_arch = "x86_64")]
-        if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") {
-            // SAFETY: the processor has the instructions that `run_wide` is compiled for.
-            unsafe { self.run_wide(part) };
-            return;
-        }
-        self.loops(part);
+/// The loops of a part of a task, compiled a second time for the wider registers of newer processors, and for fused operations
+/// where a ring asks for them. Others stay products and sums, so both give the same bits.
+pub(super) fn run<R: Acts<A>, A: Clone + Send + Sync>(task: &Task<'_, R, A>, part: Range<usize>) {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") {
+        // SAFETY: the processor has the instructions that `run_wide` is compiled for.
+        unsafe { task.run_wide(part) };
+        return;
     }
+    task.loops(part);
+}
 
+impl<R: Acts<A>, A: Clone + Send + Sync> Task<'_, R, A> {
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma")]
     fn run_wide(&self, part: Range<usize>) {

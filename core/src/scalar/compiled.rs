@@ -12,25 +12,35 @@
 
 use std::any::Any;
 
-/// The function among these that is of the type asked for.
+/// The function, if it is of the type asked for: decided where this is compiled.
+#[inline(always)]
+pub(crate) fn same<F: Copy + 'static>(f: &'static dyn Any) -> Option<F> {
+    f.downcast_ref::<F>().copied()
+}
+
+/// What stands for a function that a table lacks.
 ///
 /// # Panics
-/// If there is none: [`Ring::COMPILED`](super::Ring::COMPILED) is true of a type that a table lacks.
-pub(crate) fn pick<F: Copy + 'static>(table: &[&dyn Any]) -> F {
-    match table.iter().find_map(|f| f.downcast_ref::<F>()) {
-        Some(f) => *f,
-        None => unreachable!("a table of functions lacks one of type {}", std::any::type_name::<F>()),
-    }
+/// Always: [`Ring::COMPILED`](super::Ring::COMPILED) is true of a type that a table lacks.
+pub(crate) fn missing<F>() -> F {
+    unreachable!("a table of functions lacks one of type {}", std::any::type_name::<F>())
 }
 
 /// The instance of a generic function: see the module.
 macro_rules! compiled {
     ($S:ty: $F:ident = [$($N:ty),*] $f:path) => {
         if const { <$S as $crate::scalar::Ring>::COMPILED } {
-            $crate::scalar::pick::<$F<$S>>(&[$({
-                static COMPILED: $F<$N> = $f;
-                &COMPILED
-            }),*])
+            let mut found: Option<$F<$S>> = None;
+            $(
+                if found.is_none() {
+                    static COMPILED: $F<$N> = $f;
+                    found = $crate::scalar::same::<$F<$S>>(&COMPILED);
+                }
+            )*
+            match found {
+                Some(f) => f,
+                None => $crate::scalar::missing::<$F<$S>>(),
+            }
         } else {
             let own: $F<$S> = $f;
             own

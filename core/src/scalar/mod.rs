@@ -66,7 +66,7 @@ mod twice;
 mod uncertain;
 mod wide;
 
-pub(crate) use compiled::pick;
+pub(crate) use compiled::{missing, same};
 pub use lanes::Lanes;
 pub use literal::{N, Operand};
 pub use ops::ParseScalarError;
