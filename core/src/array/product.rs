@@ -1,6 +1,6 @@
 //! Products of matrices, and convolutions.
 
-use std::any::Any;
+use std::{any::Any, ops::Range};
 
 use num_complex::Complex;
 
@@ -188,19 +188,42 @@ fn narrow(
     true
 }
 
+/// Longer sums are those of their halves: so the error of a product grows as the logarithm of `k`, and not as `k`.
+const SUMMED: usize = 512;
+
 /// `c = a b` for zeroed `c`, all row-major.
-fn multiply<S: Conj>(a: &[S], b: &[S], c: &mut [S], (m, k, n): (usize, usize, usize), sides: Sides) {
+fn multiply<S: Conj>(a: &[S], b: &[S], c: &mut [S], size: (usize, usize, usize), sides: Sides) {
+    summed(a, b, c, size, sides, 0..size.1);
+}
+
+/// The terms of `a b` along a range of `k`, added to `c`.
+fn summed<S: Conj>(
+    a: &[S],
+    b: &[S],
+    c: &mut [S],
+    (m, k, n): (usize, usize, usize),
+    sides: Sides,
+    range: Range<usize>,
+) {
+    if range.len() > SUMMED {
+        let middle = range.start + (range.len() / 2).next_multiple_of(SUMMED).min(range.len() - 1);
+        let mut rest = vec![S::zero(); c.len()];
+        summed(a, b, c, (m, k, n), sides, range.start..middle);
+        summed(a, b, &mut rest, (m, k, n), sides, middle..range.end);
+        c.iter_mut().zip(rest).for_each(|(x, y)| *x += y);
+        return;
+    }
     for (i, row) in c.chunks_exact_mut(n).enumerate() {
         match sides {
             Sides::Second => {
-                let x = &a[i * k..(i + 1) * k];
+                let x = &a[i * k..(i + 1) * k][range.clone()];
                 for (j, c) in row.iter_mut().enumerate() {
-                    let y = &b[j * k..(j + 1) * k];
+                    let y = &b[j * k..(j + 1) * k][range.clone()];
                     x.iter().zip(y).for_each(|(x, y)| c.mul_add_assign(x, &y.conj()));
                 }
             }
             _ => {
-                for (l, y) in b.chunks_exact(n).enumerate() {
+                for (l, y) in b.chunks_exact(n).enumerate().take(range.end).skip(range.start) {
                     let x = if sides == Sides::First { a[l * m + i].conj() } else { a[i * k + l].clone() };
                     row.iter_mut().zip(y).for_each(|(c, y)| c.mul_add_assign(&x, y));
                 }

@@ -232,3 +232,26 @@ fn shape(d: &Datum<C>) -> Vec<usize> {
         _ => vec![],
     }
 }
+
+/// A product of `k` terms is off by little more than its rounding, however long `k` is: also of numbers that have no
+/// product in blocks, for every side that may be transposed.
+#[test]
+fn long_products_are_summed_in_parts() {
+    let k = 300_000;
+    let (a, b): (Vec<f32>, Vec<f32>) =
+        (0..k).map(|l| (0.1 + (l % 7) as f32 * 0.01, 0.3 + (l % 5) as f32 * 0.02)).unzip();
+    let exact: f64 = a.iter().zip(&b).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum();
+    let row = ketgrad_core::array::Array::new(&[1, k], a.clone()).unwrap();
+    let column = ketgrad_core::array::Array::new(&[k, 1], b.clone()).unwrap();
+    let (tall, wide) = (
+        ketgrad_core::array::Array::new(&[k, 1], a).unwrap(),
+        ketgrad_core::array::Array::new(&[1, k], b).unwrap(),
+    );
+    let mut y = ketgrad_core::array::Array::default();
+    for (x, z, first, second) in
+        [(&row, &column, false, false), (&tall, &column, true, false), (&row, &wide, false, true)]
+    {
+        ketgrad_core::array::matmul(x, z, first, second, &mut y).unwrap();
+        assert!((f64::from(y[0]) - exact).abs() < 1e-6 * exact, "{first} {second}: {} for {exact}", y[0]);
+    }
+}
