@@ -519,18 +519,19 @@ fn edges_are_the_same_in_every_mode() {
             assert_eq!(given, [0.0, 1.0], "{source}, {mode}");
         }
     }
-    // The norm has no curvature at zeros, in whatever way it is written.
+    // The norm has no second derivative at zeros, in whatever way it is written, and a first one that is 0.
     for source in ["norm(xs)", "hypot(xs[0], xs[1])", "abs(complex(xs[0], xs[1]))", "sum(hypot(xs, 2 * xs))"]
     {
         let program = parse_program(&format!("fn f(xs: array) {{ {source} }}")).unwrap();
         let mut f = Derivatives::<C>::new(&program, "f").unwrap();
         let at = [Datum::reals([0.0, 0.0])];
-        assert_eq!(f.hessian(&at).unwrap(), [[0.0, 0.0], [0.0, 0.0]], "{source}");
+        assert!(f.hessian(&at).unwrap().iter().all(|row| row.iter().any(|x| !x.is_finite())), "{source}");
         let mut f = Derivatives::<Complex<Dual64>>::new(&program, "f").unwrap();
         let (y, g) =
             f.value_and_gradient(&[Datum::reals([Dual64::new(0.0, 1.0), Dual64::new(0.0, 0.0)])]).unwrap();
         let Datum::Reals(g) = &g[0] else { panic!("an array") };
-        assert!([y, g[0], g[1]].iter().all(|x| x.re == 0.0 && x.eps == 0.0), "{source}: {y} {g:?}");
+        assert!([y, g[0], g[1]].iter().all(|x| x.re == 0.0) && y.eps == 0.0, "{source}: {y} {g:?}");
+        assert!(!g[0].eps.is_finite(), "{source}: {g:?}");
     }
     // Determinants of singular matrices have second derivatives on duals: of `ad - bc` those of its two products.
     let program = parse_program("fn f(m: array) { det(reshape(m, [2, 2])) }").unwrap();

@@ -17,6 +17,7 @@ mod ad_loops;
 mod ad_memory;
 mod ad_ops;
 mod ad_rules;
+mod ad_second_order;
 mod ad_seeds;
 mod ad_special_points;
 mod array_determinants;

@@ -56,7 +56,9 @@ pub(super) fn is_number(result: &Kind) -> bool {
 
 /// Whether a partial of the op may be infinite or undefined where the value is not.
 pub(crate) fn is_steep(op: Op) -> bool {
-    matches!(op, Op::Mixed(Mixed::PowiReal | Mixed::PowiComplex | Mixed::Arg)) || is_singular(op)
+    matches!(op, Op::Mixed(Mixed::PowiReal | Mixed::PowiComplex | Mixed::Arg | Mixed::Modulus))
+        || matches!(op, Op::OnArrays(ArrayOp::Norm))
+        || is_singular(op)
 }
 
 /// Whether an op may give what is infinite or undefined of numbers that are not; but for what is too large.

@@ -73,8 +73,8 @@ pub fn cumulative_sum<S: Ring>(a: &mut Array<S>, axis: i64, back: bool) -> Resul
     Ok(())
 }
 
-/// The square root of the sum of the squared moduli. Of zeros the constant 0, whose derivative is 0 in every order, as that of
-/// the absolute value.
+/// The square root of the sum of the squared moduli. Of zeros the derivative is 0, as that of the absolute value, and there are
+/// none of higher order.
 #[must_use]
 pub fn norm<T: Real, S: Scalar<Real = T>>(a: &[S]) -> T {
     let mut total = T::zero();
@@ -84,7 +84,13 @@ pub fn norm<T: Real, S: Scalar<Real = T>>(a: &[S]) -> T {
         some.iter_mut().zip(stretch).for_each(|(y, x)| *y = x.abs2());
         total += sum(some);
     }
-    if total.primal() == Some(0.0) { T::zero() } else { <T as Scalar>::sqrt(&total) }
+    if total.is_exact_zero() {
+        T::zero()
+    } else if total.primal() == Some(0.0) {
+        a.iter().fold(T::zero(), |h, x| h.hypot(&x.re()).hypot(&x.im()))
+    } else {
+        <T as Scalar>::sqrt(&total)
+    }
 }
 
 /// The product of all elements.

@@ -94,6 +94,7 @@ const WORDS: &[&str] = &[
     "detach",
     "min",
     "max",
+    "ratio",
     "rem",
     "peek",
     "put",

@@ -34,7 +34,7 @@
 //! | where | derivative |
 //! |---|---|
 //! | `abs`, `sign` at 0 | 0 |
-//! | `abs` of a complex 0, `hypot` at the origin, `norm` of zeros | 0, in every order |
+//! | `abs` of a complex 0, `hypot` at the origin, `norm` of zeros | 0; of higher order infinite or NaN |
 //! | `min`, `max` at a tie | all to the first operand |
 //! | `min`, `max` with a NaN | the value is NaN |
 //! | `floor`, `ceil`, `round`, `trunc`, `sign` | 0 everywhere, also at the jumps |
@@ -107,9 +107,10 @@ macro_rules! for_each_op {
             }
             real2 {
                 Atan2 "atan2" (a, b) -> y: singular = Ok(a.atan2(b)), [b / a.hypot(b) / a.hypot(b), -(a / a.hypot(b) / a.hypot(b))], "The angle of the point (b, a) in (-pi, pi].";
-                Hypot "hypot" (a, b) -> y: singular = Ok(a.hypot(b)), [(a / y).scale(&y.sign()), (b / y).scale(&y.sign())], "`sqrt(a^2 + b^2)` without overflow in between.";
+                Hypot "hypot" (a, b) -> y: singular = Ok(a.hypot(b)), [a.ratio(y), b.ratio(y)], "`sqrt(a^2 + b^2)` without overflow in between.";
                 Min "min" (a, b) -> y: regular = Piece::Min.of(a, b), [b.step(a), 1.0 - b.step(a)], "The lesser one; the first at a tie, NaN if one is NaN.";
                 Max "max" (a, b) -> y: regular = Piece::Max.of(a, b), [a.step(b), 1.0 - a.step(b)], "The greater one; the first at a tie, NaN if one is NaN.";
+                Ratio "ratio" (a, b) -> y: singular = Ok(ratio(a, b)), [b.recip(), -(y / b)], "The quotient `a/b`, but 0 where both are 0: there it has no derivatives.";
                 Rem "rem" (a, b) -> y: singular = rem(a, b), [a.lit(1.0), -(a / b).trunc()], "The remainder `a - b trunc(a/b)`, with the sign of `a`.";
             }
             int1 {

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     entity::{FuncId, Value},
-    ir::{Function, InstData, Literal, Mixed, Number1, Number2, Op, Program, Real1, Terminator},
+    ir::{Function, InstData, Literal, Mixed, Number1, Number2, Op, Program, Real1, Real2, Terminator},
     trace::Expr,
 };
 
@@ -126,7 +126,7 @@ impl Algebra {
             (Op::Number1(f), [x]) => self.function(f, x),
             (Op::Number2(Number2::Mul | Number2::Scale), [x, y]) => self.times(x, y),
             (Op::Number2(Number2::Guard), [x, _]) => Ok(x.clone()),
-            (Op::Number2(Number2::Div), [x, y]) => self.times(x, &self.inverse(y)?),
+            (Op::Number2(Number2::Div) | Op::Real2(Real2::Ratio), [x, y]) => self.times(x, &self.inverse(y)?),
             (Op::Number2(Number2::Pow), [x, y]) => match y.fraction() {
                 Some(q) if q.is_integer() && q.numer().to_i32().is_some() => {
                     self.power(x, q.numer().to_i32().unwrap_or_default())

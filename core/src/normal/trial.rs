@@ -13,7 +13,7 @@ use super::{
 use crate::{
     entity::Value,
     field::{Modular, Point, PrimeField, Residue},
-    ir::{InstData, Literal, Mixed, Number1, Number2, Op},
+    ir::{InstData, Literal, Mixed, Number1, Number2, Op, Real2},
     param::{self, Angle, Binding},
     scalar::Ring,
 };
@@ -130,7 +130,7 @@ impl<'a> Run<'a> {
             (Op::Number2(Number2::Sub), [x, y]) => x.plus(*y, x.residue - y.residue),
             (Op::Number2(Number2::Mul | Number2::Scale), [x, y]) => x.times(*y),
             (Op::Number2(Number2::Guard), [x, _]) => *x,
-            (Op::Number2(Number2::Div), [x, y]) => x.times(self.inverse(*y)?),
+            (Op::Number2(Number2::Div) | Op::Real2(Real2::Ratio), [x, y]) => x.times(self.inverse(*y)?),
             _ => return Err("an operation that no field has".to_owned()),
         })
     }

@@ -7,7 +7,7 @@
 //! | `A B` | `Y_bar B^H`, `A^H Y_bar` | `A_dot B + A B_dot` |
 //! | `A^-1 B = X` | `-B_bar X^H`, `B_bar = A^-H X_bar` | `A^-1 (B_dot - A_dot X)` |
 //! | `A^-1` | `-Y^H Y_bar Y^H` | `-Y A_dot Y` |
-//! | `|A|` | `A / Y Y_bar`, 0 for zeros | `re tr(A^H A_dot) / Y`, 0 for zeros |
+//! | `|A|` | `A / Y Y_bar`, 0 for zeros of `A` | `re tr(A^H A_dot) / Y`, 0 for zeros of `A` |
 //! | `det A` | `conj(C) Y_bar`, `C` the cofactors | `tr(C^T A_dot)` |
 //! | `C`, the cofactors of `A` | `K(conj A, C_bar)` | `K(A, A_dot)` |
 //! | `Y = K(A, E)` | `D(conj A, conj E, conj Y, Y_bar)`, `K(conj A, Y_bar)` | `D(A, E, Y, A_dot) + K(A, E_dot)` |
@@ -39,14 +39,15 @@
 
 use crate::{
     entity::Value,
-    ir::{ArrayOp, Element, FunctionBuilder, Kind, Mixed, Number1, Number2, Op, Real1},
+    ir::{ArrayOp, Element, FunctionBuilder, Kind, Mixed, Number1, Number2, Op, Real1, Real2},
 };
 
 use super::{
-    Contribution,
+    Contribution, Reach,
     elements::{is_array, whole},
     factors, least, products,
-    pull::per_length,
+    pull::{direction, product},
+    reach::everywhere,
 };
 
 /// Short forms of what the rules emit.
@@ -174,6 +175,7 @@ pub(super) fn pull(
     y: Value,
     k: usize,
     y_bar: Value,
+    reach: Reach,
 ) -> Option<Contribution> {
     use ArrayOp as A;
     let bar = whole(b, y_bar, y);
@@ -245,9 +247,9 @@ pub(super) fn pull(
             products::triples(r, x, v, bar)
         }
         (A::Norm, _) => {
-            let factor = per_length(r.b, y, bar);
-            let factor = r.as_in(factor, x);
-            r.mul(x, factor)
+            let slope = direction(r.b, x, y);
+            let (bar, reach) = (r.as_in(bar, x), reach.like(r.b, x));
+            product(r.b, slope, bar, reach)
         }
         (A::Softmax, 0) => {
             let along = r.mul(y, bar);
@@ -438,6 +440,7 @@ pub(super) fn push(
     args: &[Value],
     y: Value,
     dots: &[Option<Value>],
+    reach: &[Reach],
 ) -> Option<Option<Value>> {
     use ArrayOp as A;
     if !op.is_differentiable() {
@@ -537,7 +540,15 @@ pub(super) fn push(
                     let x = r.conj(x);
                     let along = r.on(A::Dot, &[x, d]);
                     let along = if r.is_complex(along) { r.b.mixed(Mixed::Re, &[along]) } else { along };
-                    per_length(r.b, y, along)
+                    let dot = r.b.lifted(Op::Real2(Real2::Ratio), &[along, y], Kind::Real);
+                    match reach.first().copied().unwrap_or(Reach::Always) {
+                        Reach::Always => dot,
+                        reach => {
+                            let there = reach.value(r.b, d);
+                            let there = everywhere(r.b, there, dot);
+                            r.b.number2(Number2::Guard, dot, there)
+                        }
+                    }
                 }
                 A::Softmax => {
                     let along = r.mul(y, d);

@@ -157,6 +157,9 @@ impl Piecewise for Ex<'_, '_> {
     fn guard(&self, d: &Self) -> Self {
         self.number2(Number2::Guard, d.value)
     }
+    fn ratio(&self, y: &Self) -> Self {
+        self.same(|b| b.lifted(Op::Real2(Real2::Ratio), &[self.value, y.value], Kind::Real))
+    }
 }
 
 macro_rules! functions {

@@ -1,6 +1,6 @@
 //! What a formula for a partial may use besides operators and elementary functions.
 
-use crate::scalar::{N, Piece, Real, Scalar};
+use crate::scalar::{N, Piece, Real, Scalar, ratio};
 
 /// Constants, and functions that are constant between jumps.
 pub trait Piecewise: Sized {
@@ -22,6 +22,9 @@ pub trait Piecewise: Sized {
     /// `self`, and 0 where `d` is exactly zero, even if `self` is infinite or undefined.
     #[must_use]
     fn guard(&self, d: &Self) -> Self;
+    /// `self / y` of real numbers, and 0 where both are 0.
+    #[must_use]
+    fn ratio(&self, y: &Self) -> Self;
 }
 
 /// Of a complex number the real part decides; none of the formulas asks that. Of a number without a value
@@ -44,6 +47,9 @@ impl<T: Real, S: Scalar<Real = T>> Piecewise for N<S> {
     }
     fn guard(&self, d: &Self) -> Self {
         N(S::guard(&self.0, &d.0))
+    }
+    fn ratio(&self, y: &Self) -> Self {
+        N(S::from_real(ratio(&self.0.re(), &y.0.re())))
     }
 }
 

@@ -16,7 +16,7 @@
 
 use crate::{
     entity::Value,
-    ir::{Element, FunctionBuilder, Int2, Kind, Mixed, Number1, Number2, Op, Real1, Real2},
+    ir::{Element, FunctionBuilder, Int2, Kind, Mixed, Number1, Number2, Op, Real2},
 };
 
 use super::{Emitter, arrays, elements, partials::partial};
@@ -77,7 +77,7 @@ fn pull(
 ) -> Option<Contribution> {
     use Contribution::{Add, At, Zero};
     if let Op::OnArrays(op) = op {
-        return arrays::pull(b, op, args, result, k, y_bar);
+        return arrays::pull(b, op, args, result, k, y_bar, reach);
     }
     if op.is_elementwise() && elements::is_array(b, result) {
         return elements::pull(b, op, args, result, k, y_bar, reach);
@@ -130,7 +130,7 @@ pub fn pushforward(
     reach: &[Reach],
 ) -> Option<Option<Value>> {
     if let Op::OnArrays(op) = op {
-        return arrays::push(b, op, args, result, dots);
+        return arrays::push(b, op, args, result, dots, reach);
     }
     if op.is_elementwise() && elements::is_array(b, result) {
         return elements::push(b, op, args, result, dots, reach);
@@ -225,7 +225,7 @@ fn times(b: &mut FunctionBuilder, p: Value, d: Value, reach: Reach) -> Option<Va
 }
 
 /// `p d` of a partial that is no constant.
-fn product(b: &mut FunctionBuilder, p: Value, d: Value, reach: Reach) -> Value {
+pub(super) fn product(b: &mut FunctionBuilder, p: Value, d: Value, reach: Reach) -> Value {
     times(b, p, d, reach).unwrap_or(d)
 }
 
@@ -290,9 +290,9 @@ pub(super) fn pull_mixed(
         }
         // z / |z| y_bar, and 0 for z = 0
         Mixed::Modulus => {
-            let s = per_length(b, y, y_bar);
-            let s = b.mixed(Mixed::Promote, &[s]);
-            b.number2(Number2::Mul, z, s)
+            let slope = direction(b, z, y);
+            let (bar, reach) = (b.mixed(Mixed::Promote, &[y_bar]), reach.like(b, z));
+            product(b, slope, bar, reach)
         }
         // i z / |z|^2 y_bar
         Mixed::Arg => {
@@ -340,10 +340,10 @@ pub(super) fn push_mixed(
         }
         // re(conj(z) z_dot) / |z|, and 0 for z = 0
         Mixed::Modulus => {
-            let z = b.mixed(Mixed::Conj, &[z]);
-            let product = b.number2(Number2::Mul, z, d);
-            let along = b.mixed(Mixed::Re, &[product]);
-            per_length(b, y, along)
+            let slope = direction(b, z, y);
+            let slope = b.mixed(Mixed::Conj, &[slope]);
+            let product = product(b, slope, d, reach);
+            b.mixed(Mixed::Re, &[product])
         }
         // im(conj(z) z_dot / |z|^2), and 0 for a tangent of 0
         Mixed::Arg => {
@@ -362,11 +362,17 @@ pub(super) fn push_mixed(
     }))
 }
 
-/// `d / y` of a length `y`, and 0 where that is 0, in every order.
-pub(super) fn per_length(b: &mut FunctionBuilder, y: Value, d: Value) -> Value {
-    let quotient = over(b, y, d, Reach::Always);
-    let sign = b.lifted(Op::Real1(Real1::Sign), &[y], Kind::Real);
-    b.number2(Number2::Scale, quotient, sign)
+/// `x / y` of numbers `x` whose length `y` is; 0 where that is 0.
+pub(super) fn direction(b: &mut FunctionBuilder, x: Value, y: Value) -> Value {
+    let over = |b: &mut FunctionBuilder, x: Value| b.lifted(Op::Real2(Real2::Ratio), &[x, y], Kind::Real);
+    if !matches!(b.kind(x), Kind::Complex | Kind::Array(Element::Complex)) {
+        return over(b, x);
+    }
+    let parts = [Mixed::Re, Mixed::Im].map(|part| {
+        let x = b.mixed(part, &[x]);
+        over(b, x)
+    });
+    b.mixed(Mixed::Complex, &parts)
 }
 
 /// `d / x`.

@@ -32,6 +32,14 @@ impl Reach {
         }
     }
 
+    /// Of the kind of the numbers in `x`.
+    pub(super) fn like(self, b: &mut FunctionBuilder, x: Value) -> Reach {
+        match self {
+            Reach::Where(there) => Reach::Where(as_in(b, there, x)),
+            other => other,
+        }
+    }
+
     /// As a value, for the (co)tangent `bar`.
     pub(crate) fn value(self, b: &mut FunctionBuilder, bar: Value) -> Value {
         let kind = b.kind(bar).clone();

@@ -74,6 +74,7 @@ pub(crate) use ops::parse_decimal;
 pub use pieces::Piece;
 pub(crate) use pieces::primal;
 pub(crate) use power::is_product;
+pub(crate) use slope::ratio;
 pub use twice::{Basic, Twice};
 pub use uncertain::Uncertain;
 pub(crate) use wide::{Loop, fused, one, two, wide};

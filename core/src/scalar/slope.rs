@@ -13,7 +13,7 @@
 //! with an infinity or a NaN; the readers multiply it by what the argument really carries, so that a
 //! constant stays a constant there.
 
-use super::Real;
+use super::{Real, Scalar};
 
 /// Hands the names of all functions of one argument to the macro `$reader`.
 macro_rules! unary_functions {
@@ -103,9 +103,23 @@ pub(super) fn power_at_zero(p: f64) -> f64 {
     0.5 * (p + p.ceil() - 1.0)
 }
 
-/// The slopes of `h = sqrt(x^2 + y^2)`: `x/h` and `y/h`, and 0 at the origin, in every order.
+/// The slopes of `h = sqrt(x^2 + y^2)`: `x/h` and `y/h`, and 0 at the origin, where there are none of higher order.
 pub(super) fn hypot<T: Real>(x: &T, y: &T, h: &T) -> (T, T) {
-    if h.primal() == Some(0.0) { (T::zero(), T::zero()) } else { (x / h, y / h) }
+    (ratio(x, h), ratio(y, h))
+}
+
+/// `a / b`, but 0 where both are 0. What the numbers carry besides has no quotient there: it is infinite or NaN, unless it is
+/// zero.
+pub(crate) fn ratio<T: Real>(a: &T, b: &T) -> T {
+    match (a.primal(), b.primal()) {
+        (Some(0.0), Some(0.0)) => {
+            let (more, less) = (a.beyond(), b.beyond());
+            // The root of 0 is 0, and so steep that nothing finite is left of what is carried.
+            let rest = |x: T| if x.is_exact_zero() { T::zero() } else { <T as Scalar>::sqrt(&x) };
+            rest(more) + rest(less)
+        }
+        _ => a / b,
+    }
 }
 
 /// The slopes of the angle of the point `(x, y)` along `y` and `x`, in the order of the arguments of

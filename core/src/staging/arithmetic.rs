@@ -102,7 +102,10 @@ impl Stage {
             }
         };
         let args = self.numbers(&[a, b])?;
-        Ok(Given::Value(self.b.number2(number, args[0], args[1])))
+        Ok(Given::Value(match number {
+            Number2::Mul => self.product(args[0], args[1]),
+            _ => self.b.number2(number, args[0], args[1]),
+        }))
     }
 
     /// An int; of a real number an error with the hint.

@@ -260,7 +260,10 @@ impl Stage {
             }
             _ => self.fit_elements(args, kinds)?,
         };
-        Ok(self.b.mixed(op, &args))
+        Ok(match op {
+            Mixed::PowiReal => self.power(args[0], args[1]),
+            _ => self.b.mixed(op, &args),
+        })
     }
 
     /// Numbers of the kinds given, or arrays of such.

@@ -11,7 +11,7 @@ macro_rules! for_each_function {
                 acosh Acosh atanh Atanh
             }
             real1 { sign Sign floor Floor ceil Ceil round Round trunc Trunc detach Detach }
-            real2 { atan2 Atan2 hypot Hypot rem Rem }
+            real2 { atan2 Atan2 hypot Hypot ratio Ratio rem Rem }
         }
     };
 }

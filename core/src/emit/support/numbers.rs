@@ -8,6 +8,11 @@ fn guard(a: f64, b: f64) -> f64 {
     if b == 0.0 { 0.0 } else { a }
 }
 //-
+/// `a / b`, but 0 where both are 0.
+fn ratio(a: f64, b: f64) -> f64 {
+    if a == 0.0 && b == 0.0 { 0.0 } else { a / b }
+}
+//-
 /// The number itself, which was a constant to derivatives.
 fn detach(a: f64) -> f64 {
     a

@@ -51,6 +51,10 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>>(
             fill(real, x.reals(0));
             T::atan2_all(real, x.reals(1));
         }
+        // Most often what all is divided by is one number.
+        Op::Real2(Real2::Ratio) if matches!(x.reals(1), [y] if y.primal().is_some_and(|y| y != 0.0)) => {
+            two(x.reals(0), x.reals(1), real, |x, y| x / y);
+        }
         Op::Real2(op) => real2(op, x.reals(0), x.reals(1), real)?,
         Op::Mixed(op) => mixed(op, x, real, complex),
         _ => {}

@@ -1,0 +1,117 @@
+//! Products of a length with itself: of `norm`, `hypot` and `abs`.
+//!
+//! A length has a kink at the origin, its square has none: `norm(a) * norm(a)` has the Hessian `2 I` everywhere. So the square
+//! of a length, or an even power, is computed from what it is the length of, as `dot(a, a)`: also with factors and divisors
+//! beside it, as in `0.5 * r * r` and `powi(r / s, 2)`.
+
+use crate::{
+    entity::Value,
+    ir::{ArrayOp, Element, Kind, Mixed, Number1, Number2, Op, Real1, Real2},
+};
+
+use super::Stage;
+
+/// How many signs, factors and divisors of a length are looked through.
+const DEPTH: usize = 4;
+
+/// A length, and what it is multiplied with.
+struct Scaled {
+    length: Value,
+    by: Vec<By>,
+}
+
+/// Signs, factors and divisors.
+#[derive(Clone, Copy)]
+enum By {
+    Sign,
+    Factor(Value),
+    Divisor(Value),
+}
+
+impl Stage {
+    /// `a b`.
+    pub(super) fn product(&mut self, a: Value, b: Value) -> Value {
+        self.product_of_lengths(a, b).unwrap_or_else(|| self.b.number2(Number2::Mul, a, b))
+    }
+
+    fn product_of_lengths(&mut self, a: Value, b: Value) -> Option<Value> {
+        let (x, y) = (self.scaled(a, DEPTH)?, self.scaled(b, DEPTH)?);
+        let is_square = x.length == y.length || self.b.maker(x.length) == self.b.maker(y.length);
+        let square = if is_square { self.square(x.length)? } else { return None };
+        Some(x.by.into_iter().chain(y.by).fold(square, |square, by| self.times(square, by)))
+    }
+
+    /// `x^n` of real numbers, for an exponent that may be known.
+    pub(super) fn power(&mut self, x: Value, n: Value) -> Value {
+        self.power_of_length(x, n).unwrap_or_else(|| self.b.mixed(Mixed::PowiReal, &[x, n]))
+    }
+
+    fn power_of_length(&mut self, x: Value, n: Value) -> Option<Value> {
+        let half = match self.b.maker(n)? {
+            (Op::Int(n), _) if n > 0 && n % 2 == 0 => n / 2,
+            _ => return None,
+        };
+        let x = self.scaled(x, DEPTH)?;
+        let mut power = self.square(x.length)?;
+        if half > 1 {
+            let half = self.b.int(half);
+            power = self.b.mixed(Mixed::PowiReal, &[power, half]);
+        }
+        let mut raised = |x: Value| self.b.mixed(Mixed::PowiReal, &[x, n]);
+        let by: Vec<By> = (x.by.into_iter())
+            .filter_map(|by| match by {
+                By::Sign => None,
+                By::Factor(x) => Some(By::Factor(raised(x))),
+                By::Divisor(x) => Some(By::Divisor(raised(x))),
+            })
+            .collect();
+        Some(by.into_iter().fold(power, |power, by| self.times(power, by)))
+    }
+
+    fn times(&mut self, x: Value, by: By) -> Value {
+        match by {
+            By::Sign => self.b.number1(Number1::Neg, x),
+            By::Factor(y) => self.b.number2(Number2::Mul, y, x),
+            By::Divisor(y) => self.b.number2(Number2::Div, x, y),
+        }
+    }
+
+    /// A value as a length and what it is multiplied with.
+    fn scaled(&self, v: Value, depth: usize) -> Option<Scaled> {
+        let (op, args) = self.b.maker(v)?;
+        let with = |x: Value, by: By| {
+            let mut scaled = self.scaled(x, depth.checked_sub(1)?)?;
+            scaled.by.push(by);
+            Some(scaled)
+        };
+        match (op, args) {
+            (Op::OnArrays(ArrayOp::Norm) | Op::Mixed(Mixed::Modulus), _)
+            | (Op::Real2(Real2::Hypot) | Op::Real1(Real1::Abs), _) => {
+                Some(Scaled { length: v, by: Vec::new() })
+            }
+            (Op::Number1(Number1::Neg), &[x]) => with(x, By::Sign),
+            (Op::Number2(Number2::Mul), &[x, y]) => with(y, By::Factor(x)).or_else(|| with(x, By::Factor(y))),
+            (Op::Number2(Number2::Div), &[x, y]) => with(x, By::Divisor(y)),
+            _ => None,
+        }
+    }
+
+    /// The square of a length, from what it is the length of.
+    fn square(&mut self, length: Value) -> Option<Value> {
+        let (op, args) = self.b.maker(length)?;
+        let (x, y) = (*args.first()?, args.get(1).copied());
+        Some(match (op, y) {
+            (Op::OnArrays(ArrayOp::Norm), _) if *self.b.kind(x) == Kind::Array(Element::Complex) => {
+                let squares = self.b.mixed(Mixed::Abs2, &[x]);
+                self.b.inst(Op::Sum, &[squares], Kind::Real)
+            }
+            (Op::OnArrays(ArrayOp::Norm), _) => self.b.on_arrays(ArrayOp::Dot, &[x, x]),
+            (Op::Real2(Real2::Hypot), Some(y)) => {
+                let (x, y) = (self.b.number2(Number2::Mul, x, x), self.b.number2(Number2::Mul, y, y));
+                self.b.number2(Number2::Add, x, y)
+            }
+            (Op::Mixed(Mixed::Modulus), _) => self.b.mixed(Mixed::Abs2, &[x]),
+            _ => self.b.number2(Number2::Mul, x, x),
+        })
+    }
+}

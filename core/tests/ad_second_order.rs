@@ -1,0 +1,162 @@
+//! Second derivatives where first ones are special: at the origin of lengths.
+//!
+//! Forward over reverse, reverse over reverse, gradients on dual numbers and values on hyper-dual ones are all finite and
+//! equal, or none is finite. Where a function has a second derivative, that is what comes out, or NaN.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use ketgrad_core::{
+    adjoint,
+    exec::{Bytecode, Datum, Derivatives, Executable, Limits, Machine, NoHost},
+    pass::Level,
+    scalar::Real,
+    text::parse_program,
+};
+use num_complex::Complex;
+use num_dual::{Dual64, HyperDual64};
+
+/// Two ways of computing the same number, of size 1.
+const TOLERANCE: f64 = 1e-11;
+
+fn unit(n: usize, k: usize) -> impl Iterator<Item = f64> {
+    (0..n).map(move |j| f64::from(u8::from(j == k)))
+}
+
+fn numbers<T: Real>(d: &Datum<Complex<T>>) -> Vec<T> {
+    match d {
+        Datum::Reals(xs) => xs.to_vec(),
+        other => panic!("{other:?} is no array"),
+    }
+}
+
+/// The Hessian of `f(a: array)` by every way.
+fn hessians(source: &str, at: &[f64]) -> Vec<(&'static str, Vec<Vec<f64>>)> {
+    let program = parse_program(source).unwrap_or_else(|e| panic!("{source}: {}", e[0]));
+    let (n, data) = (at.len(), [Datum::reals(at.to_vec())]);
+    let of = |level| Derivatives::<Complex<f64>>::new(&program, "f").unwrap().with_level(level);
+    let mut all = vec![("forward over reverse", of(Level::Strict).hessian(&data).unwrap())];
+    all.push(("the same without passes", of(Level::None).hessian(&data).unwrap()));
+    #[cfg(feature = "jit")]
+    all.push(("the same compiled", of(Level::Strict).with_jit().hessian(&data).unwrap()));
+    let mut p = program.clone();
+    let f = p.lookup("f").unwrap();
+    let second = adjoint::second(&mut p, f).unwrap();
+    let code = Bytecode::compile(&p, second).unwrap();
+    let row = |k: usize| {
+        let weights = Datum::Tuple(vec![Datum::Real(0.0), Datum::reals(unit(n, k).collect::<Vec<_>>())]);
+        let args = [data[0].clone(), weights];
+        let given = code.call(&mut Machine::new(), &NoHost, &Limits::default(), &args).unwrap();
+        let mut row = numbers(&given.fields()[1]);
+        row.resize(n, 0.0);
+        row
+    };
+    all.push(("reverse over reverse", (0..n).map(row).collect()));
+    let mut duals = Derivatives::<Complex<Dual64>>::new(&program, "f").unwrap();
+    let mut on_duals = |k: usize| {
+        let at: Vec<Dual64> = at.iter().zip(unit(n, k)).map(|(&x, d)| Dual64::new(x, d)).collect();
+        let g = duals.gradient(&[Datum::reals(at)]).unwrap();
+        numbers(&g[0]).iter().map(|x| x.eps).collect::<Vec<f64>>()
+    };
+    all.push(("gradients on duals", (0..n).map(&mut on_duals).collect()));
+    let mut hyper = Derivatives::<Complex<HyperDual64>>::new(&program, "f").unwrap();
+    let mut entry = |k: usize, l: usize| {
+        let with = |((&x, d), e): ((&f64, f64), f64)| HyperDual64::new(x, d, e, 0.0);
+        let at: Vec<HyperDual64> = at.iter().zip(unit(n, k)).zip(unit(n, l)).map(with).collect();
+        hyper.value(&[Datum::reals(at)]).unwrap().real().unwrap().eps1eps2
+    };
+    all.push(("hyper-duals", (0..n).map(|k| (0..n).map(|l| entry(k, l)).collect()).collect()));
+    all
+}
+
+fn agree(a: f64, b: f64) -> bool {
+    if a.is_finite() { (a - b).abs() <= TOLERANCE * (1.0 + a.abs()) } else { !b.is_finite() }
+}
+
+/// What the Hessian is: this, or this wherever it is finite.
+#[derive(Clone, Copy, PartialEq)]
+enum Known {
+    Right,
+    OrUndefined,
+}
+
+#[track_caller]
+fn hessian_is(body: &str, at: &[f64], right: &[&[f64]], known: Known) {
+    let source = format!("fn f(a: array) {{ {body} }}");
+    let all = hessians(&source, at);
+    for (way, found) in &all {
+        for (j, (row, right)) in found.iter().zip(right).enumerate() {
+            for (k, (&x, &y)) in row.iter().zip(*right).enumerate() {
+                let holds = agree(y, x) || known == Known::OrUndefined && !x.is_finite();
+                assert!(holds, "{body} at {at:?}, {way}: {x} at ({j}, {k}), not {y}");
+            }
+        }
+    }
+}
+
+#[test]
+fn squares_of_lengths_are_smooth_at_the_origin() {
+    let id: [&[f64]; 2] = [&[2.0, 0.0], &[0.0, 2.0]];
+    for body in [
+        "let r = norm(a); r * r",
+        "norm(a) * norm(a)",
+        "powi(norm(a), 2)",
+        "let r = norm([complex(a[0], a[1]), complex(0.0, 0.0)]); r * r",
+        "let h = hypot(a[0], a[1]); h * h",
+        "let z = abs(complex(a[0], a[1])); z * z",
+        "let r = norm(a); 2 - 2 * exp(-0.5 * powi(r, 2)) + powi(r, 4)",
+        "sum(powi(abs(a), 2))",
+        "let r = norm(a); 2 * r * r - r * (3.0 * r) / 3",
+        "let s = 0.5; let r = norm(a); s * s * powi(-r / s, 2)",
+        "let t = sqrt(5.0) * norm(a); t * t / 5",
+        "let h = hypot(a, 0.0); sum(h * h)",
+        "sum(powi(abs(complex(a, 0.0)), 2))",
+    ] {
+        hessian_is(body, &[0.0, 0.0], &id, Known::Right);
+    }
+    hessian_is("let r = norm(a); exp(-r * r)", &[0.0, 0.0], &[&[-2.0, 0.0], &[0.0, -2.0]], Known::Right);
+    // Least squares at a solution: 2 A^T A.
+    hessian_is(
+        "let m = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]; let r = norm(matvec(m, a) - [5.0, 11.0, 17.0]); r * r",
+        &[1.0, 2.0],
+        &[&[70.0, 88.0], &[88.0, 112.0]],
+        Known::Right,
+    );
+}
+
+#[test]
+fn other_functions_of_lengths_are_right_or_undefined_at_the_origin() {
+    let third = -5.0 / 3.0;
+    for (body, x) in [
+        ("cosh(norm(a))", 1.0),
+        ("let t = sqrt(5.0) * norm(a); (1 + t + t * t / 3) * exp(-t)", third),
+        ("let r = norm(a); r * r * r", 0.0),
+        ("powi(norm(a), 3)", 0.0),
+        ("let h = hypot(a[0], a[1]); 1 - cos(h)", 1.0),
+        ("cosh(abs(complex(a[0], a[1])))", 1.0),
+    ] {
+        hessian_is(body, &[0.0, 0.0], &[&[x, 0.0], &[0.0, x]], Known::OrUndefined);
+    }
+    // Away from it nothing changes.
+    let (x, y) = (3.0, 4.0);
+    hessian_is(
+        "norm(a) + hypot(a[0], a[1]) + abs(complex(a[0], a[1]))",
+        &[x, y],
+        &[&[3.0 * 16.0 / 125.0, -3.0 * 12.0 / 125.0], &[-3.0 * 12.0 / 125.0, 3.0 * 9.0 / 125.0]],
+        Known::Right,
+    );
+    hessian_is("norm(a)", &[0.0, 2.0], &[&[0.5, 0.0], &[0.0, 0.0]], Known::Right);
+}
+
+#[test]
+fn lengths_that_are_not_chosen_have_no_part() {
+    for length in ["norm(a)", "hypot(a[0], a[1])", "abs(complex(a[0], a[1]))", "norm(complex(a, a))"] {
+        for body in [
+            format!("let r = {length}; select(r > 0, r, dot(a, a))"),
+            format!("let r = {length}; if r > 0 {{ r }} else {{ dot(a, a) }}"),
+            format!("let p = ({length}, dot(a, a)); p.1"),
+            format!("0 * select(a[0] > 1, {length}, 0) + dot(a, a)"),
+        ] {
+            hessian_is(&body, &[0.0, 0.0], &[&[2.0, 0.0], &[0.0, 2.0]], Known::Right);
+        }
+    }
+}
