@@ -145,3 +145,56 @@ fn what_cannot_be_kept_in_a_budget_says_why() {
     let error = tight.value_and_gradient(&args).unwrap_err().to_string();
     assert!(error.contains("more than the budget of 500"), "{error}");
 }
+
+/// The least budget is told, and every budget from there on runs.
+#[test]
+fn any_budget_above_the_least_is_enough() {
+    let source =
+        "fn f(x: array, n: int) { let mut y = x; for i in 0..n { y = y + 0.01 * sin(y * x); } sum(y) }";
+    let two = "fn f(x: array, n: int) {
+        let mut y = x; let z = 2.0 * x;
+        for i in 0..n { y = y + 0.01 * sin(y * x); }
+        let mut s = sum(y);
+        for i in 0..n / 2 { s += 0.1 * cos(s) * z[0]; }
+        s * sum(z)
+    }";
+    for (source, sizes) in [(source, [1, 8, 100, 2000]), (two, [1, 8, 100, 500])] {
+        for n in sizes {
+            let args = [
+                Datum::reals((0..n).map(|k| 0.1 + 0.01 * f64::from(k)).collect::<Vec<_>>()),
+                Datum::Int(100),
+            ];
+            let (value, expected) = derivatives(source).value_and_gradient(&args).unwrap();
+            let none = derivatives(source).with_memory(0).unwrap().value_and_gradient(&args).unwrap_err();
+            let none = none.to_string();
+            let words: Vec<&str> = none.split(' ').collect();
+            let least: usize = words[words.iter().position(|w| *w == "takes").unwrap() + 1].parse().unwrap();
+            let state = 8 * n as usize;
+            let steps =
+                [0, 1, state / 2, state, 2 * state + 50, 5 * state, 20 * state, 60 * state, 500 * state];
+            for budget in
+                steps.map(|more| least + more).into_iter().chain([least * 3 / 2, least * 2, least * 10])
+            {
+                let mut little = derivatives(source).with_memory(budget).unwrap();
+                for _ in 0..2 {
+                    let (same, found) =
+                        little.value_and_gradient(&args).unwrap_or_else(|e| panic!("{n}, {budget}: {e}"));
+                    assert!((value - same).abs() <= 1e-12 * value.abs(), "{n}, {budget}: {value}, {same}");
+                    let (a, b) = (numbers(&expected[0]), numbers(&found[0]));
+                    assert!(
+                        a.iter().zip(&b).all(|(a, b)| (a - b).abs() <= 1e-11 * a.abs().max(1.0)),
+                        "{n}, {budget}"
+                    );
+                    assert!(little.memory() <= budget, "{n}, {budget}: {}", little.memory());
+                }
+            }
+            // More memory, fewer rounds again.
+            let again = |budget: usize| {
+                let mut little = derivatives(source).with_memory(budget).unwrap();
+                little.value_and_gradient(&args).unwrap();
+                little.repeated()
+            };
+            assert!(again(least + 60 * state) < again(least + 2 * state), "{n}");
+        }
+    }
+}

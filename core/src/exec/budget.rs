@@ -88,6 +88,9 @@ pub enum BudgetError {
     },
 }
 
+/// How often a gradient is computed again with less, where it has taken more than the budget.
+const TRIES: usize = 4;
+
 /// A function whose gradient stays in a budget of bytes.
 #[derive(Debug)]
 pub struct Budgeted<'h, S: Scalar> {
@@ -158,16 +161,28 @@ impl<T: Real, S: Scalar<Real = T>> Budgeted<'_, S> {
         args: &[Datum<S>],
         y_bar: Datum<S>,
     ) -> Result<(Datum<S>, Gradient<S>), DeriveError> {
-        let mut report = Report::default();
+        let (name, budget) = (self.name.clone(), self.budget);
+        let exceeded = |needed: usize| BudgetError::Exceeded { function: name.clone(), needed, budget };
+        // Where it cannot be told beforehand, the run itself says what is wrong, or that it was too much.
+        let least = self.part.least(args, &y_bar).unwrap_or(0);
+        let Some(mut more) = budget.checked_sub(least) else { return Err(exceeded(least).into()) };
         // What a loop has kept stays allocated for the next call, so each has its share.
-        let share = self.budget / self.part.loops().max(1);
-        let result = self.part.vjp(args, y_bar, share, &self.name, &mut report)?;
-        (self.memory, self.repeated) = (report.memory, report.repeated);
-        if self.memory > self.budget {
-            let (function, needed, budget) = (self.name.clone(), self.memory, self.budget);
-            return Err(BudgetError::Exceeded { function, needed, budget }.into());
+        let loops = self.part.loops().max(1);
+        for _ in 0..TRIES {
+            let mut report = Report::default();
+            let result = self.part.vjp(args, y_bar.clone(), more / loops, &self.name, &mut report)?;
+            (self.memory, self.repeated) = (report.memory, report.repeated);
+            if self.memory <= budget {
+                return Ok(result);
+            }
+            // Traces of other rounds may be longer than those that were measured.
+            if more == 0 {
+                break;
+            }
+            more = more.saturating_sub(2 * (self.memory - budget));
+            self.part.release();
         }
-        Ok(result)
+        Err(exceeded(self.memory).into())
     }
 
     /// The bytes that the last gradient kept.
@@ -209,7 +224,32 @@ impl<'h, T: Real, S: Scalar<Real = T>> Part<'h, S> {
         }
     }
 
-    /// With so many bytes for each loop.
+    /// Lets go of what loops have kept for the next call.
+    fn release(&mut self) {
+        if let Part::Loop { steps, after, .. } = self {
+            steps.release();
+            after.release();
+        }
+    }
+
+    /// The bytes that are needed whatever is kept: for what stands outside of the loops, and for one round of each. A loop's last
+    /// state has the shapes of its first.
+    fn least(&mut self, args: &[Datum<S>], y_bar: &Datum<S>) -> Result<usize, DeriveError> {
+        let Part::Loop { before, steps, after, state, params } = self else {
+            let Part::Plain(f) = self else { return Ok(0) };
+            f.vjp(args, y_bar.clone())?;
+            return Ok(f.memory());
+        };
+        let made = before.value(args)?;
+        let bars = made.zero_tangent().unwrap_or(Datum::Tuple(vec![]));
+        before.vjp(args, bars)?;
+        let Some(entry) = Entry::of(&made, *state, *params) else { return Ok(0) };
+        let (first, parameters) = (entry.first.clone(), entry.parameters());
+        let after = after.least(&entry.behind(first.clone()), y_bar)?;
+        Ok(before.memory() + steps.least(&first, &parameters)? + after)
+    }
+
+    /// With so many bytes for each loop, beside what it needs for one round.
     fn vjp(
         &mut self,
         args: &[Datum<S>],
@@ -225,28 +265,21 @@ impl<'h, T: Real, S: Scalar<Real = T>> Part<'h, S> {
             return Ok(result);
         };
         let made = before.value(args)?;
-        let [Datum::Int(from), Datum::Int(to), values @ ..] = made.fields() else {
+        let Some(entry) = Entry::of(&made, *state, *params) else {
             return Err(CallError::Undefined { name: name.to_owned() }.into());
         };
-        let (first, values) = values.split_at(*state);
-        let (given, rest) = values.split_at(*params);
-        let rounds = usize::try_from(to.saturating_sub(*from)).unwrap_or(0);
-        let first = Datum::Tuple(first.to_vec());
-        let parameters: Vec<Datum<S>> =
-            [Datum::Int(*from)].into_iter().chain(given.iter().cloned()).collect();
+        let rounds = usize::try_from(entry.to.saturating_sub(entry.from)).unwrap_or(0);
+        let first = entry.first.clone();
         let begins = size(&first);
-        steps.set_memory(budget.saturating_sub(before.memory()));
-        let mut rest_args = vec![first.clone(), Datum::Int((*from).max(*to))];
-        rest_args.extend(rest.iter().cloned());
+        steps.set_memory(budget);
         let mut behind = None;
-        let run = steps.vjp(rounds, first, &parameters, |end| {
+        let run = steps.vjp(rounds, first, &entry.parameters(), |end| {
             let ends = size(end);
-            rest_args[0] = end.clone();
             let mut found = match ends > begins {
                 true => {
                     Err(BudgetError::Grows { function: name.to_owned(), first: begins, last: ends }.into())
                 }
-                false => after.vjp(&rest_args, y_bar, budget, name, report),
+                false => after.vjp(&entry.behind(end.clone()), y_bar, budget, name, report),
             };
             let bar = match &mut found {
                 Ok((_, bars)) if !bars.is_empty() => bars.remove(0),
@@ -266,5 +299,37 @@ impl<'h, T: Real, S: Scalar<Real = T>> Part<'h, S> {
         report.memory += run.memory + before.memory();
         report.repeated += run.repeated;
         Ok((value, gradient))
+    }
+}
+
+/// What stands before a loop gives.
+struct Entry<'d, S: Scalar> {
+    from: i64,
+    to: i64,
+    /// The first state.
+    first: Datum<S>,
+    /// What all rounds read.
+    given: &'d [Datum<S>],
+    /// What is read behind the loop.
+    rest: &'d [Datum<S>],
+}
+
+impl<'d, S: Scalar> Entry<'d, S> {
+    fn of(made: &'d Datum<S>, state: usize, params: usize) -> Option<Entry<'d, S>> {
+        let [Datum::Int(from), Datum::Int(to), values @ ..] = made.fields() else { return None };
+        let (first, values) = values.split_at_checked(state)?;
+        let (given, rest) = values.split_at_checked(params)?;
+        Some(Entry { from: *from, to: *to, first: Datum::Tuple(first.to_vec()), given, rest })
+    }
+
+    /// The parameters of each round.
+    fn parameters(&self) -> Vec<Datum<S>> {
+        [Datum::Int(self.from)].into_iter().chain(self.given.iter().cloned()).collect()
+    }
+
+    /// The arguments of what stands behind the loop, which ends with a state.
+    fn behind(&self, end: Datum<S>) -> Vec<Datum<S>> {
+        let counter = Datum::Int(self.from.max(self.to));
+        [end, counter].into_iter().chain(self.rest.iter().cloned()).collect()
     }
 }

@@ -57,8 +57,17 @@ pub struct Steps<'h, S: Scalar> {
     /// The parameters of one step.
     params: Vec<Param>,
     room: Room,
-    /// The bytes of the trace of one step, measured for arguments of so many bytes.
-    measured: Option<(usize, usize)>,
+    measured: Option<Measured>,
+}
+
+/// What traces take, for arguments of so many bytes.
+#[derive(Clone, Copy, Debug)]
+struct Measured {
+    given: usize,
+    /// What one step takes by itself: registers, buffers and its trace.
+    one: usize,
+    /// What each further step adds.
+    each: usize,
 }
 
 /// How much may be kept.
@@ -171,10 +180,10 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
         let state = size(&start).max(1);
         let (snapshots, together) = match self.room {
             Room::Snapshots(c) => (c, 1),
-            Room::Bytes(bytes) => match self.together(n, bytes / 2, &start, parameters)? {
-                1 => (bytes / state, 1),
-                together => (bytes / 2 / state, together),
-            },
+            Room::Bytes(bytes) => {
+                let together = self.together(n, bytes / 2, &start, parameters)?;
+                (if together > 1 { bytes / 2 } else { bytes } / state, together)
+            }
         };
         let blocks = n.div_ceil(together);
         let snapshots = snapshots.min(blocks.saturating_sub(1));
@@ -210,26 +219,50 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
         start: &Datum<S>,
         parameters: &[Datum<S>],
     ) -> Result<usize, DeriveError> {
-        let Some(bar) = start.zero_tangent().filter(|_| n > LEAST) else { return Ok(1) };
-        let given = size(start) + parameters.iter().map(size).sum::<usize>();
-        let each = match self.measured {
-            Some((measured, each)) if measured == given => each,
-            _ => {
-                // What earlier runs have grown would hide it.
-                self.steps.release();
-                let mut traced = |to: usize| {
-                    let mut args = arguments(start.clone(), parameters);
-                    args[1] = index(to);
-                    self.steps.vjp(&args, bar.clone()).map(|_| self.steps.memory())
-                };
-                let (one, few) = (traced(1)?, traced(LEAST)?);
-                (few.saturating_sub(one) / (LEAST - 1)).max(1)
-            }
-        };
-        self.measured = Some((given, each));
+        if n <= LEAST {
+            return Ok(1);
+        }
+        let Some(Measured { each, .. }) = self.measure(start, parameters)? else { return Ok(1) };
         // A buffer that grows may be twice as large as what it holds.
         let most = (bytes / 2 / each).min(PIECE);
         Ok(if most < LEAST { 1 } else { most.min(n) })
+    }
+
+    /// What is needed for one step beside its state: the least that the way back takes.
+    pub(super) fn least(&mut self, start: &Datum<S>, parameters: &[Datum<S>]) -> Result<usize, DeriveError> {
+        self.check(start, parameters)?;
+        Ok(self.measure(start, parameters)?.map_or(0, |measured| measured.one))
+    }
+
+    /// Gives back what earlier runs have grown.
+    pub(super) fn release(&mut self) {
+        self.steps.release();
+    }
+
+    /// The memory of traces, by those of one step and of a few; `None` of a state that has no derivatives.
+    fn measure(
+        &mut self,
+        start: &Datum<S>,
+        parameters: &[Datum<S>],
+    ) -> Result<Option<Measured>, DeriveError> {
+        let Some(bar) = start.zero_tangent() else { return Ok(None) };
+        let given = size(start) + parameters.iter().map(size).sum::<usize>();
+        if let Some(measured) = self.measured.filter(|measured| measured.given == given) {
+            return Ok(Some(measured));
+        }
+        // What earlier runs have grown would hide it.
+        self.steps.release();
+        let mut traced = |to: usize| {
+            let mut args = arguments(start.clone(), parameters);
+            args[1] = index(to);
+            self.steps.value(&args)?;
+            self.steps.vjp(&args, bar.clone()).map(|_| self.steps.memory())
+        };
+        let (one, few) = (traced(1)?, traced(LEAST)?);
+        self.steps.release();
+        let each = (few.saturating_sub(one) / (LEAST - 1)).max(1);
+        self.measured = Some(Measured { given, one, each });
+        Ok(self.measured)
     }
 
     fn check(&self, start: &Datum<S>, parameters: &[Datum<S>]) -> Result<(), DeriveError> {
