@@ -8,6 +8,7 @@ use ketgrad_core::{
         Bytecode, Datum, Derivatives, DeriveError, Executable, Host, HostError, Limits, Machine, RunError,
     },
     ir::{Element, Kind, Primitive},
+    pass::Level,
     rules::Rules,
     scalar::Scalar,
     text::{parse_program, parse_program_with},
@@ -155,5 +156,56 @@ fn arrays_of_primitives_are_counted_once() {
         let value = code.call(&mut machine, &Maker, &limits, &point(2000));
         assert_eq!(value.unwrap(), Datum::Real(last));
         assert!(machine.memory() <= MB, "{} bytes are held", machine.memory());
+    }
+}
+
+/// Loops in which each round reads or writes a part of an array that all rounds share, or makes it longer: what the gradient keeps
+/// is what a round reads, so that its memory is linear in the rounds where the array grows with them.
+const PARTS: [&str; 8] = [
+    "fn f(x, n: int) { let p = full(x, [n, 3]); let mut s = 0.0; for i in 0..n { s += sum(sin(row(p, i))); } s }",
+    "fn f(x, n: int) { let p = full(x, [n, 3]); let mut s = 0.0; for i in 0..n { s += sum(sin(slice(p, 0, i, 1))); } s }",
+    "fn f(x, n: int) { let p = full(x, [n, 3]); let mut s = 0.0; let mut i = 0;
+        while i < n { s += sum(sin(row(p, i))) * x; i += 1; } s }",
+    "fn f(x, n: int) { let p = full(x, [3, n]); let mut s = 0.0;
+        for i in 0..n { s += sum(sin(transpose(slice(p, 1, i, 1)))); } s }",
+    "fn f(x, n: int) { let mut p = full(0.0, [n, 4]); let mut y = full(x, [4]);
+        for i in 0..n { y = sin(y); p = with_row(p, y, i); } sum(p) }",
+    "fn f(x, n: int) { let mut p = full(x, [4, n]); let mut y = full(x, [4, 1]);
+        for i in 0..n { y = sin(y) * slice(p, 1, n - 1 - i, 1); p = paste(y, p, 1, i); } sum(p * p) }",
+    "fn f(x, n: int) { let mut p = [x]; let mut y = x; for i in 0..n { y = sin(y); p = concat(p, [y], 0); } sum(p) }",
+    "fn f(x, n: int) { let mut p = full(x, [1, 2]); let mut y = full(x, [1, 2]);
+        for i in 0..n { y = sin(y); p = concat(p, y, 0); } sum(p * p) }",
+];
+
+#[test]
+fn parts_of_arrays_are_kept_and_not_the_arrays() {
+    for source in PARTS {
+        let mut before = 0;
+        for n in [400, 800, 1600] {
+            let mut f = limited(source, usize::MAX);
+            let (value, gradient) = f.value_and_gradient(&point(n)).unwrap();
+            let most = f.memory();
+            assert!(before == 0 || most < before * 5 / 2, "{source}: {before} bytes, then {most}");
+            before = most;
+            if n == 400 {
+                let program = parse_program(source).unwrap();
+                let mut plain = Derivatives::<f64>::new(&program, "f").unwrap().with_level(Level::None);
+                let (same, expected) = plain.value_and_gradient(&point(n)).unwrap();
+                let close = |a: f64, b: f64| (a - b).abs() <= 1e-12 * b.abs();
+                assert!(close(value, same), "{source}: {value}, {same}");
+                let slope = |g: &[Datum<f64>]| *g[0].real().unwrap();
+                assert!(close(slope(&gradient), slope(&expected)), "{source}: {gradient:?}, {expected:?}");
+                // Second derivatives go through shapes on tapes of tapes.
+                let step = 1e-6;
+                let along = f.hvp(&point(n), &[Datum::Real(1.0)]).unwrap();
+                let mut at = |x: f64| slope(&f.gradient(&[Datum::Real(x), Datum::Int(n)]).unwrap());
+                let difference = (at(0.5 + step) - at(0.5 - step)) / (2.0 * step);
+                let second = *along.1[0].real().unwrap();
+                assert!(
+                    (second - difference).abs() < 1e-6 * (1.0 + second.abs()),
+                    "{source}: {second}, {difference}"
+                );
+            }
+        }
     }
 }

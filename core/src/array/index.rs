@@ -123,20 +123,19 @@ pub fn slice<T: Clone + Zero>(
     Ok(())
 }
 
-/// `part` at its place among zeros, in the shape of `whole`: what [`slice()`] undoes.
+/// `part` at its place among zeros, in the given shape: what [`slice()`] undoes.
 ///
 /// # Errors
 /// It does not fit there.
 pub fn embed<T: Clone + Zero>(
     part: &Array<T>,
-    whole: &Array<T>,
+    shape: &[usize],
     axis: i64,
     start: i64,
     out: &mut Array<T>,
 ) -> Result<(), ArrayError> {
-    let shape = whole.shape();
-    let moved = Moved::embed("embed", &part.shape(), &shape, axis, start)?;
-    moved.copy(part, 0, out.overwrite(&shape, &T::zero()));
+    let moved = Moved::embed("embed", &part.shape(), shape, axis, start)?;
+    moved.copy(part, 0, out.overwrite(shape, &T::zero()));
     Ok(())
 }
 
@@ -178,12 +177,13 @@ pub fn concat<T: Clone>(a: &Array<T>, b: &Array<T>, axis: i64, out: &mut Array<T
     Ok(())
 }
 
-/// The elements of `a` in the shape of another array: in the same order, cut off or followed by zeros.
-pub fn like<T: Clone + Zero, U>(a: &mut Array<T>, other: &Array<U>) {
-    if a.len() != other.len() {
-        a.as_vec().resize_with(other.len(), T::zero);
+/// The elements of `a` in another shape: in the same order, cut off or followed by zeros.
+pub fn like<T: Clone + Zero>(a: &mut Array<T>, shape: &[usize]) {
+    let count = shape.iter().product();
+    if a.len() != count {
+        a.as_vec().resize_with(count, T::zero);
     }
-    a.set_shape_of(other);
+    a.set_shape(shape);
 }
 
 /// `a[indices[0]], a[indices[1]], …` along the first axis.
@@ -209,25 +209,24 @@ fn checked_index(op: &'static str, index: i64, rows: usize, shape: &[usize]) -> 
     })
 }
 
-/// Adds the k-th row of `rows` to row `indices[k]` of zeros in the shape of `whole`: the transpose of [`take`].
+/// Adds the k-th row of `rows` to row `indices[k]` of zeros in the given shape: the transpose of [`take`].
 ///
 /// # Errors
 /// An index is out of range, or the rows do not fit.
 pub fn scatter<T: Clone + Zero>(
     rows: &Array<T>,
-    whole: &Array<T>,
+    shape: &[usize],
     indices: &[i64],
     out: &mut Array<T>,
 ) -> Result<(), ArrayError> {
-    let shape = whole.shape();
     let inner = shape[1..].iter().product::<usize>();
     if rows.len() != inner * indices.len() {
         let words = "a row for each index";
-        return Err(ArrayError::shape("scatter", words, &[&rows.shape(), &shape, &[indices.len()]]));
+        return Err(ArrayError::shape("scatter", words, &[&rows.shape(), shape, &[indices.len()]]));
     }
-    out.start(&shape).resize_with(whole.len(), T::zero);
+    out.start(shape).resize_with(shape.iter().product(), T::zero);
     for (j, &k) in indices.iter().enumerate() {
-        let k = checked_index("scatter", k, shape[0], &shape)?;
+        let k = checked_index("scatter", k, shape[0], shape)?;
         for i in 0..inner {
             let sum = std::mem::replace(&mut out[k * inner + i], T::zero());
             out[k * inner + i] = sum + rows[j * inner + i].clone();
@@ -236,21 +235,21 @@ pub fn scatter<T: Clone + Zero>(
     Ok(())
 }
 
-/// `a` repeated to the shape of another array.
+/// `a` repeated to another shape.
 ///
 /// # Errors
 /// It does not broadcast to that.
-pub fn spread<T: Clone, U>(a: &Array<T>, other: &Array<U>, out: &mut Array<T>) -> Result<(), ArrayError> {
-    let (from, to) = (a.shape(), other.shape());
-    if super::broadcast(&from, &to).as_ref() != Some(&to) {
+pub fn spread<T: Clone>(a: &Array<T>, to: &[usize], out: &mut Array<T>) -> Result<(), ArrayError> {
+    let from = a.shape();
+    if super::broadcast(&from, to).as_deref() != Some(to) {
         let words = "an array that can be repeated to the shape of the other";
-        return Err(ArrayError::shape("spread", words, &[&from, &to]));
+        return Err(ArrayError::shape("spread", words, &[&from, to]));
     }
     if let Some(first) = a.first() {
-        let items = out.overwrite(&to, first);
-        Repeated::new(&from, &to).copy(a, items);
+        let items = out.overwrite(to, first);
+        Repeated::new(&from, to).copy(a, items);
     } else {
-        out.start(&to);
+        out.start(to);
     }
     Ok(())
 }

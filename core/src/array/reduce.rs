@@ -39,17 +39,17 @@ fn sums<S: Ring>(a: &[S], from: &[usize], to: &[usize], out: &mut Array<S>) {
     }
 }
 
-/// Sums what broadcasting repeated: to the shape of another array, which broadcasts to that of `a`.
+/// Sums what broadcasting repeated: to another shape, which broadcasts to that of `a`.
 ///
 /// # Errors
 /// It does not.
-pub fn sum_like<S: Ring, U>(a: &Array<S>, other: &Array<U>, out: &mut Array<S>) -> Result<(), ArrayError> {
-    let (from, to) = (a.shape(), other.shape());
-    if broadcast(&from, &to).as_ref() != Some(&from) {
+pub fn sum_like<S: Ring>(a: &Array<S>, to: &[usize], out: &mut Array<S>) -> Result<(), ArrayError> {
+    let from = a.shape();
+    if broadcast(&from, to).as_ref() != Some(&from) {
         let words = "an array that the other can be repeated to";
-        return Err(ArrayError::shape("sum_like", words, &[&from, &to]));
+        return Err(ArrayError::shape("sum_like", words, &[&from, to]));
     }
-    sums(a, &from, &to, out);
+    sums(a, &from, to, out);
     Ok(())
 }
 

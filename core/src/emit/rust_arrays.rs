@@ -11,7 +11,7 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    ir::{ArrayOp, Function, Kind, Mixed, Number1, Number2, Op, Real1, Real2},
+    ir::{ArrayOp, Element, Function, Kind, Mixed, Number1, Number2, Op, Real1, Real2},
     scalar::is_product,
 };
 
@@ -157,8 +157,14 @@ impl Writer<'_, '_> {
         }
         let number_first = op == ArrayOp::Spread && !self.is_array(&args[0]);
         let name = if number_first { "spread_number" } else { op.name() };
-        let args: Vec<String> =
-            args.iter().map(|e| if self.is_array(e) { self.borrow(e) } else { self.expr(e) }).collect();
+        let list = |k: usize, kind: Kind| op.takes_shape() && k == 1 && kind == Kind::Array(Element::Int);
+        let args: Vec<String> = (args.iter().enumerate())
+            .map(|(k, e)| match self.is_array(e) {
+                true if list(k, self.body.kind(e)) => format!("&array_form({})", self.borrow(e)),
+                true => self.borrow(e),
+                false => self.expr(e),
+            })
+            .collect();
         format!("array_{name}({})", args.join(", "))
     }
 }

@@ -181,10 +181,10 @@ impl<S: Scalar> Datum<S> {
     pub(crate) fn extend_like(&mut self, value: &Datum<S>) {
         match (self, value) {
             (Datum::Reals(d), Datum::Reals(x)) if !d.same_shape(x) && d.len() <= x.len() => {
-                like(Arc::make_mut(d), x);
+                like(Arc::make_mut(d), &x.shape());
             }
             (Datum::Complexes(d), Datum::Complexes(x)) if !d.same_shape(x) && d.len() <= x.len() => {
-                like(Arc::make_mut(d), x);
+                like(Arc::make_mut(d), &x.shape());
             }
             (Datum::Tuple(d), Datum::Tuple(x)) => {
                 let differentiable = x.iter().filter(|v| v.has_tangent());

@@ -18,7 +18,7 @@ use crate::{
     array::Array,
     entity::FuncId,
     ir::{Element, Given, Kind, Known, Program, known_values},
-    pass::{Level, optimize_all, optimize_for},
+    pass::{Level, keep_shapes, optimize_all, optimize_for},
     scalar::Scalar,
 };
 
@@ -131,6 +131,7 @@ impl Derived {
         let mut program = self.optimized();
         let id = (self.derive)(&mut program, self.f)?;
         optimize_all(&mut program, id, self.how.level);
+        keep_shapes(&mut program, id);
         let code = Arc::new(self.how.code(&program, id, &[])?);
         self.general = Some(code.clone());
         Ok(code)
@@ -154,7 +155,8 @@ impl Derived {
 
     /// Compiles it for arguments of which so much is known.
     fn special(&self, args: &[Known]) -> Result<Bytecode, DeriveError> {
-        let (program, id) = self.specialised(args)?;
+        let (mut program, id) = self.specialised(args)?;
+        keep_shapes(&mut program, id);
         let facts = known_values(&program, id, args.to_vec(), &self.given).unwrap_or_default();
         self.how.code(&program, id, &facts.values)
     }

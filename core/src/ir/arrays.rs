@@ -19,6 +19,7 @@
 //! | `Array`, `Number`, `Either` | an array, a number, or any of both: all of one element kind, real or complex |
 //! | `Reals`, `Real`, `EitherReal` | the same, real |
 //! | `Complexes` | an array of complex numbers |
+//! | `Form` | an array beside an array, or its shape as an array of ints: only the shape counts |
 //! | `Any` | an array, of ints too |
 //! | `Ints`, `Int` | an array of ints, an int |
 //!
@@ -37,7 +38,7 @@ macro_rules! for_each_array_op {
             Count "count" (Ints) -> Int, "How many elements an array of the given shape has.";
             Shape "shape" (Any) -> Ints, "The length along each axis.";
             Reshape "reshape" (Array, Ints) -> Array, "The elements in the same row-major order in another shape; one length may be -1, which means what is left.";
-            Like "like" (Array, Array) -> Array, "The elements of the first in the shape of the second, in row-major order, cut off or followed by zeros. For (co)tangents.";
+            Like "like" (Array, Form) -> Array, "The elements of the first in the shape of the second, or in this shape, in row-major order, cut off or followed by zeros. For (co)tangents.";
             InsertAxis "insert_axis" (Array, Int) -> Array, "With a new axis of length 1 at the given place.";
             DropAxis "drop_axis" (Array, Int) -> Array, "Without an axis, whose length must be 1.";
             Transpose "transpose" (Array) -> Array, "The last two axes change places.";
@@ -45,13 +46,13 @@ macro_rules! for_each_array_op {
             Unpermute "unpermute" (Array, Ints) -> Array, "Axis `p[k]` of the result is axis k of the array.";
             // Parts.
             Slice "slice" (Array, Int, Int, Int) -> Array, "`slice(x, axis, start, len)`: a range along an axis.";
-            Embed "embed" (Array, Array, Int, Int) -> Array, "`embed(part, x, axis, start)`: a part in its place among zeros, in the shape of x.";
+            Embed "embed" (Array, Form, Int, Int) -> Array, "`embed(part, x, axis, start)`: a part in its place among zeros, in the shape of x, or in the shape x.";
             Paste "paste" (Array, Array, Int, Int) -> Array, "`paste(part, x, axis, start)`: x, but for a part in its place.";
             Concat "concat" (Array, Array, Int) -> Array, "Two arrays joined along an axis.";
             Take "take" (Array, Ints) -> Array, "`x[i_0], x[i_1], …` along the first axis.";
             Scatter "scatter" (Array, Array, Ints) -> Array, "`scatter(y, x, i)`: the rows of y added to the rows i of zeros in the shape of x.";
-            Spread "spread" (Either, Array) -> Array, "Repeated to the shape of the second.";
-            SumLike "sum_like" (Array, Array) -> Array, "What was repeated summed, to the shape of the second.";
+            Spread "spread" (Either, Form) -> Array, "Repeated to the shape of the second; an array also to this shape.";
+            SumLike "sum_like" (Array, Form) -> Array, "What was repeated summed, to the shape of the second, or to this shape.";
             Tril "tril" (Array, Int) -> Array, "The elements on and below the k-th diagonal of matrices; the others are 0.";
             Triu "triu" (Array, Int) -> Array, "The elements on and above the k-th diagonal of matrices; the others are 0.";
             Diagonal "diagonal" (Array) -> Array, "The main diagonal of a matrix.";
@@ -112,6 +113,7 @@ macro_rules! for_each_array_op {
 enum Sort {
     Any,
     Array,
+    Form,
     Number,
     Either,
     Reals,
@@ -176,6 +178,11 @@ impl ArrayOp {
         )
     }
 
+    /// Whether its second operand only says a shape, and may be a list of lengths.
+    pub(crate) fn takes_shape(self) -> bool {
+        self.signature().0.get(1) == Some(&Sort::Form)
+    }
+
     /// How many operands it takes.
     #[must_use]
     pub fn arity(self) -> usize {
@@ -212,7 +219,8 @@ impl ArrayOp {
         let fits = sorts.len() == operands.len()
             && sorts.iter().zip(operands).all(|(sort, kind)| match (sort, kind) {
                 (Sort::Any, Kind::Array(_)) => true,
-                (Sort::Array | Sort::Either, Kind::Array(e)) => same(*e),
+                (Sort::Form, Kind::Array(Element::Int)) => matches!(operands[0], Kind::Array(_)),
+                (Sort::Array | Sort::Form | Sort::Either, Kind::Array(e)) => same(*e),
                 (Sort::Number | Sort::Either, Kind::Real) => same(Element::Real),
                 (Sort::Number | Sort::Either, Kind::Complex) => same(Element::Complex),
                 (Sort::Reals | Sort::EitherReal, Kind::Array(Element::Real)) => same(Element::Real),
@@ -228,7 +236,7 @@ impl ArrayOp {
         }
         let element = common.unwrap_or(Element::Real);
         Ok(match result {
-            Sort::Array | Sort::Either | Sort::Any => Kind::Array(element),
+            Sort::Array | Sort::Form | Sort::Either | Sort::Any => Kind::Array(element),
             Sort::Number => element.kind(),
             Sort::Reals | Sort::EitherReal => Kind::Array(Element::Real),
             Sort::Real => Kind::Real,
@@ -241,7 +249,7 @@ impl ArrayOp {
     /// Its operands in words.
     fn expected(self) -> String {
         let word = |sort: &Sort| match sort {
-            Sort::Any | Sort::Array => "array",
+            Sort::Any | Sort::Array | Sort::Form => "array",
             Sort::Number => "number",
             Sort::Either => "array or number",
             Sort::Reals => "array<real>",
@@ -252,7 +260,12 @@ impl ArrayOp {
             Sort::Int => "int",
         };
         let words: Vec<&str> = self.signature().0.iter().map(word).collect();
-        let numbers = self.signature().0.iter().filter(|s| matches!(s, Sort::Array | Sort::Either)).count();
+        let numbers = self
+            .signature()
+            .0
+            .iter()
+            .filter(|s| matches!(s, Sort::Array | Sort::Form | Sort::Either))
+            .count();
         format!("({}){}", words.join(", "), if numbers > 1 { " of one kind of number" } else { "" })
     }
 }

@@ -18,7 +18,10 @@ use crate::{
     entity::{Block, FuncId, Inst, PrimitiveId, Table, Value},
 };
 
-use super::{kind::Kind, op::Op};
+use super::{
+    kind::{Element, Kind},
+    op::Op,
+};
 
 /// A place in the source. Line 0 means that there is none.
 #[derive(Clone, Copy, Debug, Default)]
@@ -107,6 +110,15 @@ pub struct InstData {
     pub result: Option<Value>,
     /// Where it came from.
     pub at: Position,
+}
+
+impl InstData {
+    /// The list of lengths that stands in the place of an array whose shape alone counts.
+    pub(crate) fn shape_list(&self, f: &Function) -> Option<Value> {
+        let takes_shape = matches!(self.op, Op::OnArrays(op) if op.takes_shape());
+        let form = self.args.get(1).filter(|_| takes_shape)?;
+        (f.kinds[*form] == Kind::Array(Element::Int)).then_some(*form)
+    }
 }
 
 /// A jump's target and the values of its parameters.

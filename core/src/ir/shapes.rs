@@ -375,13 +375,25 @@ impl<'a> Analysis<'a> {
             }),
             Op::Select => Ok(of(&inst.args[1]).meet(of(&inst.args[2]))),
             op => {
-                let args: Vec<&Known> = inst.args.iter().map(|v| &known[v.index()]).collect();
+                let mut args: Vec<&Known> = inst.args.iter().map(|v| &known[v.index()]).collect();
+                let form;
+                if let Some(list) = inst.shape_list(f) {
+                    form = as_shape(&known[list.index()]);
+                    args[1] = &form;
+                }
                 let arrays: Vec<bool> =
                     inst.args.iter().map(|v| matches!(f.kinds[*v], Kind::Array(_))).collect();
                 shape_rules::result(op, &args, &arrays, self.given.limit)
             }
         }
     }
+}
+
+/// What is known of an array whose shape a list says.
+fn as_shape(list: &Known) -> Known {
+    let Known::Ints(list) = list else { return Known::Any };
+    let lengths: Option<Shape> = list.iter().map(|&n| usize::try_from(n).ok()).collect();
+    lengths.filter(|lengths| !lengths.is_empty()).map_or(Known::Any, Known::Array)
 }
 
 /// Notes an error once, if errors are asked for.

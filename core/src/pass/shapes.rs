@@ -160,6 +160,8 @@ impl<'k> Shapes<'k> {
                 classes.into_iter().reduce(|a, b| self.both(a, b))
             }
             Op::Set => Some(self.class(inst.args[0])),
+            // Of a list that says a shape nothing is known.
+            Op::OnArrays(_) if inst.shape_list(f).is_some() => None,
             Op::OnArrays(op) => self.made(f, op, inst, &arrays),
             _ => None,
         };
@@ -294,6 +296,9 @@ fn needless(f: &Function, shapes: &mut Shapes<'_>, inst: &InstData) -> Option<Va
     use ArrayOp as A;
     let Op::OnArrays(A::SumLike | A::Like | A::Spread) = inst.op else { return None };
     let [x, other] = inst.args[..] else { return None };
+    if inst.shape_list(f).is_some() {
+        return None;
+    }
     (is_array(f, x) && shapes.class(x) == shapes.class(other)).then_some(x)
 }
 
@@ -320,7 +325,7 @@ fn shorter(
             (number && !little).then(|| InstData { op: Op::Number2(Number2::Add), ..inst.clone() })
         }
         // One number in another shape.
-        Op::OnArrays(A::Like) => {
+        Op::OnArrays(A::Like) if inst.shape_list(f).is_none() => {
             let fill = maker(inst.args[0])?;
             let whole = match fill.op {
                 Op::Fill => maker(fill.args[1]).filter(|m| m.op == Op::Len)?.args[0],

@@ -144,7 +144,7 @@ fn hollow(f: &mut Function, of: impl Fn(Value) -> Option<Shape>, limit: usize) -
     for block in f.blocks.values().skip(1) {
         for &i in &block.insts {
             let inst = &f.insts[i];
-            let Some(k) = shape_of(inst.op) else { continue };
+            let Some(k) = shape_of(inst.op).filter(|_| inst.shape_list(f).is_none()) else { continue };
             let Some(&v) = inst.args.get(k).filter(|v| !early.contains(v)) else { continue };
             if let Some(shape) = of(v).filter(|s| s.iter().product::<usize>() <= SMALL.min(limit)) {
                 wanted.push((i, k, (shape, f.kinds[v].clone())));
@@ -190,7 +190,7 @@ fn zeros(f: &mut Function, shape: &[usize], kind: &Kind, first: &mut Vec<Inst>) 
 }
 
 /// The slots of tapes that other functions use, and other calls of this one.
-fn foreign(program: &Program, id: FuncId) -> Option<HashSet<(u32, u32)>> {
+pub(super) fn foreign(program: &Program, id: FuncId) -> Option<HashSet<(u32, u32)>> {
     let mut others = HashSet::new();
     let mut work = program.functions[id].callees();
     while let Some(g) = work.pop() {
@@ -203,7 +203,7 @@ fn foreign(program: &Program, id: FuncId) -> Option<HashSet<(u32, u32)>> {
     (!others.contains(&id)).then(|| others.iter().flat_map(slots).collect())
 }
 
-fn slot(op: Op) -> Option<(u32, u32)> {
+pub(super) fn slot(op: Op) -> Option<(u32, u32)> {
     match op {
         Op::Push { tape, slot } | Op::Pop { tape, slot } => Some((tape, slot)),
         _ => None,

@@ -110,6 +110,18 @@ pub(crate) const CASES: &[Case] = &[
         "fn f(a: {k}, b: {k}) { spread(a * a, b) + sum_like(b * b, a) }",
         &[&[&[3], &[2, 3]], &[&[2, 1], &[2, 2]], &[&[1], &[3]]],
     ),
+    case(
+        "fn f(a: {k}, b: {k}) { spread(a * a, shape(b)) + sum_like(b * b, shape(a)) }",
+        &[&[&[3], &[2, 3]], &[&[2, 1], &[2, 2]], &[&[1], &[3]]],
+    ),
+    case(
+        "fn f(a: {k}, b: {k}) { embed(a * a, shape(b), 1, 1) * b }",
+        &[&[&[2, 2], &[2, 4]], &[&[2, 0], &[2, 1]]],
+    ),
+    case(
+        "fn f(a: {k}, b: {k}) { like(a * a, shape(b)) + b }",
+        &[&[&[4], &[2, 2]], &[&[2], &[3]], &[&[2, 3], &[2]]],
+    ),
     case("fn f(a: {k}, b: {k}) { like(a * a, b) + b }", &[&[&[4], &[2, 2]], &[&[2], &[3]], &[&[2, 3], &[2]]]),
     case("fn f(a: {k}) { tril(a * a, 0) + triu(a, 1) - tril(a, -1) }", MATRICES),
     case("fn f(a: {k}) { diagonal_matrix(diagonal(a * a)) * a }", SQUARE),

@@ -246,6 +246,12 @@ fn array_reshape<T: Clone>(a: &Array<T>, shape: &[i64]) -> Array<T> {
     Array::new(&shape, a.items.clone())
 }
 //-
+/// An array without elements of its own, for its shape.
+fn array_form(lengths: &Array<i64>) -> Array<()> {
+    let shape: Vec<usize> = lengths.items.iter().map(|&n| n as usize).collect();
+    Array::new(&shape, vec![(); shape.iter().product()])
+}
+//-
 /// The elements of the first in the shape of the second, cut off or followed by zeros.
 fn array_like<T: Copy + Default, U>(a: &Array<T>, b: &Array<U>) -> Array<T> {
     let mut items = a.items.clone();
@@ -314,7 +320,7 @@ fn array_slice<T: Copy>(a: &Array<T>, axis: i64, start: i64, len: i64) -> Array<
 }
 //-
 /// A part in its place among zeros.
-fn array_embed<T: Copy + Default>(part: &Array<T>, whole: &Array<T>, axis: i64, start: i64) -> Array<T> {
+fn array_embed<T: Copy + Default, U>(part: &Array<T>, whole: &Array<U>, axis: i64, start: i64) -> Array<T> {
     let (shape, own) = (whole.shape(), part.shape());
     let axis = array_axis("embed", axis, &shape);
     let (outer, along, inner) = array_split(&shape, axis);

@@ -164,6 +164,7 @@ impl Sizes<'_> {
             }
             Op::Get | Op::Peek => number && small(0) && of_made(0) && !self.is_beyond(inst),
             Op::Set | Op::Put | Op::AddAt => gives && small(0) && of_made(0) && !self.is_beyond(inst),
+            Op::OnArrays(_) if inst.shape_list(self.f).is_some() => false,
             Op::OnArrays(op) => match op {
                 A::Like | A::Reshape | A::InsertAxis | A::DropAxis => {
                     let count = |v: Value| self.shape(v).map(|s| s.iter().product::<usize>());

@@ -312,6 +312,7 @@ fn roles(f: &Function) -> Vec<Role> {
     };
     let role = |i: Inst| match f.insts[i].op {
         _ if makes(i) => Role::Makes,
+        _ if f.insts[i].shape_list(f).is_some() => Role::Other,
         Op::Sum => Role::Sums,
         Op::OnArrays(ArrayOp::Slice | ArrayOp::Embed) => match f.insts[i].result.map(|v| &f.kinds[v]) {
             Some(Kind::Array(Element::Real | Element::Complex)) => Role::Views,

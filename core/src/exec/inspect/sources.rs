@@ -77,25 +77,32 @@ fn marked<S: Scalar>(op: ArrayOp, values: &[Datum<S>]) -> Result<Option<Array<i6
         _ => &[],
     };
     let mut a = numbered(0, 1)?;
+    let to = match values.get(1) {
+        Some(Datum::Ints(list)) if op.takes_shape() => {
+            list.iter().filter_map(|&n| usize::try_from(n).ok()).collect()
+        }
+        Some(other) => shape(other).unwrap_or_default(),
+        None => Shape::new(),
+    };
     let b = numbered(1, 1 + i64::try_from(a.len()).unwrap_or(0))?;
     let mut out = Array::default();
     match op {
         A::Reshape => array::reshape(&mut a, list)?,
-        A::Like => array::like(&mut a, &b),
+        A::Like => array::like(&mut a, &to),
         A::InsertAxis => array::insert_axis(&mut a, int(1))?,
         A::DropAxis => array::drop_axis(&mut a, int(1))?,
         A::Tril | A::Triu => array::triangle(&mut a, int(1), op == A::Triu)?,
         A::Transpose => array::transpose(&a, &mut out)?,
         A::Permute | A::Unpermute => array::permute(&a, list, op == A::Unpermute, &mut out)?,
         A::Slice => array::slice(&a, int(1), int(2), int(3), &mut out)?,
-        A::Embed => array::embed(&a, &b, int(2), int(3), &mut out)?,
+        A::Embed => array::embed(&a, &to, int(2), int(3), &mut out)?,
         A::Paste => {
             out = b.clone();
             array::paste(&a, &mut out, int(2), int(3))?;
         }
         A::Concat => array::concat(&a, &b, int(2), &mut out)?,
         A::Take => array::take(&a, list, &mut out)?,
-        A::Spread => array::spread(&a, &b, &mut out)?,
+        A::Spread => array::spread(&a, &to, &mut out)?,
         A::Diagonal => array::diagonal(&a, &mut out)?,
         A::DiagonalMatrix => array::diagonal_matrix(&a, &mut out)?,
         _ => return Ok(None),

@@ -15,6 +15,10 @@ const EXACT: usize = 32;
 /// Binary digits of a class's size after the first.
 const DIGITS: u32 = 4;
 
+/// A buffer has at most so many times the elements that it is used for, or is small.
+const WASTE: usize = 4;
+const SMALL: usize = 256;
+
 /// Buffers of one kind of element.
 #[derive(Debug)]
 pub(super) struct Spare<T> {
@@ -54,7 +58,8 @@ impl<T> Spare<T> {
         self.bytes += class_bytes::<T>(class);
     }
 
-    /// The smallest buffer for `len` elements.
+    /// The smallest buffer for `len` elements, if it is not far too large: what is computed may be kept for the way back, and
+    /// its buffer with it.
     pub(super) fn take(&mut self, len: usize) -> Option<Arc<Array<T>>> {
         let least = class_for(len);
         let (word, bits) = (least / 64, u64::MAX << (least % 64));
@@ -62,7 +67,9 @@ impl<T> Spare<T> {
         let rest = self.filled[word + 1..].iter().zip(word + 1..);
         let mut words = std::iter::once((first, word)).chain(rest.map(|(&bits, word)| (bits, word)));
         let (bits, word) = words.find(|(bits, _)| *bits != 0)?;
-        self.pop(word * 64 + bits.trailing_zeros() as usize)
+        let class = word * 64 + bits.trailing_zeros() as usize;
+        let most = class_for(len.saturating_mul(WASTE).max(SMALL));
+        if class <= most { self.pop(class) } else { None }
     }
 
     /// A buffer of the class of one for `capacity` elements, or a larger one.
@@ -149,12 +156,13 @@ mod tests {
         assert_eq!(spare.bytes(), 3 * sizes.iter().map(|&n| buffer_bytes::<f64>(n)).sum::<usize>());
         assert_eq!(spare.take(34).map(|a| a.capacity()), Some(34));
         assert_eq!(spare.take(1001).map(|a| a.capacity()), Some(1024));
-        assert_eq!(spare.take(1025).map(|a| a.capacity()), Some(1 << 20));
+        assert!(spare.take(1025).is_none());
+        assert_eq!(spare.take(1 << 18).map(|a| a.capacity()), Some(1 << 20));
         assert!(spare.take((1 << 20) + 1).is_none());
         assert_eq!(spare.take_like(1050).map(|a| a.capacity()), Some(1024));
         assert_eq!(spare.take_largest().map(|a| a.capacity()), Some(1 << 20));
         assert_eq!(spare.len(), 3 * sizes.len() - 5);
-        while spare.take(0).is_some() {}
+        while spare.take_largest().is_some() {}
         assert_eq!((spare.len(), spare.bytes()), (0, 0));
     }
 }

@@ -200,6 +200,18 @@ fn int_of<E>(op: ArrayOp, x: &Operands<E>) -> Result<i64, ArrayError> {
     }
 }
 
+/// The shape that an operand stands for: its own, or the one that a list says in its place.
+fn form<E>(x: &Operands<E>, k: usize, limits: &Limits) -> Result<Shape, ArrayError> {
+    if let Some(array) = x.arrays.get(k) {
+        return Ok(array.shape());
+    }
+    let lengths = items(&x.list);
+    if lengths.is_empty() || array::count(lengths, limits.array).is_err() {
+        return Err(ArrayError::Lengths { given: lengths.to_vec(), limit: limits.array });
+    }
+    Ok(lengths.iter().filter_map(|&n| usize::try_from(n).ok()).collect())
+}
+
 /// How many elements are left where an axis gets the length 1.
 fn reduced<E>(a: &Array<E>, axis: i64) -> usize {
     let along = usize::try_from(axis).ok().and_then(|k| a.shape().get(k).copied());
@@ -317,7 +329,7 @@ fn whole<T: Real, E: Scalar<Real = T>>(
         let out = Arc::make_mut(&mut y);
         match op {
             A::Reshape => array::reshape(out, items(&x.list))?,
-            A::Like => array::like(out, &x.arrays[0]),
+            A::Like => array::like(out, &form(x, 0, limits)?),
             A::InsertAxis => array::insert_axis(out, x.ints[0])?,
             A::DropAxis => array::drop_axis(out, x.ints[0])?,
             A::Tril | A::Triu => array::triangle(out, x.ints[0], op == A::Triu)?,
@@ -330,10 +342,14 @@ fn whole<T: Real, E: Scalar<Real = T>>(
         array::paste(&x.arrays[0], Arc::make_mut(&mut y), x.ints[0], x.ints[1])?;
         return Ok(y);
     }
-    if matches!(op, A::Spread | A::SumLike)
-        && let [a, other] = x.arrays.as_slice()
-        && a.shape() == other.shape()
-    {
+    // The shape that a result is given.
+    let to = match op {
+        A::Spread if x.number.is_some() => x.arrays[0].shape(),
+        A::Spread | A::SumLike | A::Embed => form(x, 1, limits)?,
+        A::Scatter => x.arrays.get(1).map(|b| b.shape()).unwrap_or_default(),
+        _ => Shape::new(),
+    };
+    if matches!(op, A::Spread | A::SumLike) && x.number.is_none() && x.arrays[0].shape() == to {
         return Ok(x.arrays.remove(0));
     }
     let a = &x.arrays[0];
@@ -345,7 +361,14 @@ fn whole<T: Real, E: Scalar<Real = T>>(
             checked_count(&shape, limits.array)?
         }
         A::SumKeep => reduced(a, int(0)),
-        A::Embed | A::Scatter | A::Spread | A::SumLike => b.shape().iter().product(),
+        // What is kept for the way back keeps its buffer: one of the right length.
+        A::Slice => {
+            let length = usize::try_from(int(2)).unwrap_or(0);
+            (reduced(a, int(0)).saturating_mul(length)).min(a.len())
+        }
+        A::Diagonal => a.shape().iter().copied().min().unwrap_or(0),
+        A::Solve | A::SolveAdjoint | A::SolveLower | A::SolveUpper => b.len(),
+        A::Embed | A::Scatter | A::Spread | A::SumLike => to.iter().product(),
         A::Concat | A::Convolve => checked_count(&[a.len() + b.len()], limits.array)?,
         A::Take => checked_count(&[items(&x.list).len(), a.len() / a.shape()[0].max(1)], limits.array)?,
         A::DiagonalMatrix => checked_count(&[a.len(), a.len()], limits.array)?,
@@ -370,19 +393,18 @@ fn whole<T: Real, E: Scalar<Real = T>>(
         A::Transpose => array::transpose(a, out)?,
         A::Permute | A::Unpermute => array::permute(a, items(&x.list), op == A::Unpermute, out)?,
         A::Slice => array::slice(a, int(0), int(1), int(2), out)?,
-        A::Embed => array::embed(a, b, int(0), int(1), out)?,
+        A::Embed => array::embed(a, &to, int(0), int(1), out)?,
         A::Concat => array::concat(a, b, int(0), out)?,
         A::Take => array::take(a, items(&x.list), out)?,
-        A::Scatter => array::scatter(a, b, items(&x.list), out)?,
+        A::Scatter => array::scatter(a, &to, items(&x.list), out)?,
         A::Spread => match &x.number {
             // Only the shape may be there.
             Some(number) => {
-                let shape = a.shape();
-                out.start(&shape).resize(shape.iter().product(), number.clone());
+                out.start(&to).resize(to.iter().product(), number.clone());
             }
-            None => array::spread(a, b, out)?,
+            None => array::spread(a, &to, out)?,
         },
-        A::SumLike => array::sum_like(a, b, out)?,
+        A::SumLike => array::sum_like(a, &to, out)?,
         A::Diagonal => array::diagonal(a, out)?,
         A::DiagonalMatrix => array::diagonal_matrix(a, out)?,
         A::SumKeep => array::sum_keep(a, int(0), out)?,
