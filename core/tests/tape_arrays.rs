@@ -5,7 +5,7 @@
 
 use ketgrad_core::{
     array::Array,
-    exec::Datum,
+    exec::{Datum, Derivatives},
     tape::{ArrayOperator, ArrayVariable, Tape, TapeError, Variable},
 };
 use num_complex::Complex;
@@ -415,4 +415,48 @@ fn a_network_learns() {
         }
     }
     assert!(first > 0.2 && loss.value() < 1e-3, "{first} to {}", loss.value());
+}
+
+/// Elements and ranges are read one by one, in any number, and their cotangents meet in the array.
+#[test]
+fn parts_of_an_array_are_read_one_by_one() {
+    let n = 3000;
+    let tape = Tape::new();
+    let x = tape.array("x", (0..n).map(|k| 0.01 * k as f64).collect());
+    let mut y = tape.constant(0.0);
+    for k in 0..n {
+        y += x.get(k) * x.get(n - 1 - k);
+    }
+    y.backward().unwrap();
+    let g = x.gradient();
+    assert!((0..n).all(|k| (g[k] - 2.0 * 0.01 * (n - 1 - k) as f64).abs() < 1e-12));
+    // Ranges along both axes, which overlap; a part of a part.
+    let m = Array::new(&[3, 4], (0..12).map(f64::from).collect()).unwrap();
+    let a = tape.array("a", m.clone());
+    let s = a.slice(1, 1..3).sum() * 2.0 + a.slice(0, 1..3).slice(1, 0..2).get(3) + a.at(&[0, 3]);
+    s.backward().unwrap();
+    assert_eq!(a.gradient().items(), [0.0, 2.0, 2.0, 1.0, 0.0, 2.0, 2.0, 0.0, 0.0, 3.0, 2.0, 0.0]);
+    assert_eq!(a.slice(1, 1..3).value().items(), [1.0, 2.0, 5.0, 6.0, 9.0, 10.0]);
+    // As a function, and for complex numbers.
+    let frozen = s.freeze("f").unwrap();
+    let mut f = Derivatives::<f64>::new(frozen.program(), "f").unwrap();
+    let inputs = [
+        Datum::reals((0..n).map(|k| 0.01 * k as f64).collect::<Vec<_>>()),
+        Datum::Reals(std::sync::Arc::new(m)),
+    ];
+    assert_eq!(f.value(&inputs).unwrap(), Datum::Real(s.value()));
+    let complex = Tape::<Complex<f64>>::default();
+    let z = complex.array("z", [Complex::new(1.0, 2.0), Complex::new(0.0, -1.0)].into_iter().collect());
+    let y = z.get(0) * z.get(1) + z.slice(0, 1..2).sum();
+    y.backward_with(Complex::new(1.0, 0.0)).unwrap();
+    assert_eq!(z.gradient().items(), [Complex::new(0.0, 1.0), Complex::new(2.0, -2.0)]);
+    // What is not there is named.
+    let tape = Tape::new();
+    let x = tape.array("x", Array::from(vec![1.0, 2.0]));
+    let y = x.get(2);
+    assert!(y.value().is_nan());
+    assert!(tape.fault().unwrap().to_string().contains("index 2 of an array of 2 elements"));
+    let tape = Tape::new();
+    let _ = tape.array("x", Array::from(vec![1.0, 2.0])).slice(0, 1..4);
+    assert!(tape.fault().unwrap().to_string().contains("slice"));
 }

@@ -14,8 +14,9 @@ use crate::{
 use super::{
     error::TapeError,
     held::Held,
-    kernel::{Call, Fixed, GET},
+    kernel::{Call, Fixed, GET, SLICE},
     node::Tape,
+    step::Step,
     variable::Variable,
 };
 
@@ -153,13 +154,24 @@ impl<'t, T: Real, S: Scalar<Real = T>> ArrayVariable<'t, S> {
         self.tape.call(call, &args, array)
     }
 
+    #[track_caller]
+    fn part(self, call: Call) -> usize {
+        let array = call.name == SLICE;
+        match self.tape.attempt(Step::Part(call), &[(self.tape, self.index)]) {
+            Ok(index) => index,
+            Err(fault) => self.tape.spoil(fault, if array { Held::nan_array() } else { Held::nan() }),
+        }
+    }
+
     /// The element at the given indices, one for each axis.
     #[must_use]
     #[track_caller]
     pub fn at(self, indices: &[usize]) -> Variable<'t, S> {
         let indices: Vec<i64> = indices.iter().map(|&i| int(i)).collect();
         match array::place(&self.shape(), &indices) {
-            Ok(place) => self.to_number(Call::new(GET).with(Fixed::Int(place)), &[]),
+            Ok(place) => {
+                Variable { tape: self.tape, index: self.part(Call::new(GET).with(Fixed::Int(place))) }
+            }
             Err(e) => self.spoiled("at", e.to_string()),
         }
     }
@@ -168,7 +180,7 @@ impl<'t, T: Real, S: Scalar<Real = T>> ArrayVariable<'t, S> {
     #[must_use]
     #[track_caller]
     pub fn get(self, place: usize) -> Variable<'t, S> {
-        self.to_number(Call::new(GET).with(Fixed::Int(int(place))), &[])
+        Variable { tape: self.tape, index: self.part(Call::new(GET).with(Fixed::Int(int(place)))) }
     }
 
     #[track_caller]
@@ -183,8 +195,8 @@ impl<'t, T: Real, S: Scalar<Real = T>> ArrayVariable<'t, S> {
     #[track_caller]
     pub fn slice(self, axis: usize, range: Range<usize>) -> ArrayVariable<'t, S> {
         let parts = [axis, range.start, range.end.saturating_sub(range.start)];
-        let call = parts.iter().fold(Call::new("slice"), |c, n| c.with(Fixed::Int(int(*n))));
-        self.to_array(call, &[])
+        let call = parts.iter().fold(Call::new(SLICE), |c, n| c.with(Fixed::Int(int(*n))));
+        ArrayVariable { tape: self.tape, index: self.part(call) }
     }
 
     /// What stands at the given indices along the first axis.

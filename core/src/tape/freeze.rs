@@ -15,6 +15,7 @@ use super::{
     array::ArrayVariable,
     error::TapeError,
     held::{Held, kind_if, kind_of},
+    kernel::Call,
     node::{Entry, Tape},
     step::{Custom, Step},
     variable::Variable,
@@ -177,6 +178,11 @@ struct Freezing<S: Scalar> {
 }
 
 impl<T: Real, S: Scalar<Real = T>> Freezing<S> {
+    fn call(&mut self, call: &Call, args: &[Value]) -> Result<Value, TapeError> {
+        let failed = |reason| TapeError::Operator { operator: call.name.to_owned(), reason, at: None };
+        call.stage(&mut self.s, args, self.kind == Kind::Complex).map_err(failed)
+    }
+
     fn entry(&mut self, entry: &Entry<S>, args: &[Value]) -> Result<Value, TapeError> {
         let kind = self.kind.clone();
         let b = &mut self.s.b;
@@ -191,11 +197,8 @@ impl<T: Real, S: Scalar<Real = T>> Freezing<S> {
                 let n = b.int(*n);
                 b.inst(Op::Mixed(op), &[args[0], n], kind)
             }
-            Step::Call(kernel) => {
-                let operator = || kernel.call.name.to_owned();
-                (kernel.call.stage(&mut self.s, args, kind == Kind::Complex))
-                    .map_err(|reason| TapeError::Operator { operator: operator(), reason, at: None })?
-            }
+            Step::Part(call) => self.call(call, args)?,
+            Step::Call(kernel) => self.call(&kernel.call, args)?,
             Step::Custom(op) => {
                 let kinds: Vec<Kind> = args.iter().map(|v| b.kind(*v).clone()).collect();
                 let result = kind_if::<S>(entry.value.is_array());

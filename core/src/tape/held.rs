@@ -1,13 +1,17 @@
 //! What an entry of a tape holds: a number or an array of numbers.
 
-use std::{any::TypeId, sync::Arc};
+use std::{any::TypeId, ops::AddAssign, sync::Arc};
+
+use num_traits::Zero;
 
 use crate::{
-    array::Array,
+    array::{self, Array, Moved},
     exec::Datum,
     ir::{Element, Kind},
     scalar::{Real, Scalar},
 };
+
+use super::kernel::SLICE;
 
 /// A number or an array of numbers.
 #[derive(Clone, Debug)]
@@ -114,6 +118,37 @@ impl<T: Real, S: Scalar<Real = T>> Held<S> {
         Held::of_datum(bar)
     }
 
+    /// The element at a place in row-major order, or the range of an axis, a first index and a length.
+    pub(super) fn part(&self, ints: &[i64]) -> Result<Held<S>, String> {
+        let none = || "it is a part of an array".to_owned();
+        match (self, ints) {
+            (Held::Array(Datum::Reals(xs)), &[k]) => element(xs, k).map(|x| Held::Number(S::from_real(x))),
+            (Held::Array(Datum::Complexes(zs)), &[k]) => element(zs, k).map(Held::Number),
+            (Held::Array(Datum::Reals(xs)), &[axis, start, len]) => {
+                Ok(Held::Array(Datum::Reals(range(xs, axis, start, len)?)))
+            }
+            (Held::Array(Datum::Complexes(zs)), &[axis, start, len]) => {
+                Ok(Held::Array(Datum::Complexes(range(zs, axis, start, len)?)))
+            }
+            _ => Err(none()),
+        }
+    }
+
+    /// Adds to a part, which fits.
+    pub(super) fn add_to_part(&mut self, ints: &[i64], other: &Held<S>) {
+        match (self, other, ints) {
+            (Held::Array(Datum::Reals(xs)), Held::Number(y), &[k]) => add_at(xs, k, y.re()),
+            (Held::Array(Datum::Complexes(zs)), Held::Number(y), &[k]) => add_at(zs, k, y.clone()),
+            (Held::Array(Datum::Reals(xs)), Held::Array(Datum::Reals(ys)), &[axis, start, _]) => {
+                add_range(xs, ys, axis, start);
+            }
+            (Held::Array(Datum::Complexes(xs)), Held::Array(Datum::Complexes(ys)), &[axis, start, _]) => {
+                add_range(xs, ys, axis, start);
+            }
+            _ => debug_assert!(false, "a part of another kind"),
+        }
+    }
+
     /// Adds another one of the same shape.
     pub(super) fn add(&mut self, other: &Held<S>) {
         match (self, other) {
@@ -126,5 +161,28 @@ impl<T: Real, S: Scalar<Real = T>> Held<S> {
             }
             _ => debug_assert!(false, "a number and an array as cotangents of one value"),
         }
+    }
+}
+
+fn element<T: Clone>(xs: &Array<T>, k: i64) -> Result<T, String> {
+    let found = usize::try_from(k).ok().and_then(|k| xs.get(k));
+    found.cloned().ok_or_else(|| format!("index {k} of an array of {} elements", xs.len()))
+}
+
+fn range<T: Clone + Zero>(xs: &Array<T>, axis: i64, start: i64, len: i64) -> Result<Arc<Array<T>>, String> {
+    let mut out = Array::default();
+    array::slice(xs, axis, start, len, &mut out).map_err(|e| e.to_string())?;
+    Ok(Arc::new(out))
+}
+
+fn add_at<T: Clone + AddAssign>(xs: &mut Arc<Array<T>>, k: i64, y: T) {
+    if let Some(x) = usize::try_from(k).ok().and_then(|k| Arc::make_mut(xs).get_mut(k)) {
+        *x += y;
+    }
+}
+
+fn add_range<T: Clone + AddAssign>(xs: &mut Arc<Array<T>>, ys: &Array<T>, axis: i64, start: i64) {
+    if let Ok(moved) = Moved::embed(SLICE, &ys.shape(), &xs.shape(), axis, start) {
+        moved.add(ys, &mut *Arc::make_mut(xs));
     }
 }

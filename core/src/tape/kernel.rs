@@ -34,6 +34,8 @@ pub(super) struct Call {
 
 /// The element of an array at a place in row-major order.
 pub(super) const GET: &str = "get";
+/// A range along an axis.
+pub(super) const SLICE: &str = "slice";
 /// An array of numbers.
 pub(super) const VECTOR: &str = "vector";
 
@@ -46,6 +48,12 @@ impl Call {
     pub(super) fn with(mut self, fixed: Fixed) -> Call {
         self.fixed.push(fixed);
         self
+    }
+
+    /// The known operands that are ints.
+    pub(super) fn ints(&self) -> SmallVec<[i64; 3]> {
+        let int = |fixed: &Fixed| if let Fixed::Int(n) = fixed { Some(*n) } else { None };
+        self.fixed.iter().filter_map(int).collect()
     }
 
     /// Appends it to a function; `complex` says what the numbers of the tape are.

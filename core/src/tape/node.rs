@@ -193,7 +193,7 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
 
     /// Computes and notes an operation.
     #[track_caller]
-    fn attempt(&self, step: Step<S>, args: &[(&Tape<S>, usize)]) -> Result<usize, TapeError> {
+    pub(super) fn attempt(&self, step: Step<S>, args: &[(&Tape<S>, usize)]) -> Result<usize, TapeError> {
         if args.iter().any(|(tape, _)| !std::ptr::eq(*tape, self)) {
             return Err(TapeError::OtherTape { operation: step.name() });
         }
@@ -332,6 +332,15 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
             let Some(bar) = bars[k].take().filter(|_| inner.entries[k].active) else {
                 continue;
             };
+            let entry = &inner.entries[k];
+            if let (Step::Part(call), [a]) = (&entry.step, entry.args.as_slice()) {
+                if inner.entries[*a].active {
+                    let sum = bars[*a].get_or_insert_with(|| inner.entries[*a].value.zero_like());
+                    sum.add_to_part(&call.ints(), &bar);
+                }
+                bars[k] = Some(bar);
+                continue;
+            }
             let parts = inner.pull(k, &bar, all[k])?;
             bars[k] = Some(bar);
             let entry = &inner.entries[k];

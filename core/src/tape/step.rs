@@ -29,6 +29,8 @@ pub(super) enum Step<S: Scalar> {
     Constant,
     Op(Op),
     Power(i64),
+    /// An element or a range of an array, which is the only operand: its cotangent is added in place.
+    Part(Call),
     /// Operations with an array among the operands or as result.
     Call(Arc<Kernel>),
     Custom(Custom<S>),
@@ -48,6 +50,7 @@ impl<S: Scalar> Step<S> {
             Step::Constant => "constant".into(),
             Step::Op(op) => op.name().into(),
             Step::Power(_) => "powi".into(),
+            Step::Part(call) => call.name.into(),
             Step::Call(kernel) => kernel.call.name.into(),
             Step::Custom(op) => op.name().into(),
         }
@@ -55,16 +58,17 @@ impl<S: Scalar> Step<S> {
 
     /// Operands that are known, as they are printed behind the others.
     pub(super) fn fixed(&self) -> Vec<String> {
-        match self {
-            Step::Power(n) => vec![n.to_string()],
-            Step::Call(kernel) => (kernel.call.fixed.iter())
-                .map(|f| match f {
-                    Fixed::Int(n) => n.to_string(),
-                    Fixed::Ints(list) => format!("{list:?}"),
-                })
-                .collect(),
-            _ => Vec::new(),
-        }
+        let call = match self {
+            Step::Power(n) => return vec![n.to_string()],
+            Step::Part(call) => call,
+            Step::Call(kernel) => &kernel.call,
+            _ => return Vec::new(),
+        };
+        let text = |fixed: &Fixed| match fixed {
+            Fixed::Int(n) => n.to_string(),
+            Fixed::Ints(list) => format!("{list:?}"),
+        };
+        call.fixed.iter().map(text).collect()
     }
 }
 
@@ -123,6 +127,7 @@ impl<S: Scalar> Step<S> {
     pub(super) fn covers(&self, k: usize) -> bool {
         match self {
             Step::Call(kernel) => kernel.covered.get(k).copied().unwrap_or(false),
+            Step::Part(_) => false,
             _ => true,
         }
     }
@@ -195,6 +200,7 @@ impl<T: Real, S: Scalar<Real = T>> Engine<S> {
                 other => return Err(failed(format!("`{}` is no operation of a tape", other.name()))),
             },
             Step::Power(n) => x(0).powi(*n),
+            Step::Part(call) => return args[0].part(&call.ints()).map_err(failed),
             Step::Call(kernel) => {
                 let data: Vec<Datum<S>> = args.iter().map(|x| x.datum()).collect();
                 let y = kernel.value(&mut self.machine, &data).map_err(failed)?;
@@ -263,7 +269,8 @@ impl<T: Real, S: Scalar<Real = T>> Engine<S> {
                 let inputs: Vec<Held<S>> = args.iter().map(|x| (*x).clone()).collect();
                 op.backward(&inputs, y, bar)?.into_iter().map(Some).collect()
             }
-            Step::Op(_) => SmallVec::new(),
+            // Of a part the cotangent is added where it belongs.
+            Step::Op(_) | Step::Part(_) => SmallVec::new(),
         })
     }
 
