@@ -343,6 +343,9 @@ pub struct DiffArgs {
     /// First derivatives, or second ones too
     #[arg(long, value_name = "1|2", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=2))]
     pub order: u8,
+    /// The most memory that the gradient keeps of long loops, such as 64MiB: rounds are computed again instead
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, conflicts_with = "emit", allow_hyphen_values = true)]
+    pub memory_budget: Option<u64>,
     /// Print the program or its derivative instead of running it; with --order 2 its second derivative
     /// along a direction, too
     #[arg(long, value_name = "ir|adjoint|rust|latex|dot", allow_hyphen_values = true)]
@@ -371,6 +374,9 @@ pub struct CheckArgs {
     /// The function to check [default: the last one]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     pub function: Option<String>,
+    /// Compare first derivatives, or second ones of a program
+    #[arg(long, value_name = "1|2", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=2))]
+    pub order: u8,
     /// The observable of a circuit: a sum of terms, or @FILE with one term a line or an FCIDUMP
     #[arg(long, value_name = "OBS", allow_hyphen_values = true)]
     pub observable: Option<String>,

@@ -6,7 +6,7 @@ use std::{
 };
 
 use ketgrad_core::{
-    check::{Report, Settings, gradcheck},
+    check::{Report, Settings, gradcheck, hessian_check},
     exec::{Derivatives, DeriveError, Limits},
     hybrid::{Expectation, HybridError, Method},
 };
@@ -21,7 +21,7 @@ use crate::{
     memory,
     noise::read_noisy,
     npy::Number,
-    options::{Check, Common, Source},
+    options::{Check, CheckProgram, Common},
     params::Points,
     report::{Failure, Status},
     terminal::{Answer, Terminal},
@@ -29,6 +29,7 @@ use crate::{
 
 struct Compared {
     report: Report,
+    order: u8,
     seconds: f64,
     json: bool,
 }
@@ -42,9 +43,12 @@ impl Answer for Compared {
         let Report { names, engines, agree, .. } = &self.report;
         if self.json {
             let list = engines.iter().map(|e| {
-                let gradient = names.iter().cloned().zip(e.gradient.iter().map(|x| json!(x)));
-                let gradient: Map<String, Value> = gradient.collect();
-                json!({"name": e.name, "value": e.value, "gradient": gradient, "max_difference": e.max_difference})
+                let derivatives = names.iter().zip(&e.gradient);
+                let (key, derivatives) = match self.order {
+                    2 => ("hessian", hessian(derivatives)),
+                    _ => ("gradient", derivatives.map(|(name, x)| (name.clone(), json!(x))).collect()),
+                };
+                json!({"name": e.name, "value": e.value, key: derivatives, "max_difference": e.max_difference})
             });
             let engines: Vec<Value> = list.collect();
             let object = json!({"engines": engines, "agree": agree, "seconds": self.seconds});
@@ -59,6 +63,19 @@ impl Answer for Compared {
     }
 }
 
+/// Rows of second derivatives, which have two names each.
+fn hessian<'r>(derivatives: impl Iterator<Item = (&'r String, &'r f64)>) -> Map<String, Value> {
+    let mut rows = Map::new();
+    for (names, x) in derivatives {
+        let (row, column) = names.split_once(' ').unwrap_or((names, ""));
+        let row = rows.entry(row).or_insert_with(|| Value::Object(Map::new()));
+        if let Value::Object(row) = row {
+            row.insert(column.to_owned(), json!(x));
+        }
+    }
+    rows
+}
+
 /// Does what `check` shall do.
 ///
 /// # Errors
@@ -67,12 +84,8 @@ pub fn check(args: &Check, common: &Common, terminal: &Terminal) -> Result<Box<d
     let start = Instant::now();
     let single = common.precision == Precision::F32;
     let report = match args {
-        Check::Program { source, function, at } if single => {
-            program::<f32>(source, function.as_deref(), at, Settings::single(), common, terminal)?
-        }
-        Check::Program { source, function, at } => {
-            program::<f64>(source, function.as_deref(), at, Settings::default(), common, terminal)?
-        }
+        Check::Program(args) if single => program::<f32>(args, Settings::single(), common, terminal)?,
+        Check::Program(args) => program::<f64>(args, Settings::default(), common, terminal)?,
         Check::Circuit { file, observable, values } => {
             let (circuit, given) = read_noisy(file, values, common, terminal)?;
             let names = circuit.inputs().map(str::to_owned).collect();
@@ -98,7 +111,8 @@ pub fn check(args: &Check, common: &Common, terminal: &Terminal) -> Result<Box<d
         }
         terminal.note(&format!("note: {what}; null stands for it"));
     }
-    Ok(Box::new(Compared { report, seconds: start.elapsed().as_secs_f64(), json: common.json }))
+    let order = if let Check::Program(args) = args { args.order } else { 1 };
+    Ok(Box::new(Compared { report, order, seconds: start.elapsed().as_secs_f64(), json: common.json }))
 }
 
 /// Every method on a circuit in single precision.
@@ -116,22 +130,25 @@ fn in_single(energy: &Expectation, point: &[f64], names: Vec<String>) -> Result<
 
 /// Compares the engines on a function of a program.
 fn program<T: Number + DualNum>(
-    source: &Source,
-    function: Option<&str>,
-    at: &[String],
+    args: &CheckProgram,
     settings: Settings,
     common: &Common,
     terminal: &Terminal,
 ) -> Result<Report, Failure> {
-    let (name, source) = diff::read(source)?;
+    let (name, source) = diff::read(&args.source)?;
     let plugins = common.plugins.load(terminal)?;
-    let (program, entry) = diff::parse(&name, &source, function, &plugins)?;
+    let (program, entry) = diff::parse(&name, &source, args.function.as_deref(), &plugins)?;
     let failed = |e: DeriveError| failed(&name, &source, &e, &plugins);
     let f = Derivatives::<Complex<T>>::new(&program, &entry).map_err(failed)?;
-    let point = at::arguments::<T>(&program.functions[f.function()].params, at)?;
+    let point = at::arguments::<T>(&program.functions[f.function()].params, &args.at)?;
     // Three engines keep their memory side by side.
     let memory = memory::program(common) / 3;
     let limits = Limits { steps: common.max_steps, memory, ..Limits::default() };
     let settings = Settings { limits, ..settings };
-    gradcheck(&program, &entry, &point, &*plugins.host(), settings).map_err(failed)
+    let host = plugins.host();
+    let report = match args.order {
+        2 => hessian_check(&program, &entry, &point, &*host, settings),
+        _ => gradcheck(&program, &entry, &point, &*host, settings),
+    };
+    report.map_err(failed)
 }

@@ -234,24 +234,32 @@ pub struct Diff {
     pub by: Vec<String>,
     /// 1 or 2.
     pub order: u8,
+    /// The most bytes that the gradient keeps of loops.
+    pub memory_budget: Option<u64>,
     /// What to print instead of derivatives.
     pub emit: Option<Emit>,
     /// How far the program is optimized.
     pub level: Level,
 }
 
+/// The function of a program that `check` differentiates.
+#[derive(Clone, Debug)]
+pub struct CheckProgram {
+    /// The program.
+    pub source: Source,
+    /// The function; `None` is the last one.
+    pub function: Option<String>,
+    /// The point.
+    pub at: Vec<String>,
+    /// 1 or 2.
+    pub order: u8,
+}
+
 /// What `check` shall do: what it differentiates, and where.
 #[derive(Clone, Debug)]
 pub enum Check {
-    /// A function of a program; `None` is the last one.
-    Program {
-        /// The program.
-        source: Source,
-        /// Its name.
-        function: Option<String>,
-        /// The point.
-        at: Vec<String>,
-    },
+    /// A function of a program.
+    Program(CheckProgram),
     /// An expectation value of a circuit.
     Circuit {
         /// The circuit.
@@ -453,13 +461,16 @@ fn diff(low: DiffArgs) -> Result<Diff, Failure> {
         }
     };
     let level = crate::diff::level(low.no_optimize, low.algebraic);
-    let DiffArgs { file, source, at, function, by, order, .. } = low;
+    let DiffArgs { file, source, at, function, by, order, memory_budget, .. } = low;
+    if order == 2 && memory_budget.is_some() {
+        return Err(Failure::usage("--memory-budget is for first derivatives: leave out --order 2"));
+    }
     let source = program_source(file, source);
-    Ok(Diff { source, at, function, by, order, emit, level })
+    Ok(Diff { source, at, function, by, order, memory_budget, emit, level })
 }
 
 fn check(low: CheckArgs) -> Result<Check, Failure> {
-    let CheckArgs { file, source, at, function, observable, values } = low;
+    let CheckArgs { file, source, at, function, order, observable, values } = low;
     let ends = |end: &str| {
         file.as_ref().and_then(|f| f.extension()).is_some_and(|extension| extension.eq_ignore_ascii_case(end))
     };
@@ -471,9 +482,14 @@ fn check(low: CheckArgs) -> Result<Check, Failure> {
         _ if is_program && is_circuit => Err(Failure::usage(
             "-e, --at and --function belong to programs (.kg), --observable, --set, --params and --noise to circuits (.qasm)",
         )),
+        _ if is_circuit && order == 2 => Err(Failure::usage(
+            "--order 2 is for programs: `grad --hessian` has several --method of a circuit",
+        )),
         (Some(file), Some(observable)) => Ok(Check::Circuit { file, observable, values }),
         _ if is_circuit => Err(Failure::usage("a circuit needs --observable")),
-        (file, _) => Ok(Check::Program { source: program_source(file, source), function, at }),
+        (file, _) => {
+            Ok(Check::Program(CheckProgram { source: program_source(file, source), function, at, order }))
+        }
     }
 }
 

@@ -111,3 +111,43 @@ fn single_precision() {
         assert_eq!(first.as_f64().unwrap(), f64::from(first.as_f64().unwrap() as f32));
     }
 }
+
+#[test]
+fn second_derivatives_are_compared() {
+    let folder = Folder::new();
+    let source = "fn f(x, ys: array) { x * x * ys[0] + exp(x * ys[1]) }";
+    let at = ["--at", "x=0.5,ys=[2,-1]", "--order", "2"];
+    let run = |rest: &[&str]| folder.run(&[&["check", "-e", source][..], &at, rest].concat());
+    let d = run(&["--json"]).json();
+    let names: Vec<&str> =
+        d["engines"].as_array().unwrap().iter().map(|e| e["name"].as_str().unwrap()).collect();
+    let expected = [
+        "forward over reverse",
+        "forward over reverse, not optimized",
+        "reverse over reverse",
+        "dual over reverse",
+        "difference of reverse",
+    ];
+    assert_eq!((names.as_slice(), &d["agree"]), (&expected[..], &json!(true)));
+    // d/dx dx = 2 y0 + y1^2 e^(x y1)
+    let right = 4.0 + (-0.5f64).exp();
+    for engine in d["engines"].as_array().unwrap() {
+        let rows = &engine["hessian"];
+        assert!((rows["x"]["x"].as_f64().unwrap() - right).abs() < 1e-4, "{engine}");
+        assert!((rows["x"]["ys[0]"].as_f64().unwrap() - 1.0).abs() < 1e-4, "{engine}");
+    }
+    assert!(run(&[]).done().out.ends_with("all agree\n"));
+    assert!(run(&["--precision", "f32"]).done().out.ends_with("all agree\n"));
+    // The rule's slope is right, that of the slope is not: only second derivatives show it.
+    let wrong =
+        "rule square(x) { x * x } pullback(x, y, y_bar) { 2 * detach(x) * y_bar } fn f(x) { square(x) * x }";
+    let first = folder.run(&["check", "-e", wrong, "--at", "x=1.5"]).done();
+    assert!(first.out.ends_with("all agree\n"), "{}", first.out);
+    let second = folder.run(&["check", "-e", wrong, "--at", "x=1.5", "--order", "2"]);
+    assert_eq!(second.status, Some(3), "{}", second.out);
+    let pair = folder.run(&["check", "-e", "fn f(x) { (x, x) }", "--at", "x=1", "--order", "2"]);
+    pair.fails(1, &["a real number"]);
+    folder.file("c.qasm", "OPENQASM 3.0; input float a; qubit q; U(a, 0, 0) q;");
+    let circuit = folder.run(&["check", "c.qasm", "--observable", "Z0", "--set", "a=0.3", "--order", "2"]);
+    circuit.fails(2, &["--order 2 is for programs"]);
+}

@@ -369,3 +369,28 @@ fn a_point_may_be_infinite_if_it_is_said_so() {
         Folder::new().run(&["diff", "-e", "fn f(x) { x }", "--at", at]).fails(1, &["a number such as"]);
     }
 }
+
+#[test]
+fn long_loops_are_differentiated_in_a_budget_of_memory() {
+    let source = "fn f(x, k, n: int) { let mut y = x; for i in 0..n { y = y + 0.001 * sin(y * k); } y * y }";
+    let at = ["--at", "x=0.4,k=1.5,n=20000"];
+    let whole = diff(source, &at);
+    let little = diff(source, &[&at[..], &["--memory-budget", "40KB"]].concat());
+    assert_eq!(whole["value"], little["value"]);
+    for by in ["x", "k"] {
+        let [a, b] = [&whole, &little].map(|d| d["gradient"][by].as_f64().unwrap());
+        assert!((a - b).abs() < 1e-9 * a.abs(), "{by}: {a}, {b}");
+    }
+    assert!(little["memory"].as_u64().unwrap() <= 40_000 && little["repeated_rounds"].as_u64().unwrap() > 0);
+    // Constants, and parameters of which no derivative is asked.
+    let one = diff(source, &[&at[..], &["--memory-budget", "40KB", "--by", "k"]].concat());
+    assert_eq!((&one["gradient"]["k"], &one["gradient"]["x"]), (&little["gradient"]["k"], &json!(null)));
+    let folder = Folder::new();
+    let run = |rest: &[&str]| folder.run(&[&["diff", "-e", source][..], &at, rest].concat());
+    run(&["--memory-budget", "100"]).fails(1, &["more than the budget of 100"]);
+    run(&["--memory-budget", "1MB", "--order", "2"]).fails(2, &["leave out --order 2"]);
+    let none = folder.run(&["diff", "-e", "fn f(x) { x * x }", "--at", "x=1", "--memory-budget", "1MB"]);
+    none.fails(1, &["`f` has no loop of its own"]);
+    let pair = folder.run(&["diff", "-e", "fn f(x) { (x, x) }", "--at", "x=1", "--memory-budget", "1MB"]);
+    pair.fails(1, &["--memory-budget is for a function that gives one real number"]);
+}

@@ -132,6 +132,10 @@ fn differentiate<T: Number>(
     }
     let mut numbers = Numbers::default();
     let result = f.program().functions[f.function()].result.clone();
+    if result != Kind::Real && args.memory_budget.is_some() {
+        let what = "--memory-budget is for a function that gives one real number";
+        return Err(in_words(&format_args!("{what}, but `{entry}` gives {result}")));
+    }
     if result != Kind::Real && result.tangent().is_some() {
         if args.order == 2 {
             let what = "second derivatives are of a function that gives one real number";
@@ -157,7 +161,15 @@ fn differentiate<T: Number>(
         let text = object.iter().map(|(key, value)| in_text(key, value)).collect();
         return Ok(answer(common, start, text, object));
     }
-    let (value, gradient) = f.value_and_gradient(&point).map_err(failed)?;
+    let ((value, gradient), whole, kept) = match args.memory_budget {
+        Some(bytes) => {
+            let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+            let mut f = f.with_memory(bytes).map_err(failed)?;
+            let found = f.value_and_gradient(&point).map_err(failed)?;
+            (found, None, Some([("memory", f.memory()), ("repeated_rounds", f.repeated())]))
+        }
+        None => (f.value_and_gradient(&point).map_err(failed)?, Some(f), None),
+    };
     let mut object = vec![("value", numbers.real(value, "the value"))];
     let tangents = params.iter().filter(|p| p.kind.tangent().is_some());
     let mut entries = Vec::new();
@@ -169,7 +181,8 @@ fn differentiate<T: Number>(
         .map(|(name, d)| (name.clone(), numbers.leaf(d, &format!("the derivative by {name}"))))
         .collect();
     object.push(("gradient", Value::Object(list)));
-    if args.order == 2 {
+    object.extend(kept.into_iter().flatten().map(|(key, n)| (key, Value::from(n))));
+    if let (2, Some(mut f)) = (args.order, whole) {
         let names = parts(&entries);
         let mut needs = Needs::default();
         needs.add("its numbers and their names", (names.len() as u128).pow(2) * NAMED);

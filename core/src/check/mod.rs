@@ -2,6 +2,7 @@
 //!
 //! - [`gradcheck`]: reverse mode, optimised and not, forward mode, dual numbers and differences, compared; and
 //!   whether a gradient asked for twice is the same.
+//! - [`hessian_check`]: the same of second derivatives, for which there are more ways.
 //! - [`dot_test`]: `<y_bar, J x_dot> = <J^T y_bar, x_dot>`, for functions with any result.
 //! - [`test_rule`]: a rule or primitive of your own against differences, partial by partial.
 //!
@@ -25,6 +26,7 @@
 
 mod differences;
 mod numbers;
+mod second;
 
 use num_complex::Complex;
 use num_dual::{Dual, DualNum};
@@ -35,6 +37,8 @@ use crate::{
     pass::Level,
     scalar::Real,
 };
+
+pub use second::hessian_check;
 
 use differences::{Slope, slopes};
 use numbers::{direction, flat, lift, names, scaled};
@@ -204,10 +208,7 @@ pub fn gradcheck<T: Real + DualNum, H: CheckHost<T>>(
     engines.push(("forward", by_forward, forward));
     engines.push(("dual", by_dual, dual));
     engines.push(("difference", value, difference));
-    // All but differences are right to rounding.
-    let (absolute, relative) = if is_single::<T>() { (1e-5, 1e-4) } else { (1e-9, 1e-6) };
-    let (absolute, relative) = (settings.absolute.min(absolute), settings.relative.min(relative));
-    let exact = Settings { absolute, relative, ..settings };
+    let exact = settings.exact::<T>();
     let allowed = |engine: &str, k: Option<usize>| match k {
         Some(k) if engine == "difference" => by_differences.get(k).copied().unwrap_or(settings),
         _ => exact,
@@ -221,6 +222,12 @@ fn is_single<T: Real>() -> bool {
 }
 
 impl Settings {
+    /// As these, for what is right to rounding: all but differences.
+    fn exact<T: Real>(self) -> Settings {
+        let (absolute, relative) = if is_single::<T>() { (1e-5, 1e-4) } else { (1e-9, 1e-6) };
+        Settings { absolute: self.absolute.min(absolute), relative: self.relative.min(relative), ..self }
+    }
+
     /// As these, for what differences say.
     fn of(self, slope: &Slope) -> Settings {
         Settings { absolute: self.absolute.max(slope.error), ..self }
