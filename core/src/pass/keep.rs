@@ -10,7 +10,7 @@
 //! A loop that writes a row of an array each round would else keep as many copies of it as there are rounds: what is on a
 //! tape is not written in place. So the last step before a function is compiled; no number changes. Cost: O(size).
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::{
     entity::{Block, FuncId, Inst, Value},
@@ -35,7 +35,7 @@ struct Slot {
 pub(crate) fn keep_shapes(program: &mut Program, id: FuncId) {
     let Some(foreign) = foreign(program, id) else { return };
     let f = &mut program.functions[id];
-    let mut slots: HashMap<(u32, u32), Slot> = HashMap::new();
+    let mut slots: BTreeMap<(u32, u32), Slot> = BTreeMap::new();
     for (b, block) in f.blocks.iter() {
         for &i in &block.insts {
             let inst = &f.insts[i];
@@ -54,25 +54,29 @@ pub(crate) fn keep_shapes(program: &mut Program, id: FuncId) {
             entry.other |= !matches!(f.kinds[v], Kind::Array(Element::Real | Element::Complex));
         }
     }
-    let used = used_otherwise(f);
-    let loops = Loops::of(f);
-    let home = homes(f);
+    slots.retain(|_, slot| !slot.other && !slot.pops.is_empty());
+    if slots.is_empty() {
+        return;
+    }
+    let (used, loops, home) = (used_otherwise(f), Loops::of(f), homes(f));
     slots.retain(|_, slot| {
-        !slot.other
-            && !slot.pops.is_empty()
-            && slot.pops.iter().all(|v| !used.contains(v))
+        slot.pops.iter().all(|v| !used.contains(v))
             && slot.pushes.iter().any(|&(b, i)| is_made_in_loop(&loops, &home, b, f.insts[i].args[0]))
     });
     let popped: HashSet<Value> = slots.values().flat_map(|slot| slot.pops.iter().copied()).collect();
-    for (b, push) in slots.into_values().flat_map(|slot| slot.pushes) {
+    // Before each push what makes the shape.
+    let mut makers: HashMap<Inst, Inst> = HashMap::new();
+    for (_, push) in slots.into_values().flat_map(|slot| slot.pushes) {
         let (x, at) = (f.insts[push].args[0], f.insts[push].at);
         let kind = Kind::Array(Element::Int);
         let (inst, shape) = f.new_inst(Op::OnArrays(ArrayOp::Shape), &[x], Some(kind), at);
-        let place = f.blocks[b].insts.iter().position(|&i| i == push);
-        if let (Some(shape), Some(place)) = (shape, place) {
-            f.insts[push].args[0] = shape;
-            f.blocks[b].insts.insert(place, inst);
-        }
+        f.insts[push].args = shape.into_iter().collect();
+        makers.insert(push, inst);
+    }
+    for block in f.blocks.values_mut().filter(|_| !makers.is_empty()) {
+        let insts = std::mem::take(&mut block.insts);
+        block.insts =
+            insts.into_iter().flat_map(|i| makers.get(&i).copied().into_iter().chain([i])).collect();
     }
     popped.iter().for_each(|v| f.kinds[*v] = Kind::Array(Element::Int));
     let mut shapes: HashMap<Value, Value> = HashMap::new();
