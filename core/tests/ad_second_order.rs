@@ -123,6 +123,28 @@ fn squares_of_lengths_are_smooth_at_the_origin() {
     );
 }
 
+/// What does not overflow or vanish as a length does not as the square of one that is scaled.
+#[test]
+fn squares_of_scaled_lengths_stay_in_range() {
+    for body in [
+        "let r = hypot(a[0], a[1]) / s; r * r",
+        "powi(hypot(a[0], a[1]) / s, 4)",
+        "let r = abs(complex(a[0], a[1])) / s; r * r",
+        "let r = abs(complex(a[0], a[1])); (r / s) * (r / s)",
+        "sum(powi(abs(a) / s, 2))",
+        "sum(powi(-hypot(a, 0.0) / s, 2))",
+    ] {
+        for scale in ["1e200", "1e-200"] {
+            let program = format!("fn f(a: array) {{ let s = {scale}; {body} }}");
+            let program = parse_program(&program).unwrap_or_else(|e| panic!("{body}: {}", e[0]));
+            let at = scale.parse::<f64>().unwrap();
+            let mut f = Derivatives::<Complex<f64>>::new(&program, "f").unwrap();
+            let value = f.value(&[Datum::reals([0.6 * at, 0.8 * at])]).unwrap();
+            assert!((value.real().unwrap() - 1.0).abs() < 1e-12, "{body}, {scale}: {value:?}");
+        }
+    }
+}
+
 #[test]
 fn other_functions_of_lengths_are_right_or_undefined_at_the_origin() {
     let third = -5.0 / 3.0;

@@ -37,8 +37,7 @@ impl Stage {
     fn product_of_lengths(&mut self, a: Value, b: Value) -> Option<Value> {
         let (x, y) = (self.scaled(a, DEPTH)?, self.scaled(b, DEPTH)?);
         let is_square = x.length == y.length || self.b.maker(x.length) == self.b.maker(y.length);
-        let square = if is_square { self.square(x.length)? } else { return None };
-        Some(x.by.into_iter().chain(y.by).fold(square, |square, by| self.times(square, by)))
+        if is_square { self.square(x.length, &x.by, &y.by) } else { None }
     }
 
     /// `x^n` of real numbers, for an exponent that may be known.
@@ -52,20 +51,12 @@ impl Stage {
             _ => return None,
         };
         let x = self.scaled(x, DEPTH)?;
-        let mut power = self.square(x.length)?;
-        if half > 1 {
-            let half = self.b.int(half);
-            power = self.b.mixed(Mixed::PowiReal, &[power, half]);
+        let square = self.square(x.length, &x.by, &x.by)?;
+        if half == 1 {
+            return Some(square);
         }
-        let mut raised = |x: Value| self.b.mixed(Mixed::PowiReal, &[x, n]);
-        let by: Vec<By> = (x.by.into_iter())
-            .filter_map(|by| match by {
-                By::Sign => None,
-                By::Factor(x) => Some(By::Factor(raised(x))),
-                By::Divisor(x) => Some(By::Divisor(raised(x))),
-            })
-            .collect();
-        Some(by.into_iter().fold(power, |power, by| self.times(power, by)))
+        let half = self.b.int(half);
+        Some(self.b.mixed(Mixed::PowiReal, &[square, half]))
     }
 
     fn times(&mut self, x: Value, by: By) -> Value {
@@ -96,22 +87,40 @@ impl Stage {
         }
     }
 
-    /// The square of a length, from what it is the length of.
-    fn square(&mut self, length: Value) -> Option<Value> {
+    /// The product of a length with itself, each time with what stands beside it.
+    fn square(&mut self, length: Value, by: &[By], other: &[By]) -> Option<Value> {
         let (op, args) = self.b.maker(length)?;
         let (x, y) = (*args.first()?, args.get(1).copied());
-        Some(match (op, y) {
-            (Op::OnArrays(ArrayOp::Norm), _) if *self.b.kind(x) == Kind::Array(Element::Complex) => {
-                let squares = self.b.mixed(Mixed::Abs2, &[x]);
-                self.b.inst(Op::Sum, &[squares], Kind::Real)
+        let parts = match (op, y) {
+            // Where a norm is finite its square is, too.
+            (Op::OnArrays(ArrayOp::Norm), _) => {
+                let square = self.square_of_norm(x);
+                return Some(by.iter().chain(other).fold(square, |square, by| self.times(square, *by)));
             }
-            (Op::OnArrays(ArrayOp::Norm), _) => self.b.on_arrays(ArrayOp::Dot, &[x, x]),
-            (Op::Real2(Real2::Hypot), Some(y)) => {
-                let (x, y) = (self.b.number2(Number2::Mul, x, x), self.b.number2(Number2::Mul, y, y));
-                self.b.number2(Number2::Add, x, y)
+            (Op::Mixed(Mixed::Modulus), _) if by.is_empty() && other.is_empty() => {
+                return Some(self.b.mixed(Mixed::Abs2, &[x]));
             }
-            (Op::Mixed(Mixed::Modulus), _) => self.b.mixed(Mixed::Abs2, &[x]),
-            _ => self.b.number2(Number2::Mul, x, x),
-        })
+            (Op::Mixed(Mixed::Modulus), _) => {
+                let [re, im] = [Mixed::Re, Mixed::Im].map(|part| self.b.mixed(part, &[x]));
+                [Some(re), Some(im)]
+            }
+            _ => [Some(x), y],
+        };
+        // The others do not overflow in between: what stands beside them goes to what they are the lengths of.
+        let products = parts.into_iter().flatten().map(|x| {
+            let a = by.iter().fold(x, |x, by| self.times(x, *by));
+            let b = other.iter().fold(x, |x, by| self.times(x, *by));
+            self.b.number2(Number2::Mul, a, b)
+        });
+        let products: Vec<Value> = products.collect();
+        products.into_iter().reduce(|a, b| self.b.number2(Number2::Add, a, b))
+    }
+
+    fn square_of_norm(&mut self, x: Value) -> Value {
+        if *self.b.kind(x) != Kind::Array(Element::Complex) {
+            return self.b.on_arrays(ArrayOp::Dot, &[x, x]);
+        }
+        let squares = self.b.mixed(Mixed::Abs2, &[x]);
+        self.b.inst(Op::Sum, &[squares], Kind::Real)
     }
 }
