@@ -7,7 +7,7 @@
 
 use ketgrad_core::{
     adjoint,
-    exec::{Bytecode, Datum, Derivatives, Executable, Limits, Machine, NoHost},
+    exec::{Batch, Bytecode, Datum, Derivatives, Executable, Limits, Machine, NoHost},
     pass::Level,
     scalar::Real,
     text::parse_program,
@@ -179,6 +179,27 @@ fn lengths_that_are_not_chosen_have_no_part() {
             format!("0 * select(a[0] > 1, {length}, 0) + dot(a, a)"),
         ] {
             hessian_is(&body, &[0.0, 0.0], &[&[2.0, 0.0], &[0.0, 2.0]], Known::Right);
+        }
+    }
+}
+
+/// Points side by side, of which some are the origin: each has the gradient that it has alone, and the same Hessian.
+#[test]
+fn points_side_by_side_have_what_they_have_alone() {
+    let points =
+        [[0.0, 0.0], [3.0, -4.0], [0.0, 2.0], [0.0, 0.0], [1e-3, 0.0], [-0.0, 0.0], [5.0, 12.0], [0.0, -0.0]];
+    for length in ["hypot(a[0], a[1])", "norm(a)", "sum(hypot(a, 2.0 * a))"] {
+        let mut p = parse_program(&format!("fn f(a: array) {{ let r = {length}; r + cos(r) }}")).unwrap();
+        let f = p.lookup("f").unwrap();
+        let along = adjoint::hessian_vector(&mut p, f).unwrap();
+        let code = Bytecode::compile(&p, along).unwrap();
+        let arguments: Vec<Vec<Datum<f64>>> =
+            points.iter().map(|x| vec![Datum::reals(x.to_vec()), Datum::reals([0.5, -2.0])]).collect();
+        let together = Batch::<f64, 8>::new(code.clone()).call(&arguments);
+        for (args, found) in arguments.iter().zip(together) {
+            let alone = code.call(&mut Machine::new(), &NoHost, &Limits::default(), args).unwrap();
+            let (alone, found) = (format!("{alone:?}"), format!("{:?}", found.unwrap()));
+            assert_eq!(alone, found, "{length} at {args:?}");
         }
     }
 }

@@ -110,7 +110,7 @@ macro_rules! for_each_op {
                 Hypot "hypot" (a, b) -> y: singular = Ok(a.hypot(b)), [a.ratio(y), b.ratio(y)], "`sqrt(a^2 + b^2)` without overflow in between.";
                 Min "min" (a, b) -> y: regular = Piece::Min.of(a, b), [b.step(a), 1.0 - b.step(a)], "The lesser one; the first at a tie, NaN if one is NaN.";
                 Max "max" (a, b) -> y: regular = Piece::Max.of(a, b), [a.step(b), 1.0 - a.step(b)], "The greater one; the first at a tie, NaN if one is NaN.";
-                Ratio "ratio" (a, b) -> y: singular = Ok(ratio(a, b)), [b.recip(), -(y / b)], "The quotient `a/b`, but 0 where both are 0: there it has no derivatives.";
+                Ratio "ratio" (a, b) -> y: singular = Ok(a.over(b)), [b.recip(), -(y / b)], "The quotient `a/b`, but 0 where both are 0: there it has no derivatives.";
                 Rem "rem" (a, b) -> y: singular = rem(a, b), [a.lit(1.0), -(a / b).trunc()], "The remainder `a - b trunc(a/b)`, with the sign of `a`.";
             }
             int1 {

@@ -1,6 +1,6 @@
 //! What a formula for a partial may use besides operators and elementary functions.
 
-use crate::scalar::{N, Piece, Real, Scalar, ratio};
+use crate::scalar::{N, Piece, Real, Scalar};
 
 /// Constants, and functions that are constant between jumps.
 pub trait Piecewise: Sized {
@@ -49,7 +49,7 @@ impl<T: Real, S: Scalar<Real = T>> Piecewise for N<S> {
         N(S::guard(&self.0, &d.0))
     }
     fn ratio(&self, y: &Self) -> Self {
-        N(S::from_real(ratio(&self.0.re(), &y.0.re())))
+        N(S::from_real(self.0.re().over(&y.0.re())))
     }
 }
 

@@ -222,6 +222,9 @@ impl<T: Real, const N: usize> Real for Lanes<T, N> {
     fn hypot(&self, y: &Self) -> Self {
         self.zip(y, T::hypot)
     }
+    fn over(&self, y: &Self) -> Self {
+        self.zip(y, T::over)
+    }
     fn primal(&self) -> Option<f64> {
         let first = self.0.first()?.primal()?;
         let same = |x: &T| x.primal().is_some_and(|x| x.to_bits() == first.to_bits());

@@ -74,7 +74,6 @@ pub(crate) use ops::parse_decimal;
 pub use pieces::Piece;
 pub(crate) use pieces::primal;
 pub(crate) use power::is_product;
-pub(crate) use slope::ratio;
 pub use twice::{Basic, Twice};
 pub use uncertain::Uncertain;
 pub(crate) use wide::{Loop, fused, one, two, wide};
@@ -440,6 +439,12 @@ pub trait Real: Scalar<Real = Self> + NumAssign {
     /// `sqrt(self^2 + y^2)` without overflow in between.
     #[must_use]
     fn hypot(&self, y: &Self) -> Self;
+    /// `self / y`, but 0 where both are 0. What the numbers carry besides has no quotient there: it is infinite or NaN, unless it
+    /// is zero.
+    #[must_use]
+    fn over(&self, y: &Self) -> Self {
+        slope::over(self, y)
+    }
     /// Sine and cosine together.
     fn sin_cos(&self) -> (Self, Self) {
         (self.sin(), self.cos())

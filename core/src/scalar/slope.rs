@@ -105,12 +105,11 @@ pub(super) fn power_at_zero(p: f64) -> f64 {
 
 /// The slopes of `h = sqrt(x^2 + y^2)`: `x/h` and `y/h`, and 0 at the origin, where there are none of higher order.
 pub(super) fn hypot<T: Real>(x: &T, y: &T, h: &T) -> (T, T) {
-    (ratio(x, h), ratio(y, h))
+    (x.over(h), y.over(h))
 }
 
-/// `a / b`, but 0 where both are 0. What the numbers carry besides has no quotient there: it is infinite or NaN, unless it is
-/// zero.
-pub(crate) fn ratio<T: Real>(a: &T, b: &T) -> T {
+/// [`Real::over`] of one number by another.
+pub(super) fn over<T: Real>(a: &T, b: &T) -> T {
     match (a.primal(), b.primal()) {
         (Some(0.0), Some(0.0)) => {
             let (more, less) = (a.beyond(), b.beyond());
