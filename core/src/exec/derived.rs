@@ -131,7 +131,9 @@ impl Derived {
         let mut program = self.optimized();
         let id = (self.derive)(&mut program, self.f)?;
         optimize_all(&mut program, id, self.how.level);
-        keep_shapes(&mut program, id);
+        if self.how.level != Level::None {
+            keep_shapes(&mut program, id);
+        }
         let code = Arc::new(self.how.code(&program, id, &[])?);
         self.general = Some(code.clone());
         Ok(code)

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A loop that writes a row of an array each round would else keep as many copies of it as there are rounds: what is on a
-//! tape is not written in place. So the last step before a function is compiled; no number changes. Cost: O(size).
+//! tape is not written in place. This is the last step before a function is compiled, and no number changes. Cost: O(size).
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -27,7 +27,7 @@ use super::{
 struct Slot {
     pushes: Vec<(Block, Inst)>,
     pops: Vec<Value>,
-    /// Whether something that is no array of numbers, or another use of one than its shape, is among them.
+    /// Whether something that is no array of numbers is among them.
     other: bool,
 }
 

@@ -4,6 +4,7 @@
 use ketgrad_core::{
     exec::{Datum, Derivatives, DeriveError},
     ir::Program,
+    pass::Level,
     text::parse_program,
 };
 
@@ -111,6 +112,12 @@ fn code_for_shapes_agrees_with_code_for_any() {
             let special =
                 everything(&mut own_all, &mut own_loss, &at).unwrap_or_else(|e| panic!("{e}: {source}"));
             near(&general, &special, &source);
+            // As it is written, with whole arrays on its tapes.
+            let [mut plain_all, mut plain_loss] =
+                ["all", "loss"].map(|name| Derivatives::new(&program, name).unwrap().with_level(Level::None));
+            let plain =
+                everything(&mut plain_all, &mut plain_loss, &at).unwrap_or_else(|e| panic!("{e}: {source}"));
+            near(&general, &plain, &source);
         }
     }
 }
