@@ -254,4 +254,27 @@ fn long_products_are_summed_in_parts() {
         ketgrad_core::array::matmul(x, z, first, second, &mut y).unwrap();
         assert!((f64::from(y[0]) - exact).abs() < 1e-6 * exact, "{first} {second}: {} for {exact}", y[0]);
     }
+    // Of whole numbers every sum is exact, at all lengths around those at which it is cut.
+    let whole =
+        |n: usize, seed: usize| (0..n).map(|k| ((k * 7 + seed) % 11) as f32 - 5.0).collect::<Vec<_>>();
+    for k in [1, 2, 510, 511, 512, 513, 514, 767, 1023, 1024, 1025, 1536, 1537, 2049, 3001] {
+        let (m, n) = (3, 2);
+        let (a, b) = (whole(m * k, 1), whole(k * n, 4));
+        let right: Vec<f32> =
+            (0..m * n).map(|e| (0..k).map(|l| a[e / n * k + l] * b[l * n + e % n]).sum()).collect();
+        let turned = |x: &[f32], rows: usize, columns: usize| -> Vec<f32> {
+            (0..rows * columns).map(|e| x[e % rows * columns + e / rows]).collect()
+        };
+        let new = |shape: &[usize], x: Vec<f32>| ketgrad_core::array::Array::new(shape, x).unwrap();
+        let (plain_a, plain_b) = (new(&[m, k], a.clone()), new(&[k, n], b.clone()));
+        let (turned_a, turned_b) = (new(&[k, m], turned(&a, m, k)), new(&[n, k], turned(&b, k, n)));
+        for (x, z, first, second) in [
+            (&plain_a, &plain_b, false, false),
+            (&turned_a, &plain_b, true, false),
+            (&plain_a, &turned_b, false, true),
+        ] {
+            ketgrad_core::array::matmul(x, z, first, second, &mut y).unwrap();
+            assert_eq!(y.items(), right, "{k}, {first} {second}");
+        }
+    }
 }
