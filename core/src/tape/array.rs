@@ -157,10 +157,7 @@ impl<'t, T: Real, S: Scalar<Real = T>> ArrayVariable<'t, S> {
     #[track_caller]
     fn part(self, call: Call) -> usize {
         let array = call.name == SLICE;
-        match self.tape.attempt(Step::Part(call), &[(self.tape, self.index)]) {
-            Ok(index) => index,
-            Err(fault) => self.tape.spoil(fault, if array { Held::nan_array() } else { Held::nan() }),
-        }
+        self.tape.operation(Step::Part(call), &[(self.tape, self.index)], array)
     }
 
     /// The element at the given indices, one for each axis.

@@ -193,7 +193,7 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
 
     /// Computes and notes an operation.
     #[track_caller]
-    pub(super) fn attempt(&self, step: Step<S>, args: &[(&Tape<S>, usize)]) -> Result<usize, TapeError> {
+    fn attempt(&self, step: Step<S>, args: &[(&Tape<S>, usize)]) -> Result<usize, TapeError> {
         if args.iter().any(|(tape, _)| !std::ptr::eq(*tape, self)) {
             return Err(TapeError::OtherTape { operation: step.name() });
         }
@@ -207,12 +207,12 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
         Ok(inner.entries.len() - 1)
     }
 
-    /// Notes an operation; what goes wrong is kept as the fault of the tape.
+    /// Notes an operation; what goes wrong is kept as the fault of the tape. `array` says what the result is if it fails.
     #[track_caller]
-    pub(super) fn operation(&self, step: Step<S>, args: &[(&Tape<S>, usize)]) -> usize {
+    pub(super) fn operation(&self, step: Step<S>, args: &[(&Tape<S>, usize)], array: bool) -> usize {
         match self.attempt(step, args) {
             Ok(index) => index,
-            Err(fault) => self.spoil(fault, Held::nan()),
+            Err(fault) => self.spoil(fault, if array { Held::nan_array() } else { Held::nan() }),
         }
     }
 
@@ -232,14 +232,13 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
                 at: None,
             })
         })();
-        let fault = match noted {
-            Ok(kernel) => match self.attempt(Step::Call(kernel), args) {
-                Ok(index) => return index,
-                Err(fault) => fault,
-            },
-            Err(fault) => fault.at(Location::caller()),
-        };
-        self.spoil(fault, if array { Held::nan_array() } else { Held::nan() })
+        match noted {
+            Ok(kernel) => self.operation(Step::Call(kernel), args, array),
+            Err(fault) => {
+                let value = if array { Held::nan_array() } else { Held::nan() };
+                self.spoil(fault.at(Location::caller()), value)
+            }
+        }
     }
 
     /// Keeps what went wrong; NaN takes the place of the value.

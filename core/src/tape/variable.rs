@@ -102,7 +102,7 @@ impl<'t, T: Real, S: Scalar<Real = T>> Variable<'t, S> {
 
     #[track_caller]
     fn note(self, step: Step<S>, args: &[(&Tape<S>, usize)]) -> Variable<'t, S> {
-        Variable { tape: self.tape, index: self.tape.operation(step, args) }
+        Variable { tape: self.tape, index: self.tape.operation(step, args, false) }
     }
     #[track_caller]
     fn op1(self, op: Op) -> Variable<'t, S> {
