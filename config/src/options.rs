@@ -483,7 +483,7 @@ fn check(low: CheckArgs) -> Result<Check, Failure> {
             "-e, --at and --function belong to programs (.kg), --observable, --set, --params and --noise to circuits (.qasm)",
         )),
         _ if is_circuit && order == 2 => Err(Failure::usage(
-            "--order 2 is for programs: `grad --hessian` has several --method of a circuit",
+            "--order 2 is for programs: of a circuit `grad --hessian` gives second derivatives",
         )),
         (Some(file), Some(observable)) => Ok(Check::Circuit { file, observable, values }),
         _ if is_circuit => Err(Failure::usage("a circuit needs --observable")),

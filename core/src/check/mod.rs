@@ -35,7 +35,7 @@ use crate::{
     exec::{Datum, Derivatives, DeriveError, Host, Limits},
     ir::{FunctionBuilder, Kind, Op, Param, Primitive, Program},
     pass::Level,
-    scalar::Real,
+    scalar::{Real, Scalar},
 };
 
 pub use second::hessian_check;
@@ -151,8 +151,7 @@ pub fn gradcheck<T: Real + DualNum, H: CheckHost<T>>(
     host: &H,
     settings: Settings,
 ) -> Result<Report, DeriveError> {
-    let mut reverse =
-        Derivatives::<Complex<T>>::new(program, name)?.with_host(host).with_limits(settings.limits);
+    let mut reverse = derivatives::<Complex<T>>(program, name, host, settings)?;
     let f = reverse.function();
     let names = names(&program.functions[f].params, args);
     let number = |x: &T| x.primal().unwrap_or(f64::NAN);
@@ -176,16 +175,12 @@ pub fn gradcheck<T: Real + DualNum, H: CheckHost<T>>(
     let (_, again) = pulled(&mut reverse)?;
     let reentrant = reference.iter().map(|x| x.to_bits()).eq(again.iter().map(|x| x.to_bits()));
     let mut engines = vec![("reverse", value, reference.clone())];
-    let mut plain = Derivatives::<Complex<T>>::new(program, name)?
-        .with_host(host)
-        .with_limits(settings.limits)
-        .with_level(Level::None);
+    let mut plain = derivatives::<Complex<T>>(program, name, host, settings)?.with_level(Level::None);
     let (y, bars) = pulled(&mut plain)?;
     engines.push(("reverse, not optimized", y, bars));
 
     let (mut forward, mut dual, mut difference) = (Vec::new(), Vec::new(), Vec::new());
-    let mut on_duals =
-        Derivatives::<Complex<Dual<T>>>::new(program, name)?.with_host(host).with_limits(settings.limits);
+    let mut on_duals = derivatives::<Complex<Dual<T>>>(program, name, host, settings)?;
     let (mut by_forward, mut by_dual) = (value, value);
     let mut by_differences = Vec::with_capacity(reference.len());
     for (k, derivative) in reference.iter().enumerate() {
@@ -214,6 +209,16 @@ pub fn gradcheck<T: Real + DualNum, H: CheckHost<T>>(
         _ => exact,
     };
     Ok(Report::compared(names, engines, reentrant, allowed))
+}
+
+/// A function with a host and limits.
+fn derivatives<'h, S: Scalar>(
+    program: &Program,
+    name: &str,
+    host: &'h impl Host<S>,
+    settings: Settings,
+) -> Result<Derivatives<'h, S>, DeriveError> {
+    Ok(Derivatives::new(program, name)?.with_host(host).with_limits(settings.limits))
 }
 
 /// Whether numbers have single precision.
@@ -285,7 +290,7 @@ pub fn dot_test<H: CheckHost>(
     host: &H,
     settings: Settings,
 ) -> Result<(f64, f64), DeriveError> {
-    let mut f = Derivatives::<Complex<f64>>::new(program, name)?.with_host(host).with_limits(settings.limits);
+    let mut f = derivatives::<Complex<f64>>(program, name, host, settings)?;
     let x_dot: Vec<Value> = args.iter().filter_map(Datum::zero_tangent).collect();
     let x_dot = numbers::filled(&x_dot, &mut numbers::spread(0.3));
     let (y, y_dot) = f.jvp(args, &x_dot)?;
@@ -347,8 +352,7 @@ pub fn test_rule<H: CheckHost>(
 ) -> Result<Vec<Fault>, DeriveError> {
     let [pulls, pushes] = directions(program, name);
     let (program, wrapper) = wrapped(program, name);
-    let mut f =
-        Derivatives::<Complex<f64>>::new(&program, &wrapper)?.with_host(host).with_limits(settings.limits);
+    let mut f = derivatives::<Complex<f64>>(&program, &wrapper, host, settings)?;
     let names = names(&program.functions[f.function()].params, args);
     let rows = f.value(args)?.zero_tangent().map_or(0, |z| flat(&[z]).len());
     let mut columns = Vec::new();

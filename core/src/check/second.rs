@@ -3,16 +3,10 @@
 use num_complex::Complex;
 use num_dual::{Dual, DualNum};
 
-use crate::{
-    adjoint,
-    exec::{Derivatives, DeriveError},
-    ir::Program,
-    pass::Level,
-    scalar::Real,
-};
+use crate::{adjoint, exec::DeriveError, ir::Program, pass::Level, scalar::Real};
 
 use super::{
-    CheckHost, Report, Settings, Value,
+    CheckHost, Report, Settings, Value, derivatives,
     differences::{Slope, slopes},
     numbers::{self, direction, flat, lift, names},
 };
@@ -43,11 +37,7 @@ pub fn hessian_check<T: Real + DualNum, H: CheckHost<T>>(
     host: &H,
     settings: Settings,
 ) -> Result<Report, DeriveError> {
-    let new = |program: &Program, name: &str| {
-        let new = Derivatives::<Complex<T>>::new(program, name)?;
-        Ok::<_, DeriveError>(new.with_host(host).with_limits(settings.limits))
-    };
-    let mut f = new(program, name)?;
+    let mut f = derivatives::<Complex<T>>(program, name, host, settings)?;
     let numbers = names(&program.functions[f.function()].params, args);
     let value = flat(&[f.value(args)?]).first().copied().unwrap_or(f64::NAN);
     let rows = |rows: Vec<Vec<T>>| -> Vec<f64> {
@@ -56,16 +46,16 @@ pub fn hessian_check<T: Real + DualNum, H: CheckHost<T>>(
     let reference = rows(f.hessian(args)?);
     let again = rows(f.hessian(args)?);
     let reentrant = reference.iter().map(|x| x.to_bits()).eq(again.iter().map(|x| x.to_bits()));
-    let plain = rows(new(program, name)?.with_level(Level::None).hessian(args)?);
+    let mut plain = derivatives::<Complex<T>>(program, name, host, settings)?.with_level(Level::None);
+    let plain = rows(plain.hessian(args)?);
 
     // The gradient as a function: the value, and the derivatives behind it.
     let mut whole = program.clone();
     let gradient = adjoint::gradient(&mut whole, f.function())?;
-    let mut g = new(&whole, &whole.functions[gradient].name)?;
+    let mut g = derivatives::<Complex<T>>(&whole, &whole.functions[gradient].name, host, settings)?;
     let given = g.value(args)?;
     let n = numbers.len();
-    let mut on_duals =
-        Derivatives::<Complex<Dual<T>>>::new(program, name)?.with_host(host).with_limits(settings.limits);
+    let mut on_duals = derivatives::<Complex<Dual<T>>>(program, name, host, settings)?;
     let (mut back, mut dual, mut difference) = (Vec::new(), Vec::new(), Vec::new());
     let mut by_differences = Vec::with_capacity(n * n);
     for k in 0..n {
