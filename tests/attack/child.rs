@@ -4,7 +4,7 @@
 //! each. A child that dies, or is silent for longer than the limit, is a finding of the seed that it was at.
 
 use std::{
-    io::{BufRead, BufReader, Write},
+    io::{BufRead, BufReader, Read, Write},
     process::{Child, Command, Stdio},
     sync::mpsc::{RecvTimeoutError, channel},
     thread,
@@ -15,6 +15,9 @@ use crate::finding::{Check, Finding};
 
 /// The memory of a child, in KiB of address space.
 const MEMORY: u64 = 6 << 20;
+
+/// How much of what a child wrote to stderr is told, in bytes: an overflowed stack or a lack of memory in words.
+const LAST_WORDS: usize = 400;
 
 /// The longest time for one seed.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
@@ -58,6 +61,11 @@ pub(crate) fn watch(
             }
         });
     }
+    let words = child.stderr.take().map(|err| thread::spawn(move || last_words(err)));
+    let told = |detail: String| match words.and_then(|words| words.join().ok()) {
+        Some(words) if !words.is_empty() => format!("{detail}: {words}"),
+        _ => detail,
+    };
     let (mut seed, mut since) = (seeds.start, Instant::now());
     loop {
         match lines.recv_timeout(Duration::from_millis(200)) {
@@ -76,14 +84,14 @@ pub(crate) fn watch(
             }
             Err(RecvTimeoutError::Disconnected) => {
                 let status = child.wait()?;
-                let detail = format!("the process ended with {status}");
+                let detail = told(format!("the process ended with {status}"));
                 report(seed, Finding::new("no abort", detail, "run the seed by itself"));
                 return Ok(seed + 1);
             }
             Err(RecvTimeoutError::Timeout) if since.elapsed() > PATIENCE => {
                 let detail = format!("no result after {} s", since.elapsed().as_secs());
-                report(seed, Finding::new("no hang", detail, "run the seed by itself"));
                 stop(child)?;
+                report(seed, Finding::new("no hang", told(detail), "run the seed by itself"));
                 return Ok(seed + 1);
             }
             Err(RecvTimeoutError::Timeout) if Instant::now() > until => {
@@ -93,6 +101,16 @@ pub(crate) fn watch(
             Err(RecvTimeoutError::Timeout) => {}
         }
     }
+}
+
+/// The end of what is written, on one line.
+fn last_words(mut from: impl Read) -> String {
+    let (mut last, mut chunk) = (Vec::new(), [0; LAST_WORDS]);
+    while let Ok(n @ 1..) = from.read(&mut chunk) {
+        last.extend_from_slice(&chunk[..n]);
+        last.drain(..last.len().saturating_sub(LAST_WORDS));
+    }
+    String::from_utf8_lossy(&last).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn stop(mut child: Child) -> std::io::Result<()> {
@@ -111,7 +129,7 @@ fn start(target: &str, seeds: &std::ops::Range<u64>) -> std::io::Result<Child> {
     };
     let (first, count) = (seeds.start.to_string(), (seeds.end - seeds.start).to_string());
     command.args(["--child", target, &first, &count]);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
 }
 
 /// The inverse of `str::escape_debug`.
@@ -141,6 +159,14 @@ fn unescaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn the_end_of_stderr_is_kept() {
+        let text = "x".repeat(1000) + "\nmemory allocation of 9 bytes failed\n";
+        let kept = super::last_words(text.as_bytes());
+        assert!(kept.len() < 400 && kept.ends_with("x memory allocation of 9 bytes failed"), "{kept}");
+        assert_eq!(super::last_words("".as_bytes()), "");
+    }
+
     #[test]
     fn what_is_escaped_comes_back() {
         let text = "a\tb\n\\ \"x\" \u{7} é '\0";
