@@ -334,6 +334,10 @@ pub struct DiffArgs {
     /// The point: `a=1,b=pi/2,xs=[1,2],m=[[1,2],[3,4]],p=(3,4),data=@data.npy`; may be repeated
     #[arg(long, value_name = "NAME=VALUE,…", allow_hyphen_values = true)]
     pub at: Vec<String>,
+    /// Values from a file: JSON by name, `{"a": 1, "xs": [1, 2], "p": {"x": 3}}`, or NumPy with the real numbers in order or the one
+    /// array; --at wins over it
+    #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
+    pub params: Option<PathBuf>,
     /// The function to differentiate [default: the last one]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     pub function: Option<String>,
@@ -380,7 +384,7 @@ pub struct CheckArgs {
     /// The observable of a circuit: a sum of terms, or @FILE with one term a line or an FCIDUMP
     #[arg(long, value_name = "OBS", allow_hyphen_values = true)]
     pub observable: Option<String>,
-    /// Values of a circuit's parameters.
+    /// Values of a circuit's parameters; of a program's with --params.
     #[command(flatten)]
     pub values: ValueArgs,
 }

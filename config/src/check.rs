@@ -140,7 +140,7 @@ fn program<T: Number + DualNum>(
     let (program, entry) = diff::parse(&name, &source, args.function.as_deref(), &plugins)?;
     let failed = |e: DeriveError| failed(&name, &source, &e, &plugins);
     let f = Derivatives::<Complex<T>>::new(&program, &entry).map_err(failed)?;
-    let point = at::arguments::<T>(&program.functions[f.function()].params, &args.at)?;
+    let point = at::arguments::<T>(&program.functions[f.function()].params, &args.point)?;
     // Three engines keep their memory side by side.
     let memory = memory::program(common) / 3;
     let limits = Limits { steps: common.max_steps, memory, ..Limits::default() };

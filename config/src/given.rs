@@ -10,6 +10,7 @@ use std::{
 };
 
 use ketgrad_core::{
+    ir::{Field, Kind, Param},
     param::Angle,
     qasm::{Parsed, SourceText, parse_angle},
 };
@@ -159,11 +160,22 @@ fn expression(name: &str, text: &str) -> Result<Angle, Failure> {
     Err(Failure::input("the value is not a finite number").at(name, text, 0..text.len(), ""))
 }
 
-fn is_npy(path: &Path) -> bool {
+pub(crate) fn is_npy(path: &Path) -> bool {
     path.extension().is_some_and(|e| e.eq_ignore_ascii_case("npy"))
 }
 
 fn from_json(path: &Path) -> Result<BTreeMap<String, Entry>, Failure> {
+    let (name, entries) = object(path)?;
+    let mut values = BTreeMap::new();
+    for (key, tree) in entries {
+        let key: String = key.split_whitespace().collect();
+        flatten(&name, key, tree, &mut values)?;
+    }
+    Ok(values)
+}
+
+/// The file's name, and the members of the object in it.
+fn object(path: &Path) -> Result<(String, Vec<(String, Tree)>), Failure> {
     let (name, text) = read_text(path)?;
     let tree: Tree = serde_json::from_str(&text).map_err(|e| {
         let at = offset(&text, e.line(), e.column());
@@ -171,15 +183,66 @@ fn from_json(path: &Path) -> Result<BTreeMap<String, Entry>, Failure> {
         let message = message.split(" at line ").next().unwrap_or_default();
         Failure::input(message).at(&name, &text, at..(at + 1).min(text.len()), "")
     })?;
-    let Tree::Map(entries) = tree else {
-        return Err(Failure::input(format_args!("{name}: expected an object such as {{\"theta\": 0.3}}")));
-    };
-    let mut values = BTreeMap::new();
-    for (key, tree) in entries {
-        let key: String = key.split_whitespace().collect();
-        flatten(&name, key, tree, &mut values)?;
+    match tree {
+        Tree::Map(entries) => Ok((name, entries)),
+        _ => Err(Failure::input(format_args!("{name}: expected an object such as {{\"theta\": 0.3}}"))),
+    }
+}
+
+/// The values of a program's parameters in a JSON file, by name, as they are written at a point: arrays as lists, tuples as lists or
+/// as objects with all their fields.
+///
+/// # Errors
+/// [`Failure`] for a file that cannot be read, a name given twice or unknown, and an object that is not the structure.
+pub(crate) fn program_values(path: &Path, params: &[Param]) -> Result<Vec<(String, String)>, Failure> {
+    let (file, entries) = object(path)?;
+    let mut values: Vec<(String, String)> = Vec::new();
+    for (name, tree) in entries {
+        let Some(param) = params.iter().find(|p| p.name == name) else {
+            let failure = Failure::input(format_args!("{file}: the function has no parameter `{name}`"));
+            return Err(failure.nearest(&name, params.iter().map(|p| p.name.as_str())));
+        };
+        if values.iter().any(|(other, _)| *other == name) {
+            return Err(Failure::input(format_args!("{file} gives `{name}` twice")));
+        }
+        let text = written(&file, &name, tree, &param.kind)?;
+        values.push((name, text));
     }
     Ok(values)
+}
+
+fn written(file: &str, path: &str, tree: Tree, kind: &Kind) -> Result<String, Failure> {
+    let fields = kind.fields();
+    let parts = match tree {
+        Tree::Number(_, text) | Tree::Text(text) => return Ok(text),
+        Tree::List(items) => {
+            let item = |(k, item): (usize, Tree)| {
+                let kind = fields.get(k).map_or(kind, |field| &field.kind);
+                written(file, &format!("{path}[{k}]"), item, kind)
+            };
+            items.into_iter().enumerate().map(item).collect::<Result<Vec<_>, _>>()?
+        }
+        Tree::Map(mut entries) => {
+            let mut parts = Vec::new();
+            for Field { name, kind } in fields {
+                let found = entries.iter().position(|(key, _)| Some(key) == name.as_ref());
+                let Some(found) = found else {
+                    let name = name.as_deref().unwrap_or("?");
+                    return Err(Failure::input(format_args!("{file}: `{path}` has no field `{name}`")));
+                };
+                let (name, tree) = entries.remove(found);
+                parts.push(written(file, &format!("{path}.{name}"), tree, kind)?);
+            }
+            if let Some((name, _)) = entries.first() {
+                let failure =
+                    format_args!("{file}: `{path}` is of kind {kind}, which has no other field `{name}`");
+                return Err(Failure::input(failure));
+            }
+            parts
+        }
+    };
+    let brackets = if matches!(kind, Kind::Tuple(_)) { ["(", ")"] } else { ["[", "]"] };
+    Ok(format!("{}{}{}", brackets[0], parts.join(","), brackets[1]))
 }
 
 /// `{"w": [1, 2]}` as `w[0]` and `w[1]`.

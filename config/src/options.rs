@@ -13,6 +13,7 @@ use crate::{
         Language, LowArgs, Picture, PluginsVerb, Precision, RunArgs, ValueArgs, Verb,
     },
     config_file::ConfigFile,
+    diff::at::Point,
     plugins::PluginsTable,
     report::Failure,
 };
@@ -227,7 +228,7 @@ pub struct Diff {
     /// The program.
     pub source: Source,
     /// The point.
-    pub at: Vec<String>,
+    pub point: Point,
     /// The function; `None` is the last one.
     pub function: Option<String>,
     /// The parameters to differentiate by; none is all.
@@ -250,7 +251,7 @@ pub struct CheckProgram {
     /// The function; `None` is the last one.
     pub function: Option<String>,
     /// The point.
-    pub at: Vec<String>,
+    pub point: Point,
     /// 1 or 2.
     pub order: u8,
 }
@@ -461,12 +462,13 @@ fn diff(low: DiffArgs) -> Result<Diff, Failure> {
         }
     };
     let level = crate::diff::level(low.no_optimize, low.algebraic);
-    let DiffArgs { file, source, at, function, by, order, memory_budget, .. } = low;
+    let DiffArgs { file, source, at, params, function, by, order, memory_budget, .. } = low;
+    let point = Point { at, file: params };
     if order == 2 && memory_budget.is_some() {
         return Err(Failure::usage("--memory-budget is for first derivatives: leave out --order 2"));
     }
     let source = program_source(file, source);
-    Ok(Diff { source, at, function, by, order, memory_budget, emit, level })
+    Ok(Diff { source, point, function, by, order, memory_budget, emit, level })
 }
 
 fn check(low: CheckArgs) -> Result<Check, Failure> {
@@ -476,11 +478,11 @@ fn check(low: CheckArgs) -> Result<Check, Failure> {
     };
     let ValueArgs { set, params, noise } = &values;
     let is_program = source.is_some() || ends("kg") || !at.is_empty() || function.is_some();
-    let values_given = !set.is_empty() || params.is_some() || noise.is_some();
-    let is_circuit = ends("qasm") || observable.is_some() || values_given;
+    let values_given = !set.is_empty() || noise.is_some();
+    let is_circuit = ends("qasm") || observable.is_some() || values_given || params.is_some() && !is_program;
     match (file, observable) {
         _ if is_program && is_circuit => Err(Failure::usage(
-            "-e, --at and --function belong to programs (.kg), --observable, --set, --params and --noise to circuits (.qasm)",
+            "-e, --at and --function belong to programs (.kg), --observable, --set and --noise to circuits (.qasm)",
         )),
         _ if is_circuit && order == 2 => Err(Failure::usage(
             "--order 2 is for programs: of a circuit `grad --hessian` gives second derivatives",
@@ -488,7 +490,8 @@ fn check(low: CheckArgs) -> Result<Check, Failure> {
         (Some(file), Some(observable)) => Ok(Check::Circuit { file, observable, values }),
         _ if is_circuit => Err(Failure::usage("a circuit needs --observable")),
         (file, _) => {
-            Ok(Check::Program(CheckProgram { source: program_source(file, source), function, at, order }))
+            let point = Point { at, file: values.params };
+            Ok(Check::Program(CheckProgram { source: program_source(file, source), function, point, order }))
         }
     }
 }

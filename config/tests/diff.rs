@@ -394,3 +394,62 @@ fn long_loops_are_differentiated_in_a_budget_of_memory() {
     let pair = folder.run(&["diff", "-e", "fn f(x) { (x, x) }", "--at", "x=1", "--memory-budget", "1MB"]);
     pair.fails(1, &["--memory-budget is for a function that gives one real number"]);
 }
+
+#[test]
+fn points_come_from_one_file() {
+    let folder = Folder::new();
+    let source = "struct P { s: real, w: array } fn f(x, n: int, flag: bool, z: complex, p: P, q: (real, real), m: array) {
+        let y = if flag { x } else { 0.0 }; y * real(n) * p.s + sum(p.w) + q.0 * q.1 + abs2(z) + sum(m) }";
+    folder.file("f.kg", source);
+    folder.file(
+        "at.json",
+        r#"{"x": 2, "n": 3, "flag": true, "z": "1+2i", "p": {"w": [1, "pi"], "s": 0.5}, "q": [3, -1.5e0], "m": [[1, 2], [3, 4]]}"#,
+    );
+    let by_hand = [
+        "diff",
+        "f.kg",
+        "--json",
+        "--at",
+        "x=2,n=3,flag=true,z=1+2i,p=(0.5,[1,pi]),q=(3,-1.5),m=[[1,2],[3,4]]",
+    ];
+    let by_hand = folder.run(&by_hand).json();
+    let from_file = folder.run(&["diff", "f.kg", "--json", "--params", "at.json"]).json();
+    assert_eq!((&from_file["value"], &from_file["gradient"]), (&by_hand["value"], &by_hand["gradient"]));
+    assert_eq!(from_file["gradient"]["p.s"], json!(6.0));
+    // --at wins.
+    let run =
+        |rest: &[&str]| folder.run(&[&["diff", "f.kg", "--json", "--params", "at.json"], rest].concat());
+    assert_eq!(run(&["--at", "x=4,q=(0,0)"]).json()["gradient"]["p.s"], json!(12.0));
+    folder.run(&["check", "f.kg", "--params", "at.json"]).done();
+    // NumPy: real numbers in order, what --at gives left out; or the one array.
+    folder.file("three.npy", npy("<f8", false, "(3,)", [1.0, 2.0, 3.0]));
+    folder.file("rows.npy", npy("<f8", false, "(3, 1)", [1.0, 2.0, 3.0]));
+    let numbers = "fn f(a, b, n: int, c) { a + 10.0 * b + 100.0 * c + real(n) }";
+    let table = |source: &str, file: &str, at: &str| {
+        folder.run(&["diff", "-e", source, "--params", file, "--at", at, "--json"])
+    };
+    assert_eq!(table(numbers, "three.npy", "n=1000").json()["value"], json!(1321.0));
+    let array = "fn f(x, m: array) { x * sum(m) * real(dim(m, 0)) }";
+    assert_eq!(table(array, "rows.npy", "x=2").json()["value"], json!(36.0));
+    table(numbers, "three.npy", "a=1").fails(1, &["three.npy", "`n` is of kind int", "JSON"]);
+    table(numbers, "three.npy", "a=1,n=2").fails(1, &["[3]", "expected 2 real numbers"]);
+    table(numbers, "rows.npy", "n=2").fails(1, &["[3, 1]", "expected 3 real numbers"]);
+    for (text, words) in [
+        (r#"{"x": 1, "x": 2}"#, &["twice", "`x`"][..]),
+        (r#"{"y": 1}"#, &["no parameter `y`"]),
+        (r#"{"x": 1}"#, &["no value for 6 parameters: n, flag, z, p, q, m", "--params"]),
+        (r#"{"p": {"s": 1}}"#, &["`p` has no field `w`"]),
+        (r#"{"p": {"s": 1, "w": [], "t": 1}}"#, &["`p`", "no other field `t`"]),
+        (r#"{"x": {"s": 1}}"#, &["`x`", "no other field `s`"]),
+        (r#"{"x": "one"}"#, &["bad.json", "`x` is of kind real"]),
+        (r#"{"n": 1.5}"#, &["`n` is of kind int"]),
+        (r#"{"m": [[1, 2], [3]]}"#, &["`m`", "2 elements here"]),
+        ("[1, 2]", &["bad.json", "expected an object"]),
+        (r#"{"x": "#, &["bad.json"]),
+    ] {
+        folder.file("bad.json", text);
+        folder.run(&["diff", "f.kg", "--params", "bad.json"]).fails(1, words);
+    }
+    folder.run(&["diff", "f.kg", "--params", "missing.json"]).fails(1, &["missing.json"]);
+    folder.run(&["check", "f.kg", "--params", "missing.json"]).fails(1, &["missing.json"]);
+}

@@ -2,9 +2,12 @@
 //!
 //! A real number may be any constant expression, or `inf`, `-inf`, `nan`. A complex one is `1+2i`, `-i`, or `complex(x, y)` of
 //! such expressions. Arrays stand in brackets, those of several axes row by row, or in a NumPy file behind `@`; tuples and
-//! structs in parentheses, field by field.
+//! structs in parentheses, field by field. Or all values in a file: see [`Point`].
 
-use std::{ops::Range, path::Path};
+use std::{
+    ops::Range,
+    path::{Path, PathBuf},
+};
 
 use ketgrad_core::{
     exec::Datum,
@@ -15,7 +18,8 @@ use num_complex::Complex;
 use num_traits::ToPrimitive;
 
 use crate::{
-    files::{cannot, open},
+    files::{cannot, open as open_file},
+    given::{is_npy, program_values},
     npy::{self, ItemKind, Number},
     report::Failure,
 };
@@ -25,12 +29,82 @@ type Value<T> = Datum<Complex<T>>;
 /// How many axes an array may have.
 const MAX_AXES: usize = 32;
 
+/// Where a program is evaluated.
+#[derive(Clone, Debug, Default)]
+pub struct Point {
+    /// Values by name, as `--at` takes them.
+    pub at: Vec<String>,
+    /// A JSON file of values by name, or a NumPy file; `at` wins over it.
+    pub file: Option<PathBuf>,
+}
+
 /// The arguments of a function, in the order of its parameters.
 ///
 /// # Errors
-/// [`Failure`] for a value that does not fit its kind, an unknown name, a name given twice, or
-/// parameters without a value, all of which are listed.
-pub(crate) fn arguments<T: Number>(params: &[Param], given: &[String]) -> Result<Vec<Value<T>>, Failure> {
+/// [`Failure`] for a value that does not fit its kind, an unknown name, a name given twice, a file that cannot be read or does not
+/// fit, or parameters without a value, all of which are listed.
+pub(crate) fn arguments<T: Number>(params: &[Param], point: &Point) -> Result<Vec<Value<T>>, Failure> {
+    let mut values = given(params, &point.at)?;
+    match &point.file {
+        Some(path) if is_npy(path) => table(params, path, &mut values)?,
+        Some(path) => {
+            let file = path.display().to_string();
+            for (name, text) in program_values(path, params)? {
+                if let Some(k) = (0..params.len()).find(|k| params[*k].name == name && values[*k].is_none()) {
+                    let reader = Reader { text: &text, name: &name, origin: &file };
+                    values[k] = Some(reader.value(0..text.len(), &params[k].kind)?);
+                }
+            }
+        }
+        None => {}
+    }
+    let unset: Vec<&str> =
+        params.iter().zip(&values).filter(|(_, v)| v.is_none()).map(|(p, _)| p.name.as_str()).collect();
+    if let Some(first) = unset.first() {
+        let plural = if unset.len() == 1 { "parameter" } else { "parameters" };
+        let list = unset.join(", ");
+        return Err(Failure::input(format_args!("no value for {} {plural}: {list}", unset.len()))
+            .help(format_args!("give it with --at {first}=… or --params FILE.json")));
+    }
+    Ok(values.into_iter().flatten().collect())
+}
+
+/// What a NumPy file holds: the real numbers that have no value yet, in order, or the one array that has none.
+fn table<T: Number>(params: &[Param], path: &Path, values: &mut [Option<Value<T>>]) -> Result<(), Failure> {
+    let file = path.display().to_string();
+    let open: Vec<usize> = (0..params.len()).filter(|k| values[*k].is_none()).collect();
+    if let [k] = open[..]
+        && matches!(params[k].kind, Kind::Array(_))
+    {
+        let text = format!("@{file}");
+        let reader = Reader { text: &text, name: &params[k].name, origin: "--params" };
+        values[k] = Some(reader.value(0..text.len(), &params[k].kind)?);
+        return Ok(());
+    }
+    if let Some(k) = open.iter().find(|k| params[**k].kind != Kind::Real) {
+        let Param { name, kind, .. } = &params[*k];
+        return Err(Failure::input(format_args!(
+            "{file}: a NumPy file holds real numbers in the order of the parameters, or one array, but `{name}` is of kind {kind}"
+        ))
+        .help(format_args!("give it with --at {name}=… or with all in a JSON file")));
+    }
+    let items = npy::read_items(open_file(path).map_err(|e| cannot("read", &file, &e))?)
+        .map_err(|e| Failure::input(format_args!("{file}: {e}")))?;
+    if items.kind == ItemKind::Complex || items.shape != [open.len()] {
+        return Err(Failure::input(format_args!(
+            "{file} has the shape {:?}: expected {} real numbers, one for each parameter without a value",
+            items.shape,
+            open.len()
+        )));
+    }
+    for (k, x) in open.into_iter().zip(&items.numbers) {
+        values[k] = Some(Datum::Real(T::lit(*x)));
+    }
+    Ok(())
+}
+
+/// The values given by name.
+fn given<T: Number>(params: &[Param], given: &[String]) -> Result<Vec<Option<Value<T>>>, Failure> {
     let mut values: Vec<Option<Value<T>>> = params.iter().map(|_| None).collect();
     for text in given {
         for part in split(text, 0..text.len()) {
@@ -45,21 +119,13 @@ pub(crate) fn arguments<T: Number>(params: &[Param], given: &[String]) -> Result
                 let failure = Failure::input(format_args!("the function has no parameter `{name}`"));
                 return Err(failure.nearest(name, params.iter().map(|p| p.name.as_str())));
             };
-            let reader = Reader { text, name };
+            let reader = Reader { text, name, origin: "--at" };
             if values[k].replace(reader.value(equals + 1..part.end, &params[k].kind)?).is_some() {
                 return Err(Failure::input(format_args!("--at gives `{name}` twice")));
             }
         }
     }
-    let unset: Vec<&str> =
-        params.iter().zip(&values).filter(|(_, v)| v.is_none()).map(|(p, _)| p.name.as_str()).collect();
-    if let Some(first) = unset.first() {
-        let plural = if unset.len() == 1 { "parameter" } else { "parameters" };
-        let list = unset.join(", ");
-        return Err(Failure::input(format_args!("no value for {} {plural}: {list}", unset.len()))
-            .help(format_args!("give it with --at {first}=…")));
-    }
-    Ok(values.into_iter().flatten().collect())
+    Ok(values)
 }
 
 /// The parts between the commas that stand in no bracket.
@@ -83,6 +149,8 @@ fn split(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
 struct Reader<'a> {
     text: &'a str,
     name: &'a str,
+    /// What gives the text.
+    origin: &'a str,
 }
 
 impl Reader<'_> {
@@ -109,7 +177,7 @@ impl Reader<'_> {
                     }
                     Element::Int => Datum::ints_of(&shape, self.all(items, |r| self.int(r))?),
                 };
-                array.map_err(|e| Failure::input(e).at("--at", self.text, range, ""))?
+                array.map_err(|e| Failure::input(e).at(self.origin, self.text, range, ""))?
             }
             Kind::Tuple(tuple) => {
                 let fields = self.inside(&range, '(', ')').filter(|f| f.len() == tuple.fields.len());
@@ -133,7 +201,7 @@ impl Reader<'_> {
     ) -> Result<Value<T>, Failure> {
         let path = self.text[range.clone()].trim();
         let path = path.strip_prefix('@').unwrap_or(path);
-        let file = open(Path::new(path)).map_err(|e| cannot("read", path, &e))?;
+        let file = open_file(Path::new(path)).map_err(|e| cannot("read", path, &e))?;
         let items = npy::read_items(file).map_err(|e| Failure::input(format_args!("{path}: {e}")))?;
         let unfit = |expected: &str| {
             Failure::input(format_args!(
@@ -168,7 +236,7 @@ impl Reader<'_> {
             (Element::Real, ItemKind::Complex) => return Err(unfit("real numbers")),
             (Element::Int, _) => return Err(unfit("integers")),
         };
-        array.map_err(|e| Failure::input(e).at("--at", self.text, range, ""))
+        array.map_err(|e| Failure::input(e).at(self.origin, self.text, range, ""))
     }
 
     /// The elements of an array along the given axis and all behind it. The first part along an axis says its length for all.
@@ -278,8 +346,12 @@ impl Reader<'_> {
     }
 
     fn wrong(&self, range: Range<usize>, kind: &Kind, expected: &str) -> Failure {
-        Failure::input(format_args!("`{}` is of kind {kind}: expected {expected}", self.name))
-            .at("--at", self.text, range, "")
+        Failure::input(format_args!("`{}` is of kind {kind}: expected {expected}", self.name)).at(
+            self.origin,
+            self.text,
+            range,
+            "",
+        )
     }
 }
 

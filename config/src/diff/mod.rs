@@ -116,7 +116,7 @@ fn differentiate<T: Number>(
     }
 
     let mut params = program.functions[f.function()].params.clone();
-    let mut point = at::arguments::<T>(&params, &args.at)?;
+    let mut point = at::arguments::<T>(&params, &args.point)?;
     if !args.by.is_empty() {
         let unknown = args.by.iter().find(|name| params.iter().all(|p| p.name != **name));
         if let Some(name) = unknown {
