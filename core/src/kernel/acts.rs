@@ -1,13 +1,6 @@
 //! Numbers of gates acting on numbers of amplitudes.
 
-use std::ops::Range;
-
-use num_complex::Complex;
-
-use super::{
-    Operator, Threads,
-    apply::{self, Task},
-};
+use super::{Operator, Threads, apply};
 use crate::scalar::Ring;
 
 /// A ring that acts on amplitudes of type `A`: itself, or numbers that lack something which those of the ring
@@ -31,8 +24,6 @@ pub trait Acts<A>: Ring {
         apply::apply(operator, amplitudes, threads, apply::run);
     }
 }
-
-type Run<R> = fn(&Task<'_, R, R>, Range<usize>);
 
 impl<R: Ring> Acts<R> for R {
     #[inline(always)]
@@ -59,8 +50,6 @@ impl<R: Ring> Acts<R> for R {
     }
     fn apply(operator: &Operator<R>, amplitudes: &mut [R], threads: &Threads) {
         // On a state of a few qubits a call costs as much as the gate: the loops alone are behind one.
-        apply::apply(operator, amplitudes, threads, |task, part| {
-            compiled!(R: Run = [f32, f64, Complex<f32>, Complex<f64>] apply::run)(task, part);
-        });
+        apply::apply(operator, amplitudes, threads, apply::run_compiled);
     }
 }

@@ -13,6 +13,8 @@
 
 use std::ops::Range;
 
+use num_complex::Complex;
+
 use super::{Acts, Operator, Shape, Threads, disjoint::Disjoint, runs::Runs, strings};
 use crate::scalar::Ring;
 
@@ -47,25 +49,53 @@ pub(super) struct Task<'a, R, A> {
     shape: &'a Shape<R>,
 }
 
-/// The loops of a part of a task, compiled a second time for the wider registers of newer processors, and for fused operations
-/// where a ring asks for them. Others stay products and sums, so both give the same bits.
+/// The loops of a part of a task.
 pub(super) fn run<R: Acts<A>, A: Clone + Send + Sync>(task: &Task<'_, R, A>, part: Range<usize>) {
     #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") {
-        // SAFETY: the processor has the instructions that `run_wide` is compiled for.
-        unsafe { task.run_wide(part) };
+    if is_wide() {
+        // SAFETY: the processor has the instructions that `wide` is compiled for.
+        unsafe { wide(task, part) };
         return;
     }
+    plain(task, part);
+}
+
+/// As [`run`], of a ring on its own numbers; this crate's loops where it has compiled them.
+#[inline(always)]
+pub(super) fn run_compiled<R: Ring>(task: &Task<'_, R, R>, part: Range<usize>) {
+    #[cfg(target_arch = "x86_64")]
+    if is_wide() {
+        // SAFETY: the processor has the instructions that `wide` is compiled for.
+        unsafe { compiled!(R: Wide = [f32, f64, Complex<f32>, Complex<f64>] wide)(task, part) };
+        return;
+    }
+    compiled!(R: Plain = [f32, f64, Complex<f32>, Complex<f64>] plain)(task, part);
+}
+
+#[cfg(target_arch = "x86_64")]
+type Wide<R> = unsafe fn(&Task<'_, R, R>, Range<usize>);
+type Plain<R> = fn(&Task<'_, R, R>, Range<usize>);
+
+/// Whether the processor has what [`wide`] is compiled for.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn is_wide() -> bool {
+    std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma")
+}
+
+/// The loops for the wider registers of newer processors, and for fused operations where a ring asks for them. Others stay
+/// products and sums, so that both give the same bits.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn wide<R: Acts<A>, A: Clone + Send + Sync>(task: &Task<'_, R, A>, part: Range<usize>) {
+    task.loops(part);
+}
+
+fn plain<R: Acts<A>, A: Clone + Send + Sync>(task: &Task<'_, R, A>, part: Range<usize>) {
     task.loops(part);
 }
 
 impl<R: Acts<A>, A: Clone + Send + Sync> Task<'_, R, A> {
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,fma")]
-    fn run_wide(&self, part: Range<usize>) {
-        self.loops(part);
-    }
-
     #[inline(always)]
     fn loops(&self, part: Range<usize>) {
         match self.runs.run_length() {
