@@ -667,3 +667,27 @@ proptest! {
         prop_assert!(d <= CIRCUIT, "{} apart", d);
     }
 }
+
+/// Every pattern of equal, opposite, real, imaginary and missing elements: loops of their own are for some of them.
+#[test]
+fn matrices_with_any_pattern_of_elements_act_as_they_are() {
+    let elements = [(0.0, 0.0), (1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.5, -2.0)];
+    fn all<T: Real>(elements: &[(f64, f64); 5])
+    where
+        Complex<T>: Parts,
+    {
+        let (mut rng, n) = (Rng::new(45), 5);
+        for k in 0..5usize.pow(4) {
+            let m = Matrix::from_fn(1, |i, j| {
+                let (re, im) = elements[k / 5usize.pow(2 * i as u32 + j as u32) % 5];
+                Complex::new(T::lit(re), T::lit(im))
+            });
+            for target in 0..n {
+                compare(&mut rng, &m, n, &[target], &[]);
+                compare(&mut rng, &m, n, &[target], &[((target + 1 + k % (n - 1)) % n, k % 2 == 0)]);
+            }
+        }
+    }
+    all::<f64>(&elements);
+    all::<f32>(&elements);
+}

@@ -344,6 +344,12 @@ fn constants_are_exact_and_too_few_shots_are_refused() {
     let mean = measure("1.5 + X0 - X0 + 0.25", 0).unwrap();
     assert_eq!((mean.value, mean.stderr), (1.75, Some(0.0)));
     assert!(measure("X0 + Z0", 4).is_ok());
+    // Of n values that are 1 or -1 the mean alone says the spread.
+    for count in [2, 3, 5, 8] {
+        let mean = measure("Z1", count).unwrap();
+        let right = ((1.0 - mean.value * mean.value) / (count as f64 - 1.0)).sqrt();
+        assert!((mean.stderr.unwrap() - right).abs() < 1e-7, "{count} shots: {mean:?}, not {right}");
+    }
     assert_eq!(
         measure("X0 + Z0", 3).unwrap_err().to_string(),
         "3 shots for an observable whose terms fall into 2 groups that are measured together: each takes two at least"

@@ -373,3 +373,70 @@ fn computed_and_shared_parameters_go_through_the_tiles_of_the_adjoint_method() {
         assert!(close, "{method}: {gradient:?} {expected:?}");
     }
 }
+
+/// 26 digits behind the point.
+const SCALE: i128 = 100_000_000_000_000_000_000_000_000;
+
+/// The radians of an angle: what their shortest decimal means, or if they were rounded, the float.
+fn radians(angle: &Angle) -> i128 {
+    let x = angle.radian_part();
+    if angle.slack() > 0.0 {
+        let high = (x * 1_048_576.0).round();
+        let low = x - high / 1_048_576.0;
+        return high as i128 * SCALE / 1_048_576 + (low * SCALE as f64) as i128;
+    }
+    let shortest = format!("{x:e}");
+    let (digits, exponent) = shortest.split_once('e').unwrap();
+    let (whole, rest) = digits.split_once('.').unwrap_or((digits, ""));
+    let mantissa: i128 = format!("{whole}{rest}").parse().unwrap();
+    let power = exponent.parse::<i32>().unwrap() - i32::try_from(rest.len()).unwrap() + 26;
+    match u32::try_from(power) {
+        Ok(power) => mantissa * 10i128.pow(power),
+        Err(_) => mantissa / 10i128.pow(power.unsigned_abs()),
+    }
+}
+
+/// What a factor that is no fraction of a power of two makes of an angle is off by its slack at most: of radians, of multiples
+/// of pi, of coefficients, and of a slack that was there before.
+#[test]
+fn an_angle_times_a_number_is_off_by_no_more_than_it_says() {
+    let pi = 314_159_265_358_979_323_846_264_338i128; // times 10^-26
+    let mut rng = support::random::Rng::new(45);
+    let mut is_rounded = [false; 3];
+    for _ in 0..2000 {
+        // Products of these have no more digits than an i128.
+        let mut decimal = || (1 + (rng.signed().abs() * 1e9) as i128, 9 - (rng.signed().abs() * 2.0) as u32);
+        let ((a, p), (b, q)) = (decimal(), decimal());
+        let float = |(m, p): (i128, u32)| m as f64 / 10f64.powi(p as i32);
+        let (x, factor) = (float((a, p)), float((b, q)));
+        let exact = |m: i128, digits: u32| m * (SCALE / 10i128.pow(digits));
+        let within = |off: i128, slack: f64| off.abs() as f64 <= slack * 1.000_001 * SCALE as f64 + 1e6;
+
+        let product = Angle::rad(x) * factor;
+        let off = radians(&product) - exact(a * b, p + q);
+        assert!(within(off, product.slack()), "{x} * {factor}: {product:?} is off by {off}e-26");
+        is_rounded[0] |= off.abs() > 1_000_000;
+
+        let product = Angle::pi(1, 3) * factor;
+        assert_eq!(*product.pi_part().numer(), 0, "{product:?}");
+        let off = radians(&product) - pi / 3 * b / 10i128.pow(q);
+        assert!(within(off, product.slack()), "pi / 3 * {factor}: {product:?} is off by {off}e-26");
+        is_rounded[1] |= off.abs() > 1_000_000;
+
+        let product = Angle::theta(THETA) * Q::new(1, 3) * factor;
+        let (n, d) =
+            product.terms().first().map_or((0, 1), |(_, q)| (i128::from(*q.numer()), i128::from(*q.denom())));
+        // n / d less b / (3 10^q), over one denominator.
+        let power = 10i128.pow(q);
+        let off = (n * 3 * power - b * d) as f64 / (d * 3 * power) as f64;
+        assert!(off.abs() <= product.slack(), "theta / 3 * {factor}: {product:?} is off by {off}");
+        is_rounded[2] |= off != 0.0;
+
+        let before = Angle::rounded(x, 1e-3);
+        let after = before.clone() * (1000.0 * factor + 0.1);
+        let least = 1e-3 * (1000.0 * factor + 0.1);
+        assert!((after.slack() / least - 1.0).abs() < 1e-5, "{before:?} {after:?}");
+    }
+    // Otherwise nothing was tried.
+    assert_eq!(is_rounded, [true; 3]);
+}

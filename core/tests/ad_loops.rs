@@ -200,3 +200,137 @@ fn long_chains_of_branches() {
     assert!((value - (y + s + late)).abs() < 1e-9 * value.abs(), "{value}");
     assert!((slope - (y_dot + s_dot + late_dot)).abs() < 1e-9 * slope.abs(), "{slope}");
 }
+
+/// A count is compared after others have looked at it, or at what it counts by: they see it as it is written.
+#[test]
+fn what_stands_between_a_count_and_its_comparison_sees_the_count() {
+    type Oracle = fn(f64, i64) -> f64;
+    let cases: [(&str, Oracle); 6] = [
+        (
+            "let mut i = 0; let mut j = 0; let mut s = x; while i < n { i = i + 2; j = i; s = 0.9 * s + real(j) * x; } s + real(j)",
+            |x, n| {
+                let (mut i, mut j, mut s) = (0, 0, x);
+                while i < n {
+                    i += 2;
+                    j = i;
+                    s = 0.9 * s + j as f64 * x;
+                }
+                s + j as f64
+            },
+        ),
+        (
+            "let mut i = 0; let mut j = 0; let mut s = x; while i < n { s = 0.9 * s + real(j) * x; i = i + 1; j = i; } s * real(j)",
+            |x, n| {
+                let (mut i, mut j, mut s) = (0, 0, x);
+                while i < n {
+                    s = 0.9 * s + j as f64 * x;
+                    i += 1;
+                    j = i;
+                }
+                s * j as f64
+            },
+        ),
+        (
+            "let mut i = 1; let mut k = 1; let mut s = x; while i < n { s = 0.5 * s + real(k) * x; let j = i; i = i + k; k = j; } s * real(i)",
+            |x, n| {
+                let (mut i, mut k, mut s) = (1, 1, x);
+                while i < n {
+                    s = 0.5 * s + k as f64 * x;
+                    (i, k) = (i + k, i);
+                }
+                s * i as f64
+            },
+        ),
+        (
+            "let mut i = 0; let mut k = 3; let mut s = x; while i < n { s = sin(s) + real(k) * x; i = i + k; k = 1; } s * real(i)",
+            |x, n| {
+                let (mut i, mut k, mut s) = (0, 3, x);
+                while i < n {
+                    s = s.sin() + k as f64 * x;
+                    i += k;
+                    k = 1;
+                }
+                s * i as f64
+            },
+        ),
+        (
+            "let mut i = n; let mut j = 0; let mut s = x; while i != 0 { s = sin(s) + real(j) * x; i = i - 1; j = i; } s * real(j + 1)",
+            |x, n| {
+                let (mut i, mut j, mut s) = (n, 0, x);
+                while i != 0 {
+                    s = s.sin() + j as f64 * x;
+                    i -= 1;
+                    j = i;
+                }
+                s * (j + 1) as f64
+            },
+        ),
+        (
+            "let mut i = 0; let mut m = n; let mut s = x; while i < m { s = s * cos(s) + real(m) * x; i = i + 1; m = n - 1; } s + real(i)",
+            |x, n| {
+                let (mut i, mut m, mut s) = (0, n, x);
+                while i < m {
+                    s = s * s.cos() + m as f64 * x;
+                    i += 1;
+                    m = n - 1;
+                }
+                s + i as f64
+            },
+        ),
+    ];
+    for (body, oracle) in cases {
+        let source = format!("fn f(x, n: int) {{ {body} }}");
+        let program = parse_program(&source).unwrap_or_else(|e| panic!("{source}: {}", e[0]));
+        for n in 0..9 {
+            for level in [Level::None, Level::Strict, Level::Algebraic] {
+                let mut f = Derivatives::<f64>::new(&program, "f").unwrap().with_level(level);
+                let at = |x: f64| [Datum::Real(x), Datum::Int(n)];
+                let (value, slopes) = f.value_and_gradient(&at(0.3)).unwrap();
+                let right = oracle(0.3, n);
+                assert!(
+                    (value - right).abs() <= 1e-12 * right.abs().max(1.0),
+                    "{body}, {n}: {value}, not {right}"
+                );
+                let h = 1e-6;
+                let right = (oracle(0.3 + h, n) - oracle(0.3 - h, n)) / (2.0 * h);
+                let slope = *slopes[0].real().unwrap();
+                assert!(
+                    (slope - right).abs() <= 1e-6 * right.abs().max(1.0),
+                    "{body}, {n}: {slope}, not {right}"
+                );
+                let (_, dot) = f.jvp(&at(0.3), &[Datum::Real(1.0)]).unwrap();
+                assert!((dot.real().unwrap() - slope).abs() <= 1e-10 * slope.abs().max(1.0), "{body}, {n}");
+            }
+        }
+    }
+}
+
+/// A count that is recorded before it is compared.
+#[test]
+fn a_count_is_recorded_as_it_is() {
+    let text = "fn f(x, n) -> real {
+block0(v0: real, v1: int):
+    v2: int = int 0
+    v3: int = int 2
+    jump block1(v2)
+block1(v4: int):
+    v5: int = iadd v4, v3
+    push.0.0 v5
+    v6: bool = ilt v5, v1
+    branch v6, block1(v5), block2
+block2:
+    v7: int = pop.0.0
+    v8: real = real_of_int v7
+    v9: real = mul v0, v8
+    return v9
+}
+";
+    let program = ir::parse(text).unwrap();
+    let f = program.lookup("f").unwrap();
+    let code = Bytecode::compile(&program, f).unwrap();
+    for (n, last) in [(1, 2.0), (2, 2.0), (3, 4.0), (9, 10.0)] {
+        let args: [Datum<f64>; 2] = [Datum::Real(1.5), Datum::Int(n)];
+        let y = code.call(&mut Machine::new(), &NoHost, &Limits::default(), &args).unwrap();
+        assert_eq!(y, Datum::Real(1.5 * last), "{n}");
+    }
+}

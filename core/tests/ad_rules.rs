@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use ketgrad_core::{
-    check::{Settings, test_rule},
+    check::{Settings, hessian_check, test_rule},
     exec::{Colouring, Datum, Derivatives, DeriveError, Host, HostError, NoHost},
     ir::{Element, Kind, Primitive, Program, verify},
     rules::Rules,
@@ -462,4 +462,22 @@ fn a_rule_may_give_one_array_in_a_tuple() {
     });
     assert_close(&a, &c, "pullback");
     assert_close(&b, &c, "pushforward");
+}
+
+/// A structure that a rule takes in a loop is recorded as a whole: each of its numbers gets its own tangent back.
+#[test]
+fn structures_recorded_in_loops_keep_their_tangents_apart() {
+    let rule = "struct P { a: real, b: real, c: array } rule g(p: P) { p.a * p.a * p.b + p.a * sum(p.c) }
+        pullback(p, y, bar) { P { a: (2 * p.a * p.b + sum(p.c)) * bar, b: p.a * p.a * bar, c: full(p.a * bar, [2]) } }";
+    let pair = "rule g(p: (real, real)) { p.0 * p.0 * p.1 } pullback(p, y, bar) { (2 * p.0 * p.1 * bar, p.0 * p.0 * bar) }";
+    for (rule, argument) in
+        [(rule, "P { a: sin(s), b: cos(2 * s), c: [s, s * s] }"), (pair, "(sin(s), cos(2 * s))")]
+    {
+        let source =
+            format!("{rule} fn f(x) {{ let mut s = x; for i in 0..3 {{ s = s + 0.1 * g({argument}); }} s }}");
+        let program = read(&source);
+        let at = [Datum::Real(0.7)];
+        let report = hessian_check(&program, "f", &at, &NoHost, Settings::default()).unwrap();
+        assert!(report.agree, "{report}");
+    }
 }

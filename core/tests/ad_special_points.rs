@@ -9,7 +9,7 @@
 
 use ketgrad_core::{
     exec::{Datum, Derivatives},
-    ir::{Number1, Program},
+    ir::{FunctionBuilder, Kind, Number1, Number2, Op, Param, Program, Real2},
     pass::Level,
     tape::{Tape, Variable},
     text::parse_program,
@@ -380,4 +380,45 @@ fn tapes_know_a_number_from_nothing() {
     assert!(!slope(|x| x.sqrt().cos(), 0.0).is_finite());
     assert!(!slope(|x| x.acos().powi(2), 1.0).is_finite());
     assert_eq!(slope(|x| x.sqrt().max(x + 1.0), 0.0), 1.0);
+}
+
+/// Constants that are zero, infinite or NaN beside operations of two operands: what simplification leaves has the same values and
+/// derivatives, bit by bit.
+#[test]
+fn simplification_keeps_what_special_constants_do() {
+    let special = [0.0, -0.0, 1.0, -1.0, 2.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1e300];
+    let numbers = Number2::ALL.iter().map(|op| Op::Number2(*op));
+    for op in numbers.chain(Real2::ALL.iter().map(|op| Op::Real2(*op))) {
+        // Signs of zeros that are scaled are those of products.
+        let bits = |x: f64| match x {
+            x if x.is_nan() => f64::NAN.to_bits(),
+            x if op == Op::Number2(Number2::Scale) => (x + 0.0).to_bits(),
+            x => x.to_bits(),
+        };
+        for (c, is_first) in special.into_iter().flat_map(|c| [(c, true), (c, false)]) {
+            let mut b = FunctionBuilder::new("f", vec![Param::new("x", Kind::Real)], Kind::Real);
+            let (x, constant) = (b.param(0), b.real(c));
+            let y = b.inst(op, &if is_first { [constant, x] } else { [x, constant] }, Kind::Real);
+            b.ret(y);
+            let mut program = Program::new();
+            program.add(b.finish());
+            for x in special {
+                let of = |level| {
+                    let mut f = Derivatives::<f64>::new(&program, "f").unwrap().with_level(level);
+                    let value = f.value(&[Datum::Real(x)]).unwrap();
+                    let (y, dot) = f.jvp(&[Datum::Real(x)], &[Datum::Real(1.0)]).unwrap();
+                    let slopes = f.gradient(&[Datum::Real(x)]).unwrap();
+                    [&value, &y, &dot, &slopes[0]].map(|d| bits(*d.real().unwrap()))
+                };
+                let (plain, simpler) = (of(Level::None), of(Level::Strict));
+                let (a, b) = (plain.map(f64::from_bits), simpler.map(f64::from_bits));
+                assert_eq!(
+                    plain,
+                    simpler,
+                    "{}, {c:?} is first: {is_first}, at {x:?}: {a:?} {b:?}",
+                    op.name()
+                );
+            }
+        }
+    }
 }

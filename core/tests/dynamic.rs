@@ -119,6 +119,18 @@ fn means_have_the_spread_of_the_shots() {
     let (mean, stderr) = (means[0].value, means[0].stderr.unwrap());
     assert!((stderr - t.sin() / (SHOTS as f64).sqrt()).abs() < 1e-4, "{stderr}");
     assert!((mean - t.cos()).abs() < 4.0 * stderr, "{mean}");
+    // Of n values that are 1 or -1 the mean alone says the spread: n - 1 in it, however many shots share a history.
+    for shots in [2, 3, 5, 8] {
+        for seed in 0..20 {
+            let z = "Z0".parse().unwrap();
+            let found = Simulator::new().trajectory_expectations(&bound(&c), &[z], shots, seed).unwrap()[0];
+            let right = ((1.0 - found.value * found.value) / (shots as f64 - 1.0)).sqrt();
+            assert!(
+                (found.stderr.unwrap() - right).abs() < 1e-7,
+                "{shots} shots, seed {seed}: {found:?}, not {right}"
+            );
+        }
+    }
 }
 
 #[test]
