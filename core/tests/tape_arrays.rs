@@ -460,3 +460,40 @@ fn parts_of_an_array_are_read_one_by_one() {
     let _ = tape.array("x", Array::from(vec![1.0, 2.0])).slice(0, 1..4);
     assert!(tape.fault().unwrap().to_string().contains("slice"));
 }
+
+/// Of equal eigenvalues a tape has the gradient by the values, or by the space of the vectors; of both together it has none, and
+/// says so. The frozen function has it.
+#[test]
+fn equal_eigenvalues_and_their_vectors_together_have_no_gradient_on_a_tape() {
+    let unit = |x: f64| Array::new(&[2, 2], vec![x, 0.0, 0.0, x]).unwrap();
+    let tape = Tape::new();
+    let a = tape.array("a", unit(2.0));
+    let y = a.eigvalsh().exp().sum() + a.eigvecsh().matmul(a.eigvecsh().transpose()).at(&[0, 1]);
+    assert!(y.backward().unwrap_err().to_string().contains("`eigvalsh`"), "{y}");
+    a.eigvalsh().exp().sum().backward().unwrap();
+    assert_eq!(a.gradient().items(), [2f64.exp(), 0.0, 0.0, 2f64.exp()]);
+    let v = a.eigvecsh();
+    let power = (v * a.eigvalsh().exp()).matmul(v.transpose()).at(&[0, 1]);
+    let said = power.backward().unwrap_err().to_string();
+    assert!(said.contains("both used") && said.contains("tape_arrays.rs"), "{said}");
+    let frozen = power.freeze("f").unwrap();
+    let mut f = Derivatives::<f64>::new(frozen.program(), "f").unwrap();
+    let gradient = f.gradient(&[Datum::Reals(std::sync::Arc::new(unit(2.0)))]).unwrap();
+    let Datum::Reals(gradient) = &gradient[0] else { panic!("{gradient:?}") };
+    let right = [0.0, 0.5 * 2f64.exp(), 0.5 * 2f64.exp(), 0.0];
+    assert!(gradient.iter().zip(right).all(|(x, y)| (x - y).abs() < 1e-14), "{gradient:?}");
+    // Singular values, and those that are 0 of a matrix that is not square.
+    let tape = Tape::new();
+    for a in [unit(1.0), Array::new(&[1, 2], vec![0.0, 0.0]).unwrap()] {
+        let a = tape.array("a", a);
+        let y = (a.svd_u() * a.svdvals()).matmul(a.svd_v().transpose()).sum();
+        assert!(y.backward().unwrap_err().to_string().contains("both used"));
+        a.svdvals().sum().backward().unwrap();
+    }
+    // Apart they are as ever.
+    let a = tape.array("a", Array::new(&[2, 2], vec![2.0, 0.0, 0.0, 3.0]).unwrap());
+    let v = a.eigvecsh();
+    (v * a.eigvalsh().exp()).matmul(v.transpose()).at(&[0, 1]).backward().unwrap();
+    let x = 0.5 * (3f64.exp() - 2f64.exp());
+    assert!(a.gradient().items().iter().zip([0.0, x, x, 0.0]).all(|(a, b)| (a - b).abs() < 1e-13));
+}

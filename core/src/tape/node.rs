@@ -1,6 +1,6 @@
 //! The tape: what was computed, in order.
 
-use std::{cell::RefCell, fmt, panic::Location, sync::Arc};
+use std::{cell::RefCell, collections::HashMap, fmt, panic::Location, sync::Arc};
 
 use smallvec::SmallVec;
 
@@ -327,6 +327,7 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
         let mut all = vec![false; result + 1];
         all[result] = !seed.is_array();
         bars[result] = Some(seed);
+        let mut decomposed = Decomposed::default();
         for k in (0..=result).rev() {
             let Some(bar) = bars[k].take().filter(|_| inner.entries[k].active) else {
                 continue;
@@ -343,6 +344,7 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
             let parts = inner.pull(k, &bar, all[k])?;
             bars[k] = Some(bar);
             let entry = &inner.entries[k];
+            decomposed.visit(k, &inner.entries)?;
             for (j, (&a, part)) in entry.args.iter().zip(parts).enumerate() {
                 let Some(part) = part.filter(|_| inner.entries[a].active) else { continue };
                 all[a] |= all[k] && entry.step.covers(j);
@@ -364,6 +366,54 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
             }
         }
         Ok(())
+    }
+}
+
+/// The decompositions of which something leads back to the values, the entry, and to the vectors, by name and matrix.
+#[derive(Default)]
+struct Decomposed(HashMap<(&'static str, usize), (Option<usize>, bool)>);
+
+impl Decomposed {
+    /// Takes note of an entry to which something leads back.
+    ///
+    /// # Errors
+    /// Something leads back both to values and to vectors, of which some are equal: what functions such as `V diag(g(w)) V^H`
+    /// have of derivatives there, neither says.
+    fn visit<T: Real, S: Scalar<Real = T>>(
+        &mut self,
+        k: usize,
+        entries: &[Entry<S>],
+    ) -> Result<(), TapeError> {
+        let (Step::Call(kernel), &[matrix]) = (&entries[k].step, entries[k].args.as_slice()) else {
+            return Ok(());
+        };
+        let (name, is_values) = match kernel.call.name {
+            "eigvalsh" => ("eigen", true),
+            "eigvecsh" => ("eigen", false),
+            "svdvals" => ("svd", true),
+            "svd_u" | "svd_v" => ("svd", false),
+            _ => return Ok(()),
+        };
+        let (values, has_vectors) = self.0.entry((name, matrix)).or_default();
+        match is_values {
+            true => *values = Some(k),
+            false => *has_vectors = true,
+        }
+        let Some(at) = values.filter(|_| *has_vectors) else { return Ok(()) };
+        let values: Vec<Option<f64>> = entries[at].value.array().iter().map(|x| x.re().primal()).collect();
+        let is_square = entries[matrix].value.array().matrix().is_some_and(|(m, n)| m == n);
+        let is_equal = values.windows(2).any(|w| w[0] == w[1]);
+        if !is_equal && (name == "eigen" || is_square || values.last() != Some(&Some(0.0))) {
+            return Ok(());
+        }
+        Err(TapeError::Operator {
+            operator: kernel.call.name.to_owned(),
+            reason: "the values and the vectors of one matrix are both used, and some values are equal: a function of the \
+                     matrix, as `v * g(w)` times the adjoint of `v`, has a gradient in a program that is written as text or by \
+                     `program!`"
+                .to_owned(),
+            at: Some(entries[k].at),
+        })
     }
 }
 
