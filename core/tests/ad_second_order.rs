@@ -1,4 +1,4 @@
-//! Second derivatives where first ones are special: at the origin of lengths.
+//! Second derivatives where first ones are special: at the origin of lengths, and where eigenvalues or singular values are equal.
 //!
 //! Forward over reverse, reverse over reverse, gradients on dual numbers and values on hyper-dual ones are all finite and
 //! equal, or none is finite. Where a function has a second derivative, that is what comes out, or NaN.
@@ -200,6 +200,172 @@ fn points_side_by_side_have_what_they_have_alone() {
             let alone = code.call(&mut Machine::new(), &NoHost, &Limits::default(), args).unwrap();
             let (alone, found) = (format!("{alone:?}"), format!("{:?}", found.unwrap()));
             assert_eq!(alone, found, "{length} at {args:?}");
+        }
+    }
+}
+
+/// As [`hessian_is`], of functions that no gradient on hyper-duals or in reverse can tell apart: those are right or NaN.
+#[track_caller]
+fn smooth_hessian_is(body: &str, at: &[f64], right: &[&[f64]]) {
+    let source = format!("fn f(a: array) {{ {body} }}");
+    for (way, found) in hessians(&source, at) {
+        for (j, (row, right)) in found.iter().zip(right).enumerate() {
+            for (k, (&x, &y)) in row.iter().zip(*right).enumerate() {
+                let may_be_undefined = way == "reverse over reverse";
+                let holds = (x - y).abs() <= 1e-9 * (1.0 + y.abs()) || may_be_undefined && !x.is_finite();
+                assert!(holds, "{body} at {at:?}, {way}: {x} at ({j}, {k}), not {y}");
+            }
+        }
+    }
+}
+
+#[test]
+fn functions_of_equal_eigenvalues_have_second_derivatives() {
+    let e = 1f64.exp();
+    for (g, x) in [
+        ("sum(exp(w))", 2.0 * e),
+        ("sum(ln(w))", -2.0),
+        ("sum(w)", 0.0),
+        ("sum(w * w)", 4.0),
+        ("sum(w * w * w)", 12.0),
+        ("prod(w)", -2.0),
+        ("ln(sum(exp(w)))", 1.0),
+        ("logsumexp(w)", 1.0),
+        ("-sum(w * ln(w))", -2.0),
+        ("w[0] * w[1] + norm(w) * norm(w)", 2.0),
+    ] {
+        let f = format!("let w = eigvalsh([[1 + a[0], a[1]], [a[1], 1 - a[0]]]); {g}");
+        smooth_hessian_is(&f, &[0.0, 0.0], &[&[x, 0.0], &[0.0, x]]);
+        // The same in another basis, where rounding would tell the values apart.
+        let f = format!(
+            "let (c, s) = (cos(0.4), sin(0.4)); let q = [[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]];
+             let r = [[1.0, 0.0, 0.0], [0.0, cos(1.1), sin(1.1)], [0.0, -sin(1.1), cos(1.1)]];
+             let m = matmul(matmul(q, r), [[1 + a[0], a[1], 0.0], [a[1], 1 - a[0], 0.0], [0.0, 0.0, 3.0]]);
+             let all = eigvalsh(matmul(m, transpose(matmul(q, r)))); let w = slice(all, 0, 0, 2); {g}"
+        );
+        smooth_hessian_is(&f, &[0.0, 0.0], &[&[x, 0.0], &[0.0, x]]);
+    }
+    // Complex ones, with a third that is apart.
+    let f = "let z = complex(0.0, 1.0) * a[1];
+             sum(exp(eigvalsh([[1 + a[0], z, 0.0], [conj(z), 1 - a[0], 0.0], [0.0, 0.0, 5.0]])))";
+    smooth_hessian_is(f, &[0.0, 0.0], &[&[2.0 * e, 0.0], &[0.0, 2.0 * e]]);
+    // By all elements: of the sum of the squares, 2 tr(A_dot^2) of the Hermitian part.
+    let f = "let w = eigvalsh(reshape(a, [2, 2])); sum(w * w)";
+    let right: [&[f64]; 4] =
+        [&[2.0, 0.0, 0.0, 0.0], &[0.0, 1.0, 1.0, 0.0], &[0.0, 1.0, 1.0, 0.0], &[0.0, 0.0, 0.0, 2.0]];
+    smooth_hessian_is(f, &[2.0, 0.0, 0.0, 2.0], &right);
+    smooth_hessian_is(f, &[0.0; 4], &right);
+}
+
+#[test]
+fn functions_of_equal_singular_values_have_second_derivatives() {
+    let unit = [1.0, 0.0, 0.0, 1.0];
+    let f = |g: &str| format!("let s = svdvals(reshape(a, [2, 2])); {g}");
+    let middle =
+        |x: f64, y: f64, z: f64| [[x, 0.0, 0.0, y], [0.0, z, y, 0.0], [0.0, y, z, 0.0], [y, 0.0, 0.0, x]];
+    for (g, [first, last], block) in [
+        ("sum(s * s)", [2.0, 0.0], [2.0, 0.0]),
+        ("sum(powi(s, 4))", [12.0, 0.0], [8.0, 4.0]),
+        ("sum(ln(s))", [-1.0, 0.0], [0.0, -1.0]),
+    ] {
+        let mut right = middle(first, last, block[0]);
+        (right[1][2], right[2][1]) = (block[1], block[1]);
+        let right: Vec<&[f64]> = right.iter().map(|row| &row[..]).collect();
+        smooth_hessian_is(&f(g), &unit, &right);
+    }
+    // All that is 0, also of a matrix that is not square.
+    let id: Vec<Vec<f64>> =
+        (0..6).map(|k| (0..6).map(|j| if j == k { 2.0 } else { 0.0 }).collect()).collect();
+    let id: Vec<&[f64]> = id.iter().map(Vec::as_slice).collect();
+    for shape in ["[2, 3]", "[3, 2]", "[6, 1]", "[1, 6]"] {
+        let f = format!("let s = svdvals(reshape(a, {shape})); sum(s * s)");
+        smooth_hessian_is(&f, &[0.0; 6], &id);
+        smooth_hessian_is(&f, &[1.0, 0.0, 0.0, 0.0, 0.0, 0.0], &id);
+        smooth_hessian_is(&f, &[1.0, 0.5, -1.0, 2.0, 1.0, -2.0], &id);
+    }
+}
+
+/// Functions of matrices, written as `V diag(g(w)) V^H`: the pushforward is right, and the gradient right or NaN.
+#[test]
+fn vectors_and_equal_values_together_are_right_or_undefined() {
+    let e = 2f64.exp();
+    for (m, at, right) in [
+        ("matmul_nh(eigvecsh(a) * exp(eigvalsh(a)), eigvecsh(a))", [2.0, 0.0, 0.0, 2.0], [e / 2.0, e / 2.0]),
+        ("matmul_nh(eigvecsh(a) * eigvalsh(a), eigvecsh(a))", [0.0; 4], [0.5, 0.5]),
+        (
+            "let v = eigvecsh(a); matmul(v * sqrt(eigvalsh(a)), transpose(v))",
+            [4.0, 0.0, 0.0, 4.0],
+            [0.125, 0.125],
+        ),
+        ("matmul_nh(svd_u(a) * svdvals(a), svd_v(a))", [1.0, 0.0, 0.0, 1.0], [1.0, 0.0]),
+        ("matmul_nh(svd_u(a) * svdvals(a), svd_v(a))", [0.0; 4], [1.0, 0.0]),
+        ("matmul_nh(svd_u(a) * powi(svdvals(a), 3), svd_v(a))", [1.0, 0.0, 0.0, 1.0], [2.0, 1.0]),
+    ] {
+        let source = format!("fn f(a: array) {{ let a = reshape(a, [2, 2]); let m = {{ {m} }}; m[0, 1] }}");
+        let program = parse_program(&source).unwrap_or_else(|e| panic!("{source}: {}", e[0]));
+        for level in [Level::Strict, Level::None] {
+            let mut f = Derivatives::<Complex<f64>>::new(&program, "f").unwrap().with_level(level);
+            let data = [Datum::reals(at.to_vec())];
+            let gradient = numbers(&f.gradient(&data).unwrap()[0]);
+            for (k, right) in [0.0, right[0], right[1], 0.0].into_iter().enumerate() {
+                let along = Datum::reals(unit(4, k).collect::<Vec<_>>());
+                let (_, dot) = f.jvp(&data, &[along]).unwrap();
+                assert!(agree(right, *dot.real().unwrap()), "{m}, {k}: {dot:?}, not {right}");
+                let (x, is_known) = (gradient[k], m.contains("eig"));
+                assert!(!is_known && !x.is_finite() || agree(right, x), "{m}, {k}: {x}, not {right}");
+            }
+        }
+    }
+}
+
+/// Functions of matrices written as products of eigenvectors, against the same written without: all derivatives to second
+/// order, whatever eigenvalues are equal, in any basis.
+#[test]
+fn functions_of_matrices_have_all_derivatives_whatever_eigenvalues_are_equal() {
+    let basis = "let (c, s, u, v) = (cos(0.4), sin(0.4), cos(1.1), sin(1.1));
+        let q = matmul([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]], [[1.0, 0.0, 0.0], [0.0, u, v], [0.0, -v, u]]);";
+    let turned = "matmul(matmul(q, WHAT), transpose(q))";
+    for (product, plain) in [
+        ("matmul_nh(V * exp(W), V)", "expm(m)"),
+        ("matmul(V * (1.0 / W), transpose(V))", "inv(m)"),
+        ("matmul_nh(exp(-0.5 * W + 0.2) * V, V)", "expm(0.2 * eye(3) - 0.5 * m)"),
+        (
+            "let d = W * W; matmul(matmul(V, diagonal_matrix(d - 2.0 * W)), transpose(V))",
+            "matmul(m, m) - 2.0 * m",
+        ),
+        ("matmul_nh(V * powi(W, 3), V)", "matmul(m, matmul(m, m))"),
+        ("let t = a[0] + 0.3; matmul_nh(V * exp(-t * W), V)", "expm(-(a[0] + 0.3) * m)"),
+        ("re(matmul_nh(V * exp(complex(0.0, 1.0) * W), V))", "re(expm(complex(0.0, 1.0) * m))"),
+    ] {
+        for (w, at) in [
+            ("[[1.5, 0.0, 0.0], [0.0, 1.5, 0.0], [0.0, 0.0, 1.5]]", [0.0; 3]),
+            ("[[1.5, 0.0, 0.0], [0.0, 1.5, 0.0], [0.0, 0.0, 2.5]]", [0.0; 3]),
+            ("[[-1.5, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 2.0]]", [0.0; 3]),
+            ("[[-1.5, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 2.0]]", [0.1, -0.2, 0.3]),
+        ] {
+            // Three directions that mix all vectors, one of them not symmetric, as only the Hermitian part counts.
+            let m = format!(
+                "{basis} let x = {w} + a[0] * [[0.3, 1.0, -0.4], [1.0, -0.2, 0.7], [-0.4, 0.7, 0.5]]
+                   + a[1] * [[0.0, 0.6, 0.0], [0.6, 0.0, 0.0], [0.0, 0.0, 0.0]] + a[2] * [[1.0, 0.2, 0.1], [0.2, -1.0, 0.3], [0.1, 0.3, 0.0]];
+                 let m = {};",
+                turned.replace("WHAT", "x")
+            );
+            let weigh = |what: &str| {
+                format!(
+                    "{m} let y = {{ {what} }}; sum(y * [[1.0, 2.0, -1.0], [0.5, 1.5, 0.3], [2.0, -0.7, 1.1]])"
+                )
+            };
+            let product = product.replace('V', "eigvecsh(m)").replace('W', "eigvalsh(m)");
+            let right = hessians(&format!("fn f(a: array) {{ {} }}", weigh(plain)), &at);
+            let found = hessians(&format!("fn f(a: array) {{ {} }}", weigh(&product)), &at);
+            let right = &right[0].1;
+            for (way, found) in found {
+                let is_open = at == [0.0; 3] && way == "reverse over reverse";
+                for (x, y) in found.iter().flatten().zip(right.iter().flatten()) {
+                    let holds = (x - y).abs() <= 1e-8 * (1.0 + y.abs()) || is_open && !x.is_finite();
+                    assert!(holds, "{product} of {w} at {at:?}, {way}: {x}, not {y}");
+                }
+            }
         }
     }
 }

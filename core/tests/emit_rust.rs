@@ -640,6 +640,21 @@ const WHOLE: &[(&str, &str, &str)] = &[
         "c0.5,-1,2,0.7,0.1,-0.3,0.9,1.1,-0.6,0.2,0.4,1.3 a0.3,0.9,-0.4,1,0.2,0.6",
     ),
     (
+        "prime_transforms",
+        "fn f(x: array) { let t = cumsum(full(x[0], [74]), 0); let y = fft(complex(sin(t), x[1] * t)); let z = ifft(complex(cos(slice(t, 0, 0, 37)), 0.5)); sum(abs2(y) * t) / 1e6 + sum(re(z * fft_back(z)) * slice(t, 0, 3, 37)) }",
+        "a0.13,0.01",
+    ),
+    (
+        "equal_values",
+        "fn f(m: array, e: array) { let x = m + 0.0 * e; let y = eigen_along(x, e); let z = svd_along(x, e); let w = svd_along(0.0 * m, e); let u = svd_along(0.0 * slice(m, 0, 0, 2), slice(e, 0, 0, 2)); sum(abs2(complex(y, 0.0)) * [1.0, 2.0, 4.0]) + sum(abs2(complex(z, 0.0)) * [1.0, 2.0, 4.0]) + sum(w * [1.0, 2.0, 4.0]) + sum(u * [1.0, 2.0]) + sum(exp(eigvalsh(x))) }",
+        "m3x3:2,0,0,0,2,0,0,0,2 m3x3:0.3,1.0,-0.4,1.0,-0.2,0.7,-0.4,0.7,0.5",
+    ),
+    (
+        "matrix_functions",
+        "fn f(z: array<complex>) { let a = reshape(z, [2, 2]); let v = eigvecsh(a); let m = matmul_nh(v * exp(eigvalsh(a)), v); sum(abs2(m)) + re(m[0, 1]) }",
+        "c2,0,0,2",
+    ),
+    (
         "greater",
         "fn f(xs: array, ys: array) { sum(max(xs, ys) * sin([1.0, 2.0, 3.0])) + sum(min(xs, ys)) + norm([0.5, 1]) * sum(powi(xs, 20) + powi(ys, -1)) }",
         "a0.5,-1,2 a0.7,-2,1",

@@ -18,8 +18,8 @@ use std::{collections::HashMap, ops::Range};
 
 use crate::{
     entity::{Block, FuncId, Value},
-    ir::{Function, FunctionBuilder, InstData, Kind, Number2, Op, Param, Program, Terminator},
-    rules::{Reach, everywhere, push_reach, pushforward},
+    ir::{ArrayOp, Function, FunctionBuilder, InstData, Kind, Number2, Op, Param, Program, Terminator},
+    rules::{Reach, everywhere, push_reach, pushforward, whole},
 };
 
 use super::{
@@ -272,6 +272,14 @@ impl Writer<'_> {
         self.b.end_with(end);
     }
 
+    /// A decomposition; the vectors of equal values are those that have derivatives along the tangent.
+    fn decomposed(&mut self, op: ArrayOp, inst: &InstData, x: Value) -> Value {
+        let along = if op == ArrayOp::Eigen { ArrayOp::EigenAlong } else { ArrayOp::SvdAlong };
+        let dot = self.leaves(inst.args[0])[0];
+        let dot = whole(&mut self.b, dot, x);
+        self.b.on_arrays(along, &[x, dot])
+    }
+
     fn instruction(&mut self, inst: &InstData) -> Result<(), DiffError> {
         let f = self.f;
         let args: Vec<Value> = inst.args.iter().map(|&a| self.value(a)).collect();
@@ -312,7 +320,10 @@ impl Writer<'_> {
         if let (Op::Call(g), true) = (inst.op, through) {
             return self.call(inst, y, g, args);
         }
-        let v = self.b.inst(inst.op, &args, f.kinds[y].clone());
+        let v = match (inst.op, through) {
+            (Op::OnArrays(op @ (ArrayOp::Eigen | ArrayOp::Svd)), true) => self.decomposed(op, inst, args[0]),
+            _ => self.b.inst(inst.op, &args, f.kinds[y].clone()),
+        };
         self.values.insert(y, v);
         if !through {
             return Ok(());

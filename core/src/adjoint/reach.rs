@@ -184,6 +184,8 @@ impl Reaching<'_> {
                 A::ContractFirst | A::ContractSecond => k < 2,
                 A::SolveLower | A::SolveUpper => k == 1,
                 A::Cholesky => false,
+                A::EigenAlong | A::SvdAlong => k == 0,
+                A::Spectral => k == 1 || k == 3,
                 op => op.is_differentiable(),
             },
             _ => false,
@@ -216,6 +218,8 @@ impl Reaching<'_> {
                     }
                     // A rule of its own may have any slope.
                     Op::Call(_) | Op::Primitive(_) => is_one(inst.result),
+                    // Of values and vectors together where values are equal.
+                    Op::OnArrays(ArrayOp::Eigen | ArrayOp::Svd | ArrayOp::Simple) => true,
                     op => is_steep(op) || is_curved(op) && inst.args.iter().any(|v| doubtful[v.index()]),
                 }
         };

@@ -49,7 +49,8 @@ pub use cofactors::{cofactors, cofactors_along};
 pub(crate) use contract::{BETWEEN, LISTS, lists, name as contraction};
 pub use contract::{Contracted, contract};
 pub use decompose::cholesky;
-pub use eigen::eigh;
+pub(crate) use eigen::spectral_order;
+pub use eigen::{eigh, eigh_along, spectral};
 pub use error::ArrayError;
 pub use exponential::{expm, expm_along};
 pub use fourier::{Transforms, fft};
@@ -69,7 +70,7 @@ pub use reduce::{
 };
 pub(crate) use shape::{Lines, MAX_ELEMENTS, Moved, Repeated, Window, checked_count};
 pub use shape::{Shape, Strided, axis_split, broadcast, checked_axis, count, indices_text, place};
-pub use singular::svd;
+pub use singular::{svd, svd_along};
 pub use solve::{determinant, inverse, log_abs_determinant, sign_of_determinant, solve};
 pub(crate) use sum::{AT_ONCE, add_runs, dot_of, sum_on};
 pub use sum::{dot, sum};

@@ -359,6 +359,13 @@ impl FunctionBuilder {
         self.inst(Op::Get, &[array, index], kind)
     }
 
+    /// What the current block already has of an operation on the same operands.
+    pub(crate) fn made(&self, op: Op, args: &[Value]) -> Option<Value> {
+        let (f, block) = (&self.function, &self.function.blocks[self.current]);
+        let insts = block.insts.iter().rev().map(|&i| &f.insts[i]);
+        insts.filter(|inst| inst.op == op && inst.args[..] == *args).find_map(|inst| inst.result)
+    }
+
     /// The op that made a value; `None` of a parameter.
     #[must_use]
     pub(crate) fn maker(&self, v: Value) -> Option<(Op, &[Value])> {

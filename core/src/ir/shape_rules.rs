@@ -156,6 +156,16 @@ fn on_arrays(op: ArrayOp, args: &[&Known], arrays: &[bool], limit: usize) -> Fou
         A::Shape => Ok(Known::Ints(known!(args, 0).iter().map(|&n| long(n)).collect())),
         A::Reshape => reshaped(known!(args, 0), list!(args, 1)),
         A::Like => array(&known!(args, 1)),
+        A::Simple => match known!(args, 0).as_slice() {
+            shape @ [_, _] => array(shape),
+            shape => wrong("a matrix", &[shape]),
+        },
+        A::Spectral => {
+            let (m, a, y) = (known!(args, 0), known!(args, 1), known!(args, 2));
+            let (d, slope) = (known!(args, 3), known!(args, 4));
+            array::spectral_order([&m, &a, &y, &d, &slope])?;
+            array(&m)
+        }
         // Where it starts makes no difference to the shape.
         A::Embed | A::Paste => {
             let whole = known!(args, 1);
@@ -331,9 +341,18 @@ fn on_arrays(op: ArrayOp, args: &[&Known], arrays: &[bool], limit: usize) -> Fou
             ([m, n], [k, count]) if m == k => array(&[*n, *count]),
             (a, b) => wrong("a matrix m x n and a vector of m or a matrix m x k", &[a, b]),
         },
-        A::ExpmAlong | A::CofactorsAlong => match (known!(args, 0).as_slice(), known!(args, 1).as_slice()) {
-            (a @ [m, n], b) if m == n && a == b => array(a),
-            (a, b) => wrong("two square matrices of one order", &[a, b]),
+        A::ExpmAlong | A::CofactorsAlong | A::EigenAlong => {
+            match (known!(args, 0).as_slice(), known!(args, 1).as_slice()) {
+                (a @ [m, n], b) if m == n && a == b => match op {
+                    A::EigenAlong => array(&[n + 1, *n]),
+                    _ => array(a),
+                },
+                (a, b) => wrong("two square matrices of one order", &[a, b]),
+            }
+        }
+        A::SvdAlong => match (known!(args, 0).as_slice(), known!(args, 1).as_slice()) {
+            (a @ [m, n], b) if a == b => array(&[1 + m + n, *m.min(n)]),
+            (a, b) => wrong("two matrices of one shape", &[a, b]),
         },
         A::Pinv => match known!(args, 0).as_slice() {
             [m, n] => array(&[*n, *m]),

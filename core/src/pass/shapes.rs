@@ -181,7 +181,7 @@ impl<'k> Shapes<'k> {
                 first
             }
             A::Inv | A::Cofactors | A::CofactorsAlong | A::Cholesky | A::Expm | A::ExpmAlong => first,
-            A::Fft | A::FftBack => first,
+            A::Fft | A::FftBack | A::Simple | A::Spectral => first,
             A::Step => classes.into_iter().reduce(|a, b| self.both(a, b))?,
             A::SumKeep | A::ShiftKeep => self.named(Key::Reduced(first, int(1))),
             // Where it starts makes no difference.

@@ -27,7 +27,7 @@
 //! `P(X)` is the lower triangle of `X` with half its diagonal; `U(X)` is the upper triangle plus the adjoint of what is below, `S(X)`
 //! the upper triangle plus its adjoint, both with the real part of the diagonal alone. `F_ij = 1 / (w_j - w_i)` of eigenvalues or singular
 //! values, `G_ij = 1 / (s_j + s_i)`; both are 0, as is `1 / s`, where what is divided by is exactly 0: vectors of equal values are some basis of a space that
-//! alone is defined, and carry nothing of each other. `K = F . (P + P^H)`, `L = G . (P - P^H)`, `D = (A_dot V - U P) / s`,
+//! alone is defined, and carry nothing of each other (see [`spectra`] for where that is right). `K = F . (P + P^H)`, `L = G . (P - P^H)`, `D = (A_dot V - U P) / s`,
 //! `E = (A_dot^H U - V P^H) / s`, `P_bar = diag(s_bar) + (M + M^H + N - N^H) / 2`, `M = F . (U^H U_bar + V^H V_bar)`,
 //! `N = G . (U^H U_bar - V^H V_bar)`, `X = (U_bar - U U^H U_bar) / s`, `Z = (V_bar - V V^H V_bar) / s`, where s stands for
 //! `diag(s)`. `K(A, E)` is `cofactors_along`, and `D(A, E, Y, F) = A^-T (tr(K(A, F)^T E) - E^T K(A, F) - F^T Y)`. `L(A, E)` is `expm_along`, and `M(A, E, F)` the upper right block of
@@ -48,6 +48,7 @@ use super::{
     factors, least, products,
     pull::{direction, product},
     reach::everywhere,
+    spectra,
 };
 
 /// Short forms of what the rules emit.
@@ -140,14 +141,6 @@ impl Rule<'_> {
         let columns = self.columns(x, rows);
         let product = self.on(ArrayOp::MatMul, &[a, columns]);
         self.on(ArrayOp::Like, &[product, x])
-    }
-    /// Eigenvectors, and `F`.
-    fn eigen(&mut self, y: Value) -> (Value, Value) {
-        let (zero, one) = (self.b.int(0), self.b.int(1));
-        let n = self.dim(y, one);
-        let w = self.on(ArrayOp::Slice, &[y, zero, zero, one]);
-        let v = self.on(ArrayOp::Slice, &[y, zero, one, n]);
-        (v, self.inverse_gaps(w))
     }
     /// `1 / (w_j - w_i)` of a row, 0 where they are equal.
     pub(super) fn inverse_gaps(&mut self, w: Value) -> Value {
@@ -393,23 +386,23 @@ pub(super) fn pull(
             r.half_lower(sum)
         }
         (A::Qr, _) => factors::pull_qr(r, x, y, bar),
-        (A::Eigen, _) => {
-            let (zero, one) = (r.b.int(0), r.b.int(1));
-            let n = r.dim(x, zero);
-            let (v, f) = r.eigen(y);
-            let w_bar = r.on(A::Slice, &[bar, zero, zero, one]);
-            let w_bar = r.on(A::DropAxis, &[w_bar, zero]);
-            let w_bar = r.real_part(w_bar);
-            let w_bar = r.on(A::DiagonalMatrix, &[w_bar]);
-            let v_bar = r.on(A::Slice, &[bar, zero, one, n]);
-            let t = r.on(A::MatMulHn, &[v, v_bar]);
-            let t = r.b.number2(Number2::Scale, f, t);
-            let t = r.add(w_bar, t);
-            let t = r.on(A::MatMul, &[v, t]);
-            let t = r.on(A::MatMulNh, &[t, v]);
-            hermitian(r, t)
+        (A::EigenAlong | A::SvdAlong, 1) => return Some(Contribution::Zero),
+        (A::Eigen | A::EigenAlong, _) => {
+            let there = (op == A::Eigen).then(|| reach.whole(r.b, y).value(r.b, bar));
+            spectra::pull_eigen(r, x, y, bar, there)
         }
-        (A::Svd, _) => factors::pull_svd(r, x, y, bar),
+        (A::Spectral, _) => match spectra::pull_spectral(r, args, k, bar) {
+            Some(bar) => bar,
+            None => return Some(Contribution::Zero),
+        },
+        (A::Simple, _) => {
+            let there = reach.whole(r.b, y).value(r.b, bar);
+            spectra::pull_simple(r, [x, second], bar, there)
+        }
+        (A::Svd | A::SvdAlong, _) => {
+            let there = (op == A::Svd).then(|| reach.whole(r.b, y).value(r.b, bar));
+            factors::pull_svd(r, x, y, bar, there)
+        }
         (A::Expm, _) => {
             let a = r.adjoint(x);
             r.on(A::ExpmAlong, &[a, bar])
@@ -424,14 +417,6 @@ pub(super) fn pull(
         }
         _ => return None,
     }))
-}
-
-/// `(X + X^H) / 2`
-fn hermitian(r: &mut Rule<'_>, x: Value) -> Value {
-    let h = r.adjoint(x);
-    let sum = r.add(x, h);
-    let half = r.lit(0.5, x);
-    r.mul(sum, half)
 }
 
 pub(super) fn push(
@@ -523,6 +508,7 @@ pub(super) fn push(
             let along = dot(1).map(|d| r.on(op, &[x, d]));
             sum(r, moved, along)
         }
+        A::Spectral => spectra::push_spectral(r, args, [dot(1), dot(3)]),
         A::ExpmAlong => {
             let moved = dot(0).map(|d| factors::twice_along(r, x, second, d));
             let along = dot(1).map(|d| r.on(op, &[x, d]));
@@ -590,20 +576,9 @@ pub(super) fn push(
                     r.on(A::MatMul, &[y, p])
                 }
                 A::Qr => factors::push_qr(r, x, y, d),
-                A::Eigen => {
-                    let zero = r.b.int(0);
-                    let (v, f) = r.eigen(y);
-                    let d = hermitian(r, d);
-                    let m = r.on(A::MatMulHn, &[v, d]);
-                    let m = r.on(A::MatMul, &[m, v]);
-                    let w_dot = r.on(A::Diagonal, &[m]);
-                    let w_dot = r.real_part(w_dot);
-                    let w_dot = r.on(A::InsertAxis, &[w_dot, zero]);
-                    let t = r.b.number2(Number2::Scale, f, m);
-                    let v_dot = r.on(A::MatMul, &[v, t]);
-                    r.on(A::Concat, &[w_dot, v_dot, zero])
-                }
-                A::Svd => factors::push_svd(r, x, y, d),
+                A::Eigen | A::EigenAlong => spectra::push_eigen(r, x, y, d, op == A::EigenAlong),
+                A::Svd | A::SvdAlong => factors::push_svd(r, x, y, d, op == A::SvdAlong),
+                A::Simple => d,
                 A::Expm => r.on(A::ExpmAlong, &[x, d]),
                 A::Pinv => least::push_pinv(r, x, y, d),
                 // Linear in the first operand; the others have no tangent, or only give a shape.

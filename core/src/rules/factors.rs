@@ -12,7 +12,7 @@ use crate::{
     ir::{ArrayOp as A, Int2, Kind, Number2, Op},
 };
 
-use super::arrays::Rule;
+use super::{arrays::Rule, spectra::Simple};
 
 /// `Q` and `R`, of what stands in their place.
 fn halves(r: &mut Rule<'_>, a: Value, y: Value) -> (Value, Value) {
@@ -114,6 +114,7 @@ pub(super) fn twice_along(r: &mut Rule<'_>, a: Value, e: Value, f: Value) -> Val
 
 /// What the rule of `svd` is written with.
 struct Parts {
+    s: Value,
     u: Value,
     v: Value,
     /// `1 / (s_j - s_i)`, 0 where they are equal.
@@ -142,7 +143,7 @@ fn parts(r: &mut Rule<'_>, a: Value, y: Value) -> Parts {
     let sums = r.add(s, column);
     let sums = r.inverse_or_zero(sums);
     let inverse = r.inverse_or_zero(s);
-    Parts { u, v, gaps, sums, inverse }
+    Parts { s, u, v, gaps, sums, inverse }
 }
 
 /// `p d`, but 0 where `d` is exactly 0.
@@ -164,16 +165,23 @@ fn outside(r: &mut Rule<'_>, inverse: Value, x: Value, q: Value, p: Value) -> Va
     scale(r, inverse, rest)
 }
 
-/// The tangent of `svd`.
-pub(super) fn push_svd(r: &mut Rule<'_>, a: Value, y: Value, d: Value) -> Value {
-    let Parts { u, v, gaps, sums, inverse } = parts(r, a, y);
+/// The tangent of `svd`; of `svd_along` where that is derived along another direction.
+pub(super) fn push_svd(r: &mut Rule<'_>, a: Value, y: Value, d: Value, is_along_another: bool) -> Value {
     let zero = r.b.int(0);
+    let [_, u, v] = split(r, a, y);
     let along = r.on(A::MatMul, &[d, v]);
-    let back = r.on(A::MatMulHn, &[d, u]);
     let p = r.on(A::MatMulHn, &[u, along]);
     let s_dot = r.on(A::Diagonal, &[p]);
     let s_dot = r.real_part(s_dot);
     let s_dot = r.on(A::InsertAxis, &[s_dot, zero]);
+    let y = r.simple(y, Simple::SvdUsed);
+    let Parts { s, u, v, mut gaps, sums, inverse } = parts(r, a, y);
+    if is_along_another {
+        gaps = r.undefined_of_equals(gaps, s);
+    }
+    let along = r.on(A::MatMul, &[d, v]);
+    let back = r.on(A::MatMulHn, &[d, u]);
+    let p = r.on(A::MatMulHn, &[u, along]);
     let h = r.adjoint(p);
     let (even, odd) = (r.add(p, h), r.sub(p, h));
     let (even, odd) = (scale(r, gaps, even), scale(r, sums, odd));
@@ -185,9 +193,17 @@ pub(super) fn push_svd(r: &mut Rule<'_>, a: Value, y: Value, d: Value) -> Value 
     r.on(A::Concat, &[upper, v_dot, zero])
 }
 
-/// The cotangent of the operand of `svd`.
-pub(super) fn pull_svd(r: &mut Rule<'_>, a: Value, y: Value, bar: Value) -> Value {
-    let Parts { u, v, gaps, sums, inverse } = parts(r, a, y);
+/// The cotangent of the operand of `svd`, with its reach where that matters: see [`Rule::undefined_between_equals`].
+pub(super) fn pull_svd(r: &mut Rule<'_>, a: Value, y: Value, bar: Value, there: Option<Value>) -> Value {
+    let y = r.simple(y, Simple::Svd);
+    let Parts { s, u, v, mut gaps, sums, mut inverse } = parts(r, a, y);
+    if let Some(there) = there {
+        let [of_values, of_u, of_v] = split(r, a, there);
+        gaps = r.undefined_between_equals(gaps, s, of_values, &[of_u, of_v]);
+        let (zero, one) = (r.b.int(0), r.b.int(1));
+        let (m, n) = (r.dim(a, zero), r.dim(a, one));
+        inverse = r.undefined_at_zero(inverse, s, of_values, &[of_u, of_v], [m, n]);
+    }
     let [s_bar, u_bar, v_bar] = split(r, a, bar);
     let zero = r.b.int(0);
     let s_bar = r.real_part(s_bar);
@@ -195,14 +211,14 @@ pub(super) fn pull_svd(r: &mut Rule<'_>, a: Value, y: Value, bar: Value) -> Valu
     let mut p_bar = r.on(A::DiagonalMatrix, &[s_bar]);
     let (x_bar, z_bar) = (r.on(A::MatMulHn, &[u, u_bar]), r.on(A::MatMulHn, &[v, v_bar]));
     let (even, odd) = halves_of(r, x_bar, z_bar);
-    let (even, odd) = (scale(r, gaps, even), scale(r, sums, odd));
+    let even = if there.is_some() { r.mul(gaps, even) } else { scale(r, gaps, even) };
+    let odd = scale(r, sums, odd);
     let (even_h, odd_h) = (r.adjoint(even), r.adjoint(odd));
     for t in [even, even_h, odd] {
         p_bar = r.add(p_bar, t);
     }
     p_bar = r.sub(p_bar, odd_h);
-    let u_out = outside(r, inverse, u_bar, u, x_bar);
-    let v_out = outside(r, inverse, v_bar, v, z_bar);
+    let (u_out, v_out) = (outside(r, inverse, u_bar, u, x_bar), outside(r, inverse, v_bar, v, z_bar));
     // (U P_bar + X) V^H + U Z^H
     let t = r.on(A::MatMul, &[u, p_bar]);
     let t = r.add(t, u_out);

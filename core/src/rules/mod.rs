@@ -35,6 +35,7 @@ mod products;
 mod pull;
 mod reach;
 mod registry;
+mod spectra;
 mod value;
 
 pub(crate) use elements::whole;

@@ -66,6 +66,14 @@ trait Jet: Sized {
 
     /// Whether all derivatives are zero.
     fn is_constant(&self) -> bool;
+
+    /// The first derivatives, one for each direction.
+    fn first(&self) -> Vec<f64>;
+}
+
+/// The plain number; NaN if there is none.
+fn plain<T: Real>(x: &T) -> f64 {
+    x.primal().unwrap_or(f64::NAN)
 }
 
 /// `slope * d`, and zero where `d` is zero even if the slope is infinite or undefined: a constant has
@@ -91,6 +99,9 @@ impl<T: Real + DualNum> Jet for Dual<T> {
     fn chain(re: T, arguments: &[(&Self, &T)]) -> Self {
         Dual::new(re, total(arguments, |x| x.eps.clone()))
     }
+    fn first(&self) -> Vec<f64> {
+        vec![plain(&self.eps)]
+    }
     fn is_constant(&self) -> bool {
         self.eps.is_exact_zero()
     }
@@ -104,6 +115,9 @@ impl<T: Real + DualNum> Jet for Dual2<T> {
     fn chain(lower: Dual<T>, arguments: &[(&Self, &Dual<T>)]) -> Self {
         let d = total(arguments, |x| Dual::new(x.v1.clone(), x.v2.clone()));
         Dual2::new(lower.re, d.re, d.eps)
+    }
+    fn first(&self) -> Vec<f64> {
+        vec![plain(&self.v1)]
     }
     fn is_constant(&self) -> bool {
         self.v1.is_exact_zero() && self.v2.is_exact_zero()
@@ -119,6 +133,9 @@ impl<T: Real + DualNum> Jet for Dual3<T> {
         let d = total(arguments, |x| Dual2::new(x.v1.clone(), x.v2.clone(), x.v3.clone()));
         Dual3::new(lower.re, d.re, d.v1, d.v2)
     }
+    fn first(&self) -> Vec<f64> {
+        vec![plain(&self.v1)]
+    }
     fn is_constant(&self) -> bool {
         [&self.v1, &self.v2, &self.v3].into_iter().all(Ring::is_exact_zero)
     }
@@ -132,6 +149,9 @@ impl<T: Real + DualNum> Jet for HyperDual<T> {
     fn chain(lower: Dual<T>, arguments: &[(&Self, &Dual<T>)]) -> Self {
         let d = total(arguments, |x| Dual::new(x.eps2.clone(), x.eps1eps2.clone()));
         HyperDual::new(lower.re, lower.eps, d.re, d.eps)
+    }
+    fn first(&self) -> Vec<f64> {
+        vec![plain(&self.eps1), plain(&self.eps2)]
     }
     fn is_constant(&self) -> bool {
         [&self.eps1, &self.eps2, &self.eps1eps2].into_iter().all(Ring::is_exact_zero)
@@ -151,6 +171,9 @@ impl<T: Real + DualNum> Jet for HyperHyperDual<T> {
         });
         let HyperDual { re, eps1, eps2, eps1eps2, .. } = lower;
         HyperHyperDual::new(re, eps1, eps2, d.re, eps1eps2, d.eps1, d.eps2, d.eps1eps2)
+    }
+    fn first(&self) -> Vec<f64> {
+        [&self.eps1, &self.eps2, &self.eps3].map(plain).to_vec()
     }
     fn is_constant(&self) -> bool {
         [&self.eps1, &self.eps2, &self.eps1eps2].into_iter().all(Ring::is_exact_zero)
@@ -175,6 +198,9 @@ where
             sum + Derivative::new(x.eps.0.as_ref().map(|d| d.map(|d| along(*slope, &d))))
         });
         DualVec::new(re, d)
+    }
+    fn first(&self) -> Vec<f64> {
+        self.eps.0.iter().flat_map(|d| d.iter().map(plain)).collect()
     }
     fn is_constant(&self) -> bool {
         self.eps.0.as_ref().is_none_or(|d| d.iter().all(Ring::is_exact_zero))
@@ -240,6 +266,9 @@ macro_rules! dual {
             lifted2!(Real::atan2 Real::hypot);
             fn primal(&self) -> Option<f64> { self.re.primal() }
             fn beyond(&self) -> Self { Self { re: self.re.beyond(), ..self.clone() } }
+            fn slopes(&self) -> Vec<f64> {
+                self.first().into_iter().chain(self.re.slopes()).collect()
+            }
             fn try_cmp(&self, other: &Self) -> Result<Option<Ordering>, Undecided> {
                 self.re.try_cmp(&other.re)
             }

@@ -172,7 +172,10 @@ impl Stage {
         }
         let kinds: Vec<Kind> = values.iter().map(|&v| self.b.kind(v).clone()).collect();
         match op.result(&kinds) {
-            Ok(_) => Ok(self.b.on_arrays(op, &values)),
+            Ok(_) => {
+                let y = self.b.on_arrays(op, &values);
+                Ok(self.marked(op, &values, y))
+            }
             Err(expected) => {
                 let odd = |k: &Kind| !matches!(k, Kind::Array(Element::Real | Element::Complex));
                 let operand =

@@ -12,10 +12,16 @@ impl Stage {
         self.b.on_arrays(op, args)
     }
 
+    /// A decomposition. Values and vectors of one matrix are those of one decomposition: then derivatives know where both
+    /// are used.
+    fn decomposed(&mut self, op: ArrayOp, x: Value) -> Value {
+        self.b.made(Op::OnArrays(op), &[x]).unwrap_or_else(|| self.linear(op, &[x]))
+    }
+
     /// The eigenvalues of the Hermitian part of a matrix, or its eigenvectors.
     pub(super) fn spectrum(&mut self, x: Value, is_of_vectors: bool) -> Result<Given, Misfit> {
         let (zero, one) = (self.b.int(0), self.b.int(1));
-        let both = self.linear(ArrayOp::Eigen, &[x]);
+        let both = self.decomposed(ArrayOp::Eigen, x);
         if is_of_vectors {
             let n = self.linear(ArrayOp::Dim, &[both, one]);
             return Ok(Given::Value(self.linear(ArrayOp::Slice, &[both, zero, one, n])));
@@ -47,7 +53,7 @@ impl Stage {
     /// The singular values of a matrix, or the left or right singular vectors.
     pub(super) fn singular(&mut self, f: Composed, a: Value) -> Result<Given, Misfit> {
         let (zero, one) = (self.b.int(0), self.b.int(1));
-        let both = self.linear(ArrayOp::Svd, &[a]);
+        let both = self.decomposed(ArrayOp::Svd, a);
         if f == Composed::SingularValues {
             let s = self.linear(ArrayOp::Slice, &[both, zero, zero, one]);
             let s = self.linear(ArrayOp::DropAxis, &[s, zero]);

@@ -50,6 +50,7 @@ mod linear;
 mod name;
 mod open;
 mod place;
+mod spectra;
 mod squares;
 
 pub use arithmetic::Operator;

@@ -255,6 +255,11 @@ pub(crate) const CASES: &[Case] = &[
     case("fn f(a: {k}) { eigvalsh(a) }", SQUARE),
     // The phases of eigenvectors are free: only what does not depend on them has a derivative.
     case("fn f(a: {k}) { let v = eigvecsh(a); abs2(v) }", SQUARE),
+    case("fn f(a: {k}) { let v = eigvecsh(a); matmul_nh(v * exp(0.5 * eigvalsh(a)), v) }", SQUARE),
+    // What their second operand chooses carries no derivative by it.
+    case("fn f(a: {k}) { abs2(eigen_along(a, eye(3) * 1.0)) }", &[&[&[3, 3]]]),
+    case("fn f(a: {k}) { abs2(svd_along(a, full(1.0, [3, 2]))) }", &[&[&[3, 2]]]),
+    case("fn f(a: {k}) { abs2(simple(svd(a), 1)) }", &[&[&[3, 2]], &[&[3, 3]]]),
     case("fn f(a: {k}) { expm(a * 2.0) }", SQUARE),
     case("fn f(a: {k}, b: {k}) { expm_along(a * 2.0, b) }", &[&[&[3, 3], &[3, 3]], &[&[1, 1], &[1, 1]]]),
     case("fn f(a: {k}) { a * sum(eye(3)) }", VECTORS),

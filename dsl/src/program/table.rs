@@ -24,12 +24,12 @@ macro_rules! for_each_array_function {
             one {
                 transpose() -> Array; diagonal() -> Array; diagonal_matrix() -> Array; prod_others() -> Array;
                 inv() -> Array; cofactors() -> Array; pinv() -> Array; cholesky() -> Array; qr() -> Array; qr_q() -> Array; qr_r() -> Array;
-                svd() -> Array; svd_u() -> Array; svd_v() -> Array;
-                eigen() -> Array; eigvecsh() -> Array; expm() -> Array;
+                svd() -> Array; svd_along() -> Array; svd_u() -> Array; svd_v() -> Array;
+                eigen() -> Array; eigen_along() -> Array; spectral() -> Array; eigvecsh() -> Array; expm() -> Array;
                 reshape(shape: Ints) -> Array; insert_axis(axis: Int) -> Array; drop_axis(axis: Int) -> Array;
                 permute(axes: Ints) -> Array; unpermute(axes: Ints) -> Array;
                 slice(axis: Int, start: Int, len: Int) -> Array; take(indices: Ints) -> Array; row(k: Int) -> Array;
-                tril(k: Int) -> Array; triu(k: Int) -> Array;
+                simple(k: Int) -> Array; tril(k: Int) -> Array; triu(k: Int) -> Array;
                 sum_keep(axis: Int) -> Array; sum_axis(axis: Int) -> Array; mean_axis(axis: Int) -> Array;
                 cumsum(axis: Int) -> Array; cumsum_back(axis: Int) -> Array;
                 prod() -> Number; mean() -> Number; trace() -> Number; det() -> Number; signdet() -> Number;

@@ -5,7 +5,9 @@
 //! uncertainty) follows from the perturbation series of the eigenvectors, order by order (`carried`); numbers
 //! that carry nothing do not pay for it.
 
+mod along;
 mod carried;
+mod function;
 mod reduce;
 mod tridiagonal;
 mod turns;
@@ -15,7 +17,10 @@ use std::cmp::Ordering;
 use crate::scalar::{Real, Scalar};
 
 use super::{Array, ArrayError, decompose::size, value};
+pub(super) use along::{between, combine, diagonal, directions, plain, runs};
 pub(super) use carried::follow;
+pub use function::spectral;
+pub(crate) use function::spectral_order;
 use reduce::Reduced;
 pub(super) use reduce::{COLUMNS, dot, total};
 pub(super) use turns::{Turn, Turned, rotation};
@@ -46,8 +51,9 @@ const NEAR_GREATEST: f64 = 0.81;
 /// as `f64`. The result does not depend on the number of threads.
 ///
 /// What the numbers carry besides their values (derivatives, uncertainty) follows, of every order. Where eigenvalues are
-/// equal, their eigenvectors are some basis of a space that alone is defined: of the derivatives by each other they carry
-/// none, those of the space itself and of the sum of the eigenvalues are right.
+/// equal, their eigenvectors are some basis of a space that alone is defined. Where the numbers carry derivatives it is the one in
+/// which these are diagonal, the first ones if there are several: so what has a derivative along one direction has it, to second
+/// order as far as only the eigenvalues count. Of the derivatives by each other they carry none.
 ///
 /// About 9 n^3 operations: 4/3 n^3 for the tridiagonal matrix, 5 n^3 for its eigenvectors, 2 n^3 for those of A; of
 /// complex numbers four times the first and the last. For numbers that carry something besides, three products of matrices for each
@@ -60,8 +66,46 @@ pub fn eigh<T: Real, S: Scalar<Real = T>>(
     values: &mut Array<T>,
     vectors: &mut Array<S>,
 ) -> Result<(), ArrayError> {
-    let n = size("eigen", a)?;
-    let diverges = ArrayError::Diverges { op: "eigen" };
+    spectrum("eigen", a, None, values, vectors)
+}
+
+/// The eigenvalues and eigenvectors of `A + t E` for small `t > 0`, as `t` falls to 0, as [`eigh`] gives them: of equal
+/// eigenvalues the eigenvectors between which E is diagonal, in the order of its elements there.
+///
+/// ```
+/// use ketgrad_core::array::{Array, eigh_along};
+///
+/// let (a, e) = (Array::new(&[2, 2], vec![1.0, 0.0, 0.0, 1.0])?, Array::new(&[2, 2], vec![0.0, 1.0, 1.0, 0.0])?);
+/// let (mut values, mut vectors) = (Array::default(), Array::default());
+/// eigh_along(&a, &e, &mut values, &mut vectors)?;
+/// assert!((vectors[0] - 0.5f64.sqrt()).abs() < 1e-15 && vectors[0] == -vectors[2]);
+/// # Ok::<(), ketgrad_core::array::ArrayError>(())
+/// ```
+///
+/// # Errors
+/// They are no square matrices of one order, A has infinite or undefined elements, or there are numbers without values.
+pub fn eigh_along<T: Real, S: Scalar<Real = T>>(
+    a: &Array<S>,
+    e: &Array<S>,
+    values: &mut Array<T>,
+    vectors: &mut Array<S>,
+) -> Result<(), ArrayError> {
+    if size("eigen_along", a).is_err() || !a.same_shape(e) {
+        let expected = "two square matrices of one order";
+        return Err(ArrayError::shape("eigen_along", expected, &[&a.shape(), &e.shape()]));
+    }
+    spectrum("eigen_along", a, Some(e), values, vectors)
+}
+
+fn spectrum<T: Real, S: Scalar<Real = T>>(
+    op: &'static str,
+    a: &Array<S>,
+    along: Option<&Array<S>>,
+    values: &mut Array<T>,
+    vectors: &mut Array<S>,
+) -> Result<(), ArrayError> {
+    let n = size(op, a)?;
+    let diverges = ArrayError::Diverges { op };
     let Some(mut elements) = value::values(a) else { return Err(diverges) };
     let greatest = elements.iter().fold(0.0, |m: f64, z| m.max(z.re.abs()).max(z.im.abs()));
     let scale = greatest.inverse_size(&0.0).unwrap_or(1.0);
@@ -80,8 +124,18 @@ pub fn eigh<T: Real, S: Scalar<Real = T>>(
         decompose(n, elements).map(|(w, v)| (w, v.into_iter().map(value::lift).collect()))
     };
     let Some((w, v)) = decomposed else { return Err(diverges) };
-    let w: Vec<f64> = w.into_iter().map(|w| w / scale).collect();
+    let mut w: Vec<f64> = w.into_iter().map(|w| w / scale).collect();
     *vectors = Array::new(&[n, n], v)?;
+    let norm = w.iter().fold(0.0, |m: f64, w| m.max(w.abs()));
+    if w.windows(2).any(|w| w[1] - w[0] <= n as f64 * f64::EPSILON * norm) {
+        let mut v = plain(vectors);
+        along::settle(n, &plain(a), &mut w, &v);
+        let along = if runs(&w).is_empty() { Vec::new() } else { directions(op, a, along)? };
+        if !along.is_empty() {
+            along::turn(n, &w, &mut v, &along);
+            vectors.iter_mut().zip(v).for_each(|(to, x)| *to = value::lift(x));
+        }
+    }
     *values = w.iter().map(|&w| T::lit(w)).collect();
     follow(a, &w, values, vectors)
 }

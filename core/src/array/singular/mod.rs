@@ -9,11 +9,13 @@ mod chase;
 
 use std::cmp::Ordering;
 
+use num_complex::Complex;
+
 use crate::scalar::{Real, Scalar};
 
 use super::{
     Array, ArrayError,
-    eigen::{against, first_of_greatest, follow},
+    eigen::{against, between, combine, diagonal, directions, first_of_greatest, follow, plain, runs},
     value::{beyond, is_carrying, lift, values},
 };
 use bidiagonal::{bidiagonal, triangular};
@@ -43,22 +45,60 @@ const MUCH: usize = 2;
 /// Singular values small beside the norm that are so because columns (of a wide matrix rows) are short keep their digits.
 ///
 /// What the numbers carry besides their values follows, of every order. Where singular values are equal or 0, their vectors are
-/// some basis of spaces that alone are defined, and carry nothing of each other.
+/// some basis of spaces that alone are defined, and carry nothing of each other. Where the numbers carry derivatives it is the one
+/// in which these are diagonal, the first ones if there are several.
 ///
 /// About 20 n^3 operations for a square matrix, 4 m n^2 more for a high one; of complex numbers four times all but half of the former.
 ///
 /// # Errors
 /// It is no matrix, it has infinite or undefined elements, or numbers without values.
 pub fn svd<T: Real, S: Scalar<Real = T>>(a: &Array<S>, out: &mut Array<S>) -> Result<(), ArrayError> {
+    decompose("svd", a, None, out)
+}
+
+/// The singular values and vectors of `A + t E` for small `t > 0`, as `t` falls to 0, as [`svd`] gives them: of equal singular
+/// values the vectors between which the Hermitian part of `U^H E V` is diagonal, and of singular values 0 those between which
+/// `E` has its own singular values.
+///
+/// # Errors
+/// They are no matrices of one shape, A has infinite or undefined elements, or there are numbers without values.
+pub fn svd_along<T: Real, S: Scalar<Real = T>>(
+    a: &Array<S>,
+    e: &Array<S>,
+    out: &mut Array<S>,
+) -> Result<(), ArrayError> {
+    if a.rank() != 2 || !a.same_shape(e) {
+        return Err(ArrayError::shape("svd_along", "two matrices of one shape", &[&a.shape(), &e.shape()]));
+    }
+    decompose("svd_along", a, Some(e), out)
+}
+
+fn decompose<T: Real, S: Scalar<Real = T>>(
+    op: &'static str,
+    a: &Array<S>,
+    along: Option<&Array<S>>,
+    out: &mut Array<S>,
+) -> Result<(), ArrayError> {
     let (m, n) = match a.matrix() {
         Some(lengths) if a.rank() == 2 => lengths,
-        _ => return Err(ArrayError::shape("svd", "a matrix", &[&a.shape()])),
+        _ => return Err(ArrayError::shape(op, "a matrix", &[&a.shape()])),
     };
-    let diverges = ArrayError::Diverges { op: "svd" };
+    let diverges = ArrayError::Diverges { op };
     let is_carrying = is_carrying(a);
     let all = if is_carrying { m.max(n) } else { m.min(n) };
     let factors = factored(a, (m, n), all);
-    let Some(factors) = factors else { return Err(diverges) };
+    let Some(mut factors) = factors else { return Err(diverges) };
+    settle(m.max(n), &mut factors.values);
+    let is_open = factors.values.last() == Some(&0.0) && m != n;
+    if is_open || !runs(&factors.values).is_empty() {
+        let along = directions(op, a, along)?;
+        if let Some(first) = along.first() {
+            if is_open && !is_carrying {
+                factors = factored(a, (m, n), m.max(n)).ok_or(diverges)?;
+            }
+            turn(&mut factors, (m, n), first);
+        }
+    }
     let Factors { values, left, right } = match (is_carrying, factors) {
         (true, factors) => carried(a, (m, n), factors)?,
         (false, Factors { values, left, right }) => {
@@ -72,6 +112,64 @@ pub fn svd<T: Real, S: Scalar<Real = T>>(a: &Array<S>, out: &mut Array<S>) -> Re
         to.extend((0..length * k).map(|e| vectors[e % k * length + e / k].clone()));
     }
     Ok(())
+}
+
+/// Makes singular values equal that rounding alone tells apart: those within `n` times 2^-52 of each other.
+fn settle(n: usize, s: &mut [f64]) {
+    let mut start = 0;
+    for k in 1..=s.len() {
+        if k == s.len() || s[start] - s[k] > n as f64 * f64::EPSILON * s[start] {
+            let mean = s[start] - s[start..k].iter().map(|x| s[start] - x).sum::<f64>() / (k - start) as f64;
+            s[start..k].fill(mean);
+            start = k;
+        }
+    }
+}
+
+/// Turns vectors of equal singular values into those that a matrix does not mix. Those of 0 are turned each by itself.
+fn turn<T: Real, S: Scalar<Real = T>>(
+    factors: &mut Factors<f64, S>,
+    (m, n): (usize, usize),
+    e: &[Complex<f64>],
+) {
+    let (mut u, mut v) = (plain(&factors.left), plain(&factors.right));
+    let s = &factors.values;
+    for run in runs(s).into_iter().filter(|run| s[run.start] != 0.0) {
+        let (u, v) = (&mut u[run.start * m..run.end * m], &mut v[run.start * n..run.end * n]);
+        if let Some((_, mut basis)) = diagonal(run.len(), &between(n, e, u, v)) {
+            // The greatest derivative first.
+            basis.chunks_exact_mut(run.len()).for_each(<[_]>::reverse);
+            combine(m, u, &basis);
+            combine(n, v, &basis);
+        }
+    }
+    let zero = s.iter().position(|s| *s == 0.0).unwrap_or(s.len());
+    let (u0, v0) = (&mut u[zero * m..], &mut v[zero * n..]);
+    let lengths = (u0.len() / m.max(1), v0.len() / n.max(1));
+    if lengths.0.min(lengths.1) > 0 && lengths != (1, 1) {
+        let b = between(n, e, u0, v0);
+        let most = lengths.0.max(lengths.1);
+        if b.iter().any(|x| *x != Complex::default())
+            && let Some(Factors { left, right, .. }) = factor(lengths, b, most)
+        {
+            // Those of the shorter side are as many as it is long.
+            for (vectors, length, factors, count) in [(u0, m, left, lengths.0), (v0, n, right, lengths.1)] {
+                let basis: Vec<_> =
+                    (0..count * count).map(|k| factors[k % count * count + k / count]).collect();
+                combine(length, vectors, &basis);
+            }
+        }
+    }
+    for p in 0..s.len() {
+        let (u, v) = (&mut u[p * m..(p + 1) * m], &mut v[p * n..(p + 1) * n]);
+        let shorter = if m < n { &*u } else { &*v };
+        if let Some(q) = first_of_greatest(shorter) {
+            let phase = against(shorter[q]);
+            u.iter_mut().chain(v).for_each(|x| *x *= phase);
+        }
+    }
+    factors.left = u.into_iter().map(lift).collect();
+    factors.right = v.into_iter().map(lift).collect();
 }
 
 /// The singular values and vectors of a matrix by value; the vectors carry nothing. `None` where there are no values, or none that are

@@ -215,6 +215,7 @@ fn array_eigen<T: Number>(a: &Array<T>) -> Array<T> {
     let mut order: Vec<usize> = (0..n).collect();
     order.sort_by(|&i, &j| values[i].partial_cmp(&values[j]).unwrap_or(std::cmp::Ordering::Equal));
     let mut y = vec![T::default(); (n + 1) * n];
+    let mut found = Vec::new();
     for (column, &k) in order.iter().enumerate() {
         let mut x: Vec<T> = z[k * n..(k + 1) * n].iter().map(|x| T::of(*x)).collect();
         for i in (1..n).filter(|i| factors[*i].square() != 0.0) {
@@ -226,10 +227,108 @@ fn array_eigen<T: Number>(a: &Array<T>) -> Array<T> {
         let (phase, modulus) = (array_against(x[first]), x[first].square().sqrt());
         x.iter_mut().for_each(|x| *x = *x * phase);
         x[first] = T::of(modulus);
-        y[column] = T::of(values[k] / scale);
+        found.push(values[k] / scale);
         x.iter().enumerate().for_each(|(row, x)| y[(row + 1) * n + column] = *x);
     }
+    array_settled(a, &mut found, &y[n..]);
+    y.iter_mut().zip(found).for_each(|(to, w)| *to = T::of(w));
     Array::new(&[n + 1, n], y)
+}
+//-
+/// Makes eigenvalues equal that rounding alone tells apart.
+fn array_settled<T: Number>(a: &Array<T>, w: &mut [f64], v: &[T]) {
+    let n = w.len();
+    let norm = w.iter().fold(0.0, |m: f64, w| m.max(w.abs()));
+    let most = n as f64 * f64::EPSILON;
+    let rest = |w: f64, k: usize| {
+        let row = |i: usize| {
+            let of = |sum: T, j: usize| {
+                sum + T::of(0.5) * (a.items[i * n + j] + a.items[j * n + i].conjugate()) * v[j * n + k]
+            };
+            (0..n).fold(-(T::of(w) * v[i * n + k]), of).square()
+        };
+        (0..n).map(row).sum::<f64>().sqrt()
+    };
+    let mut start = 0;
+    for k in 1..=n {
+        let same = |k: usize| {
+            let (x, y) = (w[start], w[k]);
+            let gap = y - x;
+            gap <= most * norm && (gap <= most * x.abs().max(y.abs()) || rest(x, start) + rest(y, k) >= gap)
+        };
+        if k < n && same(k) {
+            continue;
+        }
+        let mean = w[start] + w[start..k].iter().map(|x| x - w[start]).sum::<f64>() / (k - start) as f64;
+        w[start..k].fill(mean);
+        start = k;
+    }
+}
+//-
+/// `u_i^H E v_j`.
+fn array_between<T: Number>(e: &Array<T>, u: &[Vec<T>], v: &[Vec<T>]) -> Array<T> {
+    let mut items = Vec::new();
+    for u in u {
+        for v in v {
+            let rows = e.items.chunks_exact(v.len()).map(|row| {
+                row.iter().zip(v).fold(T::default(), |sum, (x, y)| sum + *x * *y)
+            });
+            let moved: Vec<T> = rows.collect();
+            items.push(array_inner(u, &moved));
+        }
+    }
+    Array::new(&[u.len(), v.len()], items)
+}
+//-
+/// Sums of vectors; the factors of each are a column of a matrix with `count` of them.
+fn array_combined<T: Number>(vectors: &[Vec<T>], factors: &[T], count: usize) -> Vec<Vec<T>> {
+    let sum = |k: usize| {
+        let mut sum = vec![T::default(); vectors[0].len()];
+        for (i, x) in vectors.iter().enumerate() {
+            sum.iter_mut().zip(x).for_each(|(sum, x)| *sum += factors[i * count + k] * *x);
+        }
+        sum
+    };
+    (0..count).map(sum).collect()
+}
+//-
+/// Where equal numbers that follow each other begin and end.
+fn array_runs<T: Number>(w: &[T]) -> Vec<std::ops::Range<usize>> {
+    let mut runs = Vec::new();
+    let mut start = 0;
+    for k in 1..=w.len() {
+        if k == w.len() || w[k].real_part() != w[start].real_part() {
+            runs.push(start..k);
+            start = k;
+        }
+    }
+    runs
+}
+//-
+/// As `array_eigen`; of equal eigenvalues the eigenvectors between which E is diagonal.
+fn array_eigen_along<T: Number>(a: &Array<T>, e: &Array<T>) -> Array<T> {
+    let mut y = array_eigen(a);
+    assert!(
+        a.lengths == e.lengths,
+        "`eigen_along` takes two square matrices of one order, given {:?} and {:?}",
+        a.shape(),
+        e.shape()
+    );
+    let n = a.lengths[1];
+    for run in array_runs(&y.items[..n]).into_iter().filter(|run| run.len() > 1) {
+        let column = |k: usize| (1..=n).map(|row| y.items[row * n + k]).collect();
+        let vectors: Vec<Vec<T>> = run.clone().map(column).collect();
+        let b = array_between(e, &vectors, &vectors);
+        if b.items.iter().any(|x| x.square() != 0.0) {
+            let basis = array_eigen(&b);
+            let turned = array_combined(&vectors, &basis.items[run.len()..], run.len());
+            for (k, vector) in run.zip(&turned) {
+                let phase = array_against(vector[array_first_of_greatest(vector)]);
+                vector.iter().enumerate().for_each(|(row, x)| y.items[(row + 1) * n + k] = *x * phase);
+            }
+        }
+    }
+    y
 }
 //-
 /// Turns two vectors so that their first `m` elements become orthogonal; whether that was to be done.
@@ -269,6 +368,14 @@ fn array_complete<T: Number>(m: usize, count: usize, vectors: &mut Vec<Vec<T>>) 
         cover(&mut covered, &new);
         vectors.push(new);
     }
+}
+//-
+fn array_spectral<T: Copy>(m: &Array<T>, _: &Array<T>, _: &Array<T>, _: &Array<T>, _: &Array<T>) -> Array<T> {
+    m.clone()
+}
+//-
+fn array_simple<T: Copy>(y: &Array<T>, _: i64) -> Array<T> {
+    y.clone()
 }
 //-
 /// The singular values of a matrix, descending, and below them the left and the right singular vectors as columns.
@@ -311,14 +418,20 @@ fn array_svd<T: Number>(a: &Array<T>) -> Array<T> {
     let square = |x: &Vec<T>| array_inner(&x[..m], &x[..m]).real_part();
     let mut order: Vec<(f64, Vec<T>)> = pairs.into_iter().map(|x| (square(&x), x)).collect();
     order.sort_by(|x, y| y.0.partial_cmp(&x.0).unwrap_or(std::cmp::Ordering::Equal));
-    let (mut values, mut left, mut right) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut values, mut left, mut right, mut lengths) = (Vec::new(), Vec::new(), Vec::new(), Vec::<f64>::new());
     for (square, mut pair) in order {
         let k = m + array_first_of_greatest(&pair[m..]);
         let (x, modulus) = (pair[k], pair[k].square().sqrt());
         let phase = array_against(x);
         pair.iter_mut().for_each(|x| *x = *x * phase);
         pair[k] = T::of(modulus);
-        let length = if square > 1e-200 { square.sqrt() } else { 0.0 };
+        let mut length = if square > 1e-200 { square.sqrt() } else { 0.0 };
+        // Those that rounding alone tells apart are equal.
+        let apart = (m.max(n) as f64) * f64::EPSILON;
+        if let Some(x) = lengths.last().filter(|x| **x - length <= apart * **x) {
+            length = *x;
+        }
+        lengths.push(length);
         if length > 0.0 {
             left.push(pair[..m].iter().map(|x| *x * T::of(1.0 / length)).collect());
         }
@@ -331,6 +444,59 @@ fn array_svd<T: Number>(a: &Array<T>) -> Array<T> {
     (0..rows * n).for_each(|e| items.push(first[e % n][e / n]));
     (0..across * n).for_each(|e| items.push(second[e % n][e / n]));
     Array::new(&[1 + m + n, n], items)
+}
+//-
+/// As `array_svd`; of equal singular values the vectors that E does not mix.
+fn array_svd_along<T: Number>(a: &Array<T>, e: &Array<T>) -> Array<T> {
+    let mut y = array_svd(a);
+    assert!(
+        a.lengths == e.lengths,
+        "`svd_along` takes two matrices of one shape, given {:?} and {:?}",
+        a.shape(),
+        e.shape()
+    );
+    let (m, n) = (a.lengths[0], a.lengths[1]);
+    let k = m.min(n);
+    let column = |from: usize, length: usize, k0: usize| (from..from + length).map(|row| y.items[row * k + k0]).collect();
+    let mut left: Vec<Vec<T>> = (0..k).map(|p| column(1, m, p)).collect();
+    let mut right: Vec<Vec<T>> = (0..k).map(|p| column(1 + m, n, p)).collect();
+    for run in array_runs(&y.items[..k]) {
+        let is_zero = y.items[run.start].real_part() == 0.0;
+        if is_zero {
+            array_complete(m, m, &mut left);
+            array_complete(n, n, &mut right);
+        } else if run.len() == 1 {
+            continue;
+        }
+        let (to, count) = (run.start, run.len());
+        let (us, vs) = if is_zero { (left.len(), right.len()) } else { (run.end, run.end) };
+        let b = array_between(e, &left[to..us], &right[to..vs]);
+        if us - to == 1 && vs - to == 1 || b.items.iter().all(|x| x.square() == 0.0) {
+            continue;
+        }
+        let (p, q) = if is_zero {
+            let basis = array_svd(&b);
+            let split = (1 + us - to) * count;
+            (basis.items[count..split].to_vec(), basis.items[split..].to_vec())
+        } else {
+            let basis = array_eigen(&b);
+            // The greatest first.
+            let turned: Vec<T> = basis.items[count..].chunks_exact(count).flat_map(|row| row.iter().rev().copied()).collect();
+            (turned.clone(), turned)
+        };
+        let new = (array_combined(&left[to..us], &p, count), array_combined(&right[to..vs], &q, count));
+        for (j, (mut u, mut v)) in new.0.into_iter().zip(new.1).enumerate() {
+            let shorter = if m < n { &u } else { &v };
+            let phase = array_against(shorter[array_first_of_greatest(shorter)]);
+            u.iter_mut().chain(&mut v).for_each(|x| *x = *x * phase);
+            (left[to + j], right[to + j]) = (u, v);
+        }
+    }
+    for p in 0..k {
+        left[p].iter().enumerate().for_each(|(row, x)| y.items[(1 + row) * k + p] = *x);
+        right[p].iter().enumerate().for_each(|(row, x)| y.items[(1 + m + row) * k + p] = *x);
+    }
+    y
 }
 //-
 /// The pseudoinverse, `V diag(1 / s) U^H` of the singular values that are not negligible.

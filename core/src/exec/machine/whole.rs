@@ -319,6 +319,22 @@ fn whole<T: Real, E: Scalar<Real = T>>(
     limits: &Limits,
 ) -> Result<Arc<Array<E>>, ArrayError> {
     use ArrayOp as A;
+    if op == A::Simple {
+        let y = x.arrays.remove(0);
+        return if y.rank() == 2 {
+            Ok(y)
+        } else {
+            Err(ArrayError::shape("simple", "a matrix", &[&y.shape()]))
+        };
+    }
+    if op == A::Spectral {
+        let product = x.arrays.remove(0);
+        let mut y = bank.own(Some(product), room)?;
+        if let [a, both, d, slope] = &x.arrays[..] {
+            array::spectral(Arc::make_mut(&mut y), a, both, d, slope)?;
+        }
+        return Ok(y);
+    }
     // In place where nobody else reads the operand.
     if matches!(
         op,
@@ -377,8 +393,8 @@ fn whole<T: Real, E: Scalar<Real = T>>(
             ([m, n], [l, k]) if m == l => checked_count(&[*n, *k], limits.array)?,
             _ => a.len(),
         },
-        A::Qr | A::Svd | A::Eigen => match (&*a.shape(), op) {
-            ([m, n], A::Svd) => checked_count(&[1 + m + n, *m.min(n)], limits.array)?,
+        A::Qr | A::Svd | A::SvdAlong | A::Eigen | A::EigenAlong => match (&*a.shape(), op) {
+            ([m, n], A::Svd | A::SvdAlong) => checked_count(&[1 + m + n, *m.min(n)], limits.array)?,
             ([m, n], A::Qr) => checked_count(&[m + n, *n], limits.array)?,
             ([m, n], _) => checked_count(&[m + 1, *n], limits.array)?,
             _ => a.len(),
@@ -433,9 +449,13 @@ fn whole<T: Real, E: Scalar<Real = T>>(
         A::Cholesky => array::cholesky(a, out)?,
         A::Qr => array::qr(a, out)?,
         A::Svd => array::svd(a, out)?,
-        A::Eigen => {
+        A::SvdAlong => array::svd_along(a, b, out)?,
+        A::Eigen | A::EigenAlong => {
             let (mut values, mut vectors) = (Array::default(), Array::default());
-            array::eigh(a, &mut values, &mut vectors)?;
+            match op {
+                A::Eigen => array::eigh(a, &mut values, &mut vectors)?,
+                _ => array::eigh_along(a, b, &mut values, &mut vectors)?,
+            }
             let n = values.len();
             let to = out.start(&[n + 1, n]);
             to.extend(values.iter().map(|w| E::from_real(w.clone())));

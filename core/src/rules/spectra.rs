@@ -1,0 +1,279 @@
+//! The rules of eigenvalues and eigenvectors, and what they share with those of singular values, where values are equal.
+//!
+//! The vectors of equal values are some basis of a space. What takes no notice of which, such as `V V^H` or the sum of a function
+//! of the values, has derivatives. These come out right where the vectors carry nothing of each other, if
+//!
+//! - forward mode takes those vectors between which the tangent is diagonal ([`ArrayOp::EigenAlong`]);
+//! - reverse mode meets either the values or the vectors. Of both together, as in `V diag(g(w)) V^H`, it has to know `g'`, as it
+//!   does of a product that is marked ([`ArrayOp::Spectral`]), and else gives NaN ([`Rule::undefined_between_equals`]);
+//! - no gradient is reversed once more, which could not know either: [`ArrayOp::Simple`] makes it NaN.
+
+use crate::{
+    entity::Value,
+    ir::{ArrayOp as A, Int2, Kind, Mixed, Number2, Op, Real1},
+};
+
+use super::arrays::Rule;
+
+impl Rule<'_> {
+    fn real(&mut self, x: Value) -> Value {
+        if self.is_complex(x) { self.b.mixed(Mixed::Re, &[x]) } else { x }
+    }
+    /// 1 where a real number is not zero, 0 where it is.
+    fn is_there(&mut self, x: Value) -> Value {
+        let kind = self.b.kind(x).clone();
+        let sign = self.b.inst(Op::Real1(Real1::Sign), &[x], kind);
+        self.mul(sign, sign)
+    }
+    fn is_zero(&mut self, x: Value) -> Value {
+        let there = self.is_there(x);
+        let one = self.lit(1.0, there);
+        self.sub(one, there)
+    }
+    /// NaN where a real number is not zero, 0 where it is.
+    fn undefined_where(&mut self, x: Value) -> Value {
+        let nan = self.lit(f64::NAN, x);
+        self.b.number2(Number2::Scale, nan, x)
+    }
+    /// Of a row of numbers: 1 for each two that are equal, 0 for each one with itself.
+    fn equals(&mut self, w: Value) -> Value {
+        let w = self.real(w);
+        let column = self.on(A::Transpose, &[w]);
+        let gaps = self.sub(w, column);
+        let equal = self.is_zero(gaps);
+        let diagonal = self.on(A::Diagonal, &[equal]);
+        let diagonal = self.on(A::DiagonalMatrix, &[diagonal]);
+        self.sub(equal, diagonal)
+    }
+    /// Factors of pairs of vectors; NaN for two of equal values, if something leads back both to one of these values and to one
+    /// of the vectors. The reaches are a row of those of the values, and matrices of those of the vectors.
+    pub(super) fn undefined_between_equals(
+        &mut self,
+        factors: Value,
+        w: Value,
+        of_values: Value,
+        of_vectors: &[Value],
+    ) -> Value {
+        let both = self.together(of_values, of_vectors);
+        let column = self.on(A::Transpose, &[both[1]]);
+        let vectors = self.add(both[1], column);
+        let column = self.on(A::Transpose, &[both[0]]);
+        let values = self.add(both[0], column);
+        let both = self.mul(values, vectors);
+        let equal = self.equals(w);
+        let doubtful = self.mul(equal, both);
+        self.undefined_too(factors, doubtful)
+    }
+    /// Factors of pairs of vectors; NaN for two of equal values.
+    pub(super) fn undefined_of_equals(&mut self, factors: Value, w: Value) -> Value {
+        let equal = self.equals(w);
+        self.undefined_too(factors, equal)
+    }
+    /// `1 / s` of a row for a matrix of these sides, if they differ; NaN of a 0 if something leads back both to it and to its vectors.
+    pub(super) fn undefined_at_zero(
+        &mut self,
+        inverse: Value,
+        s: Value,
+        of_values: Value,
+        of_vectors: &[Value],
+        [m, n]: [Value; 2],
+    ) -> Value {
+        let [values, vectors] = self.together(of_values, of_vectors);
+        let both = self.mul(values, vectors);
+        let s = self.real(s);
+        let zero = self.is_zero(s);
+        let doubtful = self.mul(zero, both);
+        let longer = self.b.inst(Op::Int2(Int2::Sub), &[m, n], Kind::Int);
+        let longer = self.b.mixed(Mixed::FromInt, &[longer]);
+        let longer = self.is_there(longer);
+        let doubtful = self.mul(doubtful, longer);
+        self.undefined_too(inverse, doubtful)
+    }
+    /// The reaches of values, and of their vectors, as real rows.
+    fn together(&mut self, of_values: Value, of_vectors: &[Value]) -> [Value; 2] {
+        let zero = self.b.int(0);
+        let sums: Vec<Value> = of_vectors.iter().map(|part| self.on(A::SumKeep, &[*part, zero])).collect();
+        let all = sums.into_iter().reduce(|a, b| self.add(a, b)).unwrap_or(of_values);
+        [of_values, all].map(|x| self.real(x))
+    }
+    fn undefined_too(&mut self, x: Value, where_not_zero: Value) -> Value {
+        let undefined = self.undefined_where(where_not_zero);
+        let undefined =
+            if self.is_complex(x) { self.b.mixed(Mixed::Promote, &[undefined]) } else { undefined };
+        self.add(x, undefined)
+    }
+    /// A decomposition for what is derived from it: see [`A::Simple`].
+    pub(super) fn simple(&mut self, y: Value, simple: Simple) -> Value {
+        let k = self.b.int(simple as i64);
+        self.on(A::Simple, &[y, k])
+    }
+}
+
+/// What makes gradients NaN that lead back through `simple`.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Simple {
+    /// Equal eigenvalues, of whose vectors something is used.
+    EigenUsed = 0,
+    /// Equal singular values, or one that is 0, of whose vectors something is used.
+    SvdUsed = 1,
+    /// Equal eigenvalues.
+    Eigen = 2,
+    /// Equal singular values, or one that is 0.
+    Svd = 3,
+}
+
+/// Values, and vectors as columns, of what `eigen` gives or of what stands in its place.
+fn split(r: &mut Rule<'_>, y: Value, n: Value) -> (Value, Value) {
+    let (zero, one) = (r.b.int(0), r.b.int(1));
+    let w = r.on(A::Slice, &[y, zero, zero, one]);
+    (w, r.on(A::Slice, &[y, zero, one, n]))
+}
+
+/// `(X + X^H) / 2`
+fn hermitian(r: &mut Rule<'_>, x: Value) -> Value {
+    let h = r.adjoint(x);
+    let sum = r.add(x, h);
+    let half = r.lit(0.5, x);
+    r.mul(sum, half)
+}
+
+/// The cotangent of the operand of `eigen`, or of the first of `eigen_along`, with the reach of the result for the former.
+pub(super) fn pull_eigen(r: &mut Rule<'_>, x: Value, y: Value, bar: Value, there: Option<Value>) -> Value {
+    let zero = r.b.int(0);
+    let n = r.dim(x, zero);
+    let y = r.simple(y, Simple::Eigen);
+    let (w, v) = split(r, y, n);
+    let (w_bar, v_bar) = split(r, bar, n);
+    let w_bar = r.on(A::DropAxis, &[w_bar, zero]);
+    let w_bar = r.real_part(w_bar);
+    let w_bar = r.on(A::DiagonalMatrix, &[w_bar]);
+    let t = r.on(A::MatMulHn, &[v, v_bar]);
+    let f = r.inverse_gaps(w);
+    let t = match there {
+        Some(there) => {
+            let (of_values, of_vectors) = split(r, there, n);
+            let f = r.undefined_between_equals(f, w, of_values, &[of_vectors]);
+            r.mul(f, t)
+        }
+        None => r.b.number2(Number2::Scale, f, t),
+    };
+    let t = r.add(w_bar, t);
+    let t = r.on(A::MatMul, &[v, t]);
+    let t = r.on(A::MatMulNh, &[t, v]);
+    hermitian(r, t)
+}
+
+/// The tangent of `eigen`; of `eigen_along` where that is derived along another direction.
+pub(super) fn push_eigen(r: &mut Rule<'_>, x: Value, y: Value, d: Value, is_along_another: bool) -> Value {
+    let zero = r.b.int(0);
+    let n = r.dim(x, zero);
+    let d = hermitian(r, d);
+    let along = |r: &mut Rule<'_>, v: Value| {
+        let m = r.on(A::MatMulHn, &[v, d]);
+        r.on(A::MatMul, &[m, v])
+    };
+    let (_, v) = split(r, y, n);
+    let m = along(r, v);
+    let w_dot = r.on(A::Diagonal, &[m]);
+    let w_dot = r.real_part(w_dot);
+    let w_dot = r.on(A::InsertAxis, &[w_dot, zero]);
+    let y = r.simple(y, Simple::EigenUsed);
+    let (w, v) = split(r, y, n);
+    let m = along(r, v);
+    let mut f = r.inverse_gaps(w);
+    if is_along_another {
+        f = r.undefined_of_equals(f, w);
+    }
+    let t = r.b.number2(Number2::Scale, f, m);
+    let v_dot = r.on(A::MatMul, &[v, t]);
+    r.on(A::Concat, &[w_dot, v_dot, zero])
+}
+
+/// What leads back through `simple`.
+pub(super) fn pull_simple(r: &mut Rule<'_>, [y, k]: [Value; 2], bar: Value, there: Value) -> Value {
+    let k = match r.b.maker(k) {
+        Some((Op::Int(k), _)) => k,
+        _ => Simple::Svd as i64,
+    };
+    let (zero, one) = (r.b.int(0), r.b.int(1));
+    let w = r.on(A::Slice, &[y, zero, zero, one]);
+    let equal = r.equals(w);
+    let mut doubtful = r.on(A::SumKeep, &[equal, zero]);
+    if k & 1 == 1 {
+        let w = r.real(w);
+        let at_zero = r.is_zero(w);
+        doubtful = r.add(doubtful, at_zero);
+    }
+    if k & 2 == 0 {
+        let there = r.real(there);
+        let used = r.on(A::SumKeep, &[there, zero]);
+        doubtful = r.mul(doubtful, used);
+    }
+    r.undefined_too(bar, doubtful)
+}
+
+/// What a function of a matrix changes with its matrix, but for the change of its eigenvalues: `V (K . V^H X V) V^H` for a Hermitian
+/// X, with `K_ij = (d_i - d_j) / (w_i - w_j)`, `(d'_i + d'_j) / 2` where the eigenvalues are equal, 0 on the diagonal. Of
+/// cotangents it is the conjugate of K. And `V^H X V`.
+fn beside(r: &mut Rule<'_>, [x, y, d, slope]: [Value; 4], along: Value, is_cotangent: bool) -> [Value; 2] {
+    let zero = r.b.int(0);
+    let n = r.dim(x, zero);
+    let (w, v) = split(r, y, n);
+    let mut pairs = |x: Value| {
+        let row = r.on(A::InsertAxis, &[x, zero]);
+        let column = r.on(A::Transpose, &[row]);
+        (row, column)
+    };
+    let ((row, column), (slopes, slopes_below)) = (pairs(d), pairs(slope));
+    let change = r.sub(row, column);
+    let inverse = r.inverse_gaps(w);
+    let quotients = r.mul(change, inverse);
+    let sums = r.add(slopes, slopes_below);
+    let half = r.lit(0.5, sums);
+    let means = r.mul(sums, half);
+    let equal = r.equals(w);
+    let equal = if r.is_complex(means) { r.b.mixed(Mixed::Promote, &[equal]) } else { equal };
+    let means = r.b.number2(Number2::Scale, means, equal);
+    let mut factors = r.add(quotients, means);
+    if is_cotangent {
+        factors = r.conj(factors);
+    }
+    let inside = r.on(A::MatMulHn, &[v, along]);
+    let inside = r.on(A::MatMul, &[inside, v]);
+    let t = r.mul(factors, inside);
+    let t = r.on(A::MatMul, &[v, t]);
+    [r.on(A::MatMulNh, &[t, v]), inside]
+}
+
+/// What leads back to the matrix and to the function of its eigenvalues. All the rest is known by these.
+pub(super) fn pull_spectral(r: &mut Rule<'_>, args: &[Value], k: usize, bar: Value) -> Option<Value> {
+    let &[_, x, y, d, slope] = args else { return None };
+    let y = r.simple(y, Simple::Eigen);
+    let [change, inside] = beside(r, [x, y, d, slope], bar, true);
+    match k {
+        1 => Some(hermitian(r, change)),
+        3 => Some(r.on(A::Diagonal, &[inside])),
+        _ => None,
+    }
+}
+
+/// The tangent of a function of a matrix.
+pub(super) fn push_spectral(r: &mut Rule<'_>, args: &[Value], dots: [Option<Value>; 2]) -> Option<Value> {
+    let &[_, x, y, d, slope] = args else { return None };
+    let zero = r.b.int(0);
+    let y = r.simple(y, Simple::Eigen);
+    let moved = dots[0].map(|dot| {
+        let dot = hermitian(r, dot);
+        beside(r, [x, y, d, slope], dot, false)[0]
+    });
+    let along = dots[1].map(|dot| {
+        let n = r.dim(x, zero);
+        let (_, v) = split(r, y, n);
+        let t = r.mul(v, dot);
+        r.on(A::MatMulNh, &[t, v])
+    });
+    match (moved, along) {
+        (Some(a), Some(b)) => Some(r.add(a, b)),
+        (a, b) => a.or(b),
+    }
+}
