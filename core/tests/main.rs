@@ -57,6 +57,7 @@ mod scalar_derivatives;
 mod scalar_laws;
 mod scalar_uncertain;
 mod sparse;
+mod special_functions;
 mod tape;
 mod tape_arrays;
 mod trace;

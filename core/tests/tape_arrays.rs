@@ -114,6 +114,7 @@ fn every_method_agrees_with_duals_and_with_the_frozen_function() {
         "sum kept": |v, m, a, t| t.sum_keep(0) * m;
         "mean over an axis": |v, m, a, t| m.mean_axis(0);
         "cumulative sum": |v, m, a, t| m.cumsum(1);
+        "logarithms of probabilities": |v, m, a, t| m.log_softmax(1) * m;
         "one element": |v, m, a, t| m.at(&[2, 1]) * v.get(3) + t.at(&[1, 0, 2]);
         "slice": |v, m, a, t| t.slice(1, 1..3);
         "take": |v, m, a, t| m.take(&[2, 0, 2]);

@@ -4,6 +4,7 @@ mod circuit;
 mod pauli;
 mod program_arrays;
 mod program_corpus;
+mod program_functions;
 mod program_seeds;
 mod protocols;
 mod readme;

@@ -19,7 +19,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::{
     entity::{FuncId, Inst, Value},
-    ir::{ArrayOp, InstData, Kind, Literal, Mixed, Number1, Number2, Op, Program, Real1, Real2, Terminator},
+    ir::{ArrayOp, InstData, Kind, Literal, Mixed, Number1, Number2, Op, Program, Real2, Terminator},
     rules::is_singular,
 };
 
@@ -56,7 +56,8 @@ pub(super) fn is_number(result: &Kind) -> bool {
 
 /// Whether a partial of the op may be infinite or undefined where the value is not.
 pub(crate) fn is_steep(op: Op) -> bool {
-    matches!(op, Op::Mixed(Mixed::PowiReal | Mixed::PowiComplex | Mixed::Arg | Mixed::Modulus))
+    use Mixed as M;
+    matches!(op, Op::Mixed(M::PowiReal | M::PowiComplex | M::Polygamma | M::Arg | M::Modulus))
         || matches!(op, Op::OnArrays(ArrayOp::Norm))
         || is_singular(op)
 }
@@ -165,7 +166,7 @@ impl Reaching<'_> {
             // A constant factor of 0 lets nothing through.
             Op::Number2(Number2::Mul) => !self.is_zero(inst.args[1 - k]),
             Op::Number1(_) | Op::Number2(_) | Op::Real2(_) => true,
-            Op::Real1(op) => op == Real1::Abs,
+            Op::Real1(op) => !op.is_constant(),
             Op::Mixed(op) => op != Mixed::FromInt,
             Op::Tuple | Op::Array | Op::Sum | Op::Accumulate | Op::Primitive(_) => true,
             Op::Fill => k == 0,

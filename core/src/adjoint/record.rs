@@ -357,7 +357,9 @@ fn cost(op: Op, result: &Kind) -> Option<u32> {
         }
         Op::Number1(Number1::Recip | Number1::Sqrt) | Op::Number2(Number2::Div) => Some(2),
         Op::Int1(_) | Op::Int2(_) | Op::Compare(_) | Op::CompareInt(_) | Op::Select => Some(1),
-        Op::Mixed(Mixed::PowiReal | Mixed::PowiComplex | Mixed::Arg | Mixed::Modulus) => None,
+        Op::Mixed(Mixed::PowiReal | Mixed::PowiComplex | Mixed::Polygamma | Mixed::Arg | Mixed::Modulus) => {
+            None
+        }
         Op::Mixed(_) | Op::Len | Op::Get | Op::Peek => Some(1),
         _ => None,
     }

@@ -248,6 +248,11 @@ impl Writer<'_> {
             },
             Op::Real1(Real1::Abs) => (format!("\\left|{}\\right|", self.expr(&args[0])), ATOM),
             Op::Real1(Real1::Floor) => (format!("\\lfloor {} \\rfloor", self.expr(&args[0])), ATOM),
+            Op::Real1(Real1::Erf | Real1::Erfc) => {
+                self.call(&format!("\\operatorname{{{}}}", op.name()), args)
+            }
+            Op::Real1(Real1::Lgamma) => self.call("\\ln\\Gamma", args),
+            Op::Real1(Real1::Sigmoid) => self.call("\\sigma", args),
             Op::Real1(Real1::Ceil) => (format!("\\lceil {} \\rceil", self.expr(&args[0])), ATOM),
             Op::Real2(Real2::Min) | Op::Int2(Int2::Min) => self.call("\\min", args),
             Op::Real2(Real2::Max) | Op::Int2(Int2::Max) => self.call("\\max", args),
@@ -316,6 +321,7 @@ impl Writer<'_> {
             Mixed::Modulus => (format!("\\left|{}\\right|", self.expr(&args[0])), ATOM),
             Mixed::Conj => (format!("\\overline{{{}}}", self.expr(&args[0])), ATOM),
             Mixed::PowiReal | Mixed::PowiComplex => self.power(args),
+            Mixed::Polygamma => self.call(&format!("\\psi^{{({})}}", self.expr(&args[1])), &args[..1]),
             Mixed::Not => (format!("\\lnot {}", self.at(&args[0], PREFIX)), PREFIX),
             Mixed::And => self.binary(args, " \\land ", LOGIC),
             Mixed::Or => self.binary(args, " \\lor ", LOGIC),

@@ -46,7 +46,13 @@ const ALLOWED: &str =
     "#[allow(unused_assignments, unused_mut, unused_parens, unused_variables, nonstandard_style)]";
 
 /// The small functions that an emitted file may need, each with its name.
-const NUMBERS: &str = include_str!("support/numbers.rs");
+const NUMBERS: &str = concat!(
+    include_str!("support/numbers.rs"),
+    "//-\n",
+    include_str!("support/special.rs"),
+    "//-\n",
+    include_str!("support/error_functions.rs"),
+);
 /// Complex numbers.
 const COMPLEX: &str = include_str!("support/complex.rs");
 

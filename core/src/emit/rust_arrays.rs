@@ -11,14 +11,14 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    ir::{ArrayOp, Element, Function, Kind, Mixed, Number1, Number2, Op, Real1, Real2},
+    ir::{ArrayOp, Element, Function, Kind, Mixed, Number1, Number2, Op, Real2},
     scalar::is_product,
 };
 
 use super::{
     ast::Expr,
     rust::calls,
-    rust_expr::{integer, number},
+    rust_expr::{integer, is_method, number},
     rust_stmt::Writer,
 };
 
@@ -194,8 +194,8 @@ fn on_elements(op: Op, a: &str, b: &str, element: &Kind) -> String {
         Op::Number2(Number2::Pow) => format!("{}.powf({b})", of(a)),
         Op::Number2(n @ (Number2::Scale | Number2::Guard)) if real => format!("{}({a}, {b})", n.name()),
         Op::Number2(n @ (Number2::Scale | Number2::Guard)) => format!("{a}.{}({b})", n.name()),
-        Op::Real1(r @ (Real1::Sign | Real1::Detach)) => format!("{}({a})", r.name()),
-        Op::Real1(r) => format!("{a}.{}()", r.name()),
+        Op::Real1(r) if is_method(r) => format!("{a}.{}()", r.name()),
+        Op::Real1(r) => format!("{}({a})", r.name()),
         Op::Real2(r @ (Real2::Atan2 | Real2::Hypot)) => format!("{}.{}({b})", of(a), r.name()),
         Op::Real2(r) => format!("{}({a}, {b})", r.name()),
         Op::Mixed(Mixed::Promote) => format!("Complex::new({a}, 0.0)"),
@@ -204,6 +204,7 @@ fn on_elements(op: Op, a: &str, b: &str, element: &Kind) -> String {
         Op::Mixed(Mixed::FromInt) => format!("{a} as f64"),
         Op::Mixed(Mixed::PowiReal) if !b.parse().is_ok_and(is_product) => format!("powi({a}, {b})"),
         Op::Mixed(Mixed::PowiReal | Mixed::PowiComplex) => format!("{a}.powi({b})"),
+        Op::Mixed(Mixed::Polygamma) => format!("polygamma({a}, {b})"),
         op => format!("{a}.{}()", op.name()),
     }
 }

@@ -163,8 +163,8 @@ impl Writer<'_, '_> {
                 (n @ (Number2::Scale | Number2::Guard), Kind::Real) => self.call(n.name(), args),
                 (n @ (Number2::Scale | Number2::Guard), _) => self.method(args, n.name()),
             },
-            Op::Real1(r @ (Real1::Sign | Real1::Detach)) => self.call(r.name(), args),
-            Op::Real1(r) => self.method(args, r.name()),
+            Op::Real1(r) if is_method(r) => self.method(args, r.name()),
+            Op::Real1(r) => self.call(r.name(), args),
             Op::Real2(r @ (Real2::Atan2 | Real2::Hypot)) => self.method(args, r.name()),
             Op::Real2(r) => self.call(r.name(), args),
             Op::Int1(Int1::Neg) => self.call("int_neg", args),
@@ -209,6 +209,7 @@ impl Writer<'_, '_> {
             Mixed::FromInt => (format!("({} as f64)", self.at(&args[0], UNARY)), POSTFIX),
             Mixed::PowiReal if !matches!(args[1], Expr::Int(n) if is_product(n)) => self.call("powi", args),
             Mixed::PowiReal | Mixed::PowiComplex => self.method(args, "powi"),
+            Mixed::Polygamma => self.call("polygamma", args),
             Mixed::Not => (format!("!{}", self.at(&args[0], UNARY)), UNARY),
             Mixed::And => self.binary(args, "&&", AND),
             Mixed::Or => self.binary(args, "||", OR),
@@ -385,4 +386,9 @@ pub(super) fn comparison(c: Compare) -> &'static str {
         Compare::Eq => "==",
         Compare::Ne => "!=",
     }
+}
+
+/// Whether floats have the function as a method of its name.
+pub(super) fn is_method(op: Real1) -> bool {
+    matches!(op, Real1::Abs | Real1::Floor | Real1::Ceil | Real1::Round | Real1::Trunc)
 }

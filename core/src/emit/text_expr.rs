@@ -105,6 +105,10 @@ impl Writer<'_, '_> {
                 Mixed::Not => Ok((format!("!{}", self.at(&args[0], UNARY)?), UNARY)),
                 Mixed::And => self.binary(args, "&&", AND),
                 Mixed::Or => self.binary(args, "||", OR),
+                Mixed::Polygamma => match &args[1] {
+                    Expr::Int(0) => self.call("digamma", &args[..1]),
+                    _ => self.call("polygamma", &[args[1].clone(), args[0].clone()]),
+                },
                 other => self.call(other.name(), args),
             },
             Op::Call(f) => {

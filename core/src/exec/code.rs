@@ -145,6 +145,7 @@ pub(super) enum Code {
     Conj(Reg, Reg),
     FromInt(Reg, Reg),
     PowiR(Reg, Reg, Reg),
+    Polygamma(Reg, Reg, Reg),
     PowiC(Reg, Reg, Reg),
 
     // Copies. `a` of an array is a slot.

@@ -99,7 +99,7 @@ pub(super) fn visit(code: &mut Code, slots: &mut [Slot], mut f: impl FnMut(Bank,
             f(Int, a, Read);
             f(Real, d, Write);
         }
-        Code::PowiR(d, a, n) => {
+        Code::PowiR(d, a, n) | Code::Polygamma(d, a, n) => {
             f(Real, a, Read);
             f(Int, n, Read);
             f(Real, d, Write);

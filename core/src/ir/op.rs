@@ -284,10 +284,11 @@ impl Op {
         if !self.is_elementwise() || !operands.iter().any(|k| matches!(k, Kind::Array(_))) {
             return None;
         }
-        // An exponent is one number for all.
-        let power = matches!(self, Op::Mixed(Mixed::PowiReal | Mixed::PowiComplex));
+        // An exponent or order is one number for all.
+        let power = matches!(self, Op::Mixed(Mixed::PowiReal | Mixed::PowiComplex | Mixed::Polygamma));
         if power && matches!(operands.get(1), Some(Kind::Array(_))) {
-            return Some(Err("one int as exponent for all elements".into()));
+            let what = if self == Op::Mixed(Mixed::Polygamma) { "order" } else { "exponent" };
+            return Some(Err(format!("one int as {what} for all elements")));
         }
         let elements: Vec<Kind> = (operands.iter().enumerate())
             .map(|(k, kind)| match kind {

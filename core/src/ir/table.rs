@@ -18,15 +18,14 @@
 //! | section | operands -> result | value is generic over |
 //! |---|---|---|
 //! | `number1`, `number2` | real or complex, all the same -> that | `S: Scalar` |
-//! | `real1` | real -> real; may ask for an order | (a [`Piece`](crate::scalar::Piece)) |
-//! | `real2` | real -> real; may ask for an order | `T: Real`, gives `Result<_, Undecided>` |
+//! | `real1`, `real2` | real -> real; may ask for an order | `T: Real`, gives `Result<_, Undecided>` |
 //! | `int1`, `int2` | int -> int; `None` on overflow and division by zero | |
 //! | `mixed` | as written | (the executor's one match) |
 //!
 //! Partials are written over references to "numbers that mix with float literals". Two readers paste them:
 //! one over [`N<S>`](crate::scalar::N), which evaluates them on every scalar, and one over
 //! [`Ex`](crate::rules::Ex), which appends instructions to a function under construction. What has no fixed
-//! number type (`lit`, `sign`, `step`, `trunc`) comes from [`rules::Piecewise`](crate::rules::Piecewise).
+//! number type (`lit`, `sign`, `step`, `trunc`, `sigmoid`) comes from [`rules::Piecewise`](crate::rules::Piecewise).
 //!
 //! # Subgradients and edges
 //! The same on every executor and for every number type:
@@ -45,6 +44,8 @@
 //! | `pow(x, 0)` | by x: 0, also at x = 0 |
 //! | `powi(x, 0)` | 0, also at x = 0 |
 //! | `atan2` at the origin, `arg` of 0 | NaN |
+//! | `lgamma`, `polygamma` at poles | infinity where both sides agree, else NaN |
+//! | `logaddexp` of equal infinities | NaN |
 //! | outside the real domain | that of the formula: NaN of `sqrt(-1)`, `1/a` of `ln(-1)`, whose value is NaN |
 //! | on a branch cut | the derivative of the side that the value is taken from |
 //! | `select(c, a, b)` | all to the chosen operand, 0 to the other, even where its own derivative is infinite |
@@ -97,13 +98,18 @@ macro_rules! for_each_op {
                 Guard "guard" (a, b) -> y: regular = guard(a, b), [a.lit(1.0).guard(b), a.lit(0.0)], "`a`, but 0 where `b` is exactly zero, even if `a` is infinite or undefined.";
             }
             real1 {
-                Abs "abs" (a) -> y: regular = Piece::Abs, [a.sign()], "The absolute value.";
-                Sign "sign" (a) -> y: regular = Piece::Sign, [a.lit(0.0)], "1, -1, or 0 at 0.";
-                Floor "floor" (a) -> y: regular = Piece::Floor, [a.lit(0.0)], "The greatest integer that is not greater.";
-                Ceil "ceil" (a) -> y: regular = Piece::Ceil, [a.lit(0.0)], "The least integer that is not less.";
-                Round "round" (a) -> y: regular = Piece::Round, [a.lit(0.0)], "The nearest integer; halves away from 0.";
-                Trunc "trunc" (a) -> y: regular = Piece::Trunc, [a.lit(0.0)], "The integer part.";
-                Detach "detach" (a) -> y: regular = Piece::Detach, [a.lit(0.0)], "The number itself as a constant: no derivative passes.";
+                Abs "abs" (a) -> y: regular = Piece::Abs.of(a, a), [a.sign()], "The absolute value.";
+                Sign "sign" (a) -> y: regular = Piece::Sign.of(a, a), [a.lit(0.0)], "1, -1, or 0 at 0.";
+                Floor "floor" (a) -> y: regular = Piece::Floor.of(a, a), [a.lit(0.0)], "The greatest integer that is not greater.";
+                Ceil "ceil" (a) -> y: regular = Piece::Ceil.of(a, a), [a.lit(0.0)], "The least integer that is not less.";
+                Round "round" (a) -> y: regular = Piece::Round.of(a, a), [a.lit(0.0)], "The nearest integer; halves away from 0.";
+                Trunc "trunc" (a) -> y: regular = Piece::Trunc.of(a, a), [a.lit(0.0)], "The integer part.";
+                Detach "detach" (a) -> y: regular = Piece::Detach.of(a, a), [a.lit(0.0)], "The number itself as a constant: no derivative passes.";
+                Erf "erf" (a) -> y: regular = Ok(a.erf()), [(-(a * a)).exp() * FRAC_2_SQRT_PI], "The error function.";
+                Erfc "erfc" (a) -> y: regular = Ok(a.erfc()), [(-(a * a)).exp() * -FRAC_2_SQRT_PI], "`1 - erf(a)`, accurate where that is small.";
+                Lgamma "lgamma" (a) -> y: singular = Ok(a.lgamma()), [a.polygamma(0)], "The logarithm of the modulus of the gamma function.";
+                Sigmoid "sigmoid" (a) -> y: regular = Ok(a.sigmoid()), [y * (-a).sigmoid()], "The logistic function `1 / (1 + e^-a)`.";
+                Softplus "softplus" (a) -> y: regular = Ok(a.softplus()), [a.sigmoid()], "`ln(1 + e^a)` without overflow.";
             }
             real2 {
                 Atan2 "atan2" (a, b) -> y: singular = Ok(a.atan2(b)), [b / a.hypot(b) / a.hypot(b), -(a / a.hypot(b) / a.hypot(b))], "The angle of the point (b, a) in (-pi, pi].";
@@ -111,6 +117,7 @@ macro_rules! for_each_op {
                 Min "min" (a, b) -> y: regular = Piece::Min.of(a, b), [b.step(a), 1.0 - b.step(a)], "The lesser one; the first at a tie, NaN if one is NaN.";
                 Max "max" (a, b) -> y: regular = Piece::Max.of(a, b), [a.step(b), 1.0 - a.step(b)], "The greater one; the first at a tie, NaN if one is NaN.";
                 Ratio "ratio" (a, b) -> y: singular = Ok(a.over(b)), [b.recip(), -(y / b)], "The quotient `a/b`, but 0 where both are 0: there it has no derivatives.";
+                LogAddExp "logaddexp" (a, b) -> y: regular = Ok(a.logaddexp(b)), [(a - b).sigmoid(), (b - a).sigmoid()], "`ln(e^a + e^b)` without overflow.";
                 Rem "rem" (a, b) -> y: singular = rem(a, b), [a.lit(1.0), -(a / b).trunc()], "The remainder `a - b trunc(a/b)`, with the sign of `a`.";
             }
             int1 {
@@ -145,6 +152,7 @@ macro_rules! for_each_op {
                 FromInt "real_of_int" (Int) -> Real, "The integer as a real number.";
                 PowiReal "powi" (Real, Int) -> Real, "`a^n`; `a^0 = 1` everywhere.";
                 PowiComplex "cpowi" (Complex, Int) -> Complex, "`a^n` of a complex number.";
+                Polygamma "polygamma" (Real, Int) -> Real, "The n-th derivative of digamma; of order 0 digamma, the derivative of `lgamma`.";
                 Not "not" (Bool) -> Bool, "Whether not.";
                 And "and" (Bool, Bool) -> Bool, "Whether both.";
                 Or "or" (Bool, Bool) -> Bool, "Whether one.";

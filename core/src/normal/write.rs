@@ -94,6 +94,7 @@ fn call(name: &str, args: &[Expr]) -> Option<Expr> {
             Some(Real2::Hypot) => Some(x.hypot(y)),
             Some(Real2::Min) => Some(x.min(y)),
             Some(Real2::Max) => Some(x.max(y)),
+            Some(Real2::LogAddExp) => Some(x.logaddexp(y)),
             Some(Real2::Ratio) => Some(x.clone() / y.clone()),
             Some(Real2::Rem) => Some(x.clone() % y.clone()),
             None => (name == "pow").then(|| x.pow(y)),

@@ -56,7 +56,9 @@ fn value(op: Op, args: &[Op], level: Level) -> Option<Op> {
             }
             real(y)
         }
-        (Op::Real1(op), [Op::Real(a)]) => real(op.value(&a.0).ok()?),
+        (Op::Real1(op), [Op::Real(a)]) if op.piece().is_some() || level == Level::Algebraic => {
+            real(op.value(&a.0).ok()?)
+        }
         (Op::Real2(op), [Op::Real(a), Op::Real(b)]) if level == Level::Algebraic => {
             real(op.value(&a.0, &b.0).ok()?)
         }

@@ -184,9 +184,14 @@ fn motion(op: Op) -> Motion {
         Op::Number2(op) if op.is_singular() => Motion::Free,
         Op::Number1(_) | Op::Number2(_) => Motion::Careful,
         Op::Int2(Int2::Min | Int2::Max) | Op::CompareInt(_) => Motion::Free,
-        Op::Mixed(Mixed::PowiReal | Mixed::PowiComplex | Mixed::Abs2 | Mixed::Modulus | Mixed::Arg) => {
-            Motion::Careful
-        }
+        Op::Mixed(
+            Mixed::PowiReal
+            | Mixed::PowiComplex
+            | Mixed::Polygamma
+            | Mixed::Abs2
+            | Mixed::Modulus
+            | Mixed::Arg,
+        ) => Motion::Careful,
         Op::OnArrays(_) => Motion::Certain,
         Op::Mixed(_) | Op::Select | Op::Tuple | Op::Field(_) | Op::Len => Motion::Free,
         _ => Motion::None,

@@ -160,6 +160,13 @@ impl Piecewise for Ex<'_, '_> {
     fn ratio(&self, y: &Self) -> Self {
         self.same(|b| b.lifted(Op::Real2(Real2::Ratio), &[self.value, y.value], Kind::Real))
     }
+    fn sigmoid(&self) -> Self {
+        self.real1(Real1::Sigmoid)
+    }
+    fn polygamma(&self, n: i64) -> Self {
+        let n = self.emitter.with(|b| b.int(n));
+        self.mixed(Mixed::Polygamma, &[n])
+    }
 }
 
 macro_rules! functions {

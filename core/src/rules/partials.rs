@@ -12,6 +12,8 @@
 //! assert_eq!(da, i);
 //! ```
 
+use std::f64::consts::FRAC_2_SQRT_PI;
+
 use crate::{
     entity::Value,
     ir::{FunctionBuilder, Number1, Number2, Op, Real1, Real2},

@@ -2,7 +2,7 @@
 
 use crate::scalar::{N, Piece, Real, Scalar};
 
-/// Constants, and functions that are constant between jumps.
+/// Constants, functions that are constant between jumps, and special functions of real numbers.
 pub trait Piecewise: Sized {
     /// A constant of the same kind of number.
     #[must_use]
@@ -25,6 +25,12 @@ pub trait Piecewise: Sized {
     /// `self / y` of real numbers, and 0 where both are 0.
     #[must_use]
     fn ratio(&self, y: &Self) -> Self;
+    /// The logistic function of a real number.
+    #[must_use]
+    fn sigmoid(&self) -> Self;
+    /// The n-th derivative of digamma of a real number.
+    #[must_use]
+    fn polygamma(&self, n: i64) -> Self;
 }
 
 /// Of a complex number the real part decides; none of the formulas asks that. Of a number without a value
@@ -50,6 +56,12 @@ impl<T: Real, S: Scalar<Real = T>> Piecewise for N<S> {
     }
     fn ratio(&self, y: &Self) -> Self {
         N(S::from_real(self.0.re().over(&y.0.re())))
+    }
+    fn sigmoid(&self) -> Self {
+        N(S::from_real(self.0.re().sigmoid()))
+    }
+    fn polygamma(&self, n: i64) -> Self {
+        N(S::from_real(self.0.re().polygamma(n)))
     }
 }
 

@@ -308,8 +308,26 @@ pub(super) fn pull_mixed(
             let p = Emitter::new(b).ex(p).conj().value();
             product(b, p, y_bar, reach)
         }
+        Mixed::Polygamma => {
+            let p = next_polygamma(b, z, args[1]);
+            product(b, p, y_bar, reach)
+        }
         Mixed::FromInt | Mixed::Not | Mixed::And | Mixed::Or => return None,
     })
+}
+
+/// `polygamma(n + 1, x)`; the largest order is NaN, as is the one that would follow it.
+fn next_polygamma(b: &mut FunctionBuilder, x: Value, n: Value) -> Value {
+    let next = match b.op_of(n) {
+        Some(Op::Int(n)) => b.int(n.saturating_add(1)),
+        _ => {
+            let one = b.int(1);
+            let largest = b.int(i64::MAX - 1);
+            let n = b.inst(Op::Int2(Int2::Min), &[n, largest], Kind::Int);
+            b.inst(Op::Int2(Int2::Add), &[n, one], Kind::Int)
+        }
+    };
+    b.mixed(Mixed::Polygamma, &[x, next])
 }
 
 pub(super) fn push_mixed(
@@ -356,6 +374,10 @@ pub(super) fn push_mixed(
         }
         Mixed::PowiReal | Mixed::PowiComplex => {
             let p = power_slope(b, op, z, args[1]);
+            product(b, p, d, reach)
+        }
+        Mixed::Polygamma => {
+            let p = next_polygamma(b, z, args[1]);
             product(b, p, d, reach)
         }
         linear => b.mixed(linear, &[d]),

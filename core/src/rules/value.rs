@@ -36,19 +36,13 @@ macro_rules! values {
             }
         }
         impl Real1 {
-            /// The function.
-            #[inline]
-            #[must_use]
-            pub fn piece(self) -> Piece {
-                match self { $(Real1::$r1 => $r1_v,)* }
-            }
             /// The value.
             ///
             /// # Errors
             /// The number has no value yet.
             #[inline]
             pub fn value<T: Real>(self, a: &T) -> Result<T, Undecided> {
-                self.piece().of(a, a)
+                match self { $(Real1::$r1 => { let $r1_a = a; $r1_v })* }
             }
         }
         impl Real2 {
@@ -88,6 +82,29 @@ macro_rules! values {
     };
 }
 for_each_op!(values);
+
+impl Real1 {
+    /// The function that is made of pieces, if it is one.
+    #[must_use]
+    pub fn piece(self) -> Option<Piece> {
+        Some(match self {
+            Real1::Abs => Piece::Abs,
+            Real1::Sign => Piece::Sign,
+            Real1::Floor => Piece::Floor,
+            Real1::Ceil => Piece::Ceil,
+            Real1::Round => Piece::Round,
+            Real1::Trunc => Piece::Trunc,
+            Real1::Detach => Piece::Detach,
+            Real1::Erf | Real1::Erfc | Real1::Lgamma | Real1::Sigmoid | Real1::Softplus => return None,
+        })
+    }
+
+    /// Whether its derivative is 0 everywhere.
+    #[must_use]
+    pub fn is_constant(self) -> bool {
+        self.piece().is_some_and(|piece| piece != Piece::Abs)
+    }
+}
 
 #[inline]
 fn scale<S: Scalar>(a: &S, b: &S) -> S {

@@ -220,6 +220,18 @@ macro_rules! lifted {
     )*};
 }
 
+/// The special functions, on a [`Jet`].
+macro_rules! lifted_special {
+    ($($f:ident)*) => {$(
+        fn $f(&self) -> Self {
+            let x = self.lower();
+            let y = Real::$f(&x);
+            let slope = slope::$f(&x, &y);
+            Self::chain(y, &[(self, &slope)])
+        }
+    )*};
+}
+
 /// The functions of two arguments, on a [`Jet`].
 macro_rules! lifted2 {
     ($($Trait:ident::$f:ident)*) => {$(
@@ -263,7 +275,13 @@ macro_rules! dual {
         }
         impl<T: Real + DualNum $($N)*> Real for $D {
             fn pi() -> Self { Self::from_re(T::pi()) }
-            lifted2!(Real::atan2 Real::hypot);
+            lifted2!(Real::atan2 Real::hypot Real::logaddexp);
+            special_functions!(lifted_special);
+            fn polygamma(&self, n: i64) -> Self {
+                let x = self.lower();
+                let (y, slope) = (x.polygamma(n), slope::polygamma(&x, n));
+                Self::chain(y, &[(self, &slope)])
+            }
             fn primal(&self) -> Option<f64> { self.re.primal() }
             fn beyond(&self) -> Self { Self { re: self.re.beyond(), ..self.clone() } }
             fn slopes(&self) -> Vec<f64> {

@@ -225,6 +225,13 @@ impl<T: Real, const N: usize> Real for Lanes<T, N> {
     fn over(&self, y: &Self) -> Self {
         self.zip(y, T::over)
     }
+    special_functions!(by_lane);
+    fn polygamma(&self, n: i64) -> Self {
+        self.map(|x| x.polygamma(n))
+    }
+    fn logaddexp(&self, y: &Self) -> Self {
+        self.zip(y, T::logaddexp)
+    }
     fn primal(&self) -> Option<f64> {
         let first = self.0.first()?.primal()?;
         let same = |x: &T| x.primal().is_some_and(|x| x.to_bits() == first.to_bits());

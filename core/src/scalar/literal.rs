@@ -187,7 +187,33 @@ impl<S: Scalar> N<S> {
     }
 }
 
+macro_rules! special_methods {
+    ($($f:ident)*) => {
+        impl<S: Real> N<S> {
+            $(
+                #[doc = concat!("As [`Real::", stringify!($f), "`].")]
+                #[inline]
+                #[must_use]
+                pub fn $f(&self) -> N<S> { N(self.0.$f()) }
+            )*
+        }
+    };
+}
+special_functions!(special_methods);
+
 impl<S: Real> N<S> {
+    /// As [`Real::polygamma`].
+    #[inline]
+    #[must_use]
+    pub fn polygamma(&self, n: i64) -> N<S> {
+        N(self.0.polygamma(n))
+    }
+    /// As [`Real::logaddexp`].
+    #[inline]
+    #[must_use]
+    pub fn logaddexp(&self, y: &N<S>) -> N<S> {
+        N(self.0.logaddexp(&y.0))
+    }
     /// As [`Real::atan2`].
     #[inline]
     #[must_use]

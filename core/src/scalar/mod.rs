@@ -62,6 +62,7 @@ mod lanes;
 mod literal;
 mod pieces;
 mod power;
+mod special;
 mod twice;
 mod uncertain;
 mod wide;
@@ -444,6 +445,43 @@ pub trait Real: Scalar<Real = Self> + NumAssign {
     #[must_use]
     fn over(&self, y: &Self) -> Self {
         slope::over(self, y)
+    }
+    /// The error function, `2/sqrt(pi)` times the integral of `e^(-t^2)` from 0 to x. This and the other special functions
+    /// of a type that does not say otherwise are those of its plain number, and NaN where it carries more.
+    #[must_use]
+    fn erf(&self) -> Self {
+        special::plain::erf(self)
+    }
+    /// `1 - erf(x)`, accurate where that is small.
+    #[must_use]
+    fn erfc(&self) -> Self {
+        special::plain::erfc(self)
+    }
+    /// `ln |Gamma(x)|`
+    #[must_use]
+    fn lgamma(&self) -> Self {
+        special::plain::lgamma(self)
+    }
+    /// The n-th derivative of `digamma(x)`, which is the derivative of `ln |Gamma(x)|`; NaN for orders below 0 and beyond 2048.
+    /// At a pole the infinity of both sides, at 0 that of its side, else NaN.
+    #[must_use]
+    fn polygamma(&self, n: i64) -> Self {
+        special::plain::polygamma(self, n)
+    }
+    /// The logistic function `1 / (1 + e^-x)`.
+    #[must_use]
+    fn sigmoid(&self) -> Self {
+        special::plain::sigmoid(self)
+    }
+    /// `ln(1 + e^x)` without overflow.
+    #[must_use]
+    fn softplus(&self) -> Self {
+        special::plain::softplus(self)
+    }
+    /// `ln(e^x + e^y)` without overflow.
+    #[must_use]
+    fn logaddexp(&self, y: &Self) -> Self {
+        special::plain::logaddexp(self, y)
     }
     /// Sine and cosine together.
     fn sin_cos(&self) -> (Self, Self) {

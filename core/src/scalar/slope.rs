@@ -13,6 +13,8 @@
 //! with an infinity or a NaN; the readers multiply it by what the argument really carries, so that a
 //! constant stays a constant there.
 
+use std::f64::consts::FRAC_2_SQRT_PI;
+
 use super::{Real, Scalar};
 
 /// Hands the names of all functions of one argument to the macro `$reader`.
@@ -22,6 +24,13 @@ macro_rules! unary_functions {
             recip sqrt cbrt exp exp_m1 ln ln_1p log2 log10 sin cos tan asin acos atan
             sinh cosh tanh asinh acosh atanh
         }
+    };
+}
+
+/// The same of the special functions of one real number.
+macro_rules! special_functions {
+    ($reader:ident) => {
+        $reader! { erf erfc lgamma sigmoid softplus }
     };
 }
 
@@ -56,6 +65,11 @@ slopes! {
     // Two roots instead of one: below -1, where acosh is NaN, its slope is NaN too.
     acosh(x, _y) = ((x - T::one()).sqrt() * (x + T::one()).sqrt()).recip();
     atanh(x, _y) = one_minus_square(x).recip();
+    erf(x, _y) = (-(x * x)).exp() * T::lit(FRAC_2_SQRT_PI);
+    erfc(x, _y) = (-(x * x)).exp() * T::lit(-FRAC_2_SQRT_PI);
+    lgamma(x, _y) = x.polygamma(0);
+    sigmoid(x, y) = y * (-x).sigmoid();
+    softplus(x, _y) = x.sigmoid();
 }
 
 /// `1 - x^2`, accurate near `x = 1` and `x = -1`.
@@ -101,6 +115,16 @@ pub(super) fn pow<T: Real>(x: &T, y: &T, z: &T) -> (T, T) {
 /// formula is `0 * inf`, and the sign of the infinities is right as well.
 pub(super) fn power_at_zero(p: f64) -> f64 {
     0.5 * (p + p.ceil() - 1.0)
+}
+
+/// The slope of `polygamma(n, x)`.
+pub(super) fn polygamma<T: Real>(x: &T, n: i64) -> T {
+    x.polygamma(n.saturating_add(1))
+}
+
+/// The slopes of `ln(e^x + e^y)`.
+pub(super) fn logaddexp<T: Real>(x: &T, y: &T, _z: &T) -> (T, T) {
+    ((x - y).sigmoid(), (y - x).sigmoid())
 }
 
 /// The slopes of `h = sqrt(x^2 + y^2)`: `x/h` and `y/h`, and 0 at the origin, where there are none of higher order.

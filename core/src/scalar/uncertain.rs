@@ -240,6 +240,16 @@ macro_rules! propagated {
     )*};
 }
 
+/// The special functions.
+macro_rules! propagated_special {
+    ($($f:ident)*) => {$(
+        fn $f(&self) -> Uncertain {
+            let y = Real::$f(&self.value);
+            self.map(y, slope::$f(&self.value, &y))
+        }
+    )*};
+}
+
 /// The functions of two arguments.
 macro_rules! propagated2 {
     ($($Trait:ident::$f:ident)*) => {$(
@@ -283,7 +293,11 @@ impl Real for Uncertain {
     fn pi() -> Uncertain {
         Uncertain::exact(std::f64::consts::PI)
     }
-    propagated2!(Real::atan2 Real::hypot);
+    propagated2!(Real::atan2 Real::hypot Real::logaddexp);
+    special_functions!(propagated_special);
+    fn polygamma(&self, n: i64) -> Uncertain {
+        self.map(Real::polygamma(&self.value, n), slope::polygamma(&self.value, n))
+    }
     fn primal(&self) -> Option<f64> {
         Some(self.value)
     }

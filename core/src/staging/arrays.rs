@@ -37,6 +37,7 @@ composed! {
     MeanAxis "mean_axis" (Array, Int) "The means along an axis, which is lost.";
     LogSumExp "logsumexp" (Reals) "`ln sum exp x` over all elements, without overflow.";
     LogSumExpKeep "logsumexp_keep" (Reals, Int) "`ln sum exp x` along an axis, whose length becomes 1.";
+    LogSoftmax "log_softmax" (Reals, Int) "`x - ln sum exp x` along an axis, the logarithm of `softmax` without overflow.";
     LogSumExpAxis "logsumexp_axis" (Reals, Int) "`ln sum exp x` along an axis, which is lost.";
     Maximum "maximum" (Reals) "The greatest element; the first one at a tie gets the cotangent.";
     Minimum "minimum" (Reals) "The least element; the first one at a tie gets the cotangent.";
@@ -136,6 +137,8 @@ impl Builtin {
             }
             Builtin::Real1(_)
             | Builtin::Real2(_)
+            | Builtin::Digamma
+            | Builtin::Polygamma
             | Builtin::MinMax(..)
             | Builtin::Abs
             | Builtin::Abs2
@@ -203,7 +206,10 @@ impl Stage {
         };
         let on = |s: &mut Stage, op: ArrayOp, args: &[Value]| s.b.on_arrays(op, args);
         let value = match f {
-            Composed::LogSumExp | Composed::LogSumExpKeep | Composed::LogSumExpAxis => {
+            Composed::LogSumExp
+            | Composed::LogSumExpKeep
+            | Composed::LogSumExpAxis
+            | Composed::LogSoftmax => {
                 let x = self.fit(arg(0), &Kind::Array(Element::Real))?;
                 let axis = match f {
                     Composed::LogSumExp => None,
@@ -220,6 +226,9 @@ impl Stage {
                     None => self.b.inst(Op::Sum, &[terms], Kind::Real),
                 };
                 let log = self.b.number1(Number1::Ln, sum);
+                if f == Composed::LogSoftmax {
+                    return Ok(Given::Value(self.b.number2(Number2::Sub, exponents, log)));
+                }
                 let y = self.b.number2(Number2::Add, log, shift);
                 match axis.filter(|_| f == Composed::LogSumExpAxis) {
                     Some(axis) => on(self, ArrayOp::DropAxis, &[y, axis]),

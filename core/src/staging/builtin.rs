@@ -53,6 +53,10 @@ pub enum Builtin {
     Real,
     /// `powi(x, n)`
     Powi,
+    /// `digamma(x)`
+    Digamma,
+    /// `polygamma(n, x)`
+    Polygamma,
     /// `select(c, a, b)`
     Select,
     /// `len(xs)`
@@ -76,6 +80,8 @@ impl Builtin {
             "complex" => Builtin::Complex,
             "real" => Builtin::Real,
             "powi" => Builtin::Powi,
+            "digamma" => Builtin::Digamma,
+            "polygamma" => Builtin::Polygamma,
             "select" => Builtin::Select,
             "len" => Builtin::Len,
             "sum" => Builtin::Sum,
@@ -107,7 +113,7 @@ impl Builtin {
         let compare =
             (Compare::ALL.iter().map(|o| o.name())).chain(Compare::ALL.iter().map(|o| o.int_name()));
         let mixed = Mixed::ALL.iter().map(|o| o.name());
-        let more = ["log", "real", "select", "len", "sum"];
+        let more = ["log", "real", "digamma", "select", "len", "sum"];
         let arrays = (ArrayOp::ALL.iter().map(|o| o.name())).chain(Composed::ALL.iter().map(|o| o.name()));
         numbers.chain(reals).chain(mixed).chain(more).chain(ints).chain(compare).chain(arrays)
     }
@@ -123,6 +129,7 @@ impl Builtin {
             | Builtin::CompareInt(_)
             | Builtin::MinMax(..)
             | Builtin::Complex
+            | Builtin::Polygamma
             | Builtin::Powi => 2,
             Builtin::Mixed(op) => op.signature().0.len(),
             Builtin::OnArrays(op) => op.arity(),
@@ -136,9 +143,9 @@ impl Builtin {
     #[must_use]
     pub fn hint(self, k: usize) -> Option<Kind> {
         match (self, k) {
-            (Builtin::Real1(_) | Builtin::Real2(_) | Builtin::Compare(_) | Builtin::Complex, _) => {
-                Some(Kind::Real)
-            }
+            (Builtin::Polygamma, 0) => Some(Kind::Int),
+            (Builtin::Real1(_) | Builtin::Real2(_) | Builtin::Compare(_) | Builtin::Complex, _)
+            | (Builtin::Digamma | Builtin::Polygamma, _) => Some(Kind::Real),
             (Builtin::Int1(_) | Builtin::Int2(_) | Builtin::CompareInt(_), _) => Some(Kind::Int),
             (Builtin::OnArrays(op), k) => op.hint(k),
             (Builtin::Composed(op), k) => op.hint(k),
@@ -205,6 +212,16 @@ impl Stage {
             Builtin::Powi => {
                 self.mixed(if complex { Mixed::PowiComplex } else { Mixed::PowiReal }, &[arg(0), arg(1)])?
             }
+            Builtin::Digamma => {
+                let x = self.fit_element(arg(0), &Kind::Real)?;
+                let zero = self.b.int(0);
+                self.b.mixed(Mixed::Polygamma, &[x, zero])
+            }
+            Builtin::Polygamma => {
+                let n = self.fit(arg(0), &Kind::Int)?;
+                let x = self.fit_element(arg(1), &Kind::Real).map_err(|e| e.of(1))?;
+                self.b.mixed(Mixed::Polygamma, &[x, n])
+            }
             Builtin::OnArrays(op) => self.on_arrays(op, args)?,
             // Errors of contractions say `einsum` themselves.
             Builtin::Composed(Composed::Einsum) => return self.composed(Composed::Einsum, args),
@@ -251,7 +268,7 @@ impl Stage {
         let args = match op {
             Mixed::Not | Mixed::And | Mixed::Or => self.fit_all(args, kinds)?,
             // The exponent is one for all.
-            Mixed::PowiReal | Mixed::PowiComplex => {
+            Mixed::PowiReal | Mixed::PowiComplex | Mixed::Polygamma => {
                 let args = [args.first(), args.get(1)].map(|g| g.copied().unwrap_or(Given::Nothing));
                 vec![
                     self.fit_element(args[0], &kinds[0])?,

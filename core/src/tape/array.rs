@@ -14,7 +14,7 @@ use crate::{
 use super::{
     error::TapeError,
     held::Held,
-    kernel::{Call, Fixed, GET, SLICE},
+    kernel::{Call, Fixed, GET, POLYGAMMA, SLICE},
     node::Tape,
     step::Step,
     variable::Variable,
@@ -342,6 +342,8 @@ methods! {
     minimum "minimum" ()() -> Variable to_number, "The least element; the first one at a tie gets the cotangent.";
     logsumexp "logsumexp" ()() -> Variable to_number, "`ln sum exp x` over all elements, without overflow.";
     logsumexp_axis "logsumexp_axis" ()(axis) -> ArrayVariable to_array, "`ln sum exp x` along an axis, which is lost.";
+    log_softmax "log_softmax" ()(axis) -> ArrayVariable to_array, "`x - ln sum exp x` along an axis, without overflow.";
+    logaddexp "logaddexp" (other)() -> ArrayVariable to_array, "`ln(e^x + e^y)` without overflow, element by element.";
     softmax "softmax" ()(axis) -> ArrayVariable to_array, "`exp x / sum exp x` along an axis.";
     sort "sort" ()() -> ArrayVariable to_array, "The elements of a vector in ascending order; each gets the cotangent of its place.";
     abs "abs" ()() -> ArrayVariable to_array, "The absolute values; the slope at 0 is 0.";
@@ -349,6 +351,35 @@ methods! {
     min "min" (other)() -> ArrayVariable to_array, "The lesser ones; the first at a tie.";
     atan2 "atan2" (x)() -> ArrayVariable to_array, "The angles of the points `(x, self)`.";
     hypot "hypot" (other)() -> ArrayVariable to_array, "`sqrt(self^2 + y^2)`, element by element.";
+}
+
+macro_rules! special {
+    ($($f:ident)*) => {
+        impl<'t, T: Real> ArrayVariable<'t, T> {
+            $(
+                #[doc = concat!("[`Real::", stringify!($f), "`] of each element.")]
+                #[must_use]
+                #[track_caller]
+                pub fn $f(self) -> ArrayVariable<'t, T> { self.to_array(Call::new(stringify!($f)), &[]) }
+            )*
+        }
+    };
+}
+special_functions!(special);
+
+impl<'t, T: Real> ArrayVariable<'t, T> {
+    /// The derivative of `lgamma` at each element.
+    #[must_use]
+    #[track_caller]
+    pub fn digamma(self) -> ArrayVariable<'t, T> {
+        self.polygamma(0)
+    }
+    /// The n-th derivative of `digamma` at each element.
+    #[must_use]
+    #[track_caller]
+    pub fn polygamma(self, n: i64) -> ArrayVariable<'t, T> {
+        self.to_array(Call::new(POLYGAMMA).with(Fixed::Int(n)), &[])
+    }
 }
 
 impl<T: Ordered> ArrayVariable<'_, T> {

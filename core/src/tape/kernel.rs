@@ -38,6 +38,8 @@ pub(super) const GET: &str = "get";
 pub(super) const SLICE: &str = "slice";
 /// An array of numbers.
 pub(super) const VECTOR: &str = "vector";
+/// The n-th derivative of digamma.
+pub(super) const POLYGAMMA: &str = "polygamma";
 
 impl Call {
     pub(super) fn new(name: &'static str) -> Call {
@@ -74,6 +76,10 @@ impl Call {
             GET => s.b.get(all[0], all[1]),
             VECTOR => s.b.inst(Op::Array, &all, Kind::Array(element)),
             name => {
+                // Its order is its first operand.
+                if name == POLYGAMMA {
+                    all.rotate_right(1);
+                }
                 let builtin = Builtin::by_name(name).ok_or("it is no operation of a tape")?;
                 let given: SmallVec<[Given; 4]> = all.into_iter().map(Given::Value).collect();
                 let given = s.builtin(builtin, &given).map_err(|e| e.to_string())?;

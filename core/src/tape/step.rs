@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use crate::{
     array::Array,
     exec::{Datum, Machine},
-    ir::{Mixed, Number2, Op, Real1, Real2},
+    ir::{Mixed, Number2, Op, Real2},
     rules::{number1, number2, real1, real2},
     scalar::{N, Real, Scalar},
 };
@@ -247,7 +247,7 @@ impl<T: Real, S: Scalar<Real = T>> Engine<S> {
             }
             Step::Op(Op::Real1(op)) => {
                 let p = S::from_real(real1(*op, &re(0), &N(y.number().re())).0);
-                SmallVec::from_iter([if *op == Real1::Abs { times(p) } else { chosen(p) }])
+                SmallVec::from_iter([if op.is_constant() { chosen(p) } else { times(p) }])
             }
             Step::Op(Op::Real2(op)) => {
                 let partials = real2(*op, &re(0), &re(1), &N(y.number().re())).map(|p| S::from_real(p.0));

@@ -7,12 +7,13 @@ use num_complex::Complex;
 use crate::{
     ir::{Kind, Mixed, Number1, Number2, Op, Real1, Real2},
     scalar::{Ordered, Real, Scalar},
-    trace::op_of,
+    trace::{op_of, special_op_of},
 };
 
 use super::{
     error::TapeError,
     held::{Held, kind_of},
+    kernel::{Call, Fixed, POLYGAMMA},
     node::Tape,
     step::Step,
 };
@@ -179,7 +180,40 @@ impl<'t, T: Real> Variable<'t, T> {
     pub fn hypot(self, y: impl Argument<'t, T>) -> Variable<'t, T> {
         self.op2(Op::Real2(Real2::Hypot), y)
     }
+    /// `ln(e^x + e^y)` without overflow.
+    #[must_use]
+    #[track_caller]
+    pub fn logaddexp(self, y: impl Argument<'t, T>) -> Variable<'t, T> {
+        self.op2(Op::Real2(Real2::LogAddExp), y)
+    }
+    /// The derivative of `lgamma`.
+    #[must_use]
+    #[track_caller]
+    pub fn digamma(self) -> Variable<'t, T> {
+        self.polygamma(0)
+    }
+    /// The n-th derivative of `digamma`.
+    #[must_use]
+    #[track_caller]
+    pub fn polygamma(self, n: i64) -> Variable<'t, T> {
+        let call = Call::new(POLYGAMMA).with(Fixed::Int(n));
+        Variable { tape: self.tape, index: self.tape.call(call, &[(self.tape, self.index)], false) }
+    }
 }
+
+macro_rules! special {
+    ($($f:ident)*) => {
+        impl<'t, T: Real> Variable<'t, T> {
+            $(
+                #[doc = concat!("As [`Real::", stringify!($f), "`].")]
+                #[must_use]
+                #[track_caller]
+                pub fn $f(self) -> Variable<'t, T> { self.op1(Op::Real1(special_op_of!($f))) }
+            )*
+        }
+    };
+}
+special_functions!(special);
 
 macro_rules! of_complex {
     ($($f:ident $Op:ident $doc:literal;)*) => {

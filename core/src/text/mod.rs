@@ -58,6 +58,8 @@
 //! - **Lengths**: `norm`, `hypot` and `abs` have the derivative 0 at the origin, and no second one. Their squares have: a length times
 //!   itself, `r * r`, or `powi(r / s, 2)`, is computed from what it is the length of. Through a function, as in `square(norm(a))`, that
 //!   is not seen, and second derivatives at the origin are NaN.
+//! - **Special functions** of real numbers: `erf`, `erfc`, `lgamma`, `digamma` and its n-th derivative `polygamma(n, x)`, `sigmoid`,
+//!   `softplus`, `logaddexp(x, y)`. None overflows in between.
 //! - **Constants**: no derivative passes through `detach(x)`. `masked(step(x, y), a, b)` is a where x is at least y, else b, element by
 //!   element.
 //! - **A rule** has a primal, and if given a pullback of the inputs, the result and its cotangent, which gives the

@@ -256,7 +256,9 @@ pub(super) fn real1(op: Real1, x: &Sym) -> Sym {
         if c.is_exact() && op == Real1::Abs {
             return Sym::Const(if c.is_negative() { c.neg() } else { *c });
         }
-        if let Ok(y) = op.value(&c.value()) {
+        if let Ok(y) = op.value(&c.value())
+            && (op.is_constant() || !c.is_exact())
+        {
             return Sym::Const(Constant::from_f64(y));
         }
     }
@@ -290,6 +292,12 @@ pub(super) fn powi(x: &Sym, n: i64) -> Sym {
             Sym::op(Op::Mixed(op), &[x.clone(), n], kind)
         }
     }
+}
+
+/// The n-th derivative of digamma.
+pub(super) fn polygamma(x: &Sym, n: i64) -> Sym {
+    let n = Sym::op(Op::Int(n), &[], Kind::Int);
+    Sym::op(Op::Mixed(Mixed::Polygamma), &[x.clone(), n], Kind::Real)
 }
 
 /// A real-valued or conjugating operation on a complex number.
@@ -331,6 +339,7 @@ pub(super) fn any(op: Op, args: &[Sym], kind: &Kind) -> Option<Sym> {
             Some(n) => powi(x, n),
             None => Sym::op(op, args, kind.clone()),
         },
+        (Op::Mixed(Mixed::Polygamma), _) => Sym::op(op, args, Kind::Real),
         (Op::Mixed(Mixed::Not | Mixed::And | Mixed::Or), _) => Sym::op(op, args, Kind::Bool),
         (Op::Mixed(op), [z]) => of_complex(op, z),
         (Op::Int1(f), [a]) => match integer(a).and_then(|a| f.value(a)) {

@@ -269,6 +269,31 @@ macro_rules! op_of {
 }
 pub(crate) use op_of;
 
+/// Turns the name of a special function into its op.
+macro_rules! special_op_of {
+    (erf) => {
+        Real1::Erf
+    };
+    (erfc) => {
+        Real1::Erfc
+    };
+    (lgamma) => {
+        Real1::Lgamma
+    };
+    (sigmoid) => {
+        Real1::Sigmoid
+    };
+    (softplus) => {
+        Real1::Softplus
+    };
+}
+pub(crate) use special_op_of;
+
+macro_rules! special {
+    ($($f:ident)*) => {$(
+        fn $f(&self) -> Expr { Expr(build::real1(special_op_of!($f), &self.0)) }
+    )*};
+}
 macro_rules! functions {
     ($E:ident: $($f:ident)*) => {$(
         fn $f(&self) -> $E { $E(build::number1(op_of!($f), &self.0)) }
@@ -344,6 +369,13 @@ impl Real for Expr {
     }
     fn hypot(&self, y: &Expr) -> Expr {
         Expr(build::real2(Real2::Hypot, &self.0, &y.0))
+    }
+    special_functions!(special);
+    fn polygamma(&self, n: i64) -> Expr {
+        Expr(build::polygamma(&self.0, n))
+    }
+    fn logaddexp(&self, y: &Expr) -> Expr {
+        Expr(build::real2(Real2::LogAddExp, &self.0, &y.0))
     }
     /// Of a constant its value, else nothing.
     fn primal(&self) -> Option<f64> {

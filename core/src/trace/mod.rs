@@ -84,8 +84,8 @@ pub use cache::Cached;
 pub use cache::ComplexOf;
 pub use callee::{Callee, Hosts, Record};
 pub use error::TraceError;
-pub(crate) use expr::op_of;
 pub use expr::{ComplexExpr, Expr};
+pub(crate) use expr::{op_of, special_op_of};
 pub use record::{Recording, trace, trace_at};
 #[doc(hidden)]
 pub use shape::Session;

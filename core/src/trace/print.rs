@@ -198,6 +198,7 @@ impl Writer {
                 Text { text: format!("complex({}, 0)", x.text), rank: Rank::Atom, ..x }
             }
             (Op::Mixed(Mixed::PowiComplex), _) => self.call("powi", node),
+            (Op::Mixed(Mixed::Polygamma), [x, n]) => self.polygamma(x, n),
             (Op::Mixed(Mixed::FromInt), _) => self.call("real", node),
             (op, _) => self.call(op.name(), node),
         }
@@ -269,6 +270,16 @@ impl Writer {
         let x = self.operand(b, Rank::Product);
         let (sign, rank) = if *q.numer() < 0 { ("-", Rank::Sum) } else { ("", Rank::Product) };
         Text { text: format!("{sign}{}/{}", x.text, q.denom()), rank, depth: x.depth, size: x.size + 1 }
+    }
+
+    /// `digamma(x)`, or `polygamma(n, x)`.
+    fn polygamma(&mut self, x: &Sym, n: &Sym) -> Text {
+        let (x, n) = (self.operand(x, Rank::Compare), self.operand(n, Rank::Compare));
+        let text = match n.text.as_str() {
+            "0" => format!("digamma({})", x.text),
+            n => format!("polygamma({n}, {})", x.text),
+        };
+        Text { text, rank: Rank::Atom, depth: x.depth.max(n.depth) + 1, size: x.size.saturating_add(n.size) }
     }
 
     fn call(&mut self, name: &str, node: &Node) -> Text {

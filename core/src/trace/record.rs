@@ -393,6 +393,10 @@ fn value_of(sym: &Sym, values: &HashMap<u128, f64>) -> Option<f64> {
             let n = super::build::integer(node.args.get(1)?)?;
             Some(Scalar::powi(&known(0)?, n))
         }
+        What::Op(Op::Mixed(Mixed::Polygamma)) => {
+            let n = super::build::integer(node.args.get(1)?)?;
+            Some(Real::polygamma(&known(0)?, n))
+        }
         _ => None,
     }
 }

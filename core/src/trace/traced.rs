@@ -268,6 +268,13 @@ impl<R: Real> Real for Traced<R> {
     fn hypot(&self, y: &Self) -> Self {
         self.join(y, self.value.hypot(&y.value), self.expr.hypot(&y.expr))
     }
+    special_functions!(functions);
+    fn polygamma(&self, n: i64) -> Self {
+        self.map(self.value.polygamma(n), self.expr.polygamma(n))
+    }
+    fn logaddexp(&self, y: &Self) -> Self {
+        self.join(y, self.value.logaddexp(&y.value), self.expr.logaddexp(&y.expr))
+    }
     /// Of a constant its value; of anything else nothing, so that nobody decides by it unnoted.
     fn primal(&self) -> Option<f64> {
         self.expr.primal()

@@ -135,6 +135,7 @@ pub(crate) const CASES: &[Case] = &[
     case("fn f(a: {k}) { a * sum(complex(re(a), re(a) * 2) * complex(1, 2)) }", &[&[&[3]], &[&[2, 2]]]),
     case("fn f(a: {k}) { a * mean(a) + norm(a) }", &[&[&[3]], &[&[2, 2]], &[&[1]]]),
     case("fn f(a: {k}) { cumsum(a * a, 0) * cumsum_back(a, 0) }", ANY),
+    real("fn f(a: {k}) { log_softmax(a * 2.0, 0) * a }", &[&[&[4]], &[&[3, 2]], &[&[1]]]),
     case("fn f(a: {k}) { prod(a) * a }", ANY),
     case("fn f(a: {k}) { prod_others(a) + prod_pairs([0.5, 2.0, -1.0], a) }", &[&[&[3]]]),
     case("fn f(a: {k}) { prod_pairs(a, a * a) }", &[&[&[4]], &[&[2, 2]], &[&[1]], &[&[0]]]),

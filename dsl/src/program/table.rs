@@ -10,8 +10,11 @@ macro_rules! for_each_function {
                 cos Cos tan Tan asin Asin acos Acos atan Atan sinh Sinh cosh Cosh tanh Tanh asinh Asinh
                 acosh Acosh atanh Atanh
             }
-            real1 { sign Sign floor Floor ceil Ceil round Round trunc Trunc detach Detach }
-            real2 { atan2 Atan2 hypot Hypot ratio Ratio rem Rem }
+            real1 {
+                sign Sign floor Floor ceil Ceil round Round trunc Trunc detach Detach
+                erf Erf erfc Erfc lgamma Lgamma sigmoid Sigmoid softplus Softplus
+            }
+            real2 { atan2 Atan2 hypot Hypot ratio Ratio rem Rem logaddexp LogAddExp }
         }
     };
 }
@@ -51,7 +54,7 @@ macro_rules! for_each_array_function {
             }
             real {
                 maximum() -> Real; minimum() -> Real; logsumexp() -> Real; shift() -> Real; sort() -> Reals;
-                softmax(axis: Int) -> Reals; logsumexp_keep(axis: Int) -> Reals; logsumexp_axis(axis: Int) -> Reals;
+                softmax(axis: Int) -> Reals; log_softmax(axis: Int) -> Reals; logsumexp_keep(axis: Int) -> Reals; logsumexp_axis(axis: Int) -> Reals;
                 shift_keep(axis: Int) -> Reals;
                 argmax() -> Int; argmin() -> Int; argsort() -> Ints;
             }

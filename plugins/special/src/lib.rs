@@ -10,6 +10,7 @@
 //! | `gamma_p(a, x)`, `gamma_q(a, x)` | regularised incomplete gamma functions, a > 0, x >= 0 | by x closed, by a a series |
 //! | `beta_inc(a, b, x)` | regularised incomplete beta function, a, b > 0, x in \[0, 1\] | by x closed, by a and b series |
 //!
+//! The language has the first six of real numbers itself; where the plugin is loaded, its own are called.
 //! Those of `z` are there for real and for complex numbers: a program that calls one with a complex number gets the
 //! latter. A value that does not exist, at a pole or outside of what the table says, is NaN or an infinity.
 

@@ -189,6 +189,7 @@ fn mixed(op: Mixed, d: Reg, a: Reg, b: Reg) -> Code {
         Mixed::FromInt => Code::FromInt(d, a),
         Mixed::PowiReal => Code::PowiR(d, a, b),
         Mixed::PowiComplex => Code::PowiC(d, a, b),
+        Mixed::Polygamma => Code::Polygamma(d, a, b),
         Mixed::Not => Code::Not(d, a),
         Mixed::And => Code::And(d, a, b),
         Mixed::Or => Code::Or(d, a, b),

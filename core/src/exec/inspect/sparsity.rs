@@ -20,7 +20,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use crate::{
     entity::Value,
-    ir::{ArrayOp, Element, Function, InstData, Kind, Mixed, Op, Program, Real1},
+    ir::{ArrayOp, Element, Function, InstData, Kind, Mixed, Op, Program},
     scalar::{Real, Scalar},
 };
 
@@ -241,7 +241,9 @@ impl Sparsity {
             return self.of_elements(event, inst, &args);
         }
         match inst.op {
-            Op::Number1(_) | Op::Number2(_) | Op::Real2(_) | Op::Real1(Real1::Abs) | Op::Sum => {
+            // Constant between jumps.
+            Op::Real1(op) if op.is_constant() => Shadow::NONE,
+            Op::Number1(_) | Op::Number2(_) | Op::Real2(_) | Op::Real1(_) | Op::Sum => {
                 Shadow::Number(self.all(&args))
             }
             // Of truth values and integers, what decides them.
@@ -249,8 +251,7 @@ impl Sparsity {
             Op::Mixed(Mixed::Not | Mixed::And | Mixed::Or) => Shadow::Number(self.all(&args)),
             Op::Mixed(Mixed::FromInt) => Shadow::NONE,
             Op::Mixed(_) | Op::OnArrays(_) => Shadow::Number(self.all(&args)),
-            // Constant between jumps.
-            Op::Real1(_) | Op::Len => Shadow::NONE,
+            Op::Len => Shadow::NONE,
             Op::Real(_) | Op::Int(_) | Op::Bool(_) | Op::Push { .. } => Shadow::NONE,
             Op::Select if self.decides(&args, 0) => arg(1).either(arg(2), &mut self.sets),
             Op::Select => {

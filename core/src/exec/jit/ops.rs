@@ -4,7 +4,7 @@ use num_complex::Complex;
 
 use crate::{
     ir::{Number1, Number2, Real1, Real2},
-    scalar::Scalar,
+    scalar::{Real, Scalar},
 };
 
 /// A function of one number, and of two.
@@ -69,6 +69,10 @@ for_each_op!(functions);
 
 pub(super) extern "C" fn powi(x: f64, n: i64) -> f64 {
     Scalar::powi(&x, n)
+}
+
+pub(super) extern "C" fn polygamma(x: f64, n: i64) -> f64 {
+    Real::polygamma(&x, n)
 }
 
 pub(super) extern "C" fn complex_powi(re: f64, im: f64, n: i64, to: &mut Complex<f64>) {

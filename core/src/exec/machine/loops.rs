@@ -4,7 +4,7 @@
 //! made outside of it.
 
 use crate::{
-    ir::{Mixed, Number1, Number2, Op, Real2},
+    ir::{Mixed, Number1, Number2, Op, Real1, Real2},
     scalar::{Piece, Real, Scalar, Undecided, one, two},
 };
 
@@ -40,7 +40,10 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>>(
             T::pow_all(real, x.reals(1));
         }
         Op::Number2(op) => number2(op, x.reals(0), x.reals(1), real),
-        Op::Real1(op) => T::piece_all(op.piece(), [x.reals(0); 2], real)?,
+        Op::Real1(op) => match op.piece() {
+            Some(piece) => T::piece_all(piece, [x.reals(0); 2], real)?,
+            None => real1(op, x.reals(0), real)?,
+        },
         Op::Real2(Real2::Min) => T::piece_all(Piece::Min, [x.reals(0), x.reals(1)], real)?,
         Op::Real2(Real2::Max) => T::piece_all(Piece::Max, [x.reals(0), x.reals(1)], real)?,
         Op::Real2(Real2::Hypot) => {
@@ -83,6 +86,10 @@ fn mixed<T: Real, S: Scalar<Real = T>>(op: Mixed, x: &impl Reads<T, S>, real: &m
         Mixed::PowiComplex => {
             let n = x.ints(1).first().copied().unwrap_or(0);
             one(x.complexes(0), complex, |x| x.powi(n));
+        }
+        Mixed::Polygamma => {
+            let n = x.ints(1).first().copied().unwrap_or(0);
+            one(x.reals(0), real, |x| x.polygamma(n));
         }
         Mixed::Not | Mixed::And | Mixed::Or => {}
     }
@@ -138,6 +145,14 @@ macro_rules! loops {
     };
 }
 for_each_op!(loops);
+
+fn real1<T: Real>(op: Real1, a: &[T], out: &mut [T]) -> Result<(), Undecided> {
+    let step = usize::from(a.len() > 1);
+    for (k, z) in out.iter_mut().enumerate() {
+        *z = op.value(&a[step * k])?;
+    }
+    Ok(())
+}
 
 fn real2<T: Real>(op: Real2, a: &[T], b: &[T], out: &mut [T]) -> Result<(), Undecided> {
     let step = |x: &[T]| usize::from(x.len() > 1);

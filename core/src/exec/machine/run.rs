@@ -276,6 +276,7 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                 Code::Conj(d, a) => set!(c[d] = get!(c[a]).conj()),
                 Code::FromInt(d, a) => set!(r[d] = T::int(*get!(n[a]))),
                 Code::PowiR(d, a, k) => set!(r[d] = get!(r[a]).powi(*get!(n[k]))),
+                Code::Polygamma(d, a, k) => set!(r[d] = get!(r[a]).polygamma(*get!(n[k]))),
                 Code::PowiC(d, a, k) => set!(c[d] = get!(c[a]).powi(*get!(n[k]))),
 
                 Code::MoveR(d, a) => set!(r[d] = get!(r[a]).clone()),

@@ -153,6 +153,12 @@ macro_rules! functions {
             pub fn log<X: Numeric>(x: X) -> X::Out {
                 ln(x)
             }
+            pub fn digamma<X: RealNumeric>(x: X) -> X::Out {
+                x.polygamma_(0)
+            }
+            pub fn polygamma<X: RealNumeric>(n: i64, x: X) -> X::Out {
+                x.polygamma_(n)
+            }
             pub fn abs<X: Parts>(x: X) -> X::Real {
                 x.abs_()
             }
@@ -232,6 +238,9 @@ macro_rules! functions {
                     on_reals(Real2::$R2, self, y.fit())
                 }
             )*
+            pub fn digamma(self) -> N<S> {
+                self.polygamma_(0)
+            }
             pub fn min(self, y: impl Fit<N<S>>) -> N<S> {
                 on_reals(Real2::Min, self, y.fit())
             }
@@ -305,6 +314,9 @@ macro_rules! functions {
                     RealCommon::real2(self, Real2::$R2, y)
                 }
             )*
+            pub fn digamma(&self) -> Arr<N<S>> {
+                self.polygamma_(0)
+            }
             #[track_caller]
             pub fn min<R: Beside<N<S>, Out = N<S>>>(&self, y: R) -> Arr<N<S>> {
                 MinMax::min_(self, y)

@@ -145,6 +145,10 @@ macro_rules! both_real {
                 let $x = self;
                 N::array(call(op.name(), &[$value]))
             }
+            fn polygamma_(self, n: i64) -> Arr<N<S>> {
+                let $x = self;
+                N::array(call("polygamma", &[Datum::Int(n), $value]))
+            }
         }
         impl<S: Number, R: Beside<N<S>, Out = N<S>>> RealCommon<R> for $A {
             type Out = Arr<N<S>>;

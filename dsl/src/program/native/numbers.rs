@@ -172,16 +172,24 @@ pub trait RealNumeric {
     type Out;
     /// An operation on it.
     fn real1(self, op: Real1) -> Self::Out;
+    /// The n-th derivative of digamma.
+    fn polygamma_(self, n: i64) -> Self::Out;
 }
 impl<S: Number> RealNumeric for N<S> {
     type Out = N<S>;
     fn real1(self, op: Real1) -> N<S> {
         on_real(op, self)
     }
+    fn polygamma_(self, n: i64) -> N<S> {
+        N(self.0.polygamma(n))
+    }
 }
 impl<S: Number> RealNumeric for Z<S> {
     type Out = N<S>;
     fn real1(self, _: Real1) -> N<S> {
+        N(self.0.re)
+    }
+    fn polygamma_(self, _: i64) -> N<S> {
         N(self.0.re)
     }
 }
@@ -190,11 +198,17 @@ impl RealNumeric for f64 {
     fn real1(self, op: Real1) -> f64 {
         on_real(op, N(self)).0
     }
+    fn polygamma_(self, n: i64) -> f64 {
+        crate::core::scalar::Real::polygamma(&self, n)
+    }
 }
 impl RealNumeric for i64 {
     type Out = f64;
     fn real1(self, op: Real1) -> f64 {
         on_real(op, N(self as f64)).0
+    }
+    fn polygamma_(self, n: i64) -> f64 {
+        (self as f64).polygamma_(n)
     }
 }
 

@@ -164,6 +164,14 @@ macro_rules! functions {
                 ln(x)
             }
             #[track_caller]
+            pub fn digamma<X: Numeric<Kind: RealNumbers>>(x: X) -> Ex<X::Kind> {
+                builtin(Builtin::Digamma, &[x.given(None)])
+            }
+            #[track_caller]
+            pub fn polygamma<X: Numeric<Kind: RealNumbers>>(n: impl Fit<Ex<i64>>, x: X) -> Ex<X::Kind> {
+                builtin(Builtin::Polygamma, &[n.given(None), x.given(None)])
+            }
+            #[track_caller]
             pub fn abs<X: Numeric>(x: X) -> Ex<<X::Kind as Numbers>::Real> {
                 builtin(Builtin::Abs, &[x.given(None)])
             }
@@ -285,6 +293,10 @@ macro_rules! functions {
             }
         }
         impl<K: RealNumbers> Ex<K> {
+            #[track_caller]
+            pub fn digamma(self) -> Ex<K> {
+                builtin(Builtin::Digamma, &[self.given(None)])
+            }
             $(
                 #[track_caller]
                 pub fn $r1(self) -> Ex<K> {

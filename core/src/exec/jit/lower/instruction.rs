@@ -81,6 +81,11 @@ impl Lowering<'_, '_> {
                 let value = self.call(ops::powi as *const () as usize, &[x, n]);
                 self.set_r(d, value);
             }
+            Code::Polygamma(d, a, n) => {
+                let (x, n) = (self.r(a), self.n(n));
+                let value = self.call(ops::polygamma as *const () as usize, &[x, n]);
+                self.set_r(d, value);
+            }
             Code::AddC(d, a, b) => self.number2c(Number2::Add, d, a, b),
             Code::SubC(d, a, b) => self.number2c(Number2::Sub, d, a, b),
             Code::MulC(d, a, b) => self.number2c(Number2::Mul, d, a, b),

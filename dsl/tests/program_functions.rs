@@ -1,0 +1,95 @@
+//! Functions of the language as the macro and the text have them: native values on floats and duals, the IR of the macro and
+//! that of the text give the same bits, and the gradients in reverse mode are the slopes on duals.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+use ketgrad::{
+    core::{
+        array::Array,
+        exec::{Datum, Derivatives},
+        ir::Program,
+        pass::Level,
+        scalar::Real,
+        text::parse_program,
+    },
+    program,
+};
+use num_dual::Dual64;
+
+/// Slopes in two modes, which round differently.
+const TOLERANCE: f64 = 1e-11;
+
+/// A program, and its text.
+macro_rules! both {
+    ($($tokens:tt)*) => {
+        program! { $($tokens)* }
+        const TEXT: &str = stringify!($($tokens)*);
+    };
+}
+
+mod special {
+    use super::*;
+    both! {
+        fn numbers(x) {
+            erf(x) + x.erfc() * lgamma(x + 2.5) + digamma(x + 3) * polygamma(2, x + 3.0) + sigmoid(x) * x.softplus()
+                + logaddexp(x, 0.5) + x.logaddexp(1) * x.digamma() + sigmoid(2) + digamma(3) * polygamma(1, 0.5)
+        }
+        fn arrays(a: array) {
+            let z = erf(a) + a.erfc() * lgamma(a + 2.5) + digamma(a) * polygamma(1, a * 2.0) + a.digamma();
+            let n = 2;
+            sum(log_softmax(z, 1) * sigmoid(a)) + sum(logaddexp(z, softplus(a))) + sum(logaddexp(2.0, z))
+                + sum(z.log_softmax(0) * polygamma(n, a))
+        }
+    }
+
+    #[test]
+    fn numbers_and_arrays() {
+        let (program, text) = (numbers::ir(), parse_program(TEXT).unwrap());
+        for x in [-0.7, 0.3, 4.0] {
+            same(&program, &text, "numbers", &[x], None, numbers(x), |x| numbers(x[0]));
+        }
+        let at = [0.5, -0.3, 1.25, 2.0, 0.1, 3.5];
+        let native = arrays(Array::new(&[2, 3], at.to_vec()).unwrap());
+        same(&program, &text, "arrays", &at, Some(&[2, 3]), native, |x| {
+            arrays(Array::new(&[2, 3], x.to_vec()).unwrap())
+        });
+    }
+}
+
+/// All ways to the value and the gradient at a point, of numbers or of one array.
+#[track_caller]
+fn same(
+    program: &Program,
+    text: &Program,
+    name: &str,
+    at: &[f64],
+    shape: Option<&[usize]>,
+    native: f64,
+    on_duals: impl Fn(&[Dual64]) -> Dual64,
+) {
+    let data: Vec<Datum<f64>> = match shape {
+        Some(shape) => vec![Datum::reals_of(shape, at.to_vec()).unwrap()],
+        None => at.iter().map(|x| Datum::Real(*x)).collect(),
+    };
+    for p in [program, text] {
+        let mut d = Derivatives::<f64>::new(p, name).unwrap().with_level(Level::None);
+        let (value, gradient) = d.value_and_gradient(&data).unwrap();
+        assert_eq!(value.to_bits(), native.to_bits(), "{name}: {value} {native}");
+        let gradient: Vec<f64> = gradient
+            .iter()
+            .flat_map(|g| match g {
+                Datum::Real(x) => vec![*x],
+                Datum::Reals(xs) => xs.to_vec(),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(gradient.len(), at.len());
+        for (k, g) in gradient.iter().enumerate() {
+            let one = |j: usize| f64::from(u8::from(j == k));
+            let duals: Vec<Dual64> = at.iter().enumerate().map(|(j, x)| Dual64::new(*x, one(j))).collect();
+            let y = on_duals(&duals);
+            assert_eq!(y.primal(), Some(native), "{name}");
+            assert!((y.eps - g).abs() <= TOLERANCE * (1.0 + g.abs()), "{name}, {k}: {} {g}", y.eps);
+        }
+    }
+}
