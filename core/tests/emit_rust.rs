@@ -592,6 +592,11 @@ const WHOLE: &[(&str, &str, &str)] = &[
         "m2x3:0.3,-0.7,1.1,0.9,0.2,-0.4 m2x3:1.3,0.6,-0.8,0.25,-1.2,0.5",
     ),
     (
+        "axes",
+        "fn f(a: array, b: array) { let c = cumprod(a, 1) * flip(b, 0) + linear_recurrence(slice(a, 1, 0, 2), slice(b, 1, 1, 2), 1); sum(c * c) + sum(prod_axis(a, 0) * maximum_axis(b, 0)) + sum(minimum_axis(a, 1) * norm_axis(b, 1)) + var(a) * std(b) + sum(var_axis(a, 0) * std_axis(b, 0)) + sum(take_along(a, [2, 0], 1) * take_along(b, argmin_axis(a, 1), 1)) + real(argmax_axis(b, 0)[1]) + sum(scatter_along([a[0], b[1]], a, [1, 2], 1) * b) }",
+        "m2x3:0.3,-0.7,1.1,0.9,0.2,-0.4 m2x3:1.3,0.6,-0.8,0.25,-1.2,0.5",
+    ),
+    (
         "products",
         "fn f(a: array, b: array) { let c = einsum(a, b, [0, 1], [2, 1], [0, 2]); dot(a, b) * trace(c) + sum(kron(a, c)) + sum(outer(row(a, 0), row(b, 1)) * 2) + trace(matmul(c, c)) + sum(matvec(a, row(b, 0))) }",
         "m2x3:0.3,-0.7,1.1,0.9,0.2,-0.4 m2x3:1.3,0.6,-0.8,0.25,-1.2,0.5",

@@ -114,6 +114,13 @@ fn every_method_agrees_with_duals_and_with_the_frozen_function() {
         "sum kept": |v, m, a, t| t.sum_keep(0) * m;
         "mean over an axis": |v, m, a, t| m.mean_axis(0);
         "cumulative sum": |v, m, a, t| m.cumsum(1);
+        "cumulative product": |v, m, a, t| t.cumprod(1);
+        "product over an axis": |v, m, a, t| m.prod_axis(0);
+        "turned round": |v, m, a, t| m.flip(1) * m;
+        "recurrence": |v, m, a, t| m.linear_recurrence(m.flip(0), 1);
+        "variances": |v, m, a, t| t.var_axis(1) * t.std_axis(1) + m.var() * v.std();
+        "norms": |v, m, a, t| t.norm_axis(2);
+        "extremes": |v, m, a, t| t.maximum_axis(1) * t.minimum_axis(1);
         "logarithms of probabilities": |v, m, a, t| m.log_softmax(1) * m;
         "one element": |v, m, a, t| m.at(&[2, 1]) * v.get(3) + t.at(&[1, 0, 2]);
         "slice": |v, m, a, t| t.slice(1, 1..3);

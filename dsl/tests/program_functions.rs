@@ -56,6 +56,29 @@ mod special {
     }
 }
 
+mod axes {
+    use super::*;
+    both! {
+        fn along(a: array) {
+            let c = cumprod(a, 1) * flip(a, 0) + linear_recurrence(a, a * 0.5, 1).slice(1, 1, 3);
+            let m = maximum_axis(c, 0) * minimum_axis(a, 0) + a.prod_axis(0);
+            let k = argmax_axis(a, 1);
+            sum(m) + sum(norm_axis(c, 1) * take_along(a, k, 1)) + var(a) * std(c) + sum(var_axis(c, 0) * a.std_axis(0))
+                + sum(scatter_along(row(a, 0), transpose(a), [1, 0, 1], 1)) * sum(norm_keep(a, 0)) + sum(take_along(a, argmin_axis(c, 0), 0))
+        }
+    }
+
+    #[test]
+    fn functions_along_axes() {
+        let (program, text) = (along::ir(), parse_program(TEXT).unwrap());
+        let at = [0.5, -0.3, 1.25, 2.0, 0.1, 3.5];
+        let native = along(Array::new(&[2, 3], at.to_vec()).unwrap());
+        same(&program, &text, "along", &at, Some(&[2, 3]), native, |x| {
+            along(Array::new(&[2, 3], x.to_vec()).unwrap())
+        });
+    }
+}
+
 /// All ways to the value and the gradient at a point, of numbers or of one array.
 #[track_caller]
 fn same(

@@ -58,7 +58,7 @@ pub(super) fn is_number(result: &Kind) -> bool {
 pub(crate) fn is_steep(op: Op) -> bool {
     use Mixed as M;
     matches!(op, Op::Mixed(M::PowiReal | M::PowiComplex | M::Polygamma | M::Arg | M::Modulus))
-        || matches!(op, Op::OnArrays(ArrayOp::Norm))
+        || matches!(op, Op::OnArrays(ArrayOp::Norm | ArrayOp::NormKeep))
         || is_singular(op)
 }
 
@@ -179,9 +179,16 @@ impl Reaching<'_> {
             }
             Op::Call(_) => true,
             Op::OnArrays(op) => match op {
-                A::Like | A::Slice | A::Take | A::Tril | A::Triu | A::Diagonal | A::SignDet => false,
+                A::Like
+                | A::Slice
+                | A::Take
+                | A::TakeAlong
+                | A::Tril
+                | A::Triu
+                | A::Diagonal
+                | A::SignDet => false,
                 A::Paste => k == 1,
-                A::Embed | A::Scatter | A::Spread | A::SumLike => k == 0,
+                A::Embed | A::Scatter | A::ScatterAlong | A::Spread | A::SumLike => k == 0,
                 A::ContractFirst | A::ContractSecond => k < 2,
                 A::SolveLower | A::SolveUpper => k == 1,
                 A::Cholesky => false,

@@ -17,6 +17,7 @@
 //! axes, and along each axis the lengths are equal or one of them is 1, whose element is then repeated. `[2, 3]`
 //! and `[3]` give `[2, 3]`; `[2, 1]` and `[3]` give `[2, 3]`; `[2]` and `[3]` are an error.
 
+mod axis;
 mod cofactors;
 mod contract;
 mod decompose;
@@ -45,6 +46,7 @@ use std::{
     ops::{Deref, DerefMut},
 };
 
+pub use axis::{arg_extreme_axis, flip, linear_recurrence, norm_keep, scatter_along, take_along};
 pub use cofactors::{cofactors, cofactors_along};
 pub(crate) use contract::{BETWEEN, LISTS, lists, name as contraction};
 pub use contract::{Contracted, contract};

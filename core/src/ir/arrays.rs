@@ -53,6 +53,9 @@ macro_rules! for_each_array_op {
             Scatter "scatter" (Array, Array, Ints) -> Array, "`scatter(y, x, i)`: the rows of y added to the rows i of zeros in the shape of x.";
             Spread "spread" (Either, Form) -> Array, "Repeated to the shape of the second; an array also to this shape.";
             SumLike "sum_like" (Array, Form) -> Array, "What was repeated summed, to the shape of the second, or to this shape.";
+            Flip "flip" (Array, Int) -> Array, "The elements along an axis in the opposite order.";
+            TakeAlong "take_along" (Array, Ints, Int) -> Array, "`take_along(x, indices, axis)`: the element of each line along an axis at its index; the axis is lost.";
+            ScatterAlong "scatter_along" (Array, Array, Ints, Int) -> Array, "`scatter_along(y, x, indices, axis)`: zeros in the shape of x, but for an element of y in each line along an axis at its index.";
             Tril "tril" (Array, Int) -> Array, "The elements on and below the k-th diagonal of matrices; the others are 0.";
             Triu "triu" (Array, Int) -> Array, "The elements on and above the k-th diagonal of matrices; the others are 0.";
             Diagonal "diagonal" (Array) -> Array, "The main diagonal of a matrix.";
@@ -61,10 +64,14 @@ macro_rules! for_each_array_op {
             SumKeep "sum_keep" (Array, Int) -> Array, "The sums along an axis, whose length becomes 1.";
             Cumsum "cumsum" (Array, Int) -> Array, "The sums up to each element along an axis.";
             CumsumBack "cumsum_back" (Array, Int) -> Array, "The sums from each element on along an axis.";
+            LinearRecurrence "linear_recurrence" (Array, Array, Int) -> Array, "`y_0 = 0, y_(k+1) = a_k y_k + b_k` along an axis, which is one longer than those of a and b.";
             Prod "prod" (Array) -> Number, "The product of all elements; 1 for none.";
             ProdOthers "prod_others" (Array) -> Array, "For each element the product of all others.";
             ProdPairs "prod_pairs" (Array, Array) -> Array, "`y_i = sum_(j != i) v_j prod_(k != i, j) x_k`: the second derivative of the product of x, times v. Its derivative by x takes systems of equations, O(n^2).";
             Norm "norm" (Array) -> Real, "The square root of the sum of the squared moduli of all elements.";
+            NormKeep "norm_keep" (Reals, Int) -> Reals, "`norm` along an axis, whose length becomes 1.";
+            ArgMaxAxis "argmax_axis" (Reals, Int) -> Ints, "The index of the greatest element of each line along an axis, which is lost; of the first at a tie, of a NaN if there is one.";
+            ArgMinAxis "argmin_axis" (Reals, Int) -> Ints, "The index of the least element of each line along an axis, which is lost; of the first at a tie, of a NaN if there is one.";
             ArgMax "argmax" (Reals) -> Int, "The place of the greatest element in row-major order; of the first at a tie, of a NaN if there is one.";
             ArgMin "argmin" (Reals) -> Int, "The place of the least element in row-major order; of the first at a tie, of a NaN if there is one.";
             ArgSort "argsort" (Reals) -> Ints, "The places of the elements of a vector in ascending order; equal ones keep theirs, NaNs come last.";
@@ -175,6 +182,9 @@ impl ArrayOp {
                 | A::Concat
                 | A::Take
                 | A::Spread
+                | A::Flip
+                | A::TakeAlong
+                | A::ScatterAlong
                 | A::Tril
                 | A::Triu
                 | A::Diagonal

@@ -74,6 +74,7 @@ fn unbounded(op: Op, args: &[&Known], arrays: &[bool], limit: usize) -> Found {
                 _ => Known::Any,
             },
             (a, b) => match (a.shape(), b.shape()) {
+                (Some(a), Some(b)) if *a == [0] => Known::Array(b),
                 (Some(a), Some(b)) if a == b || is_empty(&b) => Known::Array(a),
                 (Some(a), Some(b)) if is_empty(&a) => Known::Array(b),
                 _ => Known::Any,
@@ -234,11 +235,7 @@ fn on_arrays(op: ArrayOp, args: &[&Known], arrays: &[bool], limit: usize) -> Fou
         A::Take => {
             let mut shape = known!(args, 0);
             if let Some(Known::Ints(list)) = args.get(1) {
-                let rows = shape[0];
-                if let Some(index) = list.iter().find(|&&k| usize::try_from(k).map_or(true, |k| k >= rows)) {
-                    let what = format!("index {index} along an axis of {rows}");
-                    return Err(ArrayError::Range { op: name, what, shape: shape.to_vec() });
-                }
+                in_all(name, list, shape[0], &shape)?;
             }
             // The list of indices may have any shape.
             shape[0] = elements(&known!(args, 1));
@@ -274,13 +271,13 @@ fn on_arrays(op: ArrayOp, args: &[&Known], arrays: &[bool], limit: usize) -> Fou
             [n] => array(&[*n, *n]),
             shape => wrong("a vector", &[shape]),
         },
-        A::SumKeep | A::ShiftKeep => {
+        A::SumKeep | A::ShiftKeep | A::NormKeep => {
             let mut shape = known!(args, 0);
             let axis = checked_axis(name, int!(args, 1), &shape)?;
             shape[axis] = 1;
             array(&shape)
         }
-        A::Cumsum | A::CumsumBack | A::Softmax => {
+        A::Cumsum | A::CumsumBack | A::Softmax | A::Flip => {
             let shape = known!(args, 0);
             if let Some(Known::Int(axis)) = args.get(1) {
                 checked_axis(name, *axis, &shape)?;
@@ -291,6 +288,42 @@ fn on_arrays(op: ArrayOp, args: &[&Known], arrays: &[bool], limit: usize) -> Fou
         A::ProdPairs => {
             let (a, b) = (known!(args, 0), known!(args, 1));
             if a == b { array(&a) } else { wrong("two arrays of one shape", &[&a, &b]) }
+        }
+        A::LinearRecurrence => {
+            let (mut shape, other) = (known!(args, 0), known!(args, 1));
+            if shape != other {
+                return wrong("two arrays of one shape", &[&shape, &other]);
+            }
+            let axis = checked_axis(name, int!(args, 2), &shape)?;
+            shape[axis] += 1;
+            array(&shape)
+        }
+        A::ArgMaxAxis | A::ArgMinAxis => {
+            let shape = known!(args, 0);
+            let (along, rest) = without(name, int!(args, 1), &shape)?;
+            if along == 0 && elements(&rest) > 0 {
+                return Err(ArrayError::Empty { op: name });
+            }
+            array(&rest)
+        }
+        A::TakeAlong => {
+            let shape = known!(args, 0);
+            let (along, rest) = chosen(name, &shape, args[1], int!(args, 2))?;
+            if let Known::Ints(list) = args[1] {
+                in_all(name, list, along, &shape)?;
+            }
+            array(&rest)
+        }
+        A::ScatterAlong => {
+            let shape = known!(args, 1);
+            let (along, rest) = chosen(name, &shape, args[2], int!(args, 3))?;
+            if let Some(given) = args[0].shape().filter(|given| *given != rest) {
+                return wrong("an element for each line along the axis", &[&given, &shape]);
+            }
+            if let Known::Ints(list) = args[2] {
+                in_all(name, list, along, &shape)?;
+            }
+            array(&shape)
         }
         A::ArgSort => match known!(args, 0).as_slice() {
             [n] => array(&[*n]),
@@ -367,6 +400,45 @@ fn on_arrays(op: ArrayOp, args: &[&Known], arrays: &[bool], limit: usize) -> Fou
             shape => wrong("a matrix", &[shape]),
         },
         A::Prod | A::Norm | A::ArgMax | A::ArgMin | A::Shift => Ok(Known::Any),
+    }
+}
+
+/// The length of an axis, and the shape without it.
+fn without(op: &'static str, axis: i64, shape: &[usize]) -> Result<(usize, Shape), ArrayError> {
+    let axis = checked_axis(op, axis, shape)?;
+    let mut rest = Shape::from_slice(shape);
+    let along = rest.remove(axis);
+    match rest.is_empty() {
+        true => Err(ArrayError::shape(op, "an array of two or more axes", &[shape])),
+        false => Ok((along, rest)),
+    }
+}
+
+/// The length of an axis, and the shape without it, which indices have.
+fn chosen(
+    op: &'static str,
+    shape: &[usize],
+    indices: &Known,
+    axis: i64,
+) -> Result<(usize, Shape), ArrayError> {
+    let (along, rest) = without(op, axis, shape)?;
+    match indices.shape().filter(|given| *given != rest) {
+        Some(given) => {
+            let words = "an array, and an index for each line along the axis";
+            Err(ArrayError::shape(op, words, &[shape, &given]))
+        }
+        None => Ok((along, rest)),
+    }
+}
+
+/// Whether all indices are within an axis.
+fn in_all(op: &'static str, list: &[i64], along: usize, shape: &[usize]) -> Result<(), ArrayError> {
+    match list.iter().find(|&&k| usize::try_from(k).map_or(true, |k| k >= along)) {
+        Some(index) => {
+            let what = format!("index {index} along an axis of {along}");
+            Err(ArrayError::Range { op, what, shape: shape.to_vec() })
+        }
+        None => Ok(()),
     }
 }
 

@@ -98,6 +98,8 @@ fn fails_by_shapes(op: ArrayOp) -> bool {
                 | A::SumKeep
                 | A::Cumsum
                 | A::CumsumBack
+                | A::LinearRecurrence
+                | A::NormKeep
                 | A::Prod
                 | A::ProdOthers
                 | A::ProdPairs

@@ -175,15 +175,16 @@ impl<'k> Shapes<'k> {
         let first = classes.first().copied()?;
         let int = |k: usize| known(f, inst.args[k]);
         Some(match op {
-            A::Like | A::Embed | A::Paste | A::Scatter | A::SumLike => classes[1],
+            A::Like | A::Embed | A::Paste | A::Scatter | A::ScatterAlong | A::SumLike => classes[1],
             A::Spread => *classes.last()?,
             A::Softmax | A::Cumsum | A::CumsumBack | A::Tril | A::Triu | A::ProdOthers | A::ProdPairs => {
                 first
             }
+            A::Flip => first,
             A::Inv | A::Cofactors | A::CofactorsAlong | A::Cholesky | A::Expm | A::ExpmAlong => first,
             A::Fft | A::FftBack | A::Simple | A::Spectral => first,
             A::Step => classes.into_iter().reduce(|a, b| self.both(a, b))?,
-            A::SumKeep | A::ShiftKeep => self.named(Key::Reduced(first, int(1))),
+            A::SumKeep | A::ShiftKeep | A::NormKeep => self.named(Key::Reduced(first, int(1))),
             // Where it starts makes no difference.
             A::Slice => self.named(Key::Made(op, classes, vec![int(1), int(3)])),
             A::InsertAxis | A::DropAxis => {

@@ -7,6 +7,7 @@
 //! | `A B` | `Y_bar B^H`, `A^H Y_bar` | `A_dot B + A B_dot` |
 //! | `A^-1 B = X` | `-B_bar X^H`, `B_bar = A^-H X_bar` | `A^-1 (B_dot - A_dot X)` |
 //! | `A^-1` | `-Y^H Y_bar Y^H` | `-Y A_dot Y` |
+//! | `y_(k+1) = a_k y_k + b_k` | `conj(y_k) z_k`, `b_bar_k = z_k = conj(a_(k+1)) z_(k+1) + y_bar_(k+1)` | the recurrence of `a_dot_k y_k + b_dot_k` |
 //! | `|A|` | `A / Y Y_bar`, 0 for zeros of `A` | `re tr(A^H A_dot) / Y`, 0 for zeros of `A` |
 //! | `det A` | `conj(C) Y_bar`, `C` the cofactors | `tr(C^T A_dot)` |
 //! | `C`, the cofactors of `A` | `K(conj A, C_bar)` | `K(A, A_dot)` |
@@ -210,13 +211,32 @@ pub(super) fn pull(
             let rows = r.on(A::Take, &[bar, third]);
             r.on(A::Like, &[rows, x])
         }
+        (A::Flip, 0) => r.on(A::Flip, &[bar, second]),
+        (A::TakeAlong, 0) => r.on(A::ScatterAlong, &[bar, x, second, third]),
+        (A::ScatterAlong, 0) => r.on(A::TakeAlong, &[bar, third, args[3]]),
+        (A::LinearRecurrence, _) => {
+            let along = adjoint_recurrence(r, x, bar, third);
+            if k == 1 {
+                return Some(Contribution::Add(along));
+            }
+            let before = before_last(r, y, x, third);
+            let before = r.conj(before);
+            r.mul(before, along)
+        }
+        (A::NormKeep, 0) => {
+            let slope = direction(r.b, x, y);
+            let reach = reach.whole(r.b, y);
+            product(r.b, slope, bar, reach)
+        }
         (A::Spread, 0) if is_array(r.b, x) => r.on(A::SumLike, &[bar, x]),
         (A::Spread, 0) => {
             let kind = r.b.kind(x).clone();
             r.b.inst(Op::Sum, &[bar], kind)
         }
         (A::SumLike | A::SumKeep, 0) => r.on(A::Spread, &[bar, x]),
-        (A::Like | A::Embed | A::Scatter | A::Spread | A::SumLike, _) => return Some(Contribution::Zero),
+        (A::Like | A::Embed | A::Scatter | A::ScatterAlong | A::Spread | A::SumLike, _) => {
+            return Some(Contribution::Zero);
+        }
         (A::Tril | A::Triu, 0) => r.on(op, &[bar, second]),
         (A::Diagonal, _) => r.on(A::DiagonalMatrix, &[bar]),
         (A::DiagonalMatrix, _) => r.on(A::Diagonal, &[bar]),
@@ -419,6 +439,29 @@ pub(super) fn pull(
     }))
 }
 
+/// All but the last along an axis of what is one longer than `x`.
+fn before_last(r: &mut Rule<'_>, y: Value, x: Value, axis: Value) -> Value {
+    let (zero, n) = (r.b.int(0), r.dim(x, axis));
+    r.on(ArrayOp::Slice, &[y, axis, zero, n])
+}
+
+/// `z_k = conj(a_(k+1)) z_(k+1) + y_bar_(k+1)`, from the end on: the cotangent of b in a linear recurrence. Turned round it
+/// is a recurrence itself.
+fn adjoint_recurrence(r: &mut Rule<'_>, a: Value, bar: Value, axis: Value) -> Value {
+    let one = r.b.int(1);
+    let turned = r.conj(a);
+    let turned = r.on(ArrayOp::Flip, &[turned, axis]);
+    let bar = r.on(ArrayOp::Flip, &[bar, axis]);
+    // The first factor meets a zero, so that any number will do: a zero, put before the others.
+    let shifted = r.on(ArrayOp::Embed, &[turned, bar, axis, one]);
+    let factors = before_last(r, shifted, a, axis);
+    let terms = before_last(r, bar, a, axis);
+    let all = r.on(ArrayOp::LinearRecurrence, &[factors, terms, axis]);
+    let n = r.dim(a, axis);
+    let all = r.on(ArrayOp::Slice, &[all, axis, one, n]);
+    r.on(ArrayOp::Flip, &[all, axis])
+}
+
 pub(super) fn push(
     b: &mut FunctionBuilder,
     op: ArrayOp,
@@ -480,6 +523,14 @@ pub(super) fn push(
             let along = with(r, 1);
             sum(r, moved, along)
         }
+        A::LinearRecurrence => {
+            let moved = dot(0).map(|d| {
+                let before = before_last(r, y, x, args[2]);
+                r.mul(d, before)
+            });
+            let change = sum(r, moved, dot(1));
+            change.map(|c| r.on(op, &[x, c, args[2]]))
+        }
         A::Solve | A::SolveAdjoint => {
             let moved = dot(0).map(|d| {
                 let d = if op == A::Solve { d } else { r.adjoint(d) };
@@ -532,6 +583,20 @@ pub(super) fn push(
                         reach => {
                             let there = reach.value(r.b, d);
                             let there = everywhere(r.b, there, dot);
+                            r.b.number2(Number2::Guard, dot, there)
+                        }
+                    }
+                }
+                A::NormKeep => {
+                    let along = r.mul(x, d);
+                    let along = r.on(A::SumKeep, &[along, second]);
+                    let dot = r.b.lifted(Op::Real2(Real2::Ratio), &[along, y], Kind::Real);
+                    match reach.first().copied().unwrap_or(Reach::Always) {
+                        Reach::Always => dot,
+                        reach => {
+                            let there = reach.value(r.b, d);
+                            let there = r.on(A::Like, &[there, x]);
+                            let there = r.on(A::SumKeep, &[there, second]);
                             r.b.number2(Number2::Guard, dot, there)
                         }
                     }

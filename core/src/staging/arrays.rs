@@ -39,6 +39,15 @@ composed! {
     LogSumExpKeep "logsumexp_keep" (Reals, Int) "`ln sum exp x` along an axis, whose length becomes 1.";
     LogSoftmax "log_softmax" (Reals, Int) "`x - ln sum exp x` along an axis, the logarithm of `softmax` without overflow.";
     LogSumExpAxis "logsumexp_axis" (Reals, Int) "`ln sum exp x` along an axis, which is lost.";
+    Var "var" (Array) "The variance of all elements: the mean of the squared distances from the mean. It is divided by their number n, as NumPy does by default; with n - 1 in its place it is `n / (n - 1)` times that.";
+    VarAxis "var_axis" (Array, Int) "`var` along an axis, which is lost.";
+    Std "std" (Array) "The standard deviation of all elements, the root of `var`; where all are equal its derivative is 0.";
+    StdAxis "std_axis" (Array, Int) "`std` along an axis, which is lost.";
+    NormAxis "norm_axis" (Array, Int) "`norm` along an axis, which is lost.";
+    ProdAxis "prod_axis" (Array, Int) "The products along an axis, which is lost.";
+    Cumprod "cumprod" (Array, Int) "The products up to each element along an axis.";
+    MaximumAxis "maximum_axis" (Reals, Int) "The greatest elements along an axis, which is lost; the first one at a tie gets the cotangent.";
+    MinimumAxis "minimum_axis" (Reals, Int) "The least elements along an axis, which is lost; the first one at a tie gets the cotangent.";
     Maximum "maximum" (Reals) "The greatest element; the first one at a tie gets the cotangent.";
     Minimum "minimum" (Reals) "The least element; the first one at a tie gets the cotangent.";
     Sort "sort" (Reals) "The elements of a vector in ascending order; each gets the cotangent of its place.";
@@ -99,7 +108,10 @@ impl Composed {
         let element = if complex { Element::Complex } else { Element::Real };
         Some(match self {
             Composed::Mean | Composed::Trace => element.kind(),
-            Composed::Maximum | Composed::Minimum | Composed::LogSumExp => Kind::Real,
+            Composed::Maximum | Composed::Minimum | Composed::LogSumExp | Composed::Var | Composed::Std => {
+                Kind::Real
+            }
+            Composed::VarAxis | Composed::StdAxis | Composed::NormAxis => Kind::Array(Element::Real),
             Composed::EigenValues | Composed::SingularValues | Composed::Eye => Kind::Array(Element::Real),
             Composed::InverseFft => Kind::Array(Element::Complex),
             Composed::Full => Kind::Array(Element::of(first)?),
@@ -253,6 +265,32 @@ impl Stage {
                 let n = self.b.inst(Op::Len, &[x], Kind::Int);
                 let n = self.b.mixed(Mixed::FromInt, &[n]);
                 return self.binary(Operator::Div, sum, Given::Value(n));
+            }
+            Composed::Var | Composed::Std | Composed::VarAxis | Composed::StdAxis => {
+                let x = array(self, 0)?;
+                let axis = match f {
+                    Composed::Var | Composed::Std => None,
+                    _ => Some(self.fit(arg(1), &Kind::Int).map_err(|e| e.of(1))?),
+                };
+                return self.spread_of(x, axis, matches!(f, Composed::Std | Composed::StdAxis));
+            }
+            Composed::NormAxis => {
+                let x = array(self, 0)?;
+                let axis = self.fit(arg(1), &Kind::Int).map_err(|e| e.of(1))?;
+                let lengths = self.lengths(x, axis)?;
+                on(self, ArrayOp::DropAxis, &[lengths, axis])
+            }
+            Composed::ProdAxis | Composed::Cumprod => {
+                let x = array(self, 0)?;
+                let axis = self.fit(arg(1), &Kind::Int).map_err(|e| e.of(1))?;
+                self.products_along(x, axis, f == Composed::Cumprod)
+            }
+            Composed::MaximumAxis | Composed::MinimumAxis => {
+                let x = self.fit(arg(0), &Kind::Array(Element::Real))?;
+                let axis = self.fit(arg(1), &Kind::Int).map_err(|e| e.of(1))?;
+                let op = if f == Composed::MaximumAxis { ArrayOp::ArgMaxAxis } else { ArrayOp::ArgMinAxis };
+                let places = on(self, op, &[x, axis]);
+                on(self, ArrayOp::TakeAlong, &[x, places, axis])
             }
             Composed::Maximum | Composed::Minimum => {
                 let x = self.fit(arg(0), &Kind::Array(Element::Real))?;

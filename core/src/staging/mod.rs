@@ -42,6 +42,7 @@
 
 mod arithmetic;
 mod arrays;
+mod axis;
 mod builtin;
 mod data;
 mod flow;

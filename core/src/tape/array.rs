@@ -287,6 +287,15 @@ methods! {
     sum_keep "sum_keep" ()(axis) -> ArrayVariable to_array, "The sums along an axis, whose length becomes 1.";
     mean_axis "mean_axis" ()(axis) -> ArrayVariable to_array, "The means along an axis, which is lost.";
     cumsum "cumsum" ()(axis) -> ArrayVariable to_array, "The sums up to each element along an axis.";
+    cumprod "cumprod" ()(axis) -> ArrayVariable to_array, "The products up to each element along an axis.";
+    prod_axis "prod_axis" ()(axis) -> ArrayVariable to_array, "The products along an axis, which is lost.";
+    flip "flip" ()(axis) -> ArrayVariable to_array, "The elements along an axis in the opposite order.";
+    linear_recurrence "linear_recurrence" (terms)(axis) -> ArrayVariable to_array, "`y_0 = 0, y_(k+1) = a_k y_k + b_k` along an axis, for these factors a and terms b.";
+    var "var" ()() -> Variable to_number, "The variance of all elements, divided by their number.";
+    var_axis "var_axis" ()(axis) -> ArrayVariable to_array, "The variances along an axis, which is lost.";
+    std "std" ()() -> Variable to_number, "The standard deviation of all elements, the root of `var`.";
+    std_axis "std_axis" ()(axis) -> ArrayVariable to_array, "The standard deviations along an axis, which is lost.";
+    norm_axis "norm_axis" ()(axis) -> ArrayVariable to_array, "The norms along an axis, which is lost.";
     row "row" ()(index) -> ArrayVariable to_array, "What stands at an index along the first axis, which is lost.";
     with_row "with_row" (row)(index) -> ArrayVariable to_array, "This array, but for a row at an index along the first axis.";
     transpose "transpose" ()() -> ArrayVariable to_array, "The last two axes change places.";
@@ -340,6 +349,8 @@ methods! {
     [T: Real] T;
     maximum "maximum" ()() -> Variable to_number, "The greatest element; the first one at a tie gets the cotangent.";
     minimum "minimum" ()() -> Variable to_number, "The least element; the first one at a tie gets the cotangent.";
+    maximum_axis "maximum_axis" ()(axis) -> ArrayVariable to_array, "The greatest elements along an axis, which is lost; the first one at a tie gets the cotangent.";
+    minimum_axis "minimum_axis" ()(axis) -> ArrayVariable to_array, "The least elements along an axis, which is lost; the first one at a tie gets the cotangent.";
     logsumexp "logsumexp" ()() -> Variable to_number, "`ln sum exp x` over all elements, without overflow.";
     logsumexp_axis "logsumexp_axis" ()(axis) -> ArrayVariable to_array, "`ln sum exp x` along an axis, which is lost.";
     log_softmax "log_softmax" ()(axis) -> ArrayVariable to_array, "`x - ln sum exp x` along an axis, without overflow.";

@@ -135,6 +135,36 @@ pub(crate) const CASES: &[Case] = &[
     case("fn f(a: {k}) { a * sum(complex(re(a), re(a) * 2) * complex(1, 2)) }", &[&[&[3]], &[&[2, 2]]]),
     case("fn f(a: {k}) { a * mean(a) + norm(a) }", &[&[&[3]], &[&[2, 2]], &[&[1]]]),
     case("fn f(a: {k}) { cumsum(a * a, 0) * cumsum_back(a, 0) }", ANY),
+    // Along an axis.
+    case("fn f(a: {k}) { flip(a * a, 0) * a }", ANY),
+    case("fn f(a: {k}) { flip(a * a, 1) - flip(a, 0) }", &[&[&[2, 3]], &[&[2, 3, 2]], &[&[2, 0]]]),
+    case("fn f(a: {k}) { cumprod(a, 0) * a }", ANY),
+    case("fn f(a: {k}) { cumprod(a * a, 1) }", &[&[&[2, 3]], &[&[2, 3, 2]], &[&[2, 0]]]),
+    case("fn f(a: {k}) { prod_axis(a, 1) }", &[&[&[2, 3]], &[&[2, 1]], &[&[2, 3, 2]], &[&[2, 0]]]),
+    case(
+        "fn f(a: {k}, b: {k}) { linear_recurrence(a, b * b, 0) }",
+        &[&[&[4], &[4]], &[&[3, 2], &[3, 2]], &[&[0], &[0]], &[&[1, 2, 2], &[1, 2, 2]]],
+    ),
+    case(
+        "fn f(a: {k}, b: {k}) { linear_recurrence(a, b, 1) }",
+        &[&[&[2, 3], &[2, 3]], &[&[2, 3, 2], &[2, 3, 2]]],
+    ),
+    case("fn f(a: {k}) { a * var(a) + norm_axis([a, a * a], 1)[0] * std(a * a) }", VECTORS),
+    case("fn f(a: {k}) { var_axis(a, 1) * std_axis(a, 1) }", &[&[&[2, 3]], &[&[2, 3, 2]]]),
+    case("fn f(a: {k}) { norm_axis(a * a, 0) + norm_axis(a, 0) }", &[&[&[2, 3]], &[&[2, 3, 2]], &[&[1, 2]]]),
+    case(
+        "fn f(a: {k}) { let k = [1, 0]; take_along(a * a, k, 1) * take_along(a, k, 1) }",
+        &[&[&[2, 3]], &[&[2, 2]]],
+    ),
+    case(
+        "fn f(a: {k}, b: {k}) { let k = [1, 0]; scatter_along(a * a, b, k, 0) * b }",
+        &[&[&[2], &[3, 2]], &[&[2], &[2, 2]]],
+    ),
+    real(
+        "fn f(a: {k}) { maximum_axis(a, 1) * minimum_axis(a * a, 1) }",
+        &[&[&[2, 3]], &[&[2, 1]], &[&[2, 3, 2]]],
+    ),
+    real("fn f(a: {k}) { norm_keep(a * a, 0) * a }", &[&[&[3]], &[&[2, 3]], &[&[2, 3, 2]]]),
     real("fn f(a: {k}) { log_softmax(a * 2.0, 0) * a }", &[&[&[4]], &[&[3, 2]], &[&[1]]]),
     case("fn f(a: {k}) { prod(a) * a }", ANY),
     case("fn f(a: {k}) { prod_others(a) + prod_pairs([0.5, 2.0, -1.0], a) }", &[&[&[3]]]),

@@ -35,6 +35,10 @@ macro_rules! for_each_array_function {
                 simple(k: Int) -> Array; tril(k: Int) -> Array; triu(k: Int) -> Array;
                 sum_keep(axis: Int) -> Array; sum_axis(axis: Int) -> Array; mean_axis(axis: Int) -> Array;
                 cumsum(axis: Int) -> Array; cumsum_back(axis: Int) -> Array;
+                flip(axis: Int) -> Array; take_along(indices: Ints, axis: Int) -> Array;
+                prod_axis(axis: Int) -> Array; cumprod(axis: Int) -> Array;
+                var() -> Real; std() -> Real;
+                var_axis(axis: Int) -> Reals; std_axis(axis: Int) -> Reals; norm_axis(axis: Int) -> Reals;
                 prod() -> Number; mean() -> Number; trace() -> Number; det() -> Number; signdet() -> Number;
                 norm() -> Real; logabsdet() -> Real; eigvalsh() -> Reals; svdvals() -> Reals;
             }
@@ -47,6 +51,7 @@ macro_rules! for_each_array_function {
                 concat(axis: Int) -> Array; embed(axis: Int, start: Int) -> Array;
                 paste(axis: Int, start: Int) -> Array; with_row(k: Int) -> Array; scatter(indices: Ints) -> Array;
                 contract(labels: Ints) -> Array; einsum(first: Ints, second: Ints, result: Ints) -> Array;
+                linear_recurrence(axis: Int) -> Array; scatter_along(indices: Ints, axis: Int) -> Array;
                 dot() -> Number; trace_product() -> Number;
             }
             three {
@@ -56,6 +61,8 @@ macro_rules! for_each_array_function {
                 maximum() -> Real; minimum() -> Real; logsumexp() -> Real; shift() -> Real; sort() -> Reals;
                 softmax(axis: Int) -> Reals; log_softmax(axis: Int) -> Reals; logsumexp_keep(axis: Int) -> Reals; logsumexp_axis(axis: Int) -> Reals;
                 shift_keep(axis: Int) -> Reals;
+                maximum_axis(axis: Int) -> Reals; minimum_axis(axis: Int) -> Reals; norm_keep(axis: Int) -> Reals;
+                argmax_axis(axis: Int) -> Ints; argmin_axis(axis: Int) -> Ints;
                 argmax() -> Int; argmin() -> Int; argsort() -> Ints;
             }
             complex { fft() -> Complexes; fft_back() -> Complexes; ifft() -> Complexes; }

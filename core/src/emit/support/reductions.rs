@@ -170,3 +170,102 @@ fn array_step(a: f64, b: f64) -> f64 {
         f64::NAN
     }
 }
+//-
+/// The elements along an axis in the opposite order.
+fn array_flip<T: Copy>(a: &Array<T>, axis: i64) -> Array<T> {
+    let shape = a.shape();
+    let (outer, along, inner) = array_split(&shape, array_axis("flip", axis, &shape));
+    let mut items = Vec::with_capacity(a.len());
+    for block in 0..outer {
+        for k in (0..along).rev() {
+            let from = (block * along + k) * inner;
+            items.extend_from_slice(&a.items[from..from + inner]);
+        }
+    }
+    Array::new(&shape, items)
+}
+//-
+/// `y_0 = 0, y_(k+1) = a_k y_k + b_k` along an axis.
+fn array_linear_recurrence<T: Number>(a: &Array<T>, b: &Array<T>, axis: i64) -> Array<T> {
+    let mut shape = a.shape();
+    assert!(shape == b.shape(), "`linear_recurrence` takes two arrays of one shape");
+    let axis = array_axis("linear_recurrence", axis, &shape);
+    let (outer, along, inner) = array_split(&shape, axis);
+    shape[axis] += 1;
+    let mut items = Vec::with_capacity(a.len() + outer * inner);
+    for block in 0..outer {
+        items.resize(items.len() + inner, T::default());
+        for k in 0..along {
+            let (from, last) = ((block * along + k) * inner, items.len() - inner);
+            for i in 0..inner {
+                let next = a.items[from + i] * items[last + i] + b.items[from + i];
+                items.push(next);
+            }
+        }
+    }
+    Array::new(&shape, items)
+}
+//-
+/// The norms along an axis, whose length becomes 1.
+fn array_norm_keep(a: &Array<f64>, axis: i64) -> Array<f64> {
+    let squares = Array::new(&a.shape(), a.items.iter().map(|x| x * x).collect());
+    let mut sums = array_sum_keep(&squares, axis);
+    sums.items.iter_mut().for_each(|x| *x = x.sqrt());
+    sums
+}
+//-
+/// The index of the element of each line along an axis that is better than all others, or NaN.
+fn array_arg_axis(op: &str, a: &Array<f64>, axis: i64, better: fn(f64, f64) -> bool) -> Array<i64> {
+    let mut shape = a.shape();
+    let axis = array_axis(op, axis, &shape);
+    let (outer, along, inner) = array_split(&shape, axis);
+    shape.remove(axis);
+    assert!(along > 0 || outer * inner == 0, "`{op}` of an array without elements");
+    let mut items = Vec::with_capacity(outer * inner);
+    for block in 0..outer {
+        for i in 0..inner {
+            let x = |k: usize| a.items[(block * along + k) * inner + i];
+            let next = |best: usize, k: usize| !x(best).is_nan() && (x(k).is_nan() || better(x(k), x(best)));
+            items.push((1..along).fold(0, |best, k| if next(best, k) { k } else { best }) as i64);
+        }
+    }
+    Array::new(&shape, items)
+}
+//-
+/// The index of the greatest element of each line along an axis.
+fn array_argmax_axis(a: &Array<f64>, axis: i64) -> Array<i64> {
+    array_arg_axis("argmax_axis", a, axis, |x, y| x > y)
+}
+//-
+/// The index of the least element of each line along an axis.
+fn array_argmin_axis(a: &Array<f64>, axis: i64) -> Array<i64> {
+    array_arg_axis("argmin_axis", a, axis, |x, y| x < y)
+}
+//-
+/// The places of the elements that indices choose, one in each line along an axis.
+fn array_chosen(op: &str, shape: &[usize], indices: &Array<i64>, axis: i64) -> (Vec<usize>, Vec<usize>) {
+    let axis = array_axis(op, axis, shape);
+    let (_, along, inner) = array_split(shape, axis);
+    let mut rest = shape.to_vec();
+    rest.remove(axis);
+    assert!(indices.shape() == rest, "`{op}` takes an index for each line along the axis");
+    let place = |(line, k): (usize, &i64)| {
+        assert!(*k >= 0 && *k < along as i64, "`{op}`: index {k} along an axis of {along}");
+        (line / inner * along + *k as usize) * inner + line % inner
+    };
+    (indices.items.iter().enumerate().map(place).collect(), rest)
+}
+//-
+/// The element of each line along an axis at its index.
+fn array_take_along<T: Copy>(a: &Array<T>, indices: &Array<i64>, axis: i64) -> Array<T> {
+    let (places, rest) = array_chosen("take_along", &a.shape(), indices, axis);
+    Array::new(&rest, places.into_iter().map(|place| a.items[place]).collect())
+}
+//-
+/// Zeros, but for an element of each line along an axis at its index.
+fn array_scatter_along<T: Copy + Default>(y: &Array<T>, whole: &Array<T>, indices: &Array<i64>, axis: i64) -> Array<T> {
+    let (places, _) = array_chosen("scatter_along", &whole.shape(), indices, axis);
+    let mut items = vec![T::default(); whole.len()];
+    places.into_iter().zip(&y.items).for_each(|(place, x)| items[place] = *x);
+    Array::new(&whole.shape(), items)
+}

@@ -102,6 +102,15 @@ fn marked<S: Scalar>(op: ArrayOp, values: &[Datum<S>]) -> Result<Option<Array<i6
         }
         A::Concat => array::concat(&a, &b, int(2), &mut out)?,
         A::Take => array::take(&a, list, &mut out)?,
+        A::Flip => array::flip(&a, int(1), &mut out)?,
+        A::TakeAlong => match values.get(1) {
+            Some(Datum::Ints(indices)) => array::take_along(&a, indices, int(2), &mut out)?,
+            _ => return Ok(None),
+        },
+        A::ScatterAlong => match values.get(2) {
+            Some(Datum::Ints(indices)) => array::scatter_along(&a, &to, indices, int(3), &mut out)?,
+            _ => return Ok(None),
+        },
         A::Spread => array::spread(&a, &to, &mut out)?,
         A::Diagonal => array::diagonal(&a, &mut out)?,
         A::DiagonalMatrix => array::diagonal_matrix(&a, &mut out)?,

@@ -334,7 +334,10 @@ impl Sparsity {
     ) -> Shadow {
         let Some(value) = event.result() else { return Shadow::NONE };
         let values: Vec<Datum<S>> = inst.args.iter().map(|&v| event.value(v)).collect();
-        if let Op::OnArrays(ArrayOp::ArgMax | ArrayOp::ArgMin | ArrayOp::ArgSort) = inst.op {
+        if let Op::OnArrays(
+            ArrayOp::ArgMax | ArrayOp::ArgMin | ArrayOp::ArgSort | ArrayOp::ArgMaxAxis | ArrayOp::ArgMinAxis,
+        ) = inst.op
+        {
             let set = self.all(args);
             return match value {
                 Datum::Ints(places) => Shadow::array(vec![set; places.len()]),

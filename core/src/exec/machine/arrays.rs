@@ -155,7 +155,9 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
                 let _ = ITEM;
                 let x = arrays.read(on(s.bank, s.reg), s.last);
                 let y = arrays.read(on(t.bank, t.reg), t.last);
-                let longer = items(&x).len() >= items(&y).len();
+                // Nothing has no shape of its own.
+                let nothing = items(&x).is_empty() && shape(&x).len() == 1;
+                let longer = !nothing && items(&x).len() >= items(&y).len();
                 let (mut long, short) = if longer { (x, y) } else { (y, x) };
                 if !items(&short).is_empty() {
                     let (whole, part) = (shape(&long), shape(&short));

@@ -147,6 +147,13 @@ pub(super) fn on_arrays<T: Real, S: Scalar<Real = T>>(
                         array::argsort(&x.arrays[0], Arc::make_mut(&mut order))?;
                         order
                     }
+                    ArrayOp::ArgMaxAxis | ArrayOp::ArgMinAxis => {
+                        let a = &x.arrays[0];
+                        let mut places = arrays.ints.fresh(reduced(a, x.ints[0]), &mut arrays.room)?;
+                        let greatest = op == ArrayOp::ArgMaxAxis;
+                        array::arg_extreme_axis(a, x.ints[0], greatest, Arc::make_mut(&mut places))?;
+                        places
+                    }
                     _ => shape_list(&mut arrays.ints, &x.arrays[0].shape(), &mut arrays.room)?,
                 };
                 arrays.ints.store(to, Some(list));
@@ -267,6 +274,11 @@ fn real_array<T: Real>(
             array::shift_keep(&x.arrays[0], x.ints[0], Arc::make_mut(&mut out))?;
             Ok(out)
         }
+        ArrayOp::NormKeep => {
+            let mut out = bank.fresh(reduced(&x.arrays[0], x.ints[0]), room)?;
+            array::norm_keep(&x.arrays[0], x.ints[0], Arc::make_mut(&mut out))?;
+            Ok(out)
+        }
         ArrayOp::Softmax => {
             let mut y = bank.own(x.arrays.pop(), room)?;
             array::softmax(Arc::make_mut(&mut y), x.ints[0])?;
@@ -362,7 +374,7 @@ fn whole<T: Real, E: Scalar<Real = T>>(
     let to = match op {
         A::Spread if x.number.is_some() => x.arrays[0].shape(),
         A::Spread | A::SumLike | A::Embed => form(x, 1, limits)?,
-        A::Scatter => x.arrays.get(1).map(|b| b.shape()).unwrap_or_default(),
+        A::Scatter | A::ScatterAlong => x.arrays.get(1).map(|b| b.shape()).unwrap_or_default(),
         _ => Shape::new(),
     };
     if matches!(op, A::Spread | A::SumLike) && x.number.is_none() && x.arrays[0].shape() == to {
@@ -371,12 +383,14 @@ fn whole<T: Real, E: Scalar<Real = T>>(
     let a = &x.arrays[0];
     let b = x.arrays.get(1).unwrap_or(a);
     let int = |k: usize| x.ints.get(k).copied().unwrap_or(0);
+    let no_indices = Array::default();
     let most = match op {
         A::MatMul | A::MatMulNh | A::MatMulHn => {
             let shape = array::matmul_shape(a, b, op == A::MatMulHn, op == A::MatMulNh)?;
             checked_count(&shape, limits.array)?
         }
-        A::SumKeep => reduced(a, int(0)),
+        A::SumKeep | A::TakeAlong => reduced(a, int(0)),
+        A::LinearRecurrence => checked_count(&[a.len() + reduced(a, int(0))], limits.array)?,
         // What is kept for the way back keeps its buffer: one of the right length.
         A::Slice => {
             let length = usize::try_from(int(2)).unwrap_or(0);
@@ -384,7 +398,7 @@ fn whole<T: Real, E: Scalar<Real = T>>(
         }
         A::Diagonal => a.shape().iter().copied().min().unwrap_or(0),
         A::Solve | A::SolveAdjoint | A::SolveLower | A::SolveUpper => b.len(),
-        A::Embed | A::Scatter | A::Spread | A::SumLike => to.iter().product(),
+        A::Embed | A::Scatter | A::ScatterAlong | A::Spread | A::SumLike => to.iter().product(),
         A::Concat | A::Convolve => checked_count(&[a.len() + b.len()], limits.array)?,
         A::Take => checked_count(&[items(&x.list).len(), a.len() / a.shape()[0].max(1)], limits.array)?,
         A::DiagonalMatrix => checked_count(&[a.len(), a.len()], limits.array)?,
@@ -412,6 +426,12 @@ fn whole<T: Real, E: Scalar<Real = T>>(
         A::Embed => array::embed(a, &to, int(0), int(1), out)?,
         A::Concat => array::concat(a, b, int(0), out)?,
         A::Take => array::take(a, items(&x.list), out)?,
+        A::Flip => array::flip(a, int(0), out)?,
+        A::TakeAlong => array::take_along(a, x.list.as_deref().unwrap_or(&no_indices), int(0), out)?,
+        A::ScatterAlong => {
+            array::scatter_along(a, &to, x.list.as_deref().unwrap_or(&no_indices), int(0), out)?;
+        }
+        A::LinearRecurrence => array::linear_recurrence(a, b, int(0), out)?,
         A::Scatter => array::scatter(a, &to, items(&x.list), out)?,
         A::Spread => match &x.number {
             // Only the shape may be there.
