@@ -113,6 +113,8 @@ fn shapes_that_do_not_fit() {
             &[2, 2],
             "`scatter_along` takes an element for each line along the axis",
         ),
+        ("rand(3, [2, -1])", &[1], &[1], "a shape of [2, -1]"),
+        ("randn(3, [1, -2])", &[1], &[1], "a shape of [1, -2]"),
         ("cumsum(a, -1)", &[2], &[1], "`cumsum` along axis -1"),
         (
             "drop_axis(a, 0)",
@@ -292,7 +294,19 @@ fn shapes_that_do_not_fit() {
 
     // Each operation of the table that asks something of its operands' shapes is named by one of them.
     // The others take any, and `count` gives the lengths instead.
-    let takes_any = ["count", "shape", "like", "prod", "prod_others", "norm", "shift", "fft", "fft_back"];
+    let takes_any = [
+        "count",
+        "shape",
+        "like",
+        "prod",
+        "prod_others",
+        "norm",
+        "shift",
+        "rand",
+        "randn",
+        "fft",
+        "fft_back",
+    ];
     let named = |op: &&str| cases.iter().any(|(.., expected)| expected.contains(&format!("`{op}`")));
     let missing: Vec<&str> = ArrayOp::ALL.iter().map(|op| op.name()).filter(|op| !named(op)).collect();
     assert_eq!(missing, takes_any);

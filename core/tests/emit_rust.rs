@@ -592,6 +592,11 @@ const WHOLE: &[(&str, &str, &str)] = &[
         "m2x3:0.3,-0.7,1.1,0.9,0.2,-0.4 m2x3:1.3,0.6,-0.8,0.25,-1.2,0.5",
     ),
     (
+        "random",
+        "fn f(x: array, n: int) { let (a, b) = split(key(n)); sum(x * randn(a, [3])) + sum(rand(fold_in(b, n), [2, n]) * sum(x * x)) }",
+        "a0.3,-0.7,1.1 i4",
+    ),
+    (
         "axes",
         "fn f(a: array, b: array) { let c = cumprod(a, 1) * flip(b, 0) + linear_recurrence(slice(a, 1, 0, 2), slice(b, 1, 1, 2), 1); sum(c * c) + sum(prod_axis(a, 0) * maximum_axis(b, 0)) + sum(minimum_axis(a, 1) * norm_axis(b, 1)) + var(a) * std(b) + sum(var_axis(a, 0) * std_axis(b, 0)) + sum(take_along(a, [2, 0], 1) * take_along(b, argmin_axis(a, 1), 1)) + real(argmax_axis(b, 0)[1]) + sum(scatter_along([a[0], b[1]], a, [1, 2], 1) * b) }",
         "m2x3:0.3,-0.7,1.1,0.9,0.2,-0.4 m2x3:1.3,0.6,-0.8,0.25,-1.2,0.5",

@@ -52,6 +52,7 @@ mod qasm_noise;
 mod qasm_short_integers;
 mod qasm_states;
 mod qasm_types;
+mod random_numbers;
 mod requests;
 mod scalar_complex;
 mod scalar_derivatives;

@@ -79,6 +79,24 @@ mod axes {
     }
 }
 
+mod random {
+    use super::*;
+    both! {
+        fn noisy(x, s) {
+            let (a, b) = split(key(7));
+            let k = fold_in(b, 3);
+            let e = x + s * randn(a, [2, 3]);
+            mean(e * e) + s * sum(rand(k, [4]))
+        }
+    }
+
+    #[test]
+    fn numbers_from_keys() {
+        let (program, text) = (noisy::ir(), parse_program(TEXT).unwrap());
+        same(&program, &text, "noisy", &[0.5, 2.0], None, noisy(0.5, 2.0), |x| noisy(x[0], x[1]));
+    }
+}
+
 /// All ways to the value and the gradient at a point, of numbers or of one array.
 #[track_caller]
 fn same(

@@ -33,6 +33,7 @@ mod literal;
 mod narrow;
 mod orthogonal;
 mod product;
+mod random;
 mod reduce;
 mod shape;
 mod singular;
@@ -65,6 +66,8 @@ pub use least::{lstsq, pinv};
 pub use orthogonal::qr;
 pub(crate) use product::matmul_shape;
 pub use product::{convolve, correlate, matmul, trace_product};
+pub use random::random;
+pub(crate) use random::random_shape;
 pub(crate) use reduce::reduced;
 pub use reduce::{
     arg_extreme, argsort, cumulative_sum, norm, product, product_pairs, products_of_others, shift,

@@ -258,6 +258,7 @@ impl Writer<'_> {
             Op::Real2(Real2::Max) | Op::Int2(Int2::Max) => self.call("\\max", args),
             Op::Real2(Real2::Ratio) => self.fraction(&self.expr(&args[0]), &args[1]),
             Op::Real2(Real2::Rem) | Op::Int2(Int2::Rem) => self.binary(args, " \\bmod ", MUL),
+            Op::Int2(Int2::FoldIn) => self.call(&word(op.name()), args),
             Op::Int1(Int1::Neg) => (format!("-{}", self.right(&args[0], PREFIX)), PREFIX),
             Op::Int2(Int2::Add) => self.binary(args, " + ", ADD),
             Op::Int2(Int2::Sub) => self.binary(args, " - ", ADD),

@@ -102,6 +102,7 @@ const WORDS: &[&str] = &[
     "sigmoid",
     "softplus",
     "logaddexp",
+    "fold_in",
     "rem",
     "peek",
     "put",

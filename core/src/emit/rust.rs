@@ -52,6 +52,8 @@ const NUMBERS: &str = concat!(
     include_str!("support/special.rs"),
     "//-\n",
     include_str!("support/error_functions.rs"),
+    "//-\n",
+    include_str!("support/random.rs"),
 );
 /// Complex numbers.
 const COMPLEX: &str = include_str!("support/complex.rs");

@@ -179,6 +179,7 @@ impl Writer<'_, '_> {
                 Int2::Rem => self.call("int_rem", args),
                 Int2::Min => self.call("i64::min", args),
                 Int2::Max => self.call("i64::max", args),
+                Int2::FoldIn => self.call("fold_in", args),
             },
             Op::Compare(c) | Op::CompareInt(c) => self.binary(args, comparison(c), COMPARE),
             Op::Mixed(m) => self.mixed(m, args),

@@ -96,6 +96,7 @@ impl Writer<'_, '_> {
             Op::Int2(op @ Int2::Rem) => self.on_ints(op, args, "%", MUL),
             Op::Int2(Int2::Min) => self.call("min", args),
             Op::Int2(Int2::Max) => self.call("max", args),
+            Op::Int2(Int2::FoldIn) => self.call("fold_in", args),
             Op::Compare(c) | Op::CompareInt(c) => self.binary(args, comparison(c), COMPARE),
             Op::Mixed(m) => match m {
                 Mixed::Promote => Ok((format!("complex({}, 0.0)", self.settled(&args[0])?), POSTFIX)),
@@ -160,7 +161,7 @@ fn literal(e: &Expr) -> Option<i64> {
         Expr::Int(n) => Some(*n),
         Expr::Op(Op::Int1(Int1::Neg), args, _) => literal(&args[0])?.checked_neg(),
         // What a function gives is no literal.
-        Expr::Op(Op::Int2(Int2::Min | Int2::Max), ..) => None,
+        Expr::Op(Op::Int2(Int2::Min | Int2::Max | Int2::FoldIn), ..) => None,
         Expr::Op(Op::Int2(op), args, _) => op.value(literal(&args[0])?, literal(&args[1])?),
         _ => None,
     }

@@ -79,6 +79,9 @@ macro_rules! for_each_array_op {
             ShiftKeep "shift_keep" (Reals, Int) -> Reals, "`shift` along an axis, whose length becomes 1.";
             Softmax "softmax" (Reals, Int) -> Reals, "`exp x / sum exp x` along an axis.";
             Step "step" (EitherReal, EitherReal) -> Reals, "1 where the first is at least the second, else 0; element by element.";
+            // Random numbers.
+            Uniform "rand" (Int, Ints) -> Reals, "`rand(key, shape)`: numbers in [0, 1), all as likely, which the key determines. They count as constants.";
+            Normal "randn" (Int, Ints) -> Reals, "`randn(key, shape)`: numbers of the normal distribution with mean 0 and variance 1, which the key determines. They count as constants.";
             // Products.
             Dot "dot" (Array, Array) -> Number, "The sum of the products of the elements of two arrays of one shape; nothing is conjugated.";
             MatMul "matmul" (Array, Array) -> Array, "`A B` for matrices or stacks of them.";
@@ -219,7 +222,10 @@ impl ArrayOp {
     #[must_use]
     pub fn is_differentiable(self) -> bool {
         !matches!(self.signature().1, Sort::Int | Sort::Ints)
-            && !matches!(self, ArrayOp::Shift | ArrayOp::ShiftKeep | ArrayOp::Step)
+            && !matches!(
+                self,
+                ArrayOp::Shift | ArrayOp::ShiftKeep | ArrayOp::Step | ArrayOp::Uniform | ArrayOp::Normal
+            )
     }
 
     /// The kind of its result for operands of the given kinds.

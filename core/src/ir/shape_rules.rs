@@ -148,6 +148,9 @@ fn on_arrays(op: ArrayOp, args: &[&Known], arrays: &[bool], limit: usize) -> Fou
             let list = list!(args, 0);
             Ok(array::count(list, limit).map_or(Known::Any, Known::Int))
         }
+        A::Uniform | A::Normal => {
+            Ok(array::random_shape(list!(args, 1), limit).map_or(Known::Any, Known::Array))
+        }
         A::Dim => {
             let shape = known!(args, 0);
             let axis = checked_axis(name, int!(args, 1), &shape)?;

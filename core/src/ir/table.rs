@@ -131,6 +131,7 @@ macro_rules! for_each_op {
                 Rem "irem" (a, b) = a.checked_rem(b), "The remainder of integers, with the sign of the first.";
                 Min "imin" (a, b) = Some(a.min(b)), "The lesser integer.";
                 Max "imax" (a, b) = Some(a.max(b)), "The greater integer.";
+                FoldIn "fold_in" (a, b) = Some(threefry(a, b)), "The key that a key and an integer make: the block of the counter b under the key a.";
             }
             compare {
                 Lt "lt" "ilt" (order) = order == Some(Ordering::Less), "Whether `a < b`.";

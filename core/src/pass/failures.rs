@@ -92,6 +92,8 @@ fn fails_by_shapes(op: ArrayOp) -> bool {
             A::Dim
                 | A::Place
                 | A::Count
+                | A::Uniform
+                | A::Normal
                 | A::Shape
                 | A::Scatter
                 | A::SumLike

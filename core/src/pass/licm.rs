@@ -183,7 +183,7 @@ fn motion(op: Op) -> Motion {
         Op::Number1(op) if op.is_singular() => Motion::Free,
         Op::Number2(op) if op.is_singular() => Motion::Free,
         Op::Number1(_) | Op::Number2(_) => Motion::Careful,
-        Op::Int2(Int2::Min | Int2::Max) | Op::CompareInt(_) => Motion::Free,
+        Op::Int2(Int2::Min | Int2::Max | Int2::FoldIn) | Op::CompareInt(_) => Motion::Free,
         Op::Mixed(
             Mixed::PowiReal
             | Mixed::PowiComplex

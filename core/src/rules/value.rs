@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 
 use crate::{
     ir::{Compare, Int1, Int2, Number1, Number2, Real1, Real2},
-    scalar::{Piece, Real, Scalar, Undecided, primal},
+    scalar::{Piece, Real, Scalar, Undecided, primal, threefry},
 };
 
 macro_rules! values {

@@ -57,6 +57,10 @@ pub enum Builtin {
     Digamma,
     /// `polygamma(n, x)`
     Polygamma,
+    /// `key(n)`
+    Key,
+    /// `split(key)`
+    Split,
     /// `select(c, a, b)`
     Select,
     /// `len(xs)`
@@ -81,6 +85,8 @@ impl Builtin {
             "real" => Builtin::Real,
             "powi" => Builtin::Powi,
             "digamma" => Builtin::Digamma,
+            "key" => Builtin::Key,
+            "split" => Builtin::Split,
             "polygamma" => Builtin::Polygamma,
             "select" => Builtin::Select,
             "len" => Builtin::Len,
@@ -113,7 +119,7 @@ impl Builtin {
         let compare =
             (Compare::ALL.iter().map(|o| o.name())).chain(Compare::ALL.iter().map(|o| o.int_name()));
         let mixed = Mixed::ALL.iter().map(|o| o.name());
-        let more = ["log", "real", "digamma", "select", "len", "sum"];
+        let more = ["log", "real", "digamma", "key", "split", "select", "len", "sum"];
         let arrays = (ArrayOp::ALL.iter().map(|o| o.name())).chain(Composed::ALL.iter().map(|o| o.name()));
         numbers.chain(reals).chain(mixed).chain(more).chain(ints).chain(compare).chain(arrays)
     }
@@ -143,7 +149,7 @@ impl Builtin {
     #[must_use]
     pub fn hint(self, k: usize) -> Option<Kind> {
         match (self, k) {
-            (Builtin::Polygamma, 0) => Some(Kind::Int),
+            (Builtin::Key | Builtin::Split, _) | (Builtin::Polygamma, 0) => Some(Kind::Int),
             (Builtin::Real1(_) | Builtin::Real2(_) | Builtin::Compare(_) | Builtin::Complex, _)
             | (Builtin::Digamma | Builtin::Polygamma, _) => Some(Kind::Real),
             (Builtin::Int1(_) | Builtin::Int2(_) | Builtin::CompareInt(_), _) => Some(Kind::Int),
@@ -211,6 +217,15 @@ impl Stage {
             },
             Builtin::Powi => {
                 self.mixed(if complex { Mixed::PowiComplex } else { Mixed::PowiReal }, &[arg(0), arg(1)])?
+            }
+            Builtin::Key => self.fit(arg(0), &Kind::Int)?,
+            Builtin::Split => {
+                let key = self.fit(arg(0), &Kind::Int)?;
+                let keys = [0, 1].map(|k| {
+                    let k = self.b.int(k);
+                    self.b.inst(Op::Int2(Int2::FoldIn), &[key, k], Kind::Int)
+                });
+                self.b.plain_tuple(&keys)
             }
             Builtin::Digamma => {
                 let x = self.fit_element(arg(0), &Kind::Real)?;

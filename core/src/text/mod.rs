@@ -60,6 +60,9 @@
 //!   is not seen, and second derivatives at the origin are NaN.
 //! - **Special functions** of real numbers: `erf`, `erfc`, `lgamma`, `digamma` and its n-th derivative `polygamma(n, x)`, `sigmoid`,
 //!   `softplus`, `logaddexp(x, y)`. None overflows in between.
+//! - **Random numbers** come from keys, which are ints: `let k = key(7); let (a, b) = split(k); rand(a, [n]) + randn(b, [n])`. A key gives
+//!   the same numbers on every machine and every number type, to its rounding, whatever was drawn before; so it is used once, and
+//!   split or folded (`fold_in(k, i)`) for more. They are constants: no derivative passes through them.
 //! - **Constants**: no derivative passes through `detach(x)`. `masked(step(x, y), a, b)` is a where x is at least y, else b, element by
 //!   element.
 //! - **A rule** has a primal, and if given a pullback of the inputs, the result and its cotangent, which gives the

@@ -81,7 +81,8 @@ mod tests {
     }
 
     /// What stands in the modules themselves.
-    const BY_HAND: [&str; 8] = ["shape", "dim", "place", "count", "full", "eye", "spread", "step"];
+    const BY_HAND: [&str; 10] =
+        ["shape", "dim", "place", "count", "full", "eye", "spread", "step", "rand", "randn"];
 
     #[test]
     fn every_function_of_arrays_is_there() {

@@ -463,3 +463,26 @@ fn array_diagonal_matrix<T: Copy + Default>(a: &Array<T>) -> Array<T> {
     a.items.iter().enumerate().for_each(|(k, x)| items[k * (n + 1)] = *x);
     Array::new(&[n, n], items)
 }
+//-
+/// Numbers in [0, 1), all as likely, which a key determines.
+fn array_rand(key: i64, lengths: &Array<i64>) -> Array<f64> {
+    let shape = array_form(lengths).shape();
+    let key = fold_in(key, -1);
+    Array::new(&shape, (0..shape.iter().product::<usize>() as i64).map(|k| array_uniform(key, k)).collect())
+}
+//-
+/// Normal numbers, which a key determines.
+fn array_randn(key: i64, lengths: &Array<i64>) -> Array<f64> {
+    let shape = array_form(lengths).shape();
+    let key = fold_in(key, -2);
+    let normal = |k: i64| {
+        let (u, v) = (array_uniform(key, 2 * k), array_uniform(key, 2 * k + 1));
+        (-2.0 * (-u).ln_1p()).sqrt() * (std::f64::consts::TAU * v).cos()
+    };
+    Array::new(&shape, (0..shape.iter().product::<usize>() as i64).map(normal).collect())
+}
+//-
+/// A multiple of `2^-53` in [0, 1).
+fn array_uniform(key: i64, counter: i64) -> f64 {
+    (fold_in(key, counter) as u64 >> 11) as f64 * f64::EPSILON / 2.0
+}

@@ -4,7 +4,7 @@ use num_complex::Complex;
 
 use crate::{
     ir::{Number1, Number2, Real1, Real2},
-    scalar::{Real, Scalar},
+    scalar::{Real, Scalar, threefry},
 };
 
 /// A function of one number, and of two.
@@ -69,6 +69,10 @@ for_each_op!(functions);
 
 pub(super) extern "C" fn powi(x: f64, n: i64) -> f64 {
     Scalar::powi(&x, n)
+}
+
+pub(super) extern "C" fn fold_in(key: i64, n: i64) -> i64 {
+    threefry(key, n)
 }
 
 pub(super) extern "C" fn polygamma(x: f64, n: i64) -> f64 {

@@ -166,6 +166,16 @@ pub(super) fn on_arrays<T: Real, S: Scalar<Real = T>>(
         x.arrays.into_iter().for_each(|a| arrays.reals.recycle(Some(a)));
         arrays.ints.recycle(x.list);
     } else {
+        if matches!(op, ArrayOp::Uniform | ArrayOp::Normal) {
+            let (lengths, key) = (items(&list), numbers.first().copied().unwrap_or(0));
+            let n = array::random_shape(lengths, limits.array)?.iter().product();
+            let mut out = arrays.reals.fresh(n, &mut arrays.room)?;
+            let is_normal = op == ArrayOp::Normal;
+            array::random(key, lengths, is_normal, limits.array, Arc::make_mut(&mut out))?;
+            arrays.reals.store(to, Some(out));
+            arrays.ints.recycle(list);
+            return Ok(());
+        }
         let array = whole.as_ref().or(list.as_ref());
         let shape = array.map_or_else(|| Shape::from_slice(&[0]), |a| a.shape());
         if result.bank == Bank::Ints {

@@ -10,6 +10,7 @@ use super::{
 use crate::core::{
     array::{ArrayError, checked_axis, place as place_of},
     exec::Datum,
+    scalar::threefry,
 };
 
 /// A number that an array holds.
@@ -349,6 +350,27 @@ macro_rules! functions {
             #[track_caller]
             pub fn count(lengths: impl Fit<Arr<i64>>) -> i64 {
                 int(call::<f64>("count", &[list(lengths.fit())]))
+            }
+            pub fn key(n: impl Fit<i64>) -> i64 {
+                n.fit()
+            }
+            pub fn fold_in(key: impl Fit<i64>, n: impl Fit<i64>) -> i64 {
+                threefry(key.fit(), n.fit())
+            }
+            /// Two keys of one.
+            pub fn split(key: impl Fit<i64>) -> (i64, i64) {
+                let key = key.fit();
+                (threefry(key, 0), threefry(key, 1))
+            }
+            /// Numbers in [0, 1).
+            #[track_caller]
+            pub fn rand<S: Number>(key: impl Fit<i64>, lengths: impl Fit<Arr<i64>>) -> Arr<N<S>> {
+                N::array(call::<S>("rand", &[Datum::Int(key.fit()), list(lengths.fit())]))
+            }
+            /// Normal numbers.
+            #[track_caller]
+            pub fn randn<S: Number>(key: impl Fit<i64>, lengths: impl Fit<Arr<i64>>) -> Arr<N<S>> {
+                N::array(call::<S>("randn", &[Datum::Int(key.fit()), list(lengths.fit())]))
             }
             /// An array of one number.
             #[track_caller]

@@ -3,7 +3,7 @@
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
 use super::*;
-use crate::core::staging::Composed;
+use crate::core::{ir::Int2, staging::Composed};
 
 /// An array of real or complex numbers, where a function takes one.
 #[diagnostic::on_unimplemented(
@@ -251,6 +251,30 @@ macro_rules! functions {
             #[track_caller]
             pub fn count(lengths: impl Fit<Ex<Array<i64>>>) -> Ex<i64> {
                 named("count", &[given!(Ints lengths)])
+            }
+            #[track_caller]
+            pub fn key(n: impl Fit<Ex<i64>>) -> Ex<i64> {
+                builtin(Builtin::Key, &[n.given(None)])
+            }
+            #[track_caller]
+            pub fn fold_in(key: impl Fit<Ex<i64>>, n: impl Fit<Ex<i64>>) -> Ex<i64> {
+                builtin(Builtin::Int2(Int2::FoldIn), &[key.given(None), n.given(None)])
+            }
+            /// Two keys of one.
+            #[track_caller]
+            pub fn split(key: impl Fit<Ex<i64>>) -> (Ex<i64>, Ex<i64>) {
+                let key: Ex<i64> = builtin(Builtin::Key, &[key.given(None)]);
+                (fold_in(key, 0), fold_in(key, 1))
+            }
+            /// Numbers in [0, 1).
+            #[track_caller]
+            pub fn rand(key: impl Fit<Ex<i64>>, lengths: impl Fit<Ex<Array<i64>>>) -> Ex<Array<f64>> {
+                named("rand", &[key.given(None), given!(Ints lengths)])
+            }
+            /// Normal numbers.
+            #[track_caller]
+            pub fn randn(key: impl Fit<Ex<i64>>, lengths: impl Fit<Ex<Array<i64>>>) -> Ex<Array<f64>> {
+                named("randn", &[key.given(None), given!(Ints lengths)])
             }
             /// An array of one number.
             #[track_caller]

@@ -356,7 +356,13 @@ impl Lowering<'_, '_> {
 
     /// Calls a function whose value is a real number.
     fn call(&mut self, address: usize, args: &[Value]) -> Value {
-        let inst = self.call_with(address, args, true);
+        let inst = self.call_with(address, args, Some(types::F64));
+        self.b.inst_results(inst)[0]
+    }
+
+    /// Calls a function whose value is an integer.
+    fn call_int(&mut self, address: usize, args: &[Value]) -> Value {
+        let inst = self.call_with(address, args, Some(types::I64));
         self.b.inst_results(inst)[0]
     }
 
@@ -367,17 +373,17 @@ impl Lowering<'_, '_> {
             b.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, 16, 4))
         });
         let place = self.b.ins().stack_addr(types::I64, slot, 0);
-        self.call_with(address, &[args, &[place]].concat(), false);
+        self.call_with(address, &[args, &[place]].concat(), None);
         self.read(Bank::Complex, place, 0)
     }
 
-    fn call_with(&mut self, address: usize, args: &[Value], returns: bool) -> ir::Inst {
+    fn call_with(&mut self, address: usize, args: &[Value], returns: Option<ir::Type>) -> ir::Inst {
         let kinds: Vec<ir::Type> = args.iter().map(|&x| self.b.func.dfg.value_type(x)).collect();
         let (call, b) = (self.call, &mut self.b);
         let signature = *self.signatures.entry((kinds, returns)).or_insert_with_key(|(kinds, returns)| {
             let mut signature = Signature::new(call);
             signature.params.extend(kinds.iter().copied().map(AbiParam::new));
-            signature.returns.extend(returns.then(|| AbiParam::new(types::F64)));
+            signature.returns.extend(returns.map(AbiParam::new));
             b.import_signature(signature)
         });
         let callee = self.b.ins().iconst(types::I64, address as i64);
@@ -420,6 +426,7 @@ impl Lowering<'_, '_> {
             }
             Int2::Min => self.b.ins().smin(x, y),
             Int2::Max => self.b.ins().smax(x, y),
+            Int2::FoldIn => self.call_int(ops::fold_in as *const () as usize, &[x, y]),
         }
     }
 

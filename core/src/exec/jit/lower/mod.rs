@@ -83,7 +83,7 @@ struct Lowering<'a, 'f> {
     tops: Vec<Variable>,
     blocks: BTreeMap<usize, Block>,
     exits: BTreeMap<usize, Block>,
-    signatures: HashMap<(Vec<ir::Type>, bool), ir::SigRef>,
+    signatures: HashMap<(Vec<ir::Type>, Option<ir::Type>), ir::SigRef>,
     /// Where functions of complex numbers write their value.
     result: Option<StackSlot>,
 }
