@@ -42,7 +42,8 @@ fn values_are_those_of_loops() {
     let first = |l: &[f64], better: fn(f64, f64) -> bool| {
         (0..l.len()).fold(0, |best, k| if better(l[k], l[best]) { k } else { best })
     };
-    let by_line: [(&str, &dyn Fn(&[f64]) -> f64); 8] = [
+    type OfLine<'a> = (&'a str, &'a dyn Fn(&[f64]) -> f64);
+    let by_line: [OfLine<'_>; 8] = [
         ("maximum_axis(x, 1)", &|l| l.iter().copied().fold(f64::MIN, f64::max)),
         ("minimum_axis(x, 1)", &|l| l.iter().copied().fold(f64::MAX, f64::min)),
         ("argmax_axis(x, 1)", &|l| first(l, |a, b| a > b) as f64),

@@ -28,6 +28,7 @@ mod array_shapes;
 mod batches;
 mod budget;
 mod checkpoint;
+mod derivatives_in_programs;
 mod draw;
 mod dynamic;
 mod emit_rust;

@@ -259,7 +259,7 @@ fn derivatives(source: &str, x: f64) -> Vec<(&'static str, Vec<f64>)> {
     let mut all = Vec::new();
     let mut y = Derivatives::<Dual3_64>::new(&program, "f").unwrap();
     let y = y.value(&[Datum::Real(Dual3_64::from(x).derivative())]).unwrap();
-    let y = y.real().unwrap().clone();
+    let y = *y.real().unwrap();
     all.push(("duals", vec![y.v1, y.v2, y.v3]));
     let mut d = Derivatives::<f64>::new(&program, "f").unwrap();
     let at = [Datum::Real(x)];
@@ -279,7 +279,7 @@ fn derivatives(source: &str, x: f64) -> Vec<(&'static str, Vec<f64>)> {
     }
     let mut d = Derivatives::<HyperDual64>::new(&program, "f").unwrap();
     let g = d.gradient(&[Datum::Real(HyperDual64::new(x, 1.0, 1.0, 0.0))]).unwrap();
-    let g = g[0].real().unwrap().clone();
+    let g = *g[0].real().unwrap();
     all.push(("gradients on hyper-duals", vec![g.re, g.eps1, g.eps1eps2]));
     all
 }
@@ -399,12 +399,12 @@ fn arrays_go_element_by_element() {
     let at: Vec<f64> = x.iter().chain(&y).copied().collect();
     let (Datum::Reals(g), Datum::Reals(h)) = (&gradient[0], &gradient[1]) else { panic!("arrays") };
     let gradient: Vec<f64> = g.iter().chain(h.iter()).copied().collect();
-    for k in 0..6 {
+    for (k, g) in gradient.iter().enumerate() {
         let duals: Vec<Dual64> =
             at.iter().enumerate().map(|(j, &x)| Dual64::new(x, f64::from(u8::from(j == k)))).collect();
         let right = by_hand(&duals);
         close(found, right.re, 1e-13, "value");
-        close(gradient[k], right.eps, 1e-12, &format!("gradient {k}"));
+        close(*g, right.eps, 1e-12, &format!("gradient {k}"));
     }
     // On a tape.
     let tape = Tape::new();

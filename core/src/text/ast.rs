@@ -20,6 +20,57 @@ pub(super) struct Name {
 pub(super) struct Items {
     pub(super) structs: Vec<Struct>,
     pub(super) functions: Vec<Function>,
+    /// What is differentiated anywhere.
+    pub(super) derived: Vec<Derived>,
+}
+
+/// A derivative.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum How {
+    Grad,
+    ValueAndGrad,
+    Jvp,
+    Vjp,
+    Hessian,
+}
+
+impl How {
+    pub(super) const ALL: [How; 5] = [How::Grad, How::ValueAndGrad, How::Jvp, How::Vjp, How::Hessian];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            How::Grad => "grad",
+            How::ValueAndGrad => "value_and_grad",
+            How::Jvp => "jvp",
+            How::Vjp => "vjp",
+            How::Hessian => "hessian",
+        }
+    }
+
+    pub(super) fn by_name(name: &str) -> Option<How> {
+        How::ALL.into_iter().find(|how| how.name() == name)
+    }
+}
+
+/// `grad(f)`, or `jvp(grad(f))`.
+#[derive(Clone, Debug)]
+pub(super) struct Derived {
+    /// What is done to the function, in that order.
+    pub(super) how: Vec<How>,
+    pub(super) function: Name,
+    pub(super) span: Span,
+}
+
+impl Derived {
+    /// Its name in a program.
+    pub(super) fn name(&self) -> String {
+        self.how.iter().fold(self.function.text.clone(), |name, how| format!("{name}.{}", how.name()))
+    }
+
+    /// It as it is written.
+    pub(super) fn written(&self) -> String {
+        self.how.iter().fold(self.function.text.clone(), |name, how| format!("{}({name})", how.name()))
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -132,6 +183,8 @@ pub(super) enum ExprKind {
     /// `a && b && c`, or with `||` (`false`) alone.
     Logic(Box<Expr>, Vec<(bool, Span, Expr)>),
     Call(Name, Vec<Expr>),
+    /// `grad(f)(x)`
+    Apply(Derived, Vec<Expr>),
     Index(Box<Expr>, Box<Expr>),
     /// With several indices.
     Element(Box<Expr>, Vec<Expr>),

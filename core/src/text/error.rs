@@ -108,6 +108,14 @@ pub enum TextErrorKind {
         /// The function.
         name: String,
     },
+    /// A function that has no such derivative.
+    #[error("`{name}` cannot be differentiated: {reason}")]
+    Derivative {
+        /// The function.
+        name: String,
+        /// Why not.
+        reason: String,
+    },
     /// Too much nesting or too large a struct.
     #[error("{what} more than {limit}")]
     TooDeep {

@@ -16,7 +16,7 @@ use crate::{
 };
 
 use super::ast::{Block, Expr, ExprKind, Function, Pattern, Statement, StatementKind};
-use super::lower::{Fields, ON_COMPLEX};
+use super::lower::{Fields, ON_COMPLEX, derived_result};
 
 impl Known {
     /// As an operand of an operator: arrays of literals are real there.
@@ -62,6 +62,8 @@ impl Known {
 /// Walks one function.
 pub(super) struct Infer<'a> {
     pub(super) results: &'a HashMap<String, Known>,
+    /// The kinds of the parameters of each function.
+    params: &'a HashMap<String, Vec<Kind>>,
     pub(super) structs: &'a HashMap<String, Kind>,
     pub(super) fields: &'a Fields,
     /// The functions whose results were asked for.
@@ -73,10 +75,19 @@ pub(super) struct Infer<'a> {
 impl<'a> Infer<'a> {
     pub(super) fn new(
         results: &'a HashMap<String, Known>,
+        params: &'a HashMap<String, Vec<Kind>>,
         structs: &'a HashMap<String, Kind>,
         fields: &'a Fields,
     ) -> Infer<'a> {
-        Infer { results, structs, fields, asked: HashSet::new(), scopes: vec![], returned: Known::Nothing }
+        Infer {
+            results,
+            params,
+            structs,
+            fields,
+            asked: HashSet::new(),
+            scopes: vec![],
+            returned: Known::Nothing,
+        }
     }
 
     /// What a function returns, as far as is known.
@@ -177,6 +188,15 @@ impl<'a> Infer<'a> {
                 }),
             },
             ExprKind::Call(name, args) => self.call(&name.text, args, kinds),
+            ExprKind::Apply(derived, args) => {
+                args.iter().for_each(|a| drop(self.expr(a, kinds)));
+                let name = &derived.function.text;
+                self.asked.insert(name.clone());
+                let result = self.results.get(name).cloned().map(Known::settled);
+                let result = result.as_ref().and_then(Known::kind);
+                let params = self.params.get(name).map_or(&[][..], Vec::as_slice);
+                derived_result(derived, params, result).map_or(Known::Nothing, known)
+            }
             ExprKind::Index(xs, _) | ExprKind::Element(xs, _) => self.expr(xs, kinds).element(),
             ExprKind::Field(e, name) => {
                 let fields = self.expr(e, kinds).settled();

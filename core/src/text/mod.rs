@@ -63,6 +63,9 @@
 //! - **Random numbers** come from keys, which are ints: `let k = key(7); let (a, b) = split(k); rand(a, [n]) + randn(b, [n])`. A key gives
 //!   the same numbers on every machine and every number type, to its rounding, whatever was drawn before; so it is used once, and
 //!   split or folded (`fold_in(k, i)`) for more. They are constants: no derivative passes through them.
+//! - **Derivatives** of functions of the text are functions, to be called: `grad(f)(x)` by the first parameter, `value_and_grad(f)(x)`,
+//!   `jvp(f)(x, x_dot)` (value and tangent), `vjp(f)(x, y_bar)`, `hessian(f)(x)`. They nest, `grad(grad(f))(x)`, and are differentiated from
+//!   outside as what is written out is. The macro `program!` does not have them.
 //! - **Constants**: no derivative passes through `detach(x)`. `masked(step(x, y), a, b)` is a where x is at least y, else b, element by
 //!   element.
 //! - **A rule** has a primal, and if given a pullback of the inputs, the result and its cotangent, which gives the

@@ -8,7 +8,7 @@ use crate::{
 };
 
 use super::super::{
-    ast::{Expr, ExprKind, Name, Span},
+    ast::{Derived, Expr, ExprKind, How, Name, Span},
     error::{TextErrorKind, nearest},
     lexer::error,
     parser::own_name,
@@ -41,6 +41,12 @@ impl Body<'_> {
             return Ok(Given::Value(self.stage.b.inst(op, &values, result)));
         }
         let Some(builtin) = Builtin::by_name(&name.text) else {
+            if How::by_name(&name.text).is_some() {
+                let given = format!("`{}` without a call", name.text);
+                let expected =
+                    format!("a call of the derivative, `{}(f)(x)` of a function f of the text", name.text);
+                return Err(error(span, TextErrorKind::Kind { given, expected, hint: "" }));
+            }
             let functions = self.known.program.functions.values().map(|f| f.name.as_str());
             let primitives = self.known.program.primitives.values().map(|p| p.name.as_str());
             let known = functions.chain(primitives).chain(Builtin::names().map(|n: &str| n));
@@ -59,9 +65,21 @@ impl Body<'_> {
         })
     }
 
+    /// A call of a derivative.
+    pub(super) fn apply(&mut self, derived: &Derived, args: &[Expr], span: Span) -> Lowered<Given> {
+        let name = Name { text: derived.name(), span: derived.span };
+        self.call(&name, args, span).map_err(|mut e| {
+            match &mut e.kind {
+                TextErrorKind::Arity { name: given, .. } if *given == name.text => *given = derived.written(),
+                _ => {}
+            }
+            e
+        })
+    }
+
     fn callee(&self, name: &str) -> Option<(Vec<Kind>, Kind, Op)> {
         let program = self.known.program;
-        if let Some(id) = program.lookup(name) {
+        if let Some(id) = self.known.derived.get(name).copied().or_else(|| program.lookup(name)) {
             let f = &program.functions[id];
             return Some((f.params.iter().map(|p| p.kind.clone()).collect(), f.result.clone(), Op::Call(id)));
         }

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::{
-    entity::{Value, Variable},
+    entity::{FuncId, Value, Variable},
     ir::{Function as IrFunction, Kind, Program},
     staging::{Given, Misfit, Stage},
 };
@@ -21,6 +21,8 @@ pub(super) struct Known<'a> {
     pub(super) program: &'a Program,
     pub(super) structs: &'a HashMap<String, Kind>,
     pub(super) fields: &'a Fields,
+    /// The derivatives that the text asks for.
+    pub(super) derived: &'a HashMap<String, FuncId>,
 }
 
 /// A variable in scope.

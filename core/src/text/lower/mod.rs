@@ -12,8 +12,10 @@
 //! | `statement` | statements and assignment |
 //! | `expression` | expressions |
 //! | `call` | calls and structs by name |
+//! | `derived` | derivatives as functions |
 
 mod call;
+mod derived;
 mod expression;
 mod function;
 mod kinds;
@@ -35,6 +37,8 @@ use super::{
     lexer::error,
 };
 pub(super) use call::ON_COMPLEX;
+use derived::Requests;
+pub(super) use derived::result as derived_result;
 use function::{Body, Known};
 pub(super) use kinds::Fields;
 use kinds::{resolve, structs};
@@ -66,14 +70,24 @@ pub(super) fn lower(items: &Items, rules: &Rules) -> Result<Program, Vec<TextErr
     if !errors.is_empty() {
         return Err(errors);
     }
+    let mut requests = Requests::declare(items, &mut program, &mut errors);
+    if !errors.is_empty() {
+        return Err(errors);
+    }
     for (f, &id) in items.functions.iter().zip(&ids) {
         let declared = program.functions[id].clone();
-        let known = Known { program: &program, structs: &structs, fields: &fields };
+        let derived = &requests.names;
+        let known = Known { program: &program, structs: &structs, fields: &fields, derived };
         let body = Body::lower(known, &mut errors, &declared, f.name.span, &f.body, None);
         program.functions[id] = body;
         if f.is_rule {
-            rule(f, id, &declared, &mut program, (&structs, &fields), &mut errors);
+            rule(f, id, &declared, &mut program, (&structs, &fields, &requests.names), &mut errors);
         }
+    }
+    if errors.is_empty()
+        && let Err(e) = requests.define(&mut program)
+    {
+        errors.push(e);
     }
     if errors.is_empty() { Ok(program) } else { Err(errors) }
 }
@@ -130,7 +144,7 @@ fn rule(
     id: FuncId,
     declared: &IrFunction,
     program: &mut Program,
-    (structs, fields): (&HashMap<String, Kind>, &Fields),
+    (structs, fields, derived): (&HashMap<String, Kind>, &Fields, &HashMap<String, FuncId>),
     errors: &mut Vec<TextError>,
 ) {
     let inputs: Vec<Kind> = declared.params.iter().map(|p| p.kind.clone()).collect();
@@ -154,7 +168,7 @@ fn rule(
         }
         let params = part.params.iter().zip(kinds).map(|(p, k)| Param::new(&p.text, k)).collect();
         let declared = IrFunction::declared(format!("{}.{name}", f.name.text), params, gives);
-        let known = Known { program, structs, fields };
+        let known = Known { program, structs, fields, derived };
         let body = Body::lower(known, errors, &declared, part.span, &part.body, bars);
         let part_id = program.add(body);
         match bars {

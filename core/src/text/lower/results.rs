@@ -42,6 +42,15 @@ pub(super) fn results(
         results.insert(f.name.text.clone(), known);
     }
     let kinds = |k: &KindExpr| resolve(k, structs).ok();
+    let mut params: HashMap<String, Vec<Kind>> = HashMap::new();
+    for f in program.functions.values() {
+        params.insert(f.name.clone(), f.params.iter().map(|p| p.kind.clone()).collect());
+    }
+    for f in &items.functions {
+        let all = f.params.iter().map(|(_, kind)| kind.as_ref().map_or(Some(Kind::Real), kinds));
+        // What is wrong with a kind is told elsewhere.
+        params.insert(f.name.text.clone(), all.map(|kind| kind.unwrap_or(Kind::Real)).collect());
+    }
     // Backwards every other time, so that a chain of calls is settled at once in either direction. After the first time only
     // those are looked at again that call what is known better now.
     let open: Vec<_> = items.functions.iter().filter(|f| f.result.is_none()).collect();
@@ -52,7 +61,7 @@ pub(super) fn results(
         let mut later = BTreeSet::new();
         while let Some(k) = if backwards { now.pop_last() } else { now.pop_first() } {
             let name = &open[k].name.text;
-            let mut infer = Infer::new(&results, structs, fields);
+            let mut infer = Infer::new(&results, &params, structs, fields);
             let known = infer.function(open[k], &kinds);
             for asked in infer.asked {
                 callers.entry(asked).or_default().insert(k);

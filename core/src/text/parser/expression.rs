@@ -3,11 +3,31 @@
 use crate::{ir::Compare, staging::Operator};
 
 use super::super::{
-    ast::{Expr, ExprKind, Span},
+    ast::{Derived, Expr, ExprKind, How, Name, Span},
     error::TextErrorKind,
     lexer::{BELOW, MOST, Token, error},
 };
 use super::{Parsed, Parser};
+
+/// The derivative that `grad(f)` or `jvp(grad(f))` is, where it is called.
+fn derived(e: &Expr) -> Option<Derived> {
+    let (mut how, mut inner) = (Vec::new(), e);
+    loop {
+        match &inner.kind {
+            ExprKind::Call(name, args) => {
+                how.push(How::by_name(&name.text)?);
+                let [one] = args.as_slice() else { return None };
+                inner = one;
+            }
+            ExprKind::Name(function) if !how.is_empty() => {
+                how.reverse();
+                let function = Name { text: function.clone(), span: inner.span };
+                return Some(Derived { how, function, span: e.span });
+            }
+            _ => return None,
+        }
+    }
+}
 
 impl Parser {
     /// An expression before a block.
@@ -114,6 +134,16 @@ impl Parser {
         loop {
             if self.is("[") || self.is(".") {
                 self.grow()?;
+            }
+            if self.is("(")
+                && let Some(derived) = derived(&e)
+            {
+                self.next();
+                self.grow()?;
+                let args = self.free(|p| p.list(")", Parser::expr))?;
+                self.derived.push(derived.clone());
+                e = Expr { span: e.span, kind: ExprKind::Apply(derived, args) };
+                continue;
             }
             if self.eat("[") {
                 let index = self.free(Parser::expr)?;
