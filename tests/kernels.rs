@@ -6,10 +6,11 @@ use ketgrad_core::{
     circuit::{Circuit, PauliRotation},
     field::{Fp, Goldilocks, Point},
     gate::{Gate, GateKind},
-    kernel::{Operator, SERIAL_BELOW, Shape, Threads},
+    kernel::{Element, Executor, Generic, InstructionSet, Operator, SERIAL_BELOW, Shape, Threads},
     matrix::Matrix,
     observable::Pauli,
     param::{Angle, Binding, Q, Values},
+    plan::Fast,
     scalar::{Real, Ring, Uncertain},
     simulate::{BoundCircuit, Simulator},
     state::StateVector,
@@ -668,26 +669,37 @@ proptest! {
     }
 }
 
-/// Every pattern of equal, opposite, real, imaginary and missing elements: loops of their own are for some of them.
+/// Every pattern of equal, opposite, real, imaginary and missing elements: loops of their own are for some of them, the generic
+/// ones and those of every instruction set.
 #[test]
 fn matrices_with_any_pattern_of_elements_act_as_they_are() {
-    let elements = [(0.0, 0.0), (1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.5, -2.0)];
-    fn all<T: Real>(elements: &[(f64, f64); 5])
-    where
-        Complex<T>: Parts,
-    {
+    fn all<E: Element + Real + Parts>() {
+        let elements = [(0.0, 0.0), (1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.5, -2.0)];
         let (mut rng, n) = (Rng::new(45), 5);
         for k in 0..5usize.pow(4) {
             let m = Matrix::from_fn(1, |i, j| {
                 let (re, im) = elements[k / 5usize.pow(2 * i as u32 + j as u32) % 5];
-                Complex::new(T::lit(re), T::lit(im))
+                Complex::new(E::lit(re), E::lit(im))
             });
             for target in 0..n {
-                compare(&mut rng, &m, n, &[target], &[]);
-                compare(&mut rng, &m, n, &[target], &[((target + 1 + k % (n - 1)) % n, k % 2 == 0)]);
+                let control = vec![((target + 1 + k % (n - 1)) % n, k % 2 == 0)];
+                for controls in [vec![], control] {
+                    let vector: Vec<Complex<E>> = rng.vector(1 << n);
+                    let right =
+                        reference::times_vector(&reference::embed(&m, n, &[target], &controls), &vector);
+                    let operators = [Operator::new(&m, &[target], &controls).unwrap()];
+                    let run = |executor: &dyn Executor<Complex<E>>| {
+                        let mut found = vector.clone();
+                        executor.run(&operators, &mut found, &Threads::serial()).unwrap();
+                        let what = format!("{}: {m:?} on {target}, {controls:?}", executor.name());
+                        assert_close(&found, &right, 4.0 * <E as Parts>::TOLERANCE, &what);
+                    };
+                    run(&Generic);
+                    InstructionSet::ALL.into_iter().filter_map(Fast::with).for_each(|fast| run(&fast));
+                }
             }
         }
     }
-    all::<f64>(&elements);
-    all::<f32>(&elements);
+    all::<f64>();
+    all::<f32>();
 }
