@@ -336,6 +336,10 @@ fn functions_of_matrices_have_all_derivatives_whatever_eigenvalues_are_equal() {
         ("matmul_nh(V * powi(W, 3), V)", "matmul(m, matmul(m, m))"),
         ("let t = a[0] + 0.3; matmul_nh(V * exp(-t * W), V)", "expm(-(a[0] + 0.3) * m)"),
         ("re(matmul_nh(V * exp(complex(0.0, 1.0) * W), V))", "re(expm(complex(0.0, 1.0) * m))"),
+        ("matrix_function(g)(m)", "expm(m)"),
+        ("matrix_function(h)(m)", "expm(m)"),
+        ("matrix_function(p)(m, a[0])", "expm(-(a[0] + 0.3) * m)"),
+        ("matrix_function(grad(p))(m, 1.7)", "-2.0 * expm(-2.0 * m)"),
     ] {
         for (w, at) in [
             ("[[1.5, 0.0, 0.0], [0.0, 1.5, 0.0], [0.0, 0.0, 1.5]]", [0.0; 3]),
@@ -356,8 +360,10 @@ fn functions_of_matrices_have_all_derivatives_whatever_eigenvalues_are_equal() {
                 )
             };
             let product = product.replace('V', "eigvecsh(m)").replace('W', "eigvalsh(m)");
+            let functions = "fn g(x) { exp(x) } fn p(x, t) { exp(-(t + 0.3) * x) }
+                fn h(x) { let mut s = 0.0; for k in 0..30 { s = 1.0 + s * x / real(30 - k); } s }";
             let right = hessians(&format!("fn f(a: array) {{ {} }}", weigh(plain)), &at);
-            let found = hessians(&format!("fn f(a: array) {{ {} }}", weigh(&product)), &at);
+            let found = hessians(&format!("{functions} fn f(a: array) {{ {} }}", weigh(&product)), &at);
             let right = &right[0].1;
             for (way, found) in found {
                 let is_open = at == [0.0; 3] && way == "reverse over reverse";

@@ -240,3 +240,34 @@ fn names_of_derivatives_are_free() {
     gives("fn grad(x) { 2 * x } fn f(x) { grad(x) }", &[Datum::Real(3.0)], &[6.0]);
     gives("fn f(x) { let jvp = x; jvp * x }", &[Datum::Real(3.0)], &[9.0]);
 }
+
+#[test]
+fn functions_of_matrices_say_what_they_take() {
+    for (source, words) in [
+        (
+            "fn g(x: array) { sum(x) } fn f(a: array) { sum(matrix_function(g)(a)) }",
+            "a function of a real number that gives one",
+        ),
+        (
+            "fn g(x) { (x, x) } fn f(a: array) { sum(matrix_function(g)(a)) }",
+            "a function of a real number that gives one",
+        ),
+        ("fn g(x) { x } fn f(a) { matrix_function(g)(a) }", "array"),
+        ("fn g(x) { x } fn f(a: array) { sum(matrix_function(g)(a, 1.0)) }", "matrix_function(g)"),
+        ("fn g(x) { x } fn f(a: array) { sum(matrix_function(g)) }", "matrix_function(f)(x)"),
+        ("fn f(a: array) { sum(matrix_function(sqrt)(a)) }", "sqrt"),
+    ] {
+        let errors = parse_program(source).unwrap_err();
+        assert!(errors.iter().any(|e| e.to_string().contains(words)), "{source}: {errors:?}");
+    }
+    // The root of a matrix, squared; one of no rows; one that is not square.
+    let root = "fn root(x) { sqrt(x) } fn f(a: array) { let r = matrix_function(root)(a); matmul(r, r) }";
+    let a = Datum::reals_of(&[2, 2], vec![2.0, 1.0, 1.0, 3.0]).unwrap();
+    close(&reals(&value(root, &[a])), &[2.0, 1.0, 1.0, 3.0], root);
+    let empty = Datum::reals_of(&[0, 0], vec![]).unwrap();
+    assert_eq!(reals(&value(root, &[empty])), Vec::<f64>::new());
+    let wide = Datum::reals_of(&[1, 2], vec![2.0, 1.0]).unwrap();
+    let program = parse_program(root).unwrap();
+    let said = Derivatives::<f64>::new(&program, "f").unwrap().value(&[wide]).unwrap_err().to_string();
+    assert!(said.contains("square matrix"), "{said}");
+}

@@ -24,7 +24,7 @@ pub(super) struct Items {
     pub(super) derived: Vec<Derived>,
 }
 
-/// A derivative.
+/// A derivative, or a function of a matrix, which needs one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum How {
     Grad,
@@ -32,10 +32,12 @@ pub(super) enum How {
     Jvp,
     Vjp,
     Hessian,
+    MatrixFunction,
 }
 
 impl How {
-    pub(super) const ALL: [How; 5] = [How::Grad, How::ValueAndGrad, How::Jvp, How::Vjp, How::Hessian];
+    pub(super) const ALL: [How; 6] =
+        [How::Grad, How::ValueAndGrad, How::Jvp, How::Vjp, How::Hessian, How::MatrixFunction];
 
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -44,6 +46,7 @@ impl How {
             How::Jvp => "jvp",
             How::Vjp => "vjp",
             How::Hessian => "hessian",
+            How::MatrixFunction => "matrix_function",
         }
     }
 

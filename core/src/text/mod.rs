@@ -65,7 +65,8 @@
 //!   split or folded (`fold_in(k, i)`) for more. They are constants: no derivative passes through them.
 //! - **Derivatives** of functions of the text are functions, to be called: `grad(f)(x)` by the first parameter, `value_and_grad(f)(x)`,
 //!   `jvp(f)(x, x_dot)` (value and tangent), `vjp(f)(x, y_bar)`, `hessian(f)(x)`. They nest, `grad(grad(f))(x)`, and are differentiated from
-//!   outside as what is written out is. The macro `program!` does not have them.
+//!   outside as what is written out is. `matrix_function(f)(a)` is a function of one number of a symmetric matrix, `V diag(f(w)) V^T` of
+//!   its eigenvalues and eigenvectors, with derivatives also where eigenvalues are equal. The macro `program!` does not have them.
 //! - **Constants**: no derivative passes through `detach(x)`. `masked(step(x, y), a, b)` is a where x is at least y, else b, element by
 //!   element.
 //! - **A rule** has a primal, and if given a pullback of the inputs, the result and its cotangent, which gives the

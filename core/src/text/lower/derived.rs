@@ -11,6 +11,7 @@
 //! | `jvp(f)` | what `f` takes, a tangent for each parameter that has one | `(value, tangent)` |
 //! | `vjp(f)` | what `f` takes, a cotangent of the result | the cotangent of the parameter, or a tuple of those of several |
 //! | `hessian(f)` | what `f` takes | second derivatives by the first parameter, a real number or an array: a number or a matrix |
+//! | `matrix_function(f)` | what `f` takes, a matrix for the real number that is the first | `V diag(f(w)) V^T` of the eigenvalues and eigenvectors of its symmetric part |
 //!
 //! Cotangents that are handed on have all elements of the arrays that they belong to.
 
@@ -19,7 +20,7 @@ use std::collections::{HashMap, HashSet};
 use crate::{
     adjoint::{self, DiffError},
     entity::{FuncId, Value},
-    ir::{ArrayOp, Element, Function as IrFunction, FunctionBuilder, Kind, Op, Param, Program},
+    ir::{ArrayOp, Element, Function as IrFunction, FunctionBuilder, Kind, Number2, Op, Param, Program},
     stack::deep,
     staging::{Builtin, Composed, Given, Stage},
 };
@@ -68,6 +69,17 @@ fn signature(how: How, params: &[Kind], result: &Kind) -> Result<(Vec<Kind>, Kin
             let bars = if tangents.len() == 1 { tangents[0].clone() } else { Kind::tuple(tangents) };
             ([params, &[of_result()?]].concat(), bars)
         }
+        How::MatrixFunction => match (params, result) {
+            ([Kind::Real, rest @ ..], Kind::Real) => {
+                let matrix = Kind::Array(Element::Real);
+                ([std::slice::from_ref(&matrix), rest].concat(), matrix)
+            }
+            (params, result) => {
+                let list: Vec<String> = params.iter().map(Kind::to_string).collect();
+                let given = format!("one of ({}) that gives {result}", list.join(", "));
+                return Err(wrong(given, "a function of a real number that gives one"));
+            }
+        },
         How::Hessian => match of_first()? {
             kind @ (Kind::Real | Kind::Array(Element::Real)) => (params.to_vec(), kind),
             kind => {
@@ -82,7 +94,8 @@ fn signature(how: How, params: &[Kind], result: &Kind) -> Result<(Vec<Kind>, Kin
 pub(in crate::text) fn result(derived: &Derived, params: &[Kind], result: Option<&Kind>) -> Option<Kind> {
     // A gradient is of a real function.
     let first = derived.how.first()?;
-    let real = matches!(first, How::Grad | How::ValueAndGrad | How::Hessian).then_some(Kind::Real);
+    let gives_real = !matches!(first, How::Jvp | How::Vjp);
+    let real = gives_real.then_some(Kind::Real);
     let mut known = (params.to_vec(), result.cloned().or(real)?);
     for &how in &derived.how {
         known = signature(how, &known.0, &known.1).ok()?;
@@ -153,6 +166,7 @@ impl Requests {
                 let next = if first == Some(&Kind::Real) { How::Grad } else { How::Jvp };
                 self.one(program, gradient, next, span)?
             }
+            (How::MatrixFunction, _) => self.one(program, of, How::ValueAndGrad, span)?,
             _ => of,
         };
         let id = program.add(IrFunction::declared(name, params, result));
@@ -178,7 +192,7 @@ impl Requests {
             let reason = format!("`{name}` asks for this derivative itself");
             return Err(error(span, TextErrorKind::Derivative { name, reason }));
         }
-        if how != How::Hessian {
+        if !matches!(how, How::Hessian | How::MatrixFunction) {
             for needed in self.reached(program, of) {
                 deep(|| self.body(program, needed))?;
             }
@@ -236,6 +250,9 @@ fn define(
     let IrFunction { name, params, result, .. } = program.functions[id].clone();
     if how == How::Hessian {
         return Ok(hessian(program, of, name, params, result, span));
+    }
+    if how == How::MatrixFunction {
+        return Ok(matrix_function(program, of, name, params, result, span));
     }
     let n = program.functions[of].params.len();
     let engine = match how {
@@ -346,5 +363,50 @@ fn hessian(
     }
     let matrix = s.b.use_variable(rows);
     s.b.ret(matrix);
+    s.finish()
+}
+
+/// A function of a symmetric matrix, from the function of its eigenvalues with its derivative.
+fn matrix_function(
+    program: &Program,
+    of: FuncId,
+    name: String,
+    params: Vec<Param>,
+    result: Kind,
+    span: Span,
+) -> IrFunction {
+    let with_slope = program.functions[of].result.clone();
+    let mut s = Stage::new(name, params, result.clone());
+    s.b.set_position(span.at);
+    let args = s.b.params().to_vec();
+    let (zero, one) = (s.b.int(0), s.b.int(1));
+    let both = s.b.on_arrays(ArrayOp::Eigen, &args[..1]);
+    let n = s.b.on_arrays(ArrayOp::Dim, &[both, one]);
+    let w = s.b.on_arrays(ArrayOp::Slice, &[both, zero, zero, one]);
+    let w = s.b.on_arrays(ArrayOp::DropAxis, &[w, zero]);
+    let blank = s.b.real(0.0);
+    let zeros = s.b.on_arrays(ArrayOp::Spread, &[blank, w]);
+    let lists = [s.b.declare(result.clone()), s.b.declare(result.clone())];
+    lists.iter().for_each(|list| s.b.define(*list, zeros));
+    // Neither end is anything but an int.
+    if let Ok(counter) = s.begin_for(Given::Literal(0), Given::Value(n), false) {
+        let k = counter.value;
+        let mut all = args.clone();
+        all[0] = s.b.get(w, k);
+        let pair = s.b.inst(Op::Call(of), &all, with_slope);
+        for (part, list) in lists.iter().enumerate() {
+            let x = s.b.field(pair, part);
+            let before = s.b.use_variable(*list);
+            let next = s.b.inst(Op::Set, &[before, k, x], result.clone());
+            s.b.define(*list, next);
+        }
+        s.end_for(counter);
+    }
+    let [d, slopes] = lists.map(|list| s.b.use_variable(list));
+    let v = s.b.on_arrays(ArrayOp::Slice, &[both, zero, one, n]);
+    let scaled = s.b.number2(Number2::Mul, v, d);
+    let product = s.b.on_arrays(ArrayOp::MatMulNh, &[scaled, v]);
+    let y = s.b.on_arrays(ArrayOp::Spectral, &[product, args[0], both, d, slopes]);
+    s.b.ret(y);
     s.finish()
 }
