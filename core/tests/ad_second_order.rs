@@ -375,3 +375,25 @@ fn functions_of_matrices_have_all_derivatives_whatever_eigenvalues_are_equal() {
         }
     }
 }
+
+/// Where rounding to single precision tells the values apart, too.
+#[test]
+fn equal_values_in_single_precision() {
+    let source = "fn f(a: array) {
+        let (c, s, u, v) = (cos(0.4), sin(0.4), cos(1.1), sin(1.1));
+        let q = matmul([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]], [[1.0, 0.0, 0.0], [0.0, u, v], [0.0, -v, u]]);
+        let m = [[1 + a[0], a[1], 0.0], [a[1], 1 - a[0], 0.0], [0.0, 0.0, 3.0]];
+        let m = matmul(matmul(q, m), transpose(q));
+        sum(exp(eigvalsh(m))) + 0.1 * sum(powi(svdvals(m), 3)) + matmul_nh(eigvecsh(m) * exp(eigvalsh(m)), eigvecsh(m))[0, 1] }";
+    let program = parse_program(source).unwrap();
+    let double =
+        Derivatives::<Complex<f64>>::new(&program, "f").unwrap().hessian(&[Datum::reals([0.0; 2])]).unwrap();
+    let single = Derivatives::<Complex<f32>>::new(&program, "f")
+        .unwrap()
+        .hessian(&[Datum::reals([0.0f32; 2])])
+        .unwrap();
+    for (x, y) in single.iter().flatten().zip(double.iter().flatten()) {
+        assert!((f64::from(*x) - y).abs() < 1e-4 * (1.0 + y.abs()), "{single:?} {double:?}");
+    }
+    assert!((double[0][0] - (2.0 * 1f64.exp() + 1.2)).abs() < 3.0, "{double:?}");
+}

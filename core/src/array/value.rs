@@ -2,7 +2,7 @@
 
 use num_complex::Complex;
 
-use crate::scalar::{Real, Scalar};
+use crate::scalar::{Real, Scalar, is_single};
 
 use super::Array;
 
@@ -25,6 +25,11 @@ pub(super) fn beyond<T: Real, S: Scalar<Real = T>>(x: &S) -> S {
 /// Whether a number carries something besides its value.
 pub(super) fn is_carrying<T: Real, S: Scalar<Real = T>>(a: &Array<S>) -> bool {
     a.iter().any(|x| !x.re().beyond().is_exact_zero() || !x.im().beyond().is_exact_zero())
+}
+
+/// The distance from 1 to the next number, as far as floats go.
+pub(super) fn unit<T: Real>() -> f64 {
+    if is_single::<T>() { f32::EPSILON.into() } else { f64::EPSILON }
 }
 
 fn from_parts<T: Real, S: Scalar<Real = T>>(re: T, im: T) -> S {

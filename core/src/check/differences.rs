@@ -13,11 +13,11 @@ use num_complex::Complex;
 
 use crate::{
     exec::{Derivatives, DeriveError},
-    scalar::Real,
+    scalar::{Real, is_single},
 };
 
 use super::{
-    Settings, Value, is_single,
+    Settings, Value,
     numbers::{flat, moved},
 };
 

@@ -35,7 +35,7 @@ use crate::{
     exec::{Datum, Derivatives, DeriveError, Host, Limits},
     ir::{FunctionBuilder, Kind, Op, Param, Primitive, Program},
     pass::Level,
-    scalar::{Real, Scalar},
+    scalar::{Real, Scalar, is_single},
 };
 
 pub use second::hessian_check;
@@ -219,11 +219,6 @@ fn derivatives<'h, S: Scalar>(
     settings: Settings,
 ) -> Result<Derivatives<'h, S>, DeriveError> {
     Ok(Derivatives::new(program, name)?.with_host(host).with_limits(settings.limits))
-}
-
-/// Whether numbers have single precision.
-fn is_single<T: Real>() -> bool {
-    T::lit(1.0 + f64::EPSILON).is_exact_one()
 }
 
 impl Settings {

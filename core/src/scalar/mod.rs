@@ -405,6 +405,11 @@ pub trait Scalar:
     fn pow(&self, y: &Self) -> Self;
 }
 
+/// Whether numbers have single precision.
+pub(crate) fn is_single<T: Real>() -> bool {
+    T::lit(1.0 + f64::EPSILON).is_exact_one()
+}
+
 /// [`Ring::is_exact_zero`] for a real type that is not named: see the module's note on `S::Real`.
 fn vanishes<T: Real>(x: &T) -> bool {
     x.is_exact_zero()

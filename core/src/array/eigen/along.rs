@@ -18,12 +18,12 @@ use super::{
 /// Derivatives that differ by no more than this part of the greatest are equal, too.
 const EQUAL: f64 = 1e-12;
 
-/// Makes eigenvalues equal that rounding alone tells apart: those within `n` times 2^-52 of each other, or of the norm if what
-/// `A v - w v` leaves of their vectors is no less than their distance. So a matrix with equal eigenvalues has such whatever its
+/// Makes eigenvalues equal that rounding alone tells apart: those within `n` units in the last place of each other, or of the norm if
+/// what `A v - w v` leaves of their vectors is no less than their distance. So a matrix with equal eigenvalues has such whatever its
 /// basis is, while small ones of a graded matrix stay as they are.
-pub(super) fn settle(n: usize, a: &[Complex<f64>], w: &mut [f64], v: &[Complex<f64>]) {
+pub(super) fn settle(n: usize, unit: f64, a: &[Complex<f64>], w: &mut [f64], v: &[Complex<f64>]) {
     let norm = w.iter().fold(0.0, |m: f64, w| m.max(w.abs()));
-    let most = n as f64 * f64::EPSILON;
+    let most = n as f64 * unit;
     let rest = |w: f64, k: usize| {
         let row = |i: usize| {
             let of = |j: usize| 0.5 * (a[i * n + j] + a[j * n + i].conj()) * v[j * n + k];

@@ -127,9 +127,10 @@ fn spectrum<T: Real, S: Scalar<Real = T>>(
     let mut w: Vec<f64> = w.into_iter().map(|w| w / scale).collect();
     *vectors = Array::new(&[n, n], v)?;
     let norm = w.iter().fold(0.0, |m: f64, w| m.max(w.abs()));
-    if w.windows(2).any(|w| w[1] - w[0] <= n as f64 * f64::EPSILON * norm) {
+    let unit = value::unit::<T>();
+    if w.windows(2).any(|w| w[1] - w[0] <= n as f64 * unit * norm) {
         let mut v = plain(vectors);
-        along::settle(n, &plain(a), &mut w, &v);
+        along::settle(n, unit, &plain(a), &mut w, &v);
         let along = if runs(&w).is_empty() { Vec::new() } else { directions(op, a, along)? };
         if !along.is_empty() {
             along::turn(n, &w, &mut v, &along);

@@ -16,7 +16,7 @@ use crate::scalar::{Real, Scalar};
 use super::{
     Array, ArrayError,
     eigen::{against, between, combine, diagonal, directions, first_of_greatest, follow, plain, runs},
-    value::{beyond, is_carrying, lift, values},
+    value::{beyond, is_carrying, lift, unit, values},
 };
 use bidiagonal::{bidiagonal, triangular};
 
@@ -88,7 +88,7 @@ fn decompose<T: Real, S: Scalar<Real = T>>(
     let all = if is_carrying { m.max(n) } else { m.min(n) };
     let factors = factored(a, (m, n), all);
     let Some(mut factors) = factors else { return Err(diverges) };
-    settle(m.max(n), &mut factors.values);
+    settle(m.max(n) as f64 * unit::<T>(), &mut factors.values);
     let is_open = factors.values.last() == Some(&0.0) && m != n;
     if is_open || !runs(&factors.values).is_empty() {
         let along = directions(op, a, along)?;
@@ -114,11 +114,11 @@ fn decompose<T: Real, S: Scalar<Real = T>>(
     Ok(())
 }
 
-/// Makes singular values equal that rounding alone tells apart: those within `n` times 2^-52 of each other.
-fn settle(n: usize, s: &mut [f64]) {
+/// Makes singular values equal that rounding alone tells apart: those within this part of each other.
+fn settle(part: f64, s: &mut [f64]) {
     let mut start = 0;
     for k in 1..=s.len() {
-        if k == s.len() || s[start] - s[k] > n as f64 * f64::EPSILON * s[start] {
+        if k == s.len() || s[start] - s[k] > part * s[start] {
             let mean = s[start] - s[start..k].iter().map(|x| s[start] - x).sum::<f64>() / (k - start) as f64;
             s[start..k].fill(mean);
             start = k;
