@@ -28,7 +28,7 @@
 //! `P(X)` is the lower triangle of `X` with half its diagonal; `U(X)` is the upper triangle plus the adjoint of what is below, `S(X)`
 //! the upper triangle plus its adjoint, both with the real part of the diagonal alone. `F_ij = 1 / (w_j - w_i)` of eigenvalues or singular
 //! values, `G_ij = 1 / (s_j + s_i)`; both are 0, as is `1 / s`, where what is divided by is exactly 0: vectors of equal values are some basis of a space that
-//! alone is defined, and carry nothing of each other (see [`spectra`] for where that is right). `K = F . (P + P^H)`, `L = G . (P - P^H)`, `D = (A_dot V - U P) / s`,
+//! alone is defined, and carry nothing of each other (see [`eigen`] for where that is right). `K = F . (P + P^H)`, `L = G . (P - P^H)`, `D = (A_dot V - U P) / s`,
 //! `E = (A_dot^H U - V P^H) / s`, `P_bar = diag(s_bar) + (M + M^H + N - N^H) / 2`, `M = F . (U^H U_bar + V^H V_bar)`,
 //! `N = G . (U^H U_bar - V^H V_bar)`, `X = (U_bar - U U^H U_bar) / s`, `Z = (V_bar - V V^H V_bar) / s`, where s stands for
 //! `diag(s)`. `K(A, E)` is `cofactors_along`, and `D(A, E, Y, F) = A^-T (tr(K(A, F)^T E) - E^T K(A, F) - F^T Y)`. `L(A, E)` is `expm_along`, and `M(A, E, F)` the upper right block of
@@ -44,12 +44,11 @@ use crate::{
 };
 
 use super::{
-    Contribution, Reach,
+    Contribution, Reach, eigen,
     elements::{is_array, whole},
     factors, least, products,
     pull::{direction, product},
     reach::everywhere,
-    spectra,
 };
 
 /// Short forms of what the rules emit.
@@ -409,15 +408,15 @@ pub(super) fn pull(
         (A::EigenAlong | A::SvdAlong, 1) => return Some(Contribution::Zero),
         (A::Eigen | A::EigenAlong, _) => {
             let there = (op == A::Eigen).then(|| reach.whole(r.b, y).value(r.b, bar));
-            spectra::pull_eigen(r, x, y, bar, there)
+            eigen::pull_eigen(r, x, y, bar, there)
         }
-        (A::Spectral, _) => match spectra::pull_spectral(r, args, k, bar) {
+        (A::Spectral, _) => match eigen::pull_spectral(r, args, k, bar) {
             Some(bar) => bar,
             None => return Some(Contribution::Zero),
         },
         (A::Simple, _) => {
             let there = reach.whole(r.b, y).value(r.b, bar);
-            spectra::pull_simple(r, [x, second], bar, there)
+            eigen::pull_simple(r, [x, second], bar, there)
         }
         (A::Svd | A::SvdAlong, _) => {
             let there = (op == A::Svd).then(|| reach.whole(r.b, y).value(r.b, bar));
@@ -559,7 +558,7 @@ pub(super) fn push(
             let along = dot(1).map(|d| r.on(op, &[x, d]));
             sum(r, moved, along)
         }
-        A::Spectral => spectra::push_spectral(r, args, [dot(1), dot(3)]),
+        A::Spectral => eigen::push_spectral(r, args, [dot(1), dot(3)]),
         A::ExpmAlong => {
             let moved = dot(0).map(|d| factors::twice_along(r, x, second, d));
             let along = dot(1).map(|d| r.on(op, &[x, d]));
@@ -641,7 +640,7 @@ pub(super) fn push(
                     r.on(A::MatMul, &[y, p])
                 }
                 A::Qr => factors::push_qr(r, x, y, d),
-                A::Eigen | A::EigenAlong => spectra::push_eigen(r, x, y, d, op == A::EigenAlong),
+                A::Eigen | A::EigenAlong => eigen::push_eigen(r, x, y, d, op == A::EigenAlong),
                 A::Svd | A::SvdAlong => factors::push_svd(r, x, y, d, op == A::SvdAlong),
                 A::Simple => d,
                 A::Expm => r.on(A::ExpmAlong, &[x, d]),

@@ -12,7 +12,7 @@ use crate::{
     ir::{ArrayOp as A, Int2, Kind, Number2, Op},
 };
 
-use super::{arrays::Rule, spectra::Simple};
+use super::{arrays::Rule, eigen::Simple};
 
 /// `Q` and `R`, of what stands in their place.
 fn halves(r: &mut Rule<'_>, a: Value, y: Value) -> (Value, Value) {
@@ -177,7 +177,7 @@ pub(super) fn push_svd(r: &mut Rule<'_>, a: Value, y: Value, d: Value, is_along_
     let y = r.simple(y, Simple::SvdUsed);
     let Parts { s, u, v, mut gaps, sums, inverse } = parts(r, a, y);
     if is_along_another {
-        gaps = r.undefined_of_equals(gaps, s);
+        gaps = r.nan_for_all_degenerate_pairs(gaps, s);
     }
     let along = r.on(A::MatMul, &[d, v]);
     let back = r.on(A::MatMulHn, &[d, u]);
@@ -193,16 +193,16 @@ pub(super) fn push_svd(r: &mut Rule<'_>, a: Value, y: Value, d: Value, is_along_
     r.on(A::Concat, &[upper, v_dot, zero])
 }
 
-/// The cotangent of the operand of `svd`, with its reach where that matters: see [`Rule::undefined_between_equals`].
+/// The cotangent of the operand of `svd`, with its reach where that matters: see [`Rule::nan_for_degenerate_pairs`].
 pub(super) fn pull_svd(r: &mut Rule<'_>, a: Value, y: Value, bar: Value, there: Option<Value>) -> Value {
     let y = r.simple(y, Simple::Svd);
     let Parts { s, u, v, mut gaps, sums, mut inverse } = parts(r, a, y);
     if let Some(there) = there {
         let [of_values, of_u, of_v] = split(r, a, there);
-        gaps = r.undefined_between_equals(gaps, s, of_values, &[of_u, of_v]);
+        gaps = r.nan_for_degenerate_pairs(gaps, s, of_values, &[of_u, of_v]);
         let (zero, one) = (r.b.int(0), r.b.int(1));
         let (m, n) = (r.dim(a, zero), r.dim(a, one));
-        inverse = r.undefined_at_zero(inverse, s, of_values, &[of_u, of_v], [m, n]);
+        inverse = r.nan_at_zero(inverse, s, of_values, &[of_u, of_v], [m, n]);
     }
     let [s_bar, u_bar, v_bar] = split(r, a, bar);
     let zero = r.b.int(0);

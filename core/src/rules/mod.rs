@@ -25,6 +25,7 @@
 //! - A real number promoted to complex gets back the real part; `complex(a, b)` gets back both parts.
 
 mod arrays;
+mod eigen;
 mod elements;
 mod emit;
 mod factors;
@@ -35,7 +36,6 @@ mod products;
 mod pull;
 mod reach;
 mod registry;
-mod spectra;
 mod value;
 
 pub(crate) use elements::whole;

@@ -284,8 +284,8 @@ macro_rules! dual {
             }
             fn primal(&self) -> Option<f64> { self.re.primal() }
             fn beyond(&self) -> Self { Self { re: self.re.beyond(), ..self.clone() } }
-            fn slopes(&self) -> Vec<f64> {
-                self.first().into_iter().chain(self.re.slopes()).collect()
+            fn first_derivatives(&self) -> Vec<f64> {
+                self.first().into_iter().chain(self.re.first_derivatives()).collect()
             }
             fn try_cmp(&self, other: &Self) -> Result<Option<Ordering>, Undecided> {
                 self.re.try_cmp(&other.re)

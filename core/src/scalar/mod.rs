@@ -513,7 +513,7 @@ pub trait Real: Scalar<Real = Self> + NumAssign {
     }
     /// The first derivatives along the directions that the number carries derivatives along, as plain numbers; NaN for one without
     /// a value. Those at the end may be missing if they are zero.
-    fn slopes(&self) -> Vec<f64> {
+    fn first_derivatives(&self) -> Vec<f64> {
         Vec::new()
     }
     /// The value as a constant, without what is carried beside it; zero where it is infinite, undefined or not known.

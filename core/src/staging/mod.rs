@@ -48,10 +48,10 @@ mod data;
 mod flow;
 mod known;
 mod linear;
+mod matrix_functions;
 mod name;
 mod open;
 mod place;
-mod spectra;
 mod squares;
 
 pub use arithmetic::Operator;

@@ -5,9 +5,9 @@
 //! uncertainty) follows from the perturbation series of the eigenvectors, order by order (`carried`); numbers
 //! that carry nothing do not pay for it.
 
-mod along;
 mod carried;
-mod function;
+mod degenerate;
+mod matrix_function;
 mod reduce;
 mod tridiagonal;
 mod turns;
@@ -17,10 +17,12 @@ use std::cmp::Ordering;
 use crate::scalar::{Real, Scalar};
 
 use super::{Array, ArrayError, decompose::size, value};
-pub(super) use along::{between, combine, diagonal, directions, plain, runs};
 pub(super) use carried::follow;
-pub use function::spectral;
-pub(crate) use function::spectral_order;
+pub(super) use degenerate::{
+    degenerate_ranges, diagonal, linear_combinations, matrix_elements, tangent_matrices, to_complex,
+};
+pub use matrix_function::spectral;
+pub(crate) use matrix_function::spectral_order;
 use reduce::Reduced;
 pub(super) use reduce::{COLUMNS, dot, total};
 pub(super) use turns::{Turn, Turned, rotation};
@@ -129,11 +131,12 @@ fn spectrum<T: Real, S: Scalar<Real = T>>(
     let norm = w.iter().fold(0.0, |m: f64, w| m.max(w.abs()));
     let unit = value::unit::<T>();
     if w.windows(2).any(|w| w[1] - w[0] <= n as f64 * unit * norm) {
-        let mut v = plain(vectors);
-        along::settle(n, unit, &plain(a), &mut w, &v);
-        let along = if runs(&w).is_empty() { Vec::new() } else { directions(op, a, along)? };
+        let mut v = to_complex(vectors);
+        degenerate::merge_rounded(n, unit, &to_complex(a), &mut w, &v);
+        let along =
+            if degenerate_ranges(&w).is_empty() { Vec::new() } else { tangent_matrices(op, a, along)? };
         if !along.is_empty() {
-            along::turn(n, &w, &mut v, &along);
+            degenerate::rotate(n, &w, &mut v, &along);
             vectors.iter_mut().zip(v).for_each(|(to, x)| *to = value::lift(x));
         }
     }

@@ -15,7 +15,10 @@ use crate::scalar::{Real, Scalar};
 
 use super::{
     Array, ArrayError,
-    eigen::{against, between, combine, diagonal, directions, first_of_greatest, follow, plain, runs},
+    eigen::{
+        against, degenerate_ranges, diagonal, first_of_greatest, follow, linear_combinations,
+        matrix_elements, tangent_matrices, to_complex,
+    },
     value::{beyond, is_carrying, lift, unit, values},
 };
 use bidiagonal::{bidiagonal, triangular};
@@ -86,17 +89,20 @@ fn decompose<T: Real, S: Scalar<Real = T>>(
     let diverges = ArrayError::Diverges { op };
     let is_carrying = is_carrying(a);
     let all = if is_carrying { m.max(n) } else { m.min(n) };
-    let factors = factored(a, (m, n), all);
-    let Some(mut factors) = factors else { return Err(diverges) };
-    settle(m.max(n) as f64 * unit::<T>(), &mut factors.values);
+    let factor = |all: usize| {
+        let mut factors = factored(a, (m, n), all)?;
+        merge_rounded(m.max(n) as f64 * unit::<T>(), &mut factors.values);
+        Some(factors)
+    };
+    let Some(mut factors) = factor(all) else { return Err(diverges) };
     let is_open = factors.values.last() == Some(&0.0) && m != n;
-    if is_open || !runs(&factors.values).is_empty() {
-        let along = directions(op, a, along)?;
+    if is_open || !degenerate_ranges(&factors.values).is_empty() {
+        let along = tangent_matrices(op, a, along)?;
         if let Some(first) = along.first() {
             if is_open && !is_carrying {
-                factors = factored(a, (m, n), m.max(n)).ok_or(diverges)?;
+                factors = factor(m.max(n)).ok_or(diverges)?;
             }
-            turn(&mut factors, (m, n), first);
+            rotate(&mut factors, (m, n), first);
         }
     }
     let Factors { values, left, right } = match (is_carrying, factors) {
@@ -115,7 +121,7 @@ fn decompose<T: Real, S: Scalar<Real = T>>(
 }
 
 /// Makes singular values equal that rounding alone tells apart: those within this part of each other.
-fn settle(part: f64, s: &mut [f64]) {
+fn merge_rounded(part: f64, s: &mut [f64]) {
     let mut start = 0;
     for k in 1..=s.len() {
         if k == s.len() || s[start] - s[k] > part * s[start] {
@@ -127,27 +133,27 @@ fn settle(part: f64, s: &mut [f64]) {
 }
 
 /// Turns vectors of equal singular values into those that a matrix does not mix. Those of 0 are turned each by itself.
-fn turn<T: Real, S: Scalar<Real = T>>(
+fn rotate<T: Real, S: Scalar<Real = T>>(
     factors: &mut Factors<f64, S>,
     (m, n): (usize, usize),
     e: &[Complex<f64>],
 ) {
-    let (mut u, mut v) = (plain(&factors.left), plain(&factors.right));
+    let (mut u, mut v) = (to_complex(&factors.left), to_complex(&factors.right));
     let s = &factors.values;
-    for run in runs(s).into_iter().filter(|run| s[run.start] != 0.0) {
+    for run in degenerate_ranges(s).into_iter().filter(|run| s[run.start] != 0.0) {
         let (u, v) = (&mut u[run.start * m..run.end * m], &mut v[run.start * n..run.end * n]);
-        if let Some((_, mut basis)) = diagonal(run.len(), &between(n, e, u, v)) {
+        if let Some((_, mut basis)) = diagonal(run.len(), &matrix_elements(n, e, u, v)) {
             // The greatest derivative first.
             basis.chunks_exact_mut(run.len()).for_each(<[_]>::reverse);
-            combine(m, u, &basis);
-            combine(n, v, &basis);
+            linear_combinations(m, u, &basis);
+            linear_combinations(n, v, &basis);
         }
     }
     let zero = s.iter().position(|s| *s == 0.0).unwrap_or(s.len());
     let (u0, v0) = (&mut u[zero * m..], &mut v[zero * n..]);
     let lengths = (u0.len() / m.max(1), v0.len() / n.max(1));
     if lengths.0.min(lengths.1) > 0 && lengths != (1, 1) {
-        let b = between(n, e, u0, v0);
+        let b = matrix_elements(n, e, u0, v0);
         let most = lengths.0.max(lengths.1);
         if b.iter().any(|x| *x != Complex::default())
             && let Some(Factors { left, right, .. }) = factor(lengths, b, most)
@@ -156,7 +162,7 @@ fn turn<T: Real, S: Scalar<Real = T>>(
             for (vectors, length, factors, count) in [(u0, m, left, lengths.0), (v0, n, right, lengths.1)] {
                 let basis: Vec<_> =
                     (0..count * count).map(|k| factors[k % count * count + k / count]).collect();
-                combine(length, vectors, &basis);
+                linear_combinations(length, vectors, &basis);
             }
         }
     }

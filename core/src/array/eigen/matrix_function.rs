@@ -7,8 +7,8 @@ use super::{
         Array, ArrayError, matmul,
         value::{beyond, is_carrying},
     },
-    along::runs,
-    plain,
+    degenerate::degenerate_ranges,
+    to_complex,
 };
 
 /// What is carried between eigenvectors of equal eigenvalues counts if it is above this part of the greatest.
@@ -50,8 +50,8 @@ pub fn spectral<T: Real, S: Scalar<Real = T>>(
     if !is_carrying(a) {
         return Ok(());
     }
-    let w: Vec<f64> = plain(&both[..n]).into_iter().map(|w| w.re).collect();
-    let runs = runs(&w);
+    let w: Vec<f64> = to_complex(&both[..n]).into_iter().map(|w| w.re).collect();
+    let runs = degenerate_ranges(&w);
     if runs.is_empty() {
         return Ok(());
     }
@@ -66,7 +66,7 @@ pub fn spectral<T: Real, S: Scalar<Real = T>>(
     let inside = times(&v, &Array::new(&[n, n], hermitian)?, [true, false])?;
     let inside = times(&inside, &v, [false, false])?;
     let slopes_of = |x: &S| -> Vec<f64> {
-        let (re, im) = (x.re().slopes(), x.im().slopes());
+        let (re, im) = (x.re().first_derivatives(), x.im().first_derivatives());
         let at = |x: &[f64], p: usize| x.get(p).map_or(0.0, |x| x.abs());
         (0..re.len().max(im.len())).map(|p| at(&re, p).max(at(&im, p))).collect()
     };

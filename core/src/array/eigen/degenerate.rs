@@ -21,7 +21,7 @@ const EQUAL: f64 = 1e-12;
 /// Makes eigenvalues equal that rounding alone tells apart: those within `n` units in the last place of each other, or of the norm if
 /// what `A v - w v` leaves of their vectors is no less than their distance. So a matrix with equal eigenvalues has such whatever its
 /// basis is, while small ones of a graded matrix stay as they are.
-pub(super) fn settle(n: usize, unit: f64, a: &[Complex<f64>], w: &mut [f64], v: &[Complex<f64>]) {
+pub(super) fn merge_rounded(n: usize, unit: f64, a: &[Complex<f64>], w: &mut [f64], v: &[Complex<f64>]) {
     let norm = w.iter().fold(0.0, |m: f64, w| m.max(w.abs()));
     let most = n as f64 * unit;
     let rest = |w: f64, k: usize| {
@@ -48,11 +48,11 @@ pub(super) fn settle(n: usize, unit: f64, a: &[Complex<f64>], w: &mut [f64], v: 
 }
 
 /// The runs of more than one equal number.
-pub(in crate::array) fn runs(w: &[f64]) -> Vec<Range<usize>> {
-    runs_of(w.len(), |k| w[k] == w[k - 1])
+pub(in crate::array) fn degenerate_ranges(w: &[f64]) -> Vec<Range<usize>> {
+    ranges_where(w.len(), |k| w[k] == w[k - 1])
 }
 
-fn runs_of(n: usize, is_as_before: impl Fn(usize) -> bool) -> Vec<Range<usize>> {
+fn ranges_where(n: usize, is_as_before: impl Fn(usize) -> bool) -> Vec<Range<usize>> {
     let mut runs = Vec::new();
     let mut start = 0;
     for k in 1..=n {
@@ -71,7 +71,7 @@ fn runs_of(n: usize, is_as_before: impl Fn(usize) -> bool) -> Vec<Range<usize>> 
 ///
 /// # Errors
 /// One that has no values, as numbers of several points have none.
-pub(in crate::array) fn directions<T: Real, S: Scalar<Real = T>>(
+pub(in crate::array) fn tangent_matrices<T: Real, S: Scalar<Real = T>>(
     op: &'static str,
     a: &Array<S>,
     given: Option<&Array<S>>,
@@ -82,7 +82,8 @@ pub(in crate::array) fn directions<T: Real, S: Scalar<Real = T>>(
         let e: Result<_, _> = e.iter().map(|x| Ok(Complex::new(value(x.re())?, value(x.im())?))).collect();
         all.push(e?);
     }
-    let carried: Vec<_> = a.iter().map(|x| (x.re().slopes(), x.im().slopes())).collect();
+    let carried: Vec<_> =
+        a.iter().map(|x| (x.re().first_derivatives(), x.im().first_derivatives())).collect();
     let count = carried.iter().map(|(re, im)| re.len().max(im.len())).max().unwrap_or(0);
     let at = |x: &[f64], k: usize| x.get(k).copied().unwrap_or(0.0);
     all.extend(
@@ -96,9 +97,9 @@ pub(in crate::array) fn directions<T: Real, S: Scalar<Real = T>>(
 
 /// Turns the eigenvectors of equal eigenvalues, columns of a matrix `n x n`, into those between which the first of some matrices
 /// is diagonal; of those whose elements there are equal, the second, and so on. Only the Hermitian part of a matrix counts.
-pub(super) fn turn(n: usize, w: &[f64], v: &mut [Complex<f64>], along: &[Vec<Complex<f64>>]) {
+pub(super) fn rotate(n: usize, w: &[f64], v: &mut [Complex<f64>], along: &[Vec<Complex<f64>>]) {
     let mut columns: Vec<Complex<f64>> = (0..n * n).map(|k| v[k % n * n + k / n]).collect();
-    for run in runs(w) {
+    for run in degenerate_ranges(w) {
         split(n, &mut columns[run.start * n..run.end * n], along);
     }
     (0..n * n).for_each(|k| v[k] = columns[k % n * n + k / n]);
@@ -106,19 +107,19 @@ pub(super) fn turn(n: usize, w: &[f64], v: &mut [Complex<f64>], along: &[Vec<Com
 
 fn split(n: usize, vectors: &mut [Complex<f64>], along: &[Vec<Complex<f64>>]) {
     let Some((e, rest)) = along.split_first() else { return };
-    let b = between(n, e, vectors, vectors);
+    let b = matrix_elements(n, e, vectors, vectors);
     let count = vectors.len() / n;
     let Some((values, basis)) = diagonal(count, &b) else { return split(n, vectors, rest) };
-    combine(n, vectors, &basis);
+    linear_combinations(n, vectors, &basis);
     vectors.chunks_exact_mut(n).for_each(fix_phase);
     let greatest = values.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
-    for run in runs_of(count, |k| values[k] - values[k - 1] <= EQUAL * greatest) {
+    for run in ranges_where(count, |k| values[k] - values[k - 1] <= EQUAL * greatest) {
         split(n, &mut vectors[run.start * n..run.end * n], rest);
     }
 }
 
 /// `u_i^H E v_j` of vectors that lie one behind the other.
-pub(in crate::array) fn between(
+pub(in crate::array) fn matrix_elements(
     n: usize,
     e: &[Complex<f64>],
     u: &[Complex<f64>],
@@ -148,7 +149,7 @@ pub(in crate::array) fn diagonal(n: usize, b: &[Complex<f64>]) -> Option<(Vec<f6
 }
 
 /// Replaces vectors that lie one behind the other by sums of them, whose factors are the columns of a matrix.
-pub(in crate::array) fn combine(n: usize, vectors: &mut [Complex<f64>], basis: &[Complex<f64>]) {
+pub(in crate::array) fn linear_combinations(n: usize, vectors: &mut [Complex<f64>], basis: &[Complex<f64>]) {
     let count = vectors.len() / n;
     let old = vectors.to_vec();
     for (j, vector) in vectors.chunks_exact_mut(n).enumerate() {
@@ -161,7 +162,7 @@ pub(in crate::array) fn combine(n: usize, vectors: &mut [Complex<f64>], basis: &
 }
 
 /// Numbers that carry nothing, by value.
-pub(in crate::array) fn plain<T: Real, S: Scalar<Real = T>>(numbers: &[S]) -> Vec<Complex<f64>> {
+pub(in crate::array) fn to_complex<T: Real, S: Scalar<Real = T>>(numbers: &[S]) -> Vec<Complex<f64>> {
     let value = |x: T| x.primal().unwrap_or(f64::NAN);
     numbers.iter().map(|x| Complex::new(value(x.re()), value(x.im()))).collect()
 }

@@ -5,7 +5,7 @@
 //!
 //! - forward mode takes those vectors between which the tangent is diagonal ([`ArrayOp::EigenAlong`]);
 //! - reverse mode meets either the values or the vectors. Of both together, as in `V diag(g(w)) V^H`, it has to know `g'`, as it
-//!   does of a product that is marked ([`ArrayOp::Spectral`]), and else gives NaN ([`Rule::undefined_between_equals`]);
+//!   does of a product that is marked ([`ArrayOp::Spectral`]), and else gives NaN ([`Rule::nan_for_degenerate_pairs`]);
 //! - no gradient is reversed once more, which could not know either: [`ArrayOp::Simple`] makes it NaN.
 
 use crate::{
@@ -31,12 +31,12 @@ impl Rule<'_> {
         self.sub(one, there)
     }
     /// NaN where a real number is not zero, 0 where it is.
-    fn undefined_where(&mut self, x: Value) -> Value {
+    fn nan_if(&mut self, x: Value) -> Value {
         let nan = self.lit(f64::NAN, x);
         self.b.number2(Number2::Scale, nan, x)
     }
     /// Of a row of numbers: 1 for each two that are equal, 0 for each one with itself.
-    fn equals(&mut self, w: Value) -> Value {
+    fn degenerate_pairs(&mut self, w: Value) -> Value {
         let w = self.real(w);
         let column = self.on(A::Transpose, &[w]);
         let gaps = self.sub(w, column);
@@ -47,7 +47,7 @@ impl Rule<'_> {
     }
     /// Factors of pairs of vectors; NaN for two of equal values, if something leads back both to one of these values and to one
     /// of the vectors. The reaches are a row of those of the values, and matrices of those of the vectors.
-    pub(super) fn undefined_between_equals(
+    pub(super) fn nan_for_degenerate_pairs(
         &mut self,
         factors: Value,
         w: Value,
@@ -60,17 +60,17 @@ impl Rule<'_> {
         let column = self.on(A::Transpose, &[both[0]]);
         let values = self.add(both[0], column);
         let both = self.mul(values, vectors);
-        let equal = self.equals(w);
+        let equal = self.degenerate_pairs(w);
         let doubtful = self.mul(equal, both);
-        self.undefined_too(factors, doubtful)
+        self.nan_where(factors, doubtful)
     }
     /// Factors of pairs of vectors; NaN for two of equal values.
-    pub(super) fn undefined_of_equals(&mut self, factors: Value, w: Value) -> Value {
-        let equal = self.equals(w);
-        self.undefined_too(factors, equal)
+    pub(super) fn nan_for_all_degenerate_pairs(&mut self, factors: Value, w: Value) -> Value {
+        let equal = self.degenerate_pairs(w);
+        self.nan_where(factors, equal)
     }
     /// `1 / s` of a row for a matrix of these sides, if they differ; NaN of a 0 if something leads back both to it and to its vectors.
-    pub(super) fn undefined_at_zero(
+    pub(super) fn nan_at_zero(
         &mut self,
         inverse: Value,
         s: Value,
@@ -87,7 +87,7 @@ impl Rule<'_> {
         let longer = self.b.mixed(Mixed::FromInt, &[longer]);
         let longer = self.is_there(longer);
         let doubtful = self.mul(doubtful, longer);
-        self.undefined_too(inverse, doubtful)
+        self.nan_where(inverse, doubtful)
     }
     /// The reaches of values, and of their vectors, as real rows.
     fn together(&mut self, of_values: Value, of_vectors: &[Value]) -> [Value; 2] {
@@ -96,8 +96,8 @@ impl Rule<'_> {
         let all = sums.into_iter().reduce(|a, b| self.add(a, b)).unwrap_or(of_values);
         [of_values, all].map(|x| self.real(x))
     }
-    fn undefined_too(&mut self, x: Value, where_not_zero: Value) -> Value {
-        let undefined = self.undefined_where(where_not_zero);
+    fn nan_where(&mut self, x: Value, where_not_zero: Value) -> Value {
+        let undefined = self.nan_if(where_not_zero);
         let undefined =
             if self.is_complex(x) { self.b.mixed(Mixed::Promote, &[undefined]) } else { undefined };
         self.add(x, undefined)
@@ -152,7 +152,7 @@ pub(super) fn pull_eigen(r: &mut Rule<'_>, x: Value, y: Value, bar: Value, there
     let t = match there {
         Some(there) => {
             let (of_values, of_vectors) = split(r, there, n);
-            let f = r.undefined_between_equals(f, w, of_values, &[of_vectors]);
+            let f = r.nan_for_degenerate_pairs(f, w, of_values, &[of_vectors]);
             r.mul(f, t)
         }
         None => r.b.number2(Number2::Scale, f, t),
@@ -182,7 +182,7 @@ pub(super) fn push_eigen(r: &mut Rule<'_>, x: Value, y: Value, d: Value, is_alon
     let m = along(r, v);
     let mut f = r.inverse_gaps(w);
     if is_along_another {
-        f = r.undefined_of_equals(f, w);
+        f = r.nan_for_all_degenerate_pairs(f, w);
     }
     let t = r.b.number2(Number2::Scale, f, m);
     let v_dot = r.on(A::MatMul, &[v, t]);
@@ -197,7 +197,7 @@ pub(super) fn pull_simple(r: &mut Rule<'_>, [y, k]: [Value; 2], bar: Value, ther
     };
     let (zero, one) = (r.b.int(0), r.b.int(1));
     let w = r.on(A::Slice, &[y, zero, zero, one]);
-    let equal = r.equals(w);
+    let equal = r.degenerate_pairs(w);
     let mut doubtful = r.on(A::SumKeep, &[equal, zero]);
     if k & 1 == 1 {
         let w = r.real(w);
@@ -209,7 +209,7 @@ pub(super) fn pull_simple(r: &mut Rule<'_>, [y, k]: [Value; 2], bar: Value, ther
         let used = r.on(A::SumKeep, &[there, zero]);
         doubtful = r.mul(doubtful, used);
     }
-    r.undefined_too(bar, doubtful)
+    r.nan_where(bar, doubtful)
 }
 
 /// What a function of a matrix changes with its matrix, but for the change of its eigenvalues: `V (K . V^H X V) V^H` for a Hermitian
@@ -231,7 +231,7 @@ fn beside(r: &mut Rule<'_>, [x, y, d, slope]: [Value; 4], along: Value, is_cotan
     let sums = r.add(slopes, slopes_below);
     let half = r.lit(0.5, sums);
     let means = r.mul(sums, half);
-    let equal = r.equals(w);
+    let equal = r.degenerate_pairs(w);
     let equal = if r.is_complex(means) { r.b.mixed(Mixed::Promote, &[equal]) } else { equal };
     let means = r.b.number2(Number2::Scale, means, equal);
     let mut factors = r.add(quotients, means);
