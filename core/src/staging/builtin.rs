@@ -70,6 +70,19 @@ pub enum Builtin {
 }
 
 impl Builtin {
+    /// True if a plugin may bring a function of this name, which programs then call instead: special functions, of which there
+    /// are several conventions and accuracies.
+    #[must_use]
+    pub fn is_replaceable(self) -> bool {
+        matches!(
+            self,
+            Builtin::Digamma
+                | Builtin::Polygamma
+                | Builtin::Real1(Real1::Erf | Real1::Erfc | Real1::Lgamma | Real1::Sigmoid | Real1::Softplus)
+                | Builtin::Real2(Real2::LogAddExp)
+        )
+    }
+
     /// The function of the given name. `log` is `ln`.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Builtin> {

@@ -61,7 +61,7 @@ impl Source<'_> {
     }
 }
 
-/// Whether a program can call it: a name of the language that the language does not use itself.
+/// Whether a program can call it: a name of the language that the language does not use itself, but for special functions.
 pub(crate) fn check_name(name: &str) -> Result<(), String> {
     if !name.is_ascii() || !is_name(name) {
         return Err(
@@ -69,7 +69,7 @@ pub(crate) fn check_name(name: &str) -> Result<(), String> {
                 .to_owned(),
         );
     }
-    if name == KERNEL || Builtin::by_name(name).is_some() {
+    if name == KERNEL || Builtin::by_name(name).is_some_and(|f| !f.is_replaceable()) {
         return Err("the program language has a function of that name".to_owned());
     }
     Ok(())
