@@ -161,7 +161,7 @@ fn arrays_of_primitives_are_counted_once() {
 
 /// Loops in which each round reads or writes a part of an array that all rounds share, or makes it longer: what the gradient keeps
 /// is what a round reads, so that its memory is linear in the rounds where the array grows with them.
-const PARTS: [&str; 8] = [
+const PARTS: [&str; 11] = [
     "fn f(x, n: int) { let p = full(x, [n, 3]); let mut s = 0.0; for i in 0..n { s += sum(sin(row(p, i))); } s }",
     "fn f(x, n: int) { let p = full(x, [n, 3]); let mut s = 0.0; for i in 0..n { s += sum(sin(slice(p, 0, i, 1))); } s }",
     "fn f(x, n: int) { let p = full(x, [n, 3]); let mut s = 0.0; let mut i = 0;
@@ -175,6 +175,11 @@ const PARTS: [&str; 8] = [
     "fn f(x, n: int) { let mut p = [x]; let mut y = x; for i in 0..n { y = sin(y); p = concat(p, [y], 0); } sum(p) }",
     "fn f(x, n: int) { let mut p = full(x, [1, 2]); let mut y = full(x, [1, 2]);
         for i in 0..n { y = sin(y); p = concat(p, y, 0); } sum(p * p) }",
+    "fn f(x, n: int) { let mut p = [x]; for i in 0..n { p = concat(p, [sin(p[i]) + x], 0); } sum(p) }",
+    "fn f(x, n: int) { let mut p = [x, 2.0 * x];
+        for i in 0..n { let y = cos(p[i] * p[i + 1]) + sin(p[i]); p = concat(p, [y * x], 0); } sum(p) }",
+    "fn f(x, n: int) { let mut p = full(x, [n + 1]); let mut q = [x];
+        for i in 0..n { p[i + 1] = sin(p[i]) * x; q = concat([p[i + 1] * q[0]], q, 0); } sum(p) + sum(q) }",
 ];
 
 #[test]

@@ -244,6 +244,14 @@ impl<'a> Planner<'a> {
             }
         }
         let inst = &self.n.f.insts[self.n.defined[v.index()]?];
+        // An element of an array that a loop hands on is recorded itself: else each turn would keep the array.
+        if matches!(inst.op, Op::Get | Op::Peek)
+            && self.n.defined[inst.args[0].index()].is_none()
+            && self.level(v, b).is_some()
+            && self.level(inst.args[0], b) == self.level(v, b)
+        {
+            return None;
+        }
         let mut cost = cost(inst.op, &self.n.f.kinds[v])?;
         for &a in &inst.args {
             let outside = self.level(a, b) != self.level(v, b);
