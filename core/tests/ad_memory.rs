@@ -200,6 +200,9 @@ fn parts_of_arrays_are_kept_and_not_the_arrays() {
                 assert!(close(value, same), "{source}: {value}, {same}");
                 let slope = |g: &[Datum<f64>]| *g[0].real().unwrap();
                 assert!(close(slope(&gradient), slope(&expected)), "{source}: {gradient:?}, {expected:?}");
+                // Forward mode keeps nothing.
+                let (_, dot) = plain.jvp(&point(n), &[Datum::Real(1.0)]).unwrap();
+                assert!(close(slope(&gradient), *dot.real().unwrap()), "{source}: {gradient:?}, {dot:?}");
                 // Second derivatives go through shapes on tapes of tapes.
                 let step = 1e-6;
                 let along = f.hvp(&point(n), &[Datum::Real(1.0)]).unwrap();

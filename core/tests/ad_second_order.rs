@@ -204,7 +204,7 @@ fn points_side_by_side_have_what_they_have_alone() {
     }
 }
 
-/// As [`hessian_is`], of functions that no gradient on hyper-duals or in reverse can tell apart: those are right or NaN.
+/// As [`hessian_is`], to 1e-9; a gradient that is reversed once more may be NaN.
 #[track_caller]
 fn smooth_hessian_is(body: &str, at: &[f64], right: &[&[f64]]) {
     let source = format!("fn f(a: array) {{ {body} }}");
@@ -396,4 +396,18 @@ fn equal_values_in_single_precision() {
         assert!((f64::from(*x) - y).abs() < 1e-4 * (1.0 + y.abs()), "{single:?} {double:?}");
     }
     assert!((double[0][0] - (2.0 * 1f64.exp() + 1.2)).abs() < 3.0, "{double:?}");
+}
+
+/// Some elements of the vectors are no function of the matrix: nothing is asked of their product but its own shape.
+#[test]
+fn a_part_of_the_vectors_is_a_product_like_others() {
+    let source = "fn f(a: array) { let y = eigen(reshape(a, [2, 2])); let v = slice(y, 0, 1, 1);
+        let m = matmul_nh(v * exp(eigvalsh(reshape(a, [2, 2]))), v); m[0, 0] }";
+    let program = parse_program(source).unwrap();
+    let mut f = Derivatives::<Complex<f64>>::new(&program, "f").unwrap();
+    // The element [0, 0] of exp(a), and its derivatives for a diagonal matrix.
+    let (value, slopes) = f.value_and_gradient(&[Datum::reals([1.0, 0.0, 0.0, 2.0])]).unwrap();
+    assert!((value - 1f64.exp()).abs() < 1e-14, "{value}");
+    let right = [1f64.exp(), 0.0, 0.0, 0.0];
+    assert!(numbers(&slopes[0]).iter().zip(right).all(|(x, y)| (x - y).abs() < 1e-13), "{slopes:?}");
 }

@@ -96,10 +96,17 @@ impl Stage {
 
     /// The result of `eigen` of which this is the first row, or what is below it.
     fn of_eigen(&self, v: Value, start: i64) -> Option<Value> {
-        let (Op::OnArrays(ArrayOp::Slice), &[both, axis, from, _]) = self.b.maker(v)? else { return None };
+        let (Op::OnArrays(ArrayOp::Slice), &[both, axis, from, len]) = self.b.maker(v)? else { return None };
         let is = |v: Value, n: i64| self.b.op_of(v) == Some(Op::Int(n));
         let is_eigen = self.b.op_of(both) == Some(Op::OnArrays(ArrayOp::Eigen));
-        (is_eigen && is(axis, 0) && is(from, start)).then_some(both)
+        // Of the vectors all elements: those of a part of the rows are another matrix.
+        let is_whole = match start {
+            0 => is(len, 1),
+            _ => {
+                matches!(self.b.maker(len), Some((Op::OnArrays(ArrayOp::Dim), &[of, k])) if of == both && is(k, 1))
+            }
+        };
+        (is_eigen && is(axis, 0) && is(from, start) && is_whole).then_some(both)
     }
 
     /// The derivative of what is computed from eigenvalues element by element. `None` if it is computed otherwise.
