@@ -85,8 +85,12 @@ fn every_real_op_agrees_with_duals_differences_and_its_own_second_derivative() {
                     .collect();
                 close(value(&p, &duals).eps, slope, TOLERANCE, &what);
                 let difference = (value(&p, &seeded(1e-6)) - value(&p, &seeded(-1e-6))) / 2e-6;
-                // Differences see through a constant that moves.
-                let expected = if op == Op::Real1(Real1::Detach) { 1.0 } else { slope };
+                // Differences see through a constant that moves, and nothing of what is beyond a value.
+                let expected = match op {
+                    Op::Real1(Real1::Detach) => 1.0,
+                    Op::Real1(Real1::Beyond) => 0.0,
+                    _ => slope,
+                };
                 close(difference, expected, DIFFERENCE, &what);
                 let mut dots = vec![Datum::Real(0.0); n];
                 dots[k] = Datum::Real(1.0);

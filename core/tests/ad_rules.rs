@@ -6,9 +6,11 @@ use ketgrad_core::{
     exec::{Colouring, Datum, Derivatives, DeriveError, Host, HostError, NoHost},
     ir::{Element, Kind, Primitive, Program, verify},
     rules::Rules,
+    scalar::Real,
     text::{parse_program, parse_program_with},
 };
 use num_complex::Complex;
+use num_dual::{Dual2, Dual2_64, Dual3_64, Dual64, HyperDual64};
 use support::random::Rng;
 
 type C = Complex<f64>;
@@ -440,6 +442,102 @@ fn random_programs_with_rules_of_one_direction_have_the_derivatives_of_their_tex
         let close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-9 * scale || a.is_nan() && b.is_nan();
         assert!(with.iter().zip(&without).all(close), "{round}: {with:?}\n{without:?}\n{}", texts[0]);
     }
+}
+
+/// The numbers of a result on duals, all that they carry.
+fn parts<T: Real>(d: &Datum<T>, numbers: &dyn Fn(&T) -> Vec<f64>) -> Vec<f64> {
+    match d {
+        Datum::Real(x) => numbers(x),
+        Datum::Tuple(fields) => fields.iter().flat_map(|d| parts(d, numbers)).collect(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A program's value and gradient on numbers that carry derivatives, against those of a program without rules.
+#[track_caller]
+fn same_on<T: Real>(texts: &[String; 2], at: [T; 2], numbers: &dyn Fn(&T) -> Vec<f64>) {
+    let at = at.map(Datum::Real);
+    let [with, without] = texts.each_ref().map(|text| {
+        let mut f = Derivatives::<T>::new(&read(text), "f").unwrap();
+        let value = parts(&f.value(&at).unwrap(), numbers);
+        value
+            .into_iter()
+            .chain(f.gradient(&at).unwrap().iter().flat_map(|d| parts(d, numbers)))
+            .collect::<Vec<_>>()
+    });
+    let scale = without.iter().fold(1.0, |m: f64, x| m.max(x.abs()));
+    let close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-9 * scale;
+    let kind = std::any::type_name::<T>();
+    assert!(with.iter().zip(&without).all(close), "{kind}: {with:?}\n{without:?}\n{}", texts[0]);
+}
+
+/// The bodies are constants to whatever runs them, so that every derivative comes from a rule.
+#[test]
+fn rules_hold_on_duals_of_every_order() {
+    let mut rng = Rng::new(64);
+    for _ in 0..60 {
+        let mut texts = random(&mut rng);
+        texts[0] = constant_bodies(&texts[0]);
+        let [x, y] = [rng.signed(), rng.signed()];
+        same_on(&texts, [x, y], &|x| vec![*x]);
+        same_on(&texts, [Dual64::new(x, 0.7), Dual64::new(y, -0.4)], &|x| vec![x.re, x.eps]);
+        let d = [Dual2_64::new(x, 0.7, 0.1), Dual2_64::new(y, -0.4, 0.3)];
+        same_on(&texts, d, &|x| vec![x.re, x.v1, x.v2]);
+        let d = [Dual3_64::new(x, 0.7, 0.1, 0.2), Dual3_64::new(y, -0.4, 0.3, -0.5)];
+        same_on(&texts, d, &|x| vec![x.re, x.v1, x.v2, x.v3]);
+        let d = [HyperDual64::new(x, 1.0, 0.5, 0.1), HyperDual64::new(y, 0.2, -1.0, 0.3)];
+        same_on(&texts, d, &|x| vec![x.re, x.eps1, x.eps2, x.eps1eps2]);
+        // Of order 4, and 5.
+        let nest = |x, a, b, c| {
+            let low = Dual2_64::new(x, a, b);
+            Dual2::new(low, Dual2_64::new(c, 0.3, a), Dual2_64::new(0.1, b, c))
+        };
+        let four =
+            |x: &Dual2<Dual2_64>| [&x.re, &x.v1, &x.v2].iter().flat_map(|x| [x.re, x.v1, x.v2]).collect();
+        same_on(&texts, [nest(x, 0.7, 0.1, 0.9), nest(y, -0.4, 0.3, 0.2)], &four);
+    }
+}
+
+/// The functions with rules, with bodies through which no derivative passes.
+fn constant_bodies(text: &str) -> String {
+    let lines = text.lines().map(|line| {
+        let Some(start) = line.strip_prefix("rule ").and(line.find("{ ")) else { return line.to_owned() };
+        let end = start + line[start..].find(" }").unwrap();
+        let body = &line[start + 2..end];
+        let pair = body.strip_prefix('(').and_then(|b| b.strip_suffix(')')).and_then(|b| b.split_once(", "));
+        let body = match pair {
+            Some((x, y)) if line.starts_with("rule p") => format!("(detach({x}), detach({y}))"),
+            _ => format!("detach({body})"),
+        };
+        format!("{}{body}{}", &line[..start + 2], &line[end..])
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Of a constant nothing is carried, also where the rule's slope is infinite, and a value is not touched by its slope.
+#[test]
+fn a_steep_rule_keeps_constants_and_values_on_duals() {
+    let text =
+        "rule root(x) { sqrt(x) } pullback(x, y, bar) { bar / (2 * y) } fn f(x, c) { root(x) + root(c) }";
+    let mut f = Derivatives::<Dual64>::new(&read(text), "f").unwrap();
+    let at = |x: f64, dot: f64| [Datum::Real(Dual64::new(x, dot)), Datum::Real(Dual64::new(0.0, 0.0))];
+    assert_eq!(f.value(&at(4.0, 1.0)).unwrap(), Datum::Real(Dual64::new(2.0, 0.25)));
+    let Datum::Real(y) = f.value(&at(0.0, 1.0)).unwrap() else { panic!() };
+    assert_eq!(y.re, 0.0);
+    assert!(!y.eps.is_finite());
+    let Datum::Real(y) = f.value(&at(f64::INFINITY, 1.0)).unwrap() else { panic!() };
+    assert_eq!(y.re, f64::INFINITY);
+}
+
+/// What is not to be differentiated is a constant to numbers with derivatives, too.
+#[test]
+fn constants_stay_constants_on_duals() {
+    let mut rules = Rules::from_program(read("fn g(x) { x * x } fn f(x) { g(x) * x }"));
+    rules.non_differentiable("g").unwrap();
+    let program = rules.program().clone();
+    let at = [Datum::Real(Dual64::new(3.0, 1.0))];
+    let y = Derivatives::<Dual64>::new(&program, "f").unwrap().value(&at).unwrap();
+    assert_eq!(y, Datum::Real(Dual64::new(27.0, 9.0)));
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! - [`forward`]: `f -> f.pushforward`, which takes values and tangents and gives both.
 //! - `linear`: a pushforward in two parts, of which the second is run for each tangent.
 //! - [`gradient`], [`value_and_pullback`]: the usual compositions of these, as functions of the program.
+//! - [`on_duals`]: a function as numbers run it that carry derivatives themselves.
 //! - [`implicit`]: a solution, differentiated by the equation that it solves instead of the way to it.
 //!
 //! Read [`reverse`](reverse()) first: it says which part of the transform stands in which file.
@@ -17,6 +18,7 @@
 mod activity;
 mod compose;
 mod cotangents;
+mod duals;
 mod entry;
 mod error;
 mod flow;
@@ -35,6 +37,7 @@ mod transpose;
 mod values;
 
 pub use compose::{gauss_newton, gradient, hessian_vector, second, value_and_pullback};
+pub use duals::on_duals;
 pub use error::{DiffError, Mode};
 pub use forward::forward;
 pub use implicit::implicit;

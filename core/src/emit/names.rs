@@ -92,6 +92,7 @@ const WORDS: &[&str] = &[
     "atanh",
     "sign",
     "detach",
+    "beyond",
     "min",
     "max",
     "ratio",

@@ -554,6 +554,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
     fn how(&self) -> How {
         How {
             level: self.level,
+            order: T::ORDER,
             #[cfg(feature = "jit")]
             jit: self.jit,
         }

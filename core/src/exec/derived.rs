@@ -11,10 +11,10 @@
 //! compiled for its shapes. Values are the same to the last bit but for signs of zeros; derivatives to rounding, since what
 //! is one value where shapes are known has one cotangent, which is summed in another order.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use crate::{
-    adjoint::{DiffError, Linear, linear},
+    adjoint::{self, DiffError, Linear, linear},
     array::Array,
     entity::FuncId,
     ir::{Element, Given, Kind, Known, Program, known_values},
@@ -102,6 +102,8 @@ impl<C: Clone> ByShapes<C> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct How {
     pub(super) level: Level,
+    /// The order of the derivatives that the numbers carry.
+    pub(super) order: usize,
     #[cfg(feature = "jit")]
     pub(super) jit: bool,
 }
@@ -206,7 +208,11 @@ impl How {
         id: FuncId,
         known: &[Known],
     ) -> Result<Bytecode, DeriveError> {
-        let code = Bytecode::compile_for(program, id, known)?;
+        let (mut on_duals, mut id) = (Cow::Borrowed(program), id);
+        if self.order > 0 {
+            id = adjoint::on_duals(on_duals.to_mut(), id, self.order)?;
+        }
+        let code = Bytecode::compile_for(&on_duals, id, known)?;
         #[cfg(feature = "jit")]
         let code = if self.jit { code.jit()? } else { code };
         Ok(code)

@@ -105,6 +105,7 @@ macro_rules! for_each_op {
                 Round "round" (a) -> y: regular = Piece::Round.of(a, a), [a.lit(0.0)], "The nearest integer; halves away from 0.";
                 Trunc "trunc" (a) -> y: regular = Piece::Trunc.of(a, a), [a.lit(0.0)], "The integer part.";
                 Detach "detach" (a) -> y: regular = Piece::Detach.of(a, a), [a.lit(0.0)], "The number itself as a constant: no derivative passes.";
+                Beyond "beyond" (a) -> y: regular = Ok(a.beyond()), [a.lit(1.0)], "What the number carries beside its value: 0 of a plain number, the derivatives of a dual one.";
                 Erf "erf" (a) -> y: regular = Ok(a.erf()), [(-(a * a)).exp() * FRAC_2_SQRT_PI], "The error function.";
                 Erfc "erfc" (a) -> y: regular = Ok(a.erfc()), [(-(a * a)).exp() * -FRAC_2_SQRT_PI], "`1 - erf(a)`, accurate where that is small.";
                 Lgamma "lgamma" (a) -> y: singular = Ok(a.lgamma()), [a.polygamma(0)], "The logarithm of the modulus of the gamma function.";

@@ -95,7 +95,9 @@ impl Real1 {
             Real1::Round => Piece::Round,
             Real1::Trunc => Piece::Trunc,
             Real1::Detach => Piece::Detach,
-            Real1::Erf | Real1::Erfc | Real1::Lgamma | Real1::Sigmoid | Real1::Softplus => return None,
+            Real1::Beyond | Real1::Erf | Real1::Erfc | Real1::Lgamma | Real1::Sigmoid | Real1::Softplus => {
+                return None;
+            }
         })
     }
 

@@ -56,6 +56,8 @@ use super::{Conj, Ordered, Real, Ring, Scalar, Undecided, slope};
 trait Jet: Sized {
     /// The number of one order less.
     type Lower: Real;
+    /// The order of the derivatives that it carries.
+    const ORDER: usize = 1 + Self::Lower::ORDER;
 
     /// Forgets the direction.
     fn lower(&self) -> Self::Lower;
@@ -274,6 +276,7 @@ macro_rules! dual {
             unary_functions!(lifted);
         }
         impl<T: Real + DualNum $($N)*> Real for $D {
+            const ORDER: usize = <Self as Jet>::ORDER;
             fn pi() -> Self { Self::from_re(T::pi()) }
             lifted2!(Real::atan2 Real::hypot Real::logaddexp);
             special_functions!(lifted_special);

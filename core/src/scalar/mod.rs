@@ -439,6 +439,8 @@ impl Undecided {
 ///
 /// The supertrait `NumAssign` is there for num_complex alone: its operators ask for it.
 pub trait Real: Scalar<Real = Self> + NumAssign {
+    /// The order of the derivatives that it carries: products of more of what it has [beyond](Real::beyond) its value are zero.
+    const ORDER: usize = 0;
     /// The circle constant.
     fn pi() -> Self;
     /// The angle of the point (x, self) in (-pi, pi].

@@ -290,6 +290,7 @@ impl Scalar for Uncertain {
 }
 
 impl Real for Uncertain {
+    const ORDER: usize = 1;
     fn pi() -> Uncertain {
         Uncertain::exact(std::f64::consts::PI)
     }

@@ -18,6 +18,11 @@ fn detach(a: f64) -> f64 {
     a
 }
 //-
+/// What a number carries beside its value: nothing.
+fn beyond(_: f64) -> f64 {
+    0.0
+}
+//-
 /// 1, -1, or 0 at 0.
 fn sign(a: f64) -> f64 {
     if a > 0.0 {
