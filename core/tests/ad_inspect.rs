@@ -313,3 +313,40 @@ fn arrays_in_a_batch_have_the_bits_that_they_have_alone() {
         }
     }
 }
+
+/// Text, arguments, order of the derivative; line and column of what is not finite, and the operation.
+#[test]
+fn what_makes_a_derivative_nan_is_named() {
+    let cases: &[(&str, &[f64], usize, Option<(u32, u32, &str)>)] = &[
+        ("fn f(x) { sqrt(x) * sqrt(x) }", &[0.0], 1, Some((1, 21, "mul"))),
+        ("fn f(x) { sqrt(x) * sqrt(x) }", &[0.0], 0, None),
+        ("fn f(x) { let y = 1 / x;\n 1 / y }", &[0.0], 1, Some((1, 21, "mul"))),
+        ("fn f(x) { let y = 1 / x;\n x + y }", &[0.0], 0, Some((1, 21, "div"))),
+        ("fn f(x, y) { x * y + y / (x - 1) }", &[1.0, 0.0], 0, Some((1, 24, "div"))),
+        ("fn f(x) { let r = hypot(x, 0 * x);\n cosh(r) }", &[0.0], 2, Some((1, 19, "div"))),
+        // Of a result that is no number, along the second parameter alone.
+        ("fn f(x, y) { [x * x,\n sqrt(y) * x] }", &[0.0, 0.0], 1, Some((2, 10, "mul"))),
+        // A function that is called, in a loop.
+        (
+            "fn g(x) { ln(x) }\nfn f(x) { let mut s = 0.0; for i in 0..3 { s += g(x - real(i)) * 2.0; } s }",
+            &[1.0],
+            0,
+            Some((1, 11, "ln")),
+        ),
+        // What a choice or a mask drops is none of it.
+        (
+            "fn f(x) { select(x > 0, ln(x), 0.0) + sum(masked(step([x], 1e-300), [x] * ln([x]), 0.0)) }",
+            &[0.0],
+            0,
+            None,
+        ),
+    ];
+    for (text, at, order, expected) in cases {
+        let program = parse_program(text).unwrap();
+        let f = Derivatives::<f64>::new(&program, "f").unwrap();
+        let at: Vec<_> = at.iter().map(|x| Datum::Real(*x)).collect();
+        let found = f.origin_of_nan(&at, *order).unwrap();
+        let found = found.as_ref().map(|found| (found.at.line, found.at.column, found.op));
+        assert_eq!(found, *expected, "{text}, order {order}");
+    }
+}

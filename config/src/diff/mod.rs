@@ -31,6 +31,9 @@ use crate::{
     terminal::{Answer, Terminal},
 };
 
+/// The longest label of a place where a number is not finite: arrays may be long.
+const MOST: usize = 100;
+
 /// The bytes of a number under its name on the way to text, about.
 const NAMED: u128 = 200;
 
@@ -157,11 +160,11 @@ fn differentiate<T: Number>(
             ("value", value),
             ("jacobian", named(matrix, &names[0], &names[1], ["derivative of", "by"], &mut numbers)),
         ];
-        numbers.report(common, terminal)?;
+        numbers.report(common, terminal).map_err(|e| located(e, &f, &point, 1, (&name, &source)))?;
         let text = object.iter().map(|(key, value)| in_text(key, value)).collect();
         return Ok(answer(common, start, text, object));
     }
-    let ((value, gradient), whole, kept) = match args.memory_budget {
+    let ((value, gradient), mut whole, kept) = match args.memory_budget {
         Some(bytes) => {
             let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
             let mut f = f.with_memory(bytes).map_err(failed)?;
@@ -182,7 +185,7 @@ fn differentiate<T: Number>(
         .collect();
     object.push(("gradient", Value::Object(list)));
     object.extend(kept.into_iter().flatten().map(|(key, n)| (key, Value::from(n))));
-    if let (2, Some(mut f)) = (args.order, whole) {
+    if let (2, Some(f)) = (args.order, &mut whole) {
         let names = parts(&entries);
         let mut needs = Needs::default();
         needs.add("its numbers and their names", (names.len() as u128).pow(2) * NAMED);
@@ -190,9 +193,32 @@ fn differentiate<T: Number>(
         let rows = f.hessian(&point).map_err(failed)?;
         object.push(("hessian", named(rows, &names, &names, ["second derivative by", "and"], &mut numbers)));
     }
-    numbers.report(common, terminal)?;
+    numbers.report(common, terminal).map_err(|e| match &whole {
+        Some(f) => located(e, f, &point, args.order.into(), (&name, &source)),
+        None => e,
+    })?;
     let text = object.iter().map(|(key, value)| in_text(key, value)).collect();
     Ok(answer(common, start, text, object))
+}
+
+/// A refusal of numbers that are not finite, with the place where the first of them is made.
+fn located<T: Number>(
+    failure: Failure,
+    f: &Derivatives<'_, Complex<T>>,
+    point: &[Datum<Complex<T>>],
+    order: usize,
+    (name, source): (&str, &str),
+) -> Failure {
+    let found = (0..=order).find_map(|order| Some((order, f.origin_of_nan(point, order).ok()??)));
+    let Some((order, found)) = found else { return failure };
+    let operands: Vec<String> = found.operands.iter().map(|(_, value)| value.to_string()).collect();
+    let of = ["", "in the derivative, ", "in the second derivative, "][order.min(2)];
+    let what = format!("{of}`{}` of {} is {}", found.op, operands.join(" and "), found.result);
+    let short = if what.chars().count() <= MOST { what } else { format!("{of}`{}`", found.op) };
+    match text::token_at(source, found.at) {
+        Some(span) => failure.at(name, source, span, &short),
+        None => failure,
+    }
 }
 
 /// A program's text, and the name to call it by.

@@ -73,27 +73,31 @@ impl<S: Scalar> Finder<S> {
 
 impl<T: Real, S: Scalar<Real = T>> Interceptor<S> for Finder<S> {
     fn see(&mut self, event: &Event<'_, S>) -> Result<(), Stop> {
-        let (Moment::After(_), Some(inst), Some(result)) = (event.moment(), event.inst(), event.result())
-        else {
-            return Ok(());
-        };
-        if !is_bad(&result, self.what) {
-            return Ok(());
+        self.found = found(event, self.what);
+        match &self.found {
+            Some(found) => Err(Stop(found.to_string())),
+            None => Ok(()),
         }
-        let values = event.operands();
-        let found = Found {
-            function: event.function().name.clone(),
-            at: event.at(),
-            op: inst.op.name(),
-            text: event.text(),
-            inherited: values.iter().any(|v| is_bad(v, self.what)),
-            operands: inst.args.iter().map(|&v| name(event, v)).zip(values).collect(),
-            result,
-        };
-        let stop = Stop(found.to_string());
-        self.found = Some(found);
-        Err(stop)
     }
+}
+
+/// The instruction that has run, if what it gave is what is looked for.
+pub(super) fn found<T: Real, S: Scalar<Real = T>>(event: &Event<'_, S>, what: Find) -> Option<Found<S>> {
+    let Moment::After(_) = event.moment() else { return None };
+    let (inst, result) = (event.inst()?, event.result()?);
+    if !is_bad(&result, what) {
+        return None;
+    }
+    let values = event.operands();
+    Some(Found {
+        function: event.function().name.clone(),
+        at: event.at(),
+        op: inst.op.name(),
+        text: event.text(),
+        inherited: values.iter().any(|v| is_bad(v, what)),
+        operands: inst.args.iter().map(|&v| name(event, v)).zip(values).collect(),
+        result,
+    })
 }
 
 fn name<S: Scalar>(event: &Event<'_, S>, v: Value) -> String {
@@ -102,7 +106,8 @@ fn name<S: Scalar>(event: &Event<'_, S>, v: Value) -> String {
     param.map_or_else(|| v.to_string(), |p| p.name.clone())
 }
 
-fn is_bad<T: Real, S: Scalar<Real = T>>(value: &Datum<S>, what: Find) -> bool {
+/// Whether a number in a value is what is looked for.
+pub(super) fn is_bad<T: Real, S: Scalar<Real = T>>(value: &Datum<S>, what: Find) -> bool {
     let real = |x: &T| {
         x.primal().is_some_and(|x| match what {
             Find::Nan => x.is_nan(),

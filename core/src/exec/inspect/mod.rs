@@ -27,6 +27,7 @@
 mod counter;
 mod debugger;
 mod finder;
+mod origin;
 mod sets;
 mod shadow;
 mod sources;
