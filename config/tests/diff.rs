@@ -236,7 +236,8 @@ fn faulty_programs_and_points_are_1() {
         ("fn f(x: array) { x[3] }", "x=[1,2]", &["3", "2"]),
         ("fn f(x) { x < 2 }", "x=1", &["gives bool"]),
         ("fn f(x) { f(x) }", "x=1", &["deep"]),
-        ("fn f(x) { ln(x) }", "x=-1", &["--allow-nonfinite"]),
+        ("fn f(x) { ln(x) }", "x=-1", &["--allow-nonfinite", "`ln` of -1.0 is NaN", "[-e:1:11]"]),
+        ("fn f(x) { cos(sqrt(x)) }", "x=0", &["in the derivative, `mul` of", "[-e:1:15]"]),
         ("", "x=1", &["no function"]),
     ] {
         folder.run(&["diff", "-e", source, "--at", at]).fails(1, words);

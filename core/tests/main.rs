@@ -23,6 +23,7 @@ mod ad_special_points;
 mod array_axis;
 mod array_determinants;
 mod array_errors;
+mod array_growing;
 mod array_laws;
 mod array_shapes;
 mod batches;

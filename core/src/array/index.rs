@@ -177,6 +177,40 @@ pub fn concat<T: Clone>(a: &Array<T>, b: &Array<T>, axis: i64, out: &mut Array<T
     Ok(())
 }
 
+/// [`slice`] of `a` itself, if that is its first elements, and at least an eighth of what it has memory for. Says whether that is
+/// so; if not, nothing has changed.
+pub(crate) fn cut_off<T>(a: &mut Array<T>, axis: i64, start: i64, len: i64) -> bool {
+    let mut shape = a.shape();
+    let (Ok(axis), 0, Ok(len)) = (checked_axis("slice", axis, &shape), start, usize::try_from(len)) else {
+        return false;
+    };
+    let is_first = shape[..axis].iter().all(|n| *n == 1) && len <= shape[axis];
+    shape[axis] = len;
+    let count: usize = shape.iter().product();
+    if !is_first || 8 * count < a.capacity() {
+        return false;
+    }
+    a.as_vec().truncate(count);
+    a.set_shape(&shape);
+    true
+}
+
+/// [`concat`] into `a` itself, if the elements of `b` come behind all of its own and there is memory for them. Says whether
+/// that is so; if not, nothing has changed.
+pub(crate) fn append<T: Clone>(a: &mut Array<T>, b: &Array<T>, axis: i64) -> bool {
+    let (mut shape, other) = (a.shape(), b.shape());
+    let Ok(axis) = checked_axis("concat", axis, &shape) else { return false };
+    let same = shape.len() == other.len() && (0..shape.len()).all(|k| k == axis || shape[k] == other[k]);
+    let is_behind = shape[..axis].iter().all(|n| *n == 1);
+    if !same || !is_behind || a.len() + b.len() > a.capacity() {
+        return false;
+    }
+    shape[axis] += other[axis];
+    a.as_vec().extend_from_slice(b);
+    a.set_shape(&shape);
+    true
+}
+
 /// The elements of `a` in another shape: in the same order, cut off or followed by zeros.
 pub fn like<T: Clone + Zero>(a: &mut Array<T>, shape: &[usize]) {
     let count = shape.iter().product();

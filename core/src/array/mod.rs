@@ -57,7 +57,7 @@ pub use eigen::{eigh, eigh_along, spectral};
 pub use error::ArrayError;
 pub use exponential::{expm, expm_along};
 pub use fourier::{Transforms, fft};
-pub(crate) use index::reshaped;
+pub(crate) use index::{append, cut_off, reshaped};
 pub use index::{
     concat, diagonal, diagonal_matrix, drop_axis, embed, insert_axis, like, paste, permute, reshape, scatter,
     slice, spread, take, transpose, triangle,

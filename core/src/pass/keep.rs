@@ -1,6 +1,7 @@
 //! What a tape keeps, round by round, of arrays whose shape alone is asked for on the way back: the shape.
 //!
 //! ```text
+//! v8: array<real> = …                           v8: array<real> = …
 //! push.0.1 v8                                   v9: array<int> = shape v8
 //!                                               push.0.1 v9
 //! v20: array<real> = pop.0.1              ->    v20: array<int> = pop.0.1
@@ -64,19 +65,23 @@ pub(crate) fn keep_shapes(program: &mut Program, id: FuncId) {
             && slot.pushes.iter().any(|&(b, i)| is_made_in_loop(&loops, &home, b, f.insts[i].args[0]))
     });
     let popped: HashSet<Value> = slots.values().flat_map(|slot| slot.pops.iter().copied()).collect();
-    // Before each push what makes the shape.
-    let mut makers: HashMap<Inst, Inst> = HashMap::new();
+    // The shape is made where the array is, so that whatever comes before the push may work in its place.
+    let mut after: HashMap<Value, Vec<Inst>> = HashMap::new();
     for (_, push) in slots.into_values().flat_map(|slot| slot.pushes) {
         let (x, at) = (f.insts[push].args[0], f.insts[push].at);
         let kind = Kind::Array(Element::Int);
         let (inst, shape) = f.new_inst(Op::OnArrays(ArrayOp::Shape), &[x], Some(kind), at);
         f.insts[push].args = shape.into_iter().collect();
-        makers.insert(push, inst);
+        after.entry(x).or_default().push(inst);
     }
-    for block in f.blocks.values_mut().filter(|_| !makers.is_empty()) {
-        let insts = std::mem::take(&mut block.insts);
-        block.insts =
-            insts.into_iter().flat_map(|i| makers.get(&i).copied().into_iter().chain([i])).collect();
+    let insts = &f.insts;
+    for block in f.blocks.values_mut().filter(|_| !after.is_empty()) {
+        let made = |v: &Value| after.get(v).into_iter().flatten().copied();
+        let first: Vec<Inst> = block.params.iter().flat_map(made).collect();
+        let rest = std::mem::take(&mut block.insts);
+        let rest =
+            rest.into_iter().flat_map(|i| std::iter::once(i).chain(insts[i].result.iter().flat_map(made)));
+        block.insts = first.into_iter().chain(rest).collect();
     }
     popped.iter().for_each(|v| f.kinds[*v] = Kind::Array(Element::Int));
     let mut shapes: HashMap<Value, Value> = HashMap::new();

@@ -16,7 +16,7 @@
 
 use crate::{
     entity::Value,
-    ir::{Element, FunctionBuilder, Int2, Kind, Mixed, Number1, Number2, Op, Real2},
+    ir::{ArrayOp, Element, FunctionBuilder, Int2, Kind, Mixed, Number1, Number2, Op, Real2},
 };
 
 use super::{Emitter, arrays, elements, partials::partial};
@@ -58,9 +58,10 @@ pub fn pullback(
     wanted: &[bool],
 ) -> Option<Vec<Contribution>> {
     let mut bars = vec![Contribution::Zero; args.len()];
-    // The element of a write is read before it becomes zero, so that the cotangent can be written in place.
-    let writes = matches!(op, Op::Set | Op::Put);
-    for k in (0..args.len()).map(|k| if writes { args.len() - 1 - k } else { k }).filter(|k| wanted[*k]) {
+    // The element of a write is read before it becomes zero, and what was appended before it is cut off, so that the cotangent
+    // can be written in place.
+    let backwards = matches!(op, Op::Set | Op::Put | Op::OnArrays(ArrayOp::Concat));
+    for k in (0..args.len()).map(|k| if backwards { args.len() - 1 - k } else { k }).filter(|k| wanted[*k]) {
         bars[k] = pull(b, op, args, result, k, y_bar, reach)?;
     }
     Some(bars)

@@ -380,6 +380,20 @@ fn whole<T: Real, E: Scalar<Real = T>>(
         array::paste(&x.arrays[0], Arc::make_mut(&mut y), x.ints[0], x.ints[1])?;
         return Ok(y);
     }
+    if op == A::Slice
+        && let Some(out) = Arc::get_mut(&mut x.arrays[0])
+        && array::cut_off(out, x.ints[0], x.ints[1], x.ints[2])
+    {
+        return Ok(x.arrays.remove(0));
+    }
+    if op == A::Concat
+        && let [a, b] = &mut x.arrays[..]
+        && a.len() + b.len() <= limits.array
+        && let Some(out) = Arc::get_mut(a)
+        && array::append(out, b, x.ints[0])
+    {
+        return Ok(x.arrays.remove(0));
+    }
     // The shape that a result is given.
     let to = match op {
         A::Spread if x.number.is_some() => x.arrays[0].shape(),
