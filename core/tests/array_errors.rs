@@ -358,7 +358,7 @@ fn kinds_that_do_not_fit_are_found_in_the_text() {
         ("fn f(a: array<complex>) { logsumexp(a) }", "expected array<real>, given array<complex>"),
         (
             "fn f(a: array) { if a > 0 { 1.0 } else { sum(a) } }",
-            "`step(x, y)` is 1 where x >= y, by which `masked` chooses",
+            "expected bool, given array<real>: arrays are compared element by element, which gives 1 and 0",
         ),
         ("fn f(x) { x[0, 1] }", "expected an array, given real"),
         ("fn f(a: array) { reshape(a, 2) }", "expected array<int>, given int"),

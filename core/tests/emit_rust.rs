@@ -592,6 +592,14 @@ const WHOLE: &[(&str, &str, &str)] = &[
         "m2x3:0.3,-0.7,1.1,0.9,0.2,-0.4 m2x3:1.3,0.6,-0.8,0.25,-1.2,0.5",
     ),
     (
+        "compared",
+        "fn f(x, a: array) {
+             let k = argsort(a); let n = [9007199254740993, 9007199254740992, 3];
+             sum(masked(k >= 1, a * x, a)) + sum((n == 9007199254740992) * a) + sum((a < x) * a) + x * cmp(n[0], n[1])
+         }",
+        "r0.5 a1,0.25,3",
+    ),
+    (
         "random",
         "fn f(x: array, n: int) { let (a, b) = split(key(n)); sum(x * randn(a, [3])) + sum(rand(fold_in(b, n), [2, n]) * sum(x * x)) }",
         "a0.3,-0.7,1.1 i4",

@@ -21,6 +21,7 @@ mod ad_second_order;
 mod ad_seeds;
 mod ad_special_points;
 mod array_axis;
+mod array_comparisons;
 mod array_determinants;
 mod array_errors;
 mod array_growing;

@@ -167,7 +167,7 @@ impl Reaching<'_> {
             Op::Number2(Number2::Mul) => !self.is_zero(inst.args[1 - k]),
             Op::Number1(_) | Op::Number2(_) | Op::Real2(_) => true,
             Op::Real1(op) => !op.is_constant(),
-            Op::Mixed(op) => op != Mixed::FromInt,
+            Op::Mixed(op) => !matches!(op, Mixed::FromInt | Mixed::Cmp),
             Op::Tuple | Op::Array | Op::Sum | Op::Accumulate | Op::Primitive(_) => true,
             Op::Fill => k == 0,
             Op::Field(_) => self.n.fields.count(inst.args[0]) == 1,

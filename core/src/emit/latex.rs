@@ -317,7 +317,9 @@ impl Writer<'_> {
         match m {
             Mixed::Promote | Mixed::FromInt => self.ranked(&args[0]),
             Mixed::Complex => (format!("{} + {} \\, i", self.at(&args[0], ADD), self.at(&args[1], MUL)), ADD),
-            Mixed::Re | Mixed::Im | Mixed::Arg => self.call(&format!("\\operatorname{{{}}}", m.name()), args),
+            Mixed::Re | Mixed::Im | Mixed::Arg | Mixed::Cmp => {
+                self.call(&format!("\\operatorname{{{}}}", m.name()), args)
+            }
             Mixed::Abs2 => (format!("\\left|{}\\right|^2", self.expr(&args[0])), PREFIX),
             Mixed::Modulus => (format!("\\left|{}\\right|", self.expr(&args[0])), ATOM),
             Mixed::Conj => (format!("\\overline{{{}}}", self.expr(&args[0])), ATOM),

@@ -93,6 +93,7 @@ const WORDS: &[&str] = &[
     "sign",
     "detach",
     "beyond",
+    "cmp",
     "min",
     "max",
     "ratio",

@@ -202,6 +202,7 @@ fn on_elements(op: Op, a: &str, b: &str, element: &Kind) -> String {
         Op::Mixed(Mixed::Complex) => format!("Complex::new({a}, {b})"),
         Op::Mixed(m @ (Mixed::Re | Mixed::Im)) => format!("{a}.{}", m.name()),
         Op::Mixed(Mixed::FromInt) => format!("{a} as f64"),
+        Op::Mixed(Mixed::Cmp) => format!("cmp({a}, {b})"),
         Op::Mixed(Mixed::PowiReal) if !b.parse().is_ok_and(is_product) => format!("powi({a}, {b})"),
         Op::Mixed(Mixed::PowiReal | Mixed::PowiComplex) => format!("{a}.powi({b})"),
         Op::Mixed(Mixed::Polygamma) => format!("polygamma({a}, {b})"),

@@ -210,6 +210,7 @@ impl Writer<'_, '_> {
             Mixed::FromInt => (format!("({} as f64)", self.at(&args[0], UNARY)), POSTFIX),
             Mixed::PowiReal if !matches!(args[1], Expr::Int(n) if is_product(n)) => self.call("powi", args),
             Mixed::PowiReal | Mixed::PowiComplex => self.method(args, "powi"),
+            Mixed::Cmp => self.call("cmp", args),
             Mixed::Polygamma => self.call("polygamma", args),
             Mixed::Not => (format!("!{}", self.at(&args[0], UNARY)), UNARY),
             Mixed::And => self.binary(args, "&&", AND),

@@ -144,6 +144,7 @@ pub(super) enum Code {
     Arg(Reg, Reg),
     Conj(Reg, Reg),
     FromInt(Reg, Reg),
+    Cmp(Reg, Reg, Reg),
     PowiR(Reg, Reg, Reg),
     Polygamma(Reg, Reg, Reg),
     PowiC(Reg, Reg, Reg),

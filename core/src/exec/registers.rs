@@ -99,6 +99,11 @@ pub(super) fn visit(code: &mut Code, slots: &mut [Slot], mut f: impl FnMut(Bank,
             f(Int, a, Read);
             f(Real, d, Write);
         }
+        Code::Cmp(d, a, b) => {
+            f(Int, a, Read);
+            f(Int, b, Read);
+            f(Real, d, Write);
+        }
         Code::PowiR(d, a, n) | Code::Polygamma(d, a, n) => {
             f(Real, a, Read);
             f(Int, n, Read);

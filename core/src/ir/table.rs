@@ -152,6 +152,7 @@ macro_rules! for_each_op {
                 Arg "arg" (Complex) -> Real, "The angle in (-pi, pi].";
                 Conj "conj" (Complex) -> Complex, "The complex conjugate.";
                 FromInt "real_of_int" (Int) -> Real, "The integer as a real number.";
+                Cmp "cmp" (Int, Int) -> Real, "-1, 0 or 1 as the first integer is less than the second, equal to it, or greater.";
                 PowiReal "powi" (Real, Int) -> Real, "`a^n`; `a^0 = 1` everywhere.";
                 PowiComplex "cpowi" (Complex, Int) -> Complex, "`a^n` of a complex number.";
                 Polygamma "polygamma" (Real, Int) -> Real, "The n-th derivative of digamma; of order 0 digamma, the derivative of `lgamma`.";

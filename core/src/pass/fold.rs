@@ -69,6 +69,7 @@ fn value(op: Op, args: &[Op], level: Level) -> Option<Op> {
         (Op::Mixed(Mixed::Not), [Op::Bool(a)]) => Op::Bool(!a),
         (Op::Mixed(Mixed::And), [Op::Bool(a), Op::Bool(b)]) => Op::Bool(*a && *b),
         (Op::Mixed(Mixed::Or), [Op::Bool(a), Op::Bool(b)]) => Op::Bool(*a || *b),
+        (Op::Mixed(Mixed::Cmp), [Op::Int(a), Op::Int(b)]) => real(f64::from(a.cmp(b) as i8)),
         // Every integer up to 2^53 is a float.
         (Op::Mixed(Mixed::FromInt), [Op::Int(n)]) if n.unsigned_abs() <= 1 << 53 => real(*n as f64),
         _ => return None,

@@ -73,7 +73,7 @@ pub(super) fn pull(
     };
     let reach = reach.whole(b, y);
     let term = match op {
-        Op::Mixed(Mixed::FromInt) => None,
+        Op::Mixed(Mixed::FromInt | Mixed::Cmp) => None,
         Op::Mixed(mixed) => Some(pull_mixed(b, mixed, args, y, k, bar, reach)?),
         _ => {
             let p = partial(b, op, k, args, y)?;

@@ -313,7 +313,7 @@ pub(super) fn pull_mixed(
             let p = next_polygamma(b, z, args[1]);
             product(b, p, y_bar, reach)
         }
-        Mixed::FromInt | Mixed::Not | Mixed::And | Mixed::Or => return None,
+        Mixed::FromInt | Mixed::Cmp | Mixed::Not | Mixed::And | Mixed::Or => return None,
     })
 }
 
@@ -342,7 +342,7 @@ pub(super) fn push_mixed(
     let dot = |k: usize| dots.get(k).copied().flatten();
     let reach = reach.first().copied().unwrap_or(Reach::Always);
     let z = args[0];
-    if matches!(op, Mixed::FromInt | Mixed::Not | Mixed::And | Mixed::Or) {
+    if matches!(op, Mixed::FromInt | Mixed::Cmp | Mixed::Not | Mixed::And | Mixed::Or) {
         return Some(None);
     }
     if op == Mixed::Complex {

@@ -186,7 +186,7 @@ impl Op {
         use crate::ir::Mixed;
         match self {
             Op::Number1(_) | Op::Number2(_) | Op::Real1(_) | Op::Real2(_) => true,
-            Op::Mixed(m) => !matches!(m, Mixed::FromInt | Mixed::Not | Mixed::And | Mixed::Or),
+            Op::Mixed(m) => !matches!(m, Mixed::FromInt | Mixed::Cmp | Mixed::Not | Mixed::And | Mixed::Or),
             Op::Select | Op::Tuple | Op::Field(_) | Op::Array | Op::Fill | Op::Sum => true,
             Op::OnArrays(op) => op.is_differentiable(),
             Op::Get | Op::Set | Op::Peek | Op::Put | Op::AddAt | Op::Accumulate => true,

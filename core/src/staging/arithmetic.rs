@@ -6,7 +6,7 @@
 
 use crate::{
     entity::Value,
-    ir::{Compare, Element, Int1, Int2, Kind, Mixed, Number1, Number2, Op},
+    ir::{ArrayOp, Compare, Element, Int1, Int2, Kind, Mixed, Number1, Number2, Op},
 };
 
 use super::{Given, Known, Misfit, Stage};
@@ -16,10 +16,6 @@ const REAL_OF_INT: &str =
     ": an int meets a real number through `real(n)`, and a whole number is real where it is written `1.0`";
 /// What to write where `%` stands between real numbers.
 const REM_OF_REALS: &str = ": the remainder of real numbers is `rem(a, b)`";
-/// What to write where a comparison stands between arrays.
-const COMPARED_ARRAYS: &str =
-    ": element by element `step(x, y)` is 1 where x >= y, by which `masked` chooses";
-
 /// An operator between two operands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operator {
@@ -33,7 +29,7 @@ pub enum Operator {
     Div,
     /// `%`, on ints.
     Rem,
-    /// `<` and its like, on reals and ints.
+    /// `<` and its like, on reals and ints; with an array, 1 and 0 element by element.
     Compare(Compare),
 }
 
@@ -74,6 +70,11 @@ impl Stage {
             return Ok(Given::Literal(n));
         }
         let comparison = matches!(op, Operator::Compare(_));
+        if let Operator::Compare(c) = op
+            && [a, b].iter().any(|g| self.is_array(*g))
+        {
+            return Ok(Given::Value(self.compared(c, a, b)?));
+        }
         let int = self.is(a, &Kind::Int) || self.is(b, &Kind::Int);
         let literals = self.is_literal(a) && self.is_literal(b);
         // The quotient of two literals is a real number if it is not exact; one of a computed literal is that of ints.
@@ -93,11 +94,7 @@ impl Stage {
             Operator::Mul => Number2::Mul,
             Operator::Div | Operator::Rem => Number2::Div,
             Operator::Compare(c) => {
-                let args = self.fit_all(&[a, b], &[Kind::Real, Kind::Real]);
-                let args = args.map_err(|e| match e.given.as_str() {
-                    "array<real>" => Misfit { hint: COMPARED_ARRAYS, ..e },
-                    _ => e,
-                })?;
+                let args = self.fit_all(&[a, b], &[Kind::Real, Kind::Real])?;
                 return Ok(Given::Value(self.b.inst(Op::Compare(c), &args, Kind::Bool)));
             }
         };
@@ -106,6 +103,36 @@ impl Stage {
             Number2::Mul => self.product(args[0], args[1]),
             _ => self.b.number2(number, args[0], args[1]),
         }))
+    }
+
+    /// 1 where a comparison holds and 0 where it does not, of the elements of arrays of reals or of ints, or of those and one
+    /// number; of NaN it is NaN.
+    fn compared(&mut self, c: Compare, a: Given, b: Given) -> Result<Value, Misfit> {
+        let is_int = |g: &Given| self.is(*g, &Kind::Array(Element::Int)) || self.is(*g, &Kind::Int);
+        let is_open = |g: &Given| self.is_literal(*g) || self.known(*g) == Known::Literals;
+        // Ints are compared as such: not all of them are floats.
+        let [x, y] = if [a, b].iter().any(is_int) || [a, b].iter().all(is_open) {
+            let order = self.mixed(Mixed::Cmp, &[a, b]).map_err(|e| Misfit { hint: REAL_OF_INT, ..e })?;
+            [order, self.b.real(0.0)]
+        } else {
+            [self.fit_element(a, &Kind::Real)?, self.fit_element(b, &Kind::Real).map_err(|e| e.of(1))?]
+        };
+        let mut at_least = |x: Value, y: Value| self.b.on_arrays(ArrayOp::Step, &[x, y]);
+        let (mask, is_opposite) = match c {
+            Compare::Ge => (at_least(x, y), false),
+            Compare::Le => (at_least(y, x), false),
+            Compare::Lt => (at_least(x, y), true),
+            Compare::Gt => (at_least(y, x), true),
+            Compare::Eq | Compare::Ne => {
+                let both = [at_least(x, y), at_least(y, x)];
+                (self.b.number2(Number2::Mul, both[0], both[1]), c == Compare::Ne)
+            }
+        };
+        if !is_opposite {
+            return Ok(mask);
+        }
+        let one = self.b.real(1.0);
+        Ok(self.b.number2(Number2::Sub, one, mask))
     }
 
     /// An int; of a real number an error with the hint.

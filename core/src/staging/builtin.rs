@@ -291,7 +291,7 @@ impl Stage {
     }
 
     /// An op between kinds; operands that it does not take are ignored.
-    fn mixed(&mut self, op: Mixed, args: &[Given]) -> Result<Value, Misfit> {
+    pub(super) fn mixed(&mut self, op: Mixed, args: &[Given]) -> Result<Value, Misfit> {
         let kinds = op.signature().0;
         let args = match op {
             Mixed::Not | Mixed::And | Mixed::Or => self.fit_all(args, kinds)?,

@@ -70,6 +70,10 @@ use crate::{
     ir::{Element, Function, FunctionBuilder, Kind, Mixed, Param},
 };
 
+/// What to write where a comparison of arrays stands in the place of a truth value.
+const MASK_AS_BOOL: &str =
+    ": arrays are compared element by element, which gives 1 and 0, by which `masked` chooses";
+
 /// How many numbers a tuple or a struct may hold, those in it opened.
 pub const MAX_LEAVES: usize = 10_000;
 
@@ -226,7 +230,10 @@ impl Stage {
             }
             (found, kind) => {
                 let n = found.fields().len();
-                let misfit = Misfit::new(found, kind.to_string());
+                let mut misfit = Misfit::new(found, kind.to_string());
+                if matches!((found, kind), (Kind::Array(Element::Real), Kind::Bool)) {
+                    misfit.hint = MASK_AS_BOOL;
+                }
                 if !(is_plain_tuple(found, n) && is_plain_tuple(kind, n) && promotes(found, kind)) {
                     return Err(misfit);
                 }

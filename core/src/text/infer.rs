@@ -181,7 +181,11 @@ impl<'a> Infer<'a> {
                 known => known,
             },
             ExprKind::Chain(first, more) => match more.first() {
-                Some((Operator::Compare(_), ..)) => known(Kind::Bool),
+                Some((Operator::Compare(_), _, second)) => {
+                    let both = [self.expr(first, kinds), self.expr(second, kinds)].map(Known::operand);
+                    let is_array = |known: &Known| matches!(known, Known::Kind(Kind::Array(_)));
+                    known(if both.iter().any(is_array) { Kind::Array(Element::Real) } else { Kind::Bool })
+                }
                 _ => more.iter().fold(self.expr(first, kinds), |left, (op, _, e)| {
                     let right = self.expr(e, kinds);
                     left.meet(*op, right)

@@ -67,12 +67,14 @@
 //!   `jvp(f)(x, x_dot)` (value and tangent), `vjp(f)(x, y_bar)`, `hessian(f)(x)`. They nest, `grad(grad(f))(x)`, and are differentiated from
 //!   outside as what is written out is. `matrix_function(f)(a)` is a function of one number of a symmetric matrix, `V diag(f(w)) V^T` of
 //!   its eigenvalues and eigenvectors, with derivatives also where eigenvalues are equal. The macro `program!` does not have them.
-//! - **Constants**: no derivative passes through `detach(x)`. `masked(step(x, y), a, b)` is a where x is at least y, else b, element by
-//!   element.
+//! - **Comparisons** with an array, of real numbers or of ints, work element by element and give 1 and 0, by which `masked` chooses:
+//!   `masked(x < y, a, b)`. `step(x, y)` is `x >= y`; `cmp(n, m)` of ints is -1, 0 or 1. In the macro a comparison is a condition.
+//! - **Constants**: no derivative passes through `detach(x)`.
 //! - **A rule** has a primal, and if given a pullback of the inputs, the result and its cotangent, which gives the
 //!   inputs' cotangents in order, `none` for one that has none; and if given a pushforward of the inputs and
 //!   their tangents. With one of them derivatives go by it in both modes: the other is its transpose, since both are
-//!   linear in what they are given. Numbers that carry derivatives themselves ([duals](crate::scalar)) run the primal.
+//!   linear in what they are given. [`Derivatives`](crate::exec::Derivatives) of numbers that carry derivatives themselves
+//!   ([duals](crate::scalar)) go by it too.
 //!
 //! No input makes the parser panic or exhaust the stack: nesting is limited, chains like `a + b + …` are not
 //! nested.

@@ -335,6 +335,7 @@ pub(super) fn any(op: Op, args: &[Sym], kind: &Kind) -> Option<Sym> {
             Some(n) => Sym::int(n),
             None => Sym::op(op, args, Kind::Real),
         },
+        (Op::Mixed(Mixed::Cmp), _) => Sym::op(op, args, Kind::Real),
         (Op::Mixed(Mixed::PowiReal | Mixed::PowiComplex), [x, n]) => match integer(n) {
             Some(n) => powi(x, n),
             None => Sym::op(op, args, kind.clone()),

@@ -23,6 +23,11 @@ fn beyond(_: f64) -> f64 {
     0.0
 }
 //-
+/// -1, 0 or 1 as the first integer is less, equal, or greater.
+fn cmp(a: i64, b: i64) -> f64 {
+    f64::from(a.cmp(&b) as i8)
+}
+//-
 /// 1, -1, or 0 at 0.
 fn sign(a: f64) -> f64 {
     if a > 0.0 {

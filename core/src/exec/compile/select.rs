@@ -187,6 +187,7 @@ fn mixed(op: Mixed, d: Reg, a: Reg, b: Reg) -> Code {
         Mixed::Arg => Code::Arg(d, a),
         Mixed::Conj => Code::Conj(d, a),
         Mixed::FromInt => Code::FromInt(d, a),
+        Mixed::Cmp => Code::Cmp(d, a, b),
         Mixed::PowiReal => Code::PowiR(d, a, b),
         Mixed::PowiComplex => Code::PowiC(d, a, b),
         Mixed::Polygamma => Code::Polygamma(d, a, b),

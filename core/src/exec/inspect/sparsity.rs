@@ -249,7 +249,7 @@ impl Sparsity {
             // Of truth values and integers, what decides them.
             Op::Compare(_) | Op::CompareInt(_) | Op::Int1(_) | Op::Int2(_) => Shadow::Number(self.all(&args)),
             Op::Mixed(Mixed::Not | Mixed::And | Mixed::Or) => Shadow::Number(self.all(&args)),
-            Op::Mixed(Mixed::FromInt) => Shadow::NONE,
+            Op::Mixed(Mixed::FromInt | Mixed::Cmp) => Shadow::NONE,
             Op::Mixed(_) | Op::OnArrays(_) => Shadow::Number(self.all(&args)),
             Op::Len => Shadow::NONE,
             Op::Real(_) | Op::Int(_) | Op::Bool(_) | Op::Push { .. } => Shadow::NONE,

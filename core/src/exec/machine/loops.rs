@@ -79,6 +79,7 @@ fn mixed<T: Real, S: Scalar<Real = T>>(op: Mixed, x: &impl Reads<T, S>, real: &m
         Mixed::Modulus => one(x.complexes(0), real, |z| z.re().hypot(&z.im())),
         Mixed::Arg => one(x.complexes(0), real, |z| z.im().atan2(&z.re())),
         Mixed::FromInt => one(x.ints(0), real, |n| T::int(*n)),
+        Mixed::Cmp => two(x.ints(0), x.ints(1), real, |a, b| T::int(a.cmp(b) as i64)),
         Mixed::PowiReal => {
             let n = x.ints(1).first().copied().unwrap_or(0);
             one(x.reals(0), real, |x| x.powi(n));

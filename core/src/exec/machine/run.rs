@@ -274,6 +274,7 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                 Code::Modulus(d, a) => set!(r[d] = get!(c[a]).re().hypot(&get!(c[a]).im())),
                 Code::Arg(d, a) => set!(r[d] = get!(c[a]).im().atan2(&get!(c[a]).re())),
                 Code::Conj(d, a) => set!(c[d] = get!(c[a]).conj()),
+                Code::Cmp(d, a, b) => set!(r[d] = T::int(get!(n[a]).cmp(get!(n[b])) as i64)),
                 Code::FromInt(d, a) => set!(r[d] = T::int(*get!(n[a]))),
                 Code::PowiR(d, a, k) => set!(r[d] = get!(r[a]).powi(*get!(n[k]))),
                 Code::Polygamma(d, a, k) => set!(r[d] = get!(r[a]).polygamma(*get!(n[k]))),

@@ -141,6 +141,14 @@ impl Lowering<'_, '_> {
                 let value = self.b.ins().fcvt_from_sint(types::F64, n);
                 self.set_r(d, value);
             }
+            Code::Cmp(d, a, b) => {
+                let (a, b) = (self.n(a), self.n(b));
+                let more = self.b.ins().icmp(IntCC::SignedGreaterThan, a, b);
+                let less = self.b.ins().icmp(IntCC::SignedLessThan, a, b);
+                let order = self.b.ins().isub(more, less);
+                let value = self.b.ins().fcvt_from_sint(types::F64, order);
+                self.set_r(d, value);
+            }
             Code::AddI(d, a, b) => self.int2(pc, Int2::Add, d, a, b),
             Code::Int2(op, d, a, b) => self.int2(pc, op, d, a, b),
             Code::Int1(Int1::Neg, d, a) => {
