@@ -10,7 +10,7 @@
 //! cbrt(x * x)     at 0 the tangent is 2 x x_dot = 0, a number if something flows to x
 //! ```
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::{
     entity::{FuncId, Inst, Value},
@@ -26,9 +26,46 @@ use super::{
 /// Of functions called which parameters want a reach.
 pub(super) type Wanted = HashMap<FuncId, Vec<bool>>;
 
+/// The slots of tapes that keep a reach beside a tangent, by their tape and number.
+pub(super) type Slots = HashSet<(u32, u32)>;
+
+/// The slots from which slopes that may be infinite take tangents, in all that a function reaches.
+pub(super) fn slots(program: &Program, root: FuncId, touching: &Touching) -> Slots {
+    let mut slots = Slots::new();
+    let all = program.reachable(root);
+    let pops = |f: &Function| f.insts.values().any(|inst| matches!(inst.op, Op::Pop { .. }));
+    let functions = all.into_iter().map(|id| (id, &program.functions[id]));
+    let functions: Vec<_> = functions.filter(|(_, f)| f.is_defined() && pops(f)).collect();
+    // What is popped may be pushed elsewhere.
+    loop {
+        let before = slots.len();
+        let mut params = Wanted::new();
+        for &(id, f) in &functions {
+            wanted(program, id, touching, &slots, &mut params);
+            let of = values(program, f, &varied(program, f, touching), id == root, &params, &slots);
+            for inst in f.blocks.values().flat_map(|b| &b.insts).map(|i| &f.insts[*i]) {
+                if let (Op::Pop { tape, slot }, Some(y)) = (inst.op, inst.result)
+                    && of[y.index()]
+                {
+                    slots.insert((tape, slot));
+                }
+            }
+        }
+        if slots.len() == before {
+            return slots;
+        }
+    }
+}
+
 /// Finds out which parameters of a function and of those that it calls want a reach. Those of functions that call themselves
 /// all do.
-pub(super) fn wanted(program: &Program, root: FuncId, touching: &Touching, wanted: &mut Wanted) {
+pub(super) fn wanted(
+    program: &Program,
+    root: FuncId,
+    touching: &Touching,
+    slots: &Slots,
+    wanted: &mut Wanted,
+) {
     let order = callees_first(program, root, &|f| wanted.contains_key(&f));
     for id in order {
         let f = &program.functions[id];
@@ -37,7 +74,7 @@ pub(super) fn wanted(program: &Program, root: FuncId, touching: &Touching, wante
             wanted.entry(g).or_insert_with(|| all(&program.functions[g]));
         }
         if !wanted.contains_key(&id) {
-            let of = values(program, f, &varied(program, f, touching), false, wanted);
+            let of = values(program, f, &varied(program, f, touching), false, wanted, slots);
             wanted.insert(id, f.param_values().iter().map(|p| of[p.index()]).collect());
         }
     }
@@ -55,9 +92,10 @@ pub(super) fn values(
     varied: &[bool],
     is_root: bool,
     params: &Wanted,
+    slots: &Slots,
 ) -> Vec<bool> {
     let given = given(f, varied, is_root);
-    wants(program, f, varied, &given, params)
+    wants(program, f, varied, &given, params, slots)
 }
 
 /// Everything but what comes of what is no mere move.
@@ -75,7 +113,7 @@ fn given(f: &Function, varied: &[bool], is_root: bool) -> Vec<bool> {
 fn moves(f: &Function, made: &[Option<Inst>], inst: &InstData, varied: &[bool]) -> bool {
     let alone = inst.args.iter().filter(|a| varied[a.index()]).count() == 1;
     match inst.op {
-        Op::Tuple | Op::Field(_) | Op::Select | Op::Array | Op::Fill | Op::Pop { .. } => true,
+        Op::Tuple | Op::Field(_) | Op::Select | Op::Array | Op::Fill => true,
         Op::Get | Op::Peek | Op::Set | Op::Put => true,
         Op::Number1(Number1::Neg) => true,
         Op::Number2(Number2::Add | Number2::Sub) => alone,
@@ -105,7 +143,14 @@ fn has_rule(program: &Program, op: Op) -> bool {
 }
 
 /// The least fixed point, from the slopes backwards.
-fn wants(program: &Program, f: &Function, varied: &[bool], given: &[bool], params: &Wanted) -> Vec<bool> {
+fn wants(
+    program: &Program,
+    f: &Function,
+    varied: &[bool],
+    given: &[bool],
+    params: &Wanted,
+    slots: &Slots,
+) -> Vec<bool> {
     let mut wanted = vec![false; f.kinds.len()];
     let order = order(f);
     loop {
@@ -127,6 +172,11 @@ fn wants(program: &Program, f: &Function, varied: &[bool], given: &[bool], param
             }
             for &i in block.insts.iter().rev() {
                 let inst = &f.insts[i];
+                if let Op::Push { tape, slot } = inst.op
+                    && slots.contains(&(tape, slot))
+                {
+                    mark(&mut wanted, inst.args[0]);
+                }
                 let Some(y) = inst.result.filter(|y| varied[y.index()]) else { continue };
                 if !passes(program, inst) {
                     continue;

@@ -42,7 +42,8 @@ pub fn forward(program: &mut Program, root: FuncId) -> Result<FuncId, DiffError>
     let mut all = program.clone();
     let root = entry(&mut all, root);
     let touching = Touching::of(&all, root);
-    let mut engine = Engine { program: all, touching, done, work, wanted, transposed };
+    let slots = flow::slots(&all, root, &touching);
+    let mut engine = Engine { program: all, touching, slots, done, work, wanted, transposed };
     let id = engine.id(root, true);
     while let Some((f, is_root)) = engine.work.pop() {
         engine.function(f, is_root)?;
@@ -54,6 +55,8 @@ pub fn forward(program: &mut Program, root: FuncId) -> Result<FuncId, DiffError>
 struct Engine {
     program: Program,
     touching: Touching,
+    /// The slots of tapes with reaches.
+    slots: flow::Slots,
     /// The pushforwards, with reaches of parameters or, at the root, without.
     done: HashMap<(FuncId, bool), FuncId>,
     work: Vec<(FuncId, bool)>,
@@ -65,7 +68,7 @@ struct Engine {
 impl Engine {
     /// Which parameters of a function that is called have reaches.
     fn wanted(&mut self, f: FuncId) -> Vec<bool> {
-        flow::wanted(&self.program, f, &self.touching, &mut self.wanted);
+        flow::wanted(&self.program, f, &self.touching, &self.slots, &mut self.wanted);
         self.wanted.get(&f).cloned().unwrap_or_default()
     }
 
@@ -104,7 +107,7 @@ impl Engine {
         for g in f.callees() {
             self.wanted(g);
         }
-        let mut wanted = flow::values(&self.program, &f, &varied, is_root, &self.wanted);
+        let mut wanted = flow::values(&self.program, &f, &varied, is_root, &self.wanted, &self.slots);
         if !is_root {
             // Those that the caller hands over.
             for (p, handed) in f.param_values().iter().zip(self.wanted(id)) {
@@ -283,26 +286,37 @@ impl Writer<'_> {
     fn instruction(&mut self, inst: &InstData) -> Result<(), DiffError> {
         let f = self.f;
         let args: Vec<Value> = inst.args.iter().map(|&a| self.value(a)).collect();
-        // Tapes carry tangents beside values, always.
+        // Tapes carry tangents beside values, always, and reaches where they are asked for.
         match inst.op {
             Op::Push { tape, slot } => {
                 self.b.effect(inst.op, &args);
-                for leaf in self.leaves(inst.args[0]) {
+                let mut leaves = self.leaves(inst.args[0]);
+                if self.engine.slots.contains(&(tape, slot)) {
+                    leaves.extend(self.reaches(inst.args[0]));
+                }
+                for leaf in leaves {
                     self.b.effect(Op::Push { tape, slot }, &[leaf]);
                 }
                 return Ok(());
             }
             Op::Pop { tape, slot } => {
                 let Some(y) = inst.result else { return Ok(()) };
-                let mut leaves = Vec::new();
-                for kind in tangent_leaves(&f.kinds[y]).into_iter().rev() {
-                    leaves.push(self.b.inst(Op::Pop { tape, slot }, &[], kind));
-                }
-                leaves.reverse();
+                let kinds = tangent_leaves(&f.kinds[y]);
+                let mut popped = || {
+                    let backwards = kinds.iter().rev();
+                    let popped = backwards.map(|k| self.b.inst(Op::Pop { tape, slot }, &[], k.clone()));
+                    let popped: Vec<Value> = popped.collect();
+                    popped.into_iter().rev().collect::<Vec<_>>()
+                };
+                let there = if self.engine.slots.contains(&(tape, slot)) { popped() } else { Vec::new() };
+                let leaves = popped();
                 let v = self.b.inst(inst.op, &[], f.kinds[y].clone());
                 self.values.insert(y, v);
                 if !leaves.is_empty() {
                     self.dots.insert(y, leaves);
+                }
+                if !there.is_empty() {
+                    self.there.insert(y, there);
                 }
                 return Ok(());
             }

@@ -205,6 +205,8 @@ pub(super) fn term(
         (Op::Number2(Number2::Scale), 0) | (Op::Real2(Real2::Min | Real2::Max), _) => {
             Some(b.number2(Number2::Scale, d, p))
         }
+        // A factor that is zero, and stays so, leaves nothing of the other, as in `x^y ln x` at 0.
+        (Op::Number2(Number2::Scale), 1) => times(b, p, d, Reach::Nonzero),
         _ => times(b, p, d, reach),
     }
 }
