@@ -8,13 +8,15 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use ketgrad_core::{
-    exec::{Datum, Derivatives},
+    adjoint,
+    exec::{Bytecode, Datum, Derivatives, Executable, Limits, Machine, NoHost},
     ir::{FunctionBuilder, Kind, Number1, Number2, Op, Param, Program, Real2},
     pass::Level,
     tape::{Tape, Variable},
     text::parse_program,
 };
 use num_complex::Complex;
+use num_dual::{Dual64, HyperDual64};
 
 /// Two ways of computing the same slope.
 const TOLERANCE: f64 = 1e-12;
@@ -307,8 +309,8 @@ fn elements_are_chosen_one_by_one() {
     }
 }
 
-#[test]
-fn compositions_and_products_of_the_op_table_agree_in_both_modes() {
+/// Functions of one number `@`.
+fn functions() -> Vec<String> {
     let mut fs: Vec<String> = Number1::ALL.iter().map(|f| format!("{}(@)", f.name())).collect();
     fs.extend(
         [
@@ -325,13 +327,24 @@ fn compositions_and_products_of_the_op_table_agree_in_both_modes() {
         .map(String::from),
     );
     fs.extend(["max(@, 0.0)", "min(@, 1.0)", "@ * @", "@ / @", "@ - @", "floor(@)"].map(String::from));
+    fs
+}
+
+/// `f(g(x))` and `f(x) g(x)`.
+fn bodies(f: &str, g: &str) -> [String; 2] {
+    let of = |f: &str, x: &str| f.replace('@', &format!("({x})"));
+    [of(f, &of(g, "x")), format!("({}) * ({})", of(f, "x"), of(g, "x"))]
+}
+
+#[test]
+fn compositions_and_products_of_the_op_table_agree_in_both_modes() {
+    let fs = functions();
     // An infinite number times what a choice leaves out is another question than an infinite slope.
     let is_choice = |f: &str| ["max", "min", "floor"].iter().any(|name| f.starts_with(name));
     let points = [0.0, -0.0, 1.0, -1.0, f64::INFINITY, f64::NEG_INFINITY, 0.5];
     let mut wrong = Vec::new();
     for (f, g) in fs.iter().flat_map(|f| fs.iter().map(move |g| (f, g))) {
-        let of = |f: &str, x: &str| f.replace('@', &format!("({x})"));
-        for body in [of(f, &of(g, "x")), format!("({}) * ({})", of(f, "x"), of(g, "x"))] {
+        for body in bodies(f, g) {
             let p = program(&format!("fn f(x) {{ {body} }}"));
             let mut d = Derivatives::<f64>::new(&p, "f").unwrap();
             for x in points {
@@ -346,6 +359,92 @@ fn compositions_and_products_of_the_op_table_agree_in_both_modes() {
         }
     }
     assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// The first two derivatives by central differences of three lengths, if these tend to something.
+fn differences(f: &mut dyn FnMut(f64) -> f64, x: f64) -> Option<[f64; 2]> {
+    let here = f(x);
+    let mut by = |h: f64| {
+        let (up, down) = (f(x + h), f(x - h));
+        [(up - down) / (2.0 * h), (up - 2.0 * here + down) / (h * h)]
+    };
+    let all = [1e-3, 5e-4, 2.5e-4].map(&mut by);
+    let limit = |k: usize| {
+        // Two steps of Richardson's.
+        let [a, b, c] = all.map(|d| d[k]);
+        let (first, last) = ((4.0 * b - a) / 3.0, (4.0 * c - b) / 3.0);
+        let near = |x: f64, y: f64, t: f64| (x - y).abs() <= t * (1.0 + y.abs());
+        (near(first, last, 1e-5) && near(a, c, 1e-3)).then_some(last)
+    };
+    Some([limit(0)?, limit(1)?]).filter(|_| here.abs() < 1e3)
+}
+
+/// Where a function is smooth, which its differences tell, its first two derivatives are what these tend to, or undefined:
+/// the first by both modes, the second by forward and by reverse mode over reverse mode, by duals and by hyper-duals.
+#[test]
+fn smooth_compositions_of_the_op_table_have_the_derivatives_of_their_differences() {
+    let fs = functions();
+    let (mut wrong, mut smooth, mut defined) = (Vec::new(), 0, 0);
+    // To a dual number a zero of which no first derivative is left is a constant.
+    let hides = |body: &str| {
+        let is_square = body.contains("(powi((x), 2))") || body.contains("((x) * (x))");
+        is_square && (body.starts_with("abs") || body.starts_with("hypot"))
+    };
+    for (f, g) in fs.iter().flat_map(|f| fs.iter().map(move |g| (f, g))) {
+        for body in bodies(f, g) {
+            let p = program(&format!("fn f(x) {{ {body} }}"));
+            let mut d = Derivatives::<f64>::new(&p, "f").unwrap();
+            let mut values = Derivatives::<f64>::new(&p, "f").unwrap();
+            let mut value = |x: f64| real(&values.value(&reals(&[x])).unwrap());
+            let mut second = None;
+            let mut hyper = Derivatives::<HyperDual64>::new(&p, "f").unwrap();
+            let mut duals = Derivatives::<Dual64>::new(&p, "f").unwrap();
+            for x in [0.0, -0.0, 1.0, -1.0, 0.5] {
+                let Some([slope, curvature]) = differences(&mut value, x) else { continue };
+                // At a tie the first is chosen.
+                if f.starts_with("max") && value(x) == 0.0 || f.starts_with("min") && value(x) == 1.0 {
+                    continue;
+                }
+                let code = second.get_or_insert_with(|| {
+                    let mut p = p.clone();
+                    let f = p.lookup("f").unwrap();
+                    let second = adjoint::second(&mut p, f).unwrap();
+                    Bytecode::compile(&p, second).unwrap()
+                });
+                let at = reals(&[x]);
+                let (gradient, hv) = d.hvp(&at, &reals(&[1.0])).unwrap();
+                let weights = Datum::Tuple(reals(&[0.0, 1.0]));
+                let args = [at[0].clone(), weights];
+                let back = code.call(&mut Machine::new(), &NoHost, &Limits::default(), &args).unwrap();
+                let on_hyper = hyper.value(&[Datum::Real(HyperDual64::new(x, 1.0, 1.0, 0.0))]).unwrap();
+                let on_duals = duals.gradient(&[Datum::Real(Dual64::new(x, 1.0))]).unwrap();
+                let hyper = *on_hyper.real().unwrap();
+                let along = real(&d.jvp(&at, &reals(&[1.0])).unwrap().1);
+                let found = [
+                    ("reverse", real(&gradient[0]), slope),
+                    ("forward", along, slope),
+                    ("first of hyper-duals", hyper.eps1, slope),
+                    ("forward over reverse", real(&hv[0]), curvature),
+                    ("reverse over reverse", real(&back.fields()[1]), curvature),
+                    ("gradient on duals", on_duals[0].real().unwrap().eps, curvature),
+                    ("hyper-duals", hyper.eps1eps2, curvature),
+                ];
+                smooth += 1;
+                defined += usize::from(hv[0].real().unwrap().is_finite());
+                for (way, found, right) in found {
+                    let is_exempt = way.contains("duals") && hides(&body);
+                    if !is_exempt && found.is_finite() && (found - right).abs() > 1e-4 * (1.0 + right.abs()) {
+                        wrong.push(format!("{body} at {x:?}, {way}: {found}, not {right}"));
+                    }
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        smooth > 3000 && defined > smooth / 2,
+        "{smooth} smooth points, {defined} with second derivatives"
+    );
 }
 
 #[test]

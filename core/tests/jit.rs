@@ -140,7 +140,7 @@ const NUMBERS: [f64; 14] = [
 fn operations_on_real_numbers_have_the_same_bits() {
     let one = "neg recip sqrt cbrt exp exp_m1 ln ln_1p log2 log10 sin cos tan asin acos atan sinh cosh tanh asinh acosh \
                atanh abs sign floor ceil round trunc detach erf erfc lgamma digamma sigmoid softplus";
-    let two = "x + y; x - y; x * y; x / y; pow(x, y); scale(x, y); atan2(x, y); hypot(x, y); min(x, y); max(x, y); rem(x, y); logaddexp(x, y); polygamma(n, x); \
+    let two = "x + y; x - y; x * y; x / y; pow(x, y); scale(x, y); atan2(x, y); hypot(x, y); min(x, y); max(x, y); rem(x, y); logaddexp(x, y); polygamma(n, x); cmp(i, 1) * x; cmp(i, 2); cmp(3, i); \
                (x + y) + a; (x + y) - a; (x + y) * a; (x - y) + a; (x - y) - a; (x - y) * a; x * y + a; x * y - a; x * y * a; \
                a + (x + y); a - (x + y); a * (x + y); a + (x - y); a - (x - y); a * (x - y); a + x * y; a - x * y; a * (x * y)";
     let call = |name| if name == "neg" { "-x".to_owned() } else { format!("{name}(x)") };

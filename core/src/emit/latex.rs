@@ -247,6 +247,7 @@ impl Writer<'_> {
                 Number2::Guard => self.call("\\operatorname{guard}", args),
             },
             Op::Real1(Real1::Abs) => (format!("\\left|{}\\right|", self.expr(&args[0])), ATOM),
+            Op::Real1(Real1::AbsSlope) => self.call("\\operatorname{sign}", args),
             Op::Real1(Real1::Floor) => (format!("\\lfloor {} \\rfloor", self.expr(&args[0])), ATOM),
             Op::Real1(Real1::Erf | Real1::Erfc) => {
                 self.call(&format!("\\operatorname{{{}}}", op.name()), args)

@@ -93,6 +93,7 @@ const WORDS: &[&str] = &[
     "sign",
     "detach",
     "beyond",
+    "abs_slope",
     "cmp",
     "min",
     "max",

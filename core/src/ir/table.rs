@@ -98,7 +98,8 @@ macro_rules! for_each_op {
                 Guard "guard" (a, b) -> y: regular = guard(a, b), [a.lit(1.0).guard(b), a.lit(0.0)], "`a`, but 0 where `b` is exactly zero, even if `a` is infinite or undefined.";
             }
             real1 {
-                Abs "abs" (a) -> y: regular = Piece::Abs.of(a, a), [a.sign()], "The absolute value.";
+                Abs "abs" (a) -> y: regular = Piece::Abs.of(a, a), [a.abs_slope()], "The absolute value; its derivative at 0 is 0.";
+                AbsSlope "abs_slope" (a) -> y: singular = Piece::AbsSlope.of(a, a), [a.lit(0.0) / a], "`sign` as the derivative of `abs`: at 0 it has no derivative, which is NaN.";
                 Sign "sign" (a) -> y: regular = Piece::Sign.of(a, a), [a.lit(0.0)], "1, -1, or 0 at 0.";
                 Floor "floor" (a) -> y: regular = Piece::Floor.of(a, a), [a.lit(0.0)], "The greatest integer that is not greater.";
                 Ceil "ceil" (a) -> y: regular = Piece::Ceil.of(a, a), [a.lit(0.0)], "The least integer that is not less.";

@@ -134,6 +134,9 @@ impl Piecewise for Ex<'_, '_> {
         let kind = self.kind();
         self.same(|b| b.number(x, &kind))
     }
+    fn abs_slope(&self) -> Self {
+        self.real1(Real1::AbsSlope)
+    }
     fn sign(&self) -> Self {
         self.real1(Real1::Sign)
     }

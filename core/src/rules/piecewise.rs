@@ -10,6 +10,9 @@ pub trait Piecewise: Sized {
     /// 1, -1, or 0 at 0.
     #[must_use]
     fn sign(&self) -> Self;
+    /// `sign` as the derivative of the absolute value, which has none itself at 0.
+    #[must_use]
+    fn abs_slope(&self) -> Self;
     /// The integer part.
     #[must_use]
     fn trunc(&self) -> Self;
@@ -41,6 +44,9 @@ impl<T: Real, S: Scalar<Real = T>> Piecewise for N<S> {
     }
     fn sign(&self) -> Self {
         piece(Piece::Sign, self, self)
+    }
+    fn abs_slope(&self) -> Self {
+        piece(Piece::AbsSlope, self, self)
     }
     fn trunc(&self) -> Self {
         piece(Piece::Trunc, self, self)

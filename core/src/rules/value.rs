@@ -89,6 +89,7 @@ impl Real1 {
     pub fn piece(self) -> Option<Piece> {
         Some(match self {
             Real1::Abs => Piece::Abs,
+            Real1::AbsSlope => Piece::AbsSlope,
             Real1::Sign => Piece::Sign,
             Real1::Floor => Piece::Floor,
             Real1::Ceil => Piece::Ceil,
@@ -104,7 +105,7 @@ impl Real1 {
     /// Whether its derivative is 0 everywhere.
     #[must_use]
     pub fn is_constant(self) -> bool {
-        self.piece().is_some_and(|piece| piece != Piece::Abs)
+        self.piece().is_some_and(|piece| !matches!(piece, Piece::Abs | Piece::AbsSlope))
     }
 }
 

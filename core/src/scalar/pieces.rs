@@ -12,8 +12,10 @@ use super::{
 /// A function that is made of pieces.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Piece {
-    /// `|x|`; at 0 the constant 0, whose derivative is 0 in every order.
+    /// `|x|`; its derivative at 0 is 0, and there are none of higher order.
     Abs,
+    /// [`Sign`](Piece::Sign) as the derivative of the absolute value: at 0 it has none itself.
+    AbsSlope,
     /// 1, -1, or 0 at 0; NaN of NaN.
     Sign,
     /// The greatest integer that is not greater than `x`: a constant.
@@ -45,9 +47,11 @@ impl Piece {
         Ok(match self {
             Piece::Abs => match x.try_cmp(&zero())? {
                 Some(Ordering::Less) => -x,
-                Some(Ordering::Equal) => zero(),
+                Some(Ordering::Equal) => x.hypot(&zero()),
                 Some(Ordering::Greater) | None => x.clone(),
             },
+            Piece::AbsSlope if x.try_cmp(&zero())? == Some(Ordering::Equal) => x.over(&zero()),
+            Piece::AbsSlope => return Piece::Sign.of(x, y),
             Piece::Sign => match x.try_cmp(&zero())? {
                 Some(Ordering::Less) => T::int(-1),
                 Some(Ordering::Equal) => zero(),
@@ -97,7 +101,7 @@ pub(super) fn floats<T: Real + Float>(f: Piece, [x, y]: [&[T]; 2], out: &mut [T]
     let (zero, unit) = (T::zero(), T::one());
     match f {
         Piece::Abs => one(x, out, move |&x| if x < zero { -x } else { x + zero }),
-        Piece::Sign => one(x, out, move |&x| {
+        Piece::Sign | Piece::AbsSlope => one(x, out, move |&x| {
             let sign = if x < zero { -unit } else { x + zero };
             if x > zero { unit } else { sign }
         }),
@@ -128,13 +132,13 @@ mod tests {
     /// Every function of every two kinds of numbers, one or many in each place, is what it is of each two.
     #[test]
     fn many_at_once_are_each_by_itself() {
-        use Piece::{Abs, Ceil, Detach, Floor, Max, Min, Round, Sign, Step, Trunc};
+        use Piece::{Abs, AbsSlope, Ceil, Detach, Floor, Max, Min, Round, Sign, Step, Trunc};
         let kinds =
             [0.0, -0.0, 1.0, -1.0, 2.5, -2.5, 0.3, 1e300, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 5e-324];
         let x: Vec<f64> = kinds.iter().flat_map(|x| kinds.map(|_| *x)).collect();
         let y: Vec<f64> = kinds.iter().flat_map(|_| kinds).collect();
         let same = |a: f64, b: f64| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
-        for f in [Abs, Sign, Floor, Ceil, Round, Trunc, Detach, Min, Max, Step] {
+        for f in [Abs, AbsSlope, Sign, Floor, Ceil, Round, Trunc, Detach, Min, Max, Step] {
             for ones in 0..4 {
                 let part =
                     |x: &[f64], bit: usize| if ones >> bit & 1 == 1 { vec![x[100]] } else { x.to_vec() };
