@@ -315,9 +315,11 @@ fn arrays_in_a_batch_have_the_bits_that_they_have_alone() {
 }
 
 /// Text, arguments, order of the derivative; line and column of what is not finite, and the operation.
+type Origin = (&'static str, &'static [f64], usize, Option<(u32, u32, &'static str)>);
+
 #[test]
 fn what_makes_a_derivative_nan_is_named() {
-    let cases: &[(&str, &[f64], usize, Option<(u32, u32, &str)>)] = &[
+    let cases: &[Origin] = &[
         ("fn f(x) { sqrt(x) * sqrt(x) }", &[0.0], 1, Some((1, 21, "mul"))),
         ("fn f(x) { sqrt(x) * sqrt(x) }", &[0.0], 0, None),
         ("fn f(x) { let y = 1 / x;\n 1 / y }", &[0.0], 1, Some((1, 21, "mul"))),

@@ -14,7 +14,10 @@ use ketgrad_core::{
 use num_dual::Dual64;
 use support::random::Rng;
 
-const OPERATORS: [(&str, fn(Ordering) -> bool); 6] = [
+/// An operator, and whether it holds of two values in an order.
+type Comparison = (&'static str, fn(Ordering) -> bool);
+
+const OPERATORS: [Comparison; 6] = [
     ("<", Ordering::is_lt),
     ("<=", Ordering::is_le),
     (">", Ordering::is_gt),

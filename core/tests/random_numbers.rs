@@ -125,6 +125,15 @@ fn distributions_are_what_they_are_called() {
 }
 
 /// The reparametrised gradient of `E (m + s e)^2` is that of the numbers drawn; none passes through the key.
+/// This key's number is nearer to 1 than single precision tells.
+#[test]
+fn single_precision_stays_below_one() {
+    let source = "fn f() { rand(key(1825420), [1])[0] }";
+    let double = run::<f64>(source, &[]);
+    assert!(*double.real().unwrap() > 1.0 - 1e-9 && *double.real().unwrap() < 1.0);
+    assert_eq!(run::<f32>(source, &[]), Datum::Real(1.0_f32.next_down()));
+}
+
 #[test]
 fn gradients_pass_by_the_numbers() {
     let source = "fn f(m, s, k: int) { let x = m + s * randn(k, [50]); mean(x * x) }";

@@ -7,7 +7,7 @@
 use std::f64::consts::TAU;
 
 use super::{Array, ArrayError, Shape, count};
-use crate::scalar::{Real, threefry};
+use crate::scalar::{Real, is_single, threefry};
 
 /// The counters of the keys of the two distributions.
 const UNIFORM: i64 = -1;
@@ -43,7 +43,9 @@ pub fn random<T: Real>(
         to.extend((0..n).map(|place| T::lit(normal(key, place))));
     } else {
         let key = threefry(key, UNIFORM);
-        to.extend((0..n).map(|place| T::lit(uniform(key, place))));
+        // Rounded to a coarser number type it must not become 1.
+        let most = if is_single::<T>() { 1.0 - f64::from(f32::EPSILON) / 2.0 } else { 1.0 };
+        to.extend((0..n).map(|place| T::lit(uniform(key, place).min(most))));
     }
     Ok(())
 }

@@ -239,6 +239,14 @@ fn unknown(name: &str, program: &Program) -> TextErrorKind {
     TextErrorKind::Unknown { what: "function", name: name.to_owned(), nearest }
 }
 
+/// What is declared of a derivative, and where it is asked for.
+struct Declared {
+    name: String,
+    params: Vec<Param>,
+    result: Kind,
+    span: Span,
+}
+
 /// The body of a declared derivative.
 fn define(
     program: &mut Program,
@@ -248,12 +256,14 @@ fn define(
     span: Span,
 ) -> Result<IrFunction, DiffError> {
     let IrFunction { name, params, result, .. } = program.functions[id].clone();
+    let declared = Declared { name, params, result, span };
     if how == How::Hessian {
-        return Ok(hessian(program, of, name, params, result, span));
+        return Ok(hessian(program, of, declared));
     }
     if how == How::MatrixFunction {
-        return Ok(matrix_function(program, of, name, params, result, span));
+        return Ok(matrix_function(program, of, declared));
     }
+    let Declared { name, params, result, .. } = declared;
     let n = program.functions[of].params.len();
     let engine = match how {
         How::Jvp => adjoint::forward(program, of)?,
@@ -316,14 +326,8 @@ fn whole(b: &mut FunctionBuilder, bar: Value, x: Value) -> Value {
 }
 
 /// Second derivatives: of one number the gradient of the gradient, of an array how the gradient moves along each element.
-fn hessian(
-    program: &Program,
-    of: FuncId,
-    name: String,
-    params: Vec<Param>,
-    result: Kind,
-    span: Span,
-) -> IrFunction {
+fn hessian(program: &Program, of: FuncId, declared: Declared) -> IrFunction {
+    let Declared { name, params, result, span } = declared;
     let twice = &program.functions[of];
     if result == Kind::Real {
         return FunctionBuilder::caller(name, params, result, Op::Call(of));
@@ -367,14 +371,8 @@ fn hessian(
 }
 
 /// A function of a symmetric matrix, from the function of its eigenvalues with its derivative.
-fn matrix_function(
-    program: &Program,
-    of: FuncId,
-    name: String,
-    params: Vec<Param>,
-    result: Kind,
-    span: Span,
-) -> IrFunction {
+fn matrix_function(program: &Program, of: FuncId, declared: Declared) -> IrFunction {
+    let Declared { name, params, result, span } = declared;
     let with_slope = program.functions[of].result.clone();
     let mut s = Stage::new(name, params, result.clone());
     s.b.set_position(span.at);
