@@ -7,7 +7,7 @@
 
 use ketgrad_core::{
     adjoint,
-    exec::{Batch, Bytecode, Datum, Derivatives, Executable, Limits, Machine, NoHost},
+    exec::{Batch, Bytecode, Datum, Derivatives, DeriveError, Executable, Limits, Machine, NoHost},
     pass::Level,
     scalar::Real,
     text::parse_program,
@@ -31,13 +31,22 @@ fn numbers<T: Real>(d: &Datum<Complex<T>>) -> Vec<T> {
 
 /// The Hessian of `f(a: array)` by every way.
 fn hessians(source: &str, at: &[f64]) -> Vec<(&'static str, Vec<Vec<f64>>)> {
+    let ways = ways(source, at).into_iter();
+    ways.map(|(way, found)| (way, found.unwrap_or_else(|e| panic!("{source}: {e}")))).collect()
+}
+
+/// What a way gives.
+type Found = Result<Vec<Vec<f64>>, DeriveError>;
+
+/// The same, where some may fail.
+fn ways(source: &str, at: &[f64]) -> Vec<(&'static str, Found)> {
     let program = parse_program(source).unwrap_or_else(|e| panic!("{source}: {}", e[0]));
     let (n, data) = (at.len(), [Datum::reals(at.to_vec())]);
     let of = |level| Derivatives::<Complex<f64>>::new(&program, "f").unwrap().with_level(level);
-    let mut all = vec![("forward over reverse", of(Level::Strict).hessian(&data).unwrap())];
-    all.push(("the same without passes", of(Level::None).hessian(&data).unwrap()));
+    let mut all = vec![("forward over reverse", of(Level::Strict).hessian(&data))];
+    all.push(("the same without passes", of(Level::None).hessian(&data)));
     #[cfg(feature = "jit")]
-    all.push(("the same compiled", of(Level::Strict).with_jit().hessian(&data).unwrap()));
+    all.push(("the same compiled", of(Level::Strict).with_jit().hessian(&data)));
     let mut p = program.clone();
     let f = p.lookup("f").unwrap();
     let second = adjoint::second(&mut p, f).unwrap();
@@ -45,24 +54,24 @@ fn hessians(source: &str, at: &[f64]) -> Vec<(&'static str, Vec<Vec<f64>>)> {
     let row = |k: usize| {
         let weights = Datum::Tuple(vec![Datum::Real(0.0), Datum::reals(unit(n, k).collect::<Vec<_>>())]);
         let args = [data[0].clone(), weights];
-        let given = code.call(&mut Machine::new(), &NoHost, &Limits::default(), &args).unwrap();
+        let given = code.call(&mut Machine::new(), &NoHost, &Limits::default(), &args)?;
         let mut row = numbers(&given.fields()[1]);
         row.resize(n, 0.0);
-        row
+        Ok(row)
     };
     all.push(("reverse over reverse", (0..n).map(row).collect()));
     let mut duals = Derivatives::<Complex<Dual64>>::new(&program, "f").unwrap();
     let mut on_duals = |k: usize| {
         let at: Vec<Dual64> = at.iter().zip(unit(n, k)).map(|(&x, d)| Dual64::new(x, d)).collect();
-        let g = duals.gradient(&[Datum::reals(at)]).unwrap();
-        numbers(&g[0]).iter().map(|x| x.eps).collect::<Vec<f64>>()
+        let g = duals.gradient(&[Datum::reals(at)])?;
+        Ok(numbers(&g[0]).iter().map(|x| x.eps).collect::<Vec<f64>>())
     };
     all.push(("gradients on duals", (0..n).map(&mut on_duals).collect()));
     let mut hyper = Derivatives::<Complex<HyperDual64>>::new(&program, "f").unwrap();
     let mut entry = |k: usize, l: usize| {
         let with = |((&x, d), e): ((&f64, f64), f64)| HyperDual64::new(x, d, e, 0.0);
         let at: Vec<HyperDual64> = at.iter().zip(unit(n, k)).zip(unit(n, l)).map(with).collect();
-        hyper.value(&[Datum::reals(at)]).unwrap().real().unwrap().eps1eps2
+        Ok(hyper.value(&[Datum::reals(at)])?.real().unwrap().eps1eps2)
     };
     all.push(("hyper-duals", (0..n).map(|k| (0..n).map(|l| entry(k, l)).collect()).collect()));
     all
@@ -410,4 +419,156 @@ fn a_part_of_the_vectors_is_a_product_like_others() {
     assert!((value - 1f64.exp()).abs() < 1e-14, "{value}");
     let right = [1f64.exp(), 0.0, 0.0, 0.0];
     assert!(numbers(&slopes[0]).iter().zip(right).all(|(x, y)| (x - y).abs() < 1e-13), "{slopes:?}");
+}
+
+/// The second derivative of a function of one number at 0 by central differences, if they tend to something.
+fn curvature(f: &mut dyn FnMut(f64) -> f64) -> Option<f64> {
+    let here = f(0.0);
+    let all = [2e-3, 1e-3, 5e-4].map(|h: f64| (f(h) - 2.0 * here + f(-h)) / (h * h));
+    let [first, last] = [0, 1].map(|k| (4.0 * all[k + 1] - all[k]) / 3.0);
+    let near = |x: f64, y: f64, t: f64| (x - y).abs() <= t * (1.0 + y.abs());
+    (near(first, last, 1e-5) && near(all[0], all[2], 1e-3)).then_some(last)
+}
+
+/// Functions of arrays where elements are equal, zero, or both, and of matrices that are singular or have equal values: along each
+/// line on which they are smooth, which their differences tell, the second derivative is what these tend to, by every way, or
+/// undefined.
+#[test]
+fn second_derivatives_of_array_functions_at_special_points_are_those_of_differences() {
+    let of_vectors = [
+        "norm(a)",
+        "norm(a) * norm(a)",
+        "cosh(norm(a))",
+        "exp(-norm(a))",
+        "sum(abs(a))",
+        "sum(cos(abs(a)))",
+        "prod(a)",
+        "sum(cumprod(a, 0))",
+        "sum(sort(a) * [1.0, 2.0, 4.0, 8.0])",
+        "maximum(a)",
+        "maximum(a) + minimum(a)",
+        "sum(sort(a) * sort(a))",
+        "sum(softmax(a, 0) * a)",
+        "logsumexp(a)",
+        "var(a)",
+        "std(a)",
+        "std(a) * std(a)",
+        "sum(a * a * a) / (1.0 + norm(a))",
+        "sum(sqrt(a * a))",
+        "sum(powi(a, 2))",
+        "sum(pow(a * a, 1.5))",
+        "sum(hypot(a, 0.0))",
+        "sum(hypot(a * a, a))",
+        "sum(ratio(a * a * a, a))",
+        "sum(cbrt(a * a * a))",
+        "sum(log_softmax(a, 0))",
+        "sum(linear_recurrence(a, a, 0))",
+        "dot(a, flip(a, 0))",
+        "sum(abs(a * a))",
+        "sum(masked(a < 0.5, a * a, a * a))",
+        "norm(a * a)",
+        "sum(max(a, 0.0) * max(a, 0.0) * max(a, 0.0))",
+        "sum(softplus(a))",
+        "sum(erf(abs(a)))",
+        "abs(sum(a))",
+        "cos(abs(sum(a)))",
+        "sum(exp(-powi(abs(a), 3)))",
+        "sum(a * step(a, 0.0) * a * a)",
+    ];
+    let of_matrices = [
+        "det(a)",
+        "det(a) * det(a)",
+        "trace(matmul(a, a))",
+        "sum(expm(a))",
+        "sum(eigvalsh(a))",
+        "sum(exp(eigvalsh(a)))",
+        "prod(eigvalsh(a))",
+        "sum(powi(eigvalsh(a), 3))",
+        "maximum(eigvalsh(a))",
+        "sum(svdvals(a))",
+        "sum(powi(svdvals(a), 2))",
+        "sum(powi(svdvals(a), 4))",
+        "prod(svdvals(a))",
+        "sum(cofactors(a))",
+        "norm(a)",
+        "norm(matmul(a, a))",
+        "sum(matmul_nh(eigvecsh(a) * exp(eigvalsh(a)), eigvecsh(a)))",
+        "sum(inv(a + [[3.0, 0.0], [0.0, 3.0]]))",
+        "logabsdet(a + [[3.0, 0.0], [0.0, 3.0]])",
+        "sum(norm_axis(a, 0))",
+        "sum(powi(norm_axis(a, 1), 2))",
+        "sum(prod_axis(a, 0))",
+        "sum(var_axis(a, 0))",
+        "sum(std_axis(a, 1))",
+        "sum(maximum_axis(a, 0))",
+        "sum(qr_r(a + [[3.0, 0.0], [0.0, 3.0]]))",
+        "sum(cholesky(matmul_nh(a, a) + [[3.0, 0.0], [0.0, 3.0]]))",
+        "sum(pinv(a + [[3.0, 0.0], [0.0, 3.0]]))",
+        "sum(svdvals(matmul(a, a)))",
+    ];
+    let vectors: [[f64; 4]; 6] = [
+        [0.0; 4],
+        [1.0; 4],
+        [0.0, 1.0, 1.0, -1.0],
+        [0.0, 0.0, 2.0, -0.5],
+        [-0.0, 0.5, 0.0, 0.5],
+        [2.0, 1.0, 2.0, 1.0],
+    ];
+    let matrices: [[f64; 4]; 6] = [
+        [0.0; 4],
+        [1.0, 0.0, 0.0, 1.0],
+        [1.0; 4],
+        [2.0, 0.0, 0.0, -2.0],
+        [0.0, 1.0, 1.0, 0.0],
+        [1.0, 0.0, 0.0, 0.0],
+    ];
+    // To a dual number a zero of which no first derivative is left is a constant: there these are flat, not lengths.
+    let hides = ["abs(a * a)", "norm(a * a)", "norm(matmul(a, a))", "svdvals(a)", "svdvals(matmul(a, a))"];
+    let hides = |way: &str, body: &str| way.contains("duals") && hides.iter().any(|part| body.contains(part));
+    // The modulus of the determinant: smooth along some lines, but there are kinks between them.
+    let is_no_function = |body: &str, at: &[f64; 4]| body == "prod(svdvals(a))" && *at == [0.0; 4];
+    let both = [(&of_vectors[..], &vectors[..], false), (&of_matrices[..], &matrices[..], true)];
+    let (mut wrong, mut smooth, mut defined) = (Vec::new(), 0, 0);
+    for (bodies, points, is_matrix) in both {
+        for body in bodies {
+            let inner = if is_matrix { "let a = reshape(b, [2, 2]);" } else { "let a = b;" };
+            let source = format!("fn f(b: array) {{ {inner} {body} }}");
+            let program = parse_program(&source).unwrap_or_else(|e| panic!("{source}: {}", e[0]));
+            let mut values = Derivatives::<f64>::new(&program, "f").unwrap();
+            for at in points {
+                let all = ways(&source, at);
+                for (i, j) in (0..4).flat_map(|i| (i..4).map(move |j| (i, j))) {
+                    let mut line = |t: f64| {
+                        let mut x = at.to_vec();
+                        x[i] += t;
+                        if j != i {
+                            x[j] += t;
+                        }
+                        *values.value(&[Datum::reals(x)]).unwrap().real().unwrap()
+                    };
+                    let Some(right) = curvature(&mut line) else { continue };
+                    smooth += 1;
+                    for (way, h) in &all {
+                        let Ok(h) = h else { continue };
+                        let found = if i == j { h[i][i] } else { h[i][i] + h[i][j] + h[j][i] + h[j][j] };
+                        defined += usize::from(*way == "forward over reverse" && found.is_finite());
+                        let is_exempt = hides(way, body) || is_no_function(body, at);
+                        if !is_exempt
+                            && found.is_finite()
+                            && (found - right).abs() > 1e-4 * (1.0 + right.abs())
+                        {
+                            wrong.push(format!(
+                                "{body} at {at:?} along ({i}, {j}), {way}: {found}, not {right}"
+                            ));
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        smooth > 1000 && 2 * defined > smooth,
+        "{smooth} smooth lines, {defined} with a second derivative"
+    );
 }

@@ -25,6 +25,16 @@ impl Rule<'_> {
         let sign = self.b.inst(Op::Real1(Real1::Sign), &[x], kind);
         self.mul(sign, sign)
     }
+    /// Zeros with derivatives that are 0, too, but NaN where a number is 0 and what leads back to it is not.
+    pub(super) fn kinks(&mut self, x: Value, x_bar: Value) -> Value {
+        let [x, bar] = [x, x_bar].map(|x| self.real(x));
+        let kind = self.b.kind(x).clone();
+        let both = [Real1::AbsSlope, Real1::Sign].map(|op| self.b.inst(Op::Real1(op), &[x], kind.clone()));
+        let kinks = self.sub(both[0], both[1]);
+        let there = self.is_there(bar);
+        let kinks = self.b.number2(Number2::Scale, kinks, there);
+        if self.is_complex(x_bar) { self.b.mixed(Mixed::Promote, &[kinks]) } else { kinks }
+    }
     fn is_zero(&mut self, x: Value) -> Value {
         let there = self.is_there(x);
         let one = self.lit(1.0, there);

@@ -207,6 +207,9 @@ pub(super) fn pull_svd(r: &mut Rule<'_>, a: Value, y: Value, bar: Value, there: 
     let [s_bar, u_bar, v_bar] = split(r, a, bar);
     let zero = r.b.int(0);
     let s_bar = r.real_part(s_bar);
+    // Of a singular value as of an absolute value: at 0 a slope of it has no derivative, unless it is 0.
+    let kinks = r.kinks(s, s_bar);
+    let s_bar = r.add(s_bar, kinks);
     let s_bar = r.on(A::DropAxis, &[s_bar, zero]);
     let mut p_bar = r.on(A::DiagonalMatrix, &[s_bar]);
     let (x_bar, z_bar) = (r.on(A::MatMulHn, &[u, u_bar]), r.on(A::MatMulHn, &[v, v_bar]));
