@@ -251,7 +251,12 @@ macro_rules! native_equals_ir {
 fn native_and_ir_give_the_same_bits() {
     let program = c::relu::ir();
     native_equals_ir!(&program, f64, |v| v);
-    native_equals_ir!(&program, Dual64, |v| Dual64::new(v, 1.0));
+    // Natively a rule is its function.
+    let mut bodies = program.clone();
+    for f in program.functions.keys() {
+        bodies.remove_rule(f);
+    }
+    native_equals_ir!(&bodies, Dual64, |v| Dual64::new(v, 1.0));
     // Programs of real numbers on the real executor.
     let mut newton = Derivatives::<f64>::new(&program, "newton").unwrap();
     assert_eq!(newton.value(&[Datum::Real(2.0)]).unwrap().real(), Some(&c::newton(2.0)));

@@ -40,7 +40,7 @@ use super::{
 /// let mut program = parse_program(source).map_err(|e| e[0].clone())?;
 /// let root = program.lookup("root").unwrap();
 /// let root = on_duals(&mut program, root, 1)?;
-/// let a = [Datum::Real(Dual64::new(2.25, 1.0))];
+/// let a = [Datum::<Dual64>::Real(Dual64::new(2.25, 1.0))];
 /// let x = Bytecode::compile(&program, root)?.call(&mut Machine::new(), &NoHost, &Limits::default(), &a)?;
 /// assert_eq!(x, Datum::Real(Dual64::new(1.5, 1.0 / 3.0)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

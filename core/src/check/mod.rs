@@ -32,7 +32,6 @@ use num_complex::Complex;
 use num_dual::{Dual, DualNum};
 
 use crate::{
-    entity::FuncId,
     exec::{Datum, Derivatives, DeriveError, Host, Limits},
     ir::{FunctionBuilder, Kind, Op, Param, Primitive, Program},
     pass::Level,
@@ -186,7 +185,7 @@ pub fn gradcheck<T: Real + DualNum, H: CheckHost<T>>(
     let exact = settings.exact::<T>();
     // What a rule says is first held against the derivative of its body, which a body with a kink or with steps of a search
     // need not have.
-    let mut bodies = match without_rules(program, f) {
+    let mut bodies = match without_rules(&reverse) {
         Some(program) => Some(derivatives::<Complex<Dual<T>>>(&program, name, host, settings)?),
         None => None,
     };
@@ -224,10 +223,10 @@ pub fn gradcheck<T: Real + DualNum, H: CheckHost<T>>(
     Ok(Report::compared(names, engines, reentrant, allowed))
 }
 
-/// The program without the rules of what a function reaches; `None` if there are none.
-fn without_rules(program: &Program, f: FuncId) -> Option<Program> {
-    let mut bodies = program.clone();
-    let removed = program.reachable(f).into_iter().filter_map(|g| bodies.remove_rule(g)).count();
+/// The program without the rules of what the function reaches; `None` if there are none.
+fn without_rules<T: Real, S: Scalar<Real = T>>(of: &Derivatives<'_, S>) -> Option<Program> {
+    let mut bodies = of.program().clone();
+    let removed = of.program().reachable(of.function()).into_iter().filter_map(|g| bodies.remove_rule(g)).count();
     (removed > 0).then_some(bodies)
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{
     entity::Value,
-    ir::{ArrayOp, Int2, Kind, Mixed, Number1, Op},
+    ir::{ArrayOp, Int2, Kind, Mixed, Number1, Number2, Op},
 };
 
 use super::{Builtin, Given, Misfit, Operator, Stage};
@@ -21,7 +21,16 @@ impl Stage {
         let n = self.b.mixed(Mixed::FromInt, &[n]);
         let mean = self.binary(Operator::Div, sum, Given::Value(n))?;
         let distances = self.binary(Operator::Sub, Given::Value(x), mean)?;
-        let distances = self.value(distances)?;
+        let mut distances = self.value(distances)?;
+        if root {
+            // One number has no distance from its mean, wherever it goes: nothing leads there, not even to the kink at 0.
+            let one = self.b.real(1.0);
+            let mut others = self.b.number2(Number2::Sub, n, one);
+            if self.is_complex(Given::Value(distances)) {
+                others = self.b.mixed(Mixed::Promote, &[others]);
+            }
+            distances = self.b.number2(Number2::Guard, distances, others);
+        }
         let (y, n) = match (root, axis) {
             (true, None) => (self.b.on_arrays(ArrayOp::Norm, &[distances]), self.b.number1(Number1::Sqrt, n)),
             (true, Some(axis)) => (self.lengths(distances, axis)?, self.b.number1(Number1::Sqrt, n)),

@@ -68,7 +68,7 @@
 /// |---|---|
 /// | `fn f(x, n: int) -> kind { … }` | a function; without a kind a parameter, and without `->` the result, is `real` |
 /// | `struct Point { x, n: int, p: Other }` | a struct of at most 16 fields |
-/// | `rule f(x) { … } pullback(x, y, y_bar) { … } pushforward(x, x_dot) { … }` | a function with its own derivative; both parts may be missing. Natively it is the function |
+/// | `rule f(x) { … } pullback(x, y, y_bar) { … } pushforward(x, x_dot) { … }` | a function with its own derivative; both parts may be missing. Natively it is the function, on dual numbers too; [`Derivatives`](crate::core::exec::Derivatives) go by the rule |
 /// | `primitive f(x, n: int) -> kind = path;` | a primitive of the [`Host`](crate::core::exec::Host), and the Rust function that computes it natively, by its path as seen inside the module of the function (`super::opaque`) |
 /// | `use path::to::f;` | a function of another `program!`. Its structs are used by a `use` of Rust |
 ///
