@@ -5,7 +5,7 @@ pub(crate) mod at;
 
 use std::{
     io::{self, Write},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use ketgrad_core::{
@@ -33,6 +33,9 @@ use crate::{
 
 /// The longest label of a place where a number is not finite: arrays may be long.
 const MOST: usize = 100;
+
+/// How long the derivatives of a program may have taken that are run once more, as they are written, to find such a place.
+const SHORT: Duration = Duration::from_millis(500);
 
 /// The bytes of a number under its name on the way to text, about.
 const NAMED: u128 = 200;
@@ -160,7 +163,9 @@ fn differentiate<T: Number>(
             ("value", value),
             ("jacobian", named(matrix, &names[0], &names[1], ["derivative of", "by"], &mut numbers)),
         ];
-        numbers.report(common, terminal).map_err(|e| located(e, &f, &point, 1, (&name, &source)))?;
+        let short = start.elapsed() < SHORT;
+        let refused = |e| if short { located(e, &f, &point, 1, (&name, &source)) } else { e };
+        numbers.report(common, terminal).map_err(refused)?;
         let text = object.iter().map(|(key, value)| in_text(key, value)).collect();
         return Ok(answer(common, start, text, object));
     }
@@ -194,8 +199,8 @@ fn differentiate<T: Number>(
         object.push(("hessian", named(rows, &names, &names, ["second derivative by", "and"], &mut numbers)));
     }
     numbers.report(common, terminal).map_err(|e| match &whole {
-        Some(f) => located(e, f, &point, args.order.into(), (&name, &source)),
-        None => e,
+        Some(f) if start.elapsed() < SHORT => located(e, f, &point, args.order.into(), (&name, &source)),
+        _ => e,
     })?;
     let text = object.iter().map(|(key, value)| in_text(key, value)).collect();
     Ok(answer(common, start, text, object))

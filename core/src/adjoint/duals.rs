@@ -142,7 +142,7 @@ impl Versions {
                 None => leaves,
             });
         }
-        let moved = moved(&mut b, &dots);
+        let moved = count_moved(&mut b, &dots);
         let mut change = change.unwrap_or_default();
         for leaf in &mut change {
             // Of constants it is a constant, whatever the slope is.
@@ -265,7 +265,7 @@ fn times(b: &mut FunctionBuilder, x: Value, factor: f64) -> Value {
 }
 
 /// 0 where all that the parameters have beyond their values is exactly zero, else how many numbers have more.
-fn moved(b: &mut FunctionBuilder, dots: &[Value]) -> Value {
+fn count_moved(b: &mut FunctionBuilder, dots: &[Value]) -> Value {
     let mut count = b.real(0.0);
     for &dot in dots {
         for leaf in open(b, dot) {

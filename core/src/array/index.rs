@@ -177,8 +177,8 @@ pub fn concat<T: Clone>(a: &Array<T>, b: &Array<T>, axis: i64, out: &mut Array<T
     Ok(())
 }
 
-/// [`slice`] of `a` itself, if that is its first elements, and at least an eighth of what it has memory for. Says whether that is
-/// so; if not, nothing has changed.
+/// [`slice`] of `a` itself, if that is its first elements, and at least half of what it has memory for: it may be kept. Says
+/// whether that is so; if not, nothing has changed.
 pub(crate) fn cut_off<T>(a: &mut Array<T>, axis: i64, start: i64, len: i64) -> bool {
     let mut shape = a.shape();
     let (Ok(axis), 0, Ok(len)) = (checked_axis("slice", axis, &shape), start, usize::try_from(len)) else {
@@ -187,7 +187,7 @@ pub(crate) fn cut_off<T>(a: &mut Array<T>, axis: i64, start: i64, len: i64) -> b
     let is_first = shape[..axis].iter().all(|n| *n == 1) && len <= shape[axis];
     shape[axis] = len;
     let count: usize = shape.iter().product();
-    if !is_first || 8 * count < a.capacity() {
+    if !is_first || 2 * count < a.capacity() {
         return false;
     }
     a.as_vec().truncate(count);

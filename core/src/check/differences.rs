@@ -44,9 +44,9 @@ pub(super) struct Slope {
 
 /// The derivatives of all real numbers of the result by the `k`-th of the arguments, by central differences.
 ///
-/// The first step is `eps max(1, |x|)`; if what it says does not fit, or what the next shorter one says, longer and shorter ones follow, and those beside
-/// `eps |x|`. What fits is taken if its error is within what the settings allow; if nothing does, that whose error seems least.
-/// At most 80 values.
+/// The first step is `eps max(1, |x|)`; if what it says does not fit, or what the next shorter one says, longer and shorter
+/// ones follow, and those beside `eps |x|`. What fits is taken if its error is within what the settings allow; if nothing
+/// does, that whose error seems least. At most 80 values.
 pub(super) fn slopes<T: Real>(
     f: &mut Derivatives<'_, Complex<T>>,
     args: &[Value<T>],

@@ -226,7 +226,8 @@ pub fn gradcheck<T: Real + DualNum, H: CheckHost<T>>(
 /// The program without the rules of what the function reaches; `None` if there are none.
 fn without_rules<T: Real, S: Scalar<Real = T>>(of: &Derivatives<'_, S>) -> Option<Program> {
     let mut bodies = of.program().clone();
-    let removed = of.program().reachable(of.function()).into_iter().filter_map(|g| bodies.remove_rule(g)).count();
+    let removed =
+        of.program().reachable(of.function()).into_iter().filter_map(|g| bodies.remove_rule(g)).count();
     (removed > 0).then_some(bodies)
 }
 
