@@ -13,7 +13,7 @@ use super::{
         constant::Holding,
         tangents::{count, seeded},
     },
-    Datum, DeriveError, Event, Find, Found, Inspection, Interceptor, Moment, Stop,
+    Datum, DeriveError, Event, Find, Found, Inspection, Interceptor, Stop,
     finder::{found, is_bad},
 };
 
@@ -56,7 +56,7 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
                 let mut members = (0..directions).map(|j| j == k);
                 let dots = zeros.iter().filter(|_| is_along).map(|d| seeded(d, &mut members));
                 let all: Vec<Datum<S>> = args.iter().cloned().chain(dots).collect();
-                let mut origin = Origin { what, found: None };
+                let mut origin = Origin { what, found: None, passed_over: None };
                 let result = inspection.run(&all, &mut origin)?;
                 if is_bad(&result, what)
                     && let Some(found) = origin.found
@@ -73,17 +73,25 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
 struct Origin<S: Scalar> {
     what: Find,
     found: Option<Found<S>>,
+    /// The last one that may be dropped, and the value that it gave.
+    passed_over: Option<(Value, Found<S>)>,
 }
 
 impl<T: Real, S: Scalar<Real = T>> Interceptor<S> for Origin<S> {
     fn see(&mut self, event: &Event<'_, S>) -> Result<(), Stop> {
-        let (None, Moment::After(_), Some(inst), Some(result)) =
-            (&self.found, event.moment(), event.inst(), event.result())
-        else {
+        if self.found.is_some() {
             return Ok(());
-        };
-        if is_bad(&result, self.what) && !inst.result.is_some_and(|v| is_dropped(event.function(), v)) {
-            self.found = found(event, self.what);
+        }
+        let Some((found, inst)) = found(event, self.what).zip(event.inst()) else { return Ok(()) };
+        match inst.result.filter(|v| is_dropped(event.function(), *v)) {
+            Some(v) => self.passed_over = Some((v, found)),
+            // What was not dropped after all is what made it.
+            None => {
+                let is_operand =
+                    |(v, by): &(Value, Found<S>)| inst.args.contains(v) && by.function == found.function;
+                let before = self.passed_over.take().filter(is_operand);
+                self.found = Some(before.map_or(found, |(_, before)| before));
+            }
         }
         Ok(())
     }
