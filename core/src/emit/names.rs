@@ -93,7 +93,6 @@ const WORDS: &[&str] = &[
     "sign",
     "detach",
     "beyond",
-    "abs_slope",
     "cmp",
     "min",
     "max",

@@ -18,7 +18,7 @@ use crate::{
 use super::{
     ast::Expr,
     rust::calls,
-    rust_expr::{integer, is_method, number},
+    rust_expr::{function, integer, is_method, number},
     rust_stmt::Writer,
 };
 
@@ -195,7 +195,7 @@ fn on_elements(op: Op, a: &str, b: &str, element: &Kind) -> String {
         Op::Number2(n @ (Number2::Scale | Number2::Guard)) if real => format!("{}({a}, {b})", n.name()),
         Op::Number2(n @ (Number2::Scale | Number2::Guard)) => format!("{a}.{}({b})", n.name()),
         Op::Real1(r) if is_method(r) => format!("{a}.{}()", r.name()),
-        Op::Real1(r) => format!("{}({a})", r.name()),
+        Op::Real1(r) => format!("{}({a})", function(r)),
         Op::Real2(r @ (Real2::Atan2 | Real2::Hypot)) => format!("{}.{}({b})", of(a), r.name()),
         Op::Real2(r) => format!("{}({a}, {b})", r.name()),
         Op::Mixed(Mixed::Promote) => format!("Complex::new({a}, 0.0)"),

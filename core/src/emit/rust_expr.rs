@@ -164,7 +164,7 @@ impl Writer<'_, '_> {
                 (n @ (Number2::Scale | Number2::Guard), _) => self.method(args, n.name()),
             },
             Op::Real1(r) if is_method(r) => self.method(args, r.name()),
-            Op::Real1(r) => self.call(r.name(), args),
+            Op::Real1(r) => self.call(function(r), args),
             Op::Real2(r @ (Real2::Atan2 | Real2::Hypot)) => self.method(args, r.name()),
             Op::Real2(r) => self.call(r.name(), args),
             Op::Int1(Int1::Neg) => self.call("int_neg", args),
@@ -388,6 +388,11 @@ pub(super) fn comparison(c: Compare) -> &'static str {
         Compare::Eq => "==",
         Compare::Ne => "!=",
     }
+}
+
+/// The function among the support that emitted code brings along: of floats the slope of `abs` is the sign.
+pub(super) fn function(op: Real1) -> &'static str {
+    if op == Real1::AbsSlope { Real1::Sign.name() } else { op.name() }
 }
 
 /// Whether floats have the function as a method of its name.

@@ -28,12 +28,6 @@ fn cmp(a: i64, b: i64) -> f64 {
     f64::from(a.cmp(&b) as i8)
 }
 //-
-/// The slope of the absolute value: 1, -1, or 0 at 0.
-fn abs_slope(a: f64) -> f64 {
-    let sign = if a < 0.0 { -1.0 } else { a + 0.0 };
-    if a > 0.0 { 1.0 } else { sign }
-}
-//-
 /// 1, -1, or 0 at 0.
 fn sign(a: f64) -> f64 {
     if a > 0.0 {
