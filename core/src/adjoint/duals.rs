@@ -26,9 +26,9 @@ use super::{
     leaves::{close, make_whole, open},
 };
 
-/// Adds the function as it is on numbers that carry derivatives up to an order
-/// ([`Real::ORDER`](crate::scalar::Real::ORDER)): what has a rule goes by it. Without rules it is the function itself. It is
-/// for running: its derivatives are those that the numbers carry.
+/// A program with the function as it is on numbers that carry derivatives up to an order
+/// ([`Real::ORDER`](crate::scalar::Real::ORDER)): what has a rule goes by it. `None` where that is the function itself, because
+/// nothing that it reaches has a rule. It is for running: its derivatives are those that the numbers carry.
 ///
 /// ```
 /// use ketgrad_core::{adjoint::on_duals, exec::{Bytecode, Datum, Executable, Limits, Machine, NoHost}, text::parse_program};
@@ -37,9 +37,9 @@ use super::{
 /// // The square root by Newton's steps, which a dual number would have no derivative of: they start and end at constants.
 /// let source = "rule root(a) { let mut x = 1.5; while abs(x * x - a) > 1e-9 { x = 0.5 * (x + a / x); } x }
 ///     pullback(a, x, x_bar) { x_bar / (2 * x) }";
-/// let mut program = parse_program(source).map_err(|e| e[0].clone())?;
-/// let root = program.lookup("root").unwrap();
-/// let root = on_duals(&mut program, root, 1)?;
+/// let program = parse_program(source).map_err(|e| e[0].clone())?;
+/// let root = program.lookup("root").ok_or("none")?;
+/// let (program, root) = on_duals(&program, root, 1)?.ok_or("no rules")?;
 /// let a = [Datum::<Dual64>::Real(Dual64::new(2.25, 1.0))];
 /// let x = Bytecode::compile(&program, root)?.call(&mut Machine::new(), &NoHost, &Limits::default(), &a)?;
 /// assert_eq!(x, Datum::Real(Dual64::new(1.5, 1.0 / 3.0)));
@@ -48,15 +48,18 @@ use super::{
 ///
 /// # Errors
 /// A rule gives one direction alone, and cannot be transposed.
-pub fn on_duals(program: &mut Program, f: FuncId, order: usize) -> Result<FuncId, DiffError> {
-    let has_rule = |g: &FuncId| program.rule(*g).is_some_and(|r| !r.is_empty());
-    if order == 0 || !program.reachable(f).iter().any(has_rule) {
-        return Ok(f);
+pub fn on_duals(program: &Program, f: FuncId, order: usize) -> Result<Option<(Program, FuncId)>, DiffError> {
+    if order == 0 || !reaches_rules(program, f) {
+        return Ok(None);
     }
     let mut versions = Versions { program: program.clone(), made: HashMap::new(), steps: HashMap::new() };
     let f = versions.version(f, order)?;
-    *program = versions.program;
-    Ok(f)
+    Ok(Some((versions.program, f)))
+}
+
+/// Whether a function has a rule, or something that it calls: rules may call others in turn.
+fn reaches_rules(program: &Program, f: FuncId) -> bool {
+    program.reachable(f).into_iter().any(|g| program.rule(g).is_some_and(|r| !r.is_empty()))
 }
 
 struct Versions {
@@ -69,9 +72,7 @@ struct Versions {
 impl Versions {
     /// A function for numbers of an order.
     fn version(&mut self, f: FuncId, order: usize) -> Result<FuncId, DiffError> {
-        let is_ruled = |f: FuncId| self.program.rule(f).is_some_and(|r| !r.is_empty());
-        // Rules of what it calls may call rules in turn, so all that is reached counts.
-        if order == 0 || !self.program.reachable(f).into_iter().any(is_ruled) {
+        if order == 0 || !reaches_rules(&self.program, f) {
             return Ok(f);
         }
         if let Some(&g) = self.made.get(&(f, order)) {

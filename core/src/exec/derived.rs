@@ -11,7 +11,7 @@
 //! compiled for its shapes. Values are the same to the last bit but for signs of zeros; derivatives to rounding, since what
 //! is one value where shapes are known has one cotangent, which is summed in another order.
 
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
 use crate::{
     adjoint::{self, DiffError, Linear, linear},
@@ -208,11 +208,10 @@ impl How {
         id: FuncId,
         known: &[Known],
     ) -> Result<Bytecode, DeriveError> {
-        let (mut on_duals, mut id) = (Cow::Borrowed(program), id);
-        if self.order > 0 {
-            id = adjoint::on_duals(on_duals.to_mut(), id, self.order)?;
-        }
-        let code = Bytecode::compile_for(&on_duals, id, known)?;
+        let code = match adjoint::on_duals(program, id, self.order)? {
+            Some((program, id)) => Bytecode::compile_for(&program, id, known)?,
+            None => Bytecode::compile_for(program, id, known)?,
+        };
         #[cfg(feature = "jit")]
         let code = if self.jit { code.jit()? } else { code };
         Ok(code)
