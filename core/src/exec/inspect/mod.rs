@@ -12,6 +12,8 @@
 //! | [`Counter`] | which operations ran, and how often |
 //! | [`Sparsity`] | which results depend on which arguments |
 //!
+//! [`Derivatives::origin_of_nan`](super::Derivatives::origin_of_nan) finds what makes a derivative NaN.
+//!
 //! ```
 //! use ketgrad_core::{exec::{Datum, inspect::{Counter, Inspection}}, text::parse_program};
 //!
