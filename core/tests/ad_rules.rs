@@ -10,7 +10,7 @@ use ketgrad_core::{
     text::{parse_program, parse_program_with},
 };
 use num_complex::Complex;
-use num_dual::{Dual2, Dual2_64, Dual3_64, Dual64, HyperDual64};
+use num_dual::{Dual2, Dual2_64, Dual3, Dual3_64, Dual64, HyperDual64};
 use support::random::Rng;
 
 type C = Complex<f64>;
@@ -487,7 +487,7 @@ fn rules_hold_on_duals_of_every_order() {
         same_on(&texts, d, &|x| vec![x.re, x.v1, x.v2, x.v3]);
         let d = [HyperDual64::new(x, 1.0, 0.5, 0.1), HyperDual64::new(y, 0.2, -1.0, 0.3)];
         same_on(&texts, d, &|x| vec![x.re, x.eps1, x.eps2, x.eps1eps2]);
-        // Of order 4, and 5.
+        // Of order 4.
         let nest = |x, a, b, c| {
             let low = Dual2_64::new(x, a, b);
             Dual2::new(low, Dual2_64::new(c, 0.3, a), Dual2_64::new(0.1, b, c))
@@ -495,6 +495,15 @@ fn rules_hold_on_duals_of_every_order() {
         let four =
             |x: &Dual2<Dual2_64>| [&x.re, &x.v1, &x.v2].iter().flat_map(|x| [x.re, x.v1, x.v2]).collect();
         same_on(&texts, [nest(x, 0.7, 0.1, 0.9), nest(y, -0.4, 0.3, 0.2)], &four);
+        // Of order 6: three nodes.
+        let nest = |x, a, b, c| {
+            let inner = |x| Dual3_64::new(x, a, b, c);
+            Dual3::new(inner(x), inner(0.3), inner(-0.2), inner(0.1))
+        };
+        let six = |x: &Dual3<Dual3_64>| {
+            [&x.re, &x.v1, &x.v2, &x.v3].iter().flat_map(|x| [x.re, x.v1, x.v2, x.v3]).collect()
+        };
+        same_on(&texts, [nest(x, 0.7, 0.1, 0.9), nest(y, -0.4, 0.3, 0.2)], &six);
     }
 }
 

@@ -526,7 +526,7 @@ fn second_derivatives_of_array_functions_at_special_points_are_those_of_differen
     let hides = ["abs(a * a)", "norm(a * a)", "norm(matmul(a, a))", "svdvals(a)", "svdvals(matmul(a, a))"];
     let hides = |way: &str, body: &str| way.contains("duals") && hides.iter().any(|part| body.contains(part));
     // The modulus of the determinant: smooth along some lines, but there are kinks between them.
-    let is_no_function = |body: &str, at: &[f64; 4]| body == "prod(svdvals(a))" && *at == [0.0; 4];
+    let has_kinks = |body: &str, at: &[f64; 4]| body == "prod(svdvals(a))" && *at == [0.0; 4];
     let both = [(&of_vectors[..], &vectors[..], false), (&of_matrices[..], &matrices[..], true)];
     let (mut wrong, mut smooth, mut defined) = (Vec::new(), 0, 0);
     for (bodies, points, is_matrix) in both {
@@ -552,7 +552,7 @@ fn second_derivatives_of_array_functions_at_special_points_are_those_of_differen
                         let Ok(h) = h else { continue };
                         let found = if i == j { h[i][i] } else { h[i][i] + h[i][j] + h[j][i] + h[j][j] };
                         defined += usize::from(*way == "forward over reverse" && found.is_finite());
-                        let is_exempt = hides(way, body) || is_no_function(body, at);
+                        let is_exempt = hides(way, body) || has_kinks(body, at);
                         if !is_exempt
                             && found.is_finite()
                             && (found - right).abs() > 1e-4 * (1.0 + right.abs())

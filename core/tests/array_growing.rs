@@ -78,7 +78,8 @@ fn random(rng: &mut Rng, form: Form) -> (String, [Vec<Vec<f64>>; 3]) {
     }
     let axis = form.axis();
     for _ in 0..2 + rng.below(4) {
-        let rounds = 1 + rng.below(9);
+        // Some are long: buffers of few elements are as long as these.
+        let rounds = if rng.below(6) == 0 { 300 } else { 1 + rng.below(9) };
         let mut steps: Vec<(usize, usize, usize, Vec<Vec<f64>>)> = Vec::new();
         let mut body = String::new();
         for _ in 0..1 + rng.below(3) {
