@@ -235,6 +235,33 @@ fn functions_of_the_text_go_before_registered_ones() {
 }
 
 /// A function of such a name of one's own is one.
+/// `f::grad(x)`, as in Rust.
+#[test]
+fn paths_are_transforms() {
+    let x = 0.7;
+    let g = "fn g(x) { sin(x) * exp(x) }";
+    gives(&format!("{g} fn f(x) {{ g::grad(x) }}"), &[Datum::Real(x)], &[known(x, 1)]);
+    gives(
+        &format!("{g} fn f(x) {{ g::hessian(x) + 2 * g::grad::jvp(x, 1).1 }}"),
+        &[Datum::Real(x)],
+        &[3.0 * known(x, 2)],
+    );
+    // Both ways of writing it are one function.
+    let program = parse_program(&format!("{g} fn f(x) {{ g::grad(x) + grad(g)(x) }}")).unwrap();
+    assert_eq!(program.functions.values().filter(|f| f.name.starts_with("g.grad")).count(), 2);
+    for (source, message) in [
+        ("fn g(x) { x } fn f(x) { g::gradient(x) }", "1:28: expected `grad`, `value_and_grad`"),
+        ("fn g(x) { x } fn f(x) { g::grad }", "1:33: expected `(`"),
+        ("fn g(x) { x } fn f(x) { g::grad(x, x) }", "1:25: `grad(g)` takes 1 argument, given 2"),
+        ("fn f(x) { sin::grad(x) }", "which the language has"),
+        ("fn f(x) { h::grad(x) }", "1:11: no function `h`"),
+    ] {
+        let errors = parse_program(source).unwrap_err();
+        let all = errors[0].to_string();
+        assert!(all.contains(message), "{source}: {all}");
+    }
+}
+
 #[test]
 fn names_of_derivatives_are_free() {
     gives("fn grad(x) { 2 * x } fn f(x) { grad(x) }", &[Datum::Real(3.0)], &[6.0]);

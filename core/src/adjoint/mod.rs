@@ -5,6 +5,7 @@
 //! - [`forward`]: `f -> f.pushforward`, which takes values and tangents and gives both.
 //! - `linear`: a pushforward in two parts, of which the second is run for each tangent.
 //! - [`gradient`], [`value_and_pullback`]: the usual compositions of these, as functions of the program.
+//! - [`Transforms`]: derivatives as functions that the functions of a program call, `grad(f)(x)`.
 //! - [`on_duals`]: a function as numbers run it that carry derivatives themselves.
 //! - [`implicit`]: a solution, differentiated by the equation that it solves instead of the way to it.
 //!
@@ -33,6 +34,8 @@ mod reach;
 mod record;
 mod reverse;
 mod sweep;
+mod transform;
+mod transforms;
 mod transpose;
 mod values;
 
@@ -46,3 +49,5 @@ pub(crate) use outline::outline;
 pub(crate) use reach::is_steep;
 pub(crate) use reverse::covered;
 pub use reverse::{Reverse, reverse};
+pub use transform::{Transform, TransformError};
+pub use transforms::Transforms;

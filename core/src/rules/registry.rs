@@ -51,6 +51,12 @@ pub enum RuleError {
         /// What it should.
         expected: String,
     },
+    /// A derivative that a function of a program takes cannot be made.
+    #[error("{reason}")]
+    Transform {
+        /// Of what, and why.
+        reason: String,
+    },
 }
 
 impl Rules {

@@ -1,6 +1,6 @@
 //! The syntax tree. Everything knows where it stands.
 
-use crate::{ir::Position, staging::Operator};
+use crate::{adjoint::Transform, ir::Position, staging::Operator};
 
 /// Where something stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -20,59 +20,21 @@ pub(super) struct Name {
 pub(super) struct Items {
     pub(super) structs: Vec<Struct>,
     pub(super) functions: Vec<Function>,
-    /// What is differentiated anywhere.
-    pub(super) derived: Vec<Derived>,
 }
 
-/// A derivative, or a function of a matrix, which needs one.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum How {
-    Grad,
-    ValueAndGrad,
-    Jvp,
-    Vjp,
-    Hessian,
-    MatrixFunction,
-}
-
-impl How {
-    pub(super) const ALL: [How; 6] =
-        [How::Grad, How::ValueAndGrad, How::Jvp, How::Vjp, How::Hessian, How::MatrixFunction];
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            How::Grad => "grad",
-            How::ValueAndGrad => "value_and_grad",
-            How::Jvp => "jvp",
-            How::Vjp => "vjp",
-            How::Hessian => "hessian",
-            How::MatrixFunction => "matrix_function",
-        }
-    }
-
-    pub(super) fn by_name(name: &str) -> Option<How> {
-        How::ALL.into_iter().find(|how| how.name() == name)
-    }
-}
-
-/// `grad(f)`, or `jvp(grad(f))`.
+/// `grad(f)` or `f::grad`, `jvp(grad(f))` or `f::grad::jvp`.
 #[derive(Clone, Debug)]
-pub(super) struct Derived {
+pub(super) struct Transformed {
     /// What is done to the function, in that order.
-    pub(super) how: Vec<How>,
+    pub(super) transforms: Vec<Transform>,
     pub(super) function: Name,
     pub(super) span: Span,
 }
 
-impl Derived {
-    /// Its name in a program.
-    pub(super) fn name(&self) -> String {
-        self.how.iter().fold(self.function.text.clone(), |name, how| format!("{name}.{}", how.name()))
-    }
-
-    /// It as it is written.
+impl Transformed {
+    /// As in mathematics.
     pub(super) fn written(&self) -> String {
-        self.how.iter().fold(self.function.text.clone(), |name, how| format!("{}({name})", how.name()))
+        self.transforms.iter().fold(self.function.text.clone(), |name, t| format!("{}({name})", t.name()))
     }
 }
 
@@ -187,7 +149,7 @@ pub(super) enum ExprKind {
     Logic(Box<Expr>, Vec<(bool, Span, Expr)>),
     Call(Name, Vec<Expr>),
     /// `grad(f)(x)`
-    Apply(Derived, Vec<Expr>),
+    Apply(Transformed, Vec<Expr>),
     Index(Box<Expr>, Box<Expr>),
     /// With several indices.
     Element(Box<Expr>, Vec<Expr>),

@@ -10,13 +10,14 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::{
+    adjoint::Transform,
     ir::{Element, Kind},
     stack::deep,
     staging::{Builtin, Known, Operator},
 };
 
-use super::ast::{Block, Expr, ExprKind, Function, Pattern, Statement, StatementKind};
-use super::lower::{Fields, ON_COMPLEX, derived_result};
+use super::ast::{Block, Expr, ExprKind, Function, Pattern, Statement, StatementKind, Transformed};
+use super::lower::{Fields, ON_COMPLEX};
 
 impl Known {
     /// As an operand of an operator: arrays of literals are real there.
@@ -192,14 +193,9 @@ impl<'a> Infer<'a> {
                 }),
             },
             ExprKind::Call(name, args) => self.call(&name.text, args, kinds),
-            ExprKind::Apply(derived, args) => {
+            ExprKind::Apply(transformed, args) => {
                 args.iter().for_each(|a| drop(self.expr(a, kinds)));
-                let name = &derived.function.text;
-                self.asked.insert(name.clone());
-                let result = self.results.get(name).cloned().map(Known::settled);
-                let result = result.as_ref().and_then(Known::kind);
-                let params = self.params.get(name).map_or(&[][..], Vec::as_slice);
-                derived_result(derived, params, result).map_or(Known::Nothing, known)
+                self.transformed(transformed).map_or(Known::Nothing, known)
             }
             ExprKind::Index(xs, _) | ExprKind::Element(xs, _) => self.expr(xs, kinds).element(),
             ExprKind::Field(e, name) => {
@@ -260,6 +256,22 @@ impl<'a> Infer<'a> {
             Known::Nothing if empty => Known::Kind(Kind::Array(Element::Real)),
             Known::Tuple(_) | Known::Nothing => Known::Nothing,
         }
+    }
+
+    /// The result of a transform, from what is known of the function.
+    fn transformed(&mut self, of: &Transformed) -> Option<Kind> {
+        let name = &of.function.text;
+        self.asked.insert(name.clone());
+        let result = self.results.get(name).cloned().map(Known::settled);
+        // A gradient is that of a real function.
+        let gives_real = !matches!(of.transforms.first()?, Transform::Jvp | Transform::Vjp);
+        let real = gives_real.then_some(Kind::Real);
+        let mut result = result.as_ref().and_then(Known::kind).cloned().or(real)?;
+        let mut params = self.params.get(name).cloned().unwrap_or_default();
+        for transform in &of.transforms {
+            (params, result) = transform.signature(&params, &result).ok()?;
+        }
+        Some(result)
     }
 
     fn call(

@@ -66,9 +66,11 @@
 //! - **Derivatives** of functions of the text are functions, to be called: `grad(f)(x)` by the first parameter, `value_and_grad(f)(x)`,
 //!   `jvp(f)(x, x_dot)` (value and tangent), `vjp(f)(x, y_bar)`, `hessian(f)(x)`. They nest, `grad(grad(f))(x)`, and are differentiated from
 //!   outside as what is written out is. `matrix_function(f)(a)` is a function of one number of a symmetric matrix, `V diag(f(w)) V^T` of
-//!   its eigenvalues and eigenvectors, with derivatives also where eigenvalues are equal. The macro `program!` does not have them.
+//!   its eigenvalues and eigenvectors, with derivatives also where eigenvalues are equal. `f::grad(x)` is another way to write
+//!   `grad(f)(x)`, the one that the macro `program!` has.
 //! - **Comparisons** with an array, of real numbers or of ints, work element by element and give 1 and 0, by which `masked` chooses:
-//!   `masked(x < y, a, b)`. `step(x, y)` is `x >= y`; `cmp(n, m)` of ints is -1, 0 or 1. In the macro a comparison is a condition.
+//!   `masked(x < y, a, b)`. `step(x, y)` is `x >= y`; `cmp(n, m)` of ints is -1, 0 or 1. In the macro a comparison is a condition,
+//!   so `step` and `cmp` are what it has.
 //! - **Constants**: no derivative passes through `detach(x)`.
 //! - **A rule** has a primal, and if given a pullback of the inputs, the result and its cotangent, which gives the
 //!   inputs' cotangents in order, `none` for one that has none; and if given a pushforward of the inputs and

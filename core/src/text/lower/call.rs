@@ -3,12 +3,14 @@
 use std::collections::HashMap;
 
 use crate::{
-    ir::{Kind, Op},
+    adjoint::Transform,
+    entity::FuncId,
+    ir::{Function, Kind, Op},
     staging::{Builtin, Given, Misfit},
 };
 
 use super::super::{
-    ast::{Derived, Expr, ExprKind, How, Name, Span},
+    ast::{Expr, ExprKind, Name, Span, Transformed},
     error::{TextErrorKind, nearest},
     lexer::error,
     parser::own_name,
@@ -21,34 +23,36 @@ pub(in crate::text) const ON_COMPLEX: &str = ".complex";
 /// What to write for a row of a matrix.
 const ROW: &str = ": `a[i]` is the i-th number in an array, `row(a, i)` a row of a matrix";
 
+/// What is called: what it takes and gives, and the instruction.
+struct Callee {
+    params: Vec<Kind>,
+    result: Kind,
+    op: Op,
+}
+
+impl Callee {
+    fn function(id: FuncId, f: &Function) -> Callee {
+        let params = f.params.iter().map(|p| p.kind.clone()).collect();
+        Callee { params, result: f.result.clone(), op: Op::Call(id) }
+    }
+}
+
 impl Body<'_> {
     /// A call: of a function or primitive, else of a built-in.
     pub(super) fn call(&mut self, name: &Name, args: &[Expr], span: Span) -> Lowered<Given> {
         let on_complex = format!("{}{ON_COMPLEX}", name.text);
-        if let Some((mut params, mut result, mut op)) =
-            self.callee(&name.text).or_else(|| self.callee(&on_complex))
-        {
-            self.arity(name, params.len(), args, span)?;
-            let hints: Vec<_> = params.iter().cloned().map(Some).collect();
-            let (given, spans) = self.operands(args, &hints)?;
-            if given.iter().any(|g| self.stage.is(*g, &Kind::Complex))
-                && let Some(other) = self.callee(&on_complex).filter(|c| c.0.len() == args.len())
-            {
-                (params, result, op) = other;
-            }
-            self.stage.b.set_position(span.at);
-            let values = self.stage.fit_all(&given, &params).map_err(|m| misfit(m, &spans))?;
-            return Ok(Given::Value(self.stage.b.inst(op, &values, result)));
+        if let Some(callee) = self.callee(&name.text).or_else(|| self.callee(&on_complex)) {
+            return self.call_of(name, callee, &on_complex, args, span);
         }
         let Some(builtin) = Builtin::by_name(&name.text) else {
-            if How::by_name(&name.text).is_some() {
+            if Transform::by_name(&name.text).is_some() {
                 let given = format!("`{}` without a call", name.text);
                 let expected =
                     format!("a call of the derivative, `{}(f)(x)` of a function f of the text", name.text);
                 return Err(error(span, TextErrorKind::Kind { given, expected, hint: "" }));
             }
-            let functions = self.known.program.functions.values().map(|f| f.name.as_str());
-            let primitives = self.known.program.primitives.values().map(|p| p.name.as_str());
+            let functions = self.module.program.functions.values().map(|f| f.name.as_str());
+            let primitives = self.module.program.primitives.values().map(|p| p.name.as_str());
             let known = functions.chain(primitives).chain(Builtin::names().map(|n: &str| n));
             let nearest = own_name(&name.text).map(Into::into).or_else(|| nearest(&name.text, known));
             let (what, name) = ("function", name.text.clone());
@@ -65,27 +69,46 @@ impl Body<'_> {
         })
     }
 
-    /// A call of a derivative.
-    pub(super) fn apply(&mut self, derived: &Derived, args: &[Expr], span: Span) -> Lowered<Given> {
-        let name = Name { text: derived.name(), span: derived.span };
-        self.call(&name, args, span).map_err(|mut e| {
-            match &mut e.kind {
-                TextErrorKind::Arity { name: given, .. } if *given == name.text => *given = derived.written(),
-                _ => {}
-            }
-            e
-        })
+    /// A call of a function or a primitive; with a complex argument, of the version for complex numbers where there is one.
+    fn call_of(
+        &mut self,
+        name: &Name,
+        callee: Callee,
+        on_complex: &str,
+        args: &[Expr],
+        span: Span,
+    ) -> Lowered<Given> {
+        let Callee { mut params, mut result, mut op } = callee;
+        self.arity(name, params.len(), args, span)?;
+        let hints: Vec<_> = params.iter().cloned().map(Some).collect();
+        let (given, spans) = self.operands(args, &hints)?;
+        if given.iter().any(|g| self.stage.is(*g, &Kind::Complex))
+            && let Some(other) = self.callee(on_complex).filter(|c| c.params.len() == args.len())
+        {
+            Callee { params, result, op } = other;
+        }
+        self.stage.b.set_position(span.at);
+        let values = self.stage.fit_all(&given, &params).map_err(|m| misfit(m, &spans))?;
+        Ok(Given::Value(self.stage.b.inst(op, &values, result)))
     }
 
-    fn callee(&self, name: &str) -> Option<(Vec<Kind>, Kind, Op)> {
-        let program = self.known.program;
-        if let Some(id) = self.known.derived.get(name).copied().or_else(|| program.lookup(name)) {
-            let f = &program.functions[id];
-            return Some((f.params.iter().map(|p| p.kind.clone()).collect(), f.result.clone(), Op::Call(id)));
+    /// A call of a transform.
+    pub(super) fn apply(&mut self, transformed: &Transformed, args: &[Expr], span: Span) -> Lowered<Given> {
+        let id = self.module.transformed(transformed)?;
+        let callee = Callee::function(id, &self.module.program.functions[id]);
+        let on_complex = format!("{}{ON_COMPLEX}", self.module.program.functions[id].name);
+        let name = Name { text: transformed.written(), span: transformed.span };
+        self.call_of(&name, callee, &on_complex, args, span)
+    }
+
+    fn callee(&self, name: &str) -> Option<Callee> {
+        let program = &self.module.program;
+        if let Some(id) = program.lookup(name) {
+            return Some(Callee::function(id, &program.functions[id]));
         }
         let id = program.lookup_primitive(name)?;
         let p = &program.primitives[id];
-        Some((p.params.clone(), p.result.clone(), Op::Primitive(id)))
+        Some(Callee { params: p.params.clone(), result: p.result.clone(), op: Op::Primitive(id) })
     }
 
     /// `Point { x: a, y: b }`, the fields in any order. Where a cotangent of the struct is asked for, those that have none are

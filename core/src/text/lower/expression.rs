@@ -46,7 +46,7 @@ impl Body<'_> {
             ExprKind::Logic(first, more) => self.logic(first, more),
             ExprKind::Chain(first, more) => self.chain(first, more, hint),
             ExprKind::Call(name, args) => self.call(name, args, e.span),
-            ExprKind::Apply(derived, args) => self.apply(derived, args, e.span),
+            ExprKind::Apply(transformed, args) => self.apply(transformed, args, e.span),
             ExprKind::Index(xs, i) => self.index(xs, i, e.span),
             ExprKind::Element(xs, indices) => self.element(xs, indices, e.span),
             ExprKind::Field(of, _) | ExprKind::TupleField(of, _) => self.field(of, e),

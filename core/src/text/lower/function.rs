@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::{
-    entity::{FuncId, Value, Variable},
-    ir::{Function as IrFunction, Kind, Program},
+    entity::{Value, Variable},
+    ir::{Function as IrFunction, Kind},
     staging::{Given, Misfit, Stage},
 };
 
@@ -13,16 +13,13 @@ use super::super::{
     error::{TextError, TextErrorKind, nearest},
     lexer::error,
 };
-use super::{Lowered, kinds::Fields, misfit};
+use super::{Lowered, kinds::Fields, misfit, module::Module};
 
-/// What a body may refer to.
+/// The structs that a body may refer to.
 #[derive(Clone, Copy)]
 pub(super) struct Known<'a> {
-    pub(super) program: &'a Program,
     pub(super) structs: &'a HashMap<String, Kind>,
     pub(super) fields: &'a Fields,
-    /// The derivatives that the text asks for.
-    pub(super) derived: &'a HashMap<String, FuncId>,
 }
 
 /// A variable in scope.
@@ -35,6 +32,8 @@ pub(super) struct Local {
 /// A body on its way.
 pub(super) struct Body<'a> {
     pub(super) known: Known<'a>,
+    /// The functions that it may call.
+    pub(super) module: &'a mut Module,
     pub(super) errors: &'a mut Vec<TextError>,
     pub(super) stage: Stage,
     scopes: Vec<HashMap<String, Local>>,
@@ -48,6 +47,7 @@ impl<'a> Body<'a> {
     /// Lowers the body of a declared function. With errors, the result only has the right signature.
     pub(super) fn lower(
         known: Known<'a>,
+        module: &'a mut Module,
         errors: &'a mut Vec<TextError>,
         declared: &IrFunction,
         span: Span,
@@ -57,7 +57,7 @@ impl<'a> Body<'a> {
         let (name, result) = (declared.name.clone(), declared.result.clone());
         let stage = Stage::new(name, declared.params.clone(), result);
         let scopes = vec![HashMap::new()];
-        let mut l = Body { known, errors, stage, scopes, poisoned: HashSet::new(), bars };
+        let mut l = Body { known, module, errors, stage, scopes, poisoned: HashSet::new(), bars };
         for (k, p) in declared.params.iter().enumerate() {
             let value = l.stage.b.param(k);
             l.bind(&p.name, value, false);

@@ -12,13 +12,13 @@
 //! | `statement` | statements and assignment |
 //! | `expression` | expressions |
 //! | `call` | calls and structs by name |
-//! | `derived` | derivatives as functions |
+//! | `module` | the program on its way, and the transforms of its functions |
 
 mod call;
-mod derived;
 mod expression;
 mod function;
 mod kinds;
+mod module;
 mod results;
 mod statement;
 
@@ -37,11 +37,10 @@ use super::{
     lexer::error,
 };
 pub(super) use call::ON_COMPLEX;
-use derived::Requests;
-pub(super) use derived::result as derived_result;
 use function::{Body, Known};
 pub(super) use kinds::Fields;
 use kinds::{resolve, structs};
+use module::Module;
 use results::results;
 
 type Lowered<T> = Result<T, TextError>;
@@ -70,26 +69,20 @@ pub(super) fn lower(items: &Items, rules: &Rules) -> Result<Program, Vec<TextErr
     if !errors.is_empty() {
         return Err(errors);
     }
-    let mut requests = Requests::declare(items, &mut program, &mut errors);
+    let known = Known { structs: &structs, fields: &fields };
+    let mut module = Module::new(program);
+    for (f, &id) in items.functions.iter().zip(&ids) {
+        let declared = module.program.functions[id].clone();
+        let body = Body::lower(known, &mut module, &mut errors, &declared, f.name.span, &f.body, None);
+        module.program.functions[id] = body;
+        if f.is_rule {
+            rule(f, id, &declared, &mut module, known, &mut errors);
+        }
+    }
     if !errors.is_empty() {
         return Err(errors);
     }
-    for (f, &id) in items.functions.iter().zip(&ids) {
-        let declared = program.functions[id].clone();
-        let derived = &requests.names;
-        let known = Known { program: &program, structs: &structs, fields: &fields, derived };
-        let body = Body::lower(known, &mut errors, &declared, f.name.span, &f.body, None);
-        program.functions[id] = body;
-        if f.is_rule {
-            rule(f, id, &declared, &mut program, (&structs, &fields, &requests.names), &mut errors);
-        }
-    }
-    if errors.is_empty()
-        && let Err(e) = requests.define(&mut program)
-    {
-        errors.push(e);
-    }
-    if errors.is_empty() { Ok(program) } else { Err(errors) }
+    module.complete().map_err(|e| vec![e])
 }
 
 /// Complains about functions and parameters given twice.
@@ -143,8 +136,8 @@ fn rule(
     f: &Function,
     id: FuncId,
     declared: &IrFunction,
-    program: &mut Program,
-    (structs, fields, derived): (&HashMap<String, Kind>, &Fields, &HashMap<String, FuncId>),
+    module: &mut Module,
+    known: Known<'_>,
     errors: &mut Vec<TextError>,
 ) {
     let inputs: Vec<Kind> = declared.params.iter().map(|p| p.kind.clone()).collect();
@@ -168,13 +161,12 @@ fn rule(
         }
         let params = part.params.iter().zip(kinds).map(|(p, k)| Param::new(&p.text, k)).collect();
         let declared = IrFunction::declared(format!("{}.{name}", f.name.text), params, gives);
-        let known = Known { program, structs, fields, derived };
-        let body = Body::lower(known, errors, &declared, part.span, &part.body, bars);
-        let part_id = program.add(body);
+        let body = Body::lower(known, module, errors, &declared, part.span, &part.body, bars);
+        let part_id = module.program.add(body);
         match bars {
             Some(_) => custom.pullback = Some(part_id),
             None => custom.pushforward = Some(part_id),
         }
     }
-    program.set_rule(id, custom);
+    module.program.set_rule(id, custom);
 }

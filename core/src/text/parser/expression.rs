@@ -1,28 +1,31 @@
 //! Expressions.
 
-use crate::{ir::Compare, staging::Operator};
+use crate::{adjoint::Transform, ir::Compare, staging::Operator};
 
 use super::super::{
-    ast::{Derived, Expr, ExprKind, How, Name, Span},
+    ast::{Expr, ExprKind, Name, Span, Transformed},
     error::TextErrorKind,
     lexer::{BELOW, MOST, Token, error},
 };
 use super::{Parsed, Parser};
 
-/// The derivative that `grad(f)` or `jvp(grad(f))` is, where it is called.
-fn derived(e: &Expr) -> Option<Derived> {
-    let (mut how, mut inner) = (Vec::new(), e);
+/// What stands behind `f::`.
+const TRANSFORMS: &str = "`grad`, `value_and_grad`, `jvp`, `vjp`, `hessian` or `matrix_function` behind `::`";
+
+/// The function that `grad(f)` or `jvp(grad(f))` is, where it is called.
+fn transformed(e: &Expr) -> Option<Transformed> {
+    let (mut transforms, mut inner) = (Vec::new(), e);
     loop {
         match &inner.kind {
             ExprKind::Call(name, args) => {
-                how.push(How::by_name(&name.text)?);
+                transforms.push(Transform::by_name(&name.text)?);
                 let [one] = args.as_slice() else { return None };
                 inner = one;
             }
-            ExprKind::Name(function) if !how.is_empty() => {
-                how.reverse();
+            ExprKind::Name(function) if !transforms.is_empty() => {
+                transforms.reverse();
                 let function = Name { text: function.clone(), span: inner.span };
-                return Some(Derived { how, function, span: e.span });
+                return Some(Transformed { transforms, function, span: e.span });
             }
             _ => return None,
         }
@@ -136,13 +139,12 @@ impl Parser {
                 self.grow()?;
             }
             if self.is("(")
-                && let Some(derived) = derived(&e)
+                && let Some(transformed) = transformed(&e)
             {
                 self.next();
                 self.grow()?;
                 let args = self.free(|p| p.list(")", Parser::expr))?;
-                self.derived.push(derived.clone());
-                e = Expr { span: e.span, kind: ExprKind::Apply(derived, args) };
+                e = Expr { span: e.span, kind: ExprKind::Apply(transformed, args) };
                 continue;
             }
             if self.eat("[") {
@@ -247,6 +249,8 @@ impl Parser {
                     if self.eat("(") {
                         let args = self.free(|p| p.list(")", Parser::expr))?;
                         ExprKind::Call(name, args)
+                    } else if self.is("::") {
+                        self.path(name)?
                     } else if self.is("{") && !self.plain {
                         self.next();
                         let fields = self.list("}", |p| {
@@ -267,6 +271,20 @@ impl Parser {
             _ => return self.unexpected("an expression"),
         };
         Ok(Expr { span, kind })
+    }
+
+    /// `f::grad(x)`, behind `f`.
+    fn path(&mut self, function: Name) -> Parsed<ExprKind> {
+        let (mut transforms, span) = (Vec::new(), function.span);
+        while self.eat("::") {
+            let Token::Name(name) = self.peek() else { return self.unexpected(TRANSFORMS) };
+            let Some(transform) = Transform::by_name(name) else { return self.unexpected(TRANSFORMS) };
+            self.next();
+            transforms.push(transform);
+        }
+        self.expect("(")?;
+        let args = self.free(|p| p.list(")", Parser::expr))?;
+        Ok(ExprKind::Apply(Transformed { transforms, function, span }, args))
     }
 
     fn array(&mut self, span: Span) -> Parsed<Expr> {

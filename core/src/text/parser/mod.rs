@@ -18,7 +18,7 @@ mod statement;
 pub(super) use foreign::own_name;
 
 use super::{
-    ast::{Derived, Items, Name, Span},
+    ast::{Items, Name, Span},
     error::{TextError, TextErrorKind},
     lexer::{Token, error, lex},
 };
@@ -33,7 +33,7 @@ const MAX_DEPTH: usize = if cfg!(target_arch = "wasm32") { 64 } else { 1000 };
 const MAX_HEIGHT: usize = MAX_DEPTH + 100;
 
 pub(super) fn parse(source: &str) -> Result<Items, Vec<TextError>> {
-    let mut p = Parser { tokens: lex(source)?, place: 0, depth: 0, height: 0, plain: false, derived: vec![] };
+    let mut p = Parser { tokens: lex(source)?, place: 0, depth: 0, height: 0, plain: false };
     let mut items = Items::default();
     let mut errors = Vec::new();
     while *p.peek() != Token::End {
@@ -43,7 +43,6 @@ pub(super) fn parse(source: &str) -> Result<Items, Vec<TextError>> {
             p.recover(start);
         }
     }
-    items.derived = p.derived;
     if errors.is_empty() { Ok(items) } else { Err(errors) }
 }
 
@@ -56,8 +55,6 @@ struct Parser {
     height: usize,
     /// In a condition: `{` starts the block, not a struct.
     plain: bool,
-    /// What is differentiated so far.
-    derived: Vec<Derived>,
 }
 
 impl Parser {

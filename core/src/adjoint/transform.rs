@@ -1,0 +1,156 @@
+//! Transforms: what can be made of a function within a program, such as `grad(f)`.
+
+use super::DiffError;
+use crate::ir::{Element, Kind};
+
+/// What can be made of a function within a program.
+///
+/// | | takes | gives |
+/// |---|---|---|
+/// | `grad` | what `f` takes | the gradient by its first parameter; `f` gives a real number |
+/// | `value_and_grad` | what `f` takes | `(value, gradient)` |
+/// | `jvp` | what `f` takes, a tangent for each parameter that has one | `(value, tangent)` |
+/// | `vjp` | what `f` takes, a cotangent of the result | the cotangent of the parameter, or a tuple of those of several |
+/// | `hessian` | what `f` takes | second derivatives by the first parameter, a real number or an array: a number or a matrix |
+/// | `matrix_function` | what `f` takes, a matrix for the real number that is the first | `V diag(f(w)) V^T` of the eigenvalues and eigenvectors of its symmetric part |
+///
+/// Cotangents that are handed on have all elements of the arrays that they belong to.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Transform {
+    /// `grad(f)`
+    Grad,
+    /// `value_and_grad(f)`
+    ValueAndGrad,
+    /// `jvp(f)`
+    Jvp,
+    /// `vjp(f)`
+    Vjp,
+    /// `hessian(f)`
+    Hessian,
+    /// `matrix_function(f)`
+    MatrixFunction,
+}
+
+impl Transform {
+    /// All of them.
+    pub const ALL: [Transform; 6] = [
+        Transform::Grad,
+        Transform::ValueAndGrad,
+        Transform::Jvp,
+        Transform::Vjp,
+        Transform::Hessian,
+        Transform::MatrixFunction,
+    ];
+
+    /// Its name in programs.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Transform::Grad => "grad",
+            Transform::ValueAndGrad => "value_and_grad",
+            Transform::Jvp => "jvp",
+            Transform::Vjp => "vjp",
+            Transform::Hessian => "hessian",
+            Transform::MatrixFunction => "matrix_function",
+        }
+    }
+
+    /// The one with that name.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<Transform> {
+        Transform::ALL.into_iter().find(|t| t.name() == name)
+    }
+
+    /// What it takes and gives, of a function that takes `params` and gives `result`.
+    ///
+    /// # Errors
+    /// Such a function has no such transform.
+    pub fn signature(self, params: &[Kind], result: &Kind) -> Result<(Vec<Kind>, Kind), TransformError> {
+        let wrong = |given: String, expected| TransformError::Signature { transform: self, given, expected };
+        let of_first = || match params.first().map(|kind| (kind, kind.tangent())) {
+            Some((_, Some(tangent))) => Ok(tangent),
+            Some((kind, None)) => {
+                let expected = "a function of a first parameter that can be differentiated by";
+                Err(wrong(format!("one of {kind}"), expected))
+            }
+            None => Err(wrong("one without".into(), "a function with a parameter")),
+        };
+        let of_result = || {
+            let expected = "a function whose result can be differentiated";
+            result.tangent().ok_or_else(|| wrong(format!("one that gives {result}"), expected))
+        };
+        let tangents: Vec<Kind> = params.iter().filter_map(Kind::tangent).collect();
+        if matches!(self, Transform::Grad | Transform::ValueAndGrad | Transform::Hessian)
+            && *result != Kind::Real
+        {
+            return Err(wrong(format!("one that gives {result}"), "a function that gives a real number"));
+        }
+        if matches!(self, Transform::Jvp | Transform::Vjp) && tangents.is_empty() {
+            let expected = "a function with a parameter that can be differentiated by";
+            return Err(wrong("one without".into(), expected));
+        }
+        Ok(match self {
+            Transform::Grad => (params.to_vec(), of_first()?),
+            Transform::ValueAndGrad => (params.to_vec(), Kind::tuple([Kind::Real, of_first()?])),
+            Transform::Jvp => ([params, &tangents].concat(), Kind::tuple([result.clone(), of_result()?])),
+            Transform::Vjp => {
+                let bars = if tangents.len() == 1 { tangents[0].clone() } else { Kind::tuple(tangents) };
+                ([params, &[of_result()?]].concat(), bars)
+            }
+            Transform::MatrixFunction => match (params, result) {
+                ([Kind::Real, rest @ ..], Kind::Real) => {
+                    let matrix = Kind::Array(Element::Real);
+                    ([std::slice::from_ref(&matrix), rest].concat(), matrix)
+                }
+                (params, result) => {
+                    let list: Vec<String> = params.iter().map(Kind::to_string).collect();
+                    let given = format!("one of ({}) that gives {result}", list.join(", "));
+                    return Err(wrong(given, "a function of a real number that gives one"));
+                }
+            },
+            Transform::Hessian => match of_first()? {
+                kind @ (Kind::Real | Kind::Array(Element::Real)) => (params.to_vec(), kind),
+                kind => {
+                    let expected = "a function of a real number or an array of such";
+                    return Err(wrong(format!("one of {kind}"), expected));
+                }
+            },
+        })
+    }
+}
+
+/// Why there is no such transform of a function.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TransformError {
+    /// Functions like it have none.
+    #[error("expected {expected} in `{}`, given {given}", transform.name())]
+    Signature {
+        /// The transform.
+        transform: Transform,
+        /// What it is asked of.
+        given: String,
+        /// What it is there for.
+        expected: &'static str,
+    },
+    /// It cannot be differentiated.
+    #[error("`{function}` cannot be differentiated: {source}")]
+    Diff {
+        /// The function.
+        function: String,
+        /// Why not.
+        source: DiffError,
+    },
+    /// It needs its own derivative to be computed.
+    #[error("`{function}` cannot be differentiated: it asks for this derivative itself")]
+    Circular {
+        /// The function.
+        function: String,
+    },
+    /// Derivatives of derivatives that grow too long.
+    #[error("the instructions of derivatives are more than {limit}")]
+    TooLarge {
+        /// The limit.
+        limit: usize,
+    },
+}
