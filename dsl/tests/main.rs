@@ -6,6 +6,7 @@ mod program_arrays;
 mod program_corpus;
 mod program_functions;
 mod program_seeds;
+mod program_transforms;
 mod protocols;
 mod readme;
 mod wrong;

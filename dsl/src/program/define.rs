@@ -6,13 +6,14 @@
 //! order, as in program text.
 
 use crate::core::{
+    adjoint::Transform,
     entity::FuncId,
-    ir::{CustomRule, Function, Kind, Param, Primitive, Program},
+    ir::{CustomRule, Function, Kind, Param, Position, Primitive, Program},
     rules::{RuleError, Rules},
     staging::Stage,
 };
 
-use super::staged::{Callee, Callees, build};
+use super::staged::{Callee, Module, build};
 
 /// A name as it is without Rust's mark for one that is a keyword: `r#type` is `type`.
 #[must_use]
@@ -70,37 +71,79 @@ fn collect(block: Block, seen: &mut Vec<&'static str>, all: &mut Vec<Definition>
     all.extend(block.own);
 }
 
+/// A function, from outside of its `program!`.
+#[derive(Clone, Copy, Debug)]
+pub struct Origin {
+    /// Its path.
+    pub path: &'static str,
+    /// Its block.
+    pub block: fn() -> Block,
+}
+
+/// The program of a block.
+///
+/// # Panics
+/// A derivative that a body takes cannot be made.
+#[must_use]
+#[track_caller]
+pub fn program(block: Block) -> Program {
+    match assemble(block, &Rules::new()) {
+        Ok(program) => program,
+        #[expect(clippy::panic, reason = "the program is wrong for every input; `ir_with` gives the error")]
+        Err(e) => panic!("{e}; if a primitive lacks a rule, `ir_with` takes it"),
+    }
+}
+
 /// The program of a block.
 ///
 /// # Errors
-/// A primitive is registered with other operands or another result.
+/// A primitive is registered with other operands or another result; a derivative that a body takes cannot be made.
 pub fn assemble(block: Block, rules: &Rules) -> Result<Program, RuleError> {
+    let mut module = written(block, rules)?;
+    let defined = module.transforms.define(&mut module.program);
+    let wrong = |reason: String| Err(RuleError::Transform { reason });
+    match (module.error, defined) {
+        (Some(e), _) => wrong(e.to_string()),
+        (None, Err((at, e))) => wrong(format!("{at}: {e}")),
+        (None, Ok(())) => Ok(module.program),
+    }
+}
+
+/// A transform of a function, in the program of its block.
+pub(super) fn transformed(origin: &Origin, transform: Transform) -> Result<(Program, FuncId), String> {
+    let mut module = written((origin.block)(), &Rules::new()).map_err(|e| e.to_string())?;
+    let id = module.transformed(origin.path, transform, Position::default());
+    let Some(id) = id else { return Err(module.error.map(|e| e.to_string()).unwrap_or_default()) };
+    module.transforms.define_one(&mut module.program, id).map_err(|(_, e)| e.to_string())?;
+    Ok((module.program, id))
+}
+
+/// The program of a block, but for the bodies of transforms.
+fn written(block: Block, rules: &Rules) -> Result<Module, RuleError> {
     let mut all = Vec::new();
     collect(block, &mut Vec::new(), &mut all);
-    let mut program = rules.program().clone();
-    let mut callees = Callees::new();
+    let mut module = Module { program: rules.program().clone(), ..Module::default() };
     // Names first, so that calls go in any direction.
     for d in &all {
         let callee = match d.body {
             Some(_) => {
                 let declared = Function::declared(d.name, d.params.clone(), d.result.clone());
-                Callee::Function(program.add(declared))
+                Callee::Function(module.program.add(declared))
             }
-            None => primitive(d, rules, &mut program)?,
+            None => primitive(d, rules, &mut module.program)?,
         };
-        callees.insert(d.path, callee);
+        module.callees.insert(d.path, callee);
     }
     for d in &all {
-        let (Some(body), Some(Callee::Function(id))) = (d.body, callees.get(d.path).copied()) else {
+        let (Some(body), Some(Callee::Function(id))) = (d.body, module.callees.get(d.path).copied()) else {
             continue;
         };
         let stage = Stage::new(d.name, d.params.clone(), d.result.clone());
-        let (function, back) = build(stage, callees, body);
-        callees = back;
-        program.functions[id] = function;
-        callees = rule(d, id, &mut program, callees);
+        let function = build(stage, &mut module, body);
+        module.program.functions[id] = function;
+        rule(d, id, &mut module);
     }
-    Ok(program)
+    Ok(module)
 }
 
 /// What is registered under that name, a function of those kinds or a primitive; or a new primitive without a rule.
@@ -134,9 +177,9 @@ fn primitive(d: &Definition, rules: &Rules, program: &mut Program) -> Result<Cal
 }
 
 /// Writes the pullback and the pushforward of a rule.
-fn rule(d: &Definition, id: FuncId, program: &mut Program, mut callees: Callees) -> Callees {
+fn rule(d: &Definition, id: FuncId, module: &mut Module) {
     if d.pullback.is_none() && d.pushforward.is_none() {
-        return callees;
+        return;
     }
     let inputs: Vec<Kind> = d.params.iter().map(|p| p.kind.clone()).collect();
     let tangents: Vec<Kind> = inputs.iter().filter_map(Kind::tangent).collect();
@@ -146,13 +189,11 @@ fn rule(d: &Definition, id: FuncId, program: &mut Program, mut callees: Callees)
     let mut part = |part: &Part, word: &str, kinds: Vec<Kind>, gives: Kind| {
         let params = part.params.iter().zip(kinds).map(|(p, k)| Param::new(plain(p), k)).collect();
         let stage = Stage::new(format!("{}.{word}", d.name), params, gives);
-        let (function, again) = build(stage, std::mem::take(&mut callees), part.body);
-        callees = again;
-        program.add(function)
+        let function = build(stage, module, part.body);
+        module.program.add(function)
     };
     custom.pullback = d.pullback.as_ref().map(|p| part(p, "pullback", back, Kind::tuple(tangents.clone())));
     let tangent = d.result.tangent().unwrap_or(Kind::tuple([]));
     custom.pushforward = d.pushforward.as_ref().map(|p| part(p, "pushforward", forth, tangent));
-    program.set_rule(id, custom);
-    callees
+    module.program.set_rule(id, custom);
 }

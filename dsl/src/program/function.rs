@@ -4,8 +4,10 @@
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __program_function {
-    // The head, then what is particular to functions, rules and primitives.
-    ($use:tt $structs:tt $names:tt { [$($meta:tt)*] $f:ident ($(($p:ident $kind:tt))*) $result:tt $($rest:tt)* }) => {
+    // The head, then what is particular to functions, rules and primitives. The parameters are there once more, as words.
+    ($use:tt $structs:tt $names:tt
+        { [$($meta:tt)*] $f:ident ($($p:ident $(: $kind:ty)?),* $(,)?) $words:tt $result:tt $($rest:tt)* }
+    ) => {
         $($meta)*
         #[doc(inline)]
         pub use self::$f::__run as $f;
@@ -22,38 +24,51 @@ macro_rules! __program_function {
 
             /// The function on numbers of type `S`.
             pub fn __run<S: __p::Number>(
-                $($p: <$crate::__program_kind!($kind) as __p::Shape>::Public<S>),*
+                $($p: <$crate::__program_kind!([$($kind)?]) as __p::Shape>::Public<S>),*
             ) -> <$crate::__program_kind!($result) as __p::Shape>::Public<S> {
                 <$crate::__program_kind!($result) as __p::Shape>::unwrap::<S>(__native::<S>(
-                    $(<$crate::__program_kind!($kind) as __p::Shape>::wrap::<S>($p)),*
+                    $(<$crate::__program_kind!([$($kind)?]) as __p::Shape>::wrap::<S>($p)),*
                 ))
             }
             type __Out = <$crate::__program_kind!($result) as __p::Shape>::Staged;
             #[doc(hidden)]
             #[track_caller]
             pub fn __staged(
-                $($p: impl __p::staged::Fit<<$crate::__program_kind!($kind) as __p::Shape>::Staged>),*
+                $($p: impl __p::staged::Fit<<$crate::__program_kind!([$($kind)?]) as __p::Shape>::Staged>),*
             ) -> __Out {
                 let arguments = __p::staged::arguments(&[$(
-                    __p::staged::argument::<<$crate::__program_kind!($kind) as __p::Shape>::Staged>($p)
+                    __p::staged::argument::<<$crate::__program_kind!([$($kind)?]) as __p::Shape>::Staged>($p)
                 ),*]);
                 __p::staged::call(::core::module_path!(), &arguments)
             }
+            #[doc(hidden)]
+            pub const __ORIGIN: __p::define::Origin =
+                __p::define::Origin { path: ::core::module_path!(), block: __block };
             /// The program: this function, all others of its `program!`, and all that they use.
+            ///
+            /// # Panics
+            /// A body takes a derivative that needs rules of primitives: [`ir_with`] gives it, or the error.
             #[must_use]
+            #[track_caller]
             pub fn ir() -> __p::Program {
-                ir_with(&__p::Rules::new()).unwrap_or_default()
+                __p::define::program(__block())
             }
             /// The program, with the rules of the primitives that are registered.
             ///
             /// # Errors
-            /// A primitive is registered with other operands or another result.
+            /// A primitive is registered with other operands or another result; a body takes a derivative that cannot be
+            /// made.
             pub fn ir_with(rules: &__p::Rules) -> ::core::result::Result<__p::Program, __p::RuleError> {
                 __p::define::assemble(__block(), rules)
             }
             $crate::__program_block! { $use $names }
-            $crate::__program_bodies! { $use $names $f ($(($p $kind))*) $result $($rest)* }
+            $crate::__program_bodies! { $use $names $f ($(($p [$($kind)?]))*) $words $result $($rest)* }
         }
+    };
+    ($use:tt $structs:tt $names:tt { $meta:tt $f:ident $params:tt $($rest:tt)* }) => {
+        ::core::compile_error!(::core::concat!(
+            "program!: expected parameters such as `(x, n: int)`, not `", ::core::stringify!($params), "`"
+        ));
     };
 }
 
@@ -83,13 +98,13 @@ macro_rules! __program_path {
     (($($path:tt)*) $($last:tt)*) => { super::$($path)* $($last)* };
 }
 
-/// The functions that a body can call, in one of the worlds.
+/// The functions that a body can call, in one of the worlds: `f`, and `grad` and the others in a module `f`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __program_scope {
-    ($world:ident [$((($($path:tt)*) $used:ident))*] [$($all:ident)*]) => {
-        $( use super::$all::$world as $all; )*
-        $( $crate::__program_import! { ($($path)*) $used $world } )*
+    ($world:ident $transforms:ident [$((($($path:tt)*) $used:ident))*] [$($all:ident)*]) => {
+        $( use super::$all::{$world as $all, $transforms as $all}; )*
+        $( $crate::__program_import! { ($($path)*) $used $world $transforms } )*
     };
 }
 
@@ -97,16 +112,26 @@ macro_rules! __program_scope {
 #[allow(clippy::crate_in_macro_def, reason = "a path of the caller")]
 #[macro_export]
 macro_rules! __program_import {
-    ((crate :: $($path:tt)*) $used:ident $world:ident) => { use crate::$($path)* $used::$world as $used; };
-    ((self :: $($path:tt)*) $used:ident $world:ident) => { use super::$($path)* $used::$world as $used; };
-    (($($path:tt)*) $used:ident $world:ident) => { use super::$($path)* $used::$world as $used; };
+    ((crate :: $($path:tt)*) $used:ident $world:ident $transforms:ident) => {
+        use crate::$($path)* $used::{$world as $used, $transforms as $used};
+    };
+    ((self :: $($path:tt)*) $used:ident $world:ident $transforms:ident) => {
+        use super::$($path)* $used::{$world as $used, $transforms as $used};
+    };
+    (($($path:tt)*) $used:ident $world:ident $transforms:ident) => {
+        use super::$($path)* $used::{$world as $used, $transforms as $used};
+    };
 }
 
 /// What is particular to functions, rules and primitives.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __program_bodies {
-    ($use:tt $names:tt $f:ident ($(($p:ident $kind:tt))*) $result:tt = $path:path) => {
+    ($use:tt $names:tt $f:ident ($(($p:ident $kind:tt))*) $words:tt $result:tt = $path:path) => {
+        #[doc(hidden)]
+        pub mod __native_transforms {}
+        #[doc(hidden)]
+        pub mod __staged_transforms {}
         #[doc(hidden)]
         pub fn __native<S: __p::Number>(
             $($p: impl __p::native::Fit<<$crate::__program_kind!($kind) as __p::Shape>::Native<S>>),*
@@ -117,13 +142,14 @@ macro_rules! __program_bodies {
         }
         $crate::__program_definition! { $f ($(($p $kind))*) $result None [] [] }
     };
-    ($use:tt $names:tt $f:ident ($(($p:ident $kind:tt))*) $result:tt { $($body:tt)* } $($rule:tt)*) => {
+    ($use:tt $names:tt $f:ident ($(($p:ident $kind:tt))*) $words:tt $result:tt { $($body:tt)* } $($rule:tt)*) => {
+        $crate::__program_transforms! { ($(($p $kind))*) $words $result }
         #[doc(hidden)]
         pub fn __native<S: __p::Number>(
             $($p: impl __p::native::Fit<<$crate::__program_kind!($kind) as __p::Shape>::Native<S>>),*
         ) -> <$crate::__program_kind!($result) as __p::Shape>::Native<S> {
             use __p::native::functions::*;
-            $crate::__program_scope! { __native $use $names }
+            $crate::__program_scope! { __native __native_transforms $use $names }
             $(
                 let held = __p::native::fit::<<$crate::__program_kind!($kind) as __p::Shape>::Native<S>, _>($p);
                 let $p = __p::native::Hold::hold(&held);
@@ -134,7 +160,7 @@ macro_rules! __program_bodies {
         const _: () = __p::literals::no_blocks_in_expressions(::core::stringify!($($body)*));
         fn __body() {
             use __p::staged::{Assign as _, functions::*};
-            $crate::__program_scope! { __staged $use $names }
+            $crate::__program_scope! { __staged __staged_transforms $use $names }
             let mut k = 0;
             $( let $p = { k += 1; __p::staged::param::<$crate::__program_kind!($kind)>(k - 1) }; )*
             fn __give(x: impl __p::staged::Fit<__Out>) {
@@ -142,7 +168,7 @@ macro_rules! __program_bodies {
             }
             $crate::__program_body! { staged [ret] $($body)* }
         }
-        $crate::__program_rule! { $use $names $f ($(($p $kind))*) $result [] [] $($rule)* }
+        $crate::__program_rule! { $use $names $f ($(($p $kind))*) $words $result [] [] $($rule)* }
     };
 }
 
@@ -150,35 +176,35 @@ macro_rules! __program_bodies {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __program_rule {
-    ($use:tt $names:tt $f:ident $params:tt $result:tt $pull:tt $push:tt) => {
+    ($use:tt $names:tt $f:ident $params:tt $words:tt $result:tt $pull:tt $push:tt) => {
         $crate::__program_definition! { $f $params $result (Some(__body as fn())) $pull $push }
     };
-    ($use:tt $names:tt $f:ident ($(($p:ident $kind:tt))*) $result:tt [] $push:tt
+    ($use:tt $names:tt $f:ident ($(($p:ident $kind:tt))*) $words:tt $result:tt [] $push:tt
         pull ($($q:ident)*) { $($body:tt)* } $($rest:tt)*
     ) => {
         fn __pullback() {
             use __p::staged::{Assign as _, functions::*};
             use __p::staged::none;
-            $crate::__program_scope! { __staged $use $names }
+            $crate::__program_scope! { __staged __staged_transforms $use $names }
             $crate::__program_params! { (0) [$($q)*] [$($kind)* $result $result] }
             $crate::__program_bars! { $($kind)* }
             $crate::__program_body! { staged [bars] $($body)* }
         }
-        $crate::__program_rule! { $use $names $f ($(($p $kind))*) $result [$($q)*] $push $($rest)* }
+        $crate::__program_rule! { $use $names $f ($(($p $kind))*) $words $result [$($q)*] $push $($rest)* }
     };
-    ($use:tt $names:tt $f:ident ($(($p:ident $kind:tt))*) $result:tt $pull:tt []
+    ($use:tt $names:tt $f:ident ($(($p:ident $kind:tt))*) ($($words:tt)*) $result:tt $pull:tt []
         push ($($q:ident)*) { $($body:tt)* }
     ) => {
         fn __pushforward() {
             use __p::staged::{Assign as _, functions::*};
-            $crate::__program_scope! { __staged $use $names }
-            $crate::__program_params! { (0) [$($q)*] [$($kind)* $($kind)*] }
+            $crate::__program_scope! { __staged __staged_transforms $use $names }
+            $crate::__program_tangents! { [] (__program_params (0) [$($q)*] $($kind)*) $($words)* , }
             fn __give(x: impl __p::staged::Fit<__Out>) {
                 __p::staged::give::<__Out>(x);
             }
             $crate::__program_body! { staged [ret] $($body)* }
         }
-        $crate::__program_rule! { $use $names $f ($(($p $kind))*) $result $pull [$($q)*] }
+        $crate::__program_rule! { $use $names $f ($(($p $kind))*) () $result $pull [$($q)*] }
     };
 }
 

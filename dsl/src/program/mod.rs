@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `syntax` | the macro: its documentation and the items of a block |
 //! | `function`, `structs` | the macro: what an item becomes |
+//! | `transforms` | the macro: `f::grad` and what else can be made of a function |
 //! | `body`, `blocks` | the macro: statements, and those with blocks |
 //! | `write` | the macro: what a statement becomes in either world |
 //! | `table` | the functions of the language, by what they take |
@@ -34,9 +35,11 @@ pub mod shape;
 pub mod staged;
 mod structs;
 mod syntax;
+mod transforms;
 mod write;
 
 pub use crate::core::{
+    adjoint::Transform,
     ir::{Compare, Kind, Param, Program},
     rules::{RuleError, Rules},
     staging::{Given, Operator},

@@ -4,16 +4,19 @@
 //! [`Shape`] says what such a type becomes in each of three worlds: in the signature of the native function
 //! (`Public`), inside it (`Native`), and while the IR is written (`Staged`).
 
+use std::{marker::PhantomData, sync::Arc};
+
 use num_complex::Complex;
 
 use crate::core::{
     array::Array,
+    exec::Datum,
     ir::{Element, Kind},
     scalar::Ordered,
 };
 
 use super::{
-    native::{self, Arr, N, Z},
+    native::{self, Arr, N, Value, Z},
     staged::{Ex, Handle, NoCotangent},
 };
 
@@ -57,14 +60,69 @@ pub trait Shape {
     fn wrap<S: Number>(x: Self::Public<S>) -> Self::Native<S>;
     /// Out of it.
     fn unwrap<S: Number>(x: Self::Native<S>) -> Self::Public<S>;
+    /// From the native function to the executor.
+    fn datum<S: Number>(x: Self::Native<S>) -> Value<S>;
+    /// And back.
+    fn native<S: Number>(value: Value<S>) -> Self::Native<S>;
 }
 
-/// A kind whose cotangent is of the same kind: what a rule may return.
+/// A kind, in a call with an argument of type `W`. Bounds on it are looked at where a function is called, not where it is
+/// defined, since they mention `W`.
+#[derive(Debug)]
+pub struct Of<W, K>(PhantomData<fn() -> (W, K)>);
+
+/// A kind whose tangents and cotangents are of the same kind.
 #[diagnostic::on_unimplemented(
-    message = "a rule cannot return `{Self}`",
-    label = "expected real or complex numbers, arrays or tuples of them"
+    message = "`{Self}` has no derivative",
+    label = "expected a function of real or complex numbers, or arrays, tuples or structs of them alone",
+    note = "what has none in a tuple or a struct can be a parameter of its own"
 )]
-pub trait Differentiable: Shape {}
+pub trait HasTangent {}
+
+/// [`HasTangent`] at a call.
+pub trait Differentiable {
+    /// The kind of the tangents.
+    type Kind: Shape;
+}
+impl<W, K: HasTangent + Shape> Differentiable for Of<W, K> {
+    type Kind = K;
+}
+/// The kind of the tangents of `K`.
+pub type Tangent<W, K> = <Of<W, K> as Differentiable>::Kind;
+
+/// Kinds of parameters, each of which has tangents, at a call.
+#[diagnostic::on_unimplemented(message = "`vjp` is there for at most eight parameters with cotangents")]
+pub trait AllDifferentiable {
+    /// The kind of the cotangent of one, or of a tuple of those of several.
+    type Kind: Shape;
+}
+impl<W, K: HasTangent + Shape> AllDifferentiable for Of<W, (K,)> {
+    type Kind = K;
+}
+/// The kind of the cotangents of several.
+pub type Tangents<W, K> = <Of<W, K> as AllDifferentiable>::Kind;
+
+/// A real number, as a parameter or a result, at a call.
+pub trait Real {}
+/// [`Real`], of a kind.
+#[diagnostic::on_unimplemented(
+    message = "`grad`, `value_and_grad` and `hessian` are there for functions that give a real number, `matrix_function` for \
+               those of a real number that give one, not `{Self}`"
+)]
+pub trait IsReal {}
+impl IsReal for f64 {}
+impl<W, K: IsReal> Real for Of<W, K> {}
+
+/// What second derivatives are by, at a call.
+pub trait RealOrArray {}
+/// [`RealOrArray`], of a kind.
+#[diagnostic::on_unimplemented(
+    message = "`hessian` is there for functions whose first parameter is a real number or an array of such, not `{Self}`"
+)]
+pub trait IsRealOrArray {}
+impl IsRealOrArray for f64 {}
+impl IsRealOrArray for Array<f64> {}
+impl<W, K: IsRealOrArray> RealOrArray for Of<W, K> {}
 
 impl Shape for f64 {
     type Public<S: Number> = S;
@@ -79,6 +137,12 @@ impl Shape for f64 {
     }
     fn unwrap<S: Number>(x: N<S>) -> S {
         x.0
+    }
+    fn datum<S: Number>(x: N<S>) -> Value<S> {
+        Datum::Real(x.0)
+    }
+    fn native<S: Number>(value: Value<S>) -> N<S> {
+        native::Element::number(value)
     }
 }
 
@@ -96,11 +160,17 @@ impl Shape for Complex<f64> {
     fn unwrap<S: Number>(x: Z<S>) -> Complex<S> {
         x.0
     }
+    fn datum<S: Number>(x: Z<S>) -> Value<S> {
+        Datum::Complex(x.0)
+    }
+    fn native<S: Number>(value: Value<S>) -> Z<S> {
+        native::Element::number(value)
+    }
 }
 
 /// Kinds that are the same on every scalar, and have no cotangent.
 macro_rules! plain {
-    ($($T:ty: $Kind:expr;)*) => {$(
+    ($($T:ty: $Kind:expr, $Datum:ident;)*) => {$(
         impl Shape for $T {
             type Public<S: Number> = $T;
             type Native<S: Number> = $T;
@@ -115,10 +185,19 @@ macro_rules! plain {
             fn unwrap<S: Number>(x: $T) -> $T {
                 x
             }
+            fn datum<S: Number>(x: $T) -> Value<S> {
+                Datum::$Datum(x)
+            }
+            fn native<S: Number>(value: Value<S>) -> $T {
+                match value {
+                    Datum::$Datum(x) => x,
+                    _ => <$T>::default(),
+                }
+            }
         }
     )*};
 }
-plain! { i64: Kind::Int; bool: Kind::Bool; }
+plain! { i64: Kind::Int, Int; bool: Kind::Bool, Bool; }
 
 impl Shape for u32 {
     type Public<S: Number> = u32;
@@ -134,18 +213,27 @@ impl Shape for u32 {
     fn unwrap<S: Number>(x: native::Handle) -> u32 {
         x.0
     }
+    fn datum<S: Number>(x: native::Handle) -> Value<S> {
+        Datum::Handle(x.0)
+    }
+    fn native<S: Number>(value: Value<S>) -> native::Handle {
+        native::Handle(match value {
+            Datum::Handle(k) => k,
+            _ => 0,
+        })
+    }
 }
 
-/// Arrays: of what, their cotangent, and the element in each world.
+/// Arrays: of what, their cotangent, the element in each world, and what they are to the executor.
 macro_rules! arrays {
-    ($($T:ty, $Bar:ty, $Kind:expr;)*) => {$(
+    ($($T:ty, $Bar:ty, $Kind:ident, $Datum:ident;)*) => {$(
         impl Shape for Array<$T> {
             type Public<S: Number> = Array<<$T as Shape>::Public<S>>;
             type Native<S: Number> = Arr<<$T as Shape>::Native<S>>;
             type Staged = Ex<Array<$T>>;
             type Bar = $Bar;
             fn kind() -> Kind {
-                Kind::Array($Kind)
+                Kind::Array(Element::$Kind)
             }
             fn wrap<S: Number>(x: Self::Public<S>) -> Self::Native<S> {
                 Arr(x.map_into(<$T as Shape>::wrap::<S>))
@@ -153,19 +241,48 @@ macro_rules! arrays {
             fn unwrap<S: Number>(x: Self::Native<S>) -> Self::Public<S> {
                 x.0.map_into(<$T as Shape>::unwrap::<S>)
             }
+            fn datum<S: Number>(x: Self::Native<S>) -> Value<S> {
+                Datum::$Datum(Arc::new(Self::unwrap::<S>(x)))
+            }
+            fn native<S: Number>(value: Value<S>) -> Self::Native<S> {
+                match value {
+                    Datum::$Datum(array) => Self::wrap::<S>(Arc::unwrap_or_clone(array)),
+                    _ => Arr::default(),
+                }
+            }
         }
     )*};
 }
 arrays! {
-    f64, Ex<Array<f64>>, Element::Real;
-    Complex<f64>, Ex<Array<Complex<f64>>>, Element::Complex;
-    i64, NoCotangent, Element::Int;
+    f64, Ex<Array<f64>>, Real, Reals;
+    Complex<f64>, Ex<Array<Complex<f64>>>, Complex, Complexes;
+    i64, NoCotangent, Int, Ints;
 }
 
-impl Differentiable for f64 {}
-impl Differentiable for Complex<f64> {}
-impl Differentiable for Array<f64> {}
-impl Differentiable for Array<Complex<f64>> {}
+impl HasTangent for f64 {}
+impl HasTangent for Complex<f64> {}
+impl HasTangent for Array<f64> {}
+impl HasTangent for Array<Complex<f64>> {}
+
+/// The fields of a tuple or a struct, in order.
+#[derive(Debug)]
+pub struct Fields<S: Number>(std::vec::IntoIter<Value<S>>);
+
+/// Those of a value of the executor.
+#[must_use]
+pub fn fields<S: Number>(value: Value<S>) -> Fields<S> {
+    Fields(match value {
+        Datum::Tuple(fields) => fields.into_iter(),
+        _ => Vec::new().into_iter(),
+    })
+}
+
+impl<S: Number> Fields<S> {
+    /// The next one. The kinds say how many there are.
+    pub fn next(&mut self) -> Value<S> {
+        self.0.next().unwrap_or(Datum::Tuple(vec![]))
+    }
+}
 
 macro_rules! tuples {
     ($(($($T:ident $k:tt)+))*) => {$(
@@ -183,10 +300,26 @@ macro_rules! tuples {
             fn unwrap<S: Number>(x: Self::Native<S>) -> Self::Public<S> {
                 ($($T::unwrap::<S>(x.$k),)+)
             }
+            fn datum<S: Number>(x: Self::Native<S>) -> Value<S> {
+                Datum::Tuple(vec![$($T::datum::<S>(x.$k)),+])
+            }
+            fn native<S: Number>(value: Value<S>) -> Self::Native<S> {
+                let mut fields = fields(value);
+                ($($T::native::<S>(fields.next()),)+)
+            }
         }
-        impl<$($T: Differentiable),+> Differentiable for ($($T,)+) {}
+        impl<$($T: HasTangent),+> HasTangent for ($($T,)+) {}
     )*};
 }
+macro_rules! cotangents {
+    ($(($($T:ident)+))*) => {$(
+        impl<W, $($T: HasTangent + Shape),+> AllDifferentiable for Of<W, ($($T,)+)> {
+            type Kind = ($($T,)+);
+        }
+    )*};
+}
+cotangents! { (A B) (A B C) (A B C D) (A B C D E) (A B C D E F) (A B C D E F G) (A B C D E F G H) }
+
 tuples! {
     (A 0) (A 0 B 1) (A 0 B 1 C 2) (A 0 B 1 C 2 D 3) (A 0 B 1 C 2 D 3 E 4) (A 0 B 1 C 2 D 3 E 4 F 5)
     (A 0 B 1 C 2 D 3 E 4 F 5 G 6) (A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7)

@@ -54,7 +54,17 @@ macro_rules! __program_struct {
                 fn unwrap<S: __p::Number>(p: Self::Native<S>) -> Self::Public<S> {
                     $P { $($field: <$crate::__program_kind!($kind) as __p::Shape>::unwrap::<S>(p.$field)),* }
                 }
+                fn datum<S: __p::Number>(p: Self::Native<S>) -> __p::native::Value<S> {
+                    __p::native::Value::Tuple(::std::vec![
+                        $(<$crate::__program_kind!($kind) as __p::Shape>::datum::<S>(p.$field)),*
+                    ])
+                }
+                fn native<S: __p::Number>(value: __p::native::Value<S>) -> Self::Native<S> {
+                    let mut fields = __p::shape::fields::<S>(value);
+                    $P { $($field: <$crate::__program_kind!($kind) as __p::Shape>::native::<S>(fields.next())),* }
+                }
             }
+            impl<$($field: __p::shape::HasTangent),*> __p::shape::HasTangent for $P<$($field),*> {}
             impl<$($field: __p::staged::Fit<<$crate::__program_kind!($kind) as __p::Shape>::Staged>),*>
                 __p::staged::Operand for $P<$($field),*>
             {

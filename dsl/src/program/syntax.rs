@@ -10,11 +10,13 @@
 //!                              pub fn ir() -> Program { … }                 what they call as `f::ir()`
 //!                              pub fn __native(…)  fn __body()              the two bodies
 //!                              pub fn __staged(…)                           what a call in a staged body is
+//!                              pub mod __native_transforms { … }            what `f::grad(x)` is in either body
+//!                              pub mod __staged_transforms { … }
 //!                              pub fn __definition()  pub fn __block()      for `ir()`
 //!                          }
 //! ```
 //!
-//! Inside a body the name of each function of the block means `__native` or `__staged`. The structs of a block
+//! Inside a body the name of each function of the block means `__native` or `__staged`, and as a module the transforms of its world. The structs of a block
 //! stand in the module of its first function.
 //!
 //! Invariant: the macro writes calls that could be written by hand, and no name of an op occurs in it.
@@ -75,6 +77,41 @@
 /// Kinds are `real`, `complex`, `int`, `bool`, `handle`, `array`, `array<complex>`, `array<int>`, tuples
 /// and structs. In native signatures they are `S`, `Complex<S>`, `i64`, `bool`, `u32`, [`Array<S>`](crate::core::array::Array), …
 ///
+/// # Derivatives within programs
+/// In a body `f::grad(x)` is the gradient of the function `f`, and so are `f::value_and_grad`, `f::jvp`, `f::vjp`, `f::hessian` and
+/// `f::matrix_function` functions with what [`Transform`](crate::core::adjoint::Transform) says that they take and give. They
+/// are differentiated from outside like others, and a function that gives one can be differentiated within the program again:
+///
+/// ```
+/// use ketgrad::{core::exec::{Datum, Derivatives}, program};
+///
+/// program! {
+///     fn potential(x) { ln(cosh(x)) }
+///     fn force(x) { -potential::grad(x) }
+///     fn stiffness(x) { -force::grad(x) }
+///     fn relaxed(x, rate) {
+///         let mut y = x;
+///         for k in 0..100 { y += rate * force(y); }
+///         y
+///     }
+/// }
+///
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     // Natively, by reverse mode inside …
+///     assert!((force(0.5) + 0.5f64.tanh()).abs() < 1e-15);
+///     assert!((stiffness(0.5) - 1.0 / 0.5f64.cosh().powi(2)).abs() < 1e-15);
+///     // … and through a hundred steps of descent, by their rate.
+///     let mut by_rate = Derivatives::<f64>::new(&relaxed::ir(), "relaxed")?;
+///     assert!(by_rate.gradient(&[Datum::Real(0.5), Datum::Real(0.01)])?[1].real() < Some(&0.0));
+///     Ok(())
+/// }
+/// ```
+///
+/// Natively the derivative is made by the engines of the IR when it is called for the first time, and runs as IR does, by the rules of
+/// functions that have them; what the IR gives as an error is a panic. A function that calls primitives without rules of
+/// the program has derivatives with [`ir_with`](#what-a-function-becomes) alone. Tuples and structs are differentiated by, and are
+/// results of `jvp` and `vjp`, if all in them has derivatives; `vjp` gives at most eight cotangents.
+///
 /// # Arrays
 /// Operators and functions of numbers work on arrays element by element, with
 /// [broadcasting](crate::core::array#broadcasting); all functions of arrays that program text has are there, as `f(x)` and
@@ -134,6 +171,7 @@
 /// `let c = if a < b { true } else { false };`. There is no `match` and no `loop`.
 ///
 /// # Differences from program text
+/// - `grad(f)(x)` is written `f::grad(x)`, which text reads too.
 /// - A result that is not real is written: `fn f(x) -> (real, real)`. A macro cannot infer it.
 /// - The arms of an `if` with a value, and the elements of an array, are of one kind: `0.0`, not `0`, beside a real
 ///   number. `[x; n]` with `n` a variable, and `[[x; m]; n]`, is the whole value of a `let`, an assignment or a body.
@@ -191,12 +229,11 @@ macro_rules! __program_items {
         }
     };
     ($use:tt $structs:tt [$($names:tt)*] [$($all:tt)*]
-        $(#[$meta:meta])* fn $f:ident ($($p:ident $(: $kind:ty)?),* $(,)?) $(-> $result:ty)? { $($body:tt)* }
-        $($rest:tt)*
+        $(#[$meta:meta])* fn $f:ident ($($params:tt)*) $(-> $result:ty)? { $($body:tt)* } $($rest:tt)*
     ) => {
         $crate::__program_items! {
             $use $structs [$($names)* $f]
-            [$($all)* { [$(#[$meta])*] $f ($(($p [$($kind)?]))*) [$($result)?] { $($body)* } }]
+            [$($all)* { [$(#[$meta])*] $f ($($params)*) ($($params)*) [$($result)?] { $($body)* } }]
             $($rest)*
         }
     };
@@ -223,21 +260,19 @@ macro_rules! __program_items {
         }
     };
     (@rule [$($pull:tt)*] [$($push:tt)*] $use:tt $structs:tt [$($names:tt)*] [$($all:tt)*]
-        { $meta:tt $f:ident ($($p:ident $(: $kind:ty)?),* $(,)?) $result:tt $body:tt } $($rest:tt)*
+        { $meta:tt $f:ident $params:tt $result:tt $body:tt } $($rest:tt)*
     ) => {
         $crate::__program_items! {
-            $use $structs [$($names)* $f]
-            [$($all)* { $meta $f ($(($p [$($kind)?]))*) $result $body $($pull)* $($push)* }]
+            $use $structs [$($names)* $f] [$($all)* { $meta $f $params $params $result $body $($pull)* $($push)* }]
             $($rest)*
         }
     };
     ($use:tt $structs:tt [$($names:tt)*] [$($all:tt)*]
-        $(#[$meta:meta])* primitive $f:ident ($($p:ident $(: $kind:ty)?),* $(,)?) $(-> $result:ty)?
-        = $path:path; $($rest:tt)*
+        $(#[$meta:meta])* primitive $f:ident ($($params:tt)*) $(-> $result:ty)? = $path:path; $($rest:tt)*
     ) => {
         $crate::__program_items! {
             $use $structs [$($names)* $f]
-            [$($all)* { [$(#[$meta])*] $f ($(($p [$($kind)?]))*) [$($result)?] = $path }]
+            [$($all)* { [$(#[$meta])*] $f ($($params)*) ($($params)*) [$($result)?] = $path }]
             $($rest)*
         }
     };

@@ -44,3 +44,13 @@ mod a39 { ketgrad::program! { fn f(a: array, n: int) -> array { a + n } } } //~ 
 mod a40 { ketgrad::program! { fn f(a: array<complex>) { maximum(a) } } } //~ expected a value of kind
 mod a41 { ketgrad::program! { fn f(a: array) { a + 1.0 } } } //~ expected a value of kind
 mod a42 { ketgrad::program! { fn f(a: array) { let mut b = a; sum(b) + b[0] } } } //~ borrow of moved value
+mod a43 { ketgrad::program! { fn g(n: int, x) { x } fn f(x) { g::grad(1, x) } } } //~ `i64` has no derivative
+mod a44 { ketgrad::program! { fn g(x) -> (real, real) { (x, x) } fn f(x) { g::grad(x) } } } //~ are there for functions that give a real number
+mod a45 { ketgrad::program! { fn g(x: complex) { re(x) } fn f(x) { g::hessian(x) } } } //~ whose first parameter is a real number or an array
+mod a46 { ketgrad::program! { fn g(x, n: int) { x } fn f(x) { g::jvp(x, 1, x, x).0 } } } //~ this function takes 3 arguments but 4 arguments were supplied
+mod a47 { ketgrad::program! { fn g(x, y) { x } fn f(x) { g::vjp(x, x, 1.0) + x } } } //~ cannot add
+mod a48 { ketgrad::program! { fn g(x) { x } fn f(x) { g::gradient(x) } } } //~ cannot find function `gradient` in module `g`
+mod a49 { ketgrad::program! { struct P { n: int, x } fn g(p: P) { p.x } fn f(x) { let p = P { n: 1, x }; g::grad(p).x } } } //~ has no derivative
+mod a50 { ketgrad::program! { fn f(x: array<) { x } } } //~ expected
+mod a51 { ketgrad::program! { fn f(x = 1) { x } } } //~ expected parameters such as `(x, n: int)`
+mod a52 { ketgrad::program! { fn g(n: int) -> int { n } fn f(x) { g::jvp(1, 1) } } } //~ cannot find function `jvp` in module `g`

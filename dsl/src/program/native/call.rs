@@ -6,12 +6,20 @@ use std::{cell::RefCell, collections::HashMap, rc::Rc};
 use num_complex::Complex;
 
 use crate::core::{
+    adjoint::Transform,
     exec::{Bytecode, Datum, Executable, Limits, Machine, NoHost, RunError},
     ir::{Element, Kind, Param, Program},
+    pass::{Level, optimize_all},
     staging::{Builtin, Given, Stage},
 };
 
-use super::Number;
+use super::{
+    super::{
+        define::{Origin, transformed},
+        shape::Shape,
+    },
+    Number,
+};
 
 /// A value of the executor.
 pub type Value<S> = Datum<Complex<S>>;
@@ -65,6 +73,45 @@ fn compile(name: &'static str, kinds: &[Kind]) -> Result<Bytecode, String> {
     let mut program = Program::new();
     let f = program.add(stage.finish());
     Bytecode::compile(&program, f).map_err(|e| e.to_string())
+}
+
+type Transformed = HashMap<(&'static str, Transform), Rc<Bytecode>>;
+thread_local! {
+    static TRANSFORMED: RefCell<Transformed> = RefCell::default();
+}
+
+/// A transform of a function of a `program!`, which gives a `K`: made by the engines of the IR for the first call.
+#[track_caller]
+pub fn transform<S: Number, K: Shape>(
+    origin: &Origin,
+    transform: Transform,
+    args: Vec<Value<S>>,
+) -> K::Native<S> {
+    match run_transform(origin, transform, &args) {
+        Ok(value) => K::native::<S>(value),
+        #[expect(clippy::panic, reason = "what the IR gives as an error is a panic natively")]
+        Err(reason) => panic!("{reason}"),
+    }
+}
+
+fn run_transform<S: Number>(
+    origin: &Origin,
+    transform: Transform,
+    args: &[Value<S>],
+) -> Result<Value<S>, String> {
+    let key = (origin.path, transform);
+    let compiled = TRANSFORMED.with_borrow(|all| all.get(&key).cloned());
+    let code = match compiled {
+        Some(code) => code,
+        None => {
+            let (mut program, id) = transformed(origin, transform)?;
+            optimize_all(&mut program, id, Level::default());
+            let code = Rc::new(Bytecode::compile(&program, id).map_err(|e| e.to_string())?);
+            TRANSFORMED.with_borrow_mut(|all| all.insert(key, Rc::clone(&code)));
+            code
+        }
+    };
+    code.call(&mut Machine::new(), &NoHost, &Limits::default(), args).map_err(|e| e.to_string())
 }
 
 /// What functions of arrays take.

@@ -20,7 +20,7 @@ mod operators;
 
 pub use arrays::*;
 pub use builtins::*;
-pub use call::Value;
+pub use call::{Value, transform};
 pub use elementwise::*;
 pub use numbers::*;
 pub use operators::*;

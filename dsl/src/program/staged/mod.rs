@@ -31,9 +31,10 @@ use std::{cell::RefCell, collections::HashMap, marker::PhantomData, panic::Locat
 use num_complex::Complex;
 
 use crate::core::{
+    adjoint::{Transform, TransformError, Transforms},
     array::Array,
     entity::{FuncId, PrimitiveId, Value, Variable},
-    ir::{Function, Kind, Number1, Number2, Op, Position, Real1, Real2},
+    ir::{Function, Kind, Mixed, Number1, Number2, Op, Position, Program, Real1, Real2},
     staging::{Builtin, Given, Misfit, Operator, Stage},
 };
 
@@ -70,14 +71,38 @@ pub enum Callee {
     Primitive(PrimitiveId),
 }
 
-/// What can be called, by the path of its definition.
-pub type Callees = HashMap<&'static str, Callee>;
+/// The program on its way.
+#[derive(Debug, Default)]
+pub struct Module {
+    /// Its functions.
+    pub program: Program,
+    /// What can be called, by the path of its definition.
+    pub callees: HashMap<&'static str, Callee>,
+    /// The transforms of functions that bodies call.
+    pub transforms: Transforms,
+    /// The first of them that a function does not have.
+    pub error: Option<TransformError>,
+}
+
+impl Module {
+    /// A transform of the function with that path.
+    pub fn transformed(&mut self, path: &str, transform: Transform, at: Position) -> Option<FuncId> {
+        let Some(&Callee::Function(of)) = self.callees.get(path) else { return None };
+        match self.transforms.declare(&mut self.program, of, transform, at) {
+            Ok(id) => Some(id),
+            Err(e) => {
+                self.error.get_or_insert(e);
+                None
+            }
+        }
+    }
+}
 
 /// A function under construction.
 pub(super) struct Building {
     pub(super) stage: Stage,
     nodes: Vec<Node>,
-    callees: Callees,
+    module: Module,
 }
 
 thread_local! {
@@ -88,7 +113,7 @@ thread_local! {
 pub(super) fn with<T>(f: impl FnOnce(&mut Building) -> T) -> T {
     BUILDING.with_borrow_mut(|stack| {
         if stack.is_empty() {
-            stack.push(Building::new(Stage::new("", vec![], Kind::Real), Callees::new()));
+            stack.push(Building::new(Stage::new("", vec![], Kind::Real), Module::default()));
         }
         let top = stack.len() - 1;
         f(&mut stack[top])
@@ -96,18 +121,21 @@ pub(super) fn with<T>(f: impl FnOnce(&mut Building) -> T) -> T {
 }
 
 /// Writes a function: `body` runs once.
-pub(super) fn build(stage: Stage, callees: Callees, body: impl FnOnce()) -> (Function, Callees) {
-    BUILDING.with_borrow_mut(|stack| stack.push(Building::new(stage, callees)));
+pub(super) fn build(stage: Stage, module: &mut Module, body: impl FnOnce()) -> Function {
+    BUILDING.with_borrow_mut(|stack| stack.push(Building::new(stage, std::mem::take(module))));
     body();
     match BUILDING.with_borrow_mut(Vec::pop) {
-        Some(b) => (b.stage.finish(), b.callees),
-        None => (Stage::new("", vec![], Kind::Real).finish(), Callees::new()),
+        Some(b) => {
+            *module = b.module;
+            b.stage.finish()
+        }
+        None => Stage::new("", vec![], Kind::Real).finish(),
     }
 }
 
 impl Building {
-    fn new(stage: Stage, callees: Callees) -> Building {
-        Building { stage, nodes: Vec::new(), callees }
+    fn new(stage: Stage, module: Module) -> Building {
+        Building { stage, nodes: Vec::new(), module }
     }
     fn node(&mut self, node: Node) -> u32 {
         self.nodes.push(node);

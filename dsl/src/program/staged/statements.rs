@@ -104,17 +104,24 @@ pub fn give<T: Handle>(x: impl Fit<T>) {
 pub fn call<T: Handle>(path: &'static str, args: &[Given]) -> T {
     here();
     T::of(with(|b| {
-        let value = match b.callees.get(path) {
-            Some(Callee::Function(f)) => {
-                let f = *f;
-                called(b, Op::Call(f), args, &T::kind())
-            }
-            Some(Callee::Primitive(p)) => {
-                let p = *p;
-                called(b, Op::Primitive(p), args, &T::kind())
-            }
-            None => Given::Nothing,
-        };
+        let op = b.module.callees.get(path).map(|callee| match callee {
+            Callee::Function(f) => Op::Call(*f),
+            Callee::Primitive(p) => Op::Primitive(*p),
+        });
+        let value = op.map_or(Given::Nothing, |op| called(b, op, args, &T::kind()));
+        b.node(Node::Given(value))
+    }))
+}
+
+/// A call of a transform of a function, which gives a `K`.
+#[track_caller]
+pub fn transform<K: Shape>(path: &'static str, transform: Transform, args: &[Given]) -> K::Staged {
+    here();
+    let at = Location::caller();
+    K::Staged::of(with(|b| {
+        let at = Position::new(at.line(), at.column());
+        let f = b.module.transformed(path, transform, at);
+        let value = f.map_or(Given::Nothing, |f| called(b, Op::Call(f), args, &K::kind()));
         b.node(Node::Given(value))
     }))
 }
