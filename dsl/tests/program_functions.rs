@@ -97,6 +97,40 @@ mod random {
     }
 }
 
+mod compared {
+    use super::*;
+    both! {
+        fn signs(x, n: int) {
+            let mut list = [x, x, x];
+            list[1] = 3.0;
+            list[2] = 2.0;
+            let k = argsort(&list);
+            let big = 9007199254740993;
+            let others = [0, 1, 1];
+            x * cmp(n, 2) + sum(cmp(k, n) * x) * 10.0 + sum(cmp(1, k)) * 100.0 + sum(cmp(k, others)) * 1000.0
+                + cmp(big, 9007199254740992) * 1e4 * x
+        }
+    }
+
+    #[test]
+    fn ints_exactly() {
+        // k = 0, 2, 1.
+        let right = |x: f64, n: i64| {
+            let sign = |a: i64, b: i64| (a - b).signum() as f64;
+            let k: f64 = [0, 2, 1].iter().map(|k| sign(*k, n)).sum();
+            x * sign(n, 2) + 10.0 * k * x + 1000.0 + 1e4 * x
+        };
+        for n in [0, 1, 2, 5] {
+            assert_eq!(signs(0.5, n), right(0.5, n), "{n}");
+            assert_eq!(f64::from(signs(0.5f32, n)), right(0.5, n), "{n}, single");
+            for program in [signs::ir(), parse_program(TEXT).unwrap()] {
+                let mut d = Derivatives::<f64>::new(&program, "signs").unwrap();
+                assert_eq!(d.value(&[Datum::Real(0.5), Datum::Int(n)]).unwrap(), Datum::Real(right(0.5, n)));
+            }
+        }
+    }
+}
+
 /// All ways to the value and the gradient at a point, of numbers or of one array.
 #[track_caller]
 fn same(

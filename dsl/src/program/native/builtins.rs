@@ -30,6 +30,51 @@ whole! {
     &Arr<N<S>> => Arr<N<S>>: |x| x.clone();
 }
 
+/// An int or an array of such, where `cmp` takes one.
+pub trait Ordinal {
+    /// It for the executor.
+    fn ordinal<S: Number>(self) -> Value<S>;
+}
+impl Ordinal for i64 {
+    fn ordinal<S: Number>(self) -> Value<S> {
+        Value::Int(self)
+    }
+}
+impl Ordinal for Arr<i64> {
+    fn ordinal<S: Number>(self) -> Value<S> {
+        Value::Ints(self.0.into())
+    }
+}
+impl Ordinal for &Arr<i64> {
+    fn ordinal<S: Number>(self) -> Value<S> {
+        self.clone().ordinal()
+    }
+}
+/// What `cmp(n, m)` takes and gives.
+pub trait Compared<S, Y> {
+    /// A number of two ints, else an array.
+    type Out;
+    /// -1, 0 or 1.
+    fn compared(self, other: Y) -> Self::Out;
+}
+macro_rules! compared {
+    ($($X:ty, $($Y:ty),+ => $Out:ty, $read:path;)*) => {$($(
+        impl<S: Number> Compared<S, $Y> for $X {
+            type Out = $Out;
+            #[track_caller]
+            fn compared(self, other: $Y) -> $Out {
+                $read(call::call::<S>("cmp", &[self.ordinal(), other.ordinal()]))
+            }
+        }
+    )+)*};
+}
+compared! {
+    i64, i64 => N<S>, Element::number;
+    i64, Arr<i64>, &Arr<i64> => Arr<N<S>>, Element::array;
+    Arr<i64>, i64, Arr<i64>, &Arr<i64> => Arr<N<S>>, Element::array;
+    &Arr<i64>, i64, Arr<i64>, &Arr<i64> => Arr<N<S>>, Element::array;
+}
+
 /// An array, looked at.
 pub trait Items {
     /// Its elements.
@@ -183,6 +228,10 @@ macro_rules! functions {
             }
             pub fn real<S: Number, X: Whole<S>>(n: X) -> X::Out {
                 n.whole()
+            }
+            #[track_caller]
+            pub fn cmp<S: Number, X: Compared<S, Y>, Y>(n: X, m: Y) -> X::Out {
+                n.compared(m)
             }
             #[track_caller]
             pub fn pow<X: Common<Y>, Y>(x: X, y: Y) -> X::Out {

@@ -210,6 +210,13 @@ macro_rules! functions {
                 builtin(Builtin::Real, &[n.given(None)])
             }
             #[track_caller]
+            pub fn cmp<X: Ordinal, Y: Ordinal>(n: X, m: Y) -> Ex<<X::Kind as Join<Y::Kind>>::Out>
+            where
+                X::Kind: Join<Y::Kind>,
+            {
+                builtin(Builtin::Mixed(Mixed::Cmp), &[n.given(None), m.given(None)])
+            }
+            #[track_caller]
             pub fn pow<X: Numeric, Y: Numeric>(x: X, y: Y) -> Ex<Together<X, Y>>
             where
                 X::Kind: Join<Y::Kind>,
@@ -380,3 +387,14 @@ whole! {
     Ex<i64> => f64; Ex<f64> => f64; i64 => f64; f64 => f64; Ex<Array<i64>> => Array<f64>; &Ex<Array<i64>> => Array<f64>;
     Ex<Array<f64>> => Array<f64>; &Ex<Array<f64>> => Array<f64>;
 }
+
+/// What `cmp` takes: an int or an array of such.
+#[diagnostic::on_unimplemented(message = "`cmp` takes ints or arrays of ints, not `{Self}`")]
+pub trait Ordinal: Operand {
+    /// What it gives alone.
+    type Kind: Shape<Staged = Ex<Self::Kind>>;
+}
+macro_rules! ordinal {
+    ($($X:ty => $K:ty;)*) => {$( impl Ordinal for $X { type Kind = $K; } )*};
+}
+ordinal! { Ex<i64> => f64; i64 => f64; Ex<Array<i64>> => Array<f64>; &Ex<Array<i64>> => Array<f64>; }
