@@ -44,6 +44,19 @@ fn a_wrong_rule_is_3() {
     }
 }
 
+/// At a kink all say the same: nothing.
+#[test]
+fn there_is_no_derivative_at_a_kink() {
+    let folder = Folder::new();
+    let args = ["check", "-e", "fn f(x) { sqrt(x * x) }", "--at", "x=0", "--allow-nonfinite", "--json"];
+    let out = folder.command(&args).output().unwrap();
+    assert_eq!(out.status.code(), Some(3));
+    let json: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    for engine in json["engines"].as_array().unwrap() {
+        assert_eq!((&engine["value"], &engine["gradient"]["x"]), (&json!(0.0), &json!(null)), "{engine}");
+    }
+}
+
 #[test]
 fn a_program_on_the_command_line() {
     let folder = Folder::new();

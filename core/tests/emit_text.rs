@@ -277,6 +277,38 @@ fn gradcheck_finds_steps_that_fit_and_wrong_rules_where_the_usual_one_does_not()
 }
 
 #[test]
+fn gradcheck_has_no_number_where_there_is_no_derivative() {
+    for (body, x, differences) in [
+        ("sqrt(x * x)", 0.0, None),
+        ("sqrt(x * x) * cos(x) + x", 0.0, None),
+        ("cbrt(abs(x - 1) * (x - 1) * 0.5 + abs(x - 1))", 1.0, None),
+        // A zero that nothing leads to is a constant.
+        ("sqrt(0.0) + abs(x)", 0.0, Some(0.0)),
+        // There is one, which no engine finds.
+        ("cbrt(x * x * x)", 0.0, Some(1.0)),
+    ] {
+        let program = parse_program(&format!("fn f(x) {{ {body} }}")).unwrap();
+        for single in [false, true] {
+            let report = if single {
+                gradcheck(&program, "f", &[Datum::Real(x as f32)], &NoHost, Settings::single()).unwrap()
+            } else {
+                gradcheck(&program, "f", &[real(x)], &NoHost, Settings::default()).unwrap()
+            };
+            let [engines @ .., difference] = report.engines.as_slice() else { panic!("no engines") };
+            let said = report.to_string();
+            let is_known = body.starts_with("sqrt(0.0)");
+            assert_eq!(report.agree, is_known, "{body}: {said}");
+            assert!(engines.iter().all(|e| e.gradient[0].is_nan() != is_known), "{body}: {said}");
+            let found = difference.gradient[0];
+            match differences {
+                Some(right) => assert!((found - right).abs() < 1e-2, "{body}: {said}"),
+                None => assert!(found.is_nan() && said.ends_with("there is no derivative"), "{body}: {said}"),
+            }
+        }
+    }
+}
+
+#[test]
 fn functions_whose_names_differ_in_points_only_stay_apart() {
     let source = "fn f_gradient(x, n: int) { if n < 1 { x } else { f_gradient(x * x, n - 1) } }
         fn f(x) { f_gradient(x, 2) + x }";

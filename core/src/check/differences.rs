@@ -133,3 +133,27 @@ pub(super) fn slopes<T: Real>(
         _ => Ok(best),
     }
 }
+
+/// Whether the slopes from both sides differ, however short the steps: where engines have no derivative, there is none then, and
+/// central differences say their mean. `sum`: the number that is differentiated, of those that the result has.
+pub(super) fn has_kink<T: Real>(
+    f: &mut Derivatives<'_, Complex<T>>,
+    args: &[Value<T>],
+    k: usize,
+    settings: Settings,
+    sum: impl Fn(&[f64]) -> f64,
+) -> Result<bool, DeriveError> {
+    let mut at = |h: f64| -> Result<[f64; 2], DeriveError> {
+        let there = moved(args, k, h);
+        Ok([flat(&there)[k], sum(&flat(&[f.value(&there)?]))])
+    };
+    let step = settings.eps * flat(args)[k].abs().max(1.0);
+    for h in [step, 0.1 * step] {
+        let [[x0, y0], [x1, y1], [x2, y2]] = [at(-h)?, at(0.0)?, at(h)?];
+        let (left, right) = ((y1 - y0) / (x1 - x0), (y2 - y1) / (x2 - x1));
+        if settings.close(left, right) || !(left.is_finite() && right.is_finite()) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}

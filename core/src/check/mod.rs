@@ -29,7 +29,7 @@ mod numbers;
 mod second;
 
 use num_complex::Complex;
-use num_dual::{Dual, DualNum};
+use num_dual::DualNum;
 
 use crate::{
     exec::{Datum, Derivatives, DeriveError, Host, Limits},
@@ -40,7 +40,8 @@ use crate::{
 
 pub use second::hessian_check;
 
-use differences::{Slope, slopes};
+use differences::{Slope, has_kink, slopes};
+pub use numbers::StrictDual;
 use numbers::{direction, flat, lift, names, scaled};
 
 type Value<T = f64> = Datum<Complex<T>>;
@@ -105,7 +106,8 @@ pub struct Report {
     pub engines: Vec<Engine>,
     /// Whether the gradient asked for a second time had the same bits.
     pub reentrant: bool,
-    /// Whether all values and derivatives are equal, and [`reentrant`](Report::reentrant). Differences may be off by their own
+    /// Whether all values and derivatives are equal, and [`reentrant`](Report::reentrant). NaN, which all engines give at a kink
+    /// such as that of `sqrt(x * x)` at 0, equals nothing. Differences may be off by their own
     /// error, as shorter steps and the rounding of values show it: for `x + 1e16`, or `sin(x * x)` at 100 in single precision.
     pub agree: bool,
 }
@@ -131,13 +133,22 @@ impl std::fmt::Display for Report {
             let gradient = gradient.join(", ");
             writeln!(f, "{name:width$}  value {value:?}, {gradient}; off by {max_difference:.1e}")?;
         }
-        f.write_str(if self.agree { "all agree" } else { "they do not agree" })
+        let nan = |e: &Engine| e.gradient.iter().map(|x| x.is_nan()).collect::<Vec<_>>();
+        let mut all = self.engines.iter().map(nan);
+        let first = all.next().unwrap_or_default();
+        f.write_str(match self.agree {
+            true => "all agree",
+            false if first.contains(&true) && all.all(|other| other == first) => {
+                "they do not agree: where all say NaN there is no derivative"
+            }
+            false => "they do not agree",
+        })
     }
 }
 
 /// Who computes primitives, on the numbers that checks need.
-pub trait CheckHost<T: Real + DualNum = f64>: Host<Complex<T>> + Host<Complex<Dual<T>>> {}
-impl<T: Real + DualNum, H: Host<Complex<T>> + Host<Complex<Dual<T>>>> CheckHost<T> for H {}
+pub trait CheckHost<T: Real + DualNum = f64>: Host<Complex<T>> + Host<Complex<StrictDual<T>>> {}
+impl<T: Real + DualNum, H: Host<Complex<T>> + Host<Complex<StrictDual<T>>>> CheckHost<T> for H {}
 
 /// Compares all engines on a function, on the real numbers of its arguments: `f64`, or `f32` with [`Settings::single`]. Of a result
 /// that is no real number it is a sum of its numbers, each times a weight of its own, that is compared: value and derivatives. What
@@ -181,12 +192,12 @@ pub fn gradcheck<T: Real + DualNum, H: CheckHost<T>>(
     engines.push(("reverse, not optimized", y, bars));
 
     let (mut forward, mut dual, mut difference) = (Vec::new(), Vec::new(), Vec::new());
-    let mut on_duals = derivatives::<Complex<Dual<T>>>(program, name, host, settings)?;
+    let mut on_duals = derivatives::<Complex<StrictDual<T>>>(program, name, host, settings)?;
     let exact = settings.exact::<T>();
     // What a rule says is first held against the derivative of its body, which a body with a kink or with steps of a search
     // need not have.
     let mut bodies = match without_rules(&reverse) {
-        Some(program) => Some(derivatives::<Complex<Dual<T>>>(&program, name, host, settings)?),
+        Some(program) => Some(derivatives::<Complex<StrictDual<T>>>(&program, name, host, settings)?),
         None => None,
     };
     let (mut by_forward, mut by_dual) = (value, value);
@@ -210,7 +221,8 @@ pub fn gradcheck<T: Real + DualNum, H: CheckHost<T>>(
         let settings = if doubted { settings.doubted::<T>() } else { settings };
         let fits = |slopes: &[Slope]| settings.close(total(slopes).value, *derivative);
         let slope = total(&slopes(&mut reverse, args, k, settings, fits)?);
-        difference.push(slope.value);
+        let none = derivative.is_nan() && has_kink(&mut reverse, args, k, settings, sum)?;
+        difference.push(if none { f64::NAN } else { slope.value });
         by_differences.push(if doubted { settings } else { settings.of(&slope) });
     }
     engines.push(("forward", by_forward, forward));

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use nalgebra::{Const, SVector};
 use num_complex::Complex;
-use num_dual::{Dual, DualNum};
+use num_dual::{Derivative, DualNum, DualVec};
 
 use crate::{
     array::indices_text,
@@ -18,7 +19,7 @@ use super::Value;
 pub(super) fn flat<T: Real>(values: &[Value<T>]) -> Vec<f64> {
     let mut numbers = Vec::new();
     values.iter().for_each(|v| numbers_of(v, &mut numbers));
-    numbers.into_iter().map(|x| x.primal().unwrap_or(f64::NAN)).collect()
+    numbers.into_iter().map(plain).collect()
 }
 
 fn numbers_of<'d, R: Real>(d: &'d Datum<Complex<R>>, out: &mut Vec<&'d R>) {
@@ -108,8 +109,15 @@ pub(super) fn moved<T: Real>(values: &[Value<T>], k: usize, h: f64) -> Vec<Value
     filled(values, &mut numbers.into_iter())
 }
 
+fn plain<T: Real>(x: &T) -> f64 {
+    x.primal().unwrap_or(f64::NAN)
+}
+
+/// Dual numbers on which a derivative that is computed to be 0 is no constant's.
+pub type StrictDual<T> = DualVec<T, Const<1>>;
+
 /// The values as dual numbers with derivative 1 in the `k`-th number.
-pub(super) fn lift<T: Real + DualNum>(values: &[Value<T>], k: usize) -> Vec<Datum<Complex<Dual<T>>>> {
+pub(super) fn lift<T: Real + DualNum>(values: &[Value<T>], k: usize) -> Vec<Datum<Complex<StrictDual<T>>>> {
     let mut place = 0;
     lift_from(values, k, &mut place)
 }
@@ -118,12 +126,13 @@ fn lift_from<T: Real + DualNum>(
     values: &[Value<T>],
     k: usize,
     place: &mut usize,
-) -> Vec<Datum<Complex<Dual<T>>>> {
+) -> Vec<Datum<Complex<StrictDual<T>>>> {
     let mut out = Vec::with_capacity(values.len());
     for v in values {
         let mut dual = |x: &T| {
             *place += 1;
-            Dual::new(x.clone(), T::int(i64::from(*place == k + 1)))
+            let one = || Derivative::some(SVector::from([T::one()]));
+            DualVec::new(x.clone(), if *place == k + 1 { one() } else { Derivative::none() })
         };
         let mut complex = |z: &Complex<T>| {
             let re = dual(&z.re);
@@ -145,11 +154,11 @@ fn lift_from<T: Real + DualNum>(
 }
 
 /// The real numbers of values on duals, and their derivatives.
-pub(super) fn parts<T: Real + DualNum>(d: &Datum<Complex<Dual<T>>>) -> [Vec<f64>; 2] {
-    let plain = |x: &T| x.primal().unwrap_or(f64::NAN);
-    let mut duals: Vec<&Dual<T>> = Vec::new();
+pub(super) fn parts<T: Real + DualNum>(d: &Datum<Complex<StrictDual<T>>>) -> [Vec<f64>; 2] {
+    let mut duals: Vec<&StrictDual<T>> = Vec::new();
     numbers_of(d, &mut duals);
-    [duals.iter().map(|x| plain(&x.re)).collect(), duals.iter().map(|x| plain(&x.eps)).collect()]
+    let derivative = |x: &&StrictDual<T>| x.eps.0.as_ref().map_or(0.0, |d| plain(&d[0]));
+    [duals.iter().map(|x| plain(&x.re)).collect(), duals.iter().map(derivative).collect()]
 }
 
 /// Numbers between -1 and 1 that do not repeat soon.

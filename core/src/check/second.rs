@@ -1,12 +1,12 @@
 //! Second derivatives: do all ways to a Hessian agree?
 
 use num_complex::Complex;
-use num_dual::{Dual, DualNum};
+use num_dual::DualNum;
 
 use crate::{adjoint, exec::DeriveError, ir::Program, pass::Level, scalar::Real};
 
 use super::{
-    CheckHost, Report, Settings, Value, derivatives,
+    CheckHost, Report, Settings, StrictDual, Value, derivatives,
     differences::{Slope, slopes},
     numbers::{self, direction, flat, lift, names},
 };
@@ -55,7 +55,7 @@ pub fn hessian_check<T: Real + DualNum, H: CheckHost<T>>(
     let mut g = derivatives::<Complex<T>>(&whole, &whole.functions[gradient].name, host, settings)?;
     let given = g.value(args)?;
     let n = numbers.len();
-    let mut on_duals = derivatives::<Complex<Dual<T>>>(program, name, host, settings)?;
+    let mut on_duals = derivatives::<Complex<StrictDual<T>>>(program, name, host, settings)?;
     let (mut back, mut dual, mut difference) = (Vec::new(), Vec::new(), Vec::new());
     let mut by_differences = Vec::with_capacity(n * n);
     for k in 0..n {

@@ -31,6 +31,22 @@
 //! slopes. Evaluating `f'` on a number that carries derivatives yields the higher orders. Where `d` is
 //! zero the product is zero, whatever the slope: a constant stays a constant, also at 0 under a root.
 //!
+//! So a derivative that is computed to be zero counts as none: on all of these `sqrt(x * x)` at 0 has the derivative 0, which
+//! does not exist. A `DualVec` with one entry alone tells the two apart, since a constant has no entry at all: on it that
+//! derivative is NaN, as from the engines that differentiate programs.
+//!
+//! ```
+//! use ketgrad_core::scalar::Scalar;
+//! use num_dual::{Derivative, Dual64, DualSVec64};
+//!
+//! let root_of_square = |x: Dual64| Scalar::sqrt(&(x * x));
+//! assert_eq!(root_of_square(Dual64::new(0.0, 1.0)).eps, 0.0);
+//! let x = DualSVec64::<1>::from_re(0.0).derivative(0);
+//! let y = Scalar::sqrt(&(x * x));
+//! assert!(y.eps.unwrap_generic(nalgebra::Const::<1>, nalgebra::U1)[0].is_nan());
+//! assert_eq!(Scalar::sqrt(&DualSVec64::<1>::from_re(0.0)).eps, Derivative::none());
+//! ```
+//!
 //! # What is num_dual's and what is ours
 //! The types, their fields and `+ - * /` are num_dual's. The functions are not, for these reasons (seen in
 //! num-dual 0.15.1):
@@ -47,7 +63,7 @@
 
 use std::cmp::Ordering;
 
-use nalgebra::{Const, DefaultAllocator, Dim, Dyn, allocator::Allocator};
+use nalgebra::{Const, DefaultAllocator, Dim, Dyn, OMatrix, U1, allocator::Allocator};
 use num_dual::{Derivative, Dual, Dual2, Dual3, DualNum, DualVec, HyperDual, HyperHyperDual};
 
 use super::{Conj, Ordered, Real, Ring, Scalar, Undecided, slope};
@@ -197,7 +213,12 @@ where
     #[inline]
     fn chain(re: T, arguments: &[(&Self, &T)]) -> Self {
         let d = arguments.iter().fold(Derivative::none(), |sum, (x, slope)| {
-            sum + Derivative::new(x.eps.0.as_ref().map(|d| d.map(|d| along(*slope, &d))))
+            let moved = |d: &OMatrix<T, D, U1>| match d.len() {
+                // What is there was computed.
+                1 => d.map(|d| (*slope).clone() * d),
+                _ => d.map(|d| along(*slope, &d)),
+            };
+            sum + Derivative::new(x.eps.0.as_ref().map(moved))
         });
         DualVec::new(re, d)
     }
@@ -205,7 +226,7 @@ where
         self.eps.0.iter().flat_map(|d| d.iter().map(plain)).collect()
     }
     fn is_constant(&self) -> bool {
-        self.eps.0.as_ref().is_none_or(|d| d.iter().all(Ring::is_exact_zero))
+        self.eps.0.as_ref().is_none_or(|d| d.len() != 1 && d.iter().all(Ring::is_exact_zero))
     }
 }
 
