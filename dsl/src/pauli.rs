@@ -43,7 +43,7 @@
 /// # Ok::<(), ketgrad::core::observable::ObservableError>(())
 /// ```
 ///
-/// Errors at run time are a qubit that comes twice in a term (`Z0 Z[0]`), one beyond any state, and a
+/// Errors at run time are a qubit that comes twice in a term (`Z0 Z[0]`), one beyond any circuit, and a
 /// coefficient that is not finite. Words that are no operator are errors at compile time:
 ///
 /// ```compile_fail

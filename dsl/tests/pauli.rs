@@ -34,7 +34,7 @@ fn errors() {
     let q = 0;
     assert_eq!(text(pauli!(Z0 Z[q])), "qubit 0 comes twice in a term");
     assert_eq!(text(pauli!((f64::NAN) * Z0)), "the coefficient NaN is not a finite number");
-    assert_eq!(text(pauli!(Z[1 << 40])), "qubit 1099511627776 is beyond any state");
+    assert_eq!(text(pauli!(Z[1 << 40])), "qubit 1099511627776 is beyond any circuit");
 }
 
 /// More terms than rustc nests macros.

@@ -1,18 +1,15 @@
 //! Products, sums and groups of Pauli strings.
 //!
-//! A string with masks x and z (both where it has Y) is `P = i^{|x & z|} X^x Z^z`, where `|m|` counts bits. So
-//! ```text
-//! P Q = i^k R    R has the masks x ^ u and z ^ v,    k = |x & z| + |u & v| + 2 |z & u| - |(x ^ u) & (z ^ v)|
-//! ```
-//! and P and Q commute if `|x & v| + |z & u|` is even; else they anticommute. What a product of two observables has
-//! with a real factor is half their anticommutator, the rest half their commutator.
+//! Qubit by qubit, `X Y = i Z` and so on around, and `-i` the other way. Strings commute if they have different operators on an
+//! even number of qubits; else they anticommute. What a product of two observables has with a real factor is half their
+//! anticommutator, the rest half their commutator.
 
 use std::{
     collections::HashMap,
     ops::{Add, Neg, Sub},
 };
 
-use super::{ObservableError, PauliString, PauliSum, finite};
+use super::{ObservableError, Pauli, PauliString, PauliSum, finite};
 
 impl PauliString {
     /// The product `self other` as `(k, R)`: it is `i^k R`, with k from 0 to 3.
@@ -25,19 +22,26 @@ impl PauliString {
     /// ```
     #[must_use]
     pub fn times(&self, other: &PauliString) -> (u32, PauliString) {
-        let (x, z, u, v) = (self.x_mask(), self.z_mask(), other.x_mask(), other.z_mask());
-        let product = PauliString::of_masks(x ^ u, z ^ v);
-        let ys = |x: usize, z: usize| (x & z).count_ones();
-        // Minus a number of Y is plus three times as many, modulo 4.
-        let k = ys(x, z) + ys(u, v) + 2 * (z & u).count_ones() + 3 * ys(x ^ u, z ^ v);
-        (k % 4, product)
+        let (mut k, mut factors) = (0, Vec::with_capacity(self.factors.len() + other.factors.len()));
+        self.meet(other, |qubit, both| match both {
+            (Some(p), None) | (None, Some(p)) => factors.push((qubit, p)),
+            (Some(p), Some(q)) if p != q => {
+                // X Y = i Z and so on around; the other way -i.
+                let next = (q as u32 + 3 - p as u32) % 3;
+                k += if next == 1 { 1 } else { 3 };
+                let third = [Pauli::X, Pauli::Y, Pauli::Z].into_iter().find(|r| *r != p && *r != q);
+                factors.extend(third.map(|r| (qubit, r)));
+            }
+            _ => {}
+        });
+        (k % 4, PauliString { factors })
     }
 
     /// Whether the strings commute; two strings that do not anticommute.
     #[must_use]
     pub fn commutes(&self, other: &PauliString) -> bool {
-        let crossings =
-            (self.x_mask() & other.z_mask()).count_ones() + (self.z_mask() & other.x_mask()).count_ones();
+        let mut crossings = 0u32;
+        self.meet(other, |_, both| crossings += u32::from(is_crossing(both)));
         crossings.is_multiple_of(2)
     }
 
@@ -45,9 +49,26 @@ impl PauliString {
     /// measured together by turning single qubits.
     #[must_use]
     pub fn commutes_qubit_wise(&self, other: &PauliString) -> bool {
-        let both = (self.x_mask() | self.z_mask()) & (other.x_mask() | other.z_mask());
-        (self.x_mask() ^ other.x_mask()) & both == 0 && (self.z_mask() ^ other.z_mask()) & both == 0
+        let mut all = true;
+        self.meet(other, |_, both| all &= !is_crossing(both));
+        all
     }
+
+    /// Hands over each qubit of either string with the operators of both, in ascending order.
+    fn meet(&self, other: &PauliString, mut f: impl FnMut(usize, (Option<Pauli>, Option<Pauli>))) {
+        let (mut a, mut b) = (self.factors.iter().peekable(), other.factors.iter().peekable());
+        loop {
+            let (p, q) = (a.peek().map(|f| f.0), b.peek().map(|f| f.0));
+            let Some(qubit) = p.into_iter().chain(q).min() else { return };
+            let one = a.next_if(|f| f.0 == qubit).map(|f| f.1);
+            f(qubit, (one, b.next_if(|f| f.0 == qubit).map(|f| f.1)));
+        }
+    }
+}
+
+/// Whether two operators on one qubit anticommute.
+fn is_crossing(both: (Option<Pauli>, Option<Pauli>)) -> bool {
+    matches!(both, (Some(p), Some(q)) if p != q)
 }
 
 impl PauliSum {

@@ -26,6 +26,9 @@ use crate::basis::MAX_QUBITS;
 mod algebra;
 mod text;
 
+/// The highest number of a qubit in a circuit.
+const HIGHEST: usize = u32::MAX as usize;
+
 /// A Pauli operator on one qubit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(missing_docs, reason = "the names say it")]
@@ -73,7 +76,7 @@ impl Pauli {
         while i < bytes.len() {
             assert!(bytes[i].is_ascii_digit(), "expected a qubit number after X, Y or Z, such as Z0 or Z[q]");
             qubit = qubit * 10 + (bytes[i] - b'0') as usize;
-            assert!(qubit < MAX_QUBITS, "the qubit is beyond any state");
+            assert!(qubit <= HIGHEST, "the qubit is beyond any circuit");
             i += 1;
         }
         match pauli {
@@ -93,7 +96,7 @@ impl PauliString {
     /// The product of the given operators.
     ///
     /// # Errors
-    /// [`ObservableError`] if a qubit comes twice or is beyond any state ([`MAX_QUBITS`]).
+    /// [`ObservableError`] if a qubit comes twice or has no 32-bit number, which those of circuits are.
     pub fn new(factors: impl IntoIterator<Item = (usize, Pauli)>) -> Result<PauliString, ObservableError> {
         let mut factors: Vec<_> = factors.into_iter().collect();
         factors.sort_unstable();
@@ -102,7 +105,7 @@ impl PauliString {
             return error(Problem::Repeated { qubit: pair[0].0 });
         }
         match factors.last() {
-            Some(&(qubit, _)) if qubit >= MAX_QUBITS => error(Problem::Qubit { text: qubit.to_string() }),
+            Some(&(qubit, _)) if qubit > HIGHEST => error(Problem::Qubit { text: qubit.to_string() }),
             _ => Ok(PauliString { factors }),
         }
     }
@@ -144,20 +147,24 @@ impl PauliString {
         &self.factors
     }
 
-    /// The qubits where it flips the bit (X and Y), as a mask.
+    /// The qubits where it flips the bit (X and Y), as a mask. Qubits that no state can have ([`MAX_QUBITS`]) are left out:
+    /// compare [`PauliSum::n_qubits`] with the state first.
     #[must_use]
     pub fn x_mask(&self) -> usize {
         self.mask(|p| p != Pauli::Z)
     }
 
-    /// The qubits where it gives a sign (Y and Z), as a mask.
+    /// The qubits where it gives a sign (Y and Z), as a mask; see [`x_mask`](PauliString::x_mask).
     #[must_use]
     pub fn z_mask(&self) -> usize {
         self.mask(|p| p != Pauli::X)
     }
 
     fn mask(&self, counts: impl Fn(Pauli) -> bool) -> usize {
-        self.factors.iter().filter(|f| counts(f.1)).fold(0, |mask, f| mask | 1 << f.0)
+        self.factors
+            .iter()
+            .filter(|f| counts(f.1))
+            .fold(0, |mask, f| mask | if f.0 < MAX_QUBITS { 1 << f.0 } else { 0 })
     }
 }
 
@@ -201,7 +208,7 @@ impl PauliSum {
     /// ```
     ///
     /// # Errors
-    /// [`ObservableError`] if a qubit comes twice or is beyond any state, or the coefficient is not
+    /// [`ObservableError`] if a qubit comes twice or is beyond any circuit, or the coefficient is not
     /// finite.
     pub fn push(
         &mut self,
@@ -286,8 +293,8 @@ pub enum Problem {
         /// Its text.
         text: String,
     },
-    /// A qubit number too large for any state.
-    #[error("qubit {text} is beyond any state")]
+    /// A qubit number too large for any circuit, or in a mask for any state.
+    #[error("qubit {text} is beyond any circuit")]
     Qubit {
         /// Its text.
         text: String,

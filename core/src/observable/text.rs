@@ -2,8 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use super::{ObservableError, Pauli, PauliString, PauliSum, Problem};
-use crate::basis::MAX_QUBITS;
+use super::{HIGHEST, ObservableError, Pauli, PauliString, PauliSum, Problem};
 
 impl fmt::Display for PauliString {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -177,7 +176,7 @@ impl Reader<'_> {
                 return Err(self.unexpected("a qubit number"));
             }
             let qubit: usize = match digits.parse() {
-                Ok(qubit) if qubit < MAX_QUBITS => qubit,
+                Ok(qubit) if qubit <= HIGHEST => qubit,
                 _ => return Err(self.error(number_at, Problem::Qubit { text: digits })),
             };
             if factors.iter().any(|f| f.0 == qubit) {
