@@ -18,6 +18,7 @@ mod fermions;
 mod fields;
 mod gates;
 mod gradients;
+mod idle;
 mod kernels;
 mod known_states;
 mod levels;

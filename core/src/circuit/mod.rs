@@ -15,11 +15,13 @@
 //! 0. Nothing here computes amplitudes; `simulate` does.
 
 mod append;
+mod compact;
 mod condition;
 mod decompose;
 mod display;
 mod edit;
 mod error;
+mod fold;
 mod inputs;
 mod instruction;
 mod loops;
@@ -28,6 +30,7 @@ mod noise;
 pub mod operand;
 mod rotation;
 
+pub use compact::Compact;
 pub use condition::{Condition, Relation};
 pub use error::CircuitError;
 pub use instruction::{Control, Instruction, Operation, Qubits};

@@ -55,7 +55,7 @@ mod rounding;
 use crate::{
     circuit::Circuit,
     field::Residue,
-    simulate::{SimulateError, Simulator},
+    simulate::{SimulateError, Simulator, final_measurements},
 };
 use exact::{Outcome, Plan};
 use numeric::Numeric;
@@ -260,6 +260,8 @@ pub fn equivalent(
     settings: &Settings,
     simulator: &Simulator,
 ) -> Result<Report, EquivalentError> {
+    let used = Used::new(a, b, settings);
+    let (a, b, settings) = used.as_ref().map_or((a, b, settings), |used| (&used.a, &used.b, &used.settings));
     let pair = Pair::new(a, b, settings)?;
     // Three vectors, of residues or of complex numbers.
     simulator.check_memory::<[Residue; 3]>(pair.n_qubits).map_err(SimulateError::from)?;
@@ -277,6 +279,49 @@ pub fn equivalent(
     match plan.decide(&pair, start, settings, simulator)? {
         Ok(outcome) => conclude(&outcome, &plan, &pair, &mut numeric),
         Err(reason) => numeric.decide(reason),
+    }
+}
+
+/// The number of qubits that circuits are compared on: those that either uses.
+#[must_use]
+pub fn compared_qubits(a: &Circuit, b: &Circuit, settings: &Settings) -> usize {
+    Used::new(a, b, settings).map_or(a.n_qubits().max(b.n_qubits()), |used| used.a.n_qubits())
+}
+
+/// Two circuits on the qubits that either uses, without what comes after their gates.
+struct Used {
+    a: Circuit,
+    b: Circuit,
+    settings: Settings,
+}
+
+impl Used {
+    /// `None` if they cannot be compared: the errors tell of the circuits as they are.
+    fn new(a: &Circuit, b: &Circuit, settings: &Settings) -> Option<Used> {
+        let n_qubits = a.n_qubits();
+        let from_zero = settings.on == On::State;
+        let [a, b] = [a, b].map(|c| if from_zero { c.folded() } else { c.clone() });
+        let ancillas = match settings.on {
+            On::Unitary { ancillas } => ancillas,
+            On::State => 0,
+        };
+        if b.n_qubits() != n_qubits || ancillas > n_qubits {
+            return None;
+        }
+        final_measurements(&a).ok()?;
+        final_measurements(&b).ok()?;
+        let [a, b] = [a.gates_alone(), b.gates_alone()];
+        let mut used = a.used_qubits();
+        used.iter_mut().zip(b.used_qubits()).for_each(|(used, other)| *used |= other);
+        let (a, b) = (a.on(&used), b.on(&used));
+        let on = match settings.on {
+            On::Unitary { .. } => {
+                let ancillas = a.qubits().iter().filter(|q| **q >= n_qubits - ancillas).count();
+                On::Unitary { ancillas }
+            }
+            On::State => On::State,
+        };
+        Some(Used { a: a.into_circuit(), b: b.into_circuit(), settings: Settings { on, ..*settings } })
     }
 }
 

@@ -57,6 +57,7 @@ impl ClosedForm {
         simulator: &Simulator,
         budget: Budget,
     ) -> Result<ClosedForm, ExactError> {
+        let circuit = &circuit.folded();
         let failed = |e: SimulateError| ExactError::of_run(circuit, e);
         simulator.check_memory::<Exact>(circuit.n_qubits()).map_err(SimulateError::from)?;
         let symbols = Symbols::new(circuit)?;

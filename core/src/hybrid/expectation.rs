@@ -64,7 +64,8 @@ impl fmt::Display for Method {
 }
 
 /// The expectation values of observables in the final state of a circuit that starts in |0…0>, as functions of its
-/// inputs. All observables share one run of the circuit. With noise, and where the circuit measures, resets or branches before
+/// inputs. All observables share one run of the circuit, [folded](Circuit::folded) and without its
+/// [idle qubits](Circuit::compact). With noise, and where the circuit measures, resets or branches before
 /// its end, the state is a density matrix, averaged over all outcomes: 4^n entries.
 #[derive(Clone, Debug)]
 pub struct Expectation {
@@ -87,6 +88,14 @@ impl Expectation {
     ) -> Result<Expectation, HybridError> {
         let observables: Vec<Observable> = observables.into_iter().map(Into::into).collect();
         observables.iter().try_for_each(|o| o.check(circuit.n_qubits()))?;
+        let (circuit, observables) = match circuit.lean() {
+            None => (circuit, observables),
+            // A state to overlap with is one of all qubits.
+            Some(compact) => match observables.iter().map(|o| o.placed(&compact)).collect() {
+                Some(placed) => (compact.into_circuit(), placed),
+                None => (circuit.folded(), observables),
+            },
+        };
         let (slots, chain) = (slots(&circuit), Chain::new(&circuit)?);
         let n_inputs = circuit.inputs().count();
         let simulator = Simulator::new();
@@ -106,13 +115,13 @@ impl Expectation {
         &self.simulator.executors
     }
 
-    /// The circuit.
+    /// The circuit as it is run: without idle qubits, unless an observable is an overlap.
     #[must_use]
     pub fn circuit(&self) -> &Circuit {
         &self.circuit
     }
 
-    /// The observables.
+    /// The observables, on the qubits of [`circuit`](Expectation::circuit).
     #[must_use]
     pub fn observables(&self) -> &[Observable] {
         &self.observables

@@ -12,6 +12,7 @@ use num_complex::Complex;
 
 use super::HybridError;
 use crate::{
+    circuit::Compact,
     kernel::{BLOCK, Threads, tree_sum},
     observable::{Pauli, PauliString, PauliSum},
     scalar::{Real, Scalar},
@@ -80,6 +81,24 @@ impl Observable {
     pub(super) fn masks(&self) -> Option<Vec<(f64, usize, usize)>> {
         let Observable::Pauli(sum) = self else { return None };
         Some(sum.terms().iter().map(|(c, string)| (*c, string.x_mask(), string.z_mask())).collect())
+    }
+
+    /// It on the qubits of a compact circuit, where the others are |0>; `None` for an overlap.
+    pub(super) fn placed(&self, compact: &Compact) -> Option<Observable> {
+        Some(Observable::Pauli(match self {
+            Observable::Pauli(sum) => compact.observable(sum).ok()?,
+            Observable::Outcome(bits) => {
+                let is_idle = |q: usize| compact.place(q).is_none();
+                let constant = if bits.iter().any(|(q, value)| *value && is_idle(*q)) { 0.0 } else { 1.0 };
+                let placed: Vec<_> =
+                    bits.iter().filter_map(|(q, value)| Some((compact.place(*q)?, *value))).collect();
+                if constant != 0.0 && !placed.is_empty() {
+                    return Some(Observable::Outcome(placed));
+                }
+                PauliSum::new([(constant, PauliString::default())]).ok()?
+            }
+            Observable::Overlap(_) => return None,
+        }))
     }
 
     /// Checks that it fits a circuit of n qubits.

@@ -59,7 +59,7 @@ impl Simulator {
         inputs: &[T],
     ) -> Result<DensityMatrix<Complex<T>>, SimulateError> {
         let values = circuit.param_values(inputs)?;
-        let bound = BoundCircuit::<Complex<T>>::new(circuit, &Values(&values))?;
+        let bound = BoundCircuit::<Complex<T>>::new(&circuit.folded(), &Values(&values))?;
         self.average(&bound)
     }
 

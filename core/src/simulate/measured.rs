@@ -96,9 +96,19 @@ impl Simulator {
         observable: &PauliSum,
         shots: Shots,
     ) -> Result<Mean, SimulateError> {
+        let n_qubits = circuit.n_qubits();
+        if observable.n_qubits() > n_qubits {
+            return Err(
+                BasisError::OutOfRange { given: observable.n_qubits() - 1, available: n_qubits }.into()
+            );
+        }
         let values = circuit.param_values(inputs)?;
-        let bound = BoundCircuit::<Complex<T>>::new(circuit, &Values(&values))?;
-        self.measure_bound(&bound, observable, shots)
+        let Some(compact) = circuit.lean() else {
+            let bound = BoundCircuit::<Complex<T>>::new(circuit, &Values(&values))?;
+            return self.measure_bound(&bound, observable, shots);
+        };
+        let bound = BoundCircuit::<Complex<T>>::new(compact.circuit(), &Values(&values))?;
+        self.measure_bound(&bound, &compact.observable(observable)?, shots)
     }
 
     /// [`Simulator::measure`] of a circuit that is bound.

@@ -34,6 +34,7 @@ pub use levels::Level;
 pub(crate) use measured::Readout;
 pub use measured::{Grouping, Shots, measurement_basis};
 pub use placed::Placed;
+use program::constants;
 pub use program::{BoundCircuit, final_measurements};
 pub(crate) use program::{bind_instruction, is_straight, rebind_instruction};
 pub use trajectory::{Mean, Trajectory};
@@ -47,7 +48,7 @@ use num_complex::Complex;
 
 use crate::{
     basis::{BasisError, MAX_QUBITS},
-    circuit::{Circuit, CircuitError},
+    circuit::{Circuit, CircuitError, Compact},
     kernel::{ExecuteError, Executor, Executors, Operator, Prepared, SHARED_BELOW, Threads, Way},
     matrix::Matrix,
     observable::ObservableError,
@@ -173,6 +174,15 @@ pub enum SimulateError {
     },
 }
 
+/// A circuit bound for a run from |0…0>, [folded](Circuit::folded) if it has no single final state as it is.
+fn bound_from_zero<R: Ring>(
+    circuit: &Circuit,
+    binding: &impl Binding<R>,
+) -> Result<BoundCircuit<R>, SimulateError> {
+    let bound = BoundCircuit::new(circuit, binding)?;
+    if bound.is_static() { Ok(bound) } else { BoundCircuit::new(&circuit.folded(), binding) }
+}
+
 /// Runs circuits: the executors, the threads and the memory that it may use.
 #[derive(Clone, Debug)]
 pub struct Simulator {
@@ -233,7 +243,7 @@ impl Simulator {
         binding: &impl Binding<R>,
     ) -> Result<StateVector<R>, SimulateError> {
         self.check_memory::<R>(circuit.n_qubits())?;
-        let bound = BoundCircuit::new(circuit, binding)?;
+        let bound = bound_from_zero(circuit, binding)?;
         let operators = bound.operators().ok_or(SimulateError::Dynamic)?;
         let mut state = StateVector::zero_on(circuit.n_qubits(), &self.threads)?;
         self.execute(operators, &mut state, &mut |_, _| {})?;
@@ -262,6 +272,8 @@ impl Simulator {
         circuit: &Circuit,
         points: &[Vec<T>],
     ) -> Result<Vec<StateVector<Complex<T>>>, SimulateError> {
+        let folded = final_measurements(circuit).is_err().then(|| circuit.folded());
+        let circuit = folded.as_ref().unwrap_or(circuit);
         let n_qubits = circuit.n_qubits();
         self.check_memory_of::<Complex<T>>(n_qubits, points.len())?;
         let Some(first) = points.first() else { return Ok(Vec::new()) };
@@ -332,7 +344,7 @@ impl Simulator {
         let n_qubits = circuit.n_qubits();
         self.check_memory::<Complex<T>>(n_qubits)?;
         let values = circuit.param_values(inputs)?;
-        let bound = BoundCircuit::<Complex<T>>::new(circuit, &Values(&values))?;
+        let bound: BoundCircuit<Complex<T>> = bound_from_zero(circuit, &Values(&values))?;
         let operators = bound.operators().ok_or(SimulateError::Dynamic)?;
         if state.n_qubits() != n_qubits {
             *state = StateVector::zero_on(n_qubits, &self.threads)?;
@@ -462,10 +474,24 @@ impl Simulator {
         seed: u64,
     ) -> Result<BTreeMap<String, u64>, SimulateError> {
         let values = circuit.param_values(inputs)?;
+        let lean = circuit.lean();
+        let circuit = lean.as_ref().map_or(circuit, Compact::circuit);
         let bound = BoundCircuit::<Complex<T>>::new(circuit, &Values(&values))?;
         if let Some(operators) = bound.operators() {
             let state = self.placed(circuit.n_qubits(), operators)?;
-            return self.counts_of(circuit, &state, shots, seed, &mut |_, _| {});
+            return match &lean {
+                Some(compact) => self.counts_in(compact, &state, shots, seed, &mut |_, _| {}),
+                None => self.counts_of(circuit, &state, shots, seed, &mut |_, _| {}),
+            };
+        }
+        let (mut bound, mut circuit) = (bound, circuit);
+        let measured;
+        if !circuit.has_results()
+            && let Some(compact) = &lean
+        {
+            measured = compact.measuring_all(circuit)?;
+            circuit = &measured;
+            bound = BoundCircuit::new(circuit, &Values(&values))?;
         }
         // Outcomes that differ in hidden registers only are the same text.
         let mut counts = BTreeMap::new();
@@ -487,8 +513,8 @@ impl Simulator {
         shots: usize,
         seed: u64,
     ) -> Result<BTreeMap<String, u64>, SimulateError> {
-        let finals = final_measurements(circuit)?;
-        self.named(circuit, &finals, state.sample_counts(shots, seed, &self.threads)?)
+        let name = |index| crate::basis::bitstring(index, circuit.n_qubits());
+        self.named(circuit, &name, state.sample_counts(shots, seed, &self.threads)?)
     }
 
     /// [`Simulator::counts`] of a state that may be elsewhere; `progress` is told (done, all) shots every now and then.
@@ -503,26 +529,46 @@ impl Simulator {
         seed: u64,
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<BTreeMap<String, u64>, SimulateError> {
-        let finals = final_measurements(circuit)?;
+        final_measurements(circuit)?;
         let counts = state.sample_counts_reporting(shots, seed, &self.threads, progress)?;
-        self.named(circuit, &finals, counts)
+        self.named(circuit, &|index| crate::basis::bitstring(index, circuit.n_qubits()), counts)
     }
 
-    /// The classical registers for counts of basis states; without measurements all qubits.
+    /// As [`Simulator::counts_of`], for the circuit on the qubits that are used: without measurements all qubits of the
+    /// whole are named.
+    ///
+    /// # Errors
+    /// As [`Simulator::counts_of`].
+    pub fn counts_in<T: Real>(
+        &self,
+        compact: &Compact,
+        state: &Placed<T>,
+        shots: usize,
+        seed: u64,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Result<BTreeMap<String, u64>, SimulateError> {
+        final_measurements(compact.circuit())?;
+        let counts = state.sample_counts_reporting(shots, seed, &self.threads, progress)?;
+        self.named(compact.circuit(), &|index| compact.bitstring(index), counts)
+    }
+
+    /// The classical registers for counts of basis states; without measurements the names of these.
     fn named(
         &self,
         circuit: &Circuit,
-        finals: &BTreeMap<u32, u32>,
+        name: &dyn Fn(usize) -> String,
         by_state: Vec<(usize, u64)>,
     ) -> Result<BTreeMap<String, u64>, SimulateError> {
+        let finals = final_measurements(circuit)?;
         if !circuit.has_results() {
-            let text = |(index, count)| (crate::basis::bitstring(index, circuit.n_qubits()), count);
-            return Ok(by_state.into_iter().map(text).collect());
+            return Ok(by_state.into_iter().map(|(index, count)| (name(index), count)).collect());
         }
         let mut counts = BTreeMap::new();
+        let mut constant = Bits::zero(circuit.n_bits());
+        constants(circuit).into_iter().for_each(|(bit, value)| constant.set(bit, value));
         for (index, count) in by_state {
-            let mut bits = Bits::zero(circuit.n_bits());
-            for (&bit, &qubit) in finals {
+            let mut bits = constant.clone();
+            for (&bit, &qubit) in &finals {
                 bits.set(bit, index >> qubit & 1 == 1);
             }
             *counts.entry(bits.text(circuit)).or_insert(0) += count;

@@ -5,7 +5,7 @@
 
 use num_complex::Complex;
 
-use super::{BoundCircuit, SimulateError, Simulator};
+use super::{SimulateError, Simulator, bound_from_zero};
 use crate::{
     circuit::Circuit,
     kernel::{Executor, Operator, Resident, Threads},
@@ -110,7 +110,7 @@ impl Simulator {
 
     fn run_placed_any<T: Real>(&self, circuit: &Circuit, inputs: &[T]) -> Result<Placed<T>, SimulateError> {
         let values = circuit.param_values(inputs)?;
-        let bound = BoundCircuit::<Complex<T>>::new(circuit, &Values(&values))?;
+        let bound = bound_from_zero::<Complex<T>>(circuit, &Values(&values))?;
         let operators = bound.operators().ok_or(SimulateError::Dynamic)?;
         self.placed(circuit.n_qubits(), operators)
     }

@@ -33,6 +33,13 @@ pub(super) struct Step<R> {
     pub(super) condition: Option<Arc<Condition>>,
 }
 
+impl<R> Step<R> {
+    /// Whether it gives a bit a value, whatever happens.
+    fn is_constant(&self) -> bool {
+        matches!(self, Step { action: Action::Assign { .. }, condition: None })
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(super) enum Action<R> {
     /// Gates in a row.
@@ -172,7 +179,11 @@ impl<R: Ring> BoundCircuit<R> {
                     }
                     Operation::Gate(_) | Operation::PauliRotation(_) | Operation::Unitary(_) => {
                         let operator = bind_gate(circuit, instruction, binding)?;
-                        if let Some(Step { action: Action::Gates(gates), condition }) = steps.last_mut()
+                        // What bits are given without a condition does not touch gates without one.
+                        let passes =
+                            |step: &&mut Step<R>| !(instruction.condition.is_none() && step.is_constant());
+                        if let Some(Step { action: Action::Gates(gates), condition }) =
+                            steps.iter_mut().rev().find(passes)
                             && *condition == instruction.condition
                         {
                             gates.push(operator);
@@ -250,9 +261,10 @@ impl<R: Ring> BoundCircuit<R> {
         if !self.misreads.is_empty() {
             return None;
         }
-        match self.steps.as_slice() {
-            [] => Some(&[]),
-            [Step { action: Action::Gates(gates), condition: None }] => Some(gates),
+        let mut steps = self.steps.iter().filter(|step| !step.is_constant());
+        match (steps.next(), steps.next()) {
+            (None, _) => Some(&[]),
+            (Some(Step { action: Action::Gates(gates), condition: None }), None) => Some(gates),
             _ => None,
         }
     }
@@ -271,6 +283,7 @@ pub fn final_measurements(circuit: &Circuit) -> Result<BTreeMap<u32, u32>, Simul
             }
             // A barrier does nothing, under a condition too.
             (Operation::Barrier, _) => {}
+            (Operation::Assign { .. }, _) if instruction.condition.is_none() => {}
             (operation, _) if operation.is_gate() && instruction.condition.is_none() => {}
             _ => return Err(SimulateError::Dynamic),
         }
@@ -278,12 +291,23 @@ pub fn final_measurements(circuit: &Circuit) -> Result<BTreeMap<u32, u32>, Simul
     Ok(finals)
 }
 
-/// Whether nothing but gates and channels, none of them under a condition, comes before the final measurements.
+/// The classical bits of a static circuit that are given values, with the last of them; measurements into them come later.
+pub(super) fn constants(circuit: &Circuit) -> BTreeMap<u32, bool> {
+    let assigned = circuit.instructions().iter().filter_map(|i| match i.operation {
+        Operation::Assign { bit, value } => Some((bit, value)),
+        _ => None,
+    });
+    assigned.collect()
+}
+
+/// Whether nothing but gates, channels and constants for bits, none of them under a condition, comes before the final
+/// measurements.
 pub(crate) fn is_straight(circuit: &Circuit) -> bool {
     circuit.instructions().iter().zip(may_wait(circuit)).all(|(instruction, waits)| {
         match &instruction.operation {
             Operation::Measure { .. } | Operation::Misread { .. } => waits,
             Operation::Barrier => true,
+            Operation::Assign { .. } => instruction.condition.is_none(),
             operation => {
                 let acts = operation.is_gate() || matches!(operation, Operation::Channel(_));
                 acts && instruction.condition.is_none()

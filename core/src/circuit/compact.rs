@@ -1,0 +1,202 @@
+//! A circuit on the qubits that it uses.
+//!
+//! A qubit that no instruction touches stays |0>. So a circuit on a register of 127 qubits that uses two of them is run as one
+//! on two, and what it gives is put in the places of the register again.
+
+use super::{Circuit, CircuitError, Operation};
+use crate::observable::{ObservableError, Pauli, PauliString, PauliSum};
+
+/// A circuit without its idle qubits, which are |0> from its start to its end.
+#[derive(Clone, Debug)]
+pub struct Compact {
+    circuit: Circuit,
+    /// The number that each qubit has in the whole circuit, ascending.
+    qubits: Vec<usize>,
+    n_qubits: usize,
+}
+
+impl Circuit {
+    /// The circuit without the qubits that no instruction acts on; the others keep their order. One qubit stays where all are
+    /// idle. O(instructions).
+    ///
+    /// ```
+    /// use ketgrad_core::circuit::Circuit;
+    /// let bell = Circuit::build(127, |c| c.h(126)?.cx(126, 64))?;
+    /// let compact = bell.compact();
+    /// assert_eq!(compact.circuit().to_string(), "h q[1]\ncx q[1], q[0]\n");
+    /// assert_eq!(compact.qubits(), [64, 126]);
+    /// assert_eq!(compact.observable(&"Z126 Z64 + X0 + Z3".parse()?)?.to_string(), "Z0 Z1 + 1");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn compact(&self) -> Compact {
+        self.on(&self.used_qubits())
+    }
+
+    /// The circuit [folded](Circuit::folded) and without idle qubits, if there is anything to gain: all that it looks at is
+    /// whether something but gates and measurements is in it, and whether gates are on all qubits.
+    #[must_use]
+    pub fn lean(&self) -> Option<Compact> {
+        let mut used = vec![false; self.n_qubits()];
+        let mut known = false;
+        for instruction in self.instructions() {
+            match instruction.operation {
+                Operation::Measure { .. } | Operation::Barrier => {}
+                _ => instruction.qubits().for_each(|q| used[q as usize] = true),
+            }
+            let plain = instruction.operation.is_unitary()
+                || matches!(instruction.operation, Operation::Measure { .. });
+            known |= !plain || instruction.condition.is_some();
+        }
+        (known || used.contains(&false)).then(|| self.folded().compact())
+    }
+
+    /// Whether an instruction acts on each of the qubits. A barrier does not.
+    #[must_use]
+    pub(crate) fn used_qubits(&self) -> Vec<bool> {
+        let mut used = vec![false; self.n_qubits()];
+        let acting = self.instructions().iter().filter(|i| i.operation != Operation::Barrier);
+        acting.flat_map(|i| i.qubits()).for_each(|q| used[q as usize] = true);
+        used
+    }
+
+    /// The circuit without anything but gates and barriers.
+    pub(crate) fn gates_alone(mut self) -> Circuit {
+        self.instructions.retain(|i| i.operation.is_unitary());
+        self
+    }
+
+    /// The circuit on some of the qubits, those that it uses among them.
+    pub(crate) fn on(&self, kept: &[bool]) -> Compact {
+        let mut qubits: Vec<usize> = (0..self.n_qubits()).filter(|q| kept[*q]).collect();
+        if qubits.is_empty() && self.n_qubits() > 0 {
+            qubits.push(0);
+        }
+        let mut circuit = self.clone();
+        if qubits.len() < self.n_qubits() {
+            let mut places = vec![None; self.n_qubits()];
+            (0u32..).zip(&qubits).for_each(|(place, &q)| places[q] = Some(place));
+            circuit.n_qubits = qubits.len();
+            for instruction in &mut circuit.instructions {
+                // A barrier may stand on idle qubits, too.
+                instruction.targets.retain(|q| places[*q as usize].is_some());
+                let place = |q: u32| places[q as usize].unwrap_or(0);
+                instruction.targets.iter_mut().for_each(|q| *q = place(*q));
+                instruction.controls.iter_mut().for_each(|c| c.qubit = place(c.qubit));
+            }
+        }
+        Compact { circuit, qubits, n_qubits: self.n_qubits() }
+    }
+}
+
+impl Compact {
+    /// A circuit with all its qubits, for states that they need not be |0> in.
+    #[must_use]
+    pub fn whole(circuit: Circuit) -> Compact {
+        let n_qubits = circuit.n_qubits();
+        Compact { circuit, qubits: (0..n_qubits).collect(), n_qubits }
+    }
+
+    /// Whether no qubit is idle.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.qubits.len() == self.n_qubits
+    }
+
+    /// The circuit on the qubits that are used.
+    #[must_use]
+    pub fn circuit(&self) -> &Circuit {
+        &self.circuit
+    }
+
+    /// That circuit alone.
+    #[must_use]
+    pub fn into_circuit(self) -> Circuit {
+        self.circuit
+    }
+
+    /// The qubits that are used, ascending: qubit k of the compact circuit is `qubits()[k]`.
+    #[must_use]
+    pub fn qubits(&self) -> &[usize] {
+        &self.qubits
+    }
+
+    /// The number of qubits of the whole.
+    #[must_use]
+    pub fn n_qubits(&self) -> usize {
+        self.n_qubits
+    }
+
+    /// The place of a qubit of the whole; `None` if it is idle.
+    #[must_use]
+    pub fn place(&self, qubit: usize) -> Option<usize> {
+        self.qubits.binary_search(&qubit).ok()
+    }
+
+    /// The basis state of the compact circuit that a text names in the whole, qubit 0 rightmost; `None` if an idle qubit is 1 in
+    /// it, or it does not have a bit for each qubit.
+    #[must_use]
+    pub fn index(&self, bits: &str) -> Option<usize> {
+        let is_set = |q: usize| bits.as_bytes().get(self.n_qubits - 1 - q) == Some(&b'1');
+        let mut ones = (0..self.n_qubits).filter(|q| is_set(*q)).map(|q| self.place(q));
+        ones.try_fold(0, |index, place| Some(index | 1 << place?)).filter(|_| bits.len() == self.n_qubits)
+    }
+
+    /// The basis state of the whole, for one of the compact circuit.
+    #[must_use]
+    pub fn spread(&self, index: usize) -> usize {
+        self.qubits.iter().enumerate().fold(0, |all, (k, q)| all | (index >> k & 1) << q)
+    }
+
+    /// The name of a basis state of the compact circuit in the whole: qubit 0 rightmost, idle qubits 0.
+    #[must_use]
+    pub fn bitstring(&self, index: usize) -> String {
+        let mut bits = vec![b'0'; self.n_qubits];
+        for (k, q) in self.qubits.iter().enumerate() {
+            if index >> k & 1 == 1 {
+                bits[self.n_qubits - 1 - q] = b'1';
+            }
+        }
+        bits.into_iter().map(char::from).collect()
+    }
+
+    /// A circuit on the qubits that are used, with a measurement of each of them at its end: into a register with a bit for each
+    /// qubit of the whole, the only one that shows. So it is measured what a circuit without measurements has measured.
+    ///
+    /// # Errors
+    /// [`CircuitError::TooManyBits`].
+    pub fn measuring_all(&self, circuit: &Circuit) -> Result<Circuit, CircuitError> {
+        let mut measured = circuit.clone();
+        measured.registers.iter_mut().for_each(|register| register.hidden = true);
+        let names = (0u64..).map(|k| if k == 0 { "meas".to_owned() } else { format!("meas_{k}") });
+        let is_free = |name: &String| circuit.registers().iter().all(|register| register.name != *name);
+        let first = measured.n_bits();
+        if let Some(name) = names.into_iter().find(is_free) {
+            measured.add_register(&name, self.n_qubits)?;
+        }
+        for (qubit, bit) in self.qubits.iter().enumerate() {
+            measured.measure(qubit, first + bit)?;
+        }
+        Ok(measured)
+    }
+
+    /// What an observable of the whole is on the qubits that are used, where the idle ones are |0>: Z is 1 there, and the mean
+    /// of X and Y is 0.
+    ///
+    /// # Errors
+    /// None for an observable that is one; coefficients stay finite.
+    pub fn observable(&self, of: &PauliSum) -> Result<PauliSum, ObservableError> {
+        let placed = |(c, string): &(f64, PauliString)| {
+            let mut factors = Vec::new();
+            for &(qubit, pauli) in string.factors() {
+                match self.place(qubit) {
+                    Some(place) => factors.push((place, pauli)),
+                    None if pauli == Pauli::Z => {}
+                    None => return None,
+                }
+            }
+            Some(PauliString::new(factors).map(|string| (*c, string)))
+        };
+        PauliSum::new(of.terms().iter().filter_map(placed).collect::<Result<Vec<_>, _>>()?)
+    }
+}

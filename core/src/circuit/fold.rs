@@ -1,0 +1,323 @@
+//! Constant folding: what is known from |0…0> on needs no run.
+//!
+//! A qubit that nothing has touched is |0>, and so is one that has just been reset; a classical bit that nothing has written
+//! is 0. So
+//!
+//! | instruction | becomes |
+//! |---|---|
+//! | a reset of a qubit in \|0> | nothing |
+//! | a measurement of such a qubit | a bit that gets the value 0 |
+//! | a gate under a control in \|0> | nothing, or the gate without that control |
+//! | a condition on bits that are known | nothing, or the instruction without it |
+//! | a channel or a misreading of probability 0 | nothing |
+//! | a loop whose condition does not hold when it is reached | nothing |
+//!
+//! What a loop changes is unknown in it and after it.
+//!
+//! A measurement after which nothing uses its qubit and its bit is final, and is set aside where states are looked at. So what
+//! uses those of a measurement stays, even where it does nothing, and so does the condition of a measurement, even where it
+//! holds: else the measurement became a final one.
+
+use num_complex::Complex;
+use smallvec::SmallVec;
+
+use super::{Circuit, Condition, Instruction, Operation, Relation};
+use crate::{
+    channel::Channel,
+    matrix::Matrix,
+    param::{Angle, Binding, Values},
+};
+
+impl Circuit {
+    /// The circuit that does the same to |0…0> without what is known before it runs: resets of fresh qubits, conditions on
+    /// bits that nothing has written, noise of probability 0. The parameters stay as they are. O(instructions).
+    ///
+    /// ```
+    /// use ketgrad_core::circuit::{Circuit, Condition};
+    /// let mut c = Circuit::new(2);
+    /// c.add_register("c", 1)?;
+    /// c.reset(0)?.h(0)?.bit_flip(0, 0.0)?;
+    /// c.when(Condition::Bit { bit: 0, value: true }, |c| c.x(1))?;
+    /// assert_eq!(c.folded().to_string(), "h q[0]\n");
+    /// # Ok::<(), ketgrad_core::circuit::CircuitError>(())
+    /// ```
+    #[must_use]
+    pub fn folded(&self) -> Circuit {
+        let mut known =
+            Known { qubits: vec![Qubit::NEW; self.n_qubits()], bits: vec![Bit::NEW; self.n_bits()] };
+        let mut instructions = Vec::with_capacity(self.instructions.len());
+        known.fold(&self.instructions, &mut instructions);
+        Circuit { instructions, ..self.clone() }
+    }
+}
+
+/// What is known of a qubit.
+#[derive(Clone, Copy)]
+struct Qubit {
+    /// Whether it is |0>, whatever the others are.
+    fresh: bool,
+    /// Whether it has been measured, and nothing has used it since.
+    measured: bool,
+}
+
+impl Qubit {
+    const NEW: Qubit = Qubit { fresh: true, measured: false };
+    const USED: Qubit = Qubit { fresh: false, measured: false };
+}
+
+/// What is known of a classical bit.
+#[derive(Clone, Copy)]
+struct Bit {
+    value: Option<bool>,
+    /// Whether it has been written: a result is one also where its value is what it was.
+    written: bool,
+    /// Whether a measurement has written it, and nothing has used it since.
+    measured: bool,
+}
+
+impl Bit {
+    const NEW: Bit = Bit { value: Some(false), written: false, measured: false };
+}
+
+/// What is known between two instructions.
+#[derive(Clone)]
+struct Known {
+    qubits: Vec<Qubit>,
+    bits: Vec<Bit>,
+}
+
+impl Known {
+    fn fold(&mut self, instructions: &[Instruction], out: &mut Vec<Instruction>) {
+        let mut at = 0;
+        while let Some(instruction) = instructions.get(at) {
+            at += 1;
+            let Operation::While { body } = instruction.operation else {
+                out.extend(self.folded(instruction));
+                continue;
+            };
+            let end = at.saturating_add(body as usize).min(instructions.len());
+            let body = &instructions[at..end];
+            at = end;
+            let never = instruction.condition.as_ref().and_then(|c| self.truth(c)) == Some(false);
+            if never && !std::iter::once(instruction).chain(body).any(|i| self.uses_measured(i)) {
+                continue;
+            }
+            // At its head nothing is known of what the loop changes.
+            self.use_bits(instruction);
+            body.iter().for_each(|i| self.forget(i));
+            let head = out.len();
+            out.push(instruction.clone());
+            self.clone().fold(body, out);
+            out[head + 1..].iter().for_each(|i| self.used(i));
+            let body = u32::try_from(out.len() - head - 1).unwrap_or(u32::MAX);
+            out[head].operation = Operation::While { body };
+        }
+    }
+
+    /// What is left of an instruction, which then has run.
+    fn folded(&mut self, instruction: &Instruction) -> Option<Instruction> {
+        if instruction.operation == Operation::Barrier {
+            return Some(instruction.clone());
+        }
+        let left = self.reduced(instruction);
+        if left.as_ref() != Some(instruction) && self.uses_measured(instruction) {
+            self.run(instruction);
+            return Some(instruction.clone());
+        }
+        left.as_ref().inspect(|left| self.run(left)).cloned()
+    }
+
+    /// What is left of an instruction, as far as its own effect goes.
+    fn reduced(&self, instruction: &Instruction) -> Option<Instruction> {
+        let mut left = instruction.clone();
+        if let Some(condition) = &instruction.condition {
+            match self.truth(condition) {
+                // A measurement without a condition may be a final one.
+                Some(true) if matches!(left.operation, Operation::Measure { .. }) => {}
+                Some(true) => left.condition = None,
+                Some(false) => return None,
+                None => {}
+            }
+        }
+        let target = left.targets.first().copied().unwrap_or(0);
+        match &left.operation {
+            Operation::Reset if self.is_fresh(target) => return None,
+            Operation::Measure { bit } if self.is_fresh(target) => {
+                left.operation = Operation::Assign { bit: *bit, value: false };
+                left.targets = SmallVec::new();
+                left.condition = left.condition.filter(|c| self.truth(c).is_none());
+            }
+            Operation::Misread { chances, .. } if chances.iter().all(is_never) => return None,
+            Operation::Channel(channel) if does_nothing(channel) => return None,
+            operation if operation.is_gate() => {
+                if left.controls.iter().any(|c| c.value && self.is_fresh(c.qubit)) {
+                    return None;
+                }
+                left.controls.retain(|c| !self.is_fresh(c.qubit));
+            }
+            _ => {}
+        }
+        // A bit that has been given this value before.
+        let repeats = |bit: &Bit, value| bit.written && bit.value == Some(value);
+        match left.operation {
+            Operation::Assign { bit, value }
+                if self.bits.get(bit as usize).is_some_and(|b| repeats(b, value)) =>
+            {
+                None
+            }
+            _ => Some(left),
+        }
+    }
+
+    /// Notes what an instruction changes.
+    fn run(&mut self, instruction: &Instruction) {
+        self.use_bits(instruction);
+        let always = instruction.condition.is_none();
+        let target = instruction.targets.first().copied().unwrap_or(0);
+        match instruction.operation {
+            Operation::Measure { bit } => {
+                self.write(bit, Bit { value: None, written: true, measured: true });
+                self.set(target, Qubit { measured: true, fresh: false });
+            }
+            Operation::Assign { bit, value } => {
+                let before = self.bits.get(bit as usize).and_then(|b| b.value);
+                let is_known = always || before == Some(value);
+                self.write(bit, Bit { value: is_known.then_some(value), written: true, measured: false });
+            }
+            Operation::Misread { bit, .. } => {
+                let measured = self.bits.get(bit as usize).is_some_and(|b| b.measured);
+                self.write(bit, Bit { value: None, written: true, measured });
+            }
+            Operation::Reset if always => self.set(target, Qubit::NEW),
+            _ => instruction.qubits().for_each(|q| self.set(q, Qubit::USED)),
+        }
+    }
+
+    /// Forgets what an instruction may change.
+    fn forget(&mut self, instruction: &Instruction) {
+        match &instruction.operation {
+            Operation::Barrier | Operation::While { .. } => return,
+            Operation::Measure { bit } | Operation::Assign { bit, .. } | Operation::Misread { bit, .. } => {
+                let measured = self.bits.get(*bit as usize).is_some_and(|b| b.measured);
+                self.write(*bit, Bit { value: None, written: true, measured });
+            }
+            _ => {}
+        }
+        for q in instruction.qubits() {
+            let measured = self.qubits.get(q as usize).is_some_and(|q| q.measured);
+            self.set(q, Qubit { fresh: false, measured });
+        }
+    }
+
+    /// What an instruction of a loop acts on is used by it, measurements included.
+    fn used(&mut self, instruction: &Instruction) {
+        self.use_bits(instruction);
+        match &instruction.operation {
+            Operation::Barrier => return,
+            Operation::Measure { bit } | Operation::Assign { bit, .. } | Operation::Misread { bit, .. } => {
+                self.write(*bit, Bit { value: None, written: true, measured: false });
+            }
+            _ => {}
+        }
+        instruction.qubits().for_each(|q| self.set(q, Qubit::USED));
+    }
+
+    /// Whether it uses the qubit or the bit of a measurement that nothing else has used.
+    fn uses_measured(&self, instruction: &Instruction) -> bool {
+        let is_measured = |bit: u32| self.bits.get(bit as usize).is_some_and(|b| b.measured);
+        let mut any = match instruction.operation {
+            Operation::Barrier => return false,
+            Operation::Measure { bit } | Operation::Assign { bit, .. } | Operation::Misread { bit, .. } => {
+                is_measured(bit)
+            }
+            _ => false,
+        };
+        if let Some(condition) = &instruction.condition {
+            condition.for_each_bit(&mut |bit| any |= is_measured(bit));
+        }
+        any || instruction.qubits().any(|q| self.qubits.get(q as usize).is_some_and(|q| q.measured))
+    }
+
+    /// The bits that a condition reads are used.
+    fn use_bits(&mut self, instruction: &Instruction) {
+        if let Some(condition) = &instruction.condition {
+            condition.for_each_bit(&mut |bit| {
+                if let Some(bit) = self.bits.get_mut(bit as usize) {
+                    bit.measured = false;
+                }
+            });
+        }
+    }
+
+    fn is_fresh(&self, qubit: u32) -> bool {
+        self.qubits.get(qubit as usize).is_some_and(|q| q.fresh)
+    }
+
+    fn set(&mut self, qubit: u32, now: Qubit) {
+        if let Some(qubit) = self.qubits.get_mut(qubit as usize) {
+            *qubit = now;
+        }
+    }
+
+    fn write(&mut self, bit: u32, now: Bit) {
+        if let Some(bit) = self.bits.get_mut(bit as usize) {
+            *bit = now;
+        }
+    }
+
+    /// Whether a condition holds, if that is known.
+    fn truth(&self, condition: &Condition) -> Option<bool> {
+        let value = |bit: &u32| self.bits.get(*bit as usize).and_then(|b| b.value);
+        let all = |list: &[Condition], until: bool| {
+            let mut unknown = false;
+            for condition in list {
+                match self.truth(condition) {
+                    Some(truth) if truth == until => return Some(until),
+                    Some(_) => {}
+                    None => unknown = true,
+                }
+            }
+            (!unknown).then_some(!until)
+        };
+        match condition {
+            Condition::Bit { bit, value: wanted } => Some(value(bit)? == *wanted),
+            Condition::Not(inner) => self.truth(inner).map(|truth| !truth),
+            Condition::All(list) => all(list, false),
+            Condition::Any(list) => all(list, true),
+            Condition::Compare { bits, relation, value: constant } => {
+                let is = |unknown: bool| condition.holds(&|bit| value(&bit).unwrap_or(unknown));
+                let constant = |k: usize| constant.get(k).copied().unwrap_or(false);
+                let differs =
+                    bits.iter().enumerate().any(|(k, b)| value(b).is_some_and(|v| v != constant(k)));
+                match relation {
+                    _ if bits.iter().all(|b| value(b).is_some()) => Some(is(false)),
+                    Relation::Equal if differs => Some(false),
+                    Relation::NotEqual if differs => Some(true),
+                    Relation::Equal | Relation::NotEqual => None,
+                    // The least number and the greatest say the same.
+                    _ => (is(false) == is(true)).then(|| is(false)),
+                }
+            }
+        }
+    }
+}
+
+/// Whether a probability is 0.
+fn is_never(chance: &Angle) -> bool {
+    let value: Result<Complex<f64>, _> = Values::<f64>(&[]).probability(chance);
+    chance.is_constant() && value.is_ok_and(|p| p == Complex::new(0.0, 0.0))
+}
+
+/// Whether a channel is the identity, whatever the parameters of the circuit are.
+fn does_nothing(channel: &Channel) -> bool {
+    if !channel.params().iter().all(Angle::is_constant) {
+        return false;
+    }
+    let Ok(terms) = channel.terms::<Complex<f64>>(&Values::<f64>(&[])) else { return false };
+    let is_multiple = |a: &Matrix<Complex<f64>>| {
+        let n = 1 << a.n_qubits();
+        let mut places = (0..n).flat_map(|i| (0..n).map(move |j| (i, j)));
+        places.all(|(i, j)| a[(i, j)] == if i == j { a[(0, 0)] } else { Complex::new(0.0, 0.0) })
+    };
+    terms.iter().all(|(weight, a)| *weight == Complex::new(0.0, 0.0) || is_multiple(a))
+}
