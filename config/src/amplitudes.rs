@@ -3,7 +3,6 @@
 use std::{collections::BTreeMap, time::Instant};
 
 use ketgrad_core::{
-    basis::bitstring,
     circuit::{Circuit, Operation},
     exact::{Budget, ClosedForm, Exact, ExactError, RESERVED},
     normal::NormalError,
@@ -42,9 +41,12 @@ pub fn amplitudes(
     check_computed(&circuit)?;
     note_decimals(&circuit, terminal);
     let n_qubits = circuit.n_qubits();
-    let asked: Vec<usize> = args.basis.iter().map(|bits| index(bits, n_qubits)).collect::<Result<_, _>>()?;
+    args.basis.iter().try_for_each(|bits| check_basis(bits, n_qubits))?;
+    let names = parameters(&circuit);
+    let compact = circuit.folded().compact();
+    let circuit = compact.circuit();
     let mut needs = Needs::default();
-    needs.add("the amplitudes", bytes_needed::<Exact>(n_qubits));
+    needs.add("the amplitudes", bytes_needed::<Exact>(circuit.n_qubits()));
     let memory = needs.check("a state in closed form", common.memory_limit)?;
     let simulator =
         Simulator { threads: common.start_threads()?, memory_limit: Some(memory), ..Simulator::new() };
@@ -52,24 +54,28 @@ pub fn amplitudes(
     let budget = Budget { terms: Budget::default().terms.min(room) };
 
     let start = Instant::now();
-    let state = ClosedForm::within(&circuit, &simulator, budget).map_err(failure)?;
+    let state = ClosedForm::within(circuit, &simulator, budget).map_err(failure)?;
     check_names(&state)?;
-    let indices = if asked.is_empty() { state.support().collect() } else { asked };
+    let all = || state.support().map(|index| compact.bitstring(index)).collect();
+    let asked: Vec<String> = if args.basis.is_empty() { all() } else { args.basis.clone() };
     let mut formulas = Map::new();
     let mut text = String::new();
-    for index in indices {
-        let formula = state.amplitude(index).map_err(failure)?;
-        let bits = bitstring(index, n_qubits);
-        let written = if args.expand { formula.expanded(args.form) } else { formula.text(args.form) };
+    for bits in asked {
+        // Nothing is where an idle qubit is 1.
+        let formula =
+            compact.index(&bits).map(|index| state.amplitude(index).map_err(failure)).transpose()?;
+        let written = formula.as_ref().map_or("0".to_owned(), |formula| {
+            if args.expand { formula.expanded(args.form) } else { formula.text(args.form) }
+        });
         if !common.json {
             text += &format!("{bits}: {written}\n");
-        } else if !formula.is_zero() {
+        } else if formula.is_some_and(|formula| !formula.is_zero()) {
             formulas.insert(bits, written.into());
         }
     }
     let object = [
         ("n_qubits", n_qubits.into()),
-        ("parameters", parameters(&circuit)),
+        ("parameters", names),
         ("exact", true.into()),
         ("amplitudes", Value::Object(formulas)),
     ];
@@ -123,10 +129,10 @@ fn parameters(circuit: &Circuit) -> Value {
     circuit.inputs().map(Value::from).collect()
 }
 
-/// The basis state that the bits name, qubit 0 rightmost.
-fn index(bits: &str, n_qubits: usize) -> Result<usize, Failure> {
+/// Checks that bits name a basis state, qubit 0 rightmost.
+fn check_basis(bits: &str, n_qubits: usize) -> Result<(), Failure> {
     if bits.len() == n_qubits && bits.bytes().all(|b| matches!(b, b'0' | b'1')) {
-        return Ok(bits.bytes().fold(0, |index, b| index << 1 | usize::from(b == b'1')));
+        return Ok(());
     }
     let plural = if n_qubits == 1 { "bit" } else { "bits" };
     Err(Failure::input(format_args!("--basis needs {n_qubits} {plural}, one for each qubit, not `{bits}`"))

@@ -7,7 +7,7 @@ use std::{
 
 use ketgrad_core::{
     circuit::Circuit,
-    equivalent::{Report, Settings, Verdict, Witness, equivalent as compare},
+    equivalent::{Report, Settings, Verdict, Witness, compared_qubits, equivalent as compare},
     simulate::Simulator,
     state::bytes_needed,
 };
@@ -154,12 +154,6 @@ pub fn equivalent(
     terminal: &Terminal,
 ) -> Result<Box<dyn Answer>, Failure> {
     let (first, second) = read_both(args, common, terminal)?;
-    let mut needs = Needs::default();
-    let state = bytes_needed::<Complex<f64>>(first.n_qubits().max(second.n_qubits()));
-    needs.add("three vectors", state.saturating_mul(3));
-    let memory = needs.check("the comparison", common.memory_limit)?;
-    let simulator =
-        Simulator { threads: common.start_threads()?, memory_limit: Some(memory), ..Simulator::new() };
     let settings = Settings {
         on: args.on,
         tolerance: args.tolerance,
@@ -168,6 +162,12 @@ pub fn equivalent(
         seed: common.seed,
         ..Settings::default()
     };
+    let mut needs = Needs::default();
+    let state = bytes_needed::<Complex<f64>>(compared_qubits(&first, &second, &settings));
+    needs.add("three vectors", state.saturating_mul(3));
+    let memory = needs.check("the comparison", common.memory_limit)?;
+    let simulator =
+        Simulator { threads: common.start_threads()?, memory_limit: Some(memory), ..Simulator::new() };
 
     let start = Instant::now();
     let report = compare(&first, &second, &settings, &simulator).map_err(Failure::input)?;

@@ -60,10 +60,9 @@ fn differentiate<T: Number + DualNum>(
         common.note_duals("this method", terminal);
     }
     let observable = observables::read(&args.observable, circuit.n_qubits())?;
-    let needs = needs::<T>(args, &circuit);
     let energy = expectation_of::<T>(circuit, observable.sum, common, terminal)?;
     if duals || !stays_there::<T>(energy.executors(), energy.circuit()) {
-        needs.check("the derivatives", common.memory_limit)?;
+        needs::<T>(args, energy.circuit()).check("the derivatives", common.memory_limit)?;
     }
 
     let start = Instant::now();
@@ -182,9 +181,10 @@ pub(crate) fn expectation_of<T: Number>(
 ) -> Result<Expectation, Failure> {
     let available = Needs::default().check("the derivatives", common.memory_limit)?;
     let threads: Threads = common.start_threads()?;
-    let executors = common.executors::<T>(&circuit, terminal)?;
+    let energy = Expectation::new(circuit, [observable]).map_err(Failure::input)?;
+    let executors = common.executors::<T>(energy.circuit(), terminal)?;
     let simulator = Simulator { executors, threads, memory_limit: Some(available), ..Simulator::new() };
-    Ok(Expectation::new(circuit, [observable]).map_err(Failure::input)?.with_simulator(simulator))
+    Ok(energy.with_simulator(simulator))
 }
 
 /// A value, its gradient and its Hessian.

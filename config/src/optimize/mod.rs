@@ -11,6 +11,7 @@ mod job;
 use std::time::Instant;
 
 use ketgrad_core::{
+    circuit::Circuit,
     draw,
     hybrid::HybridError,
     optimize::{Energy, Measured, Objective, OptimizeError, Optimizer, State, Stop, Within},
@@ -72,7 +73,7 @@ fn run<T: Number + DualNum>(
         common.note_duals("the optimizer", terminal);
     }
     if duals || !stays_there::<T>(energy.executors(), energy.circuit()) {
-        needs::<T>(&job).check("the job", common.memory_limit)?;
+        needs::<T>(&job, energy.circuit()).check("the job", common.memory_limit)?;
     }
     check_writable(&job.curve)?;
     let marks = Marks::of(&job, common.precision);
@@ -211,7 +212,7 @@ fn failed(error: OptimizeError<HybridError>) -> Failure {
 }
 
 /// The states that a step of the optimizer keeps at a time.
-fn needs<T>(job: &Job) -> Needs {
+fn needs<T>(job: &Job, circuit: &Circuit) -> Needs {
     // Two are kept for gradients.
     let states = match job.optimizer {
         Optimizer::NewtonCg(_) => 6,
@@ -221,9 +222,8 @@ fn needs<T>(job: &Job) -> Needs {
     };
     let mut needs = Needs::default();
     // With noise or feedback they are density matrices, but shots take trajectories of vectors.
-    let density =
-        job.shots.is_none() && (job.circuit.has_channels() || final_measurements(&job.circuit).is_err());
-    let qubits = job.circuit.n_qubits() << usize::from(density);
+    let density = job.shots.is_none() && (circuit.has_channels() || final_measurements(circuit).is_err());
+    let qubits = circuit.n_qubits() << usize::from(density);
     let bytes = bytes_needed::<Complex<T>>(qubits).saturating_mul(states);
     needs.add(format_args!("{states} states"), bytes);
     needs

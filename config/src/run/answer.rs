@@ -5,12 +5,15 @@ use std::{
     io::{self, Write},
 };
 
-use ketgrad_core::{basis::bitstring, state::StateVector};
+use ketgrad_core::{
+    circuit::{Circuit, Compact},
+    state::StateVector,
+};
 use num_complex::Complex;
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
 use super::probability;
-use crate::{npy::Number, terminal::Answer};
+use crate::{npy::Number, report::Failure, terminal::Answer};
 
 /// An expectation value.
 pub(crate) struct Expectation<T> {
@@ -43,9 +46,36 @@ pub(crate) struct Results<T> {
     pub(crate) probabilities: bool,
     pub(crate) seconds: f64,
     pub(crate) json: bool,
+    /// The circuit that was run: what the basis states of states and probabilities are in the whole.
+    pub(crate) compact: Compact,
 }
 
 impl<T: Number> Results<T> {
+    /// Puts states and probabilities in their places among those of all qubits.
+    ///
+    /// # Errors
+    /// The system does not give the memory.
+    pub(crate) fn spread(&mut self) -> Result<(), Failure> {
+        let compact = &self.compact;
+        for point in &mut self.points {
+            if let Some(state) = &mut point.state {
+                let mut whole = StateVector::zero(self.n_qubits).map_err(Failure::input)?;
+                let amplitudes = whole.amplitudes_mut();
+                amplitudes[0] = Complex::new(T::lit(0.0), T::lit(0.0));
+                let each = state.amplitudes().iter().enumerate();
+                each.for_each(|(index, a)| amplitudes[compact.spread(index)] = *a);
+                *state = whole;
+            }
+            if let Some(diagonal) = &mut point.diagonal {
+                let mut whole = vec![T::lit(0.0); 1 << self.n_qubits];
+                diagonal.iter().enumerate().for_each(|(index, p)| whole[compact.spread(index)] = *p);
+                *diagonal = whole;
+            }
+        }
+        self.compact = Compact::whole(Circuit::new(self.n_qubits));
+        Ok(())
+    }
+
     /// How many results are infinite or NaN, and a sentence for the first.
     pub(crate) fn nonfinite(&self) -> Option<(usize, String)> {
         let mut count = 0;
@@ -62,7 +92,7 @@ impl<T: Number> Results<T> {
             }
             for (i, a) in point.all().enumerate() {
                 if !(a.re.finite() && a.im.finite()) {
-                    found(&|| format!("the amplitude of {} is {a:?}", bitstring(i, self.n_qubits)));
+                    found(&|| format!("the amplitude of {} is {a:?}", self.compact.bitstring(i)));
                 }
             }
         }
@@ -139,7 +169,7 @@ impl<T: Number> Point<T> {
     }
 
     fn write_text(&self, results: &Results<T>, out: &mut dyn Write) -> io::Result<()> {
-        let n = results.n_qubits;
+        let name = |index| results.compact.bitstring(index);
         if let (Some(counts), Some(shots)) = (&self.counts, results.shots) {
             writeln!(out, "counts of {shots} shots")?;
             let width = counts.values().max().map_or(1, |c| c.to_string().len());
@@ -161,13 +191,13 @@ impl<T: Number> Point<T> {
             for (i, a) in
                 self.all().enumerate().filter(|(_, a)| !(a.re.is_exact_zero() && a.im.is_exact_zero()))
             {
-                writeln!(out, "  {}  {:>24} {:>25}", bitstring(i, n), number(a.re), number(a.im) + "i")?;
+                writeln!(out, "  {}  {:>24} {:>25}", name(i), number(a.re), number(a.im) + "i")?;
             }
         }
         if results.probabilities {
             writeln!(out, "probabilities (zeros left out)")?;
             for (i, p) in self.probabilities().enumerate().filter(|(_, p)| !p.is_exact_zero()) {
-                writeln!(out, "  {}  {}", bitstring(i, n), number(p))?;
+                writeln!(out, "  {}  {}", name(i), number(p))?;
             }
         }
         Ok(())

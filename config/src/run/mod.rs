@@ -10,7 +10,7 @@ mod task;
 use std::{path::Path, sync::Mutex, time::Instant};
 
 use ketgrad_core::{
-    circuit::Circuit,
+    circuit::{Circuit, Compact},
     kernel::Operator,
     qasm,
     scalar::Scalar,
@@ -124,17 +124,36 @@ fn simulate<T: Number>(
     circuit: &Circuit,
     given: &Given,
 ) -> Result<Box<dyn Answer>, Failure> {
-    let n_qubits = circuit.n_qubits();
     let points = Points::read(circuit, given)?;
+    // From another state than |0…0> no qubit is idle, and nothing is known.
+    let compact = match &args.input {
+        Some(_) => Compact::whole(circuit.clone()),
+        None => circuit.folded().compact(),
+    };
+    let (declared, circuit) = (circuit.n_qubits(), compact.circuit());
+    let n_qubits = circuit.n_qubits();
     let executors = common.executors::<T>(circuit, terminal)?;
     let here = !stays_there::<T>(&executors, circuit);
     let density = on_density_matrices(args, circuit)?;
-    let available = needs::<T>(args, circuit, points.len(), here, density).check(
+    // A list or a file of all amplitudes has those of idle qubits, too.
+    let spreads = !compact.is_whole() && (common.json || args.output.is_some());
+    let mut needs = needs::<T>(args, circuit, points.len(), here, density);
+    if spreads && (args.keeps_state() || args.probabilities) {
+        let state = bytes_needed::<Complex<T>>(declared);
+        needs.add(
+            format_args!("the amplitudes of {declared} qubits"),
+            state.saturating_mul(points.len() as u128),
+        );
+    }
+    let available = needs.check(
         &format!("a run of {n_qubits} {}", if n_qubits == 1 { "qubit" } else { "qubits" }),
         common.memory_limit,
     )?;
-    let observables: Vec<Named> =
-        args.observables.iter().map(|o| observables::read(o, n_qubits)).collect::<Result<_, _>>()?;
+    let on_used = |text: &String| {
+        let Named { text, sum } = observables::read(text, declared)?;
+        Ok(Named { text, sum: compact.observable(&sum).map_err(Failure::input)? })
+    };
+    let observables: Vec<Named> = args.observables.iter().map(on_used).collect::<Result<_, Failure>>()?;
     if let Some(path) = &args.output {
         check_writable(path)?;
     }
@@ -145,7 +164,8 @@ fn simulate<T: Number>(
     let (threads, memory_limit) = (common.start_threads()?, Some(available));
     let simulator = Simulator { executors, threads, memory_limit, max_rounds: common.max_rounds };
     let progress = Mutex::new(Progress::new(terminal, "gates"));
-    let task = Task { args, common, circuit, simulator, observables: &observables, density, progress };
+    let task =
+        Task { args, common, compact: &compact, simulator, observables: &observables, density, progress };
 
     let start = Instant::now();
     let (computed, backend) = task.points(&points, start_state).map_err(|e| points.located(e))?;
@@ -159,7 +179,7 @@ fn simulate<T: Number>(
     }
 
     let mut results = Results {
-        n_qubits,
+        n_qubits: declared,
         precision: common.precision.name(),
         backend,
         observables: observables.into_iter().map(|o| o.text).collect(),
@@ -170,7 +190,11 @@ fn simulate<T: Number>(
         probabilities: args.probabilities,
         seconds,
         json: common.json,
+        compact,
     };
+    if spreads {
+        results.spread()?;
+    }
     if let Some((count, first)) = results.nonfinite() {
         if !common.allow_nonfinite {
             return Err(Failure::input(first).help("--allow-nonfinite prints null instead"));
@@ -181,7 +205,7 @@ fn simulate<T: Number>(
     if let Some(path) = &args.output {
         let states: Vec<_> = results.points.iter().filter_map(|point| point.state.as_ref()).collect();
         let rows = points.sweep.then_some(points.len());
-        write_whole(path, |out| npy::write_states(&states, n_qubits, rows, out))?;
+        write_whole(path, |out| npy::write_states(&states, declared, rows, out))?;
         if !args.prints_state() {
             results.points.iter_mut().for_each(|point| point.state = None);
         }

@@ -10,7 +10,7 @@ use std::{
 };
 
 use ketgrad_core::{
-    circuit::Circuit,
+    circuit::{Circuit, Compact},
     kernel::{Executor, Operator, Prepared, SERIAL_BELOW, Threads, Way},
     param::Values,
     simulate::{Bits, BoundCircuit, Placed, SimulateError, Simulator},
@@ -35,7 +35,8 @@ const MOST_OUTCOMES: usize = 1 << 20;
 pub(super) struct Task<'a> {
     pub(super) args: &'a Run,
     pub(super) common: &'a Common,
-    pub(super) circuit: &'a Circuit,
+    /// The circuit on the qubits that it uses.
+    pub(super) compact: &'a Compact,
     pub(super) simulator: Simulator,
     pub(super) observables: &'a [Named],
     /// Whether density matrices run the circuit.
@@ -56,18 +57,19 @@ impl Task<'_> {
     ) -> Result<(Vec<Point<T>>, String), Failure> {
         let rows = points.len();
         let (Simulator { threads, .. }, mut start) = (&self.simulator, start);
-        let runs: Vec<(Point<T>, String)> = if rows > 1 && 1usize << self.circuit.n_qubits() < SERIAL_BELOW {
-            let one = Simulator { threads: Threads::serial(), ..self.simulator.clone() };
-            let run = |row| self.point(&one, points, row, start.clone(), &mut None);
-            threads.map(rows, run).into_iter().collect::<Result<_, _>>()?
-        } else {
-            let mut plan = None;
-            let mut run = |row| {
-                let state = if row + 1 == rows { start.take() } else { start.clone() };
-                self.point(&self.simulator, points, row, state, &mut plan)
+        let runs: Vec<(Point<T>, String)> =
+            if rows > 1 && 1usize << self.compact.circuit().n_qubits() < SERIAL_BELOW {
+                let one = Simulator { threads: Threads::serial(), ..self.simulator.clone() };
+                let run = |row| self.point(&one, points, row, start.clone(), &mut None);
+                threads.map(rows, run).into_iter().collect::<Result<_, _>>()?
+            } else {
+                let mut plan = None;
+                let mut run = |row| {
+                    let state = if row + 1 == rows { start.take() } else { start.clone() };
+                    self.point(&self.simulator, points, row, state, &mut plan)
+                };
+                (0..rows).map(&mut run).collect::<Result<_, _>>()?
             };
-            (0..rows).map(&mut run).collect::<Result<_, _>>()?
-        };
         let backend = runs.last().map(|run| run.1.clone()).unwrap_or_default();
         Ok((runs.into_iter().map(|run| run.0).collect(), backend))
     }
@@ -80,7 +82,7 @@ impl Task<'_> {
         state: Option<StateVector<Complex<T>>>,
         plan: &mut Plan<T>,
     ) -> Result<(Point<T>, String), Failure> {
-        let circuit = points.circuit(self.circuit, row)?;
+        let circuit = points.circuit(self.compact.circuit(), row)?;
         let values = circuit.param_values::<T>(&[]).map_err(Failure::input)?;
         let bound = BoundCircuit::<Complex<T>>::new(&circuit, &Values(&values)).map_err(Failure::input)?;
         let gates = bound.operators().map_or(circuit.instructions().len(), <[_]>::len);
@@ -117,8 +119,7 @@ impl Task<'_> {
         }
         let share = (row * gates, points.len() * gates);
         self.evolve(simulator, operators, &mut state, plan, share).map_err(Failure::input)?;
-        let point =
-            self.read_out(simulator, &circuit, state, keep, points.len() == 1).map_err(Failure::input)?;
+        let point = self.read_out(simulator, state, keep, points.len() == 1).map_err(Failure::input)?;
         Ok((point, in_use()))
     }
 
@@ -148,7 +149,6 @@ impl Task<'_> {
     fn read_out<T: Number>(
         &self,
         simulator: &Simulator,
-        circuit: &Circuit,
         state: Placed<T>,
         keep: bool,
         alone: bool,
@@ -168,7 +168,7 @@ impl Task<'_> {
                         progress.report(done as u64, all as u64);
                     }
                 };
-                Some(simulator.counts_of(circuit, &state, shots, self.common.seed, &mut report)?)
+                Some(simulator.counts_in(self.compact, &state, shots, self.common.seed, &mut report)?)
             }
             None => None,
         };
@@ -189,15 +189,15 @@ impl Task<'_> {
         }
         let mut point = Point { counts: None, expectations: Vec::new(), state: None, diagonal: None };
         if let Some(shots) = self.args.shots {
-            let all = if circuit.has_results() { None } else { Some(measuring_all(circuit, start)?) };
-            let only_last = all.is_some();
+            let all =
+                if circuit.has_results() { None } else { Some(measuring_all(circuit, self.compact, start)?) };
             let (circuit, bound) = all.as_ref().map_or((circuit, &bound), |(c, b)| (c, b));
             let (bits, p): (Vec<Bits>, Vec<T>) =
                 simulator.distribution(bound, MOST_OUTCOMES)?.into_iter().unzip();
             let shots = usize::try_from(shots).unwrap_or(usize::MAX);
             let mut counts = BTreeMap::new();
             for (k, count) in sample(p, shots, self.common.seed, &simulator.threads)? {
-                *counts.entry(shown(&bits[k], circuit, only_last)).or_insert(0) += count;
+                *counts.entry(bits[k].text(circuit)).or_insert(0) += count;
             }
             point.counts = Some(counts);
         }
@@ -228,13 +228,13 @@ impl Task<'_> {
         let mut point = Point { counts: None, expectations: Vec::new(), state: None, diagonal: None };
         if self.args.shots.is_some() {
             // A circuit that keeps no result has all its qubits measured.
-            let all = if circuit.has_results() { None } else { Some(measuring_all(circuit, start)?) };
-            let only_last = all.is_some();
+            let all =
+                if circuit.has_results() { None } else { Some(measuring_all(circuit, self.compact, start)?) };
             let (circuit, bound) = all.as_ref().map_or((circuit, bound), |(c, b)| (c, b));
             // Outcomes that differ in hidden registers only are the same text.
             let mut counts = BTreeMap::new();
             for (bits, count) in simulator.trajectory_counts(bound, shots, seed)? {
-                *counts.entry(shown(&bits, circuit, only_last)).or_insert(0) += count;
+                *counts.entry(bits.text(circuit)).or_insert(0) += count;
             }
             point.counts = Some(counts);
         }
@@ -252,14 +252,6 @@ impl Task<'_> {
         }
         Ok(point)
     }
-}
-
-/// The outcome as text: all registers, or that which was declared last.
-fn shown(bits: &Bits, circuit: &Circuit, only_last: bool) -> String {
-    let text = bits.text(circuit);
-    // The register declared last stands first.
-    let qubits = text.split(' ').next().filter(|_| only_last).map(str::to_owned);
-    qubits.unwrap_or(text)
 }
 
 /// How often each of some outcomes occurs that have these probabilities.
@@ -281,18 +273,10 @@ fn sample<T: Number>(
 /// The circuit with a measurement of every qubit at its end, from the given state.
 fn measuring_all<T: Number>(
     circuit: &Circuit,
+    compact: &Compact,
     start: Option<StateVector<Complex<T>>>,
 ) -> Result<(Circuit, BoundCircuit<Complex<T>>), SimulateError> {
-    let mut measured = circuit.clone();
-    let names = (0u64..).map(|k| if k == 0 { "meas".to_owned() } else { format!("meas_{k}") });
-    let is_free = |name: &String| circuit.registers().iter().all(|register| register.name != *name);
-    let first = measured.n_bits();
-    if let Some(name) = names.into_iter().find(is_free) {
-        measured.add_register(&name, measured.n_qubits())?;
-    }
-    for qubit in 0..measured.n_qubits() {
-        measured.measure(qubit, first + qubit)?;
-    }
+    let measured = compact.measuring_all(circuit)?;
     let bound = BoundCircuit::new(&measured, &Values::<T>(&[]))?;
     let bound = match start {
         Some(state) => bound.starting_from(state)?,
@@ -342,7 +326,7 @@ mod tests {
         let task = Task {
             args: &args,
             common: &common,
-            circuit: &circuit,
+            compact: &Compact::whole(circuit.clone()),
             simulator: Simulator::new(),
             observables: &observables,
             density: false,
