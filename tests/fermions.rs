@@ -554,6 +554,73 @@ fn headers_come_in_many_forms() {
     assert!((1..4).all(|i| molecule(&file(i)) == molecule(&file(0))));
 }
 
+/// The orbitals s, x and y of an atom, and s, `(x - i y) / sqrt 2` and `(x + i y) / sqrt 2`, each integral once: the former by
+/// their values, the latter by what follows from these, such as `(-+|+-) = ((xx|xx) - (xx|yy)) / 2 + (xy|xy)`, which is
+/// `2 (xy|xy)`, while `(-+|-+)` is zero.
+const REAL_P: &str = "&FCI NORB=3,NELEC=4,MS2=0 /
+ 0.9 1 1 1 1
+ 0.7 1 1 2 2
+ 0.7 1 1 3 3
+ 0.2 1 2 1 2
+ 0.2 1 3 1 3
+ 0.6 2 2 2 2
+ 0.6 3 3 3 3
+ 0.5 2 2 3 3
+ 0.05 2 3 2 3
+-2.0 1 1 0 0
+-1.0 2 2 0 0
+-1.0 3 3 0 0
+ 0.25 0 0 0 0";
+const COMPLEX_P: &str = "&FCI NORB=3,NELEC=4,MS2=0,SYMLZ=0,-1,1 /
+ 0.9 1 1 1 1
+ 0.7 1 1 2 2
+ 0.7 1 1 3 3
+ 0.2 1 2 2 1
+ 0.2 3 1 1 3
+ 0.2 1 2 1 3
+ 0.55 2 2 2 2
+ 0.55 3 3 3 3
+ 0.55 2 2 3 3
+ 0.1 2 3 3 2
+-2.0 1 1 0 0
+-1.0 2 2 0 0
+-1.0 3 3 0 0
+ 0.25 0 0 0 0";
+
+#[test]
+fn complex_orbitals_with_angular_momenta_have_the_levels_of_real_ones() {
+    let (real, complex) = (molecule(REAL_P), molecule(COMPLEX_P));
+    let spectrum = |molecule: &Molecule, mapping: Mapping| {
+        levels(&molecule.hamiltonian(mapping).unwrap(), 2 * molecule.n_orbitals())
+    };
+    let same = |a: &Molecule, b: &Molecule| {
+        let [a, b] = [a, b].map(|m| spectrum(m, Mapping::JordanWigner));
+        a.iter().zip(&b).all(|(a, b)| (a - b).abs() < ROUNDING * 100.0)
+    };
+    assert!(same(&real, &complex));
+    let parity = spectrum(&complex, Mapping::Parity);
+    let levels = spectrum(&complex, Mapping::JordanWigner);
+    assert!(levels.iter().zip(&parity).all(|(a, b)| (a - b).abs() < ROUNDING * 100.0));
+    // s is full, x and y hold two electrons: the triplet, and the singlet that is degenerate.
+    let core = 0.25 - 2.0 * 2.0 + 0.9 + 2.0 * (-1.0 + 2.0 * 0.7 - 0.2);
+    for energy in [core + 0.5 - 0.05, core + 0.5 + 0.05] {
+        let near = levels.iter().map(|level| (level - energy).abs()).fold(f64::INFINITY, f64::min);
+        assert!(near < ROUNDING * 100.0, "{energy}: {near}");
+    }
+    for (frozen, active) in [(&[0][..], &[1, 2][..]), (&[0], &[2, 1]), (&[1, 2], &[0]), (&[], &[2, 0, 1])] {
+        let [real, complex] = [&real, &complex].map(|m| m.active_space(frozen, active).unwrap());
+        assert!(same(&real, &complex), "{frozen:?} {active:?}");
+    }
+    // As in files that list all equal ones, and of an axis that points the other way.
+    let all = COMPLEX_P
+        .replace("\n 0.1 2 3 3 2", "\n 0.1 3 2 2 3\n 0.1 2 3 3 2\n 0.2 2 1 1 2\n 0.2 1 3 1 2\n 0.2 2 1 3 1");
+    assert_eq!(molecule(&all), complex);
+    assert!(same(&molecule(&COMPLEX_P.replace("=0,-1,1", "=0,1,-1")), &real));
+    // Labels of real orbitals for a later transformation.
+    assert_eq!(molecule(&REAL_P.replace("MS2=0", "SYMLZ=0,-1,1")), real);
+    assert_eq!(molecule(&REAL_P.replace("MS2=0", "SYMLZ=3*0")), real);
+}
+
 #[test]
 fn faults_of_files_are_named_with_their_line() {
     let error = |text: &str| text.parse::<Molecule>().unwrap_err().to_string();
@@ -579,7 +646,7 @@ fn faults_of_files_are_named_with_their_line() {
         ),
         (
             "(0.5,0.0) 1 1 1 1",
-            "line 4: complex integrals are not supported: the integrals must be of real orbitals that both spins share",
+            "line 4: complex integrals are not supported: the integrals must be real, of orbitals that both spins share; write those of real orbitals",
         ),
         (
             "0.6 1 1 1 1",
@@ -606,15 +673,48 @@ fn faults_of_files_are_named_with_their_line() {
         ("&FCI NORB=2,NELEC=2,ORBSYM=1 /", "line 1: ORBSYM: expected 2, one an orbital, found `1 numbers`"),
         (
             "&FCI NORB=2,NELEC=2,\nIUHF=1 /",
-            "line 2: orbitals of unrestricted Hartree–Fock (IUHF) are not supported: the integrals must be of real orbitals that both spins share",
+            "line 2: orbitals of unrestricted Hartree–Fock (IUHF) are not supported: the integrals must be real, of orbitals that both spins share; write the file after restricted Hartree–Fock",
         ),
         (
             "&FCI NORB=2,NELEC=2,UHF=.TRUE. /",
-            "line 1: orbitals of unrestricted Hartree–Fock (UHF) are not supported: the integrals must be of real orbitals that both spins share",
+            "line 1: orbitals of unrestricted Hartree–Fock (UHF) are not supported: the integrals must be real, of orbitals that both spins share; write the file after restricted Hartree–Fock",
         ),
     ] {
         assert_eq!(error(text), fault);
     }
+    // The rest of the line in which a header ends is not read.
+    let plain = molecule("&FCI NORB=1,NELEC=2 / ! or &END\n 0.5 1 1 1 1");
+    for header in ["&FCI NORB=1,NELEC=2 /   i a j b", "&FCI NORB=1,NELEC=2 ! i/o\n &END x(ij|kl)"] {
+        assert_eq!(molecule(&format!("{header}\n 0.5 1 1 1 1")), plain, "{header}");
+    }
+    assert_eq!(
+        error("&FCI NORB=1,\nNELEC=2 / 0.5 1 1 1 1\n"),
+        "line 2: `0.5 1 1 1 1` comes after the end of the header on its line, which is not read: an integral has a line of its own"
+    );
+    // Orbitals with other symmetries than those of real ones.
+    let momenta = |momenta: &str, body: &str| {
+        error(&format!("&FCI NORB=3,NELEC=2,\nSYMLZ={momenta} /\n0.5 1 1 1 1\n{body}\n"))
+    };
+    for (lz, body, fault) in [
+        ("0,1", "", "line 2: SYMLZ: expected 3, one an orbital, found `2 numbers`"),
+        ("0,x,1", "", "line 2: SYMLZ: expected a whole number for each orbital, found `x`"),
+        (
+            "0,-1,1",
+            "0.1 2 3 3 2\n0.2 3 2 2 3",
+            "line 5: it was 0.1 before: integrals of orbitals with angular momenta (SYMLZ) are equal under ij <-> kl, and where both i <-> j and k <-> l",
+        ),
+        (
+            "0,-1,1",
+            "0.1 1 2 1 3\n0.1 2 3 2 3",
+            "line 2: the angular momenta along the axis (SYMLZ) are not those of the orbitals: complex ones conserve them, which the integral in line 5 does not, and real ones have even numbers of negative ones, other than in line 4; without SYMLZ the orbitals are read as real ones",
+        ),
+    ] {
+        assert_eq!(momenta(lz, body), fault);
+    }
+    assert_eq!(
+        error("&FCI NORB=2,NELEC=2,\nNPROP=3,1,1 /"),
+        "line 2: orbitals of a crystal (NPROP) are not supported: the integrals must be real, of orbitals that both spins share; write a file of one cell, with NPROP=1,1,1"
+    );
     // More orbitals than qubits are read, and refused where they become qubits.
     let wide = molecule("&FCI NORB=40 NELEC=2 /\n1 40 40 40 40");
     assert_eq!(wide.hamiltonian(Mapping::Parity).unwrap_err().to_string(), "orbital 79 is beyond any state");

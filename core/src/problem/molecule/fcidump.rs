@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, str::FromStr};
 
-use super::{Molecule, MoleculeError, MoleculeProblem, canonical, descending};
+use super::{Molecule, MoleculeError, MoleculeProblem, Symmetry, descending};
 
 /// Values of one integral that differ by no more are the same, written with other digits.
 const SAME: f64 = 1e-7;
@@ -15,30 +15,40 @@ impl FromStr for Molecule {
 
     fn from_str(text: &str) -> Result<Molecule, MoleculeError> {
         let (header, body) = split(text)?;
-        let mut molecule = read_header(header)?;
-        let n = molecule.n_orbitals;
+        let (mut molecule, momenta) = read_header(header)?;
         let first = lines(header);
+        if let Some((momenta, line)) = momenta {
+            molecule.symmetry = symmetry_of(integrals(body, first, molecule.n_orbitals), &momenta, line)?;
+        }
+        let symmetry = molecule.symmetry;
         let mut constant = None;
-        for (k, line) in body.lines().enumerate() {
-            let at = |problem| MoleculeError { line: Some(first + k), problem };
-            let line = line.trim();
-            if line.is_empty() {
-                continue;
-            }
-            let (value, orbitals) = read_line(line, n).map_err(at)?;
+        for entry in integrals(body, first, molecule.n_orbitals) {
+            let Integral { line, text, value, orbitals } = entry?;
+            let at = |problem| MoleculeError { line: Some(line), problem };
             let given = match orbitals {
                 // p is orbital p + 1 of the file.
-                [Some(p), Some(q), Some(r), Some(t)] => molecule.two.insert(canonical([p, q], [r, t]), value),
+                [Some(p), Some(q), Some(r), Some(t)] => {
+                    molecule.two.insert(symmetry.canonical([p, q], [r, t]), value)
+                }
                 [Some(p), Some(q), None, None] => molecule.one.insert(descending([p, q]), value),
                 [Some(_), None, None, None] => None,
                 [None, None, None, None] => constant.replace(value),
                 _ => {
-                    let found = line.split_whitespace().skip(1).collect::<Vec<_>>().join(" ");
+                    let found = text.split_whitespace().skip(1).collect::<Vec<_>>().join(" ");
                     return Err(at(MoleculeProblem::Orbitals { found }));
                 }
             };
             if let Some(first) = given.filter(|first| (first - value).abs() > SAME) {
-                return Err(at(MoleculeProblem::Contradiction { first }));
+                let equal = match symmetry {
+                    Symmetry::Eightfold => {
+                        "integrals of real orbitals are equal under i <-> j, k <-> l and ij <-> kl"
+                    }
+                    Symmetry::Fourfold => {
+                        "integrals of orbitals with angular momenta (SYMLZ) are equal under ij <-> kl, and where both \
+                         i <-> j and k <-> l"
+                    }
+                };
+                return Err(at(MoleculeProblem::Contradiction { first, equal }));
             }
         }
         molecule.constant = constant.unwrap_or(0.0);
@@ -55,8 +65,8 @@ impl Molecule {
     }
 }
 
-/// The header between `&FCI` and its end, and what comes after it. The header begins with all lines before it, the body
-/// in the line in which the header ends.
+/// The header between `&FCI` and its end, and the body. The header begins with all lines before it, the body with the end
+/// of the line in which the header ends: as in Fortran, the rest of that line is not read, but an integral there is an error.
 fn split(text: &str) -> Result<(&str, &str), MoleculeError> {
     let trimmed = text.trim_start();
     let start = text.len() - trimmed.len();
@@ -71,20 +81,100 @@ fn split(text: &str) -> Result<(&str, &str), MoleculeError> {
         let word = text.get(at..at + 4);
         word.is_some_and(|s| ["&END", "$END"].iter().any(|w| s.eq_ignore_ascii_case(w)))
     };
-    let end = text[inside..].match_indices(['/', '&', '$']).find_map(|(at, c)| match c {
+    let mut is_comment = false;
+    let end = text[inside..].match_indices(['/', '&', '$', '!', '\n']).find_map(|(at, c)| match c {
+        "!" | "\n" => {
+            is_comment = c == "!";
+            None
+        }
+        _ if is_comment => None,
         "/" => Some((inside + at, 1)),
         _ => is_end(inside + at).then_some((inside + at, 4)),
     });
     let line = Some(lines(&text[..start]));
     let (end, length) = end.ok_or(MoleculeError { line, problem: MoleculeProblem::Unfinished })?;
-    Ok((&text[..end], &text[end + length..]))
+    let (header, after) = (&text[..end], &text[end + length..]);
+    let (rest, body) = after.split_at(after.find('\n').unwrap_or(after.len()));
+    if rest.split_whitespace().next().is_some_and(|word| real(word).is_some() || word.starts_with('(')) {
+        let found = rest.trim().chars().take(60).collect();
+        return Err(MoleculeError {
+            line: Some(lines(header)),
+            problem: MoleculeProblem::OnHeader { found },
+        });
+    }
+    Ok((header, body))
+}
+
+/// An integral of a file.
+struct Integral<'a> {
+    line: usize,
+    text: &'a str,
+    value: f64,
+    orbitals: [Option<u16>; 4],
+}
+
+/// The lines of a body that begins in a line.
+fn integrals(
+    body: &str,
+    first: usize,
+    n_orbitals: usize,
+) -> impl Iterator<Item = Result<Integral<'_>, MoleculeError>> {
+    let lines = (first..).zip(body.lines().map(str::trim)).filter(|(_, text)| !text.is_empty());
+    lines.map(move |(line, text)| {
+        let (value, orbitals) =
+            read_line(text, n_orbitals).map_err(|problem| MoleculeError { line: Some(line), problem })?;
+        Ok(Integral { line, text, value, orbitals })
+    })
+}
+
+/// The symmetry of integrals of orbitals with angular momenta m, which are labels alone if the orbitals are real.
+///
+/// Complex orbitals conserve m: `(pq|rt)` is zero unless `m_p + m_r = m_q + m_t`. Real ones are made of those of m and -m,
+/// and one sign stands for the orbitals that change theirs in a mirror through the axis: there, such orbitals come in even
+/// numbers, and m is not conserved.
+///
+/// # Errors
+/// [`MoleculeError`] at the line of the momenta if the integrals are neither, and that of a line that is no integral.
+fn symmetry_of<'a>(
+    integrals: impl Iterator<Item = Result<Integral<'a>, MoleculeError>>,
+    momenta: &[i32],
+    line: usize,
+) -> Result<Symmetry, MoleculeError> {
+    if momenta.iter().all(|m| *m == 0) {
+        return Ok(Symmetry::Eightfold);
+    }
+    // The first integral that is not of complex orbitals, and of real ones.
+    let (mut not_complex, mut not_real) = (None, None);
+    for integral in integrals {
+        let Integral { line, value, orbitals, .. } = integral?;
+        if value.abs() <= SAME || orbitals[1].is_none() {
+            continue;
+        }
+        let of = orbitals.map(|orbital| orbital.map_or(0, |p| momenta[usize::from(p)]));
+        if i64::from(of[0]) + i64::from(of[2]) != i64::from(of[1]) + i64::from(of[3]) {
+            not_complex.get_or_insert(line);
+        }
+        if of.iter().filter(|m| **m < 0).count() % 2 == 1 {
+            not_real.get_or_insert(line);
+        }
+    }
+    match (not_complex, not_real) {
+        (None, _) => Ok(Symmetry::Fourfold),
+        (Some(_), None) => Ok(Symmetry::Eightfold),
+        (Some(complex), Some(real)) => {
+            Err(MoleculeError { line: Some(line), problem: MoleculeProblem::Momenta { complex, real } })
+        }
+    }
 }
 
 /// A value of the header and its line.
 type Word<'a> = (&'a str, usize);
 
-/// The molecule without its integrals.
-fn read_header(header: &str) -> Result<Molecule, MoleculeError> {
+/// Angular momenta of orbitals, and the line of the header that gives them.
+type Momenta = (Vec<i32>, usize);
+
+/// The molecule without its integrals, and the momenta of its orbitals, if it has some.
+fn read_header(header: &str) -> Result<(Molecule, Option<Momenta>), MoleculeError> {
     let values = read_keys(header);
     let fault = |key: &str, (found, line): Word<'_>, expected: &str| MoleculeError {
         line: Some(line),
@@ -111,17 +201,31 @@ fn read_header(header: &str) -> Result<Molecule, MoleculeError> {
         let missing = MoleculeError { line: Some(lines(header)), problem: MoleculeProblem::Missing { key } };
         number(key, least, most)?.ok_or(missing)
     };
-    for (key, what) in [
-        ("IUHF", "orbitals of unrestricted Hartree–Fock (IUHF)"),
-        ("UHF", "orbitals of unrestricted Hartree–Fock (UHF)"),
-        ("TREL", "relativistic orbitals (TREL)"),
+    let restricted = "write the file after restricted Hartree–Fock";
+    for (key, what, way) in [
+        ("IUHF", "orbitals of unrestricted Hartree–Fock (IUHF)", restricted),
+        ("UHF", "orbitals of unrestricted Hartree–Fock (UHF)", restricted),
+        (
+            "TREL",
+            "relativistic orbitals (TREL)",
+            "write the file after a calculation without spin-orbit coupling",
+        ),
     ] {
         let is_no =
             |word: &str| ["0", "F", "FALSE"].iter().any(|no| word.trim_matches('.').eq_ignore_ascii_case(no));
         let yes = values.get(key).and_then(|words| words[1..].iter().find(|word| !is_no(word.0)));
         if let Some(&(_, line)) = yes {
-            return Err(MoleculeError { line: Some(line), problem: MoleculeProblem::Unsupported { what } });
+            let problem = MoleculeProblem::Unsupported { what, way };
+            return Err(MoleculeError { line: Some(line), problem });
         }
+    }
+    // One lattice point is a molecule.
+    let cells = values
+        .get("NPROP")
+        .and_then(|words| words[1..].iter().find(|word| word.0.rsplit('*').next() != Some("1")));
+    if let Some(&(_, line)) = cells {
+        let (what, way) = ("orbitals of a crystal (NPROP)", "write a file of one cell, with NPROP=1,1,1");
+        return Err(MoleculeError { line: Some(line), problem: MoleculeProblem::Unsupported { what, way } });
     }
     let n_orbitals = needed("NORB", 1, MOST_ORBITALS)? as usize;
     let electrons = needed("NELEC", 0, 2 * n_orbitals)?;
@@ -138,10 +242,28 @@ fn read_header(header: &str) -> Result<Molecule, MoleculeError> {
             return Err(fault("ORBSYM", found, &format!("{n_orbitals}, one an orbital")));
         }
     }
+    let momenta = values.get("SYMLZ").map(|words| {
+        let (mut momenta, line) = (Vec::new(), words[0].1);
+        for &word in &words[1..] {
+            let (count, momentum) = word.0.split_once('*').unwrap_or(("1", word.0));
+            let read = count.parse::<usize>().ok().zip(momentum.parse::<i32>().ok());
+            let Some((count, momentum)) = read.filter(|(count, _)| *count <= MOST_ORBITALS) else {
+                return Err(fault("SYMLZ", word, "a whole number for each orbital"));
+            };
+            momenta.extend(std::iter::repeat_n(momentum, count));
+        }
+        if momenta.len() != n_orbitals {
+            let found = (&*format!("{} numbers", momenta.len()), line);
+            return Err(fault("SYMLZ", found, &format!("{n_orbitals}, one an orbital")));
+        }
+        Ok((momenta, line))
+    });
+    let momenta = momenta.transpose()?;
     let up = ((electrons + ms2) / 2) as usize;
     let line = values["NELEC"][0].1;
-    Molecule::of(n_orbitals, [up, electrons as usize - up])
-        .map_err(|problem| MoleculeError { line: Some(line), problem })
+    let molecule = Molecule::of(n_orbitals, [up, electrons as usize - up])
+        .map_err(|problem| MoleculeError { line: Some(line), problem })?;
+    Ok((molecule, momenta))
 }
 
 /// The keys of a namelist in capitals, each with itself and its values.
@@ -183,7 +305,8 @@ fn repeats(word: &str) -> usize {
 /// A value and its orbitals, counted from 0; `None` for the 0 of the file.
 fn read_line(line: &str, n_orbitals: usize) -> Result<(f64, [Option<u16>; 4]), MoleculeProblem> {
     if line.starts_with('(') {
-        return Err(MoleculeProblem::Unsupported { what: "complex integrals" });
+        let way = "write those of real orbitals";
+        return Err(MoleculeProblem::Unsupported { what: "complex integrals", way });
     }
     let syntax = || MoleculeProblem::Syntax { found: line.chars().take(60).collect() };
     let mut words = line.split_whitespace();

@@ -4,9 +4,10 @@
 //! H = E + sum_{pq,s} h_pq a_ps^dagger a_qs + 1/2 sum_{pqrt,su} (pq|rt) a_ps^dagger a_ru^dagger a_tu a_qs
 //! ```
 //! with spins s and u, the constant E (the repulsion of the nuclei and the energy of frozen electrons), the one-electron
-//! integrals h and the two-electron integrals (pq|rt) of real orbitals, in chemists' order: `(pq|rt) = (qp|rt) =
-//! (rt|pq)`, eight equal ones. Energies are in hartree. Orbitals are counted from 0; spin orbital 2k is orbital k with
-//! spin up, 2k + 1 with spin down.
+//! integrals h and the two-electron integrals (pq|rt) in chemists' order. Of real orbitals eight are equal, `(pq|rt) =
+//! (qp|rt) = (rt|pq)`. Of complex orbitals with an angular momentum along the axis of an atom or a linear molecule, whose
+//! integrals are real too, four are, `(pq|rt) = (qp|tr) = (rt|pq)`. Energies are in hartree. Orbitals are counted from 0;
+//! spin orbital 2k is orbital k with spin up, 2k + 1 with spin down.
 //!
 //! ```
 //! use ketgrad_core::problem::{Mapping, Molecule};
@@ -41,6 +42,10 @@ mod reference;
 /// Commun. 54, 75 (1989)): a header `&FCI NORB=…, NELEC=…, MS2=…, … &END` (or `/`), then a line `value i j k l` for each
 /// integral, with orbitals counted from 1: `(ij|kl)`; `h_ij` where k and l are 0; the energy of orbital i, which is passed
 /// over, where the rest is 0; the constant where all are. Integrals that are equal by symmetry may come once or again.
+///
+/// A header with angular momenta along an axis, `SYMLZ=0,-1,1,…`, is that of complex orbitals if every integral conserves
+/// them, `m_i + m_k = m_j + m_l`: then four integrals are equal, not eight. Those of real orbitals do not conserve them,
+/// such as `(xy|xy)` of two orbitals of a shell: there the momenta are labels for a later transformation.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Molecule {
     n_orbitals: usize,
@@ -49,8 +54,47 @@ pub struct Molecule {
     constant: f64,
     /// By p >= q.
     one: BTreeMap<[u16; 2], f64>,
-    /// By p >= q, r >= t, (p, q) >= (r, t).
+    /// By the orbitals that [`Symmetry::canonical`] gives.
     two: BTreeMap<[u16; 4], f64>,
+    symmetry: Symmetry,
+}
+
+/// The two-electron integrals that are equal.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+enum Symmetry {
+    /// Of real orbitals: `(pq|rt) = (qp|rt) = (rt|pq)`.
+    #[default]
+    Eightfold,
+    /// Of complex orbitals with real integrals: `(pq|rt) = (qp|tr) = (rt|pq)`.
+    Fourfold,
+}
+
+impl Symmetry {
+    /// The one of the equal integrals that is kept, `(pq|rt)`.
+    fn canonical(self, [p, q]: [u16; 2], [r, t]: [u16; 2]) -> [u16; 4] {
+        match self {
+            Symmetry::Eightfold => {
+                let (left, right) = (descending([p, q]), descending([r, t]));
+                let ([p, q], [r, t]) = (left.max(right), left.min(right));
+                [p, q, r, t]
+            }
+            Symmetry::Fourfold => [p, q, r, t].max([r, t, p, q]).max([q, p, t, r]).max([t, r, q, p]),
+        }
+    }
+
+    /// The orbitals of the equal integrals, each once.
+    fn orders(self, [p, q, r, t]: [u16; 4]) -> impl Iterator<Item = [u16; 4]> {
+        let turned = match self {
+            Symmetry::Eightfold => [q, p, r, t],
+            Symmetry::Fourfold => [p, q, r, t],
+        };
+        let mut all = [[0; 4]; 8];
+        for (k, [p, q, r, t]) in [[p, q, r, t], turned].into_iter().enumerate() {
+            all[4 * k..][..4].copy_from_slice(&[[p, q, r, t], [q, p, t, r], [r, t, p, q], [t, r, q, p]]);
+        }
+        all.sort_unstable();
+        (0..8).filter(move |&k| k == 0 || all[k - 1] != all[k]).map(move |k| all[k])
+    }
 }
 
 impl Molecule {
@@ -107,7 +151,8 @@ impl Molecule {
         let Some((up, down)) = left else {
             return Err(MoleculeProblem::Frozen { frozen: frozen.len(), electrons: self.electrons }.into());
         };
-        let mut kept = Molecule { constant: self.constant, ..Molecule::of(active.len(), [up, down])? };
+        let mut kept = Molecule::of(active.len(), [up, down])?;
+        (kept.constant, kept.symmetry) = (self.constant, self.symmetry);
         for (&[p, q], &h) in &self.one {
             if let Some(at) = pair(p, q) {
                 *kept.one.entry(descending(at)).or_default() += h;
@@ -116,11 +161,11 @@ impl Molecule {
             }
         }
         for (&indices, &value) in &self.two {
-            for [p, q, r, t] in orders(indices) {
+            for [p, q, r, t] in self.symmetry.orders(indices) {
                 let full = |i, j| i == j && is_frozen.contains(&i);
                 match (pair(p, q), pair(r, t)) {
                     (Some(left), Some(right)) => {
-                        kept.two.insert(canonical(left, right), value);
+                        kept.two.insert(self.symmetry.canonical(left, right), value);
                     }
                     (Some(at), None) if full(r, t) && at[0] >= at[1] => {
                         *kept.one.entry(at).or_default() += 2.0 * value;
@@ -156,7 +201,7 @@ impl Molecule {
             }
         }
         for (&indices, &value) in &self.two {
-            for [p, q, r, t] in orders(indices) {
+            for [p, q, r, t] in self.symmetry.orders(indices) {
                 for (s, u) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
                     let [to, other_to, other, from] = [spin(p, s), spin(r, u), spin(t, u), spin(q, s)];
                     // a_p a_p = 0
@@ -220,29 +265,6 @@ fn n_spin_orbitals(molecule: &Molecule) -> Result<usize, FermionError> {
     Ok(n_orbitals)
 }
 
-/// The one of the eight that is kept.
-fn canonical(left: [u16; 2], right: [u16; 2]) -> [u16; 4] {
-    let (left, right) = (descending(left), descending(right));
-    let ([p, q], [r, t]) = (left.max(right), left.min(right));
-    [p, q, r, t]
-}
-
-/// The different ones of the eight.
-fn orders([p, q, r, t]: [u16; 4]) -> impl Iterator<Item = [u16; 4]> {
-    let mut all = [
-        [p, q, r, t],
-        [q, p, r, t],
-        [p, q, t, r],
-        [q, p, t, r],
-        [r, t, p, q],
-        [r, t, q, p],
-        [t, r, p, q],
-        [t, r, q, p],
-    ];
-    all.sort_unstable();
-    (0..8).filter(move |&k| k == 0 || all[k - 1] != all[k]).map(move |k| all[k])
-}
-
 /// What is wrong with a molecule, and in which line of its text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MoleculeError {
@@ -288,10 +310,32 @@ pub enum MoleculeProblem {
         found: String,
     },
     /// A kind of file that is not read.
-    #[error("{what} are not supported: the integrals must be of real orbitals that both spins share")]
+    #[error("{what} are not supported: the integrals must be real, of orbitals that both spins share; {way}")]
     Unsupported {
         /// What the file holds.
         what: &'static str,
+        /// The way to a file that is read.
+        way: &'static str,
+    },
+    /// Integrals that no orbitals with the angular momenta of the header have.
+    #[error(
+        "the angular momenta along the axis (SYMLZ) are not those of the orbitals: complex ones conserve them, which the \
+         integral in line {complex} does not, and real ones have even numbers of negative ones, other than in line {real}; \
+         without SYMLZ the orbitals are read as real ones"
+    )]
+    Momenta {
+        /// The line of the first integral that is not one of complex orbitals.
+        complex: usize,
+        /// The line of the first integral that is not one of real orbitals.
+        real: usize,
+    },
+    /// An integral where the header ends, which other programs pass over.
+    #[error(
+        "`{found}` comes after the end of the header on its line, which is not read: an integral has a line of its own"
+    )]
+    OnHeader {
+        /// The rest of the line.
+        found: String,
     },
     /// A line that is no integral.
     #[error("expected a value and four orbitals, such as `0.5 1 1 2 2`, found `{found}`")]
@@ -312,12 +356,12 @@ pub enum MoleculeProblem {
         found: String,
     },
     /// An integral that was given before with another value.
-    #[error(
-        "it was {first} before: integrals of real orbitals are equal under i <-> j, k <-> l and ij <-> kl"
-    )]
+    #[error("it was {first} before: {equal}")]
     Contradiction {
         /// The value given before.
         first: f64,
+        /// The integrals that are equal.
+        equal: &'static str,
     },
     /// An orbital of a file beyond the last.
     #[error("orbital {orbital} does not exist: NORB is {n_orbitals}")]

@@ -7,7 +7,7 @@
 //! ```
 //! and changes by `f_qs - f_ps - (pp|qq) + (pq|qp)` where an electron of spin s moves from p to q.
 
-use super::{FermionError, Mapping, Molecule, orders};
+use super::{FermionError, Mapping, Molecule};
 
 /// Energies that differ by less than this part of themselves are equal.
 const ROUNDING: f64 = 1e-10;
@@ -76,7 +76,7 @@ impl Diagonals {
             }
         }
         for (&indices, &value) in &molecule.two {
-            for [p, q, r, t] in orders(indices) {
+            for [p, q, r, t] in molecule.symmetry.orders(indices) {
                 if p == q && r == t {
                     all.coulomb[usize::from(p) * n + usize::from(r)] = value;
                 }
