@@ -308,6 +308,75 @@ fn the_penalty_is_the_weight_times_the_squares_of_the_electrons_missing() {
     );
 }
 
+/// Hydrogen at .74 A in STO-3G, its integrals rounded to six digits, with some number of electrons.
+fn hydrogen(electrons: usize) -> Molecule {
+    let body = "0.674756 1 1 1 1\n0.181210 2 1 2 1\n0.663711 1 1 2 2\n0.697652 2 2 2 2\n-1.253310 1 1 0 0\n-0.475069 2 2 0 0\n0.715104 0 0 0 0";
+    molecule(&format!("&FCI NORB=2,NELEC={electrons} /\n{body}"))
+}
+
+/// The lowest eigenvalue of the matrix on the occupations that hold the electrons.
+fn lowest_of_block(molecule: &Molecule) -> f64 {
+    let n = 2 * molecule.n_orbitals();
+    let matrix = on_occupations(&molecule.fermions().unwrap(), n);
+    let up = 0x5555_5555usize;
+    let ups = (molecule.n_electrons() as isize + molecule.ms2()) as u32 / 2;
+    let downs = molecule.n_electrons() as u32 - ups;
+    let held = (0..1 << n).filter(|k| (k & up).count_ones() == ups && (k & !up).count_ones() == downs);
+    let held: Vec<usize> = held.collect();
+    let block = DMatrix::from_fn(held.len(), held.len(), |i, j| matrix[(held[i], held[j])]);
+    block.symmetric_eigenvalues().min()
+}
+
+#[test]
+fn the_lowest_level_of_some_electrons_is_found_whatever_ions_have() {
+    // All orbitals are full: 2 h11 + 2 h22 + J11 + J22 + 4 J12 - 2 K12 + E.
+    let full = hydrogen(4);
+    let energy = 2.0 * (-1.253_310 - 0.475_069) + 0.674_756 + 0.697_652 + 4.0 * 0.663_711 - 2.0 * 0.181_210
+        + 0.715_104;
+    assert!((lowest_of_block(&full) - energy).abs() < ROUNDING);
+    let mut molecules: Vec<Molecule> = (0..=4).map(hydrogen).collect();
+    for (electrons, ms2) in [(0, 0), (1, 1), (2, 2), (3, -1), (4, 0), (5, 1), (6, 0)] {
+        molecules.push(molecule(&REAL_P.replace("NELEC=4,MS2=0", &format!("NELEC={electrons},MS2={ms2}"))));
+        molecules
+            .push(molecule(&COMPLEX_P.replace("NELEC=4,MS2=0", &format!("NELEC={electrons},MS2={ms2}"))));
+    }
+    for molecule in &molecules {
+        let n = 2 * molecule.n_orbitals();
+        let expected = lowest_of_block(molecule);
+        let weight = molecule.sufficient_penalty().unwrap();
+        assert!(weight >= 0.0);
+        for mapping in Mapping::ALL {
+            let holds = |state: usize| molecule.holds(mapping.decode(n, state).unwrap());
+            let sum = molecule.hamiltonian(mapping).unwrap();
+            let found = Simulator::new().lowest_among(&sum, n, 1, &holds).unwrap()[0].energy;
+            assert!((found - expected).abs() < 1e-9, "{mapping:?}: {found} {expected}");
+            // With the penalty it is the lowest of all.
+            let all = molecule.fermions().unwrap() + molecule.penalty(weight).unwrap();
+            let found = lowest(&mapping.map(&all, n).unwrap(), n);
+            assert!((found - expected).abs() < 1e-9, "{mapping:?}, weight {weight}: {found} {expected}");
+            // On the qubits that symmetries leave, the states are some of them.
+            let state = molecule.reference(mapping).unwrap();
+            assert!(holds(state));
+            let tapering = Tapering::new(&sum, n, state).unwrap();
+            assert_eq!(tapering.untapered(tapering.state()), state);
+            let holds = |state: usize| holds(tapering.untapered(state));
+            let tapered = tapering.taper(&sum).unwrap();
+            let found = Simulator::new().lowest_among(&tapered, tapering.n_qubits(), 1, &holds).unwrap();
+            assert!(found[0].energy > expected - 1e-9, "{mapping:?}");
+        }
+    }
+    // A weight of 1 is not.
+    let all = full.fermions().unwrap() + full.penalty(1.0).unwrap();
+    assert!(lowest(&Mapping::JordanWigner.map(&all, 4).unwrap(), 4) < energy - 0.1);
+    for mapping in Mapping::ALL {
+        for occupations in 0..64 {
+            let state = mapping.encode(6, occupations).unwrap();
+            assert_eq!(mapping.decode(6, state).unwrap(), occupations);
+        }
+        assert!(mapping.decode(3, 0b1000).is_err() && mapping.decode(64, 0).is_err());
+    }
+}
+
 #[test]
 fn molecules_have_the_energies_of_full_configuration_interaction() {
     let (all, [jordan_wigner, parity, _]) = (Mapping::ALL, Mapping::ALL.map(|m| [m]));

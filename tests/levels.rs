@@ -9,7 +9,7 @@ use ketgrad_core::{
     observable::{Pauli, PauliSum},
     problem,
     scalar::{Scalar, Uncertain},
-    simulate::{SimulateError, Simulator},
+    simulate::{Level, SimulateError, Simulator},
     state::{StateError, StateVector},
 };
 use nalgebra::DMatrix;
@@ -213,6 +213,30 @@ fn levels_are_those_of_the_matrix() {
             }
         }
     }
+}
+
+#[test]
+fn levels_among_some_basis_states_are_those_of_the_block() {
+    // Some basis states of 5 qubits: the block of the matrix with these rows and columns, conserved or not.
+    for (keep, seed) in [(3, 1), (11, 2), (32, 3)] {
+        let sum = random_sum(5, 12, seed);
+        let kept: Vec<usize> = (0..32).filter(|k| k * 7 % 32 < keep).collect();
+        let rows = reference::pauli_sum(&sum, 5);
+        let block = DMatrix::from_fn(kept.len(), kept.len(), |i, j| rows[kept[i]][kept[j]]);
+        let mut energies: Vec<f64> = block.symmetric_eigenvalues().iter().copied().collect();
+        energies.sort_by(f64::total_cmp);
+        let count = kept.len().min(4);
+        let levels = Simulator::new().lowest_among(&sum, 5, count, &|k| kept.contains(&k)).unwrap();
+        let found: Vec<f64> = levels.iter().map(|level| level.energy).collect();
+        assert_close(&found, &energies[..count], SUMS, "energies");
+        let others = |level: &Level| {
+            let amplitudes = level.state.amplitudes().iter().enumerate();
+            amplitudes.filter(|(k, _)| !kept.contains(k)).all(|(_, a)| a.norm() == 0.0)
+        };
+        assert!(levels.iter().all(others));
+    }
+    let error = Simulator::new().lowest_among(&"X0".parse().unwrap(), 2, 2, &|k| k == 3).unwrap_err();
+    assert_eq!(error.to_string(), "the basis states that are kept have 1 levels, fewer than 2");
 }
 
 #[test]

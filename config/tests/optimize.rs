@@ -178,7 +178,11 @@ fn a_penalty_keeps_the_electrons() {
     // The neutral molecule lies lower than the cation, whose energy PySCF gives.
     let exact = "lowest of 2 electrons  -2.85102402";
     let free = run("");
-    assert!(free.contains("value  -3.01") && free.contains(exact) && free.contains("`penalty`"), "{free}");
+    assert!(free.contains("value  -3.01") && free.contains(exact), "{free}");
+    // The weight that it asks for is enough.
+    let weight = free.split("`penalty = ").nth(1).and_then(|rest| rest.split('`').next()).unwrap();
+    let kept = run(&format!("penalty = {weight}\n"));
+    assert!(kept.contains("value  -2.851024") && kept.contains(exact) && kept.contains("below"), "{kept}");
     folder.file("five.toml", "[ansatz]\nname = 'hardware_efficient'\nqubits = 4\nlayers = 1\n[hamiltonian]\nfile = 'heh.fcidump'\ntaper = true\n");
     folder.run(&["optimize", "five.toml"]).fails(1, &["five.toml:6:8", "2 orbitals, tapered, need 2 qubits"]);
     folder.file("two.toml", "[ansatz]\nname = 'hardware_efficient'\nlayers = 2\n[hamiltonian]\nfile = 'heh.fcidump'\ntaper = true\npenalty = 1\n");
@@ -186,6 +190,37 @@ fn a_penalty_keeps_the_electrons() {
     assert!(two.contains("value  -2.851024"), "{two}");
     let kept = run("penalty = 1.0\n");
     assert!(kept.contains("value  -2.851024") && kept.contains(exact) && kept.contains("below"), "{kept}");
+}
+
+#[test]
+fn the_lowest_energy_is_that_of_the_electrons_asked_for() {
+    let folder = Folder::new();
+    // Hydrogen at .74 A in STO-3G; with four electrons its two orbitals are full: 2 h11 + 2 h22 + J11 + J22 + 4 J12 - 2 K12 + E.
+    let body = "0.674756 1 1 1 1\n0.181210 2 1 2 1\n0.663711 1 1 2 2\n0.697652 2 2 2 2\n-1.253310 1 1 0 0\n-0.475069 2 2 0 0\n0.715104 0 0 0 0\n";
+    let energy = 2.0 * (-1.253_310 - 0.475_069) + 0.674_756 + 0.697_652 + 4.0 * 0.663_711 - 2.0 * 0.181_210
+        + 0.715_104;
+    // The triplet: h11 + h22 + J12 - K12 + E.
+    let triplet = -1.253_310 - 0.475_069 + 0.663_711 - 0.181_210 + 0.715_104;
+    for (header, more, words, energy) in [
+        ("NELEC=4", "", "4 electrons", energy),
+        ("NELEC=4", "mapping = 'bravyi_kitaev'\n", "4 electrons", energy),
+        ("NELEC=4", "taper = true\n", "4 electrons, symmetries of the reference", energy),
+        ("NELEC=4", "penalty = 0.1\n", "4 electrons", energy),
+        ("NELEC=2,MS2=-2", "mapping = 'parity'\n", "2 electrons, MS2 = -2", triplet),
+        ("NELEC=1", "", "1 electron", -1.253_310 + 0.715_104),
+    ] {
+        folder.file("h2.fcidump", format!("&FCI NORB=2,{header} /   i a j b\n{body}"));
+        let ansatz = "[ansatz]\nname = 'hardware_efficient'\nlayers = 1\n";
+        folder.file(
+            "job.toml",
+            format!("{ansatz}[hamiltonian]\nfile = 'h2.fcidump'\n{more}[stopping]\niterations = 1\n"),
+        );
+        let out = folder.run(&["optimize", "job.toml"]).done().out;
+        let found =
+            out.lines().find_map(|line| line.strip_prefix(&format!("lowest of {words}  "))).expect(&out);
+        let found: f64 = found.split(' ').next().unwrap().parse().unwrap();
+        assert!((found - energy).abs() < 1e-9, "{header} {more}: {found} {energy}");
+    }
 }
 
 #[test]

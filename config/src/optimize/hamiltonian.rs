@@ -6,6 +6,7 @@ use ketgrad_core::{
     circuit::{Circuit, CircuitError},
     observable::PauliSum,
     problem::{self, FermionError, Graph, Mapping, Molecule, Tapering},
+    simulate::Simulator,
 };
 
 use super::job::Inputs;
@@ -57,15 +58,34 @@ impl Electrons {
         Ok(self.tapering.as_ref().and_then(|tapering| tapering.taper(&sum)).unwrap_or(sum))
     }
 
-    /// A Hamiltonian whose lowest level is that of as many electrons: an electron more gains no more than an integral of its
-    /// own, and costs as much.
-    ///
-    /// # Errors
-    /// [`FermionError`] for integrals beyond the largest float.
-    pub(super) fn alone(&self) -> Result<PauliSum, FermionError> {
-        let one = self.molecule.fermions()?;
-        let sizes = one.terms().iter().filter(|term| !term.1.is_empty()).map(|term| term.0.norm());
-        self.hamiltonian(sizes.fold(self.weight, f64::max))
+    /// The lowest level of the electrons, without a penalty: of all states that have as many of each spin, and with qubits taken
+    /// off also the symmetries of the reference state. `None` if it is not found.
+    pub(super) fn lowest(&self, simulator: &Simulator) -> Option<f64> {
+        let n_orbitals = 2 * self.molecule.n_orbitals();
+        let keeps = |state: usize| {
+            let state = self.tapering.as_ref().map_or(state, |tapering| tapering.untapered(state));
+            self.mapping.decode(n_orbitals, state).is_ok_and(|occupations| self.molecule.holds(occupations))
+        };
+        let hamiltonian = self.hamiltonian(0.0).ok()?;
+        let levels = simulator.lowest_among(&hamiltonian, self.n_qubits(), 1, &keeps).ok()?;
+        levels.first().map(|level| level.energy)
+    }
+
+    /// The electrons in words: their number, and what else [`Electrons::lowest`] keeps that is not true of the lowest level
+    /// anyway. Spins that are as equal as they can be are, as a multiplet has a state of each `MS2`.
+    pub(super) fn words(&self) -> String {
+        let (count, ms2) = (self.molecule.n_electrons(), self.molecule.ms2());
+        let plural = if count == 1 { "" } else { "s" };
+        let spin = if ms2.abs() > 1 { format!(", MS2 = {ms2}") } else { String::new() };
+        let parities = if self.tapering.is_some() { ", symmetries of the reference" } else { "" };
+        format!("{count} electron{plural}{spin}{parities}")
+    }
+
+    /// A penalty that is enough for the lowest level to be that of the electrons, rounded up.
+    pub(super) fn sufficient_penalty(&self) -> Option<f64> {
+        let weight = self.molecule.sufficient_penalty().ok()?;
+        let unit = 10f64.powf(weight.log10().floor() - 1.0);
+        Some((weight / unit).ceil() * unit).filter(|weight| weight.is_finite())
     }
 }
 
@@ -223,7 +243,7 @@ fn read_space(section: &mut Section<'_, '_>, molecule: Molecule) -> Result<Elect
 /// The graph of a section.
 pub(super) fn read_graph(section: &mut Section<'_, '_>, inputs: &mut Inputs<'_>) -> Result<Graph, Failure> {
     let Some(path) = section.string("graph")? else {
-        return Err(section.incomplete("`graph` with a file of edges"));
+        return Err(section.incomplete("`graph` with a file of edges, or one of Gset or DIMACS"));
     };
     let (name, text) = read_text(&inputs.path(path)).map_err(|e| section.caused("graph", e))?;
     text.parse().map_err(|e: problem::GraphError| {

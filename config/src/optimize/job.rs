@@ -11,7 +11,7 @@
 //! # set = ["p=0.01", "n=4"]       # inputs that keep their values, or that the circuit is read for, as --set of other verbs
 //! # params = "held.json"          # as --params
 //! # name = "hardware_efficient"   # or one by name, with layers, and qubits (or those of the molecule below)
-//! # name = "qaoa"                 # with graph, a file of edges, and layers
+//! # name = "qaoa"                 # with graph, a file of edges (or of Gset, DIMACS), and layers
 //! # name = "uccsd"                # with qubits (spin orbitals) and electrons, or those of the molecule below
 //!
 //! [hamiltonian]
@@ -20,7 +20,8 @@
 //! # frozen = [0]                  # orbitals of two electrons that stay there, counted from 0
 //! # active = [1, 2, 5]            # the orbitals that are kept, in this order; all but the frozen ones
 //! # taper = true                  # without the qubits that symmetries make superfluous
-//! # penalty = 1.0                 # times the squares of the electrons of each spin too many or too few
+//! # penalty = 1.0                 # times the squares of the electrons of each spin too many or too few; the lowest level is
+//! #                               # shown without it, and a weight that is enough where this one is not
 //! # terms = "Z0 Z1 - 0.5*X0"      # or here
 //! # name = "ising"                # with qubits, coupling = 1, field = 1, periodic = false
 //! # name = "heisenberg"           # with qubits, couplings = [1, 1, 1], periodic = false

@@ -174,13 +174,16 @@ fn beside(job: &Job, value: f64, lowest: f64) -> String {
     let Some(electrons) = &job.electrons else {
         return format!("lowest possible  {lowest} ({:.1e} below)\n", away.max(0.0));
     };
-    let count = electrons.molecule.n_electrons();
     let way = if away < -CHEMICAL_ACCURACY && job.shots.is_none() {
-        format!("{:.1e} above: the state has other electrons, which `penalty` in [hamiltonian] avoids", -away)
+        let penalty = electrons.sufficient_penalty().map_or(String::new(), |weight| format!(" = {weight}"));
+        format!(
+            "{:.1e} above: the state has other electrons, which `penalty{penalty}` in [hamiltonian] avoids",
+            -away
+        )
     } else {
         format!("{:.1e} below", away.max(0.0))
     };
-    format!("lowest of {count} electrons  {lowest} ({way})\n")
+    format!("lowest of {}  {lowest} ({way})\n", electrons.words())
 }
 
 /// The lowest eigenvalue of the Hamiltonian, of a molecule that of its electrons, if people will read it and it takes no
@@ -193,10 +196,11 @@ fn lowest(job: &Job, common: &Common) -> Result<Option<f64>, Failure> {
     }
     let simulator =
         Simulator { threads: common.start_threads()?, memory_limit: common.memory_limit, ..Simulator::new() };
-    let alone = job.electrons.as_ref().and_then(|electrons| electrons.alone().ok());
     // What does not fit or does not converge is no fault of the job.
-    let hamiltonian = alone.as_ref().unwrap_or(&job.hamiltonian);
-    let levels = simulator.lowest(hamiltonian, n_qubits, 1).unwrap_or_default();
+    if let Some(electrons) = &job.electrons {
+        return Ok(electrons.lowest(&simulator));
+    }
+    let levels = simulator.lowest(&job.hamiltonian, n_qubits, 1).unwrap_or_default();
     Ok(levels.first().map(|level| level.energy))
 }
 

@@ -96,6 +96,15 @@ impl Tapering {
         self.state
     }
 
+    /// The basis state on all qubits for one on the qubits that are left: the others have what the parities say.
+    #[must_use]
+    pub fn untapered(&self, state: usize) -> usize {
+        let state = self.left.iter().enumerate().fold(0, |all, (k, q)| all | (state >> k & 1) << q);
+        // No other parity has a parity's own qubit.
+        let own = self.parities.iter().filter(|parity| odd(state & parity.qubits) != parity.value);
+        own.fold(state, |all, parity| all | 1 << parity.own)
+    }
+
     /// The conserved products of Z, each with whether it is -1.
     #[must_use]
     pub fn parities(&self) -> Vec<(PauliString, bool)> {

@@ -29,6 +29,9 @@ const TOLERANCE: f64 = 1e-11;
 /// The most products of H and a state for a level.
 const MOST_PRODUCTS: usize = 20_000;
 
+/// Amplitudes that a thread takes at a time.
+const CHUNK: usize = 1 << 12;
+
 /// A stationary state of a Hamiltonian.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -66,10 +69,52 @@ impl Simulator {
         n_qubits: usize,
         count: usize,
     ) -> Result<Vec<Level>, SimulateError> {
+        self.lowest_levels(hamiltonian, n_qubits, count, None)
+    }
+
+    /// The lowest levels of a Hamiltonian on the space of the basis states that `keeps` keeps, such as those with some number of
+    /// electrons: where the Hamiltonian conserves that number, the lowest ones that have it, however low the others are. Of a
+    /// Hamiltonian that leads to other basis states, the levels of its block.
+    ///
+    /// ```
+    /// use ketgrad_core::simulate::Simulator;
+    ///
+    /// // X0 X1 + Y0 Y1 moves a one to the other qubit, and Z0 + Z1 prefers two.
+    /// let sum = "X0 X1 + Y0 Y1 + 5 Z0 + 5 Z1".parse()?;
+    /// let one = Simulator::new().lowest_among(&sum, 2, 1, &|state| state.count_ones() == 1)?;
+    /// assert!((one[0].energy + 2.0).abs() < 1e-9);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Simulator::lowest`].
+    pub fn lowest_among(
+        &self,
+        hamiltonian: &PauliSum,
+        n_qubits: usize,
+        count: usize,
+        keeps: &(dyn Fn(usize) -> bool + Sync),
+    ) -> Result<Vec<Level>, SimulateError> {
+        self.lowest_levels(hamiltonian, n_qubits, count, Some(keeps))
+    }
+
+    fn lowest_levels(
+        &self,
+        hamiltonian: &PauliSum,
+        n_qubits: usize,
+        count: usize,
+        keeps: Option<&(dyn Fn(usize) -> bool + Sync)>,
+    ) -> Result<Vec<Level>, SimulateError> {
         self.check_memory_of::<Complex<f64>>(n_qubits, count.saturating_add(4))?;
-        let available = 1usize << n_qubits;
-        if count > available {
+        let all = 1usize << n_qubits;
+        if count > all {
             return Err(SimulateError::Levels { given: count, n_qubits });
+        }
+        if let Some(keeps) = keeps {
+            let available = (0..all).filter(|&state| keeps(state)).count();
+            if count > available {
+                return Err(SimulateError::LevelsAmong { given: count, available });
+            }
         }
         StateVector::<f64>::check_acts(n_qubits, hamiltonian)?;
         let size: f64 = hamiltonian.terms().iter().map(|term| term.0.abs()).sum();
@@ -79,6 +124,7 @@ impl Simulator {
             unit,
             scale: size * unit,
             n_qubits,
+            keeps,
             threads: &self.threads,
         };
         let mut levels = if search.hamiltonian.is_real() {
@@ -129,6 +175,8 @@ struct Search<'a> {
     /// The sum of the moduli of the coefficients.
     scale: f64,
     n_qubits: usize,
+    /// The basis states that vectors may have; all without.
+    keeps: Option<&'a (dyn Fn(usize) -> bool + Sync)>,
     threads: &'a Threads,
 }
 
@@ -181,7 +229,7 @@ impl Search<'_> {
             state = sum;
             products += 2 * lowest.len() + 1;
             let mut product = StateVector::<S>::null(self.n_qubits, self.threads)?;
-            self.hamiltonian.add(&self.unit, &state, &mut product, self.threads);
+            self.add_product(&state, &mut product);
             let energy = self.inner(&state, &product).re();
             product.add_times(&S::lit(-energy), &state, self.threads);
             residual = product.norm2(self.threads).sqrt();
@@ -203,7 +251,7 @@ impl Search<'_> {
         let mut b = 0.0;
         loop {
             old.scale(&S::lit(-b), self.threads);
-            self.hamiltonian.add(&self.unit, &new, &mut old, self.threads);
+            self.add_product(&new, &mut old);
             let a = self.inner(&new, &old).re();
             old.add_times(&S::lit(-a), &new, self.threads);
             self.avoid(found, &mut old);
@@ -221,7 +269,24 @@ impl Search<'_> {
         let mut vector = StateVector::<S>::null(self.n_qubits, self.threads)?;
         let pairs = vector.amplitudes_mut().iter_mut().zip(state.amplitudes());
         pairs.for_each(|(x, z)| *x = S::from_complex(*z));
+        self.restrict(&mut vector);
         Ok(vector)
+    }
+
+    /// Adds what the Hamiltonian makes of a vector.
+    fn add_product<S: Number>(&self, vector: &StateVector<S>, sum: &mut StateVector<S>) {
+        self.hamiltonian.add(&self.unit, vector, sum, self.threads);
+        self.restrict(sum);
+    }
+
+    /// Takes from a vector what it has along basis states that are not kept.
+    fn restrict<S: Number>(&self, vector: &mut StateVector<S>) {
+        let Some(keeps) = self.keeps else { return };
+        self.threads.chunks(vector.amplitudes_mut(), CHUNK, |k, chunk| {
+            let states = k * CHUNK..;
+            let others = chunk.iter_mut().zip(states).filter(|(_, state)| !keeps(*state));
+            others.for_each(|(x, _)| *x = S::zero());
+        });
     }
 
     /// Takes from a vector what it has along levels.

@@ -132,6 +132,14 @@ pub enum SimulateError {
         /// The number of qubits.
         n_qubits: usize,
     },
+    /// More levels than the basis states that are kept.
+    #[error("the basis states that are kept have {available} levels, fewer than {given}")]
+    LevelsAmong {
+        /// The number asked for.
+        given: usize,
+        /// The number of basis states that are kept.
+        available: usize,
+    },
     /// A level that was not found.
     #[error(
         "no level after {products} products of the Hamiltonian and a state: the residual is {residual:e}"

@@ -88,6 +88,22 @@ impl Mapping {
         Ok(occupied.fold(0, |bits, j| bits ^ self.masks(j, n_orbitals).update))
     }
 
+    /// The occupations of n orbitals, one a bit, for a basis state of n qubits: [`encode`](Mapping::encode) undone.
+    ///
+    /// ```
+    /// use ketgrad_core::problem::Mapping;
+    /// assert_eq!(Mapping::Parity.decode(4, 0b0001)?, 0b0011);
+    /// # Ok::<(), ketgrad_core::problem::FermionError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Mapping::encode`], for a qubit beyond the last.
+    pub fn decode(self, n_orbitals: usize, state: usize) -> Result<usize, FermionError> {
+        check(n_orbitals, state.checked_ilog2().map_or(0, |highest| highest as usize + 1))?;
+        let occupied = (0..n_orbitals).filter(|j| odd(state & self.masks(*j, n_orbitals).flip));
+        Ok(occupied.fold(0, |occupations, j| occupations | 1 << j))
+    }
+
     /// A Hermitian operator on n orbitals as one on n qubits: strings sorted by their masks of X, then of Z; those whose
     /// coefficients cancel to rounding are left out. O(2^l) for a product of l operators.
     ///

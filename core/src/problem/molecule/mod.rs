@@ -31,7 +31,10 @@ use std::{
 };
 
 use super::fermion::{FermionError, FermionOperator, FermionProblem, Ladder, Mapping};
-use crate::{basis::MAX_QUBITS, observable::PauliSum};
+use crate::{
+    basis::{MAX_QUBITS, odd},
+    observable::{PauliString, PauliSum},
+};
 
 mod fcidump;
 mod reference;
@@ -224,9 +227,36 @@ impl Molecule {
         mapping.map(&self.fermions()?, 2 * self.n_orbitals)
     }
 
+    /// Whether spin orbitals that are occupied, one a bit, hold as many electrons of each spin as there are.
+    #[must_use]
+    pub fn holds(&self, occupations: usize) -> bool {
+        let up = usize::MAX / 3;
+        [occupations & up, occupations & !up].map(|of| of.count_ones() as usize) == self.electrons
+    }
+
+    /// A weight of [`Molecule::penalty`] that is enough for the lowest level to be that of the electrons there are: the energy of
+    /// the [reference state](Molecule::occupied), which theirs is not above, minus a bound that no level is below, the constant
+    /// of the Hamiltonian on qubits minus the moduli of its other coefficients. Often much less is enough.
+    ///
+    /// # Errors
+    /// As [`Molecule::fermions`].
+    pub fn sufficient_penalty(&self) -> Result<f64, FermionError> {
+        let mapping = Mapping::JordanWigner;
+        let (hamiltonian, state) = (self.hamiltonian(mapping)?, self.reference(mapping)?);
+        let others = hamiltonian.terms().iter().filter(|(_, string)| *string != PauliString::default());
+        // In the reference state a product of Z is 1 or -1, and all else 0. The constant cancels.
+        let above = others.map(|(c, string)| match string.x_mask() {
+            0 if odd(state & string.z_mask()) => c.abs() - c,
+            0 => c.abs() + c,
+            _ => c.abs(),
+        });
+        Ok(above.sum())
+    }
+
     /// `weight ((N_up - n_up)^2 + (N_down - n_down)^2)` for the n_up and n_down electrons there are: zero where the
-    /// electrons are that many, at least the weight elsewhere. With it added, the lowest level of the Hamiltonian is that of
-    /// these electrons, not that of an ion, and an ansatz that does not keep their number is led to it.
+    /// electrons are that many, at least the weight elsewhere. With it added, an ansatz that does not keep their number is led to
+    /// it, and the lowest level is that of these electrons, not that of an ion, if the weight is more than the latter lies
+    /// below: [`Molecule::sufficient_penalty`] is always enough.
     ///
     /// # Errors
     /// As [`Molecule::fermions`], or for a weight that is not finite.
