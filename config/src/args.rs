@@ -484,6 +484,10 @@ A job is a TOML file:
   every = 10                   # iterations between checkpoints
   curve = \"h2.svg\"
 
+A graph is a file of edges, `0 1` or, with a weight, `0 1 0.5`, with vertices counted from 0; or one of
+Gset (`4 5` for 4 vertices and 5 edges, then `1 2 1`) or DIMACS (`p edge 4 5`, then `e 1 2`), counted
+from 1.
+
 Paths are taken from the folder of the job. --resume goes on from the last checkpoint and ends with
 the same result as a run that was never interrupted; without it the job begins anew.
 

@@ -512,9 +512,30 @@ fn bad_hamiltonians_and_graphs_are_answered_with_their_line() {
         ("0 1\n1 1\n", &["g.txt:2:1", "with itself"][..]),
         ("0 1\n\n0 1 x\n", &["g.txt:3:1", "two vertices and a weight"]),
         ("0 1 # one\n1 0\n", &["g.txt:2:1", "comes twice"]),
+        ("# Gset\n4 2\n1 2 1\n", &["g.txt:2:1", "2 edges, but there are 1"]),
+        ("4 5\n1 2\n2 3\n3 4\n4 1\n1 3\n", &["g.txt:1:1", "`p edge 4 5`", "`4 5 1`"]),
     ] {
         folder.file("g.txt", graph);
         folder.run(&["optimize", "job.toml"]).fails(1, words);
+    }
+}
+
+#[test]
+fn graphs_come_in_the_formats_of_other_programs() {
+    let folder = Folder::new();
+    folder.file(
+        "job.toml",
+        "[ansatz]\nname = 'qaoa'\ngraph = 'g.txt'\nlayers = 1\n[hamiltonian]\nname = 'max_cut'\ngraph = 'g.txt'\n[stopping]\niterations = 1\n",
+    );
+    // A square and a diagonal: four of five edges are cut.
+    for graph in [
+        "0 1\n1 2\n2 3\n3 0\n0 2\n",
+        "4 5\n1 2 1\n2 3 1\n3 4 1\n4 1 1\n1 3 1\n",
+        "c Petersen's is larger\np edge 4 5\ne 1 2\ne 2 3\ne 3 4\ne 4 1\ne 1 3\n",
+    ] {
+        folder.file("g.txt", graph);
+        let out = folder.run(&["optimize", "job.toml"]).done().out;
+        assert!(out.contains("lowest possible  -4 ("), "{graph}: {out}");
     }
 }
 
