@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 use crate::{
     diff::answer,
     memory::Needs,
-    noise::read_noisy,
+    noise::{Unwritten, read_noisy},
     options::{Amplitudes, Common},
     params::Points,
     report::Failure,
@@ -36,7 +36,7 @@ pub fn amplitudes(
     common: &Common,
     terminal: &Terminal,
 ) -> Result<Box<dyn Answer>, Failure> {
-    let (circuit, given) = read_noisy(&args.file, &args.values, common, terminal)?;
+    let (circuit, given) = read_noisy(&args.file, &args.values, Unwritten::None, common, terminal)?;
     let circuit = Points::read_some(&circuit, &given)?;
     check_computed(&circuit)?;
     note_decimals(&circuit, terminal);

@@ -197,8 +197,11 @@ result becomes a list over the rows. --set wins over --params.
 
 --noise takes a TOML file. In it [[noise]] with width = 1, channel = \"depolarizing\" and
 parameters = [0.001] adds that channel behind every gate on one qubit (after = [\"cx\"]: behind those
-gates; qubits = [0, 1]: only there), and [[reading]] with p0 and p1 gives the probabilities that a 0 or
-a 1 is read wrongly. A name in place of a number is a parameter. kraus = [[[1, 0], [0, 0.6]],
+gates; qubits = [0, 1]: only on these of their qubits; gate_qubits = [[0, 1]]: only from 0 to 1), and
+[[reading]] with p0 and p1 gives the probabilities that a 0 or a 1 is read wrongly, in counts and in the
+means of `grad --shots`. A name in place of a number is a parameter, a list has a value for each of
+`qubits`: relaxation = { time = 300, t1 = [50e3, inf], t2 = [70e3, 40e3] }. A rule that acts nowhere is
+a warning. kraus = [[[1, 0], [0, 0.6]],
 [[0, [0, 0.8]], [0, 0]]] gives a channel by its operators, an entry as a number or [re, im]. Noise also
 stands in the circuit itself, behind what it follows:
   #pragma braket noise bit_flip(0.1) q[0]

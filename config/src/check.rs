@@ -19,7 +19,7 @@ use crate::{
     diff::{self, at, failed},
     grad::expectation,
     memory,
-    noise::read_noisy,
+    noise::{Unwritten, note_readings, read_noisy},
     npy::Number,
     options::{Check, CheckProgram, Common},
     params::Points,
@@ -87,8 +87,9 @@ pub fn check(args: &Check, common: &Common, terminal: &Terminal) -> Result<Box<d
         Check::Program(args) if single => program::<f32>(args, Settings::single(), common, terminal)?,
         Check::Program(args) => program::<f64>(args, Settings::default(), common, terminal)?,
         Check::Circuit { file, observable, values } => {
-            let (circuit, given) = read_noisy(file, values, common, terminal)?;
+            let (circuit, given) = read_noisy(file, values, Unwritten::None, common, terminal)?;
             let names = circuit.inputs().map(str::to_owned).collect();
+            note_readings(&circuit, false, terminal);
             let points = Points::read(&circuit, &given)?;
             let point = points.one(&circuit)?;
             common.note_duals("the method `forward`", terminal);

@@ -20,7 +20,7 @@ use crate::{
     diff::{Numbers, answer, in_text},
     given::Given,
     memory::Needs,
-    noise::read_noisy,
+    noise::{Unwritten, note_readings, read_noisy},
     npy::Number,
     observables,
     options::{Common, Grad},
@@ -34,7 +34,9 @@ use crate::{
 /// # Errors
 /// [`Failure`] if the circuit, its parameters or the observable is at fault.
 pub fn grad(args: &Grad, common: &Common, terminal: &Terminal) -> Result<Box<dyn Answer>, Failure> {
-    let (circuit, given) = read_noisy(&args.file, &args.values, common, terminal)?;
+    let unwritten = if args.shots.is_some() { Unwritten::All } else { Unwritten::None };
+    let (circuit, given) = read_noisy(&args.file, &args.values, unwritten, common, terminal)?;
+    note_readings(&circuit, args.shots.is_some(), terminal);
     if let Some(count) = args.shots {
         return measure(args, count, common, terminal, circuit, &given);
     }

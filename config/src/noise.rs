@@ -4,37 +4,48 @@
 //! [[noise]]                           # all that fit an instruction follow it, in this order
 //! width = 2                           # after gates on so many qubits, controls counted
 //! # after = ["cx", "measure"]         # or after these, by any of their names, whatever values controls have; neither: after every gate
-//! # qubits = [0, 1]                   # only where all qubits of the instruction are among these
-//! channel = "two_qubit_depolarizing"  # of as many qubits as the instruction, or of one: on each of them
+//! # gate_qubits = [[0, 1], [1, 2]]    # only where the qubits of the instruction are one of these lists, in its order: controls, then targets
+//! # qubits = [0, 1]                   # only on these of the qubits of the instruction
+//! channel = "two_qubit_depolarizing"  # of as many qubits as the rule acts on, or of one: on each of them
 //! parameters = [0.01]                 # numbers, or names of inputs of the circuit: ["p"]
 //!
 //! [[noise]]
 //! width = 1
-//! relaxation = { time = 35, t1 = 80e3, t2 = 100e3 }
+//! relaxation = { time = 35, t1 = 80e3, t2 = 100e3 }   # inf is a time, too
 //!
 //! [[noise]]
 //! after = ["h"]
 //! # Operators as lists of rows; an entry is a number or [re, im]. The first qubit is the least significant bit of a row number.
 //! kraus = [[[1, 0], [0, 0.6]], [[0, [0, 0.8]], [0, 0]]]
 //!
-//! [[reading]]                         # after each measurement
+//! [[noise]]                           # rates of each qubit: a list in place of a number has one for each of `qubits`,
+//! after = ["cx"]                      # or, of a channel on several qubits, for each of `gate_qubits`
+//! qubits = [0, 1]
+//! relaxation = { time = 300, t1 = [50e3, 60e3], t2 = [70e3, 40e3] }
+//!
+//! [[reading]]                         # after each measurement, and in the shots that measure all qubits by themselves
 //! # qubits = [0]                      # only of these
-//! p0 = 0.01                           # a 0 is read as 1
+//! p0 = 0.01                           # a 0 is read as 1; a list has one for each of `qubits`
 //! p1 = 0.02                           # a 1 is read as 0
 //! ```
-//! A key that is not known and a value that does not fit are errors that underline it. An input that the circuit does not
-//! have becomes one of it: `--set p=0.01` gives its value, and `grad` its derivative.
+//! A key that is not known and a value that does not fit are errors that underline it; a rule that acts nowhere in the
+//! circuit is a warning. An input that the circuit does not have becomes one of it: `--set p=0.01` gives its value, and
+//! `grad` its derivative.
 
 use std::path::Path;
 
 use ketgrad_core::{
     channel::{Channel, ChannelKind},
-    circuit::{After, Circuit, NoiseModel},
+    circuit::{After, Circuit, NoiseModel, NoiseRule, Operation},
     matrix::Matrix,
     param::{Angle, BindError, Values},
+    simulate::has_final_misreads,
 };
 use num_complex::Complex;
-use toml::{Spanned, de::DeValue};
+use toml::{
+    Spanned,
+    de::{DeTable, DeValue},
+};
 
 use crate::{
     args::ValueArgs,
@@ -51,6 +62,17 @@ use crate::{
 /// The most qubits of a gate that a rule may name.
 const MOST_WIDTH: u64 = 64;
 
+/// Which measurements a circuit has besides its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unwritten {
+    /// None.
+    None,
+    /// Of every qubit, if it keeps no result of its own: for counts.
+    IfNoOther,
+    /// Of every qubit: for means over shots.
+    All,
+}
+
 /// Reads a circuit, with the noise that is asked for, for the values that decide what it is; and the values that are left.
 ///
 /// # Errors
@@ -58,26 +80,55 @@ const MOST_WIDTH: u64 = 64;
 pub fn read_noisy(
     path: &Path,
     values: &ValueArgs,
+    unwritten: Unwritten,
     common: &Common,
     terminal: &Terminal,
 ) -> Result<(Circuit, Given), Failure> {
     let mut given = Given::read(values, "--set")?;
     let circuit = read_circuit(path, &mut given, common, terminal)?;
     match &values.noise {
-        Some(model) => Ok((add(model, &circuit)?, given)),
+        Some(model) => Ok((add(model, &circuit, unwritten, terminal)?, given)),
         None => Ok((circuit, given)),
     }
 }
 
-/// The circuit with the noise of a file.
+/// The circuit with the noise of a file, and with unwritten measurements if they may be read wrongly.
 ///
 /// # Errors
 /// [`Failure`] that underlines what is wrong in it, or that says what does not fit the circuit.
-pub fn add(path: &Path, circuit: &Circuit) -> Result<Circuit, Failure> {
+pub fn add(
+    path: &Path,
+    circuit: &Circuit,
+    unwritten: Unwritten,
+    terminal: &Terminal,
+) -> Result<Circuit, Failure> {
     let (name, text) = read_text(path)?;
     let file = File { name, text };
-    let model = read(&file)?;
-    model.apply(circuit).map_err(|e| Failure::input(format_args!("{}: {e}", file.name)))
+    let document = file.document()?;
+    let model = Model::read(&file, document.get_ref())?;
+    let failed = |e| Failure::input(format_args!("{}: {e}", file.name));
+    let mut noisy = model.noise.apply(circuit).map_err(failed)?;
+    let measures = match unwritten {
+        Unwritten::None => false,
+        Unwritten::IfNoOther => !circuit.has_results(),
+        Unwritten::All => true,
+    };
+    if measures && model.noise.has_readings() {
+        noisy = model.noise.measure_all(&noisy).map_err(failed)?;
+    }
+    model.warn(circuit, &noisy, terminal);
+    Ok(noisy)
+}
+
+/// Says what readings at the end have to do with values: with those of states nothing.
+pub fn note_readings(circuit: &Circuit, over_shots: bool, terminal: &Terminal) {
+    if !has_final_misreads(circuit) {
+        return;
+    }
+    terminal.note(match over_shots {
+        true => "note: readings that may be wrong count in the means over shots",
+        false => "note: values are those of the state: readings at the end that may be wrong change counts and means over shots alone",
+    });
 }
 
 /// A probability or a rate: a number, or the name of an input.
@@ -108,76 +159,286 @@ impl Strength {
     }
 }
 
-fn read(file: &File) -> Result<NoiseModel, Failure> {
-    let document = file.document()?;
-    let mut top = Section::top(file, document.get_ref());
-    let (rules, readings) = (top.sections("noise")?, top.sections("reading")?);
-    top.finish()?;
-    let mut model = NoiseModel::new();
-    for rule in rules {
-        read_rule(rule, &mut model)?;
+/// A model with the tables that it was read from.
+struct Model<'a, 'i> {
+    noise: NoiseModel,
+    rules: Vec<Section<'a, 'i>>,
+    readings: Vec<Section<'a, 'i>>,
+    /// Of each rule, and of each reading, of the model: the number of its table.
+    sources: [Vec<usize>; 2],
+}
+
+impl<'a, 'i> Model<'a, 'i> {
+    fn read(file: &'a File, table: &'a DeTable<'i>) -> Result<Model<'a, 'i>, Failure> {
+        let mut top = Section::top(file, table);
+        let (rules, readings) = (top.sections("noise")?, top.sections("reading")?);
+        top.finish()?;
+        let sources = [Vec::new(), Vec::new()];
+        let mut model = Model { noise: NoiseModel::new(), rules, readings, sources };
+        for k in 0..model.rules.len() {
+            for rule in read_rule(&mut model.rules[k], &mut model.noise)? {
+                model.noise.push(rule);
+                model.sources[0].push(k);
+            }
+        }
+        for k in 0..model.readings.len() {
+            let count = read_reading(&mut model.readings[k], &mut model.noise)?;
+            model.sources[1].extend(std::iter::repeat_n(k, count));
+        }
+        Ok(model)
     }
-    for mut reading in readings {
-        let qubits = read_qubits(&mut reading)?;
-        let [p0, p1] = [reading.read("p0", Strength::read)?, reading.read("p1", Strength::read)?]
-            .map(|p| p.unwrap_or(Strength::Number(0.0)));
-        reading.finish()?;
-        let (p0, p1) = (p0.angle(&mut model), p1.angle(&mut model));
+
+    /// Warns of the tables that do nothing to a circuit, which is measured as `measured` is.
+    fn warn(&self, circuit: &Circuit, measured: &Circuit, terminal: &Terminal) {
+        let [rules, _] = self.noise.unused(circuit);
+        let [_, readings] = self.noise.unused(measured);
+        let does_nothing = |k: usize, unused: &[usize], sources: &[usize]| {
+            sources.iter().enumerate().all(|(rule, of)| *of != k || unused.contains(&rule))
+        };
+        let idle_rules = (0..self.rules.len()).filter(|&k| does_nothing(k, &rules, &self.sources[0]));
+        let idle_rules = idle_rules.map(|k| {
+            let message = "this noise acts nowhere: the circuit has no such instruction on such qubits";
+            self.rules[k].warning(message, None)
+        });
+        let is_measured =
+            measured.instructions().iter().any(|i| matches!(i.operation, Operation::Measure { .. }));
+        let help = (!is_measured).then_some("shots, of `run` and of `grad --shots`, measure every qubit");
+        let idle_readings =
+            (0..self.readings.len()).filter(|&k| does_nothing(k, &readings, &self.sources[1]));
+        let idle_readings = idle_readings.map(|k| {
+            let message = "this reading acts nowhere: the circuit measures no such qubit";
+            self.readings[k].warning(message, help)
+        });
+        for (remark, source) in idle_rules.chain(idle_readings) {
+            terminal.warn(&[remark], &[source]);
+        }
+    }
+}
+
+/// A value for all, or one for each.
+enum Each<T> {
+    All(T),
+    List(Vec<T>),
+}
+
+impl<T> Each<T> {
+    fn read(
+        value: &DeValue<'_>,
+        read: impl Fn(&DeValue<'_>) -> Result<T, String>,
+    ) -> Result<Each<T>, String> {
+        match value.as_array() {
+            Some(list) => list.iter().map(|x| read(x.get_ref())).collect::<Result<_, _>>().map(Each::List),
+            None => read(value).map(Each::All),
+        }
+    }
+
+    fn at(&self, k: usize) -> Option<&T> {
+        match self {
+            Each::All(value) => Some(value),
+            Each::List(list) => list.get(k),
+        }
+    }
+
+    fn len(&self) -> Option<usize> {
+        match self {
+            Each::All(_) => None,
+            Each::List(list) => Some(list.len()),
+        }
+    }
+}
+
+/// Whether values are given one by one; they are as many as `places`, which are those of a key.
+fn one_by_one(
+    lengths: impl Iterator<Item = Option<usize>>,
+    key: &'static str,
+    (of, places): (&str, Option<usize>),
+    section: &Section<'_, '_>,
+) -> Result<bool, Failure> {
+    let mut several = false;
+    for length in lengths.flatten() {
+        several = true;
+        match places {
+            Some(places) if places == length => {}
+            Some(places) => {
+                let message = format!("a list has a value for each of `{of}`: {places}, not {length}");
+                return Err(section.wrong(key, message));
+            }
+            None => {
+                let message = format!("a list has a value for each of `{of}`, which is not given");
+                return Err(section.wrong(key, message));
+            }
+        }
+    }
+    Ok(several)
+}
+
+fn read_reading(section: &mut Section<'_, '_>, model: &mut NoiseModel) -> Result<usize, Failure> {
+    let qubits = read_qubits(section)?;
+    let chances = [
+        section.read("p0", |value| Each::read(value, Strength::read))?,
+        section.read("p1", |value| Each::read(value, Strength::read))?,
+    ];
+    section.finish()?;
+    let chances = chances.map(|p| p.unwrap_or(Each::All(Strength::Number(0.0))));
+    let mut several = false;
+    for (key, chance) in ["p0", "p1"].into_iter().zip(&chances) {
+        let places = ("qubits", qubits.as_ref().map(Vec::len));
+        several |= one_by_one([chance.len()].into_iter(), key, places, section)?;
+    }
+    let groups: Vec<Option<Vec<usize>>> = match (several, qubits) {
+        (true, Some(qubits)) => qubits.into_iter().map(|q| Some(vec![q])).collect(),
+        (_, qubits) => vec![qubits],
+    };
+    for (k, qubits) in groups.iter().enumerate() {
+        let [p0, p1] = [0, 1].map(|of: usize| chances[of].at(k).map(|p| p.angle(model)).unwrap_or_default());
         match qubits {
-            Some(qubits) => model.misread_on(&qubits, p0, p1),
+            Some(qubits) => model.misread_on(qubits, p0, p1),
             None => model.misread(p0, p1),
         };
     }
-    Ok(model)
+    Ok(groups.len())
 }
 
-fn read_rule(mut rule: Section<'_, '_>, model: &mut NoiseModel) -> Result<(), Failure> {
+/// The rules of a table: one for each list of `gate_qubits`, and for each qubit that has rates of its own.
+fn read_rule(rule: &mut Section<'_, '_>, model: &mut NoiseModel) -> Result<Vec<NoiseRule>, Failure> {
     let after = match (rule.strings("after")?, rule.integer("width", 1, MOST_WIDTH)?) {
         (names, None) if names.is_empty() => After::AllGates,
         (names, Some(width)) if names.is_empty() => After::Gates(width as usize),
         (_, Some(_)) => return Err(rule.wrong("width", "`after` says which instructions: one of both")),
         (names, None) => After::named(names).map_err(|e| rule.wrong("after", e))?,
     };
-    let qubits = read_qubits(&mut rule)?;
+    let (gate_qubits, qubits) = (read_gate_qubits(rule)?, read_qubits(rule)?);
+    let source = read_source(rule)?;
+    rule.finish()?;
+    let places = match source.n_qubits() {
+        1 => ("qubits", qubits.as_ref().map(Vec::len)),
+        _ => ("gate_qubits", gate_qubits.as_ref().map(Vec::len)),
+    };
+    let several = one_by_one(source.lengths().into_iter(), source.key(), places, rule)?;
+    let gates: Vec<Option<Vec<usize>>> = match gate_qubits {
+        Some(lists) => lists.into_iter().map(Some).collect(),
+        None => vec![None],
+    };
+    let by_qubit = several && source.n_qubits() == 1;
+    let groups: Vec<Option<Vec<usize>>> = match (by_qubit, qubits) {
+        (true, Some(qubits)) => qubits.into_iter().map(|q| Some(vec![q])).collect(),
+        (_, qubits) => vec![qubits],
+    };
+    let mut rules = Vec::new();
+    for (g, gate) in gates.iter().enumerate() {
+        for (q, qubits) in groups.iter().enumerate() {
+            for channel in source.channels(if by_qubit { q } else { g }, rule, model)? {
+                let mut one = NoiseRule::new(after.clone(), channel);
+                if let Some(gate) = gate {
+                    one = one.gate_qubits(gate);
+                }
+                if let Some(qubits) = qubits {
+                    one = one.qubits(qubits);
+                }
+                rules.push(one);
+            }
+        }
+    }
+    Ok(rules)
+}
+
+/// What a rule takes its channels from.
+enum Source {
+    Named(ChannelKind, Vec<Each<Strength>>),
+    Operators(Channel),
+    /// A time, T1 and T2.
+    Relaxation([Each<f64>; 3]),
+}
+
+impl Source {
+    fn key(&self) -> &'static str {
+        match self {
+            Source::Named(..) => "parameters",
+            Source::Operators(_) => "kraus",
+            Source::Relaxation(_) => "relaxation",
+        }
+    }
+
+    fn n_qubits(&self) -> usize {
+        match self {
+            Source::Named(kind, _) => kind.n_qubits(),
+            Source::Operators(channel) => channel.n_qubits(),
+            Source::Relaxation(_) => 1,
+        }
+    }
+
+    /// How many values each parameter has, if it is a list.
+    fn lengths(&self) -> Vec<Option<usize>> {
+        match self {
+            Source::Named(_, parameters) => parameters.iter().map(Each::len).collect(),
+            Source::Operators(_) => Vec::new(),
+            Source::Relaxation(times) => times.iter().map(Each::len).collect(),
+        }
+    }
+
+    /// The channels with value `k` of what is a list.
+    fn channels(
+        &self,
+        k: usize,
+        rule: &Section<'_, '_>,
+        model: &mut NoiseModel,
+    ) -> Result<Vec<Channel>, Failure> {
+        match self {
+            Source::Named(kind, parameters) => {
+                let angles = parameters.iter().filter_map(|p| p.at(k)).map(|p| p.angle(model));
+                let channel = Channel::new(*kind, angles.collect::<Vec<_>>())
+                    .map_err(|e| rule.wrong("parameters", e))?;
+                // Numbers that are no channel show without a circuit.
+                match channel.terms::<Complex<f64>>(&Values::<f64>(&[])) {
+                    Err(e @ BindError::NoProbability { .. }) => Err(rule.wrong("parameters", e)),
+                    _ => Ok(vec![channel]),
+                }
+            }
+            Source::Operators(channel) => Ok(vec![channel.clone()]),
+            Source::Relaxation(times) => {
+                let [time, t1, t2] = [0, 1, 2].map(|of: usize| times[of].at(k).copied().unwrap_or(f64::NAN));
+                Ok(Channel::relaxation(time, t1, t2).map_err(|e| rule.wrong("relaxation", e))?.to_vec())
+            }
+        }
+    }
+}
+
+fn read_source(rule: &mut Section<'_, '_>) -> Result<Source, Failure> {
     let name = rule.string("channel")?;
-    let parameters = rule.values("parameters", Strength::read)?;
+    let parameters = rule.values("parameters", |value| Each::read(value, Strength::read))?;
     let kraus = rule.values("kraus", operator)?;
     let mut times = rule.section("relaxation")?;
-    let [time, t1, t2] = [times.number("time")?, times.number("t1")?, times.number("t2")?];
+    let mut of = |key| times.read(key, |value| Each::read(value, duration));
+    let relaxation = [of("time")?, of("t1")?, of("t2")?];
     times.finish()?;
-    rule.finish()?;
-    let channels = match (name, kraus, [time, t1, t2]) {
+    match (name, kraus, relaxation) {
         (Some(name), None, [None, None, None]) => {
             let names: Vec<&str> = ChannelKind::ALL.iter().map(|kind| kind.name()).collect();
             let kind = ChannelKind::find(&name).ok_or_else(|| rule.unknown_name("channel", &name, &names))?;
-            let parameters = parameters.unwrap_or_default();
-            let angles: Vec<Angle> = parameters.iter().map(|strength| strength.angle(model)).collect();
-            let channel = Channel::new(kind, angles).map_err(|e| rule.wrong("parameters", e))?;
-            // Numbers that are no channel show without a circuit.
-            match channel.terms::<Complex<f64>>(&Values::<f64>(&[])) {
-                Err(e @ BindError::NoProbability { .. }) => return Err(rule.wrong("parameters", e)),
-                _ => vec![channel],
-            }
+            Ok(Source::Named(kind, parameters.unwrap_or_default()))
         }
         (None, Some(operators), [None, None, None]) if parameters.is_none() => {
-            vec![Channel::kraus(operators).map_err(|e| rule.wrong("kraus", e))?]
+            Ok(Source::Operators(Channel::kraus(operators).map_err(|e| rule.wrong("kraus", e))?))
         }
         (None, None, [Some(time), Some(t1), Some(t2)]) if parameters.is_none() => {
-            Channel::relaxation(time, t1, t2).map_err(|e| rule.wrong("relaxation", e))?.to_vec()
+            Ok(Source::Relaxation([time, t1, t2]))
         }
         _ => {
             let one =
                 "one of `channel` with its `parameters`, `kraus`, and `relaxation` with time, t1 and t2";
-            return Err(rule.incomplete(one));
+            Err(rule.incomplete(one))
         }
-    };
-    for channel in channels {
-        match &qubits {
-            Some(qubits) => model.add_on(qubits, after.clone(), channel),
-            None => model.add(after.clone(), channel),
-        };
     }
-    Ok(())
+}
+
+/// A time, which may be infinite.
+fn duration(value: &DeValue<'_>) -> Result<f64, String> {
+    let is_infinite = matches!(value, DeValue::Float(x) if matches!(x.as_str(), "inf" | "+inf"));
+    if is_infinite {
+        Ok(f64::INFINITY)
+    } else {
+        real(value).map_err(|_| "expected a number or inf".to_owned())
+    }
 }
 
 /// A Kraus operator, as a list of rows.
@@ -202,7 +463,28 @@ fn entry(value: &DeValue<'_>) -> Result<Complex<f64>, String> {
 }
 
 fn read_qubits(section: &mut Section<'_, '_>) -> Result<Option<Vec<usize>>, Failure> {
-    let numbers = section.values("qubits", |value| integer(value, 0, u64::from(u32::MAX)))?;
-    // They are below 2^32.
-    Ok(numbers.map(|list| list.into_iter().map(|q| q as usize).collect()))
+    section.read("qubits", qubit_list)
+}
+
+fn read_gate_qubits(section: &mut Section<'_, '_>) -> Result<Option<Vec<Vec<usize>>>, Failure> {
+    section.read("gate_qubits", |value| {
+        let lists = value.as_array().filter(|list| !list.is_empty());
+        let lists = lists.ok_or("expected lists of the qubits of gates, [[0, 1], [1, 2]]")?;
+        lists.iter().map(|list| qubit_list(list.get_ref())).collect()
+    })
+}
+
+/// Qubits, none of them twice.
+fn qubit_list(value: &DeValue<'_>) -> Result<Vec<usize>, String> {
+    let list = value.as_array().filter(|list| !list.is_empty()).ok_or("expected a list of qubits")?;
+    let mut qubits = Vec::with_capacity(list.len());
+    for one in list {
+        // It is below 2^32.
+        let qubit = integer(one.get_ref(), 0, u64::from(u32::MAX))? as usize;
+        if qubits.contains(&qubit) {
+            return Err(format!("qubit {qubit} is there twice"));
+        }
+        qubits.push(qubit);
+    }
+    Ok(qubits)
 }

@@ -2,6 +2,7 @@
 
 use std::{fmt, ops::Range};
 
+use ketgrad_core::qasm::{Label, Severity, SourceText};
 use toml::{
     Spanned,
     de::{DeTable, DeValue},
@@ -9,7 +10,7 @@ use toml::{
 
 use crate::{
     config_file::{boolean, in_order, integer, real, string, strings},
-    report::{Failure, Status},
+    report::{Failure, Remark, Status},
 };
 
 /// The most qubits of a state on any machine.
@@ -119,6 +120,14 @@ impl<'a, 'i> Section<'a, 'i> {
         let span = self.table?.get(key)?.span();
         let inside = self.file.text.get(span.clone())?.find(text)?;
         Some((&self.file.name, &self.file.text, span.start + inside))
+    }
+
+    /// A warning about the table.
+    pub(crate) fn warning(&self, message: impl fmt::Display, help: Option<&str>) -> (Remark, SourceText) {
+        let source = SourceText { name: self.file.name.clone(), text: self.file.text.clone() };
+        let label = Label { source: 0, span: self.span.clone(), text: String::new() };
+        let (message, help) = (message.to_string(), help.map(str::to_owned));
+        (Remark { severity: Severity::Warning, message, help, labels: vec![label] }, source)
     }
 
     /// Something is missing.

@@ -14,7 +14,7 @@ use crate::{
     args::{Language, Picture},
     files::{check_writable, write_whole},
     memory::Needs,
-    noise::read_noisy,
+    noise::{Unwritten, read_noisy},
     options::{Common, Convert, Draw},
     params::Points,
     report::Failure,
@@ -57,7 +57,7 @@ impl Answer for Text {
 /// # Errors
 /// [`Failure`] if the circuit is at fault or the language has no words for it.
 pub fn convert(args: &Convert, common: &Common, terminal: &Terminal) -> Result<Box<dyn Answer>, Failure> {
-    let (circuit, given) = read_noisy(&args.file, &args.values, common, terminal)?;
+    let (circuit, given) = read_noisy(&args.file, &args.values, Unwritten::None, common, terminal)?;
     let circuit = Points::read_some(&circuit, &given)?;
     let mut needs = Needs::default();
     needs.add("its statements", circuit.instructions().len() as u128 * BYTES_PER_STATEMENT);
@@ -91,7 +91,7 @@ pub fn convert(args: &Convert, common: &Common, terminal: &Terminal) -> Result<B
 /// # Errors
 /// [`Failure`] if the circuit is at fault or the file cannot be written.
 pub fn draw(args: &Draw, common: &Common, terminal: &Terminal) -> Result<Box<dyn Answer>, Failure> {
-    let (circuit, given) = read_noisy(&args.file, &args.values, common, terminal)?;
+    let (circuit, given) = read_noisy(&args.file, &args.values, Unwritten::None, common, terminal)?;
     let circuit = Points::read_some(&circuit, &given)?;
     if let Some(path) = &args.output {
         check_writable(path)?;

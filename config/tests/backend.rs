@@ -101,7 +101,7 @@ fn a_backend_that_is_not_there_or_cannot_is_an_error() {
     }
     // Without a plugin only the built-in ones are known.
     Folder::new().run(&["run", "bell.qasm", "--backend", "cuda:0"]).fails(1, &["there are auto, cpu, fast"]);
-    folder.file("wide.qasm", "OPENQASM 3.0; include \"stdgates.inc\"; qubit[25] q; h q[24];");
+    folder.file("wide.qasm", "OPENQASM 3.0; include \"stdgates.inc\"; qubit[25] q; h q;");
     ask_wide(&folder).fails(1, &["25 qubits; it takes at most 24"]);
 }
 

@@ -104,10 +104,10 @@ fn a_faulty_config_is_underlined() {
 fn what_does_not_fit_is_refused_at_once() {
     let folder = Folder::new();
     let head = "OPENQASM 3.0;\ninclude \"stdgates.inc\";\n";
-    folder.file("n40.qasm", format!("{head}qubit[40] q;\nh q[39];\n"));
+    folder.file("n40.qasm", format!("{head}qubit[40] q;\nh q;\n"));
     folder.file("n1e9.qasm", format!("{head}qubit[1000000000] q;\nh q[0];\n"));
-    folder.file("n63.qasm", format!("{head}qubit[63] q;\nh q[62];\n"));
-    folder.file("n64.qasm", format!("{head}qubit[64] q;\nh q[63];\n"));
+    folder.file("n63.qasm", format!("{head}qubit[63] q;\nh q;\n"));
+    folder.file("n64.qasm", format!("{head}qubit[64] q;\nh q;\n"));
     let start = std::time::Instant::now();
     folder.run(&["run", "n40.qasm"]).fails(1, &["40 qubits needs 16", "TiB", "available"]);
     folder.run(&["run", "n40.qasm", "--precision", "f32", "--output", "s.npy"]).fails(1, &["8.0 TiB"]);
@@ -115,9 +115,12 @@ fn what_does_not_fit_is_refused_at_once() {
     folder
         .run(&[&["run", "n40.qasm"][..], &limit].concat())
         .fails(1, &["16", "TiB", "1 GiB", "memory limit"]);
-    for file in ["n63.qasm", "n64.qasm", "n1e9.qasm"] {
+    for file in ["n63.qasm", "n64.qasm"] {
         folder.run(&["run", file]).fails(1, &["qubits needs", "available"]);
     }
+    // Of a thousand million qubits one is used: it has a value, but outcomes have no names that anyone could read.
+    folder.run(&["run", "n1e9.qasm", "--observable", "X0 Z999999999"]).done();
+    folder.run(&["run", "n1e9.qasm"]).fails(1, &["1000000000 qubits", "at most 65536", "measure the qubits"]);
     // The gates are not built; `convert` and `draw` need no state.
     folder.file("gates.qasm", "OPENQASM 3.0;\nqubit[1000000] q;\nU(1, 2, 3) q;\n");
     for verb in
@@ -146,8 +149,12 @@ fn a_large_index_takes_no_memory() {
         limited.args(["-c", &format!("ulimit -v 3000000 && exec '{program}' {verb}")]);
         let output = limited.current_dir(folder.path("")).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{verb}: {said}");
-        assert!(said.contains("available") || said.contains("4000000001 qubits"), "{verb}: {said}");
+        if verb.starts_with("run") {
+            assert_eq!(output.status.code(), Some(1), "{verb}: {said}");
+            assert!(said.contains("4000000001 qubits"), "{verb}: {said}");
+        } else {
+            assert_eq!(output.status.code(), Some(0), "{verb}: {said}");
+        }
     }
 }
 

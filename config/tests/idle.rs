@@ -14,7 +14,7 @@ const BELL: &str = "OPENQASM 2.0; include \"qelib1.inc\"; qreg q[127]; h q[126];
 fn a_bell_pair_in_a_register_of_127() {
     let folder = Folder::new();
     folder.file("bell.qasm", BELL);
-    folder.file("read.qasm", &format!("{BELL} creg c[2]; measure q[126]->c[0]; measure q[64]->c[1];"));
+    folder.file("read.qasm", format!("{BELL} creg c[2]; measure q[126]->c[0]; measure q[64]->c[1];"));
     let ran = folder.run(&["run", "read.qasm", "--shots", "1000", "--json", LIMIT[0], LIMIT[1]]).json();
     assert_eq!(ran["n_qubits"], json!(127));
     let counts = ran["counts"].as_object().unwrap();
@@ -84,9 +84,9 @@ fn resets_conditions_and_bits_that_do_nothing() {
     let folder = Folder::new();
     let body = "ry(t) q[0]; cx q[0],q[1];";
     let head = "OPENQASM 3.0; include \"stdgates.inc\"; input float t; qubit[2] q;";
-    folder.file("plain.qasm", &format!("{head} {body}"));
-    folder.file("reset.qasm", &format!("{head} reset q; {body}"));
-    folder.file("bits.qasm", &format!("{head} bit[8] b = \"00000101\"; bit c; if (c == 1) x q[0]; {body}"));
+    folder.file("plain.qasm", format!("{head} {body}"));
+    folder.file("reset.qasm", format!("{head} reset q; {body}"));
+    folder.file("bits.qasm", format!("{head} bit[8] b = \"00000101\"; bit c; if (c == 1) x q[0]; {body}"));
     for file in ["plain.qasm", "reset.qasm", "bits.qasm"] {
         for method in ["adjoint", "symbolic"] {
             let args = ["grad", file, "--observable", "Z0 + X0 X1", "--set", "t=0.3", "--method", method];

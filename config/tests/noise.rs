@@ -80,7 +80,7 @@ fn run_is_exact_or_shot_by_shot() {
         one.err
     );
     let all = folder.run(&[&given[..], &["--probabilities"]].concat()).done();
-    assert!(!all.err.contains("note"), "{}", all.err);
+    assert!(!all.err.contains("first shot"), "{}", all.err);
 }
 
 #[test]
@@ -200,6 +200,172 @@ fn density_matrices_run_what_has_no_noise_too_if_told_so() {
 fn circuits_with_noise_are_drawn() {
     let drawn = folder().run(&["draw", "bell.qasm", "--noise", "noise.toml"]).done().out;
     assert!(drawn.contains("depolarizing(p)") && drawn.contains("misread c[1](0, 0.5)"), "{drawn}");
+}
+
+/// Qubit 0 is one, and flips qubit 1.
+const FLIPPED: &str = "OPENQASM 3.0;\ninclude \"stdgates.inc\";\nqubit[2] q;\nx q[0];\ncx q[0], q[1];\n";
+
+/// The probabilities of the basis states of a circuit under a model.
+fn probabilities(folder: &Folder, circuit: &str, model: &str) -> Vec<f64> {
+    folder.file("model.toml", model);
+    let run = ["run", circuit, "--noise", "model.toml", "--probabilities", "--json"];
+    folder.run(&run).json()["probabilities"].as_array().unwrap().iter().map(number).collect()
+}
+
+#[test]
+fn a_rule_acts_on_the_qubits_that_it_names_of_a_wider_instruction() {
+    let folder = Folder::new();
+    folder.file("flipped.qasm", FLIPPED);
+    let flip = "after = [\"cx\"]\nchannel = \"bit_flip\"\nparameters = [1]\n";
+    let p = |rest: &str| probabilities(&folder, "flipped.qasm", &format!("[[noise]]\n{flip}{rest}"));
+    assert_eq!(p("qubits = [0]"), [0.0, 0.0, 1.0, 0.0]);
+    // A qubit that is not in the circuit does not matter.
+    assert_eq!(p("qubits = [1, 7]"), [0.0, 1.0, 0.0, 0.0]);
+    // The direction: controls come first.
+    assert_eq!(p("gate_qubits = [[0, 1]]\nqubits = [1]"), [0.0, 1.0, 0.0, 0.0]);
+    assert_eq!(p("gate_qubits = [[1, 0]]\nqubits = [1]"), [0.0, 0.0, 0.0, 1.0]);
+    // Rates of each qubit, and of each pair.
+    let each = "[[noise]]\nafter = [\"cx\"]\nqubits = [1, 0]\nchannel = \"bit_flip\"\nparameters = [[0, 1]]";
+    assert_eq!(probabilities(&folder, "flipped.qasm", each), [0.0, 0.0, 1.0, 0.0]);
+    let pairs = |list: &str| {
+        let model = format!(
+            "[[noise]]\nwidth = 2\ngate_qubits = {list}\nchannel = \"two_qubit_depolarizing\"\nparameters = [[0.9375, 0]]"
+        );
+        probabilities(&folder, "flipped.qasm", &model)
+    };
+    assert!(pairs("[[0, 1], [1, 0]]").iter().all(|p| (p - 0.25).abs() < ROUNDING));
+    assert_eq!(pairs("[[1, 0], [0, 1]]"), [0.0, 0.0, 0.0, 1.0]);
+}
+
+#[test]
+fn relaxation_with_the_times_of_each_qubit() {
+    let folder = Folder::new();
+    folder.file("flipped.qasm", FLIPPED);
+    let model = |time: &str, t1: &str, t2: &str| {
+        format!(
+            "[[noise]]\nafter = \"cx\"\nqubits = [0, 1]\nrelaxation = {{ time = {time}, t1 = {t1}, t2 = {t2} }}\n"
+        )
+    };
+    let p = probabilities(&folder, "flipped.qasm", &model("300", "[50e3, 60e3]", "[70e3, 40e3]"));
+    let fall = |t1: f64| -(-300.0 / t1).exp_m1();
+    let (a, b) = (fall(50e3), fall(60e3));
+    let expected = [a * b, (1.0 - a) * b, a * (1.0 - b), (1.0 - a) * (1.0 - b)];
+    assert!(p.iter().zip(expected).all(|(p, e)| (p - e).abs() < ROUNDING), "{p:?}");
+    let digits = [2.98355e-5, 0.004_957_685_3, 0.005_952_200_4, 0.989_060_278_8];
+    assert!(p.iter().zip(digits).all(|(p, e)| (p - e).abs() < 1e-9), "{p:?}");
+    // Without decay nothing falls.
+    let p = probabilities(&folder, "flipped.qasm", &model("300", "inf", "[70e3, inf]"));
+    assert_eq!(p, [0.0, 0.0, 0.0, 1.0]);
+    folder.file("bad.toml", model("300", "[50e3]", "70e3"));
+    folder.run(&["run", "flipped.qasm", "--noise", "bad.toml"]).fails(
+        1,
+        &["`noise.relaxation`: a list has a value for each of `qubits`: 2, not 1", "bad.toml:4:14"],
+    );
+}
+
+#[test]
+fn shots_that_measure_all_qubits_by_themselves_are_misread() {
+    let folder = Folder::new();
+    let text = "OPENQASM 3.0;\ninclude \"stdgates.inc\";\nbit[3] unused;\nqubit[2] q;\nry(.7) q[0];\ncx q[0], q[1];\n";
+    folder.file("ry.qasm", text);
+    folder.file("reading.toml", "[[reading]]\np0 = 0.1\np1 = 0.3\n");
+    folder.file(
+        "both.toml",
+        "[[reading]]\np0 = 0.1\np1 = 0.3\n[[noise]]\nchannel = \"phase_flip\"\nparameters = [0.5]\n",
+    );
+    for model in ["reading.toml", "both.toml"] {
+        let shots = 100_000.0;
+        let run = folder.run(&["run", "ry.qasm", "--noise", model, "--shots", "100000", "--json"]).json();
+        for (bits, p) in [("00", 0.72534), ("01", 0.10411), ("10", 0.10411), ("11", 0.06644)] {
+            let share = number(&run["counts"][bits]) / shots;
+            let error = (p * (1.0 - p) / shots).sqrt();
+            assert!((share - p).abs() < 5.0 * error, "{model}: {bits}: {share}");
+        }
+    }
+    // A state is that of all shots, and values are not those of readings.
+    let run = ["run", "ry.qasm", "--noise", "reading.toml", "--shots", "10", "--observable", "Z0"];
+    let run = folder.run(&[&run[..], &["--amplitudes"]].concat()).done();
+    assert!(
+        run.err.contains("values are those of the state") && !run.err.contains("first shot"),
+        "{}",
+        run.err
+    );
+    assert!(run.out.contains("Z0  0.76484218728448"), "{}", run.out);
+}
+
+#[test]
+fn means_over_shots_are_misread() {
+    let folder = Folder::new();
+    let text = "OPENQASM 3.0;\ninclude \"stdgates.inc\";\ninput float t;\nqubit[2] q;\nry(t) q[0];\ncx q[0], q[1];\n";
+    folder.file("ry.qasm", text);
+    folder.file("reading.toml", "[[reading]]\np0 = 0.1\np1 = 0.3\n");
+    let given =
+        ["grad", "ry.qasm", "--noise", "reading.toml", "--set", "t=.7", "--observable", "Z0", "--json"];
+    let measured = folder.run(&[&given[..], &["--shots", "200000"]].concat()).done();
+    assert!(measured.err.contains("readings that may be wrong count"), "{}", measured.err);
+    let measured = measured.json();
+    // (1 - p0 - p1) <Z> + p1 - p0, and its derivative.
+    for (value, stderr, expected) in [
+        (&measured["value"], &measured["stderr"], 0.6 * 0.7f64.cos() + 0.2),
+        (&measured["gradient"]["t"], &measured["gradient_stderr"]["t"], -0.6 * 0.7f64.sin()),
+    ] {
+        assert!((number(value) - expected).abs() < 5.0 * number(stderr), "{measured}");
+        assert!(number(stderr) < 0.004, "{measured}");
+    }
+    let exact = folder.run(&given).done();
+    assert!(!exact.err.contains("note"), "nothing is measured: {}", exact.err);
+    assert!(exact.err.contains("this reading acts nowhere"), "{}", exact.err);
+    assert!((number(&exact.json()["value"]) - 0.7f64.cos()).abs() < ROUNDING);
+    // Readings that the circuit itself says, of a measurement at its end.
+    folder
+        .file("own.qasm", format!("{text}bit c;\nc = measure q[1];\n#pragma ketgrad misread(0.5, 0.5) c\n"));
+    let own = ["grad", "own.qasm", "--set", "t=.7", "--observable", "Z0 + Z1", "--shots", "100000", "--json"];
+    let own = folder.run(&own).json();
+    assert!((number(&own["value"]) - 0.7f64.cos()).abs() < 5.0 * number(&own["stderr"]), "{own}");
+    // A job with shots: the smallest value that readings allow, p0 - p1 less than -(1 - p0 - p1).
+    folder.file(
+        "job.toml",
+        "shots = 20000\n[ansatz]\ncircuit = \"ry.qasm\"\nnoise = \"reading.toml\"\n[hamiltonian]\nterms = \"Z0\"\n[start]\nset = [\"t=2.5\"]\n",
+    );
+    let job = folder.run(&["optimize", "job.toml", "--json"]).done();
+    assert!(job.err.contains("readings that may be wrong count"), "{}", job.err);
+    assert!((number(&job.json()["value"]) + 0.4).abs() < 0.03);
+}
+
+#[test]
+fn a_rule_that_acts_nowhere_is_a_warning_with_its_place() {
+    let folder = Folder::new();
+    folder.file("flipped.qasm", FLIPPED);
+    let rule = |rest: &str| format!("\n[[noise]]\n{rest}\nchannel = \"bit_flip\"\nparameters = [0.1]\n");
+    let warns = |model: String, words: &[&str]| {
+        folder.file("model.toml", model);
+        let ran = folder.run(&["run", "flipped.qasm", "--noise", "model.toml", "--probabilities"]).done();
+        for word in words {
+            assert!(ran.err.contains(word), "{word} is missing\n{}", ran.err);
+        }
+        assert_eq!(ran.err.contains("acts nowhere"), !words.is_empty(), "{}", ran.err);
+    };
+    let nowhere = ["this noise acts nowhere", "[model.toml:2:1]"];
+    warns(rule("after = [\"cx\", \"h\"]"), &[]);
+    warns(rule("after = \"h\""), &nowhere);
+    warns(rule("width = 3"), &nowhere);
+    warns(rule("qubits = [2]"), &nowhere);
+    warns(rule("after = \"x\"\nqubits = [1]"), &nowhere);
+    warns(rule("after = \"cx\"\ngate_qubits = [[1, 0]]"), &nowhere);
+    warns(rule("after = \"cx\"\ngate_qubits = [[1, 0], [0, 1]]"), &[]);
+    warns(
+        "\n[[reading]]\np0 = 0.1\n".to_owned(),
+        &["this reading acts nowhere", "[model.toml:2:1]", "--shots"],
+    );
+    // What can never act is an error.
+    let fails = |rest: &str, word: &str| {
+        folder.file("model.toml", rule(rest));
+        folder.run(&["run", "flipped.qasm", "--noise", "model.toml"]).fails(1, &[word]);
+    };
+    fails("qubits = []", "expected a list of qubits");
+    fails("qubits = [0, 0]", "qubit 0 is there twice");
+    fails("gate_qubits = [0, 1]", "expected a list of qubits");
+    fails("gate_qubits = [[0, 1]]\nqubits = [0, 1, 2]\nwidth = 2\nafter = \"cx\"", "one of both");
 }
 
 #[test]

@@ -79,7 +79,7 @@ use crate::{
     args::ValueArgs,
     files::read_text,
     given::Given,
-    noise,
+    noise::{self, Unwritten},
     options::{Common, Optimize},
     params::Points,
     report::Failure,
@@ -138,7 +138,10 @@ impl Job {
         let inputs = &mut Inputs { folder, files: vec![args.file.clone()] };
         let hamiltonian = Source::read(hamiltonian, inputs)?;
         let electrons = hamiltonian.electrons().cloned();
-        let circuit = read_noisy_ansatz(ansatz, inputs, hamiltonian.electrons(), common, terminal)?;
+        let unwritten = if shots.is_some() { Unwritten::All } else { Unwritten::None };
+        let circuit =
+            read_noisy_ansatz(ansatz, inputs, hamiltonian.electrons(), unwritten, common, terminal)?;
+        noise::note_readings(&circuit, shots.is_some(), terminal);
         let hamiltonian = hamiltonian.sum(inputs, circuit.n_qubits())?;
         let optimizer = read_optimizer(optimizer, circuit.has_channels(), shots.is_some(), seed)?;
         let stopping = read_stopping(stopping)?;
@@ -178,6 +181,7 @@ fn read_noisy_ansatz(
     mut section: Section<'_, '_>,
     inputs: &mut Inputs<'_>,
     electrons: Option<&Electrons>,
+    unwritten: Unwritten,
     common: &Common,
     terminal: &Terminal,
 ) -> Result<Circuit, Failure> {
@@ -185,7 +189,8 @@ fn read_noisy_ansatz(
     let mut kept = Given::read(&values, "ansatz.set").map_err(|e| caused_by(&section, &values, e))?;
     let mut circuit = read_ansatz(&mut section, inputs, &mut kept, electrons, common, terminal)?;
     if let Some(path) = model {
-        circuit = noise::add(&inputs.path(path), &circuit).map_err(|e| section.caused("noise", e))?;
+        let noisy = noise::add(&inputs.path(path), &circuit, unwritten, terminal);
+        circuit = noisy.map_err(|e| section.caused("noise", e))?;
     }
     Points::read_some(&circuit, &kept).map_err(|e| caused_by(&section, &values, e))
 }

@@ -10,11 +10,12 @@ mod task;
 use std::{path::Path, sync::Mutex, time::Instant};
 
 use ketgrad_core::{
+    basis::MAX_QUBITS,
     circuit::{Circuit, Compact},
     kernel::Operator,
     qasm,
     scalar::Scalar,
-    simulate::{Simulator, final_measurements},
+    simulate::{Simulator, final_measurements, has_final_state},
     state::{StateVector, bytes_needed, bytes_text},
 };
 use num_complex::Complex;
@@ -25,7 +26,7 @@ use crate::{
     files::{cannot, check_writable, open, read_text, write_whole},
     given::Given,
     memory::{self, Needs},
-    noise::read_noisy,
+    noise::{Unwritten, note_readings, read_noisy},
     npy::{self, Number},
     observables::{self, Named},
     options::{Common, Noisy, Run},
@@ -39,6 +40,9 @@ use task::Task;
 
 /// Circuits with noise of so many qubits are run on density matrices, unless told otherwise: 16 MiB.
 const SMALL: usize = 10;
+
+/// The most qubits of a register whose basis states are written, a bit for each.
+const MOST_NAMED: usize = 1 << 16;
 
 /// Bytes that a shot takes while shots are drawn and sorted: its number twice, and its outcome.
 const BYTES_PER_SHOT: u128 = 40;
@@ -63,7 +67,11 @@ const BYTES_PER_RUN: u128 = 200;
 /// # Errors
 /// [`Failure`] if anything is at fault; nothing was printed or written then.
 pub fn run(args: &Run, common: &Common, terminal: &Terminal) -> Result<Box<dyn Answer>, Failure> {
-    let (circuit, given) = read_noisy(&args.file, &args.values, common, terminal)?;
+    let unwritten = if args.shots.is_some() { Unwritten::IfNoOther } else { Unwritten::None };
+    let (circuit, given) = read_noisy(&args.file, &args.values, unwritten, common, terminal)?;
+    if !args.observables.is_empty() || args.probabilities || args.keeps_state() {
+        note_readings(&circuit, false, terminal);
+    }
     match common.precision {
         Precision::F64 => simulate::<f64>(args, common, terminal, &circuit, &given),
         Precision::F32 => simulate::<f32>(args, common, terminal, &circuit, &given),
@@ -127,6 +135,10 @@ fn simulate<T: Number>(
     let points = Points::read(circuit, given)?;
     // From another state than |0…0> no qubit is idle, and nothing is known.
     let compact = match &args.input {
+        Some(_) if circuit.n_qubits() > MAX_QUBITS => {
+            let n_qubits = circuit.n_qubits();
+            return Err(Failure::input(format_args!("no file holds a state of {n_qubits} qubits")));
+        }
         Some(_) => Compact::whole(circuit.clone()),
         None => circuit.folded().compact(),
     };
@@ -137,7 +149,15 @@ fn simulate<T: Number>(
     let density = on_density_matrices(args, circuit)?;
     // A list or a file of all amplitudes has those of idle qubits, too.
     let spreads = !compact.is_whole() && (common.json || args.output.is_some());
-    let mut needs = needs::<T>(args, circuit, points.len(), here, density);
+    let mut needs = needs::<T>(args, &compact, points.len(), here, density);
+    let names = args.shots.is_some() && !circuit.has_results()
+        || !common.json && (args.amplitudes || args.probabilities);
+    if names && declared > MOST_NAMED {
+        let message = format!(
+            "basis states of {declared} qubits have names of as many bits: at most {MOST_NAMED} are written"
+        );
+        return Err(Failure::input(message).help("measure the qubits whose outcomes are asked for"));
+    }
     if spreads && (args.keeps_state() || args.probabilities) {
         let state = bytes_needed::<Complex<T>>(declared);
         needs.add(
@@ -173,7 +193,7 @@ fn simulate<T: Number>(
     let Task { simulator, progress, .. } = task;
     drop(progress);
     common.note_passed_over(&simulator.executors, terminal);
-    if !density && args.keeps_state() && final_measurements(circuit).is_err() {
+    if !density && args.keeps_state() && !has_final_state(circuit) {
         let rest = if args.observables.is_empty() { "" } else { "; expectation values are means over shots" };
         terminal.note(&format!("note: amplitudes and probabilities are those of the first shot{rest}"));
     }
@@ -231,7 +251,8 @@ fn on_density_matrices(args: &Run, circuit: &Circuit) -> Result<bool, Failure> {
 
 /// What the run will allocate; `here` is whether states are computed in the host's memory. Output is written as it is
 /// made and takes nothing.
-fn needs<T: Number>(args: &Run, circuit: &Circuit, runs: usize, here: bool, density: bool) -> Needs {
+fn needs<T: Number>(args: &Run, compact: &Compact, runs: usize, here: bool, density: bool) -> Needs {
+    let circuit = compact.circuit();
     let n_qubits = circuit.n_qubits();
     let state = bytes_needed::<Complex<T>>(n_qubits);
     let kept = match args.keeps_state() {
@@ -261,7 +282,7 @@ fn needs<T: Number>(args: &Run, circuit: &Circuit, runs: usize, here: bool, dens
     needs.add("the gates", each * circuit.instructions().len() as u128);
     if let Some(shots) = args.shots.map(u128::from) {
         needs.add(format_args!("drawing {shots} shots"), shots * BYTES_PER_SHOT);
-        let text = if circuit.has_results() { circuit.n_bits() } else { n_qubits };
+        let text = if circuit.has_results() { circuit.n_bits() } else { compact.n_qubits() };
         let outcomes = shots.min(bytes_needed::<u8>(n_qubits));
         let counts =
             outcomes.saturating_mul(text as u128 + circuit.registers().len() as u128 + BYTES_PER_COUNT);

@@ -89,7 +89,7 @@ impl Task<'_> {
         let executor: &dyn Executor<Complex<T>> = simulator.executors.best(circuit.n_qubits(), gates);
         let keep = self.args.keeps_state();
         let in_use = || simulator.executors.in_use::<Complex<T>>(circuit.n_qubits(), gates);
-        let Some(operators) = bound.operators() else {
+        let Some(operators) = bound.gates_before_readout() else {
             let point = if self.density {
                 self.density_matrices(simulator, &circuit, bound, state)
             } else {
@@ -107,6 +107,14 @@ impl Task<'_> {
             return Ok((point?, in_use()));
         };
         let from = if state.is_some() { Way::Given } else { Way::FromZero };
+        // Shots that may be read wrongly are run by themselves.
+        let shots = match bound.is_static() || self.args.shots.is_none() {
+            true => None,
+            false => Some(match &state {
+                Some(state) => bound.clone().starting_from(state.clone()).map_err(Failure::input)?,
+                None => bound.clone(),
+            }),
+        };
         let placed = match state {
             Some(state) => simulator.place(state, operators),
             None => simulator.zero(circuit.n_qubits(), operators),
@@ -119,7 +127,12 @@ impl Task<'_> {
         }
         let share = (row * gates, points.len() * gates);
         self.evolve(simulator, operators, &mut state, plan, share).map_err(Failure::input)?;
-        let point = self.read_out(simulator, state, keep, points.len() == 1).map_err(Failure::input)?;
+        let alone = points.len() == 1;
+        let mut point =
+            self.read_out(simulator, state, keep, alone && shots.is_none()).map_err(Failure::input)?;
+        if let Some(bound) = shots {
+            point.counts = Some(self.counts(simulator, &circuit, &bound).map_err(Failure::input)?);
+        }
         Ok((point, in_use()))
     }
 
@@ -159,6 +172,8 @@ impl Task<'_> {
         };
         let expectations = self.observables.iter().map(expectation).collect::<Result<_, SimulateError>>()?;
         let counts = match self.args.shots {
+            // They are read one by one.
+            Some(_) if self.compact.circuit().has_misreads() => None,
             Some(shots) => {
                 let shots = usize::try_from(shots).unwrap_or(usize::MAX);
                 let mut report = |done, all| {
@@ -211,6 +226,22 @@ impl Task<'_> {
         Ok(point)
     }
 
+    /// Counts of shots that are run one by one.
+    fn counts<T: Number>(
+        &self,
+        simulator: &Simulator,
+        circuit: &Circuit,
+        bound: &BoundCircuit<Complex<T>>,
+    ) -> Result<BTreeMap<String, u64>, SimulateError> {
+        let shots = usize::try_from(self.args.shots.unwrap_or(DEFAULT_SHOTS)).unwrap_or(usize::MAX);
+        // Outcomes that differ in hidden registers only are the same text.
+        let mut counts = BTreeMap::new();
+        for (bits, count) in simulator.trajectory_counts(bound, shots, self.common.seed)? {
+            *counts.entry(bits.text(circuit)).or_insert(0) += count;
+        }
+        Ok(counts)
+    }
+
     fn many_trajectories<T: Number>(
         &self,
         simulator: &Simulator,
@@ -231,12 +262,7 @@ impl Task<'_> {
             let all =
                 if circuit.has_results() { None } else { Some(measuring_all(circuit, self.compact, start)?) };
             let (circuit, bound) = all.as_ref().map_or((circuit, bound), |(c, b)| (c, b));
-            // Outcomes that differ in hidden registers only are the same text.
-            let mut counts = BTreeMap::new();
-            for (bits, count) in simulator.trajectory_counts(bound, shots, seed)? {
-                *counts.entry(bits.text(circuit)).or_insert(0) += count;
-            }
-            point.counts = Some(counts);
+            point.counts = Some(self.counts(simulator, circuit, bound)?);
         }
         if !self.observables.is_empty() {
             let sums: Vec<_> = self.observables.iter().map(|o| o.sum.clone()).collect();

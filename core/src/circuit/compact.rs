@@ -3,7 +3,7 @@
 //! A qubit that no instruction touches stays |0>. So a circuit on a register of 127 qubits that uses two of them is run as one
 //! on two, and what it gives is put in the places of the register again.
 
-use super::{Circuit, CircuitError, Operation};
+use super::{Circuit, CircuitError, Instruction, Marks, Operation};
 use crate::observable::{ObservableError, Pauli, PauliString, PauliSum};
 
 /// A circuit without its idle qubits, which are |0> from its start to its end.
@@ -30,34 +30,30 @@ impl Circuit {
     /// ```
     #[must_use]
     pub fn compact(&self) -> Compact {
-        self.on(&self.used_qubits())
+        self.on(self.used_qubits())
     }
 
     /// The circuit [folded](Circuit::folded) and without idle qubits, if there is anything to gain: all that it looks at is
     /// whether something but gates and measurements is in it, and whether gates are on all qubits.
     #[must_use]
     pub fn lean(&self) -> Option<Compact> {
-        let mut used = vec![false; self.n_qubits()];
-        let mut known = false;
+        let (mut known, mut on_all) = (false, Used::default());
         for instruction in self.instructions() {
-            match instruction.operation {
-                Operation::Measure { .. } | Operation::Barrier => {}
-                _ => instruction.qubits().for_each(|q| used[q as usize] = true),
+            let measures = matches!(instruction.operation, Operation::Measure { .. });
+            known |= instruction.condition.is_some() || !(measures || instruction.operation.is_unitary());
+            if !measures {
+                on_all.add(instruction);
             }
-            let plain = instruction.operation.is_unitary()
-                || matches!(instruction.operation, Operation::Measure { .. });
-            known |= !plain || instruction.condition.is_some();
         }
-        (known || used.contains(&false)).then(|| self.folded().compact())
+        (known || on_all.qubits.len() < self.n_qubits()).then(|| self.folded().compact())
     }
 
-    /// Whether an instruction acts on each of the qubits. A barrier does not.
-    #[must_use]
-    pub(crate) fn used_qubits(&self) -> Vec<bool> {
-        let mut used = vec![false; self.n_qubits()];
-        let acting = self.instructions().iter().filter(|i| i.operation != Operation::Barrier);
-        acting.flat_map(|i| i.qubits()).for_each(|q| used[q as usize] = true);
-        used
+    /// The qubits that instructions act on, ascending; a barrier does not.
+    pub(crate) fn used_qubits(&self) -> Vec<usize> {
+        let mut used = Used::default();
+        self.instructions().iter().for_each(|i| used.add(i));
+        used.qubits.sort_unstable();
+        used.qubits
     }
 
     /// The circuit without anything but gates and barriers.
@@ -66,26 +62,43 @@ impl Circuit {
         self
     }
 
-    /// The circuit on some of the qubits, those that it uses among them.
-    pub(crate) fn on(&self, kept: &[bool]) -> Compact {
-        let mut qubits: Vec<usize> = (0..self.n_qubits()).filter(|q| kept[*q]).collect();
+    /// The circuit on some of the qubits, ascending, those that it uses among them.
+    pub(crate) fn on(&self, mut qubits: Vec<usize>) -> Compact {
         if qubits.is_empty() && self.n_qubits() > 0 {
             qubits.push(0);
         }
         let mut circuit = self.clone();
         if qubits.len() < self.n_qubits() {
-            let mut places = vec![None; self.n_qubits()];
-            (0u32..).zip(&qubits).for_each(|(place, &q)| places[q] = Some(place));
             circuit.n_qubits = qubits.len();
+            let place = |q: u32| qubits.binary_search(&(q as usize)).ok().and_then(|k| u32::try_from(k).ok());
             for instruction in &mut circuit.instructions {
                 // A barrier may stand on idle qubits, too.
-                instruction.targets.retain(|q| places[*q as usize].is_some());
-                let place = |q: u32| places[q as usize].unwrap_or(0);
-                instruction.targets.iter_mut().for_each(|q| *q = place(*q));
-                instruction.controls.iter_mut().for_each(|c| c.qubit = place(c.qubit));
+                instruction.targets = instruction.targets.iter().filter_map(|q| place(*q)).collect();
+                instruction.controls.iter_mut().for_each(|c| c.qubit = place(c.qubit).unwrap_or(0));
             }
         }
         Compact { circuit, qubits, n_qubits: self.n_qubits() }
+    }
+}
+
+/// The qubits that some instructions act on, each once.
+#[derive(Default)]
+struct Used {
+    marks: Marks,
+    qubits: Vec<usize>,
+}
+
+impl Used {
+    fn add(&mut self, instruction: &Instruction) {
+        if instruction.operation == Operation::Barrier {
+            return;
+        }
+        for q in instruction.qubits() {
+            if !self.marks.has(q) {
+                self.marks.add(q);
+                self.qubits.push(q as usize);
+            }
+        }
     }
 }
 
@@ -167,13 +180,7 @@ impl Compact {
     /// [`CircuitError::TooManyBits`].
     pub fn measuring_all(&self, circuit: &Circuit) -> Result<Circuit, CircuitError> {
         let mut measured = circuit.clone();
-        measured.registers.iter_mut().for_each(|register| register.hidden = true);
-        let names = (0u64..).map(|k| if k == 0 { "meas".to_owned() } else { format!("meas_{k}") });
-        let is_free = |name: &String| circuit.registers().iter().all(|register| register.name != *name);
-        let first = measured.n_bits();
-        if let Some(name) = names.into_iter().find(is_free) {
-            measured.add_register(&name, self.n_qubits)?;
-        }
+        let first = measured.register_alone("meas", self.n_qubits)?;
         for (qubit, bit) in self.qubits.iter().enumerate() {
             measured.measure(qubit, first + bit)?;
         }

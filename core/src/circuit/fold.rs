@@ -18,6 +18,8 @@
 //! uses those of a measurement stays, even where it does nothing, and so does the condition of a measurement, even where it
 //! holds: else the measurement became a final one.
 
+use std::collections::HashMap;
+
 use num_complex::Complex;
 use smallvec::SmallVec;
 
@@ -43,8 +45,7 @@ impl Circuit {
     /// ```
     #[must_use]
     pub fn folded(&self) -> Circuit {
-        let mut known =
-            Known { qubits: vec![Qubit::NEW; self.n_qubits()], bits: vec![Bit::NEW; self.n_bits()] };
+        let mut known = Known::default();
         let mut instructions = Vec::with_capacity(self.instructions.len());
         known.fold(&self.instructions, &mut instructions);
         Circuit { instructions, ..self.clone() }
@@ -79,11 +80,11 @@ impl Bit {
     const NEW: Bit = Bit { value: Some(false), written: false, measured: false };
 }
 
-/// What is known between two instructions.
-#[derive(Clone)]
+/// What is known between two instructions. Qubits and bits that are not there are new.
+#[derive(Clone, Default)]
 struct Known {
-    qubits: Vec<Qubit>,
-    bits: Vec<Bit>,
+    qubits: HashMap<u32, Qubit>,
+    bits: HashMap<u32, Bit>,
 }
 
 impl Known {
@@ -158,13 +159,9 @@ impl Known {
             _ => {}
         }
         // A bit that has been given this value before.
-        let repeats = |bit: &Bit, value| bit.written && bit.value == Some(value);
+        let repeats = |bit: Bit, value| bit.written && bit.value == Some(value);
         match left.operation {
-            Operation::Assign { bit, value }
-                if self.bits.get(bit as usize).is_some_and(|b| repeats(b, value)) =>
-            {
-                None
-            }
+            Operation::Assign { bit, value } if repeats(self.bit(bit), value) => None,
             _ => Some(left),
         }
     }
@@ -180,12 +177,12 @@ impl Known {
                 self.set(target, Qubit { measured: true, fresh: false });
             }
             Operation::Assign { bit, value } => {
-                let before = self.bits.get(bit as usize).and_then(|b| b.value);
+                let before = self.bit(bit).value;
                 let is_known = always || before == Some(value);
                 self.write(bit, Bit { value: is_known.then_some(value), written: true, measured: false });
             }
             Operation::Misread { bit, .. } => {
-                let measured = self.bits.get(bit as usize).is_some_and(|b| b.measured);
+                let measured = self.bit(bit).measured;
                 self.write(bit, Bit { value: None, written: true, measured });
             }
             Operation::Reset if always => self.set(target, Qubit::NEW),
@@ -198,13 +195,13 @@ impl Known {
         match &instruction.operation {
             Operation::Barrier | Operation::While { .. } => return,
             Operation::Measure { bit } | Operation::Assign { bit, .. } | Operation::Misread { bit, .. } => {
-                let measured = self.bits.get(*bit as usize).is_some_and(|b| b.measured);
+                let measured = self.bit(*bit).measured;
                 self.write(*bit, Bit { value: None, written: true, measured });
             }
             _ => {}
         }
         for q in instruction.qubits() {
-            let measured = self.qubits.get(q as usize).is_some_and(|q| q.measured);
+            let measured = self.qubit(q).measured;
             self.set(q, Qubit { fresh: false, measured });
         }
     }
@@ -224,7 +221,7 @@ impl Known {
 
     /// Whether it uses the qubit or the bit of a measurement that nothing else has used.
     fn uses_measured(&self, instruction: &Instruction) -> bool {
-        let is_measured = |bit: u32| self.bits.get(bit as usize).is_some_and(|b| b.measured);
+        let is_measured = |bit: u32| self.bit(bit).measured;
         let mut any = match instruction.operation {
             Operation::Barrier => return false,
             Operation::Measure { bit } | Operation::Assign { bit, .. } | Operation::Misread { bit, .. } => {
@@ -235,39 +232,42 @@ impl Known {
         if let Some(condition) = &instruction.condition {
             condition.for_each_bit(&mut |bit| any |= is_measured(bit));
         }
-        any || instruction.qubits().any(|q| self.qubits.get(q as usize).is_some_and(|q| q.measured))
+        any || instruction.qubits().any(|q| self.qubit(q).measured)
     }
 
     /// The bits that a condition reads are used.
     fn use_bits(&mut self, instruction: &Instruction) {
         if let Some(condition) = &instruction.condition {
             condition.for_each_bit(&mut |bit| {
-                if let Some(bit) = self.bits.get_mut(bit as usize) {
-                    bit.measured = false;
-                }
+                let now = Bit { measured: false, ..self.bit(bit) };
+                self.write(bit, now);
             });
         }
     }
 
+    fn qubit(&self, qubit: u32) -> Qubit {
+        self.qubits.get(&qubit).copied().unwrap_or(Qubit::NEW)
+    }
+
+    fn bit(&self, bit: u32) -> Bit {
+        self.bits.get(&bit).copied().unwrap_or(Bit::NEW)
+    }
+
     fn is_fresh(&self, qubit: u32) -> bool {
-        self.qubits.get(qubit as usize).is_some_and(|q| q.fresh)
+        self.qubit(qubit).fresh
     }
 
     fn set(&mut self, qubit: u32, now: Qubit) {
-        if let Some(qubit) = self.qubits.get_mut(qubit as usize) {
-            *qubit = now;
-        }
+        self.qubits.insert(qubit, now);
     }
 
     fn write(&mut self, bit: u32, now: Bit) {
-        if let Some(bit) = self.bits.get_mut(bit as usize) {
-            *bit = now;
-        }
+        self.bits.insert(bit, now);
     }
 
     /// Whether a condition holds, if that is known.
     fn truth(&self, condition: &Condition) -> Option<bool> {
-        let value = |bit: &u32| self.bits.get(*bit as usize).and_then(|b| b.value);
+        let value = |bit: &u32| self.bit(*bit).value;
         let all = |list: &[Condition], until: bool| {
             let mut unknown = false;
             for condition in list {

@@ -25,6 +25,7 @@ mod fold;
 mod inputs;
 mod instruction;
 mod loops;
+mod marks;
 mod methods;
 mod noise;
 pub mod operand;
@@ -35,7 +36,8 @@ pub use condition::{Condition, Relation};
 pub use error::CircuitError;
 pub use instruction::{Control, Instruction, Operation, Qubits};
 pub use loops::Part;
-pub use noise::{After, InstructionKind, NoiseModel};
+pub(crate) use marks::Marks;
+pub use noise::{After, InstructionKind, NoiseModel, NoiseRule};
 pub use operand::{BitRange, Numbers, Operand};
 pub use rotation::PauliRotation;
 
@@ -155,6 +157,23 @@ impl Circuit {
             _ => false,
         };
         self.instructions.iter().any(writes)
+    }
+
+    /// Adds a register of that name, or with the next number behind it that is free, and hides all others; gives its first bit.
+    pub(crate) fn register_alone(&mut self, name: &str, size: usize) -> Result<usize, CircuitError> {
+        self.registers.iter_mut().for_each(|register| register.hidden = true);
+        let is_free = |name: &String| self.registers.iter().all(|register| register.name != *name);
+        let numbered = (1u64..).map(|k| format!("{name}_{k}"));
+        let free = std::iter::once(name.to_owned()).chain(numbered).find(is_free).unwrap_or_default();
+        let first = self.n_bits();
+        self.add_register(&free, size)?;
+        Ok(first)
+    }
+
+    /// True if results may be read wrongly.
+    #[must_use]
+    pub fn has_misreads(&self) -> bool {
+        self.instructions.iter().any(|i| matches!(i.operation, Operation::Misread { .. }))
     }
 
     /// Whether there are channels in it.

@@ -161,14 +161,30 @@ const ALIKE: f64 = 0.7;
 pub struct NoiseModel {
     /// The names of the inputs in its channels, by their number.
     params: Vec<String>,
-    rules: Vec<Rule>,
+    rules: Vec<NoiseRule>,
     readings: Vec<Reading>,
 }
 
+/// A channel after instructions: on all of the qubits that the rule names if it acts on as many, or on each of these if it
+/// acts on one.
+///
+/// ```
+/// use ketgrad_core::{channel::{Channel, ChannelKind}, circuit::{After, Circuit, NoiseModel, NoiseRule}};
+///
+/// // The control is flipped after CX from qubit 0 to qubit 1, and not the other way round.
+/// let flip = Channel::new(ChannelKind::BitFlip, [0.1])?;
+/// let mut model = NoiseModel::new();
+/// model.push(NoiseRule::new(After::named(["cx"])?, flip).gate_qubits(&[0, 1]).qubits(&[0]));
+/// let circuit = Circuit::build(2, |c| c.cx(0, 1)?.cx(1, 0))?;
+/// assert_eq!(model.apply(&circuit)?.to_string(), "cx q[0], q[1]\nbit_flip(0.1) q[0]\ncx q[1], q[0]\n");
+/// # Ok::<(), ketgrad_core::circuit::CircuitError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
-struct Rule {
+pub struct NoiseRule {
     after: After,
-    /// Only where all qubits of the instruction are among these.
+    /// Only where these are the qubits of the instruction, in this order, controls first.
+    gate_qubits: Option<Vec<usize>>,
+    /// Only on these of the qubits of the instruction.
     qubits: Option<Vec<usize>>,
     channel: Channel,
 }
@@ -199,14 +215,86 @@ impl NoiseModel {
     /// Adds a channel after instructions: on all of their qubits if it acts on as many, controls first, or on each if it acts
     /// on one. Rules that fit the same instruction follow it in the order in which they were added.
     pub fn add(&mut self, after: After, channel: Channel) -> &mut NoiseModel {
-        self.rules.push(Rule { after, qubits: None, channel });
+        self.push(NoiseRule::new(after, channel))
+    }
+
+    /// As [`NoiseModel::add`], only on the given ones of the qubits of an instruction; a channel on several qubits follows
+    /// where as many of them are given.
+    pub fn add_on(&mut self, qubits: &[usize], after: After, channel: Channel) -> &mut NoiseModel {
+        self.push(NoiseRule::new(after, channel).qubits(qubits))
+    }
+
+    /// Adds a rule behind those that are there.
+    pub fn push(&mut self, rule: NoiseRule) -> &mut NoiseModel {
+        self.rules.push(rule);
         self
     }
 
-    /// As [`NoiseModel::add`], only after instructions whose qubits are all among the given ones.
-    pub fn add_on(&mut self, qubits: &[usize], after: After, channel: Channel) -> &mut NoiseModel {
-        self.rules.push(Rule { after, qubits: Some(qubits.to_vec()), channel });
-        self
+    /// True if measurements may be read wrongly.
+    #[must_use]
+    pub fn has_readings(&self) -> bool {
+        !self.readings.is_empty()
+    }
+
+    /// The rules, and the readings, that act nowhere in a circuit, by their numbers in the order in which they were added.
+    #[must_use]
+    pub fn unused(&self, circuit: &Circuit) -> [Vec<usize>; 2] {
+        let instructions = || circuit.instructions().iter();
+        let acts = |rule: &NoiseRule| instructions().any(|i| rule.acts_on(i).is_some());
+        let reads = |reading: &Reading| {
+            instructions().any(|i| {
+                let measured = i.targets.first().filter(|_| matches!(i.operation, Operation::Measure { .. }));
+                measured.is_some_and(|&qubit| among(&reading.qubits, qubit))
+            })
+        };
+        let rules = (0..self.rules.len()).filter(|&k| !acts(&self.rules[k]));
+        let readings = (0..self.readings.len()).filter(|&k| !reads(&self.readings[k]));
+        [rules.collect(), readings.collect()]
+    }
+
+    /// A circuit, to which the model was applied, with a measurement of every qubit at its end, as shots take it whether the
+    /// circuit says so or not: into a register of its own, the only one that shows, with readings, but without the channels after measurements,
+    /// which would come too late.
+    ///
+    /// ```
+    /// use ketgrad_core::circuit::{Circuit, NoiseModel};
+    /// let mut model = NoiseModel::new();
+    /// model.misread(0.1, 0.3);
+    /// let circuit = model.measure_all(&Circuit::build(1, |c| c.h(0))?)?;
+    /// assert_eq!(circuit.to_string(), "h q[0]\nmeasure q[0] -> meas[0]\nmisread(0.1, 0.3) -> meas[0]\n");
+    /// # Ok::<(), ketgrad_core::circuit::CircuitError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`NoiseModel::apply`].
+    pub fn measure_all(&self, circuit: &Circuit) -> Result<Circuit, CircuitError> {
+        let mut out = circuit.clone();
+        let first = out.register_alone("meas", out.n_qubits())?;
+        let chances = self.chances(&mut out)?;
+        for qubit in 0..out.n_qubits() {
+            out.measure(qubit, first + qubit)?;
+            for (reading, [p0, p1]) in self.readings.iter().zip(&chances) {
+                if reading.qubits.as_ref().is_none_or(|list| list.contains(&qubit)) {
+                    out.misread(first + qubit, p0.clone(), p1.clone())?;
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    /// An angle of the model as one of a circuit, which gets the inputs in it.
+    fn bound(&self, angle: &Angle, circuit: &mut Circuit) -> Result<Angle, CircuitError> {
+        let names = self.params.iter().map(|name| ParamDef { name: name.clone(), definition: None });
+        let model = Circuit { params: names.collect(), ..Circuit::new(0) };
+        angle.terms().iter().try_for_each(|t| model.own(t.0))?;
+        let own: Vec<Angle> = self.params.iter().map(|name| circuit.param(name)).collect();
+        Ok(angle.substitute(|id| own[id.index()].clone()))
+    }
+
+    /// The chances of its readings in a circuit.
+    fn chances(&self, circuit: &mut Circuit) -> Result<Vec<[Angle; 2]>, CircuitError> {
+        let of = |r: &Reading| Ok([self.bound(&r.chances[0], circuit)?, self.bound(&r.chances[1], circuit)?]);
+        self.readings.iter().map(of).collect()
     }
 
     /// Each measurement of a 0 gives 1 with probability `p0`, each of a 1 gives 0 with probability `p1`.
@@ -229,28 +317,20 @@ impl NoiseModel {
     /// The circuit with the noise behind its instructions, under the same conditions as these. O(instructions x rules).
     ///
     /// # Errors
-    /// [`CircuitError::NoiseQubits`] for a channel that fits neither one qubit nor all qubits of an instruction that its
-    /// rule names; [`CircuitError::NoiseCondition`] behind a measurement into a bit of its own condition, which would be
+    /// [`CircuitError::NoiseQubits`] for a channel that fits neither one qubit nor all qubits that its rule names of an
+    /// instruction; [`CircuitError::NoiseCondition`] behind a measurement into a bit of its own condition, which would be
     /// another one for the noise; [`CircuitError::OtherParam`] or [`CircuitError::ForeignParam`] for an input of no model or another one.
     pub fn apply(&self, circuit: &Circuit) -> Result<Circuit, CircuitError> {
         // Its parameters and registers.
         let mut out = Circuit { instructions: Vec::new(), ..circuit.clone() };
-        let own: Vec<Angle> = self.params.iter().map(|name| out.param(name)).collect();
-        let bound = |angle: &Angle| -> Result<Angle, CircuitError> {
-            let names = self.params.iter().map(|name| ParamDef { name: name.clone(), definition: None });
-            let model = Circuit { params: names.collect(), ..Circuit::new(0) };
-            angle.terms().iter().try_for_each(|t| model.own(t.0))?;
-            Ok(angle.substitute(|id| own[id.index()].clone()))
-        };
-        let channel = |channel: &Channel| -> Result<Channel, CircuitError> {
-            let params = channel.params().iter().map(bound).collect::<Result<Vec<_>, _>>()?;
-            let mut params = params.into_iter();
-            Ok(channel.map_params(|a| params.next().unwrap_or_else(|| a.clone())))
-        };
-        let channels = self.rules.iter().map(|r| channel(&r.channel)).collect::<Result<Vec<_>, _>>()?;
-        let chances =
-            self.readings.iter().map(|r| Ok(Arc::new([bound(&r.chances[0])?, bound(&r.chances[1])?])));
-        let chances = chances.collect::<Result<Vec<_>, CircuitError>>()?;
+        self.params.iter().for_each(|name| _ = out.param(name));
+        let mut channels = Vec::with_capacity(self.rules.len());
+        for rule in &self.rules {
+            let params = rule.channel.params().iter().map(|a| self.bound(a, &mut out));
+            let mut params = params.collect::<Result<Vec<_>, CircuitError>>()?.into_iter();
+            channels.push(rule.channel.map_params(|a| params.next().unwrap_or_else(|| a.clone())));
+        }
+        let chances: Vec<Arc<[Angle; 2]>> = self.chances(&mut out)?.into_iter().map(Arc::new).collect();
 
         let mut heads = Vec::new();
         for part in circuit.parts() {
@@ -270,9 +350,7 @@ impl NoiseModel {
             for instruction in run {
                 out.push(instruction.clone())?;
                 let first = out.instructions.len();
-                for (rule, channel) in
-                    self.rules.iter().zip(&channels).filter(|(rule, _)| rule.fits(instruction))
-                {
+                for (rule, channel) in self.rules.iter().zip(&channels) {
                     rule.follow(instruction, channel, &mut out)?;
                 }
                 if let (&Operation::Measure { bit }, Some(&qubit)) =
@@ -294,16 +372,43 @@ impl NoiseModel {
     }
 }
 
-impl Rule {
-    fn fits(&self, instruction: &Instruction) -> bool {
+impl NoiseRule {
+    /// A channel after instructions, on all of their qubits, controls first, or on each of them.
+    #[must_use]
+    pub fn new(after: After, channel: Channel) -> NoiseRule {
+        NoiseRule { after, gate_qubits: None, qubits: None, channel }
+    }
+
+    /// Only where these are the qubits of the instruction in this order, controls first; the order of the qubits of a
+    /// measurement or of a gate without controls is that in which they are given to it.
+    #[must_use]
+    pub fn gate_qubits(self, qubits: &[usize]) -> NoiseRule {
+        NoiseRule { gate_qubits: Some(qubits.to_vec()), ..self }
+    }
+
+    /// Only on these of the qubits of the instruction.
+    #[must_use]
+    pub fn qubits(self, qubits: &[usize]) -> NoiseRule {
+        NoiseRule { qubits: Some(qubits.to_vec()), ..self }
+    }
+
+    /// The qubits of an instruction that it names; `None` where it does not act.
+    fn acts_on(&self, instruction: &Instruction) -> Option<Vec<u32>> {
         let is_gate = instruction.operation.is_gate();
         let width = instruction.qubits().count();
-        let named = match &self.after {
+        let is_meant = match &self.after {
             After::AllGates => is_gate && width > 0,
             After::Gates(k) => is_gate && width == *k,
             After::These(kinds) => InstructionKind::of(instruction).is_some_and(|kind| kinds.contains(&kind)),
         };
-        named && instruction.qubits().all(|q| among(&self.qubits, q))
+        let in_order = || instruction.qubits().map(|q| q as usize);
+        if !is_meant || self.gate_qubits.as_ref().is_some_and(|list| !in_order().eq(list.iter().copied())) {
+            return None;
+        }
+        let named: Vec<u32> = instruction.qubits().filter(|&q| among(&self.qubits, q)).collect();
+        // With fewer qubits named it is another pair; an instruction with too few of its own is an error later.
+        let acts = named.len() >= self.channel.n_qubits() || width < self.channel.n_qubits();
+        (acts && !named.is_empty()).then_some(named)
     }
 
     fn follow(
@@ -312,7 +417,7 @@ impl Rule {
         channel: &Channel,
         out: &mut Circuit,
     ) -> Result<(), CircuitError> {
-        let qubits: Vec<u32> = instruction.qubits().collect();
+        let Some(qubits) = self.acts_on(instruction) else { return Ok(()) };
         let (expected, given) = (channel.n_qubits(), qubits.len());
         if expected != 1 && expected != given {
             let (channel, after) = (channel.to_string(), operation_name(instruction));

@@ -311,9 +311,10 @@ impl Used {
         final_measurements(&a).ok()?;
         final_measurements(&b).ok()?;
         let [a, b] = [a.gates_alone(), b.gates_alone()];
-        let mut used = a.used_qubits();
-        used.iter_mut().zip(b.used_qubits()).for_each(|(used, other)| *used |= other);
-        let (a, b) = (a.on(&used), b.on(&used));
+        let mut used = [a.used_qubits(), b.used_qubits()].concat();
+        used.sort_unstable();
+        used.dedup();
+        let (a, b) = (a.on(used.clone()), b.on(used));
         let on = match settings.on {
             On::Unitary { .. } => {
                 let ancillas = a.qubits().iter().filter(|q| **q >= n_qubits - ancillas).count();

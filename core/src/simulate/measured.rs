@@ -19,6 +19,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+use std::collections::BTreeMap;
+
 use num_complex::Complex;
 
 use super::{BoundCircuit, Mean, SimulateError, Simulator};
@@ -28,8 +30,8 @@ use crate::{
     kernel::Operator,
     observable::{PauliString, PauliSum},
     param::Values,
-    scalar::{Real, Ring},
-    state::{StateVector, derived_seed},
+    scalar::{Real, Ring, Scalar},
+    state::{StateError, StateVector, derived_seed, draw},
 };
 
 /// Which terms of an observable are measured together.
@@ -83,7 +85,9 @@ const FEWEST: usize = 2;
 impl Simulator {
     /// The expectation value of an observable from so many shots. Constants are exact; of the shots each group of the other
     /// terms has at least two. The same seed gives the same result for any number of threads. Measurements at the end
-    /// of the circuit are set aside; with others, or noise, each shot is a trajectory.
+    /// of the circuit are set aside; with others, or noise, each shot is a trajectory. Where such a measurement may be read
+    /// wrongly ([`Circuit::misread`]), so is its qubit here; of a qubit that several of them read, the first bit with
+    /// such readings counts.
     ///
     /// Cost: a run, then for each group a pass for its basis and the shots; with trajectories a run for each group.
     ///
@@ -103,7 +107,9 @@ impl Simulator {
             );
         }
         let values = circuit.param_values(inputs)?;
-        let Some(compact) = circuit.lean() else {
+        // The reading of an idle qubit may be wrong, too.
+        let lean = circuit.lean().filter(|_| !circuit.has_misreads());
+        let Some(compact) = lean else {
             let bound = BoundCircuit::<Complex<T>>::new(circuit, &Values(&values))?;
             return self.measure_bound(&bound, observable, shots);
         };
@@ -132,7 +138,8 @@ impl Simulator {
         shots: Shots,
     ) -> Result<Mean, SimulateError> {
         let run = |operators| self.final_state(circuit.n_qubits, operators);
-        let final_state = circuit.operators().map(run).transpose()?;
+        let final_state = circuit.gates_before_readout().map(run).transpose()?;
+        let errors = ReadoutErrors::new(circuit)?;
         let mut sum = Mean { value: readout.constant, stderr: Some(0.0) };
         let groups = readout.groups.iter().zip(readout.shares(shots.count)?);
         for (k, (measured, count)) in groups.enumerate() {
@@ -147,6 +154,7 @@ impl Simulator {
                     parts.into_iter().flat_map(|(_, counts)| counts).collect()
                 }
             };
+            let counts = errors.read(counts, measured.qubits(), derived_seed(seed, READINGS));
             let mean =
                 Mean::of(counts.iter().map(|(outcome, times)| (*times as f64, measured.value(*outcome))));
             sum.value += mean.value;
@@ -182,6 +190,55 @@ impl Simulator {
         let mut turned = state.clone();
         self.execute(basis.operators().unwrap_or_default(), &mut turned, &mut |_, _| {})?;
         Ok(turned.sample_counts(shots, seed, &self.threads)?)
+    }
+}
+
+/// The part of the work of a group that reads outcomes; others count from 0.
+const READINGS: u64 = 1 << 62;
+
+/// Which qubits are read wrongly how often: a qubit, and the probabilities that a 0 and that a 1 is.
+struct ReadoutErrors(Vec<(usize, [f64; 2])>);
+
+impl ReadoutErrors {
+    /// Those of the final measurements of a circuit.
+    fn new<R: Scalar>(circuit: &BoundCircuit<R>) -> Result<ReadoutErrors, StateError> {
+        // The bit of a qubit that counts.
+        let mut bits = BTreeMap::new();
+        for (&bit, &qubit) in &circuit.finals {
+            if circuit.misreads.iter().any(|misread| misread.bit == bit) {
+                bits.entry(qubit).or_insert(bit);
+            }
+        }
+        let mut errors = Vec::new();
+        for misread in &circuit.misreads {
+            let qubit = circuit.finals.get(&misread.bit).filter(|q| bits.get(q) == Some(&misread.bit));
+            let Some(&qubit) = qubit else { continue };
+            let number = |p: &R| p.re().primal().ok_or(StateError::Symbolic);
+            let [p0, p1] = misread.chances();
+            errors.push((qubit as usize, [number(p0)?, number(p1)?]));
+        }
+        Ok(ReadoutErrors(errors))
+    }
+
+    /// How often each outcome is read on some qubits. O(shots x readings).
+    fn read(&self, counts: Vec<(usize, u64)>, qubits: usize, seed: u64) -> Vec<(usize, u64)> {
+        let errors: Vec<_> = self.0.iter().filter(|(qubit, _)| qubits >> qubit & 1 == 1).collect();
+        if errors.is_empty() {
+            return counts;
+        }
+        // Alike whatever the order of the branches that they come from.
+        let (mut drawn, mut read) = (BTreeMap::new(), BTreeMap::new());
+        counts.into_iter().for_each(|(outcome, times)| *drawn.entry(outcome).or_insert(0) += times);
+        let outcomes = drawn.into_iter().flat_map(|(outcome, times)| (0..times).map(move |_| outcome));
+        for (shot, mut outcome) in (0u64..).zip(outcomes) {
+            for (k, (qubit, chances)) in (0u64..).zip(&errors) {
+                if draw(seed, shot, k) < chances[outcome >> qubit & 1] {
+                    outcome ^= 1 << qubit;
+                }
+            }
+            *read.entry(outcome).or_insert(0) += 1;
+        }
+        read.into_iter().collect()
     }
 }
 
@@ -246,6 +303,11 @@ impl Measured {
         let (basis, diagonal) = measurement_basis(n_qubits, group)?;
         let terms = diagonal.terms().iter().map(|(c, string)| (*c, string.z_mask())).collect();
         Ok(Measured { basis, terms })
+    }
+
+    /// The qubits that its values depend on.
+    fn qubits(&self) -> usize {
+        self.terms.iter().fold(0, |all, (_, parity)| all | parity)
     }
 
     /// The root of the sum of the squared coefficients.

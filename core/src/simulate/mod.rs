@@ -35,7 +35,7 @@ pub(crate) use measured::Readout;
 pub use measured::{Grouping, Shots, measurement_basis};
 pub use placed::Placed;
 use program::constants;
-pub use program::{BoundCircuit, final_measurements};
+pub use program::{BoundCircuit, final_measurements, has_final_misreads, has_final_state};
 pub(crate) use program::{bind_instruction, is_straight, rebind_instruction};
 pub use trajectory::{Mean, Trajectory};
 

@@ -6,11 +6,7 @@
 //! sampled for all of them at once. A circuit in which nothing random is left before them is
 //! *static*: one run of it serves any number of shots.
 
-use std::{
-    collections::{BTreeMap, HashSet},
-    ops::Range,
-    sync::Arc,
-};
+use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
 use smallvec::SmallVec;
 
@@ -18,7 +14,7 @@ use super::{Bits, SimulateError};
 use crate::{
     basis::{BasisError, MAX_QUBITS},
     channel::{Channel, Terms},
-    circuit::{Circuit, Condition, Instruction, Operation, Part, PauliRotation},
+    circuit::{Circuit, Condition, Instruction, Marks, Operation, Part, PauliRotation},
     kernel::Operator,
     matrix::Matrix,
     param::{Angle, Binding},
@@ -97,6 +93,11 @@ impl<R: Ring> Misread<R> {
 
     pub(super) fn change(&self, bits: &mut Bits) {
         bits.flip(self.bit);
+    }
+
+    /// The probabilities that a 0 and that a 1 is read wrongly.
+    pub(super) fn chances(&self) -> &[R; 2] {
+        &self.chances
     }
 }
 
@@ -258,9 +259,12 @@ impl<R: Ring> BoundCircuit<R> {
     /// The gates of a static circuit.
     #[must_use]
     pub fn operators(&self) -> Option<&[Operator<R>]> {
-        if !self.misreads.is_empty() {
-            return None;
-        }
+        self.gates_before_readout().filter(|_| self.misreads.is_empty())
+    }
+
+    /// The gates of a circuit that has one state before its final measurements, whether these are read rightly or not.
+    #[must_use]
+    pub fn gates_before_readout(&self) -> Option<&[Operator<R>]> {
         let mut steps = self.steps.iter().filter(|step| !step.is_constant());
         match (steps.next(), steps.next()) {
             (None, _) => Some(&[]),
@@ -298,6 +302,19 @@ pub(super) fn constants(circuit: &Circuit) -> BTreeMap<u32, bool> {
         _ => None,
     });
     assigned.collect()
+}
+
+/// True if nothing random or conditional happens before the final measurements, which may be read wrongly.
+#[must_use]
+pub fn has_final_state(circuit: &Circuit) -> bool {
+    !circuit.has_channels() && is_straight(circuit)
+}
+
+/// True if a final measurement may be read wrongly, which no state shows.
+#[must_use]
+pub fn has_final_misreads(circuit: &Circuit) -> bool {
+    let mut all = circuit.instructions().iter().zip(may_wait(circuit));
+    all.any(|(instruction, waits)| waits && matches!(instruction.operation, Operation::Misread { .. }))
 }
 
 /// Whether nothing but gates, channels and constants for bits, none of them under a condition, comes before the final
@@ -459,32 +476,5 @@ impl Used {
         if let Some(condition) = &instruction.condition {
             condition.for_each_bit(&mut |bit| self.bits.add(bit));
         }
-    }
-}
-
-/// A set of numbers, most of them small.
-#[derive(Default)]
-struct Marks {
-    small: Vec<bool>,
-    large: HashSet<u32>,
-}
-
-impl Marks {
-    /// Numbers from here on are not marked by their place.
-    const LARGE: u32 = 1 << 16;
-
-    fn has(&self, i: u32) -> bool {
-        self.small.get(i as usize).copied().unwrap_or(false) || (i >= Marks::LARGE && self.large.contains(&i))
-    }
-    fn add(&mut self, i: u32) {
-        if i >= Marks::LARGE {
-            self.large.insert(i);
-            return;
-        }
-        let i = i as usize;
-        if self.small.len() <= i {
-            self.small.resize(i + 1, false);
-        }
-        self.small[i] = true;
     }
 }

@@ -1,0 +1,30 @@
+//! Sets of qubits and of bits, whose numbers may be as large as those of registers.
+
+use std::collections::HashSet;
+
+/// A set of numbers, most of them small.
+#[derive(Default)]
+pub(crate) struct Marks {
+    small: Vec<bool>,
+    large: HashSet<u32>,
+}
+
+impl Marks {
+    /// Numbers from here on are not marked by their place.
+    const LARGE: u32 = 1 << 16;
+
+    pub(crate) fn has(&self, i: u32) -> bool {
+        self.small.get(i as usize).copied().unwrap_or(false) || (i >= Marks::LARGE && self.large.contains(&i))
+    }
+    pub(crate) fn add(&mut self, i: u32) {
+        if i >= Marks::LARGE {
+            self.large.insert(i);
+            return;
+        }
+        let i = i as usize;
+        if self.small.len() <= i {
+            self.small.resize(i + 1, false);
+        }
+        self.small[i] = true;
+    }
+}
