@@ -248,6 +248,254 @@ fn a_rotation_about_a_string_is_a_box_with_its_letters() {
     c.pauli_rotation(&PauliString::new([(0, Pauli::X), (2, Pauli::Y)]).unwrap(), &theta).unwrap();
     c.pauli_rotation(&PauliString::default(), theta * 2).unwrap();
     let picture = draw::text(&c, None);
-    let boxes = ["┤0 RXY(theta)├", "┤1           ├", "phase(-theta)"];
+    let boxes = ["┤0 RXY(theta)├", "┤1 RXY(theta)├", "phase(-theta)"];
     assert!(boxes.iter().all(|text| picture.contains(text)), "{picture}");
+}
+
+/// Circuits of everything that pictures show: all gates under controls above, below and between, rotations about strings,
+/// barriers on some qubits, measurements, conditions, noise, loops, symbols in angles.
+fn everything(seed: u64) -> Circuit {
+    let mut rng = Rng::new(seed);
+    let mut below = |n: usize| rng.below(n);
+    let n = 2 + below(5);
+    let mut c = Circuit::new(n);
+    let symbols = ["theta", "b_1", "w[0]", "x", "long_name", "if<&>"].map(|name| c.param(name));
+    c.add_register("c", n).unwrap().add_register("my_bits", 1).unwrap();
+    for _ in 0..25 {
+        let mut qubits: Vec<usize> = (0..n).collect();
+        for i in 0..n {
+            qubits.swap(i, i + below(n - i));
+        }
+        let mut angle = || match below(4) {
+            0 => Angle::pi(1, 3),
+            1 => Angle::rad(0.123_456_789),
+            k => symbols[below(symbols.len())].clone() * Q::new(k as i64, 3) - Angle::pi(1, 4),
+        };
+        let kind = GateKind::ALL[usize::try_from(seed).unwrap() % GateKind::ALL.len()];
+        let angles: Vec<Angle> = (0..kind.param_names().len()).map(|_| angle()).collect();
+        let p = angle();
+        let other = GateKind::ALL[below(GateKind::ALL.len())];
+        let gate = match below(2) == 0 && kind.n_qubits() <= n {
+            true => Gate::new(kind, angles).unwrap(),
+            false => Gate::new(other, (0..other.param_names().len()).map(|_| p.clone())).unwrap(),
+        };
+        let k = gate.kind().n_qubits();
+        if k > n {
+            continue;
+        }
+        let n_controls = below(4).min(n - k);
+        let controls: Vec<(usize, bool)> =
+            qubits[k..k + n_controls].iter().map(|&q| (q, below(2) == 0)).collect();
+        let some = 1 + below(n);
+        let condition = Condition::Bit { bit: u32::try_from(qubits[0]).unwrap(), value: below(2) == 0 };
+        match below(10) {
+            0 => c.measure(qubits[0], qubits[1]).unwrap(),
+            1 => c.barrier(&qubits[..some]).unwrap(),
+            2 => c.when(condition, |c| c.gate(gate, &qubits[..k], &controls)).unwrap(),
+            3 => {
+                let letters = qubits[..some].iter().map(|&q| (q, [Pauli::X, Pauli::Y, Pauli::Z][q % 3]));
+                c.pauli_rotation(&PauliString::new(letters).unwrap(), p).unwrap()
+            }
+            4 => c.two_qubit_dephasing(qubits[0], qubits[1], p).unwrap(),
+            5 => c.unitary(Matrix::identity(some.min(3)), &qubits[..some.min(3)], &[]).unwrap(),
+            6 => c.reset(qubits[0]).unwrap().misread(n, 0.1, symbols[0].clone()).unwrap(),
+            7 => c.when(condition, |c| c.assign(n, true)).unwrap(),
+            _ => c.gate(gate, &qubits[..k], &controls).unwrap(),
+        };
+    }
+    c
+}
+
+/// Control sequences of LaTeX, amsmath and quantikz, none of them with an argument that a picture does not give.
+const CONTROL_SEQUENCES: &str = "begin end lstick gate gateinput control ocontrol targ targX meter qw vqw \
+    mbox mathrm mathtt text operatorname quad bullet circ dagger rangle textbackslash sin cos tan exp ln \
+    pi alpha beta gamma theta lambda phi";
+
+/// What is wrong with a picture in LaTeX.
+fn latex_fault(picture: &str) -> Option<String> {
+    for block in picture.split("\n\n") {
+        let body = block
+            .split_once("\\begin{quantikz}\n")
+            .and_then(|(_, rest)| rest.split_once("\n\\end{quantikz}"));
+        let Some((body, _)) = body else { return Some(format!("no environment: {block}")) };
+        let rows: Vec<&str> = body.split(" \\\\\n").collect();
+        if rows.len() != body.lines().count() {
+            return Some("a row is not a line".to_owned());
+        }
+        let cells: Vec<Vec<&str>> = rows.iter().map(|row| columns(row)).collect();
+        if let Some(row) = cells.iter().find(|row| row.len() != cells[0].len()) {
+            return Some(format!("{} columns and {}: {row:?}", row.len(), cells[0].len()));
+        }
+        for (at, row) in cells.iter().enumerate() {
+            for (column, cell) in row.iter().enumerate() {
+                if let Some(fault) = cell_fault(cell) {
+                    return Some(format!("{fault}: {cell}"));
+                }
+                let number = |text: &str| -> usize {
+                    text.chars().take_while(char::is_ascii_digit).collect::<String>().parse().unwrap()
+                };
+                for (_, offset) in cell.match_indices("\\vqw{").map(|(i, m)| (i, &cell[i + m.len()..])) {
+                    if at + number(offset) >= rows.len() {
+                        return Some(format!("a line leaves the picture: {cell}"));
+                    }
+                }
+                let wires = cell.split_once("wires=").map_or(1, |(_, rest)| number(rest));
+                let hidden = cells.get(at + 1..at + wires);
+                let is_hidden = |row: &Vec<&str>| {
+                    let rest = row[column].trim().trim_end_matches("\\vqw{1}");
+                    rest.is_empty() || rest.starts_with("\\gateinput{$") && rest.len() <= 15
+                };
+                if !hidden.is_some_and(|rows| rows.iter().all(is_hidden)) {
+                    return Some(format!("a box lies over other cells: {cell}"));
+                }
+            }
+        }
+    }
+    None
+}
+
+/// The columns of a row: what `&` separates outside of braces.
+fn columns(row: &str) -> Vec<&str> {
+    let (mut columns, mut start) = (Vec::new(), 0);
+    let mut escaped = false;
+    for (i, c) in row.char_indices() {
+        if c == '&' && !escaped {
+            columns.push(&row[start..i]);
+            start = i + 1;
+        }
+        escaped = c == '\\' && !escaped;
+    }
+    columns.push(&row[start..]);
+    columns
+}
+
+/// What is wrong in a cell: braces, the name of a control sequence, a character that must not stand there.
+fn cell_fault(cell: &str) -> Option<String> {
+    let known: Vec<&str> = CONTROL_SEQUENCES.split_whitespace().collect();
+    let (mut depth, mut dollars, mut rest) = (0, 0, cell);
+    while let Some(c) = rest.chars().next() {
+        rest = &rest[c.len_utf8()..];
+        match c {
+            '{' => depth += 1,
+            '}' if depth == 0 => return Some("a brace too many".to_owned()),
+            '}' => depth -= 1,
+            '$' => dollars += 1,
+            '#' | '%' | '~' => return Some(format!("`{c}`")),
+            '\\' => {
+                let end = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
+                let (name, after) = rest.split_at(end);
+                rest = after;
+                if name.is_empty() {
+                    let sign = rest.chars().next()?;
+                    if !",;&%$#_{}^~".contains(sign) {
+                        return Some(format!("`\\{sign}`"));
+                    }
+                    rest = &rest[sign.len_utf8()..];
+                } else if !known.contains(&name) {
+                    return Some(format!("`\\{name}`"));
+                }
+            }
+            // Only in formulas: outside of text, or between dollars.
+            c if !c.is_ascii() => return Some(format!("`{c}`")),
+            _ => {}
+        }
+    }
+    match (depth, dollars % 2) {
+        (0, 0) => None,
+        (0, _) => Some("a formula does not end".to_owned()),
+        _ => Some("a brace too few".to_owned()),
+    }
+}
+
+#[test]
+fn latex_is_in_order() {
+    assert_eq!(cell_fault("\\quadR_{ZZ}").as_deref(), Some("`\\quadR`"));
+    assert_eq!(cell_fault("\\gate{H").as_deref(), Some("a brace too few"));
+    for seed in 0..400 {
+        let c = everything(seed);
+        for columns in [None, Some(5)] {
+            let picture = draw::latex(&c, columns);
+            assert_eq!(latex_fault(&picture), None, "seed {seed}\n{picture}");
+        }
+    }
+    // Circuits of algorithms: boxes on neighbours whose names begin with a letter.
+    let graph = ketgrad_core::problem::Graph::new(4, [(0, 1, 1.0), (1, 2, 1.0), (0, 3, 1.0)]).unwrap();
+    for c in [ketgrad_core::ansatz::qaoa(&graph, 2).unwrap(), ketgrad_core::ansatz::uccsd(4, 2).unwrap()] {
+        let picture = draw::latex(&c, None);
+        assert_eq!(latex_fault(&picture), None, "{picture}");
+        assert!(picture.contains("\\quad R_{"), "{picture}");
+    }
+}
+
+/// The numbers of attributes of an element of an SVG image.
+fn numbers<const N: usize>(element: &str, names: [&str; N]) -> [f64; N] {
+    names.map(|name| {
+        let (_, rest) = element.split_once(&format!(" {name}=\"")).unwrap();
+        rest.split('"').next().unwrap().parse().unwrap()
+    })
+}
+
+#[test]
+fn boxes_of_images_are_apart_and_lines_pass_none_of_others() {
+    for seed in 0..200 {
+        let c = everything(seed);
+        let image = draw::svg(&c, Some(8));
+        let boxes: Vec<[f64; 4]> = image
+            .lines()
+            .filter(|line| line.starts_with("<rect") && line.contains("rx="))
+            .map(|line| numbers(line, ["x", "y", "width", "height"]))
+            .collect();
+        for (k, [x, y, w, h]) in boxes.iter().enumerate() {
+            for [x2, y2, w2, h2] in &boxes[..k] {
+                let apart = x + w <= *x2 || x2 + w2 <= *x || y + h <= *y2 || y2 + h2 <= *y;
+                assert!(apart, "seed {seed}: boxes overlap\n{image}");
+            }
+        }
+        let lines: Vec<[f64; 4]> = image
+            .lines()
+            .filter(|line| line.starts_with("<line"))
+            .map(|line| numbers(line, ["x1", "y1", "x2", "y2"]))
+            .collect();
+        for [x1, y1, x2, y2] in lines {
+            for [x, y, w, h] in &boxes {
+                // A line up and down goes through the middle of boxes of its own gate.
+                let inside = x1 == x2 && x1 > *x && x1 < x + w && y1 < y + h && y2 > *y;
+                let own = (x1 - (x + w / 2.0)).abs() < 0.2;
+                assert!(!inside || own, "seed {seed}: a line through a box\n{image}");
+            }
+        }
+        // Each row of a box has an input of its gate: no other wire goes through.
+        let rows: f64 = boxes.iter().map(|b| (b[3] - 34.0) / 46.0 + 1.0).sum();
+        assert_eq!(rows, signs(&c)[3] as f64, "seed {seed}\n{image}");
+        let text = draw::text(&c, None);
+        assert_eq!(text.matches('┤').count(), signs(&c)[3], "seed {seed}\n{text}");
+    }
+}
+
+/// Rows of box-drawing characters: what a box contains belongs to its gate.
+#[test]
+fn gates_on_distant_qubits_leave_the_wires_between_alone() {
+    let mut c = Circuit::new(4);
+    c.rzz(0, 2, 0.5).unwrap().barrier(&[0, 2, 3]).unwrap().h(1).unwrap();
+    c.gate(Gate::new(GateKind::RCCX, []).unwrap(), &[3, 0, 1], &[(2, false)]).unwrap();
+    let picture = draw::text(&c, None);
+    let lines = [
+        "q0: ─┤0 RZZ(0.5)├──░──┤1 RCCX├─",
+        "          │           │      │ ",
+        "q1: ──────┼───────┤H├─┤2     ├─",
+        "          │              │     ",
+        "q2: ─┤1 RZZ(0.5)├──░─────○─────",
+        "                   ░     │     ",
+        "q3: ───────────────░──┤0 RCCX├─",
+    ];
+    assert_eq!(picture.lines().collect::<Vec<_>>(), lines, "{picture}");
+    let picture = draw::latex(&c, None);
+    for cell in [
+        "& \\gate{0\\;R_{ZZ}(0.5)}\\vqw{1} &",
+        "& \\gate[style={dashed,fill=black!10,minimum width=1pt,inner xsep=1pt}]{} & \\gate[wires=2]{\\quad \\mathrm{RCCX}}\\gateinput{$1$} &",
+        "& \\gate[wires=2,style={dashed",
+        "& \\ocontrol{}\\vqw{1} &",
+    ] {
+        assert!(picture.contains(cell), "{cell}\n{picture}");
+    }
 }

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A row for each qubit, a column for each column of the layout. A gate on neighbouring qubits is one box, numbered where it
-//! has several; any other gate on several qubits has a box for each of them, numbered, and a line that joins them.
+//! has several; any other gate on several qubits has a box for each run of neighbours, numbered, and a line that joins them.
 
 use std::fmt::Write;
 
@@ -41,7 +41,11 @@ pub fn latex(circuit: &Circuit, columns: Option<usize>) -> String {
         true => vec![&[]],
         false => layout.columns.chunks(per_line).collect(),
     };
-    for line in lines {
+    for (k, line) in lines.into_iter().enumerate() {
+        // Each is a paragraph: they stand below each other.
+        if k > 0 {
+            out.push('\n');
+        }
         let mut grid = Grid::new(&layout, line.len());
         for (column, cells) in line.iter().enumerate() {
             cells.iter().for_each(|cell| grid.put(column, cell, &names));
@@ -59,6 +63,9 @@ pub fn latex_bytes(circuit: &Circuit) -> u128 {
     (layout.columns.len() as u128 + 2).saturating_mul(layout.n_rows as u128).saturating_mul(BYTES_PER_CELL)
 }
 
+/// A barrier: a narrow box.
+const BARRIER: &str = "style={dashed,fill=black!10,minimum width=1pt,inner xsep=1pt}";
+
 /// What stands in each column of each row.
 struct Grid {
     rows: Vec<Vec<String>>,
@@ -71,19 +78,16 @@ impl Grid {
     }
 
     fn put(&mut self, column: usize, cell: &Cell, names: &[&str]) {
-        let (top, bottom) = cell.box_rows();
-        let among = |row: &usize| (top..=bottom).contains(row);
-        let one_box = matches!(cell.shape, Shape::Box | Shape::Loop)
-            && cell.targets.len() == bottom + 1 - top
-            && !cell.controls.iter().any(|c| among(&c.0));
+        let runs = cell.runs();
+        let top = runs.first().map_or(cell.rows.0, |run| run.0);
         for &(row, value) in &cell.controls {
             self.rows[row][column] = if value { "\\control{}" } else { "\\ocontrol{}" }.to_owned();
         }
         match cell.shape {
             Shape::Barrier => {
-                cell.targets
-                    .iter()
-                    .for_each(|&row| self.rows[row][column] = "\\push{\\;\\vdots\\;}\\qw".to_owned());
+                for (first, last) in runs {
+                    self.put_box(column, (first, last), BARRIER, "");
+                }
                 return;
             }
             Shape::Not => self.rows[top][column] = "\\targ{}".to_owned(),
@@ -91,45 +95,48 @@ impl Grid {
                 cell.targets.iter().for_each(|&row| self.rows[row][column] = "\\targX{}".to_owned());
             }
             Shape::Dot { value } => {
-                let dot = if value { "\\phase" } else { "\\ophase" };
-                self.rows[top][column] = format!("{dot}{{{}}}", words(cell, names));
+                let dot = if value { "\\bullet" } else { "\\circ" };
+                self.rows[top][column] = format!("\\gate{{{dot}\\;{}}}", words(cell, names));
             }
             Shape::Measure => self.rows[top][column] = format!("\\meter{{{}}}", plain(&cell.note)),
             // No qubit's: a word without a wire.
             Shape::Box | Shape::Loop if self.rows[top][column].is_empty() => {
                 self.rows[top][column] = words(cell, names);
             }
-            Shape::Box | Shape::Loop if one_box => {
-                let count = cell.targets.len();
-                // With room for the numbers.
-                let (wires, room) = match count {
-                    1 => (String::new(), ""),
-                    _ => (format!("[wires={count}]"), "\\quad"),
-                };
-                for row in top..=bottom {
-                    let number = cell.targets.iter().position(|t| *t == row).unwrap_or(0);
-                    let input = match count > 1 && cell.shape == Shape::Box {
-                        true => format!("\\gateinput{{${number}$}}"),
-                        false => String::new(),
-                    };
-                    let gate = match row == top {
-                        true => format!("\\gate{wires}{{{room}{}}}", words(cell, names)),
-                        false => String::new(),
-                    };
-                    self.rows[row][column] = format!("{gate}{input}");
-                }
-            }
             Shape::Box | Shape::Loop => {
-                for (number, &row) in cell.targets.iter().enumerate() {
-                    self.rows[row][column] = format!("\\gate{{{}\\;{number}}}", words(cell, names));
+                for &(first, last) in &runs {
+                    let words = words(cell, names);
+                    let words = match cell.number(first) {
+                        None => words,
+                        Some(number) if first == last => format!("{number}\\;{words}"),
+                        // With room for the numbers.
+                        Some(_) => format!("\\quad {words}"),
+                    };
+                    self.put_box(column, (first, last), "", &words);
+                    for row in (first..=last).filter(|_| first < last) {
+                        if let Some(number) = cell.number(row) {
+                            self.rows[row][column] += &format!("\\gateinput{{${number}$}}");
+                        }
+                    }
                 }
             }
         }
         // From row to row, but through a box that is one.
-        for row in cell.rows.0..cell.rows.1 {
-            if !(one_box && row >= top && row < bottom) {
-                self.rows[row][column] += "\\vqw{1}";
-            }
+        let inside = |row: usize| runs.iter().any(|&(first, last)| first <= row && row < last);
+        for row in (cell.rows.0..cell.rows.1).filter(|&row| cell.shape == Shape::Swap || !inside(row)) {
+            self.rows[row][column] += "\\vqw{1}";
+        }
+    }
+
+    /// A box from row to row.
+    fn put_box(&mut self, column: usize, (first, last): (usize, usize), style: &str, words: &str) {
+        let wires = if first < last { format!("wires={}", last + 1 - first) } else { String::new() };
+        let options: Vec<&str> =
+            [wires.as_str(), style].into_iter().filter(|text| !text.is_empty()).collect();
+        let options = if options.is_empty() { String::new() } else { format!("[{}]", options.join(",")) };
+        for row in first..=last {
+            self.rows[row][column] =
+                if row == first { format!("\\gate{options}{{{words}}}") } else { String::new() };
         }
     }
 
@@ -167,14 +174,15 @@ fn label(text: &str, names: &[&str]) -> String {
     if text == "|0>" {
         return "|0\\rangle".to_owned();
     }
-    if text.contains('=') {
-        return plain(text);
-    }
     let (name, params) = text.split_at(text.find('(').unwrap_or(text.len()));
+    // Words: an assignment, a bit that is misread.
+    if name.contains(['=', ' ']) {
+        return format!("{}{}", plain(name), formula(params, names));
+    }
     let (base, dagger) = name.strip_suffix('†').map_or((name, ""), |base| (base, "^{\\dagger}"));
     let base = match base.split_at_checked(1) {
         Some((_, "")) => base.to_owned(),
-        Some(("R", axes)) if axes.bytes().all(|c| c.is_ascii_uppercase()) => format!("R_{{{axes}}}"),
+        Some(("R", axes)) if axes.bytes().all(|c| b"XYZ".contains(&c)) => format!("R_{{{axes}}}"),
         _ => format!("\\mathrm{{{}}}", escaped(base)),
     };
     format!("{base}{dagger}{}", formula(params, names))
@@ -213,6 +221,8 @@ fn formula(text: &str, names: &[&str]) -> String {
             }
             _ if starts_name(c) => out.push_str(&latex_name_beside(token, names.iter().copied())),
             _ if is_number => out.push_str(token),
+            // Signs stand in formulas as they are.
+            "<" | ">" | "|" => out.push_str(token),
             _ => out.push_str(&escaped(token)),
         }
     }

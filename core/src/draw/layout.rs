@@ -12,7 +12,7 @@ use crate::{
 /// What a cell looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// A box around all targets.
+    /// A box around targets on neighbouring rows, so that no other wire goes through; several are joined by a line.
     Box,
     /// A box for one measurement; the note is the bit.
     Measure,
@@ -46,11 +46,18 @@ pub(super) struct Cell {
 }
 
 impl Cell {
-    /// The first and the last row of the targets.
-    pub(super) fn box_rows(&self) -> (usize, usize) {
-        let low = self.targets.iter().copied().min().unwrap_or(self.rows.0);
-        let high = self.targets.iter().copied().max().unwrap_or(self.rows.1);
-        (low, high)
+    /// The targets from row to row: the first and the last row of each run of neighbours, from the top.
+    pub(super) fn runs(&self) -> Vec<(usize, usize)> {
+        let mut rows = self.targets.clone();
+        rows.sort_unstable();
+        let runs = rows.chunk_by(|a, b| a + 1 == *b);
+        runs.filter_map(|run| Some((*run.first()?, *run.last()?))).collect()
+    }
+
+    /// The number of the target on a row, where numbers are written: the order of several targets.
+    pub(super) fn number(&self, row: usize) -> Option<usize> {
+        let is_numbered = self.targets.len() > 1 && self.shape == Shape::Box;
+        self.targets.iter().position(|&target| is_numbered && target == row)
     }
 }
 

@@ -105,10 +105,10 @@ fn is_numbered(cell: &Cell) -> bool {
 fn draw(pen: &mut Pen, cell: &Cell, x: f64, top: f64) {
     let y = |row: usize| top + row as f64 * ROW;
     if cell.shape == Shape::Barrier {
-        for &row in &cell.targets {
-            pen.rect((x - 3.0, y(row) - ROW / 2.0), (6.0, ROW), "fill=\"#9ca3af\" fill-opacity=\"0.45\"");
-            let ends = ((x, y(row) - ROW / 2.0), (x, y(row) + ROW / 2.0));
-            pen.line(ends.0, ends.1, "stroke-dasharray=\"4 3\" stroke=\"#6b7280\"");
+        for (first, last) in cell.runs() {
+            let (up, height) = (y(first) - ROW / 2.0, y(last) - y(first) + ROW);
+            pen.rect((x - 3.0, up), (6.0, height), "fill=\"#9ca3af\" fill-opacity=\"0.45\"");
+            pen.line((x, up), (x, up + height), "stroke-dasharray=\"4 3\" stroke=\"#6b7280\"");
         }
         return;
     }
@@ -127,7 +127,7 @@ fn draw(pen: &mut Pen, cell: &Cell, x: f64, top: f64) {
             pen.line((x - r, y - r), (x + r, y + r), "stroke-width=\"1.8\"");
             pen.line((x - r, y + r), (x + r, y - r), "stroke-width=\"1.8\"");
         }),
-        _ => draw_box(pen, cell, x, &y),
+        _ => cell.runs().into_iter().for_each(|rows| draw_box(pen, cell, rows, x, &y)),
     }
     for &(row, value) in &cell.controls {
         dot(pen, (x, y(row)), value);
@@ -138,8 +138,9 @@ fn dot(pen: &mut Pen, at: (f64, f64), value: bool) {
     pen.circle(at, DOT, if value { "fill=\"#1f2937\"" } else { "fill=\"#ffffff\" stroke-width=\"1.6\"" });
 }
 
-fn draw_box(pen: &mut Pen, cell: &Cell, x: f64, y: &dyn Fn(usize) -> f64) {
-    let (width, (first, last)) = (cell_width(cell), cell.box_rows());
+/// Draws the box of a cell from row to row.
+fn draw_box(pen: &mut Pen, cell: &Cell, (first, last): (usize, usize), x: f64, y: &dyn Fn(usize) -> f64) {
+    let width = cell_width(cell);
     let (left, up) = (x - width / 2.0, y(first) - BOX / 2.0);
     let fill = match cell.shape {
         Shape::Measure | Shape::Loop => "#e5e7eb",
@@ -155,20 +156,12 @@ fn draw_box(pen: &mut Pen, cell: &Cell, x: f64, y: &dyn Fn(usize) -> f64) {
         &format!("rx=\"3\" fill=\"{fill}\" stroke=\"{INK}\" stroke-width=\"1.2\""),
     );
     let numbered = is_numbered(cell);
-    if numbered {
-        for (i, &row) in cell.targets.iter().enumerate() {
-            let number = i.to_string();
-            pen.text(left + 4.0, y(row), &number, "font-size=\"10\" fill=\"#4b5563\"");
-        }
-        // Wires that only run through.
-        for row in (first + 1..last).filter(|row| !cell.targets.contains(row)) {
-            pen.line((left, y(row)), (left + width, y(row)), "stroke-dasharray=\"3 3\" stroke=\"#6b7280\"");
+    for row in first..=last {
+        if let Some(number) = cell.number(row) {
+            pen.text(left + 4.0, y(row), &number.to_string(), "font-size=\"10\" fill=\"#4b5563\"");
         }
     }
     let middle = f64::midpoint(y(first), y(last));
-    // Between the wires where there is a wire in the middle that only runs through.
-    let taken = (first..=last).any(|row| y(row) == middle && numbered && !cell.targets.contains(&row));
-    let middle = if taken { middle + ROW / 2.0 } else { middle };
     let center = x + if numbered { 6.0 } else { 0.0 };
     let anchor = "text-anchor=\"middle\"";
     let small = "text-anchor=\"middle\" font-size=\"10\" fill=\"#4b5563\"";

@@ -183,31 +183,19 @@ fn draw_box(canvas: &mut Canvas, cell: &Cell, x: usize, width: usize) {
     let own = cell_width(cell);
     let left = x + (width - own) / 2;
     let (numbers, right) = (numbers_width(cell), left + own - 1);
-    let (top, bottom) = cell.box_rows();
-    for y in 2 * top..=2 * bottom {
-        (left + 1..right).for_each(|x| canvas.set(y, x, ' '));
-        canvas.set(y, left, '│');
-        canvas.set(y, right, '│');
-    }
-    for row in top..=bottom {
-        let target = cell.targets.iter().position(|&t| t == row);
-        if target.is_none() {
-            // A wire that only runs through, perhaps with a control on it.
-            (left + 1..right).for_each(|x| canvas.set(2 * row, x, '─'));
-            canvas.set(2 * row, left, '┼');
-            canvas.set(2 * row, right, '┼');
-            if let Some(&(_, value)) = cell.controls.iter().find(|c| c.0 == row) {
-                canvas.set(2 * row, left + own / 2, if value { '●' } else { '○' });
+    for (top, bottom) in cell.runs() {
+        for y in 2 * top..=2 * bottom {
+            (left + 1..right).for_each(|x| canvas.set(y, x, ' '));
+            canvas.set(y, left, if y % 2 == 0 { '┤' } else { '│' });
+            canvas.set(y, right, if y % 2 == 0 { '├' } else { '│' });
+        }
+        for row in top..=bottom {
+            if let Some(number) = cell.number(row) {
+                canvas.write(2 * row, left + 1, &number.to_string());
             }
-            continue;
         }
-        canvas.set(2 * row, left, '┤');
-        canvas.set(2 * row, right, '├');
-        if let (Some(i), true) = (target, numbers > 0) {
-            canvas.write(2 * row, left + 1, &i.to_string());
-        }
+        canvas.write(2 * top, left + 1 + numbers, &words(cell));
     }
-    canvas.write(2 * top, left + 1 + numbers, &words(cell));
 }
 
 /// Lines of characters.
