@@ -91,6 +91,49 @@ fn draw_writes_pictures_to_files() {
     folder.run(&["draw", "bell.qasm", "--format", "gif"]).fails(2, &["gif"]);
 }
 
+/// Three registers; one has the name of a gate.
+const NAMED: &str = "OPENQASM 3.0;\ninclude \"stdgates.inc\";\nqubit[2] data;\nqubit anc;\nqubit[2] h;\nbit[2] q;\n\
+    x data[1];\ncx data[0], anc;\nbarrier data, anc, h;\ncz anc, h[1];\nq = measure data;\n";
+
+#[test]
+fn convert_keeps_the_names_of_registers() {
+    let folder = Folder::new();
+    folder.file("named.qasm", NAMED);
+    for (to, declared, gate) in [
+        ("qasm3", "qubit[2] data;\nqubit[1] anc;\nqubit[2] h_1;\nbit[2] q;\n", "cz anc[0], h_1[1];\n"),
+        ("qasm2", "qreg data[2];\nqreg anc[1];\nqreg h_1[2];\ncreg q[2];\n", "cz anc[0], h_1[1];\n"),
+    ] {
+        let ran = folder.run(&["convert", "named.qasm", "--to", to]).done();
+        assert!(ran.out.contains(declared) && ran.out.contains(gate), "{}", ran.out);
+        assert!(ran.err.contains("`h` is called `h_1`"), "{}", ran.err);
+        folder.file("again.qasm", &ran.out);
+        let again = folder.run(&["convert", "again.qasm", "--to", to]).done();
+        assert_eq!(again.out, ran.out);
+        folder.run(&["equivalent", "named.qasm", "again.qasm"]).done();
+    }
+    let all = folder.run(&["convert", "named.qasm", "--to", "qasm3"]).done().out;
+    assert!(all.contains("barrier data, anc, h_1;\n"), "{all}");
+}
+
+#[test]
+fn pictures_have_the_names_of_registers() {
+    let folder = Folder::new();
+    folder.file("named.qasm", NAMED.replace("data", "a_1"));
+    let rows = |text: &str| -> Vec<String> {
+        text.lines().step_by(2).map(|line| line.split(':').next().unwrap().to_owned()).collect()
+    };
+    let text = folder.run(&["draw", "named.qasm"]).done().out;
+    assert_eq!(rows(&text), ["a_1[0]", "a_1[1]", "anc", "h[0]", "h[1]"], "{text}");
+    let width = text.lines().next().unwrap().chars().count();
+    assert!(text.lines().all(|line| line.chars().count() == width), "{text}");
+    let svg = folder.run(&["draw", "named.qasm", "--format", "svg"]).done().out;
+    assert!([">a_1[1]<", ">anc<", ">h[0]<"].iter().all(|name| svg.contains(name)), "{svg}");
+    let latex = folder.run(&["draw", "named.qasm", "--format", "latex"]).done().out;
+    for name in ["\\lstick{$a_{1,1}$}", "\\lstick{$\\mathrm{anc}$}", "\\lstick{$h_{0}$}"] {
+        assert!(latex.contains(name), "{latex}");
+    }
+}
+
 #[test]
 fn draw_wraps_to_a_width() {
     let folder = Folder::new();

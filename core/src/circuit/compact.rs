@@ -70,6 +70,7 @@ impl Circuit {
         let mut circuit = self.clone();
         if qubits.len() < self.n_qubits() {
             circuit.n_qubits = qubits.len();
+            circuit.qubit_registers = Vec::new();
             let place = |q: u32| qubits.binary_search(&(q as usize)).ok().and_then(|k| u32::try_from(k).ok());
             for instruction in &mut circuit.instructions {
                 // A barrier may stand on idle qubits, too.

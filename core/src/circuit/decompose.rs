@@ -34,6 +34,7 @@ impl Circuit {
     pub fn decomposed(&self) -> Circuit {
         let mut out = Circuit {
             n_qubits: self.n_qubits,
+            qubit_registers: self.qubit_registers.clone(),
             params: self.params.clone(),
             registers: self.registers.clone(),
             n_bits: self.n_bits,

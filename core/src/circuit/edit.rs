@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{Circuit, CircuitError, Control, Instruction, Operation};
+use super::{Circuit, CircuitError, Control, Instruction, Operation, QubitRegister};
 use crate::param::{Angle, ParamExpr};
 
 impl Circuit {
@@ -120,6 +120,12 @@ impl Circuit {
         self.need_unitary("control")?;
         let mut out = self.clone();
         out.n_qubits += values.len();
+        if !out.qubit_registers.is_empty() && !values.is_empty() {
+            let is_free = |name: &String| out.qubit_registers.iter().all(|r| r.name != *name);
+            let numbered = std::iter::once("control".to_owned()).chain((1..).map(|k| format!("control_{k}")));
+            let name = numbered.into_iter().find(is_free).unwrap_or_default();
+            out.qubit_registers.push(QubitRegister { name, size: values.len() });
+        }
         let controls: Vec<Control> = (self.n_qubits..)
             .zip(values)
             .map(|(q, &value)| Control { qubit: u32::try_from(q).unwrap_or(u32::MAX), value })

@@ -186,6 +186,14 @@ pub enum CircuitError {
         /// How many there are.
         expected: usize,
     },
+    /// Names for another number of qubits.
+    #[error("the names are those of {}, but the circuit has {expected}", crate::gate::count(*given, "qubit"))]
+    QubitNames {
+        /// How many have names.
+        given: usize,
+        /// How many there are.
+        expected: usize,
+    },
     /// No Pauli string.
     #[error(transparent)]
     String(#[from] ObservableError),

@@ -70,10 +70,21 @@ pub struct ParamDef {
     pub definition: Option<ParamExpr>,
 }
 
+/// A named range of qubits, as texts and pictures show it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QubitRegister {
+    /// The name.
+    pub name: String,
+    /// The number of qubits.
+    pub size: usize,
+}
+
 /// A quantum circuit on `n_qubits` qubits, all starting in |0>.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Circuit {
     n_qubits: usize,
+    /// Names of the qubits, all of them; none if they are one register called `q`.
+    qubit_registers: Vec<QubitRegister>,
     params: Vec<ParamDef>,
     registers: Vec<ClassicalRegister>,
     /// The sum of their sizes.
@@ -112,6 +123,47 @@ impl Circuit {
     #[must_use]
     pub fn n_qubits(&self) -> usize {
         self.n_qubits
+    }
+
+    /// Gives the qubits names, from qubit 0 on, for texts and pictures; without this they are one register called `q`.
+    ///
+    /// ```
+    /// use ketgrad_core::{circuit::Circuit, print};
+    /// let mut circuit = Circuit::new(3);
+    /// circuit.name_qubits([("a", 2), ("b", 1)])?.cx(1, 2)?;
+    /// assert!(print::to_qasm3(&circuit)?.ends_with("qubit[2] a;\nqubit[1] b;\ncx a[1], b[0];\n"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`CircuitError::QubitNames`] unless the sizes add up to the number of qubits, [`CircuitError::DuplicateRegister`]
+    /// for a name that is there twice.
+    pub fn name_qubits<N: Into<String>>(
+        &mut self,
+        registers: impl IntoIterator<Item = (N, usize)>,
+    ) -> Result<&mut Circuit, CircuitError> {
+        let registers = registers.into_iter().map(|(name, size)| QubitRegister { name: name.into(), size });
+        let registers: Vec<QubitRegister> = registers.filter(|r| r.size > 0).collect();
+        let given = registers.iter().fold(0usize, |sum, r| sum.saturating_add(r.size));
+        if given != self.n_qubits {
+            return Err(CircuitError::QubitNames { given, expected: self.n_qubits });
+        }
+        let mut seen = std::collections::HashSet::new();
+        if let Some(twice) = registers.iter().find(|r| !seen.insert(&r.name)) {
+            return Err(CircuitError::DuplicateRegister { name: twice.name.clone() });
+        }
+        let is_usual = matches!(registers.as_slice(), [one] if one.name == "q");
+        self.qubit_registers = if is_usual { Vec::new() } else { registers };
+        Ok(self)
+    }
+
+    /// The names of the qubits, from qubit 0 on: one register called `q`, unless they got others.
+    #[must_use]
+    pub fn qubit_registers(&self) -> Vec<QubitRegister> {
+        match self.qubit_registers.as_slice() {
+            [] if self.n_qubits > 0 => vec![QubitRegister { name: "q".to_owned(), size: self.n_qubits }],
+            registers => registers.to_vec(),
+        }
     }
 
     /// The instructions in order.

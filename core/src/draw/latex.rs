@@ -144,8 +144,13 @@ impl Grid {
         out.push_str("\\begin{quantikz}\n");
         for (row, cells) in self.rows.iter().enumerate() {
             let qubit = row < layout.n_qubits;
-            if qubit {
-                let _ = write!(out, "\\lstick{{$q_{{{row}}}$}}");
+            if let Some((name, number)) = layout.qubit(row) {
+                let name = match number {
+                    // One index, as `a_1[0]` is `a_{1,0}`.
+                    Some(number) => format!("{name}[{number}]"),
+                    None => name.to_owned(),
+                };
+                let _ = write!(out, "\\lstick{{${}$}}", latex_name_beside(&name, std::iter::empty()));
             }
             for cell in cells {
                 let _ = write!(out, " & {cell}");

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::{
-    circuit::{Circuit, Condition, Instruction, Operation, Part},
+    circuit::{Circuit, Condition, Instruction, Operation, Part, QubitRegister},
     gate::{Gate, GateKind},
     param::{Angle, Q},
     print::{Bits, condition},
@@ -63,6 +63,8 @@ impl Cell {
 
 /// The cells of a circuit in columns, no two of a column sharing a row.
 pub(super) struct Layout {
+    /// Where each register of qubits starts, and its name and size.
+    registers: Vec<(usize, QubitRegister)>,
     pub(super) n_qubits: usize,
     /// Qubits, and one more row if something acts on none.
     pub(super) n_rows: usize,
@@ -77,7 +79,7 @@ impl Layout {
             circuit.registers().iter().map(|r| (r.name.clone(), r.size)).collect();
         let scribe = Scribe { circuit, pi, bits: Bits::new(&registers) };
         let mut packer = Packer {
-            layout: Layout { n_qubits, n_rows: n_qubits, columns: Vec::new() },
+            layout: Layout { registers: starts(circuit), n_qubits, n_rows: n_qubits, columns: Vec::new() },
             free: vec![0; n_qubits + 1],
             written: HashMap::new(),
             read: HashMap::new(),
@@ -113,10 +115,41 @@ impl Layout {
         packer.layout
     }
 
-    /// The label of a row: `q3`, or nothing for the row that is no qubit.
-    pub(super) fn row_name(&self, row: usize) -> String {
-        if row < self.n_qubits { format!("q{row}") } else { String::new() }
+    /// The register of a qubit, and its number there if there are several.
+    pub(super) fn qubit(&self, row: usize) -> Option<(&str, Option<usize>)> {
+        let after = self.registers.partition_point(|(first, _)| *first <= row);
+        let (first, register) = self.registers.get(after.checked_sub(1)?)?;
+        let is_alone = register.size == 1 && (register.name != "q" || self.registers.len() > 1);
+        (row < self.n_qubits).then(|| (register.name.as_str(), (!is_alone).then(|| row - first)))
     }
+
+    /// The label of a row: `q3`, or by the name of its register `a[3]`, or nothing for the row that is no qubit.
+    pub(super) fn row_name(&self, row: usize) -> String {
+        match self.qubit(row) {
+            None => String::new(),
+            Some((name, None)) => name.to_owned(),
+            Some(("q", Some(number))) if self.registers.len() == 1 => format!("q{number}"),
+            Some((name, Some(number))) => format!("{name}[{number}]"),
+        }
+    }
+
+    /// The characters of the longest label.
+    pub(super) fn name_width(&self) -> usize {
+        // The last qubit of a register has the longest name of it.
+        let last = self.registers.iter().map(|(first, register)| first + register.size - 1);
+        last.map(|row| self.row_name(row).chars().count()).max().unwrap_or(0)
+    }
+}
+
+/// The registers of the qubits with the first qubit of each.
+fn starts(circuit: &Circuit) -> Vec<(usize, QubitRegister)> {
+    let mut next = 0;
+    let with_start = circuit.qubit_registers().into_iter().map(|register| {
+        let first = next;
+        next += register.size;
+        (first, register)
+    });
+    with_start.collect()
 }
 
 /// The classical bit that an instruction writes.

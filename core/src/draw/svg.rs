@@ -25,7 +25,7 @@ const INK: &str = "#1f2937";
 pub fn svg(circuit: &Circuit, columns: Option<usize>) -> String {
     let layout = Layout::new(circuit, "π");
     let names: Vec<String> = (0..layout.n_rows).map(|row| layout.row_name(row)).collect();
-    let longest = names.iter().map(String::len).max().unwrap_or(0);
+    let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
     let start = MARGIN + longest as f64 * CHARACTER + 10.0;
     let widths: Vec<f64> = layout
         .columns

@@ -100,7 +100,7 @@ pub fn ascii(circuit: &Circuit, width: Option<usize>) -> String {
 /// How wide the labels of the rows are, with what is behind them.
 fn name_width(layout: &Layout) -> usize {
     // Of rows that are qubits, the last one has the longest label.
-    layout.n_qubits.checked_sub(1).map_or(0, |last| layout.row_name(last).len()) + 2
+    layout.name_width() + 2
 }
 
 fn column_widths(layout: &Layout) -> Vec<usize> {

@@ -156,7 +156,7 @@ fn check_unitary_size(matrix: &Matrix<Complex<f64>>) -> Result<(), PrintError> {
     Ok(())
 }
 
-/// The names of the elements of registers, in order: `c[0]`, `c[1]`, `d[0]`.
+/// The names of the elements of registers, of bits or of qubits, in order: `c[0]`, `c[1]`, `d[0]`.
 pub(crate) struct Bits<'a> {
     /// Where each register starts, its size and its name; empty ones left out.
     registers: Vec<(usize, usize, &'a str)>,
@@ -234,9 +234,19 @@ fn named_registers(circuit: &Circuit, names: &mut names::Names) -> Vec<(String, 
     full.map(|r| (names.take(&r.name), r.size)).collect()
 }
 
+/// The registers of qubits, with names that the language takes.
+fn named_qubits(circuit: &Circuit, names: &mut names::Names) -> Vec<(String, usize)> {
+    circuit.qubit_registers().iter().map(|r| (names.take(&r.name), r.size)).collect()
+}
+
 /// The names of registers that show, and those that they get.
 fn renamed_registers(circuit: &Circuit, names: &mut names::Names) -> Vec<(String, String)> {
     let full = circuit.registers().iter().filter(|r| r.size > 0);
     let named = full.map(|r| (r.hidden, r.name.clone(), names.take(&r.name)));
-    named.filter(|(hidden, ..)| !hidden).map(|(_, old, new)| (old, new)).collect()
+    let mut pairs: Vec<(String, String)> =
+        named.filter(|(hidden, ..)| !hidden).map(|(_, old, new)| (old, new)).collect();
+    let of_qubits = circuit.qubit_registers().into_iter().zip(named_qubits(circuit, names));
+    // The usual name is nobody's.
+    pairs.extend(of_qubits.filter(|(old, _)| old.name != "q").map(|(old, (new, _))| (old.name, new)));
+    pairs
 }

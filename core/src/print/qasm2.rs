@@ -10,7 +10,7 @@ use super::{
     Bits, Hidden, PrintError, condition,
     definition::{definition, formals},
     lower::{lower, qelib1},
-    named_registers,
+    named_qubits, named_registers,
     names::{Alphabet, Names},
     renamed_registers, synthesis,
     text::ParamTexts,
@@ -52,7 +52,8 @@ pub fn to_qasm2(circuit: &Circuit) -> Result<String, PrintError> {
     let mut names = Names::new(Alphabet::Qasm2);
     let registers = named_registers(circuit, &mut names);
     let bits = Bits::new(&registers);
-    let q = names.take("q");
+    let qubits = named_qubits(circuit, &mut names);
+    let qubit = Bits::new(&qubits);
     let mut printer = Printer { names, definitions: String::new(), defined: HashMap::new() };
     let mut body = String::new();
     for instruction in lower(&instructions)? {
@@ -64,15 +65,15 @@ pub fn to_qasm2(circuit: &Circuit) -> Result<String, PrintError> {
             },
             _ => String::new(),
         };
-        if let Some(text) = printer.statement(&instruction, &bits, &|i| format!("{q}[{i}]"))? {
+        if let Some(text) = printer.statement(&instruction, &bits, &|i| qubit.name(i))? {
             // Writing to a String cannot fail.
             let _ = writeln!(body, "{condition}{text}");
         }
     }
     let mut text = String::from("OPENQASM 2.0;\ninclude \"qelib1.inc\";\n");
     text.push_str(&printer.definitions);
-    if circuit.n_qubits() > 0 {
-        let _ = writeln!(text, "qreg {q}[{}];", circuit.n_qubits());
+    for (name, size) in &qubits {
+        let _ = writeln!(text, "qreg {name}[{size}];");
     }
     for (name, size) in &registers {
         let _ = writeln!(text, "creg {name}[{size}];");
@@ -81,7 +82,7 @@ pub fn to_qasm2(circuit: &Circuit) -> Result<String, PrintError> {
     Ok(text)
 }
 
-/// The classical registers that [`to_qasm2`] calls otherwise: as [`renamed_in_qasm3`](super::renamed_in_qasm3).
+/// The registers that [`to_qasm2`] calls otherwise: as [`renamed_in_qasm3`](super::renamed_in_qasm3).
 #[must_use]
 pub fn renamed_in_qasm2(circuit: &Circuit) -> Vec<(String, String)> {
     let mut pairs = renamed_registers(circuit, &mut Names::new(Alphabet::Qasm2));

@@ -19,7 +19,7 @@ use num_complex::Complex;
 use super::{
     Bits, Hidden, PrintError, check_unitary_size, condition,
     definition::{definition, formals},
-    named_registers,
+    named_qubits, named_registers,
     names::{Alphabet, Names, element},
     noise, renamed_registers, synthesis,
     text::ParamTexts,
@@ -40,28 +40,31 @@ pub fn to_qasm3(circuit: &Circuit) -> Result<String, PrintError> {
     let mut names = Names::new(Alphabet::Qasm3);
     let (inputs, input_names) = declare_inputs(circuit, &mut names);
     let registers = named_registers(circuit, &mut names);
-    let q = names.take("q");
+    let qubits = named_qubits(circuit, &mut names);
+    let (qubit, all) = (Bits::new(&qubits), qubits.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>());
+    let all = all.join(", ");
     let scope = Scope {
         params: ParamTexts::new(circuit, &input_names)?,
         bits: Bits::new(&registers),
         hidden: Hidden::new(circuit),
-        qubit: &|i| format!("{q}[{i}]"),
-        all: Some((&q, circuit.n_qubits())),
+        qubit: &|i| qubit.name(i),
+        all: Some((&all, circuit.n_qubits())),
     };
     let mut printer = Printer { names, definitions: String::new(), defined: HashMap::new() };
     let body = printer.body(&circuit.decomposed(), &scope)?;
     let mut text = String::from("OPENQASM 3.0;\ninclude \"stdgates.inc\";\n");
     text.push_str(&printer.definitions);
     text.push_str(&inputs);
-    if circuit.n_qubits() > 0 {
-        let _ = writeln!(text, "qubit[{}] {q};", circuit.n_qubits());
+    for (name, size) in &qubits {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "qubit[{size}] {name};");
     }
     declare_registers(circuit, &registers, &scope.hidden, &mut text);
     text.push_str(&body);
     Ok(text)
 }
 
-/// The inputs and classical registers that [`to_qasm3`] calls otherwise, since the language has other uses for their names
+/// The inputs and registers that [`to_qasm3`] calls otherwise, since the language has other uses for their names
 /// or no letters: their names and the new ones, in order.
 ///
 /// ```
@@ -182,7 +185,7 @@ struct Scope<'a> {
     bits: Bits<'a>,
     hidden: Hidden,
     qubit: &'a dyn Fn(u32) -> String,
-    /// The name of all qubits together, and their number.
+    /// The names of the registers that all qubits are in, and the number of qubits.
     all: Option<(&'a str, usize)>,
 }
 

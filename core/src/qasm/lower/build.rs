@@ -79,6 +79,10 @@ impl Lowering<'_> {
         let (conditions, most) = self.built_conditions();
         let plan = std::mem::take(&mut self.plan);
         let mut circuit = Circuit::new(self.n_qubits as usize);
+        // Physical qubits have no register.
+        let registers =
+            self.qubits.iter().map(|r| (r.name.map(|n| self.name(n)).unwrap_or_default(), r.size as usize));
+        let _ = circuit.name_qubits(registers.collect::<Vec<_>>());
         for name in std::mem::take(&mut self.inputs) {
             circuit.push_param(ParamDef { name, definition: None });
         }
