@@ -200,10 +200,10 @@ parameters = [0.001] adds that channel behind every gate on one qubit (after = [
 gates; qubits = [0, 1]: only on these of their qubits; gate_qubits = [[0, 1]]: only from 0 to 1), and
 [[reading]] with p0 and p1 gives the probabilities that a 0 or a 1 is read wrongly, in counts and in the
 means of `grad --shots`. A name in place of a number is a parameter, a list has a value for each of
-`qubits`: relaxation = { time = 300, t1 = [50e3, inf], t2 = [70e3, 40e3] }. A rule that acts nowhere is
-a warning. kraus = [[[1, 0], [0, 0.6]],
-[[0, [0, 0.8]], [0, 0]]] gives a channel by its operators, an entry as a number or [re, im]. Noise also
-stands in the circuit itself, behind what it follows:
+`qubits`: relaxation = { time = 300, t1 = [50e3, inf], t2 = [70e3, 40e3] }. kraus = [[[1, 0], [0, 0.6]],
+[[0, [0, 0.8]], [0, 0]]] gives a channel by its operators, an entry as a number or [re, im]. A rule that
+acts nowhere is a warning. The JSON of a noise model of Qiskit Aer, to_dict(serializable=True), is read
+as well. Noise also stands in the circuit itself, behind what it follows:
   #pragma braket noise bit_flip(0.1) q[0]
   #pragma ketgrad misread(0.01, 0.02) c[0]
 
@@ -519,7 +519,7 @@ pub struct ValueArgs {
     #[arg(long, value_name = "FILE.json|FILE.npy", allow_hyphen_values = true)]
     pub params: Option<PathBuf>,
     /// Add noise: a model of which channels follow which instructions
-    #[arg(long, value_name = "NOISE.toml", allow_hyphen_values = true)]
+    #[arg(long, value_name = "NOISE.toml|AER.json", allow_hyphen_values = true)]
     pub noise: Option<PathBuf>,
 }
 

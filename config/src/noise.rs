@@ -28,9 +28,13 @@
 //! p0 = 0.01                           # a 0 is read as 1; a list has one for each of `qubits`
 //! p1 = 0.02                           # a 1 is read as 0
 //! ```
+//! A model of Qiskit Aer in JSON is read, too ([`aer`]).
+//!
 //! A key that is not known and a value that does not fit are errors that underline it; a rule that acts nowhere in the
 //! circuit is a warning. An input that the circuit does not have becomes one of it: `--set p=0.01` gives its value, and
 //! `grad` its derivative.
+
+mod aer;
 
 use std::path::Path;
 
@@ -104,9 +108,14 @@ pub fn add(
 ) -> Result<Circuit, Failure> {
     let (name, text) = read_text(path)?;
     let file = File { name, text };
-    let document = file.document()?;
-    let model = Model::read(&file, document.get_ref())?;
     let failed = |e| Failure::input(format_args!("{}: {e}", file.name));
+    let document;
+    let model = if aer::is_one(&file) {
+        Model::without_tables(aer::read(&file, circuit)?)
+    } else {
+        document = file.document()?;
+        Model::read(&file, document.get_ref())?
+    };
     let mut noisy = model.noise.apply(circuit).map_err(failed)?;
     let measures = match unwritten {
         Unwritten::None => false,
@@ -117,6 +126,15 @@ pub fn add(
         noisy = model.noise.measure_all(&noisy).map_err(failed)?;
     }
     model.warn(circuit, &noisy, terminal);
+    if aer::is_one(&file) {
+        let unused = model.noise.unused(&noisy).iter().map(Vec::len).sum::<usize>();
+        if unused > 0 {
+            let name = &file.name;
+            terminal.note(&format!(
+                "note: errors of {name} for instructions and qubits that the circuit has not: {unused}"
+            ));
+        }
+    }
     Ok(noisy)
 }
 
@@ -169,6 +187,10 @@ struct Model<'a, 'i> {
 }
 
 impl<'a, 'i> Model<'a, 'i> {
+    fn without_tables(noise: NoiseModel) -> Model<'a, 'i> {
+        Model { noise, rules: Vec::new(), readings: Vec::new(), sources: [Vec::new(), Vec::new()] }
+    }
+
     fn read(file: &'a File, table: &'a DeTable<'i>) -> Result<Model<'a, 'i>, Failure> {
         let mut top = Section::top(file, table);
         let (rules, readings) = (top.sections("noise")?, top.sections("reading")?);

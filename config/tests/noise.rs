@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::Folder;
+use crate::support::{Folder, data};
 
 /// Rounding of a handful of gates.
 const ROUNDING: f64 = 1e-12;
@@ -366,6 +366,71 @@ fn a_rule_that_acts_nowhere_is_a_warning_with_its_place() {
     fails("qubits = [0, 0]", "qubit 0 is there twice");
     fails("gate_qubits = [0, 1]", "expected a list of qubits");
     fails("gate_qubits = [[0, 1]]\nqubits = [0, 1, 2]\nwidth = 2\nafter = \"cx\"", "one of both");
+}
+
+/// `aer.json` was written by Qiskit Aer 0.18.2, which gave these probabilities, too: errors of all qubits and of some, of
+/// depolarizing, damping, thermal relaxation and Pauli strings, and readings.
+#[test]
+fn models_of_qiskit_aer_are_read() {
+    let folder = Folder::new();
+    folder.file(
+        "three.qasm",
+        "OPENQASM 3.0;\ninclude \"stdgates.inc\";\nqubit[3] q;\nh q[0];\nh q[1];\nry(.7) q[2];\ncx q[0], q[1];\n\
+         cx q[2], q[1];\ncx q[1], q[0];\nh q[2];\n",
+    );
+    let model = data("aer.json");
+    let run = ["run", "three.qasm", "--noise", &model, "--probabilities", "--shots", "100000", "--json"];
+    let run = folder.run(&run).json();
+    let exact = [
+        0.211_287_559_366_978_68,
+        0.132_662_968_540_104_12,
+        0.125_077_957_776_386_47,
+        0.198_937_813_676_702_88,
+        0.105_770_304_719_782_17,
+        0.066_891_464_418_129_43,
+        0.061_834_790_575_651_02,
+        0.097_537_140_926_264_98,
+    ];
+    let p: Vec<f64> = run["probabilities"].as_array().unwrap().iter().map(number).collect();
+    assert!(p.iter().zip(exact).all(|(p, e)| (p - e).abs() < ROUNDING), "{p:?}");
+    let read = [
+        0.213_370_3,
+        0.122_198_2,
+        0.118_405_7,
+        0.097_000_5,
+        0.174_475_4,
+        0.099_923_4,
+        0.096_130_9,
+        0.078_495_5,
+    ];
+    for (k, p) in read.into_iter().enumerate() {
+        let share = number(&run["counts"][format!("{k:03b}")]) / 1e5;
+        assert!((share - p).abs() < 5.0 * (p * (1.0 - p) / 1e5f64).sqrt(), "{k}: {share}");
+    }
+    let fails = |errors: &str, words: &[&str]| {
+        folder.file("bad.json", format!("{{\"errors\": [{errors}]}}"));
+        folder.run(&["run", "three.qasm", "--noise", "bad.json"]).fails(1, words);
+    };
+    fails("1", &["errors[0].operations", "to_dict"]);
+    fails("{]", &["bad.json:1:", "key must be a string"]);
+    let error = |what: &str, sequence: &str, p: &str| {
+        format!(
+            "{{\"type\": \"qerror\", \"operations\": [\"{what}\"], \"probabilities\": [{p}], \"instructions\": [[{sequence}]]}}"
+        )
+    };
+    let x = "{\"name\": \"x\", \"qubits\": [0]}";
+    fails(&error("measure", x, "1"), &["errors[0].operations", "before it"]);
+    fails(&error("hh", x, "1"), &["no instruction is called `hh`"]);
+    fails(&error("h", x, "0.5"), &["errors[0]: ", "do not keep the trace"]);
+    fails(&error("h", x, "0.5, 0.5"), &["errors[0].probabilities", "for each of `instructions`"]);
+    fails(&error("h", "{\"name\": \"rx\", \"qubits\": [0]}", "1"), &["errors[0].instructions[0][0]", "`rx`"]);
+    fails(&error("h", "{\"name\": \"x\", \"qubits\": [0, 1]}", "1"), &["`x` does not act on 2 qubits"]);
+    let reading = "{\"type\": \"roerror\", \"operations\": [\"measure\"], \"probabilities\": ";
+    fails(&format!("{reading}[[1, 0], [0.5, 0.4]]}}"), &["errors[0].probabilities", "whose sum is 1"]);
+    fails(
+        &format!("{reading}[[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]}}"),
+        &["several qubits"],
+    );
 }
 
 #[test]

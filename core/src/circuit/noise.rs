@@ -184,6 +184,8 @@ pub struct NoiseRule {
     after: After,
     /// Only where these are the qubits of the instruction, in this order, controls first.
     gate_qubits: Option<Vec<usize>>,
+    /// Not where these are the qubits of the instruction, in this order.
+    unless: Vec<Vec<usize>>,
     /// Only on these of the qubits of the instruction.
     qubits: Option<Vec<usize>>,
     channel: Channel,
@@ -376,7 +378,7 @@ impl NoiseRule {
     /// A channel after instructions, on all of their qubits, controls first, or on each of them.
     #[must_use]
     pub fn new(after: After, channel: Channel) -> NoiseRule {
-        NoiseRule { after, gate_qubits: None, qubits: None, channel }
+        NoiseRule { after, gate_qubits: None, unless: Vec::new(), qubits: None, channel }
     }
 
     /// Only where these are the qubits of the instruction in this order, controls first; the order of the qubits of a
@@ -384,6 +386,12 @@ impl NoiseRule {
     #[must_use]
     pub fn gate_qubits(self, qubits: &[usize]) -> NoiseRule {
         NoiseRule { gate_qubits: Some(qubits.to_vec()), ..self }
+    }
+
+    /// Not where one of these lists is the qubits of the instruction in this order, since other rules are for them.
+    #[must_use]
+    pub fn unless(self, lists: &[Vec<usize>]) -> NoiseRule {
+        NoiseRule { unless: lists.to_vec(), ..self }
     }
 
     /// Only on these of the qubits of the instruction.
@@ -402,7 +410,9 @@ impl NoiseRule {
             After::These(kinds) => InstructionKind::of(instruction).is_some_and(|kind| kinds.contains(&kind)),
         };
         let in_order = || instruction.qubits().map(|q| q as usize);
-        if !is_meant || self.gate_qubits.as_ref().is_some_and(|list| !in_order().eq(list.iter().copied())) {
+        let is = |list: &Vec<usize>| in_order().eq(list.iter().copied());
+        if !is_meant || self.gate_qubits.as_ref().is_some_and(|list| !is(list)) || self.unless.iter().any(is)
+        {
             return None;
         }
         let named: Vec<u32> = instruction.qubits().filter(|&q| among(&self.qubits, q)).collect();
