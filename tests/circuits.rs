@@ -457,7 +457,7 @@ fn measurements_bar_what_needs_a_unitary_circuit() {
     // A gate after a measurement of its qubit leaves no single final state; a barrier and another measurement can.
     circuit.barrier(&[0, 1]).unwrap().measure(0, 1).unwrap();
     assert_eq!(final_measurements(&circuit).unwrap().into_iter().collect::<Vec<_>>(), [(0, 0), (1, 0)]);
-    circuit.x(1).unwrap();
+    circuit.x(0).unwrap();
     let error = Simulator::new().run::<f64>(&circuit, &[]).unwrap_err();
     assert!(matches!(error, SimulateError::Dynamic), "{error:?}");
 }

@@ -769,7 +769,7 @@ fn what_has_no_derivative_is_refused_in_words() {
     assert!(energy.value_and_gradient::<f64>(&[]).unwrap_err().to_string().contains("(a)"));
     assert!(energy.hvp(&[0.1], &[]).is_err() && energy.vjp(&[0.1], &[]).is_err());
     assert!(energy.jvp(&[0.1, 0.2], &[1.0]).is_err());
-    let small = Simulator { memory_limit: Some(100), ..Simulator::new() };
+    let small = Simulator { memory_limit: Some(50), ..Simulator::new() };
     assert!(energy.with_simulator(small).value(&[0.1]).unwrap_err().to_string().contains("are available"));
 }
 
@@ -922,7 +922,8 @@ fn reverse_over_reverse_and_forward_over_forward_agree_through_a_circuit() {
 #[test]
 fn circuits_too_large_for_any_state_are_refused_by_every_way() {
     for n in [63, 64, 200] {
-        let energy = Expectation::new(Circuit::new(n), ["Z0".parse::<PauliSum>().unwrap()]).unwrap();
+        let circuit = Circuit::build(n, |c| c.h(0..n)).unwrap();
+        let energy = Expectation::new(circuit, ["Z0".parse::<PauliSum>().unwrap()]).unwrap();
         let errors = [
             energy.value_and_gradient::<f64>(&[]).map(|_| ()),
             energy.hvp::<f64>(&[], &[]).map(|_| ()),

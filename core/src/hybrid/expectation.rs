@@ -70,6 +70,8 @@ impl fmt::Display for Method {
 #[derive(Clone, Debug)]
 pub struct Expectation {
     pub(super) circuit: Arc<Circuit>,
+    /// The circuit as it was given, where it is another one: what does not start in |0…0> needs it.
+    pub(super) given: Option<Arc<Circuit>>,
     pub(super) observables: Vec<Observable>,
     pub(super) simulator: Simulator,
     pub(super) slots: Vec<Slot>,
@@ -90,6 +92,7 @@ impl Expectation {
         observables.iter().try_for_each(|o| o.check(circuit.n_qubits()))?;
         // In means over shots the reading of an idle qubit may be wrong, too.
         let lean = circuit.lean().filter(|_| !circuit.has_misreads());
+        let given = lean.as_ref().map(|_| Arc::new(circuit.clone()));
         let (circuit, observables) = match lean {
             None => (circuit, observables),
             // A state to overlap with is one of all qubits.
@@ -101,7 +104,7 @@ impl Expectation {
         let (slots, chain) = (slots(&circuit), Chain::new(&circuit)?);
         let n_inputs = circuit.inputs().count();
         let simulator = Simulator::new();
-        Ok(Expectation { circuit: Arc::new(circuit), observables, simulator, slots, chain, n_inputs })
+        Ok(Expectation { circuit: Arc::new(circuit), given, observables, simulator, slots, chain, n_inputs })
     }
 
     /// With other executors, threads, or a memory limit.

@@ -7,7 +7,7 @@ use super::{
     Expectation, HybridError, Method,
     adjoint::Bound,
     expectation::{differences, expect},
-    slots::by_parameter,
+    slots::{Chain, by_parameter, slots},
     tangent::{moved, unit},
 };
 use crate::{
@@ -130,15 +130,22 @@ impl Expectation {
         start: StateVector<Complex<T>>,
         lambda: StateVector<Complex<T>>,
     ) -> Result<(Vec<T>, StateVector<Complex<T>>), HybridError> {
-        let n_qubits = self.circuit.n_qubits();
+        // From another state than |0…0> no qubit is idle.
+        let circuit = self.given.as_deref().unwrap_or(&self.circuit);
+        let n_qubits = circuit.n_qubits();
         expect("qubits of the initial state", start.n_qubits(), n_qubits)?;
         expect("qubits of the cotangent", lambda.n_qubits(), n_qubits)?;
-        let values = self.circuit.param_values(inputs)?;
-        let bound = Bound::new(&self.circuit, &values)?;
+        let own = match &self.given {
+            Some(given) => Some((slots(given), Chain::new(given)?)),
+            None => None,
+        };
+        let (slots, chain) = own.as_ref().map_or((&self.slots, &self.chain), |(slots, chain)| (slots, chain));
+        let values = circuit.param_values(inputs)?;
+        let bound = Bound::new(circuit, &values)?;
         let (mut psi, mut lambda) = (start, lambda);
         bound.run(&self.simulator, &mut psi)?;
-        let by_angle = bound.back(&self.simulator, &self.slots, Way::Given, &mut psi, &mut lambda)?;
-        let gradient = self.chain.pull(inputs, by_parameter(&self.circuit, &self.slots, &by_angle))?;
+        let by_angle = bound.back(&self.simulator, slots, Way::Given, &mut psi, &mut lambda)?;
+        let gradient = chain.pull(inputs, by_parameter(circuit, slots, &by_angle))?;
         Ok((gradient, lambda))
     }
 
