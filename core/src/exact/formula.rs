@@ -12,7 +12,7 @@ use num_traits::{CheckedDiv, CheckedMul};
 
 use super::{Exact, ExactError, Fault, Form, Symbols, print, run::Factor};
 use crate::{
-    param::ParamId,
+    param::{ParamId, sin_cos_of_sum},
     scalar::{Conj, Real, Ring},
 };
 
@@ -123,7 +123,11 @@ impl Formula {
             for (field, e) in fields.iter().zip(exponents).filter(|(_, e)| *e != 0) {
                 angle += T::lit(e as f64 / field.unit as f64) * value(field);
             }
-            let (sin, cos) = angle.sin_cos();
+            let exponents = self.symbols.split(*key).1;
+            let terms = fields.iter().zip(exponents).filter(|(_, e)| *e != 0);
+            let terms = terms.map(|(field, e)| ([e as f64, field.unit as f64], value(field)));
+            let root = [*root.numer() as f64, *root.denom() as f64];
+            let (sin, cos) = sin_cos_of_sum(&angle, root, terms);
             let c = T::lit(*c as f64);
             re += c.clone() * cos;
             im += c * sin;

@@ -3,7 +3,7 @@
 use num_complex::Complex;
 use smallvec::SmallVec;
 
-use super::{Angle, ParamId, Q, angle::within_turns};
+use super::{Angle, ParamId, Q, angle::within_turns, large::sin_cos_of_sum};
 use crate::scalar::{Real, Ring, Scalar};
 
 /// How far a sum of probabilities may be beyond 0 and 1, which numbers round to 1e-7 or, else, to 1e-16.
@@ -176,7 +176,15 @@ impl<T: Real> Values<'_, T> {
             Some(6) => (zero(), -one()),
             Some(_) => (root(), -root()),
             None => {
-                let (sin, cos) = self.sum(angle, within_turns(angle.pi_part(), 1))?.sin_cos();
+                let pi = within_turns(angle.pi_part(), 1);
+                let sum = self.sum(angle, pi)?;
+                let fraction = |q: Q| [*q.numer() as f64, *q.denom() as f64];
+                let (one, radians) = (T::one(), angle.radian_part());
+                // Each parameter has a value: there is a sum.
+                let terms =
+                    angle.terms().iter().filter_map(|&(id, q)| Some((fraction(q), self.0.get(id.index())?)));
+                let terms = terms.chain([([radians, 1.0], &one)]);
+                let (sin, cos) = sin_cos_of_sum(&sum, fraction(pi), terms);
                 (cos, sin)
             }
         })

@@ -11,6 +11,7 @@ mod binding;
 mod decimal;
 mod expr;
 mod fold;
+mod large;
 mod rounding;
 
 pub use angle::{Angle, PI, ParamId, Q};
@@ -19,4 +20,5 @@ pub use binding::{BindError, Binding, Values};
 pub(crate) use decimal::ALL_WHOLE;
 pub use decimal::{Decimal, SHORT_DECIMAL};
 pub use expr::{Function, ParamExpr, Step};
+pub(crate) use large::sin_cos_of_sum;
 pub(crate) use rounding::{Rounded, UNIT};
