@@ -44,6 +44,75 @@ fn close(a: &[f64], b: &[f64], tolerance: f64) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(x, y)| (x - y).abs() <= tolerance * (1.0 + x.abs()))
 }
 
+#[test]
+fn angles_may_be_of_any_size() {
+    // cos(3 t + pi/2) cos(t/2): of 3 t no float holds all digits.
+    let mut circuit = Circuit::new(2);
+    let t = circuit.param("t");
+    circuit.rx(0, t.clone() * 3 + Angle::pi(1, 2)).unwrap().ry(1, t / 2).unwrap().cx(0, 1).unwrap();
+    let energy = Expectation::new(circuit, ["Z1".parse::<PauliSum>().unwrap()]).unwrap();
+    for at in [0.3, -1e4, 1e6, 7.7e8, -3e12, 1e17, 1e22, 6e200] {
+        let ((s, c), (half_sin, half_cos)) = (f64::sin_cos(at), f64::sin_cos(at / 2.0));
+        let (sin, cos) = (3.0 * s - 4.0 * s.powi(3), 4.0 * c.powi(3) - 3.0 * c);
+        let value = -sin * half_cos;
+        let slope = -3.0 * cos * half_cos + sin * half_sin / 2.0;
+        for method in Method::ALL.into_iter().chain([Method::Symbolic]) {
+            let found = energy.gradient_by(method, &[at]);
+            if method == Method::Difference && at.abs() > 1e10 {
+                assert!(
+                    matches!(&found, Err(HybridError::Step { name, value }) if name == "t" && *value == at)
+                );
+                continue;
+            }
+            let (found, gradient): (f64, Vec<f64>) = found.unwrap();
+            assert!((found - value).abs() < 1e-12, "{method} at {at}: {found}, not {value}");
+            let tolerance = if method == Method::Difference { 1e-8 } else { 1e-12 };
+            assert!((gradient[0] - slope).abs() < tolerance, "{method} at {at}: {gradient:?}, not {slope}");
+        }
+        assert!(energy.check(&[at]).unwrap().agree, "{at}");
+    }
+    // What is computed is rounded as floats are: differences are less good, and refused sooner.
+    let mut circuit = Circuit::new(1);
+    let (s, t) = (circuit.param("s"), circuit.param("t"));
+    let product = circuit.expression(ParamExpr::from(s).binary(Step::Mul, t.into()));
+    circuit.ry(0, product).unwrap();
+    let energy = Expectation::new(circuit, ["Z0".parse::<PauliSum>().unwrap()]).unwrap();
+    let at = [2.0, 1e5];
+    let gradient = energy.gradient_by::<f64>(Method::Difference, &at).unwrap().1;
+    let slope = -(2e5_f64).sin() * 2.0;
+    assert!((gradient[1] - slope).abs() < 1e-6, "{gradient:?}, not {slope}");
+    assert!(matches!(energy.gradient_by(Method::Difference, &[2.0, 1e8]), Err(HybridError::Step { .. })));
+}
+
+#[test]
+fn where_a_computed_angle_has_no_derivative_all_methods_say_so() {
+    // |t|, which moves neither fast nor slowly at 0, and sqrt(t), which moves infinitely fast.
+    let root = |square: bool| {
+        let mut circuit = Circuit::new(1);
+        let t = ParamExpr::from(circuit.param("t"));
+        let t = if square { t.clone().binary(Step::Mul, t) } else { t };
+        let root = circuit.expression(t.call(Function::Sqrt));
+        circuit.rx(0, root).unwrap();
+        circuit
+    };
+    for (square, observable) in [(true, "Y0"), (true, "Z0"), (true, "X0"), (false, "Y0"), (false, "Z0")] {
+        let energy = Expectation::new(root(square), [observable.parse::<PauliSum>().unwrap()]).unwrap();
+        for method in Method::ALL.into_iter().chain([Method::Symbolic]) {
+            // Of sqrt(t) there are no values on one side.
+            let found = energy.gradient_by(method, &[0.0f64]);
+            assert!(
+                !found.as_ref().is_ok_and(|found| found.1[0].is_finite()),
+                "{observable} {method}: {found:?}"
+            );
+            if square {
+                let second = energy.hessian_by(method, &[0.0f64]).unwrap();
+                assert!(!second[0][0].is_finite(), "{observable} {method}: {second:?}");
+            }
+        }
+        assert!(energy.jvp(&[0.0f64], &[1.0]).unwrap().1[0].is_nan());
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 

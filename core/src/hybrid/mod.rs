@@ -26,7 +26,7 @@
 //! | adjoint | one run back with two vectors (`adjoint.rs`), tile by tile | 4 to 7 runs, 2 states | rounding |
 //! | forward | duals as amplitudes, one run for each input | 3 runs each, 2 states | rounding |
 //! | shift | the exact shifts of each angle (`shift.rs`) | 2 to 8 runs each | rounding |
-//! | difference | central differences of each input | 2 runs each | 1e-10 |
+//! | difference | central differences of each input (`difference.rs`) | 2 runs each | 1e-10 |
 //! | symbolic | formulas over the [exact ring](crate::exact) (`symbolic.rs`) | their terms | rounding |
 //!
 //! The adjoint method is generic over the reals, so on duals it gives Hessian-vector products, on duals of duals third
@@ -51,6 +51,7 @@
 
 mod adjoint;
 mod channels;
+mod difference;
 mod expectation;
 mod harmonics;
 mod host;
@@ -152,6 +153,17 @@ pub enum HybridError {
     Computed {
         /// Why.
         reason: String,
+    },
+    /// An input beside which numbers are too far apart for differences.
+    #[error(
+        "`{name}` is {value:?}: numbers of that size are too far apart, or what is computed from them too coarse, for \
+         differences; the other methods serve it"
+    )]
+    Step {
+        /// The input.
+        name: String,
+        /// Its value.
+        value: f64,
     },
     /// There is no closed form.
     #[error(transparent)]

@@ -6,7 +6,7 @@ use num_dual::{DualNum, HyperDual};
 use super::{
     Expectation, HybridError, Method,
     adjoint::Bound,
-    expectation::{differences, expect},
+    expectation::expect,
     slots::{Chain, by_parameter, slots},
     tangent::{moved, unit},
 };
@@ -35,11 +35,19 @@ impl Expectation {
     /// As [`Expectation::values`]; [`HybridError::Count`] unless there is a tangent for each input.
     pub fn hvp<T: Real + DualNum>(&self, inputs: &[T], v: &[T]) -> Result<(Vec<T>, Vec<T>), HybridError> {
         expect("tangents", v.len(), inputs.len())?;
-        if let Some(product) = self.hvp_by_tiles(inputs, v)? {
-            return Ok(product);
+        let (gradient, mut product): (Vec<T>, Vec<T>) = match self.hvp_by_tiles(inputs, v)? {
+            Some(both) => both,
+            None => {
+                let (_, gradient) = self.value_and_gradient(&moved(inputs, v))?;
+                gradient.into_iter().map(|g| (g.re, g.eps)).unzip()
+            }
+        };
+        let singular = self.chain.singular(inputs)?;
+        let along = singular.iter().zip(v).any(|(singular, dot)| *singular && !dot.is_exact_zero());
+        for (entry, _) in product.iter_mut().zip(&singular).filter(|(_, singular)| along || **singular) {
+            *entry = T::lit(f64::NAN);
         }
-        let (_, gradient) = self.value_and_gradient(&moved(inputs, v))?;
-        Ok(gradient.into_iter().map(|g| (g.re, g.eps)).unzip())
+        Ok((gradient, product))
     }
 
     /// The Hessian of [`Expectation::value`]: one [`Expectation::hvp`] for each input.
@@ -61,8 +69,8 @@ impl Expectation {
         inputs: &[T],
     ) -> Result<Vec<Vec<T>>, HybridError> {
         let n = inputs.len();
-        match method {
-            Method::Adjoint => self.hessian(inputs),
+        let hessian: Result<Vec<Vec<T>>, HybridError> = match method {
+            Method::Adjoint => return self.hessian(inputs),
             Method::Forward => {
                 let mixed = |i: usize, j: usize| {
                     let (e, f) = (unit::<T>(n, i), unit::<T>(n, j));
@@ -81,10 +89,19 @@ impl Expectation {
                 })
                 .collect(),
             Method::Difference => (0..n)
-                .map(|k| differences(inputs, |x| Ok(self.gradient_by(Method::Adjoint, x)?.1.swap_remove(k))))
+                .map(|k| {
+                    self.differences(inputs, |x| Ok(self.gradient_by(Method::Adjoint, x)?.1.swap_remove(k)))
+                })
                 .collect(),
             Method::Symbolic => self.symbolic_hessian(inputs),
+        };
+        let mut hessian = hessian?;
+        let singular = self.chain.singular(inputs)?;
+        for (i, row) in hessian.iter_mut().enumerate() {
+            let entries = row.iter_mut().enumerate().filter(|(j, _)| singular[i] || singular[*j]);
+            entries.for_each(|(_, entry)| *entry = T::lit(f64::NAN));
         }
+        Ok(hessian)
     }
 
     /// The Fubini-Study metric of the final states. One run on duals for each input; memory: a state for each input.

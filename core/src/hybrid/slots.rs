@@ -67,6 +67,8 @@ pub(super) fn add_by_parameter<T: Real>(
 pub(super) struct Chain {
     /// Which parameters are inputs.
     inputs: Vec<usize>,
+    /// The number of parameters.
+    n_params: usize,
     /// `(inputs, cotangents of all parameters) -> cotangents of the inputs`, if anything is computed.
     pullback: Option<Bytecode>,
 }
@@ -76,14 +78,14 @@ impl Chain {
         let is_input = |k: &usize| circuit.params()[*k].definition.is_none();
         let inputs: Vec<usize> = (0..circuit.params().len()).filter(is_input).collect();
         if inputs.len() == circuit.params().len() {
-            return Ok(Chain { inputs, pullback: None });
+            return Ok(Chain { n_params: inputs.len(), inputs, pullback: None });
         }
         let mut program = Program::default();
         let f = program.add(lower(circuit, inputs.len()));
         let pullback = adjoint::value_and_pullback(&mut program, f)?;
         crate::pass::optimize_all(&mut program, pullback, crate::pass::Level::Strict);
         let pullback = Bytecode::compile(&program, pullback).map_err(super::HybridError::computed)?;
-        Ok(Chain { inputs, pullback: Some(pullback) })
+        Ok(Chain { inputs, n_params: circuit.params().len(), pullback: Some(pullback) })
     }
 
     /// Whether the inputs are the parameters themselves.
@@ -115,6 +117,16 @@ impl Chain {
             }
         }
         Ok(bars)
+    }
+
+    /// Whether each input moves some parameter infinitely fast, or has no derivative there, as of `sqrt(x * x)` at 0: then nothing
+    /// has a derivative by it. Duals and differences do not always see that.
+    pub(super) fn singular<T: Real>(&self, inputs: &[T]) -> Result<Vec<bool>, super::HybridError> {
+        let Some(pullback) = &self.pullback else {
+            return Ok(vec![false; inputs.len()]);
+        };
+        let bars = self.bars(pullback, inputs, &vec![T::one(); self.n_params])?;
+        Ok(bars.iter().map(|bar| bar.primal().is_some_and(|bar| !bar.is_finite())).collect())
     }
 
     /// The cotangents of the inputs.
