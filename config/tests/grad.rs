@@ -42,6 +42,49 @@ fn number(value: &Value) -> f64 {
 }
 
 #[test]
+fn angles_of_any_size_and_edges_have_their_derivative_or_an_error() {
+    let folder = Folder::new();
+    let circuit = |inputs: &str, qubits: usize, rest: &str| {
+        format!("OPENQASM 3.0;\ninclude \"stdgates.inc\";\n{inputs}qubit[{qubits}] q;\n{rest}")
+    };
+    // <Z0 Z1 + X1> = cos 3t.
+    let turns = "ry(t) q[0];\ncx q[0], q[1];\nrx(3*t) q[1];\n";
+    folder.file("turns.qasm", circuit("input float t;\n", 2, turns));
+    folder.file("one.qasm", circuit("input float t;\n", 1, "ry(t) q[0];\n"));
+    let run = |file: &str, observable: &str, at: &[&str], method: &str| {
+        let sets: Vec<&str> = at.iter().flat_map(|at| ["--set", at]).collect();
+        let first = ["grad", file, "--observable", observable, "--method", method, "--json"];
+        folder.run(&[&first[..], &sets].concat())
+    };
+    for method in ["adjoint", "shift", "forward", "symbolic", "difference"] {
+        let found = run("turns.qasm", "Z0 Z1 + X1", &["t=1e6"], method).json();
+        assert!((number(&found["gradient"]["t"]) + 3.0 * 3e6_f64.sin()).abs() < DIFFERENCE, "{found}");
+        let found = run("one.qasm", "Z0", &["t=1e17"], method);
+        if method == "difference" {
+            found.fails(1, &["`t` is 1e17", "too far apart", "the other methods"]);
+            continue;
+        }
+        let found = found.json();
+        assert!((number(&found["value"]) - 1e17_f64.cos()).abs() < ROUNDING, "{method}: {found}");
+        assert!((number(&found["gradient"]["t"]) + 1e17_f64.sin()).abs() < ROUNDING, "{method}: {found}");
+    }
+    let damped = "ry(t) q[0];\n#pragma braket noise amplitude_damping(g) q[0]\n";
+    folder.file("damped.qasm", circuit("input float g;\ninput float t;\n", 1, damped));
+    for method in ["adjoint", "forward", "difference"] {
+        run("damped.qasm", "X0", &["g=1", "t=1"], method).fails(1, &["the derivative by g is"]);
+        let found = run("damped.qasm", "Z0", &["g=1", "t=1"], method).json();
+        assert!(
+            (number(&found["gradient"]["g"]) - (1.0 - 1f64.cos())).abs() < DIFFERENCE,
+            "{method}: {found}"
+        );
+    }
+    folder.file("kink.qasm", circuit("input float t;\n", 1, "rx(sqrt(t*t)) q[0];\n"));
+    for method in ["adjoint", "shift", "forward", "symbolic", "difference"] {
+        run("kink.qasm", "Y0 + Z0", &["t=0"], method).fails(1, &["the derivative by t is NaN"]);
+    }
+}
+
+#[test]
 fn all_methods_give_the_same_numbers() {
     let adjoint = grad(&["--hessian"]);
     let names = ["a", "w[0]", "w[1]"];

@@ -6,9 +6,10 @@
 //! # The edge gamma = 1
 //! What damping keeps of an entry off the diagonal is `sqrt(1 - gamma)`, whose slope at 1 is infinite. There the derivative is
 //! that at the number next to 1, `gamma = 1 - 2^-53`: finite derivatives, those by a gamma of several channels among them, are
-//! right to 1e-8, and one that is infinite comes out large, some `5e7` times what stands off the diagonal. The values are
-//! those at 1. Duals carry the infinite slope: what depends on such entries is infinite or NaN on them, and so are second
-//! derivatives by this method.
+//! right to 1e-8, and one that is infinite is some `5e7` times what stands off the diagonal. It is told by a second `gamma`, four
+//! times as near and nearer still for each parameter with a higher number: there it is more than twice as large, and becomes
+//! infinite. So does one that depends on the way to a corner where several parameters are 1. The values are those at 1. Duals carry
+//! the infinite slope: what depends on such entries is infinite or NaN on them, and so are second derivatives by this method.
 
 use std::cell::Cell;
 
@@ -31,6 +32,7 @@ pub(super) fn slope<T: Real>(
     channel: &Channel,
     k: usize,
     values: &[T],
+    nearer: bool,
 ) -> Result<Matrix<Complex<T>>, BindError> {
     // A parameter that no circuit has stands for x.
     let x = ParamId::new(u32::MAX);
@@ -38,7 +40,7 @@ pub(super) fn slope<T: Real>(
     let moved =
         channel.map_params(|a| if number.next() == Some(k) { a + Angle::theta(x) } else { a.clone() });
     let mut slopes = Terms::new();
-    let binding = Nudged { values: Edge::of(values), x };
+    let binding = Nudged { values: Edge::of(channel, values, nearer), x };
     for (weight, matrix) in moved.terms(&binding)? {
         let [w, w_dot] = [0, 1].map(|degree| weight.at(Q::from(degree)));
         let [a, a_dot] = [0, 1].map(|degree| matrix.map(|entry| entry.at(Q::from(degree))));
@@ -55,12 +57,21 @@ pub(super) fn slope<T: Real>(
 /// Binds values, but takes the root next to 0 for that of 0, so that its slope is finite.
 pub(super) struct Edge<'a, T> {
     values: Values<'a, T>,
+    /// What a 0 is taken for, in halves of the rounding unit.
+    part: f64,
     met: Cell<bool>,
 }
 
 impl<'a, T: Real> Edge<'a, T> {
-    pub(super) fn of(values: &'a [T]) -> Edge<'a, T> {
-        Edge { values: Values(values), met: Cell::new(false) }
+    /// For a channel; a strength without parameters stays what it is.
+    pub(super) fn of(channel: &Channel, values: &'a [T], nearer: bool) -> Edge<'a, T> {
+        let ids = channel.params().iter().flat_map(|angle| angle.terms().iter().map(|term| term.0.index()));
+        let part = match ids.min() {
+            None => 0.0,
+            Some(_) if !nearer => 1.0,
+            Some(id) => 0.25 / (id + 1) as f64,
+        };
+        Edge { values: Values(values), part, met: Cell::new(false) }
     }
 
     /// Whether there was a root of 0.
@@ -71,13 +82,11 @@ impl<'a, T: Real> Edge<'a, T> {
 
 impl<T: Real> Binding<Complex<T>> for Edge<'_, T> {
     fn root(&self, x: Complex<T>) -> Result<Complex<T>, BindError> {
-        if !x.is_exact_zero() {
+        if !x.is_exact_zero() || self.part == 0.0 {
             return self.values.root(x);
         }
         self.met.set(true);
-        let is_single = (T::one() + T::lit(1e-12) - T::one()).is_exact_zero();
-        let unit = if is_single { f64::from(f32::EPSILON) } else { f64::EPSILON };
-        self.values.root(Complex::from_real(T::lit(unit / 2.0)))
+        self.values.root(Complex::from_real(T::lit(self.part * unit::<T>() / 2.0)))
     }
     fn probability(&self, p: &Angle) -> Result<Complex<T>, BindError> {
         self.values.probability(p)
@@ -94,6 +103,25 @@ impl<T: Real> Binding<Complex<T>> for Edge<'_, T> {
     fn number(&self, z: Complex<f64>) -> Result<Complex<T>, BindError> {
         self.values.number(z)
     }
+}
+
+/// The distance of the numbers above 1.
+fn unit<T: Real>() -> f64 {
+    let is_single = (T::one() + T::lit(1e-12) - T::one()).is_exact_zero();
+    if is_single { f64::from(f32::EPSILON) } else { f64::EPSILON }
+}
+
+/// Derivatives at the edge from those beside it and nearer to it: those that are finite, of observables of some size, are the same to
+/// the root of the rounding unit.
+pub(super) fn derivatives_at_edge<T: Real>(beside: Vec<T>, nearer: &[T], size: f64) -> Vec<T> {
+    let most = 64.0 * unit::<T>().sqrt() * size;
+    let pairs = beside.into_iter().zip(nearer);
+    let derivative = |(beside, nearer): (T, &T)| {
+        let change = nearer.clone() - &beside;
+        let grows = change.primal().is_some_and(|change| change.abs() > most);
+        if grows { change * T::lit(f64::INFINITY) } else { beside }
+    };
+    pairs.map(derivative).collect()
 }
 
 /// Binds parameters in which x may occur, to polynomials `c + s x` without higher powers.

@@ -21,7 +21,7 @@ use num_complex::Complex;
 
 use super::{
     Expectation, HybridError, Observable,
-    channels::{Edge, slope},
+    channels::{Edge, derivatives_at_edge, slope},
     expectation::expect,
     slope::{Slope, through},
     slots::by_parameter,
@@ -67,29 +67,43 @@ impl Expectation {
             return Err(HybridError::Dynamic);
         }
         let values = self.circuit.param_values(inputs)?;
-        let (layers, at_edge) = layers(&self.circuit, &values)?;
-        let mut sweep = Sweep { energy: self, values: &values, layers: &layers, by_angle: Vec::new() };
-        let (mut results, by_angle) = sweep.there_and_back(cotangents)?;
-        if at_edge {
+        let beside = |nearer: bool| -> Result<(bool, Vec<T>, Vec<T>), HybridError> {
+            let (layers, met) = layers(&self.circuit, &values, nearer)?;
+            let mut sweep =
+                Sweep { energy: self, values: &values, nearer, layers: &layers, by_angle: Vec::new() };
+            let (results, by_angle) = sweep.there_and_back(cotangents)?;
+            Ok((met, results, by_parameter(&self.circuit, &self.slots, &by_angle)))
+        };
+        let (met, mut results, mut by_parameter) = beside(false)?;
+        if met {
             results = self.noisy_values(inputs)?;
+            let (_, _, nearer) = beside(true)?;
+            let weights = cotangents.iter().map(|w| w.primal().map_or(1.0, f64::abs));
+            let size: f64 = self.observables.iter().zip(weights).map(|(o, w)| w * o.size()).sum();
+            by_parameter = derivatives_at_edge(by_parameter, &nearer, size);
         }
-        let gradient = self.chain.pull(inputs, by_parameter(&self.circuit, &self.slots, &by_angle))?;
-        Ok((results, gradient))
+        Ok((results, self.chain.pull(inputs, by_parameter)?))
     }
 }
 
 /// The instructions in layers, and whether a root is that next to 0; barriers and final measurements have none.
-fn layers<T: Real>(circuit: &Circuit, values: &[T]) -> Result<(Vec<Layer<T>>, bool), HybridError> {
+fn layers<T: Real>(
+    circuit: &Circuit,
+    values: &[T],
+    nearer: bool,
+) -> Result<(Vec<Layer<T>>, bool), HybridError> {
     let n = circuit.n_qubits();
-    let binding = Edge::of(values);
+    let mut met = false;
     let mut layers: Vec<Layer<T>> = Vec::new();
     // Layer 2k holds gates, 2k + 1 channels; each qubit has got so far.
     let mut last = vec![0; n];
     for (number, instruction) in circuit.instructions().iter().enumerate() {
         let (operators, channels) = match &instruction.operation {
             Operation::Channel(channel) => {
+                let binding = Edge::of(channel, values, nearer);
                 let terms = channel.terms(&binding).map_err(|e| circuit.bind_error(e))?;
                 let kept = channel.kept(&binding).map_err(|e| circuit.bind_error(e))?;
+                met |= binding.met();
                 (vec![superoperator(&terms, &kept, &qubits(instruction), n)?], true)
             }
             _ => match bind_instruction(circuit, instruction, &Values(values))? {
@@ -107,7 +121,7 @@ fn layers<T: Real>(circuit: &Circuit, values: &[T]) -> Result<(Vec<Layer<T>>, bo
         layers[at].instructions.push(number);
         layers[at].operators.push(operators);
     }
-    Ok((layers, binding.met()))
+    Ok((layers, met))
 }
 
 fn qubits(instruction: &Instruction) -> Vec<usize> {
@@ -118,6 +132,8 @@ fn qubits(instruction: &Instruction) -> Vec<usize> {
 struct Sweep<'a, T> {
     energy: &'a Expectation,
     values: &'a [T],
+    /// Whether roots of 0 are those of a smaller number ([`Edge`]).
+    nearer: bool,
     layers: &'a [Layer<T>],
     by_angle: Vec<T>,
 }
@@ -303,7 +319,7 @@ impl<T: Real> Sweep<'_, T> {
         let columns = instruction.targets.iter().map(|q| q + circuit.n_qubits() as u32);
         let targets: Vec<u32> = instruction.targets.iter().copied().chain(columns).collect();
         for slot in slots {
-            let slope = slope(channel, self.energy.slots[slot].angle, self.values);
+            let slope = slope(channel, self.energy.slots[slot].angle, self.values, self.nearer);
             let matrix = slope.map_err(|e| circuit.bind_error(e))?;
             let threads = &self.energy.simulator.threads;
             self.by_angle[slot] = through(&matrix, &targets, &[], lambda, before.vector(), threads).re();

@@ -101,6 +101,15 @@ impl Observable {
         }))
     }
 
+    /// A bound of the moduli of its values.
+    pub(super) fn size(&self) -> f64 {
+        match self {
+            Observable::Pauli(sum) => sum.terms().iter().map(|term| term.0.abs()).sum(),
+            Observable::Outcome(_) => 1.0,
+            Observable::Overlap(phi) => phi.amplitudes().iter().map(Complex::norm_sqr).sum(),
+        }
+    }
+
     /// Checks that it fits a circuit of n qubits.
     pub(super) fn check(&self, n_qubits: usize) -> Result<(), HybridError> {
         let least = match self {

@@ -105,6 +105,17 @@ impl<F: Objective> Within<F> {
     pub fn new(objective: F, intervals: Intervals) -> Within<F> {
         Within { objective, intervals }
     }
+
+    /// The derivative by number k as a difference of values: at the end of an interval that by x may be infinite, where x is the
+    /// end to rounding and that by u is none or 0.
+    fn difference(&self, u: &[f64], k: usize) -> Result<f64, F::Error> {
+        let h = self.objective.noise().max(f64::EPSILON).cbrt();
+        let mut beside = u.to_vec();
+        beside[k] = u[k] + h;
+        let above = self.value(&beside)?;
+        beside[k] = u[k] - h;
+        Ok((above - self.value(&beside)?) / (2.0 * h))
+    }
 }
 
 impl<F: Objective> Objective for Within<F> {
@@ -116,7 +127,12 @@ impl<F: Objective> Objective for Within<F> {
 
     fn value_and_gradient(&self, u: &[f64]) -> Result<(f64, Vec<f64>), F::Error> {
         let (value, gradient) = self.objective.value_and_gradient(&self.intervals.inputs(u))?;
-        Ok((value, gradient.iter().zip(self.intervals.slopes(u)).map(|(g, [slope, _])| g * slope).collect()))
+        let mut all = Vec::with_capacity(gradient.len());
+        for (k, (g, [slope, _])) in gradient.iter().zip(self.intervals.slopes(u)).enumerate() {
+            let at_end = !g.is_finite() && self.intervals.of(k).is_some();
+            all.push(if at_end { self.difference(u, k)? } else { g * slope });
+        }
+        Ok((value, all))
     }
 
     fn hessian_product(&self, u: &[f64], v: &[f64]) -> Result<Vec<f64>, F::Error> {
