@@ -188,6 +188,9 @@ first shot. With noise it is exact where density matrices run it (--method).
 
 An observable is a sum of terms such as '0.5*Z0 Z1 - 1e-3 X2 + 2'; @FILE has one term a line,
 or is an FCIDUMP with the integrals of a molecule (Jordan-Wigner, qubits 2k and 2k + 1 for orbital k).
+Both may be what OpenFermion, Qiskit, PennyLane, Cirq or CUDA-Q print: '(0.5+0j) [Z0 Z1]',
+'0.5 * (Z(0) @ Z(1))', \"SparsePauliOp(['ZZ'], coeffs=[0.5])\", \"[('ZZ', 0.5)]\", '0.5 [0^ 1] + 0.5 [1^ 0]'
+(fermions, by Jordan-Wigner). In words such as XIZ, a letter for each qubit, qubit 0 is the last one.
 Parameters are the circuit's `input` declarations. A value may be an expression: pi/4 is exact.
 Inputs that are integers, bits or truth values decide what the circuit is, so each needs its value:
 --set n=4, --set mask=0101, --set flip=true.

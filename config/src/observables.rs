@@ -1,10 +1,11 @@
-//! Observables from the command line: `'0.5*Z0 Z1 - X2'`, or `@FILE` with one term a line or an FCIDUMP.
+//! Observables from the command line: `'0.5*Z0 Z1 - X2'`, or `@FILE` with one term a line or an FCIDUMP. Either may be an
+//! operator on fermions as OpenFermion writes it, which Jordan and Wigner map.
 
 use std::path::Path;
 
 use ketgrad_core::{
-    observable::{ObservableError, PauliSum},
-    problem::{Mapping, Molecule},
+    observable::{ObservableError, PauliSum, Problem},
+    problem::{FermionOperator, FermionProblem, Mapping, Molecule},
 };
 
 use crate::{files::read_text, report::Failure};
@@ -75,26 +76,19 @@ fn check_orbitals(molecule: &Molecule, n_qubits: usize) -> Result<(), String> {
     Err(format!("{n_orbitals} orbitals of two spins need {needed} qubits, but the circuit has {n_qubits}"))
 }
 
-/// Reads an observable for n qubits from the text of a file with one term a line.
+/// Reads an observable for n qubits from the text of a file with one term a line, or as other tools write them.
 ///
 /// # Errors
 /// As [`read`].
 pub fn read_terms(name: &str, content: &str, n_qubits: usize) -> Result<PauliSum, Failure> {
-    let mut sum = PauliSum::default();
-    let mut start = 0;
-    let mut any = false;
-    for line in content.split_inclusive('\n') {
-        let term = line.split('#').next().unwrap_or_default();
-        if !term.trim().is_empty() {
-            sum.extend(parse(name, content, start, term, n_qubits)?);
-            any = true;
-        }
-        start += line.len();
-    }
-    if !any {
+    let is_empty = |line: &str| line.split('#').next().unwrap_or_default().trim().is_empty();
+    if content.lines().all(is_empty) {
         return Err(Failure::input(format_args!("{name} has no terms")));
     }
-    Ok(sum)
+    if is_fermions(content) {
+        return read_fermions(name, content, 0, content, n_qubits);
+    }
+    PauliSum::parse_lines(content, n_qubits).map_err(|e| located(&e, name, content, 0, content))
 }
 
 /// Reads a part of a text, which begins at the byte `start` of the whole.
@@ -108,28 +102,88 @@ pub fn parse(
     part: &str,
     n_qubits: usize,
 ) -> Result<PauliSum, Failure> {
-    let sum: PauliSum = part.parse().map_err(|e: ObservableError| {
-        let at = e.span(part);
-        let span = start + at.start..start + at.end;
-        Failure::input(e.problem).at(name, whole, span, "").help("a term is such as `0.5*Z0 Z1` or `-X2`")
-    })?;
-    if sum.n_qubits() > n_qubits {
-        let qubit = sum.n_qubits() - 1;
-        let at = place(part, qubit).unwrap_or(0..part.len());
-        return Err(Failure::input(format_args!(
-            "qubit {qubit} does not exist: the circuit has {n_qubits}, counted from 0"
-        ))
-        .at(name, whole, start + at.start..start + at.end, ""));
+    if is_fermions(part) {
+        return read_fermions(name, whole, start, part, n_qubits);
     }
-    Ok(sum)
+    PauliSum::parse_on(part, n_qubits).map_err(|e| located(&e, name, whole, start, part))
 }
 
-/// Where a Pauli operator on this qubit stands.
-fn place(text: &str, qubit: usize) -> Option<std::ops::Range<usize>> {
-    text.match_indices(['X', 'Y', 'Z']).find_map(|(at, _)| {
-        let digits = text[at + 1..].bytes().take_while(u8::is_ascii_digit).count();
-        let end = at + 1 + digits;
-        (text[at + 1..end].parse() == Ok(qubit)).then_some(at..end)
+/// An error with its place and advice.
+fn located(error: &ObservableError, name: &str, whole: &str, start: usize, part: &str) -> Failure {
+    let at = error.span(part);
+    let message = match &error.problem {
+        Problem::NoSuchQubit { qubit, n_qubits } => {
+            format!("qubit {qubit} does not exist: the circuit has {n_qubits}, counted from 0")
+        }
+        problem => problem.to_string(),
+    };
+    let failure = Failure::input(message).at(name, whole, start + at.start..start + at.end, "");
+    let help = match &error.problem {
+        Problem::Repeated { .. } => {
+            "a product on one qubit is written out: X Y = i Z, Y Z = i X, Z X = i Y, the other way round with -i, \
+             and X X = Y Y = Z Z = 1"
+        }
+        Problem::NotReal { .. } => {
+            "an observable is Hermitian: the coefficients of its Pauli strings are real"
+        }
+        Problem::NoSuchQubit { .. } | Problem::Foreign { .. } | Problem::TooManyTerms { .. } => {
+            return failure;
+        }
+        Problem::WordLength { .. } => {
+            "a word has a letter for each qubit, I where there is no operator; or write `Z0 X2`"
+        }
+        _ => {
+            "a term is such as `0.5*Z0 Z1` or `-X2`; OpenFermion's, Qiskit's, PennyLane's and Cirq's texts are read, too"
+        }
+    };
+    failure.help(help)
+}
+
+/// Whether a text is of ladder operators, as in `0.5 [2^ 0]`: some bracket has one that creates, without which no such
+/// operator but a constant is Hermitian.
+fn is_fermions(text: &str) -> bool {
+    text.lines().any(|line| {
+        let line = line.split('#').next().unwrap_or_default();
+        let mut brackets = line.split('[').skip(1).filter_map(|rest| rest.split_once(']'));
+        brackets.any(|(inside, _)| {
+            inside.contains('^') && inside.bytes().all(|b| b.is_ascii_digit() || b"^ \t".contains(&b))
+        })
+    })
+}
+
+/// Maps an operator on fermions to qubits.
+fn read_fermions(
+    name: &str,
+    whole: &str,
+    start: usize,
+    part: &str,
+    n_qubits: usize,
+) -> Result<PauliSum, Failure> {
+    // Without comments, every character in its column.
+    let mut plain = String::with_capacity(part.len());
+    for line in part.split_inclusive('\n') {
+        let (code, comment) = line.split_at(line.find('#').unwrap_or(line.len()));
+        plain.push_str(code);
+        plain.extend(comment.chars().map(|c| if c == '\n' { c } else { ' ' }));
+    }
+    let sum =
+        plain.parse::<FermionOperator>().and_then(|operator| Mapping::JordanWigner.map(&operator, n_qubits));
+    sum.map_err(|e| {
+        let byte = |column: usize| part.char_indices().nth(column - 1).map_or(part.len(), |(at, _)| at);
+        let first = part.len() - part.trim_start().len();
+        let at = e.column.map_or(first, byte);
+        let length = part[at..].split_whitespace().next().map_or(0, str::len);
+        let end = if e.column.is_some() { at + length } else { at + part[at..].lines().next().map_or(0, str::len) };
+        let message = match &e.problem {
+            FermionProblem::NoSuchOrbital { orbital, n_orbitals } => format!(
+                "orbital {orbital} does not exist: the circuit has {n_orbitals} qubits, one for each orbital, counted from 0"
+            ),
+            problem => problem.to_string(),
+        };
+        Failure::input(message).at(name, whole, start + at..start + end, "").help(
+            "operators on fermions are written as OpenFermion prints them, `0.5 [0^ 1] + 0.5 [1^ 0]`; they are \
+             mapped to qubits by Jordan and Wigner",
+        )
     })
 }
 

@@ -13,6 +13,7 @@ mod info;
 mod libraries;
 mod noise;
 mod npy;
+mod observables;
 mod optimize;
 mod params;
 mod plugins;

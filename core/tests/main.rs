@@ -38,6 +38,7 @@ mod emit_text;
 mod ir_verify;
 mod jit;
 mod linear;
+mod observable_text;
 mod plan_allocations;
 mod prepared_gradients;
 mod print;

@@ -14,6 +14,19 @@
 //! A sum of terms joined by `+` or `-`; a term is an optional real coefficient, an optional `*`, then
 //! Pauli letters with qubit numbers, separated by spaces. `I`, `I3` or a bare number is a constant.
 //!
+//! So is what other tools write. Operators are `Z0`, `z0`, `Z(0)`, `PauliZ(0)`, `Z(q(0))`, or words such as `XIZ`, in which
+//! qubit 0 is the last letter, as in Qiskit and in bitstrings; all words of a text have one number of letters. They are
+//! multiplied by `*`, `@` or nothing, stand in `( )` or `[ ]`, and a qubit comes once in a product. Coefficients are products
+//! and quotients of numbers and `pi`, and may be written as complex numbers that are real, `(0.5+0j)`.
+//!
+//! | of | is read |
+//! |---|---|
+//! | OpenFermion | `(0.5+0j) [Z0 Z1] +`, `QubitOperator('Z0 Z1', 0.5)` |
+//! | Qiskit | `SparsePauliOp(['ZZ', 'XI'], coeffs=[1.+0.j, 0.5+0.j])`, `[('ZZ', 1.0), ('XI', 0.5)]`, `[('ZX', [0, 2], 1.0)]` |
+//! | PennyLane | `0.5 * (Z(0) @ Z(1)) + X(0)`, `qml.PauliZ(0)` |
+//! | Cirq | `0.500*Z(q(0))*Z(q(1))` |
+//! | CUDA-Q | `0.5 * spin.z(0) * spin.z(1)` |
+//!
 //! # Algebra
 //! Sums and differences are `+` and `-`; what stays real of products is the [anticommutator](PauliSum::anticommutator)
 //! `A B + B A` and the [commutator](PauliSum::commutator) `i (A B - B A)`. Terms that can be measured together come from
@@ -24,6 +37,8 @@ use std::fmt;
 use crate::basis::MAX_QUBITS;
 
 mod algebra;
+mod foreign;
+mod read;
 mod text;
 
 /// The highest number of a qubit in a circuit.
@@ -288,13 +303,67 @@ pub enum Problem {
         found: String,
     },
     /// A coefficient that is not a finite number.
-    #[error("the coefficient {text} is not a finite number")]
+    #[error("the coefficient {} is not a finite number", text::shown(text))]
     Coefficient {
         /// Its text.
         text: String,
     },
-    /// A qubit number too large for any circuit, or in a mask for any state.
-    #[error("qubit {text} is beyond any circuit")]
+    /// A coefficient that is not real: no observable has it.
+    #[error("`{term}` has the coefficient {coefficient}, which is not real")]
+    NotReal {
+        /// The Pauli string.
+        term: String,
+        /// Its coefficient.
+        coefficient: String,
+    },
+    /// A qubit that is not there.
+    #[error("qubit {qubit} does not exist: there are {n_qubits}, counted from 0")]
+    NoSuchQubit {
+        /// The qubit.
+        qubit: usize,
+        /// How many there are.
+        n_qubits: usize,
+    },
+    /// A word such as `XIZ` that is not a letter for each qubit.
+    #[error(
+        "the word has {letters} letters where {expected} are needed, one for each qubit, qubit 0 the last"
+    )]
+    WordLength {
+        /// How many it has.
+        letters: usize,
+        /// How many qubits there are, or letters of the words before.
+        expected: usize,
+    },
+    /// What another tool writes and is not read.
+    #[error("{format} is not read as an observable: {instead}")]
+    Foreign {
+        /// What it is.
+        format: &'static str,
+        /// What to write.
+        instead: &'static str,
+    },
+    /// Lists of Pauli strings and of coefficients that do not go together.
+    #[error("{strings} Pauli strings have {coefficients} coefficients")]
+    Coefficients {
+        /// The number of strings.
+        strings: usize,
+        /// The number of coefficients.
+        coefficients: usize,
+    },
+    /// Parentheses in parentheses.
+    #[error("parentheses are nested more than {limit} deep")]
+    TooDeep {
+        /// How deep they may be.
+        limit: usize,
+    },
+    /// A product of sums with too many terms.
+    #[error("the product has more than {limit} terms")]
+    TooManyTerms {
+        /// How many it may have.
+        limit: usize,
+    },
+    /// A qubit number too large for any state.
+    #[error("qubit {} is beyond any circuit", text::shown(text))]
     Qubit {
         /// Its text.
         text: String,

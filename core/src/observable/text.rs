@@ -1,8 +1,8 @@
-//! Observables as text: printing and parsing, by the grammar of the [module](super).
+//! Observables as text, by the grammar of the [module](super).
 
 use std::{fmt, str::FromStr};
 
-use super::{HIGHEST, ObservableError, Pauli, PauliString, PauliSum, Problem};
+use super::{ObservableError, PauliString, PauliSum, read};
 
 impl fmt::Display for PauliString {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -43,27 +43,41 @@ impl FromStr for PauliSum {
     type Err = ObservableError;
 
     fn from_str(text: &str) -> Result<PauliSum, ObservableError> {
-        let mut reader = Reader { text, at: 0 };
-        let mut terms = Vec::new();
-        loop {
-            let mut sign = 1.0;
-            let mut signs = 0;
-            while let Some(c @ ('+' | '-')) = reader.peek() {
-                if c == '-' {
-                    sign = -sign;
-                }
-                reader.at += 1;
-                signs += 1;
-            }
-            if signs == 0 && !terms.is_empty() {
-                match reader.peek() {
-                    None => return Ok(PauliSum { terms }),
-                    Some(_) => return Err(reader.unexpected("`+`, `-` or the end")),
-                }
-            }
-            let (coefficient, string) = reader.term()?;
-            terms.push((sign * coefficient, string));
-        }
+        read::sum(text, false, None)
+    }
+}
+
+impl PauliSum {
+    /// The sum that a text says, for n qubits.
+    ///
+    /// ```
+    /// use ketgrad_core::observable::PauliSum;
+    /// // Qubit 0 is the last letter of a word.
+    /// assert_eq!(PauliSum::parse_on("0.5*IXZ", 3)?.to_string(), "0.5*Z0 X1");
+    /// let error = PauliSum::parse_on("Z0 - X3", 3).unwrap_err();
+    /// assert_eq!(error.to_string(), "column 6: qubit 3 does not exist: there are 3, counted from 0");
+    /// # Ok::<(), ketgrad_core::observable::ObservableError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ObservableError`] if the text is no observable, acts on other qubits, or has words of another number of letters.
+    pub fn parse_on(text: &str, n_qubits: usize) -> Result<PauliSum, ObservableError> {
+        read::sum(text, false, Some(n_qubits))
+    }
+
+    /// As [`PauliSum::parse_on`], but a line that is complete is a term of its own, and `#` begins a comment.
+    ///
+    /// ```
+    /// use ketgrad_core::observable::PauliSum;
+    /// let text = "0.5 Z0 # a field\n-2 X1\n(1.5+0j) [X0 X1] +\n0.5 []";
+    /// assert_eq!(PauliSum::parse_lines(text, 2)?.to_string(), "0.5*Z0 - 2*X1 + 1.5*X0 X1 + 0.5");
+    /// # Ok::<(), ketgrad_core::observable::ObservableError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`PauliSum::parse_on`]; columns count through all lines.
+    pub fn parse_lines(text: &str, n_qubits: usize) -> Result<PauliSum, ObservableError> {
+        read::sum(text, true, Some(n_qubits))
     }
 }
 
@@ -72,14 +86,7 @@ impl FromStr for PauliString {
 
     /// As a term of a sum is written, without a coefficient: `X0 Y2`, or `I`.
     fn from_str(text: &str) -> Result<PauliString, ObservableError> {
-        let mut reader = Reader { text, at: 0 };
-        let Some(string) = reader.string()? else {
-            return Err(reader.unexpected("a Pauli operator such as `Z0`"));
-        };
-        match reader.peek() {
-            None => Ok(string),
-            Some(_) => Err(reader.unexpected("a Pauli operator such as `Z0`, or the end")),
-        }
+        read::string(text)
     }
 }
 
@@ -90,101 +97,11 @@ pub(super) fn word(text: &str) -> &str {
     &text[..end.max(first)]
 }
 
-struct Reader<'a> {
-    text: &'a str,
-    at: usize,
-}
-
-impl Reader<'_> {
-    /// The next character that is not a space, without taking it.
-    fn peek(&mut self) -> Option<char> {
-        let rest = &self.text[self.at..];
-        self.at += rest.len() - rest.trim_start().len();
-        self.text[self.at..].chars().next()
-    }
-
-    fn error(&self, at: usize, problem: Problem) -> ObservableError {
-        ObservableError { column: Some(self.text[..at].chars().count() + 1), problem }
-    }
-
-    fn unexpected(&mut self, expected: &'static str) -> ObservableError {
-        let found = match self.peek() {
-            Some(_) => format!("`{}`", word(&self.text[self.at..])),
-            None => "the end".to_owned(),
-        };
-        self.error(self.at, Problem::Unexpected { expected, found })
-    }
-
-    /// The longest text from here whose characters are accepted.
-    fn take(&mut self, accept: impl Fn(&str, char) -> bool) -> &str {
-        let start = self.at;
-        while let Some(c) = self.text[self.at..].chars().next() {
-            if !accept(&self.text[start..self.at], c) {
-                break;
-            }
-            self.at += c.len_utf8();
-        }
-        &self.text[start..self.at]
-    }
-
-    fn term(&mut self) -> Result<(f64, PauliString), ObservableError> {
-        let mut coefficient = None;
-        if matches!(self.peek(), Some('0'..='9' | '.')) {
-            let start = self.at;
-            let text = self
-                .take(|before, c| {
-                    c.is_ascii_digit()
-                        || ".eE".contains(c)
-                        || ("+-".contains(c) && before.ends_with(['e', 'E']))
-                })
-                .to_owned();
-            let value: f64 = text.parse().unwrap_or(f64::NAN);
-            if !value.is_finite() {
-                return Err(self.error(start, Problem::Coefficient { text }));
-            }
-            coefficient = Some(value);
-            if self.peek() == Some('*') {
-                self.at += 1;
-                if !matches!(self.peek(), Some('I' | 'X' | 'Y' | 'Z')) {
-                    return Err(self.unexpected("a Pauli operator such as `Z0`"));
-                }
-            }
-        }
-        match (coefficient, self.string()?) {
-            (None, None) => Err(self.unexpected("a number or a Pauli operator such as `Z0`")),
-            (coefficient, string) => Ok((coefficient.unwrap_or(1.0), string.unwrap_or_default())),
-        }
-    }
-
-    /// The operators from here on, if there are any.
-    fn string(&mut self) -> Result<Option<PauliString>, ObservableError> {
-        let mut factors: Vec<(usize, Pauli)> = Vec::new();
-        let mut any = false;
-        while let Some(letter @ ('I' | 'X' | 'Y' | 'Z')) = self.peek() {
-            any = true;
-            let start = self.at;
-            self.at += 1;
-            let number_at = self.at;
-            let digits = self.take(|_, c| c.is_ascii_digit()).to_owned();
-            let pauli = match letter {
-                'X' => Pauli::X,
-                'Y' => Pauli::Y,
-                'Z' => Pauli::Z,
-                _ => continue,
-            };
-            if digits.is_empty() {
-                return Err(self.unexpected("a qubit number"));
-            }
-            let qubit: usize = match digits.parse() {
-                Ok(qubit) if qubit <= HIGHEST => qubit,
-                _ => return Err(self.error(number_at, Problem::Qubit { text: digits })),
-            };
-            if factors.iter().any(|f| f.0 == qubit) {
-                return Err(self.error(start, Problem::Repeated { qubit }));
-            }
-            factors.push((qubit, pauli));
-        }
-        factors.sort_unstable();
-        Ok(any.then_some(PauliString { factors }))
+/// A word of a text in a message: its beginning, if it is long.
+pub(super) fn shown(word: &str) -> String {
+    const MOST: usize = 40;
+    match word.char_indices().nth(MOST) {
+        Some((at, _)) => format!("{}…", &word[..at]),
+        None => word.to_owned(),
     }
 }
