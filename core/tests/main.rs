@@ -55,6 +55,7 @@ mod qasm_mutations;
 mod qasm_noise;
 mod qasm_short_integers;
 mod qasm_states;
+mod qasm_tools;
 mod qasm_types;
 mod random_numbers;
 mod requests;

@@ -11,12 +11,16 @@ use super::{
     classical::Classical,
     define::State,
     evaluate::constant,
-    names::{Callee, GateEntry},
+    names::{Callee, Entry, GateEntry, multi_controlled},
     power::{self, Exponent},
 };
-use crate::qasm::{
-    ast::{self, Ident, Modifier, ModifierKind, Place, Span, Stmt, StmtKind, Symbol},
-    diagnostic::{Diagnostic, Problem},
+use crate::{
+    gate::GateKind,
+    qasm::{
+        Version,
+        ast::{self, Ident, Modifier, ModifierKind, Place, Span, Stmt, StmtKind, Symbol},
+        diagnostic::{Diagnostic, Problem},
+    },
 };
 
 /// The most controls of a gate: more are refused before they take memory. A statement must name each of them anyway.
@@ -71,11 +75,27 @@ impl Lowering<'_> {
         {
             return self.ignore_call(call);
         }
+        if let Some(phase) = self.phase_alone(call) {
+            // The qubits that tools write with a global phase, which does not depend on them.
+            self.all_qubits(&call.operands)?;
+            return self.call(&phase, span, all);
+        }
         if call.args.iter().any(|arg| self.may_depend(arg)) {
             return self.call_by_measured(call, span, all);
         }
         let gate = self.resolve(call, None, Scope::Global, None, all);
         self.plan_call(gate, call, span)
+    }
+
+    /// The call of a global phase without the qubits that PennyLane writes in OpenQASM 2. A gate that the file defines by this
+    /// name is not one.
+    pub(super) fn phase_alone(&self, call: &ast::Call) -> Option<ast::Call> {
+        let is_phase = self.version == Version::V2
+            && !call.operands.is_empty()
+            && call.modifiers.is_empty()
+            && self.interner.name(call.name.symbol) == "gphase"
+            && matches!(self.gates.get(call.name.symbol), None | Some(GateEntry::BuiltIn(_)));
+        is_phase.then(|| ast::Call { operands: Box::default(), ..call.clone() })
     }
 
     /// A call that only tells the world outside something. Its arguments may still call and measure.
@@ -183,7 +203,10 @@ impl Lowering<'_> {
         within: Option<Ident>,
         all: &[Stmt],
     ) -> Lower<Resolved> {
-        let callee = self.callee(call.name, within, all)?;
+        let callee = match self.many_controls(call, scope, all) {
+            Some(callee) => callee,
+            None => self.callee(call.name, within, all)?,
+        };
         if call.timed {
             self.ignored("the duration of a gate", call.name.span)?;
         }
@@ -214,6 +237,34 @@ impl Lowering<'_> {
             }
         };
         Ok(Resolved { name: call.name.symbol, callee, args, modifiers: modifiers.map(Box::new) })
+    }
+
+    /// A gate such as `mcx`, which is defined nowhere: all qubits but the last, and but those of modifiers, control it.
+    fn many_controls(&mut self, call: &ast::Call, scope: Scope, all: &[Stmt]) -> Option<Callee> {
+        let symbol = call.name.symbol;
+        let kind = multi_controlled(self.interner.name(symbol))?;
+        let is_free = self.gates.get(symbol).is_none()
+            && self.names.get(symbol).is_none()
+            && definition_of(symbol, all).is_none()
+            && call.modifiers.is_empty();
+        // A whole register would be gone along, where some mean that all of it controls.
+        let is_register = |operand: &ast::Operand| match (operand.base, scope) {
+            (ast::Base::Name(name), Scope::Global) if operand.parts().is_empty() => {
+                matches!(self.names.get(name.symbol), Some(Entry::Qubits(picks)) if picks.len().is_some())
+            }
+            _ => false,
+        };
+        if !is_free || call.operands.len() < 2 || call.operands.iter().any(is_register) {
+            return None;
+        }
+        let text = self.name(symbol);
+        let problem = Problem::LentGate { name: text, from: "that with any number of controls" };
+        let help = "no standard file has it: all qubits but the last control the gate";
+        let place = self.place(call.name.span);
+        if self.reported.insert(multi_name(kind)) {
+            self.warning(Diagnostic::warning(problem).at(place, "").help(help));
+        }
+        Some(Callee::Table(kind, call.operands.len() - 1))
     }
 
     /// An argument that the gate does not use. Exporters write there what a gate was made of, be it no angle.
@@ -445,6 +496,15 @@ impl Exponent {
                 expected: "a number".to_owned(),
             }),
         }
+    }
+}
+
+/// What one warning about such a gate is called.
+fn multi_name(kind: GateKind) -> &'static str {
+    match kind {
+        GateKind::X => "`mcx`",
+        GateKind::Z => "`mcz`",
+        _ => "`mcphase`",
     }
 }
 

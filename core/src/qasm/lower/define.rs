@@ -190,6 +190,11 @@ impl Lowering<'_> {
         let span = statement.span;
         let (size, step) = match &statement.kind {
             StmtKind::Call(call) => {
+                let phase = self.phase_alone(call);
+                if phase.is_some() {
+                    self.local_qubits(&call.operands, qubits, Some(call.name))?;
+                }
+                let call = phase.as_ref().unwrap_or(call);
                 let resolved = self.resolve(call, None, Scope::Gate(params), Some(gate.name), all);
                 let picked = self.local_qubits(&call.operands, qubits, Some(call.name));
                 let (gate, qubits) = (resolved?, picked?);

@@ -250,8 +250,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// Takes a gate that is not defined for the one that everybody calls so, with a warning. In OpenQASM 2 that is `gphase`
-    /// alone, which exporters write.
+    /// Takes a gate that is not defined for the one that everybody calls so, with a warning. In OpenQASM 2 these are `gphase`
+    /// and `mcx`, `mcz`, `mcphase` with any number of controls, which exporters write.
     pub(super) fn lend_gate(&mut self, name: Ident) {
         let (text, place) = (self.name(name.symbol), self.place(name.span));
         if self.names.get(name.symbol).is_some() {
@@ -261,7 +261,7 @@ impl Lowering<'_> {
             if text == "gphase" {
                 self.gates.offer(name.symbol, Callee::Table(GateKind::GPHASE, 0));
                 let problem = Problem::LentGate { name: text, from: "that of OpenQASM 3" };
-                let help = "OpenQASM 2 has no gates without qubits; on a state the phase does not show";
+                let help = "OpenQASM 2 has no global phase; on a state it does not show";
                 self.warning(Diagnostic::warning(problem).at(place, "").help(help));
             }
             return;
@@ -383,6 +383,9 @@ impl Lowering<'_> {
                 "`{name}` is OpenQASM 3, but this file is OpenQASM 2: change the first line"
             ));
         }
+        if multi_controlled(name).is_some() {
+            return Some(format!("name each of its qubits, the target last: `{name} … q[0], q[1], q[2];`"));
+        }
         let own = match self.version {
             Version::V2 => ("qelib1.inc", self.gates.included[0]),
             Version::V3 => ("stdgates.inc", self.gates.included[1]),
@@ -393,6 +396,16 @@ impl Lowering<'_> {
         }
         let known: Vec<String> = self.gates.table.symbols().map(|s| self.name(s)).collect();
         nearest(name, known.iter().map(String::as_str)).map(|n| format!("did you mean `{n}`?"))
+    }
+}
+
+/// The gate that is written with any number of controls before its target, in both languages without a definition.
+pub(super) fn multi_controlled(name: &str) -> Option<GateKind> {
+    match name {
+        "mcx" => Some(GateKind::X),
+        "mcz" => Some(GateKind::Z),
+        "mcp" | "mcphase" => Some(GateKind::P),
+        _ => None,
     }
 }
 

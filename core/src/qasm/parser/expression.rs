@@ -19,13 +19,18 @@ impl Parser<'_> {
         self.deeper(|p| p.binary(1))
     }
 
+    /// `^` is a power in the angles of OpenQASM 2.
+    fn caret_is_xor(&self) -> bool {
+        self.version == Version::V3 || self.is_bitwise
+    }
+
     fn binary_op(&self) -> Option<BinaryOp> {
         let Kind::Sign(sign) = self.token.kind else { return None };
         Some(match sign {
             Sign::OrOr => BinaryOp::Or,
             Sign::AndAnd => BinaryOp::And,
             Sign::Bar => BinaryOp::BitOr,
-            Sign::Caret if self.version == Version::V3 => BinaryOp::BitXor,
+            Sign::Caret if self.caret_is_xor() => BinaryOp::BitXor,
             Sign::Amp => BinaryOp::BitAnd,
             Sign::EqEq => BinaryOp::Equal,
             Sign::NotEq => BinaryOp::NotEqual,
@@ -92,8 +97,7 @@ impl Parser<'_> {
 
     fn power(&mut self) -> Parse<Expr> {
         let base = self.postfix()?;
-        let is_power =
-            self.is_sign(Sign::Power) || (self.version == Version::V2 && self.is_sign(Sign::Caret));
+        let is_power = self.is_sign(Sign::Power) || (!self.caret_is_xor() && self.is_sign(Sign::Caret));
         if !is_power {
             return Ok(base);
         }

@@ -135,6 +135,8 @@ pub(super) struct Parser<'a> {
     depth: usize,
     /// Whether nothing more is to be read.
     fatal: bool,
+    /// Whether bits are computed, where `^` is no power in OpenQASM 2 either.
+    is_bitwise: bool,
     /// What ends with the text.
     whole: &'static str,
 }
@@ -150,8 +152,23 @@ impl<'a> Parser<'a> {
         let mut lexer = Lexer::new(text, source);
         let token = lexer.next(names, errors);
         let next = lexer.next(names, errors);
-        let (last_end, depth, fatal, whole) = (token.span.start, 0, false, "the file");
-        Parser { text, source, version, lexer, names, errors, token, next, last_end, depth, fatal, whole }
+        let last_end = token.span.start;
+        let (depth, fatal, is_bitwise, whole) = (0, false, false, "the file");
+        Parser {
+            text,
+            source,
+            version,
+            lexer,
+            names,
+            errors,
+            token,
+            next,
+            last_end,
+            depth,
+            fatal,
+            is_bitwise,
+            whole,
+        }
     }
 
     /// Reads the `OPENQASM` line, if there is one.

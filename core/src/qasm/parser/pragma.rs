@@ -43,6 +43,7 @@ impl Parser<'_> {
             last_end: token.span.start,
             depth: self.depth,
             fatal: false,
+            is_bitwise: false,
             whole: "the line",
         };
         let pragma = line.applied(kind);

@@ -142,7 +142,10 @@ impl Parser<'_> {
     fn conditional(&mut self) -> Parse<StmtKind> {
         self.bump();
         self.expect(Sign::LParen)?;
-        let condition = self.expr()?;
+        self.is_bitwise = true;
+        let condition = self.expr();
+        self.is_bitwise = false;
+        let condition = condition?;
         self.expect(Sign::RParen)?;
         let then = self.body()?;
         let otherwise = if self.is_word(Word::Else) {
@@ -184,19 +187,21 @@ impl Parser<'_> {
         Ok(StmtKind::Gate(Box::new(GateDef { name, params, qubits, body: None })))
     }
 
-    /// A gate call or an assignment.
+    /// A gate call or an assignment, which tket writes in OpenQASM 2, too.
     fn named_statement(&mut self) -> Parse<StmtKind> {
         if self.is(Kind::Hardware) {
             return self.expected("a statement");
         }
         let name = self.ident("a statement")?;
         let modern = self.version == Version::V3;
-        if modern && self.is_sign(Sign::LBracket) {
+        // `qubit[2] q;` in OpenQASM 2 is an error about `qubit`.
+        let is_old = name.symbol.word().is_none_or(|word| word.is_old());
+        if (modern || is_old) && self.is_sign(Sign::LBracket) {
             let target = self.operand_of(name)?;
             if self.assignment_sign().is_some() {
                 return self.assignment(target);
             }
-            if matches!(self.token.kind, Kind::Name(_) | Kind::Hardware) {
+            if modern && matches!(self.token.kind, Kind::Name(_) | Kind::Hardware) {
                 // A gate with a duration, `x[100ns] q`: the brackets are read over.
                 let mut kind = self.call(Box::default(), name)?;
                 if let StmtKind::Call(call) = &mut kind {
@@ -206,7 +211,7 @@ impl Parser<'_> {
             }
             return self.expected("`=`");
         }
-        if modern && self.assignment_sign().is_some() {
+        if self.assignment_sign().is_some() {
             let target = Operand { span: name.span, base: Base::Name(name), select: Select::All };
             return self.assignment(target);
         }
@@ -242,7 +247,10 @@ impl Parser<'_> {
     fn assignment(&mut self, target: Operand) -> Parse<StmtKind> {
         let compound = self.assignment_sign().unwrap_or(Compound::None);
         self.bump();
-        let value = self.expr()?;
+        self.is_bitwise = true;
+        let value = self.expr();
+        self.is_bitwise = false;
+        let value = value?;
         self.semicolon()?;
         let whole = target.span.to(value.span);
         let kind = match compound {
