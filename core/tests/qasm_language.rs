@@ -238,7 +238,15 @@ fn parameters_of_gates_are_exponents() {
             format!("OPENQASM 3.0; include \"stdgates.inc\"; input float theta; qubit[2] q; {gates} {body}");
         parse(&text, &Options { max_gates: 1000, ..Options::default() }).unwrap_err().to_string()
     };
-    assert!(failed("g(theta) q[0];").contains("the exponent of `pow` must be a constant"));
+    same(
+        &format!("{gates} g(theta) q[0]; f(theta, 0.5) q[0], q[1];"),
+        "pow(theta) @ x q[0]; \
+        crx(0.5*(theta + 1)) q[0], q[1]; h q[0];",
+    );
+    assert!(
+        failed("gate s(k) a { pow(k) @ U(0.1, 0.2, 0.3) a; } s(theta) q[0];")
+            .contains("no power whose exponent")
+    );
     assert!(failed("gate s5(k) a { pow(k) @ s a; } s5(100000) q[0];").contains("100000 operations"));
     // Twice as many different ones at each level.
     let tower: String =

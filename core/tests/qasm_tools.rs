@@ -1,4 +1,4 @@
-//! OpenQASM as other tools write it, against matrices that are built here.
+//! OpenQASM as other tools write it, and powers with parameters, against matrices that are built here.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use ketgrad_core::{
@@ -108,4 +108,77 @@ fn all_but_the_last_qubit_control() {
     let head = "OPENQASM 2.0; include \"qelib1.inc\"; qreg q[3]; qreg r[1];";
     let failed = parse(&format!("{head} mcx q, r;"), &Options::default()).unwrap_err();
     assert!(failed.diagnostics[0].help.as_ref().unwrap().contains("name each of its qubits"));
+}
+
+/// `U^t` for `U^2 = 1`: the eigenvalue -1 becomes `e^{i pi t}`.
+fn power(u: &Matrix<C>, t: f64) -> Matrix<C> {
+    let w = C::cis(std::f64::consts::PI * t);
+    Matrix::from_fn(u.n_qubits(), |i, j| {
+        let one = if i == j { C::new(1.0, 0.0) } else { C::default() };
+        (one * (w + 1.0) + u[(i, j)] * (-w + 1.0)) / 2.0
+    })
+}
+
+#[test]
+fn exponents_are_parameters() {
+    for t in [0.3, -0.71, 2.4] {
+        for (gate, operands) in [
+            ("x", "q[1]"),
+            ("y", "q[0]"),
+            ("z", "q[2]"),
+            ("h", "q[1]"),
+            ("id", "q[1]"),
+            ("swap", "q[2], q[0]"),
+            ("cx", "q[2], q[0]"),
+            ("ccx", "q[2], q[0], q[1]"),
+            ("ctrl @ h", "q[2], q[0]"),
+            ("negctrl @ y", "q[0], q[2]"),
+            ("ctrl @ swap", "q[1], q[2], q[0]"),
+            ("inv @ z", "q[0]"),
+        ] {
+            let u = matrix(&v3(&format!("qubit[3] q; {gate} {operands};")), &[]);
+            let given = |modifiers: &str| {
+                matrix(&v3(&format!("input float t; qubit[3] q; {modifiers} @ {gate} {operands};")), &[t])
+            };
+            assert!(close(&given("pow(t)"), &power(&u, t)), "{gate} {t}");
+            assert!(close(&given("inv @ pow(t)"), &power(&u, -t)), "{gate} {t}");
+            assert!(close(&given("pow(-t/2)"), &power(&u, -t / 2.0)), "{gate} {t}");
+        }
+        // Roots of these are known, angles are multiplied.
+        for (given, root, factor) in [
+            ("pow(t) @ sx q;", "x", 0.5),
+            ("pow(t) @ inv @ sx q;", "x", -0.5),
+            ("pow(t) @ s q;", "z", 0.5),
+            ("pow(t) @ tdg q;", "z", -0.25),
+            ("inv @ pow(3*t) @ t q;", "z", -0.75),
+            ("pow(t) @ pow(0.5) @ x q;", "x", 0.5),
+            ("gate g(k) a { pow(2*k) @ s a; } g(t) q;", "z", 1.0),
+        ] {
+            let u = matrix(&v3(&format!("qubit q; {root} q;")), &[]);
+            let given_matrix = matrix(&v3(&format!("input float t; qubit q; {given}")), &[t]);
+            assert!(close(&given_matrix, &power(&u, factor * t)), "{given} {t}");
+        }
+        for (given, written) in [
+            ("pow(t) @ rx(0.4) q[0];", "rx(0.4*t) q[0];"),
+            ("pow(t) @ rx(0.4 + 2*pi*2) q[0];", "rx(0.4*t) q[0];"),
+            ("pow(t) @ cp(-0.4) q[0], q[1];", "cp(-0.4*t) q[0], q[1];"),
+            ("pow(t) @ rx(t) q[0];", "rx(t*t) q[0];"),
+            ("ctrl @ pow(t) @ gphase(0.4) q[0];", "p(0.4*t) q[0];"),
+        ] {
+            let head = "input float t; qubit[2] q;";
+            let of = |body: &str| matrix(&v3(&format!("{head} {body}")), &[t]);
+            assert!(close(&of(given), &of(written)), "{given} {t}");
+        }
+    }
+    let head = "OPENQASM 3.0; include \"stdgates.inc\"; input float t; qubit[2] q; bit[4] c;";
+    for body in [
+        "pow(t) @ U(0.1, 0.2, 0.3) q[0];",
+        "pow(0.5) @ pow(t) @ x q[0];",
+        "pow(t) @ pow(t) @ x q[0];",
+        "gate mine a, b { cx a, b; h a; } pow(t) @ mine q[0], q[1];",
+        "c[0] = measure q[0]; pow(t) @ rx(uint[4](c)) q[1];",
+    ] {
+        let message = refused(&format!("{head} {body}"));
+        assert!(message.contains("has no power whose exponent is a parameter"), "{body}: {message}");
+    }
 }

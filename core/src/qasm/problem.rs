@@ -204,6 +204,8 @@ pub enum Problem {
     Channel { error: ChannelError },
     #[error("`{gate}` has no power {exponent}: {reason}")]
     Power { gate: String, exponent: f64, reason: &'static str },
+    #[error("`{gate}` has no power whose exponent is a parameter")]
+    OpenPower { gate: String },
     #[error("{reason}")]
     Circuit { reason: String },
 }

@@ -170,6 +170,13 @@ impl Lowering<'_> {
             return self.plan_call(gate, call, span);
         }
         let (gate, (qubits, times)) = (gate?, self.along_registers(call)?);
+        if let Some(pow) = self.open_pow(call)? {
+            // The arguments that are put in below would have no power.
+            let problem = Problem::OpenPower { gate: self.name(call.name.symbol) };
+            let error = Diagnostic::error(problem).at(self.place(pow), "");
+            return Err(self
+                .report(error.help("here a measurement decides its angle: choose between gates with `if`")));
+        }
         let call = PlannedCall { gate, qubits, times, span, source: self.source };
         if let [(Classical::Turn(bits), _)] = args.as_slice()
             && turns(&call.gate)
@@ -184,6 +191,19 @@ impl Lowering<'_> {
             let gate = Resolved { args: args.into(), ..call.gate.clone() };
             lowering.push_call(PlannedCall { gate, qubits: call.qubits.clone(), ..call })
         })
+    }
+
+    /// The `pow` of a call whose exponent has parameters.
+    fn open_pow(&mut self, call: &ast::Call) -> Lower<Option<Span>> {
+        for modifier in &call.modifiers {
+            if let ModifierKind::Pow(expr) = &modifier.kind {
+                let value = self.evaluate(expr, Scope::Global)?;
+                if value.is_real() && value.constant().is_none() {
+                    return Ok(Some(modifier.span));
+                }
+            }
+        }
+        Ok(None)
     }
 
     fn bits_as_angle(&mut self, span: Span) -> Lower<()> {
@@ -236,7 +256,15 @@ impl Lowering<'_> {
                 args.into_iter().collect()
             }
         };
-        Ok(Resolved { name: call.name.symbol, callee, args, modifiers: modifiers.map(Box::new) })
+        let mut gate = Resolved { name: call.name.symbol, callee, args, modifiers: modifiers.map(Box::new) };
+        if let (Some(modifiers), Scope::Global) = (&mut gate.modifiers, scope)
+            && modifiers.exponents.iter().any(|e| matches!(e, Exponent::Open(_)))
+        {
+            let exponents = std::mem::take(&mut modifiers.exponents);
+            let pow = call.modifiers.iter().find(|m| matches!(m.kind, ModifierKind::Pow(_)));
+            self.raise_open(&mut gate, &exponents, pow.map_or(call.name.span, |m| m.span))?;
+        }
+        Ok(gate)
     }
 
     /// A gate such as `mcx`, which is defined nowhere: all qubits but the last, and but those of modifiers, control it.
@@ -409,7 +437,7 @@ impl Lowering<'_> {
                     let value = self.evaluate(expr, scope);
                     self.in_exponent = false;
                     let value = value?;
-                    if let (Scope::Gate(_), true, None) = (scope, value.is_real(), value.constant()) {
+                    if let (true, None) = (value.is_real(), value.constant()) {
                         self.exponents.push(value);
                         Exponent::Open(self.exponents.len() - 1)
                     } else {

@@ -254,8 +254,12 @@ impl Lowering<'_> {
                 Step::Reset(qubits) => (qubits.len() as u64, Step::Reset(qubits.clone())),
                 Step::Call { gate, qubits, span: own } => {
                     let (mut gate, qubits, own) = (gate.clone(), qubits.clone(), *own);
-                    if let Some(modifiers) = &mut gate.modifiers {
-                        for exponent in std::mem::take(&mut modifiers.exponents) {
+                    let exponents =
+                        gate.modifiers.as_mut().map(|m| std::mem::take(&mut m.exponents)).unwrap_or_default();
+                    if self.stay_open(&exponents, args, span)? {
+                        self.raise_open(&mut gate, &exponents, span)?;
+                    } else if let Some(modifiers) = &mut gate.modifiers {
+                        for exponent in exponents {
                             let exponent = self.closed(exponent, args, span)?;
                             let composed = power::compose(&mut modifiers.exponents, exponent);
                             self.check(composed, span)?;
@@ -282,6 +286,19 @@ impl Lowering<'_> {
         self.definitions.push(Definition { name, n_params, n_qubits, body, size, depth, open, place, state });
         self.special.insert(key, special);
         Ok(special)
+    }
+
+    /// Whether an exponent has parameters with arguments put in, too.
+    fn stay_open(&mut self, exponents: &[Exponent], args: &[Value], span: Span) -> Lower<bool> {
+        for exponent in exponents {
+            let Exponent::Open(number) = exponent else { continue };
+            let template = self.exponents.get(*number).cloned().unwrap_or(Value::int(1));
+            let value = self.check(instantiate(&template, args), span)?;
+            if value.is_real() && value.constant().is_none() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// An exponent with arguments put in.

@@ -40,6 +40,7 @@ mod integer;
 mod lookup;
 mod merge;
 mod names;
+mod open_power;
 mod operands;
 mod power;
 mod pragma;

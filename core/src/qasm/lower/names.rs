@@ -293,7 +293,18 @@ impl Lowering<'_> {
         let program =
             parser::program(line, source, Some(Version::V3), &mut self.interner, &mut self.diagnostics);
         self.sources.push(SourceText { name: "usual.inc".to_owned(), text: line.to_owned() });
-        // It knows the standard gates alone.
+        if let Some(callee) = self.define_apart(source, &program, name) {
+            self.gates.offer(name, callee);
+        }
+    }
+
+    /// Makes the definitions of a source of its own, over the standard gates alone; the gate of this name.
+    pub(super) fn define_apart(
+        &mut self,
+        source: u32,
+        program: &parser::Program,
+        name: Symbol,
+    ) -> Option<Callee> {
         let before = std::mem::take(&mut self.gates.table);
         for gate in NAMED_GATES {
             for name in gate.names().filter(|name| *name != "U") {
@@ -303,6 +314,8 @@ impl Lowering<'_> {
                 }
             }
         }
+        let gphase = self.interner.intern("gphase");
+        self.gates.offer(gphase, Callee::Table(GateKind::GPHASE, 0));
         let outer = std::mem::replace(&mut self.source, source);
         for statement in &program.statements {
             if let StmtKind::Gate(gate) = &statement.kind {
@@ -312,8 +325,9 @@ impl Lowering<'_> {
         }
         self.source = outer;
         let defined = std::mem::replace(&mut self.gates.table, before);
-        if let Some(GateEntry::Own(callee, _)) = defined.get(name) {
-            self.gates.offer(name, *callee);
+        match defined.get(name) {
+            Some(GateEntry::Own(callee, _)) => Some(*callee),
+            _ => None,
         }
     }
 

@@ -4,7 +4,8 @@
 //! eigenvalues `e^{i a}` with `a` in (-pi, pi] become `e^{i x a}`. What has an exact form keeps it: `pow(1/2) @ x` is
 //! `sx`, `pow(x) @ z` is `p(pi x)`, and of a rotation or a phase the angle is multiplied, from which whole turns of the
 //! matrix are dropped before. Of an angle with parameters nothing is dropped, so that the power has a slope everywhere: it
-//! is the principal one while the phases of the gate stay within half a turn.
+//! is the principal one while the phases of the gate stay within half a turn. Exponents with parameters are those of
+//! `open_power`.
 //!
 //! Exponents form a list, innermost first. One that is followed by an integer merges with it,
 //! `(U^x)^k = U^{kx}`; other pairs stay, since `(U^2)^{1/2}` is not always `U`.
@@ -195,6 +196,14 @@ fn fractional(gate: Gate, x: Number) -> Result<Raised, Problem> {
     let exponent = Exponent::Real(x);
     let power = principal_power(&numbers(&gate, exponent)?, x.value);
     power.map(Raised::Matrix).map_err(|reason| no_power(&gate, exponent, reason))
+}
+
+/// A gate without parameters as it is, a rotation or phase by [`within_turn`].
+pub(super) fn principal(gate: Gate) -> Option<Gate> {
+    match gate.kind().generator() {
+        Some(generator) => within_turn(&gate, generator),
+        None => Some(gate),
+    }
 }
 
 /// A rotation or a phase with the eigenvalues `e^{i a}`, a from above -pi to pi; whose angle has parameters as it is. `None`
