@@ -63,7 +63,7 @@ pub struct CommonArgs {
     /// The most memory to use, such as 8GiB, 500MB or bytes [default: what is free]
     #[arg(long, global = true, value_name = "SIZE", allow_hyphen_values = true, value_parser = parse_size)]
     pub memory_limit: Option<u64>,
-    /// The most steps of a program, such as 1e9 [default: 1e9], or rounds of a circuit's loops [default: 1e7]
+    /// The most steps of a program, such as 1e9 [default: 1e9], or rounds of a circuit's loops [default: 1e6, fewer on more than 10 qubits]
     #[arg(long, global = true, value_name = "N", allow_hyphen_values = true, value_parser = parse_count)]
     pub max_steps: Option<u64>,
     /// The most gates of a circuit, counted after expansion and before it is built [default: 1e8]

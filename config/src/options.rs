@@ -2,9 +2,7 @@
 
 use std::path::PathBuf;
 
-use ketgrad_core::{
-    equivalent::On, exact::Form, hybrid::Method, kernel::Threads, pass::Level, simulate::MAX_ROUNDS,
-};
+use ketgrad_core::{equivalent::On, exact::Form, hybrid::Method, kernel::Threads, pass::Level};
 use ketgrad_plugin_host::Choice;
 
 use crate::{
@@ -45,8 +43,8 @@ pub struct Common {
     pub memory_limit: Option<u64>,
     /// The most steps of a program.
     pub max_steps: u64,
-    /// The most rounds of the loops of a circuit.
-    pub max_rounds: u64,
+    /// The most rounds of the loops of a circuit, if given.
+    pub max_rounds: Option<u64>,
     /// The most gates of a circuit.
     pub max_gates: u64,
     /// Print JSON.
@@ -386,7 +384,7 @@ fn merge(low: CommonArgs, config: CommonArgs) -> Common {
         quiet: low.quiet || config.quiet,
         memory_limit: low.memory_limit.or(config.memory_limit),
         max_steps: low.max_steps.or(config.max_steps).unwrap_or(1_000_000_000),
-        max_rounds: low.max_steps.or(config.max_steps).unwrap_or(MAX_ROUNDS),
+        max_rounds: low.max_steps.or(config.max_steps),
         max_gates: low.max_gates.or(config.max_gates).unwrap_or(100_000_000),
         json: low.json || config.json,
         allow_nonfinite: low.allow_nonfinite || config.allow_nonfinite,

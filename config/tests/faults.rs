@@ -202,3 +202,31 @@ fn a_full_disk_is_an_error() {
     folder.run(&["run", "bell.qasm", "--output", "/dev/null"]).done();
     assert!(!std::fs::metadata("/dev/null").unwrap().is_file());
 }
+
+/// Loops without an end are said, in a circuit and in a program.
+#[test]
+fn endless_loops_are_said() {
+    let folder = Folder::new();
+    let head = "OPENQASM 3.0;\ninclude \"stdgates.inc\";\nqubit[2] q;\nbit c;\n";
+    for (body, said) in [
+        ("while (true) { x q[0]; }", "this loop never ends"),
+        ("int n = 0; while (true) { n += 1; }", "this loop never ends"),
+        ("for int i in [0:9000000000] { x q[0]; }", "statements run in loops"),
+        ("x q[0]; c = measure q[0]; while (c) { x q[1]; }", "never ends: its condition holds whatever"),
+        (
+            "x q[0]; c = measure q[0]; while (c) { x q[0]; x q[0]; c = measure q[0]; }",
+            "never ends: its rounds repeat",
+        ),
+    ] {
+        folder.file("a.qasm", format!("{head}{body}\n"));
+        let start = std::time::Instant::now();
+        folder.run(&["run", "a.qasm", "--shots", "100"]).fails(1, &[said]);
+        folder.run(&["run", "a.qasm", "--shots", "100", "--observable", "Z0"]).fails(1, &[said]);
+        assert!(start.elapsed().as_secs() < 10, "{body}");
+    }
+    // What turns for ever without coming back ends with the rounds that are allowed.
+    folder.file("a.qasm", format!("{head}while (!c) {{ rx(0.001) q[0]; c = measure q[1]; }}\n"));
+    folder
+        .run(&["run", "a.qasm", "--shots", "1", "--max-steps", "5000"])
+        .fails(1, &["after 5000 rounds", "--max-steps"]);
+}

@@ -335,6 +335,33 @@ fn loops_that_never_end_are_found() {
 }
 
 #[test]
+fn loops_that_never_end_are_found_before_the_limit() {
+    for (body, said) in [
+        ("qubit[2] q; bit c; x q[0]; c = measure q[0]; while (c == 1) { h q[1]; }", "holds whatever"),
+        ("qubit q; bit c; bit d; while (c == 0 || c == 1) { h q; c = measure q; }", "holds whatever"),
+        ("qubit q; bit c; x q; c = measure q; while (c == 1) { x q; x q; c = measure q; }", "rounds repeat"),
+        ("qubit q; bit c; while (c == 0) { reset q; c = measure q; }", "rounds repeat"),
+        // A cycle of four rounds
+        ("qubit[2] q; bit c; h q[1]; while (c == 0) { s q[1]; c = measure q[0]; }", "rounds repeat"),
+    ] {
+        let circuit = v3(body);
+        // Rounds beyond any patience.
+        let simulator = Simulator { max_rounds: u64::MAX, ..Simulator::new() };
+        let error = simulator.run_shots::<f64>(&circuit, &[], 100, 1).unwrap_err();
+        assert!(matches!(error, SimulateError::NeverEnds { .. }), "{error}");
+        assert!(error.to_string().contains(said), "{body}: {error}");
+    }
+    // These end, if late: the state turns, or an outcome is rare.
+    for body in [
+        "qubit q; bit c; while (c == 0) { reset q; rx(0.03) q; c = measure q; }",
+        "qubit q; bit c; uint[12] n = 0; while (c == 0) { n += 1; if (n == 3000) { x q; } c = measure q; }",
+    ] {
+        let counts = Simulator::new().run_shots::<f64>(&v3(body), &[], 2, 1).unwrap();
+        assert_eq!(counts.values().sum::<u64>(), 2, "{body}");
+    }
+}
+
+#[test]
 fn what_a_loop_cannot_keep_is_refused() {
     let message = refused("qubit q; bit c; float t = 0.1; while (!c) { rx(t) q; c = measure q; t = 2 * t; }");
     assert!(message.contains("`t` depends on a measurement"), "{message}");

@@ -15,7 +15,7 @@ use ketgrad_core::{
     kernel::Operator,
     qasm,
     scalar::Scalar,
-    simulate::{Simulator, final_measurements, has_final_state},
+    simulate::{Simulator, final_measurements, has_final_state, rounds_in_seconds},
     state::{StateVector, bytes_needed, bytes_text},
 };
 use num_complex::Complex;
@@ -107,6 +107,10 @@ pub fn read_circuit(
                     let available = bytes_text(available.into());
                     diagnostic.help = Some(format!("more do not fit into {available} ({why})"));
                 }
+                qasm::Problem::TooManySteps { .. } => {
+                    let help = "if the loops end after all, --max-gates allows more, where memory does";
+                    diagnostic.help = Some(help.to_owned());
+                }
                 qasm::Problem::MissingInput { name, .. } => {
                     diagnostic.help = Some(given.how(name, "FILE.json"));
                 }
@@ -182,7 +186,10 @@ fn simulate<T: Number>(
         None => None,
     };
     let (threads, memory_limit) = (common.start_threads()?, Some(available));
-    let simulator = Simulator { executors, threads, memory_limit, max_rounds: common.max_rounds };
+    // A density matrix has the amplitudes of twice as many qubits.
+    let width = if density { n_qubits.saturating_mul(2) } else { n_qubits };
+    let max_rounds = common.max_rounds.unwrap_or_else(|| rounds_in_seconds(width));
+    let simulator = Simulator { executors, threads, memory_limit, max_rounds };
     let progress = Mutex::new(Progress::new(terminal, "gates"));
     let task =
         Task { args, common, compact: &compact, simulator, observables: &observables, density, progress };

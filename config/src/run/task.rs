@@ -341,7 +341,7 @@ mod tests {
             quiet: true,
             memory_limit: None,
             max_steps: 0,
-            max_rounds: 0,
+            max_rounds: None,
             max_gates: 0,
             json: false,
             allow_nonfinite: false,

@@ -26,6 +26,7 @@ use smallvec::SmallVec;
 use super::{
     Bits, SimulateError, Simulator,
     distribution::{Finals, IMPOSSIBLE, LEAST_LIKELY},
+    endless::{CONDITION, can_end},
     liveness::Liveness,
     program::{Action, BoundCircuit, Step},
 };
@@ -195,6 +196,9 @@ impl<'a, T: Real, S: Scalar<Real = T>> Evolution<'a, S> {
                         return Err(SimulateError::Endless { limit });
                     }
                     branch.rounds += 1;
+                    if branch.rounds.is_power_of_two() && !can_end(self.circuit, step, &branch.bits) {
+                        return Err(SimulateError::NeverEnds { why: CONDITION });
+                    }
                 }
                 Action::Gates(gates) => pending.extend(gates.iter().flat_map(|gate| on_both_sides(gate, n))),
                 Action::Channel(channel) => {

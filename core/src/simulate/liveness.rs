@@ -144,7 +144,7 @@ fn read<R>(step: &Step<R>) -> SmallVec<[u32; 2]> {
     bits
 }
 
-fn written<R>(step: &Step<R>) -> Option<u32> {
+pub(super) fn written<R>(step: &Step<R>) -> Option<u32> {
     match &step.action {
         Action::Measure { bit, .. } | Action::Assign { bit, .. } => Some(*bit),
         Action::Misread(misread) => Some(misread.bit),

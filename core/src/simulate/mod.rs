@@ -19,6 +19,7 @@
 mod bits;
 mod density;
 mod distribution;
+mod endless;
 mod levels;
 mod liveness;
 mod measured;
@@ -60,8 +61,21 @@ use crate::{
 /// The most qubits of a circuit whose matrix is asked for: 4^13 entries of 16 bytes are 1 GiB.
 pub const MAX_MATRIX_QUBITS: usize = 13;
 
-/// The most rounds of loops in one run of a circuit, if the simulator is not told otherwise.
-pub const MAX_ROUNDS: u64 = 10_000_000;
+/// The most rounds of loops in one run of a circuit, if the simulator is not told otherwise: seconds on a few qubits.
+pub const MAX_ROUNDS: u64 = 1_000_000;
+
+/// The most rounds that take seconds on so many qubits: [`MAX_ROUNDS`] up to 10 of them, 1000 for 20 and more.
+///
+/// ```
+/// use ketgrad_core::simulate::{MAX_ROUNDS, rounds_in_seconds};
+/// assert_eq!([2, 15, 40].map(rounds_in_seconds), [MAX_ROUNDS, 32768, 1000]);
+/// ```
+#[must_use]
+pub fn rounds_in_seconds(n_qubits: usize) -> u64 {
+    const AMPLITUDES: u64 = 1 << 30;
+    let rounds = u32::try_from(n_qubits).ok().and_then(|n| AMPLITUDES.checked_shr(n)).unwrap_or(0);
+    rounds.clamp(1000, MAX_ROUNDS)
+}
 
 /// Why a circuit did not run.
 #[derive(Debug, thiserror::Error)]
@@ -123,6 +137,12 @@ pub enum SimulateError {
     Endless {
         /// The number allowed.
         limit: u64,
+    },
+    /// A loop of the circuit without an end.
+    #[error("a loop of the circuit never ends: {why}")]
+    NeverEnds {
+        /// How that is known.
+        why: &'static str,
     },
     /// More levels than the space has dimensions.
     #[error("{n_qubits} qubits have 2^{n_qubits} levels, fewer than {given}")]

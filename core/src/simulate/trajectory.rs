@@ -29,6 +29,7 @@ use smallvec::SmallVec;
 
 use super::{
     Bits, SimulateError, Simulator,
+    endless::{CERTAIN, CONDITION, CYCLE, FIRST, Snapshot, can_end},
     liveness::Liveness,
     program::{Action, BoundChannel, BoundCircuit},
 };
@@ -263,6 +264,8 @@ pub(super) struct Live<S> {
     pub(super) state: StateVector<S>,
     /// Gates that have not been applied yet: between the chances of noise that no state changes they are planned as one.
     pending: Vec<Operator<S>>,
+    /// What a round of a loop that goes on for long began with.
+    snapshot: Option<Box<Snapshot<S>>>,
 }
 
 pub(super) struct Run<'a, S> {
@@ -304,7 +307,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> Run<'a, S> {
             Some(state) => (**state).clone(),
             None => StateVector::zero_on(self.circuit.n_qubits, &self.simulator.threads)?,
         };
-        Ok(Live { step: 0, rounds: 0, bits, state, pending: Vec::new() })
+        Ok(Live { step: 0, rounds: 0, bits, state, pending: Vec::new(), snapshot: None })
     }
 
     /// Applies what is pending.
@@ -339,6 +342,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> Run<'a, S> {
                         return Err(SimulateError::Endless { limit });
                     }
                     live.rounds += 1;
+                    self.check_end(live)?;
                 }
                 Action::Gates(gates) if self.waits => live.pending.extend_from_slice(gates),
                 Action::Gates(gates) => {
@@ -348,23 +352,40 @@ impl<'a, T: Real, S: Scalar<Real = T>> Run<'a, S> {
                 Action::Measure { qubit, .. } | Action::Reset { qubit } => {
                     self.flush(live)?;
                     let p = live.state.probabilities_of(&[*qubit], &self.simulator.threads)?;
-                    return Ok(Stop::Random(p.into()));
+                    return Ok(random(live, p.into()));
                 }
                 Action::Misread(misread) => {
-                    return Ok(Stop::Random(misread.weights(&live.bits).iter().map(Scalar::re).collect()));
+                    let weights = misread.weights(&live.bits).iter().map(Scalar::re).collect();
+                    return Ok(random(live, weights));
                 }
                 Action::Channel(channel) if channel.mixture => {
-                    return Ok(Stop::Random(channel.terms.iter().map(|(w, _)| w.re()).collect()));
+                    return Ok(random(live, channel.terms.iter().map(|(w, _)| w.re()).collect()));
                 }
                 Action::Channel(channel) => {
                     self.flush(live)?;
-                    return Ok(Stop::Random(channel.weights(&live.state, &self.simulator.threads)?));
+                    let weights = channel.weights(&live.state, &self.simulator.threads)?;
+                    return Ok(random(live, weights));
                 }
             }
             self.pass(live);
         }
         self.flush(live)?;
         Ok(Stop::End)
+    }
+
+    /// Refuses a loop of which it is known that it never ends, at the head of a round.
+    fn check_end(&self, live: &mut Live<S>) -> Result<(), SimulateError> {
+        if live.rounds.is_power_of_two() && !can_end(self.circuit, live.step, &live.bits) {
+            return Err(SimulateError::NeverEnds { why: CONDITION });
+        }
+        if live.rounds >= FIRST {
+            self.flush(live)?;
+            let Live { step, rounds, bits, state, snapshot, .. } = live;
+            if Snapshot::comes_again(snapshot, *step, *rounds, bits, state) {
+                return Err(SimulateError::NeverEnds { why: CYCLE });
+            }
+        }
+        Ok(())
     }
 
     /// Gives the outcome that is due and steps over it.
@@ -480,6 +501,16 @@ impl<'a, T: Real, S: Scalar<Real = T>> Run<'a, S> {
         }
         Ok(live)
     }
+}
+
+/// The stop at a random outcome, which may be certain.
+fn random<T: Real, S>(live: &mut Live<S>, weights: Weights<T>) -> Stop<T> {
+    if let Some(snapshot) = &mut live.snapshot {
+        let values = weights.iter().map(|w| w.primal().unwrap_or(f64::NAN));
+        let (most, total) = values.fold((0.0f64, 0.0), |(most, total), w| (most.max(w), total + w));
+        snapshot.is_certain &= most >= CERTAIN * total;
+    }
+    Stop::Random(weights)
 }
 
 /// The probabilities of outcomes with these weights.

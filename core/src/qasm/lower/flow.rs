@@ -6,13 +6,13 @@ use std::collections::HashSet;
 
 use super::{
     Lower, Lowering, Picks, Scope, Stop, Value, classical::Classical, frames::Kind, names::Entry,
-    truth::Truth,
+    truth::Truth, walk::walk,
 };
 use crate::{
     circuit::Relation,
     qasm::{
-        ast::{BinaryOp, Case, Expr, ExprKind, ForLoop, Index, Span, Stmt, SwitchCase},
-        diagnostic::Problem,
+        ast::{BinaryOp, Case, Expr, ExprKind, ForLoop, Index, Span, Stmt, StmtKind, SwitchCase},
+        diagnostic::{Diagnostic, Problem},
     },
 };
 
@@ -113,6 +113,11 @@ impl Lowering<'_> {
         if !matches!(condition.kind, ExprKind::Bool(true)) {
             return self.unroll(condition, body, all, span, false).map(|_| ());
         }
+        if !self.may_leave(body) {
+            let help = "give it a condition that a round can change, or a `break`";
+            let place = self.place(span);
+            return Err(self.report(Diagnostic::error(Problem::Endless).at(place, "").help(help)));
+        }
         // What `while (true)` counts may say when it ends, or be a mere number of rounds.
         let (start, errors) = (self.checkpoint(), self.n_errors());
         if !self.unroll(condition, body, all, span, true)? {
@@ -126,6 +131,15 @@ impl Lowering<'_> {
         }
         self.back_to(&start);
         self.unroll(condition, body, all, span, false).map(|_| ())
+    }
+
+    /// Whether a loop with this body may be left early. Subroutines may end the program.
+    fn may_leave(&self, body: &[Stmt]) -> bool {
+        let mut leaves = !self.subroutines.is_empty();
+        walk(body, &mut Vec::new(), &mut |statement, _| {
+            leaves |= matches!(statement.kind, StmtKind::Break | StmtKind::Return(_) | StmtKind::End);
+        });
+        leaves
     }
 
     /// Plans the rounds of a loop whose condition is known, and the rest as a loop. Gives up, with `true`, where one
@@ -165,14 +179,22 @@ impl Lowering<'_> {
     pub(super) fn for_loop(&mut self, f: &ForLoop, all: &[Stmt], span: Span) -> Lower<()> {
         let ForLoop { ty, name, over, body } = f;
         match self.range(over, Scope::Global)? {
-            Range::Integers { mut next, step, end } => self.rounds(body, all, span, |lowering| {
-                let Some(now) = next.filter(|now| if step > 0 { *now <= end } else { *now >= end }) else {
-                    return Ok(false);
-                };
-                next = now.checked_add(step);
-                let value = Classical::Value(Value::int(now));
-                lowering.declare_variable(*name, ty, Some((value, index_span(over)))).map(|()| true)
-            }),
+            Range::Integers { mut next, step, end } => {
+                let rounds = next.map_or(0, |start| (end.saturating_sub(start) / step).saturating_add(1));
+                let limit = self.options.max_gates;
+                if rounds > i128::from(limit) && !self.may_leave(body) {
+                    return self.fail(Problem::TooManySteps { limit }, span);
+                }
+                self.rounds(body, all, span, |lowering| {
+                    let Some(now) = next.filter(|now| if step > 0 { *now <= end } else { *now >= end })
+                    else {
+                        return Ok(false);
+                    };
+                    next = now.checked_add(step);
+                    let value = Classical::Value(Value::int(now));
+                    lowering.declare_variable(*name, ty, Some((value, index_span(over)))).map(|()| true)
+                })
+            }
             Range::Values(values) => {
                 let mut values = values.into_iter();
                 self.rounds(body, all, span, |lowering| {
