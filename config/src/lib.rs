@@ -70,6 +70,14 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 /// Prints what clap has to say: help and the version on the standard output, else what is wrong with the words.
 fn answered(error: &clap::Error) -> Status {
+    if error.use_stderr() {
+        let text = error.render().to_string();
+        let short = report::shortened_lines(&text);
+        if short != text {
+            terminal::write_error(&short);
+            return Status::Usage;
+        }
+    }
     let printed = error.print().and_then(|()| io::stdout().flush());
     match (error.kind(), printed) {
         (ErrorKind::DisplayHelp | ErrorKind::DisplayVersion, Err(e))

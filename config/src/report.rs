@@ -27,6 +27,16 @@ const MAX_DRAWN: usize = 20;
 /// The longest line that is drawn, in bytes.
 const MAX_LINE: usize = 400;
 
+/// The most lines that are underlined; of longer places the first line is.
+const MAX_LINES: usize = 20;
+
+/// The longest message, in bytes.
+const MAX_MESSAGE: usize = 2 << 10;
+
+/// The longest name in a message, and the longest path, in characters.
+const MAX_NAME: usize = 80;
+const MAX_PATH: usize = 400;
+
 /// What the program exits with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -187,7 +197,7 @@ pub fn render(remarks: &[Remark], sources: &[SourceText], color: bool) -> String
     for remark in remarks.iter().take(MAX_DRAWN) {
         let mut drawn = String::new();
         if handler.render_report(&mut drawn, &Drawn::new(remark, sources)).is_err() {
-            drawn = format!("  × {}\n", clean(&remark.message));
+            drawn = format!("  × {}\n", shortened(&remark.message));
         }
         out.push_str(drawn.trim_start_matches('\n'));
     }
@@ -229,8 +239,8 @@ impl Drawn {
             }
         }
         let place = std::mem::take(&mut drawn.message);
-        drawn.message = format!("{place}{}", clean(&remark.message));
-        drawn.help = remark.help.as_deref().map(clean);
+        drawn.message = format!("{place}{}", shortened(&remark.message));
+        drawn.help = remark.help.as_deref().map(shortened);
         drawn.severity = match remark.severity {
             Severity::Warning => miette::Severity::Warning,
             _ => miette::Severity::Error,
@@ -253,13 +263,14 @@ impl Drawn {
     fn part(source: &SourceText, labels: &[&Label]) -> Drawn {
         let mut drawn = Drawn::empty();
         let text = &source.text;
-        let spans: Vec<Range<usize>> = labels.iter().map(|l| boundaries(text, &l.span)).collect();
+        let spans: Vec<Range<usize>> =
+            labels.iter().map(|l| few_lines(text, boundaries(text, &l.span))).collect();
         let first = spans.iter().map(|s| s.start).min().unwrap_or(0);
         let last = spans.iter().map(|s| s.end).max().unwrap_or(0);
         // miette draws one more line on each side.
         let above = line_start(text, line_start(text, first).saturating_sub(1));
         let below = line_end(text, (line_end(text, last) + 1).min(text.len()));
-        let name = clean(&source.name);
+        let name = shortened(&source.name);
         let region = text.get(above..below).unwrap_or("");
         if region.lines().any(|line| line.len() > MAX_LINE) {
             let start = labels.first().map_or(0, |l| boundaries(text, &l.span).start);
@@ -272,7 +283,7 @@ impl Drawn {
             .iter()
             .zip(spans)
             .map(|(label, span)| {
-                let words = (!label.text.is_empty()).then(|| clean(&label.text));
+                let words = (!label.text.is_empty()).then(|| shortened(&label.text));
                 LabeledSpan::new(words, span.start, span.len())
             })
             .collect();
@@ -318,6 +329,12 @@ fn boundaries(text: &str, span: &Range<usize>) -> Range<usize> {
     start..end
 }
 
+/// The span, or what is on its first line if there are many.
+fn few_lines(text: &str, span: Range<usize>) -> Range<usize> {
+    let lines = text.as_bytes()[span.clone()].iter().filter(|&&b| b == b'\n').take(MAX_LINES).count();
+    if lines < MAX_LINES { span } else { span.start..line_end(text, span.start) }
+}
+
 fn line_start(text: &str, at: usize) -> usize {
     text.as_bytes()[..at].iter().rposition(|&b| b == b'\n').map_or(0, |i| i + 1)
 }
@@ -351,6 +368,43 @@ pub fn clean(text: &str) -> String {
         }
     }
     out
+}
+
+/// A message for the terminal, as [`clean`]: names in it are cut after 80 characters, paths after 400, all of it after 2 KiB.
+#[must_use]
+pub fn shortened(text: &str) -> String {
+    let mut out = String::new();
+    for word in text.split_inclusive(char::is_whitespace) {
+        let most = if word.contains(['/', '\\']) { MAX_PATH } else { MAX_NAME };
+        match word.char_indices().nth(most) {
+            // Quotes and what ends a sentence stay, and a few characters more than allowed do no harm.
+            Some((at, _)) if word[at..].chars().any(char::is_alphanumeric) => {
+                let closing = word.trim_end_matches(|c: char| !c.is_alphanumeric()).len();
+                let closing =
+                    word.char_indices().rev().take(4).map(|(i, _)| i).last().unwrap_or(0).max(closing);
+                out.push_str(&word[..at]);
+                out.push('…');
+                out.push_str(&word[closing..]);
+            }
+            _ => out.push_str(word),
+        }
+        if out.len() > MAX_MESSAGE {
+            let mut end = MAX_MESSAGE;
+            while !out.is_char_boundary(end) {
+                end -= 1;
+            }
+            out.truncate(end);
+            out.push('…');
+            break;
+        }
+    }
+    clean(&out)
+}
+
+/// The lines of a text, each as [`shortened`].
+#[must_use]
+pub fn shortened_lines(text: &str) -> String {
+    text.split_inclusive('\n').map(shortened).collect()
 }
 
 /// As [`clean`], but every byte keeps its place: a control character becomes `?` for each byte.

@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 
 use ketgrad_core::qasm::{Severity, SourceText};
 
-use crate::report::{Failure, Remark, Status, clean, render};
+use crate::report::{Failure, Remark, Status, render, shortened};
 
 /// A finished result that can be printed; all that can fail has been done.
 pub trait Answer {
@@ -60,7 +60,7 @@ impl Terminal {
     /// Prints a line for people, unless they want quiet.
     pub fn note(&self, text: &str) {
         if !self.quiet {
-            write_error(&format!("{}\n", clean(text)));
+            write_error(&format!("{}\n", shortened(text)));
         }
     }
 
@@ -92,7 +92,7 @@ impl Terminal {
 }
 
 /// A standard error that is closed cannot be told about it.
-fn write_error(text: &str) {
+pub(crate) fn write_error(text: &str) {
     let mut err = io::stderr().lock();
     let _ = err.write_all(text.as_bytes());
     let _ = err.flush();

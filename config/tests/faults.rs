@@ -203,6 +203,56 @@ fn a_full_disk_is_an_error() {
     assert!(!std::fs::metadata("/dev/null").unwrap().is_file());
 }
 
+/// Names, tokens, values and paths of any length, wherever they come from.
+#[test]
+fn long_names_are_cut_in_messages() {
+    let folder = Folder::new();
+    let long = "n".repeat(100_000);
+    let head = "OPENQASM 3.0;\ninclude \"stdgates.inc\";\n";
+    folder.file("gate.qasm", format!("{head}qubit q;\n{long} q;\n"));
+    folder.file("size.qasm", format!("{head}qubit {long};\nx {long}[0];\ny {long}[5];\n"));
+    folder.file("input.qasm", format!("{head}input float {long};\nqubit q;\nrx({long}) q;\n"));
+    folder.file("include.qasm", format!("{head}include \"{long}\";\nqubit q;\n"));
+    folder.file("label.qasm", format!("{head}qubit q; def {long}(qubit q) {{ x q; }}\n{long}(q, q);\n"));
+    folder.file("program.kg", format!("fn f(x) {{ {long} }}"));
+    folder.file("key.toml", format!("{long} = 3\n"));
+    folder.file("terms.txt", format!("Z0\n{long}\n"));
+    let (option, set, at) = (format!("--{long}"), format!("{long}=1"), format!("{long}=1"));
+    let source = format!("fn f(x) {{ {long}(x) }}");
+    for (status, args) in [
+        (1, &["run", "gate.qasm"][..]),
+        (1, &["run", "size.qasm"]),
+        (1, &["run", "input.qasm"]),
+        (1, &["run", "include.qasm"]),
+        (1, &["run", "label.qasm"]),
+        (1, &["run", &long]),
+        (1, &["run", "bell.qasm", "--config", "key.toml"]),
+        (1, &["run", "ansatz.qasm", "--set", &set]),
+        (1, &["grad", "ansatz.qasm", "--observable", &long]),
+        (1, &["grad", "ansatz.qasm", "--observable", "@terms.txt"]),
+        (1, &["diff", "program.kg", "--at", "x=1"]),
+        (1, &["diff", "-e", &source, "--at", "x=1"]),
+        (1, &["diff", "-e", "fn f(x) { x }", "--at", &at]),
+        (1, &["diff", "-e", "fn f(x) { x }", "--at", "x=1", "--function", &long]),
+        (2, &[&long]),
+        (2, &["run", "bell.qasm", &option]),
+        (2, &["run", "bell.qasm", "--shots", &long]),
+        (2, &["run", "bell.qasm", "--precision", &long]),
+    ] {
+        let ran = folder.run(args);
+        assert!(ran.err.len() < 4 << 10, "{} bytes: {}", ran.err.len(), &ran.call[..60.min(ran.call.len())]);
+        assert!(!ran.err.contains(&"n".repeat(90)), "{}", ran.err);
+        ran.fails(status, &[]);
+    }
+    // A place of many lines is shown by its first.
+    let body = "  U(0, 0, 0) q;\n".repeat(5000);
+    folder.file("lines.qasm", format!("OPENQASM 3.0;\nqubit q;\nwhile (true) {{\n{body}}}\n"));
+    let ran = folder
+        .run(&["run", "lines.qasm"])
+        .fails(1, &["this loop never ends", "[lines.qasm:3:1]", "while (true)"]);
+    assert!(ran.err.len() < 1000, "{}", ran.err);
+}
+
 /// Loops without an end are said, in a circuit and in a program.
 #[test]
 fn endless_loops_are_said() {
