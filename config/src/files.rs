@@ -35,6 +35,28 @@ pub fn read_text(path: &Path) -> Result<(String, String), Failure> {
     Ok((name, text))
 }
 
+/// The text of a file that another file names: a regular one, so that nothing waits or goes on without an end.
+///
+/// # Errors
+/// As [`read_text`].
+pub fn read_included(path: &Path) -> Result<String, Failure> {
+    let name = path.display().to_string();
+    let refused = |why: &str| Failure::input(format_args!("cannot read {name}: {why}"));
+    let data = fs::metadata(path).map_err(|e| cannot("read", &name, &e))?;
+    if data.is_dir() {
+        return Err(refused("it is a directory"));
+    }
+    if !data.is_file() {
+        return Err(refused("it is no regular file"));
+    }
+    if data.len() > MAX_TEXT {
+        return Err(refused("it is larger than 1 GiB"));
+    }
+    // The standard input has no name here.
+    let path = if path == Path::new("-") { Path::new("./-") } else { path };
+    read_text(path).map(|(_, text)| text)
+}
+
 /// Opens a file; a directory is an error at once.
 ///
 /// # Errors

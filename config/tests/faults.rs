@@ -253,6 +253,45 @@ fn long_names_are_cut_in_messages() {
     assert!(ran.err.len() < 1000, "{}", ran.err);
 }
 
+/// Of what a circuit includes, only regular files are read, and of those that are no OpenQASM nothing is shown.
+#[test]
+fn included_files_are_regular_and_stay_private() {
+    let folder = Folder::new();
+    folder.file("secret.txt", "root:x:0:0:root:/root:/bin/bash\nhunter2:x:1\n");
+    folder.file("keys", "-----BEGIN PRIVATE KEY-----\nhunter2root\n");
+    folder.file("key.json", "{ \"root\": \"hunter2\" }\n");
+    folder.file("good.inc", "gate good a { x a; }\n");
+    folder.file("typo.inc", "gate good a { x a; }\ngate typo a { xx a; }\n");
+    let run = |name: &str| {
+        folder.file(
+            "a.qasm",
+            format!("OPENQASM 3.0;\ninclude \"stdgates.inc\";\ninclude \"{name}\";\nqubit q;\n"),
+        );
+        let start = std::time::Instant::now();
+        let ran = folder.run(&["run", "a.qasm"]);
+        assert!(start.elapsed().as_secs() < 5, "{name}");
+        ran
+    };
+    for name in ["secret.txt", "keys", "key.json"] {
+        let ran = run(name)
+            .fails(1, &[&format!("cannot include `{name}`: line 1"), "is not OpenQASM", "[a.qasm:3:9]"]);
+        assert!(!ran.err.contains("root") && !ran.err.contains("hunter2"), "{}", ran.err);
+    }
+    run("good.inc").done();
+    run("typo.inc").fails(1, &["gate `xx` is not defined", "[typo.inc:2:15]"]);
+    run(".").fails(1, &["it is a directory"]);
+    // The standard input has no name here.
+    run("-").fails(1, &["cannot include `-`", "No such file"]);
+    #[cfg(target_os = "linux")]
+    {
+        run("/dev/zero").fails(1, &["cannot include `/dev/zero`", "it is no regular file"]);
+        run("/dev/stdin").fails(1, &["it is no regular file"]);
+        let pipe = folder.path("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        run("pipe").fails(1, &["it is no regular file"]);
+    }
+}
+
 /// Loops without an end are said, in a circuit and in a program.
 #[test]
 fn endless_loops_are_said() {

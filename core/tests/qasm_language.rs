@@ -511,6 +511,12 @@ fn includes_are_resolved_by_the_caller() {
         "deep.inc" => Ok("gate deep(t) a { rx(t) a; }".to_owned()),
         "loop.inc" => Ok("include \"loop.inc\";".to_owned()),
         "bad.inc" => Ok("// ok\ngate bad a { nothing a; }".to_owned()),
+        "secret.inc" => Ok("root:x:0:0:root:/root:/bin/bash\n".to_owned()),
+        "late.inc" => Ok("gate g a { x a; }\ng q[0] q[0];".to_owned()),
+        "secret" => Ok("password;\nhunter2;\n".to_owned()),
+        "json" => Ok("{ \"secret\": \"hunter2\" }".to_owned()),
+        "names" => Ok("// a list\nhunter2 q[0];\n".to_owned()),
+        "fine" => Ok("gate fine a { x a; }\n".to_owned()),
         _ => Err("no such file".to_owned()),
     };
     let options = Options { include: Some(&files), file: "main.qasm", ..Options::default() };
@@ -522,6 +528,26 @@ fn includes_are_resolved_by_the_caller() {
     assert_eq!(refused("include \"no.inc\";"), "main.qasm:2:9: cannot include `no.inc`: no such file");
     assert_eq!(refused("include \"bad.inc\";"), "bad.inc:2:14: gate `nothing` is not defined");
     assert_eq!(refused("include \"main.qasm\";"), "main.qasm:2:9: `main.qasm` includes itself");
+    // What is no OpenQASM may be any file: nothing of it is shown.
+    for (name, at) in [
+        ("secret.inc", "1, column 5"),
+        ("secret", "1, column 9"),
+        ("json", "1, column 3"),
+        ("names", "2, column 1"),
+    ] {
+        let failed = parse(&format!("{head}include \"{name}\"; nothing q[0];"), &options).unwrap_err();
+        let said = format!("main.qasm:2:9: cannot include `{name}`: line {at} is not OpenQASM");
+        assert_eq!(
+            failed.to_string(),
+            format!("{said}\nmain.qasm:2:{}: gate `nothing` is not defined", 13 + name.len())
+        );
+        assert!(
+            failed.diagnostics.iter().flat_map(|d| &d.labels).all(|label| label.source == 0),
+            "{failed:?}"
+        );
+    }
+    assert!(parse(&format!("{head}include \"fine\"; fine q[0];"), &options).is_ok());
+    assert!(refused("include \"late.inc\";").starts_with("late.inc:2:"));
 }
 
 #[test]

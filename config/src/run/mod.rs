@@ -23,7 +23,7 @@ use num_complex::Complex;
 use crate::{
     args::Precision,
     backend::stays_there,
-    files::{cannot, check_writable, open, read_text, write_whole},
+    files::{cannot, check_writable, open, read_included, read_text, write_whole},
     given::Given,
     memory::{self, Needs},
     noise::{Unwritten, note_readings, read_noisy},
@@ -93,7 +93,7 @@ pub fn read_circuit(
     let folder = path.parent().unwrap_or(Path::new(""));
     let include = |file: &str| {
         let first = |f: Failure| f.remarks.first().map(|r| r.message.clone()).unwrap_or_default();
-        read_text(&folder.join(file)).map(|(_, text)| text).map_err(first)
+        read_included(&folder.join(file)).map_err(first)
     };
     let (available, why) = memory::available(common.memory_limit);
     let fit = (available / BYTES_PER_OPERATION).max(ALWAYS_READ);

@@ -44,6 +44,7 @@
 //! - In OpenQASM 2 registers get values, too, as tket writes it: `c = 5;`, `c[1] = 1;`, `c = a ^ b;`. `gphase(x) q[0];` is
 //!   PennyLane's global phase, and `mcx`, `mcz`, `mcp` and `mcphase` have as many controls as qubits before the last.
 //! - Exponents of `pow` may have parameters, for the gates whose powers have a closed form: `pow(t) @ x`, `pow(t) @ cx`.
+//! - Errors in an included file that is no OpenQASM are said of the `include`, without its text.
 //! - Angles stay exact: `3*pi/8` and `theta/3` are fractions, never floats. A bare decimal is a
 //!   number of radians.
 //! - Constants are computed exactly: `0.1 + 0.2 == 0.3`. `float`, and `float[64]` and wider ones, hold what they get as

@@ -1,7 +1,13 @@
 //! Included files: the built-in ones by name, others through the caller.
 
 use super::{Lower, Lowering};
-use crate::qasm::{SourceText, Version, ast::Span, diagnostic::Problem, lexer::MAX_SOURCE, parser};
+use crate::qasm::{
+    SourceText, Version,
+    ast::Span,
+    diagnostic::{Diagnostic, Problem, Severity},
+    lexer::MAX_SOURCE,
+    parser,
+};
 
 /// The most files that one file may include, directly or not.
 const MAX_INCLUDES: usize = 256;
@@ -40,24 +46,69 @@ impl Lowering<'_> {
                 let problem = Problem::SourceTooLong { bytes: text.len(), limit: MAX_SOURCE };
                 self.fail(problem, quoted)
             }
-            Ok(text) => {
-                self.included(name, text);
-                Ok(())
-            }
+            Ok(text) => self.included_file(name, text, quoted),
             Err(reason) => self.fail(Problem::Include { name, reason }, quoted),
         }
     }
 
-    /// Parses and lowers a further source in place.
-    pub(super) fn included(&mut self, name: String, text: String) {
+    /// Lowers a file of the user. What is wrong in one that is no OpenQASM is said of the `include`, since it may be any file
+    /// of the machine and messages would show its text to whoever wrote the circuit.
+    fn included_file(&mut self, name: String, text: String, quoted: Span) -> Lower<()> {
+        let before = self.diagnostics.len();
+        let is_named = has_extension(&name);
+        let (source, starts) = self.included(name.clone(), text);
+        let is_in = |d: &Diagnostic| d.labels.iter().any(|label| label.source == source);
+        let faults = &self.diagnostics[before..];
+        let first = faults.iter().find(|d| d.severity == Severity::Error && is_in(d));
+        let Some(first) = first.and_then(|d| d.labels.iter().find(|label| label.source == source)) else {
+            return Ok(());
+        };
+        // Its syntax is right at first, and it is called or begins as OpenQASM.
+        let is_misread =
+            starts.n_syntax_errors > 0 && starts.statement.is_none_or(|end| first.span.start < end as usize);
+        if !is_misread && (starts.header || is_named) {
+            return Ok(());
+        }
+        let (line, column) = self.sources[source].line_column(first.span.start);
+        for diagnostic in self.diagnostics.split_off(before) {
+            if is_in(&diagnostic) {
+                self.warnings -= usize::from(diagnostic.severity == Severity::Warning);
+            } else {
+                self.diagnostics.push(diagnostic);
+            }
+        }
+        let reason = format!("line {line}, column {column} is not OpenQASM");
+        self.fail(Problem::Include { name, reason }, quoted)
+    }
+
+    /// Parses and lowers a further source in place; its number, and how it starts.
+    pub(super) fn included(&mut self, name: String, text: String) -> (usize, Starts) {
         let source = u32::try_from(self.sources.len()).unwrap_or(u32::MAX);
+        let n_errors = self.diagnostics.len();
         let program =
             parser::program(&text, source, Some(self.version), &mut self.interner, &mut self.diagnostics);
+        let n_syntax_errors = self.diagnostics.len() - n_errors;
         self.sources.push(SourceText { name, text });
         let outer = std::mem::replace(&mut self.source, source);
         self.open.push(source);
         self.list(&program.statements, &program.statements);
         self.open.pop();
         self.source = outer;
+        let statement = program.statements.first().map(|s| s.span.end);
+        (source as usize, Starts { header: program.header, statement, n_syntax_errors })
     }
+}
+
+/// How a source starts.
+pub(super) struct Starts {
+    header: bool,
+    /// Where its first statement ends.
+    statement: Option<u32>,
+    n_syntax_errors: usize,
+}
+
+/// Whether a file is called as one of OpenQASM.
+fn has_extension(name: &str) -> bool {
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    ["inc", "qasm", "qasm2", "qasm3"].iter().any(|known| extension.eq_ignore_ascii_case(known))
 }
