@@ -4,7 +4,7 @@ use num_complex::Complex;
 
 use super::{
     ObservableError, Pauli, PauliString, Problem,
-    read::{Reader, Terms},
+    read::{Reader, WeightedStrings},
 };
 
 impl<'a> Reader<'a> {
@@ -91,7 +91,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Operators in brackets, `[Z0 Z1]`, or a list of pairs.
-    pub(super) fn bracket(&mut self) -> Result<Terms, ObservableError> {
+    pub(super) fn bracket(&mut self) -> Result<WeightedStrings, ObservableError> {
         let start = self.at;
         let inside = self.text[start + 1..].split(']').next().unwrap_or_default();
         if inside.contains('^') {
@@ -136,7 +136,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Qiskit's lists: `('ZZ', 1.0), ('XI', 0.5)`, or with qubits, `('ZZ', [0, 2], 1.0)`.
-    fn pairs(&mut self) -> Result<Terms, ObservableError> {
+    fn pairs(&mut self) -> Result<WeightedStrings, ObservableError> {
         let mut terms = Vec::new();
         while self.accept('(') {
             let (word, start) = self.quoted()?;
@@ -232,7 +232,7 @@ impl<'a> Reader<'a> {
     }
 
     /// What a constructor of another tool makes.
-    pub(super) fn constructor(&mut self) -> Result<Option<Terms>, ObservableError> {
+    pub(super) fn constructor(&mut self) -> Result<Option<WeightedStrings>, ObservableError> {
         self.peek();
         for number in ["np.complex128(", "np.float64("] {
             if self.text[self.at..].starts_with(number) {
@@ -250,7 +250,7 @@ impl<'a> Reader<'a> {
     }
 
     /// `QubitOperator('Z0 Z1', 0.5)`.
-    fn qubit_operator(&mut self) -> Result<Terms, ObservableError> {
+    fn qubit_operator(&mut self) -> Result<WeightedStrings, ObservableError> {
         self.take("QubitOperator".len());
         self.expect('(', "`(`")?;
         let quote = self.quote()?;
@@ -261,7 +261,7 @@ impl<'a> Reader<'a> {
     }
 
     /// `SparsePauliOp(['ZZ', 'XI'], coeffs=[1.+0.j, 0.5+0.j])`, `SparsePauliOp.from_list([('ZZ', 1.0)])`.
-    fn sparse_pauli_op(&mut self) -> Result<Terms, ObservableError> {
+    fn sparse_pauli_op(&mut self) -> Result<WeightedStrings, ObservableError> {
         let start = self.at;
         self.take("SparsePauliOp".len());
         if self.text[self.at..].starts_with('.') {
@@ -274,7 +274,7 @@ impl<'a> Reader<'a> {
         }
         self.expect('(', "`(`")?;
         self.keyword("data");
-        let mut terms: Terms = Vec::new();
+        let mut terms: WeightedStrings = Vec::new();
         let one = Complex::from(1.0);
         if matches!(self.peek(), Some('\'' | '"')) {
             let (word, at) = self.quoted()?;
@@ -320,7 +320,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Gives each term its coefficient: `[1.+0.j, 0.5+0.j]`, possibly in `array( )`.
-    fn coefficients(&mut self, terms: &mut Terms, start: usize) -> Result<(), ObservableError> {
+    fn coefficients(&mut self, terms: &mut WeightedStrings, start: usize) -> Result<(), ObservableError> {
         let mut is_array = false;
         for name in ["np.array", "numpy.array", "array"] {
             self.peek();

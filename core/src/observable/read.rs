@@ -38,7 +38,7 @@ const MODULES: [&str; 13] = [
 ];
 
 /// A factor or product, multiplied out.
-pub(super) type Terms = Vec<(Complex<f64>, PauliString)>;
+pub(super) type WeightedStrings = Vec<(Complex<f64>, PauliString)>;
 
 /// The sum that a text says; with `lines`, complete lines are terms and `#` begins a comment.
 pub(super) fn sum(text: &str, lines: bool, n_qubits: Option<usize>) -> Result<PauliSum, ObservableError> {
@@ -203,7 +203,7 @@ impl<'a> Reader<'a> {
     /// Hands each product of a sum, with its sign and where it begins, to `each`.
     fn sum(
         &mut self,
-        each: &mut dyn FnMut(&Self, usize, Terms) -> Result<(), ObservableError>,
+        each: &mut dyn FnMut(&Self, usize, WeightedStrings) -> Result<(), ObservableError>,
     ) -> Result<(), ObservableError> {
         let mut is_first = true;
         loop {
@@ -233,12 +233,12 @@ impl<'a> Reader<'a> {
     }
 
     /// A sum within something, up to what closes it.
-    pub(super) fn inner_sum(&mut self) -> Result<Terms, ObservableError> {
+    pub(super) fn inner_sum(&mut self) -> Result<WeightedStrings, ObservableError> {
         if self.depth == MOST_NESTED {
             return Err(self.error(self.at, Problem::TooDeep { limit: MOST_NESTED }));
         }
         self.depth += 1;
-        let mut terms: Terms = Vec::new();
+        let mut terms: WeightedStrings = Vec::new();
         self.sum(&mut |_, _, product| {
             // Numbers are added up: `0.5+0j` is one.
             match (&mut terms[..], &product[..]) {
@@ -251,7 +251,7 @@ impl<'a> Reader<'a> {
         Ok(terms)
     }
 
-    fn product(&mut self) -> Result<Terms, ObservableError> {
+    fn product(&mut self) -> Result<WeightedStrings, ObservableError> {
         let mut product = self.factor(FACTOR)?;
         while !self.is_new_line() {
             match self.peek() {
@@ -289,7 +289,12 @@ impl<'a> Reader<'a> {
         Ok(product)
     }
 
-    fn multiply(&self, left: Terms, right: Terms, at: usize) -> Result<Terms, ObservableError> {
+    fn multiply(
+        &self,
+        left: WeightedStrings,
+        right: WeightedStrings,
+        at: usize,
+    ) -> Result<WeightedStrings, ObservableError> {
         if left.len().saturating_mul(right.len()) > MOST_TERMS {
             return Err(self.error(at, Problem::TooManyTerms { limit: MOST_TERMS }));
         }
@@ -303,7 +308,7 @@ impl<'a> Reader<'a> {
         Ok(product)
     }
 
-    fn factor(&mut self, expected: &'static str) -> Result<Terms, ObservableError> {
+    fn factor(&mut self, expected: &'static str) -> Result<WeightedStrings, ObservableError> {
         match self.peek() {
             Some('0'..='9' | '.') => Ok(vec![(self.number()?, PauliString::default())]),
             Some('(') => {
