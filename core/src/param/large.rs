@@ -68,11 +68,11 @@ mod tests {
     fn large_sums_keep_their_small_terms() {
         let shifted = sin_cos_of_sum(&(1e17 + 1.0), [1.0, 2.0], [([1.0, 1.0], &1e17)].into_iter());
         assert!((shifted.0 - 1e17_f64.cos()).abs() < 1e-15 && (shifted.1 + 1e17_f64.sin()).abs() < 1e-15);
-        let x = 1e16;
+        let x: f64 = 1e16;
         let third = sin_cos_of_sum(&(x / 3.0), [0.0, 1.0], [([1.0, 3.0], &x)].into_iter());
         // sin 3a = 3 sin a - 4 sin^3 a
         assert!((3.0 * third.0 - 4.0 * third.0.powi(3) - x.sin()).abs() < 1e-14);
-        let (a, b) = (1e200, 0.25);
+        let (a, b): (f64, f64) = (1e200, 0.25);
         let terms = [([1.0, 1.0], &a), ([1.0, 1.0], &b), ([2.0, 2.0], &a)];
         let sum = sin_cos_of_sum(&(2.0 * a), [0.0, 1.0], terms.into_iter());
         let ((sin_a, cos_a), (sin_b, cos_b)) = ((2.0 * a).sin_cos(), b.sin_cos());
