@@ -28,7 +28,7 @@
 //! p0 = 0.01                           # a 0 is read as 1; a list has one for each of `qubits`
 //! p1 = 0.02                           # a 1 is read as 0
 //! ```
-//! A model of Qiskit Aer in JSON is read, too ([`aer`]).
+//! A model of Qiskit Aer in JSON is read, too (`aer`).
 //!
 //! A key that is not known and a value that does not fit are errors that underline it; a rule that acts nowhere in the
 //! circuit is a warning. An input that the circuit does not have becomes one of it: `--set p=0.01` gives its value, and
