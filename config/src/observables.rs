@@ -203,7 +203,8 @@ mod tests {
         };
         assert_eq!(under("Z0 + foo_1 "), 5..10);
         assert_eq!(under("Z0 - 1.5e999 X1"), 5..12);
-        assert_eq!(under("Z0 Z12 Z12"), 7..10);
+        // The first of two faults.
+        assert_eq!(under("Z0 Z12 Z12"), 3..6);
         assert_eq!(under("Z0 é"), 3..5);
         assert_eq!(under("Z0 + % 1"), 5..6);
         let out = error("Z0 - 2 Y7");
