@@ -502,7 +502,7 @@ fn bad_hamiltonians_and_graphs_are_answered_with_their_line() {
     fails("nan Z0", &["h.txt:1:1"]);
     fails("# nothing\n", &["h.txt has no terms"]);
     fails("\u{0}\u{1b}[31m", &["h.txt:1:1"]);
-    folder.file("job.toml", TURNS.replace("Z1'", "Z1 * Y7'"));
+    folder.file("job.toml", TURNS.replace("Z1'", "Z1 % Y7'"));
     folder.run(&["optimize", "job.toml"]).fails(1, &["job.toml:4:18"]);
     folder.file(
         "job.toml",
