@@ -706,3 +706,227 @@ fn random_pairs_get_no_wrong_verdict() {
     }
     assert!(decided.iter().all(|n| *n as u64 > PAIRS / 3), "{decided:?}");
 }
+
+/// A circuit whose qubits are read into a register of as many bits, in the order that is given.
+fn read(mut circuit: Circuit, from: &[usize]) -> Circuit {
+    circuit.add_register("c", from.len()).unwrap();
+    for (bit, qubit) in from.iter().enumerate() {
+        circuit.measure(*qubit, bit).unwrap();
+    }
+    circuit
+}
+
+#[test]
+fn swapped_readout_is_another_circuit_and_relabelled_readout_is_none() {
+    let body: Side = |c, _| c.h(0)?.rx(1, 0.3);
+    let report = compare(&read(build(2, body), &[0, 1]), &read(build(2, body), &[1, 0]));
+    assert_exact(&report, Verdict::Different);
+    assert!(report.by_readout);
+    let reason = report.reason.unwrap();
+    assert!(
+        reason.contains("c[0] is 1 with probability 0.500000 in the first circuit, 0.022332"),
+        "{reason}"
+    );
+    assert!((report.witness.unwrap().distance - (0.5 - 0.15f64.sin().powi(2))).abs() < 1e-12);
+
+    let swapped = build(2, |c, _| c.h(1)?.rx(0, 0.3));
+    let report = compare(&read(build(2, body), &[0, 1]), &read(swapped, &[1, 0]));
+    // From |0…0>, but not as a map of inputs.
+    assert_exact(&report, Verdict::Different);
+    let swapped = build(2, |c, _| c.h(0)?.rx(1, 0.3)?.swap(0, 1));
+    assert_exact(&compare(&read(build(2, body), &[0, 1]), &read(swapped, &[1, 0])), Verdict::Equal);
+}
+
+#[test]
+fn routed_ghz_with_a_fresh_qubit() {
+    let ghz = read(build(4, |c, _| c.h(0)?.cx(0, 1)?.cx(1, 2)?.cx(2, 3)), &[0, 1, 2, 3]);
+    // On a line whose last two qubits are the other way round, by way of a qubit that only it has.
+    let routed = build(5, |c, _| c.h(0)?.cx(0, 1)?.cx(1, 2)?.swap(2, 4)?.cx(4, 3));
+    let report = compare(&ghz, &read(routed.clone(), &[0, 1, 4, 3]));
+    assert_exact(&report, Verdict::Equal);
+    assert!(report.notes.iter().any(|n| n.contains("c[2] from qubit 2 and 4")), "{:?}", report.notes);
+    assert!(report.notes.iter().any(|n| n.contains("start in |0>")), "{:?}", report.notes);
+    assert_exact(&compare(&ghz, &read(routed.clone(), &[0, 1, 2, 3])), Verdict::Different);
+    // Without readout they are not circuits on equally many qubits.
+    let settings = Settings { ignore_measurements: true, ..Settings::default() };
+    let error = equivalent(&ghz, &read(routed, &[0, 1, 4, 3]), &settings, &Simulator::new()).unwrap_err();
+    assert!(matches!(error, EquivalentError::Qubits { left: 4, right: 5 }), "{error}");
+}
+
+#[test]
+fn what_readout_does_not_see_makes_no_difference() {
+    let one = read(build(3, |c, [a, b, _]| c.ry(0, a)?.cx(0, 1)?.rx(2, b)), &[0, 1]);
+    // Diagonal gates before the readout, other controls, and anything on qubits that are not read.
+    let other = |c: Side| read(build(3, c), &[0, 1]);
+    for same in [
+        (|c, [a, b, _]| c.ry(0, a)?.cx(0, 1)?.rx(2, &b)?.rz(0, b)?.cz(0, 1)) as Side,
+        |c, [a, ..]| c.ry(0, a)?.cx(0, 1)?.h(2),
+        |c, [a, b, _]| c.ry(0, a)?.cx(0, 1)?.crx(1, 2, b)?.t(1),
+    ] {
+        let report = compare(&one, &other(same));
+        assert_exact(&report, Verdict::Equal);
+        assert!(report.by_readout && report.notes.iter().any(|n| n.contains("same distribution")));
+    }
+    for different in [
+        (|c, [a, ..]| c.ry(0, &a)?.cx(0, 1)?.rz(0, a)?.h(0)) as Side,
+        |c, [a, ..]| c.ry(0, -a)?.cx(0, 1),
+        |c, [a, b, _]| c.ry(0, a)?.cx(0, 1)?.crx(2, 1, b),
+    ] {
+        let report = compare(&one, &other(different));
+        assert_exact(&report, Verdict::Different);
+        assert!(report.by_readout && report.reason.is_some(), "{report:?}");
+        assert!(
+            report.witness.unwrap().params.iter().all(|(name, _)| ["a", "b", "c"].contains(&name.as_str()))
+        );
+    }
+    // From |0…0>, the sign of an angle makes no difference.
+    let settings = Settings { on: On::State, ..Settings::default() };
+    let minus = other(|c, [a, ..]| c.ry(0, -a)?.cx(0, 1));
+    let report = equivalent(&one, &minus, &settings, &Simulator::new()).unwrap();
+    assert_exact(&report, Verdict::Equal);
+}
+
+#[test]
+fn bits_are_matched_by_the_names_of_their_registers() {
+    let circuit = |registers: [(&str, usize); 2], from: [usize; 3]| {
+        let mut c = build(3, |c, [a, b, d]| c.rx(0, a)?.rx(1, b)?.rx(2, d));
+        for (name, size) in registers {
+            c.add_register(name, size).unwrap();
+        }
+        for (bit, qubit) in from.into_iter().enumerate() {
+            c.measure(qubit, bit).unwrap();
+        }
+        c
+    };
+    let one = circuit([("c", 1), ("d", 2)], [0, 1, 2]);
+    assert_exact(&compare(&one, &circuit([("d", 2), ("c", 1)], [1, 2, 0])), Verdict::Equal);
+    assert_exact(&compare(&one, &circuit([("d", 2), ("c", 1)], [0, 1, 2])), Verdict::Different);
+    let renamed = compare(&one, &circuit([("e", 1), ("f", 2)], [0, 1, 2]));
+    assert_exact(&renamed, Verdict::Equal);
+    assert!(renamed.notes.iter().any(|n| n.contains("other names")), "{:?}", renamed.notes);
+    // A bit that is 0 is one that is not written; a constant 1 is not.
+    let with = |value| {
+        let mut c = Circuit::new(1);
+        c.add_register("c", 2).unwrap();
+        c.h(0).unwrap().assign(1, value).unwrap().measure(0, 0).unwrap();
+        c
+    };
+    assert_exact(&compare(&read(build(1, |c, _| c.h(0)), &[0]), &with(false)), Verdict::Equal);
+    let report = compare(&read(build(1, |c, _| c.h(0)), &[0]), &with(true));
+    assert_exact(&report, Verdict::Different);
+    assert!(report.reason.as_ref().unwrap().contains("c[1] is 1 with probability 0.000000"), "{report:?}");
+}
+
+#[test]
+fn correlations_alone_are_a_difference() {
+    let bell = read(build(2, |c, _| c.h(0)?.cx(0, 1)), &[0, 1]);
+    let settings = Settings { on: On::State, ..Settings::default() };
+    let coins = read(build(2, |c, _| c.h(0)?.h(1)), &[0, 1]);
+    let report = equivalent(&bell, &coins, &settings, &Simulator::new()).unwrap();
+    assert_exact(&report, Verdict::Different);
+    assert!((report.witness.unwrap().distance - 0.5).abs() < 1e-12);
+    assert!(report.reason.unwrap().contains("c[1], c[0] are"), "all bits alone are alike");
+}
+
+#[test]
+fn one_readout_alone_is_a_note() {
+    let gates = build(2, |c, _| c.h(0)?.cx(0, 1));
+    let report = compare(&gates, &read(gates.clone(), &[1, 0]));
+    assert_exact(&report, Verdict::Equal);
+    assert_eq!(report.notes, ["only the second circuit measures: the gates alone are compared"]);
+    let settings = Settings { ignore_measurements: true, ..Settings::default() };
+    let swapped = (read(gates.clone(), &[0, 1]), read(gates, &[1, 0]));
+    let report = equivalent(&swapped.0, &swapped.1, &settings, &Simulator::new()).unwrap();
+    assert_exact(&report, Verdict::Equal);
+    assert_eq!(report.notes.len(), 2);
+    assert!(report.notes[0].contains("the first circuit are ignored, of qubit 0, 1"), "{:?}", report.notes);
+}
+
+/// The probabilities of all values of the bits, from states: no code of the comparison.
+fn distribution(circuit: &Circuit, from: &[usize], inputs: &[f64], before: &Circuit) -> Vec<f64> {
+    let mut whole = before.clone();
+    circuit.inputs().for_each(|name| drop(whole.param(name)));
+    whole.append(circuit, &(0..circuit.n_qubits()).collect::<Vec<_>>()).unwrap();
+    let state = Simulator::new().run::<f64>(&whole, inputs).unwrap();
+    let mut p = vec![0.0; 1 << from.len()];
+    for (index, amplitude) in state.amplitudes().iter().enumerate() {
+        let outcome = from.iter().enumerate().fold(0, |o, (bit, q)| o | (index >> q & 1) << bit);
+        p[outcome] += amplitude.norm_sqr();
+    }
+    p
+}
+
+/// Random circuits with random readout, and others that do the same to it or nearly: the verdict is that of distributions at
+/// random inputs and parameters.
+#[test]
+fn readout_of_random_circuits() {
+    let mut verdicts = [0; 2];
+    for seed in 0..120u64 {
+        let mut rng = Rng::new(seed);
+        let n = 2 + rng.below(3);
+        let mut a = build(n, |c, _| Ok(c));
+        let mut order: Vec<usize> = (0..n).collect();
+        let gate = |c: &mut Circuit, rng: &mut Rng, order: &[usize]| {
+            let angle = [Angle::pi(1, 4), c.param("a"), c.param("b") / 2][rng.below(3)].clone();
+            let (p, q) = (rng.below(n), 1 + rng.below(n - 1));
+            let (p, q) = (order[p], order[(p + q) % n]);
+            match rng.below(6) {
+                0 => c.h(p).unwrap(),
+                1 => c.cx(p, q).unwrap(),
+                2 => c.ry(p, angle).unwrap(),
+                3 => c.rz(p, angle).unwrap(),
+                4 => c.cp(p, q, angle).unwrap(),
+                _ => c.rx(p, angle).unwrap(),
+            };
+        };
+        // The same gates in both, the second with swaps between them that its readout follows.
+        let mut b = a.clone();
+        for _ in 0..12 {
+            let mut same = rng.clone();
+            gate(&mut a, &mut rng, &(0..n).collect::<Vec<_>>());
+            gate(&mut b, &mut same, &order);
+            if rng.below(3) == 0 {
+                let (p, q) = (rng.below(n), 1 + rng.below(n - 1));
+                let (p, q) = (p, (p + q) % n);
+                b.swap(order[p], order[q]).unwrap();
+                order.swap(p, q);
+            }
+        }
+        // What readout does not see, or may see.
+        match rng.below(4) {
+            0 => drop(b.rz(order[0], 0.7).unwrap()),
+            1 => drop(b.cz(order[0], order[1]).unwrap()),
+            2 => drop(b.rx(order[n - 1], 0.7).unwrap()),
+            _ => {}
+        }
+        let measured = 1 + rng.below(n);
+        let (mut from, mut other): (Vec<usize>, Vec<usize>) = (0..measured).map(|q| (q, order[q])).unzip();
+        if rng.below(4) == 0 {
+            let swapped = rng.below(measured);
+            other.swap(0, swapped);
+        }
+        if rng.below(4) == 0 {
+            (from[measured - 1], other[measured - 1]) = (n - 1, order[n - 1]);
+        }
+        let on = if rng.below(2) == 0 { On::State } else { On::Unitary { ancillas: 0 } };
+        let mut apart = 0.0f64;
+        for _ in 0..4 {
+            let inputs: Vec<f64> = (0..3).map(|_| 6.0 * rng.unit() - 3.0).collect();
+            let mut before = Circuit::new(n);
+            if on != On::State {
+                before.unitary(rng.unitary(n), &(0..n).collect::<Vec<_>>(), &[]).unwrap();
+            }
+            let (p, q) =
+                (distribution(&a, &from, &inputs, &before), distribution(&b, &other, &inputs, &before));
+            apart = p.iter().zip(&q).map(|(p, q)| (p - q).abs()).fold(apart, f64::max);
+        }
+        let expected = if apart > 1e-7 { Verdict::Different } else { Verdict::Equal };
+        let settings = Settings { on, exact_ring: seed % 2 == 0, ..Settings::default() };
+        let report = equivalent(&read(a, &from), &read(b, &other), &settings, &Simulator::new()).unwrap();
+        let same = report.verdict == expected
+            || (expected == Verdict::Equal && report.verdict == Verdict::EqualUpToPhase);
+        assert!(same, "seed {seed}: {apart} {report:#?}");
+        verdicts[usize::from(expected == Verdict::Equal)] += 1;
+    }
+    assert!(verdicts.iter().all(|n| *n > 20), "{verdicts:?}");
+}

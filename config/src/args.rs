@@ -397,8 +397,11 @@ pub struct CheckArgs {
 
 const EQUIVALENT_HELP: &str = "\
 Both circuits are compared as unitaries, or with --state as what becomes of all zeros. Parameters
-match by name; measurements at the end are set aside. The exit status is 0 if they are equal or
-equal up to a phase, 3 if they are different, 4 if that is not known.
+match by name. If both measure at their ends, they are equal if their classical bits have the same
+distribution for every input state, whichever qubits these are read from: registers are matched by
+name where they have the same names, else in order; a qubit that only one circuit has starts in 0.
+The exit status is 0 if they are equal or equal up to a phase, 3 if they are different, 4 if that
+is not known.
 
 A decimal of at most 12 digits is exact; where a longer one occurs, numbers decide at the tolerance.
 
@@ -427,6 +430,10 @@ pub struct EquivalentArgs {
     /// Take decimals that are multiples of pi to all their digits for those, and say so
     #[arg(long)]
     pub snap: bool,
+    /// Compare the gates alone, and say which measurements that leaves out; without this, circuits that both measure are
+    /// compared by the distributions of their classical bits
+    #[arg(long)]
+    pub ignore_measurements: bool,
     /// The value of an input, in whichever circuit has it; may be repeated
     #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
     pub set: Vec<String>,

@@ -158,6 +158,7 @@ pub fn equivalent(
         on: args.on,
         tolerance: args.tolerance,
         snap: args.snap,
+        ignore_measurements: args.ignore_measurements,
         single: common.precision == Precision::F32,
         seed: common.seed,
         ..Settings::default()

@@ -283,6 +283,8 @@ pub struct Equivalent {
     pub tolerance: f64,
     /// Take decimals for multiples of pi.
     pub snap: bool,
+    /// Compare the gates alone.
+    pub ignore_measurements: bool,
     /// Values of inputs of either circuit.
     pub values: ValueArgs,
 }
@@ -519,9 +521,9 @@ fn equivalent(low: EquivalentArgs) -> Result<Equivalent, Failure> {
     if is_stdin(&low.first) && is_stdin(&low.second) {
         return Err(Failure::usage("only one of the two circuits can be the standard input"));
     }
-    let EquivalentArgs { first, second, tolerance, snap, set, params, .. } = low;
+    let EquivalentArgs { first, second, tolerance, snap, ignore_measurements, set, params, .. } = low;
     let values = ValueArgs { set, params, noise: None };
-    Ok(Equivalent { first, second, on, tolerance, snap, values })
+    Ok(Equivalent { first, second, on, tolerance, snap, ignore_measurements, values })
 }
 
 fn run(low: RunArgs, config: &ConfigFile) -> Result<Run, Failure> {

@@ -244,3 +244,35 @@ fn faults_are_told() {
     let text = folder.run(&["equivalent", "one.qasm", "one.qasm"]).done();
     assert!(text.out.starts_with("equal\nby exact ring, exact, error bound 0"), "{}", text.out);
 }
+
+#[test]
+fn readout_is_compared() {
+    let body = "input float t; qubit[2] q; bit[2] c; h q[0]; rx(t) q[1];";
+    let [plain, swapped] = [("c[0]", "c[1]"), ("c[1]", "c[0]")]
+        .map(|(first, second)| format!("{body} {first} = measure q[0]; {second} = measure q[1];"));
+    let object = verdict(&plain, &swapped, &["--set", "t=0.3"], 3, "different", true);
+    let reason = object["reason"].as_str().unwrap();
+    assert!(
+        reason.contains("c[0] is 1 with probability 0.500000 in the first circuit, 0.022332"),
+        "{reason}"
+    );
+    let object = verdict(&plain, &swapped, &[], 3, "different", true);
+    assert_eq!(object["witness"]["params"].as_object().unwrap().len(), 1, "{object}");
+    // What is dropped is said.
+    let (status, object, err) = compare(&plain, &swapped, &["--ignore-measurements"]);
+    assert_eq!((status, &object["verdict"]), (0, &json!("equal")));
+    assert!(err.contains("measurements of the second circuit are ignored, of qubit 0, 1"), "{err}");
+    // A routed circuit with a fresh qubit, relabelled.
+    let ghz = "qubit[4] q; bit[4] c; h q[0]; cx q[0], q[1]; cx q[1], q[2]; cx q[2], q[3]; c = measure q;";
+    let routed = "qubit[5] q; bit[4] c; h q[1]; cx q[1], q[0]; cx q[1], q[2]; swap q[2], q[3]; cx q[3], q[4];
+        c[0] = measure q[1]; c[1] = measure q[0]; c[2] = measure q[3]; c[3] = measure q[4];";
+    verdict(ghz, routed, &["--state"], 0, "equal", true);
+    verdict(
+        ghz,
+        &routed.replace("c[2] = measure q[3]", "c[2] = measure q[2]"),
+        &["--state"],
+        3,
+        "different",
+        true,
+    );
+}

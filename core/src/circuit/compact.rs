@@ -62,13 +62,13 @@ impl Circuit {
         self
     }
 
-    /// The circuit on some of the qubits, ascending, those that it uses among them.
+    /// The circuit on some qubits, ascending, those that it uses among them; others may be beyond its last one.
     pub(crate) fn on(&self, mut qubits: Vec<usize>) -> Compact {
         if qubits.is_empty() && self.n_qubits() > 0 {
             qubits.push(0);
         }
         let mut circuit = self.clone();
-        if qubits.len() < self.n_qubits() {
+        if !qubits.iter().copied().eq(0..self.n_qubits()) {
             circuit.n_qubits = qubits.len();
             circuit.qubit_registers = Vec::new();
             let place = |q: u32| qubits.binary_search(&(q as usize)).ok().and_then(|k| u32::try_from(k).ok());

@@ -174,7 +174,7 @@ impl Plan {
                 return Ok(Err("no root of unity was found".to_owned()));
             };
             let vector = start.residues::<R>(&field, seed);
-            let factor = match compare(pair, point, &vector, simulator) {
+            let factor = match compare(pair, point, start, &vector, simulator) {
                 Err(EquivalentError::Simulate(SimulateError::Circuit(CircuitError::Bind(
                     e @ (BindError::NotInRing { .. } | BindError::NumberNotInRing { .. }),
                 )))) => return Ok(Err(e.to_string())),
@@ -224,20 +224,25 @@ fn common(denominator: Option<i64>, q: Q) -> Option<i64> {
 fn compare<R: Trial>(
     pair: &Pair,
     point: Point<R>,
+    start: Start,
     vector: &[R::Bare],
     simulator: &Simulator,
 ) -> Result<Factor, EquivalentError> {
     let field = *point.field();
     let [x, y] = [0, 1].map(|which| run(&pair.circuits[which], &point, vector, TILE, simulator));
     let [(x, p), (y, q)] = [x?, y?];
+    let [x, y] = [start.compared(&x), start.compared(&y)];
     // p x and q y are compared.
     let residue = |x: &R::Bare| R::residue(&field, x);
-    let proportional = |factor: &R| x.iter().zip(&y).all(|(x, y)| residue(x) == residue(&factor.act(y)));
+    let proportional = |factor: &R| x.iter().zip(y).all(|(x, y)| residue(x) == residue(&factor.act(y)));
     let ratio = q * p.inverse(&field);
     if proportional(&ratio) {
         return Ok(Factor::One);
     }
-    let mut pairs = x.iter().zip(&y).map(|(x, y)| (residue(x), residue(y)));
+    if !start.is_up_to_phase() {
+        return Ok(Factor::None);
+    }
+    let mut pairs = x.iter().zip(y).map(|(x, y)| (residue(x), residue(y)));
     let Some((x0, y0)) = pairs.find(|(_, y)| !y.is_exact_zero()) else { return Ok(Factor::None) };
     let factor = x0 * y0.inverse(&field);
     if x0.is_exact_zero() || !proportional(&factor) {

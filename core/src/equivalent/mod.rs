@@ -49,8 +49,11 @@ mod determinant;
 mod exact;
 mod numeric;
 mod pair;
+mod readout;
 mod ring;
 mod rounding;
+
+use std::collections::BTreeSet;
 
 use crate::{
     circuit::Circuit,
@@ -60,6 +63,7 @@ use crate::{
 use exact::{Outcome, Plan};
 use numeric::Numeric;
 use pair::Pair;
+use readout::Readout;
 
 /// The error up to which a verdict is called exact.
 pub const BOUND: f64 = 1e-9;
@@ -89,6 +93,11 @@ pub struct Settings {
     /// Compares small circuits entry by entry in the [exact ring](crate::exact), which proves what fields make
     /// overwhelmingly likely.
     pub exact_ring: bool,
+    /// Compares the gates alone. Otherwise, where both circuits write classical bits, the verdict is about these: *equal* are
+    /// circuits that give the bits of one name the same distribution for every input state and all values of the
+    /// parameters, whatever becomes of the qubits. Registers with the same names are matched by name, others by
+    /// their order; a bit that only one circuit writes is 0 in the other. Qubits that only one circuit has start in |0>.
+    pub ignore_measurements: bool,
     /// Computes in single precision where numbers decide. Its rounding is part of the error bound then.
     pub single: bool,
     /// The seed of primes, points and vectors.
@@ -102,6 +111,7 @@ impl Default for Settings {
             tolerance: 1e-9,
             snap: false,
             exact_ring: true,
+            ignore_measurements: false,
             single: false,
             seed: 0,
         }
@@ -195,8 +205,11 @@ pub struct Report {
     pub phase: Option<Phase>,
     /// Where they differ.
     pub witness: Option<Witness>,
+    /// Whether the distributions of classical bits decided: the gates before them are not equal.
+    pub by_readout: bool,
     /// The largest norm `|A v - e^{i phase} B v|` at the points tried in numbers, with the best phase at
-    /// each: `v` is |0…0> or a random state.
+    /// each: `v` is |0…0> or a random state. Where bits differ it is the total variation distance of their distributions,
+    /// half the sum of the differences of all probabilities.
     pub max_difference: Option<f64>,
     /// Why the verdict is not exact or not known.
     pub reason: Option<String>,
@@ -249,8 +262,9 @@ pub enum EquivalentError {
     Simulate(#[from] SimulateError),
 }
 
-/// Compares two circuits. Measurements at their ends are set aside. Time: less than that of simulating both once on
-/// the generic kernels, some more where they are not equal; memory: three states.
+/// Compares two circuits. Where both write classical bits at their ends, what is compared is how these depend on the
+/// inputs ([readout](Settings::ignore_measurements)). Time: less than that of simulating both once on the generic kernels,
+/// three times that where readout decides, some more where they are not equal; memory: three states.
 ///
 /// # Errors
 /// [`EquivalentError`] if they cannot be compared or not be run.
@@ -260,12 +274,27 @@ pub fn equivalent(
     settings: &Settings,
     simulator: &Simulator,
 ) -> Result<Report, EquivalentError> {
-    let used = Used::new(a, b, settings);
-    let (a, b, settings) = used.as_ref().map_or((a, b, settings), |used| (&used.a, &used.b, &used.settings));
+    let Compared { gates: [a, b], settings, readout, notes } = Compared::new(a, b, settings)?;
+    let mut report = match readout {
+        Some(readout) => readout.compare(&a, &b, &settings, simulator)?,
+        None => compare(&a, &b, &settings, Ends::Vectors, simulator)?,
+    };
+    report.notes.extend(notes);
+    Ok(report)
+}
+
+/// Compares two circuits of gates on equally many qubits.
+fn compare(
+    a: &Circuit,
+    b: &Circuit,
+    settings: &Settings,
+    ends: Ends,
+    simulator: &Simulator,
+) -> Result<Report, EquivalentError> {
     let pair = Pair::new(a, b, settings)?;
     // Three vectors, of residues or of complex numbers.
     simulator.check_memory::<[Residue; 3]>(pair.n_qubits).map_err(SimulateError::from)?;
-    let start = numeric::Start::new(pair.n_qubits, settings);
+    let start = numeric::Start::new(pair.n_qubits, settings, ends);
     let mut numeric = Numeric::new(&pair, start, settings, simulator);
     let plan = match pair.obstacle().map_or_else(|| Plan::new(&pair), Err) {
         Ok(plan) => plan,
@@ -285,44 +314,83 @@ pub fn equivalent(
 /// The number of qubits that circuits are compared on: those that either uses.
 #[must_use]
 pub fn compared_qubits(a: &Circuit, b: &Circuit, settings: &Settings) -> usize {
-    Used::new(a, b, settings).map_or(a.n_qubits().max(b.n_qubits()), |used| used.a.n_qubits())
+    Compared::new(a, b, settings)
+        .map_or(a.n_qubits().max(b.n_qubits()), |compared| compared.gates[0].n_qubits())
+}
+
+/// What of the images of vectors is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ends {
+    /// All, up to a phase.
+    Vectors,
+    /// The entries where all ancillas are 0, without any phase.
+    Returned,
 }
 
 /// Two circuits on the qubits that either uses, without what comes after their gates.
-struct Used {
-    a: Circuit,
-    b: Circuit,
+struct Compared {
+    gates: [Circuit; 2],
+    /// With the ancillas among the qubits that are used.
     settings: Settings,
+    /// What the classical bits are read from, if they are compared.
+    readout: Option<Readout>,
+    notes: Vec<String>,
 }
 
-impl Used {
-    /// `None` if they cannot be compared: the errors tell of the circuits as they are.
-    fn new(a: &Circuit, b: &Circuit, settings: &Settings) -> Option<Used> {
-        let n_qubits = a.n_qubits();
+impl Compared {
+    fn new(a: &Circuit, b: &Circuit, settings: &Settings) -> Result<Compared, EquivalentError> {
+        if !(0.0..=2.0).contains(&settings.tolerance) {
+            return Err(EquivalentError::Tolerance { given: settings.tolerance });
+        }
         let from_zero = settings.on == On::State;
-        let [a, b] = [a, b].map(|c| if from_zero { c.folded() } else { c.clone() });
+        let circuits = [a, b].map(|c| if from_zero { c.folded() } else { c.clone() });
+        let [first, second] = &circuits;
+        let mut notes = Vec::new();
+        let readout = match settings.ignore_measurements {
+            true => None,
+            false => Readout::new(first, second, &mut notes)?,
+        };
+        let (left, right) = (a.n_qubits(), b.n_qubits());
+        // What only one of them has is not its input: it is read, or thrown away.
+        if left != right && readout.is_none() {
+            return Err(EquivalentError::Qubits { left, right });
+        }
+        let common = left.min(right);
         let ancillas = match settings.on {
             On::Unitary { ancillas } => ancillas,
             On::State => 0,
         };
-        if b.n_qubits() != n_qubits || ancillas > n_qubits {
-            return None;
+        if ancillas > common {
+            return Err(EquivalentError::Ancillas { given: ancillas, n_qubits: common });
         }
-        final_measurements(&a).ok()?;
-        final_measurements(&b).ok()?;
-        let [a, b] = [a.gates_alone(), b.gates_alone()];
-        let mut used = [a.used_qubits(), b.used_qubits()].concat();
+        if left != right {
+            let range = format!("qubits {common} to {}", left.max(right) - 1);
+            notes.push(format!("{range}, which one of the circuits has, start in |0>"));
+        }
+        for (circuit, which) in circuits.iter().zip(["first", "second"]) {
+            let finals = final_measurements(circuit).map_err(|_| EquivalentError::Dynamic { which })?;
+            if settings.ignore_measurements && !finals.is_empty() {
+                let qubits: BTreeSet<u32> = finals.into_values().collect();
+                let dropped = readout::listed(qubits.iter().map(u32::to_string));
+                notes.push(format!("measurements of the {which} circuit are ignored, of qubit {dropped}"));
+            }
+        }
+        let gates = circuits.map(Circuit::gates_alone);
+        let mut used: Vec<usize> = gates.iter().flat_map(Circuit::used_qubits).collect();
+        used.extend(readout.iter().flat_map(Readout::qubits));
         used.sort_unstable();
         used.dedup();
-        let (a, b) = (a.on(used.clone()), b.on(used));
+        let [a, b] = gates.map(|circuit| circuit.on(used.clone()));
         let on = match settings.on {
             On::Unitary { .. } => {
-                let ancillas = a.qubits().iter().filter(|q| **q >= n_qubits - ancillas).count();
+                let ancillas = a.qubits().iter().filter(|q| **q >= common - ancillas).count();
                 On::Unitary { ancillas }
             }
             On::State => On::State,
         };
-        Some(Used { a: a.into_circuit(), b: b.into_circuit(), settings: Settings { on, ..*settings } })
+        let readout = readout.map(|readout| readout.placed(&a));
+        let settings = Settings { on, ..*settings };
+        Ok(Compared { gates: [a.into_circuit(), b.into_circuit()], settings, readout, notes })
     }
 }
 

@@ -4,7 +4,7 @@ use num_complex::Complex;
 use num_traits::ToPrimitive;
 
 use super::{
-    EquivalentError, Means, On, Pair, Phase, Report, Settings, Verdict, Witness,
+    Ends, EquivalentError, Means, On, Pair, Phase, Report, Settings, Verdict, Witness,
     determinant::slopes,
     exact::{Outcome, Plan},
     pair::RADIAN,
@@ -35,15 +35,29 @@ pub(super) struct Start {
     n_qubits: usize,
     /// Qubits that are not in |0>.
     free: usize,
+    ends: Ends,
 }
 
 impl Start {
-    pub(super) fn new(n_qubits: usize, settings: &Settings) -> Start {
+    pub(super) fn new(n_qubits: usize, settings: &Settings, ends: Ends) -> Start {
         let free = match settings.on {
             On::Unitary { ancillas } => n_qubits.saturating_sub(ancillas),
             On::State => 0,
         };
-        Start { n_qubits, free }
+        Start { n_qubits, free, ends }
+    }
+
+    /// The part of an image that is compared.
+    pub(super) fn compared<T>(self, image: &[T]) -> &[T] {
+        match self.ends {
+            Ends::Vectors => image,
+            Ends::Returned => image.get(..1 << self.free).unwrap_or(image),
+        }
+    }
+
+    /// Whether a phase makes no difference.
+    pub(super) fn is_up_to_phase(self) -> bool {
+        self.ends == Ends::Vectors
     }
 
     /// A random product vector over a field: `(1, r_0) x (1, r_1) x …`. The images of these decide, since every
@@ -76,7 +90,11 @@ impl Start {
     }
 
     /// A random state.
-    fn state(self, seed: u64, simulator: &Simulator) -> Result<StateVector<Complex<f64>>, EquivalentError> {
+    pub(super) fn state(
+        self,
+        seed: u64,
+        simulator: &Simulator,
+    ) -> Result<StateVector<Complex<f64>>, EquivalentError> {
         let random = StateVector::<Complex<f64>>::random(self.free, seed, &simulator.threads);
         let mut state = StateVector::zero(self.n_qubits).map_err(SimulateError::from)?;
         let random = random.map_err(SimulateError::from)?;
@@ -218,10 +236,11 @@ impl<'a> Numeric<'a> {
         let run =
             |which| if single { self.image::<f32>(which, values) } else { self.image::<f64>(which, values) };
         let ((x, planned), (y, planned_too)) = (run(0)?, run(1)?);
-        let (x, y) = (x.amplitudes(), y.amplitudes());
+        let [x, y] = [&x, &y].map(|state| self.start.compared(state.amplitudes()));
         let overlap = rounding::sum(x.len(), &|k| y[k].conj() * x[k]);
         let size = overlap.norm();
-        let best = if size > 0.0 { overlap / size } else { Complex::new(1.0, 0.0) };
+        let free = size > 0.0 && self.start.is_up_to_phase();
+        let best = if free { overlap / size } else { Complex::new(1.0, 0.0) };
         let norm =
             |factor: Complex<f64>| rounding::sum(x.len(), &|k| (x[k] - factor * y[k]).norm_sqr()).sqrt();
         let (distance, plain) = (norm(best), norm(Complex::new(1.0, 0.0)));

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use num_traits::ToPrimitive;
 
-use super::{EquivalentError, Means, On, Report, Settings, Verdict, rounding};
+use super::{EquivalentError, Means, Report, Settings, Verdict, rounding};
 use crate::{
     circuit::{Circuit, Instruction, Operation, ParamDef, param_id},
     gate::Gate,
     normal::{Basis, Combination, NormalError, Place},
     param::{Angle, BindError, Decimal, ParamExpr, ParamId, Q, Rounded, SHORT_DECIMAL, Step, UNIT, widen},
     scalar::Real,
-    simulate::{SimulateError, final_measurements},
+    simulate::SimulateError,
     trace::Expr,
 };
 
@@ -50,23 +50,9 @@ pub(super) struct Pair {
 }
 
 impl Pair {
+    /// Circuits of gates on equally many qubits.
     pub(super) fn new(a: &Circuit, b: &Circuit, settings: &Settings) -> Result<Pair, EquivalentError> {
         let n_qubits = a.n_qubits();
-        if n_qubits != b.n_qubits() {
-            return Err(EquivalentError::Qubits { left: n_qubits, right: b.n_qubits() });
-        }
-        match settings.on {
-            On::Unitary { ancillas } if ancillas > n_qubits => {
-                return Err(EquivalentError::Ancillas { given: ancillas, n_qubits });
-            }
-            _ => {}
-        }
-        if !(0.0..=2.0).contains(&settings.tolerance) {
-            return Err(EquivalentError::Tolerance { given: settings.tolerance });
-        }
-        for (circuit, which) in [(a, "first"), (b, "second")] {
-            final_measurements(circuit).map_err(|_| EquivalentError::Dynamic { which })?;
-        }
         let mut table = Circuit::new(n_qubits);
         let one = ParamExpr::from(Angle::rad(1.0));
         table.push_param(ParamDef { name: "1".to_owned(), definition: Some(one) });
@@ -389,6 +375,7 @@ impl Pair {
             error_bound,
             phase: None,
             witness: None,
+            by_readout: false,
             max_difference: None,
             reason: None,
             notes: self.notes.iter().cloned().collect(),

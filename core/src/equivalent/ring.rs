@@ -32,11 +32,14 @@ pub(super) fn decide(
     let (mut x, mut y) = (Vec::new(), Vec::new());
     for column in 0..columns {
         let (Some(one), Some(other)) = (image(&a, column), image(&b, column)) else { return Ok(None) };
-        x.extend(one?);
-        y.extend(other?);
+        x.extend_from_slice(start.compared(&one?));
+        y.extend_from_slice(start.compared(&other?));
     }
     if x == y {
         return Ok(Some(Factor::One));
+    }
+    if !start.is_up_to_phase() {
+        return Ok(Some(Factor::None));
     }
     let lead = x.iter().zip(&y).find(|(_, y)| !y.is_exact_zero());
     let Some((x0, y0)) = lead.map(|(x, y)| (x.clone(), y.clone())) else { return Ok(None) };

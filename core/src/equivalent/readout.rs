@@ -1,0 +1,394 @@
+//! Circuits that end with measurements, compared by the distributions of their classical bits.
+//!
+//! A circuit U that reads qubits into bits has an effect `E_b = U^+ P_b U` for each value b of the bits: an input state r
+//! gives b with the probability `tr(r E_b)`. Two circuits give the same distribution for every input if their effects are the
+//! same, and that is so if
+//!
+//! ```text
+//! W(phi) = U^+ (product over the bits k of diag(1, e^{i phi_k}) on the qubit of k) U = sum_b e^{i phi . b} E_b
+//! ```
+//! is the same for all phi, since the exponentials are linearly independent. So effects are compared as two more circuits are,
+//! with a parameter for each bit, and with all that is exact there. Where ancillas start in |0>, only the entries of W count
+//! where they are 0 before and after; from |0…0> that is the one entry which is the characteristic function of the bits.
+
+use std::collections::{HashMap, HashSet};
+
+use num_complex::Complex;
+
+use super::{Ends, EquivalentError, On, Report, Settings, Verdict, compare, numeric::Start};
+use crate::{
+    circuit::{Circuit, CircuitError, Compact, Operation},
+    gate::{Gate, GateKind},
+    param::Values,
+    simulate::{BoundCircuit, SimulateError, Simulator, final_measurements},
+    state::StateVector,
+};
+
+/// The most names in a list.
+const MOST_LISTED: usize = 4;
+/// The most bits beyond the qubits for which distributions are computed.
+const SPARE_BITS: usize = 2;
+/// The difference of probabilities of a bit from which on it is told.
+const TOLD_ALONE: f64 = 1e-6;
+
+/// What a classical bit is at the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Source {
+    /// What a measurement of this qubit says.
+    Qubit(usize),
+    /// 1.
+    One,
+    /// 0.
+    Zero,
+}
+
+/// A bit of both circuits.
+#[derive(Clone, Debug)]
+struct Bit {
+    /// Its name in the first circuit, or in the only one that has it.
+    name: String,
+    sources: [Source; 2],
+}
+
+/// The classical bits of two circuits, those that are 0 in both left out.
+#[derive(Clone, Debug)]
+pub(super) struct Readout {
+    bits: Vec<Bit>,
+    /// The qubits by their numbers in the circuits as they were given, to speak of them.
+    qubits: Vec<usize>,
+}
+
+/// A bit that shows: its register, its place there, and what it is.
+type Shown<'a> = (&'a str, usize, Source);
+
+impl Readout {
+    /// `None` unless both circuits write bits; a note says what that leaves out.
+    pub(super) fn new(
+        a: &Circuit,
+        b: &Circuit,
+        notes: &mut Vec<String>,
+    ) -> Result<Option<Readout>, EquivalentError> {
+        match (a.has_results(), b.has_results()) {
+            (true, true) => {}
+            (false, false) => return Ok(None),
+            (first, _) => {
+                let which = if first { "first" } else { "second" };
+                notes.push(format!("only the {which} circuit measures: the gates alone are compared"));
+                return Ok(None);
+            }
+        }
+        let [first, second] = [shown(a, "first")?, shown(b, "second")?];
+        let by_name = same_names(&first, &second) || same_names(&second, &first);
+        let key = |place: usize, bit: &Shown<'_>| match by_name {
+            true => (bit.0.to_owned(), bit.1),
+            false => (String::new(), place),
+        };
+        if !by_name {
+            notes.push(
+                "the classical registers have other names: their bits are compared in order".to_owned(),
+            );
+        }
+        let mut bits: Vec<((String, usize), Bit)> = Vec::new();
+        let mut places = HashMap::new();
+        for (which, shown) in [first, second].iter().enumerate() {
+            for (place, bit) in shown.iter().enumerate() {
+                let key = key(place, bit);
+                let at = *places.entry(key.clone()).or_insert_with(|| {
+                    let name = format!("{}[{}]", bit.0, bit.1);
+                    bits.push((key, Bit { name, sources: [Source::Zero; 2] }));
+                    bits.len() - 1
+                });
+                if let Some((_, known)) = bits.get_mut(at) {
+                    known.sources[which] = bit.2;
+                }
+            }
+        }
+        let bits =
+            bits.into_iter().map(|(_, bit)| bit).filter(|bit| bit.sources != [Source::Zero; 2]).collect();
+        Ok(Some(Readout { bits, qubits: Vec::new() }))
+    }
+
+    /// The qubits that are read, in either circuit.
+    pub(super) fn qubits(&self) -> impl Iterator<Item = usize> {
+        self.bits.iter().flat_map(|bit| bit.sources).filter_map(|source| match source {
+            Source::Qubit(qubit) => Some(qubit),
+            Source::One | Source::Zero => None,
+        })
+    }
+
+    /// The same of circuits on some of the qubits.
+    pub(super) fn placed(mut self, on: &Compact) -> Readout {
+        for source in self.bits.iter_mut().flat_map(|bit| &mut bit.sources) {
+            if let Source::Qubit(qubit) = source {
+                *qubit = on.place(*qubit).unwrap_or(*qubit);
+            }
+        }
+        self.qubits = on.qubits().to_vec();
+        self
+    }
+
+    /// Compares two circuits of gates before what is read.
+    pub(super) fn compare(
+        &self,
+        a: &Circuit,
+        b: &Circuit,
+        settings: &Settings,
+        simulator: &Simulator,
+    ) -> Result<Report, EquivalentError> {
+        // Equal gates are the usual case, and say more.
+        if let Some(outputs) = self.outputs(a.n_qubits()) {
+            let moved = with_outputs(b, &outputs).map_err(SimulateError::from)?;
+            let mut report = compare(a, &moved, settings, Ends::Vectors, simulator)?;
+            if matches!(report.verdict, Verdict::Equal | Verdict::EqualUpToPhase) {
+                report.notes.extend(self.note_of_moved());
+                return Ok(report);
+            }
+        }
+        let names = self.phase_names(a, b);
+        let [first, second] = [(0, a), (1, b)].map(|(which, c)| self.characteristic(which, c, &names));
+        let (first, second) = (first.map_err(SimulateError::from)?, second.map_err(SimulateError::from)?);
+        let mut report = compare(&first, &second, settings, Ends::Returned, simulator)?;
+        report.by_readout = true;
+        if let Some(witness) = &mut report.witness {
+            witness.params.retain(|(name, _)| !names.contains(name));
+        }
+        match report.verdict {
+            Verdict::Equal => report.notes.push(
+                "the bits have the same distribution for every input, though the states before they are read differ"
+                    .to_owned(),
+            ),
+            Verdict::Different => self.tell_difference([a, b], settings, simulator, &mut report)?,
+            _ => {}
+        }
+        Ok(report)
+    }
+
+    /// The qubit of the first circuit that is read as each of the second is; `None` if they are not read alike. Qubits that are
+    /// not read keep their places where they can.
+    fn outputs(&self, n_qubits: usize) -> Option<Vec<usize>> {
+        let mut to = vec![None; n_qubits];
+        let mut taken = vec![false; n_qubits];
+        for bit in &self.bits {
+            match bit.sources {
+                [Source::Qubit(first), Source::Qubit(second)] => {
+                    let to = to.get_mut(second)?;
+                    let taken = taken.get_mut(first)?;
+                    match *to {
+                        Some(known) if known == first => {}
+                        None if !*taken => (*to, *taken) = (Some(first), true),
+                        _ => return None,
+                    }
+                }
+                [first, second] if first == second => {}
+                _ => return None,
+            }
+        }
+        for (qubit, to) in to.iter_mut().enumerate() {
+            if to.is_none() && !taken[qubit] {
+                (*to, taken[qubit]) = (Some(qubit), true);
+            }
+        }
+        let mut free = (0..n_qubits).filter(|qubit| !taken[*qubit]);
+        to.into_iter().map(|to| to.or_else(|| free.next())).collect()
+    }
+
+    /// Which bits are read from other qubits, if any.
+    fn note_of_moved(&self) -> Option<String> {
+        let number = |qubit: usize| self.qubits.get(qubit).copied().unwrap_or(qubit);
+        let moved = self.bits.iter().filter_map(|bit| match bit.sources {
+            [Source::Qubit(first), Source::Qubit(second)] if first != second => {
+                Some(format!("{} from qubit {} and {}", bit.name, number(first), number(second)))
+            }
+            _ => None,
+        });
+        let listed = listed(moved);
+        (!listed.is_empty()).then(|| format!("equal as they are read: {listed}"))
+    }
+
+    /// Names for the phase of each bit that neither circuit has.
+    fn phase_names(&self, a: &Circuit, b: &Circuit) -> Vec<String> {
+        let taken = |name: &String| [a, b].iter().any(|c| c.params().iter().any(|p| p.name == *name));
+        let mut name = |k: usize| {
+            let mut name = format!("phase of bit {k}");
+            while taken(&name) {
+                name.push('\'');
+            }
+            name
+        };
+        (0..self.bits.len()).map(&mut name).collect()
+    }
+
+    /// The circuit W, whose entries are the characteristic functions of the bits.
+    fn characteristic(
+        &self,
+        which: usize,
+        gates: &Circuit,
+        names: &[String],
+    ) -> Result<Circuit, CircuitError> {
+        let mut circuit = gates.clone();
+        for (bit, name) in self.bits.iter().zip(names) {
+            let phi = circuit.param(name);
+            match bit.sources[which] {
+                Source::Qubit(qubit) => drop(circuit.p(qubit, phi)?),
+                Source::One => drop(circuit.gphase(phi)?),
+                Source::Zero => {}
+            }
+        }
+        let back = gates.dagger()?;
+        for instruction in back.instructions() {
+            circuit.push(instruction.clone())?;
+        }
+        Ok(circuit)
+    }
+
+    /// Says at the witness which bit differs, and by how much.
+    fn tell_difference(
+        &self,
+        circuits: [&Circuit; 2],
+        settings: &Settings,
+        simulator: &Simulator,
+        report: &mut Report,
+    ) -> Result<(), EquivalentError> {
+        let Some(witness) = &mut report.witness else { return Ok(()) };
+        // Bits that are read alike have one value.
+        let mut bits: Vec<&Bit> = Vec::new();
+        let mut seen = HashSet::new();
+        bits.extend(self.bits.iter().filter(|bit| seen.insert(bit.sources)));
+        if bits.len() > circuits[0].n_qubits() + SPARE_BITS {
+            return Ok(());
+        }
+        // An input that people can name says more than a random one.
+        let starts = match settings.on {
+            On::State => vec![(On::State, "from |0...0>")],
+            unitary @ On::Unitary { .. } => {
+                vec![(On::State, "from |0...0>"), (unitary, "from a random state")]
+            }
+        };
+        for (on, from) in starts {
+            let start = Start::new(circuits[0].n_qubits(), &Settings { on, ..*settings }, Ends::Vectors);
+            let run = |which: usize| -> Result<StateVector<Complex<f64>>, EquivalentError> {
+                let circuit = circuits[which];
+                let value =
+                    |name: &str| witness.params.iter().find(|(known, _)| known == name).map_or(0.0, |p| p.1);
+                let inputs: Vec<f64> = circuit.inputs().map(value).collect();
+                let values = circuit.param_values(&inputs).map_err(SimulateError::from)?;
+                let bound = BoundCircuit::new(circuit, &Values(&values))?;
+                let mut state = start.state(settings.seed, simulator)?;
+                simulator.execute(bound.operators().unwrap_or(&[]), &mut state, &mut |_, _| {})?;
+                Ok(state)
+            };
+            let [p, q] = [distribution(&bits, 0, &run(0)?), distribution(&bits, 1, &run(1)?)];
+            let apart = 0.5 * p.iter().zip(&q).map(|(p, q)| (p - q).abs()).sum::<f64>();
+            if apart <= settings.tolerance + 2.0 * witness.error {
+                if matches!(settings.on, On::Unitary { .. }) && on == On::State {
+                    report
+                        .notes
+                        .push("no difference is seen from |0...0>, where states are compared".to_owned());
+                }
+                continue;
+            }
+            (witness.distance, report.max_difference) = (apart, Some(apart));
+            let told = most_different(&bits, &p, &q);
+            report.reason = Some(format!("{from}, {told}"));
+            return Ok(());
+        }
+        Ok(())
+    }
+}
+
+/// The probability of each value of some bits, the first of them least significant.
+fn distribution(bits: &[&Bit], which: usize, state: &StateVector<Complex<f64>>) -> Vec<f64> {
+    let mut probabilities = vec![0.0; 1 << bits.len()];
+    for (index, amplitude) in state.amplitudes().iter().enumerate() {
+        let value = |source: Source| match source {
+            Source::Qubit(qubit) => index >> qubit & 1,
+            Source::One => 1,
+            Source::Zero => 0,
+        };
+        let bits = bits.iter().enumerate();
+        let outcome = bits.fold(0, |outcome, (k, bit)| outcome | value(bit.sources[which]) << k);
+        probabilities[outcome] += amplitude.norm_sqr();
+    }
+    probabilities
+}
+
+/// The bit with the most different probabilities, or where all bits alone are alike, the value of all.
+fn most_different(bits: &[&Bit], p: &[f64], q: &[f64]) -> String {
+    let one = |of: &[f64], k: usize| -> f64 {
+        of.iter().enumerate().filter(|(outcome, _)| outcome >> k & 1 == 1).map(|(_, p)| p).sum()
+    };
+    let told = |what: String, [p, q]: [f64; 2]| {
+        format!("{what} with probability {p:.6} in the first circuit, {q:.6} in the second")
+    };
+    let alone = bits.iter().enumerate().map(|(k, bit)| (bit, [one(p, k), one(q, k)]));
+    let apart = |[p, q]: [f64; 2]| (p - q).abs();
+    // The first of those that differ most.
+    if let Some((bit, of)) = alone.rev().max_by(|a, b| apart(a.1).total_cmp(&apart(b.1)))
+        && apart(of) > TOLD_ALONE
+    {
+        return told(format!("{} is 1", bit.name), of);
+    }
+    let outcomes = p.iter().zip(q).map(|(p, q)| [*p, *q]).enumerate();
+    let Some((outcome, of)) = outcomes.rev().max_by(|a, b| apart(a.1).total_cmp(&apart(b.1))) else {
+        return String::new();
+    };
+    let names = listed(bits.iter().rev().map(|bit| bit.name.clone()));
+    let width = bits.len();
+    told(format!("{names} are {outcome:0width$b}"), of)
+}
+
+/// The bits of a circuit that show, in order of declaration.
+fn shown<'a>(circuit: &'a Circuit, which: &'static str) -> Result<Vec<Shown<'a>>, EquivalentError> {
+    let finals = final_measurements(circuit).map_err(|_| EquivalentError::Dynamic { which })?;
+    let mut constants = HashMap::new();
+    for instruction in circuit.instructions() {
+        if let Operation::Assign { bit, value } = instruction.operation {
+            constants.insert(bit, value);
+        }
+    }
+    let mut first = 0u32;
+    let mut all = Vec::new();
+    for register in circuit.registers() {
+        for (place, number) in (first..).take(register.size).enumerate().filter(|_| !register.hidden) {
+            let source = match (finals.get(&number), constants.get(&number)) {
+                (Some(&qubit), _) => Source::Qubit(qubit as usize),
+                (None, Some(true)) => Source::One,
+                (None, _) => Source::Zero,
+            };
+            all.push((register.name.as_str(), place, source));
+        }
+        first = first.saturating_add(u32::try_from(register.size).unwrap_or(u32::MAX));
+    }
+    Ok(all)
+}
+
+/// Whether all registers of the first that are written have namesakes in the second.
+fn same_names(first: &[Shown<'_>], second: &[Shown<'_>]) -> bool {
+    let names: HashSet<&str> = second.iter().map(|bit| bit.0).collect();
+    first.iter().filter(|bit| bit.2 != Source::Zero).all(|bit| names.contains(bit.0))
+}
+
+/// The circuit with its output qubits in other places.
+fn with_outputs(circuit: &Circuit, to: &[usize]) -> Result<Circuit, CircuitError> {
+    let mut circuit = circuit.clone();
+    // What is on each qubit now, by where it shall be.
+    let mut held = to.to_vec();
+    for qubit in 0..held.len() {
+        while held[qubit] != qubit {
+            let other = held[qubit];
+            circuit.gate(Gate::new(GateKind::SWAP, [])?, &[qubit, other], &[])?;
+            held.swap(qubit, other);
+        }
+    }
+    Ok(circuit)
+}
+
+/// The first few of some names.
+pub(super) fn listed(names: impl Iterator<Item = String>) -> String {
+    let all: Vec<String> = names.collect();
+    let first = all.iter().take(MOST_LISTED).cloned().collect::<Vec<_>>().join(", ");
+    match all.len().saturating_sub(MOST_LISTED) {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    }
+}
