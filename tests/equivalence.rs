@@ -178,10 +178,13 @@ fn small_circuits_are_compared_in_the_exact_ring() {
         [build(2, |c, [a, ..]| c.rzz(0, 1, a)), build(2, |c, [a, ..]| c.cx(0, 1)?.rz(1, a)?.cx(0, 1))];
     assert_eq!(compare(&left, &right).method, Means::ExactRing);
     assert_eq!(equivalent(&left, &right, &field, &Simulator::new()).unwrap().method, Means::FiniteField);
-    // pi/3 is in fields only, and long circuits take too long in the ring.
+    // Fractions of pi of any order are in it; long circuits take too long there.
     let [left, right] = [build(1, |c, _| c.rx(0, PI / 3)), build(1, |c, _| c.rx(0, PI / 6)?.rx(0, PI / 6))];
     let report = compare(&left, &right);
-    assert_eq!((report.verdict, report.method), (Verdict::Equal, Means::FiniteField));
+    assert_eq!((report.verdict, report.method), (Verdict::Equal, Means::ExactRing));
+    assert_eq!(compare(&left, &build(1, |c, _| c.rx(0, PI / 7))).verdict, Verdict::Different);
+    let turned = compare(&left, &build(1, |c, _| c.gphase(2 * PI / 5)?.rx(0, PI / 3)));
+    assert_eq!((turned.method, turned.phase.unwrap().text.as_str()), (Means::ExactRing, "-2*pi/5"));
     assert_eq!(compare(&qft(8, false), &qft(8, true)).method, Means::FiniteField);
 }
 

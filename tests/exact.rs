@@ -533,7 +533,7 @@ fn what_is_outside_the_ring_is_named() {
         ClosedForm::of(&circuit).map(|_| ()).unwrap_err().to_string()
     };
     for (angle, text) in [
-        (Angle::pi(1, 3), "the angle pi/3 + theta is outside the ring"),
+        (Angle::pi(1, (1 << 20) + 1), "pi/1048577 + theta is outside the ring"),
         (Angle::rad(0.333_333_333_333_333_3), "the angle theta + 0.3333333333333333 is outside the ring"),
         (Angle::rad(f64::NAN), "is outside the ring"),
         (Angle::pi(1, 1 << 40), "is outside the ring"),
@@ -545,6 +545,102 @@ fn what_is_outside_the_ring_is_named() {
     circuit.unitary(Rng::new(9).unitary(1), &[0], &[]).unwrap();
     let message = ClosedForm::of(&circuit).unwrap_err().to_string();
     assert!(message.contains("does not hold the number"), "{message}");
+}
+
+#[test]
+fn fractions_of_pi_have_short_closed_forms() {
+    let of = |angle: Angle| {
+        let mut circuit = Circuit::new(1);
+        circuit.ry(0, angle).unwrap();
+        let state = ClosedForm::of(&circuit).unwrap();
+        let z = state.expectation(&"Z0".parse().unwrap()).unwrap();
+        [state.amplitude(0).unwrap(), state.amplitude(1).unwrap(), z].map(|f| f.to_string())
+    };
+    assert_eq!(of(Angle::pi(1, 3)), ["sqrt(3)/2", "1/2", "1/2"]);
+    assert_eq!(of(Angle::pi(2, 3)), ["1/2", "sqrt(3)/2", "-1/2"]);
+    assert_eq!(of(Angle::pi(-5, 3)), ["-sqrt(3)/2", "-1/2", "1/2"]);
+    assert_eq!(of(Angle::pi(1, 6)), ["cos(pi/12)", "sin(pi/12)", "sqrt(3)/2"]);
+    assert_eq!(of(Angle::pi(2, 5)), ["cos(pi/5)", "sin(pi/5)", "sin(pi/10)"]);
+    assert_eq!(of(Angle::pi(2, 7)), ["cos(pi/7)", "sin(pi/7)", "sin(3*pi/14)"]);
+    let mut circuit = Circuit::new(1);
+    let theta = circuit.param("theta");
+    circuit.ry(0, theta + Angle::pi(2, 3)).unwrap();
+    let amplitude = ClosedForm::of(&circuit).unwrap().amplitude(0).unwrap();
+    assert_eq!(amplitude.text(Form::Exp), "(-i*exp(i*(-theta/2 + pi/6)) + exp(i*(theta/2 + pi/3)))/2");
+}
+
+/// Gates at fractions of pi, some with parameters, from pools of denominators.
+fn fractions(rng: &mut Rng, n: usize, len: usize, denominators: &[i64], n_params: usize) -> Circuit {
+    let mut circuit = Circuit::new(n);
+    let params: Vec<Angle> = (0..n_params).map(|k| circuit.param(&format!("p{k}"))).collect();
+    rng.fill(&mut circuit, len, |rng| {
+        let below = denominators[rng.below(denominators.len())];
+        let fraction = Angle::pi(rng.integer(-3 * below, 3 * below), below);
+        match rng.below(4) {
+            0 if n_params > 0 => &params[rng.below(n_params)] * Q::new(1, 1 + rng.below(2) as i64) + fraction,
+            _ => fraction,
+        }
+    });
+    circuit
+}
+
+#[test]
+fn random_circuits_at_fractions_of_pi_equal_their_numbers() {
+    let mut rng = Rng::new(23);
+    for denominators in [&[3][..], &[1, 2, 3, 4, 6], &[5, 10], &[7], &[9, 4], &[3, 5], &[15, 8, 21]] {
+        for (n, len, n_params) in [(1, 25, 0), (2, 25, 1), (3, 12, 2), (3, 30, 0)] {
+            let circuit = fractions(&mut rng, n, len, denominators, n_params);
+            let state = ClosedForm::of(&circuit).unwrap();
+            let at = rng.point(&circuit);
+            let error = error(&state, &circuit, &at);
+            assert!(error < ROUNDING, "{denominators:?}: {error:e}\n{circuit}");
+            // Of norm 1, exactly.
+            if state.n_terms() < 400 {
+                let norm = total(state.state().amplitudes().iter().map(|a| a.conj() * a));
+                assert_eq!(state.symbols().reduced(norm), Exact::from(1), "{denominators:?}\n{circuit}");
+            }
+            // The texts say the same, in all forms.
+            for form in [Form::Trig, Form::Exp] {
+                for index in state.support().take(2) {
+                    let amplitude = state.amplitude(index).unwrap();
+                    for text in [amplitude.text(form), amplitude.expanded(form)] {
+                        let names = circuit.inputs().zip(at.iter().copied()).collect::<Vec<_>>();
+                        let said = evaluate(&text, &names);
+                        let value = amplitude.eval(&at).unwrap();
+                        assert!((said - value).norm() < 1e-10, "{text}: {said}, {value}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What cancels is exactly zero, in whatever way it is computed: a circuit, then its inverse in other gates.
+#[test]
+fn fractions_of_pi_that_cancel_are_exactly_zero() {
+    let mut rng = Rng::new(29);
+    for denominators in [&[3][..], &[6, 8], &[5], &[7, 3], &[9], &[45]] {
+        for _ in 0..3 {
+            let circuit = fractions(&mut rng, 2, 8, denominators, 1);
+            let mut whole = circuit.clone();
+            for instruction in circuit.dagger().unwrap().instructions() {
+                whole.push(instruction.clone()).unwrap();
+            }
+            // As many thirds, fifths or sevenths as make a whole turn.
+            let d = denominators[0];
+            (0..2 * d).for_each(|_| drop(whole.ry(1, Angle::pi(2, d)).map(|_| ())));
+            let state = ClosedForm::of(&whole).unwrap();
+            assert_eq!(state.support().collect::<Vec<_>>(), [0], "{denominators:?}\n{circuit}");
+            assert_eq!(state.amplitude(0).unwrap().to_string(), "1");
+        }
+    }
+    // The sum of all powers of a root of unity.
+    let mut circuit = Circuit::new(1);
+    (0..7).for_each(|k| drop(circuit.p(0, Angle::pi(2 * k, 7)).map(|_| ())));
+    let symbols = Symbols::new(&circuit).unwrap();
+    let root = |k: i64| ketgrad_core::param::Binding::cis(&symbols, &Angle::pi(2 * k, 7)).unwrap();
+    assert!(!total((0..7).map(root)).is_exact_zero());
+    assert!(symbols.reduced(total((0..7).map(root))).is_exact_zero());
 }
 
 #[test]

@@ -278,7 +278,7 @@ pub struct ConvertArgs {
 const AMPLITUDES_HELP: &str = "\
 Parameters without a value stay symbols. Amplitudes that are zero for all angles are left out. Formulas
 are short: factors, and sums of products of shorter sums; --expand makes each one sum. The angles may
-be multiples of pi with a power of two below (3*pi/8), parameters times fractions, and decimals of up
+be fractions of pi (3*pi/8), parameters times fractions, and decimals of up
 to 12 digits; any other angle is an error that names it.
 
 Examples:

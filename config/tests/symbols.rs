@@ -42,9 +42,11 @@ fn compare(a: &str, b: &str, rest: &[&str]) -> (String, Value, String) {
 
 #[test]
 fn an_angle_outside_the_ring_is_named() {
-    for (angle, text) in
-        [("pi/3", "pi/3"), ("2*pi/7", "2*pi/7"), ("1.0471975511965976", "1.0471975511965976")]
-    {
+    let coarse = run("qubit q; ry(pi/3) q;", VERBS[0], &["--json"]).json();
+    assert_eq!(coarse["amplitudes"], json!({"0": "sqrt(3)/2", "1": "1/2"}));
+    let cosine = run("qubit q; ry(2*pi/7) q;", VERBS[2], &["--method", "symbolic", "--json"]).json();
+    assert!((cosine["value"].as_f64().unwrap() - (2.0 * std::f64::consts::PI / 7.0).cos()).abs() < 1e-15);
+    for (angle, text) in [("pi/1048577", "pi/1048577"), ("1.0471975511965976", "1.0471975511965976")] {
         let body = format!("qubit q; rx({angle}) q;");
         run(&body, VERBS[0], &[]).fails(1, &[text, "outside the ring", "run --amplitudes"]);
         run(&body, VERBS[2], &["--method", "symbolic"]).fails(1, &[text, "outside the ring"]);

@@ -303,7 +303,9 @@ impl Outcome {
     pub(super) fn is_phase(&self, angle: &Angle) -> bool {
         match &self.factor {
             Factor::Phase { is } => is(angle),
-            Factor::Exact { x, y, symbols } => symbols.cis(angle).is_ok_and(|phase| phase * &**y == **x),
+            Factor::Exact { x, y, symbols } => {
+                symbols.cis(angle).is_ok_and(|phase| symbols.reduced(phase * &**y) == **x)
+            }
             Factor::One | Factor::None => false,
         }
     }

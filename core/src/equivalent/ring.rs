@@ -32,8 +32,8 @@ pub(super) fn decide(
     let (mut x, mut y) = (Vec::new(), Vec::new());
     for column in 0..columns {
         let (Some(one), Some(other)) = (image(&a, column), image(&b, column)) else { return Ok(None) };
-        x.extend_from_slice(start.compared(&one?));
-        y.extend_from_slice(start.compared(&other?));
+        x.extend(start.compared(&one?).iter().map(|entry| symbols.reduced(entry.clone())));
+        y.extend(start.compared(&other?).iter().map(|entry| symbols.reduced(entry.clone())));
     }
     if x == y {
         return Ok(Some(Factor::One));
@@ -44,7 +44,7 @@ pub(super) fn decide(
     let lead = x.iter().zip(&y).find(|(_, y)| !y.is_exact_zero());
     let Some((x0, y0)) = lead.map(|(x, y)| (x.clone(), y.clone())) else { return Ok(None) };
     for (x, y) in x.iter().zip(&y) {
-        let (left, right) = (x * &y0, y * &x0);
+        let (left, right) = (symbols.reduced(x * &y0), symbols.reduced(y * &x0));
         if left.fault().or(right.fault()).is_some() {
             return Ok(None);
         }

@@ -44,8 +44,9 @@ impl Formula {
             angles: self.symbols().fields().len(),
         };
         let tree = Writer { formula: self, values: &values };
-        let trees = short(self.number(), self.symbols(), Functions::Waves);
-        let trees = trees.or_else(|| Some(vec![sum(self.number(), self.symbols(), Functions::Waves)?]));
+        let number = &self.symbols().shortest(self.number());
+        let trees = short(number, self.symbols(), Functions::Waves);
+        let trees = trees.or_else(|| Some(vec![sum(number, self.symbols(), Functions::Waves)?]));
         let mut product = Complex::new(fraction(self.factor()).ok_or_else(outside)?, Expr::zero());
         for nested in trees.ok_or_else(outside)? {
             product = tree.nested(&nested).ok_or_else(outside)? * product;
@@ -90,6 +91,7 @@ impl Writer<'_> {
             real *= match letter {
                 Letter::Root(Root::One) | Letter::Function(Function::One) => continue,
                 Letter::Root(Root::Sqrt2) => Expr::int(2).sqrt(),
+                Letter::Root(Root::Sqrt3) => Expr::int(3).sqrt(),
                 Letter::Root(Root::Cos(a)) => (fraction(*a)? * Expr::pi()).cos(),
                 Letter::Root(Root::Sin(a)) => (fraction(*a)? * Expr::pi()).sin(),
                 Letter::Function(Function::Cos(e)) => self.angle(e)?.cos(),

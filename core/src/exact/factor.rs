@@ -69,7 +69,8 @@ fn separate(slices: &[(i64, Exact)], symbols: &Symbols, field: &Field) -> Option
     for (e, slice) in slices {
         let lead = leads(slice).into_iter().find(|(exponents, _)| *exponents == unit.0)?.1;
         let ratio = lead * &inverse;
-        if ratio.fault().is_some() || slice != &(&ratio * first) {
+        let same = |slice: &Exact| symbols.reduced(slice.clone()) == symbols.reduced(&ratio * first);
+        if ratio.fault().is_some() || !same(slice) {
             return None;
         }
         mirror = mirror.or_else(|| (*e == -lowest).then(|| ratio.clone()));

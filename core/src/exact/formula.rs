@@ -30,7 +30,7 @@ pub struct Formula {
 impl Formula {
     /// The number as it is; `what` it is stands in an error.
     pub(super) fn new(number: Exact, symbols: &Arc<Symbols>, what: &str) -> Result<Formula, ExactError> {
-        let factor = Factor::from_integer(1);
+        let (factor, number) = (Factor::from_integer(1), symbols.reduced(number));
         Formula { factor, number, symbols: Arc::clone(symbols) }.checked(what)
     }
 
@@ -46,7 +46,7 @@ impl Formula {
         ExactError::Number { what: what.to_owned(), fault, angles: self.symbols.fields().len() }
     }
 
-    /// The number without the fraction before it.
+    /// The number without the fraction before it, in its one form.
     pub(super) fn number(&self) -> &Exact {
         &self.number
     }
@@ -185,7 +185,7 @@ impl Formula {
     /// The complex conjugate.
     #[must_use]
     pub fn conj(&self) -> Formula {
-        Formula { number: self.number.conj(), ..self.clone() }
+        Formula { number: self.symbols.reduced(self.number.conj()), ..self.clone() }
     }
 
     /// The sum.

@@ -24,9 +24,9 @@
 //! ```
 //!
 //! # What is in the ring
-//! Every gate of the table, at every angle that is a sum of a multiple of pi with a power of two below (`3*pi/8`),
-//! of parameters times fractions, and of a decimal of up to 12 digits. Not `pi/3`, and not a number such as
-//! 1.0471975511965976, which stands for some real number that is not known: [`ExactError::Outside`] names the angle.
+//! Every gate of the table, at every angle that is a sum of a fraction of pi (`3*pi/8`, `pi/7`), of parameters times fractions,
+//! and of a decimal of up to 12 digits. Not a number such as 1.0471975511965976, which stands for some real number that is not
+//! known: [`ExactError::Outside`] names the angle. The denominators of fractions of pi go up to 2^29 times an odd number of 2^20.
 //! A parameter that is computed (`sin(theta)`) is a symbol of its own. On [`Expr`](crate::trace::Expr)s instead of this ring
 //! a circuit takes any angle, and [`normal`](crate::normal) forms of what comes out know multiples of `pi/12`; but there
 //! no form is the only one, and amplitudes grow sooner.
@@ -51,6 +51,7 @@ mod gauss;
 mod names;
 mod nested;
 mod number;
+mod odd;
 mod print;
 mod reach;
 mod run;
@@ -82,8 +83,8 @@ use crate::{
 pub enum ExactError {
     /// An angle that the ring does not hold.
     #[error(
-        "the angle {angle} is outside the ring of exact numbers, which holds multiples of pi with a power of two below, \
-         parameters times fractions, and decimals of up to 12 digits"
+        "the angle {angle} is outside the ring of exact numbers, which holds fractions of pi, parameters times fractions, \
+         and decimals of up to 12 digits"
     )]
     Outside {
         /// The angle, with the names of the circuit.

@@ -13,6 +13,9 @@
 //! assert!((&r * &Exact::from(2) - Exact::from(2) * &r).is_exact_zero());
 //! ```
 //!
+//! Keys of roots of unity of odd order are exponents, too, and those are not independent: a number with such keys is in its one
+//! form once it is [reduced](super::Symbols::reduced).
+//!
 //! Invariants: keys ascend and have their top bit clear; no coefficient is zero; the sum is not divisible by
 //! sqrt 2. So two numbers are equal exactly if their fields are. (A sum is divisible by sqrt 2 if and only if the
 //! set of its terms with odd coefficients is mapped to itself by a factor i, up to signs: sqrt 2 divides x if and
@@ -119,6 +122,11 @@ impl Exact {
             Some(terms) => Exact { fault: self.fault, ..Exact::canonical(terms, self.roots) },
             None => self.faulty(Fault::Coefficient),
         }
+    }
+
+    /// What is left of a number that could not be computed.
+    pub(super) fn beyond(&self, fault: Fault) -> Exact {
+        self.faulty(fault)
     }
 
     fn faulty(&self, fault: Fault) -> Exact {

@@ -29,7 +29,8 @@ pub enum Form {
 
 /// The text of a formula: short, or as one sum.
 pub(super) fn text(formula: &Formula, form: Form, expanded: bool) -> String {
-    let (symbols, number) = (formula.symbols(), formula.number());
+    let symbols = formula.symbols();
+    let number = &symbols.shortest(formula.number());
     let writer = Writer { form, circuit: symbols.circuit(), fields: symbols.fields() };
     let basis = if form == Form::Exp { Functions::Exponentials } else { Functions::Waves };
     let short = || writer.product(&short(number, symbols, basis)?, formula.factor());
@@ -194,6 +195,7 @@ impl Writer<'_> {
         let (name, a) = match root {
             Root::One => return String::new(),
             Root::Sqrt2 => return if self.latex() { "\\sqrt{2}" } else { "sqrt(2)" }.to_owned(),
+            Root::Sqrt3 => return if self.latex() { "\\sqrt{3}" } else { "sqrt(3)" }.to_owned(),
             Root::Cos(a) => ("cos", a),
             Root::Sin(a) => ("sin", a),
         };

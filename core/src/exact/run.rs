@@ -66,6 +66,10 @@ impl ClosedForm {
         let mut state = StateVector::zero(circuit.n_qubits()).map_err(SimulateError::from)?;
         for (k, operator) in operators.iter().enumerate() {
             simulator.execute(std::slice::from_ref(operator), &mut state, &mut |_, _| {}).map_err(failed)?;
+            for amplitude in state.amplitudes_mut() {
+                let number = std::mem::replace(amplitude, Exact::from(0));
+                *amplitude = symbols.reduced(number);
+            }
             check(circuit, &symbols, &state, k, budget)?;
         }
         Ok(ClosedForm { state, symbols: Arc::new(symbols) })

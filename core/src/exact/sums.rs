@@ -1,8 +1,9 @@
 //! Numbers as sums of functions: exponentials, or sines and cosines of sums of angles.
 //!
 //! Terms with opposite exponents make a cosine and a sine: `c z + d / z = (c + d) cos + i (c - d) sin`. Coefficients
-//! are written over 1, sqrt 2, and cosines and sines of angles below pi/4, which are linearly independent over
-//! the fractions; so equal numbers have equal sums.
+//! are written over 1, sqrt 2, sqrt 3, and cosines and sines of angles below pi/4. Where all angles have powers of two below, these
+//! are linearly independent over the fractions, so that equal numbers have equal sums; others have because the numbers are in
+//! their one form.
 
 use std::collections::BTreeMap;
 
@@ -25,6 +26,7 @@ pub(super) struct Item {
 pub(super) enum Root {
     One,
     Sqrt2,
+    Sqrt3,
     /// The cosine of a multiple of pi below 1/4.
     Cos(Factor),
     /// The sine of one.
@@ -57,6 +59,10 @@ fn cosine(a: Factor) -> (Factor, Root) {
         (q(0, 1), Root::One)
     } else if a == q(1, 4) {
         (sign / q(2, 1), Root::Sqrt2)
+    } else if a == q(1, 3) {
+        (sign / q(2, 1), Root::One)
+    } else if a == q(1, 6) {
+        (sign / q(2, 1), Root::Sqrt3)
     } else if a < q(1, 4) {
         (sign, Root::Cos(a))
     } else {
@@ -64,8 +70,12 @@ fn cosine(a: Factor) -> (Factor, Root) {
     }
 }
 
-/// `e^{i pi a} = re + i im`, for a from 0 to 1.
+/// `e^{i pi a} = re + i im`, for a from 0 to below 2.
 pub(super) fn cosine_and_sine(a: Factor) -> [(Factor, Root); 2] {
+    let one = Factor::from_integer(1);
+    if a > one {
+        return cosine_and_sine(a - one).map(|(factor, root)| (-factor, root));
+    }
     let quarter = a - Factor::new(1, 2);
     [cosine(a), cosine(if quarter < Factor::from_integer(0) { -quarter } else { quarter })]
 }
@@ -77,8 +87,8 @@ pub(super) fn exponentials(number: &Exact, symbols: &Symbols) -> Sum {
         let (root, exponents) = symbols.split(*key);
         let exponents: Vec<i64> = exponents.collect();
         let (mut sign, mut root) = (1, root);
-        if root == Factor::from_integer(1) {
-            (sign, root) = (-1, Factor::from_integer(0));
+        if root >= Factor::from_integer(1) {
+            (sign, root) = (-1, root - Factor::from_integer(1));
         }
         let imaginary = root >= half;
         let rest = if imaginary { root - half } else { root };

@@ -7,9 +7,12 @@
 //! form stays canonical. A decimal of more than 12 digits is taken for a rounded real and refused.
 //!
 //! ```text
-//! bit 127        m fields of roots of unity      …     field 1    field 0
-//! sign (clear)   e^{i pi j / 2^m}                      exponents, two's complement, borrowing upwards
+//! bit 127        m fields of roots of unity      odd roots       …     field 1    field 0
+//! sign (clear)   e^{i pi j / 2^m}                zeta^w                exponents, two's complement, borrowing upwards
 //! ```
+//!
+//! Where angles are multiples of pi with an odd factor below, zeta is `e^{2 pi i / M}` for the least common multiple M of
+//! those factors ([`OddRoots`]): a root of unity of any order is one of an order `2^m` times a power of zeta.
 
 use std::sync::Arc;
 
@@ -17,7 +20,7 @@ use num_complex::Complex;
 use num_rational::Ratio;
 use num_traits::CheckedMul;
 
-use super::{Exact, ExactError, reach::Reaches};
+use super::{Exact, ExactError, odd::OddRoots, reach::Reaches};
 use crate::{
     circuit::{Circuit, CircuitError, Operation},
     gate::GateKind,
@@ -29,6 +32,8 @@ use crate::{
 const RING: &str = "the exact ring";
 /// Roots of unity of the order 2^30 at most, so angles down to pi / 2^29.
 const MAX_FINE: u32 = 30;
+/// The largest order of odd roots of unity: a sum of them may have as many terms.
+const MAX_ODD: i128 = 1 << 20;
 /// Entries of given matrices that are exact: whole multiples of 2^-20.
 const MAX_HALVINGS: i32 = 20;
 
@@ -66,6 +71,8 @@ pub struct Symbols {
     fields: Vec<Field>,
     /// Roots of unity stand above this bit: they are multiples of `e^{i pi / 2^(127 - roots)}`.
     roots: u32,
+    /// Those of odd order.
+    odd: Option<OddRoots>,
 }
 
 impl Symbols {
@@ -104,7 +111,7 @@ impl Symbols {
 
     /// Of fields that are known to fit.
     pub(super) fn of_fields(fields: Vec<Field>) -> Symbols {
-        Symbols { circuit: Arc::new(Circuit::new(0)), fields, roots: 127 - MAX_FINE }
+        Symbols { circuit: Arc::new(Circuit::new(0)), fields, roots: 127 - MAX_FINE, odd: None }
     }
 
     /// The circuit, whose parameters these are.
@@ -135,7 +142,36 @@ impl Symbols {
         &self.fields
     }
 
-    /// A key as the angle, in turns of pi, of its root of unity, and the exponents of the variables.
+    /// The one form of a number: without roots of unity of odd order it has no other, with them what is computed has many. So
+    /// two numbers are equal if and only if their reduced ones are the same. O(terms) where nothing is to be done.
+    ///
+    /// ```
+    /// use ketgrad_core::{circuit::Circuit, exact::Symbols, param::PI, simulate::Simulator};
+    ///
+    /// let mut circuit = Circuit::new(1);
+    /// circuit.p(0, 2 * PI / 3)?.p(0, PI / 3)?.h(0)?.x(0)?.h(0)?;
+    /// let symbols = Symbols::new(&circuit)?;
+    /// let matrix = Simulator::new().matrix(&circuit, &symbols)?;
+    /// assert_eq!(symbols.reduced(matrix[(1, 1)].clone()), 1.into()); // -e^{2 pi i/3} e^{i pi/3}
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn reduced(&self, number: Exact) -> Exact {
+        match &self.odd {
+            Some(odd) => odd.reduced(number),
+            None => number,
+        }
+    }
+
+    /// A number with few terms that has this reduced form: what people read.
+    pub(super) fn shortest(&self, number: &Exact) -> Exact {
+        match &self.odd {
+            Some(odd) => odd.shortest(number),
+            None => number.clone(),
+        }
+    }
+
+    /// A key as the angle, in turns of pi below 2, of its root of unity, and the exponents of the variables.
     pub(super) fn split(&self, key: u128) -> (Wide, impl Iterator<Item = i64> + '_) {
         let mut exponents = vec![0; self.fields.len()];
         let root = self.exponents(key, &mut exponents);
@@ -153,20 +189,37 @@ impl Symbols {
 
     /// The angle of a root of unity, in turns of pi.
     pub(super) fn turns(&self, root: u128) -> Wide {
-        Wide::new((root >> self.roots) as i128, 1 << (127 - self.roots))
+        let (root, odd) = self.odd.as_ref().map_or((root, None), |odd| {
+            let (power, rest) = odd.split(root);
+            (rest, Some(Wide::new(2 * i128::from(power), i128::from(odd.order()))))
+        });
+        let turns = Wide::new((root >> self.roots) as i128, 1 << (127 - self.roots));
+        let Some(odd) = odd else { return turns };
+        let (turns, whole) = (turns + odd, Wide::from_integer(2));
+        turns - (turns / whole).floor() * whole
     }
 
     /// The key of a square root of a root of unity, if it has one.
     pub(super) fn half_turn(&self, root: &Exact) -> Option<u128> {
         let ([(key, c @ (1 | -1))], 0) = (root.terms(), root.roots()) else { return None };
         let whole = if *c < 0 { key | 1 << 127 } else { *key };
+        if let Some(odd) = &self.odd {
+            // Every power of a root of odd order is a square.
+            let (power, rest) = odd.split(whole);
+            let half = odd.key(odd.half(power));
+            return (rest >> 1 & ((1 << self.roots) - 1) == 0).then_some((rest >> 1).wrapping_add(half));
+        }
         (whole >> 1 & ((1 << self.roots) - 1) == 0).then_some(whole >> 1)
     }
 
     /// The key of `e^{i angle}`, if it has one.
     fn key(&self, angle: &Angle) -> Option<u128> {
         let parts = parts(angle)?;
-        let mut key = root_key(parts.pi, self.roots)?;
+        let (dyadic, odd) = separated(parts.pi)?;
+        let mut key = root_key(dyadic, self.roots)?;
+        if *odd.numer() != 0 {
+            key = key.wrapping_add(self.odd.as_ref()?.key_of(odd)?);
+        }
         for (variable, q) in parts.variables {
             let field = self.fields.iter().find(|f| f.variable == variable)?;
             let e = q.checked_mul(&Wide::from_integer(field.unit.into()))?;
@@ -235,15 +288,29 @@ fn parts(angle: &Angle) -> Option<Parts> {
         let short = Decimal::new(angle.radian_part()).filter(|d| d.is_short())?;
         variables.push((None, short.fraction()?));
     }
-    // What is no power of two below pi is no root of unity here.
-    let fine = angle.pi_part().denom().trailing_zeros();
-    (1i64 << fine.min(62) == *angle.pi_part().denom()).then_some(Parts { pi: angle.pi_part(), variables })
+    Some(Parts { pi: angle.pi_part(), variables })
 }
 
-/// The key of `e^{i pi a}` with roots from this bit on.
-fn root_key(a: Q, roots: u32) -> Option<u128> {
+/// `a = u / 2^k + 2 w / M` with an odd M, as `u / 2^k` and `w / M`, where w is as small as it can be.
+fn separated(a: Q) -> Option<(Wide, Wide)> {
+    let (n, d) = (i128::from(*a.numer()), i128::from(*a.denom()));
+    let fine = d.trailing_zeros();
+    let m = d >> fine;
+    // 2^(k + 1) w = n modulo M: 2 is a unit there, (M + 1) / 2 its inverse.
+    let half = (m + 1) / 2;
+    let mut w = n.rem_euclid(m);
+    for _ in 0..=fine {
+        w = w.checked_mul(half)? % m;
+    }
+    let w = if 2 * w > m { w - m } else { w };
+    let u = n.checked_sub(w.checked_mul(2)?.checked_mul(1 << fine)?)? / m;
+    Some((Wide::new(u, 1 << fine), Wide::new(w, m)))
+}
+
+/// The key of `e^{i pi a}` with roots from this bit on, for a with a power of two below.
+fn root_key(a: Wide, roots: u32) -> Option<u128> {
     let fine = a.denom().trailing_zeros();
-    (fine <= 127 - roots).then(|| (i128::from(*a.numer()) as u128) << (127 - fine))
+    (fine <= 127 - roots).then(|| (*a.numer() as u128) << (127 - fine))
 }
 
 /// What a circuit needs, found in two passes: first the units, then how far the exponents go.
@@ -253,6 +320,10 @@ struct Plan {
     variables: Vec<(Option<ParamId>, i128, i128)>,
     /// The finest angle is pi / 2^fine.
     fine: u32,
+    /// The order of the odd roots of unity; 0 without.
+    odd: i128,
+    /// The largest power of one, in roots of that order.
+    power: i128,
 }
 
 /// One pass over an angle; `None` if it is outside the ring.
@@ -264,6 +335,10 @@ impl Plan {
         let pi = widen(parts.pi).checked_mul(&step)?;
         let fine = pi.denom().trailing_zeros();
         self.fine = self.fine.max(fine);
+        let odd = pi.denom() >> fine;
+        if odd > 1 {
+            self.odd = lcm(self.odd.max(1), odd)?;
+        }
         for (variable, q) in &parts.variables {
             let unit = *q.checked_mul(&step)?.denom();
             match self.variables.iter_mut().find(|v| v.0 == *variable) {
@@ -271,10 +346,16 @@ impl Plan {
                 None => self.variables.push((*variable, unit, 0)),
             }
         }
-        (fine <= MAX_FINE && self.variables.iter().all(|v| v.1 < 1 << 60)).then_some(())
+        let fits = fine <= MAX_FINE && self.odd <= MAX_ODD && self.variables.iter().all(|v| v.1 < 1 << 60);
+        fits.then_some(())
     }
 
-    fn lengths(&mut self, parts: &Parts, (most, _, steps): (i64, i64, i64)) -> Option<()> {
+    fn lengths(&mut self, parts: &Parts, (most, step, steps): (i64, i64, i64)) -> Option<()> {
+        if !(i128::from(*parts.pi.denom()) >> parts.pi.denom().trailing_zeros()).eq(&1) {
+            // A power up to half the order for each step at most.
+            let count = i128::from(most.checked_div(step).unwrap_or(0));
+            self.power = self.power.checked_add(count.checked_mul(self.odd)?)?;
+        }
         let most = Wide::new(most.into(), steps.into());
         for (variable, q) in &parts.variables {
             let known = self.variables.iter_mut().find(|v| v.0 == *variable)?;
@@ -301,6 +382,12 @@ impl Plan {
                 break;
             }
         }
+        let mut odd = None;
+        if self.odd > 1 {
+            let width = 130 - self.power.leading_zeros();
+            odd = OddRoots::new(self.odd as u64, shift.min(127), width.min(64));
+            shift = shift.saturating_add(width);
+        }
         if shift > room {
             return Err(ExactError::TooManyAngles { given: self.variables.len(), needed: shift, room });
         }
@@ -308,7 +395,7 @@ impl Plan {
         for param in circuit.params() {
             names.push_param(param.clone());
         }
-        Ok(Symbols { circuit: Arc::new(names), fields, roots: room })
+        Ok(Symbols { circuit: Arc::new(names), fields, roots: room, odd })
     }
 }
 

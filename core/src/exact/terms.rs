@@ -28,7 +28,7 @@ pub(super) fn mul(a: i128, b: i128) -> Option<i128> {
 }
 
 /// `a + b`, likewise.
-fn add(a: i128, b: i128) -> Option<i128> {
+pub(super) fn add(a: i128, b: i128) -> Option<i128> {
     a.checked_add(b).filter(|c| *c != i128::MIN)
 }
 

@@ -165,7 +165,7 @@ impl Waves {
         let phase = symbols.fields().iter().zip(&exponentials.phase);
         let back = phase.fold(0u128, |key, (field, e)| key.wrapping_add(field.key(-e)));
         let plain = number * &Exact::monomial(back);
-        let conj = plain.conj();
+        let [plain, conj] = [symbols.reduced(plain.clone()), symbols.reduced(plain.conj())];
         let real = conj == plain || conj == -plain;
         let copy = (!real).then(|| exponentials.clone());
         let mut waves = exponentials;
