@@ -61,7 +61,7 @@ fn all() -> [Optimizer; 6] {
         Lbfgs::default().into(),
         NewtonCg::default().into(),
         NelderMead::default().into(),
-        Spsa { step: 0.3, width: 0.01, ..Spsa::default() }.into(),
+        Spsa { step: Some(0.3), width: Some(0.01), stability: 100.0, ..Spsa::default() }.into(),
     ]
 }
 
@@ -395,7 +395,7 @@ fn simultaneous_perturbation_steps_along_one_direction() {
     let (runs, at) = (2000, [1.0, -0.5]);
     let mut mean = [0.0; 2];
     for seed in 0..runs {
-        let settings = Spsa { step: 0.25, width: 0.1, stability: 9.0, seed };
+        let settings = Spsa { step: Some(0.25), width: Some(0.1), stability: 9.0, seed, ..Spsa::default() };
         let optimizer = Optimizer::from(settings);
         let mut state = optimizer.start(&bowl, &at).unwrap();
         // Central differences of a square are exact: along d it is (2, -3) d.
@@ -464,7 +464,10 @@ fn what_cannot_be_minimised_is_refused_in_words() {
         (Adam { beta2: 1.0, ..Adam::default() }.into(), "`beta2` is 1, expected a number from 0 to below 1"),
         (Lbfgs { memory: 0 }.into(), "`memory` is 0, expected a whole number of at least 1"),
         (NelderMead { step: f64::INFINITY }.into(), "`step` is inf, expected a finite number above 0"),
-        (Spsa { width: 0.0, ..Spsa::default() }.into(), "`width` is 0, expected a finite number above 0"),
+        (
+            Spsa { width: Some(0.0), ..Spsa::default() }.into(),
+            "`width` is 0, expected a finite number above 0",
+        ),
         (
             Spsa { stability: -1.0, ..Spsa::default() }.into(),
             "`stability` is -1, expected a finite number from 0 on",

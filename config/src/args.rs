@@ -488,8 +488,9 @@ A job is a TOML file:
   method = \"lbfgs\"
   [stopping]
   iterations = 1000
-  gradient = 1e-6              # enough if no derivative is larger
-  change = 1e-12               # enough if three values in a row change by no more
+  gradient = 1e-6              # enough if no derivative is larger, at a minimum
+  change = 1e-12               # enough if three values in a row change by no more, at a minimum; with shots
+                               # standard errors decide instead
   [start]
   random = 0.1                 # uniform from -0.1 to 0.1, but set = [\"theta=pi/4\"], params = \"point.json\"
   [output]

@@ -63,10 +63,14 @@ fn a_job_ends_at_its_minimum_with_a_curve_and_a_checkpoint() {
     let folder = Folder::new();
     folder.file("turns.toml", TURNS);
     let ran = folder.run(&["optimize", "turns.toml", "--json", "--seed", "3"]);
-    assert_eq!(keys(&ran.out), ["value", "parameters", "iterations", "converged", "seconds"]);
+    assert_eq!(
+        keys(&ran.out),
+        ["value", "parameters", "iterations", "converged", "reason", "lowest", "seconds"]
+    );
     let found = ran.json();
     assert!((number(&found["value"]) + 2.0).abs() < 1e-11);
     assert_eq!(found["converged"], Value::Bool(true));
+    assert!(found["reason"] == "gradient" && (number(&found["lowest"]) + 2.0).abs() < 1e-11, "{found}");
     let parameters = found["parameters"].as_object().unwrap();
     assert_eq!(parameters.keys().collect::<Vec<_>>(), ["theta", "w[0]", "w[1]"]);
     let names = folder.names();
@@ -82,7 +86,7 @@ fn a_job_ends_at_its_minimum_with_a_curve_and_a_checkpoint() {
     let again = again.json();
     assert!(["value", "parameters", "iterations"].iter().all(|key| again[*key] == found[*key]));
     let text = folder.run(&["optimize", "turns.toml", "--quiet"]).done();
-    assert!(text.out.contains("converged  true\n") && text.err.is_empty(), "{text:?}");
+    assert!(text.out.contains("converged  true\nreason  \"gradient\"\n") && text.err.is_empty(), "{text:?}");
     let lowest = text.out.lines().find_map(|line| line.strip_prefix("lowest possible  ")).unwrap();
     let (lowest, below) = lowest.split_once(' ').unwrap();
     assert!((lowest.parse::<f64>().unwrap() + 2.0).abs() < 1e-11 && below.ends_with("below)"), "{text:?}");
@@ -334,7 +338,18 @@ fn a_job_on_shots_ends_near_its_minimum() {
         format!("shots = 1000\ngrouping = 'commuting'\n{TURNS}[stopping]\niterations = 300\n"),
     );
     let ran = folder.run(&["optimize", "turns.toml", "--json", "--seed", "3"]);
-    assert_eq!(keys(&ran.out), ["value", "stderr", "parameters", "iterations", "converged", "seconds"]);
+    let expected = [
+        "value",
+        "stderr",
+        "below_start",
+        "parameters",
+        "iterations",
+        "converged",
+        "reason",
+        "lowest",
+        "seconds",
+    ];
+    assert_eq!(keys(&ran.out), expected);
     let found = ran.json();
     let (value, error) = (number(&found["value"]), number(&found["stderr"]));
     assert!((value + 2.0).abs() < 0.05 && (0.0..0.02).contains(&error), "{found}");
@@ -394,7 +409,11 @@ fn a_checkpoint_of_another_job_is_refused() {
     for bad in [
         String::new(),
         good[..good.len() / 2].to_owned(),
-        good.replace("\"version\":1", "\"version\":99"),
+        good.replace("\"version\":2", "\"version\":99"),
+        good.replace("\"version\":2", "\"version\":1"),
+        good.replace("\"spread\":null,", ""),
+        good.replace("\"averages\":null", "\"averages\":{\"count\":1}"),
+        good.replace("\"shape\":null", "\"shape\":{\"Lower\":[0.5]}"),
         good.replace("\"best\":[[", "\"best\":[[0.5,"),
         good.replace("\"stalled\":false", "\"stalled\":null"),
     ] {

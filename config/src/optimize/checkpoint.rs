@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ketgrad_core::optimize::{Memory, State};
+use ketgrad_core::optimize::{Averages, Memory, Shape, State, Window};
 use serde::{Deserialize, Serialize};
 
 use super::job::Job;
@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// The layout of the file.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -30,6 +30,12 @@ struct Checkpoint {
     job: Marks,
     #[serde(with = "StateFields")]
     state: State,
+}
+
+/// The first that is read.
+#[derive(Deserialize)]
+struct Version {
+    version: u32,
 }
 
 /// What must be the same for a run to go on.
@@ -54,15 +60,22 @@ fn double() -> String {
 struct StateFields {
     x: Vec<f64>,
     value: f64,
+    #[serde(deserialize_with = "Option::deserialize")]
+    stderr: Option<f64>,
     gradient: Vec<f64>,
     best: (Vec<f64>, f64),
     iterations: usize,
     values: Vec<f64>,
     evaluations: u64,
+    #[serde(deserialize_with = "Option::deserialize")]
     spread: Option<f64>,
     stalled: bool,
     #[serde(with = "MemoryFields")]
     memory: Memory,
+    #[serde(with = "averages")]
+    averages: Option<Averages>,
+    #[serde(with = "shape")]
+    shape: Option<Shape>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -72,7 +85,69 @@ enum MemoryFields {
     Means(Vec<f64>, Vec<f64>),
     Steps(Vec<(Vec<f64>, Vec<f64>)>),
     Simplex(Vec<(Vec<f64>, f64)>),
+    Sizes(f64, f64),
 }
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Averages", deny_unknown_fields)]
+struct AveragesFields {
+    count: usize,
+    points: Vec<f64>,
+    values: f64,
+    variance: f64,
+    gradients: Vec<f64>,
+    squares: Vec<f64>,
+    #[serde(with = "windows")]
+    windows: Vec<Window>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Window", deny_unknown_fields)]
+struct WindowFields {
+    mean: f64,
+    stderr: f64,
+    level: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Shape")]
+enum ShapeFields {
+    Minimum,
+    Lower(Vec<f64>),
+    Undecided,
+    Slope,
+    NoDerivatives,
+}
+
+/// How some values of a type of the library, whose fields are known here, are written and read: a module for serde's `with`.
+macro_rules! several {
+    ($module:ident: $Many:ident<$Type:ident> by $fields:literal, $lend:expr, $take:expr) => {
+        mod $module {
+            use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+            use super::*;
+
+            #[derive(Serialize)]
+            struct Lent<'a>(#[serde(with = $fields)] &'a $Type);
+            #[derive(Deserialize)]
+            struct Own(#[serde(with = $fields)] $Type);
+
+            pub(super) fn serialize<S: Serializer>(all: &$Many<$Type>, to: S) -> Result<S::Ok, S::Error> {
+                let lend: fn(&$Many<$Type>) -> $Many<Lent<'_>> = $lend;
+                lend(all).serialize(to)
+            }
+
+            pub(super) fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<$Many<$Type>, D::Error> {
+                let all = $Many::<Own>::deserialize(from)?;
+                let take: fn($Many<Own>) -> $Many<$Type> = $take;
+                Ok(take(all))
+            }
+        }
+    };
+}
+several!(averages: Option<Averages> by "AveragesFields", |one| one.as_ref().map(Lent), |one| one.map(|own| own.0));
+several!(shape: Option<Shape> by "ShapeFields", |one| one.as_ref().map(Lent), |one| one.map(|own| own.0));
+several!(windows: Vec<Window> by "WindowFields", |all| all.iter().map(Lent).collect(), |all| all.into_iter().map(|own| own.0).collect());
 
 impl Marks {
     pub(super) fn of(job: &Job, precision: Precision) -> Marks {
@@ -159,11 +234,12 @@ pub(super) fn load(path: &Path, marks: &Marks, n_inputs: usize) -> Result<Option
     let broken = |why: &dyn std::fmt::Display| {
         Failure::input(format_args!("{name} is no checkpoint: {why}")).help(help)
     };
-    let checkpoint: Checkpoint = serde_json::from_str(&text).map_err(|e| broken(&e))?;
-    if checkpoint.version != VERSION {
-        let (given, expected) = (checkpoint.version, VERSION);
-        return Err(broken(&format_args!("its version is {given}, expected {expected}")));
+    // What another version wrote may have other fields.
+    let Version { version } = serde_json::from_str(&text).map_err(|e| broken(&e))?;
+    if version != VERSION {
+        return Err(broken(&format_args!("its version is {version}, expected {VERSION}")));
     }
+    let checkpoint: Checkpoint = serde_json::from_str(&text).map_err(|e| broken(&e))?;
     if let Some(what) = checkpoint.job.difference(marks) {
         return Err(
             Failure::input(format_args!("{name} is of another job: the {what} was another")).help(help)
@@ -182,8 +258,11 @@ fn fits(state: &State, n: usize) -> bool {
         Memory::Means(m, v) => m.len() == n && v.len() == n,
         Memory::Steps(steps) => steps.iter().all(|(s, y)| s.len() == n && y.len() == n),
         Memory::Simplex(corners) => corners.len() == n + 1 && corners.iter().all(|c| c.0.len() == n),
+        Memory::Sizes(..) => true,
     };
+    let averages = state.averages.as_ref().is_none_or(|averages| averages.fits(n));
+    let shape = !matches!(&state.shape, Some(Shape::Lower(x)) if x.len() != n);
     let derivatives = if state.spread.is_some() { 0 } else { n };
     let lists = state.x.len() == n && state.best.0.len() == n && state.gradient.len() == derivatives;
-    remembered && lists && state.values.len().checked_sub(1) == Some(state.iterations)
+    remembered && averages && shape && lists && state.values.len().checked_sub(1) == Some(state.iterations)
 }

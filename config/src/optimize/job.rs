@@ -34,12 +34,14 @@
 //! # method = "nelder_mead"        # step = 0.25
 //! # method = "adam"               # step = 0.05, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8
 //! # method = "natural_gradient"   # step = 0.1, damping = 1e-3
-//! # method = "spsa"               # step = 0.1, width = 0.1, stability = 100; with shots this, unless told otherwise
+//! # method = "spsa"               # reach = 0.1, stability = 20; step and width, which are calibrated unless they are given;
+//! #                               # with shots this, unless told otherwise
 //!
 //! [stopping]
 //! iterations = 1000               # at most
-//! gradient = 1e-6                 # enough if no derivative is larger
-//! change = 1e-12                  # enough if three values in a row change by no more
+//! gradient = 1e-6                 # enough if no derivative is larger and the point is a minimum
+//! change = 1e-12                  # enough if three values in a row change by no more, likewise; with shots means over windows
+//! #                               # of iterations are compared by their standard errors instead
 //!
 //! [start]
 //! random = 0.1                    # uniform from -0.1 to 0.1 where nothing else is said
@@ -351,8 +353,9 @@ fn read_optimizer(
         }
         "spsa" => {
             let mut settings = Spsa { seed, ..Spsa::default() };
-            set(&mut section, "step", &mut settings.step)?;
-            set(&mut section, "width", &mut settings.width)?;
+            settings.step = section.number("step")?;
+            settings.width = section.number("width")?;
+            set(&mut section, "reach", &mut settings.reach)?;
             set(&mut section, "stability", &mut settings.stability)?;
             settings.into()
         }

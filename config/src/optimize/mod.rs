@@ -14,7 +14,7 @@ use ketgrad_core::{
     circuit::Circuit,
     draw,
     hybrid::HybridError,
-    optimize::{Energy, Measured, Objective, OptimizeError, Optimizer, State, Stop, Within},
+    optimize::{Answer as Found, Energy, Measured, Objective, OptimizeError, Optimizer, State, Stop, Within},
     simulate::{Simulator, final_measurements},
     state::bytes_needed,
 };
@@ -88,9 +88,9 @@ fn run<T: Number + DualNum>(
 
     let clock = Instant::now();
     let within = job.intervals.clone();
-    let (state, stop) = match job.shots {
+    let (state, stop, found) = match job.shots {
         None => {
-            let energy = Within::new(Energy::<T>::new(energy.clone()), within);
+            let energy = Within::new(Energy::<T>::new(energy), within);
             iterate(&energy, &job, taken_up, &marks, terminal)?
         }
         Some(shots) => {
@@ -101,7 +101,7 @@ fn run<T: Number + DualNum>(
     common.note_passed_over(&executors, terminal);
 
     let iterations = state.iterations;
-    let title = format!("{}: {:.9} after {iterations} iterations", args.file.display(), state.best.1);
+    let title = format!("{}: {:.9} after {iterations} iterations", args.file.display(), found.end.value);
     let picture = draw::curve(&state.values, &title, "iteration", "value");
     write_whole(&job.curve, |out| out.write_all(picture.as_bytes()))?;
     if job.start.is_empty() {
@@ -111,31 +111,34 @@ fn run<T: Number + DualNum>(
         terminal.note(&format!("note: ended because {stop}"));
     }
 
-    // The least of many measured values is less than it should be: the last point is measured anew.
-    let (x, value, error) = match job.shots {
-        None => (job.intervals.inputs(&state.best.0), state.best.1, None),
-        Some(shots) => {
-            let x = job.intervals.inputs(&state.x);
-            let mean = energy.measure(&x, shots.part(u64::MAX)).map_err(Failure::input)?;
-            (x, mean.value, mean.stderr)
-        }
-    };
+    let Found { x, end, .. } = &found;
+    if end.stderr.is_some() && iterations > 0 && !found.is_below_start() {
+        let start = found.start.value;
+        terminal.note(&format!("note: the end is not below the start, {start}, within its standard error"));
+    }
+    let x = job.intervals.inputs(x);
     let mut numbers = Numbers::default();
     let named = job.circuit.inputs().zip(x);
     let parameters: Map<String, Value> =
         named.map(|(name, x)| (name.to_owned(), numbers.real(x, name))).collect();
-    let mut object = vec![("value", numbers.real(value, "the value"))];
-    object.extend(error.map(|error| ("stderr", numbers.real(error, "the standard error"))));
+    let lowest = lowest(&job, common)?;
+    let mut object = vec![("value", numbers.real(end.value, "the value"))];
+    if let Some(stderr) = end.stderr {
+        object.push(("stderr", numbers.real(stderr, "the standard error")));
+        object.push(("below_start", found.is_below_start().into()));
+    }
     object.extend([
         ("parameters", Value::Object(parameters)),
         ("iterations", iterations.into()),
         ("converged", stop.converged().into()),
+        ("reason", stop.name().into()),
     ]);
-    numbers.report(common, terminal)?;
     let mut text: String = object.iter().map(|(key, value)| in_text(key, value)).collect();
-    if let Some(lowest) = lowest(&job, common)? {
-        text.push_str(&beside(&job, value, lowest));
+    if let Some(lowest) = lowest {
+        text.push_str(&beside(&job, end.value, lowest));
+        object.push(("lowest", numbers.real(lowest, "the lowest energy")));
     }
+    numbers.report(common, terminal)?;
     Ok(answer(common, clock, text, object))
 }
 
@@ -146,7 +149,7 @@ fn iterate(
     taken_up: Option<State>,
     marks: &Marks,
     terminal: &Terminal,
-) -> Result<(State, Stop), Failure> {
+) -> Result<(State, Stop, Found), Failure> {
     let mut progress = Progress::new(terminal, "iterations");
     let mut state = match taken_up {
         Some(state) => state,
@@ -154,10 +157,9 @@ fn iterate(
     };
     checkpoint::save(&job.checkpoint, marks, &state)?;
     let stop = loop {
-        if let Some(stop) = job.stopping.reached(&state) {
+        if let Some(stop) = job.optimizer.advance(energy, &mut state, &job.stopping).map_err(failed)? {
             break stop;
         }
-        job.optimizer.step(energy, &mut state).map_err(failed)?;
         if state.iterations % job.every == 0 {
             checkpoint::save(&job.checkpoint, marks, &state)?;
         }
@@ -165,7 +167,8 @@ fn iterate(
         progress.report(state.iterations as u64, job.stopping.iterations as u64);
     };
     checkpoint::save(&job.checkpoint, marks, &state)?;
-    Ok((state, stop))
+    let found = Found::new(energy, &job.start, &state).map_err(failed)?;
+    Ok((state, stop, found))
 }
 
 /// The lowest eigenvalue beside the value.
@@ -186,12 +189,11 @@ fn beside(job: &Job, value: f64, lowest: f64) -> String {
     format!("lowest of {}  {lowest} ({way})\n", electrons.words())
 }
 
-/// The lowest eigenvalue of the Hamiltonian, of a molecule that of its electrons, if people will read it and it takes no
-/// time.
+/// The lowest eigenvalue of the Hamiltonian, of a molecule that of its electrons, if it takes no time.
 fn lowest(job: &Job, common: &Common) -> Result<Option<f64>, Failure> {
     let n_qubits = job.circuit.n_qubits();
     let is_much = n_qubits > 20 || job.hamiltonian.terms().len() << n_qubits > MOST_WORK_OF_LOWEST;
-    if common.json || is_much {
+    if is_much {
         return Ok(None);
     }
     let simulator =

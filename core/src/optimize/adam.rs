@@ -6,7 +6,10 @@
 //! ```
 //! Source: D. P. Kingma, J. Ba, "Adam: a method for stochastic optimization" (2014), arXiv:1412.6980, algorithm 1.
 
-use super::{Fault, Memory, Objective, OptimizeError, State, positive};
+use super::{
+    Memory, Objective, OptimizeError, State,
+    error::{Fault, positive},
+};
 
 /// Adaptive moments: a first-order method with a step of its own for each input.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -4,7 +4,7 @@ use std::{cell::RefCell, fmt};
 
 use num_dual::DualNum;
 
-use super::{Objective, difference_of_gradients};
+use super::{Objective, objective::difference_of_gradients};
 use crate::{
     hybrid::{Expectation, HybridError, Method, PreparedGradient},
     kernel::Element,

@@ -6,7 +6,8 @@
 //! Source: J. Nocedal, S. J. Wright, Numerical Optimization (2006), algorithms 7.4 and 7.5.
 
 use super::{
-    Fault, Memory, Objective, OptimizeError, State,
+    Memory, Objective, OptimizeError, State,
+    error::Fault,
     line::search,
     vector::{dot, minus, moved, negated, norm},
 };

@@ -3,8 +3,11 @@
 use super::Objective;
 use crate::{
     hybrid::{Expectation, HybridError},
-    simulate::Shots,
+    simulate::{Mean, Shots},
 };
+
+/// The parts of the shots at a point that measure its value again: those before are of shifted angles.
+const AGAIN: u64 = 1 << 63;
 
 /// The sum of the expectation values of a circuit as so many shots give it, and its derivatives by shifts. The shots are drawn by
 /// the seed and the point, so that the function has one value at each.
@@ -42,6 +45,14 @@ impl Objective for Measured<'_> {
 
     fn value(&self, x: &[f64]) -> Result<f64, HybridError> {
         Ok(self.energy.measure(x, self.at(x))?.value)
+    }
+    fn is_measured(&self) -> bool {
+        true
+    }
+    fn sample(&self, x: &[f64], k: u64) -> Result<Mean, HybridError> {
+        // Part 0 would be other shots than those of the value.
+        let shots = self.at(x);
+        self.energy.measure(x, if k == 0 { shots } else { shots.part(AGAIN.wrapping_add(k)) })
     }
     fn value_and_gradient(&self, x: &[f64]) -> Result<(f64, Vec<f64>), HybridError> {
         let (value, gradient) = self.energy.measure_gradient(x, self.at(x))?;

@@ -6,7 +6,8 @@
 //! Source: J. Stokes, J. Izaac, N. Killoran, G. Carleo, Quantum 4, 269 (2020), with the whole metric.
 
 use super::{
-    Fault, Objective, OptimizeError, State, expect, positive,
+    Objective, OptimizeError, State,
+    error::{Fault, expect, positive},
     vector::{largest, moved},
 };
 

@@ -6,7 +6,8 @@
 //! Source: J. Nocedal, S. J. Wright, Numerical Optimization (2006), algorithm 7.1.
 
 use super::{
-    Fault, Objective, OptimizeError, State, expect, finite,
+    Objective, OptimizeError, State,
+    error::{Fault, expect, finite},
     line::search,
     vector::{dot, moved, negated, norm},
 };

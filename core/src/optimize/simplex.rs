@@ -7,7 +7,8 @@
 //! Source: F. Gao, L. Han, Comput. Optim. Appl. 51, 259 (2012).
 
 use super::{
-    Fault, Memory, Objective, OptimizeError, State, positive,
+    Memory, Objective, OptimizeError, State,
+    error::{Fault, positive},
     vector::{largest, minus, moved},
 };
 

@@ -7,7 +7,8 @@
 //! derivative by u is 0 there, which ends the minimisation. What damping keeps, `sqrt(1 - x)`, is `|cos u|` with finite slopes;
 //! where it is best at x = 1, a line search ends at its kink and says that it stalled.
 
-use super::{Objective, difference_of_gradients, vector::moved};
+use super::{Objective, objective::difference_of_gradients, vector::moved};
+use crate::simulate::Mean;
 
 /// The interval of each input; `None` is any number.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -133,6 +134,14 @@ impl<F: Objective> Objective for Within<F> {
             all.push(if at_end { self.difference(u, k)? } else { g * slope });
         }
         Ok((value, all))
+    }
+
+    fn is_measured(&self) -> bool {
+        self.objective.is_measured()
+    }
+
+    fn sample(&self, u: &[f64], k: u64) -> Result<Mean, F::Error> {
+        self.objective.sample(&self.intervals.inputs(u), k)
     }
 
     fn hessian_product(&self, u: &[f64], v: &[f64]) -> Result<Vec<f64>, F::Error> {

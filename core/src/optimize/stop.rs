@@ -1,0 +1,118 @@
+//! When to stop, and why.
+
+use std::fmt;
+
+use super::{State, vector::largest};
+
+/// When it is enough.
+///
+/// Where values are exact, the tolerances say where a point is looked at ([`Shape`](super::Shape)): what is no minimum is left
+/// along the curvature that leads down. Measured values ([`Objective::is_measured`](super::Objective::is_measured)) are never equal
+/// but by chance: there the means over windows of 25 iterations are compared, and if they fall no further within their standard errors,
+/// and the gradients are consistent with 0, that is [`Stop::NoProgress`], which does not claim a minimum.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stopping {
+    /// The most iterations.
+    pub iterations: usize,
+    /// Enough if no derivative is larger. Not for [`Spsa`](super::Spsa), whose gradients are guesses.
+    pub gradient: f64,
+    /// Enough if no value of the last three iterations is further from the one before; for a simplex, if its values
+    /// are no further apart and its size is no larger than the root of this.
+    pub change: f64,
+}
+
+impl Default for Stopping {
+    /// 1000 iterations, derivatives of 1e-6, changes of 1e-12.
+    fn default() -> Stopping {
+        Stopping { iterations: 1000, gradient: 1e-6, change: 1e-12 }
+    }
+}
+
+impl Stopping {
+    /// Why to stop here, if so, as far as the numbers of a state show: [`Optimizer::advance`](super::Optimizer::advance) also looks at
+    /// the function.
+    #[must_use]
+    pub fn reached(&self, state: &State) -> Option<Stop> {
+        let small = |step: &[f64]| (step[1] - step[0]).abs() <= self.change;
+        let last = state.values.len().checked_sub(4).map(|k| &state.values[k..]);
+        let end = (state.iterations >= self.iterations).then_some(Stop::Iterations);
+        if state.x.is_empty() {
+            return Some(Stop::Gradient);
+        }
+        if let Some(averages) = &state.averages {
+            let collapsed = state.spread.is_some_and(|spread| spread <= self.change);
+            return if averages.are_level() || collapsed { Some(Stop::NoProgress) } else { end };
+        }
+        if state.has_gradient() && largest(&state.gradient) <= self.gradient {
+            Some(Stop::Gradient)
+        } else if match state.spread {
+            Some(spread) => spread <= self.change,
+            None => last.is_some_and(|last| last.windows(2).all(small)),
+        } {
+            Some(Stop::Change)
+        } else if state.stalled {
+            Some(Stop::Stalled)
+        } else {
+            end
+        }
+    }
+}
+
+/// Why a minimisation ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Stop {
+    /// The derivatives are small, and the point is a minimum.
+    Gradient,
+    /// The value changes no more, and the point is a minimum as far as the function has derivatives to tell.
+    Change,
+    /// The point is stationary and no minimum: a lower value is known beside it, but no iteration is left to go there.
+    NotMinimum,
+    /// The point is stationary; whether it is a minimum is not decided.
+    Undecided,
+    /// Measured values fall no more within their standard errors; what is lower by less is not seen, and whether it is a minimum
+    /// is not decided.
+    NoProgress,
+    /// No step makes the value smaller.
+    Stalled,
+    /// There were as many iterations as were allowed.
+    Iterations,
+}
+
+impl Stop {
+    /// Whether a tolerance was reached at a minimum.
+    #[must_use]
+    pub fn converged(self) -> bool {
+        matches!(self, Stop::Gradient | Stop::Change)
+    }
+
+    /// The name of the reason.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Stop::Gradient => "gradient",
+            Stop::Change => "change",
+            Stop::NotMinimum => "stationary_not_minimum",
+            Stop::Undecided => "stationary_undecided",
+            Stop::NoProgress => "no_progress",
+            Stop::Stalled => "stalled",
+            Stop::Iterations => "iterations",
+        }
+    }
+}
+
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Stop::Gradient => "the derivatives are within their tolerance",
+            Stop::Change => "the changes are within their tolerance",
+            Stop::NotMinimum => "the point is stationary, not a minimum: the value is lower beside it",
+            Stop::Undecided => "the point is stationary; whether it is a minimum is not decided",
+            Stop::NoProgress => {
+                "the values fall no more within their standard errors; whether this is a minimum is not decided"
+            }
+            Stop::Stalled => "no step makes the value smaller, although the derivatives are not small",
+            Stop::Iterations => "the iterations are used up",
+        })
+    }
+}
