@@ -30,6 +30,7 @@ mod array_shapes;
 mod batches;
 mod budget;
 mod checkpoint;
+mod delays;
 mod derivatives_in_programs;
 mod draw;
 mod dynamic;
