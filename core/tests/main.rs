@@ -66,6 +66,7 @@ mod scalar_laws;
 mod scalar_uncertain;
 mod sparse;
 mod special_functions;
+mod synthesis;
 mod tape;
 mod tape_arrays;
 mod trace;

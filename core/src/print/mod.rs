@@ -42,6 +42,7 @@ mod definition;
 mod lower;
 mod names;
 mod noise;
+mod pair;
 mod prepare;
 mod qasm2;
 mod qasm3;
