@@ -143,15 +143,19 @@ fn by_definition(circuit: &Circuit, values: &[f64]) -> Branches {
                     }
                     continue;
                 }
-                Operation::Misread { bit, chances } => {
-                    let at = *bit as usize;
-                    let p = Values::<f64>(&values).radians(&chances[usize::from(bits[at])]).unwrap();
-                    let mut other = bits.clone();
-                    other[at] = !other[at];
-                    for (bits, share) in [(&bits, 1.0 - p), (&other, p)] {
+                Operation::Misread { bits: read, chances } => {
+                    let own: usize =
+                        read.iter().zip(0..).map(|(&b, k)| usize::from(bits[b as usize]) << k).sum();
+                    let number = |p| Values::<f64>(&values).radians(p).unwrap();
+                    let row = &chances[own * ((1 << read.len()) - 1)..][..(1 << read.len()) - 1];
+                    let mut row: Vec<f64> = row.iter().map(number).collect();
+                    row.insert(own, 1.0 - row.iter().sum::<f64>());
+                    for (outcome, share) in row.into_iter().enumerate() {
+                        let mut bits = bits.clone();
+                        read.iter().zip(0..).for_each(|(&b, k)| bits[b as usize] = outcome >> k & 1 == 1);
                         let mut part = rho.clone();
                         part.iter_mut().flatten().for_each(|x| *x *= share);
-                        put(bits, part);
+                        put(&bits, part);
                     }
                     continue;
                 }
@@ -195,6 +199,18 @@ fn random_kraus(rng: &mut Rng, k: usize) -> Channel {
     Channel::kraus([block(0), block(1)]).unwrap()
 }
 
+/// A random readout matrix of k bits, some of whose entries are 0.
+fn readout(rng: &mut Rng, k: usize) -> Vec<Vec<f64>> {
+    let row = |rng: &mut Rng| {
+        let entry = |rng: &mut Rng| if rng.below(3) == 0 { 0.0 } else { rng.unit() + 0.01 };
+        let mut row: Vec<f64> = (0..1 << k).map(|_| entry(rng)).collect();
+        row[0] += 0.01;
+        let sum: f64 = row.iter().sum();
+        row.into_iter().map(|p| p / sum).collect()
+    };
+    (0..1 << k).map(|_| row(rng)).collect()
+}
+
 /// Random instructions of every sort on n qubits and two bits.
 fn noisy(rng: &mut Rng, n: usize, len: usize, dynamic: bool) -> Circuit {
     let mut circuit = Circuit::new(n);
@@ -218,8 +234,12 @@ fn noisy(rng: &mut Rng, n: usize, len: usize, dynamic: bool) -> Circuit {
             7 => {
                 circuit.reset(qubits[0]).unwrap();
             }
-            9 | 10 => {
+            9 => {
                 circuit.misread(rng.below(2), rng.unit(), rng.unit()).unwrap();
+            }
+            10 => {
+                let bits: &[usize] = [&[0, 1], &[1, 0]][rng.below(2)];
+                circuit.misread_matrix(bits, &readout(rng, 2)).unwrap();
             }
             8 => {
                 circuit.assign(rng.below(2), rng.below(2) == 1).unwrap();
@@ -357,6 +377,7 @@ fn trajectories_have_the_distribution_of_density_matrices() {
         let mut circuit = noisy(&mut rng, 3, 16, true);
         circuit.add_register("end", 3).unwrap();
         circuit.measure(0..3, 2..5).unwrap().misread(2..4, 0.1, 0.3).unwrap();
+        circuit.misread_matrix(&[4, 0, 2], &readout(&mut rng, 3)).unwrap();
         let bound = BoundCircuit::<C>::new(&circuit, &Values::<f64>(&[])).unwrap();
         let distribution = Simulator::new().distribution(&bound, 1 << 10).unwrap();
         let counts = Simulator::new().trajectory_counts(&bound, shots, turn).unwrap();

@@ -29,5 +29,6 @@ mod optimize;
 mod parameters;
 mod plan_laws;
 mod plans;
+mod readings;
 mod readout;
 mod states;

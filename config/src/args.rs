@@ -203,7 +203,11 @@ parameters = [0.001] adds that channel behind every gate on one qubit (after = [
 gates; qubits = [0, 1]: only on these of their qubits; gate_qubits = [[0, 1]]: only from 0 to 1), and
 [[reading]] with p0 and p1 gives the probabilities that a 0 or a 1 is read wrongly, in counts and in the
 means of `grad --shots`. A name in place of a number is a parameter, a list has a value for each of
-`qubits`: relaxation = { time = 300, t1 = [50e3, inf], t2 = [70e3, 40e3] }. kraus = [[[1, 0], [0, 0.6]],
+`qubits`: relaxation = { time = 300, t1 = [50e3, inf], t2 = [70e3, 40e3] }. With after = [\"delay\"],
+relaxation = { time = \"delay\", t1 = 50, t2 = 70, unit = \"us\" } lasts as long as each delay; dt = 0.2e-3
+is the length of a dt in that unit. matrix = [[0.9, 0.1, 0, 0], ...] of a [[reading]] with qubits = [0, 1]
+is of two qubits that are read together: a row for each true outcome 00, 01, 10, 11, whose last digit is
+the first qubit, and a column for each that is read. kraus = [[[1, 0], [0, 0.6]],
 [[0, [0, 0.8]], [0, 0]]] gives a channel by its operators, an entry as a number or [re, im]. A rule that
 acts nowhere is a warning. The JSON of a noise model of Qiskit Aer, to_dict(serializable=True), is read
 as well. Noise also stands in the circuit itself, behind what it follows:

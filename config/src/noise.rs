@@ -13,6 +13,10 @@
 //! width = 1
 //! relaxation = { time = 35, t1 = 80e3, t2 = 100e3 }   # inf is a time, too
 //!
+//! [[noise]]                           # during delays: T1 and T2 in `unit`, s, ms, us or ns; `dt`, in `unit` too, is the length
+//! after = ["delay"]                   # of a dt, for circuits whose delays have so many
+//! relaxation = { time = "delay", t1 = 80, t2 = 100, unit = "us", dt = 0.222e-3 }
+//!
 //! [[noise]]
 //! after = ["h"]
 //! # Operators as lists of rows; an entry is a number or [re, im]. The first qubit is the least significant bit of a row number.
@@ -27,6 +31,15 @@
 //! # qubits = [0]                      # only of these
 //! p0 = 0.01                           # a 0 is read as 1; a list has one for each of `qubits`
 //! p1 = 0.02                           # a 1 is read as 0
+//!
+//! [[reading]]                         # of qubits that are read together, behind the last of their measurements
+//! qubits = [0, 1]                     # 2^k rows, of the true outcomes; 2^k columns, of what is read: 00, 01, 10, 11,
+//! matrix = [                          # where the first qubit is the last digit, the least significant bit
+//!     [0.97, 0.01, 0.01, 0.01],
+//!     [0.02, 0.95, 0.01, 0.02],
+//!     [0.02, 0.01, 0.95, 0.02],
+//!     [0.01, 0.02, 0.02, 0.95],
+//! ]
 //! ```
 //! A model of Qiskit Aer in JSON is read, too (`aer`).
 //!
@@ -35,21 +48,17 @@
 //! `grad` its derivative.
 
 mod aer;
+mod source;
 
 use std::path::Path;
 
 use ketgrad_core::{
-    channel::{Channel, ChannelKind},
-    circuit::{After, Circuit, NoiseModel, NoiseRule, Operation},
-    matrix::Matrix,
-    param::{Angle, BindError, Values},
+    circuit::{After, Circuit, InstructionKind, NoiseModel, NoiseRule, Operation},
+    param::Angle,
     simulate::has_final_misreads,
 };
-use num_complex::Complex;
-use toml::{
-    Spanned,
-    de::{DeTable, DeValue},
-};
+use source::{Source, read_source};
+use toml::de::{DeTable, DeValue};
 
 use crate::{
     args::ValueArgs,
@@ -254,6 +263,13 @@ impl<T> Each<T> {
         }
     }
 
+    fn map(self, f: impl Fn(T) -> T) -> Each<T> {
+        match self {
+            Each::All(value) => Each::All(f(value)),
+            Each::List(list) => Each::List(list.into_iter().map(f).collect()),
+        }
+    }
+
     fn at(&self, k: usize) -> Option<&T> {
         match self {
             Each::All(value) => Some(value),
@@ -296,6 +312,13 @@ fn one_by_one(
 
 fn read_reading(section: &mut Section<'_, '_>, model: &mut NoiseModel) -> Result<usize, Failure> {
     let qubits = read_qubits(section)?;
+    if let Some(rows) = section.values("matrix", readout_row)? {
+        section.finish()?;
+        let qubits =
+            qubits.ok_or_else(|| section.wrong("matrix", "`qubits` says which are read together"))?;
+        model.misread_matrix(&qubits, &rows).map_err(|e| section.wrong("matrix", e))?;
+        return Ok(1);
+    }
     let chances = [
         section.read("p0", |value| Each::read(value, Strength::read))?,
         section.read("p1", |value| Each::read(value, Strength::read))?,
@@ -332,6 +355,9 @@ fn read_rule(rule: &mut Section<'_, '_>, model: &mut NoiseModel) -> Result<Vec<N
     let (gate_qubits, qubits) = (read_gate_qubits(rule)?, read_qubits(rule)?);
     let source = read_source(rule)?;
     rule.finish()?;
+    if matches!(source, Source::Delay(..)) && after != After::These(vec![InstructionKind::Delay]) {
+        return Err(rule.wrong("relaxation", "the time of a delay is one after = [\"delay\"] alone"));
+    }
     let places = match source.n_qubits() {
         1 => ("qubits", qubits.as_ref().map(Vec::len)),
         _ => ("gate_qubits", gate_qubits.as_ref().map(Vec::len)),
@@ -349,8 +375,7 @@ fn read_rule(rule: &mut Section<'_, '_>, model: &mut NoiseModel) -> Result<Vec<N
     let mut rules = Vec::new();
     for (g, gate) in gates.iter().enumerate() {
         for (q, qubits) in groups.iter().enumerate() {
-            for channel in source.channels(if by_qubit { q } else { g }, rule, model)? {
-                let mut one = NoiseRule::new(after.clone(), channel);
+            for mut one in source.rules(if by_qubit { q } else { g }, &after, rule, model)? {
                 if let Some(gate) = gate {
                     one = one.gate_qubits(gate);
                 }
@@ -364,124 +389,10 @@ fn read_rule(rule: &mut Section<'_, '_>, model: &mut NoiseModel) -> Result<Vec<N
     Ok(rules)
 }
 
-/// What a rule takes its channels from.
-enum Source {
-    Named(ChannelKind, Vec<Each<Strength>>),
-    Operators(Channel),
-    /// A time, T1 and T2.
-    Relaxation([Each<f64>; 3]),
-}
-
-impl Source {
-    fn key(&self) -> &'static str {
-        match self {
-            Source::Named(..) => "parameters",
-            Source::Operators(_) => "kraus",
-            Source::Relaxation(_) => "relaxation",
-        }
-    }
-
-    fn n_qubits(&self) -> usize {
-        match self {
-            Source::Named(kind, _) => kind.n_qubits(),
-            Source::Operators(channel) => channel.n_qubits(),
-            Source::Relaxation(_) => 1,
-        }
-    }
-
-    /// How many values each parameter has, if it is a list.
-    fn lengths(&self) -> Vec<Option<usize>> {
-        match self {
-            Source::Named(_, parameters) => parameters.iter().map(Each::len).collect(),
-            Source::Operators(_) => Vec::new(),
-            Source::Relaxation(times) => times.iter().map(Each::len).collect(),
-        }
-    }
-
-    /// The channels with value `k` of what is a list.
-    fn channels(
-        &self,
-        k: usize,
-        rule: &Section<'_, '_>,
-        model: &mut NoiseModel,
-    ) -> Result<Vec<Channel>, Failure> {
-        match self {
-            Source::Named(kind, parameters) => {
-                let angles = parameters.iter().filter_map(|p| p.at(k)).map(|p| p.angle(model));
-                let channel = Channel::new(*kind, angles.collect::<Vec<_>>())
-                    .map_err(|e| rule.wrong("parameters", e))?;
-                // Numbers that are no channel show without a circuit.
-                match channel.terms::<Complex<f64>>(&Values::<f64>(&[])) {
-                    Err(e @ BindError::NoProbability { .. }) => Err(rule.wrong("parameters", e)),
-                    _ => Ok(vec![channel]),
-                }
-            }
-            Source::Operators(channel) => Ok(vec![channel.clone()]),
-            Source::Relaxation(times) => {
-                let [time, t1, t2] = [0, 1, 2].map(|of: usize| times[of].at(k).copied().unwrap_or(f64::NAN));
-                Ok(Channel::relaxation(time, t1, t2).map_err(|e| rule.wrong("relaxation", e))?.to_vec())
-            }
-        }
-    }
-}
-
-fn read_source(rule: &mut Section<'_, '_>) -> Result<Source, Failure> {
-    let name = rule.string("channel")?;
-    let parameters = rule.values("parameters", |value| Each::read(value, Strength::read))?;
-    let kraus = rule.values("kraus", operator)?;
-    let mut times = rule.section("relaxation")?;
-    let mut of = |key| times.read(key, |value| Each::read(value, duration));
-    let relaxation = [of("time")?, of("t1")?, of("t2")?];
-    times.finish()?;
-    match (name, kraus, relaxation) {
-        (Some(name), None, [None, None, None]) => {
-            let names: Vec<&str> = ChannelKind::ALL.iter().map(|kind| kind.name()).collect();
-            let kind = ChannelKind::find(&name).ok_or_else(|| rule.unknown_name("channel", &name, &names))?;
-            Ok(Source::Named(kind, parameters.unwrap_or_default()))
-        }
-        (None, Some(operators), [None, None, None]) if parameters.is_none() => {
-            Ok(Source::Operators(Channel::kraus(operators).map_err(|e| rule.wrong("kraus", e))?))
-        }
-        (None, None, [Some(time), Some(t1), Some(t2)]) if parameters.is_none() => {
-            Ok(Source::Relaxation([time, t1, t2]))
-        }
-        _ => {
-            let one =
-                "one of `channel` with its `parameters`, `kraus`, and `relaxation` with time, t1 and t2";
-            Err(rule.incomplete(one))
-        }
-    }
-}
-
-/// A time, which may be infinite.
-fn duration(value: &DeValue<'_>) -> Result<f64, String> {
-    let is_infinite = matches!(value, DeValue::Float(x) if matches!(x.as_str(), "inf" | "+inf"));
-    if is_infinite {
-        Ok(f64::INFINITY)
-    } else {
-        real(value).map_err(|_| "expected a number or inf".to_owned())
-    }
-}
-
-/// A Kraus operator, as a list of rows.
-fn operator(value: &DeValue<'_>) -> Result<Matrix<Complex<f64>>, String> {
-    let rows = value.as_array().ok_or("expected operators, each a list of rows")?.iter();
-    let row = |row: &Spanned<DeValue<'_>>| {
-        let entries = row.get_ref().as_array().ok_or("expected a row, a list of entries")?;
-        entries.iter().map(|x| entry(x.get_ref())).collect()
-    };
-    let rows = rows.map(row).collect::<Result<Vec<_>, String>>()?;
-    Matrix::from_rows(rows).map_err(|e| e.to_string())
-}
-
-/// `0.5`, or `[0.5, -1]` with an imaginary part.
-fn entry(value: &DeValue<'_>) -> Result<Complex<f64>, String> {
-    let parts = value.as_array().map(|list| list.iter().map(|x| real(x.get_ref())).collect::<Vec<_>>());
-    match parts.as_deref() {
-        None => real(value).map(Complex::from),
-        Some([Ok(re), Ok(im)]) => Ok(Complex::new(*re, *im)),
-        Some(_) => Err("expected a number, or a list of its real and its imaginary part".to_owned()),
-    }
+/// A row of a readout matrix.
+fn readout_row(value: &DeValue<'_>) -> Result<Vec<f64>, String> {
+    let row = value.as_array().ok_or("expected rows of numbers: [[0.99, 0.01], [0.02, 0.98]]")?;
+    row.iter().map(|p| real(p.get_ref())).collect()
 }
 
 fn read_qubits(section: &mut Section<'_, '_>) -> Result<Option<Vec<usize>>, Failure> {

@@ -434,6 +434,108 @@ fn models_of_qiskit_aer_are_read() {
 }
 
 #[test]
+fn qubits_relax_during_delays() {
+    let folder = Folder::new();
+    let circuit = |delay: &str| {
+        format!(
+            "OPENQASM 3.0;\ninclude \"stdgates.inc\";\nqubit[2] q;\nx q[0];\nstretch s;\ndelay[{delay}] q[0];\n"
+        )
+    };
+    let model =
+        |rest: &str| format!("[[noise]]\nafter = [\"delay\"]\nrelaxation = {{ time = \"delay\", {rest} }}\n");
+    folder.file("model.toml", model("t1 = 50, t2 = 70, unit = \"us\", dt = 0.5e-3"));
+    folder.file(
+        "list.toml",
+        model("t1 = [50e3], t2 = [70e3], unit = \"ns\", dt = 0.5").replace("relax", "qubits = [0]\nrelax"),
+    );
+    let remains = (-0.4f64).exp();
+    for delay in ["20us", "40000dt", "2 * 10000ns"] {
+        folder.file("waits.qasm", circuit(delay));
+        for model in ["model.toml", "list.toml"] {
+            let run = ["run", "waits.qasm", "--noise", model, "--probabilities", "--json"];
+            let run = folder.run(&run).done();
+            assert!(!run.err.contains("warning"), "{}", run.err);
+            let p = number(&run.json()["probabilities"][1]);
+            assert!((p - remains).abs() < ROUNDING, "{delay}: {p}");
+        }
+        let plain = folder.run(&["run", "waits.qasm", "--probabilities", "--json"]).json();
+        assert_eq!(number(&plain["probabilities"][1]), 1.0);
+    }
+    let fails = |delay: &str, rest: &str, words: &[&str]| {
+        folder.file("waits.qasm", circuit(delay));
+        folder.file("bad.toml", model(rest));
+        folder.run(&["run", "waits.qasm", "--noise", "bad.toml"]).fails(1, words);
+    };
+    let times = "t1 = 50, t2 = 70, unit = \"us\"";
+    fails(
+        "5dt",
+        times,
+        &["bad.toml: relaxation needs the length of a delay of 1 qubit", "how long a `dt` is"],
+    );
+    fails("s", times, &["it is open until the circuit is compiled"]);
+    fails("1ns", "t1 = 50, t2 = 70", &["[relaxation] needs t1, t2 and their unit"]);
+    fails("1ns", "t1 = 50, t2 = 70, unit = \"h\"", &["it is one of s, ms, us, ns, not `h`"]);
+    fails("1ns", "t1 = 50, t2 = 170, unit = \"us\"", &["noise.relaxation", "bad.toml:3:14"]);
+    folder.file("bad.toml", model(times).replace("delay\"]", "x\"]"));
+    folder.run(&["run", "waits.qasm", "--noise", "bad.toml"]).fails(1, &["after = [\"delay\"] alone"]);
+}
+
+#[test]
+fn qubits_are_read_together() {
+    let folder = Folder::new();
+    let text = "OPENQASM 3.0;\ninclude \"stdgates.inc\";\nqubit[2] q;\nx q[0];\n";
+    folder.file("one.qasm", text);
+    folder.file("measured.qasm", format!("{text}bit[2] c;\nc[0] = measure q[0];\nc[1] = measure q[1];\n"));
+    // 01, where qubit 0 is 1, is read as 00, 01, 10, 11 with these.
+    let rows = "[[1, 0, 0, 0], [0.1, 0.2, 0.3, 0.4], [0, 0, 1, 0], [0, 0, 0, 1]]";
+    folder.file("model.toml", format!("[[reading]]\nqubits = [0, 1]\nmatrix = {rows}\n"));
+    folder.file(
+        "model.json",
+        format!(
+            "{{\"errors\": [{{\"type\": \"roerror\", \"operations\": [\"measure\"], \"gate_qubits\": [[0, 1]], \"probabilities\": {rows}}}]}}"
+        ),
+    );
+    for (circuit, model) in [
+        ("one.qasm", "model.toml"),
+        ("one.qasm", "model.json"),
+        ("measured.qasm", "model.toml"),
+        ("measured.qasm", "model.json"),
+    ] {
+        let run = folder.run(&["run", circuit, "--noise", model, "--shots", "20000", "--json"]).json();
+        for (bits, p) in [("00", 0.1f64), ("01", 0.2), ("10", 0.3), ("11", 0.4)] {
+            let (share, error) = (number(&run["counts"][bits]) / 2e4, (p * (1.0 - p) / 2e4).sqrt());
+            assert!((share - p).abs() < 4.5 * error, "{circuit} {model} {bits}: {share}");
+        }
+    }
+    let converted =
+        folder.run(&["convert", "measured.qasm", "--to", "qasm3", "--noise", "model.toml"]).done().out;
+    let pragma = "#pragma ketgrad misread(0, 0, 0, 0.1, 0.3, 0.4, 0, 0, 0, 0, 0, 0) c[0], c[1]\n";
+    assert!(converted.contains(pragma), "{converted}");
+    let drawn = folder.run(&["draw", "measured.qasm", "--noise", "model.toml"]).done().out;
+    assert!(drawn.contains("misread c[0], c[1]"), "{drawn}");
+    let mean =
+        ["grad", "one.qasm", "--noise", "model.toml", "--observable", "Z0 Z1", "--shots", "20000", "--json"];
+    let mean = folder.run(&mean).json();
+    assert!(number(&mean["value"]).abs() < 5.0 * number(&mean["stderr"]), "{mean}");
+
+    let fails = |model: &str, words: &[&str]| {
+        folder.file("bad.toml", format!("[[reading]]\n{model}\n"));
+        folder.run(&["run", "one.qasm", "--noise", "bad.toml", "--shots", "5"]).fails(1, words);
+    };
+    fails(&format!("matrix = {rows}"), &["`qubits` says which", "bad.toml:2:10"]);
+    fails(
+        &format!("qubits = [0]\nmatrix = {rows}"),
+        &["the readout matrix of 1 bit is 2 x 2, not 4 x 4", "bad.toml:3:10"],
+    );
+    fails("qubits = [0]\nmatrix = [[1, 0], [0.2, 0.7]]", &["row 1", "whose sum is 1"]);
+    fails(&format!("qubits = [0, 1]\np0 = 0.1\nmatrix = {rows}"), &["unknown key `reading.p0`"]);
+    fails(
+        &format!("qubits = [0, 2]\nmatrix = {rows}"),
+        &["qubits 0, 2 are read together", "does not measure 2"],
+    );
+}
+
+#[test]
 fn what_is_wrong_is_said_at_its_place() {
     let folder = folder();
     let fails = |model: &str, expected: &str| {

@@ -100,7 +100,7 @@ fn convert_keeps_the_names_of_registers() {
     let folder = Folder::new();
     folder.file("named.qasm", NAMED);
     for (to, declared, gate) in [
-        ("qasm3", "qubit[2] data;\nqubit[1] anc;\nqubit[2] h_1;\nbit[2] q;\n", "cz anc[0], h_1[1];\n"),
+        ("qasm3", "qubit[2] data;\nqubit anc;\nqubit[2] h_1;\nbit[2] q;\n", "cz anc, h_1[1];\n"),
         ("qasm2", "qreg data[2];\nqreg anc[1];\nqreg h_1[2];\ncreg q[2];\n", "cz anc[0], h_1[1];\n"),
     ] {
         let ran = folder.run(&["convert", "named.qasm", "--to", to]).done();

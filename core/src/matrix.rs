@@ -3,6 +3,9 @@
 //! Entries are stored row by row. Bit j of a row or column number belongs to the j-th qubit that
 //! the matrix acts on, so `targets[0]` is the least significant.
 
+pub(crate) mod canonical;
+pub(crate) mod small;
+
 use std::fmt;
 
 use smallvec::SmallVec;

@@ -75,7 +75,7 @@ fn arrays_and_other_types() {
     );
     let body = "qubit q; rx(real(z)) q; ry(imag(z)) q;";
     same("input complex[float[64]] z;", "complex z = 1 + 2im;", body, &[("z", "1 + 2im")]);
-    same("input duration t;", "duration t = 5ns;", "qubit q; delay[t] q; x q;", &[]);
+    same("input duration t;", "stretch t;", "qubit q; delay[t] q; x q;", &[]);
     // Of two values the last one counts; a value for nothing is left to the caller.
     let parsed =
         read("input uint n; input float t; qubit[n] q;", &[("n", "2"), ("n", "3"), ("t", "1"), ("m", "?")]);

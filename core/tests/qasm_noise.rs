@@ -708,5 +708,16 @@ fn readings_that_are_none() {
         own("misread(0.1, 0.5) c[2]"),
         "`c[2]` index 2 is out of range: `c` has 2 elements [indices of `c` are 0 to 1]"
     );
+    let twelve =
+        |entries: &str, bits: &str| own(&format!("misread({entries}, 0, 0, 0, 0, 0, 0, 0, 0, 0) {bits}"));
+    let count = "12 probabilities are those of 2 bits that are read together: expected as many, each once";
+    assert_eq!(twelve("0, 0, 1", "c[0]"), format!("`c[0]` {count}"));
+    assert_eq!(twelve("0, 0, 1", "c[0], c[0]"), format!("`c[0], c[0]` {count}"));
+    assert_eq!(twelve("0, 0, 1", "c, c[0]"), format!("`c, c[0]` {count}"));
+    assert_eq!(twelve("0, 2, 0", "c"), "`2` `p(10 for 00)` of `misread` is 2, which is not between 0 and 1");
+    assert_eq!(
+        twelve("0.5, 0.25, 0.5", "c"),
+        "`0.5, 0.25, 0.5` the sum of the probabilities of one outcome is 1.25, which is not between 0 and 1"
+    );
     assert_eq!(own("misread(0.1, 0.5)"), "`` expected a register or a qubit, found the end of the line");
 }

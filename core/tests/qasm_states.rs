@@ -134,7 +134,7 @@ fn a_file_of_everything_is_read() {
     let parsed = parse(&text, &options).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!((parsed.circuit.n_qubits(), parsed.read_for), (5, vec!["shots".to_owned()]));
     let ignored: Vec<&str> = parsed.warnings.iter().map(|w| w.message.as_str()).collect();
-    for what in ["`cal`", "`defcal`", "`delay`"] {
+    for what in ["`cal`", "`defcal`"] {
         assert!(ignored.contains(&format!("{what} is ignored").as_str()), "{what}: {ignored:?}");
     }
 }

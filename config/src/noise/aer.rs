@@ -9,7 +9,8 @@
 //! ```
 //! A `qerror` is a mixture of sequences of gates, resets and Kraus operators, which becomes one channel by its Kraus operators.
 //! Qubits are in the same order here and there: the first is the least significant bit of a row number, the last letter
-//! of a Pauli string. Source: `qiskit_aer/noise/noise_model.py`, `to_dict` and `from_dict`.
+//! of a Pauli string, and of the outcomes of qubits that are read together. An error of the reading of several qubits is one
+//! of their measurements, which are instructions of their own here. Source: `qiskit_aer/noise/noise_model.py`, `to_dict` and `from_dict`.
 
 use std::collections::HashMap;
 
@@ -88,16 +89,22 @@ fn model(tree: &Value, circuit: &Circuit) -> Result<NoiseModel, Fault> {
                 }
             }
             Some("roerror") => {
-                let [p0, p1] = readout(error, &path)?;
+                let rows = readout(error, &path)?;
+                let mut add = |qubits: &[usize]| {
+                    let added = noise.misread_matrix(qubits, &rows).map(|_| ());
+                    added.map_err(|e| (format!("{path}.probabilities"), e.to_string()))
+                };
                 match places {
-                    Some(places) => places.iter().for_each(|place| {
-                        noise.misread_on(place, p0, p1);
-                    }),
+                    Some(places) => places.iter().try_for_each(|place| add(place))?,
+                    None if rows.len() != 2 => {
+                        let why = "an error of the reading of several qubits says which: their lists";
+                        return Err((format!("{path}.gate_qubits"), why.to_owned()));
+                    }
                     None => {
                         let others = own.get("measure").map_or(&[][..], Vec::as_slice);
                         let rest: Vec<usize> =
                             (0..circuit.n_qubits()).filter(|q| !others.contains(&vec![*q])).collect();
-                        noise.misread_on(&rest, p0, p1);
+                        rest.iter().try_for_each(|qubit| add(&[*qubit]))?;
                     }
                 }
             }
@@ -139,26 +146,10 @@ fn numbers(value: &Value) -> Option<Vec<f64>> {
     value.as_array()?.iter().map(Value::as_f64).collect()
 }
 
-/// The probabilities that a 0 and that a 1 is read wrongly.
-fn readout(error: &Value, path: &str) -> Result<[f64; 2], Fault> {
-    let place = format!("{path}.probabilities");
-    let rows = list(error, "probabilities", path)?;
-    let rows: Option<Vec<Vec<f64>>> = rows.iter().map(numbers).collect();
-    let rows = rows.ok_or_else(|| (place.clone(), "expected rows of numbers".to_owned()))?;
-    match rows.as_slice() {
-        [a, b] if a.len() == 2 && b.len() == 2 => {
-            let is_one = |row: &[f64]| {
-                row.iter().all(|p| (0.0..=1.0).contains(p)) && (row[0] + row[1] - 1.0).abs() < 1e-8
-            };
-            let good = is_one(a) && is_one(b);
-            good.then_some([a[1], b[0]])
-                .ok_or_else(|| (place, "each row has probabilities, whose sum is 1".to_owned()))
-        }
-        _ => Err((
-            place,
-            "expected two rows of two: readings of several qubits together have no rule".to_owned(),
-        )),
-    }
+/// The rows of a readout matrix.
+fn readout(error: &Value, path: &str) -> Result<Vec<Vec<f64>>, Fault> {
+    let rows: Option<Vec<Vec<f64>>> = list(error, "probabilities", path)?.iter().map(numbers).collect();
+    rows.ok_or_else(|| (format!("{path}.probabilities"), "expected rows of numbers".to_owned()))
 }
 
 /// The channel of a mixture.

@@ -128,38 +128,6 @@ impl Circuit {
         self.operation(Operation::Assign { bit, value }, &[], &[])
     }
 
-    /// Misreads classical bits: each 0 becomes 1 with probability `p0`, each 1 becomes 0 with probability `p1`. After a
-    /// measurement it is the error of its reading; the qubit keeps what was measured.
-    ///
-    /// ```
-    /// use ketgrad_core::{circuit::Circuit, simulate::Simulator};
-    /// let mut c = Circuit::new(1);
-    /// c.add_register("m", 1)?.measure(0, 0)?.misread(0, 0.25, 0.0)?;
-    /// let counts = Simulator::new().run_shots(&c, &[] as &[f64], 1000, 7)?;
-    /// assert!((200..300).contains(&counts["1"]));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`Circuit::push`]. Nothing is appended then. Whether the parameters are probabilities is seen when they have
-    /// values.
-    pub fn misread(
-        &mut self,
-        bits: impl Operand,
-        p0: impl Into<Angle>,
-        p1: impl Into<Angle>,
-    ) -> Result<&mut Circuit, CircuitError> {
-        let bits = bits.numbers(self.n_bits()).map_err(|bit| self.no_such_bit(bit))?.to_vec();
-        let chances = Arc::new([p0.into(), p1.into()]);
-        self.all_or_nothing(|circuit| {
-            for bit in bits {
-                let bit = u32::try_from(bit).map_err(|_| circuit.no_such_bit(bit))?;
-                circuit.operation(Operation::Misread { bit, chances: Arc::clone(&chances) }, &[], &[])?;
-            }
-            Ok(circuit)
-        })
-    }
-
     /// Appends what `body` appends, each instruction under a condition on classical bits. The condition
     /// is tested at each of them: what follows a change of its bits within the block sees the new values.
     ///
@@ -220,7 +188,7 @@ impl Circuit {
         }
         self.edit_tail("control", body, |circuit, first| {
             for i in first..circuit.instructions.len() {
-                if circuit.instructions[i].operation != Operation::Barrier {
+                if !circuit.instructions[i].operation.does_nothing() {
                     circuit.instructions[i].controls.insert_from_slice(0, &new);
                     circuit.check(&circuit.instructions[i])?;
                 }
@@ -325,6 +293,12 @@ impl Circuit {
 
     fn check(&self, instruction: &Instruction) -> Result<(), CircuitError> {
         let given = instruction.targets.len();
+        if let Some(&bit) = instruction.operation.written().iter().find(|b| **b as usize >= self.n_bits()) {
+            return Err(self.no_such_bit(bit as usize));
+        }
+        if let Operation::Misread { bits, chances } = &instruction.operation {
+            self.check_misread(bits, chances)?;
+        }
         match &instruction.operation {
             Operation::Gate(gate) => {
                 let expected = gate.kind().n_qubits();
@@ -347,16 +321,16 @@ impl Circuit {
                 let gate = "unitary".to_owned();
                 return Err(CircuitError::Targets { gate, given, expected: matrix.n_qubits() });
             }
-            Operation::Measure { bit } | Operation::Assign { bit, .. } | Operation::Misread { bit, .. }
-                if *bit as usize >= self.n_bits() =>
-            {
-                return Err(self.no_such_bit(*bit as usize));
-            }
             Operation::Measure { .. } | Operation::Reset
                 if given != 1 || !instruction.controls.is_empty() =>
             {
                 let gate = operation_name(instruction);
                 return Err(CircuitError::Targets { gate, given, expected: 1 });
+            }
+            Operation::Delay { length }
+                if length.number().is_some_and(|x| !(0.0..f64::INFINITY).contains(&x)) =>
+            {
+                return Err(CircuitError::DelayLength { length: length.to_string() });
             }
             Operation::While { .. } | Operation::Misread { .. }
                 if given > 0 || !instruction.controls.is_empty() =>

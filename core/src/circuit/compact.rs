@@ -91,7 +91,7 @@ struct Used {
 
 impl Used {
     fn add(&mut self, instruction: &Instruction) {
-        if instruction.operation == Operation::Barrier {
+        if instruction.operation.does_nothing() {
             return;
         }
         for q in instruction.qubits() {

@@ -25,6 +25,7 @@ pub(super) fn operation_name(instruction: &Instruction) -> String {
         Operation::Misread { .. } => "misread",
         Operation::Assign { .. } => "assign",
         Operation::Barrier => "barrier",
+        Operation::Delay { .. } => "delay",
         Operation::While { .. } => "while",
     };
     match instruction.controls.len() {
@@ -66,6 +67,9 @@ fn write(circuit: &Circuit, instruction: &Instruction, f: &mut fmt::Formatter<'_
         write!(f, "if ({condition}) ")?;
     }
     f.write_str(&operation_name(instruction))?;
+    if let Operation::Delay { length } = &instruction.operation {
+        write!(f, "[{length}]")?;
+    }
     let params = instruction.operation.params();
     if !params.is_empty() {
         let params: Vec<String> = params.iter().map(|a| circuit.angle_text(a)).collect();
@@ -80,9 +84,13 @@ fn write(circuit: &Circuit, instruction: &Instruction, f: &mut fmt::Formatter<'_
     for (i, (mark, qubit)) in controls.chain(targets).enumerate() {
         write!(f, "{}{mark}q[{qubit}]", if i == 0 { " " } else { ", " })?;
     }
-    match instruction.operation {
-        Operation::Measure { bit } | Operation::Misread { bit, .. } => write!(f, " -> c[{bit}]")?,
-        Operation::Assign { bit, value } => write!(f, " c[{bit}] = {}", u8::from(value))?,
+    match &instruction.operation {
+        Operation::Measure { .. } | Operation::Misread { .. } => {
+            for (k, bit) in instruction.operation.written().iter().enumerate() {
+                write!(f, "{} c[{bit}]", if k == 0 { " ->" } else { "," })?;
+            }
+        }
+        Operation::Assign { bit, value } => write!(f, " c[{bit}] = {}", u8::from(*value))?,
         _ => {}
     }
     writeln!(f)

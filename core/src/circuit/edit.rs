@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{Circuit, CircuitError, Control, Instruction, Operation, QubitRegister};
+use super::{Circuit, CircuitError, Control, Instruction, QubitRegister};
 use crate::param::{Angle, ParamExpr};
 
 impl Circuit {
@@ -58,14 +58,7 @@ impl Circuit {
             moved.targets.iter_mut().for_each(|q| *q = map[*q as usize]);
             moved.controls.iter_mut().for_each(|c| c.qubit = map[c.qubit as usize]);
             moved.operation = moved.operation.map_params(|a| a.substitute(|id| angles[id.index()].clone()));
-            match &mut moved.operation {
-                Operation::Measure { bit }
-                | Operation::Assign { bit, .. }
-                | Operation::Misread { bit, .. } => {
-                    *bit += first_bit;
-                }
-                _ => {}
-            }
+            moved.operation.map_bits(|bit| bit + first_bit);
             if let Some(condition) = &mut moved.condition {
                 *condition = Arc::new(condition.map_bits(&|bit| bit + first_bit));
             }
@@ -131,7 +124,7 @@ impl Circuit {
             .map(|(q, &value)| Control { qubit: u32::try_from(q).unwrap_or(u32::MAX), value })
             .collect();
         for instruction in &mut out.instructions {
-            if !matches!(instruction.operation, Operation::Barrier) {
+            if !instruction.operation.does_nothing() {
                 instruction.controls.extend(controls.iter().copied());
             }
         }

@@ -36,6 +36,68 @@ pub enum CircuitError {
         /// How many there are.
         size: usize,
     },
+    /// A delay that is negative, or whose length is not finite.
+    #[error("a delay of {length}: its length is a number from 0 on")]
+    DelayLength {
+        /// The length.
+        length: String,
+    },
+    /// A delay whose length a noise model needs and does not know.
+    #[error("relaxation needs the length of a delay of {}: {why}", crate::gate::count(*qubits, "qubit"))]
+    OpenDelay {
+        /// The number of its qubits.
+        qubits: usize,
+        /// Why it is not known.
+        why: String,
+    },
+    /// A classical bit that one reading names twice.
+    #[error("classical bit {bit} is read twice by one reading")]
+    RepeatedBit {
+        /// The bit.
+        bit: u32,
+    },
+    /// A reading of too many bits together, or of none.
+    #[error("a reading that may be wrong is of 1 to {limit} bits together, not {given}")]
+    MisreadBits {
+        /// The number of bits given.
+        given: usize,
+        /// The most.
+        limit: usize,
+    },
+    /// The wrong number of probabilities for the bits of a reading.
+    #[error("a reading of {} has {expected} probabilities, for each outcome those of all others; not {given}", crate::gate::count(*n_bits, "bit"))]
+    MisreadChances {
+        /// The number given.
+        given: usize,
+        /// The number that it needs.
+        expected: usize,
+        /// The number of bits.
+        n_bits: usize,
+    },
+    /// Rows that are no readout matrix of so many bits.
+    #[error("the readout matrix of {} is {dim} x {dim}, not {rows} x {columns}", crate::gate::count(*n_bits, "bit"), dim = 1u64 << n_bits)]
+    ReadoutSize {
+        /// The rows given.
+        rows: usize,
+        /// The entries of a row that does not fit.
+        columns: usize,
+        /// The number of bits.
+        n_bits: usize,
+    },
+    /// A row of a readout matrix that holds no probabilities.
+    #[error("row {row} of the readout matrix, counted from 0, does not hold probabilities whose sum is 1")]
+    ReadoutRow {
+        /// The row.
+        row: usize,
+    },
+    /// Qubits that are read together but not measured together.
+    #[error("qubits {} are read together, but {why}", qubits.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))]
+    ReadingApart {
+        /// The qubits.
+        qubits: Vec<usize>,
+        /// What keeps their measurements apart.
+        why: String,
+    },
     /// A name that no instruction has.
     #[error("no instruction is called `{name}`{}", nearest.map(|n| format!(": did you mean `{n}`?")).unwrap_or_default())]
     NoSuchInstruction {

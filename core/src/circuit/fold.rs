@@ -117,7 +117,7 @@ impl Known {
 
     /// What is left of an instruction, which then has run.
     fn folded(&mut self, instruction: &Instruction) -> Option<Instruction> {
-        if instruction.operation == Operation::Barrier {
+        if instruction.operation.does_nothing() {
             return Some(instruction.clone());
         }
         let left = self.reduced(instruction);
@@ -181,10 +181,10 @@ impl Known {
                 let is_known = always || before == Some(value);
                 self.write(bit, Bit { value: is_known.then_some(value), written: true, measured: false });
             }
-            Operation::Misread { bit, .. } => {
+            Operation::Misread { ref bits, .. } => bits.iter().for_each(|&bit| {
                 let measured = self.bit(bit).measured;
                 self.write(bit, Bit { value: None, written: true, measured });
-            }
+            }),
             Operation::Reset if always => self.set(target, Qubit::NEW),
             _ => instruction.qubits().for_each(|q| self.set(q, Qubit::USED)),
         }
@@ -192,13 +192,12 @@ impl Known {
 
     /// Forgets what an instruction may change.
     fn forget(&mut self, instruction: &Instruction) {
-        match &instruction.operation {
-            Operation::Barrier | Operation::While { .. } => return,
-            Operation::Measure { bit } | Operation::Assign { bit, .. } | Operation::Misread { bit, .. } => {
-                let measured = self.bit(*bit).measured;
-                self.write(*bit, Bit { value: None, written: true, measured });
-            }
-            _ => {}
+        if instruction.operation.does_nothing() || matches!(instruction.operation, Operation::While { .. }) {
+            return;
+        }
+        for &bit in instruction.operation.written() {
+            let measured = self.bit(bit).measured;
+            self.write(bit, Bit { value: None, written: true, measured });
         }
         for q in instruction.qubits() {
             let measured = self.qubit(q).measured;
@@ -209,26 +208,22 @@ impl Known {
     /// What an instruction of a loop acts on is used by it, measurements included.
     fn used(&mut self, instruction: &Instruction) {
         self.use_bits(instruction);
-        match &instruction.operation {
-            Operation::Barrier => return,
-            Operation::Measure { bit } | Operation::Assign { bit, .. } | Operation::Misread { bit, .. } => {
-                self.write(*bit, Bit { value: None, written: true, measured: false });
-            }
-            _ => {}
+        if instruction.operation.does_nothing() {
+            return;
+        }
+        for &bit in instruction.operation.written() {
+            self.write(bit, Bit { value: None, written: true, measured: false });
         }
         instruction.qubits().for_each(|q| self.set(q, Qubit::USED));
     }
 
     /// Whether it uses the qubit or the bit of a measurement that nothing else has used.
     fn uses_measured(&self, instruction: &Instruction) -> bool {
+        if instruction.operation.does_nothing() {
+            return false;
+        }
         let is_measured = |bit: u32| self.bit(bit).measured;
-        let mut any = match instruction.operation {
-            Operation::Barrier => return false,
-            Operation::Measure { bit } | Operation::Assign { bit, .. } | Operation::Misread { bit, .. } => {
-                is_measured(bit)
-            }
-            _ => false,
-        };
+        let mut any = instruction.operation.written().iter().any(|&bit| is_measured(bit));
         if let Some(condition) = &instruction.condition {
             condition.for_each_bit(&mut |bit| any |= is_measured(bit));
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use num_complex::Complex;
 use smallvec::SmallVec;
 
-use super::{Condition, PauliRotation};
+use super::{Condition, DelayLength, MisreadBits, PauliRotation};
 use crate::{channel::Channel, gate::Gate, matrix::Matrix, param::Angle};
 
 /// The qubits of an instruction, by number.
@@ -39,12 +39,13 @@ pub enum Operation {
     Reset,
     /// Noise: a channel.
     Channel(Channel),
-    /// Misreads a classical bit: it changes with the first probability if it is 0, with the second if it is 1.
+    /// Misreads classical bits together: with some probability what they are becomes something else.
     Misread {
-        /// The classical bit.
-        bit: u32,
-        /// The probabilities that a 0 is taken for 1, and a 1 for 0.
-        chances: Arc<[Angle; 2]>,
+        /// The classical bits; the first is the least significant bit of an outcome.
+        bits: MisreadBits,
+        /// For each outcome the probabilities of all others in ascending order. Of one bit: that a 0 is taken for 1, and a
+        /// 1 for 0.
+        chances: Arc<[Angle]>,
     },
     /// Gives a classical bit a value.
     Assign {
@@ -55,6 +56,11 @@ pub enum Operation {
     },
     /// Does nothing; optimizations do not move gates across it.
     Barrier,
+    /// Does nothing for some time.
+    Delay {
+        /// How long.
+        length: DelayLength,
+    },
     /// Runs the `body` instructions behind it, and then itself again, as long as the condition of the
     /// instruction holds; without a condition for ever. A body ends with the circuit or the loop around at the latest.
     While {
@@ -78,15 +84,34 @@ impl Operation {
 
     /// The same with each parameter replaced.
     #[must_use]
-    pub fn map_params(&self, mut f: impl FnMut(&Angle) -> Angle) -> Operation {
+    pub fn map_params(&self, f: impl FnMut(&Angle) -> Angle) -> Operation {
         match self {
-            Operation::Misread { bit, chances } => {
-                Operation::Misread { bit: *bit, chances: Arc::new([f(&chances[0]), f(&chances[1])]) }
+            Operation::Misread { bits, chances } => {
+                Operation::Misread { bits: bits.clone(), chances: chances.iter().map(f).collect() }
             }
             Operation::Gate(gate) => Operation::Gate(gate.map_params(f)),
             Operation::PauliRotation(rotation) => Operation::PauliRotation(Box::new(rotation.map_params(f))),
             Operation::Channel(channel) => Operation::Channel(channel.map_params(f)),
             other => other.clone(),
+        }
+    }
+
+    /// The classical bits that it writes.
+    #[must_use]
+    pub fn written(&self) -> &[u32] {
+        match self {
+            Operation::Measure { bit } | Operation::Assign { bit, .. } => std::slice::from_ref(bit),
+            Operation::Misread { bits, .. } => bits,
+            _ => &[],
+        }
+    }
+
+    /// The same on classical bits of other numbers.
+    pub(crate) fn map_bits(&mut self, f: impl Fn(u32) -> u32) {
+        match self {
+            Operation::Measure { bit } | Operation::Assign { bit, .. } => *bit = f(*bit),
+            Operation::Misread { bits, .. } => bits.iter_mut().for_each(|bit| *bit = f(*bit)),
+            _ => {}
         }
     }
 
@@ -96,10 +121,16 @@ impl Operation {
         matches!(self, Operation::Gate(_) | Operation::PauliRotation(_) | Operation::Unitary(_))
     }
 
-    /// Whether it is a gate or a barrier.
+    /// Whether it changes no state, whatever its qubits are: a barrier or a delay.
+    #[must_use]
+    pub fn does_nothing(&self) -> bool {
+        matches!(self, Operation::Barrier | Operation::Delay { .. })
+    }
+
+    /// Whether it is a gate, or does nothing.
     #[must_use]
     pub fn is_unitary(&self) -> bool {
-        self.is_gate() || *self == Operation::Barrier
+        self.is_gate() || self.does_nothing()
     }
 }
 

@@ -18,6 +18,7 @@ mod append;
 mod compact;
 mod condition;
 mod decompose;
+mod delay;
 mod display;
 mod edit;
 mod error;
@@ -27,16 +28,20 @@ mod instruction;
 mod loops;
 mod marks;
 mod methods;
+mod misread;
 mod noise;
 pub mod operand;
 mod rotation;
 
 pub use compact::Compact;
 pub use condition::{Condition, Relation};
+pub use delay::DelayLength;
 pub use error::CircuitError;
 pub use instruction::{Control, Instruction, Operation, Qubits};
 pub use loops::Part;
 pub(crate) use marks::Marks;
+pub(crate) use misread::n_chances;
+pub use misread::{MAX_MISREAD_BITS, MisreadBits};
 pub use noise::{After, InstructionKind, NoiseModel, NoiseRule};
 pub use operand::{BitRange, Numbers, Operand};
 pub use rotation::PauliRotation;
@@ -131,7 +136,7 @@ impl Circuit {
     /// use ketgrad_core::{circuit::Circuit, print};
     /// let mut circuit = Circuit::new(3);
     /// circuit.name_qubits([("a", 2), ("b", 1)])?.cx(1, 2)?;
-    /// assert!(print::to_qasm3(&circuit)?.ends_with("qubit[2] a;\nqubit[1] b;\ncx a[1], b[0];\n"));
+    /// assert!(print::to_qasm3(&circuit)?.ends_with("qubit[2] a;\nqubit b;\ncx a[1], b;\n"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -155,6 +160,12 @@ impl Circuit {
         let is_usual = matches!(registers.as_slice(), [one] if one.name == "q");
         self.qubit_registers = if is_usual { Vec::new() } else { registers };
         Ok(self)
+    }
+
+    /// Whether the qubits got names.
+    #[must_use]
+    pub(crate) fn has_qubit_names(&self) -> bool {
+        !self.qubit_registers.is_empty()
     }
 
     /// The names of the qubits, from qubit 0 on: one register called `q`, unless they got others.

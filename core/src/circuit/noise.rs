@@ -30,131 +30,20 @@
 
 use std::sync::Arc;
 
+mod after;
+mod reading;
+
+pub use after::{After, InstructionKind};
+use reading::{Pending, Reading};
+
 use super::{
-    Circuit, CircuitError, Instruction, Operation, ParamDef, Part, display::operation_name, param_id,
+    Circuit, CircuitError, DelayLength, Instruction, Operation, ParamDef, Part, display::operation_name,
+    misread::beside_diagonal, param_id,
 };
 use crate::{
-    channel::Channel,
-    gate::{GateKind, NAMED_GATES, NamedGate},
+    channel::{Channel, ChannelError},
     param::Angle,
 };
-
-/// After which instructions noise comes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum After {
-    /// Gates and unitaries on at least one qubit, controls counted.
-    AllGates,
-    /// Gates and unitaries on so many qubits, controls counted.
-    Gates(usize),
-    /// Instructions of these kinds; by their names: [`After::named`].
-    These(Vec<InstructionKind>),
-}
-
-/// What an instruction is, whatever its angles and the values of its controls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum InstructionKind {
-    /// A gate of the table under so many controls.
-    Gate(GateKind, usize),
-    /// A rotation about any Pauli string under so many controls.
-    PauliRotation(usize),
-    /// A unitary given by its matrix, under so many controls.
-    Unitary(usize),
-    /// A measurement.
-    Measure,
-    /// A reset.
-    Reset,
-}
-
-impl After {
-    /// Instructions of these names: `measure`, `reset`, `unitary`, gates as this library or OpenQASM 2 or 3 calls them, with
-    /// more controls in front as [`Circuit::count_operations`] has them. Controls may have any value.
-    ///
-    /// ```
-    /// use ketgrad_core::{circuit::{After, InstructionKind}, gate::GateKind};
-    /// let x_under = |n| After::These(vec![InstructionKind::Gate(GateKind::X, n)]);
-    /// assert_eq!(After::named(["CX"])?, x_under(1));
-    /// assert_eq!(After::named(["cnot"])?, After::named(["c1-x"])?);
-    /// assert_eq!(After::named(["c2-ccx"])?, x_under(4));
-    /// // `U` is one gate in OpenQASM 2 and another one in OpenQASM 3, which differ in a phase.
-    /// let both = [InstructionKind::Gate(GateKind::U, 0), InstructionKind::Gate(GateKind::U3, 0)];
-    /// assert_eq!(After::named(["U"])?, After::These(both.into()));
-    /// let error = After::named(["mesure"]).unwrap_err().to_string();
-    /// assert_eq!(error, "no instruction is called `mesure`: did you mean `measure`?");
-    /// # Ok::<(), ketgrad_core::circuit::CircuitError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`CircuitError::NoSuchInstruction`] for a name that nothing has.
-    pub fn named(names: impl IntoIterator<Item = impl AsRef<str>>) -> Result<After, CircuitError> {
-        let mut kinds: Vec<InstructionKind> = Vec::new();
-        for name in names {
-            let found = InstructionKind::find(name.as_ref());
-            if found.is_empty() {
-                return Err(InstructionKind::unknown(name.as_ref()));
-            }
-            kinds.extend(found);
-        }
-        Ok(After::These(kinds))
-    }
-}
-
-impl InstructionKind {
-    fn of(instruction: &Instruction) -> Option<InstructionKind> {
-        let n_controls = instruction.controls.len();
-        match &instruction.operation {
-            Operation::Gate(gate) => Some(InstructionKind::Gate(gate.kind(), n_controls)),
-            Operation::PauliRotation(_) => Some(InstructionKind::PauliRotation(n_controls)),
-            Operation::Unitary(_) => Some(InstructionKind::Unitary(n_controls)),
-            Operation::Measure { .. } => Some(InstructionKind::Measure),
-            Operation::Reset => Some(InstructionKind::Reset),
-            _ => None,
-        }
-    }
-
-    /// What may be called so.
-    fn find(name: &str) -> Vec<InstructionKind> {
-        match name {
-            "measure" => return vec![InstructionKind::Measure],
-            "reset" => return vec![InstructionKind::Reset],
-            _ => {}
-        }
-        // `c5-x`.
-        let prefix = name.strip_prefix('c').and_then(|rest| rest.split_once('-'));
-        let prefix = prefix.and_then(|(n, base)| Some((n.parse::<u32>().ok()? as usize, base)));
-        let (more, base) = prefix.unwrap_or((0, name));
-        if base == "unitary" {
-            return vec![InstructionKind::Unitary(more)];
-        }
-        if base == "pauli_rotation" {
-            return vec![InstructionKind::PauliRotation(more)];
-        }
-        let mut found = Vec::new();
-        let bare = GateKind::ALL.iter().filter(|kind| kind.name() == base).map(|&kind| (kind, 0));
-        for (gate, n_controls) in bare.chain(NamedGate::called(base).map(|gate| (gate.kind, gate.n_controls)))
-        {
-            let kind = InstructionKind::Gate(gate, n_controls + more);
-            if !found.contains(&kind) {
-                found.push(kind);
-            }
-        }
-        found
-    }
-
-    fn unknown(name: &str) -> CircuitError {
-        let gates = GateKind::ALL.iter().map(|kind| kind.name());
-        let gates = gates.chain(NAMED_GATES.iter().flat_map(NamedGate::names));
-        let known = gates.chain(["measure", "reset", "unitary", "pauli_rotation"]);
-        let similar =
-            known.map(|other| (strsim::jaro(other, name), other)).max_by(|a, b| a.0.total_cmp(&b.0));
-        let nearest = similar.filter(|(likeness, _)| *likeness > ALIKE).map(|(_, other)| other);
-        CircuitError::NoSuchInstruction { name: name.to_owned(), nearest }
-    }
-}
-
-/// From this likeness on (Jaro's) a name may have been meant.
-const ALIKE: f64 = 0.7;
 
 /// Which noise follows which instructions.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -188,14 +77,28 @@ pub struct NoiseRule {
     unless: Vec<Vec<usize>>,
     /// Only on these of the qubits of the instruction.
     qubits: Option<Vec<usize>>,
-    channel: Channel,
+    noise: Noise,
 }
 
+/// What a rule adds.
 #[derive(Clone, Debug, PartialEq)]
-struct Reading {
-    /// Only of these qubits.
-    qubits: Option<Vec<usize>>,
-    chances: [Angle; 2],
+enum Noise {
+    Channel(Channel),
+    /// Relaxation for as long as a delay is; all in seconds.
+    Relaxation {
+        t1: f64,
+        t2: f64,
+        dt: Option<f64>,
+    },
+}
+
+impl Noise {
+    fn n_qubits(&self) -> usize {
+        match self {
+            Noise::Channel(channel) => channel.n_qubits(),
+            Noise::Relaxation { .. } => 1,
+        }
+    }
 }
 
 impl NoiseModel {
@@ -243,14 +146,8 @@ impl NoiseModel {
     pub fn unused(&self, circuit: &Circuit) -> [Vec<usize>; 2] {
         let instructions = || circuit.instructions().iter();
         let acts = |rule: &NoiseRule| instructions().any(|i| rule.acts_on(i).is_some());
-        let reads = |reading: &Reading| {
-            instructions().any(|i| {
-                let measured = i.targets.first().filter(|_| matches!(i.operation, Operation::Measure { .. }));
-                measured.is_some_and(|&qubit| among(&reading.qubits, qubit))
-            })
-        };
         let rules = (0..self.rules.len()).filter(|&k| !acts(&self.rules[k]));
-        let readings = (0..self.readings.len()).filter(|&k| !reads(&self.readings[k]));
+        let readings = (0..self.readings.len()).filter(|&k| !self.readings[k].acts_in(circuit));
         [rules.collect(), readings.collect()]
     }
 
@@ -273,14 +170,14 @@ impl NoiseModel {
         let mut out = circuit.clone();
         let first = out.register_alone("meas", out.n_qubits())?;
         let chances = self.chances(&mut out)?;
+        let mut pending = Pending::new(&self.readings);
         for qubit in 0..out.n_qubits() {
             out.measure(qubit, first + qubit)?;
-            for (reading, [p0, p1]) in self.readings.iter().zip(&chances) {
-                if reading.qubits.as_ref().is_none_or(|list| list.contains(&qubit)) {
-                    out.misread(first + qubit, p0.clone(), p1.clone())?;
-                }
-            }
+            let last = out.instructions.len() - 1;
+            let measured = out.instructions[last].clone();
+            pending.follow(&self.readings, &chances, &measured, &mut out)?;
         }
+        pending.finish(&self.readings)?;
         Ok(out)
     }
 
@@ -294,14 +191,14 @@ impl NoiseModel {
     }
 
     /// The chances of its readings in a circuit.
-    fn chances(&self, circuit: &mut Circuit) -> Result<Vec<[Angle; 2]>, CircuitError> {
-        let of = |r: &Reading| Ok([self.bound(&r.chances[0], circuit)?, self.bound(&r.chances[1], circuit)?]);
+    fn chances(&self, circuit: &mut Circuit) -> Result<Vec<Arc<[Angle]>>, CircuitError> {
+        let of = |r: &Reading| r.chances.iter().map(|p| self.bound(p, circuit)).collect();
         self.readings.iter().map(of).collect()
     }
 
     /// Each measurement of a 0 gives 1 with probability `p0`, each of a 1 gives 0 with probability `p1`.
     pub fn misread(&mut self, p0: impl Into<Angle>, p1: impl Into<Angle>) -> &mut NoiseModel {
-        self.readings.push(Reading { qubits: None, chances: [p0.into(), p1.into()] });
+        self.readings.push(Reading { qubits: None, chances: Arc::new([p0.into(), p1.into()]) });
         self
     }
 
@@ -312,8 +209,41 @@ impl NoiseModel {
         p0: impl Into<Angle>,
         p1: impl Into<Angle>,
     ) -> &mut NoiseModel {
-        self.readings.push(Reading { qubits: Some(qubits.to_vec()), chances: [p0.into(), p1.into()] });
+        let chances = Arc::new([p0.into(), p1.into()]);
+        self.readings.push(Reading { qubits: Some(qubits.to_vec()), chances });
         self
+    }
+
+    /// Measurements of some qubits are read together, with a readout matrix: `rows[i][j]` is the probability that outcome i is
+    /// read as j; the first qubit is the least significant bit of both numbers. It acts behind the last of their
+    /// measurements, after the readings of single qubits.
+    ///
+    /// ```
+    /// use ketgrad_core::circuit::{Circuit, NoiseModel};
+    /// let mut model = NoiseModel::new();
+    /// // Both are read wrongly at once, or none.
+    /// let rows = [[0.9, 0.0, 0.0, 0.1], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.1, 0.0, 0.0, 0.9]];
+    /// model.misread_matrix(&[0, 1], &rows.map(Vec::from))?;
+    /// let circuit = model.measure_all(&Circuit::new(2))?;
+    /// let text = circuit.to_string();
+    /// assert!(text.ends_with("misread(0, 0, 0.1, 0, 0, 0, 0, 0, 0, 0.1, 0, 0) -> c[0], c[1]\n"), "{text}");
+    /// # Ok::<(), ketgrad_core::circuit::CircuitError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`CircuitError::MisreadBits`], [`CircuitError::ReadoutSize`] or [`CircuitError::ReadoutRow`] for rows that are no such
+    /// matrix, [`CircuitError::RepeatedQubit`].
+    pub fn misread_matrix(
+        &mut self,
+        qubits: &[usize],
+        rows: &[Vec<f64>],
+    ) -> Result<&mut NoiseModel, CircuitError> {
+        if let Some(k) = (1..qubits.len()).find(|&k| qubits[..k].contains(&qubits[k])) {
+            return Err(CircuitError::RepeatedQubit { qubit: u32::try_from(qubits[k]).unwrap_or(u32::MAX) });
+        }
+        let chances = beside_diagonal(rows, qubits.len())?;
+        self.readings.push(Reading { qubits: Some(qubits.to_vec()), chances });
+        Ok(self)
     }
 
     /// The circuit with the noise behind its instructions, under the same conditions as these. O(instructions x rules).
@@ -321,28 +251,37 @@ impl NoiseModel {
     /// # Errors
     /// [`CircuitError::NoiseQubits`] for a channel that fits neither one qubit nor all qubits that its rule names of an
     /// instruction; [`CircuitError::NoiseCondition`] behind a measurement into a bit of its own condition, which would be
-    /// another one for the noise; [`CircuitError::OtherParam`] or [`CircuitError::ForeignParam`] for an input of no model or another one.
+    /// another one for the noise; [`CircuitError::ReadingApart`] where qubits that are read together are not all measured, or
+    /// something comes between; [`CircuitError::OtherParam`] or [`CircuitError::ForeignParam`] for an input of no model or another one.
     pub fn apply(&self, circuit: &Circuit) -> Result<Circuit, CircuitError> {
         // Its parameters and registers.
         let mut out = Circuit { instructions: Vec::new(), ..circuit.clone() };
         self.params.iter().for_each(|name| _ = out.param(name));
-        let mut channels = Vec::with_capacity(self.rules.len());
+        let mut noises = Vec::with_capacity(self.rules.len());
         for rule in &self.rules {
-            let params = rule.channel.params().iter().map(|a| self.bound(a, &mut out));
-            let mut params = params.collect::<Result<Vec<_>, CircuitError>>()?.into_iter();
-            channels.push(rule.channel.map_params(|a| params.next().unwrap_or_else(|| a.clone())));
+            noises.push(match &rule.noise {
+                Noise::Channel(channel) => {
+                    let params = channel.params().iter().map(|a| self.bound(a, &mut out));
+                    let mut params = params.collect::<Result<Vec<_>, CircuitError>>()?.into_iter();
+                    Noise::Channel(channel.map_params(|a| params.next().unwrap_or_else(|| a.clone())))
+                }
+                relaxation @ Noise::Relaxation { .. } => relaxation.clone(),
+            });
         }
-        let chances: Vec<Arc<[Angle; 2]>> = self.chances(&mut out)?.into_iter().map(Arc::new).collect();
+        let chances = self.chances(&mut out)?;
+        let mut pending = Pending::new(&self.readings);
 
         let mut heads = Vec::new();
         for part in circuit.parts() {
             let run = match part {
                 Part::Run(run) => run,
                 Part::Loop { head, .. } => {
+                    pending.turn(&self.readings)?;
                     heads.push(out.instructions.len());
                     std::slice::from_ref(head)
                 }
                 Part::End => {
+                    pending.turn(&self.readings)?;
                     if let Some(head) = heads.pop() {
                         out.set_body(head);
                     }
@@ -350,26 +289,19 @@ impl NoiseModel {
                 }
             };
             for instruction in run {
+                pending.check(&self.readings, instruction)?;
                 out.push(instruction.clone())?;
                 let first = out.instructions.len();
-                for (rule, channel) in self.rules.iter().zip(&channels) {
-                    rule.follow(instruction, channel, &mut out)?;
+                for (rule, noise) in self.rules.iter().zip(&noises) {
+                    rule.follow(instruction, noise, &mut out)?;
                 }
-                if let (&Operation::Measure { bit }, Some(&qubit)) =
-                    (&instruction.operation, instruction.targets.first())
-                {
-                    for (_, chances) in
-                        self.readings.iter().zip(&chances).filter(|(r, _)| among(&r.qubits, qubit))
-                    {
-                        let operation = Operation::Misread { bit, chances: Arc::clone(chances) };
-                        out.push(behind(instruction, operation, &[]))?;
-                    }
-                }
+                pending.follow(&self.readings, &chances, instruction, &mut out)?;
                 if out.instructions.len() > first && changes_its_condition(instruction) {
                     return Err(CircuitError::NoiseCondition { after: operation_name(instruction) });
                 }
             }
         }
+        pending.finish(&self.readings)?;
         Ok(out)
     }
 }
@@ -378,7 +310,31 @@ impl NoiseRule {
     /// A channel after instructions, on all of their qubits, controls first, or on each of them.
     #[must_use]
     pub fn new(after: After, channel: Channel) -> NoiseRule {
-        NoiseRule { after, gate_qubits: None, unless: Vec::new(), qubits: None, channel }
+        let noise = Noise::Channel(channel);
+        NoiseRule { after, gate_qubits: None, unless: Vec::new(), qubits: None, noise }
+    }
+
+    /// [Relaxation](Channel::relaxation) of each qubit of a delay for as long as it is: T1 and T2 in seconds, and the length of a
+    /// `dt` where delays have so many.
+    ///
+    /// ```
+    /// use ketgrad_core::circuit::{Circuit, DelayLength, NoiseModel, NoiseRule};
+    /// let mut model = NoiseModel::new();
+    /// model.push(NoiseRule::delay_relaxation(100e-6, 200e-6, Some(0.5e-9))?);
+    /// let waits = Circuit::build(1, |c| c.delay(0, DelayLength::Samples(40e3)))?;
+    /// // 1 - e^{-20/100}
+    /// assert!(model.apply(&waits)?.to_string().contains("amplitude_damping(0.18126924692201"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Channel::relaxation`], and for a `dt` that is not positive.
+    pub fn delay_relaxation(t1: f64, t2: f64, dt: Option<f64>) -> Result<NoiseRule, ChannelError> {
+        // All that can be wrong is so at any time.
+        let time = if dt.is_none_or(|dt| dt > 0.0 && dt.is_finite()) { 0.0 } else { f64::NAN };
+        let [channel, _] = Channel::relaxation(time, t1, t2)?;
+        let noise = Noise::Relaxation { t1, t2, dt };
+        Ok(NoiseRule { noise, ..NoiseRule::new(After::These(vec![InstructionKind::Delay]), channel) })
     }
 
     /// Only where these are the qubits of the instruction in this order, controls first; the order of the qubits of a
@@ -417,17 +373,29 @@ impl NoiseRule {
         }
         let named: Vec<u32> = instruction.qubits().filter(|&q| among(&self.qubits, q)).collect();
         // With fewer qubits named it is another pair; an instruction with too few of its own is an error later.
-        let acts = named.len() >= self.channel.n_qubits() || width < self.channel.n_qubits();
+        let acts = named.len() >= self.noise.n_qubits() || width < self.noise.n_qubits();
         (acts && !named.is_empty()).then_some(named)
     }
 
     fn follow(
         &self,
         instruction: &Instruction,
-        channel: &Channel,
+        noise: &Noise,
         out: &mut Circuit,
     ) -> Result<(), CircuitError> {
         let Some(qubits) = self.acts_on(instruction) else { return Ok(()) };
+        let channel = match noise {
+            Noise::Channel(channel) => channel,
+            &Noise::Relaxation { t1, t2, dt } => {
+                let time = delay_time(instruction, dt)?;
+                for qubit in qubits {
+                    for channel in Channel::relaxation(time, t1, t2)? {
+                        out.push(behind(instruction, Operation::Channel(channel), &[qubit]))?;
+                    }
+                }
+                return Ok(());
+            }
+        };
         let (expected, given) = (channel.n_qubits(), qubits.len());
         if expected != 1 && expected != given {
             let (channel, after) = (channel.to_string(), operation_name(instruction));
@@ -438,6 +406,18 @@ impl NoiseRule {
         }
         Ok(())
     }
+}
+
+/// The seconds of a delay.
+fn delay_time(instruction: &Instruction, dt: Option<f64>) -> Result<f64, CircuitError> {
+    let Operation::Delay { length } = &instruction.operation else { return Ok(0.0) };
+    let why = match length {
+        DelayLength::Samples(_) => {
+            format!("it is {length}, and the noise model does not say how long a `dt` is")
+        }
+        _ => "it is open until the circuit is compiled for some hardware".to_owned(),
+    };
+    length.seconds(dt).ok_or(CircuitError::OpenDelay { qubits: instruction.targets.len(), why })
 }
 
 /// Whether it writes a bit that its condition reads.

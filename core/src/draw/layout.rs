@@ -215,7 +215,7 @@ struct Scribe<'a> {
 }
 
 impl Scribe<'_> {
-    /// The cell of an instruction; `None` for a barrier without qubits.
+    /// The cell of an instruction; `None` for a barrier or a delay without qubits.
     fn cell(&self, instruction: &Instruction) -> Option<Cell> {
         let condition = instruction.condition.as_ref();
         let mut note =
@@ -251,18 +251,25 @@ impl Scribe<'_> {
             Operation::Assign { bit, value } => {
                 (Shape::Box, format!("{} = {}", self.bits.name(*bit), u8::from(*value)))
             }
-            Operation::Misread { bit, chances } => {
-                (Shape::Box, self.with_params(&format!("misread {}", self.bits.name(*bit)), &chances[..]))
+            Operation::Misread { bits, chances } => {
+                let names: Vec<String> = bits.iter().map(|&bit| self.bits.name(bit)).collect();
+                let name = format!("misread {}", names.join(", "));
+                // The matrix of several is too long for a label.
+                let shown = if bits.len() == 1 { &chances[..] } else { &[] };
+                (Shape::Box, self.with_params(&name, shown))
             }
+            Operation::Delay { length } => (Shape::Box, format!("delay {length}")),
             Operation::While { .. } => return None,
             Operation::Barrier => {
                 targets.extend(controls.drain(..).map(|c| c.0));
                 (Shape::Barrier, String::new())
             }
         };
+        if targets.is_empty() && instruction.operation.does_nothing() {
+            return None;
+        }
         if targets.is_empty() {
             match (shape, controls.pop()) {
-                (Shape::Barrier, _) => return None,
                 (_, Some((row, value))) => {
                     shape = Shape::Dot { value };
                     targets.push(row);

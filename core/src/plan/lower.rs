@@ -21,7 +21,6 @@
 //! `c = 1/sqrt(1 + t^2)` is left to be applied once for many gates. Whether Z and X stand beside it is a matter of its
 //! numbers: they cost nothing (see `layout`), and so all angles of a gate are the same operations but where one vanishes.
 
-mod canonical;
 mod clifford;
 mod entries;
 mod fit;
@@ -34,8 +33,6 @@ mod zyz;
 use num_complex::Complex;
 use smallvec::SmallVec;
 
-pub(in crate::plan) use canonical::Factored;
-use canonical::split;
 use clifford::Clifford;
 pub(in crate::plan) use clifford::Pauli;
 use entries::{Entries, Entry};
@@ -44,9 +41,11 @@ use matrices::{C, M2, dagger, eigen, is_unitary, local, multiply2, multiply4, wi
 pub(in crate::plan) use matrices::{M4, distance, exchanged};
 use zyz::Zyz;
 
+pub(in crate::plan) use crate::matrix::canonical::Factored;
 use crate::{
     basis::{deposit, odd},
     kernel::{Element, Inner, Operator, Shape, walsh_hadamard},
+    matrix::canonical::split,
     plan::BinaryAngle,
 };
 

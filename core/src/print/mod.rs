@@ -42,6 +42,7 @@ mod definition;
 mod lower;
 mod names;
 mod noise;
+mod pair;
 mod prepare;
 mod qasm2;
 mod qasm3;
@@ -60,7 +61,7 @@ use std::{collections::BTreeSet, ops::Range};
 use num_complex::Complex;
 
 use crate::{
-    circuit::{Circuit, CircuitError},
+    circuit::{Circuit, CircuitError, Operation},
     gate::ParamCountError,
     matrix::Matrix,
 };
@@ -184,6 +185,14 @@ impl<'a> Bits<'a> {
             None => format!("bit {bit}"),
         }
     }
+
+    /// The same, where the only element of a register has its name.
+    fn short_name(&self, bit: u32) -> String {
+        match self.register(bit) {
+            Some((_, 1, name)) => name.to_owned(),
+            _ => self.name(bit),
+        }
+    }
 }
 
 /// The hidden registers, and what is read of them.
@@ -208,6 +217,15 @@ impl Hidden {
                     hidden.read.insert(bit);
                 }
             });
+        }
+        // What bits that show, or are read, become may depend on others.
+        for instruction in circuit.instructions().iter().rev() {
+            if let Operation::Misread { bits, .. } = &instruction.operation
+                && bits.iter().any(|&bit| !hidden.is_unread(bit))
+            {
+                let more: Vec<u32> = bits.iter().copied().filter(|&bit| hidden.holds(bit)).collect();
+                hidden.read.extend(more);
+            }
         }
         hidden
     }

@@ -4,6 +4,7 @@
 //! #pragma braket noise depolarizing(0.125) q[0]
 //! #pragma braket noise kraus([[1.0, 0], [0, 0.6im]], [[0, 0.8], [0, 0]]) q[1]
 //! #pragma ketgrad misread(0.01, 0.02) c[0]
+//! #pragma ketgrad misread(0, 0, 0.1, 0, 0, 0, 0, 0, 0, 0.1, 0, 0) c[0], c[1]
 //! ```
 //! In a Kraus operator of a pragma the first qubit is the most significant bit of a row number, in a circuit it is
 //! the least: the qubits go in the opposite order.
@@ -52,10 +53,10 @@ fn numbers(angles: &[Angle], params: &ParamTexts) -> Result<Vec<String>, PrintEr
     angles.iter().map(text).collect()
 }
 
-/// A reading of a bit that may be wrong. The text ends with its line.
-pub(super) fn misread(chances: &[Angle; 2], params: &ParamTexts, bit: &str) -> Result<String, PrintError> {
-    let [p0, p1] = [params.angle(&chances[0])?, params.angle(&chances[1])?];
-    Ok(format!("#pragma ketgrad misread({p0}, {p1}) {bit}"))
+/// A reading of bits that may be wrong. The text ends with its line.
+pub(super) fn misread(chances: &[Angle], params: &ParamTexts, bits: &[String]) -> Result<String, PrintError> {
+    let chances = chances.iter().map(|p| params.angle(p)).collect::<Result<Vec<_>, _>>()?;
+    Ok(format!("#pragma ketgrad misread({}) {}", chances.join(", "), bits.join(", ")))
 }
 
 /// Whether a statement ends with its line.

@@ -58,8 +58,8 @@ pub fn to_qasm2(circuit: &Circuit) -> Result<String, PrintError> {
     let mut body = String::new();
     for instruction in lower(&instructions)? {
         let condition = match &instruction.condition {
-            // A barrier cannot stand under a condition, and does nothing in any case.
-            Some(c) if instruction.operation != Operation::Barrier => match condition::qasm2(c, &bits) {
+            // What does nothing stands under no condition: a barrier cannot, a delay is a remark.
+            Some(c) if !instruction.operation.does_nothing() => match condition::qasm2(c, &bits) {
                 Some(text) => format!("if ({text}) "),
                 None => return Err(PrintError::Condition { condition: c.to_string() }),
             },
@@ -141,7 +141,9 @@ impl Printer {
             Operation::While { .. } => return Err(PrintError::Loop),
             Operation::Misread { .. } => return Err(PrintError::Noise { channel: "misread" }),
             Operation::Channel(channel) => return Err(PrintError::Noise { channel: channel.name() }),
-            Operation::Barrier if qubits.is_empty() => return Ok(None),
+            Operation::Barrier | Operation::Delay { .. } if qubits.is_empty() => return Ok(None),
+            // The language has no time.
+            Operation::Delay { length } => format!("// delay[{length}] {qubits};"),
             Operation::Barrier => format!("barrier {qubits};"),
         }))
     }

@@ -5,6 +5,8 @@
 //! - Inputs are `input float[64] theta;`; names `w[0]`, …, `w[k]`, all of them and in any order, are
 //!   one `input array[float[64], k + 1] w;`. A computed parameter is written out where it is used.
 //! - Where hidden registers are read, those that show are each an `output`.
+//! - A register of one qubit that has a name is that qubit: `qubit anc;`.
+//! - A delay whose length is open waits for a `stretch` of its own.
 //! - Noise is a pragma, which ends with its line: under a condition the braces stand on other lines.
 //! - Instructions under one condition share an `if` as long as none of them changes what it reads.
 
@@ -25,7 +27,7 @@ use super::{
     text::ParamTexts,
 };
 use crate::{
-    circuit::{Circuit, Condition, Instruction, Operation, Part},
+    circuit::{Circuit, Condition, DelayLength, Instruction, Operation, Part},
     gate::{Gate, GateKind, NAMED_GATES},
     matrix::Matrix,
     param::Angle,
@@ -43,11 +45,12 @@ pub fn to_qasm3(circuit: &Circuit) -> Result<String, PrintError> {
     let qubits = named_qubits(circuit, &mut names);
     let (qubit, all) = (Bits::new(&qubits), qubits.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>());
     let all = all.join(", ");
+    let own_names = circuit.has_qubit_names();
     let scope = Scope {
         params: ParamTexts::new(circuit, &input_names)?,
         bits: Bits::new(&registers),
         hidden: Hidden::new(circuit),
-        qubit: &|i| qubit.name(i),
+        qubit: &|i| if own_names { qubit.short_name(i) } else { qubit.name(i) },
         all: Some((&all, circuit.n_qubits())),
     };
     let mut printer = Printer { names, definitions: String::new(), defined: HashMap::new() };
@@ -57,7 +60,10 @@ pub fn to_qasm3(circuit: &Circuit) -> Result<String, PrintError> {
     text.push_str(&inputs);
     for (name, size) in &qubits {
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "qubit[{size}] {name};");
+        let _ = match size {
+            1 if own_names => writeln!(text, "qubit {name};"),
+            _ => writeln!(text, "qubit[{size}] {name};"),
+        };
     }
     declare_registers(circuit, &registers, &scope.hidden, &mut text);
     text.push_str(&body);
@@ -157,10 +163,7 @@ fn group_length(instructions: &[Instruction]) -> usize {
             break;
         }
         n += 1;
-        if let Operation::Measure { bit } | Operation::Assign { bit, .. } | Operation::Misread { bit, .. } =
-            instruction.operation
-            && reads(condition, bit)
-        {
+        if instruction.operation.written().iter().any(|&bit| reads(condition, bit)) {
             break;
         }
     }
@@ -285,9 +288,12 @@ impl Printer {
             Operation::Assign { bit, .. } if scope.hidden.is_unread(*bit) => return Ok(None),
             Operation::Measure { bit } => format!("{} = measure {};", scope.bits.name(*bit), target()),
             Operation::Reset => format!("reset {};", target()),
-            Operation::Misread { bit, .. } if scope.hidden.is_unread(*bit) => return Ok(None),
-            Operation::Misread { bit, chances } => {
-                noise::misread(chances, &scope.params, &scope.bits.name(*bit))?
+            Operation::Misread { bits, .. } if bits.iter().all(|b| scope.hidden.is_unread(*b)) => {
+                return Ok(None);
+            }
+            Operation::Misread { bits, chances } => {
+                let bits: Vec<String> = bits.iter().map(|&bit| scope.bits.name(bit)).collect();
+                noise::misread(chances, &scope.params, &bits)?
             }
             Operation::Channel(channel) => {
                 let qubits = instruction.targets.iter().map(|&q| (scope.qubit)(q)).collect();
@@ -297,6 +303,15 @@ impl Printer {
             Operation::PauliRotation(_) => return Ok(None),
             Operation::While { .. } => return Ok(None),
             Operation::Assign { bit, value } => format!("{} = {value};", scope.bits.name(*bit)),
+            Operation::Delay { .. } if instruction.targets.is_empty() => return Ok(None),
+            Operation::Delay { length } => {
+                let length = match length {
+                    DelayLength::Open => self.stretch(),
+                    known => known.to_string(),
+                };
+                let qubits: Vec<u32> = instruction.targets.to_vec();
+                format!("delay[{length}] {};", list(&qubits, scope))
+            }
             Operation::Barrier => {
                 let qubits: Vec<u32> = instruction.qubits().collect();
                 let in_order =
@@ -324,6 +339,14 @@ impl Printer {
         }
         let name = self.base(gate.kind())?;
         Ok(apply(&name, &angles, instruction, scope))
+    }
+
+    /// A name for a length that hardware decides.
+    fn stretch(&mut self) -> String {
+        let name = self.names.take("wait");
+        // Writing to a String cannot fail.
+        let _ = writeln!(self.definitions, "stretch {name};");
+        name
     }
 
     /// What a gate without controls is called, defined if need be.

@@ -471,7 +471,7 @@ pub(super) enum StmtKind {
     End,
     Nop,
     Box(Box<[Stmt]>),
-    Delay,
+    Delay(Box<(Expr, Box<[Operand]>)>),
     Block(Box<[Stmt]>),
     /// An expression.
     Expr,

@@ -24,8 +24,8 @@
 //!   decide what the circuit is: their values are given before, in [`Options::inputs`], and the text is read for them.
 //! - Both languages are parsed whole. What runs is OpenQASM 2 and nearly all of OpenQASM 3.1: gates,
 //!   constants, variables, aliases, loops, `switch`, subroutines, measurement and `reset` anywhere, `if` on
-//!   bits and registers. Pulses in `cal` and values of external functions are refused by name and place. `delay`, durations,
-//!   `defcal`, other `cal` and calls of external functions that give nothing are ignored with a warning: a gate does what
+//!   bits and registers. Pulses in `cal` and values of external functions are refused by name and place. A `delay` is
+//!   kept with its length, which does nothing but under a noise model. Durations of gates and boxes, `defcal`, other `cal` and calls of external functions that give nothing are ignored with a warning: a gate does what
 //!   it is defined to do.
 //! - A circuit is a list of gates, so what OpenQASM 3 computes is computed while the text is read: loops are
 //!   unrolled, subroutines put in where they are called. What depends on a measurement are bits, truth values,
@@ -38,7 +38,9 @@
 //! - Where bits are declared as `output`, all other registers are hidden.
 //! - Noise is a pragma of Amazon Braket in OpenQASM 3, `#pragma braket noise depolarizing(p) q[0]`, wherever a statement
 //!   may stand but in gate definitions; so are matrices, `#pragma braket unitary([[0, 1], [1, 0]]) q[0]`. A reading that
-//!   may be wrong is `#pragma ketgrad misread(p0, p1) c`, after its measurement. Other pragmas are ignored with a warning.
+//!   may be wrong is `#pragma ketgrad misread(p0, p1) c`, after its measurement, on each bit. With 12 probabilities it is of two
+//!   bits together: for each of the outcomes 00, 01, 10, 11, whose last digit is the first bit, those of the three others in
+//!   this order; with 56 of three bits, and so on. Other pragmas are ignored with a warning.
 //! - `qelib1.inc` (extended by what files take for granted) and `stdgates.inc` are built in. In OpenQASM 3 a gate that is
 //!   defined nowhere is the one that Qiskit and Amazon Braket call so, with a warning that shows a definition.
 //! - In OpenQASM 2 registers get values, too, as tket writes it: `c = 5;`, `c[1] = 1;`, `c = a ^ b;`. `gphase(x) q[0];` is

@@ -6,7 +6,7 @@
 //! ```text
 //! gate U on q        ->  U on q, conj(U) on q + n
 //! channel on q       ->  sum_k w_k A_k (x) conj(A_k) on q, q + n
-//! misread bit        ->  both values, a branch each
+//! misread bits       ->  all values, a branch each
 //! measurement of q   ->  for each outcome v: |v><v| on q and on q + n, a branch with that bit
 //! ```
 //! The matrices of branches are not normalized: their traces are the probabilities. Those that are at the same step with the
@@ -211,15 +211,16 @@ impl<'a, T: Real, S: Scalar<Real = T>> Evolution<'a, S> {
                 Action::Assign { bit, value } => branch.bits.set(*bit, *value),
                 Action::Misread(misread) => {
                     self.execute(&mut pending, &mut branch)?;
-                    let [stays, changes] = misread.weights(&branch.bits);
-                    let mut other = branch.clone();
-                    misread.change(&mut other.bits);
-                    for (mut branch, share) in [(branch, stays), (other, changes)] {
-                        if !share.is_exact_zero() {
-                            branch.rho.scale(&share);
-                            self.liveness.pass(step, &mut branch.bits);
-                            self.wait(step + 1, branch)?;
-                        }
+                    let weights = misread.weights(&branch.bits).iter().enumerate();
+                    let last = weights.clone().rfind(|(_, share)| !share.is_exact_zero()).map(|(k, _)| k);
+                    let mut branch = Some(branch);
+                    for (k, share) in weights.filter(|(_, share)| !share.is_exact_zero()) {
+                        let read = if Some(k) == last { branch.take() } else { branch.clone() };
+                        let Some(mut read) = read else { continue };
+                        misread.change(&mut read.bits, k);
+                        read.rho.scale(share);
+                        self.liveness.pass(step, &mut read.bits);
+                        self.wait(step + 1, read)?;
                     }
                     return Ok(());
                 }

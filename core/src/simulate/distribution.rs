@@ -110,12 +110,12 @@ impl Simulator {
         for misread in &circuit.misreads {
             let mut after: BTreeMap<Bits, T> = BTreeMap::new();
             for (bits, p) in distribution {
-                let [stays, changes] = misread.weights(&bits).map(|w| w.re() * &p);
-                let mut changed = bits.clone();
-                misread.change(&mut changed);
-                for (bits, p) in [(bits, stays), (changed, changes)] {
+                for (weight, w) in misread.weights(&bits).iter().enumerate() {
+                    let p = w.re() * &p;
                     if !p.is_exact_zero() {
-                        *after.entry(bits).or_insert_with(T::zero) += p;
+                        let mut read = bits.clone();
+                        misread.change(&mut read, weight);
+                        *after.entry(read).or_insert_with(T::zero) += p;
                     }
                 }
                 if after.len() > max_outcomes {

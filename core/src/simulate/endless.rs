@@ -36,7 +36,7 @@ pub(super) fn can_end<R>(circuit: &BoundCircuit<R>, head: usize, bits: &Bits) ->
     read.sort_unstable();
     read.dedup();
     let body = circuit.steps.get(head + 1..*end).unwrap_or_default();
-    let mut changes: Vec<u32> = body.iter().filter_map(written).collect();
+    let mut changes: Vec<u32> = body.iter().flat_map(written).copied().collect();
     changes.sort_unstable();
     changes.dedup();
     read.retain(|bit| changes.binary_search(bit).is_ok());

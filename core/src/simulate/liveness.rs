@@ -59,7 +59,7 @@ impl Liveness {
         let mut next = vec![SmallVec::new(); steps.len()];
         let mut leaving = HashMap::new();
         // Bits that nothing writes are 0, live or not.
-        let mut live: HashSet<u32> = steps.iter().filter_map(written).collect();
+        let mut live: HashSet<u32> = steps.iter().flat_map(written).copied().collect();
         live.retain(|bit| !circuit.finals.contains_key(bit));
         let mut frames = vec![Frame::default()];
         for (at, step) in steps.iter().enumerate().rev() {
@@ -79,7 +79,7 @@ impl Liveness {
                 }
                 _ => {
                     let mut touched: SmallVec<[u32; 2]> = read(step);
-                    touched.extend(written(step));
+                    touched.extend_from_slice(written(step));
                     next[at] = touched.into_iter().filter(|bit| !live.contains(bit)).collect();
                     let Some(frame) = frames.last_mut() else { continue };
                     if let Some(bit) = overwritten(step)
@@ -139,16 +139,16 @@ fn read<R>(step: &Step<R>) -> SmallVec<[u32; 2]> {
         condition.for_each_bit(&mut |bit| bits.push(bit));
     }
     if let Action::Misread(misread) = &step.action {
-        bits.push(misread.bit);
+        bits.extend_from_slice(&misread.bits);
     }
     bits
 }
 
-pub(super) fn written<R>(step: &Step<R>) -> Option<u32> {
+pub(super) fn written<R>(step: &Step<R>) -> &[u32] {
     match &step.action {
-        Action::Measure { bit, .. } | Action::Assign { bit, .. } => Some(*bit),
-        Action::Misread(misread) => Some(misread.bit),
-        _ => None,
+        Action::Measure { bit, .. } | Action::Assign { bit, .. } => std::slice::from_ref(bit),
+        Action::Misread(misread) => &misread.bits,
+        _ => &[],
     }
 }
 
@@ -261,7 +261,7 @@ mod tests {
                     }
                     Action::Again { head } => at = head,
                     _ => {
-                        if let Some(bit) = written(step) {
+                        for &bit in written(step) {
                             bits.set(bit, true);
                             all.set(bit, true);
                         }

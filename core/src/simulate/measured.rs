@@ -22,8 +22,9 @@
 use std::collections::BTreeMap;
 
 use num_complex::Complex;
+use smallvec::SmallVec;
 
-use super::{BoundCircuit, Mean, SimulateError, Simulator};
+use super::{BoundCircuit, Mean, SimulateError, Simulator, program::Misread};
 use crate::{
     basis::{BasisError, odd},
     circuit::{Circuit, CircuitError},
@@ -87,7 +88,8 @@ impl Simulator {
     /// terms has at least two. The same seed gives the same result for any number of threads. Measurements at the end
     /// of the circuit are set aside; with others, or noise, each shot is a trajectory. Where such a measurement may be read
     /// wrongly ([`Circuit::misread`]), so is its qubit here; of a qubit that several of them read, the first bit with
-    /// such readings counts.
+    /// such readings counts. Qubits that are read together are so in the basis of each group, where those that no term of
+    /// the group is about are measured as they are.
     ///
     /// Cost: a run, then for each group a pass for its basis and the shots; with trajectories a run for each group.
     ///
@@ -196,33 +198,78 @@ impl Simulator {
 /// The part of the work of a group that reads outcomes; others count from 0.
 const READINGS: u64 = 1 << 62;
 
-/// Which qubits are read wrongly how often: a qubit, and the probabilities that a 0 and that a 1 is.
-struct ReadoutErrors(Vec<(usize, [f64; 2])>);
+/// Which qubits are read wrongly how often.
+struct ReadoutErrors(Vec<ReadoutError>);
+
+/// A reading of some qubits together.
+struct ReadoutError {
+    qubits: SmallVec<[usize; 2]>,
+    /// For each outcome the probabilities that it stays, and that it becomes each of the others.
+    rows: Vec<Vec<f64>>,
+}
+
+impl ReadoutError {
+    fn mask(&self) -> usize {
+        self.qubits.iter().fold(0, |mask, qubit| mask | 1 << qubit)
+    }
+
+    /// What an outcome of all qubits becomes with a number that was drawn.
+    fn read(&self, outcome: usize, drawn: f64) -> usize {
+        let own = self.qubits.iter().enumerate();
+        let own = own.fold(0, |own, (k, qubit)| own | (outcome >> qubit & 1) << k);
+        let mut sum = 0.0;
+        let changes = self.rows.get(own).into_iter().flatten().enumerate().skip(1);
+        let mut up_to = changes.map(|(weight, p)| {
+            sum += p;
+            (weight, sum)
+        });
+        let weight = up_to.find(|(_, sum)| drawn < *sum).map_or(0, |(weight, _)| weight);
+        let read = Misread::<f64>::read_as(own, weight);
+        let spread = self.qubits.iter().enumerate().fold(0, |all, (k, qubit)| all | (read >> k & 1) << qubit);
+        outcome & !self.mask() | spread
+    }
+}
 
 impl ReadoutErrors {
     /// Those of the final measurements of a circuit.
-    fn new<R: Scalar>(circuit: &BoundCircuit<R>) -> Result<ReadoutErrors, StateError> {
+    fn new<R: Scalar>(circuit: &BoundCircuit<R>) -> Result<ReadoutErrors, SimulateError> {
         // The bit of a qubit that counts.
         let mut bits = BTreeMap::new();
         for (&bit, &qubit) in &circuit.finals {
-            if circuit.misreads.iter().any(|misread| misread.bit == bit) {
+            if circuit.misreads.iter().any(|misread| misread.bits.contains(&bit)) {
                 bits.entry(qubit).or_insert(bit);
             }
         }
         let mut errors = Vec::new();
         for misread in &circuit.misreads {
-            let qubit = circuit.finals.get(&misread.bit).filter(|q| bits.get(q) == Some(&misread.bit));
-            let Some(&qubit) = qubit else { continue };
+            let qubit = |bit: &u32| circuit.finals.get(bit).filter(|q| bits.get(q) == Some(bit));
+            let qubits: SmallVec<[usize; 2]> =
+                misread.bits.iter().filter_map(qubit).map(|&q| q as usize).collect();
+            if qubits.is_empty() {
+                continue;
+            }
+            if qubits.len() < misread.bits.len() {
+                return Err(SimulateError::ReadingOfOthers { bits: misread.bits.to_vec() });
+            }
             let number = |p: &R| p.re().primal().ok_or(StateError::Symbolic);
-            let [p0, p1] = misread.chances();
-            errors.push((qubit as usize, [number(p0)?, number(p1)?]));
+            let row = |outcome| misread.weights_of(outcome).iter().map(number).collect();
+            let rows = (0..1 << qubits.len()).map(row).collect::<Result<_, _>>()?;
+            errors.push(ReadoutError { qubits, rows });
         }
         Ok(ReadoutErrors(errors))
     }
 
     /// How often each outcome is read on some qubits. O(shots x readings).
     fn read(&self, counts: Vec<(usize, u64)>, qubits: usize, seed: u64) -> Vec<(usize, u64)> {
-        let errors: Vec<_> = self.0.iter().filter(|(qubit, _)| qubits >> qubit & 1 == 1).collect();
+        // The reading of a qubit may depend on others that are read with it.
+        let (mut errors, mut read) = (Vec::new(), qubits);
+        for error in self.0.iter().rev() {
+            if error.mask() & read != 0 {
+                read |= error.mask();
+                errors.push(error);
+            }
+        }
+        errors.reverse();
         if errors.is_empty() {
             return counts;
         }
@@ -231,10 +278,8 @@ impl ReadoutErrors {
         counts.into_iter().for_each(|(outcome, times)| *drawn.entry(outcome).or_insert(0) += times);
         let outcomes = drawn.into_iter().flat_map(|(outcome, times)| (0..times).map(move |_| outcome));
         for (shot, mut outcome) in (0u64..).zip(outcomes) {
-            for (k, (qubit, chances)) in (0u64..).zip(&errors) {
-                if draw(seed, shot, k) < chances[outcome >> qubit & 1] {
-                    outcome ^= 1 << qubit;
-                }
+            for (k, error) in (0u64..).zip(&errors) {
+                outcome = error.read(outcome, draw(seed, shot, k));
             }
             *read.entry(outcome).or_insert(0) += 1;
         }

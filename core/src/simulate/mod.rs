@@ -99,6 +99,16 @@ pub enum SimulateError {
          trajectories"
     )]
     Dynamic,
+    /// A mean over shots where a final measurement is read together with a bit that is none.
+    #[error(
+        "classical bits {} are read together, but some are not the results of final measurements of one qubit each, so \
+         that a mean over shots does not know what the others are read as",
+        bits.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    )]
+    ReadingOfOthers {
+        /// The bits.
+        bits: Vec<u32>,
+    },
     /// More outcomes than allowed.
     #[error("the circuit has more than {limit} outcomes to follow")]
     TooManyBranches {

@@ -126,11 +126,17 @@ impl<T: Real, S: Scalar<Real = T>> Trajectory<'_, S> {
     ) -> Result<Vec<u32>, StateError> {
         let mut flipped = Vec::new();
         for (k, misread) in (self.draws + 1..).zip(&circuit.misreads) {
-            let [_, changes] = misread.weights(bits);
-            let p = changes.re().primal().ok_or(StateError::Symbolic)?;
-            if draw(self.seed, shot as u64, k) < p {
-                misread.change(bits);
-                flipped.push(misread.bit);
+            let drawn = draw(self.seed, shot as u64, k);
+            // The first weight is that of a right reading.
+            let mut sum = 0.0;
+            for (weight, p) in misread.weights(bits).iter().enumerate().skip(1) {
+                sum += p.re().primal().ok_or(StateError::Symbolic)?;
+                if drawn < sum {
+                    let before = bits.clone();
+                    misread.change(bits, weight);
+                    flipped.extend(misread.bits.iter().filter(|&&bit| bits.get(bit) != before.get(bit)));
+                    break;
+                }
             }
         }
         Ok(flipped)

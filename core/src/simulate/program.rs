@@ -14,7 +14,7 @@ use super::{Bits, SimulateError};
 use crate::{
     basis::{BasisError, MAX_QUBITS},
     channel::{Channel, Terms},
-    circuit::{Circuit, Condition, Instruction, Marks, Operation, Part, PauliRotation},
+    circuit::{Circuit, Condition, Instruction, Marks, MisreadBits, Operation, Part, PauliRotation},
     kernel::Operator,
     matrix::Matrix,
     param::{Angle, Binding},
@@ -46,7 +46,7 @@ pub(super) enum Action<R> {
     Reset { qubit: usize },
     /// Noise.
     Channel(BoundChannel<R>),
-    /// A bit is misread.
+    /// Bits are misread.
     Misread(Misread<R>),
     /// A bit gets a value.
     Assign { bit: u32, value: bool },
@@ -67,37 +67,68 @@ pub(super) struct BoundChannel<R> {
     pub(super) mixture: bool,
 }
 
-/// A reading that may be wrong: a 0 with the first probability, a 1 with the second.
+/// A reading that may be wrong, of some bits together.
 #[derive(Clone, Debug)]
 pub(super) struct Misread<R> {
-    pub(super) bit: u32,
-    chances: [R; 2],
+    pub(super) bits: MisreadBits,
+    /// For each outcome the probability that it stays, and those that it becomes each of the others in ascending order.
+    rows: Vec<SmallVec<[R; 2]>>,
 }
 
 impl<R: Ring> Misread<R> {
     fn new(
         circuit: &Circuit,
-        bit: u32,
-        chances: &[Angle; 2],
+        bits: &MisreadBits,
+        chances: &[Angle],
         binding: &impl Binding<R>,
     ) -> Result<Misread<R>, SimulateError> {
-        let chance = |p: &Angle| binding.probability(p).map_err(|e| circuit.bind_error(e));
-        Ok(Misread { bit, chances: [chance(&chances[0])?, chance(&chances[1])?] })
+        let others = (1usize << bits.len()) - 1;
+        let row = |chances: &[Angle]| {
+            let changes = chances.iter().map(|p| binding.probability(p));
+            let changes =
+                changes.collect::<Result<SmallVec<[R; 2]>, _>>().map_err(|e| circuit.bind_error(e))?;
+            let stays = match changes.as_slice() {
+                [changes] => R::one() - changes,
+                // The sum may be too much, if only by rounding.
+                _ => {
+                    let rest = chances.iter().fold(Angle::rad(1.0), |rest, p| rest - p.clone());
+                    binding.probability(&rest).map_err(|e| circuit.bind_error(e))?
+                }
+            };
+            Ok(std::iter::once(stays).chain(changes).collect())
+        };
+        let rows = chances.chunks(others).map(row).collect::<Result<_, SimulateError>>()?;
+        Ok(Misread { bits: bits.clone(), rows })
     }
 
-    /// The probabilities that the bit stays what it is, and that it changes.
-    pub(super) fn weights(&self, bits: &Bits) -> [R; 2] {
-        let changes = self.chances[usize::from(bits.get(self.bit))].clone();
-        [R::one() - &changes, changes]
+    /// The probabilities that the bits stay what they are, and that they become each of the other outcomes.
+    pub(super) fn weights(&self, bits: &Bits) -> &[R] {
+        self.weights_of(self.outcome(bits))
     }
 
-    pub(super) fn change(&self, bits: &mut Bits) {
-        bits.flip(self.bit);
+    /// The same for the bits of an outcome.
+    pub(super) fn weights_of(&self, outcome: usize) -> &[R] {
+        self.rows.get(outcome).map_or(&[], |row| row)
     }
 
-    /// The probabilities that a 0 and that a 1 is read wrongly.
-    pub(super) fn chances(&self) -> &[R; 2] {
-        &self.chances
+    fn outcome(&self, bits: &Bits) -> usize {
+        self.bits.iter().enumerate().fold(0, |all, (k, &bit)| all | usize::from(bits.get(bit)) << k)
+    }
+
+    /// What an outcome becomes that is read with the weight of this number.
+    pub(super) fn read_as(outcome: usize, weight: usize) -> usize {
+        match weight {
+            0 => outcome,
+            // The others without it.
+            k if k <= outcome => k - 1,
+            k => k,
+        }
+    }
+
+    /// The bits become what they are read as with the weight of this number.
+    pub(super) fn change(&self, bits: &mut Bits, weight: usize) {
+        let read = Self::read_as(self.outcome(bits), weight);
+        self.bits.iter().enumerate().for_each(|(k, &bit)| bits.set(bit, read >> k & 1 == 1));
     }
 }
 
@@ -158,15 +189,15 @@ impl<R: Ring> BoundCircuit<R> {
             for (instruction, waits) in instructions.iter().zip(&mut waits) {
                 let qubit = || instruction.targets.first().map_or(0, |&q| q as usize);
                 let action = match &instruction.operation {
-                    Operation::Barrier => continue,
+                    Operation::Barrier | Operation::Delay { .. } => continue,
                     Operation::Measure { bit } if *waits => {
                         finals.insert(*bit, instruction.targets.first().copied().unwrap_or(0));
                         continue;
                     }
                     Operation::Measure { bit } => Action::Measure { qubit: qubit(), bit: *bit },
                     Operation::Reset => Action::Reset { qubit: qubit() },
-                    Operation::Misread { bit, chances } => {
-                        let misread = Misread::new(circuit, *bit, chances, binding)?;
+                    Operation::Misread { bits, chances } => {
+                        let misread = Misread::new(circuit, bits, chances, binding)?;
                         if *waits {
                             misreads.push(misread);
                             continue;
@@ -285,8 +316,8 @@ pub fn final_measurements(circuit: &Circuit) -> Result<BTreeMap<u32, u32>, Simul
             (Operation::Measure { bit }, Some(&qubit)) if waits => {
                 finals.insert(*bit, qubit);
             }
-            // A barrier does nothing, under a condition too.
-            (Operation::Barrier, _) => {}
+            // Under a condition, too.
+            (operation, _) if operation.does_nothing() => {}
             (Operation::Assign { .. }, _) if instruction.condition.is_none() => {}
             (operation, _) if operation.is_gate() && instruction.condition.is_none() => {}
             _ => return Err(SimulateError::Dynamic),
@@ -323,7 +354,7 @@ pub(crate) fn is_straight(circuit: &Circuit) -> bool {
     circuit.instructions().iter().zip(may_wait(circuit)).all(|(instruction, waits)| {
         match &instruction.operation {
             Operation::Measure { .. } | Operation::Misread { .. } => waits,
-            Operation::Barrier => true,
+            operation if operation.does_nothing() => true,
             Operation::Assign { .. } => instruction.condition.is_none(),
             operation => {
                 let acts = operation.is_gate() || matches!(operation, Operation::Channel(_));
@@ -433,8 +464,8 @@ fn may_wait(circuit: &Circuit) -> Vec<bool> {
         if let Some(body) = loops.pop_if(|body| body.end == at + 1) {
             instructions[body].iter().for_each(|i| used.add(i));
         }
-        waits[at] = match instruction.operation {
-            Operation::Measure { bit } => {
+        waits[at] = match &instruction.operation {
+            &Operation::Measure { bit } => {
                 let waits = instruction.condition.is_none()
                     && !instruction.targets.first().is_some_and(|&qubit| used.qubits.has(qubit))
                     && !used.bits.has(bit);
@@ -444,8 +475,9 @@ fn may_wait(circuit: &Circuit) -> Vec<bool> {
                 waits
             }
             // All measurements that wait come first.
-            Operation::Misread { bit, .. } => {
-                instruction.condition.is_none() && !written.has(bit) && !used.bits.has(bit)
+            Operation::Misread { bits, .. } => {
+                let free = |&bit: &u32| !written.has(bit) && !used.bits.has(bit);
+                instruction.condition.is_none() && bits.iter().all(free)
             }
             _ => false,
         };
@@ -465,13 +497,10 @@ struct Used {
 
 impl Used {
     fn add(&mut self, instruction: &Instruction) {
-        match instruction.operation {
-            Operation::Barrier => return,
-            Operation::Measure { bit } | Operation::Assign { bit, .. } | Operation::Misread { bit, .. } => {
-                self.bits.add(bit);
-            }
-            _ => {}
+        if instruction.operation.does_nothing() {
+            return;
         }
+        instruction.operation.written().iter().for_each(|&bit| self.bits.add(bit));
         instruction.qubits().for_each(|q| self.qubits.add(q));
         if let Some(condition) = &instruction.condition {
             condition.for_each_bit(&mut |bit| self.bits.add(bit));

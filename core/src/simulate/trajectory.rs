@@ -407,7 +407,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> Run<'a, S> {
                     live.state.flip(*qubit, threads)?;
                 }
             }
-            Some(Action::Misread(misread)) if outcome == 1 => misread.change(&mut live.bits),
+            Some(Action::Misread(misread)) => misread.change(&mut live.bits, outcome),
             Some(Action::Channel(channel)) => {
                 let operator = channel.operator(outcome, &weights[outcome])?;
                 if !matches!(operator.shape(), Shape::Identity) {

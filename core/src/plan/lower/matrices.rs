@@ -1,10 +1,7 @@
-//! Matrices of one and two qubits, row by row.
+//! Matrices of one and two qubits, row by row: what lowering asks of them.
 
-use num_complex::Complex;
-
-pub(super) type C = Complex<f64>;
-pub(super) type M2 = [C; 4];
-pub(in crate::plan) type M4 = [C; 16];
+pub(super) use crate::matrix::small::{C, M2, dagger, local, multiply2, multiply4};
+pub(in crate::plan) use crate::matrix::small::{M4, distance};
 
 /// Whether the columns of a `dim` x `dim` matrix are orthonormal.
 pub(super) fn is_unitary(u: &[C], dim: usize, tolerance: f64) -> bool {
@@ -16,21 +13,6 @@ pub(super) fn is_unitary(u: &[C], dim: usize, tolerance: f64) -> bool {
     })
 }
 
-/// `a b`.
-pub(super) fn multiply2(a: &M2, b: &M2) -> M2 {
-    std::array::from_fn(|i| a[i & 2] * b[i & 1] + a[i | 1] * b[2 | i & 1])
-}
-
-/// The conjugate transpose.
-pub(super) fn dagger(u: &M2) -> M2 {
-    [u[0].conj(), u[2].conj(), u[1].conj(), u[3].conj()]
-}
-
-/// `a b`.
-pub(super) fn multiply4(a: &M4, b: &M4) -> M4 {
-    std::array::from_fn(|i| (0..4).map(|k| a[(i & 12) + k] * b[4 * k + (i & 3)]).sum())
-}
-
 /// A 1-qubit gate on bit 0 or 1 of two qubits.
 pub(super) fn widen(u: &M2, bit: usize) -> M4 {
     std::array::from_fn(|i| {
@@ -40,17 +22,6 @@ pub(super) fn widen(u: &M2, bit: usize) -> M4 {
         }
         u[2 * (row >> bit & 1) + (column >> bit & 1)]
     })
-}
-
-/// The largest difference of two entries; NaN or infinite where one of them is.
-pub(in crate::plan) fn distance(a: &[C], b: &[C]) -> f64 {
-    let off = a.iter().zip(b).map(|(a, b)| (a - b).norm_sqr());
-    off.fold(0.0, |most: f64, off| if most >= off || most.is_nan() { most } else { off }).sqrt()
-}
-
-/// Gates on bit 0 and bit 1 of two qubits.
-pub(super) fn local([low, high]: &[M2; 2]) -> M4 {
-    std::array::from_fn(|i| high[(i >> 2 & 2) | (i >> 1 & 1)] * low[(i >> 1 & 2) | (i & 1)])
 }
 
 /// The same matrix with its two qubits in the other order.

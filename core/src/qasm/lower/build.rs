@@ -10,7 +10,7 @@ use num_complex::Complex;
 use smallvec::SmallVec;
 
 use super::{
-    Item, Lowering, Planned,
+    Item, Lowering, Picks, Planned,
     call::{PlannedCall, Resolved},
     conditional::{Built, both},
     define::{Definition, Step},
@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     channel::Channel,
-    circuit::{Circuit, Condition, Control, Instruction, Operation, ParamDef, Qubits},
+    circuit::{Circuit, Condition, Control, Instruction, MisreadBits, Operation, ParamDef, Qubits},
     gate::{Gate, GateKind},
     matrix::Matrix,
     param::{self, Angle, ParamExpr, Values},
@@ -150,6 +150,7 @@ impl Item {
             Item::Measure { place, .. }
             | Item::Discard { place, .. }
             | Item::Reset { place, .. }
+            | Item::Delay { place, .. }
             | Item::Misread { place, .. }
             | Item::While { place, .. }
             | Item::Assign { place, .. } => Some(*place),
@@ -162,21 +163,34 @@ impl Item {
     }
 }
 
+/// The qubits of an instruction on all of them together, each once.
+fn distinct(qubits: &[Picks]) -> Qubits {
+    let mut all: Qubits = qubits.iter().flat_map(|p| p.iter()).collect();
+    if qubits.len() > 1 {
+        all.sort_unstable();
+        all.dedup();
+    }
+    all
+}
+
 impl Builder<'_> {
     fn item(&mut self, item: Item) -> Result<(), Problem> {
         let one = |qubit| [qubit].into_iter().collect();
         match item {
             Item::Call(call) => self.call(call),
             Item::Channel(channel) => self.channel(channel),
-            Item::Misread { chances, bits, place } => {
+            Item::Misread { chances, bits, together, place } => {
                 self.place = place;
-                let [p0, p1] = chances.map(|chance| self.angle(chance));
-                let chances = Arc::new([p0?, p1?]);
-                for bit in bits.iter() {
+                let chances = chances.into_iter().map(|chance| self.angle(chance));
+                let chances: Arc<[Angle]> = chances.collect::<Result<_, _>>()?;
+                let mut push = |bits: MisreadBits| {
                     let chances = Arc::clone(&chances);
-                    self.push(Operation::Misread { bit, chances }, Qubits::new(), Controls::new())?;
+                    self.push(Operation::Misread { bits, chances }, Qubits::new(), Controls::new())
+                };
+                match together {
+                    true => push(bits.iter().collect()),
+                    false => bits.iter().try_for_each(|bit| push(SmallVec::from_slice(&[bit]))),
                 }
-                Ok(())
             }
             Item::Measure { qubits, bits, .. } => {
                 for (qubit, bit) in qubits.iter().zip(bits.iter()) {
@@ -226,12 +240,16 @@ impl Builder<'_> {
                 let bit = self.conditions.get(number as usize).and_then(|built| built.bit);
                 bit.map_or(Ok(()), |bit| self.assign(bit, false))
             }
-            Item::Barrier { qubits } => {
-                let mut all: Qubits = qubits.iter().flat_map(|p| p.iter()).collect();
-                if qubits.len() > 1 {
-                    all.sort_unstable();
-                    all.dedup();
+            Item::Delay { length, qubits, place } => {
+                self.place = place;
+                let all = distinct(&qubits);
+                match all.is_empty() {
+                    true => Ok(()),
+                    false => self.push(Operation::Delay { length }, all, Controls::new()),
                 }
+            }
+            Item::Barrier { qubits } => {
+                let all = distinct(&qubits);
                 if all.is_empty() { Ok(()) } else { self.push(Operation::Barrier, all, Controls::new()) }
             }
         }

@@ -433,6 +433,28 @@ impl Lowering<'_> {
     }
 
     pub(super) fn barrier(&mut self, operands: &[Operand], span: Span) -> Lower<()> {
+        let qubits = self.together(operands, span)?;
+        self.push(Item::Barrier { qubits });
+        Ok(())
+    }
+
+    pub(super) fn delay(&mut self, length: &Expr, operands: &[Operand], span: Span) -> Lower<()> {
+        let value = self.evaluate(length, Scope::Global)?;
+        let Value::Duration(duration) = value else {
+            let (given, expected) = (value.describe().to_owned(), "a duration such as `100ns`".to_owned());
+            return self.fail(Problem::WrongType { given, expected }, length.span);
+        };
+        let length_of = duration.length();
+        if let Some(given) = length_of.number().filter(|x| !(0.0..f64::INFINITY).contains(x)) {
+            return self.fail(Problem::NegativeDelay { given }, length.span);
+        }
+        let qubits = self.together(operands, span)?;
+        self.push(Item::Delay { length: length_of, qubits, place: self.place(span) });
+        Ok(())
+    }
+
+    /// The qubits of an instruction on all of them together; without operands it is on all that there are.
+    fn together(&mut self, operands: &[Operand], span: Span) -> Lower<Vec<Picks>> {
         let mut qubits = Vec::with_capacity(operands.len());
         for operand in operands {
             qubits.push(self.qubits(operand)?);
@@ -442,9 +464,8 @@ impl Lowering<'_> {
             qubits.push(Picks::Range { first: 0, step: 1, len });
         }
         let size: u64 = qubits.iter().map(|p| u64::from(p.len().unwrap_or(1))).sum();
-        // A barrier lists its qubits, so that is what it costs.
+        // It lists its qubits, so that is what it costs.
         self.add_count(size.max(1), span);
-        self.push(Item::Barrier { qubits });
-        Ok(())
+        Ok(qubits)
     }
 }

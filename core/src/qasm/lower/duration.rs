@@ -1,4 +1,4 @@
-//! Durations: what waits is ignored, but how long it waits may be asked for.
+//! Durations: of delays, and of what has a time in the file only.
 //!
 //! ```text
 //! duration a = 500ns;       5e-7 s
@@ -17,6 +17,7 @@ use super::{
     value::{Number, Value, fits},
 };
 use crate::{
+    circuit::DelayLength,
     param::Q,
     qasm::{ast::BinaryOp, diagnostic::Problem},
 };
@@ -46,6 +47,15 @@ impl Duration {
             _ => return Duration::Samples(Number::decimal(value)),
         };
         Duration::Seconds(scaled(Number::decimal(value), Number::fraction(Q::new(1, below))))
+    }
+
+    /// The length of a delay.
+    pub(super) fn length(self) -> DelayLength {
+        match self {
+            Duration::Seconds(n) => DelayLength::Seconds(n.value),
+            Duration::Samples(n) => DelayLength::Samples(n.value),
+            Duration::Unknown => DelayLength::Open,
+        }
     }
 
     fn map(self, f: impl FnOnce(Number) -> Number) -> Duration {

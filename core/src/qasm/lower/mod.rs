@@ -68,7 +68,7 @@ use super::{
     parser::{self, Program, Stop},
 };
 use crate::{
-    circuit::{Circuit, ClassicalRegister, Condition},
+    circuit::{Circuit, ClassicalRegister, Condition, DelayLength},
     param::Angle,
     stack::deep,
 };
@@ -110,9 +110,11 @@ enum Item {
         place: Place,
     },
     Channel(PlannedChannel),
+    /// Each of the bits is misread, or they are together.
     Misread {
-        chances: [Value; 2],
+        chances: Box<[Value]>,
         bits: Picks,
+        together: bool,
         place: Place,
     },
     /// The hidden bit of something that is left early is set, at one of its exits.
@@ -130,6 +132,11 @@ enum Item {
     },
     Barrier {
         qubits: Vec<Picks>,
+    },
+    Delay {
+        length: DelayLength,
+        qubits: Vec<Picks>,
+        place: Place,
     },
     /// What follows, up to its end, runs while a condition holds.
     While {
@@ -430,7 +437,7 @@ impl<'a> Lowering<'a> {
                 self.only_in_file("`include`", span)?;
                 self.include(*name)
             }
-            StmtKind::Delay => self.ignored("`delay`", span),
+            StmtKind::Delay(delay) => self.delay(&delay.0, &delay.1, span),
             StmtKind::Box(statements) => {
                 self.block(statements, all);
                 Ok(())

@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 use super::{Item, Lower, Lowering, Picks, Scope, Value};
 use crate::{
     channel::{Channel, ChannelKind},
-    circuit::UNITARY_TOLERANCE,
+    circuit::{MAX_MISREAD_BITS, UNITARY_TOLERANCE, n_chances},
     matrix::Matrix,
     param::{Angle, BindError, Binding, Values},
     qasm::{
@@ -139,16 +139,53 @@ impl Lowering<'_> {
             let error = Diagnostic::error(Problem::UnknownPragma { name }).at(place, "");
             return Err(self.report(error.help(format!("`{known}({}) …` is one", params.join(", ")))));
         }
-        let values = self.probabilities(pragma, known, &params)?;
-        let Ok(chances) = <[Value; 2]>::try_from(values) else {
-            return self.wrong_count(pragma, known, &params);
-        };
+        let n_bits = (1..=MAX_MISREAD_BITS).find(|&n| n_chances(n) == pragma.args.len());
+        if let Some(n_bits) = n_bits.filter(|&n| n > 1) {
+            return self.misread_together(pragma, n_bits, span);
+        }
+        let chances: Box<[Value]> = self.probabilities(pragma, known, &params)?.into();
         for operand in &pragma.operands {
             let bits = self.bits(operand)?;
             self.add_count(u64::from(bits.len().unwrap_or(1)), span);
-            self.push(Item::Misread { chances: chances.clone(), bits, place: self.place(span) });
+            let (chances, place) = (chances.clone(), self.place(span));
+            self.push(Item::Misread { chances, bits, together: false, place });
         }
         Ok(())
+    }
+
+    /// For each outcome of all the bits the probabilities of all others.
+    fn misread_together(&mut self, pragma: &Pragma, n_bits: usize, span: Span) -> Lower<()> {
+        let names: Vec<String> = (0..pragma.args.len()).map(|k| beside_diagonal(k, n_bits)).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let chances = self.probabilities(pragma, MISREAD.0, &names)?;
+        let rows = pragma.args.chunks((1 << n_bits) - 1).zip(chances.chunks((1 << n_bits) - 1));
+        for (args, row) in rows {
+            let sum = row.iter().filter_map(constant).fold(Angle::zero(), |sum, p| sum + p);
+            let what = || "the sum of the probabilities of one outcome".to_owned();
+            self.check_probability(&probability(&sum), what, args[0].span.to(args[args.len() - 1].span))?;
+        }
+        let mut bits: Vec<u32> = Vec::new();
+        for operand in &pragma.operands {
+            let of = self.bits(operand)?;
+            if bits.len().saturating_add(of.len().unwrap_or(1) as usize) > n_bits {
+                return self.wrong_bits(pragma, n_bits);
+            }
+            bits.extend(of.iter());
+        }
+        let is_distinct = (1..bits.len()).all(|k| !bits[..k].contains(&bits[k]));
+        if bits.len() != n_bits || !is_distinct {
+            return self.wrong_bits(pragma, n_bits);
+        }
+        self.add_count(n_bits as u64, span);
+        let (chances, bits, place) = (chances.into(), Picks::List(bits.into()), self.place(span));
+        self.push(Item::Misread { chances, bits, together: true, place });
+        Ok(())
+    }
+
+    fn wrong_bits<T>(&mut self, pragma: &Pragma, n_bits: usize) -> Lower<T> {
+        let places: SmallVec<[Span; 4]> = pragma.operands.iter().map(|o| o.span).collect();
+        let problem = Problem::MisreadBits { chances: pragma.args.len(), n_bits };
+        self.fail(problem, around(&places, pragma.name.span))
     }
 
     /// As many values as there are names, those that are known from 0 to 1.
@@ -229,6 +266,14 @@ impl Lowering<'_> {
             }
         }
     }
+}
+
+/// What probability `k` of a reading of several bits is of, for people.
+fn beside_diagonal(k: usize, n_bits: usize) -> String {
+    let others = (1 << n_bits) - 1;
+    let (row, column) = (k / others, k % others);
+    let column = column + usize::from(column >= row);
+    format!("p({column:0n_bits$b} for {row:0n_bits$b})")
 }
 
 /// A number that does not depend on inputs.

@@ -58,6 +58,7 @@ impl Lowering<'_> {
                 self.index_in_bits(&operands.0).or_else(into)
             }
             StmtKind::Barrier(operands) => operands.iter().find_map(|operand| self.index_in_bits(operand)),
+            StmtKind::Delay(delay) => delay.1.iter().find_map(|operand| self.index_in_bits(operand)),
             StmtKind::Reset(operand) => self.index_in_bits(operand),
             StmtKind::Assign(assignment) => {
                 self.index_in_bits(&assignment.target).or_else(|| self.qubits_by_bits(&assignment.value))

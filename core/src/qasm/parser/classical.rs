@@ -148,12 +148,12 @@ impl Parser<'_> {
             }
             Word::Delay => {
                 self.bump();
-                if self.designator()?.is_none() {
+                let Some(length) = self.designator()? else {
                     return self.expected("a duration in brackets");
-                }
-                self.operands(0)?;
+                };
+                let operands = self.operands(0)?;
                 self.semicolon()?;
-                Ok(StmtKind::Delay)
+                Ok(StmtKind::Delay(Box::new((length, operands))))
             }
             Word::Cal => {
                 self.bump();

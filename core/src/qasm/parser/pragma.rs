@@ -4,6 +4,7 @@
 //! #pragma braket noise depolarizing(p) q[0]
 //! #pragma braket unitary([[0, 1], [1, 0]]) q[0]
 //! #pragma ketgrad misread(0.01, 0.02) c[0]
+//! #pragma ketgrad misread(0, 0, 0.1, 0, 0, 0, 0, 0, 0, 0.1, 0, 0) c[0], c[1]
 //! ```
 //! A pragma is one token to the end of its line. What it says is read by a parser of that part of the
 //! text, so that numbers and operands are those of the language, with their places in the file. It goes no further

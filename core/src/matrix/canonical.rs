@@ -4,7 +4,7 @@
 //! U = (after[1] (x) after[0]) F,   F = e^{i phase} e^{i (x XX + y YY + z ZZ)} (before[1] (x) before[0])
 //! ```
 //! F has 9 parameters and a phase, U 15: where another gate follows on both qubits it can take `after` in, and F takes
-//! fewer products than U (see `tile::block`).
+//! fewer products than U (see `plan::tile::block`). The angles say how many CX U takes (see `print::pair`).
 //!
 //! In the basis of Bell states (the magic basis) gates of one qubit are real, and XX, YY, ZZ diagonal. There U is
 //! `M = K D O^T` with real orthogonal K, O and a diagonal D, and F is `D O^T`: real rows with a phase each.
@@ -14,7 +14,7 @@
 
 use std::f64::consts::FRAC_1_SQRT_2;
 
-use super::matrices::{C, M2, M4, multiply4};
+use super::small::{C, M2, M4, multiply4};
 
 type Real4 = [[f64; 4]; 4];
 
@@ -29,17 +29,17 @@ const ROUNDING: f64 = 1e-14;
 
 /// `e^{i phase} e^{i (x XX + y YY + z ZZ)} (before[1] (x) before[0])`.
 #[derive(Clone, Debug)]
-pub(in crate::plan) struct Factored {
-    pub(in crate::plan) phase: f64,
+pub(crate) struct Factored {
+    pub(crate) phase: f64,
     /// x, y, z.
-    pub(in crate::plan) angles: [f64; 3],
+    pub(crate) angles: [f64; 3],
     /// On bit 0 and on bit 1 of a row; of determinant 1.
-    pub(in crate::plan) before: [M2; 2],
+    pub(crate) before: [M2; 2],
 }
 
 impl Factored {
     /// The factors of a matrix that is such a product.
-    pub(in crate::plan) fn new(matrix: &M4) -> Option<Factored> {
+    pub(crate) fn new(matrix: &M4) -> Option<Factored> {
         let m = into_magic(matrix);
         let mut phases = [0.0; 4];
         let mut rows: Real4 = [[0.0; 4]; 4];
@@ -71,7 +71,7 @@ impl Factored {
 }
 
 /// A unitary matrix as a factored gate, and the gates on bit 0 and bit 1 after it.
-pub(super) fn split(u: &M4) -> (M4, [M2; 2]) {
+pub(crate) fn split(u: &M4) -> (M4, [M2; 2]) {
     let m = into_magic(u);
     let square = |at: usize| (0..4).map(|k| m[4 * k + at / 4] * m[4 * k + at % 4]).sum();
     let (o, squares) = diagonalise(std::array::from_fn(square));
@@ -195,7 +195,7 @@ mod tests {
     use support::random::Rng;
 
     use super::*;
-    use crate::plan::lower::matrices::{distance, local};
+    use crate::matrix::small::{distance, local};
 
     fn product(f: &Factored) -> M4 {
         let [x, y, z] = f.angles;

@@ -1,0 +1,141 @@
+//! Readings that may be wrong: the probabilities with which some bits, read together, become others.
+//!
+//! The readout matrix of k bits has a row for each true outcome and a column for each that is read; the first bit is the
+//! least significant of their numbers. Its rows add up to 1, so what a circuit keeps is the rest of each row, in order:
+//!
+//! ```text
+//!          read 0   read 1
+//! true 0 [ 1 - p0   p0     ]
+//! true 1 [ p1       1 - p1 ]      kept: p0, p1
+//! ```
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::{Circuit, CircuitError, Operand, Operation};
+use crate::param::Angle;
+
+/// The most bits that are read together: their matrix has 4^k entries.
+pub const MAX_MISREAD_BITS: usize = 8;
+
+/// How far the sum of a row of a readout matrix may be off 1. The diagonal takes what is missing.
+const ROW_TOLERANCE: f64 = 1e-8;
+
+/// The bits that are read together.
+pub type MisreadBits = SmallVec<[u32; 2]>;
+
+/// The number of probabilities that a readout matrix of so many bits has beside its diagonal.
+pub(crate) fn n_chances(n_bits: usize) -> usize {
+    let dim = 1 << n_bits.min(MAX_MISREAD_BITS);
+    dim * (dim - 1)
+}
+
+/// The entries of a readout matrix beside its diagonal, row by row.
+pub(super) fn beside_diagonal(rows: &[Vec<f64>], n_bits: usize) -> Result<Arc<[Angle]>, CircuitError> {
+    if !(1..=MAX_MISREAD_BITS).contains(&n_bits) {
+        return Err(CircuitError::MisreadBits { given: n_bits, limit: MAX_MISREAD_BITS });
+    }
+    let dim = 1 << n_bits;
+    if let Some(row) = rows.iter().find(|row| rows.len() != dim || row.len() != dim) {
+        return Err(CircuitError::ReadoutSize { rows: rows.len(), columns: row.len(), n_bits });
+    }
+    if rows.is_empty() {
+        return Err(CircuitError::ReadoutSize { rows: 0, columns: 0, n_bits });
+    }
+    for (row, chances) in rows.iter().enumerate() {
+        let sum = chances.iter().sum::<f64>();
+        let are_chances = chances.iter().all(|p| (0.0..=1.0).contains(p));
+        if !are_chances || (sum - 1.0).abs() > ROW_TOLERANCE {
+            return Err(CircuitError::ReadoutRow { row });
+        }
+    }
+    let beside = rows.iter().enumerate().flat_map(|(row, chances)| {
+        chances.iter().enumerate().filter(move |(column, _)| *column != row).map(|(_, &p)| Angle::rad(p))
+    });
+    Ok(beside.collect())
+}
+
+impl Circuit {
+    /// Misreads classical bits: each 0 becomes 1 with probability `p0`, each 1 becomes 0 with probability `p1`. After a
+    /// measurement it is the error of its reading; the qubit keeps what was measured.
+    ///
+    /// ```
+    /// use ketgrad_core::{circuit::Circuit, simulate::Simulator};
+    /// let mut c = Circuit::new(1);
+    /// c.add_register("m", 1)?.measure(0, 0)?.misread(0, 0.25, 0.0)?;
+    /// let counts = Simulator::new().run_shots(&c, &[] as &[f64], 1000, 7)?;
+    /// assert!((200..300).contains(&counts["1"]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Circuit::push`]. Nothing is appended then. Whether the parameters are probabilities is seen when they have
+    /// values.
+    pub fn misread(
+        &mut self,
+        bits: impl Operand,
+        p0: impl Into<Angle>,
+        p1: impl Into<Angle>,
+    ) -> Result<&mut Circuit, CircuitError> {
+        let bits = self.bits(bits)?;
+        let chances: Arc<[Angle]> = Arc::new([p0.into(), p1.into()]);
+        self.all_or_nothing(|circuit| {
+            for bit in bits {
+                let (bits, chances) = (SmallVec::from_slice(&[bit]), Arc::clone(&chances));
+                circuit.operation(Operation::Misread { bits, chances }, &[], &[])?;
+            }
+            Ok(circuit)
+        })
+    }
+
+    /// Misreads classical bits together, with a readout matrix: `rows[i][j]` is the probability that outcome i is read as j.
+    /// The first bit is the least significant of both numbers.
+    ///
+    /// ```
+    /// use ketgrad_core::{circuit::Circuit, simulate::Simulator};
+    /// let mut c = Circuit::new(2);
+    /// c.add_register("m", 2)?.x(0)?.measure(0..2, 0..2)?;
+    /// // 01, where bit 0 is 1, is read as 10; all else is read rightly.
+    /// let rows = [[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
+    /// c.misread_matrix(0..2, &rows.map(Vec::from))?;
+    /// let counts = Simulator::new().run_shots(&c, &[] as &[f64], 100, 7)?;
+    /// assert_eq!(counts["10"], 100);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Circuit::push`]; [`CircuitError::MisreadBits`], [`CircuitError::ReadoutSize`] or [`CircuitError::ReadoutRow`] for
+    /// rows that are no such matrix.
+    pub fn misread_matrix(
+        &mut self,
+        bits: impl Operand,
+        rows: &[Vec<f64>],
+    ) -> Result<&mut Circuit, CircuitError> {
+        let bits: MisreadBits = self.bits(bits)?.into();
+        let chances = beside_diagonal(rows, bits.len())?;
+        self.operation(Operation::Misread { bits, chances }, &[], &[])
+    }
+
+    /// The numbers of classical bits.
+    fn bits(&self, bits: impl Operand) -> Result<Vec<u32>, CircuitError> {
+        let bits = bits.numbers(self.n_bits()).map_err(|bit| self.no_such_bit(bit))?.to_vec();
+        let number = |bit: usize| u32::try_from(bit).map_err(|_| self.no_such_bit(bit));
+        bits.into_iter().map(number).collect()
+    }
+
+    /// Checks the bits and the number of probabilities of a reading.
+    pub(super) fn check_misread(&self, bits: &[u32], chances: &[Angle]) -> Result<(), CircuitError> {
+        if !(1..=MAX_MISREAD_BITS).contains(&bits.len()) {
+            return Err(CircuitError::MisreadBits { given: bits.len(), limit: MAX_MISREAD_BITS });
+        }
+        if let Some(k) = (1..bits.len()).find(|&k| bits[..k].contains(&bits[k])) {
+            return Err(CircuitError::RepeatedBit { bit: bits[k] });
+        }
+        let (given, expected) = (chances.len(), n_chances(bits.len()));
+        if given != expected {
+            return Err(CircuitError::MisreadChances { given, expected, n_bits: bits.len() });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,159 @@
+//! Readings of a noise model that may be wrong: which measurements they follow.
+//!
+//! The reading of a single qubit follows each measurement of it. Where qubits are read together, their reading follows the last
+//! of their measurements; what is in between must not use what has been measured, which it would see as if it were read rightly:
+//!
+//! ```text
+//! a = measure q[0];   h q[2];   b = measure q[1];   misread(…) a, b
+//! a = measure q[0];   if (a) x q[1];                an error: `a` is not read yet
+//! ```
+
+use std::sync::Arc;
+
+use super::{among, behind};
+use crate::{
+    circuit::{Circuit, CircuitError, Condition, Instruction, MisreadBits, Operation},
+    param::Angle,
+};
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Reading {
+    /// Only of these qubits.
+    pub(super) qubits: Option<Vec<usize>>,
+    /// As those of a misread operation; of more than one bit the qubits are read together.
+    pub(super) chances: Arc<[Angle]>,
+}
+
+impl Reading {
+    /// The qubits that are read together, if they are more than one.
+    fn together(&self) -> Option<&[usize]> {
+        self.qubits.as_deref().filter(|_| self.chances.len() > 2)
+    }
+
+    /// Whether a circuit measures such qubits.
+    pub(super) fn acts_in(&self, circuit: &Circuit) -> bool {
+        let measures = |i: &Instruction| measured(i).is_some_and(|(qubit, _)| among(&self.qubits, qubit));
+        circuit.instructions().iter().any(measures)
+    }
+
+    fn apart(&self, why: impl Into<String>) -> CircuitError {
+        CircuitError::ReadingApart { qubits: self.qubits.clone().unwrap_or_default(), why: why.into() }
+    }
+}
+
+/// The qubit and the bit of a measurement.
+fn measured(instruction: &Instruction) -> Option<(u32, u32)> {
+    match (&instruction.operation, instruction.targets.first()) {
+        (&Operation::Measure { bit }, Some(&qubit)) => Some((qubit, bit)),
+        _ => None,
+    }
+}
+
+/// The measurements of qubits that are read together, as long as others of them are to come.
+#[derive(Default)]
+struct Group {
+    /// By the place of the qubit among those of the reading.
+    bits: Vec<Option<u32>>,
+    condition: Option<Arc<Condition>>,
+}
+
+impl Group {
+    fn is_open(&self) -> bool {
+        self.bits.iter().any(Option::is_some)
+    }
+
+    fn holds(&self, bit: u32) -> bool {
+        self.bits.contains(&Some(bit))
+    }
+}
+
+/// The groups of all readings; empty ones for those of single qubits.
+pub(super) struct Pending(Vec<Group>);
+
+impl Pending {
+    pub(super) fn new(readings: &[Reading]) -> Pending {
+        let group = |reading: &Reading| {
+            let qubits = reading.together().map_or(0, <[_]>::len);
+            Group { bits: vec![None; qubits], condition: None }
+        };
+        Pending(readings.iter().map(group).collect())
+    }
+
+    /// Checks that an instruction does not use what is not read yet.
+    pub(super) fn check(&self, readings: &[Reading], instruction: &Instruction) -> Result<(), CircuitError> {
+        for (reading, group) in readings.iter().zip(&self.0).filter(|(_, group)| group.is_open()) {
+            let mut used = instruction.operation.written().iter().find(|bit| group.holds(**bit)).copied();
+            if let Some(condition) = &instruction.condition {
+                condition.for_each_bit(&mut |bit| {
+                    if group.holds(bit) {
+                        used = Some(bit);
+                    }
+                });
+            }
+            if let Some(bit) = used {
+                let why = format!("classical bit {bit} is used before all of them are measured");
+                return Err(reading.apart(why));
+            }
+            let own =
+                |qubit: u32| reading.together().and_then(|q| q.iter().position(|q| *q == qubit as usize));
+            let Some(place) = measured(instruction).and_then(|(qubit, _)| own(qubit)) else { continue };
+            if group.bits[place].is_some() {
+                let qubit = instruction.targets[0];
+                return Err(reading.apart(format!("qubit {qubit} is measured twice before all others are")));
+            }
+            if group.condition != instruction.condition {
+                return Err(reading.apart("they are measured under different conditions"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Where a loop begins or ends nothing waits.
+    pub(super) fn turn(&self, readings: &[Reading]) -> Result<(), CircuitError> {
+        let open = readings.iter().zip(&self.0).find(|(_, group)| group.is_open());
+        open.map_or(Ok(()), |(reading, _)| {
+            Err(reading.apart("the beginning or the end of a loop is between their measurements"))
+        })
+    }
+
+    /// At the end nothing waits.
+    pub(super) fn finish(&self, readings: &[Reading]) -> Result<(), CircuitError> {
+        for (reading, group) in readings.iter().zip(&self.0).filter(|(_, group)| group.is_open()) {
+            let qubits = reading.qubits.iter().flatten().zip(&group.bits);
+            let missing = qubits.filter(|(_, bit)| bit.is_none()).map(|(qubit, _)| qubit.to_string());
+            let missing = missing.collect::<Vec<_>>().join(", ");
+            return Err(reading.apart(format!("the circuit does not measure {missing} with the others")));
+        }
+        Ok(())
+    }
+
+    /// Appends the readings that follow an instruction.
+    pub(super) fn follow(
+        &mut self,
+        readings: &[Reading],
+        chances: &[Arc<[Angle]>],
+        instruction: &Instruction,
+        out: &mut Circuit,
+    ) -> Result<(), CircuitError> {
+        let Some((qubit, bit)) = measured(instruction) else { return Ok(()) };
+        let all = || readings.iter().zip(chances);
+        let mut misread = |bits: MisreadBits, chances: &Arc<[Angle]>| {
+            let operation = Operation::Misread { bits, chances: Arc::clone(chances) };
+            out.push(behind(instruction, operation, &[])).map(|_| ())
+        };
+        for (_, chances) in all().filter(|(r, _)| r.together().is_none() && among(&r.qubits, qubit)) {
+            misread(MisreadBits::from_slice(&[bit]), chances)?;
+        }
+        for ((reading, chances), group) in all().zip(&mut self.0) {
+            let Some(qubits) = reading.together() else { continue };
+            let Some(place) = qubits.iter().position(|q| *q == qubit as usize) else { continue };
+            group.bits[place] = Some(bit);
+            group.condition.clone_from(&instruction.condition);
+            if let Some(bits) = group.bits.iter().copied().collect::<Option<MisreadBits>>() {
+                misread(bits, chances)?;
+                group.bits.fill(None);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,33 @@
+//! Matrices of one and two qubits, row by row.
+
+use num_complex::Complex;
+
+pub(crate) type C = Complex<f64>;
+pub(crate) type M2 = [C; 4];
+pub(crate) type M4 = [C; 16];
+
+/// `a b`.
+pub(crate) fn multiply2(a: &M2, b: &M2) -> M2 {
+    std::array::from_fn(|i| a[i & 2] * b[i & 1] + a[i | 1] * b[2 | i & 1])
+}
+
+/// The conjugate transpose.
+pub(crate) fn dagger(u: &M2) -> M2 {
+    [u[0].conj(), u[2].conj(), u[1].conj(), u[3].conj()]
+}
+
+/// `a b`.
+pub(crate) fn multiply4(a: &M4, b: &M4) -> M4 {
+    std::array::from_fn(|i| (0..4).map(|k| a[(i & 12) + k] * b[4 * k + (i & 3)]).sum())
+}
+
+/// The largest difference of two entries; NaN or infinite where one of them is.
+pub(crate) fn distance(a: &[C], b: &[C]) -> f64 {
+    let off = a.iter().zip(b).map(|(a, b)| (a - b).norm_sqr());
+    off.fold(0.0, |most: f64, off| if most >= off || most.is_nan() { most } else { off }).sqrt()
+}
+
+/// Gates on bit 0 and bit 1 of two qubits.
+pub(crate) fn local([low, high]: &[M2; 2]) -> M4 {
+    std::array::from_fn(|i| high[(i >> 2 & 2) | (i >> 1 & 1)] * low[(i >> 1 & 2) | (i & 1)])
+}
