@@ -37,6 +37,7 @@ pub fn amplitudes(
     terminal: &Terminal,
 ) -> Result<Box<dyn Answer>, Failure> {
     let (circuit, given) = read_noisy(&args.file, &args.values, Unwritten::None, common, terminal)?;
+    given.refuse_errors("`amplitudes`")?;
     let circuit = Points::read_some(&circuit, &given)?;
     check_computed(&circuit)?;
     note_decimals(&circuit, terminal);

@@ -430,9 +430,9 @@ pub struct EquivalentArgs {
     /// The value of an input, in whichever circuit has it; may be repeated
     #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
     pub set: Vec<String>,
-    /// Such values from a file
+    /// Such values from a file; may be repeated
     #[arg(long, value_name = "FILE.json", allow_hyphen_values = true)]
-    pub params: Option<PathBuf>,
+    pub params: Vec<PathBuf>,
 }
 
 /// A kind of picture.
@@ -515,12 +515,13 @@ pub struct OptimizeArgs {
 /// Values of parameters.
 #[derive(Clone, Debug, Default, Args)]
 pub struct ValueArgs {
-    /// The value of a parameter; may be repeated
+    /// The value of a parameter, such as a=pi/4, or with an error bar a=0.3+-0.01; may be repeated
     #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
     pub set: Vec<String>,
-    /// The values of parameters from a file
+    /// The values of parameters from a file: by name (JSON), or in order of declaration those that have no other value, or all (NumPy; two axes:
+    /// a row for each point); may be repeated, and --set wins
     #[arg(long, value_name = "FILE.json|FILE.npy", allow_hyphen_values = true)]
-    pub params: Option<PathBuf>,
+    pub params: Vec<PathBuf>,
     /// Add noise: a model of which channels follow which instructions
     #[arg(long, value_name = "NOISE.toml|AER.json", allow_hyphen_values = true)]
     pub noise: Option<PathBuf>,

@@ -54,6 +54,7 @@ fn differentiate<T: Number + DualNum>(
     given: &Given,
 ) -> Result<Box<dyn Answer>, Failure> {
     let names: Vec<String> = circuit.inputs().map(str::to_owned).collect();
+    given.refuse_errors("`grad`")?;
     let points = Points::read(&circuit, given)?;
     let inputs: Vec<Vec<T>> =
         (0..points.len()).map(|row| points.inputs(&circuit, row)).collect::<Result<_, _>>()?;
@@ -122,6 +123,7 @@ fn measure(
         return Err(Failure::usage("--shots computes in double precision"));
     }
     let names: Vec<String> = circuit.inputs().map(str::to_owned).collect();
+    given.refuse_errors("`grad`")?;
     let points = Points::read(&circuit, given)?;
     let inputs: Vec<Vec<f64>> =
         (0..points.len()).map(|row| points.inputs(&circuit, row)).collect::<Result<_, _>>()?;

@@ -477,7 +477,8 @@ fn check(low: CheckArgs) -> Result<Check, Failure> {
     let ValueArgs { set, params, noise } = &values;
     let is_program = source.is_some() || ends("kg") || !at.is_empty() || function.is_some();
     let values_given = !set.is_empty() || noise.is_some();
-    let is_circuit = ends("qasm") || observable.is_some() || values_given || params.is_some() && !is_program;
+    let is_circuit =
+        ends("qasm") || observable.is_some() || values_given || !params.is_empty() && !is_program;
     match (file, observable) {
         _ if is_program && is_circuit => Err(Failure::usage(
             "-e, --at and --function belong to programs (.kg), --observable, --set and --noise to circuits (.qasm)",
@@ -487,8 +488,11 @@ fn check(low: CheckArgs) -> Result<Check, Failure> {
         )),
         (Some(file), Some(observable)) => Ok(Check::Circuit { file, observable, values }),
         _ if is_circuit => Err(Failure::usage("a circuit needs --observable")),
+        _ if values.params.len() > 1 => {
+            Err(Failure::usage("a program takes one --params file: what is left is given with --at"))
+        }
         (file, _) => {
-            let point = Point { at, file: values.params };
+            let point = Point { at, file: values.params.into_iter().next() };
             Ok(Check::Program(CheckProgram { source: program_source(file, source), function, point, order }))
         }
     }

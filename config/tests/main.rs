@@ -19,5 +19,6 @@ mod params;
 mod plugins;
 mod run;
 mod show;
+mod sources;
 mod support;
 mod symbols;

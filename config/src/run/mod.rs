@@ -120,7 +120,7 @@ pub fn read_circuit(
         failed
     })?;
     given.keep(&parsed);
-    given.take(parsed.read_for);
+    given.take(parsed.read_for)?;
     let warnings: Vec<Remark> = parsed.warnings.into_iter().map(Remark::from).collect();
     terminal.warn(&warnings, &parsed.sources);
     if parsed.circuit.n_qubits() == 0 && parsed.circuit.instructions().is_empty() {
@@ -136,6 +136,7 @@ fn simulate<T: Number>(
     circuit: &Circuit,
     given: &Given,
 ) -> Result<Box<dyn Answer>, Failure> {
+    given.refuse_errors("`run`")?;
     let points = Points::read(circuit, given)?;
     // From another state than |0…0> no qubit is idle, and nothing is known.
     let compact = match &args.input {
