@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Instant};
 
 use ketgrad_core::{
     circuit::{Circuit, Operation},
-    exact::{Budget, ClosedForm, Exact, ExactError, RESERVED},
+    exact::{Budget, ClosedForm, Exact, ExactError, RESERVED, Symbols},
     normal::NormalError,
     param::{Angle, Decimal, ParamExpr},
     simulate::Simulator,
@@ -56,7 +56,7 @@ pub fn amplitudes(
 
     let start = Instant::now();
     let state = ClosedForm::within(circuit, &simulator, budget).map_err(failure)?;
-    check_names(&state)?;
+    check_names(state.symbols())?;
     let all = || state.support().map(|index| compact.bitstring(index)).collect();
     let asked: Vec<String> = if args.basis.is_empty() { all() } else { args.basis.clone() };
     let mut formulas = Map::new();
@@ -84,7 +84,7 @@ pub fn amplitudes(
 }
 
 /// A formula with an angle that has no value anywhere is none.
-fn check_computed(circuit: &Circuit) -> Result<(), Failure> {
+pub(crate) fn check_computed(circuit: &Circuit) -> Result<(), Failure> {
     let mut values: Vec<Expr> = Vec::new();
     for param in circuit.params() {
         let symbol = || Expr::symbol(&param.name);
@@ -102,7 +102,7 @@ fn check_computed(circuit: &Circuit) -> Result<(), Failure> {
 }
 
 /// Says which decimals look like multiples of pi; they are taken for the decimals that they are.
-fn note_decimals(circuit: &Circuit, terminal: &Terminal) {
+pub(crate) fn note_decimals(circuit: &Circuit, terminal: &Terminal) {
     let gates = circuit.instructions().iter().map(|i| &i.operation).filter(|o| o.is_gate());
     let decimals =
         gates.flat_map(Operation::params).map(Angle::radian_part).filter_map(|x| Some((x, Decimal::new(x)?)));
@@ -113,9 +113,9 @@ fn note_decimals(circuit: &Circuit, terminal: &Terminal) {
 }
 
 /// A parameter called `i` cannot be told from the imaginary unit.
-fn check_names(state: &ClosedForm) -> Result<(), Failure> {
-    let circuit = state.symbols().circuit();
-    let mut names = state.symbols().params().map(|id| circuit.param_name(id));
+pub(crate) fn check_names(symbols: &Symbols) -> Result<(), Failure> {
+    let circuit = symbols.circuit();
+    let mut names = symbols.params().map(|id| circuit.param_name(id));
     match names.find(|name| RESERVED.contains(&name.as_str())) {
         None => Ok(()),
         Some(name) => Err(Failure::input(format_args!(
@@ -140,7 +140,7 @@ fn check_basis(bits: &str, n_qubits: usize) -> Result<(), Failure> {
         .help("qubit 0 is the rightmost bit, such as 01 for qubit 0 in 1 and qubit 1 in 0"))
 }
 
-fn failure(error: ExactError) -> Failure {
+pub(crate) fn failure(error: ExactError) -> Failure {
     let failure = Failure::input(&error);
     match error {
         ExactError::Outside { .. } => {

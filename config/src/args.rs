@@ -115,9 +115,7 @@ pub enum Verb {
     #[command(after_help = EQUIVALENT_HELP)]
     Equivalent(EquivalentArgs),
     /// Differentiates an expectation value by the parameters
-    #[command(
-        after_help = "Examples:\n  ketgrad grad ansatz.qasm --observable 'Z0 Z1' --set theta=0.3\n  ketgrad grad ansatz.qasm --observable @h2.txt --params point.json --hessian"
-    )]
+    #[command(after_help = GRAD_HELP)]
     Grad(GradArgs),
     /// Differentiates a program
     #[command(
@@ -305,21 +303,41 @@ pub struct AmplitudesArgs {
     pub values: ValueArgs,
 }
 
+const GRAD_HELP: &str = "\
+JSON: {value, gradient {name: x}, hessian {row: {column: x}}, method, seconds}; of several observables
+{expectations [{observable, value, gradient, hessian}], method, seconds}; lists over the rows of a sweep.
+With --shots or error bars stderr stands behind value, and gradient_stderr behind gradient.
+
+--set a=0.3+-0.01 gives an input a standard deviation; values and derivatives come with theirs, by their
+slopes. Inputs are independent. Of several observables stderr_covariance has the covariances of the
+errors of the values, in their order.
+
+--method symbolic without values for all parameters gives formulas: value and the derivatives by the
+parameters that are open, as texts.
+
+Examples:
+  ketgrad grad ansatz.qasm --observable 'Z0 Z1' --set theta=0.3
+  ketgrad grad ansatz.qasm --observable @h2.txt --params point.json --hessian
+  ketgrad grad ansatz.qasm --observable Z0 --observable X1 --method symbolic";
+
 /// The verb `grad`.
 #[derive(Clone, Debug, Args)]
 pub struct GradArgs {
     /// The circuit; - reads it from the standard input
     #[arg(value_name = "FILE.qasm")]
     pub file: PathBuf,
-    /// The observable: a sum of terms such as '0.5*Z0 Z1 - X2', or @FILE with one term a line or an FCIDUMP
-    #[arg(long, value_name = "OBS", allow_hyphen_values = true)]
-    pub observable: String,
+    /// The observable: a sum of terms such as '0.5*Z0 Z1 - X2', or @FILE with one term a line or an FCIDUMP; may be repeated
+    #[arg(long, value_name = "OBS", allow_hyphen_values = true, required = true)]
+    pub observable: Vec<String>,
     /// How: adjoint, shift, forward, symbolic (in closed form) or difference [default: adjoint; shift with --shots]
     #[arg(long, value_name = "adjoint|shift|forward|symbolic|difference", allow_hyphen_values = true)]
     pub method: Option<String>,
     /// Second derivatives too
     #[arg(long, conflicts_with = "shots")]
     pub hessian: bool,
+    /// Start from this state instead of all zeros
+    #[arg(long, value_name = "STATE.npy", allow_hyphen_values = true)]
+    pub input: Option<PathBuf>,
     /// Measure: so many shots for each value, with standard errors
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = parse_shots)]
     pub shots: Option<u64>,

@@ -71,13 +71,13 @@ impl Entry {
         }
     }
 
-    /// The standard deviation, if it has one; 0 is none.
+    /// The standard deviation, if it has one.
     fn sigma(&self) -> Result<Option<f64>, Failure> {
         let Some(text) = &self.error else { return Ok(None) };
         let from = format!("the error of {}", self.from);
         let sigma = expression(&from, text)?.constant().unwrap_or(f64::NAN);
         if sigma >= 0.0 {
-            return Ok(Some(sigma).filter(|sigma| *sigma > 0.0));
+            return Ok(Some(sigma));
         }
         let failure = Failure::input("an error bar is a standard deviation, which is not negative");
         Err(failure.at(&from, text, 0..text.len(), ""))

@@ -199,8 +199,10 @@ pub struct Draw {
 pub struct Grad {
     /// The circuit.
     pub file: PathBuf,
-    /// The observable, as given.
-    pub observable: String,
+    /// The observables, as given.
+    pub observables: Vec<String>,
+    /// The state to start from.
+    pub input: Option<PathBuf>,
     /// How.
     pub method: Method,
     /// Give second derivatives.
@@ -440,9 +442,9 @@ fn grad(low: GradArgs) -> Result<Grad, Failure> {
             format_args!("--method {method} takes no --shots: measured derivatives are those of shifts");
         return Err(Failure::usage(message));
     }
-    let GradArgs { file, observable, hessian, shots, values, .. } = low;
+    let GradArgs { file, observable: observables, input, hessian, shots, values, .. } = low;
     let shots = shots.map(|shots| usize::try_from(shots).unwrap_or(usize::MAX));
-    Ok(Grad { file, observable, method, hessian, shots, values })
+    Ok(Grad { file, observables, input, method, hessian, shots, values })
 }
 
 fn diff(low: DiffArgs) -> Result<Diff, Failure> {

@@ -84,7 +84,7 @@ impl Points {
     }
 
     /// Reads the values and checks that they are inputs of the circuit.
-    fn read_known(circuit: &Circuit, given: &Given) -> Result<Points, Failure> {
+    pub(crate) fn read_known(circuit: &Circuit, given: &Given) -> Result<Points, Failure> {
         let fixed = given.parameters()?;
         check_names(circuit, &fixed, given)?;
         let (errors, origin) = (given.errors()?, given.origin().cloned());
@@ -106,11 +106,11 @@ impl Points {
         circuit.inputs().all(|name| self.has_value(name))
     }
 
-    /// The standard deviation of each input, in order; none if all are exact.
+    /// The standard deviation of each input, in order; none if no value has an error bar.
     #[must_use]
     pub fn errors(&self, circuit: &Circuit) -> Option<Vec<f64>> {
         let each = || circuit.inputs().map(|name| self.errors.get(name).copied().unwrap_or(0.0));
-        each().any(|sigma| sigma > 0.0).then(|| each().collect())
+        (!self.errors.is_empty()).then(|| each().collect())
     }
 
     /// How many runs.

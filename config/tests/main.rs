@@ -7,6 +7,7 @@ mod diff;
 mod equivalent;
 mod faults;
 mod grad;
+mod grad_several;
 mod idle;
 mod info;
 #[path = "../../plugins/host/tests/support/mod.rs"]

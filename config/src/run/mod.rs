@@ -140,11 +140,10 @@ fn simulate<T: Number>(
     let points = Points::read(circuit, given)?;
     // From another state than |0…0> no qubit is idle, and nothing is known.
     let compact = match &args.input {
-        Some(_) if circuit.n_qubits() > MAX_QUBITS => {
-            let n_qubits = circuit.n_qubits();
-            return Err(Failure::input(format_args!("no file holds a state of {n_qubits} qubits")));
+        Some(_) => {
+            check_width(circuit.n_qubits())?;
+            Compact::whole(circuit.clone())
         }
-        Some(_) => Compact::whole(circuit.clone()),
         None => circuit.folded().compact(),
     };
     let (declared, circuit) = (circuit.n_qubits(), compact.circuit());
@@ -299,11 +298,25 @@ fn needs<T: Number>(args: &Run, compact: &Compact, runs: usize, here: bool, dens
     needs
 }
 
-fn read_input<T: Number>(path: &Path, n_qubits: usize) -> Result<StateVector<Complex<T>>, Failure> {
+/// A state to start from.
+///
+/// # Errors
+/// [`Failure`] if the file has none of so many qubits.
+pub(crate) fn read_input<T: Number>(
+    path: &Path,
+    n_qubits: usize,
+) -> Result<StateVector<Complex<T>>, Failure> {
+    check_width(n_qubits)?;
     let name = path.display().to_string();
     let file = open(path).map_err(|e| cannot("read", &name, &e))?;
     let file = std::io::BufReader::new(file);
     npy::read_state(file, n_qubits).map_err(|e| Failure::input(format_args!("{name}: {e}")))
+}
+
+/// Refuses states that no file holds.
+pub(crate) fn check_width(n_qubits: usize) -> Result<(), Failure> {
+    let message = format_args!("no file holds a state of {n_qubits} qubits");
+    if n_qubits > MAX_QUBITS { Err(Failure::input(message)) } else { Ok(()) }
 }
 
 /// The squared modulus, as a result.
