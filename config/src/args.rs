@@ -184,6 +184,12 @@ Where a circuit measures, resets or branches before its end, an expectation valu
 the shots (1024 unless --shots says otherwise) with its standard error, and the state that of the
 first shot. With noise it is exact where density matrices run it (--method).
 
+--qubits 0,3 has counts and probabilities of these qubits at the end, whatever the circuit measures: bit j
+of an outcome, counted from the right, is that of qubit j of the list. JSON: {n_qubits, precision,
+backend, qubits, counts {bits: n}, expectations [{observable, value, stderr}], stderr_covariance,
+variances [{observable, value}], covariances [[x]], amplitudes [[re, im]], probabilities [p], seconds},
+of which there is what was asked for.
+
 An observable is a sum of terms such as '0.5*Z0 Z1 - 1e-3 X2 + 2'; @FILE has one term a line,
 or is an FCIDUMP with the integrals of a molecule (Jordan-Wigner, qubits 2k and 2k + 1 for orbital k).
 Both may be what OpenFermion, Qiskit, PennyLane, Cirq or CUDA-Q print: '(0.5+0j) [Z0 Z1]',
@@ -194,7 +200,12 @@ Inputs that are integers, bits or truth values decide what the circuit is, so ea
 --set n=4, --set mask=0101, --set flip=true.
 --params takes a JSON file ({\"theta\": 0.3, \"w\": [0.1, \"pi/2\"]}) or a NumPy file in order of
 declaration; with a 2-D NumPy file every row is a run of its own, all with the same seed, and each
-result becomes a list over the rows. --set wins over --params.
+result becomes a list over the rows. --set wins over --params. A NumPy file has the parameters that
+nothing else gives, or all: --params a.npy --set b=0.3 is a sweep of a. Several files stand side by side.
+
+--set a=0.3+-0.01 (or ±, or as a text in JSON) gives a parameter a standard deviation, and expectation
+values come with theirs, by their slopes. Parameters are independent; of several observables
+stderr_covariance has the covariances of the errors. `0.3 + -0.01` is a sum.
 
 --noise takes a TOML file. In it [[noise]] with width = 1, channel = \"depolarizing\" and
 parameters = [0.001] adds that channel behind every gate on one qubit (after = [\"cx\"]: behind those
@@ -230,6 +241,16 @@ pub struct RunArgs {
     /// The probability of each basis state before the measurements
     #[arg(long)]
     pub probabilities: bool,
+    /// Counts and probabilities of these qubits alone at the end, such as 0,3: the first is the rightmost bit. Without --shots their
+    /// probabilities, over all outcomes of measurements in the middle
+    #[arg(long, value_name = "K,…", value_delimiter = ',', allow_hyphen_values = true)]
+    pub qubits: Vec<usize>,
+    /// The variance <O^2> - <O>^2 of each observable, exactly
+    #[arg(long)]
+    pub variance: bool,
+    /// The covariance <AB + BA>/2 - <A><B> of each pair of observables, exactly
+    #[arg(long)]
+    pub covariance: bool,
     /// Start from this state instead of all zeros
     #[arg(long, value_name = "STATE.npy", allow_hyphen_values = true)]
     pub input: Option<PathBuf>,
@@ -277,11 +298,13 @@ const AMPLITUDES_HELP: &str = "\
 Parameters without a value stay symbols. Amplitudes that are zero for all angles are left out. Formulas
 are short: factors, and sums of products of shorter sums; --expand makes each one sum. The angles may
 be multiples of pi with a power of two below (3*pi/8), parameters times fractions, and decimals of up
-to 12 digits; any other angle is an error that names it.
+to 12 digits; any other angle is an error that names it. JSON: {n_qubits, parameters, exact,
+expectations [{observable, value}], amplitudes {bits: text}, seconds}.
 
 Examples:
   ketgrad amplitudes bell.qasm
-  ketgrad amplitudes ansatz.qasm --basis 011 --form latex";
+  ketgrad amplitudes ansatz.qasm --basis 011 --form latex
+  ketgrad amplitudes ansatz.qasm --observable 'Z0 Z1'";
 
 /// The verb `amplitudes`.
 #[derive(Clone, Debug, Args)]
@@ -292,6 +315,9 @@ pub struct AmplitudesArgs {
     /// Only this basis state, qubit 0 rightmost; may be repeated
     #[arg(long, value_name = "BITS", allow_hyphen_values = true)]
     pub basis: Vec<String>,
+    /// The expectation value of an observable, or of those in @FILE, in place of amplitudes, but those of --basis; may be repeated
+    #[arg(long, value_name = "OBS", allow_hyphen_values = true)]
+    pub observable: Vec<String>,
     /// How: in sines and cosines, in exponentials, or in LaTeX
     #[arg(long, value_name = "trig|exp|latex", allow_hyphen_values = true, default_value = "trig")]
     pub form: String,

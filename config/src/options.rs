@@ -1,6 +1,6 @@
 //! The command line and the config file as one: every option settled.
 
-use std::path::PathBuf;
+use std::{collections::BTreeSet, path::PathBuf};
 
 use ketgrad_core::{equivalent::On, exact::Form, hybrid::Method, kernel::Threads, pass::Level};
 use ketgrad_plugin_host::Choice;
@@ -118,6 +118,12 @@ pub struct Run {
     pub amplitudes: bool,
     /// Give the probabilities.
     pub probabilities: bool,
+    /// Give the variances of the observables.
+    pub variance: bool,
+    /// Give the covariances of the observables.
+    pub covariance: bool,
+    /// The qubits that counts and probabilities are of; none for all.
+    pub qubits: Vec<usize>,
     /// The state to start from.
     pub input: Option<PathBuf>,
     /// Where to write the final state.
@@ -169,8 +175,10 @@ pub struct Convert {
 pub struct Amplitudes {
     /// The circuit.
     pub file: PathBuf,
-    /// The basis states, as given; none for all.
+    /// The basis states, as given; none for all, or where observables are asked for.
     pub basis: Vec<String>,
+    /// The observables, as given.
+    pub observables: Vec<String>,
     /// How formulas are written.
     pub form: Form,
     /// Whether as one sum each.
@@ -322,10 +330,10 @@ impl Run {
         self.prints_state() || self.output.is_some()
     }
 
-    /// Whether the state is part of the answer.
+    /// Whether the state is part of the answer: amplitudes, or probabilities of all qubits.
     #[must_use]
     pub fn prints_state(&self) -> bool {
-        self.amplitudes || self.probabilities
+        self.amplitudes || self.probabilities && self.qubits.is_empty()
     }
 }
 
@@ -409,7 +417,8 @@ fn amplitudes(low: AmplitudesArgs) -> Result<Amplitudes, Failure> {
             return Err(failure.nearest(other, ["trig", "exp", "latex"]));
         }
     };
-    Ok(Amplitudes { file: low.file, basis: low.basis, form, expand: low.expand, values: low.values })
+    let AmplitudesArgs { file, basis, observable: observables, expand, values, .. } = low;
+    Ok(Amplitudes { file, basis, observables, form, expand, values })
 }
 
 fn draw(low: DrawArgs) -> Result<Draw, Failure> {
@@ -540,6 +549,9 @@ fn run(low: RunArgs, config: &ConfigFile) -> Result<Run, Failure> {
         observables,
         amplitudes: low.amplitudes || config.amplitudes,
         probabilities: low.probabilities || config.probabilities,
+        variance: low.variance || config.variance,
+        covariance: low.covariance || config.covariance,
+        qubits: low.qubits,
         input: low.input,
         output: low.output,
         noisy,
@@ -548,9 +560,33 @@ fn run(low: RunArgs, config: &ConfigFile) -> Result<Run, Failure> {
     if run.output.as_deref().is_some_and(|p| p.as_os_str() == "-") {
         return Err(Failure::usage("--output needs a file: the standard output is for the results"));
     }
-    let asked = run.keeps_state() || !run.observables.is_empty();
+    if (run.variance || run.covariance) && run.observables.is_empty() {
+        let option = if run.variance { "--variance" } else { "--covariance" };
+        return Err(Failure::usage(format_args!("{option} is that of observables: --observable gives them")));
+    }
+    if !run.qubits.is_empty() {
+        check_qubits(&run)?;
+        run.probabilities |= run.shots.is_none();
+    }
+    let asked = run.keeps_state() || run.probabilities || !run.observables.is_empty();
     if run.shots.is_none() && !asked {
         run.shots = Some(DEFAULT_SHOTS);
     }
     Ok(run)
+}
+
+/// Checks what is asked for of some qubits.
+fn check_qubits(run: &Run) -> Result<(), Failure> {
+    let mut seen = BTreeSet::new();
+    if let Some(twice) = run.qubits.iter().find(|qubit| !seen.insert(**qubit)) {
+        return Err(Failure::usage(format_args!("--qubits names qubit {twice} twice")));
+    }
+    if run.amplitudes || run.output.is_some() {
+        let option = if run.amplitudes { "--amplitudes" } else { "--output" };
+        let message = format!(
+            "{option} and --qubits exclude each other: some qubits alone have no amplitudes, but probabilities"
+        );
+        return Err(Failure::usage(message));
+    }
+    Ok(())
 }

@@ -12,6 +12,7 @@ mod idle;
 mod info;
 #[path = "../../plugins/host/tests/support/mod.rs"]
 mod libraries;
+mod marginals;
 mod noise;
 mod npy;
 mod observables;
@@ -23,3 +24,4 @@ mod show;
 mod sources;
 mod support;
 mod symbols;
+mod variances;
