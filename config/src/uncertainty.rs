@@ -31,7 +31,8 @@ impl Sources {
         (0..self.0.len()).filter(|k| self.0[*k].sigma() > 0.0)
     }
 
-    /// The derivatives of an expectation value, whose slopes are second derivatives.
+    /// The derivatives of an expectation value, by whatever method, whose slopes are second derivatives: in closed form for formulas, else
+    /// by the adjoint method, or duals where there is no one final state.
     ///
     /// # Errors
     /// As [`Expectation::hessian_by`].
@@ -44,16 +45,16 @@ impl Sources {
     ) -> Result<Vec<Uncertain>, HybridError> {
         // Row k is the change of the gradient along input k.
         let rows: Vec<Vec<T>> = match method {
-            Method::Adjoint => {
-                let unit = |k: usize| (0..at.len()).map(|j| T::lit(f64::from(u8::from(j == k)))).collect();
+            Method::Symbolic => energy.hessian_by(method, at)?,
+            _ if energy.methods().contains(&Method::Adjoint) => {
+                let unit = |k: usize| (0..at.len()).map(move |j| T::lit(f64::from(u8::from(j == k))));
                 let mut rows = vec![vec![T::lit(0.0); at.len()]; at.len()];
                 for k in self.uncertain() {
-                    let direction: Vec<T> = unit(k);
-                    rows[k] = energy.hvp(at, &direction)?.1;
+                    rows[k] = energy.hvp(at, &unit(k).collect::<Vec<T>>())?.1;
                 }
                 rows
             }
-            _ => energy.hessian_by(method, at)?,
+            _ => energy.hessian_by(Method::Forward, at)?,
         };
         let column = |j: usize| rows.iter().map(|row| row[j]).collect::<Vec<T>>();
         Ok(gradient.iter().enumerate().map(|(j, slope)| self.of(*slope, &column(j))).collect())

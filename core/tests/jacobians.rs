@@ -24,7 +24,12 @@ fn sums() -> Vec<PauliSum> {
 
 /// Rotations and CX after each other, of shared inputs; qubit 3 is idle.
 fn circuit(seed: u32) -> Circuit {
-    let mut c = Circuit::new(4);
+    wide(seed, 4)
+}
+
+/// The same on n qubits, where fast paths begin at some six; those from 4 on are entangled, too.
+fn wide(seed: u32, n: usize) -> Circuit {
+    let mut c = Circuit::new(n);
     let (a, b) = (c.param("a"), c.param("b"));
     let mut state = seed.wrapping_mul(2_654_435_769) | 1;
     let mut next = |n: u32| {
@@ -41,6 +46,9 @@ fn circuit(seed: u32) -> Circuit {
             _ => c.cx(q, (q + 1 + other) % 3),
         }
         .unwrap();
+    }
+    for q in 4..n {
+        c.ry(q, a.clone()).unwrap().cx(q, 0).unwrap().rx(q, b.clone() * 3).unwrap().cx(q, 2).unwrap();
     }
     c.ry(1, a).unwrap().rx(0, b).unwrap();
     c
@@ -70,6 +78,7 @@ fn rows_are_the_gradients_of_the_observables() {
     for seed in 0..6 {
         same(&Expectation::new(circuit(seed), sums()).unwrap(), &METHODS, &[0.3, -0.8]);
     }
+    same(&Expectation::new(wide(1, 8), sums()).unwrap(), &METHODS[..4], &[0.3, -0.8]);
     let single = Expectation::new(circuit(1), sums()).unwrap();
     let (values, rows) = single.jacobian_by(Method::Adjoint, &[0.3f32, -0.8]).unwrap();
     let (exact, slopes) = single.jacobian_by(Method::Adjoint, &[0.3, -0.8]).unwrap();
@@ -95,16 +104,18 @@ fn noise_and_feedback_have_rows_too() {
 #[test]
 fn a_given_state_stands_for_the_gates_that_prepare_it() {
     let at = [0.4, 1.1];
-    for (seed, noise) in [(0, false), (1, false), (2, false), (3, true), (4, true)] {
+    for (seed, n, noise) in
+        [(0, 4, false), (1, 4, false), (2, 8, false), (3, 4, true), (4, 4, true), (5, 9, false)]
+    {
         let prepare =
-            Circuit::build(4, |c| c.h(0)?.cx(0, 3)?.ry(1, Angle::pi(1, 5))?.rx(3, Angle::pi(2, 7))).unwrap();
-        let mut after = circuit(seed);
+            Circuit::build(n, |c| c.h(0)?.cx(0, 3)?.ry(1, Angle::pi(1, 5))?.rx(3, Angle::pi(2, 7))).unwrap();
+        let mut after = wide(seed, n);
         if noise {
             after.bit_flip(0, 0.1).unwrap().depolarizing(3, 0.2).unwrap().ry(0, Angle::pi(1, 3)).unwrap();
         }
         let start: StateVector<Complex<f64>> = Simulator::new().run(&prepare, &[] as &[f64]).unwrap();
         let mut whole = prepare.clone();
-        whole.append(&after, &[0, 1, 2, 3]).unwrap();
+        whole.append(&after, &(0..n).collect::<Vec<_>>()).unwrap();
         let whole = Expectation::new(whole, sums()).unwrap();
         let from = Expectation::from_state(after, sums(), start).unwrap();
         near(&from.values(&at).unwrap(), &whole.values(&at).unwrap(), 1e-12);
