@@ -332,7 +332,8 @@ pub struct AmplitudesArgs {
 const GRAD_HELP: &str = "\
 JSON: {value, gradient {name: x}, hessian {row: {column: x}}, method, seconds}; of several observables
 {expectations [{observable, value, gradient, hessian}], method, seconds}; lists over the rows of a sweep.
-With --shots or error bars stderr stands behind value, and gradient_stderr behind gradient.
+With --shots or error bars stderr stands behind value, and gradient_stderr behind gradient. The array that
+--output writes has an axis for the rows of a sweep, one for several observables, and one for the parameters.
 
 --set a=0.3+-0.01 gives an input a standard deviation; values and derivatives come with theirs, by their
 slopes. Inputs are independent. Of several observables stderr_covariance has the covariances of the
@@ -367,6 +368,9 @@ pub struct GradArgs {
     /// Measure: so many shots for each value, with standard errors
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = parse_shots)]
     pub shots: Option<u64>,
+    /// Write the gradient: float64, or float32 with f32, in order of declaration
+    #[arg(long, value_name = "GRADIENT.npy", allow_hyphen_values = true)]
+    pub output: Option<PathBuf>,
     /// Values of parameters.
     #[command(flatten)]
     pub values: ValueArgs,

@@ -21,10 +21,11 @@ use crate::{
     args::Precision,
     backend::stays_there,
     diff::{Numbers, answer, in_text},
+    files::{check_writable, write_whole},
     given::Given,
     memory::Needs,
     noise::{Unwritten, note_readings, read_noisy},
-    npy::Number,
+    npy::{self, Number},
     observables::{self, Named},
     options::{Common, Grad},
     params::Points,
@@ -72,6 +73,20 @@ impl<T: Number> Asked<T> {
         let names = circuit.inputs().map(str::to_owned).collect();
         let observables = read_observables(&args.observables, circuit)?;
         Ok(Asked { points, inputs, names, observables })
+    }
+
+    /// Writes the gradients where they are asked for: an axis for the rows of a sweep, one for several observables, one for the inputs.
+    fn write<'a>(
+        &self,
+        output: Option<&Path>,
+        gradients: impl IntoIterator<Item = &'a [T]>,
+    ) -> Result<(), Failure> {
+        let Some(path) = output else { return Ok(()) };
+        let count = self.observables.len();
+        let axes = [(self.points.sweep, self.points.len()), (count > 1, count), (true, self.names.len())];
+        let shape: Vec<usize> = axes.iter().filter(|axis| axis.0).map(|axis| axis.1).collect();
+        let numbers = gradients.into_iter().flatten().copied();
+        write_whole(path, |out| npy::write_reals(numbers, &shape, out))
     }
 
     /// The answer, from the results of each observable at each point and what belongs to a point besides.
@@ -154,6 +169,7 @@ fn differentiate<T: Number + DualNum>(
     given: &Given,
 ) -> Result<Box<dyn Answer>, Failure> {
     let asked = Asked::<T>::read(args, &circuit, given)?;
+    args.output.as_deref().map_or(Ok(()), check_writable)?;
     let sources = asked.points.errors(&circuit).map(|sigmas| Sources::new(&sigmas));
     if sources.is_some() && args.hessian {
         given.refuse_errors("`grad --hessian`")?;
@@ -206,6 +222,7 @@ fn differentiate<T: Number + DualNum>(
     });
     let results = results.collect();
     numbers.report(common, terminal)?;
+    asked.write(args.output.as_deref(), all.iter().flatten().map(|one| &*one.gradient))?;
     Ok(asked.answer(results, vec![("method", args.method.name().into())], (common, start)))
 }
 
@@ -256,6 +273,7 @@ fn measure(
     }
     given.refuse_errors("`grad --shots`")?;
     let asked = Asked::<f64>::read(args, &circuit, given)?;
+    args.output.as_deref().map_or(Ok(()), check_writable)?;
     let sums = asked.observables.iter().map(|o| o.sum.clone());
     let energy = expectations_of::<f64>(circuit, sums, args.input.as_deref(), common, terminal)?;
     let start = Instant::now();
@@ -283,6 +301,9 @@ fn measure(
     };
     let results = all.iter().map(|each| (each.iter().map(&mut members).collect(), Vec::new())).collect();
     numbers.report(common, terminal)?;
+    let gradient = |one: &(Mean, Vec<Mean>)| one.1.iter().map(value).collect::<Vec<f64>>();
+    let gradients: Vec<Vec<f64>> = all.iter().flatten().map(gradient).collect();
+    asked.write(args.output.as_deref(), gradients.iter().map(Vec::as_slice))?;
     let more = vec![("method", args.method.name().into()), ("shots", count.into())];
     Ok(asked.answer(results, more, (common, start)))
 }
@@ -296,6 +317,10 @@ fn formulas(
     given: &Given,
 ) -> Result<Box<dyn Answer>, Failure> {
     given.refuse_errors("a formula")?;
+    if args.output.is_some() {
+        let message = "--output has numbers: formulas are printed, with --json as texts";
+        return Err(Failure::usage(message).help("give all parameters values"));
+    }
     let circuit = Points::read_some(circuit, given)?;
     amplitudes::check_computed(&circuit)?;
     amplitudes::note_decimals(&circuit, terminal);

@@ -1,6 +1,9 @@
 //! The command line and the config file as one: every option settled.
 
-use std::{collections::BTreeSet, path::PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use ketgrad_core::{equivalent::On, exact::Form, hybrid::Method, kernel::Threads, pass::Level};
 use ketgrad_plugin_host::Choice;
@@ -211,6 +214,8 @@ pub struct Grad {
     pub observables: Vec<String>,
     /// The state to start from.
     pub input: Option<PathBuf>,
+    /// Where to write the gradient.
+    pub output: Option<PathBuf>,
     /// How.
     pub method: Method,
     /// Give second derivatives.
@@ -446,14 +451,17 @@ fn grad(low: GradArgs) -> Result<Grad, Failure> {
         let failure = Failure::usage(format_args!("--method is one of {}, not `{given}`", names.join(", ")));
         return Err(failure.nearest(given, names));
     };
+    if low.output.as_deref().is_some_and(is_stdout) {
+        return Err(Failure::usage("--output needs a file: the standard output is for the results"));
+    }
     if low.shots.is_some() && method != Method::Shift {
         let message =
             format_args!("--method {method} takes no --shots: measured derivatives are those of shifts");
         return Err(Failure::usage(message));
     }
-    let GradArgs { file, observable: observables, input, hessian, shots, values, .. } = low;
+    let GradArgs { file, observable: observables, input, output, hessian, shots, values, .. } = low;
     let shots = shots.map(|shots| usize::try_from(shots).unwrap_or(usize::MAX));
-    Ok(Grad { file, observables, input, method, hessian, shots, values })
+    Ok(Grad { file, observables, input, output, method, hessian, shots, values })
 }
 
 fn diff(low: DiffArgs) -> Result<Diff, Failure> {
@@ -557,7 +565,7 @@ fn run(low: RunArgs, config: &ConfigFile) -> Result<Run, Failure> {
         noisy,
         values: low.values,
     };
-    if run.output.as_deref().is_some_and(|p| p.as_os_str() == "-") {
+    if run.output.as_deref().is_some_and(is_stdout) {
         return Err(Failure::usage("--output needs a file: the standard output is for the results"));
     }
     if (run.variance || run.covariance) && run.observables.is_empty() {
@@ -573,6 +581,10 @@ fn run(low: RunArgs, config: &ConfigFile) -> Result<Run, Failure> {
         run.shots = Some(DEFAULT_SHOTS);
     }
     Ok(run)
+}
+
+fn is_stdout(path: &Path) -> bool {
+    path.as_os_str() == "-"
 }
 
 /// Checks what is asked for of some qubits.

@@ -74,6 +74,53 @@ fn each_observable_has_its_value_and_gradient() {
     near(&shots["expectations"][1]["gradient"]["b"], -0.3f64.cos() * 0.628_318_530_717_958_6f64.sin(), 0.1);
 }
 
+/// The shape of a NumPy file, and its numbers.
+fn read(folder: &Folder, name: &str) -> (String, Vec<f64>) {
+    let bytes = std::fs::read(folder.path(name)).unwrap();
+    let start = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
+    let header = String::from_utf8_lossy(&bytes[10..start]).trim_end().to_owned();
+    let numbers: Vec<f64> = if header.contains("<f4") {
+        bytes[start..].chunks(4).map(|b| f32::from_le_bytes(b.try_into().unwrap()).into()).collect()
+    } else {
+        bytes[start..].chunks(8).map(|b| f64::from_le_bytes(b.try_into().unwrap())).collect()
+    };
+    (header, numbers)
+}
+
+#[test]
+fn gradients_are_written_as_arrays() {
+    let folder = folder();
+    folder.file("sweep.npy", npy("(2, 2)", &[0.1, 0.2, 0.3, 0.4]));
+    let rows = ["--params", "sweep.npy"];
+    for (parts, shape, kind) in [
+        ([&BOTH[2..], &AT, &[]], "(2,)", "<f8"),
+        ([&BOTH, &AT, &[]], "(2, 2)", "<f8"),
+        ([&BOTH[2..], &rows, &["--precision", "f32"]], "(2, 2)", "<f4"),
+        ([&BOTH, &rows, &["--method", "forward"]], "(2, 2, 2)", "<f8"),
+        ([&BOTH, &AT, &["--shots", "100"]], "(2, 2)", "<f8"),
+    ] {
+        let found = call(&folder, "two.qasm", &[parts[0], parts[1], parts[2], &["--output", "g.npy"]]);
+        let (header, numbers) = read(&folder, "g.npy");
+        assert_eq!(header, format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}"));
+        // The last numbers are those of the last row and the last observable.
+        let last =
+            |value: &Value| value.as_array().map_or(value.clone(), |list| list.last().unwrap().clone());
+        let end = if found["expectations"].is_null() {
+            last(&found["gradient"])
+        } else {
+            last(&last(&found["expectations"]))["gradient"].clone()
+        };
+        near(&end["b"], *numbers.last().unwrap(), 1e-7);
+        near(&end["a"], numbers[numbers.len() - 2], 1e-7);
+    }
+    let fails = |rest: &[&str], status, words: &[&str]| {
+        folder.run(&[&["grad", "two.qasm"][..], &BOTH, rest].concat()).fails(status, words)
+    };
+    fails(&[&AT[..], &["--output", "-"]].concat(), 2, &["--output needs a file"]);
+    fails(&[&AT[..], &["--output", "no/such/g.npy"]].concat(), 1, &["no/such/g.npy"]);
+    fails(&["--method", "symbolic", "--output", "g.npy"], 2, &["formulas"]);
+}
+
 #[test]
 fn a_given_state_is_where_the_circuit_starts() {
     let folder = folder();
