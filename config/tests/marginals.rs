@@ -101,7 +101,7 @@ fn shots_count_the_named_qubits_in_their_order() {
     assert!(text.starts_with("probabilities of qubits 4 0 (zeros left out)\n  10  1"), "{text}");
     let text = folder.run(&["run", "plain.qasm", "--set", "a=0", "--qubits", "4", "--shots", "3"]).done().out;
     assert_eq!(text, "counts of 3 shots of qubit 4\n  1  3  100.00 %\n");
-    folder.file("sweep.npy", npy("(2, 1)", &[0.0, 3.141_592_653_589_793]));
+    folder.file("sweep.npy", npy("(2, 1)", &[0.0, std::f64::consts::PI]));
     let swept = folder.run(&["run", "plain.qasm", "--params", "sweep.npy", "--qubits", "3", "--json"]).json();
     assert!((numbers(&swept["probabilities"][1])[1] - 1.0).abs() < 1e-15);
 }

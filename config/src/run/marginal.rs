@@ -133,7 +133,7 @@ impl Marginal {
         for (bits, p) in by_bits {
             let bit = |j: usize| usize::from(bits.get(first + j as u32)) << j;
             let outcome = (0..count).fold(0, |outcome, j| outcome | bit(j));
-            all[outcome] = all[outcome] + p;
+            all[outcome] += p;
         }
         all
     }

@@ -52,6 +52,9 @@ pub(super) struct Task<'a> {
     pub(super) progress: Mutex<Progress>,
 }
 
+/// A circuit with the measurements that are asked for, and bound.
+type Measured<T> = (Circuit, BoundCircuit<Complex<T>>);
+
 /// The plan that the runs of a sweep share, once there is one.
 type Plan<T> = Option<Box<dyn Prepared<Complex<T>>>>;
 
@@ -255,7 +258,7 @@ impl Task<'_> {
         &self,
         circuit: &Circuit,
         start: Option<StateVector<Complex<T>>>,
-    ) -> Result<Option<(Circuit, BoundCircuit<Complex<T>>)>, SimulateError> {
+    ) -> Result<Option<Measured<T>>, SimulateError> {
         let measured = match self.marginal {
             Some(marginal) => self.compact.measuring(circuit, marginal.qubits().iter().copied())?,
             // A circuit that keeps no result has all its qubits measured.
