@@ -1,22 +1,24 @@
-//! The verb `amplitudes`: the amplitudes of a circuit as formulas in its parameters.
+//! The verb `amplitudes`: the amplitudes of a circuit, and expectation values, as formulas in its parameters.
 
 use std::{collections::BTreeMap, time::Instant};
 
 use ketgrad_core::{
     circuit::{Circuit, Operation},
-    exact::{Budget, ClosedForm, Exact, ExactError, RESERVED},
+    exact::{Budget, ClosedForm, Exact, ExactError, Formula, RESERVED, Symbols},
     normal::NormalError,
     param::{Angle, Decimal, ParamExpr},
     simulate::Simulator,
     state::bytes_needed,
     trace::Expr,
 };
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::{
     diff::answer,
+    grad::read_observables,
     memory::Needs,
     noise::{Unwritten, read_noisy},
+    observables::Named,
     options::{Amplitudes, Common},
     params::Points,
     report::Failure,
@@ -37,11 +39,13 @@ pub fn amplitudes(
     terminal: &Terminal,
 ) -> Result<Box<dyn Answer>, Failure> {
     let (circuit, given) = read_noisy(&args.file, &args.values, Unwritten::None, common, terminal)?;
+    given.refuse_errors("`amplitudes`")?;
     let circuit = Points::read_some(&circuit, &given)?;
     check_computed(&circuit)?;
     note_decimals(&circuit, terminal);
     let n_qubits = circuit.n_qubits();
     args.basis.iter().try_for_each(|bits| check_basis(bits, n_qubits))?;
+    let observables = read_observables(&args.observables, &circuit)?;
     let names = parameters(&circuit);
     let compact = circuit.folded().compact();
     let circuit = compact.circuit();
@@ -55,35 +59,45 @@ pub fn amplitudes(
 
     let start = Instant::now();
     let state = ClosedForm::within(circuit, &simulator, budget).map_err(failure)?;
-    check_names(&state)?;
+    check_names(state.symbols())?;
+    let written = |formula: &Formula| {
+        if args.expand { formula.expanded(args.form) } else { formula.text(args.form) }
+    };
+    let mut object = vec![("n_qubits", n_qubits.into()), ("parameters", names), ("exact", true.into())];
+    let mut text = String::new();
+    let mut expectations: Vec<Value> = Vec::new();
+    for Named { text: observable, sum } in &observables {
+        let sum = compact.observable(sum).map_err(Failure::input)?;
+        let value = written(&state.expectation(&sum).map_err(failure)?);
+        text += &format!("{observable}: {value}\n");
+        expectations.push(json!({"observable": observable, "value": value}));
+    }
+    if !expectations.is_empty() {
+        object.push(("expectations", expectations.into()));
+    }
+    // Of a circuit with observables those amplitudes that are asked for.
+    if args.basis.is_empty() && !observables.is_empty() {
+        return Ok(answer(common, start, text, object));
+    }
     let all = || state.support().map(|index| compact.bitstring(index)).collect();
     let asked: Vec<String> = if args.basis.is_empty() { all() } else { args.basis.clone() };
     let mut formulas = Map::new();
-    let mut text = String::new();
     for bits in asked {
         // Nothing is where an idle qubit is 1.
         let formula =
             compact.index(&bits).map(|index| state.amplitude(index).map_err(failure)).transpose()?;
-        let written = formula.as_ref().map_or("0".to_owned(), |formula| {
-            if args.expand { formula.expanded(args.form) } else { formula.text(args.form) }
-        });
         if !common.json {
-            text += &format!("{bits}: {written}\n");
-        } else if formula.is_some_and(|formula| !formula.is_zero()) {
-            formulas.insert(bits, written.into());
+            text += &format!("{bits}: {}\n", formula.as_ref().map_or("0".to_owned(), written));
+        } else if let Some(formula) = formula.filter(|formula| !formula.is_zero()) {
+            formulas.insert(bits, written(&formula).into());
         }
     }
-    let object = [
-        ("n_qubits", n_qubits.into()),
-        ("parameters", names),
-        ("exact", true.into()),
-        ("amplitudes", Value::Object(formulas)),
-    ];
+    object.push(("amplitudes", Value::Object(formulas)));
     Ok(answer(common, start, text, object))
 }
 
 /// A formula with an angle that has no value anywhere is none.
-fn check_computed(circuit: &Circuit) -> Result<(), Failure> {
+pub(crate) fn check_computed(circuit: &Circuit) -> Result<(), Failure> {
     let mut values: Vec<Expr> = Vec::new();
     for param in circuit.params() {
         let symbol = || Expr::symbol(&param.name);
@@ -101,7 +115,7 @@ fn check_computed(circuit: &Circuit) -> Result<(), Failure> {
 }
 
 /// Says which decimals look like multiples of pi; they are taken for the decimals that they are.
-fn note_decimals(circuit: &Circuit, terminal: &Terminal) {
+pub(crate) fn note_decimals(circuit: &Circuit, terminal: &Terminal) {
     let gates = circuit.instructions().iter().map(|i| &i.operation).filter(|o| o.is_gate());
     let decimals =
         gates.flat_map(Operation::params).map(Angle::radian_part).filter_map(|x| Some((x, Decimal::new(x)?)));
@@ -112,9 +126,9 @@ fn note_decimals(circuit: &Circuit, terminal: &Terminal) {
 }
 
 /// A parameter called `i` cannot be told from the imaginary unit.
-fn check_names(state: &ClosedForm) -> Result<(), Failure> {
-    let circuit = state.symbols().circuit();
-    let mut names = state.symbols().params().map(|id| circuit.param_name(id));
+pub(crate) fn check_names(symbols: &Symbols) -> Result<(), Failure> {
+    let circuit = symbols.circuit();
+    let mut names = symbols.params().map(|id| circuit.param_name(id));
     match names.find(|name| RESERVED.contains(&name.as_str())) {
         None => Ok(()),
         Some(name) => Err(Failure::input(format_args!(
@@ -139,7 +153,7 @@ fn check_basis(bits: &str, n_qubits: usize) -> Result<(), Failure> {
         .help("qubit 0 is the rightmost bit, such as 01 for qubit 0 in 1 and qubit 1 in 0"))
 }
 
-fn failure(error: ExactError) -> Failure {
+pub(crate) fn failure(error: ExactError) -> Failure {
     let failure = Failure::input(&error);
     match error {
         ExactError::Outside { .. } => {

@@ -115,9 +115,7 @@ pub enum Verb {
     #[command(after_help = EQUIVALENT_HELP)]
     Equivalent(EquivalentArgs),
     /// Differentiates an expectation value by the parameters
-    #[command(
-        after_help = "Examples:\n  ketgrad grad ansatz.qasm --observable 'Z0 Z1' --set theta=0.3\n  ketgrad grad ansatz.qasm --observable @h2.txt --params point.json --hessian"
-    )]
+    #[command(after_help = GRAD_HELP)]
     Grad(GradArgs),
     /// Differentiates a program
     #[command(
@@ -186,6 +184,12 @@ Where a circuit measures, resets or branches before its end, an expectation valu
 the shots (1024 unless --shots says otherwise) with its standard error, and the state that of the
 first shot. With noise it is exact where density matrices run it (--method).
 
+--qubits 0,3 has counts and probabilities of these qubits at the end, whatever the circuit measures: bit j
+of an outcome, counted from the right, is that of qubit j of the list. JSON: {n_qubits, precision,
+backend, qubits, counts {bits: n}, expectations [{observable, value, stderr}], stderr_covariance,
+variances [{observable, value}], covariances [[x]], amplitudes [[re, im]], probabilities [p], seconds},
+of which there is what was asked for.
+
 An observable is a sum of terms such as '0.5*Z0 Z1 - 1e-3 X2 + 2'; @FILE has one term a line,
 or is an FCIDUMP with the integrals of a molecule (Jordan-Wigner, qubits 2k and 2k + 1 for orbital k).
 Both may be what OpenFermion, Qiskit, PennyLane, Cirq or CUDA-Q print: '(0.5+0j) [Z0 Z1]',
@@ -196,7 +200,12 @@ Inputs that are integers, bits or truth values decide what the circuit is, so ea
 --set n=4, --set mask=0101, --set flip=true.
 --params takes a JSON file ({\"theta\": 0.3, \"w\": [0.1, \"pi/2\"]}) or a NumPy file in order of
 declaration; with a 2-D NumPy file every row is a run of its own, all with the same seed, and each
-result becomes a list over the rows. --set wins over --params.
+result becomes a list over the rows. --set wins over --params. A NumPy file has the parameters that
+nothing else gives, or all: --params a.npy --set b=0.3 is a sweep of a. Several files stand side by side.
+
+--set a=0.3+-0.01 (or ±, or as a text in JSON) gives a parameter a standard deviation, and expectation
+values come with theirs, by their slopes. Parameters are independent; of several observables
+stderr_covariance has the covariances of the errors. `0.3 + -0.01` is a sum.
 
 --noise takes a TOML file. In it [[noise]] with width = 1, channel = \"depolarizing\" and
 parameters = [0.001] adds that channel behind every gate on one qubit (after = [\"cx\"]: behind those
@@ -236,6 +245,16 @@ pub struct RunArgs {
     /// The probability of each basis state before the measurements
     #[arg(long)]
     pub probabilities: bool,
+    /// Counts and probabilities of these qubits alone at the end, such as 0,3: the first is the rightmost bit. Without --shots their
+    /// probabilities, over all outcomes of measurements in the middle
+    #[arg(long, value_name = "K,…", value_delimiter = ',', allow_hyphen_values = true)]
+    pub qubits: Vec<usize>,
+    /// The variance <O^2> - <O>^2 of each observable, exactly
+    #[arg(long)]
+    pub variance: bool,
+    /// The covariance <AB + BA>/2 - <A><B> of each pair of observables, exactly
+    #[arg(long)]
+    pub covariance: bool,
     /// Start from this state instead of all zeros
     #[arg(long, value_name = "STATE.npy", allow_hyphen_values = true)]
     pub input: Option<PathBuf>,
@@ -282,12 +301,14 @@ pub struct ConvertArgs {
 const AMPLITUDES_HELP: &str = "\
 Parameters without a value stay symbols. Amplitudes that are zero for all angles are left out. Formulas
 are short: factors, and sums of products of shorter sums; --expand makes each one sum. The angles may
-be fractions of pi (3*pi/8), parameters times fractions, and decimals of up
-to 12 digits; any other angle is an error that names it.
+be fractions of pi (3*pi/8), parameters times fractions, and decimals of up to 12 digits; any other
+angle is an error that names it. JSON: {n_qubits, parameters, exact, expectations [{observable, value}],
+amplitudes {bits: text}, seconds}.
 
 Examples:
   ketgrad amplitudes bell.qasm
-  ketgrad amplitudes ansatz.qasm --basis 011 --form latex";
+  ketgrad amplitudes ansatz.qasm --basis 011 --form latex
+  ketgrad amplitudes ansatz.qasm --observable 'Z0 Z1'";
 
 /// The verb `amplitudes`.
 #[derive(Clone, Debug, Args)]
@@ -298,6 +319,9 @@ pub struct AmplitudesArgs {
     /// Only this basis state, qubit 0 rightmost; may be repeated
     #[arg(long, value_name = "BITS", allow_hyphen_values = true)]
     pub basis: Vec<String>,
+    /// The expectation value of an observable, or of those in @FILE, in place of amplitudes, but those of --basis; may be repeated
+    #[arg(long, value_name = "OBS", allow_hyphen_values = true)]
+    pub observable: Vec<String>,
     /// How: in sines and cosines, in exponentials, or in LaTeX
     #[arg(long, value_name = "trig|exp|latex", allow_hyphen_values = true, default_value = "trig")]
     pub form: String,
@@ -309,24 +333,48 @@ pub struct AmplitudesArgs {
     pub values: ValueArgs,
 }
 
+const GRAD_HELP: &str = "\
+JSON: {value, gradient {name: x}, hessian {row: {column: x}}, method, seconds}; of several observables
+{expectations [{observable, value, gradient, hessian}], method, seconds}; lists over the rows of a sweep.
+With --shots or error bars stderr stands behind value, and gradient_stderr behind gradient. The array that
+--output writes has an axis for the rows of a sweep, one for several observables, and one for the parameters.
+
+--set a=0.3+-0.01 gives an input a standard deviation; values and derivatives come with theirs, by their
+slopes. Inputs are independent. Of several observables stderr_covariance has the covariances of the
+errors of the values, in their order.
+
+--method symbolic without values for all parameters gives formulas: value and the derivatives by the
+parameters that are open, as texts.
+
+Examples:
+  ketgrad grad ansatz.qasm --observable 'Z0 Z1' --set theta=0.3
+  ketgrad grad ansatz.qasm --observable @h2.txt --params point.json --hessian
+  ketgrad grad ansatz.qasm --observable Z0 --observable X1 --method symbolic";
+
 /// The verb `grad`.
 #[derive(Clone, Debug, Args)]
 pub struct GradArgs {
     /// The circuit; - reads it from the standard input
     #[arg(value_name = "FILE.qasm")]
     pub file: PathBuf,
-    /// The observable: a sum of terms such as '0.5*Z0 Z1 - X2', or @FILE with one term a line or an FCIDUMP
-    #[arg(long, value_name = "OBS", allow_hyphen_values = true)]
-    pub observable: String,
+    /// The observable: a sum of terms such as '0.5*Z0 Z1 - X2', or @FILE with one term a line or an FCIDUMP; may be repeated
+    #[arg(long, value_name = "OBS", allow_hyphen_values = true, required = true)]
+    pub observable: Vec<String>,
     /// How: adjoint, shift, forward, symbolic (in closed form) or difference [default: adjoint; shift with --shots]
     #[arg(long, value_name = "adjoint|shift|forward|symbolic|difference", allow_hyphen_values = true)]
     pub method: Option<String>,
     /// Second derivatives too
     #[arg(long, conflicts_with = "shots")]
     pub hessian: bool,
+    /// Start from this state instead of all zeros
+    #[arg(long, value_name = "STATE.npy", allow_hyphen_values = true)]
+    pub input: Option<PathBuf>,
     /// Measure: so many shots for each value, with standard errors
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = parse_shots)]
     pub shots: Option<u64>,
+    /// Write the gradient: float64, or float32 with f32, in order of declaration
+    #[arg(long, value_name = "GRADIENT.npy", allow_hyphen_values = true)]
+    pub output: Option<PathBuf>,
     /// Values of parameters.
     #[command(flatten)]
     pub values: ValueArgs,
@@ -441,9 +489,9 @@ pub struct EquivalentArgs {
     /// The value of an input, in whichever circuit has it; may be repeated
     #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
     pub set: Vec<String>,
-    /// Such values from a file
+    /// Such values from a file; may be repeated
     #[arg(long, value_name = "FILE.json", allow_hyphen_values = true)]
-    pub params: Option<PathBuf>,
+    pub params: Vec<PathBuf>,
 }
 
 /// A kind of picture.
@@ -527,12 +575,13 @@ pub struct OptimizeArgs {
 /// Values of parameters.
 #[derive(Clone, Debug, Default, Args)]
 pub struct ValueArgs {
-    /// The value of a parameter; may be repeated
+    /// The value of a parameter, such as a=pi/4, or with an error bar a=0.3+-0.01; may be repeated
     #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
     pub set: Vec<String>,
-    /// The values of parameters from a file
+    /// The values of parameters from a file: by name (JSON), or in order of declaration those that have no other value, or all (NumPy; two axes:
+    /// a row for each point); may be repeated, and --set wins
     #[arg(long, value_name = "FILE.json|FILE.npy", allow_hyphen_values = true)]
-    pub params: Option<PathBuf>,
+    pub params: Vec<PathBuf>,
     /// Add noise: a model of which channels follow which instructions
     #[arg(long, value_name = "NOISE.toml|AER.json", allow_hyphen_values = true)]
     pub noise: Option<PathBuf>,

@@ -88,6 +88,7 @@ pub fn check(args: &Check, common: &Common, terminal: &Terminal) -> Result<Box<d
         Check::Program(args) => program::<f64>(args, Settings::default(), common, terminal)?,
         Check::Circuit { file, observable, values } => {
             let (circuit, given) = read_noisy(file, values, Unwritten::None, common, terminal)?;
+            given.refuse_errors("`check`")?;
             let names = circuit.inputs().map(str::to_owned).collect();
             note_readings(&circuit, false, terminal);
             let points = Points::read(&circuit, &given)?;

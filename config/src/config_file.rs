@@ -51,6 +51,10 @@ pub struct RunTable {
     pub amplitudes: bool,
     /// `probabilities`
     pub probabilities: bool,
+    /// `variance`
+    pub variance: bool,
+    /// `covariance`
+    pub covariance: bool,
 }
 
 /// Puts a value where it belongs, or says what was expected.
@@ -92,6 +96,8 @@ const RUN: &[(&str, Setter<RunTable>)] = &[
     ("observables", |r, v| strings(v).map(|mut s| r.observables.append(&mut s))),
     ("amplitudes", |r, v| boolean(v).map(|b| r.amplitudes = b)),
     ("probabilities", |r, v| boolean(v).map(|b| r.probabilities = b)),
+    ("variance", |r, v| boolean(v).map(|b| r.variance = b)),
+    ("covariance", |r, v| boolean(v).map(|b| r.covariance = b)),
 ];
 
 impl ConfigFile {

@@ -118,7 +118,8 @@ fn params(witness: &Witness) -> Map<String, Value> {
 /// Reads both circuits for the values that are given, and gives these to the parameters of each.
 fn read_both(args: &Equivalent, common: &Common, terminal: &Terminal) -> Result<(Circuit, Circuit), Failure> {
     let all = Given::read(&args.values, "--set")?;
-    if all.table.is_some() {
+    all.refuse_errors("`equivalent`")?;
+    if !all.tables.is_empty() {
         let message =
             "--params takes a JSON file here: two circuits need not declare their inputs in one order";
         return Err(Failure::usage(message));

@@ -1,10 +1,11 @@
-//! Values by name as they are given: `--set name=value`, `--params FILE.json`.
+//! Values by name as they are given: `--set name=value`, `--params FILE.json`. A value may have an error bar, `0.3+-0.01`.
 //!
 //! Most are values of parameters ([`Points`](crate::params::Points)), which are angles. Inputs that are integers, bits or
 //! truth values decide what a circuit is: the file is read for their values, and they are gone from here afterwards.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -26,15 +27,61 @@ use crate::{
     report::{Failure, Remark, Status},
 };
 
+/// The ways to write an error bar behind a value.
+const ERROR_BARS: [&str; 3] = ["+-", "+/-", "±"];
+
+/// The mark of an error bar in a text, the first if there are several.
+pub(crate) fn error_bar(text: &str) -> Option<Range<usize>> {
+    let find = |mark: &&str| text.find(mark).map(|at| at..at + mark.len());
+    ERROR_BARS.iter().filter_map(find).min_by_key(|mark| mark.start)
+}
+
 /// What is given for one name.
 #[derive(Clone, Debug)]
 struct Entry {
-    /// As text.
+    /// As text, without its error bar.
     text: String,
     /// A number of a file.
     number: Option<f64>,
+    /// What follows the mark of an error bar.
+    error: Option<String>,
     /// Who gave it, and for which name.
     from: String,
+}
+
+impl Entry {
+    /// From a text, `0.3` or `0.3+-0.01`.
+    fn new(text: &str, from: String) -> Entry {
+        let (value, error) = match error_bar(text) {
+            Some(mark) => (&text[..mark.start], Some(text[mark.end..].to_owned())),
+            None => (text, None),
+        };
+        Entry { text: value.to_owned(), number: None, error, from }
+    }
+
+    /// The file that gives it.
+    fn file(&self) -> &str {
+        self.from.rsplit_once(": ").map_or(&self.from, |(file, _)| file)
+    }
+
+    fn value(&self) -> Result<Angle, Failure> {
+        match self.number {
+            Some(x) => Ok(Angle::rad(x)),
+            None => expression(&self.from, &self.text),
+        }
+    }
+
+    /// The standard deviation, if it has one.
+    fn sigma(&self) -> Result<Option<f64>, Failure> {
+        let Some(text) = &self.error else { return Ok(None) };
+        let from = format!("the error of {}", self.from);
+        let sigma = expression(&from, text)?.constant().unwrap_or(f64::NAN);
+        if sigma >= 0.0 {
+            return Ok(Some(sigma));
+        }
+        let failure = Failure::input("an error bar is a standard deviation, which is not negative");
+        Err(failure.at(&from, text, 0..text.len(), ""))
+    }
 }
 
 /// Values by name.
@@ -43,8 +90,10 @@ pub struct Given {
     /// What gives single values.
     option: &'static str,
     entries: BTreeMap<String, Entry>,
-    /// A NumPy file with the values of all parameters.
-    pub(crate) table: Option<PathBuf>,
+    /// NumPy files with the values of the parameters that have no other, or of all.
+    pub(crate) tables: Vec<PathBuf>,
+    /// The names that files give.
+    in_files: BTreeSet<String>,
     /// The names that a file was read for.
     read_for: Vec<String>,
     /// The text of the circuit, if it has parameters.
@@ -58,13 +107,42 @@ impl Given {
     /// [`Failure`] for words and files that cannot be read, and a name given twice.
     pub fn read(values: &ValueArgs, option: &'static str) -> Result<Given, Failure> {
         let set = assignments(&values.set, option)?;
-        let (mut entries, table) = match values.params.as_deref() {
-            None => (BTreeMap::new(), None),
-            Some(path) if is_npy(path) => (BTreeMap::new(), Some(path.to_owned())),
-            Some(path) => (from_json(path)?, None),
-        };
+        let (mut entries, mut tables) = (BTreeMap::<String, Entry>::new(), Vec::new());
+        for path in &values.params {
+            if is_npy(path) {
+                tables.push(path.clone());
+                continue;
+            }
+            for (name, entry) in from_json(path)? {
+                if let Some(other) = entries.get(&name) {
+                    let (this, other) = (path.display(), other.file());
+                    let message = format_args!("`{name}` is given twice: by {other} and by {this}");
+                    return Err(Failure::input(message));
+                }
+                entries.insert(name, entry);
+            }
+        }
+        let in_files = entries.keys().cloned().collect();
         entries.extend(set);
-        Ok(Given { option, entries, table, read_for: Vec::new(), origin: None })
+        Ok(Given { option, entries, tables, in_files, read_for: Vec::new(), origin: None })
+    }
+
+    /// What gives the value of a name that a file gives: `--set` may win over it.
+    pub(crate) fn in_file(&self, name: &str) -> Option<&str> {
+        self.in_files.contains(name).then(|| self.entries.get(name).map(Entry::file)).flatten()
+    }
+
+    /// Refuses error bars, for what does not carry them.
+    ///
+    /// # Errors
+    /// [`Failure`] that names the first value that has one.
+    pub(crate) fn refuse_errors(&self, what: &str) -> Result<(), Failure> {
+        let Some((name, entry)) = self.entries.iter().find(|(_, entry)| entry.error.is_some()) else {
+            return Ok(());
+        };
+        let from = &entry.from;
+        Err(Failure::input(format_args!("{from}: `{name}` has an error bar, which {what} does not carry"))
+            .help("expectation values of `run` and `grad` carry error bars; `0.3 - 0.01` is a difference"))
     }
 
     /// Names and values as text, for files that are read for them.
@@ -73,11 +151,20 @@ impl Given {
     }
 
     /// A file was read for these values: they are not those of parameters.
-    pub(crate) fn take(&mut self, names: Vec<String>) {
+    ///
+    /// # Errors
+    /// [`Failure`] for one with an error bar.
+    pub(crate) fn take(&mut self, names: Vec<String>) -> Result<(), Failure> {
         for name in &names {
-            self.entries.remove(name);
+            let entry = self.entries.remove(name);
+            if let Some(Entry { error: Some(_), from, .. }) = entry {
+                let message =
+                    format_args!("{from}: `{name}` decides what the circuit is: it has no error bar");
+                return Err(Failure::input(message));
+            }
         }
         self.read_for.extend(names);
+        Ok(())
     }
 
     /// Keeps the text of a circuit with parameters, for what may be wrong with it at their values.
@@ -110,15 +197,26 @@ impl Given {
     /// # Errors
     /// [`Failure`] for a value that is no finite number.
     pub(crate) fn parameters(&self) -> Result<Named, Failure> {
-        let mut named = Named::new();
+        self.entries.iter().map(|(name, entry)| Ok((name.clone(), entry.value()?))).collect()
+    }
+
+    /// The standard deviations of those that have one.
+    ///
+    /// # Errors
+    /// [`Failure`] for one that is no finite number, or negative.
+    pub(crate) fn errors(&self) -> Result<BTreeMap<String, f64>, Failure> {
+        let mut errors = BTreeMap::new();
         for (name, entry) in &self.entries {
-            let angle = match entry.number {
-                Some(x) => Angle::rad(x),
-                None => expression(&entry.from, &entry.text)?,
-            };
-            named.insert(name.clone(), angle);
+            if let Some(sigma) = entry.sigma()? {
+                errors.insert(name.clone(), sigma);
+            }
         }
-        Ok(named)
+        Ok(errors)
+    }
+
+    /// What carries no error bars where single points are needed.
+    pub(crate) fn reader(&self) -> &'static str {
+        if self.option == "--set" { "this verb" } else { "`optimize`" }
     }
 
     /// The values for a circuit among several: those whose name `has` says it has.
@@ -139,7 +237,7 @@ fn assignments(set: &[String], option: &str) -> Result<BTreeMap<String, Entry>, 
             return Err(Failure::usage(format_args!("{option} needs NAME=VALUE, not `{word}`")));
         };
         let name: String = name.split_whitespace().collect();
-        let entry = Entry { text: value.to_owned(), number: None, from: format!("{option} {name}") };
+        let entry = Entry::new(value, format!("{option} {name}"));
         if values.insert(name.clone(), entry).is_some() {
             return Err(Failure::input(format_args!("{option} gives `{name}` twice")));
         }
@@ -247,9 +345,10 @@ fn written(file: &str, path: &str, tree: Tree, kind: &Kind) -> Result<String, Fa
 
 /// `{"w": [1, 2]}` as `w[0]` and `w[1]`.
 fn flatten(file: &str, key: String, tree: Tree, values: &mut BTreeMap<String, Entry>) -> Result<(), Failure> {
-    let (text, number) = match tree {
-        Tree::Number(x, text) => (text, Some(x)),
-        Tree::Text(text) => (text, None),
+    let from = format!("{file}: {key}");
+    let entry = match tree {
+        Tree::Number(x, text) => Entry { text, number: Some(x), error: None, from },
+        Tree::Text(text) => Entry::new(&text, from),
         Tree::List(items) => {
             let mut items = items.into_iter().enumerate();
             return items.try_for_each(|(i, item)| flatten(file, format!("{key}[{i}]"), item, values));
@@ -259,7 +358,6 @@ fn flatten(file: &str, key: String, tree: Tree, values: &mut BTreeMap<String, En
             return Err(Failure::input(message));
         }
     };
-    let entry = Entry { text, number, from: format!("{file}: {key}") };
     match values.insert(key.clone(), entry) {
         Some(_) => Err(Failure::input(format_args!("{file} gives `{key}` twice"))),
         None => Ok(()),

@@ -1,42 +1,54 @@
-//! The verb `grad`: an expectation value of a circuit and its derivatives by the parameters.
+//! The verb `grad`: expectation values of a circuit and their derivatives by the parameters.
 
-use std::time::Instant;
+use std::{fmt::Write, path::Path, time::Instant};
 
 use ketgrad_core::{
     circuit::Circuit,
+    exact::{Form, Formula},
     hybrid::{Expectation, HybridError, Method},
     kernel::Threads,
     observable::PauliSum,
+    scalar::Uncertain,
     simulate::{Mean, Shots, Simulator, final_measurements},
-    state::bytes_needed,
+    state::{StateVector, bytes_needed},
 };
 use num_complex::Complex;
 use num_dual::DualNum;
 use serde_json::{Map, Value};
 
 use crate::{
+    amplitudes,
     args::Precision,
     backend::stays_there,
     diff::{Numbers, answer, in_text},
+    files::{check_writable, write_whole},
     given::Given,
     memory::Needs,
     noise::{Unwritten, note_readings, read_noisy},
-    npy::Number,
-    observables,
+    npy::{self, Number},
+    observables::{self, Named},
     options::{Common, Grad},
     params::Points,
     report::Failure,
+    run::{check_width, read_input},
     terminal::{Answer, Terminal},
+    uncertainty::{Sources, covariance},
 };
+
+/// Keys of a result with their values, in order.
+type Members = Vec<(&'static str, Value)>;
 
 /// Does what `grad` shall do.
 ///
 /// # Errors
-/// [`Failure`] if the circuit, its parameters or the observable is at fault.
+/// [`Failure`] if the circuit, its parameters or an observable is at fault.
 pub fn grad(args: &Grad, common: &Common, terminal: &Terminal) -> Result<Box<dyn Answer>, Failure> {
     let unwritten = if args.shots.is_some() { Unwritten::All } else { Unwritten::None };
     let (circuit, given) = read_noisy(&args.file, &args.values, unwritten, common, terminal)?;
     note_readings(&circuit, args.shots.is_some(), terminal);
+    if args.method == Method::Symbolic && !Points::read_known(&circuit, &given)?.is_complete(&circuit) {
+        return formulas(args, common, terminal, &circuit, &given);
+    }
     if let Some(count) = args.shots {
         return measure(args, count, common, terminal, circuit, &given);
     }
@@ -46,6 +58,109 @@ pub fn grad(args: &Grad, common: &Common, terminal: &Terminal) -> Result<Box<dyn
     }
 }
 
+/// The points, and the observables.
+struct Asked<T> {
+    points: Points,
+    inputs: Vec<Vec<T>>,
+    names: Vec<String>,
+    observables: Vec<Named>,
+}
+
+impl<T: Number> Asked<T> {
+    fn read(args: &Grad, circuit: &Circuit, given: &Given) -> Result<Asked<T>, Failure> {
+        let points = Points::read(circuit, given)?;
+        let inputs = (0..points.len()).map(|row| points.inputs(circuit, row)).collect::<Result<_, _>>()?;
+        let names = circuit.inputs().map(str::to_owned).collect();
+        let observables = read_observables(&args.observables, circuit)?;
+        Ok(Asked { points, inputs, names, observables })
+    }
+
+    /// Writes the gradients where they are asked for: an axis for the rows of a sweep, one for several observables, one for the inputs.
+    fn write<'a>(
+        &self,
+        output: Option<&Path>,
+        gradients: impl IntoIterator<Item = &'a [T]>,
+    ) -> Result<(), Failure> {
+        let Some(path) = output else { return Ok(()) };
+        let count = self.observables.len();
+        let axes = [(self.points.sweep, self.points.len()), (count > 1, count), (true, self.names.len())];
+        let shape: Vec<usize> = axes.iter().filter(|axis| axis.0).map(|axis| axis.1).collect();
+        let numbers = gradients.into_iter().flatten().copied();
+        write_whole(path, |out| npy::write_reals(numbers, &shape, out))
+    }
+
+    /// The answer, from the results of each observable at each point and what belongs to a point besides.
+    fn answer(
+        &self,
+        results: Vec<(Vec<Members>, Members)>,
+        more: Members,
+        (common, start): (&Common, Instant),
+    ) -> Box<dyn Answer> {
+        let mut rows: Vec<Members> = Vec::new();
+        let mut text = String::new();
+        for (row, (each, besides)) in results.into_iter().enumerate() {
+            if self.observables.len() == 1 {
+                rows.extend(each);
+                continue;
+            }
+            if self.points.sweep {
+                let _ = writeln!(text, "row {row}");
+            }
+            let named = |(observable, members): (&Named, Members)| {
+                let members =
+                    [("observable", Value::from(observable.text.as_str()))].into_iter().chain(members);
+                members.collect::<Members>()
+            };
+            let each: Vec<Members> = self.observables.iter().zip(each).map(named).collect();
+            for (key, value) in each.iter().flatten().chain(&besides) {
+                match value.as_str() {
+                    Some(words) => text += &format!("{key}  {words}\n"),
+                    None => text += &in_text(key, value),
+                }
+            }
+            let list = each.into_iter().map(object).collect();
+            rows.push([("expectations", Value::Array(list))].into_iter().chain(besides).collect());
+        }
+        let mut members = by_key(rows, self.points.sweep);
+        if self.observables.len() == 1 {
+            text = members.iter().map(|(key, value)| in_text(key, value)).collect();
+        }
+        text.extend(more.iter().map(|(key, value)| in_text(key, value)));
+        members.extend(more);
+        answer(common, start, text, members)
+    }
+}
+
+/// The observables, on qubits of the circuit.
+pub(crate) fn read_observables(given: &[String], circuit: &Circuit) -> Result<Vec<Named>, Failure> {
+    given.iter().map(|text| observables::read(text, circuit.n_qubits())).collect()
+}
+
+/// Members under their names.
+fn object(members: Members) -> Value {
+    Value::Object(members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+}
+
+/// The results of each point under their keys: those of the one point, or lists.
+fn by_key(mut rows: Vec<Members>, sweep: bool) -> Members {
+    if !sweep {
+        return rows.pop().unwrap_or_default();
+    }
+    let keys: Vec<&str> = rows.first().into_iter().flatten().map(|member| member.0).collect();
+    let column = |(k, key): (usize, &'static str)| {
+        (key, Value::Array(rows.iter_mut().map(|row| row[k].1.take()).collect()))
+    };
+    keys.into_iter().enumerate().map(column).collect()
+}
+
+/// The value of an observable and its derivatives, with the error bars that those of the inputs make.
+struct Derivatives<T> {
+    value: T,
+    gradient: Vec<T>,
+    hessian: Option<Vec<Vec<T>>>,
+    errors: Option<(Uncertain, Vec<Uncertain>)>,
+}
+
 fn differentiate<T: Number + DualNum>(
     args: &Grad,
     common: &Common,
@@ -53,63 +168,98 @@ fn differentiate<T: Number + DualNum>(
     circuit: Circuit,
     given: &Given,
 ) -> Result<Box<dyn Answer>, Failure> {
-    let names: Vec<String> = circuit.inputs().map(str::to_owned).collect();
-    let points = Points::read(&circuit, given)?;
-    let inputs: Vec<Vec<T>> =
-        (0..points.len()).map(|row| points.inputs(&circuit, row)).collect::<Result<_, _>>()?;
+    let asked = Asked::<T>::read(args, &circuit, given)?;
+    args.output.as_deref().map_or(Ok(()), check_writable)?;
+    let sources = asked.points.errors(&circuit).map(|sigmas| Sources::new(&sigmas));
+    if sources.is_some() && args.hessian {
+        given.refuse_errors("`grad --hessian`")?;
+    }
     let duals = args.hessian || args.method == Method::Forward;
     if duals {
         common.note_duals("this method", terminal);
     }
-    let observable = observables::read(&args.observable, circuit.n_qubits())?;
-    let energy = expectation_of::<T>(circuit, observable.sum, common, terminal)?;
-    if duals || !stays_there::<T>(energy.executors(), energy.circuit()) {
-        needs::<T>(args, energy.circuit()).check("the derivatives", common.memory_limit)?;
+    let sums = asked.observables.iter().map(|o| o.sum.clone());
+    let energy = expectations_of::<T>(circuit, sums, args.input.as_deref(), common, terminal)?;
+    let second = duals || sources.is_some();
+    if second || asked.observables.len() > 1 || !stays_there::<T>(energy.executors(), energy.circuit()) {
+        let needs = needs::<T>(args, second, asked.observables.len(), energy.circuit());
+        needs.check("the derivatives", common.memory_limit)?;
     }
 
     let start = Instant::now();
-    let of = |at: &Vec<T>| -> Result<Derivatives<T>, HybridError> {
-        let (value, gradient) = energy.gradient_by(args.method, at)?;
-        let hessian = if args.hessian { Some(energy.hessian_by(args.method, at)?) } else { None };
-        Ok((value, gradient, hessian))
+    let of = |at: &Vec<T>| -> Result<Vec<Derivatives<T>>, HybridError> {
+        let (values, rows) = energy.jacobian_by(args.method, at)?;
+        let each = values.into_iter().zip(rows).enumerate();
+        each.map(|(k, (value, gradient))| {
+            let one = energy.only(k);
+            let hessian = args.hessian.then(|| one.hessian_by(args.method, at)).transpose()?;
+            let errors = sources.as_ref().map(|sources| {
+                let slopes = sources.of_gradient(&one, args.method, at, &gradient)?;
+                Ok::<_, HybridError>((sources.of(value, &gradient), slopes))
+            });
+            Ok(Derivatives { value, hessian, errors: errors.transpose()?, gradient })
+        })
+        .collect()
     };
-    let all: Result<Vec<Derivatives<T>>, HybridError> = match args.method {
+    let all: Result<Vec<Vec<Derivatives<T>>>, HybridError> = match args.method {
         // The points share the threads.
-        Method::Adjoint if !args.hessian => energy
-            .gradients(&inputs)
-            .map(|all| all.into_iter().map(|(value, gradient)| (value, gradient, None)).collect()),
-        _ => inputs.iter().map(of).collect(),
+        Method::Adjoint if !second && asked.observables.len() == 1 => {
+            let alone =
+                |(value, gradient)| vec![Derivatives { value, gradient, hessian: None, errors: None }];
+            energy.gradients(&asked.inputs).map(|all| all.into_iter().map(alone).collect())
+        }
+        _ => asked.inputs.iter().map(of).collect(),
     };
-    let all = all.map_err(|e| points.located(Failure::input(e)))?;
+    let all = all.map_err(|e| asked.points.located(failure(e)))?;
     common.note_passed_over(energy.executors(), terminal);
     let mut numbers = Numbers::default();
-    let results: Vec<[Value; 3]> = all.iter().map(|one| in_json(one, &names, &mut numbers)).collect();
+    let results = all.iter().map(|each| {
+        let members = each.iter().map(|one| one.members(&asked.names, &mut numbers)).collect();
+        let values: Vec<Uncertain> =
+            each.iter().filter_map(|one| Some(one.errors.as_ref()?.0.clone())).collect();
+        let besides = (values.len() > 1).then(|| ("stderr_covariance", covariance(&values, &mut numbers)));
+        (members, besides.into_iter().collect())
+    });
+    let results = results.collect();
     numbers.report(common, terminal)?;
+    asked.write(args.output.as_deref(), all.iter().flatten().map(|one| &*one.gradient))?;
+    Ok(asked.answer(results, vec![("method", args.method.name().into())], (common, start)))
+}
 
-    let mut object = by_key(["value", "gradient", "hessian"], results, points.sweep);
-    if !args.hessian {
-        object.pop();
+impl<T: Number> Derivatives<T> {
+    fn members(&self, names: &[String], numbers: &mut Numbers) -> Members {
+        let mut members = vec![("value", numbers.real(self.value, "the expectation value"))];
+        let gradient = row(names, &self.gradient, "the derivative by", numbers);
+        match &self.errors {
+            None => members.push(("gradient", gradient)),
+            Some((value, slopes)) => {
+                let slopes: Vec<f64> = slopes.iter().map(Uncertain::sigma).collect();
+                members.push(("stderr", numbers.real(value.sigma(), "its error")));
+                members.push(("gradient", gradient));
+                members.push((
+                    "gradient_stderr",
+                    row(names, &slopes, "the error of the derivative by", numbers),
+                ));
+            }
+        }
+        if let Some(hessian) = &self.hessian {
+            let line = |(name, line): (&String, &Vec<T>)| {
+                (name.clone(), row(names, line, &format!("the second derivative by {name} and"), numbers))
+            };
+            members.push(("hessian", Value::Object(names.iter().zip(hessian).map(line).collect())));
+        }
+        members
     }
-    object.push(("method", args.method.name().into()));
-    let text = object.iter().map(|(key, value)| in_text(key, value)).collect();
-    Ok(answer(common, start, text, object))
 }
 
-/// The results of each point under their keys: those of the one point, or lists.
-fn by_key<const N: usize>(
-    keys: [&'static str; N],
-    mut results: Vec<[Value; N]>,
-    sweep: bool,
-) -> Vec<(&'static str, Value)> {
-    let column = |(k, key): (usize, &'static str)| {
-        let mut column: Vec<Value> = results.iter_mut().map(|r| r[k].take()).collect();
-        let alone = if sweep { None } else { column.pop() };
-        (key, alone.unwrap_or(Value::Array(column)))
-    };
-    keys.into_iter().enumerate().map(column).collect()
+/// Numbers by the names of the inputs.
+fn row<T: Number>(names: &[String], row: &[T], what: &str, numbers: &mut Numbers) -> Value {
+    let members = names.iter().zip(row);
+    let named = |(name, x): (&String, &T)| (name.clone(), numbers.real(*x, &format!("{what} {name}")));
+    Value::Object(members.map(named).collect::<Map<_, _>>())
 }
 
-/// The value and its derivatives from shots, with standard errors.
+/// The values and their derivatives from shots, with standard errors.
 fn measure(
     args: &Grad,
     count: usize,
@@ -121,39 +271,127 @@ fn measure(
     if common.precision != Precision::F64 {
         return Err(Failure::usage("--shots computes in double precision"));
     }
-    let names: Vec<String> = circuit.inputs().map(str::to_owned).collect();
-    let points = Points::read(&circuit, given)?;
-    let inputs: Vec<Vec<f64>> =
-        (0..points.len()).map(|row| points.inputs(&circuit, row)).collect::<Result<_, _>>()?;
-    let observable = observables::read(&args.observable, circuit.n_qubits())?;
-    let energy = expectation_of::<f64>(circuit, observable.sum, common, terminal)?;
+    given.refuse_errors("`grad --shots`")?;
+    let asked = Asked::<f64>::read(args, &circuit, given)?;
+    args.output.as_deref().map_or(Ok(()), check_writable)?;
+    let sums = asked.observables.iter().map(|o| o.sum.clone());
+    let energy = expectations_of::<f64>(circuit, sums, args.input.as_deref(), common, terminal)?;
     let start = Instant::now();
     let shots = Shots::new(count, common.seed);
-    let each = inputs.iter().map(|at| energy.measure_gradient(at, shots));
-    let all: Vec<(Mean, Vec<Mean>)> =
-        each.collect::<Result<_, _>>().map_err(|e| points.located(Failure::input(e)))?;
+    let at_point = |at: &Vec<f64>| {
+        (0..asked.observables.len()).map(|k| energy.only(k).measure_gradient(at, shots)).collect()
+    };
+    let all: Vec<Vec<(Mean, Vec<Mean>)>> = asked
+        .inputs
+        .iter()
+        .map(at_point)
+        .collect::<Result<_, HybridError>>()
+        .map_err(|e| asked.points.located(failure(e)))?;
     let mut numbers = Numbers::default();
     let (value, error) = (|mean: &Mean| mean.value, |mean: &Mean| mean.stderr.unwrap_or(f64::NAN));
-    let mut in_json = |(mean, gradient): &(Mean, Vec<Mean>)| -> [Value; 4] {
-        let mut row = |what: &str, of: &dyn Fn(&Mean) -> f64| -> Value {
-            let members = names.iter().zip(gradient);
-            let named = |(name, mean): (&String, &Mean)| {
-                (name.clone(), numbers.real(of(mean), &format!("{what} {name}")))
-            };
-            Value::Object(members.map(named).collect())
+    let mut members = |(mean, gradient): &(Mean, Vec<Mean>)| -> Members {
+        let mut means = |what: &str, of: fn(&Mean) -> f64| {
+            row(&asked.names, &gradient.iter().map(of).collect::<Vec<f64>>(), what, &mut numbers)
         };
-        let rows = [row("the derivative by", &value), row("the error of the derivative by", &error)];
-        let [gradient, gradient_error] = rows;
+        let slopes = means("the derivative by", value);
+        let errors = means("the error of the derivative by", error);
         let own = [(value(mean), "the expectation value"), (error(mean), "its error")];
         let [own, own_error] = own.map(|(x, what)| numbers.real(x, what));
-        [own, own_error, gradient, gradient_error]
+        vec![("value", own), ("stderr", own_error), ("gradient", slopes), ("gradient_stderr", errors)]
     };
-    let results: Vec<[Value; 4]> = all.iter().map(&mut in_json).collect();
+    let results = all.iter().map(|each| (each.iter().map(&mut members).collect(), Vec::new())).collect();
     numbers.report(common, terminal)?;
-    let mut object = by_key(["value", "stderr", "gradient", "gradient_stderr"], results, points.sweep);
-    object.extend([("method", args.method.name().into()), ("shots", count.into())]);
-    let text = object.iter().map(|(key, value)| in_text(key, value)).collect();
-    Ok(answer(common, start, text, object))
+    let gradient = |one: &(Mean, Vec<Mean>)| one.1.iter().map(value).collect::<Vec<f64>>();
+    let gradients: Vec<Vec<f64>> = all.iter().flatten().map(gradient).collect();
+    asked.write(args.output.as_deref(), gradients.iter().map(Vec::as_slice))?;
+    let more = vec![("method", args.method.name().into()), ("shots", count.into())];
+    Ok(asked.answer(results, more, (common, start)))
+}
+
+/// The expectation values and their derivatives by the parameters without a value, as formulas.
+fn formulas(
+    args: &Grad,
+    common: &Common,
+    terminal: &Terminal,
+    circuit: &Circuit,
+    given: &Given,
+) -> Result<Box<dyn Answer>, Failure> {
+    given.refuse_errors("a formula")?;
+    if args.output.is_some() {
+        let message = "--output has numbers: formulas are printed, with --json as texts";
+        return Err(Failure::usage(message).help("give all parameters values"));
+    }
+    let circuit = Points::read_some(circuit, given)?;
+    amplitudes::check_computed(&circuit)?;
+    amplitudes::note_decimals(&circuit, terminal);
+    let names: Vec<String> = circuit.inputs().map(str::to_owned).collect();
+    let observables = read_observables(&args.observables, &circuit)?;
+    let sums = observables.iter().map(|o| o.sum.clone());
+    let energy = expectations_of::<f64>(circuit, sums, args.input.as_deref(), common, terminal)?;
+    let start = Instant::now();
+    let mut list: Vec<Members> = Vec::new();
+    let mut text = String::new();
+    for (form, observable) in energy.closed_forms().map_err(failure)?.iter().zip(&observables) {
+        amplitudes::check_names(form.symbols())?;
+        let by_each = |form: &Formula| -> Result<Vec<Formula>, Failure> {
+            names.iter().map(|name| form.derivative(name).map_err(amplitudes::failure)).collect()
+        };
+        let written = |row: &[Formula]| {
+            let named = names.iter().zip(row);
+            Value::Object(named.map(|(name, form)| (name.clone(), form.text(Form::Trig).into())).collect())
+        };
+        let slopes = by_each(form)?;
+        let mut members = vec![("value", Value::from(form.text(Form::Trig))), ("gradient", written(&slopes))];
+        if args.hessian {
+            let rows = slopes.iter().map(|slope| Ok(written(&by_each(slope)?)));
+            let rows: Vec<Value> = rows.collect::<Result<_, Failure>>()?;
+            members.push(("hessian", Value::Object(names.iter().cloned().zip(rows).collect())));
+        }
+        if observables.len() > 1 {
+            members.insert(0, ("observable", observable.text.as_str().into()));
+        }
+        members.iter().for_each(|(key, value)| text += &in_words(key, value));
+        list.push(members);
+    }
+    let mut members = match observables.len() {
+        1 => list.pop().unwrap_or_default(),
+        _ => vec![("expectations", Value::Array(list.into_iter().map(object).collect()))],
+    };
+    members.push(("method", args.method.name().into()));
+    let _ = writeln!(text, "method  {}", args.method);
+    Ok(answer(common, start, text, members))
+}
+
+/// `value  cos(a)`, and one line for each member of an object; second derivatives have two names.
+fn in_words(key: &str, value: &Value) -> String {
+    fn lines(prefix: &str, value: &Value, out: &mut Vec<(String, String)>) {
+        match value {
+            Value::Object(members) => {
+                members.iter().for_each(|(name, value)| lines(&format!("{prefix} {name}"), value, out));
+            }
+            other => {
+                out.push((prefix.trim_start().to_owned(), other.as_str().unwrap_or_default().to_owned()))
+            }
+        }
+    }
+    if let Some(text) = value.as_str() {
+        return format!("{key}  {text}\n");
+    }
+    let mut all = Vec::new();
+    lines("", value, &mut all);
+    let width = all.iter().map(|(names, _)| names.chars().count()).max().unwrap_or(0);
+    let mut out = format!("{key}\n");
+    all.iter().for_each(|(names, text)| out += &format!("  {names:width$}  {text}\n"));
+    out
+}
+
+/// An error with the way out.
+fn failure(error: HybridError) -> Failure {
+    match error {
+        HybridError::Exact(error) => amplitudes::failure(error),
+        HybridError::Initial => Failure::input(&error).help("the other methods take --input"),
+        error => Failure::input(error),
+    }
 }
 
 /// The expectation value of an observable, as given, to be computed within the limits.
@@ -181,41 +419,44 @@ pub(crate) fn expectation_of<T: Number>(
     common: &Common,
     terminal: &Terminal,
 ) -> Result<Expectation, Failure> {
-    let available = Needs::default().check("the derivatives", common.memory_limit)?;
+    expectations_of::<T>(circuit, [observable], None, common, terminal)
+}
+
+/// The expectation values of sums of Pauli strings, from |0…0> or the state in a file, to be computed within the limits.
+///
+/// # Errors
+/// [`Failure`] as [`expectation`], or if the file has no such state.
+pub(crate) fn expectations_of<T: Number>(
+    circuit: Circuit,
+    observables: impl IntoIterator<Item = PauliSum>,
+    input: Option<&Path>,
+    common: &Common,
+    terminal: &Terminal,
+) -> Result<Expectation, Failure> {
+    let mut needs = Needs::default();
+    if input.is_some() {
+        check_width(circuit.n_qubits())?;
+        needs.add("the state to start from", bytes_needed::<Complex<f64>>(circuit.n_qubits()));
+    }
+    let available = needs.check("the derivatives", common.memory_limit)?;
     let threads: Threads = common.start_threads()?;
-    let energy = Expectation::new(circuit, [observable]).map_err(Failure::input)?;
+    let energy = match input {
+        Some(path) => {
+            let start: StateVector<Complex<f64>> = read_input(path, circuit.n_qubits())?;
+            Expectation::from_state(circuit, observables, start)
+        }
+        None => Expectation::new(circuit, observables),
+    };
+    let energy = energy.map_err(Failure::input)?;
     let executors = common.executors::<T>(energy.circuit(), terminal)?;
     let simulator = Simulator { executors, threads, memory_limit: Some(available), ..Simulator::new() };
     Ok(energy.with_simulator(simulator))
 }
 
-/// A value, its gradient and its Hessian.
-type Derivatives<T> = (T, Vec<T>, Option<Vec<Vec<T>>>);
-
-fn in_json<T: Number>(
-    (value, gradient, hessian): &Derivatives<T>,
-    names: &[String],
-    numbers: &mut Numbers,
-) -> [Value; 3] {
-    let value = numbers.real(*value, "the expectation value");
-    let mut row = |row: &[T], what: &str| -> Value {
-        let members = names.iter().zip(row);
-        let object: Map<String, Value> =
-            members.map(|(name, x)| (name.clone(), numbers.real(*x, &format!("{what} {name}")))).collect();
-        Value::Object(object)
-    };
-    let gradient = row(gradient, "the derivative by");
-    let rows = hessian.iter().flatten().zip(names);
-    let rows: Map<String, Value> = rows
-        .map(|(line, name)| (name.clone(), row(line, &format!("the second derivative by {name} and"))))
-        .collect();
-    [value, gradient, Value::Object(rows)]
-}
-
-/// Two states of the numbers that the method computes with.
-fn needs<T>(args: &Grad, circuit: &Circuit) -> Needs {
+/// Two states of the numbers that the method computes with; a third where several observables share the first.
+fn needs<T>(args: &Grad, second: bool, observables: usize, circuit: &Circuit) -> Needs {
     // Amplitudes are duals in a forward run, and those of duals are twice as large again.
-    let order = match (args.method, args.hessian) {
+    let order = match (args.method, args.hessian || second && args.method != Method::Forward) {
         (Method::Forward, true) => 4,
         (Method::Forward, false) | (_, true) => 2,
         _ => 1,
@@ -227,7 +468,11 @@ fn needs<T>(args: &Grad, circuit: &Circuit) -> Needs {
         needs.add("density matrices and their derivatives", states);
         return needs;
     }
-    let states = bytes_needed::<Complex<T>>(circuit.n_qubits()).saturating_mul(2 * order);
-    needs.add("two states and their derivatives", states);
+    let (count, what) = match observables {
+        1 => (2, "two states and their derivatives"),
+        _ => (3, "three states and their derivatives"),
+    };
+    let states = bytes_needed::<Complex<T>>(circuit.n_qubits()).saturating_mul(count * order);
+    needs.add(what, states);
     needs
 }

@@ -37,6 +37,7 @@ pub mod run;
 mod section;
 pub mod show;
 pub mod terminal;
+mod uncertainty;
 
 use std::{
     ffi::OsString,

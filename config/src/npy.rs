@@ -1,4 +1,4 @@
-//! NumPy files (`.npy`): states in and out, tables of parameters in.
+//! NumPy files (`.npy`): states in and out, tables of parameters in, gradients out.
 //!
 //! The format (NumPy enhancement proposal 1): the magic `\x93NUMPY`, two bytes of version, the
 //! length of the header (2 bytes in version 1, 4 in 2 and 3, little endian), the header, which is
@@ -11,6 +11,8 @@
 //! The header is read by a scanner without recursion: no file can exhaust the stack, and no length
 //! in a file makes this module allocate more than the caller said that it expects.
 
+mod write;
+
 use std::io::{self, Read, Write};
 
 use ketgrad_core::{
@@ -19,6 +21,8 @@ use ketgrad_core::{
 };
 use num_complex::Complex;
 use num_traits::ToPrimitive;
+
+pub use write::{write_reals, write_states};
 
 /// The longest header that is read. NumPy itself refuses more than 10,000 bytes.
 const MAX_HEADER: usize = 1 << 16;
@@ -93,6 +97,8 @@ fn shape_text(shape: &[u64]) -> String {
 pub trait Number: Element + serde::Serialize {
     /// NumPy's name of the complex type, without the byte order.
     const COMPLEX: &'static str;
+    /// NumPy's name of the type itself.
+    const REAL: &'static str;
     /// Writes the number, least significant byte first.
     ///
     /// # Errors
@@ -103,9 +109,10 @@ pub trait Number: Element + serde::Serialize {
 }
 
 macro_rules! number {
-    ($($F:ident $code:literal)*) => {$(
+    ($($F:ident $code:literal $real:literal)*) => {$(
         impl Number for $F {
             const COMPLEX: &'static str = $code;
+            const REAL: &'static str = $real;
             fn write_to(self, out: &mut dyn Write) -> io::Result<()> {
                 out.write_all(&self.to_le_bytes())
             }
@@ -115,33 +122,7 @@ macro_rules! number {
         }
     )*};
 }
-number!(f32 "c8" f64 "c16");
-
-/// Writes states of n qubits: complex128 (complex64 in single precision) in basis order. Shape `(2^n,)`, or
-/// `(rows, 2^n)` for a sweep, one row a state.
-///
-/// # Errors
-/// What the system says.
-pub fn write_states<T: Number>(
-    states: &[&StateVector<Complex<T>>],
-    n_qubits: usize,
-    rows: Option<usize>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let dim = 1u128 << n_qubits.min(127);
-    let shape = rows.map_or(format!("({dim},)"), |rows| format!("({rows}, {dim})"));
-    let header = format!("{{'descr': '<{}', 'fortran_order': False, 'shape': {shape}, }}", T::COMPLEX);
-    // The numbers begin at a multiple of 64 bytes; the header ends with a new line.
-    let length = (10 + header.len() + 1).next_multiple_of(64) - 10;
-    out.write_all(b"\x93NUMPY\x01\x00")?;
-    out.write_all(&u16::try_from(length).unwrap_or(u16::MAX).to_le_bytes())?;
-    writeln!(out, "{header:<width$}", width = length - 1)?;
-    for a in states.iter().flat_map(|state| state.amplitudes()) {
-        a.re.write_to(out)?;
-        a.im.write_to(out)?;
-    }
-    Ok(())
-}
+number!(f32 "c8" "f4" f64 "c16" "f8");
 
 /// Reads a state of n qubits: complex128 or complex64 of either byte order, norm 1.
 ///

@@ -1,6 +1,9 @@
 //! The command line and the config file as one: every option settled.
 
-use std::path::PathBuf;
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use ketgrad_core::{equivalent::On, exact::Form, hybrid::Method, kernel::Threads, pass::Level};
 use ketgrad_plugin_host::Choice;
@@ -118,6 +121,12 @@ pub struct Run {
     pub amplitudes: bool,
     /// Give the probabilities.
     pub probabilities: bool,
+    /// Give the variances of the observables.
+    pub variance: bool,
+    /// Give the covariances of the observables.
+    pub covariance: bool,
+    /// The qubits that counts and probabilities are of; none for all.
+    pub qubits: Vec<usize>,
     /// The state to start from.
     pub input: Option<PathBuf>,
     /// Where to write the final state.
@@ -169,8 +178,10 @@ pub struct Convert {
 pub struct Amplitudes {
     /// The circuit.
     pub file: PathBuf,
-    /// The basis states, as given; none for all.
+    /// The basis states, as given; none for all, or where observables are asked for.
     pub basis: Vec<String>,
+    /// The observables, as given.
+    pub observables: Vec<String>,
     /// How formulas are written.
     pub form: Form,
     /// Whether as one sum each.
@@ -199,8 +210,12 @@ pub struct Draw {
 pub struct Grad {
     /// The circuit.
     pub file: PathBuf,
-    /// The observable, as given.
-    pub observable: String,
+    /// The observables, as given.
+    pub observables: Vec<String>,
+    /// The state to start from.
+    pub input: Option<PathBuf>,
+    /// Where to write the gradient.
+    pub output: Option<PathBuf>,
     /// How.
     pub method: Method,
     /// Give second derivatives.
@@ -322,10 +337,10 @@ impl Run {
         self.prints_state() || self.output.is_some()
     }
 
-    /// Whether the state is part of the answer.
+    /// Whether the state is part of the answer: amplitudes, or probabilities of all qubits.
     #[must_use]
     pub fn prints_state(&self) -> bool {
-        self.amplitudes || self.probabilities
+        self.amplitudes || self.probabilities && self.qubits.is_empty()
     }
 }
 
@@ -409,7 +424,8 @@ fn amplitudes(low: AmplitudesArgs) -> Result<Amplitudes, Failure> {
             return Err(failure.nearest(other, ["trig", "exp", "latex"]));
         }
     };
-    Ok(Amplitudes { file: low.file, basis: low.basis, form, expand: low.expand, values: low.values })
+    let AmplitudesArgs { file, basis, observable: observables, expand, values, .. } = low;
+    Ok(Amplitudes { file, basis, observables, form, expand, values })
 }
 
 fn draw(low: DrawArgs) -> Result<Draw, Failure> {
@@ -437,14 +453,17 @@ fn grad(low: GradArgs) -> Result<Grad, Failure> {
         let failure = Failure::usage(format_args!("--method is one of {}, not `{given}`", names.join(", ")));
         return Err(failure.nearest(given, names));
     };
+    if low.output.as_deref().is_some_and(is_stdout) {
+        return Err(Failure::usage("--output needs a file: the standard output is for the results"));
+    }
     if low.shots.is_some() && method != Method::Shift {
         let message =
             format_args!("--method {method} takes no --shots: measured derivatives are those of shifts");
         return Err(Failure::usage(message));
     }
-    let GradArgs { file, observable, hessian, shots, values, .. } = low;
+    let GradArgs { file, observable: observables, input, output, hessian, shots, values, .. } = low;
     let shots = shots.map(|shots| usize::try_from(shots).unwrap_or(usize::MAX));
-    Ok(Grad { file, observable, method, hessian, shots, values })
+    Ok(Grad { file, observables, input, output, method, hessian, shots, values })
 }
 
 fn diff(low: DiffArgs) -> Result<Diff, Failure> {
@@ -479,7 +498,8 @@ fn check(low: CheckArgs) -> Result<Check, Failure> {
     let ValueArgs { set, params, noise } = &values;
     let is_program = source.is_some() || ends("kg") || !at.is_empty() || function.is_some();
     let values_given = !set.is_empty() || noise.is_some();
-    let is_circuit = ends("qasm") || observable.is_some() || values_given || params.is_some() && !is_program;
+    let is_circuit =
+        ends("qasm") || observable.is_some() || values_given || !params.is_empty() && !is_program;
     match (file, observable) {
         _ if is_program && is_circuit => Err(Failure::usage(
             "-e, --at and --function belong to programs (.kg), --observable, --set and --noise to circuits (.qasm)",
@@ -489,8 +509,11 @@ fn check(low: CheckArgs) -> Result<Check, Failure> {
         )),
         (Some(file), Some(observable)) => Ok(Check::Circuit { file, observable, values }),
         _ if is_circuit => Err(Failure::usage("a circuit needs --observable")),
+        _ if values.params.len() > 1 => {
+            Err(Failure::usage("a program takes one --params file: what is left is given with --at"))
+        }
         (file, _) => {
-            let point = Point { at, file: values.params };
+            let point = Point { at, file: values.params.into_iter().next() };
             Ok(Check::Program(CheckProgram { source: program_source(file, source), function, point, order }))
         }
     }
@@ -536,17 +559,48 @@ fn run(low: RunArgs, config: &ConfigFile) -> Result<Run, Failure> {
         observables,
         amplitudes: low.amplitudes || config.amplitudes,
         probabilities: low.probabilities || config.probabilities,
+        variance: low.variance || config.variance,
+        covariance: low.covariance || config.covariance,
+        qubits: low.qubits,
         input: low.input,
         output: low.output,
         noisy,
         values: low.values,
     };
-    if run.output.as_deref().is_some_and(|p| p.as_os_str() == "-") {
+    if run.output.as_deref().is_some_and(is_stdout) {
         return Err(Failure::usage("--output needs a file: the standard output is for the results"));
     }
-    let asked = run.keeps_state() || !run.observables.is_empty();
+    if (run.variance || run.covariance) && run.observables.is_empty() {
+        let option = if run.variance { "--variance" } else { "--covariance" };
+        return Err(Failure::usage(format_args!("{option} is that of observables: --observable gives them")));
+    }
+    if !run.qubits.is_empty() {
+        check_qubits(&run)?;
+        run.probabilities |= run.shots.is_none();
+    }
+    let asked = run.keeps_state() || run.probabilities || !run.observables.is_empty();
     if run.shots.is_none() && !asked {
         run.shots = Some(DEFAULT_SHOTS);
     }
     Ok(run)
+}
+
+fn is_stdout(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// Checks what is asked for of some qubits.
+fn check_qubits(run: &Run) -> Result<(), Failure> {
+    let mut seen = BTreeSet::new();
+    if let Some(twice) = run.qubits.iter().find(|qubit| !seen.insert(**qubit)) {
+        return Err(Failure::usage(format_args!("--qubits names qubit {twice} twice")));
+    }
+    if run.amplitudes || run.output.is_some() {
+        let option = if run.amplitudes { "--amplitudes" } else { "--output" };
+        let message = format!(
+            "{option} and --qubits exclude each other: some qubits alone have no amplitudes, but probabilities"
+        );
+        return Err(Failure::usage(message));
+    }
+    Ok(())
 }

@@ -28,8 +28,12 @@ pub(crate) type Named = BTreeMap<String, Angle>;
 pub struct Points {
     /// What holds for every run, and wins over the table.
     fixed: Named,
-    /// A run for each row, in order of the circuit's inputs.
+    /// A run for each row.
     table: Option<Table>,
+    /// The column of each input that the table gives.
+    columns: BTreeMap<String, usize>,
+    /// The standard deviations of inputs that have one.
+    errors: BTreeMap<String, f64>,
     /// Whether results are lists over the rows.
     pub sweep: bool,
     /// The text of the circuit.
@@ -56,6 +60,7 @@ impl Points {
     /// # Errors
     /// [`Failure`] as [`Points::read`], also for a table with more than one row.
     pub fn read_some(circuit: &Circuit, given: &Given) -> Result<Circuit, Failure> {
+        given.refuse_errors(given.reader())?;
         let points = Points::read_known(circuit, given)?;
         if points.sweep {
             return Err(Failure::input("one point is needed here, not a table of them"));
@@ -68,22 +73,44 @@ impl Points {
     /// # Errors
     /// [`Failure`] as [`Points::read`], also for a table with more than one row.
     pub fn some(circuit: &Circuit, given: &Given) -> Result<Vec<Option<f64>>, Failure> {
+        given.refuse_errors(given.reader())?;
         let points = Points::read_known(circuit, given)?;
         if points.sweep {
             return Err(Failure::input("one point is needed here, not a table of them"));
         }
-        let has_value = |name: &str| points.table.is_some() || points.fixed.contains_key(name);
+        let has_value = |name: &str| points.has_value(name);
         let all: Vec<f64> = points.inputs(circuit, 0)?;
         Ok(circuit.inputs().zip(all).map(|(name, x)| has_value(name).then_some(x)).collect())
     }
 
     /// Reads the values and checks that they are inputs of the circuit.
-    fn read_known(circuit: &Circuit, given: &Given) -> Result<Points, Failure> {
+    pub(crate) fn read_known(circuit: &Circuit, given: &Given) -> Result<Points, Failure> {
         let fixed = given.parameters()?;
         check_names(circuit, &fixed, given)?;
-        let table = given.table.as_deref().map(|path| from_npy(circuit, path)).transpose()?;
-        let sweep = table.as_ref().is_some_and(|t| t.two_dimensional);
-        Ok(Points { fixed, table, sweep, origin: given.origin().cloned() })
+        let (errors, origin) = (given.errors()?, given.origin().cloned());
+        if given.tables.is_empty() {
+            return Ok(Points { fixed, table: None, columns: BTreeMap::new(), errors, sweep: false, origin });
+        }
+        let (table, names) = from_tables(circuit, &fixed, given)?;
+        let columns = names.into_iter().enumerate().map(|(k, name)| (name, k)).collect();
+        let sweep = table.two_dimensional;
+        Ok(Points { fixed, table: Some(table), columns, errors, sweep, origin })
+    }
+
+    fn has_value(&self, name: &str) -> bool {
+        self.columns.contains_key(name) || self.fixed.contains_key(name)
+    }
+
+    /// Whether all inputs have a value.
+    pub(crate) fn is_complete(&self, circuit: &Circuit) -> bool {
+        circuit.inputs().all(|name| self.has_value(name))
+    }
+
+    /// The standard deviation of each input, in order; none if no value has an error bar.
+    #[must_use]
+    pub fn errors(&self, circuit: &Circuit) -> Option<Vec<f64>> {
+        let each = || circuit.inputs().map(|name| self.errors.get(name).copied().unwrap_or(0.0));
+        (!self.errors.is_empty()).then(|| each().collect())
     }
 
     /// How many runs.
@@ -112,8 +139,7 @@ impl Points {
     /// A failure of the runs at the statement that has no numbers at their values, if there is one.
     #[must_use]
     pub fn located(&self, failure: Failure) -> Failure {
-        let has_value = |name: &str| self.table.is_some() || self.fixed.contains_key(name);
-        let Some(parsed) = self.origin.as_ref().filter(|p| p.circuit.inputs().all(has_value)) else {
+        let Some(parsed) = self.origin.as_ref().filter(|p| self.is_complete(&p.circuit)) else {
             return failure;
         };
         for row in 0..self.len() {
@@ -134,11 +160,12 @@ impl Points {
     /// [`Failure`] if one of them is not finite.
     pub fn inputs<T: Real>(&self, circuit: &Circuit, row: usize) -> Result<Vec<T>, Failure> {
         let numbers = self.table.as_ref().map_or(&[][..], |t| t.row(row));
-        let names = circuit.inputs().enumerate();
-        names
-            .map(|(k, name)| {
+        let in_table = |name: &str| Some(Angle::rad(*numbers.get(*self.columns.get(name)?)?));
+        circuit
+            .inputs()
+            .map(|name| {
                 let given = self.fixed.get(name).cloned();
-                let angle = given.or_else(|| numbers.get(k).map(|&x| Angle::rad(x))).unwrap_or_default();
+                let angle = given.or_else(|| in_table(name)).unwrap_or_default();
                 Values::<T>(&[]).radians(&angle).map_err(|e| Failure::input(format_args!("{name}: {e}")))
             })
             .collect()
@@ -150,8 +177,8 @@ impl Points {
     /// [`Failure`] if a computed parameter is not finite there.
     pub fn circuit(&self, circuit: &Circuit, row: usize) -> Result<Circuit, Failure> {
         let numbers = self.table.as_ref().map_or(&[][..], |t| t.row(row));
-        // Of a name that comes twice the last value counts.
-        let in_table = circuit.inputs().zip(numbers).map(|(name, &x)| (name, Angle::rad(x)));
+        // Of a name that comes twice the last value counts: `--set` wins over the table.
+        let in_table = self.columns.iter().map(|(name, &k)| (name.as_str(), Angle::rad(numbers[k])));
         let fixed = self.fixed.iter().map(|(name, value)| (name.as_str(), value.clone()));
         circuit.bind(&in_table.chain(fixed).collect::<Vec<_>>()).map_err(Failure::input)
     }
@@ -187,27 +214,72 @@ fn check_complete(circuit: &Circuit, fixed: &Named, given: &Given) -> Result<(),
         .help(given.how(first, "FILE")))
 }
 
-fn from_npy(circuit: &Circuit, path: &Path) -> Result<Table, Failure> {
+/// The tables side by side, and the inputs that their columns are: those that have no value otherwise, in order of declaration, or all
+/// of them, over which `--set` wins.
+fn from_tables(circuit: &Circuit, fixed: &Named, given: &Given) -> Result<(Table, Vec<String>), Failure> {
+    let tables: Vec<(String, Table)> =
+        given.tables.iter().map(|path| read_npy(path)).collect::<Result<_, _>>()?;
+    let all: Vec<&str> = circuit.inputs().collect();
+    let open: Vec<&str> = all.iter().copied().filter(|name| !fixed.contains_key(*name)).collect();
+    let columns: usize = tables.iter().map(|(_, table)| table.columns).sum();
+    let files = tables.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(" and ");
+    let names = if columns == open.len() { open } else { all.clone() };
+    if columns != names.len() {
+        let swept = tables.iter().any(|(_, table)| table.two_dimensional);
+        let (has, a_row) = (if tables.len() > 1 { "have" } else { "has" }, if swept { " a row" } else { "" });
+        let values = if columns == 1 { "value" } else { "values" };
+        let mut message =
+            format!("{files} {has} {columns} {values}{a_row}, the circuit has {} parameters", all.len());
+        let mut asked = all.iter().filter(|name| !fixed.contains_key(**name)).copied().collect::<Vec<_>>();
+        if asked.len() < all.len() {
+            message += &format!(", {} of them without another value", asked.len());
+        }
+        if asked.is_empty() {
+            asked.clone_from(&all);
+        }
+        let more = if asked.len() > LISTED { ", …" } else { "" };
+        asked.truncate(LISTED);
+        let names = asked.join(", ");
+        return Err(Failure::input(message).help(format_args!("in order of declaration: {names}{more}")));
+    }
+    if let Some((name, file)) = names.iter().find_map(|name| Some((name, given.in_file(name)?))) {
+        let message =
+            format_args!("`{name}` is given twice: by {file} and by {files}, which has all parameters");
+        return Err(
+            Failure::input(message).help("a table may have the parameters alone that nothing else gives")
+        );
+    }
+    let beside = beside(&tables)?;
+    if let Some(i) = beside.numbers.iter().position(|x| !x.is_finite()) {
+        let (row, input, value) = (i / names.len(), names[i % names.len()], beside.numbers[i]);
+        let message = format!("{files}: the value of `{input}` in row {row} is {value}, not a finite number");
+        return Err(Failure::input(message));
+    }
+    Ok((beside, names.into_iter().map(str::to_owned).collect()))
+}
+
+/// Tables side by side, a row of each in every row; what is one point stands in all rows.
+fn beside(tables: &[(String, Table)]) -> Result<Table, Failure> {
+    let swept = || tables.iter().filter(|(_, table)| table.two_dimensional);
+    let (rows, two_dimensional) = (swept().next().map_or(1, |t| t.1.rows), swept().next().is_some());
+    if let (Some((first, _)), Some((other, table))) = (swept().next(), swept().find(|t| t.1.rows != rows)) {
+        let message = format_args!("{first} has {rows} rows, {other} has {}", table.rows);
+        return Err(Failure::input(message).help("the tables of a sweep have a row for each point"));
+    }
+    let columns = tables.iter().map(|(_, table)| table.columns).sum();
+    let row = |row: usize| {
+        tables.iter().flat_map(move |(_, table)| table.row(if table.two_dimensional { row } else { 0 }))
+    };
+    let numbers = (0..rows).flat_map(row).copied().collect();
+    Ok(Table { rows, columns, numbers, two_dimensional })
+}
+
+fn read_npy(path: &Path) -> Result<(String, Table), Failure> {
     let name = path.display().to_string();
     let file = open(path).map_err(|e| cannot("read", &name, &e))?;
     let table = npy::read_table(file).map_err(|e| Failure::input(format_args!("{name}: {e}")))?;
-    let inputs: Vec<&str> = circuit.inputs().collect();
     if table.rows == 0 {
         return Err(Failure::input(format_args!("{name} has no rows")));
     }
-    if table.columns != inputs.len() {
-        return Err(Failure::input(format_args!(
-            "{name} has {} values{}, the circuit has {} parameters",
-            table.columns,
-            if table.two_dimensional { " a row" } else { "" },
-            inputs.len()
-        ))
-        .help(format_args!("in order of declaration: {}", inputs.join(", "))));
-    }
-    if let Some(i) = table.numbers.iter().position(|x| !x.is_finite()) {
-        let (row, input, value) = (i / inputs.len(), inputs[i % inputs.len()], table.numbers[i]);
-        let message = format!("{name}: the value of `{input}` in row {row} is {value}, not a finite number");
-        return Err(Failure::input(message));
-    }
-    Ok(table)
+    Ok((name, table))
 }

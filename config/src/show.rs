@@ -58,6 +58,7 @@ impl Answer for Text {
 /// [`Failure`] if the circuit is at fault or the language has no words for it.
 pub fn convert(args: &Convert, common: &Common, terminal: &Terminal) -> Result<Box<dyn Answer>, Failure> {
     let (circuit, given) = read_noisy(&args.file, &args.values, Unwritten::None, common, terminal)?;
+    given.refuse_errors("`convert`")?;
     let circuit = Points::read_some(&circuit, &given)?;
     let mut needs = Needs::default();
     needs.add("its statements", circuit.instructions().len() as u128 * BYTES_PER_STATEMENT);
@@ -92,6 +93,7 @@ pub fn convert(args: &Convert, common: &Common, terminal: &Terminal) -> Result<B
 /// [`Failure`] if the circuit is at fault or the file cannot be written.
 pub fn draw(args: &Draw, common: &Common, terminal: &Terminal) -> Result<Box<dyn Answer>, Failure> {
     let (circuit, given) = read_noisy(&args.file, &args.values, Unwritten::None, common, terminal)?;
+    given.refuse_errors("`draw`")?;
     let circuit = Points::read_some(&circuit, &given)?;
     if let Some(path) = &args.output {
         check_writable(path)?;

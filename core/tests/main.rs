@@ -37,6 +37,7 @@ mod dynamic;
 mod emit_rust;
 mod emit_text;
 mod ir_verify;
+mod jacobians;
 mod jit;
 mod linear;
 mod observable_text;

@@ -19,7 +19,7 @@ use num_traits::ToPrimitive;
 
 use crate::{
     files::{cannot, open as open_file},
-    given::{is_npy, program_values},
+    given::{error_bar, is_npy, program_values},
     npy::{self, ItemKind, Number},
     report::Failure,
 };
@@ -293,6 +293,13 @@ impl Reader<'_> {
     /// A real number, in an argument of some kind.
     fn real<T: Number>(&self, range: Range<usize>, within: &Kind) -> Result<T, Failure> {
         let text = self.text[range.clone()].trim();
+        if error_bar(text).is_some() {
+            return Err(self.wrong(
+                range,
+                within,
+                "a number without an error bar, which programs do not carry",
+            ));
+        }
         // Angles have no sign of zero.
         let plain = text.parse().ok();
         let in_words = matches!(text, "inf" | "-inf" | "nan");

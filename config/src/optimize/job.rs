@@ -200,7 +200,7 @@ fn read_noisy_ansatz(
 /// Values of inputs: `set` and `params`.
 fn read_values(section: &mut Section<'_, '_>, inputs: &mut Inputs<'_>) -> Result<ValueArgs, Failure> {
     let set = section.strings("set")?;
-    let params = section.string("params")?.map(|path| inputs.path(path));
+    let params = section.string("params")?.map(|path| inputs.path(path)).into_iter().collect();
     Ok(ValueArgs { noise: None, set, params })
 }
 

@@ -11,8 +11,9 @@ use ketgrad_core::{
 };
 use num_complex::Complex;
 use serde::{Serialize, Serializer, ser::SerializeMap};
+use serde_json::Value;
 
-use super::probability;
+use super::{marginal::Marginal, probability};
 use crate::{npy::Number, report::Failure, terminal::Answer};
 
 /// An expectation value.
@@ -28,8 +29,23 @@ pub(crate) struct Point<T> {
     pub(crate) expectations: Vec<Expectation<T>>,
     /// The state, if it is asked for in any form.
     pub(crate) state: Option<StateVector<Complex<T>>>,
-    /// The probabilities of basis states, where they are asked for and there is no state.
+    /// The probabilities of basis states, where they are asked for and there is no state, or of outcomes of some qubits.
     pub(crate) diagonal: Option<Vec<T>>,
+    /// The variance of each observable, if they are asked for.
+    pub(crate) variances: Vec<T>,
+    /// The covariances of the observables, a row for each, if they are asked for.
+    pub(crate) covariances: Vec<Vec<T>>,
+    /// The covariances of the errors of the expectation values, where inputs have error bars and there are several.
+    pub(crate) error_covariances: Option<Value>,
+}
+
+impl<T> Point<T> {
+    /// Without any result.
+    pub(crate) fn new() -> Point<T> {
+        let (variances, covariances, expectations) = (Vec::new(), Vec::new(), Vec::new());
+        let (counts, state, diagonal, error_covariances) = (None, None, None, None);
+        Point { counts, expectations, state, diagonal, variances, covariances, error_covariances }
+    }
 }
 
 /// The results of all runs.
@@ -44,6 +60,10 @@ pub(crate) struct Results<T> {
     pub(crate) shots: Option<u64>,
     pub(crate) amplitudes: bool,
     pub(crate) probabilities: bool,
+    pub(crate) variance: bool,
+    pub(crate) covariance: bool,
+    /// The qubits that counts and probabilities are of, if not of all.
+    pub(crate) marginal: Option<Marginal>,
     pub(crate) seconds: f64,
     pub(crate) json: bool,
     /// The circuit that was run: what the basis states of states and probabilities are in the whole.
@@ -90,6 +110,16 @@ impl<T: Number> Results<T> {
                     found(&|| format!("the expectation value of `{text}` is {value:?}"));
                 }
             }
+            for (variance, text) in point.variances.iter().zip(&self.observables) {
+                if !variance.finite() {
+                    found(&|| format!("the variance of `{text}` is {variance:?}"));
+                }
+            }
+            for (row, a) in point.covariances.iter().zip(&self.observables) {
+                for (covariance, b) in row.iter().zip(&self.observables).filter(|(x, _)| !x.finite()) {
+                    found(&|| format!("the covariance of `{a}` and `{b}` is {covariance:?}"));
+                }
+            }
             for (i, a) in point.all().enumerate() {
                 if !(a.re.finite() && a.im.finite()) {
                     found(&|| format!("the amplitude of {} is {a:?}", self.compact.bitstring(i)));
@@ -122,6 +152,7 @@ impl<V: Serialize, I: Iterator<Item = V> + Clone> Serialize for Stream<I> {
     }
 }
 
+/// An observable and a value.
 #[derive(Serialize)]
 struct Entry<'a, T> {
     observable: &'a str,
@@ -136,6 +167,9 @@ impl<T: Number> Serialize for Results<T> {
         map.serialize_entry("n_qubits", &self.n_qubits)?;
         map.serialize_entry("precision", self.precision)?;
         map.serialize_entry("backend", &self.backend)?;
+        if let Some(marginal) = &self.marginal {
+            map.serialize_entry("qubits", marginal.qubits())?;
+        }
         if self.shots.is_some() {
             self.entry(&mut map, "counts", |p| p.counts.as_ref())?;
         }
@@ -144,6 +178,18 @@ impl<T: Number> Serialize for Results<T> {
                 let pairs = self.observables.iter().zip(&p.expectations);
                 Stream(pairs.map(|(observable, e)| Entry { observable, value: e.value, stderr: e.stderr }))
             })?;
+        }
+        if self.points.iter().any(|p| p.error_covariances.is_some()) {
+            self.entry(&mut map, "stderr_covariance", |p| p.error_covariances.as_ref())?;
+        }
+        if self.variance {
+            self.entry(&mut map, "variances", |p| {
+                let pairs = self.observables.iter().zip(&p.variances);
+                Stream(pairs.map(|(observable, value)| Entry { observable, value: *value, stderr: None }))
+            })?;
+        }
+        if self.covariance {
+            self.entry(&mut map, "covariances", |p| &p.covariances)?;
         }
         if self.amplitudes {
             self.entry(&mut map, "amplitudes", |p| Stream(p.all().map(|a| [a.re, a.im])))?;
@@ -169,9 +215,13 @@ impl<T: Number> Point<T> {
     }
 
     fn write_text(&self, results: &Results<T>, out: &mut dyn Write) -> io::Result<()> {
-        let name = |index| results.compact.bitstring(index);
+        let name = |index| match &results.marginal {
+            Some(marginal) => marginal.name(index),
+            None => results.compact.bitstring(index),
+        };
+        let of = results.marginal.as_ref().map_or(String::new(), Marginal::title);
         if let (Some(counts), Some(shots)) = (&self.counts, results.shots) {
-            writeln!(out, "counts of {shots} shots")?;
+            writeln!(out, "counts of {shots} shots{of}")?;
             let width = counts.values().max().map_or(1, |c| c.to_string().len());
             for (bits, count) in counts {
                 let share = 100.0 * *count as f64 / shots as f64;
@@ -186,6 +236,23 @@ impl<T: Number> Point<T> {
                 writeln!(out, "  {text:width$}  {}{error}", number(e.value))?;
             }
         }
+        let width = results.observables.iter().map(|o| o.chars().count()).max().unwrap_or(0);
+        if let Some(errors) = &self.error_covariances {
+            writeln!(out, "covariances of their errors\n  {errors}")?;
+        }
+        if results.variance {
+            writeln!(out, "variances")?;
+            for (text, variance) in results.observables.iter().zip(&self.variances) {
+                writeln!(out, "  {text:width$}  {}", number(*variance))?;
+            }
+        }
+        if results.covariance {
+            writeln!(out, "covariances")?;
+            for (text, row) in results.observables.iter().zip(&self.covariances) {
+                let row: Vec<String> = row.iter().map(|x| number(*x)).collect();
+                writeln!(out, "  {text:width$}  {}", row.join("  "))?;
+            }
+        }
         if results.amplitudes {
             writeln!(out, "amplitudes (zeros left out)")?;
             for (i, a) in
@@ -195,7 +262,7 @@ impl<T: Number> Point<T> {
             }
         }
         if results.probabilities {
-            writeln!(out, "probabilities (zeros left out)")?;
+            writeln!(out, "probabilities{of} (zeros left out)")?;
             for (i, p) in self.probabilities().enumerate().filter(|(_, p)| !p.is_exact_zero()) {
                 writeln!(out, "  {}  {}", name(i), number(p))?;
             }

@@ -5,6 +5,8 @@
 //! computed; then files are written; the answer is printed last.
 
 mod answer;
+mod errors;
+mod marginal;
 mod task;
 
 use std::{path::Path, sync::Mutex, time::Instant};
@@ -19,12 +21,14 @@ use ketgrad_core::{
     state::{StateVector, bytes_needed, bytes_text},
 };
 use num_complex::Complex;
+use num_dual::DualNum;
 
 use crate::{
     args::Precision,
     backend::stays_there,
     files::{cannot, check_writable, open, read_included, read_text, write_whole},
     given::Given,
+    grad::expectations_of,
     memory::{self, Needs},
     noise::{Unwritten, note_readings, read_noisy},
     npy::{self, Number},
@@ -36,6 +40,7 @@ use crate::{
     terminal::{Answer, Terminal},
 };
 use answer::Results;
+use marginal::Marginal;
 use task::Task;
 
 /// Circuits with noise of so many qubits are run on density matrices, unless told otherwise: 16 MiB.
@@ -120,7 +125,7 @@ pub fn read_circuit(
         failed
     })?;
     given.keep(&parsed);
-    given.take(parsed.read_for);
+    given.take(parsed.read_for)?;
     let warnings: Vec<Remark> = parsed.warnings.into_iter().map(Remark::from).collect();
     terminal.warn(&warnings, &parsed.sources);
     if parsed.circuit.n_qubits() == 0 && parsed.circuit.instructions().is_empty() {
@@ -129,7 +134,7 @@ pub fn read_circuit(
     Ok(parsed.circuit)
 }
 
-fn simulate<T: Number>(
+fn simulate<T: Number + DualNum>(
     args: &Run,
     common: &Common,
     terminal: &Terminal,
@@ -137,32 +142,50 @@ fn simulate<T: Number>(
     given: &Given,
 ) -> Result<Box<dyn Answer>, Failure> {
     let points = Points::read(circuit, given)?;
+    let sources = errors::sources(args, circuit, &points, given)?;
     // From another state than |0…0> no qubit is idle, and nothing is known.
     let compact = match &args.input {
-        Some(_) if circuit.n_qubits() > MAX_QUBITS => {
-            let n_qubits = circuit.n_qubits();
-            return Err(Failure::input(format_args!("no file holds a state of {n_qubits} qubits")));
+        Some(_) => {
+            check_width(circuit.n_qubits())?;
+            Compact::whole(circuit.clone())
         }
-        Some(_) => Compact::whole(circuit.clone()),
         None => circuit.folded().compact(),
     };
-    let (declared, circuit) = (circuit.n_qubits(), compact.circuit());
+    let (declared, whole, circuit) = (circuit.n_qubits(), circuit, compact.circuit());
     let n_qubits = circuit.n_qubits();
     let executors = common.executors::<T>(circuit, terminal)?;
     let here = !stays_there::<T>(&executors, circuit);
     let density = on_density_matrices(args, circuit)?;
+    let over_shots = !density && !has_final_state(circuit);
+    if over_shots {
+        refuse_means(args, sources.is_some())?;
+        if circuit.has_channels() && !args.qubits.is_empty() && args.probabilities {
+            let message = "--qubits: the noise of this circuit is drawn shot by shot, so that there are no probabilities";
+            return Err(Failure::input(message)
+                .help("--shots counts the outcomes, --method density computes them exactly"));
+        }
+    }
+    let marginal = match args.qubits.as_slice() {
+        [] => None,
+        qubits => Some(Marginal::new(qubits, declared, &compact)?),
+    };
     // A list or a file of all amplitudes has those of idle qubits, too.
     let spreads = !compact.is_whole() && (common.json || args.output.is_some());
     let mut needs = needs::<T>(args, &compact, points.len(), here, density);
     let names = args.shots.is_some() && !circuit.has_results()
         || !common.json && (args.amplitudes || args.probabilities);
-    if names && declared > MOST_NAMED {
+    if names && marginal.is_none() && declared > MOST_NAMED {
         let message = format!(
             "basis states of {declared} qubits have names of as many bits: at most {MOST_NAMED} are written"
         );
         return Err(Failure::input(message).help("measure the qubits whose outcomes are asked for"));
     }
-    if spreads && (args.keeps_state() || args.probabilities) {
+    if marginal.is_some() && args.probabilities {
+        let each = bytes_needed::<T>(args.qubits.len());
+        let what = format_args!("the probabilities of {} qubits", args.qubits.len());
+        needs.add(what, each.saturating_mul(points.len() as u128));
+    }
+    if spreads && marginal.is_none() && (args.keeps_state() || args.probabilities) {
         let state = bytes_needed::<Complex<T>>(declared);
         needs.add(
             format_args!("the amplitudes of {declared} qubits"),
@@ -173,11 +196,12 @@ fn simulate<T: Number>(
         &format!("a run of {n_qubits} {}", if n_qubits == 1 { "qubit" } else { "qubits" }),
         common.memory_limit,
     )?;
-    let on_used = |text: &String| {
-        let Named { text, sum } = observables::read(text, declared)?;
-        Ok(Named { text, sum: compact.observable(&sum).map_err(Failure::input)? })
+    let given = args.observables.iter().map(|text| observables::read(text, declared));
+    let given: Vec<Named> = given.collect::<Result<_, Failure>>()?;
+    let on_used = |Named { text, sum }: &Named| {
+        Ok(Named { text: text.clone(), sum: compact.observable(sum).map_err(Failure::input)? })
     };
-    let observables: Vec<Named> = args.observables.iter().map(on_used).collect::<Result<_, Failure>>()?;
+    let observables: Vec<Named> = given.iter().map(on_used).collect::<Result<_, Failure>>()?;
     if let Some(path) = &args.output {
         check_writable(path)?;
     }
@@ -191,16 +215,30 @@ fn simulate<T: Number>(
     let max_rounds = common.max_rounds.unwrap_or_else(|| rounds_in_seconds(width));
     let simulator = Simulator { executors, threads, memory_limit, max_rounds };
     let progress = Mutex::new(Progress::new(terminal, "gates"));
-    let task =
-        Task { args, common, compact: &compact, simulator, observables: &observables, density, progress };
+    let task = Task {
+        args,
+        common,
+        whole,
+        compact: &compact,
+        simulator,
+        observables: &observables,
+        density,
+        marginal: marginal.as_ref(),
+        progress,
+    };
 
     let start = Instant::now();
-    let (computed, backend) = task.points(&points, start_state).map_err(|e| points.located(e))?;
+    let (mut computed, backend) = task.points(&points, start_state).map_err(|e| points.located(e))?;
+    if let Some(sources) = &sources {
+        let sums = given.into_iter().map(|o| o.sum);
+        let energy = expectations_of::<T>(whole.clone(), sums, args.input.as_deref(), common, terminal)?;
+        errors::add(&mut computed, sources, &energy, &points)?;
+    }
     let seconds = start.elapsed().as_secs_f64();
     let Task { simulator, progress, .. } = task;
     drop(progress);
     common.note_passed_over(&simulator.executors, terminal);
-    if !density && args.keeps_state() && !has_final_state(circuit) {
+    if over_shots && args.keeps_state() {
         let rest = if args.observables.is_empty() { "" } else { "; expectation values are means over shots" };
         terminal.note(&format!("note: amplitudes and probabilities are those of the first shot{rest}"));
     }
@@ -215,11 +253,14 @@ fn simulate<T: Number>(
         shots: args.shots,
         amplitudes: args.amplitudes,
         probabilities: args.probabilities,
+        variance: args.variance,
+        covariance: args.covariance,
+        marginal,
         seconds,
         json: common.json,
         compact,
     };
-    if spreads {
+    if spreads && results.marginal.is_none() {
         results.spread()?;
     }
     if let Some((count, first)) = results.nonfinite() {
@@ -238,6 +279,19 @@ fn simulate<T: Number>(
         }
     }
     Ok(Box::new(results))
+}
+
+/// Refuses what is exact of a circuit that is run shot by shot.
+fn refuse_means(args: &Run, error_bars: bool) -> Result<(), Failure> {
+    let what = match args {
+        Run { variance: true, .. } => "--variance",
+        Run { covariance: true, .. } => "--covariance",
+        _ if error_bars => "error bars of inputs",
+        _ => return Ok(()),
+    };
+    let message =
+        format!("{what}: expectation values of this circuit are means over shots, of which there is none");
+    Err(Failure::input(message).help("--method density computes them exactly"))
 }
 
 /// Whether density matrices run the circuit: they are asked for, or it has noise and they are small.
@@ -273,11 +327,14 @@ fn needs<T: Number>(args: &Run, compact: &Compact, runs: usize, here: bool, dens
     // A sweep and trajectories start again from the same state.
     let inputs = usize::from(args.input.is_some() && runs > 1) + split * usize::from(args.input.is_some());
     let mut needs = Needs::default();
-    let states = (kept + inputs + split) as u128;
+    // What observables make of the state: one of each pair in place, the other beside it.
+    let applied = if args.covariance { 2 } else { usize::from(args.variance) };
+    let states = (kept + inputs + split + applied) as u128;
     // Whatever was asked for, a circuit with one final state is run on that.
     if density && is_split {
         let matrix = bytes_needed::<Complex<T>>(n_qubits.saturating_mul(2));
-        needs.add("a density matrix and another one", matrix.saturating_mul(2));
+        let count = if applied > 0 { 3 } else { 2 };
+        needs.add(format_args!("{count} density matrices"), matrix.saturating_mul(count));
     } else {
         let what = if states == 1 { "the state".to_owned() } else { format!("{states} states") };
         needs.add(what, state.saturating_mul(states));
@@ -298,11 +355,25 @@ fn needs<T: Number>(args: &Run, compact: &Compact, runs: usize, here: bool, dens
     needs
 }
 
-fn read_input<T: Number>(path: &Path, n_qubits: usize) -> Result<StateVector<Complex<T>>, Failure> {
+/// A state to start from.
+///
+/// # Errors
+/// [`Failure`] if the file has none of so many qubits.
+pub(crate) fn read_input<T: Number>(
+    path: &Path,
+    n_qubits: usize,
+) -> Result<StateVector<Complex<T>>, Failure> {
+    check_width(n_qubits)?;
     let name = path.display().to_string();
     let file = open(path).map_err(|e| cannot("read", &name, &e))?;
     let file = std::io::BufReader::new(file);
     npy::read_state(file, n_qubits).map_err(|e| Failure::input(format_args!("{name}: {e}")))
+}
+
+/// Refuses states that no file holds.
+pub(crate) fn check_width(n_qubits: usize) -> Result<(), Failure> {
+    let message = format_args!("no file holds a state of {n_qubits} qubits");
+    if n_qubits > MAX_QUBITS { Err(Failure::input(message)) } else { Ok(()) }
 }
 
 /// The squared modulus, as a result.

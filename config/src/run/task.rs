@@ -12,13 +12,17 @@ use std::{
 use ketgrad_core::{
     circuit::{Circuit, Compact},
     kernel::{Executor, Operator, Prepared, SERIAL_BELOW, Threads, Way},
+    observable::PauliSum,
     param::Values,
     simulate::{Bits, BoundCircuit, Placed, SimulateError, Simulator},
     state::{StateError, StateVector},
 };
 use num_complex::Complex;
 
-use super::answer::{Expectation, Point};
+use super::{
+    answer::{Expectation, Point},
+    marginal::Marginal,
+};
 use crate::{
     npy::Number,
     observables::Named,
@@ -35,14 +39,21 @@ const MOST_OUTCOMES: usize = 1 << 20;
 pub(super) struct Task<'a> {
     pub(super) args: &'a Run,
     pub(super) common: &'a Common,
+    /// The circuit.
+    pub(super) whole: &'a Circuit,
     /// The circuit on the qubits that it uses.
     pub(super) compact: &'a Compact,
     pub(super) simulator: Simulator,
     pub(super) observables: &'a [Named],
     /// Whether density matrices run the circuit.
     pub(super) density: bool,
+    /// The qubits that counts and probabilities are of, if not of all.
+    pub(super) marginal: Option<&'a Marginal>,
     pub(super) progress: Mutex<Progress>,
 }
+
+/// A circuit with the measurements that are asked for, and bound.
+type Measured<T> = (Circuit, BoundCircuit<Complex<T>>);
 
 /// The plan that the runs of a sweep share, once there is one.
 type Plan<T> = Option<Box<dyn Prepared<Complex<T>>>>;
@@ -90,6 +101,12 @@ impl Task<'_> {
         let keep = self.args.keeps_state();
         let in_use = || simulator.executors.in_use::<Complex<T>>(circuit.n_qubits(), gates);
         let Some(operators) = bound.gates_before_readout() else {
+            if self.marginal.is_some() && self.args.shots.is_some() && circuit.has_misreads() {
+                let message =
+                    "--qubits: readings of this circuit may be wrong, and qubits are not read at its end";
+                return Err(Failure::input(message)
+                    .help("leave out --qubits: the counts are those of the classical registers"));
+            }
             let point = if self.density {
                 self.density_matrices(simulator, &circuit, bound, state)
             } else {
@@ -131,7 +148,13 @@ impl Task<'_> {
         let mut point =
             self.read_out(simulator, state, keep, alone && shots.is_none()).map_err(Failure::input)?;
         if let Some(bound) = shots {
-            point.counts = Some(self.counts(simulator, &circuit, &bound).map_err(Failure::input)?);
+            let counts = match self.marginal {
+                Some(marginal) => {
+                    marginal.read(self.whole, self.outcomes(simulator, &bound).map_err(Failure::input)?)?
+                }
+                None => self.counts(simulator, &circuit, &bound).map_err(Failure::input)?,
+            };
+            point.counts = Some(counts);
         }
         Ok((point, in_use()))
     }
@@ -183,12 +206,71 @@ impl Task<'_> {
                         progress.report(done as u64, all as u64);
                     }
                 };
-                Some(simulator.counts_in(self.compact, &state, shots, self.common.seed, &mut report)?)
+                let seed = self.common.seed;
+                Some(match self.marginal {
+                    Some(marginal) => {
+                        let by_state =
+                            state.sample_counts_reporting(shots, seed, &simulator.threads, &mut report)?;
+                        marginal.counts(by_state)
+                    }
+                    None => simulator.counts_in(self.compact, &state, shots, seed, &mut report)?,
+                })
             }
             None => None,
         };
-        let state = if keep { Some(state.into_state(&simulator.threads)?) } else { None };
-        Ok(Point { counts, expectations, state, diagonal: None })
+        let mut point = Point { counts, expectations, ..Point::new() };
+        let marginal = self.marginal.filter(|_| self.args.probabilities);
+        let scatters = self.args.variance || self.args.covariance;
+        if !(keep || scatters || marginal.is_some()) {
+            return Ok(point);
+        }
+        let threads = &simulator.threads;
+        let state = state.into_state(threads)?;
+        if self.args.variance {
+            let variance = |o: &Named| state.variance(&o.sum, threads);
+            point.variances = self.observables.iter().map(variance).collect::<Result<_, _>>()?;
+        }
+        if self.args.covariance {
+            point.covariances = self.covariances(|a, b| state.covariance(a, b, threads))?;
+        }
+        point.diagonal = marginal.map(|marginal| marginal.of_state(&state, threads)).transpose()?;
+        point.state = keep.then_some(state);
+        Ok(point)
+    }
+
+    /// The covariance of each pair of observables: a matrix that is symmetric.
+    fn covariances<T: Number>(
+        &self,
+        of: impl Fn(&PauliSum, &PauliSum) -> Result<T, StateError>,
+    ) -> Result<Vec<Vec<T>>, StateError> {
+        let mut rows: Vec<Vec<T>> = Vec::new();
+        for a in self.observables {
+            let row = (0..=rows.len()).map(|k| of(&a.sum, &self.observables[k].sum));
+            let row: Vec<T> = row.collect::<Result<_, _>>()?;
+            rows.iter_mut().zip(&row).for_each(|(upper, x)| upper.push(*x));
+            rows.push(row);
+        }
+        Ok(rows)
+    }
+
+    /// The circuit with the measurements that counts are of, where it has others, or none.
+    fn measured<T: Number>(
+        &self,
+        circuit: &Circuit,
+        start: Option<StateVector<Complex<T>>>,
+    ) -> Result<Option<Measured<T>>, SimulateError> {
+        let measured = match self.marginal {
+            Some(marginal) => self.compact.measuring(circuit, marginal.qubits().iter().copied())?,
+            // A circuit that keeps no result has all its qubits measured.
+            None if circuit.has_results() => return Ok(None),
+            None => self.compact.measuring_all(circuit)?,
+        };
+        let bound = BoundCircuit::new(&measured, &Values::<T>(&[]))?;
+        let bound = match start {
+            Some(state) => bound.starting_from(state)?,
+            None => bound,
+        };
+        Ok(Some((measured, bound)))
     }
 
     /// Everything exact but the counts, which are drawn from the exact distribution.
@@ -202,10 +284,9 @@ impl Task<'_> {
         if let Some(state) = &start {
             bound = bound.starting_from(state.clone())?;
         }
-        let mut point = Point { counts: None, expectations: Vec::new(), state: None, diagonal: None };
+        let mut point = Point::new();
         if let Some(shots) = self.args.shots {
-            let all =
-                if circuit.has_results() { None } else { Some(measuring_all(circuit, self.compact, start)?) };
+            let all = self.measured(circuit, start)?;
             let (circuit, bound) = all.as_ref().map_or((circuit, &bound), |(c, b)| (c, b));
             let (bits, p): (Vec<Bits>, Vec<T>) =
                 simulator.distribution(bound, MOST_OUTCOMES)?.into_iter().unzip();
@@ -217,11 +298,22 @@ impl Task<'_> {
             point.counts = Some(counts);
         }
         if !self.observables.is_empty() || self.args.probabilities {
+            let threads = &simulator.threads;
             let rho = simulator.average(&bound)?;
             let expectation = |o: &Named| Ok(Expectation { value: rho.expectation(&o.sum)?, stderr: None });
             point.expectations =
                 self.observables.iter().map(expectation).collect::<Result<_, SimulateError>>()?;
-            point.diagonal = self.args.probabilities.then(|| rho.probabilities());
+            if self.args.variance {
+                let variance = |o: &Named| rho.variance(&o.sum, threads);
+                point.variances = self.observables.iter().map(variance).collect::<Result<_, _>>()?;
+            }
+            if self.args.covariance {
+                point.covariances = self.covariances(|a, b| rho.covariance(a, b, threads))?;
+            }
+            point.diagonal = match self.marginal.filter(|_| self.args.probabilities) {
+                Some(marginal) => Some(marginal.of_density(&rho)?),
+                None => self.args.probabilities.then(|| rho.probabilities()),
+            };
         }
         Ok(point)
     }
@@ -233,13 +325,22 @@ impl Task<'_> {
         circuit: &Circuit,
         bound: &BoundCircuit<Complex<T>>,
     ) -> Result<BTreeMap<String, u64>, SimulateError> {
-        let shots = usize::try_from(self.args.shots.unwrap_or(DEFAULT_SHOTS)).unwrap_or(usize::MAX);
         // Outcomes that differ in hidden registers only are the same text.
         let mut counts = BTreeMap::new();
-        for (bits, count) in simulator.trajectory_counts(bound, shots, self.common.seed)? {
+        for (bits, count) in self.outcomes(simulator, bound)? {
             *counts.entry(bits.text(circuit)).or_insert(0) += count;
         }
         Ok(counts)
+    }
+
+    /// The classical bits of shots that are run one by one.
+    fn outcomes<T: Number>(
+        &self,
+        simulator: &Simulator,
+        bound: &BoundCircuit<Complex<T>>,
+    ) -> Result<BTreeMap<Bits, u64>, SimulateError> {
+        let shots = usize::try_from(self.args.shots.unwrap_or(DEFAULT_SHOTS)).unwrap_or(usize::MAX);
+        simulator.trajectory_counts(bound, shots, self.common.seed)
     }
 
     fn many_trajectories<T: Number>(
@@ -256,11 +357,9 @@ impl Task<'_> {
         let bound = &bound;
         let seed = self.common.seed;
         let shots = usize::try_from(self.args.shots.unwrap_or(DEFAULT_SHOTS)).unwrap_or(usize::MAX);
-        let mut point = Point { counts: None, expectations: Vec::new(), state: None, diagonal: None };
+        let mut point = Point::new();
         if self.args.shots.is_some() {
-            // A circuit that keeps no result has all its qubits measured.
-            let all =
-                if circuit.has_results() { None } else { Some(measuring_all(circuit, self.compact, start)?) };
+            let all = self.measured(circuit, start.clone())?;
             let (circuit, bound) = all.as_ref().map_or((circuit, bound), |(c, b)| (c, b));
             point.counts = Some(self.counts(simulator, circuit, bound)?);
         }
@@ -271,6 +370,13 @@ impl Task<'_> {
                 .into_iter()
                 .map(|m| Expectation { value: T::lit(m.value), stderr: m.stderr.map(T::lit) })
                 .collect();
+        }
+        if let Some(marginal) = self.marginal.filter(|_| self.args.probabilities) {
+            // Over all outcomes of what is measured on the way.
+            if let Some((measured, bound)) = self.measured(circuit, start)? {
+                let distribution = simulator.distribution(&bound, MOST_OUTCOMES)?;
+                point.diagonal = Some(marginal.of_bits(&measured, distribution));
+            }
         }
         if keep {
             let states = simulator.trajectories(bound, 1, seed, |t| Ok(t.state.clone()))?;
@@ -296,21 +402,6 @@ fn sample<T: Number>(
     Ok(StateVector::from_vector(roots)?.sample_counts(shots, seed, threads)?)
 }
 
-/// The circuit with a measurement of every qubit at its end, from the given state.
-fn measuring_all<T: Number>(
-    circuit: &Circuit,
-    compact: &Compact,
-    start: Option<StateVector<Complex<T>>>,
-) -> Result<(Circuit, BoundCircuit<Complex<T>>), SimulateError> {
-    let measured = compact.measuring_all(circuit)?;
-    let bound = BoundCircuit::new(&measured, &Values::<T>(&[]))?;
-    let bound = match start {
-        Some(state) => bound.starting_from(state)?,
-        None => bound,
-    };
-    Ok((measured, bound))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -329,6 +420,9 @@ mod tests {
             observables: Vec::new(),
             amplitudes: true,
             probabilities: false,
+            variance: false,
+            covariance: false,
+            qubits: Vec::new(),
             input: None,
             output: None,
             noisy: Noisy::Auto,
@@ -352,10 +446,12 @@ mod tests {
         let task = Task {
             args: &args,
             common: &common,
+            whole: &circuit,
             compact: &Compact::whole(circuit.clone()),
             simulator: Simulator::new(),
             observables: &observables,
             density: false,
+            marginal: None,
             progress: Mutex::new(Progress::new(&Terminal::new(true), "gates")),
         };
         let given = crate::given::Given::read(&crate::args::ValueArgs::default(), "--set").unwrap();

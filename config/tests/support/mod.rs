@@ -94,6 +94,16 @@ pub(crate) fn data(name: &str) -> String {
     format!("{}/tests/data/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
+/// A NumPy file of floats.
+pub(crate) fn npy(shape: &str, numbers: &[f64]) -> Vec<u8> {
+    let header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}");
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend_from_slice(&u16::try_from(header.len()).unwrap().to_le_bytes());
+    bytes.extend_from_slice(header.as_bytes());
+    bytes.extend(numbers.iter().flat_map(|x| x.to_le_bytes()));
+    bytes
+}
+
 /// What a call left behind.
 #[derive(Debug)]
 pub(crate) struct Ran {

@@ -180,10 +180,24 @@ impl Compact {
     /// # Errors
     /// [`CircuitError::TooManyBits`].
     pub fn measuring_all(&self, circuit: &Circuit) -> Result<Circuit, CircuitError> {
+        self.measuring(circuit, 0..self.n_qubits)
+    }
+
+    /// As [`Compact::measuring_all`], of some qubits of the whole: bit j is that of qubit j of them.
+    ///
+    /// # Errors
+    /// [`CircuitError::TooManyBits`].
+    pub fn measuring(
+        &self,
+        circuit: &Circuit,
+        qubits: impl ExactSizeIterator<Item = usize>,
+    ) -> Result<Circuit, CircuitError> {
         let mut measured = circuit.clone();
-        let first = measured.register_alone("meas", self.n_qubits)?;
-        for (qubit, bit) in self.qubits.iter().enumerate() {
-            measured.measure(qubit, first + bit)?;
+        let first = measured.register_alone("meas", qubits.len())?;
+        for (bit, qubit) in qubits.enumerate() {
+            if let Some(place) = self.place(qubit) {
+                measured.measure(place, first + bit)?;
+            }
         }
         Ok(measured)
     }

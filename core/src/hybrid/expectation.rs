@@ -18,7 +18,7 @@ use crate::{
     kernel::{Executors, Observed, Way, clear},
     scalar::Real,
     simulate::{Simulator, is_straight},
-    state::StateVector,
+    state::{StateError, StateVector},
 };
 
 /// How far exact methods may be apart: the rounding of long circuits.
@@ -73,6 +73,8 @@ pub struct Expectation {
     /// The circuit as it was given, where it is another one: what does not start in |0…0> needs it.
     pub(super) given: Option<Arc<Circuit>>,
     pub(super) observables: Vec<Observable>,
+    /// The state to start in, if it is another one than |0…0>.
+    pub(super) initial: Option<Arc<StateVector<Complex<f64>>>>,
     pub(super) simulator: Simulator,
     pub(super) slots: Vec<Slot>,
     pub(super) chain: Chain,
@@ -101,10 +103,52 @@ impl Expectation {
                 None => (circuit.folded(), observables),
             },
         };
+        Ok(Expectation { given, ..Expectation::of_whole(circuit, observables)? })
+    }
+
+    /// Of the given observables in the final state of a circuit that starts in another state than |0…0>: from there no qubit is idle.
+    ///
+    /// ```
+    /// use ketgrad_core::{circuit::Circuit, hybrid::Expectation, observable::PauliSum, state::StateVector};
+    /// let mut circuit = Circuit::new(1);
+    /// let theta = circuit.param("theta");
+    /// circuit.ry(0, theta)?;
+    /// let energy = Expectation::from_state(circuit, ["Z0".parse::<PauliSum>()?], StateVector::basis(1, 1)?)?;
+    /// let (value, gradient) = energy.value_and_gradient(&[0.3])?;
+    /// assert!((value + 0.3f64.cos()).abs() < 1e-15 && (gradient[0] - 0.3f64.sin()).abs() < 1e-15);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Expectation::new`]; [`HybridError::Count`] for a state of another size.
+    pub fn from_state(
+        circuit: Circuit,
+        observables: impl IntoIterator<Item = impl Into<Observable>>,
+        initial: StateVector<Complex<f64>>,
+    ) -> Result<Expectation, HybridError> {
+        let observables: Vec<Observable> = observables.into_iter().map(Into::into).collect();
+        observables.iter().try_for_each(|o| o.check(circuit.n_qubits()))?;
+        expect("qubits of the initial state", initial.n_qubits(), circuit.n_qubits())?;
+        let of = Expectation::of_whole(circuit, observables)?;
+        Ok(Expectation { initial: Some(Arc::new(initial)), ..of })
+    }
+
+    /// Of a circuit as it is.
+    fn of_whole(circuit: Circuit, observables: Vec<Observable>) -> Result<Expectation, HybridError> {
         let (slots, chain) = (slots(&circuit), Chain::new(&circuit)?);
         let n_inputs = circuit.inputs().count();
         let simulator = Simulator::new();
-        Ok(Expectation { circuit: Arc::new(circuit), given, observables, simulator, slots, chain, n_inputs })
+        let (circuit, given, initial) = (Arc::new(circuit), None, None);
+        Ok(Expectation { circuit, given, observables, initial, simulator, slots, chain, n_inputs })
+    }
+
+    /// One of the observables alone.
+    ///
+    /// # Panics
+    /// If there is no observable of that number.
+    #[must_use]
+    pub fn only(&self, observable: usize) -> Expectation {
+        Expectation { observables: vec![self.observables[observable].clone()], ..self.clone() }
     }
 
     /// With other executors, threads, or a memory limit.
@@ -212,7 +256,7 @@ impl Expectation {
         let mut psi = self.start()?;
         bound.run(&self.simulator, &mut psi)?;
         let (results, mut lambda) = self.observe_and_cotangent(&psi, weights)?;
-        let by_angle = bound.back(&self.simulator, &self.slots, Way::ToZero, &mut psi, &mut lambda)?;
+        let by_angle = bound.back(&self.simulator, &self.slots, self.way_back(), &mut psi, &mut lambda)?;
         Ok((results, by_angle))
     }
 
@@ -298,20 +342,35 @@ impl Expectation {
         Ok(state)
     }
 
-    /// |0…0>, once it is known that the vectors of the adjoint method fit.
+    /// The state to start in, once it is known that the vectors of the adjoint method fit.
     pub(super) fn start<T: Real>(&self) -> Result<StateVector<Complex<T>>, HybridError> {
         let n_qubits = self.circuit.n_qubits();
         self.simulator.check_memory::<[Complex<T>; 2]>(n_qubits)?;
-        Ok(StateVector::zero(n_qubits)?)
+        Ok(match self.given_start() {
+            Some(state) => state?,
+            None => StateVector::zero(n_qubits)?,
+        })
     }
 
-    fn observe<T: Real>(&self, state: &StateVector<Complex<T>>) -> Result<Vec<T>, HybridError> {
+    /// The state to start in, if it is not |0…0>.
+    pub(super) fn given_start<T: Real>(&self) -> Option<Result<StateVector<Complex<T>>, StateError>> {
+        let number = |z: &Complex<f64>| Complex::new(T::lit(z.re), T::lit(z.im));
+        let amplitudes = self.initial.as_ref()?.amplitudes().iter().map(number).collect();
+        Some(StateVector::from_vector(amplitudes).map_err(StateError::from))
+    }
+
+    /// Where the way back leads.
+    pub(super) fn way_back(&self) -> Way {
+        if self.initial.is_some() { Way::Given } else { Way::ToZero }
+    }
+
+    pub(super) fn observe<T: Real>(&self, state: &StateVector<Complex<T>>) -> Result<Vec<T>, HybridError> {
         let threads = &self.simulator.threads;
         self.observables.iter().map(|o| o.value(state, threads)).collect()
     }
 
     /// The values and `2 sum_k w_k O_k |psi>`: in one go where the executor has a way to.
-    fn observe_and_cotangent<T: Real>(
+    pub(super) fn observe_and_cotangent<T: Real>(
         &self,
         psi: &StateVector<Complex<T>>,
         weights: &[T],

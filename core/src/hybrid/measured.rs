@@ -72,7 +72,10 @@ impl Expectation {
         shots: Shots,
     ) -> Result<Mean, HybridError> {
         let values = circuit.param_values(inputs)?;
-        let bound = BoundCircuit::new(circuit, &Values(&values))?;
+        let mut bound = BoundCircuit::new(circuit, &Values(&values))?;
+        if let Some(start) = self.given_start() {
+            bound = bound.starting_from(start?)?;
+        }
         Ok(self.simulator.measure_readout(&bound, readout, shots)?)
     }
 

@@ -35,6 +35,9 @@
 //! What a device would give is a mean over shots: [`Expectation::measure`] and [`Expectation::measure_gradient`], by the same
 //! shifts, with standard errors.
 //!
+//! Several observables share the run of the circuit; [`Expectation::jacobian_by`] has the gradient of each. A circuit that starts in
+//! another state than |0…0> is one by [`Expectation::from_state`].
+//!
 //! A gradient that is wanted at many points is prepared ([`Expectation::prepare`]): bound, planned and given its memory
 //! once.
 //!
@@ -55,6 +58,7 @@ mod difference;
 mod expectation;
 mod harmonics;
 mod host;
+mod jacobian;
 mod measured;
 mod noisy;
 mod observable;
@@ -130,6 +134,9 @@ pub enum HybridError {
         /// The observable.
         observable: String,
     },
+    /// A closed form from a state that is given by numbers.
+    #[error("there are closed forms of circuits that start in |0…0>, not in a state of given amplitudes")]
+    Initial,
     /// An observable that shots do not give.
     #[error(
         "{observable} is no sum of Pauli strings, or one of too many terms: it is not measured by shots here"

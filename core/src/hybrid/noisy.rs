@@ -31,7 +31,7 @@ use crate::{
     kernel::Operator,
     param::Values,
     scalar::{Real, Scalar},
-    simulate::{SimulateError, bind_instruction, is_straight, on_both_sides, superoperator},
+    simulate::{BoundCircuit, SimulateError, bind_instruction, is_straight, on_both_sides, superoperator},
     state::{DensityMatrix, StateVector, bytes_needed},
 };
 
@@ -52,7 +52,14 @@ type Rho<T> = DensityMatrix<Complex<T>>;
 impl Expectation {
     /// [`Expectation::values`] of a circuit with noise, or whose state is an average over outcomes.
     pub(super) fn noisy_values<T: Real>(&self, inputs: &[T]) -> Result<Vec<T>, HybridError> {
-        let rho = self.simulator.run_density(&self.circuit, inputs)?;
+        let rho = match self.given_start() {
+            None => self.simulator.run_density(&self.circuit, inputs)?,
+            Some(start) => {
+                let values = self.circuit.param_values(inputs)?;
+                let bound = BoundCircuit::<Complex<T>>::new(&self.circuit, &Values(&values))?;
+                self.simulator.average(&bound.starting_from(start?)?)?
+            }
+        };
         self.observables.iter().map(|o| mean(o, &rho)).collect()
     }
 
@@ -149,7 +156,10 @@ impl<T: Real> Sweep<'_, T> {
 
         // The states before the first channels of segments, and before all others of the last one.
         let (mut firsts, mut others): (Vec<Rho<T>>, Vec<Rho<T>>) = (Vec::new(), Vec::new());
-        let mut rho = DensityMatrix::zero(n_qubits, &simulator.threads)?;
+        let mut rho = match energy.given_start() {
+            None => DensityMatrix::zero(n_qubits, &simulator.threads)?,
+            Some(start) => DensityMatrix::pure(&start?, &simulator.threads)?,
+        };
         let last = channels.len().saturating_sub(1) / segment;
         let mut channel = 0;
         for (k, layer) in self.layers.iter().enumerate() {

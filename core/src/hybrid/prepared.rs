@@ -85,13 +85,13 @@ impl Expectation {
 }
 
 impl<T: Real> Ready<T> {
-    /// `None` where the executor has no way to prepare, or a generator is a sum of too many Pauli strings.
+    /// `None` where the executor has no way to prepare, the start is not |0…0>, or a generator is a sum of too many Pauli strings.
     fn new(energy: &Expectation) -> Result<Option<Ready<T>>, HybridError> {
         let (circuit, simulator) = (&*energy.circuit, &energy.simulator);
         let n_qubits = circuit.n_qubits();
         let instructions = circuit.instructions();
         let executor = simulator.executors.best::<Complex<T>>(n_qubits, instructions.len());
-        if executor.residents().is_some() || circuit.has_channels() {
+        if executor.residents().is_some() || circuit.has_channels() || energy.initial.is_some() {
             return Ok(None);
         }
         let Some(pairs) = executor.pairs(n_qubits) else { return Ok(None) };

@@ -42,7 +42,7 @@ impl Expectation {
         v: &[T],
     ) -> Result<Option<Product<T>>, HybridError> {
         let (circuit, simulator) = (&*self.circuit, &self.simulator);
-        if circuit.has_channels() {
+        if circuit.has_channels() || self.initial.is_some() {
             return Ok(None);
         }
         let n_qubits = circuit.n_qubits();

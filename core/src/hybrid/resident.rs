@@ -64,10 +64,10 @@ impl Expectation {
         Ok(done.map(|(values, products)| (values, way.by_angle(&self.slots, &products))))
     }
 
-    /// What is observed, if the best executor for so many operators keeps states.
-    fn there<T: Real>(&self, operators: usize) -> Option<Vec<PauliSum>> {
+    /// What is observed, if the best executor for so many operators keeps states, which begin as |0…0> there.
+    pub(super) fn there<T: Real>(&self, operators: usize) -> Option<Vec<PauliSum>> {
         let executor = self.simulator.executors.best::<Complex<T>>(self.circuit.n_qubits(), operators);
-        executor.residents()?;
+        executor.residents().filter(|_| self.initial.is_none())?;
         self.observables.iter().map(super::Observable::pauli_sum).collect()
     }
 }

@@ -69,7 +69,7 @@ impl Expectation {
     }
 
     /// The same observables in the final state of a circuit with the same parameters.
-    fn of(&self, circuit: Circuit) -> Expectation {
+    pub(super) fn of(&self, circuit: Circuit) -> Expectation {
         Expectation { circuit: circuit.into(), ..self.clone() }
     }
 

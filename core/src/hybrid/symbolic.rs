@@ -6,7 +6,8 @@
 use num_dual::DualNum;
 
 use super::{
-    Expectation, HybridError,
+    Expectation, HybridError, Observable,
+    jacobian::Jacobian,
     slots::Chain,
     tangent::{moved, unit},
 };
@@ -22,23 +23,58 @@ impl Expectation {
     /// The sum of the values of all observables as a formula.
     ///
     /// # Errors
-    /// [`HybridError::Exact`]: an angle outside the exact ring, or too many terms; [`HybridError::NoFormula`] for an
-    /// observable that is no sum of Pauli strings.
+    /// As [`Expectation::closed_forms`].
     pub fn closed_form(&self) -> Result<Formula, HybridError> {
         let mut all = PauliSum::default();
         for observable in &self.observables {
-            let no_formula = || HybridError::NoFormula { observable: observable.to_string() };
-            all.extend(observable.pauli_sum().ok_or_else(no_formula)?);
+            all.extend(strings(observable)?);
         }
-        let state = ClosedForm::within(&self.circuit, &self.simulator, Budget::default())?;
-        Ok(state.expectation(&all)?)
+        Ok(self.closed_state()?.expectation(&all)?)
     }
 
-    pub(super) fn symbolic_gradient<T: Real>(&self, inputs: &[T]) -> Result<(T, Vec<T>), HybridError> {
+    /// The value of each observable as a formula, from one run.
+    ///
+    /// ```
+    /// use ketgrad_core::{circuit::Circuit, hybrid::Expectation, observable::PauliSum};
+    /// let mut circuit = Circuit::new(1);
+    /// let theta = circuit.param("theta");
+    /// circuit.ry(0, theta)?;
+    /// let observables = ["Z0".parse::<PauliSum>()?, "X0".parse()?];
+    /// let forms = Expectation::new(circuit, observables)?.closed_forms()?;
+    /// assert_eq!(forms[0].to_string(), "cos(theta)");
+    /// assert_eq!(forms[1].derivative("theta")?.to_string(), "cos(theta)");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`HybridError::Exact`]: an angle outside the exact ring, or too many terms; [`HybridError::NoFormula`] for an
+    /// observable that is no sum of Pauli strings; [`HybridError::Dynamic`] without one final state; [`HybridError::Initial`].
+    pub fn closed_forms(&self) -> Result<Vec<Formula>, HybridError> {
+        let sums: Vec<PauliSum> = self.observables.iter().map(strings).collect::<Result<_, _>>()?;
+        let state = self.closed_state()?;
+        sums.iter().map(|sum| Ok(state.expectation(sum)?)).collect()
+    }
+
+    fn closed_state(&self) -> Result<ClosedForm, HybridError> {
+        if self.initial.is_some() {
+            return Err(HybridError::Initial);
+        }
         if !is_straight(&self.circuit) {
             return Err(HybridError::Dynamic);
         }
-        Slopes::new(self)?.at(&self.chain, inputs)
+        Ok(ClosedForm::within(&self.circuit, &self.simulator, Budget::default())?)
+    }
+
+    pub(super) fn symbolic_gradient<T: Real>(&self, inputs: &[T]) -> Result<(T, Vec<T>), HybridError> {
+        Slopes::new(self, self.closed_form()?)?.at(&self.chain, inputs)
+    }
+
+    /// The values and the gradient of each observable.
+    pub(super) fn symbolic_jacobian<T: Real>(&self, inputs: &[T]) -> Result<Jacobian<T>, HybridError> {
+        let forms = self.closed_forms()?.into_iter();
+        let rows: Result<Vec<_>, _> =
+            forms.map(|form| Slopes::new(self, form)?.at(&self.chain, inputs)).collect();
+        Ok(rows?.into_iter().unzip())
     }
 
     /// Row k is the change of the gradient along input k.
@@ -46,13 +82,18 @@ impl Expectation {
         &self,
         inputs: &[T],
     ) -> Result<Vec<Vec<T>>, HybridError> {
-        let slopes = Slopes::new(self)?;
+        let slopes = Slopes::new(self, self.closed_form()?)?;
         let row = |k: usize| -> Result<Vec<T>, HybridError> {
             let moved = moved(inputs, &unit(inputs.len(), k));
             Ok(slopes.at(&self.chain, &moved)?.1.into_iter().map(|slope| slope.eps).collect())
         };
         (0..inputs.len()).map(row).collect()
     }
+}
+
+/// The strings of an observable.
+fn strings(observable: &Observable) -> Result<PauliSum, HybridError> {
+    observable.pauli_sum().ok_or_else(|| HybridError::NoFormula { observable: observable.to_string() })
 }
 
 /// A value and its derivatives by all parameters, as formulas.
@@ -62,8 +103,7 @@ struct Slopes {
 }
 
 impl Slopes {
-    fn new(energy: &Expectation) -> Result<Slopes, HybridError> {
-        let value = energy.closed_form()?;
+    fn new(energy: &Expectation, value: Formula) -> Result<Slopes, HybridError> {
         // Parameters have 32-bit numbers.
         let ids = (0..energy.circuit.params().len()).map(|k| ParamId::new(k as u32));
         let by_parameter = ids.map(|id| value.derivative_by(id)).collect::<Result<_, _>>()?;

@@ -69,6 +69,20 @@ impl Uncertain {
         Uncertain { value, parts: Vec::new() }
     }
 
+    /// A number that was computed elsewhere from others, by its value and its slope along each of them.
+    ///
+    /// ```
+    /// use ketgrad_core::scalar::Uncertain;
+    /// let x = Uncertain::new(3.0, 0.1);
+    /// let square = Uncertain::linear(9.0, [(6.0, &x)]);
+    /// assert!((square - &x * &x).sigma() < 1e-15);
+    /// ```
+    #[must_use]
+    pub fn linear<'a>(value: f64, slopes: impl IntoIterator<Item = (f64, &'a Uncertain)>) -> Uncertain {
+        let terms = slopes.into_iter().map(|(slope, of)| of.map(0.0, slope));
+        Uncertain { value, ..Uncertain::sum(terms) }
+    }
+
     /// The best value.
     #[must_use]
     pub fn value(&self) -> f64 {

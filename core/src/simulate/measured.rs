@@ -139,7 +139,7 @@ impl Simulator {
         readout: &Readout,
         shots: Shots,
     ) -> Result<Mean, SimulateError> {
-        let run = |operators| self.final_state(circuit.n_qubits, operators);
+        let run = |operators| self.final_state(circuit, operators);
         let final_state = circuit.gates_before_readout().map(run).transpose()?;
         let errors = ReadoutErrors::new(circuit)?;
         let mut sum = Mean { value: readout.constant, stderr: Some(0.0) };
@@ -167,11 +167,14 @@ impl Simulator {
 
     fn final_state<R: Ring>(
         &self,
-        n_qubits: usize,
+        circuit: &BoundCircuit<R>,
         operators: &[Operator<R>],
     ) -> Result<StateVector<R>, SimulateError> {
-        self.check_memory::<R>(n_qubits)?;
-        let mut state = StateVector::zero_on(n_qubits, &self.threads)?;
+        self.check_memory::<R>(circuit.n_qubits)?;
+        let mut state = match &circuit.start {
+            Some(start) => StateVector::clone(start),
+            None => StateVector::zero_on(circuit.n_qubits, &self.threads)?,
+        };
         self.execute(operators, &mut state, &mut |_, _| {})?;
         Ok(state)
     }

@@ -66,6 +66,11 @@ impl<R: Ring> DensityMatrix<R> {
         Matrix::from_fn(self.n_qubits, |row, column| self.entry(row, column).clone())
     }
 
+    /// The matrix with these entries, a vector of 2n qubits.
+    pub(super) fn from_entries(n_qubits: usize, entries: StateVector<R>) -> DensityMatrix<R> {
+        DensityMatrix { n_qubits, entries }
+    }
+
     /// The entries as a vector of 2n qubits.
     pub(crate) fn vector(&self) -> &StateVector<R> {
         &self.entries

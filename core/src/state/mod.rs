@@ -21,6 +21,7 @@ mod measure;
 mod memory;
 mod random;
 mod sample;
+mod variance;
 
 pub use crate::bytes::bytes_text;
 pub(crate) use applied::{Amplitude, Applied};

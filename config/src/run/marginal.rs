@@ -1,0 +1,170 @@
+//! `run --qubits`: outcomes of some qubits alone.
+
+use std::collections::BTreeMap;
+
+use ketgrad_core::{
+    basis::bitstring,
+    circuit::{Circuit, Compact, Operation},
+    kernel::Threads,
+    simulate::Bits,
+    state::{DensityMatrix, StateError, StateVector},
+};
+use num_complex::Complex;
+
+use crate::{npy::Number, report::Failure};
+
+/// Some qubits in the order that is asked for: bit j of an outcome is that of qubit j of them.
+pub(super) struct Marginal {
+    qubits: Vec<usize>,
+    /// Where each of them is in the circuit that is run; idle ones are 0 and nowhere.
+    places: Vec<Option<usize>>,
+}
+
+impl Marginal {
+    /// Of qubits of the whole circuit, none of them twice.
+    ///
+    /// # Errors
+    /// [`Failure`] for a qubit that does not exist.
+    pub(super) fn new(qubits: &[usize], declared: usize, compact: &Compact) -> Result<Marginal, Failure> {
+        if let Some(qubit) = qubits.iter().find(|qubit| **qubit >= declared) {
+            let message = format_args!(
+                "--qubits: qubit {qubit} does not exist: the circuit has {declared}, counted from 0"
+            );
+            return Err(Failure::input(message));
+        }
+        let places = qubits.iter().map(|qubit| compact.place(*qubit)).collect();
+        Ok(Marginal { qubits: qubits.to_vec(), places })
+    }
+
+    /// The qubits.
+    pub(super) fn qubits(&self) -> &[usize] {
+        &self.qubits
+    }
+
+    /// What stands behind the name of a result.
+    pub(super) fn title(&self) -> String {
+        let qubits: Vec<String> = self.qubits.iter().rev().map(usize::to_string).collect();
+        let plural = if qubits.len() == 1 { "qubit" } else { "qubits" };
+        format!(" of {plural} {}", qubits.join(" "))
+    }
+
+    /// The name of an outcome: the first of the qubits rightmost.
+    pub(super) fn name(&self, outcome: usize) -> String {
+        bitstring(outcome, self.qubits.len())
+    }
+
+    /// The probabilities of the outcomes in a state.
+    pub(super) fn of_state<T: Number>(
+        &self,
+        state: &StateVector<Complex<T>>,
+        threads: &Threads,
+    ) -> Result<Vec<T>, StateError> {
+        Ok(self.with_idle(&state.probabilities_of(&self.used(), threads)?))
+    }
+
+    /// The probabilities of the outcomes in a state with noise.
+    pub(super) fn of_density<T: Number>(
+        &self,
+        rho: &DensityMatrix<Complex<T>>,
+    ) -> Result<Vec<T>, StateError> {
+        Ok(self.with_idle(&rho.probabilities_of(&self.used())?))
+    }
+
+    /// The places of those that are used.
+    fn used(&self) -> Vec<usize> {
+        self.places.iter().flatten().copied().collect()
+    }
+
+    /// Probabilities of outcomes of those that are used, among those of all.
+    fn with_idle<T: Number>(&self, used: &[T]) -> Vec<T> {
+        let bits: Vec<usize> = (0..self.places.len()).filter(|j| self.places[*j].is_some()).collect();
+        let mut all = vec![T::lit(0.0); 1 << self.places.len()];
+        for (outcome, p) in used.iter().enumerate() {
+            all[bits.iter().enumerate().fold(0, |at, (k, bit)| at | (outcome >> k & 1) << bit)] = *p;
+        }
+        all
+    }
+
+    /// Counts of basis states as counts of outcomes.
+    pub(super) fn counts(&self, by_state: Vec<(usize, u64)>) -> BTreeMap<String, u64> {
+        let bit = |index: usize, place: &Option<usize>| place.map_or(0, |place| index >> place & 1);
+        self.sum(by_state, |index| {
+            self.places.iter().enumerate().fold(0, |outcome, (j, place)| outcome | bit(*index, place) << j)
+        })
+    }
+
+    /// Counts of classical bits, into which the qubits of the whole circuit are measured at the end, as counts of outcomes.
+    ///
+    /// # Errors
+    /// [`Failure`] for a qubit that is not measured.
+    pub(super) fn read(
+        &self,
+        circuit: &Circuit,
+        by_bits: impl IntoIterator<Item = (Bits, u64)>,
+    ) -> Result<BTreeMap<String, u64>, Failure> {
+        let read = reads(circuit);
+        let bit_of = |qubit: &usize| {
+            let bit = read.iter().rev().find(|(_, measured)| *measured == qubit);
+            let not_measured = || {
+                let message = format_args!(
+                    "--qubits: qubit {qubit} is not measured at the end, and readings may be wrong"
+                );
+                Failure::input(message)
+                    .help("only readings of measured qubits are known to be right or wrong")
+            };
+            bit.map(|(bit, _)| *bit).ok_or_else(not_measured)
+        };
+        let bits: Vec<u32> = self.qubits.iter().map(bit_of).collect::<Result<_, _>>()?;
+        Ok(self.sum(by_bits, |value| {
+            bits.iter().enumerate().fold(0, |outcome, (j, bit)| outcome | usize::from(value.get(*bit)) << j)
+        }))
+    }
+
+    /// The probabilities of the outcomes, from those of the bits of the register, the last one, that they are measured into.
+    pub(super) fn of_bits<T: Number>(
+        &self,
+        measured: &Circuit,
+        by_bits: impl IntoIterator<Item = (Bits, T)>,
+    ) -> Vec<T> {
+        let count = self.places.len();
+        let mut all = vec![T::lit(0.0); 1 << count];
+        // Bits have 32-bit numbers.
+        let first = (measured.n_bits() - count) as u32;
+        for (bits, p) in by_bits {
+            let bit = |j: usize| usize::from(bits.get(first + j as u32)) << j;
+            let outcome = (0..count).fold(0, |outcome, j| outcome | bit(j));
+            all[outcome] += p;
+        }
+        all
+    }
+
+    fn sum<K>(
+        &self,
+        counts: impl IntoIterator<Item = (K, u64)>,
+        outcome: impl Fn(&K) -> usize,
+    ) -> BTreeMap<String, u64> {
+        let mut sums = BTreeMap::new();
+        for (key, count) in counts {
+            *sums.entry(self.name(outcome(&key))).or_insert(0) += count;
+        }
+        sums
+    }
+}
+
+/// The qubit that each classical bit has from a measurement after which nothing changes either.
+fn reads(circuit: &Circuit) -> BTreeMap<u32, usize> {
+    let mut reads: BTreeMap<u32, usize> = BTreeMap::new();
+    for instruction in circuit.instructions() {
+        match instruction.operation {
+            Operation::Measure { bit } if instruction.condition.is_none() => {
+                reads.insert(bit, instruction.targets[0] as usize);
+            }
+            Operation::Measure { bit } | Operation::Assign { bit, .. } => {
+                reads.remove(&bit);
+            }
+            Operation::Barrier | Operation::Misread { .. } => {}
+            _ => instruction.qubits().for_each(|qubit| reads.retain(|_, of| *of != qubit as usize)),
+        }
+    }
+    reads
+}
