@@ -357,7 +357,8 @@ pub struct GradArgs {
     /// The circuit; - reads it from the standard input
     #[arg(value_name = "FILE.qasm")]
     pub file: PathBuf,
-    /// The observable: a sum of terms such as '0.5*Z0 Z1 - X2', or @FILE with one term a line or an FCIDUMP; may be repeated
+    /// The observable: a sum of terms such as '0.5*Z0 Z1 - X2', or @FILE with one term a line, an FCIDUMP, or a
+    /// Hermitian matrix (.npy, MatrixMarket); may be repeated
     #[arg(long, value_name = "OBS", allow_hyphen_values = true, required = true)]
     pub observable: Vec<String>,
     /// How: adjoint, shift, forward, symbolic (in closed form) or difference [default: adjoint; shift with --shots]
@@ -439,7 +440,7 @@ pub struct CheckArgs {
     /// Compare first derivatives, or second ones of a program
     #[arg(long, value_name = "1|2", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=2))]
     pub order: u8,
-    /// The observable of a circuit: a sum of terms, or @FILE with one term a line or an FCIDUMP
+    /// The observable of a circuit: a sum of terms, or @FILE as of `grad`
     #[arg(long, value_name = "OBS", allow_hyphen_values = true)]
     pub observable: Option<String>,
     /// Values of a circuit's parameters; of a program's with --params.

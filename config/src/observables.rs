@@ -8,7 +8,13 @@ use ketgrad_core::{
     problem::{FermionOperator, FermionProblem, Mapping, Molecule},
 };
 
-use crate::{files::read_text, report::Failure};
+use num_complex::Complex;
+
+use crate::{
+    files::{cannot, open, read_text},
+    npy::{ItemKind, read_items},
+    report::Failure,
+};
 
 /// An observable and what it was called.
 #[derive(Clone, Debug)]
@@ -41,12 +47,27 @@ pub fn read_text_of(name: &str, text: &str, n_qubits: usize) -> Result<PauliSum,
     parse(name, text, 0, text, n_qubits)
 }
 
-/// Reads an observable for n qubits from a file with one term a line, or from an FCIDUMP, which Jordan and Wigner map.
+/// Reads an observable for n qubits from a file with one term a line, from an FCIDUMP, which Jordan and Wigner map, or from a Hermitian
+/// matrix, in the array format of NumPy or in that of MatrixMarket.
 ///
 /// # Errors
 /// As [`read`].
 pub fn read_file(path: &Path, n_qubits: usize) -> Result<PauliSum, Failure> {
+    if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("npy")) {
+        return read_matrix(path, n_qubits);
+    }
     let (name, content) = read_text(path)?;
+    if content.starts_with("%%MatrixMarket") {
+        let sum = PauliSum::from_matrix_market(&content).map_err(|e| match &e.problem {
+            Problem::MatrixMarket { line, why } => Failure::input(why).at_line(&name, &content, *line),
+            _ => Failure::input(format_args!("{name}: {e}")),
+        })?;
+        // The first line that is no comment has the sizes.
+        let rows = content.lines().find(|line| !line.starts_with('%') && !line.trim().is_empty());
+        let rows = rows.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0);
+        check_rows(&name, rows, n_qubits)?;
+        return Ok(sum);
+    }
     if !Molecule::is_fcidump(&content) {
         return read_terms(&name, &content, n_qubits);
     }
@@ -54,6 +75,40 @@ pub fn read_file(path: &Path, n_qubits: usize) -> Result<PauliSum, Failure> {
     let sum = check_orbitals(&molecule, n_qubits)
         .and_then(|()| molecule.hamiltonian(Mapping::JordanWigner).map_err(|e| e.to_string()));
     sum.map_err(|why| Failure::input(why).at_line(&name, &content, 1))
+}
+
+/// Reads a Hermitian matrix of `2^n` rows from an array of NumPy: qubit 0 is the least significant bit of rows and columns.
+fn read_matrix(path: &Path, n_qubits: usize) -> Result<PauliSum, Failure> {
+    let name = path.display().to_string();
+    let fault = |why: &dyn std::fmt::Display| Failure::input(format_args!("{name}: {why}"));
+    let file = open(path).map_err(|e| cannot("read", &name, &e))?;
+    let items = read_items(std::io::BufReader::new(file)).map_err(|e| fault(&e))?;
+    let [rows, columns] = items.shape[..] else {
+        return Err(fault(&"an observable is a matrix, an array with two axes"));
+    };
+    if rows != columns {
+        return Err(fault(&format_args!(
+            "an observable has as many rows as columns, not {rows} and {columns}"
+        )));
+    }
+    check_rows(&name, rows, n_qubits)?;
+    let parts = if items.kind == ItemKind::Complex { 2 } else { 1 };
+    let entries = items.numbers.chunks_exact(parts).enumerate().filter_map(|(at, parts)| {
+        let value = Complex::new(parts[0], parts.get(1).copied().unwrap_or(0.0));
+        (value != Complex::default()).then_some((at / rows, at % rows, value))
+    });
+    PauliSum::from_entries(n_qubits, entries).map_err(|e| fault(&e))
+}
+
+/// Refuses matrices that are not on all qubits.
+fn check_rows(name: &str, rows: usize, n_qubits: usize) -> Result<(), Failure> {
+    if u32::try_from(n_qubits).ok().and_then(|n| 1usize.checked_shl(n)) == Some(rows) {
+        return Ok(());
+    }
+    let message = format_args!(
+        "{name} has {rows} rows, but the circuit has {n_qubits} qubits: 2^{n_qubits} are needed"
+    );
+    Err(Failure::input(message))
 }
 
 /// Reads an FCIDUMP.

@@ -1,7 +1,7 @@
 //! Observables on the command line and in files, in the forms of other tools.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use crate::support::Folder;
+use crate::support::{Folder, npy};
 
 /// Qubit 0 turned by .3, qubit 1 by .5, so that `<Z>` is the cosine of the angle and `<X>` its sine; qubit 2 is 1.
 const TURNED: &str =
@@ -108,4 +108,43 @@ fn hamiltonians_of_jobs_are_read_alike() {
         // The least of cos t + 2
         assert!((json["value"].as_f64().unwrap() - 1.0).abs() < 1e-6, "{hamiltonian}: {json}");
     }
+}
+
+#[test]
+fn matrices_are_read_from_files() {
+    let folder = folder();
+    // Z0 Z1 + 2 X1 on three qubits, by rows.
+    let mut dense = vec![0.0; 64];
+    for j in 0..8usize {
+        dense[9 * j] = if (j ^ j >> 1) & 1 == 0 { 1.0 } else { -1.0 };
+        dense[8 * (j ^ 2) + j] = 2.0;
+    }
+    folder.file("h.npy", npy("(8, 8)", &dense));
+    let mut sparse = "%%MatrixMarket matrix coordinate real symmetric\n8 8 12\n".to_owned();
+    for j in 0..8usize {
+        sparse += &format!("{0} {0} {1}\n", j + 1, dense[9 * j]);
+        if j & 2 == 0 {
+            sparse += &format!("{} {} 2\n", (j | 2) + 1, j + 1);
+        }
+    }
+    folder.file("h.mtx", sparse);
+    let expected = 0.3f64.cos() * 0.5f64.cos() + 2.0 * 0.5f64.sin();
+    for file in ["@h.npy", "@h.mtx"] {
+        assert!((value(&folder, file) - expected).abs() < 1e-14, "{file}");
+    }
+    // A projector's mean is a probability.
+    let p = (0.15f64.cos() * 0.25f64.sin()).powi(2);
+    assert!((value(&folder, "|110><110|") - p).abs() < 1e-15);
+    assert!((value(&folder, "Projector([0, 1], wires=[0, 1])") - p).abs() < 1e-15);
+    let fails = |file: &str, told: &[&str]| {
+        folder.run(&["run", "turned.qasm", "--observable", file]).fails(1, told);
+    };
+    folder.file("small.npy", npy("(4, 4)", &[0.0; 16]));
+    fails("@small.npy", &["4 rows", "3 qubits", "2^3"]);
+    folder.file("flat.npy", npy("(8,)", &[0.0; 8]));
+    fails("@flat.npy", &["two axes"]);
+    folder.file("skew.npy", npy("(8, 8)", &(0..64).map(f64::from).collect::<Vec<_>>()));
+    fails("@skew.npy", &["not Hermitian", "row"]);
+    folder.file("bad.mtx", "%%MatrixMarket matrix coordinate real general\n8 8 1\n9 1 1\n");
+    fails("@bad.mtx", &["bad.mtx:3", "within the matrix"]);
 }

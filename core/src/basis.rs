@@ -32,7 +32,11 @@
 //!
 //! The idea is that of Yao's BitBasis (Luo, Liu, Zhang, Wang, Quantum 4, 341 (2020)).
 
+mod walsh;
+
 use std::fmt;
+
+pub(crate) use walsh::{signed_sum, walsh_hadamard};
 
 use num_traits::{PrimInt, Unsigned};
 

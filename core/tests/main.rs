@@ -40,6 +40,7 @@ mod ir_verify;
 mod jacobians;
 mod jit;
 mod linear;
+mod observable_matrix;
 mod observable_text;
 mod plan_allocations;
 mod prepared_gradients;

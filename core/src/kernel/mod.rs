@@ -38,7 +38,6 @@ pub(crate) mod simd;
 mod strings;
 mod threads;
 mod tiles;
-mod walsh;
 
 pub use acts::Acts;
 pub(crate) use fill::clear;
@@ -52,7 +51,6 @@ pub use resident::{Resident, Residents};
 pub use simd::{Element, InstructionSet};
 pub use threads::{SERIAL_BELOW, SHARED_BELOW, ThreadError, Threads};
 pub(crate) use tiles::{TileSize, apply_in_tiles};
-pub(crate) use walsh::{signed_sum, walsh_hadamard};
 
 use std::ops::Range;
 

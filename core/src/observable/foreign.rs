@@ -3,7 +3,7 @@
 use num_complex::Complex;
 
 use super::{
-    ObservableError, Pauli, PauliString, Problem,
+    ObservableError, Pauli, PauliString, PauliSum, Problem,
     read::{Reader, WeightedStrings},
 };
 
@@ -242,10 +242,15 @@ impl<'a> Reader<'a> {
                 return Ok(Some(terms));
             }
         }
-        match self.name() {
+        let start = self.at;
+        match self.name_in_module() {
             "SparsePauliOp" => self.sparse_pauli_op().map(Some),
             "QubitOperator" => self.qubit_operator().map(Some),
-            _ => Ok(None),
+            "Projector" => self.pennylane_projector().map(Some),
+            _ => {
+                self.at = start;
+                Ok(None)
+            }
         }
     }
 
@@ -258,6 +263,83 @@ impl<'a> Reader<'a> {
         let c = if self.accept(',') { self.coefficient()? } else { Complex::from(1.0) };
         self.expect(')', "`)`")?;
         Ok(vec![(c, string)])
+    }
+
+    /// `|01><01|`: bits of all qubits, qubit 0 the last.
+    pub(super) fn ket_bra(&mut self) -> Result<WeightedStrings, ObservableError> {
+        let start = self.at;
+        self.take(1);
+        let bits = |_: &str, c: char| matches!(c, '0' | '1');
+        let ket = self.take_while(bits);
+        if ket.is_empty() || !self.text[self.at..].starts_with("><") {
+            return Err(self.unexpected("bits and `><`, as in `|01><01|`"));
+        }
+        self.take(2);
+        let at = self.at;
+        let bra = self.take_while(bits);
+        self.expect('|', "a bit or `|`")?;
+        if ket != bra {
+            let instead = "the same bits stand on both sides; a sum such as `|01><10| + |10><01|` is a matrix, which is a file";
+            return Err(self.foreign(at, "an operator between two states", instead));
+        }
+        let expected = *self.letters.get_or_insert(ket.len());
+        if ket.len() != expected {
+            return Err(self.error(start, Problem::WordLength { letters: ket.len(), expected }));
+        }
+        let values: Vec<(usize, bool)> = ket.chars().rev().map(|bit| bit == '1').enumerate().collect();
+        self.projector(&values, start)
+    }
+
+    /// `Projector([0, 1], wires=[0, 2])`.
+    fn pennylane_projector(&mut self) -> Result<WeightedStrings, ObservableError> {
+        let start = self.at;
+        self.take("Projector".len());
+        self.expect('(', "`(`")?;
+        self.keyword("state");
+        let is_array = ["np.array(", "numpy.array(", "array("].into_iter().find(|name| {
+            self.peek();
+            self.text[self.at..].starts_with(name)
+        });
+        self.take(is_array.map_or(0, str::len));
+        self.expect('[', "a list of bits")?;
+        let mut bits = Vec::new();
+        while self.peek() != Some(']') {
+            match self.peek() {
+                Some(bit @ ('0' | '1')) => bits.push(bit == '1'),
+                _ => return Err(self.unexpected("a bit, 0 or 1")),
+            }
+            self.take(1);
+            self.accept(',');
+        }
+        self.expect(']', "`]`")?;
+        if is_array.is_some() {
+            self.expect(')', "`)`")?;
+        }
+        self.expect(',', "`,` and `wires=`")?;
+        self.keyword("wires");
+        let is_list = self.accept('[');
+        let mut values = Vec::new();
+        for value in bits {
+            if !values.is_empty() {
+                self.expect(',', "`,` and a qubit for each bit")?;
+            }
+            self.peek();
+            let at = self.at;
+            for (qubit, _) in self.qubit(Some(Pauli::Z), at)?.factors {
+                values.push((qubit, value));
+            }
+        }
+        if is_list {
+            self.accept(',');
+            self.expect(']', "`]`: a qubit for each bit")?;
+        }
+        self.expect(')', "`)`")?;
+        self.projector(&values, start)
+    }
+
+    fn projector(&self, values: &[(usize, bool)], start: usize) -> Result<WeightedStrings, ObservableError> {
+        let sum = PauliSum::projector(values).map_err(|e| self.error(start, e.problem))?;
+        Ok(sum.terms.into_iter().map(|(c, string)| (Complex::from(c), string)).collect())
     }
 
     /// `SparsePauliOp(['ZZ', 'XI'], coeffs=[1.+0.j, 0.5+0.j])`, `SparsePauliOp.from_list([('ZZ', 1.0)])`.
@@ -360,9 +442,10 @@ impl<'a> Reader<'a> {
                 "an operator on fermions in this form",
                 "write it as OpenFermion prints it, `0.5 [0^ 1] + 0.5 [1^ 0]`",
             ),
-            "Hamiltonian" | "LinearCombination" | "Sum" | "Prod" | "SProd" | "Hermitian" | "Projector" => {
+            "Hamiltonian" | "LinearCombination" | "Sum" | "Prod" | "SProd" => {
                 ("PennyLane's constructor", "print the operator as a sum, `0.5 * (Z(0) @ Z(1)) + X(0)`")
             }
+            "Hermitian" => ("PennyLane's constructor", "a matrix is a file, `@H.npy` or `@H.mtx`"),
             "PauliSum" | "PauliString" | "DensePauliString" | "LinearCombinationOfOperations" => {
                 ("Cirq's constructor", "print it with `str`, `0.500*Z(q(0))*Z(q(1))`")
             }

@@ -27,6 +27,9 @@
 //! | Cirq | `0.500*Z(q(0))*Z(q(1))` |
 //! | CUDA-Q | `0.5 * spin.z(0) * spin.z(1)` |
 //!
+//! Projectors are `|01><01|`, with a bit for each qubit, qubit 0 the last, or PennyLane's `Projector([0, 1], wires=[0, 2])` on some
+//! qubits. Matrices are read by [`PauliSum::from_entries`] and [`PauliSum::from_matrix_market`].
+//!
 //! # Algebra
 //! Sums and differences are `+` and `-`; what stays real of products is the [anticommutator](PauliSum::anticommutator)
 //! `A B + B A` and the [commutator](PauliSum::commutator) `i (A B - B A)`. Terms that can be measured together come from
@@ -38,6 +41,7 @@ use crate::basis::MAX_QUBITS;
 
 mod algebra;
 mod foreign;
+mod matrix;
 mod read;
 mod text;
 
@@ -361,6 +365,42 @@ pub enum Problem {
     TooManyTerms {
         /// How many it may have.
         limit: usize,
+    },
+    /// An entry of a matrix that is not finite, or not within it.
+    #[error(
+        "the entry {value} in row {row}, column {column}, counted from 0, is no finite number of a matrix of {dim} rows"
+    )]
+    Entry {
+        /// The row.
+        row: usize,
+        /// The column.
+        column: usize,
+        /// The entry.
+        value: String,
+        /// The number of rows.
+        dim: usize,
+    },
+    /// A matrix that is not Hermitian.
+    #[error(
+        "the matrix is not Hermitian: row {row}, column {column}, counted from 0, is {value}, and row {column}, column {row} is {other}"
+    )]
+    NotHermitian {
+        /// The row.
+        row: usize,
+        /// The column.
+        column: usize,
+        /// The entry there.
+        value: String,
+        /// The entry on the other side of the diagonal.
+        other: String,
+    },
+    /// A text that is no matrix of the MatrixMarket format.
+    #[error("line {line}: {why}")]
+    MatrixMarket {
+        /// The line, counted from 1.
+        line: usize,
+        /// Why.
+        why: String,
     },
     /// A qubit number too large for any state.
     #[error("qubit {} is beyond any circuit", text::shown(text))]

@@ -126,7 +126,7 @@ pub(super) struct Reader<'a> {
     lines: bool,
     pub(super) n_qubits: Option<usize>,
     /// The number of letters of words, once it is known.
-    letters: Option<usize>,
+    pub(super) letters: Option<usize>,
 }
 
 impl<'a> Reader<'a> {
@@ -186,6 +186,16 @@ impl<'a> Reader<'a> {
         self.peek();
         let rest = &self.text[self.at..];
         &rest[..rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len())]
+    }
+
+    /// The name that comes next, once those of modules before it are taken.
+    pub(super) fn name_in_module(&mut self) -> &'a str {
+        let mut name = self.name();
+        while MODULES.contains(&name) && self.text[self.at + name.len()..].starts_with('.') {
+            self.take(name.len() + 1);
+            name = self.name();
+        }
+        name
     }
 
     pub(super) fn error(&self, at: usize, problem: Problem) -> ObservableError {
@@ -278,7 +288,7 @@ impl<'a> Reader<'a> {
                         *c = finite(quotient, self, start)?;
                     }
                 }
-                Some(c) if c.is_alphabetic() || "([".contains(c) => {
+                Some(c) if c.is_alphabetic() || "([|".contains(c) => {
                     let start = self.at;
                     let factor = self.factor(OPERATOR)?;
                     product = self.multiply(product, factor, start)?;
@@ -318,6 +328,7 @@ impl<'a> Reader<'a> {
                 Ok(terms)
             }
             Some('[') => self.bracket(),
+            Some('|') => self.ket_bra(),
             Some(c) if c.is_alphabetic() => {
                 if let Some(terms) = self.constructor()? {
                     return Ok(terms);
@@ -356,11 +367,7 @@ impl<'a> Reader<'a> {
         let one = Complex::from(1.0);
         self.peek();
         let start = self.at;
-        let mut name = self.name();
-        while MODULES.contains(&name) && self.text[self.at + name.len()..].starts_with('.') {
-            self.take(name.len() + 1);
-            name = self.name();
-        }
+        let name = self.name_in_module();
         if matches!(name, "pi" | "π") {
             self.take(name.len());
             return Ok((Complex::from(std::f64::consts::PI), PauliString::default()));

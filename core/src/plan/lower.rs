@@ -43,8 +43,8 @@ use zyz::Zyz;
 
 pub(in crate::plan) use crate::matrix::canonical::Factored;
 use crate::{
-    basis::{deposit, odd},
-    kernel::{Element, Inner, Operator, Shape, walsh_hadamard},
+    basis::{deposit, odd, walsh_hadamard},
+    kernel::{Element, Inner, Operator, Shape},
     matrix::canonical::split,
     plan::BinaryAngle,
 };

@@ -9,8 +9,8 @@ use num_complex::Complex;
 
 use super::{StateError, StateVector};
 use crate::{
-    basis::odd,
-    kernel::{BLOCK, Threads, signed_sum, walsh_hadamard},
+    basis::{odd, signed_sum, walsh_hadamard},
+    kernel::{BLOCK, Threads},
     observable::{PauliString, PauliSum},
     scalar::{Loop, Real, Ring, Scalar, wide},
 };

@@ -25,8 +25,8 @@ use super::{
     pauli::{BLOCK_BITS, Product, ROWS, across, families},
 };
 use crate::{
-    basis::{deposit, odd},
-    kernel::{Observed, SERIAL_BELOW, Threads, walsh_hadamard},
+    basis::{deposit, odd, walsh_hadamard},
+    kernel::{Observed, SERIAL_BELOW, Threads},
 };
 
 /// Strings that are summed in registers together.

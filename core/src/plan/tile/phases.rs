@@ -12,9 +12,9 @@ use num_complex::Complex;
 
 use super::buffer::{Buffer, Pool};
 use crate::{
-    basis::odd,
+    basis::{odd, signed_sum},
     kernel::{
-        Element, InstructionSet, signed_sum,
+        Element, InstructionSet,
         simd::{Simd, Task},
     },
     plan::{

@@ -11,11 +11,10 @@ use super::{
     variants::{MAX_VARIANTS, Variants},
 };
 use crate::{
-    basis::odd,
+    basis::{odd, walsh_hadamard},
     kernel::{
         Element,
         simd::{Simd, Task},
-        walsh_hadamard,
     },
     plan::layout::Look,
 };

@@ -1,0 +1,255 @@
+//! Observables from matrices and projectors.
+//!
+//! A matrix H on n qubits is a sum of the `4^n` Pauli strings with the coefficients `tr(P H) / 2^n`. A string that flips the bits x
+//! and has the signs of the bits z has entries at `(j + x, j)` alone, `i^{|x z|} (-1)^{j.z}` (+ for bits that differ), so
+//!
+//! ```text
+//! c(x, z) = 2^-n (-i)^{|x z|} sum_j (-1)^{j.z} H(j + x, j):
+//! ```
+//!
+//! a Walsh-Hadamard transform for each x at which H has entries. O(n 2^n) for each.
+
+use std::{cell::RefCell, collections::BTreeMap};
+
+use num_complex::Complex;
+
+use super::{ObservableError, Pauli, PauliString, PauliSum, Problem};
+use crate::basis::{MAX_QUBITS, walsh_hadamard};
+
+/// The most strings that a matrix or projector may be a sum of.
+pub(super) const MOST_TERMS: usize = 1 << 22;
+/// What entries on both sides of the diagonal may differ by, as a part of the largest: the rounding of whoever computed them.
+const ASYMMETRY: f64 = 1e-12;
+/// Coefficients below this part of the largest entry are rounding.
+const ROUNDING: f64 = 1e-15;
+
+impl PauliSum {
+    /// The observable with these entries `(row, column, value)`; others are zero, and those of one place are added. Qubit 0 is the least
+    /// significant bit of rows and columns. Coefficients that are rounding of the largest entry, below 1e-15 of it, are left
+    /// out.
+    ///
+    /// ```
+    /// use ketgrad_core::observable::PauliSum;
+    /// use num_complex::Complex;
+    /// // |01><10| + |10><01|
+    /// let hop = [(0b01, 0b10, Complex::from(1.0)), (0b10, 0b01, Complex::from(1.0))];
+    /// assert_eq!(PauliSum::from_entries(2, hop)?.to_string(), "0.5*X0 X1 + 0.5*Y0 Y1");
+    /// # Ok::<(), ketgrad_core::observable::ObservableError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Problem::NotHermitian`], [`Problem::Entry`] for one that is not finite or not within the matrix, and
+    /// [`Problem::TooManyTerms`].
+    pub fn from_entries(
+        n_qubits: usize,
+        entries: impl IntoIterator<Item = (usize, usize, Complex<f64>)>,
+    ) -> Result<PauliSum, ObservableError> {
+        let failed = |problem| ObservableError { column: None, problem };
+        if n_qubits >= MAX_QUBITS {
+            return Err(failed(Problem::TooManyTerms { limit: MOST_TERMS }));
+        }
+        let dim = 1usize << n_qubits;
+        // By the bits that differ, then by column.
+        let mut diagonals: BTreeMap<usize, BTreeMap<usize, Complex<f64>>> = BTreeMap::new();
+        for (row, column, value) in entries {
+            if row >= dim || column >= dim || !value.is_finite() {
+                return Err(failed(Problem::Entry { row, column, value: value.to_string(), dim }));
+            }
+            *diagonals.entry(row ^ column).or_default().entry(column).or_default() += value;
+        }
+        let largest = diagonals.values().flat_map(BTreeMap::values).map(|z| z.norm()).fold(0.0, f64::max);
+        if diagonals.len().max(1).saturating_mul(dim) > MOST_TERMS {
+            return Err(failed(Problem::TooManyTerms { limit: MOST_TERMS }));
+        }
+        let mut terms = Vec::new();
+        let mut signs = vec![Complex::new(0.0, 0.0); dim];
+        for (x, entries) in diagonals {
+            signs.fill(Complex::new(0.0, 0.0));
+            for (&column, &value) in &entries {
+                let row = column ^ x;
+                let other = entries.get(&row).copied().unwrap_or_default();
+                if (value - other.conj()).norm() > ASYMMETRY * largest {
+                    let [value, other] = [value, other].map(|z| z.to_string());
+                    return Err(failed(Problem::NotHermitian { row, column, value, other }));
+                }
+                signs[column] = value;
+            }
+            walsh_hadamard(&mut signs);
+            for (z, sum) in signs.iter().enumerate() {
+                // (-i)^k times a number whose product with it is real.
+                let turned = match (x & z).count_ones() % 4 {
+                    0 => sum.re,
+                    1 => sum.im,
+                    2 => -sum.re,
+                    _ => -sum.im,
+                };
+                let c = turned / dim as f64;
+                if c.abs() > ROUNDING * largest {
+                    terms.push((c, PauliString::from_masks(x, z)?));
+                }
+            }
+        }
+        PauliSum::new(terms)
+    }
+
+    /// The projector onto qubits with these values: `product of (1 + Z)/2` for 0 and `(1 - Z)/2` for 1. Its mean is the probability of
+    /// finding them.
+    ///
+    /// ```
+    /// use ketgrad_core::observable::PauliSum;
+    /// let both = PauliSum::projector(&[(0, false), (2, true)])?;
+    /// assert_eq!(both.to_string(), "0.25 + 0.25*Z0 - 0.25*Z2 - 0.25*Z0 Z2");
+    /// # Ok::<(), ketgrad_core::observable::ObservableError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Problem::Repeated`] for a qubit that comes twice, [`Problem::TooManyTerms`] for more than 22 qubits.
+    pub fn projector(values: &[(usize, bool)]) -> Result<PauliSum, ObservableError> {
+        let failed = |problem| ObservableError { column: None, problem };
+        if 1usize.checked_shl(u32::try_from(values.len()).unwrap_or(u32::MAX)).is_none_or(|n| n > MOST_TERMS)
+        {
+            return Err(failed(Problem::TooManyTerms { limit: MOST_TERMS }));
+        }
+        let weight = (-(values.len() as f64)).exp2();
+        let mut terms = Vec::with_capacity(1 << values.len());
+        for chosen in 0..1usize << values.len() {
+            let of =
+                || values.iter().enumerate().filter(|(k, _)| chosen >> k & 1 == 1).map(|(_, value)| value);
+            let sign = if of().filter(|(_, one)| *one).count() % 2 == 1 { -1.0 } else { 1.0 };
+            terms.push((sign * weight, PauliString::new(of().map(|(qubit, _)| (*qubit, Pauli::Z)))?));
+        }
+        PauliSum::new(terms)
+    }
+
+    /// The observable in a text of the MatrixMarket format, in coordinates or as an array of columns; symmetric and Hermitian ones
+    /// have the lower triangle. Its dimension is a power of two, and qubit 0 the least significant bit of rows and columns.
+    ///
+    /// ```
+    /// use ketgrad_core::observable::PauliSum;
+    /// let text = "%%MatrixMarket matrix coordinate complex hermitian\n2 2 2\n1 1 0.5 0\n2 1 0 1\n";
+    /// assert_eq!(PauliSum::from_matrix_market(text)?.to_string(), "0.25 + 0.25*Z0 + Y0");
+    /// # Ok::<(), ketgrad_core::observable::ObservableError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Problem::MatrixMarket`] with the line, else as [`PauliSum::from_entries`].
+    ///
+    /// Source: Boisvert, Pozo and Remington, The Matrix Market exchange formats, NISTIR 5935 (1996).
+    pub fn from_matrix_market(text: &str) -> Result<PauliSum, ObservableError> {
+        let market = Market::read(text)?;
+        PauliSum::from_entries(market.n_qubits, market.entries)
+    }
+}
+
+/// What a file says.
+struct Market {
+    n_qubits: usize,
+    entries: Vec<(usize, usize, Complex<f64>)>,
+}
+
+/// What stands for entries above the diagonal.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Symmetry {
+    General,
+    Symmetric,
+    Hermitian,
+}
+
+impl Market {
+    fn read(text: &str) -> Result<Market, ObservableError> {
+        let failed = |line: usize, why: &str| ObservableError {
+            column: None,
+            problem: Problem::MatrixMarket { line: line + 1, why: why.to_owned() },
+        };
+        let mut lines = text.lines().enumerate();
+        let (_, header) = lines.next().unwrap_or((0, ""));
+        let words: Vec<String> = header.split_whitespace().map(str::to_ascii_lowercase).collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let [
+            _,
+            "matrix",
+            format @ ("coordinate" | "array"),
+            kind @ ("real" | "integer" | "complex"),
+            symmetry,
+        ] = words[..]
+        else {
+            let expected = "expected `%%MatrixMarket matrix`, `coordinate` or `array`, `real`, `integer` or `complex`, and `general`, \
+                            `symmetric` or `hermitian`";
+            return Err(failed(0, expected));
+        };
+        let symmetry = match symmetry {
+            "general" => Symmetry::General,
+            "symmetric" => Symmetry::Symmetric,
+            "hermitian" => Symmetry::Hermitian,
+            _ => return Err(failed(0, "an observable is `general`, `symmetric` or `hermitian`")),
+        };
+        let mut lines = lines.filter(|(_, line)| !(line.starts_with('%') || line.trim().is_empty()));
+        let last = RefCell::new(0);
+        let mut next = || {
+            let (at, line) = lines.next()?;
+            *last.borrow_mut() = at;
+            Some((at, line.split_whitespace().collect::<Vec<&str>>()))
+        };
+        let (at, sizes) = next().ok_or_else(|| failed(0, "the sizes are missing"))?;
+        let sizes: Option<Vec<usize>> = sizes.iter().map(|word| word.parse().ok()).collect();
+        let is_sparse = format == "coordinate";
+        let (rows, columns, count) = match (sizes.as_deref(), is_sparse) {
+            (Some(&[rows, columns, count]), true) => (rows, columns, count),
+            (Some(&[rows, columns]), false) => {
+                let below = rows.saturating_mul(rows.saturating_add(1)) / 2;
+                (
+                    rows,
+                    columns,
+                    if symmetry == Symmetry::General { rows.saturating_mul(columns) } else { below },
+                )
+            }
+            _ => {
+                return Err(failed(
+                    at,
+                    "expected the numbers of rows and columns, and in coordinates that of entries",
+                ));
+            }
+        };
+        if rows != columns || !rows.is_power_of_two() {
+            return Err(failed(at, "an observable has as many rows as columns, a power of two"));
+        }
+        let mut entries = Vec::new();
+        let (mut row, mut column) = (0, 0);
+        for _ in 0..count {
+            let (at, words) = next().ok_or_else(|| {
+                failed(*last.borrow(), "the text ends here, before all the entries that it announces")
+            })?;
+            let (place, numbers) = words.split_at(if is_sparse { 2.min(words.len()) } else { 0 });
+            if is_sparse {
+                let index =
+                    |k: usize| place.get(k)?.parse::<usize>().ok()?.checked_sub(1).filter(|i| *i < rows);
+                (row, column) = index(0).zip(index(1)).ok_or_else(|| {
+                    failed(at, "expected a row and a column, counted from 1, within the matrix")
+                })?;
+            }
+            let number = |k: usize| numbers.get(k)?.parse::<f64>().ok();
+            let value = match (kind, numbers.len()) {
+                ("complex", 2) => number(0).zip(number(1)).map(|(re, im)| Complex::new(re, im)),
+                ("real" | "integer", 1) => number(0).map(Complex::from),
+                _ => None,
+            };
+            let value = value.ok_or_else(|| failed(at, "expected a number, or two for a complex one"))?;
+            entries.push((row, column, value));
+            if symmetry != Symmetry::General && row != column {
+                let other = if symmetry == Symmetry::Hermitian { value.conj() } else { value };
+                entries.push((column, row, other));
+            }
+            if !is_sparse {
+                row += 1;
+                if row == rows {
+                    column += 1;
+                    row = if symmetry == Symmetry::General { 0 } else { column };
+                }
+            }
+        }
+        if let Some((at, _)) = next() {
+            return Err(failed(at, "there are more entries than were announced"));
+        }
+        Ok(Market { n_qubits: rows.trailing_zeros() as usize, entries })
+    }
+}
