@@ -30,4 +30,6 @@ mod parameters;
 mod plan_laws;
 mod plans;
 mod readout;
+mod shots;
 mod states;
+mod stationary;
