@@ -69,6 +69,9 @@ fn steps_do_not_lead_away_from_a_good_start() {
     }
 }
 
+/// A function of any shape.
+type Values = Box<dyn Fn(&[f64]) -> f64>;
+
 /// A function of known noise: measurement k at x is off by one of two values.
 struct Noisy<F> {
     exact: F,
@@ -98,7 +101,7 @@ impl<F: Fn(&[f64]) -> f64> Objective for Noisy<F> {
 #[test]
 fn steps_are_calibrated_by_the_slope_and_the_curvature() {
     let spsa = Spsa { reach: 0.05, ..Spsa::default() };
-    let sizes = |f: &Noisy<Box<dyn Fn(&[f64]) -> f64>>, spsa: Spsa, at: f64| match Optimizer::from(spsa)
+    let sizes = |f: &Noisy<Values>, spsa: Spsa, at: f64| match Optimizer::from(spsa)
         .start(f, &[at])
         .unwrap()
         .memory

@@ -41,6 +41,9 @@ fn turns(build: impl Fn(&mut Circuit)) -> Circuit {
     circuit
 }
 
+/// A function of any shape: its value and gradient.
+type Values = Box<dyn Fn(&[f64]) -> (f64, Vec<f64>)>;
+
 /// A function of angles with its gradient.
 struct Plain<F>(F);
 
@@ -120,7 +123,7 @@ fn degenerate_points_are_told_apart() {
     leaves("inflection", &cubic, &[0.0], -1.0);
 
     // Minima: of the fourth power, with a flat line, and where only a sum of inputs counts.
-    let shapes: [(&str, Box<dyn Fn(&[f64]) -> (f64, Vec<f64>)>); 3] = [
+    let shapes: [(&str, Values); 3] = [
         (
             "quartic",
             Box::new(move |x| {
