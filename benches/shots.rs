@@ -16,7 +16,7 @@ use ketgrad_core::{
     circuit::Circuit,
     hybrid::Expectation,
     observable::PauliSum,
-    optimize::{Answer, Lbfgs, Measured, Optimizer, Spsa, Stop, Stopping, minimize, random_start},
+    optimize::{Answer, Lbfgs, Measured, Optimizer, Spsa, Stopping, minimize, random_start},
     problem::{self, Graph},
     simulate::Shots,
 };
@@ -71,9 +71,6 @@ fn run(
         let (state, stop) = minimize(measured, start, &optimizer, &stopping)?;
         let answer = Answer::new(measured, start, &state)?;
         let end = (answer.x.clone(), stop.converged(), state.iterations, state.evaluations);
-        if stop == Stop::NoProgress || stop == Stop::Iterations {
-            return Ok((end, Some(answer)));
-        }
         return Ok((end, Some(answer)));
     }
     let mut state = optimizer.start(measured, start)?;

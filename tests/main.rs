@@ -31,4 +31,6 @@ mod plan_laws;
 mod plans;
 mod readings;
 mod readout;
+mod shots;
 mod states;
+mod stationary;

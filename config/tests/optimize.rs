@@ -330,6 +330,68 @@ fn every_optimizer_goes_on_with_the_same_bits() {
     }
 }
 
+/// `Z0 + Z1` of a circuit that is at its maximum of 2 for a = pi, b = 0.
+const MAXIMUM: &str = "OPENQASM 3.0;\ninclude \"stdgates.inc\";\ninput float a;\ninput float b;\nqubit[2] q;\nx q[0];\n\
+                       rx(a) q[0];\nrx(b) q[1];\n";
+
+#[test]
+fn a_maximum_is_no_end() {
+    let folder = Folder::new();
+    folder.file("max.qasm", MAXIMUM);
+    let job = |method: &str, terms: &str, more: &str| {
+        format!(
+            "[ansatz]\ncircuit = 'max.qasm'\n[hamiltonian]\nterms = '{terms}'\n[optimizer]\nmethod = '{method}'\n\
+             [start]\nset = ['a=pi', 'b=0']\n{more}"
+        )
+    };
+    for method in ["lbfgs", "newton_cg", "adam", "natural_gradient", "nelder_mead", "spsa"] {
+        folder.file("job.toml", job(method, "Z0 + Z1", ""));
+        let found = folder.run(&["optimize", "job.toml", "--json"]).json();
+        assert!((number(&found["value"]) + 2.0).abs() < 1e-6, "{method}: {found}");
+        assert_eq!(found["converged"], Value::Bool(true), "{method}: {found}");
+        assert!(found["reason"] == "gradient" || found["reason"] == "change", "{method}: {found}");
+        assert!((number(&found["lowest"]) + 2.0).abs() < 1e-9, "{method}: {found}");
+        // What is over stays as it is, to the bit.
+        let read = || std::fs::read(folder.path("job.checkpoint.json")).unwrap();
+        let before = read();
+        folder.run(&["optimize", "job.toml", "--resume", "--quiet"]).done();
+        assert_eq!(read(), before, "{method}");
+    }
+    // No iteration is left to go on, or nothing decides: the end is not said to be a minimum, in text as in JSON.
+    let none = "[stopping]\niterations = 0\n";
+    for (terms, more, reason, words) in [
+        ("Z0 + Z1", none, "stationary_not_minimum", "the point is stationary, not a minimum"),
+        ("X0", "", "stationary_undecided", "whether it is a minimum is not decided"),
+    ] {
+        folder.file("job.toml", job("lbfgs", terms, more));
+        let ran = folder.run(&["optimize", "job.toml", "--json"]);
+        assert!(ran.err.contains(words), "{ran:?}");
+        let found = ran.json();
+        assert!(found["reason"] == reason && found["converged"] == Value::Bool(false), "{found}");
+        let text = folder.run(&["optimize", "job.toml"]).done();
+        assert!(text.out.contains(&format!("converged  false\nreason  \"{reason}\"\n")), "{text:?}");
+    }
+}
+
+/// Where nothing can be gained the end is not below the start, which is said.
+#[test]
+fn an_end_that_is_not_below_the_start_is_said_to_be_none() {
+    let folder = Folder::new();
+    let job = "shots = 100\n[ansatz]\nname = 'uccsd'\nqubits = 4\nelectrons = 2\n[hamiltonian]\nname = 'h2'\n\
+               [stopping]\niterations = 60\n[start]\nset = ['theta[2]=-0.113']\nrandom = 0\n";
+    folder.file("job.toml", job);
+    let ran = folder.run(&["optimize", "job.toml", "--json"]);
+    assert!(ran.err.contains("the end is not below the start"), "{ran:?}");
+    let found = ran.json();
+    assert!(
+        found["below_start"] == Value::Bool(false) && found["converged"] == Value::Bool(false),
+        "{found}"
+    );
+    // Measured anew, so it may be a little below the lowest energy, but no more than its error explains.
+    assert!(number(&found["value"]) > -1.137_27 - 4.0 * number(&found["stderr"]), "{found}");
+    assert!((number(&found["lowest"]) + 1.137_270_175).abs() < 1e-8, "{found}");
+}
+
 #[test]
 fn a_job_on_shots_ends_near_its_minimum() {
     let folder = Folder::new();

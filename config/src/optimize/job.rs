@@ -34,7 +34,7 @@
 //! # method = "nelder_mead"        # step = 0.25
 //! # method = "adam"               # step = 0.05, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8
 //! # method = "natural_gradient"   # step = 0.1, damping = 1e-3
-//! # method = "spsa"               # reach = 0.1, stability = 20; step and width, which are calibrated unless they are given;
+//! # method = "spsa"               # reach = 0.15, stability = 20; step and width, which are calibrated unless they are given;
 //! #                               # with shots this, unless told otherwise
 //!
 //! [stopping]

@@ -1,8 +1,8 @@
 //! Means over the last iterations: what can be said of values that are measured.
 //!
 //! Of N iterations in a window the values have the mean m and, with standard errors e_i, the error `sqrt(sum e_i^2) / N`. From one
-//! half of the last windows to the other the values fall if the mean does by more than two of the errors of the difference. The gradients of the
-//! iterations, with the mean g_k and the variance s_k^2 along input k, are consistent with 0 if
+//! half of the last windows to the other the values fall if the mean does by more than two of the errors of the difference.
+//! The gradients of the iterations, with the mean g_k and the variance s_k^2 along input k, are consistent with 0 if
 //!
 //! ```text
 //! sum_k g_k^2 / (s_k^2 / N) <= n + 3 sqrt(2 n),

@@ -43,9 +43,9 @@ pub struct Spsa {
 }
 
 impl Default for Spsa {
-    /// First steps of 0.1, which get shorter after 20 iterations, seed 0.
+    /// First steps of 0.15, which get shorter after 20 iterations, seed 0.
     fn default() -> Spsa {
-        Spsa { step: None, width: None, reach: 0.1, stability: 20.0, seed: 0 }
+        Spsa { step: None, width: None, reach: 0.15, stability: 20.0, seed: 0 }
     }
 }
 

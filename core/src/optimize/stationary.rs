@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Where H is singular, as it is for more angles than a state needs, its null space is probed: values along a few of its vectors,
-//! and where a step down the gradient leads from there. A lower value decides. If there is none, and H is positive in the other
+//! and where a few steps of L-BFGS lead from there. A lower value decides. If there is none, and H is positive in the other
 //! directions or the values rise, the point counts as a minimum; where all is flat nothing decides.
 //!
 //! A value is lower if it is so by more than rounding, the tolerance of values, and what the slope that is left explains.
@@ -16,11 +16,10 @@
 //! Source: J. Nocedal, S. J. Wright, Numerical Optimization (2006), theorems 2.3 and 2.4 and section 3.4.
 
 use super::{
-    Objective, OptimizeError, State, Stopping,
+    Lbfgs, Memory, Objective, OptimizeError, State, Stopping,
     curvature::{Curvature, curvature, random_unit, scaled, without},
-    line::search,
     objective::difference_of_gradients,
-    vector::{dot, largest, moved, negated, norm},
+    vector::{dot, largest, minus, moved, negated, norm},
 };
 
 /// What a stationary point is.
@@ -45,6 +44,9 @@ const PROBES: u64 = 3;
 /// How far: an angle of some size, and a small one.
 const FAR: [f64; 2] = [0.5, 0.05];
 
+/// How many steps lead down from there.
+const STEPS: usize = 4;
+
 /// A value with the gradient there.
 type Point = (f64, Vec<f64>);
 
@@ -60,7 +62,7 @@ struct Around<'a, F> {
 impl<F: Objective> Around<'_, F> {
     /// How far below the value here the one at x is, beyond what rounding and slope explain; above it, if negative.
     fn fall(&self, value: f64, x: &[f64]) -> f64 {
-        let away = norm(&super::vector::minus(x, &self.state.x));
+        let away = norm(&minus(x, &self.state.x));
         let fall = self.state.value - value;
         let explained = self.least + self.slope * away;
         if fall > explained {
@@ -125,16 +127,19 @@ impl<F: Objective> Around<'_, F> {
                     return Ok(x);
                 }
                 rises &= fall < 0.0 || t.abs() < FAR[0];
-                // Down from there, once.
-                let steepest = norm(&gradient);
-                if t.abs() < FAR[0] || steepest <= self.slope {
+                if t.abs() < FAR[0] || norm(&gradient) <= self.slope {
                     continue;
                 }
-                let mut beside = State { x, value, gradient, ..self.state.clone() };
-                let down = negated(&beside.gradient);
-                let found = search(self.f, &mut beside, &down, steepest.recip().min(1.0));
+                let memory = Memory::Nothing;
+                let mut beside = State { x, value, gradient, memory, spread: None, ..self.state.clone() };
+                for _ in 0..STEPS {
+                    // Where there is no further step nothing is found.
+                    if Lbfgs::default().step(self.f, &mut beside).is_err() || beside.stalled {
+                        break;
+                    }
+                }
                 self.state.evaluations = beside.evaluations;
-                if matches!(found, Ok(true)) && self.fall(beside.value, &beside.x) > 0.0 {
+                if self.fall(beside.value, &beside.x) > 0.0 {
                     return Ok(beside.x);
                 }
             }
@@ -158,18 +163,28 @@ pub(super) fn shape<F: Objective>(
     if n == 0 {
         return Ok(Shape::Minimum);
     }
-    let (given, x) = (state.gradient.clone(), state.x.clone());
+    let x = state.x.clone();
     let mut around = Around { f, state, slope: 0.0, least: 0.0 };
     let Some((value, gradient)) = around.at(&x) else {
         return Ok(Shape::NoDerivatives);
     };
-    let by_gradient = given.len() == n && given == gradient;
     let size = norm(&gradient);
+    let rounding = f.noise() * value.abs();
+    let small = largest(&gradient) <= stopping.gradient.max(100.0 * rounding);
     let mut count = 0;
-    let product = |v: &[f64]| {
+    let mut product = |v: &[f64]| {
         count += 2;
         if exact { f.hessian_product(&x, v) } else { difference_of_gradients(f, &x, v) }
     };
+    // What a method without a gradient takes for its end may be no stationary point: how much lower a step down would lead.
+    if !around.state.has_gradient() && !small {
+        let down = scaled(&gradient, size.recip());
+        let bend = product(&down).map_or(f64::NAN, |product| norm(&product));
+        if 0.5 * size * size > 100.0 * (stopping.change + rounding) * bend {
+            around.state.evaluations += count;
+            return Ok(Shape::Slope);
+        }
+    }
     // A function that has no value beside the point has no curvature either.
     let seen = curvature(n, product).ok().flatten();
     around.state.evaluations += count;
@@ -177,15 +192,9 @@ pub(super) fn shape<F: Objective>(
         return Ok(Shape::Undecided);
     };
     let scale = seen.scale();
-    let rounding = f.noise() * value.abs().max(scale);
     around.slope = size;
-    around.least = 100.0 * rounding + stopping.change;
-    // What a method without derivatives takes for its end may be no stationary point: how much lower a step would lead.
-    let small = largest(&gradient) <= stopping.gradient.max(100.0 * rounding);
-    if !by_gradient && !small && 0.5 * size * size > 100.0 * (stopping.change + rounding) * scale {
-        return Ok(Shape::Slope);
-    }
-    let flat = (FLAT * scale).max(stopping.gradient).max(1e3 * f.noise().powf(2.0 / 3.0) * value.abs());
+    around.least = 100.0 * rounding.max(f.noise() * scale) + stopping.change;
+    let flat = (FLAT * scale).max(stopping.gradient).max(10.0 * f.noise().powf(2.0 / 3.0) * value.abs());
     let smallest = seen.pairs[0].0;
     let held = std::mem::replace(&mut around.state.gradient, gradient);
     let found = if smallest < -flat { around.along(&seen.pairs[0].1, smallest) } else { None };
