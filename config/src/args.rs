@@ -307,8 +307,7 @@ amplitudes {bits: text}, seconds}.
 
 Examples:
   ketgrad amplitudes bell.qasm
-  ketgrad amplitudes ansatz.qasm --basis 011 --form latex
-  ketgrad amplitudes ansatz.qasm --observable 'Z0 Z1'";
+  ketgrad amplitudes ansatz.qasm --basis 011 --form latex";
 
 /// The verb `amplitudes`.
 #[derive(Clone, Debug, Args)]
@@ -348,8 +347,7 @@ parameters that are open, as texts.
 
 Examples:
   ketgrad grad ansatz.qasm --observable 'Z0 Z1' --set theta=0.3
-  ketgrad grad ansatz.qasm --observable @h2.txt --params point.json --hessian
-  ketgrad grad ansatz.qasm --observable Z0 --observable X1 --method symbolic";
+  ketgrad grad ansatz.qasm --observable @h2.txt --params point.json --hessian";
 
 /// The verb `grad`.
 #[derive(Clone, Debug, Args)]
