@@ -377,7 +377,7 @@ fn trajectories_have_the_distribution_of_density_matrices() {
         let mut circuit = noisy(&mut rng, 3, 16, true);
         circuit.add_register("end", 3).unwrap();
         circuit.measure(0..3, 2..5).unwrap().misread(2..4, 0.1, 0.3).unwrap();
-        circuit.misread_matrix(&[4, 0, 2], &readout(&mut rng, 3)).unwrap();
+        circuit.misread_matrix([4, 0, 2], &readout(&mut rng, 3)).unwrap();
         let bound = BoundCircuit::<C>::new(&circuit, &Values::<f64>(&[])).unwrap();
         let distribution = Simulator::new().distribution(&bound, 1 << 10).unwrap();
         let counts = Simulator::new().trajectory_counts(&bound, shots, turn).unwrap();

@@ -82,7 +82,7 @@ fn outcomes_are_read_with_the_matrix() {
         let mut expected = read(&truth, &bits, &rows);
         if turn % 2 == 0 {
             let (two, more) = ([bits[0], (bits[0] + 1) % n], matrix(&mut rng, 2));
-            circuit.misread_matrix(&two, &more).unwrap();
+            circuit.misread_matrix(two, &more).unwrap();
             expected = read(&expected, &two, &more);
         }
         close(&distribution(&circuit), &expected, "at the end");
@@ -128,7 +128,7 @@ fn a_product_of_matrices_is_two_readings() {
         let [a, b] = [(); 2].map(|()| matrix(&mut rng, 1));
         let product = (0..4).map(|i| (0..4).map(|j| a[i & 1][j & 1] * b[i >> 1][j >> 1]).collect());
         let mut together = circuit.clone();
-        together.misread_matrix(&[2, 0], &product.collect::<Vec<_>>()).unwrap();
+        together.misread_matrix([2, 0], &product.collect::<Vec<_>>()).unwrap();
         circuit.misread(2, a[0][1], a[1][0]).unwrap().misread(0, b[0][1], b[1][0]).unwrap();
         close(&distribution(&together), &distribution(&circuit), "a product");
     }
@@ -210,7 +210,7 @@ fn matrices_that_are_none_are_refused() {
     // A bit that no final measurement writes: what the other one is read as is not known in a mean.
     let mut circuit = Circuit::new(1);
     let rows: Vec<Vec<f64>> = swap.iter().map(|row| row.to_vec()).collect();
-    circuit.add_register("m", 2).unwrap().measure(0, 0).unwrap().misread_matrix(&[0, 1], &rows).unwrap();
+    circuit.add_register("m", 2).unwrap().measure(0, 0).unwrap().misread_matrix([0, 1], &rows).unwrap();
     let z: PauliSum = "Z0".parse().unwrap();
     let mean = Simulator::new().measure::<f64>(&circuit, &[], &z, Shots::new(10, 5));
     assert!(matches!(mean, Err(SimulateError::ReadingOfOthers { bits }) if bits == [0, 1]));

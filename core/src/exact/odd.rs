@@ -93,7 +93,7 @@ impl OddRoots {
 
     /// The exponent of a square root of a power.
     pub(super) fn half(&self, power: u64) -> u64 {
-        if power % 2 == 0 { power / 2 } else { u64::midpoint(power, self.order) }
+        if power.is_multiple_of(2) { power / 2 } else { u64::midpoint(power, self.order) }
     }
 
     /// The key of `e^{2 pi i w}`, if that is one of these roots.
