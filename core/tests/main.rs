@@ -39,6 +39,7 @@ mod emit_text;
 mod ir_verify;
 mod jit;
 mod linear;
+mod named_gates;
 mod observable_text;
 mod plan_allocations;
 mod prepared_gradients;

@@ -118,13 +118,13 @@ impl Pending {
 
     /// At the end nothing waits.
     pub(super) fn finish(&self, readings: &[Reading]) -> Result<(), CircuitError> {
-        for (reading, group) in readings.iter().zip(&self.0).filter(|(_, group)| group.is_open()) {
+        let open = readings.iter().zip(&self.0).find(|(_, group)| group.is_open());
+        open.map_or(Ok(()), |(reading, group)| {
             let qubits = reading.qubits.iter().flatten().zip(&group.bits);
             let missing = qubits.filter(|(_, bit)| bit.is_none()).map(|(qubit, _)| qubit.to_string());
             let missing = missing.collect::<Vec<_>>().join(", ");
-            return Err(reading.apart(format!("the circuit does not measure {missing} with the others")));
-        }
-        Ok(())
+            Err(reading.apart(format!("the circuit does not measure {missing} with the others")))
+        })
     }
 
     /// Appends the readings that follow an instruction.

@@ -22,7 +22,9 @@ use super::{
 };
 use crate::{
     channel::Channel,
-    circuit::{Circuit, Condition, Control, Instruction, MisreadBits, Operation, ParamDef, Qubits},
+    circuit::{
+        Circuit, Condition, Control, GateDefinition, Instruction, MisreadBits, Operation, ParamDef, Qubits,
+    },
     gate::{Gate, GateKind},
     matrix::Matrix,
     param::{self, Angle, ParamExpr, Values},
@@ -32,6 +34,9 @@ use crate::{
     },
     simulate::Simulator,
 };
+
+/// The sources that files take for granted: their gates are not of the file.
+const STANDARD: [&str; 4] = ["qelib1.inc", "stdgates.inc", "usual.inc", "powers.inc"];
 
 /// The most qubits of a defined gate with a fractional power, which takes its matrix.
 const MAX_POWER_QUBITS: usize = 6;
@@ -52,6 +57,10 @@ pub(in crate::qasm) type Places = Vec<(usize, Place)>;
 struct Builder<'p> {
     circuit: Circuit,
     places: Places,
+    /// Of each source, whether its gates are those of the file.
+    own: Vec<bool>,
+    /// Definitions as gates with names, if they can be.
+    named: HashMap<usize, Option<Arc<GateDefinition>>>,
     definitions: &'p [Definition],
     names: &'p Interner,
     /// Computed parameters by their expression.
@@ -112,6 +121,8 @@ impl Lowering<'_> {
             conditions: &conditions,
             sink: self.n_bits.saturating_add(most),
             loops: Vec::new(),
+            own: self.sources.iter().map(|source| !STANDARD.contains(&source.name.as_str())).collect(),
+            named: HashMap::new(),
         };
         for Planned { item, guard } in plan {
             let statement = item.place();
@@ -281,9 +292,56 @@ impl Builder<'_> {
         }
         for at in 0..times {
             let qubits: Qubits = qubits.iter().map(|p| p.get(at)).collect();
+            let first = self.circuit.instructions().len();
             self.modified(&gate, &settled, &[], &qubits, false)?;
+            if let (Callee::Defined(number), None) = (gate.callee, &gate.modifiers)
+                && let Some(definition) = self.named(number)
+            {
+                let args = settled.iter().map(Value::angle).collect::<Option<Box<[Angle]>>>();
+                if let Some(args) = args {
+                    self.circuit.remember_call(first, &definition, args, qubits);
+                }
+            }
         }
         Ok(())
+    }
+
+    /// A definition of the file as a gate with a name, if it is made of gates and angles over its parameters alone.
+    fn named(&mut self, number: usize) -> Option<Arc<GateDefinition>> {
+        if let Some(known) = self.named.get(&number) {
+            return known.clone();
+        }
+        let definition = &self.definitions[number];
+        let is_own = self.own.get(definition.place.source as usize) == Some(&true);
+        let named = is_own.then(|| self.gate_definition(number)).flatten().map(Arc::new);
+        self.named.insert(number, named.clone());
+        named
+    }
+
+    fn gate_definition(&self, number: usize) -> Option<GateDefinition> {
+        let definition = &self.definitions[number];
+        let mut body = Circuit::new(definition.n_qubits);
+        let args = (0..definition.n_params).map(|k| Value::Angle(body.param(&format!("p{k}"))));
+        let args: Vec<Value> = args.collect();
+        let mut inner = Builder {
+            places: Places::new(),
+            circuit: body,
+            definitions: self.definitions,
+            names: self.names,
+            computed: HashMap::new(),
+            written: 0,
+            powers: HashMap::new(),
+            place: self.place,
+            condition: None,
+            conditions: &[],
+            sink: 0,
+            loops: Vec::new(),
+            own: Vec::new(),
+            named: HashMap::new(),
+        };
+        let qubits: Qubits = (0..).take(definition.n_qubits).collect();
+        inner.body(number, &args, &[], &qubits, false).ok()?;
+        GateDefinition::new(self.names.name(definition.name), inner.circuit).ok()
     }
 
     /// A channel along registers.
@@ -513,6 +571,8 @@ impl Builder<'_> {
             conditions: &[],
             sink: 0,
             loops: Vec::new(),
+            own: Vec::new(),
+            named: HashMap::new(),
         };
         let qubits: Qubits = (0..).take(definition.n_qubits).collect();
         inner.body(number, args, &[], &qubits, false)?;
