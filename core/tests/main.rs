@@ -41,6 +41,7 @@ mod jacobians;
 mod jit;
 mod linear;
 mod observable_matrix;
+mod named_gates;
 mod observable_text;
 mod plan_allocations;
 mod prepared_gradients;

@@ -51,10 +51,9 @@ fn product(circuit: &Circuit) -> Matrix<C> {
         let controls: usize = instruction.controls.iter().map(|c| 1 << c.qubit).sum();
         let bit = 1usize << instruction.targets[0];
         for low in (0..dim).filter(|r| r & bit == 0 && r & controls == controls) {
-            for column in 0..dim {
-                let (x, y) = (rows[low][column], rows[low | bit][column]);
-                rows[low][column] = m[0] * x + m[1] * y;
-                rows[low | bit][column] = m[2] * x + m[3] * y;
+            let (first, rest) = rows.split_at_mut(low | bit);
+            for (x, y) in first[low].iter_mut().zip(&mut rest[0]) {
+                (*x, *y) = (m[0] * *x + m[1] * *y, m[2] * *x + m[3] * *y);
             }
         }
     }

@@ -39,6 +39,7 @@ impl Circuit {
             registers: self.registers.clone(),
             n_bits: self.n_bits,
             instructions: Vec::with_capacity(self.instructions.len()),
+            calls: self.calls.clone(),
         };
         let mut heads: Vec<usize> = Vec::new();
         for part in self.parts() {

@@ -53,6 +53,7 @@ impl Circuit {
             };
             angles.push(angle);
         }
+        let first = self.instructions.len();
         self.instructions.extend(other.instructions.iter().map(|instruction| {
             let mut moved = instruction.clone();
             moved.targets.iter_mut().for_each(|q| *q = map[*q as usize]);
@@ -64,6 +65,11 @@ impl Circuit {
             }
             moved
         }));
+        for call in other.calls() {
+            let args = call.args.iter().map(|a| a.substitute(|id| angles[id.index()].clone())).collect();
+            let qubits = call.qubits.iter().map(|q| map[*q as usize]).collect();
+            self.remember_call(first + call.instructions.start, call.gate, args, qubits);
+        }
         Ok(self)
     }
 
@@ -176,6 +182,7 @@ impl Circuit {
             instruction.operation =
                 instruction.operation.map_params(|a| a.substitute(|id| angles[id.index()].clone()));
         }
+        out.calls = self.calls.map_params(|a| a.substitute(|id| angles[id.index()].clone()));
         Ok(out)
     }
 

@@ -134,6 +134,24 @@ pub enum CircuitError {
         /// The number that it needs.
         expected: usize,
     },
+    /// The wrong number of parameters of a gate with a definition.
+    #[error("{gate} takes {}, not {given}", crate::gate::count(*expected, "parameter"))]
+    Arguments {
+        /// The gate.
+        gate: String,
+        /// The number given.
+        given: usize,
+        /// The number that it needs.
+        expected: usize,
+    },
+    /// A circuit that cannot be the definition of a gate.
+    #[error(
+        "the definition of {name} is no circuit of gates of the table whose angles are made of inputs alone"
+    )]
+    NoBody {
+        /// The name of the gate.
+        name: String,
+    },
     /// The wrong number of parameters.
     #[error(transparent)]
     Params(#[from] ParamCountError),

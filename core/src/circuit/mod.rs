@@ -15,6 +15,7 @@
 //! 0. Nothing here computes amplitudes; `simulate` does.
 
 mod append;
+mod calls;
 mod compact;
 mod condition;
 mod decompose;
@@ -33,6 +34,7 @@ mod noise;
 pub mod operand;
 mod rotation;
 
+pub use calls::{GateDefinition, NamedCall};
 pub use compact::Compact;
 pub use condition::{Condition, Relation};
 pub use delay::DelayLength;
@@ -95,6 +97,8 @@ pub struct Circuit {
     /// The sum of their sizes.
     n_bits: usize,
     instructions: Vec<Instruction>,
+    /// Which of them stand for gates with names.
+    calls: calls::Calls,
 }
 
 impl Circuit {

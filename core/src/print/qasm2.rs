@@ -4,7 +4,7 @@
 //! parameters has no text, and the unitary is kept up to a phase. Controls without a name, and those
 //! of value 0, become more gates (see `lower`).
 
-use std::{collections::HashMap, fmt::Write};
+use std::{collections::HashMap, fmt::Write, sync::Arc};
 
 use super::{
     Bits, Hidden, PrintError, condition,
@@ -16,7 +16,7 @@ use super::{
     text::ParamTexts,
 };
 use crate::{
-    circuit::{Circuit, Instruction, Operation},
+    circuit::{Circuit, Instruction, NamedCall, Operation},
     gate::{Gate, GateKind},
     param::Angle,
 };
@@ -33,9 +33,10 @@ pub fn to_qasm2(circuit: &Circuit) -> Result<String, PrintError> {
     }
     // What is computed from no inputs is a number.
     let values: Vec<f64> = circuit.param_values(&[])?;
-    let mut instructions = circuit.decomposed().instructions().to_vec();
+    let number = |a: &Angle| a.substitute(|id| Angle::rad(values[id.index()]));
+    let in_gates = circuit.decomposed();
+    let mut instructions = in_gates.instructions().to_vec();
     for instruction in &mut instructions {
-        let number = |a: &Angle| a.substitute(|id| Angle::rad(values[id.index()]));
         instruction.operation = instruction.operation.map_params(number);
     }
     let hidden = Hidden::new(circuit);
@@ -56,19 +57,29 @@ pub fn to_qasm2(circuit: &Circuit) -> Result<String, PrintError> {
     let qubit = Bits::new(&qubits);
     let mut printer = Printer { names, definitions: String::new(), defined: HashMap::new() };
     let mut body = String::new();
-    for instruction in lower(&instructions)? {
-        let condition = match &instruction.condition {
-            // What does nothing stands under no condition: a barrier cannot, a delay is a remark.
-            Some(c) if !instruction.operation.does_nothing() => match condition::qasm2(c, &bits) {
-                Some(text) => format!("if ({text}) "),
-                None => return Err(PrintError::Condition { condition: c.to_string() }),
-            },
-            _ => String::new(),
-        };
-        if let Some(text) = printer.statement(&instruction, &bits, &|i| qubit.name(i))? {
-            // Writing to a String cannot fail.
-            let _ = writeln!(body, "{condition}{text}");
+    let under = |instruction: &Instruction| match &instruction.condition {
+        // What does nothing stands under no condition: a barrier cannot, a delay is a remark.
+        Some(c) if !instruction.operation.does_nothing() => match condition::qasm2(c, &bits) {
+            Some(text) => Ok(format!("if ({text}) ")),
+            None => Err(PrintError::Condition { condition: c.to_string() }),
+        },
+        _ => Ok(String::new()),
+    };
+    let (mut at, calls) = (0, in_gates.calls());
+    let ends = calls.iter().map(Some).chain([None]);
+    for call in ends {
+        let plain = at..call.map_or(instructions.len(), |call| call.instructions.start);
+        for instruction in lower(&instructions[plain])? {
+            if let Some(text) = printer.statement(&instruction, &bits, &|i| qubit.name(i))? {
+                // Writing to a String cannot fail.
+                let _ = writeln!(body, "{}{text}", under(&instruction)?);
+            }
         }
+        let Some(call) = call else { break };
+        at = call.instructions.end;
+        let args: Vec<Angle> = call.args.iter().map(number).collect();
+        let text = printer.named_call(call, &args, &|i| qubit.name(i))?;
+        let _ = writeln!(body, "{}{text}", under(&instructions[call.instructions.start])?);
     }
     let mut text = String::from("OPENQASM 2.0;\ninclude \"qelib1.inc\";\n");
     text.push_str(&printer.definitions);
@@ -90,11 +101,13 @@ pub fn renamed_in_qasm2(circuit: &Circuit) -> Vec<(String, String)> {
     pairs
 }
 
-/// What a definition is of: a gate of the table with a body, or a matrix by the bits of its entries.
+/// What a definition is of: a gate of the table with a body, a matrix by the bits of its entries, or a gate of the circuit by
+/// its address.
 #[derive(PartialEq, Eq, Hash)]
 enum Defined {
     Kind(GateKind),
     Matrix(Vec<u64>),
+    Named(usize),
 }
 
 struct Printer {
@@ -146,6 +159,30 @@ impl Printer {
             Operation::Delay { length } => format!("// delay[{length}] {qubits};"),
             Operation::Barrier => format!("barrier {qubits};"),
         }))
+    }
+
+    /// A call of a gate that the source of the circuit defined.
+    fn named_call(
+        &mut self,
+        call: &NamedCall,
+        args: &[Angle],
+        qubit: &dyn Fn(u32) -> String,
+    ) -> Result<String, PrintError> {
+        let key = Defined::Named(Arc::as_ptr(call.gate) as usize);
+        let name = match self.defined.get(&key) {
+            Some(name) => name.clone(),
+            None => {
+                let name = self.names.take(call.gate.name());
+                self.define(&name, call.gate.body())?;
+                self.defined.insert(key, name.clone());
+                name
+            }
+        };
+        let texts = ParamTexts::new(&Circuit::new(0), &[])?;
+        let args = args.iter().map(|a| texts.angle(a)).collect::<Result<Vec<_>, _>>()?;
+        let args = if args.is_empty() { String::new() } else { format!("({})", args.join(", ")) };
+        let qubits: Vec<String> = call.qubits.iter().map(|&q| qubit(q)).collect();
+        Ok(format!("{name}{args} {};", qubits.join(", ")))
     }
 
     /// A gate of `qelib1.inc`, or one that is defined.

@@ -7,6 +7,7 @@
 //! - Where hidden registers are read, those that show are each an `output`.
 //! - A register of one qubit that has a name is that qubit: `qubit anc;`.
 //! - A delay whose length is open waits for a `stretch` of its own.
+//! - Gates that the source of the circuit defined keep their names, with a definition in gates of the table.
 //! - Noise is a pragma, which ends with its line: under a condition the braces stand on other lines.
 //! - Instructions under one condition share an `if` as long as none of them changes what it reads.
 
@@ -27,7 +28,7 @@ use super::{
     text::ParamTexts,
 };
 use crate::{
-    circuit::{Circuit, Condition, DelayLength, Instruction, Operation, Part},
+    circuit::{Circuit, Condition, DelayLength, Instruction, NamedCall, Operation, Part},
     gate::{Gate, GateKind, NAMED_GATES},
     matrix::Matrix,
     param::Angle,
@@ -54,7 +55,9 @@ pub fn to_qasm3(circuit: &Circuit) -> Result<String, PrintError> {
         all: Some((&all, circuit.n_qubits())),
     };
     let mut printer = Printer { names, definitions: String::new(), defined: HashMap::new() };
-    let body = printer.body(&circuit.decomposed(), &scope)?;
+    let circuit_of_gates = circuit.decomposed();
+    let calls = circuit_of_gates.calls().into_iter().map(|call| (call.instructions.start, call)).collect();
+    let body = printer.body(&circuit_of_gates, &calls, &scope)?;
     let mut text = String::from("OPENQASM 3.0;\ninclude \"stdgates.inc\";\n");
     text.push_str(&printer.definitions);
     text.push_str(&inputs);
@@ -192,12 +195,16 @@ struct Scope<'a> {
     all: Option<(&'a str, usize)>,
 }
 
-/// What a definition is of: a gate of the table, or a matrix by the bits of its entries.
+/// What a definition is of: a gate of the table, a matrix by the bits of its entries, or a gate of the circuit by its address.
 #[derive(PartialEq, Eq, Hash)]
 enum Defined {
     Kind(GateKind),
     Matrix(Vec<u64>),
+    Named(usize),
 }
+
+/// The calls of gates with names, by their first instructions.
+type CallsByPlace<'a> = HashMap<usize, NamedCall<'a>>;
 
 struct Printer {
     names: Names,
@@ -207,12 +214,16 @@ struct Printer {
 
 impl Printer {
     /// All instructions, those of loops indented.
-    fn body(&mut self, circuit: &Circuit, scope: &Scope) -> Result<String, PrintError> {
-        let (mut body, mut depth) = (String::new(), 0);
+    fn body(&mut self, circuit: &Circuit, calls: &CallsByPlace, scope: &Scope) -> Result<String, PrintError> {
+        let (mut body, mut depth, mut at) = (String::new(), 0, 0);
         for part in circuit.parts() {
             match part {
-                Part::Run(run) => self.run(run, scope, depth, &mut body)?,
+                Part::Run(run) => {
+                    self.run((run, at), calls, scope, depth, &mut body)?;
+                    at += run.len();
+                }
                 Part::Loop { head, .. } => {
+                    at += 1;
                     let condition = head.condition.as_ref().map(|c| condition::qasm3(c, &scope.bits));
                     let condition = condition.unwrap_or_else(|| "true".to_owned());
                     line(&mut body, depth, &format!("while ({condition}) {{"));
@@ -227,10 +238,11 @@ impl Printer {
         Ok(body)
     }
 
-    /// Instructions in a row.
+    /// Instructions in a row, the first of which has this number.
     fn run(
         &mut self,
-        mut run: &[Instruction],
+        (mut run, mut at): (&[Instruction], usize),
+        calls: &CallsByPlace,
         scope: &Scope,
         depth: usize,
         body: &mut String,
@@ -239,8 +251,22 @@ impl Printer {
             let (now, later) = run.split_at(group_length(run));
             run = later;
             let mut statements = Vec::with_capacity(now.len());
-            for instruction in now {
-                statements.extend(self.statement(instruction, scope)?);
+            let end = at + now.len();
+            let mut rest = now;
+            while let Some(instruction) = rest.first() {
+                let call = calls.get(&at).filter(|call| call.instructions.end <= end);
+                let step = match call {
+                    Some(call) => {
+                        statements.push(self.named_call(call, scope)?);
+                        call.instructions.len()
+                    }
+                    None => {
+                        statements.extend(self.statement(instruction, scope)?);
+                        1
+                    }
+                };
+                rest = &rest[step..];
+                at += step;
             }
             let conditions = first.condition.as_ref().map(|c| condition::nested(c, &scope.bits));
             let conditions = conditions.unwrap_or_default();
@@ -339,6 +365,23 @@ impl Printer {
         }
         let name = self.base(gate.kind())?;
         Ok(apply(&name, &angles, instruction, scope))
+    }
+
+    /// A call of a gate that the source of the circuit defined.
+    fn named_call(&mut self, call: &NamedCall, scope: &Scope) -> Result<String, PrintError> {
+        let key = Defined::Named(Arc::as_ptr(call.gate) as usize);
+        let name = match self.defined.get(&key) {
+            Some(name) => name.clone(),
+            None => {
+                let name = self.names.take(call.gate.name());
+                self.define(&name, call.gate.body())?;
+                self.defined.insert(key, name.clone());
+                name
+            }
+        };
+        let args = call.args.iter().map(|a| scope.params.angle(a)).collect::<Result<Vec<_>, _>>()?;
+        let args = if args.is_empty() { String::new() } else { format!("({})", args.join(", ")) };
+        Ok(format!("{name}{args} {};", list(call.qubits, scope)))
     }
 
     /// A name for a length that hardware decides.

@@ -31,6 +31,8 @@
 //!   unrolled, subroutines put in where they are called. What depends on a measurement are bits, truth values,
 //!   integers and angles of a size, whose arithmetic is done in hidden bits, other numbers and arrays of at most 1024
 //!   values, which make a gate one for each value, and how often a `while` runs.
+//! - Gates that the file defines are put in where they are called. The circuit remembers where, so that texts keep their
+//!   names ([`Circuit::calls`](crate::circuit::Circuit::calls)); calls with modifiers are not remembered.
 //! - Integers take each other's types as in C99 and wrap at their sizes. `int` and `uint` have 32 bits; where a known one
 //!   wraps, a warning says so. Literals, and what is computed from them alone, are as large as they are.
 //! - The condition of an `if` is evaluated once, when it is reached. Where its body changes the bits

@@ -119,11 +119,12 @@ impl Pending {
     /// At the end nothing waits.
     pub(super) fn finish(&self, readings: &[Reading]) -> Result<(), CircuitError> {
         let open = readings.iter().zip(&self.0).find(|(_, group)| group.is_open());
-        let Some((reading, group)) = open else { return Ok(()) };
-        let qubits = reading.qubits.iter().flatten().zip(&group.bits);
-        let missing = qubits.filter(|(_, bit)| bit.is_none()).map(|(qubit, _)| qubit.to_string());
-        let missing = missing.collect::<Vec<_>>().join(", ");
-        Err(reading.apart(format!("the circuit does not measure {missing} with the others")))
+        open.map_or(Ok(()), |(reading, group)| {
+            let qubits = reading.qubits.iter().flatten().zip(&group.bits);
+            let missing = qubits.filter(|(_, bit)| bit.is_none()).map(|(qubit, _)| qubit.to_string());
+            let missing = missing.collect::<Vec<_>>().join(", ");
+            Err(reading.apart(format!("the circuit does not measure {missing} with the others")))
+        })
     }
 
     /// Appends the readings that follow an instruction.

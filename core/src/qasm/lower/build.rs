@@ -4,8 +4,11 @@
 //! A value that is no angle (`sin(theta)`) becomes a parameter of the circuit, one for each
 //! different expression.
 
+mod named;
+
 use std::{collections::HashMap, sync::Arc};
 
+use named::STANDARD;
 use num_complex::Complex;
 use smallvec::SmallVec;
 
@@ -22,7 +25,9 @@ use super::{
 };
 use crate::{
     channel::Channel,
-    circuit::{Circuit, Condition, Control, Instruction, MisreadBits, Operation, ParamDef, Qubits},
+    circuit::{
+        Circuit, Condition, Control, GateDefinition, Instruction, MisreadBits, Operation, ParamDef, Qubits,
+    },
     gate::{Gate, GateKind},
     matrix::Matrix,
     param::{self, Angle, ParamExpr, Values},
@@ -52,6 +57,10 @@ pub(in crate::qasm) type Places = Vec<(usize, Place)>;
 struct Builder<'p> {
     circuit: Circuit,
     places: Places,
+    /// Of each source, whether its gates are those of the file.
+    own: Vec<bool>,
+    /// Definitions as gates with names, if they can be.
+    named: HashMap<usize, Option<Arc<GateDefinition>>>,
     definitions: &'p [Definition],
     names: &'p Interner,
     /// Computed parameters by their expression.
@@ -112,6 +121,8 @@ impl Lowering<'_> {
             conditions: &conditions,
             sink: self.n_bits.saturating_add(most),
             loops: Vec::new(),
+            own: self.sources.iter().map(|source| !STANDARD.contains(&source.name.as_str())).collect(),
+            named: HashMap::new(),
         };
         for Planned { item, guard } in plan {
             let statement = item.place();
@@ -281,7 +292,16 @@ impl Builder<'_> {
         }
         for at in 0..times {
             let qubits: Qubits = qubits.iter().map(|p| p.get(at)).collect();
+            let first = self.circuit.instructions().len();
             self.modified(&gate, &settled, &[], &qubits, false)?;
+            if let (Callee::Defined(number), None) = (gate.callee, &gate.modifiers)
+                && let Some(definition) = self.named(number)
+            {
+                let args = settled.iter().map(Value::angle).collect::<Option<Box<[Angle]>>>();
+                if let Some(args) = args {
+                    self.circuit.remember_call(first, &definition, args, qubits);
+                }
+            }
         }
         Ok(())
     }
@@ -513,6 +533,8 @@ impl Builder<'_> {
             conditions: &[],
             sink: 0,
             loops: Vec::new(),
+            own: Vec::new(),
+            named: HashMap::new(),
         };
         let qubits: Qubits = (0..).take(definition.n_qubits).collect();
         inner.body(number, args, &[], &qubits, false)?;

@@ -1,0 +1,183 @@
+//! Gates that the source of a circuit defines: their names, and where they are called.
+//!
+//! A circuit is a list of instructions, into which the bodies of such gates are put. Where they came from is a remark, which
+//! is no part of what a circuit is, and which those who change instructions need not know: a call counts as long as what
+//! stands there is the body of its gate with its angles and qubits, compared instruction by instruction.
+
+use std::{ops::Range, sync::Arc};
+
+use super::{Circuit, CircuitError, Instruction, Operation, Qubits};
+use crate::param::Angle;
+
+/// A gate with a name: a circuit of gates of the table, whose inputs are its parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GateDefinition {
+    name: String,
+    body: Circuit,
+}
+
+impl GateDefinition {
+    /// A gate that does what a circuit does.
+    ///
+    /// # Errors
+    /// [`CircuitError::NoBody`] unless that is one or more gates of the table with angles over inputs.
+    pub fn new(name: impl Into<String>, body: Circuit) -> Result<GateDefinition, CircuitError> {
+        let name = name.into();
+        let is_gate = |i: &Instruction| matches!(i.operation, Operation::Gate(_)) && i.condition.is_none();
+        let computes = body.params.iter().any(|param| param.definition.is_some());
+        if body.instructions.is_empty() || computes || !body.instructions.iter().all(is_gate) {
+            return Err(CircuitError::NoBody { name });
+        }
+        Ok(GateDefinition { name, body })
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it does.
+    #[must_use]
+    pub fn body(&self) -> &Circuit {
+        &self.body
+    }
+
+    /// Its gates with these angles on these qubits.
+    fn on<'a>(&'a self, args: &'a [Angle], qubits: &'a [u32]) -> impl Iterator<Item = Instruction> + 'a {
+        self.body.instructions.iter().map(move |instruction| {
+            let mut own = instruction.clone();
+            own.operation = own.operation.map_params(|a| a.substitute(|id| args[id.index()].clone()));
+            own.targets.iter_mut().for_each(|q| *q = qubits[*q as usize]);
+            own.controls.iter_mut().for_each(|c| c.qubit = qubits[c.qubit as usize]);
+            own
+        })
+    }
+}
+
+/// A call of a gate that its source defines.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NamedCall<'a> {
+    /// The instructions that it stands for.
+    pub instructions: Range<usize>,
+    /// The gate.
+    pub gate: &'a Arc<GateDefinition>,
+    /// Its parameters.
+    pub args: &'a [Angle],
+    /// Its qubits.
+    pub qubits: &'a [u32],
+}
+
+#[derive(Clone, Debug)]
+struct Call {
+    first: usize,
+    gate: Arc<GateDefinition>,
+    args: Box<[Angle]>,
+    qubits: Qubits,
+}
+
+/// All calls, in the order in which they were made.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Calls(Arc<Vec<Call>>);
+
+impl PartialEq for Calls {
+    /// Circuits that differ in names alone are equal.
+    fn eq(&self, _: &Calls) -> bool {
+        true
+    }
+}
+
+impl Calls {
+    /// The same calls with other angles.
+    pub(super) fn map_params(&self, f: impl Fn(&Angle) -> Angle) -> Calls {
+        let other = |call: &Call| Call { args: call.args.iter().map(&f).collect(), ..call.clone() };
+        Calls(Arc::new(self.0.iter().map(other).collect()))
+    }
+}
+
+impl Circuit {
+    /// Applies a gate that has a definition, whose name texts keep.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use ketgrad_core::{circuit::{Circuit, GateDefinition}, print};
+    /// let mut layer = Circuit::new(2);
+    /// let t = layer.param("t");
+    /// layer.ry(0, &t)?.ry(1, t)?.cz(0, 1)?;
+    /// let layer = Arc::new(GateDefinition::new("layer", layer)?);
+    /// let mut circuit = Circuit::new(3);
+    /// circuit.call(&layer, &[0.5.into()], &[0, 1])?.call(&layer, &[0.25.into()], &[1, 2])?;
+    /// assert_eq!(circuit.instructions().len(), 6);
+    /// assert!(print::to_qasm3(&circuit)?.ends_with("layer(0.5) q[0], q[1];\nlayer(0.25) q[1], q[2];\n"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Circuit::push`], and for the wrong number of parameters or qubits. Nothing is appended then.
+    pub fn call(
+        &mut self,
+        gate: &Arc<GateDefinition>,
+        args: &[Angle],
+        qubits: &[usize],
+    ) -> Result<&mut Circuit, CircuitError> {
+        let (given, expected) = (args.len(), gate.body.params.len());
+        if given != expected {
+            return Err(CircuitError::Arguments { gate: gate.name.clone(), given, expected });
+        }
+        let (given, expected) = (qubits.len(), gate.body.n_qubits);
+        if given != expected {
+            return Err(CircuitError::Targets { gate: gate.name.clone(), given, expected });
+        }
+        let n_qubits = self.n_qubits;
+        let number =
+            |&q: &usize| u32::try_from(q).map_err(|_| CircuitError::NoSuchQubit { given: q, n_qubits });
+        let qubits = qubits.iter().map(number).collect::<Result<Qubits, _>>()?;
+        if let Some(k) = (1..qubits.len()).find(|&k| qubits[..k].contains(&qubits[k])) {
+            return Err(CircuitError::RepeatedQubit { qubit: qubits[k] });
+        }
+        let first = self.instructions.len();
+        self.all_or_nothing(|circuit| {
+            for instruction in gate.on(args, &qubits) {
+                circuit.push(instruction)?;
+            }
+            Ok(circuit)
+        })?;
+        self.remember_call(first, gate, args.into(), qubits);
+        Ok(self)
+    }
+
+    /// Notes that the last instructions, from this one on, are a call.
+    pub(crate) fn remember_call(
+        &mut self,
+        first: usize,
+        gate: &Arc<GateDefinition>,
+        args: Box<[Angle]>,
+        qubits: Qubits,
+    ) {
+        let gate = Arc::clone(gate);
+        Arc::make_mut(&mut self.calls.0).push(Call { first, gate, args, qubits });
+    }
+
+    /// The calls of gates with definitions whose instructions are still what these say, under one condition each; in order,
+    /// none in another.
+    #[must_use]
+    pub fn calls(&self) -> Vec<NamedCall<'_>> {
+        let mut found: Vec<NamedCall<'_>> = Vec::new();
+        for call in self.calls.0.iter() {
+            let Call { first, gate, args, qubits } = call;
+            let instructions = *first..first.saturating_add(gate.body.instructions.len());
+            let Some(there) = self.instructions.get(instructions.clone()) else { continue };
+            let free = found.last().is_none_or(|last| last.instructions.end <= *first);
+            let is = |(own, given): (Instruction, &Instruction)| {
+                own.operation == given.operation
+                    && own.targets == given.targets
+                    && own.controls == given.controls
+                    && given.condition == there[0].condition
+            };
+            if free && gate.on(args, qubits).zip(there).all(is) {
+                found.push(NamedCall { instructions, gate, args, qubits });
+            }
+        }
+        found
+    }
+}

@@ -1,0 +1,174 @@
+//! Gates that a file defines: their names and calls stay in what is printed, as long as their instructions do.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+use std::sync::Arc;
+
+use ketgrad_core::{
+    channel::{Channel, ChannelKind},
+    circuit::{After, Circuit, CircuitError, Condition, GateDefinition, NoiseModel},
+    param::{Angle, Values},
+    print::{to_qasm2, to_qasm3},
+    qasm::{Options, parse},
+    simulate::Simulator,
+};
+use num_complex::Complex;
+use support::random::Rng;
+
+fn read(text: &str) -> Circuit {
+    parse(text, &Options::default()).unwrap_or_else(|e| panic!("{e}\n{text}")).circuit
+}
+
+const FILE: &str = "OPENQASM 3.0;
+include \"stdgates.inc\";
+gate my_layer(t) a, b { ry(t) a; ry(-t/2) b; cx a, b; }
+gate twice(t, s) a, b, c { my_layer(t) a, b; my_layer(s) b, c; U(s, t, 0.5) a; }
+gate odd(t) a { rx(sin(t)) a; }
+gate turns a, b { h a; ctrl @ rz(pi/8) a, b; }
+input float x;
+qubit[3] q;
+bit[2] c;
+my_layer(x) q[0], q[1];
+twice(x, 0.25) q[2], q[0], q[1];
+ctrl @ my_layer(x) q[2], q[1], q[0];
+odd(x) q[0];
+turns q[0:1], q[1:2];
+c[0] = measure q[0];
+if (c[0]) { my_layer(2*x + 1) q[2], q[1]; x q[0]; }
+inv @ turns q[0], q[1];
+";
+
+#[test]
+fn definitions_and_calls_are_printed() {
+    let circuit = read(FILE);
+    assert_eq!(circuit.calls().len(), 5);
+    let text = to_qasm3(&circuit).unwrap();
+    for line in [
+        "gate my_layer(p0) q0, q1 { ry(p0) q0; ry(-p0/2) q1; cx q0, q1; }",
+        "gate twice(p0, p1) q0, q1, q2 {",
+        "gate turns q0, q1 { h q0; crz(pi/8) q0, q1; }",
+        "my_layer(x_1) q[0], q[1];",
+        "twice(x_1, 0.25) q[2], q[0], q[1];",
+        "turns q[0], q[1];\nturns q[1], q[2];",
+        "if (c[0]) {\n    my_layer(2*x_1 + 1.0) q[2], q[1];\n    x q[0];\n}",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+    assert!(!text.contains("odd"), "{text}");
+    assert_eq!(text.matches("gate ").count(), 3, "{text}");
+    let again = read(&text);
+    assert_eq!(again.instructions(), circuit.instructions());
+    assert_eq!(to_qasm3(&again).unwrap(), text);
+    // With a value, and in OpenQASM 2, where the condition is of a register.
+    let bound = circuit.bind(&[("x", Angle::rad(0.5))]).unwrap();
+    assert_eq!(bound.calls().len(), 5);
+    let simple = FILE.replace("bit[2]", "bit[1]").replace("inv @ ", "");
+    let bound = read(&simple).bind(&[("x", Angle::rad(0.5))]).unwrap();
+    let two = to_qasm2(&bound).unwrap();
+    for line in
+        ["my_layer(0.5) q[0],q[1];", "if (c == 1) my_layer(2.0) q[2],q[1];", "gate my_layer(p0) q0,q1 {"]
+    {
+        assert!(two.contains(line) || two.contains(&line.replace(",q", ", q")), "{line}\n{two}");
+    }
+    assert_eq!(to_qasm2(&read(&two)).unwrap(), two);
+    // Names that the language has other uses for.
+    let own = "OPENQASM 3.0;\ngate cx a, b { ctrl @ U(pi, 0, pi) a, b; }\nqubit[2] q;\ncx q[0], q[1];\n";
+    let text = to_qasm3(&read(own)).unwrap();
+    assert!(text.contains("gate cx_1 ") && text.ends_with("cx_1 q[0], q[1];\n"), "{text}");
+    // Gates of standard files are no definitions of the file.
+    let standard = read(
+        "OPENQASM 2.0; include \"qelib1.inc\"; qreg q[3]; rccx q[0], q[1], q[2]; cu3(1, 2, 3) q[0], q[1];",
+    );
+    assert!(standard.calls().is_empty());
+}
+
+#[test]
+fn whatever_is_done_to_instructions_the_text_is_right() {
+    let mut rng = Rng::new(12);
+    let (mut kept, mut lost) = (0, 0);
+    for turn in 0..120 {
+        let gates: Vec<Arc<GateDefinition>> = (0..3)
+            .map(|k| {
+                let n = 1 + k % 2;
+                let mut body = Circuit::new(n);
+                let t = body.param("t");
+                for _ in 0..1 + rng.below(3) {
+                    let angle = Angle::rad(rng.signed());
+                    match rng.below(3) {
+                        0 => body.rx(n - 1, angle),
+                        1 => body.rz(0, angle),
+                        _ => body.p(n - 1, &t + angle),
+                    }
+                    .unwrap();
+                }
+                body.ry(0, &t * 2).unwrap().h(n - 1).unwrap();
+                Arc::new(GateDefinition::new(format!("g{k}"), body).unwrap())
+            })
+            .collect();
+        let n = 3;
+        let mut c = Circuit::new(n);
+        c.add_register("m", 2).unwrap();
+        for step in 0..10 {
+            let gate = &gates[rng.below(3)];
+            let qubits = rng.permutation(n)[..gate.body().n_qubits()].to_vec();
+            let angle = Angle::rad(0.25 * (1 + step) as f64 * rng.signed());
+            match rng.below(7) {
+                0 => c.measure(qubits[0], rng.below(2)),
+                1 => c.when(Condition::Bit { bit: 0, value: true }, |c| c.call(gate, &[angle], &qubits)),
+                2 => c.undo(|c| c.call(gate, &[angle], &qubits)),
+                3 => c.h(qubits[0]),
+                4 => c.reset(qubits[0]),
+                _ => c.call(gate, &[angle], &qubits),
+            }
+            .unwrap();
+        }
+        let made = c.clone();
+        let c = match turn % 4 {
+            0 => c,
+            1 => c.folded(),
+            2 => {
+                let mut model = NoiseModel::new();
+                let flip = Channel::new(ChannelKind::BitFlip, [0.25]).unwrap();
+                model.add(After::named(["h"]).unwrap(), flip);
+                model.apply(&c).unwrap()
+            }
+            _ => {
+                let mut whole = Circuit::new(n);
+                whole.append(&c, &[2, 0, 1]).unwrap();
+                whole
+            }
+        };
+        kept += c.calls().len();
+        lost += made.calls().len() - c.calls().len().min(made.calls().len());
+        let text = to_qasm3(&c).unwrap();
+        assert_eq!(text.matches("g0(").count() > 0, text.contains("gate g0("), "{text}");
+        let back = read(&text);
+        let plain = |c: &Circuit| c.to_string();
+        assert_eq!(plain(&back), plain(&c), "{text}");
+    }
+    assert!(kept > 150 && lost > 50, "{kept} {lost}");
+}
+
+#[test]
+fn calls_are_checked() {
+    let mut body = Circuit::new(2);
+    let t = body.param("t");
+    body.crx(0, 1, t).unwrap();
+    let gate = Arc::new(GateDefinition::new("own", body.clone()).unwrap());
+    let mut c = Circuit::new(2);
+    let refused =
+        |c: &mut Circuit, args: &[Angle], qubits: &[usize]| c.call(&gate, args, qubits).unwrap_err();
+    assert!(matches!(refused(&mut c, &[], &[0, 1]), CircuitError::Arguments { given: 0, expected: 1, .. }));
+    assert!(matches!(refused(&mut c, &[Angle::zero()], &[0]), CircuitError::Targets { given: 1, .. }));
+    assert!(matches!(refused(&mut c, &[Angle::zero()], &[1, 1]), CircuitError::RepeatedQubit { qubit: 1 }));
+    assert!(matches!(refused(&mut c, &[Angle::zero()], &[0, 2]), CircuitError::NoSuchQubit { given: 2, .. }));
+    assert!(c.instructions().is_empty() && c.calls().is_empty());
+    body.barrier(&[0]).unwrap();
+    for body in [body, Circuit::new(1)] {
+        assert!(matches!(GateDefinition::new("none", body), Err(CircuitError::NoBody { .. })));
+    }
+    c.call(&gate, &[Angle::pi(1, 2)], &[1, 0]).unwrap();
+    let by_hand = Circuit::build(2, |c| c.crx(1, 0, Angle::pi(1, 2))).unwrap();
+    assert_eq!(c, by_hand);
+    let matrix = |c: &Circuit| Simulator::new().matrix::<Complex<f64>>(c, &Values::<f64>(&[])).unwrap();
+    assert_eq!(matrix(&c), matrix(&read(&to_qasm3(&c).unwrap())));
+}
