@@ -634,6 +634,14 @@ fn fractions_of_pi_that_cancel_are_exactly_zero() {
             assert_eq!(state.amplitude(0).unwrap().to_string(), "1");
         }
     }
+    // Of a large order there are as few terms as of a small one.
+    let mut circuit = Circuit::new(2);
+    let angle = Angle::pi(2, 999_983);
+    circuit.ry(0, &angle).unwrap().ry(0, -&angle).unwrap().ry(0, &angle).unwrap().cx(0, 1).unwrap();
+    circuit.rx(1, angle).unwrap();
+    let state = ClosedForm::of(&circuit).unwrap();
+    assert!(state.n_terms() < 32, "{}", state.n_terms());
+    assert_eq!(state.amplitude(0).unwrap().to_string(), "(1 + cos(2*pi/999983))/2");
     // The sum of all powers of a root of unity.
     let mut circuit = Circuit::new(1);
     (0..7).for_each(|k| drop(circuit.p(0, Angle::pi(2 * k, 7)).map(|_| ())));

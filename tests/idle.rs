@@ -182,7 +182,7 @@ fn observables(rng: &mut Rng, places: &[usize]) -> (PauliSum, PauliSum) {
 fn idle_qubits_change_nothing() {
     let mut rng = Rng::new(100);
     let simulator = Simulator::new();
-    for round in 0..150 {
+    for round in 0..500 {
         // All three qubits are used.
         let mut c = Circuit::new(3);
         let (a, b) = (c.param("a"), c.param("b"));

@@ -31,6 +31,26 @@
 //!
 //! Circuits of a few qubits and gates are compared in the [exact ring](crate::exact) instead, without any error.
 //!
+//! # Measurements
+//! Circuits that both end with measurements are equal if their classical bits have the same distribution for every input, whatever
+//! becomes of the qubits. Gates that are equal before the same readout, or with qubits in other places that the readout follows, are
+//! the usual case, and are compared as such. Else the effects of the bits are compared, as operators with a phase for each bit, by the
+//! same means and as exactly; a difference names a bit and both its probabilities.
+//!
+//! ```
+//! use ketgrad_core::{circuit::Circuit, equivalent::{Settings, Verdict, equivalent}, simulate::Simulator};
+//!
+//! let read = |from: [usize; 2]| -> Result<Circuit, Box<dyn std::error::Error>> {
+//!     let mut c = Circuit::new(2);
+//!     c.add_register("c", 2)?.h(0)?.rx(1, 0.3)?.measure(from[0], 0)?.measure(from[1], 1)?;
+//!     Ok(c)
+//! };
+//! let report = equivalent(&read([0, 1])?, &read([1, 0])?, &Settings::default(), &Simulator::new())?;
+//! assert_eq!(report.verdict, Verdict::Different);
+//! assert!(report.reason.is_some_and(|why| why.starts_with("from |0...0>, c[0] is 1 with probability 0.5")));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # What is exact
 //! - Parameters match by name and are free. Computed ones (`sin(a)`) are taken for free too, but where their
 //!   [normal forms](crate::normal) are rational combinations of others: `-cos(a)`, `cos(a) + sin(b)`. So *equal*

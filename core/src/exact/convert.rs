@@ -44,9 +44,8 @@ impl Formula {
             angles: self.symbols().fields().len(),
         };
         let tree = Writer { formula: self, values: &values };
-        let number = &self.symbols().shortest(self.number());
-        let trees = short(number, self.symbols(), Functions::Waves);
-        let trees = trees.or_else(|| Some(vec![sum(number, self.symbols(), Functions::Waves)?]));
+        let trees = short(self.number(), self.symbols(), Functions::Waves);
+        let trees = trees.or_else(|| Some(vec![sum(self.number(), self.symbols(), Functions::Waves)?]));
         let mut product = Complex::new(fraction(self.factor()).ok_or_else(outside)?, Expr::zero());
         for nested in trees.ok_or_else(outside)? {
             product = tree.nested(&nested).ok_or_else(outside)? * product;

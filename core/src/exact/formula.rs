@@ -30,11 +30,12 @@ pub struct Formula {
 impl Formula {
     /// The number as it is; `what` it is stands in an error.
     pub(super) fn new(number: Exact, symbols: &Arc<Symbols>, what: &str) -> Result<Formula, ExactError> {
-        let (factor, number) = (Factor::from_integer(1), symbols.reduced(number));
+        let factor = Factor::from_integer(1);
         Formula { factor, number, symbols: Arc::clone(symbols) }.checked(what)
     }
 
-    fn checked(self, what: &str) -> Result<Formula, ExactError> {
+    fn checked(mut self, what: &str) -> Result<Formula, ExactError> {
+        self.number = self.symbols.reduced(self.number);
         let too_large = self.number.terms().iter().any(|(_, c)| c.unsigned_abs() > LARGEST);
         match self.number.fault().or(too_large.then_some(Fault::Coefficient)) {
             None => Ok(self),

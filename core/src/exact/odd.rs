@@ -1,4 +1,4 @@
-//! Roots of unity of an odd order M: one form for sums of their powers, and short ones.
+//! Roots of unity of an odd order M: one form for sums of their powers, and a short one.
 //!
 //! The powers of `zeta = e^{2 pi i / M}` are not independent: for each prime p that divides M, and every j,
 //!
@@ -6,20 +6,24 @@
 //! sum over k < p of zeta^{j + k M/p} = 0
 //! ```
 //!
-//! and all that follows from these. Moving from j to `j + M/p` counts up one digit of j, the highest to the base p of j modulo
-//! the power of p in M (times a unit), and leaves those of other primes. The powers whose digits are all below `p - 1` are a
-//! basis of the integers of the field (Washington, Introduction to Cyclotomic Fields, theorem 2.6), also over those of roots of
-//! unity of order `2^m`. So a number is zero if and only if it is after all powers with a digit `p - 1` are replaced.
+//! and all that is zero follows from these (Washington, Introduction to Cyclotomic Fields, chapter 2), also over roots of unity of
+//! order `2^m`. Moving from j to `j + M/p` counts up one digit of j, the highest to the base p of j modulo the power of p in M
+//! (times a unit), and leaves those of other primes. So a number is a vector of p coefficients, one for each value of that digit,
+//! over the roots without p, and vectors are equal that differ by a multiple of (1, …, 1). Of these the one form has zero as its most
+//! frequent coefficient: what is most frequent, the first of these by its digit, is taken from all. The coefficients are in
+//! their own one form before they are compared.
+//!
+//! No other vector has more zeros, so that sparse numbers stay sparse whatever the order is.
 
 use std::collections::BTreeMap;
 
 use super::{
-    Exact, MAX_TERMS,
+    Exact,
     terms::{self, Term},
 };
 
-/// How often each prime is tried for shortening: what one takes may let another take more.
-const ROUNDS: usize = 3;
+/// Coefficients by the power of zeta and the key of the root of unity of order `2^m`, none of them zero.
+type Entries = BTreeMap<(u64, u128), i128>;
 
 /// The roots, and where their exponents lie in keys.
 #[derive(Clone, Debug)]
@@ -44,10 +48,10 @@ struct Prime {
 }
 
 impl Prime {
-    /// The digit of an exponent.
-    fn digit(self, j: u64) -> u64 {
-        let part = u128::from(j) * u128::from(self.inverse) % u128::from(self.power);
-        part as u64 / self.unit
+    /// The digit of an exponent, and what is below it.
+    fn digit(self, j: u64) -> (u64, u64) {
+        let part = (u128::from(j) * u128::from(self.inverse) % u128::from(self.power)) as u64;
+        (part / self.unit, part % self.unit)
     }
 }
 
@@ -113,98 +117,107 @@ impl OddRoots {
         (power as i64, key.wrapping_sub((power as u128) << self.shift))
     }
 
-    /// Whether the power in a key is one of the basis, as it is.
-    fn is_basis(&self, key: u128) -> bool {
-        u64::try_from(self.take(key).0).is_ok_and(|power| {
-            power < self.order && self.primes.iter().all(|prime| prime.digit(power) < prime.p - 1)
-        })
+    /// The number in its one form.
+    pub(super) fn reduced(&self, number: Exact) -> Exact {
+        if number.fault().is_some() || number.terms().iter().all(|(key, _)| self.take(*key).0 == 0) {
+            return number;
+        }
+        let terms = self.groups(&number).and_then(|groups| {
+            let mut terms: Vec<Term> = Vec::with_capacity(number.n_terms());
+            for (exponents, entries) in groups {
+                for ((power, root), c) in self.canonical(entries, &self.primes)? {
+                    terms.push((root.wrapping_add(self.key(power)).wrapping_add(exponents), c));
+                }
+            }
+            Some(terms)
+        });
+        match terms {
+            Some(terms) => Exact::of_terms(terms, number.roots()),
+            None => number.beyond(super::Fault::Coefficient),
+        }
     }
 
-    /// Groups of terms that differ in powers of these roots alone: for each rest of the key its powers.
-    fn groups(&self, number: &Exact) -> Option<BTreeMap<u128, BTreeMap<u64, i128>>> {
-        let mut groups: BTreeMap<u128, BTreeMap<u64, i128>> = BTreeMap::new();
+    /// The terms by their exponents of variables, as a key.
+    fn groups(&self, number: &Exact) -> Option<BTreeMap<u128, Entries>> {
+        let mut groups: BTreeMap<u128, Entries> = BTreeMap::new();
         for &(key, c) in number.terms() {
             let (power, rest) = self.take(key);
-            let (rest, c) = terms::normal(rest, c);
+            // Two's complement of all lower fields together.
+            let lower = rest & ((1u128 << self.shift) - 1);
+            let negative = self.shift > 0 && lower >> (self.shift - 1) == 1;
+            let exponents = if negative { lower.wrapping_sub(1 << self.shift) } else { lower };
+            let (root, c) = terms::normal(rest.wrapping_sub(exponents), c);
             let power = power.rem_euclid(self.order as i64) as u64;
-            let sum = groups.entry(rest).or_default().entry(power).or_insert(0);
-            *sum = terms::add(*sum, c)?;
+            add(groups.entry(exponents).or_default(), (power, root), c)?;
         }
         Some(groups)
     }
 
-    fn collect(&self, groups: BTreeMap<u128, BTreeMap<u64, i128>>, roots: i32) -> Exact {
-        let terms = groups.into_iter().flat_map(|(rest, powers)| {
-            let powers = powers.into_iter().filter(|(_, c)| *c != 0);
-            powers.map(move |(power, c)| (rest.wrapping_add(self.key(power)), c)).collect::<Vec<Term>>()
-        });
-        Exact::of_terms(terms.collect(), roots)
-    }
-
-    /// The number in powers of the basis.
-    pub(super) fn reduced(&self, number: Exact) -> Exact {
-        if number.fault().is_some() || number.terms().iter().all(|(key, _)| self.is_basis(*key)) {
-            return number;
+    /// Entries in their one form with respect to some primes; `None` if a coefficient is beyond 128 bits.
+    fn canonical(&self, entries: Entries, primes: &[Prime]) -> Option<Entries> {
+        let Some((prime, others)) = primes.split_last() else { return Some(entries) };
+        // By what of the exponent is below the digit, and by the digit; the digit is 0 in what is kept.
+        let mut vectors: BTreeMap<u64, BTreeMap<u64, Entries>> = BTreeMap::new();
+        for ((power, root), c) in entries {
+            let (digit, below) = prime.digit(power);
+            let first = self.up(power, *prime, prime.p - digit);
+            let vector = vectors.entry(below).or_default();
+            add(vector.entry(digit).or_default(), (first, root), c)?;
         }
-        let Some(mut groups) = self.groups(&number) else { return number.beyond(super::Fault::Coefficient) };
-        let mut count = 0;
-        for powers in groups.values_mut() {
-            for prime in &self.primes {
-                let highest: Vec<(u64, i128)> = powers
-                    .iter()
-                    .filter(|(power, c)| **c != 0 && prime.digit(**power) == prime.p - 1)
-                    .map(|(power, c)| (*power, *c))
-                    .collect();
-                if powers.len().saturating_add(highest.len().saturating_mul(prime.p as usize)) > MAX_TERMS {
-                    return number.beyond(super::Fault::Terms);
-                }
-                for (power, c) in highest {
-                    powers.remove(&power);
-                    for k in 1..prime.p {
-                        let sum = powers.entry((power + k * prime.step) % self.order).or_insert(0);
-                        match terms::add(*sum, -c) {
-                            Some(new) => *sum = new,
-                            None => return number.beyond(super::Fault::Coefficient),
-                        }
+        let mut out = Entries::new();
+        for mut vector in vectors.into_values() {
+            for coefficient in vector.values_mut() {
+                *coefficient = self.canonical(std::mem::take(coefficient), others)?;
+            }
+            vector.retain(|_, coefficient| !coefficient.is_empty());
+            let common = most_frequent(&vector, prime.p).cloned();
+            if let Some(common) = common {
+                for digit in 0..prime.p {
+                    let mut rest = vector.remove(&digit).unwrap_or_default();
+                    for (place, c) in &common {
+                        add(&mut rest, *place, -c)?;
                     }
+                    vector.insert(digit, self.canonical(rest, others)?);
                 }
             }
-            powers.retain(|_, c| *c != 0);
-            count += powers.len();
-        }
-        if count > MAX_TERMS {
-            return number.beyond(super::Fault::Terms);
-        }
-        self.collect(groups, number.roots())
-    }
-
-    /// The number with what most of the p powers of a sum that is zero have in common taken from all of them, for each prime
-    /// p in turn.
-    pub(super) fn shortest(&self, number: &Exact) -> Exact {
-        let Some(mut groups) = self.groups(number) else { return number.clone() };
-        for powers in groups.values_mut() {
-            for prime in self.primes.iter().cycle().take(ROUNDS * self.primes.len()) {
-                let mut sums: BTreeMap<u64, Vec<(u64, i128)>> = BTreeMap::new();
-                for (power, c) in powers.iter() {
-                    let first = (power + (prime.p - prime.digit(*power)) * prime.step) % self.order;
-                    sums.entry(first).or_default().push((*power, *c));
+            for (digit, coefficient) in vector {
+                for ((power, root), c) in coefficient {
+                    out.insert((self.up(power, *prime, digit), root), c);
                 }
-                for (first, seen) in sums {
-                    let mut counts: BTreeMap<i128, u64> = BTreeMap::new();
-                    seen.iter().for_each(|(_, c)| *counts.entry(*c).or_insert(0) += 1);
-                    let zeros = prime.p - seen.len() as u64;
-                    let most =
-                        counts.into_iter().max_by_key(|(c, n)| (*n, std::cmp::Reverse(c.unsigned_abs()), *c));
-                    let Some((common, _)) = most.filter(|(_, n)| *n > zeros) else { continue };
-                    for k in 0..prime.p {
-                        let sum = powers.entry((first + k * prime.step) % self.order).or_insert(0);
-                        // Halves of what 120 bits hold.
-                        *sum -= common;
-                    }
-                }
-                powers.retain(|_, c| *c != 0);
             }
         }
-        self.collect(groups, number.roots())
+        Some(out)
     }
+
+    /// The exponent whose digit is higher by `by`.
+    fn up(&self, power: u64, prime: Prime, by: u64) -> u64 {
+        (power + by * prime.step) % self.order
+    }
+}
+
+/// The coefficient that occurs most often among p, the first of these if there are several; `None` if that is zero, as are those
+/// that are left out.
+fn most_frequent(vector: &BTreeMap<u64, Entries>, p: u64) -> Option<&Entries> {
+    let zeros = p - vector.len() as u64;
+    let first_zero = (0..p).find(|digit| !vector.contains_key(digit));
+    let mut counts: BTreeMap<&Entries, (u64, u64)> = BTreeMap::new();
+    for (digit, coefficient) in vector {
+        counts.entry(coefficient).or_insert((0, *digit)).0 += 1;
+    }
+    let rank = |count: u64, first: u64| (count, std::cmp::Reverse(first));
+    let (common, (count, first)) =
+        counts.into_iter().max_by_key(|(_, (count, first))| rank(*count, *first))?;
+    let is_more = first_zero.is_none_or(|zero| rank(count, first) > rank(zeros, zero));
+    is_more.then_some(common)
+}
+
+/// Adds to an entry; `None` if that is beyond 128 bits.
+fn add(entries: &mut Entries, place: (u64, u128), c: i128) -> Option<()> {
+    let sum = terms::add(entries.get(&place).copied().unwrap_or(0), c)?;
+    if sum == 0 {
+        entries.remove(&place);
+    } else {
+        entries.insert(place, sum);
+    }
+    Some(())
 }

@@ -29,8 +29,7 @@ pub enum Form {
 
 /// The text of a formula: short, or as one sum.
 pub(super) fn text(formula: &Formula, form: Form, expanded: bool) -> String {
-    let symbols = formula.symbols();
-    let number = &symbols.shortest(formula.number());
+    let (symbols, number) = (formula.symbols(), formula.number());
     let writer = Writer { form, circuit: symbols.circuit(), fields: symbols.fields() };
     let basis = if form == Form::Exp { Functions::Exponentials } else { Functions::Waves };
     let short = || writer.product(&short(number, symbols, basis)?, formula.factor());

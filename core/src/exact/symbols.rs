@@ -32,7 +32,7 @@ use crate::{
 const RING: &str = "the exact ring";
 /// Roots of unity of the order 2^30 at most, so angles down to pi / 2^29.
 const MAX_FINE: u32 = 30;
-/// The largest order of odd roots of unity: a sum of them may have as many terms.
+/// The largest order of odd roots of unity.
 const MAX_ODD: i128 = 1 << 20;
 /// Entries of given matrices that are exact: whole multiples of 2^-20.
 const MAX_HALVINGS: i32 = 20;
@@ -143,7 +143,7 @@ impl Symbols {
     }
 
     /// The one form of a number: without roots of unity of odd order it has no other, with them what is computed has many. So
-    /// two numbers are equal if and only if their reduced ones are the same. O(terms) where nothing is to be done.
+    /// two numbers are equal if and only if their reduced ones are the same. O(terms) without such roots.
     ///
     /// ```
     /// use ketgrad_core::{circuit::Circuit, exact::Symbols, param::PI, simulate::Simulator};
@@ -160,14 +160,6 @@ impl Symbols {
         match &self.odd {
             Some(odd) => odd.reduced(number),
             None => number,
-        }
-    }
-
-    /// A number with few terms that has this reduced form: what people read.
-    pub(super) fn shortest(&self, number: &Exact) -> Exact {
-        match &self.odd {
-            Some(odd) => odd.shortest(number),
-            None => number.clone(),
         }
     }
 
