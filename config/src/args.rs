@@ -249,10 +249,10 @@ pub struct RunArgs {
     /// probabilities, over all outcomes of measurements in the middle
     #[arg(long, value_name = "K,…", value_delimiter = ',', allow_hyphen_values = true)]
     pub qubits: Vec<usize>,
-    /// The variance <O^2> - <O>^2 of each observable, exactly
+    /// The variance of each observable, the mean of its square less the square of its mean, exactly
     #[arg(long)]
     pub variance: bool,
-    /// The covariance <AB + BA>/2 - <A><B> of each pair of observables, exactly
+    /// The covariance of each pair of observables, the mean of (AB + BA)/2 less the product of their means, exactly
     #[arg(long)]
     pub covariance: bool,
     /// Start from this state instead of all zeros

@@ -39,6 +39,8 @@ impl After {
     /// Instructions of these names: `measure`, `reset`, `delay`, `unitary`, gates as this library or OpenQASM 2 or 3 calls them, with
     /// more controls in front as [`Circuit::count_operations`] has them. Controls may have any value.
     ///
+    /// [`Circuit::count_operations`]: super::super::Circuit::count_operations
+    ///
     /// ```
     /// use ketgrad_core::{circuit::{After, InstructionKind}, gate::GateKind};
     /// let x_under = |n| After::These(vec![InstructionKind::Gate(GateKind::X, n)]);
