@@ -519,6 +519,9 @@ pub struct DrawArgs {
     /// Wrap the picture to so many columns [default: the terminal's width; else no wrapping]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub width: Option<usize>,
+    /// Draw what is in gates that the file defines, where each is a box with its name
+    #[arg(long)]
+    pub expand: bool,
     /// Options that give parameters a value; without one they stay open
     #[command(flatten)]
     pub values: ValueArgs,

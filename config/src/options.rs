@@ -201,6 +201,8 @@ pub struct Draw {
     pub output: Option<PathBuf>,
     /// The columns to wrap to.
     pub width: Option<usize>,
+    /// Whether to draw what is in gates that the file defines.
+    pub expand: bool,
     /// Values of parameters.
     pub values: ValueArgs,
 }
@@ -438,7 +440,8 @@ fn draw(low: DrawArgs) -> Result<Draw, Failure> {
             return Err(failure.nearest(other, ["text", "svg", "latex"]));
         }
     };
-    Ok(Draw { file: low.file, format, output: low.output, width: low.width, values: low.values })
+    let DrawArgs { file, output, width, expand, values, .. } = low;
+    Ok(Draw { file, format, output, width, expand, values })
 }
 
 fn grad(low: GradArgs) -> Result<Grad, Failure> {

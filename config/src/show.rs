@@ -95,6 +95,7 @@ pub fn draw(args: &Draw, common: &Common, terminal: &Terminal) -> Result<Box<dyn
     let (circuit, given) = read_noisy(&args.file, &args.values, Unwritten::None, common, terminal)?;
     given.refuse_errors("`draw`")?;
     let circuit = Points::read_some(&circuit, &given)?;
+    let circuit = if args.expand { circuit.expanded() } else { circuit };
     if let Some(path) = &args.output {
         check_writable(path)?;
     }

@@ -135,6 +135,25 @@ fn pictures_have_the_names_of_registers() {
 }
 
 #[test]
+fn gates_of_the_file_keep_their_names() {
+    let folder = Folder::new();
+    folder.file(
+        "gates.qasm",
+        "OPENQASM 3.0;\ninclude \"stdgates.inc\";\ngate layer(theta) a, b { ry(theta) a; cx a, b; }\n\
+         gate h a { U(pi/2, 0, pi) a; }\nqubit[2] q;\nlayer(0.5) q[0], q[1];\ninv @ h q[0];\n",
+    );
+    let ran = folder.run(&["convert", "gates.qasm", "--to", "qasm3"]).done();
+    for line in ["gate layer(theta) a, b { ry(theta) a; cx a, b; }", "gate h_1 a {", "inv @ h_1 q[0];"] {
+        assert!(ran.out.contains(line), "{}", ran.out);
+    }
+    assert!(ran.err.contains("`h` is called `h_1`"), "{}", ran.err);
+    let drawn = folder.run(&["draw", "gates.qasm"]).done().out;
+    assert!(drawn.contains("┤0 layer(0.5)├─┤h†├"), "{drawn}");
+    let expanded = folder.run(&["draw", "gates.qasm", "--expand"]).done().out;
+    assert!(expanded.contains("┤RY(0.5)├") && !expanded.contains("layer"), "{expanded}");
+}
+
+#[test]
 fn draw_wraps_to_a_width() {
     let folder = Folder::new();
     let gates = "h q[0];\n".repeat(40);

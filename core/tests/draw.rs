@@ -1,8 +1,10 @@
 //! Pictures of circuits: golden files, and laws that hold for every picture.
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+use std::sync::Arc;
+
 use ketgrad_core::{
-    circuit::{Circuit, Condition, Relation},
+    circuit::{Circuit, Condition, GateDefinition, Relation},
     draw,
     gate::{Gate, GateKind},
     matrix::Matrix,
@@ -134,7 +136,14 @@ fn random(n: usize, length: usize, seed: u64) -> Circuit {
 fn signs(c: &Circuit) -> [usize; 4] {
     use ketgrad_core::circuit::Operation;
     let mut signs = [0; 4];
-    for i in c.instructions() {
+    let calls = c.calls();
+    for call in &calls {
+        signs[0] += call.controls.iter().filter(|c| c.value).count();
+        signs[1] += call.controls.iter().filter(|c| !c.value).count();
+        signs[3] += call.qubits.len();
+    }
+    let in_call = |k: usize| calls.iter().any(|call| call.instructions.contains(&k));
+    for (_, i) in c.instructions().iter().enumerate().filter(|(k, _)| !in_call(*k)) {
         if matches!(i.operation, Operation::Barrier) {
             continue;
         }
@@ -252,9 +261,22 @@ fn a_rotation_about_a_string_is_a_box_with_its_letters() {
     assert!(boxes.iter().all(|text| picture.contains(text)), "{picture}");
 }
 
+/// Calls under modifiers.
+const MODIFIED: &str = "OPENQASM 3.0;\ninclude \"stdgates.inc\";\ngate pair(t) a, b { ry(t) a; cx a, b; }\nqubit[4] q;\n\
+    ctrl @ negctrl @ pair(0.5) q[0], q[2], q[3], q[1];\ninv @ pair(pi/3) q[0], q[1];\n";
+
 /// Circuits of everything that pictures show: all gates under controls above, below and between, rotations about strings,
-/// barriers on some qubits, measurements, conditions, noise, loops, symbols in angles.
+/// barriers on some qubits, measurements, conditions, noise, symbols in angles, gates with names under controls.
 fn everything(seed: u64) -> Circuit {
+    let names = ["g", "my_gate", "RX", "ωmega_1", "R(a", "a=b <|&$#~^\\"];
+    let gate = |k: usize, rng: &mut Rng| {
+        let mut body = Circuit::new(1 + rng.below(3));
+        let t = body.param("t");
+        body.h(..).unwrap().rx(0, t).unwrap();
+        Arc::new(GateDefinition::new(names[k], body).unwrap())
+    };
+    let named: Vec<_> = (0..names.len()).map(|k| gate(k, &mut Rng::new(100 * seed + k as u64))).collect();
+    let modified = parse(MODIFIED, &Options::default()).unwrap().circuit;
     let mut rng = Rng::new(seed);
     let mut below = |n: usize| rng.below(n);
     let n = 2 + below(5);
@@ -288,7 +310,12 @@ fn everything(seed: u64) -> Circuit {
             qubits[k..k + n_controls].iter().map(|&q| (q, below(2) == 0)).collect();
         let some = 1 + below(n);
         let condition = Condition::Bit { bit: u32::try_from(qubits[0]).unwrap(), value: below(2) == 0 };
-        match below(10) {
+        let own = &named[below(named.len())];
+        let picked = qubits.get(..own.body().n_qubits());
+        match below(14) {
+            10 | 11 if picked.is_some() => c.call(own, &[p], picked.unwrap()).unwrap(),
+            12 if picked.is_some() => c.when(condition, |c| c.call(own, &[p], picked.unwrap())).unwrap(),
+            13 if n >= 4 => c.append(&modified, &qubits[..4]).unwrap(),
             0 => c.measure(qubits[0], qubits[1]).unwrap(),
             1 => c.barrier(&qubits[..some]).unwrap(),
             2 => c.when(condition, |c| c.gate(gate, &qubits[..k], &controls)).unwrap(),
@@ -309,7 +336,7 @@ fn everything(seed: u64) -> Circuit {
 /// Control sequences of LaTeX, amsmath and quantikz, none of them with an argument that a picture does not give.
 const CONTROL_SEQUENCES: &str = "begin end lstick gate gateinput control ocontrol targ targX meter qw vqw \
     mbox mathrm mathtt text operatorname quad bullet circ dagger rangle textbackslash sin cos tan exp ln \
-    pi alpha beta gamma theta lambda phi";
+    pi alpha beta gamma theta lambda phi omega";
 
 /// What is wrong with a picture in LaTeX.
 fn latex_fault(picture: &str) -> Option<String> {
@@ -498,4 +525,53 @@ fn gates_on_distant_qubits_leave_the_wires_between_alone() {
     ] {
         assert!(picture.contains(cell), "{cell}\n{picture}");
     }
+}
+
+#[test]
+fn gates_with_names_are_boxes() {
+    let circuit = parse(
+        "OPENQASM 3.0;\ninclude \"stdgates.inc\";\ngate layer(t) a, b { ry(t) a; cx a, b; }\ngate one a { h a; s a; }\n\
+         input float x;\nqubit[3] q;\nbit[1] c;\nlayer(2*x) q[1], q[0];\none q[2];\nctrl @ inv @ layer(pi/2) q[1], q[0], q[2];\n\
+         c[0] = measure q[1];\nif (c[0]) { one q[1]; }\n",
+        &Options::default(),
+    )
+    .unwrap()
+    .circuit;
+    let picture = draw::text(&circuit, None);
+    let lines = [
+        "q0: ─┤1 layer(2*x)├─┤0 layer†(pi/2)├────────────────────────",
+        "     │            │        │                                ",
+        "q1: ─┤0           ├────────●─────────┤M→c[0]├─┤one if c[0]├─",
+        "                           │                                ",
+        "q2: ─────┤one├──────┤1 layer†(pi/2)├────────────────────────",
+    ];
+    assert_eq!(picture.lines().collect::<Vec<_>>(), lines, "{picture}");
+    let latex = draw::latex(&circuit, None);
+    for cell in [
+        "\\gate[wires=2]{\\quad \\mathrm{layer}(2\\,x)}\\gateinput{$1$} &",
+        "\\gate{0\\;\\mathrm{layer}^{\\dagger}(\\pi /2)}\\vqw{1} &",
+        "\\gate{\\mathrm{one}\\;\\mbox{if c[0]}} &",
+    ] {
+        assert!(latex.contains(cell), "{cell}\n{latex}");
+    }
+    let image = draw::svg(&circuit, None);
+    for label in [">layer(2*x)</text>", ">layer†(π/2)</text>", ">one</text>"] {
+        assert!(image.contains(label), "{label}\n{image}");
+    }
+    // Letters that formulas lack.
+    let accent = Arc::new(GateDefinition::new("porté", Circuit::build(1, |c| c.h(0)).unwrap()).unwrap());
+    let accent = Circuit::build(1, |c| c.call(&accent, &[], &[0])).unwrap();
+    assert!(draw::latex(&accent, None).contains("& \\gate{\\mathrm{port\\mbox{é}}} &"));
+    // What is in them.
+    let expanded = draw::text(&circuit.clone().expanded(), None);
+    assert!(!expanded.contains("layer") && !expanded.contains("one"), "{expanded}");
+    assert_eq!(expanded.matches("RY").count(), 2, "{expanded}");
+    // A loop: its instructions are counted, too.
+    let looped = parse(
+        "OPENQASM 3.0;\ninclude \"stdgates.inc\";\ngate one a { h a; s a; }\nqubit[2] q;\nbit c;\none q[0];\n\
+         while (!c) { one q[1]; c = measure q[1]; }\none q[0];\n",
+        &Options::default(),
+    );
+    let picture = draw::text(&looped.unwrap().circuit, None);
+    assert_eq!((picture.matches("┤one├").count(), picture.matches("┤H├").count()), (3, 0), "{picture}");
 }

@@ -475,13 +475,13 @@ fn names_that_a_language_lacks_are_changed() {
             "input float[64] pi_1;",
             "input float[64] w_2;",
             "input float[64] q;",
-            "qubit[1] q_1;",
+            "qubit q_1;",
             "bit[1] x_1;",
             "bit[1] my_bits;",
             "bit[1] if_1;",
             "bit[1] C;",
-            "rx(pi_1 + w_2 + q) q_1[0];",
-            "x_1[0] = measure q_1[0];"
+            "rx(pi_1 + w_2 + q) q_1;",
+            "x_1[0] = measure q_1;"
         ]
     );
     assert_eq!(parsed(&text).registers().len(), 4);
@@ -562,33 +562,33 @@ fn conditions_are_written_in_full() {
         let mut c = c.clone();
         c.when(condition, |c| c.x(0)).unwrap();
         let text = to_qasm3(&c).unwrap();
-        assert!(text.ends_with(&format!("bit[1] d;\nif ({expected}) {{ x q[0]; }}\n")), "{text}");
+        assert!(text.ends_with(&format!("bit[1] d;\nif ({expected}) {{ x q; }}\n")), "{text}");
     }
     // Conditions that all have to hold stand one within the other.
     let mut equal = c.clone();
     equal.when(compare(&[2, 0], Relation::Equal, &[true]), |c| c.x(0)).unwrap();
-    assert!(to_qasm3(&equal).unwrap().ends_with("\nif (c[2]) { if (!c[0]) { x q[0]; } }\n"));
+    assert!(to_qasm3(&equal).unwrap().ends_with("\nif (c[2]) { if (!c[0]) { x q; } }\n"));
     let both = bit(0, true).and(bit(3, false));
     let mut nested = c.clone();
     nested.when(both.clone(), |c| c.x(0)).unwrap().h(0).unwrap();
     nested.when(both, |c| c.z(0)?.assign(0, false)).unwrap();
     let text = to_qasm3(&nested).unwrap();
-    let ends = "bit[1] d;\nif (c[0]) { if (!d[0]) { x q[0]; } }\nh q[0];\nif (c[0]) {\n    if (!d[0]) {\n        \
-                z q[0];\n        c[0] = false;\n    }\n}\n";
+    let ends = "bit[1] d;\nif (c[0]) { if (!d[0]) { x q; } }\nh q;\nif (c[0]) {\n    if (!d[0]) {\n        \
+                z q;\n        c[0] = false;\n    }\n}\n";
     assert!(text.ends_with(ends), "{text}");
     assert_eq!(parse(&text, &Options::default()).unwrap().circuit, nested);
     // A condition is read once for a block, so what it reads must not change within.
     let mut assigned = c.clone();
     assigned.when(bit(0, true), |c| c.assign(0, false)?.x(0)).unwrap();
     let text = to_qasm3(&assigned).unwrap();
-    assert!(text.ends_with("\nif (c[0]) { c[0] = false; }\nif (c[0]) { x q[0]; }\n"), "{text}");
+    assert!(text.ends_with("\nif (c[0]) { c[0] = false; }\nif (c[0]) { x q; }\n"), "{text}");
     let mut misread = c.clone();
     misread.when(bit(0, true), |c| c.misread(0, 0.25, 0.5)?.x(0)).unwrap();
-    assert!(to_qasm3(&misread).unwrap().ends_with("}\nif (c[0]) { x q[0]; }\n"));
+    assert!(to_qasm3(&misread).unwrap().ends_with("}\nif (c[0]) { x q; }\n"));
     c.when(bit(0, true), |c| c.h(0)?.measure(0, 0)?.x(0)?.assign(3, true)?.reset(0)).unwrap();
     let text = to_qasm3(&c).unwrap();
-    let blocks = "if (c[0]) {\n    h q[0];\n    c[0] = measure q[0];\n}\n\
-                  if (c[0]) {\n    x q[0];\n    d[0] = true;\n    reset q[0];\n}\n";
+    let blocks = "if (c[0]) {\n    h q;\n    c[0] = measure q;\n}\n\
+                  if (c[0]) {\n    x q;\n    d[0] = true;\n    reset q;\n}\n";
     assert!(text.ends_with(blocks), "{text}");
 }
 

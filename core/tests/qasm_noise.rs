@@ -279,7 +279,7 @@ fn conditions_and_blocks_apply_to_noise() {
         "h q[1]\nh q[2]\nbit_flip(0.25) q[2]\n"
     );
     // Noise on a measured qubit is a use of it.
-    let used = format!("measure q[0];\n{noise}");
+    let used = format!("measure q;\n{noise}");
     assert_eq!(accept(&format!("{HEAD}qubit[3] q;\n{used}\n")).circuit.count_operations()["measure"], 1);
 }
 
@@ -292,10 +292,10 @@ fn a_pragma_under_a_condition_has_its_line() {
     circuit.when(bit(0, true).and(bit(1, false)), |c| c.phase_flip(0, 0.2)).unwrap();
     circuit.when(bit(1, true), |c| c.x(0)?.phase_damping(0, 0.3)?.measure(0, 1)).unwrap();
     let text = to_qasm3(&circuit).unwrap();
-    let body = "if (c[0]) {\n    #pragma braket noise bit_flip(0.1) q[0]\n}\nx q[0];\nif (c[0]) {\n    if (!c[1]) {\n        \
-                #pragma braket noise phase_flip(0.2) q[0]\n    }\n}\nif (c[1]) {\n    x q[0];\n    \
-                #pragma braket noise phase_damping(0.3) q[0]\n    c[1] = measure q[0];\n}\n";
-    assert_eq!(text, format!("{HEAD}qubit[1] q;\nbit[2] c;\n{body}"));
+    let body = "if (c[0]) {\n    #pragma braket noise bit_flip(0.1) q\n}\nx q;\nif (c[0]) {\n    if (!c[1]) {\n        \
+                #pragma braket noise phase_flip(0.2) q\n    }\n}\nif (c[1]) {\n    x q;\n    \
+                #pragma braket noise phase_damping(0.3) q\n    c[1] = measure q;\n}\n";
+    assert_eq!(text, format!("{HEAD}qubit q;\nbit[2] c;\n{body}"));
     assert_eq!(accept(&text).circuit, circuit);
     let looped = read(
         "while (c[0] == 0) {\nh q[0];\n#pragma braket noise bit_flip(0.1) q[0]\nc[0] = measure q[0];\n}",

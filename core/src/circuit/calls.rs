@@ -6,8 +6,11 @@
 
 use std::{ops::Range, sync::Arc};
 
-use super::{Circuit, CircuitError, Instruction, Operation, Qubits};
-use crate::param::Angle;
+use super::{Circuit, CircuitError, Control, Instruction, Operation, Qubits};
+use crate::{
+    gate::{Gate, GateKind},
+    param::Angle,
+};
 
 /// A gate with a name: a circuit of gates of the table, whose inputs are its parameters.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,17 +45,6 @@ impl GateDefinition {
     pub fn body(&self) -> &Circuit {
         &self.body
     }
-
-    /// Its gates with these angles on these qubits.
-    fn on<'a>(&'a self, args: &'a [Angle], qubits: &'a [u32]) -> impl Iterator<Item = Instruction> + 'a {
-        self.body.instructions.iter().map(move |instruction| {
-            let mut own = instruction.clone();
-            own.operation = own.operation.map_params(|a| a.substitute(|id| args[id.index()].clone()));
-            own.targets.iter_mut().for_each(|q| *q = qubits[*q as usize]);
-            own.controls.iter_mut().for_each(|c| c.qubit = qubits[c.qubit as usize]);
-            own
-        })
-    }
 }
 
 /// A call of a gate that its source defines.
@@ -66,14 +58,63 @@ pub struct NamedCall<'a> {
     pub args: &'a [Angle],
     /// Its qubits.
     pub qubits: &'a [u32],
+    /// The controls that it is under.
+    pub controls: &'a [Control],
+    /// Whether it is the inverse of the gate.
+    pub inverse: bool,
 }
 
+impl NamedCall<'_> {
+    /// Whether it is the gate itself: neither its inverse nor under controls.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        self.controls.is_empty() && !self.inverse
+    }
+}
+
+/// What is remembered of a call.
 #[derive(Clone, Debug)]
-struct Call {
-    first: usize,
-    gate: Arc<GateDefinition>,
-    args: Box<[Angle]>,
-    qubits: Qubits,
+pub(crate) struct Call {
+    /// Where its instructions begin.
+    pub(crate) first: usize,
+    pub(crate) gate: Arc<GateDefinition>,
+    pub(crate) args: Box<[Angle]>,
+    pub(crate) qubits: Qubits,
+    pub(crate) controls: Box<[Control]>,
+    pub(crate) inverse: bool,
+}
+
+impl Call {
+    /// The gates that it stands for, in order.
+    fn gates(&self) -> impl Iterator<Item = Instruction> + '_ {
+        let body = &self.gate.body.instructions;
+        (0..body.len()).map(move |k| {
+            let mut own = body[if self.inverse { body.len() - 1 - k } else { k }].clone();
+            own.operation = own.operation.map_params(|a| a.substitute(|id| self.args[id.index()].clone()));
+            own.targets.iter_mut().for_each(|q| *q = self.qubits[*q as usize]);
+            own.controls.iter_mut().for_each(|c| c.qubit = self.qubits[c.qubit as usize]);
+            if self.inverse {
+                own.invert();
+            }
+            if !self.controls.is_empty() {
+                own.controls.insert_many(0, self.controls.iter().copied());
+                phase_on_control(&mut own);
+            }
+            own
+        })
+    }
+}
+
+/// Makes a phase under controls one of a qubit, as readers of files do.
+fn phase_on_control(instruction: &mut Instruction) {
+    if let Operation::Gate(gate) = &instruction.operation
+        && gate.kind() == GateKind::GPHASE
+        && let Some(last) = instruction.controls.iter().rposition(|c| c.value)
+        && let Ok(phase) = Gate::new(GateKind::P, gate.params().iter().cloned())
+    {
+        instruction.operation = Operation::Gate(phase);
+        instruction.targets.push(instruction.controls.remove(last).qubit);
+    }
 }
 
 /// All calls, in the order in which they were made.
@@ -135,36 +176,48 @@ impl Circuit {
         if let Some(k) = (1..qubits.len()).find(|&k| qubits[..k].contains(&qubits[k])) {
             return Err(CircuitError::RepeatedQubit { qubit: qubits[k] });
         }
-        let first = self.instructions.len();
+        let (first, gate, args) = (self.instructions.len(), Arc::clone(gate), args.into());
+        let call = Call { first, gate, args, qubits, controls: [].into(), inverse: false };
         self.all_or_nothing(|circuit| {
-            for instruction in gate.on(args, &qubits) {
+            for instruction in call.gates() {
                 circuit.push(instruction)?;
             }
             Ok(circuit)
         })?;
-        self.remember_call(first, gate, args.into(), qubits);
+        self.remember_call(call);
         Ok(self)
     }
 
-    /// Notes that the last instructions, from this one on, are a call.
-    pub(crate) fn remember_call(
-        &mut self,
-        first: usize,
-        gate: &Arc<GateDefinition>,
-        args: Box<[Angle]>,
-        qubits: Qubits,
-    ) {
-        let gate = Arc::clone(gate);
-        Arc::make_mut(&mut self.calls.0).push(Call { first, gate, args, qubits });
+    /// Notes that some of the instructions are a call.
+    pub(crate) fn remember_call(&mut self, call: Call) {
+        Arc::make_mut(&mut self.calls.0).push(call);
+    }
+
+    /// The same instructions, none of which count as calls: texts and pictures show what gates with definitions are made of.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use ketgrad_core::{circuit::{Circuit, GateDefinition}, draw};
+    /// let bell = Circuit::build(2, |c| c.h(0)?.cx(0, 1))?;
+    /// let bell = Arc::new(GateDefinition::new("bell", bell)?);
+    /// let circuit = Circuit::build(2, |c| c.call(&bell, &[], &[0, 1]))?;
+    /// assert!(draw::text(&circuit, None).starts_with("q0: ─┤0 bell├─"));
+    /// assert!(draw::text(&circuit.expanded(), None).starts_with("q0: ─┤H├─●─"));
+    /// # Ok::<(), ketgrad_core::circuit::CircuitError>(())
+    /// ```
+    #[must_use]
+    pub fn expanded(mut self) -> Circuit {
+        self.calls = Calls::default();
+        self
     }
 
     /// The calls of gates with definitions whose instructions are still what these say, under one condition each; in order,
-    /// none in another.
+    /// none in another, of none that is [`Circuit::expanded`].
     #[must_use]
     pub fn calls(&self) -> Vec<NamedCall<'_>> {
         let mut found: Vec<NamedCall<'_>> = Vec::new();
         for call in self.calls.0.iter() {
-            let Call { first, gate, args, qubits } = call;
+            let Call { first, gate, args, qubits, controls, inverse } = call;
             let instructions = *first..first.saturating_add(gate.body.instructions.len());
             let Some(there) = self.instructions.get(instructions.clone()) else { continue };
             let free = found.last().is_none_or(|last| last.instructions.end <= *first);
@@ -174,8 +227,8 @@ impl Circuit {
                     && own.controls == given.controls
                     && given.condition == there[0].condition
             };
-            if free && gate.on(args, qubits).zip(there).all(is) {
-                found.push(NamedCall { instructions, gate, args, qubits });
+            if free && call.gates().zip(there).all(is) {
+                found.push(NamedCall { instructions, gate, args, qubits, controls, inverse: *inverse });
             }
         }
         found

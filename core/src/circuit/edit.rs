@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{Circuit, CircuitError, Control, Instruction, QubitRegister};
+use super::{Call, Circuit, CircuitError, Control, Instruction, QubitRegister};
 use crate::param::{Angle, ParamExpr};
 
 impl Circuit {
@@ -66,9 +66,15 @@ impl Circuit {
             moved
         }));
         for call in other.calls() {
-            let args = call.args.iter().map(|a| a.substitute(|id| angles[id.index()].clone())).collect();
-            let qubits = call.qubits.iter().map(|q| map[*q as usize]).collect();
-            self.remember_call(first + call.instructions.start, call.gate, args, qubits);
+            let there = |c: &Control| Control { qubit: map[c.qubit as usize], ..*c };
+            self.remember_call(Call {
+                first: first + call.instructions.start,
+                gate: Arc::clone(call.gate),
+                args: call.args.iter().map(|a| a.substitute(|id| angles[id.index()].clone())).collect(),
+                qubits: call.qubits.iter().map(|q| map[*q as usize]).collect(),
+                controls: call.controls.iter().map(there).collect(),
+                inverse: call.inverse,
+            });
         }
         Ok(self)
     }

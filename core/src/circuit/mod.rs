@@ -34,6 +34,7 @@ mod noise;
 pub mod operand;
 mod rotation;
 
+pub(crate) use calls::Call;
 pub use calls::{GateDefinition, NamedCall};
 pub use compact::Compact;
 pub use condition::{Condition, Relation};
@@ -164,12 +165,6 @@ impl Circuit {
         let is_usual = matches!(registers.as_slice(), [one] if one.name == "q");
         self.qubit_registers = if is_usual { Vec::new() } else { registers };
         Ok(self)
-    }
-
-    /// Whether the qubits got names.
-    #[must_use]
-    pub(crate) fn has_qubit_names(&self) -> bool {
-        !self.qubit_registers.is_empty()
     }
 
     /// The names of the qubits, from qubit 0 on: one register called `q`, unless they got others.

@@ -13,7 +13,10 @@
 use std::fmt::Write;
 
 use super::layout::{Cell, Layout, Shape};
-use crate::{circuit::Circuit, exact::latex_name_beside};
+use crate::{
+    circuit::Circuit,
+    exact::{latex_letter, latex_name_beside},
+};
 
 /// The circuit as environments `quantikz`. `columns` is the most columns of one; the rest follows in others.
 ///
@@ -100,10 +103,10 @@ impl Grid {
             }
             Shape::Measure => self.rows[top][column] = format!("\\meter{{{}}}", plain(&cell.note)),
             // No qubit's: a word without a wire.
-            Shape::Box | Shape::Loop if self.rows[top][column].is_empty() => {
+            Shape::Box | Shape::Call | Shape::Loop if self.rows[top][column].is_empty() => {
                 self.rows[top][column] = words(cell, names);
             }
-            Shape::Box | Shape::Loop => {
+            Shape::Box | Shape::Call | Shape::Loop => {
                 for &(first, last) in &runs {
                     let words = words(cell, names);
                     let words = match cell.number(first) {
@@ -166,6 +169,7 @@ impl Grid {
 fn words(cell: &Cell, names: &[&str]) -> String {
     let label = match cell.shape {
         Shape::Loop => plain(&cell.label),
+        Shape::Call => called(&cell.label, names),
         _ => label(&cell.label, names),
     };
     match cell.note.is_empty() {
@@ -191,6 +195,18 @@ fn label(text: &str, names: &[&str]) -> String {
         _ => format!("\\mathrm{{{}}}", escaped(base)),
     };
     format!("{base}{dagger}{}", formula(params, names))
+}
+
+/// A gate that the source of the circuit defines: its name upright, whatever it is.
+fn called(text: &str, names: &[&str]) -> String {
+    let (name, params) = text.split_at(text.find('(').unwrap_or(text.len()));
+    let (base, dagger) = name.strip_suffix('†').map_or((name, ""), |base| (base, "^{\\dagger}"));
+    let letters = base.chars().map(|c| match latex_letter(c) {
+        Some(greek) => format!("{{\\{greek}}}"),
+        None if c.is_ascii_alphanumeric() || c == '_' => escaped(c.encode_utf8(&mut [0; 4])),
+        None => plain(c.encode_utf8(&mut [0; 4])),
+    });
+    format!("\\mathrm{{{}}}{dagger}{}", letters.collect::<String>(), formula(params, names))
 }
 
 /// Angles: names of parameters as in formulas, the rest as it is.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::{
-    circuit::{Circuit, Condition, Instruction, Operation, Part, QubitRegister},
+    circuit::{Circuit, Condition, Control, Instruction, NamedCall, Operation, Part, QubitRegister},
     gate::{Gate, GateKind},
     param::{Angle, Q},
     print::{Bits, condition},
@@ -14,6 +14,8 @@ use crate::{
 pub(super) enum Shape {
     /// A box around targets on neighbouring rows, so that no other wire goes through; several are joined by a line.
     Box,
+    /// The same, of a gate that the source of the circuit defines.
+    Call,
     /// A box for one measurement; the note is the bit.
     Measure,
     /// `⊕` on the target.
@@ -56,7 +58,7 @@ impl Cell {
 
     /// The number of the target on a row, where numbers are written: the order of several targets.
     pub(super) fn number(&self, row: usize) -> Option<usize> {
-        let is_numbered = self.targets.len() > 1 && self.shape == Shape::Box;
+        let is_numbered = self.targets.len() > 1 && matches!(self.shape, Shape::Box | Shape::Call);
         self.targets.iter().position(|&target| is_numbered && target == row)
     }
 }
@@ -86,20 +88,32 @@ impl Layout {
         };
         // The ends of the loops around, and what their bodies write.
         let mut open: Vec<(Cell, Vec<u32>)> = Vec::new();
+        let mut at = 0;
+        let calls: HashMap<usize, NamedCall> =
+            circuit.calls().into_iter().map(|call| (call.instructions.start, call)).collect();
         for part in circuit.parts() {
             match part {
-                Part::Run(run) => {
-                    for instruction in run {
-                        if let Some(cell) = scribe.cell(instruction) {
+                Part::Run(mut run) => {
+                    while let Some(instruction) = run.first() {
+                        let call = calls.get(&at).filter(|call| call.instructions.len() <= run.len());
+                        let cell = match call {
+                            Some(call) => scribe.call(call, instruction.condition.as_deref()),
+                            None => scribe.cell(instruction),
+                        };
+                        if let Some(cell) = cell {
                             packer.put(
                                 cell,
                                 instruction.condition.as_deref(),
                                 writes(instruction).as_slice(),
                             );
                         }
+                        let taken = call.map_or(1, |call| call.instructions.len());
+                        run = &run[taken..];
+                        at += taken;
                     }
                 }
                 Part::Loop { head, body } => {
+                    at += 1;
                     let condition = head.condition.as_deref();
                     let (begin, end) = scribe.loop_cells(condition, body);
                     packer.put(begin, condition, &[]);
@@ -139,6 +153,14 @@ impl Layout {
         let last = self.registers.iter().map(|(first, register)| first + register.size - 1);
         last.map(|row| self.row_name(row).chars().count()).max().unwrap_or(0)
     }
+}
+
+fn rows(qubits: &[u32]) -> Vec<usize> {
+    qubits.iter().map(|&q| q as usize).collect()
+}
+
+fn dots(controls: &[Control]) -> Vec<(usize, bool)> {
+    controls.iter().map(|c| (c.qubit as usize, c.value)).collect()
 }
 
 /// The registers of the qubits with the first qubit of each.
@@ -217,13 +239,11 @@ struct Scribe<'a> {
 impl Scribe<'_> {
     /// The cell of an instruction; `None` for a barrier or a delay without qubits.
     fn cell(&self, instruction: &Instruction) -> Option<Cell> {
-        let condition = instruction.condition.as_ref();
-        let mut note =
-            condition.map_or_else(String::new, |c| format!("if {}", condition::qasm3(c, &self.bits)));
-        let mut targets: Vec<usize> = instruction.targets.iter().map(|&q| q as usize).collect();
-        let mut controls: Vec<(usize, bool)> =
-            instruction.controls.iter().map(|c| (c.qubit as usize, c.value)).collect();
-        let (mut shape, label) = match &instruction.operation {
+        let condition = instruction.condition.as_deref();
+        let mut note = self.under(condition);
+        let mut targets = rows(&instruction.targets);
+        let mut controls = dots(&instruction.controls);
+        let (shape, label) = match &instruction.operation {
             Operation::Gate(gate) => {
                 let drawn = match gate.kind() {
                     GateKind::X if !controls.is_empty() && condition.is_none() => Shape::Not,
@@ -268,6 +288,32 @@ impl Scribe<'_> {
         if targets.is_empty() && instruction.operation.does_nothing() {
             return None;
         }
+        self.place(Cell { shape, label, note, targets, controls, rows: (0, 0) })
+    }
+
+    /// The cell of a gate with a name.
+    fn call(&self, call: &NamedCall, condition: Option<&Condition>) -> Option<Cell> {
+        let name = format!("{}{}", call.gate.name(), if call.inverse { "†" } else { "" });
+        let label = self.with_params(&name, call.args);
+        let (targets, controls) = (rows(call.qubits), dots(call.controls));
+        self.place(Cell {
+            shape: Shape::Call,
+            label,
+            note: self.under(condition),
+            targets,
+            controls,
+            rows: (0, 0),
+        })
+    }
+
+    /// The note of a condition.
+    fn under(&self, condition: Option<&Condition>) -> String {
+        condition.map_or_else(String::new, |c| format!("if {}", condition::qasm3(c, &self.bits)))
+    }
+
+    /// A cell with its rows. Without targets it stands on its last control, or where no qubit is.
+    fn place(&self, cell: Cell) -> Option<Cell> {
+        let Cell { mut shape, label, note, mut targets, mut controls, .. } = cell;
         if targets.is_empty() {
             match (shape, controls.pop()) {
                 (_, Some((row, value))) => {

@@ -87,7 +87,7 @@ fn cell_width(cell: &Cell) -> f64 {
         Shape::Not | Shape::Swap => 4.0 * DOT,
         Shape::Barrier => 10.0,
         Shape::Measure => (length(&cell.note) * SMALL + 10.0).max(BOX),
-        Shape::Box | Shape::Dot { .. } | Shape::Loop => {
+        Shape::Box | Shape::Call | Shape::Dot { .. } | Shape::Loop => {
             let numbered = matches!(cell.shape, Shape::Dot { .. }) || is_numbered(cell);
             let numbers = if numbered { 16.0 } else { 0.0 };
             let label = length(&cell.label) * CHARACTER + 14.0;
@@ -145,6 +145,7 @@ fn draw_box(pen: &mut Pen, cell: &Cell, (first, last): (usize, usize), x: f64, y
     let fill = match cell.shape {
         Shape::Measure | Shape::Loop => "#e5e7eb",
         Shape::Dot { .. } => "#fef3c7",
+        Shape::Call => "#dcfce7",
         _ if cell.label.contains('(') => "#fef3c7",
         _ if cell.label.contains(['|', '=']) => "#e5e7eb",
         _ => "#dbeafe",

@@ -44,13 +44,19 @@ pub(crate) fn latex_name_beside<'a>(name: &str, mut others: impl Iterator<Item =
     pretty
 }
 
+const GREEK: [&str; 22] = [
+    "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu",
+    "nu", "xi", "pi", "rho", "sigma", "tau", "phi", "chi", "psi", "omega",
+];
+const LETTERS: &str = "αβγδεζηθικλμνξπρστφχψω";
+
+/// The name in LaTeX of a Greek letter that has one.
+pub(crate) fn latex_letter(letter: char) -> Option<&'static str> {
+    LETTERS.chars().position(|c| c == letter).map(|at| GREEK[at])
+}
+
 /// A parameter's name in LaTeX: Greek letters by name, numbers as indices, words upright.
 fn latex_name(name: &str) -> String {
-    const GREEK: [&str; 22] = [
-        "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda",
-        "mu", "nu", "xi", "pi", "rho", "sigma", "tau", "phi", "chi", "psi", "omega",
-    ];
-    const LETTERS: &str = "αβγδεζηθικλμνξπρστφχψω";
     let plain = name.chars().all(|c| c.is_alphanumeric() || "_[]".contains(c));
     if !plain {
         return format!("\\text{{{}}}", name.replace('_', "\\_").replace('^', "\\^{}"));
@@ -59,8 +65,9 @@ fn latex_name(name: &str) -> String {
     let (base, index) = name.split_at(cut.unwrap_or(name.len()));
     let index: String = index.replace(['[', ']'], " ").replace('_', " ");
     let index: Vec<&str> = index.split_whitespace().collect();
-    let letter = LETTERS.chars().position(|c| base.chars().eq([c]));
-    let base = match letter.map_or(base, |at| GREEK[at]) {
+    let mut letters = base.chars();
+    let letter = letters.next().filter(|_| letters.next().is_none()).and_then(latex_letter);
+    let base = match letter.unwrap_or(base) {
         b if GREEK.contains(&b) => format!("\\{b}"),
         b if b.chars().count() == 1 => b.to_owned(),
         b => format!("\\mathrm{{{b}}}"),

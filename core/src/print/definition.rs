@@ -3,6 +3,7 @@
 //! One circuit per gate, equal to its matrix with the phase, since a `ctrl @` or a control shows the
 //! phase. The printers write it as a `gate` definition, and the lowering adds controls to its gates.
 
+use super::names::Names;
 use crate::{
     circuit::{Circuit, CircuitError},
     gate::GateKind,
@@ -41,11 +42,54 @@ pub fn definition(kind: GateKind) -> Result<Option<Circuit>, CircuitError> {
     Ok(Some(c))
 }
 
-/// The names of a definition's parameters: the gate's own, or `p0`, `p1`, … where there are several,
-/// since some readers of OpenQASM 3 give values in the order of the alphabet.
-pub(super) fn formals(body: &Circuit) -> Vec<String> {
-    match body.params() {
-        [only] => vec![only.name.clone()],
-        several => (0..several.len()).map(|i| format!("p{i}")).collect(),
+/// The names of the parameters and of the qubits in a definition.
+pub(super) struct Formals {
+    pub(super) params: Vec<String>,
+    pub(super) qubits: Vec<String>,
+}
+
+impl Formals {
+    /// Short ones: a parameter's own where it is the only one, else `p0`, `p1`, … since some readers of OpenQASM 3 give
+    /// values in the order of the alphabet; `q0`, `q1`, … for the qubits.
+    pub(super) fn usual(body: &Circuit) -> Formals {
+        let params = match body.params() {
+            [only] => vec![only.name.clone()],
+            several => (0..several.len()).map(|i| format!("p{i}")).collect(),
+        };
+        Formals { params, qubits: (0..body.n_qubits()).map(|i| format!("q{i}")).collect() }
+    }
+
+    /// Those that the source gives, made such as the language takes. For readers that go by the alphabet, parameters that
+    /// are not in its order get their numbers before them: `p0_theta`, `p1_phi`.
+    pub(super) fn own(body: &Circuit, names: &mut Names, for_alphabet: bool) -> Formals {
+        let wanted: Vec<&str> = body.params().iter().map(|p| p.name.trim_end_matches(']')).collect();
+        let given: Vec<String> = wanted.iter().map(|name| names.take(name)).collect();
+        let params = match for_alphabet && !given.is_sorted() {
+            false => given,
+            true => {
+                let digits = (wanted.len() - 1).to_string().len();
+                let numbered = wanted.iter().enumerate().map(|(k, name)| format!("p{k:0digits$}_{name}"));
+                numbered.map(|name| names.take(&name)).collect()
+            }
+        };
+        let mut qubits = Vec::with_capacity(body.n_qubits());
+        for register in body.qubit_registers() {
+            match register.size {
+                1 => qubits.push(names.take(&register.name)),
+                size => qubits.extend((0..size).map(|k| names.take(&format!("{}{k}", register.name)))),
+            }
+        }
+        Formals { params, qubits }
+    }
+
+    pub(super) fn qubit(&self, number: u32) -> String {
+        self.qubits.get(number as usize).cloned().unwrap_or_default()
+    }
+
+    /// The first line of a definition of this name.
+    pub(super) fn head(&self, name: &str) -> String {
+        let params =
+            if self.params.is_empty() { String::new() } else { format!("({})", self.params.join(", ")) };
+        format!("gate {name}{params} {} {{", self.qubits.join(", "))
     }
 }

@@ -26,6 +26,9 @@
 //! - in OpenQASM 2, controls beyond the named gates by more gates, without further qubits;
 //! - names that a language does not take with `_` for foreign letters and a number behind.
 //!
+//! Gates that the source of the circuit defines are defined and called under their names, with those of their parameters and
+//! qubits; [`Circuit::expanded`] puts in what is in them.
+//!
 //! Hidden registers are those that are no `output` in OpenQASM 3, where there are others; a result that goes to a hidden
 //! bit and is never read is a bare `measure q[0];` there, and OpenQASM 2 has no words for it.
 //!
@@ -38,6 +41,7 @@
 //! OpenQASM 2.
 
 pub(crate) mod condition;
+mod declare;
 mod definition;
 mod lower;
 mod names;
@@ -56,12 +60,16 @@ pub use qasm2::{renamed_in_qasm2, to_qasm2};
 pub use qasm3::{renamed_in_qasm3, to_qasm3};
 pub use synthesis::synthesize;
 
-use std::{collections::BTreeSet, ops::Range};
+use std::{
+    collections::{BTreeSet, HashSet},
+    ops::Range,
+    sync::Arc,
+};
 
 use num_complex::Complex;
 
 use crate::{
-    circuit::{Circuit, CircuitError, Operation},
+    circuit::{Circuit, CircuitError, NamedCall, Operation},
     gate::ParamCountError,
     matrix::Matrix,
 };
@@ -255,6 +263,19 @@ fn named_registers(circuit: &Circuit, names: &mut names::Names) -> Vec<(String, 
 /// The registers of qubits, with names that the language takes.
 fn named_qubits(circuit: &Circuit, names: &mut names::Names) -> Vec<(String, usize)> {
     circuit.qubit_registers().iter().map(|r| (names.take(&r.name), r.size)).collect()
+}
+
+/// The gates that the source of a circuit defined, by address, in the order of their first calls: their names, and those
+/// that they get.
+fn named_gates<'a>(calls: &[NamedCall<'a>], names: &mut names::Names) -> Vec<(usize, &'a str, String)> {
+    let mut seen = HashSet::new();
+    let first = calls.iter().filter(|call| seen.insert(Arc::as_ptr(call.gate)));
+    first.map(|call| (address(call), call.gate.name(), names.take(call.gate.name()))).collect()
+}
+
+/// What tells gates apart that the source of a circuit defined.
+fn address(call: &NamedCall) -> usize {
+    Arc::as_ptr(call.gate) as usize
 }
 
 /// The names of registers that show, and those that they get.

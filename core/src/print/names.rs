@@ -44,6 +44,11 @@ impl Names {
         Names { alphabet, taken }
     }
 
+    /// Gives a name to nobody.
+    pub(super) fn reserve(&mut self, name: &str) {
+        self.taken.insert(name.to_owned());
+    }
+
     /// The name itself, or one like it that is free.
     pub(super) fn take(&mut self, wanted: &str) -> String {
         let greek =

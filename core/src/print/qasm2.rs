@@ -4,13 +4,13 @@
 //! parameters has no text, and the unitary is kept up to a phase. Controls without a name, and those
 //! of value 0, become more gates (see `lower`).
 
-use std::{collections::HashMap, fmt::Write, sync::Arc};
+use std::{collections::HashMap, fmt::Write};
 
 use super::{
-    Bits, Hidden, PrintError, condition,
-    definition::{definition, formals},
+    Bits, Hidden, PrintError, address, condition,
+    definition::{Formals, definition},
     lower::{lower, qelib1},
-    named_qubits, named_registers,
+    named_gates, named_qubits, named_registers,
     names::{Alphabet, Names},
     renamed_registers, synthesis,
     text::ParamTexts,
@@ -55,7 +55,9 @@ pub fn to_qasm2(circuit: &Circuit) -> Result<String, PrintError> {
     let bits = Bits::new(&registers);
     let qubits = named_qubits(circuit, &mut names);
     let qubit = Bits::new(&qubits);
-    let mut printer = Printer { names, definitions: String::new(), defined: HashMap::new() };
+    let calls = plain_calls(&in_gates);
+    let gates = named_gates(&calls, &mut names).into_iter().map(|(at, _, name)| (at, name)).collect();
+    let mut printer = Printer { names, gates, definitions: String::new(), defined: HashMap::new() };
     let mut body = String::new();
     let under = |instruction: &Instruction| match &instruction.condition {
         // What does nothing stands under no condition: a barrier cannot, a delay is a remark.
@@ -65,7 +67,7 @@ pub fn to_qasm2(circuit: &Circuit) -> Result<String, PrintError> {
         },
         _ => Ok(String::new()),
     };
-    let (mut at, calls) = (0, in_gates.calls());
+    let mut at = 0;
     let ends = calls.iter().map(Some).chain([None]);
     for call in ends {
         let plain = at..call.map_or(instructions.len(), |call| call.instructions.start);
@@ -93,10 +95,21 @@ pub fn to_qasm2(circuit: &Circuit) -> Result<String, PrintError> {
     Ok(text)
 }
 
-/// The registers that [`to_qasm2`] calls otherwise: as [`renamed_in_qasm3`](super::renamed_in_qasm3).
+/// The calls of gates with definitions that the language has words for: it has no modifiers.
+fn plain_calls(circuit: &Circuit) -> Vec<NamedCall<'_>> {
+    let mut calls = circuit.calls();
+    calls.retain(NamedCall::is_plain);
+    calls
+}
+
+/// The registers and gates that [`to_qasm2`] calls otherwise: as [`renamed_in_qasm3`](super::renamed_in_qasm3).
 #[must_use]
 pub fn renamed_in_qasm2(circuit: &Circuit) -> Vec<(String, String)> {
-    let mut pairs = renamed_registers(circuit, &mut Names::new(Alphabet::Qasm2));
+    let mut names = Names::new(Alphabet::Qasm2);
+    let mut pairs = renamed_registers(circuit, &mut names);
+    let gates = circuit.decomposed();
+    let gates = named_gates(&plain_calls(&gates), &mut names);
+    pairs.extend(gates.into_iter().map(|(_, old, new)| (old.to_owned(), new)));
     pairs.retain(|(old, new)| old != new);
     pairs
 }
@@ -112,6 +125,8 @@ enum Defined {
 
 struct Printer {
     names: Names,
+    /// The names of the gates of the circuit, by address.
+    gates: HashMap<usize, String>,
     definitions: String,
     defined: HashMap<Defined, String>,
 }
@@ -137,7 +152,8 @@ impl Printer {
                     Some(name) => name.clone(),
                     None => {
                         let name = self.names.take("unitary");
-                        self.define(&name, &synthesis::synthesize(matrix)?)?;
+                        let body = synthesis::synthesize(matrix)?;
+                        self.define(&name, &body, &Formals::usual(&body))?;
                         self.defined.insert(key, name.clone());
                         name
                     }
@@ -168,12 +184,15 @@ impl Printer {
         args: &[Angle],
         qubit: &dyn Fn(u32) -> String,
     ) -> Result<String, PrintError> {
-        let key = Defined::Named(Arc::as_ptr(call.gate) as usize);
+        let key = Defined::Named(address(call));
         let name = match self.defined.get(&key) {
             Some(name) => name.clone(),
             None => {
-                let name = self.names.take(call.gate.name());
-                self.define(&name, call.gate.body())?;
+                let name = self.gates.get(&address(call)).cloned().unwrap_or_default();
+                let mut names = Names::new(Alphabet::Qasm2);
+                names.reserve(&name);
+                let body = call.gate.body();
+                self.define(&name, body, &Formals::own(body, &mut names, false))?;
                 self.defined.insert(key, name.clone());
                 name
             }
@@ -209,26 +228,23 @@ impl Printer {
             let Some(body) = definition(kind)? else {
                 return Err(PrintError::Undefined { gate: kind.name() });
             };
-            self.define(kind.name(), &body)?;
+            self.define(kind.name(), &body, &Formals::usual(&body))?;
             self.defined.insert(Defined::Kind(kind), kind.name().to_owned());
         }
         Ok(kind.name())
     }
 
     /// Writes a definition; those that it needs come before it.
-    fn define(&mut self, name: &str, body: &Circuit) -> Result<(), PrintError> {
-        let inputs = formals(body);
-        let texts = ParamTexts::new(body, &inputs)?;
-        let qubit = |i: u32| format!("q{i}");
+    fn define(&mut self, name: &str, body: &Circuit, formals: &Formals) -> Result<(), PrintError> {
+        let texts = ParamTexts::new(body, &formals.params)?;
+        let qubit = |i: u32| formals.qubit(i);
         let mut statements = Vec::new();
         for instruction in lower(body.instructions())? {
             let Operation::Gate(gate) = &instruction.operation else { continue };
             statements.push(self.call(gate, &instruction, &texts, &qubit)?);
         }
-        let head = if inputs.is_empty() { String::new() } else { format!("({})", inputs.join(", ")) };
-        let qubits: Vec<String> = (0..body.n_qubits()).map(|i| format!("q{i}")).collect();
         // Writing to a String cannot fail.
-        let _ = write!(self.definitions, "gate {name}{head} {} {{", qubits.join(", "));
+        let _ = write!(self.definitions, "{}", formals.head(name));
         let _ = match statements.len() {
             0..=12 => writeln!(self.definitions, " {} }}", statements.join(" ")),
             _ => writeln!(self.definitions, "\n    {}\n}}", statements.join("\n    ")),

@@ -5,30 +5,28 @@
 //! - Inputs are `input float[64] theta;`; names `w[0]`, …, `w[k]`, all of them and in any order, are
 //!   one `input array[float[64], k + 1] w;`. A computed parameter is written out where it is used.
 //! - Where hidden registers are read, those that show are each an `output`.
-//! - A register of one qubit that has a name is that qubit: `qubit anc;`.
+//! - A register of one qubit is that qubit: `qubit anc;`.
 //! - A delay whose length is open waits for a `stretch` of its own.
-//! - Gates that the source of the circuit defined keep their names, with a definition in gates of the table.
+//! - Gates that the source of the circuit defined keep their names, with a definition in gates of the table; inverses and
+//!   controls of calls are modifiers.
 //! - Noise is a pragma, which ends with its line: under a condition the braces stand on other lines.
 //! - Instructions under one condition share an `if` as long as none of them changes what it reads.
 
-use std::{
-    collections::{HashMap, HashSet},
-    fmt::Write,
-    sync::Arc,
-};
+use std::{collections::HashMap, fmt::Write, sync::Arc};
 
 use num_complex::Complex;
 
 use super::{
-    Bits, Hidden, PrintError, check_unitary_size, condition,
-    definition::{definition, formals},
-    named_qubits, named_registers,
-    names::{Alphabet, Names, element},
+    Bits, Hidden, PrintError, address, check_unitary_size, condition,
+    declare::{declare_inputs, declare_registers},
+    definition::{Formals, definition},
+    named_gates, named_qubits, named_registers,
+    names::{Alphabet, Names},
     noise, renamed_registers, synthesis,
     text::ParamTexts,
 };
 use crate::{
-    circuit::{Circuit, Condition, DelayLength, Instruction, NamedCall, Operation, Part},
+    circuit::{Circuit, Condition, Control, DelayLength, Instruction, NamedCall, Operation, Part},
     gate::{Gate, GateKind, NAMED_GATES},
     matrix::Matrix,
     param::Angle,
@@ -46,17 +44,18 @@ pub fn to_qasm3(circuit: &Circuit) -> Result<String, PrintError> {
     let qubits = named_qubits(circuit, &mut names);
     let (qubit, all) = (Bits::new(&qubits), qubits.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>());
     let all = all.join(", ");
-    let own_names = circuit.has_qubit_names();
     let scope = Scope {
         params: ParamTexts::new(circuit, &input_names)?,
         bits: Bits::new(&registers),
         hidden: Hidden::new(circuit),
-        qubit: &|i| if own_names { qubit.short_name(i) } else { qubit.name(i) },
+        qubit: &|i| qubit.short_name(i),
         all: Some((&all, circuit.n_qubits())),
     };
-    let mut printer = Printer { names, definitions: String::new(), defined: HashMap::new() };
     let circuit_of_gates = circuit.decomposed();
-    let calls = circuit_of_gates.calls().into_iter().map(|call| (call.instructions.start, call)).collect();
+    let calls = circuit_of_gates.calls();
+    let gates = named_gates(&calls, &mut names).into_iter().map(|(at, _, name)| (at, name)).collect();
+    let mut printer = Printer { names, gates, definitions: String::new(), defined: HashMap::new() };
+    let calls = calls.into_iter().map(|call| (call.instructions.start, call)).collect();
     let body = printer.body(&circuit_of_gates, &calls, &scope)?;
     let mut text = String::from("OPENQASM 3.0;\ninclude \"stdgates.inc\";\n");
     text.push_str(&printer.definitions);
@@ -64,7 +63,7 @@ pub fn to_qasm3(circuit: &Circuit) -> Result<String, PrintError> {
     for (name, size) in &qubits {
         // Writing to a String cannot fail.
         let _ = match size {
-            1 if own_names => writeln!(text, "qubit {name};"),
+            1 => writeln!(text, "qubit {name};"),
             _ => writeln!(text, "qubit[{size}] {name};"),
         };
     }
@@ -73,7 +72,7 @@ pub fn to_qasm3(circuit: &Circuit) -> Result<String, PrintError> {
     Ok(text)
 }
 
-/// The inputs and registers that [`to_qasm3`] calls otherwise, since the language has other uses for their names
+/// The inputs, registers and gates that [`to_qasm3`] calls otherwise, since the language has other uses for their names
 /// or no letters: their names and the new ones, in order.
 ///
 /// ```
@@ -91,68 +90,11 @@ pub fn renamed_in_qasm3(circuit: &Circuit) -> Vec<(String, String)> {
     let (_, inputs) = declare_inputs(circuit, &mut names);
     let mut pairs: Vec<(String, String)> = circuit.inputs().map(str::to_owned).zip(inputs).collect();
     pairs.extend(renamed_registers(circuit, &mut names));
+    let gates = circuit.decomposed();
+    let gates = named_gates(&gates.calls(), &mut names);
+    pairs.extend(gates.into_iter().map(|(_, old, new)| (old.to_owned(), new)));
     pairs.retain(|(old, new)| old != new);
     pairs
-}
-
-/// The declarations of the inputs, and the name of each.
-fn declare_inputs(circuit: &Circuit, names: &mut Names) -> (String, Vec<String>) {
-    // Arrays: how many elements there are, and one more than the highest index.
-    let mut arrays: HashMap<&str, (usize, usize)> = HashMap::new();
-    for (array, index) in circuit.inputs().filter_map(element) {
-        let entry = arrays.entry(array).or_default();
-        *entry = (entry.0 + 1, entry.1.max(index.saturating_add(1)));
-    }
-    let scalars: HashSet<&str> = circuit.inputs().filter(|i| element(i).is_none()).collect();
-    let mut declared: HashMap<&str, String> = HashMap::new();
-    let (mut text, mut given) = (String::new(), Vec::new());
-    for input in circuit.inputs() {
-        let complete = element(input).filter(|(array, _)| {
-            arrays.get(array).is_some_and(|(n, size)| n == size) && !scalars.contains(array)
-        });
-        // Writing to a String cannot fail.
-        let _ = match complete {
-            Some((array, index)) => {
-                let mut written = Ok(());
-                let name = declared.entry(array).or_insert_with(|| {
-                    let name = names.take(array);
-                    let size = arrays.get(array).map_or(0, |a| a.1);
-                    written = writeln!(text, "input array[float[64], {size}] {name};");
-                    name
-                });
-                given.push(format!("{name}[{index}]"));
-                written
-            }
-            None => {
-                let name = names.take(input.trim_end_matches(']'));
-                let written = writeln!(text, "input float[64] {name};");
-                given.push(name);
-                written
-            }
-        };
-    }
-    (text, given)
-}
-
-/// The declarations of classical registers with these names. Hidden ones are no outputs, and not there if nothing
-/// reads them.
-fn declare_registers(circuit: &Circuit, names: &[(String, usize)], hidden: &Hidden, text: &mut String) {
-    let mut first = 0;
-    let with_bits = circuit.registers().iter().filter(|r| r.size > 0).zip(names);
-    let declared: Vec<_> = with_bits
-        .filter(|(register, _)| {
-            let bits = first..first + u32::try_from(register.size).unwrap_or(u32::MAX);
-            first = bits.end;
-            !register.hidden || hidden.is_read(bits)
-        })
-        .collect();
-    // Without any output all registers are.
-    let outputs = if declared.iter().any(|(register, _)| register.hidden) { "output " } else { "" };
-    for (register, (name, size)) in declared {
-        let output = if register.hidden { "" } else { outputs };
-        // Writing to a String cannot fail.
-        let _ = writeln!(text, "{output}bit[{size}] {name};");
-    }
 }
 
 /// How many instructions from the first one on can stand in one `if`.
@@ -208,6 +150,8 @@ type CallsByPlace<'a> = HashMap<usize, NamedCall<'a>>;
 
 struct Printer {
     names: Names,
+    /// The names of the gates of the circuit, by address.
+    gates: HashMap<usize, String>,
     definitions: String,
     defined: HashMap<Defined, String>,
 }
@@ -369,19 +313,22 @@ impl Printer {
 
     /// A call of a gate that the source of the circuit defined.
     fn named_call(&mut self, call: &NamedCall, scope: &Scope) -> Result<String, PrintError> {
-        let key = Defined::Named(Arc::as_ptr(call.gate) as usize);
+        let key = Defined::Named(address(call));
         let name = match self.defined.get(&key) {
             Some(name) => name.clone(),
             None => {
-                let name = self.names.take(call.gate.name());
-                self.define(&name, call.gate.body())?;
+                let name = self.gates.get(&address(call)).cloned().unwrap_or_default();
+                self.define_named(&name, call.gate.body())?;
                 self.defined.insert(key, name.clone());
                 name
             }
         };
         let args = call.args.iter().map(|a| scope.params.angle(a)).collect::<Result<Vec<_>, _>>()?;
         let args = if args.is_empty() { String::new() } else { format!("({})", args.join(", ")) };
-        Ok(format!("{name}{args} {};", list(call.qubits, scope)))
+        let inverse = if call.inverse { "inv @ " } else { "" };
+        let controls = call.controls.iter().map(|c| c.qubit);
+        let qubits: Vec<u32> = controls.chain(call.qubits.iter().copied()).collect();
+        Ok(format!("{inverse}{}{name}{args} {};", modifiers(call.controls), list(&qubits, scope)))
     }
 
     /// A name for a length that hardware decides.
@@ -433,27 +380,49 @@ impl Printer {
 
     /// Writes a definition; those that it needs come before it.
     fn define(&mut self, name: &str, body: &Circuit) -> Result<(), PrintError> {
-        let inputs = formals(body);
+        let formals = Formals::usual(body);
+        let statements = self.statements(body, &formals)?;
+        self.write_definition(&formals.head(name), &statements);
+        Ok(())
+    }
+
+    /// The same of a gate of the circuit, with its own names of parameters and qubits.
+    fn define_named(&mut self, name: &str, body: &Circuit) -> Result<(), PrintError> {
+        // What it calls is defined first, so that no name of its own hides one of those.
+        self.statements(body, &Formals::usual(body))?;
+        let mut names = Names::new(Alphabet::Qasm3);
+        names.reserve(name);
+        for (defined, called) in &self.defined {
+            if matches!(defined, Defined::Kind(_)) {
+                names.reserve(called);
+            }
+        }
+        let formals = Formals::own(body, &mut names, true);
+        let statements = self.statements(body, &formals)?;
+        self.write_definition(&formals.head(name), &statements);
+        Ok(())
+    }
+
+    /// The gates of a definition.
+    fn statements(&mut self, body: &Circuit, formals: &Formals) -> Result<Vec<String>, PrintError> {
         let scope = Scope {
-            params: ParamTexts::new(body, &inputs)?,
+            params: ParamTexts::new(body, &formals.params)?,
             bits: Bits::new(&[]),
             hidden: Hidden::default(),
-            qubit: &|i| format!("q{i}"),
+            qubit: &|i| formals.qubit(i),
             all: None,
         };
-        let mut statements = Vec::new();
-        for instruction in body.instructions() {
-            statements.extend(self.statement(instruction, &scope)?);
-        }
-        let qubits: Vec<String> = (0..body.n_qubits()).map(|i| format!("q{i}")).collect();
-        let head = if inputs.is_empty() { String::new() } else { format!("({})", inputs.join(", ")) };
+        let all = body.instructions().iter().map(|instruction| self.statement(instruction, &scope));
+        all.filter_map(Result::transpose).collect()
+    }
+
+    fn write_definition(&mut self, head: &str, statements: &[String]) {
         // Writing to a String cannot fail.
-        let _ = write!(self.definitions, "gate {name}{head} {} {{", qubits.join(", "));
+        let _ = write!(self.definitions, "{head}");
         let _ = match statements.len() {
             0..=12 => writeln!(self.definitions, " {} }}", statements.join(" ")),
             _ => writeln!(self.definitions, "\n    {}\n}}", statements.join("\n    ")),
         };
-        Ok(())
     }
 }
 
@@ -469,8 +438,18 @@ fn list(qubits: &[u32], scope: &Scope) -> String {
 
 /// A gate call with its control modifiers.
 fn apply(name: &str, angles: &str, instruction: &Instruction, scope: &Scope) -> String {
+    let mut text = modifiers(&instruction.controls);
+    let qubits: Vec<u32> = instruction.qubits().collect();
+    let space = if qubits.is_empty() { "" } else { " " };
+    // Writing to a String cannot fail.
+    let _ = write!(text, "{name}{angles}{space}{};", list(&qubits, scope));
+    text
+}
+
+/// The modifiers that stand for controls.
+fn modifiers(controls: &[Control]) -> String {
     let mut text = String::new();
-    for run in instruction.controls.chunk_by(|a, b| a.value == b.value) {
+    for run in controls.chunk_by(|a, b| a.value == b.value) {
         let modifier = if run[0].value { "ctrl" } else { "negctrl" };
         // Writing to a String cannot fail.
         let _ = match run.len() {
@@ -478,8 +457,5 @@ fn apply(name: &str, angles: &str, instruction: &Instruction, scope: &Scope) -> 
             n => write!(text, "{modifier}({n}) @ "),
         };
     }
-    let qubits: Vec<u32> = instruction.qubits().collect();
-    let space = if qubits.is_empty() { "" } else { " " };
-    let _ = write!(text, "{name}{angles}{space}{};", list(&qubits, scope));
     text
 }

@@ -294,14 +294,7 @@ impl Builder<'_> {
             let qubits: Qubits = qubits.iter().map(|p| p.get(at)).collect();
             let first = self.circuit.instructions().len();
             self.modified(&gate, &settled, &[], &qubits, false)?;
-            if let (Callee::Defined(number), None) = (gate.callee, &gate.modifiers)
-                && let Some(definition) = self.named(number)
-            {
-                let args = settled.iter().map(Value::angle).collect::<Option<Box<[Angle]>>>();
-                if let Some(args) = args {
-                    self.circuit.remember_call(first, &definition, args, qubits);
-                }
-            }
+            self.remember(&gate, &settled, &qubits, first);
         }
         Ok(())
     }
@@ -517,12 +510,12 @@ impl Builder<'_> {
         if definition.size > MAX_POWER_SIZE {
             return Err(refuse("its definition comes to more than 2^20 operations"));
         }
-        if definition.n_qubits > MAX_POWER_QUBITS {
+        if definition.qubits.len() > MAX_POWER_QUBITS {
             return Err(refuse("it acts on more than 6 qubits"));
         }
         let mut inner = Builder {
             places: Places::new(),
-            circuit: Circuit::new(definition.n_qubits),
+            circuit: Circuit::new(definition.qubits.len()),
             definitions: self.definitions,
             names: self.names,
             computed: HashMap::new(),
@@ -536,7 +529,7 @@ impl Builder<'_> {
             own: Vec::new(),
             named: HashMap::new(),
         };
-        let qubits: Qubits = (0..).take(definition.n_qubits).collect();
+        let qubits: Qubits = (0..).take(definition.qubits.len()).collect();
         inner.body(number, args, &[], &qubits, false)?;
         let matrix: Result<Numbers, _> = Simulator::new().matrix(&inner.circuit, &Values::<f64>(&[]));
         let mut matrix = matrix.map_err(|e| Problem::Circuit { reason: e.to_string() })?;

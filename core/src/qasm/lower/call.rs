@@ -336,7 +336,7 @@ impl Lowering<'_> {
             Callee::Table(kind, controls) => (kind.param_names().len(), controls + kind.n_qubits()),
             Callee::Defined(number) => {
                 let definition = &self.definitions[number];
-                (definition.n_params, definition.n_qubits)
+                (definition.params.len(), definition.qubits.len())
             }
         }
     }

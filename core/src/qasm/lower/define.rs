@@ -8,7 +8,7 @@
 //! Invariants: a step calls only gates defined before; steps of size 0 are left out, so an
 //! expansion takes time in proportion to its size; definitions nest at most [`MAX_DEPTH`] deep.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use super::{
     Lower, Lowering, Scope, Stop, Value,
@@ -44,8 +44,9 @@ pub(super) enum State {
 #[derive(Debug)]
 pub(super) struct Definition {
     pub(super) name: Symbol,
-    pub(super) n_params: usize,
-    pub(super) n_qubits: usize,
+    /// The names of its parameters and of its qubits.
+    pub(super) params: Arc<[Symbol]>,
+    pub(super) qubits: Arc<[Symbol]>,
     pub(super) body: Vec<Step>,
     /// Operations after expansion, saturating.
     pub(super) size: u64,
@@ -109,8 +110,8 @@ impl Lowering<'_> {
         }
         let mut definition = Definition {
             name: gate.name.symbol,
-            n_params: gate.params.len(),
-            n_qubits: gate.qubits.len(),
+            params: gate.params.iter().map(|name| name.symbol).collect(),
+            qubits: gate.qubits.iter().map(|name| name.symbol).collect(),
             body: Vec::new(),
             size: 0,
             depth: 1,
@@ -245,7 +246,9 @@ impl Lowering<'_> {
         if let Some(&known) = self.special.get(&key) {
             return Ok(known);
         }
-        let Definition { name, n_params, n_qubits, depth, place, state, .. } = self.definitions[number];
+        let Definition { name, depth, place, state, .. } = self.definitions[number];
+        let (params, qubits) = (&self.definitions[number].params, &self.definitions[number].qubits);
+        let (params, qubits) = (Arc::clone(params), Arc::clone(qubits));
         let (mut body, mut size) = (Vec::new(), 0u64);
         for at in 0..self.definitions[number].body.len() {
             self.count_step(span)?;
@@ -283,7 +286,7 @@ impl Lowering<'_> {
         }
         let special = self.definitions.len();
         let open = false;
-        self.definitions.push(Definition { name, n_params, n_qubits, body, size, depth, open, place, state });
+        self.definitions.push(Definition { name, params, qubits, body, size, depth, open, place, state });
         self.special.insert(key, special);
         Ok(special)
     }

@@ -2,8 +2,11 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use super::{Builder, Places, Value};
-use crate::circuit::{Circuit, GateDefinition, Qubits};
+use super::{Builder, Callee, Exponent, Places, Resolved, Value};
+use crate::{
+    circuit::{Call, Circuit, Control, GateDefinition, Qubits},
+    param::Angle,
+};
 
 /// The sources that files take for granted: their gates are not of the file.
 pub(super) const STANDARD: [&str; 4] = ["qelib1.inc", "stdgates.inc", "usual.inc", "powers.inc"];
@@ -21,10 +24,40 @@ impl Builder<'_> {
         named
     }
 
+    /// Notes that the instructions from this one on are calls of a definition of the file: as many as its power says.
+    pub(super) fn remember(&mut self, gate: &Resolved, args: &[Value], qubits: &[u32], mut first: usize) {
+        let modifiers = gate.modifiers.as_deref();
+        let times = match modifiers.map_or(&[][..], |m| &m.exponents) {
+            [] => 1,
+            [Exponent::Integer(times)] => *times,
+            _ => return,
+        };
+        let Callee::Defined(number) = gate.callee else { return };
+        let Some(definition) = self.named(number) else { return };
+        let Some(args) = args.iter().map(Value::angle).collect::<Option<Box<[Angle]>>>() else { return };
+        let values = modifiers.map_or(&[][..], |m| &m.controls);
+        let (controls, qubits) = qubits.split_at(values.len());
+        let controls = controls.iter().zip(values).map(|(&qubit, &value)| Control { qubit, value });
+        let call = Call {
+            first,
+            gate: Arc::clone(&definition),
+            args,
+            qubits: qubits.into(),
+            controls: controls.collect(),
+            inverse: times < 0,
+        };
+        for _ in 0..times.unsigned_abs() {
+            self.circuit.remember_call(Call { first, ..call.clone() });
+            first += definition.body().instructions().len();
+        }
+    }
+
     fn gate_definition(&self, number: usize) -> Option<GateDefinition> {
         let definition = &self.definitions[number];
-        let mut body = Circuit::new(definition.n_qubits);
-        let args = (0..definition.n_params).map(|k| Value::Angle(body.param(&format!("p{k}"))));
+        let mut body = Circuit::new(definition.qubits.len());
+        let names = definition.qubits.iter().map(|&name| (self.names.name(name), 1));
+        body.name_qubits(names).ok()?;
+        let args = definition.params.iter().map(|&name| Value::Angle(body.param(self.names.name(name))));
         let args: Vec<Value> = args.collect();
         let mut inner = Builder {
             places: Places::new(),
@@ -42,7 +75,7 @@ impl Builder<'_> {
             own: Vec::new(),
             named: HashMap::new(),
         };
-        let qubits: Qubits = (0..).take(definition.n_qubits).collect();
+        let qubits: Qubits = (0..).take(definition.qubits.len()).collect();
         inner.body(number, &args, &[], &qubits, false).ok()?;
         GateDefinition::new(self.names.name(definition.name), inner.circuit).ok()
     }
