@@ -15,10 +15,9 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     diff::answer,
-    grad::read_observables,
     memory::Needs,
     noise::{Unwritten, read_noisy},
-    observables::Named,
+    observables::{self, Named},
     options::{Amplitudes, Common},
     params::Points,
     report::Failure,
@@ -40,12 +39,15 @@ pub fn amplitudes(
 ) -> Result<Box<dyn Answer>, Failure> {
     let (circuit, given) = read_noisy(&args.file, &args.values, Unwritten::None, common, terminal)?;
     given.refuse_errors("`amplitudes`")?;
-    let circuit = Points::read_some(&circuit, &given)?;
+    let observables = observables::read_all(&args.observables, &circuit, &given)?;
+    let own = observables::own_params(&observables, &circuit);
+    let points = Points::one_known(&circuit, own, &given)?;
+    let observables = points.observables(&observables, 0)?;
+    let circuit = points.circuit(&circuit, 0).map_err(|e| points.located(e))?;
     check_computed(&circuit)?;
     note_decimals(&circuit, terminal);
     let n_qubits = circuit.n_qubits();
     args.basis.iter().try_for_each(|bits| check_basis(bits, n_qubits))?;
-    let observables = read_observables(&args.observables, &circuit)?;
     let names = parameters(&circuit);
     let compact = circuit.folded().compact();
     let circuit = compact.circuit();

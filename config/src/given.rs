@@ -132,6 +132,11 @@ impl Given {
         self.in_files.contains(name).then(|| self.entries.get(name).map(Entry::file)).flatten()
     }
 
+    /// Whether a name has a value, or may have one in a table.
+    pub(crate) fn may_have(&self, name: &str) -> bool {
+        self.entries.contains_key(name) || !self.tables.is_empty()
+    }
+
     /// Refuses error bars, for what does not carry them.
     ///
     /// # Errors
