@@ -306,7 +306,8 @@ const AMPLITUDES_HELP: &str = "\
 Parameters without a value stay symbols. Amplitudes that are zero for all angles are left out. Formulas
 are short: factors, and sums of products of shorter sums; --expand makes each one sum. The angles may
 be fractions of pi (3*pi/8), parameters times fractions, and decimals of up to 12 digits; any other
-angle is an error that names it. JSON: {n_qubits, parameters, exact, expectations [{observable, value}],
+angle is an error that names it. Coefficients of observables may have parameters, J**2*Z0 Z1, which stay
+symbols, too, but in LaTeX. JSON: {n_qubits, parameters, exact, expectations [{observable, value}],
 amplitudes {bits: text}, seconds}.
 
 Examples:
@@ -350,7 +351,7 @@ Coefficients of an observable may have parameters (`run --help` says which): '0.
 There are derivatives by them, too, by every method; those of --method difference are by differences.
 
 --method symbolic without values for all parameters gives formulas: value and the derivatives by the
-parameters that are open, as texts.
+parameters that are open, those of observables among them, as texts.
 
 Examples:
   ketgrad grad ansatz.qasm --observable '0.5*J*Z0 Z1' --set theta=0.3 --set J=2

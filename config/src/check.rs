@@ -91,7 +91,8 @@ pub fn check(args: &Check, common: &Common, terminal: &Terminal) -> Result<Box<d
             let (circuit, given) = read_noisy(file, values, Unwritten::None, common, terminal)?;
             given.refuse_errors("`check`")?;
             note_readings(&circuit, false, terminal);
-            let observables = observables::read_all(std::slice::from_ref(observable), &circuit, &given)?;
+            let observables =
+                observables::read_all(std::slice::from_ref(observable), &circuit, &given, false)?;
             let points =
                 Points::read_with(&circuit, observables::own_params(&observables, &circuit), &given)?;
             let point = points.one(&circuit)?;

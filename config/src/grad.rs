@@ -29,6 +29,7 @@ use crate::{
     observables::{self, Parametric},
     options::{Common, Grad},
     params::Points,
+    polynomial::Polynomial,
     report::Failure,
     run::{check_width, read_input},
     terminal::{Answer, Terminal},
@@ -46,8 +47,9 @@ pub fn grad(args: &Grad, common: &Common, terminal: &Terminal) -> Result<Box<dyn
     let unwritten = if args.shots.is_some() { Unwritten::All } else { Unwritten::None };
     let (circuit, given) = read_noisy(&args.file, &args.values, unwritten, common, terminal)?;
     note_readings(&circuit, args.shots.is_some(), terminal);
-    let observables = observables::read_all(&args.observables, &circuit, &given)?;
-    if args.method == Method::Symbolic {
+    let symbolic = args.method == Method::Symbolic;
+    let observables = observables::read_all(&args.observables, &circuit, &given, symbolic)?;
+    if symbolic {
         let own = observables::own_params(&observables, &circuit);
         if !Points::read_known(&circuit, own, &given)?.is_complete(&circuit) {
             return formulas(args, common, terminal, &circuit, &given, &observables);
@@ -320,29 +322,34 @@ fn formulas(
     }
     let own = observables::own_params(observables, circuit);
     let points = Points::one_known(circuit, own, given)?;
-    let observables = points.observables(observables, 0)?;
+    let observables = points.bound(observables)?;
     let circuit = points.circuit(circuit, 0).map_err(|e| points.located(e))?;
     amplitudes::check_computed(&circuit)?;
     amplitudes::note_decimals(&circuit, terminal);
-    let names: Vec<String> = circuit.inputs().map(str::to_owned).collect();
-    let sums = observables.iter().map(|o| o.sum.clone());
+    let mut names: Vec<String> = circuit.inputs().map(str::to_owned).collect();
+    let inputs = names.len();
+    names.extend(observables::own_params(&observables, &circuit));
+    let sums = observables.iter().flat_map(|o| o.sum.parts()).map(|part| part.1);
     let energy = expectations_of::<f64>(circuit, sums, args.input.as_deref(), common, terminal)?;
     let start = Instant::now();
     let mut list: Vec<Members> = Vec::new();
     let mut text = String::new();
-    for (form, observable) in energy.closed_forms().map_err(failure)?.iter().zip(&observables) {
-        amplitudes::check_names(form.symbols())?;
-        let by_each = |form: &Formula| -> Result<Vec<Formula>, Failure> {
-            names.iter().map(|name| form.derivative(name).map_err(amplitudes::failure)).collect()
-        };
-        let written = |row: &[Formula]| {
+    let trig = |form: &Formula| form.text(Form::Trig);
+    // Of the parts of the observables, one after the other.
+    let forms = energy.closed_forms().map_err(failure)?;
+    forms.iter().try_for_each(|form| amplitudes::check_names(form.symbols()))?;
+    let mut forms = forms.into_iter();
+    for observable in &observables {
+        let missing = || Failure::input("a part of an observable has no formula");
+        let form = Polynomial::of(&observable.sum, |_| forms.next().ok_or_else(missing))?;
+        let written = |row: &[Polynomial<'_>]| {
             let named = names.iter().zip(row);
-            Value::Object(named.map(|(name, form)| (name.clone(), form.text(Form::Trig).into())).collect())
+            Value::Object(named.map(|(name, form)| (name.clone(), form.text(trig).into())).collect())
         };
-        let slopes = by_each(form)?;
-        let mut members = vec![("value", Value::from(form.text(Form::Trig))), ("gradient", written(&slopes))];
+        let slopes = form.gradient(&names, inputs)?;
+        let mut members = vec![("value", Value::from(form.text(trig))), ("gradient", written(&slopes))];
         if args.hessian {
-            let rows = slopes.iter().map(|slope| Ok(written(&by_each(slope)?)));
+            let rows = slopes.iter().map(|slope| Ok(written(&slope.gradient(&names, inputs)?)));
             let rows: Vec<Value> = rows.collect::<Result<_, Failure>>()?;
             members.push(("hessian", Value::Object(names.iter().cloned().zip(rows).collect())));
         }

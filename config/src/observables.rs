@@ -5,6 +5,7 @@ use std::{collections::BTreeSet, path::Path};
 
 use ketgrad_core::{
     circuit::Circuit,
+    exact::RESERVED,
     observable::{ObservableError, ParametricSum, PauliSum, Problem},
     problem::{FermionOperator, FermionProblem, Mapping, Molecule},
 };
@@ -70,7 +71,8 @@ pub fn read_parametric(
     Ok(Parametric { text, sum })
 }
 
-/// Reads observables for the qubits of a circuit, whose coefficients may have its inputs as parameters, and what else is given a value.
+/// Reads observables for the qubits of a circuit, whose coefficients may have its inputs as parameters, and what else is given a value;
+/// with `open`, also names without one.
 ///
 /// # Errors
 /// As [`read`].
@@ -78,9 +80,14 @@ pub(crate) fn read_all(
     texts: &[String],
     circuit: &Circuit,
     given: &Given,
+    open: bool,
 ) -> Result<Vec<Parametric>, Failure> {
     let inputs: BTreeSet<&str> = circuit.inputs().collect();
-    let is_param = |name: &str| inputs.contains(name) || given.may_have(name);
+    // Any name may be one of a table.
+    let open = open || given.has_tables();
+    let is_param = |name: &str| {
+        inputs.contains(name) || given.has(name) || open && is_name(name) && !RESERVED.contains(&name)
+    };
     texts.iter().map(|text| read_parametric(text, circuit.n_qubits(), &is_param)).collect()
 }
 
@@ -315,7 +322,9 @@ const TERM: &str = "a term is such as `0.5*Z0 Z1` or `-X2`; OpenFermion's, Qiski
 fn is_name(text: &str) -> bool {
     let is_letter = |c: char| c.is_alphabetic() || c == '_';
     let is_word = text.starts_with(is_letter) && text.chars().all(|c| is_letter(c) || c.is_numeric());
-    is_word && !matches!(text, "i" | "j" | "pi")
+    let is_operator = text.starts_with(|c| "IXYZixyz".contains(c))
+        && text.chars().all(|c| "IXYZixyz_".contains(c) || c.is_ascii_digit());
+    is_word && !is_operator && !matches!(text, "j" | "pi")
 }
 
 /// Whether a text is of ladder operators, as in `0.5 [2^ 0]`: some bracket has one that creates, without which no such

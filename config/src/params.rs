@@ -8,6 +8,7 @@ use std::{
 
 use ketgrad_core::{
     circuit::Circuit,
+    observable::ObservableError,
     param::{Angle, Values},
     qasm::Parsed,
     scalar::Real,
@@ -88,26 +89,36 @@ impl Points {
         Ok(points)
     }
 
-    /// The observables of a run, whose parameters have values.
+    /// The observables of a run, all of whose parameters have values.
     ///
     /// # Errors
-    /// [`Failure`] if a parameter has no value, or a coefficient is not finite.
+    /// [`Failure`] if a coefficient is not finite.
     pub(crate) fn observables(
         &self,
         observables: &[Parametric],
         row: usize,
     ) -> Result<Vec<Observable>, Failure> {
         let at = |Parametric { text, sum }: &Parametric| {
-            if let Some(name) = sum.params().iter().find(|name| !self.has_value(name)) {
-                let message = format_args!("the parameter `{name}` of the observable `{text}` has no value");
-                return Err(Failure::input(message).help(format_args!("give it with --set {name}=…")));
-            }
             let values: Vec<f64> = self.values_of(sum.params().iter().map(String::as_str), row)?;
-            let sum = sum.at(&values);
-            let sum = sum.map_err(|e| Failure::input(format_args!("the observable `{text}`: {e}")))?;
+            let sum = sum.at(&values).map_err(|e| in_observable(text, &e))?;
             Ok(Observable { text: text.clone(), sum })
         };
         observables.iter().map(at).collect()
+    }
+
+    /// The observables with the values that there are for their parameters.
+    ///
+    /// # Errors
+    /// As [`Points::observables`].
+    pub(crate) fn bound(&self, observables: &[Parametric]) -> Result<Vec<Parametric>, Failure> {
+        let bound = |Parametric { text, sum }: &Parametric| {
+            let values: Vec<f64> = self.values_of(sum.params().iter().map(String::as_str), 0)?;
+            let known = sum.params().iter().zip(values);
+            let known: Vec<Option<f64>> = known.map(|(name, x)| self.has_value(name).then_some(x)).collect();
+            let sum = sum.bind(&known).map_err(|e| in_observable(text, &e))?;
+            Ok(Parametric { text: text.clone(), sum })
+        };
+        observables.iter().map(bound).collect()
     }
 
     /// The values of the one run that there may be, in order of the circuit's inputs; `None` where none is given.
@@ -249,6 +260,11 @@ impl Points {
         let values = in_table.chain(fixed).filter(|(name, _)| !self.own.iter().any(|own| own == name));
         circuit.bind(&values.collect::<Vec<_>>()).map_err(Failure::input)
     }
+}
+
+/// An error at the values of an observable's parameters.
+fn in_observable(text: &str, error: &ObservableError) -> Failure {
+    Failure::input(format_args!("the observable `{text}`: {error}"))
 }
 
 /// Parameters that an error lists at most.

@@ -232,6 +232,8 @@ fn sweeps_have_parameters_of_observables_last() {
     folder.file("short.npy", npy("(3,)", &[0.1, 0.2, 0.3]));
     let args = ["run", "two.qasm", "--params", "short.npy", "--set", "a=0", "--set", "b=0", "--set", "h=0"];
     folder.run(&[&args[..], &observables].concat()).fails(1, &["4 parameters", "J"]);
+    let args = ["run", "two.qasm", "--params", "all.npy", "--observable", "Z*Z0"];
+    folder.run(&args).fails(1, &["expected a qubit number"]);
 }
 
 #[test]
@@ -261,6 +263,75 @@ fn error_bars_and_shots_serve_parameters_of_observables() {
         let error = number(&found["gradient_stderr"][name]);
         assert!(error > 0.0 && error < 0.1, "{name} {error}");
         near(&found["gradient"][name], slope, 5.0 * error);
+    }
+}
+
+#[test]
+fn parameters_without_values_stay_in_formulas() {
+    let folder = folder();
+    let args = ["two.qasm", "--observable", "0.5*J*Z0 - 2*J**2*h*X0 + a*Z1 - 3*h"];
+    let grad = [&["grad", "--method", "symbolic", "--hessian"], &args[..]].concat();
+    let found = call(&folder, &grad, &[]);
+    let value = "a*cos(a)*cos(b) + J*cos(a)/2 - 2*J^2*h*sin(a)*sin(b) - 3*h";
+    let sorted = |text: &Value| {
+        let mut terms: Vec<String> =
+            text.as_str().unwrap().replace(" - ", " + -").split(" + ").map(str::to_owned).collect();
+        terms.sort();
+        terms
+    };
+    assert_eq!(sorted(&found["value"]), sorted(&value.into()));
+    assert_eq!(found["gradient"]["h"], "-3 - 2*J^2*sin(a)*sin(b)");
+    assert_eq!(found["hessian"]["J"]["b"], "-4*J*h*sin(a)*cos(b)");
+    assert_eq!(found["hessian"]["h"]["h"], "0");
+    // What has a value is none of them.
+    let found = call(&folder, &grad, &[("h", 0.5), ("b", 0.0)]);
+    assert_eq!(found["gradient"]["J"], "cos(a)/2");
+    assert!(found["gradient"].get("h").is_none());
+    let found = call(&folder, &[&["amplitudes"], &args[..]].concat(), &[("h", 0.0)]);
+    assert_eq!(found["parameters"], serde_json::json!(["a", "b", "J"]));
+    assert_eq!(sorted(&found["expectations"][0]["value"]), ["J*cos(a)/2", "a*cos(a)*cos(b)"]);
+    let latex = ["amplitudes", "two.qasm", "--observable", "J*Z0", "--form", "latex"];
+    folder.run(&latex).fails(1, &["--form latex", "`J`", "--set J=…"]);
+    let typo = ["amplitudes", "two.qasm", "--observable"];
+    for (text, what) in [
+        ("sin(J)*Z0", "no function `sin`"),
+        ("exp*Z0", "found `exp`"),
+        ("Hermitian(J)", "PennyLane's constructor"),
+        ("Z*Z0", "expected a qubit number"),
+    ] {
+        folder.run(&[&typo[..], &[text]].concat()).fails(1, &[what]);
+    }
+}
+
+/// Evaluated as programs, they are what is computed with numbers.
+#[test]
+fn formulas_have_the_values_of_numbers() {
+    let folder = folder();
+    let mut random = Random(11);
+    for _ in 0..4 {
+        let observable = random.observable(&["J", "h", "a"], 2) + " + 0.1*J*h";
+        let values = ["a", "b", "J", "h"].map(|name| (name, random.real()));
+        let args = ["grad", "two.qasm", "--observable", &observable, "--hessian"];
+        let numbers = call(&folder, &args, &values);
+        let formulas = call(&folder, &[&args[..], &["--method", "symbolic"]].concat(), &[]);
+        let at: Vec<String> = values.iter().map(|(name, x)| format!("{name}={x:?}")).collect();
+        let evaluated = |text: &Value| {
+            let mut text = text.as_str().unwrap().to_owned();
+            for name in ["a", "J", "h"] {
+                for power in 2..7 {
+                    text = text.replace(&format!("{name}^{power}"), &format!("powi({name}, {power})"));
+                }
+            }
+            let program = format!("fn f(a, b, J, h) {{ {text} + 0*(a + b + J + h) }}");
+            number(&folder.run(&["diff", "-e", &program, "--at", &at.join(","), "--json"]).json()["value"])
+        };
+        near(&numbers["value"], evaluated(&formulas["value"]), 1e-9);
+        for name in ["a", "b", "J", "h"] {
+            near(&numbers["gradient"][name], evaluated(&formulas["gradient"][name]), 1e-9);
+        }
+        for (x, y) in [("a", "a"), ("J", "a"), ("h", "J"), ("b", "h")] {
+            near(&numbers["hessian"][x][y], evaluated(&formulas["hessian"][x][y]), 1e-9);
+        }
     }
 }
 

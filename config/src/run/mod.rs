@@ -141,7 +141,7 @@ fn simulate<T: Number + DualNum>(
     circuit: &Circuit,
     given: &Given,
 ) -> Result<Box<dyn Answer>, Failure> {
-    let observables = observables::read_all(&args.observables, circuit, given)?;
+    let observables = observables::read_all(&args.observables, circuit, given, false)?;
     let points = Points::read_with(circuit, observables::own_params(&observables, circuit), given)?;
     let sources = errors::sources(args, circuit, &points, given)?;
     // From another state than |0…0> no qubit is idle, and nothing is known.

@@ -92,7 +92,9 @@ impl<'a> Reader<'a> {
     /// A parameter, if one comes next.
     pub(super) fn parameter(&mut self) -> Option<Term> {
         let name = self.param_name()?;
-        if is_reserved(name) {
+        let is_call = self.text[self.at + name.len()..].starts_with('(');
+        let is_taken = is_call && FUNCTIONS.contains(&name) || self.foreign_name(name).is_some();
+        if is_reserved(name) || is_taken {
             return None;
         }
         self.take(name.len());

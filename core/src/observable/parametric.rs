@@ -1,6 +1,6 @@
 //! Observables whose coefficients are polynomials in named parameters.
 
-use super::{ObservableError, PauliString, PauliSum, read};
+use super::{ObservableError, PauliString, PauliSum, finite, read};
 
 /// A product of parameters, by their numbers; the empty one is 1.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -131,6 +131,39 @@ impl ParametricSum {
     pub fn at(&self, values: &[f64]) -> Result<PauliSum, ObservableError> {
         let terms = self.terms.iter();
         PauliSum::new(terms.map(|(c, monomial, string)| (c * monomial.value(values), string.clone())))
+    }
+
+    /// The same with values for some of its parameters, which are its parameters no more.
+    ///
+    /// ```
+    /// use ketgrad_core::observable::ParametricSum;
+    /// let sum = ParametricSum::parse_on("J*h*Z0 + h*X0", 1, &|_| true)?;
+    /// let bound = sum.bind(&[Some(0.5), None])?;
+    /// assert_eq!(bound.params(), ["h"]);
+    /// assert_eq!(bound, ParametricSum::parse_on("0.5*h*Z0 + h*X0", 1, &|_| true)?);
+    /// # Ok::<(), ketgrad_core::observable::ObservableError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ObservableError`] if a coefficient is not finite.
+    ///
+    /// # Panics
+    /// If there are fewer values than parameters.
+    pub fn bind(&self, values: &[Option<f64>]) -> Result<ParametricSum, ObservableError> {
+        let open = |k: u32| values[k as usize].is_none();
+        let left = self.params.iter().zip(values).filter(|(_, value)| value.is_none());
+        let params: Vec<String> = left.map(|(name, _)| name.clone()).collect();
+        // The open ones before each.
+        let number = |k: u32| values[..k as usize].iter().filter(|value| value.is_none()).count() as u32;
+        let mut terms = Vec::with_capacity(self.terms.len());
+        for (c, monomial, string) in &self.terms {
+            let (kept, bound): (Vec<u32>, Vec<u32>) = monomial.factors.iter().partition(|k| open(**k));
+            let c = bound.iter().filter_map(|k| values[*k as usize]).fold(*c, |c, value| c * value);
+            finite(c)?;
+            let monomial = Monomial { factors: kept }.renumbered(number);
+            terms.push((c, monomial, string.clone()));
+        }
+        Ok(ParametricSum { params, terms })
     }
 
     /// The sums by which each distinct monomial is multiplied, at least one: the observable is `sum_m monomial_m sum_m`.
