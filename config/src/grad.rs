@@ -400,7 +400,8 @@ fn failure(error: HybridError) -> Failure {
     }
 }
 
-/// The expectation values of observables with parameters, from |0…0> or the state in a file, to be computed within the limits.
+/// The expectation values of observables with parameters, from |0…0> or the state in a file, to be
+/// computed within the limits.
 ///
 /// # Errors
 /// [`Failure`] as [`expectations_of`].
@@ -431,7 +432,8 @@ pub(crate) fn expectation_of<T: Number>(
 /// The expectation values of sums of Pauli strings, from |0…0> or the state in a file, to be computed within the limits.
 ///
 /// # Errors
-/// [`Failure`] if an observable does not fit the circuit, the file has no such state, the backend that is asked for is not there
+/// [`Failure`] if an observable does not fit the circuit, the file has no such state, the backend that
+/// is asked for is not there
 /// or cannot, or the system gives no threads.
 pub(crate) fn expectations_of<T: Number>(
     circuit: Circuit,

@@ -71,7 +71,8 @@ pub fn read_parametric(
     Ok(Parametric { text, sum })
 }
 
-/// Reads observables for the qubits of a circuit, whose coefficients may have its inputs as parameters, and what else is given a value;
+/// Reads observables for the qubits of a circuit, whose coefficients may have its inputs as parameters,
+/// and what else is given a value;
 /// with `open`, also names without one.
 ///
 /// # Errors
@@ -316,7 +317,8 @@ fn located(
 }
 
 /// What an observable is made of.
-const TERM: &str = "a term is such as `0.5*Z0 Z1` or `-X2`; OpenFermion's, Qiskit's, PennyLane's and Cirq's texts are read, too";
+const TERM: &str = "a term is such as `0.5*Z0 Z1` or `-X2`; OpenFermion's, Qiskit's, PennyLane's and \
+    Cirq's texts are read, too";
 
 /// Whether a parameter could have the name.
 fn is_name(text: &str) -> bool {

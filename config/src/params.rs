@@ -54,7 +54,8 @@ impl Points {
         Points::read_with(circuit, Vec::new(), given)
     }
 
-    /// [`Points::read`] where observables have parameters of their own, which come after the circuit's inputs.
+    /// [`Points::read`] where observables have parameters of their own, which come after the circuit's
+    /// inputs.
     ///
     /// # Errors
     /// [`Failure`] as [`Points::read`].
@@ -182,7 +183,8 @@ impl Points {
         self.len() == 0
     }
 
-    /// The values of the one run that there may be, in order of the circuit's inputs, and then of the parameters of observables.
+    /// The values of the one run that there may be, in order of the circuit's inputs, and then of the
+    /// parameters of observables.
     ///
     /// # Errors
     /// [`Failure`] as [`Points::inputs`], also for a table with more than one row.
@@ -219,7 +221,8 @@ impl Points {
         self.values_of(circuit.inputs(), row)
     }
 
-    /// The values of a run: those of the circuit's inputs, and then those of the parameters of observables alone.
+    /// The values of a run: those of the circuit's inputs, and then those of the parameters of
+    /// observables alone.
     ///
     /// # Errors
     /// [`Failure`] if one of them is not finite.

@@ -1,4 +1,5 @@
-//! Expectation values as formulas: polynomials in the open parameters of observables, whose coefficients are formulas in the
+//! Expectation values as formulas: polynomials in the open parameters of observables, whose coefficients
+//! are formulas in the
 //! circuit's.
 
 use std::{collections::BTreeMap, fmt::Write};

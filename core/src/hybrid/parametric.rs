@@ -1,7 +1,10 @@
-//! Expectation values of observables whose coefficients have parameters, and their derivatives by all parameters.
+//! Expectation values of observables whose coefficients have parameters, and their derivatives by all
+//! parameters.
 //!
-//! An observable is `H = sum_m c_m(params) S_m` with monomials `c_m`. Derivatives by the inputs of the circuit are those of H at the
-//! values, and those by its own parameters are the values of other observables in the same state, `d<H>/dJ = <dH/dJ>`. A name may be
+//! An observable is `H = sum_m c_m(params) S_m` with monomials `c_m`. Derivatives by the inputs of the
+//! circuit are those of H at the
+//! values, and those by its own parameters are the values of other observables in the same state,
+//! `d<H>/dJ = <dH/dJ>`. A name may be
 //! both, and then its derivative is the sum of the two.
 
 use num_dual::DualNum;
@@ -23,7 +26,8 @@ impl Expectation {
     /// Of linear combinations of its observables: for each row of weights one.
     ///
     /// # Errors
-    /// [`HybridError::NoFormula`] for an observable that is no sum of Pauli strings; [`HybridError::Count`] unless each row has a
+    /// [`HybridError::NoFormula`] for an observable that is no sum of Pauli strings;
+    /// [`HybridError::Count`] unless each row has a
     /// weight for each; [`HybridError::Observable`] if a coefficient is not finite.
     pub fn combined(&self, weights: &[Vec<f64>]) -> Result<Expectation, HybridError> {
         let combination = |row: &Vec<f64>| {
@@ -48,7 +52,8 @@ impl Expectation {
     }
 }
 
-/// The expectation values of observables with parameters, as functions of the circuit's inputs and of theirs.
+/// The expectation values of observables with parameters, as functions of the circuit's inputs and of
+/// theirs.
 #[derive(Clone, Debug)]
 pub struct ParametricExpectation {
     /// Of the sums that each monomial is multiplied by, one observable after the other.
@@ -110,14 +115,16 @@ impl ParametricExpectation {
         Ok(ParametricExpectation { parts, monomials: all, names })
     }
 
-    /// The expectation values of the sums that each monomial is multiplied by: of the observables themselves, where these have
+    /// The expectation values of the sums that each monomial is multiplied by: of the observables
+    /// themselves, where these have
     /// no parameters.
     #[must_use]
     pub fn parts(&self) -> &Expectation {
         &self.parts
     }
 
-    /// The names of all parameters: the inputs of the circuit, and then those that are none, in order of first occurrence.
+    /// The names of all parameters: the inputs of the circuit, and then those that are none, in order of
+    /// first occurrence.
     #[must_use]
     pub fn names(&self) -> &[String] {
         &self.names
@@ -129,11 +136,13 @@ impl ParametricExpectation {
         self.monomials.iter().flat_map(|(_, monomials)| monomials).all(Monomial::is_one)
     }
 
-    /// The value of each observable and its derivative by each parameter: row k is the gradient of observable k. Where observables
+    /// The value of each observable and its derivative by each parameter: row k is the gradient of
+    /// observable k. Where observables
     /// have parameters it takes one run more, whatever their number.
     ///
     /// # Errors
-    /// As [`Expectation::jacobian_by`]; [`HybridError::Count`] unless there is a value for each name; [`HybridError::Observable`] if
+    /// As [`Expectation::jacobian_by`]; [`HybridError::Count`] unless there is a value for each name;
+    /// [`HybridError::Observable`] if
     /// a coefficient is not finite.
     pub fn jacobian_by<T: Element + DualNum>(
         &self,
@@ -181,7 +190,8 @@ impl ParametricExpectation {
         if own.is_empty() {
             return Ok(hessian);
         }
-        // Those by one input and one parameter of the observable are slopes of the derivative by the latter.
+        // Those by one input and one parameter of the observable are slopes of the derivative by the
+        // latter.
         let slopes: Vec<Vec<f64>> = own.iter().map(|j| self.weights(observable, &point, &[*j])).collect();
         let (_, rows) = self.parts.combined(&slopes)?.jacobian_by(method, inputs)?;
         for (j, row) in own.iter().zip(rows) {
@@ -199,7 +209,8 @@ impl ParametricExpectation {
         Ok(hessian)
     }
 
-    /// The value of an observable and its derivative by each parameter from so many shots for each value: derivatives by parameters
+    /// The value of an observable and its derivative by each parameter from so many shots for each
+    /// value: derivatives by parameters
     /// of observables are values, too.
     ///
     /// # Errors
@@ -227,7 +238,8 @@ impl ParametricExpectation {
         Ok((value, gradient))
     }
 
-    /// Compares [all methods](Expectation::methods) at a point for the first observable, as [`Expectation::check`] does.
+    /// Compares [all methods](Expectation::methods) at a point for the first observable, as
+    /// [`Expectation::check`] does.
     ///
     /// # Errors
     /// As [`ParametricExpectation::jacobian_by`].
@@ -306,7 +318,8 @@ impl ParametricExpectation {
         Ok(pairs.into_iter().zip(slopes).map(|((k, j), slope)| (k, j, slope)).collect())
     }
 
-    /// The same by differences of values, which know nothing of derivatives of monomials. Five points are exact for polynomials of
+    /// The same by differences of values, which know nothing of derivatives of monomials. Five points
+    /// are exact for polynomials of
     /// degree 4, so that steps need not be short.
     fn differences<T: Element>(
         &self,

@@ -66,7 +66,8 @@ impl Monomial {
 
 /// A combination of Pauli strings whose coefficients are polynomials in named parameters.
 ///
-/// The [grammar](super#grammar) is that of a [`PauliSum`], in which a coefficient may also have names, and powers such as `J**2`.
+/// The [grammar](super#grammar) is that of a [`PauliSum`], in which a coefficient may also have names,
+/// and powers such as `J**2`.
 /// Names that are operators, such as `X0`, `ZZ`, `x1`, `I`, and `pi` are never parameters.
 ///
 /// ```
@@ -103,7 +104,8 @@ impl ParametricSum {
         read::parametric(text, false, n_qubits, is_param)
     }
 
-    /// As [`ParametricSum::parse_on`], but a line that is complete is a term of its own, and `#` begins a comment.
+    /// As [`ParametricSum::parse_on`], but a line that is complete is a term of its own, and `#` begins
+    /// a comment.
     ///
     /// # Errors
     /// As [`ParametricSum::parse_on`]; columns count through all lines.
@@ -166,7 +168,8 @@ impl ParametricSum {
         Ok(ParametricSum { params, terms })
     }
 
-    /// The sums by which each distinct monomial is multiplied, at least one: the observable is `sum_m monomial_m sum_m`.
+    /// The sums by which each distinct monomial is multiplied, at least one: the observable is `sum_m
+    /// monomial_m sum_m`.
     #[must_use]
     pub fn parts(&self) -> Vec<(Monomial, PauliSum)> {
         let mut places = std::collections::HashMap::new();

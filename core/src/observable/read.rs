@@ -121,6 +121,9 @@ fn times(a: Complex<f64>, b: Complex<f64>) -> Complex<f64> {
     }
 }
 
+/// What is done with each product of a sum, which begins at that byte.
+type EachProduct<'f, 'a> = dyn FnMut(&Reader<'a>, usize, Vec<Term>) -> Result<(), ObservableError> + 'f;
+
 pub(super) struct Reader<'a> {
     pub(super) text: &'a str,
     pub(super) at: usize,
@@ -239,10 +242,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Hands each product of a sum, with its sign and where it begins, to `each`.
-    fn sum(
-        &mut self,
-        each: &mut dyn FnMut(&Self, usize, Vec<Term>) -> Result<(), ObservableError>,
-    ) -> Result<(), ObservableError> {
+    fn sum(&mut self, each: &mut EachProduct<'_, 'a>) -> Result<(), ObservableError> {
         let mut is_first = true;
         loop {
             let (mut is_negative, mut signs) = (false, 0);
