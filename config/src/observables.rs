@@ -287,6 +287,10 @@ fn located(
             "a product on one qubit is written out: X Y = i Z, Y Z = i X, Z X = i Y, the other way round with -i, \
              and X X = Y Y = Z Z = 1"
         }
+        Problem::NotReal { .. } if params => {
+            "an observable is Hermitian: the coefficients of its Pauli strings are real; `2J` is an imaginary \
+             number: for a parameter write `2*J`"
+        }
         Problem::NotReal { .. } => {
             "an observable is Hermitian: the coefficients of its Pauli strings are real"
         }
