@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Instant};
 
 use ketgrad_core::{
     circuit::{Circuit, Operation},
-    exact::{Budget, ClosedForm, Exact, ExactError, Formula, RESERVED, Symbols},
+    exact::{Budget, ClosedForm, Exact, ExactError, Form, Formula, RESERVED, Symbols},
     normal::NormalError,
     param::{Angle, Decimal, ParamExpr},
     simulate::Simulator,
@@ -15,12 +15,12 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     diff::answer,
-    grad::read_observables,
     memory::Needs,
     noise::{Unwritten, read_noisy},
-    observables::Named,
+    observables::{self, Parametric},
     options::{Amplitudes, Common},
     params::Points,
+    polynomial::Polynomial,
     report::Failure,
     terminal::{Answer, Terminal},
 };
@@ -40,13 +40,16 @@ pub fn amplitudes(
 ) -> Result<Box<dyn Answer>, Failure> {
     let (circuit, given) = read_noisy(&args.file, &args.values, Unwritten::None, common, terminal)?;
     given.refuse_errors("`amplitudes`")?;
-    let circuit = Points::read_some(&circuit, &given)?;
+    let observables = observables::read_all(&args.observables, &circuit, &given, true)?;
+    let own = observables::own_params(&observables, &circuit);
+    let points = Points::one_known(&circuit, own, &given)?;
+    let observables = points.bound(&observables)?;
+    let circuit = points.circuit(&circuit, 0).map_err(|e| points.located(e))?;
     check_computed(&circuit)?;
     note_decimals(&circuit, terminal);
     let n_qubits = circuit.n_qubits();
     args.basis.iter().try_for_each(|bits| check_basis(bits, n_qubits))?;
-    let observables = read_observables(&args.observables, &circuit)?;
-    let names = parameters(&circuit);
+    let names = parameters(&circuit, &observables);
     let compact = circuit.folded().compact();
     let circuit = compact.circuit();
     let mut needs = Needs::default();
@@ -66,9 +69,16 @@ pub fn amplitudes(
     let mut object = vec![("n_qubits", n_qubits.into()), ("parameters", names), ("exact", true.into())];
     let mut text = String::new();
     let mut expectations: Vec<Value> = Vec::new();
-    for Named { text: observable, sum } in &observables {
-        let sum = compact.observable(sum).map_err(Failure::input)?;
-        let value = written(&state.expectation(&sum).map_err(failure)?);
+    for Parametric { text: observable, sum } in &observables {
+        if let (Form::Latex, Some(name)) = (args.form, sum.params().first()) {
+            let message = format_args!("--form latex: the parameter `{name}` of the observable has no value");
+            return Err(Failure::input(message).help(format_args!("give it one with --set {name}=…")));
+        }
+        let value = Polynomial::of(sum, |sum| {
+            let sum = compact.observable(&sum).map_err(Failure::input)?;
+            state.expectation(&sum).map_err(failure)
+        });
+        let value = value?.text(written);
         text += &format!("{observable}: {value}\n");
         expectations.push(json!({"observable": observable, "value": value}));
     }
@@ -131,16 +141,20 @@ pub(crate) fn check_names(symbols: &Symbols) -> Result<(), Failure> {
     let mut names = symbols.params().map(|id| circuit.param_name(id));
     match names.find(|name| RESERVED.contains(&name.as_str())) {
         None => Ok(()),
-        Some(name) => Err(Failure::input(format_args!(
-            "the parameter `{name}` has a name that means something else in a formula"
-        ))
-        .help("rename it, or give it a value with --set")),
+        Some(name) => Err(reserved(&name)),
     }
 }
 
+/// A parameter has a name of formulas.
+pub(crate) fn reserved(name: &str) -> Failure {
+    let message = format_args!("the parameter `{name}` has a name that means something else in a formula");
+    Failure::input(message).help("rename it, or give it a value with --set")
+}
+
 /// The names of the parameters that are still open.
-fn parameters(circuit: &Circuit) -> Value {
-    circuit.inputs().map(Value::from).collect()
+fn parameters(circuit: &Circuit, observables: &[Parametric]) -> Value {
+    let own = observables::own_params(observables, circuit);
+    circuit.inputs().map(Value::from).chain(own.iter().map(|name| name.as_str().into())).collect()
 }
 
 /// Checks that bits name a basis state, qubit 0 rightmost.

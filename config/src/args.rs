@@ -195,6 +195,10 @@ or is an FCIDUMP with the integrals of a molecule (Jordan-Wigner, qubits 2k and 
 Both may be what OpenFermion, Qiskit, PennyLane, Cirq or CUDA-Q print: '(0.5+0j) [Z0 Z1]',
 '0.5 * (Z(0) @ Z(1))', \"SparsePauliOp(['ZZ'], coeffs=[0.5])\", \"[('ZZ', 0.5)]\", '0.5 [0^ 1] + 0.5 [1^ 0]'
 (fermions, by Jordan-Wigner). In words such as XIZ, a letter for each qubit, qubit 0 is the last one.
+Coefficients may have parameters: '0.5*J*Z0 Z1 - (h + J/2)*X0 + J**2' with --set J=2 --set h=0.1. They
+are polynomials in inputs of the circuit and in other names with a value; names that are operators, such
+as X0, ZZ, x and I, are never parameters. In NumPy files the others stand behind the inputs of the
+circuit, in order of first occurrence.
 Parameters are the circuit's `input` declarations. A value may be an expression: pi/4 is exact.
 Inputs that are integers, bits or truth values decide what the circuit is, so each needs its value:
 --set n=4, --set mask=0101, --set flip=true.
@@ -302,7 +306,8 @@ const AMPLITUDES_HELP: &str = "\
 Parameters without a value stay symbols. Amplitudes that are zero for all angles are left out. Formulas
 are short: factors, and sums of products of shorter sums; --expand makes each one sum. The angles may
 be fractions of pi (3*pi/8), parameters times fractions, and decimals of up to 12 digits; any other
-angle is an error that names it. JSON: {n_qubits, parameters, exact, expectations [{observable, value}],
+angle is an error that names it. Coefficients of observables may have parameters, J**2*Z0 Z1, which stay
+symbols, too, but in LaTeX. JSON: {n_qubits, parameters, exact, expectations [{observable, value}],
 amplitudes {bits: text}, seconds}.
 
 Examples:
@@ -342,11 +347,14 @@ With --shots or error bars stderr stands behind value, and gradient_stderr behin
 slopes. Inputs are independent. Of several observables stderr_covariance has the covariances of the
 errors of the values, in their order.
 
+Coefficients of an observable may have parameters (`run --help` says which): '0.5*J*Z0 Z1' with --set J=2.
+There are derivatives by them, too, by every method; those of --method difference are by differences.
+
 --method symbolic without values for all parameters gives formulas: value and the derivatives by the
-parameters that are open, as texts.
+parameters that are open, those of observables among them, as texts.
 
 Examples:
-  ketgrad grad ansatz.qasm --observable 'Z0 Z1' --set theta=0.3
+  ketgrad grad ansatz.qasm --observable '0.5*J*Z0 Z1' --set theta=0.3 --set J=2
   ketgrad grad ansatz.qasm --observable @h2.txt --params point.json --hessian";
 
 /// The verb `grad`.

@@ -8,7 +8,7 @@ use std::{
 use ketgrad_core::{
     check::{Report, Settings, gradcheck, hessian_check},
     exec::{Derivatives, DeriveError, Limits},
-    hybrid::{Expectation, HybridError, Method},
+    hybrid::{HybridError, Method, ParametricExpectation},
 };
 use num_complex::Complex;
 use num_dual::DualNum;
@@ -17,10 +17,11 @@ use serde_json::{Map, Value, json};
 use crate::{
     args::Precision,
     diff::{self, at, failed},
-    grad::expectation,
+    grad::parametric_of,
     memory,
     noise::{Unwritten, note_readings, read_noisy},
     npy::Number,
+    observables,
     options::{Check, CheckProgram, Common},
     params::Points,
     report::{Failure, Status},
@@ -89,17 +90,19 @@ pub fn check(args: &Check, common: &Common, terminal: &Terminal) -> Result<Box<d
         Check::Circuit { file, observable, values } => {
             let (circuit, given) = read_noisy(file, values, Unwritten::None, common, terminal)?;
             given.refuse_errors("`check`")?;
-            let names = circuit.inputs().map(str::to_owned).collect();
             note_readings(&circuit, false, terminal);
-            let points = Points::read(&circuit, &given)?;
+            let observables =
+                observables::read_all(std::slice::from_ref(observable), &circuit, &given, false)?;
+            let points =
+                Points::read_with(&circuit, observables::own_params(&observables, &circuit), &given)?;
             let point = points.one(&circuit)?;
             common.note_duals("the method `forward`", terminal);
             let (report, executors) = if single {
-                let expectation = expectation::<f32>(circuit, observable, common, terminal)?;
-                (in_single(&expectation, &point, names), expectation.executors().clone())
+                let energy = parametric_of::<f32>(circuit, &observables, None, common, terminal)?;
+                (in_single(&energy, &point), energy.parts().executors().clone())
             } else {
-                let expectation = expectation::<f64>(circuit, observable, common, terminal)?;
-                (expectation.check(&point), expectation.executors().clone())
+                let energy = parametric_of::<f64>(circuit, &observables, None, common, terminal)?;
+                (energy.check(&point), energy.parts().executors().clone())
             };
             common.note_passed_over(&executors, terminal);
             report.map_err(|e| points.located(Failure::input(e)))?
@@ -118,16 +121,17 @@ pub fn check(args: &Check, common: &Common, terminal: &Terminal) -> Result<Box<d
 }
 
 /// Every method on a circuit in single precision.
-fn in_single(energy: &Expectation, point: &[f64], names: Vec<String>) -> Result<Report, HybridError> {
+fn in_single(energy: &ParametricExpectation, point: &[f64]) -> Result<Report, HybridError> {
     // Rounding is what single precision is about.
     let point: Vec<f32> = point.iter().map(|x| *x as f32).collect();
     let by = |method: Method| {
-        let (value, gradient) = energy.gradient_by(method, &point)?;
-        Ok((method.name(), f64::from(value), gradient.into_iter().map(f64::from).collect::<Vec<_>>()))
+        let (values, rows) = energy.jacobian_by(method, &point)?;
+        let gradient = rows.into_iter().flatten().map(f64::from).collect::<Vec<_>>();
+        Ok((method.name(), f64::from(values[0]), gradient))
     };
-    let engines = energy.methods().into_iter().map(by).collect::<Result<Vec<_>, HybridError>>()?;
+    let engines = energy.parts().methods().into_iter().map(by).collect::<Result<Vec<_>, HybridError>>()?;
     let reentrant = by(Method::Adjoint)?.2 == engines[0].2;
-    Ok(Report::new(names, engines, reentrant, |_| Settings::single()))
+    Ok(Report::new(energy.names().to_vec(), engines, reentrant, |_| Settings::single()))
 }
 
 /// Compares the engines on a function of a program.

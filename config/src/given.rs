@@ -132,6 +132,16 @@ impl Given {
         self.in_files.contains(name).then(|| self.entries.get(name).map(Entry::file)).flatten()
     }
 
+    /// Whether a name has a value of its own.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.entries.contains_key(name)
+    }
+
+    /// Whether there are tables, which have values of other names.
+    pub(crate) fn has_tables(&self) -> bool {
+        !self.tables.is_empty()
+    }
+
     /// Refuses error bars, for what does not carry them.
     ///
     /// # Errors

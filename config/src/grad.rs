@@ -5,9 +5,9 @@ use std::{fmt::Write, path::Path, time::Instant};
 use ketgrad_core::{
     circuit::Circuit,
     exact::{Form, Formula},
-    hybrid::{Expectation, HybridError, Method},
+    hybrid::{Expectation, HybridError, Method, ParametricExpectation},
     kernel::Threads,
-    observable::PauliSum,
+    observable::{ParametricSum, PauliSum},
     scalar::Uncertain,
     simulate::{Mean, Shots, Simulator, final_measurements},
     state::{StateVector, bytes_needed},
@@ -26,9 +26,10 @@ use crate::{
     memory::Needs,
     noise::{Unwritten, note_readings, read_noisy},
     npy::{self, Number},
-    observables::{self, Named},
+    observables::{self, Parametric},
     options::{Common, Grad},
     params::Points,
+    polynomial::Polynomial,
     report::Failure,
     run::{check_width, read_input},
     terminal::{Answer, Terminal},
@@ -46,33 +47,38 @@ pub fn grad(args: &Grad, common: &Common, terminal: &Terminal) -> Result<Box<dyn
     let unwritten = if args.shots.is_some() { Unwritten::All } else { Unwritten::None };
     let (circuit, given) = read_noisy(&args.file, &args.values, unwritten, common, terminal)?;
     note_readings(&circuit, args.shots.is_some(), terminal);
-    if args.method == Method::Symbolic && !Points::read_known(&circuit, &given)?.is_complete(&circuit) {
-        return formulas(args, common, terminal, &circuit, &given);
+    let symbolic = args.method == Method::Symbolic;
+    let observables = observables::read_all(&args.observables, &circuit, &given, symbolic)?;
+    if symbolic {
+        let own = observables::own_params(&observables, &circuit);
+        if !Points::read_known(&circuit, own, &given)?.is_complete(&circuit) {
+            return formulas(args, common, terminal, &circuit, &given, &observables);
+        }
     }
     if let Some(count) = args.shots {
-        return measure(args, count, common, terminal, circuit, &given);
+        return measure(args, count, common, terminal, (circuit, observables), &given);
     }
     match common.precision {
-        Precision::F64 => differentiate::<f64>(args, common, terminal, circuit, &given),
-        Precision::F32 => differentiate::<f32>(args, common, terminal, circuit, &given),
+        Precision::F64 => differentiate::<f64>(args, common, terminal, (circuit, observables), &given),
+        Precision::F32 => differentiate::<f32>(args, common, terminal, (circuit, observables), &given),
     }
 }
 
 /// The points, and the observables.
 struct Asked<T> {
     points: Points,
-    inputs: Vec<Vec<T>>,
+    /// The values of all parameters at each point.
+    values: Vec<Vec<T>>,
     names: Vec<String>,
-    observables: Vec<Named>,
+    observables: Vec<Parametric>,
 }
 
 impl<T: Number> Asked<T> {
-    fn read(args: &Grad, circuit: &Circuit, given: &Given) -> Result<Asked<T>, Failure> {
-        let points = Points::read(circuit, given)?;
-        let inputs = (0..points.len()).map(|row| points.inputs(circuit, row)).collect::<Result<_, _>>()?;
-        let names = circuit.inputs().map(str::to_owned).collect();
-        let observables = read_observables(&args.observables, circuit)?;
-        Ok(Asked { points, inputs, names, observables })
+    fn read(circuit: &Circuit, observables: Vec<Parametric>, given: &Given) -> Result<Asked<T>, Failure> {
+        let points = Points::read_with(circuit, observables::own_params(&observables, circuit), given)?;
+        let values = (0..points.len()).map(|row| points.values(circuit, row)).collect::<Result<_, _>>()?;
+        let names = points.names(circuit).into_iter().map(str::to_owned).collect();
+        Ok(Asked { points, values, names, observables })
     }
 
     /// Writes the gradients where they are asked for: an axis for the rows of a sweep, one for several observables, one for the inputs.
@@ -106,7 +112,7 @@ impl<T: Number> Asked<T> {
             if self.points.sweep {
                 let _ = writeln!(text, "row {row}");
             }
-            let named = |(observable, members): (&Named, Members)| {
+            let named = |(observable, members): (&Parametric, Members)| {
                 let members =
                     [("observable", Value::from(observable.text.as_str()))].into_iter().chain(members);
                 members.collect::<Members>()
@@ -129,11 +135,6 @@ impl<T: Number> Asked<T> {
         members.extend(more);
         answer(common, start, text, members)
     }
-}
-
-/// The observables, on qubits of the circuit.
-pub(crate) fn read_observables(given: &[String], circuit: &Circuit) -> Result<Vec<Named>, Failure> {
-    given.iter().map(|text| observables::read(text, circuit.n_qubits())).collect()
 }
 
 /// Members under their names.
@@ -165,10 +166,10 @@ fn differentiate<T: Number + DualNum>(
     args: &Grad,
     common: &Common,
     terminal: &Terminal,
-    circuit: Circuit,
+    (circuit, observables): (Circuit, Vec<Parametric>),
     given: &Given,
 ) -> Result<Box<dyn Answer>, Failure> {
-    let asked = Asked::<T>::read(args, &circuit, given)?;
+    let asked = Asked::<T>::read(&circuit, observables, given)?;
     args.output.as_deref().map_or(Ok(()), check_writable)?;
     let sources = asked.points.errors(&circuit).map(|sigmas| Sources::new(&sigmas));
     if sources.is_some() && args.hessian {
@@ -178,11 +179,11 @@ fn differentiate<T: Number + DualNum>(
     if duals {
         common.note_duals("this method", terminal);
     }
-    let sums = asked.observables.iter().map(|o| o.sum.clone());
-    let energy = expectations_of::<T>(circuit, sums, args.input.as_deref(), common, terminal)?;
+    let energy = parametric_of::<T>(circuit, &asked.observables, args.input.as_deref(), common, terminal)?;
+    let parts = energy.parts();
     let second = duals || sources.is_some();
-    if second || asked.observables.len() > 1 || !stays_there::<T>(energy.executors(), energy.circuit()) {
-        let needs = needs::<T>(args, second, asked.observables.len(), energy.circuit());
+    if second || asked.observables.len() > 1 || !stays_there::<T>(parts.executors(), parts.circuit()) {
+        let needs = needs::<T>(args, second, asked.observables.len(), parts.circuit());
         needs.check("the derivatives", common.memory_limit)?;
     }
 
@@ -191,10 +192,9 @@ fn differentiate<T: Number + DualNum>(
         let (values, rows) = energy.jacobian_by(args.method, at)?;
         let each = values.into_iter().zip(rows).enumerate();
         each.map(|(k, (value, gradient))| {
-            let one = energy.only(k);
-            let hessian = args.hessian.then(|| one.hessian_by(args.method, at)).transpose()?;
+            let hessian = args.hessian.then(|| energy.hessian_by(k, args.method, at)).transpose()?;
             let errors = sources.as_ref().map(|sources| {
-                let slopes = sources.of_gradient(&one, args.method, at, &gradient)?;
+                let slopes = sources.of_gradient((&energy, k), args.method, at, &gradient)?;
                 Ok::<_, HybridError>((sources.of(value, &gradient), slopes))
             });
             Ok(Derivatives { value, hessian, errors: errors.transpose()?, gradient })
@@ -203,15 +203,15 @@ fn differentiate<T: Number + DualNum>(
     };
     let all: Result<Vec<Vec<Derivatives<T>>>, HybridError> = match args.method {
         // The points share the threads.
-        Method::Adjoint if !second && asked.observables.len() == 1 => {
+        Method::Adjoint if !second && asked.observables.len() == 1 && energy.is_constant() => {
             let alone =
                 |(value, gradient)| vec![Derivatives { value, gradient, hessian: None, errors: None }];
-            energy.gradients(&asked.inputs).map(|all| all.into_iter().map(alone).collect())
+            parts.gradients(&asked.values).map(|all| all.into_iter().map(alone).collect())
         }
-        _ => asked.inputs.iter().map(of).collect(),
+        _ => asked.values.iter().map(of).collect(),
     };
     let all = all.map_err(|e| asked.points.located(failure(e)))?;
-    common.note_passed_over(energy.executors(), terminal);
+    common.note_passed_over(parts.executors(), terminal);
     let mut numbers = Numbers::default();
     let results = all.iter().map(|each| {
         let members = each.iter().map(|one| one.members(&asked.names, &mut numbers)).collect();
@@ -265,24 +265,22 @@ fn measure(
     count: usize,
     common: &Common,
     terminal: &Terminal,
-    circuit: Circuit,
+    (circuit, observables): (Circuit, Vec<Parametric>),
     given: &Given,
 ) -> Result<Box<dyn Answer>, Failure> {
     if common.precision != Precision::F64 {
         return Err(Failure::usage("--shots computes in double precision"));
     }
     given.refuse_errors("`grad --shots`")?;
-    let asked = Asked::<f64>::read(args, &circuit, given)?;
+    let asked = Asked::<f64>::read(&circuit, observables, given)?;
     args.output.as_deref().map_or(Ok(()), check_writable)?;
-    let sums = asked.observables.iter().map(|o| o.sum.clone());
-    let energy = expectations_of::<f64>(circuit, sums, args.input.as_deref(), common, terminal)?;
+    let energy = parametric_of::<f64>(circuit, &asked.observables, args.input.as_deref(), common, terminal)?;
     let start = Instant::now();
     let shots = Shots::new(count, common.seed);
-    let at_point = |at: &Vec<f64>| {
-        (0..asked.observables.len()).map(|k| energy.only(k).measure_gradient(at, shots)).collect()
-    };
+    let at_point =
+        |at: &Vec<f64>| (0..asked.observables.len()).map(|k| energy.measure_gradient(k, at, shots)).collect();
     let all: Vec<Vec<(Mean, Vec<Mean>)>> = asked
-        .inputs
+        .values
         .iter()
         .map(at_point)
         .collect::<Result<_, HybridError>>()
@@ -315,35 +313,43 @@ fn formulas(
     terminal: &Terminal,
     circuit: &Circuit,
     given: &Given,
+    observables: &[Parametric],
 ) -> Result<Box<dyn Answer>, Failure> {
     given.refuse_errors("a formula")?;
     if args.output.is_some() {
         let message = "--output has numbers: formulas are printed, with --json as texts";
         return Err(Failure::usage(message).help("give all parameters values"));
     }
-    let circuit = Points::read_some(circuit, given)?;
+    let own = observables::own_params(observables, circuit);
+    let points = Points::one_known(circuit, own, given)?;
+    let observables = points.bound(observables)?;
+    let circuit = points.circuit(circuit, 0).map_err(|e| points.located(e))?;
     amplitudes::check_computed(&circuit)?;
     amplitudes::note_decimals(&circuit, terminal);
-    let names: Vec<String> = circuit.inputs().map(str::to_owned).collect();
-    let observables = read_observables(&args.observables, &circuit)?;
-    let sums = observables.iter().map(|o| o.sum.clone());
+    let mut names: Vec<String> = circuit.inputs().map(str::to_owned).collect();
+    let inputs = names.len();
+    names.extend(observables::own_params(&observables, &circuit));
+    let sums = observables.iter().flat_map(|o| o.sum.parts()).map(|part| part.1);
     let energy = expectations_of::<f64>(circuit, sums, args.input.as_deref(), common, terminal)?;
     let start = Instant::now();
     let mut list: Vec<Members> = Vec::new();
     let mut text = String::new();
-    for (form, observable) in energy.closed_forms().map_err(failure)?.iter().zip(&observables) {
-        amplitudes::check_names(form.symbols())?;
-        let by_each = |form: &Formula| -> Result<Vec<Formula>, Failure> {
-            names.iter().map(|name| form.derivative(name).map_err(amplitudes::failure)).collect()
-        };
-        let written = |row: &[Formula]| {
+    let trig = |form: &Formula| form.text(Form::Trig);
+    // Of the parts of the observables, one after the other.
+    let forms = energy.closed_forms().map_err(failure)?;
+    forms.iter().try_for_each(|form| amplitudes::check_names(form.symbols()))?;
+    let mut forms = forms.into_iter();
+    for observable in &observables {
+        let missing = || Failure::input("a part of an observable has no formula");
+        let form = Polynomial::of(&observable.sum, |_| forms.next().ok_or_else(missing))?;
+        let written = |row: &[Polynomial<'_>]| {
             let named = names.iter().zip(row);
-            Value::Object(named.map(|(name, form)| (name.clone(), form.text(Form::Trig).into())).collect())
+            Value::Object(named.map(|(name, form)| (name.clone(), form.text(trig).into())).collect())
         };
-        let slopes = by_each(form)?;
-        let mut members = vec![("value", Value::from(form.text(Form::Trig))), ("gradient", written(&slopes))];
+        let slopes = form.gradient(&names, inputs)?;
+        let mut members = vec![("value", Value::from(form.text(trig))), ("gradient", written(&slopes))];
         if args.hessian {
-            let rows = slopes.iter().map(|slope| Ok(written(&by_each(slope)?)));
+            let rows = slopes.iter().map(|slope| Ok(written(&slope.gradient(&names, inputs)?)));
             let rows: Vec<Value> = rows.collect::<Result<_, Failure>>()?;
             members.push(("hessian", Value::Object(names.iter().cloned().zip(rows).collect())));
         }
@@ -394,25 +400,26 @@ fn failure(error: HybridError) -> Failure {
     }
 }
 
-/// The expectation value of an observable, as given, to be computed within the limits.
+/// The expectation values of observables with parameters, from |0…0> or the state in a file, to be
+/// computed within the limits.
 ///
 /// # Errors
-/// [`Failure`] if the observable is at fault or does not fit the circuit, the backend that is asked for is not there or
-/// cannot, or the system gives no threads.
-pub(crate) fn expectation<T: Number>(
+/// [`Failure`] as [`expectations_of`].
+pub(crate) fn parametric_of<T: Number>(
     circuit: Circuit,
-    observable: &str,
+    observables: &[Parametric],
+    input: Option<&Path>,
     common: &Common,
     terminal: &Terminal,
-) -> Result<Expectation, Failure> {
-    let observable = observables::read(observable, circuit.n_qubits())?;
-    expectation_of::<T>(circuit, observable.sum, common, terminal)
+) -> Result<ParametricExpectation, Failure> {
+    let sums: Vec<ParametricSum> = observables.iter().map(|observable| observable.sum.clone()).collect();
+    ParametricExpectation::new(&sums, |sums| expectations_of::<T>(circuit, sums, input, common, terminal))
 }
 
 /// The expectation value of a sum of Pauli strings, to be computed within the limits.
 ///
 /// # Errors
-/// [`Failure`] as [`expectation`].
+/// [`Failure`] as [`expectations_of`].
 pub(crate) fn expectation_of<T: Number>(
     circuit: Circuit,
     observable: PauliSum,
@@ -425,7 +432,9 @@ pub(crate) fn expectation_of<T: Number>(
 /// The expectation values of sums of Pauli strings, from |0…0> or the state in a file, to be computed within the limits.
 ///
 /// # Errors
-/// [`Failure`] as [`expectation`], or if the file has no such state.
+/// [`Failure`] if an observable does not fit the circuit, the file has no such state, the backend that
+/// is asked for is not there
+/// or cannot, or the system gives no threads.
 pub(crate) fn expectations_of<T: Number>(
     circuit: Circuit,
     observables: impl IntoIterator<Item = PauliSum>,

@@ -31,6 +31,7 @@ pub mod optimize;
 pub mod options;
 pub mod params;
 pub mod plugins;
+mod polynomial;
 pub mod progress;
 pub mod report;
 pub mod run;

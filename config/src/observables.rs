@@ -1,10 +1,12 @@
 //! Observables from the command line: `'0.5*Z0 Z1 - X2'`, or `@FILE` with one term a line or an FCIDUMP. Either may be an
 //! operator on fermions as OpenFermion writes it, which Jordan and Wigner map.
 
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
 use ketgrad_core::{
-    observable::{ObservableError, PauliSum, Problem},
+    circuit::Circuit,
+    exact::RESERVED,
+    observable::{ObservableError, ParametricSum, PauliSum, Problem},
     problem::{FermionOperator, FermionProblem, Mapping, Molecule},
 };
 
@@ -12,6 +14,7 @@ use num_complex::Complex;
 
 use crate::{
     files::{cannot, open, read_text},
+    given::Given,
     npy::{ItemKind, read_items},
     report::Failure,
 };
@@ -25,6 +28,18 @@ pub struct Named {
     pub sum: PauliSum,
 }
 
+/// An observable whose coefficients may have parameters, and what it was called.
+#[derive(Clone, Debug)]
+pub struct Parametric {
+    /// As given on the command line.
+    pub text: String,
+    /// The observable.
+    pub sum: ParametricSum,
+}
+
+/// Tells the names that are parameters, where coefficients may have any.
+type IsParam<'a> = Option<&'a dyn Fn(&str) -> bool>;
+
 /// Reads an observable for n qubits.
 ///
 /// # Errors
@@ -37,6 +52,56 @@ pub fn read(given: &str, n_qubits: usize) -> Result<Named, Failure> {
     };
     let sum = read_file(Path::new(path), n_qubits)?;
     Ok(Named { text, sum })
+}
+
+/// Reads an observable for n qubits whose coefficients may have the parameters that `is_param` names.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_parametric(
+    given: &str,
+    n_qubits: usize,
+    is_param: &dyn Fn(&str) -> bool,
+) -> Result<Parametric, Failure> {
+    let text = given.trim().to_owned();
+    let sum = match text.strip_prefix('@') {
+        None => parametric("--observable", given, 0, given, n_qubits, Some(is_param))?,
+        Some(path) => file(Path::new(path), n_qubits, Some(is_param))?,
+    };
+    Ok(Parametric { text, sum })
+}
+
+/// Reads observables for the qubits of a circuit, whose coefficients may have its inputs as parameters,
+/// and what else is given a value;
+/// with `open`, also names without one.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn read_all(
+    texts: &[String],
+    circuit: &Circuit,
+    given: &Given,
+    open: bool,
+) -> Result<Vec<Parametric>, Failure> {
+    let inputs: BTreeSet<&str> = circuit.inputs().collect();
+    // Any name may be one of a table.
+    let open = open || given.has_tables();
+    let is_param = |name: &str| {
+        inputs.contains(name) || given.has(name) || open && is_name(name) && !RESERVED.contains(&name)
+    };
+    texts.iter().map(|text| read_parametric(text, circuit.n_qubits(), &is_param)).collect()
+}
+
+/// The parameters of observables that are no inputs of the circuit, in order of first occurrence.
+pub(crate) fn own_params(observables: &[Parametric], circuit: &Circuit) -> Vec<String> {
+    let inputs: BTreeSet<&str> = circuit.inputs().collect();
+    let mut own: Vec<String> = Vec::new();
+    for name in observables.iter().flat_map(|observable| observable.sum.params()) {
+        if !inputs.contains(name.as_str()) && !own.contains(name) {
+            own.push(name.clone());
+        }
+    }
+    own
 }
 
 /// Reads an observable for n qubits from a text called `name`.
@@ -53,8 +118,17 @@ pub fn read_text_of(name: &str, text: &str, n_qubits: usize) -> Result<PauliSum,
 /// # Errors
 /// As [`read`].
 pub fn read_file(path: &Path, n_qubits: usize) -> Result<PauliSum, Failure> {
+    file(path, n_qubits, None).and_then(constant)
+}
+
+/// A sum that was read without parameters.
+fn constant(sum: ParametricSum) -> Result<PauliSum, Failure> {
+    sum.at(&[]).map_err(Failure::input)
+}
+
+fn file(path: &Path, n_qubits: usize, is_param: IsParam<'_>) -> Result<ParametricSum, Failure> {
     if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("npy")) {
-        return read_matrix(path, n_qubits);
+        return read_matrix(path, n_qubits).map(ParametricSum::from);
     }
     let (name, content) = read_text(path)?;
     if content.starts_with("%%MatrixMarket") {
@@ -66,15 +140,15 @@ pub fn read_file(path: &Path, n_qubits: usize) -> Result<PauliSum, Failure> {
         let rows = content.lines().find(|line| !line.starts_with('%') && !line.trim().is_empty());
         let rows = rows.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0);
         check_rows(&name, rows, n_qubits)?;
-        return Ok(sum);
+        return Ok(sum.into());
     }
     if !Molecule::is_fcidump(&content) {
-        return read_terms(&name, &content, n_qubits);
+        return terms(&name, &content, n_qubits, is_param);
     }
     let molecule = read_molecule(&name, &content)?;
     let sum = check_orbitals(&molecule, n_qubits)
         .and_then(|()| molecule.hamiltonian(Mapping::JordanWigner).map_err(|e| e.to_string()));
-    sum.map_err(|why| Failure::input(why).at_line(&name, &content, 1))
+    sum.map(ParametricSum::from).map_err(|why| Failure::input(why).at_line(&name, &content, 1))
 }
 
 /// Reads a Hermitian matrix of `2^n` rows from an array of NumPy: qubit 0 is the least significant bit of rows and columns.
@@ -136,14 +210,27 @@ fn check_orbitals(molecule: &Molecule, n_qubits: usize) -> Result<(), String> {
 /// # Errors
 /// As [`read`].
 pub fn read_terms(name: &str, content: &str, n_qubits: usize) -> Result<PauliSum, Failure> {
+    terms(name, content, n_qubits, None).and_then(constant)
+}
+
+fn terms(
+    name: &str,
+    content: &str,
+    n_qubits: usize,
+    is_param: IsParam<'_>,
+) -> Result<ParametricSum, Failure> {
     let is_empty = |line: &str| line.split('#').next().unwrap_or_default().trim().is_empty();
     if content.lines().all(is_empty) {
         return Err(Failure::input(format_args!("{name} has no terms")));
     }
     if is_fermions(content) {
-        return read_fermions(name, content, 0, content, n_qubits);
+        return read_fermions(name, content, 0, content, n_qubits).map(ParametricSum::from);
     }
-    PauliSum::parse_lines(content, n_qubits).map_err(|e| located(&e, name, content, 0, content))
+    let sum = match is_param {
+        Some(is_param) => ParametricSum::parse_lines(content, n_qubits, is_param),
+        None => PauliSum::parse_lines(content, n_qubits).map(ParametricSum::from),
+    };
+    sum.map_err(|e| located(&e, name, content, 0, content, is_param.is_some()))
 }
 
 /// Reads a part of a text, which begins at the byte `start` of the whole.
@@ -157,14 +244,36 @@ pub fn parse(
     part: &str,
     n_qubits: usize,
 ) -> Result<PauliSum, Failure> {
-    if is_fermions(part) {
-        return read_fermions(name, whole, start, part, n_qubits);
-    }
-    PauliSum::parse_on(part, n_qubits).map_err(|e| located(&e, name, whole, start, part))
+    parametric(name, whole, start, part, n_qubits, None).and_then(constant)
 }
 
-/// An error with its place and advice.
-fn located(error: &ObservableError, name: &str, whole: &str, start: usize, part: &str) -> Failure {
+fn parametric(
+    name: &str,
+    whole: &str,
+    start: usize,
+    part: &str,
+    n_qubits: usize,
+    is_param: IsParam<'_>,
+) -> Result<ParametricSum, Failure> {
+    if is_fermions(part) {
+        return read_fermions(name, whole, start, part, n_qubits).map(ParametricSum::from);
+    }
+    let sum = match is_param {
+        Some(is_param) => ParametricSum::parse_on(part, n_qubits, is_param),
+        None => PauliSum::parse_on(part, n_qubits).map(ParametricSum::from),
+    };
+    sum.map_err(|e| located(&e, name, whole, start, part, is_param.is_some()))
+}
+
+/// An error with its place and advice; `params` is whether coefficients may have parameters.
+fn located(
+    error: &ObservableError,
+    name: &str,
+    whole: &str,
+    start: usize,
+    part: &str,
+    params: bool,
+) -> Failure {
     let at = error.span(part);
     let message = match &error.problem {
         Problem::NoSuchQubit { qubit, n_qubits } => {
@@ -178,20 +287,50 @@ fn located(error: &ObservableError, name: &str, whole: &str, start: usize, part:
             "a product on one qubit is written out: X Y = i Z, Y Z = i X, Z X = i Y, the other way round with -i, \
              and X X = Y Y = Z Z = 1"
         }
+        Problem::NotReal { .. } if params => {
+            "an observable is Hermitian: the coefficients of its Pauli strings are real; `2J` is an imaginary \
+             number: for a parameter write `2*J`"
+        }
         Problem::NotReal { .. } => {
             "an observable is Hermitian: the coefficients of its Pauli strings are real"
         }
-        Problem::NoSuchQubit { .. } | Problem::Foreign { .. } | Problem::TooManyTerms { .. } => {
+        Problem::NoSuchQubit { .. }
+        | Problem::Foreign { .. }
+        | Problem::TooManyTerms { .. }
+        | Problem::NotPolynomial { .. } => {
             return failure;
+        }
+        Problem::ReservedName { .. } => {
+            "names of letters I, X, Y, Z and digits, whatever their case, and pi are none of parameters here"
         }
         Problem::WordLength { .. } => {
             "a word has a letter for each qubit, I where there is no operator; or write `Z0 X2`"
         }
-        _ => {
-            "a term is such as `0.5*Z0 Z1` or `-X2`; OpenFermion's, Qiskit's, PennyLane's and Cirq's texts are read, too"
+        Problem::Unexpected { found, .. } if is_name(found.trim_matches('`')) => {
+            let name = found.trim_matches('`');
+            let way = if params {
+                format!("if `{name}` is a parameter, give it a value: --set {name}=…")
+            } else {
+                "coefficients are numbers here, without parameters".to_owned()
+            };
+            return failure.help(format_args!("{TERM}; {way}"));
         }
+        _ => TERM,
     };
     failure.help(help)
+}
+
+/// What an observable is made of.
+const TERM: &str = "a term is such as `0.5*Z0 Z1` or `-X2`; OpenFermion's, Qiskit's, PennyLane's and \
+    Cirq's texts are read, too";
+
+/// Whether a parameter could have the name.
+fn is_name(text: &str) -> bool {
+    let is_letter = |c: char| c.is_alphabetic() || c == '_';
+    let is_word = text.starts_with(is_letter) && text.chars().all(|c| is_letter(c) || c.is_numeric());
+    let is_operator = text.starts_with(|c| "IXYZixyz".contains(c))
+        && text.chars().all(|c| "IXYZixyz_".contains(c) || c.is_ascii_digit());
+    is_word && !is_operator && !matches!(text, "j" | "pi")
 }
 
 /// Whether a text is of ladder operators, as in `0.5 [2^ 0]`: some bracket has one that creates, without which no such

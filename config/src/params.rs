@@ -8,6 +8,7 @@ use std::{
 
 use ketgrad_core::{
     circuit::Circuit,
+    observable::ObservableError,
     param::{Angle, Values},
     qasm::Parsed,
     scalar::Real,
@@ -17,6 +18,7 @@ use crate::{
     files::{cannot, open},
     given::Given,
     npy::{self, Table},
+    observables::{Named as Observable, Parametric},
     report::Failure,
 };
 
@@ -32,6 +34,8 @@ pub struct Points {
     table: Option<Table>,
     /// The column of each input that the table gives.
     columns: BTreeMap<String, usize>,
+    /// The names besides the circuit's inputs: parameters of observables.
+    own: Vec<String>,
     /// The standard deviations of inputs that have one.
     errors: BTreeMap<String, f64>,
     /// Whether results are lists over the rows.
@@ -47,10 +51,19 @@ impl Points {
     /// [`Failure`] for a value that cannot be read, an unknown name, a name given twice, or inputs
     /// without a value, all of which are listed.
     pub fn read(circuit: &Circuit, given: &Given) -> Result<Points, Failure> {
-        let points = Points::read_known(circuit, given)?;
+        Points::read_with(circuit, Vec::new(), given)
+    }
+
+    /// [`Points::read`] where observables have parameters of their own, which come after the circuit's
+    /// inputs.
+    ///
+    /// # Errors
+    /// [`Failure`] as [`Points::read`].
+    pub(crate) fn read_with(circuit: &Circuit, own: Vec<String>, given: &Given) -> Result<Points, Failure> {
+        let points = Points::read_known(circuit, own, given)?;
         match points.table {
             Some(_) => {}
-            None => check_complete(circuit, &points.fixed, given)?,
+            None => check_complete(&points.names(circuit), &points.fixed, given)?,
         }
         Ok(points)
     }
@@ -60,12 +73,53 @@ impl Points {
     /// # Errors
     /// [`Failure`] as [`Points::read`], also for a table with more than one row.
     pub fn read_some(circuit: &Circuit, given: &Given) -> Result<Circuit, Failure> {
+        let points = Points::one_known(circuit, Vec::new(), given)?;
+        points.circuit(circuit, 0).map_err(|e| points.located(e))
+    }
+
+    /// The values that there are of one run.
+    ///
+    /// # Errors
+    /// [`Failure`] as [`Points::read_some`].
+    pub(crate) fn one_known(circuit: &Circuit, own: Vec<String>, given: &Given) -> Result<Points, Failure> {
         given.refuse_errors(given.reader())?;
-        let points = Points::read_known(circuit, given)?;
+        let points = Points::read_known(circuit, own, given)?;
         if points.sweep {
             return Err(Failure::input("one point is needed here, not a table of them"));
         }
-        points.circuit(circuit, 0).map_err(|e| points.located(e))
+        Ok(points)
+    }
+
+    /// The observables of a run, all of whose parameters have values.
+    ///
+    /// # Errors
+    /// [`Failure`] if a coefficient is not finite.
+    pub(crate) fn observables(
+        &self,
+        observables: &[Parametric],
+        row: usize,
+    ) -> Result<Vec<Observable>, Failure> {
+        let at = |Parametric { text, sum }: &Parametric| {
+            let values: Vec<f64> = self.values_of(sum.params().iter().map(String::as_str), row)?;
+            let sum = sum.at(&values).map_err(|e| in_observable(text, &e))?;
+            Ok(Observable { text: text.clone(), sum })
+        };
+        observables.iter().map(at).collect()
+    }
+
+    /// The observables with the values that there are for their parameters.
+    ///
+    /// # Errors
+    /// As [`Points::observables`].
+    pub(crate) fn bound(&self, observables: &[Parametric]) -> Result<Vec<Parametric>, Failure> {
+        let bound = |Parametric { text, sum }: &Parametric| {
+            let values: Vec<f64> = self.values_of(sum.params().iter().map(String::as_str), 0)?;
+            let known = sum.params().iter().zip(values);
+            let known: Vec<Option<f64>> = known.map(|(name, x)| self.has_value(name).then_some(x)).collect();
+            let sum = sum.bind(&known).map_err(|e| in_observable(text, &e))?;
+            Ok(Parametric { text: text.clone(), sum })
+        };
+        observables.iter().map(bound).collect()
     }
 
     /// The values of the one run that there may be, in order of the circuit's inputs; `None` where none is given.
@@ -73,28 +127,31 @@ impl Points {
     /// # Errors
     /// [`Failure`] as [`Points::read`], also for a table with more than one row.
     pub fn some(circuit: &Circuit, given: &Given) -> Result<Vec<Option<f64>>, Failure> {
-        given.refuse_errors(given.reader())?;
-        let points = Points::read_known(circuit, given)?;
-        if points.sweep {
-            return Err(Failure::input("one point is needed here, not a table of them"));
-        }
+        let points = Points::one_known(circuit, Vec::new(), given)?;
         let has_value = |name: &str| points.has_value(name);
         let all: Vec<f64> = points.inputs(circuit, 0)?;
         Ok(circuit.inputs().zip(all).map(|(name, x)| has_value(name).then_some(x)).collect())
     }
 
-    /// Reads the values and checks that they are inputs of the circuit.
-    pub(crate) fn read_known(circuit: &Circuit, given: &Given) -> Result<Points, Failure> {
+    /// Reads the values and checks that they are inputs of the circuit, or the other names.
+    pub(crate) fn read_known(circuit: &Circuit, own: Vec<String>, given: &Given) -> Result<Points, Failure> {
         let fixed = given.parameters()?;
-        check_names(circuit, &fixed, given)?;
+        let all: Vec<&str> = circuit.inputs().chain(own.iter().map(String::as_str)).collect();
+        check_names(&all, &fixed, given)?;
         let (errors, origin) = (given.errors()?, given.origin().cloned());
-        if given.tables.is_empty() {
-            return Ok(Points { fixed, table: None, columns: BTreeMap::new(), errors, sweep: false, origin });
+        let (mut table, mut columns) = (None, BTreeMap::new());
+        if !given.tables.is_empty() {
+            let (read, names) = from_tables(&all, &fixed, given)?;
+            columns = names.into_iter().enumerate().map(|(k, name)| (name, k)).collect();
+            table = Some(read);
         }
-        let (table, names) = from_tables(circuit, &fixed, given)?;
-        let columns = names.into_iter().enumerate().map(|(k, name)| (name, k)).collect();
-        let sweep = table.two_dimensional;
-        Ok(Points { fixed, table: Some(table), columns, errors, sweep, origin })
+        let sweep = table.as_ref().is_some_and(|table| table.two_dimensional);
+        Ok(Points { fixed, table, columns, own, errors, sweep, origin })
+    }
+
+    /// The names of all parameters: the circuit's inputs, and then those of observables alone.
+    pub(crate) fn names<'a>(&'a self, circuit: &'a Circuit) -> Vec<&'a str> {
+        circuit.inputs().chain(self.own.iter().map(String::as_str)).collect()
     }
 
     fn has_value(&self, name: &str) -> bool {
@@ -103,14 +160,15 @@ impl Points {
 
     /// Whether all inputs have a value.
     pub(crate) fn is_complete(&self, circuit: &Circuit) -> bool {
-        circuit.inputs().all(|name| self.has_value(name))
+        self.names(circuit).into_iter().all(|name| self.has_value(name))
     }
 
-    /// The standard deviation of each input, in order; none if no value has an error bar.
+    /// The standard deviation of each parameter, in order; none if no value has an error bar.
     #[must_use]
     pub fn errors(&self, circuit: &Circuit) -> Option<Vec<f64>> {
-        let each = || circuit.inputs().map(|name| self.errors.get(name).copied().unwrap_or(0.0));
-        (!self.errors.is_empty()).then(|| each().collect())
+        let names = self.names(circuit).into_iter();
+        let each = names.map(|name| self.errors.get(name).copied().unwrap_or(0.0));
+        (!self.errors.is_empty()).then(|| each.collect())
     }
 
     /// How many runs.
@@ -125,7 +183,8 @@ impl Points {
         self.len() == 0
     }
 
-    /// The values of the one run that there may be, in order of the circuit's inputs.
+    /// The values of the one run that there may be, in order of the circuit's inputs, and then of the
+    /// parameters of observables.
     ///
     /// # Errors
     /// [`Failure`] as [`Points::inputs`], also for a table with more than one row.
@@ -133,7 +192,7 @@ impl Points {
         if self.sweep {
             return Err(Failure::input("one point is needed here, not a table of them"));
         }
-        self.inputs(circuit, 0)
+        self.values(circuit, 0)
     }
 
     /// A failure of the runs at the statement that has no numbers at their values, if there is one.
@@ -159,10 +218,31 @@ impl Points {
     /// # Errors
     /// [`Failure`] if one of them is not finite.
     pub fn inputs<T: Real>(&self, circuit: &Circuit, row: usize) -> Result<Vec<T>, Failure> {
+        self.values_of(circuit.inputs(), row)
+    }
+
+    /// The values of a run: those of the circuit's inputs, and then those of the parameters of
+    /// observables alone.
+    ///
+    /// # Errors
+    /// [`Failure`] if one of them is not finite.
+    pub(crate) fn values<T: Real>(&self, circuit: &Circuit, row: usize) -> Result<Vec<T>, Failure> {
+        self.values_of(self.names(circuit), row)
+    }
+
+    /// The values of parameters by name in a run.
+    ///
+    /// # Errors
+    /// [`Failure`] if one of them is not finite.
+    pub(crate) fn values_of<'n, T: Real>(
+        &self,
+        names: impl IntoIterator<Item = &'n str>,
+        row: usize,
+    ) -> Result<Vec<T>, Failure> {
         let numbers = self.table.as_ref().map_or(&[][..], |t| t.row(row));
         let in_table = |name: &str| Some(Angle::rad(*numbers.get(*self.columns.get(name)?)?));
-        circuit
-            .inputs()
+        names
+            .into_iter()
             .map(|name| {
                 let given = self.fixed.get(name).cloned();
                 let angle = given.or_else(|| in_table(name)).unwrap_or_default();
@@ -180,19 +260,25 @@ impl Points {
         // Of a name that comes twice the last value counts: `--set` wins over the table.
         let in_table = self.columns.iter().map(|(name, &k)| (name.as_str(), Angle::rad(numbers[k])));
         let fixed = self.fixed.iter().map(|(name, value)| (name.as_str(), value.clone()));
-        circuit.bind(&in_table.chain(fixed).collect::<Vec<_>>()).map_err(Failure::input)
+        let values = in_table.chain(fixed).filter(|(name, _)| !self.own.iter().any(|own| own == name));
+        circuit.bind(&values.collect::<Vec<_>>()).map_err(Failure::input)
     }
+}
+
+/// An error at the values of an observable's parameters.
+fn in_observable(text: &str, error: &ObservableError) -> Failure {
+    Failure::input(format_args!("the observable `{text}`: {error}"))
 }
 
 /// Parameters that an error lists at most.
 const LISTED: usize = 12;
 
-/// Checks that the names are inputs.
-fn check_names(circuit: &Circuit, fixed: &Named, given: &Given) -> Result<(), Failure> {
-    let inputs: BTreeSet<&str> = circuit.inputs().collect();
+/// Checks that the names are known.
+fn check_names(all: &[&str], fixed: &Named, given: &Given) -> Result<(), Failure> {
+    let inputs: BTreeSet<&str> = all.iter().copied().collect();
     if let Some(name) = fixed.keys().find(|name| !inputs.contains(name.as_str())) {
         let failure = Failure::input(format_args!("the circuit has no parameter `{name}`"));
-        let known = || circuit.inputs().chain(given.read_for().iter().map(String::as_str));
+        let known = || all.iter().copied().chain(given.read_for().iter().map(String::as_str));
         return Err(match known().count() {
             0 => failure.help("it has no parameters at all"),
             n => {
@@ -205,9 +291,9 @@ fn check_names(circuit: &Circuit, fixed: &Named, given: &Given) -> Result<(), Fa
     Ok(())
 }
 
-/// Checks that every input has a value.
-fn check_complete(circuit: &Circuit, fixed: &Named, given: &Given) -> Result<(), Failure> {
-    let unset: Vec<&str> = circuit.inputs().filter(|name| !fixed.contains_key(*name)).collect();
+/// Checks that every parameter has a value.
+fn check_complete(all: &[&str], fixed: &Named, given: &Given) -> Result<(), Failure> {
+    let unset: Vec<&str> = all.iter().copied().filter(|name| !fixed.contains_key(*name)).collect();
     let Some(first) = unset.first() else { return Ok(()) };
     let plural = if unset.len() == 1 { "parameter" } else { "parameters" };
     Err(Failure::input(format_args!("no value for {} {plural}: {}", unset.len(), unset.join(", ")))
@@ -216,14 +302,13 @@ fn check_complete(circuit: &Circuit, fixed: &Named, given: &Given) -> Result<(),
 
 /// The tables side by side, and the inputs that their columns are: those that have no value otherwise, in order of declaration, or all
 /// of them, over which `--set` wins.
-fn from_tables(circuit: &Circuit, fixed: &Named, given: &Given) -> Result<(Table, Vec<String>), Failure> {
+fn from_tables(all: &[&str], fixed: &Named, given: &Given) -> Result<(Table, Vec<String>), Failure> {
     let tables: Vec<(String, Table)> =
         given.tables.iter().map(|path| read_npy(path)).collect::<Result<_, _>>()?;
-    let all: Vec<&str> = circuit.inputs().collect();
     let open: Vec<&str> = all.iter().copied().filter(|name| !fixed.contains_key(*name)).collect();
     let columns: usize = tables.iter().map(|(_, table)| table.columns).sum();
     let files = tables.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(" and ");
-    let names = if columns == open.len() { open } else { all.clone() };
+    let names = if columns == open.len() { open } else { all.to_vec() };
     if columns != names.len() {
         let swept = tables.iter().any(|(_, table)| table.two_dimensional);
         let (has, a_row) = (if tables.len() > 1 { "have" } else { "has" }, if swept { " a row" } else { "" });
@@ -235,7 +320,7 @@ fn from_tables(circuit: &Circuit, fixed: &Named, given: &Given) -> Result<(Table
             message += &format!(", {} of them without another value", asked.len());
         }
         if asked.is_empty() {
-            asked.clone_from(&all);
+            asked = all.to_vec();
         }
         let more = if asked.len() > LISTED { ", …" } else { "" };
         asked.truncate(LISTED);

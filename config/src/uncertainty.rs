@@ -3,7 +3,7 @@
 //! Inputs are independent; two results of the same inputs are correlated by their slopes ([`Uncertain`]).
 
 use ketgrad_core::{
-    hybrid::{Expectation, HybridError, Method},
+    hybrid::{HybridError, Method, ParametricExpectation},
     scalar::Uncertain,
 };
 use num_dual::DualNum;
@@ -31,22 +31,24 @@ impl Sources {
         (0..self.0.len()).filter(|k| self.0[*k].sigma() > 0.0)
     }
 
-    /// The derivatives of an expectation value, by whatever method, whose slopes are second derivatives: in closed form for formulas, else
+    /// The derivatives of one of several expectation values, by whatever method, whose slopes are second derivatives: in closed form for formulas, else
     /// by the adjoint method, or duals where there is no one final state.
     ///
     /// # Errors
     /// As [`Expectation::hessian_by`].
     pub(crate) fn of_gradient<T: Number + DualNum>(
         &self,
-        energy: &Expectation,
+        (energy, observable): (&ParametricExpectation, usize),
         method: Method,
         at: &[T],
         gradient: &[T],
     ) -> Result<Vec<Uncertain>, HybridError> {
+        let serves = energy.parts().methods().contains(&Method::Adjoint);
         // Row k is the change of the gradient along input k.
         let rows: Vec<Vec<T>> = match method {
-            Method::Symbolic => energy.hessian_by(method, at)?,
-            _ if energy.methods().contains(&Method::Adjoint) => {
+            Method::Symbolic => energy.hessian_by(observable, method, at)?,
+            _ if serves && energy.is_constant() => {
+                let energy = energy.parts().only(observable);
                 let unit = |k: usize| (0..at.len()).map(move |j| T::lit(f64::from(u8::from(j == k))));
                 let mut rows = vec![vec![T::lit(0.0); at.len()]; at.len()];
                 for k in self.uncertain() {
@@ -54,7 +56,8 @@ impl Sources {
                 }
                 rows
             }
-            _ => energy.hessian_by(Method::Forward, at)?,
+            _ if serves => energy.hessian_by(observable, Method::Adjoint, at)?,
+            _ => energy.hessian_by(observable, Method::Forward, at)?,
         };
         let column = |j: usize| rows.iter().map(|row| row[j]).collect::<Vec<T>>();
         Ok(gradient.iter().enumerate().map(|(j, slope)| self.of(*slope, &column(j))).collect())

@@ -15,6 +15,7 @@ mod libraries;
 mod marginals;
 mod noise;
 mod npy;
+mod observable_params;
 mod observables;
 mod optimize;
 mod params;

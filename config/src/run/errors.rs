@@ -1,7 +1,7 @@
 //! Error bars of expectation values, from those of inputs.
 
 use ketgrad_core::{
-    hybrid::{Expectation, Method},
+    hybrid::{Method, ParametricExpectation},
     scalar::Uncertain,
 };
 use num_dual::DualNum;
@@ -49,12 +49,13 @@ pub(super) fn sources(
 pub(super) fn add<T: Number + DualNum>(
     computed: &mut [Point<T>],
     sources: &Sources,
-    energy: &Expectation,
+    energy: &ParametricExpectation,
     points: &Points,
 ) -> Result<(), Failure> {
-    let method = if energy.methods().contains(&Method::Adjoint) { Method::Adjoint } else { Method::Forward };
+    let parts = energy.parts();
+    let method = if parts.methods().contains(&Method::Adjoint) { Method::Adjoint } else { Method::Forward };
     for (row, point) in computed.iter_mut().enumerate() {
-        let at = points.inputs::<T>(energy.circuit(), row)?;
+        let at = points.values::<T>(parts.circuit(), row)?;
         let (_, slopes) = energy.jacobian_by(method, &at).map_err(|e| points.located(Failure::input(e)))?;
         let values = point.expectations.iter().zip(&slopes);
         let values: Vec<Uncertain> = values.map(|(e, slopes)| sources.of(e.value, slopes)).collect();

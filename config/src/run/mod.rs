@@ -28,11 +28,11 @@ use crate::{
     backend::stays_there,
     files::{cannot, check_writable, open, read_included, read_text, write_whole},
     given::Given,
-    grad::expectations_of,
+    grad::parametric_of,
     memory::{self, Needs},
     noise::{Unwritten, note_readings, read_noisy},
     npy::{self, Number},
-    observables::{self, Named},
+    observables,
     options::{Common, Noisy, Run},
     params::Points,
     progress::Progress,
@@ -141,7 +141,8 @@ fn simulate<T: Number + DualNum>(
     circuit: &Circuit,
     given: &Given,
 ) -> Result<Box<dyn Answer>, Failure> {
-    let points = Points::read(circuit, given)?;
+    let observables = observables::read_all(&args.observables, circuit, given, false)?;
+    let points = Points::read_with(circuit, observables::own_params(&observables, circuit), given)?;
     let sources = errors::sources(args, circuit, &points, given)?;
     // From another state than |0…0> no qubit is idle, and nothing is known.
     let compact = match &args.input {
@@ -196,12 +197,6 @@ fn simulate<T: Number + DualNum>(
         &format!("a run of {n_qubits} {}", if n_qubits == 1 { "qubit" } else { "qubits" }),
         common.memory_limit,
     )?;
-    let given = args.observables.iter().map(|text| observables::read(text, declared));
-    let given: Vec<Named> = given.collect::<Result<_, Failure>>()?;
-    let on_used = |Named { text, sum }: &Named| {
-        Ok(Named { text: text.clone(), sum: compact.observable(sum).map_err(Failure::input)? })
-    };
-    let observables: Vec<Named> = given.iter().map(on_used).collect::<Result<_, Failure>>()?;
     if let Some(path) = &args.output {
         check_writable(path)?;
     }
@@ -215,23 +210,27 @@ fn simulate<T: Number + DualNum>(
     let max_rounds = common.max_rounds.unwrap_or_else(|| rounds_in_seconds(width));
     let simulator = Simulator { executors, threads, memory_limit, max_rounds };
     let progress = Mutex::new(Progress::new(terminal, "gates"));
-    let task = Task {
+    let mut task = Task {
         args,
         common,
         whole,
         compact: &compact,
         simulator,
         observables: &observables,
+        constant: None,
         density,
         marginal: marginal.as_ref(),
         progress,
     };
+    if observables.iter().all(|observable| observable.sum.params().is_empty()) {
+        task.constant = Some(task.observables(&points, 0)?.into_owned());
+    }
 
     let start = Instant::now();
     let (mut computed, backend) = task.points(&points, start_state).map_err(|e| points.located(e))?;
     if let Some(sources) = &sources {
-        let sums = given.into_iter().map(|o| o.sum);
-        let energy = expectations_of::<T>(whole.clone(), sums, args.input.as_deref(), common, terminal)?;
+        let energy =
+            parametric_of::<T>(whole.clone(), &observables, args.input.as_deref(), common, terminal)?;
         errors::add(&mut computed, sources, &energy, &points)?;
     }
     let seconds = start.elapsed().as_secs_f64();

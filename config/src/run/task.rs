@@ -5,6 +5,7 @@
 //! shots, and the state asked for is that of the first shot.
 
 use std::{
+    borrow::Cow,
     collections::BTreeMap,
     sync::{Mutex, PoisonError},
 };
@@ -25,7 +26,7 @@ use super::{
 };
 use crate::{
     npy::Number,
-    observables::Named,
+    observables::{Named, Parametric},
     options::{Common, DEFAULT_SHOTS, Run},
     params::Points,
     progress::Progress,
@@ -44,7 +45,9 @@ pub(super) struct Task<'a> {
     /// The circuit on the qubits that it uses.
     pub(super) compact: &'a Compact,
     pub(super) simulator: Simulator,
-    pub(super) observables: &'a [Named],
+    pub(super) observables: &'a [Parametric],
+    /// The observables on the qubits that the circuit uses, if they have no parameters.
+    pub(super) constant: Option<Vec<Named>>,
     /// Whether density matrices run the circuit.
     pub(super) density: bool,
     /// The qubits that counts and probabilities are of, if not of all.
@@ -85,6 +88,18 @@ impl Task<'_> {
         Ok((runs.into_iter().map(|run| run.0).collect(), backend))
     }
 
+    /// The observables of a run, on the qubits that the circuit uses.
+    pub(super) fn observables(&self, points: &Points, row: usize) -> Result<Cow<'_, [Named]>, Failure> {
+        if let Some(constant) = &self.constant {
+            return Ok(Cow::Borrowed(constant));
+        }
+        let mut observables = points.observables(self.observables, row)?;
+        for observable in &mut observables {
+            observable.sum = self.compact.observable(&observable.sum).map_err(Failure::input)?;
+        }
+        Ok(Cow::Owned(observables))
+    }
+
     fn point<T: Number>(
         &self,
         simulator: &Simulator,
@@ -94,6 +109,7 @@ impl Task<'_> {
         plan: &mut Plan<T>,
     ) -> Result<(Point<T>, String), Failure> {
         let circuit = points.circuit(self.compact.circuit(), row)?;
+        let observables = &*self.observables(points, row)?;
         let values = circuit.param_values::<T>(&[]).map_err(Failure::input)?;
         let bound = BoundCircuit::<Complex<T>>::new(&circuit, &Values(&values)).map_err(Failure::input)?;
         let gates = bound.operators().map_or(circuit.instructions().len(), <[_]>::len);
@@ -108,9 +124,9 @@ impl Task<'_> {
                     .help("leave out --qubits: the counts are those of the classical registers"));
             }
             let point = if self.density {
-                self.density_matrices(simulator, &circuit, bound, state)
+                self.density_matrices(simulator, &circuit, bound, state, observables)
             } else {
-                self.many_trajectories(simulator, &circuit, bound, state, keep)
+                self.many_trajectories(simulator, &circuit, bound, state, (keep, observables))
             };
             let point = point.map_err(|error| match error {
                 SimulateError::Endless { .. } => Failure::input(error).help("--max-steps allows more rounds"),
@@ -145,8 +161,8 @@ impl Task<'_> {
         let share = (row * gates, points.len() * gates);
         self.evolve(simulator, operators, &mut state, plan, share).map_err(Failure::input)?;
         let alone = points.len() == 1;
-        let mut point =
-            self.read_out(simulator, state, keep, alone && shots.is_none()).map_err(Failure::input)?;
+        let point = self.read_out(simulator, state, (keep, observables), alone && shots.is_none());
+        let mut point = point.map_err(Failure::input)?;
         if let Some(bound) = shots {
             let counts = match self.marginal {
                 Some(marginal) => {
@@ -186,14 +202,14 @@ impl Task<'_> {
         &self,
         simulator: &Simulator,
         state: Placed<T>,
-        keep: bool,
+        (keep, observables): (bool, &[Named]),
         alone: bool,
     ) -> Result<Point<T>, SimulateError> {
         let expectation = |o: &Named| {
             let value = state.expectation(&o.sum, &simulator.threads)?;
             Ok(Expectation { value, stderr: None })
         };
-        let expectations = self.observables.iter().map(expectation).collect::<Result<_, SimulateError>>()?;
+        let expectations = observables.iter().map(expectation).collect::<Result<_, SimulateError>>()?;
         let counts = match self.args.shots {
             // They are read one by one.
             Some(_) if self.compact.circuit().has_misreads() => None,
@@ -228,29 +244,14 @@ impl Task<'_> {
         let state = state.into_state(threads)?;
         if self.args.variance {
             let variance = |o: &Named| state.variance(&o.sum, threads);
-            point.variances = self.observables.iter().map(variance).collect::<Result<_, _>>()?;
+            point.variances = observables.iter().map(variance).collect::<Result<_, _>>()?;
         }
         if self.args.covariance {
-            point.covariances = self.covariances(|a, b| state.covariance(a, b, threads))?;
+            point.covariances = covariances(observables, |a, b| state.covariance(a, b, threads))?;
         }
         point.diagonal = marginal.map(|marginal| marginal.of_state(&state, threads)).transpose()?;
         point.state = keep.then_some(state);
         Ok(point)
-    }
-
-    /// The covariance of each pair of observables: a matrix that is symmetric.
-    fn covariances<T: Number>(
-        &self,
-        of: impl Fn(&PauliSum, &PauliSum) -> Result<T, StateError>,
-    ) -> Result<Vec<Vec<T>>, StateError> {
-        let mut rows: Vec<Vec<T>> = Vec::new();
-        for a in self.observables {
-            let row = (0..=rows.len()).map(|k| of(&a.sum, &self.observables[k].sum));
-            let row: Vec<T> = row.collect::<Result<_, _>>()?;
-            rows.iter_mut().zip(&row).for_each(|(upper, x)| upper.push(*x));
-            rows.push(row);
-        }
-        Ok(rows)
     }
 
     /// The circuit with the measurements that counts are of, where it has others, or none.
@@ -280,6 +281,7 @@ impl Task<'_> {
         circuit: &Circuit,
         mut bound: BoundCircuit<Complex<T>>,
         start: Option<StateVector<Complex<T>>>,
+        observables: &[Named],
     ) -> Result<Point<T>, SimulateError> {
         if let Some(state) = &start {
             bound = bound.starting_from(state.clone())?;
@@ -297,18 +299,17 @@ impl Task<'_> {
             }
             point.counts = Some(counts);
         }
-        if !self.observables.is_empty() || self.args.probabilities {
+        if !observables.is_empty() || self.args.probabilities {
             let threads = &simulator.threads;
             let rho = simulator.average(&bound)?;
             let expectation = |o: &Named| Ok(Expectation { value: rho.expectation(&o.sum)?, stderr: None });
-            point.expectations =
-                self.observables.iter().map(expectation).collect::<Result<_, SimulateError>>()?;
+            point.expectations = observables.iter().map(expectation).collect::<Result<_, SimulateError>>()?;
             if self.args.variance {
                 let variance = |o: &Named| rho.variance(&o.sum, threads);
-                point.variances = self.observables.iter().map(variance).collect::<Result<_, _>>()?;
+                point.variances = observables.iter().map(variance).collect::<Result<_, _>>()?;
             }
             if self.args.covariance {
-                point.covariances = self.covariances(|a, b| rho.covariance(a, b, threads))?;
+                point.covariances = covariances(observables, |a, b| rho.covariance(a, b, threads))?;
             }
             point.diagonal = match self.marginal.filter(|_| self.args.probabilities) {
                 Some(marginal) => Some(marginal.of_density(&rho)?),
@@ -349,7 +350,7 @@ impl Task<'_> {
         circuit: &Circuit,
         mut bound: BoundCircuit<Complex<T>>,
         start: Option<StateVector<Complex<T>>>,
-        keep: bool,
+        (keep, observables): (bool, &[Named]),
     ) -> Result<Point<T>, SimulateError> {
         if let Some(state) = &start {
             bound = bound.starting_from(state.clone())?;
@@ -363,8 +364,8 @@ impl Task<'_> {
             let (circuit, bound) = all.as_ref().map_or((circuit, bound), |(c, b)| (c, b));
             point.counts = Some(self.counts(simulator, circuit, bound)?);
         }
-        if !self.observables.is_empty() {
-            let sums: Vec<_> = self.observables.iter().map(|o| o.sum.clone()).collect();
+        if !observables.is_empty() {
+            let sums: Vec<_> = observables.iter().map(|o| o.sum.clone()).collect();
             let means = simulator.trajectory_expectations(bound, &sums, shots, seed)?;
             point.expectations = means
                 .into_iter()
@@ -384,6 +385,21 @@ impl Task<'_> {
         }
         Ok(point)
     }
+}
+
+/// The covariance of each pair of observables: a matrix that is symmetric.
+fn covariances<T: Number>(
+    observables: &[Named],
+    of: impl Fn(&PauliSum, &PauliSum) -> Result<T, StateError>,
+) -> Result<Vec<Vec<T>>, StateError> {
+    let mut rows: Vec<Vec<T>> = Vec::new();
+    for a in observables {
+        let row = (0..=rows.len()).map(|k| of(&a.sum, &observables[k].sum));
+        let row: Vec<T> = row.collect::<Result<_, _>>()?;
+        rows.iter_mut().zip(&row).for_each(|(upper, x)| upper.push(*x));
+        rows.push(row);
+    }
+    Ok(rows)
 }
 
 /// How often each of some outcomes occurs that have these probabilities.
@@ -442,14 +458,15 @@ mod tests {
             backend: Default::default(),
             plugins: Default::default(),
         };
-        let observables = [observables::read("Z1", 2).unwrap()];
+        let constant = Some(vec![observables::read("Z1", 2).unwrap()]);
         let task = Task {
             args: &args,
             common: &common,
             whole: &circuit,
             compact: &Compact::whole(circuit.clone()),
             simulator: Simulator::new(),
-            observables: &observables,
+            observables: &[],
+            constant,
             density: false,
             marginal: None,
             progress: Mutex::new(Progress::new(&Terminal::new(true), "gates")),

@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// How far exact methods may be apart: the rounding of long circuits.
-const EXACT: f64 = 1e-8;
+pub(super) const EXACT: f64 = 1e-8;
 
 /// How a gradient is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -38,6 +38,8 @@
 //! Several observables share the run of the circuit; [`Expectation::jacobian_by`] has the gradient of each. A circuit that starts in
 //! another state than |0…0> is one by [`Expectation::from_state`].
 //!
+//! Coefficients of observables may be parameters, too, by which there are derivatives ([`ParametricExpectation`]).
+//!
 //! A gradient that is wanted at many points is prepared ([`Expectation::prepare`]): bound, planned and given its memory
 //! once.
 //!
@@ -62,6 +64,7 @@ mod jacobian;
 mod measured;
 mod noisy;
 mod observable;
+mod parametric;
 mod prepared;
 mod product;
 mod resident;
@@ -75,6 +78,7 @@ mod tangent;
 pub use expectation::{Expectation, Method};
 pub use host::Circuits;
 pub use observable::Observable;
+pub use parametric::ParametricExpectation;
 pub use prepared::PreparedGradient;
 pub use second::MetricTensor;
 
@@ -172,6 +176,9 @@ pub enum HybridError {
         /// Its value.
         value: f64,
     },
+    /// A coefficient of an observable.
+    #[error(transparent)]
+    Observable(#[from] crate::observable::ObservableError),
     /// There is no closed form.
     #[error(transparent)]
     Exact(#[from] ExactError),

@@ -92,7 +92,7 @@ impl Expectation {
 }
 
 /// The strings of an observable.
-fn strings(observable: &Observable) -> Result<PauliSum, HybridError> {
+pub(super) fn strings(observable: &Observable) -> Result<PauliSum, HybridError> {
     observable.pauli_sum().ok_or_else(|| HybridError::NoFormula { observable: observable.to_string() })
 }
 

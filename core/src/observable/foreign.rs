@@ -4,6 +4,7 @@ use num_complex::Complex;
 
 use super::{
     ObservableError, Pauli, PauliString, PauliSum, Problem,
+    coefficient::{Term, terms},
     read::{Reader, WeightedStrings},
 };
 
@@ -223,7 +224,7 @@ impl<'a> Reader<'a> {
         }
         let start = self.at;
         match &self.inner_sum()?[..] {
-            [(c, string)] if string.factors.is_empty() => Ok(*c),
+            [term] if term.is_number() => Ok(term.coefficient),
             _ => {
                 self.at = start;
                 Err(self.unexpected("a number"))
@@ -232,7 +233,7 @@ impl<'a> Reader<'a> {
     }
 
     /// What a constructor of another tool makes.
-    pub(super) fn constructor(&mut self) -> Result<Option<WeightedStrings>, ObservableError> {
+    pub(super) fn constructor(&mut self) -> Result<Option<Vec<Term>>, ObservableError> {
         self.peek();
         for number in ["np.complex128(", "np.float64("] {
             if self.text[self.at..].starts_with(number) {
@@ -243,15 +244,16 @@ impl<'a> Reader<'a> {
             }
         }
         let start = self.at;
-        match self.name_in_module() {
-            "SparsePauliOp" => self.sparse_pauli_op().map(Some),
-            "QubitOperator" => self.qubit_operator().map(Some),
-            "Projector" => self.pennylane_projector().map(Some),
+        let made = match self.name_in_module() {
+            "SparsePauliOp" => self.sparse_pauli_op(),
+            "QubitOperator" => self.qubit_operator(),
+            "Projector" => self.pennylane_projector(),
             _ => {
                 self.at = start;
-                Ok(None)
+                return Ok(None);
             }
-        }
+        };
+        made.map(|made| Some(terms(made)))
     }
 
     /// `QubitOperator('Z0 Z1', 0.5)`.

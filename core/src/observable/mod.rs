@@ -30,6 +30,8 @@
 //! Projectors are `|01><01|`, with a bit for each qubit, qubit 0 the last, or PennyLane's `Projector([0, 1], wires=[0, 2])` on some
 //! qubits. Matrices are read by [`PauliSum::from_entries`] and [`PauliSum::from_matrix_market`].
 //!
+//! Coefficients of a [`ParametricSum`] are polynomials in named parameters, too.
+//!
 //! # Algebra
 //! Sums and differences are `+` and `-`; what stays real of products is the [anticommutator](PauliSum::anticommutator)
 //! `A B + B A` and the [commutator](PauliSum::commutator) `i (A B - B A)`. Terms that can be measured together come from
@@ -40,10 +42,14 @@ use std::fmt;
 use crate::basis::MAX_QUBITS;
 
 mod algebra;
+mod coefficient;
 mod foreign;
 mod matrix;
+mod parametric;
 mod read;
 mod text;
+
+pub use parametric::{Monomial, ParametricSum};
 
 /// The highest number of a qubit in a circuit.
 const HIGHEST: usize = u32::MAX as usize;
@@ -345,6 +351,18 @@ pub enum Problem {
         format: &'static str,
         /// What to write.
         instead: &'static str,
+    },
+    /// A coefficient that is no polynomial.
+    #[error("coefficients are polynomials in their parameters, such as `(J - h/2)**2`: there is no {found}")]
+    NotPolynomial {
+        /// What there is in place of one.
+        found: String,
+    },
+    /// A parameter with the name of an operator.
+    #[error("`{name}` stands for a Pauli operator or a number in an observable, never for a parameter")]
+    ReservedName {
+        /// The name.
+        name: String,
     },
     /// Lists of Pauli strings and of coefficients that do not go together.
     #[error("{strings} Pauli strings have {coefficients} coefficients")]

@@ -5,7 +5,11 @@
 
 use num_complex::Complex;
 
-use super::{HIGHEST, ObservableError, Pauli, PauliString, PauliSum, Problem, text};
+use super::{
+    HIGHEST, Monomial, ObservableError, ParametricSum, Pauli, PauliString, PauliSum, Problem,
+    coefficient::{Term, terms},
+    text,
+};
 
 /// How deep parentheses may be nested.
 const MOST_NESTED: usize = 64;
@@ -37,29 +41,29 @@ const MODULES: [&str; 13] = [
     "math",
 ];
 
-/// A factor or product, multiplied out.
+/// A sum of strings with numbers, as other tools write it.
 pub(super) type WeightedStrings = Vec<(Complex<f64>, PauliString)>;
 
 /// The sum that a text says; with `lines`, complete lines are terms and `#` begins a comment.
 pub(super) fn sum(text: &str, lines: bool, n_qubits: Option<usize>) -> Result<PauliSum, ObservableError> {
     let mut reader = Reader { lines, n_qubits, letters: n_qubits, ..Reader::new(text) };
     let mut terms = Vec::new();
-    reader.sum(&mut |reader, start, term| {
-        for (c, string) in term {
-            let c = finite(c, reader, start)?;
-            if c.im.abs() > ROUNDING * c.norm() {
-                let problem = Problem::NotReal {
-                    term: text::shown(&string.to_string()),
-                    // Without the sign of a zero.
-                    coefficient: format!("{}{:+}i", c.re + 0.0, c.im),
-                };
-                return Err(reader.error(start, problem));
-            }
-            terms.push((c.re, string));
-        }
-        Ok(())
-    })?;
+    reader.all_terms(|c, _, string| terms.push((c, string)))?;
     Ok(PauliSum { terms })
+}
+
+/// The sum with parameters that a text says.
+pub(super) fn parametric(
+    text: &str,
+    lines: bool,
+    n_qubits: usize,
+    is_param: &dyn Fn(&str) -> bool,
+) -> Result<ParametricSum, ObservableError> {
+    let (n_qubits, is_param) = (Some(n_qubits), Some(is_param));
+    let mut reader = Reader { lines, n_qubits, letters: n_qubits, is_param, ..Reader::new(text) };
+    let mut terms = Vec::new();
+    reader.all_terms(|c, monomial, string| terms.push((c, monomial, string)))?;
+    Ok(ParametricSum { params: reader.params, terms })
 }
 
 /// The string that a text says.
@@ -87,7 +91,7 @@ fn finite(c: Complex<f64>, reader: &Reader<'_>, at: usize) -> Result<Complex<f64
 }
 
 /// The Pauli operator of a letter; the identity is `None`.
-fn letter(c: char) -> Option<Option<Pauli>> {
+pub(super) fn letter(c: char) -> Option<Option<Pauli>> {
     match c.to_ascii_uppercase() {
         'I' => Some(None),
         'X' => Some(Some(Pauli::X)),
@@ -117,6 +121,9 @@ fn times(a: Complex<f64>, b: Complex<f64>) -> Complex<f64> {
     }
 }
 
+/// What is done with each product of a sum, which begins at that byte.
+type EachProduct<'f, 'a> = dyn FnMut(&Reader<'a>, usize, Vec<Term>) -> Result<(), ObservableError> + 'f;
+
 pub(super) struct Reader<'a> {
     pub(super) text: &'a str,
     pub(super) at: usize,
@@ -127,11 +134,35 @@ pub(super) struct Reader<'a> {
     pub(super) n_qubits: Option<usize>,
     /// The number of letters of words, once it is known.
     pub(super) letters: Option<usize>,
+    /// Tells names of parameters, where there may be any.
+    pub(super) is_param: Option<&'a dyn Fn(&str) -> bool>,
+    /// The parameters so far.
+    pub(super) params: Vec<String>,
 }
 
 impl<'a> Reader<'a> {
     fn new(text: &'a str) -> Reader<'a> {
-        Reader { text, at: 0, end: 0, depth: 0, lines: false, n_qubits: None, letters: None }
+        let (n_qubits, letters, is_param, params) = (None, None, None, Vec::new());
+        Reader { text, at: 0, end: 0, depth: 0, lines: false, n_qubits, letters, is_param, params }
+    }
+
+    /// Hands over each term of the whole text, whose coefficient is real.
+    fn all_terms(&mut self, mut each: impl FnMut(f64, Monomial, PauliString)) -> Result<(), ObservableError> {
+        self.sum(&mut |reader, start, product| {
+            for Term { coefficient, monomial, string } in product {
+                let c = finite(coefficient, reader, start)?;
+                if c.im.abs() > ROUNDING * c.norm() {
+                    let problem = Problem::NotReal {
+                        term: text::shown(&string.to_string()),
+                        // Without the sign of a zero.
+                        coefficient: format!("{}{:+}i", c.re + 0.0, c.im),
+                    };
+                    return Err(reader.error(start, problem));
+                }
+                each(c.re, monomial, string);
+            }
+            Ok(())
+        })
     }
 
     /// The next character that is not a space, without taking it.
@@ -148,7 +179,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Whether a new line begins between what was read and what comes, where lines are terms.
-    fn is_new_line(&mut self) -> bool {
+    pub(super) fn is_new_line(&mut self) -> bool {
         self.peek();
         self.lines && self.depth == 0 && self.text[self.end..self.at].contains('\n')
     }
@@ -211,10 +242,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Hands each product of a sum, with its sign and where it begins, to `each`.
-    fn sum(
-        &mut self,
-        each: &mut dyn FnMut(&Self, usize, WeightedStrings) -> Result<(), ObservableError>,
-    ) -> Result<(), ObservableError> {
+    fn sum(&mut self, each: &mut EachProduct<'_, 'a>) -> Result<(), ObservableError> {
         let mut is_first = true;
         loop {
             let (mut is_negative, mut signs) = (false, 0);
@@ -235,7 +263,7 @@ impl<'a> Reader<'a> {
             let start = self.at;
             let mut product = self.product()?;
             if is_negative {
-                product.iter_mut().for_each(|(c, _)| *c = -*c);
+                product.iter_mut().for_each(|term| term.coefficient = -term.coefficient);
             }
             each(self, start, product)?;
             is_first = false;
@@ -243,16 +271,16 @@ impl<'a> Reader<'a> {
     }
 
     /// A sum within something, up to what closes it.
-    pub(super) fn inner_sum(&mut self) -> Result<WeightedStrings, ObservableError> {
+    pub(super) fn inner_sum(&mut self) -> Result<Vec<Term>, ObservableError> {
         if self.depth == MOST_NESTED {
             return Err(self.error(self.at, Problem::TooDeep { limit: MOST_NESTED }));
         }
         self.depth += 1;
-        let mut terms: WeightedStrings = Vec::new();
+        let mut terms: Vec<Term> = Vec::new();
         self.sum(&mut |_, _, product| {
             // Numbers are added up: `0.5+0j` is one.
             match (&mut terms[..], &product[..]) {
-                ([(sum, a)], [(c, b)]) if a.factors.is_empty() && b.factors.is_empty() => *sum += c,
+                ([sum], [term]) if sum.is_number() && term.is_number() => sum.coefficient += term.coefficient,
                 _ => terms.extend(product),
             }
             Ok(())
@@ -261,37 +289,42 @@ impl<'a> Reader<'a> {
         Ok(terms)
     }
 
-    fn product(&mut self) -> Result<WeightedStrings, ObservableError> {
-        let mut product = self.factor(FACTOR)?;
+    fn product(&mut self) -> Result<Vec<Term>, ObservableError> {
+        let mut product = self.power(FACTOR)?;
         while !self.is_new_line() {
             match self.peek() {
                 Some('*' | '@') => {
                     self.take(1);
                     self.peek();
                     let start = self.at;
-                    let factor = self.factor(OPERATOR)?;
-                    product = self.multiply(product, factor, start)?;
+                    let factor = self.power(OPERATOR)?;
+                    product = self.multiply(&product, &factor, start)?;
                 }
                 Some('/') => {
                     self.take(1);
                     self.peek();
                     let start = self.at;
-                    let divisor = match &self.factor("a number")?[..] {
-                        [(c, string)] if string.factors.is_empty() => *c,
-                        _ => {
+                    let divisor = match &self.power("a number")?[..] {
+                        [term] if term.is_number() => term.coefficient,
+                        terms => {
                             self.at = start;
+                            if terms.iter().any(|term| !term.monomial.is_one()) {
+                                let found = "division by a parameter".to_owned();
+                                return Err(self.error(start, Problem::NotPolynomial { found }));
+                            }
                             return Err(self.unexpected("a number"));
                         }
                     };
-                    for (c, _) in &mut product {
-                        let quotient = if divisor.im == 0.0 { *c / divisor.re } else { *c / divisor };
-                        *c = finite(quotient, self, start)?;
+                    for term in &mut product {
+                        let c = term.coefficient;
+                        let quotient = if divisor.im == 0.0 { c / divisor.re } else { c / divisor };
+                        term.coefficient = finite(quotient, self, start)?;
                     }
                 }
-                Some(c) if c.is_alphabetic() || "([|".contains(c) => {
+                Some(c) if c.is_alphabetic() || "([|".contains(c) || c == '_' && self.is_param.is_some() => {
                     let start = self.at;
-                    let factor = self.factor(OPERATOR)?;
-                    product = self.multiply(product, factor, start)?;
+                    let factor = self.power(OPERATOR)?;
+                    product = self.multiply(&product, &factor, start)?;
                 }
                 _ => break,
             }
@@ -299,41 +332,46 @@ impl<'a> Reader<'a> {
         Ok(product)
     }
 
-    fn multiply(
+    pub(super) fn multiply(
         &self,
-        left: WeightedStrings,
-        right: WeightedStrings,
+        left: &[Term],
+        right: &[Term],
         at: usize,
-    ) -> Result<WeightedStrings, ObservableError> {
+    ) -> Result<Vec<Term>, ObservableError> {
         if left.len().saturating_mul(right.len()) > MOST_TERMS {
             return Err(self.error(at, Problem::TooManyTerms { limit: MOST_TERMS }));
         }
         let mut product = Vec::with_capacity(left.len() * right.len());
-        for (a, p) in &left {
-            for (b, q) in &right {
-                let string = merge(p, q).map_err(|qubit| self.error(at, Problem::Repeated { qubit }))?;
-                product.push((finite(times(*a, *b), self, at)?, string));
+        for a in left {
+            for b in right {
+                let string = merge(&a.string, &b.string)
+                    .map_err(|qubit| self.error(at, Problem::Repeated { qubit }))?;
+                let coefficient = finite(times(a.coefficient, b.coefficient), self, at)?;
+                product.push(Term { coefficient, monomial: a.monomial.times(&b.monomial), string });
             }
         }
         Ok(product)
     }
 
-    fn factor(&mut self, expected: &'static str) -> Result<WeightedStrings, ObservableError> {
+    pub(super) fn factor(&mut self, expected: &'static str) -> Result<Vec<Term>, ObservableError> {
         match self.peek() {
-            Some('0'..='9' | '.') => Ok(vec![(self.number()?, PauliString::default())]),
+            Some('0'..='9' | '.') => Ok(vec![Term::number(self.number()?)]),
             Some('(') => {
                 self.take(1);
                 let terms = self.inner_sum()?;
                 self.expect(')', "`+`, `-` or `)`")?;
                 Ok(terms)
             }
-            Some('[') => self.bracket(),
-            Some('|') => self.ket_bra(),
-            Some(c) if c.is_alphabetic() => {
+            Some('[') => self.bracket().map(terms),
+            Some('|') => self.ket_bra().map(terms),
+            Some(c) if c.is_alphabetic() || c == '_' && self.is_param.is_some() => {
                 if let Some(terms) = self.constructor()? {
                     return Ok(terms);
                 }
-                Ok(vec![self.word_or(expected)?])
+                match self.parameter() {
+                    Some(param) => Ok(vec![param]),
+                    None => Ok(vec![self.word_or_reserved(expected)?.into()]),
+                }
             }
             _ => Err(self.unexpected(expected)),
         }
@@ -363,7 +401,10 @@ impl<'a> Reader<'a> {
         self.word_or(OPERATOR)
     }
 
-    fn word_or(&mut self, expected: &'static str) -> Result<(Complex<f64>, PauliString), ObservableError> {
+    pub(super) fn word_or(
+        &mut self,
+        expected: &'static str,
+    ) -> Result<(Complex<f64>, PauliString), ObservableError> {
         let one = Complex::from(1.0);
         self.peek();
         let start = self.at;
