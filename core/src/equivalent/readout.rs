@@ -136,6 +136,7 @@ impl Readout {
         simulator: &Simulator,
     ) -> Result<Report, EquivalentError> {
         // Equal gates are the usual case, and say more.
+        let mut notes = None;
         if let Some(outputs) = self.outputs(a.n_qubits()) {
             let moved = with_outputs(b, &outputs).map_err(SimulateError::from)?;
             let mut report = compare(a, &moved, settings, Ends::Vectors, simulator)?;
@@ -143,12 +144,15 @@ impl Readout {
                 report.notes.extend(self.note_of_moved());
                 return Ok(report);
             }
+            notes = Some(report.notes);
         }
         let names = self.phase_names(a, b);
         let [first, second] = [(0, a), (1, b)].map(|(which, c)| self.characteristic(which, c, &names));
         let (first, second) = (first.map_err(SimulateError::from)?, second.map_err(SimulateError::from)?);
         let mut report = compare(&first, &second, settings, Ends::Returned, simulator)?;
         report.by_readout = true;
+        // Without those about angles of inverse gates, which no circuit has.
+        report.notes = notes.unwrap_or(report.notes);
         if let Some(witness) = &mut report.witness {
             witness.params.retain(|(name, _)| !names.contains(name));
         }
