@@ -11,16 +11,16 @@
 //! with a parameter for each bit, and with all that is exact there. Where ancillas start in |0>, only the entries of W count
 //! where they are 0 before and after; from |0…0> that is the one entry which is the characteristic function of the bits.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use num_complex::Complex;
 
 use super::{Ends, EquivalentError, On, Report, Settings, Verdict, compare, numeric::Start};
 use crate::{
-    circuit::{Circuit, CircuitError, Compact, Operation},
+    circuit::{Circuit, CircuitError, Compact},
     gate::{Gate, GateKind},
     param::Values,
-    simulate::{BoundCircuit, SimulateError, Simulator, final_measurements},
+    simulate::{BoundCircuit, SimulateError, Simulator, constants, final_measurements},
     state::StateVector,
 };
 
@@ -58,8 +58,14 @@ pub(super) struct Readout {
     qubits: Vec<usize>,
 }
 
-/// A bit that shows: its register, its place there, and what it is.
-type Shown<'a> = (&'a str, usize, Source);
+/// A bit that shows.
+struct Shown<'a> {
+    register: &'a str,
+    /// Its place in the register, and among all bits that show.
+    index: usize,
+    place: usize,
+    source: Source,
+}
 
 impl Readout {
     /// `None` unless both circuits write bits; a note says what that leaves out.
@@ -78,33 +84,23 @@ impl Readout {
             }
         }
         let [first, second] = [shown(a, "first")?, shown(b, "second")?];
-        let by_name = same_names(&first, &second) || same_names(&second, &first);
-        let key = |place: usize, bit: &Shown<'_>| match by_name {
-            true => (bit.0.to_owned(), bit.1),
-            false => (String::new(), place),
-        };
+        let by_name = has_names(b, &first) || has_names(a, &second);
         if !by_name {
             notes.push(
                 "the classical registers have other names: their bits are compared in order".to_owned(),
             );
         }
-        let mut bits: Vec<((String, usize), Bit)> = Vec::new();
+        let mut bits: Vec<Bit> = Vec::new();
         let mut places = HashMap::new();
-        for (which, shown) in [first, second].iter().enumerate() {
-            for (place, bit) in shown.iter().enumerate() {
-                let key = key(place, bit);
-                let at = *places.entry(key.clone()).or_insert_with(|| {
-                    let name = format!("{}[{}]", bit.0, bit.1);
-                    bits.push((key, Bit { name, sources: [Source::Zero; 2] }));
-                    bits.len() - 1
-                });
-                if let Some((_, known)) = bits.get_mut(at) {
-                    known.sources[which] = bit.2;
-                }
-            }
+        for (which, bit) in first.iter().map(|bit| (0, bit)).chain(second.iter().map(|bit| (1, bit))) {
+            let key = if by_name { (bit.register, bit.index) } else { ("", bit.place) };
+            let at = *places.entry(key).or_insert_with(|| {
+                let name = format!("{}[{}]", bit.register, bit.index);
+                bits.push(Bit { name, sources: [Source::Zero; 2] });
+                bits.len() - 1
+            });
+            bits[at].sources[which] = bit.source;
         }
-        let bits =
-            bits.into_iter().map(|(_, bit)| bit).filter(|bit| bit.sources != [Source::Zero; 2]).collect();
         Ok(Some(Readout { bits, qubits: Vec::new() }))
     }
 
@@ -258,7 +254,10 @@ impl Readout {
         let mut bits: Vec<&Bit> = Vec::new();
         let mut seen = HashSet::new();
         bits.extend(self.bits.iter().filter(|bit| seen.insert(bit.sources)));
-        if bits.len() > circuits[0].n_qubits() + SPARE_BITS {
+        // Two states while one is made, and both distributions, of twice as many real numbers as SPARE_BITS says.
+        let n_qubits = circuits[0].n_qubits();
+        let fits = simulator.check_memory_of::<Complex<f64>>(n_qubits, 2 + (1 << SPARE_BITS)).is_ok();
+        if bits.len() > n_qubits + SPARE_BITS || !fits {
             return Ok(());
         }
         // An input that people can name says more than a random one.
@@ -269,7 +268,7 @@ impl Readout {
             }
         };
         for (on, from) in starts {
-            let start = Start::new(circuits[0].n_qubits(), &Settings { on, ..*settings }, Ends::Vectors);
+            let start = Start::new(n_qubits, &Settings { on, ..*settings }, Ends::Vectors);
             let run = |which: usize| -> Result<StateVector<Complex<f64>>, EquivalentError> {
                 let circuit = circuits[which];
                 let value =
@@ -341,35 +340,35 @@ fn most_different(bits: &[&Bit], p: &[f64], q: &[f64]) -> String {
     told(format!("{names} are {outcome:0width$b}"), of)
 }
 
-/// The bits of a circuit that show, in order of declaration.
+/// The bits of a circuit that show and may be 1, in order of declaration. O(what is written), whatever is declared.
 fn shown<'a>(circuit: &'a Circuit, which: &'static str) -> Result<Vec<Shown<'a>>, EquivalentError> {
     let finals = final_measurements(circuit).map_err(|_| EquivalentError::Dynamic { which })?;
-    let mut constants = HashMap::new();
-    for instruction in circuit.instructions() {
-        if let Operation::Assign { bit, value } = instruction.operation {
-            constants.insert(bit, value);
-        }
-    }
-    let mut first = 0u32;
+    let mut sources: BTreeMap<usize, Source> =
+        constants(circuit).into_iter().filter(|one| one.1).map(|one| (one.0 as usize, Source::One)).collect();
+    // A measurement comes after all constants.
+    sources.extend(finals.into_iter().map(|(bit, qubit)| (bit as usize, Source::Qubit(qubit as usize))));
+    let (mut first, mut place) = (0, 0);
     let mut all = Vec::new();
     for register in circuit.registers() {
-        for (place, number) in (first..).take(register.size).enumerate().filter(|_| !register.hidden) {
-            let source = match (finals.get(&number), constants.get(&number)) {
-                (Some(&qubit), _) => Source::Qubit(qubit as usize),
-                (None, Some(true)) => Source::One,
-                (None, _) => Source::Zero,
-            };
-            all.push((register.name.as_str(), place, source));
+        if !register.hidden {
+            let bits = sources.range(first..first + register.size);
+            all.extend(bits.map(|(&bit, &source)| Shown {
+                register: &register.name,
+                index: bit - first,
+                place: place + bit - first,
+                source,
+            }));
+            place += register.size;
         }
-        first = first.saturating_add(u32::try_from(register.size).unwrap_or(u32::MAX));
+        first += register.size;
     }
     Ok(all)
 }
 
-/// Whether all registers of the first that are written have namesakes in the second.
-fn same_names(first: &[Shown<'_>], second: &[Shown<'_>]) -> bool {
-    let names: HashSet<&str> = second.iter().map(|bit| bit.0).collect();
-    first.iter().filter(|bit| bit.2 != Source::Zero).all(|bit| names.contains(bit.0))
+/// Whether all registers that some bits are of have namesakes in a circuit.
+fn has_names(circuit: &Circuit, bits: &[Shown<'_>]) -> bool {
+    let is_there = |name: &str| circuit.registers().iter().any(|r| !r.hidden && r.name == name);
+    bits.chunk_by(|a, b| a.register == b.register).all(|bits| is_there(bits[0].register))
 }
 
 /// The circuit with its output qubits in other places.

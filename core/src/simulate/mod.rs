@@ -35,7 +35,7 @@ pub use levels::Level;
 pub(crate) use measured::Readout;
 pub use measured::{Grouping, Shots, measurement_basis};
 pub use placed::Placed;
-use program::constants;
+pub(crate) use program::constants;
 pub use program::{BoundCircuit, final_measurements, has_final_misreads, has_final_state};
 pub(crate) use program::{bind_instruction, is_straight, rebind_instruction};
 pub use trajectory::{Mean, Trajectory};
@@ -436,7 +436,7 @@ impl Simulator {
         self.check_memory_of::<R>(n_qubits, 1)
     }
 
-    fn check_memory_of<R>(&self, n_qubits: usize, states: usize) -> Result<(), StateError> {
+    pub(crate) fn check_memory_of<R>(&self, n_qubits: usize, states: usize) -> Result<(), StateError> {
         let needed = bytes_needed::<R>(n_qubits).saturating_mul(states as u128);
         let available = self.memory_limit.map_or(u128::MAX, u128::from);
         if needed > available || n_qubits > MAX_QUBITS {

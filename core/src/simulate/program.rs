@@ -327,7 +327,7 @@ pub fn final_measurements(circuit: &Circuit) -> Result<BTreeMap<u32, u32>, Simul
 }
 
 /// The classical bits of a static circuit that are given values, with the last of them; measurements into them come later.
-pub(super) fn constants(circuit: &Circuit) -> BTreeMap<u32, bool> {
+pub(crate) fn constants(circuit: &Circuit) -> BTreeMap<u32, bool> {
     let assigned = circuit.instructions().iter().filter_map(|i| match i.operation {
         Operation::Assign { bit, value } => Some((bit, value)),
         _ => None,
