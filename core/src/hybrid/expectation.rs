@@ -148,7 +148,21 @@ impl Expectation {
     /// If there is no observable of that number.
     #[must_use]
     pub fn only(&self, observable: usize) -> Expectation {
-        Expectation { observables: vec![self.observables[observable].clone()], ..self.clone() }
+        self.with_observables(vec![self.observables[observable].clone()])
+    }
+
+    /// The same of other observables, which act on qubits that the circuit has.
+    pub(super) fn with_observables(&self, observables: Vec<Observable>) -> Expectation {
+        Expectation {
+            observables,
+            circuit: self.circuit.clone(),
+            given: self.given.clone(),
+            initial: self.initial.clone(),
+            simulator: self.simulator.clone(),
+            slots: self.slots.clone(),
+            chain: self.chain.clone(),
+            n_inputs: self.n_inputs,
+        }
     }
 
     /// With other executors, threads, or a memory limit.

@@ -38,16 +38,7 @@ impl Expectation {
             Ok(sum.into())
         };
         let observables = weights.iter().map(combination).collect::<Result<_, HybridError>>()?;
-        Ok(Expectation {
-            observables,
-            circuit: self.circuit.clone(),
-            given: self.given.clone(),
-            initial: self.initial.clone(),
-            simulator: self.simulator.clone(),
-            slots: self.slots.clone(),
-            chain: self.chain.clone(),
-            n_inputs: self.n_inputs,
-        })
+        Ok(self.with_observables(observables))
     }
 }
 
