@@ -269,16 +269,6 @@ fn what_cannot_be_known_is_an_error() {
     let endless = Options { max_gates: 1000, ..Options::default() };
     let failed = parse(&text("int i = 0; while (i >= 0) { i += 1; }"), &endless).unwrap_err();
     assert!(failed.to_string().contains("more than 1000 statements"), "{failed}");
-    // Without a round: the numbers say so.
-    let start = std::time::Instant::now();
-    assert!(error("int i = 0; while (true) { i += 1; }").contains("this loop never ends"));
-    assert!(
-        error("qubit q; for int i in [0:9000000000] { x q; }").contains("more than 100000000 statements")
-    );
-    assert!(start.elapsed().as_secs() < 2);
-    let left = "int n = 0; for int i in [0:9000000000] { n = i; if (i == 3) { break; } } while (true) { n += 1; if (n > 9) { break; } } \
-                qubit q; rx(n) q;";
-    assert!(parse(&text(left), &Options::default()).is_ok());
 }
 
 /// What random programs are made of: two qubits, three bits, an integer, and a subroutine that measures and returns early.

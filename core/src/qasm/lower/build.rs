@@ -420,6 +420,29 @@ impl Builder<'_> {
         self.push(Operation::Gate(gate), targets.into(), controls)
     }
 
+    /// The body of a definition on the qubits of a circuit, which may have parameters already.
+    fn body_alone(&self, number: usize, args: &[Value], circuit: Circuit) -> Result<Circuit, Problem> {
+        let qubits: Qubits = (0..).take(circuit.n_qubits()).collect();
+        let mut inner = Builder {
+            places: Places::new(),
+            circuit,
+            definitions: self.definitions,
+            names: self.names,
+            computed: HashMap::new(),
+            written: 0,
+            powers: HashMap::new(),
+            place: self.place,
+            condition: None,
+            conditions: &[],
+            sink: 0,
+            loops: Vec::new(),
+            own: Vec::new(),
+            named: HashMap::new(),
+        };
+        inner.body(number, args, &[], &qubits, false)?;
+        Ok(inner.circuit)
+    }
+
     /// The body of a definition, or its inverse.
     fn body(
         &mut self,
@@ -513,25 +536,8 @@ impl Builder<'_> {
         if definition.qubits.len() > MAX_POWER_QUBITS {
             return Err(refuse("it acts on more than 6 qubits"));
         }
-        let mut inner = Builder {
-            places: Places::new(),
-            circuit: Circuit::new(definition.qubits.len()),
-            definitions: self.definitions,
-            names: self.names,
-            computed: HashMap::new(),
-            written: 0,
-            powers: HashMap::new(),
-            place: self.place,
-            condition: None,
-            conditions: &[],
-            sink: 0,
-            loops: Vec::new(),
-            own: Vec::new(),
-            named: HashMap::new(),
-        };
-        let qubits: Qubits = (0..).take(definition.qubits.len()).collect();
-        inner.body(number, args, &[], &qubits, false)?;
-        let matrix: Result<Numbers, _> = Simulator::new().matrix(&inner.circuit, &Values::<f64>(&[]));
+        let body = self.body_alone(number, args, Circuit::new(definition.qubits.len()))?;
+        let matrix: Result<Numbers, _> = Simulator::new().matrix(&body, &Values::<f64>(&[]));
         let mut matrix = matrix.map_err(|e| Problem::Circuit { reason: e.to_string() })?;
         for exponent in exponents {
             matrix = power::principal_power(&matrix, exponent.value()).map_err(refuse)?;

@@ -1,10 +1,10 @@
 //! Gates that the file defines, as gates with names.
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
-use super::{Builder, Callee, Exponent, Places, Resolved, Value};
+use super::{Builder, Callee, Exponent, Resolved, Value};
 use crate::{
-    circuit::{Call, Circuit, Control, GateDefinition, Qubits},
+    circuit::{Call, Circuit, Control, GateDefinition},
     param::Angle,
 };
 
@@ -59,24 +59,7 @@ impl Builder<'_> {
         body.name_qubits(names).ok()?;
         let args = definition.params.iter().map(|&name| Value::Angle(body.param(self.names.name(name))));
         let args: Vec<Value> = args.collect();
-        let mut inner = Builder {
-            places: Places::new(),
-            circuit: body,
-            definitions: self.definitions,
-            names: self.names,
-            computed: HashMap::new(),
-            written: 0,
-            powers: HashMap::new(),
-            place: self.place,
-            condition: None,
-            conditions: &[],
-            sink: 0,
-            loops: Vec::new(),
-            own: Vec::new(),
-            named: HashMap::new(),
-        };
-        let qubits: Qubits = (0..).take(definition.qubits.len()).collect();
-        inner.body(number, &args, &[], &qubits, false).ok()?;
-        GateDefinition::new(self.names.name(definition.name), inner.circuit).ok()
+        let body = self.body_alone(number, &args, body).ok()?;
+        GateDefinition::new(self.names.name(definition.name), body).ok()
     }
 }
