@@ -17,6 +17,8 @@
 
 use std::collections::BTreeMap;
 
+use num_integer::Integer;
+
 use super::{
     Exact,
     terms::{self, Term},
@@ -57,7 +59,7 @@ impl Prime {
 
 impl OddRoots {
     /// Of an odd order above 1, in a field of the keys.
-    pub(super) fn new(order: u64, shift: u32, width: u32) -> Option<OddRoots> {
+    pub(super) fn new(order: u64, shift: u32, width: u32) -> OddRoots {
         let mut primes = Vec::new();
         let (mut rest, mut p) = (order, 3);
         while rest > 1 {
@@ -71,13 +73,12 @@ impl OddRoots {
             }
             if power > 1 {
                 let others = order / power;
-                let inverse =
-                    (1..power).find(|x| u128::from(*x) * u128::from(others) % u128::from(power) == 1);
-                primes.push(Prime { p, step: order / p, power, unit: power / p, inverse: inverse? });
+                let inverse = inverse(others % power, power);
+                primes.push(Prime { p, step: order / p, power, unit: power / p, inverse });
             }
             p += 2;
         }
-        Some(OddRoots { order, shift, width, primes })
+        OddRoots { order, shift, width, primes }
     }
 
     pub(super) fn order(&self) -> u64 {
@@ -193,6 +194,12 @@ impl OddRoots {
     fn up(&self, power: u64, prime: Prime, by: u64) -> u64 {
         (power + by * prime.step) % self.order
     }
+}
+
+/// The inverse of an integer modulo another that has no factor in common with it; both are below 2^20.
+fn inverse(of: u64, modulus: u64) -> u64 {
+    let (of, modulus) = (of as i64, modulus as i64);
+    of.extended_gcd(&modulus).x.rem_euclid(modulus) as u64
 }
 
 /// The coefficient that occurs most often among p, the first of these if there are several; `None` if that is zero, as are those

@@ -377,7 +377,7 @@ impl Plan {
         let mut odd = None;
         if self.odd > 1 {
             let width = 130 - self.power.leading_zeros();
-            odd = OddRoots::new(self.odd as u64, shift.min(127), width.min(64));
+            odd = Some(OddRoots::new(self.odd as u64, shift.min(127), width.min(64)));
             shift = shift.saturating_add(width);
         }
         if shift > room {
