@@ -132,14 +132,10 @@ fn file(path: &Path, n_qubits: usize, is_param: IsParam<'_>) -> Result<Parametri
     }
     let (name, content) = read_text(path)?;
     if content.starts_with("%%MatrixMarket") {
-        let sum = PauliSum::from_matrix_market(&content).map_err(|e| match &e.problem {
+        let sum = PauliSum::from_matrix_market(&content, n_qubits).map_err(|e| match &e.problem {
             Problem::MatrixMarket { line, why } => Failure::input(why).at_line(&name, &content, *line),
             _ => Failure::input(format_args!("{name}: {e}")),
         })?;
-        // The first line that is no comment has the sizes.
-        let rows = content.lines().find(|line| !line.starts_with('%') && !line.trim().is_empty());
-        let rows = rows.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0);
-        check_rows(&name, rows, n_qubits)?;
         return Ok(sum.into());
     }
     if !Molecule::is_fcidump(&content) {

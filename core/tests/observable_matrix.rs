@@ -3,20 +3,9 @@
 
 use ketgrad_core::observable::{Pauli, PauliSum, Problem};
 use num_complex::Complex;
+use support::random::Rng;
 
 type C = Complex<f64>;
-
-/// A small generator of our own: xorshift.
-struct Random(u64);
-
-impl Random {
-    fn unit(&mut self) -> f64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-    }
-}
 
 /// Entry (row, column) of a sum: the product of the entries of its letters.
 fn entry(sum: &PauliSum, n: usize, row: usize, column: usize) -> C {
@@ -54,16 +43,16 @@ fn check(n: usize, entries: &[(usize, usize, C)]) -> PauliSum {
 
 #[test]
 fn random_hermitian_matrices_are_sums_of_strings() {
-    let mut random = Random(7);
+    let mut random = Rng::new(7);
     for n in 1..=4 {
         for density in [0.1, 0.4, 1.0] {
             let mut entries = Vec::new();
             for row in 0..1usize << n {
                 for column in 0..=row {
-                    if random.unit().abs() > density {
+                    if random.unit() > density {
                         continue;
                     }
-                    let z = C::new(random.unit(), if row == column { 0.0 } else { random.unit() });
+                    let z = C::new(random.signed(), if row == column { 0.0 } else { random.signed() });
                     entries.push((row, column, z));
                     if row != column {
                         entries.push((column, row, z.conj()));
@@ -79,7 +68,7 @@ fn random_hermitian_matrices_are_sums_of_strings() {
             );
             entries.iter().for_each(|(r, c, z)| text += &format!("{} {} {} {}\n", r + 1, c + 1, z.re, z.im));
             let sum = PauliSum::from_entries(n, entries.iter().copied()).unwrap();
-            assert_eq!(PauliSum::from_matrix_market(&text).unwrap(), sum);
+            assert_eq!(PauliSum::from_matrix_market(&text, n).unwrap(), sum);
             let mut lower = format!("%%MatrixMarket matrix array complex Hermitian\n{0} {0}\n", 1 << n);
             for column in 0..1usize << n {
                 for row in column..1 << n {
@@ -87,7 +76,7 @@ fn random_hermitian_matrices_are_sums_of_strings() {
                     lower += &format!("{} {}\n", z.re, z.im);
                 }
             }
-            assert_eq!(PauliSum::from_matrix_market(&lower).unwrap(), sum);
+            assert_eq!(PauliSum::from_matrix_market(&lower, n).unwrap(), sum);
         }
     }
     assert!(PauliSum::from_entries(2, []).unwrap().terms().is_empty());
@@ -126,14 +115,14 @@ fn what_is_no_observable_is_said_with_its_place() {
         ("", 1, "%%MatrixMarket"),
         ("%%MatrixMarket matrix coordinate pattern general\n", 1, "complex"),
         ("%%MatrixMarket matrix coordinate real skew-symmetric\n", 1, "hermitian"),
-        ("%%MatrixMarket matrix coordinate real general\n3 3 1\n1 1 1\n", 2, "power of two"),
+        ("%%MatrixMarket matrix coordinate real general\n3 3 1\n1 1 1\n", 2, "not 2^1 of each"),
         ("%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n", 3, "announces"),
         ("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 3 1\n", 3, "within the matrix"),
         ("%%MatrixMarket matrix coordinate real general\n2 2 1\n0 1 1\n", 3, "counted from 1"),
         ("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1 2\n", 3, "expected a number"),
         ("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1\n2 2 1\n", 4, "more entries"),
     ] {
-        let error = PauliSum::from_matrix_market(text).unwrap_err().to_string();
+        let error = PauliSum::from_matrix_market(text, 1).unwrap_err().to_string();
         assert!(error.starts_with(&format!("line {line}: ")) && error.contains(why), "{text}: {error}");
     }
     for (text, column, why) in [

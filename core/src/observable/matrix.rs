@@ -9,7 +9,7 @@
 //!
 //! a Walsh-Hadamard transform for each x at which H has entries. O(n 2^n) for each.
 
-use std::{cell::RefCell, collections::BTreeMap};
+use std::collections::BTreeMap;
 
 use num_complex::Complex;
 
@@ -122,12 +122,12 @@ impl PauliSum {
     }
 
     /// The observable in a text of the MatrixMarket format, in coordinates or as an array of columns; symmetric and Hermitian ones
-    /// have the lower triangle. Its dimension is a power of two, and qubit 0 the least significant bit of rows and columns.
+    /// have the lower triangle. It has `2^n_qubits` rows, and qubit 0 is the least significant bit of rows and columns.
     ///
     /// ```
     /// use ketgrad_core::observable::PauliSum;
     /// let text = "%%MatrixMarket matrix coordinate complex hermitian\n2 2 2\n1 1 0.5 0\n2 1 0 1\n";
-    /// assert_eq!(PauliSum::from_matrix_market(text)?.to_string(), "0.25 + 0.25*Z0 + Y0");
+    /// assert_eq!(PauliSum::from_matrix_market(text, 1)?.to_string(), "0.25 + 0.25*Z0 + Y0");
     /// # Ok::<(), ketgrad_core::observable::ObservableError>(())
     /// ```
     ///
@@ -135,16 +135,9 @@ impl PauliSum {
     /// [`Problem::MatrixMarket`] with the line, else as [`PauliSum::from_entries`].
     ///
     /// Source: Boisvert, Pozo and Remington, The Matrix Market exchange formats, NISTIR 5935 (1996).
-    pub fn from_matrix_market(text: &str) -> Result<PauliSum, ObservableError> {
-        let market = Market::read(text)?;
-        PauliSum::from_entries(market.n_qubits, market.entries)
+    pub fn from_matrix_market(text: &str, n_qubits: usize) -> Result<PauliSum, ObservableError> {
+        PauliSum::from_entries(n_qubits, market_entries(text, n_qubits)?)
     }
-}
-
-/// What a file says.
-struct Market {
-    n_qubits: usize,
-    entries: Vec<(usize, usize, Complex<f64>)>,
 }
 
 /// What stands for entries above the diagonal.
@@ -155,101 +148,88 @@ enum Symmetry {
     Hermitian,
 }
 
-impl Market {
-    fn read(text: &str) -> Result<Market, ObservableError> {
-        let failed = |line: usize, why: &str| ObservableError {
-            column: None,
-            problem: Problem::MatrixMarket { line: line + 1, why: why.to_owned() },
-        };
-        let mut lines = text.lines().enumerate();
-        let (_, header) = lines.next().unwrap_or((0, ""));
-        let words: Vec<String> = header.split_whitespace().map(str::to_ascii_lowercase).collect();
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let [
-            _,
-            "matrix",
-            format @ ("coordinate" | "array"),
-            kind @ ("real" | "integer" | "complex"),
-            symmetry,
-        ] = words[..]
-        else {
-            let expected = "expected `%%MatrixMarket matrix`, `coordinate` or `array`, `real`, `integer` or `complex`, and `general`, \
+/// The entries of a text in the MatrixMarket format.
+fn market_entries(text: &str, n_qubits: usize) -> Result<Vec<(usize, usize, Complex<f64>)>, ObservableError> {
+    let failed = |line: usize, why: &str| ObservableError {
+        column: None,
+        problem: Problem::MatrixMarket { line: line + 1, why: why.to_owned() },
+    };
+    let mut lines = text.lines().enumerate();
+    let (_, header) = lines.next().unwrap_or((0, ""));
+    let words: Vec<String> = header.split_whitespace().map(str::to_ascii_lowercase).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let [_, "matrix", format @ ("coordinate" | "array"), kind @ ("real" | "integer" | "complex"), symmetry] =
+        words[..]
+    else {
+        let expected = "expected `%%MatrixMarket matrix`, `coordinate` or `array`, `real`, `integer` or `complex`, and `general`, \
                             `symmetric` or `hermitian`";
-            return Err(failed(0, expected));
-        };
-        let symmetry = match symmetry {
-            "general" => Symmetry::General,
-            "symmetric" => Symmetry::Symmetric,
-            "hermitian" => Symmetry::Hermitian,
-            _ => return Err(failed(0, "an observable is `general`, `symmetric` or `hermitian`")),
-        };
-        let mut lines = lines.filter(|(_, line)| !(line.starts_with('%') || line.trim().is_empty()));
-        let last = RefCell::new(0);
-        let mut next = || {
-            let (at, line) = lines.next()?;
-            *last.borrow_mut() = at;
-            Some((at, line.split_whitespace().collect::<Vec<&str>>()))
-        };
-        let (at, sizes) = next().ok_or_else(|| failed(0, "the sizes are missing"))?;
-        let sizes: Option<Vec<usize>> = sizes.iter().map(|word| word.parse().ok()).collect();
-        let is_sparse = format == "coordinate";
-        let (rows, columns, count) = match (sizes.as_deref(), is_sparse) {
-            (Some(&[rows, columns, count]), true) => (rows, columns, count),
-            (Some(&[rows, columns]), false) => {
-                let below = rows.saturating_mul(rows.saturating_add(1)) / 2;
-                (
-                    rows,
-                    columns,
-                    if symmetry == Symmetry::General { rows.saturating_mul(columns) } else { below },
-                )
-            }
-            _ => {
-                return Err(failed(
-                    at,
-                    "expected the numbers of rows and columns, and in coordinates that of entries",
-                ));
-            }
-        };
-        if rows != columns || !rows.is_power_of_two() {
-            return Err(failed(at, "an observable has as many rows as columns, a power of two"));
+        return Err(failed(0, expected));
+    };
+    let symmetry = match symmetry {
+        "general" => Symmetry::General,
+        "symmetric" => Symmetry::Symmetric,
+        "hermitian" => Symmetry::Hermitian,
+        _ => return Err(failed(0, "an observable is `general`, `symmetric` or `hermitian`")),
+    };
+    let mut lines = lines.filter(|(_, line)| !(line.starts_with('%') || line.trim().is_empty()));
+    let mut next = || lines.next().map(|(at, line)| (at, line.split_whitespace().collect::<Vec<&str>>()));
+    let (at, sizes) = next().ok_or_else(|| failed(0, "the sizes are missing"))?;
+    let sizes: Option<Vec<usize>> = sizes.iter().map(|word| word.parse().ok()).collect();
+    let is_sparse = format == "coordinate";
+    let (rows, columns, count) = match (sizes.as_deref(), is_sparse) {
+        (Some(&[rows, columns, count]), true) => (rows, columns, count),
+        (Some(&[rows, columns]), false) => {
+            let below = rows.saturating_mul(rows.saturating_add(1)) / 2;
+            (rows, columns, if symmetry == Symmetry::General { rows.saturating_mul(columns) } else { below })
         }
-        let mut entries = Vec::new();
-        let (mut row, mut column) = (0, 0);
-        for _ in 0..count {
-            let (at, words) = next().ok_or_else(|| {
-                failed(*last.borrow(), "the text ends here, before all the entries that it announces")
-            })?;
-            let (place, numbers) = words.split_at(if is_sparse { 2.min(words.len()) } else { 0 });
-            if is_sparse {
-                let index =
-                    |k: usize| place.get(k)?.parse::<usize>().ok()?.checked_sub(1).filter(|i| *i < rows);
-                (row, column) = index(0).zip(index(1)).ok_or_else(|| {
-                    failed(at, "expected a row and a column, counted from 1, within the matrix")
-                })?;
-            }
-            let number = |k: usize| numbers.get(k)?.parse::<f64>().ok();
-            let value = match (kind, numbers.len()) {
-                ("complex", 2) => number(0).zip(number(1)).map(|(re, im)| Complex::new(re, im)),
-                ("real" | "integer", 1) => number(0).map(Complex::from),
-                _ => None,
-            };
-            let value = value.ok_or_else(|| failed(at, "expected a number, or two for a complex one"))?;
-            entries.push((row, column, value));
-            if symmetry != Symmetry::General && row != column {
-                let other = if symmetry == Symmetry::Hermitian { value.conj() } else { value };
-                entries.push((column, row, other));
-            }
-            if !is_sparse {
-                row += 1;
-                if row == rows {
-                    column += 1;
-                    row = if symmetry == Symmetry::General { 0 } else { column };
-                }
-            }
+        _ => {
+            return Err(failed(
+                at,
+                "expected the numbers of rows and columns, and in coordinates that of entries",
+            ));
         }
-        if let Some((at, _)) = next() {
-            return Err(failed(at, "there are more entries than were announced"));
-        }
-        Ok(Market { n_qubits: rows.trailing_zeros() as usize, entries })
+    };
+    if rows != columns || u32::try_from(n_qubits).ok().and_then(|n| 1usize.checked_shl(n)) != Some(rows) {
+        let why = format!(
+            "{rows} rows and {columns} columns are not 2^{n_qubits} of each, as {n_qubits} qubits have"
+        );
+        return Err(failed(at, &why));
     }
+    let mut entries = Vec::new();
+    let (mut row, mut column) = (0, 0);
+    for _ in 0..count {
+        let (at, words) = next().ok_or_else(|| {
+            failed(text.lines().count() - 1, "the text ends here, before all the entries that it announces")
+        })?;
+        let (place, numbers) = words.split_at(if is_sparse { 2.min(words.len()) } else { 0 });
+        if is_sparse {
+            let index = |k: usize| place.get(k)?.parse::<usize>().ok()?.checked_sub(1).filter(|i| *i < rows);
+            (row, column) = index(0).zip(index(1)).ok_or_else(|| {
+                failed(at, "expected a row and a column, counted from 1, within the matrix")
+            })?;
+        }
+        let number = |k: usize| numbers.get(k)?.parse::<f64>().ok();
+        let value = match (kind, numbers.len()) {
+            ("complex", 2) => number(0).zip(number(1)).map(|(re, im)| Complex::new(re, im)),
+            ("real" | "integer", 1) => number(0).map(Complex::from),
+            _ => None,
+        };
+        let value = value.ok_or_else(|| failed(at, "expected a number, or two for a complex one"))?;
+        entries.push((row, column, value));
+        if symmetry != Symmetry::General && row != column {
+            let other = if symmetry == Symmetry::Hermitian { value.conj() } else { value };
+            entries.push((column, row, other));
+        }
+        if !is_sparse {
+            row += 1;
+            if row == rows {
+                column += 1;
+                row = if symmetry == Symmetry::General { 0 } else { column };
+            }
+        }
+    }
+    if let Some((at, _)) = next() {
+        return Err(failed(at, "there are more entries than were announced"));
+    }
+    Ok(entries)
 }
