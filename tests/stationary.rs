@@ -232,3 +232,13 @@ fn a_run_through_a_saddle_is_taken_up_with_the_same_bits() {
         assert_eq!((again, state), (stop, whole), "{optimizer:?}");
     }
 }
+
+/// Steps of differences do not grow with the angles: at these a step in proportion to them saw a minimum.
+#[test]
+fn maxima_are_left_wherever_they_are() {
+    for turns_away in [30_000.0, 47_000.0, 1e6] {
+        let away = 2.0 * PI * turns_away;
+        let circuit = turns(|c| drop(c.x(0).map(|_| ())));
+        leaves("far out", &energy(circuit, "Z0 + Z1"), &[PI + away, away], -2.0);
+    }
+}

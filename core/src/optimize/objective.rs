@@ -64,8 +64,11 @@ pub trait Objective {
     }
 }
 
+/// The part of the largest input that a step is at least, so that it is one: 2^-36, of which the rounding of x is 2^-16.
+const LEAST_STEP: f64 = 1.0 / (1u64 << 36) as f64;
+
 /// The change of the gradient along v by a central difference, with the step that balances its rounding against the next
-/// derivatives.
+/// derivatives: for functions of angles the same wherever x is.
 pub(super) fn difference_of_gradients<F: Objective + ?Sized>(
     f: &F,
     x: &[f64],
@@ -74,7 +77,8 @@ pub(super) fn difference_of_gradients<F: Objective + ?Sized>(
     if largest(v) == 0.0 {
         return Ok(vec![0.0; v.len()]);
     }
-    let step = f.noise().max(f64::EPSILON).cbrt() * largest(x).max(1.0) / largest(v).max(f64::MIN_POSITIVE);
+    let step = f.noise().max(f64::EPSILON).cbrt().max(LEAST_STEP * largest(x));
+    let step = step / largest(v).max(f64::MIN_POSITIVE);
     let (_, up) = f.value_and_gradient(&moved(x, step, v))?;
     let (_, down) = f.value_and_gradient(&moved(x, -step, v))?;
     Ok(up.iter().zip(&down).map(|(u, d)| (u - d) / (2.0 * step)).collect())
