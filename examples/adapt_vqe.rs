@@ -11,13 +11,10 @@
 #![expect(clippy::print_stdout, reason = "an example prints")]
 
 use ketgrad::{
-    PauliSum, Simulator,
-    core::{
-        ansatz,
-        hybrid::Expectation,
-        optimize::{Lbfgs, Optimizer, Stopping, minimize},
-        problem::{Mapping, Molecule, Tapering},
-    },
+    PauliSum, Simulator, ansatz,
+    hybrid::Expectation,
+    optimize::{Lbfgs, Optimizer, Stopping, minimize},
+    problem::{Mapping, Molecule, Tapering},
 };
 
 /// The largest slope that is left alone, in hartree.

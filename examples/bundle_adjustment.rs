@@ -23,7 +23,7 @@ const UNKNOWNS: usize = CAMERAS * 11 + POINTS * 3;
 
 /// The errors by the numbers of all cameras and those of all points. Where who sees what is a constant, and so are the weights.
 fn errors(seen: Vec<f64>) -> Result<Derivatives<'static, f64>, Failure> {
-    let program = parse_program(PROGRAM).map_err(|e| e[0].clone())?;
+    let program = parse_program(PROGRAM)?;
     let of = |f: fn(i64) -> i64| Datum::ints((0..SEEN as i64).map(f));
     Ok(Derivatives::new(&program, "errors")?
         .with_constant("w", Datum::reals([1.0; SEEN]))?

@@ -9,12 +9,11 @@
 #![expect(clippy::print_stdout, reason = "an example prints")]
 
 use ketgrad::{
-    Number, PI, circuit,
-    core::{
-        array::Array,
-        exec::{Datum, Derivatives},
-        hybrid::{Circuits, Expectation},
-    },
+    Number, PI,
+    array::Array,
+    circuit,
+    exec::{Datum, Derivatives},
+    hybrid::{Circuits, Expectation},
     pauli, program,
 };
 use num_dual::Dual64;

@@ -6,7 +6,7 @@
 //! ```
 #![expect(clippy::print_stdout, reason = "an example prints")]
 
-use ketgrad::{circuit, core::basis::bitstring, core::exact::ClosedForm, core::exact::Form, pauli};
+use ketgrad::{basis::bitstring, circuit, exact::ClosedForm, exact::Form, pauli};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let circuit = circuit! {

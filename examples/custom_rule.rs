@@ -18,7 +18,7 @@ const RIGHT: &str = "
     fn loss(x, w) { softplus(w * x) }";
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let program = parse_program(RIGHT).map_err(|e| e[0].clone())?;
+    let program = parse_program(RIGHT)?;
     let mut loss = Derivatives::<f64>::new(&program, "loss")?;
     let gradient = loss.gradient(&[Datum::Real(1000.0), Datum::Real(2.0)])?;
     println!("by w at x = 1000, w = 2: {}", gradient[1]);
@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("the rule has {} faults", faults.len());
 
     let wrong = RIGHT.replace("exp(-x)) }\n    fn", "exp(x)) }\n    fn");
-    let program = parse_program(&wrong).map_err(|e| e[0].clone())?;
+    let program = parse_program(&wrong)?;
     for fault in test_rule(&program, "softplus", &at, &NoHost, Settings::default())? {
         println!("with a wrong sign, {fault}");
     }

@@ -30,7 +30,7 @@ fn energy(x, y) {
 }";
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let program = parse_program(SOURCE).map_err(|e| e[0].clone())?;
+    let program = parse_program(SOURCE)?;
     let point = [Datum::Real(1.5), Datum::Real(1.0)];
     println!("energy = {}", Derivatives::<f64>::new(&program, "energy")?.value(&point)?);
 

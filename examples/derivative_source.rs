@@ -13,14 +13,14 @@ use ketgrad_core::{
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let source = "fn power(x, n: int) { let mut p = 1.0; for i in 0..n { p *= x; } p }";
-    let program = parse_program(source).map_err(|e| e[0].clone())?;
+    let program = parse_program(source)?;
     let power = Derivatives::<f64>::new(&program, "power")?;
     let (derived, gradient) = power.derivative()?;
 
     // A loop's adjoint runs it backwards: an array stands in for the tape.
     let text = emit_text(&derived, gradient)?;
     println!("{text}");
-    let again = parse_program(&text).map_err(|e| e[0].clone())?;
+    let again = parse_program(&text)?;
     let mut run = Derivatives::<f64>::new(&again, "power_gradient")?;
     println!("power_gradient(3, 4) = {}", run.value(&[Datum::Real(3.0), Datum::Int(4)])?);
 

@@ -8,7 +8,7 @@
 
 use ketgrad::{
     Simulator, circuit,
-    core::hybrid::{Expectation, Method},
+    hybrid::{Expectation, Method},
     pauli,
 };
 use num_dual::Dual64;

@@ -9,13 +9,11 @@
 
 use ketgrad::{
     Circuit, StateVector,
-    core::{
-        ansatz::evolution,
-        hybrid::Expectation,
-        kernel::Threads,
-        observable::{Pauli, PauliSum},
-        problem,
-    },
+    ansatz::evolution,
+    hybrid::Expectation,
+    kernel::Threads,
+    observable::{Pauli, PauliSum},
+    problem,
 };
 
 use num_complex::Complex;

@@ -8,10 +8,8 @@
 
 use ketgrad::{
     circuit,
-    core::{
-        hybrid::Expectation,
-        optimize::{NewtonCg, Optimizer, Stopping, minimize},
-    },
+    hybrid::Expectation,
+    optimize::{NewtonCg, Optimizer, Stopping, minimize},
     pauli,
 };
 

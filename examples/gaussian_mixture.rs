@@ -48,7 +48,7 @@ impl Objective for Surprise<'_> {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let program = parse_program(LIKELIHOOD).map_err(|e| e[0].clone())?;
+    let program = parse_program(LIKELIHOOD)?;
     let points = Datum::reals_of(&[POINTS, 2], points().concat())?;
     let mut gradient = Derivatives::<f64>::new(&program, "surprise")?.with_constant("points", points)?;
     let surprise = Surprise(RefCell::new(gradient.prepare()?));

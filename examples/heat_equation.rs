@@ -36,7 +36,7 @@ fn residual(u: array, before: array) -> array {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let h = 1.0 / (POINTS + 1) as f64;
     let source = EQUATION.replace("RATIO", &format!("{:?}", 1e-3 / (h * h)));
-    let program = parse_program(&source).map_err(|e| e[0].clone())?;
+    let program = parse_program(&source)?;
     let mut residual = Derivatives::<f64>::new(&program, "residual")?;
     let mut u: Vec<f64> = (1..=POINTS).map(|k| (std::f64::consts::PI * k as f64 * h).sin()).collect();
     let data = |u: &[f64]| Datum::reals(u.iter().copied());

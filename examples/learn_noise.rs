@@ -9,12 +9,10 @@
 
 use ketgrad::{
     Circuit, Simulator,
-    core::{
-        channel::{Channel, ChannelKind},
-        circuit::{After, CircuitError, NoiseModel},
-        hybrid::Expectation,
-        observable::PauliSum,
-    },
+    channel::{Channel, ChannelKind},
+    circuit::{After, CircuitError, NoiseModel},
+    hybrid::Expectation,
+    observable::PauliSum,
 };
 
 /// The strengths of the device: of depolarizing after each CX, and of amplitude damping after each gate.

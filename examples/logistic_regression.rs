@@ -23,7 +23,7 @@ fn loss(w: array) {
 fn step(h: array, g: array) { solve(h, g) }";
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let program = parse_program(LOSS).map_err(|e| e[0].clone())?;
+    let program = parse_program(LOSS)?;
     let mut loss = Derivatives::<f64>::new(&program, "loss")?;
     let mut step = Derivatives::<f64>::new(&program, "step")?;
     let mut w = vec![0.0, 0.0];

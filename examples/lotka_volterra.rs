@@ -43,7 +43,7 @@ fn step(j: array, r: array, damping) {
 const TRUTH: [f64; 6] = [1.1, 0.4, 0.9, 0.3, 6.0, 3.0];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let program = parse_program(MODEL).map_err(|e| e[0].clone())?;
+    let program = parse_program(MODEL)?;
     let mut path = Derivatives::<f64>::new(&program, "path")?;
     let mut step = Derivatives::<f64>::new(&program, "step")?;
 

@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         x
     }";
-    let program = parse_program(source).map_err(|e| e[0].clone())?;
+    let program = parse_program(source)?;
     let mut root = Derivatives::<f64>::new(&program, "root")?;
     // Prepared once: the calls in the loop allocate nothing.
     let mut prepared = root.prepare()?;

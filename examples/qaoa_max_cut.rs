@@ -6,14 +6,11 @@
 #![expect(clippy::print_stdout, reason = "an example prints")]
 
 use ketgrad::{
-    Simulator,
-    core::{
-        ansatz,
-        basis::bitstring,
-        hybrid::Expectation,
-        optimize::{Lbfgs, Optimizer, Stopping, minimize},
-        problem::{self, Graph},
-    },
+    Simulator, ansatz,
+    basis::bitstring,
+    hybrid::Expectation,
+    optimize::{Lbfgs, Optimizer, Stopping, minimize},
+    problem::{self, Graph},
 };
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -8,10 +8,7 @@
 //! ```
 #![expect(clippy::print_stdout, reason = "an example prints")]
 
-use ketgrad::{
-    Simulator, circuit,
-    core::{param::Values, simulate::BoundCircuit},
-};
+use ketgrad::{Simulator, circuit, param::Values, simulate::BoundCircuit};
 use num_complex::Complex;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -14,7 +14,7 @@ use ketgrad_core::{
 const VALLEY: &str = "fn valley(x, y) { let a = 1 - x; let b = y - x * x; a * a + 100 * b * b }";
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let program = parse_program(VALLEY).map_err(|e| e[0].clone())?;
+    let program = parse_program(VALLEY)?;
     let mut f = Derivatives::<f64>::new(&program, "valley")?;
     let (mut x, mut y) = (-1.2, 1.0);
     println!("Hessian at the start: {:?}", f.hessian(&[Datum::Real(x), Datum::Real(y)])?);

@@ -9,7 +9,7 @@
 
 use std::f64::consts::PI;
 
-use ketgrad::{Simulator, circuit, core::kernel::Threads, pauli};
+use ketgrad::{Simulator, circuit, kernel::Threads, pauli};
 
 const N: usize = 8;
 const POINTS: usize = 81;

@@ -6,7 +6,7 @@
 //! ```
 #![expect(clippy::print_stdout, reason = "an example prints")]
 
-use ketgrad::core::{
+use ketgrad::{
     circuit::Circuit,
     exact::ClosedForm,
     normal::Equality,

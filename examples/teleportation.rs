@@ -5,7 +5,7 @@
 //! ```
 #![expect(clippy::print_stdout, reason = "an example prints")]
 
-use ketgrad::{Simulator, circuit, core::draw};
+use ketgrad::{Simulator, circuit, draw};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let angle = 1.1;

@@ -35,7 +35,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (points, signs) = moons();
     // The data is part of the program: only the weights have a gradient.
     let source = NETWORK.replace("SIGNS", &format!("{signs:?}")).replace("POINTS", &format!("{points:?}"));
-    let program = parse_program(&source).map_err(|e| e[0].clone())?;
+    let program = parse_program(&source)?;
     let mut dice = Dice(1);
     let mut layer = |shape: &[usize], size: f64| -> Result<Datum<f64>, Box<dyn std::error::Error>> {
         let items = (0..shape.iter().product()).map(|_| size * dice.next()).collect();

@@ -8,7 +8,7 @@
 //! The same by the command line: `ketgrad optimize examples/jobs/h2.toml`.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "an example prints")]
 
-use ketgrad::core::{
+use ketgrad::{
     ansatz, draw,
     hybrid::Expectation,
     optimize::{Lbfgs, Optimizer, Stopping, minimize},

@@ -5,6 +5,7 @@
 
 mod architecture;
 mod basis;
+mod cancellation;
 mod channels;
 mod circuits;
 mod closed_forms;

@@ -3,7 +3,7 @@
 //! This crate is pure computation: it reads no files and no environment, and holds no global state
 //! but a counter and what is known of the machine's caches. Threads, memory limits and kernels are handed in.
 //!
-//! Numbers and programs: [`scalar`], [`mod@array`] (numbers with a shape), [`entity`] (typed ids), [`ir`] (programs as data), [`rules`]
+//! For all of it: [`cancel`] (work that ends early), [`errors`] (several that are one). Numbers and programs: [`scalar`], [`mod@array`] (numbers with a shape), [`entity`] (typed ids), [`ir`] (programs as data), [`rules`]
 //! (derivatives of operations), [`text`] (programs from text), [`pass`] (simplification), [`adjoint`]
 //! (derivatives of programs), [`exec`] (running), [`emit`] (source out), [`check`] (all ways to a derivative,
 //! compared), [`trace`] (formulas, recorded Rust functions), [`tape`] (gradients by operator overloading).
@@ -15,8 +15,37 @@
 //! things on), [`ansatz`] (circuits with parameters), [`optimize`] (minimisation), [`qasm`] (circuits from text),
 //! [`mod@print`] (and back), [`draw`] (circuits as pictures).
 
+#![cfg_attr(
+    not(all(
+        feature = "ansatz",
+        feature = "draw",
+        feature = "emit",
+        feature = "equivalent",
+        feature = "optimize",
+        feature = "qasm",
+        feature = "tape"
+    )),
+    allow(unused, reason = "what parts need that are left out")
+)]
+
+#[doc(no_inline)]
+pub use num_complex;
+#[doc(no_inline)]
+pub use num_dual;
+#[doc(no_inline)]
+pub use num_rational;
+#[doc(no_inline)]
+pub use num_traits;
+#[cfg(feature = "parallel")]
+#[doc(no_inline)]
+pub use rayon;
+#[doc(no_inline)]
+pub use smallvec;
+
 mod bytes;
+pub mod cancel;
 pub mod entity;
+pub mod errors;
 mod stack;
 
 #[macro_use]
@@ -38,10 +67,12 @@ pub mod adjoint;
 pub mod exec;
 
 pub mod check;
+#[cfg(feature = "emit")]
 pub mod emit;
 
 pub mod param;
 
+#[cfg(feature = "tape")]
 pub mod tape;
 pub mod trace;
 
@@ -62,18 +93,26 @@ pub mod field;
 
 pub mod simulate;
 
+#[cfg(feature = "equivalent")]
 pub mod equivalent;
 pub mod exact;
+#[cfg(feature = "equivalent")]
 pub mod normal;
 
 pub mod hybrid;
 
+#[cfg(feature = "ansatz")]
 pub mod problem;
 
+#[cfg(feature = "ansatz")]
 pub mod ansatz;
 
+#[cfg(feature = "optimize")]
 pub mod optimize;
 
+#[cfg(feature = "draw")]
 pub mod draw;
+#[cfg(feature = "qasm")]
 pub mod print;
+#[cfg(feature = "qasm")]
 pub mod qasm;

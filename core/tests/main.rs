@@ -67,6 +67,7 @@ mod scalar_complex;
 mod scalar_derivatives;
 mod scalar_laws;
 mod scalar_uncertain;
+mod sharing;
 mod sparse;
 mod special_functions;
 mod synthesis;

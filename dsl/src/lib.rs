@@ -2,7 +2,7 @@
 //!
 //! ```
 //! use ketgrad::{Simulator, circuit, pauli};
-//! use ketgrad::core::scalar::Uncertain;
+//! use ketgrad::scalar::Uncertain;
 //!
 //! let circuit = circuit! {
 //!     qubits 2;
@@ -28,7 +28,7 @@
 //! Programs are differentiated, natively on dual numbers and through their IR in reverse mode:
 //!
 //! ```
-//! use ketgrad::{core::exec::{Datum, Derivatives}, program};
+//! use ketgrad::{exec::{Datum, Derivatives}, program};
 //!
 //! program! {
 //!     fn root(a) {
@@ -52,18 +52,19 @@
 //!
 //! With the feature `jit`, `Derivatives::with_jit` turns loops over numbers, and their derivatives, into machine code.
 //!
-//! Everything lives in [`core`]; this crate is its front page and the macros [`circuit!`], [`pauli!`] and
-//! [`program!`], which write calls that can be written by hand as well.
+//! This crate is the front page of [`ketgrad_core`], whose modules are all here, with the macros [`circuit!`], [`pauli!`] and
+//! [`program!`], which write calls that can be written by hand as well. [`num_complex`] and [`num_dual`], whose types are in
+//! signatures, are here, too: `use ketgrad::*` hides nothing of the language.
 
-mod circuit;
+mod circuit_macro;
 #[doc(hidden)]
 pub mod factor;
-mod pauli;
+mod pauli_macro;
 #[doc(hidden)]
 pub mod program;
 pub mod tutorial;
 
-pub use ketgrad_core as core;
+pub use ketgrad_core::*;
 
 pub use program::Number;
 

@@ -5,9 +5,9 @@
 //! runs it and differentiates it; arguments and results are values of type [`Datum`].
 //!
 //! ```
-//! use ketgrad::core::{exec::{Datum, Derivatives}, text::parse_program};
+//! use ketgrad::{exec::{Datum, Derivatives}, text::parse_program};
 //!
-//! let program = parse_program("fn f(a, b) { a / (a + b * b) }").map_err(|e| e[0].clone())?;
+//! let program = parse_program("fn f(a, b) { a / (a + b * b) }")?;
 //! let mut f = Derivatives::<f64>::new(&program, "f")?;
 //! let (value, gradient) = f.value_and_gradient(&[Datum::Real(2.0), Datum::Real(3.0)])?;
 //! assert_eq!(value, 2.0 / 11.0);
@@ -18,8 +18,8 @@
 //! What was derived is a program too: it can be printed, and be differentiated again.
 //!
 //! ```
-//! # use ketgrad::core::{exec::{Datum, Derivatives}, text::parse_program};
-//! # let program = parse_program("fn f(a, b) { a / (a + b * b) }").map_err(|e| e[0].clone())?;
+//! # use ketgrad::{exec::{Datum, Derivatives}, text::parse_program};
+//! # let program = parse_program("fn f(a, b) { a / (a + b * b) }")?;
 //! # let mut f = Derivatives::<f64>::new(&program, "f")?;
 //! let texts = f.adjoint()?; // the primal, the adjoint, the gradient
 //! assert!(texts[2].starts_with("fn f.gradient(a, b) -> (real, real, real)"), "{}", texts[2]);
@@ -33,12 +33,12 @@
 //! share no rule for going backwards agree.
 //!
 //! ```
-//! use ketgrad::core::{exec::{Datum, Derivatives}, text::parse_program};
+//! use ketgrad::{exec::{Datum, Derivatives}, text::parse_program};
 //! use num_dual::Dual64;
 //!
 //! // The square root of a by Newton's method, with as many rounds as it takes.
 //! let source = "fn root(a) { let mut x = a; while abs(x * x - a) > 1e-12 { x = 0.5 * (x + a / x); } x }";
-//! let program = parse_program(source).map_err(|e| e[0].clone())?;
+//! let program = parse_program(source)?;
 //! let reverse = Derivatives::<f64>::new(&program, "root")?.gradient(&[Datum::Real(2.0)])?;
 //! let dual = Derivatives::<Dual64>::new(&program, "root")?.value(&[Datum::Real(Dual64::new(2.0, 1.0))])?;
 //! assert!((reverse[0].real().unwrap() - dual.real().unwrap().eps).abs() < 1e-14);
@@ -47,14 +47,14 @@
 //!
 //! # 3. Arrays
 //! Arrays have shapes, operators broadcast, and there are functions for the rest: products, reductions along axes,
-//! linear algebra ([the table](crate::core::ir::ArrayOp)). Shapes that do not fit are an error that says where: when the
+//! linear algebra ([the table](ketgrad_core::ir::ArrayOp)). Shapes that do not fit are an error that says where: when the
 //! program is read, if they are known there, else when it runs.
 //!
 //! ```
-//! use ketgrad::core::{exec::{Datum, Derivatives}, text::parse_program};
+//! use ketgrad::{exec::{Datum, Derivatives}, text::parse_program};
 //!
 //! let source = "fn layer(x: array, w: array, b: array) { sum(tanh(matmul(x, w) + b)) }";
-//! let program = parse_program(source).map_err(|e| e[0].clone())?;
+//! let program = parse_program(source)?;
 //! let mut layer = Derivatives::<f64>::new(&program, "layer")?;
 //! let x = Datum::reals_of(&[4, 2], vec![0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0])?;
 //! let (w, b) = (Datum::reals_of(&[2, 3], vec![0.1; 6])?, Datum::reals([0.0; 3]));
@@ -71,7 +71,7 @@
 //! Inside [`program!`](crate::program!) the same is a Rust function, too, on floats and on dual numbers:
 //!
 //! ```
-//! use ketgrad::{core::{array::Array, exec::{Datum, Derivatives}}, program};
+//! use ketgrad::{array::Array, exec::{Datum, Derivatives}, program};
 //!
 //! program! {
 //!     fn layer(x: array, w: array, b: array) { sum(tanh(matmul(x, w) + b)) }
@@ -92,7 +92,7 @@
 //! again without allocating.
 //!
 //! ```
-//! use ketgrad::{core::{array::Array, exec::{Datum, Derivatives}}, program};
+//! use ketgrad::{array::Array, exec::{Datum, Derivatives}, program};
 //!
 //! program! {
 //!     fn answers(w: array, b: array, v: array) -> array {
@@ -131,7 +131,7 @@
 //! The same without a program, by operators on a [`Tape`]:
 //!
 //! ```
-//! use ketgrad::core::{array::Array, tape::Tape};
+//! use ketgrad::{array::Array, tape::Tape};
 //!
 //! let tape = Tape::new();
 //! let x = Array::new(&[4, 2], vec![0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0])?;
@@ -146,15 +146,15 @@
 //! # 5. Where to go on
 //! | to | see |
 //! |---|---|
-//! | mix circuits into programs | [`hybrid`](crate::core::hybrid) |
-//! | minimise with something better than fixed steps | [`optimize`](crate::core::optimize) |
-//! | hold data at their values, so that nothing is computed for their derivatives | [`with_constant`](crate::core::exec::Derivatives::with_constant) |
-//! | get Jacobians and Hessians with many zeros from few products | [`exec`](crate::core::exec) |
-//! | differentiate a solution by its equation | [`implicit`](crate::core::adjoint::implicit()) |
-//! | keep the gradient of a long loop in a budget of memory | [`with_memory`](crate::core::exec::Derivatives::with_memory) |
-//! | give a function a rule of its own | [`text`](crate::core::text) |
-//! | find where the first NaN came from | [`inspect`](crate::core::exec::inspect) |
+//! | mix circuits into programs | [`hybrid`](ketgrad_core::hybrid) |
+//! | minimise with something better than fixed steps | [`optimize`](ketgrad_core::optimize) |
+//! | hold data at their values, so that nothing is computed for their derivatives | [`with_constant`](ketgrad_core::exec::Derivatives::with_constant) |
+//! | get Jacobians and Hessians with many zeros from few products | [`exec`](ketgrad_core::exec) |
+//! | differentiate a solution by its equation | [`implicit`](ketgrad_core::adjoint::implicit()) |
+//! | keep the gradient of a long loop in a budget of memory | [`with_memory`](ketgrad_core::exec::Derivatives::with_memory) |
+//! | give a function a rule of its own | [`text`](ketgrad_core::text) |
+//! | find where the first NaN came from | [`inspect`](ketgrad_core::exec::inspect) |
 //!
-//! [`Derivatives`]: crate::core::exec::Derivatives
-//! [`Datum`]: crate::core::exec::Datum
-//! [`Tape`]: crate::core::tape::Tape
+//! [`Derivatives`]: ketgrad_core::exec::Derivatives
+//! [`Datum`]: ketgrad_core::exec::Datum
+//! [`Tape`]: ketgrad_core::tape::Tape

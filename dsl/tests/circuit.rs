@@ -2,9 +2,9 @@
 
 use ketgrad::{
     Angle, Circuit, PI, circuit,
-    core::circuit::{CircuitError, Condition, Relation},
-    core::matrix::Matrix,
-    core::observable::{Pauli, PauliString},
+    circuit::{CircuitError, Condition, Relation},
+    matrix::Matrix,
+    observable::{Pauli, PauliString},
     pauli,
 };
 
@@ -97,8 +97,8 @@ fn modifiers_nest() -> Outcome {
     }?;
     let mut called = Circuit::new(5);
     let x = || Matrix::clone(&matrix);
-    let gate = |kind| ketgrad::core::gate::Gate::new(kind, []);
-    use ketgrad::core::gate::GateKind::{H, X, Z};
+    let gate = |kind| ketgrad::gate::Gate::new(kind, []);
+    use ketgrad::gate::GateKind::{H, X, Z};
     called.gate(gate(X)?, &[0], &[(3, true), (4, false)])?;
     called.gate(gate(Z)?, &[3], &[(0, true), (1, true), (2, true)])?;
     called.under([0, 1, 2], true, |c| c.rx(4, 0.1))?;

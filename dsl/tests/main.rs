@@ -1,6 +1,7 @@
 //! The macros of the front page, a module for each topic.
 
 mod circuit;
+mod front;
 mod pauli;
 mod program_arrays;
 mod program_corpus;

@@ -1,6 +1,6 @@
 //! `pauli!` writes the sums that the parser reads.
 
-use ketgrad::{PauliSum, core::observable::ObservableError, pauli};
+use ketgrad::{PauliSum, observable::ObservableError, pauli};
 
 fn text(sum: Result<PauliSum, ObservableError>) -> String {
     sum.map_or_else(|error| error.to_string(), |sum| sum.to_string())

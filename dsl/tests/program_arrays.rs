@@ -9,12 +9,10 @@ use std::{
 };
 
 use ketgrad::{
-    core::{
-        array::Array,
-        exec::{Datum, Derivatives},
-        tape::{ArrayVariable, Tape, Variable},
-    },
+    array::Array,
+    exec::{Datum, Derivatives},
     program,
+    tape::{ArrayVariable, Tape, Variable},
 };
 use num_complex::Complex;
 use num_dual::Dual64;

@@ -10,7 +10,7 @@
 mod corpus;
 
 use corpus::{self as c, Pair, Point, Sample, Segment};
-use ketgrad::core::{
+use ketgrad::{
     array::Array,
     entity::Inst,
     exec::{Datum, Derivatives},
@@ -45,7 +45,7 @@ fn canonical(f: &Function) -> Function {
         f.blocks[block].end_at = Position::default();
         let old = std::mem::take(&mut f.blocks[block].insts);
         let mut new: Vec<Inst> = Vec::new();
-        let place = |f: &Function, new: &mut Vec<Inst>, values: &[ketgrad::core::entity::Value]| {
+        let place = |f: &Function, new: &mut Vec<Inst>, values: &[ketgrad::entity::Value]| {
             // Operands before what uses them.
             let mut work: Vec<_> = values.iter().rev().map(|v| (*v, false)).collect();
             while let Some((v, ready)) = work.pop() {

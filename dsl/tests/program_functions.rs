@@ -4,15 +4,13 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use ketgrad::{
-    core::{
-        array::Array,
-        exec::{Datum, Derivatives},
-        ir::Program,
-        pass::Level,
-        scalar::Real,
-        text::parse_program,
-    },
+    array::Array,
+    exec::{Datum, Derivatives},
+    ir::Program,
+    pass::Level,
     program,
+    scalar::Real,
+    text::parse_program,
 };
 use num_dual::Dual64;
 

@@ -1,14 +1,12 @@
 //! Programs from the papers, written natively.
 
 use ketgrad::{
-    core::{
-        exec::{Datum, Derivatives, Host, HostError},
-        ir::{Kind, Primitive, Program},
-        rules::Rules,
-        scalar::{Real, Scalar},
-        text::parse_program,
-    },
+    exec::{Datum, Derivatives, Host, HostError},
+    ir::{Kind, Primitive, Program},
     program,
+    rules::Rules,
+    scalar::{Real, Scalar},
+    text::parse_program,
 };
 use num_dual::Dual64;
 
@@ -229,7 +227,7 @@ fn keywords_are_names_without_their_mark() {
     let program = keywords::r#type::ir();
     let text = program.to_string();
     assert!(!text.contains('#'), "{text}");
-    assert_eq!(ketgrad::core::ir::parse(&text).unwrap(), program);
+    assert_eq!(ketgrad::ir::parse(&text).unwrap(), program);
     let mut f = Derivatives::<f64>::new(&program, "type").unwrap();
     let (y, gradient) = f.value_and_gradient(&[Datum::Real(1.5), Datum::Int(3)]).unwrap();
     assert_eq!((y, gradient), (9.0, vec![Datum::Real(6.0)]));

@@ -4,14 +4,12 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use ketgrad::{
-    core::{
-        array::Array,
-        exec::{Datum, Derivatives},
-        ir::{Program, verify},
-        rules::{RuleError, Rules},
-        text::parse_program,
-    },
+    array::Array,
+    exec::{Datum, Derivatives},
+    ir::{Program, verify},
     program,
+    rules::{RuleError, Rules},
+    text::parse_program,
 };
 use num_complex::Complex;
 use num_dual::{Dual2_64, Dual64};

@@ -1,6 +1,6 @@
 //! The example of the README compiles, runs, and stands there as it does here.
 
-use ketgrad::{Simulator, circuit, core::scalar::Uncertain};
+use ketgrad::{Simulator, circuit, scalar::Uncertain};
 use num_dual::Dual64;
 
 #[test]
@@ -32,8 +32,8 @@ fn the_example_of_the_readme() -> Result<(), Box<dyn std::error::Error>> {
 
 #[test]
 fn the_variational_example_of_the_readme() -> Result<(), Box<dyn std::error::Error>> {
-    use ketgrad::core::optimize::{Lbfgs, Optimizer, Stopping, minimize};
-    use ketgrad::core::{ansatz, hybrid::Expectation, problem};
+    use ketgrad::optimize::{Lbfgs, Optimizer, Stopping, minimize};
+    use ketgrad::{ansatz, hybrid::Expectation, problem};
 
     let energy = Expectation::new(ansatz::uccsd(4, 2)?, [problem::h2()])?;
     let (end, _) = minimize(&energy, &[0.0; 3], &Optimizer::from(Lbfgs::default()), &Stopping::default())?;

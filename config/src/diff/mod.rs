@@ -11,6 +11,7 @@ use std::{
 use ketgrad_core::{
     array::indices_text,
     emit::{emit_dot, emit_latex, emit_rust},
+    errors::Errors,
     exec::{Datum, Derivatives, DeriveError, Limits},
     ir::{Kind, Program},
     pass::Level,
@@ -381,7 +382,7 @@ pub(crate) fn in_text(key: &str, value: &Value) -> String {
 }
 
 /// The errors of a program text, underlined.
-pub(crate) fn faulty(name: &str, source: &str, errors: Vec<text::TextError>) -> Failure {
+pub(crate) fn faulty(name: &str, source: &str, errors: Errors<text::TextError>) -> Failure {
     let remarks = errors.into_iter().map(|e| Remark {
         severity: Severity::Error,
         message: e.kind.to_string(),

@@ -37,7 +37,7 @@ use super::{
 /// // The square root by Newton's steps, which a dual number would have no derivative of: they start and end at constants.
 /// let source = "rule root(a) { let mut x = 1.5; while abs(x * x - a) > 1e-9 { x = 0.5 * (x + a / x); } x }
 ///     pullback(a, x, x_bar) { x_bar / (2 * x) }";
-/// let program = parse_program(source).map_err(|e| e[0].clone())?;
+/// let program = parse_program(source)?;
 /// let root = program.lookup("root").ok_or("none")?;
 /// let (program, root) = on_duals(&program, root, 1)?.ok_or("no rules")?;
 /// let a = [Datum::<Dual64>::Real(Dual64::new(2.25, 1.0))];

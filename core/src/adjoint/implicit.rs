@@ -41,7 +41,7 @@ use super::{DiffError, forward, value_and_pullback};
 ///     }
 ///     fn residual(x, e, m) { x - e * sin(x) - m }
 ///     fn height(e, m) { sin(kepler(e, m)) }";
-/// let mut program = parse_program(source).map_err(|e| e[0].clone())?;
+/// let mut program = parse_program(source)?;
 /// let (root, residual) = (program.lookup("kepler").unwrap(), program.lookup("residual").unwrap());
 /// implicit(&mut program, root, residual)?;
 ///

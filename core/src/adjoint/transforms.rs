@@ -33,7 +33,7 @@ struct Request {
 /// ```
 /// use ketgrad_core::{adjoint::{Transform, Transforms}, exec::{Datum, Derivatives}, ir::Position, text::parse_program};
 ///
-/// let mut program = parse_program("fn f(x) { x * x * x }").map_err(|e| e[0].clone())?;
+/// let mut program = parse_program("fn f(x) { x * x * x }")?;
 /// let f = program.lookup("f").ok_or("no function")?;
 /// let mut transforms = Transforms::default();
 /// let gradient = transforms.declare(&mut program, f, Transform::Grad, Position::default())?;

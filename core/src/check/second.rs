@@ -18,7 +18,7 @@ use super::{
 /// ```
 /// use ketgrad_core::{check::{Settings, hessian_check}, exec::{Datum, NoHost}, text::parse_program};
 ///
-/// let program = parse_program("fn f(x, y) { x * x * y }").map_err(|e| e[0].clone())?;
+/// let program = parse_program("fn f(x, y) { x * x * y }")?;
 /// let at = [Datum::Real(3.0), Datum::Real(0.5)];
 /// let report = hessian_check(&program, "f", &at, &NoHost, Settings::default())?;
 /// assert!(report.agree);

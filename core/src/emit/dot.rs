@@ -15,7 +15,7 @@ use crate::{
 /// ```
 /// use ketgrad_core::{emit::emit_dot, text::parse_program};
 ///
-/// let program = parse_program("fn f(a, b) { a * sin(b) }").map_err(|e| e[0].clone())?;
+/// let program = parse_program("fn f(a, b) { a * sin(b) }")?;
 /// let f = program.lookup("f").ok_or("no function")?;
 /// let dot = emit_dot(&program, f);
 /// assert!(dot.contains("v2 [label=\"sin\"]") && dot.contains("v1 -> v2;"), "{dot}");

@@ -23,7 +23,7 @@ use super::{
 /// ```
 /// use ketgrad_core::{emit::emit_latex, text::parse_program};
 ///
-/// let program = parse_program("fn f(a, theta) { a / (1 + theta * theta) }").map_err(|e| e[0].clone())?;
+/// let program = parse_program("fn f(a, theta) { a / (1 + theta * theta) }")?;
 /// let f = program.lookup("f").ok_or("no function")?;
 /// let line = r"f(a, \theta) &= \frac{a}{1 + \theta \theta}";
 /// assert_eq!(emit_latex(&program, f)?, format!("\\begin{{align*}}\n{line}\n\\end{{align*}}\n"));

@@ -4,7 +4,7 @@
 //! use ketgrad_core::{adjoint, emit, pass::{Level, optimize_all}, text::parse_program};
 //!
 //! let source = "fn power(x, n: int) { let mut p = 1.0; for i in 0..n { p *= x; } p }";
-//! let mut program = parse_program(source).map_err(|e| e[0].clone())?;
+//! let mut program = parse_program(source)?;
 //! let power = program.lookup("power").ok_or("no function")?;
 //! let gradient = adjoint::gradient(&mut program, power)?;
 //! optimize_all(&mut program, power, Level::Strict);

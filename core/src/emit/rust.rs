@@ -63,7 +63,7 @@ const COMPLEX: &str = include_str!("support/complex.rs");
 /// ```
 /// use ketgrad_core::{emit::emit_rust, text::parse_program};
 ///
-/// let program = parse_program("fn f(a, b) { a / (1 + b * b) }").map_err(|e| e[0].clone())?;
+/// let program = parse_program("fn f(a, b) { a / (1 + b * b) }")?;
 /// let f = program.lookup("f").ok_or("no function")?;
 /// assert!(emit_rust(&program, &[f])?.ends_with("pub fn f(a: f64, b: f64) -> f64 {\n    a / (1.0 + b * b)\n}\n"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

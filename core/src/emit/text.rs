@@ -36,14 +36,14 @@ use super::{
 /// ```
 /// use ketgrad_core::{adjoint, emit::emit_text, exec::{Datum, Derivatives}, pass::{Level, optimize_all}, text::parse_program};
 ///
-/// let mut program = parse_program("fn f(a, b) { a * sin(b) }").map_err(|e| e[0].clone())?;
+/// let mut program = parse_program("fn f(a, b) { a * sin(b) }")?;
 /// let f = program.lookup("f").ok_or("no function")?;
 /// let gradient = adjoint::gradient(&mut program, f)?;
 /// optimize_all(&mut program, gradient, Level::Strict);
 /// let source = emit_text(&program, gradient)?;
 /// assert!(source.starts_with("fn f_gradient(a, b) -> (real, real, real) {"), "{source}");
 /// // It runs, and can be differentiated again.
-/// let again = parse_program(&source).map_err(|e| e[0].clone())?;
+/// let again = parse_program(&source)?;
 /// let mut g = Derivatives::<f64>::new(&again, "f_gradient")?;
 /// let value = g.value(&[Datum::Real(2.0), Datum::Real(0.5)])?;
 /// assert_eq!(value.fields()[1].real(), Some(&0.5f64.sin()));

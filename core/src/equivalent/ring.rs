@@ -70,6 +70,9 @@ fn image(
         Err(e) => return Some(Err(e.into())),
     };
     for operator in operators {
+        if let Err(cancelled) = simulator.threads.check() {
+            return Some(Err(SimulateError::from(cancelled).into()));
+        }
         operator.apply(state.amplitudes_mut(), &simulator.threads);
         let terms: usize = state.amplitudes().iter().map(Exact::n_terms).sum();
         if terms > TERMS || state.amplitudes().iter().any(|a| a.fault().is_some()) {

@@ -34,8 +34,9 @@ pub(super) struct Abreast {
 }
 
 impl Abreast {
-    pub(super) fn new() -> Abreast {
-        let mut machine = Machine::new();
+    /// Beside a machine for one run alone, with its token.
+    pub(super) fn new<S: Scalar>(beside: &Machine<S>) -> Abreast {
+        let mut machine = beside.another();
         let tapes = machine.take_tapes();
         Abreast { machine, held: None, tapes }
     }

@@ -7,7 +7,7 @@
 //! ```
 //! use ketgrad_core::{exec::{Batch, Bytecode, Datum}, text::parse_program};
 //!
-//! let program = parse_program("fn f(x) { if x > 0 { x * x } else { 0.0 - x } }").map_err(|e| e[0].clone())?;
+//! let program = parse_program("fn f(x) { if x > 0 { x * x } else { 0.0 - x } }")?;
 //! let f = program.lookup("f").ok_or("no f")?;
 //! let mut batch = Batch::<f64, 4>::new(Bytecode::compile(&program, f)?);
 //! let arguments = [-1.0, 1.0, -2.0, 2.0].map(|x| vec![Datum::Real(x)]);

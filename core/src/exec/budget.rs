@@ -17,7 +17,7 @@
 //!     }
 //!     x
 //! }";
-//! let program = parse_program(source).map_err(|e| e[0].clone())?;
+//! let program = parse_program(source)?;
 //! let args = [Datum::Real(1.0), Datum::Real(0.1), Datum::Int(10_000)];
 //! let mut whole = Derivatives::<f64>::new(&program, "place")?;
 //! let (value, gradient) = whole.value_and_gradient(&args)?;

@@ -23,7 +23,7 @@
 //!     let h = 0.01;
 //!     [x[0] + h * x[1], x[1] - h * (sin(x[0]) + friction * x[1])]
 //! }";
-//! let program = parse_program(source).map_err(|e| e[0].clone())?;
+//! let program = parse_program(source)?;
 //! let mut steps = Steps::<f64>::new(&program, "step")?.with_snapshots(3);
 //! let (start, friction) = (Datum::reals([1.0, 0.0]), [Datum::Real(0.1)]);
 //! let end = steps.run(1000, start.clone(), &friction)?;

@@ -43,7 +43,7 @@ impl<S: Scalar> Host<S> for Holding<'_, S> {
 impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
     /// The host, and the constants.
     pub(super) fn holding(&self) -> Holding<'_, S> {
-        Holding { host: self.host, held: &self.held }
+        Holding { host: &*self.host, held: &self.held }
     }
 
     /// With the parameter of that name held at a value: it is no argument any more, and nothing is differentiated by it. For
@@ -53,7 +53,7 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
     /// use ketgrad_core::{exec::{Datum, Derivatives}, text::parse_program};
     ///
     /// let source = "fn loss(a, b, x: array, y: array) { let r = a * x + b - y; sum(r * r) }";
-    /// let program = parse_program(source).map_err(|e| e[0].clone())?;
+    /// let program = parse_program(source)?;
     /// let mut loss = Derivatives::<f64>::new(&program, "loss")?
     ///     .with_constant("x", Datum::reals([0.0, 1.0, 2.0]))?
     ///     .with_constant("y", Datum::reals([1.0, 3.0, 5.0]))?;

@@ -3,7 +3,7 @@
 //! ```
 //! use ketgrad_core::{exec::{Datum, Derivatives}, text::parse_program};
 //!
-//! let program = parse_program("fn f(a, b) { a / (a + b * b) }").map_err(|e| e[0].clone())?;
+//! let program = parse_program("fn f(a, b) { a / (a + b * b) }")?;
 //! let mut f = Derivatives::<f64>::new(&program, "f")?;
 //! let (y, gradient) = f.value_and_gradient(&[Datum::Real(2.0), Datum::Real(3.0)])?;
 //! assert_eq!((y, gradient[0].real()), (2.0 / 11.0, Some(&(9.0 / 121.0))));
@@ -23,6 +23,7 @@ use std::sync::Arc;
 use crate::{
     adjoint::{self, Reverse},
     array::{ArrayError, MAX_ELEMENTS, Shape},
+    cancel::CancellationToken,
     entity::FuncId,
     ir::{Given, Kind, Op, Position, Program, check_shapes},
     pass::{Level, optimize_all},
@@ -54,7 +55,7 @@ pub struct Derivatives<'h, S: Scalar> {
     pub(super) program: Program,
     pub(super) f: FuncId,
     pub(super) level: Level,
-    pub(super) host: &'h dyn Host<S>,
+    pub(super) host: Arc<dyn Host<S> + 'h>,
     pub(super) held: Held<S>,
     pub(super) limits: Limits,
     pub(super) machine: Machine<S>,
@@ -64,12 +65,38 @@ pub struct Derivatives<'h, S: Scalar> {
     pushforward: Option<Derived>,
     second: Option<Derived>,
     squares: Option<Derived>,
-    pub(super) split: Option<(Bytecode, Bytecode)>,
+    pub(super) split: Option<Arc<(Bytecode, Bytecode)>>,
     /// Pushforwards in two parts.
     pub(super) linear: ByShapes<Option<Arc<[Bytecode; 2]>>>,
     pub(super) abreast: Abreast,
     #[cfg(feature = "jit")]
     jit: bool,
+}
+
+/// A copy shares the host and what was compiled so far; it has memory of its own, so that each thread may have a copy.
+impl<S: Scalar> Clone for Derivatives<'_, S> {
+    fn clone(&self) -> Self {
+        Derivatives {
+            program: self.program.clone(),
+            f: self.f,
+            level: self.level,
+            host: self.host.clone(),
+            held: self.held.clone(),
+            limits: self.limits,
+            machine: self.machine.another(),
+            value: self.value.clone(),
+            gradient: self.gradient.clone(),
+            pullback: self.pullback.clone(),
+            pushforward: self.pushforward.clone(),
+            second: self.second.clone(),
+            squares: self.squares.clone(),
+            split: self.split.clone(),
+            linear: self.linear.clone(),
+            abreast: Abreast::new(&self.machine),
+            #[cfg(feature = "jit")]
+            jit: self.jit,
+        }
+    }
 }
 
 impl<S: Scalar> std::fmt::Debug for Derivatives<'_, S> {
@@ -92,7 +119,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
             program: program.clone(),
             f,
             level: Level::default(),
-            host: &NoHost,
+            host: Arc::new(NoHost),
             held: Vec::new(),
             limits: Limits::default(),
             machine: Machine::new(),
@@ -104,7 +131,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
             squares: None,
             split: None,
             linear: ByShapes::new(),
-            abreast: Abreast::new(),
+            abreast: Abreast::new(&Machine::<S>::new()),
             #[cfg(feature = "jit")]
             jit: false,
         })
@@ -122,10 +149,11 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         }
     }
 
-    /// With the host that computes the program's primitives.
+    /// With the host that computes the program's primitives: a reference to one, or an [`Arc`] of it, with which
+    /// nothing is borrowed.
     #[must_use]
-    pub fn with_host(mut self, host: &'h dyn Host<S>) -> Self {
-        self.host = host;
+    pub fn with_host(mut self, host: impl Host<S> + 'h) -> Self {
+        self.host = Arc::new(host);
         self
     }
 
@@ -137,6 +165,26 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
             self.forget();
         }
         self.limits = limits;
+        self
+    }
+
+    /// With a token that ends runs early: looked at before each and, while it runs, every 2^20 steps. What a host computes
+    /// has a token of its own.
+    ///
+    /// ```
+    /// use ketgrad_core::{cancel::{CancellationToken, is_cancelled}, exec::Derivatives, text::parse_program};
+    ///
+    /// let program = parse_program("fn f() { let mut x = 1.0; while x > 0 { x = 1 / x; } x }")?;
+    /// let looks = std::sync::atomic::AtomicUsize::new(0);
+    /// let token = CancellationToken::when(move || looks.fetch_add(1, std::sync::atomic::Ordering::Relaxed) > 3);
+    /// let error = Derivatives::<f64>::new(&program, "f")?.with_cancellation(token).value(&[]).unwrap_err();
+    /// assert!(is_cancelled(&error));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_cancellation(mut self, token: CancellationToken) -> Self {
+        self.machine = self.machine.with_cancellation(token);
+        self.abreast = Abreast::new(&self.machine);
         self
     }
 
@@ -155,7 +203,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
     /// use ketgrad_core::{exec::{Datum, Derivatives}, text::parse_program};
     ///
     /// let source = "fn f(x, n: int) { let mut y = x; for i in 0..n { y = y * y - 0.5; } y }";
-    /// let program = parse_program(source).map_err(|e| e[0].clone())?;
+    /// let program = parse_program(source)?;
     /// let mut f = Derivatives::<f64>::new(&program, "f")?.with_jit();
     /// let (y, gradient) = f.value_and_gradient(&[Datum::Real(0.5), Datum::Int(2)])?;
     /// assert_eq!((y, gradient[0].real()), (-0.4375, Some(&-0.5)));
@@ -173,10 +221,11 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         let times = u64::try_from(times).unwrap_or(u64::MAX);
         let limits = Limits { steps: self.limits.steps.saturating_mul(times), ..self.limits };
         let new = Derivatives::new(program, name)?;
-        let new = new.with_host(self.host).with_level(self.level).with_limits(limits);
+        let new = new.with_level(self.level).with_limits(limits);
         #[cfg(feature = "jit")]
         let new = Derivatives { jit: self.jit, ..new };
-        Ok(Derivatives { held: self.held.clone(), ..new })
+        let machine = self.machine.another();
+        Ok(Derivatives { host: self.host.clone(), held: self.held.clone(), machine, ..new })
     }
 
     /// Forgets what was compiled.
@@ -196,7 +245,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
 
     /// Gives that memory back.
     pub(super) fn release(&mut self) {
-        self.machine = Machine::new();
+        self.machine = self.machine.another();
     }
 
     /// The program, with what has been derived so far.
@@ -351,12 +400,13 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
             optimize_all(&mut program, primal, self.level);
             optimize_all(&mut program, adjoint, self.level);
             let how = self.how();
-            self.split = Some((how.code(&program, primal, &[])?, how.code(&program, adjoint, &[])?));
+            let parts = (how.code(&program, primal, &[])?, how.code(&program, adjoint, &[])?);
+            self.split = Some(Arc::new(parts));
         }
-        let Some((primal, _)) = &self.split else {
+        let Some((primal, _)) = self.split.as_deref() else {
             return Err(CallError::Undefined { name: String::new() }.into());
         };
-        let host = Holding { host: self.host, held: &self.held };
+        let host = Holding { host: &*self.host, held: &self.held };
         let value = primal.call(&mut self.machine, &host, &self.limits, args)?;
         let tapes = self.machine.take_tapes();
         Ok(Pulled::new(value, tapes, args, self))
@@ -412,7 +462,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
     /// ```
     /// use ketgrad_core::{exec::{Datum, Derivatives}, text::parse_program};
     ///
-    /// let program = parse_program("fn residuals(a, b) { [a * b, a - 1, 2 * b] }").map_err(|e| e[0].clone())?;
+    /// let program = parse_program("fn residuals(a, b) { [a * b, a - 1, 2 * b] }")?;
     /// let mut f = Derivatives::<f64>::new(&program, "residuals")?;
     /// // J = [[b, a], [1, 0], [0, 2]] at (2, 3)
     /// let products = f.gauss_newton(&[Datum::Real(2.0), Datum::Real(3.0)], &[Datum::Real(1.0), Datum::Real(0.0)])?;
@@ -531,7 +581,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
     pub fn prepare(&mut self) -> Result<Prepared<'h, S>, DeriveError> {
         let mut code = self.derived(adjoint::gradient);
         let general = code.general()?;
-        Ok(Prepared::new(code, general, self.host, self.held.clone(), self.limits))
+        let parts = (self.host.clone(), self.held.clone(), self.limits, self.machine.another());
+        Ok(Prepared::new(code, general, parts))
     }
 
     /// The program with the function and all it calls optimised. What has a rule of its own keeps it.
@@ -574,7 +625,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
             return Err(CallError::Undefined { name: String::new() }.into());
         };
         let code = derived.code(args)?;
-        let host = Holding { host: self.host, held: &self.held };
+        let host = Holding { host: &*self.host, held: &self.held };
         Ok(code.call(&mut self.machine, &host, &self.limits, args)?)
     }
 }

@@ -3,6 +3,7 @@
 use crate::{
     array::{ArrayError, Shape},
     bytes::bytes_text,
+    cancel::Cancelled,
     ir::{Kind, Position},
     scalar::Undecided,
 };
@@ -23,6 +24,14 @@ pub enum RunError {
         limit: u64,
         /// Where it stopped.
         at: Position,
+    },
+    /// The run was cancelled.
+    #[error("{at}: {source}")]
+    Cancelled {
+        /// Where it stopped.
+        at: Position,
+        /// That it was.
+        source: Cancelled,
     },
     /// Too many calls inside calls.
     #[error("{at}: `{function}` is called {limit} calls deep: is there an endless recursion?")]
@@ -142,6 +151,7 @@ impl RunError {
         match self {
             RunError::Call(_) => None,
             RunError::Steps { at, .. }
+            | RunError::Cancelled { at, .. }
             | RunError::Depth { at, .. }
             | RunError::Memory { at, .. }
             | RunError::Index { at, .. }

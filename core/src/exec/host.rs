@@ -1,6 +1,8 @@
 //! Primitives: what a program calls and cannot say itself.
 
-use crate::{ir::Primitive, scalar::Scalar};
+use std::sync::Arc;
+
+use crate::{cancel::Cancelled, ir::Primitive, scalar::Scalar};
 
 use super::data::Datum;
 
@@ -21,7 +23,10 @@ use super::data::Datum;
 ///     }
 /// }
 /// ```
-pub trait Host<S: Scalar> {
+///
+/// Whatever runs programs takes a host by reference or owns a share of it: `&H` and `Arc<H>` are hosts where `H` is. A
+/// host may be called from several threads at once.
+pub trait Host<S: Scalar>: Send + Sync {
     /// The value of a primitive. It must have the primitive's result kind.
     ///
     /// # Errors
@@ -33,6 +38,24 @@ pub trait Host<S: Scalar> {
     fn number(&self, primitive: &Primitive, args: &[S::Real]) -> Option<Result<S::Real, HostError>> {
         let _ = (primitive, args);
         None
+    }
+}
+
+impl<S: Scalar, H: Host<S> + ?Sized> Host<S> for &H {
+    fn call(&self, primitive: &Primitive, args: &[Datum<S>]) -> Result<Datum<S>, HostError> {
+        (**self).call(primitive, args)
+    }
+    fn number(&self, primitive: &Primitive, args: &[S::Real]) -> Option<Result<S::Real, HostError>> {
+        (**self).number(primitive, args)
+    }
+}
+
+impl<S: Scalar, H: Host<S> + ?Sized> Host<S> for Arc<H> {
+    fn call(&self, primitive: &Primitive, args: &[Datum<S>]) -> Result<Datum<S>, HostError> {
+        (**self).call(primitive, args)
+    }
+    fn number(&self, primitive: &Primitive, args: &[S::Real]) -> Option<Result<S::Real, HostError>> {
+        (**self).number(primitive, args)
     }
 }
 
@@ -56,6 +79,9 @@ pub enum HostError {
         /// Its name.
         name: String,
     },
+    /// Its work was cancelled.
+    #[error("{0}")]
+    Cancelled(#[from] Cancelled),
     /// It gave something of another kind.
     #[error("the primitive `{name}` gave {given}, expected {expected}")]
     Kind {

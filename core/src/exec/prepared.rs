@@ -18,13 +18,29 @@ pub struct Prepared<'h, S: Scalar> {
     derived: Derived,
     /// The code for arguments of any shapes.
     code: Arc<Bytecode>,
-    host: &'h dyn Host<S>,
+    host: Arc<dyn Host<S> + 'h>,
     held: Held<S>,
     limits: Limits,
     machine: Machine<S>,
     results: Vec<S::Real>,
     /// The last result: its memory is used again.
     whole: Datum<S>,
+}
+
+/// A copy shares the host and what is compiled; it has memory of its own, so that each thread may have a copy.
+impl<S: Scalar> Clone for Prepared<'_, S> {
+    fn clone(&self) -> Self {
+        Prepared {
+            derived: self.derived.clone(),
+            code: self.code.clone(),
+            host: self.host.clone(),
+            held: self.held.clone(),
+            limits: self.limits,
+            machine: self.machine.another(),
+            results: self.results.clone(),
+            whole: Datum::Int(0),
+        }
+    }
 }
 
 impl<S: Scalar> std::fmt::Debug for Prepared<'_, S> {
@@ -38,13 +54,10 @@ impl<'h, T: Real, S: Scalar<Real = T>> Prepared<'h, S> {
     pub(super) fn new(
         derived: Derived,
         code: Arc<Bytecode>,
-        host: &'h dyn Host<S>,
-        held: Held<S>,
-        limits: Limits,
+        (host, held, limits, machine): (Arc<dyn Host<S> + 'h>, Held<S>, Limits, Machine<S>),
     ) -> Self {
         let results = vec![<T as num_traits::Zero>::zero(); code.result().n_leaves()];
-        let (machine, whole) = (Machine::new(), Datum::Int(0));
-        Prepared { derived, code, host, held, limits, machine, results, whole }
+        Prepared { derived, code, host, held, limits, machine, results, whole: Datum::Int(0) }
     }
 
     /// Writes the gradient and returns the value. The arguments are the real numbers of the parameters in
@@ -54,7 +67,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Prepared<'h, S> {
     /// A parameter is no real number, the lengths do not fit, or the program fails.
     pub fn gradient(&mut self, args: &[T], gradient: &mut [T]) -> Result<T, RunError> {
         let Prepared { code, host, held, limits, machine, results, .. } = self;
-        code.call_flat(machine, &Holding { host: *host, held }, limits, args, results)?;
+        code.call_flat(machine, &Holding { host: &**host, held }, limits, args, results)?;
         let Some((value, parts)) = results.split_first() else {
             return Err(CallError::Undefined { name: String::new() }.into());
         };
@@ -75,7 +88,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Prepared<'h, S> {
     /// use ketgrad_core::{exec::{Datum, Derivatives}, text::parse_program};
     ///
     /// let source = "fn f(xs: array<real>) { let mut s = 0.0; for i in 0..len(xs) { s += xs[i] * xs[i]; } s }";
-    /// let program = parse_program(source).map_err(|e| e[0].clone())?;
+    /// let program = parse_program(source)?;
     /// let mut f = Derivatives::<f64>::new(&program, "f")?.prepare()?;
     /// let mut gradient = Vec::new();
     /// let y = f.value_and_gradient(&[Datum::reals([1.0, 2.0])], &mut gradient)?;
@@ -93,7 +106,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Prepared<'h, S> {
         let Prepared { derived, code, host, held, limits, machine, whole, .. } = self;
         let code = derived.code(args).unwrap_or_else(|_| code.clone());
         gradient.iter_mut().for_each(|old| machine.reclaim(old));
-        if let Err(error) = code.call_into(machine, &Holding { host: *host, held }, limits, args, whole) {
+        if let Err(error) = code.call_into(machine, &Holding { host: &**host, held }, limits, args, whole) {
             gradient.clear();
             return Err(error);
         }

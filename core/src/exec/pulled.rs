@@ -37,11 +37,10 @@ impl<'d, 'h, T: Real, S: Scalar<Real = T>> Pulled<'d, 'h, S> {
     pub(super) fn calls(&mut self, bars: Vec<Vec<Datum<S>>>) -> Result<Vec<Vec<Datum<S>>>, DeriveError> {
         if bars.len() >= FEW
             && *self.abreast.get_or_insert_with(|| self.of.abreast.take(&self.tapes))
-            && let Some((primal, adjoint)) = self.of.split.take()
+            && let Some(split) = self.of.split.clone()
         {
-            let results = self.of.abreast(&adjoint, true, &[], &bars);
-            self.of.split = Some((primal, adjoint));
-            if let Some(results) = results {
+            let (_, adjoint) = &*split;
+            if let Some(results) = self.of.abreast(adjoint, true, &[], &bars) {
                 let whole = |y: Datum<S>| {
                     let mut bars = y.fields().to_vec();
                     extend(&mut bars, &self.args)?;
@@ -59,12 +58,12 @@ impl<'d, 'h, T: Real, S: Scalar<Real = T>> Pulled<'d, 'h, S> {
     /// The cotangent does not fit, or the program fails.
     pub fn call(&mut self, y_bar: Datum<S>) -> Result<Vec<Datum<S>>, DeriveError> {
         let of = &mut *self.of;
-        let Some((_, adjoint)) = &of.split else {
+        let Some((_, adjoint)) = of.split.as_deref() else {
             return Err(CallError::Undefined { name: String::new() }.into());
         };
         check_cotangent(&y_bar, &self.value)?;
         of.machine.put_tapes(&self.tapes);
-        let host = Holding { host: of.host, held: &of.held };
+        let host = Holding { host: &*of.host, held: &of.held };
         let bars = adjoint.call(&mut of.machine, &host, &of.limits, &[y_bar])?;
         let mut bars = bars.fields().to_vec();
         extend(&mut bars, &self.args)?;

@@ -47,7 +47,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
             }
         };
         let Some(parts) = parts else { return Ok(None) };
-        let host = Holding { host: self.host, held: &self.held };
+        let host = Holding { host: &*self.host, held: &self.held };
         let limits = Limits { memory: self.limits.memory.min(RECORDED), ..self.limits };
         let value = match parts[0].call(&mut self.machine, &host, &limits, args) {
             Err(RunError::Memory { .. } | RunError::Array { source: ArrayError::Memory { .. }, .. }) => {
@@ -76,7 +76,7 @@ impl<T: Real, S: Scalar<Real = T>> Pushed<'_, '_, S> {
     fn call(&mut self, dots: &[Datum<S>]) -> Result<Datum<S>, DeriveError> {
         let of = &mut *self.of;
         of.machine.put_tapes(&self.tapes);
-        let host = Holding { host: of.host, held: &of.held };
+        let host = Holding { host: &*of.host, held: &of.held };
         let dot = self.parts[1].call(&mut of.machine, &host, &of.limits, dots)?;
         whole(dot, &self.value)
     }

@@ -15,7 +15,7 @@
 //!     for i in 0..98 { y[i] = u[i] - 2 * u[i + 1] * u[i + 1] + u[i + 2]; }
 //!     y
 //! }";
-//! let program = parse_program(source).map_err(|e| e[0].clone())?;
+//! let program = parse_program(source)?;
 //! let u = [Datum::reals((0..100).map(|k| 0.01 * k as f64))];
 //! let mut f = Derivatives::<f64>::new(&program, "f")?;
 //! let colouring = Colouring::new(f.jacobian_pattern(&u)?);

@@ -15,7 +15,7 @@
 //!
 //! // <Z> = cos(theta) at theta = a b, inside a loss.
 //! let source = "fn loss(h: handle, a, b) { let z = expectation(h, [a * b]); (z[0] - 1) * (z[0] - 1) }";
-//! let program = text::parse_program_with(source, &Circuits::rules()?).map_err(|e| e[0].clone())?;
+//! let program = text::parse_program_with(source, &Circuits::rules()?)?;
 //! let mut loss = Derivatives::<f64>::new(&program, "loss")?.with_host(&circuits);
 //! let at = [Datum::Handle(z), Datum::Real(0.6), Datum::Real(0.5)];
 //! let (_, gradient) = loss.value_and_gradient(&at)?;
@@ -48,6 +48,7 @@ use super::{
 };
 use crate::{
     array::Array,
+    cancel::{Cancelled, is_cancelled},
     exec::{Datum, Host, HostError},
     ir::{Element, Kind, Primitive},
     rules::{RuleError, Rules},
@@ -165,6 +166,7 @@ impl<T: Real + DualNum, S: Scalar<Real = T>> Host<S> for Circuits {
         match result() {
             Ok(Some(value)) => Ok(value),
             Ok(None) => Err(HostError::unknown(primitive)),
+            Err(error) if is_cancelled(&error) => Err(Cancelled.into()),
             Err(error) => Err(failed(error.to_string())),
         }
     }

@@ -182,7 +182,7 @@ impl Expectation {
             return self.gradients_in_turn(points);
         }
         let mut alone = self.clone();
-        alone.simulator.threads = crate::kernel::Threads::serial();
+        alone.simulator.threads = self.simulator.threads.to_serial();
         let threads = &self.simulator.threads;
         let size = points.len().div_ceil(threads.count()).max(1);
         let parts: Vec<&[Vec<T>]> = points.chunks(size).collect();

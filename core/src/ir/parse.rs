@@ -5,7 +5,10 @@
 
 use std::collections::HashMap;
 
-use crate::entity::{Block, FuncId, PrimitiveId, Value};
+use crate::{
+    entity::{Block, FuncId, PrimitiveId, Value},
+    errors::Errors,
+};
 
 use super::{
     function::{
@@ -32,7 +35,7 @@ pub struct IrParseError {
 ///
 /// # Errors
 /// Every line that cannot be read.
-pub fn parse(text: &str) -> Result<Program, Vec<IrParseError>> {
+pub fn parse(text: &str) -> Result<Program, Errors<IrParseError>> {
     let mut parser = Parser::default();
     parser.names(text);
     let mut errors = Vec::new();
@@ -51,7 +54,8 @@ pub fn parse(text: &str) -> Result<Program, Vec<IrParseError>> {
         let line = text.lines().count() as u32;
         errors.push(IrParseError { line, expected: "`}`".into(), found: "the end".into() });
     }
-    if errors.is_empty() { Ok(parser.finish()) } else { Err(errors) }
+    Errors::none_in(errors)?;
+    Ok(parser.finish())
 }
 
 /// What is left of a line.

@@ -139,7 +139,7 @@ pub(crate) fn known_values(program: &Program, f: FuncId, args: Vec<Known>, given
 /// use ketgrad_core::{array::Shape, ir::check_shapes, text::parse_program};
 ///
 /// let source = "fn f(x: array, w: array) { sum(matmul(x, w)) }";
-/// let program = parse_program(source).map_err(|e| e[0].clone())?;
+/// let program = parse_program(source)?;
 /// let f = program.lookup("f").ok_or("no function")?;
 /// let shape = |lengths: &[usize]| Some(Shape::from_slice(lengths));
 /// assert_eq!(check_shapes(&program, f, &[shape(&[4, 2]), shape(&[2, 3])]), []);

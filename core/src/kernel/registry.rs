@@ -16,7 +16,7 @@ use std::{
 };
 
 use super::{Operator, Residents, Threads, restart};
-use crate::scalar::Ring;
+use crate::{cancel::Cancelled, scalar::Ring};
 
 /// Amplitude updates between two reports of progress.
 const REPORT_EVERY: usize = 1 << 26;
@@ -31,12 +31,21 @@ pub struct ExecuteError {
     pub reason: String,
     /// Nothing has been changed: another executor may take the work.
     pub untouched: bool,
+    /// It was cancelled.
+    #[source]
+    pub cancelled: Option<Cancelled>,
 }
 
 impl ExecuteError {
     /// A failure after which the amplitudes are of no use.
     pub fn new(executor: impl Into<String>, reason: impl Into<String>) -> ExecuteError {
-        ExecuteError { executor: executor.into(), reason: reason.into(), untouched: false }
+        ExecuteError { executor: executor.into(), reason: reason.into(), untouched: false, cancelled: None }
+    }
+
+    /// The work was cancelled; the amplitudes are of no use.
+    pub fn cancelled(executor: impl Into<String>) -> ExecuteError {
+        let error = ExecuteError::new(executor, Cancelled.to_string());
+        ExecuteError { cancelled: Some(Cancelled), ..error }
     }
 
     /// A failure before anything was changed: no room for a state, say.
@@ -136,6 +145,7 @@ pub trait Executor<R: Ring>: Send + Sync {
         let at_once = (REPORT_EVERY / amplitudes.len().max(1)).max(1);
         let mut done = 0;
         for part in operators.chunks(at_once) {
+            threads.check().map_err(|_| ExecuteError::cancelled(self.name()))?;
             self.run(part, amplitudes, threads)?;
             done += part.len();
             progress(done);
@@ -272,7 +282,10 @@ impl<R: Ring> Executor<R> for Generic {
         amplitudes: &mut [R],
         threads: &Threads,
     ) -> Result<(), ExecuteError> {
-        operators.iter().for_each(|operator| operator.apply(amplitudes, threads));
+        for operator in operators {
+            threads.check().map_err(|_| ExecuteError::cancelled("generic"))?;
+            operator.apply(amplitudes, threads);
+        }
         Ok(())
     }
 }

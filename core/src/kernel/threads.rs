@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::cancel::{CancellationToken, Cancelled};
+
 /// Work on fewer amplitudes than this stays on one thread: waking a pool costs 5 to 10 us, which is
 /// what 2^13 amplitudes take.
 pub const SERIAL_BELOW: usize = 1 << 13;
@@ -14,11 +16,30 @@ pub const SHARED_BELOW: usize = 1 << 17;
 #[cfg(feature = "parallel")]
 const PIECES_PER_THREAD: usize = 4;
 
-/// A thread pool, or none. It is handed to whatever computes; there is no global one.
+/// Where work runs, and what ends it early: a thread pool or none, and a [`CancellationToken`]. It is handed to whatever
+/// computes; there is no global one.
+///
+/// ```
+/// use ketgrad_core::kernel::Threads;
+///
+/// let own = Threads::new(2)?;
+/// assert_eq!((own.count(), own.to_serial().count()), (2, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Threads {
     #[cfg(feature = "parallel")]
-    pool: Option<std::sync::Arc<rayon::ThreadPool>>,
+    pool: Option<Pool>,
+    token: CancellationToken,
+}
+
+#[cfg(feature = "parallel")]
+#[derive(Clone, Debug)]
+enum Pool {
+    /// This one.
+    Shared(std::sync::Arc<rayon::ThreadPool>),
+    /// That of the thread that calls.
+    Current,
 }
 
 /// The system refused to start threads.
@@ -51,18 +72,61 @@ impl Threads {
         {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(n).build();
             let pool = pool.map_err(|e| ThreadError { given: n, reason: e.to_string() })?;
-            Ok(Threads { pool: Some(std::sync::Arc::new(pool)) })
+            Ok(Threads::in_pool(std::sync::Arc::new(pool)))
         }
         #[cfg(not(feature = "parallel"))]
         Ok(Threads::serial())
+    }
+
+    /// A pool of the caller's.
+    #[cfg(feature = "parallel")]
+    #[must_use]
+    pub fn in_pool(pool: std::sync::Arc<rayon::ThreadPool>) -> Threads {
+        Threads { pool: Some(Pool::Shared(pool)), token: CancellationToken::never() }
+    }
+
+    /// The pool that the thread which calls belongs to ([`rayon::ThreadPool::install`]), elsewhere rayon's global one.
+    #[cfg(feature = "parallel")]
+    #[must_use]
+    pub fn current() -> Threads {
+        Threads { pool: Some(Pool::Current), token: CancellationToken::never() }
+    }
+
+    /// The same with another token. It is looked at before each gate, or each pass over a state where gates are taken
+    /// together, and in no pass: on n qubits one takes about 2^n ns.
+    #[must_use]
+    pub fn with_cancellation(self, token: CancellationToken) -> Threads {
+        Threads { token, ..self }
+    }
+
+    /// No threads, and the same token.
+    #[must_use]
+    pub fn to_serial(&self) -> Threads {
+        Threads::serial().with_cancellation(self.token.clone())
+    }
+
+    /// The token.
+    #[must_use]
+    pub fn cancellation(&self) -> &CancellationToken {
+        &self.token
+    }
+
+    /// An error if the work is cancelled.
+    ///
+    /// # Errors
+    /// [`Cancelled`].
+    pub fn check(&self) -> Result<(), Cancelled> {
+        self.token.check()
     }
 
     /// The number of threads.
     #[must_use]
     pub fn count(&self) -> usize {
         #[cfg(feature = "parallel")]
-        if let Some(pool) = &self.pool {
-            return pool.current_num_threads();
+        match &self.pool {
+            Some(Pool::Shared(pool)) => return pool.current_num_threads(),
+            Some(Pool::Current) => return rayon::current_num_threads(),
+            None => {}
         }
         1
     }
@@ -100,7 +164,10 @@ impl Threads {
             ) {
                 scope.spawn(move |scope| work(task, &|next| spawn(scope, next, work)));
             }
-            pool.scope(|scope| spawn(scope, first, work));
+            match pool {
+                Pool::Shared(pool) => pool.scope(|scope| spawn(scope, first, work)),
+                Pool::Current => rayon::scope(|scope| spawn(scope, first, work)),
+            }
             return;
         }
         let waiting = std::cell::RefCell::new(vec![first]);
@@ -121,28 +188,34 @@ impl Threads {
     }
 }
 
+#[cfg(feature = "parallel")]
+impl Pool {
+    /// Runs a loop on it.
+    fn install<T: Send>(&self, f: impl FnOnce() -> T + Send) -> T {
+        match self {
+            Pool::Shared(pool) => pool.install(f),
+            Pool::Current => f(),
+        }
+    }
+}
+
 // The work is a pointer here, so that the pool's machinery is compiled once and not for each loop: a call for each piece of
 // thousands of numbers.
 
 #[cfg(feature = "parallel")]
-fn each(pool: &rayon::ThreadPool, n: usize, f: &(dyn Fn(usize) + Sync)) {
+fn each(pool: &Pool, n: usize, f: &(dyn Fn(usize) + Sync)) {
     use rayon::prelude::*;
     pool.install(|| (0..n).into_par_iter().for_each(f));
 }
 
 #[cfg(feature = "parallel")]
-fn values<T: Send>(pool: &rayon::ThreadPool, n: usize, f: &(dyn Fn(usize) -> T + Sync)) -> Vec<T> {
+fn values<T: Send>(pool: &Pool, n: usize, f: &(dyn Fn(usize) -> T + Sync)) -> Vec<T> {
     use rayon::prelude::*;
     pool.install(|| (0..n).into_par_iter().map(f).collect())
 }
 
 #[cfg(feature = "parallel")]
-fn each_chunk<T: Send>(
-    pool: &rayon::ThreadPool,
-    slice: &mut [T],
-    size: usize,
-    f: &(dyn Fn(usize, &mut [T]) + Sync),
-) {
+fn each_chunk<T: Send>(pool: &Pool, slice: &mut [T], size: usize, f: &(dyn Fn(usize, &mut [T]) + Sync)) {
     use rayon::prelude::*;
     pool.install(|| slice.par_chunks_mut(size).enumerate().for_each(|(i, chunk)| f(i, chunk)));
 }

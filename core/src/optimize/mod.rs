@@ -75,7 +75,10 @@ pub use stationary::Shape;
 pub use stop::{Stop, Stopping};
 pub use within::{Intervals, Outside, Within};
 
-use crate::state::draw;
+use crate::{
+    cancel::{CancellationToken, is_cancelled},
+    state::draw,
+};
 
 /// How a minimum is looked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -273,7 +276,8 @@ pub fn random_start(n: usize, width: f64, seed: u64) -> Vec<f64> {
     (0..n as u64).map(|k| width * (2.0 * draw(seed, 0, k) - 1.0)).collect()
 }
 
-/// Steps from x until it is enough.
+/// Steps from x until it is enough. Where the function is cancelled ([`Cancelled`](crate::cancel::Cancelled) is what its
+/// error comes from) after the start, the state so far is the answer, and [`Stop::Cancelled`] why.
 ///
 /// # Errors
 /// [`OptimizeError`].
@@ -283,10 +287,42 @@ pub fn minimize<F: Objective>(
     optimizer: &Optimizer,
     stopping: &Stopping,
 ) -> Result<(State, Stop), OptimizeError<F::Error>> {
+    minimize_until(f, x, optimizer, stopping, &CancellationToken::never())
+}
+
+/// As [`minimize`], with a token that ends it early: looked at before each iteration. Hand it to what the function runs,
+/// too, where one value takes long.
+///
+/// ```
+/// use ketgrad_core::{ansatz, cancel::CancellationToken, hybrid::Expectation, problem};
+/// use ketgrad_core::optimize::{Adam, Optimizer, Stop, Stopping, minimize_until};
+///
+/// let energy = Expectation::new(ansatz::uccsd(4, 2)?, [problem::h2()])?;
+/// let looks = std::sync::atomic::AtomicUsize::new(0);
+/// let token = CancellationToken::when(move || looks.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == 5);
+/// let optimizer = Optimizer::from(Adam::default());
+/// let (end, stop) = minimize_until(&energy, &[0.1; 3], &optimizer, &Stopping::default(), &token)?;
+/// assert_eq!((stop, end.iterations), (Stop::Cancelled, 5));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// [`OptimizeError`].
+pub fn minimize_until<F: Objective>(
+    f: &F,
+    x: &[f64],
+    optimizer: &Optimizer,
+    stopping: &Stopping,
+    token: &CancellationToken,
+) -> Result<(State, Stop), OptimizeError<F::Error>> {
     let mut state = optimizer.start(f, x)?;
-    loop {
-        if let Some(stop) = optimizer.advance(f, &mut state, stopping)? {
-            return Ok((state, stop));
+    while !token.is_cancelled() {
+        match optimizer.advance(f, &mut state, stopping) {
+            Ok(None) => {}
+            Ok(Some(stop)) => return Ok((state, stop)),
+            Err(OptimizeError::Objective(error)) if is_cancelled(&error) => break,
+            Err(error) => return Err(error),
         }
     }
+    Ok((state, Stop::Cancelled))
 }

@@ -77,6 +77,8 @@ pub enum Stop {
     Stalled,
     /// There were as many iterations as were allowed.
     Iterations,
+    /// It was cancelled.
+    Cancelled,
 }
 
 impl Stop {
@@ -97,6 +99,7 @@ impl Stop {
             Stop::NoProgress => "no_progress",
             Stop::Stalled => "stalled",
             Stop::Iterations => "iterations",
+            Stop::Cancelled => "cancelled",
         }
     }
 }
@@ -113,6 +116,7 @@ impl fmt::Display for Stop {
             }
             Stop::Stalled => "no step makes the value smaller, although the derivatives are not small",
             Stop::Iterations => "the iterations are used up",
+            Stop::Cancelled => "it was cancelled",
         })
     }
 }

@@ -83,6 +83,11 @@ impl Fast {
     }
 }
 
+/// An error if the work was cancelled, so that a plan may have ended early. A token that was cancelled stays so.
+fn finished(threads: &Threads) -> Result<(), ExecuteError> {
+    threads.check().map_err(|_| ExecuteError::cancelled("fast"))
+}
+
 impl Default for Fast {
     fn default() -> Fast {
         Fast::new()
@@ -138,6 +143,7 @@ impl<E: Element> Executor<Complex<E>> for Fast {
                 told = operators.len() * done / all;
                 progress(told);
             });
+            finished(threads)?;
             if told < operators.len() {
                 progress(operators.len());
             }
@@ -147,6 +153,7 @@ impl<E: Element> Executor<Complex<E>> for Fast {
             restart(amplitudes, threads);
         }
         for (number, operator) in operators.iter().enumerate() {
+            finished(threads)?;
             simd::apply(operator, amplitudes, threads, self.set);
             progress(number + 1);
         }
@@ -177,7 +184,8 @@ impl<E: Element> Pairs<Complex<E>> for Fast {
     ) -> Result<Vec<f64>, ExecuteError> {
         let n_qubits = psi.len().trailing_zeros() as usize;
         let options = Options { way, ..Options::new(self.set, n_qubits) };
-        Ok(Plan::run_pair(operators, inners, options, (psi, lambda), threads))
+        let products = Plan::run_pair(operators, inners, options, (psi, lambda), threads);
+        finished(threads).map(|()| products)
     }
 
     fn run_tangents(
@@ -190,7 +198,8 @@ impl<E: Element> Pairs<Complex<E>> for Fast {
     ) -> Result<Option<Vec<[f64; 2]>>, ExecuteError> {
         let n_qubits = states.first().map_or(0, |state| state.len().trailing_zeros() as usize);
         let options = Options { way, ..Options::new(self.set, n_qubits) };
-        Ok(Some(Plan::run_tangents(operators, along, options, states, threads)))
+        let products = Plan::run_tangents(operators, along, options, states, threads);
+        finished(threads).map(|()| Some(products))
     }
 
     fn prepare_run(
@@ -234,7 +243,8 @@ impl<E: Element> PreparedPair<Complex<E>> for PairPlan<E> {
         lambda: &mut [Complex<E>],
         threads: &Threads,
     ) -> Result<&[f64], ExecuteError> {
-        Ok(PairPlan::run(self, psi, lambda, threads))
+        let products = PairPlan::run(self, psi, lambda, threads);
+        finished(threads).map(|()| products)
     }
 }
 
@@ -245,7 +255,7 @@ impl<E: Element> Prepared<Complex<E>> for Plan<E> {
 
     fn run(&self, amplitudes: &mut [Complex<E>], threads: &Threads) -> Result<(), ExecuteError> {
         Plan::run(self, amplitudes, threads);
-        Ok(())
+        finished(threads)
     }
 }
 

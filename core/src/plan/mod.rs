@@ -141,7 +141,7 @@ impl<E: Element> Plan<E> {
 
     /// Plans operators and runs them, one pass after the other: cheaper than a plan that is kept, because the
     /// tables of a pass take the memory of the one before. `progress` is told how many passes of how many
-    /// are done.
+    /// are done. If `threads` are [cancelled](Threads::check), it ends early, and the amplitudes are of no use.
     ///
     /// # Panics
     /// As [`Plan::new`], and if there are not 2^n amplitudes.
@@ -159,6 +159,9 @@ impl<E: Element> Plan<E> {
         let stages = plan.schedule.stages();
         plan.begin(amplitudes, threads);
         for (number, stage) in stages.iter().enumerate() {
+            if threads.check().is_err() {
+                return;
+            }
             let pass = plan.pass(stage, &mut angle, &mut pool);
             plan.run_pass(&pass, operators, amplitudes, threads);
             if let Pass::Tile(stage) = pass {
@@ -301,7 +304,8 @@ impl<E: Element> Plan<E> {
     }
 
     /// Runs the plan on a state, or on |0…0> whatever the amplitudes are ([`Options::way`]). Once it has run, running
-    /// it again on one thread allocates nothing.
+    /// it again on one thread allocates nothing. If `threads` are [cancelled](Threads::check), it ends early, and the
+    /// amplitudes are of no use.
     ///
     /// # Panics
     /// If there are not 2^n amplitudes.
@@ -323,6 +327,9 @@ impl<E: Element> Plan<E> {
         assert_eq!(amplitudes.len(), 1 << n_qubits, "a plan for {n_qubits} qubits");
         self.begin(amplitudes, threads);
         for (number, pass) in self.passes.iter().enumerate() {
+            if threads.check().is_err() {
+                return;
+            }
             self.run_pass(pass, &self.operators, amplitudes, threads);
             progress(number + 1);
         }

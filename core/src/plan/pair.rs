@@ -39,6 +39,9 @@ impl<E: Element> Plan<E> {
         let (mut pool, mut angle) = (Pool::new(), plan.schedule.angle());
         let (mut sums, mut parts) = (vec![0.0; inners.len()], Vec::new());
         for stage in plan.schedule.stages() {
+            if threads.check().is_err() {
+                break;
+            }
             match plan.pass(stage, &mut angle, &mut pool) {
                 Pass::Tile(stage) => {
                     let sums = (sums.as_mut_slice(), &mut parts);
@@ -107,6 +110,9 @@ impl<E: Element> PairPlan<E> {
         );
         sums.fill(0.0);
         for pass in &plan.passes {
+            if threads.check().is_err() {
+                break;
+            }
             match pass {
                 Pass::Tile(stage) => {
                     let sums = (sums.as_mut_slice(), &mut *parts);

@@ -44,6 +44,9 @@ impl<E: Element> Plan<E> {
             }
         }
         for stage in plan.schedule.stages() {
+            if threads.check().is_err() {
+                break;
+            }
             match plan.pass(stage, &mut angle, &mut pool) {
                 Pass::Tile(stage) => {
                     stage.run_tangents(states, kicks, threads, options, &plan.workspaces, &mut sums);

@@ -157,6 +157,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> Evolution<'a, S> {
     /// The branches that are least far go on first, so that all others can join them.
     fn run(mut self) -> Result<BTreeMap<Bits, DensityMatrix<S>>, SimulateError> {
         while let Some(mut first) = self.waiting.first_entry() {
+            self.simulator.threads.check()?;
             let step = *first.key();
             let branch = first.get_mut().branches.pop();
             if first.get().branches.is_empty() {
@@ -196,6 +197,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> Evolution<'a, S> {
                         return Err(SimulateError::Endless { limit });
                     }
                     branch.rounds += 1;
+                    self.simulator.threads.check()?;
                     if branch.rounds.is_power_of_two() && !can_end(self.circuit, step, &branch.bits) {
                         return Err(SimulateError::NeverEnds { why: CONDITION });
                     }

@@ -250,6 +250,7 @@ impl Search<'_> {
         let (mut old, mut new) = (StateVector::<S>::null(self.n_qubits, self.threads)?, start.clone());
         let mut b = 0.0;
         loop {
+            self.threads.check()?;
             old.scale(&S::lit(-b), self.threads);
             self.add_product(&new, &mut old);
             let a = self.inner(&new, &old).re();

@@ -49,6 +49,7 @@ use num_complex::Complex;
 
 use crate::{
     basis::{BasisError, MAX_QUBITS},
+    cancel::{CancellationToken, Cancelled},
     circuit::{Circuit, CircuitError, Compact},
     kernel::{ExecuteError, Executor, Executors, Operator, Prepared, SHARED_BELOW, Threads, Way},
     matrix::Matrix,
@@ -93,6 +94,9 @@ pub enum SimulateError {
     /// An executor failed.
     #[error(transparent)]
     Execute(#[from] ExecuteError),
+    /// The work was cancelled.
+    #[error("{0}")]
+    Cancelled(#[from] Cancelled),
     /// A circuit without one final state: it measures, resets, branches or has noise before its end.
     #[error(
         "the circuit measures, resets, branches or has noise before its end, so it has no single final state: run its \
@@ -248,6 +252,13 @@ impl Simulator {
         Simulator::default()
     }
 
+    /// The same with a token that ends its work early: [`Threads::with_cancellation`] says where it is looked at; loops over
+    /// shots, trajectories, points and products look at it, too.
+    #[must_use]
+    pub fn with_cancellation(self, token: CancellationToken) -> Simulator {
+        Simulator { threads: self.threads.with_cancellation(token), ..self }
+    }
+
     /// Runs a circuit on |0…0> with the given values of its inputs, in order, over any real number
     /// type. Measurements at the end are left out: the state is the one before them.
     ///
@@ -338,7 +349,7 @@ impl Simulator {
         let size = points.len().div_ceil(pieces);
         let piece = |k: usize| {
             let part = &points[(k * size).min(points.len())..((k + 1) * size).min(points.len())];
-            states(&mut bound.clone(), part, &Threads::serial())
+            states(&mut bound.clone(), part, &self.threads.to_serial())
         };
         let parts: Vec<Vec<_>> = self.threads.map(pieces, piece).into_iter().collect::<Result<_, _>>()?;
         Ok(parts.into_iter().flatten().collect())
@@ -353,6 +364,7 @@ impl Simulator {
         prepared: Option<&mut (dyn Prepared<Complex<T>> + 'static)>,
         threads: &Threads,
     ) -> Result<StateVector<Complex<T>>, SimulateError> {
+        threads.check()?;
         let values = circuit.param_values(point)?;
         bound.rebind(circuit, &Values(&values))?;
         let operators = bound.operators().ok_or(SimulateError::Dynamic)?;

@@ -173,7 +173,7 @@ impl Simulator {
         }
         // Small states share the threads among branches, large ones within a branch.
         let among_branches = S::PARALLEL && 1usize << circuit.n_qubits < SERIAL_BELOW;
-        let inner = if among_branches { Threads::serial() } else { self.threads.clone() };
+        let inner = if among_branches { self.threads.to_serial() } else { self.threads.clone() };
         let run = Run {
             simulator: &Simulator { threads: inner, ..self.clone() },
             circuit,
@@ -321,6 +321,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> Run<'a, S> {
 
     /// Goes on to the next random outcome or the end.
     pub(super) fn advance(&self, live: &mut Live<S>) -> Result<Stop<T>, SimulateError> {
+        self.simulator.threads.check()?;
         while let Some(step) = self.circuit.steps.get(live.step) {
             let holds = step.condition.as_ref().is_none_or(|c| c.holds(&|bit| live.bits.get(bit)));
             match &step.action {
@@ -342,6 +343,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> Run<'a, S> {
                         return Err(SimulateError::Endless { limit });
                     }
                     live.rounds += 1;
+                    self.simulator.threads.check()?;
                     self.check_end(live)?;
                 }
                 Action::Gates(gates) if self.waits => live.pending.extend_from_slice(gates),

@@ -56,6 +56,7 @@ impl<T: Real> StateVector<Complex<T>> {
         let (mut old, mut new) = (self.clone(), Self::null(self.n_qubits, threads)?);
         let step = Applied::new(terms, 3);
         for (k, coefficient) in coefficients.into_iter().enumerate() {
+            threads.check()?;
             let factor = phase.clone() * coefficient;
             if k == 0 {
                 self.scale(&factor, threads);

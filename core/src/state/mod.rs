@@ -35,6 +35,7 @@ use num_complex::Complex;
 
 use crate::{
     basis::{BasisError, MAX_QUBITS, log2i},
+    cancel::Cancelled,
     kernel::{ExecuteError, Operator, Threads, tree_sum},
     matrix::Matrix,
     observable::PauliSum,
@@ -49,6 +50,9 @@ pub const NORM_TOLERANCE: f64 = 1e-4;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StateError {
+    /// The work was cancelled; a state that was worked on is of no use.
+    #[error("{0}")]
+    Cancelled(#[from] Cancelled),
     /// It would not fit in memory.
     #[error("a state of {n_qubits} qubits needs {}, but {} are available", bytes_text(*needed), bytes_text(*available))]
     Memory {

@@ -86,6 +86,7 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         outcomes.try_reserve_exact(shots).map_err(|_| StateError::Shots { shots })?;
         outcomes.extend((0..shots).map(|_| AtomicUsize::new(0)));
         for round in ends.rounds(shots) {
+            threads.check()?;
             let part = &outcomes[round.clone()];
             ends.place(&ends.drawn(seed, round, threads), threads, |(): &mut (), shot, outcome| {
                 part[shot].store(outcome, Ordering::Relaxed);
@@ -122,6 +123,7 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         let ends = Ends::new(self, threads)?;
         let mut counts: Vec<(usize, u64)> = Vec::new();
         for round in ends.rounds(shots) {
+            threads.check()?;
             let done = round.end;
             let parts =
                 ends.place(&ends.drawn(seed, round, threads), threads, |tally: &mut Tally, _, outcome| {
@@ -140,6 +142,7 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         let ends = Ends::new(self, threads)?;
         let outcomes: Vec<AtomicUsize> = draws.iter().map(|_| AtomicUsize::new(0)).collect();
         for round in ends.rounds(draws.len()) {
+            threads.check()?;
             let part = &outcomes[round.clone()];
             let drawn: Vec<Draw> = draws[round].iter().map(|&u| ends.find(u)).collect();
             ends.place(&drawn, threads, |(): &mut (), shot, outcome| {

@@ -1,7 +1,7 @@
 //! Text to tokens. Every character belongs to a token, to space or to a comment; what is none of these is an
 //! error with its place.
 
-use crate::ir::Position;
+use crate::{errors::Errors, ir::Position};
 
 use super::{
     ast::Span,
@@ -43,7 +43,7 @@ const MARKS: [&str; 38] = [
 ];
 
 /// All tokens, ended by [`Token::End`].
-pub(super) fn lex(source: &str) -> Result<Vec<(Token, Span)>, Vec<TextError>> {
+pub(super) fn lex(source: &str) -> Result<Vec<(Token, Span)>, Errors<TextError>> {
     let mut tokens: Vec<(Token, Span)> = Vec::new();
     let mut errors = Vec::new();
     // Editors of some systems put a mark before the text.
@@ -106,7 +106,7 @@ pub(super) fn lex(source: &str) -> Result<Vec<(Token, Span)>, Vec<TextError>> {
         }
     }
     tokens.push((Token::End, Span { start: at, end: at, at: Position::new(line, column) }));
-    if errors.is_empty() { Ok(tokens) } else { Err(errors) }
+    Errors::none_in(errors).map(|()| tokens)
 }
 
 pub(super) fn error(span: Span, kind: TextErrorKind) -> TextError {

@@ -42,7 +42,7 @@
 //!     let y = tanh(matmul(x, w) + b);
 //!     mean(y * y)
 //! }";
-//! let program = parse_program(source).map_err(|e| e[0].clone())?;
+//! let program = parse_program(source)?;
 //! let mut loss = Derivatives::<f64>::new(&program, "loss")?;
 //! let w = Datum::reals_of(&[2, 1], vec![0.0, 1.0])?;
 //! let gradient = loss.gradient(&[w, Datum::reals([0.0])])?;
@@ -95,6 +95,7 @@ pub use error::{TextError, TextErrorKind};
 use lexer::Token;
 
 use crate::{
+    errors::Errors,
     ir::{Position, Program, ShapeError, check_shapes},
     rules::Rules,
 };
@@ -103,7 +104,7 @@ use crate::{
 ///
 /// # Errors
 /// All that is wrong with it, with line and column.
-pub fn parse_program(source: &str) -> Result<Program, Vec<TextError>> {
+pub fn parse_program(source: &str) -> Result<Program, Errors<TextError>> {
     parse_program_with(source, &Rules::new())
 }
 
@@ -111,7 +112,7 @@ pub fn parse_program(source: &str) -> Result<Program, Vec<TextError>> {
 ///
 /// # Errors
 /// As [`parse_program`].
-pub fn parse_program_with(source: &str, rules: &Rules) -> Result<Program, Vec<TextError>> {
+pub fn parse_program_with(source: &str, rules: &Rules) -> Result<Program, Errors<TextError>> {
     let items = parser::parse(source)?;
     let program = lower::lower(&items, rules)?;
     let defined = program.functions.keys().filter(|&f| program.functions[f].is_defined());
@@ -125,7 +126,7 @@ pub fn parse_program_with(source: &str, rules: &Rules) -> Result<Program, Vec<Te
             errors.push(error);
         }
     }
-    if errors.is_empty() { Ok(program) } else { Err(errors) }
+    Errors::none_in(errors).map(|()| program)
 }
 
 /// The bytes of the token that begins at a line and column, such as the place of an error in a run.

@@ -8,7 +8,7 @@
 //!
 //! let rules = parse_program(
 //!     "rule softplus(x) { ln(1.0 + exp(x)) } pullback(x, y, y_bar) { y_bar / (1.0 + exp(-x)) }",
-//! ).map_err(|e| e[0].clone())?;
+//! )?;
 //! let softplus = Callee::new(&rules, "softplus")?;
 //!
 //! // One function, for numbers and for symbols.

@@ -108,7 +108,7 @@ impl Expr {
     /// ```
     /// use ketgrad_core::{text::parse_program, trace::Expr};
     ///
-    /// let program = parse_program("fn g(x) { x * x }  fn f(x, y) { g(x + y) - y / 3 }").map_err(|e| e[0].clone())?;
+    /// let program = parse_program("fn g(x) { x * x }  fn f(x, y) { g(x + y) - y / 3 }")?;
     /// assert_eq!(Expr::from_program(&program, "f")?.to_string(), "(x + y)*(x + y) - y/3");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

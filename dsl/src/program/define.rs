@@ -5,7 +5,7 @@
 //! they are written, then the pullbacks and pushforwards of rules. So functions may call each other in any
 //! order, as in program text.
 
-use crate::core::{
+use ketgrad_core::{
     adjoint::Transform,
     entity::FuncId,
     ir::{CustomRule, Function, Kind, Param, Position, Primitive, Program},

@@ -1,6 +1,6 @@
 //! Control flow of the staged body: what the macro writes around the user's expressions.
 
-use crate::core::staging::{Branches, Counter, Given, Head, Inside, Short};
+use ketgrad_core::staging::{Branches, Counter, Given, Head, Inside, Short};
 
 use super::staged::{Bind, Ex, Fit, Handle, fitted, value_of, with};
 
@@ -63,7 +63,7 @@ impl<T> If<T> {
             with(|b| b.stage.end_arm(branches, given));
         }
     }
-    fn end(&mut self, hint: Option<&crate::core::ir::Kind>) -> Given {
+    fn end(&mut self, hint: Option<&ketgrad_core::ir::Kind>) -> Given {
         let otherwise = self.last.take().unwrap_or(Given::Nothing);
         match self.branches.take() {
             Some(branches) => with(|b| super::staged::sure(b.stage.end_if(branches, otherwise, hint))),
@@ -130,7 +130,7 @@ pub fn give_if<T: Handle>(value: If<T>) {
 /// A handle as what it is.
 struct Whole<T>(T);
 impl<T: Handle> super::staged::Operand for Whole<T> {
-    fn given(self, hint: Option<&crate::core::ir::Kind>) -> Given {
+    fn given(self, hint: Option<&ketgrad_core::ir::Kind>) -> Given {
         self.0.given(hint)
     }
     fn handle(&self) -> Option<u32> {

@@ -38,11 +38,11 @@ mod syntax;
 mod transforms;
 mod write;
 
-pub use crate::core::{
+pub use define::plain;
+pub use ketgrad_core::{
     adjoint::Transform,
     ir::{Compare, Kind, Param, Program},
     rules::{RuleError, Rules},
     staging::{Given, Operator},
 };
-pub use define::plain;
 pub use shape::{Number, Shape, kinds};

@@ -8,7 +8,7 @@ use std::{marker::PhantomData, sync::Arc};
 
 use num_complex::Complex;
 
-use crate::core::{
+use ketgrad_core::{
     array::Array,
     exec::Datum,
     ir::{Element, Kind},
@@ -37,7 +37,7 @@ pub mod kinds {
     /// An index into a table of the host.
     pub type handle = u32;
     /// An array, of real numbers if nothing else is said.
-    pub type array<E = f64> = crate::core::array::Array<E>;
+    pub type array<E = f64> = ketgrad_core::array::Array<E>;
 }
 
 /// What a type of the language is in the three worlds.

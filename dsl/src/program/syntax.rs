@@ -25,7 +25,7 @@
 /// the IR, from one text.
 ///
 /// ```
-/// use ketgrad::{core::exec::{Datum, Derivatives}, program};
+/// use ketgrad::{exec::{Datum, Derivatives}, program};
 ///
 /// program! {
 ///     struct Point { x, y }
@@ -54,14 +54,14 @@
 /// }
 /// ```
 ///
-/// The language is that of [program text](crate::core::text), and the same text gives the same IR. The macro
+/// The language is that of [program text](ketgrad_core::text), and the same text gives the same IR. The macro
 /// stands at the level of a module.
 ///
 /// # What a function becomes
 /// | written | is |
 /// |---|---|
 /// | `f(2.0)` | the native function `f<S: Number>`; [`Number`](crate::Number) is every real scalar that is `Copy` and decides comparisons: floats, dual numbers and their nests. Other scalars run the IR |
-/// | `f::ir()` | the [`Program`](crate::core::ir::Program) of all functions of this `program!` and of all that they use; it is the same for each of them, so that functions may call each other in any order. Name the one you mean: `Derivatives::new(&f::ir(), "f")` |
+/// | `f::ir()` | the [`Program`](ketgrad_core::ir::Program) of all functions of this `program!` and of all that they use; it is the same for each of them, so that functions may call each other in any order. Name the one you mean: `Derivatives::new(&f::ir(), "f")` |
 /// | `f::ir_with(&rules)` | the same, with what is registered for its primitives: their rules, or the rule of a plugin in their place |
 /// | `Point` | `struct Point<x, y> { pub x: x, pub y: y }`: one type parameter for each field, so that `Point { x: 1.0, y: 2.0 }` needs no annotation |
 ///
@@ -70,20 +70,20 @@
 /// |---|---|
 /// | `fn f(x, n: int) -> kind { … }` | a function; without a kind a parameter, and without `->` the result, is `real` |
 /// | `struct Point { x, n: int, p: Other }` | a struct of at most 16 fields |
-/// | `rule f(x) { … } pullback(x, y, y_bar) { … } pushforward(x, x_dot) { … }` | a function with its own derivative; both parts may be missing. Natively it is the function, on dual numbers too; [`Derivatives`](crate::core::exec::Derivatives) go by the rule |
-/// | `primitive f(x, n: int) -> kind = path;` | a primitive of the [`Host`](crate::core::exec::Host), and the Rust function that computes it natively, by its path as seen inside the module of the function (`super::opaque`) |
+/// | `rule f(x) { … } pullback(x, y, y_bar) { … } pushforward(x, x_dot) { … }` | a function with its own derivative; both parts may be missing. Natively it is the function, on dual numbers too; [`Derivatives`](ketgrad_core::exec::Derivatives) go by the rule |
+/// | `primitive f(x, n: int) -> kind = path;` | a primitive of the [`Host`](ketgrad_core::exec::Host), and the Rust function that computes it natively, by its path as seen inside the module of the function (`super::opaque`) |
 /// | `use path::to::f;` | a function of another `program!`. Its structs are used by a `use` of Rust |
 ///
 /// Kinds are `real`, `complex`, `int`, `bool`, `handle`, `array`, `array<complex>`, `array<int>`, tuples
-/// and structs. In native signatures they are `S`, `Complex<S>`, `i64`, `bool`, `u32`, [`Array<S>`](crate::core::array::Array), …
+/// and structs. In native signatures they are `S`, `Complex<S>`, `i64`, `bool`, `u32`, [`Array<S>`](ketgrad_core::array::Array), …
 ///
 /// # Derivatives within programs
 /// In a body `f::grad(x)` is the gradient of the function `f`, and so are `f::value_and_grad`, `f::jvp`, `f::vjp`, `f::hessian` and
-/// `f::matrix_function` functions with what [`Transform`](crate::core::adjoint::Transform) says that they take and give. They
+/// `f::matrix_function` functions with what [`Transform`](ketgrad_core::adjoint::Transform) says that they take and give. They
 /// are differentiated from outside like others, and a function that gives one can be differentiated within the program again:
 ///
 /// ```
-/// use ketgrad::{core::exec::{Datum, Derivatives}, program};
+/// use ketgrad::{exec::{Datum, Derivatives}, program};
 ///
 /// program! {
 ///     fn potential(x) { ln(cosh(x)) }
@@ -114,12 +114,12 @@
 ///
 /// # Arrays
 /// Operators and functions of numbers work on arrays element by element, with
-/// [broadcasting](crate::core::array#broadcasting); all functions of arrays that program text has are there, as `f(x)` and
+/// [broadcasting](ketgrad_core::array#broadcasting); all functions of arrays that program text has are there, as `f(x)` and
 /// as `x.f()`: shapes, parts, reductions, products, linear algebra, transforms
-/// ([one](crate::core::ir::ArrayOp), [two](crate::core::staging::Composed)).
+/// ([one](ketgrad_core::ir::ArrayOp), [two](ketgrad_core::staging::Composed)).
 ///
 /// ```
-/// use ketgrad::{core::{array::Array, exec::{Datum, Derivatives}}, program};
+/// use ketgrad::{array::Array, exec::{Datum, Derivatives}, program};
 /// use num_dual::Dual64;
 ///
 /// program! {
@@ -157,8 +157,8 @@
 /// a time: it costs about half a microsecond beside its work, and a copy of what it takes by reference. The IR runs
 /// operations element by element together and uses memory again, so it is the faster one for large arrays. Shapes that do not fit panic natively, with the operation
 /// and the shapes, at the line of the operation. In the IR those that are known without the arguments are an error of
-/// [`Derivatives::new`](crate::core::exec::Derivatives::new), those of arguments of
-/// [`with_shapes`](crate::core::exec::Derivatives::with_shapes) or of the run.
+/// [`Derivatives::new`](ketgrad_core::exec::Derivatives::new), those of arguments of
+/// [`with_shapes`](ketgrad_core::exec::Derivatives::with_shapes) or of the run.
 ///
 /// # Statements
 /// `let`, `let mut`, `let x: kind`, `let (a, mut b)`, `=`, `+=`, `-=`, `*=`, `/=` on variables, fields and elements;

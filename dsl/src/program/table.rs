@@ -72,7 +72,7 @@ macro_rules! for_each_array_function {
 
 #[cfg(test)]
 mod tests {
-    use crate::core::{ir::ArrayOp, staging::Composed};
+    use ketgrad_core::{ir::ArrayOp, staging::Composed};
 
     macro_rules! names {
         ($($sort:ident { $($f:ident($($operand:tt)*) -> $r:ident;)* })*) => {

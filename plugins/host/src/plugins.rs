@@ -8,6 +8,7 @@ use std::{
 };
 
 use ketgrad_core::{
+    errors::Errors,
     exec::{Bytecode, DeriveError},
     ir::{Element, Kind},
     kernel::Threads,
@@ -518,7 +519,7 @@ impl Plugins {
 pub enum ProgramFault {
     /// The text.
     #[error("{}", crate::lower::in_words(.0))]
-    Text(Vec<TextError>),
+    Text(Errors<TextError>),
     /// A name.
     #[error("rule `{name}`: {reason}")]
     Name {
@@ -537,8 +538,8 @@ pub enum ProgramFault {
     },
 }
 
-impl From<Vec<TextError>> for ProgramFault {
-    fn from(errors: Vec<TextError>) -> ProgramFault {
+impl From<Errors<TextError>> for ProgramFault {
+    fn from(errors: Errors<TextError>) -> ProgramFault {
         ProgramFault::Text(errors)
     }
 }

@@ -6,7 +6,7 @@
 //! ```
 //! use ketgrad_core::{exec::{Datum, inspect::{Command, Debugger, Inspection, Pause}}, text::parse_program};
 //!
-//! let program = parse_program("fn f(x) {\n  let y = x * x;\n  y + x\n}").map_err(|e| e[0].clone())?;
+//! let program = parse_program("fn f(x) {\n  let y = x * x;\n  y + x\n}")?;
 //! let mut seen = Vec::new();
 //! let mut debugger = Debugger::new(|pause: &Pause<'_, f64>| {
 //!     seen.push((pause.event.at().line, pause.event.operands()));

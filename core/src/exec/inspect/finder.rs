@@ -3,7 +3,7 @@
 //! ```
 //! use ketgrad_core::{exec::{Datum, inspect::{Find, Finder, Inspection}}, text::parse_program};
 //!
-//! let program = parse_program("fn f(x) {\n  let y = x - 2;\n  ln(y) * 0 + x\n}").map_err(|e| e[0].clone())?;
+//! let program = parse_program("fn f(x) {\n  let y = x - 2;\n  ln(y) * 0 + x\n}")?;
 //! let mut finder = Finder::new(Find::Nan);
 //! let _ = Inspection::<f64>::new(&program, "f")?.run(&[Datum::Real(1.0)], &mut finder);
 //! let found = finder.found().ok_or("nothing found")?;

@@ -17,8 +17,7 @@
 //! ```
 //! use ketgrad_core::{exec::{Datum, inspect::{Counter, Inspection}}, text::parse_program};
 //!
-//! let program = parse_program("fn f(x) { let mut s = x; for i in 0..10 { s = s * x + 1; } s }")
-//!     .map_err(|e| e[0].clone())?;
+//! let program = parse_program("fn f(x) { let mut s = x; for i in 0..10 { s = s * x + 1; } s }")?;
 //! let mut counter = Counter::default();
 //! let y = Inspection::<f64>::new(&program, "f")?.run(&[Datum::Real(1.0)], &mut counter)?;
 //! assert_eq!(y.real(), Some(&11.0));
@@ -41,8 +40,11 @@ pub use finder::{Find, Finder, Found};
 pub use sparsity::{Pattern, Sparsity, hessian_pattern, jacobian_pattern};
 pub(super) use sparsity::{hessian_of, jacobian_of};
 
+use std::sync::Arc;
+
 use crate::{
     adjoint,
+    cancel::CancellationToken,
     entity::{Block, FuncId, Inst, Value},
     ir::{CustomRule, Function, InstData, Op, Position, Program, Target, Terminator},
     pass::{Level, optimize_all},
@@ -236,7 +238,7 @@ impl<'a, S: Scalar> Event<'a, S> {
 /// A function compiled to be looked at while it runs. It is not optimised: it runs as it was written.
 pub struct Inspection<'h, S: Scalar> {
     code: Bytecode,
-    host: &'h dyn Host<S>,
+    host: Arc<dyn Host<S> + 'h>,
     limits: Limits,
     machine: Machine<S>,
 }
@@ -286,13 +288,13 @@ impl<'h, T: Real, S: Scalar<Real = T>> Inspection<'h, S> {
 
     fn in_style(program: &Program, f: FuncId, style: Style) -> Result<Self, DeriveError> {
         let code = Bytecode::compile_as(program, f, style, &[])?;
-        Ok(Inspection { code, host: &NoHost, limits: Limits::default(), machine: Machine::new() })
+        Ok(Inspection { code, host: Arc::new(NoHost), limits: Limits::default(), machine: Machine::new() })
     }
 
     /// With the host that computes the program's primitives.
     #[must_use]
-    pub fn with_host(mut self, host: &'h dyn Host<S>) -> Self {
-        self.host = host;
+    pub fn with_host(mut self, host: impl Host<S> + 'h) -> Self {
+        self.host = Arc::new(host);
         self
     }
 
@@ -300,6 +302,13 @@ impl<'h, T: Real, S: Scalar<Real = T>> Inspection<'h, S> {
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
+        self
+    }
+
+    /// With a token that ends runs early: looked at before each and, while it runs, every 2^20 steps.
+    #[must_use]
+    pub fn with_cancellation(mut self, token: CancellationToken) -> Self {
+        self.machine = self.machine.with_cancellation(token);
         self
     }
 
@@ -314,7 +323,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Inspection<'h, S> {
     ) -> Result<Datum<S>, DeriveError> {
         let mut result = Datum::Int(0);
         let Inspection { code, host, limits, machine } = self;
-        code.run(machine, *host, limits, args, &mut result, interceptor)?;
+        code.run(machine, &**host, limits, args, &mut result, interceptor)?;
         Ok(result)
     }
 }

@@ -26,7 +26,7 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
     /// ```
     /// use ketgrad_core::{exec::{Datum, Derivatives}, text::parse_program};
     ///
-    /// let program = parse_program("fn f(x) {\n  let y = sqrt(x);\n  cos(y)\n}").map_err(|e| e[0].clone())?;
+    /// let program = parse_program("fn f(x) {\n  let y = sqrt(x);\n  cos(y)\n}")?;
     /// let f = Derivatives::<f64>::new(&program, "f")?;
     /// let found = f.origin_of_nan(&[Datum::Real(0.0)], 1)?.ok_or("none")?;
     /// // Zero times the infinite slope of the root.
@@ -48,7 +48,7 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
         };
         let zeros: Vec<Datum<S>> = args.iter().filter_map(Datum::zero_tangent).collect();
         let directions = if is_along { zeros.iter().map(count).sum() } else { 1 };
-        let holding = Holding { host: self.host, held: &self.held };
+        let holding = Holding { host: &*self.host, held: &self.held };
         for what in [Find::Nan, Find::NonFinite] {
             let mut inspection =
                 Inspection::<S>::of(&program, id)?.with_host(&holding).with_limits(self.limits);

@@ -9,7 +9,7 @@
 //! ```
 //! use ketgrad_core::{exec::{Datum, inspect::jacobian_pattern}, text::parse_program};
 //!
-//! let program = parse_program("fn f(x, y, z) { (x * y, sin(z), floor(x)) }").map_err(|e| e[0].clone())?;
+//! let program = parse_program("fn f(x, y, z) { (x * y, sin(z), floor(x)) }")?;
 //! let arguments = [0.1, 0.2, 0.3].map(Datum::<f64>::Real);
 //! let pattern = jacobian_pattern(&program, "f", &arguments)?;
 //! assert_eq!(pattern.rows, [vec![0, 1], vec![2], vec![]]);

@@ -179,7 +179,7 @@ impl Bytecode {
     /// use ketgrad_core::{exec::{Bytecode, Datum, Executable, Limits, Machine, NoHost}, text::parse_program};
     ///
     /// let source = "fn f(x, n: int) { let mut y = x; for i in 0..n { y = y * y - 0.5; } y }";
-    /// let program = parse_program(source).map_err(|e| e[0].clone())?;
+    /// let program = parse_program(source)?;
     /// let f = program.lookup("f").ok_or("no f")?;
     /// let code = Bytecode::compile(&program, f)?.jit()?;
     /// let mut machine = Machine::<f64>::new();

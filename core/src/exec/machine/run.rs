@@ -6,6 +6,7 @@
 //! interceptor sees, and only code compiled for one has them, so running without one costs nothing.
 
 use crate::{
+    cancel::Cancelled,
     ir::{Compare, Position},
     scalar::{Real, Scalar, Undecided},
 };
@@ -58,6 +59,10 @@ impl Place<'_> {
     fn steps(&self, limit: u64) -> RunError {
         RunError::Steps { limit, at: self.at() }
     }
+    #[cold]
+    fn cancelled(&self, source: Cancelled) -> RunError {
+        RunError::Cancelled { at: self.at(), source }
+    }
     /// Counts the registers of numbers up to those of this call, and what is on the tapes.
     #[cold]
     #[inline(never)]
@@ -102,6 +107,7 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
         banks,
         tapes,
         frames,
+        cancellation,
         #[cfg(feature = "jit")]
         cells,
         ..
@@ -132,6 +138,7 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                     None => {
                         let rest = (fuel + later).checked_sub(cost);
                         let rest = rest.ok_or_else(|| place!().steps(limits.steps))?;
+                        cancellation.check().map_err(|e| place!().cancelled(e))?;
                         place!().count_memory(base, tapes, &mut banks.arrays.room)?;
                         (fuel, later) = (rest.min(STRETCH), rest.saturating_sub(STRETCH));
                     }

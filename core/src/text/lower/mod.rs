@@ -26,6 +26,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::{
     entity::FuncId,
+    errors::Errors,
     ir::{CustomRule, Function as IrFunction, Kind, Param, Program},
     rules::Rules,
     staging::Misfit,
@@ -53,7 +54,7 @@ fn misfit(e: Misfit, places: &[Span]) -> TextError {
 }
 
 /// The program of a file.
-pub(super) fn lower(items: &Items, rules: &Rules) -> Result<Program, Vec<TextError>> {
+pub(super) fn lower(items: &Items, rules: &Rules) -> Result<Program, Errors<TextError>> {
     let mut errors = Vec::new();
     let structs = structs(items, &mut errors);
     let mut program = rules.program().clone();
@@ -62,13 +63,9 @@ pub(super) fn lower(items: &Items, rules: &Rules) -> Result<Program, Vec<TextErr
     duplicates(items, &mut errors);
     let fields = Fields::of(&structs);
     let results = results(items, &structs, &fields, &program, &mut errors);
-    if !errors.is_empty() {
-        return Err(errors);
-    }
+    Errors::none_in(std::mem::take(&mut errors))?;
     let ids = declare(items, &structs, &results, &mut program, &mut errors);
-    if !errors.is_empty() {
-        return Err(errors);
-    }
+    Errors::none_in(std::mem::take(&mut errors))?;
     let known = Known { structs: &structs, fields: &fields };
     let mut module = Module::new(program);
     for (f, &id) in items.functions.iter().zip(&ids) {
@@ -79,10 +76,8 @@ pub(super) fn lower(items: &Items, rules: &Rules) -> Result<Program, Vec<TextErr
             rule(f, id, &declared, &mut module, known, &mut errors);
         }
     }
-    if !errors.is_empty() {
-        return Err(errors);
-    }
-    module.complete().map_err(|e| vec![e])
+    Errors::none_in(errors)?;
+    Ok(module.complete()?)
 }
 
 /// Complains about functions and parameters given twice.

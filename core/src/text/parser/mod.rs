@@ -22,7 +22,7 @@ use super::{
     error::{TextError, TextErrorKind},
     lexer::{Token, error, lex},
 };
-use crate::{stack::deep, staging::is_name};
+use crate::{errors::Errors, stack::deep, staging::is_name};
 
 type Parsed<T> = Result<T, TextError>;
 
@@ -32,7 +32,7 @@ const MAX_DEPTH: usize = if cfg!(target_arch = "wasm32") { 64 } else { 1000 };
 /// How high a tree may be: what is nested, and the links of `x.f().g()` on top of it.
 const MAX_HEIGHT: usize = MAX_DEPTH + 100;
 
-pub(super) fn parse(source: &str) -> Result<Items, Vec<TextError>> {
+pub(super) fn parse(source: &str) -> Result<Items, Errors<TextError>> {
     let mut p = Parser { tokens: lex(source)?, place: 0, depth: 0, height: 0, plain: false };
     let mut items = Items::default();
     let mut errors = Vec::new();
@@ -43,7 +43,7 @@ pub(super) fn parse(source: &str) -> Result<Items, Vec<TextError>> {
             p.recover(start);
         }
     }
-    if errors.is_empty() { Ok(items) } else { Err(errors) }
+    Errors::none_in(errors).map(|()| items)
 }
 
 struct Parser {

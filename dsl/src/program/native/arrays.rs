@@ -7,7 +7,7 @@ use super::{
     call::{Value, call},
     *,
 };
-use crate::core::{
+use ketgrad_core::{
     array::{ArrayError, checked_axis, place as place_of},
     exec::Datum,
     scalar::threefry,

@@ -82,14 +82,14 @@ pub trait Items {
     /// All of them.
     fn items(&self) -> &[Self::Item];
     /// The length along each axis.
-    fn shape(&self) -> crate::core::array::Shape;
+    fn shape(&self) -> ketgrad_core::array::Shape;
 }
 impl<T> Items for Arr<T> {
     type Item = T;
     fn items(&self) -> &[T] {
         &self.0
     }
-    fn shape(&self) -> crate::core::array::Shape {
+    fn shape(&self) -> ketgrad_core::array::Shape {
         self.0.shape()
     }
 }
@@ -98,7 +98,7 @@ impl<T> Items for &Arr<T> {
     fn items(&self) -> &[T] {
         &self.0
     }
-    fn shape(&self) -> crate::core::array::Shape {
+    fn shape(&self) -> ketgrad_core::array::Shape {
         self.0.shape()
     }
 }
@@ -109,8 +109,8 @@ macro_rules! written {
             fn items(&self) -> &[$T] {
                 self
             }
-            fn shape(&self) -> crate::core::array::Shape {
-                crate::core::array::Shape::from_slice(&[M])
+            fn shape(&self) -> ketgrad_core::array::Shape {
+                ketgrad_core::array::Shape::from_slice(&[M])
             }
         }
     )*};
@@ -118,7 +118,7 @@ macro_rules! written {
 written! { [S,] N<S>; [S,] Z<S>; [] f64; [] i64; }
 /// The sum in the order of the executor.
 fn summed<S: Ring>(items: impl Iterator<Item = S>) -> S {
-    crate::core::array::sum(&items.collect::<Vec<_>>())
+    ketgrad_core::array::sum(&items.collect::<Vec<_>>())
 }
 
 /// Numbers that can be summed.

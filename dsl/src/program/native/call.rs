@@ -5,7 +5,7 @@ use std::{cell::RefCell, collections::HashMap, rc::Rc};
 
 use num_complex::Complex;
 
-use crate::core::{
+use ketgrad_core::{
     adjoint::Transform,
     exec::{Bytecode, Datum, Executable, Limits, Machine, NoHost, RunError},
     ir::{Element, Kind, Param, Program},

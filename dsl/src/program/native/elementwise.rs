@@ -3,7 +3,7 @@
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
 use super::{call::call, *};
-use crate::core::exec::Datum;
+use ketgrad_core::exec::Datum;
 
 macro_rules! operators {
     ($($Op:ident $f:ident $Assign:ident $assign:ident;)*) => {$(

@@ -27,7 +27,7 @@ pub use operators::*;
 
 use num_complex::Complex;
 
-use crate::core::{
+use ketgrad_core::{
     array::Array,
     ir::{Compare, Number1, Number2, Real1, Real2},
     scalar::{Conj, Ring, Scalar},

@@ -199,7 +199,7 @@ impl RealNumeric for f64 {
         on_real(op, N(self)).0
     }
     fn polygamma_(self, n: i64) -> f64 {
-        crate::core::scalar::Real::polygamma(&self, n)
+        ketgrad_core::scalar::Real::polygamma(&self, n)
     }
 }
 impl RealNumeric for i64 {

@@ -134,7 +134,7 @@ indices! { (I 0 J 1) (I 0 J 1 K 2) (I 0 J 1 K 2 L 3) }
 /// The place of the element with these indices, one for each axis.
 #[track_caller]
 fn at(shape: &[usize], indices: &[i64]) -> usize {
-    place(sure(crate::core::array::place(shape, indices)))
+    place(sure(ketgrad_core::array::place(shape, indices)))
 }
 
 /// An index; a negative one is outside of every array.

@@ -3,7 +3,7 @@
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
 use super::*;
-use crate::core::{ir::Int2, staging::Composed};
+use ketgrad_core::{ir::Int2, staging::Composed};
 
 /// An array of real or complex numbers, where a function takes one.
 #[diagnostic::on_unimplemented(

@@ -262,7 +262,7 @@ macro_rules! functions {
                 builtin(Builtin::Sum, &[xs.given(None)])
             }
         }
-        use crate::core::ir::Int2;
+        use ketgrad_core::ir::Int2;
 
         impl<K: Numbers> Ex<K> {
             $(

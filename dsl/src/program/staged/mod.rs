@@ -30,7 +30,7 @@ use std::{cell::RefCell, collections::HashMap, marker::PhantomData, panic::Locat
 
 use num_complex::Complex;
 
-use crate::core::{
+use ketgrad_core::{
     adjoint::{Transform, TransformError, Transforms},
     array::Array,
     entity::{FuncId, PrimitiveId, Value, Variable},

@@ -140,7 +140,7 @@ impl<K, R: ComparisonsStandOnlyInConditions> PartialOrd<R> for Ex<K> {
 }
 
 /// A comparison in a condition.
-pub fn compare<A: Alike<B>, B: Operand>(op: crate::core::ir::Compare, a: A, b: B) -> Ex<bool> {
+pub fn compare<A: Alike<B>, B: Operand>(op: ketgrad_core::ir::Compare, a: A, b: B) -> Ex<bool> {
     let (x, y) = (a.given(None), b.given(None));
     value_of(with(|b| sure(b.stage.binary(Operator::Compare(op), x, y))))
 }

@@ -83,12 +83,12 @@ mod statement;
 /// | `qubits n;` | qubits 0, …, n-1; `n` is any `usize` |
 /// | `qubits data[3], flag[2];` | 5 qubits; `data` is the list `[0, 1, 2]` and `flag` is `[3, 4]`, so `data[1]` and `flag[0]` are qubits |
 ///
-/// Operands of gates are anything that is an [`Operand`](crate::core::circuit::Operand): a number, a range
+/// Operands of gates are anything that is an [`Operand`](ketgrad_core::circuit::Operand): a number, a range
 /// (`..` is all qubits, `2..` those from 2), a list, an iterator such as `(0..n).step_by(2)`. Lists stand
 /// for one gate each; lists beside one another are paired, a number goes with every element of a list.
 ///
 /// ```
-/// # use ketgrad::{Circuit, circuit, core::circuit::CircuitError};
+/// # use ketgrad::{Circuit, circuit, circuit::CircuitError};
 /// let written = circuit! {
 ///     qubits data[3], flag[2];
 ///     h ..;
@@ -108,7 +108,7 @@ mod statement;
 /// # Gates
 ///
 /// `gate qubit, …;` and `gate(angle, …) qubit, …;`, by the names of
-/// [`NAMED_GATES`](crate::core::gate::NAMED_GATES), controls before targets. Parentheses directly after
+/// [`NAMED_GATES`](ketgrad_core::gate::NAMED_GATES), controls before targets. Parentheses directly after
 /// the name hold angles (`x (a) - 1;` is no qubit `a - 1`; write `x a - 1;`). An angle is
 /// whatever becomes an [`Angle`](crate::Angle): radians (`f64` or a whole number), a fraction of
 /// [`PI`](crate::PI), a declared input, or a sum of such, multiplied or divided by numbers. Fractions of
@@ -120,12 +120,12 @@ mod statement;
 /// | `pauli_rotation(angle) X0 Y[q] Z2;` | `circuit.pauli_rotation(&string, angle)?`: `exp(-i angle/2 P)` for the Pauli string P, as [`pauli!`](crate::pauli!) writes it, or `(string)` |
 /// | `call(sub) q, …;` | `circuit.append(&sub, &[q, …])?`; inputs of the same name become one |
 /// | `reset q;` | `circuit.reset(q)?` |
-/// | `depolarizing(p) q;` … | noise: the methods of [`ChannelKind`](crate::core::channel::ChannelKind) by their names |
+/// | `depolarizing(p) q;` … | noise: the methods of [`ChannelKind`](ketgrad_core::channel::ChannelKind) by their names |
 /// | `barrier;` `barrier q, …;` | `circuit.barrier(&[q, …])?`, without a list for all qubits |
 ///
 /// ```
-/// # use ketgrad::{Angle, Circuit, PI, circuit, core::circuit::CircuitError, core::matrix::Matrix};
-/// # use ketgrad::core::observable::{Pauli, PauliString};
+/// # use ketgrad::{Angle, Circuit, PI, circuit, circuit::CircuitError, matrix::Matrix};
+/// # use ketgrad::observable::{Pauli, PauliString};
 /// # let x = Matrix::from_rows(vec![vec![0.0.into(), 1.0.into()], vec![1.0.into(), 0.0.into()]])?;
 /// let bell = circuit! { qubits 2; h 0; cx 0, 1; }?;
 /// let theta = 0.3;
@@ -161,7 +161,7 @@ mod statement;
 /// | `repeat(k) …` | `for _ in 0..k { … }` |
 ///
 /// ```
-/// # use ketgrad::{Circuit, circuit, core::circuit::CircuitError};
+/// # use ketgrad::{Circuit, circuit, circuit::CircuitError};
 /// # let step = circuit! { qubits 2; h 0; s 1; }?;
 /// let written = circuit! {
 ///     qubits 4;
@@ -189,7 +189,7 @@ mod statement;
 /// Several are separated by commas. Values are given in the order of declaration.
 ///
 /// ```
-/// # use ketgrad::{Circuit, PI, circuit, core::circuit::CircuitError};
+/// # use ketgrad::{Circuit, PI, circuit, circuit::CircuitError};
 /// let written = circuit! {
 ///     qubits 2;
 ///     param phi, w[2];
@@ -220,10 +220,10 @@ mod statement;
 /// A condition is `c == number` or with `!=`, `<`, `<=`, `>`, `>=`, where `c` is a register or some of its
 /// bits (`c[0..2] == 3`) as an unsigned number, bit 0 least significant; `c[i]` or `c` alone is "a bit of it
 /// is 1" and `!c[i]`, `!c` "none is"; `!(…)`, `&&`, `||` and parentheses join them; any other expression
-/// must be a [`Condition`](crate::core::circuit::Condition). `when` has no `else`.
+/// must be a [`Condition`](ketgrad_core::circuit::Condition). `when` has no `else`.
 ///
 /// ```
-/// # use ketgrad::{Circuit, circuit, core::circuit::{CircuitError, Condition, Relation}};
+/// # use ketgrad::{Circuit, circuit, circuit::{CircuitError, Condition, Relation}};
 /// let written = circuit! {
 ///     qubits 3;
 ///     bits c[2], flag;
@@ -256,7 +256,7 @@ mod statement;
 /// `do |c| { … }`, a block of Rust in which `c` is the circuit so far, an `&mut Circuit`:
 ///
 /// ```
-/// # use ketgrad::{Circuit, circuit, core::circuit::CircuitError};
+/// # use ketgrad::{Circuit, circuit, circuit::CircuitError};
 /// let n = 3;
 /// let written = circuit! {
 ///     qubits n;
@@ -303,13 +303,13 @@ macro_rules! circuit {
                 (first..n_qubits).collect()
             };
         )+
-        $crate::core::circuit::Circuit::build(n_qubits, |circuit| {
+        $crate::circuit::Circuit::build(n_qubits, |circuit| {
             $crate::__body! { circuit $($body)* }
             ::core::result::Result::Ok(circuit)
         })
     }};
     (qubits $n:expr ; $($body:tt)*) => {
-        $crate::core::circuit::Circuit::build($n, |circuit| {
+        $crate::circuit::Circuit::build($n, |circuit| {
             $crate::__body! { circuit $($body)* }
             ::core::result::Result::Ok(circuit)
         })

@@ -15,7 +15,7 @@
 /// let ising = pauli!(-j * sum(q in 0..n - 1) { Z[q] Z[q + 1] } - h * sum(q in 0..n) { X[q] })?;
 /// assert_eq!(ising.to_string(), "-Z0 Z1 - Z1 Z2 - 0.5*X0 - 0.5*X1 - 0.5*X2");
 /// assert_eq!(pauli!(0.5 * Z0 Z1 - 1.5 * X2 + 2)?, "0.5*Z0 Z1 - 1.5*X2 + 2".parse()?);
-/// # Ok::<(), ketgrad::core::observable::ObservableError>(())
+/// # Ok::<(), ketgrad::observable::ObservableError>(())
 /// ```
 ///
 /// A sum of terms joined by `+` and `-`, with or without a sign before the first. A term is a product of
@@ -33,14 +33,14 @@
 /// Each term expands to one call:
 ///
 /// ```
-/// # use ketgrad::{PauliSum, core::observable::Pauli, pauli};
+/// # use ketgrad::{PauliSum, observable::Pauli, pauli};
 /// # let (a, q) = (0.25, 2);
 /// let written = pauli!(2 * a * Z0 X[q] - 1)?;
 /// let mut called = PauliSum::default();
 /// called.push(2.0 * a, [(0, Pauli::Z), (q, Pauli::X)])?;
 /// called.push(-1.0, [])?;
 /// assert_eq!(written, called);
-/// # Ok::<(), ketgrad::core::observable::ObservableError>(())
+/// # Ok::<(), ketgrad::observable::ObservableError>(())
 /// ```
 ///
 /// Errors at run time are a qubit that comes twice in a term (`Z0 Z[0]`), one beyond any circuit, and a
@@ -59,9 +59,9 @@ macro_rules! pauli {
         let build = || {
             #[allow(unused_imports, reason = "operators before a `*`")]
             use $crate::factor::names::*;
-            let mut sum = $crate::core::observable::PauliSum::default();
+            let mut sum = $crate::observable::PauliSum::default();
             $crate::__pauli! { sum [] $($t)+ }
-            ::core::result::Result::<_, $crate::core::observable::ObservableError>::Ok(sum)
+            ::core::result::Result::<_, $crate::observable::ObservableError>::Ok(sum)
         };
         build()
     }};
@@ -75,10 +75,10 @@ macro_rules! __pauli {
         ::core::option::Option::None
     };
     (@factor $pauli:ident [$q:expr]) => {
-        ::core::option::Option::Some(($q, $crate::core::observable::Pauli::$pauli))
+        ::core::option::Option::Some(($q, $crate::observable::Pauli::$pauli))
     };
     (@factor $word:ident) => {
-        const { $crate::core::observable::Pauli::named(::core::stringify!($word)) }
+        const { $crate::observable::Pauli::named(::core::stringify!($word)) }
     };
     (@push $sum:ident [$($k:expr),*] $($word:ident $([$q:expr])?)+) => {
         {

@@ -58,7 +58,7 @@ macro_rules! __condition {
         $crate::__condition!(@and [] [] $($one)+)
     };
     (@or [$(($($done:tt)+))+] [$($one:tt)+]) => {
-        $crate::core::circuit::Condition::Any(::std::vec![
+        $crate::circuit::Condition::Any(::std::vec![
             $($crate::__condition!(@and [] [] $($done)+),)+
             $crate::__condition!(@and [] [] $($one)+)
         ])
@@ -74,7 +74,7 @@ macro_rules! __condition {
         $crate::__condition!(@one $($one)+)
     };
     (@and [$(($($done:tt)+))+] [$($one:tt)+]) => {
-        $crate::core::circuit::Condition::All(::std::vec![
+        $crate::circuit::Condition::All(::std::vec![
             $($crate::__condition!(@one $($done)+),)+
             $crate::__condition!(@one $($one)+)
         ])
@@ -84,7 +84,7 @@ macro_rules! __condition {
         $crate::__condition!(@or [] [] $($t)+)
     };
     (@one ! ($($t:tt)+)) => {
-        $crate::core::circuit::Condition::Not(::std::boxed::Box::new($crate::__condition!(@or [] [] $($t)+)))
+        $crate::circuit::Condition::Not(::std::boxed::Box::new($crate::__condition!(@or [] [] $($t)+)))
     };
     (@one ! $bits:ident) => {
         $crate::__condition!(@is (&$bits.bits(..)?) == 0)
@@ -99,16 +99,16 @@ macro_rules! __condition {
         $crate::__condition!(@is (&$bits.bits(&$i)?) $op $value)
     };
     (@one $name:ident . $($t:tt)+) => {
-        $crate::core::circuit::Condition::from($name.$($t)+)
+        $crate::circuit::Condition::from($name.$($t)+)
     };
     (@one $name:ident :: $($t:tt)+) => {
-        $crate::core::circuit::Condition::from($name::$($t)+)
+        $crate::circuit::Condition::from($name::$($t)+)
     };
     (@one $bits:ident $op:tt $value:expr) => {
         $crate::__condition!(@is (&$bits.bits(..)?) $op $value)
     };
     (@one $condition:expr) => {
-        $crate::core::circuit::Condition::from($condition)
+        $crate::circuit::Condition::from($condition)
     };
 
     (@is ($bits:expr) == $value:expr) => {
@@ -130,9 +130,9 @@ macro_rules! __condition {
         $crate::__condition!(@compare $bits, GreaterEqual, $value)
     };
     (@compare $bits:expr, $relation:ident, $value:expr) => {
-        $crate::core::circuit::Condition::compare(
+        $crate::circuit::Condition::compare(
             $bits,
-            $crate::core::circuit::Relation::$relation,
+            $crate::circuit::Relation::$relation,
             $value,
         )?
     };

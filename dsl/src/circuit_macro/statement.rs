@@ -99,7 +99,7 @@ macro_rules! __statement {
     ($c:ident [] @param $name:ident [$size:expr]) => {
         let $name = $c.param_list(::core::stringify!($name), $size);
         #[allow(unused_variables, reason = "an input may be declared for its place in the list only")]
-        let $name: ::std::vec::Vec<&$crate::core::param::Angle> = $name.iter().collect();
+        let $name: ::std::vec::Vec<&$crate::param::Angle> = $name.iter().collect();
     };
     ($c:ident [] qubits $($rest:tt)*) => {
         ::core::compile_error!("circuit!: `qubits` stands once, at the beginning");
@@ -197,7 +197,7 @@ macro_rules! __statement {
     };
     ($c:ident [] unitary ($matrix:expr) $($q:expr),+ $(,)?) => {
         $c.unitary(
-            $crate::core::matrix::Matrix::clone(&$matrix),
+            $crate::matrix::Matrix::clone(&$matrix),
             &[$($c.qubits(&$q)?),+].concat(),
             &[],
         )?;
@@ -208,7 +208,7 @@ macro_rules! __statement {
 
     ($c:ident [] pauli_rotation ($angle:expr $(,)?) $($word:ident $([$q:expr])?)+) => {
         $c.pauli_rotation(
-            &$crate::core::observable::PauliString::new(
+            &$crate::observable::PauliString::new(
                 [$($crate::__pauli!(@factor $word $([$q])?)),+].into_iter().flatten(),
             )?,
             &$angle,

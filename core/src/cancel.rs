@@ -1,0 +1,130 @@
+//! Stopping work that was begun: a token that the caller keeps and whatever computes looks at.
+//!
+//! ```
+//! use ketgrad_core::{cancel::CancellationToken, circuit::Circuit, simulate::Simulator};
+//!
+//! let token = CancellationToken::new();
+//! let simulator = Simulator::new().with_cancellation(token.clone());
+//! token.cancel(); // from any thread
+//! let error = simulator.run::<f64>(&Circuit::new(2), &[]).map(|_| ()).unwrap_err();
+//! assert!(ketgrad_core::cancel::is_cancelled(&error));
+//! ```
+//!
+//! Nothing is interrupted: work looks at its token every now and then (where is said at what takes one), and ends with the
+//! error [`Cancelled`], alone or as the source of another. A token that was cancelled stays so.
+
+use std::{
+    error::Error,
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+/// A flag that ends the work that was handed a clone of it, or a condition that does. Clones share it.
+#[derive(Clone, Default)]
+pub struct CancellationToken {
+    shared: Option<Arc<Shared>>,
+}
+
+struct Shared {
+    cancelled: AtomicBool,
+    condition: Option<Box<dyn Fn() -> bool + Send + Sync>>,
+}
+
+/// The work was cancelled by its [`CancellationToken`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, thiserror::Error)]
+#[error("cancelled before it was done")]
+pub struct Cancelled;
+
+impl CancellationToken {
+    /// A token that nobody has cancelled yet.
+    #[must_use]
+    pub fn new() -> CancellationToken {
+        CancellationToken::of(None)
+    }
+
+    /// A token that nobody can cancel: what work has that was handed none.
+    #[must_use]
+    pub const fn never() -> CancellationToken {
+        CancellationToken { shared: None }
+    }
+
+    /// A token that is cancelled, too, once the condition holds where work looks: a deadline, a signal, a closed
+    /// connection. It is asked from any thread of the work, up to many thousand times a second, and not again once it has held.
+    ///
+    /// ```
+    /// use std::time::{Duration, Instant};
+    /// use ketgrad_core::cancel::CancellationToken;
+    ///
+    /// let end = Instant::now() + Duration::from_millis(5);
+    /// let token = CancellationToken::when(move || Instant::now() >= end);
+    /// while !token.is_cancelled() {}
+    /// assert!(Instant::now() >= end);
+    /// ```
+    #[must_use]
+    pub fn when(condition: impl Fn() -> bool + Send + Sync + 'static) -> CancellationToken {
+        CancellationToken::of(Some(Box::new(condition)))
+    }
+
+    fn of(condition: Option<Box<dyn Fn() -> bool + Send + Sync>>) -> CancellationToken {
+        CancellationToken { shared: Some(Arc::new(Shared { cancelled: AtomicBool::new(false), condition })) }
+    }
+
+    /// Ends the work at the next place where it looks. Of [`never`](CancellationToken::never) it does nothing.
+    pub fn cancel(&self) {
+        if let Some(shared) = &self.shared {
+            shared.cancelled.store(true, Ordering::Release);
+        }
+    }
+
+    /// True if it was cancelled, or its condition has held.
+    #[must_use]
+    #[inline]
+    pub fn is_cancelled(&self) -> bool {
+        self.shared.as_deref().is_some_and(Shared::is_cancelled)
+    }
+
+    /// An error if it [is cancelled](CancellationToken::is_cancelled).
+    ///
+    /// # Errors
+    /// [`Cancelled`].
+    #[inline]
+    pub fn check(&self) -> Result<(), Cancelled> {
+        if self.is_cancelled() { Err(Cancelled) } else { Ok(()) }
+    }
+}
+
+impl Shared {
+    fn is_cancelled(&self) -> bool {
+        if self.cancelled.load(Ordering::Acquire) {
+            return true;
+        }
+        let holds = self.condition.as_ref().is_some_and(|condition| condition());
+        if holds {
+            self.cancelled.store(true, Ordering::Release);
+        }
+        holds
+    }
+}
+
+impl fmt::Debug for CancellationToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let cancelled = self.shared.as_ref().map(|s| s.cancelled.load(Ordering::Relaxed));
+        f.debug_struct("CancellationToken").field("cancelled", &cancelled.unwrap_or(false)).finish()
+    }
+}
+
+/// True if an error, or what it comes from, is [`Cancelled`].
+#[must_use]
+pub fn is_cancelled(error: &(dyn Error + 'static)) -> bool {
+    let mut error = Some(error);
+    while let Some(this) = error {
+        if this.is::<Cancelled>() {
+            return true;
+        }
+        error = this.source();
+    }
+    false
+}
