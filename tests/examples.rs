@@ -439,6 +439,18 @@ fn gaussian_mixture() {
 }
 
 #[test]
+fn gradient_server() {
+    let out = run("gradient_server");
+    let lines = [
+        "32 of 32 answers are those of a call",
+        // By a loop of floats and its differences.
+        "pendulum 1 0.1 2000 -> -0.229696 -0.016280 0.724372",
+        "8 jobs stopped",
+    ];
+    assert_lines(&out, &lines);
+}
+
+#[test]
 fn heat_equation() {
     let out = run("heat_equation");
     assert_lines(&out, &["3998 entries, 3 products instead of 2000"]);

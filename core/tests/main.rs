@@ -43,6 +43,7 @@ mod linear;
 mod named_gates;
 mod observable_matrix;
 mod observable_text;
+mod own_number;
 mod plan_allocations;
 mod prepared_gradients;
 mod print;

@@ -110,6 +110,14 @@ pub enum ArrayError {
         /// The operation.
         op: &'static str,
     },
+    /// Derivatives of numbers with more digits than `f64`, where they are found from `f64` alone.
+    #[error(
+        "`{op}`: where eigenvalues or singular values are equal, derivatives are found for numbers of up to 53 bits only"
+    )]
+    Precision {
+        /// The operation.
+        op: &'static str,
+    },
     /// An error of an operation that a function is made of.
     #[error("`{name}`: {source}")]
     Within {

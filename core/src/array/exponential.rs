@@ -11,7 +11,7 @@
 
 use crate::scalar::{Real, Scalar};
 
-use super::{Array, ArrayError, decompose::size, matmul, solve::Factors};
+use super::{Array, ArrayError, decompose::size, jacobi::fine_unit, matmul, solve::Factors};
 
 /// Degrees, and the norms up to which approximation and derivative are right to within 2^-53.
 const DEGREES: [(i64, f64); 5] = [(3, 1.08e-2), (5, 0.2), (7, 0.783), (9, 1.78), (13, 4.74)];
@@ -19,7 +19,7 @@ const DEGREES: [(i64, f64); 5] = [(3, 1.08e-2), (5, 0.2), (7, 0.783), (9, 1.78),
 const SQUARINGS: f64 = 1100.0;
 
 /// The exponential of a square matrix, on every number type: what numbers carry besides their values goes through the same
-/// operations. The error is about 2^-53 in norm, times what the squarings of an ill-conditioned matrix make of it.
+/// operations. The error is about 2^-53 in norm (of numbers with more bits, the last of them), times what the squarings of an ill-conditioned matrix make of it.
 ///
 /// ```
 /// use ketgrad_core::array::{Array, expm};
@@ -131,8 +131,13 @@ fn exponential<T: Real, S: Scalar<Real = T>>(
 ) -> Result<Along<S>, ArrayError> {
     let n = a.shape()[0];
     let norm = norm(op, n, a)?;
-    let found = DEGREES.iter().find(|(_, most)| norm <= *most);
-    let (degree, most) = *found.unwrap_or(&DEGREES[DEGREES.len() - 1]);
+    let (degree, most) = match fine_unit::<T>() {
+        Some(unit) => (fine_degree(unit), HALF),
+        None => {
+            let found = DEGREES.iter().find(|(_, most)| norm <= *most);
+            *found.unwrap_or(&DEGREES[DEGREES.len() - 1])
+        }
+    };
     let squarings = (norm / most).log2().ceil().clamp(0.0, SQUARINGS) as i32;
     let scale = S::lit(0.5f64.powi(squarings));
     let x = Along { of: a.clone(), along: e.cloned() }.map(|x| x.map(|x| x * &scale));
@@ -145,6 +150,24 @@ fn exponential<T: Real, S: Scalar<Real = T>>(
     Ok(y)
 }
 
+/// The norm up to which numbers of more bits than 53 are approximated.
+const HALF: f64 = 0.5;
+
+/// The degree for which the approximation of matrices of norm up to 1/2 is right to a distance from 1 to the next number: the
+/// relative error is at most `2^(3-2q) q!^2 / ((2q)! (2q+1)!)` (Golub and Van Loan, *Matrix Computations*, section 9.3), taken for the
+/// derivative, too, with a quarter of it in hand.
+fn fine_degree(unit: f64) -> i64 {
+    let mut bound = 8.0; // q = 0
+    (1..)
+        .find(|&q| {
+            let k = q as f64;
+            bound *= 0.25 * k * k / ((2.0 * k - 1.0) * 2.0 * k) / (2.0 * k * (2.0 * k + 1.0));
+            bound * 4.0 <= unit
+        })
+        .unwrap_or(1)
+        .max(3)
+}
+
 /// The odd and the even terms of `N`.
 fn halves<S: Scalar>(x: &Along<S>, n: usize, degree: i64) -> Result<(Along<S>, Along<S>), ArrayError> {
     let mut coefficients = vec![S::one()];
@@ -152,9 +175,11 @@ fn halves<S: Scalar>(x: &Along<S>, n: usize, degree: i64) -> Result<(Along<S>, A
         let next = coefficients[k as usize].clone() * S::ratio(degree - k, (2 * degree - k) * (k + 1));
         coefficients.push(next);
     }
-    // X^2, X^4, …: of the highest degree up to X^6 only.
+    // X^2, X^4, …: of degree 13 up to X^6 only, of higher ones as many as half of the terms need.
+    let half = degree as usize / 2;
+    let most = if degree == 13 { 3 } else { 4.max(half.div_ceil(2)) };
     let mut powers = vec![x.times(x)?];
-    while powers.len() < (degree as usize / 2).min(if degree == 13 { 3 } else { 4 }) {
+    while powers.len() < half.min(most) {
         powers.push(powers[powers.len() - 1].times(&powers[0])?);
     }
     let count = powers.len();

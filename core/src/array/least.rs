@@ -27,7 +27,8 @@ use super::{
 const DOUBTFUL: f64 = 1e-7;
 
 /// The pseudoinverse `A^+` of Moore and Penrose of a matrix `m x n`: `n x m`, with `A A^+ A = A`, `A^+ A A^+ = A^+` and both products
-/// Hermitian. Singular values of at most `max(m, n)` times 2^-52 of the greatest count as 0.
+/// Hermitian. Singular values of at most `max(m, n)` times 2^-52 of the greatest count as 0, of numbers with more bits that
+/// many times the last of them.
 ///
 /// ```
 /// use ketgrad_core::array::{Array, pinv};
@@ -57,11 +58,12 @@ fn pseudoinverse<T: Real, S: Scalar<Real = T>>(
     a: &Array<S>,
     (m, n): (usize, usize),
 ) -> Result<Array<S>, ArrayError> {
-    let Some(Factors { values, left, right }) = of_values::<T, S>(a, (m, n)) else {
+    let Some((Factors { values, left, right }, unit)) = of_values::<T, S>(a, (m, n)) else {
         return Err(ArrayError::Diverges { op });
     };
-    let least = values.first().map_or(0.0, |s| s * m.max(n) as f64 * f64::EPSILON);
-    let rank = values.iter().take_while(|s| **s > least).count();
+    let size = |s: &T| s.primal().unwrap_or(f64::NAN);
+    let least = values.first().map_or(0.0, |s| size(s) * m.max(n) as f64 * unit);
+    let rank = values.iter().take_while(|s| size(s) > least).count();
     if rank == 0 {
         return Array::new(&[n, m], vec![S::zero(); n * m]);
     }
@@ -76,7 +78,7 @@ fn pseudoinverse<T: Real, S: Scalar<Real = T>>(
     if !is_carrying(a) {
         let mut scaled = u;
         for (row, s) in scaled.chunks_exact_mut(m.max(1)).zip(&values) {
-            let inverse = S::lit(1.0 / s);
+            let inverse = S::from_real(<T as Scalar>::recip(s));
             row.iter_mut().for_each(|x| *x *= inverse.clone());
         }
         return product(&v, &scaled, true, false);

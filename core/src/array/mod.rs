@@ -28,6 +28,7 @@ mod flip;
 mod fourier;
 mod gemm;
 mod index;
+mod jacobi;
 mod least;
 mod literal;
 mod narrow;

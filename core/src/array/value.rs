@@ -22,6 +22,12 @@ pub(super) fn beyond<T: Real, S: Scalar<Real = T>>(x: &S) -> S {
     from_parts(x.re().beyond(), x.im().beyond())
 }
 
+/// The number without what it carries besides its value, with all digits that its type has.
+pub(super) fn whole_value<T: Real, S: Scalar<Real = T>>(x: &S) -> S {
+    let value = |x: T| if T::ORDER == 0 { x } else { x.finite_value() };
+    from_parts(value(x.re()), value(x.im()))
+}
+
 /// Whether a number carries something besides its value.
 pub(super) fn is_carrying<T: Real, S: Scalar<Real = T>>(a: &Array<S>) -> bool {
     a.iter().any(|x| !x.re().beyond().is_exact_zero() || !x.im().beyond().is_exact_zero())

@@ -5,6 +5,7 @@
 //! - [`hessian_check`]: the same of second derivatives, for which there are more ways.
 //! - [`dot_test`]: `<y_bar, J x_dot> = <J^T y_bar, x_dot>`, for functions with any result.
 //! - [`test_rule`]: a rule or primitive of your own against differences, partial by partial.
+//! - [`ring_laws`]: a number type of your own against the laws of a commutative ring.
 //!
 //! ```
 //! use ketgrad_core::{check::{Settings, gradcheck, test_rule}, exec::{Datum, NoHost}, text::parse_program};
@@ -26,6 +27,7 @@
 
 mod differences;
 mod numbers;
+mod ring;
 mod second;
 
 use num_complex::Complex;
@@ -38,6 +40,7 @@ use crate::{
     scalar::{Real, Scalar, is_single},
 };
 
+pub use ring::{LawError, conj_laws, ring_laws, ring_laws_by};
 pub use second::hessian_check;
 
 use differences::{Slope, has_kink, slopes};

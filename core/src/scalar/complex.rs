@@ -70,6 +70,9 @@ impl<T: Real> Scalar for Complex<T> {
     fn lit(x: f64) -> Self {
         Self::from_real(T::lit(x))
     }
+    fn literal(x: f64) -> Self {
+        Self::from_real(T::literal(x))
+    }
     fn ratio(n: i64, d: i64) -> Self {
         Self::from_real(T::ratio(n, d))
     }

@@ -286,6 +286,7 @@ macro_rules! dual {
             fn im(&self) -> Self { Self::from_re(T::zero()) }
             fn abs2(&self) -> Self { self * self }
             fn lit(x: f64) -> Self { Self::from_re(T::lit(x)) }
+            fn literal(x: f64) -> Self { Self::from_re(T::literal(x)) }
             fn ratio(n: i64, d: i64) -> Self { Self::from_re(T::ratio(n, d)) }
             fn powi(&self, n: i64) -> Self {
                 let x = self.lower();
@@ -307,6 +308,7 @@ macro_rules! dual {
                 Self::chain(y, &[(self, &slope)])
             }
             fn primal(&self) -> Option<f64> { self.re.primal() }
+            fn finite_value(&self) -> Self { Self::from_re(self.re.finite_value()) }
             fn beyond(&self) -> Self { Self { re: self.re.beyond(), ..self.clone() } }
             fn first_derivatives(&self) -> Vec<f64> {
                 self.first().into_iter().chain(self.re.first_derivatives()).collect()

@@ -190,6 +190,9 @@ impl<T: Real, const N: usize> Scalar for Lanes<T, N> {
     fn lit(x: f64) -> Self {
         Lanes::all(|| T::lit(x))
     }
+    fn literal(x: f64) -> Self {
+        Lanes::all(|| T::literal(x))
+    }
     fn ratio(n: i64, d: i64) -> Self {
         Lanes::all(|| T::ratio(n, d))
     }

@@ -37,7 +37,7 @@
 //! }
 //! ```
 //!
-//! An `i32` that is not a literal goes on the right (`x * k`). A float literal becomes [`Scalar::lit`], an integer [`Scalar::int`]: `x / 3` is exact where the type can
+//! An `i32` that is not a literal goes on the right (`x * k`). A float literal becomes [`Scalar::literal`], an integer [`Scalar::int`]: `x / 3` is exact where the type can
 //! be, `x * 0.333` never is.
 
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
@@ -75,7 +75,7 @@ impl<S: Clone> Operand<S> for &N<S> {
 impl<S: Scalar> Operand<S> for f64 {
     #[inline]
     fn scalar(self) -> S {
-        S::lit(self)
+        S::literal(self)
     }
 }
 

@@ -26,7 +26,9 @@
 //! | [`Lanes<T, N>`](Lanes), `T: Real` | x | x | x | x | |
 //!
 //! A prime field, a polynomial ring or any type of yours joins by implementing [`Ring`] alone and
-//! then runs every circuit through the same kernels.
+//! then runs every circuit through the same kernels. [`ring_ops!`](crate::ring_ops) writes its operators,
+//! [`ring_laws`](crate::check::ring_laws) checks what kernels take for granted; a [`Real`] also gets
+//! [`num_for_complex!`](crate::num_for_complex).
 //!
 //! Code that computes with `S::Real` names it: `fn f<T: Real, S: Scalar<Real = T>>(x: &S) -> T`. The
 //! compiler does not derive the operators on references for an associated type.
@@ -72,7 +74,8 @@ pub(crate) use compiled::{missing, same};
 pub use lanes::Lanes;
 pub use literal::{N, Operand};
 pub use ops::ParseScalarError;
-pub(crate) use ops::parse_decimal;
+#[doc(hidden)]
+pub use ops::parse_decimal;
 pub use pieces::Piece;
 pub(crate) use pieces::primal;
 pub(crate) use power::is_product;
@@ -236,6 +239,11 @@ pub trait Scalar:
     fn abs2(&self) -> Self::Real;
     /// The nearest number to `x`. Use [`Scalar::ratio`] for anything rational.
     fn lit(x: f64) -> Self;
+    /// A literal of a program: the number that the shortest decimal which reads as `x` is. A type of more digits than `f64` reads
+    /// that decimal, so that `0.1` is a tenth; for all others it is `x`.
+    fn literal(x: f64) -> Self {
+        Self::lit(x)
+    }
     /// `n / d`, exact where the type can be.
     fn ratio(n: i64, d: i64) -> Self;
     /// `n`, exact where the type can be.
@@ -518,7 +526,8 @@ pub trait Real: Scalar<Real = Self> + NumAssign {
     fn first_derivatives(&self) -> Vec<f64> {
         Vec::new()
     }
-    /// The value as a constant, without what is carried beside it; zero where it is infinite, undefined or not known.
+    /// The value as a constant, without what is carried beside it; zero where it is infinite, undefined or not known. A number
+    /// type of more digits than `f64` overrides this and [`beyond`](Real::beyond), so that they are not lost.
     #[must_use]
     fn finite_value(&self) -> Self {
         Self::lit(self.primal().filter(|x| x.is_finite()).unwrap_or(0.0))

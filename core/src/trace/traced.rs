@@ -246,6 +246,9 @@ impl<R: Real> Scalar for Traced<R> {
     fn lit(x: f64) -> Self {
         Traced::constant(R::lit(x), Expr::lit(x))
     }
+    fn literal(x: f64) -> Self {
+        Traced::constant(R::literal(x), Expr::literal(x))
+    }
     fn ratio(n: i64, d: i64) -> Self {
         Traced::constant(R::ratio(n, d), Expr::ratio(n, d))
     }

@@ -30,8 +30,20 @@ pub(in crate::array) fn follow<T: Real, S: Scalar<Real = T>>(
     values: &mut Array<T>,
     vectors: &mut Array<S>,
 ) -> Result<(), ArrayError> {
-    let n = w.len();
-    let b: Vec<S> = a.iter().map(beyond).collect();
+    perturb(a.iter().map(beyond).collect(), values, vectors, &|i, j| w[i] == w[j])
+}
+
+/// Adds a matrix `b` of no values to eigenvalues and eigenvectors, of which some eigenvalues are equal.
+///
+/// # Errors
+/// None: the shapes fit.
+pub(in crate::array) fn perturb<T: Real, S: Scalar<Real = T>>(
+    b: Vec<S>,
+    values: &mut Array<T>,
+    vectors: &mut Array<S>,
+    is_equal: &dyn Fn(usize, usize) -> bool,
+) -> Result<(), ArrayError> {
+    let n = values.len();
     if b.iter().all(S::is_exact_zero) {
         return Ok(());
     }
@@ -39,7 +51,6 @@ pub(in crate::array) fn follow<T: Real, S: Scalar<Real = T>>(
     let b: Vec<S> = (0..n * n).map(|k| (b[k].clone() + b[k % n * n + k / n].conj()) * &half).collect();
     // Once at least: what is undefined comes out at the end.
     let order = order(&b).max(1);
-    let is_equal = |i: usize, j: usize| w[i] == w[j];
     let doublings = usize::BITS - order.leading_zeros();
     let steps = if (1..n).any(|k| is_equal(k - 1, k)) { order } else { doublings as usize };
     let b = Array::new(&[n, n], b)?;
@@ -48,8 +59,8 @@ pub(in crate::array) fn follow<T: Real, S: Scalar<Real = T>>(
         matmul(x, y, adjoint, false, &mut out).map(|()| out)
     };
     let mut m = product(&product(vectors, &b, true)?, vectors, false)?;
-    for (k, w) in w.iter().enumerate() {
-        m[k * (n + 1)] += S::lit(*w);
+    for (k, w) in values.iter().enumerate() {
+        m[k * (n + 1)] += S::from_real(w.clone());
     }
     let mut y: Option<Array<S>> = None;
     for _ in 0..steps {

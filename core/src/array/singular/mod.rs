@@ -16,10 +16,11 @@ use crate::scalar::{Real, Scalar};
 use super::{
     Array, ArrayError,
     eigen::{
-        against, degenerate_ranges, diagonal, first_of_greatest, follow, linear_combinations,
-        matrix_elements, tangent_matrices, to_complex,
+        against, degenerate_ranges, diagonal, first_of_greatest, linear_combinations, matrix_elements,
+        perturb, tangent_matrices, to_complex,
     },
-    value::{beyond, is_carrying, lift, unit, values},
+    jacobi::{self, fine_unit},
+    value::{beyond, is_carrying, lift, unit, values, whole_value},
 };
 use bidiagonal::{bidiagonal, triangular};
 
@@ -45,7 +46,8 @@ const MUCH: usize = 2;
 /// `u^H du + v^H dv = 0`. `U` and `V` have orthonormal columns also where singular values are 0.
 ///
 /// `U diag(s) V^H` is `A`, and the vectors are orthonormal, to within rounding: about the length of a side times 2^-53 of the norm.
-/// Singular values small beside the norm that are so because columns (of a wide matrix rows) are short keep their digits.
+/// Singular values small beside the norm that are so because columns (of a wide matrix rows) are short keep their digits. Numbers of
+/// more bits than 53 are computed with as they are, by Jacobi's rotations, and get all their digits.
 ///
 /// What the numbers carry besides their values follows, of every order. Where singular values are equal or 0, their vectors are
 /// some basis of spaces that alone are defined, and carry nothing of each other. Where the numbers carry derivatives it is the one
@@ -87,6 +89,10 @@ fn decompose<T: Real, S: Scalar<Real = T>>(
         _ => return Err(ArrayError::shape(op, "a matrix", &[&a.shape()])),
     };
     let diverges = ArrayError::Diverges { op };
+    if let Some(unit) = fine_unit::<T>() {
+        let factors = fine_factors(op, a, along.is_some(), (m, n), unit)?;
+        return write(factors, (m, n), out);
+    }
     let is_carrying = is_carrying(a);
     let all = if is_carrying { m.max(n) } else { m.min(n) };
     let factor = |all: usize| {
@@ -105,12 +111,21 @@ fn decompose<T: Real, S: Scalar<Real = T>>(
             rotate(&mut factors, (m, n), first);
         }
     }
-    let Factors { values, left, right } = match (is_carrying, factors) {
-        (true, factors) => carried(a, (m, n), factors)?,
-        (false, Factors { values, left, right }) => {
-            Factors { values: values.into_iter().map(T::lit).collect(), left, right }
-        }
+    let s = factors.values.clone();
+    let factors = factors.with_values(|values| values.into_iter().map(T::lit).collect());
+    let factors = match is_carrying {
+        true => carried(a.map(beyond), (m, n), factors, &|i, j| s[i] == s[j])?,
+        false => factors,
     };
+    write(factors, (m, n), out)
+}
+
+/// Writes singular values and vectors one below the other.
+fn write<T: Real, S: Scalar<Real = T>>(
+    Factors { values, left, right }: Factors<T, S>,
+    (m, n): (usize, usize),
+    out: &mut Array<S>,
+) -> Result<(), ArrayError> {
     let k = m.min(n);
     let to = out.start(&[1 + m + n, k]);
     to.extend(values.into_iter().map(S::from_real));
@@ -118,6 +133,36 @@ fn decompose<T: Real, S: Scalar<Real = T>>(
         to.extend((0..length * k).map(|e| vectors[e % k * length + e / k].clone()));
     }
     Ok(())
+}
+
+/// Singular values and vectors of numbers of more digits than `f64`.
+fn fine_factors<T: Real, S: Scalar<Real = T>>(
+    op: &'static str,
+    a: &Array<S>,
+    is_along: bool,
+    (m, n): (usize, usize),
+    unit: f64,
+) -> Result<Factors<T, S>, ArrayError> {
+    let whole: Vec<S> = a.iter().map(whole_value).collect();
+    let carried_by = a.iter().zip(&whole).map(|(x, whole)| x.clone() - whole).collect::<Array<S>>();
+    let is_carrying = carried_by.iter().any(|x| !x.is_exact_zero());
+    let all = if is_carrying { m.max(n) } else { m.min(n) };
+    let factors = values(a).and_then(|_| jacobi::svd(&whole, (m, n), all, unit));
+    let Some(factors) = factors else { return Err(ArrayError::Diverges { op }) };
+    let s: Vec<f64> = factors.values.iter().map(|s| s.primal().unwrap_or(f64::NAN)).collect();
+    let least = m.max(n) as f64 * unit * s.first().copied().unwrap_or(0.0);
+    let is_equal = |k: usize| {
+        let gap = factors.values[k - 1].clone() - &factors.values[k];
+        gap.primal().is_none_or(|gap| gap <= least)
+    };
+    let is_open = m != n && s.last().is_some_and(|s| *s <= least);
+    if (is_along || is_carrying) && (is_open || (1..s.len()).any(is_equal)) {
+        return Err(ArrayError::Precision { op });
+    }
+    match is_carrying {
+        true => carried(carried_by, (m, n), factors, &|i, j| i == j),
+        false => Ok(factors),
+    }
 }
 
 /// Makes singular values equal that rounding alone tells apart: those within this part of each other.
@@ -178,13 +223,18 @@ fn rotate<T: Real, S: Scalar<Real = T>>(
     factors.right = v.into_iter().map(lift).collect();
 }
 
-/// The singular values and vectors of a matrix by value; the vectors carry nothing. `None` where there are no values, or none that are
-/// finite.
+/// The singular values and vectors of a matrix by value, which carry nothing, and the distance from 1 to the next number.
+/// `None` where there are no values, or none that are finite.
 pub(super) fn of_values<T: Real, S: Scalar<Real = T>>(
     a: &Array<S>,
     (m, n): (usize, usize),
-) -> Option<Factors<f64, S>> {
-    factored(a, (m, n), m.min(n))
+) -> Option<(Factors<T, S>, f64)> {
+    if let Some(unit) = fine_unit::<T>() {
+        let whole: Vec<S> = values(a).map(|_| a.iter().map(whole_value).collect())?;
+        return Some((jacobi::svd(&whole, (m, n), m.min(n), unit)?, unit));
+    }
+    let factors = factored(a, (m, n), m.min(n))?;
+    Some((factors.with_values(|values| values.into_iter().map(T::lit).collect()), f64::EPSILON))
 }
 
 fn factored<T: Real, S: Scalar<Real = T>>(
@@ -201,11 +251,13 @@ fn factored<T: Real, S: Scalar<Real = T>>(
     }
 }
 
-/// What numbers carry, added to the singular values and vectors of a matrix, of whose longer side all vectors are given.
+/// What numbers carry, a matrix without values, added to singular values and vectors, of whose longer side all vectors are given;
+/// some singular values are equal.
 fn carried<T: Real, S: Scalar<Real = T>>(
-    a: &Array<S>,
+    a: Array<S>,
     (m, n): (usize, usize),
-    factors: Factors<f64, S>,
+    factors: Factors<T, S>,
+    is_same: &dyn Fn(usize, usize) -> bool,
 ) -> Result<Factors<T, S>, ArrayError> {
     let Factors { values: s, mut left, mut right } = factors;
     let (k, order) = (m.min(n), m + n);
@@ -213,20 +265,26 @@ fn carried<T: Real, S: Scalar<Real = T>>(
     let square = |f: &dyn Fn(usize, usize) -> S| {
         Array::new(&[order, order], (0..order * order).map(|e| f(e / order, e % order)).collect())
     };
-    let whole = square(&|i, j| match (i < m, j < m) {
+    let b = square(&|i, j| match (i < m, j < m) {
         (true, false) => a[i * n + j - m].clone(),
         (false, true) => a[j * n + i - m].conj(),
         _ => S::zero(),
     })?;
     // -s, 0 for each vector without a partner, and s.
-    let w: Vec<f64> = (0..order)
+    let mut values: Array<T> = (0..order)
         .map(|j| match j {
-            j if j < k => -s[j],
-            j if j < behind => 0.0,
-            j => s[order - 1 - j],
+            j if j < k => -s[j].clone(),
+            j if j < behind => T::zero(),
+            j => s[order - 1 - j].clone(),
         })
         .collect();
-    let half = S::lit(std::f64::consts::FRAC_1_SQRT_2);
+    // Whether two of them are equal: those of one sign that belong to equal singular values, and all that are zero.
+    let is_zero = |j: usize| (k..behind).contains(&j) || s[j.min(order - 1 - j)].is_exact_zero();
+    let is_equal = |i: usize, j: usize| match (is_zero(i), is_zero(j)) {
+        (false, false) => (i < k) == (j < k) && is_same(i.min(order - 1 - i), j.min(order - 1 - j)),
+        (i, j) => i && j,
+    };
+    let half = S::from_real(<T as Scalar>::sqrt(&T::ratio(1, 2)));
     let mut vectors = square(&|i, j| {
         let is_alone = j >= k && j < behind;
         let pair = if j < behind { j } else { order - 1 - j };
@@ -239,9 +297,8 @@ fn carried<T: Real, S: Scalar<Real = T>>(
             (false, false) => by(&right[pair * n + i - m]),
         }
     })?;
-    let mut values: Array<T> = w.iter().map(|&w| T::lit(w)).collect();
-    follow(&whole, &w, &mut values, &mut vectors)?;
-    let twice = S::lit(std::f64::consts::SQRT_2);
+    perturb(b.to_vec(), &mut values, &mut vectors, &is_equal)?;
+    let twice = S::from_real(<T as Scalar>::sqrt(&T::int(2)));
     for p in 0..k {
         let part = |i: usize| beyond(&(&vectors[i * order + order - 1 - p] * &twice));
         left[p * m..(p + 1) * m].iter_mut().enumerate().for_each(|(i, x)| *x += part(i));
@@ -262,6 +319,10 @@ impl<T, F> Factors<T, F> {
     fn map<S>(self, f: impl Fn(F) -> S) -> Factors<T, S> {
         let all = |x: Vec<F>| x.into_iter().map(&f).collect();
         Factors { values: self.values, left: all(self.left), right: all(self.right) }
+    }
+
+    fn with_values<U>(self, f: impl FnOnce(Vec<T>) -> Vec<U>) -> Factors<U, F> {
+        Factors { values: f(self.values), left: self.left, right: self.right }
     }
 }
 

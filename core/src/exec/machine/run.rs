@@ -211,7 +211,7 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
             let instruction = &program[pc];
             pc += 1;
             match *instruction {
-                Code::Real(d, x) => set!(r[d] = T::lit(x)),
+                Code::Real(d, x) => set!(r[d] = T::literal(x)),
                 Code::RealInt(d, k) => set!(r[d] = T::int(k)),
                 Code::Int(d, k) => set!(n[d] = k),
 

@@ -210,8 +210,8 @@ beside! {
     [S: Number] N<S>, Z<S> => Z<S>: |x| Datum::Real(x.0);
     [S: Number] Z<S>, N<S> => Z<S>: |z| Datum::Complex(z.0);
     [S: Number] Z<S>, Z<S> => Z<S>: |z| Datum::Complex(z.0);
-    [S: Number] f64, N<S> => N<S>: |x| Datum::Real(S::lit(x));
-    [S: Number] f64, Z<S> => Z<S>: |x| Datum::Real(S::lit(x));
+    [S: Number] f64, N<S> => N<S>: |x| Datum::Real(S::literal(x));
+    [S: Number] f64, Z<S> => Z<S>: |x| Datum::Real(S::literal(x));
     [S: Number] i64, N<S> => N<S>: |n| Datum::Real(S::lit(n as f64));
     [S: Number] i64, Z<S> => Z<S>: |n| Datum::Real(S::lit(n as f64));
 }

@@ -105,11 +105,11 @@ macro_rules! fits {
 }
 fits! {
     [S: Number] N<S> => N<S>: |x| x;
-    [S: Number] f64 => N<S>: |x| N(S::lit(x));
+    [S: Number] f64 => N<S>: |x| N(S::literal(x));
     [S: Number] i64 => N<S>: |x| N(S::lit(x as f64));
     [S: Number] Z<S> => Z<S>: |x| x;
     [S: Number] N<S> => Z<S>: |x| Z(complex(x.0));
-    [S: Number] f64 => Z<S>: |x| Z(complex(S::lit(x)));
+    [S: Number] f64 => Z<S>: |x| Z(complex(S::literal(x)));
     [S: Number] i64 => Z<S>: |x| Z(complex(S::lit(x as f64)));
     [] i64 => i64: |x| x;
     [] bool => bool: |x| x;

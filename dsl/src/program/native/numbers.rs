@@ -252,7 +252,7 @@ macro_rules! real_common {
         impl<S: Number> Assembled<S, $B> for $A {
             type Out = Z<S>;
             fn assembled(self, other: $B) -> Z<S> {
-                Z(from_parts(S::lit(self as f64), S::lit(other as f64)))
+                Z(from_parts(S::literal(self as f64), S::literal(other as f64)))
             }
         }
     )*};

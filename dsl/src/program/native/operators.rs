@@ -19,7 +19,7 @@ impl<S> RealOperand<S> for N<S> {
 }
 impl<S: Number> RealOperand<S> for f64 {
     fn real(self) -> S {
-        S::lit(self)
+        S::literal(self)
     }
 }
 impl<S: Number> RealOperand<S> for i64 {
@@ -161,8 +161,8 @@ macro_rules! alike {
 }
 alike! {
     [S: Number] N<S>, N<S>: |a, b| a.0.cmp_primal(&b.0);
-    [S: Number] N<S>, f64: |a, b| a.0.cmp_primal(&S::lit(b));
-    [S: Number] f64, N<S>: |a, b| S::lit(a).cmp_primal(&b.0);
+    [S: Number] N<S>, f64: |a, b| a.0.cmp_primal(&S::literal(b));
+    [S: Number] f64, N<S>: |a, b| S::literal(a).cmp_primal(&b.0);
     [S: Number] N<S>, i64: |a, b| a.0.cmp_primal(&S::lit(b as f64));
     [S: Number] i64, N<S>: |a, b| S::lit(a as f64).cmp_primal(&b.0);
     [] i64, i64: |a, b| a.partial_cmp(&b);
