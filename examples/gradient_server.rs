@@ -88,7 +88,9 @@ impl Service {
                 (value, gradient.iter().filter_map(|g| g.real().copied()).collect())
             }
             _ => {
-                return Err(format!("no job `{line}`: energy x0 x1 ..., or pendulum x0 friction steps").into());
+                return Err(
+                    format!("no job `{line}`: energy x0 x1 ..., or pendulum x0 friction steps").into()
+                );
             }
         };
         Ok(gradient.iter().fold(format!("{value:.6}"), |text, g| format!("{text} {g:.6}")))

@@ -13,7 +13,7 @@
 //! [`state`], [`field`] (exact numbers modulo a prime), [`simulate`], [`equivalent`] (equality of circuits),
 //! [`exact`] (amplitudes in closed form), [`hybrid`] (derivatives of circuits), [`problem`] (Hamiltonians to try
 //! things on), [`ansatz`] (circuits with parameters), [`optimize`] (minimisation), [`qasm`] (circuits from text),
-//! [`mod@print`] (and back), [`draw`] (circuits as pictures).
+//! [`mod@print`] (and back), [`draw`] (circuits as pictures), [`interop`] (serde, nalgebra, ndarray).
 
 #![cfg_attr(
     not(all(
@@ -109,6 +109,8 @@ pub mod ansatz;
 
 #[cfg(feature = "optimize")]
 pub mod optimize;
+
+pub mod interop;
 
 #[cfg(feature = "draw")]
 pub mod draw;

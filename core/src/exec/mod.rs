@@ -69,6 +69,7 @@ use crate::scalar::Scalar;
 
 /// How much a program may use. Exceeding a limit is an error that names it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Limits {
     /// Instructions executed, near enough: a loop that goes round costs the length of its code, a call that of
     /// the function's, and code that runs once costs nothing.

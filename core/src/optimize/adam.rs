@@ -13,6 +13,7 @@ use super::{
 
 /// Adaptive moments: a first-order method with a step of its own for each input.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Adam {
     /// About how far an input moves in an iteration.
     pub step: f64,

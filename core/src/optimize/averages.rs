@@ -19,6 +19,7 @@ const COMPARED: usize = 8;
 
 /// Means over windows of iterations.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Averages {
     /// How many iterations are in the window that is being filled.
     pub count: usize,
@@ -38,6 +39,7 @@ pub struct Averages {
 
 /// A full window.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Window {
     /// The mean of its values.
     pub mean: f64,

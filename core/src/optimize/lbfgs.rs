@@ -14,6 +14,7 @@ use super::{
 
 /// A quasi-Newton method that keeps a few vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Lbfgs {
     /// How many steps are remembered.
     pub memory: usize,

@@ -82,6 +82,7 @@ use crate::{
 
 /// How a minimum is looked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the types say it")]
 pub enum Optimizer {

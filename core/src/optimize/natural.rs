@@ -13,6 +13,7 @@ use super::{
 
 /// Gradient descent in the metric of the states.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct NaturalGradient {
     /// The length of a step, in units of the natural gradient.
     pub step: f64,

@@ -18,6 +18,7 @@ const FAR: f64 = 100.0;
 
 /// A truncated Newton method by Hessian-vector products.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct NewtonCg {
     /// The most products in an iteration.
     pub products: usize,

@@ -14,6 +14,7 @@ use super::{
 
 /// The simplex method by values alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct NelderMead {
     /// How far the corners of the first simplex are from the start, one along each input.
     pub step: f64,

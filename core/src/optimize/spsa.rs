@@ -29,6 +29,7 @@ use crate::state::{derived_seed, draw};
 
 /// Simultaneous perturbation stochastic approximation.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Spsa {
     /// The first factor of the gradient; calibrated, unless given.
     pub step: Option<f64>,

@@ -8,6 +8,7 @@ use crate::simulate::Mean;
 
 /// Where a minimisation stands: all that the next step depends on.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct State {
     /// The point.
     pub x: Vec<f64>,
@@ -40,6 +41,7 @@ pub struct State {
 
 /// What an optimizer remembers from step to step. It begins anew from what is another's, or does not fit the inputs.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Memory {
     /// Nothing.
     Nothing,

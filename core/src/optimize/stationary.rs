@@ -24,6 +24,7 @@ use super::{
 
 /// What a stationary point is.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Shape {
     /// A minimum, as far as curvature and probes show.
     Minimum,

@@ -11,6 +11,7 @@ use super::{State, vector::largest};
 /// but by chance: there the means over windows of 25 iterations are compared, and if they fall no further within their standard errors,
 /// and the gradients are consistent with 0, that is [`Stop::NoProgress`], which does not claim a minimum.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stopping {
     /// The most iterations.
     pub iterations: usize,
@@ -60,6 +61,7 @@ impl Stopping {
 
 /// Why a minimisation ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Stop {
     /// The derivatives are small, and the point is a minimum.

@@ -37,6 +37,7 @@ use crate::{
 
 /// Which terms of an observable are measured together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Grouping {
     /// Those that commute qubit by qubit: gates on single qubits before the measurement.
@@ -57,6 +58,7 @@ impl Grouping {
 
 /// Measurements: how many, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Shots {
     /// How many, of all groups together.
     pub count: usize,

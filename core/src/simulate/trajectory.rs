@@ -60,6 +60,7 @@ pub struct Trajectory<'a, S> {
 
 /// A mean over shots.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Mean {
     /// The mean.
     pub value: f64,

@@ -175,7 +175,8 @@
 /// - A result that is not real is written: `fn f(x) -> (real, real)`. A macro cannot infer it.
 /// - The arms of an `if` with a value, and the elements of an array, are of one kind: `0.0`, not `0`, beside a real
 ///   number. `[x; n]` with `n` a variable, and `[[x; m]; n]`, is the whole value of a `let`, an assignment or a body.
-/// - Literals among themselves are computed by rustc: `1.0 / 3.0` is one constant. `1 / 2` would be 0 there and is
+/// - Literals among themselves are computed by rustc, in `f64`: `1.0 / 3.0` is one constant, also on number types of more digits
+///   (there divide something else, or read the program as text, where each literal is what is written). `1 / 2` would be 0 there and is
 ///   refused.
 /// - A function of yours with the name of one of the language, `fn sin(x)`, is what `sin(x)` calls; `x.sin()` is the
 ///   language's, where text takes yours.
