@@ -25,7 +25,7 @@
 //! partials as its parts.
 
 mod differences;
-mod numbers;
+pub mod numbers;
 mod second;
 
 use num_complex::Complex;
