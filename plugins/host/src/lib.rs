@@ -24,8 +24,10 @@
 //! without end.
 
 mod array;
+mod at_load;
 mod border;
 mod by_name;
+mod cache;
 mod choice;
 mod conform;
 mod dense;
@@ -56,4 +58,4 @@ pub use operator::RuleOperator;
 pub use plugins::{
     Check, OnDuplicate, Plugins, ProgramFault, Report, Request, Selection, Settings, file_name,
 };
-pub use verify::{Verdict, verify};
+pub use verify::{At, Verdict, verify, verify_at};
