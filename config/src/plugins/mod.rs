@@ -4,7 +4,11 @@
 //! |---|---|
 //! | `table` | `[plugins]`, `[[plugin]]` and `[[rule]]` as they are written |
 //! | `verb` | `plugins list`, `verify` and `hash` |
+//! | `points` | the points of `plugins verify --at` |
+//! | `cache` | where it is kept which plugins agreed |
 
+mod cache;
+mod points;
 mod table;
 mod verb;
 
