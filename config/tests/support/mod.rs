@@ -59,7 +59,7 @@ impl Folder {
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ketgrad"));
         command.args(args).current_dir(&self.0).env_remove("NO_COLOR").stdin(Stdio::null());
-        ["XDG_CACHE_HOME", "LOCALAPPDATA"].map(|name| command.env(name, self.caches()));
+        command.env("XDG_CACHE_HOME", self.caches()).env("LOCALAPPDATA", self.caches());
         command
     }
 
