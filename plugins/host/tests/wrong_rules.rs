@@ -59,6 +59,7 @@ const MUTATED: &[(&str, &[(&str, &str)])] = &[
             ("2.0 * xs * b", "2.0 * xs * sum(b)"),
             ("2.0 * xs * b", "let mut d = 2.0 * xs * b; d[len(xs) - 1] = 0.0; d"),
             ("2.0 * xs * b", "if len(xs) == 5 { xs * b } else { 2.0 * xs * b }"),
+            ("2.0 * xs * b", "let mut d = 2.0 * xs * b; if len(xs) > 16 { d[16] = 0.0; } d"),
             ("2.0 * xs * b", "if len(xs) == 1 { xs * b } else { 2.0 * xs * b }"),
             ("2.0 * xs * b", "2.0 * xs * b * b"),
         ],

@@ -94,7 +94,7 @@ impl Way {
 /// A pullback or a pushforward at the points of one kind so far.
 struct Experience {
     way: Way,
-    place: Option<Place>,
+    place: Place,
     works: bool,
     /// How it failed first.
     failed: Option<String>,
@@ -167,8 +167,7 @@ impl<'a> Comparison<'a> {
             self.at(trial)?;
         }
         // Arrays of other shapes than rows of one length may be more than a derivative is made for.
-        let strict =
-            |place: &Option<Place>| !matches!(place, Some(Place::Usual { alike: false, .. } | Place::Zero));
+        let strict = |place: &Place| !matches!(place, Place::Usual { alike: false, .. } | Place::Zero);
         let failed = self.experience.iter().filter(|e| !e.works && strict(&e.place));
         match failed.filter_map(|e| e.failed.clone()).next() {
             Some(failed) => disagrees(failed),
@@ -285,6 +284,12 @@ impl<'a> Comparison<'a> {
                 Err(e) => Some(e),
             };
             self.noted(way, trial, failed.as_ref());
+            if let Some(DeriveError::Run(e)) = &failed
+                && is_limit(e)
+            {
+                self.slow += 1;
+                continue;
+            }
             // What the author wrote says that it is not for these shapes: nothing that comes from it is, either.
             if failed.as_ref().is_some_and(is_failure)
                 && matches!(trial.place, Place::Usual { alike: false, .. })
@@ -305,7 +310,7 @@ impl<'a> Comparison<'a> {
 
     /// Keeps how a way did at a point.
     fn noted(&mut self, way: Way, trial: &Trial, failed: Option<&DeriveError>) {
-        let place = Some(trial.place);
+        let place = trial.place;
         let known = self.experience.iter().position(|e| e.way == way && e.place == place);
         let k = known.unwrap_or_else(|| {
             self.experience.push(Experience { way, place, works: false, failed: None });

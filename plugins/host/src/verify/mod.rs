@@ -113,8 +113,11 @@ pub(crate) fn examined(program: &Program, host: &Loaded, name: &str, at: &[At]) 
         Ok(()) if verdict.points == 0 => match rule.and_then(|rule| fails_everywhere(rule, &kinds)) {
             Some(disagreement) => verdict.disagreement = Some(disagreement),
             None => {
-                verdict.note = Some(match without_value(program, host, name, &kinds) {
+                // What takes too long at some points is not run at all again.
+                let tried = if is_final { usize::MAX } else { 1 };
+                verdict.note = Some(match without_value(program, host, name, &kinds, tried) {
                     Some(failed) => format!("it has no value at any point that was tried: {failed}"),
+                    None if !is_final => "it takes too long".to_owned(),
                     None => "at none of the points that were tried is it smooth".to_owned(),
                 });
             }
@@ -146,14 +149,18 @@ fn fails_everywhere(rule: &Rule, kinds: &[Kind]) -> Option<String> {
     broke.or(nonfinite.filter(|_| !said))
 }
 
-/// Why it has no finite value at the points that are tried; `None` if it has one.
-fn without_value(program: &Program, host: &Loaded, name: &str, kinds: &[Kind]) -> Option<String> {
-    /// At so many points.
-    const TRIED: usize = 16;
+/// Why it has no finite value at the first points that are tried; `None` if it has one.
+fn without_value(
+    program: &Program,
+    host: &Loaded,
+    name: &str,
+    kinds: &[Kind],
+    tried: usize,
+) -> Option<String> {
     let f = Derivatives::<C>::new(program, name).ok()?;
     let mut f = f.with_host(host).with_limits(LIMITS);
     let mut why = None;
-    for x in usual(kinds).take(TRIED) {
+    for x in usual(kinds).take(tried) {
         match f.value(&x) {
             Ok(value) if is_finite(&value) => return None,
             Ok(value) => why = why.or(Some(format!("at {} it gives {}", shown(&x), shown(&[value])))),

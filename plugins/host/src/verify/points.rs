@@ -41,11 +41,13 @@ const ELSEWHERE: [(f64, usize); 12] = [
 type Shapes = &'static [&'static [usize]];
 
 /// The shapes of one array, or of several alike: how many points each.
-const ALIKE: [(Shapes, usize); 8] = [
+const ALIKE: [(Shapes, usize); 10] = [
     (&[&[3]], POINTS.len()),
     (&[&[1]], 2),
     (&[&[2]], 3),
     (&[&[5]], 2),
+    (&[&[9]], 1),
+    (&[&[17]], 1),
     (&[&[2, 2]], 2),
     (&[&[2, 3]], 2),
     (&[&[3, 3]], 1),
