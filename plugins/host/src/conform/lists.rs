@@ -136,7 +136,8 @@ fn found<E: Element>(
         let mut there = here.clone();
         executor.run(std::slice::from_ref(operator), &mut there, threads)?;
         operator.apply(&mut here, &Threads::serial());
-        if !(distance(&there, &here) <= bound) {
+        let off = distance(&there, &here);
+        if off > bound || off.is_nan() {
             return Ok(format!("{}: {}", in_words(operator), difference(&there, &here)));
         }
     }

@@ -334,10 +334,14 @@ impl<'a> Comparison<'a> {
             |y: &Datum<C>| flat(std::slice::from_ref(y)).into_iter().map(f64::to_bits).collect::<Vec<_>>();
         for _ in 0..2 {
             let Some(again) = self.value(x) else {
-                return disagrees(format!("at {} it gives {} and then fails", shown(x), shown(&[y.clone()])));
+                return disagrees(format!(
+                    "at {} it gives {} and then fails",
+                    shown(x),
+                    shown(std::slice::from_ref(y))
+                ));
             };
             if bits(&again) != bits(y) {
-                let (at, first, again) = (shown(x), shown(&[y.clone()]), shown(&[again]));
+                let (at, first, again) = (shown(x), shown(std::slice::from_ref(y)), shown(&[again]));
                 return disagrees(format!(
                     "at {at} it gives {first} and then {again}: two answers for one call"
                 ));

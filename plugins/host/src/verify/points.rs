@@ -171,7 +171,7 @@ fn argument(
     match kind {
         Kind::Complex => Datum::Complex(complex(shift)),
         Kind::Int => Datum::Int(ints[shift % ints.len()]),
-        Kind::Bool => Datum::Bool(shift % 2 == 0),
+        Kind::Bool => Datum::Bool(shift.is_multiple_of(2)),
         Kind::Handle => Datum::Handle(0),
         Kind::Tuple(_) => {
             let one = |(k, field): (usize, &Field)| argument(&field.kind, shift + 3 * k, array, shape, ints);
