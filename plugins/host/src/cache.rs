@@ -2,7 +2,8 @@
 //!
 //! An entry is a small file whose name is a hash of all that a verdict depends on: the library or the program, what was
 //! loaded before it, its options, how calls are checked, this crate's version and that of its checks, and the processor.
-//! What a library loads itself is not among it. It lists what agreed; nothing that disagreed is kept. An entry that is
+//! What a library loads itself is not among it. It lists what may be loaded: what agreed, and what there was nothing to
+//! compare of. Nothing that disagreed, and nothing that time ran out for, is kept. An entry that is
 //! damaged counts for nothing and is written anew, beside its place and then moved there; a folder that cannot be
 //! written is no fault.
 
