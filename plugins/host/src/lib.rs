@@ -20,7 +20,7 @@
 //! # Trust
 //! A library can do whatever the program that loads it can. What is checked: the file that was hashed is the one that
 //! runs, the version of the interface, sizes and shapes, the memory behind results, finite numbers if asked; and that rules
-//! have the derivatives and kernels the results that they should ([`verify`], [`conform`]), at load and once. Rules one
+//! have the derivatives and kernels the results that they should ([`verify()`], [`conform()`]), at load and once. Rules one
 //! does not trust belong in a program alone ([`Plugins::add_program`]), which can neither read memory nor loop
 //! without end.
 
