@@ -163,9 +163,14 @@ pub enum PluginsVerb {
     List,
     /// Compares kernel, program and differences of every rule, and every device with the built-in kernels
     #[command(
-        after_help = "Examples:\n  ketgrad plugins verify --config mine.toml\n  ketgrad plugins verify --config mine.toml --json"
+        after_help = "Examples:\n  ketgrad plugins verify --config mine.toml\n  ketgrad plugins verify --config mine.toml --at x=0,y=1.5 --at 'mine: xs=[1,2,3]'"
     )]
-    Verify,
+    Verify {
+        /// A point at which rules are compared, too: values as in `diff`, of all parameters of a rule; `RULE: x=1` is for that
+        /// rule, `x=1` for every rule with such parameters. Each `--at` is a point of its own
+        #[arg(long, value_name = "[RULE:]NAME=VALUE,…", allow_hyphen_values = true)]
+        at: Vec<String>,
+    },
     /// Prints the sha256 that pins a plugin
     #[command(
         after_help = "Examples:\n  ketgrad plugins hash libmine.so\n  ketgrad plugins hash --config mine.toml"

@@ -102,8 +102,8 @@ pub enum Work {
 pub enum PluginsWork {
     /// Show what is loaded.
     List,
-    /// Compare rules with themselves.
-    Verify,
+    /// Compare rules with themselves, at these points, too.
+    Verify(Vec<String>),
     /// Hash files; none for those of the config.
     Hash(Vec<PathBuf>),
 }
@@ -385,7 +385,7 @@ impl HiArgs {
             Verb::Optimize(args) => Work::Optimize(Optimize { file: args.file, resume: args.resume, seed }),
             Verb::Plugins(args) => Work::Plugins(match args.what {
                 PluginsVerb::List => PluginsWork::List,
-                PluginsVerb::Verify => PluginsWork::Verify,
+                PluginsVerb::Verify { at } => PluginsWork::Verify(at),
                 PluginsVerb::Hash { files } => PluginsWork::Hash(files),
             }),
             _ => Work::Info,

@@ -19,6 +19,7 @@ mod observable_params;
 mod observables;
 mod optimize;
 mod params;
+mod plugin_trust;
 mod plugins;
 mod run;
 mod show;

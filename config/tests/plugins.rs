@@ -213,6 +213,10 @@ fn faults_of_the_config_are_underlined() {
             vec!["a plugin `a` already", "`name = \"…\"`", "[c.toml:4:8]"],
         ),
         ("[plugin]\npath = 'a'\n".to_owned(), vec!["each begun by [[plugin]]"]),
+        (
+            "[plugins]\ncache = 3\n".to_owned(),
+            vec!["`plugins.cache`: expected true, false or a folder", "[c.toml:2:9]"],
+        ),
         ("[plugins]\ncheck = 'all'\n".to_owned(), vec!["\"shape\"", "[c.toml:2:9]"]),
         ("[[plugin]]\npath = 'a'\nsha256 = 'abc'\n".to_owned(), vec!["64 hexadecimal digits"]),
         ("[[plugin]]\npath = 'a'\nrules = { onyl = ['f'] }\n".to_owned(), vec!["{ only = [...] }"]),

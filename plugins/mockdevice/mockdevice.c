@@ -7,7 +7,7 @@
  * Build: cc -std=c11 -O2 -shared -fPIC -I<include> mockdevice.c -o libmockdevice.so
  * Options:
  *   fail = "apply"     operators fail, and the error comes out at the next wait, as on a real device
- *   fail = "conjugate" it takes every matrix for its complex conjugate
+ *   fail = "conjugate" it takes every matrix for its complex conjugate; "single": in single precision only
  *   score = "0"        how well it says that it would do; 1 without the option
  *   since = "1.1"      it has nothing that is newer; "1.9": its table is longer than this host's
  *   room = "1"         so many states fit at once
@@ -29,7 +29,7 @@ typedef struct state {
     int broken;
 } state;
 
-static int fail_apply, conjugates, forbid_moves, forbid_uploads;
+static int fail_apply, conjugates, conjugates_single, forbid_moves, forbid_uploads;
 static int32_t own_score = 1;
 static atomic_int states, room;
 
@@ -167,7 +167,7 @@ static void dense(state *s, const ketgrad_gate *g) {
             for (size_t column = 0; column < dim; column++) {
                 const double *m = g->matrix + 2 * (row * dim + column);
                 double x = s->re[base | offset[column]], y = s->im[base | offset[column]];
-                double m_im = conjugates ? -m[1] : m[1];
+                double m_im = conjugates || (conjugates_single && s->dtype == KETGRAD_C32) ? -m[1] : m[1];
                 re[row] += m[0] * x - m_im * y;
                 im[row] += m[0] * y + m_im * x;
             }
@@ -333,6 +333,7 @@ static ketgrad_status init(const ketgrad_host *host, ketgrad_err *err) {
                 room_key = KETGRAD_STR("room"), moves = KETGRAD_STR("moves");
     fail_apply = is(host, fail, "apply");
     conjugates = is(host, fail, "conjugate");
+    conjugates_single = is(host, fail, "single");
     own_score = number(host, score_key, 1);
     room = number(host, room_key, 0);
     forbid_moves = is(host, moves, "forbidden");

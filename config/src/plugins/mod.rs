@@ -4,14 +4,18 @@
 //! |---|---|
 //! | `table` | `[plugins]`, `[[plugin]]` and `[[rule]]` as they are written |
 //! | `verb` | `plugins list`, `verify` and `hash` |
+//! | `points` | the points of `plugins verify --at` |
+//! | `cache` | where it is kept which plugins agreed |
 
+mod cache;
+mod points;
 mod table;
 mod verb;
 
 pub use table::{KEYS, PluginEntry, PluginsTable, RuleEntry, read};
 pub use verb::plugins;
 
-use ketgrad_plugin_host::{Plugins, ProgramFault};
+use ketgrad_plugin_host::{Fault, Plugins, ProgramFault};
 
 use crate::{diff::faulty, files::read_text, report::Failure, terminal::Terminal};
 
@@ -61,7 +65,12 @@ impl PluginsTable {
         order.sort_by_key(|p| std::cmp::Reverse(p.request.priority));
         for entry in order {
             if let Err(error) = plugins.load(&entry.request) {
-                failures.of_plugins.push(self.at(Failure::input(error), entry.span.clone()));
+                let is_wrong = matches!(error.fault, Fault::Disagrees { .. } | Fault::Nonconforming { .. });
+                let failure = self.at(Failure::input(error), entry.span.clone());
+                failures.of_plugins.push(match is_wrong {
+                    true => failure.help("`verify = false` under [plugins] takes plugins as they are"),
+                    false => failure,
+                });
             }
         }
         for rule in &self.rules {

@@ -5,7 +5,8 @@
 //! search = ["plugins"]        # folders to look in, relative to this file
 //! require_sha256 = false      # refuse plugins without a pin
 //! check = "shape"             # off, shape, finite: what is checked around every call
-//! verify = true               # compare kernel, program and differences at load
+//! verify = true               # compare kernel, program and differences at load, and backends with the built-in kernels
+//! cache = true                # keep what agreed among the user's caches; "FOLDER": there; false: compare at every start
 //! on_duplicate = "error"      # or "priority": who comes first has the name
 //!
 //! [[plugin]]
@@ -91,7 +92,7 @@ struct Fault {
 type Read<T> = Result<T, Fault>;
 type Value<'i> = Spanned<DeValue<'i>>;
 
-const PLUGINS: &[&str] = &["search", "require_sha256", "check", "verify", "on_duplicate"];
+const PLUGINS: &[&str] = &["search", "require_sha256", "check", "verify", "cache", "on_duplicate"];
 const PLUGIN: &[&str] =
     &["name", "path", "sha256", "enabled", "optional", "priority", "rules", "kernels", "options"];
 const RULE: &[&str] = &["program", "file", "verify"];
@@ -106,6 +107,7 @@ pub const KEYS: [&str; 3] = ["plugins", "plugin", "rule"];
 /// [`Failure`] that underlines what is wrong.
 pub fn read(name: &str, text: &str, document: &DeTable<'_>) -> Result<PluginsTable, Failure> {
     let mut table = PluginsTable { name: name.to_owned(), text: text.to_owned(), ..PluginsTable::default() };
+    table.settings.cache = super::cache::folder();
     let folder = Path::new(name).parent().unwrap_or(Path::new(""));
     read_all(&mut table, folder, document).map_err(|fault| {
         let label = if fault.known.is_empty() { "" } else { "not an option" };
@@ -124,6 +126,12 @@ fn read_all(table: &mut PluginsTable, folder: &Path, document: &DeTable<'_>) -> 
                 "search" => search = strings(value)?.into_iter().map(|s| folder.join(s)).collect(),
                 "require_sha256" => settings.require_sha256 = boolean(value)?,
                 "verify" => settings.verify = boolean(value)?,
+                "cache" => match value {
+                    DeValue::Boolean(true) => {}
+                    DeValue::Boolean(false) => settings.cache = None,
+                    DeValue::String(path) => settings.cache = Some(folder.join(path.as_ref())),
+                    _ => return Err("expected true, false or a folder".to_owned()),
+                },
                 "check" => {
                     settings.check = match string(value)?.as_str() {
                         "off" => Check::Off,

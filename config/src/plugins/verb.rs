@@ -12,12 +12,14 @@ use serde_json::{Value, json};
 use crate::{
     files::cannot,
     options::{Common, PluginsWork},
+    plugins::points,
     report::{Failure, Status},
     terminal::{Answer, Terminal},
 };
 
-/// The qubits of the states on which devices and gate kernels are compared: a second's work for one without hardware.
-const DEVICE_QUBITS: usize = 10;
+/// The qubits of the largest states on which devices and gate kernels are compared: some seconds' work for one without
+/// hardware.
+const DEVICE_QUBITS: usize = 16;
 
 /// What is there, and whether it agrees with itself.
 struct Shown {
@@ -48,8 +50,8 @@ impl Answer for Shown {
 pub fn plugins(work: &PluginsWork, common: &Common, _: &Terminal) -> Result<Box<dyn Answer>, Failure> {
     let start = Instant::now();
     let mut shown = match work {
-        PluginsWork::List => list(common, false)?,
-        PluginsWork::Verify => list(common, true)?,
+        PluginsWork::List => list(common, None)?,
+        PluginsWork::Verify(at) => list(common, Some(at))?,
         PluginsWork::Hash(files) => hash(files, common)?,
     };
     shown.as_json = common.json;
@@ -57,10 +59,11 @@ pub fn plugins(work: &PluginsWork, common: &Common, _: &Terminal) -> Result<Box<
     Ok(Box::new(shown))
 }
 
-fn list(common: &Common, verify: bool) -> Result<Shown, Failure> {
+/// What is loaded; with points, of which there may be none, also whether it agrees.
+fn list(common: &Common, verify: Option<&[String]>) -> Result<Shown, Failure> {
     let table = &common.plugins;
     let mut table = table.clone();
-    if verify {
+    if verify.is_some() {
         // Disagreements are told one by one, not as the reason why nothing was loaded.
         table.settings.verify = false;
     }
@@ -106,8 +109,8 @@ fn list(common: &Common, verify: bool) -> Result<Shown, Failure> {
     }
     let mut object = json!({"plugins": all});
     let mut status = Status::Done;
-    if verify {
-        let verdicts = plugins.verify();
+    if let Some(at) = verify {
+        let verdicts = plugins.verify_at(&points::read(at, &plugins)?);
         let (said, list) = told(&verdicts);
         text += &said;
         object["verdicts"] = list;
@@ -150,11 +153,14 @@ fn told(verdicts: &[Verdict]) -> (String, Value) {
     let width = verdicts.iter().map(|v| v.rule.len()).max().unwrap_or(0);
     let mut text = String::new();
     let mut list = Vec::new();
-    for Verdict { rule, points, disagreement, note } in verdicts {
+    for Verdict { rule, points, disagreement, note, partly } in verdicts {
         let said = match (disagreement, note) {
             (Some(reason), _) => reason.clone(),
             (None, Some(note)) => format!("not compared: {note}"),
-            (None, None) => format!("agrees in {points} comparisons"),
+            (None, None) => match partly {
+                Some(partly) => format!("agrees in {points} comparisons ({partly})"),
+                None => format!("agrees in {points} comparisons"),
+            },
         };
         text += &format!("{rule:width$}  {said}\n");
         // What was not compared is neither right nor wrong.

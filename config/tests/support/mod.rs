@@ -59,6 +59,7 @@ impl Folder {
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ketgrad"));
         command.args(args).current_dir(&self.0).env_remove("NO_COLOR").stdin(Stdio::null());
+        command.env("XDG_CACHE_HOME", self.caches()).env("LOCALAPPDATA", self.caches());
         command
     }
 
@@ -74,6 +75,11 @@ impl Folder {
         Ran::new(args, child.wait_with_output().unwrap())
     }
 
+    /// Where the program finds the user's caches: beside the folder.
+    pub(crate) fn caches(&self) -> PathBuf {
+        self.0.with_extension("caches")
+    }
+
     /// Names of the files that are there.
     pub(crate) fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(&self.0).unwrap();
@@ -85,6 +91,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(self.caches());
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

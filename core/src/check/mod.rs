@@ -26,7 +26,7 @@
 //! partials as its parts.
 
 mod differences;
-mod numbers;
+pub mod numbers;
 mod ring;
 mod second;
 

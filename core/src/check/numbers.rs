@@ -16,7 +16,8 @@ use crate::{
 use super::Value;
 
 /// The real numbers of values, in order; a complex one is two. What has no tangent is left out.
-pub(super) fn flat<T: Real>(values: &[Value<T>]) -> Vec<f64> {
+#[must_use]
+pub fn flat<T: Real>(values: &[Value<T>]) -> Vec<f64> {
     let mut numbers = Vec::new();
     values.iter().for_each(|v| numbers_of(v, &mut numbers));
     numbers.into_iter().map(plain).collect()
@@ -33,8 +34,9 @@ fn numbers_of<'d, R: Real>(d: &'d Datum<Complex<R>>, out: &mut Vec<&'d R>) {
     }
 }
 
-/// The names of these numbers.
-pub(super) fn names<T: Real>(params: &[Param], args: &[Value<T>]) -> Vec<String> {
+/// The names of these numbers: `a`, `xs[0]`, `p.x`, `z.re`.
+#[must_use]
+pub fn names<T: Real>(params: &[Param], args: &[Value<T>]) -> Vec<String> {
     let mut out = Vec::new();
     for (param, arg) in params.iter().zip(args) {
         name(&param.name, &param.kind, arg, &mut out);
@@ -68,7 +70,7 @@ fn name<T: Real>(path: &str, kind: &Kind, v: &Value<T>, out: &mut Vec<String>) {
 }
 
 /// The values with the numbers that the iterator gives in place of their own.
-pub(super) fn filled<T: Real>(values: &[Value<T>], next: &mut impl Iterator<Item = f64>) -> Vec<Value<T>> {
+pub fn filled<T: Real>(values: &[Value<T>], next: &mut impl Iterator<Item = f64>) -> Vec<Value<T>> {
     let mut number = || T::lit(next.next().unwrap_or(0.0));
     values
         .iter()
@@ -92,7 +94,8 @@ fn filled_dyn<T: Real>(values: &[Value<T>], next: &mut dyn Iterator<Item = f64>)
 }
 
 /// The tangent of the values that is 1 in the `k`-th number.
-pub(super) fn direction<T: Real>(values: &[Value<T>], k: usize) -> Vec<Value<T>> {
+#[must_use]
+pub fn direction<T: Real>(values: &[Value<T>], k: usize) -> Vec<Value<T>> {
     let zeros: Vec<Value<T>> = values.iter().filter_map(Datum::zero_tangent).collect();
     filled(&zeros, &mut (0..).map(|j| f64::from(u8::from(j == k))))
 }

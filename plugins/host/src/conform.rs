@@ -8,20 +8,36 @@
 //! | expectation values, `O|psi>`, inner products | a circuit and its inverse: back at the start |
 //! | two states through one list of operators, with inner products on the way | |
 //! | samples for the same uniform numbers | |
+//! | long lists with every target, on up to 16 qubits, on one thread and several | |
 //!
-//! The left side runs on at most [`COMPARED`] qubits. The right side runs through the core with no memory for a state
+//! The left side but for the lists runs on at most [`COMPARED`] qubits. At load it is short: six qubits, and fewer lists. The right side runs through the core with no memory for a state
 //! allowed, so it also shows that nothing but values moves; a sum over 2^n amplitudes in blocks of single precision is
 //! given its rounding.
 
 mod compare;
 mod laws;
+mod lists;
 mod sample;
 
-use ketgrad_core::kernel::{Element, ExecuteError};
+use std::time::{Duration, Instant};
+
+use ketgrad_core::kernel::{Element, ExecuteError, Executor};
+use num_complex::Complex;
 
 use crate::{device::Device, executor::HostKernels};
 
-/// The most qubits of states that are compared amplitude by amplitude.
+use lists::{LONG, List, SHORT};
+
+/// What is run and how; another number, and what conformed before does not count any more.
+pub(crate) const VERSION: u32 = 1;
+
+/// The qubits of the states on which each part but the lists is run at load.
+const AT_LOAD: usize = 6;
+
+/// After this time at load no further part is begun.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The most qubits of states that are compared amplitude by amplitude, but for lists of operators.
 pub const COMPARED: usize = 12;
 
 /// The least: below it the kernels of this program take no two states at once.
@@ -40,6 +56,8 @@ pub struct Finding {
     pub error: Result<f64, ExecuteError>,
     /// How large it may be.
     pub bound: f64,
+    /// Where it is larger, if that is known: the operator, what came of it and what should.
+    pub place: Option<String>,
 }
 
 impl Finding {
@@ -52,12 +70,13 @@ impl Finding {
 
 impl std::fmt::Display for Finding {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Finding { what, precision, n_qubits, error, bound } = self;
+        let Finding { what, precision, n_qubits, error, bound, place } = self;
         write!(f, "{what}, {n_qubits} qubits in {precision}: ")?;
         match error {
-            Ok(error) => write!(f, "off by {error:.1e}, {bound:.0e} allowed"),
-            Err(error) => write!(f, "{error}"),
+            Ok(error) => write!(f, "off by {error:.1e}, {bound:.0e} allowed")?,
+            Err(error) => write!(f, "{error}")?,
         }
+        place.as_ref().map_or(Ok(()), |place| write!(f, "; {place}"))
     }
 }
 
@@ -69,21 +88,91 @@ pub fn conform(device: &Device, n_qubits: usize) -> Vec<Finding> {
     let mut findings = Vec::new();
     if device.knows::<f64>() {
         findings.extend(of::<f64>(device, n_qubits));
+        findings.extend(run_lists::<f64>(device, device.max_targets(), n_qubits, &LONG, None).0);
     }
     if device.knows::<f32>() {
         findings.extend(of::<f32>(device, n_qubits));
+        findings.extend(run_lists::<f32>(device, device.max_targets(), n_qubits, &LONG, None).0);
     }
     findings
 }
 
-/// Runs what is about operators on gate kernels in the host's memory, on n qubits, but at least 6 and at most
-/// [`COMPARED`] and what they take; and on states of 2 and 3 qubits, which are shorter than vector registers.
+/// Runs what is about operators on gate kernels in the host's memory: single ones on n qubits, but at least 6 and at most
+/// [`COMPARED`] and what they take, and on states of 2 and 3 qubits, which are shorter than vector registers; lists on
+/// up to n.
 #[must_use]
 pub fn conform_kernels(kernels: &HostKernels, n_qubits: usize) -> Vec<Finding> {
+    let most = kernels.max_qubits();
+    let mut findings = operators_here(kernels, n_qubits.clamp(LEAST, COMPARED).min(most));
+    let n_qubits = n_qubits.max(LEAST).min(most);
+    findings.extend(run_lists::<f64>(kernels, kernels.max_targets(), n_qubits, &LONG, None).0);
+    findings
+}
+
+/// The short form for a device, up to the first that does not hold; and whether there was time for all.
+pub(crate) fn device_at_load(device: &Device) -> (Vec<Finding>, bool) {
+    let until = Some(Instant::now() + PATIENCE);
+    let most = device.max_qubits();
+    let mut findings = Vec::new();
+    let mut all = true;
+    if device.knows::<f64>() {
+        findings.extend(of::<f64>(device, AT_LOAD.min(most)));
+        let (lists, whole) = run_lists::<f64>(device, device.max_targets(), most, &SHORT, until);
+        findings.extend(lists);
+        all &= whole;
+    }
+    if device.knows::<f32>() {
+        findings.extend(of::<f32>(device, AT_LOAD.min(most)));
+        let (lists, whole) = run_lists::<f32>(device, device.max_targets(), most, &SHORT, until);
+        findings.extend(lists);
+        all &= whole;
+    }
+    (findings, all)
+}
+
+/// The short form for gate kernels in the host's memory.
+pub(crate) fn kernels_at_load(kernels: &HostKernels) -> (Vec<Finding>, bool) {
+    let until = Some(Instant::now() + PATIENCE);
+    let most = kernels.max_qubits();
+    let mut findings = operators_here(kernels, AT_LOAD.min(most));
+    let (lists, all) = run_lists::<f64>(kernels, kernels.max_targets(), most, &SHORT, until);
+    findings.extend(lists);
+    (findings, all)
+}
+
+/// Lists on at most so many qubits, up to the first that is wrong; and whether there was time for all.
+fn run_lists<E: Element>(
+    executor: &dyn Executor<Complex<E>>,
+    max_targets: usize,
+    most: usize,
+    lists: &[List],
+    until: Option<Instant>,
+) -> (Vec<Finding>, bool) {
+    let (precision, bound) = if size_of::<E>() == 8 { ("f64", 1e-11) } else { ("f32", 1e-4) };
+    let mut findings = Vec::new();
+    for list in lists.iter().filter(|list| list.n_qubits <= most) {
+        if until.is_some_and(|until| Instant::now() > until) {
+            return (findings, false);
+        }
+        let result = list.run(executor, max_targets, bound);
+        let (error, place) = match result {
+            Ok((error, place)) => (Ok(error), place),
+            Err(error) => (Err(error), None),
+        };
+        let finding = Finding { what: list.what, precision, n_qubits: list.n_qubits, error, bound, place };
+        let holds = finding.holds();
+        findings.push(finding);
+        if !holds {
+            break;
+        }
+    }
+    (findings, true)
+}
+
+/// What is about single operators.
+fn operators_here(kernels: &HostKernels, compared: usize) -> Vec<Finding> {
     type Part = fn(&HostKernels, usize) -> Result<f64, ExecuteError>;
     const ROUNDING: f64 = 1e-12;
-    let most = kernels.max_qubits();
-    let compared = n_qubits.clamp(LEAST, COMPARED).min(most);
     let parts: [(usize, f64, &'static str, Part); 5] = [
         (2, ROUNDING, "each operator", compare::each_here),
         (3, ROUNDING, "each operator", compare::each_here),
@@ -91,11 +180,11 @@ pub fn conform_kernels(kernels: &HostKernels, n_qubits: usize) -> Vec<Finding> {
         (compared, 10.0 * ROUNDING, "operators in a row", compare::in_a_row_here),
         (compared, 10.0 * ROUNDING, "operators in a row on two threads", compare::on_threads),
     ];
-    let fitting = parts.into_iter().filter(|(n, ..)| *n <= most);
+    let fitting = parts.into_iter().filter(|(n, ..)| *n <= kernels.max_qubits());
     fitting
         .map(|(n_qubits, bound, what, part)| {
             let error = part(kernels, n_qubits);
-            Finding { what, precision: "f64", n_qubits, error, bound }
+            Finding { what, precision: "f64", n_qubits, error, bound, place: None }
         })
         .collect()
 }
@@ -107,7 +196,14 @@ fn of<E: Element>(device: &Device, n_qubits: usize) -> Vec<Finding> {
     let (precision, rounding) = if size_of::<E>() == 8 { ("f64", 1e-12) } else { ("f32", 1e-5) };
     let mut findings = Vec::new();
     let mut run = |n_qubits: usize, bound: f64, what: &'static str, part: Part| {
-        findings.push(Finding { what, precision, n_qubits, error: part(device, n_qubits), bound });
+        findings.push(Finding {
+            what,
+            precision,
+            n_qubits,
+            error: part(device, n_qubits),
+            bound,
+            place: None,
+        });
     };
     let compared = n_qubits.min(COMPARED);
     run(compared, 0.0, "amplitudes there and back", compare::moves::<E>);

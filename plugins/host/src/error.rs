@@ -144,6 +144,16 @@ pub enum Fault {
         /// What with what.
         reason: String,
     },
+    /// A backend does not compute what the built-in kernels do.
+    #[error("{what} `{name}` does not compute what it should: {law}")]
+    Nonconforming {
+        /// A kernel or a device.
+        what: &'static str,
+        /// Its name.
+        name: String,
+        /// What it breaks.
+        law: String,
+    },
 }
 
 impl Fault {

@@ -19,13 +19,16 @@
 //!
 //! # Trust
 //! A library can do whatever the program that loads it can. What is checked: the file that was hashed is the one that
-//! runs, the version of the interface, sizes and shapes, the memory behind results, finite numbers if asked. Rules one
+//! runs, the version of the interface, sizes and shapes, the memory behind results, finite numbers if asked; and that rules
+//! have the derivatives and kernels the results that they should ([`verify()`], [`conform()`]), at load and once. Rules one
 //! does not trust belong in a program alone ([`Plugins::add_program`]), which can neither read memory nor loop
 //! without end.
 
 mod array;
+mod at_load;
 mod border;
 mod by_name;
+mod cache;
 mod choice;
 mod conform;
 mod dense;
@@ -56,4 +59,4 @@ pub use operator::RuleOperator;
 pub use plugins::{
     Check, OnDuplicate, Plugins, ProgramFault, Report, Request, Selection, Settings, file_name,
 };
-pub use verify::{Verdict, verify};
+pub use verify::{At, Verdict, verify, verify_at};

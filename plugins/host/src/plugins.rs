@@ -20,6 +20,8 @@ use ketgrad_core::{
 use ketgrad_plugin_abi as abi;
 
 use crate::{
+    at_load::{agrees, conforms},
+    cache::{self, Entry},
     device::Device,
     error::{Fault, PluginError, placeless},
     executor::{Backend, HostKernels},
@@ -30,7 +32,7 @@ use crate::{
     lower::{Source, check_name, lower},
     operator::RuleOperator,
     signature,
-    verify::{Verdict, verify},
+    verify::{At, Verdict, examined},
 };
 
 /// The most inputs of a rule: a number that a plugin has left to chance is above it.
@@ -93,8 +95,11 @@ pub struct Settings {
     pub require_sha256: bool,
     /// What is checked around every call.
     pub check: Check,
-    /// Kernels, programs and differences are compared when a plugin or a program is loaded.
+    /// When a plugin or a program is loaded, kernels, programs and differences of rules are compared, and gate kernels and
+    /// devices with the built-in kernels.
     pub verify: bool,
+    /// A folder in which to keep what agreed, so that it is not compared at every start. None: it is.
+    pub cache: Option<PathBuf>,
     /// What happens if two plugins have a rule or a kernel of one name.
     pub on_duplicate: OnDuplicate,
 }
@@ -105,6 +110,7 @@ impl Default for Settings {
             require_sha256: false,
             check: Check::default(),
             verify: true,
+            cache: None,
             on_duplicate: OnDuplicate::default(),
         }
     }
@@ -177,6 +183,8 @@ pub struct Plugins {
     /// The rules that are not meant to be the derivative.
     as_they_are: HashSet<String>,
     backends: Vec<Arc<Backend>>,
+    /// A hash of all that was loaded so far.
+    loaded: String,
 }
 
 impl Plugins {
@@ -189,7 +197,9 @@ impl Plugins {
     /// None yet, beside rules that are there already: those of circuits, say.
     #[must_use]
     pub fn beside(settings: Settings, rules: Rules) -> Plugins {
-        Plugins { settings, rules, ..Plugins::default() }
+        // The rest of a registry is of this version.
+        let loaded = cache::hash(&["rules", &rules.program().to_string()]);
+        Plugins { settings, rules, loaded, ..Plugins::default() }
     }
 
     /// Loads a plugin with all that is wanted of it, or nothing of it.
@@ -222,6 +232,8 @@ impl Plugins {
             None if self.settings.require_sha256 => return Err(Fault::NoHash { given: opened.sha256 }),
             _ => {}
         }
+        let key = self.key(&opened.sha256, request);
+        let mut known = Entry::read(self.settings.cache.as_deref(), &key);
         let library = opened.load()?;
         report.version = Some(format!("{} {}", library.header.name, library.header.version));
         if !library.header.build.is_empty() {
@@ -234,10 +246,13 @@ impl Plugins {
         exists("rule", request.rules.names(), &names(rules.iter().map(|r| &r.name).collect()))?;
         exists("kernel", request.kernels.names(), &names(backends.iter().map(|b| &b.name).collect()))?;
         let backends = self.taken(request, backends, &mut report.notes)?;
+        if self.settings.verify {
+            backends.iter().try_for_each(|backend| conforms(backend, &mut known, &mut report.notes))?;
+        }
         let kept = self.rules.clone();
         let owners = self.owners.clone();
         let mark = self.host.rules().len();
-        let result = self.take_rules(request, rules, report);
+        let result = self.take_rules(request, rules, report, &mut known);
         if let Err(fault) = result {
             self.rules = kept;
             self.owners = owners;
@@ -247,6 +262,8 @@ impl Plugins {
             report.rules.clear();
             return Err(fault);
         }
+        known.write();
+        self.loaded = key;
         report.kernels = backends.iter().map(|b| b.name().to_owned()).collect();
         self.backends.extend(backends);
         Ok(())
@@ -257,6 +274,7 @@ impl Plugins {
         request: &Request,
         rules: Vec<RawRule>,
         report: &mut Report,
+        known: &mut Entry,
     ) -> Result<(), Fault> {
         let mut taken = Vec::new();
         for raw in rules {
@@ -287,10 +305,8 @@ impl Plugins {
         }
         if self.settings.verify {
             for base in &taken {
-                let verdict = verify(self.rules.program(), &self.host, base);
-                if let Some(reason) = verdict.disagreement {
-                    return Err(Fault::Disagrees { name: base.clone(), reason });
-                }
+                agrees(self.rules.program(), &self.host, base, known)
+                    .map_err(|reason| Fault::Disagrees { name: base.clone(), reason })?;
             }
         }
         Ok(())
@@ -350,6 +366,14 @@ impl Plugins {
             None => return Err(fault("the rules loaded so far are in use".to_owned())),
         }
         Ok(Ok(base))
+    }
+
+    /// A hash of all that verdicts on a plugin depend on.
+    fn key(&self, sha256: &str, request: &Request) -> String {
+        let Request { options, rules, kernels, .. } = request;
+        let settings = format!("{:?} {:?}", self.settings.check, self.settings.on_duplicate);
+        let given = format!("{options:?} {rules:?} {kernels:?}");
+        cache::hash(&[&cache::surroundings(), &self.loaded, "plugin", sha256, &settings, &given])
     }
 
     /// Who has a name; the rules that were there before the plugins, too.
@@ -420,20 +444,30 @@ impl Plugins {
             }
             names.push(f.name.clone());
         }
+        let key = cache::hash(&[&cache::surroundings(), &self.loaded, "program", source]);
         if verified {
+            let mut known = Entry::read(self.settings.cache.as_deref(), &key);
             for name in &names {
-                let verdict = verify(&parsed, &self.host, name);
-                if let Some(reason) = verdict.disagreement {
-                    return Err(ProgramFault::Disagrees { name: name.clone(), reason });
-                }
+                agrees(&parsed, &self.host, name, &mut known)
+                    .map_err(|reason| ProgramFault::Disagrees { name: name.clone(), reason })?;
             }
+            known.write();
         }
+        self.loaded = key;
         self.owners.extend(names.iter().map(|n| (n.clone(), owner.to_owned())));
         if let Some(host) = Arc::get_mut(&mut self.host) {
             host.complete(parsed.clone());
         }
         self.rules = Rules::from_program(parsed);
         Ok(names)
+    }
+
+    /// The functions of all rules, sorted.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.owners.keys().cloned().collect();
+        names.sort();
+        names
     }
 
     /// The names of the rules that an owner added as programs, sorted.
@@ -503,13 +537,20 @@ impl Plugins {
     /// Compares kernel, program and differences of every rule, but of those that are taken as they are.
     #[must_use]
     pub fn verify(&self) -> Vec<Verdict> {
-        let mut names: Vec<&String> = self.owners.keys().collect();
-        names.sort();
-        let verdict = |name: &String| match self.as_they_are.contains(name) {
-            true => Verdict::none(name, "it is not meant to be the derivative"),
-            false => verify(self.rules.program(), &self.host, name),
+        self.verify_at(&[])
+    }
+
+    /// The same, each rule at further points that are given with its name.
+    #[must_use]
+    pub fn verify_at(&self, points: &[(String, At)]) -> Vec<Verdict> {
+        let verdict = |name: String| {
+            if self.as_they_are.contains(&name) {
+                return Verdict::none(&name, "it is not meant to be the derivative");
+            }
+            let at: Vec<At> = points.iter().filter(|(of, _)| *of == name).map(|(_, x)| x.clone()).collect();
+            examined(self.rules.program(), &self.host, &name, &at).0
         };
-        names.into_iter().map(verdict).collect()
+        self.names().into_iter().map(verdict).collect()
     }
 }
 

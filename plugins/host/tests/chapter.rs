@@ -69,6 +69,11 @@ fn the_crate_of_the_chapter_builds_outside_the_workspace_and_loads() {
     assert!((y - x.sin() / x).abs() < 1e-15);
     assert!((first - (x.cos() - y) / x).abs() < 1e-15);
     assert!((second - (-y - 2.0 * (x.cos() - y) / (x * x))).abs() < 1e-14);
+    // At 0, where formulas divide, and beside it.
+    let (y, first, second) = at(&plugins, "fn f(x) { sinc(x) }", 0.0);
+    assert!(y == 1.0 && first == 0.0 && (second + 1.0 / 3.0).abs() < 1e-15, "{y} {first} {second}");
+    let (_, first, second) = at(&plugins, "fn f(x) { sinc(x) }", 1e-3);
+    assert!((first + 1e-3 / 3.0).abs() < 1e-10 && (second + 1.0 / 3.0).abs() < 1e-6, "{first} {second}");
     let (y, first, _) = at(&plugins, "fn f(x) { largest([x, x * x, 3.0 * x]) }", x);
     assert!((y - 2.7).abs() < 1e-15 && first == 3.0);
     fs::remove_dir_all(folder).unwrap();

@@ -368,7 +368,7 @@ fn kernels(how: &str, name: &str) -> Request {
 #[test]
 fn gate_kernels_are_compared() {
     for (how, wrong) in [("ok", ""), ("nothing", "off by"), ("error", "does not want (plugin `it`)")] {
-        let mut plugins = Plugins::new(Settings::default());
+        let mut plugins = Plugins::new(unverified());
         plugins.load(&kernels(how, "mine")).unwrap();
         let all = plugins.host_kernels();
         assert_eq!((all.len(), all[0].name(), all[0].plugin()), (1, "mine", "it"));

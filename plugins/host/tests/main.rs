@@ -7,3 +7,5 @@ mod failures;
 mod rules;
 mod support;
 mod versions;
+mod wrong_kernels;
+mod wrong_rules;

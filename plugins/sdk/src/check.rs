@@ -1,20 +1,21 @@
 //! A rule's kernel, tested in the plugin's own tests.
 
+mod derivative;
+
 use crate::{
-    Error, Result,
-    rule::{ErasedDense, Kernel, RuleDef, View, ViewMut},
+    C64, Error, Result,
+    rule::{Kernel, RuleDef},
 };
 
-/// The step of central differences.
-const STEP: f64 = 1e-6;
-/// How far a derivative may be from the difference: rounding over the step.
-const TOLERANCE: f64 = 1e-7;
+use derivative::{Input, Part, derivative};
 
-/// Checks the kernel of a rule at a point: that it gives a finite number and the same one twice, and that a pullback
-/// on arrays agrees with central differences. The kernel is called as the host calls it, with what the
-/// [signature](RuleDef::signature) says: each number is one of the point's in order, an array gets all that
-/// the numbers leave over, and several arrays get equal parts of it. So a rule `(a, xs: array)` at `[2.0, 0.3, 0.5]` has
-/// the inputs 2, of shape `[]`, and `[0.3, 0.5]`, of shape `[2]`. Without a signature all inputs are numbers.
+/// Checks the kernel of a rule at a point: that it gives a finite number, and the same bits in every call, with others
+/// between; and that a pullback on arrays agrees with central differences, element by element for each unit cotangent, and is
+/// linear in its cotangent. The kernel is called as the host calls it, with what the [signature](RuleDef::signature)
+/// says: each number is one of the point's in order, an array gets all that the numbers leave over, and several arrays get
+/// equal parts of it. So a rule `(a, xs: array)` at `[2.0, 0.3, 0.5]` has the inputs 2, of shape `[]`, and `[0.3, 0.5]`, of
+/// shape `[2]`. Without a signature all inputs are numbers. The numbers of a point are the real parts of complex ones; on
+/// arrays half of the next number is the imaginary part, on numbers alone it is zero.
 ///
 /// ```
 /// use ketgrad_plugin_sdk::{RuleDef, check_rule};
@@ -24,33 +25,47 @@ const TOLERANCE: f64 = 1e-7;
 /// # Ok::<(), ketgrad_plugin_sdk::Error>(())
 /// ```
 ///
-/// Pullbacks on complex arrays, and the program, are compared where programs can run: `ketgrad plugins verify`.
+/// The program is compared where programs can run: `ketgrad plugins verify`.
 ///
 /// # Errors
-/// What does not agree, in words.
+/// What does not agree, in words; or that the kernel is not smooth at the point, so that nothing can be compared.
 pub fn check_rule(rule: &RuleDef, point: &[f64]) -> Result<()> {
     let name = &rule.name;
     let signature = Signature::of(rule)?;
-    let inputs = signature.inputs(name, point)?;
     match &rule.kernel {
         Kernel::F64(f) => {
-            let y = f(point);
-            if !y.is_finite() {
-                return Err(Error::new(format!("`{name}` gives {y} at {point:?}")));
-            }
-            if f(point).to_bits() != y.to_bits() {
-                return Err(Error::new(format!("`{name}` gives two values at {point:?}")));
-            }
+            signature.inputs::<f64>(name, point)?;
+            number(name, point, f, point)
         }
         Kernel::C64(f) => {
-            let z: Vec<_> = point.iter().map(|x| (*x).into()).collect();
-            let y = f(&z);
-            if !(y.re.is_finite() && y.im.is_finite()) {
-                return Err(Error::new(format!("`{name}` gives {y} at {point:?}")));
-            }
+            signature.inputs::<C64>(name, point)?;
+            let z: Vec<C64> = point.iter().map(|x| (*x).into()).collect();
+            number(name, point, f, &z)
         }
-        Kernel::DenseF64(dense) => differences(name, dense.as_ref(), &signature, &inputs)?,
-        Kernel::DenseC64(_) | Kernel::None => {}
+        Kernel::DenseF64(dense) => {
+            derivative(name, dense.as_ref(), signature.gives_array, &signature.inputs(name, point)?)
+        }
+        Kernel::DenseC64(dense) => {
+            derivative(name, dense.as_ref(), signature.gives_array, &signature.inputs(name, point)?)
+        }
+        Kernel::None => signature.inputs::<f64>(name, point).map(|_| ()),
+    }
+}
+
+/// A kernel on numbers.
+fn number<T: Part>(name: &str, point: &[f64], f: &dyn Fn(&[T]) -> T, x: &[T]) -> Result<()> {
+    let y = f(x);
+    if !y.parts().iter().all(|y| y.is_finite()) {
+        return Err(Error::new(format!("`{name}` gives {y:?} at {point:?}")));
+    }
+    for _ in 0..3 {
+        // Another call between.
+        let beside: Vec<T> = x.iter().map(|x| x.moved(0, 0.01)).collect();
+        f(&beside);
+        let again = f(x);
+        if again.parts().map(f64::to_bits) != y.parts().map(f64::to_bits) {
+            return Err(Error::new(format!("`{name}` gives two values at {point:?}: {y:?} and {again:?}")));
+        }
     }
     Ok(())
 }
@@ -93,7 +108,7 @@ impl Signature {
     }
 
     /// The point's numbers, input by input.
-    fn inputs<'p>(&self, name: &str, point: &'p [f64]) -> Result<Vec<Input<'p>>> {
+    fn inputs<T: Part>(&self, name: &str, point: &[f64]) -> Result<Vec<Input<T>>> {
         let arrays = self.inputs.iter().filter(|k| **k == Kind::Array).count();
         let numbers = self.inputs.len() - arrays;
         let wrong = |takes: String| {
@@ -108,16 +123,22 @@ impl Signature {
             (_, Some(left)) if left % arrays == 0 => left / arrays,
             _ => return Err(wrong(format!("{numbers} numbers and {arrays} arrays of one length"))),
         };
-        let mut rest = point;
+        let mut at = 0;
         let mut inputs = Vec::new();
         for kind in &self.inputs {
-            let (data, after) = rest.split_at(if *kind == Kind::Array { length } else { 1 });
-            rest = after;
-            if *kind == Kind::Int && data[0].fract() != 0.0 {
-                return Err(Error::new(format!("`{name}` takes an int where the point has {}", data[0])));
+            let count = if *kind == Kind::Array { length } else { 1 };
+            let places = at..at + count;
+            at += count;
+            let moves = *kind != Kind::Int;
+            if let (false, Some(n)) = (moves, places.clone().next().map(|k| point[k]))
+                && n.fract() != 0.0
+            {
+                return Err(Error::new(format!("`{name}` takes an int where the point has {n}")));
             }
+            let imaginary = |k: usize| if moves { 0.5 * point[(k + 1) % point.len()] } else { 0.0 };
+            let data = places.map(|k| T::of(point[k], imaginary(k))).collect();
             let shape = if *kind == Kind::Array { vec![length as u64] } else { vec![] };
-            inputs.push(Input { shape, data, moves: *kind != Kind::Int });
+            inputs.push(Input { shape, data, moves });
         }
         Ok(inputs)
     }
@@ -131,76 +152,4 @@ fn kind(text: &str) -> Option<Kind> {
         "array" | "array<real>" | "array<complex>" => Kind::Array,
         _ => return None,
     })
-}
-
-/// An input of a call.
-struct Input<'p> {
-    shape: Vec<u64>,
-    data: &'p [f64],
-    /// Whether there is a derivative by it.
-    moves: bool,
-}
-
-/// The pullback of a sum of the results against central differences.
-fn differences(
-    name: &str,
-    dense: &dyn ErasedDense<f64>,
-    signature: &Signature,
-    inputs: &[Input<'_>],
-) -> Result<()> {
-    let shape_at = |x: &[View<'_, f64>]| -> Result<Vec<u64>> {
-        let shape = dense.shape(x)?;
-        let expected = usize::from(signature.gives_array);
-        if shape.len() != expected {
-            return Err(Error::new(format!(
-                "`{name}` says that its result has {} dimensions; its signature says {expected}",
-                shape.len()
-            )));
-        }
-        Ok(shape)
-    };
-    let sum = |moved: &[Vec<f64>]| -> Result<f64> {
-        let x: Vec<View<'_, f64>> =
-            inputs.iter().zip(moved).map(|(input, data)| View { shape: &input.shape, data }).collect();
-        let shape = shape_at(&x)?;
-        let mut y = vec![0.0; count(&shape)];
-        dense.forward(&x, ViewMut { shape: &shape, data: &mut y })?;
-        Ok(y.iter().sum())
-    };
-    let x: Vec<View<'_, f64>> =
-        inputs.iter().map(|input| View { shape: &input.shape, data: input.data }).collect();
-    let shape = shape_at(&x)?;
-    let mut y = vec![0.0; count(&shape)];
-    let tape = dense.forward(&x, ViewMut { shape: &shape, data: &mut y })?;
-    if let Some(y) = y.iter().find(|y| !y.is_finite()) {
-        return Err(Error::new(format!("`{name}` gives {y}")));
-    }
-    let y_bar = vec![1.0; y.len()];
-    let mut bars: Vec<Vec<f64>> = inputs.iter().map(|x| vec![0.0; x.data.len()]).collect();
-    let mut views: Vec<ViewMut<'_, f64>> =
-        bars.iter_mut().zip(inputs).map(|(data, input)| ViewMut { shape: &input.shape, data }).collect();
-    let of = |data| View { shape: &shape, data };
-    dense.pullback(tape.as_ref(), &x, of(&y), of(&y_bar), &mut views)?;
-    for (k, input) in inputs.iter().enumerate().filter(|(_, input)| input.moves) {
-        for i in 0..input.data.len() {
-            let mut moved: Vec<Vec<f64>> = inputs.iter().map(|x| x.data.to_vec()).collect();
-            moved[k][i] += STEP;
-            let up = sum(&moved)?;
-            moved[k][i] -= 2.0 * STEP;
-            let difference = (up - sum(&moved)?) / (2.0 * STEP);
-            let bar = bars[k][i];
-            // Not `>`: a NaN is a disagreement too.
-            let agrees = (bar - difference).abs() <= TOLERANCE * (1.0 + bar.abs().max(difference.abs()));
-            if !agrees {
-                return Err(Error::new(format!(
-                    "the pullback of `{name}` gives {bar} for element {i} of input {k}, differences give {difference}"
-                )));
-            }
-        }
-    }
-    Ok(())
-}
-
-fn count(shape: &[u64]) -> usize {
-    usize::try_from(shape.iter().product::<u64>()).unwrap_or(usize::MAX)
 }

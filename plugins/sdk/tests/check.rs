@@ -1,6 +1,8 @@
 //! `check_rule` calls kernels as the host does.
 
-use ketgrad_plugin_sdk::{Dense, Result, RuleDef, View, ViewMut, assert_rule, check_rule};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use ketgrad_plugin_sdk::{C64, Dense, Element, Result, RuleDef, View, ViewMut, assert_rule, check_rule};
 
 /// `a` times the sum of an array, at inputs of these shapes only; its pullback is off by a factor.
 struct Scaled {
@@ -77,4 +79,121 @@ fn what_does_not_fit_is_said() {
     }
     // There is no derivative by an int.
     assert_eq!(error(&rule(2, "(n: int, a) -> real", &[&[], &[]]), &[3.0, 2.0]), None);
+}
+
+/// What a pullback does with a cotangent, and at which place of how many.
+type Back<T> = fn(&[T], T, usize, usize) -> T;
+
+/// The squares of an array; the pullback says what stands at each place.
+struct Squares<T> {
+    back: Back<T>,
+    calls: AtomicU32,
+    drifts: bool,
+}
+
+impl<T: Element + std::ops::Mul<Output = T>> Dense<T> for Squares<T> {
+    type Tape = ();
+    fn shape(&self, x: &[View<'_, T>]) -> Result<Vec<u64>> {
+        Ok(x[0].shape.to_vec())
+    }
+    fn forward(&self, x: &[View<'_, T>], y: ViewMut<'_, T>) -> Result<()> {
+        y.data.iter_mut().zip(x[0].data).for_each(|(y, x)| *y = *x * *x);
+        Ok(())
+    }
+    fn pullback(
+        &self,
+        (): &(),
+        x: &[View<'_, T>],
+        _: View<'_, T>,
+        y_bar: View<'_, T>,
+        x_bar: &mut [ViewMut<'_, T>],
+    ) -> Result<()> {
+        let n = y_bar.data.len();
+        for (k, bar) in x_bar[0].data.iter_mut().enumerate() {
+            *bar = (self.back)(y_bar.data, x[0].data[k], k, n);
+        }
+        if self.drifts && self.calls.fetch_add(1, Ordering::Relaxed) % 4 == 3 {
+            x_bar[0].data[0] = T::default();
+        }
+        Ok(())
+    }
+}
+
+fn squares<T: Element + std::ops::Mul<Output = T>>(back: Back<T>, drifts: bool) -> RuleDef {
+    let dense = Squares { back, calls: AtomicU32::new(0), drifts };
+    RuleDef::new("squares", 1).signature("(xs: array) -> array").dense(dense)
+}
+
+#[test]
+fn wrong_pullbacks_are_refused() {
+    let point = [0.3, -1.2, 2.0];
+    let error = |rule: &RuleDef| check_rule(rule, &point).map_err(|e| e.to_string()).err();
+    let right: Back<f64> = |b, x, k, _| 2.0 * x * b[k];
+    assert_eq!(error(&squares(right, false)), None);
+    let wrong: [(Back<f64>, &str); 6] = [
+        (|_, x, _, _| 2.0 * x, "for the cotangent [1.0, 0.0, 0.0]"),
+        (|b, x, k, _| 2.0 * x * b[k] * b[k], "it is not linear"),
+        (|b, x, k, _| 2.0 * x * b[k].abs(), "it is not linear"),
+        (|b, x, k, n| 2.0 * x * b[n - 1 - k], "gives 0 for element 0 of input 0"),
+        (|b, x, _, _| 2.0 * x * b.iter().sum::<f64>(), "element 1 of input 0"),
+        (|b, x, k, n| if k + 1 == n { 0.0 } else { 2.0 * x * b[k] }, "element 2 of input 0"),
+    ];
+    for (k, (back, words)) in wrong.into_iter().enumerate() {
+        let said = error(&squares(back, false));
+        assert!(said.as_ref().is_some_and(|said| said.contains(words)), "{k}: {said:?}");
+    }
+    let said = error(&squares(right, true)).unwrap_or_default();
+    assert!(!said.is_empty(), "answers that change");
+}
+
+#[test]
+fn complex_pullbacks_are_compared() {
+    let point = [0.3, -1.2, 2.0];
+    let error = |back: Back<C64>| check_rule(&squares(back, false), &point).map_err(|e| e.to_string()).err();
+    assert_eq!(error(|b, z, k, _| 2.0 * z.conj() * b[k]), None);
+    for (k, back) in [
+        (|b, z, k, _| 2.0 * z * b[k]) as Back<C64>,
+        |b, z, k, _| 2.0 * z.conj() * b[k].re,
+        |b, z, k, _| C64::from((2.0 * z.conj() * b[k]).re),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        assert!(error(back).is_some_and(|said| said.contains("differences give")), "{k}");
+    }
+}
+
+#[test]
+fn kernels_that_remember_are_refused() {
+    let calls = AtomicU32::new(0);
+    let drifts =
+        RuleDef::new("drifts", 1).c64(move |z| z[0] + f64::from(calls.fetch_add(1, Ordering::Relaxed)));
+    assert!(check_rule(&drifts, &[1.0]).is_err_and(|e| e.to_string().contains("gives two values")));
+    // Where it has a kink nothing can be compared.
+    let at_a_kink = check_rule(&RuleDef::new("size", 1).signature("(a) -> real").dense(Size), &[0.00001]);
+    assert!(at_a_kink.is_err_and(|e| e.to_string().contains("is not smooth")));
+}
+
+struct Size;
+
+impl Dense<f64> for Size {
+    type Tape = ();
+    fn shape(&self, _: &[View<'_, f64>]) -> Result<Vec<u64>> {
+        Ok(vec![])
+    }
+    fn forward(&self, x: &[View<'_, f64>], y: ViewMut<'_, f64>) -> Result<()> {
+        y.data[0] = x[0].data[0].abs();
+        Ok(())
+    }
+    fn pullback(
+        &self,
+        (): &(),
+        x: &[View<'_, f64>],
+        _: View<'_, f64>,
+        y_bar: View<'_, f64>,
+        x_bar: &mut [ViewMut<'_, f64>],
+    ) -> Result<()> {
+        x_bar[0].data[0] = x[0].data[0].signum() * y_bar.data[0];
+        Ok(())
+    }
 }

@@ -89,7 +89,7 @@ impl Dice {
 }
 
 /// A matrix of each shape on k qubits.
-fn matrices(k: usize, dice: &mut Dice) -> Vec<Matrix<Complex<f64>>> {
+pub(super) fn matrices(k: usize, dice: &mut Dice) -> Vec<Matrix<Complex<f64>>> {
     let (zero, one) = (Complex::new(0.0, 0.0), Complex::new(1.0, 0.0));
     let dim = 1usize << k;
     let phases: Vec<Complex<f64>> = (0..dim).map(|_| dice.phase()).collect();
@@ -163,7 +163,7 @@ fn download<E: Element>(from: &dyn Resident<Complex<E>>) -> Result<Vec<Complex<E
 }
 
 /// The largest difference of two amplitudes; NaN if there is one.
-fn distance<E: Element>(a: &[Complex<E>], b: &[Complex<E>]) -> f64 {
+pub(super) fn distance<E: Element>(a: &[Complex<E>], b: &[Complex<E>]) -> f64 {
     let one = |(a, b): (&Complex<E>, &Complex<E>)| {
         let part = |x: E, y: E| Into::<f64>::into(x) - Into::<f64>::into(y);
         part(a.re, b.re).hypot(part(a.im, b.im))

@@ -1,0 +1,60 @@
+//! What is checked when something is loaded, unless it is known to be right.
+
+use std::sync::Arc;
+
+use ketgrad_core::ir::Program;
+
+use crate::{
+    cache::{self, Entry},
+    conform::{Finding, device_at_load, kernels_at_load},
+    device::Device,
+    error::Fault,
+    executor::{Backend, HostKernels},
+    host::Loaded,
+    verify::examined,
+};
+
+/// Whether a rule agrees with itself, if that is not known; what does not, if it doesn't.
+pub(crate) fn agrees(program: &Program, host: &Loaded, name: &str, known: &mut Entry) -> Result<(), String> {
+    let item = format!("rule {name}");
+    if known.knows(&item) {
+        return Ok(());
+    }
+    let (verdict, is_final) = examined(program, host, name, &[]);
+    if let Some(reason) = verdict.disagreement {
+        return Err(reason);
+    }
+    if is_final {
+        known.add(item);
+    }
+    Ok(())
+}
+
+/// Whether a backend computes what the built-in kernels do, if that is not known. One that declines is not asked.
+pub(crate) fn conforms(
+    backend: &Arc<Backend>,
+    known: &mut Entry,
+    notes: &mut Vec<String>,
+) -> Result<(), Fault> {
+    /// Where it is asked whether it would run anything.
+    const SIZES: [usize; 7] = [2, 4, 6, 10, 14, 20, 26];
+    let (name, what) = (backend.name().to_owned(), if backend.is_device() { "device" } else { "kernel" });
+    let item = format!("{what} {}", cache::hash(&[&name, &backend.describe()]));
+    let runs = |n: &usize| backend.score::<f64>(*n, 100) > 0 || backend.score::<f32>(*n, 100) > 0;
+    if known.knows(&item) || !SIZES.iter().any(runs) {
+        return Ok(());
+    }
+    let (findings, all) = match backend.is_device() {
+        true => device_at_load(&Device::of(backend.clone(), false)),
+        false => kernels_at_load(&HostKernels { backend: backend.clone(), first: true }),
+    };
+    if let Some(wrong) = findings.iter().find(|finding| !finding.holds()) {
+        return Err(Fault::Nonconforming { what, name, law: Finding::to_string(wrong) });
+    }
+    if all {
+        known.add(item);
+    } else {
+        notes.push(format!("warning: {what} `{name}` is so slow that it was checked in part only"));
+    }
+    Ok(())
+}

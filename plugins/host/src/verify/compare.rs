@@ -1,0 +1,426 @@
+//! A rule at one point after the other: its value, differences, its derivatives, and all of it again.
+
+use std::time::{Duration, Instant};
+
+use ketgrad_core::{
+    check::numbers::{filled, flat},
+    exec::{Bytecode, Datum, Derivatives, DeriveError, Executable, Limits, Machine, RunError},
+    ir::{Kind, Program},
+};
+
+use crate::{
+    error::placeless,
+    host::{Loaded, Rule},
+    lower::caller,
+};
+
+use super::{
+    points::{C, Place, Trial, shown},
+    slopes::{Slope, slopes},
+};
+
+/// What a run may use: a program that takes longer at a point is not compared there.
+pub(super) const LIMITS: Limits =
+    Limits { steps: 10_000_000, depth: 10_000, array: 1_000_000, memory: 1 << 30 };
+
+/// At how many points a rule may take longer before no more are tried.
+const SLOW_POINTS: usize = 3;
+
+/// How long a rule is tried.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How far values may be apart: programs are often series or quadratures.
+const VALUE_TOLERANCE: f64 = 1e-9;
+
+/// How many numbers of an argument or result are moved one by one.
+const MOST: usize = 48;
+
+/// How many directions are tried where there are more.
+pub(super) const PROJECTIONS: usize = 3;
+
+/// Why nothing more is said: what does not agree, or what keeps from comparing.
+pub(super) enum Stop {
+    Disagrees(String),
+    Note(String),
+}
+
+type Go = Result<(), Stop>;
+
+/// A point, its numbers, and what differences know there.
+pub(super) struct Known<'p> {
+    pub(super) x: &'p [Datum<C>],
+    pub(super) x0: &'p [f64],
+    pub(super) y: &'p Datum<C>,
+    pub(super) y0: &'p [f64],
+    /// For each number of the inputs that is moved: its place, and the slope of each number of the result.
+    pub(super) columns: Vec<(usize, Vec<Option<Slope>>)>,
+    /// The numbers of the result whose cotangents are tried one by one.
+    pub(super) outputs: Vec<usize>,
+}
+
+impl Known<'_> {
+    /// Whether all numbers are tried one by one.
+    pub(super) fn is_whole(&self) -> bool {
+        self.columns.len() == self.x0.len() && self.outputs.len() == self.y0.len()
+    }
+
+    /// Whether differences know all of a column and of a row: where they don't, a derivative may be infinite, and NaN
+    /// in a product with zero.
+    pub(super) fn is_smooth(&self, column: &[Option<Slope>], i: usize) -> bool {
+        column.iter().all(Option::is_some) && self.columns.iter().all(|(_, column)| column[i].is_some())
+    }
+}
+
+fn disagrees(what: String) -> Go {
+    Err(Stop::Disagrees(what))
+}
+
+/// The two derivatives of a rule.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    Pullback,
+    Pushforward,
+}
+
+impl Way {
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Way::Pullback => "pullback",
+            Way::Pushforward => "pushforward",
+        }
+    }
+}
+
+/// A pullback or a pushforward at the points of one kind so far.
+struct Experience {
+    way: Way,
+    place: Place,
+    works: bool,
+    /// How it failed first.
+    failed: Option<String>,
+}
+
+/// A comparison under way.
+pub(super) struct Comparison<'a> {
+    host: &'a Loaded,
+    rule: Option<&'a Rule>,
+    pub(super) f: Derivatives<'a, C>,
+    code: Bytecode,
+    machine: Machine<C>,
+    /// As they are compared: what is given comes first, since one may come from the other, whose fault it is then.
+    ways: [Way; 2],
+    experience: Vec<Experience>,
+    /// What was compared so far.
+    pub(super) comparisons: usize,
+    /// What was compared in part only.
+    pub(super) partly: Option<String>,
+    /// Whether there was no more time.
+    pub(super) out_of_time: bool,
+    slow: usize,
+    begin: Instant,
+}
+
+impl<'a> Comparison<'a> {
+    pub(super) fn new(
+        program: &Program,
+        host: &'a Loaded,
+        rule: Option<&'a Rule>,
+        name: &str,
+    ) -> Result<Option<Comparison<'a>>, String> {
+        let mut program = program.clone();
+        let Some(of) = program.lookup(name) else { return Ok(None) };
+        let rules = program.rule(of).cloned().unwrap_or_default();
+        let pushes_alone = rules.pullback.is_none() && rules.pushforward.is_some();
+        let mut ways = [Way::Pullback, Way::Pushforward];
+        if pushes_alone {
+            ways.reverse();
+        }
+        let caller = caller(&mut program, of);
+        let name = program.functions[caller].name.clone();
+        let f = Derivatives::<C>::new(&program, &name).map_err(|e| placeless(&e))?;
+        let f = f.with_host(host).with_limits(LIMITS);
+        let code = Bytecode::compile(&program, f.function()).map_err(|e| placeless(&e))?;
+        Ok(Some(Comparison {
+            host,
+            rule,
+            f,
+            code,
+            machine: Machine::new(),
+            ways,
+            experience: Vec::new(),
+            comparisons: 0,
+            partly: None,
+            out_of_time: false,
+            slow: 0,
+            begin: Instant::now(),
+        }))
+    }
+
+    /// All points, and what failed at all of a kind.
+    pub(super) fn run(&mut self, trials: &[Trial]) -> Go {
+        for trial in trials {
+            if self.slow >= SLOW_POINTS || self.begin.elapsed() > PATIENCE {
+                self.out_of_time = true;
+                self.partly = Some("it takes too long for all points".to_owned());
+                break;
+            }
+            self.at(trial)?;
+        }
+        // Arrays of other shapes than rows of one length may be more than a derivative is made for.
+        let strict = |place: &Place| !matches!(place, Place::Usual { alike: false, .. } | Place::Zero);
+        let failed = self.experience.iter().filter(|e| !e.works && strict(&e.place));
+        match failed.filter_map(|e| e.failed.clone()).next() {
+            Some(failed) => disagrees(failed),
+            None => Ok(()),
+        }
+    }
+
+    fn value(&mut self, x: &[Datum<C>]) -> Option<Datum<C>> {
+        match self.code.call(&mut self.machine, self.host, &LIMITS, x) {
+            Ok(y) => Some(y),
+            Err(e) => {
+                self.slow += usize::from(is_limit(&e));
+                None
+            }
+        }
+    }
+
+    /// The numbers of the value, if all are finite.
+    fn numbers(&mut self, x: &[Datum<C>]) -> Option<Vec<f64>> {
+        finite(flat(&[self.value(x)?]))
+    }
+
+    /// One point.
+    fn at(&mut self, trial: &Trial) -> Go {
+        let x = &trial.x[..];
+        let named = trial.place == Place::Named;
+        let by_program = self.by_program(x);
+        let value = self.value(x);
+        let value = value.filter(|y| finite(flat(std::slice::from_ref(y))).is_some());
+        let Some(y) = value else {
+            let Some(by_program) = by_program else { return Ok(()) };
+            self.comparisons += 1;
+            let (at, by_program) = (shown(x), shown(&[by_program]));
+            return disagrees(format!("at {at} its kernel gives no finite number, its program {by_program}"));
+        };
+        let y0 = flat(std::slice::from_ref(&y));
+        if let Some(by_program) = by_program {
+            self.comparisons += 1;
+            let other = flat(std::slice::from_ref(&by_program));
+            let size = largest(&y0);
+            let near =
+                |(a, b): (&f64, &f64)| (a - b).abs() <= VALUE_TOLERANCE * (1.0 + b.abs().max(1e-3 * size));
+            if other.len() != y0.len() || !other.iter().zip(&y0).all(near) {
+                let (at, y, by_program) = (shown(x), shown(&[y]), shown(&[by_program]));
+                return disagrees(format!("at {at} its kernel gives {y}, its program {by_program}"));
+            }
+        }
+        let x0 = flat(x);
+        if y0.is_empty() || x0.is_empty() {
+            return self.repeated(x, &y, None);
+        }
+        let column = |j: usize| (j, self.slopes(x, &x0, &y0, &unit(x0.len(), j), x0[j]));
+        let columns: Vec<_> = some_of(x0.len()).into_iter().map(column).collect();
+        let mut slopes = columns.iter().flat_map(|(_, column)| column);
+        let compared = match trial.place {
+            Place::Zero => slopes.all(Option::is_some),
+            _ => slopes.any(Option::is_some),
+        };
+        if !compared {
+            if named {
+                self.partly =
+                    Some(format!("at {} it is not smooth, or has no finite value beside", shown(x)));
+            }
+            return self.repeated(x, &y, None);
+        }
+        let outputs = some_of(y0.len());
+        let known = Known { x, x0: &x0, y: &y, y0: &y0, columns, outputs };
+        self.derivatives(trial, &known)?;
+        self.repeated(x, &y, Some(&y0))
+    }
+
+    /// The value as a program, where there is a kernel too.
+    fn by_program(&mut self, x: &[Datum<C>]) -> Option<Datum<C>> {
+        let code = self.rule?.value.as_ref()?;
+        let y = code.call(&mut Machine::new(), self.host, &LIMITS, x).ok()?;
+        finite(flat(std::slice::from_ref(&y))).map(|_| y)
+    }
+
+    /// Differences of all results along a direction.
+    pub(super) fn slopes(
+        &mut self,
+        x: &[Datum<C>],
+        x0: &[f64],
+        y0: &[f64],
+        d: &[f64],
+        size: f64,
+    ) -> Vec<Option<Slope>> {
+        slopes(&mut |h| self.moved(x, x0, d, h), y0, size)
+    }
+
+    pub(super) fn moved(&mut self, x: &[Datum<C>], x0: &[f64], d: &[f64], h: f64) -> Option<Vec<f64>> {
+        if self.slow >= SLOW_POINTS {
+            return None;
+        }
+        self.numbers(&filled(x, &mut x0.iter().zip(d).map(|(x, d)| x + h * d)))
+    }
+
+    /// Pullback and pushforward for unit seeds, and for others.
+    fn derivatives(&mut self, trial: &Trial, known: &Known<'_>) -> Go {
+        if !known.is_whole() {
+            self.partly = Some(format!(
+                "of more than {MOST} numbers {MOST} are moved one by one, all of them along {PROJECTIONS} directions"
+            ));
+        }
+        let mut missing: Vec<DeriveError> = Vec::new();
+        for way in self.ways {
+            let result = match way {
+                Way::Pullback => self.rows(known),
+                Way::Pushforward => self.columns(known),
+            };
+            let failed = match result {
+                Ok(None) => None,
+                Ok(Some(disagreement)) => return disagrees(disagreement),
+                Err(e) => Some(e),
+            };
+            self.noted(way, trial, failed.as_ref());
+            if let Some(DeriveError::Run(e)) = &failed
+                && is_limit(e)
+            {
+                self.slow += 1;
+                continue;
+            }
+            // What the author wrote says that it is not for these shapes: nothing that comes from it is, either.
+            if failed.as_ref().is_some_and(is_failure)
+                && matches!(trial.place, Place::Usual { alike: false, .. })
+            {
+                break;
+            }
+            missing.extend(failed.filter(|e| !is_failure(e)));
+        }
+        match &missing[..] {
+            // Neither is there.
+            [e, _] => Err(Stop::Note(match self.rule {
+                Some(rule) if !rule.has_derivative() => rule.no_derivative(),
+                _ => format!("no derivative to compare: {}", placeless(e)),
+            })),
+            _ => Ok(()),
+        }
+    }
+
+    /// Keeps how a way did at a point.
+    fn noted(&mut self, way: Way, trial: &Trial, failed: Option<&DeriveError>) {
+        let place = trial.place;
+        let known = self.experience.iter().position(|e| e.way == way && e.place == place);
+        let k = known.unwrap_or_else(|| {
+            self.experience.push(Experience { way, place, works: false, failed: None });
+            self.experience.len() - 1
+        });
+        let so_far = &mut self.experience[k];
+        match failed {
+            None => so_far.works = true,
+            // A rule may have one of them only.
+            Some(e) if is_failure(e) && so_far.failed.is_none() => {
+                let at = shown(&trial.x);
+                so_far.failed = Some(format!("at {at} its {} fails: {}", way.word(), placeless(e)));
+            }
+            Some(_) => {}
+        }
+    }
+
+    /// Whether the same calls give the same bits, after others.
+    fn repeated(&mut self, x: &[Datum<C>], y: &Datum<C>, derived: Option<&[f64]>) -> Go {
+        let bits =
+            |y: &Datum<C>| flat(std::slice::from_ref(y)).into_iter().map(f64::to_bits).collect::<Vec<_>>();
+        for _ in 0..2 {
+            let Some(again) = self.value(x) else {
+                return disagrees(format!(
+                    "at {} it gives {} and then fails",
+                    shown(x),
+                    shown(std::slice::from_ref(y))
+                ));
+            };
+            if bits(&again) != bits(y) {
+                let (at, first, again) = (shown(x), shown(std::slice::from_ref(y)), shown(&[again]));
+                return disagrees(format!(
+                    "at {at} it gives {first} and then {again}: two answers for one call"
+                ));
+            }
+        }
+        let Some(y0) = derived else { return Ok(()) };
+        let Some(y_bar) = seeded(std::slice::from_ref(y), &mixed(y0.len(), 0)) else { return Ok(()) };
+        let zeros: Vec<Datum<C>> = x.iter().filter_map(Datum::zero_tangent).collect();
+        let dots = filled(&zeros, &mut mixed(flat(x).len(), 0).into_iter());
+        for way in self.ways {
+            let mut both: Vec<Vec<Datum<C>>> = Vec::new();
+            for _ in 0..2 {
+                let result = match way {
+                    Way::Pullback => self.f.vjp(x, y_bar.clone()).map(|r| r.1),
+                    Way::Pushforward => self.f.jvp(x, &dots).map(|r| vec![r.1]),
+                };
+                both.extend(result.ok());
+                // Another call between them.
+                let _ = self.f.vjp(x, y.clone());
+            }
+            if let [first, again] = &both[..] {
+                let bits = |y: &[Datum<C>]| flat(y).into_iter().map(f64::to_bits).collect::<Vec<_>>();
+                if bits(first) != bits(again) {
+                    let (at, word, first, again) = (shown(x), way.word(), shown(first), shown(again));
+                    return disagrees(format!(
+                        "at {at} its {word} gives {first} and then {again}: two answers for one call"
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a derivative that is there failed, for another reason than that it takes too much.
+fn is_failure(error: &DeriveError) -> bool {
+    matches!(error, DeriveError::Run(e) if !is_limit(e))
+}
+
+fn is_limit(error: &RunError) -> bool {
+    use RunError::{Depth, Memory, Steps};
+    matches!(error, Steps { .. } | Depth { .. } | Memory { .. })
+}
+
+fn finite(y: Vec<f64>) -> Option<Vec<f64>> {
+    y.iter().all(|y| y.is_finite()).then_some(y)
+}
+
+pub(super) fn largest(x: &[f64]) -> f64 {
+    x.iter().fold(0.0, |m, x| m.max(x.abs()))
+}
+
+pub(super) fn unit(n: usize, j: usize) -> Vec<f64> {
+    (0..n).map(|k| if k == j { 1.0 } else { 0.0 }).collect()
+}
+
+/// Which of n numbers are moved one by one: all, or some with the first and the last.
+fn some_of(n: usize) -> Vec<usize> {
+    if n <= MOST { (0..n).collect() } else { (0..MOST).map(|k| k * (n - 1) / (MOST - 1)).collect() }
+}
+
+/// Numbers of mixed magnitudes and signs, none of them 0 or ±1.
+pub(super) fn mixed(n: usize, round: usize) -> Vec<f64> {
+    const NUMBERS: [f64; 7] = [-2.3, 0.37, 11.5, -0.06, 0.71, -5.2, 3.4];
+    let scale = [1.0, 0.9, 0.003][round % 3];
+    (0..n).map(|k| scale * NUMBERS[(3 * k + 2 * round + k / 7) % 7]).collect()
+}
+
+/// A cotangent of these numbers.
+pub(super) fn seeded(value: &[Datum<C>], numbers: &[f64]) -> Option<Datum<C>> {
+    let zeros: Vec<Datum<C>> = value.iter().filter_map(Datum::zero_tangent).collect();
+    filled(&zeros, &mut numbers.iter().copied()).pop()
+}
+
+/// Whether a kind is one that points are known for.
+pub(super) fn known(kind: &Kind) -> bool {
+    match kind {
+        Kind::Handle => false,
+        Kind::Tuple(_) => kind.fields().iter().all(|f| known(&f.kind)),
+        Kind::Real | Kind::Complex | Kind::Int | Kind::Bool | Kind::Array(_) => true,
+    }
+}

@@ -1,0 +1,181 @@
+//! A rule against itself: its kernel, its program, and differences.
+//!
+//! At some points where the kernel is finite and smooth, the value of the program must be that of the kernel, and every
+//! element of the derivatives must be that of central differences: the pushforward for each unit direction, the pullback
+//! for each unit cotangent, real and imaginary parts apart. Both are linear in their seed, and the same call gives the
+//! same bits however often it is made. Arrays are tried in several shapes; a point where differences cannot be trusted
+//! (a pole, a kink, a branch point) says nothing and is left out. So does one with numbers that are exactly zero, where
+//! formulas often divide, unless the function is smooth there in every direction: NaN is a disagreement then.
+//!
+//! A kernel that breaks its contract in every call, or gives no finite number anywhere, and a pullback that fails
+//! wherever the value is smooth, disagree. One that says in words, everywhere, why it has no value is not compared: it
+//! may need inputs that are not tried.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `points` | where rules are tried |
+//! | `slopes` | differences that know whether they can be trusted |
+//! | `compare` | one point after the other |
+//! | `elements` | derivatives beside differences, element by element |
+
+mod compare;
+mod elements;
+mod points;
+mod slopes;
+
+use ketgrad_core::{
+    exec::{Datum, Derivatives},
+    ir::{Kind, Program},
+};
+use num_complex::Complex;
+
+use crate::{
+    error::placeless,
+    host::{Loaded, Rule},
+};
+
+use compare::{Comparison, LIMITS, Stop, known};
+use points::{C, Place, Trial, elsewhere, shown, trials};
+
+/// What is compared and how; another number, and what was found before does not count any more.
+pub(crate) const VERSION: u32 = 1;
+
+/// A point that an author names: an argument for each parameter of a rule.
+pub type At = Vec<Datum<Complex<f64>>>;
+
+/// What came out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verdict {
+    /// The rule.
+    pub rule: String,
+    /// How many numbers were compared.
+    pub points: usize,
+    /// What does not agree, in words.
+    pub disagreement: Option<String>,
+    /// Why nothing could be compared.
+    pub note: Option<String>,
+    /// What was compared only in part.
+    pub partly: Option<String>,
+}
+
+impl Verdict {
+    /// Nothing was compared, and why.
+    pub(crate) fn none(rule: &str, why: &str) -> Verdict {
+        Verdict { note: Some(why.to_owned()), ..Verdict::of(rule) }
+    }
+
+    fn of(rule: &str) -> Verdict {
+        Verdict { rule: rule.to_owned(), points: 0, disagreement: None, note: None, partly: None }
+    }
+}
+
+/// Compares kernel, program and differences of the rule whose function has the given name.
+#[must_use]
+pub fn verify(program: &Program, host: &Loaded, name: &str) -> Verdict {
+    verify_at(program, host, name, &[])
+}
+
+/// The same at further points. What does not fit the rule's parameters is a note.
+#[must_use]
+pub fn verify_at(program: &Program, host: &Loaded, name: &str, at: &[At]) -> Verdict {
+    examined(program, host, name, at).0
+}
+
+/// The same, and whether it is final: not cut short by the clock.
+pub(crate) fn examined(program: &Program, host: &Loaded, name: &str, at: &[At]) -> (Verdict, bool) {
+    let Some(f) = program.lookup(name) else { return (Verdict::none(name, "not a rule of numbers"), true) };
+    let mut verdict = Verdict::of(name);
+    let function = &program.functions[f];
+    let kinds: Vec<Kind> = function.params.iter().map(|p| p.kind.clone()).collect();
+    let rule = host.rules().iter().find(|r| r.function == f);
+    if let Some(kind) = kinds.iter().chain([&function.result]).find(|k| !known(k)) {
+        return (Verdict::none(name, &format!("verify knows no {kind}")), true);
+    }
+    if !function.result.is_differentiable() {
+        return (Verdict::none(name, "its result has no derivative"), true);
+    }
+    let fits = |x: &&At| x.len() == kinds.len() && x.iter().zip(&kinds).all(|(x, kind)| x.is(kind));
+    let named = at.iter().filter(fits).map(|x| Trial { x: x.clone(), place: Place::Named });
+    // What has no rule of its own is derived by the program's: at zeros that may be NaN where no formula is wrong.
+    let has_rule = rule.is_some() || program.rule(f).is_some();
+    let all: Vec<Trial> = named.chain(trials(&kinds, has_rule)).collect();
+    let mut comparison = match Comparison::new(program, host, rule, name) {
+        Ok(Some(comparison)) => comparison,
+        Ok(None) => return (verdict, true),
+        Err(note) => return (Verdict::none(name, &note), true),
+    };
+    let result = comparison.run(&all);
+    let is_final = !comparison.out_of_time;
+    (verdict.points, verdict.partly) = (comparison.comparisons, comparison.partly);
+    match result {
+        Err(Stop::Disagrees(what)) => verdict.disagreement = Some(what),
+        Err(Stop::Note(note)) => verdict.note = Some(note),
+        Ok(()) if verdict.points == 0 => match rule.and_then(|rule| fails_everywhere(rule, &kinds)) {
+            Some(disagreement) => verdict.disagreement = Some(disagreement),
+            None => {
+                // What takes too long at some points is not run at all again.
+                let tried = if is_final { usize::MAX } else { 1 };
+                verdict.note = Some(match without_value(program, host, name, &kinds, tried) {
+                    Some(failed) => format!("it has no value at any point that was tried: {failed}"),
+                    None if !is_final => "it takes too long".to_owned(),
+                    None => "at none of the points that were tried is it smooth".to_owned(),
+                });
+            }
+        },
+        Ok(()) => {}
+    }
+    (verdict, is_final)
+}
+
+/// What is wrong with a kernel that has a finite value nowhere; `None` if it has one, or says why not.
+fn fails_everywhere(rule: &Rule, kinds: &[Kind]) -> Option<String> {
+    let (mut broke, mut nonfinite, mut said) = (None, None, false);
+    for x in usual(kinds).chain(elsewhere(kinds)) {
+        match rule.kernel.has_value(&x) {
+            Ok(true) => return None,
+            Ok(false) => {
+                nonfinite.get_or_insert_with(|| {
+                    format!("at {} its kernel gives no finite number, and nowhere that was tried", shown(&x))
+                });
+            }
+            Err(failed) if failed.broke => {
+                broke.get_or_insert_with(|| {
+                    format!("at {} its kernel fails, and wherever it was tried: {}", shown(&x), failed.reason)
+                });
+            }
+            Err(_) => said = true,
+        }
+    }
+    broke.or(nonfinite.filter(|_| !said))
+}
+
+/// Why it has no finite value at the first points that are tried; `None` if it has one.
+fn without_value(
+    program: &Program,
+    host: &Loaded,
+    name: &str,
+    kinds: &[Kind],
+    tried: usize,
+) -> Option<String> {
+    let f = Derivatives::<C>::new(program, name).ok()?;
+    let mut f = f.with_host(host).with_limits(LIMITS);
+    let mut why = None;
+    for x in usual(kinds).take(tried) {
+        match f.value(&x) {
+            Ok(value) if is_finite(&value) => return None,
+            Ok(value) => why = why.or(Some(format!("at {} it gives {}", shown(&x), shown(&[value])))),
+            Err(e) => why = why.or(Some(format!("at {} {}", shown(&x), placeless(&e)))),
+        }
+    }
+    why
+}
+
+fn is_finite(value: &Datum<C>) -> bool {
+    ketgrad_core::check::numbers::flat(std::slice::from_ref(value)).iter().all(|x| x.is_finite())
+}
+
+/// The points of the list, with arrays of its first shape.
+fn usual(kinds: &[Kind]) -> impl Iterator<Item = Vec<Datum<C>>> {
+    let first = |trial: &Trial| matches!(trial.place, Place::Usual { shapes: 0, .. });
+    trials(kinds, false).into_iter().filter(first).map(|trial| trial.x)
+}

@@ -1,0 +1,261 @@
+//! Where rules are tried.
+
+use std::sync::Arc;
+
+use ketgrad_core::{
+    array::Array,
+    exec::Datum,
+    ir::{Element, Field, Kind},
+};
+use num_complex::Complex;
+
+pub(super) type C = Complex<f64>;
+
+/// Real points that are tried, for each input another shift of the list.
+const POINTS: [f64; 16] =
+    [0.35, 0.8, 1.7, 0.6, 3.1, 0.25, -0.45, 0.9, -1.3, 0.12, 2.4, -0.2, -0.3, -0.1, 5.5, -2.6];
+
+/// The ints among them.
+const INTS: [i64; 8] = [1, 2, 3, 1, 0, 2, 4, -1];
+
+/// The ints beside a number that is exactly zero.
+const POSITIVE_INTS: [i64; 3] = [1, 2, 3];
+
+/// By what these points are multiplied, and how long arrays are, where the kernel has no value at any point.
+const ELSEWHERE: [(f64, usize); 12] = [
+    (1.0, 1),
+    (1.0, 2),
+    (1.0, 4),
+    (1.0, 6),
+    (1.0, 8),
+    (1.0, 9),
+    (1.0, 16),
+    (10.0, 3),
+    (1e3, 3),
+    (1e6, 3),
+    (1e-3, 3),
+    (1e-6, 3),
+];
+
+/// The shapes of the arrays among the inputs: that of the k-th is the k-th of a list that is gone through again and again.
+type Shapes = &'static [&'static [usize]];
+
+/// The shapes of one array, or of several alike: how many points each.
+const ALIKE: [(Shapes, usize); 10] = [
+    (&[&[3]], POINTS.len()),
+    (&[&[1]], 2),
+    (&[&[2]], 3),
+    (&[&[5]], 2),
+    (&[&[9]], 1),
+    (&[&[17]], 1),
+    (&[&[2, 2]], 2),
+    (&[&[2, 3]], 2),
+    (&[&[3, 3]], 1),
+    (&[&[2, 1, 2]], 1),
+];
+
+/// The shapes of several arrays that differ.
+const UNLIKE: [(Shapes, usize); 7] = [
+    (&[&[3], &[2]], 2),
+    (&[&[2], &[4]], 2),
+    (&[&[1], &[3]], 1),
+    (&[&[2, 3], &[3, 2]], 2),
+    (&[&[2, 3], &[3]], 2),
+    (&[&[2], &[2, 3]], 2),
+    (&[&[3], &[3, 3]], 1),
+];
+
+/// What kind of point it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Place {
+    /// One of the list; `alike`: where all arrays are rows of one length.
+    Usual { shapes: usize, alike: bool },
+    /// With numbers that are exactly zero: compared only where the function is smooth in every direction.
+    Zero,
+    /// One that the author named.
+    Named,
+}
+
+/// A point.
+#[derive(Clone, Debug)]
+pub(super) struct Trial {
+    pub(super) x: Vec<Datum<C>>,
+    pub(super) place: Place,
+}
+
+/// The points that are tried; `zeros`: also those with numbers that are zero.
+pub(super) fn trials(kinds: &[Kind], zeros: bool) -> Vec<Trial> {
+    let arrays: usize = kinds.iter().map(arrays).sum();
+    let (alike, unlike) = match arrays {
+        0 => (1, 0),
+        1 => (ALIKE.len(), 0),
+        _ => (ALIKE.len(), UNLIKE.len()),
+    };
+    let lists = ALIKE[..alike].iter().chain(&UNLIKE[..unlike]).enumerate();
+    let mut all = Vec::new();
+    for (k, (shapes, count)) in lists {
+        let place = Place::Usual { shapes: k, alike: shapes.len() == 1 && shapes[0].len() == 1 };
+        // Beginning elsewhere in the list, so that the same numbers don't stand in all shapes.
+        let first = if *count == POINTS.len() { 0 } else { 2 * k };
+        all.extend(
+            (first..first + count).map(|shift| Trial { x: arguments(kinds, shift, shapes, &INTS), place }),
+        );
+    }
+    if zeros {
+        all.extend(with_zeros(kinds));
+    }
+    all
+}
+
+/// Points where all numbers are zero, and one after the other.
+fn with_zeros(kinds: &[Kind]) -> Vec<Trial> {
+    let at = |shift: usize| arguments(kinds, shift, ALIKE[0].0, &POSITIVE_INTS);
+    let movable: Vec<usize> = (0..kinds.len()).filter(|k| kinds[*k].is_differentiable()).collect();
+    let mut all: Vec<Vec<Datum<C>>> = Vec::new();
+    for shift in [0, 2, 6] {
+        let x = at(shift);
+        all.push(x.iter().map(|x| zeroed(x, usize::MAX)).collect());
+        for &k in movable.iter().filter(|_| movable.len() > 1) {
+            let mut x = x.clone();
+            x[k] = zeroed(&x[k], usize::MAX);
+            all.push(x);
+        }
+        // The first number of each input alone.
+        if kinds.iter().any(|k| !matches!(k, Kind::Real | Kind::Complex | Kind::Int | Kind::Bool)) {
+            all.push(x.iter().map(|x| zeroed(x, 1)).collect());
+        }
+    }
+    all.into_iter().map(|x| Trial { x, place: Place::Zero }).collect()
+}
+
+/// Points further away, and arrays of other lengths.
+pub(super) fn elsewhere(kinds: &[Kind]) -> impl Iterator<Item = Vec<Datum<C>>> {
+    ELSEWHERE.into_iter().flat_map(move |(factor, length)| {
+        (0..POINTS.len()).map(move |shift| {
+            let x = kinds.iter().enumerate().map(|(k, kind)| {
+                let shape = &mut |_: usize| vec![length];
+                argument(kind, shift + 2 * k, &mut 0, shape, &INTS)
+            });
+            x.map(|x| scaled(&x, factor)).collect()
+        })
+    })
+}
+
+/// How many arrays there are in a value.
+fn arrays(kind: &Kind) -> usize {
+    match kind {
+        Kind::Array(_) => 1,
+        Kind::Tuple(_) => kind.fields().iter().map(|f| arrays(&f.kind)).sum(),
+        _ => 0,
+    }
+}
+
+fn arguments(kinds: &[Kind], shift: usize, shapes: Shapes, ints: &[i64]) -> Vec<Datum<C>> {
+    let mut array = 0;
+    let mut shape = |k: usize| shapes[k % shapes.len()].to_vec();
+    let one = |(k, kind): (usize, &Kind)| argument(kind, shift + 2 * k, &mut array, &mut shape, ints);
+    kinds.iter().enumerate().map(one).collect()
+}
+
+/// An argument of the kind; `array` counts the arrays so far.
+fn argument(
+    kind: &Kind,
+    shift: usize,
+    array: &mut usize,
+    shape: &mut dyn FnMut(usize) -> Vec<usize>,
+    ints: &[i64],
+) -> Datum<C> {
+    // Numbers of long arrays differ, too.
+    let real = |k: usize| POINTS[k % POINTS.len()] + 0.013 * (k / POINTS.len() / 4) as f64;
+    let complex = |k: usize| Complex::new(real(k), 0.5 * real(k + 3));
+    match kind {
+        Kind::Complex => Datum::Complex(complex(shift)),
+        Kind::Int => Datum::Int(ints[shift % ints.len()]),
+        Kind::Bool => Datum::Bool(shift.is_multiple_of(2)),
+        Kind::Handle => Datum::Handle(0),
+        Kind::Tuple(_) => {
+            let one = |(k, field): (usize, &Field)| argument(&field.kind, shift + 3 * k, array, shape, ints);
+            Datum::Tuple(kind.fields().iter().enumerate().map(one).collect())
+        }
+        Kind::Array(element) => {
+            let shape = shape(*array);
+            *array += 1;
+            let all = 0..shape.iter().product::<usize>();
+            match element {
+                Element::Real => Datum::Reals(shaped(&shape, all.map(|k| real(shift + k)))),
+                Element::Complex => Datum::Complexes(shaped(&shape, all.map(|k| complex(shift + k)))),
+                Element::Int => Datum::Ints(shaped(&shape, all.map(|k| (k + shift) as i64 % 3))),
+            }
+        }
+        Kind::Real => Datum::Real(real(shift)),
+    }
+}
+
+/// An array of that shape, which is filled.
+fn shaped<T>(shape: &[usize], items: impl Iterator<Item = T>) -> Arc<Array<T>> {
+    let items: Vec<T> = items.collect();
+    Arc::new(Array::new(shape, items).unwrap_or_else(|_| std::iter::empty().collect()))
+}
+
+/// The first numbers zero, so many at most.
+fn zeroed(x: &Datum<C>, most: usize) -> Datum<C> {
+    let mut left = most;
+    let mut is_zero = || {
+        let zero = left > 0;
+        left = left.saturating_sub(1);
+        zero
+    };
+    map(x, &mut |x| if is_zero() { 0.0 * x.abs() } else { x })
+}
+
+/// Every number times a factor; an int times one that is whole.
+fn scaled(x: &Datum<C>, factor: f64) -> Datum<C> {
+    match x {
+        Datum::Int(n) => Datum::Int(n.saturating_mul(factor as i64)),
+        other => map(other, &mut |x| x * factor),
+    }
+}
+
+/// Every real number replaced; a complex one is two.
+fn map(x: &Datum<C>, f: &mut dyn FnMut(f64) -> f64) -> Datum<C> {
+    match x {
+        Datum::Real(x) => Datum::Real(f(*x)),
+        Datum::Complex(z) => Datum::Complex(Complex::new(f(z.re), f(z.im))),
+        Datum::Reals(xs) => Datum::Reals(Arc::new(xs.map(|x| f(*x)))),
+        Datum::Complexes(zs) => Datum::Complexes(Arc::new(zs.map(|z| Complex::new(f(z.re), f(z.im))))),
+        Datum::Tuple(fields) => Datum::Tuple(fields.iter().map(|x| map(x, f)).collect()),
+        Datum::Int(_) | Datum::Bool(_) | Datum::Handle(_) | Datum::Ints(_) => x.clone(),
+    }
+}
+
+/// A point as a user writes it.
+pub(super) fn shown(x: &[Datum<C>]) -> String {
+    x.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+fn one(x: &Datum<C>) -> String {
+    match x {
+        Datum::Real(x) => x.to_string(),
+        Datum::Complex(z) => z.to_string(),
+        Datum::Int(n) => n.to_string(),
+        Datum::Bool(b) => b.to_string(),
+        Datum::Reals(xs) => rows(&xs.shape(), &|k| xs.items()[k].to_string(), 0),
+        Datum::Complexes(zs) => rows(&zs.shape(), &|k| zs.items()[k].to_string(), 0),
+        Datum::Ints(ns) => rows(&ns.shape(), &|k| ns.items()[k].to_string(), 0),
+        Datum::Tuple(fields) => format!("({})", shown(fields)),
+        Datum::Handle(_) => x.describe(),
+    }
+}
+
+/// The elements from one on, in brackets by rows; long rows are cut.
+fn rows(shape: &[usize], item: &dyn Fn(usize) -> String, from: usize) -> String {
+    const MOST: usize = 16;
+    let Some((length, inner)) = shape.split_first() else { return item(from) };
+    let width: usize = inner.iter().product();
+    let mut items: Vec<String> =
+        (0..(*length).min(MOST)).map(|k| rows(inner, item, from + k * width)).collect();
+    if *length > MOST {
+        items.push(format!("… {length} in all"));
+    }
+    format!("[{}]", items.join(", "))
+}
