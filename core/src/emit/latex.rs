@@ -14,6 +14,7 @@ use crate::{
 use super::{
     EmitError,
     ast::{Body, Change, Expr, Stmt, Var},
+    check,
     exits::at_full_length,
     structure::structured,
 };
@@ -33,6 +34,7 @@ use super::{
 /// # Errors
 /// As [`emit_rust`](super::emit_rust).
 pub fn emit_latex(program: &Program, function: FuncId) -> Result<String, EmitError> {
+    check(program, function)?;
     let f = at_full_length(&program.functions[function]);
     let body = structured(&f, &HashSet::new())?;
     let mut w = Writer { program, body: &body, lines: vec![], depth: 0 };

@@ -3,7 +3,7 @@
 use crate::{
     array::{ArrayError, Shape},
     bytes::bytes_text,
-    ir::{Kind, Position},
+    ir::{Kind, Position, Violation},
     scalar::Undecided,
 };
 
@@ -135,7 +135,10 @@ impl RunError {
     /// Where it happened, unless it did so before the run. The message begins with it.
     #[must_use]
     pub fn at(&self) -> Option<Position> {
-        self.clone().at_mut().copied()
+        match self {
+            RunError::Call(CallError::Program(violation)) => Some(violation.at),
+            error => error.clone().at_mut().copied(),
+        }
     }
 
     pub(super) fn at_mut(&mut self) -> Option<&mut Position> {
@@ -200,6 +203,9 @@ pub enum CallError {
         /// The shape of what it belongs to.
         expected: Shape,
     },
+    /// A program that breaks a rule of the intermediate representation.
+    #[error(transparent)]
+    Program(#[from] Box<Violation>),
     /// A function or primitive that does not exist or has no body.
     #[error("`{name}` has no body")]
     Undefined {

@@ -65,4 +65,4 @@ pub use parse::{IrParseError, parse};
 pub(crate) use shapes::{Given, Known, known_values};
 pub use shapes::{ShapeError, check_shapes};
 pub(crate) use verify::DominatorTree;
-pub use verify::{Violation, verify, verify_function};
+pub use verify::{Violation, verify, verify_function, verify_reachable};

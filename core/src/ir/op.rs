@@ -400,6 +400,10 @@ pub(super) fn join(kinds: &[Kind]) -> String {
 impl fmt::Display for Op {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            // Which NaN it is, where it is not the usual one.
+            Op::Real(Literal(x)) if x.is_nan() && x.to_bits() != f64::NAN.to_bits() => {
+                write!(f, "real nan0x{:x}", x.to_bits())
+            }
             Op::Real(Literal(x)) => write!(f, "real {x:?}"),
             Op::Int(n) => write!(f, "int {n}"),
             Op::Bool(b) => write!(f, "bool {b}"),

@@ -99,6 +99,16 @@ impl<'a> Line<'a> {
             what.to_owned()
         })
     }
+    /// A real number, or a NaN by its bits.
+    fn literal(&mut self) -> Parsed<Literal> {
+        let before = self.rest;
+        let bits = self.word().ok().and_then(|w| u64::from_str_radix(w.strip_prefix("nan0x")?, 16).ok());
+        if let Some(x) = bits.map(f64::from_bits).filter(|x| x.is_nan()) {
+            return Ok(Literal(x));
+        }
+        self.rest = before;
+        self.number("a real number").map(Literal)
+    }
     fn tagged(&mut self, prefix: &str) -> Parsed<usize> {
         let before = self.rest;
         let number = self.word().ok().and_then(|w| w.strip_prefix(prefix)?.parse::<u32>().ok());
@@ -191,6 +201,8 @@ struct Parser {
     program: Program,
     functions: HashMap<String, FuncId>,
     primitives: HashMap<String, PrimitiveId>,
+    /// How many functions and primitives there are.
+    count: [usize; 2],
     open: Option<Open>,
     links: Vec<(PrimitiveId, Option<PrimitiveId>, Option<PrimitiveId>)>,
 }
@@ -213,15 +225,26 @@ impl Parser {
                 primitives += 1;
             }
         }
+        self.count = [functions, primitives];
     }
 
+    /// `@name`, or `fn2`.
     fn function(&self, line: &mut Line<'_>) -> Parsed<FuncId> {
+        if let Ok(number) = line.tagged("fn") {
+            let id = FuncId::new(number);
+            return if number < self.count[0] { Ok(id) } else { Err(format!("a function before {id}")) };
+        }
         line.expect("@")?;
         let name = line.word()?;
         self.functions.get(name).copied().ok_or_else(|| "a function".into())
     }
 
+    /// `@name`, or `primitive2`.
     fn primitive(&self, line: &mut Line<'_>) -> Parsed<PrimitiveId> {
+        if let Ok(number) = line.tagged("primitive") {
+            let id = PrimitiveId::new(number);
+            return if number < self.count[1] { Ok(id) } else { Err(format!("a primitive before {id}")) };
+        }
         line.expect("@")?;
         let name = line.word()?;
         self.primitives.get(name).copied().ok_or_else(|| "a primitive".into())
@@ -338,7 +361,7 @@ impl Parser {
         let parts: Vec<&str> = name.split('.').collect();
         let number = |s: &str| s.parse::<u32>().map_err(|_| "a number".to_owned());
         let op = match parts.as_slice() {
-            ["real"] => return Ok((Op::Real(Literal(line.number("a real number")?)), vec![])),
+            ["real"] => return Ok((Op::Real(line.literal()?), vec![])),
             ["int"] => return Ok((Op::Int(line.number("an integer")?), vec![])),
             ["bool"] => return Ok((Op::Bool(line.number("true or false")?), vec![])),
             ["field", k] => Op::Field(number(k)?),

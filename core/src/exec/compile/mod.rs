@@ -29,7 +29,7 @@ use std::{
 
 use crate::{
     entity::{Block, FuncId, Value},
-    ir::{Function, InstData, Kind, Known, Literal, Op, Position, Program},
+    ir::{Function, InstData, Kind, Known, Literal, Op, Position, Program, verify_reachable},
     pass::order,
 };
 
@@ -50,8 +50,9 @@ impl Bytecode {
     /// Compiles a function and all it calls.
     ///
     /// # Errors
-    /// A function without a body.
+    /// A function without a body, and a program that is not well formed.
     pub fn compile(program: &Program, root: FuncId) -> Result<Bytecode, CallError> {
+        verify_reachable(program, root).map_err(Box::new)?;
         Bytecode::compile_as(program, root, Style::Fast, &[])
     }
 

@@ -44,7 +44,7 @@ pub(super) use sparsity::{hessian_of, jacobian_of};
 use crate::{
     adjoint,
     entity::{Block, FuncId, Inst, Value},
-    ir::{CustomRule, Function, InstData, Op, Position, Program, Target, Terminator},
+    ir::{CustomRule, Function, InstData, Op, Position, Program, Target, Terminator, verify_reachable},
     pass::{Level, optimize_all},
     scalar::{Real, Scalar},
 };
@@ -251,7 +251,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Inspection<'h, S> {
     /// Of the function of the given name.
     ///
     /// # Errors
-    /// There is none, or it calls one without a body.
+    /// There is none, it calls one without a body, or the program is not well formed.
     pub fn new(program: &Program, name: &str) -> Result<Self, DeriveError> {
         Inspection::of(program, super::derivatives::find(program, name)?)
     }
@@ -268,7 +268,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Inspection<'h, S> {
     /// Of any function of a program.
     ///
     /// # Errors
-    /// It calls one without a body.
+    /// It calls one without a body, or the program is not well formed.
     pub fn of(program: &Program, f: FuncId) -> Result<Self, DeriveError> {
         Inspection::in_style(program, f, Style::Watched)
     }
@@ -285,6 +285,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Inspection<'h, S> {
     }
 
     fn in_style(program: &Program, f: FuncId, style: Style) -> Result<Self, DeriveError> {
+        verify_reachable(program, f).map_err(Box::new)?;
         let code = Bytecode::compile_as(program, f, style, &[])?;
         Ok(Inspection { code, host: &NoHost, limits: Limits::default(), machine: Machine::new() })
     }
