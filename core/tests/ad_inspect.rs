@@ -192,6 +192,55 @@ fn operations_are_counted() {
     assert_eq!((flops("plain"), flops("horner")), (6, 5));
 }
 
+/// What runs element by element counts as its elements do one by one, whatever shapes are broadcast.
+#[test]
+fn arrays_count_as_their_elements() {
+    type C = num_complex::Complex<f64>;
+    let count = |source: &str, args: &[Datum<C>]| {
+        let mut counter = Counter::default();
+        Inspection::<C>::new(&program(source), "f").unwrap().run(args, &mut counter).unwrap();
+        counter.flops
+    };
+    let reals = |shape: &[usize]| Datum::reals_of(shape, vec![0.5; shape.iter().product()]).unwrap();
+    let complexes = |shape: &[usize]| {
+        Datum::complexes_of(shape, vec![C::new(0.5, 0.25); shape.iter().product()]).unwrap()
+    };
+    let shapes: [[&[usize]; 2]; 5] =
+        [[&[3], &[3]], [&[2, 3], &[3]], [&[2, 1], &[4]], [&[0], &[1]], [&[2, 3, 4], &[1, 3, 1]]];
+    for ([a, b], n) in shapes.into_iter().zip([3, 6, 8, 0, 24]) {
+        for op in ["x + y", "x - y", "x * y", "x / y", "pow(x, y)", "atan2(x, y)", "max(x, y)"] {
+            let each = count(&format!("fn f(x, y) {{ {op} }}"), &[real(0.5), real(0.25)]);
+            let all = format!("fn f(x: array, y: array) {{ {op} }}");
+            assert_eq!(count(&all, &[reals(a), reals(b)]), each * n, "{op} of {a:?} and {b:?}");
+        }
+        let m = a.iter().product::<usize>() as u64;
+        for op in ["-x", "sin(x)", "1 / x", "powi(x, 3)", "abs(x)", "exp(x)", "x * x", "x - 1"] {
+            let each = count(&format!("fn f(x) {{ {op} }}"), &[real(0.5)]);
+            assert_eq!(count(&format!("fn f(x: array) {{ {op} }}"), &[reals(a)]), each * m, "{op} of {a:?}");
+        }
+        for (op, each) in [("x + y", 2), ("x - y", 2), ("x * y", 6), ("x / y", 11)] {
+            let all = format!("fn f(x: array<complex>, y: array<complex>) {{ {op} }}");
+            assert_eq!(count(&all, &[complexes(a), complexes(b)]), each * n, "{op} of {a:?} and {b:?}");
+        }
+    }
+    // Products and reductions as loops over numbers count.
+    let matmul = "fn f(a: array, b: array) { matmul(a, b) }";
+    let loops = "fn f(m: int, k: int, n: int) { let mut s = 0.0; for i in 0..m { for j in 0..n { s = 0.0; for l in 0..k { s = s + 0.5 * 0.25; } } } s }";
+    for (m, k, n) in [(2, 3, 4), (5, 1, 2), (1, 7, 1)] {
+        let ints = [m, k, n].map(|n| Datum::Int(n as i64));
+        assert_eq!(count(matmul, &[reals(&[m, k]), reals(&[k, n])]), count(loops, &ints), "{m} {k} {n}");
+        let labels = "fn f(a: array, b: array) { einsum(a, b, [0, 1], [1, 2], [0, 2]) }";
+        assert_eq!(count(labels, &[reals(&[m, k]), reals(&[k, n])]), count(loops, &ints), "{m} {k} {n}");
+        let stack = reals(&[3, m, k]);
+        assert_eq!(count(matmul, &[stack, reals(&[k, n])]), 3 * count(loops, &ints), "{m} {k} {n}");
+    }
+    assert_eq!(count("fn f(a: array) { sum(a) }", &[reals(&[6, 7])]), 42);
+    assert_eq!(count("fn f(a: array, b: array) { dot(a, b) }", &[reals(&[9]), reals(&[9])]), 18);
+    let eye = Datum::reals_of(&[6, 6], (0..36).map(|k| f64::from(u8::from(k % 7 == 0))).collect()).unwrap();
+    assert_eq!(count("fn f(a: array, b: array) { solve(a, b) }", &[eye, reals(&[6, 2])]), 144 + 144);
+    assert_eq!(count("fn f(a: array<complex>) { sum(a) }", &[complexes(&[5])]), 10);
+}
+
 #[test]
 fn jacobian_and_hessian_patterns_hold_every_nonzero() {
     // A chain: each result depends on its neighbours.

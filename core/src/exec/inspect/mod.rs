@@ -29,6 +29,7 @@
 mod counter;
 mod debugger;
 mod finder;
+mod flops;
 mod origin;
 mod sets;
 mod shadow;
