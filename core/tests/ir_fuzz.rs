@@ -4,7 +4,10 @@
 //! `KETGRAD_FUZZ` asks for more rounds.
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::{
+    cmp::Ordering,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
 
 use ketgrad_core::{
     adjoint, emit,
@@ -43,10 +46,12 @@ const CORPUS: [&str; 9] = [
 const IR: &str = "\
 fn f(x, k) -> real {
 block0(v0: real, v1: int):
+    v18: real = real -0.25
     v2: int = int 0
     v3: int = imax v1, v2
     v4: int = int 2
     v5: int = imin v3, v4
+    expect.less v18, v0
     switch v5, block1, block2(v0), block3(v0, v1)
 block1:
     v6: real = sin v0
@@ -157,6 +162,8 @@ fn op(p: &Program, rng: &mut Rng) -> Op {
                 Op::Put,
                 Op::AddAt,
                 Op::Accumulate,
+                Op::Expect(Some(Ordering::Less)),
+                Op::Expect(None),
             ],
             rng,
         ),

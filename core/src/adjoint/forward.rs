@@ -289,6 +289,10 @@ impl Writer<'_> {
         let args: Vec<Value> = inst.args.iter().map(|&a| self.value(a)).collect();
         // Tapes carry tangents beside values, always, and reaches where they are asked for.
         match inst.op {
+            Op::Expect(_) => {
+                self.b.effect(inst.op, &args);
+                return Ok(());
+            }
             Op::Push { tape, slot } => {
                 self.b.effect(inst.op, &args);
                 let mut leaves = self.leaves(inst.args[0]);

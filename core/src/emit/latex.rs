@@ -4,7 +4,7 @@
 //! nothing but `amsmath` is needed. Division is a fraction, `x^y` a power, Greek names are letters, and
 //! `x_bar` is `\bar{x}`.
 
-use std::{collections::HashSet, fmt::Write};
+use std::{cmp::Ordering, collections::HashSet, fmt::Write};
 
 use crate::{
     entity::FuncId,
@@ -297,6 +297,16 @@ impl Writer<'_> {
                 )
             }
             Op::Call(f) => self.call(&word(&self.program.functions[f].name), args),
+            Op::Expect(order) => {
+                let sign = match order {
+                    Some(Ordering::Less) => " < ",
+                    Some(Ordering::Equal) => " = ",
+                    Some(Ordering::Greater) => " > ",
+                    None => " \\text{ not comparable to } ",
+                };
+                let (a, b) = (self.expr(&args[0]), self.expr(&args[1]));
+                (format!("\\text{{where }} {a}{sign}{b}"), ATOM)
+            }
             Op::Primitive(p) => self.call(&word(&self.program.primitives[p].name), args),
             Op::Tuple => (format!("\\left({}\\right)", self.items(args)), ATOM),
             Op::Array => (format!("\\left[{}\\right]", self.items(args)), ATOM),

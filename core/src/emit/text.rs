@@ -163,7 +163,7 @@ impl File<'_> {
 pub(super) struct Writer<'w, 'a> {
     pub(super) file: &'w mut File<'a>,
     pub(super) body: &'w Body,
-    name: &'w str,
+    pub(super) name: &'w str,
     out: String,
     depth: usize,
     tapes: BTreeSet<&'static str>,

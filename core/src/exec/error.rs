@@ -1,9 +1,11 @@
 //! What can go wrong while a program runs.
 
+use std::cmp::Ordering;
+
 use crate::{
     array::{ArrayError, Shape},
     bytes::bytes_text,
-    ir::{Kind, Position, Violation},
+    ir::{Kind, Position, Violation, order_sign},
     scalar::Undecided,
 };
 
@@ -93,6 +95,22 @@ pub enum RunError {
         /// Why.
         source: Undecided,
     },
+    /// A recording away from the path that it was recorded on.
+    #[error(
+        "{at}: the recording compared two numbers here and went on as a {} b; now a is {left} and b is {right}. Record it \
+         at such values, too",
+        order_sign(*expected)
+    )]
+    Path {
+        /// How the numbers compared; `None` where one was NaN.
+        expected: Option<Ordering>,
+        /// The left one.
+        left: String,
+        /// The right one.
+        right: String,
+        /// Where.
+        at: Position,
+    },
     /// A complex number in a run on real ones.
     #[error("{at}: this makes a number with an imaginary part: run the program on complex numbers")]
     NeedsComplex {
@@ -152,6 +170,7 @@ impl RunError {
             | RunError::Integer { at, .. }
             | RunError::Array { at, .. }
             | RunError::Undecided { at, .. }
+            | RunError::Path { at, .. }
             | RunError::NeedsComplex { at }
             | RunError::Host { at, .. }
             | RunError::Intercepted { at, .. }

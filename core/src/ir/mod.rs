@@ -60,6 +60,7 @@ pub use function::{
 };
 pub(crate) use kind::MAX_KIND_DEPTH;
 pub use kind::{Element, Field, Kind, TupleKind};
+pub(crate) use op::order_sign;
 pub use op::{Compare, Int1, Int2, Literal, Mixed, Number1, Number2, Op, Real1, Real2};
 pub use parse::{IrParseError, parse};
 pub(crate) use shapes::{Given, Known, known_values};

@@ -3,7 +3,7 @@
 //! The text is line by line what [`Program`]'s `Display` writes; `//` starts a comment. Errors are
 //! collected, one for each line that cannot be read. The result is not yet verified.
 
-use std::collections::HashMap;
+use std::{cmp::Ordering, collections::HashMap};
 
 use crate::entity::{Block, FuncId, PrimitiveId, Value};
 
@@ -12,7 +12,7 @@ use super::{
         BlockData, CustomRule, Function, InstData, Param, Position, Primitive, Program, Target, Terminator,
     },
     kind::{Element, Field, Kind, MAX_KIND_DEPTH, TupleKind},
-    op::{Literal, Op},
+    op::{Literal, Op, order_name},
 };
 
 /// A line that cannot be read.
@@ -365,6 +365,11 @@ impl Parser {
             ["int"] => return Ok((Op::Int(line.number("an integer")?), vec![])),
             ["bool"] => return Ok((Op::Bool(line.number("true or false")?), vec![])),
             ["field", k] => Op::Field(number(k)?),
+            ["expect", word] => {
+                let orders = [Some(Ordering::Less), Some(Ordering::Equal), Some(Ordering::Greater), None];
+                let order = orders.into_iter().find(|o| order_name(*o) == *word);
+                Op::Expect(order.ok_or_else(|| "`less`, `equal`, `greater` or `unordered`".to_owned())?)
+            }
             ["push", tape, slot] => Op::Push { tape: number(tape)?, slot: number(slot)? },
             ["pop", tape, slot] => Op::Pop { tape: number(tape)?, slot: number(slot)? },
             ["call"] => {

@@ -131,6 +131,9 @@ impl Machine<'_> {
                 }
                 return Ok(None);
             }
+            (Op::Expect(order), [Val::Real(x), Val::Real(y)]) => {
+                return if x.partial_cmp(y) == order { Ok(None) } else { fails("path") };
+            }
             (Op::Pop { tape, .. }, []) => {
                 let kind = result.ok_or(Why::Unknown)?;
                 self.pop(tape, kind)?

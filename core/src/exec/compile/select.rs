@@ -65,6 +65,7 @@ impl Compiler<'_> {
             Op::Int2(op) => Code::Int2(op, d, a, b),
             Op::Compare(op) => Code::CompareR(op, d, a, b),
             Op::CompareInt(op) => Code::CompareI(op, d, a, b),
+            Op::Expect(order) => Code::Expect(order, a, b),
             Op::Mixed(op) => mixed(op, d, a, b),
             Op::Select => return self.select(inst, a),
             Op::Push { tape, .. } => return self.push(inst, tape),

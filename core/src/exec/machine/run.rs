@@ -5,6 +5,8 @@
 //! counted too. Marks are the only instructions that an
 //! interceptor sees, and only code compiled for one has them, so running without one costs nothing.
 
+use std::cmp::Ordering;
+
 use crate::{
     ir::{Compare, Position},
     scalar::{Real, Scalar, Undecided},
@@ -83,6 +85,11 @@ impl Place<'_> {
     #[cold]
     fn depth(&self, limit: usize, callee: &Routine) -> RunError {
         RunError::Depth { limit, function: callee.name.clone(), at: self.at() }
+    }
+    #[cold]
+    fn path<T: Real>(&self, expected: Option<Ordering>, x: &T, y: &T) -> RunError {
+        let (left, right) = (format!("{x:?}"), format!("{y:?}"));
+        RunError::Path { expected, left, right, at: self.at() }
     }
     #[cold]
     fn needs_complex(&self) -> RunError {
@@ -257,6 +264,13 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                     set!(n[d] = op.value(x, y).ok_or_else(|| place!().integer(op.name(), &[x, y]))?);
                 }
                 Code::CompareR(op, d, a, b) => set!(n[d] = i64::from(op.holds(order!(op, a, b)))),
+                Code::Expect(expected, a, b) => {
+                    let (x, y) = (get!(r[a]), get!(r[b]));
+                    let order = x.try_cmp(y).map_err(|e| place!().undecided("expect", e))?;
+                    if order != expected {
+                        return Err(place!().path(expected, x, y));
+                    }
+                }
                 Code::CompareI(op, d, a, b) => {
                     set!(n[d] = i64::from(op.holds(Some(get!(n[a]).cmp(get!(n[b]))))));
                 }
