@@ -36,6 +36,7 @@ mod draw;
 mod dynamic;
 mod emit_rust;
 mod emit_text;
+mod ir_edits;
 mod ir_fuzz;
 mod ir_verify;
 mod jacobians;

@@ -9,7 +9,7 @@ use ketgrad_core::{
     circuit::Circuit,
     emit::{emit_latex, emit_rust, emit_text},
     exec::{Datum, Derivatives, DeriveError, RunError},
-    ir::{self, Compare, Cursor, Kind, Number1, Number2, Op, Program},
+    ir::{self, Compare, Editor, Kind, Number1, Number2, Op, Place, Program},
     pass::{Level, optimize_all},
     recordable,
     rules::Rules,
@@ -192,11 +192,11 @@ fn an_operation_of_a_recording_is_replaced() {
     assert_eq!(tape.function().result, Kind::Real);
     let mut program = tape.into_program();
     let id = program.lookup("f").unwrap();
-    let mut cursor = Cursor::at_definition(&mut program.functions[id], "v3").unwrap();
-    let x1 = cursor.inst().args[0];
-    let (sine, cosine) =
-        (cursor.result().unwrap(), cursor.insert_before(Op::Number1(Number1::Cos), &[x1]).unwrap());
-    cursor.replace_uses_elsewhere(sine, cosine);
+    let mut editor = Editor::new(&mut program, id).unwrap();
+    let (sine, inst) = editor.find(|inst| inst.op == Op::Number1(Number1::Sin)).unwrap();
+    let x1 = editor.inst(inst).unwrap().args[0];
+    let cosine = editor.insert(Place::Before(inst), Op::Number1(Number1::Cos), &[x1]).unwrap();
+    assert_eq!(editor.replace_uses(sine, cosine), Ok(1));
     optimize_all(&mut program, id, Level::Strict);
     assert!(ir::verify(&program).is_empty());
     let mut d = Derivatives::<f64>::new(&program, "f").unwrap();

@@ -441,12 +441,11 @@ impl Verifier<'_> {
             uses.extend(block.end.operand().into_iter().chain(args).map(|v| (v, b, last)));
         }
         for (v, b, place) in uses {
-            // Unreachable blocks are dominated by everything.
-            if b != ENTRY && tree.parent(b).is_none() {
-                continue;
-            }
-            let fine = defined[v.index()]
-                .is_some_and(|(d, after)| if d == b { after <= place } else { tree.dominates(d, b) });
+            // Unreachable blocks are dominated by everything that there is.
+            let unreached = b != ENTRY && tree.parent(b).is_none();
+            let fine = defined[v.index()].is_some_and(|(d, after)| {
+                unreached || if d == b { after <= place } else { tree.dominates(d, b) }
+            });
             if !fine {
                 let block = &f.blocks[b];
                 (self.block, self.line, self.at) = match block.insts.get(place) {

@@ -167,7 +167,7 @@ impl Recording {
         &self.program
     }
 
-    /// The program, to be edited with a [`Cursor`](crate::ir::Cursor).
+    /// The program, to be edited with a [`Editor`](crate::ir::Editor).
     #[must_use]
     pub fn into_program(self) -> Program {
         self.program
