@@ -41,7 +41,7 @@ impl Compiler<'_> {
             return self.accumulate_part(inst, embed, back);
         }
         let code = match inst.op {
-            Op::Real(_) | Op::Int(_) | Op::Bool(_) | Op::Tuple | Op::Field(_) => return,
+            Op::Real(_) | Op::Int(_) | Op::Bool(_) | Op::Tuple | Op::Field(_) => return self.own(inst),
             Op::Number1(Number1::Neg) if !complex => Code::NegR(d, a),
             Op::Number1(op) if complex => Code::Number1C(op, d, a),
             Op::Number1(op) => Code::Number1R(op, d, a),

@@ -8,6 +8,7 @@
 use std::cmp::Ordering;
 
 use crate::{
+    array::ArrayError,
     ir::{Compare, Position},
     scalar::{Real, Scalar, Undecided},
 };
@@ -21,11 +22,12 @@ use super::{
         code::{BANKS, Bank, Code, Slots},
         error::RunError,
         host::Host,
-        inspect::{Event, Interceptor},
+        inspect::{Event, Interceptor, Stop},
     },
     Machine,
     arrays::structural,
     banks::{Base, Tape},
+    replace::Replaced,
     room::{Room, STRETCH},
 };
 
@@ -85,6 +87,10 @@ impl Place<'_> {
     #[cold]
     fn depth(&self, limit: usize, callee: &Routine) -> RunError {
         RunError::Depth { limit, function: callee.name.clone(), at: self.at() }
+    }
+    #[cold]
+    fn full(&self, source: ArrayError) -> RunError {
+        RunError::Array { at: self.at(), source }
     }
     #[cold]
     fn path<T: Real>(&self, expected: Option<Ordering>, x: &T, y: &T) -> RunError {
@@ -394,7 +400,17 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                 Code::Mark(k) => {
                     if let Some(event) = Event::new(routine, k, banks, base, frames.len()) {
                         let seen = interceptor.see(&event);
-                        seen.map_err(|stop| RunError::Intercepted { at: place!().at(), reason: stop.0 })?;
+                        let replaced = seen.and_then(|()| interceptor.replace(&event));
+                        let stopped =
+                            |stop: Stop| RunError::Intercepted { at: place!().at(), reason: stop.0 };
+                        if let Some(value) = replaced.map_err(stopped)? {
+                            let place = Replaced::by(&event, &value).map_err(stopped)?;
+                            place.put(banks, base, &value).map_err(|e| place!().full(e))?;
+                            // What need not run is passed over, to the mark behind it.
+                            let behind = |code: &Code| matches!(code, Code::Mark(m) if *m == k + 1);
+                            let skipped = program[pc..].iter().position(behind).filter(|_| place.is_before);
+                            pc += skipped.unwrap_or(0);
+                        }
                     }
                     continue 'frame;
                 }
