@@ -52,10 +52,13 @@
 //!
 //! With the feature `jit`, `Derivatives::with_jit` turns loops over numbers, and their derivatives, into machine code.
 //!
+//! A function may come as text, as a Rust function, from a tape or as a formula, too: [`doors`] says which way is for what.
+//!
 //! Everything lives in [`core`]; this crate is its front page and the macros [`circuit!`], [`pauli!`] and
 //! [`program!`], which write calls that can be written by hand as well.
 
 mod circuit;
+pub mod doors;
 #[doc(hidden)]
 pub mod factor;
 mod pauli;

@@ -140,7 +140,7 @@ impl Writer<'_> {
                     Stmt::While(_, c, _) => format!("\\textbf{{while }} {}", self.expr(c)),
                     Stmt::For(_, c, _) => {
                         let last = match (&c.to, c.inclusive) {
-                            (Expr::Int(n), false) => (n - 1).to_string(),
+                            (Expr::Int(n), false) => (i128::from(*n) - 1).to_string(),
                             (to, true) => self.expr(to),
                             (to, false) => format!("{} - 1", self.at(to, ADD)),
                         };
