@@ -103,8 +103,11 @@ fn every_invariant_is_named_where_it_breaks() {
     assert!(verify(&program).iter().any(|v| v.invariant == 1));
 }
 
+/// An invariant, what is said, and the edit that breaks it.
+type Broken = (u8, &'static str, fn(&mut Function));
+
 /// What texts cannot say, or would not: ids of things that are not there.
-const WRONG_IDS: &[(u8, &str, fn(&mut Function))] = &[
+const WRONG_IDS: &[Broken] = &[
     (4, "v99 is defined nowhere", |f| f.insts[Inst::new(0)].args[0] = Value::new(99)),
     (4, "v99 is defined nowhere", |f| f.blocks[Block::new(0)].params.push(Value::new(99))),
     (4, "v99 is defined nowhere", |f| f.blocks[Block::new(2)].end = Terminator::Return(Value::new(99))),
