@@ -8,6 +8,8 @@
 //! ```
 #![expect(clippy::print_stdout, reason = "an example prints")]
 
+use std::cmp::Ordering;
+
 use ketgrad_core::{
     circuit::Circuit,
     exec::Datum,
@@ -24,9 +26,14 @@ fn f<S: Scalar>(x1: &S, x2: &S) -> S {
     g(x1, x2) + x1.sin()
 }
 
-/// A function that compares: the recording says on what it depends.
+/// A minimum is an operation like others.
 fn clipped<T: Ordered>(x: &T) -> T {
     (x * x).min(&T::int(4))
+}
+
+/// A function that branches: the recording says on what it depends, and checks it when it runs.
+fn huber<T: Ordered>(x: &T) -> T {
+    if x.cmp_primal(&T::one()).is_some_and(Ordering::is_lt) { x * x } else { x + x - T::one() }
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -38,7 +45,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("value {y}, gradient ({}, {})", gradient[0], gradient[1]);
 
     let tape = trace_at("clipped", &["x"], 1.5_f64, |x: Traced<f64>| clipped(&x))?;
+    println!("{} at 3: {}", tape.compact(), tape.derivatives::<f64>()?.value(&[Datum::Real(3.0)])?);
+    let tape = trace_at("huber", &["x"], 0.5_f64, |x: Traced<f64>| huber(&x))?;
     println!("{}, as long as {}", tape.compact(), tape.conditions()[0]);
+    assert!(tape.derivatives::<f64>()?.value(&[Datum::Real(3.0)]).is_err());
 
     // A circuit is generic over its numbers, too: its amplitudes become formulas.
     let mut circuit = Circuit::new(2);

@@ -92,6 +92,10 @@ impl<K: Entity, V> Table<K, V> {
         self.items.push(item);
         K::new(self.items.len() - 1)
     }
+    /// Takes a thing out. Those behind it have ids one less from then on.
+    pub(crate) fn remove(&mut self, key: K) -> V {
+        self.items.remove(key.index())
+    }
     /// The id that the next [`push`](Table::push) will return.
     #[must_use]
     pub fn next_key(&self) -> K {

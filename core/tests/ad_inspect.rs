@@ -10,8 +10,8 @@ use ketgrad_core::{
             hessian_pattern, jacobian_pattern,
         },
     },
-    ir::{Op, Program},
-    scalar::{Lanes, Ring},
+    ir::{self, Op, Program},
+    scalar::{Lanes, Ring, Scalar},
     text::parse_program,
 };
 use num_dual::Dual64;
@@ -31,7 +31,7 @@ fn program(source: &str) -> Program {
     parse_program(source).unwrap()
 }
 
-fn real<S: ketgrad_core::scalar::Scalar<Real = f64>>(x: f64) -> Datum<S> {
+fn real<S: Scalar<Real = f64>>(x: f64) -> Datum<S> {
     Datum::Real(x)
 }
 
@@ -69,7 +69,7 @@ struct Moments {
     calls: usize,
     returns: usize,
 }
-impl<S: ketgrad_core::scalar::Scalar> Interceptor<S> for Moments {
+impl<S: Scalar> Interceptor<S> for Moments {
     fn see(&mut self, event: &Event<'_, S>) -> Result<(), Stop> {
         self.deepest = self.deepest.max(event.depth());
         match event.moment() {
@@ -190,6 +190,144 @@ fn operations_are_counted() {
         counter.flops
     };
     assert_eq!((flops("plain"), flops("horner")), (6, 5));
+}
+
+/// Gives what a closure does in place of results.
+struct Instead<F>(F);
+impl<S: Scalar, F: FnMut(&Event<'_, S>) -> Option<Datum<S>>> Interceptor<S> for Instead<F> {
+    fn see(&mut self, _: &Event<'_, S>) -> Result<(), Stop> {
+        Ok(())
+    }
+    fn replace(&mut self, event: &Event<'_, S>) -> Result<Option<Datum<S>>, Stop> {
+        Ok((self.0)(event))
+    }
+}
+
+#[test]
+fn an_interceptor_replaces_what_an_instruction_gives() {
+    let before = |e: &Event<'_, f64>, name: &str| {
+        matches!(e.moment(), Moment::Before(_)) && e.inst().is_some_and(|i| i.op.name() == name)
+    };
+    let after = |e: &Event<'_, f64>, name: &str| {
+        matches!(e.moment(), Moment::After(_)) && e.inst().is_some_and(|i| i.op.name() == name)
+    };
+    // A result is clipped, each time round.
+    let p = program("fn f(x, n: int) { let mut s = x; for i in 0..n { s = s * 3; } s }");
+    let mut f = Inspection::<f64>::new(&p, "f").unwrap();
+    let args = [real(1.0), Datum::Int(4)];
+    let clip = |e: &Event<'_, f64>| {
+        let y = e.result().filter(|_| after(e, "mul"))?;
+        Some(Datum::Real(y.real()?.min(5.0)))
+    };
+    assert_eq!(f.run(&args, &mut Instead(clip)).unwrap(), real(5.0));
+    assert_eq!(f.run(&args, &mut Instead(|_: &Event<'_, f64>| None)).unwrap(), real(81.0));
+    // A constant by itself, and not its equals: 2 x + 2.
+    let text = "fn f(x) -> real {\nblock0(v0: real):\n    v1: real = real 2.0\n    v2: real = mul v1, v0\n    v3: real = real 2.0 @2:1\n    v4: real = add v2, v3\n    return v4\n}";
+    let p = ir::parse(text).unwrap();
+    let mut f = Inspection::<f64>::new(&p, "f").unwrap();
+    let second = |e: &Event<'_, f64>| (after(e, "real") && e.at().line == 2).then(|| real(100.0));
+    assert_eq!(f.run(&[real(3.0)], &mut Instead(second)).unwrap(), real(106.0));
+    // A tuple by itself, and not what it was made of.
+    let p = program("fn g(x, y) { (x, y) } fn f(x, y) { let (a, b) = g(x, y); a * 10 + b + x }");
+    let mut f = Inspection::<f64>::new(&p, "f").unwrap();
+    let swap = |e: &Event<'_, f64>| {
+        let pair = e.result().filter(|_| after(e, "call"))?;
+        Some(Datum::Tuple(pair.fields().iter().rev().cloned().collect()))
+    };
+    assert_eq!(f.run(&[real(1.0), real(2.0)], &mut Instead(swap)).unwrap(), real(22.0));
+    // Another function: what is replaced before does not run.
+    let p = program("fn slow(x) { let mut s = x; while s > 0 { s = s + 1; } s } fn f(x) { slow(x) + 1 }");
+    let mut f = Inspection::<f64>::new(&p, "f").unwrap();
+    let other = |e: &Event<'_, f64>| {
+        let x = e.operands().first()?.clone();
+        before(e, "call").then(|| Datum::Real(x.real().copied().unwrap_or(0.0) * 2.0))
+    };
+    assert_eq!(f.run(&[real(4.0)], &mut Instead(other)).unwrap(), real(9.0));
+    // Arrays.
+    let p = program("fn f(xs: array) { let ys = xs * 2; sum(ys) + sum(xs) }");
+    let mut f = Inspection::<f64>::new(&p, "f").unwrap();
+    let longer = |e: &Event<'_, f64>| after(e, "mul").then(|| Datum::reals([1.0, 2.0, 3.0]));
+    assert_eq!(f.run(&[Datum::reals([1.0, 1.0])], &mut Instead(longer)).unwrap(), real(8.0));
+    // Of the right kind, and only where there is a result.
+    let wrong = |e: &Event<'_, f64>| after(e, "mul").then(|| real(1.0));
+    let e = f.run(&[Datum::reals([1.0])], &mut Instead(wrong)).unwrap_err().to_string();
+    assert!(e.contains("= mul v0, v1` is replaced by real, expected array<real>"), "{e}");
+    let edge = |e: &Event<'_, f64>| matches!(e.moment(), Moment::Return(_)).then(|| real(1.0));
+    let e = f.run(&[Datum::reals([1.0])], &mut Instead(edge)).unwrap_err().to_string();
+    assert!(e.contains("the end of a block gives nothing to be replaced"), "{e}");
+}
+
+#[test]
+fn derivatives_of_replaced_values_are_as_documented() {
+    let p = program("fn f(x) { let y = exp(x); y * y }");
+    let is_exp = |i: Option<&ir::InstData>| i.is_some_and(|i| i.op.name() == "exp");
+    // On numbers with derivatives that of the number given: of min(exp x, 2) it is 0 where it is clipped.
+    let clip = |e: &Event<'_, Dual64>| {
+        let y = *e.result().filter(|_| is_exp(e.inst()))?.real()?;
+        Some(Datum::Real(if y.re > 2.0 { Dual64::from(2.0) } else { y }))
+    };
+    let mut f = Inspection::<Dual64>::new(&p, "f").unwrap();
+    let y = f.run(&[Datum::Real(Dual64::new(3.0, 1.0))], &mut Instead(clip)).unwrap();
+    assert_eq!(y, Datum::Real(Dual64::new(4.0, 0.0)));
+    let y = f.run(&[Datum::Real(Dual64::new(0.0, 1.0))], &mut Instead(clip)).unwrap();
+    assert_eq!(y, Datum::Real(Dual64::new(1.0, 2.0)));
+    // In a gradient that of the instruction, straight through at the new value: d(y^2) = 2 y * y.
+    let clip = |e: &Event<'_, f64>| {
+        let y = *e.result().filter(|_| is_exp(e.inst()))?.real()?;
+        Some(Datum::Real(y.min(2.0)))
+    };
+    let mut g = Inspection::<f64>::of_gradient(&p, "f").unwrap();
+    let y = g.run(&[real(3.0)], &mut Instead(clip)).unwrap();
+    assert_eq!(y, Datum::Tuple(vec![real(4.0), real(2.0 * 2.0 * 2.0)]));
+}
+
+/// What runs element by element counts as its elements do one by one, whatever shapes are broadcast.
+#[test]
+fn arrays_count_as_their_elements() {
+    type C = num_complex::Complex<f64>;
+    let count = |source: &str, args: &[Datum<C>]| {
+        let mut counter = Counter::default();
+        Inspection::<C>::new(&program(source), "f").unwrap().run(args, &mut counter).unwrap();
+        counter.flops
+    };
+    let reals = |shape: &[usize]| Datum::reals_of(shape, vec![0.5; shape.iter().product()]).unwrap();
+    let complexes = |shape: &[usize]| {
+        Datum::complexes_of(shape, vec![C::new(0.5, 0.25); shape.iter().product()]).unwrap()
+    };
+    let shapes: [[&[usize]; 2]; 5] =
+        [[&[3], &[3]], [&[2, 3], &[3]], [&[2, 1], &[4]], [&[0], &[1]], [&[2, 3, 4], &[1, 3, 1]]];
+    for ([a, b], n) in shapes.into_iter().zip([3, 6, 8, 0, 24]) {
+        for op in ["x + y", "x - y", "x * y", "x / y", "pow(x, y)", "atan2(x, y)", "max(x, y)"] {
+            let each = count(&format!("fn f(x, y) {{ {op} }}"), &[real(0.5), real(0.25)]);
+            let all = format!("fn f(x: array, y: array) {{ {op} }}");
+            assert_eq!(count(&all, &[reals(a), reals(b)]), each * n, "{op} of {a:?} and {b:?}");
+        }
+        let m = a.iter().product::<usize>() as u64;
+        for op in ["-x", "sin(x)", "1 / x", "powi(x, 3)", "abs(x)", "exp(x)", "x * x", "x - 1"] {
+            let each = count(&format!("fn f(x) {{ {op} }}"), &[real(0.5)]);
+            assert_eq!(count(&format!("fn f(x: array) {{ {op} }}"), &[reals(a)]), each * m, "{op} of {a:?}");
+        }
+        for (op, each) in [("x + y", 2), ("x - y", 2), ("x * y", 6), ("x / y", 11)] {
+            let all = format!("fn f(x: array<complex>, y: array<complex>) {{ {op} }}");
+            assert_eq!(count(&all, &[complexes(a), complexes(b)]), each * n, "{op} of {a:?} and {b:?}");
+        }
+    }
+    // Products and reductions as loops over numbers count.
+    let matmul = "fn f(a: array, b: array) { matmul(a, b) }";
+    let loops = "fn f(m: int, k: int, n: int) { let mut s = 0.0; for i in 0..m { for j in 0..n { s = 0.0; for l in 0..k { s = s + 0.5 * 0.25; } } } s }";
+    for (m, k, n) in [(2, 3, 4), (5, 1, 2), (1, 7, 1)] {
+        let ints = [m, k, n].map(|n| Datum::Int(n as i64));
+        assert_eq!(count(matmul, &[reals(&[m, k]), reals(&[k, n])]), count(loops, &ints), "{m} {k} {n}");
+        let labels = "fn f(a: array, b: array) { einsum(a, b, [0, 1], [1, 2], [0, 2]) }";
+        assert_eq!(count(labels, &[reals(&[m, k]), reals(&[k, n])]), count(loops, &ints), "{m} {k} {n}");
+        let stack = reals(&[3, m, k]);
+        assert_eq!(count(matmul, &[stack, reals(&[k, n])]), 3 * count(loops, &ints), "{m} {k} {n}");
+    }
+    assert_eq!(count("fn f(a: array) { sum(a) }", &[reals(&[6, 7])]), 42);
+    assert_eq!(count("fn f(a: array, b: array) { dot(a, b) }", &[reals(&[9]), reals(&[9])]), 18);
+    let eye = Datum::reals_of(&[6, 6], (0..36).map(|k| f64::from(u8::from(k % 7 == 0))).collect()).unwrap();
+    assert_eq!(count("fn f(a: array, b: array) { solve(a, b) }", &[eye, reals(&[6, 2])]), 144 + 144);
+    assert_eq!(count("fn f(a: array<complex>) { sum(a) }", &[complexes(&[5])]), 10);
 }
 
 #[test]

@@ -6,10 +6,14 @@ use std::collections::BTreeMap;
 
 use ketgrad_core::{
     adjoint::{self, DiffError},
+    entity::Value,
     exec::{
         AccumulateError, Bytecode, Cotangent, Datum, Derivatives, DeriveError, Host, HostError, accumulate,
     },
-    ir::{self, Cursor, Kind, Number1, Number2, Op, Pipe, Position, Primitive, Program},
+    ir::{
+        self, Definition, Editor, Kind, Number1, Number2, Op, Pipe, Place, Position, Primitive, Program,
+        Terminator,
+    },
     pass::{Level, optimize_all},
     rules::{Rules, number2},
     scalar::{N, Scalar},
@@ -79,10 +83,12 @@ fn a_statement_is_looked_up_by_its_id() {
     );
     let f = p.lookup("f").unwrap();
     assert!(p.functions[f].blocks.len() > 4, "branches and loops are blocks:\n{}", p.print(f));
-    let cursor = Cursor::at_definition(&mut p.functions[f], "v1").unwrap();
-    assert_eq!(cursor.inst().op, Op::Number1(Number1::Sin));
-    assert_eq!(cursor.inst().at, Position::new(2, 11));
-    let v1 = cursor.result().unwrap();
+    let editor = Editor::new(&mut p, f).unwrap();
+    let v1 = Value::new(1);
+    let Ok(Definition::Inst(sine)) = editor.definition(v1) else { panic!("{:?}", editor.definition(v1)) };
+    assert_eq!(editor.inst(sine).unwrap().op, Op::Number1(Number1::Sin));
+    assert_eq!(editor.inst(sine).unwrap().at, Position::new(2, 11));
+    assert_eq!(editor.uses(v1).len(), 3, "{}", editor.function());
     assert_eq!(p.functions[f].kinds[v1], Kind::Real);
 }
 
@@ -95,20 +101,17 @@ fn a_program_is_looked_up_by_name_and_signature() {
 }
 
 #[test]
-fn a_cursor_inserts_before_and_after_and_appends() {
+fn an_editor_inserts_before_and_after_and_at_the_end() {
     let mut p = program("fn f(a, b) { a * b }");
     let f = p.lookup("f").unwrap();
-    let mut cursor = Cursor::at_definition(&mut p.functions[f], "v2").unwrap();
-    let a = cursor.inst().args[0];
-    let product = cursor.result().unwrap();
-    let s = cursor.insert_before(Op::Number1(Number1::Sin), &[a]).unwrap();
-    let sum = cursor.insert_after(Op::Number2(Number2::Add), &[product, s]).unwrap();
-    let last = cursor.append(Op::Number1(Number1::Neg), &[sum]).unwrap();
-    cursor.replace_uses_elsewhere(product, sum);
-    p.functions[f].blocks.values_mut().for_each(|b| b.end.map_values(|_| last));
-    let fixed = ir::compact(&p.functions[f]);
-    p.functions[f] = fixed;
-    // `replace_uses_elsewhere` changed the operand of neg as well, which is sum already.
+    let mut editor = Editor::new(&mut p, f).unwrap();
+    let (product, inst) = editor.find(|_| true).unwrap();
+    let a = editor.inst(inst).unwrap().args[0];
+    let s = editor.insert(Place::Before(inst), Op::Number1(Number1::Sin), &[a]).unwrap();
+    let sum = editor.insert(Place::After(inst), Op::Number2(Number2::Add), &[product, s]).unwrap();
+    let (block, _) = editor.place(inst).unwrap();
+    let last = editor.insert(Place::End(block), Op::Number1(Number1::Neg), &[sum]).unwrap();
+    editor.set_end(block, Terminator::Return(last)).unwrap();
     assert!(ir::verify(&p).is_empty(), "{:?}\n{p}", ir::verify(&p));
     let mut d = Derivatives::<f64>::new(&p, "f").unwrap();
     close(*d.value(&[real(2.0), real(3.0)]).unwrap().real().unwrap(), -(6.0 + 2f64.sin()), ROUNDING);

@@ -1,7 +1,13 @@
 //! The verifier: each invariant of the intermediate representation, broken by one edit of a program that keeps them all.
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-use ketgrad_core::ir::{Kind, parse, verify};
+use ketgrad_core::{
+    adjoint::{self, DiffError},
+    emit::{self, EmitError},
+    entity::{Block, FuncId, Inst, PrimitiveId, Value},
+    exec::{Bytecode, CallError, Derivatives, DeriveError, inspect::Inspection},
+    ir::{Function, FunctionBuilder, Kind, Op, Param, Primitive, Program, Terminator, parse, verify},
+};
 
 /// One of everything that has an invariant: calls, tuples, edges with arguments, a branch, a switch, rules.
 const WHOLE: &str = "\
@@ -95,4 +101,171 @@ fn every_invariant_is_named_where_it_breaks() {
     let f = program.lookup("f").unwrap();
     program.functions[f].params[0].kind = Kind::Int;
     assert!(verify(&program).iter().any(|v| v.invariant == 1));
+}
+
+/// An invariant, what is said, and the edit that breaks it.
+type Broken = (u8, &'static str, fn(&mut Function));
+
+/// What texts cannot say, or would not: ids of things that are not there.
+const WRONG_IDS: &[Broken] = &[
+    (4, "v99 is defined nowhere", |f| f.insts[Inst::new(0)].args[0] = Value::new(99)),
+    (4, "v99 is defined nowhere", |f| f.blocks[Block::new(0)].params.push(Value::new(99))),
+    (4, "v99 is defined nowhere", |f| f.blocks[Block::new(2)].end = Terminator::Return(Value::new(99))),
+    (4, "inst99 does not exist", |f| f.blocks[Block::new(0)].insts.push(Inst::new(99))),
+    (4, "stands in two places", |f| {
+        let first = f.blocks[Block::new(0)].insts[0];
+        f.blocks[Block::new(1)].insts.push(first);
+    }),
+    (9, "block99 does not exist", |f| {
+        f.blocks[Block::new(1)].end.targets_mut()[0].block = Block::new(99);
+    }),
+    (10, "a switch without targets", |f| {
+        f.blocks[Block::new(2)].end = Terminator::Switch(Value::new(1), vec![]);
+    }),
+    (11, "fn99 does not exist", |f| f.insts[Inst::new(1)].op = Op::Call(FuncId::new(99))),
+    (11, "primitive99 does not exist", |f| f.insts[Inst::new(1)].op = Op::Primitive(PrimitiveId::new(99))),
+    (13, "tape 4294967295: expected one below 4096", |f| {
+        f.insts[Inst::new(0)].op = Op::Pop { tape: u32::MAX, slot: 0 };
+    }),
+    // One that stands nowhere is met by whoever asks about all.
+    (4, "v99 is defined nowhere", |f| {
+        f.new_inst(Op::Sum, &[Value::new(99)], Some(Kind::Real), Default::default());
+    }),
+];
+
+/// Each entry refuses what the verifier does, in its words; nothing panics, printing neither.
+#[test]
+fn broken_programs_are_refused_wherever_they_enter() {
+    for (invariant, what, edit) in WRONG_IDS {
+        let mut program = parse(WHOLE).unwrap();
+        let f = program.lookup("f").unwrap();
+        edit(&mut program.functions[f]);
+        let found = verify(&program);
+        let violation = found.iter().find(|v| v.invariant == *invariant && v.what.contains(what));
+        assert!(violation.is_some_and(|v| v.function == "f"), "{what}: {found:?}");
+        assert!(!program.to_string().is_empty() && !emit::emit_dot(&program, f).is_empty());
+        refused_everywhere(&program, f, what);
+    }
+}
+
+fn refused_everywhere(program: &Program, f: FuncId, what: &str) {
+    let said = |text: String| assert!(text.contains(what), "{text}, expected {what}");
+    let mut own = program.clone();
+    for error in [
+        adjoint::gradient(&mut own, f).unwrap_err(),
+        adjoint::value_and_pullback(&mut own, f).unwrap_err(),
+        adjoint::forward(&mut own, f).unwrap_err(),
+        adjoint::reverse(&mut own, f).unwrap_err(),
+    ] {
+        assert!(matches!(error, DiffError::Program(_)), "{error}");
+        said(error.to_string());
+    }
+    for error in [
+        Derivatives::<f64>::new(program, "f").map(drop).unwrap_err(),
+        Inspection::<f64>::new(program, "f").map(drop).unwrap_err(),
+    ] {
+        assert!(matches!(error, DeriveError::Program(_)), "{error}");
+        said(error.to_string());
+    }
+    let error = Bytecode::compile(program, f).unwrap_err();
+    assert!(matches!(error, CallError::Program(_)), "{error}");
+    said(error.to_string());
+    for text in [emit::emit_rust(program, &[f]), emit::emit_text(program, f), emit::emit_latex(program, f)] {
+        assert!(matches!(text, Err(EmitError::Program(_))), "{text:?}");
+        said(text.unwrap_err().to_string());
+    }
+    assert!(emit::emit_dot(program, f).contains(what));
+}
+
+/// An error says which function, block and instruction it is about, and what was expected.
+#[test]
+fn a_violation_names_its_instruction() {
+    let text = "fn f(x, n) -> real {\nblock0(v0: real, v1: int):\n    v2: real = add v0, v1 @3:7\n    return v2\n}\n";
+    let program = parse(text).unwrap();
+    let error = Derivatives::<f64>::new(&program, "f").map(drop).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "3:7: the program is not well formed: in `f`, block0, `v2: real = add v0, v1`: \
+         add takes two real or two complex numbers, given (real, int)"
+    );
+    assert_eq!(error.at().map(|at| (at.line, at.column)), Some((3, 7)));
+    let one = parse(&text.replace("add v0, v1", "add v0")).unwrap();
+    let error = Derivatives::<f64>::new(&one, "f").map(drop).unwrap_err().to_string();
+    assert!(
+        error.ends_with("`v2: real = add v0`: add takes two real or two complex numbers, given (real)"),
+        "{error}"
+    );
+    let early = text.replace("v0, v1 @", "v0, v0 @").replace("    v2", "    v3: real = sin v2\n    v2");
+    let error = Bytecode::compile(&parse(&early).unwrap(), FuncId::new(0)).unwrap_err().to_string();
+    assert!(
+        error.contains("block0, `v2: real = sin v3`: v3 is used where it is not defined on every path"),
+        "{error}"
+    );
+    let open = parse(&text.replace("v0, v1 @", "v0, v0 @").replace("    return v2\n", "")).unwrap();
+    let error = Bytecode::compile(&open, FuncId::new(0)).unwrap_err().to_string();
+    assert!(error.ends_with("in `f`, block0, `open`: the block does not end"), "{error}");
+}
+
+/// Rules of primitives are held to what those of functions are.
+#[test]
+fn rules_of_primitives_have_their_signature() {
+    let mut program = Program::new();
+    let primitive = |name: &str, params: Vec<Kind>, result| Primitive {
+        name: name.into(),
+        params,
+        result,
+        pullback: None,
+        pushforward: None,
+    };
+    let back = program.primitives.push(primitive("back", vec![Kind::Real; 2], Kind::tuple([Kind::Real])));
+    let p = program.primitives.push(primitive("p", vec![Kind::Real], Kind::Real));
+    program.primitives[p].pullback = Some(back);
+    let params = vec![Param::new("x", Kind::Real)];
+    let f = program.add(FunctionBuilder::caller("f", params, Kind::Real, Op::Primitive(p)));
+    let expected = "in `p`: its rule `back` takes (real, real), expected (real, real, real)";
+    let error = adjoint::gradient(&mut program, f).unwrap_err().to_string();
+    assert!(error.contains(expected), "{error}");
+    program.primitives[p].pullback = Some(PrimitiveId::new(7));
+    assert!(
+        Bytecode::compile(&program, f)
+            .unwrap_err()
+            .to_string()
+            .contains("its rule primitive7 does not exist")
+    );
+    program.primitives[back].params.push(Kind::Real);
+    program.primitives[p].pullback = Some(back);
+    assert_eq!(verify(&program), []);
+}
+
+/// What is differentiated takes from its tapes what it leaves there.
+#[test]
+fn a_half_of_a_derivative_has_no_derivative() {
+    let mut program = parse(WHOLE).unwrap();
+    let f = program.lookup("f").unwrap();
+    let pair = adjoint::reverse(&mut program, f).unwrap();
+    let error = adjoint::gradient(&mut program, pair.primal).unwrap_err();
+    assert!(matches!(&error, DiffError::Tape { function } if function == "f.primal"), "{error}");
+}
+
+/// Several functions and primitives of one name are printed by their numbers, and each NaN by its bits.
+#[test]
+fn text_is_the_program() {
+    let mut program = parse(WHOLE).unwrap();
+    let cube = program.functions[program.lookup("cube").unwrap()].clone();
+    program.add(cube);
+    assert!(program.to_string().contains("call fn0(v0)"));
+    assert_eq!(parse(&program.to_string()).as_ref(), Ok(&program));
+    for bits in [f64::NAN.to_bits(), (-f64::NAN).to_bits(), 0x7ff0_0000_0000_0001] {
+        let mut b = FunctionBuilder::new("nan", vec![], Kind::Real);
+        let x = b.real(f64::from_bits(bits));
+        b.ret(x);
+        let mut program = Program::new();
+        program.add(b.finish());
+        assert_eq!(parse(&program.to_string()).as_ref(), Ok(&program), "{program}");
+    }
+    // Numbers of values do not count, what is where does.
+    let one = "fn f(x) -> real {\nblock0(v0: real):\n    v1: real = sin v0\n    v2: real = cos v0\n    return v1\n}\n";
+    let f = |text: &str| parse(text).unwrap();
+    assert_eq!(f(one), f(&one.replace("v1", "v7")));
+    assert_ne!(f(one), f(&one.replace("return v1", "return v2")));
 }

@@ -3,11 +3,14 @@
 #![cfg(feature = "jit")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::cmp::Ordering;
+
 use ketgrad_core::{
     exec::{Bytecode, Datum, Derivatives, Executable, Limits, Machine, NoHost, RunError},
     ir::Program,
-    scalar::{Real, Scalar},
+    scalar::{Ordered, Real, Scalar},
     text::parse_program,
+    trace::{Traced, trace_at},
 };
 use num_complex::Complex;
 use num_dual::Dual64;
@@ -257,6 +260,39 @@ fn operations_on_integers_have_the_same_values_and_errors() {
         }
     }
     assert!(fine > 1000 && failed > 100, "{fine} values, {failed} errors");
+}
+
+/// A recording checks its path in machine code, too: each order, with numbers of each order and NaN.
+#[test]
+fn paths_are_checked_with_the_same_errors() {
+    let numbers = [-1.5, -0.0, 0.0, 2.5, f64::INFINITY, f64::NAN];
+    for recorded in [(1.0, 2.0), (2.0, 2.0), (3.0, 2.0), (f64::NAN, 2.0)] {
+        let tape = trace_at("f", &["x", "y"], recorded, |(x, y): (Traced<f64>, Traced<f64>)| {
+            match x.cmp_primal(&y) {
+                Some(Ordering::Less) => &x * &y,
+                Some(Ordering::Equal) => &x + &y,
+                Some(Ordering::Greater) => x.sin(),
+                None => y,
+            }
+        });
+        let program = tape.unwrap().into_program();
+        let code = Bytecode::compile(&program, program.lookup("f").unwrap()).unwrap();
+        let jit = code.clone().jit().unwrap();
+        assert!(jit.is_jit());
+        let mut kept = 0;
+        for (x, y) in numbers.iter().flat_map(|x| numbers.map(|y| (*x, y))) {
+            let (a, b) = (
+                run(&code, &Limits::default(), &reals(&[x, y])),
+                run(&jit, &Limits::default(), &reals(&[x, y])),
+            );
+            // NaN is not equal to itself, in the text of an error neither.
+            assert_eq!(format!("{a:?}"), format!("{b:?}"), "{recorded:?} at {x}, {y}");
+            let same = x.partial_cmp(&y) == recorded.0.partial_cmp(&recorded.1);
+            assert_eq!(a.is_ok(), same, "{recorded:?} at {x}, {y}: {a:?}");
+            kept += usize::from(same);
+        }
+        assert!((1..36).contains(&kept));
+    }
 }
 
 #[test]

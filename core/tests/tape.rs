@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use ketgrad_core::{
-    exec::{Datum, Derivatives},
+    exec::{Datum, Derivatives, DeriveError, RunError},
     ir::{self, Op},
     pass::{Level, optimize_all},
     scalar::Scalar,
@@ -150,6 +150,32 @@ fn custom_operators_are_evaluated_differentiated_and_frozen() {
     y.backward().unwrap();
     assert_eq!(value, y.value());
     assert_eq!(bars, vec![Datum::Real(a.gradient()), Datum::Real(b.gradient())]);
+}
+
+/// A tape that was written on one side of a branch is no function on the other, and says so.
+#[test]
+fn a_frozen_tape_keeps_to_its_path() {
+    let tape = Tape::new();
+    let (x, y) = (tape.variable("x", 1.5), tape.variable("y", 3.0));
+    let square = x * x;
+    let z = if square < 4.0 { square } else { tape.constant(4.0) };
+    let line = line!() - 1;
+    let w = if y > z { y - z } else { z };
+    assert!(w > -100.0); // after the result: no part of it
+    let f = w.freeze("f").unwrap();
+    let mut g = f.derivatives().unwrap();
+    let at = |x, y| [Datum::Real(x), Datum::Real(y)];
+    assert_eq!(g.gradient(&at(1.0, 3.0)).unwrap(), [Datum::Real(-2.0), Datum::Real(1.0)]);
+    let error = g.value(&at(3.0, 20.0)).unwrap_err();
+    assert!(matches!(error, DeriveError::Run(RunError::Path { at, .. }) if at.line == line), "{error}");
+    assert!(g.gradient(&at(1.0, 0.5)).is_err());
+    assert_eq!(f.program().to_string().matches("expect.").count(), 2, "{f:?}");
+    // The formula is that of the path, and constants decide nothing.
+    assert_eq!(w.to_string(), "y - x*x");
+    assert!(tape.constant(1.0) < tape.constant(2.0));
+    // What was there before the first comparison does not depend on it, what came after may.
+    assert!(!square.freeze("g").unwrap().program().to_string().contains("expect"));
+    assert!((x * 2.0).freeze("g").unwrap().program().to_string().contains("expect"));
 }
 
 #[test]

@@ -7,8 +7,9 @@ use std::cmp::Ordering;
 use ketgrad_core::{
     adjoint,
     circuit::Circuit,
-    exec::{Datum, Derivatives},
-    ir::{self, Compare, Cursor, Kind, Number1, Number2, Op, Program},
+    emit::{emit_latex, emit_rust, emit_text},
+    exec::{Datum, Derivatives, DeriveError, RunError},
+    ir::{self, Compare, Editor, Kind, Number1, Number2, Op, Place, Program},
     pass::{Level, optimize_all},
     recordable,
     rules::Rules,
@@ -191,11 +192,11 @@ fn an_operation_of_a_recording_is_replaced() {
     assert_eq!(tape.function().result, Kind::Real);
     let mut program = tape.into_program();
     let id = program.lookup("f").unwrap();
-    let mut cursor = Cursor::at_definition(&mut program.functions[id], "v3").unwrap();
-    let x1 = cursor.inst().args[0];
-    let (sine, cosine) =
-        (cursor.result().unwrap(), cursor.insert_before(Op::Number1(Number1::Cos), &[x1]).unwrap());
-    cursor.replace_uses_elsewhere(sine, cosine);
+    let mut editor = Editor::new(&mut program, id).unwrap();
+    let (sine, inst) = editor.find(|inst| inst.op == Op::Number1(Number1::Sin)).unwrap();
+    let x1 = editor.inst(inst).unwrap().args[0];
+    let cosine = editor.insert(Place::Before(inst), Op::Number1(Number1::Cos), &[x1]).unwrap();
+    assert_eq!(editor.replace_uses(sine, cosine), Ok(1));
     optimize_all(&mut program, id, Level::Strict);
     assert!(ir::verify(&program).is_empty());
     let mut d = Derivatives::<f64>::new(&program, "f").unwrap();
@@ -305,7 +306,11 @@ fn a_recording_is_made_once_for_each_path_and_run_again() {
 #[test]
 fn a_recording_reports_the_path_taken() {
     fn relu_sum<T: Ordered>(x: &T, y: &T) -> T {
-        T::zero().max(x) + T::zero().max(y)
+        let relu = |x: &T| match T::zero().cmp_primal(x) {
+            Some(Ordering::Less) => x.clone(),
+            _ => T::zero(),
+        };
+        relu(x) + relu(y)
     }
     let tape = trace_at("f", &["x", "y"], (1.0_f64, -1.0), |(x, y)| relu_sum(&x, &y)).unwrap();
     assert_eq!(tape.compact(), "f(x, y) = x");
@@ -318,6 +323,89 @@ fn a_recording_reports_the_path_taken() {
         trace_at("f", &["x"], f64::NAN, |x| if x > Traced::zero_of() { x.clone() } else { -x }).unwrap();
     assert_eq!(tape.conditions()[0].order, None);
     assert!(tape.holds(&f64::NAN).unwrap() && !tape.holds(&1.0).unwrap());
+}
+
+/// Away from its path a recording fails, with where it compared, and so does all that is made of it.
+#[test]
+fn a_recording_keeps_to_its_path() {
+    let tape = trace_at("f", &["x"], 1.5_f64, |x: Traced<f64>| {
+        let square = &x * &x;
+        if square < Traced::int(4) { square } else { Traced::int(4) }
+    });
+    let line = line!() - 2;
+    let tape = tape.unwrap();
+    let mut f = tape.derivatives::<f64>().unwrap();
+    assert_eq!(f.value(&[real(1.9)]).unwrap(), real(1.9 * 1.9));
+    assert_eq!(f.gradient(&[real(-1.0)]).unwrap(), [real(-2.0)]);
+    let path = |e: DeriveError| match e {
+        DeriveError::Run(RunError::Path { expected, left, right, at }) => {
+            assert_eq!((expected, at.line), (Some(Ordering::Less), line), "{at}");
+            (left, right)
+        }
+        other => panic!("{other}"),
+    };
+    let nine = ("9.0".to_owned(), "4.0".to_owned());
+    assert_eq!(path(f.value(&[real(3.0)]).unwrap_err()), nine);
+    assert_eq!(path(f.gradient(&[real(3.0)]).unwrap_err()), nine);
+    assert_eq!(path(f.jvp(&[real(3.0)], &[real(1.0)]).unwrap_err()), nine);
+    assert_eq!(path(f.hessian(&[real(3.0)]).unwrap_err()), nine);
+    assert_eq!(path(f.pullback(&[real(3.0)]).map(drop).unwrap_err()), nine);
+    // At a tie and beside numbers there are other answers, too.
+    path(f.value(&[real(2.0)]).unwrap_err());
+    path(f.value(&[real(f64::NAN)]).unwrap_err());
+    let mut gradient = [0.0];
+    assert!(f.prepare().unwrap().gradient(&[3.0], &mut gradient).is_err());
+    // The checks are a part of the program: passes, other numbers, text.
+    let dual = [Datum::Real(Dual64::new(3.0, 1.0))];
+    assert!(tape.derivatives::<Dual64>().unwrap().value(&dual).is_err());
+    let x = Expr::symbol("x");
+    let open = tape.derivatives::<Expr>().unwrap().value(&[Datum::Real(x)]).unwrap_err();
+    assert!(open.to_string().contains("`expect` cannot be decided"), "{open}");
+    let text = tape.program().to_string();
+    assert!(text.contains(&format!("expect.less v1, v2 @{line}:")), "{text}");
+    assert_eq!(ir::parse(&text).as_ref(), Ok(tape.program()));
+    let f = tape.program().lookup("f").unwrap();
+    let rust = emit_rust(tape.program(), &[f]).unwrap();
+    assert!(rust.contains("assert!((a).partial_cmp(&(4.0)) == Some(std::cmp::Ordering::Less)"), "{rust}");
+    assert!(emit_text(tape.program(), f).unwrap_err().to_string().contains("path"));
+    assert!(emit_latex(tape.program(), f).unwrap().contains(r"\text{where } "));
+}
+
+/// What is an operation is recorded as one, and right on all sides.
+#[test]
+fn minima_maxima_and_absolute_values_have_no_path() {
+    let f =
+        |x: &Traced<f64>| (x * x).min(&Traced::int(4)) + Traced::int(0).max(x) * (x - Traced::int(1)).abs();
+    let tape = trace_at("f", &["x"], 1.5_f64, |x| f(&x)).unwrap();
+    assert_eq!(tape.conditions(), []);
+    let mut g = tape.derivatives::<f64>().unwrap();
+    for x in [-3.0, -1.0, -0.5, 0.25, 1.5, 3.0, 9.0] {
+        let y = f64::min(x * x, 4.0) + f64::max(0.0, x) * f64::abs(x - 1.0);
+        let (value, bars) = g.value_and_gradient(&[real(x)]).unwrap();
+        close(value, y, ROUNDING);
+        let steep = if x * x < 4.0 { 2.0 * x } else { 0.0 };
+        let other = if x > 0.0 { (x - 1.0).abs() + x * (x - 1.0).signum() } else { 0.0 };
+        close(*bars[0].real().unwrap(), steep + other, ROUNDING);
+        // The value of the recording is that of the program.
+        let mut recorded = 0.0;
+        trace_at("f", &["x"], x, |x: Traced<f64>| {
+            recorded = *f(&x).value();
+            x
+        })
+        .unwrap();
+        assert_eq!(recorded, value);
+    }
+    assert!(
+        trace_at("f", &["x"], f64::NAN, |x: Traced<f64>| x.max(&Traced::int(1)))
+            .unwrap()
+            .derivatives::<f64>()
+            .unwrap()
+            .value(&[real(f64::NAN)])
+            .unwrap()
+            .real()
+            .unwrap()
+            .is_nan()
+    );
 }
 
 trait ZeroOf {

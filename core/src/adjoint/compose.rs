@@ -8,18 +8,21 @@
 //! | [`gauss_newton`] | `(x…, x_dot…) -> (f(x…), J^H J x_dot)`, reverse after forward |
 //! | [`second`] | the same by reverse over reverse: `(x…, v…) -> cotangents of <gradient, v>` |
 
+use std::collections::HashSet;
+
 use crate::{
     entity::FuncId,
     ir::{FunctionBuilder, Kind, Op, Param, Program},
 };
 
-use super::{DiffError, forward, reverse};
+use super::{DiffError, error::check, forward, reverse};
 
 /// Adds `(x…) -> (value, gradient by each differentiable parameter…)`.
 ///
 /// # Errors
 /// The result is no real number, nothing to differentiate by, or an op without a rule.
 pub fn gradient(program: &mut Program, f: FuncId) -> Result<FuncId, DiffError> {
+    check(program, f)?;
     let function = &program.functions[f];
     if function.result != Kind::Real {
         let (function, kind) = (function.name.clone(), function.result.clone());
@@ -38,6 +41,21 @@ pub fn value_and_pullback(program: &mut Program, f: FuncId) -> Result<FuncId, Di
 }
 
 fn compose(program: &mut Program, f: FuncId, suffix: &str, one: bool) -> Result<FuncId, DiffError> {
+    check(program, f)?;
+    let tapes = |put: bool| -> HashSet<u32> {
+        let functions = program.reachable(f).into_iter().filter_map(|f| program.functions.get(f));
+        let insts = functions.flat_map(|f| f.blocks.values().flat_map(|b| &b.insts).map(|&i| f.insts[i].op));
+        insts
+            .filter_map(|op| match op {
+                Op::Push { tape, .. } if put => Some(tape),
+                Op::Pop { tape, .. } if !put => Some(tape),
+                _ => None,
+            })
+            .collect()
+    };
+    if !tapes(true).is_subset(&tapes(false)) {
+        return Err(DiffError::Tape { function: program.functions[f].name.clone() });
+    }
     let pair = reverse(program, f)?;
     let function = &program.functions[f];
     if !function.params.iter().any(|p| p.kind.is_differentiable()) {

@@ -21,7 +21,7 @@ use crate::{
 };
 
 use super::{
-    error::DiffError,
+    error::{DiffError, check},
     forward::forward,
     leaves::{close, make_whole, open},
 };
@@ -52,6 +52,7 @@ pub fn on_duals(program: &Program, f: FuncId, order: usize) -> Result<Option<(Pr
     if order == 0 || !reaches_rules(program, f) {
         return Ok(None);
     }
+    check(program, f)?;
     let mut versions = Versions { program: program.clone(), made: HashMap::new(), steps: HashMap::new() };
     let f = versions.version(f, order)?;
     Ok(Some((versions.program, f)))

@@ -1,6 +1,9 @@
 //! Why a program cannot be differentiated.
 
-use crate::ir::{Kind, Position};
+use crate::{
+    entity::FuncId,
+    ir::{Kind, Position, Program, Violation, verify_reachable},
+};
 
 /// Which way derivatives travel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -109,6 +112,17 @@ pub enum DiffError {
         /// The function.
         function: String,
     },
+    /// A program that breaks a rule of the intermediate representation.
+    #[error(transparent)]
+    Program(#[from] Box<Violation>),
+    /// A function that leaves values on a tape, which another one takes from there.
+    #[error(
+        "`{function}` leaves values on a tape for another function to take: differentiate the function that calls both"
+    )]
+    Tape {
+        /// The function.
+        function: String,
+    },
     /// A function without a body.
     #[error("`{function}` has no body")]
     Undefined {
@@ -117,12 +131,18 @@ pub enum DiffError {
     },
 }
 
+/// That a function and all it reaches is well formed, before anything is made of it.
+pub(super) fn check(program: &Program, f: FuncId) -> Result<(), DiffError> {
+    Ok(verify_reachable(program, f).map_err(Box::new)?)
+}
+
 impl DiffError {
     /// The same of the function that one was copied from, which is the one that a user knows.
     pub(super) fn of_original(mut self, copy: &str, original: &str) -> DiffError {
         if let DiffError::MissingRule { function, .. }
         | DiffError::Result { function, .. }
         | DiffError::NoInputs { function }
+        | DiffError::Tape { function }
         | DiffError::Undefined { function } = &mut self
             && function == copy
         {

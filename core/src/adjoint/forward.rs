@@ -25,7 +25,7 @@ use crate::{
 use super::{
     activity::{Touching, varied},
     entry::entry,
-    error::{DiffError, Mode},
+    error::{DiffError, Mode, check},
     flow::{self, Wanted},
     leaves::{FieldRanges, close, make_whole, open, tangent_leaves},
     reach::is_steep,
@@ -38,6 +38,7 @@ use super::{
 /// # Errors
 /// An op without a rule; a pullback that cannot be transposed; a function without a body. The program is then as it was.
 pub fn forward(program: &mut Program, root: FuncId) -> Result<FuncId, DiffError> {
+    check(program, root)?;
     let (done, work, wanted, transposed) = Default::default();
     let mut all = program.clone();
     let root = entry(&mut all, root);
@@ -288,6 +289,10 @@ impl Writer<'_> {
         let args: Vec<Value> = inst.args.iter().map(|&a| self.value(a)).collect();
         // Tapes carry tangents beside values, always, and reaches where they are asked for.
         match inst.op {
+            Op::Expect(_) => {
+                self.b.effect(inst.op, &args);
+                return Ok(());
+            }
             Op::Push { tape, slot } => {
                 self.b.effect(inst.op, &args);
                 let mut leaves = self.leaves(inst.args[0]);

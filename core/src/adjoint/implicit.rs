@@ -17,7 +17,7 @@ use crate::{
     staging::{Given, Stage},
 };
 
-use super::{DiffError, forward, value_and_pullback};
+use super::{DiffError, error::check, forward, value_and_pullback};
 
 /// Makes `root` a function whose calls are differentiated by the equation `residual(root(p…), p…) = 0`, instead of
 /// through its body.
@@ -57,6 +57,8 @@ use super::{DiffError, forward, value_and_pullback};
 /// The signatures do not fit together, the solution is neither a real number nor an array of real numbers, or the residual
 /// cannot be differentiated. The program is then as it was.
 pub fn implicit(program: &mut Program, root: FuncId, residual: FuncId) -> Result<(), DiffError> {
+    check(program, root)?;
+    check(program, residual)?;
     let mut changed = program.clone();
     let equation = Equation::new(&mut changed, root, residual)?;
     let pullback = equation.pullback(&mut changed);

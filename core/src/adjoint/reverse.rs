@@ -63,7 +63,7 @@ use super::{
     activity::{Touching, active, passes, tapes},
     cotangents::Live,
     entry::entry,
-    error::DiffError,
+    error::{DiffError, check},
     normal::Normal,
     reach::{self, Called, Calls, Reaching, callees_first, is_number},
     record::Plan,
@@ -85,6 +85,7 @@ pub struct Reverse {
 /// # Errors
 /// An op without a rule; a pushforward that cannot be transposed; a function without a body. The program is then as it was.
 pub fn reverse(program: &mut Program, root: FuncId) -> Result<Reverse, DiffError> {
+    check(program, root)?;
     reverse_within(program, root, Vec::new())
 }
 

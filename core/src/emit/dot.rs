@@ -7,10 +7,11 @@ use std::fmt::Write;
 
 use crate::{
     entity::{FuncId, Value},
-    ir::{Function, Op, Program, Terminator},
+    ir::{Function, Op, Program, Terminator, verify_reachable},
 };
 
-/// The control-flow and data-flow graph of a function as a `digraph`.
+/// The control-flow and data-flow graph of a function as a `digraph`; of a program that is not well formed one box that
+/// says what is wrong.
 ///
 /// ```
 /// use ketgrad_core::{emit::emit_dot, text::parse_program};
@@ -23,6 +24,12 @@ use crate::{
 /// ```
 #[must_use]
 pub fn emit_dot(program: &Program, function: FuncId) -> String {
+    if let Err(violation) = verify_reachable(program, function) {
+        return format!(
+            "digraph \"{function}\" {{\n    \"{}\" [shape=box];\n}}\n",
+            quoted(&violation.to_string())
+        );
+    }
     let f = &program.functions[function];
     let mut out = format!(
         "digraph \"{}\" {{\n    compound=true;\n    node [shape=box, fontname=\"monospace\"];\n",

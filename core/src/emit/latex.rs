@@ -4,7 +4,7 @@
 //! nothing but `amsmath` is needed. Division is a fraction, `x^y` a power, Greek names are letters, and
 //! `x_bar` is `\bar{x}`.
 
-use std::{collections::HashSet, fmt::Write};
+use std::{cmp::Ordering, collections::HashSet, fmt::Write};
 
 use crate::{
     entity::FuncId,
@@ -14,6 +14,7 @@ use crate::{
 use super::{
     EmitError,
     ast::{Body, Change, Expr, Stmt, Var},
+    check,
     exits::at_full_length,
     structure::structured,
 };
@@ -33,6 +34,7 @@ use super::{
 /// # Errors
 /// As [`emit_rust`](super::emit_rust).
 pub fn emit_latex(program: &Program, function: FuncId) -> Result<String, EmitError> {
+    check(program, function)?;
     let f = at_full_length(&program.functions[function]);
     let body = structured(&f, &HashSet::new())?;
     let mut w = Writer { program, body: &body, lines: vec![], depth: 0 };
@@ -138,7 +140,7 @@ impl Writer<'_> {
                     Stmt::While(_, c, _) => format!("\\textbf{{while }} {}", self.expr(c)),
                     Stmt::For(_, c, _) => {
                         let last = match (&c.to, c.inclusive) {
-                            (Expr::Int(n), false) => (n - 1).to_string(),
+                            (Expr::Int(n), false) => (i128::from(*n) - 1).to_string(),
                             (to, true) => self.expr(to),
                             (to, false) => format!("{} - 1", self.at(to, ADD)),
                         };
@@ -295,6 +297,16 @@ impl Writer<'_> {
                 )
             }
             Op::Call(f) => self.call(&word(&self.program.functions[f].name), args),
+            Op::Expect(order) => {
+                let sign = match order {
+                    Some(Ordering::Less) => " < ",
+                    Some(Ordering::Equal) => " = ",
+                    Some(Ordering::Greater) => " > ",
+                    None => " \\text{ not comparable to } ",
+                };
+                let (a, b) = (self.expr(&args[0]), self.expr(&args[1]));
+                (format!("\\text{{where }} {a}{sign}{b}"), ATOM)
+            }
             Op::Primitive(p) => self.call(&word(&self.program.primitives[p].name), args),
             Op::Tuple => (format!("\\left({}\\right)", self.items(args)), ATOM),
             Op::Array => (format!("\\left[{}\\right]", self.items(args)), ATOM),

@@ -52,12 +52,18 @@ pub use latex::emit_latex;
 pub use rust::emit_rust;
 pub use text::emit_text;
 
-use crate::entity::Block;
+use crate::{
+    entity::{Block, FuncId},
+    ir::{Program, Violation, verify_reachable},
+};
 
 /// Why a program cannot be written in a language.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EmitError {
+    /// A program that breaks a rule of the intermediate representation.
+    #[error(transparent)]
+    Program(#[from] Box<Violation>),
     /// A function without a body.
     #[error("`{function}` has no body")]
     Undefined {
@@ -90,4 +96,9 @@ pub enum EmitError {
         /// What, and the remedy if there is one.
         what: String,
     },
+}
+
+/// That a function and all it reaches is well formed.
+fn check(program: &Program, f: FuncId) -> Result<(), EmitError> {
+    Ok(verify_reachable(program, f).map_err(Box::new)?)
 }

@@ -34,7 +34,7 @@ use crate::{
 use super::{
     EmitError,
     ast::{Body, Stmt, Var},
-    exits,
+    check, exits,
     names::{Names, identifier, type_name},
     rust_arrays,
     rust_stmt::{OWN_NAMES, Writer},
@@ -72,6 +72,7 @@ const COMPLEX: &str = include_str!("support/complex.rs");
 /// # Errors
 /// A function without a body, and control flow that has no structured form.
 pub fn emit_rust(program: &Program, roots: &[FuncId]) -> Result<String, EmitError> {
+    roots.iter().try_for_each(|&f| check(program, f))?;
     let mut file = File::new(program, roots);
     let mut functions = String::new();
     for &f in &file.order.clone() {

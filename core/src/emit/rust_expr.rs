@@ -181,6 +181,12 @@ impl Writer<'_, '_> {
                 Int2::Max => self.call("i64::max", args),
                 Int2::FoldIn => self.call("fold_in", args),
             },
+            Op::Expect(order) => {
+                let (a, b) = (self.expr(&args[0]), self.expr(&args[1]));
+                let order = order.map_or("None".to_owned(), |o| format!("Some(std::cmp::Ordering::{o:?})"));
+                let text = "the recording does not hold here";
+                (format!("assert!(({a}).partial_cmp(&({b})) == {order}, \"{text}\")"), LOWEST)
+            }
             Op::Compare(c) | Op::CompareInt(c) => self.binary(args, comparison(c), COMPARE),
             Op::Mixed(m) => self.mixed(m, args),
             Op::Select => {

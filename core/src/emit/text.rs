@@ -25,6 +25,7 @@ use crate::{
 use super::{
     EmitError,
     ast::{Body, Change, Expr, Stmt, Var},
+    check,
     exits::at_full_length,
     names::{Names, identifier},
     structure::structured,
@@ -53,6 +54,7 @@ use super::{
 /// # Errors
 /// As [`emit_rust`](super::emit_rust), and what the language cannot say.
 pub fn emit_text(program: &Program, root: FuncId) -> Result<String, EmitError> {
+    check(program, root)?;
     let mut order = vec![root];
     let mut seen = HashSet::from([root]);
     let mut next = 0;
@@ -161,7 +163,7 @@ impl File<'_> {
 pub(super) struct Writer<'w, 'a> {
     pub(super) file: &'w mut File<'a>,
     pub(super) body: &'w Body,
-    name: &'w str,
+    pub(super) name: &'w str,
     out: String,
     depth: usize,
     tapes: BTreeSet<&'static str>,

@@ -97,6 +97,10 @@ impl Writer<'_, '_> {
             Op::Int2(Int2::Min) => self.call("min", args),
             Op::Int2(Int2::Max) => self.call("max", args),
             Op::Int2(Int2::FoldIn) => self.call("fold_in", args),
+            Op::Expect(_) => Err(EmitError::Unspeakable {
+                function: self.name.to_owned(),
+                what: "it checks the path that it was recorded on; emit Rust".into(),
+            }),
             Op::Compare(c) | Op::CompareInt(c) => self.binary(args, comparison(c), COMPARE),
             Op::Mixed(m) => match m {
                 Mixed::Promote => Ok((format!("complex({}, 0.0)", self.settled(&args[0])?), POSTFIX)),

@@ -11,6 +11,8 @@
 //!
 //! Operands stand in the order `(destination, operands…)`; targets of jumps come last.
 
+use std::cmp::Ordering;
+
 use crate::{
     entity::PrimitiveId,
     ir::{ArrayOp, Compare, Element, Int1, Int2, Kind, Number1, Number2, Real1, Real2},
@@ -132,6 +134,8 @@ pub(super) enum Code {
     Int2(Int2, Reg, Reg, Reg),
     CompareR(Compare, Reg, Reg, Reg),
     CompareI(Compare, Reg, Reg, Reg),
+    /// Goes on if the numbers compare so.
+    Expect(Option<Ordering>, Reg, Reg),
     Not(Reg, Reg),
     And(Reg, Reg, Reg),
     Or(Reg, Reg, Reg),

@@ -25,7 +25,7 @@ use crate::{
     array::{ArrayError, MAX_ELEMENTS, Shape},
     cancel::CancellationToken,
     entity::FuncId,
-    ir::{Given, Kind, Op, Position, Program, check_shapes},
+    ir::{Given, Kind, Op, Position, Program, check_shapes, verify_reachable},
     pass::{Level, optimize_all},
     scalar::{Real, Scalar},
 };
@@ -106,12 +106,14 @@ impl<S: Scalar> std::fmt::Debug for Derivatives<'_, S> {
 }
 
 impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
-    /// Of the function of the given name. Shapes are [checked](check_shapes) as far as they are known.
+    /// Of the function of the given name. It and all it reaches is [verified](verify_reachable), and shapes are
+    /// [checked](check_shapes) as far as they are known.
     ///
     /// # Errors
-    /// There is none, or shapes in it do not fit.
+    /// There is none, the program is not well formed, or shapes in it do not fit.
     pub fn new(program: &Program, name: &str) -> Result<Derivatives<'h, S>, DeriveError> {
         let f = find(program, name)?;
+        verify_reachable(program, f).map_err(Box::new)?;
         if let Some(error) = check_shapes(program, f, &[]).into_iter().next() {
             return Err(error.into());
         }

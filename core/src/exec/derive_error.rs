@@ -2,7 +2,7 @@
 
 use crate::{
     adjoint::DiffError,
-    ir::{Position, ShapeError},
+    ir::{Position, ShapeError, Violation},
 };
 
 use super::{BudgetError, CallError, RunError};
@@ -32,6 +32,9 @@ pub enum DeriveError {
     /// Shapes that do not fit, whatever the data are.
     #[error(transparent)]
     Shapes(#[from] ShapeError),
+    /// A program that breaks a rule of the intermediate representation.
+    #[error(transparent)]
+    Program(#[from] Box<Violation>),
     /// It cannot be differentiated.
     #[error(transparent)]
     Diff(#[from] DiffError),
@@ -81,6 +84,9 @@ impl DeriveError {
     pub fn at(&self) -> Option<Position> {
         match self {
             DeriveError::Run(error) => error.at(),
+            DeriveError::Program(violation) | DeriveError::Diff(DiffError::Program(violation)) => {
+                Some(violation.at)
+            }
             DeriveError::Shapes(ShapeError { at, .. })
             | DeriveError::Diff(DiffError::MissingRule { at, .. })
             | DeriveError::Budget(BudgetError::Loop { at, .. }) => Some(*at),

@@ -1,10 +1,12 @@
 //! What can go wrong while a program runs.
 
+use std::cmp::Ordering;
+
 use crate::{
     array::{ArrayError, Shape},
     bytes::bytes_text,
     cancel::Cancelled,
-    ir::{Kind, Position},
+    ir::{Kind, Position, Violation, order_sign},
     scalar::Undecided,
 };
 
@@ -102,6 +104,22 @@ pub enum RunError {
         /// Why.
         source: Undecided,
     },
+    /// A recording away from the path that it was recorded on.
+    #[error(
+        "{at}: the recording compared two numbers here and went on as a {} b; now a is {left} and b is {right}. Record it \
+         at such values, too",
+        order_sign(*expected)
+    )]
+    Path {
+        /// How the numbers compared; `None` where one was NaN.
+        expected: Option<Ordering>,
+        /// The left one.
+        left: String,
+        /// The right one.
+        right: String,
+        /// Where.
+        at: Position,
+    },
     /// A complex number in a run on real ones.
     #[error("{at}: this makes a number with an imaginary part: run the program on complex numbers")]
     NeedsComplex {
@@ -144,7 +162,10 @@ impl RunError {
     /// Where it happened, unless it did so before the run. The message begins with it.
     #[must_use]
     pub fn at(&self) -> Option<Position> {
-        self.clone().at_mut().copied()
+        match self {
+            RunError::Call(CallError::Program(violation)) => Some(violation.at),
+            error => error.clone().at_mut().copied(),
+        }
     }
 
     pub(super) fn at_mut(&mut self) -> Option<&mut Position> {
@@ -159,6 +180,7 @@ impl RunError {
             | RunError::Integer { at, .. }
             | RunError::Array { at, .. }
             | RunError::Undecided { at, .. }
+            | RunError::Path { at, .. }
             | RunError::NeedsComplex { at }
             | RunError::Host { at, .. }
             | RunError::Intercepted { at, .. }
@@ -210,6 +232,9 @@ pub enum CallError {
         /// The shape of what it belongs to.
         expected: Shape,
     },
+    /// A program that breaks a rule of the intermediate representation.
+    #[error(transparent)]
+    Program(#[from] Box<Violation>),
     /// A function or primitive that does not exist or has no body.
     #[error("`{name}` has no body")]
     Undefined {

@@ -178,7 +178,7 @@ pub(super) fn visit(code: &mut Code, slots: &mut [Slot], mut f: impl FnMut(Bank,
         }
         Code::Return(values) => read!(values.range()),
         Code::Branch(c, ..) | Code::Switch(c, ..) => f(Int, c, Read),
-        Code::LtR(_, a, b, ..) | Code::LeR(_, a, b, ..) | Code::EqR(_, a, b, ..) => {
+        Code::Expect(_, a, b) | Code::LtR(_, a, b, ..) | Code::LeR(_, a, b, ..) | Code::EqR(_, a, b, ..) => {
             f(Real, a, Read);
             f(Real, b, Read);
         }

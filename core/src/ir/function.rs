@@ -235,7 +235,9 @@ impl Param {
 }
 
 /// A function.
-#[derive(Clone, PartialEq, Debug)]
+///
+/// Two are equal if their texts are but for the numbers of values: what is listed in no block does not count.
+#[derive(Clone, Debug)]
 pub struct Function {
     /// Its name.
     pub name: String,
@@ -249,6 +251,71 @@ pub struct Function {
     pub insts: Table<Inst, InstData>,
     /// The kinds of its values.
     pub kinds: Table<Value, Kind>,
+}
+
+impl PartialEq for Function {
+    fn eq(&self, other: &Function) -> bool {
+        if (&self.name, &self.params, &self.result) != (&other.name, &other.params, &other.result)
+            || self.blocks.len() != other.blocks.len()
+        {
+            return false;
+        }
+        let mut pairs = Pairs::default();
+        for (a, b) in self.blocks.values().zip(other.blocks.values()) {
+            if a.params.len() != b.params.len() || a.insts.len() != b.insts.len() || a.end_at != b.end_at {
+                return false;
+            }
+            let results = a.insts.iter().zip(&b.insts).map(|(&i, &j)| {
+                let result = |f: &Function, i| f.insts.get(i).and_then(|inst: &InstData| inst.result);
+                (result(self, i), result(other, j))
+            });
+            let params = a.params.iter().zip(&b.params).map(|(&v, &w)| (Some(v), Some(w)));
+            for pair in params.chain(results) {
+                let same = match pair {
+                    (Some(v), Some(w)) => self.kinds.get(v) == other.kinds.get(w) && pairs.define(v, w),
+                    pair => pair == (None, None),
+                };
+                if !same {
+                    return false;
+                }
+            }
+        }
+        let mut blocks = self.blocks.values().zip(other.blocks.values());
+        blocks.all(|(a, b)| {
+            let mut insts =
+                a.insts.iter().zip(&b.insts).map(|(&i, &j)| (self.insts.get(i), other.insts.get(j)));
+            insts.all(|pair| match pair {
+                (Some(a), Some(b)) => a.op == b.op && a.at == b.at && pairs.are(&a.args, &b.args),
+                pair => pair == (None, None),
+            }) && pairs.end(&a.end, &b.end)
+        })
+    }
+}
+
+/// Which value of one function is which of another.
+#[derive(Default)]
+struct Pairs([HashMap<Value, Value>; 2]);
+
+impl Pairs {
+    fn define(&mut self, v: Value, w: Value) -> bool {
+        let [there, back] = &mut self.0;
+        *there.entry(v).or_insert(w) == w && *back.entry(w).or_insert(v) == v
+    }
+    /// What is defined nowhere is like everything else that is not.
+    fn are(&self, a: &[Value], b: &[Value]) -> bool {
+        let same = |(v, w): (&Value, &Value)| match self.0[0].get(v) {
+            Some(pair) => pair == w,
+            None => !self.0[1].contains_key(w),
+        };
+        a.len() == b.len() && a.iter().zip(b).all(same)
+    }
+    fn end(&self, a: &Terminator, b: &Terminator) -> bool {
+        let targets = (a.targets(), b.targets());
+        std::mem::discriminant(a) == std::mem::discriminant(b)
+            && self.are(a.operand().as_slice(), b.operand().as_slice())
+            && targets.0.len() == targets.1.len()
+            && targets.0.iter().zip(&targets.1).all(|(s, t)| s.block == t.block && self.are(&s.args, &t.args))
+    }
 }
 
 /// The first block of every function.
@@ -343,7 +410,7 @@ impl Function {
         let (mut callees, mut seen) = (Vec::new(), HashSet::new());
         for block in self.blocks.values() {
             for &inst in &block.insts {
-                if let Op::Call(f) = self.insts[inst].op
+                if let Some(Op::Call(f)) = self.insts.get(inst).map(|inst| inst.op)
                     && seen.insert(f)
                 {
                     callees.push(f);

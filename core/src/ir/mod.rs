@@ -25,7 +25,7 @@
 //! and [`parse`] reads that back: `parse(print(p)) == p`. `@1:54` is the line and column of the source that
 //! the instruction came from.
 //!
-//! In reading order: [`kind`](Kind), the op [table] and that of [arrays], [`Op`], [`Function`], [`FunctionBuilder`], [`Cursor`],
+//! In reading order: [`kind`](Kind), the op [table] and that of [arrays], [`Op`], [`Function`], [`FunctionBuilder`], [`Editor`], [`Pipe`],
 //! [`verify`](verify()), [`check_shapes`], and the text.
 //!
 //! Differentiation is a map from functions to functions; running is somewhere else. Nothing here knows
@@ -38,11 +38,12 @@ pub mod arrays;
 
 mod builder;
 mod compact;
-mod cursor;
+mod edit;
 mod function;
 mod kind;
 mod op;
 mod parse;
+mod pipe;
 mod print;
 mod shape_rules;
 mod shapes;
@@ -53,16 +54,18 @@ pub use arrays::ArrayOp;
 pub use builder::FunctionBuilder;
 pub(crate) use compact::retain_params;
 pub use compact::{compact, remove_trivial_params};
-pub use cursor::{Cursor, Pipe};
+pub use edit::{Definition, EditError, Editor, Place, Use};
 pub(crate) use function::ENTRY;
 pub use function::{
     BlockData, CustomRule, Edge, Function, InstData, Param, Position, Primitive, Program, Target, Terminator,
 };
 pub(crate) use kind::MAX_KIND_DEPTH;
 pub use kind::{Element, Field, Kind, TupleKind};
+pub(crate) use op::order_sign;
 pub use op::{Compare, Int1, Int2, Literal, Mixed, Number1, Number2, Op, Real1, Real2};
 pub use parse::{IrParseError, parse};
+pub use pipe::Pipe;
 pub(crate) use shapes::{Given, Known, known_values};
 pub use shapes::{ShapeError, check_shapes};
 pub(crate) use verify::DominatorTree;
-pub use verify::{Violation, verify, verify_function};
+pub use verify::{Violation, verify, verify_function, verify_reachable};

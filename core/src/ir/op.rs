@@ -5,7 +5,7 @@
 //! too: it works element by element, and shapes are [broadcast](crate::array). [`Op::result`] knows the kinds of an
 //! operation's operands and result.
 
-use std::fmt;
+use std::{cmp::Ordering, fmt};
 
 use crate::entity::{FuncId, PrimitiveId};
 
@@ -177,6 +177,9 @@ pub enum Op {
         /// Which push of the function; the pop of the adjoint has the same.
         slot: u32,
     },
+    /// Goes on only if two real numbers compare so; `None` where one is NaN. Gives nothing. It is how a recording keeps
+    /// to the path that it was recorded on.
+    Expect(Option<Ordering>),
     /// Takes the last value of its kind from tape `tape`.
     Pop {
         /// Which tape.
@@ -251,6 +254,7 @@ impl Op {
             Op::Put => "put",
             Op::AddAt => "add_at",
             Op::Accumulate => "accumulate",
+            Op::Expect(_) => "expect",
             Op::Push { .. } => "push",
             Op::Pop { .. } => "pop",
         }
@@ -260,7 +264,7 @@ impl Op {
     /// computed once for several. It may still fail (an index out of range).
     #[must_use]
     pub fn is_pure(self) -> bool {
-        !matches!(self, Op::Call(_) | Op::Primitive(_) | Op::Push { .. } | Op::Pop { .. })
+        !matches!(self, Op::Call(_) | Op::Primitive(_) | Op::Expect(_) | Op::Push { .. } | Op::Pop { .. })
     }
 
     /// Whether it is a constant.
@@ -382,12 +386,36 @@ impl Op {
             Op::Accumulate => {
                 array(0).and_then(|e| expect(&[Kind::Array(e), Kind::Array(e)], Kind::Array(e)))
             }
+            Op::Expect(_) => match operands {
+                [Real, Real] => Ok(None),
+                _ => Err(join(&[Real, Real])),
+            },
             Op::Push { .. } => match operands {
                 [_] => Ok(None),
                 _ => Err("one value".into()),
             },
             Op::Call(_) | Op::Primitive(_) | Op::Tuple | Op::Pop { .. } => Ok(None),
         }
+    }
+}
+
+/// How two numbers compare, in a word of the text.
+pub(super) fn order_name(order: Option<Ordering>) -> &'static str {
+    match order {
+        Some(Ordering::Less) => "less",
+        Some(Ordering::Equal) => "equal",
+        Some(Ordering::Greater) => "greater",
+        None => "unordered",
+    }
+}
+
+/// The sign between two numbers that compare so.
+pub(crate) fn order_sign(order: Option<Ordering>) -> &'static str {
+    match order {
+        Some(Ordering::Less) => "<",
+        Some(Ordering::Equal) => "==",
+        Some(Ordering::Greater) => ">",
+        None => "is not comparable to",
     }
 }
 
@@ -400,10 +428,15 @@ pub(super) fn join(kinds: &[Kind]) -> String {
 impl fmt::Display for Op {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            // Which NaN it is, where it is not the usual one.
+            Op::Real(Literal(x)) if x.is_nan() && x.to_bits() != f64::NAN.to_bits() => {
+                write!(f, "real nan0x{:x}", x.to_bits())
+            }
             Op::Real(Literal(x)) => write!(f, "real {x:?}"),
             Op::Int(n) => write!(f, "int {n}"),
             Op::Bool(b) => write!(f, "bool {b}"),
             Op::Field(k) => write!(f, "field.{k}"),
+            Op::Expect(order) => write!(f, "expect.{}", order_name(*order)),
             Op::Push { tape, slot } => write!(f, "push.{tape}.{slot}"),
             Op::Pop { tape, slot } => write!(f, "pop.{tape}.{slot}"),
             op => f.write_str(op.name()),

@@ -3,7 +3,7 @@
 //! The text is line by line what [`Program`]'s `Display` writes; `//` starts a comment. Errors are
 //! collected, one for each line that cannot be read. The result is not yet verified.
 
-use std::collections::HashMap;
+use std::{cmp::Ordering, collections::HashMap};
 
 use crate::{
     entity::{Block, FuncId, PrimitiveId, Value},
@@ -15,7 +15,7 @@ use super::{
         BlockData, CustomRule, Function, InstData, Param, Position, Primitive, Program, Target, Terminator,
     },
     kind::{Element, Field, Kind, MAX_KIND_DEPTH, TupleKind},
-    op::{Literal, Op},
+    op::{Literal, Op, order_name},
 };
 
 /// A line that cannot be read.
@@ -102,6 +102,16 @@ impl<'a> Line<'a> {
             self.rest = before;
             what.to_owned()
         })
+    }
+    /// A real number, or a NaN by its bits.
+    fn literal(&mut self) -> Parsed<Literal> {
+        let before = self.rest;
+        let bits = self.word().ok().and_then(|w| u64::from_str_radix(w.strip_prefix("nan0x")?, 16).ok());
+        if let Some(x) = bits.map(f64::from_bits).filter(|x| x.is_nan()) {
+            return Ok(Literal(x));
+        }
+        self.rest = before;
+        self.number("a real number").map(Literal)
     }
     fn tagged(&mut self, prefix: &str) -> Parsed<usize> {
         let before = self.rest;
@@ -195,6 +205,8 @@ struct Parser {
     program: Program,
     functions: HashMap<String, FuncId>,
     primitives: HashMap<String, PrimitiveId>,
+    /// How many functions and primitives there are.
+    count: [usize; 2],
     open: Option<Open>,
     links: Vec<(PrimitiveId, Option<PrimitiveId>, Option<PrimitiveId>)>,
 }
@@ -217,15 +229,26 @@ impl Parser {
                 primitives += 1;
             }
         }
+        self.count = [functions, primitives];
     }
 
+    /// `@name`, or `fn2`.
     fn function(&self, line: &mut Line<'_>) -> Parsed<FuncId> {
+        if let Ok(number) = line.tagged("fn") {
+            let id = FuncId::new(number);
+            return if number < self.count[0] { Ok(id) } else { Err(format!("a function before {id}")) };
+        }
         line.expect("@")?;
         let name = line.word()?;
         self.functions.get(name).copied().ok_or_else(|| "a function".into())
     }
 
+    /// `@name`, or `primitive2`.
     fn primitive(&self, line: &mut Line<'_>) -> Parsed<PrimitiveId> {
+        if let Ok(number) = line.tagged("primitive") {
+            let id = PrimitiveId::new(number);
+            return if number < self.count[1] { Ok(id) } else { Err(format!("a primitive before {id}")) };
+        }
         line.expect("@")?;
         let name = line.word()?;
         self.primitives.get(name).copied().ok_or_else(|| "a primitive".into())
@@ -342,10 +365,15 @@ impl Parser {
         let parts: Vec<&str> = name.split('.').collect();
         let number = |s: &str| s.parse::<u32>().map_err(|_| "a number".to_owned());
         let op = match parts.as_slice() {
-            ["real"] => return Ok((Op::Real(Literal(line.number("a real number")?)), vec![])),
+            ["real"] => return Ok((Op::Real(line.literal()?), vec![])),
             ["int"] => return Ok((Op::Int(line.number("an integer")?), vec![])),
             ["bool"] => return Ok((Op::Bool(line.number("true or false")?), vec![])),
             ["field", k] => Op::Field(number(k)?),
+            ["expect", word] => {
+                let orders = [Some(Ordering::Less), Some(Ordering::Equal), Some(Ordering::Greater), None];
+                let order = orders.into_iter().find(|o| order_name(*o) == *word);
+                Op::Expect(order.ok_or_else(|| "`less`, `equal`, `greater` or `unordered`".to_owned())?)
+            }
             ["push", tape, slot] => Op::Push { tape: number(tape)?, slot: number(slot)? },
             ["pop", tape, slot] => Op::Pop { tape: number(tape)?, slot: number(slot)? },
             ["call"] => {

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use crate::entity::Value;
+use crate::entity::{FuncId, PrimitiveId, Value};
 
 use super::{
-    function::{Function, Program, Target, Terminator},
+    function::{Function, InstData, Program, Target, Terminator},
     op::Op,
 };
 
@@ -15,10 +15,10 @@ impl fmt::Display for Program {
             let params: Vec<String> = p.params.iter().map(ToString::to_string).collect();
             write!(f, "primitive {}({}) -> {}", p.name, params.join(", "), p.result)?;
             if let Some(id) = p.pullback {
-                write!(f, " pullback @{}", self.primitives[id].name)?;
+                write!(f, " pullback {}", primitive(self, id))?;
             }
             if let Some(id) = p.pushforward {
-                write!(f, " pushforward @{}", self.primitives[id].name)?;
+                write!(f, " pushforward {}", primitive(self, id))?;
             }
             writeln!(f)?;
         }
@@ -28,12 +28,12 @@ impl fmt::Display for Program {
             }
             write(f, function, Some(self))?;
             if let Some(rule) = self.rule(id) {
-                write!(f, "rule @{}", function.name)?;
+                write!(f, "rule {}", named(Some(self), id))?;
                 if let Some(g) = rule.pullback {
-                    write!(f, " pullback @{}", self.functions[g].name)?;
+                    write!(f, " pullback {}", named(Some(self), g))?;
                 }
                 if let Some(g) = rule.pushforward {
-                    write!(f, " pushforward @{}", self.functions[g].name)?;
+                    write!(f, " pushforward {}", named(Some(self), g))?;
                 }
                 writeln!(f, "{}", if rule.non_differentiable { " non_differentiable" } else { "" })?;
             }
@@ -42,7 +42,7 @@ impl fmt::Display for Program {
     }
 }
 
-/// Calls print with ids (`call fn2`) where the program is not at hand; [`Program::print`] prints names.
+/// Calls print with ids (`call fn2(v1)`); [`Program::print`] prints names.
 impl fmt::Display for Function {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write(f, self, None)
@@ -52,7 +52,7 @@ impl fmt::Display for Function {
 impl Program {
     /// The text of one function, with the names of the functions it calls.
     #[must_use]
-    pub fn print(&self, id: crate::entity::FuncId) -> String {
+    pub fn print(&self, id: FuncId) -> String {
         struct Named<'a>(&'a Program, &'a Function);
         impl fmt::Display for Named<'_> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -73,50 +73,88 @@ fn write(f: &mut fmt::Formatter<'_>, function: &Function, program: Option<&Progr
     for (b, block) in function.blocks.iter() {
         write!(f, "{b}")?;
         if !block.params.is_empty() {
-            let params: Vec<String> =
-                block.params.iter().map(|&v| format!("{v}: {}", function.kinds[v])).collect();
+            let params: Vec<String> = block.params.iter().map(|&v| defined(function, v)).collect();
             write!(f, "({})", params.join(", "))?;
         }
         writeln!(f, ":")?;
         for &i in &block.insts {
-            let inst = &function.insts[i];
-            f.write_str("    ")?;
-            if let Some(v) = inst.result {
-                write!(f, "{v}: {} = ", function.kinds[v])?;
-            }
-            match (inst.op, program) {
-                (Op::Call(g), Some(p)) => {
-                    write!(f, "call @{}({})", p.functions[g].name, list(&inst.args))?;
-                }
-                (Op::Call(g), None) => write!(f, "call {g}({})", list(&inst.args))?,
-                (Op::Primitive(g), Some(p)) => {
-                    write!(f, "primitive @{}({})", p.primitives[g].name, list(&inst.args))?;
-                }
-                (Op::Primitive(g), None) => write!(f, "primitive {g}({})", list(&inst.args))?,
-                (op, _) if inst.args.is_empty() => write!(f, "{op}")?,
-                (op, _) => write!(f, "{op} {}", list(&inst.args))?,
-            }
+            let Some(inst) = function.insts.get(i) else {
+                writeln!(f, "    {i}?")?;
+                continue;
+            };
+            write!(f, "    {}", Line(function, inst, program))?;
             if inst.at.is_known() {
                 write!(f, " @{}", inst.at)?;
             }
             writeln!(f)?;
         }
-        match &block.end {
-            Terminator::Open => write!(f, "    open")?,
-            Terminator::Jump(t) => write!(f, "    jump {}", Shown(t))?,
-            Terminator::Branch(c, a, b) => write!(f, "    branch {c}, {}, {}", Shown(a), Shown(b))?,
-            Terminator::Switch(i, targets) => {
-                let targets: Vec<String> = targets.iter().map(|t| Shown(t).to_string()).collect();
-                write!(f, "    switch {i}, {}", targets.join(", "))?;
-            }
-            Terminator::Return(v) => write!(f, "    return {v}")?,
-        }
+        write!(f, "    {}", block.end)?;
         if block.end_at.is_known() {
             write!(f, " @{}", block.end_at)?;
         }
         writeln!(f)?;
     }
     writeln!(f, "}}")
+}
+
+/// `v3: real`, for what defines a value.
+fn defined(function: &Function, v: Value) -> String {
+    match function.kinds.get(v) {
+        Some(kind) => format!("{v}: {kind}"),
+        None => format!("{v}: ?"),
+    }
+}
+
+/// An instruction as it stands in the text, without its place: `v3: real = mul v1, v2`.
+pub(super) struct Line<'a>(pub &'a Function, pub &'a InstData, pub Option<&'a Program>);
+
+impl fmt::Display for Line<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Line(function, inst, program) = *self;
+        if let Some(v) = inst.result {
+            write!(f, "{} = ", defined(function, v))?;
+        }
+        match inst.op {
+            Op::Call(g) => write!(f, "call {}({})", named(program, g), list(&inst.args)),
+            Op::Primitive(g) => {
+                let named = program.map_or_else(|| g.to_string(), |p| primitive(p, g));
+                write!(f, "primitive {named}({})", list(&inst.args))
+            }
+            op if inst.args.is_empty() => write!(f, "{op}"),
+            op => write!(f, "{op} {}", list(&inst.args)),
+        }
+    }
+}
+
+/// A function by its name, `@f`, or by its number, `fn2`, where its name is that of another one or not at hand.
+fn named(program: Option<&Program>, g: FuncId) -> String {
+    let name = program.and_then(|p| {
+        let name = &p.functions.get(g)?.name;
+        (p.lookup(name) == Some(g)).then(|| format!("@{name}"))
+    });
+    name.unwrap_or_else(|| g.to_string())
+}
+
+/// The same of a primitive; of several of one name the first has it.
+fn primitive(program: &Program, g: PrimitiveId) -> String {
+    let name = program.primitives.get(g).map(|p| &p.name);
+    let name = name.filter(|name| program.lookup_primitive(name) == Some(g));
+    name.map_or_else(|| g.to_string(), |name| format!("@{name}"))
+}
+
+impl fmt::Display for Terminator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Terminator::Open => write!(f, "open"),
+            Terminator::Jump(t) => write!(f, "jump {}", Shown(t)),
+            Terminator::Branch(c, a, b) => write!(f, "branch {c}, {}, {}", Shown(a), Shown(b)),
+            Terminator::Switch(i, targets) => {
+                let targets: Vec<String> = targets.iter().map(|t| Shown(t).to_string()).collect();
+                write!(f, "switch {i}, {}", targets.join(", "))
+            }
+            Terminator::Return(v) => write!(f, "return {v}"),
+        }
+    }
 }
 
 struct Shown<'a>(&'a Target);

@@ -4,7 +4,7 @@
 //! **Functions**
 //! 1. The entry block's parameters are the function's, in number and kind.
 //! 2. No edge leads to the entry block.
-//! 3. Every block that the entry reaches ends; what it returns has the result kind.
+//! 3. Every block ends; what it returns has the result kind.
 //!
 //! **Values**
 //!
@@ -17,6 +17,8 @@
 //! 7. A tuple's operands are the fields of its kind. An array without operands has an array kind.
 //! 8. An instruction has a result exactly if its op gives one.
 //!
+//! These hold of instructions that stand in no block, too.
+//!
 //! **Edges**
 //!
 //! 9. An edge passes one argument for each parameter of its target, of the same kind.
@@ -28,26 +30,42 @@
 //! 12. A pullback takes the inputs, the result and its cotangent, and gives a tuple of the cotangents of the
 //!     inputs that have one. A pushforward takes the inputs and their tangents and gives the result's.
 //!
-//! Passes may rely on all of them and must keep them. In debug builds they are checked between passes.
+//! **Limits**
+//!
+//! 13. Tapes have numbers below 4096. Kinds are nested at most 256 deep, and have at most 2^20 leaves.
+//!
+//! Passes may rely on all of them and must keep them. In debug builds they are checked between passes. Wherever a
+//! program enters ([`Derivatives`](crate::exec::Derivatives), [`Bytecode::compile`](crate::exec::Bytecode::compile),
+//! the transforms of [`adjoint`](crate::adjoint), the emitters) what is run of it is [checked](verify_reachable) first.
 //! Cost: O(size log size).
+
+use std::{collections::HashSet, sync::Arc};
 
 use crate::entity::{Block, FuncId, Inst, PrimitiveId, Value};
 
 use super::{
     function::{ENTRY, Function, InstData, Position, Program, Target, Terminator},
-    kind::Kind,
+    kind::{Kind, TupleKind},
     op::{Op, join},
+    print::Line,
 };
+
+/// The limits of invariant 13.
+const MAX_TAPES: u32 = 4096;
+const MAX_DEPTH: usize = 256;
+const MAX_LEAVES: usize = 1 << 20;
 
 /// A broken invariant.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{function}{}: {what}", place.map(|p| format!(", {p}")).unwrap_or_default())]
+#[error("{}the program is not well formed: in `{function}`{}: {what}", start(*at), parts(*place, text))]
 #[non_exhaustive]
 pub struct Violation {
     /// The function.
     pub function: String,
     /// The block.
     pub place: Option<Block>,
+    /// The instruction or the end of the block as it stands in the text, such as `v2: real = add v0, v1`.
+    pub text: Option<String>,
     /// Where the instruction came from.
     pub at: Position,
     /// Which invariant, by its number in the module's documentation.
@@ -56,60 +74,133 @@ pub struct Violation {
     pub what: String,
 }
 
+/// `3:5: `, where a place is known.
+fn start(at: Position) -> String {
+    if at.is_known() { format!("{at}: ") } else { String::new() }
+}
+
+fn parts(place: Option<Block>, text: &Option<String>) -> String {
+    let place = place.map(|p| format!(", {p}")).unwrap_or_default();
+    place + &text.as_ref().map(|t| format!(", `{t}`")).unwrap_or_default()
+}
+
 /// Checks a program and returns everything that is wrong with it.
 #[must_use]
 pub fn verify(program: &Program) -> Vec<Violation> {
     let mut all = Vec::new();
-    for (id, function) in program.functions.iter() {
+    for id in program.functions.keys() {
         all.extend(verify_function(program, id));
-        let mut report = |what: String| {
-            let (function, at) = (function.name.clone(), Position::default());
-            all.push(Violation { function, place: None, at, invariant: 12, what });
-        };
-        let Some(rule) = program.rule(id) else { continue };
-        let inputs: Vec<Kind> = function.params.iter().map(|p| p.kind.clone()).collect();
-        let tangents: Vec<Kind> = inputs.iter().filter_map(Kind::tangent).collect();
-        let result = &function.result;
-        if let Some(g) = rule.pullback {
-            let given = [Some(result.clone()), result.tangent()].into_iter().flatten();
-            let expected = inputs.iter().cloned().chain(given).collect();
-            check_rule(program, g, expected, &Kind::tuple(tangents.clone()), &mut report);
-        }
-        if let Some(g) = rule.pushforward {
-            let expected = inputs.into_iter().chain(tangents).collect();
-            check_rule(program, g, expected, &result.tangent().unwrap_or(Kind::tuple([])), &mut report);
-        }
+        all.extend(verify_rule(program, id));
+    }
+    for id in program.primitives.keys() {
+        all.extend(verify_primitive(program, id));
     }
     all
 }
 
-fn check_rule(
-    program: &Program,
-    g: FuncId,
-    params: Vec<Kind>,
-    result: &Kind,
-    report: &mut impl FnMut(String),
-) {
-    let Some(g) = program.functions.get(g) else {
-        report(format!("its rule {g} does not exist"));
-        return;
+/// Checks a function with all that it reaches by calls and rules. Of functions that have no body yet only what they
+/// declare is looked at: who needs the body refuses them.
+///
+/// # Errors
+/// The first broken invariant.
+pub fn verify_reachable(program: &Program, root: FuncId) -> Result<(), Violation> {
+    if program.functions.get(root).is_none() {
+        return Err(Violation::of(root.to_string(), 11, format!("{root} does not exist")));
+    }
+    let mut primitives = HashSet::new();
+    for id in program.reachable(root) {
+        let Some(f) = program.functions.get(id) else { continue };
+        let found = if f.is_defined() { verify_function(program, id) } else { Vec::new() };
+        if let Some(violation) = found.into_iter().chain(verify_rule(program, id)).next() {
+            return Err(violation);
+        }
+        primitives.extend(f.blocks.values().flat_map(|b| &b.insts).filter_map(|&i| match f.insts[i].op {
+            Op::Primitive(p) => Some(p),
+            _ => None,
+        }));
+    }
+    // What derivatives call is made by the host too.
+    let mut work: Vec<PrimitiveId> = primitives.iter().copied().collect();
+    while let Some(p) = work.pop() {
+        if let Some(violation) = verify_primitive(program, p).into_iter().next() {
+            return Err(violation);
+        }
+        let Some(p) = program.primitives.get(p) else { continue };
+        work.extend([p.pullback, p.pushforward].into_iter().flatten().filter(|q| primitives.insert(*q)));
+    }
+    Ok(())
+}
+
+/// A name, operands and result.
+type Signature<'a> = (&'a str, Vec<Kind>, &'a Kind);
+
+/// Invariant 12 of a function.
+fn verify_rule(program: &Program, id: FuncId) -> Vec<Violation> {
+    let signature = |g: FuncId| {
+        let g = program.functions.get(g)?;
+        Some((g.name.as_str(), g.params.iter().map(|p| p.kind.clone()).collect(), &g.result))
     };
-    let given: Vec<Kind> = g.params.iter().map(|p| p.kind.clone()).collect();
-    if given != params {
-        report(format!("its rule {} takes {}, expected {}", g.name, join(&given), join(&params)));
+    let (Some(own), Some(rule)) = (signature(id), program.rule(id)) else { return Vec::new() };
+    check_rules(own, rule.pullback, rule.pushforward, signature)
+}
+
+/// Invariant 12 of a primitive.
+fn verify_primitive(program: &Program, id: PrimitiveId) -> Vec<Violation> {
+    let signature = |p: PrimitiveId| {
+        let p = program.primitives.get(p)?;
+        Some((p.name.as_str(), p.params.clone(), &p.result))
+    };
+    let (Some(own), Some(p)) = (signature(id), program.primitives.get(id)) else { return Vec::new() };
+    check_rules(own, p.pullback, p.pushforward, signature)
+}
+
+fn check_rules<'a, Id: std::fmt::Display + Copy>(
+    (name, inputs, result): Signature<'_>,
+    pullback: Option<Id>,
+    pushforward: Option<Id>,
+    signature: impl Fn(Id) -> Option<Signature<'a>>,
+) -> Vec<Violation> {
+    let tangents: Vec<Kind> = inputs.iter().filter_map(Kind::tangent).collect();
+    let mut found = Vec::new();
+    let mut check = |g: Id, params: Vec<Kind>, result: &Kind| {
+        let mut report = |what: String| found.push(Violation::of(name.to_owned(), 12, what));
+        let Some((rule, given, gives)) = signature(g) else {
+            return report(format!("its rule {g} does not exist"));
+        };
+        if given != params {
+            report(format!("its rule `{rule}` takes {}, expected {}", join(&given), join(&params)));
+        }
+        if gives != result {
+            report(format!("its rule `{rule}` gives {gives}, expected {result}"));
+        }
+    };
+    if let Some(g) = pullback {
+        let given = [Some(result.clone()), result.tangent()].into_iter().flatten();
+        check(g, inputs.iter().cloned().chain(given).collect(), &Kind::tuple(tangents.clone()));
     }
-    if g.result != *result {
-        report(format!("its rule {} gives {}, expected {result}", g.name, g.result));
+    if let Some(g) = pushforward {
+        let result = result.tangent().unwrap_or(Kind::tuple([]));
+        check(g, inputs.iter().cloned().chain(tangents).collect(), &result);
     }
+    found
 }
 
 /// Checks one function of a program.
 #[must_use]
 pub fn verify_function(program: &Program, id: FuncId) -> Vec<Violation> {
-    let function = &program.functions[id];
-    let mut v = Verifier { program, f: function, found: Vec::new(), block: None, at: Position::default() };
+    let Some(f) = program.functions.get(id) else {
+        return vec![Violation::of(id.to_string(), 11, format!("{id} does not exist"))];
+    };
+    let (found, at) = (Vec::new(), Position::default());
+    let mut v = Verifier { program, f, found, block: None, line: Place::None, at };
     v.run();
     v.found
+}
+
+impl Violation {
+    fn of(function: String, invariant: u8, what: String) -> Violation {
+        Violation { function, place: None, text: None, at: Position::default(), invariant, what }
+    }
 }
 
 struct Verifier<'a> {
@@ -117,13 +208,29 @@ struct Verifier<'a> {
     f: &'a Function,
     found: Vec<Violation>,
     block: Option<Block>,
+    line: Place,
     at: Position,
+}
+
+/// What of a block is being looked at.
+#[derive(Clone, Copy)]
+enum Place {
+    None,
+    Inst(Inst),
+    End,
 }
 
 impl Verifier<'_> {
     fn report(&mut self, invariant: u8, what: String) {
         let (function, place, at) = (self.f.name.clone(), self.block, self.at);
-        self.found.push(Violation { function, place, at, invariant, what });
+        let text = match self.line {
+            Place::None => None,
+            Place::Inst(i) => {
+                self.f.insts.get(i).map(|inst| Line(self.f, inst, Some(self.program)).to_string())
+            }
+            Place::End => place.and_then(|b| Some(self.f.blocks.get(b)?.end.to_string())),
+        };
+        self.found.push(Violation { function, place, text, at, invariant, what });
     }
 
     fn run(&mut self) {
@@ -137,22 +244,50 @@ impl Verifier<'_> {
         if entry != params {
             self.report(1, format!("the entry takes {}, the function {}", join(&entry), join(&params)));
         }
+        self.sizes();
+        let mut listed = vec![false; f.insts.len()];
         for (b, block) in f.blocks.iter() {
-            self.block = Some(b);
-            for &i in &block.insts {
-                match f.insts.get(i) {
-                    Some(inst) => {
-                        self.at = inst.at;
-                        self.instruction(inst);
-                    }
-                    None => self.report(4, format!("{i} does not exist")),
-                }
+            (self.block, self.line, self.at) = (Some(b), Place::None, Position::default());
+            for &p in &block.params {
+                self.kind(p);
             }
-            self.at = block.end_at;
+            for &i in &block.insts {
+                let Some(inst) = f.insts.get(i) else {
+                    self.report(4, format!("{i} does not exist"));
+                    continue;
+                };
+                (self.line, self.at) = (Place::Inst(i), inst.at);
+                if std::mem::replace(&mut listed[i.index()], true) {
+                    self.report(4, "the same instruction stands in two places".into());
+                }
+                self.instruction(inst);
+            }
+            (self.line, self.at) = (Place::End, block.end_at);
             self.end(&block.end);
         }
+        // Whoever asks about all instructions meets those that stand nowhere, too.
+        for (i, inst) in f.insts.iter().filter(|(i, _)| !listed[i.index()]) {
+            (self.block, self.line, self.at) = (None, Place::Inst(i), inst.at);
+            self.instruction(inst);
+        }
+        (self.block, self.line, self.at) = (None, Place::None, Position::default());
         if self.found.is_empty() {
             self.dominance();
+        }
+    }
+
+    /// Invariant 13 of kinds.
+    fn sizes(&mut self) {
+        let mut seen: HashSet<*const TupleKind> = HashSet::new();
+        let kinds =
+            self.f.kinds.values().chain(self.f.params.iter().map(|p| &p.kind)).chain([&self.f.result]);
+        for kind in kinds {
+            let Kind::Tuple(t) = kind else { continue };
+            if seen.insert(Arc::as_ptr(t)) && !bounded(kind, 0, &mut MAX_LEAVES.clone()) {
+                let what =
+                    format!("a kind of more than {MAX_LEAVES} leaves, or nested more than {MAX_DEPTH} deep");
+                return self.report(13, what);
+            }
         }
     }
 
@@ -176,6 +311,9 @@ impl Verifier<'_> {
             None => None,
         };
         let decided = match inst.op {
+            Op::Push { tape, .. } | Op::Pop { tape, .. } if tape >= MAX_TAPES => {
+                return self.report(13, format!("tape {tape}: expected one below {MAX_TAPES}"));
+            }
             Op::Call(g) => return self.call(g, &args, result),
             Op::Primitive(g) => return self.primitive(g, &args, result),
             Op::Tuple => {
@@ -293,29 +431,39 @@ impl Verifier<'_> {
             }
         }
         let tree = DominatorTree::of(f);
-        let mut uses: Vec<(Value, Block, usize, Position)> = Vec::new();
+        let mut uses: Vec<(Value, Block, usize)> = Vec::new();
         for (b, block) in f.blocks.iter() {
             for (k, &i) in block.insts.iter().enumerate() {
-                uses.extend(f.insts[i].args.iter().map(|&v| (v, b, k, f.insts[i].at)));
+                uses.extend(f.insts[i].args.iter().map(|&v| (v, b, k)));
             }
             let last = block.insts.len();
             let args = block.end.targets().into_iter().flat_map(|t| t.args.clone()).collect::<Vec<_>>();
-            uses.extend(block.end.operand().into_iter().chain(args).map(|v| (v, b, last, block.end_at)));
+            uses.extend(block.end.operand().into_iter().chain(args).map(|v| (v, b, last)));
         }
-        for (v, b, place, at) in uses {
-            // Unreachable blocks are dominated by everything.
-            if b != ENTRY && tree.parent(b).is_none() {
-                continue;
-            }
-            let fine = defined[v.index()]
-                .is_some_and(|(d, after)| if d == b { after <= place } else { tree.dominates(d, b) });
+        for (v, b, place) in uses {
+            // Unreachable blocks are dominated by everything that there is.
+            let unreached = b != ENTRY && tree.parent(b).is_none();
+            let fine = defined[v.index()].is_some_and(|(d, after)| {
+                unreached || if d == b { after <= place } else { tree.dominates(d, b) }
+            });
             if !fine {
-                self.block = Some(b);
-                self.at = at;
+                let block = &f.blocks[b];
+                (self.block, self.line, self.at) = match block.insts.get(place) {
+                    Some(&i) => (Some(b), Place::Inst(i), f.insts[i].at),
+                    None => (Some(b), Place::End, block.end_at),
+                };
                 self.report(5, format!("{v} is used where it is not defined on every path"));
             }
         }
     }
+}
+
+/// Whether a kind stays in the limits; `leaves` is how many it may have.
+fn bounded(kind: &Kind, depth: usize, leaves: &mut usize) -> bool {
+    let Some(left) = leaves.checked_sub(1) else { return false };
+    // A tuple counts as well, so that many empty ones end too.
+    *leaves = left;
+    depth <= MAX_DEPTH && kind.fields().iter().all(|f| bounded(&f.kind, depth + 1, leaves))
 }
 
 fn shown(kind: Option<&Kind>) -> String {

@@ -14,8 +14,8 @@
 //! | [`dce`](dce()) | drops what nobody uses, dead block parameters too |
 //!
 //! [`optimize`] runs them in turn until nothing changes; a function that is run on arrays of known shapes is then
-//! specialised. After each the verifier runs in debug builds, so a
-//! pass that breaks an invariant is named at once.
+//! specialised. Before the first and after each the verifier runs in debug builds, so what
+//! breaks an invariant is named at once.
 
 mod cse;
 mod dce;
@@ -81,6 +81,7 @@ fn optimize_one(program: &mut Program, id: FuncId, level: Level, recursive: &mut
     if level == Level::None || !program.functions[id].is_defined() {
         return;
     }
+    check(program, id, "what came before the passes");
     for _ in 0..MAX_ROUNDS {
         let before = program.functions[id].clone();
         let grown = inline_but(program, id, INLINE_SIZE, recursive);

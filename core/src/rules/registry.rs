@@ -198,7 +198,9 @@ impl Op {
             Op::Get | Op::Set | Op::Peek | Op::Put | Op::AddAt | Op::Accumulate => true,
             Op::Push { .. } | Op::Pop { .. } => true,
             Op::Real(_) | Op::Int(_) | Op::Bool(_) | Op::Int1(_) | Op::Int2(_) => false,
-            Op::Compare(_) | Op::CompareInt(_) | Op::Len | Op::Call(_) | Op::Primitive(_) => false,
+            Op::Expect(_) | Op::Compare(_) | Op::CompareInt(_) | Op::Len | Op::Call(_) | Op::Primitive(_) => {
+                false
+            }
         }
     }
 }

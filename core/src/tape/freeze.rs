@@ -16,7 +16,7 @@ use super::{
     error::TapeError,
     held::{Held, kind_if, kind_of},
     kernel::Call,
-    node::{Entry, Tape},
+    node::{Compared, Entry, Side, Tape},
     step::{Custom, Step},
     variable::Variable,
 };
@@ -89,17 +89,19 @@ const PULLBACK: &str = ".pullback";
 
 impl<T: Real, S: Scalar<Real = T>> Variable<'_, S> {
     /// The function of the tape's inputs, in the order in which they were made, that gives this variable. It
-    /// holds the path that was taken. Constant arrays are written out in it, element by element.
+    /// holds the path that was taken, and checks it: where a comparison that was made on the way is decided otherwise, a run
+    /// is an error ([`RunError::Path`](crate::exec::RunError::Path)). Constant arrays are written out in it, element by
+    /// element.
     ///
     /// # Errors
     /// Something went wrong before, two inputs have one name, or a constant carries a derivative.
     pub fn freeze(self, name: &str) -> Result<Frozen<S>, TapeError> {
-        self.tape.freeze(self.index, name)
+        self.tape.freeze(self.index, name, true)
     }
 
-    /// The formula as text.
+    /// The formula as text, of the path that was taken.
     pub(super) fn formula(self) -> Result<String, TapeError> {
-        let frozen = self.freeze("f")?;
+        let frozen = self.tape.freeze(self.index, "f", false)?;
         Ok(match kind_of::<S>() {
             Kind::Real => Expr::from_program(&frozen.program, "f")?.to_string(),
             _ => ComplexExpr::from_program(&frozen.program, "f")?.to_string(),
@@ -113,12 +115,12 @@ impl<T: Real, S: Scalar<Real = T>> ArrayVariable<'_, S> {
     /// # Errors
     /// As there.
     pub fn freeze(self, name: &str) -> Result<Frozen<S>, TapeError> {
-        self.tape.freeze(self.index, name)
+        self.tape.freeze(self.index, name, true)
     }
 }
 
 impl<T: Real, S: Scalar<Real = T>> Tape<S> {
-    fn freeze(&self, index: usize, name: &str) -> Result<Frozen<S>, TapeError> {
+    fn freeze(&self, index: usize, name: &str, guarded: bool) -> Result<Frozen<S>, TapeError> {
         let inner = self.inner.borrow();
         if let Some(fault) = &inner.fault {
             return Err(fault.clone());
@@ -135,6 +137,14 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
         }
         let mut needed = vec![false; index + 1];
         needed[index] = true;
+        // What was compared later had no part in it.
+        let path: Vec<Compared> = inner.path.iter().filter(|c| guarded && c.made <= index).copied().collect();
+        for c in &path {
+            needed[c.left] = true;
+            if let Side::Entry(k) = c.right {
+                needed[k] = true;
+            }
+        }
         for k in (0..=index).rev() {
             if needed[k] {
                 entries[k].args.iter().for_each(|a| needed[*a] = true);
@@ -151,7 +161,18 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
         };
         let mut values: Vec<Option<Value>> = vec![None; index + 1];
         let mut input = 0;
+        let mut path = path.into_iter().peekable();
         for (k, entry) in entries.iter().enumerate().take(index + 1) {
+            while let Some(c) = path.next_if(|c| c.made <= k) {
+                freezing.s.b.set_position(Position::new(c.at.line(), c.at.column()));
+                let right = match c.right {
+                    Side::Entry(k) => values[k],
+                    Side::Number(x) => Some(freezing.s.b.real(x)),
+                };
+                if let (Some(left), Some(right)) = (values[c.left], right) {
+                    freezing.s.b.effect(Op::Expect(c.order), &[left, right]);
+                }
+            }
             if let Step::Input(_) = entry.step {
                 values[k] = Some(freezing.s.b.param(input));
                 input += 1;

@@ -26,7 +26,8 @@
 //! - Numbers pass through as constants: they have no gradient.
 //! - Derivatives are those of the op table; an operation of one's own is an [`Operator`], applied with [`Tape::apply`].
 //! - [`Variable::freeze`] turns what was noted into a program, which can be optimised, differentiated and run again.
-//! - Branches are those of Rust, decided when the tape is written. After [`Variable::set`] the path is still the old one.
+//! - Branches are those of Rust, decided when the tape is written. After [`Variable::set`] the path is still the old one; a
+//!   frozen program fails where it would be another.
 //! - Operators like `+` cannot return an error. What goes wrong in them (variables of two tapes) is kept, gives NaN, and is
 //!   reported by the next `backward` or `freeze`.
 //!

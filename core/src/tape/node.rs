@@ -1,6 +1,6 @@
 //! The tape: what was computed, in order.
 
-use std::{cell::RefCell, collections::HashMap, fmt, panic::Location, sync::Arc};
+use std::{cell::RefCell, cmp::Ordering, collections::HashMap, fmt, panic::Location, sync::Arc};
 
 use smallvec::SmallVec;
 
@@ -32,6 +32,8 @@ pub(super) struct Inner<S: Scalar> {
     gradients: Vec<Option<Held<S>>>,
     /// The first thing that went wrong where no error could be returned.
     pub(super) fault: Option<TapeError>,
+    /// The comparisons that decided which path was taken.
+    pub(super) path: Vec<Compared>,
     /// Inputs set since the values were computed.
     changed: Vec<usize>,
     engine: Engine<S>,
@@ -48,6 +50,24 @@ pub(super) struct Entry<S: Scalar> {
     pub(super) at: &'static Location<'static>,
 }
 
+/// What a variable was compared with.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Side {
+    Entry(usize),
+    Number(f64),
+}
+
+/// A comparison, with its answer.
+#[derive(Clone, Copy)]
+pub(super) struct Compared {
+    /// How long the tape was.
+    pub(super) made: usize,
+    pub(super) left: usize,
+    pub(super) right: Side,
+    pub(super) order: Option<Ordering>,
+    pub(super) at: &'static Location<'static>,
+}
+
 impl<S: Scalar> Default for Tape<S> {
     fn default() -> Tape<S> {
         let (entries, gradients, changed) = (Vec::new(), Vec::new(), Vec::new());
@@ -56,6 +76,7 @@ impl<S: Scalar> Default for Tape<S> {
                 entries,
                 gradients,
                 fault: None,
+                path: Vec::new(),
                 changed,
                 engine: Engine::default(),
             }),
@@ -182,6 +203,17 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
     #[must_use]
     pub fn fault(&self) -> Option<TapeError> {
         self.inner.borrow().fault.clone()
+    }
+
+    /// Notes a comparison, unless all of it is constant.
+    #[track_caller]
+    pub(super) fn compared(&self, left: usize, right: Side, order: Option<Ordering>) {
+        let inner = &mut *self.inner.borrow_mut();
+        let is_active = |side: Side| matches!(side, Side::Entry(k) if inner.entries[k].active);
+        if is_active(Side::Entry(left)) || is_active(right) {
+            let (made, at) = (inner.entries.len(), Location::caller());
+            inner.path.push(Compared { made, left, right, order, at });
+        }
     }
 
     #[track_caller]

@@ -14,7 +14,7 @@ use super::{
     error::TapeError,
     held::{Held, kind_of},
     kernel::{Call, Fixed, POLYGAMMA},
-    node::Tape,
+    node::{Side, Tape},
     step::Step,
 };
 
@@ -275,30 +275,66 @@ impl<'t, T: Real, S: Scalar<Real = T>> ops::Neg for Variable<'t, S> {
     }
 }
 
-/// By value, so that code on a tape may branch. The tape holds the branch that was taken.
-impl<T: Ordered> PartialEq for Variable<'_, T> {
-    fn eq(&self, other: &Self) -> bool {
-        self.partial_cmp(other) == Some(Ordering::Equal)
+impl<T: Ordered> Variable<'_, T> {
+    /// Compares by value, and notes it: the tape holds the branch that is taken.
+    #[track_caller]
+    fn compare(self, other: Side, with: &T) -> Option<Ordering> {
+        let order = self.value().cmp_primal(with);
+        self.tape.compared(self.index, other, order);
+        order
+    }
+    #[track_caller]
+    fn compare_numbers(self, other: f64) -> Option<Ordering> {
+        self.compare(Side::Number(other), &T::lit(other))
+    }
+    #[track_caller]
+    fn compare_variables(self, other: Self) -> Option<Ordering> {
+        let (with, own) = (other.value(), std::ptr::eq(self.tape, other.tape));
+        // One of another tape is a constant here.
+        let side =
+            if own { Side::Entry(other.index) } else { Side::Number(with.primal().unwrap_or(f64::NAN)) };
+        self.compare(side, &with)
     }
 }
-/// By value.
-impl<T: Ordered> PartialOrd for Variable<'_, T> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        self.value().cmp_primal(&other.value())
-    }
+
+/// Comparisons, written out so that each is noted where its operator stands.
+macro_rules! comparisons {
+    ($Other:ty, $x:ident, $y:ident: $compare:expr) => {
+        /// By value, so that code on a tape may branch. The tape holds the branch that was taken.
+        impl<T: Ordered> PartialEq<$Other> for Variable<'_, T> {
+            #[track_caller]
+            fn eq(&self, other: &$Other) -> bool {
+                self.partial_cmp(other) == Some(Ordering::Equal)
+            }
+        }
+        /// By value.
+        impl<T: Ordered> PartialOrd<$Other> for Variable<'_, T> {
+            #[track_caller]
+            fn partial_cmp(&self, other: &$Other) -> Option<Ordering> {
+                let ($x, $y) = (*self, *other);
+                $compare
+            }
+            #[track_caller]
+            fn lt(&self, other: &$Other) -> bool {
+                self.partial_cmp(other).is_some_and(Ordering::is_lt)
+            }
+            #[track_caller]
+            fn le(&self, other: &$Other) -> bool {
+                self.partial_cmp(other).is_some_and(Ordering::is_le)
+            }
+            #[track_caller]
+            fn gt(&self, other: &$Other) -> bool {
+                self.partial_cmp(other).is_some_and(Ordering::is_gt)
+            }
+            #[track_caller]
+            fn ge(&self, other: &$Other) -> bool {
+                self.partial_cmp(other).is_some_and(Ordering::is_ge)
+            }
+        }
+    };
 }
-/// By value.
-impl<T: Ordered> PartialEq<f64> for Variable<'_, T> {
-    fn eq(&self, other: &f64) -> bool {
-        self.partial_cmp(other) == Some(Ordering::Equal)
-    }
-}
-/// By value.
-impl<T: Ordered> PartialOrd<f64> for Variable<'_, T> {
-    fn partial_cmp(&self, other: &f64) -> Option<Ordering> {
-        self.value().cmp_primal(&T::lit(*other))
-    }
-}
+comparisons!(Self, x, y: x.compare_variables(y));
+comparisons!(f64, x, y: x.compare_numbers(y));
 
 /// Prints the formula: `sin(x)*x + 3`.
 impl<T: Real, S: Scalar<Real = T>> fmt::Display for Variable<'_, S> {

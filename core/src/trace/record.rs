@@ -7,7 +7,7 @@ use num_complex::Complex;
 use crate::{
     entity::FuncId,
     exec::{Bytecode, Datum, Derivatives, Executable, Limits, Machine, NoHost},
-    ir::{Compare, Function, Kind, Mixed, Op, Param, Program},
+    ir::{Compare, Function, Kind, Mixed, Op, Param, Position, Program},
     scalar::{Ordered, Real, Scalar},
 };
 
@@ -73,18 +73,25 @@ pub fn trace<I: Input, O: Output>(
 
 /// Records a function at given values: it may compare, and takes the branches that the values take.
 ///
-/// The recording is valid for all inputs for which its [conditions](Recording::conditions) hold.
+/// The recording holds for all inputs for which its [conditions](Recording::conditions) do. It checks them when it runs:
+/// elsewhere there is an error, never the value of the other branch. `min`, `max` and `abs` are operations and no
+/// comparisons.
 ///
 /// ```
-/// use ketgrad_core::{exec::Datum, scalar::{Ordered, Scalar}, trace::trace_at};
+/// use ketgrad_core::{exec::Datum, scalar::{Ordered, Scalar}, trace::{Traced, trace_at}};
 ///
-/// fn hinge<T: Ordered>(x: &T, y: &T) -> T {
-///     T::zero().max(&(T::one() - x * y))
+/// fn clipped<T: Ordered>(x: &T) -> T {
+///     x.min(&T::int(4))
 /// }
-/// let f = trace_at("hinge", &["x", "y"], (0.5_f64, 1.0), |(x, y)| hinge(&x, &y))?;
-/// assert_eq!(f.compact(), "hinge(x, y) = 1 - x*y");
-/// assert_eq!(f.conditions()[0].to_string(), "0 < 1 - x*y");
-/// assert!(f.holds(&(0.5, 1.5))? && !f.holds(&(2.0, 1.0))?);
+/// let f = trace_at("f", &["x"], 1.5_f64, |x| clipped(&(&x * &x)))?;
+/// assert_eq!(f.compact(), "f(x) = min(x*x, 4)");
+/// assert_eq!(f.derivatives::<f64>()?.value(&[Datum::Real(3.0)])?, Datum::Real(4.0));
+///
+/// let f = trace_at("f", &["x"], 1.5_f64, |x: Traced<f64>| if x > Traced::lit(0.0) { &x * &x } else { -x })?;
+/// assert_eq!(f.conditions()[0].to_string(), "x > 0");
+/// assert!(f.holds(&0.5)? && !f.holds(&-0.5)?);
+/// let error = f.derivatives::<f64>()?.gradient(&[Datum::Real(-0.5)]).unwrap_err().to_string();
+/// assert!(error.contains("went on as a > b; now a is -0.5 and b is 0.0"), "{error}");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
@@ -143,6 +150,12 @@ impl Recording {
         conditions: Vec<Condition>,
     ) -> Result<Recording, TraceError> {
         let mut lowering = begin(name, &params)?;
+        for c in &conditions {
+            let sides = lowering.values(&[c.left.0.clone(), c.right.0.clone()])?;
+            lowering.b.set_position(c.at);
+            lowering.b.effect(Op::Expect(c.order), &sides);
+            lowering.b.set_position(Position::default());
+        }
         let value = result.lower(&mut lowering)?;
         let (program, function) = lowering.finish(value);
         Ok(Recording { program, function, params, result, conditions, values: HashMap::new() })
@@ -154,7 +167,7 @@ impl Recording {
         &self.program
     }
 
-    /// The program, to be edited with a [`Cursor`](crate::ir::Cursor).
+    /// The program, to be edited with a [`Editor`](crate::ir::Editor).
     #[must_use]
     pub fn into_program(self) -> Program {
         self.program
@@ -167,7 +180,8 @@ impl Recording {
     }
 
     /// The comparisons that were decided on the way, each once. The recording holds where they are decided
-    /// the same.
+    /// the same; elsewhere a run of it, or of its derivatives, is an error
+    /// ([`RunError::Path`](crate::exec::RunError::Path)) at the first that is not.
     #[must_use]
     pub fn conditions(&self) -> &[Condition] {
         &self.conditions

@@ -1,19 +1,23 @@
 //! [`Traced`]: a value and the formula that it came from.
 //!
 //! Rust code that compares cannot run on symbols alone. On `Traced<R>` it takes the branch that the values
-//! take, and the comparison is noted: the recording is valid for all inputs that decide every noted
-//! comparison the same way.
+//! take, and the comparison is noted: the recording holds for all inputs that decide every noted
+//! comparison the same way, and fails for others.
 
 use std::{
     cmp::Ordering,
     collections::HashSet,
     fmt,
+    panic::Location,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use num_traits::{One, Zero};
 
-use crate::scalar::{Conj, Ordered, Real, Ring, Scalar, Undecided};
+use crate::{
+    ir::{Position, order_sign},
+    scalar::{Conj, Ordered, Piece, Real, Ring, Scalar, Undecided},
+};
 
 use super::{
     callee::{Callee, Record},
@@ -23,8 +27,8 @@ use super::{
 
 /// A real number and its formula.
 ///
-/// Arithmetic works on both. A comparison (`<`, `==`, `max`, [`Ordered::cmp_primal`]) is decided by the value
-/// and noted. [`Real::primal`] answers `None`, so that no library formula takes a side that is not noted;
+/// Arithmetic works on both, and so do `min`, `max` and [`abs`](Traced::abs). A comparison (`<`, `==`,
+/// [`Ordered::cmp_primal`]) is decided by the value and noted: the recording checks it when it runs. [`Real::primal`] answers `None`, so that no library formula takes a side that is not noted;
 /// [`value`](Traced::value) gives the value to those who know what they do with it.
 #[derive(Clone)]
 pub struct Traced<R> {
@@ -52,18 +56,14 @@ pub struct Condition {
     pub right: Expr,
     /// How they compared; `None` where one was NaN.
     pub order: Option<Ordering>,
+    /// Where in the source, of whatever file.
+    pub at: Position,
 }
 
 /// Prints as `x > 0`.
 impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sign = match self.order {
-            Some(Ordering::Less) => "<",
-            Some(Ordering::Equal) => "==",
-            Some(Ordering::Greater) => ">",
-            None => "is not comparable to",
-        };
-        write!(f, "{} {sign} {}", self.left, self.right)
+        write!(f, "{} {} {}", self.left, order_sign(self.order), self.right)
     }
 }
 
@@ -72,11 +72,14 @@ impl Log {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    #[track_caller]
     fn note(&self, left: &Expr, right: &Expr, order: Option<Ordering>) {
+        let here = Location::caller();
         let mut notes = self.notes();
         // The same question has the same answer.
         if notes.seen.insert((left.0.key(), right.0.key())) {
-            notes.conditions.push(Condition { left: left.clone(), right: right.clone(), order });
+            let at = Position::new(here.line(), here.column());
+            notes.conditions.push(Condition { left: left.clone(), right: right.clone(), order, at });
         }
     }
 
@@ -114,6 +117,7 @@ impl<R: Real> Traced<R> {
         Traced { value, expr, log: self.log.as_ref().or(other.log.as_ref()).cloned() }
     }
 
+    #[track_caller]
     fn compare(&self, other: &Traced<R>) -> Result<Option<Ordering>, Undecided> {
         let order = self.value.try_cmp(&other.value)?;
         let known = self.expr.constant().is_some() && other.expr.constant().is_some();
@@ -180,14 +184,33 @@ impl<R: Real> std::ops::Neg for Traced<R> {
 
 /// Noted, as every comparison.
 impl<R: Real> PartialEq for Traced<R> {
+    #[track_caller]
     fn eq(&self, other: &Traced<R>) -> bool {
         self.compare(other) == Ok(Some(Ordering::Equal))
     }
 }
 /// Noted, as every comparison.
 impl<R: Ordered> PartialOrd for Traced<R> {
+    #[track_caller]
     fn partial_cmp(&self, other: &Traced<R>) -> Option<Ordering> {
         self.cmp_primal(other)
+    }
+    // Written out, so that what is noted is where the operator stands.
+    #[track_caller]
+    fn lt(&self, other: &Traced<R>) -> bool {
+        self.cmp_primal(other).is_some_and(Ordering::is_lt)
+    }
+    #[track_caller]
+    fn le(&self, other: &Traced<R>) -> bool {
+        self.cmp_primal(other).is_some_and(Ordering::is_le)
+    }
+    #[track_caller]
+    fn gt(&self, other: &Traced<R>) -> bool {
+        self.cmp_primal(other).is_some_and(Ordering::is_gt)
+    }
+    #[track_caller]
+    fn ge(&self, other: &Traced<R>) -> bool {
+        self.cmp_primal(other).is_some_and(Ordering::is_ge)
     }
 }
 
@@ -282,14 +305,39 @@ impl<R: Real> Real for Traced<R> {
     fn primal(&self) -> Option<f64> {
         self.expr.primal()
     }
+    #[track_caller]
     fn try_cmp(&self, other: &Self) -> Result<Option<Ordering>, Undecided> {
         self.compare(other)
     }
 }
 
 impl<R: Ordered> Ordered for Traced<R> {
+    #[track_caller]
     fn cmp_primal(&self, other: &Self) -> Option<Ordering> {
         self.compare(other).ok().flatten()
+    }
+    /// Recorded as the operation: right on both sides.
+    fn max(&self, other: &Self) -> Self {
+        self.join(other, extreme(Piece::Max, &self.value, &other.value), self.expr.max(&other.expr))
+    }
+    /// Recorded as the operation: right on both sides.
+    fn min(&self, other: &Self) -> Self {
+        self.join(other, extreme(Piece::Min, &self.value, &other.value), self.expr.min(&other.expr))
+    }
+}
+
+/// As the operation of programs: NaN if one is. Numbers that compare are never undecided.
+fn extreme<R: Ordered>(piece: Piece, x: &R, y: &R) -> R {
+    piece.of(x, y).unwrap_or_else(|_| if piece == Piece::Max { x.max(y) } else { x.min(y) })
+}
+
+impl<R: Real> Traced<R> {
+    /// The absolute value, recorded as the operation.
+    #[must_use]
+    pub fn abs(&self) -> Self {
+        let zero = R::zero();
+        let value = Piece::Abs.of(&self.value, &zero).unwrap_or_else(|_| self.value.hypot(&zero));
+        self.map(value, self.expr.abs())
     }
 }
 

@@ -150,7 +150,7 @@ impl Compiler<'_> {
         }
     }
 
-    fn copy(&mut self, to: Slot, from: Slot) {
+    pub(super) fn copy(&mut self, to: Slot, from: Slot) {
         let (d, a) = (to.reg, from.reg);
         let code = match to.bank {
             Bank::Real => Code::MoveR(d, a),

@@ -29,7 +29,7 @@ use std::{
 
 use crate::{
     entity::{Block, FuncId, Value},
-    ir::{Function, InstData, Kind, Known, Literal, Op, Position, Program},
+    ir::{Function, InstData, Kind, Known, Literal, Op, Position, Program, verify_reachable},
     pass::order,
 };
 
@@ -50,8 +50,9 @@ impl Bytecode {
     /// Compiles a function and all it calls.
     ///
     /// # Errors
-    /// A function without a body.
+    /// A function without a body, and a program that is not well formed.
     pub fn compile(program: &Program, root: FuncId) -> Result<Bytecode, CallError> {
+        verify_reachable(program, root).map_err(Box::new)?;
         Bytecode::compile_as(program, root, Style::Fast, &[])
     }
 
@@ -119,10 +120,10 @@ impl Bytecode {
 pub(super) enum Style {
     /// To be run.
     Fast,
-    /// To be looked at while it runs: each instruction stands by itself between two marks, and every value
-    /// keeps its register. Arrays are never taken out of a register, so writing to one copies it.
+    /// To be looked at while it runs, and changed: each instruction stands by itself between two marks, and every value
+    /// has a register of its own. Arrays are never taken out of a register, so writing to one copies it.
     Watched,
-    /// As `Watched`, but where an element of an array is written that nobody reads any more, this happens in place; so the array
+    /// As `Watched`, but equal constants share a register, a tuple has those of its fields, and where an element of an array is written that nobody reads any more, this happens in place; so the array
     /// is not there after the instruction.
     Followed,
 }
@@ -331,7 +332,9 @@ impl<'a> Compiler<'a> {
     /// Gives the result of an instruction its registers; of a constant, those of its first appearance.
     fn allocate_result(&mut self, inst: &InstData) {
         let Some(v) = inst.result else { return };
-        if inst.op.is_constant() {
+        if self.style == Style::Watched {
+            self.define(v);
+        } else if inst.op.is_constant() {
             if let Some(&reg) = self.constants.get(&inst.op) {
                 let bank = Bank::of(&self.f.kinds[v]);
                 self.registers[v.index()] = vec![Slot { bank, reg, last: false }];
@@ -340,19 +343,48 @@ impl<'a> Compiler<'a> {
             self.define(v);
             let d = self.registers[v.index()][0].reg;
             self.constants.insert(inst.op, d);
-            self.emit(match inst.op {
-                Op::Real(Literal(x))
-                    if x.fract() == 0.0 && x.abs() < 9e15 && (x != 0.0 || x.is_sign_positive()) =>
-                {
-                    Code::RealInt(d, x as i64)
-                }
-                Op::Real(Literal(x)) => Code::Real(d, x),
-                Op::Int(n) => Code::Int(d, n),
-                op => Code::Int(d, i64::from(op == Op::Bool(true))),
-            });
+            self.constant(inst.op, d);
         } else if !matches!(inst.op, Op::Tuple | Op::Field(_)) {
             self.define(v);
         }
+    }
+
+    fn constant(&mut self, op: Op, d: Reg) {
+        self.emit(match op {
+            Op::Real(Literal(x))
+                if x.fract() == 0.0 && x.abs() < 9e15 && (x != 0.0 || x.is_sign_positive()) =>
+            {
+                Code::RealInt(d, x as i64)
+            }
+            Op::Real(Literal(x)) => Code::Real(d, x),
+            Op::Int(n) => Code::Int(d, n),
+            op => Code::Int(d, i64::from(op == Op::Bool(true))),
+        });
+    }
+
+    /// What needs no code where values share registers: constants, tuples and fields.
+    fn own(&mut self, inst: &InstData) {
+        let Some(v) = inst.result.filter(|_| self.style == Style::Watched) else { return };
+        let to = self.registers[v.index()].clone();
+        match (inst.op, to.as_slice()) {
+            (Op::Tuple, _) => {
+                let from = self.leaves(&inst.args);
+                to.into_iter().zip(from).for_each(|(to, from)| self.copy(to, from));
+            }
+            (Op::Field(k), _) => {
+                let from = self.registers[inst.args[0].index()][self.field(inst.args[0], k)].to_vec();
+                to.into_iter().zip(from).for_each(|(to, from)| self.copy(to, from));
+            }
+            (op, [slot]) => self.constant(op, slot.reg),
+            _ => {}
+        }
+    }
+
+    /// Where the leaves of a field are among those of a tuple.
+    fn field(&self, tuple: Value, k: u32) -> std::ops::Range<usize> {
+        let fields = self.f.kinds[tuple].fields();
+        let start: usize = fields[..k as usize].iter().map(|f| f.kind.n_leaves()).sum();
+        start..start + fields[k as usize].kind.n_leaves()
     }
 
     /// The registers of tuples and fields; false while those of an operand are not known.
@@ -366,12 +398,7 @@ impl<'a> Compiler<'a> {
             return false;
         }
         self.registers[v.index()] = match inst.op {
-            Op::Field(k) => {
-                let fields = self.f.kinds[inst.args[0]].fields();
-                let start: usize = fields[..k as usize].iter().map(|f| f.kind.n_leaves()).sum();
-                let len = fields[k as usize].kind.n_leaves();
-                self.registers[inst.args[0].index()][start..start + len].to_vec()
-            }
+            Op::Field(k) => self.registers[inst.args[0].index()][self.field(inst.args[0], k)].to_vec(),
             _ => inst.args.iter().flat_map(|a| self.registers[a.index()].clone()).collect(),
         };
         true

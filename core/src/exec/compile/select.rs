@@ -41,7 +41,7 @@ impl Compiler<'_> {
             return self.accumulate_part(inst, embed, back);
         }
         let code = match inst.op {
-            Op::Real(_) | Op::Int(_) | Op::Bool(_) | Op::Tuple | Op::Field(_) => return,
+            Op::Real(_) | Op::Int(_) | Op::Bool(_) | Op::Tuple | Op::Field(_) => return self.own(inst),
             Op::Number1(Number1::Neg) if !complex => Code::NegR(d, a),
             Op::Number1(op) if complex => Code::Number1C(op, d, a),
             Op::Number1(op) => Code::Number1R(op, d, a),
@@ -65,6 +65,7 @@ impl Compiler<'_> {
             Op::Int2(op) => Code::Int2(op, d, a, b),
             Op::Compare(op) => Code::CompareR(op, d, a, b),
             Op::CompareInt(op) => Code::CompareI(op, d, a, b),
+            Op::Expect(order) => Code::Expect(order, a, b),
             Op::Mixed(op) => mixed(op, d, a, b),
             Op::Select => return self.select(inst, a),
             Op::Push { tape, .. } => return self.push(inst, tape),

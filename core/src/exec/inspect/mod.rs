@@ -14,6 +14,42 @@
 //!
 //! [`Derivatives::origin_of_nan`](super::Derivatives::origin_of_nan) finds what makes a derivative NaN.
 //!
+//! # Replacing
+//! An interceptor may also [replace](Interceptor::replace) what an instruction gives: clip it, round it, or compute a call
+//! in another way. Everything that uses the value sees the new one. What that means for derivatives:
+//!
+//! | run | derivative of what is replaced |
+//! |---|---|
+//! | on numbers that carry derivatives ([`Dual64`](num_dual::Dual64)) | that of the number given: a constant has none |
+//! | [`of_gradient`](Inspection::of_gradient) | that of the instruction itself: the value moves, and the way back passes straight through at the new value |
+//!
+//! To have another function differentiated as it is, [edit](crate::ir::Editor) the program, or give the function a rule.
+//!
+//! ```
+//! use ketgrad_core::{
+//!     exec::{Datum, inspect::{Event, Inspection, Interceptor, Moment, Stop}},
+//!     ir::{Number1, Op},
+//!     text::parse_program,
+//! };
+//!
+//! /// No exponential is above 10.
+//! struct Clip;
+//! impl Interceptor<f64> for Clip {
+//!     fn see(&mut self, _: &Event<'_, f64>) -> Result<(), Stop> {
+//!         Ok(())
+//!     }
+//!     fn replace(&mut self, event: &Event<'_, f64>) -> Result<Option<Datum<f64>>, Stop> {
+//!         let is_exp = event.inst().is_some_and(|inst| inst.op == Op::Number1(Number1::Exp));
+//!         let y = event.result().filter(|_| is_exp);
+//!         Ok(y.and_then(|y| Some(Datum::Real(y.real()?.min(10.0)))))
+//!     }
+//! }
+//! let program = parse_program("fn f(x) { exp(x) + 1 }")?;
+//! let mut f = Inspection::<f64>::new(&program, "f")?;
+//! assert_eq!(f.run(&[Datum::Real(700.0)], &mut Clip)?, Datum::Real(11.0));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! ```
 //! use ketgrad_core::{exec::{Datum, inspect::{Counter, Inspection}}, text::parse_program};
 //!
@@ -28,6 +64,7 @@
 mod counter;
 mod debugger;
 mod finder;
+mod flops;
 mod origin;
 mod sets;
 mod shadow;
@@ -46,7 +83,7 @@ use crate::{
     adjoint,
     cancel::CancellationToken,
     entity::{Block, FuncId, Inst, Value},
-    ir::{CustomRule, Function, InstData, Op, Position, Program, Target, Terminator},
+    ir::{CustomRule, Function, InstData, Kind, Op, Position, Program, Target, Terminator, verify_reachable},
     pass::{Level, optimize_all},
     scalar::{Real, Scalar},
 };
@@ -54,6 +91,7 @@ use crate::{
 use super::{
     Bytecode, Datum, DeriveError, Host, Limits, Machine, NoHost,
     bytecode::{Routine, Source},
+    code::Slot,
     compile::Style,
     machine::{Banks, Base},
 };
@@ -82,6 +120,16 @@ pub trait Interceptor<S: Scalar> {
     /// # Errors
     /// To end the run there.
     fn see(&mut self, event: &Event<'_, S>) -> Result<(), Stop>;
+
+    /// What the result of an instruction is instead. It is asked after [`see`](Interceptor::see), twice: before the
+    /// instruction, which then does not run, and after it. `None` leaves it as it is.
+    ///
+    /// # Errors
+    /// To end the run there. A value of another kind, or for what has none, ends it too.
+    fn replace(&mut self, event: &Event<'_, S>) -> Result<Option<Datum<S>>, Stop> {
+        let _ = event;
+        Ok(None)
+    }
 }
 
 /// Sees nothing.
@@ -218,6 +266,11 @@ impl<'a, S: Scalar> Event<'a, S> {
             _ => None,
         }
     }
+    /// The registers of what the instruction defines, and its kind.
+    pub(super) fn defined(&self) -> Option<(&'a [Slot], &'a Kind)> {
+        let v = self.inst()?.result?;
+        Some((&self.source.registers[v.index()], &self.source.function.kinds[v]))
+    }
     /// The line of the printed function: `v3: real = mul v1, v2`.
     #[must_use]
     pub fn text(&self) -> String {
@@ -253,7 +306,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Inspection<'h, S> {
     /// Of the function of the given name.
     ///
     /// # Errors
-    /// There is none, or it calls one without a body.
+    /// There is none, it calls one without a body, or the program is not well formed.
     pub fn new(program: &Program, name: &str) -> Result<Self, DeriveError> {
         Inspection::of(program, super::derivatives::find(program, name)?)
     }
@@ -270,7 +323,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Inspection<'h, S> {
     /// Of any function of a program.
     ///
     /// # Errors
-    /// It calls one without a body.
+    /// It calls one without a body, or the program is not well formed.
     pub fn of(program: &Program, f: FuncId) -> Result<Self, DeriveError> {
         Inspection::in_style(program, f, Style::Watched)
     }
@@ -287,6 +340,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Inspection<'h, S> {
     }
 
     fn in_style(program: &Program, f: FuncId, style: Style) -> Result<Self, DeriveError> {
+        verify_reachable(program, f).map_err(Box::new)?;
         let code = Bytecode::compile_as(program, f, style, &[])?;
         Ok(Inspection { code, host: Arc::new(NoHost), limits: Limits::default(), machine: Machine::new() })
     }

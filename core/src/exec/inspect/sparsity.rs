@@ -252,7 +252,7 @@ impl Sparsity {
             Op::Mixed(Mixed::FromInt | Mixed::Cmp) => Shadow::NONE,
             Op::Mixed(_) | Op::OnArrays(_) => Shadow::Number(self.all(&args)),
             Op::Len => Shadow::NONE,
-            Op::Real(_) | Op::Int(_) | Op::Bool(_) | Op::Push { .. } => Shadow::NONE,
+            Op::Real(_) | Op::Int(_) | Op::Bool(_) | Op::Expect(_) | Op::Push { .. } => Shadow::NONE,
             Op::Select if self.decides(&args, 0) => arg(1).either(arg(2), &mut self.sets),
             Op::Select => {
                 let yes = matches!(inst.args.first().map(|&v| event.value(v)), Some(Datum::Bool(true)));

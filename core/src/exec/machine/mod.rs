@@ -11,6 +11,7 @@ mod elements;
 mod loops;
 #[cfg(feature = "jit")]
 mod native;
+mod replace;
 mod room;
 mod run;
 mod small;

@@ -5,7 +5,10 @@
 //! counted too. Marks are the only instructions that an
 //! interceptor sees, and only code compiled for one has them, so running without one costs nothing.
 
+use std::cmp::Ordering;
+
 use crate::{
+    array::ArrayError,
     cancel::Cancelled,
     ir::{Compare, Position},
     scalar::{Real, Scalar, Undecided},
@@ -20,11 +23,12 @@ use super::{
         code::{BANKS, Bank, Code, Slots},
         error::RunError,
         host::Host,
-        inspect::{Event, Interceptor},
+        inspect::{Event, Interceptor, Stop},
     },
     Machine,
     arrays::structural,
     banks::{Base, Tape},
+    replace::Replaced,
     room::{Room, STRETCH},
 };
 
@@ -88,6 +92,15 @@ impl Place<'_> {
     #[cold]
     fn depth(&self, limit: usize, callee: &Routine) -> RunError {
         RunError::Depth { limit, function: callee.name.clone(), at: self.at() }
+    }
+    #[cold]
+    fn full(&self, source: ArrayError) -> RunError {
+        RunError::Array { at: self.at(), source }
+    }
+    #[cold]
+    fn path<T: Real>(&self, expected: Option<Ordering>, x: &T, y: &T) -> RunError {
+        let (left, right) = (format!("{x:?}"), format!("{y:?}"));
+        RunError::Path { expected, left, right, at: self.at() }
     }
     #[cold]
     fn needs_complex(&self) -> RunError {
@@ -264,6 +277,13 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                     set!(n[d] = op.value(x, y).ok_or_else(|| place!().integer(op.name(), &[x, y]))?);
                 }
                 Code::CompareR(op, d, a, b) => set!(n[d] = i64::from(op.holds(order!(op, a, b)))),
+                Code::Expect(expected, a, b) => {
+                    let (x, y) = (get!(r[a]), get!(r[b]));
+                    let order = x.try_cmp(y).map_err(|e| place!().undecided("expect", e))?;
+                    if order != expected {
+                        return Err(place!().path(expected, x, y));
+                    }
+                }
                 Code::CompareI(op, d, a, b) => {
                     set!(n[d] = i64::from(op.holds(Some(get!(n[a]).cmp(get!(n[b]))))));
                 }
@@ -387,7 +407,17 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                 Code::Mark(k) => {
                     if let Some(event) = Event::new(routine, k, banks, base, frames.len()) {
                         let seen = interceptor.see(&event);
-                        seen.map_err(|stop| RunError::Intercepted { at: place!().at(), reason: stop.0 })?;
+                        let replaced = seen.and_then(|()| interceptor.replace(&event));
+                        let stopped =
+                            |stop: Stop| RunError::Intercepted { at: place!().at(), reason: stop.0 };
+                        if let Some(value) = replaced.map_err(stopped)? {
+                            let place = Replaced::by(&event, &value).map_err(stopped)?;
+                            place.put(banks, base, &value).map_err(|e| place!().full(e))?;
+                            // What need not run is passed over, to the mark behind it.
+                            let behind = |code: &Code| matches!(code, Code::Mark(m) if *m == k + 1);
+                            let skipped = program[pc..].iter().position(behind).filter(|_| place.is_before);
+                            pc += skipped.unwrap_or(0);
+                        }
                     }
                     continue 'frame;
                 }

@@ -1,5 +1,7 @@
 //! The code of one instruction.
 
+use std::cmp::Ordering;
+
 use cranelift_codegen::ir::{
     self, AbiParam, InstBuilder, Signature, StackSlotData, StackSlotKind, Value,
     condcodes::{FloatCC, IntCC},
@@ -162,6 +164,18 @@ impl Lowering<'_, '_> {
                 let holds = self.compare(op, a, b);
                 let value = self.b.ins().uextend(types::I64, holds);
                 self.set_n(d, value);
+            }
+            Code::Expect(expected, a, b) => {
+                let (x, y) = (self.r(a), self.r(b));
+                let otherwise = match expected {
+                    Some(Ordering::Less) => FloatCC::UnorderedOrGreaterThanOrEqual,
+                    Some(Ordering::Equal) => FloatCC::NotEqual,
+                    Some(Ordering::Greater) => FloatCC::UnorderedOrLessThanOrEqual,
+                    None => FloatCC::Ordered,
+                };
+                // The machine says which comparison it was.
+                let fails = self.b.ins().fcmp(otherwise, x, y);
+                self.leave_if(fails, pc);
             }
             Code::CompareI(op, d, a, b) => {
                 let (x, y) = (self.n(a), self.n(b));

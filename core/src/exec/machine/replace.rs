@@ -1,0 +1,45 @@
+//! What an interceptor gives in place of a result.
+
+use crate::{array::ArrayError, scalar::Scalar};
+
+use super::{
+    super::{
+        code::Slot,
+        data::Datum,
+        inspect::{Event, Moment, Stop},
+    },
+    banks::{Banks, Base, store_leaves},
+};
+
+/// The registers of a result that another value takes.
+pub(super) struct Replaced {
+    slots: Vec<Slot>,
+    /// Before the instruction has run.
+    pub(super) is_before: bool,
+}
+
+impl Replaced {
+    pub(super) fn by<S: Scalar>(event: &Event<'_, S>, value: &Datum<S>) -> Result<Replaced, Stop> {
+        let Some((slots, kind)) = event.defined() else {
+            let what = if event.text().is_empty() { "the end of a block".into() } else { event.text() };
+            return Err(Stop(format!("{what} gives nothing to be replaced")));
+        };
+        if !value.is(kind) {
+            let given = value.describe();
+            return Err(Stop(format!("`{}` is replaced by {given}, expected {kind}", event.text())));
+        }
+        Ok(Replaced { slots: slots.to_vec(), is_before: matches!(event.moment(), Moment::Before(_)) })
+    }
+
+    /// Puts the value there; its arrays count as the run's.
+    pub(super) fn put<S: Scalar>(
+        &self,
+        banks: &mut Banks<S>,
+        base: Base,
+        value: &Datum<S>,
+    ) -> Result<(), ArrayError> {
+        banks.adopt(value)?;
+        store_leaves(banks, &mut self.slots.iter().copied(), base, value);
+        Ok(())
+    }
+}

@@ -1,0 +1,581 @@
+//! Editing: changes of a function that leave it well formed, or leave it alone.
+//!
+//! Everything is addressed by its id, which stays what it is while others come and go (but for those of blocks behind
+//! one that is removed). Each change is all or nothing: it is [verified](super::verify()), and what would break the function is
+//! an error that names the instruction and leaves everything as it was. So after each change the program is read back as
+//! it is printed.
+//!
+//! ```
+//! use ketgrad_core::{exec::{Datum, Derivatives}, ir::{Editor, Number1, Op, Place}, text::parse_program};
+//!
+//! let mut program = parse_program("fn f(x) { x * x }")?;
+//! let f = program.lookup("f").ok_or("no function")?;
+//! let mut editor = Editor::new(&mut program, f)?;
+//! let (square, product) = editor.find(|inst| inst.op.name() == "mul").ok_or("no product")?;
+//! let y = editor.insert(Place::After(product), Op::Number1(Number1::Sin), &[square])?;
+//! editor.replace_uses(square, y)?; // what used x * x now uses sin(x * x)
+//!
+//! // What something uses cannot go.
+//! let error = editor.remove(product).unwrap_err().to_string();
+//! assert!(error.contains("`v2: real = sin v1`: v1 is used where it is not defined"), "{error}");
+//! assert_eq!(Derivatives::<f64>::new(&program, "f")?.value(&[Datum::Real(2.0)])?, Datum::Real(4f64.sin()));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Cost of a change: O(size log size). [`Editor::apply`] makes many for the price of one.
+
+use crate::entity::{Block, FuncId, Inst, Value};
+
+use super::{
+    compact::{compact, retain_params},
+    function::{BlockData, ENTRY, Edge, Function, InstData, Program, Target, Terminator},
+    kind::Kind,
+    op::Op,
+    verify::{Violation, verify_function},
+};
+
+/// Why a change was not made. The function is as it was.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EditError {
+    /// The function would not be well formed; or it was not when the editor came.
+    #[error(transparent)]
+    Breaks(#[from] Box<Violation>),
+    /// There is no such function.
+    #[error("{id} does not exist")]
+    NoFunction {
+        /// The id.
+        id: FuncId,
+    },
+    /// There is no such block.
+    #[error("`{function}` has no {block}: expected one below {}", Block::new(*blocks))]
+    NoBlock {
+        /// The function.
+        function: String,
+        /// The id.
+        block: Block,
+        /// How many there are.
+        blocks: usize,
+    },
+    /// The instruction stands in no block.
+    #[error("{inst} stands nowhere in `{function}`")]
+    NoInst {
+        /// The function.
+        function: String,
+        /// The id.
+        inst: Inst,
+    },
+    /// Nothing defines the value.
+    #[error("{value} is defined nowhere in `{function}`")]
+    NoValue {
+        /// The function.
+        function: String,
+        /// The id.
+        value: Value,
+    },
+    /// An instruction has no such operand, or a block no such parameter.
+    #[error("{of} has {len} {what}, none with number {index}")]
+    NoPart {
+        /// `operands` or `parameters`.
+        what: &'static str,
+        /// What has them.
+        of: String,
+        /// How many.
+        len: usize,
+        /// The number asked for.
+        index: usize,
+    },
+    /// The kind of the result does not follow from the operands.
+    #[error(
+        "`{op}` does not say of what kind its result is: give it with `insert_as`, or use `effect` where it has none"
+    )]
+    Undecided {
+        /// The operation.
+        op: String,
+    },
+    /// The operands are none for the operation.
+    #[error("`{op}` takes {expected}, given {given}")]
+    Operands {
+        /// The operation.
+        op: String,
+        /// What it takes.
+        expected: String,
+        /// What was given.
+        given: String,
+    },
+    /// The entry and its parameters are those of the function.
+    #[error("{block} is the entry of `{function}`: its parameters are those of the function")]
+    Entry {
+        /// The function.
+        function: String,
+        /// The block.
+        block: Block,
+    },
+    /// A block that an edge leads to cannot go.
+    #[error("{from} leads to {block}: let it end otherwise first")]
+    Reached {
+        /// The block.
+        block: Block,
+        /// A block with an edge to it.
+        from: Block,
+    },
+    /// There is one argument for each edge into a block.
+    #[error("{block} has {expected} edges into it, given {given} arguments")]
+    Arguments {
+        /// The block.
+        block: Block,
+        /// How many edges there are.
+        expected: usize,
+        /// How many arguments were given.
+        given: usize,
+    },
+}
+
+/// Where an instruction is put.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// Before another one.
+    Before(Inst),
+    /// After another one.
+    After(Inst),
+    /// Before all of a block.
+    Start(Block),
+    /// After all of a block, before its end.
+    End(Block),
+}
+
+/// What defines a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Definition {
+    /// An instruction.
+    Inst(Inst),
+    /// The parameter of this number of a block.
+    Param(Block, usize),
+}
+
+/// What uses a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Use {
+    /// The operand of this number of an instruction.
+    Operand(Inst, usize),
+    /// The end of a block: its condition, index or result, or an argument of an edge.
+    End(Block),
+}
+
+/// A function of a program that is being edited.
+#[derive(Debug)]
+pub struct Editor<'p> {
+    program: &'p mut Program,
+    f: FuncId,
+}
+
+type Edited<T> = Result<T, EditError>;
+
+impl<'p> Editor<'p> {
+    /// Of a function.
+    ///
+    /// # Errors
+    /// There is none, or it is not well formed.
+    pub fn new(program: &'p mut Program, f: FuncId) -> Edited<Editor<'p>> {
+        if program.functions.get(f).is_none() {
+            return Err(EditError::NoFunction { id: f });
+        }
+        match verify_function(program, f).into_iter().next() {
+            Some(violation) => Err(Box::new(violation).into()),
+            None => Ok(Editor { program, f }),
+        }
+    }
+
+    /// The function as it is now.
+    #[must_use]
+    pub fn function(&self) -> &Function {
+        &self.program.functions[self.f]
+    }
+
+    /// The program as it is now.
+    #[must_use]
+    pub fn program(&self) -> &Program {
+        self.program
+    }
+
+    // Looking.
+
+    /// An instruction.
+    ///
+    /// # Errors
+    /// It stands nowhere.
+    pub fn inst(&self, inst: Inst) -> Edited<&InstData> {
+        self.place(inst).map(|_| &self.function().insts[inst])
+    }
+
+    /// The block that an instruction stands in, and where in it.
+    ///
+    /// # Errors
+    /// It stands nowhere.
+    pub fn place(&self, inst: Inst) -> Edited<(Block, usize)> {
+        place(self.function(), inst)
+    }
+
+    /// What defines a value.
+    ///
+    /// # Errors
+    /// Nothing does.
+    pub fn definition(&self, value: Value) -> Edited<Definition> {
+        let f = self.function();
+        for (b, block) in f.blocks.iter() {
+            if let Some(k) = block.params.iter().position(|&p| p == value) {
+                return Ok(Definition::Param(b, k));
+            }
+            if let Some(&i) = block.insts.iter().find(|&&i| f.insts[i].result == Some(value)) {
+                return Ok(Definition::Inst(i));
+            }
+        }
+        Err(EditError::NoValue { function: f.name.clone(), value })
+    }
+
+    /// The first instruction with a result that a question says yes to, with that result.
+    #[must_use]
+    pub fn find(&self, mut is: impl FnMut(&InstData) -> bool) -> Option<(Value, Inst)> {
+        let f = self.function();
+        let mut insts = f.blocks.values().flat_map(|b| &b.insts);
+        insts.find_map(|&i| Some((f.insts[i].result.filter(|_| is(&f.insts[i]))?, i)))
+    }
+
+    /// What uses a value, in the order of the text. One end counts once.
+    #[must_use]
+    pub fn uses(&self, value: Value) -> Vec<Use> {
+        let f = self.function();
+        let mut uses = Vec::new();
+        for (b, block) in f.blocks.iter() {
+            for &i in &block.insts {
+                let operands = f.insts[i].args.iter().enumerate().filter(|(_, v)| **v == value);
+                uses.extend(operands.map(|(k, _)| Use::Operand(i, k)));
+            }
+            let passed = block.end.targets().iter().any(|t| t.args.contains(&value));
+            uses.extend((passed || block.end.operand() == Some(value)).then_some(Use::End(b)));
+        }
+        uses
+    }
+
+    // Instructions.
+
+    /// Puts an instruction somewhere and gives its result, whose kind follows from the operands; of a tuple that of
+    /// a plain one.
+    ///
+    /// # Errors
+    /// The operands do not fit or are not defined there, or the operation gives nothing.
+    pub fn insert(&mut self, place: Place, op: Op, args: &[Value]) -> Edited<Value> {
+        let kind = self.kind(op, args)?.ok_or_else(|| EditError::Undecided { op: op.to_string() })?;
+        self.insert_as(place, op, args, kind)
+    }
+
+    /// The same with a result of the given kind: of a struct, an empty array, or what comes from a tape.
+    ///
+    /// # Errors
+    /// As [`insert`](Editor::insert).
+    pub fn insert_as(&mut self, place: Place, op: Op, args: &[Value], kind: Kind) -> Edited<Value> {
+        self.apply(|f| {
+            let (inst, v) = put(f, place, op, args, Some(kind))?;
+            v.ok_or(EditError::NoInst { function: f.name.clone(), inst })
+        })
+    }
+
+    /// Puts an instruction without a result somewhere.
+    ///
+    /// # Errors
+    /// As [`insert`](Editor::insert).
+    pub fn effect(&mut self, place: Place, op: Op, args: &[Value]) -> Edited<Inst> {
+        self.apply(|f| Ok(put(f, place, op, args, None)?.0))
+    }
+
+    /// Makes an instruction another one. Its result stays, so it is of the same kind.
+    ///
+    /// # Errors
+    /// The operands do not fit or are not defined there, or the result would be of another kind.
+    pub fn replace(&mut self, inst: Inst, op: Op, args: &[Value]) -> Edited<()> {
+        self.place(inst)?;
+        self.apply(|f| {
+            (f.insts[inst].op, f.insts[inst].args) = (op, args.into());
+            Ok(())
+        })
+    }
+
+    /// Gives an instruction another operand.
+    ///
+    /// # Errors
+    /// There is none of that number, or the value does not fit or is not defined there.
+    pub fn set_operand(&mut self, inst: Inst, index: usize, value: Value) -> Edited<()> {
+        self.place(inst)?;
+        self.apply(|f| {
+            let args = &mut f.insts[inst].args;
+            let (of, len) = (inst.to_string(), args.len());
+            let operand =
+                args.get_mut(index).ok_or(EditError::NoPart { what: "operands", of, len, index })?;
+            *operand = value;
+            Ok(())
+        })
+    }
+
+    /// Takes an instruction out.
+    ///
+    /// # Errors
+    /// Something uses its result: see [`replace_uses`](Editor::replace_uses).
+    pub fn remove(&mut self, inst: Inst) -> Edited<()> {
+        let (block, place) = self.place(inst)?;
+        self.apply(|f| {
+            f.blocks[block].insts.remove(place);
+            Ok(())
+        })
+    }
+
+    /// Moves an instruction.
+    ///
+    /// # Errors
+    /// Its operands are not defined there, or its result not where it is used.
+    pub fn move_to(&mut self, inst: Inst, to: Place) -> Edited<()> {
+        let (block, place) = self.place(inst)?;
+        if matches!(to, Place::Before(i) | Place::After(i) if i == inst) {
+            return Ok(());
+        }
+        self.apply(|f| {
+            f.blocks[block].insts.remove(place);
+            let (block, place) = at(f, to)?;
+            f.blocks[block].insts.insert(place, inst);
+            Ok(())
+        })
+    }
+
+    /// Lets everything that uses a value use another one instead, but for what defines that one: so that a value is
+    /// wrapped, `sin(v1)` in place of `v1`. Gives how many uses there were.
+    ///
+    /// # Errors
+    /// They are of different kinds, or the other one is not defined at a use.
+    pub fn replace_uses(&mut self, value: Value, with: Value) -> Edited<usize> {
+        let keeps = self.definition(with)?;
+        self.definition(value)?;
+        self.apply(|f| {
+            let mut count = 0;
+            let mut swap = |v: Value| {
+                count += usize::from(v == value);
+                if v == value { with } else { v }
+            };
+            let Function { blocks, insts, .. } = f;
+            for block in blocks.values_mut() {
+                for &i in block.insts.iter().filter(|i| keeps != Definition::Inst(**i)) {
+                    insts[i].args.iter_mut().for_each(|v| *v = swap(*v));
+                }
+                block.end.map_values(&mut swap);
+            }
+            Ok(count)
+        })
+    }
+
+    // Blocks.
+
+    /// Adds a block that nothing leads to yet, with parameters of the given kinds. It ends as given.
+    ///
+    /// # Errors
+    /// The end does not fit.
+    pub fn add_block(&mut self, params: &[Kind], end: Terminator) -> Edited<Block> {
+        self.apply(|f| {
+            let params = params.iter().map(|kind| f.new_value(kind.clone())).collect();
+            Ok(f.blocks.push(BlockData { params, end, ..BlockData::default() }))
+        })
+    }
+
+    /// Parts a block before an instruction: that and what follows goes to a new block, to which the old one jumps.
+    ///
+    /// # Errors
+    /// The instruction stands nowhere.
+    pub fn split(&mut self, inst: Inst) -> Edited<Block> {
+        let (block, place) = self.place(inst)?;
+        self.apply(|f| {
+            let next = f.blocks.next_key();
+            let old = &mut f.blocks[block];
+            let insts = old.insts.split_off(place);
+            let end = std::mem::replace(&mut old.end, Terminator::Jump(Target::new(next, vec![])));
+            let end_at = old.end_at;
+            Ok(f.blocks.push(BlockData { params: vec![], insts, end, end_at }))
+        })
+    }
+
+    /// Lets a block end otherwise.
+    ///
+    /// # Errors
+    /// The arguments are not those of the targets, or some value is not defined where it is used then.
+    pub fn set_end(&mut self, block: Block, end: Terminator) -> Edited<()> {
+        self.block(block)?;
+        self.apply(|f| {
+            f.blocks[block].end = end;
+            Ok(())
+        })
+    }
+
+    /// Takes out a block that nothing leads to, but itself perhaps. Those behind it have numbers one less from then on.
+    ///
+    /// # Errors
+    /// It is the entry, something leads there, or a value that it defines is used elsewhere.
+    pub fn remove_block(&mut self, block: Block) -> Edited<()> {
+        self.block(block)?;
+        self.no_entry(block)?;
+        let edges = self.function().predecessors();
+        if let Some(edge) = edges[block.index()].iter().find(|e| e.from != block) {
+            return Err(EditError::Reached { block, from: edge.from });
+        }
+        self.apply(|f| {
+            f.blocks.remove(block);
+            for other in f.blocks.values_mut() {
+                for target in other.end.targets_mut() {
+                    let moved = target.block.index() - usize::from(target.block > block);
+                    target.block = Block::new(moved);
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Gives a block one more parameter, with an argument for each edge into it, in the order of
+    /// [`Function::predecessors`].
+    ///
+    /// # Errors
+    /// It is the entry, or the arguments do not fit.
+    pub fn add_param(&mut self, block: Block, kind: Kind, args: &[Value]) -> Edited<Value> {
+        self.block(block)?;
+        self.no_entry(block)?;
+        let edges = self.function().predecessors().swap_remove(block.index());
+        if edges.len() != args.len() {
+            return Err(EditError::Arguments { block, expected: edges.len(), given: args.len() });
+        }
+        self.apply(|f| {
+            let v = f.new_value(kind);
+            f.blocks[block].params.push(v);
+            for (Edge { from, index }, arg) in edges.into_iter().zip(args) {
+                f.blocks[from].end.targets_mut()[index].args.push(*arg);
+            }
+            Ok(v)
+        })
+    }
+
+    /// Takes a parameter out, and its argument out of every edge.
+    ///
+    /// # Errors
+    /// It is the entry, there is none of that number, or something uses it.
+    pub fn remove_param(&mut self, block: Block, index: usize) -> Edited<()> {
+        self.block(block)?;
+        self.no_entry(block)?;
+        let f = self.function();
+        let len = f.blocks[block].params.len();
+        if index >= len {
+            return Err(EditError::NoPart { what: "parameters", of: block.to_string(), len, index });
+        }
+        let keep = f.blocks.iter().map(|(b, data)| {
+            let params = 0..data.params.len();
+            params.map(|k| (b, k) != (block, index)).collect()
+        });
+        let keep: Vec<Vec<bool>> = keep.collect();
+        self.apply(|f| {
+            retain_params(f, &keep);
+            Ok(())
+        })
+    }
+
+    // All at once.
+
+    /// Makes any change of the function, and takes it back if it fails or the function would not be well formed.
+    ///
+    /// # Errors
+    /// That of the change, or what it breaks.
+    pub fn apply<T>(&mut self, change: impl FnOnce(&mut Function) -> Edited<T>) -> Edited<T> {
+        let before = self.function().clone();
+        let result = change(&mut self.program.functions[self.f]);
+        // Who calls it goes by what it takes and gives.
+        let after = self.function();
+        let broken = if (&after.params, &after.result) != (&before.params, &before.result) {
+            super::verify(self.program)
+        } else {
+            verify_function(self.program, self.f)
+        };
+        let result = match broken.into_iter().next() {
+            Some(violation) if result.is_ok() => Err(Box::new(violation).into()),
+            _ => result,
+        };
+        if result.is_err() {
+            self.program.functions[self.f] = before;
+        }
+        result
+    }
+
+    /// Numbers everything anew, in the order of the text, and drops blocks that nothing reaches. Ids from before mean
+    /// nothing from then on.
+    pub fn compact(&mut self) {
+        self.program.functions[self.f] = compact(self.function());
+    }
+
+    fn kind(&self, op: Op, args: &[Value]) -> Edited<Option<Kind>> {
+        let f = self.function();
+        let kind = |&v: &Value| {
+            let kind = f.kinds.get(v).cloned();
+            kind.ok_or_else(|| EditError::NoValue { function: f.name.clone(), value: v })
+        };
+        let kinds = args.iter().map(kind).collect::<Edited<Vec<Kind>>>()?;
+        Ok(match op {
+            Op::Call(g) => {
+                Some(self.program.functions.get(g).ok_or(EditError::NoFunction { id: g })?.result.clone())
+            }
+            Op::Primitive(p) => self.program.primitives.get(p).map(|p| p.result.clone()),
+            Op::Tuple => Some(Kind::tuple(kinds)),
+            op => op.result(&kinds).map_err(|expected| EditError::Operands {
+                op: op.to_string(),
+                expected,
+                given: super::op::join(&kinds),
+            })?,
+        })
+    }
+
+    fn block(&self, block: Block) -> Edited<()> {
+        exists(self.function(), block)
+    }
+
+    fn no_entry(&self, block: Block) -> Edited<()> {
+        let function = || self.function().name.clone();
+        if block == ENTRY { Err(EditError::Entry { function: function(), block }) } else { Ok(()) }
+    }
+}
+
+fn exists(f: &Function, block: Block) -> Edited<()> {
+    let (function, blocks) = (|| f.name.clone(), f.blocks.len());
+    f.blocks.get(block).map(|_| ()).ok_or_else(|| EditError::NoBlock { function: function(), block, blocks })
+}
+
+fn place(f: &Function, inst: Inst) -> Edited<(Block, usize)> {
+    let places = f.blocks.iter().find_map(|(b, data)| Some((b, data.insts.iter().position(|&i| i == inst)?)));
+    places.ok_or_else(|| EditError::NoInst { function: f.name.clone(), inst })
+}
+
+/// The block of a place, and which instruction of it what is put there becomes.
+fn at(f: &Function, to: Place) -> Edited<(Block, usize)> {
+    match to {
+        Place::Before(inst) => place(f, inst),
+        Place::After(inst) => place(f, inst).map(|(b, k)| (b, k + 1)),
+        Place::Start(b) => exists(f, b).map(|()| (b, 0)),
+        Place::End(b) => exists(f, b).map(|()| (b, f.blocks[b].insts.len())),
+    }
+}
+
+/// Puts an instruction somewhere. It comes from where its neighbour does.
+fn put(
+    f: &mut Function,
+    to: Place,
+    op: Op,
+    args: &[Value],
+    kind: Option<Kind>,
+) -> Edited<(Inst, Option<Value>)> {
+    let (block, k) = at(f, to)?;
+    let source = match to {
+        Place::Before(inst) | Place::After(inst) => f.insts[inst].at,
+        Place::Start(b) | Place::End(b) => f.blocks[b].end_at,
+    };
+    let (inst, v) = f.new_inst(op, args, kind, source);
+    f.blocks[block].insts.insert(k, inst);
+    Ok((inst, v))
+}
