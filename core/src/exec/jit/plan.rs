@@ -165,6 +165,7 @@ fn may_leave(code: Code) -> bool {
     let fallible = matches!(
         code,
         Code::AddI(..)
+            | Code::Expect(..)
             | Code::Int1(..)
             | Code::Int2(..)
             | Code::Get(..)
