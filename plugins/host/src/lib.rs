@@ -26,6 +26,7 @@
 mod array;
 mod border;
 mod by_name;
+mod call;
 mod choice;
 mod conform;
 mod dense;

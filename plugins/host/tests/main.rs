@@ -7,3 +7,4 @@ mod failures;
 mod rules;
 mod support;
 mod versions;
+mod watched;
