@@ -73,3 +73,4 @@ mod synthesis;
 mod tape;
 mod tape_arrays;
 mod trace;
+mod work_limits;

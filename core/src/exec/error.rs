@@ -24,6 +24,14 @@ pub enum RunError {
         /// Where it stopped.
         at: Position,
     },
+    /// Too much work on arrays.
+    #[error("{at}: stopped: this takes more than {limit} operations on elements of arrays")]
+    Work {
+        /// The limit.
+        limit: u64,
+        /// Where it stopped.
+        at: Position,
+    },
     /// Too many calls inside calls.
     #[error("{at}: `{function}` is called {limit} calls deep: is there an endless recursion?")]
     Depth {
@@ -142,6 +150,7 @@ impl RunError {
         match self {
             RunError::Call(_) => None,
             RunError::Steps { at, .. }
+            | RunError::Work { at, .. }
             | RunError::Depth { at, .. }
             | RunError::Memory { at, .. }
             | RunError::Index { at, .. }

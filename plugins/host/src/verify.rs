@@ -53,7 +53,8 @@ const VALUE_TOLERANCE: f64 = 1e-9;
 const SLOPE_TOLERANCE: f64 = 1e-6;
 
 /// What a run may use: a program that takes longer at a point is not compared there.
-const LIMITS: Limits = Limits { steps: 10_000_000, depth: 10_000, array: 1_000_000, memory: 1 << 30 };
+const LIMITS: Limits =
+    Limits { steps: 10_000_000, work: 100_000_000, depth: 10_000, array: 1_000_000, memory: 1 << 30 };
 
 /// What came out.
 #[derive(Clone, Debug, PartialEq)]
