@@ -78,3 +78,4 @@ mod synthesis;
 mod tape;
 mod tape_arrays;
 mod trace;
+mod work_limits;

@@ -232,7 +232,7 @@ fn program(text: &str) -> Checked {
         }
     };
     let Some(name) = entry(text) else { return Ok(()) };
-    let limits = Limits { steps: 200_000, depth: 1000, array: 1 << 20, memory: 1 << 26 };
+    let limits = Limits { steps: 200_000, work: 1 << 32, depth: 1000, array: 1 << 20, memory: 1 << 26 };
     let Some(f) = program.lookup(&name) else { return Ok(()) };
     let datum = |kind: &ketgrad_core::ir::Kind| match kind {
         ketgrad_core::ir::Kind::Real => Some(Datum::Real(0.7)),

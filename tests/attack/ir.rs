@@ -14,7 +14,7 @@ use crate::{
     programs::Drawn,
 };
 
-const LIMITS: Limits = Limits { steps: 20_000, depth: 50, array: 10_000, memory: 1 << 24 };
+const LIMITS: Limits = Limits { steps: 20_000, work: 1 << 32, depth: 50, array: 10_000, memory: 1 << 24 };
 
 /// One seed.
 pub(crate) fn check(seed: u64) -> Checked {

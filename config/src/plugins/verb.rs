@@ -118,6 +118,10 @@ fn list(common: &Common, verify: Option<&[String]>) -> Result<Shown, Failure> {
         for backend in &backends {
             text += &format!("{}  {}\n", backend.name, backend.said);
         }
+        // Also what only the comparisons have brought out.
+        let noticed = plugins.noticed();
+        noticed.iter().for_each(|note| text += &format!("{note}\n"));
+        object["noticed"] = json!(noticed);
         let (on_devices, here): (Vec<_>, Vec<_>) = backends.iter().partition(|b| b.is_device);
         let list = |all: Vec<&Compared>| all.into_iter().map(Compared::json).collect::<Value>();
         object["devices"] = list(on_devices);

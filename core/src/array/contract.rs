@@ -81,6 +81,27 @@ impl Contracted {
     }
 }
 
+/// How many products of two elements a contraction of arrays of these shapes adds up, if it can be at all.
+pub(crate) fn contract_work(
+    which: Contracted,
+    a: &Shape,
+    b: &Shape,
+    like: Option<&Shape>,
+    labels: &[i64],
+) -> u64 {
+    let like = like.map_or(0, |shape| shape.len());
+    let split = match which {
+        Contracted::Result => lists(labels, a.len(), b.len()).map(|[p, q, _]| [p, q]),
+        Contracted::First => lists(labels, like, b.len()).map(|[_, q, o]| [o, q]),
+        Contracted::Second => lists(labels, a.len(), like).map(|[p, _, o]| [p, o]),
+    };
+    // Wrong labels are told where they are used. All labels are those of both operands.
+    let Some([p, q]) = split else { return 0 };
+    let own = p.iter().zip(a).map(|(_, &n)| n);
+    let others = q.iter().zip(b).filter(|(label, _)| !p.contains(label)).map(|(_, &n)| n);
+    own.chain(others).fold(2, |work: u64, n| work.saturating_mul(n as u64))
+}
+
 /// `y_o = sum a_p b_q` over the labels that are not in `o`. `labels` are those of the first factor, of the second and
 /// of the result, one list behind the other. `which` is the array that is computed: for the result, `a` and `b` are
 /// the factors; for the first factor they are the result and the second factor; for the second factor, the first

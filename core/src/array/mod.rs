@@ -50,7 +50,7 @@ use std::{
 
 pub use axis::{arg_extreme_axis, flip, linear_recurrence, norm_keep, scatter_along, take_along};
 pub use cofactors::{cofactors, cofactors_along};
-pub(crate) use contract::{BETWEEN, LISTS, lists, name as contraction};
+pub(crate) use contract::{BETWEEN, LISTS, contract_work, lists, name as contraction};
 pub use contract::{Contracted, contract};
 pub use decompose::cholesky;
 pub(crate) use eigen::spectral_order;

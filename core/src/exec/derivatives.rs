@@ -221,7 +221,9 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
     /// Of another function of such a program, with the same host, level and limits, but `times` as many steps.
     pub(super) fn sibling(&self, program: &Program, name: &str, times: usize) -> Result<Self, DeriveError> {
         let times = u64::try_from(times).unwrap_or(u64::MAX);
-        let limits = Limits { steps: self.limits.steps.saturating_mul(times), ..self.limits };
+        let Limits { steps, work, .. } = self.limits;
+        let (steps, work) = (steps.saturating_mul(times), work.saturating_mul(times));
+        let limits = Limits { steps, work, ..self.limits };
         let new = Derivatives::new(program, name)?;
         let new = new.with_level(self.level).with_limits(limits);
         #[cfg(feature = "jit")]

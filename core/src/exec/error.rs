@@ -35,6 +35,14 @@ pub enum RunError {
         /// That it was.
         source: Cancelled,
     },
+    /// Too much work on arrays.
+    #[error("{at}: stopped: this takes more than {limit} operations on elements of arrays")]
+    Work {
+        /// The limit.
+        limit: u64,
+        /// Where it stopped.
+        at: Position,
+    },
     /// Too many calls inside calls.
     #[error("{at}: `{function}` is called {limit} calls deep: is there an endless recursion?")]
     Depth {
@@ -173,6 +181,7 @@ impl RunError {
             RunError::Call(_) => None,
             RunError::Steps { at, .. }
             | RunError::Cancelled { at, .. }
+            | RunError::Work { at, .. }
             | RunError::Depth { at, .. }
             | RunError::Memory { at, .. }
             | RunError::Index { at, .. }

@@ -74,6 +74,9 @@ pub struct Limits {
     /// Instructions executed, near enough: a loop that goes round costs the length of its code, a call that of
     /// the function's, and code that runs once costs nothing.
     pub steps: u64,
+    /// Operations on elements of arrays: an operation element by element and whatever makes an array counts the elements, a
+    /// product of matrices `2 m n k`, linear algebra some n³. What costs much is counted before it is done.
+    pub work: u64,
     /// Calls inside calls.
     pub depth: usize,
     /// Elements of one array.
@@ -85,9 +88,15 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 10^9 steps, 10^5 calls deep, 10^8 elements of an array, any number of bytes.
+    /// 10^9 steps, 10^12 operations on elements, 10^5 calls deep, 10^8 elements of an array, any number of bytes.
     fn default() -> Limits {
-        Limits { steps: 1_000_000_000, depth: 100_000, array: 100_000_000, memory: usize::MAX }
+        Limits {
+            steps: 1_000_000_000,
+            work: 1_000_000_000_000,
+            depth: 100_000,
+            array: 100_000_000,
+            memory: usize::MAX,
+        }
     }
 }
 

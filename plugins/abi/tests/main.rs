@@ -1,3 +1,4 @@
 //! The interface against its C header.
 
+mod cpp;
 mod layout;

@@ -14,7 +14,10 @@ pub(crate) trait Number: Copy + Default + Any + Send + Sync {
     const DTYPE: u32;
     const ONE: Self;
     const CANARY: Self;
-    fn is_canary(self) -> bool;
+    /// Whether it is the same number, bit by bit.
+    fn is_same(self, other: Self) -> bool;
+    /// A word that depends on every bit.
+    fn word(self) -> u64;
     fn is_finite(self) -> bool;
     /// `conj(bar) dot`: what a cotangent makes of a tangent.
     fn pair(bar: Self, dot: Self) -> Self;
@@ -72,8 +75,11 @@ impl Number for f64 {
     const DTYPE: u32 = abi::F64;
     const ONE: f64 = 1.0;
     const CANARY: f64 = f64::from_bits(CANARY);
-    fn is_canary(self) -> bool {
-        self.to_bits() == CANARY
+    fn is_same(self, other: f64) -> bool {
+        self.to_bits() == other.to_bits()
+    }
+    fn word(self) -> u64 {
+        self.to_bits()
     }
     fn is_finite(self) -> bool {
         f64::is_finite(self)
@@ -104,8 +110,11 @@ impl Number for Complex<f64> {
     const DTYPE: u32 = abi::C64;
     const ONE: Complex<f64> = Complex::new(1.0, 0.0);
     const CANARY: Complex<f64> = Complex::new(f64::from_bits(CANARY), f64::from_bits(CANARY));
-    fn is_canary(self) -> bool {
-        self.re.to_bits() == CANARY && self.im.to_bits() == CANARY
+    fn is_same(self, other: Complex<f64>) -> bool {
+        self.re.is_same(other.re) & self.im.is_same(other.im)
+    }
+    fn word(self) -> u64 {
+        self.re.to_bits().rotate_left(1) ^ self.im.to_bits()
     }
     fn is_finite(self) -> bool {
         self.re.is_finite() && self.im.is_finite()

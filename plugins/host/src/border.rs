@@ -5,6 +5,8 @@ use std::{mem::MaybeUninit, ptr, slice};
 
 use ketgrad_plugin_abi::{self as abi, Err, Status, Str};
 
+use crate::call::Callee;
+
 /// The longest text that is taken from a plugin: 16 MiB.
 const LONGEST: usize = 1 << 24;
 
@@ -76,13 +78,13 @@ impl From<Failed> for String {
 
 /// Calls a plugin, which may answer with a message.
 #[inline]
-pub(crate) fn asked(call: impl FnOnce(*mut Err) -> Status) -> Result<(), String> {
-    called(call).map_err(String::from)
+pub(crate) fn asked(callee: &Callee, call: impl FnOnce(*mut Err) -> Status) -> Result<(), String> {
+    called(callee, call).map_err(String::from)
 }
 
 /// As [`asked`], with whether the contract was broken.
 #[inline]
-pub(crate) fn called(call: impl FnOnce(*mut Err) -> Status) -> Result<(), Failed> {
+pub(crate) fn called(callee: &Callee, call: impl FnOnce(*mut Err) -> Status) -> Result<(), Failed> {
     // Nothing is written here unless there is an error.
     let mut buffer = MaybeUninit::<[u8; MESSAGE]>::uninit();
     let mut err = Err {
@@ -92,7 +94,7 @@ pub(crate) fn called(call: impl FnOnce(*mut Err) -> Status) -> Result<(), Failed
         cap: MESSAGE,
         len: 0,
     };
-    let status = call(&mut err);
+    let status = callee.call(|| call(&mut err));
     if status == abi::OK {
         return Ok(());
     }
@@ -108,11 +110,11 @@ pub(crate) fn called(call: impl FnOnce(*mut Err) -> Status) -> Result<(), Failed
 const DESCRIPTION: usize = 4096;
 
 /// Asks a plugin for a text; what went wrong is a text, too.
-pub(crate) fn told(call: impl FnOnce(*mut Err) -> Status) -> String {
+pub(crate) fn told(callee: &Callee, call: impl FnOnce(*mut Err) -> Status) -> String {
     let mut buffer = [0u8; DESCRIPTION];
     let (struct_size, cap) = (size_of::<Err>() as u32, DESCRIPTION);
     let mut text = Err { struct_size, reserved: 0, buf: buffer.as_mut_ptr(), cap, len: 0 };
-    let status = call(&mut text);
+    let status = callee.call(|| call(&mut text));
     let said = String::from_utf8_lossy(&buffer[..text.len.min(DESCRIPTION)]);
     if status == abi::OK { said.into_owned() } else { in_words(status, &said) }
 }

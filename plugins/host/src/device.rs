@@ -89,7 +89,8 @@ impl Device {
         &self,
         call: impl FnOnce(&abi::Backend, *mut abi::Err) -> abi::Status,
     ) -> Result<(), ExecuteError> {
-        asked(|err| call(self.raw(), err)).map_err(|reason| self.backend.failed(reason))
+        asked(&self.backend.raw.callee, |err| call(self.raw(), err))
+            .map_err(|reason| self.backend.failed(reason))
     }
 
     pub(crate) fn lacks(&self, what: &str) -> ExecuteError {

@@ -38,7 +38,7 @@ impl<E> Drop for DeviceState<E> {
         let b = self.device.raw();
         if let (Some(free), false) = (b.state_free, self.ptr.is_null()) {
             // SAFETY: the state came from this device and is not used again.
-            unsafe { free(b.user, self.ptr) }
+            self.device.backend().raw.callee.call(|| unsafe { free(b.user, self.ptr) });
         }
     }
 }

@@ -26,8 +26,9 @@ use num_complex::Complex;
 
 use crate::{
     border::{asked, told},
+    call::changes_modes,
     choice::{Choice, built_in},
-    init::{RawBackend, running},
+    init::{Pool, RawBackend, running},
 };
 
 type C = Complex<f64>;
@@ -115,8 +116,17 @@ impl Backend {
     /// What it says of itself, for people.
     pub(crate) fn describe(&self) -> String {
         let b = &self.raw.raw;
-        // SAFETY: `user` belongs to the function, which writes into the buffer.
-        b.describe.map_or(String::new(), |describe| told(|text| unsafe { describe(b.user, text) }))
+        let ask = |describe: unsafe extern "C" fn(_, _) -> _| {
+            // SAFETY: `user` belongs to the function, which writes into the buffer.
+            told(&self.raw.callee, |text| unsafe { describe(b.user, text) })
+        };
+        b.describe.map_or(String::new(), ask)
+    }
+
+    /// As [`Plugins::noticed`](crate::Plugins::noticed).
+    pub(crate) fn noticed(&self) -> Option<String> {
+        let note = || format!("plugin `{}`: {}", self.plugin, changes_modes("kernel", &self.raw.name));
+        self.raw.callee.changes_modes().then(note)
     }
 
     /// Whether its states may be of this type.
@@ -154,7 +164,7 @@ impl Backend {
             n_gates: operators as u64,
         };
         // SAFETY: the query is good for the call; `user` belongs to the function.
-        b.score.map_or(1, |score| unsafe { score(b.user, &query) })
+        b.score.map_or(1, |score| self.raw.callee.call(|| unsafe { score(b.user, &query) }))
     }
 
     /// What it would cost, in the built-in kernels' unit: by its score, and a priority outweighs every score.
@@ -380,11 +390,13 @@ impl HostKernels {
         let Some(apply) = b.apply_host.filter(|_| !gates.is_empty()) else { return Ok(()) };
         let gates: Vec<Gate> = gates.iter().map(Lowered::borrowed).collect();
         let list = list(&gates);
-        let host = running(threads);
+        let callee = &self.backend.raw.callee;
+        let pool = Pool { threads, callee };
+        let host = running(&pool);
         let n_qubits = amplitudes.len().trailing_zeros();
         let data = amplitudes.as_mut_ptr().cast();
         // SAFETY: the amplitudes are 2^n numbers that nobody else looks at; table and list are good for the call.
-        asked(|err| unsafe { apply(b.user, &host, abi::C64, data, n_qubits, &list, err) })
+        asked(callee, |err| unsafe { apply(b.user, &host, abi::C64, data, n_qubits, &list, err) })
             .map_err(|reason| self.backend.failed(reason))
     }
 }

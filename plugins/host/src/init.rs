@@ -12,6 +12,7 @@ use ketgrad_plugin_abi::{self as abi, Backend, Body, Err, Host, Rule, Status, St
 
 use crate::{
     border::{answer, asked, copied, text},
+    call::Callee,
     error::Fault,
     library::Library,
 };
@@ -19,6 +20,8 @@ use crate::{
 /// A rule as a plugin gave it.
 pub(crate) struct RawRule {
     pub(crate) raw: Rule,
+    /// Who is called where one of its functions is.
+    pub(crate) callee: Callee,
     pub(crate) name: String,
     pub(crate) signature: String,
     pub(crate) program: String,
@@ -27,6 +30,8 @@ pub(crate) struct RawRule {
 /// A backend as a plugin gave it.
 pub(crate) struct RawBackend {
     pub(crate) raw: Backend,
+    /// Who is called where one of its functions is.
+    pub(crate) callee: Callee,
     pub(crate) name: String,
 }
 
@@ -43,7 +48,7 @@ impl Drop for RawRule {
     fn drop(&mut self) {
         if let Some(drop_user) = self.raw.drop_user {
             // SAFETY: the rule goes away, so this is the last call with its `user`.
-            unsafe { drop_user(self.raw.user) }
+            self.callee.call(|| unsafe { drop_user(self.raw.user) });
         }
     }
 }
@@ -51,7 +56,7 @@ impl Drop for RawBackend {
     fn drop(&mut self) {
         if let Some(drop_user) = self.raw.drop_user {
             // SAFETY: the backend goes away, so this is the last call with its `user`.
-            unsafe { drop_user(self.raw.user) }
+            self.callee.call(|| unsafe { drop_user(self.raw.user) });
         }
     }
 }
@@ -62,11 +67,30 @@ pub(crate) struct Collected {
     pub(crate) rules: Vec<RawRule>,
     pub(crate) backends: Vec<RawBackend>,
     pub(crate) notes: Vec<String>,
+    /// The plugin's name.
+    plugin: String,
     options: Vec<(String, String)>,
+}
+
+impl Collected {
+    /// What is handed over and never freed.
+    pub(crate) fn leftovers(&self) -> Vec<String> {
+        let rules = self.rules.iter().map(|r| ("rule", &r.name, r.raw.user, r.raw.drop_user.is_some()));
+        let kernels =
+            self.backends.iter().map(|b| ("kernel", &b.name, b.raw.user, b.raw.drop_user.is_some()));
+        let kept = rules.chain(kernels).filter(|(_, _, user, freed)| !user.is_null() && !freed);
+        let said = |(what, name, ..): (&str, &String, _, _)| {
+            format!(
+                "{what} `{name}` has a `user` and no `drop_user`: nobody frees it, which is right for a constant alone"
+            )
+        };
+        kept.map(said).collect()
+    }
 }
 
 /// Runs a plugin's registration. If it fails, nothing of it is kept.
 pub(crate) fn init(
+    plugin: &str,
     library: &Library,
     options: &[(String, String)],
     threads: &Threads,
@@ -74,7 +98,8 @@ pub(crate) fn init(
     let Some(init) = library.desc.init else {
         return Err(Fault::Init { reason: "it has no `init`".to_owned() });
     };
-    let mut collected = Collected { options: options.to_vec(), ..Collected::default() };
+    let mut collected =
+        Collected { plugin: plugin.to_owned(), options: options.to_vec(), ..Collected::default() };
     let host = Host {
         struct_size: size_of::<Host>() as u32,
         major: abi::MAJOR,
@@ -88,10 +113,9 @@ pub(crate) fn init(
         parallel_for: None,
         get_extension: Some(get_extension),
     };
-    let control = FloatControl::saved();
+    let callee = Callee::plugin(plugin, "its registration");
     // SAFETY: the table and what its `ctx` points to outlive the call; nothing else touches `collected` meanwhile.
-    let result = asked(|err| unsafe { init(&host, err) });
-    drop(control);
+    let result = asked(&callee, |err| unsafe { init(&host, err) });
     match result {
         Ok(()) => Ok(collected),
         // Dropping what was collected hands it back to the plugin.
@@ -152,7 +176,9 @@ unsafe extern "C" fn add_rule(ctx: *mut c_void, rule: *const Rule, err: *mut Err
         // Until it is pushed, the plugin keeps its `user`.
         let (name, signature, program) = (name?, signature?, program?);
         // SAFETY: a plugin calls the table of `init` during it, with its `ctx`.
-        unsafe { collected(ctx) }.rules.push(RawRule { raw, name, signature, program });
+        let to = unsafe { collected(ctx) };
+        let callee = Callee::of(&to.plugin, "rule", &name);
+        to.rules.push(RawRule { raw, callee, name, signature, program });
         Ok(())
     };
     // SAFETY: `err` is the plugin's buffer.
@@ -171,7 +197,9 @@ unsafe extern "C" fn add_backend(ctx: *mut c_void, backend: *const Backend, err:
         // SAFETY: the plugin hands over a name that can be read.
         let name = unsafe { text(&raw.name) }?;
         // SAFETY: a plugin calls the table of `init` during it, with its `ctx`.
-        unsafe { collected(ctx) }.backends.push(RawBackend { raw, name });
+        let to = unsafe { collected(ctx) };
+        let callee = Callee::of(&to.plugin, "kernel", &name);
+        to.backends.push(RawBackend { raw, callee, name });
         Ok(())
     };
     // SAFETY: `err` is the plugin's buffer.
@@ -184,14 +212,20 @@ unsafe extern "C" fn get_extension(_: *mut c_void, _: Str) -> *const c_void {
 
 // While kernels run.
 
+/// The threads that a kernel may use, and whose kernel it is.
+pub(crate) struct Pool<'a> {
+    pub(crate) threads: &'a Threads,
+    pub(crate) callee: &'a Callee,
+}
+
 /// The table that kernels are handed: threads, and nothing that registers.
-pub(crate) fn running(threads: &Threads) -> Host {
+pub(crate) fn running(pool: &Pool<'_>) -> Host {
     Host {
         struct_size: size_of::<Host>() as u32,
         major: abi::MAJOR,
         minor: abi::MINOR,
-        threads: u32::try_from(threads.count()).unwrap_or(u32::MAX),
-        ctx: ptr::from_ref(threads).cast_mut().cast(),
+        threads: u32::try_from(pool.threads.count()).unwrap_or(u32::MAX),
+        ctx: ptr::from_ref(pool).cast_mut().cast(),
         log: None,
         option: None,
         add_rule: None,
@@ -222,55 +256,22 @@ unsafe extern "C" fn parallel_for(
     user: *mut c_void,
 ) -> Status {
     let Some(body) = body else { return abi::INVALID };
-    // SAFETY: the `ctx` of `running` is the thread pool, which outlives the call.
-    let threads = unsafe { &*ctx.cast::<Threads>() };
+    // SAFETY: the `ctx` of `running` is the pool, which outlives the call.
+    let pool = unsafe { &*ctx.cast::<Pool<'_>>() };
     let grain = grain.max(1);
     let user = Shared(user);
     let part = |k: usize| {
         let from = k * grain;
         // SAFETY: the plugin's body takes its `user` and parts of `0..count`, from any thread.
-        unsafe { body(user.get(), from, (from + grain).min(count)) }
+        pool.callee.call(|| unsafe { body(user.get(), from, (from + grain).min(count)) })
     };
     let parts = count.div_ceil(grain);
-    let run = catch_unwind(AssertUnwindSafe(|| threads.map(parts, part)));
+    let run = catch_unwind(AssertUnwindSafe(|| pool.threads.map(parts, part)));
     match run {
         Ok(all) => all.into_iter().find(|s| *s != abi::OK).unwrap_or(abi::OK),
         Err(payload) => {
             std::mem::forget(payload);
             abi::PANIC
-        }
-    }
-}
-
-/// The processor's mode for floating-point numbers, put back when this goes away: a library built with `-ffast-math`
-/// may switch denormal numbers off for the whole thread.
-pub(crate) struct FloatControl {
-    #[cfg(target_arch = "x86_64")]
-    mxcsr: u32,
-}
-
-impl FloatControl {
-    pub(crate) fn saved() -> FloatControl {
-        #[cfg(target_arch = "x86_64")]
-        {
-            let mut mxcsr = 0u32;
-            // SAFETY: stores the control register; every x86-64 processor has it.
-            unsafe {
-                std::arch::asm!("stmxcsr [{}]", in(reg) &raw mut mxcsr, options(nostack, preserves_flags))
-            };
-            FloatControl { mxcsr }
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        FloatControl {}
-    }
-}
-
-impl Drop for FloatControl {
-    fn drop(&mut self) {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: loads what the processor itself stored.
-        unsafe {
-            std::arch::asm!("ldmxcsr [{}]", in(reg) &raw const self.mxcsr, options(nostack, preserves_flags, readonly));
         }
     }
 }

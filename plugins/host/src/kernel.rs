@@ -1,7 +1,12 @@
 //! The compiled part of a rule, with checks around every call.
 #![expect(unsafe_code, reason = "the plugin's functions are called here")]
 
-use std::{ffi::c_void, ptr};
+use std::{
+    ffi::c_void,
+    mem::MaybeUninit,
+    ptr,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 use ketgrad_core::{
     exec::Datum,
@@ -14,6 +19,7 @@ use num_complex::Complex;
 use crate::{
     array::{Array, Number},
     border::{Failed, called},
+    call::changes_modes,
     init::RawRule,
     plugins::Check,
 };
@@ -24,6 +30,9 @@ const GUARD: usize = 8;
 /// The most elements of a result.
 const MOST: u64 = 100_000_000;
 
+/// How many numbers stand before and behind the result of a kernel on numbers.
+const AROUND: (usize, usize) = (2, 4);
+
 /// The most inputs of a kernel on numbers.
 pub(crate) const MAX_NUMBERS: usize = 16;
 
@@ -33,6 +42,8 @@ pub(crate) struct Kernel {
     pub(crate) params: Vec<Kind>,
     pub(crate) result: Kind,
     check: Check,
+    /// Whether a tape came that nobody frees.
+    keeps_tapes: AtomicBool,
 }
 
 /// What a kernel kept for its pullback.
@@ -45,7 +56,7 @@ impl Drop for Tape<'_> {
     fn drop(&mut self) {
         if let (Some(free), false) = (self.kernel.raw.raw.free_tape, self.ptr.is_null()) {
             // SAFETY: the tape came from this rule's `forward` and is not used again.
-            unsafe { free(self.kernel.raw.raw.user, self.ptr) }
+            self.kernel.raw.callee.call(|| unsafe { free(self.kernel.raw.raw.user, self.ptr) });
         }
     }
 }
@@ -76,7 +87,7 @@ impl Kernel {
         if r.dtypes >> dtype & 1 == 0 || !params.iter().chain([&result]).all(fits) || result == Kind::Int {
             return Err("its kernel is of another kind of number than its signature".to_owned());
         }
-        Ok(Some(Kernel { raw, params, result, check }))
+        Ok(Some(Kernel { raw, params, result, check, keeps_tapes: AtomicBool::new(false) }))
     }
 
     /// Whether it takes numbers and gives one.
@@ -96,10 +107,10 @@ impl Kernel {
     #[inline]
     pub(crate) fn real(&self, x: &[f64]) -> Result<f64, Failed> {
         let Some(f) = self.raw.raw.scalar_f64 else { return self.number(x) };
-        debug_assert_eq!(x.len(), self.params.len());
-        let mut y = 0.0;
-        // SAFETY: `x` has the rule's number of inputs, `y` room for one, and `user` belongs to the function.
-        called(|err| unsafe { f(self.raw.raw.user, x.as_ptr(), &raw mut y, err) })?;
+        let y = self.watched(x, |user, x, y, err| {
+            // SAFETY: `x` has the rule's number of inputs, `y` room for one, and `user` belongs to the function.
+            unsafe { f(user, x, y, err) }
+        })?;
         if self.check == Check::Finite && !y.is_finite() && x.iter().all(|x| x.is_finite()) {
             return Err(Failed::broke(format!("it gives {y} although every input is finite")));
         }
@@ -110,13 +121,49 @@ impl Kernel {
     #[inline]
     pub(crate) fn complex(&self, x: &[Complex<f64>]) -> Result<Complex<f64>, Failed> {
         let Some(f) = self.raw.raw.scalar_c64 else { return self.number(x) };
-        let mut y = Complex::new(0.0, 0.0);
-        // SAFETY: `x` has the rule's number of inputs, `y` room for one, complex numbers being pairs of `f64`; `user` is the function's.
-        called(|err| unsafe { f(self.raw.raw.user, x.as_ptr().cast(), (&raw mut y).cast(), err) })?;
+        let y = self.watched(x, |user, x, y, err| {
+            // SAFETY: `x` has the rule's number of inputs, `y` room for one, complex numbers being pairs of `f64`; `user` is the function's.
+            unsafe { f(user, x.cast(), y.cast(), err) }
+        })?;
         if self.check == Check::Finite && !Number::is_finite(y) && x.iter().all(|x| Number::is_finite(*x)) {
             return Err(Failed::broke(format!("it gives {y} although every input is finite")));
         }
         Ok(y)
+    }
+
+    /// The value of a kernel on numbers, with guards around it and inputs of its own.
+    #[inline]
+    fn watched<E: Number>(
+        &self,
+        x: &[E],
+        call: impl FnOnce(*mut c_void, *const E, *mut E, *mut abi::Err) -> abi::Status,
+    ) -> Result<E, Failed> {
+        debug_assert_eq!(x.len(), self.params.len());
+        if self.check == Check::Off {
+            let mut y = E::default();
+            called(&self.raw.callee, |err| call(self.raw.raw.user, x.as_ptr(), &raw mut y, err))?;
+            return Ok(y);
+        }
+        // A copy: what is written to it is nobody's.
+        let mut given = [MaybeUninit::<E>::uninit(); MAX_NUMBERS];
+        for (given, x) in given.iter_mut().zip(x) {
+            given.write(*x);
+        }
+        let mut room = [E::CANARY; AROUND.0 + 1 + AROUND.1];
+        room[AROUND.0] = E::default();
+        let (from, to) = (given.as_mut_ptr().cast_const().cast(), room[AROUND.0..].as_mut_ptr());
+        let result = called(&self.raw.callee, |err| call(self.raw.raw.user, from, to, err));
+        let around = room[..AROUND.0].iter().chain(&room[AROUND.0 + 1..]);
+        if !around.fold(true, |whole, x| whole & x.is_same(E::CANARY)) {
+            return Err(Failed::broke("it wrote beside its result, which is one number"));
+        }
+        // SAFETY: as many were written as there are in `x`.
+        let same =
+            given.iter().zip(x).fold(true, |same, (a, b)| same & unsafe { a.assume_init() }.is_same(*b));
+        if !same {
+            return Err(Failed::broke("it wrote to its inputs, which are the host's"));
+        }
+        result.map(|()| room[AROUND.0])
     }
 
     /// The value at numbers, by the kernel on arrays.
@@ -141,9 +188,17 @@ impl Kernel {
         let mut tape = Tape { kernel: self, ptr: ptr::null_mut() };
         let inputs: Vec<abi::Array> = x.iter().map(borrowed).collect();
         let result = y.array();
+        let sum = self.sum(x);
         // SAFETY: the arrays are good for the call, the result is ours alone and as large as it says.
-        called(|err| unsafe { forward(r.user, inputs.as_ptr(), &raw const result, &raw mut tape.ptr, err) })?;
+        let called = called(&self.raw.callee, |err| unsafe {
+            forward(r.user, inputs.as_ptr(), &raw const result, &raw mut tape.ptr, err)
+        });
+        if r.free_tape.is_none() && !tape.ptr.is_null() {
+            self.keeps_tapes.store(true, Ordering::Relaxed);
+        }
         let y = y.checked("result")?;
+        called?;
+        unchanged(x, sum)?;
         self.finite(x, &y)?;
         Ok((y, tape))
     }
@@ -165,10 +220,12 @@ impl Kernel {
             x.iter().map(|x| Guarded::new(x.shape.clone(), x.data.len(), guard)).collect();
         let results: Vec<abi::Array> = bars.iter_mut().map(Guarded::array).collect();
         // SAFETY: the arrays are good for the call, the results are ours alone and as large as they say; the tape is of this kernel.
-        called(|err| unsafe {
+        let sum = self.sum(x);
+        called(&self.raw.callee, |err| unsafe {
             let (value, cotangent) = (&raw const value, &raw const cotangent);
             pullback(r.user, tape.ptr, inputs.as_ptr(), value, cotangent, results.as_ptr(), err)
         })?;
+        unchanged(x, sum)?;
         let bars: Vec<Array<E>> =
             bars.into_iter().map(|b| b.checked("cotangent")).collect::<Result<_, _>>()?;
         if y_bar.is_finite() {
@@ -201,6 +258,25 @@ impl Kernel {
         Ok(self.forward(&x)?.0.is_finite())
     }
 
+    /// What its calls have left behind so far: memory that nobody frees, modes of the processor.
+    pub(crate) fn noticed(&self) -> Vec<String> {
+        let (mut notes, name) = (Vec::new(), &self.raw.name);
+        if self.raw.callee.changes_modes() {
+            notes.push(changes_modes("rule", name));
+        }
+        if self.keeps_tapes.load(Ordering::Relaxed) {
+            notes.push(format!(
+                "rule `{name}` gives a tape and has no `free_tape`: each gradient keeps memory for ever"
+            ));
+        }
+        notes
+    }
+
+    /// A sum over the bits of the inputs, if it is looked at whether a kernel writes to them: a pass over all of them.
+    fn sum<E: Number>(&self, x: &[Array<E>]) -> Option<u64> {
+        (self.check == Check::Finite).then(|| sum_of(x))
+    }
+
     fn guard(&self) -> usize {
         if self.check == Check::Off { 0 } else { GUARD }
     }
@@ -223,7 +299,9 @@ impl Kernel {
                 let mut shape = Shape { ndim: 0, reserved: 0, dim: [0; abi::MAX_NDIM] };
                 let inputs: Vec<abi::Array> = x.iter().map(borrowed).collect();
                 // SAFETY: the arrays are good for the call; the shape is ours.
-                called(|err| unsafe { infer(r.user, inputs.as_ptr(), &raw mut shape, err) })?;
+                called(&self.raw.callee, |err| unsafe {
+                    infer(r.user, inputs.as_ptr(), &raw mut shape, err)
+                })?;
                 let ndim = shape.ndim as usize;
                 if ndim > abi::MAX_NDIM {
                     return Err(Failed::broke(format!(
@@ -242,6 +320,20 @@ impl Kernel {
             )));
         }
         Ok(shape)
+    }
+}
+
+fn sum_of<E: Number>(x: &[Array<E>]) -> u64 {
+    /// An odd number whose bits look random.
+    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+    let all = x.iter().flat_map(|x| &x.data);
+    all.fold(0, |sum: u64, x| sum.wrapping_mul(FACTOR).wrapping_add(x.word()))
+}
+
+fn unchanged<E: Number>(x: &[Array<E>], sum: Option<u64>) -> Result<(), Failed> {
+    match sum {
+        Some(sum) if sum != sum_of(x) => Err(Failed::broke("it wrote to its inputs, which are the host's")),
+        _ => Ok(()),
     }
 }
 
@@ -275,7 +367,7 @@ impl<E: Number> Guarded<E> {
         abi::Array { data, ..borrowed(&self.array) }
     }
     fn checked(mut self, what: &str) -> Result<Array<E>, Failed> {
-        if self.array.data[self.len..].iter().any(|x| !x.is_canary()) {
+        if self.array.data[self.len..].iter().any(|x| !x.is_same(E::CANARY)) {
             return Err(Failed::broke(format!("it wrote past the end of its {what}, {} elements", self.len)));
         }
         self.array.data.truncate(self.len);

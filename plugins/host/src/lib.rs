@@ -29,6 +29,7 @@ mod at_load;
 mod border;
 mod by_name;
 mod cache;
+mod call;
 mod choice;
 mod conform;
 mod dense;

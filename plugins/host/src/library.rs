@@ -20,7 +20,7 @@ use object::{
 };
 use sha2::{Digest, Sha256};
 
-use crate::{border::text, error::Fault, init::FloatControl};
+use crate::{border::text, call::Callee, error::Fault};
 
 /// What the frozen part of a descriptor says.
 #[derive(Clone, Debug)]
@@ -88,17 +88,15 @@ impl Opened {
     }
 
     /// Loads it and reads its descriptor; none of its own code runs but what the system runs at load.
-    pub(crate) fn load(self) -> Result<Library, Fault> {
+    pub(crate) fn load(self, plugin: &str) -> Result<Library, Fault> {
         let Opened { path, file, .. } = self;
         // Open for ever, whatever comes: the system remembers a library by its path, and this one's path holds the
         // number of the descriptor.
         let file = ManuallyDrop::new(file);
         whole(&file).map_err(|reason| Fault::NotALibrary { path: path.clone(), reason })?;
-        let library = ManuallyDrop::new({
-            // A library built for speed may switch the processor to flushing denormals when it is loaded.
-            let _control = FloatControl::saved();
-            open(&path, &file)?
-        });
+        // A library built for speed may switch the processor to flushing denormals when it is loaded.
+        let callee = Callee::plugin(plugin, "while it is loaded");
+        let library = ManuallyDrop::new(callee.call(|| open(&path, &file))?);
         // SAFETY: the symbol is data; only the address is taken here.
         let symbol = unsafe { library.get::<*const u8>(abi::ENTRY) };
         let address = match &symbol {
@@ -255,9 +253,9 @@ mod tests {
         let opened = Opened::first(vec![first.clone()]).unwrap();
         let pin = opened.sha256.clone();
         fs::rename(&second, &first).unwrap();
-        assert_eq!(opened.load().unwrap().header.name, "first");
+        assert_eq!(opened.load("it").unwrap().header.name, "first");
         assert_ne!(sha256_of(&first).unwrap(), pin);
-        assert_eq!(Opened::first(vec![first]).unwrap().load().unwrap().header.name, "second");
+        assert_eq!(Opened::first(vec![first]).unwrap().load("it").unwrap().header.name, "second");
         fs::remove_dir_all(folder).unwrap();
     }
 }

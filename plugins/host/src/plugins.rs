@@ -234,12 +234,13 @@ impl Plugins {
         }
         let key = self.key(&opened.sha256, request);
         let mut known = Entry::read(self.settings.cache.as_deref(), &key);
-        let library = opened.load()?;
+        let library = opened.load(&request.name)?;
         report.version = Some(format!("{} {}", library.header.name, library.header.version));
         if !library.header.build.is_empty() {
             report.notes.push(format!("built with {}", library.header.build));
         }
-        let collected = init(&library, &request.options, &Threads::serial())?;
+        let collected = init(&request.name, &library, &request.options, &Threads::serial())?;
+        report.notes.extend(collected.leftovers());
         let Collected { rules, backends, notes, .. } = collected;
         report.notes.extend(notes);
         let names = |names: Vec<&String>| names.into_iter().cloned().collect::<Vec<_>>();
@@ -264,6 +265,7 @@ impl Plugins {
         }
         known.write();
         self.loaded = key;
+        report.notes.extend(self.host.rules()[mark..].iter().flat_map(|rule| rule.kernel.noticed()));
         report.kernels = backends.iter().map(|b| b.name().to_owned()).collect();
         self.backends.extend(backends);
         Ok(())
@@ -485,6 +487,17 @@ impl Plugins {
     pub fn missing_derivative(&self, error: &DeriveError) -> Option<String> {
         let DeriveError::Diff(error) = error else { return None };
         self.host.missing_derivative(error)
+    }
+
+    /// What calls have left behind so far, those since the reports were written among them: tapes that nobody frees,
+    /// modes of the processor. With the plugin's name.
+    #[must_use]
+    pub fn noticed(&self) -> Vec<String> {
+        let rules = self.host.rules().iter().flat_map(|rule| {
+            rule.kernel.noticed().into_iter().map(|note| format!("plugin `{}`: {note}", rule.plugin))
+        });
+        let kernels = self.backends.iter().flat_map(|b| b.noticed());
+        rules.chain(kernels).collect()
     }
 
     /// What became of each plugin.

@@ -7,5 +7,6 @@ mod failures;
 mod rules;
 mod support;
 mod versions;
+mod watched;
 mod wrong_kernels;
 mod wrong_rules;

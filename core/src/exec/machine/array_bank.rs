@@ -104,6 +104,7 @@ impl<T: Clone> ArrayBank<T> {
     /// As [`fresh`](ArrayBank::fresh), but with whatever was left in it: the spare buffer that fits best. If none does,
     /// a new one, so that the same program run again finds each size that it needs; of many, the largest goes for it.
     pub(super) fn stale(&mut self, len: usize, room: &mut Room) -> Result<Arc<Array<T>>, ArrayError> {
+        room.work(len as u64);
         match self.spare.take(len) {
             Some(array) => Ok(array),
             None => self.allocate(len, room),

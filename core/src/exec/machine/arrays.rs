@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use num_traits::Zero;
+use smallvec::SmallVec;
 
 use crate::{
     array::{Array, ArrayError, Moved, Shape},
-    ir::{Kind, Position, Primitive},
+    ir::{ArrayOp, Kind, Position, Primitive},
     scalar::{Real, Scalar},
 };
 
@@ -26,6 +27,7 @@ use super::{
     run::Place,
     small::small,
     whole::on_arrays,
+    work::superlinear,
 };
 
 /// Instructions on arrays, and primitives.
@@ -169,6 +171,7 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
                     }
                     let mut sum = arrays.own(long, room).map_err(full)?;
                     let elements = Arc::make_mut(&mut sum);
+                    room.work(items(&short).len() as u64);
                     elements.iter_mut().zip(items(&short)).for_each(|(a, b)| *a += b.clone());
                     // A vector may stand for an array of another shape.
                     if let Some(short) = short.as_ref().filter(|s| elements.is_vector() && !s.is_vector()) {
@@ -203,6 +206,7 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
                 if let Some(whole) = whole.as_ref().filter(|w| elements.is_vector() && !w.is_vector()) {
                     elements.set_shape_of(whole);
                 }
+                room.work(items(&part).len() as u64);
                 moved.add(items(&part), elements);
                 arrays.recycle(part);
                 arrays.recycle(whole);
@@ -211,6 +215,12 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
         }
         Code::OnArrays(op, args, results) => {
             let [result] = slots[results.range()] else { return Ok(()) };
+            if op != ArrayOp::Place {
+                work(banks, op, &slots[args.range()], base);
+                if banks.arrays.room.is_overworked() {
+                    return Err(place.work(limits.work));
+                }
+            }
             on_arrays(banks, op, &slots[args.range()], result, base, limits).map_err(full)?;
         }
         Code::Elements(recipe, args, results) => {
@@ -275,6 +285,35 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
     }
     Ok(())
 }
+
+/// Counts an operation on whole arrays before it is done: its operands, or what it costs beyond them.
+fn work<S: Scalar>(banks: &mut Banks<S>, op: ArrayOp, args: &[Slot], base: Base) {
+    let Arrays { reals, complexes, ints, room, .. } = &mut banks.arrays;
+    let on = |slot: &Slot| base[slot.bank as usize] + slot.reg as usize;
+    let arrays = args.iter().filter(|slot| matches!(slot.bank, Bank::Reals | Bank::Complexes));
+    let read: usize = arrays
+        .clone()
+        .map(|slot| match slot.bank {
+            Bank::Complexes => complexes.items(on(slot)).len(),
+            _ => reals.items(on(slot)).len(),
+        })
+        .sum();
+    room.work(read as u64);
+    // What costs more than its operands is worth a look at their shapes only where they are not tiny.
+    if read > TINY {
+        let shapes = arrays.map(|slot| match slot.bank {
+            Bank::Complexes => complexes.shape(on(slot)),
+            _ => reals.shape(on(slot)),
+        });
+        let shapes: SmallVec<[Shape; 3]> = shapes.collect();
+        let list =
+            args.iter().find(|slot| slot.bank == Bank::Ints).map_or(&[][..], |slot| ints.items(on(slot)));
+        room.work(superlinear(op, &shapes, list).unwrap_or(0));
+    }
+}
+
+/// Arrays of so few elements cost about as much as a step, whatever is done with them.
+const TINY: usize = 32;
 
 fn shape<T>(array: &Held<T>) -> Shape {
     array.as_ref().map_or_else(|| Array::<T>::default().shape(), |array| array.shape())

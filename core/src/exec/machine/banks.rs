@@ -10,6 +10,7 @@ use crate::{
 
 use super::{
     super::{
+        Limits,
         bytecode::Routine,
         code::{BANKS, Bank, Slot},
         data::Datum,
@@ -191,17 +192,17 @@ impl<S: Scalar> Banks<S> {
         Banks { reals: vec![], complexes: vec![], ints: vec![], arrays }
     }
 
-    /// Begins a run that may use so many bytes, with the buffers that earlier ones left.
-    pub(super) fn begin(&mut self, limit: usize) {
+    /// Begins a run within limits, with the buffers that earlier ones left.
+    pub(super) fn begin(&mut self, limits: &Limits) {
         let Arrays { reals, complexes, ints, room, .. } = &mut self.arrays;
         let mut buffers = reals.buffers() + complexes.buffers() + ints.buffers();
-        if buffers > limit {
+        if buffers > limits.memory {
             reals.release();
             complexes.release();
             ints.release();
             buffers = 0;
         }
-        room.begin(limit, buffers);
+        room.begin(limits, buffers);
     }
 
     /// Counts the arrays of a value made elsewhere.

@@ -169,6 +169,10 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
             let given = sweep.shape.iter().map(|&d| i64::try_from(d).unwrap_or(i64::MAX)).collect();
             return Err((None, ArrayError::Lengths { given, limit }));
         }
+        let cost = |sweep: &Sweep| {
+            (sweep.len as u64).saturating_mul((sweep.works.len() + sweep.outputs.len()) as u64)
+        };
+        self.room.work(sweeps.iter().map(cost).fold(0, u64::saturating_add));
         let Some((last, before)) = sweeps.split_last_mut() else { return Ok(SmallVec::new()) };
         for sweep in before {
             let made = self.sweep(sweep, operands)?;

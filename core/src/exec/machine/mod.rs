@@ -19,6 +19,7 @@ mod spare;
 mod stretch;
 mod sweeps;
 mod whole;
+mod work;
 
 use num_complex::Complex;
 
@@ -138,7 +139,7 @@ impl<S: Scalar> Machine<S> {
         if std::mem::replace(&mut self.broken, true) {
             self.banks.clear_all();
         }
-        self.banks.begin(limits.memory);
+        self.banks.begin(limits);
         if let Some(routine) = code.routines.first() {
             self.banks.grow([0; BANKS], routine);
         }

@@ -1,4 +1,4 @@
-//! The memory that a run may use.
+//! The memory that a run may use, and the work on arrays that it may do.
 //!
 //! Arrays are counted as they are made, by the memory that they ask for. They come back to the machine, not to the
 //! system, so what a run holds is what it has asked for, and the buffers that it found. Numbers in registers and on
@@ -8,10 +8,12 @@ use std::sync::Arc;
 
 use crate::array::{Array, ArrayError};
 
+use super::super::Limits;
+
 /// Steps between two counts of the numbers in registers and on tapes.
 pub(super) const STRETCH: u64 = 1 << 20;
 
-/// What a run may use and uses, in bytes.
+/// What a run may use and uses, in bytes, and what it may do with elements of arrays.
 #[derive(Debug, Default)]
 pub(super) struct Room {
     limit: usize,
@@ -19,12 +21,27 @@ pub(super) struct Room {
     arrays: usize,
     /// Of numbers in registers and on tapes, when they were counted last.
     numbers: usize,
+    /// Operations on elements so far, and the most of them.
+    done: u64,
+    most: u64,
 }
 
 impl Room {
     /// Begins a run that finds buffers of so many bytes.
-    pub(super) fn begin(&mut self, limit: usize, buffers: usize) {
-        *self = Room { limit, arrays: buffers, numbers: 0 };
+    pub(super) fn begin(&mut self, limits: &Limits, buffers: usize) {
+        *self = Room { limit: limits.memory, arrays: buffers, numbers: 0, done: 0, most: limits.work };
+    }
+
+    /// Counts operations on elements.
+    #[inline]
+    pub(super) fn work(&mut self, operations: u64) {
+        self.done = self.done.saturating_add(operations);
+    }
+
+    /// Whether there were more of them than there may be.
+    #[inline]
+    pub(super) fn is_overworked(&self) -> bool {
+        self.done > self.most
     }
 
     pub(super) fn limit(&self) -> usize {

@@ -1,7 +1,7 @@
 //! The loop that runs instructions.
 //!
 //! One generic loop over the scalar. Steps are counted where a run goes back or calls, by the length of the
-//! code that it goes back over or enters; straight code counts nothing. Every so many steps what has been recorded is
+//! code that it goes back over or enters; straight code counts nothing. Work on arrays is counted apart. Every so many steps what has been recorded is
 //! counted too. Marks are the only instructions that an
 //! interceptor sees, and only code compiled for one has them, so running without one costs nothing.
 
@@ -66,6 +66,10 @@ impl Place<'_> {
     #[cold]
     fn cancelled(&self, source: Cancelled) -> RunError {
         RunError::Cancelled { at: self.at(), source }
+    }
+    #[cold]
+    pub(super) fn work(&self, limit: u64) -> RunError {
+        RunError::Work { limit, at: self.at() }
     }
     /// Counts the registers of numbers up to those of this call, and what is on the tapes.
     #[cold]
@@ -434,6 +438,9 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                     // Arrays and primitives: rarer, and worth a call.
                     let place = Place { routine, pc: pc - 1 };
                     structural(code, banks, tapes, host, limits, &place, base, *instruction)?;
+                    if banks.arrays.room.is_overworked() {
+                        return Err(place.work(limits.work));
+                    }
                     continue 'frame;
                 }
             }

@@ -21,7 +21,7 @@ use super::{
 
 /// What a run may use: a program that takes longer at a point is not compared there.
 pub(super) const LIMITS: Limits =
-    Limits { steps: 10_000_000, depth: 10_000, array: 1_000_000, memory: 1 << 30 };
+    Limits { steps: 10_000_000, work: 100_000_000, depth: 10_000, array: 1_000_000, memory: 1 << 30 };
 
 /// At how many points a rule may take longer before no more are tried.
 const SLOW_POINTS: usize = 3;
@@ -382,8 +382,8 @@ fn is_failure(error: &DeriveError) -> bool {
 }
 
 fn is_limit(error: &RunError) -> bool {
-    use RunError::{Depth, Memory, Steps};
-    matches!(error, Steps { .. } | Depth { .. } | Memory { .. })
+    use RunError::{Depth, Memory, Steps, Work};
+    matches!(error, Steps { .. } | Work { .. } | Depth { .. } | Memory { .. })
 }
 
 fn finite(y: Vec<f64>) -> Option<Vec<f64>> {
