@@ -51,11 +51,11 @@ fn main() {
     let sizes = Some(number("n")).filter(|n| !n.is_empty()).unwrap_or(vec![12, 16, 20]);
     let memory = arguments.iter().any(|a| a == "memory");
     for n in sizes {
-        let simulator = Simulator { threads: threads.clone(), ..Simulator::new() };
+        let simulator = Simulator::new().with_threads(threads.clone());
         let energy = Expectation::new(ansatz(n, layers), [ising(n)]).unwrap().with_simulator(simulator);
         let none = Expectation::new(ansatz(n, layers), [] as [PauliSum; 0])
             .unwrap()
-            .with_simulator(Simulator { threads: threads.clone(), ..Simulator::new() });
+            .with_simulator(Simulator::new().with_threads(threads.clone()));
         let at: Vec<f64> = (0..2 * n * layers).map(|k| (1.0 + k as f64).sin() * 3.0).collect();
         let mut prepared = energy.prepare::<f64>().unwrap();
         let (mut point, mut gradient) = (at.clone(), vec![0.0; at.len()]);

@@ -43,7 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     if sizes.is_empty() {
         sizes.push(18);
     }
-    let simulator = Simulator { threads: Threads::new(threads)?, ..Simulator::new() };
+    let simulator = Simulator::new().with_threads(Threads::new(threads)?);
     for n in sizes {
         let sums = [
             ("ising", problem::ising(n, 1.0, 1.0, true)?),

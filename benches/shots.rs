@@ -67,7 +67,7 @@ fn run(
 ) -> Result<(End, Option<Answer>), Any> {
     let optimizer = Optimizer::from(spsa);
     if !last {
-        let stopping = Stopping { iterations, ..Stopping::default() };
+        let stopping = Stopping::default().with_iterations(iterations);
         let (state, stop) = minimize(measured, start, &optimizer, &stopping)?;
         let answer = Answer::new(measured, start, &state)?;
         let end = (answer.x.clone(), stop.converged(), state.iterations, state.evaluations);

@@ -125,7 +125,7 @@ fn readout<E: Element>(n: usize, threads: usize, set: InstructionSet) {
 }
 
 fn points<T: Real>(n: usize, threads: usize) {
-    let simulator = Simulator { threads: Threads::new(threads).unwrap(), ..Simulator::new() };
+    let simulator = Simulator::new().with_threads(Threads::new(threads).unwrap());
     let mut c = Circuit::new(n);
     let theta = c.param("theta");
     for q in (0..4 * n).map(|k| k % n) {
@@ -137,7 +137,7 @@ fn points<T: Real>(n: usize, threads: usize) {
 }
 
 fn excitations<T: Real>(n: usize, threads: usize, gates: bool) {
-    let simulator = Simulator { threads: Threads::new(threads).unwrap(), ..Simulator::new() };
+    let simulator = Simulator::new().with_threads(Threads::new(threads).unwrap());
     let strings = ansatz::uccsd(n, n / 2).unwrap();
     let c = if gates { strings.decomposed() } else { strings };
     let count = c.instructions().len();

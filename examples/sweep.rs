@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let gammas: Vec<f64> = (0..POINTS).map(|k| PI * k as f64 / (POINTS - 1) as f64).collect();
     let points: Vec<Vec<f64>> = gammas.iter().map(|&gamma| vec![gamma]).collect();
-    let simulator = Simulator { threads: Threads::new(2)?, ..Simulator::new() };
+    let simulator = Simulator::new().with_threads(Threads::new(2)?);
     let mut curve = Vec::new();
     let mut worst = 0.0f64;
     for (gamma, state) in gammas.iter().zip(simulator.run_points(&qaoa, &points)?) {

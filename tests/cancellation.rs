@@ -92,11 +92,11 @@ fn simulators() -> Vec<(&'static str, Simulator)> {
     planned.insert::<Complex<f32>>(Arc::new(Fast::new().planning_from(1)));
     let threads = || Threads::new(2).unwrap();
     vec![
-        ("generic", Simulator { executors: Executors::new(), ..Simulator::new() }),
+        ("generic", Simulator::new().with_executors(Executors::new())),
         ("fast", Simulator::new()),
-        ("plans", Simulator { executors: planned.clone(), ..Simulator::new() }),
-        ("plans on threads", Simulator { executors: planned, threads: threads(), ..Simulator::new() }),
-        ("threads", Simulator { threads: threads(), ..Simulator::new() }),
+        ("plans", Simulator::new().with_executors(planned.clone())),
+        ("plans on threads", Simulator::new().with_executors(planned).with_threads(threads())),
+        ("threads", Simulator::new().with_threads(threads())),
     ]
 }
 
@@ -212,7 +212,7 @@ fn optimizations_are_cancelled_between_iterations_and_within() {
         Spsa::default().into(),
     ];
     for optimizer in optimizers {
-        let stopping = Stopping { iterations: 25, ..Stopping::default() };
+        let stopping = Stopping::default().with_iterations(25);
         let (whole, _) = minimize(&energy, &x, &optimizer, &stopping).unwrap();
         for iterations in 0..whole.iterations {
             let (state, stop) =
@@ -262,7 +262,7 @@ fn circuits_in_programs_are_cancelled() {
 #[test]
 fn pools_of_the_caller_change_no_bit() {
     let (circuit, x) = layers(14, 3);
-    let run = |threads| Simulator { threads, ..Simulator::new() }.run(&circuit, &x).unwrap();
+    let run = |threads| Simulator::new().with_threads(threads).run(&circuit, &x).unwrap();
     let expected = run(Threads::new(2).unwrap());
     let pool = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap());
     assert_eq!(run(Threads::in_pool(pool.clone())).amplitudes(), expected.amplitudes());
@@ -273,6 +273,6 @@ fn pools_of_the_caller_change_no_bit() {
     });
     let dynamic = measured();
     let shots =
-        |threads| Simulator { threads, ..Simulator::new() }.run_shots::<f64>(&dynamic, &[], 500, 3).unwrap();
+        |threads| Simulator::new().with_threads(threads).run_shots::<f64>(&dynamic, &[], 500, 3).unwrap();
     assert_eq!(shots(Threads::current()), shots(Threads::serial()));
 }

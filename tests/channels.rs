@@ -421,12 +421,12 @@ fn trajectories_of_wide_circuits_agree_with_density_matrices() {
         assert!((mean.value - exact).abs() < 5.0 * sigma, "{} +- {sigma}, not {exact}", mean.value);
     }
     // The same shots on any number of threads, and where nothing may wait in memory.
-    let threads = Simulator { threads: Threads::new(2).unwrap(), ..Simulator::new() };
+    let threads = Simulator::new().with_threads(Threads::new(2).unwrap());
     assert_eq!(
         threads.trajectory_expectations(&bound, &observables, 200, 9).unwrap(),
         Simulator::new().trajectory_expectations(&bound, &observables, 200, 9).unwrap()
     );
-    let small = Simulator { memory_limit: Some(16 << n), ..Simulator::new() };
+    let small = Simulator::new().with_memory_limit(16 << n);
     let (a, b) = (
         small.trajectory_expectations(&bound, &observables, 50, 9).unwrap(),
         Simulator::new().trajectory_expectations(&bound, &observables, 50, 9).unwrap(),
@@ -639,8 +639,7 @@ fn gradients_with_noise_agree_by_every_method() {
         assert!(matches!(energy.gradient_by(Method::Shift, &at), Err(HybridError::Shift { .. })));
         // Where next to nothing may be kept, states are computed again.
         let bytes = 16u64 << (2 * n);
-        let poor =
-            energy.clone().with_simulator(Simulator { memory_limit: Some(5 * bytes), ..Simulator::new() });
+        let poor = energy.clone().with_simulator(Simulator::new().with_memory_limit(5 * bytes));
         assert_gradients(&gradient, &poor.value_and_gradient(&at).unwrap().1, CIRCUIT, "little memory");
         // Second derivatives: on duals, and by hyper-duals.
         if turn < 4 {
@@ -823,7 +822,7 @@ fn loops_end_on_density_matrices() {
     })
     .unwrap();
     let bound = BoundCircuit::<C>::new(&endless, &Values::<f64>(&[])).unwrap();
-    let few = Simulator { max_rounds: 50, ..Simulator::new() };
+    let few = Simulator::new().with_max_rounds(50);
     assert!(matches!(few.distribution(&bound, 4), Err(SimulateError::Endless { limit: 50 })));
 }
 

@@ -675,7 +675,7 @@ fn growth_stops_at_the_budget() {
         circuit.rx(0, angle).unwrap();
     }
     assert!(matches!(Symbols::new(&circuit), Err(ExactError::TooManyAngles { given: 60, .. })));
-    let limited = Simulator { memory_limit: Some(1000), ..Simulator::new() };
+    let limited = Simulator::new().with_memory_limit(1000);
     assert!(ClosedForm::within(&Circuit::new(10), &limited, Budget::default()).is_err());
 }
 

@@ -423,7 +423,7 @@ fn the_metric_of_one_qubit_is_that_of_the_sphere() {
 /// Gradients by the kernels of each instruction set, and by the generic ones.
 fn fast_and_generic(circuit: &Circuit, observable: &PauliSum) {
     let with = |executors: Executors, threads: Threads| {
-        let simulator = Simulator { executors, threads, ..Simulator::new() };
+        let simulator = Simulator::new().with_executors(executors).with_threads(threads);
         let energy = Expectation::new(circuit.clone(), [observable.clone()]).unwrap();
         let energy = energy.with_simulator(simulator);
         let state = |seed| StateVector::random(circuit.n_qubits(), seed, &Threads::serial()).unwrap();
@@ -729,7 +729,7 @@ fn pairs_and_tangents_go_through_excitations() {
     ways_from_and_to_zero_are_right(operators, N, &mut rng);
     let observable: PauliSum = "Z0 Z1 - 0.5*X3 Y4 + 0.1*Z6 + X0 X1 Y2 Y7".parse().unwrap();
     let gradient = |executors: Executors| {
-        let simulator = Simulator { executors, ..Simulator::new() };
+        let simulator = Simulator::new().with_executors(executors);
         let energy = Expectation::new(circuit.clone(), [observable.clone()]).unwrap();
         let energy = energy.with_simulator(simulator);
         (energy.value_and_gradient(&at).unwrap().1, energy.hvp(&at, &at).unwrap().1)
@@ -793,7 +793,7 @@ fn many_points_and_many_threads_give_the_same_bits() {
     let observable: PauliSum = "Z0 Z1 - 0.5*X3 Y4 + 0.1*Z14".parse().unwrap();
     let at: Vec<f64> = (0..30).map(|k| (k as f64).sin()).collect();
     let run = |threads| {
-        let simulator = Simulator { threads, ..Simulator::new() };
+        let simulator = Simulator::new().with_threads(threads);
         let energy =
             Expectation::new(circuit.clone(), [observable.clone()]).unwrap().with_simulator(simulator);
         (energy.value_and_gradient(&at).unwrap(), energy.gradients(&[at.clone(), at.clone()]).unwrap())
@@ -838,7 +838,7 @@ fn what_has_no_derivative_is_refused_in_words() {
     assert!(energy.value_and_gradient::<f64>(&[]).unwrap_err().to_string().contains("(a)"));
     assert!(energy.hvp(&[0.1], &[]).is_err() && energy.vjp(&[0.1], &[]).is_err());
     assert!(energy.jvp(&[0.1, 0.2], &[1.0]).is_err());
-    let small = Simulator { memory_limit: Some(50), ..Simulator::new() };
+    let small = Simulator::new().with_memory_limit(50);
     assert!(energy.with_simulator(small).value(&[0.1]).unwrap_err().to_string().contains("are available"));
 }
 

@@ -96,7 +96,7 @@ fn serde_gives_back_what_was_written() {
     same_after_json(&problem::h2());
     same_after_json(&"X0 Y3".parse::<PauliString>().unwrap());
     assert_eq!(to_value("Z0 - 0.5*X1".parse::<PauliSum>().unwrap()).unwrap(), json!("Z0 - 0.5*X1"));
-    same_after_json(&Limits { steps: 7, ..Limits::default() });
+    same_after_json(&Limits::new().with_steps(7));
     let state = StateVector::<C>::zero(2).unwrap();
     let read: StateVector<C> = from_str(&to_string(&state).unwrap()).unwrap();
     assert_eq!(read.amplitudes(), state.amplitudes());

@@ -271,7 +271,7 @@ fn threads_change_no_bit() {
         let results: Vec<_> = pools
             .iter()
             .map(|threads| {
-                let simulator = Simulator { threads: threads.clone(), ..Simulator::new() };
+                let simulator = Simulator::new().with_threads(threads.clone());
                 let mut state = StateVector::random(n, 3, threads).unwrap();
                 assert_eq!(state, start, "random states");
                 let bound = BoundCircuit::<Complex<f64>>::new(&circuit, &Values::<f64>(&[])).unwrap();

@@ -268,7 +268,7 @@ fn degenerate_levels_come_as_often_as_they_are() {
 #[test]
 fn the_ising_ring_has_the_energy_of_its_free_fermions() {
     for (n, field) in [(10, 0.5), (14, 1.0)] {
-        let simulator = Simulator { threads: Threads::new(2).unwrap(), ..Simulator::new() };
+        let simulator = Simulator::new().with_threads(Threads::new(2).unwrap());
         let ground = simulator.lowest(&problem::ising(n, 1.0, field, true).unwrap(), n, 1).unwrap().remove(0);
         let energy = |m: usize| {
             let k = std::f64::consts::PI * (2 * m + 1) as f64 / n as f64;
@@ -304,7 +304,7 @@ fn what_cannot_be_is_told() {
     assert!(Simulator::new().lowest(&"X0".parse().unwrap(), 1, usize::MAX).is_err());
     let error = Simulator::new().lowest(&"X0".parse().unwrap(), 1, 3).unwrap_err();
     assert_eq!(error.to_string(), "1 qubits have 2^1 levels, fewer than 3");
-    let tight = Simulator { memory_limit: Some(1 << 20), ..Simulator::new() };
+    let tight = Simulator::new().with_memory_limit(1 << 20);
     let error = tight.lowest(&"X0".parse().unwrap(), 14, 1).unwrap_err();
     assert!(matches!(error, SimulateError::State(StateError::Memory { .. })), "{error}");
     assert!(Simulator::new().lowest(&"X0".parse().unwrap(), 4000, 1).is_err());

@@ -66,7 +66,7 @@ const SMALL: usize = 1 << 20;
 #[test]
 fn a_memory_limit_is_checked_before_anything_is_asked_for() {
     let _turn = TURN.lock();
-    let simulator = Simulator { memory_limit: Some(1 << 30), ..Simulator::new() };
+    let simulator = Simulator::new().with_memory_limit(1 << 30);
     for n in [27, 40, 64, 1000, 1 << 20] {
         let circuit = Circuit::new(n);
         let (result, asked) = largest(|| simulator.run::<f64>(&circuit, &[]));

@@ -329,7 +329,7 @@ fn shots_of_noisy_circuits_and_of_those_that_measure_are_those_of_their_averages
 fn shots_are_the_same_for_any_number_of_threads() {
     let h: PauliSum = "Z0 Z9 + 0.5 X3 + Y4 Z5 - X0 X9".parse().unwrap();
     let mean = |threads| {
-        let simulator = Simulator { threads: Threads::new(threads).unwrap(), ..Simulator::new() };
+        let simulator = Simulator::new().with_threads(Threads::new(threads).unwrap());
         simulator.measure(&entangled(14), &[0.2, 0.9], &h, Shots::new(1000, 3)).unwrap()
     };
     assert_eq!(mean(1), mean(3));

@@ -348,7 +348,7 @@ fn the_valley_of_rosenbrock_is_followed_to_its_end() {
     });
     let most = [("adam", 30_000), ("natural", 0), ("lbfgs", 60), ("newton", 150), ("simplex", 200)];
     for (optimizer, (name, iterations)) in all().into_iter().zip(most).filter(|(_, m)| m.1 > 0) {
-        let stopping = Stopping { iterations, ..Stopping::default() };
+        let stopping = Stopping::default().with_iterations(iterations);
         let (end, stop) = minimize(&valley, &[-1.2, 1.0], &optimizer, &stopping).unwrap();
         assert!(stop.converged(), "{name}: {stop}, {}", end.value);
         assert!(end.best.0.iter().all(|x| (x - 1.0).abs() < 1e-4), "{name}: {:?}", end.best);
@@ -426,7 +426,7 @@ fn simultaneous_perturbation_steps_along_one_direction() {
 fn measured_energies_are_minimised() {
     let energy = energy(ansatz::uccsd(4, 2).unwrap(), problem::h2());
     let measured = Measured { energy: &energy, shots: Shots::new(4000, 5) };
-    let stopping = Stopping { iterations: 60, ..Stopping::default() };
+    let stopping = Stopping::default().with_iterations(60);
     for optimizer in [Optimizer::from(Spsa::default()), Adam { step: 0.02, ..Adam::default() }.into()] {
         let (end, _) = minimize(&measured, &[0.0; 3], &optimizer, &stopping).unwrap();
         // The least is -1.1373, the start -1.1167.
@@ -441,9 +441,9 @@ fn measured_energies_are_minimised() {
 fn threads_change_no_step() {
     let graph = Graph::new(14, (0..14).map(|k| (k, (k + 1) % 14, 1.0 + k as f64))).unwrap();
     let run = |threads: Threads| {
-        let simulator = Simulator { threads, ..Simulator::new() };
+        let simulator = Simulator::new().with_threads(threads);
         let energy = energy(ansatz::qaoa(&graph, 1).unwrap(), problem::max_cut(&graph).unwrap());
-        let stopping = Stopping { iterations: 4, ..Stopping::default() };
+        let stopping = Stopping::default().with_iterations(4);
         let optimizer = Optimizer::from(NewtonCg::default());
         minimize(&energy.with_simulator(simulator), &[0.1, 0.2], &optimizer, &stopping).unwrap().0
     };
@@ -487,7 +487,7 @@ fn what_cannot_be_minimised_is_refused_in_words() {
     let error = optimizer.step(&root, &mut state).unwrap_err();
     assert_eq!((error.to_string().as_str(), &state), ("the value is NaN, not a finite number", &before));
     // No minimum: the iterations end it.
-    let stopping = Stopping { iterations: 5, ..Stopping::default() };
+    let stopping = Stopping::default().with_iterations(5);
     let (end, stop) = minimize(&log, &[1.0], &optimizer, &stopping).unwrap();
     assert_eq!((end.iterations, stop, stop.converged()), (5, Stop::Iterations, false));
     // A gradient with the wrong sign: no step leads down.

@@ -166,7 +166,7 @@ fn observable(n: usize, rng: &mut Rng) -> PauliSum {
 }
 
 fn simulator(executors: Executors) -> Simulator {
-    Simulator { executors, threads: Threads::serial(), ..Simulator::new() }
+    Simulator::new().with_executors(executors).with_threads(Threads::serial())
 }
 
 /// Plans wherever they can be.

@@ -601,7 +601,7 @@ fn circuits_run_in_memory_that_is_there() {
             let q = k % n;
             c.rx(q, angle.clone()).unwrap().cx(q, (q + 1) % n).unwrap().ry(q, 0.1 + k as f64).unwrap();
         }
-        let simulator = |threads| Simulator { threads: Threads::new(threads).unwrap(), ..Simulator::new() };
+        let simulator = |threads| Simulator::new().with_threads(Threads::new(threads).unwrap());
         let expected = simulator(1).run(&c, &[0.4]).unwrap();
         let mut given = zero::<f64>(n);
         Generic
@@ -622,7 +622,7 @@ fn circuits_run_in_memory_that_is_there() {
         let mut state = StateVector::random(n, 5, &Threads::serial()).unwrap();
         let before = state.clone();
         assert!(simulator(1).run_into(&c, &[], &mut state).is_err(), "a value is missing");
-        let limited = Simulator { memory_limit: Some(16), ..Simulator::new() };
+        let limited = Simulator::new().with_memory_limit(16);
         assert!(limited.run_into(&c, &[0.4], &mut state).is_err());
         c.measure_all().unwrap().h(0).unwrap();
         assert!(simulator(1).run_into(&c, &[0.4], &mut state).is_err(), "no single state");

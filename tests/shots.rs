@@ -29,7 +29,7 @@ fn three_angles() -> Expectation {
 #[test]
 fn no_coincidence_of_values_is_a_minimum() {
     let energy = three_angles();
-    let stopping = Stopping { iterations: 300, ..Stopping::default() };
+    let stopping = Stopping::default().with_iterations(300);
     let mut mean = 0.0;
     for seed in 0..20 {
         let measured = Measured { energy: &energy, shots: Shots::new(100, seed) };
@@ -56,7 +56,7 @@ fn steps_do_not_lead_away_from_a_good_start() {
         let energy = Expectation::new(ansatz::uccsd(n, 2).unwrap(), [sum]).unwrap();
         let start = vec![0.0; energy.n_inputs()];
         let first: f64 = energy.value(&start).unwrap();
-        let stopping = Stopping { iterations: 300, ..Stopping::default() };
+        let stopping = Stopping::default().with_iterations(300);
         for seed in 0..5 {
             let measured = Measured { energy: &energy, shots: Shots::new(1000, seed) };
             let optimizer = Optimizer::from(Spsa { seed, ..Spsa::default() });
@@ -141,7 +141,7 @@ fn standard_errors_say_whether_values_fall() {
     }
     // A slope that each step goes down, by less than the scatter of a value.
     let slope = Noisy { exact: |x: &[f64]| 0.3 * x[0] + 0.2 * x[1], error: 0.1 };
-    let stopping = Stopping { iterations: 400, ..Stopping::default() };
+    let stopping = Stopping::default().with_iterations(400);
     let optimizer = Optimizer::from(Spsa::default());
     let (end, stop) = minimize(&slope, &[0.0, 0.0], &optimizer, &stopping).unwrap();
     assert_eq!((stop, end.iterations), (Stop::Iterations, 400));
@@ -156,7 +156,7 @@ fn runs_on_shots_are_taken_up_with_the_same_bits() {
     let methods: [Optimizer; 3] =
         [Spsa::default().into(), Adam::default().into(), NelderMead::default().into()];
     for optimizer in methods {
-        let run = |iterations| Stopping { iterations, ..Stopping::default() };
+        let run = |iterations| Stopping::default().with_iterations(iterations);
         let (whole, _) = minimize(&measured, &[0.1, 0.2, 0.3], &optimizer, &run(60)).unwrap();
         let (mut state, stop) = minimize(&measured, &[0.1, 0.2, 0.3], &optimizer, &run(33)).unwrap();
         assert_eq!((stop, state.iterations), (Stop::Iterations, 33));

@@ -74,7 +74,7 @@ fn leaves<F: Objective>(name: &str, f: &F, start: &[f64], minimum: f64) {
             assert!(stop.converged() && (end.value - minimum).abs() < 1e-5, "{name}, {optimizer:?}: {stop}");
         }
         // As many iterations as there are lead no further than to say so.
-        let none = Stopping { iterations: 0, ..Stopping::default() };
+        let none = Stopping::default().with_iterations(0);
         let (end, stop) = minimize(f, start, &optimizer, &none).unwrap();
         assert!(!stop.converged() && end.x == start || matches!(optimizer, Optimizer::NelderMead(_)));
         let by_gradient = !matches!(optimizer, Optimizer::NelderMead(_) | Optimizer::Spsa(_));
@@ -100,7 +100,7 @@ fn maxima_and_saddles_are_left() {
 fn single_precision_knows_a_maximum_too() {
     let sum = energy(turns(|c| drop(c.x(0).map(|_| ()))), "Z0 + Z1");
     let single = Energy::<f32>::new(sum);
-    let stopping = Stopping { gradient: 1e-3, change: 1e-7, ..Stopping::default() };
+    let stopping = Stopping::default().with_gradient(1e-3).with_change(1e-7);
     for optimizer in [Optimizer::from(Lbfgs::default()), NewtonCg::default().into()] {
         let (end, stop) = minimize(&single, &[PI, 0.0], &optimizer, &stopping).unwrap();
         assert!(stop.converged() && (end.value + 2.0).abs() < 1e-5, "{optimizer:?}: {stop} {}", end.value);
@@ -217,7 +217,7 @@ fn ends_of_random_circuits_are_minima() {
 fn a_run_through_a_saddle_is_taken_up_with_the_same_bits() {
     let sum = energy(turns(|_| ()), "Z0 - Z1");
     for optimizer in all() {
-        let stopping = Stopping { iterations: 30, ..Stopping::default() };
+        let stopping = Stopping::default().with_iterations(30);
         let (whole, stop) = minimize(&sum, &[0.0, 0.0], &optimizer, &stopping).unwrap();
         let mut state = optimizer.start(&sum, &[0.0, 0.0]).unwrap();
         let again = loop {

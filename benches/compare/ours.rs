@@ -25,7 +25,7 @@ pub(crate) struct Ours {
 
 impl Ours {
     pub(crate) fn new(n: usize, threads: usize) -> Result<Ours, Box<dyn Error>> {
-        let simulator = Simulator { threads: Threads::new(threads)?, ..Simulator::new() };
+        let simulator = Simulator::new().with_threads(Threads::new(threads)?);
         let (double, single) = (StateVector::zero(n)?, StateVector::zero(n)?);
         Ok(Ours { simulator, double, single })
     }

@@ -195,7 +195,7 @@ impl<E: Element> Bench<'_, E> {
 
     fn gradient(&self) {
         let n = self.n;
-        let simulator = Simulator { executors: self.plugins.executors(), ..Simulator::new() };
+        let simulator = Simulator::new().with_executors(self.plugins.executors());
         let energy = Expectation::new(ansatz(n, 4), [ising(n)]).unwrap().with_simulator(simulator);
         let at: Vec<f64> = (0..8 * n).map(|k| (1.0 + k as f64).sin() * 3.0).collect();
         let value = median(|| drop(energy.values(&at).unwrap()));

@@ -55,8 +55,7 @@ pub fn amplitudes(
     let mut needs = Needs::default();
     needs.add("the amplitudes", bytes_needed::<Exact>(circuit.n_qubits()));
     let memory = needs.check("a state in closed form", common.memory_limit)?;
-    let simulator =
-        Simulator { threads: common.start_threads()?, memory_limit: Some(memory), ..Simulator::new() };
+    let simulator = Simulator::new().with_threads(common.start_threads()?).with_memory_limit(memory);
     let room = usize::try_from(memory / BYTES_PER_TERM).unwrap_or(usize::MAX);
     let budget = Budget { terms: Budget::default().terms.min(room) };
 

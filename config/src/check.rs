@@ -149,12 +149,10 @@ fn program<T: Number + DualNum>(
     let point = at::arguments::<T>(&program.functions[f.function()].params, &args.point)?;
     // Three engines keep their memory side by side.
     let memory = memory::program(common) / 3;
-    let limits = Limits {
-        steps: common.max_steps,
-        work: common.max_steps.saturating_mul(1000),
-        memory,
-        ..Limits::default()
-    };
+    let limits = Limits::new()
+        .with_steps(common.max_steps)
+        .with_work(common.max_steps.saturating_mul(1000))
+        .with_memory(memory);
     let settings = Settings { limits, ..settings };
     let host = plugins.host();
     let report = match args.order {

@@ -168,8 +168,7 @@ pub fn equivalent(
     let state = bytes_needed::<Complex<f64>>(compared_qubits(&first, &second, &settings));
     needs.add("three vectors", state.saturating_mul(3));
     let memory = needs.check("the comparison", common.memory_limit)?;
-    let simulator =
-        Simulator { threads: common.start_threads()?, memory_limit: Some(memory), ..Simulator::new() };
+    let simulator = Simulator::new().with_threads(common.start_threads()?).with_memory_limit(memory);
 
     let start = Instant::now();
     let report = compare(&first, &second, &settings, &simulator).map_err(Failure::input)?;

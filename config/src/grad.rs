@@ -458,7 +458,8 @@ pub(crate) fn expectations_of<T: Number>(
     };
     let energy = energy.map_err(Failure::input)?;
     let executors = common.executors::<T>(energy.circuit(), terminal)?;
-    let simulator = Simulator { executors, threads, memory_limit: Some(available), ..Simulator::new() };
+    let simulator =
+        Simulator::new().with_executors(executors).with_threads(threads).with_memory_limit(available);
     Ok(energy.with_simulator(simulator))
 }
 

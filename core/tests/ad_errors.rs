@@ -185,7 +185,7 @@ fn shuffled_words_never_panic() {
     let mut rng = Rng::new(99);
     let mut below = |n: usize| rng.below(n);
     let words: Vec<Vec<&str>> = CORPUS.iter().map(|s| s.split(' ').collect()).collect();
-    let limits = Limits { steps: 2000, depth: 50, array: 1000, ..Limits::default() };
+    let limits = Limits::new().with_steps(2000).with_depth(50).with_array(1000);
     let mut ran = 0;
     for round in 0..rounds {
         let mut text = words[below(words.len())].clone();
@@ -225,7 +225,7 @@ fn endless_programs_hit_a_limit() {
             other => panic!("{other:?}"),
         }
     };
-    let few = Limits { steps: 100_000, ..Limits::default() };
+    let few = Limits::new().with_steps(100_000);
     assert!(matches!(run("fn f(x) { while true { } x }", few), RunError::Steps { limit: 100_000, .. }));
     assert!(matches!(run("fn f(x) { f(x) + 1 }", Limits::default()), RunError::Depth { .. }));
     let fill = run("fn f(x) { let xs = [x; 1000000000000]; xs[0] }", Limits::default());

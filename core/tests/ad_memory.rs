@@ -18,7 +18,7 @@ const MB: usize = 1_000_000;
 
 fn limited(source: &str, memory: usize) -> Derivatives<'static, f64> {
     let program = parse_program(source).unwrap();
-    let limits = Limits { memory, ..Limits::default() };
+    let limits = Limits::new().with_memory(memory);
     Derivatives::new(&program, "f").unwrap().with_limits(limits)
 }
 
@@ -152,7 +152,7 @@ fn arrays_of_primitives_are_counted_once() {
         let program = parse_program_with(&source, &rules).unwrap();
         let code = Bytecode::compile(&program, program.lookup("f").unwrap()).unwrap();
         let mut machine = Machine::<f64>::new();
-        let limits = Limits { memory: MB, ..Limits::default() };
+        let limits = Limits::new().with_memory(MB);
         let value = code.call(&mut machine, &Maker, &limits, &point(2000));
         assert_eq!(value.unwrap(), Datum::Real(last));
         assert!(machine.memory() <= MB, "{} bytes are held", machine.memory());

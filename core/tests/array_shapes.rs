@@ -479,7 +479,7 @@ fn more_elements_than_there_may_be_are_an_error_where_they_would_be_made() {
 #[test]
 fn the_limit_of_elements_holds_in_code_for_certain_shapes() {
     let program = parse_program("fn f(x) { x * real(len(eye(20))) }").unwrap();
-    let limits = |array: usize| Limits { array, ..Limits::default() };
+    let limits = |array: usize| Limits::new().with_array(array);
     let mut f = Derivatives::<f64>::new(&program, "f").unwrap();
     assert_eq!(f.value(&[Datum::Real(2.0)]), Ok(Datum::Real(800.0)));
     f = f.with_limits(limits(399));
@@ -503,7 +503,7 @@ fn what_never_runs_fails_nothing() {
     // Zeros that are made once for a shape are not made beyond the limit either.
     let source = "fn f(x, n: int) { let mut s = x; for i in 0..n { s += sum(spread(x, eye(20))); } s }";
     let program = parse_program(source).unwrap();
-    let limits = Limits { array: 100, ..Limits::default() };
+    let limits = Limits::new().with_array(100);
     let mut f = Derivatives::<f64>::new(&program, "f").unwrap().with_limits(limits);
     assert_eq!(f.value(&[Datum::Real(2.0), Datum::Int(0)]), Ok(Datum::Real(2.0)));
 }

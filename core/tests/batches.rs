@@ -89,7 +89,7 @@ fn a_batch_of_points_equals_single_runs() {
         let point = |k: usize| vec![special.get(k).copied().unwrap_or(0.1 * k as f64)];
         let points: Vec<Vec<f64>> = (0..points).map(point).collect();
         for threads in [1, 2, 3] {
-            let simulator = Simulator { threads: Threads::new(threads).unwrap(), ..Simulator::default() };
+            let simulator = Simulator::new().with_threads(Threads::new(threads).unwrap());
             let together = simulator.run_points(&circuit, &points).unwrap();
             assert_eq!(together.len(), points.len());
             for (point, state) in points.iter().zip(together) {
@@ -98,7 +98,7 @@ fn a_batch_of_points_equals_single_runs() {
         }
     }
     let (circuit, points) = (every_shape(5), vec![vec![0.1]; 37]);
-    let limited = Simulator { memory_limit: Some(36 * 32 * 16), ..Simulator::default() };
+    let limited = Simulator::new().with_memory_limit(36 * 32 * 16);
     assert!(limited.run_points(&circuit, &points).unwrap_err().to_string().contains("are available"));
     assert!(limited.run_points::<f64>(&circuit, &[]).unwrap().is_empty());
     assert!(limited.run_points(&circuit, &[vec![0.1], vec![]]).is_err(), "a point without its value");

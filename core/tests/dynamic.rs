@@ -79,7 +79,7 @@ fn threads_and_memory_change_nothing() {
     let circuit = bound(&messy());
     let counts = |threads: usize, memory_limit: Option<u64>| {
         let simulator =
-            Simulator { threads: Threads::new(threads).unwrap(), memory_limit, ..Simulator::default() };
+            Simulator::new().with_threads(Threads::new(threads).unwrap()).with_memory_limit(memory_limit);
         simulator.trajectory_counts(&circuit, 3000, 11).unwrap()
     };
     let one = counts(1, None);
@@ -227,7 +227,7 @@ fn outcomes_of_many_bits_are_counted_without_a_copy_for_each_shot() {
     const SHOTS: usize = 100_000;
     let mut c = measured_again(100_000, 1);
     c.x(0).unwrap();
-    let simulator = Simulator { memory_limit: Some(64 << 20), ..Simulator::new() };
+    let simulator = Simulator::new().with_memory_limit(64 << 20);
     let counts = simulator.trajectory_counts(&bound(&c), SHOTS, 1).unwrap();
     let ones: Vec<bool> = counts.keys().map(|bits| bits.get(0)).collect();
     assert_eq!((ones, counts.values().sum::<u64>()), (vec![false, true], SHOTS as u64));
@@ -256,7 +256,7 @@ fn outcomes_that_do_not_fit_in_memory_are_refused() {
         c.h(0).unwrap().measure(0, 19_999 - bit).unwrap();
     }
     c.h(0).unwrap();
-    let simulator = Simulator { memory_limit: Some(4 << 20), ..Simulator::new() };
+    let simulator = Simulator::new().with_memory_limit(4 << 20);
     let error = simulator.trajectory_counts(&bound(&c), 1000, 1).unwrap_err();
     assert!(matches!(error, SimulateError::Outcomes { n_bits: 20_000, .. }), "{error}");
     let error = simulator.run_shots::<f64>(&c, &[], 1000, 1).unwrap_err();
@@ -290,7 +290,7 @@ fn many_measurements_into_few_of_many_bits_take_little_memory() {
     let mut c = measured_again(1_000_000, 40_000);
     c.bit_flip(0, 0.25).unwrap();
     c.measure(0, 999_999).unwrap();
-    let simulator = Simulator { memory_limit: Some(64 << 20), ..Simulator::new() };
+    let simulator = Simulator::new().with_memory_limit(64 << 20);
     let distribution = simulator.distribution(&bound(&c), 100).unwrap();
     let found: Vec<(bool, bool, f64)> =
         distribution.into_iter().map(|(bits, p)| (bits.get(0), bits.get(999_999), p)).collect();
@@ -310,7 +310,7 @@ fn long_histories_that_part_are_replayed_to_the_same_outcomes() {
     c.h(0).unwrap();
     // Without room for states the branches are computed again, by their histories.
     let counts = |memory_limit| {
-        let simulator = Simulator { memory_limit, ..Simulator::new() };
+        let simulator = Simulator::new().with_memory_limit(memory_limit);
         simulator.trajectory_counts(&bound(&c), 12, 5).unwrap()
     };
     assert_eq!(counts(None), counts(Some(32)));

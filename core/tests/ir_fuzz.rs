@@ -28,7 +28,12 @@ use crate::{
     reference::{self, C, Val, Why, sample},
 };
 
-const LIMITS: Limits = Limits { steps: 20_000, work: 10_000_000, depth: 50, array: 200, memory: 1 << 24 };
+const LIMITS: Limits = Limits::new()
+    .with_steps(20_000)
+    .with_work(10_000_000)
+    .with_depth(50)
+    .with_array(200)
+    .with_memory(1 << 24);
 
 const CORPUS: [&str; 9] = [
     "fn f(x, n: int) { let mut s = x; for i in 0..n { s = sin(s) * x + 1; } s }",

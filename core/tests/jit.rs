@@ -440,17 +440,17 @@ fn a_function_that_calls_itself_keeps_its_limits_and_errors() {
     same(source, &args).unwrap();
     let (code, jit) = compiled(source);
     for depth in [0, 1, 2, 100, 20_000] {
-        let limits = Limits { depth, ..Limits::default() };
+        let limits = Limits::new().with_depth(depth);
         let (a, b) = (run(&code, &limits, &args), run(&jit, &limits, &args));
         assert!(matches!(b, Err(RunError::Depth { .. })));
         assert_eq!(a, b);
     }
     // Deep enough, to the call.
-    let limits = Limits { depth: 20_001, ..Limits::default() };
+    let limits = Limits::new().with_depth(20_001);
     assert_eq!(run(&code, &limits, &args), run(&jit, &limits, &args));
     assert!(run(&jit, &limits, &args).is_ok());
     for steps in [10, 1_000, 100_000] {
-        let limits = Limits { steps, ..Limits::default() };
+        let limits = Limits::new().with_steps(steps);
         assert!(matches!(run(&jit, &limits, &args), Err(RunError::Steps { .. })));
     }
     // An error far below, at its place.
@@ -496,15 +496,15 @@ fn limits_hold() {
     let source = "fn f(x, n: int) { let mut y = x; for i in 0..n { y = y * 0.5 + 1.0; } y }";
     let (_, jit) = compiled(source);
     let args = [Datum::Real(0.3), Datum::Int(1_000_000)];
-    let limits = Limits { steps: 100_000, ..Limits::default() };
+    let limits = Limits::new().with_steps(100_000);
     assert!(matches!(run(&jit, &limits, &args), Err(RunError::Steps { limit: 100_000, .. })));
     // Without an end, too, and more often than what is counted at once.
     let forever = "fn f(x) { let mut y = x; while y < 2.0 { y = y * 0.5 + 1.0 - 0.5 * y; } y }";
     let (_, jit) = compiled(forever);
-    let limits = Limits { steps: 50_000_000, ..Limits::default() };
+    let limits = Limits::new().with_steps(50_000_000);
     assert!(matches!(run(&jit, &limits, &args[..1]), Err(RunError::Steps { .. })));
 
-    let limits = Limits { memory: 4 << 20, ..Limits::default() };
+    let limits = Limits::new().with_memory(4 << 20);
     let squares = "fn f(x, n: int) { let mut y = x; for i in 0..n { y = y * y * 0.5; } y }";
     let program = program(squares);
     let mut d = Derivatives::<f64>::new(&program, "f").unwrap().with_limits(limits).with_jit();

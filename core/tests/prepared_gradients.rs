@@ -120,7 +120,7 @@ where
     for set in InstructionSet::ALL.into_iter().filter(|set| set.is_available()) {
         let mut executors = Executors::new();
         executors.insert::<Complex<E>>(std::sync::Arc::new(Fast::with(set).unwrap()));
-        let simulator = Simulator { executors, ..Simulator::new() };
+        let simulator = Simulator::new().with_executors(executors);
         let energy =
             Expectation::new(circuit.clone(), observables.clone()).unwrap().with_simulator(simulator);
         let mut prepared = energy.prepare::<E>().unwrap();

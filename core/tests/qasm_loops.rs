@@ -313,7 +313,7 @@ fn shots_agree_with_the_distribution_in_any_memory() {
     }
     assert_eq!(given.values().sum::<u64>(), shots as u64);
     // Without room for waiting states histories are computed again.
-    let tight = Simulator { memory_limit: Some(64), ..Simulator::new() };
+    let tight = Simulator::new().with_memory_limit(64);
     assert_eq!(counts(&tight), given);
 }
 
@@ -325,7 +325,7 @@ fn loops_that_never_end_are_found() {
     assert!(message.contains("this loop never ends"), "{message}");
     // Its condition could fail, but does not.
     let circuit = v3("qubit q; bit c; while (c == 0) { c = measure q; }");
-    let simulator = Simulator { max_rounds: 50, ..Simulator::new() };
+    let simulator = Simulator::new().with_max_rounds(50);
     for result in [
         simulator.run_shots::<f64>(&circuit, &[], 3, 1).map(|_| ()),
         simulator.distribution(&bound(&circuit), 1000).map(|_| ()),
@@ -346,7 +346,7 @@ fn loops_that_never_end_are_found_before_the_limit() {
     ] {
         let circuit = v3(body);
         // Rounds beyond any patience.
-        let simulator = Simulator { max_rounds: u64::MAX, ..Simulator::new() };
+        let simulator = Simulator::new().with_max_rounds(u64::MAX);
         let error = simulator.run_shots::<f64>(&circuit, &[], 100, 1).unwrap_err();
         assert!(matches!(error, SimulateError::NeverEnds { .. }), "{error}");
         assert!(error.to_string().contains(said), "{body}: {error}");

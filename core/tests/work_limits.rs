@@ -17,7 +17,7 @@ fn run(body: &str, work: u64) -> Result<(), RunError> {
     (0..60).for_each(|k| matrix[61 * k] += 60.0);
     let a = ketgrad_core::array::Array::new(&[60, 60], matrix).unwrap();
     let args = [x, Datum::Reals(a.into()), Datum::Int(10)];
-    let limits = Limits { work, ..Limits::default() };
+    let limits = Limits::new().with_work(work);
     code.call(&mut Machine::<f64>::new(), &NoHost, &limits, &args).map(|_| ())
 }
 
@@ -74,7 +74,7 @@ fn what_costs_too_much_is_not_done() {
         assert!(error.at().is_some_and(|at| at.line == 1 && at.column > 36), "{body}: {error}");
     }
     let program = parse_program("fn f(x: array) { sum(x * x) }").unwrap();
-    let limits = Limits { work: 50_000, ..Limits::default() };
+    let limits = Limits::new().with_work(50_000);
     let mut f = Derivatives::<f64>::new(&program, "f").unwrap().with_limits(limits);
     for _ in 0..100 {
         f.value_and_gradient(&[Datum::reals(vec![1.0; 1000])]).unwrap();

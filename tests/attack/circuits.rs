@@ -76,7 +76,7 @@ fn laws(drawn: &PoolCircuit, pool: Pool, choice: u64) -> Checked {
     near("by default", state.amplitudes(), fine)?;
     expectations(drawn, &state, &reference, &mut rng, fine)?;
     if n <= 10 {
-        let generic = Simulator { executors: Executors::new(), ..Simulator::new() };
+        let generic = Simulator::new().with_executors(Executors::new());
         let state = generic.run::<f64>(&circuit, &[]).map_err(|e| failed(&e))?;
         near("by the generic kernels", state.amplitudes(), fine)?;
     }

@@ -113,7 +113,7 @@ fn circuit(path: &Path, text: &str, claims: &[&str]) -> Checked {
 }
 
 fn claimed(path: &Path, circuit: &Circuit, claim: &str, inputs: &[f64]) -> Checked {
-    let simulator = Simulator { memory_limit: Some(1 << 30), ..Simulator::new() };
+    let simulator = Simulator::new().with_memory_limit(1 << 30);
     let failed = |e: &dyn Display| wrong(claim, e);
     let (verb, rest) = claim.split_once(' ').unwrap_or((claim, ""));
     let (what, values) = rest.split_once('=').unwrap_or((rest, ""));

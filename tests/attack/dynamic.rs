@@ -231,7 +231,7 @@ fn laws(program: &Program, choice: u64) -> Checked {
     let source = program.to_string();
     let parsed = parse(&source, &qasm::Options::default());
     let parsed = parsed.map_err(|e| failed("the text is read", e.to_string()))?.circuit;
-    let simulator = Simulator { memory_limit: Some(1 << 30), ..Simulator::new() };
+    let simulator = Simulator::new().with_memory_limit(1 << 30);
     for (way, circuit) in [("built", &built), ("read", &parsed)] {
         let wrong = |e: &dyn fmt::Display| failed("circuits run", format!("{way}: {e}"));
         let bound = BoundCircuit::<Complex<f64>>::new(circuit, &Values::<f64>(&[])).map_err(|e| wrong(&e))?;

@@ -209,7 +209,7 @@ fn qasm(text: &str) -> Checked {
     match parse(text, &options) {
         Ok(parsed) => {
             let n = parsed.circuit.inputs().count();
-            let simulator = Simulator { memory_limit: Some(1 << 26), max_rounds: 10_000, ..Simulator::new() };
+            let simulator = Simulator::new().with_memory_limit(1 << 26).with_max_rounds(10_000);
             let inputs = vec![0.3; n];
             if parsed.circuit.n_qubits() <= 12 && parsed.circuit.instructions().len() < 3000 {
                 // An error is an answer.
@@ -232,7 +232,12 @@ fn program(text: &str) -> Checked {
         }
     };
     let Some(name) = entry(text) else { return Ok(()) };
-    let limits = Limits { steps: 200_000, work: 1 << 32, depth: 1000, array: 1 << 20, memory: 1 << 26 };
+    let limits = Limits::new()
+        .with_steps(200_000)
+        .with_work(1 << 32)
+        .with_depth(1000)
+        .with_array(1 << 20)
+        .with_memory(1 << 26);
     let Some(f) = program.lookup(&name) else { return Ok(()) };
     let datum = |kind: &ketgrad_core::ir::Kind| match kind {
         ketgrad_core::ir::Kind::Real => Some(Datum::Real(0.7)),

@@ -14,7 +14,12 @@ use crate::{
     programs::Drawn,
 };
 
-const LIMITS: Limits = Limits { steps: 20_000, work: 1 << 32, depth: 50, array: 10_000, memory: 1 << 24 };
+const LIMITS: Limits = Limits::new()
+    .with_steps(20_000)
+    .with_work(1 << 32)
+    .with_depth(50)
+    .with_array(10_000)
+    .with_memory(1 << 24);
 
 /// One seed.
 pub(crate) fn check(seed: u64) -> Checked {

@@ -26,8 +26,12 @@ type D = Datum<Complex<f64>>;
 const ROUNDING: f64 = 1e-9;
 
 /// What a run may use.
-pub(crate) const LIMITS: Limits =
-    Limits { steps: 2_000_000, work: 1 << 32, depth: 200, array: 100_000, memory: 1 << 28 };
+pub(crate) const LIMITS: Limits = Limits::new()
+    .with_steps(2_000_000)
+    .with_work(1 << 32)
+    .with_depth(200)
+    .with_array(100_000)
+    .with_memory(1 << 28);
 
 /// One seed.
 pub(crate) fn check(seed: u64) -> Checked {

@@ -80,12 +80,10 @@ fn differentiate<T: Number>(
     let plugins = common.plugins.load(terminal)?;
     let (program, entry) = parse(&name, &source, args.function.as_deref(), &plugins)?;
     let host = plugins.host();
-    let limits = Limits {
-        steps: common.max_steps,
-        work: common.max_steps.saturating_mul(1000),
-        memory: memory::program(common),
-        ..Limits::default()
-    };
+    let limits = Limits::new()
+        .with_steps(common.max_steps)
+        .with_work(common.max_steps.saturating_mul(1000))
+        .with_memory(memory::program(common));
     let in_words = |e: &dyn std::fmt::Display| Failure::input(format_args!("{name}: {e}"));
     let failed = |e: DeriveError| failed(&name, &source, &e, &plugins);
     let mut f = Derivatives::<Complex<T>>::new(&program, &entry)

@@ -377,7 +377,10 @@ fn read_stopping(mut section: Section<'_, '_>) -> Result<Stopping, Failure> {
     let change = section.size("change")?.unwrap_or(default.change);
     let iterations = section.integer("iterations", 0, u64::from(u32::MAX))?;
     section.finish()?;
-    Ok(Stopping { iterations: iterations.map_or(default.iterations, |n| n as usize), gradient, change })
+    Ok(Stopping::default()
+        .with_iterations(iterations.map_or(default.iterations, |n| n as usize))
+        .with_gradient(gradient)
+        .with_change(change))
 }
 
 /// What is given, and random numbers for the rest; these do not depend on what is given.

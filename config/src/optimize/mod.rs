@@ -197,7 +197,7 @@ fn lowest(job: &Job, common: &Common) -> Result<Option<f64>, Failure> {
         return Ok(None);
     }
     let simulator =
-        Simulator { threads: common.start_threads()?, memory_limit: common.memory_limit, ..Simulator::new() };
+        Simulator::new().with_threads(common.start_threads()?).with_memory_limit(common.memory_limit);
     // What does not fit or does not converge is no fault of the job.
     if let Some(electrons) = &job.electrons {
         return Ok(electrons.lowest(&simulator));

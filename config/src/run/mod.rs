@@ -208,7 +208,11 @@ fn simulate<T: Number + DualNum>(
     // A density matrix has the amplitudes of twice as many qubits.
     let width = if density { n_qubits.saturating_mul(2) } else { n_qubits };
     let max_rounds = common.max_rounds.unwrap_or_else(|| rounds_in_seconds(width));
-    let simulator = Simulator { executors, threads, memory_limit, max_rounds };
+    let simulator = Simulator::new()
+        .with_executors(executors)
+        .with_threads(threads)
+        .with_memory_limit(memory_limit)
+        .with_max_rounds(max_rounds);
     let progress = Mutex::new(Progress::new(terminal, "gates"));
     let mut task = Task {
         args,

@@ -73,7 +73,7 @@ impl Task<'_> {
         let (Simulator { threads, .. }, mut start) = (&self.simulator, start);
         let runs: Vec<(Point<T>, String)> =
             if rows > 1 && 1usize << self.compact.circuit().n_qubits() < SERIAL_BELOW {
-                let one = Simulator { threads: Threads::serial(), ..self.simulator.clone() };
+                let one = self.simulator.clone().with_threads(self.simulator.threads.to_serial());
                 let run = |row| self.point(&one, points, row, start.clone(), &mut None);
                 threads.map(rows, run).into_iter().collect::<Result<_, _>>()?
             } else {

@@ -68,8 +68,16 @@ pub use sparse::{Colouring, Sparse};
 use crate::scalar::Scalar;
 
 /// How much a program may use. Exceeding a limit is an error that names it.
+///
+/// ```
+/// use ketgrad_core::exec::Limits;
+///
+/// const FEW: Limits = Limits::new().with_steps(1000).with_memory(1 << 20);
+/// assert_eq!((FEW.steps, FEW.depth), (1000, Limits::default().depth));
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
+#[non_exhaustive]
 pub struct Limits {
     /// Instructions executed, near enough: a loop that goes round costs the length of its code, a call that of
     /// the function's, and code that runs once costs nothing.
@@ -88,8 +96,16 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 10^9 steps, 10^12 operations on elements, 10^5 calls deep, 10^8 elements of an array, any number of bytes.
+    /// [`Limits::new`].
     fn default() -> Limits {
+        Limits::new()
+    }
+}
+
+impl Limits {
+    /// 10^9 steps, 10^12 operations on elements, 10^5 calls deep, 10^8 elements of an array, any number of bytes.
+    #[must_use]
+    pub const fn new() -> Limits {
         Limits {
             steps: 1_000_000_000,
             work: 1_000_000_000_000,
@@ -97,6 +113,36 @@ impl Default for Limits {
             array: 100_000_000,
             memory: usize::MAX,
         }
+    }
+
+    /// With another number of [`steps`](Limits::steps).
+    #[must_use]
+    pub const fn with_steps(self, steps: u64) -> Limits {
+        Limits { steps, ..self }
+    }
+
+    /// With another amount of [`work`](Limits::work).
+    #[must_use]
+    pub const fn with_work(self, work: u64) -> Limits {
+        Limits { work, ..self }
+    }
+
+    /// With another [`depth`](Limits::depth) of calls.
+    #[must_use]
+    pub const fn with_depth(self, depth: usize) -> Limits {
+        Limits { depth, ..self }
+    }
+
+    /// With another number of elements of an [`array`](Limits::array).
+    #[must_use]
+    pub const fn with_array(self, array: usize) -> Limits {
+        Limits { array, ..self }
+    }
+
+    /// With another number of bytes of [`memory`](Limits::memory).
+    #[must_use]
+    pub const fn with_memory(self, memory: usize) -> Limits {
+        Limits { memory, ..self }
     }
 }
 

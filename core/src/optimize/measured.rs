@@ -18,7 +18,7 @@ const AGAIN: u64 = 1 << 63;
 ///
 /// let energy = Expectation::new(ansatz::uccsd(4, 2)?, [problem::h2()])?;
 /// let measured = Measured { energy: &energy, shots: Shots::new(2000, 7) };
-/// let stopping = Stopping { iterations: 100, ..Stopping::default() };
+/// let stopping = Stopping::default().with_iterations(100);
 /// let (end, _) = minimize(&measured, &[0.0; 3], &Optimizer::from(Spsa::default()), &stopping)?;
 /// assert!(energy.value(&end.x)? < -1.12); // from -1.117 on; -1.137 is the least
 /// # Ok::<(), Box<dyn std::error::Error>>(())

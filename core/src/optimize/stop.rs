@@ -11,7 +11,8 @@ use super::{State, vector::largest};
 /// but by chance: there the means over windows of 25 iterations are compared, and if they fall no further within their standard errors,
 /// and the gradients are consistent with 0, that is [`Stop::NoProgress`], which does not claim a minimum.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
+#[non_exhaustive]
 pub struct Stopping {
     /// The most iterations.
     pub iterations: usize,
@@ -30,6 +31,24 @@ impl Default for Stopping {
 }
 
 impl Stopping {
+    /// With another number of [`iterations`](Stopping::iterations).
+    #[must_use]
+    pub const fn with_iterations(self, iterations: usize) -> Stopping {
+        Stopping { iterations, ..self }
+    }
+
+    /// With another tolerance of the [`gradient`](Stopping::gradient).
+    #[must_use]
+    pub const fn with_gradient(self, gradient: f64) -> Stopping {
+        Stopping { gradient, ..self }
+    }
+
+    /// With another tolerance of the [`change`](Stopping::change) of values.
+    #[must_use]
+    pub const fn with_change(self, change: f64) -> Stopping {
+        Stopping { change, ..self }
+    }
+
     /// Why to stop here, if so, as far as the numbers of a state show: [`Optimizer::advance`](super::Optimizer::advance) also looks at
     /// the function.
     #[must_use]

@@ -227,6 +227,7 @@ fn bound_from_zero<R: Ring>(
 
 /// Runs circuits: the executors, the threads and the memory that it may use.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Simulator {
     /// Who may run which ring.
     pub executors: Executors,
@@ -250,6 +251,30 @@ impl Simulator {
     #[must_use]
     pub fn new() -> Simulator {
         Simulator::default()
+    }
+
+    /// The same with other [`executors`](Simulator::executors).
+    #[must_use]
+    pub fn with_executors(self, executors: Executors) -> Simulator {
+        Simulator { executors, ..self }
+    }
+
+    /// The same on other [`threads`](Simulator::threads). A token comes with them.
+    #[must_use]
+    pub fn with_threads(self, threads: Threads) -> Simulator {
+        Simulator { threads, ..self }
+    }
+
+    /// The same with a [`memory_limit`](Simulator::memory_limit).
+    #[must_use]
+    pub fn with_memory_limit(self, bytes: impl Into<Option<u64>>) -> Simulator {
+        Simulator { memory_limit: bytes.into(), ..self }
+    }
+
+    /// The same with another [`max_rounds`](Simulator::max_rounds).
+    #[must_use]
+    pub fn with_max_rounds(self, max_rounds: u64) -> Simulator {
+        Simulator { max_rounds, ..self }
     }
 
     /// The same with a token that ends its work early: [`Threads::with_cancellation`] says where it is looked at; loops over

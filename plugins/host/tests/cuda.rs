@@ -83,7 +83,7 @@ fn circuit(n: usize) -> Circuit {
 const SIZES: [usize; 3] = [4, 9, 13];
 
 fn simulator(executors: Executors) -> Simulator {
-    Simulator { executors, threads: Threads::serial(), ..Simulator::new() }
+    Simulator::new().with_executors(executors).with_threads(Threads::serial())
 }
 
 /// There is never a device of this number.

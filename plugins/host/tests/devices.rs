@@ -73,7 +73,7 @@ fn circuit() -> Circuit {
 }
 
 fn state(executors: Executors, threads: Threads, at: f64) -> StateVector<C> {
-    let simulator = Simulator { executors, threads, ..Simulator::new() };
+    let simulator = Simulator::new().with_executors(executors).with_threads(threads);
     simulator.run(&circuit(), &[at]).unwrap()
 }
 
@@ -121,7 +121,7 @@ fn scores_decide_where_the_config_does_not() {
 fn gradients_run_on_the_device() {
     let observable: PauliSum = "Z0 Z1 + 0.5*X2 - Y3 Z4".parse().unwrap();
     let gradient = |executors: Executors| {
-        let simulator = Simulator { executors, ..Simulator::new() };
+        let simulator = Simulator::new().with_executors(executors);
         let of = Expectation::new(circuit(), [observable.clone()]).unwrap().with_simulator(simulator);
         of.vjp(&[0.7f64], &[1.0]).unwrap()
     };
@@ -134,7 +134,7 @@ fn gradients_run_on_the_device() {
 /// Who computes alone, whatever its score, with no memory for a state in the host.
 fn alone(plugins: &Plugins, name: &str) -> Simulator {
     let executors = plugins.chosen::<f64>(&Choice::from(name), 6, 30).unwrap();
-    Simulator { executors, memory_limit: Some(0), ..Simulator::new() }
+    Simulator::new().with_executors(executors).with_memory_limit(0)
 }
 
 #[test]
@@ -291,7 +291,7 @@ fn single_precision_runs_on_the_device() {
     let plugins = mock(&[]);
     let executors = plugins.chosen::<f32>(&Choice::from("mock"), 6, 30).unwrap();
     assert_eq!(executors.best::<Complex<f32>>(6, 30).name(), "mock");
-    let simulator = Simulator { executors, memory_limit: Some(0), ..Simulator::new() };
+    let simulator = Simulator::new().with_executors(executors).with_memory_limit(0);
     let sum: PauliSum = "Z0 Z1 + 0.5*X2 - Y3 Z4".parse().unwrap();
     let here = Expectation::new(circuit(), [sum]).unwrap();
     let there = here.clone().with_simulator(simulator);
@@ -308,7 +308,7 @@ fn zeros_do_not_move_to_the_device() {
     let simulator = |options| {
         let executors = preferred(support::mock_device(), options).executors();
         assert_eq!(executors.best::<C>(6, 30).name(), "mock");
-        Simulator { executors, ..Simulator::new() }
+        Simulator::new().with_executors(executors)
     };
     let bound = BoundCircuit::<C>::new(&circuit(), &Values::<f64>(&[0.7])).unwrap();
     let run = |simulator: &Simulator, state: &mut StateVector<C>| {
@@ -341,7 +341,7 @@ fn an_older_device_takes_states_that_move() {
     assert!(wrong.is_empty(), "{wrong:?}");
     let executors = plugins.chosen::<f64>(&Choice::from("mock"), 6, 30).unwrap();
     assert!(executors.best::<C>(6, 30).residents().is_none());
-    let simulator = Simulator { executors, ..Simulator::new() };
+    let simulator = Simulator::new().with_executors(executors);
     let here = Expectation::new(circuit(), ["Z0 Z1 + 0.5*X2 - Y3 Z4".parse::<PauliSum>().unwrap()]).unwrap();
     let there = here.clone().with_simulator(simulator);
     let (a, b) = (here.value_and_gradient(&[0.7f64]).unwrap(), there.value_and_gradient(&[0.7f64]).unwrap());
@@ -417,7 +417,7 @@ fn operators_too_wide_for_a_device_run_elsewhere() {
     let sum: PauliSum = "Z0 Z1 + 0.5*X2 - Y3 Z4".parse().unwrap();
     let by = |choice: &str| {
         let executors = plugins.chosen::<f64>(&choice.into(), 6, 30).unwrap();
-        Simulator { executors, ..Simulator::new() }
+        Simulator::new().with_executors(executors)
     };
     let (auto, here, required) = (by("auto"), by("cpu"), by("plain"));
     assert_eq!(auto.executors.best::<C>(6, 30).name(), "plain");
@@ -463,7 +463,7 @@ fn a_gradient_whose_second_state_has_no_room_runs_elsewhere() {
         let plugins = preferred(support::mock_device(), &[("room", room), ("since", since)]);
         let by = |choice: &str| {
             let executors = plugins.chosen::<f64>(&choice.into(), 6, 30).unwrap();
-            here.clone().with_simulator(Simulator { executors, ..Simulator::new() })
+            here.clone().with_simulator(Simulator::new().with_executors(executors))
         };
         let auto = by("auto");
         // One state is enough for values.

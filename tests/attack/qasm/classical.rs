@@ -469,7 +469,7 @@ fn laws(text: &Text) -> Checked {
         let parsed = parse(source, &Options { max_gates: 200_000, ..Options::default() });
         parsed.map(|p| p.circuit).map_err(|e| e.to_string())
     };
-    let simulator = Simulator { memory_limit: Some(1 << 28), ..Simulator::new() };
+    let simulator = Simulator::new().with_memory_limit(1 << 28);
     let distribution = |source: &str| -> Result<BTreeMap<String, f64>, String> {
         let circuit = read(source)?;
         let bound =

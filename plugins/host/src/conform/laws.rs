@@ -20,7 +20,7 @@ const SHOTS: usize = 200;
 fn simulator<E: Element>(device: &Device) -> Simulator {
     let mut executors = Executors::new();
     executors.insert::<Complex<E>>(Arc::new(Device::of(device.backend().clone(), true)));
-    Simulator { executors, memory_limit: Some(0), ..Simulator::new() }
+    Simulator::new().with_executors(executors).with_memory_limit(0)
 }
 
 fn run<E: Element>(device: &Device, circuit: &Circuit) -> Result<Placed<E>, ExecuteError> {

@@ -20,8 +20,12 @@ use super::{
 };
 
 /// What a run may use: a program that takes longer at a point is not compared there.
-pub(super) const LIMITS: Limits =
-    Limits { steps: 10_000_000, work: 100_000_000, depth: 10_000, array: 1_000_000, memory: 1 << 30 };
+pub(super) const LIMITS: Limits = Limits::new()
+    .with_steps(10_000_000)
+    .with_work(100_000_000)
+    .with_depth(10_000)
+    .with_array(1_000_000)
+    .with_memory(1 << 30);
 
 /// At how many points a rule may take longer before no more are tried.
 const SLOW_POINTS: usize = 3;
