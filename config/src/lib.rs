@@ -56,6 +56,7 @@ use terminal::{Answer, Terminal};
 /// Runs the program with these words, the first of which is its name.
 #[must_use]
 pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
+    ketgrad_plugin_host::crash::report_on_stderr();
     let low = match LowArgs::try_parse_from(words) {
         Ok(low) => low,
         Err(error) => return answered(&error).into(),

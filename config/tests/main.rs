@@ -3,6 +3,7 @@
 mod amplitudes;
 mod backend;
 mod check;
+mod crashes;
 mod diff;
 mod equivalent;
 mod faults;

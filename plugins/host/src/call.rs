@@ -57,10 +57,6 @@ impl Callee {
     pub(crate) fn changes_modes(&self) -> bool {
         self.changes_modes.load(Ordering::Relaxed)
     }
-
-    pub(crate) fn words(&self) -> &str {
-        &self.words
-    }
 }
 
 /// The words for whose code this thread is in; they are good while that call lasts. Safe in a signal's handler.

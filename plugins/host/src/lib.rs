@@ -18,8 +18,8 @@
 //! 4. of a kernel with a pullback and no program: the first derivative alone. Above that, an error in words.
 //!
 //! # Trust
-//! A library can do whatever the program that loads it can. What is checked: the file that was hashed is the one that
-//! runs, the version of the interface, sizes and shapes, the memory behind results, finite numbers if asked; and that rules
+//! A library can do whatever the program that loads it can. What is checked: the bytes that were hashed are those that
+//! run, the version of the interface, sizes and shapes, the memory behind results, finite numbers if asked; and that rules
 //! have the derivatives and kernels the results that they should ([`verify()`], [`conform()`]), at load and once. Rules one
 //! does not trust belong in a program alone ([`Plugins::add_program`]), which can neither read memory nor loop
 //! without end.
@@ -32,6 +32,7 @@ mod cache;
 mod call;
 mod choice;
 mod conform;
+pub mod crash;
 mod dense;
 mod device;
 mod device_state;
@@ -45,6 +46,7 @@ mod lift;
 mod lower;
 mod operator;
 mod plugins;
+mod sealed;
 mod signature;
 mod verify;
 

@@ -1,26 +1,33 @@
-//! Files: found, opened once, hashed, and loaded through the descriptor that was hashed.
+//! Files: found, read once, hashed, and loaded from a copy of what was hashed.
 #![expect(unsafe_code, reason = "loading a library runs its code")]
 
 use std::{
+    collections::HashMap,
     fmt::Write,
     fs::File,
-    io::{Read, Seek, SeekFrom},
+    io::Read,
     mem::ManuallyDrop,
     path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
 };
 
 use ketgrad_plugin_abi::{self as abi, Desc};
 use object::{
     Endianness, FileKind,
     elf::{FileHeader32, FileHeader64, PT_LOAD},
-    read::{
-        ReadCache,
-        elf::{FileHeader, ProgramHeader},
-    },
+    read::elf::{FileHeader, ProgramHeader},
 };
 use sha2::{Digest, Sha256};
 
-use crate::{border::text, call::Callee, error::Fault};
+use crate::{
+    border::text,
+    call::Callee,
+    error::Fault,
+    sealed::{Way, is_refusal},
+};
+
+/// The largest file that is read: 2 GiB.
+const LARGEST: u64 = 1 << 31;
 
 /// What the frozen part of a descriptor says.
 #[derive(Clone, Debug)]
@@ -37,23 +44,29 @@ pub(crate) struct Library {
     pub(crate) header: Header,
 }
 
-/// A file that was opened and hashed.
+/// A file that was read and hashed.
 pub(crate) struct Opened {
     pub(crate) path: PathBuf,
     pub(crate) sha256: String,
+    bytes: Vec<u8>,
+    /// Which file it is, whatever its name.
+    identity: Identity,
     file: File,
 }
+
+/// Which file: the device and its number there, or its path.
+type Identity = (u64, u64, PathBuf);
 
 /// The sha256 of a file in hexadecimal.
 ///
 /// # Errors
 /// It cannot be read.
 pub fn sha256_of(path: &Path) -> std::io::Result<String> {
-    hash(&mut File::open(path)?)
+    let mut file = File::open(path)?;
+    hash(&mut file)
 }
 
-fn hash(file: &mut File) -> std::io::Result<String> {
-    file.seek(SeekFrom::Start(0))?;
+fn hash(file: &mut impl Read) -> std::io::Result<String> {
     let mut hasher = Sha256::new();
     let mut buffer = vec![0u8; 1 << 16];
     loop {
@@ -67,6 +80,18 @@ fn hash(file: &mut File) -> std::io::Result<String> {
         let _ = write!(hex, "{byte:02x}");
     }
     Ok(hex)
+}
+
+#[cfg(unix)]
+fn identity(file: &File, _: &Path) -> std::io::Result<Identity> {
+    use std::os::unix::fs::MetadataExt;
+    let meta = file.metadata()?;
+    Ok((meta.dev(), meta.ino(), PathBuf::new()))
+}
+
+#[cfg(not(unix))]
+fn identity(_: &File, path: &Path) -> std::io::Result<Identity> {
+    Ok((0, 0, path.to_owned()))
 }
 
 impl Opened {
@@ -83,29 +108,50 @@ impl Opened {
         let path = path.canonicalize().map_err(unreadable)?;
         let unreadable = |e: std::io::Error| Fault::Unreadable { path: path.clone(), reason: e.to_string() };
         let mut file = File::open(&path).map_err(unreadable)?;
-        let sha256 = hash(&mut file).map_err(unreadable)?;
-        Ok(Opened { path, sha256, file })
+        let len = file.metadata().map_err(unreadable)?.len();
+        if len > LARGEST {
+            let reason = format!("it has {len} bytes; a library has at most {LARGEST}");
+            return Err(Fault::Unreadable { path, reason });
+        }
+        // Once: what is hashed is what runs.
+        let mut bytes = Vec::new();
+        (&mut file).take(LARGEST).read_to_end(&mut bytes).map_err(unreadable)?;
+        let sha256 = hash(&mut &bytes[..]).map_err(unreadable)?;
+        let identity = identity(&file, &path).map_err(unreadable)?;
+        Ok(Opened { path, sha256, bytes, identity, file })
     }
 
-    /// Loads it and reads its descriptor; none of its own code runs but what the system runs at load.
-    pub(crate) fn load(self, plugin: &str) -> Result<Library, Fault> {
-        let Opened { path, file, .. } = self;
-        // Open for ever, whatever comes: the system remembers a library by its path, and this one's path holds the
-        // number of the descriptor.
-        let file = ManuallyDrop::new(file);
-        whole(&file).map_err(|reason| Fault::NotALibrary { path: path.clone(), reason })?;
+    /// Loads it and reads its descriptor; none of its own code runs but what the system runs at load. With what there is
+    /// to say about it.
+    pub(crate) fn load(self, plugin: &str) -> Result<(Library, Option<String>), Fault> {
+        /// Libraries that are there, by file and hash, with the address of their symbol. The same file again is the same
+        /// library, with its one set of variables, as the system has it.
+        static LOADED: Mutex<Option<HashMap<(Identity, String), usize>>> = Mutex::new(None);
+
+        let Opened { path, sha256, bytes, identity, file } = self;
+        let key = (identity, sha256);
+        let known = || LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = known().as_ref().and_then(|loaded| loaded.get(&key)).copied();
+        if let Some(address) = before {
+            // SAFETY: that of the same bytes, which were looked at.
+            let (desc, header) = unsafe { descriptor(std::ptr::with_exposed_provenance(address), path)? };
+            return Ok((Library { desc, header }, None));
+        }
+        whole(&bytes).map_err(|reason| Fault::NotALibrary { path: path.clone(), reason })?;
         // A library built for speed may switch the processor to flushing denormals when it is loaded.
         let callee = Callee::plugin(plugin, "while it is loaded");
-        let library = ManuallyDrop::new(callee.call(|| open(&path, &file))?);
+        let (library, note) = callee.call(|| open(&path, &bytes, file))?;
+        let library = ManuallyDrop::new(library);
         // SAFETY: the symbol is data; only the address is taken here.
         let symbol = unsafe { library.get::<*const u8>(abi::ENTRY) };
         let address = match &symbol {
             Ok(symbol) => (**symbol).cast::<Desc>(),
             Err(_) => return Err(Fault::NotAPlugin { path }),
         };
+        known().get_or_insert_default().insert(key, address.expose_provenance());
         // SAFETY: the library stays for ever; that the symbol is a descriptor is what `descriptor` finds out.
         let (desc, header) = unsafe { descriptor(address, path)? };
-        Ok(Library { desc, header })
+        Ok((Library { desc, header }, note))
     }
 }
 
@@ -149,12 +195,11 @@ unsafe fn descriptor(address: *const Desc, path: PathBuf) -> Result<(&'static De
 /// Whether the file holds all that its segments say. The system maps a file that is cut short, too, and kills the
 /// process where it touches what is not there. Of ELF: other systems look themselves, and so does the loader where
 /// headers make no sense.
-fn whole(file: &File) -> Result<(), String> {
-    let Ok(len) = file.metadata().map(|m| m.len()) else { return Ok(()) };
-    let cache = ReadCache::new(file);
-    let end = match FileKind::parse(&cache) {
-        Ok(FileKind::Elf64) => segments_end::<FileHeader64<Endianness>>(&cache),
-        Ok(FileKind::Elf32) => segments_end::<FileHeader32<Endianness>>(&cache),
+fn whole(bytes: &[u8]) -> Result<(), String> {
+    let len = bytes.len() as u64;
+    let end = match FileKind::parse(bytes) {
+        Ok(FileKind::Elf64) => segments_end::<FileHeader64<Endianness>>(bytes),
+        Ok(FileKind::Elf32) => segments_end::<FileHeader32<Endianness>>(bytes),
         _ => None,
     };
     match end {
@@ -166,7 +211,7 @@ fn whole(file: &File) -> Result<(), String> {
 }
 
 /// Where the last segment that is loaded ends in the file.
-fn segments_end<H: FileHeader<Endian = Endianness>>(file: &ReadCache<&File>) -> Option<u64> {
+fn segments_end<H: FileHeader<Endian = Endianness>>(file: &[u8]) -> Option<u64> {
     let header = H::parse(file).ok()?;
     let endian = header.endian().ok()?;
     let loaded = header.program_headers(endian, file).ok()?.iter().filter(|p| p.p_type(endian) == PT_LOAD);
@@ -179,8 +224,53 @@ fn segments_end<H: FileHeader<Endian = Endianness>>(file: &ReadCache<&File>) -> 
         .max()
 }
 
+/// Loads a copy of the bytes of a file. With what there is to say about it.
+fn open(path: &Path, bytes: &[u8], file: File) -> Result<(libloading::Library, Option<String>), Fault> {
+    let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let mut reason = String::new();
+    for way in Way::ALL {
+        let copy = match way.copy(&name, bytes) {
+            Ok(copy) => copy,
+            Err(e) => {
+                reason = e.to_string();
+                continue;
+            }
+        };
+        match from(copy.path()) {
+            Ok(library) => return Ok((library, None)),
+            Err(e) => {
+                reason = in_words(&e, path, copy.path());
+                if !is_refusal(&reason) {
+                    return Err(not_a_library(path, bytes, reason));
+                }
+            }
+        }
+    }
+    let note = format!(
+        "warning: loaded from its file, which somebody may have changed since it was hashed: no copy of it can be executed \
+         ({reason})"
+    );
+    let through = itself(path, file);
+    let library = from(&through).map_err(|e| not_a_library(path, bytes, in_words(&e, path, &through)));
+    library.map(|library| (library, Some(note)))
+}
+
+/// The path of a file, by its descriptor where that can be.
+#[cfg(target_os = "linux")]
+fn itself(path: &Path, file: File) -> PathBuf {
+    use std::os::fd::IntoRawFd;
+    // Open for ever, as the copies are.
+    let link = PathBuf::from(format!("/proc/self/fd/{}", file.into_raw_fd()));
+    if link.exists() { link } else { path.to_owned() }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn itself(path: &Path, _: File) -> PathBuf {
+    path.to_owned()
+}
+
 #[cfg(unix)]
-fn open(path: &Path, file: &File) -> Result<libloading::Library, Fault> {
+fn from(path: &Path) -> Result<libloading::Library, libloading::Error> {
     use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
     /// Keeps the library when it is closed; the same number on Linux and the BSDs, another on macOS.
@@ -189,33 +279,35 @@ fn open(path: &Path, file: &File) -> Result<libloading::Library, Fault> {
     #[cfg(not(target_os = "macos"))]
     const RTLD_NODELETE: i32 = 0x1000;
 
-    // Through the descriptor that was hashed: a file that was put in its place since then is another one.
-    #[cfg(target_os = "linux")]
-    let through = {
-        use std::os::fd::AsRawFd;
-        let link = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
-        if link.exists() { link } else { path.to_owned() }
-    };
-    #[cfg(not(target_os = "linux"))]
-    let (through, _) = (path.to_owned(), file);
     // SAFETY: this runs the library's initialisers: whoever names a plugin in a config trusts it with that.
-    unsafe { Library::open(Some(&through), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) }
-        .map(Into::into)
-        .map_err(|e| not_a_library(path, &e, &through))
+    unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) }.map(Into::into)
 }
 
 #[cfg(not(unix))]
-fn open(path: &Path, _: &File) -> Result<libloading::Library, Fault> {
+fn from(path: &Path) -> Result<libloading::Library, libloading::Error> {
     // SAFETY: this runs the library's initialisers: whoever names a plugin in a config trusts it with that; the path is
     // absolute.
-    unsafe { libloading::Library::new(path) }.map_err(|e| not_a_library(path, &e, path))
+    unsafe { libloading::Library::new(path) }
 }
 
-fn not_a_library(path: &Path, e: &libloading::Error, through: &Path) -> Fault {
+/// What the system says, of the file and not of its copy.
+fn in_words(e: &libloading::Error, path: &Path, through: &Path) -> String {
     let source = std::error::Error::source(e).map_or_else(|| e.to_string(), ToString::to_string);
     let reason = source.replace(&*through.to_string_lossy(), &path.to_string_lossy());
-    let reason = reason.strip_prefix(&format!("{}: ", path.display())).unwrap_or(&reason).to_owned();
-    Fault::NotALibrary { path: path.to_owned(), reason }
+    reason.strip_prefix(&format!("{}: ", path.display())).unwrap_or(&reason).to_owned()
+}
+
+fn not_a_library(path: &Path, bytes: &[u8], reason: String) -> Fault {
+    /// The folder of the library, in a path to look for others.
+    const BESIDE: &[u8] = b"$ORIGIN";
+    let beside = bytes.windows(BESIDE.len()).any(|part| part == BESIDE);
+    let hint = match beside && reason.contains("cannot open shared object file") {
+        true => {
+            "; libraries beside it (`$ORIGIN`) are not looked for, since a copy of it is loaded: LD_LIBRARY_PATH may name their folder"
+        }
+        false => "",
+    };
+    Fault::NotALibrary { path: path.to_owned(), reason: reason + hint }
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -244,18 +336,78 @@ mod tests {
         library
     }
 
+    fn name(opened: Opened) -> String {
+        opened.load("it").unwrap().0.header.name
+    }
+
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("ketgrad-{name}-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
     /// What was hashed is what runs, also if another file takes its place in between.
     #[test]
     fn a_file_put_in_place_is_another_one() {
-        let folder = std::env::temp_dir().join(format!("ketgrad-swap-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
+        let folder = folder("moved");
         let (first, second) = (compiled(&folder, "first"), compiled(&folder, "second"));
         let opened = Opened::first(vec![first.clone()]).unwrap();
         let pin = opened.sha256.clone();
         fs::rename(&second, &first).unwrap();
-        assert_eq!(opened.load("it").unwrap().header.name, "first");
+        assert_eq!(name(opened), "first");
         assert_ne!(sha256_of(&first).unwrap(), pin);
-        assert_eq!(Opened::first(vec![first]).unwrap().load("it").unwrap().header.name, "second");
+        assert_eq!(name(Opened::first(vec![first]).unwrap()), "second");
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    /// The same file with other bytes, written over what was hashed.
+    #[test]
+    fn bytes_written_over_a_file_are_not_run() {
+        let folder = folder("written");
+        let (first, second) = (compiled(&folder, "before"), compiled(&folder, "behind"));
+        let other = fs::read(&second).unwrap();
+        let opened = Opened::first(vec![first.clone()]).unwrap();
+        let pin = opened.sha256.clone();
+        fs::write(&first, &other).unwrap();
+        assert_eq!(name(opened), "before");
+        assert_ne!(sha256_of(&first).unwrap(), pin);
+        // It is another library from now on, though the file is the same one, and what is loaded stays what it is.
+        assert_eq!(name(Opened::first(vec![first.clone()]).unwrap()), "behind");
+        fs::write(&first, "no library").unwrap();
+        assert!(Opened::first(vec![first]).unwrap().load("it").is_err());
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    /// Every way of copying gives the same library, which nobody can write to.
+    #[test]
+    fn copies_cannot_be_changed() {
+        use std::os::unix::fs::PermissionsExt;
+
+        let folder = folder("copies");
+        let bytes = fs::read(compiled(&folder, "copied")).unwrap();
+        for way in Way::ALL {
+            let copy = way.copy("copied.so", &bytes).unwrap();
+            let path = copy.path().to_owned();
+            assert_eq!(fs::read(&path).unwrap(), bytes, "{way:?}");
+            from(&path).unwrap();
+            match way {
+                Way::Memory => {
+                    let written = fs::OpenOptions::new()
+                        .write(true)
+                        .open(&path)
+                        .and_then(|file| std::os::unix::fs::FileExt::write_at(&file, b"x", 0));
+                    let longer =
+                        fs::OpenOptions::new().write(true).open(&path).and_then(|file| file.set_len(9));
+                    assert!(written.is_err() && longer.is_err(), "{written:?} {longer:?}");
+                }
+                Way::File => {
+                    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+                    assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o500, 0o700));
+                    drop(copy);
+                    assert!(!path.exists() && !path.parent().unwrap().exists());
+                }
+            }
+        }
         fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -234,7 +234,8 @@ impl Plugins {
         }
         let key = self.key(&opened.sha256, request);
         let mut known = Entry::read(self.settings.cache.as_deref(), &key);
-        let library = opened.load(&request.name)?;
+        let (library, note) = opened.load(&request.name)?;
+        report.notes.extend(note);
         report.version = Some(format!("{} {}", library.header.name, library.header.version));
         if !library.header.build.is_empty() {
             report.notes.push(format!("built with {}", library.header.build));

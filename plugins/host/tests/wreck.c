@@ -43,7 +43,7 @@ static void wreck(const char *where) {
     if (!strcmp(how, "bus")) raise(SIGBUS);
     if (!strcmp(how, "fpe")) {
 #if defined(__x86_64__)
-        turns = 1 / zero;
+        turns = turns / zero;
 #else
         raise(SIGFPE);
 #endif

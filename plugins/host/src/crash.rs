@@ -1,0 +1,134 @@
+//! Who is at fault when the process ends inside a plugin.
+//!
+//! A library's mistake may be a signal (a wild pointer, a division by zero, `abort`, a stack that overflows), and a library may
+//! call `exit`. Neither comes back to the host, so that whoever runs it would see a process that ended, with status 0 perhaps,
+//! and no word. Asked to, this module leaves a line on the standard error with the plugin and the rule or kernel that the
+//! thread was in, and lets the process end as it would have, but never with status 0.
+//!
+//! What it cannot see: `_exit` and being killed end a process without a last word, and a thread that a plugin started
+//! itself is in nobody's call.
+#![cfg_attr(unix, expect(unsafe_code, reason = "handlers of signals"))]
+
+/// Leaves a line on the standard error if the process ends inside a plugin: by SIGSEGV, SIGBUS, SIGFPE, SIGILL or
+/// SIGABRT, by `exit` or `quick_exit`. Handlers that are there already are called behind it. Handlers of signals are the
+/// whole process's, so this is for programs, not for libraries; once is enough.
+///
+/// On systems other than Unix it does nothing.
+pub fn report_on_stderr() {
+    #[cfg(unix)]
+    unix::report_on_stderr();
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::{
+        mem::MaybeUninit,
+        sync::{
+            Once, OnceLock,
+            atomic::{AtomicBool, Ordering},
+        },
+    };
+
+    use libc::{c_int, c_void, sigaction, siginfo_t};
+
+    use crate::call::current;
+
+    /// The status of a process that a plugin ends in order: the plugin is at fault.
+    const AT_FAULT: c_int = 1;
+
+    const SIGNALS: [(c_int, &str); 5] = [
+        (libc::SIGSEGV, "it crashed (SIGSEGV)"),
+        (libc::SIGBUS, "it crashed (SIGBUS)"),
+        (libc::SIGFPE, "it crashed (SIGFPE)"),
+        (libc::SIGILL, "it crashed (SIGILL)"),
+        (libc::SIGABRT, "it aborted (SIGABRT)"),
+    ];
+
+    /// What was there before. Written once, before the handlers are.
+    static BEFORE: OnceLock<[sigaction; SIGNALS.len()]> = OnceLock::new();
+
+    /// Whether a line was written: one signal may lead to another.
+    static SAID: AtomicBool = AtomicBool::new(false);
+
+    pub(super) fn report_on_stderr() {
+        static ONCE: Once = Once::new();
+        ONCE.call_once(|| {
+            let before = SIGNALS.map(|(signal, _)| {
+                let mut action = MaybeUninit::<sigaction>::zeroed();
+                // SAFETY: asks for the action of a signal; all-zero bytes are an action.
+                unsafe {
+                    sigaction(signal, std::ptr::null(), action.as_mut_ptr());
+                    action.assume_init()
+                }
+            });
+            let _ = BEFORE.set(before);
+            for (signal, _) in SIGNALS {
+                // SAFETY: all-zero bytes are an action, with an empty mask.
+                let mut action = unsafe { MaybeUninit::<sigaction>::zeroed().assume_init() };
+                action.sa_sigaction = on_signal as *const () as usize;
+                // On the stack that the standard library has for it: the thread's own may be what overflowed.
+                action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+                // SAFETY: the handler does nothing but what a handler may.
+                unsafe { sigaction(signal, &raw const action, std::ptr::null_mut()) };
+            }
+            // SAFETY: the functions stay for ever.
+            unsafe {
+                libc::atexit(at_exit);
+                #[cfg(any(target_os = "linux", target_os = "freebsd"))]
+                at_quick_exit(at_exit);
+            }
+        });
+    }
+
+    #[cfg(any(target_os = "linux", target_os = "freebsd"))]
+    unsafe extern "C" {
+        fn at_quick_exit(function: extern "C" fn()) -> c_int;
+    }
+
+    extern "C" fn on_signal(signal: c_int, info: *mut siginfo_t, _: *mut c_void) {
+        let known = SIGNALS.iter().position(|(known, _)| *known == signal);
+        let Some((k, before)) = known.zip(BEFORE.get()) else { return };
+        say(SIGNALS[k].1);
+        // SAFETY: puts back what was there. What happened happens again behind this, to whom it would have happened without
+        // us. What was sent does not: it is sent again, to the system, since whoever looks at addresses finds none.
+        unsafe {
+            let sent = info.is_null() || (*info).si_code <= 0;
+            if sent {
+                libc::signal(signal, libc::SIG_DFL);
+                libc::raise(signal);
+            } else {
+                sigaction(signal, &raw const before[k], std::ptr::null_mut());
+            }
+        }
+    }
+
+    extern "C" fn at_exit() {
+        if say("it ended the process") {
+            // SAFETY: ends the process.
+            unsafe { libc::_exit(AT_FAULT) }
+        }
+    }
+
+    /// Writes whose code this thread is in, and what of it; whether it is in anybody's. With nothing but what a signal's handler
+    /// may call.
+    fn say(what: &str) -> bool {
+        let Some(callee) = current() else { return false };
+        if SAID.swap(true, Ordering::Relaxed) {
+            return true;
+        }
+        // SAFETY: this thread is in the call of that callee.
+        let callee = unsafe { &*callee };
+        // In one piece, as far as that goes: other threads may write, too.
+        let mut line = [0u8; 512];
+        let mut len = 0;
+        for part in ["ketgrad: ", callee, ": ", what] {
+            let n = part.len().min(line.len() - 1 - len);
+            line[len..len + n].copy_from_slice(&part.as_bytes()[..n]);
+            len += n;
+        }
+        line[len] = b'\n';
+        // SAFETY: the bytes are ours.
+        unsafe { libc::write(libc::STDERR_FILENO, line.as_ptr().cast(), len + 1) };
+        true
+    }
+}

@@ -1,0 +1,149 @@
+//! Copies of libraries that nobody can change: what was hashed is what runs.
+//!
+//! A file that is open can still be written to, so the bytes that were hashed are loaded from a copy: on Linux from memory
+//! with seals against every change, whose name is that of the library (`/proc/self/maps` shows it), elsewhere, and where the
+//! system executes nothing from memory, from a file in a folder that only this user may enter, which is removed once it is
+//! loaded. Where no copy can be executed at all, the file itself is loaded, and a note says so.
+//!
+//! What is loaded from a copy finds no libraries beside it: `$ORIGIN` in its search path is another folder.
+
+use std::{
+    env, fs,
+    io::{self, Write},
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+/// A copy of a library.
+pub(crate) enum Sealed {
+    /// In memory, open for ever: the system remembers a library by its path, which holds the number of the descriptor.
+    #[cfg(target_os = "linux")]
+    Memory(PathBuf),
+    /// In a folder of its own.
+    File(PrivateFile),
+}
+
+impl Sealed {
+    /// Where the system is told to find it.
+    pub(crate) fn path(&self) -> &Path {
+        match self {
+            #[cfg(target_os = "linux")]
+            Sealed::Memory(path) => path,
+            Sealed::File(file) => &file.path,
+        }
+    }
+}
+
+/// How a library is copied, the best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    #[cfg(target_os = "linux")]
+    Memory,
+    File,
+}
+
+impl Way {
+    pub(crate) const ALL: &[Way] = &[
+        #[cfg(target_os = "linux")]
+        Way::Memory,
+        Way::File,
+    ];
+
+    /// A copy of a library of that file name.
+    pub(crate) fn copy(self, name: &str, bytes: &[u8]) -> io::Result<Sealed> {
+        match self {
+            #[cfg(target_os = "linux")]
+            Way::Memory => memory::sealed(name, bytes).map(Sealed::Memory),
+            Way::File => PrivateFile::new(name, bytes).map(Sealed::File),
+        }
+    }
+}
+
+/// A file in a folder of its own, which goes away with it.
+pub(crate) struct PrivateFile {
+    folder: PathBuf,
+    path: PathBuf,
+}
+
+impl PrivateFile {
+    fn new(name: &str, bytes: &[u8]) -> io::Result<PrivateFile> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let mut builder = fs::DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        let begin = std::process::id();
+        // A folder that is there already is somebody else's.
+        let folder = loop {
+            let folder =
+                env::temp_dir().join(format!("ketgrad-{begin}-{}", NEXT.fetch_add(1, Ordering::Relaxed)));
+            match builder.create(&folder) {
+                Ok(()) => break folder,
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(e) => return Err(e),
+            }
+        };
+        let made = PrivateFile { path: folder.join(name), folder };
+        let mut options = fs::OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o500);
+        options.open(&made.path)?.write_all(bytes)?;
+        Ok(made)
+    }
+}
+
+impl Drop for PrivateFile {
+    fn drop(&mut self) {
+        // Some systems keep what is loaded: then it stays until somebody clears the folder of temporary files.
+        let _ = fs::remove_file(&self.path);
+        let _ = fs::remove_dir(&self.folder);
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod memory {
+    #![expect(unsafe_code, reason = "the system's calls for sealed memory")]
+
+    use std::{
+        ffi::CString,
+        fs::File,
+        io::{self, Write},
+        os::fd::{AsRawFd, FromRawFd, IntoRawFd},
+        path::PathBuf,
+    };
+
+    /// Memory with these bytes that nobody can change any more, as a file.
+    pub(super) fn sealed(name: &str, bytes: &[u8]) -> io::Result<PathBuf> {
+        let name = CString::new(name).unwrap_or_default();
+        let create = |flags: libc::c_uint| {
+            // SAFETY: the name ends with 0; the descriptor is ours alone.
+            match unsafe { libc::memfd_create(name.as_ptr(), flags) } {
+                -1 => Err(io::Error::last_os_error()),
+                // SAFETY: the descriptor was just made.
+                fd => Ok(unsafe { File::from_raw_fd(fd) }),
+            }
+        };
+        let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
+        // Older kernels do not know that it may be asked for.
+        let mut file = create(flags | libc::MFD_EXEC).or_else(|_| create(flags))?;
+        file.write_all(bytes)?;
+        let seals = libc::F_SEAL_WRITE | libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
+        // SAFETY: seals a file of ours.
+        if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, seals) } == -1 {
+            return Err(io::Error::last_os_error());
+        }
+        let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
+        if !path.exists() {
+            return Err(io::Error::other("no /proc"));
+        }
+        let _ = file.into_raw_fd();
+        Ok(path)
+    }
+}
+
+/// Whether the system refuses to execute from there, whatever the library is.
+pub(crate) fn is_refusal(reason: &str) -> bool {
+    ["failed to map segment", "cannot map", "Permission denied", "Operation not permitted"]
+        .iter()
+        .any(|words| reason.contains(words))
+}
