@@ -350,10 +350,9 @@ fn tidy(tokens: &str) -> String {
         (" . . ", " .. "),
         ("- >", "->"),
         ("->(", "-> ("),
-        (" ?", " ?"),
         (" !", "!"),
     ] {
         text = text.replace(spaced, close);
     }
-    text.replace("->", " -> ").replace("  ", " ").replace("&'", "&'").trim().to_owned()
+    text.replace("->", " -> ").replace("  ", " ").trim().to_owned()
 }

@@ -215,7 +215,7 @@ fn verify_compares_devices() {
     assert_eq!((&json["devices"][0]["name"], &json["devices"][0]["agrees"]), (&"mock".into(), &true.into()));
     let wrong = with_device("fail = 'conjugate'", "").run(&verify);
     assert_eq!(wrong.status, Some(3), "{wrong:?}");
-    assert!(wrong.out.contains("mock  each operator, 10 qubits in f64: off by"), "{wrong:?}");
+    assert!(wrong.out.contains("mock  each operator, 12 qubits in f64: off by"), "{wrong:?}");
     let declines = with_device("score = '0'", "").run(&verify).done().out;
     assert!(
         declines.contains("mock  not compared: it declines. a device that is none and was told to"),

@@ -268,11 +268,13 @@ fn paths_are_checked_with_the_same_errors() {
     let numbers = [-1.5, -0.0, 0.0, 2.5, f64::INFINITY, f64::NAN];
     for recorded in [(1.0, 2.0), (2.0, 2.0), (3.0, 2.0), (f64::NAN, 2.0)] {
         let tape = trace_at("f", &["x", "y"], recorded, |(x, y): (Traced<f64>, Traced<f64>)| {
+            // So long that it is worth machine code.
+            let long = (0..50).fold(&x + &y, |s, _| s * &y + &x);
             match x.cmp_primal(&y) {
-                Some(Ordering::Less) => &x * &y,
-                Some(Ordering::Equal) => &x + &y,
-                Some(Ordering::Greater) => x.sin(),
-                None => y,
+                Some(Ordering::Less) => long * &y,
+                Some(Ordering::Equal) => long + &y,
+                Some(Ordering::Greater) => long.sin(),
+                None => long - &y,
             }
         });
         let program = tape.unwrap().into_program();

@@ -224,7 +224,7 @@ impl One for Quaternion {
 }
 impl Ring for Quaternion {
     fn is_exact_zero(&self) -> bool {
-        self.is_zero()
+        self.0 == [0; 4]
     }
 }
 
@@ -315,7 +315,7 @@ fn distance<S: Scalar<Real = Wide>>(a: &Array<S>, b: &Array<S>) -> f64 {
 }
 
 fn identity<S: Scalar<Real = Wide>>(n: usize) -> Array<S> {
-    let one = |k: usize| if k % (n + 1) == 0 { S::one() } else { S::zero() };
+    let one = |k: usize| if k.is_multiple_of(n + 1) { S::one() } else { S::zero() };
     Array::new(&[n, n], (0..n * n).map(one).collect()).unwrap()
 }
 

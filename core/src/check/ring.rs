@@ -28,9 +28,9 @@ fn named(at: &[String]) -> String {
 /// has; n of them take n^3 steps. For numbers that round see [`ring_laws_by`].
 ///
 /// ```
-/// use ketgrad_core::{check::ring_laws, field::Goldilocks, num_traits::One, scalar::Ring};
+/// use ketgrad_core::{check::ring_laws, field::Fp};
 ///
-/// let samples: Vec<Goldilocks> = [0, 1, 2, 7, 1 << 40].map(Goldilocks::new).to_vec();
+/// let samples = [0, 1, 2, 7, 1 << 40].map(Fp::new);
 /// ring_laws(&samples)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -230,7 +230,7 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
     /// The arguments do not fit, or the program fails.
     pub fn jacobian_pattern(&self, args: &[Datum<S>]) -> Result<Pattern, DeriveError> {
         let f = Inspection::followed(&self.program, self.f)?;
-        jacobian_of(f.with_host(&self.holding()).with_limits(self.limits), args)
+        jacobian_of(f.with_host(self.holding()).with_limits(self.limits), args)
     }
 
     /// The [pattern](super::inspect::hessian_pattern()) of the Hessian.
@@ -239,7 +239,7 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
     /// As [`jacobian_pattern`](Derivatives::jacobian_pattern); the function must have a gradient.
     pub fn hessian_pattern(&self, args: &[Datum<S>]) -> Result<Pattern, DeriveError> {
         let gradient = Inspection::followed_gradient(&self.program, self.f)?;
-        hessian_of(gradient.with_host(&self.holding()).with_limits(self.limits), args)
+        hessian_of(gradient.with_host(self.holding()).with_limits(self.limits), args)
     }
 
     /// The Jacobian, a row for each real number of the result and a column for each of the arguments, in order, where a complex

@@ -95,8 +95,9 @@ impl Threads {
     /// The same with another token. It is looked at before each gate, or each pass over a state where gates are taken
     /// together, and in no pass: on n qubits one takes about 2^n ns.
     #[must_use]
-    pub fn with_cancellation(self, token: CancellationToken) -> Threads {
-        Threads { token, ..self }
+    pub fn with_cancellation(mut self, token: CancellationToken) -> Threads {
+        self.token = token;
+        self
     }
 
     /// No threads, and the same token.

@@ -434,6 +434,7 @@ impl Simulator {
         state: &mut StateVector<R>,
         threads: &Threads,
     ) -> Result<(), ExecuteError> {
+        threads.check().map_err(|_| ExecuteError::cancelled("simulator"))?;
         let (n_qubits, amplitudes) = (state.n_qubits(), state.amplitudes_mut());
         self.executors.in_turn(n_qubits, operators, |executor: &dyn Executor<R>| {
             executor.run_reporting(operators, Way::FromZero, amplitudes, threads, &mut |_| {})
@@ -451,6 +452,7 @@ impl Simulator {
         state: &mut StateVector<R>,
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<(), SimulateError> {
+        self.threads.check()?;
         let (n_qubits, new) = (state.n_qubits(), state.is_new());
         if let Some(operator) = operators.iter().find(|o| o.n_qubits() > n_qubits) {
             return Err(BasisError::OutOfRange { given: operator.n_qubits() - 1, available: n_qubits }.into());

@@ -16,7 +16,7 @@ mod a11 { ketgrad::program! { fn g(x, n: int) { x } fn f(x) { g(x, x) } } } //~ 
 mod a12 { ketgrad::program! { fn f(x) { if x { 1.0 } else { 2.0 } } } } //~ this is `ketgrad::program::staged::Ex<f64>`
 mod a13 { ketgrad::program! { fn f(z: complex) { if z < 1.0 { 1.0 } else { 2.0 } } } } //~ cannot be compared in a program
 mod a14 { ketgrad::program! { fn f(x) { (x, x) } } } //~ this is `(ketgrad::program::staged::Ex<f64>, ketgrad::program::staged::Ex<f64>)`
-mod a15 { ketgrad::program! { fn f(z: complex) { z } } } //~ this is `ketgrad::program::staged::Ex<num_complex::Complex<f64>>`
+mod a15 { ketgrad::program! { fn f(z: complex) { z } } } //~ this is `ketgrad::program::staged::Ex<ketgrad::num_complex::Complex<f64>>`
 mod a16 { ketgrad::program! { fn f(xs: array) { for x in xs { } 1.0 } } } //~ a loop runs over a range `a..b` or `a..=b`
 mod a17 { ketgrad::program! { fn f(x) { let y = if x > 0.0 { x }; y } } } //~ an `if` that is a value needs an `else`
 mod a18 { ketgrad::program! { fn f(x) { let y; y } } } //~ `let y;` has no value

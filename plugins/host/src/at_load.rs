@@ -48,10 +48,13 @@ pub(crate) fn conforms(
         true => device_at_load(&Device::of(backend.clone(), false)),
         false => kernels_at_load(&HostKernels { backend: backend.clone(), first: true }),
     };
+    let (no_room, findings): (Vec<_>, Vec<_>) = findings.into_iter().partition(Finding::had_no_room);
     if let Some(wrong) = findings.iter().find(|finding| !finding.holds()) {
-        return Err(Fault::Nonconforming { what, name, law: Finding::to_string(wrong) });
+        return Err(Fault::Nonconforming { what, name, law: wrong.to_string() });
     }
-    if all {
+    if let Some(finding) = no_room.first() {
+        notes.push(format!("warning: {what} `{name}` was checked in part only: {finding}"));
+    } else if all {
         known.add(item);
     } else {
         notes.push(format!("warning: {what} `{name}` is so slow that it was checked in part only"));

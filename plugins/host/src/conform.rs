@@ -61,6 +61,12 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// Whether nothing was compared since the device had no room for it.
+    #[must_use]
+    pub fn had_no_room(&self) -> bool {
+        self.error.as_ref().is_err_and(|error| error.untouched)
+    }
+
     /// Whether the device conforms. A difference that is NaN does not.
     #[must_use]
     pub fn holds(&self) -> bool {

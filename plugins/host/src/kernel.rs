@@ -157,8 +157,8 @@ impl Kernel {
         if !around.fold(true, |whole, x| whole & x.is_same(E::CANARY)) {
             return Err(Failed::broke("it wrote beside its result, which is one number"));
         }
-        // SAFETY: as many were written as there are in `x`.
         let same =
+            // SAFETY: one was written for each number of `x`, and no more are looked at.
             given.iter().zip(x).fold(true, |same, (a, b)| same & unsafe { a.assume_init() }.is_same(*b));
         if !same {
             return Err(Failed::broke("it wrote to its inputs, which are the host's"));
@@ -219,8 +219,8 @@ impl Kernel {
         let mut bars: Vec<Guarded<E>> =
             x.iter().map(|x| Guarded::new(x.shape.clone(), x.data.len(), guard)).collect();
         let results: Vec<abi::Array> = bars.iter_mut().map(Guarded::array).collect();
-        // SAFETY: the arrays are good for the call, the results are ours alone and as large as they say; the tape is of this kernel.
         let sum = self.sum(x);
+        // SAFETY: the arrays are good for the call, the results are ours alone and as large as they say; the tape is of this kernel.
         called(&self.raw.callee, |err| unsafe {
             let (value, cotangent) = (&raw const value, &raw const cotangent);
             pullback(r.user, tape.ptr, inputs.as_ptr(), value, cotangent, results.as_ptr(), err)

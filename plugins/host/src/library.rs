@@ -312,12 +312,13 @@ fn not_a_library(path: &Path, bytes: &[u8], reason: String) -> Fault {
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
+
     use std::{fs, process::Command};
 
     use super::*;
 
     /// A plugin of that name, compiled.
-    #[allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
     fn compiled(folder: &Path, name: &str) -> PathBuf {
         let source = folder.join(format!("{name}.c"));
         let text = format!(
