@@ -304,7 +304,8 @@ impl<E: Element> Resident<Complex<E>> for DeviceState<E> {
         let copy = self.device.raw().state_copy.ok_or_else(|| self.device.lacks("state_copy"))?;
         let mut to = DeviceState::nowhere(&self.device, self.n_qubits);
         // SAFETY: the state is of this device, the place for the copy ours.
-        self.device.asked(|b, err| unsafe { copy(b.user, self.ptr, &raw mut to.ptr, err) })?;
+        let made = self.device.asked(|b, err| unsafe { copy(b.user, self.ptr, &raw mut to.ptr, err) });
+        made.map_err(ExecuteError::untouched)?;
         Ok(Box::new(to))
     }
 }
