@@ -354,5 +354,6 @@ fn tidy(tokens: &str) -> String {
     ] {
         text = text.replace(spaced, close);
     }
-    text.replace("->", " -> ").replace("  ", " ").trim().to_owned()
+    // Whether a method changes its own copy of `self` is its business.
+    text.replace("(mut self", "(self").replace("->", " -> ").replace("  ", " ").trim().to_owned()
 }
