@@ -114,13 +114,13 @@ fn runs_of_programs_are_cancelled() {
     let cases = [
         ("sum", vec![x.clone(), n.clone()]),
         ("deep", vec![x, Datum::Int(90_000)]),
-        ("arrays", vec![Datum::reals((0..3).map(f64::from)), n]),
+        ("arrays", vec![Datum::reals((0..3).map(f64::from)), Datum::Int(2000)]),
     ];
     for (name, args) in cases {
         let new = || Derivatives::<f64>::new(&program, name).unwrap();
         let expected = new().value_and_gradient(&args).unwrap();
-        let mut stopped = 0;
-        for looks in 0..40 {
+        let (mut stopped, mut looks) = (0, 0);
+        loop {
             let mut f = new().with_cancellation(after(looks));
             match f.value_and_gradient(&args) {
                 Err(error) if is_cancelled(&error) => stopped += 1,
@@ -131,8 +131,10 @@ fn runs_of_programs_are_cancelled() {
             }
             let mut f = f.with_cancellation(CancellationToken::never());
             assert_eq!(f.value_and_gradient(&args).unwrap(), expected, "{name} after {looks} looks");
+            looks += 1 + looks / 2;
         }
-        assert!((2..40).contains(&stopped), "{name}: {stopped}");
+        // An operation on arrays is looked at each time, however few steps it is.
+        assert!(stopped >= if name == "arrays" { 15 } else { 2 }, "{name}: {stopped}");
     }
 }
 

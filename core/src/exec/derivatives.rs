@@ -170,7 +170,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         self
     }
 
-    /// With a token that ends runs early: looked at before each and, while it runs, every 2^20 steps. What a host computes
+    /// With a token that ends runs early: looked at before each and, while it runs, every 2^20
+    /// steps and after each operation on arrays. What a host computes
     /// has a token of its own.
     ///
     /// ```

@@ -359,7 +359,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Inspection<'h, S> {
         self
     }
 
-    /// With a token that ends runs early: looked at before each and, while it runs, every 2^20 steps.
+    /// With a token that ends runs early: looked at before each and, while it runs, every 2^20
+    /// steps and after each operation on arrays.
     #[must_use]
     pub fn with_cancellation(mut self, token: CancellationToken) -> Self {
         self.machine = self.machine.with_cancellation(token);

@@ -80,7 +80,8 @@ impl<S: Scalar> Machine<S> {
         }
     }
 
-    /// The same with a token that ends its runs early: looked at before each and, while it runs, every 2^20 steps.
+    /// The same with a token that ends its runs early: looked at before each and, while it runs, every 2^20
+    /// steps and after each operation on arrays.
     #[must_use]
     pub fn with_cancellation(self, token: CancellationToken) -> Machine<S> {
         Machine { cancellation: token, ..self }

@@ -1,8 +1,8 @@
 //! The loop that runs instructions.
 //!
 //! One generic loop over the scalar. Steps are counted where a run goes back or calls, by the length of the
-//! code that it goes back over or enters; straight code counts nothing. Work on arrays is counted apart. Every so many steps what has been recorded is
-//! counted too. Marks are the only instructions that an
+//! code that it goes back over or enters; straight code counts nothing. Work on arrays is counted apart. Every so many steps
+//! what has been recorded is counted too. Marks are the only instructions that an
 //! interceptor sees, and only code compiled for one has them, so running without one costs nothing.
 
 use std::cmp::Ordering;
@@ -438,6 +438,7 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                     // Arrays and primitives: rarer, and worth a call.
                     let place = Place { routine, pc: pc - 1 };
                     structural(code, banks, tapes, host, limits, &place, base, *instruction)?;
+                    cancellation.check().map_err(|e| place.cancelled(e))?;
                     if banks.arrays.room.is_overworked() {
                         return Err(place.work(limits.work));
                     }
