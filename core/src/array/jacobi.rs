@@ -16,16 +16,13 @@ use std::cmp::Ordering;
 
 use crate::scalar::{Real, Scalar};
 
-use super::singular::Factors;
+use super::{eigen::NEAR_GREATEST, singular::Factors};
 
 /// Sweeps after which it counts as not converging.
 const SWEEPS: usize = 60;
 
 /// Bits beyond which numbers count as exact.
 const MOST_BITS: i32 = 1000;
-
-/// An element counts among the greatest of a vector if its squared modulus is at least this part of the greatest.
-const NEAR_GREATEST: f64 = 0.81;
 
 /// The distance from 1 to the next number, if that is less than `f64` has. Those that compute without rounding have none.
 pub(super) fn fine_unit<T: Real>() -> Option<f64> {

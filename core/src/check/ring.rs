@@ -24,8 +24,8 @@ fn named(at: &[String]) -> String {
 
 /// Checks the laws of a commutative ring for all pairs and triples of samples, exactly: two numbers are the same if their
 /// difference [is zero](Ring::is_exact_zero). Also that the operators on values and references agree with the assigning ones, and that
-/// the provided methods are what they are documented to be. Samples should hold 0, 1, and numbers of every sort that the type
-/// has; n of them take n^3 steps. For numbers that round see [`ring_laws_by`].
+/// `dot2`, `mul_add_assign`, `scale` and `sum` are what they are documented to be. Samples should hold 0, 1, and numbers of
+/// every sort that the type has; n of them take n^3 steps. For numbers that round see [`ring_laws_by`].
 ///
 /// ```
 /// use ketgrad_core::{check::ring_laws, field::Fp};

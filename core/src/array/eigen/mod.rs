@@ -34,7 +34,7 @@ pub(super) use turns::{Turn, Turned, rotation};
 
 /// An element counts among the greatest of an eigenvector if its squared modulus is at least this part of the greatest: then
 /// rounding does not choose among equal ones.
-const NEAR_GREATEST: f64 = 0.81;
+pub(super) const NEAR_GREATEST: f64 = 0.81;
 
 /// The eigenvalues of a Hermitian matrix in ascending order and, as columns in the same order, its eigenvectors, each
 /// of norm 1: `A = V diag(w) V^H`. Only the Hermitian part of the matrix counts.
