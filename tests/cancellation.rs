@@ -258,6 +258,19 @@ fn circuits_in_programs_are_cancelled() {
     assert!(cancelled > 0);
 }
 
+/// Threads set after a token keep it, unless they bring their own.
+#[test]
+fn a_token_is_not_lost_with_other_threads() {
+    let (circuit, x) = layers(3, 1);
+    let token = CancellationToken::new();
+    token.cancel();
+    let run = |simulator: Simulator| simulator.run(&circuit, &x).map(drop);
+    let simulator = Simulator::new().with_cancellation(token);
+    assert!(is_cancelled(&run(simulator.clone().with_threads(Threads::new(2).unwrap())).unwrap_err()));
+    let own = Threads::serial().with_cancellation(CancellationToken::new());
+    run(simulator.with_threads(own)).unwrap();
+}
+
 /// Pools of the caller's give the bits of our own.
 #[test]
 fn pools_of_the_caller_change_no_bit() {

@@ -51,6 +51,11 @@ impl CancellationToken {
         CancellationToken { shared: None }
     }
 
+    /// True if nobody can cancel it.
+    pub(crate) fn is_never(&self) -> bool {
+        self.shared.is_none()
+    }
+
     /// A token that is cancelled, too, once the condition holds where work looks: a deadline, a signal, a closed
     /// connection. It is asked from any thread of the work, up to many thousand times a second, and not again once it has held.
     ///

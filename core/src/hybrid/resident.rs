@@ -29,6 +29,7 @@ impl Expectation {
     /// The value of each observable; `None` if this is not for a device.
     pub(super) fn values_there<T: Real>(&self, bound: &Bound<'_, T>) -> Result<Option<Vec<T>>, HybridError> {
         let Some(sums) = self.there::<T>(bound.count()) else { return Ok(None) };
+        self.simulator.threads.check().map_err(SimulateError::from)?;
         let (n_qubits, operators) = (self.circuit.n_qubits(), bound.operators());
         let work = |executor: &dyn Executor<_>| {
             let Some(residents) = executor.residents() else { return Ok(None) };
@@ -49,6 +50,7 @@ impl Expectation {
         let Some(sums) = self.there::<T>(bound.count()) else { return Ok(None) };
         let Some(cotangent) = weighted(&sums, weights) else { return Ok(None) };
         let Some(way) = bound.way_back(&self.slots)? else { return Ok(None) };
+        self.simulator.threads.check().map_err(SimulateError::from)?;
         let (n_qubits, operators) = (self.circuit.n_qubits(), bound.operators());
         let work = |executor: &dyn Executor<_>| {
             let Some(residents) = executor.residents() else { return Ok(None) };

@@ -93,11 +93,16 @@ impl Threads {
     }
 
     /// The same with another token. It is looked at before each gate, or each pass over a state where gates are taken
-    /// together, and in no pass: on n qubits one takes about 2^n ns.
+    /// together, and in no pass: on n qubits one takes about 2^n ns. A device is handed all gates at once.
     #[must_use]
     pub fn with_cancellation(mut self, token: CancellationToken) -> Threads {
         self.token = token;
         self
+    }
+
+    /// The same with another token unless they have one.
+    pub(crate) fn or_cancelled_by(self, token: &CancellationToken) -> Threads {
+        if self.token.is_never() { self.with_cancellation(token.clone()) } else { self }
     }
 
     /// No threads, and the same token.

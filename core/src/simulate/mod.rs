@@ -259,10 +259,10 @@ impl Simulator {
         Simulator { executors, ..self }
     }
 
-    /// The same on other [`threads`](Simulator::threads). A token comes with them.
+    /// The same on other [`threads`](Simulator::threads), with their token, or if they have none, with the one so far.
     #[must_use]
     pub fn with_threads(self, threads: Threads) -> Simulator {
-        Simulator { threads, ..self }
+        Simulator { threads: threads.or_cancelled_by(self.threads.cancellation()), ..self }
     }
 
     /// The same with a [`memory_limit`](Simulator::memory_limit).

@@ -173,6 +173,7 @@ impl Simulator {
         match state {
             Placed::Here(state) => self.execute(operators, state, progress),
             Placed::There(state) => {
+                self.threads.check()?;
                 state.apply(operators)?;
                 progress(operators.len(), operators.len());
                 Ok(())
