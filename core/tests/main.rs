@@ -77,5 +77,6 @@ mod special_functions;
 mod synthesis;
 mod tape;
 mod tape_arrays;
+mod tape_order;
 mod trace;
 mod work_limits;

@@ -8,7 +8,7 @@ use crate::{
 };
 
 use super::{
-    code::{BANKS, Code, Pc, Slot},
+    code::{BANKS, Bank, Code, Pc, Slot, Track},
     inspect::Moment,
     recipe::Recipe,
     small::Small,
@@ -27,6 +27,8 @@ pub(super) struct Routine {
     pub(super) recipes: Vec<Arc<Recipe>>,
     /// What is done on small arrays.
     pub(super) smalls: Vec<Arc<Small>>,
+    /// What becomes of the checksums of tapes.
+    pub(super) tracks: Vec<Track>,
     /// The targets of switches.
     pub(super) tables: Vec<Pc>,
     /// How many registers of each bank.
@@ -103,6 +105,8 @@ pub struct Bytecode {
     pub(super) params: Vec<Param>,
     pub(super) result: Kind,
     pub(super) tapes: usize,
+    /// The lists of tapes that are both pushed to and popped from: after a run nothing stays there.
+    pub(super) balanced: Arc<[(u32, Bank)]>,
     /// Machine code for a part of it.
     #[cfg(feature = "jit")]
     pub(super) native: Option<Arc<super::jit::Native>>,

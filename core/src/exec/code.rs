@@ -26,7 +26,7 @@ pub(super) type Pc = u32;
 pub(super) type SlotId = u32;
 
 /// Which bank a leaf lives in.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) enum Bank {
     Real,
     Complex,
@@ -192,6 +192,9 @@ pub(super) enum Code {
     PopI(u32, Reg),
     PopA(u32, SlotId),
 
+    /// What the code up to the next call does to the checksums of tapes: `(first, entries)` of the routine's tracks.
+    Track(u32, u32),
+
     /// `(routine, arguments, results)`.
     Call(u32, Slots, Slots),
     Primitive(PrimitiveId, Slots, Slots),
@@ -232,6 +235,21 @@ pub(super) enum Code {
     Switch(Reg, u32, u32),
     /// A switch on what is popped from a tape: `(tape, first entry, entries)`.
     PopSwitch(u32, u32, u32),
+}
+
+/// A change of the checksum of a tape's list: `h -> factor h + summand`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Track {
+    pub(super) tape: u32,
+    pub(super) bank: Bank,
+    pub(super) factor: u64,
+    pub(super) summand: u64,
+}
+
+impl Track {
+    pub(super) fn range(first: u32, entries: u32) -> std::ops::Range<usize> {
+        first as usize..(first + entries) as usize
+    }
 }
 
 /// How an array is written to.

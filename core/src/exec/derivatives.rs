@@ -33,6 +33,7 @@ use crate::{
 use super::{
     Bytecode, CallError, DeriveError, Executable, Host, Limits, NoHost, Pulled, RunError,
     abreast::{Abreast, turns},
+    compile::Tapes,
     constant::{Held, Holding},
     data::Datum,
     derived::{ByShapes, Derive, Derived, How, known},
@@ -611,6 +612,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         How {
             level: self.level,
             order: T::ORDER,
+            tapes: Tapes::Given,
             #[cfg(feature = "jit")]
             jit: self.jit,
         }

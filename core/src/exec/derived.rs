@@ -17,12 +17,12 @@ use crate::{
     adjoint::{self, DiffError, Linear, linear},
     array::Array,
     entity::FuncId,
-    ir::{Element, Given, Kind, Known, Program, known_values},
+    ir::{Element, Given, Kind, Known, Op, Program, known_values},
     pass::{Level, keep_shapes, optimize_all, optimize_for},
     scalar::Scalar,
 };
 
-use super::{Bytecode, DeriveError, data::Datum};
+use super::{Bytecode, DeriveError, compile::Tapes, data::Datum};
 
 /// What makes a derivative of a function.
 pub(super) type Derive = fn(&mut Program, FuncId) -> Result<FuncId, DiffError>;
@@ -104,6 +104,7 @@ pub(super) struct How {
     pub(super) level: Level,
     /// The order of the derivatives that the numbers carry.
     pub(super) order: usize,
+    pub(super) tapes: Tapes,
     #[cfg(feature = "jit")]
     pub(super) jit: bool,
 }
@@ -111,6 +112,9 @@ pub(super) struct How {
 impl Derived {
     pub(super) fn new(program: &Program, f: FuncId, derive: Derive, how: How, given: Given) -> Derived {
         let reachable = program.reachable(f);
+        let pushes = |op| matches!(op, Op::Push { .. } | Op::Pop { .. });
+        let is_own = !(reachable.iter()).any(|&g| program.functions[g].insts.values().any(|i| pushes(i.op)));
+        let how = How { tapes: if is_own { Tapes::Own } else { Tapes::Given }, ..how };
         let shaped = how.level != Level::None
             && (reachable.iter()).any(|&g| program.functions[g].kinds.values().any(is_shaped));
         Derived {
@@ -209,8 +213,8 @@ impl How {
         known: &[Known],
     ) -> Result<Bytecode, DeriveError> {
         let code = match adjoint::on_duals(program, id, self.order)? {
-            Some((program, id)) => Bytecode::compile_for(&program, id, known)?,
-            None => Bytecode::compile_for(program, id, known)?,
+            Some((program, id)) => Bytecode::compile_for(&program, id, known, self.tapes)?,
+            None => Bytecode::compile_for(program, id, known, self.tapes)?,
         };
         #[cfg(feature = "jit")]
         let code = if self.jit { code.jit()? } else { code };

@@ -156,6 +156,17 @@ pub enum RunError {
         /// Where.
         at: Position,
     },
+    /// Pushes and pops of a tape that do not belong together: as above.
+    #[error(
+        "`{function}` ends with tape {tape} out of step: a pop took what the push of another slot left, or something \
+         stayed behind. Was a primal or its adjoint changed alone?"
+    )]
+    TapeOrder {
+        /// The function that was called.
+        function: String,
+        /// The tape.
+        tape: u32,
+    },
     /// A switch index without a target: as above.
     #[error("{at}: no way {index}")]
     Switch {
@@ -178,7 +189,7 @@ impl RunError {
 
     pub(super) fn at_mut(&mut self) -> Option<&mut Position> {
         match self {
-            RunError::Call(_) => None,
+            RunError::Call(_) | RunError::TapeOrder { .. } => None,
             RunError::Steps { at, .. }
             | RunError::Cancelled { at, .. }
             | RunError::Work { at, .. }

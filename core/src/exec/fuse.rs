@@ -90,6 +90,7 @@ fn lets_pass(routine: &mut Routine, pc: usize, looked_at: [Reg; 2]) -> bool {
             | Code::PushR(..)
             | Code::PushI(..)
             | Code::PopR(..)
+            | Code::Track(..)
             | Code::AddAdd(..)
             | Code::AddSub(..)
             | Code::AddMul(..)

@@ -202,7 +202,7 @@ pub(super) fn visit(code: &mut Code, slots: &mut [Slot], mut f: impl FnMut(Bank,
             f(Real, a, Read);
             f(Real, b, Read);
         }
-        Code::Jump(_) | Code::PopSwitch(..) | Code::PopBranch(..) | Code::Mark(_) => {}
+        Code::Jump(_) | Code::PopSwitch(..) | Code::PopBranch(..) | Code::Mark(_) | Code::Track(..) => {}
         #[cfg(feature = "jit")]
         Code::Native(..) => {}
     }

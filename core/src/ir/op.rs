@@ -170,7 +170,10 @@ pub enum Op {
     /// `accumulate(xs, ys)`: the sum of arrays; the shorter one counts as extended with zeros. For
     /// (co)tangents.
     Accumulate,
-    /// Puts a value on tape `tape`. Gives nothing. `slot` pairs it with its pop.
+    /// Puts a value on tape `tape`. Gives nothing. `slot` pairs it with its pop: on a tape that is pushed to and popped
+    /// from, a run in which a pop takes what another slot left, or after which something stays behind, fails with
+    /// [`RunError::TapeOrder`](crate::exec::RunError::TapeOrder). Programs that are written in Rust
+    /// ([`emit`](crate::emit)) do not look at slots.
     Push {
         /// Which tape.
         tape: u32,
@@ -180,7 +183,7 @@ pub enum Op {
     /// Goes on only if two real numbers compare so; `None` where one is NaN. Gives nothing. It is how a recording keeps
     /// to the path that it was recorded on.
     Expect(Option<Ordering>),
-    /// Takes the last value of its kind from tape `tape`.
+    /// Takes the last value of its kind from tape `tape`: what the latest push of the same slot left.
     Pop {
         /// Which tape.
         tape: u32,

@@ -10,7 +10,7 @@
 //! code meets its reader here, and the tape is left to loops.
 //!
 //! Relies on: pushes and pops of a tape nest, so a pop takes what the latest push left. A push and a pop are
-//! removed together, and only if nothing between them touches the tape.
+//! removed together, and only if they are of one slot and nothing between them touches the tape.
 //! Cost: O(size).
 
 use std::collections::{HashMap, HashSet};
@@ -25,15 +25,17 @@ pub fn forward_tape(f: &mut Function) {
     let mut same: HashMap<Value, Value> = HashMap::new();
     let mut gone: HashSet<Inst> = HashSet::new();
     for block in f.blocks.values() {
-        let mut pending: HashMap<u32, Vec<(Inst, Value)>> = HashMap::new();
+        let mut pending: HashMap<u32, Vec<(Inst, u32, Value)>> = HashMap::new();
         for &i in &block.insts {
             let inst = &f.insts[i];
             match (inst.op, inst.result) {
-                (Op::Push { tape, .. }, _) => pending.entry(tape).or_default().push((i, inst.args[0])),
-                (Op::Pop { tape, .. }, Some(v)) => {
+                (Op::Push { tape, slot }, _) => {
+                    pending.entry(tape).or_default().push((i, slot, inst.args[0]));
+                }
+                (Op::Pop { tape, slot }, Some(v)) => {
                     let pushed = pending.entry(tape).or_default();
                     match pushed.last() {
-                        Some(&(push, value)) if f.kinds[value] == f.kinds[v] => {
+                        Some(&(push, from, value)) if from == slot && f.kinds[value] == f.kinds[v] => {
                             pushed.pop();
                             same.insert(v, value);
                             gone.extend([push, i]);

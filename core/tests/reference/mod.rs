@@ -44,6 +44,8 @@ pub(crate) enum Val {
 pub(crate) enum Why {
     /// The program fails here, on every executor.
     Fails(String),
+    /// It takes from a tape what belongs to another slot, or leaves something there.
+    Tapes,
     /// This interpreter does not know.
     Unknown,
     /// Too many steps, or calls inside calls.
@@ -56,18 +58,25 @@ pub(crate) fn fails<T>(why: impl Into<String>) -> Got<T> {
     Err(Why::Fails(why.into()))
 }
 
-/// What is on the tapes: for each tape the leaves of each sort, the last one last.
-type Tapes = HashMap<(u32, usize), Vec<Val>>;
+/// What is on the tapes: for each tape the leaves of each sort, the last one last, with the slot that pushed it.
+type Tapes = HashMap<(u32, usize), Vec<(u32, Val)>>;
 
 /// Runs a function.
 pub(crate) fn run(program: &Program, f: FuncId, args: Vec<Val>, steps: usize, limit: usize) -> Got<Val> {
-    let mut machine = Machine { program, tapes: HashMap::new(), steps, limit };
-    machine.call(f, args, 0)
+    let mut machine = Machine { program, tapes: HashMap::new(), crossed: false, steps, limit };
+    let value = machine.call(f, args, 0)?;
+    let left = machine.tapes.iter().filter(|(_, items)| !items.is_empty()).map(|(list, _)| *list);
+    if left.into_iter().any(|list| machine.is_popped(f, list)) || machine.crossed {
+        return Err(Why::Tapes);
+    }
+    Ok(value)
 }
 
 struct Machine<'a> {
     program: &'a Program,
     tapes: Tapes,
+    /// Whether a pop took what another slot pushed.
+    crossed: bool,
     steps: usize,
     limit: usize,
 }
@@ -125,34 +134,49 @@ impl Machine<'_> {
             (Op::Tuple, args) => Val::Tuple(args.to_vec()),
             (Op::Field(k), [Val::Tuple(fields)]) => fields[k as usize].clone(),
             (Op::Select, [Val::Bool(c), yes, no]) => if *c { yes } else { no }.clone(),
-            (Op::Push { tape, .. }, [x]) => {
+            (Op::Push { tape, slot }, [x]) => {
                 for leaf in leaves(x) {
-                    self.tapes.entry((tape, sort(&leaf))).or_default().push(leaf);
+                    self.tapes.entry((tape, sort(&leaf))).or_default().push((slot, leaf));
                 }
                 return Ok(None);
             }
             (Op::Expect(order), [Val::Real(x), Val::Real(y)]) => {
                 return if x.partial_cmp(y) == order { Ok(None) } else { fails("path") };
             }
-            (Op::Pop { tape, .. }, []) => {
+            (Op::Pop { tape, slot }, []) => {
                 let kind = result.ok_or(Why::Unknown)?;
-                self.pop(tape, kind)?
+                self.pop(tape, slot, kind)?
             }
             (op, args) => arrays::apply(op, args, result, self.limit)?,
         }))
     }
 
-    fn pop(&mut self, tape: u32, kind: &Kind) -> Got<Val> {
+    /// Whether anything that is reached from a function pops from a list.
+    fn is_popped(&self, f: FuncId, list: (u32, usize)) -> bool {
+        self.program.reachable(f).into_iter().map(|g| &self.program.functions[g]).any(|g| {
+            let insts = g.blocks.values().flat_map(|b| &b.insts).map(|&i| &g.insts[i]);
+            let pops = insts.filter_map(|i| match i.op {
+                Op::Pop { tape, .. } if tape == list.0 => i.result,
+                _ => None,
+            });
+            pops.into_iter().any(|v| leaves(&default(&g.kinds[v])).iter().any(|x| sort(x) == list.1))
+        })
+    }
+
+    fn pop(&mut self, tape: u32, slot: u32, kind: &Kind) -> Got<Val> {
         if let Kind::Tuple(t) = kind {
             let mut fields =
-                t.fields.iter().rev().map(|f| self.pop(tape, &f.kind)).collect::<Got<Vec<_>>>()?;
+                t.fields.iter().rev().map(|f| self.pop(tape, slot, &f.kind)).collect::<Got<Vec<_>>>()?;
             fields.reverse();
             return Ok(Val::Tuple(fields));
         }
         let top = self.tapes.get_mut(&(tape, sort(&default(kind)))).and_then(Vec::pop);
         match top {
             None => fails("empty tape"),
-            Some(x) if x.is(kind) => Ok(x),
+            Some((from, x)) if x.is(kind) => {
+                self.crossed |= from != slot;
+                Ok(x)
+            }
             Some(_) => Err(Why::Unknown),
         }
     }

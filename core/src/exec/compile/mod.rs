@@ -21,6 +21,7 @@ mod select;
 mod small;
 mod stretches;
 mod together;
+mod tracks;
 
 use std::{
     collections::{HashMap, HashSet},
@@ -28,7 +29,7 @@ use std::{
 };
 
 use crate::{
-    entity::{Block, FuncId, Value},
+    entity::{Block, FuncId, Inst, Value},
     ir::{Function, InstData, Kind, Known, Literal, Op, Position, Program, verify_reachable},
     pass::order,
 };
@@ -45,6 +46,7 @@ use super::{
 use pairs::Pairs;
 use stretches::Stretches;
 use together::Together;
+pub(super) use tracks::Tapes;
 
 impl Bytecode {
     /// Compiles a function and all it calls.
@@ -53,7 +55,7 @@ impl Bytecode {
     /// A function without a body, and a program that is not well formed.
     pub fn compile(program: &Program, root: FuncId) -> Result<Bytecode, CallError> {
         verify_reachable(program, root).map_err(Box::new)?;
-        Bytecode::compile_as(program, root, Style::Fast, &[])
+        Bytecode::compile_as(program, root, Style::Fast, &[], Tapes::Given)
     }
 
     /// As [`compile`](Bytecode::compile), with what is known of the values of the function itself, by their numbers.
@@ -61,8 +63,9 @@ impl Bytecode {
         program: &Program,
         root: FuncId,
         known: &[Known],
+        tapes: Tapes,
     ) -> Result<Bytecode, CallError> {
-        Bytecode::compile_as(program, root, Style::Fast, known)
+        Bytecode::compile_as(program, root, Style::Fast, known, tapes)
     }
 
     /// As [`compile`](Bytecode::compile), in the given style.
@@ -71,6 +74,7 @@ impl Bytecode {
         root: FuncId,
         style: Style,
         known: &[Known],
+        whose: Tapes,
     ) -> Result<Bytecode, CallError> {
         let (mut ids, mut seen) = (vec![root], HashSet::from([root]));
         let mut next = 0;
@@ -87,10 +91,14 @@ impl Bytecode {
             let mut ops = program.functions[f].insts.values().map(|i| i.op);
             ops.any(|op| matches!(op, Op::Push { .. } | Op::Pop { .. }) || op == Op::Call(root))
         });
+        let balanced = match whose {
+            Tapes::Own => vec![],
+            Tapes::Given => tracks::balanced(ids.iter().map(|&f| &program.functions[f])),
+        };
         let numbers: HashMap<FuncId, u32> = ids.iter().copied().zip(0..).collect();
         let of = |&f: &FuncId| {
             let known = if f == root { known } else { &[] };
-            Compiler::new(program, f, &numbers, style, known, alone).routine()
+            Compiler::new(program, f, &numbers, style, known, alone, &balanced).routine()
         };
         let mut routines: Vec<Routine> = ids.iter().map(of).collect();
         for (k, recipe) in routines.iter_mut().flat_map(|r| &mut r.recipes).enumerate() {
@@ -109,6 +117,7 @@ impl Bytecode {
             params: function.params.clone(),
             result: function.result.clone(),
             tapes,
+            balanced: balanced.into(),
             #[cfg(feature = "jit")]
             native: None,
         })
@@ -145,6 +154,8 @@ struct Compiler<'a> {
     ways: Vec<usize>,
     uses: Vec<u32>,
     known: &'a [Known],
+    /// The lists of tapes whose checksums are kept.
+    balanced: &'a [(u32, Bank)],
     stretches: Stretches,
     pairs: Pairs,
     together: Together,
@@ -169,6 +180,7 @@ impl<'a> Compiler<'a> {
         style: Style,
         known: &'a [Known],
         alone: bool,
+        balanced: &'a [(u32, Bank)],
     ) -> Compiler<'a> {
         let f = &program.functions[id];
         let uses = uses(f);
@@ -183,6 +195,7 @@ impl<'a> Compiler<'a> {
             slots: vec![],
             recipes: vec![],
             smalls: vec![],
+            tracks: vec![],
             tables: vec![],
             sizes: [0; BANKS],
             params: vec![],
@@ -202,6 +215,7 @@ impl<'a> Compiler<'a> {
             patches: vec![],
             ways: f.predecessors().iter().map(Vec::len).collect(),
             known,
+            balanced,
             stretches,
             pairs,
             together,
@@ -250,6 +264,7 @@ impl<'a> Compiler<'a> {
     fn body(&mut self, id: Block) {
         let f = self.f;
         let block = &f.blocks[id];
+        self.track(&block.insts);
         for (k, &i) in block.insts.iter().enumerate() {
             self.small_before(i);
             self.at = f.insts[i].at;
@@ -261,9 +276,27 @@ impl<'a> Compiler<'a> {
                 self.instruction(i);
                 self.mark(Moment::After(i));
             }
+            if matches!(f.insts[i].op, Op::Call(_)) {
+                self.track(&block.insts[k + 1..]);
+            }
         }
         self.small_at_end(id);
         self.at = block.end_at;
+    }
+
+    /// What instructions do to the checksums of tapes up to the first call among them.
+    fn track(&mut self, insts: &[Inst]) {
+        if self.balanced.is_empty() {
+            return;
+        }
+        let f = self.f;
+        let call = insts.iter().position(|&i| matches!(f.insts[i].op, Op::Call(_)));
+        let tracks = tracks::tracks(f, &insts[..call.unwrap_or(insts.len())], self.balanced);
+        if !tracks.is_empty() {
+            let (first, entries) = (self.routine.tracks.len() as u32, tracks.len() as u32);
+            self.routine.tracks.extend(tracks);
+            self.emit(Code::Track(first, entries));
+        }
     }
 
     /// Lets an interceptor see the run here.

@@ -92,7 +92,7 @@ use super::{
     Bytecode, Datum, DeriveError, Host, Limits, Machine, NoHost,
     bytecode::{Routine, Source},
     code::Slot,
-    compile::Style,
+    compile::{Style, Tapes},
     machine::{Banks, Base},
 };
 
@@ -341,7 +341,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Inspection<'h, S> {
 
     fn in_style(program: &Program, f: FuncId, style: Style) -> Result<Self, DeriveError> {
         verify_reachable(program, f).map_err(Box::new)?;
-        let code = Bytecode::compile_as(program, f, style, &[])?;
+        let code = Bytecode::compile_as(program, f, style, &[], Tapes::Given)?;
         Ok(Inspection { code, host: Arc::new(NoHost), limits: Limits::default(), machine: Machine::new() })
     }
 

@@ -94,14 +94,15 @@ pub(super) struct Visit {
 }
 
 /// A tape: its next free place, which is written back, where it begins and where it ends. Or an array: where it
-/// begins, how long it is, and whether it may be written, 0 or 1. Or a shape, with zeros behind it.
+/// begins, how long it is, and whether it may be written, 0 or 1. Or a shape, with zeros behind it. Or the checksum of a
+/// tape, which is written back.
 pub(super) type Cell = [usize; 3];
 
 /// A tape of numbers that machine code pushes to or pops from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Stack {
     pub(super) tape: u32,
-    /// `Real`, `Complex` or `Int`.
+    /// `Real`, `Complex` or `Int`; any for a checksum.
     pub(super) bank: Bank,
 }
 
@@ -136,6 +137,8 @@ pub(super) struct Lists {
     pub(super) stacks: Vec<Stack>,
     pub(super) views: Vec<View>,
     pub(super) shapes: Vec<Shaped>,
+    /// Whose checksums it changes.
+    pub(super) sums: Vec<Stack>,
 }
 
 /// The machine code of a program.

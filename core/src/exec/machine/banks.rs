@@ -58,6 +58,8 @@ pub(super) struct Tape<S: Scalar> {
     pub(super) int_arrays: Vec<Held<i64>>,
     /// The elements of small arrays whose shapes are known.
     pub(super) small: Vec<S::Real>,
+    /// What was pushed to each list and not popped, as far as it is tracked: 0 for nothing.
+    pub(super) sums: [u64; BANKS],
 }
 
 /// What a primal left for its adjoint.
@@ -130,7 +132,16 @@ impl<S: Scalar> Tape<S> {
     pub(super) fn new() -> Tape<S> {
         let (reals, complexes, ints) = (vec![], vec![], vec![]);
         let (real_arrays, complex_arrays, int_arrays) = (vec![], vec![], vec![]);
-        Tape { reals, complexes, ints, real_arrays, complex_arrays, int_arrays, small: vec![] }
+        Tape {
+            reals,
+            complexes,
+            ints,
+            real_arrays,
+            complex_arrays,
+            int_arrays,
+            small: vec![],
+            sums: [0; BANKS],
+        }
     }
     /// The bytes of the lists; arrays that they hold are those of registers or buffers before and after.
     pub(super) fn memory(&self) -> usize {
@@ -160,6 +171,7 @@ impl<S: Scalar> Tape<S> {
         self.complex_arrays.clear();
         self.int_arrays.clear();
         self.small.clear();
+        self.sums = [0; BANKS];
     }
 }
 

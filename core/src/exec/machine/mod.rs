@@ -176,6 +176,17 @@ impl Bytecode {
         Ok(())
     }
 
+    /// Whether each pop took what the push of its slot left, on the tapes that are popped to the end.
+    fn check_tapes<S: Scalar>(&self, tapes: &[Tape<S>]) -> Result<(), RunError> {
+        match self.balanced.iter().find(|(tape, bank)| tapes[*tape as usize].sums[*bank as usize] != 0) {
+            None => Ok(()),
+            Some(&(tape, _)) => {
+                let function = self.routines.first().map(|r| r.name.clone()).unwrap_or_default();
+                Err(RunError::TapeOrder { function, tape })
+            }
+        }
+    }
+
     /// Whether the arguments are what the parameters ask for.
     fn check<S: Scalar>(&self, args: &[Datum<S>]) -> Result<(), CallError> {
         let function = || self.routines.first().map(|r| r.name.clone()).unwrap_or_default();

@@ -65,6 +65,10 @@ pub(super) fn enter<T: Real, S: Scalar<Real = T>>(
         let fits = shape.len() == shaped.axes;
         cells.push(std::array::from_fn(|axis| if fits { shape.get(axis).copied().unwrap_or(0) } else { 0 }));
     }
+    let sums = cells.len();
+    cells.extend(
+        native.lists.sums.iter().map(|sum| [tapes[sum.tape as usize].sums[sum.bank as usize] as usize, 0, 0]),
+    );
     let Banks { reals, complexes, ints, .. } = banks;
     let sizes = routine.sizes.map(|size| size as usize);
     // Calls that there are registers for, this one counted.
@@ -90,6 +94,9 @@ pub(super) fn enter<T: Real, S: Scalar<Real = T>>(
     // may, and nobody else looks at any of these until it returns.
     let to = unsafe { (native.enter)(&raw mut visit, u64::from(door)) };
     *fuel = visit.fuel;
+    for (sum, cell) in native.lists.sums.iter().zip(&cells[sums..]) {
+        tapes[sum.tape as usize].sums[sum.bank as usize] = cell[0] as u64;
+    }
     for (stack, cell) in native.lists.stacks.iter().zip(cells) {
         let tape = &mut tapes[stack.tape as usize];
         let bytes = cell[0] - cell[1];

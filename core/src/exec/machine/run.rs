@@ -20,7 +20,7 @@ use super::{
     super::{
         Limits,
         bytecode::{Bytecode, Frame, Routine},
-        code::{BANKS, Bank, Code, Slots},
+        code::{BANKS, Bank, Code, Slots, Track},
         error::RunError,
         host::Host,
         inspect::{Event, Interceptor, Stop},
@@ -322,6 +322,13 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                 Code::PopC(tape, d) => set!(c[d] = pop!(tape, complexes)),
                 Code::PopI(tape, d) => set!(n[d] = pop!(tape, ints)),
 
+                Code::Track(first, entries) => {
+                    for track in &routine.tracks[Track::range(first, entries)] {
+                        let sum = &mut tapes[track.tape as usize].sums[track.bank as usize];
+                        *sum = sum.wrapping_mul(track.factor).wrapping_add(track.summand);
+                    }
+                }
+
                 Code::Jump(to) => go!(to),
                 Code::Branch(condition, yes, no) => go!(if *get!(n[condition]) != 0 { yes } else { no }),
                 Code::LtR(op, a, b, yes, no) => {
@@ -399,7 +406,9 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                     continue 'frame;
                 }
                 Code::Return(values) => {
-                    let Some(frame) = frames.pop() else { return Ok(values) };
+                    let Some(frame) = frames.pop() else {
+                        return code.check_tapes(tapes).map(|()| values);
+                    };
                     let caller = &code.routines[frame.routine()];
                     let below = std::array::from_fn(|b| base[b] - caller.sizes[b] as usize);
                     let to = caller.awaited(frame.pc());

@@ -12,12 +12,12 @@ use crate::ir::{Compare, Int1, Int2, Number1, Number2, Real1, Real2};
 
 use super::{
     super::{
-        super::code::{Bank, Code, Pc, Reg, Write},
-        Stack,
+        super::code::{Bank, Code, Pc, Reg, Track, Write},
+        Cell, Lists, Stack,
         entries::for_the_machine,
         ops,
     },
-    Lowering,
+    FLAGS, Lowering,
 };
 
 impl Lowering<'_, '_> {
@@ -235,6 +235,7 @@ impl Lowering<'_, '_> {
             Code::PopR(tape, d) => self.pop(Stack { tape, bank: Bank::Real }, d),
             Code::PopC(tape, d) => self.pop(Stack { tape, bank: Bank::Complex }, d),
             Code::PopI(tape, d) => self.pop(Stack { tape, bank: Bank::Int }, d),
+            Code::Track(first, entries) => self.track(first, entries),
             Code::Jump(to) => self.go(pc, to, |_| {}),
             Code::Branch(c, yes, no) => {
                 let condition = self.n(c);
@@ -308,6 +309,21 @@ impl Lowering<'_, '_> {
             Code::OnArrays(_, args, results) => self.place_of(pc, args, results),
             // Nothing is done on the way through a door.
             Code::Native(..) | for_the_machine!() => {}
+        }
+    }
+
+    /// Changes the checksums of tapes where they are: they are changed seldom and looked at once.
+    fn track(&mut self, first: u32, entries: u32) {
+        let routine = self.plan.routine;
+        for track in &routine.tracks[Track::range(first, entries)] {
+            let Lists { stacks, views, shapes, sums } = &self.lists;
+            let stack = Stack { tape: track.tape, bank: track.bank };
+            let Some(place) = sums.iter().position(|sum| *sum == stack) else { continue };
+            let offset = (stacks.len() + views.len() + shapes.len() + place) * size_of::<Cell>();
+            let sum = self.b.ins().load(types::I64, FLAGS, self.cells, offset as i32);
+            let sum = self.b.ins().imul_imm(sum, track.factor.cast_signed());
+            let sum = self.b.ins().iadd_imm(sum, track.summand.cast_signed());
+            self.b.ins().store(FLAGS, sum, self.cells, offset as i32);
         }
     }
 

@@ -32,7 +32,7 @@ use cranelift_codegen::{
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Switch, Variable};
 
 use super::{
-    super::code::{Bank, Code, Pc, Reg, Slot},
+    super::code::{Bank, Code, Pc, Reg, Slot, Track},
     Cell, Lists, Shaped, Stack, View, Visit,
     entries::indexed,
     plan::{Part, Plan},
@@ -163,6 +163,14 @@ impl<'a, 'f> Lowering<'a, 'f> {
                 && !self.lists.stacks.contains(&stack)
             {
                 self.lists.stacks.push(stack);
+            }
+            if let Code::Track(first, entries) = code {
+                for track in &routine.tracks[Track::range(first, entries)] {
+                    let stack = Stack { tape: track.tape, bank: track.bank };
+                    if !self.lists.sums.contains(&stack) {
+                        self.lists.sums.push(stack);
+                    }
+                }
             }
             if let Code::OnArrays(_, args, _) = code
                 && let Some(shaped) = shaped(&routine.slots[args.range()])
