@@ -54,14 +54,6 @@ impl<T> ByName<T> {
         }
         self.places[at] = Some(entry);
     }
-
-    /// Keeps some of the entries.
-    pub(crate) fn retain(&mut self, keep: impl Fn(&T) -> bool) {
-        let all = std::mem::take(self);
-        for (_, name, value) in all.places.into_iter().flatten().filter(|entry| keep(&entry.2)) {
-            self.insert(name.into(), value);
-        }
-    }
 }
 
 /// The first bytes, up to eight, as a number.
@@ -106,8 +98,6 @@ mod tests {
         assert!((500..900).all(|k| table.get(&name(k)).is_none()));
         table.insert(name(7), 1000);
         assert_eq!((table.get(&name(7)), table.len), (Some(&1000), 500));
-        table.retain(|k| *k < 100);
-        assert_eq!((table.get(&name(8)), table.get(&name(7)), table.get(&name(200))), (Some(&8), None, None));
         // A part of a name, and one of the same length.
         assert!(["rule", "", "rulexxxxxxxx.kernel9", "Rule.kernel0"].iter().all(|n| table.get(n).is_none()));
     }

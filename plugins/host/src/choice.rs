@@ -96,6 +96,20 @@ pub struct Known {
     pub fault: Option<String>,
 }
 
+impl Known {
+    pub(crate) fn of(b: &Backend, n_qubits: usize, operators: usize) -> Known {
+        Known {
+            name: b.name().to_owned(),
+            plugin: b.plugin().to_owned(),
+            is_device: b.is_device(),
+            description: b.describe(),
+            double: b.score::<f64>(n_qubits, operators),
+            single: if b.is_device() { b.score::<f32>(n_qubits, operators) } else { 0 },
+            fault: fault(b, n_qubits, operators),
+        }
+    }
+}
+
 impl Plugins {
     /// The kernels of this program and those of the plugins, in one registry.
     #[must_use]
@@ -154,16 +168,7 @@ impl Plugins {
     /// The backends of the plugins, and how well they would do at so many operators on n qubits.
     #[must_use]
     pub fn known(&self, n_qubits: usize, operators: usize) -> Vec<Known> {
-        let known = |b: &Arc<Backend>| Known {
-            name: b.name().to_owned(),
-            plugin: b.plugin().to_owned(),
-            is_device: b.is_device(),
-            description: b.describe(),
-            double: b.score::<f64>(n_qubits, operators),
-            single: if b.is_device() { b.score::<f32>(n_qubits, operators) } else { 0 },
-            fault: fault(b, n_qubits, operators),
-        };
-        self.backends().iter().map(known).collect()
+        self.backends().iter().map(|b| Known::of(b, n_qubits, operators)).collect()
     }
 
     /// The backends whose score could not be asked for at so many operators on n qubits, and why.

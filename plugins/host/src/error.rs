@@ -1,6 +1,6 @@
 //! What can be wrong with a plugin.
 
-use std::{fmt::Display, path::PathBuf};
+use std::{fmt::Display, path::PathBuf, time::Duration};
 
 use ketgrad_core::ir::Position;
 
@@ -99,6 +99,22 @@ pub enum Fault {
     NoHash {
         /// Of the file.
         given: String,
+    },
+    /// It took too long.
+    #[error("it did not come back within {} s {at}; a thread of this process stays in it", limit.as_secs_f64())]
+    Overdue {
+        /// The [limit](crate::Settings::load_timeout).
+        limit: Duration,
+        /// Where it was.
+        at: String,
+    },
+    /// Another plugin's constructors, which were given up, still hold the system's loader.
+    #[error(
+        "it cannot be loaded: plugin `{plugin}` did not come back while it was loaded, and holds the system's loader"
+    )]
+    LoaderHeld {
+        /// That plugin.
+        plugin: String,
     },
     /// Its registration failed.
     #[error("it could not start: {reason}")]

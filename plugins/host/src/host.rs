@@ -80,16 +80,27 @@ enum Part {
 /// Computes the primitives of loaded rules, on every scalar.
 #[derive(Default)]
 pub struct Loaded {
-    rules: Vec<Rule>,
+    rules: Vec<Arc<Rule>>,
     by_primitive: ByName<(usize, Part)>,
     /// A copy of the program, in which derivatives are derived when they are asked for.
     derived: Mutex<Derived>,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Derived {
     program: Program,
     functions: HashMap<(FuncId, Vec<u32>), FuncId>,
+}
+
+impl Clone for Loaded {
+    fn clone(&self) -> Loaded {
+        let derived = self.derived.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Loaded {
+            rules: self.rules.clone(),
+            by_primitive: self.by_primitive.clone(),
+            derived: Mutex::new(derived),
+        }
+    }
 }
 
 impl std::fmt::Debug for Loaded {
@@ -105,13 +116,7 @@ impl Loaded {
         for (suffix, part) in parts {
             self.by_primitive.insert(format!("{base}.kernel{suffix}"), (k, part));
         }
-        self.rules.push(rule);
-    }
-
-    /// Forgets all rules from a number on.
-    pub(crate) fn truncate(&mut self, n: usize) {
-        self.rules.truncate(n);
-        self.by_primitive.retain(|(k, _)| *k < n);
+        self.rules.push(Arc::new(rule));
     }
 
     /// All rules are there: derivatives are derived from this program.
@@ -126,11 +131,11 @@ impl Loaded {
             DiffError::Transpose { source, .. } => return self.missing_derivative(source),
             _ => return None,
         };
-        let rule = self.by_primitive.get(op).map(|(k, _)| &self.rules[*k]);
+        let rule = self.by_primitive.get(op).map(|(k, _)| &*self.rules[*k]);
         rule.filter(|rule| !rule.has_derivative()).map(Rule::no_derivative)
     }
 
-    pub(crate) fn rules(&self) -> &[Rule] {
+    pub(crate) fn rules(&self) -> &[Arc<Rule>] {
         &self.rules
     }
 

@@ -21,7 +21,7 @@ use crate::{
     border::{Failed, called},
     call::changes_modes,
     init::RawRule,
-    plugins::Check,
+    request::Check,
 };
 
 /// How many elements stand behind a result to see whether a kernel writes too far.

@@ -26,6 +26,7 @@
 
 mod array;
 mod at_load;
+mod backends;
 mod border;
 mod by_name;
 mod cache;
@@ -33,6 +34,7 @@ mod call;
 mod choice;
 mod conform;
 pub mod crash;
+mod deadline;
 mod dense;
 mod device;
 mod device_state;
@@ -46,12 +48,16 @@ mod lift;
 mod lower;
 mod operator;
 mod plugins;
+mod request;
 mod sealed;
 mod signature;
 mod verify;
+mod writable;
 
+pub use backends::BackendVerdict;
 pub use choice::{Choice, ChoiceFault, Known};
 pub use conform::{COMPARED, Finding, conform, conform_kernels};
+pub use deadline::exit_past_loader;
 pub use device::Device;
 pub use device_state::DeviceState;
 pub use error::{Fault, PluginError};
@@ -59,7 +65,6 @@ pub use executor::HostKernels;
 pub use host::{Both, Loaded};
 pub use library::sha256_of;
 pub use operator::RuleOperator;
-pub use plugins::{
-    Check, OnDuplicate, Plugins, ProgramFault, Report, Request, Selection, Settings, file_name,
-};
+pub use plugins::{Plugins, ProgramFault};
+pub use request::{Check, OnDuplicate, Report, Request, Selection, Settings, file_name};
 pub use verify::{At, Verdict, verify, verify_at};

@@ -46,6 +46,9 @@ pub(crate) struct Library {
 
 /// A file that was read and hashed.
 pub(crate) struct Opened {
+    /// The name that it was found under.
+    pub(crate) given: PathBuf,
+    /// Where it lies.
     pub(crate) path: PathBuf,
     pub(crate) sha256: String,
     bytes: Vec<u8>,
@@ -97,15 +100,15 @@ fn identity(_: &File, path: &Path) -> std::io::Result<Identity> {
 impl Opened {
     /// Opens the first of the paths that exists.
     pub(crate) fn first(paths: Vec<PathBuf>) -> Result<Opened, Fault> {
-        let Some(path) = paths.iter().find(|p| p.is_file()) else {
+        let Some(given) = paths.iter().find(|p| p.is_file()) else {
             return Err(match paths.iter().find(|p| p.is_dir()) {
                 Some(path) => Fault::Directory { path: path.clone() },
                 None => Fault::Missing { looked: paths },
             });
         };
-        let unreadable = |e: std::io::Error| Fault::Unreadable { path: path.clone(), reason: e.to_string() };
+        let unreadable = |e: std::io::Error| Fault::Unreadable { path: given.clone(), reason: e.to_string() };
         // An absolute path: one without a slash would be looked for in the system's folders.
-        let path = path.canonicalize().map_err(unreadable)?;
+        let path = given.canonicalize().map_err(unreadable)?;
         let unreadable = |e: std::io::Error| Fault::Unreadable { path: path.clone(), reason: e.to_string() };
         let mut file = File::open(&path).map_err(unreadable)?;
         let len = file.metadata().map_err(unreadable)?.len();
@@ -118,7 +121,7 @@ impl Opened {
         (&mut file).take(LARGEST).read_to_end(&mut bytes).map_err(unreadable)?;
         let sha256 = hash(&mut &bytes[..]).map_err(unreadable)?;
         let identity = identity(&file, &path).map_err(unreadable)?;
-        Ok(Opened { path, sha256, bytes, identity, file })
+        Ok(Opened { given: given.clone(), path, sha256, bytes, identity, file })
     }
 
     /// Loads it and reads its descriptor; none of its own code runs but what the system runs at load. With what there is
@@ -128,7 +131,7 @@ impl Opened {
         /// library, with its one set of variables, as the system has it.
         static LOADED: Mutex<Option<HashMap<(Identity, String), usize>>> = Mutex::new(None);
 
-        let Opened { path, sha256, bytes, identity, file } = self;
+        let Opened { path, sha256, bytes, identity, file, .. } = self;
         let key = (identity, sha256);
         let known = || LOADED.lock().unwrap_or_else(PoisonError::into_inner);
         let before = known().as_ref().and_then(|loaded| loaded.get(&key)).copied();

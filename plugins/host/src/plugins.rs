@@ -2,8 +2,6 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    env::consts::{DLL_PREFIX, DLL_SUFFIX},
-    path::{Path, PathBuf},
     sync::Arc,
 };
 
@@ -22,6 +20,7 @@ use ketgrad_plugin_abi as abi;
 use crate::{
     at_load::{agrees, conforms},
     cache::{self, Entry},
+    deadline::{self, Progress},
     device::Device,
     error::{Fault, PluginError, placeless},
     executor::{Backend, HostKernels},
@@ -31,149 +30,17 @@ use crate::{
     library::Opened,
     lower::{Source, check_name, lower},
     operator::RuleOperator,
+    request::{OnDuplicate, Report, Request, Selection, Settings},
     signature,
     verify::{At, Verdict, examined},
+    writable,
 };
 
 /// The most inputs of a rule: a number that a plugin has left to chance is above it.
 const MOST_INPUTS: u32 = 1000;
 
-/// What is checked around every call of a kernel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Check {
-    /// Nothing.
-    Off,
-    /// Shapes, and that a kernel does not write past its result.
-    #[default]
-    Shape,
-    /// That finite inputs give finite results, too.
-    Finite,
-}
-
-/// What happens if two plugins have a rule or a kernel of one name.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnDuplicate {
-    /// It is an error.
-    #[default]
-    Error,
-    /// The one that is loaded first has it: load by falling priority.
-    Priority,
-}
-
-/// Which of a plugin's rules or kernels are wanted.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Selection {
-    /// All of them.
-    #[default]
-    All,
-    /// These.
-    Only(Vec<String>),
-    /// All but these.
-    Except(Vec<String>),
-}
-
-impl Selection {
-    fn takes(&self, name: &str) -> bool {
-        match self {
-            Selection::All => true,
-            Selection::Only(names) => names.iter().any(|n| n == name),
-            Selection::Except(names) => !names.iter().any(|n| n == name),
-        }
-    }
-    fn names(&self) -> &[String] {
-        match self {
-            Selection::All => &[],
-            Selection::Only(names) | Selection::Except(names) => names,
-        }
-    }
-}
-
-/// How plugins are loaded.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// A plugin without a hash in the config is refused.
-    pub require_sha256: bool,
-    /// What is checked around every call.
-    pub check: Check,
-    /// When a plugin or a program is loaded, kernels, programs and differences of rules are compared, and gate kernels and
-    /// devices with the built-in kernels.
-    pub verify: bool,
-    /// A folder in which to keep what agreed, so that it is not compared at every start. None: it is.
-    pub cache: Option<PathBuf>,
-    /// What happens if two plugins have a rule or a kernel of one name.
-    pub on_duplicate: OnDuplicate,
-}
-
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings {
-            require_sha256: false,
-            check: Check::default(),
-            verify: true,
-            cache: None,
-            on_duplicate: OnDuplicate::default(),
-        }
-    }
-}
-
-/// A plugin to be loaded.
-#[derive(Clone, Debug, Default)]
-pub struct Request {
-    /// Its name, for messages.
-    pub name: String,
-    /// Where it may be; the first file that exists is taken. See [`file_name`].
-    pub candidates: Vec<PathBuf>,
-    /// The sha256 that the file must have, in hexadecimal.
-    pub sha256: Option<String>,
-    /// That it cannot be loaded is a note, not an error.
-    pub optional: bool,
-    /// Above 0: its kernels come before the built-in ones whatever their score; below 0: after.
-    pub priority: i32,
-    /// Which rules are wanted.
-    pub rules: Selection,
-    /// Which kernels are wanted.
-    pub kernels: Selection,
-    /// Handed to the plugin.
-    pub options: Vec<(String, String)>,
-}
-
-/// What became of a plugin.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Report {
-    /// Its name.
-    pub name: String,
-    /// Its file.
-    pub path: Option<PathBuf>,
-    /// The hash of its file.
-    pub sha256: Option<String>,
-    /// What it says about itself.
-    pub version: Option<String>,
-    /// Whether it is there.
-    pub loaded: bool,
-    /// Why not; empty if it is.
-    pub reason: String,
-    /// Its rules.
-    pub rules: Vec<String>,
-    /// Its kernels.
-    pub kernels: Vec<String>,
-    /// What it had to say.
-    pub notes: Vec<String>,
-}
-
-/// The file of a library: `plugins/foo` is `plugins/libfoo.so`, `foo.dll` or `libfoo.dylib`. A path that ends as a
-/// library does is itself.
-#[must_use]
-pub fn file_name(path: &Path) -> PathBuf {
-    let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    if name.ends_with(DLL_SUFFIX) {
-        path.to_owned()
-    } else {
-        path.with_file_name(format!("{DLL_PREFIX}{name}{DLL_SUFFIX}"))
-    }
-}
-
 /// Loaded plugins.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Plugins {
     settings: Settings,
     reports: Vec<Report>,
@@ -202,16 +69,17 @@ impl Plugins {
         Plugins { settings, rules, loaded, ..Plugins::default() }
     }
 
-    /// Loads a plugin with all that is wanted of it, or nothing of it.
+    /// Loads a plugin with all that is wanted of it, or nothing of it, within
+    /// [`load_timeout`](Settings::load_timeout). Hosts that were handed out before do not know its rules.
     ///
     /// # Errors
-    /// What is wrong with it; of an optional one only the [report](Plugins::reports) says so. After a host was handed
-    /// out nothing more is loaded.
+    /// What is wrong with it; of an optional one only the [report](Plugins::reports) says so.
     pub fn load(&mut self, request: &Request) -> Result<(), PluginError> {
         let mut report = Report { name: request.name.clone(), ..Report::default() };
         let result = self.try_load(request, &mut report);
         report.loaded = result.is_ok();
         if let Err(fault) = &result {
+            report.rules.clear();
             report.reason = fault.to_string();
         }
         self.reports.push(report);
@@ -229,12 +97,40 @@ impl Plugins {
             Some(expected) if !expected.eq_ignore_ascii_case(&opened.sha256) => {
                 return Err(Fault::Hash { given: opened.sha256, expected: expected.clone() });
             }
+            Some(_) => {}
             None if self.settings.require_sha256 => return Err(Fault::NoHash { given: opened.sha256 }),
-            _ => {}
+            None => report.notes.extend(writable::warning(&opened.given, &opened.path)),
         }
+        if let Some(plugin) = deadline::holds_loader() {
+            return Err(Fault::LoaderHeld { plugin });
+        }
+        // What goes wrong leaves this as it was.
+        let (mut next, request, mut said) = (self.clone(), request.clone(), report.clone());
+        let (next, said, result) = deadline::within(self.settings.load_timeout, move |progress| {
+            let result = next.take(opened, &request, &mut said, progress);
+            (next, said, result)
+        })?;
+        *report = said;
+        result?;
+        *self = next;
+        Ok(())
+    }
+
+    /// Adds what a library brings; where that fails, half of it may be there.
+    fn take(
+        &mut self,
+        opened: Opened,
+        request: &Request,
+        report: &mut Report,
+        progress: &Progress,
+    ) -> Result<(), Fault> {
         let key = self.key(&opened.sha256, request);
         let mut known = Entry::read(self.settings.cache.as_deref(), &key);
+        if !progress.loading(&request.name) {
+            return Err(Fault::Init { reason: "nobody waits for it any more".to_owned() });
+        }
         let (library, note) = opened.load(&request.name)?;
+        progress.at("in its registration".to_owned());
         report.notes.extend(note);
         report.version = Some(format!("{} {}", library.header.name, library.header.version));
         if !library.header.build.is_empty() {
@@ -249,21 +145,13 @@ impl Plugins {
         exists("kernel", request.kernels.names(), &names(backends.iter().map(|b| &b.name).collect()))?;
         let backends = self.taken(request, backends, &mut report.notes)?;
         if self.settings.verify {
-            backends.iter().try_for_each(|backend| conforms(backend, &mut known, &mut report.notes))?;
-        }
-        let kept = self.rules.clone();
-        let owners = self.owners.clone();
-        let mark = self.host.rules().len();
-        let result = self.take_rules(request, rules, report, &mut known);
-        if let Err(fault) = result {
-            self.rules = kept;
-            self.owners = owners;
-            if let Some(host) = Arc::get_mut(&mut self.host) {
-                host.truncate(mark);
+            for backend in &backends {
+                progress.at(format!("where its kernel `{}` is compared", backend.name()));
+                conforms(backend, &mut known, &mut report.notes)?;
             }
-            report.rules.clear();
-            return Err(fault);
         }
+        let mark = self.host.rules().len();
+        self.take_rules(request, rules, report, &mut known, progress)?;
         known.write();
         self.loaded = key;
         report.notes.extend(self.host.rules()[mark..].iter().flat_map(|rule| rule.kernel.noticed()));
@@ -278,6 +166,7 @@ impl Plugins {
         rules: Vec<RawRule>,
         report: &mut Report,
         known: &mut Entry,
+        progress: &Progress,
     ) -> Result<(), Fault> {
         let mut taken = Vec::new();
         for raw in rules {
@@ -303,11 +192,10 @@ impl Plugins {
             }
         }
         let program = self.rules.program().clone();
-        if let Some(host) = Arc::get_mut(&mut self.host) {
-            host.complete(program);
-        }
+        Arc::make_mut(&mut self.host).complete(program);
         if self.settings.verify {
             for base in &taken {
+                progress.at(format!("where its rule `{base}` is compared"));
                 agrees(self.rules.program(), &self.host, base, known)
                     .map_err(|reason| Fault::Disagrees { name: base.clone(), reason })?;
             }
@@ -351,7 +239,7 @@ impl Plugins {
             };
         }
         let lowered = lower(&mut self.rules, &source).map_err(fault)?;
-        self.owners.insert(base.clone(), format!("plugin `{}`", request.name));
+        self.owners.insert(base.clone(), owner(&request.name));
         let Some(kernel) = kernel else { return Ok(Ok(base)) };
         let compiled = lowered.value.map(|f| Bytecode::compile(self.rules.program(), f)).transpose();
         let value = compiled.map_err(|e| fault(placeless(&e)))?;
@@ -364,10 +252,7 @@ impl Plugins {
             has_program: lowered.has_program,
             partials: std::sync::RwLock::default(),
         };
-        match Arc::get_mut(&mut self.host) {
-            Some(host) => host.add(&lowered.base, rule),
-            None => return Err(fault("the rules loaded so far are in use".to_owned())),
-        }
+        Arc::make_mut(&mut self.host).add(&lowered.base, rule);
         Ok(Ok(base))
     }
 
@@ -399,7 +284,7 @@ impl Plugins {
             let (what, name) = ("kernel", raw.name.clone());
             let other = self.backends.iter().chain(&taken).find(|b| b.name() == name);
             if let Some(other) = other {
-                let owner = format!("plugin `{}`", other.plugin());
+                let owner = owner(other.plugin());
                 if self.settings.on_duplicate == OnDuplicate::Priority {
                     notes.push(format!("kernel `{name}` left out: it is already there, from {owner}"));
                     continue;
@@ -458,9 +343,7 @@ impl Plugins {
         }
         self.loaded = key;
         self.owners.extend(names.iter().map(|n| (n.clone(), owner.to_owned())));
-        if let Some(host) = Arc::get_mut(&mut self.host) {
-            host.complete(parsed.clone());
-        }
+        Arc::make_mut(&mut self.host).complete(parsed.clone());
         self.rules = Rules::from_program(parsed);
         Ok(names)
     }
@@ -480,6 +363,12 @@ impl Plugins {
             self.owners.iter().filter(|(_, of)| *of == owner).map(|(name, _)| name.clone()).collect();
         names.sort();
         names
+    }
+
+    /// The functions of the rules of a plugin, sorted.
+    #[must_use]
+    pub fn names_from(&self, plugin: &str) -> Vec<String> {
+        self.names_of(&owner(plugin))
     }
 
     /// What is missing if a derivative fails at a kernel of a plugin that has none: the rule, its plugin and the
@@ -530,6 +419,10 @@ impl Plugins {
         Ok(Arc::new(RuleOperator::new(self.rules.program(), name, self.host())?))
     }
 
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
     /// What the plugins brought to run circuits.
     pub(crate) fn backends(&self) -> &[Arc<Backend>] {
         &self.backends
@@ -548,7 +441,8 @@ impl Plugins {
         here.map(|b| HostKernels { backend: b.clone(), first: true }).collect()
     }
 
-    /// Compares kernel, program and differences of every rule, but of those that are taken as they are.
+    /// Compares kernel, program and differences of every rule, but of those that are taken as they are. A rule that takes
+    /// longer than [`load_timeout`](Settings::load_timeout) disagrees.
     #[must_use]
     pub fn verify(&self) -> Vec<Verdict> {
         self.verify_at(&[])
@@ -557,14 +451,26 @@ impl Plugins {
     /// The same, each rule at further points that are given with its name.
     #[must_use]
     pub fn verify_at(&self, points: &[(String, At)]) -> Vec<Verdict> {
-        let verdict = |name: String| {
-            if self.as_they_are.contains(&name) {
-                return Verdict::none(&name, "it is not meant to be the derivative");
+        self.verify_rules(&self.names(), points)
+    }
+
+    /// The same of some rules, by the names of their functions.
+    #[must_use]
+    pub fn verify_rules(&self, names: &[String], points: &[(String, At)]) -> Vec<Verdict> {
+        let shared = Arc::new((self.rules.program().clone(), self.host()));
+        let verdict = |name: &String| {
+            if self.as_they_are.contains(name) {
+                return Verdict::none(name, "it is not meant to be the derivative");
             }
-            let at: Vec<At> = points.iter().filter(|(of, _)| *of == name).map(|(_, x)| x.clone()).collect();
-            examined(self.rules.program(), &self.host, &name, &at).0
+            let at: Vec<At> = points.iter().filter(|(of, _)| of == name).map(|(_, x)| x.clone()).collect();
+            let (shared, rule) = (shared.clone(), name.clone());
+            let compared = deadline::within(self.settings.load_timeout, move |progress| {
+                progress.at("where it is compared".to_owned());
+                examined(&shared.0, &shared.1, &rule, &at).0
+            });
+            compared.unwrap_or_else(|fault| Verdict::disagrees(name, &fault.to_string()))
         };
-        self.names().into_iter().map(verdict).collect()
+        names.iter().map(verdict).collect()
     }
 }
 
@@ -597,6 +503,11 @@ impl From<Errors<TextError>> for ProgramFault {
     fn from(errors: Errors<TextError>) -> ProgramFault {
         ProgramFault::Text(errors)
     }
+}
+
+/// Who a plugin is, for whoever asks whose a rule is.
+fn owner(plugin: &str) -> String {
+    format!("plugin `{plugin}`")
 }
 
 fn exists(what: &'static str, asked: &[String], have: &[String]) -> Result<(), Fault> {

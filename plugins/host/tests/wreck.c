@@ -63,6 +63,11 @@ static void wreck(const char *where) {
         for (;;) turns++;
     if (!strcmp(how, "sleep"))
         for (;;) sleep(1);
+    if (!strcmp(how, "memory"))
+        for (;;) memset(malloc(1 << 24), 1, 1 << 24);
+    if (!strcmp(how, "children"))
+        for (;;)
+            if (fork() == 0 || turns++ > 8) sleep(600);
 }
 
 __attribute__((constructor)) static void loaded(void) {

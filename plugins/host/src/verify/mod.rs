@@ -64,6 +64,11 @@ impl Verdict {
         Verdict { note: Some(why.to_owned()), ..Verdict::of(rule) }
     }
 
+    /// It is wrong, and why.
+    pub(crate) fn disagrees(rule: &str, why: &str) -> Verdict {
+        Verdict { disagreement: Some(why.to_owned()), ..Verdict::of(rule) }
+    }
+
     fn of(rule: &str) -> Verdict {
         Verdict { rule: rule.to_owned(), points: 0, disagreement: None, note: None, partly: None }
     }
@@ -87,7 +92,7 @@ pub(crate) fn examined(program: &Program, host: &Loaded, name: &str, at: &[At]) 
     let mut verdict = Verdict::of(name);
     let function = &program.functions[f];
     let kinds: Vec<Kind> = function.params.iter().map(|p| p.kind.clone()).collect();
-    let rule = host.rules().iter().find(|r| r.function == f);
+    let rule = host.rules().iter().find(|r| r.function == f).map(|rule| &**rule);
     if let Some(kind) = kinds.iter().chain([&function.result]).find(|k| !known(k)) {
         return (Verdict::none(name, &format!("verify knows no {kind}")), true);
     }

@@ -1,0 +1,193 @@
+//! A time limit for what runs a plugin's code.
+//!
+//! A library's code cannot be stopped from outside, so that what calls it runs in a thread of its own, and whoever waits for it
+//! gives up. The thread goes on for as long as the plugin does; nothing of what it does then is taken.
+//!
+//! A constructor that does not end is worse than a function: the system runs it inside its loader, which is locked
+//! meanwhile. No other library can be loaded then, so every later plugin is refused at once, and an ordinary end of the
+//! process would wait for the lock: see [`exit_past_loader`].
+#![cfg_attr(unix, expect(unsafe_code, reason = "ends the process"))]
+
+use std::{
+    panic::resume_unwind,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc},
+    thread,
+    time::Duration,
+};
+
+use crate::error::Fault;
+
+/// Of the thread that loads: as much as the main thread of a process usually has.
+const STACK: usize = 8 << 20;
+
+/// Where work that calls plugins is.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Progress(Arc<Mutex<State>>);
+
+#[derive(Clone, Debug, Default)]
+struct State {
+    stage: Stage,
+    /// Nobody waits any more.
+    is_left: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+enum Stage {
+    #[default]
+    Begun,
+    /// In the system's loader, for a plugin.
+    Loading(String),
+    /// Elsewhere, in words.
+    At(String),
+    Done,
+}
+
+impl Progress {
+    /// Code is to be run by the system's loader. False: nobody waits for it any more, and it must not be.
+    #[must_use]
+    pub(crate) fn loading(&self, plugin: &str) -> bool {
+        let mut state = self.state();
+        if !state.is_left {
+            state.stage = Stage::Loading(plugin.to_owned());
+        }
+        !state.is_left
+    }
+
+    /// Something else runs.
+    pub(crate) fn at(&self, words: String) {
+        self.set(Stage::At(words));
+    }
+
+    fn set(&self, stage: Stage) {
+        self.state().stage = stage;
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What was given up and has not come back.
+static LEFT: Mutex<Vec<Progress>> = Mutex::new(Vec::new());
+
+/// Does work, for so long at most if there is a limit.
+pub(crate) fn within<R: Send + 'static>(
+    limit: Option<Duration>,
+    work: impl FnOnce(&Progress) -> R + Send + 'static,
+) -> Result<R, Fault> {
+    let progress = Progress::default();
+    let Some(limit) = limit else { return Ok(work(&progress)) };
+    let (sender, receiver) = mpsc::channel();
+    let its = progress.clone();
+    let builder = thread::Builder::new().name("ketgrad-plugin".to_owned()).stack_size(STACK);
+    let thread = builder.spawn(move || {
+        let result = work(&its);
+        its.set(Stage::Done);
+        // Nobody may be waiting any more.
+        let _ = sender.send(result);
+    });
+    let thread = thread.map_err(|e| Fault::Init { reason: format!("there is no thread for it: {e}") })?;
+    match receiver.recv_timeout(limit) {
+        Ok(result) => Ok(result),
+        Err(mpsc::RecvTimeoutError::Timeout) => {
+            let mut state = progress.state();
+            state.is_left = true;
+            let at = match &state.stage {
+                Stage::Loading(_) => "while it is loaded".to_owned(),
+                Stage::At(words) => words.clone(),
+                Stage::Begun | Stage::Done => "at its begin".to_owned(),
+            };
+            drop(state);
+            LEFT.lock().unwrap_or_else(PoisonError::into_inner).push(progress);
+            Err(Fault::Overdue { limit, at })
+        }
+        Err(mpsc::RecvTimeoutError::Disconnected) => match thread.join() {
+            Err(panic) => resume_unwind(panic),
+            Ok(()) => Err(Fault::Init { reason: "it came back without an answer".to_owned() }),
+        },
+    }
+}
+
+/// The plugin in whose constructors a thread that was given up still is.
+pub(crate) fn holds_loader() -> Option<String> {
+    let mut left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
+    left.retain(|progress| progress.state().stage != Stage::Done);
+    left.iter().find_map(|progress| match &progress.state().stage {
+        Stage::Loading(plugin) => Some(plugin.clone()),
+        _ => None,
+    })
+}
+
+/// Ends the process at once if a plugin's constructor, which was given up after
+/// [`load_timeout`](crate::Settings::load_timeout), still holds the system's loader: an ordinary end would wait for it.
+/// Nothing that is registered for the end of a process runs, and the standard output must be flushed. Else it does nothing.
+pub fn exit_past_loader(status: u8) {
+    if holds_loader().is_some() {
+        #[cfg(unix)]
+        // SAFETY: ends the process.
+        unsafe {
+            libc::_exit(status.into())
+        }
+        #[cfg(not(unix))]
+        std::process::exit(status.into());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
+
+    use std::time::Instant;
+
+    use super::*;
+
+    #[test]
+    fn work_is_given_up_where_it_is() {
+        let caller = thread::current().id();
+        assert_eq!(within(None, |_| thread::current().id()), Ok(caller));
+        let long = Duration::from_secs(600);
+        assert_ne!(within(Some(long), |_| thread::current().id()).unwrap(), caller);
+        // It goes on until the other end of a channel is dropped.
+        let (sender, receiver) = mpsc::channel::<()>();
+        let (start, limit) = (Instant::now(), Duration::from_secs(2));
+        let overdue = within(Some(limit), move |progress| {
+            assert!(progress.loading("a"));
+            let _ = receiver.recv();
+            progress.at("later".to_owned());
+        });
+        assert_eq!(overdue, Err(Fault::Overdue { limit, at: "while it is loaded".to_owned() }));
+        assert!(start.elapsed() >= limit && start.elapsed() < long);
+        assert_eq!(holds_loader(), Some("a".to_owned()));
+        drop(sender);
+        while holds_loader().is_some() {
+            thread::yield_now();
+        }
+        let overdue = within(Some(Duration::from_secs(2)), |progress| {
+            progress.at("in rule `f`".to_owned());
+            thread::sleep(Duration::from_secs(60));
+        });
+        assert!(matches!(overdue, Err(Fault::Overdue { at, .. }) if at == "in rule `f`"));
+        assert_eq!(holds_loader(), None);
+    }
+
+    /// Work that begins late, as on a busy machine, does not go on into the loader, which nobody would know.
+    #[test]
+    fn what_was_given_up_is_not_loaded() {
+        let (sender, receiver) = mpsc::channel::<()>();
+        let (said, heard) = mpsc::channel();
+        let overdue = within(Some(Duration::from_millis(20)), move |progress| {
+            let _ = receiver.recv();
+            said.send(progress.loading("b")).unwrap();
+        });
+        assert!(matches!(overdue, Err(Fault::Overdue { at, .. }) if at == "at its begin"));
+        drop(sender);
+        assert_eq!(heard.recv(), Ok(false));
+        assert_ne!(holds_loader(), Some("b".to_owned()));
+    }
+
+    #[test]
+    fn a_panic_goes_on_in_whoever_waits() {
+        let caught = std::panic::catch_unwind(|| within(Some(Duration::from_secs(600)), |_| panic!("here")));
+        assert_eq!(caught.unwrap_err().downcast_ref::<&str>(), Some(&"here"));
+    }
+}

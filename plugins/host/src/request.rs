@@ -1,0 +1,146 @@
+//! What is asked for, how it is loaded, and what became of it.
+
+use std::{
+    env::consts::{DLL_PREFIX, DLL_SUFFIX},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+/// What is checked around every call of a kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Check {
+    /// Nothing.
+    Off,
+    /// Shapes, and that a kernel does not write past its result.
+    #[default]
+    Shape,
+    /// That finite inputs give finite results, too.
+    Finite,
+}
+
+/// What happens if two plugins have a rule or a kernel of one name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnDuplicate {
+    /// It is an error.
+    #[default]
+    Error,
+    /// The one that is loaded first has it: load by falling priority.
+    Priority,
+}
+
+/// Which of a plugin's rules or kernels are wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Selection {
+    /// All of them.
+    #[default]
+    All,
+    /// These.
+    Only(Vec<String>),
+    /// All but these.
+    Except(Vec<String>),
+}
+
+impl Selection {
+    pub(crate) fn takes(&self, name: &str) -> bool {
+        match self {
+            Selection::All => true,
+            Selection::Only(names) => names.iter().any(|n| n == name),
+            Selection::Except(names) => !names.iter().any(|n| n == name),
+        }
+    }
+    pub(crate) fn names(&self) -> &[String] {
+        match self {
+            Selection::All => &[],
+            Selection::Only(names) | Selection::Except(names) => names,
+        }
+    }
+}
+
+/// How plugins are loaded.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// A plugin without a hash in the config is refused.
+    pub require_sha256: bool,
+    /// What is checked around every call.
+    pub check: Check,
+    /// When a plugin or a program is loaded, kernels, programs and differences of rules are compared, and gate kernels and
+    /// devices with the built-in kernels.
+    pub verify: bool,
+    /// A folder in which to keep what agreed, so that it is not compared at every start. None: it is.
+    pub cache: Option<PathBuf>,
+    /// What happens if two plugins have a rule or a kernel of one name.
+    pub on_duplicate: OnDuplicate,
+    /// How long a plugin may take to load: its constructors, its registration and what is compared, together. A plugin that
+    /// takes longer is refused, and the thread that is in it goes on for as long as it does: a library's code cannot be
+    /// stopped. None: it is waited for, and all runs in the thread that loads.
+    pub load_timeout: Option<Duration>,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            require_sha256: false,
+            check: Check::default(),
+            verify: true,
+            cache: None,
+            on_duplicate: OnDuplicate::default(),
+            load_timeout: Some(Duration::from_secs(60)),
+        }
+    }
+}
+
+/// A plugin to be loaded.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// Its name, for messages.
+    pub name: String,
+    /// Where it may be; the first file that exists is taken. See [`file_name`].
+    pub candidates: Vec<PathBuf>,
+    /// The sha256 that the file must have, in hexadecimal.
+    pub sha256: Option<String>,
+    /// That it cannot be loaded is a note, not an error.
+    pub optional: bool,
+    /// Above 0: its kernels come before the built-in ones whatever their score; below 0: after.
+    pub priority: i32,
+    /// Which rules are wanted.
+    pub rules: Selection,
+    /// Which kernels are wanted.
+    pub kernels: Selection,
+    /// Handed to the plugin.
+    pub options: Vec<(String, String)>,
+}
+
+/// What became of a plugin.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Its name.
+    pub name: String,
+    /// Its file.
+    pub path: Option<PathBuf>,
+    /// The hash of its file.
+    pub sha256: Option<String>,
+    /// What it says about itself.
+    pub version: Option<String>,
+    /// Whether it is there.
+    pub loaded: bool,
+    /// Why not; empty if it is.
+    pub reason: String,
+    /// Its rules.
+    pub rules: Vec<String>,
+    /// Its kernels.
+    pub kernels: Vec<String>,
+    /// What it had to say.
+    pub notes: Vec<String>,
+}
+
+/// The file of a library: `plugins/foo` is `plugins/libfoo.so`, `foo.dll` or `libfoo.dylib`. A path that ends as a
+/// library does is itself.
+#[must_use]
+pub fn file_name(path: &Path) -> PathBuf {
+    let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    if name.ends_with(DLL_SUFFIX) {
+        path.to_owned()
+    } else {
+        path.with_file_name(format!("{DLL_PREFIX}{name}{DLL_SUFFIX}"))
+    }
+}
