@@ -62,13 +62,15 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) => return answered(&error).into(),
     };
     let mut terminal = Terminal::new(low.common.quiet);
-    match HiArgs::resolve(low).and_then(|args| work(&args, &mut terminal)) {
-        Ok(answer) => terminal.print(answer.as_ref()).into(),
+    let status = match HiArgs::resolve(low).and_then(|args| work(&args, &mut terminal)) {
+        Ok(answer) => terminal.print(answer.as_ref()),
         Err(failure) => {
             terminal.error(&failure);
-            failure.status.into()
+            failure.status
         }
-    }
+    };
+    ketgrad_plugin_host::exit_past_loader(status.code());
+    status.into()
 }
 
 /// Prints what clap has to say: help and the version on the standard output, else what is wrong with the words.

@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use ketgrad_core::{equivalent::On, exact::Form, hybrid::Method, kernel::Threads, pass::Level};
@@ -102,10 +103,21 @@ pub enum Work {
 pub enum PluginsWork {
     /// Show what is loaded.
     List,
-    /// Compare rules with themselves, at these points, too.
-    Verify(Vec<String>),
+    /// Compare rules with themselves, and backends with the built-in kernels.
+    Verify(VerifyPlugins),
     /// Hash files; none for those of the config.
     Hash(Vec<PathBuf>),
+}
+
+/// What `plugins verify` shall do.
+#[derive(Clone, Debug)]
+pub struct VerifyPlugins {
+    /// Points at which rules are compared, too.
+    pub at: Vec<String>,
+    /// Each plugin in a process of its own that may take so long.
+    pub sandboxed: Option<Duration>,
+    /// What such a process is to do.
+    pub task: Option<String>,
 }
 
 /// What `run` shall do.
@@ -385,7 +397,10 @@ impl HiArgs {
             Verb::Optimize(args) => Work::Optimize(Optimize { file: args.file, resume: args.resume, seed }),
             Verb::Plugins(args) => Work::Plugins(match args.what {
                 PluginsVerb::List => PluginsWork::List,
-                PluginsVerb::Verify { at } => PluginsWork::Verify(at),
+                PluginsVerb::Verify { at, sandboxed, task } => {
+                    let sandboxed = sandboxed.map(|seconds| Duration::from_secs(seconds.into()));
+                    PluginsWork::Verify(VerifyPlugins { at, sandboxed, task })
+                }
                 PluginsVerb::Hash { files } => PluginsWork::Hash(files),
             }),
             _ => Work::Info,

@@ -53,15 +53,23 @@ pub enum Status {
     Undecided,
 }
 
-impl From<Status> for ExitCode {
-    fn from(status: Status) -> ExitCode {
-        ExitCode::from(match status {
+impl Status {
+    /// What the system is told.
+    #[must_use]
+    pub fn code(self) -> u8 {
+        match self {
             Status::Done => 0,
             Status::Input => 1,
             Status::Usage => 2,
             Status::Refused => 3,
             Status::Undecided => 4,
-        })
+        }
+    }
+}
+
+impl From<Status> for ExitCode {
+    fn from(status: Status) -> ExitCode {
+        ExitCode::from(status.code())
     }
 }
 

@@ -23,6 +23,7 @@ mod params;
 mod plugin_trust;
 mod plugins;
 mod run;
+mod sandbox;
 mod show;
 mod sources;
 mod support;

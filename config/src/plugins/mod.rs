@@ -4,11 +4,15 @@
 //! |---|---|
 //! | `table` | `[plugins]`, `[[plugin]]` and `[[rule]]` as they are written |
 //! | `verb` | `plugins list`, `verify` and `hash` |
+//! | `found` | what they find, as text and as JSON |
+//! | `sandbox` | `plugins verify --sandboxed` |
 //! | `points` | the points of `plugins verify --at` |
 //! | `cache` | where it is kept which plugins agreed |
 
 mod cache;
+mod found;
 mod points;
+mod sandbox;
 mod table;
 mod verb;
 
@@ -56,14 +60,19 @@ impl PluginsTable {
         Ok(plugins)
     }
 
+    /// What is enabled, in the order in which it is loaded.
+    pub(crate) fn order(&self) -> Vec<&PluginEntry> {
+        let mut order: Vec<&PluginEntry> = self.plugins.iter().filter(|p| p.enabled).collect();
+        // Stable: of one priority in the order of the file.
+        order.sort_by_key(|p| std::cmp::Reverse(p.request.priority));
+        order
+    }
+
     /// Loads what can be loaded, and says what cannot.
     pub(crate) fn load_all(&self) -> (Plugins, Failures) {
         let mut plugins = Plugins::new(self.settings.clone());
         let mut failures = Failures::default();
-        let mut order: Vec<&PluginEntry> = self.plugins.iter().filter(|p| p.enabled).collect();
-        // Stable: of one priority in the order of the file.
-        order.sort_by_key(|p| std::cmp::Reverse(p.request.priority));
-        for entry in order {
+        for entry in self.order() {
             if let Err(error) = plugins.load(&entry.request) {
                 let is_wrong = matches!(error.fault, Fault::Disagrees { .. } | Fault::Nonconforming { .. });
                 let failure = self.at(Failure::input(error), entry.span.clone());

@@ -8,6 +8,7 @@
 //! verify = true               # compare kernel, program and differences at load, and backends with the built-in kernels
 //! cache = true                # keep what agreed among the user's caches; "FOLDER": there; false: compare at every start
 //! on_duplicate = "error"      # or "priority": who comes first has the name
+//! load_timeout = 60           # seconds that a plugin may take to load; false: as long as it takes
 //!
 //! [[plugin]]
 //! path = "plugins/foo"        # libfoo.so, foo.dll or libfoo.dylib beside this file, else in `search`
@@ -29,6 +30,7 @@
 use std::{
     ops::Range,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use ketgrad_plugin_host::{Check, OnDuplicate, Request, Selection, Settings, file_name};
@@ -38,7 +40,7 @@ use toml::{
 };
 
 use crate::{
-    config_file::{boolean, in_order, integer, string, strings},
+    config_file::{boolean, in_order, integer, real, string, strings},
     report::Failure,
 };
 
@@ -92,7 +94,8 @@ struct Fault {
 type Read<T> = Result<T, Fault>;
 type Value<'i> = Spanned<DeValue<'i>>;
 
-const PLUGINS: &[&str] = &["search", "require_sha256", "check", "verify", "cache", "on_duplicate"];
+const PLUGINS: &[&str] =
+    &["search", "require_sha256", "check", "verify", "cache", "on_duplicate", "load_timeout"];
 const PLUGIN: &[&str] =
     &["name", "path", "sha256", "enabled", "optional", "priority", "rules", "kernels", "options"];
 const RULE: &[&str] = &["program", "file", "verify"];
@@ -138,6 +141,12 @@ fn read_all(table: &mut PluginsTable, folder: &Path, document: &DeTable<'_>) -> 
                         "shape" => Check::Shape,
                         "finite" => Check::Finite,
                         _ => return Err("expected \"off\", \"shape\" or \"finite\"".to_owned()),
+                    }
+                }
+                "load_timeout" => {
+                    settings.load_timeout = match value {
+                        DeValue::Boolean(false) => None,
+                        _ => Some(seconds(value)?),
                     }
                 }
                 _ => {
@@ -261,6 +270,13 @@ fn each(
         })?;
     }
     Ok(())
+}
+
+/// A time of up to a day.
+fn seconds(value: &DeValue<'_>) -> Result<Duration, String> {
+    let number = real(value).ok().filter(|x| *x > 0.0 && *x <= 86400.0);
+    let expected = || "expected a number of seconds above 0 and up to 86400, or false".to_owned();
+    number.map(Duration::from_secs_f64).ok_or_else(expected)
 }
 
 fn sha256(value: &DeValue<'_>) -> Result<String, String> {

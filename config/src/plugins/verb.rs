@@ -6,13 +6,17 @@ use std::{
     time::Instant,
 };
 
-use ketgrad_plugin_host::{Finding, Known, Plugins, Report, Verdict, conform, conform_kernels, sha256_of};
+use ketgrad_plugin_host::{At, Plugins, sha256_of};
 use serde_json::{Value, json};
 
 use crate::{
     files::cannot,
     options::{Common, PluginsWork},
-    plugins::points,
+    plugins::{
+        PluginsTable,
+        found::{Comparisons, Found, Row},
+        points, sandbox,
+    },
     report::{Failure, Status},
     terminal::{Answer, Terminal},
 };
@@ -22,11 +26,11 @@ use crate::{
 const DEVICE_QUBITS: usize = 16;
 
 /// What is there, and whether it agrees with itself.
-struct Shown {
-    text: String,
-    json: Value,
-    as_json: bool,
-    status: Status,
+pub(super) struct Shown {
+    pub(super) text: String,
+    pub(super) json: Value,
+    pub(super) as_json: bool,
+    pub(super) status: Status,
 }
 
 impl Answer for Shown {
@@ -42,6 +46,16 @@ impl Answer for Shown {
     }
 }
 
+/// What of a config is looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    All,
+    /// One plugin, and what it brings.
+    Plugin(String),
+    /// The rules that are programs alone.
+    Rules,
+}
+
 /// Does what `plugins` shall do.
 ///
 /// # Errors
@@ -50,185 +64,101 @@ impl Answer for Shown {
 pub fn plugins(work: &PluginsWork, common: &Common, _: &Terminal) -> Result<Box<dyn Answer>, Failure> {
     let start = Instant::now();
     let mut shown = match work {
-        PluginsWork::List => list(common, None)?,
-        PluginsWork::Verify(at) => list(common, Some(at))?,
+        PluginsWork::List => shown(&list(&common.plugins)?),
         PluginsWork::Hash(files) => hash(files, common)?,
+        PluginsWork::Verify(verify) => match (&verify.task, verify.sandboxed) {
+            (Some(task), _) => return sandbox::inside(task, &verify.at, common),
+            (None, Some(limit)) => verified(&sandbox::verify(limit, &verify.at, common)?),
+            (None, None) => verified(&self::verify(&common.plugins, &Part::All, &verify.at)?),
+        },
     };
     shown.as_json = common.json;
     shown.json["seconds"] = json!(start.elapsed().as_secs_f64());
     Ok(Box::new(shown))
 }
 
-/// What is loaded; with points, of which there may be none, also whether it agrees.
-fn list(common: &Common, verify: Option<&[String]>) -> Result<Shown, Failure> {
-    let table = &common.plugins;
+fn shown(found: &Found) -> Shown {
+    Shown { text: found.text(), json: found.json(), as_json: false, status: Status::Done }
+}
+
+fn verified(found: &Found) -> Shown {
+    let status = if found.is_right() { Status::Done } else { Status::Refused };
+    Shown { status, ..shown(found) }
+}
+
+/// What is loaded.
+fn list(table: &PluginsTable) -> Result<Found, Failure> {
+    Ok(loaded(table, &Part::All)?.1)
+}
+
+/// What is loaded, and whether it agrees.
+pub(super) fn verify(table: &PluginsTable, part: &Part, at: &[String]) -> Result<Found, Failure> {
+    // Disagreements are told one by one, not as the reason why nothing was loaded.
     let mut table = table.clone();
-    if verify.is_some() {
-        // Disagreements are told one by one, not as the reason why nothing was loaded.
-        table.settings.verify = false;
+    table.settings.verify = false;
+    let (plugins, mut found) = loaded(&table, part)?;
+    let is_whole = *part == Part::All || *part == Part::Rules && found.plugins.iter().all(|row| row.loaded);
+    let points = points(at, &plugins, is_whole)?;
+    let (rules, backends) = match part {
+        Part::All => (plugins.names(), plugins.verify_backends(DEVICE_QUBITS, None)),
+        Part::Plugin(name) => (plugins.names_from(name), plugins.verify_backends(DEVICE_QUBITS, Some(name))),
+        Part::Rules => (plugins.names_of(&table.owner()), vec![]),
+    };
+    let verdicts = plugins.verify_rules(&rules, &points).into_iter().map(Into::into).collect();
+    let backends = backends.into_iter().map(Into::into).collect();
+    // Also what only the comparisons have brought out.
+    let noticed = if *part == Part::Rules { vec![] } else { plugins.noticed() };
+    found.compared = Some(Comparisons { verdicts, backends, noticed });
+    if *part == Part::Rules {
+        found.plugins.clear();
     }
+    Ok(found)
+}
+
+/// The points that are named. Of a part of the config not all rules are there: what fits none is for another.
+fn points(at: &[String], plugins: &Plugins, is_whole: bool) -> Result<Vec<(String, At)>, Failure> {
+    if is_whole {
+        return points::read(at, plugins);
+    }
+    let mut all = Vec::new();
+    for one in at {
+        match points::read(std::slice::from_ref(one), plugins) {
+            Ok(points) => all.extend(points),
+            Err(failure) if failure.status == Status::Usage => {}
+            Err(failure) => return Err(failure),
+        }
+    }
+    Ok(all)
+}
+
+/// What is loaded, with a row for each plugin of the part.
+fn loaded(table: &PluginsTable, part: &Part) -> Result<(Plugins, Found), Failure> {
     let (plugins, failures) = table.load_all();
     // What is wrong with a plugin is in its report; what is wrong with a rule of the config is nowhere else.
-    let wrong = plugins.reports().iter().find(|r| !r.loaded);
     if let Some(failure) = failures.of_rules.into_iter().next() {
-        return Err(match wrong {
+        return Err(match plugins.reports().iter().find(|r| !r.loaded) {
             Some(report) => {
                 failure.help(format_args!("plugin `{}` is not loaded: {}", report.name, report.reason))
             }
             None => failure,
         });
     }
-    let mut text = String::new();
-    let mut all = Vec::new();
-    for report in plugins.reports() {
-        text += &line(report);
-        all.push(json!({
-            "name": report.name,
-            "path": report.path,
-            "loaded": report.loaded,
-            "reason": report.reason,
-            "rules": report.rules,
-            "kernels": report.kernels,
-            "sha256": report.sha256,
-            "version": report.version,
-            "notes": report.notes,
-        }));
-    }
-    for entry in table.plugins.iter().filter(|p| !p.enabled) {
-        let name = &entry.request.name;
-        text += &format!("{name}  not loaded: the config says enabled = false\n");
-        let reason = "the config says enabled = false";
-        all.push(json!({"name": name, "path": null, "loaded": false, "reason": reason, "rules": [], "kernels": []}));
-    }
+    let is_shown = |name: &str| !matches!(part, Part::Plugin(only) if only != name);
+    let there = plugins.reports().iter().filter(|report| is_shown(&report.name)).map(Row::from);
+    let disabled = disabled(table).filter(|_| *part == Part::All);
+    let rows = there.chain(disabled).collect();
     let rules = plugins.names_of(&table.owner());
-    if !rules.is_empty() {
-        text += &format!("{}\n{}", table.owner(), names("rules", &rules));
-    }
-    if text.is_empty() {
-        text = "no plugins: name some in a config file, --config FILE.toml\n".to_owned();
-    }
-    let mut object = json!({"plugins": all});
-    let mut status = Status::Done;
-    if let Some(at) = verify {
-        let verdicts = plugins.verify_at(&points::read(at, &plugins)?);
-        let (said, list) = told(&verdicts);
-        text += &said;
-        object["verdicts"] = list;
-        let (backends, all_conform) = backends(&plugins);
-        for backend in &backends {
-            text += &format!("{}  {}\n", backend.name, backend.said);
-        }
-        // Also what only the comparisons have brought out.
-        let noticed = plugins.noticed();
-        noticed.iter().for_each(|note| text += &format!("{note}\n"));
-        object["noticed"] = json!(noticed);
-        let (on_devices, here): (Vec<_>, Vec<_>) = backends.iter().partition(|b| b.is_device);
-        let list = |all: Vec<&Compared>| all.into_iter().map(Compared::json).collect::<Value>();
-        object["devices"] = list(on_devices);
-        object["kernels"] = list(here);
-        if wrong.is_some() || !all_conform || verdicts.iter().any(|v| v.disagreement.is_some()) {
-            status = Status::Refused;
-        }
-    }
-    Ok(Shown { text, json: object, as_json: false, status })
+    Ok((plugins, Found { plugins: rows, owner: table.owner(), rules, compared: None }))
 }
 
-fn line(report: &Report) -> String {
-    let Report { name, path, loaded, reason, rules, kernels, version, notes, .. } = report;
-    if !loaded {
-        return format!("{name}  not loaded: {reason}\n");
-    }
-    let path = path.as_ref().map(|p| p.display().to_string()).unwrap_or_default();
-    let mut text = format!("{name}  {} from {path}\n", version.as_deref().unwrap_or("loaded"));
-    for (what, list) in [("rules", rules), ("kernels", kernels)] {
-        if !list.is_empty() {
-            text += &names(what, list);
-        }
-    }
-    notes.iter().for_each(|note| text += &format!("  {note}\n"));
-    text
-}
-
-fn names(what: &str, list: &[String]) -> String {
-    format!("  {what:8} {}\n", list.join(" "))
-}
-
-fn told(verdicts: &[Verdict]) -> (String, Value) {
-    let width = verdicts.iter().map(|v| v.rule.len()).max().unwrap_or(0);
-    let mut text = String::new();
-    let mut list = Vec::new();
-    for Verdict { rule, points, disagreement, note, partly } in verdicts {
-        let said = match (disagreement, note) {
-            (Some(reason), _) => reason.clone(),
-            (None, Some(note)) => format!("not compared: {note}"),
-            (None, None) => match partly {
-                Some(partly) => format!("agrees in {points} comparisons ({partly})"),
-                None => format!("agrees in {points} comparisons"),
-            },
-        };
-        text += &format!("{rule:width$}  {said}\n");
-        // What was not compared is neither right nor wrong.
-        let agrees = note.is_none().then_some(disagreement.is_none());
-        list.push(json!({"rule": rule, "agrees": agrees, "comparisons": points, "reason": said}));
-    }
-    (text, Value::Array(list))
-}
-
-/// What came of a device, or of gate kernels in the host's memory.
-struct Compared {
-    name: String,
-    plugin: String,
-    is_device: bool,
-    /// `None` if it was not compared.
-    agrees: Option<bool>,
-    comparisons: usize,
-    said: String,
-}
-
-impl Compared {
-    fn json(&self) -> Value {
-        let Compared { name, plugin, is_device, agrees, comparisons, said } = self;
-        // A device that declines is one that nobody would be given.
-        let agrees = if *is_device { json!(agrees.unwrap_or(true)) } else { json!(agrees) };
-        json!({"name": name, "plugin": plugin, "agrees": agrees, "comparisons": comparisons, "reason": said})
-    }
-}
-
-/// Compares each device and the gate kernels of each plugin with those of this program; and whether all conform.
-fn backends(plugins: &Plugins) -> (Vec<Compared>, bool) {
-    let known = plugins.known(DEVICE_QUBITS, 1);
-    let of_devices = plugins.devices();
-    let here = plugins.host_kernels();
-    let compared = known.iter().map(|known| {
-        let suite = || match known.is_device {
-            true => of_devices.iter().find(|d| d.name() == known.name).map(|d| conform(d, DEVICE_QUBITS)),
-            false => here.iter().find(|k| k.name() == known.name).map(|k| conform_kernels(k, DEVICE_QUBITS)),
-        };
-        compared(known, || suite().unwrap_or_default())
-    });
-    let all: Vec<Compared> = compared.collect();
-    let conform = all.iter().all(|c| c.agrees != Some(false));
-    (all, conform)
-}
-
-fn compared(known: &Known, suite: impl FnOnce() -> Vec<Finding>) -> Compared {
-    let (agrees, comparisons, said) = match &known.fault {
-        Some(fault) => (Some(false), 0, fault.clone()),
-        None if known.double == 0 && known.single == 0 => {
-            let declines = format!("not compared: it declines. {}", known.description);
-            (None, 0, declines.trim_end().to_owned())
-        }
-        None => {
-            let findings = suite();
-            let wrong: Vec<String> =
-                findings.iter().filter(|f| !f.holds()).map(ToString::to_string).collect();
-            let all = format!("agrees in {} comparisons", findings.len());
-            let said = if wrong.is_empty() { all } else { wrong.join("; ") };
-            (Some(wrong.is_empty()), findings.len(), said)
-        }
-    };
-    let Known { name, plugin, is_device, .. } = known;
-    Compared { name: name.clone(), plugin: plugin.clone(), is_device: *is_device, agrees, comparisons, said }
+/// The plugins that the config itself leaves out.
+pub(super) fn disabled(table: &PluginsTable) -> impl Iterator<Item = Row> {
+    table.plugins.iter().filter(|entry| !entry.enabled).map(|entry| Row {
+        name: entry.request.name.clone(),
+        reason: "the config says enabled = false".to_owned(),
+        is_disabled: true,
+        ..Row::default()
+    })
 }
 
 fn hash(files: &[PathBuf], common: &Common) -> Result<Shown, Failure> {

@@ -67,6 +67,12 @@ impl Folder {
         Ran::new(args, self.command(args).output().unwrap())
     }
 
+    /// Runs a command of this folder.
+    pub(crate) fn finish(mut command: Command) -> Ran {
+        let args: Vec<String> = command.get_args().map(|arg| arg.to_string_lossy().into_owned()).collect();
+        Ran::new(&args.iter().map(String::as_str).collect::<Vec<_>>(), command.output().unwrap())
+    }
+
     pub(crate) fn run_with_input(&self, args: &[&str], input: &str) -> Ran {
         let mut command = self.command(args);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
