@@ -22,6 +22,7 @@ mod optimize;
 mod params;
 mod plugin_trust;
 mod plugins;
+mod promises;
 mod run;
 mod sandbox;
 mod show;
