@@ -3,6 +3,7 @@
 
 use std::fmt::Debug;
 
+use faer::{Col, Mat};
 use ketgrad_core::{
     array::Array,
     circuit::Circuit,
@@ -57,6 +58,40 @@ fn nalgebra_has_the_same_elements_in_the_same_places() {
     assert_eq!(vector.as_slice(), state.amplitudes());
     assert_eq!(StateVector::try_from(vector.clone()).unwrap().amplitudes(), state.amplitudes());
     assert!(StateVector::try_from(vector * C::new(2.0, 0.0)).is_err());
+}
+
+#[test]
+fn faer_has_the_same_elements_in_the_same_places() {
+    let ours = Array::new(&[2, 3], vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap();
+    let theirs = Mat::try_from(&ours).unwrap();
+    assert_eq!(theirs, faer::mat![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
+    assert_eq!(Array::from(theirs.as_ref()), ours);
+    // Transposed, a part, and empty.
+    assert_eq!(Array::from(theirs.transpose()).items(), [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
+    let part = Array::from(theirs.as_ref().submatrix(0, 1, 2, 2));
+    assert_eq!((&part.shape()[..], part.items()), (&[2, 2][..], &[2.0, 3.0, 5.0, 6.0][..]));
+    assert_eq!(Array::from(Mat::<f64>::zeros(0, 4).as_ref()).shape()[..], [0, 4]);
+    let column = Col::try_from(&Array::from(vec![1.0, -2.0])).unwrap();
+    assert_eq!((column.nrows(), column[1]), (2, -2.0));
+    assert_eq!(Array::from(column).items(), [1.0, -2.0]);
+    let wrong = Mat::try_from(&Array::from(vec![1.0, 2.0])).unwrap_err();
+    assert_eq!(wrong.to_string(), "`Mat::try_from` takes an array of two axes, given [2]");
+    assert!(Col::try_from(&ours).is_err());
+
+    let (c, s) = (C::new(0.6, 0.0), C::new(0.0, 0.8));
+    let u = Matrix::from_rows(vec![vec![c, s], vec![-s, c]]).unwrap();
+    let theirs = Mat::from(&u);
+    assert_eq!((theirs[(0, 1)], theirs[(1, 0)]), (s, -s));
+    assert_eq!(Matrix::try_from(theirs.as_ref()).unwrap(), u);
+    assert!(Matrix::try_from(Mat::<C>::zeros(3, 3).as_ref()).is_err());
+
+    let mut bell = Circuit::new(2);
+    bell.h(0).unwrap().cx(0, 1).unwrap();
+    let state = Simulator::new().run::<f64>(&bell, &[]).unwrap();
+    let column = Col::from(&state);
+    assert!(column.iter().eq(state.amplitudes()));
+    assert_eq!(StateVector::try_from(column).unwrap().amplitudes(), state.amplitudes());
+    assert!(StateVector::try_from(Col::<C>::zeros(4)).is_err());
 }
 
 #[test]

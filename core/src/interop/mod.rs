@@ -3,11 +3,14 @@
 //! | feature | is |
 //! |---|---|
 //! | `serde` | `Serialize` and `Deserialize`: arrays, matrices, states, Pauli sums and circuits (as text), states and settings of optimizations, limits |
+//! | `faer` | [`Array`](crate::array::Array) and [`Matrix`](crate::matrix::Matrix) from and to `Mat`, arrays and states from and to `Col` |
 //! | `nalgebra` | [`Array`](crate::array::Array) and [`Matrix`](crate::matrix::Matrix) from and to `DMatrix`, arrays and states from and to `DVector` |
 //! | `ndarray` | [`Array`](crate::array::Array) from and to `ArrayD`, of any order in memory |
 //!
 //! Numbers are moved, or copied where the order in memory is another one; nothing is rounded.
 
+#[cfg(feature = "faer")]
+mod faer;
 #[cfg(feature = "nalgebra")]
 mod nalgebra;
 #[cfg(feature = "ndarray")]
