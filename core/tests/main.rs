@@ -77,5 +77,6 @@ mod special_functions;
 mod synthesis;
 mod tape;
 mod tape_arrays;
+mod text_limits;
 mod trace;
 mod work_limits;

@@ -396,9 +396,13 @@ fn as_shape(list: &Known) -> Known {
     lengths.filter(|lengths| !lengths.is_empty()).map_or(Known::Any, Known::Array)
 }
 
+/// The most errors of a function that are noted, those of what it calls among them.
+const MOST_ERRORS: usize = 100;
+
 /// Notes an error once, if errors are asked for.
 fn note(errors: &mut Option<Vec<ShapeError>>, error: ShapeError) {
     if let Some(all) = errors
+        && all.len() < MOST_ERRORS
         && !all.contains(&error)
     {
         all.push(error);
