@@ -45,10 +45,10 @@ impl Default for TextLimits {
 }
 
 impl TextLimits {
-    /// 16 MiB, 4,000,000 tokens, a size of 8,000,000: some 400,000 lines.
+    /// 16 MiB, 1,500,000 tokens, a size of 3,000,000: some 130,000 lines, which take about 1 GiB while they are read.
     #[must_use]
     pub const fn new() -> TextLimits {
-        TextLimits { bytes: 16 << 20, tokens: 4_000_000, size: 8_000_000 }
+        TextLimits { bytes: 16 << 20, tokens: 1_500_000, size: 3_000_000 }
     }
 
     /// With another number of [`bytes`](TextLimits::bytes).

@@ -99,7 +99,7 @@ use limits::is_full;
 
 use crate::{
     errors::Errors,
-    ir::{Position, Program, ShapeError, check_shapes},
+    ir::{Position, Program, ShapeError, check_all_shapes},
     rules::Rules,
 };
 
@@ -143,19 +143,18 @@ fn misfits(
 ) -> Result<Vec<TextError>, Errors<TextError>> {
     let (mut errors, mut tokens) = (Vec::new(), Vec::new());
     let own = program.functions.keys().skip(registered);
-    for f in own.filter(|&f| program.functions[f].is_defined()) {
-        for ShapeError { at, source: kind, .. } in check_shapes(program, f, &[]) {
-            if tokens.is_empty() {
-                tokens = lexer::lex(source, limits)?;
-            }
-            let Some(Range { start, end }) = begun_at(&tokens, at) else { continue };
-            let error = TextError { at, start, end, kind: TextErrorKind::Shapes(kind) };
-            if !errors.contains(&error) {
-                errors.push(error);
-            }
-            if is_full(&mut errors) {
-                return Ok(errors);
-            }
+    let defined = own.filter(|&f| program.functions[f].is_defined());
+    for ShapeError { at, source: kind, .. } in check_all_shapes(program, defined) {
+        if tokens.is_empty() {
+            tokens = lexer::lex(source, limits)?;
+        }
+        let Some(Range { start, end }) = begun_at(&tokens, at) else { continue };
+        let error = TextError { at, start, end, kind: TextErrorKind::Shapes(kind) };
+        if !errors.contains(&error) {
+            errors.push(error);
+        }
+        if is_full(&mut errors) {
+            break;
         }
     }
     Ok(errors)
