@@ -43,6 +43,7 @@ mod init;
 mod kernel;
 mod library;
 mod lift;
+mod limits;
 mod lower;
 mod operator;
 mod plugins;

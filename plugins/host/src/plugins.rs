@@ -9,7 +9,7 @@ use std::{
 
 use ketgrad_core::{
     errors::Errors,
-    exec::{Bytecode, DeriveError},
+    exec::{Bytecode, DeriveError, Limits},
     ir::{Element, Kind},
     kernel::Threads,
     rules::Rules,
@@ -29,6 +29,7 @@ use crate::{
     init::{Collected, RawBackend, RawRule, init},
     kernel::Kernel,
     library::Opened,
+    limits::{Patience, RULE_TEXT},
     lower::{Source, check_name, lower},
     operator::RuleOperator,
     signature,
@@ -102,6 +103,10 @@ pub struct Settings {
     pub cache: Option<PathBuf>,
     /// What happens if two plugins have a rule or a kernel of one name.
     pub on_duplicate: OnDuplicate,
+    /// The most that a call of a kernel may use where the host runs programs for it, as it does on numbers that carry
+    /// derivatives. What is left to the run that calls it, if that is less; each call on a tape has all of it. By default
+    /// [`Limits::new`].
+    pub limits: Limits,
 }
 
 impl Default for Settings {
@@ -112,6 +117,7 @@ impl Default for Settings {
             verify: true,
             cache: None,
             on_duplicate: OnDuplicate::default(),
+            limits: Limits::new(),
         }
     }
 }
@@ -191,7 +197,7 @@ impl Plugins {
     /// None yet.
     #[must_use]
     pub fn new(settings: Settings) -> Plugins {
-        Plugins { settings, ..Plugins::default() }
+        Plugins { host: Arc::new(Loaded::within(settings.limits)), settings, ..Plugins::default() }
     }
 
     /// None yet, beside rules that are there already: those of circuits, say.
@@ -199,7 +205,8 @@ impl Plugins {
     pub fn beside(settings: Settings, rules: Rules) -> Plugins {
         // The rest of a registry is of this version.
         let loaded = cache::hash(&["rules", &rules.program().to_string()]);
-        Plugins { settings, rules, loaded, ..Plugins::default() }
+        let host = Arc::new(Loaded::within(settings.limits));
+        Plugins { settings, rules, host, loaded, ..Plugins::default() }
     }
 
     /// Loads a plugin with all that is wanted of it, or nothing of it.
@@ -308,7 +315,7 @@ impl Plugins {
         }
         if self.settings.verify {
             for base in &taken {
-                agrees(self.rules.program(), &self.host, base, known)
+                agrees(self.rules.program(), &self.host, base, known, &Patience::each())
                     .map_err(|reason| Fault::Disagrees { name: base.clone(), reason })?;
             }
         }
@@ -433,7 +440,7 @@ impl Plugins {
     }
 
     fn add(&mut self, owner: &str, source: &str, verified: bool) -> Result<Vec<String>, ProgramFault> {
-        let parsed = text::parse_program_with(source, &self.rules)?;
+        let parsed = text::parse_program_within(source, &self.rules, &RULE_TEXT)?;
         let before = self.rules.program().functions.len();
         let mut names = Vec::new();
         for f in parsed.functions.values().skip(before) {
@@ -450,8 +457,9 @@ impl Plugins {
         let key = cache::hash(&[&cache::surroundings(), &self.loaded, "program", source]);
         if verified {
             let mut known = Entry::read(self.settings.cache.as_deref(), &key);
+            let patience = Patience::of_text();
             for name in &names {
-                agrees(&parsed, &self.host, name, &mut known)
+                agrees(&parsed, &self.host, name, &mut known, &patience)
                     .map_err(|reason| ProgramFault::Disagrees { name: name.clone(), reason })?;
             }
             known.write();
@@ -562,7 +570,7 @@ impl Plugins {
                 return Verdict::none(&name, "it is not meant to be the derivative");
             }
             let at: Vec<At> = points.iter().filter(|(of, _)| *of == name).map(|(_, x)| x.clone()).collect();
-            examined(self.rules.program(), &self.host, &name, &at).0
+            examined(self.rules.program(), &self.host, &name, &at, &Patience::each()).0
         };
         self.names().into_iter().map(verdict).collect()
     }
