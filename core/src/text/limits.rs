@@ -23,7 +23,7 @@ pub(super) const MOST_ERRORS: usize = 100;
 ///
 /// let few = TextLimits::new().with_bytes(20);
 /// let errors = parse_program_within("fn f(x) { sin(x) * x }", &Rules::new(), &few).unwrap_err();
-/// assert_eq!(errors.to_string(), "1:21: more than 20 bytes of text: split it, or raise `TextLimits::bytes`");
+/// assert_eq!(errors.to_string(), "1:22: more than 20 bytes of text: split it, or raise `TextLimits::bytes`");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
