@@ -78,5 +78,6 @@ mod synthesis;
 mod tape;
 mod tape_arrays;
 mod tape_order;
+mod text_limits;
 mod trace;
 mod work_limits;

@@ -16,7 +16,7 @@ use crate::{
     scalar::{Real, Scalar},
 };
 
-use super::{CallError, Derivatives, DeriveError, Host, HostError, RunError, data::Datum};
+use super::{CallContext, CallError, Derivatives, DeriveError, Host, HostError, RunError, data::Datum};
 
 /// Values under the names of the primitives that stand for them.
 pub(super) type Held<S> = Vec<(String, Datum<S>)>;
@@ -32,6 +32,18 @@ impl<S: Scalar> Host<S> for Holding<'_, S> {
         match self.held.iter().find(|(name, _)| *name == primitive.name) {
             Some((_, value)) => Ok(value.clone()),
             None => self.host.call(primitive, args),
+        }
+    }
+
+    fn call_within(
+        &self,
+        primitive: &Primitive,
+        args: &[Datum<S>],
+        context: &mut CallContext,
+    ) -> Result<Datum<S>, HostError> {
+        match self.held.iter().find(|(name, _)| *name == primitive.name) {
+            Some((_, value)) => Ok(value.clone()),
+            None => self.host.call_within(primitive, args, context),
         }
     }
 

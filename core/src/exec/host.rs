@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::{cancel::Cancelled, ir::Primitive, scalar::Scalar};
 
-use super::data::Datum;
+use super::{CallContext, data::Datum};
 
 /// Computes primitives. A registry of closures could not be generic over the scalar; a type of yours can:
 /// implement this for all `S: Scalar`, and keep in it whatever the handles point to.
@@ -33,6 +33,21 @@ pub trait Host<S: Scalar>: Send + Sync {
     /// An unknown primitive, or a failure of it.
     fn call(&self, primitive: &Primitive, args: &[Datum<S>]) -> Result<Datum<S>, HostError>;
 
+    /// The same for a run of a program, which calls this one: a host that runs programs itself does so within the limits of the
+    /// caller. What [`Host::call`] gives, unless that is too much.
+    ///
+    /// # Errors
+    /// As [`Host::call`], and a limit of the context is exceeded.
+    fn call_within(
+        &self,
+        primitive: &Primitive,
+        args: &[Datum<S>],
+        context: &mut CallContext,
+    ) -> Result<Datum<S>, HostError> {
+        let _ = context;
+        self.call(primitive, args)
+    }
+
     /// The value of a primitive that takes real numbers and gives one, without boxing any: what [`Host::call`] gives.
     /// `None`: ask that. Only for speed.
     fn number(&self, primitive: &Primitive, args: &[S::Real]) -> Option<Result<S::Real, HostError>> {
@@ -45,6 +60,14 @@ impl<S: Scalar, H: Host<S> + ?Sized> Host<S> for &H {
     fn call(&self, primitive: &Primitive, args: &[Datum<S>]) -> Result<Datum<S>, HostError> {
         (**self).call(primitive, args)
     }
+    fn call_within(
+        &self,
+        primitive: &Primitive,
+        args: &[Datum<S>],
+        context: &mut CallContext,
+    ) -> Result<Datum<S>, HostError> {
+        (**self).call_within(primitive, args, context)
+    }
     fn number(&self, primitive: &Primitive, args: &[S::Real]) -> Option<Result<S::Real, HostError>> {
         (**self).number(primitive, args)
     }
@@ -53,6 +76,14 @@ impl<S: Scalar, H: Host<S> + ?Sized> Host<S> for &H {
 impl<S: Scalar, H: Host<S> + ?Sized> Host<S> for Arc<H> {
     fn call(&self, primitive: &Primitive, args: &[Datum<S>]) -> Result<Datum<S>, HostError> {
         (**self).call(primitive, args)
+    }
+    fn call_within(
+        &self,
+        primitive: &Primitive,
+        args: &[Datum<S>],
+        context: &mut CallContext,
+    ) -> Result<Datum<S>, HostError> {
+        (**self).call_within(primitive, args, context)
     }
     fn number(&self, primitive: &Primitive, args: &[S::Real]) -> Option<Result<S::Real, HostError>> {
         (**self).number(primitive, args)

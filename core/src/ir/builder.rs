@@ -76,6 +76,9 @@ pub struct FunctionBuilder {
     defined_by: SideTable<Value, Option<Inst>>,
     /// What stands at the front of each block once the function is finished, the last first.
     fronts: SideTable<Block, Vec<Inst>>,
+    /// What was made so far, as [`FunctionBuilder::size`] says, and the most of it.
+    size: usize,
+    most: usize,
 }
 
 impl FunctionBuilder {
@@ -96,6 +99,8 @@ impl FunctionBuilder {
             constants: HashMap::new(),
             defined_by: SideTable::new(None),
             fronts: SideTable::new(Vec::new()),
+            size: 0,
+            most: usize::MAX,
         };
         let entry = b.create_block();
         for kind in kinds {
@@ -137,6 +142,22 @@ impl FunctionBuilder {
     #[must_use]
     pub fn function(&self) -> &Function {
         &self.function
+    }
+
+    /// Size of what was made so far: instructions, operands, parameters of blocks and what is handed to them, and each block
+    /// that the value of a variable was looked for in; a tuple counts as its leaves.
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Above this [size](FunctionBuilder::size) values of variables are no longer handed to blocks: the function is of no use
+    /// then, and whoever builds it has to look at its size.
+    pub(crate) fn set_most(&mut self, size: usize) {
+        self.most = size;
+    }
+
+    fn grow(&mut self, kind: &Kind, operands: usize) {
+        self.size += 1 + operands + if let Kind::Tuple(_) = kind { kind.extent() } else { 0 };
     }
 
     /// Says what the function returns, where that was not known at the start.
@@ -196,6 +217,7 @@ impl FunctionBuilder {
 
     /// Adds a parameter to a block. Whoever jumps there passes its value.
     pub fn block_param(&mut self, block: Block, kind: Kind) -> Value {
+        self.grow(&kind, 0);
         let v = self.function.new_value(kind);
         self.function.blocks[block].params.push(v);
         v
@@ -231,6 +253,7 @@ impl FunctionBuilder {
         {
             return v;
         }
+        self.grow(&kind, args.len());
         let (inst, _) = self.function.new_inst(op, args, None, self.at);
         let v = self.function.new_value(kind);
         self.function.insts[inst].result = Some(v);
@@ -245,6 +268,7 @@ impl FunctionBuilder {
     /// Appends an instruction without a result.
     pub fn effect(&mut self, op: Op, args: &[Value]) {
         self.reopen();
+        self.size += 1 + args.len();
         let (inst, _) = self.function.new_inst(op, args, None, self.at);
         self.function.blocks[self.current].insts.push(inst);
     }
@@ -409,6 +433,7 @@ impl FunctionBuilder {
 
     fn close(&mut self, end: Terminator) {
         self.reopen();
+        self.size += 1;
         for (index, target) in end.targets().into_iter().enumerate() {
             self.predecessors[target.block].push(Edge { from: self.current, index });
         }
@@ -505,6 +530,7 @@ impl FunctionBuilder {
                 }
             }
         };
+        self.size += chain.len();
         for b in chain {
             self.definitions.insert((b, variable), value);
         }
@@ -517,6 +543,10 @@ impl FunctionBuilder {
             // The parameters were added in the order of the arguments, but other work may have come between.
             let place = self.function.blocks[block].params.iter().position(|&p| p == param);
             for edge in self.predecessors[block].clone() {
+                if self.size > self.most {
+                    return;
+                }
+                self.size += 1;
                 let value = self.reaching(edge.from, variable, &mut work);
                 let mut targets = self.function.blocks[edge.from].end.targets_mut();
                 let args = &mut targets[edge.index].args;

@@ -171,6 +171,14 @@ impl Kind {
         }
     }
 
+    /// Number of its leaves, where an empty tuple is one too: a bound on what it takes to walk over it.
+    pub(crate) fn extent(&self) -> usize {
+        match self {
+            Kind::Tuple(t) => t.fields.iter().map(|f| f.kind.extent()).sum::<usize>().max(1),
+            _ => 1,
+        }
+    }
+
     /// How many leaves it has.
     #[must_use]
     pub fn n_leaves(&self) -> usize {

@@ -65,6 +65,7 @@ pub(crate) use op::order_sign;
 pub use op::{Compare, Int1, Int2, Literal, Mixed, Number1, Number2, Op, Real1, Real2};
 pub use parse::{IrParseError, parse};
 pub use pipe::Pipe;
+pub(crate) use shapes::check_all_shapes;
 pub(crate) use shapes::{Given, Known, known_values};
 pub use shapes::{ShapeError, check_shapes};
 pub(crate) use verify::DominatorTree;

@@ -160,6 +160,25 @@ pub fn check_shapes(program: &Program, f: FuncId, params: &[Option<Shape>]) -> V
     all.function(f, (0..n).map(known).collect()).errors
 }
 
+/// The same of some functions, whose parameters are of any shape: each is looked at by itself, all of them within the same time.
+pub(crate) fn check_all_shapes<'a>(
+    program: &'a Program,
+    functions: impl IntoIterator<Item = FuncId> + 'a,
+) -> impl Iterator<Item = ShapeError> + 'a {
+    let given = Given::default();
+    let mut fuel = MOST_LOOKED_AT;
+    functions.into_iter().flat_map(move |f| {
+        let mut all = Analysis::new(program, &given);
+        all.fuel = fuel;
+        let found = all.function(f, vec![Known::Any; program.functions[f].params.len()]);
+        fuel = all.fuel;
+        found.errors
+    })
+}
+
+/// How many instructions are looked at, again and again, in a function with all that it calls.
+const MOST_LOOKED_AT: usize = 5_000_000;
+
 /// Calls are followed so deep.
 const MAX_DEPTH: usize = 32;
 /// And so many different ones.
@@ -222,11 +241,14 @@ struct Analysis<'a> {
     /// Of the functions that take something from a tape.
     foreign: HashMap<FuncId, Foreign>,
     depth: usize,
+    /// Instructions that may still be looked at; without any, nothing more is known.
+    fuel: usize,
 }
 
 impl<'a> Analysis<'a> {
     fn new(program: &'a Program, given: &'a Given) -> Analysis<'a> {
-        Analysis { program, given, done: HashMap::new(), foreign: HashMap::new(), depth: 0 }
+        let (done, foreign) = (HashMap::new(), HashMap::new());
+        Analysis { program, given, done, foreign, depth: 0, fuel: MOST_LOOKED_AT }
     }
 
     /// Where the functions below push. All of them are walked over, which only what pops is worth.
@@ -259,7 +281,8 @@ impl<'a> Analysis<'a> {
             return found.clone();
         }
         let function = &self.program.functions[f];
-        if self.depth >= MAX_DEPTH || self.done.len() >= MAX_CALLS || !function.is_defined() {
+        if self.depth >= MAX_DEPTH || self.done.len() >= MAX_CALLS || self.fuel == 0 || !function.is_defined()
+        {
             return Found::default();
         }
         self.done.insert(key.clone(), Found::default());
@@ -281,9 +304,12 @@ impl<'a> Analysis<'a> {
         };
         flow.entered[ENTRY.index()] = Some(args.to_vec());
         let mut rounds = 0;
+        let size = 1 + f.size();
+        self.fuel = self.fuel.saturating_sub(2 * size);
         while self.round(f, &mut flow) {
             rounds += 1;
-            if rounds > MAX_ROUNDS {
+            self.fuel = self.fuel.saturating_sub(size);
+            if rounds > MAX_ROUNDS || self.fuel == 0 {
                 let values = vec![Known::Any; f.kinds.len()];
                 return (Found::default(), Facts { values, ..Facts::default() });
             }
@@ -396,9 +422,13 @@ fn as_shape(list: &Known) -> Known {
     lengths.filter(|lengths| !lengths.is_empty()).map_or(Known::Any, Known::Array)
 }
 
+/// The most errors of a function that are noted, those of what it calls among them.
+const MOST_ERRORS: usize = 100;
+
 /// Notes an error once, if errors are asked for.
 fn note(errors: &mut Option<Vec<ShapeError>>, error: ShapeError) {
     if let Some(all) = errors
+        && all.len() < MOST_ERRORS
         && !all.contains(&error)
     {
         all.push(error);

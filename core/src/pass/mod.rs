@@ -69,22 +69,25 @@ pub enum Level {
 
 /// The largest function that is inlined, in instructions.
 const INLINE_SIZE: usize = 200;
+/// By how much all functions together may grow by inlining, in instructions: after that calls stay calls.
+const MOST_GROWN: usize = 200_000;
 /// How often the passes are repeated at most. Each round makes the function smaller or stops.
 const MAX_ROUNDS: usize = 12;
 
 /// Optimises one function of a program.
 pub fn optimize(program: &mut Program, id: FuncId, level: Level) {
-    optimize_one(program, id, level, &mut Recursive::below(id));
+    optimize_one(program, id, level, INLINE_SIZE, &mut Recursive::below(id));
 }
 
-fn optimize_one(program: &mut Program, id: FuncId, level: Level, recursive: &mut Recursive) {
+/// `small`: the largest function that is inlined.
+fn optimize_one(program: &mut Program, id: FuncId, level: Level, small: usize, recursive: &mut Recursive) {
     if level == Level::None || !program.functions[id].is_defined() {
         return;
     }
     check(program, id, "what came before the passes");
     for _ in 0..MAX_ROUNDS {
         let before = program.functions[id].clone();
-        let grown = inline_but(program, id, INLINE_SIZE, recursive);
+        let grown = inline_but(program, id, small, recursive);
         check(program, id, "inline");
         for (name, pass) in PASSES {
             pass(&mut program.functions[id], level);
@@ -102,8 +105,11 @@ pub fn optimize_all(program: &mut Program, root: FuncId, level: Level) {
     let mut reachable = program.reachable(root);
     reachable.reverse();
     let mut recursive = Recursive::below(root);
+    let mut grown = 0;
     for f in reachable {
-        optimize_one(program, f, level, &mut recursive);
+        let (before, small) = (program.functions[f].size(), if grown < MOST_GROWN { INLINE_SIZE } else { 0 });
+        optimize_one(program, f, level, small, &mut recursive);
+        grown += program.functions[f].size().saturating_sub(before);
     }
 }
 

@@ -170,7 +170,7 @@ impl Stage {
     /// # Errors
     /// A field does not fit.
     pub fn tuple(&mut self, items: &[Given], hint: Option<&Kind>) -> Result<Given, Misfit> {
-        let leaves: usize = items.iter().filter_map(|g| self.kind(*g)).map(|kind| kind.n_leaves()).sum();
+        let leaves: usize = items.iter().filter_map(|g| self.kind(*g)).map(|kind| kind.extent()).sum();
         if leaves > MAX_LEAVES {
             let given = format!("a tuple of {leaves} values");
             let expected = format!("at most {MAX_LEAVES}: put numbers of one kind in an array");

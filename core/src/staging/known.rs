@@ -70,7 +70,7 @@ impl Known {
                 let kinds: Option<Vec<Kind>> =
                     items.into_iter().map(|k| k.settled().kind().cloned()).collect();
                 // Lowering complains about one that is too large.
-                let fits = |k: &Vec<Kind>| k.iter().map(Kind::n_leaves).sum::<usize>() <= MAX_LEAVES;
+                let fits = |k: &Vec<Kind>| k.iter().map(Kind::extent).sum::<usize>() <= MAX_LEAVES;
                 kinds.filter(fits).map_or(Known::Nothing, |k| Known::Kind(Kind::tuple(k)))
             }
             known => known,

@@ -116,6 +116,16 @@ pub enum TextErrorKind {
         /// Why not.
         reason: String,
     },
+    /// A text that is, or asks for, more than [`TextLimits`](super::TextLimits) allow.
+    #[error("more than {limit} {what}: {way_out}")]
+    TooLarge {
+        /// What.
+        what: &'static str,
+        /// The limit.
+        limit: usize,
+        /// What to do.
+        way_out: &'static str,
+    },
     /// Too much nesting or too large a struct.
     #[error("{what} more than {limit}")]
     TooDeep {
@@ -126,9 +136,17 @@ pub enum TextErrorKind {
     },
 }
 
+/// The most names that one is compared with.
+const MOST_NAMES: usize = 10_000;
+
+/// The longest name that is compared with others, in bytes.
+const LONG: usize = 64;
+
 /// The name most like the given one, if it is at all.
 pub(super) fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
     names
+        .take(MOST_NAMES)
+        .filter(|n| n.len().max(name.len()) <= LONG)
         .map(|n| (strsim::jaro_winkler(name, n), n))
         .filter(|(likeness, n)| *likeness > 0.7 && *n != name)
         .max_by(|a, b| a.0.total_cmp(&b.0))

@@ -6,6 +6,7 @@ use crate::{errors::Errors, ir::Position};
 use super::{
     ast::Span,
     error::{TextError, TextErrorKind},
+    limits::{LONGEST_WORD, TextLimits, is_full, too_long},
 };
 
 #[derive(Clone, PartialEq, Debug)]
@@ -42,8 +43,8 @@ const MARKS: [&str; 38] = [
     "}", "[", "]", ",", ";", ":", ".", "+", "-", "*", "/", "%", "^", "<", ">", "=", "!", "&", "|", "#",
 ];
 
-/// All tokens, ended by [`Token::End`].
-pub(super) fn lex(source: &str) -> Result<Vec<(Token, Span)>, Errors<TextError>> {
+/// All tokens, ended by [`Token::End`]. A text that is too long, or has too many of them, is an error there.
+pub(super) fn lex(source: &str, limits: &TextLimits) -> Result<Vec<(Token, Span)>, Errors<TextError>> {
     let mut tokens: Vec<(Token, Span)> = Vec::new();
     let mut errors = Vec::new();
     // Editors of some systems put a mark before the text.
@@ -53,6 +54,15 @@ pub(super) fn lex(source: &str) -> Result<Vec<(Token, Span)>, Errors<TextError>>
     while let Some(c) = source[at..].chars().next() {
         let rest = &source[at..];
         let start = Span { start: at, end: at, at: Position::new(line, column) };
+        if at >= limits.bytes && !c.is_whitespace() {
+            return Err(limits.too_many_bytes(start).into());
+        }
+        if tokens.len() >= limits.tokens && !c.is_whitespace() {
+            return Err(limits.too_many_tokens(start).into());
+        }
+        if is_full(&mut errors) {
+            break;
+        }
         let mut advance = |len: usize| {
             for c in rest[..len].chars() {
                 if c == '\n' {
@@ -72,12 +82,19 @@ pub(super) fn lex(source: &str) -> Result<Vec<(Token, Span)>, Errors<TextError>>
         } else if c.is_alphabetic() || c == '_' {
             let len = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
             let span = advance(len);
-            tokens.push((Token::Name(rest[..len].into()), span));
+            match len {
+                0..=LONGEST_WORD => tokens.push((Token::Name(rest[..len].into()), span)),
+                _ => errors.push(too_long(span, "bytes in a name")),
+            }
         } else if c.is_ascii_digit() {
             // After a dot it is a tuple's field: `t.0.1` holds no number with a point.
             let field = tokens.last().is_some_and(|t| t.0 == Token::Mark("."));
             let len = number_len(&bytes[start.start..], field);
             let span = advance(len);
+            if len > LONGEST_WORD {
+                errors.push(too_long(span, "digits in a number"));
+                continue;
+            }
             let text: String = rest[..len].chars().filter(|&c| c != '_').collect();
             let integer = text.bytes().all(|b| b.is_ascii_digit());
             let token = match integer {
@@ -105,7 +122,11 @@ pub(super) fn lex(source: &str) -> Result<Vec<(Token, Span)>, Errors<TextError>>
             errors.push(error(span, TextErrorKind::Unexpected { given, expected }));
         }
     }
-    tokens.push((Token::End, Span { start: at, end: at, at: Position::new(line, column) }));
+    let end = Span { start: at, end: at, at: Position::new(line, column) };
+    if at > limits.bytes {
+        return Err(limits.too_many_bytes(end).into());
+    }
+    tokens.push((Token::End, end));
     Errors::none_in(errors).map(|()| tokens)
 }
 

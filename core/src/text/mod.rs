@@ -79,12 +79,13 @@
 //!   ([duals](crate::scalar)) go by it too.
 //!
 //! No input makes the parser panic or exhaust the stack: nesting is limited, chains like `a + b + …` are not
-//! nested.
+//! nested. Nor does one fill the memory or take for ever: [`TextLimits`] bound the text and what it becomes.
 
 mod ast;
 mod error;
 mod infer;
 mod lexer;
+mod limits;
 mod lower;
 mod parser;
 
@@ -93,10 +94,12 @@ use std::ops::Range;
 use ast::Span;
 pub use error::{TextError, TextErrorKind};
 use lexer::Token;
+pub use limits::TextLimits;
+use limits::is_full;
 
 use crate::{
     errors::Errors,
-    ir::{Position, Program, ShapeError, check_shapes},
+    ir::{Position, Program, ShapeError, check_all_shapes},
     rules::Rules,
 };
 
@@ -113,20 +116,48 @@ pub fn parse_program(source: &str) -> Result<Program, Errors<TextError>> {
 /// # Errors
 /// As [`parse_program`].
 pub fn parse_program_with(source: &str, rules: &Rules) -> Result<Program, Errors<TextError>> {
-    let items = parser::parse(source)?;
-    let program = lower::lower(&items, rules)?;
-    let defined = program.functions.keys().filter(|&f| program.functions[f].is_defined());
-    let misfits: Vec<ShapeError> = defined.flat_map(|f| check_shapes(&program, f, &[])).collect();
-    let tokens = if misfits.is_empty() { Vec::new() } else { lexer::lex(source)? };
-    let mut errors: Vec<TextError> = Vec::new();
-    for ShapeError { at, source: kind, .. } in misfits {
+    parse_program_within(source, rules, &TextLimits::new())
+}
+
+/// Reads a program that may call what is registered, and that may be and make no more than the limits say.
+///
+/// # Errors
+/// As [`parse_program`], and where a limit is exceeded.
+pub fn parse_program_within(
+    source: &str,
+    rules: &Rules,
+    limits: &TextLimits,
+) -> Result<Program, Errors<TextError>> {
+    let items = parser::parse(source, limits)?;
+    let program = lower::lower(&items, rules, limits)?;
+    let misfits = misfits(source, &program, rules.program().functions.len(), limits)?;
+    Errors::none_in(misfits).map(|()| program)
+}
+
+/// Shapes of the text that do not fit. Those of what is registered were looked at when that was read.
+fn misfits(
+    source: &str,
+    program: &Program,
+    registered: usize,
+    limits: &TextLimits,
+) -> Result<Vec<TextError>, Errors<TextError>> {
+    let (mut errors, mut tokens) = (Vec::new(), Vec::new());
+    let own = program.functions.keys().skip(registered);
+    let defined = own.filter(|&f| program.functions[f].is_defined());
+    for ShapeError { at, source: kind, .. } in check_all_shapes(program, defined) {
+        if tokens.is_empty() {
+            tokens = lexer::lex(source, limits)?;
+        }
         let Some(Range { start, end }) = begun_at(&tokens, at) else { continue };
         let error = TextError { at, start, end, kind: TextErrorKind::Shapes(kind) };
         if !errors.contains(&error) {
             errors.push(error);
         }
+        if is_full(&mut errors) {
+            break;
+        }
     }
-    Errors::none_in(errors).map(|()| program)
+    Ok(errors)
 }
 
 /// The bytes of the token that begins at a line and column, such as the place of an error in a run.
@@ -140,7 +171,7 @@ pub fn parse_program_with(source: &str, rules: &Rules) -> Result<Program, Errors
 /// ```
 #[must_use]
 pub fn token_at(source: &str, at: Position) -> Option<Range<usize>> {
-    begun_at(&lexer::lex(source).ok()?, at)
+    begun_at(&lexer::lex(source, &TextLimits::new()).ok()?, at)
 }
 
 fn begun_at(tokens: &[(Token, Span)], at: Position) -> Option<Range<usize>> {
@@ -151,6 +182,6 @@ fn begun_at(tokens: &[(Token, Span)], at: Position) -> Option<Range<usize>> {
 /// The name of a file's entry: its last function.
 #[must_use]
 pub fn entry(source: &str) -> Option<String> {
-    let items = parser::parse(source).ok()?;
+    let items = parser::parse(source, &TextLimits::new()).ok()?;
     items.functions.last().map(|f| f.name.text.clone())
 }

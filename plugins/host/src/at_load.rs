@@ -11,16 +11,23 @@ use crate::{
     error::Fault,
     executor::{Backend, HostKernels},
     host::Loaded,
+    limits::Patience,
     verify::examined,
 };
 
 /// Whether a rule agrees with itself, if that is not known; what does not, if it doesn't.
-pub(crate) fn agrees(program: &Program, host: &Loaded, name: &str, known: &mut Entry) -> Result<(), String> {
+pub(crate) fn agrees(
+    program: &Program,
+    host: &Loaded,
+    name: &str,
+    known: &mut Entry,
+    patience: &Patience,
+) -> Result<(), String> {
     let item = format!("rule {name}");
     if known.knows(&item) {
         return Ok(());
     }
-    let (verdict, is_final) = examined(program, host, name, &[]);
+    let (verdict, is_final) = examined(program, host, name, &[], patience);
     if let Some(reason) = verdict.disagreement {
         return Err(reason);
     }

@@ -9,8 +9,8 @@ use std::{
 use ketgrad_core::{
     adjoint::{self, DiffError},
     entity::FuncId,
-    exec::{Bytecode, Datum, Executable, Host, HostError, Limits, Machine},
-    ir::{FunctionBuilder, Op, Primitive, Program},
+    exec::{Bytecode, CallContext, Datum, Executable, Host, HostError, Limits, RunError},
+    ir::{Function, FunctionBuilder, Op, Primitive, Program},
     pass::{Level, optimize_all},
     scalar::{Real, Ring, Scalar},
 };
@@ -69,6 +69,9 @@ impl Rule {
 /// The most numbers that cross without boxing.
 const FEW: usize = 4;
 
+/// The most instructions that derivatives of all rules by multi-indices may come to.
+const MOST_DERIVED: usize = 1_000_000;
+
 /// What a primitive of a rule computes.
 #[derive(Clone, Copy)]
 enum Part {
@@ -82,6 +85,8 @@ enum Part {
 pub struct Loaded {
     rules: Vec<Arc<Rule>>,
     by_primitive: ByName<(usize, Part)>,
+    /// What a call may use that no run makes, and any call at most.
+    limits: Limits,
     /// A copy of the program, in which derivatives are derived when they are asked for.
     derived: Mutex<Derived>,
 }
@@ -98,6 +103,7 @@ impl Clone for Loaded {
         Loaded {
             rules: self.rules.clone(),
             by_primitive: self.by_primitive.clone(),
+            limits: self.limits,
             derived: Mutex::new(derived),
         }
     }
@@ -110,6 +116,16 @@ impl std::fmt::Debug for Loaded {
 }
 
 impl Loaded {
+    /// None yet; each call of one may use so much.
+    pub(crate) fn within(limits: Limits) -> Loaded {
+        Loaded { limits, ..Loaded::default() }
+    }
+
+    /// What a call may use that no run makes.
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
     pub(crate) fn add(&mut self, base: &str, rule: Rule) {
         let k = self.rules.len();
         let parts = [("", Part::Value), (".pullback", Part::Pullback), (".pushforward", Part::Pushforward)];
@@ -144,11 +160,12 @@ impl Loaded {
         rule: &Rule,
         part: Part,
         args: &[Datum<S>],
+        context: &mut CallContext,
     ) -> Result<Datum<S>, String> {
         match (part, rule.kernel.is_complex()) {
-            (Part::Value, _) if rule.kernel.is_scalar() => self.number(rule, args),
-            (Part::Value, false) => self.array::<f64, T, S>(rule, args),
-            (Part::Value, true) => self.array::<Complex<f64>, T, S>(rule, args),
+            (Part::Value, _) if rule.kernel.is_scalar() => self.number(rule, args, context),
+            (Part::Value, false) => self.array::<f64, T, S>(rule, args, context),
+            (Part::Value, true) => self.array::<Complex<f64>, T, S>(rule, args, context),
             (Part::Pullback, false) => pullback::<f64, S>(rule, args),
             (Part::Pullback, true) => pullback::<Complex<f64>, S>(rule, args),
             (Part::Pushforward, false) => pushforward::<f64, S>(rule, args),
@@ -162,6 +179,7 @@ impl Loaded {
         &self,
         rule: &Rule,
         args: &[Datum<S>],
+        context: &mut CallContext,
     ) -> Result<Datum<S>, String> {
         let n = args.len();
         if n > MAX_NUMBERS {
@@ -180,7 +198,7 @@ impl Loaded {
                 let y = rule.kernel.complex(&x[..n])?;
                 return cast(&y).map(Datum::Complex).ok_or_else(|| "a number of another kind".to_owned());
             }
-            return self.lifted_complex(rule, args);
+            return self.lifted_complex(rule, args, context);
         }
         if TypeId::of::<T>() == TypeId::of::<f64>() {
             let mut x = [0.0; MAX_NUMBERS];
@@ -194,16 +212,17 @@ impl Loaded {
             let y = rule.kernel.real(&x[..n])?;
             return cast(&y).map(Datum::Real).ok_or_else(|| "a number of another kind".to_owned());
         }
-        self.lifted_real(rule, args)
+        self.lifted_real(rule, args, context)
     }
 
     fn lifted_real<T: Real, S: Scalar<Real = T>>(
         &self,
         rule: &Rule,
         args: &[Datum<S>],
+        context: &mut CallContext,
     ) -> Result<Datum<S>, String> {
         if let Some(value) = &rule.value {
-            return self.run(value, args);
+            return self.run(value, args, context);
         }
         let mut plain: Vec<Datum<f64>> = Vec::with_capacity(args.len());
         let mut rest: Vec<T> = Vec::with_capacity(args.len());
@@ -221,7 +240,7 @@ impl Loaded {
                 _ => return Err("an input of another kind".to_owned()),
             }
         }
-        let Datum::Real(value) = self.number::<f64, f64>(rule, &plain)? else {
+        let Datum::Real(value) = self.number::<f64, f64>(rule, &plain, context)? else {
             return Err("no real number".to_owned());
         };
         let value = T::lit(value);
@@ -231,7 +250,7 @@ impl Loaded {
         if !rule.has_program {
             return linearised(rule, args);
         }
-        let sum = series(value, &rest, &mut |index| match self.partial(rule, index, &plain)? {
+        let sum = series(value, &rest, &mut |index| match self.partial(rule, index, &plain, context)? {
             Datum::Real(d) => Ok(T::lit(d / factorial(index))),
             other => Err(format!("a derivative that is {}", other.describe())),
         })?;
@@ -242,9 +261,10 @@ impl Loaded {
         &self,
         rule: &Rule,
         args: &[Datum<S>],
+        context: &mut CallContext,
     ) -> Result<Datum<S>, String> {
         if let Some(value) = &rule.value {
-            return self.run(value, args);
+            return self.run(value, args, context);
         }
         let number = |z: Complex<f64>| {
             let needs =
@@ -269,7 +289,7 @@ impl Loaded {
                 _ => return Err("an input of another kind".to_owned()),
             }
         }
-        let value = match self.number::<f64, Complex<f64>>(rule, &plain)? {
+        let value = match self.number::<f64, Complex<f64>>(rule, &plain, context)? {
             Datum::Complex(z) => number(z)?,
             other => return Err(format!("{}, not a complex number", other.describe())),
         };
@@ -279,7 +299,7 @@ impl Loaded {
         if !rule.has_program {
             return Err(needs_program(rule));
         }
-        let sum = series(value, &rest, &mut |index| match self.partial(rule, index, &plain)? {
+        let sum = series(value, &rest, &mut |index| match self.partial(rule, index, &plain, context)? {
             Datum::Complex(d) => number(d / factorial(index)),
             other => Err(format!("a derivative that is {}", other.describe())),
         })?;
@@ -291,6 +311,7 @@ impl Loaded {
         &self,
         rule: &Rule,
         args: &[Datum<S>],
+        context: &mut CallContext,
     ) -> Result<Datum<S>, String> {
         let x: Option<Vec<Array<E>>> = args.iter().map(E::read).collect();
         if let Some(x) = x {
@@ -298,7 +319,7 @@ impl Loaded {
             return E::write(y, &rule.kernel.result).ok_or_else(|| "a number of another kind".to_owned());
         }
         match &rule.value {
-            Some(value) => self.run(value, args),
+            Some(value) => self.run(value, args, context),
             None => linearised(rule, args),
         }
     }
@@ -307,12 +328,34 @@ impl Loaded {
         &self,
         code: &Bytecode,
         args: &[Datum<S>],
+        context: &mut CallContext,
     ) -> Result<Datum<S>, String> {
-        code.call(&mut Machine::new(), self, &Limits::default(), args).map_err(|e| placeless(&e))
+        context.restrict(&self.limits);
+        context.run(code, self, args).map_err(|e| self.in_words(&e))
+    }
+
+    /// What went wrong in a program that the host runs; of a limit of its own, where to raise it.
+    fn in_words(&self, error: &RunError) -> String {
+        let Limits { steps, work, depth, memory, .. } = self.limits;
+        let own = match *error {
+            RunError::Steps { limit, .. } => limit == steps,
+            RunError::Work { limit, .. } => limit == work,
+            RunError::Depth { limit, .. } => limit == depth,
+            RunError::Memory { limit, .. } => limit == memory,
+            _ => false,
+        };
+        let way_out = if own { ": the caller's limit, or that of the host, `Settings::limits`" } else { "" };
+        placeless(error) + way_out
     }
 
     /// A derivative at plain numbers.
-    fn partial<S: Scalar>(&self, rule: &Rule, index: &[u32], at: &[Datum<S>]) -> Result<Datum<S>, String>
+    fn partial<S: Scalar>(
+        &self,
+        rule: &Rule,
+        index: &[u32],
+        at: &[Datum<S>],
+        context: &mut CallContext,
+    ) -> Result<Datum<S>, String>
     where
         Loaded: Host<S>,
         Bytecode: Executable<S>,
@@ -331,7 +374,8 @@ impl Loaded {
                 code
             }
         };
-        code.call(&mut Machine::new(), self, &Limits::default(), at).map_err(|e| placeless(&e))
+        context.restrict(&self.limits);
+        context.run(&*code, self, at).map_err(|e| self.in_words(&e))
     }
 }
 
@@ -350,6 +394,13 @@ impl Derived {
         let mut before = index.to_vec();
         before[last] -= 1;
         let lower = self.partial(f, &before)?;
+        let made: usize = self.program.functions.values().map(Function::size).sum();
+        if made > MOST_DERIVED {
+            let order: u32 = index.iter().sum();
+            return Err(format!(
+                "its derivative of order {order} takes more than {MOST_DERIVED} instructions: write a shorter program"
+            ));
+        }
         let forward = adjoint::forward(&mut self.program, lower).map_err(|e| placeless(&e))?;
         let of = &self.program.functions[lower];
         let name = self.program.fresh_name(&format!("{}.by{last}", of.name));
@@ -374,11 +425,23 @@ impl Derived {
 
 impl<T: Real, S: Scalar<Real = T>> Host<S> for Loaded {
     fn call(&self, primitive: &Primitive, args: &[Datum<S>]) -> Result<Datum<S>, HostError> {
+        self.call_within(primitive, args, &mut CallContext::new(self.limits))
+    }
+
+    fn call_within(
+        &self,
+        primitive: &Primitive,
+        args: &[Datum<S>],
+        context: &mut CallContext,
+    ) -> Result<Datum<S>, HostError> {
         let Some(&(k, part)) = self.by_primitive.get(&primitive.name) else {
             return Err(HostError::unknown(primitive));
         };
         let rule = &self.rules[k];
-        self.compute(rule, part, args).map_err(|reason| rule.failed(&reason))
+        self.compute(rule, part, args, context).map_err(|reason| match context.check_cancelled() {
+            Err(cancelled) => cancelled.into(),
+            Ok(()) => rule.failed(&reason),
+        })
     }
 
     #[inline]
@@ -410,6 +473,18 @@ impl<S: Scalar, A: Host<S>, B: Host<S>> Host<S> for Both<'_, A, B> {
     fn call(&self, primitive: &Primitive, args: &[Datum<S>]) -> Result<Datum<S>, HostError> {
         match self.0.call(primitive, args) {
             Err(HostError::Unknown { .. }) => self.1.call(primitive, args),
+            known => known,
+        }
+    }
+
+    fn call_within(
+        &self,
+        primitive: &Primitive,
+        args: &[Datum<S>],
+        context: &mut CallContext,
+    ) -> Result<Datum<S>, HostError> {
+        match self.0.call_within(primitive, args, context) {
+            Err(HostError::Unknown { .. }) => self.1.call_within(primitive, args, context),
             known => known,
         }
     }

@@ -45,6 +45,7 @@ mod init;
 mod kernel;
 mod library;
 mod lift;
+mod limits;
 mod lower;
 mod operator;
 mod plugins;

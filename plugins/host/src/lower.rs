@@ -18,7 +18,7 @@ use ketgrad_core::{
     text::{self, TextError},
 };
 
-use crate::{error::placeless, plugins::is_complex};
+use crate::{error::placeless, limits::RULE_TEXT, plugins::is_complex};
 
 /// What a program calls the kernel.
 const KERNEL: &str = "kernel";
@@ -134,7 +134,7 @@ fn with_program(
         }
     };
     name(program, KERNEL);
-    let parsed = text::parse_program_with(source, &Rules::from_program(program.clone()));
+    let parsed = text::parse_program_within(source, &Rules::from_program(program.clone()), &RULE_TEXT);
     *program = parsed.map_err(|errors| in_words(&errors))?;
     name(program, &format!("{base}.{KERNEL}"));
     let written = program.lookup(rule.name).filter(|f| program.functions[*f].is_defined());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ketgrad_core::{
     adjoint,
-    exec::{Bytecode, Datum, Executable, Limits, Machine},
+    exec::{Bytecode, Datum, Executable, Machine},
     ir::{Kind, Program},
     scalar::{Real, Scalar},
     tape::Operator,
@@ -49,8 +49,8 @@ impl RuleOperator {
     fn run<T: Real, S: Scalar<Real = T>>(&self, code: &Bytecode, x: &[S]) -> Result<Datum<S>, String> {
         let datum = |x: &S| if self.complex { Datum::Complex(x.clone()) } else { Datum::Real(x.re()) };
         let args: Vec<Datum<S>> = x.iter().map(datum).collect();
-        let limits = Limits::default();
-        code.call(&mut Machine::new(), &*self.host, &limits, &args).map_err(|e| placeless(&e))
+        let limits = self.host.limits();
+        code.call(&mut Machine::new(), &*self.host, limits, &args).map_err(|e| placeless(&e))
     }
 }
 

@@ -28,6 +28,7 @@ use crate::{
     init::{Collected, RawBackend, RawRule, init},
     kernel::Kernel,
     library::Opened,
+    limits::{Patience, RULE_TEXT},
     lower::{Source, check_name, lower},
     operator::RuleOperator,
     request::{OnDuplicate, Report, Request, Selection, Settings},
@@ -58,7 +59,7 @@ impl Plugins {
     /// None yet.
     #[must_use]
     pub fn new(settings: Settings) -> Plugins {
-        Plugins { settings, ..Plugins::default() }
+        Plugins { host: Arc::new(Loaded::within(settings.limits)), settings, ..Plugins::default() }
     }
 
     /// None yet, beside rules that are there already: those of circuits, say.
@@ -66,7 +67,8 @@ impl Plugins {
     pub fn beside(settings: Settings, rules: Rules) -> Plugins {
         // The rest of a registry is of this version.
         let loaded = cache::hash(&["rules", &rules.program().to_string()]);
-        Plugins { settings, rules, loaded, ..Plugins::default() }
+        let host = Arc::new(Loaded::within(settings.limits));
+        Plugins { settings, rules, host, loaded, ..Plugins::default() }
     }
 
     /// Loads a plugin with all that is wanted of it, or nothing of it, within
@@ -196,7 +198,7 @@ impl Plugins {
         if self.settings.verify {
             for base in &taken {
                 progress.at(format!("where its rule `{base}` is compared"));
-                agrees(self.rules.program(), &self.host, base, known)
+                agrees(self.rules.program(), &self.host, base, known, &Patience::each())
                     .map_err(|reason| Fault::Disagrees { name: base.clone(), reason })?;
             }
         }
@@ -318,7 +320,7 @@ impl Plugins {
     }
 
     fn add(&mut self, owner: &str, source: &str, verified: bool) -> Result<Vec<String>, ProgramFault> {
-        let parsed = text::parse_program_with(source, &self.rules)?;
+        let parsed = text::parse_program_within(source, &self.rules, &RULE_TEXT)?;
         let before = self.rules.program().functions.len();
         let mut names = Vec::new();
         for f in parsed.functions.values().skip(before) {
@@ -335,8 +337,9 @@ impl Plugins {
         let key = cache::hash(&[&cache::surroundings(), &self.loaded, "program", source]);
         if verified {
             let mut known = Entry::read(self.settings.cache.as_deref(), &key);
+            let patience = Patience::of_text();
             for name in &names {
-                agrees(&parsed, &self.host, name, &mut known)
+                agrees(&parsed, &self.host, name, &mut known, &patience)
                     .map_err(|reason| ProgramFault::Disagrees { name: name.clone(), reason })?;
             }
             known.write();
@@ -466,7 +469,7 @@ impl Plugins {
             let (shared, rule) = (shared.clone(), name.clone());
             let compared = deadline::within(self.settings.load_timeout, move |progress| {
                 progress.at("where it is compared".to_owned());
-                examined(&shared.0, &shared.1, &rule, &at).0
+                examined(&shared.0, &shared.1, &rule, &at, &Patience::each()).0
             });
             compared.unwrap_or_else(|fault| Verdict::disagrees(name, &fault.to_string()))
         };

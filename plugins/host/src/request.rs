@@ -6,6 +6,8 @@ use std::{
     time::Duration,
 };
 
+use ketgrad_core::exec::Limits;
+
 /// What is checked around every call of a kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Check {
@@ -74,6 +76,10 @@ pub struct Settings {
     /// takes longer is refused, and the thread that is in it goes on for as long as it does: a library's code cannot be
     /// stopped. None: it is waited for, and all runs in the thread that loads.
     pub load_timeout: Option<Duration>,
+    /// The most that a call of a kernel may use where the host runs programs for it, as it does on numbers that carry
+    /// derivatives. What is left to the run that calls it, if that is less; each call on a tape has all of it. By default
+    /// [`Limits::new`].
+    pub limits: Limits,
 }
 
 impl Default for Settings {
@@ -85,6 +91,7 @@ impl Default for Settings {
             cache: None,
             on_duplicate: OnDuplicate::default(),
             load_timeout: Some(Duration::from_secs(60)),
+            limits: Limits::new(),
         }
     }
 }

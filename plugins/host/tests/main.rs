@@ -1,5 +1,7 @@
 //! The host with plugins that work, that break and that are of other versions.
 
+mod attacks;
+mod caller_limits;
 mod chapter;
 mod cuda;
 mod devices;

@@ -13,7 +13,7 @@ use crate::{
 
 use super::{
     super::{
-        Limits,
+        CallContext,
         bytecode::Bytecode,
         code::{Bank, Code, Slot, Write},
         data::Datum,
@@ -24,7 +24,7 @@ use super::{
     banks::{Arrays, Banks, Base, Tape, store_leaves},
     elements::elements,
     room::Room,
-    run::Place,
+    run::{Below, Place},
     small::small,
     whole::on_arrays,
     work::superlinear,
@@ -39,11 +39,12 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
     banks: &mut Banks<S>,
     tapes: &mut [Tape<S>],
     host: &dyn Host<S>,
-    limits: &Limits,
+    below: &mut Below<'_>,
     place: &Place<'_>,
     base: Base,
     instruction: Code,
 ) -> Result<(), RunError> {
+    let limits = below.limits;
     let slots = &place.routine.slots;
     let slot = |k: u32| slots[k as usize];
     let on = |bank: Bank, reg: u32| base[bank as usize] + reg as usize;
@@ -268,7 +269,12 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
             let mut from = slots[args.range()].iter().copied();
             let values: Vec<Datum<S>> =
                 primitive.params.iter().map(|kind| banks.assemble(kind, &mut from, base)).collect();
-            let value = host.call(primitive, &values).map_err(fail)?;
+            let left = banks.arrays.room.left_of(limits).with_steps(below.steps);
+            let mut context = CallContext::new(left).with_cancellation(below.cancellation.clone());
+            let value = host.call_within(primitive, &values, &mut context).map_err(fail)?;
+            let (steps, work) = context.used();
+            below.used += steps;
+            banks.arrays.room.work(work);
             if !value.is(&primitive.result) {
                 let (name, given) = (primitive.name.clone(), value.describe());
                 let expected = primitive.result.to_string();

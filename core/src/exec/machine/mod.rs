@@ -53,6 +53,8 @@ pub struct Machine<S: Scalar> {
     /// Whether a run ended before its end and left something in registers.
     broken: bool,
     cancellation: CancellationToken,
+    /// Steps of the last run, if it came to its end.
+    steps: u64,
     /// What machine code is handed of tapes and arrays.
     #[cfg(feature = "jit")]
     cells: Vec<super::jit::Cell>,
@@ -75,6 +77,7 @@ impl<S: Scalar> Machine<S> {
             keep: false,
             broken: false,
             cancellation: CancellationToken::never(),
+            steps: 0,
             #[cfg(feature = "jit")]
             cells: vec![],
         }
@@ -85,6 +88,11 @@ impl<S: Scalar> Machine<S> {
     #[must_use]
     pub fn with_cancellation(self, token: CancellationToken) -> Machine<S> {
         Machine { cancellation: token, ..self }
+    }
+
+    /// Steps and work of the last run, if it came to its end.
+    pub(super) fn used(&self) -> (u64, u64) {
+        (self.steps, self.banks.arrays.room.done())
     }
 
     /// A machine without memory yet, with the same token.

@@ -38,6 +38,17 @@ impl Room {
         self.done = self.done.saturating_add(operations);
     }
 
+    /// Operations on elements so far.
+    pub(super) fn done(&self) -> u64 {
+        self.done
+    }
+
+    /// What is left of the limits, but for steps.
+    pub(super) fn left_of(&self, limits: &Limits) -> Limits {
+        let memory = limits.memory.saturating_sub(self.used());
+        limits.with_work(self.most.saturating_sub(self.done)).with_memory(memory)
+    }
+
     /// Whether there were more of them than there may be.
     #[inline]
     pub(super) fn is_overworked(&self) -> bool {

@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 
 use crate::{
     array::ArrayError,
-    cancel::Cancelled,
+    cancel::{CancellationToken, Cancelled},
     ir::{Compare, Position},
     scalar::{Real, Scalar, Undecided},
 };
@@ -31,6 +31,15 @@ use super::{
     replace::Replaced,
     room::{Room, STRETCH},
 };
+
+/// What the programs that a host runs may use, and the steps that they have used.
+pub(super) struct Below<'a> {
+    pub(super) limits: &'a Limits,
+    /// Steps that are left.
+    pub(super) steps: u64,
+    pub(super) cancellation: &'a CancellationToken,
+    pub(super) used: u64,
+}
 
 /// Where the run stands, for errors.
 pub(super) struct Place<'a> {
@@ -125,6 +134,7 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
         tapes,
         frames,
         cancellation,
+        steps,
         #[cfg(feature = "jit")]
         cells,
         ..
@@ -407,6 +417,7 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                 }
                 Code::Return(values) => {
                     let Some(frame) = frames.pop() else {
+                        *steps = limits.steps.saturating_sub(fuel + later);
                         return code.check_tapes(tapes).map(|()| values);
                     };
                     let caller = &code.routines[frame.routine()];
@@ -446,7 +457,11 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                 _ => {
                     // Arrays and primitives: rarer, and worth a call.
                     let place = Place { routine, pc: pc - 1 };
-                    structural(code, banks, tapes, host, limits, &place, base, *instruction)?;
+                    let mut below = Below { limits, steps: fuel + later, cancellation, used: 0 };
+                    structural(code, banks, tapes, host, &mut below, &place, base, *instruction)?;
+                    if below.used > 0 {
+                        spend!(below.used);
+                    }
                     cancellation.check().map_err(|e| place.cancelled(e))?;
                     if banks.arrays.room.is_overworked() {
                         return Err(place.work(limits.work));

@@ -16,6 +16,7 @@ use super::{Lowered, function::Body, misfit};
 impl Body<'_> {
     /// Lowers an expression. `hint`: what it should be, for literals in it.
     pub(super) fn expr(&mut self, e: &Expr, hint: Option<&Kind>) -> Lowered<Given> {
+        self.has_room(e.span)?;
         deep(|| self.deep_expr(e, hint))
     }
 

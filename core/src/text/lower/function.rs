@@ -12,6 +12,7 @@ use super::super::{
     ast::{Block, Expr, ExprKind, Span},
     error::{TextError, TextErrorKind, nearest},
     lexer::error,
+    limits::{is_full, is_too_large},
 };
 use super::{Lowered, kinds::Fields, misfit, module::Module};
 
@@ -55,7 +56,8 @@ impl<'a> Body<'a> {
         bars: Option<&'a [Kind]>,
     ) -> IrFunction {
         let (name, result) = (declared.name.clone(), declared.result.clone());
-        let stage = Stage::new(name, declared.params.clone(), result);
+        let mut stage = Stage::new(name, declared.params.clone(), result);
+        stage.b.set_most(module.limits.size.saturating_sub(module.size));
         let scopes = vec![HashMap::new()];
         let mut l = Body { known, module, errors, stage, scopes, poisoned: HashSet::new(), bars };
         for (k, p) in declared.params.iter().enumerate() {
@@ -80,6 +82,14 @@ impl<'a> Body<'a> {
                 l.errors.push(error(span, TextErrorKind::NoValue { name }));
             }
             Err(e) => l.complain(e),
+        }
+        l.module.size += l.stage.b.size();
+        if l.module.size > l.module.limits.size {
+            if l.errors.len() == errors_before {
+                l.errors.push(l.module.limits.too_much_made(body.end));
+            }
+            // What was made has not all that belongs to it.
+            return declared.clone();
         }
         l.stage.finish()
     }
@@ -188,8 +198,23 @@ impl<'a> Body<'a> {
         }
     }
 
+    /// Nothing, unless more was made than there may be.
+    pub(super) fn has_room(&self, span: Span) -> Lowered<()> {
+        let limits = &self.module.limits;
+        let full = self.stage.b.size() > limits.size.saturating_sub(self.module.size);
+        if full { Err(limits.too_much_made(span)) } else { Ok(()) }
+    }
+
+    /// Whether nothing more is read: more was made than there may be, or too much is wrong.
+    pub(super) fn is_over(&mut self) -> bool {
+        is_full(self.errors) || matches!(self.errors.last(), Some(e) if is_too_large(e))
+    }
+
     /// Collects an error, unless it follows from an earlier one.
     pub(super) fn complain(&mut self, e: TextError) {
+        if self.is_over() {
+            return;
+        }
         let follows = matches!(&e.kind, TextErrorKind::Unknown { what: "variable", name, .. }
             if self.poisoned.contains(name));
         if !follows {

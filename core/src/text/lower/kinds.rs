@@ -4,13 +4,15 @@ use std::collections::{HashMap, HashSet};
 
 use crate::{
     ir::{Element, Field, Kind, MAX_KIND_DEPTH},
+    stack::deep,
     staging::{MAX_LEAVES, Misfit},
 };
 
 use super::super::{
-    ast::{Items, KindExpr, KindSyntax},
+    ast::{Items, KindExpr, KindSyntax, Struct},
     error::{TextError, TextErrorKind, nearest},
     lexer::error,
+    limits::{TextLimits, is_full},
     parser::own_name,
 };
 
@@ -18,10 +20,17 @@ use super::super::{
 const BASIC: [&str; 6] = ["real", "complex", "int", "bool", "array", "handle"];
 
 /// The kinds of all structs. One that holds itself, or too much, is an error.
-pub(super) fn structs(items: &Items, errors: &mut Vec<TextError>) -> HashMap<String, Kind> {
+pub(super) fn structs(
+    items: &Items,
+    limits: &TextLimits,
+    errors: &mut Vec<TextError>,
+) -> HashMap<String, Kind> {
     let mut known: HashMap<String, Kind> = HashMap::new();
     let mut names = HashSet::new();
     for s in &items.structs {
+        if is_full(errors) {
+            return known;
+        }
         if !names.insert(s.name.text.as_str()) {
             let (what, name) = ("struct", s.name.text.clone());
             errors.push(error(s.name.span, TextErrorKind::Duplicate { what, name }));
@@ -38,38 +47,72 @@ pub(super) fn structs(items: &Items, errors: &mut Vec<TextError>) -> HashMap<Str
             }
         }
     }
-    // Each round settles those whose fields are known.
-    loop {
-        let before = known.len();
-        for s in &items.structs {
-            if known.contains_key(&s.name.text) {
-                continue;
-            }
-            let fields: Result<Vec<Field>, TextError> = (s.fields.iter())
-                .map(|(n, k)| {
-                    let kind = k.as_ref().map_or(Ok(Kind::Real), |k| resolve(k, &known))?;
-                    Ok(Field { name: Some(n.text.clone()), kind })
-                })
-                .collect();
-            let Ok(fields) = fields else { continue };
-            let kind =
-                Kind::structure(&s.name.text, fields.into_iter().filter_map(|f| Some((f.name?, f.kind))));
-            let deep =
-                (kind.depth() > MAX_KIND_DEPTH).then_some(("structs inside each other:", MAX_KIND_DEPTH));
-            let large = (kind.n_leaves() > MAX_LEAVES).then_some(("numbers in a struct:", MAX_LEAVES));
-            if let Some((what, limit)) = deep.or(large) {
-                errors.push(error(s.name.span, TextErrorKind::TooDeep { what, limit }));
-                return known;
-            }
-            known.insert(s.name.text.clone(), kind);
+    // Those whose fields are known, and after each those that have waited for it.
+    let mut waiting: HashMap<&str, Vec<&Struct>> = HashMap::new();
+    let mut size = 0;
+    let mut ready: Vec<&Struct> = items.structs.iter().rev().collect();
+    while let Some(s) = ready.pop() {
+        if known.contains_key(&s.name.text) {
+            continue;
         }
-        if known.len() == before {
-            break;
+        if s.fields.len() > MAX_LEAVES {
+            let (what, limit) = ("fields of a struct:", MAX_LEAVES);
+            errors.push(error(s.name.span, TextErrorKind::TooDeep { what, limit }));
+            return known;
         }
+        if let Some(other) = unsettled(s, &known).filter(|other| names.contains(other)) {
+            waiting.entry(other).or_default().push(s);
+            continue;
+        }
+        let fields: Result<Vec<Field>, TextError> = (s.fields.iter())
+            .map(|(n, k)| {
+                let kind = k.as_ref().map_or(Ok(Kind::Real), |k| resolve(k, &known))?;
+                Ok(Field { name: Some(n.text.clone()), kind })
+            })
+            .collect();
+        let Ok(fields) = fields else { continue };
+        let kind = Kind::structure(&s.name.text, fields.into_iter().filter_map(|f| Some((f.name?, f.kind))));
+        let deep = (kind.depth() > MAX_KIND_DEPTH).then_some(("structs inside each other:", MAX_KIND_DEPTH));
+        let large = (kind.extent() > MAX_LEAVES).then_some(("numbers in a struct:", MAX_LEAVES));
+        if let Some((what, limit)) = deep.or(large) {
+            errors.push(error(s.name.span, TextErrorKind::TooDeep { what, limit }));
+            return known;
+        }
+        size += kind.extent();
+        if size > limits.size {
+            errors.push(limits.too_much_made(s.name.span));
+            return known;
+        }
+        known.insert(s.name.text.clone(), kind);
+        ready.extend(waiting.remove(s.name.text.as_str()).into_iter().flatten());
     }
+    unknown(items, &names, &known, errors);
+    known
+}
+
+/// The first struct that a field of one is made of and that is not known yet.
+fn unsettled<'a>(s: &'a Struct, known: &HashMap<String, Kind>) -> Option<&'a str> {
+    let is_new = |name: &str| !BASIC.contains(&name) && !known.contains_key(name);
+    s.fields.iter().filter_map(|(_, kind)| kind.as_ref()).find_map(|kind| named(kind, &is_new))
+}
+
+/// The first name in a kind that is asked for.
+fn named<'a>(kind: &'a KindExpr, is: &dyn Fn(&str) -> bool) -> Option<&'a str> {
+    match &kind.kind {
+        KindSyntax::Name(name) => is(name).then_some(name),
+        KindSyntax::Array(element) => deep(|| named(element, is)),
+        KindSyntax::Tuple(kinds) => kinds.iter().find_map(|kind| deep(|| named(kind, is))),
+    }
+}
+
+/// Complains about structs with fields of no kind, and those that hold themselves.
+fn unknown(items: &Items, names: &HashSet<&str>, known: &HashMap<String, Kind>, errors: &mut Vec<TextError>) {
     for s in items.structs.iter().filter(|s| !known.contains_key(&s.name.text)) {
         for kind in s.fields.iter().filter_map(|(_, k)| k.as_ref()) {
-            if let Err(mut e) = resolve(kind, &known) {
+            if is_full(errors) {
+                return;
+            }
+            if let Err(mut e) = resolve(kind, known) {
                 let itself = |name: &String| names.contains(name.as_str());
                 if let TextErrorKind::Unknown { name, .. } = &e.kind
                     && itself(name)
@@ -81,7 +124,6 @@ pub(super) fn structs(items: &Items, errors: &mut Vec<TextError>) -> HashMap<Str
             }
         }
     }
-    known
 }
 
 /// The numbers of the fields of structs by their names, so that whoever reads one of thousands does not look at all.
@@ -139,7 +181,7 @@ pub(super) fn resolve(kind: &KindExpr, structs: &HashMap<String, Kind>) -> Resul
         }
         KindSyntax::Tuple(kinds) => {
             let kinds = kinds.iter().map(|k| resolve(k, structs)).collect::<Result<Vec<_>, _>>()?;
-            if kinds.iter().map(Kind::n_leaves).sum::<usize>() > MAX_LEAVES {
+            if kinds.iter().map(Kind::extent).sum::<usize>() > MAX_LEAVES {
                 let what = "values in a tuple:";
                 return Err(error(kind.span, TextErrorKind::TooDeep { what, limit: MAX_LEAVES }));
             }

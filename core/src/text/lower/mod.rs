@@ -36,6 +36,7 @@ use super::{
     ast::{Function, Items, Span},
     error::{TextError, TextErrorKind},
     lexer::error,
+    limits::{TextLimits, is_full, is_too_large},
 };
 pub(super) use call::ON_COMPLEX;
 use function::{Body, Known};
@@ -54,9 +55,9 @@ fn misfit(e: Misfit, places: &[Span]) -> TextError {
 }
 
 /// The program of a file.
-pub(super) fn lower(items: &Items, rules: &Rules) -> Result<Program, Errors<TextError>> {
+pub(super) fn lower(items: &Items, rules: &Rules, limits: &TextLimits) -> Result<Program, Errors<TextError>> {
     let mut errors = Vec::new();
-    let structs = structs(items, &mut errors);
+    let structs = structs(items, limits, &mut errors);
     let mut program = rules.program().clone();
     // What is registered was read from other texts: an error in it is where it is called.
     program.functions.values_mut().for_each(IrFunction::forget_places);
@@ -67,8 +68,13 @@ pub(super) fn lower(items: &Items, rules: &Rules) -> Result<Program, Errors<Text
     let ids = declare(items, &structs, &results, &mut program, &mut errors);
     Errors::none_in(std::mem::take(&mut errors))?;
     let known = Known { structs: &structs, fields: &fields };
-    let mut module = Module::new(program);
+    let extent = |id: &FuncId| program.functions[*id].params.iter().map(|p| p.kind.extent()).sum::<usize>();
+    let declared = ids.iter().map(extent).sum();
+    let mut module = Module::new(program, *limits, declared);
     for (f, &id) in items.functions.iter().zip(&ids) {
+        if is_full(&mut errors) || errors.last().is_some_and(is_too_large) {
+            break;
+        }
         let declared = module.program.functions[id].clone();
         let body = Body::lower(known, &mut module, &mut errors, &declared, f.name.span, &f.body, None);
         module.program.functions[id] = body;
@@ -84,6 +90,9 @@ pub(super) fn lower(items: &Items, rules: &Rules) -> Result<Program, Errors<Text
 fn duplicates(items: &Items, errors: &mut Vec<TextError>) {
     let mut seen = HashSet::new();
     for f in &items.functions {
+        if is_full(errors) {
+            return;
+        }
         if !seen.insert(&f.name.text) {
             let (what, name) = ("function", f.name.text.clone());
             errors.push(error(f.name.span, TextErrorKind::Duplicate { what, name }));
@@ -113,6 +122,9 @@ fn declare(
 ) -> Vec<FuncId> {
     let mut ids = Vec::new();
     for f in &items.functions {
+        if is_full(errors) {
+            break;
+        }
         let mut params = Vec::new();
         for (name, kind) in &f.params {
             match kind.as_ref().map_or(Ok(Kind::Real), |k| resolve(k, structs)) {

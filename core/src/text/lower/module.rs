@@ -11,6 +11,7 @@ use super::super::{
     ast::{Span, Transformed},
     error::{TextErrorKind, nearest},
     lexer::error,
+    limits::TextLimits,
 };
 use super::Lowered;
 
@@ -19,11 +20,15 @@ pub(super) struct Module {
     transforms: Transforms,
     /// Where they are asked for.
     places: Vec<Span>,
+    pub(super) limits: TextLimits,
+    /// Size of what was made of the text so far.
+    pub(super) size: usize,
 }
 
 impl Module {
-    pub(super) fn new(program: Program) -> Module {
-        Module { program, transforms: Transforms::default(), places: Vec::new() }
+    /// `size`: of what was made before.
+    pub(super) fn new(program: Program, limits: TextLimits, size: usize) -> Module {
+        Module { program, transforms: Transforms::default(), places: Vec::new(), limits, size }
     }
 
     /// The function that `grad(f)` is.

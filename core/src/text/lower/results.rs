@@ -11,6 +11,7 @@ use super::super::{
     ast::{Items, KindExpr},
     error::TextError,
     infer::Infer,
+    limits::is_full,
 };
 use super::kinds::{Fields, resolve};
 
@@ -30,6 +31,9 @@ pub(super) fn results(
         results.insert(p.name.clone(), Known::Kind(p.result.clone()));
     }
     for f in &items.functions {
+        if is_full(errors) {
+            break;
+        }
         let given = f.result.as_ref().map(|k| resolve(k, structs));
         let known = match given {
             Some(Ok(kind)) => Known::Kind(kind),

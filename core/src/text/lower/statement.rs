@@ -24,6 +24,9 @@ use super::{
 impl Body<'_> {
     /// Lowers a statement; an error is collected.
     pub(super) fn statement(&mut self, s: &Statement) {
+        if self.is_over() {
+            return;
+        }
         self.stage.b.set_position(s.span.at);
         if let Err(e) = deep(|| self.try_statement(s)) {
             self.complain(e);

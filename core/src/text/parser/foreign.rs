@@ -20,6 +20,9 @@ pub(super) fn advice(before: &Token, token: &Token, after: &Token, expected: &st
             "an expression: ints are not shifted, multiply or divide"
         }
         (_, Mark("#"), _) | (_, Mark("/"), Mark("*")) if value => "an expression: comments start with `//`",
+        (_, Mark("/"), Mark("*")) if expected.starts_with("`fn`") => {
+            "`fn`, `struct` or `rule`: comments start with `//`"
+        }
         (_, Mark("#"), _) => "an operator or an end: comments start with `//`",
         (_, Mark("|"), _) => {
             "an expression: there are no closures, write a function `fn g(y) { … }` beside this one"

@@ -21,6 +21,7 @@ use super::{
     ast::{Items, Name, Span},
     error::{TextError, TextErrorKind},
     lexer::{Token, error, lex},
+    limits::{TextLimits, is_full},
 };
 use crate::{errors::Errors, stack::deep, staging::is_name};
 
@@ -32,11 +33,11 @@ const MAX_DEPTH: usize = if cfg!(target_arch = "wasm32") { 64 } else { 1000 };
 /// How high a tree may be: what is nested, and the links of `x.f().g()` on top of it.
 const MAX_HEIGHT: usize = MAX_DEPTH + 100;
 
-pub(super) fn parse(source: &str) -> Result<Items, Errors<TextError>> {
-    let mut p = Parser { tokens: lex(source)?, place: 0, depth: 0, height: 0, plain: false };
+pub(super) fn parse(source: &str, limits: &TextLimits) -> Result<Items, Errors<TextError>> {
+    let mut p = Parser { tokens: lex(source, limits)?, place: 0, depth: 0, height: 0, plain: false };
     let mut items = Items::default();
     let mut errors = Vec::new();
-    while *p.peek() != Token::End {
+    while *p.peek() != Token::End && !is_full(&mut errors) {
         let start = p.place;
         if let Err(e) = p.item(&mut items) {
             errors.push(e);

@@ -1,7 +1,5 @@
 //! A rule at one point after the other: its value, differences, its derivatives, and all of it again.
 
-use std::time::{Duration, Instant};
-
 use ketgrad_core::{
     check::numbers::{filled, flat},
     exec::{Bytecode, Datum, Derivatives, DeriveError, Executable, Limits, Machine, RunError},
@@ -11,6 +9,7 @@ use ketgrad_core::{
 use crate::{
     error::placeless,
     host::{Loaded, Rule},
+    limits::Clock,
     lower::caller,
 };
 
@@ -25,13 +24,10 @@ pub(super) const LIMITS: Limits = Limits::new()
     .with_work(100_000_000)
     .with_depth(10_000)
     .with_array(1_000_000)
-    .with_memory(1 << 30);
+    .with_memory(1 << 28);
 
 /// At how many points a rule may take longer before no more are tried.
 const SLOW_POINTS: usize = 3;
-
-/// How long a rule is tried.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How far values may be apart: programs are often series or quadratures.
 const VALUE_TOLERANCE: f64 = 1e-9;
@@ -121,7 +117,7 @@ pub(super) struct Comparison<'a> {
     /// Whether there was no more time.
     pub(super) out_of_time: bool,
     slow: usize,
-    begin: Instant,
+    clock: Clock,
 }
 
 impl<'a> Comparison<'a> {
@@ -130,6 +126,7 @@ impl<'a> Comparison<'a> {
         host: &'a Loaded,
         rule: Option<&'a Rule>,
         name: &str,
+        clock: Clock,
     ) -> Result<Option<Comparison<'a>>, String> {
         let mut program = program.clone();
         let Some(of) = program.lookup(name) else { return Ok(None) };
@@ -142,33 +139,37 @@ impl<'a> Comparison<'a> {
         let caller = caller(&mut program, of);
         let name = program.functions[caller].name.clone();
         let f = Derivatives::<C>::new(&program, &name).map_err(|e| placeless(&e))?;
-        let f = f.with_host(host).with_limits(LIMITS);
+        let f = f.with_host(host).with_limits(LIMITS).with_cancellation(clock.token());
         let code = Bytecode::compile(&program, f.function()).map_err(|e| placeless(&e))?;
         Ok(Some(Comparison {
             host,
             rule,
             f,
             code,
-            machine: Machine::new(),
+            machine: Machine::new().with_cancellation(clock.token()),
             ways,
             experience: Vec::new(),
             comparisons: 0,
             partly: None,
             out_of_time: false,
             slow: 0,
-            begin: Instant::now(),
+            clock,
         }))
     }
 
     /// All points, and what failed at all of a kind.
     pub(super) fn run(&mut self, trials: &[Trial]) -> Go {
         for trial in trials {
-            if self.slow >= SLOW_POINTS || self.begin.elapsed() > PATIENCE {
+            if self.slow >= SLOW_POINTS || self.clock.is_late() {
                 self.out_of_time = true;
                 self.partly = Some("it takes too long for all points".to_owned());
                 break;
             }
-            self.at(trial)?;
+            match self.at(trial) {
+                // What is cut short says nothing.
+                Err(_) if self.clock.is_over() => {}
+                other => other?,
+            }
         }
         // Arrays of other shapes than rows of one length may be more than a derivative is made for.
         let strict = |place: &Place| !matches!(place, Place::Usual { alike: false, .. } | Place::Zero);
@@ -246,7 +247,9 @@ impl<'a> Comparison<'a> {
     /// The value as a program, where there is a kernel too.
     fn by_program(&mut self, x: &[Datum<C>]) -> Option<Datum<C>> {
         let code = self.rule?.value.as_ref()?;
-        let y = code.call(&mut Machine::new(), self.host, &LIMITS, x).ok()?;
+        let y = code
+            .call(&mut Machine::new().with_cancellation(self.clock.token()), self.host, &LIMITS, x)
+            .ok()?;
         finite(flat(std::slice::from_ref(&y))).map(|_| y)
     }
 
@@ -263,7 +266,7 @@ impl<'a> Comparison<'a> {
     }
 
     pub(super) fn moved(&mut self, x: &[Datum<C>], x0: &[f64], d: &[f64], h: f64) -> Option<Vec<f64>> {
-        if self.slow >= SLOW_POINTS {
+        if self.slow >= SLOW_POINTS || self.clock.is_over() {
             return None;
         }
         self.numbers(&filled(x, &mut x0.iter().zip(d).map(|(x, d)| x + h * d)))
@@ -386,8 +389,8 @@ fn is_failure(error: &DeriveError) -> bool {
 }
 
 fn is_limit(error: &RunError) -> bool {
-    use RunError::{Depth, Memory, Steps, Work};
-    matches!(error, Steps { .. } | Work { .. } | Depth { .. } | Memory { .. })
+    use RunError::{Cancelled, Depth, Memory, Steps, Work};
+    matches!(error, Steps { .. } | Work { .. } | Depth { .. } | Memory { .. } | Cancelled { .. })
 }
 
 fn finite(y: Vec<f64>) -> Option<Vec<f64>> {

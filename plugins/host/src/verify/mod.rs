@@ -32,6 +32,7 @@ use num_complex::Complex;
 use crate::{
     error::placeless,
     host::{Loaded, Rule},
+    limits::{Clock, MOST_COMPARED, Patience, inlined_size},
 };
 
 use compare::{Comparison, LIMITS, Stop, known};
@@ -83,11 +84,20 @@ pub fn verify(program: &Program, host: &Loaded, name: &str) -> Verdict {
 /// The same at further points. What does not fit the rule's parameters is a note.
 #[must_use]
 pub fn verify_at(program: &Program, host: &Loaded, name: &str, at: &[At]) -> Verdict {
-    examined(program, host, name, at).0
+    examined(program, host, name, at, &Patience::each()).0
 }
 
 /// The same, and whether it is final: not cut short by the clock.
-pub(crate) fn examined(program: &Program, host: &Loaded, name: &str, at: &[At]) -> (Verdict, bool) {
+pub(crate) fn examined(
+    program: &Program,
+    host: &Loaded,
+    name: &str,
+    at: &[At],
+    patience: &Patience,
+) -> (Verdict, bool) {
+    if patience.is_over() {
+        return (Verdict::none(name, "there was no time left to compare it"), false);
+    }
     let Some(f) = program.lookup(name) else { return (Verdict::none(name, "not a rule of numbers"), true) };
     let mut verdict = Verdict::of(name);
     let function = &program.functions[f];
@@ -99,12 +109,18 @@ pub(crate) fn examined(program: &Program, host: &Loaded, name: &str, at: &[At]) 
     if !function.result.is_differentiable() {
         return (Verdict::none(name, "its result has no derivative"), true);
     }
+    let size = inlined_size(program, f);
+    if size > MOST_COMPARED {
+        let why = format!("it has {size} instructions; those of more than {MOST_COMPARED} are not compared");
+        return (Verdict::none(name, &why), true);
+    }
     let fits = |x: &&At| x.len() == kinds.len() && x.iter().zip(&kinds).all(|(x, kind)| x.is(kind));
     let named = at.iter().filter(fits).map(|x| Trial { x: x.clone(), place: Place::Named });
     // What has no rule of its own is derived by the program's: at zeros that may be NaN where no formula is wrong.
     let has_rule = rule.is_some() || program.rule(f).is_some();
     let all: Vec<Trial> = named.chain(trials(&kinds, has_rule)).collect();
-    let mut comparison = match Comparison::new(program, host, rule, name) {
+    let clock = patience.begin();
+    let mut comparison = match Comparison::new(program, host, rule, name, clock) {
         Ok(Some(comparison)) => comparison,
         Ok(None) => return (verdict, true),
         Err(note) => return (Verdict::none(name, &note), true),
@@ -120,7 +136,7 @@ pub(crate) fn examined(program: &Program, host: &Loaded, name: &str, at: &[At]) 
             None => {
                 // What takes too long at some points is not run at all again.
                 let tried = if is_final { usize::MAX } else { 1 };
-                verdict.note = Some(match without_value(program, host, name, &kinds, tried) {
+                verdict.note = Some(match without_value(program, host, name, &kinds, tried, clock) {
                     Some(failed) => format!("it has no value at any point that was tried: {failed}"),
                     None if !is_final => "it takes too long".to_owned(),
                     None => "at none of the points that were tried is it smooth".to_owned(),
@@ -161,11 +177,15 @@ fn without_value(
     name: &str,
     kinds: &[Kind],
     tried: usize,
+    clock: Clock,
 ) -> Option<String> {
     let f = Derivatives::<C>::new(program, name).ok()?;
-    let mut f = f.with_host(host).with_limits(LIMITS);
+    let mut f = f.with_host(host).with_limits(LIMITS).with_cancellation(clock.token());
     let mut why = None;
     for x in usual(kinds).take(tried) {
+        if clock.is_over() {
+            break;
+        }
         match f.value(&x) {
             Ok(value) if is_finite(&value) => return None,
             Ok(value) => why = why.or(Some(format!("at {} it gives {}", shown(&x), shown(&[value])))),

@@ -1,0 +1,114 @@
+//! What a primitive may use of the limits of the run that calls it.
+
+use crate::{
+    cancel::{CancellationToken, Cancelled},
+    scalar::Scalar,
+};
+
+use super::{Datum, Executable, Host, Limits, Machine, RunError};
+
+/// What is left, to a primitive, of the [limits](Limits) of the run that calls it, and that run's token. A host that runs programs
+/// itself runs them [here](CallContext::run): then they count as if the caller had run them.
+///
+/// ```
+/// use ketgrad_core::{
+///     exec::{Bytecode, CallContext, Datum, Derivatives, Host, HostError, Limits, NoHost},
+///     ir::{Kind, Primitive}, rules::Rules, text::{parse_program, parse_program_with},
+/// };
+///
+/// /// `slow(x)`, by a program.
+/// struct Slow(Bytecode);
+/// impl Host<f64> for Slow {
+///     fn call(&self, primitive: &Primitive, args: &[Datum<f64>]) -> Result<Datum<f64>, HostError> {
+///         self.call_within(primitive, args, &mut CallContext::new(Limits::new()))
+///     }
+///     fn call_within(
+///         &self, primitive: &Primitive, args: &[Datum<f64>], context: &mut CallContext,
+///     ) -> Result<Datum<f64>, HostError> {
+///         let failed = |reason: String| HostError::Failed { name: primitive.name.clone(), reason };
+///         context.run(&self.0, &NoHost, args).map_err(|e| failed(e.to_string()))
+///     }
+/// }
+///
+/// let slow = parse_program("fn slow(x) { let mut y = x; for i in 0..1000 { y = 0.9 * y; } y }")?;
+/// let host = Slow(Bytecode::compile(&slow, slow.lookup("slow").ok_or("no function")?)?);
+/// let mut rules = Rules::new();
+/// rules.primitive("slow", &[Kind::Real], Kind::Real)?;
+/// let program = parse_program_with("fn f(x) { let mut y = x; for i in 0..100 { y = slow(y); } y }", &rules)?;
+///
+/// // 1,000 rounds would be fine, 100 times as many are not.
+/// let few = Limits::new().with_steps(50_000);
+/// let error = Derivatives::<f64>::new(&program, "f")?.with_host(&host).with_limits(few).value(&[Datum::Real(1.0)]);
+/// assert!(error.unwrap_err().to_string().contains("steps"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct CallContext {
+    left: Limits,
+    cancellation: CancellationToken,
+    steps: u64,
+    work: u64,
+}
+
+impl CallContext {
+    /// For a call that no run makes.
+    #[must_use]
+    pub const fn new(limits: Limits) -> CallContext {
+        CallContext { left: limits, cancellation: CancellationToken::never(), steps: 0, work: 0 }
+    }
+
+    /// The same with a token that ends its runs early.
+    #[must_use]
+    pub fn with_cancellation(self, token: CancellationToken) -> CallContext {
+        CallContext { cancellation: token, ..self }
+    }
+
+    /// Limits that are left.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.left
+    }
+
+    /// Lets no more be left than the given limits say.
+    pub fn restrict(&mut self, limits: &Limits) {
+        let left = &self.left;
+        self.left = Limits::new()
+            .with_steps(left.steps.min(limits.steps))
+            .with_work(left.work.min(limits.work))
+            .with_depth(left.depth.min(limits.depth))
+            .with_array(left.array.min(limits.array))
+            .with_memory(left.memory.min(limits.memory));
+    }
+
+    /// Runs what is compiled with what is left, and takes what it has used from that.
+    ///
+    /// # Errors
+    /// As [`Executable::call`].
+    pub fn run<S: Scalar, E: Executable<S> + ?Sized>(
+        &mut self,
+        code: &E,
+        host: &dyn Host<S>,
+        args: &[Datum<S>],
+    ) -> Result<Datum<S>, RunError> {
+        let mut machine = Machine::new().with_cancellation(self.cancellation.clone());
+        let value = code.call(&mut machine, host, &self.left, args)?;
+        let (steps, work) = machine.used();
+        (self.steps, self.work) = (self.steps.saturating_add(steps), self.work.saturating_add(work));
+        let (steps, work) = (self.left.steps.saturating_sub(steps), self.left.work.saturating_sub(work));
+        self.left = self.left.with_steps(steps).with_work(work);
+        Ok(value)
+    }
+
+    /// An error if the caller's run is cancelled.
+    ///
+    /// # Errors
+    /// [`Cancelled`].
+    pub fn check_cancelled(&self) -> Result<(), Cancelled> {
+        self.cancellation.check()
+    }
+
+    /// Steps and work that its runs have used.
+    pub(super) fn used(&self) -> (u64, u64) {
+        (self.steps, self.work)
+    }
+}

@@ -1,0 +1,109 @@
+//! How much a text may be and make.
+
+use super::{
+    ast::Span,
+    error::{TextError, TextErrorKind},
+    lexer::error,
+};
+
+/// The longest name or number, in bytes. A number of 64 bits that is written out has at most 1,077.
+pub(super) const LONGEST_WORD: usize = 2_000;
+
+/// The most errors of a text that are told.
+pub(super) const MOST_ERRORS: usize = 100;
+
+/// How much a text may be, and make of whoever reads it: memory and time follow from these, whatever is written. Beyond one
+/// is an [error](super::TextErrorKind::TooLarge) that says where, and names it.
+///
+/// Beside these a name or a number has at most 2,000 bytes, blocks, expressions and kinds nest 1,000 deep, a tuple or a struct
+/// holds 10,000 numbers and 64 levels of others, and of what is wrong 100 errors are told.
+///
+/// ```
+/// use ketgrad_core::{rules::Rules, text::{TextLimits, parse_program_within}};
+///
+/// let few = TextLimits::new().with_bytes(20);
+/// let errors = parse_program_within("fn f(x) { sin(x) * x }", &Rules::new(), &few).unwrap_err();
+/// assert_eq!(errors.to_string(), "1:22: more than 20 bytes of text: split it, or raise `TextLimits::bytes`");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TextLimits {
+    /// Bytes of the text.
+    pub bytes: usize,
+    /// Names, numbers, operators and brackets of the text.
+    pub tokens: usize,
+    /// Size of all that its functions become: instructions, their operands, the values that blocks hand on; each value of a tuple
+    /// counts as many times as it has leaves.
+    pub size: usize,
+}
+
+impl Default for TextLimits {
+    /// [`TextLimits::new`].
+    fn default() -> TextLimits {
+        TextLimits::new()
+    }
+}
+
+impl TextLimits {
+    /// 16 MiB, 1,500,000 tokens, a size of 3,000,000: some 130,000 lines, which take about 1 GiB while they are read.
+    #[must_use]
+    pub const fn new() -> TextLimits {
+        TextLimits { bytes: 16 << 20, tokens: 1_500_000, size: 3_000_000 }
+    }
+
+    /// With another number of [`bytes`](TextLimits::bytes).
+    #[must_use]
+    pub const fn with_bytes(self, bytes: usize) -> TextLimits {
+        TextLimits { bytes, ..self }
+    }
+
+    /// With another number of [`tokens`](TextLimits::tokens).
+    #[must_use]
+    pub const fn with_tokens(self, tokens: usize) -> TextLimits {
+        TextLimits { tokens, ..self }
+    }
+
+    /// With another [`size`](TextLimits::size).
+    #[must_use]
+    pub const fn with_size(self, size: usize) -> TextLimits {
+        TextLimits { size, ..self }
+    }
+
+    pub(super) fn too_many_bytes(&self, span: Span) -> TextError {
+        too_large(span, "bytes of text", self.bytes, "split it, or raise `TextLimits::bytes`")
+    }
+
+    pub(super) fn too_many_tokens(&self, span: Span) -> TextError {
+        too_large(span, "tokens of text", self.tokens, "split it, or raise `TextLimits::tokens`")
+    }
+
+    pub(super) fn too_much_made(&self, span: Span) -> TextError {
+        let way_out = "put numbers that belong together into arrays instead of tuples and variables, or raise `TextLimits::size`";
+        too_large(span, "instructions and operands", self.size, way_out)
+    }
+}
+
+fn too_large(span: Span, what: &'static str, limit: usize, way_out: &'static str) -> TextError {
+    error(span, TextErrorKind::TooLarge { what, limit, way_out })
+}
+
+/// The error of a name or a number that is too long.
+pub(super) fn too_long(span: Span, what: &'static str) -> TextError {
+    too_large(span, what, LONGEST_WORD, "write a shorter one")
+}
+
+/// Whether no more errors are told: beyond the last there is one more that says so.
+pub(super) fn is_full(errors: &mut Vec<TextError>) -> bool {
+    if errors.len() == MOST_ERRORS
+        && let Some(TextError { at, start, end, .. }) = errors.last()
+    {
+        let span = Span { at: *at, start: *start, end: *end };
+        errors.push(too_large(span, "errors", MOST_ERRORS - 1, "mend these first"));
+    }
+    errors.len() > MOST_ERRORS
+}
+
+/// Whether an error says that a limit is exceeded.
+pub(super) fn is_too_large(e: &TextError) -> bool {
+    matches!(e.kind, TextErrorKind::TooLarge { .. })
+}

@@ -1,0 +1,107 @@
+//! How much rules as data may be, make and take, so that whoever loads one that somebody else wrote has the host back soon.
+
+use std::{
+    collections::HashMap,
+    time::{Duration, Instant},
+};
+
+use ketgrad_core::{
+    cancel::CancellationToken,
+    entity::FuncId,
+    ir::{Op, Program},
+    text::TextLimits,
+};
+
+/// How much a text of rules may be and make: some 5,000 lines. What is made of it, optimized and differentiated is some ten
+/// times as much.
+pub(crate) const RULE_TEXT: TextLimits =
+    TextLimits::new().with_bytes(1 << 20).with_tokens(100_000).with_size(100_000);
+
+/// The largest function that is compared, with all that it calls, in instructions after inlining: what is larger takes too long to
+/// be optimized and differentiated for that.
+pub(crate) const MOST_COMPARED: usize = 5_000;
+
+/// What is inlined where it is called, in instructions.
+const SMALL: usize = 200;
+
+/// How long points of one rule are tried.
+const RULE: Duration = Duration::from_secs(5);
+
+/// How much longer the last of them may take.
+const MORE: Duration = Duration::from_secs(3);
+
+/// How long the rules of one text are compared, all together.
+const TEXT: Duration = Duration::from_secs(10);
+
+/// Instructions of a function and of all that it calls, once small functions stand where they are called.
+pub(crate) fn inlined_size(program: &Program, root: FuncId) -> usize {
+    let mut sizes: HashMap<FuncId, usize> = HashMap::new();
+    let mut total = 0_usize;
+    for f in program.reachable(root).into_iter().rev() {
+        let called = program.functions[f].insts.values().filter_map(|inst| match inst.op {
+            Op::Call(g) => sizes.get(&g),
+            _ => None,
+        });
+        let inlined: usize = called.filter(|&&size| size <= SMALL).sum();
+        let size = program.functions[f].size() + inlined;
+        sizes.insert(f, size);
+        total = total.saturating_add(size);
+    }
+    total
+}
+
+/// The time in which rules are compared.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Patience {
+    /// The end, if all rules have one.
+    end: Option<Instant>,
+}
+
+impl Patience {
+    /// As long as each rule may take.
+    pub(crate) fn each() -> Patience {
+        Patience::default()
+    }
+
+    /// As long as the rules of one text may take together.
+    pub(crate) fn of_text() -> Patience {
+        Patience { end: Some(Instant::now() + TEXT) }
+    }
+
+    /// True if there is no time left.
+    pub(crate) fn is_over(&self) -> bool {
+        self.end.is_some_and(|end| Instant::now() >= end)
+    }
+
+    /// The clock of a rule that begins now.
+    pub(crate) fn begin(&self) -> Clock {
+        let now = Instant::now();
+        let within = |end: Instant| self.end.map_or(end, |all| all.min(end));
+        Clock { last: within(now + RULE), end: within(now + RULE + MORE) }
+    }
+}
+
+/// The time in which one rule is compared.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    last: Instant,
+    end: Instant,
+}
+
+impl Clock {
+    /// True if no more points are begun.
+    pub(crate) fn is_late(&self) -> bool {
+        Instant::now() >= self.last
+    }
+
+    /// True if no more runs are.
+    pub(crate) fn is_over(&self) -> bool {
+        Instant::now() >= self.end
+    }
+
+    /// Cancels runs that go on beyond the end.
+    pub(crate) fn token(&self) -> CancellationToken {
+        let clock = *self;
+        CancellationToken::when(move || clock.is_over())
+    }
+}
