@@ -24,6 +24,7 @@ use crate::{
     kernel::{Kernel, MAX_NUMBERS},
     lift::{factorial, series},
     lower::caller,
+    shown::arguments,
 };
 
 /// A rule with a kernel.
@@ -57,11 +58,15 @@ impl Rule {
         )
     }
 
+    /// With the plugin, the rule and the arguments, but for an error of a rule inside its program, which has its own.
     #[cold]
-    fn failed(&self, reason: &str) -> HostError {
+    fn failed<T: Real, S: Scalar<Real = T>>(&self, reason: &str, args: &[Datum<S>]) -> HostError {
         let plugin = format!("plugin `{}`", self.plugin);
-        let reason =
-            if reason.contains(&plugin) { reason.to_owned() } else { format!("{reason} ({plugin})") };
+        let reason = if reason.contains(&plugin) {
+            reason.to_owned()
+        } else {
+            format!("{reason} ({plugin}, rule `{}` at {})", self.name, arguments(args))
+        };
         HostError::Failed { name: self.name.clone(), reason }
     }
 }
@@ -373,7 +378,7 @@ impl<T: Real, S: Scalar<Real = T>> Host<S> for Loaded {
             return Err(HostError::unknown(primitive));
         };
         let rule = &self.rules[k];
-        self.compute(rule, part, args).map_err(|reason| rule.failed(&reason))
+        self.compute(rule, part, args).map_err(|reason| rule.failed(&reason, args))
     }
 
     #[inline]
@@ -392,7 +397,10 @@ impl<T: Real, S: Scalar<Real = T>> Host<S> for Loaded {
         }
         match rule.kernel.real(&x[..args.len()]) {
             Ok(y) => cast(&y).map(Ok),
-            Err(failed) => Some(Err(rule.failed(&failed.reason))),
+            Err(failed) => {
+                let args: Vec<Datum<f64>> = x[..args.len()].iter().map(|x| Datum::Real(*x)).collect();
+                Some(Err(rule.failed(&failed.reason, &args)))
+            }
         }
     }
 }

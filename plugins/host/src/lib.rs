@@ -47,6 +47,7 @@ mod lower;
 mod operator;
 mod plugins;
 mod sealed;
+mod shown;
 mod signature;
 mod verify;
 

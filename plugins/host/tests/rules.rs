@@ -10,7 +10,7 @@ use ketgrad_core::{
     text::parse_program_with,
     trace::{Callee, Expr, trace},
 };
-use ketgrad_plugin_host::{Plugins, Request, Settings};
+use ketgrad_plugin_host::{Plugins, Request, Selection, Settings};
 use num_complex::Complex;
 use num_dual::{Dual2_64, Dual64, HyperDual64};
 
@@ -433,4 +433,50 @@ fn the_shipped_rules_verify() {
         assert_eq!((verdict.disagreement, verdict.note), (None, None), "{}", verdict.rule);
         assert!(verdict.points >= 3, "{}: {} points", verdict.rule, verdict.points);
     }
+}
+
+/// A kernel that says where it has no value: on every kind of number, forwards and backwards, from loops and tapes, with
+/// plugin, rule and arguments.
+#[test]
+fn errors_of_rust_kernels_reach_the_user() {
+    let mut plugins = Plugins::new(Settings::default());
+    let only = Selection::Only(vec!["root".to_owned(), "croot".to_owned()]);
+    let request = Request { rules: only, kernels: Selection::Only(vec![]), ..request("ketgrad_hostile") };
+    plugins.load(&request).unwrap();
+    let host = plugins.host();
+    let source = "fn f(a, b) { root(a, b) }";
+    let (y, gradient, _) = derivatives(&plugins, source, &[2.0, 8.0]);
+    assert_eq!((y, gradient), (4.0, vec![1.0, 0.25]));
+
+    let words = ["no smooth root of -6", "plugin `ketgrad_hostile`", "rule `root`", "at -2, 3"];
+    let said = |error: String| assert!(words.iter().all(|w| error.contains(w)), "{error}");
+    let program = parse_program_with(source, plugins.rules()).unwrap();
+    let mut f = Derivatives::<f64>::new(&program, "f").unwrap().with_host(&*host);
+    let at = [Datum::Real(-2.0), Datum::Real(3.0)];
+    said(f.value(&at).unwrap_err().to_string());
+    said(f.gradient(&at).unwrap_err().to_string());
+    said(f.hessian(&at).unwrap_err().to_string());
+    let code = Bytecode::compile(&program, program.lookup("f").unwrap()).unwrap();
+    let at = [-2.0, 3.0].map(|x| Datum::Real(Dual64::new(x, 1.0)));
+    let limits = Limits::default();
+    said(code.call(&mut Machine::<Dual64>::new(), &*host, &limits, &at).unwrap_err().to_string());
+    let at = [-2.0, 3.0].map(|x| Datum::Real(x as f32));
+    said(code.call(&mut Machine::<f32>::new(), &*host, &limits, &at).unwrap_err().to_string());
+
+    let source = "fn f(b) { let mut s = 0.0; for k in 0..5 { s += root(0.5 - real(k), b); } s }";
+    let program = parse_program_with(source, plugins.rules()).unwrap();
+    let mut f = Derivatives::<f64>::new(&program, "f").unwrap().with_host(&*host);
+    let error = f.value(&[Datum::Real(3.0)]).unwrap_err().to_string();
+    assert!(error.contains("no smooth root of -1.5") && error.contains("at -0.5, 3"), "{error}");
+
+    let root = plugins.operator::<f64>("root").unwrap();
+    let tape = Tape::new();
+    let x = [tape.variable("a", -2.0), tape.variable("b", 3.0)];
+    said(tape.apply(&root, &x).unwrap_err().to_string());
+
+    let program = parse_program_with("fn f(z: complex) { croot(z) }", plugins.rules()).unwrap();
+    let code = Bytecode::compile(&program, program.lookup("f").unwrap()).unwrap();
+    let at = [Datum::Complex(Complex::new(-1.0, 0.5))];
+    let error = code.call(&mut Machine::new(), &*host, &limits, &at).unwrap_err().to_string();
+    assert!(error.contains("left of the cut") && error.contains("at -1+0.5i"), "{error}");
 }

@@ -38,6 +38,23 @@ impl Plugin for Hostile {
         )?;
         registrar.rule(RuleDef::new("scan", 1).signature("(xs: array) -> array").dense(Scan))?;
         registrar.rule(RuleDef::new("norm2", 1).signature("(xs: array) -> real").dense(Norm2))?;
+        registrar.rule(
+            RuleDef::new("root", 2)
+                .try_f64(|x| match x[0] * x[1] {
+                    y if y <= 0.0 => Err(format!("no smooth root of {y}").into()),
+                    y => Ok(y.sqrt()),
+                })
+                .program("rule root(a, b) { kernel(a, b) } pullback(a, b, y, y_bar) { let d = 0.5 * y_bar / y; (b * d, a * d) }"),
+        )?;
+        registrar.rule(
+            RuleDef::new("croot", 1)
+                .try_c64(
+                    |z| if z[0].re <= 0.0 { Err("a root left of the cut".into()) } else { Ok(z[0].sqrt()) },
+                )
+                .program(
+                    "rule croot(z: complex) { kernel(z) } pullback(z, y, y_bar) { conj(0.5 / y) * y_bar }",
+                ),
+        )?;
         if let Some(breaks) = registrar.option("breaks") {
             for name in BREAKS.iter().filter(|name| breaks == "all" || breaks == **name) {
                 registrar

@@ -109,7 +109,7 @@ fn asked(call: impl FnOnce(*mut Err) -> Status) -> Result<()> {
 pub(crate) fn add_rule(host: &Host, rule: RuleDef) -> Result<()> {
     let add = host.add_rule.ok_or_else(|| Error::unsupported("the host takes no rules"))?;
     let dtype = match &rule.kernel {
-        Kernel::C64(_) | Kernel::DenseC64(_) => abi::C64,
+        Kernel::C64(_) | Kernel::TryC64(_) | Kernel::DenseC64(_) => abi::C64,
         _ => abi::F64,
     };
     let mut raw = Rule {
@@ -135,6 +135,8 @@ pub(crate) fn add_rule(host: &Host, rule: RuleDef) -> Result<()> {
         Kernel::None => {}
         Kernel::F64(_) => raw.scalar_f64 = Some(scalar_f64),
         Kernel::C64(_) => raw.scalar_c64 = Some(scalar_c64),
+        Kernel::TryF64(_) => raw.scalar_f64 = Some(try_f64),
+        Kernel::TryC64(_) => raw.scalar_c64 = Some(try_c64),
         Kernel::DenseF64(_) => {
             raw.infer = Some(infer::<f64>);
             raw.forward = Some(forward::<f64>);
@@ -199,6 +201,34 @@ unsafe extern "C" fn scalar_c64(user: *mut c_void, x: *const f64, y: *mut f64, e
     guarded(err, || match &rule.kernel {
         Kernel::C64(f) => {
             *y = f(x);
+            Ok(())
+        }
+        _ => Err(Error::unsupported("no kernel of complex numbers")),
+    })
+}
+
+unsafe extern "C" fn try_f64(user: *mut c_void, x: *const f64, y: *mut f64, err: *mut Err) -> Status {
+    // SAFETY: `user` is this rule; the host gives `n_in` numbers and room for one.
+    let (rule, y) = unsafe { (rule(user), &mut *y) };
+    // SAFETY: the host gives `n_in` numbers.
+    let x = unsafe { slice::from_raw_parts(x, rule.n_in as usize) };
+    guarded(err, || match &rule.kernel {
+        Kernel::TryF64(f) => {
+            *y = f(x)?;
+            Ok(())
+        }
+        _ => Err(Error::unsupported("no kernel of real numbers")),
+    })
+}
+
+unsafe extern "C" fn try_c64(user: *mut c_void, x: *const f64, y: *mut f64, err: *mut Err) -> Status {
+    // SAFETY: `user` is this rule; the host gives `n_in` complex numbers, which are pairs of `f64`, and room for one.
+    let (rule, y) = unsafe { (rule(user), &mut *y.cast::<C64>()) };
+    // SAFETY: the host gives `n_in` complex numbers, which are pairs of `f64`.
+    let x = unsafe { slice::from_raw_parts(x.cast::<C64>(), rule.n_in as usize) };
+    guarded(err, || match &rule.kernel {
+        Kernel::TryC64(f) => {
+            *y = f(x)?;
             Ok(())
         }
         _ => Err(Error::unsupported("no kernel of complex numbers")),

@@ -139,12 +139,17 @@ impl<T: Element, D: Dense<T>> ErasedDense<T> for D {
 /// A kernel on numbers.
 pub(crate) type Numbers<T> = Box<dyn Fn(&[T]) -> T + Send + Sync>;
 
+/// A kernel on numbers that says in words where it has no value.
+pub(crate) type Fallible<T> = Box<dyn Fn(&[T]) -> Result<T> + Send + Sync>;
+
 /// The compiled part of a rule.
 #[doc(hidden)]
 pub enum Kernel {
     None,
     F64(Numbers<f64>),
     C64(Numbers<C64>),
+    TryF64(Fallible<f64>),
+    TryC64(Fallible<C64>),
     DenseF64(Box<dyn ErasedDense<f64>>),
     DenseC64(Box<dyn ErasedDense<C64>>),
 }
@@ -206,6 +211,30 @@ impl RuleDef {
     #[must_use]
     pub fn c64(mut self, kernel: impl Fn(&[C64]) -> C64 + Send + Sync + 'static) -> RuleDef {
         self.kernel = Kernel::C64(Box::new(kernel));
+        self
+    }
+    /// The kernel on real numbers, of a function that has no value everywhere. An error reaches the user of the program, with
+    /// the rule, its plugin and the arguments; a kernel that gives NaN there says nothing. Costs a comparison more a call than
+    /// [`RuleDef::f64`].
+    ///
+    /// ```
+    /// use ketgrad_plugin_sdk::{RuleDef, check_rule};
+    /// let rule = RuleDef::new("log1p", 1)
+    ///     .try_f64(|x| if x[0] > -1.0 { Ok(x[0].ln_1p()) } else { Err("log1p needs an argument above -1".into()) })
+    ///     .program("rule log1p(x) { kernel(x) } pullback(x, y, y_bar) { y_bar / (1.0 + x) }");
+    /// check_rule(&rule, &[0.5])?;
+    /// assert!(check_rule(&rule, &[-2.0]).unwrap_err().to_string().contains("above -1"));
+    /// # Ok::<(), ketgrad_plugin_sdk::Error>(())
+    /// ```
+    #[must_use]
+    pub fn try_f64(mut self, kernel: impl Fn(&[f64]) -> Result<f64> + Send + Sync + 'static) -> RuleDef {
+        self.kernel = Kernel::TryF64(Box::new(kernel));
+        self
+    }
+    /// The same on complex numbers.
+    #[must_use]
+    pub fn try_c64(mut self, kernel: impl Fn(&[C64]) -> Result<C64> + Send + Sync + 'static) -> RuleDef {
+        self.kernel = Kernel::TryC64(Box::new(kernel));
         self
     }
     /// The kernel on arrays, with its pullback.

@@ -12,10 +12,11 @@ use crate::{
     error::placeless,
     host::{Loaded, Rule},
     lower::caller,
+    shown::shown,
 };
 
 use super::{
-    points::{C, Place, Trial, shown},
+    points::{C, Place, Trial},
     slopes::{Slope, slopes},
 };
 

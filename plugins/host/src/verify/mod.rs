@@ -32,10 +32,11 @@ use num_complex::Complex;
 use crate::{
     error::placeless,
     host::{Loaded, Rule},
+    shown::shown,
 };
 
 use compare::{Comparison, LIMITS, Stop, known};
-use points::{C, Place, Trial, elsewhere, shown, trials};
+use points::{C, Place, Trial, elsewhere, trials};
 
 /// What is compared and how; another number, and what was found before does not count any more.
 pub(crate) const VERSION: u32 = 1;
