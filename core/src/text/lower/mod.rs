@@ -67,7 +67,7 @@ pub(super) fn lower(items: &Items, rules: &Rules) -> Result<Program, Errors<Text
     let ids = declare(items, &structs, &results, &mut program, &mut errors);
     Errors::none_in(std::mem::take(&mut errors))?;
     let known = Known { structs: &structs, fields: &fields };
-    let mut module = Module::new(program);
+    let mut module = Module::new(program, rules.program().functions.len());
     for (f, &id) in items.functions.iter().zip(&ids) {
         let declared = module.program.functions[id].clone();
         let body = Body::lower(known, &mut module, &mut errors, &declared, f.name.span, &f.body, None);

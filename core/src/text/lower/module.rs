@@ -16,14 +16,16 @@ use super::Lowered;
 
 pub(super) struct Module {
     pub(super) program: Program,
+    /// The number of functions of the registry, which come first.
+    pub(super) registered: usize,
     transforms: Transforms,
     /// Where they are asked for.
     places: Vec<Span>,
 }
 
 impl Module {
-    pub(super) fn new(program: Program) -> Module {
-        Module { program, transforms: Transforms::default(), places: Vec::new() }
+    pub(super) fn new(program: Program, registered: usize) -> Module {
+        Module { program, registered, transforms: Transforms::default(), places: Vec::new() }
     }
 
     /// The function that `grad(f)` is.
