@@ -167,7 +167,8 @@ pub struct Rule {
     pub program: Str,
     /// Handed to every function below.
     pub user: *mut c_void,
-    /// `(user, x, y_shapes)`: the shapes of the results. Null: that of the first input.
+    /// `(user, x, y_shapes)`: the shapes of the results: no dimensions for a number, 1 to [`MAX_NDIM`] for an array. Null:
+    /// that of the first input.
     pub infer: Option<unsafe extern "C" fn(*mut c_void, *const Array, *mut Shape, *mut Err) -> Status>,
     /// `(user, x, y, tape)`: the results. `tape` may be given what the pullback shall know.
     pub forward: Option<

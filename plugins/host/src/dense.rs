@@ -1,6 +1,9 @@
 //! Kernels on arrays: their pullbacks as primitives, and what those give numbers with first derivatives.
 
+use std::sync::Arc;
+
 use ketgrad_core::{
+    array::Array as Shaped,
     exec::Datum,
     ir::Kind,
     scalar::{Real, Scalar},
@@ -83,7 +86,10 @@ pub(crate) fn linearised<T: Real, S: Scalar<Real = T>>(
         };
         let plain: Vec<f64> = values.iter().map(at).collect::<Result<_, _>>()?;
         rest.push(values.iter().map(T::beyond).collect());
-        let shape = if matches!(datum, Datum::Real(_)) { vec![] } else { vec![plain.len() as u64] };
+        let shape = match datum {
+            Datum::Reals(values) => values.shape().iter().map(|n| *n as u64).collect(),
+            _ => vec![],
+        };
         x.push(Array { shape, data: plain });
     }
     let parts: Vec<&T> = rest.iter().flatten().filter(|d| !d.is_exact_zero()).collect();
@@ -105,8 +111,12 @@ pub(crate) fn linearised<T: Real, S: Scalar<Real = T>>(
             }
         }
     }
-    Ok(match kernel.result {
-        Kind::Real => Datum::Real(out.into_iter().next().unwrap_or_else(T::zero)),
-        _ => Datum::reals(out),
-    })
+    match kernel.result {
+        Kind::Real => Ok(Datum::Real(out.into_iter().next().unwrap_or_else(T::zero))),
+        _ => {
+            let shape: Vec<usize> = y.shape.iter().map(|n| *n as usize).collect();
+            let y = Shaped::new(&shape, out).map_err(|e| e.to_string())?;
+            Ok(Datum::Reals(Arc::new(y)))
+        }
+    }
 }

@@ -24,7 +24,7 @@ use crate::{
     plugins::Check,
 };
 
-/// How many elements stand behind a result to see whether a kernel writes too far.
+/// How many elements stand before and behind a result to see whether a kernel writes beside it.
 const GUARD: usize = 8;
 
 /// The most elements of a result.
@@ -289,10 +289,10 @@ impl Kernel {
         Err(Failed::broke(format!("element {at} of what it gives is not finite although every input is")))
     }
 
-    /// The shape of the result as the kernel says it; believed only as far as it fits the signature.
+    /// The shape of the result as the kernel says it, of any number of dimensions for an array; believed only as far as it fits
+    /// the signature.
     fn infer<E: Number>(&self, x: &[Array<E>]) -> Result<Vec<u64>, Failed> {
         let r = &self.raw.raw;
-        let expected = usize::from(matches!(self.result, Kind::Array(_)));
         let shape = match r.infer {
             None => x.first().map_or(vec![], |x| x.shape.clone()),
             Some(infer) => {
@@ -312,7 +312,12 @@ impl Kernel {
                 shape.dim[..ndim].to_vec()
             }
         };
-        if shape.len() != expected {
+        let (least, most) = match self.result {
+            Kind::Array(_) => (1, abi::MAX_NDIM),
+            _ => (0, 0),
+        };
+        if !(least..=most).contains(&shape.len()) {
+            let expected = if most == 0 { "none".to_owned() } else { format!("{least} to {most}") };
             return Err(Failed::broke(format!(
                 "it says that its result has {} dimensions; {} has {expected}",
                 shape.len(),
@@ -339,38 +344,51 @@ fn unchanged<E: Number>(x: &[Array<E>], sum: Option<u64>) -> Result<(), Failed> 
 
 /// An array of ours for a kernel to read.
 fn borrowed<E: Number>(array: &Array<E>) -> abi::Array {
+    lent::<E>(&array.shape, array.data.as_ptr().cast_mut())
+}
+
+fn lent<E: Number>(shape: &[u64], data: *mut E) -> abi::Array {
     abi::Array {
         dtype: E::DTYPE,
-        ndim: array.shape.len() as u32,
-        shape: array.shape.as_ptr(),
+        ndim: shape.len() as u32,
+        shape: shape.as_ptr(),
         strides: ptr::null(),
-        data: array.data.as_ptr().cast_mut().cast(),
+        data: data.cast(),
         mem: abi::MEM_HOST,
         device: 0,
     }
 }
 
-/// A result with a guard behind it.
+/// A result between two guards.
 struct Guarded<E> {
-    array: Array<E>,
-    len: usize,
+    shape: Vec<u64>,
+    data: Vec<E>,
+    /// Elements of each guard.
+    guard: usize,
 }
 
 impl<E: Number> Guarded<E> {
     fn new(shape: Vec<u64>, len: usize, guard: usize) -> Guarded<E> {
-        let mut data = vec![E::default(); len];
-        data.resize(len + guard, E::CANARY);
-        Guarded { array: Array { shape, data }, len }
+        let mut data = Vec::with_capacity(len + 2 * guard);
+        data.resize(guard, E::CANARY);
+        data.resize(guard + len, E::default());
+        data.resize(guard + len + guard, E::CANARY);
+        Guarded { shape, data, guard }
     }
     fn array(&mut self) -> abi::Array {
-        let data = self.array.data.as_mut_ptr().cast();
-        abi::Array { data, ..borrowed(&self.array) }
+        lent::<E>(&self.shape, self.data[self.guard..].as_mut_ptr())
     }
     fn checked(mut self, what: &str) -> Result<Array<E>, Failed> {
-        if self.array.data[self.len..].iter().any(|x| !x.is_same(E::CANARY)) {
-            return Err(Failed::broke(format!("it wrote past the end of its {what}, {} elements", self.len)));
+        let len = self.data.len() - 2 * self.guard;
+        let whole = |guard: &[E]| guard.iter().all(|x| x.is_same(E::CANARY));
+        if !whole(&self.data[self.guard + len..]) {
+            return Err(Failed::broke(format!("it wrote past the end of its {what}, {len} elements")));
         }
-        self.array.data.truncate(self.len);
-        Ok(self.array)
+        if !whole(&self.data[..self.guard]) {
+            return Err(Failed::broke(format!("it wrote before the start of its {what}, {len} elements")));
+        }
+        self.data.truncate(self.guard + len);
+        self.data.drain(..self.guard);
+        Ok(Array { shape: self.shape, data: self.data })
     }
 }

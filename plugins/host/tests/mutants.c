@@ -95,6 +95,44 @@ static ketgrad_status weights_back(void *user, void *tape, const ketgrad_array *
     return KETGRAD_OK;
 }
 
+/* The outer product, a matrix of other extents than those of the inputs. */
+static ketgrad_status outer_shape(void *user, const ketgrad_array *x, ketgrad_shape *y, ketgrad_err *err) {
+    (void)user;
+    if (x[0].ndim != 1 || x[1].ndim != 1) return ketgrad_fail(err, KETGRAD_INVALID, "expected two vectors");
+    y->ndim = 2;
+    y->dim[0] = x[0].shape[0];
+    y->dim[1] = x[1].shape[0];
+    return KETGRAD_OK;
+}
+
+static ketgrad_status outer(void *user, const ketgrad_array *x, const ketgrad_array *y, void **tape, ketgrad_err *err) {
+    (void)tape, (void)err;
+    const double *a = x[0].data, *b = x[1].data;
+    double *out = y->data;
+    size_t n = x[0].shape[0], m = x[1].shape[0];
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < m; j++) out[i * m + j] = a[i] * b[j];
+    if (is(user, "outer_beyond")) out[n * m] = 1;
+    if (is(user, "outer_before")) out[-1] = 1;
+    return KETGRAD_OK;
+}
+
+static ketgrad_status outer_back(void *user, void *tape, const ketgrad_array *x, const ketgrad_array *y,
+                                 const ketgrad_array *y_bar, const ketgrad_array *x_bar, ketgrad_err *err) {
+    (void)tape, (void)y, (void)err;
+    const double *a = x[0].data, *b = x[1].data, *bar = y_bar->data;
+    double *a_bar = x_bar[0].data, *b_bar = x_bar[1].data;
+    size_t n = x[0].shape[0], m = x[1].shape[0];
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < m; j++) {
+            double t = bar[is(user, "outer_transposed") ? j * n + i : i * m + j];
+            a_bar[i] += t * b[j];
+            if (!(is(user, "outer_row") && i == 1)) b_bar[j] += t * a[i];
+        }
+    if (is(user, "outer_back_before")) a_bar[-1] = 0;
+    return KETGRAD_OK;
+}
+
 /* Each element times i and its place. */
 static ketgrad_status turn(void *user, const ketgrad_array *x, const ketgrad_array *y, void **tape, ketgrad_err *err) {
     (void)user, (void)tape, (void)err;
@@ -241,6 +279,12 @@ static ketgrad_status init(const ketgrad_host *host, ketgrad_err *err) {
         .name = KETGRAD_STR("cweights"), .n_in = 2, .dtypes = 1u << KETGRAD_F64,
         .signature = KETGRAD_STR("(ws: array, xs: array) -> real"), .infer = one, .forward = weights,
         .pullback = weights_back,
+    }, err);
+    if (status != KETGRAD_OK) return status;
+    status = rule(host, (ketgrad_rule){
+        .name = KETGRAD_STR("couter"), .n_in = 2, .dtypes = 1u << KETGRAD_F64,
+        .signature = KETGRAD_STR("(xs: array, ys: array) -> array"), .infer = outer_shape, .forward = outer,
+        .pullback = outer_back,
     }, err);
     if (status != KETGRAD_OK) return status;
     status = rule(host, (ketgrad_rule){

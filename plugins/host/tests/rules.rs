@@ -627,3 +627,41 @@ fn shapes_of_arguments_that_do_not_match_are_an_error() {
     let error = said("fn f(n: array<int>) { sum(erf(n)) }");
     assert!(error.contains("expected array<real>, given array<int>: write `real(ns)`"), "{error}");
 }
+
+/// Results of another shape than the inputs: with a new axis, of vectors and matrices, in all first derivatives.
+#[test]
+fn results_may_have_any_shape() {
+    let mut plugins = Plugins::new(Settings::default());
+    let only = Selection::Only(vec!["vander".to_owned()]);
+    plugins
+        .load(&Request { rules: only, kernels: Selection::Only(vec![]), ..request("ketgrad_hostile") })
+        .unwrap();
+    let host = plugins.host();
+    let source = "fn f(a, b) { let v = vander([a, b, a * b]); v[0, 2] * v[1, 1] + v[2, 2] + real(dim(v, 0) * 10 + dim(v, 1)) }";
+    let (a, b) = (0.5, 2.0);
+    let program = parse_program_with(source, plugins.rules()).unwrap();
+    let mut f = Derivatives::<f64>::new(&program, "f").unwrap().with_host(&*host);
+    let at = [Datum::Real(a), Datum::Real(b)];
+    let (y, gradient) = f.value_and_gradient(&at).unwrap();
+    close(y, a * a * b + a * a * b * b + 33.0);
+    let by_a = 2.0 * a * b + 2.0 * a * b * b;
+    close(*gradient[0].real().unwrap(), by_a);
+    close(*gradient[1].real().unwrap(), a * a + 2.0 * a * a * b);
+    close(*f.jvp(&at, &[Datum::Real(1.0), Datum::Real(0.0)]).unwrap().1.real().unwrap(), by_a);
+    let code = Bytecode::compile(&program, program.lookup("f").unwrap()).unwrap();
+    let at = [Datum::Real(Dual64::new(a, 1.0)), Datum::Real(Dual64::new(b, 0.0))];
+    let y = code.call(&mut Machine::<Dual64>::new(), &*host, &Limits::default(), &at).unwrap();
+    close(y.real().unwrap().eps, by_a);
+
+    // Of a matrix: three axes, on numbers and duals.
+    let source = "fn f(a) { let v = vander([[a, 1.0], [2.0, a * a]]); v[0, 0, 1] * v[1, 1, 2] + v[1, 0, 2] + real(dim(v, 2)) }";
+    let program = parse_program_with(source, plugins.rules()).unwrap();
+    let mut f = Derivatives::<f64>::new(&program, "f").unwrap().with_host(&*host);
+    let (y, gradient) = f.value_and_gradient(&[Datum::Real(a)]).unwrap();
+    close(y, a.powi(5) + 7.0);
+    close(*gradient[0].real().unwrap(), 5.0 * a.powi(4));
+    let code = Bytecode::compile(&program, program.lookup("f").unwrap()).unwrap();
+    let at = [Datum::Real(Dual64::new(a, 1.0))];
+    let y = code.call(&mut Machine::<Dual64>::new(), &*host, &Limits::default(), &at).unwrap();
+    close(y.real().unwrap().eps, 5.0 * a.powi(4));
+}

@@ -343,6 +343,11 @@ fn every_mutated_kernel_of_a_rule_is_refused() {
         ("weights_mean", "cweights"),
         ("weights_swapped", "cweights"),
         ("weights_forgets", "cweights"),
+        ("outer_beyond", "couter"),
+        ("outer_before", "couter"),
+        ("outer_transposed", "couter"),
+        ("outer_row", "couter"),
+        ("outer_back_before", "couter"),
         ("turn_conj", "cturn"),
         ("turn_real", "cturn"),
     ];

@@ -55,6 +55,7 @@ impl Plugin for Hostile {
                     "rule croot(z: complex) { kernel(z) } pullback(z, y, y_bar) { conj(0.5 / y) * y_bar }",
                 ),
         )?;
+        registrar.rule(RuleDef::new("vander", 1).signature("(xs: array) -> array").dense(Vander))?;
         if let Some(breaks) = registrar.option("breaks") {
             for name in BREAKS.iter().filter(|name| breaks == "all" || breaks == **name) {
                 registrar
@@ -166,6 +167,34 @@ impl Dense<f64> for Norm2 {
         x_bar: &mut [ViewMut<'_, f64>],
     ) -> Result<()> {
         x_bar[0].data.iter_mut().zip(slopes).for_each(|(d, slope)| *d = slope * y_bar.data[0]);
+        Ok(())
+    }
+}
+
+/// The powers 1, x and x^2 of each element, as rows of a matrix.
+struct Vander;
+
+impl Dense<f64> for Vander {
+    type Tape = ();
+    fn shape(&self, x: &[View<'_, f64>]) -> Result<Vec<u64>> {
+        Ok(x[0].shape.iter().copied().chain([3]).collect())
+    }
+    fn forward(&self, x: &[View<'_, f64>], y: ViewMut<'_, f64>) -> Result<()> {
+        for (row, x) in y.data.chunks_exact_mut(3).zip(x[0].data) {
+            row.copy_from_slice(&[1.0, *x, x * x]);
+        }
+        Ok(())
+    }
+    fn pullback(
+        &self,
+        (): &(),
+        x: &[View<'_, f64>],
+        _: View<'_, f64>,
+        y_bar: View<'_, f64>,
+        x_bar: &mut [ViewMut<'_, f64>],
+    ) -> Result<()> {
+        let rows = y_bar.data.chunks_exact(3).zip(x[0].data);
+        x_bar[0].data.iter_mut().zip(rows).for_each(|(bar, (row, x))| *bar = row[1] + 2.0 * x * row[2]);
         Ok(())
     }
 }

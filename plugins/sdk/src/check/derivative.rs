@@ -81,8 +81,8 @@ impl<T: Part> Called<'_, T> {
 
     fn shape(&self, x: &[View<'_, T>]) -> Result<Vec<u64>> {
         let shape = self.dense.shape(x)?;
-        let expected = usize::from(self.gives_array);
-        if shape.len() != expected {
+        if self.gives_array == shape.is_empty() {
+            let expected = if self.gives_array { "an array, of at least 1" } else { "0" };
             return Err(Error::new(format!(
                 "`{}` says that its result has {} dimensions; its signature says {expected}",
                 self.name,
