@@ -17,9 +17,9 @@ use ketgrad_core::{
 use num_complex::Complex;
 
 use crate::{
-    array::{Array, Number, cast},
+    array::cast,
     by_name::ByName,
-    dense::{linearised, needs_program, no_plain_number, pullback, pushforward},
+    dense::{linearised, needs_complex, no_plain_number, pullback, pushforward, value},
     error::placeless,
     kernel::{Kernel, MAX_NUMBERS},
     lift::{factorial, series},
@@ -145,14 +145,11 @@ impl Loaded {
         part: Part,
         args: &[Datum<S>],
     ) -> Result<Datum<S>, String> {
-        match (part, rule.kernel.is_complex()) {
-            (Part::Value, _) if rule.kernel.is_scalar() => self.number(rule, args),
-            (Part::Value, false) => self.array::<f64, T, S>(rule, args),
-            (Part::Value, true) => self.array::<Complex<f64>, T, S>(rule, args),
-            (Part::Pullback, false) => pullback::<f64, S>(rule, args),
-            (Part::Pullback, true) => pullback::<Complex<f64>, S>(rule, args),
-            (Part::Pushforward, false) => pushforward::<f64, S>(rule, args),
-            (Part::Pushforward, true) => pushforward::<Complex<f64>, S>(rule, args),
+        match part {
+            Part::Value if rule.kernel.is_scalar() => self.number(rule, args),
+            Part::Value => self.array(rule, args),
+            Part::Pullback => pullback(rule, args),
+            Part::Pushforward => pushforward(rule, args),
         }
     }
 
@@ -246,11 +243,7 @@ impl Loaded {
         if let Some(value) = &rule.value {
             return self.run(value, args);
         }
-        let number = |z: Complex<f64>| {
-            let needs =
-                || "it gives a number with an imaginary part: run the program on complex numbers".to_owned();
-            S::from_parts(T::lit(z.re), T::lit(z.im)).ok_or_else(needs)
-        };
+        let number = |z: Complex<f64>| S::from_parts(T::lit(z.re), T::lit(z.im)).ok_or_else(needs_complex);
         let mut plain: Vec<Datum<Complex<f64>>> = Vec::with_capacity(args.len());
         let mut rest: Vec<S> = Vec::with_capacity(args.len());
         for datum in args {
@@ -277,7 +270,7 @@ impl Loaded {
             return Ok(Datum::Complex(value));
         }
         if !rule.has_program {
-            return Err(needs_program(rule));
+            return linearised(rule, args);
         }
         let sum = series(value, &rest, &mut |index| match self.partial(rule, index, &plain)? {
             Datum::Complex(d) => number(d / factorial(index)),
@@ -286,20 +279,16 @@ impl Loaded {
         Ok(Datum::Complex(sum))
     }
 
-    /// The value of a rule on arrays.
-    fn array<E: Number, T: Real, S: Scalar<Real = T>>(
+    /// The value of a rule on arrays, or of one whose numbers are of different kinds.
+    fn array<T: Real, S: Scalar<Real = T>>(
         &self,
         rule: &Rule,
         args: &[Datum<S>],
     ) -> Result<Datum<S>, String> {
-        let x: Option<Vec<Array<E>>> = args.iter().map(E::read).collect();
-        if let Some(x) = x {
-            let (y, _) = rule.kernel.forward(&x)?;
-            return E::write(y, &rule.kernel.result).ok_or_else(|| "a number of another kind".to_owned());
-        }
-        match &rule.value {
-            Some(value) => self.run(value, args),
-            None => linearised(rule, args),
+        match (value(rule, args), &rule.value) {
+            (Some(value), _) => value,
+            (None, Some(value)) => self.run(value, args),
+            (None, None) => linearised(rule, args),
         }
     }
 
@@ -388,7 +377,7 @@ impl<T: Real, S: Scalar<Real = T>> Host<S> for Loaded {
         }
         let &(k, Part::Value) = self.by_primitive.get(&primitive.name)? else { return None };
         let rule = &self.rules[k];
-        if rule.kernel.is_complex() || args.len() > FEW {
+        if !rule.kernel.is_scalar() || rule.kernel.is_complex() || args.len() > FEW {
             return None;
         }
         let mut x = [0.0; FEW];

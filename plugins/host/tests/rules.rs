@@ -631,11 +631,7 @@ fn shapes_of_arguments_that_do_not_match_are_an_error() {
 /// Results of another shape than the inputs: with a new axis, of vectors and matrices, in all first derivatives.
 #[test]
 fn results_may_have_any_shape() {
-    let mut plugins = Plugins::new(Settings::default());
-    let only = Selection::Only(vec!["vander".to_owned()]);
-    plugins
-        .load(&Request { rules: only, kernels: Selection::Only(vec![]), ..request("ketgrad_hostile") })
-        .unwrap();
+    let plugins = only(&["vander"]);
     let host = plugins.host();
     let source = "fn f(a, b) { let v = vander([a, b, a * b]); v[0, 2] * v[1, 1] + v[2, 2] + real(dim(v, 0) * 10 + dim(v, 1)) }";
     let (a, b) = (0.5, 2.0);
@@ -664,4 +660,108 @@ fn results_may_have_any_shape() {
     let at = [Datum::Real(Dual64::new(a, 1.0))];
     let y = code.call(&mut Machine::<Dual64>::new(), &*host, &Limits::default(), &at).unwrap();
     close(y.real().unwrap().eps, 5.0 * a.powi(4));
+}
+
+fn only(names: &[&str]) -> Plugins {
+    let mut plugins = Plugins::new(Settings::default());
+    let rules = Selection::Only(names.iter().map(|n| (*n).to_owned()).collect());
+    plugins.load(&Request { rules, kernels: Selection::Only(vec![]), ..request("ketgrad_hostile") }).unwrap();
+    plugins
+}
+
+/// `polar` gives complex numbers and a real one, of real numbers and ints: a tuple in programs, with first derivatives in both
+/// modes, on duals and in other precisions.
+#[test]
+fn several_results_of_mixed_kinds() {
+    let plugins = only(&["polar"]);
+    let host = plugins.host();
+    // |r0 e^(ia) + b e^(2ia)|^2 + b (r0 + b) = r0^2 + b^2 + 2 r0 b cos a + r0 b + b^2
+    let source = "fn f(b, a) { let (zs, s) = polar([1.5, b], a, [1, 2]); abs2(sum(zs)) + b * s }";
+    let program = parse_program_with(source, plugins.rules()).unwrap();
+    let mut f = Derivatives::<Complex<f64>>::new(&program, "f").unwrap().with_host(&*host);
+    let (b, a) = (0.7, 0.4);
+    let at = [Datum::Real(b), Datum::Real(a)];
+    let expected = 2.25 + b * b + 3.0 * b * f64::cos(a) + 1.5 * b + b * b;
+    let slopes = [4.0 * b + 3.0 * f64::cos(a) + 1.5, -3.0 * b * f64::sin(a)];
+    let (y, gradient) = f.value_and_gradient(&at).unwrap();
+    close(y, expected);
+    for k in 0..2 {
+        close(*gradient[k].real().unwrap(), slopes[k]);
+        let dots = [0, 1].map(|i| Datum::Real(f64::from(u8::from(i == k))));
+        close(*f.jvp(&at, &dots).unwrap().1.real().unwrap(), slopes[k]);
+        let code = Bytecode::compile(&program, program.lookup("f").unwrap()).unwrap();
+        let seeded = [b, a].into_iter().enumerate();
+        let duals: Vec<Datum<Complex<Dual64>>> =
+            seeded.map(|(i, x)| Datum::Real(Dual64::new(x, f64::from(u8::from(i == k))))).collect();
+        let y = code.call(&mut Machine::new(), &*host, &Limits::default(), &duals).unwrap();
+        close(y.real().unwrap().re, expected);
+        close(y.real().unwrap().eps, slopes[k]);
+    }
+    // A type without imaginary parts cannot hold the result.
+    let mut real = Derivatives::<f64>::new(&program, "f").unwrap().with_host(&*host);
+    let error = real.value(&[b, a].map(Datum::Real)).unwrap_err().to_string();
+    assert!(error.contains("run the program on complex numbers"), "{error}");
+    // Shapes that do not fit are the plugin's error, with rule and arguments.
+    let source = "fn f(b) { let (zs, s) = polar([1.5, b], 0.1, [1]); s }";
+    let program = parse_program_with(source, plugins.rules()).unwrap();
+    let mut f = Derivatives::<f64>::new(&program, "f").unwrap().with_host(&*host);
+    let error = f.value(&[Datum::Real(b)]).unwrap_err().to_string();
+    assert!(
+        error.contains("lengths of shape [2], ints of [1]")
+            && error.contains("rule `polar` at [1.5, 0.7], 0.1, [1]"),
+        "{error}"
+    );
+}
+
+/// What a program gives in `f64` and in a narrower type: its value, gradient, and the products of its Jacobian.
+fn narrow<T: Real, S: Scalar<Real = T>, W: Scalar<Real = f64>>(
+    plugins: &Plugins,
+    source: &str,
+    single: fn(f64) -> T,
+    wide: fn(&T) -> f64,
+) {
+    let program = parse_program_with(source, plugins.rules()).unwrap();
+    let host = plugins.host();
+    let at = [0.7, 0.4];
+    let mut f = Derivatives::<W>::new(&program, "f").unwrap().with_host(&*host);
+    let mut g = Derivatives::<S>::new(&program, "f").unwrap().with_host(&*host);
+    let (x, y) = (at.map(Datum::Real), at.map(|x| Datum::Real(single(x))));
+    let near = |given: &Datum<S>, expected: &Datum<W>| {
+        let (given, expected) = (wide(given.real().unwrap()), *expected.real().unwrap());
+        let far = (given - expected).abs();
+        assert!(far < 1e-6 * (1.0 + expected.abs()), "{source}: {given} for {expected}");
+    };
+    near(&g.value(&y).unwrap(), &f.value(&x).unwrap());
+    let (given, expected) = (g.gradient(&y).unwrap(), f.gradient(&x).unwrap());
+    for k in 0..2 {
+        near(&given[k], &expected[k]);
+        let unit = [0, 1].map(|i| f64::from(u8::from(i == k)));
+        let (dx, dy) = (unit.map(Datum::Real), unit.map(|x| Datum::Real(single(x))));
+        near(&g.jvp(&y, &dy).unwrap().1, &f.jvp(&x, &dx).unwrap().1);
+    }
+}
+
+/// A kernel in `f64` without a program, run in `f32`: rounded, first derivatives too, and an error above.
+#[test]
+fn rules_without_a_program_run_in_single_precision() {
+    let plugins = only(&["scan", "norm2", "vander", "polar"]);
+    let host = plugins.host();
+    let (single, wide): (fn(f64) -> f32, fn(&f32) -> f64) = (|x| x as f32, |x| f64::from(*x));
+    for source in [
+        "fn f(a, b) { let s = scan([a, b, a * b]); s[1] * s[2] + norm2(s) }",
+        "fn f(a, b) { sum(vander([[a, b], [a * b, 1.0]])) }",
+    ] {
+        narrow::<f32, f32, f64>(&plugins, source, single, wide);
+        let program = parse_program_with(source, plugins.rules()).unwrap();
+        let mut f = Derivatives::<f32>::new(&program, "f").unwrap().with_host(&*host);
+        let error = f.hessian(&[0.7f32, 0.4].map(Datum::Real)).unwrap_err().to_string();
+        assert!(error.contains("kernel"), "{error}");
+    }
+    let source = "fn f(b, a) { let (zs, s) = polar([1.5, b], a, [1, 2]); abs2(sum(zs)) + b * s }";
+    narrow::<f32, Complex<f32>, Complex<f64>>(&plugins, source, single, wide);
+    // Derivatives of derivatives on numbers that carry them, in words.
+    let program = parse_program_with("fn f(a) { norm2([a, 2.0]) }", plugins.rules()).unwrap();
+    let mut f = Derivatives::<Dual64>::new(&program, "f").unwrap().with_host(&*host);
+    let error = f.gradient(&[Datum::Real(Dual64::new(0.5, 1.0))]).unwrap_err().to_string();
+    assert!(error.contains("derivatives above the first need one"), "{error}");
 }

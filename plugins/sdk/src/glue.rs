@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "pointers of the C interface become references here")]
 
 pub(crate) mod device;
+mod operation;
 
 use std::{
     any::Any,
@@ -21,6 +22,7 @@ use crate::{
     error::{Error, Result},
     host::{Par, Registrar},
     rule::{Element, ErasedDense, Kernel, RuleDef, View, ViewMut},
+    signature::Signature,
 };
 
 /// The longest message that is fetched from the host.
@@ -108,17 +110,21 @@ fn asked(call: impl FnOnce(*mut Err) -> Status) -> Result<()> {
 
 pub(crate) fn add_rule(host: &Host, rule: RuleDef) -> Result<()> {
     let add = host.add_rule.ok_or_else(|| Error::unsupported("the host takes no rules"))?;
-    let dtype = match &rule.kernel {
-        Kernel::C64(_) | Kernel::TryC64(_) | Kernel::DenseC64(_) => abi::C64,
-        _ => abi::F64,
+    let (dtypes, n_out) = match &rule.kernel {
+        Kernel::C64(_) | Kernel::TryC64(_) | Kernel::DenseC64(_) => (1 << abi::C64, 1),
+        Kernel::Operation(_) => {
+            let signature = Signature::of(&rule)?;
+            (signature.dtypes(), signature.results.len() as u32)
+        }
+        _ => (1 << abi::F64, 1),
     };
     let mut raw = Rule {
         struct_size: size_of::<Rule>() as u32,
         flags: 0,
         name: Str::new(&rule.name),
         n_in: rule.n_in,
-        n_out: 1,
-        dtypes: 1 << dtype,
+        n_out,
+        dtypes,
         reserved: 0,
         signature: Str::new(&rule.signature),
         program: Str::new(&rule.program),
@@ -146,6 +152,11 @@ pub(crate) fn add_rule(host: &Host, rule: RuleDef) -> Result<()> {
             raw.infer = Some(infer::<C64>);
             raw.forward = Some(forward::<C64>);
             raw.pullback = Some(pullback::<C64>);
+        }
+        Kernel::Operation(_) => {
+            raw.infer = Some(operation::infer);
+            raw.forward = Some(operation::forward);
+            raw.pullback = Some(operation::pullback);
         }
     }
     raw.free_tape = Some(free_tape);
@@ -302,6 +313,12 @@ unsafe fn inputs<'a, T: Element>(rule: &RuleDef, x: *const Array) -> Result<Vec<
     unsafe { parts(x, rule.n_in as usize).iter().map(|a| view(a)).collect() }
 }
 
+/// Writes a shape; the host refuses more dimensions than there is room for.
+fn written(to: &mut Shape, shape: &[u64]) {
+    to.ndim = u32::try_from(shape.len()).unwrap_or(u32::MAX);
+    to.dim.iter_mut().zip(shape).for_each(|(to, from)| *to = *from);
+}
+
 unsafe extern "C" fn infer<T: Element>(
     user: *mut c_void,
     x: *const Array,
@@ -313,10 +330,7 @@ unsafe extern "C" fn infer<T: Element>(
     guarded(err, || {
         // SAFETY: the host gives `n_in` arrays.
         let x = unsafe { inputs::<T>(rule, x)? };
-        let shape = dense::<T>(rule)?.shape(&x)?;
-        // The host refuses more dimensions than there is room for.
-        y.ndim = u32::try_from(shape.len()).unwrap_or(u32::MAX);
-        y.dim.iter_mut().zip(&shape).for_each(|(to, from)| *to = *from);
+        written(y, &dense::<T>(rule)?.shape(&x)?);
         Ok(())
     })
 }

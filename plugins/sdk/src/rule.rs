@@ -4,7 +4,11 @@ use std::{any::Any, fmt};
 
 use ketgrad_plugin_abi as abi;
 
-use crate::{C64, error::Result};
+use crate::{
+    C64,
+    error::Result,
+    operation::{ErasedOperation, Operation},
+};
 
 /// Numbers that arrays hold.
 pub trait Element: Copy + Default + fmt::Debug + Send + Sync + 'static + sealed::Sealed {
@@ -152,6 +156,7 @@ pub enum Kernel {
     TryC64(Fallible<C64>),
     DenseF64(Box<dyn ErasedDense<f64>>),
     DenseC64(Box<dyn ErasedDense<C64>>),
+    Operation(Box<dyn ErasedOperation>),
 }
 
 /// A rule to be registered. Two of one name, one on real and one on complex numbers, share the name: a program that
@@ -188,7 +193,8 @@ impl RuleDef {
             kernel: Kernel::None,
         }
     }
-    /// What it takes and gives, in the words of the program language: `(n: int, x) -> real`. Without one: numbers.
+    /// What it takes and gives, in the words of the program language: `(n: int, x) -> real`, of several results
+    /// `(zs: array<complex>) -> (complex, array)`. Without one: numbers.
     #[must_use]
     pub fn signature(mut self, signature: &str) -> RuleDef {
         signature.clone_into(&mut self.signature);
@@ -241,6 +247,13 @@ impl RuleDef {
     #[must_use]
     pub fn dense<T: Element>(mut self, kernel: impl Dense<T>) -> RuleDef {
         self.kernel = T::slot(Box::new(kernel));
+        self
+    }
+    /// The kernel of several results, or of real and complex numbers together, with its pullback. It needs a
+    /// [signature](RuleDef::signature).
+    #[must_use]
+    pub fn operation(mut self, kernel: impl Operation) -> RuleDef {
+        self.kernel = Kernel::Operation(Box::new(kernel));
         self
     }
 }
