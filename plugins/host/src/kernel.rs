@@ -42,6 +42,8 @@ pub(crate) struct Kernel {
     pub(crate) params: Vec<Kind>,
     pub(crate) results: Vec<Kind>,
     numbers: Numbers,
+    /// Whether it takes numbers and gives one, all of one kind.
+    is_scalar: bool,
     check: Check,
     /// Whether a tape came that nobody frees.
     keeps_tapes: AtomicBool,
@@ -112,28 +114,27 @@ impl Kernel {
             Numbers::Complex => r.scalar_c64.is_some(),
             Numbers::Mixed => false,
         };
-        let on_numbers = !arrays && results.len() == 1 && numbers != Numbers::Mixed;
-        if !(scalar && on_numbers) && r.forward.is_none() {
+        let is_scalar = !arrays && results.len() == 1 && numbers != Numbers::Mixed;
+        if !(scalar && is_scalar) && r.forward.is_none() {
             if !arrays && (r.scalar_f64.is_some() || r.scalar_c64.is_some()) && results.len() > 1 {
                 let given = results.len();
                 return Err(format!("{given} results; a kernel on numbers has one, several need `forward`"));
             }
             return Ok(None);
         }
-        if on_numbers && params.len() > MAX_NUMBERS {
+        if is_scalar && params.len() > MAX_NUMBERS {
             return Err(format!("{} inputs; a kernel on numbers has at most {MAX_NUMBERS}", params.len()));
         }
         if r.dtypes & numbers.dtypes() != numbers.dtypes() || !results.iter().all(Kind::is_differentiable) {
             return Err("its kernel is of another kind of number than its signature".to_owned());
         }
-        Ok(Some(Kernel { raw, params, results, numbers, check, keeps_tapes: AtomicBool::new(false) }))
+        let keeps_tapes = AtomicBool::new(false);
+        Ok(Some(Kernel { raw, params, results, numbers, is_scalar, check, keeps_tapes }))
     }
 
     /// Whether it takes numbers and gives one, all of one kind.
     pub(crate) fn is_scalar(&self) -> bool {
-        self.numbers != Numbers::Mixed
-            && self.results.len() == 1
-            && !self.params.iter().chain(&self.results).any(is_array)
+        self.is_scalar
     }
 
     /// Whether all its numbers are complex, but for ints.

@@ -10,26 +10,26 @@ use ketgrad_core::{
     text::parse_program_with,
     trace::{Callee, Expr, trace},
 };
-use ketgrad_plugin_host::{Plugins, Request, Selection, Settings};
+use ketgrad_plugin_host::{Plugins, Request, Settings};
 use num_complex::Complex;
 use num_dual::{Dual2_64, Dual64, HyperDual64};
 
 use crate::support;
 
 /// Rounding of a few operations on numbers around 1.
-const ROUNDING: f64 = 1e-13;
+pub(crate) const ROUNDING: f64 = 1e-13;
 
-fn close(given: f64, expected: f64) {
+pub(crate) fn close(given: f64, expected: f64) {
     let far = (given - expected).abs();
     assert!(far <= ROUNDING * (1.0 + expected.abs()), "{given} instead of {expected}");
 }
 
-fn request(name: &str) -> Request {
+pub(crate) fn request(name: &str) -> Request {
     Request { name: name.to_owned(), candidates: vec![support::plugin(name)], ..Request::default() }
 }
 
 /// The special functions, and a rule that is a program alone.
-fn plugins() -> Plugins {
+pub(crate) fn plugins() -> Plugins {
     let mut plugins = Plugins::new(Settings::default());
     plugins.load(&request("ketgrad_special")).unwrap();
     let softplus = "rule softplus(x) { ln(1.0 + exp(x)) } pullback(x, y, y_bar) { y_bar / (1.0 + exp(-x)) }";
@@ -76,7 +76,7 @@ fn programs_whose_derivatives_are_wrong_are_refused() {
 }
 
 /// The value, gradient and Hessian of a program's last function at a point.
-fn derivatives(plugins: &Plugins, source: &str, at: &[f64]) -> (f64, Vec<f64>, Vec<Vec<f64>>) {
+pub(crate) fn derivatives(plugins: &Plugins, source: &str, at: &[f64]) -> (f64, Vec<f64>, Vec<Vec<f64>>) {
     let program = parse_program_with(source, plugins.rules()).unwrap();
     let host = plugins.host();
     let mut f = Derivatives::<f64>::new(&program, "f").unwrap().with_host(&*host);
@@ -87,7 +87,7 @@ fn derivatives(plugins: &Plugins, source: &str, at: &[f64]) -> (f64, Vec<f64>, V
 }
 
 /// `f(x)` on any scalar.
-fn value<T: Real, S: Scalar<Real = T>>(plugins: &Plugins, source: &str, x: Datum<S>) -> Datum<S> {
+pub(crate) fn value<T: Real, S: Scalar<Real = T>>(plugins: &Plugins, source: &str, x: Datum<S>) -> Datum<S> {
     let program = parse_program_with(source, plugins.rules()).unwrap();
     let code = Bytecode::compile(&program, program.lookup("f").unwrap()).unwrap();
     code.call(&mut Machine::new(), &*plugins.host(), &Limits::default(), &[x]).unwrap()
@@ -135,7 +135,7 @@ fn value_gradient_and_hessian_equal_the_closed_forms() {
     }
 }
 
-fn libm_erf(x: f64) -> f64 {
+pub(crate) fn libm_erf(x: f64) -> f64 {
     // erf(x) = x sum (-1)^k x^(2k) / (k! (2k+1)) 2/sqrt(pi), for small x.
     let mut term = x;
     let mut sum = 0.0;
@@ -459,309 +459,4 @@ fn the_shipped_rules_verify() {
         assert_eq!((verdict.disagreement, verdict.note), (None, None), "{}", verdict.rule);
         assert!(verdict.points >= 3, "{}: {} points", verdict.rule, verdict.points);
     }
-}
-
-/// A kernel that says where it has no value: on every kind of number, forwards and backwards, from loops and tapes, with
-/// plugin, rule and arguments.
-#[test]
-fn errors_of_rust_kernels_reach_the_user() {
-    let mut plugins = Plugins::new(Settings::default());
-    let only = Selection::Only(vec!["root".to_owned(), "croot".to_owned()]);
-    let request = Request { rules: only, kernels: Selection::Only(vec![]), ..request("ketgrad_hostile") };
-    plugins.load(&request).unwrap();
-    let host = plugins.host();
-    let source = "fn f(a, b) { root(a, b) }";
-    let (y, gradient, _) = derivatives(&plugins, source, &[2.0, 8.0]);
-    assert_eq!((y, gradient), (4.0, vec![1.0, 0.25]));
-
-    let words = ["no smooth root of -6", "plugin `ketgrad_hostile`", "rule `root`", "at -2, 3"];
-    let said = |error: String| assert!(words.iter().all(|w| error.contains(w)), "{error}");
-    let program = parse_program_with(source, plugins.rules()).unwrap();
-    let mut f = Derivatives::<f64>::new(&program, "f").unwrap().with_host(&*host);
-    let at = [Datum::Real(-2.0), Datum::Real(3.0)];
-    said(f.value(&at).unwrap_err().to_string());
-    said(f.gradient(&at).unwrap_err().to_string());
-    said(f.hessian(&at).unwrap_err().to_string());
-    let code = Bytecode::compile(&program, program.lookup("f").unwrap()).unwrap();
-    let at = [-2.0, 3.0].map(|x| Datum::Real(Dual64::new(x, 1.0)));
-    let limits = Limits::default();
-    said(code.call(&mut Machine::<Dual64>::new(), &*host, &limits, &at).unwrap_err().to_string());
-    let at = [-2.0, 3.0].map(|x| Datum::Real(x as f32));
-    said(code.call(&mut Machine::<f32>::new(), &*host, &limits, &at).unwrap_err().to_string());
-
-    let source = "fn f(b) { let mut s = 0.0; for k in 0..5 { s += root(0.5 - real(k), b); } s }";
-    let program = parse_program_with(source, plugins.rules()).unwrap();
-    let mut f = Derivatives::<f64>::new(&program, "f").unwrap().with_host(&*host);
-    let error = f.value(&[Datum::Real(3.0)]).unwrap_err().to_string();
-    assert!(error.contains("no smooth root of -1.5") && error.contains("at -0.5, 3"), "{error}");
-
-    let root = plugins.operator::<f64>("root").unwrap();
-    let tape = Tape::new();
-    let x = [tape.variable("a", -2.0), tape.variable("b", 3.0)];
-    said(tape.apply(&root, &x).unwrap_err().to_string());
-
-    let program = parse_program_with("fn f(z: complex) { croot(z) }", plugins.rules()).unwrap();
-    let code = Bytecode::compile(&program, program.lookup("f").unwrap()).unwrap();
-    let at = [Datum::Complex(Complex::new(-1.0, 0.5))];
-    let error = code.call(&mut Machine::new(), &*host, &limits, &at).unwrap_err().to_string();
-    assert!(error.contains("left of the cut") && error.contains("at -1+0.5i"), "{error}");
-}
-
-/// The Jacobian of `f(xs)` by both modes, and the second derivatives of a function of numbers.
-fn jacobian(plugins: &Plugins, source: &str, x: &Datum<f64>, n: usize) -> (Vec<f64>, Vec<Vec<f64>>) {
-    let program = parse_program_with(source, plugins.rules()).unwrap();
-    let host = plugins.host();
-    let mut f = Derivatives::<f64>::new(&program, "f").unwrap().with_host(&*host);
-    let xs = std::slice::from_ref(x);
-    let value = f.value(xs).unwrap();
-    let array = |y: &Datum<f64>| match y {
-        Datum::Reals(y) => y.clone(),
-        other => panic!("{other:?}"),
-    };
-    let reals = |y: &Datum<f64>| array(y).items().to_vec();
-    let unit = |like: &Datum<f64>, i: usize| {
-        let shape = array(like).shape();
-        let items = (0..n).map(|k| f64::from(u8::from(k == i))).collect();
-        Datum::Reals(std::sync::Arc::new(ketgrad_core::array::Array::new(&shape, items).unwrap()))
-    };
-    let mut by_columns = vec![vec![0.0; n]; n];
-    let mut rows = Vec::new();
-    for k in 0..n {
-        let column = reals(&f.jvp(xs, &[unit(x, k)]).unwrap().1);
-        by_columns.iter_mut().zip(column).for_each(|(row, d)| row[k] = d);
-        rows.push(reals(&f.vjp(xs, unit(&value, k)).unwrap().1[0]));
-    }
-    for (a, b) in rows.iter().flatten().zip(by_columns.iter().flatten()) {
-        close(*a, *b);
-    }
-    (reals(&value), rows)
-}
-
-/// `erf(xs)` is `[erf(xs[0]), …]`, as `sin(xs)` is: values and derivatives in both modes, of vectors and matrices, numbers
-/// among the arguments, and arrays that are repeated.
-#[test]
-fn rules_of_numbers_go_over_arrays() {
-    let plugins = plugins();
-    let slope = |x: f64| 2.0 / PI.sqrt() * (-x * x).exp();
-    let numbers = [0.3, -0.7, 0.0, 0.9, 0.2, -0.4];
-    for shape in [&[6][..], &[2, 3]] {
-        let array = ketgrad_core::array::Array::new(shape, numbers.to_vec()).unwrap();
-        let x = Datum::Reals(std::sync::Arc::new(array));
-        let (y, rows) = jacobian(&plugins, "fn f(xs: array) { erf(xs) }", &x, 6);
-        for (i, row) in rows.iter().enumerate() {
-            close(y[i], libm_erf(numbers[i]));
-            row.iter().enumerate().for_each(|(k, d)| close(*d, if i == k { slope(numbers[k]) } else { 0.0 }));
-        }
-        // Twice the same array, a literal, a rule that is a program alone, and an int for all.
-        let (y, rows) = jacobian(&plugins, "fn f(xs: array) { softplus(xs) * erf(2.0 * xs) }", &x, 6);
-        for (i, v) in numbers.into_iter().enumerate() {
-            let (soft, sigmoid) = (v.exp().ln_1p(), 1.0 / (1.0 + (-v).exp()));
-            close(y[i], soft * libm_erf(2.0 * v));
-            close(rows[i][i], sigmoid * libm_erf(2.0 * v) + soft * 2.0 * slope(2.0 * v));
-        }
-    }
-
-    // Second derivatives, through sums: d2/da2 of sum erf(a x_i).
-    let source = "fn f(a, b) { let xs = [0.3, 0.7, b]; sum(erf(a * xs)) }";
-    let (a, b) = (0.6, 0.8);
-    let (y, gradient, hessian) = derivatives(&plugins, source, &[a, b]);
-    let xs = [0.3, 0.7, b];
-    close(y, xs.iter().map(|x| libm_erf(a * x)).sum());
-    close(gradient[0], xs.iter().map(|x| x * slope(a * x)).sum());
-    close(hessian[0][0], xs.iter().map(|x| -2.0 * a * x * x * x * slope(a * x)).sum());
-    close(hessian[0][1], slope(a * b) - 2.0 * a * a * b * b * slope(a * b));
-    close(hessian[1][1], -2.0 * a * a * a * b * slope(a * b));
-
-    // Numbers beside arrays: I_x(a, 1) = x^a for several a, and for several x; columns meet rows.
-    let (y, gradient, _) = derivatives(&plugins, "fn f(x) { sum(beta_inc([1.5, 2.0, 3.0], 1, x)) }", &[0.4]);
-    close(y, 0.4f64.powf(1.5) + 0.16 + 0.064);
-    close(gradient[0], 1.5 * 0.4f64.sqrt() + 0.8 + 0.48);
-    let source = "fn f(x) { let p = beta_inc([[1.5], [2.0]], 1, [x, 0.5, 0.2]); p[1, 0] + 10.0 * p[0, 2] + real(len(p)) }";
-    let (y, gradient, _) = derivatives(&plugins, source, &[0.4]);
-    close(y, 0.16 + 10.0 * 0.2f64.powf(1.5) + 6.0);
-    close(gradient[0], 0.8);
-    // J0' = -J1
-    let (y, gradient, _) = derivatives(&plugins, "fn f(x) { sum(bessel_j(0, [x, 2.0 * x])) }", &[0.5]);
-    let (j0, _, _) = derivatives(&plugins, "fn f(x) { bessel_j(0, x) + bessel_j(0, 2.0 * x) }", &[0.5]);
-    let (j1, _, _) =
-        derivatives(&plugins, "fn f(x) { -bessel_j(1, x) - 2.0 * bessel_j(1, 2.0 * x) }", &[0.5]);
-    close(y, j0);
-    close(gradient[0], j1);
-
-    // Complex arrays take the complex rule.
-    let source = "fn f(z: complex) { let w = erf([z, 2.0 * z]); w[0] + w[1] }";
-    let z = Complex::new(0.3, 0.8);
-    let Datum::Complex(y) = value::<f64, Complex<f64>>(&plugins, source, Datum::Complex(z)) else { panic!() };
-    let source = "fn f(z: complex) { erf(z) + erf(2.0 * z) }";
-    let Datum::Complex(one) = value::<f64, Complex<f64>>(&plugins, source, Datum::Complex(z)) else {
-        panic!()
-    };
-    assert!((y - one).norm() < ROUNDING);
-    let Datum::Real(y) =
-        value::<_, Dual64>(&plugins, "fn f(x) { sum(erf([x, x * x])) }", Datum::Real(Dual64::new(0.7, 1.0)))
-    else {
-        panic!()
-    };
-    close(y.eps, slope(0.7) + 1.4 * slope(0.49));
-    // No elements, no calls.
-    let (y, _, _) = derivatives(&plugins, "fn f(x) { x + sum(erf([x; 0])) }", &[0.5]);
-    close(y, 0.5);
-}
-
-#[test]
-fn shapes_of_arguments_that_do_not_match_are_an_error() {
-    let plugins = plugins();
-    let host = plugins.host();
-    let source = "fn f(a: array, b: array) { sum(gamma_p(a, b)) }";
-    let program = parse_program_with(source, plugins.rules()).unwrap();
-    let mut f = Derivatives::<f64>::new(&program, "f").unwrap().with_host(&*host);
-    let at = [Datum::reals([1.0, 2.0]), Datum::reals([1.0, 2.0, 3.0])];
-    let error = f.value(&at).unwrap_err().to_string();
-    assert!(error.contains("[2]") && error.contains("[3]") && error.starts_with("1:32"), "{error}");
-    // A function of the text takes numbers if it says so, and a rule no array of another kind.
-    let said = |source: &str| parse_program_with(source, plugins.rules()).unwrap_err().to_string();
-    let error = said("fn g(x) { erf(x) } fn f(xs: array) { sum(g(xs)) }");
-    assert!(error.contains("expected real, given array<real>"), "{error}");
-    let error = said("fn f(xs: array) { sum(bessel_j(xs, 1.0)) }");
-    assert!(error.contains("expected int, given array<real>"), "{error}");
-    let error = said("fn f(n: array<int>) { sum(erf(n)) }");
-    assert!(error.contains("expected array<real>, given array<int>: write `real(ns)`"), "{error}");
-}
-
-/// Results of another shape than the inputs: with a new axis, of vectors and matrices, in all first derivatives.
-#[test]
-fn results_may_have_any_shape() {
-    let plugins = only(&["vander"]);
-    let host = plugins.host();
-    let source = "fn f(a, b) { let v = vander([a, b, a * b]); v[0, 2] * v[1, 1] + v[2, 2] + real(dim(v, 0) * 10 + dim(v, 1)) }";
-    let (a, b) = (0.5, 2.0);
-    let program = parse_program_with(source, plugins.rules()).unwrap();
-    let mut f = Derivatives::<f64>::new(&program, "f").unwrap().with_host(&*host);
-    let at = [Datum::Real(a), Datum::Real(b)];
-    let (y, gradient) = f.value_and_gradient(&at).unwrap();
-    close(y, a * a * b + a * a * b * b + 33.0);
-    let by_a = 2.0 * a * b + 2.0 * a * b * b;
-    close(*gradient[0].real().unwrap(), by_a);
-    close(*gradient[1].real().unwrap(), a * a + 2.0 * a * a * b);
-    close(*f.jvp(&at, &[Datum::Real(1.0), Datum::Real(0.0)]).unwrap().1.real().unwrap(), by_a);
-    let code = Bytecode::compile(&program, program.lookup("f").unwrap()).unwrap();
-    let at = [Datum::Real(Dual64::new(a, 1.0)), Datum::Real(Dual64::new(b, 0.0))];
-    let y = code.call(&mut Machine::<Dual64>::new(), &*host, &Limits::default(), &at).unwrap();
-    close(y.real().unwrap().eps, by_a);
-
-    // Of a matrix: three axes, on numbers and duals.
-    let source = "fn f(a) { let v = vander([[a, 1.0], [2.0, a * a]]); v[0, 0, 1] * v[1, 1, 2] + v[1, 0, 2] + real(dim(v, 2)) }";
-    let program = parse_program_with(source, plugins.rules()).unwrap();
-    let mut f = Derivatives::<f64>::new(&program, "f").unwrap().with_host(&*host);
-    let (y, gradient) = f.value_and_gradient(&[Datum::Real(a)]).unwrap();
-    close(y, a.powi(5) + 7.0);
-    close(*gradient[0].real().unwrap(), 5.0 * a.powi(4));
-    let code = Bytecode::compile(&program, program.lookup("f").unwrap()).unwrap();
-    let at = [Datum::Real(Dual64::new(a, 1.0))];
-    let y = code.call(&mut Machine::<Dual64>::new(), &*host, &Limits::default(), &at).unwrap();
-    close(y.real().unwrap().eps, 5.0 * a.powi(4));
-}
-
-fn only(names: &[&str]) -> Plugins {
-    let mut plugins = Plugins::new(Settings::default());
-    let rules = Selection::Only(names.iter().map(|n| (*n).to_owned()).collect());
-    plugins.load(&Request { rules, kernels: Selection::Only(vec![]), ..request("ketgrad_hostile") }).unwrap();
-    plugins
-}
-
-/// `polar` gives complex numbers and a real one, of real numbers and ints: a tuple in programs, with first derivatives in both
-/// modes, on duals and in other precisions.
-#[test]
-fn several_results_of_mixed_kinds() {
-    let plugins = only(&["polar"]);
-    let host = plugins.host();
-    // |r0 e^(ia) + b e^(2ia)|^2 + b (r0 + b) = r0^2 + b^2 + 2 r0 b cos a + r0 b + b^2
-    let source = "fn f(b, a) { let (zs, s) = polar([1.5, b], a, [1, 2]); abs2(sum(zs)) + b * s }";
-    let program = parse_program_with(source, plugins.rules()).unwrap();
-    let mut f = Derivatives::<Complex<f64>>::new(&program, "f").unwrap().with_host(&*host);
-    let (b, a) = (0.7, 0.4);
-    let at = [Datum::Real(b), Datum::Real(a)];
-    let expected = 2.25 + b * b + 3.0 * b * f64::cos(a) + 1.5 * b + b * b;
-    let slopes = [4.0 * b + 3.0 * f64::cos(a) + 1.5, -3.0 * b * f64::sin(a)];
-    let (y, gradient) = f.value_and_gradient(&at).unwrap();
-    close(y, expected);
-    for k in 0..2 {
-        close(*gradient[k].real().unwrap(), slopes[k]);
-        let dots = [0, 1].map(|i| Datum::Real(f64::from(u8::from(i == k))));
-        close(*f.jvp(&at, &dots).unwrap().1.real().unwrap(), slopes[k]);
-        let code = Bytecode::compile(&program, program.lookup("f").unwrap()).unwrap();
-        let seeded = [b, a].into_iter().enumerate();
-        let duals: Vec<Datum<Complex<Dual64>>> =
-            seeded.map(|(i, x)| Datum::Real(Dual64::new(x, f64::from(u8::from(i == k))))).collect();
-        let y = code.call(&mut Machine::new(), &*host, &Limits::default(), &duals).unwrap();
-        close(y.real().unwrap().re, expected);
-        close(y.real().unwrap().eps, slopes[k]);
-    }
-    // A type without imaginary parts cannot hold the result.
-    let mut real = Derivatives::<f64>::new(&program, "f").unwrap().with_host(&*host);
-    let error = real.value(&[b, a].map(Datum::Real)).unwrap_err().to_string();
-    assert!(error.contains("run the program on complex numbers"), "{error}");
-    // Shapes that do not fit are the plugin's error, with rule and arguments.
-    let source = "fn f(b) { let (zs, s) = polar([1.5, b], 0.1, [1]); s }";
-    let program = parse_program_with(source, plugins.rules()).unwrap();
-    let mut f = Derivatives::<f64>::new(&program, "f").unwrap().with_host(&*host);
-    let error = f.value(&[Datum::Real(b)]).unwrap_err().to_string();
-    assert!(
-        error.contains("lengths of shape [2], ints of [1]")
-            && error.contains("rule `polar` at [1.5, 0.7], 0.1, [1]"),
-        "{error}"
-    );
-}
-
-/// What a program gives in `f64` and in a narrower type: its value, gradient, and the products of its Jacobian.
-fn narrow<T: Real, S: Scalar<Real = T>, W: Scalar<Real = f64>>(
-    plugins: &Plugins,
-    source: &str,
-    single: fn(f64) -> T,
-    wide: fn(&T) -> f64,
-) {
-    let program = parse_program_with(source, plugins.rules()).unwrap();
-    let host = plugins.host();
-    let at = [0.7, 0.4];
-    let mut f = Derivatives::<W>::new(&program, "f").unwrap().with_host(&*host);
-    let mut g = Derivatives::<S>::new(&program, "f").unwrap().with_host(&*host);
-    let (x, y) = (at.map(Datum::Real), at.map(|x| Datum::Real(single(x))));
-    let near = |given: &Datum<S>, expected: &Datum<W>| {
-        let (given, expected) = (wide(given.real().unwrap()), *expected.real().unwrap());
-        let far = (given - expected).abs();
-        assert!(far < 1e-6 * (1.0 + expected.abs()), "{source}: {given} for {expected}");
-    };
-    near(&g.value(&y).unwrap(), &f.value(&x).unwrap());
-    let (given, expected) = (g.gradient(&y).unwrap(), f.gradient(&x).unwrap());
-    for k in 0..2 {
-        near(&given[k], &expected[k]);
-        let unit = [0, 1].map(|i| f64::from(u8::from(i == k)));
-        let (dx, dy) = (unit.map(Datum::Real), unit.map(|x| Datum::Real(single(x))));
-        near(&g.jvp(&y, &dy).unwrap().1, &f.jvp(&x, &dx).unwrap().1);
-    }
-}
-
-/// A kernel in `f64` without a program, run in `f32`: rounded, first derivatives too, and an error above.
-#[test]
-fn rules_without_a_program_run_in_single_precision() {
-    let plugins = only(&["scan", "norm2", "vander", "polar"]);
-    let host = plugins.host();
-    let (single, wide): (fn(f64) -> f32, fn(&f32) -> f64) = (|x| x as f32, |x| f64::from(*x));
-    for source in [
-        "fn f(a, b) { let s = scan([a, b, a * b]); s[1] * s[2] + norm2(s) }",
-        "fn f(a, b) { sum(vander([[a, b], [a * b, 1.0]])) }",
-    ] {
-        narrow::<f32, f32, f64>(&plugins, source, single, wide);
-        let program = parse_program_with(source, plugins.rules()).unwrap();
-        let mut f = Derivatives::<f32>::new(&program, "f").unwrap().with_host(&*host);
-        let error = f.hessian(&[0.7f32, 0.4].map(Datum::Real)).unwrap_err().to_string();
-        assert!(error.contains("kernel"), "{error}");
-    }
-    let source = "fn f(b, a) { let (zs, s) = polar([1.5, b], a, [1, 2]); abs2(sum(zs)) + b * s }";
-    narrow::<f32, Complex<f32>, Complex<f64>>(&plugins, source, single, wide);
-    // Derivatives of derivatives on numbers that carry them, in words.
-    let program = parse_program_with("fn f(a) { norm2([a, 2.0]) }", plugins.rules()).unwrap();
-    let mut f = Derivatives::<Dual64>::new(&program, "f").unwrap().with_host(&*host);
-    let error = f.gradient(&[Datum::Real(Dual64::new(0.5, 1.0))]).unwrap_err().to_string();
-    assert!(error.contains("derivatives above the first need one"), "{error}");
 }

@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "pointers of the C interface become references here")]
 
 pub(crate) mod device;
+mod numbers;
 mod operation;
 
 use std::{
@@ -108,22 +109,23 @@ fn asked(call: impl FnOnce(*mut Err) -> Status) -> Result<()> {
 
 // Rules.
 
-pub(crate) fn add_rule(host: &Host, rule: RuleDef) -> Result<()> {
+pub(crate) fn add_rule(host: &Host, mut rule: RuleDef) -> Result<()> {
     let add = host.add_rule.ok_or_else(|| Error::unsupported("the host takes no rules"))?;
-    let (dtypes, n_out) = match &rule.kernel {
-        Kernel::C64(_) | Kernel::TryC64(_) | Kernel::DenseC64(_) => (1 << abi::C64, 1),
+    let dtypes = match &rule.kernel {
+        Kernel::C64(_) | Kernel::TryC64(_) | Kernel::DenseC64(_) => 1 << abi::C64,
         Kernel::Operation(_) => {
             let signature = Signature::of(&rule)?;
-            (signature.dtypes(), signature.results.len() as u32)
+            rule.n_out = signature.results.len() as u32;
+            signature.dtypes()
         }
-        _ => (1 << abi::F64, 1),
+        _ => 1 << abi::F64,
     };
     let mut raw = Rule {
         struct_size: size_of::<Rule>() as u32,
         flags: 0,
         name: Str::new(&rule.name),
         n_in: rule.n_in,
-        n_out,
+        n_out: rule.n_out,
         dtypes,
         reserved: 0,
         signature: Str::new(&rule.signature),
@@ -137,12 +139,29 @@ pub(crate) fn add_rule(host: &Host, rule: RuleDef) -> Result<()> {
         free_tape: None,
         drop_user: Some(drop_rule),
     };
-    match &rule.kernel {
+    give_slots(&mut raw, &rule.kernel);
+    raw.free_tape = Some(free_tape);
+    // The texts that `raw` points to live in the box.
+    let user = Box::into_raw(Box::new(rule));
+    raw.user = user.cast();
+    // SAFETY: the host copies the struct; every function in it takes the `user` of this rule. Its texts are those of
+    // the box, which stays until `drop_rule`.
+    let added = asked(|err| unsafe { add(host.ctx, &raw, err) });
+    if added.is_err() {
+        // SAFETY: the host has not kept it.
+        drop(unsafe { Box::from_raw(user) });
+    }
+    added
+}
+
+/// The functions of a kernel.
+fn give_slots(raw: &mut Rule, kernel: &Kernel) {
+    match kernel {
         Kernel::None => {}
-        Kernel::F64(_) => raw.scalar_f64 = Some(scalar_f64),
-        Kernel::C64(_) => raw.scalar_c64 = Some(scalar_c64),
-        Kernel::TryF64(_) => raw.scalar_f64 = Some(try_f64),
-        Kernel::TryC64(_) => raw.scalar_c64 = Some(try_c64),
+        Kernel::F64(_) => raw.scalar_f64 = Some(numbers::scalar_f64),
+        Kernel::C64(_) => raw.scalar_c64 = Some(numbers::scalar_c64),
+        Kernel::TryF64(_) => raw.scalar_f64 = Some(numbers::try_f64),
+        Kernel::TryC64(_) => raw.scalar_c64 = Some(numbers::try_c64),
         Kernel::DenseF64(_) => {
             raw.infer = Some(infer::<f64>);
             raw.forward = Some(forward::<f64>);
@@ -159,18 +178,6 @@ pub(crate) fn add_rule(host: &Host, rule: RuleDef) -> Result<()> {
             raw.pullback = Some(operation::pullback);
         }
     }
-    raw.free_tape = Some(free_tape);
-    // The texts that `raw` points to live in the box.
-    let user = Box::into_raw(Box::new(rule));
-    raw.user = user.cast();
-    // SAFETY: the host copies the struct; every function in it takes the `user` of this rule. Its texts are those of
-    // the box, which stays until `drop_rule`.
-    let added = asked(|err| unsafe { add(host.ctx, &raw, err) });
-    if added.is_err() {
-        // SAFETY: the host has not kept it.
-        drop(unsafe { Box::from_raw(user) });
-    }
-    added
 }
 
 /// The rule behind `user`.
@@ -188,62 +195,6 @@ unsafe extern "C" fn drop_rule(user: *mut c_void) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(rule))) {
         std::mem::forget(payload);
     }
-}
-
-unsafe extern "C" fn scalar_f64(user: *mut c_void, x: *const f64, y: *mut f64, err: *mut Err) -> Status {
-    // SAFETY: `user` is this rule; the host gives `n_in` numbers and room for one.
-    let (rule, y) = unsafe { (rule(user), &mut *y) };
-    // SAFETY: the host gives `n_in` numbers.
-    let x = unsafe { slice::from_raw_parts(x, rule.n_in as usize) };
-    guarded(err, || match &rule.kernel {
-        Kernel::F64(f) => {
-            *y = f(x);
-            Ok(())
-        }
-        _ => Err(Error::unsupported("no kernel of real numbers")),
-    })
-}
-
-unsafe extern "C" fn scalar_c64(user: *mut c_void, x: *const f64, y: *mut f64, err: *mut Err) -> Status {
-    // SAFETY: `user` is this rule; the host gives `n_in` complex numbers, which are pairs of `f64`, and room for one.
-    let (rule, y) = unsafe { (rule(user), &mut *y.cast::<C64>()) };
-    // SAFETY: the host gives `n_in` complex numbers, which are pairs of `f64`.
-    let x = unsafe { slice::from_raw_parts(x.cast::<C64>(), rule.n_in as usize) };
-    guarded(err, || match &rule.kernel {
-        Kernel::C64(f) => {
-            *y = f(x);
-            Ok(())
-        }
-        _ => Err(Error::unsupported("no kernel of complex numbers")),
-    })
-}
-
-unsafe extern "C" fn try_f64(user: *mut c_void, x: *const f64, y: *mut f64, err: *mut Err) -> Status {
-    // SAFETY: `user` is this rule; the host gives `n_in` numbers and room for one.
-    let (rule, y) = unsafe { (rule(user), &mut *y) };
-    // SAFETY: the host gives `n_in` numbers.
-    let x = unsafe { slice::from_raw_parts(x, rule.n_in as usize) };
-    guarded(err, || match &rule.kernel {
-        Kernel::TryF64(f) => {
-            *y = f(x)?;
-            Ok(())
-        }
-        _ => Err(Error::unsupported("no kernel of real numbers")),
-    })
-}
-
-unsafe extern "C" fn try_c64(user: *mut c_void, x: *const f64, y: *mut f64, err: *mut Err) -> Status {
-    // SAFETY: `user` is this rule; the host gives `n_in` complex numbers, which are pairs of `f64`, and room for one.
-    let (rule, y) = unsafe { (rule(user), &mut *y.cast::<C64>()) };
-    // SAFETY: the host gives `n_in` complex numbers, which are pairs of `f64`.
-    let x = unsafe { slice::from_raw_parts(x.cast::<C64>(), rule.n_in as usize) };
-    guarded(err, || match &rule.kernel {
-        Kernel::TryC64(f) => {
-            *y = f(x)?;
-            Ok(())
-        }
-        _ => Err(Error::unsupported("no kernel of complex numbers")),
-    })
 }
 
 /// The kernel on arrays of `T`.

@@ -164,6 +164,8 @@ pub enum Kernel {
 pub struct RuleDef {
     pub(crate) name: String,
     pub(crate) n_in: u32,
+    /// How many results it has; known when it is registered.
+    pub(crate) n_out: u32,
     pub(crate) signature: String,
     pub(crate) program: String,
     pub(crate) kernel: Kernel,
@@ -188,6 +190,7 @@ impl RuleDef {
         RuleDef {
             name: name.to_owned(),
             n_in,
+            n_out: 1,
             signature: String::new(),
             program: String::new(),
             kernel: Kernel::None,

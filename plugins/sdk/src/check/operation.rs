@@ -181,8 +181,11 @@ fn inputs(name: &str, signature: &Signature, point: &[f64]) -> Result<Vec<Number
     Ok(all.into_iter().zip(&signature.inputs).map(one).collect())
 }
 
-/// The derivatives of all real numbers of the results, by each of the inputs (its input, and which of its real numbers).
-fn columns(called: &Called<'_>, x: &[Numbers], y: &[Numbers]) -> Result<Vec<((usize, usize), Vec<f64>)>> {
+/// An input and the place of one of its real numbers, and the derivatives of the results' real numbers by it.
+type Column = ((usize, usize), Vec<f64>);
+
+/// The derivatives of all real numbers of the results, by each of the inputs.
+fn columns(called: &Called<'_>, x: &[Numbers], y: &[Numbers]) -> Result<Vec<Column>> {
     let size = y.iter().flat_map(|y| &y.parts).fold(1.0, |m: f64, y| m.max(y.abs()));
     let mut all = Vec::new();
     for (k, input) in x.iter().enumerate().filter(|(_, x)| x.moves) {

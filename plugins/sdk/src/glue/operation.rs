@@ -8,7 +8,6 @@ use crate::{
     error::{Error, Result},
     operation::{ErasedOperation, Value, ValueMut},
     rule::{Kernel, RuleDef},
-    signature::Signature,
 };
 
 use super::{Kept, guarded, parts, rule, view, view_mut, written};
@@ -63,7 +62,7 @@ pub(super) unsafe extern "C" fn infer(
     // SAFETY: `user` is this rule.
     let rule = unsafe { rule(user) };
     guarded(err, || {
-        let expected = Signature::of(rule)?.results.len();
+        let expected = rule.n_out as usize;
         // SAFETY: the host gives `n_in` arrays.
         let shapes = kernel(rule)?.shapes(&unsafe { values(x, rule.n_in as usize) }?)?;
         if shapes.len() != expected {
@@ -87,7 +86,7 @@ pub(super) unsafe extern "C" fn forward(
     // SAFETY: `user` is this rule.
     let rule = unsafe { rule(user) };
     guarded(err, || {
-        let results = Signature::of(rule)?.results.len();
+        let results = rule.n_out as usize;
         // SAFETY: the host gives `n_in` arrays, and one for each result to be filled, which do not overlap.
         let (x, mut y) = unsafe { (values(x, rule.n_in as usize)?, values_mut(y, results)?) };
         let kept: Kept = kernel(rule)?.forward(&x, &mut y)?;
@@ -111,7 +110,7 @@ pub(super) unsafe extern "C" fn pullback(
     // SAFETY: `user` is this rule.
     let rule = unsafe { rule(user) };
     guarded(err, || {
-        let (n, results) = (rule.n_in as usize, Signature::of(rule)?.results.len());
+        let (n, results) = (rule.n_in as usize, rule.n_out as usize);
         // SAFETY: the host gives `n_in` arrays, and one for each result twice.
         let (x, y, y_bar) = unsafe { (values(x, n)?, values(y, results)?, values(y_bar, results)?) };
         // SAFETY: the host gives `n_in` arrays to be filled, which do not overlap.
