@@ -174,7 +174,8 @@ fn narrow<T: Real, S: Scalar<Real = T>, W: Scalar<Real = f64>>(
 fn rules_without_a_program_run_in_single_precision() {
     let plugins = only(&["scan", "norm2", "vander", "polar"]);
     let host = plugins.host();
-    let (single, wide): (fn(f64) -> f32, fn(&f32) -> f64) = (|x| x as f32, |x| f64::from(*x));
+    let single: fn(f64) -> f32 = |x| x as f32;
+    let wide: fn(&f32) -> f64 = |x| f64::from(*x);
     for source in [
         "fn f(a, b) { let s = scan([a, b, a * b]); s[1] * s[2] + norm2(s) }",
         "fn f(a, b) { sum(vander([[a, b], [a * b, 1.0]])) }",
