@@ -65,6 +65,8 @@ pub(super) struct Infer<'a> {
     pub(super) results: &'a HashMap<String, Known>,
     /// The kinds of the parameters of each function.
     params: &'a HashMap<String, Vec<Kind>>,
+    /// What is registered of numbers, and gives arrays of this kind where it is called with arrays.
+    elementwise: &'a HashMap<String, Kind>,
     pub(super) structs: &'a HashMap<String, Kind>,
     pub(super) fields: &'a Fields,
     /// The functions whose results were asked for.
@@ -77,12 +79,14 @@ impl<'a> Infer<'a> {
     pub(super) fn new(
         results: &'a HashMap<String, Known>,
         params: &'a HashMap<String, Vec<Kind>>,
+        elementwise: &'a HashMap<String, Kind>,
         structs: &'a HashMap<String, Kind>,
         fields: &'a Fields,
     ) -> Infer<'a> {
         Infer {
             results,
             params,
+            elementwise,
             structs,
             fields,
             asked: HashSet::new(),
@@ -287,13 +291,21 @@ impl<'a> Infer<'a> {
                 self.asked.insert(asked.to_owned());
             }
         }
-        if let (Some(known), None) = (known, on_complex) {
+        if let (Some(known), None, None) = (known, on_complex, self.elementwise.get(name)) {
             return known.clone();
         }
         let args: Vec<Known> = args.iter().map(|a| self.expr(a, kinds)).collect();
-        if let (known, Some(on_complex)) = (known, on_complex) {
-            let complex = known.is_none() || args.contains(&Known::Kind(Kind::Complex));
-            return known.filter(|_| !complex).unwrap_or(on_complex).clone();
+        if known.is_some() || on_complex.is_some() {
+            let is_complex =
+                |k: &Known| matches!(k, Known::Kind(Kind::Complex | Kind::Array(Element::Complex)));
+            let is_array = |k: &Known| matches!(k, Known::Literals | Known::Kind(Kind::Array(_)));
+            let complex = known.is_none() || args.iter().any(is_complex);
+            let (name, known) = match (known, on_complex) {
+                (_, Some(on_complex)) if complex => (complex_name.as_str(), on_complex),
+                (known, on_complex) => (name, known.or(on_complex).unwrap_or(&Known::Nothing)),
+            };
+            let over = self.elementwise.get(name).filter(|_| args.iter().any(is_array));
+            return over.map_or_else(|| known.clone(), |kind| Known::Kind(kind.clone()));
         }
         if let Some(builtin) = Builtin::by_name(name) {
             // Literals beside an array are real numbers.

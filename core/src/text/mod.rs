@@ -27,7 +27,8 @@
 //!   `Point { x: a, y: b }`, `if` as a value. `&x` is x: what Rust needs beside a variable that is used again.
 //! - **Names**: the file's functions in any order, what is registered in [`Rules`], and every op of
 //!   the [op table](crate::ir::table). `log` is `ln`; `len`, `sum`, `select`, `real`.
-//!   A registered `f.complex` is what `f` means on complex numbers.
+//!   A registered `f.complex` is what `f` means on complex numbers. What is registered of numbers goes over arrays element by
+//!   element, as the functions of the language do; an int among its arguments is one for all.
 //! - **Arrays** have a shape: `[[1.0, 2.0], [3.0, 4.0]]` has `[2, 2]`, `full(0.0, [2, 3])` another, `[xs, ys]` stacks two
 //!   arrays and `[xs; n]` has n times the same row. Operators and functions of numbers work element by element, with [broadcasting](crate::array#broadcasting).
 //!   `a[i, j]`, or `a[(i, j)]` as in Rust, is an element; `a[k]` the k-th in row-major order, of which there are `len(a)`. The other functions are

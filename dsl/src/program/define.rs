@@ -8,9 +8,9 @@
 use ketgrad_core::{
     adjoint::Transform,
     entity::FuncId,
-    ir::{CustomRule, Function, Kind, Param, Position, Primitive, Program},
+    ir::{CustomRule, Element, Function, Kind, Param, Position, Primitive, Program},
     rules::{RuleError, Rules},
-    staging::Stage,
+    staging::{Stage, over_arrays},
 };
 
 use super::staged::{Callee, Module, build};
@@ -159,6 +159,9 @@ fn primitive(d: &Definition, rules: &Rules, program: &mut Program) -> Result<Cal
     if let Some(f) = function {
         return Ok(Callee::Function(f));
     }
+    if let Some(f) = over_arrays_of(d, &params, program) {
+        return Ok(Callee::Function(f));
+    }
     let Some(id) = program.lookup_primitive(d.name) else {
         let (name, result) = (d.name.to_owned(), d.result.clone());
         let new = Primitive { name, params, result, pullback: None, pushforward: None };
@@ -173,6 +176,16 @@ fn primitive(d: &Definition, rules: &Rules, program: &mut Program) -> Result<Cal
         name: d.name.to_owned(),
         given: shown(&registered.params, &registered.result),
         expected: shown(&params, &d.result),
+    })
+}
+
+/// A registered function of numbers, over arrays where the primitive takes them.
+fn over_arrays_of(d: &Definition, params: &[Kind], program: &mut Program) -> Option<FuncId> {
+    [d.name.to_owned(), format!("{}.complex", d.name)].iter().find_map(|name| {
+        let f = program.lookup(name)?;
+        let result = program.functions[f].result.clone();
+        let is_array_of = Element::of(&result).is_some_and(|e| d.result == Kind::Array(e));
+        is_array_of.then(|| over_arrays(program, f, params))?
     })
 }
 

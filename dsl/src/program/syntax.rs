@@ -62,7 +62,7 @@
 /// |---|---|
 /// | `f(2.0)` | the native function `f<S: Number>`; [`Number`](crate::Number) is every real scalar that is `Copy` and decides comparisons: floats, dual numbers and their nests. Other scalars run the IR |
 /// | `f::ir()` | the [`Program`](ketgrad_core::ir::Program) of all functions of this `program!` and of all that they use; it is the same for each of them, so that functions may call each other in any order. Name the one you mean: `Derivatives::new(&f::ir(), "f")` |
-/// | `f::ir_with(&rules)` | the same, with what is registered for its primitives: their rules, or the rule of a plugin in their place |
+/// | `f::ir_with(&rules)` | the same, with what is registered for its primitives: their rules, or the rule of a plugin in their place; over arrays, a rule of numbers of that name element by element |
 /// | `Point` | `struct Point<x, y> { pub x: x, pub y: y }`: one type parameter for each field, so that `Point { x: 1.0, y: 2.0 }` needs no annotation |
 ///
 /// # Items

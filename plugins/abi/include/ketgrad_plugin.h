@@ -18,7 +18,7 @@ extern "C" {
 
 #define KETGRAD_MAGIC 0x314441524754454bull /* "KETGRAD1" */
 #define KETGRAD_MAJOR 1u
-#define KETGRAD_MINOR 2u
+#define KETGRAD_MINOR 3u
 
 #if defined(_WIN32)
 #define KETGRAD_EXPORT __declspec(dllexport)
@@ -82,13 +82,16 @@ typedef struct ketgrad_shape {
     uint64_t dim[KETGRAD_MAX_NDIM];
 } ketgrad_shape;
 
-/* A function with derivatives: a kernel, a program, or both. */
+/* A function with derivatives: a kernel, a program, or both. `infer`, `forward` and `pullback` have `n_in` inputs and `n_out` results;
+ * several results (since 1.3) are a tuple in programs. A result that is an array has 1 to KETGRAD_MAX_NDIM dimensions, whatever those
+ * of the inputs. Ints cross as doubles, in a rule whose other numbers are all complex as complex ones. To `pullback` the cotangent
+ * of u + iv is dL/du + i dL/dv of a real loss L. */
 typedef struct ketgrad_rule {
     uint32_t struct_size, flags;
     ketgrad_str name;
     uint32_t n_in, n_out;
-    uint32_t dtypes, reserved;
-    ketgrad_str signature; /* "(x, n: int) -> real"; empty: n_in numbers to one */
+    uint32_t dtypes, reserved; /* KETGRAD_F64, KETGRAD_C64 or, since 1.3, both, as bits */
+    ketgrad_str signature; /* "(x, n: int) -> real", "(zs: array<complex>) -> (real, array)"; empty: numbers */
     ketgrad_str program;   /* "rule f(x) { kernel(x) } pullback(x, y, y_bar) { ... }" */
     void *user;
     ketgrad_status (*infer)(void *user, const ketgrad_array *x, ketgrad_shape *y, ketgrad_err *err);

@@ -23,6 +23,7 @@
 //! | 1.0 | rules, backends, [`Host::parallel_for`] |
 //! | 1.1 | [`Host::get_extension`] |
 //! | 1.2 | states that live on a device: [`C32`], [`Backend::describe`], [`Backend::state_basis`], [`Backend::apply_pair`], [`Backend::sample`] |
+//! | 1.3 | rules of several results ([`Rule::n_out`]) and of real and complex numbers together, array results of any shape, arrays of ints |
 #![no_std]
 
 use core::{ffi::c_void, ptr};
@@ -32,7 +33,7 @@ pub const MAGIC: u64 = u64::from_le_bytes(*b"KETGRAD1");
 /// A plugin of another major version is refused.
 pub const MAJOR: u32 = 1;
 /// The minor version of this crate.
-pub const MINOR: u32 = 2;
+pub const MINOR: u32 = 3;
 /// The one exported symbol.
 pub const ENTRY: &str = "ketgrad_plugin";
 
@@ -142,8 +143,10 @@ pub struct Shape {
 /// A function with derivatives. What a rule has not is null or empty.
 ///
 /// A rule has a kernel, a program, or both. `signature` says what it takes and gives, in the words of the
-/// program language: `(x, n: int, xs: array) -> array`. Empty: `n_in` numbers of the kind in `dtypes` to one. Numbers that
-/// are ints cross as `f64`.
+/// program language: `(x, n: int, xs: array) -> array`, of several results `(zs: array<complex>) -> (complex, array)`. Empty: numbers
+/// of the kind in `dtypes`. Ints and arrays of ints cross as `f64`, in a rule whose other numbers are all complex as complex numbers.
+///
+/// Complex numbers are pairs of real ones to `pullback`: the cotangent of `u + iv` is `dL/du + i dL/dv` of a real loss L.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
@@ -155,9 +158,9 @@ pub struct Rule {
     pub name: Str,
     /// The number of inputs.
     pub n_in: u32,
-    /// The number of results: 1 so far.
+    /// The number of results; more than one, which come from `forward`, are a tuple in programs. Since 1.3; 1 before.
     pub n_out: u32,
-    /// The kind of number of the kernel: bit [`F64`] or bit [`C64`].
+    /// The kinds of numbers of the kernel: bit [`F64`], bit [`C64`] or, since 1.3, both.
     pub dtypes: u32,
     /// 0.
     pub reserved: u32,
@@ -167,13 +170,14 @@ pub struct Rule {
     pub program: Str,
     /// Handed to every function below.
     pub user: *mut c_void,
-    /// `(user, x, y_shapes)`: the shapes of the results. Null: that of the first input.
+    /// `(user, x, y_shapes)`: the shapes of the `n_out` results: no dimensions for a number, 1 to [`MAX_NDIM`] for an array. Null:
+    /// that of the first input.
     pub infer: Option<unsafe extern "C" fn(*mut c_void, *const Array, *mut Shape, *mut Err) -> Status>,
-    /// `(user, x, y, tape)`: the results. `tape` may be given what the pullback shall know.
+    /// `(user, x, y, tape)`: the `n_out` results, zeros at first. `tape` may be given what the pullback shall know.
     pub forward: Option<
         unsafe extern "C" fn(*mut c_void, *const Array, *const Array, *mut *mut c_void, *mut Err) -> Status,
     >,
-    /// `(user, tape, x, y, y_bar, x_bar)`: the cotangents of the inputs. It may be called several times for one
+    /// `(user, tape, x, y, y_bar, x_bar)`: the cotangents of the inputs, zeros at first, for those of the `n_out` results. It may be called several times for one
     /// tape.
     pub pullback: Option<
         unsafe extern "C" fn(

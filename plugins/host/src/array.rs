@@ -2,7 +2,12 @@
 
 use std::{any::Any, sync::Arc};
 
-use ketgrad_core::{array::Array as Shaped, exec::Datum, ir::Kind, scalar::Scalar};
+use ketgrad_core::{
+    array::Array as Shaped,
+    exec::Datum,
+    ir::{Element, Kind},
+    scalar::{Real, Scalar},
+};
 use ketgrad_plugin_abi as abi;
 use num_complex::Complex;
 
@@ -12,20 +17,20 @@ const CANARY: u64 = 0x7ff8_dead_beef_cafe;
 /// A number that kernels know.
 pub(crate) trait Number: Copy + Default + Any + Send + Sync {
     const DTYPE: u32;
-    const ONE: Self;
     const CANARY: Self;
     /// Whether it is the same number, bit by bit.
     fn is_same(self, other: Self) -> bool;
     /// A word that depends on every bit.
     fn word(self) -> u64;
     fn is_finite(self) -> bool;
-    /// `conj(bar) dot`: what a cotangent makes of a tangent.
-    fn pair(bar: Self, dot: Self) -> Self;
-    fn plus(self, other: Self) -> Self;
     /// A value of a program on `S`, if its numbers are these.
     fn read<S: Scalar>(datum: &Datum<S>) -> Option<Array<Self>>;
     /// The way back.
     fn write<S: Scalar>(array: Array<Self>, kind: &Kind) -> Option<Datum<S>>;
+    /// Numbers of this kind as those of any.
+    fn values(array: Array<Self>) -> Values;
+    /// The numbers, if they are of this kind.
+    fn of_values(values: &Values) -> Option<&Array<Self>>;
 }
 
 /// A number (no dimensions) or an array, the last index running fastest.
@@ -51,18 +56,112 @@ impl<E: Number> Array<E> {
         let shape: Vec<usize> = self.shape.iter().map(|n| usize::try_from(*n).ok()).collect::<Option<_>>()?;
         Shaped::new(&shape, self.data).ok()
     }
-    pub(crate) fn zeros_like(&self) -> Array<E> {
-        Array { shape: self.shape.clone(), data: vec![E::default(); self.data.len()] }
-    }
-    /// A cotangent may be shorter than its value: what is missing is zero.
-    pub(crate) fn extended(mut self, like: &Array<E>) -> Array<E> {
-        self.data.resize(like.data.len(), E::default());
-        self.shape.clone_from(&like.shape);
-        self
-    }
     pub(crate) fn is_finite(&self) -> bool {
         self.data.iter().all(|x| x.is_finite())
     }
+}
+
+/// An argument or a result of a kernel on arrays.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Values {
+    Reals(Array<f64>),
+    Complexes(Array<Complex<f64>>),
+}
+
+impl Values {
+    /// A value of a program whose numbers are `f64`.
+    pub(crate) fn read<S: Scalar>(datum: &Datum<S>, is_complex: bool) -> Option<Values> {
+        match is_complex {
+            false => f64::read(datum).map(Values::Reals),
+            true => Complex::read(datum).map(Values::Complexes),
+        }
+    }
+
+    /// Values of the real numbers that its elements are made of: one for each real element, two for each complex one.
+    pub(crate) fn of_parts(shape: Vec<u64>, parts: Vec<f64>, is_complex: bool) -> Values {
+        match is_complex {
+            false => Values::Reals(Array { shape, data: parts }),
+            true => {
+                let data = parts.chunks_exact(2).map(|z| Complex::new(z[0], z[1])).collect();
+                Values::Complexes(Array { shape, data })
+            }
+        }
+    }
+
+    /// The real numbers that its elements are made of.
+    pub(crate) fn parts(&self) -> Vec<f64> {
+        match self {
+            Values::Reals(x) => x.data.clone(),
+            Values::Complexes(z) => z.data.iter().flat_map(|z| [z.re, z.im]).collect(),
+        }
+    }
+
+    pub(crate) fn shape(&self) -> &[u64] {
+        match self {
+            Values::Reals(x) => &x.shape,
+            Values::Complexes(z) => &z.shape,
+        }
+    }
+
+    pub(crate) fn is_complex(&self) -> bool {
+        matches!(self, Values::Complexes(_))
+    }
+
+    pub(crate) fn is_finite(&self) -> bool {
+        match self {
+            Values::Reals(x) => x.is_finite(),
+            Values::Complexes(z) => z.is_finite(),
+        }
+    }
+
+    /// The number of elements.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Values::Reals(x) => x.data.len(),
+            Values::Complexes(z) => z.data.len(),
+        }
+    }
+
+    /// These in the shape of others: a cotangent may be shorter than its value, and what is missing is zero.
+    pub(crate) fn extended(self, like: &Values) -> Values {
+        let mut parts = self.parts();
+        let each = if like.is_complex() { 2 } else { 1 };
+        parts.resize(each * like.len(), 0.0);
+        Values::of_parts(like.shape().to_vec(), parts, like.is_complex())
+    }
+
+    /// The value of a program on `S`, by the nearest numbers that `S` has.
+    pub(crate) fn write<T: Real, S: Scalar<Real = T>>(self, kind: &Kind) -> Option<Datum<S>> {
+        let shape = self.shape().to_vec();
+        let parts = self.parts();
+        let exact = match self {
+            Values::Reals(x) => f64::write(x, kind),
+            Values::Complexes(z) => Complex::write(z, kind),
+        };
+        exact.or_else(|| assembled(kind, &shape, parts.iter().map(|x| T::lit(*x)).collect()))
+    }
+}
+
+/// A value of real numbers, two for each complex one.
+pub(crate) fn assembled<T: Real, S: Scalar<Real = T>>(
+    kind: &Kind,
+    shape: &[u64],
+    parts: Vec<T>,
+) -> Option<Datum<S>> {
+    let shape: Vec<usize> = shape.iter().map(|n| usize::try_from(*n).ok()).collect::<Option<_>>()?;
+    let complex = |parts: &[T]| match parts {
+        [re, im] => S::from_parts(re.clone(), im.clone()),
+        _ => None,
+    };
+    Some(match kind {
+        Kind::Real => Datum::Real(parts.into_iter().next()?),
+        Kind::Complex => Datum::Complex(complex(&parts)?),
+        Kind::Array(Element::Complex) => {
+            let all: Vec<S> = parts.chunks_exact(2).map(complex).collect::<Option<_>>()?;
+            Datum::Complexes(Arc::new(Shaped::new(&shape, all).ok()?))
+        }
+        _ => Datum::Reals(Arc::new(Shaped::new(&shape, parts).ok()?)),
+    })
 }
 
 /// The value as another type, if it is one of those.
@@ -73,7 +172,6 @@ pub(crate) fn cast<A: Any, B: Any + Clone>(a: &A) -> Option<B> {
 
 impl Number for f64 {
     const DTYPE: u32 = abi::F64;
-    const ONE: f64 = 1.0;
     const CANARY: f64 = f64::from_bits(CANARY);
     fn is_same(self, other: f64) -> bool {
         self.to_bits() == other.to_bits()
@@ -84,17 +182,12 @@ impl Number for f64 {
     fn is_finite(self) -> bool {
         f64::is_finite(self)
     }
-    fn pair(bar: f64, dot: f64) -> f64 {
-        bar * dot
-    }
-    fn plus(self, other: f64) -> f64 {
-        self + other
-    }
     fn read<S: Scalar>(datum: &Datum<S>) -> Option<Array<f64>> {
         match datum {
             Datum::Real(x) => Some(Array::number(cast(x)?)),
             Datum::Int(n) => Some(Array::number(*n as f64)),
             Datum::Reals(xs) => cast::<_, Arc<Shaped<f64>>>(xs).and_then(|xs| Array::of(&xs)),
+            Datum::Ints(ns) => Array::of(&ns.map(|n| *n as f64)),
             _ => None,
         }
     }
@@ -104,11 +197,19 @@ impl Number for f64 {
             _ => Some(Datum::Reals(cast(&Arc::new(array.shaped()?))?)),
         }
     }
+    fn values(array: Array<f64>) -> Values {
+        Values::Reals(array)
+    }
+    fn of_values(values: &Values) -> Option<&Array<f64>> {
+        match values {
+            Values::Reals(array) => Some(array),
+            Values::Complexes(_) => None,
+        }
+    }
 }
 
 impl Number for Complex<f64> {
     const DTYPE: u32 = abi::C64;
-    const ONE: Complex<f64> = Complex::new(1.0, 0.0);
     const CANARY: Complex<f64> = Complex::new(f64::from_bits(CANARY), f64::from_bits(CANARY));
     fn is_same(self, other: Complex<f64>) -> bool {
         self.re.is_same(other.re) & self.im.is_same(other.im)
@@ -119,17 +220,12 @@ impl Number for Complex<f64> {
     fn is_finite(self) -> bool {
         self.re.is_finite() && self.im.is_finite()
     }
-    fn pair(bar: Complex<f64>, dot: Complex<f64>) -> Complex<f64> {
-        bar.conj() * dot
-    }
-    fn plus(self, other: Complex<f64>) -> Complex<f64> {
-        self + other
-    }
     fn read<S: Scalar>(datum: &Datum<S>) -> Option<Array<Complex<f64>>> {
         match datum {
             Datum::Complex(x) => Some(Array::number(cast(x)?)),
             Datum::Int(n) => Some(Array::number(Complex::new(*n as f64, 0.0))),
             Datum::Complexes(xs) => cast::<_, Arc<Shaped<Complex<f64>>>>(xs).and_then(|xs| Array::of(&xs)),
+            Datum::Ints(ns) => Array::of(&ns.map(|n| Complex::new(*n as f64, 0.0))),
             _ => None,
         }
     }
@@ -137,6 +233,15 @@ impl Number for Complex<f64> {
         match kind {
             Kind::Complex => Some(Datum::Complex(cast(array.data.first()?)?)),
             _ => Some(Datum::Complexes(cast(&Arc::new(array.shaped()?))?)),
+        }
+    }
+    fn values(array: Array<Complex<f64>>) -> Values {
+        Values::Complexes(array)
+    }
+    fn of_values(values: &Values) -> Option<&Array<Complex<f64>>> {
+        match values {
+            Values::Complexes(array) => Some(array),
+            Values::Reals(_) => None,
         }
     }
 }

@@ -17,13 +17,14 @@ use ketgrad_core::{
 use num_complex::Complex;
 
 use crate::{
-    array::{Array, Number, cast},
+    array::cast,
     by_name::ByName,
-    dense::{linearised, needs_program, no_plain_number, pullback, pushforward},
+    dense::{linearised, needs_complex, no_plain_number, pullback, pushforward, value},
     error::placeless,
     kernel::{Kernel, MAX_NUMBERS},
     lift::{factorial, series},
     lower::caller,
+    shown::arguments,
 };
 
 /// A rule with a kernel.
@@ -57,11 +58,15 @@ impl Rule {
         )
     }
 
+    /// With the plugin, the rule and the arguments, but for an error of a rule inside its program, which has its own.
     #[cold]
-    fn failed(&self, reason: &str) -> HostError {
+    fn failed<T: Real, S: Scalar<Real = T>>(&self, reason: &str, args: &[Datum<S>]) -> HostError {
         let plugin = format!("plugin `{}`", self.plugin);
-        let reason =
-            if reason.contains(&plugin) { reason.to_owned() } else { format!("{reason} ({plugin})") };
+        let reason = if reason.contains(&plugin) {
+            reason.to_owned()
+        } else {
+            format!("{reason} ({plugin}, rule `{}` at {})", self.name, arguments(args))
+        };
         HostError::Failed { name: self.name.clone(), reason }
     }
 }
@@ -162,14 +167,11 @@ impl Loaded {
         args: &[Datum<S>],
         context: &mut CallContext,
     ) -> Result<Datum<S>, String> {
-        match (part, rule.kernel.is_complex()) {
-            (Part::Value, _) if rule.kernel.is_scalar() => self.number(rule, args, context),
-            (Part::Value, false) => self.array::<f64, T, S>(rule, args, context),
-            (Part::Value, true) => self.array::<Complex<f64>, T, S>(rule, args, context),
-            (Part::Pullback, false) => pullback::<f64, S>(rule, args),
-            (Part::Pullback, true) => pullback::<Complex<f64>, S>(rule, args),
-            (Part::Pushforward, false) => pushforward::<f64, S>(rule, args),
-            (Part::Pushforward, true) => pushforward::<Complex<f64>, S>(rule, args),
+        match part {
+            Part::Value if rule.kernel.is_scalar() => self.number(rule, args, context),
+            Part::Value => self.array(rule, args, context),
+            Part::Pullback => pullback(rule, args),
+            Part::Pushforward => pushforward(rule, args),
         }
     }
 
@@ -266,11 +268,7 @@ impl Loaded {
         if let Some(value) = &rule.value {
             return self.run(value, args, context);
         }
-        let number = |z: Complex<f64>| {
-            let needs =
-                || "it gives a number with an imaginary part: run the program on complex numbers".to_owned();
-            S::from_parts(T::lit(z.re), T::lit(z.im)).ok_or_else(needs)
-        };
+        let number = |z: Complex<f64>| S::from_parts(T::lit(z.re), T::lit(z.im)).ok_or_else(needs_complex);
         let mut plain: Vec<Datum<Complex<f64>>> = Vec::with_capacity(args.len());
         let mut rest: Vec<S> = Vec::with_capacity(args.len());
         for datum in args {
@@ -297,7 +295,7 @@ impl Loaded {
             return Ok(Datum::Complex(value));
         }
         if !rule.has_program {
-            return Err(needs_program(rule));
+            return linearised(rule, args);
         }
         let sum = series(value, &rest, &mut |index| match self.partial(rule, index, &plain, context)? {
             Datum::Complex(d) => number(d / factorial(index)),
@@ -306,21 +304,17 @@ impl Loaded {
         Ok(Datum::Complex(sum))
     }
 
-    /// The value of a rule on arrays.
-    fn array<E: Number, T: Real, S: Scalar<Real = T>>(
+    /// The value of a rule on arrays, or of one whose numbers are of different kinds.
+    fn array<T: Real, S: Scalar<Real = T>>(
         &self,
         rule: &Rule,
         args: &[Datum<S>],
         context: &mut CallContext,
     ) -> Result<Datum<S>, String> {
-        let x: Option<Vec<Array<E>>> = args.iter().map(E::read).collect();
-        if let Some(x) = x {
-            let (y, _) = rule.kernel.forward(&x)?;
-            return E::write(y, &rule.kernel.result).ok_or_else(|| "a number of another kind".to_owned());
-        }
-        match &rule.value {
-            Some(value) => self.run(value, args, context),
-            None => linearised(rule, args),
+        match (value(rule, args), &rule.value) {
+            (Some(value), _) => value,
+            (None, Some(value)) => self.run(value, args, context),
+            (None, None) => linearised(rule, args),
         }
     }
 
@@ -440,7 +434,7 @@ impl<T: Real, S: Scalar<Real = T>> Host<S> for Loaded {
         let rule = &self.rules[k];
         self.compute(rule, part, args, context).map_err(|reason| match context.check_cancelled() {
             Err(cancelled) => cancelled.into(),
-            Ok(()) => rule.failed(&reason),
+            Ok(()) => rule.failed(&reason, args),
         })
     }
 
@@ -451,7 +445,7 @@ impl<T: Real, S: Scalar<Real = T>> Host<S> for Loaded {
         }
         let &(k, Part::Value) = self.by_primitive.get(&primitive.name)? else { return None };
         let rule = &self.rules[k];
-        if rule.kernel.is_complex() || args.len() > FEW {
+        if !rule.kernel.is_scalar() || rule.kernel.is_complex() || args.len() > FEW {
             return None;
         }
         let mut x = [0.0; FEW];
@@ -460,7 +454,10 @@ impl<T: Real, S: Scalar<Real = T>> Host<S> for Loaded {
         }
         match rule.kernel.real(&x[..args.len()]) {
             Ok(y) => cast(&y).map(Ok),
-            Err(failed) => Some(Err(rule.failed(&failed.reason))),
+            Err(failed) => {
+                let args: Vec<Datum<f64>> = x[..args.len()].iter().map(|x| Datum::Real(*x)).collect();
+                Some(Err(rule.failed(&failed.reason, &args)))
+            }
         }
     }
 }

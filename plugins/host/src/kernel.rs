@@ -17,14 +17,15 @@ use ketgrad_plugin_abi::{self as abi, Shape};
 use num_complex::Complex;
 
 use crate::{
-    array::{Array, Number},
+    array::{Array, Number, Values},
     border::{Failed, called},
     call::changes_modes,
     init::RawRule,
+    plugins::is_complex,
     request::Check,
 };
 
-/// How many elements stand behind a result to see whether a kernel writes too far.
+/// How many elements stand before and behind a result to see whether a kernel writes beside it.
 const GUARD: usize = 8;
 
 /// The most elements of a result.
@@ -40,7 +41,10 @@ pub(crate) const MAX_NUMBERS: usize = 16;
 pub(crate) struct Kernel {
     raw: RawRule,
     pub(crate) params: Vec<Kind>,
-    pub(crate) result: Kind,
+    pub(crate) results: Vec<Kind>,
+    numbers: Numbers,
+    /// Whether it takes numbers and gives one, all of one kind.
+    is_scalar: bool,
     check: Check,
     /// Whether a tape came that nobody frees.
     keeps_tapes: AtomicBool,
@@ -61,42 +65,88 @@ impl Drop for Tape<'_> {
     }
 }
 
+/// The kinds of numbers that a kernel takes and gives, ints left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Numbers {
+    Real,
+    Complex,
+    /// Of both kinds.
+    Mixed,
+}
+
+impl Numbers {
+    fn of(params: &[Kind], results: &[Kind]) -> Numbers {
+        let all = || params.iter().chain(results);
+        let is_real = |k: &Kind| matches!(k, Kind::Real | Kind::Array(Element::Real));
+        match (all().any(is_complex), all().any(is_real)) {
+            (false, _) => Numbers::Real,
+            (true, false) => Numbers::Complex,
+            (true, true) => Numbers::Mixed,
+        }
+    }
+
+    /// The kinds as a mask.
+    fn dtypes(self) -> u32 {
+        match self {
+            Numbers::Real => 1 << abi::F64,
+            Numbers::Complex => 1 << abi::C64,
+            Numbers::Mixed => 1 << abi::F64 | 1 << abi::C64,
+        }
+    }
+}
+
+fn is_array(kind: &Kind) -> bool {
+    matches!(kind, Kind::Array(_))
+}
+
 impl Kernel {
     /// The kernel of a rule of this signature; `None` if it has none.
     pub(crate) fn new(
         raw: RawRule,
         params: Vec<Kind>,
-        result: Kind,
+        results: Vec<Kind>,
         check: Check,
     ) -> Result<Option<Kernel>, String> {
         let r = &raw.raw;
-        let numbers = params.iter().chain([&result]).all(|k| !matches!(k, Kind::Array(_)));
-        let complex = matches!(result, Kind::Complex | Kind::Array(Element::Complex));
-        let scalar = if complex { r.scalar_c64.is_some() } else { r.scalar_f64.is_some() };
-        if !(scalar && numbers) && r.forward.is_none() {
+        let numbers = Numbers::of(&params, &results);
+        let arrays = params.iter().chain(&results).any(is_array);
+        let scalar = match numbers {
+            Numbers::Real => r.scalar_f64.is_some(),
+            Numbers::Complex => r.scalar_c64.is_some(),
+            Numbers::Mixed => false,
+        };
+        let is_scalar = !arrays && results.len() == 1 && numbers != Numbers::Mixed;
+        if !(scalar && is_scalar) && r.forward.is_none() {
+            if !arrays && (r.scalar_f64.is_some() || r.scalar_c64.is_some()) && results.len() > 1 {
+                let given = results.len();
+                return Err(format!("{given} results; a kernel on numbers has one, several need `forward`"));
+            }
             return Ok(None);
         }
-        if numbers && params.len() > MAX_NUMBERS {
+        if is_scalar && params.len() > MAX_NUMBERS {
             return Err(format!("{} inputs; a kernel on numbers has at most {MAX_NUMBERS}", params.len()));
         }
-        let (dtype, fits): (u32, fn(&Kind) -> bool) = if complex {
-            (abi::C64, |k| matches!(k, Kind::Complex | Kind::Int | Kind::Array(Element::Complex)))
-        } else {
-            (abi::F64, |k| matches!(k, Kind::Real | Kind::Int | Kind::Array(Element::Real)))
-        };
-        if r.dtypes >> dtype & 1 == 0 || !params.iter().chain([&result]).all(fits) || result == Kind::Int {
+        if r.dtypes & numbers.dtypes() != numbers.dtypes() || !results.iter().all(Kind::is_differentiable) {
             return Err("its kernel is of another kind of number than its signature".to_owned());
         }
-        Ok(Some(Kernel { raw, params, result, check, keeps_tapes: AtomicBool::new(false) }))
+        let keeps_tapes = AtomicBool::new(false);
+        Ok(Some(Kernel { raw, params, results, numbers, is_scalar, check, keeps_tapes }))
     }
 
-    /// Whether it takes numbers and gives one.
+    /// Whether it takes numbers and gives one, all of one kind.
     pub(crate) fn is_scalar(&self) -> bool {
-        !self.params.iter().chain([&self.result]).any(|k| matches!(k, Kind::Array(_)))
+        self.is_scalar
     }
 
+    /// Whether all its numbers are complex, but for ints.
     pub(crate) fn is_complex(&self) -> bool {
-        matches!(self.result, Kind::Complex | Kind::Array(Element::Complex))
+        self.numbers == Numbers::Complex
+    }
+
+    /// Whether an input of that kind crosses as complex numbers. Ints are numbers of the rule's kind; real ones if it has
+    /// both.
+    pub(crate) fn crosses_complex(&self, kind: &Kind) -> bool {
+        is_complex(kind) || self.is_complex()
     }
 
     pub(crate) fn has_pullback(&self) -> bool {
@@ -168,67 +218,79 @@ impl Kernel {
 
     /// The value at numbers, by the kernel on arrays.
     fn number<E: Number>(&self, x: &[E]) -> Result<E, Failed> {
-        let x: Vec<Array<E>> = x.iter().map(|x| Array::number(*x)).collect();
+        let x: Vec<Values> = x.iter().map(|x| E::values(Array::number(*x))).collect();
         let (y, _) = self.forward(&x)?;
-        y.data.first().copied().ok_or_else(|| Failed::broke("no value"))
+        let number = y.first().and_then(E::of_values).and_then(|y| y.data.first().copied());
+        number.ok_or_else(|| Failed::broke("no value"))
     }
 
-    /// The result, and what the kernel keeps for its pullback.
-    pub(crate) fn forward<E: Number>(&self, x: &[Array<E>]) -> Result<(Array<E>, Tape<'_>), Failed> {
+    /// The results, and what the kernel keeps for its pullback.
+    pub(crate) fn forward(&self, x: &[Values]) -> Result<(Vec<Values>, Tape<'_>), Failed> {
         let r = &self.raw.raw;
         let (Some(forward), true) = (r.forward, x.len() == self.params.len()) else {
             return Err(Failed::said("it has no kernel on arrays"));
         };
-        let shape = self.infer(x)?;
-        let n = shape.iter().try_fold(1u64, |n, d| n.checked_mul(*d)).filter(|n| *n <= MOST);
-        let n = n.ok_or_else(|| {
-            Failed::broke(format!("it says that its result has the shape {shape:?}; at most {MOST} elements"))
-        })?;
-        let mut y = Guarded::new(shape, n as usize, self.guard());
+        let shapes = self.infer(x)?;
+        let mut y = Vec::with_capacity(shapes.len());
+        for (k, shape) in shapes.into_iter().enumerate() {
+            let n = shape.iter().try_fold(1u64, |n, d| n.checked_mul(*d)).filter(|n| *n <= MOST);
+            let n = n.ok_or_else(|| {
+                let result = self.result(k);
+                Failed::broke(format!(
+                    "it says that {result} has the shape {shape:?}; at most {MOST} elements"
+                ))
+            })?;
+            y.push(Guarded::new(is_complex(&self.results[k]), shape, n as usize, self.guard()));
+        }
         let mut tape = Tape { kernel: self, ptr: ptr::null_mut() };
         let inputs: Vec<abi::Array> = x.iter().map(borrowed).collect();
-        let result = y.array();
+        let results: Vec<abi::Array> = y.iter_mut().map(Guarded::array).collect();
         let sum = self.sum(x);
-        // SAFETY: the arrays are good for the call, the result is ours alone and as large as it says.
+        // SAFETY: the arrays are good for the call, the results are ours alone and as large as they say.
         let called = called(&self.raw.callee, |err| unsafe {
-            forward(r.user, inputs.as_ptr(), &raw const result, &raw mut tape.ptr, err)
+            forward(r.user, inputs.as_ptr(), results.as_ptr(), &raw mut tape.ptr, err)
         });
         if r.free_tape.is_none() && !tape.ptr.is_null() {
             self.keeps_tapes.store(true, Ordering::Relaxed);
         }
-        let y = y.checked("result")?;
+        let checked = |(k, y): (usize, Guarded)| y.checked(&self.result(k));
+        let y: Vec<Values> = y.into_iter().enumerate().map(checked).collect::<Result<_, _>>()?;
         called?;
         unchanged(x, sum)?;
-        self.finite(x, &y)?;
+        y.iter().try_for_each(|y| self.finite(x, y))?;
         Ok((y, tape))
     }
 
     /// The cotangents of the inputs.
-    pub(crate) fn pullback<E: Number>(
+    pub(crate) fn pullback(
         &self,
         tape: &Tape<'_>,
-        x: &[Array<E>],
-        y: &Array<E>,
-        y_bar: &Array<E>,
-    ) -> Result<Vec<Array<E>>, Failed> {
+        x: &[Values],
+        y: &[Values],
+        y_bar: &[Values],
+    ) -> Result<Vec<Values>, Failed> {
         let r = &self.raw.raw;
         let Some(pullback) = r.pullback else { return Err(Failed::said("it has no pullback")) };
-        let inputs: Vec<abi::Array> = x.iter().map(borrowed).collect();
-        let (value, cotangent) = (borrowed(y), borrowed(y_bar));
+        let n = self.results.len();
+        if x.len() != self.params.len() || y.len() != n || y_bar.len() != n {
+            return Err(Failed::said("another number of arrays"));
+        }
+        let lists = [x, y, y_bar].map(|list| list.iter().map(borrowed).collect::<Vec<abi::Array>>());
+        let [inputs, values, cotangents] = &lists;
         let guard = self.guard();
-        let mut bars: Vec<Guarded<E>> =
-            x.iter().map(|x| Guarded::new(x.shape.clone(), x.data.len(), guard)).collect();
+        let mut bars: Vec<Guarded> =
+            x.iter().map(|x| Guarded::new(x.is_complex(), x.shape().to_vec(), x.len(), guard)).collect();
         let results: Vec<abi::Array> = bars.iter_mut().map(Guarded::array).collect();
         let sum = self.sum(x);
         // SAFETY: the arrays are good for the call, the results are ours alone and as large as they say; the tape is of this kernel.
         called(&self.raw.callee, |err| unsafe {
-            let (value, cotangent) = (&raw const value, &raw const cotangent);
-            pullback(r.user, tape.ptr, inputs.as_ptr(), value, cotangent, results.as_ptr(), err)
+            let (x, y, y_bar) = (inputs.as_ptr(), values.as_ptr(), cotangents.as_ptr());
+            pullback(r.user, tape.ptr, x, y, y_bar, results.as_ptr(), err)
         })?;
         unchanged(x, sum)?;
-        let bars: Vec<Array<E>> =
-            bars.into_iter().map(|b| b.checked("cotangent")).collect::<Result<_, _>>()?;
-        if y_bar.is_finite() {
+        let bars: Vec<Values> =
+            bars.into_iter().map(|b| b.checked("its cotangent")).collect::<Result<_, _>>()?;
+        if y_bar.iter().all(Values::is_finite) {
             for bar in &bars {
                 self.finite(x, bar)?;
             }
@@ -236,26 +298,21 @@ impl Kernel {
         Ok(bars)
     }
 
-    /// Whether its value at a point is finite.
-    pub(crate) fn has_value<S: Scalar>(&self, x: &[Datum<S>]) -> Result<bool, Failed> {
-        match self.is_complex() {
-            true => self.finite_at::<Complex<f64>, S>(x, Kernel::complex),
-            false => self.finite_at::<f64, S>(x, Kernel::real),
-        }
+    /// The k-th result in words.
+    fn result(&self, k: usize) -> String {
+        if self.results.len() == 1 { "its result".to_owned() } else { format!("its result {k}") }
     }
 
-    fn finite_at<E: Number, S: Scalar>(
-        &self,
-        x: &[Datum<S>],
-        by_numbers: fn(&Kernel, &[E]) -> Result<E, Failed>,
-    ) -> Result<bool, Failed> {
-        let x: Option<Vec<Array<E>>> = x.iter().map(E::read).collect();
+    /// Whether its value at a point is finite.
+    pub(crate) fn has_value<S: Scalar>(&self, x: &[Datum<S>]) -> Result<bool, Failed> {
+        let read = |(x, kind): (&Datum<S>, &Kind)| Values::read(x, self.crosses_complex(kind));
+        let x: Option<Vec<Values>> = x.iter().zip(&self.params).map(read).collect();
         let x = x.ok_or_else(|| Failed::said("an input of another kind"))?;
-        if self.is_scalar() {
-            let numbers: Vec<E> = x.iter().filter_map(|x| x.data.first().copied()).collect();
-            return by_numbers(self, &numbers).map(Number::is_finite);
+        match (self.is_scalar(), self.is_complex()) {
+            (true, false) => self.real(&numbers(&x)).map(f64::is_finite),
+            (true, true) => self.complex(&numbers(&x)).map(Number::is_finite),
+            (false, _) => Ok(self.forward(&x)?.0.iter().all(Values::is_finite)),
         }
-        Ok(self.forward(&x)?.0.is_finite())
     }
 
     /// What its calls have left behind so far: memory that nobody frees, modes of the processor.
@@ -273,7 +330,7 @@ impl Kernel {
     }
 
     /// A sum over the bits of the inputs, if it is looked at whether a kernel writes to them: a pass over all of them.
-    fn sum<E: Number>(&self, x: &[Array<E>]) -> Option<u64> {
+    fn sum(&self, x: &[Values]) -> Option<u64> {
         (self.check == Check::Finite).then(|| sum_of(x))
     }
 
@@ -281,56 +338,71 @@ impl Kernel {
         if self.check == Check::Off { 0 } else { GUARD }
     }
 
-    fn finite<E: Number>(&self, x: &[Array<E>], y: &Array<E>) -> Result<(), Failed> {
-        if self.check != Check::Finite || y.is_finite() || !x.iter().all(Array::is_finite) {
+    fn finite(&self, x: &[Values], y: &Values) -> Result<(), Failed> {
+        if self.check != Check::Finite || y.is_finite() || !x.iter().all(Values::is_finite) {
             return Ok(());
         }
-        let at = y.data.iter().position(|y| !y.is_finite()).unwrap_or(0);
+        let each = if y.is_complex() { 2 } else { 1 };
+        let at = y.parts().iter().position(|y| !y.is_finite()).unwrap_or(0) / each;
         Err(Failed::broke(format!("element {at} of what it gives is not finite although every input is")))
     }
 
-    /// The shape of the result as the kernel says it; believed only as far as it fits the signature.
-    fn infer<E: Number>(&self, x: &[Array<E>]) -> Result<Vec<u64>, Failed> {
+    /// The shapes of the results as the kernel says them, of any number of dimensions for an array; believed only as far as
+    /// they fit the signature.
+    fn infer(&self, x: &[Values]) -> Result<Vec<Vec<u64>>, Failed> {
         let r = &self.raw.raw;
-        let expected = usize::from(matches!(self.result, Kind::Array(_)));
-        let shape = match r.infer {
-            None => x.first().map_or(vec![], |x| x.shape.clone()),
-            Some(infer) => {
-                let mut shape = Shape { ndim: 0, reserved: 0, dim: [0; abi::MAX_NDIM] };
-                let inputs: Vec<abi::Array> = x.iter().map(borrowed).collect();
-                // SAFETY: the arrays are good for the call; the shape is ours.
-                called(&self.raw.callee, |err| unsafe {
-                    infer(r.user, inputs.as_ptr(), &raw mut shape, err)
-                })?;
-                let ndim = shape.ndim as usize;
-                if ndim > abi::MAX_NDIM {
-                    return Err(Failed::broke(format!(
-                        "it says that its result has {ndim} dimensions; at most {}",
-                        abi::MAX_NDIM
-                    )));
-                }
-                shape.dim[..ndim].to_vec()
-            }
+        let Some(infer) = r.infer else {
+            let shape = x.first().map_or(vec![], |x| x.shape().to_vec());
+            return (0..self.results.len()).map(|k| self.fitting(k, shape.clone())).collect();
         };
-        if shape.len() != expected {
-            return Err(Failed::broke(format!(
-                "it says that its result has {} dimensions; {} has {expected}",
-                shape.len(),
-                self.result
-            )));
-        }
-        Ok(shape)
+        let mut shapes = vec![Shape { ndim: 0, reserved: 0, dim: [0; abi::MAX_NDIM] }; self.results.len()];
+        let inputs: Vec<abi::Array> = x.iter().map(borrowed).collect();
+        // SAFETY: the arrays are good for the call; the shapes are ours, one for each result.
+        called(&self.raw.callee, |err| unsafe { infer(r.user, inputs.as_ptr(), shapes.as_mut_ptr(), err) })?;
+        let one = |(k, shape): (usize, &Shape)| {
+            let ndim = shape.ndim as usize;
+            if ndim > abi::MAX_NDIM {
+                let (result, most) = (self.result(k), abi::MAX_NDIM);
+                return Err(Failed::broke(format!(
+                    "it says that {result} has {ndim} dimensions; at most {most}"
+                )));
+            }
+            self.fitting(k, shape.dim[..ndim].to_vec())
+        };
+        shapes.iter().enumerate().map(one).collect()
+    }
+
+    /// A shape that fits the kind of the k-th result.
+    fn fitting(&self, k: usize, shape: Vec<u64>) -> Result<Vec<u64>, Failed> {
+        let kind = &self.results[k];
+        let (fits, expected) = match is_array(kind) {
+            true => (!shape.is_empty(), format!("1 to {}", abi::MAX_NDIM)),
+            false => (shape.is_empty(), "none".to_owned()),
+        };
+        let (result, given) = (self.result(k), shape.len());
+        let wrong = || format!("it says that {result} has {given} dimensions; {kind} has {expected}");
+        if fits { Ok(shape) } else { Err(Failed::broke(wrong())) }
     }
 }
 
-fn sum_of<E: Number>(x: &[Array<E>]) -> u64 {
-    /// An odd number whose bits look random.
-    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-    let all = x.iter().flat_map(|x| &x.data);
-    all.fold(0, |sum: u64, x| sum.wrapping_mul(FACTOR).wrapping_add(x.word()))
+/// The first numbers of values.
+fn numbers<E: Number>(x: &[Values]) -> Vec<E> {
+    x.iter().filter_map(|x| E::of_values(x)?.data.first().copied()).collect()
 }
 
-fn unchanged<E: Number>(x: &[Array<E>], sum: Option<u64>) -> Result<(), Failed> {
+fn sum_of(x: &[Values]) -> u64 {
+    /// An odd number whose bits look random.
+    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+    fn words<E: Number>(x: &Array<E>, sum: u64) -> u64 {
+        x.data.iter().fold(sum, |sum, x| sum.wrapping_mul(FACTOR).wrapping_add(x.word()))
+    }
+    x.iter().fold(0, |sum, x| match x {
+        Values::Reals(x) => words(x, sum),
+        Values::Complexes(x) => words(x, sum),
+    })
+}
+
+fn unchanged(x: &[Values], sum: Option<u64>) -> Result<(), Failed> {
     match sum {
         Some(sum) if sum != sum_of(x) => Err(Failed::broke("it wrote to its inputs, which are the host's")),
         _ => Ok(()),
@@ -338,39 +410,82 @@ fn unchanged<E: Number>(x: &[Array<E>], sum: Option<u64>) -> Result<(), Failed> 
 }
 
 /// An array of ours for a kernel to read.
-fn borrowed<E: Number>(array: &Array<E>) -> abi::Array {
+fn borrowed(values: &Values) -> abi::Array {
+    match values {
+        Values::Reals(x) => lent(&x.shape, x.data.as_ptr().cast_mut()),
+        Values::Complexes(x) => lent(&x.shape, x.data.as_ptr().cast_mut()),
+    }
+}
+
+fn lent<E: Number>(shape: &[u64], data: *mut E) -> abi::Array {
     abi::Array {
         dtype: E::DTYPE,
-        ndim: array.shape.len() as u32,
-        shape: array.shape.as_ptr(),
+        ndim: shape.len() as u32,
+        shape: shape.as_ptr(),
         strides: ptr::null(),
-        data: array.data.as_ptr().cast_mut().cast(),
+        data: data.cast(),
         mem: abi::MEM_HOST,
         device: 0,
     }
 }
 
-/// A result with a guard behind it.
-struct Guarded<E> {
-    array: Array<E>,
-    len: usize,
+/// A result between two guards.
+enum Guarded {
+    Reals(Between<f64>),
+    Complexes(Between<Complex<f64>>),
 }
 
-impl<E: Number> Guarded<E> {
-    fn new(shape: Vec<u64>, len: usize, guard: usize) -> Guarded<E> {
-        let mut data = vec![E::default(); len];
-        data.resize(len + guard, E::CANARY);
-        Guarded { array: Array { shape, data }, len }
+impl Guarded {
+    fn new(is_complex: bool, shape: Vec<u64>, len: usize, guard: usize) -> Guarded {
+        match is_complex {
+            false => Guarded::Reals(Between::new(shape, len, guard)),
+            true => Guarded::Complexes(Between::new(shape, len, guard)),
+        }
     }
     fn array(&mut self) -> abi::Array {
-        let data = self.array.data.as_mut_ptr().cast();
-        abi::Array { data, ..borrowed(&self.array) }
+        match self {
+            Guarded::Reals(x) => x.array(),
+            Guarded::Complexes(x) => x.array(),
+        }
+    }
+    fn checked(self, what: &str) -> Result<Values, Failed> {
+        match self {
+            Guarded::Reals(x) => x.checked(what).map(Values::Reals),
+            Guarded::Complexes(x) => x.checked(what).map(Values::Complexes),
+        }
+    }
+}
+
+/// Elements between two guards.
+struct Between<E> {
+    shape: Vec<u64>,
+    data: Vec<E>,
+    /// Elements of each guard.
+    guard: usize,
+}
+
+impl<E: Number> Between<E> {
+    fn new(shape: Vec<u64>, len: usize, guard: usize) -> Between<E> {
+        let mut data = Vec::with_capacity(len + 2 * guard);
+        data.resize(guard, E::CANARY);
+        data.resize(guard + len, E::default());
+        data.resize(guard + len + guard, E::CANARY);
+        Between { shape, data, guard }
+    }
+    fn array(&mut self) -> abi::Array {
+        lent::<E>(&self.shape, self.data[self.guard..].as_mut_ptr())
     }
     fn checked(mut self, what: &str) -> Result<Array<E>, Failed> {
-        if self.array.data[self.len..].iter().any(|x| !x.is_same(E::CANARY)) {
-            return Err(Failed::broke(format!("it wrote past the end of its {what}, {} elements", self.len)));
+        let len = self.data.len() - 2 * self.guard;
+        let whole = |guard: &[E]| guard.iter().all(|x| x.is_same(E::CANARY));
+        if !whole(&self.data[self.guard + len..]) {
+            return Err(Failed::broke(format!("it wrote past the end of {what}, {len} elements")));
         }
-        self.array.data.truncate(self.len);
-        Ok(self.array)
+        if !whole(&self.data[..self.guard]) {
+            return Err(Failed::broke(format!("it wrote before the start of {what}, {len} elements")));
+        }
+        self.data.truncate(self.guard + len);
+        self.data.drain(..self.guard);
+        Ok(Array { shape: self.shape, data: self.data })
     }
 }

@@ -51,6 +51,7 @@ mod operator;
 mod plugins;
 mod request;
 mod sealed;
+mod shown;
 mod signature;
 mod verify;
 mod writable;

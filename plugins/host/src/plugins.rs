@@ -37,7 +37,7 @@ use crate::{
     writable,
 };
 
-/// The most inputs of a rule: a number that a plugin has left to chance is above it.
+/// The most inputs or results of a rule: a number that a plugin has left to chance is above it.
 const MOST_INPUTS: u32 = 1000;
 
 /// Loaded plugins.
@@ -213,18 +213,22 @@ impl Plugins {
         fault: &dyn Fn(String) -> Fault,
     ) -> Result<Result<String, String>, Fault> {
         check_name(&raw.name).map_err(fault)?;
-        if raw.raw.n_out != 1 {
-            return Err(fault(format!("{} results; a rule has one, which may be an array", raw.raw.n_out)));
+        if !(1..=MOST_INPUTS).contains(&raw.raw.n_out) {
+            return Err(fault(format!("{} results; a rule has 1 to {MOST_INPUTS}", raw.raw.n_out)));
         }
         if raw.raw.n_in > MOST_INPUTS {
             return Err(fault(format!("{} inputs; a rule has at most {MOST_INPUTS}", raw.raw.n_in)));
         }
         let complex = raw.raw.dtypes >> abi::C64 & 1 == 1 && raw.raw.dtypes >> abi::F64 & 1 == 0;
         let number = if complex { Kind::Complex } else { Kind::Real };
-        let parsed = signature::parse(&raw.signature, raw.raw.n_in as usize, &number);
-        let (params, result) = parsed.map_err(fault)?;
+        let (n_in, n_out) = (raw.raw.n_in as usize, raw.raw.n_out as usize);
+        let (params, results) = signature::parse(&raw.signature, n_in, n_out, &number).map_err(fault)?;
+        let result = match &results[..] {
+            [result] => result.clone(),
+            several => Kind::tuple(several.to_vec()),
+        };
         let (name, program) = (raw.name.clone(), raw.program.clone());
-        let kernel = Kernel::new(raw, params.clone(), result.clone(), self.settings.check).map_err(fault)?;
+        let kernel = Kernel::new(raw, params.clone(), results, self.settings.check).map_err(fault)?;
         let source = Source {
             name: &name,
             params: &params,

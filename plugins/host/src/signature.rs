@@ -2,11 +2,12 @@
 
 use ketgrad_core::ir::{Element, Kind};
 
-/// The kinds of the inputs and of the result. Empty text: `n` numbers to one.
-pub(crate) fn parse(text: &str, n: usize, number: &Kind) -> Result<(Vec<Kind>, Kind), String> {
+/// The kinds of `n` inputs and of `m` results. Empty text: all of them numbers. Several results stand in parentheses:
+/// `(xs: array) -> (real, array<complex>)`.
+pub(crate) fn parse(text: &str, n: usize, m: usize, number: &Kind) -> Result<(Vec<Kind>, Vec<Kind>), String> {
     let text = text.trim();
     if text.is_empty() {
-        return Ok((vec![number.clone(); n], number.clone()));
+        return Ok((vec![number.clone(); n], vec![number.clone(); m]));
     }
     let wrong = || format!("the signature `{text}` is not of the form `(x, n: int) -> real`");
     let (inputs, result) = text.split_once("->").map_or((text, None), |(i, r)| (i.trim_end(), Some(r)));
@@ -20,11 +21,18 @@ pub(crate) fn parse(text: &str, n: usize, number: &Kind) -> Result<(Vec<Kind>, K
     if inputs.len() != n {
         return Err(format!("the signature `{text}` has {} inputs, the rule {n}", inputs.len()));
     }
-    let result = match result {
-        None => number.clone(),
-        Some(r) => kind(r.trim()).ok_or_else(wrong)?,
+    let results: Vec<Kind> = match result.map(str::trim) {
+        None => vec![number.clone()],
+        Some(r) => {
+            let several = r.strip_prefix('(').and_then(|r| r.strip_suffix(')'));
+            let all = several.map_or(vec![r], |r| r.split(',').collect());
+            all.into_iter().map(|r| kind(r).ok_or_else(wrong)).collect::<Result<_, _>>()?
+        }
     };
-    Ok((inputs, result))
+    if results.len() != m {
+        return Err(format!("the signature `{text}` has {} results, the rule {m}", results.len()));
+    }
+    Ok((inputs, results))
 }
 
 fn kind(text: &str) -> Option<Kind> {
@@ -35,6 +43,7 @@ fn kind(text: &str) -> Option<Kind> {
         "int" => Kind::Int,
         "array" | "array<real>" => Kind::Array(Element::Real),
         "array<complex>" => Kind::Array(Element::Complex),
+        "array<int>" => Kind::Array(Element::Int),
         _ => return None,
     })
 }
@@ -46,12 +55,15 @@ mod tests {
     #[test]
     fn kinds_are_read() {
         let array = Kind::Array(Element::Real);
-        assert_eq!(parse("", 2, &Kind::Real), Ok((vec![Kind::Real, Kind::Real], Kind::Real)));
-        let given = parse("(x, n: int, xs: array) -> array<real>", 3, &Kind::Real);
-        assert_eq!(given, Ok((vec![Kind::Real, Kind::Int, array.clone()], array)));
-        assert_eq!(parse("(z)", 1, &Kind::Complex), Ok((vec![Kind::Complex], Kind::Complex)));
+        assert_eq!(parse("", 2, 1, &Kind::Real), Ok((vec![Kind::Real, Kind::Real], vec![Kind::Real])));
+        let given = parse("(x, n: int, xs: array) -> array<real>", 3, 1, &Kind::Real);
+        assert_eq!(given, Ok((vec![Kind::Real, Kind::Int, array.clone()], vec![array.clone()])));
+        assert_eq!(parse("(z)", 1, 1, &Kind::Complex), Ok((vec![Kind::Complex], vec![Kind::Complex])));
+        let given = parse("(n: array<int>) -> (array, complex)", 1, 2, &Kind::Real);
+        assert_eq!(given, Ok((vec![Kind::Array(Element::Int)], vec![array, Kind::Complex])));
+        assert!(parse("(x) -> (real, real)", 1, 1, &Kind::Real).is_err_and(|e| e.contains("2 results")));
         for bad in ["x", "(x: matrix)", "(x, y)", "(x -> real", "(x) -> "] {
-            assert!(parse(bad, 1, &Kind::Real).is_err(), "{bad}");
+            assert!(parse(bad, 1, 1, &Kind::Real).is_err(), "{bad}");
         }
     }
 }

@@ -44,7 +44,15 @@ fn the_crate_of_the_chapter_builds_outside_the_workspace_and_loads() {
     let workspace = support::workspace();
     fs::write(folder.join("Cargo.toml"), manifest.replace("PATH/TO/ketgrad", workspace.to_str().unwrap()))
         .unwrap();
-    fs::write(folder.join("src/lib.rs"), &blocks("rust")[0]).unwrap();
+    // The whole plugin, and what the chapter shows beside it: a part of a rule, and a rule of two results.
+    let [whole, log1p, moments] = &blocks("rust")[..] else { panic!("other blocks than these") };
+    let checks = "assert_rule!(log1p(), [[0.5]]); assert!(check_rule(&log1p(), &[-2.0]).is_err());
+         assert_rule!(moments(), [[0.3, -0.5], [2.0, 0.4]]);";
+    let more = format!(
+        "#[cfg(test)] mod more {{ use ketgrad_plugin_sdk::*; fn log1p() -> RuleDef {{ {log1p} }} {moments}
+         #[test] fn kernels_are_sound() {{ {checks} }} }}"
+    );
+    fs::write(folder.join("src/lib.rs"), format!("{whole}\n{more}")).unwrap();
     // The versions that are at hand without a network.
     fs::copy(workspace.join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
     let target = folder.join("target");

@@ -245,8 +245,9 @@ fn kernels_on_arrays_that_lie() {
     for (definition, words) in [
         ("RANK", "1000 dimensions"),
         ("HUGE_SHAPE", "at most 100000000 elements"),
-        ("MATRIX", "2 dimensions; array<real> has 1"),
+        ("NO_DIMENSIONS", "0 dimensions; array<real> has 1 to 8"),
         ("OVERRUN", "wrote past the end of its result, 2 elements"),
+        ("UNDERRUN", "wrote before the start of its result, 2 elements"),
         ("NAMELESS_ERROR", "status 77"),
         ("LONG_MESSAGE", "aaaa"),
     ] {
@@ -275,8 +276,9 @@ fn kernels_that_always_fail_disagree() {
     for (definition, words) in [
         ("RANK", "1000 dimensions"),
         ("HUGE_SHAPE", "at most 100000000 elements"),
-        ("MATRIX", "2 dimensions; array<real> has 1"),
+        ("NO_DIMENSIONS", "0 dimensions; array<real> has 1 to 8"),
         ("OVERRUN", "wrote past the end of its result, 3 elements"),
+        ("UNDERRUN", "wrote before the start of its result, 3 elements"),
         ("NAMELESS_ERROR", "status 77"),
         ("LONG_MESSAGE", "aaaa"),
     ] {

@@ -6,6 +6,8 @@ mod chapter;
 mod cuda;
 mod devices;
 mod failures;
+mod rule_elements;
+mod rule_results;
 mod rules;
 mod support;
 mod versions;

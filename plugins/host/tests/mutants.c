@@ -95,6 +95,99 @@ static ketgrad_status weights_back(void *user, void *tape, const ketgrad_array *
     return KETGRAD_OK;
 }
 
+/* The outer product, a matrix of other extents than those of the inputs. */
+static ketgrad_status outer_shape(void *user, const ketgrad_array *x, ketgrad_shape *y, ketgrad_err *err) {
+    (void)user;
+    if (x[0].ndim != 1 || x[1].ndim != 1) return ketgrad_fail(err, KETGRAD_INVALID, "expected two vectors");
+    y->ndim = 2;
+    y->dim[0] = x[0].shape[0];
+    y->dim[1] = x[1].shape[0];
+    return KETGRAD_OK;
+}
+
+static ketgrad_status outer(void *user, const ketgrad_array *x, const ketgrad_array *y, void **tape, ketgrad_err *err) {
+    (void)tape, (void)err;
+    const double *a = x[0].data, *b = x[1].data;
+    double *out = y->data;
+    size_t n = x[0].shape[0], m = x[1].shape[0];
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < m; j++) out[i * m + j] = a[i] * b[j];
+    if (is(user, "outer_beyond")) out[n * m] = 1;
+    if (is(user, "outer_before")) out[-1] = 1;
+    return KETGRAD_OK;
+}
+
+static ketgrad_status outer_back(void *user, void *tape, const ketgrad_array *x, const ketgrad_array *y,
+                                 const ketgrad_array *y_bar, const ketgrad_array *x_bar, ketgrad_err *err) {
+    (void)tape, (void)y, (void)err;
+    const double *a = x[0].data, *b = x[1].data, *bar = y_bar->data;
+    double *a_bar = x_bar[0].data, *b_bar = x_bar[1].data;
+    size_t n = x[0].shape[0], m = x[1].shape[0];
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < m; j++) {
+            double t = bar[is(user, "outer_transposed") ? j * n + i : i * m + j];
+            a_bar[i] += t * b[j];
+            if (!(is(user, "outer_row") && i == 1)) b_bar[j] += t * a[i];
+        }
+    if (is(user, "outer_back_before")) a_bar[-1] = 0;
+    return KETGRAD_OK;
+}
+
+/* For complex numbers z, a real number s and an int n: the moduli squared times s, and n times the sum of the conjugates: results of
+ * both kinds, of inputs of three kinds. */
+static ketgrad_status moments_shape(void *user, const ketgrad_array *x, ketgrad_shape *y, ketgrad_err *err) {
+    (void)err;
+    y[0] = (ketgrad_shape){.ndim = x[0].ndim};
+    for (uint32_t k = 0; k < x[0].ndim; k++) y[0].dim[k] = x[0].shape[k];
+    y[1].ndim = is(user, "moments_shape") ? 1 : 0;
+    return KETGRAD_OK;
+}
+
+static size_t count(const ketgrad_array *x) {
+    size_t n = 1;
+    for (uint32_t k = 0; k < x->ndim; k++) n *= x->shape[k];
+    return n;
+}
+
+static ketgrad_status moments(void *user, const ketgrad_array *x, const ketgrad_array *y, void **tape, ketgrad_err *err) {
+    (void)tape;
+    if (x[0].dtype != KETGRAD_C64 || x[1].dtype != KETGRAD_F64 || x[2].dtype != KETGRAD_F64)
+        return ketgrad_fail(err, KETGRAD_INVALID, "inputs of other kinds");
+    const double *z = x[0].data, s = *(const double *)x[1].data, k = *(const double *)x[2].data;
+    double *squares = y[0].data, *sum = y[1].data;
+    size_t n = count(x);
+    for (size_t i = 0; i < n; i++) {
+        squares[i] = s * (z[2 * i] * z[2 * i] + z[2 * i + 1] * z[2 * i + 1]);
+        sum[0] += k * z[2 * i];
+        sum[1] -= k * z[2 * i + 1];
+    }
+    if (is(user, "moments_beyond_first")) squares[n] = 0;
+    if (is(user, "moments_beyond_second")) sum[2] = 0;
+    if (is(user, "moments_before_second")) sum[-1] = 0;
+    return KETGRAD_OK;
+}
+
+static ketgrad_status moments_back(void *user, void *tape, const ketgrad_array *x, const ketgrad_array *y,
+                                   const ketgrad_array *y_bar, const ketgrad_array *x_bar, ketgrad_err *err) {
+    (void)tape, (void)y, (void)err;
+    const double *z = x[0].data, s = *(const double *)x[1].data, k = *(const double *)x[2].data;
+    const double *squares = y_bar[0].data, *sum = y_bar[1].data;
+    double *z_bar = x_bar[0].data, *s_bar = x_bar[1].data;
+    double sign = is(user, "moments_holomorphic") ? 1 : -1;
+    size_t n = count(x);
+    for (size_t i = 0; i < n; i++) {
+        double b = squares[is(user, "moments_first") ? 0 : i];
+        z_bar[2 * i] = 2 * s * b * z[2 * i] + k * sum[0];
+        z_bar[2 * i + 1] = 2 * s * b * z[2 * i + 1] + sign * k * sum[1];
+        if (is(user, "moments_forgets_second")) z_bar[2 * i] = 2 * s * b * z[2 * i];
+        s_bar[0] += b * (z[2 * i] * z[2 * i] + z[2 * i + 1] * z[2 * i + 1]);
+    }
+    if (is(user, "moments_scale")) s_bar[0] = 0;
+    if (is(user, "moments_int")) z_bar[0] *= k;
+    if (is(user, "moments_beyond_bar")) s_bar[1] = 0;
+    return KETGRAD_OK;
+}
+
 /* Each element times i and its place. */
 static ketgrad_status turn(void *user, const ketgrad_array *x, const ketgrad_array *y, void **tape, ketgrad_err *err) {
     (void)user, (void)tape, (void)err;
@@ -220,7 +313,7 @@ static void *owned(const ketgrad_host *host) {
 
 static ketgrad_status rule(const ketgrad_host *host, ketgrad_rule r, ketgrad_err *err) {
     r.struct_size = sizeof r;
-    r.n_out = 1;
+    if (r.n_out == 0) r.n_out = 1;
     r.user = owned(host);
     r.drop_user = drop;
     return r.user ? host->add_rule(host->ctx, &r, err) : ketgrad_fail(err, KETGRAD_ERROR, "no memory");
@@ -241,6 +334,18 @@ static ketgrad_status init(const ketgrad_host *host, ketgrad_err *err) {
         .name = KETGRAD_STR("cweights"), .n_in = 2, .dtypes = 1u << KETGRAD_F64,
         .signature = KETGRAD_STR("(ws: array, xs: array) -> real"), .infer = one, .forward = weights,
         .pullback = weights_back,
+    }, err);
+    if (status != KETGRAD_OK) return status;
+    status = rule(host, (ketgrad_rule){
+        .name = KETGRAD_STR("couter"), .n_in = 2, .dtypes = 1u << KETGRAD_F64,
+        .signature = KETGRAD_STR("(xs: array, ys: array) -> array"), .infer = outer_shape, .forward = outer,
+        .pullback = outer_back,
+    }, err);
+    if (status != KETGRAD_OK) return status;
+    status = rule(host, (ketgrad_rule){
+        .name = KETGRAD_STR("cmoments"), .n_in = 3, .n_out = 2, .dtypes = 1u << KETGRAD_F64 | 1u << KETGRAD_C64,
+        .signature = KETGRAD_STR("(zs: array<complex>, s, n: int) -> (array, complex)"), .infer = moments_shape,
+        .forward = moments, .pullback = moments_back,
     }, err);
     if (status != KETGRAD_OK) return status;
     status = rule(host, (ketgrad_rule){

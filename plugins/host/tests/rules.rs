@@ -17,19 +17,19 @@ use num_dual::{Dual2_64, Dual64, HyperDual64};
 use crate::support;
 
 /// Rounding of a few operations on numbers around 1.
-const ROUNDING: f64 = 1e-13;
+pub(crate) const ROUNDING: f64 = 1e-13;
 
-fn close(given: f64, expected: f64) {
+pub(crate) fn close(given: f64, expected: f64) {
     let far = (given - expected).abs();
     assert!(far <= ROUNDING * (1.0 + expected.abs()), "{given} instead of {expected}");
 }
 
-fn request(name: &str) -> Request {
+pub(crate) fn request(name: &str) -> Request {
     Request { name: name.to_owned(), candidates: vec![support::plugin(name)], ..Request::default() }
 }
 
 /// The special functions, and a rule that is a program alone.
-fn plugins() -> Plugins {
+pub(crate) fn plugins() -> Plugins {
     let mut plugins = Plugins::new(Settings::default());
     plugins.load(&request("ketgrad_special")).unwrap();
     let softplus = "rule softplus(x) { ln(1.0 + exp(x)) } pullback(x, y, y_bar) { y_bar / (1.0 + exp(-x)) }";
@@ -76,7 +76,7 @@ fn programs_whose_derivatives_are_wrong_are_refused() {
 }
 
 /// The value, gradient and Hessian of a program's last function at a point.
-fn derivatives(plugins: &Plugins, source: &str, at: &[f64]) -> (f64, Vec<f64>, Vec<Vec<f64>>) {
+pub(crate) fn derivatives(plugins: &Plugins, source: &str, at: &[f64]) -> (f64, Vec<f64>, Vec<Vec<f64>>) {
     let program = parse_program_with(source, plugins.rules()).unwrap();
     let host = plugins.host();
     let mut f = Derivatives::<f64>::new(&program, "f").unwrap().with_host(&*host);
@@ -87,7 +87,7 @@ fn derivatives(plugins: &Plugins, source: &str, at: &[f64]) -> (f64, Vec<f64>, V
 }
 
 /// `f(x)` on any scalar.
-fn value<T: Real, S: Scalar<Real = T>>(plugins: &Plugins, source: &str, x: Datum<S>) -> Datum<S> {
+pub(crate) fn value<T: Real, S: Scalar<Real = T>>(plugins: &Plugins, source: &str, x: Datum<S>) -> Datum<S> {
     let program = parse_program_with(source, plugins.rules()).unwrap();
     let code = Bytecode::compile(&program, program.lookup("f").unwrap()).unwrap();
     code.call(&mut Machine::new(), &*plugins.host(), &Limits::default(), &[x]).unwrap()
@@ -135,7 +135,7 @@ fn value_gradient_and_hessian_equal_the_closed_forms() {
     }
 }
 
-fn libm_erf(x: f64) -> f64 {
+pub(crate) fn libm_erf(x: f64) -> f64 {
     // erf(x) = x sum (-1)^k x^(2k) / (k! (2k+1)) 2/sqrt(pi), for small x.
     let mut term = x;
     let mut sum = 0.0;
@@ -371,6 +371,32 @@ fn programs_inside_rust_call_rules() {
     let (y, gradient) = f.value_and_gradient(&[Datum::Real(a), Datum::Real(b)]).unwrap();
     close(y, a * libm_erf(a * b));
     close(*gradient[1].real().unwrap(), a * a * 2.0 / PI.sqrt() * (-a * b * a * b).exp());
+}
+
+mod over {
+    use ketgrad::array::Array;
+
+    fn native_erfs<S: ketgrad::Number>(x: Array<S>) -> Array<S> {
+        x.map(|_| S::lit(f64::NAN))
+    }
+
+    ketgrad::program! {
+        primitive erf(x: array) -> array = super::native_erfs;
+        pub fn total(a, b) { sum(erf([a, a * b])) }
+    }
+}
+
+/// A primitive over arrays is the rule of that name, element by element.
+#[test]
+fn programs_inside_rust_call_rules_over_arrays() {
+    let plugins = plugins();
+    let program = over::total::ir_with(plugins.rules()).unwrap();
+    let host = plugins.host();
+    let mut f = Derivatives::<f64>::new(&program, "total").unwrap().with_host(&*host);
+    let (a, b) = (0.5, 0.9);
+    let (y, gradient) = f.value_and_gradient(&[Datum::Real(a), Datum::Real(b)]).unwrap();
+    close(y, libm_erf(a) + libm_erf(a * b));
+    close(*gradient[1].real().unwrap(), a * 2.0 / PI.sqrt() * (-a * b * a * b).exp());
 }
 
 /// Arrays by a kernel with a pullback and no program: first derivatives in both modes, and an error above.

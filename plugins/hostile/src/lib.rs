@@ -8,7 +8,9 @@
 mod device;
 mod kernels;
 
-use ketgrad_plugin_sdk::{Dense, Plugin, Registrar, Result, RuleDef, View, ViewMut, export_plugin};
+use ketgrad_plugin_sdk::{
+    C64, Dense, Operation, Plugin, Registrar, Result, RuleDef, Value, ValueMut, View, ViewMut, export_plugin,
+};
 
 struct Hostile;
 
@@ -38,6 +40,25 @@ impl Plugin for Hostile {
         )?;
         registrar.rule(RuleDef::new("scan", 1).signature("(xs: array) -> array").dense(Scan))?;
         registrar.rule(RuleDef::new("norm2", 1).signature("(xs: array) -> real").dense(Norm2))?;
+        registrar.rule(
+            RuleDef::new("root", 2)
+                .try_f64(|x| match x[0] * x[1] {
+                    y if y <= 0.0 => Err(format!("no smooth root of {y}").into()),
+                    y => Ok(y.sqrt()),
+                })
+                .program("rule root(a, b) { kernel(a, b) } pullback(a, b, y, y_bar) { let d = 0.5 * y_bar / y; (b * d, a * d) }"),
+        )?;
+        registrar.rule(
+            RuleDef::new("croot", 1)
+                .try_c64(
+                    |z| if z[0].re <= 0.0 { Err("a root left of the cut".into()) } else { Ok(z[0].sqrt()) },
+                )
+                .program(
+                    "rule croot(z: complex) { kernel(z) } pullback(z, y, y_bar) { conj(0.5 / y) * y_bar }",
+                ),
+        )?;
+        registrar.rule(RuleDef::new("vander", 1).signature("(xs: array) -> array").dense(Vander))?;
+        registrar.rule(polar())?;
         if let Some(breaks) = registrar.option("breaks") {
             for name in BREAKS.iter().filter(|name| breaks == "all" || breaks == **name) {
                 registrar
@@ -149,6 +170,81 @@ impl Dense<f64> for Norm2 {
         x_bar: &mut [ViewMut<'_, f64>],
     ) -> Result<()> {
         x_bar[0].data.iter_mut().zip(slopes).for_each(|(d, slope)| *d = slope * y_bar.data[0]);
+        Ok(())
+    }
+}
+
+/// The powers 1, x and x^2 of each element, as rows of a matrix.
+struct Vander;
+
+impl Dense<f64> for Vander {
+    type Tape = ();
+    fn shape(&self, x: &[View<'_, f64>]) -> Result<Vec<u64>> {
+        Ok(x[0].shape.iter().copied().chain([3]).collect())
+    }
+    fn forward(&self, x: &[View<'_, f64>], y: ViewMut<'_, f64>) -> Result<()> {
+        for (row, x) in y.data.chunks_exact_mut(3).zip(x[0].data) {
+            row.copy_from_slice(&[1.0, *x, x * x]);
+        }
+        Ok(())
+    }
+    fn pullback(
+        &self,
+        (): &(),
+        x: &[View<'_, f64>],
+        _: View<'_, f64>,
+        y_bar: View<'_, f64>,
+        x_bar: &mut [ViewMut<'_, f64>],
+    ) -> Result<()> {
+        let rows = y_bar.data.chunks_exact(3).zip(x[0].data);
+        x_bar[0].data.iter_mut().zip(rows).for_each(|(bar, (row, x))| *bar = row[1] + 2.0 * x * row[2]);
+        Ok(())
+    }
+}
+
+/// `r_i e^(i n_i a)` for lengths r, an angle a and ints n, and the sum of the lengths.
+fn polar() -> RuleDef {
+    RuleDef::new("polar", 3)
+        .signature("(rs: array, a, ns: array<int>) -> (array<complex>, real)")
+        .operation(Polar)
+}
+
+struct Polar;
+
+impl Operation for Polar {
+    /// The unit numbers.
+    type Tape = Vec<C64>;
+    fn shapes(&self, x: &[Value<'_>]) -> Result<Vec<Vec<u64>>> {
+        if x[0].shape() != x[2].shape() {
+            return Err(format!("lengths of shape {:?}, ints of {:?}", x[0].shape(), x[2].shape()).into());
+        }
+        Ok(vec![x[0].shape().to_vec(), vec![]])
+    }
+    fn forward(&self, x: &[Value<'_>], y: &mut [ValueMut<'_>]) -> Result<Vec<C64>> {
+        let (rs, a, ns) = (x[0].real()?, x[1].real()?.data[0], x[2].real()?);
+        let units: Vec<C64> = ns.data.iter().map(|n| C64::cis(n * a)).collect();
+        for ((z, unit), r) in y[0].complex()?.data.iter_mut().zip(&units).zip(rs.data) {
+            *z = unit * r;
+        }
+        y[1].real()?.data[0] = rs.data.iter().sum();
+        Ok(units)
+    }
+    fn pullback(
+        &self,
+        units: &Vec<C64>,
+        x: &[Value<'_>],
+        y: &[Value<'_>],
+        y_bar: &[Value<'_>],
+        x_bar: &mut [ValueMut<'_>],
+    ) -> Result<()> {
+        let (ns, z) = (x[2].real()?.data, y[0].complex()?.data);
+        let (z_bar, sum_bar) = (y_bar[0].complex()?.data, y_bar[1].real()?.data[0]);
+        // dz = e^(i n a) dr + i n z da, and the pairing of a cotangent is re(conj(z_bar) dz).
+        for ((r_bar, unit), z_bar) in x_bar[0].real()?.data.iter_mut().zip(units).zip(z_bar) {
+            *r_bar = (z_bar.conj() * unit).re + sum_bar;
+        }
+        let by_angle = z_bar.iter().zip(z).zip(ns).map(|((bar, z), n)| -n * (bar.conj() * z).im);
+        x_bar[1].real()?.data[0] = by_angle.sum();
         Ok(())
     }
 }

@@ -1,10 +1,12 @@
 //! A rule's kernel, tested in the plugin's own tests.
 
 mod derivative;
+mod operation;
 
 use crate::{
     C64, Error, Result,
     rule::{Kernel, RuleDef},
+    signature::Signature,
 };
 
 use derivative::{Input, Part, derivative};
@@ -35,34 +37,48 @@ pub fn check_rule(rule: &RuleDef, point: &[f64]) -> Result<()> {
     match &rule.kernel {
         Kernel::F64(f) => {
             signature.inputs::<f64>(name, point)?;
+            number(name, point, &|x| Ok(f(x)), point)
+        }
+        Kernel::TryF64(f) => {
+            signature.inputs::<f64>(name, point)?;
             number(name, point, f, point)
         }
         Kernel::C64(f) => {
             signature.inputs::<C64>(name, point)?;
-            let z: Vec<C64> = point.iter().map(|x| (*x).into()).collect();
-            number(name, point, f, &z)
+            number(name, point, &|z| Ok(f(z)), &complex(point))
+        }
+        Kernel::TryC64(f) => {
+            signature.inputs::<C64>(name, point)?;
+            number(name, point, f, &complex(point))
         }
         Kernel::DenseF64(dense) => {
-            derivative(name, dense.as_ref(), signature.gives_array, &signature.inputs(name, point)?)
+            derivative(name, dense.as_ref(), signature.gives_array()?, &signature.inputs(name, point)?)
         }
         Kernel::DenseC64(dense) => {
-            derivative(name, dense.as_ref(), signature.gives_array, &signature.inputs(name, point)?)
+            derivative(name, dense.as_ref(), signature.gives_array()?, &signature.inputs(name, point)?)
         }
+        Kernel::Operation(operation) => operation::check(name, operation.as_ref(), &signature, point),
         Kernel::None => signature.inputs::<f64>(name, point).map(|_| ()),
     }
 }
 
+fn complex(point: &[f64]) -> Vec<C64> {
+    point.iter().map(|x| (*x).into()).collect()
+}
+
 /// A kernel on numbers.
-fn number<T: Part>(name: &str, point: &[f64], f: &dyn Fn(&[T]) -> T, x: &[T]) -> Result<()> {
-    let y = f(x);
+fn number<T: Part>(name: &str, point: &[f64], f: &dyn Fn(&[T]) -> Result<T>, x: &[T]) -> Result<()> {
+    let value = |x: &[T]| f(x).map_err(|e| Error::new(format!("`{name}` fails at {point:?}: {e}")));
+    let y = value(x)?;
     if !y.parts().iter().all(|y| y.is_finite()) {
         return Err(Error::new(format!("`{name}` gives {y:?} at {point:?}")));
     }
     for _ in 0..3 {
         // Another call between.
         let beside: Vec<T> = x.iter().map(|x| x.moved(0, 0.01)).collect();
-        f(&beside);
-        let again = f(x);
+        // What it says there does not matter: the point may be at the end of its domain.
+        let _ = f(&beside);
+        let again = value(x)?;
         if again.parts().map(f64::to_bits) != y.parts().map(f64::to_bits) {
             return Err(Error::new(format!("`{name}` gives two values at {point:?}: {y:?} and {again:?}")));
         }
@@ -70,46 +86,10 @@ fn number<T: Part>(name: &str, point: &[f64], f: &dyn Fn(&[T]) -> T, x: &[T]) ->
     Ok(())
 }
 
-/// What stands at one place of a signature.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Number,
-    Int,
-    Array,
-}
-
-/// What a rule takes and gives, as far as shapes go.
-struct Signature {
-    inputs: Vec<Kind>,
-    gives_array: bool,
-}
-
 impl Signature {
-    fn of(rule: &RuleDef) -> Result<Signature> {
-        let text = rule.signature.trim();
-        let n = rule.n_in as usize;
-        if text.is_empty() {
-            return Ok(Signature { inputs: vec![Kind::Number; n], gives_array: false });
-        }
-        let wrong = || {
-            Error::new(format!("the signature `{text}` is not of the form `(x, n: int, xs: array) -> real`"))
-        };
-        let (inputs, result) = text.split_once("->").map_or((text, None), |(i, r)| (i.trim_end(), Some(r)));
-        let inputs = inputs.strip_prefix('(').and_then(|t| t.strip_suffix(')')).ok_or_else(wrong)?;
-        let inputs = inputs.split(',').map(str::trim).filter(|t| !t.is_empty());
-        let kind_of = |input: &str| input.split_once(':').map_or(Some(Kind::Number), |(_, k)| kind(k));
-        let inputs: Vec<Kind> = inputs.map(kind_of).collect::<Option<_>>().ok_or_else(wrong)?;
-        if inputs.len() != n {
-            let given = inputs.len();
-            return Err(Error::new(format!("the signature `{text}` has {given} inputs, the rule {n}")));
-        }
-        let result = result.map_or(Some(Kind::Number), kind).ok_or_else(wrong)?;
-        Ok(Signature { inputs, gives_array: result == Kind::Array })
-    }
-
     /// The point's numbers, input by input.
     fn inputs<T: Part>(&self, name: &str, point: &[f64]) -> Result<Vec<Input<T>>> {
-        let arrays = self.inputs.iter().filter(|k| **k == Kind::Array).count();
+        let arrays = self.inputs.iter().filter(|k| k.is_array()).count();
         let numbers = self.inputs.len() - arrays;
         let wrong = |takes: String| {
             Error::new(format!("`{name}` takes {takes}; the point {point:?} has {} numbers", point.len()))
@@ -126,10 +106,10 @@ impl Signature {
         let mut at = 0;
         let mut inputs = Vec::new();
         for kind in &self.inputs {
-            let count = if *kind == Kind::Array { length } else { 1 };
+            let count = if kind.is_array() { length } else { 1 };
             let places = at..at + count;
             at += count;
-            let moves = *kind != Kind::Int;
+            let moves = !kind.is_int();
             if let (false, Some(n)) = (moves, places.clone().next().map(|k| point[k]))
                 && n.fract() != 0.0
             {
@@ -137,19 +117,9 @@ impl Signature {
             }
             let imaginary = |k: usize| if moves { 0.5 * point[(k + 1) % point.len()] } else { 0.0 };
             let data = places.map(|k| T::of(point[k], imaginary(k))).collect();
-            let shape = if *kind == Kind::Array { vec![length as u64] } else { vec![] };
+            let shape = if kind.is_array() { vec![length as u64] } else { vec![] };
             inputs.push(Input { shape, data, moves });
         }
         Ok(inputs)
     }
-}
-
-fn kind(text: &str) -> Option<Kind> {
-    let compact: String = text.chars().filter(|c| !c.is_whitespace()).collect();
-    Some(match compact.as_str() {
-        "real" | "complex" => Kind::Number,
-        "int" => Kind::Int,
-        "array" | "array<real>" | "array<complex>" => Kind::Array,
-        _ => return None,
-    })
 }

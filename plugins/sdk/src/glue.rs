@@ -2,6 +2,8 @@
 #![expect(unsafe_code, reason = "pointers of the C interface become references here")]
 
 pub(crate) mod device;
+mod numbers;
+mod operation;
 
 use std::{
     any::Any,
@@ -21,6 +23,7 @@ use crate::{
     error::{Error, Result},
     host::{Par, Registrar},
     rule::{Element, ErasedDense, Kernel, RuleDef, View, ViewMut},
+    signature::Signature,
 };
 
 /// The longest message that is fetched from the host.
@@ -106,19 +109,24 @@ fn asked(call: impl FnOnce(*mut Err) -> Status) -> Result<()> {
 
 // Rules.
 
-pub(crate) fn add_rule(host: &Host, rule: RuleDef) -> Result<()> {
+pub(crate) fn add_rule(host: &Host, mut rule: RuleDef) -> Result<()> {
     let add = host.add_rule.ok_or_else(|| Error::unsupported("the host takes no rules"))?;
-    let dtype = match &rule.kernel {
-        Kernel::C64(_) | Kernel::DenseC64(_) => abi::C64,
-        _ => abi::F64,
+    let dtypes = match &rule.kernel {
+        Kernel::C64(_) | Kernel::TryC64(_) | Kernel::DenseC64(_) => 1 << abi::C64,
+        Kernel::Operation(_) => {
+            let signature = Signature::of(&rule)?;
+            rule.n_out = signature.results.len() as u32;
+            signature.dtypes()
+        }
+        _ => 1 << abi::F64,
     };
     let mut raw = Rule {
         struct_size: size_of::<Rule>() as u32,
         flags: 0,
         name: Str::new(&rule.name),
         n_in: rule.n_in,
-        n_out: 1,
-        dtypes: 1 << dtype,
+        n_out: rule.n_out,
+        dtypes,
         reserved: 0,
         signature: Str::new(&rule.signature),
         program: Str::new(&rule.program),
@@ -131,21 +139,7 @@ pub(crate) fn add_rule(host: &Host, rule: RuleDef) -> Result<()> {
         free_tape: None,
         drop_user: Some(drop_rule),
     };
-    match &rule.kernel {
-        Kernel::None => {}
-        Kernel::F64(_) => raw.scalar_f64 = Some(scalar_f64),
-        Kernel::C64(_) => raw.scalar_c64 = Some(scalar_c64),
-        Kernel::DenseF64(_) => {
-            raw.infer = Some(infer::<f64>);
-            raw.forward = Some(forward::<f64>);
-            raw.pullback = Some(pullback::<f64>);
-        }
-        Kernel::DenseC64(_) => {
-            raw.infer = Some(infer::<C64>);
-            raw.forward = Some(forward::<C64>);
-            raw.pullback = Some(pullback::<C64>);
-        }
-    }
+    give_slots(&mut raw, &rule.kernel);
     raw.free_tape = Some(free_tape);
     // The texts that `raw` points to live in the box.
     let user = Box::into_raw(Box::new(rule));
@@ -158,6 +152,32 @@ pub(crate) fn add_rule(host: &Host, rule: RuleDef) -> Result<()> {
         drop(unsafe { Box::from_raw(user) });
     }
     added
+}
+
+/// The functions of a kernel.
+fn give_slots(raw: &mut Rule, kernel: &Kernel) {
+    match kernel {
+        Kernel::None => {}
+        Kernel::F64(_) => raw.scalar_f64 = Some(numbers::scalar_f64),
+        Kernel::C64(_) => raw.scalar_c64 = Some(numbers::scalar_c64),
+        Kernel::TryF64(_) => raw.scalar_f64 = Some(numbers::try_f64),
+        Kernel::TryC64(_) => raw.scalar_c64 = Some(numbers::try_c64),
+        Kernel::DenseF64(_) => {
+            raw.infer = Some(infer::<f64>);
+            raw.forward = Some(forward::<f64>);
+            raw.pullback = Some(pullback::<f64>);
+        }
+        Kernel::DenseC64(_) => {
+            raw.infer = Some(infer::<C64>);
+            raw.forward = Some(forward::<C64>);
+            raw.pullback = Some(pullback::<C64>);
+        }
+        Kernel::Operation(_) => {
+            raw.infer = Some(operation::infer);
+            raw.forward = Some(operation::forward);
+            raw.pullback = Some(operation::pullback);
+        }
+    }
 }
 
 /// The rule behind `user`.
@@ -175,34 +195,6 @@ unsafe extern "C" fn drop_rule(user: *mut c_void) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(rule))) {
         std::mem::forget(payload);
     }
-}
-
-unsafe extern "C" fn scalar_f64(user: *mut c_void, x: *const f64, y: *mut f64, err: *mut Err) -> Status {
-    // SAFETY: `user` is this rule; the host gives `n_in` numbers and room for one.
-    let (rule, y) = unsafe { (rule(user), &mut *y) };
-    // SAFETY: the host gives `n_in` numbers.
-    let x = unsafe { slice::from_raw_parts(x, rule.n_in as usize) };
-    guarded(err, || match &rule.kernel {
-        Kernel::F64(f) => {
-            *y = f(x);
-            Ok(())
-        }
-        _ => Err(Error::unsupported("no kernel of real numbers")),
-    })
-}
-
-unsafe extern "C" fn scalar_c64(user: *mut c_void, x: *const f64, y: *mut f64, err: *mut Err) -> Status {
-    // SAFETY: `user` is this rule; the host gives `n_in` complex numbers, which are pairs of `f64`, and room for one.
-    let (rule, y) = unsafe { (rule(user), &mut *y.cast::<C64>()) };
-    // SAFETY: the host gives `n_in` complex numbers, which are pairs of `f64`.
-    let x = unsafe { slice::from_raw_parts(x.cast::<C64>(), rule.n_in as usize) };
-    guarded(err, || match &rule.kernel {
-        Kernel::C64(f) => {
-            *y = f(x);
-            Ok(())
-        }
-        _ => Err(Error::unsupported("no kernel of complex numbers")),
-    })
 }
 
 /// The kernel on arrays of `T`.
@@ -272,6 +264,12 @@ unsafe fn inputs<'a, T: Element>(rule: &RuleDef, x: *const Array) -> Result<Vec<
     unsafe { parts(x, rule.n_in as usize).iter().map(|a| view(a)).collect() }
 }
 
+/// Writes a shape; the host refuses more dimensions than there is room for.
+fn written(to: &mut Shape, shape: &[u64]) {
+    to.ndim = u32::try_from(shape.len()).unwrap_or(u32::MAX);
+    to.dim.iter_mut().zip(shape).for_each(|(to, from)| *to = *from);
+}
+
 unsafe extern "C" fn infer<T: Element>(
     user: *mut c_void,
     x: *const Array,
@@ -283,10 +281,7 @@ unsafe extern "C" fn infer<T: Element>(
     guarded(err, || {
         // SAFETY: the host gives `n_in` arrays.
         let x = unsafe { inputs::<T>(rule, x)? };
-        let shape = dense::<T>(rule)?.shape(&x)?;
-        // The host refuses more dimensions than there is room for.
-        y.ndim = u32::try_from(shape.len()).unwrap_or(u32::MAX);
-        y.dim.iter_mut().zip(&shape).for_each(|(to, from)| *to = *from);
+        written(y, &dense::<T>(rule)?.shape(&x)?);
         Ok(())
     })
 }

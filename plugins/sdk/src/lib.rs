@@ -22,7 +22,8 @@
 //! ```
 //!
 //! # What a rule may have
-//! - a **kernel**: compiled code for numbers ([`RuleDef::f64`], [`RuleDef::c64`]) or arrays ([`RuleDef::dense`]);
+//! - a **kernel**: compiled code for numbers ([`RuleDef::f64`], [`RuleDef::c64`]), arrays ([`RuleDef::dense`])
+//!   or both kinds of numbers and several results ([`RuleDef::operation`]);
 //! - a **program**: the rule as text in the program language. In it `kernel(…)` is the kernel. Programs run on every
 //!   kind of number and are differentiated again. Of rules with a kernel alone those on arrays have first derivatives,
 //!   by their pullback, and those on numbers none.
@@ -43,8 +44,10 @@ mod device;
 mod error;
 mod glue;
 mod host;
+mod operation;
 mod rule;
 mod services;
+mod signature;
 
 pub use backend::{Gate, Gates, HostKernels, Precision, Query, gate_kinds};
 pub use check::check_rule;
@@ -52,6 +55,7 @@ pub use device::{DeviceKernels, Inner, Memory, PauliTerm};
 pub use error::{Error, Result};
 pub use host::{Par, Registrar};
 pub use num_complex::Complex64 as C64;
+pub use operation::{Operation, Value, ValueMut};
 pub use rule::{Dense, Element, RuleDef, View, ViewMut};
 
 #[doc(hidden)]

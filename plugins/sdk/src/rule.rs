@@ -4,7 +4,11 @@ use std::{any::Any, fmt};
 
 use ketgrad_plugin_abi as abi;
 
-use crate::{C64, error::Result};
+use crate::{
+    C64,
+    error::Result,
+    operation::{ErasedOperation, Operation},
+};
 
 /// Numbers that arrays hold.
 pub trait Element: Copy + Default + fmt::Debug + Send + Sync + 'static + sealed::Sealed {
@@ -139,14 +143,20 @@ impl<T: Element, D: Dense<T>> ErasedDense<T> for D {
 /// A kernel on numbers.
 pub(crate) type Numbers<T> = Box<dyn Fn(&[T]) -> T + Send + Sync>;
 
+/// A kernel on numbers that says in words where it has no value.
+pub(crate) type Fallible<T> = Box<dyn Fn(&[T]) -> Result<T> + Send + Sync>;
+
 /// The compiled part of a rule.
 #[doc(hidden)]
 pub enum Kernel {
     None,
     F64(Numbers<f64>),
     C64(Numbers<C64>),
+    TryF64(Fallible<f64>),
+    TryC64(Fallible<C64>),
     DenseF64(Box<dyn ErasedDense<f64>>),
     DenseC64(Box<dyn ErasedDense<C64>>),
+    Operation(Box<dyn ErasedOperation>),
 }
 
 /// A rule to be registered. Two of one name, one on real and one on complex numbers, share the name: a program that
@@ -154,6 +164,8 @@ pub enum Kernel {
 pub struct RuleDef {
     pub(crate) name: String,
     pub(crate) n_in: u32,
+    /// How many results it has; known when it is registered.
+    pub(crate) n_out: u32,
     pub(crate) signature: String,
     pub(crate) program: String,
     pub(crate) kernel: Kernel,
@@ -178,12 +190,14 @@ impl RuleDef {
         RuleDef {
             name: name.to_owned(),
             n_in,
+            n_out: 1,
             signature: String::new(),
             program: String::new(),
             kernel: Kernel::None,
         }
     }
-    /// What it takes and gives, in the words of the program language: `(n: int, x) -> real`. Without one: numbers.
+    /// What it takes and gives, in the words of the program language: `(n: int, x) -> real`, of several results
+    /// `(zs: array<complex>) -> (complex, array)`. Without one: numbers.
     #[must_use]
     pub fn signature(mut self, signature: &str) -> RuleDef {
         signature.clone_into(&mut self.signature);
@@ -208,10 +222,41 @@ impl RuleDef {
         self.kernel = Kernel::C64(Box::new(kernel));
         self
     }
+    /// The kernel on real numbers, of a function that has no value everywhere. An error reaches the user of the program, with
+    /// the rule, its plugin and the arguments; a kernel that gives NaN there says nothing. Costs a comparison more a call than
+    /// [`RuleDef::f64`].
+    ///
+    /// ```
+    /// use ketgrad_plugin_sdk::{RuleDef, check_rule};
+    /// let rule = RuleDef::new("log1p", 1)
+    ///     .try_f64(|x| if x[0] > -1.0 { Ok(x[0].ln_1p()) } else { Err("log1p needs an argument above -1".into()) })
+    ///     .program("rule log1p(x) { kernel(x) } pullback(x, y, y_bar) { y_bar / (1.0 + x) }");
+    /// check_rule(&rule, &[0.5])?;
+    /// assert!(check_rule(&rule, &[-2.0]).unwrap_err().to_string().contains("above -1"));
+    /// # Ok::<(), ketgrad_plugin_sdk::Error>(())
+    /// ```
+    #[must_use]
+    pub fn try_f64(mut self, kernel: impl Fn(&[f64]) -> Result<f64> + Send + Sync + 'static) -> RuleDef {
+        self.kernel = Kernel::TryF64(Box::new(kernel));
+        self
+    }
+    /// The same on complex numbers.
+    #[must_use]
+    pub fn try_c64(mut self, kernel: impl Fn(&[C64]) -> Result<C64> + Send + Sync + 'static) -> RuleDef {
+        self.kernel = Kernel::TryC64(Box::new(kernel));
+        self
+    }
     /// The kernel on arrays, with its pullback.
     #[must_use]
     pub fn dense<T: Element>(mut self, kernel: impl Dense<T>) -> RuleDef {
         self.kernel = T::slot(Box::new(kernel));
+        self
+    }
+    /// The kernel of several results, or of real and complex numbers together, with its pullback. It needs a
+    /// [signature](RuleDef::signature).
+    #[must_use]
+    pub fn operation(mut self, kernel: impl Operation) -> RuleDef {
+        self.kernel = Kernel::Operation(Box::new(kernel));
         self
     }
 }

@@ -2,7 +2,9 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use ketgrad_plugin_sdk::{C64, Dense, Element, Result, RuleDef, View, ViewMut, assert_rule, check_rule};
+use ketgrad_plugin_sdk::{
+    C64, Dense, Element, Operation, Result, RuleDef, Value, ValueMut, View, ViewMut, assert_rule, check_rule,
+};
 
 /// `a` times the sum of an array, at inputs of these shapes only; its pullback is off by a factor.
 struct Scaled {
@@ -195,5 +197,69 @@ impl Dense<f64> for Size {
     ) -> Result<()> {
         x_bar[0].data[0] = x[0].data[0].signum() * y_bar.data[0];
         Ok(())
+    }
+}
+
+/// `a conj(z)` for each z of an array, and the sum of the squared moduli; with a fault.
+struct Moments(&'static str);
+
+impl Operation for Moments {
+    type Tape = ();
+    fn shapes(&self, x: &[Value<'_>]) -> Result<Vec<Vec<u64>>> {
+        let all = vec![x[1].shape().to_vec(), vec![]];
+        Ok(match self.0 {
+            "one shape" => all[..1].to_vec(),
+            "a row" => vec![all[0].clone(), vec![1]],
+            _ => all,
+        })
+    }
+    fn forward(&self, x: &[Value<'_>], y: &mut [ValueMut<'_>]) -> Result<()> {
+        let (a, z) = (x[0].real()?.data[0], x[1].complex()?.data);
+        y[0].complex()?.data.iter_mut().zip(z).for_each(|(y, z)| *y = a * z.conj());
+        let squares = z.iter().map(C64::norm_sqr).sum();
+        if self.0 == "kind" {
+            y[1].complex()?;
+        }
+        y[1].real()?.data[0] = if self.0 == "infinite" { f64::INFINITY } else { squares };
+        Ok(())
+    }
+    fn pullback(
+        &self,
+        (): &(),
+        x: &[Value<'_>],
+        _: &[Value<'_>],
+        y_bar: &[Value<'_>],
+        x_bar: &mut [ValueMut<'_>],
+    ) -> Result<()> {
+        let (a, z) = (x[0].real()?.data[0], x[1].complex()?.data);
+        let (rows, squares) = (y_bar[0].complex()?.data, y_bar[1].real()?.data[0]);
+        let squares = if self.0 == "forgets" { 1.0 } else { squares };
+        x_bar[0].real()?.data[0] = rows.iter().zip(z).map(|(b, z)| (b * z).re).sum();
+        for ((bar, b), z) in x_bar[1].complex()?.data.iter_mut().zip(rows).zip(z) {
+            let row = if self.0 == "holomorphic" { *b } else { b.conj() };
+            *bar = a * row + 2.0 * squares * z;
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn operations_are_checked_for_every_result() {
+    let rule = |fault: &'static str| {
+        let signature = "(a, zs: array<complex>) -> (array<complex>, real)";
+        RuleDef::new("moments", 2).signature(signature).operation(Moments(fault))
+    };
+    let points = [[0.7, 0.3, -0.5], [-1.2, 0.4, 2.0]];
+    assert_rule!(rule(""), points);
+    for (fault, words) in [
+        ("one shape", "1 shapes; its signature has 2 results"),
+        ("a row", "its result 1 has 1 dimensions; its signature says a number"),
+        ("kind", "expected complex numbers, given real ones"),
+        ("infinite", "result 1 of `moments` is not finite"),
+        ("forgets", "of input 1, differences give"),
+        ("holomorphic", "of input 1, differences give"),
+    ] {
+        let error = check_rule(&rule(fault), &points[0]).unwrap_err().to_string();
+        assert!(error.contains(words), "{fault}: {error}");
     }
 }

@@ -6,7 +6,7 @@ use crate::{
     adjoint::Transform,
     entity::FuncId,
     ir::{Function, Kind, Op},
-    staging::{Builtin, Given, Misfit},
+    staging::{Builtin, Given, Misfit, elementwise_result},
 };
 
 use super::super::{
@@ -82,14 +82,26 @@ impl Body<'_> {
         self.arity(name, params.len(), args, span)?;
         let hints: Vec<_> = params.iter().cloned().map(Some).collect();
         let (given, spans) = self.operands(args, &hints)?;
-        if given.iter().any(|g| self.stage.is(*g, &Kind::Complex))
+        if given.iter().any(|g| self.stage.is_complex(*g))
             && let Some(other) = self.callee(on_complex).filter(|c| c.params.len() == args.len())
         {
             Callee { params, result, op } = other;
         }
         self.stage.b.set_position(span.at);
-        let values = self.stage.fit_all(&given, &params).map_err(|m| misfit(m, &spans))?;
-        Ok(Given::Value(self.stage.b.inst(op, &values, result)))
+        // What is registered goes over arrays as the functions of the language do.
+        let is_registered = match op {
+            Op::Call(id) => id.index() < self.module.registered,
+            _ => true,
+        };
+        let value = if is_registered
+            && given.iter().any(|g| self.stage.is_array(*g))
+            && elementwise_result(&params, &result).is_some()
+        {
+            self.stage.elementwise(op, &params, &result, &given)
+        } else {
+            self.stage.fit_all(&given, &params).map(|values| self.stage.b.inst(op, &values, result))
+        };
+        value.map(Given::Value).map_err(|m| misfit(m, &spans))
     }
 
     /// A call of a transform.

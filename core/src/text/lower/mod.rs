@@ -70,7 +70,7 @@ pub(super) fn lower(items: &Items, rules: &Rules, limits: &TextLimits) -> Result
     let known = Known { structs: &structs, fields: &fields };
     let extent = |id: &FuncId| program.functions[*id].params.iter().map(|p| p.kind.extent()).sum::<usize>();
     let declared = ids.iter().map(extent).sum();
-    let mut module = Module::new(program, *limits, declared);
+    let mut module = Module::new(program, rules.program().functions.len(), *limits, declared);
     for (f, &id) in items.functions.iter().zip(&ids) {
         if is_full(&mut errors) || errors.last().is_some_and(is_too_large) {
             break;

@@ -17,6 +17,8 @@ use super::Lowered;
 
 pub(super) struct Module {
     pub(super) program: Program,
+    /// The number of functions of the registry, which come first.
+    pub(super) registered: usize,
     transforms: Transforms,
     /// Where they are asked for.
     places: Vec<Span>,
@@ -26,9 +28,9 @@ pub(super) struct Module {
 }
 
 impl Module {
-    /// `size`: of what was made before.
-    pub(super) fn new(program: Program, limits: TextLimits, size: usize) -> Module {
-        Module { program, transforms: Transforms::default(), places: Vec::new(), limits, size }
+    /// `registered`: how many functions were there before the text; `size`: of what was made before.
+    pub(super) fn new(program: Program, registered: usize, limits: TextLimits, size: usize) -> Module {
+        Module { program, registered, transforms: Transforms::default(), places: Vec::new(), limits, size }
     }
 
     /// The function that `grad(f)` is.

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::{
     ir::{Kind, Program},
-    staging::Known,
+    staging::{Known, elementwise_result},
 };
 
 use super::super::{
@@ -50,7 +50,16 @@ pub(super) fn results(
     for f in program.functions.values() {
         params.insert(f.name.clone(), f.params.iter().map(|p| p.kind.clone()).collect());
     }
+    // What is registered goes over arrays, where it takes numbers and gives one.
+    let mut elementwise: HashMap<String, Kind> = HashMap::new();
+    for (f, params) in program.functions.values().map(|f| (f, &params[&f.name])) {
+        elementwise.extend(elementwise_result(params, &f.result).map(|kind| (f.name.clone(), kind)));
+    }
+    for p in program.primitives.values() {
+        elementwise.extend(elementwise_result(&p.params, &p.result).map(|kind| (p.name.clone(), kind)));
+    }
     for f in &items.functions {
+        elementwise.remove(&f.name.text);
         let all = f.params.iter().map(|(_, kind)| kind.as_ref().map_or(Some(Kind::Real), kinds));
         // What is wrong with a kind is told elsewhere.
         params.insert(f.name.text.clone(), all.map(|kind| kind.unwrap_or(Kind::Real)).collect());
@@ -65,7 +74,7 @@ pub(super) fn results(
         let mut later = BTreeSet::new();
         while let Some(k) = if backwards { now.pop_last() } else { now.pop_first() } {
             let name = &open[k].name.text;
-            let mut infer = Infer::new(&results, &params, structs, fields);
+            let mut infer = Infer::new(&results, &params, &elementwise, structs, fields);
             let known = infer.function(open[k], &kinds);
             for asked in infer.asked {
                 callers.entry(asked).or_default().insert(k);

@@ -11,10 +11,11 @@ use crate::{
     host::{Loaded, Rule},
     limits::Clock,
     lower::caller,
+    shown::shown,
 };
 
 use super::{
-    points::{C, Place, Trial, shown},
+    points::{C, Place, Trial},
     slopes::{Slope, slopes},
 };
 

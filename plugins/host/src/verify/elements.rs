@@ -5,9 +5,11 @@ use ketgrad_core::{
     exec::{Datum, DeriveError},
 };
 
+use crate::shown::shown;
+
 use super::{
     compare::{Comparison, Known, PROJECTIONS, Way, largest, mixed, seeded, unit},
-    points::{C, shown},
+    points::C,
     slopes::{Slope, TOLERANCE, confirming},
 };
 

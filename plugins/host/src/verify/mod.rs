@@ -33,10 +33,11 @@ use crate::{
     error::placeless,
     host::{Loaded, Rule},
     limits::{Clock, MOST_COMPARED, Patience, inlined_size},
+    shown::shown,
 };
 
 use compare::{Comparison, LIMITS, Stop, known};
-use points::{C, Place, Trial, elsewhere, shown, trials};
+use points::{C, Place, Trial, elsewhere, trials};
 
 /// What is compared and how; another number, and what was found before does not count any more.
 pub(crate) const VERSION: u32 = 1;

@@ -227,35 +227,3 @@ fn map(x: &Datum<C>, f: &mut dyn FnMut(f64) -> f64) -> Datum<C> {
         Datum::Int(_) | Datum::Bool(_) | Datum::Handle(_) | Datum::Ints(_) => x.clone(),
     }
 }
-
-/// A point as a user writes it.
-pub(super) fn shown(x: &[Datum<C>]) -> String {
-    x.iter().map(one).collect::<Vec<_>>().join(", ")
-}
-
-fn one(x: &Datum<C>) -> String {
-    match x {
-        Datum::Real(x) => x.to_string(),
-        Datum::Complex(z) => z.to_string(),
-        Datum::Int(n) => n.to_string(),
-        Datum::Bool(b) => b.to_string(),
-        Datum::Reals(xs) => rows(&xs.shape(), &|k| xs.items()[k].to_string(), 0),
-        Datum::Complexes(zs) => rows(&zs.shape(), &|k| zs.items()[k].to_string(), 0),
-        Datum::Ints(ns) => rows(&ns.shape(), &|k| ns.items()[k].to_string(), 0),
-        Datum::Tuple(fields) => format!("({})", shown(fields)),
-        Datum::Handle(_) => x.describe(),
-    }
-}
-
-/// The elements from one on, in brackets by rows; long rows are cut.
-fn rows(shape: &[usize], item: &dyn Fn(usize) -> String, from: usize) -> String {
-    const MOST: usize = 16;
-    let Some((length, inner)) = shape.split_first() else { return item(from) };
-    let width: usize = inner.iter().product();
-    let mut items: Vec<String> =
-        (0..(*length).min(MOST)).map(|k| rows(inner, item, from + k * width)).collect();
-    if *length > MOST {
-        items.push(format!("… {length} in all"));
-    }
-    format!("[{}]", items.join(", "))
-}

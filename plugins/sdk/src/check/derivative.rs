@@ -81,8 +81,8 @@ impl<T: Part> Called<'_, T> {
 
     fn shape(&self, x: &[View<'_, T>]) -> Result<Vec<u64>> {
         let shape = self.dense.shape(x)?;
-        let expected = usize::from(self.gives_array);
-        if shape.len() != expected {
+        if self.gives_array == shape.is_empty() {
+            let expected = if self.gives_array { "an array, of at least 1" } else { "0" };
             return Err(Error::new(format!(
                 "`{}` says that its result has {} dimensions; its signature says {expected}",
                 self.name,
@@ -212,6 +212,25 @@ fn differences<T: Part>(called: &Called<'_, T>, inputs: &[Input<T>], y: &[T]) ->
     Ok(columns)
 }
 
+/// The derivative of several numbers by one that is `x` now, extrapolated; `None` where they are not smooth. `size`: of the
+/// numbers.
+pub(super) fn difference(
+    at: &dyn Fn(f64) -> Result<Vec<f64>>,
+    x: f64,
+    size: f64,
+) -> Result<Option<Vec<f64>>> {
+    let step = STEP * x.abs().max(1.0);
+    let one = |h: f64| -> Result<Vec<f64>> {
+        Ok(at(h)?.iter().zip(at(-h)?).map(|(up, down)| (up - down) / (2.0 * h)).collect())
+    };
+    let [wide, narrow, narrower] = [one(step)?, one(0.5 * step)?, one(0.25 * step)?];
+    let all = wide.iter().zip(&narrow).zip(&narrower).map(|((wide, narrow), narrower)| {
+        let (first, second) = ((4.0 * narrow - wide) / 3.0, (4.0 * narrower - narrow) / 3.0);
+        ((first - second).abs() <= DOUBT * (size + second.abs())).then_some(second)
+    });
+    Ok(all.collect())
+}
+
 /// Whether the pullback of mixed cotangents, of other sizes and signs, is the sum of those of unit ones.
 fn linear<T: Part>(
     called: &Called<'_, T>,
@@ -271,7 +290,7 @@ fn repeated<T: Part>(called: &Called<'_, T>, inputs: &[Input<T>], y: &[T]) -> Re
 }
 
 /// Numbers of mixed sizes and signs, none of them 0 or 1.
-fn mixed(i: usize) -> f64 {
+pub(super) fn mixed(i: usize) -> f64 {
     const NUMBERS: [f64; 7] = [-2.3, 0.37, 11.5, -0.06, 0.71, -5.2, 3.4];
     NUMBERS[(3 * i + i / 7) % 7]
 }
