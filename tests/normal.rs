@@ -149,8 +149,10 @@ fn what_has_no_normal_form_says_so() {
     assert!(matches!((Expr::lit(f64::NAN) * &x).normal(), Err(NormalError::Unsupported { .. })));
     let branch = x.select(ketgrad_core::ir::Compare::Lt, &y, &x, &y);
     assert!(branch.normal().unwrap_err().to_string().contains("has no normal form"));
-    let huge = (0..4).fold(x * Expr::int(1 << 40), |e, _| &e * &e);
-    assert!(matches!(huge.normal(), Err(NormalError::Coefficient)));
+    let huge = (0..11).fold(&x * Expr::int(1 << 40), |e, _| &e * &e);
+    assert!(matches!(huge.normal(), Err(NormalError::Coefficient { bits: 65536 })));
+    let high = (0..33).fold(x, |e, _| &e * &e);
+    assert!(matches!(high.normal(), Err(NormalError::Exponent)));
 }
 
 #[test]
@@ -273,6 +275,13 @@ fn whole_numbers_beyond_floats_stay_exact() {
     assert_eq!(text(&(Expr::int(odd) * &x)), "9007199254740993*x");
     assert_eq!(text(&(Expr::int(i64::MAX) * Expr::int(i64::MAX))), "85070591730234615847396907784232501249");
     assert_eq!(text(&(Expr::int(odd) + &x - Expr::int(even))), "x + 1");
+    // Beyond 128 bits, and back.
+    let factorial = (1..=40).fold(Expr::one(), |p, k| p * (&x * Expr::int(k)));
+    let normal = factorial.normal().unwrap();
+    assert_eq!(normal.to_string(), "815915283247897734345611269596115894272000000000*x^40");
+    assert_eq!(normal.expression().unwrap().normal().unwrap(), normal);
+    let small = (Expr::one() / &factorial).normal().unwrap();
+    assert_eq!(small.expression().unwrap().normal().unwrap(), small);
     let different = (Expr::int(odd) * &x).equality(&(Expr::int(even) * &x), 1).unwrap();
     assert!(!matches!(different, Equality::Equal { .. }), "{different:?}");
     assert_eq!((Expr::int(odd) * &x).evaluate(&[("x", 1.0)]).unwrap(), odd as f64);

@@ -14,7 +14,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use num_rational::Ratio;
-use num_traits::Signed;
+use num_traits::ToPrimitive;
 use rand_chacha::rand_core::Rng;
 
 use super::{
@@ -156,6 +156,11 @@ fn is_function(op: Op) -> bool {
     }
 }
 
+/// Of a coefficient of an argument.
+fn too_fine() -> NormalError {
+    NormalError::Coefficient { bits: 40 }
+}
+
 impl Plan {
     fn new(line: &Line) -> Result<Plan, NormalError> {
         let functions = line.instructions().filter(|(_, inst)| is_function(inst.op)).map(|(v, _)| v);
@@ -207,17 +212,16 @@ impl Plan {
     fn note_argument(&mut self, x: &Sum, free: fn(Product) -> Free) -> Result<(), NormalError> {
         for (product, q) in x.terms() {
             let turn = matches!(free(Product::ONE), Free::Turn(_));
-            let d = *q.denom();
+            let d = q.denom().to_i128().ok_or(too_fine())?;
             if turn && *product == Product::of(Atom::Pi) {
                 let d = u64::try_from(d).ok().and_then(|d| d.checked_mul(2));
-                self.order =
-                    d.and_then(|d| crate::field::lcm(self.order, d)).ok_or(NormalError::Coefficient)?;
+                self.order = d.and_then(|d| crate::field::lcm(self.order, d)).ok_or(too_fine())?;
                 continue;
             }
             let step = self.steps.entry(free(product.clone())).or_insert(1);
-            *step = Ratio::new(*step, d).denom().checked_mul(*step).ok_or(NormalError::Coefficient)?;
-            if *step > 1 << 40 || q.numer().abs() > 1 << 40 {
-                return Err(NormalError::Coefficient);
+            *step = Ratio::new(*step, d).denom().checked_mul(*step).ok_or(too_fine())?;
+            if *step > 1 << 40 || q.numer().bits() > 40 {
+                return Err(too_fine());
             }
         }
         Ok(())

@@ -7,13 +7,13 @@
 //!
 //! Source: D. Y. Y. Yun, On square-free decomposition algorithms, SYMSAC (1976).
 
-use num_traits::{One, Signed};
+use num_traits::{One, Signed, ToPrimitive};
 
 use super::{
     MAX_TERMS,
     atoms::{Atom, Product, Wave},
     print,
-    sum::{Algebra, Q, Sum},
+    sum::{Algebra, Q, Sum, whole},
 };
 
 /// Linear factors that are tried at most.
@@ -130,7 +130,7 @@ fn find_linear(p: &Sum, x: &Atom) -> Option<Sum> {
             for sign in [1, -1] {
                 left = left.checked_sub(1)?;
                 let scaled = ALGEBRA.times(d, &Sum::atom(x.clone())).ok()?;
-                let candidate = scaled.minus(&c.times_fraction(Q::from_integer(sign)).ok()?).ok()?;
+                let candidate = scaled.minus(&c.times_fraction(&whole(sign)).ok()?).ok()?;
                 if let Some(rest) = ALGEBRA.quotient(p, &candidate)
                     && rest.terms().keys().all(|p| p.powers.iter().all(|x| x.1 > 0))
                 {
@@ -145,9 +145,8 @@ fn find_linear(p: &Sum, x: &Atom) -> Option<Sum> {
 /// The divisors of a single product with a small whole coefficient.
 fn divisors(term: &Sum) -> Option<Vec<Sum>> {
     let (product, q) = term.terms().first_key_value().filter(|_| term.terms().len() == 1)?;
-    let n = q.is_integer().then(|| q.numer().abs()).filter(|n| *n < 10_000)?;
-    let mut out: Vec<Sum> =
-        (1..=n).filter(|d| n % d == 0).map(|d| Sum::constant(Q::from_integer(d))).collect();
+    let n = q.is_integer().then(|| q.numer().abs().to_i64()).flatten().filter(|n| *n < 10_000)?;
+    let mut out: Vec<Sum> = (1..=n).filter(|d| n % d == 0).map(|d| Sum::constant(whole(d))).collect();
     for (atom, e) in &product.powers {
         let mut more = Vec::new();
         for k in 0..=*e {
@@ -180,7 +179,7 @@ fn coefficients(p: &Sum, x: &Atom) -> Vec<Sum> {
     for (product, q) in p.terms() {
         if let Some(place) = usize::try_from(product.exponent(x)).ok().and_then(|k| out.get_mut(k)) {
             // Products that differ still do without x.
-            *place = place.plus(&Sum::term(product.without(x), *q)).unwrap_or_default();
+            *place = place.plus(&Sum::term(product.without(x), q.clone())).unwrap_or_default();
         }
     }
     out
@@ -195,7 +194,7 @@ fn derivative(p: &Sum, x: &Atom) -> Option<Sum> {
             rest.powers.push((x.clone(), e - 1));
             rest.powers.sort();
         }
-        let q = Sum::term(rest, *q).times_fraction(Q::from_integer(e.into())).ok()?;
+        let q = Sum::term(rest, q.clone()).times_fraction(&whole(e)).ok()?;
         out = out.plus(&q).ok()?;
     }
     Some(out)
@@ -203,7 +202,7 @@ fn derivative(p: &Sum, x: &Atom) -> Option<Sum> {
 
 /// Without its numeric content, the leading coefficient positive.
 fn primitive(p: &Sum) -> Option<Sum> {
-    p.times_fraction(p.content().recip()).ok()
+    p.times_fraction(&p.content().recip()).ok()
 }
 
 /// The greatest common divisor of the coefficients of powers of x.
@@ -260,5 +259,5 @@ fn remainder(f: &Sum, g: &Sum, x: &Atom) -> Option<Sum> {
             return None;
         }
     }
-    Some(if r.is_zero() { Sum::zero() } else { r.times_fraction(r.content().abs().recip()).ok()? })
+    Some(if r.is_zero() { Sum::zero() } else { r.times_fraction(&r.content().abs().recip()).ok()? })
 }

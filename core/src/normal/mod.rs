@@ -82,9 +82,15 @@ pub enum NormalError {
         /// The deepest allowed.
         limit: usize,
     },
-    /// A fraction outgrows 128 bits.
-    #[error("a coefficient of the normal form is beyond 128 bits")]
-    Coefficient,
+    /// A fraction grows too long.
+    #[error("a coefficient of the normal form has more than {bits} bits: evaluate the expression instead")]
+    Coefficient {
+        /// The most bits allowed.
+        bits: u64,
+    },
+    /// An exponent is beyond 32 bits.
+    #[error("an exponent of the normal form is beyond 32 bits: evaluate the expression instead")]
+    Exponent,
     /// A denominator is zero for all values of the inputs.
     #[error("the expression divides by zero, whatever its inputs are")]
     DivisionByZero,
@@ -129,7 +135,7 @@ impl Normal {
     /// The same as an expression.
     ///
     /// # Errors
-    /// [`NormalError::Coefficient`] for a fraction beyond 64 bits.
+    /// [`NormalError::Unsupported`] for a function that expressions lack.
     pub fn expression(&self) -> Result<Expr, NormalError> {
         write::expression(&self.0)
     }

@@ -8,7 +8,7 @@ use num_traits::{Signed, ToPrimitive};
 use super::{
     NormalError,
     atoms::Atom,
-    sum::{Algebra, Q, Sum},
+    sum::{Algebra, Q, Sum, ratio, whole},
 };
 use crate::{
     entity::{FuncId, Value},
@@ -122,7 +122,7 @@ impl Algebra {
         }
         match (op, args.as_slice()) {
             (Op::Real(Literal(x)), []) => float(x),
-            (Op::Int(n), []) => Ok(Sum::constant(Q::from_integer(n.into()))),
+            (Op::Int(n), []) => Ok(Sum::constant(whole(n))),
             (Op::Number1(f), [x]) => self.function(f, x),
             (Op::Number2(Number2::Mul | Number2::Scale), [x, y]) => self.times(x, y),
             (Op::Number2(Number2::Guard), [x, _]) => Ok(x.clone()),
@@ -131,13 +131,13 @@ impl Algebra {
                 Some(q) if q.is_integer() && q.numer().to_i32().is_some() => {
                     self.power(x, q.numer().to_i32().unwrap_or_default())
                 }
-                Some(q) if q == Q::new(1, 2) => self.function(Number1::Sqrt, x),
+                Some(q) if q == ratio(1, 2) => self.function(Number1::Sqrt, x),
                 _ => Ok(Sum::atom(Atom::Call("pow", vec![x.clone(), y.clone()]))),
             },
             (Op::Mixed(Mixed::FromInt), [x]) => Ok(x.clone()),
             (Op::Mixed(Mixed::PowiReal), [x, n]) => {
                 let n = n.fraction().and_then(|q| q.numer().to_i32());
-                self.power(x, n.ok_or(NormalError::Coefficient)?)
+                self.power(x, n.ok_or(NormalError::Exponent)?)
             }
             (Op::Real1(Real1::Abs), [x]) if is_negative(x) => self.apply(op, vec![x.negated()]),
             (Op::Real1(f), [x]) => Ok(Sum::atom(Atom::Call(f.name(), vec![x.clone()]))),
@@ -148,8 +148,8 @@ impl Algebra {
 
     fn function(self, f: Number1, x: &Sum) -> Result<Sum> {
         use Number1 as F;
-        let pi = |n, d| Sum::atom(Atom::Pi).times_fraction(Q::new(n, d));
-        let at = x.fraction().filter(Ratio::is_integer).map(|q| *q.numer());
+        let pi = |n, d| Sum::atom(Atom::Pi).times_fraction(&ratio(n, d));
+        let at = x.fraction().filter(Ratio::is_integer).and_then(|q| q.numer().to_i64());
         match (f, at) {
             (F::Neg, _) => Ok(x.negated()),
             (F::Recip, _) => self.inverse(x),
@@ -168,7 +168,7 @@ impl Algebra {
             ) => Ok(Sum::zero()),
             (F::Acos, Some(1)) => Ok(Sum::zero()),
             (F::Ln, _) => Ok(match x.terms().first_key_value() {
-                Some((product, q)) if x.terms().len() == 1 && *q == Q::from_integer(1) => {
+                Some((product, q)) if x.terms().len() == 1 && *q == whole(1) => {
                     match product.powers.as_slice() {
                         [(Atom::Call("exp", args), 1)] if product.wave == super::atoms::Wave::None => {
                             args[0].clone()
@@ -192,12 +192,12 @@ impl Algebra {
             return Ok(Sum::zero());
         }
         let q = x.content().abs();
-        let rest = x.times_fraction(q.recip())?;
-        let outside = match root_of(q) {
+        let rest = x.times_fraction(&q.recip())?;
+        let outside = match root_of(&q) {
             Some(root) => root,
             None => return Ok(Sum::atom(Atom::Call("sqrt", vec![x.clone()]))),
         };
-        if rest.fraction() == Some(Q::from_integer(1)) {
+        if rest.fraction() == Some(whole(1)) {
             return Ok(outside);
         }
         self.times(&outside, &Sum::atom(Atom::Call("sqrt", vec![rest])))
@@ -210,9 +210,9 @@ fn is_negative(x: &Sum) -> bool {
 }
 
 /// `sqrt(n/d) = sqrt(n d) / d` as a fraction and roots of primes.
-fn root_of(q: Q) -> Option<Sum> {
-    let mut left = q.numer().checked_mul(*q.denom()).filter(|x| *x <= MAX_RADICAND)?;
-    let (mut outside, mut powers) = (1, Vec::new());
+fn root_of(q: &Q) -> Option<Sum> {
+    let mut left = (q.numer() * q.denom()).to_i128().filter(|x| *x <= MAX_RADICAND)?;
+    let (mut outside, mut powers) = (1i128, Vec::new());
     let mut d = 2;
     while left > 1 {
         if d * d > left {
@@ -230,7 +230,7 @@ fn root_of(q: Q) -> Option<Sum> {
         d += 1;
     }
     let product = super::atoms::Product { powers, wave: super::atoms::Wave::None };
-    Some(Sum::term(product, Q::new(outside, *q.denom())))
+    Some(Sum::term(product, Q::new(outside.into(), q.denom().clone())))
 }
 
 /// A float: a fraction if it has few binary places.
@@ -239,12 +239,10 @@ fn float(x: f64) -> Result<Sum> {
         return Err(unsupported(format!("the number {x}")));
     }
     let scaled = x * f64::from(1 << PLACES);
-    let whole = if scaled.fract() == 0.0 && scaled.abs() < 9e15 { scaled.to_i128() } else { None };
-    Ok(match whole {
-        Some(n) => Sum::constant(Q::new(n, 1 << PLACES)),
-        None if x.fract() == 0.0 && x.abs() < 1e30 => {
-            Sum::constant(Q::from_integer(x.to_i128().unwrap_or_default()))
-        }
+    let binary = if scaled.fract() == 0.0 && scaled.abs() < 9e15 { scaled.to_i64() } else { None };
+    Ok(match binary {
+        Some(n) => Sum::constant(ratio(n, 1 << PLACES)),
+        None if x.fract() == 0.0 && x.abs() < 1e30 => Sum::constant(whole(x.to_i128().unwrap_or_default())),
         None if x < 0.0 => Sum::atom(Atom::Float((-x).to_bits())).negated(),
         None => Sum::atom(Atom::Float(x.to_bits())),
     })
