@@ -105,6 +105,12 @@ fn products_on_request() {
     assert_eq!(factored(&((&x + &one) * (&y + &one) * (&z + &one))), "(x + 1)*(y + 1)*(z + 1)");
     assert_eq!(factored(&(Expr::int(2) * x.sin() + Expr::int(4) * y.cos())), "2*(2*cos(y) + sin(x))");
     assert_eq!(factored(&Expr::zero()), "0");
+    assert_eq!(factored(&(x.powi(4) + Expr::int(4))), "(x^2 - 2*x + 2)*(x^2 + 2*x + 2)");
+    assert_eq!(factored(&(x.powi(6) - &one)), "(x - 1)*(x + 1)*(x^2 - x + 1)*(x^2 + x + 1)");
+    assert_eq!(
+        factored(&(x.powi(4) + Expr::int(4) * y.powi(4))),
+        "(x^2 - 2*x*y + 2*y^2)*(x^2 + 2*x*y + 2*y^2)"
+    );
 }
 
 #[test]

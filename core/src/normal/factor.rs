@@ -1,9 +1,10 @@
 //! Sums as products.
 //!
-//! What all terms share goes first. A sum without waves then is a polynomial in its atoms: repeated factors are
-//! found by Yun's algorithm, factors that lack an atom are greatest common divisors of coefficients, and linear
+//! What all terms share goes first. A sum without waves then is a polynomial in its atoms. One in a single atom is
+//! factored completely, one in several by Kronecker's substitution where its degrees allow that. Else repeated factors
+//! are found by Yun's algorithm, factors that lack an atom are greatest common divisors of coefficients, and linear
 //! ones `d x - c` are tried, where d divides the coefficient of the highest power of x and c that of the lowest, both
-//! single products. What is left is not claimed to be irreducible.
+//! single products. What is left then is not claimed to be irreducible.
 //!
 //! Source: D. Y. Y. Yun, On square-free decomposition algorithms, SYMSAC (1976).
 
@@ -12,13 +13,13 @@ use num_traits::{One, Signed, ToPrimitive};
 use super::{
     MAX_TERMS,
     atoms::{Atom, Product, Wave},
-    print,
+    kronecker, print,
     sum::{Algebra, Q, Sum, whole},
 };
 
 /// Linear factors that are tried at most.
 const TRIALS: usize = 2000;
-/// Larger polynomials are only relieved of what their terms share.
+/// Larger polynomials, but for those in one atom, are only relieved of what their terms share.
 const LARGEST: usize = 200;
 
 const ALGEBRA: Algebra = Algebra { limit: MAX_TERMS };
@@ -30,6 +31,7 @@ pub struct Factored {
     front: Sum,
     /// With their exponents.
     factors: Vec<(Sum, i32)>,
+    is_complete: bool,
 }
 
 impl Factored {
@@ -37,6 +39,23 @@ impl Factored {
     #[must_use]
     pub fn n_factors(&self) -> usize {
         self.factors.len()
+    }
+
+    /// Whether every factor is known to be irreducible, as a polynomial over the rational numbers in what it is written
+    /// in. Otherwise the product is right all the same, and some factor may be a product of others.
+    ///
+    /// ```
+    /// use ketgrad_core::{scalar::Scalar, trace::Expr};
+    ///
+    /// let x = Expr::symbol("x");
+    /// let product = (x.powi(4) + Expr::int(4)).normal()?.factored();
+    /// assert_eq!(product.to_string(), "(x^2 - 2*x + 2)*(x^2 + 2*x + 2)");
+    /// assert!(product.is_complete());
+    /// # Ok::<(), ketgrad_core::normal::NormalError>(())
+    /// ```
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.is_complete
     }
 
     /// The text in LaTeX's mathematics.
@@ -55,25 +74,57 @@ impl Factored {
 }
 
 pub(super) fn factored(sum: &Sum) -> Factored {
-    let whole = || Factored { front: sum.clone(), factors: Vec::new() };
+    let whole = |is_complete| Factored { front: sum.clone(), factors: Vec::new(), is_complete };
     if sum.terms().len() < 2 {
-        return whole();
+        return whole(true);
     }
     let (q, common) = (sum.content(), sum.common());
     let front = Sum::term(Product { powers: common.clone(), wave: Wave::None }, q);
     let rest = ALGEBRA.inverse(&front).and_then(|inverse| ALGEBRA.times(sum, &inverse));
-    let Ok(rest) = rest else { return whole() };
-    let mut factors: Vec<(Sum, i32)> = Vec::new();
-    let plain = rest
-        .terms()
-        .keys()
-        .all(|p| p.wave == Wave::None && p.powers.iter().all(|x| x.1 > 0 && is_free(&x.0)));
-    if !plain || rest.terms().len() > LARGEST || split(&rest, 1, &mut factors).is_none() {
-        return Factored { front, factors: vec![(rest, 1)] };
+    let Ok(rest) = rest else { return whole(false) };
+    let (factors, is_complete) = product(&rest);
+    Factored { front, factors, is_complete }
+}
+
+/// The factors of a sum whose terms share nothing, and whether they are irreducible.
+pub(super) fn product(sum: &Sum) -> (Vec<(Sum, i32)>, bool) {
+    if !is_polynomial(sum) {
+        return (vec![(sum.clone(), 1)], false);
     }
-    // Factors are primitive with a positive leading coefficient, so their product is the rest.
-    factors.sort();
-    Factored { front, factors }
+    let split = kronecker::split(sum).filter(|split| multiplied(&split.factors).as_ref() == Some(sum));
+    let (mut factors, is_complete) = match split {
+        Some(split) if split.is_complete => (split.factors, true),
+        Some(split) => (split.factors, false),
+        None => (vec![(sum.clone(), 1)], false),
+    };
+    if !is_complete {
+        factors = factors.into_iter().flat_map(|(f, e)| unfinished(f, e)).collect();
+    }
+    factors.sort_by_cached_key(|(f, e)| (f.terms().keys().map(Product::degree).max(), f.clone(), *e));
+    (factors, is_complete)
+}
+
+/// The product of factors, unless it is too long.
+fn multiplied(factors: &[(Sum, i32)]) -> Option<Sum> {
+    factors.iter().try_fold(Sum::one(), |product, (f, e)| {
+        (0..*e).try_fold(product, |product, _| ALGEBRA.times(&product, f).ok())
+    })
+}
+
+/// What simpler means find of a polynomial to a power.
+fn unfinished(p: Sum, power: i32) -> Vec<(Sum, i32)> {
+    let mut factors = Vec::new();
+    // Factors are primitive with a positive leading coefficient, so their product is the whole.
+    if p.terms().len() > LARGEST || split(&p, power, &mut factors).is_none() {
+        return vec![(p, power)];
+    }
+    factors
+}
+
+/// Whether it is a polynomial in atoms that are independent of each other.
+pub(super) fn is_polynomial(sum: &Sum) -> bool {
+    let plain = |p: &Product| p.wave == Wave::None && p.powers.iter().all(|x| x.1 > 0 && is_free(&x.0));
+    sum.terms().keys().all(plain)
 }
 
 /// Whether powers of an atom are independent.
@@ -226,6 +277,9 @@ fn gcd(a: &Sum, b: &Sum) -> Option<Sum> {
         return primitive(a);
     }
     let Some(x) = main(a).into_iter().chain(main(b)).min() else { return Some(Sum::one()) };
+    if let Some(common) = kronecker::gcd_in_one_atom(a, b) {
+        return Some(common);
+    }
     let (in_a, in_b) = (content(a, &x)?, content(b, &x)?);
     let (mut f, mut g) = (ALGEBRA.quotient(a, &in_a)?, ALGEBRA.quotient(b, &in_b)?);
     if degree(&f, &x) < degree(&g, &x) {

@@ -40,6 +40,8 @@ mod atoms;
 mod basis;
 mod equality;
 mod factor;
+mod integer;
+mod kronecker;
 mod print;
 mod read;
 mod rounding;
@@ -146,9 +148,9 @@ impl Normal {
         print::latex(&self.0)
     }
 
-    /// As a product. Taken out are what all terms have in common, repeated factors, factors that lack an input, and
-    /// `d x - c` where c and d are single products. A sum with sines or cosines only loses what its terms have in
-    /// common.
+    /// The same as a product: a polynomial in inputs, pi and functions is split into irreducible factors over the
+    /// rational numbers. Where that takes too long, or the form holds sines, cosines, exponentials, roots or
+    /// denominators, factors may be left unsplit; [`Factored::is_complete`] says so.
     #[must_use]
     pub fn factored(&self) -> Factored {
         factor::factored(&self.0)

@@ -81,6 +81,11 @@ impl Sum {
         Sum(if is_nothing(&q) { BTreeMap::new() } else { BTreeMap::from([(product, q)]) })
     }
 
+    /// Different products with their coefficients.
+    pub(super) fn of(terms: impl Iterator<Item = (Product, Q)>) -> Sum {
+        Sum(terms.filter(|(_, q)| !is_nothing(q)).collect())
+    }
+
     pub(super) fn atom(atom: Atom) -> Sum {
         Sum::term(Product::of(atom), Q::one())
     }
