@@ -6,7 +6,8 @@
 //! coefficients, and multiples of pi are roots of unity. (Exponentials of different products, and the products, are
 //! algebraically independent functions: the theorem of Ax.) Square roots of primes that divide the order of the root
 //! of unity are sums of its powers, so that `cos(pi/5) = (1 + sqrt 5)/4` keeps its sign; the others are roots
-//! modulo a prime that has them. Any other function of a normal form is a residue of its own.
+//! modulo a prime that has them. Hyperbolic functions are made of exponentials. Any other function of a normal form is
+//! a residue of its own.
 //!
 //! Residues that agree err with a probability that is bounded as for circuits ([`crate::equivalent`]). Residues that
 //! differ prove a difference if nothing was left independent that is not; in any case numbers have to show it.
@@ -196,7 +197,7 @@ impl Plan {
             for (atom, _) in &product.powers {
                 match atom {
                     Atom::Root(n) if !self.roots.contains(n) => self.roots.push(*n),
-                    Atom::Call("exp", args) => self.note_argument(&args[0], Free::Growth)?,
+                    Atom::Call("exp" | "tanh", args) => self.note_argument(&args[0], Free::Growth)?,
                     Atom::Call("cos" | "sin", args) => self.note_argument(&args[0], Free::Turn)?,
                     Atom::Inverse(sum) => self.note(sum)?,
                     _ => {}

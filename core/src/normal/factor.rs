@@ -11,7 +11,7 @@
 use num_traits::{One, Signed, ToPrimitive};
 
 use super::{
-    MAX_TERMS,
+    MAX_TERMS, Normal,
     atoms::{Atom, Product, Wave},
     kronecker, print,
     sum::{Algebra, Q, Sum, whole},
@@ -58,17 +58,28 @@ impl Factored {
         self.is_complete
     }
 
+    /// The single term before the factors: a number, and powers of what all terms have in common.
+    #[must_use]
+    pub fn front(&self) -> Normal {
+        Normal(self.front.clone())
+    }
+
+    /// The factors of several terms with their exponents, which are negative below the line.
+    pub fn factors(&self) -> impl Iterator<Item = (Normal, i32)> {
+        self.factors.iter().map(|(sum, e)| (Normal(sum.clone()), *e))
+    }
+
     /// The text in LaTeX's mathematics.
     #[must_use]
     pub fn latex(&self) -> String {
         print::factored(self, true)
     }
 
-    pub(super) fn front(&self) -> &Sum {
+    pub(super) fn leading_term(&self) -> &Sum {
         &self.front
     }
 
-    pub(super) fn factors(&self) -> &[(Sum, i32)] {
+    pub(super) fn sums(&self) -> &[(Sum, i32)] {
         &self.factors
     }
 }
@@ -128,10 +139,10 @@ pub(super) fn is_polynomial(sum: &Sum) -> bool {
 }
 
 /// Whether powers of an atom are independent.
-fn is_free(atom: &Atom) -> bool {
+pub(super) fn is_free(atom: &Atom) -> bool {
     match atom {
         Atom::Symbol(_) | Atom::Pi | Atom::Float(_) => true,
-        Atom::Call(name, _) => !matches!(*name, "exp" | "sqrt"),
+        Atom::Call(name, _) => !matches!(*name, "exp" | "sqrt" | "abs" | "cbrt"),
         Atom::Root(_) | Atom::Inverse(_) => false,
     }
 }
@@ -269,7 +280,7 @@ fn content(p: &Sum, x: &Atom) -> Option<Sum> {
 }
 
 /// The greatest common divisor, primitive, by remainders of primitive parts.
-fn gcd(a: &Sum, b: &Sum) -> Option<Sum> {
+pub(super) fn gcd(a: &Sum, b: &Sum) -> Option<Sum> {
     if a.is_zero() {
         return primitive(b);
     }

@@ -24,7 +24,10 @@
 //! - Products of sines and cosines become sums: `2 cos a cos b = cos(a - b) + cos(a + b)`. Arguments have a positive
 //!   first coefficient; multiples of `pi/2` in them change the function, multiples of `pi/12` become roots. Sines and
 //!   cosines of different arguments are linearly independent, so what is zero by trigonometry comes out as 0.
-//! - Even powers of roots are taken out, `e^a e^b = e^(a+b)`, `ln e^a = a`, positive fractions leave roots.
+//! - Even powers of roots are taken out, `e^a e^b = e^(a+b)`, positive fractions leave roots and logarithms. Hyperbolic
+//!   sines and cosines become exponentials, and are written as what they are again: `cosh(x)^2 - sinh(x)^2` is 1.
+//! - Functions of their inverses, logarithms of products, roots of squares and the like follow rules of which each has
+//!   its condition: `ln(x y)` is `ln x + ln y` only where one of them is seen to be positive, `atan(tan x)` stays.
 //! - A denominator of one product joins the exponents; one of several terms stays a factor `1/(…)` with leading
 //!   coefficient 1, and is cancelled where it divides the terms above it.
 //!
@@ -38,8 +41,11 @@
 
 mod atoms;
 mod basis;
+mod circular;
 mod equality;
 mod factor;
+mod functions;
+mod hyperbolic;
 mod integer;
 mod kronecker;
 mod print;

@@ -4,6 +4,7 @@ use super::{
     Normal,
     atoms::{Atom, Product, Wave},
     factor::Factored,
+    hyperbolic::collected,
     sum::{Q, Sum, rank, whole},
 };
 use crate::exact::latex_name_beside;
@@ -34,17 +35,17 @@ pub(super) fn latex(sum: &Sum) -> String {
 /// The factors are written as a term whose factors of several terms are below the line twice.
 pub(super) fn factored(of: &Factored, latex: bool) -> String {
     let mut names = BTreeSet::new();
-    note_symbols(of.front(), &mut names);
-    of.factors().iter().for_each(|(sum, _)| note_symbols(sum, &mut names));
+    note_symbols(of.leading_term(), &mut names);
+    of.sums().iter().for_each(|(sum, _)| note_symbols(sum, &mut names));
     let writer = Writer { latex, names };
-    if let [(sum, 1)] = of.factors()
-        && of.front().fraction().is_some_and(|q| q == whole(1))
+    if let [(sum, 1)] = of.sums()
+        && of.leading_term().fraction().is_some_and(|q| q == whole(1))
     {
         return writer.sum(sum);
     }
-    let Some((product, q)) = of.front().terms().first_key_value() else { return "0".to_owned() };
+    let Some((product, q)) = of.leading_term().terms().first_key_value() else { return "0".to_owned() };
     let mut product = product.clone();
-    for (sum, e) in of.factors() {
+    for (sum, e) in of.sums() {
         product.powers.push((Atom::Inverse(sum.clone()), -e));
     }
     let sign = if q.is_negative() { "-" } else { "" };
@@ -80,6 +81,7 @@ impl Writer<'_> {
     }
 
     fn sum(&self, sum: &Sum) -> String {
+        let sum = collected(sum);
         let mut terms: Vec<_> = sum.terms().iter().collect();
         terms.sort_by(|a, b| rank(b.0, a.0));
         let mut text = String::new();

@@ -5,11 +5,12 @@ use std::{cmp::Ordering, collections::BTreeMap};
 use num_bigint::BigInt;
 use num_integer::Integer;
 use num_rational::Ratio;
-use num_traits::{One, Signed, ToPrimitive, Zero};
+use num_traits::{One, Signed, Zero};
 
 use super::{
     NormalError,
     atoms::{Atom, Product, Wave, joined},
+    functions::has_logarithm,
 };
 
 /// A coefficient.
@@ -92,6 +93,10 @@ impl Sum {
 
     pub(super) fn terms(&self) -> &BTreeMap<Product, Q> {
         &self.0
+    }
+
+    pub(super) fn remove(&mut self, product: &Product) {
+        self.0.remove(product);
     }
 
     pub(super) fn is_zero(&self) -> bool {
@@ -202,7 +207,9 @@ impl Sum {
         let mut out: Option<Vec<(Atom, i32)>> = None;
         for product in self.0.keys() {
             let Some(common) = &mut out else {
-                let apart = |atom: &Atom| !matches!(atom, Atom::Root(_) | Atom::Call("exp" | "sqrt", _));
+                let apart = |atom: &Atom| {
+                    !matches!(atom, Atom::Root(_) | Atom::Call("exp" | "sqrt" | "abs" | "cbrt", _))
+                };
                 out = Some(product.powers.iter().filter(|p| apart(&p.0)).cloned().collect());
                 continue;
             };
@@ -358,15 +365,32 @@ impl Algebra {
                         kept.push((atom, 1));
                     }
                 }
+                Atom::Call("abs", args) if e != 1 => {
+                    let square = self.times(&args[0], &args[0])?;
+                    more.push(self.power(&square, e.div_euclid(2))?);
+                    if e.rem_euclid(2) == 1 {
+                        kept.push((atom, 1));
+                    }
+                }
+                Atom::Call("cbrt", args) if e.div_euclid(3) != 0 => {
+                    more.push(self.power(&args[0], e.div_euclid(3))?);
+                    if e.rem_euclid(3) != 0 {
+                        kept.push((atom.clone(), e.rem_euclid(3)));
+                    }
+                }
                 Atom::Inverse(sum) if e < 0 => {
                     more.push(self.power(sum, e.checked_neg().ok_or(NormalError::Exponent)?)?);
                 }
                 _ => kept.push((atom, e)),
             }
         }
-        if let Some((sum, _)) = exponent.filter(|e| !e.0.is_zero()) {
-            kept.push((Atom::Call("exp", vec![sum]), 1));
-            kept.sort();
+        match exponent.filter(|e| !e.0.is_zero()) {
+            Some((sum, false)) if has_logarithm(&sum) => more.push(self.exp(&sum)?),
+            Some((sum, _)) => {
+                kept.push((Atom::Call("exp", vec![sum]), 1));
+                kept.sort();
+            }
+            None => {}
         }
         let mut out = Sum::zero();
         for (product, c) in waves.terms() {
@@ -385,67 +409,6 @@ impl Algebra {
             out = self.times(&out, &factor)?;
         }
         Ok(out)
-    }
-
-    /// The product of two waves as a sum of waves.
-    fn waves(self, a: &Wave, b: &Wave) -> Result<Sum> {
-        let both = |f: fn(Algebra, &Sum) -> Result<Sum>, x: &Sum, y: &Sum, sign: i64| -> Result<Sum> {
-            let sum = f(self, &x.plus(y)?)?.times_fraction(&ratio(sign, 2))?;
-            f(self, &x.minus(y)?)?.times_fraction(&ratio(1, 2))?.plus(&sum)
-        };
-        match (a, b) {
-            (Wave::None, wave) | (wave, Wave::None) => {
-                Ok(Sum::term(Product { powers: Vec::new(), wave: wave.clone() }, Q::one()))
-            }
-            (Wave::Cos(x), Wave::Cos(y)) => both(Algebra::cos, x, y, 1),
-            (Wave::Sin(x), Wave::Sin(y)) => both(Algebra::cos, x, y, -1),
-            (Wave::Sin(x), Wave::Cos(y)) | (Wave::Cos(y), Wave::Sin(x)) => both(Algebra::sin, x, y, 1),
-        }
-    }
-
-    pub(super) fn cos(self, x: &Sum) -> Result<Sum> {
-        self.wave(x, 0)
-    }
-
-    pub(super) fn sin(self, x: &Sum) -> Result<Sum> {
-        // sin x = cos(x - pi/2)
-        self.wave(x, 3)
-    }
-
-    /// `cos(x + quarters pi/2)`.
-    fn wave(self, x: &Sum, quarters: i64) -> Result<Sum> {
-        let pi = Product::of(Atom::Pi);
-        let turns = x.terms().get(&pi).cloned().unwrap_or_else(Q::zero);
-        let mut rest = x.clone();
-        rest.0.remove(&pi);
-        let doubled = turns * whole(2);
-        let floor = doubled.floor();
-        let r = (doubled - &floor) / whole(2);
-        let quarters = floor.numer().mod_floor(&BigInt::from(4)).to_i64().unwrap_or_default() + quarters;
-        // cos(rest + quarters pi/2 + r pi)
-        let shifted = |more: i64| self.plain(&rest, (quarters + more).rem_euclid(4));
-        if is_nothing(&r) {
-            return shifted(0);
-        }
-        let (c, s) = circle(&r);
-        self.times(&shifted(0)?, &c)?.plus(&self.times(&shifted(1)?, &s)?)
-    }
-
-    /// `cos(x + quarters pi/2)` for an x without multiples of pi.
-    fn plain(self, x: &Sum, quarters: i64) -> Result<Sum> {
-        if x.is_zero() {
-            return Ok(Sum::constant(whole([1, 0, -1, 0][quarters as usize])));
-        }
-        let negative = x.lead().is_some_and(|(_, q)| q.is_negative());
-        let x = if negative { x.negated() } else { x.clone() };
-        let flip = if negative && quarters % 2 == 1 { -1 } else { 1 };
-        let (wave, sign) = match quarters {
-            0 => (Wave::Cos(x), 1),
-            1 => (Wave::Sin(x), -1),
-            2 => (Wave::Cos(x), -1),
-            _ => (Wave::Sin(x), 1),
-        };
-        Ok(Sum::term(Product { powers: Vec::new(), wave }, whole(sign * flip)))
     }
 
     pub(super) fn inverse(self, x: &Sum) -> Result<Sum> {
@@ -526,31 +489,6 @@ impl Algebra {
             }
         }
         None
-    }
-}
-
-/// Cosine and sine of a multiple of pi between 0 and 1/2.
-fn circle(r: &Q) -> (Sum, Sum) {
-    let root = |n: i64, d: i64, primes: &[i128]| {
-        let powers = primes.iter().map(|p| (Atom::Root(*p), 1)).collect();
-        Sum::term(Product { powers, wave: Wave::None }, ratio(n, d))
-    };
-    let two = |a: Sum, b: Sum| Sum(a.0.into_iter().chain(b.0).collect());
-    // (sqrt 6 +- sqrt 2) / 4
-    let twelfth = |sign: i64| two(root(1, 4, &[2, 3]), root(sign, 4, &[2]));
-    match (r.numer().to_i64().unwrap_or_default(), r.denom().to_i64().unwrap_or_default()) {
-        (1, 4) => (root(1, 2, &[2]), root(1, 2, &[2])),
-        (1, 3) => (root(1, 2, &[]), root(1, 2, &[3])),
-        (1, 6) => (root(1, 2, &[3]), root(1, 2, &[])),
-        (1, 12) => (twelfth(1), twelfth(-1)),
-        (5, 12) => (twelfth(-1), twelfth(1)),
-        _ => {
-            let angle = |a: Q| vec![Sum::term(Product::of(Atom::Pi), a)];
-            let below = *r < ratio(1, 4);
-            let (name, other) = if below { ("cos", "sin") } else { ("sin", "cos") };
-            let a = if below { r.clone() } else { ratio(1, 2) - r };
-            (Sum::atom(Atom::Call(name, angle(a.clone()))), Sum::atom(Atom::Call(other, angle(a))))
-        }
     }
 }
 

@@ -214,6 +214,12 @@ impl<'a> Run<'a> {
                 self.inverse(sum)
             }
             Atom::Call("exp", args) => self.exponential(&args[0], Free::Growth),
+            Atom::Call("tanh", args) => {
+                let z = self.exponential(&args[0], Free::Growth)?;
+                let (square, one) = (z.times(z), self.small(1));
+                let above = square.plus(one, square.residue - one.residue);
+                Ok(above.times(self.inverse(square.plus(one, square.residue + one.residue))?))
+            }
             Atom::Call("cos", args) => self.wave(&args[0], false),
             Atom::Call("sin", args) => self.wave(&args[0], true),
             other => Ok(self.free(Free::Atom(other.clone()))),

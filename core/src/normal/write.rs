@@ -7,6 +7,7 @@ use num_traits::{One, ToPrimitive, Zero};
 use super::{
     NormalError,
     atoms::{Atom, Wave},
+    hyperbolic::collected,
     sum::{Q, Sum, rank, whole},
 };
 use crate::{
@@ -19,6 +20,7 @@ use crate::{
 type Result<T> = std::result::Result<T, NormalError>;
 
 pub(super) fn expression(sum: &Sum) -> Result<Expr> {
+    let sum = collected(sum);
     let mut terms: Vec<_> = sum.terms().iter().collect();
     terms.sort_by(|a, b| rank(b.0, a.0));
     let mut out = Expr::zero();
