@@ -75,6 +75,37 @@ impl Factored {
         print::factored(self, true)
     }
 
+    /// A fraction that is not taken apart.
+    pub(super) fn fraction(above: &Sum, below: &Sum) -> Factored {
+        let single = |sum: &Sum| match sum.terms().len() {
+            0 | 1 => (sum.clone(), None),
+            _ => (Sum::one(), Some(sum.clone())),
+        };
+        let ((front, above), (under, below)) = (single(above), single(below));
+        let (front, under) = match ALGEBRA.inverse(&under).and_then(|inverse| ALGEBRA.times(&front, &inverse))
+        {
+            Ok(front) if front.terms().len() < 2 => (front, None),
+            _ => (front, Some(under)),
+        };
+        let below = below.into_iter().chain(under).map(|sum| (sum, -1));
+        Factored {
+            front,
+            factors: above.map(|sum| (sum, 1)).into_iter().chain(below).collect(),
+            is_complete: false,
+        }
+    }
+
+    /// One product over another; `None` where numbers grow too large.
+    pub(super) fn quotient(above: Factored, below: Factored) -> Option<Factored> {
+        let front = ALGEBRA.times(&above.front, &ALGEBRA.inverse(&below.front).ok()?).ok()?;
+        let turned = below.factors.into_iter().map(|(sum, e)| (sum, -e));
+        Some(Factored {
+            front,
+            factors: above.factors.into_iter().chain(turned).collect(),
+            is_complete: above.is_complete && below.is_complete,
+        })
+    }
+
     pub(super) fn leading_term(&self) -> &Sum {
         &self.front
     }

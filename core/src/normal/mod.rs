@@ -35,6 +35,21 @@
 //! inputs, their exponentials, sines and cosines at multiples of `pi/12`; other functions are opaque.
 //! [`Expr::equality`] decides more.
 //!
+//! # Products, fractions, series
+//! [`Normal::factored`] splits polynomials into irreducible factors, [`Normal::cancelled`] joins fractions.
+//! [`Expr::series`] and [`Expr::limit`] tell what an expression is near a point.
+//!
+//! ```
+//! use ketgrad_core::{normal::Approach, scalar::Scalar, trace::Expr};
+//!
+//! let (x, one) = (Expr::symbol("x"), Expr::int(1));
+//! assert_eq!((x.powi(4) + Expr::int(4)).normal()?.factored().to_string(), "(x^2 - 2*x + 2)*(x^2 + 2*x + 2)");
+//! assert_eq!((&one / (&x - &one) - &one / (&x + &one)).normal()?.cancelled()?.to_string(), "2/(x^2 - 1)");
+//! assert_eq!(x.tan().series("x", &Expr::int(0), 5)?.to_string(), "x + 1/3*x^3 + O(x^5)");
+//! assert_eq!((x.ln() * &x).limit("x", &Approach::Right(Expr::int(0)))?.to_string(), "0");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # Cost
 //! Multiplying out may grow exponentially: beyond [`MAX_TERMS`] terms it is an error, and nothing is lost by it: an
 //! [`Expr`] can be evaluated, differentiated and compared without a normal form.
@@ -45,12 +60,15 @@ mod circular;
 mod equality;
 mod factor;
 mod functions;
+mod germ;
 mod hyperbolic;
 mod integer;
 mod kronecker;
 mod print;
+mod rational;
 mod read;
 mod rounding;
+mod series;
 mod sum;
 mod trial;
 mod write;
@@ -58,6 +76,8 @@ mod write;
 pub(crate) use basis::{Basis, Combination, Place};
 pub use equality::Equality;
 pub use factor::Factored;
+pub use rational::RationalFunction;
+pub use series::{Approach, Limit, Series, SeriesError};
 
 use crate::trace::{Expr, TraceError};
 use sum::Sum;
