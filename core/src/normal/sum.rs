@@ -337,6 +337,26 @@ impl Algebra {
         self.times_powers(&waves, powers)
     }
 
+    /// What a power of a root, an absolute value or a denominator is times a lower one, and the exponent of that.
+    fn taken_out(self, atom: &Atom, e: i32) -> Result<Option<(Sum, i32)>> {
+        Ok(match atom {
+            Atom::Call("sqrt", args) if e != 1 => {
+                Some((self.power(&args[0], e.div_euclid(2))?, e.rem_euclid(2)))
+            }
+            Atom::Call("abs", args) if e != 1 => {
+                let square = self.times(&args[0], &args[0])?;
+                Some((self.power(&square, e.div_euclid(2))?, e.rem_euclid(2)))
+            }
+            Atom::Call("cbrt", args) if e.div_euclid(3) != 0 => {
+                Some((self.power(&args[0], e.div_euclid(3))?, e.rem_euclid(3)))
+            }
+            Atom::Inverse(sum) if e < 0 => {
+                Some((self.power(sum, e.checked_neg().ok_or(NormalError::Exponent)?)?, 0))
+            }
+            _ => None,
+        })
+    }
+
     /// A sum of waves times powers of any exponents.
     fn times_powers(self, waves: &Sum, powers: Vec<(Atom, i32)>) -> Result<Sum> {
         let (mut q, mut kept, mut more) = (Q::one(), Vec::new(), Vec::new());
@@ -359,29 +379,15 @@ impl Algebra {
                         Some((sum, _)) => (sum.plus(&part)?, false),
                     });
                 }
-                Atom::Call("sqrt", args) if e != 1 => {
-                    more.push(self.power(&args[0], e.div_euclid(2))?);
-                    if e.rem_euclid(2) == 1 {
-                        kept.push((atom, 1));
+                _ => match self.taken_out(&atom, e)? {
+                    Some((factor, left)) => {
+                        more.push(factor);
+                        if left != 0 {
+                            kept.push((atom, left));
+                        }
                     }
-                }
-                Atom::Call("abs", args) if e != 1 => {
-                    let square = self.times(&args[0], &args[0])?;
-                    more.push(self.power(&square, e.div_euclid(2))?);
-                    if e.rem_euclid(2) == 1 {
-                        kept.push((atom, 1));
-                    }
-                }
-                Atom::Call("cbrt", args) if e.div_euclid(3) != 0 => {
-                    more.push(self.power(&args[0], e.div_euclid(3))?);
-                    if e.rem_euclid(3) != 0 {
-                        kept.push((atom.clone(), e.rem_euclid(3)));
-                    }
-                }
-                Atom::Inverse(sum) if e < 0 => {
-                    more.push(self.power(sum, e.checked_neg().ok_or(NormalError::Exponent)?)?);
-                }
-                _ => kept.push((atom, e)),
+                    None => kept.push((atom, e)),
+                },
             }
         }
         match exponent.filter(|e| !e.0.is_zero()) {
