@@ -67,7 +67,7 @@ fn best_prime(f: &Poly) -> Option<(u64, Vec<(Residues, usize)>, Vec<bool>)> {
 fn coefficient_bound(f: &Poly) -> BigInt {
     let squares: BigInt = f.iter().map(|c| c * c).sum();
     let lead = f.last().map_or_else(BigInt::one, Signed::abs);
-    (squares.sqrt() + 1u8) * lead << degree(f)
+    ((squares.sqrt() + 1u8) * lead) << degree(f)
 }
 
 /// The search for subsets whose products divide.
