@@ -74,6 +74,7 @@ mod scalar_uncertain;
 mod sharing;
 mod sparse;
 mod special_functions;
+mod symbols;
 mod synthesis;
 mod tape;
 mod tape_arrays;

@@ -1,4 +1,4 @@
-//! The value of a formula in `+ - * / ^`, `cos sin exp sqrt`, `pi`, `i` and names: an independent reader of what
+//! The value of a formula in `+ - * / ^`, elementary functions, `pi`, `i` and names: an independent reader of what
 //! closed forms are printed as.
 
 use num_complex::Complex;
@@ -83,6 +83,18 @@ impl Reader<'_> {
             "sin" => self.atom().sin(),
             "exp" => self.atom().exp(),
             "sqrt" => self.atom().sqrt(),
+            "ln" => self.atom().ln(),
+            "abs" => self.atom().norm().into(),
+            "tan" => self.atom().tan(),
+            "asin" => self.atom().asin(),
+            "acos" => self.atom().acos(),
+            "atan" => self.atom().atan(),
+            "sinh" => self.atom().sinh(),
+            "cosh" => self.atom().cosh(),
+            "tanh" => self.atom().tanh(),
+            "asinh" => self.atom().asinh(),
+            "acosh" => self.atom().acosh(),
+            "atanh" => self.atom().atanh(),
             _ => panic!("what is {word:?} before {rest:?}?"),
         }
     }

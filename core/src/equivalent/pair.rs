@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use num_bigint::BigInt;
 use num_traits::ToPrimitive;
 
 use super::{EquivalentError, Means, Report, Settings, Verdict, rounding};
@@ -137,10 +138,10 @@ impl Pair {
 
     /// The sum of multiples of angles, if the factors are small.
     fn sum(&self, parts: &Combination) -> Option<Angle> {
-        let small = |n: i128| i64::try_from(n).ok().filter(|n| n.abs() <= LARGEST_FACTOR);
+        let small = |n: &BigInt| n.to_i64().filter(|n| n.abs() <= LARGEST_FACTOR);
         let mut sum = Angle::zero();
         for (&k, q) in parts {
-            sum = sum + self.known.get(k)?.clone() * Q::new(small(*q.numer())?, small(*q.denom())?);
+            sum = sum + self.known.get(k)?.clone() * Q::new(small(q.numer())?, small(q.denom())?);
         }
         Some(sum)
     }

@@ -9,12 +9,13 @@
 
 use std::collections::BTreeMap;
 
-use num_traits::{CheckedAdd, CheckedDiv, CheckedMul, One, Zero};
+use num_bigint::Sign;
+use num_traits::{One, Zero};
 
 use super::{
     Normal, NormalError,
     atoms::Product,
-    sum::{Q, Sum},
+    sum::{Q, Sum, q_product, q_sum},
 };
 
 /// Normal forms none of which is a rational combination of the others.
@@ -55,19 +56,18 @@ impl Basis {
         let mut of = Combination::new();
         for row in &self.rows {
             let Some(top) = rest.terms().get(&row.pivot) else { continue };
-            let factor = row.rest.terms().get(&row.pivot).and_then(|q| top.checked_div(q));
-            let factor = factor.ok_or(NormalError::Coefficient)?;
-            rest = rest.minus(&row.rest.times_fraction(factor)?)?;
+            let Some(pivot) = row.rest.terms().get(&row.pivot) else { continue };
+            let factor = q_product(top, &pivot.recip())?;
+            rest = rest.minus(&row.rest.times_fraction(&factor)?)?;
             for (&k, q) in &row.of {
                 let sum = of.entry(k).or_insert_with(Q::zero);
-                let new = factor.checked_mul(q).and_then(|q| sum.checked_add(&q));
-                *sum = new.ok_or(NormalError::Coefficient)?;
+                *sum = q_sum(sum, &q_product(&factor, q)?)?;
             }
         }
-        of.retain(|_, q| *q.numer() != 0);
+        of.retain(|_, q| q.numer().sign() != Sign::NoSign);
         let Some((pivot, _)) = rest.lead() else { return Ok(Place::Sum(of)) };
         let pivot = pivot.clone();
-        of.values_mut().for_each(|q| *q = -*q);
+        of.values_mut().for_each(|q| *q = -std::mem::take(q));
         of.insert(self.rows.len(), Q::one());
         self.rows.push(Row { rest, pivot, of });
         Ok(Place::New)

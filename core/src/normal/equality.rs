@@ -6,7 +6,8 @@
 //! coefficients, and multiples of pi are roots of unity. (Exponentials of different products, and the products, are
 //! algebraically independent functions: the theorem of Ax.) Square roots of primes that divide the order of the root
 //! of unity are sums of its powers, so that `cos(pi/5) = (1 + sqrt 5)/4` keeps its sign; the others are roots
-//! modulo a prime that has them. Any other function of a normal form is a residue of its own.
+//! modulo a prime that has them. Hyperbolic functions are made of exponentials. Any other function of a normal form is
+//! a residue of its own.
 //!
 //! Residues that agree err with a probability that is bounded as for circuits ([`crate::equivalent`]). Residues that
 //! differ prove a difference if nothing was left independent that is not; in any case numbers have to show it.
@@ -14,7 +15,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use num_rational::Ratio;
-use num_traits::Signed;
+use num_traits::ToPrimitive;
 use rand_chacha::rand_core::Rng;
 
 use super::{
@@ -156,6 +157,11 @@ fn is_function(op: Op) -> bool {
     }
 }
 
+/// Of a coefficient of an argument.
+fn too_fine() -> NormalError {
+    NormalError::Coefficient { bits: 40 }
+}
+
 impl Plan {
     fn new(line: &Line) -> Result<Plan, NormalError> {
         let functions = line.instructions().filter(|(_, inst)| is_function(inst.op)).map(|(v, _)| v);
@@ -191,7 +197,7 @@ impl Plan {
             for (atom, _) in &product.powers {
                 match atom {
                     Atom::Root(n) if !self.roots.contains(n) => self.roots.push(*n),
-                    Atom::Call("exp", args) => self.note_argument(&args[0], Free::Growth)?,
+                    Atom::Call("exp" | "tanh", args) => self.note_argument(&args[0], Free::Growth)?,
                     Atom::Call("cos" | "sin", args) => self.note_argument(&args[0], Free::Turn)?,
                     Atom::Inverse(sum) => self.note(sum)?,
                     _ => {}
@@ -207,17 +213,16 @@ impl Plan {
     fn note_argument(&mut self, x: &Sum, free: fn(Product) -> Free) -> Result<(), NormalError> {
         for (product, q) in x.terms() {
             let turn = matches!(free(Product::ONE), Free::Turn(_));
-            let d = *q.denom();
+            let d = q.denom().to_i128().ok_or(too_fine())?;
             if turn && *product == Product::of(Atom::Pi) {
                 let d = u64::try_from(d).ok().and_then(|d| d.checked_mul(2));
-                self.order =
-                    d.and_then(|d| crate::field::lcm(self.order, d)).ok_or(NormalError::Coefficient)?;
+                self.order = d.and_then(|d| crate::field::lcm(self.order, d)).ok_or(too_fine())?;
                 continue;
             }
             let step = self.steps.entry(free(product.clone())).or_insert(1);
-            *step = Ratio::new(*step, d).denom().checked_mul(*step).ok_or(NormalError::Coefficient)?;
-            if *step > 1 << 40 || q.numer().abs() > 1 << 40 {
-                return Err(NormalError::Coefficient);
+            *step = Ratio::new(*step, d).denom().checked_mul(*step).ok_or(too_fine())?;
+            if *step > 1 << 40 || q.numer().bits() > 40 {
+                return Err(too_fine());
             }
         }
         Ok(())

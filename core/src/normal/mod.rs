@@ -24,7 +24,10 @@
 //! - Products of sines and cosines become sums: `2 cos a cos b = cos(a - b) + cos(a + b)`. Arguments have a positive
 //!   first coefficient; multiples of `pi/2` in them change the function, multiples of `pi/12` become roots. Sines and
 //!   cosines of different arguments are linearly independent, so what is zero by trigonometry comes out as 0.
-//! - Even powers of roots are taken out, `e^a e^b = e^(a+b)`, `ln e^a = a`, positive fractions leave roots.
+//! - Even powers of roots are taken out, `e^a e^b = e^(a+b)`, positive fractions leave roots and logarithms. Hyperbolic
+//!   sines and cosines become exponentials, and are written as what they are again: `cosh(x)^2 - sinh(x)^2` is 1.
+//! - Functions of their inverses, logarithms of products, roots of squares and the like follow rules of which each has
+//!   its condition: `ln(x y)` is `ln x + ln y` only where one of them is seen to be positive, `atan(tan x)` stays.
 //! - A denominator of one product joins the exponents; one of several terms stays a factor `1/(…)` with leading
 //!   coefficient 1, and is cancelled where it divides the terms above it.
 //!
@@ -32,17 +35,40 @@
 //! inputs, their exponentials, sines and cosines at multiples of `pi/12`; other functions are opaque.
 //! [`Expr::equality`] decides more.
 //!
+//! # Products, fractions, series
+//! [`Normal::factored`] splits polynomials into irreducible factors, [`Normal::cancelled`] joins fractions.
+//! [`Expr::series`] and [`Expr::limit`] tell what an expression is near a point.
+//!
+//! ```
+//! use ketgrad_core::{normal::Approach, scalar::Scalar, trace::Expr};
+//!
+//! let (x, one) = (Expr::symbol("x"), Expr::int(1));
+//! assert_eq!((x.powi(4) + Expr::int(4)).normal()?.factored().to_string(), "(x^2 - 2*x + 2)*(x^2 + 2*x + 2)");
+//! assert_eq!((&one / (&x - &one) - &one / (&x + &one)).normal()?.cancelled()?.to_string(), "2/(x^2 - 1)");
+//! assert_eq!(x.tan().series("x", &Expr::int(0), 5)?.to_string(), "x + 1/3*x^3 + O(x^5)");
+//! assert_eq!((x.ln() * &x).limit("x", &Approach::Right(Expr::int(0)))?.to_string(), "0");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # Cost
 //! Multiplying out may grow exponentially: beyond [`MAX_TERMS`] terms it is an error, and nothing is lost by it: an
 //! [`Expr`] can be evaluated, differentiated and compared without a normal form.
 
 mod atoms;
 mod basis;
+mod circular;
 mod equality;
 mod factor;
+mod functions;
+mod germ;
+mod hyperbolic;
+mod integer;
+mod kronecker;
 mod print;
+mod rational;
 mod read;
 mod rounding;
+mod series;
 mod sum;
 mod trial;
 mod write;
@@ -50,6 +76,8 @@ mod write;
 pub(crate) use basis::{Basis, Combination, Place};
 pub use equality::Equality;
 pub use factor::Factored;
+pub use rational::RationalFunction;
+pub use series::{Approach, Limit, Series, SeriesError};
 
 use crate::trace::{Expr, TraceError};
 use sum::Sum;
@@ -82,9 +110,15 @@ pub enum NormalError {
         /// The deepest allowed.
         limit: usize,
     },
-    /// A fraction outgrows 128 bits.
-    #[error("a coefficient of the normal form is beyond 128 bits")]
-    Coefficient,
+    /// A fraction grows too long.
+    #[error("a coefficient of the normal form has more than {bits} bits: evaluate the expression instead")]
+    Coefficient {
+        /// The most bits allowed.
+        bits: u64,
+    },
+    /// An exponent is beyond 32 bits.
+    #[error("an exponent of the normal form is beyond 32 bits: evaluate the expression instead")]
+    Exponent,
     /// A denominator is zero for all values of the inputs.
     #[error("the expression divides by zero, whatever its inputs are")]
     DivisionByZero,
@@ -129,7 +163,7 @@ impl Normal {
     /// The same as an expression.
     ///
     /// # Errors
-    /// [`NormalError::Coefficient`] for a fraction beyond 64 bits.
+    /// [`NormalError::Unsupported`] for a function that expressions lack.
     pub fn expression(&self) -> Result<Expr, NormalError> {
         write::expression(&self.0)
     }
@@ -140,9 +174,9 @@ impl Normal {
         print::latex(&self.0)
     }
 
-    /// As a product. Taken out are what all terms have in common, repeated factors, factors that lack an input, and
-    /// `d x - c` where c and d are single products. A sum with sines or cosines only loses what its terms have in
-    /// common.
+    /// The same as a product: a polynomial in inputs, pi and functions is split into irreducible factors over the
+    /// rational numbers. Where that takes too long, or the form holds sines, cosines, exponentials, roots or
+    /// denominators, factors may be left unsplit; [`Factored::is_complete`] says so.
     #[must_use]
     pub fn factored(&self) -> Factored {
         factor::factored(&self.0)

@@ -4,9 +4,11 @@ use super::{
     Normal,
     atoms::{Atom, Product, Wave},
     factor::Factored,
-    sum::{Q, Sum, rank},
+    hyperbolic::collected,
+    sum::{Q, Sum, rank, whole},
 };
 use crate::exact::latex_name_beside;
+use num_traits::Signed;
 use std::{collections::BTreeSet, fmt};
 
 /// The text in sums and products.
@@ -33,21 +35,21 @@ pub(super) fn latex(sum: &Sum) -> String {
 /// The factors are written as a term whose factors of several terms are below the line twice.
 pub(super) fn factored(of: &Factored, latex: bool) -> String {
     let mut names = BTreeSet::new();
-    note_symbols(of.front(), &mut names);
-    of.factors().iter().for_each(|(sum, _)| note_symbols(sum, &mut names));
+    note_symbols(of.leading_term(), &mut names);
+    of.sums().iter().for_each(|(sum, _)| note_symbols(sum, &mut names));
     let writer = Writer { latex, names };
-    if let [(sum, 1)] = of.factors()
-        && of.front().fraction().is_some_and(|q| q == Q::from_integer(1))
+    if let [(sum, 1)] = of.sums()
+        && of.leading_term().fraction().is_some_and(|q| q == whole(1))
     {
         return writer.sum(sum);
     }
-    let Some((product, q)) = of.front().terms().first_key_value() else { return "0".to_owned() };
+    let Some((product, q)) = of.leading_term().terms().first_key_value() else { return "0".to_owned() };
     let mut product = product.clone();
-    for (sum, e) in of.factors() {
+    for (sum, e) in of.sums() {
         product.powers.push((Atom::Inverse(sum.clone()), -e));
     }
-    let sign = if *q < Q::from_integer(0) { "-" } else { "" };
-    format!("{sign}{}", writer.term(&product, *q))
+    let sign = if q.is_negative() { "-" } else { "" };
+    format!("{sign}{}", writer.term(&product, q))
 }
 
 /// Collects the names of the inputs.
@@ -79,23 +81,24 @@ impl Writer<'_> {
     }
 
     fn sum(&self, sum: &Sum) -> String {
+        let sum = collected(sum);
         let mut terms: Vec<_> = sum.terms().iter().collect();
         terms.sort_by(|a, b| rank(b.0, a.0));
         let mut text = String::new();
         for (k, (product, q)) in terms.into_iter().enumerate() {
-            text += match (k, *q < Q::from_integer(0)) {
+            text += match (k, q.is_negative()) {
                 (0, false) => "",
                 (0, true) => "-",
                 (_, false) => " + ",
                 (_, true) => " - ",
             };
-            text += &self.term(product, *q);
+            text += &self.term(product, q);
         }
         if text.is_empty() { "0".to_owned() } else { text }
     }
 
     /// A term without its sign.
-    fn term(&self, product: &Product, q: Q) -> String {
+    fn term(&self, product: &Product, q: &Q) -> String {
         let (mut above, mut below) = (Vec::new(), Vec::new());
         let root: i128 = product
             .powers
@@ -118,11 +121,11 @@ impl Writer<'_> {
             Wave::Cos(x) => above.push(self.call("cos", &[self.sum(x)])),
             Wave::Sin(x) => above.push(self.call("sin", &[self.sum(x)])),
         }
-        let (n, d) = (q.numer().unsigned_abs(), *q.denom());
-        if n != 1 || above.is_empty() {
+        let (n, d) = (q.numer().magnitude(), q.denom());
+        if *n != 1u8.into() || above.is_empty() {
             above.insert(0, n.to_string());
         }
-        if d != 1 {
+        if *d != 1.into() {
             below.insert(0, d.to_string());
         }
         let sign = if self.is_latex() { " " } else { "*" };

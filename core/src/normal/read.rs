@@ -2,24 +2,22 @@
 
 use std::collections::{HashMap, HashSet};
 
-use num_rational::Ratio;
-use num_traits::{Signed, ToPrimitive};
+use num_traits::ToPrimitive;
 
 use super::{
     NormalError,
     atoms::Atom,
-    sum::{Algebra, Q, Sum},
+    functions::is_negative,
+    sum::{Algebra, Sum, ratio, whole},
 };
 use crate::{
     entity::{FuncId, Value},
-    ir::{Function, InstData, Literal, Mixed, Number1, Number2, Op, Program, Real1, Real2, Terminator},
+    ir::{Function, InstData, Literal, Mixed, Number2, Op, Program, Real1, Real2, Terminator},
     trace::Expr,
 };
 
 type Result<T> = std::result::Result<T, NormalError>;
 
-/// Radicands whose prime factors are looked for.
-const MAX_RADICAND: i128 = 1 << 40;
 /// Floats with at most so many binary places are fractions, as in expressions.
 const PLACES: i32 = 30;
 
@@ -122,7 +120,7 @@ impl Algebra {
         }
         match (op, args.as_slice()) {
             (Op::Real(Literal(x)), []) => float(x),
-            (Op::Int(n), []) => Ok(Sum::constant(Q::from_integer(n.into()))),
+            (Op::Int(n), []) => Ok(Sum::constant(whole(n))),
             (Op::Number1(f), [x]) => self.function(f, x),
             (Op::Number2(Number2::Mul | Number2::Scale), [x, y]) => self.times(x, y),
             (Op::Number2(Number2::Guard), [x, _]) => Ok(x.clone()),
@@ -131,120 +129,34 @@ impl Algebra {
                 Some(q) if q.is_integer() && q.numer().to_i32().is_some() => {
                     self.power(x, q.numer().to_i32().unwrap_or_default())
                 }
-                Some(q) if q == Q::new(1, 2) => self.function(Number1::Sqrt, x),
-                _ => Ok(Sum::atom(Atom::Call("pow", vec![x.clone(), y.clone()]))),
+                _ => self.general_power(x, y),
             },
             (Op::Mixed(Mixed::FromInt), [x]) => Ok(x.clone()),
             (Op::Mixed(Mixed::PowiReal), [x, n]) => {
                 let n = n.fraction().and_then(|q| q.numer().to_i32());
-                self.power(x, n.ok_or(NormalError::Coefficient)?)
+                self.power(x, n.ok_or(NormalError::Exponent)?)
             }
-            (Op::Real1(Real1::Abs), [x]) if is_negative(x) => self.apply(op, vec![x.negated()]),
+            (Op::Real1(Real1::Abs), [x]) => self.abs(x),
+            (Op::Real1(Real1::Erf), [x]) if is_negative(x) => {
+                Ok(self.apply(op, vec![x.negated()])?.negated())
+            }
             (Op::Real1(f), [x]) => Ok(Sum::atom(Atom::Call(f.name(), vec![x.clone()]))),
             (Op::Real2(f), [x, y]) => Ok(Sum::atom(Atom::Call(f.name(), vec![x.clone(), y.clone()]))),
             (op, _) => Err(unsupported(format!("`{op}`"))),
         }
     }
-
-    fn function(self, f: Number1, x: &Sum) -> Result<Sum> {
-        use Number1 as F;
-        let pi = |n, d| Sum::atom(Atom::Pi).times_fraction(Q::new(n, d));
-        let at = x.fraction().filter(Ratio::is_integer).map(|q| *q.numer());
-        match (f, at) {
-            (F::Neg, _) => Ok(x.negated()),
-            (F::Recip, _) => self.inverse(x),
-            (F::Sin, _) => self.sin(x),
-            (F::Cos, _) => self.cos(x),
-            (F::Tan, _) => self.times(&self.sin(x)?, &self.inverse(&self.cos(x)?)?),
-            (F::Sqrt, _) => self.root(x),
-            (F::Exp, Some(0)) | (F::Cosh, Some(0)) | (F::Cbrt, Some(1)) => Ok(Sum::one()),
-            (F::Ln | F::Log2 | F::Log10 | F::Acosh, Some(1)) => Ok(Sum::zero()),
-            (F::Acos, Some(-1)) => pi(1, 1),
-            (F::Acos, Some(0)) | (F::Asin, Some(1)) => pi(1, 2),
-            (F::Atan, Some(1)) => pi(1, 4),
-            (
-                F::Cbrt | F::ExpM1 | F::Ln1p | F::Sinh | F::Tanh | F::Asin | F::Atan | F::Asinh | F::Atanh,
-                Some(0),
-            ) => Ok(Sum::zero()),
-            (F::Acos, Some(1)) => Ok(Sum::zero()),
-            (F::Ln, _) => Ok(match x.terms().first_key_value() {
-                Some((product, q)) if x.terms().len() == 1 && *q == Q::from_integer(1) => {
-                    match product.powers.as_slice() {
-                        [(Atom::Call("exp", args), 1)] if product.wave == super::atoms::Wave::None => {
-                            args[0].clone()
-                        }
-                        _ => Sum::atom(Atom::Call("ln", vec![x.clone()])),
-                    }
-                }
-                _ => Sum::atom(Atom::Call("ln", vec![x.clone()])),
-            }),
-            (F::Cbrt | F::Sinh | F::Tanh | F::Asin | F::Atan | F::Asinh | F::Atanh, _) if is_negative(x) => {
-                Ok(self.function(f, &x.negated())?.negated())
-            }
-            (F::Cosh, _) if is_negative(x) => self.function(f, &x.negated()),
-            _ => Ok(Sum::atom(Atom::Call(f.name(), vec![x.clone()]))),
-        }
-    }
-
-    /// `sqrt(q u) = sqrt(q) sqrt(u)` for a positive fraction q.
-    fn root(self, x: &Sum) -> Result<Sum> {
-        if x.is_zero() {
-            return Ok(Sum::zero());
-        }
-        let q = x.content().abs();
-        let rest = x.times_fraction(q.recip())?;
-        let outside = match root_of(q) {
-            Some(root) => root,
-            None => return Ok(Sum::atom(Atom::Call("sqrt", vec![x.clone()]))),
-        };
-        if rest.fraction() == Some(Q::from_integer(1)) {
-            return Ok(outside);
-        }
-        self.times(&outside, &Sum::atom(Atom::Call("sqrt", vec![rest])))
-    }
-}
-
-/// Whether the first coefficient is below 0: the argument of an odd or even function is turned then.
-fn is_negative(x: &Sum) -> bool {
-    x.lead().is_some_and(|(_, q)| q.is_negative())
-}
-
-/// `sqrt(n/d) = sqrt(n d) / d` as a fraction and roots of primes.
-fn root_of(q: Q) -> Option<Sum> {
-    let mut left = q.numer().checked_mul(*q.denom()).filter(|x| *x <= MAX_RADICAND)?;
-    let (mut outside, mut powers) = (1, Vec::new());
-    let mut d = 2;
-    while left > 1 {
-        if d * d > left {
-            d = left;
-        }
-        let mut e = 0;
-        while left % d == 0 {
-            left /= d;
-            e += 1;
-        }
-        outside *= d.pow(e / 2);
-        if e % 2 == 1 {
-            powers.push((Atom::Root(d), 1));
-        }
-        d += 1;
-    }
-    let product = super::atoms::Product { powers, wave: super::atoms::Wave::None };
-    Some(Sum::term(product, Q::new(outside, *q.denom())))
 }
 
 /// A float: a fraction if it has few binary places.
-fn float(x: f64) -> Result<Sum> {
+pub(super) fn float(x: f64) -> Result<Sum> {
     if !x.is_finite() {
         return Err(unsupported(format!("the number {x}")));
     }
     let scaled = x * f64::from(1 << PLACES);
-    let whole = if scaled.fract() == 0.0 && scaled.abs() < 9e15 { scaled.to_i128() } else { None };
-    Ok(match whole {
-        Some(n) => Sum::constant(Q::new(n, 1 << PLACES)),
-        None if x.fract() == 0.0 && x.abs() < 1e30 => {
-            Sum::constant(Q::from_integer(x.to_i128().unwrap_or_default()))
-        }
+    let binary = if scaled.fract() == 0.0 && scaled.abs() < 9e15 { scaled.to_i64() } else { None };
+    Ok(match binary {
+        Some(n) => Sum::constant(ratio(n, 1 << PLACES)),
+        None if x.fract() == 0.0 && x.abs() < 1e30 => Sum::constant(whole(x.to_i128().unwrap_or_default())),
         None if x < 0.0 => Sum::atom(Atom::Float((-x).to_bits())).negated(),
         None => Sum::atom(Atom::Float(x.to_bits())),
     })

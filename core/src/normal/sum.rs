@@ -2,23 +2,61 @@
 
 use std::{cmp::Ordering, collections::BTreeMap};
 
-use num_integer::gcd;
+use num_bigint::BigInt;
+use num_integer::Integer;
 use num_rational::Ratio;
-use num_traits::{CheckedAdd, CheckedDiv, CheckedMul, One, Signed, Zero};
+use num_traits::{One, Signed, Zero};
 
 use super::{
     NormalError,
     atoms::{Atom, Product, Wave, joined},
+    functions::has_logarithm,
 };
 
 /// A coefficient.
-pub(super) type Q = Ratio<i128>;
+pub(super) type Q = Ratio<BigInt>;
+
+/// The most bits that a numerator or a denominator of a coefficient may have.
+pub(super) const MAX_BITS: u64 = 1 << 16;
 
 /// Products with their coefficients, none of which is 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Sum(BTreeMap<Product, Q>);
 
 type Result<T> = std::result::Result<T, NormalError>;
+
+/// The fraction n / d.
+pub(super) fn ratio(n: i64, d: i64) -> Q {
+    Q::new(n.into(), d.into())
+}
+
+/// The whole number n.
+pub(super) fn whole(n: impl Into<BigInt>) -> Q {
+    Q::from_integer(n.into())
+}
+
+/// `a + b`. Whole numbers need no greatest common divisor, and most coefficients are whole.
+pub(super) fn q_sum(a: &Q, b: &Q) -> Result<Q> {
+    if a.is_integer() && b.is_integer() {
+        return bounded(Q::from_integer(a.numer() + b.numer()));
+    }
+    bounded(a + b)
+}
+
+/// `a b`.
+pub(super) fn q_product(a: &Q, b: &Q) -> Result<Q> {
+    if a.is_integer() && b.is_integer() {
+        return bounded(Q::from_integer(a.numer() * b.numer()));
+    }
+    bounded(a * b)
+}
+
+fn bounded(q: Q) -> Result<Q> {
+    if q.numer().bits().max(q.denom().bits()) > MAX_BITS {
+        return Err(NormalError::Coefficient { bits: MAX_BITS });
+    }
+    Ok(q)
+}
 
 /// Powers by which sums are multiplied out at most.
 const MAX_POWER: u32 = 64;
@@ -44,12 +82,21 @@ impl Sum {
         Sum(if is_nothing(&q) { BTreeMap::new() } else { BTreeMap::from([(product, q)]) })
     }
 
+    /// Different products with their coefficients.
+    pub(super) fn of(terms: impl Iterator<Item = (Product, Q)>) -> Sum {
+        Sum(terms.filter(|(_, q)| !is_nothing(q)).collect())
+    }
+
     pub(super) fn atom(atom: Atom) -> Sum {
         Sum::term(Product::of(atom), Q::one())
     }
 
     pub(super) fn terms(&self) -> &BTreeMap<Product, Q> {
         &self.0
+    }
+
+    pub(super) fn remove(&mut self, product: &Product) {
+        self.0.remove(product);
     }
 
     pub(super) fn is_zero(&self) -> bool {
@@ -65,7 +112,7 @@ impl Sum {
     pub(super) fn fraction(&self) -> Option<Q> {
         match self.0.first_key_value() {
             None => Some(Q::zero()),
-            Some((product, q)) => (self.0.len() == 1 && *product == Product::ONE).then_some(*q),
+            Some((product, q)) => (self.0.len() == 1 && *product == Product::ONE).then(|| q.clone()),
         }
     }
 
@@ -101,7 +148,7 @@ impl Sum {
                 }
             }
             std::collections::btree_map::Entry::Occupied(mut place) => {
-                let sum = place.get().checked_add(&q).ok_or(NormalError::Coefficient)?;
+                let sum = q_sum(place.get(), &q)?;
                 if is_nothing(&sum) {
                     place.remove();
                 } else {
@@ -115,21 +162,20 @@ impl Sum {
     pub(super) fn plus(&self, other: &Sum) -> Result<Sum> {
         let mut out = self.clone();
         for (product, q) in &other.0 {
-            out.put(product.clone(), *q)?;
+            out.put(product.clone(), q.clone())?;
         }
         Ok(out)
     }
 
-    pub(super) fn times_fraction(&self, by: Q) -> Result<Sum> {
-        if is_nothing(&by) {
+    pub(super) fn times_fraction(&self, by: &Q) -> Result<Sum> {
+        if is_nothing(by) {
             return Ok(Sum::zero());
         }
-        let scaled = self.0.iter().map(|(p, q)| Some((p.clone(), q.checked_mul(&by)?)));
-        scaled.collect::<Option<_>>().map(Sum).ok_or(NormalError::Coefficient)
+        self.0.iter().map(|(p, q)| Ok((p.clone(), q_product(q, by)?))).collect::<Result<_>>().map(Sum)
     }
 
     pub(super) fn negated(&self) -> Sum {
-        Sum(self.0.iter().map(|(p, q)| (p.clone(), -*q)).collect())
+        Sum(self.0.iter().map(|(p, q)| (p.clone(), -q)).collect())
     }
 
     pub(super) fn minus(&self, other: &Sum) -> Result<Sum> {
@@ -138,19 +184,22 @@ impl Sum {
 
     /// The greatest fraction that all coefficients are whole multiples of, with the sign of the leading one.
     pub(super) fn content(&self) -> Q {
-        let (mut n, mut d) = (0i128, 1i128);
+        let (mut n, mut d) = (BigInt::zero(), BigInt::one());
         for q in self.0.values() {
-            n = gcd(n, q.numer().abs());
-            // Too large a denominator only leaves the content smaller.
-            d = (d / gcd(d, *q.denom())).checked_mul(*q.denom()).unwrap_or(d);
+            n = n.gcd(q.numer());
+            d = d.lcm(q.denom());
         }
-        let sign = if self.lead().is_some_and(|(_, q)| q.is_negative()) { -1 } else { 1 };
-        if n == 0 { Q::one() } else { Q::new(sign * n, d) }
+        let negative = self.lead().is_some_and(|(_, q)| q.is_negative());
+        match (n.is_zero(), negative) {
+            (true, _) => Q::one(),
+            (false, true) => Q::new(-n, d),
+            (false, false) => Q::new(n, d),
+        }
     }
 
     /// The term that is first in the order of division and of printing.
-    pub(super) fn lead(&self) -> Option<(&Product, Q)> {
-        self.0.iter().max_by(|a, b| rank(a.0, b.0)).map(|(p, q)| (p, *q))
+    pub(super) fn lead(&self) -> Option<(&Product, &Q)> {
+        self.0.iter().max_by(|a, b| rank(a.0, b.0))
     }
 
     /// The exponents that all terms have at least, of atoms but roots and exponentials; waves do not count.
@@ -158,7 +207,9 @@ impl Sum {
         let mut out: Option<Vec<(Atom, i32)>> = None;
         for product in self.0.keys() {
             let Some(common) = &mut out else {
-                let apart = |atom: &Atom| !matches!(atom, Atom::Root(_) | Atom::Call("exp" | "sqrt", _));
+                let apart = |atom: &Atom| {
+                    !matches!(atom, Atom::Root(_) | Atom::Call("exp" | "sqrt" | "abs" | "cbrt", _))
+                };
                 out = Some(product.powers.iter().filter(|p| apart(&p.0)).cloned().collect());
                 continue;
             };
@@ -213,17 +264,17 @@ pub(super) struct Algebra {
 impl Algebra {
     pub(super) fn times(self, a: &Sum, b: &Sum) -> Result<Sum> {
         if let Some(q) = a.fraction() {
-            return b.times_fraction(q);
+            return b.times_fraction(&q);
         }
         if let Some(q) = b.fraction() {
-            return a.times_fraction(q);
+            return a.times_fraction(&q);
         }
         let mut out = Sum::zero();
         for (p, x) in a.terms() {
             for (r, y) in b.terms() {
-                let q = x.checked_mul(y).ok_or(NormalError::Coefficient)?;
+                let q = q_product(x, y)?;
                 for (product, c) in self.product(p, r)?.0 {
-                    out.put(product, c.checked_mul(&q).ok_or(NormalError::Coefficient)?)?;
+                    out.put(product, q_product(&c, &q)?)?;
                 }
                 self.check(&out)?;
             }
@@ -261,7 +312,7 @@ impl Algebra {
     pub(super) fn power(self, x: &Sum, n: i32) -> Result<Sum> {
         if n < 0 {
             let inverse = self.inverse(x)?;
-            return self.power(&inverse, n.checked_neg().ok_or(NormalError::Coefficient)?);
+            return self.power(&inverse, n.checked_neg().ok_or(NormalError::Exponent)?);
         }
         if x.0.len() > 1 && n.unsigned_abs() > MAX_POWER {
             return Err(NormalError::Terms { limit: self.limit });
@@ -281,9 +332,29 @@ impl Algebra {
 
     /// The product of two products.
     fn product(self, a: &Product, b: &Product) -> Result<Sum> {
-        let powers = joined(&a.powers, &b.powers).ok_or(NormalError::Coefficient)?;
+        let powers = joined(&a.powers, &b.powers).ok_or(NormalError::Exponent)?;
         let waves = self.waves(&a.wave, &b.wave)?;
         self.times_powers(&waves, powers)
+    }
+
+    /// What a power of a root, an absolute value or a denominator is times a lower one, and the exponent of that.
+    fn taken_out(self, atom: &Atom, e: i32) -> Result<Option<(Sum, i32)>> {
+        Ok(match atom {
+            Atom::Call("sqrt", args) if e != 1 => {
+                Some((self.power(&args[0], e.div_euclid(2))?, e.rem_euclid(2)))
+            }
+            Atom::Call("abs", args) if e != 1 => {
+                let square = self.times(&args[0], &args[0])?;
+                Some((self.power(&square, e.div_euclid(2))?, e.rem_euclid(2)))
+            }
+            Atom::Call("cbrt", args) if e.div_euclid(3) != 0 => {
+                Some((self.power(&args[0], e.div_euclid(3))?, e.rem_euclid(3)))
+            }
+            Atom::Inverse(sum) if e < 0 => {
+                Some((self.power(sum, e.checked_neg().ok_or(NormalError::Exponent)?)?, 0))
+            }
+            _ => None,
+        })
     }
 
     /// A sum of waves times powers of any exponents.
@@ -293,41 +364,44 @@ impl Algebra {
         for (atom, e) in powers {
             match &atom {
                 Atom::Root(n) => {
-                    let n = if e < 0 { Q::new(1, *n) } else { Q::from_integer(*n) };
+                    let n = if e < 0 { whole(*n).recip() } else { whole(*n) };
                     for _ in 0..e.div_euclid(2).unsigned_abs() {
-                        q = q.checked_mul(&n).ok_or(NormalError::Coefficient)?;
+                        q = q_product(&q, &n)?;
                     }
                     if e.rem_euclid(2) == 1 {
                         kept.push((atom, 1));
                     }
                 }
                 Atom::Call("exp", args) => {
-                    let part = args[0].times_fraction(Q::from_integer(e.into()))?;
+                    let part = args[0].times_fraction(&whole(e))?;
                     exponent = Some(match exponent {
                         None => (part, e == 1),
                         Some((sum, _)) => (sum.plus(&part)?, false),
                     });
                 }
-                Atom::Call("sqrt", args) if e != 1 => {
-                    more.push(self.power(&args[0], e.div_euclid(2))?);
-                    if e.rem_euclid(2) == 1 {
-                        kept.push((atom, 1));
+                _ => match self.taken_out(&atom, e)? {
+                    Some((factor, left)) => {
+                        more.push(factor);
+                        if left != 0 {
+                            kept.push((atom, left));
+                        }
                     }
-                }
-                Atom::Inverse(sum) if e < 0 => {
-                    more.push(self.power(sum, e.checked_neg().ok_or(NormalError::Coefficient)?)?);
-                }
-                _ => kept.push((atom, e)),
+                    None => kept.push((atom, e)),
+                },
             }
         }
-        if let Some((sum, _)) = exponent.filter(|e| !e.0.is_zero()) {
-            kept.push((Atom::Call("exp", vec![sum]), 1));
-            kept.sort();
+        match exponent.filter(|e| !e.0.is_zero()) {
+            Some((sum, false)) if has_logarithm(&sum) => more.push(self.exp(&sum)?),
+            Some((sum, _)) => {
+                kept.push((Atom::Call("exp", vec![sum]), 1));
+                kept.sort();
+            }
+            None => {}
         }
         let mut out = Sum::zero();
         for (product, c) in waves.terms() {
-            let powers = joined(&product.powers, &kept).ok_or(NormalError::Coefficient)?;
-            let c = c.checked_mul(&q).ok_or(NormalError::Coefficient)?;
+            let powers = joined(&product.powers, &kept).ok_or(NormalError::Exponent)?;
+            let c = q_product(c, &q)?;
             let whole = Product { powers, wave: product.wave.clone() };
             // The constants of waves hold roots, which may meet others.
             if product.powers.is_empty() || kept.is_empty() {
@@ -341,68 +415,6 @@ impl Algebra {
             out = self.times(&out, &factor)?;
         }
         Ok(out)
-    }
-
-    /// The product of two waves as a sum of waves.
-    fn waves(self, a: &Wave, b: &Wave) -> Result<Sum> {
-        let half = Q::new(1, 2);
-        let both = |f: fn(Algebra, &Sum) -> Result<Sum>, x: &Sum, y: &Sum, sign: i128| -> Result<Sum> {
-            let sum = f(self, &x.plus(y)?)?.times_fraction(half * sign)?;
-            f(self, &x.minus(y)?)?.times_fraction(half)?.plus(&sum)
-        };
-        match (a, b) {
-            (Wave::None, wave) | (wave, Wave::None) => {
-                Ok(Sum::term(Product { powers: Vec::new(), wave: wave.clone() }, Q::one()))
-            }
-            (Wave::Cos(x), Wave::Cos(y)) => both(Algebra::cos, x, y, 1),
-            (Wave::Sin(x), Wave::Sin(y)) => both(Algebra::cos, x, y, -1),
-            (Wave::Sin(x), Wave::Cos(y)) | (Wave::Cos(y), Wave::Sin(x)) => both(Algebra::sin, x, y, 1),
-        }
-    }
-
-    pub(super) fn cos(self, x: &Sum) -> Result<Sum> {
-        self.wave(x, 0)
-    }
-
-    pub(super) fn sin(self, x: &Sum) -> Result<Sum> {
-        // sin x = cos(x - pi/2)
-        self.wave(x, 3)
-    }
-
-    /// `cos(x + quarters pi/2)`.
-    fn wave(self, x: &Sum, quarters: i128) -> Result<Sum> {
-        let pi = Product::of(Atom::Pi);
-        let turns = x.terms().get(&pi).copied().unwrap_or_else(Q::zero);
-        let mut rest = x.clone();
-        rest.0.remove(&pi);
-        let doubled = turns.checked_mul(&Q::from_integer(2)).ok_or(NormalError::Coefficient)?;
-        let whole = doubled.floor().to_integer();
-        let r = (doubled - Q::from_integer(whole)) / Q::from_integer(2);
-        let quarters = (whole % 4 + quarters).rem_euclid(4);
-        // cos(rest + quarters pi/2 + r pi)
-        let shifted = |more: i128| self.plain(&rest, (quarters + more).rem_euclid(4));
-        if is_nothing(&r) {
-            return shifted(0);
-        }
-        let (c, s) = circle(r);
-        self.times(&shifted(0)?, &c)?.plus(&self.times(&shifted(1)?, &s)?)
-    }
-
-    /// `cos(x + quarters pi/2)` for an x without multiples of pi.
-    fn plain(self, x: &Sum, quarters: i128) -> Result<Sum> {
-        if x.is_zero() {
-            return Ok(Sum::constant(Q::from_integer([1, 0, -1, 0][quarters as usize])));
-        }
-        let negative = x.lead().is_some_and(|(_, q)| q.is_negative());
-        let x = if negative { x.negated() } else { x.clone() };
-        let flip = if negative && quarters % 2 == 1 { -1 } else { 1 };
-        let (wave, sign) = match quarters {
-            0 => (Wave::Cos(x), 1),
-            1 => (Wave::Sin(x), -1),
-            2 => (Wave::Cos(x), -1),
-            _ => (Wave::Sin(x), 1),
-        };
-        Ok(Sum::term(Product { powers: Vec::new(), wave }, Q::from_integer(sign * flip)))
     }
 
     pub(super) fn inverse(self, x: &Sum) -> Result<Sum> {
@@ -419,8 +431,8 @@ impl Algebra {
         let common = x.common();
         let rest = self.times_powers(&Sum::one(), turned(&common))?;
         let rest = self.times(x, &rest)?;
-        let lead = rest.lead().map_or_else(Q::one, |(_, q)| q);
-        let rest = rest.times_fraction(lead.recip())?;
+        let lead = rest.lead().map_or_else(Q::one, |(_, q)| q.clone());
+        let rest = rest.times_fraction(&lead.recip())?;
         self.times_powers(&Sum::constant(lead.recip()), {
             let mut powers = turned(&common);
             powers.push((Atom::Inverse(rest), 1));
@@ -436,7 +448,7 @@ impl Algebra {
                 let Atom::Inverse(below) = atom else { return None };
                 let most = sum.terms().keys().map(|p| p.exponent(atom)).max().unwrap_or(0);
                 let above = sum.terms().iter().filter(|(p, _)| p.exponent(atom) == most);
-                let above = Sum(above.map(|(p, q)| (p.without(atom), *q)).collect());
+                let above = Sum(above.map(|(p, q)| (p.without(atom), q.clone())).collect());
                 let quotient = self.quotient(&above, below)?;
                 Some((atom.clone(), most, quotient))
             });
@@ -444,7 +456,7 @@ impl Algebra {
             sum.0.retain(|p, _| p.exponent(&atom) != most);
             for (product, q) in quotient.0 {
                 let left = (most > 1).then(|| (atom.clone(), most - 1));
-                let powers = joined(&product.powers, left.as_slice()).ok_or(NormalError::Coefficient)?;
+                let powers = joined(&product.powers, left.as_slice()).ok_or(NormalError::Exponent)?;
                 sum.put(Product { powers, wave: product.wave }, q)?;
             }
         }
@@ -468,11 +480,11 @@ impl Algebra {
             if powers.iter().any(|p| p.1 < 0 && lead.exponent(&p.0) > 0) {
                 return None;
             }
-            let step = Sum::term(Product { powers, wave }, q.checked_div(&unit)?);
+            let step = Sum::term(Product { powers, wave }, bounded(q / unit).ok()?);
             let mut part = Sum::zero();
             for (p, x) in step.terms() {
                 for (r, y) in b.terms() {
-                    let product = self.product(p, r).ok()?.times_fraction(x.checked_mul(y)?).ok()?;
+                    let product = self.product(p, r).ok()?.times_fraction(&q_product(x, y).ok()?).ok()?;
                     part = part.plus(&product).ok()?;
                 }
             }
@@ -486,31 +498,6 @@ impl Algebra {
     }
 }
 
-/// Cosine and sine of a multiple of pi between 0 and 1/2.
-fn circle(r: Q) -> (Sum, Sum) {
-    let root = |n: i128, d: i128, primes: &[i128]| {
-        let powers = primes.iter().map(|p| (Atom::Root(*p), 1)).collect();
-        Sum::term(Product { powers, wave: Wave::None }, Q::new(n, d))
-    };
-    let two = |a: Sum, b: Sum| Sum(a.0.into_iter().chain(b.0).collect());
-    // (sqrt 6 +- sqrt 2) / 4
-    let twelfth = |sign: i128| two(root(1, 4, &[2, 3]), root(sign, 4, &[2]));
-    match (*r.numer(), *r.denom()) {
-        (1, 4) => (root(1, 2, &[2]), root(1, 2, &[2])),
-        (1, 3) => (root(1, 2, &[]), root(1, 2, &[3])),
-        (1, 6) => (root(1, 2, &[3]), root(1, 2, &[])),
-        (1, 12) => (twelfth(1), twelfth(-1)),
-        (5, 12) => (twelfth(-1), twelfth(1)),
-        _ => {
-            let angle = |a: Q| vec![Sum::term(Product::of(Atom::Pi), a)];
-            let quarter = Q::new(1, 4);
-            let (name, other, a) =
-                if r < quarter { ("cos", "sin", r) } else { ("sin", "cos", Q::new(1, 2) - r) };
-            (Sum::atom(Atom::Call(name, angle(a))), Sum::atom(Atom::Call(other, angle(a))))
-        }
-    }
-}
-
 fn is_nothing(q: &Q) -> bool {
-    *q.numer() == 0
+    *q.numer() == BigInt::ZERO
 }

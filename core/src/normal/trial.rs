@@ -2,13 +2,15 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use num_bigint::BigInt;
+use num_integer::Integer;
 use num_traits::{Signed, ToPrimitive};
 
 use super::{
     atoms::{Atom, Product, Wave},
     equality::Plan,
     read::Line,
-    sum::{Q, Sum},
+    sum::{Sum, whole},
 };
 use crate::{
     entity::Value,
@@ -122,7 +124,7 @@ impl<'a> Run<'a> {
         let args = args.ok_or("an operand is missing")?;
         Ok(match (inst.op, args.as_slice()) {
             (Op::Real(Literal(x)), []) => self.float(x)?,
-            (Op::Int(n), []) => self.integer(n.into()),
+            (Op::Int(n), []) => self.small(n),
             (Op::Mixed(Mixed::FromInt), [x]) => *x,
             (Op::Number1(Number1::Neg), [x]) => Number { residue: -x.residue, ..*x },
             (Op::Number1(Number1::Recip), [x]) => self.inverse(*x)?,
@@ -135,11 +137,15 @@ impl<'a> Run<'a> {
         })
     }
 
-    fn integer(&self, n: i128) -> Number {
-        let p = i128::from(Residue::characteristic(&self.field));
+    fn integer(&self, n: &BigInt) -> Number {
+        let p = BigInt::from(Residue::characteristic(&self.field));
         // Below p.
-        let residue = Residue::element(&self.field, n.rem_euclid(p) as u64);
-        Number::new(residue, 0.0, (n.unsigned_abs() as f64 + 1.0).log2())
+        let residue = n.mod_floor(&p).to_u64().unwrap_or_default();
+        Number::new(Residue::element(&self.field, residue), 0.0, n.bits() as f64)
+    }
+
+    fn small(&self, n: i64) -> Number {
+        self.integer(&n.into())
     }
 
     /// A float is a whole number times a power of 2.
@@ -152,8 +158,8 @@ impl<'a> Run<'a> {
         let mantissa = (bits & ((1 << 52) - 1)) | if raw == 0 { 0 } else { 1 << 52 };
         let exponent = raw.max(1) - 1075;
         let sign = if x < 0.0 { -1 } else { 1 };
-        let n = self.integer(sign * i128::from(mantissa));
-        let two = powered(self.integer(2), u64::from(exponent.unsigned_abs()));
+        let n = self.small(sign * mantissa as i64);
+        let two = powered(self.small(2), u64::from(exponent.unsigned_abs()));
         if exponent < 0 { Ok(n.times(self.inverse(two)?)) } else { Ok(n.times(two)) }
     }
 
@@ -178,9 +184,9 @@ impl<'a> Run<'a> {
 
     /// A normal form.
     fn form(&mut self, form: &Sum) -> Tried<Number> {
-        let mut out = self.integer(0);
+        let mut out = self.small(0);
         for (product, q) in form.terms() {
-            let mut term = self.integer(*q.numer()).times(self.inverse(self.integer(*q.denom()))?);
+            let mut term = self.integer(q.numer()).times(self.inverse(self.integer(q.denom()))?);
             for (atom, e) in &product.powers {
                 let base = self.atom(atom)?;
                 let base = if *e < 0 { self.inverse(base)? } else { base };
@@ -208,6 +214,12 @@ impl<'a> Run<'a> {
                 self.inverse(sum)
             }
             Atom::Call("exp", args) => self.exponential(&args[0], Free::Growth),
+            Atom::Call("tanh", args) => {
+                let z = self.exponential(&args[0], Free::Growth)?;
+                let (square, one) = (z.times(z), self.small(1));
+                let above = square.plus(one, square.residue - one.residue);
+                Ok(above.times(self.inverse(square.plus(one, square.residue + one.residue))?))
+            }
             Atom::Call("cos", args) => self.wave(&args[0], false),
             Atom::Call("sin", args) => self.wave(&args[0], true),
             other => Ok(self.free(Free::Atom(other.clone()))),
@@ -218,7 +230,7 @@ impl<'a> Run<'a> {
     fn wave(&mut self, x: &Sum, sine: bool) -> Tried<Number> {
         let z = self.exponential(x, Free::Turn)?;
         let inverse = self.inverse(z)?;
-        let mut below = self.integer(2);
+        let mut below = self.small(2);
         let sum = if sine {
             let i = self.point.i().map_err(|e| e.to_string())?;
             below = below.times(Number::new(i, 0.0, 0.0));
@@ -230,7 +242,7 @@ impl<'a> Run<'a> {
     }
 
     fn exponential(&mut self, x: &Sum, free: fn(Product) -> Free) -> Tried<Number> {
-        let mut out = self.integer(1);
+        let mut out = self.small(1);
         for (product, q) in x.terms() {
             let key = free(product.clone());
             if matches!(key, Free::Turn(_)) && *product == Product::of(Atom::Pi) {
@@ -241,10 +253,10 @@ impl<'a> Run<'a> {
                 continue;
             }
             let step = self.plan.steps.get(&key).copied().unwrap_or(1);
-            let e = q * Q::from_integer(step);
+            let e = q * whole(step);
             let size = e
                 .numer()
-                .unsigned_abs()
+                .magnitude()
                 .to_u64()
                 .filter(|_| e.is_integer())
                 .ok_or("an exponent is too large")?;

@@ -1,11 +1,14 @@
 //! Normal forms back to expressions.
 
+use num_bigint::BigInt;
+use num_integer::Integer;
 use num_traits::{One, ToPrimitive, Zero};
 
 use super::{
     NormalError,
     atoms::{Atom, Wave},
-    sum::{Q, Sum, rank},
+    hyperbolic::collected,
+    sum::{Q, Sum, rank, whole},
 };
 use crate::{
     ir::{Real1, Real2},
@@ -17,11 +20,12 @@ use crate::{
 type Result<T> = std::result::Result<T, NormalError>;
 
 pub(super) fn expression(sum: &Sum) -> Result<Expr> {
+    let sum = collected(sum);
     let mut terms: Vec<_> = sum.terms().iter().collect();
     terms.sort_by(|a, b| rank(b.0, a.0));
     let mut out = Expr::zero();
     for (product, q) in terms {
-        let (mut above, mut below) = (fraction(*q)?, Vec::new());
+        let (mut above, mut below) = (fraction(q), Vec::new());
         for (atom, e) in &product.powers {
             let (inverted, base) = match atom {
                 Atom::Inverse(sum) => (true, expression(sum)?),
@@ -46,9 +50,25 @@ pub(super) fn expression(sum: &Sum) -> Result<Expr> {
     Ok(out)
 }
 
-fn fraction(q: Q) -> Result<Expr> {
-    let parts = q.numer().to_i64().zip(q.denom().to_i64());
-    parts.map(|(n, d)| Expr::from_ratio(param::Q::new(n, d))).ok_or(NormalError::Coefficient)
+fn fraction(q: &Q) -> Expr {
+    match q.numer().to_i64().zip(q.denom().to_i64()) {
+        Some((n, d)) => Expr::from_ratio(param::Q::new(n, d)),
+        None if q.is_integer() => integer(q.numer()),
+        None => integer(q.numer()) / integer(q.denom()),
+    }
+}
+
+/// A whole number, by Horner's rule to the base 2^62 where it is beyond 64 bits.
+fn integer(n: &BigInt) -> Expr {
+    let base = BigInt::from(1i64 << 62);
+    let (mut digits, mut rest) = (Vec::new(), n.clone());
+    while rest.to_i64().is_none() {
+        let (above, digit) = rest.div_rem(&base);
+        digits.extend(digit.to_i64());
+        rest = above;
+    }
+    let top = Expr::int(rest.to_i64().unwrap_or_default());
+    digits.iter().rev().fold(top, |sum, digit| sum * Expr::int(1 << 62) + Expr::int(*digit))
 }
 
 fn value(atom: &Atom) -> Result<Expr> {
@@ -56,7 +76,7 @@ fn value(atom: &Atom) -> Result<Expr> {
         Atom::Symbol(name) => Expr::symbol(name),
         Atom::Pi => Expr::pi(),
         Atom::Float(bits) => Expr::lit(f64::from_bits(*bits)),
-        Atom::Root(n) => fraction(Q::from_integer(*n))?.sqrt(),
+        Atom::Root(n) => fraction(&whole(*n)).sqrt(),
         Atom::Inverse(sum) => Expr::one() / expression(sum)?,
         Atom::Call(name, args) => {
             let args = args.iter().map(expression).collect::<Result<Vec<_>>>()?;

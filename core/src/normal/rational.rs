@@ -1,0 +1,302 @@
+//! Normal forms as one fraction, cancelled.
+//!
+//! Everything that is no number becomes a variable: atoms, sines and cosines, and for each product m in an exponent one
+//! power `e^(m/d)` that all exponentials of its multiples are powers of. Fractions of polynomials in these are joined
+//! and relieved of their greatest common divisor, and the variables become what they stand for again.
+
+use std::{collections::BTreeMap, fmt};
+
+use num_bigint::BigInt;
+use num_integer::Integer;
+use num_traits::{One, ToPrimitive};
+
+use super::{
+    MAX_TERMS, Normal, NormalError,
+    atoms::{Atom, Product, Wave},
+    factor::{Factored, gcd, is_free},
+    print,
+    sum::{Algebra, Q, Sum, whole},
+    write,
+};
+use crate::trace::Expr;
+
+type Result<T> = std::result::Result<T, NormalError>;
+
+const ALGEBRA: Algebra = Algebra { limit: MAX_TERMS };
+
+/// A fraction of two normal forms without denominators. Prints as a formula.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RationalFunction {
+    numerator: Sum,
+    denominator: Sum,
+    is_reduced: bool,
+}
+
+impl Normal {
+    /// The same as one fraction, with what numerator and denominator have in common cancelled.
+    ///
+    /// ```
+    /// use ketgrad_core::{scalar::Scalar, trace::Expr};
+    ///
+    /// let (x, one) = (Expr::symbol("x"), Expr::int(1));
+    /// let sum = (&one / (&x - &one) - &one / (&x + &one)).normal()?.cancelled()?;
+    /// assert_eq!(sum.to_string(), "2/(x^2 - 1)");
+    /// assert_eq!(sum.factored().to_string(), "2/((x - 1)*(x + 1))");
+    /// # Ok::<(), ketgrad_core::normal::NormalError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`NormalError::Terms`] where the common denominator is too long, [`NormalError::DivisionByZero`].
+    pub fn cancelled(&self) -> Result<RationalFunction> {
+        let mut variables = Variables::new(&self.0);
+        let (fraction, is_complete) = variables.fraction(&self.0)?.reduced()?;
+        let scale = fraction.numerator.content();
+        let unit = fraction.denominator.content();
+        let q = &scale / &unit;
+        let above = fraction.numerator.times_fraction(&(scale.recip() * whole(q.numer().clone())))?;
+        let below = fraction.denominator.times_fraction(&(unit.recip() * whole(q.denom().clone())))?;
+        Ok(RationalFunction {
+            numerator: variables.form(&above)?,
+            denominator: variables.form(&below)?,
+            is_reduced: is_complete && variables.are_independent,
+        })
+    }
+}
+
+impl RationalFunction {
+    /// What is above the line.
+    #[must_use]
+    pub fn numerator(&self) -> Normal {
+        Normal(self.numerator.clone())
+    }
+
+    /// What is below the line: not 0, and with a positive leading coefficient.
+    #[must_use]
+    pub fn denominator(&self) -> Normal {
+        Normal(self.denominator.clone())
+    }
+
+    /// Whether numerator and denominator are known to be coprime. They may have something in common where they hold
+    /// sines, cosines or roots, or are so long that the search for it is given up; the value is right all the same.
+    #[must_use]
+    pub fn is_reduced(&self) -> bool {
+        self.is_reduced
+    }
+
+    /// Whether it is zero.
+    #[must_use]
+    pub fn is_zero(&self) -> bool {
+        self.numerator.is_zero()
+    }
+
+    /// The factors of both, those below the line with negative exponents. See [`Normal::factored`].
+    #[must_use]
+    pub fn factored(&self) -> Factored {
+        let [above, below] = [&self.numerator, &self.denominator].map(super::factor::factored);
+        Factored::quotient(above, below).unwrap_or_else(|| self.unfactored())
+    }
+
+    /// The same as an expression.
+    ///
+    /// # Errors
+    /// As [`Normal::expression`].
+    pub fn expression(&self) -> Result<Expr> {
+        Ok(write::expression(&self.numerator)? / write::expression(&self.denominator)?)
+    }
+
+    /// The text in LaTeX's mathematics.
+    #[must_use]
+    pub fn latex(&self) -> String {
+        print::factored(&self.unfactored(), true)
+    }
+
+    fn unfactored(&self) -> Factored {
+        Factored::fraction(&self.numerator, &self.denominator)
+    }
+}
+
+impl fmt::Display for RationalFunction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&print::factored(&self.unfactored(), false))
+    }
+}
+
+/// A fraction of polynomials in variables.
+struct Fraction {
+    numerator: Sum,
+    denominator: Sum,
+}
+
+impl Fraction {
+    fn whole(numerator: Sum) -> Fraction {
+        Fraction { numerator, denominator: Sum::one() }
+    }
+
+    fn plus(self, other: Fraction) -> Result<Fraction> {
+        if self.denominator == other.denominator {
+            let numerator = self.numerator.plus(&other.numerator)?;
+            return Ok(Fraction { numerator, denominator: self.denominator });
+        }
+        // Over the least common multiple, where a common divisor is found.
+        let common = gcd(&self.denominator, &other.denominator).unwrap_or_else(Sum::one);
+        let part = |d: &Sum| ALGEBRA.quotient(d, &common).unwrap_or_else(|| d.clone());
+        let (a, b) = match (part(&self.denominator), part(&other.denominator)) {
+            (a, b) if a != self.denominator && b != other.denominator => (a, b),
+            _ => (self.denominator.clone(), other.denominator.clone()),
+        };
+        let numerator = ALGEBRA.times(&self.numerator, &b)?.plus(&ALGEBRA.times(&other.numerator, &a)?)?;
+        Ok(Fraction { numerator, denominator: ALGEBRA.times(&self.denominator, &b)? })
+    }
+
+    fn times(&self, other: &Fraction) -> Result<Fraction> {
+        Ok(Fraction {
+            numerator: ALGEBRA.times(&self.numerator, &other.numerator)?,
+            denominator: ALGEBRA.times(&self.denominator, &other.denominator)?,
+        })
+    }
+
+    fn inverse(self) -> Result<Fraction> {
+        if self.numerator.is_zero() {
+            return Err(NormalError::DivisionByZero);
+        }
+        Ok(Fraction { numerator: self.denominator, denominator: self.numerator })
+    }
+
+    fn power(&self, e: u32) -> Result<Fraction> {
+        (0..e).try_fold(Fraction::whole(Sum::one()), |power, _| power.times(self))
+    }
+
+    /// Without the greatest common divisor, and whether that was found.
+    fn reduced(self) -> Result<(Fraction, bool)> {
+        if self.numerator.is_zero() {
+            return Ok((Fraction::whole(Sum::zero()), true));
+        }
+        let Some(common) = gcd(&self.numerator, &self.denominator) else { return Ok((self, false)) };
+        let quotients =
+            (ALGEBRA.quotient(&self.numerator, &common), ALGEBRA.quotient(&self.denominator, &common));
+        match quotients {
+            (Some(numerator), Some(denominator)) => Ok((Fraction { numerator, denominator }, true)),
+            _ => Ok((self, false)),
+        }
+    }
+}
+
+/// What stands for what.
+struct Variables {
+    /// What each variable is, by its number.
+    meanings: Vec<Sum>,
+    numbers: BTreeMap<Sum, usize>,
+    /// The common denominators of the coefficients of products in exponents.
+    steps: BTreeMap<Product, BigInt>,
+    /// Whether no relation between the variables is known.
+    are_independent: bool,
+}
+
+impl Variables {
+    fn new(sum: &Sum) -> Variables {
+        let mut new = Variables {
+            meanings: Vec::new(),
+            numbers: BTreeMap::new(),
+            steps: BTreeMap::new(),
+            are_independent: true,
+        };
+        new.note(sum);
+        new
+    }
+
+    /// Collects the denominators of exponents.
+    fn note(&mut self, sum: &Sum) {
+        for (atom, _) in sum.terms().keys().flat_map(|product| &product.powers) {
+            match atom {
+                Atom::Inverse(sum) => self.note(sum),
+                Atom::Call("exp" | "tanh", args) => {
+                    for (product, q) in args[0].terms() {
+                        let step = self.steps.entry(product.clone()).or_insert_with(BigInt::one);
+                        *step = step.lcm(q.denom());
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn variable(&mut self, meaning: Sum) -> Atom {
+        let next = self.meanings.len();
+        let k = *self.numbers.entry(meaning.clone()).or_insert(next);
+        if k == next {
+            self.meanings.push(meaning);
+        }
+        Atom::Symbol(format!("{k:06}"))
+    }
+
+    fn fraction(&mut self, sum: &Sum) -> Result<Fraction> {
+        // Terms of one denominator first.
+        let mut parts: BTreeMap<Sum, Sum> = BTreeMap::new();
+        for (product, q) in sum.terms() {
+            let mut term = Fraction::whole(Sum::constant(q.clone()));
+            for (atom, e) in &product.powers {
+                let base = self.atom(atom)?;
+                let base = if *e < 0 { base.inverse()? } else { base };
+                term = term.times(&base.power(e.unsigned_abs())?)?;
+            }
+            if product.wave != Wave::None {
+                self.are_independent = false;
+                let wave = Product { powers: Vec::new(), wave: product.wave.clone() };
+                let variable = self.variable(Sum::term(wave, Q::one()));
+                term = term.times(&Fraction::whole(Sum::atom(variable)))?;
+            }
+            let part = parts.entry(term.denominator).or_default();
+            *part = part.plus(&term.numerator)?;
+        }
+        parts.into_iter().try_fold(Fraction::whole(Sum::zero()), |all, (denominator, numerator)| {
+            all.plus(Fraction { numerator, denominator }.reduced()?.0)
+        })
+    }
+
+    fn atom(&mut self, atom: &Atom) -> Result<Fraction> {
+        match atom {
+            Atom::Inverse(sum) => self.fraction(sum)?.reduced()?.0.inverse(),
+            Atom::Call("exp", args) => self.exponential(&args[0]),
+            // (e^2a - 1)/(e^2a + 1)
+            Atom::Call("tanh", args) => {
+                let a = self.exponential(&args[0])?;
+                let (above, below) = (a.power(2)?.numerator, a.power(2)?.denominator);
+                Ok(Fraction { numerator: above.minus(&below)?, denominator: above.plus(&below)? })
+            }
+            atom => {
+                self.are_independent &= is_free(atom);
+                Ok(Fraction::whole(Sum::atom(self.variable(Sum::atom(atom.clone())))))
+            }
+        }
+    }
+
+    /// `e^a` in powers of variables.
+    fn exponential(&mut self, a: &Sum) -> Result<Fraction> {
+        let mut out = Fraction::whole(Sum::one());
+        for (product, q) in a.terms() {
+            let step = self.steps.get(product).cloned().unwrap_or_else(BigInt::one);
+            let e = (q * whole(step.clone())).to_integer().to_i32().ok_or(NormalError::Exponent)?;
+            let part = Sum::term(product.clone(), Q::new(BigInt::one(), step));
+            let variable = self.variable(Sum::atom(Atom::Call("exp", vec![part])));
+            let base = Sum::term(Product { powers: vec![(variable, e.abs())], wave: Wave::None }, Q::one());
+            let power = Fraction::whole(base);
+            out = out.times(&if e.is_negative() { power.inverse()? } else { power })?;
+        }
+        Ok(out)
+    }
+
+    /// A polynomial in variables as a normal form.
+    fn form(&self, polynomial: &Sum) -> Result<Sum> {
+        let mut out = Sum::zero();
+        for (product, q) in polynomial.terms() {
+            let mut term = Sum::constant(q.clone());
+            for (atom, e) in &product.powers {
+                let Atom::Symbol(k) = atom else { continue };
+                let meaning = k.parse().ok().and_then(|k: usize| self.meanings.get(k));
+                term = ALGEBRA.times(&term, &ALGEBRA.power(meaning.unwrap_or(&Sum::zero()), *e)?)?;
+            }
+            out = out.plus(&term)?;
+        }
+        Ok(out)
+    }
+}
