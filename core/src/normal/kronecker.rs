@@ -157,7 +157,7 @@ impl Recombination<'_> {
     }
 
     /// A factor, its cofactor and the parts that it consists of; `None` where too many were tried.
-    #[expect(clippy::option_option, clippy::type_complexity, reason = "found, not there, or given up")]
+    #[expect(clippy::option_option, reason = "found, not there, or given up")]
     fn find(&mut self, size: usize) -> Option<Option<(Poly, Poly, Vec<usize>)>> {
         let mut subset: Vec<usize> = (0..size).collect();
         loop {

@@ -54,6 +54,8 @@
 //! Multiplying out may grow exponentially: beyond [`MAX_TERMS`] terms it is an error, and nothing is lost by it: an
 //! [`Expr`] can be evaluated, differentiated and compared without a normal form.
 
+#![expect(clippy::disallowed_methods, reason = "the numbers here are exact: nothing stands behind a zero")]
+
 mod atoms;
 mod basis;
 mod circular;

@@ -48,7 +48,7 @@ impl Reader<'_> {
             if self.take('*') {
                 product *= self.signed();
             } else if self.take('/') {
-                product = product / self.signed();
+                product /= self.signed();
             } else {
                 return product;
             }

@@ -92,9 +92,10 @@ impl Context {
         let n = (x.coefficients.len() + y.coefficients.len()).saturating_sub(1).min(self.terms + 1);
         let mut coefficients = Vec::with_capacity(n);
         for k in 0..n {
-            let pairs = (0..=k).filter_map(|j| Some((x.coefficients.get(j)?, y.coefficients.get(k - j)?)));
-            let sum = pairs.map(|(a, b)| self.algebra.times(a, b));
-            coefficients.push(sum.fold(Ok(Sum::zero()), |sum, c| self.algebra.sum(sum?, c?))?);
+            let mut pairs =
+                (0..=k).filter_map(|j| Some((x.coefficients.get(j)?, y.coefficients.get(k - j)?)));
+            let add = |sum, (a, b): (&Sum, &Sum)| self.algebra.sum(sum, self.algebra.times(a, b)?);
+            coefficients.push(pairs.try_fold(Sum::zero(), add)?);
         }
         self.tidied(Germ { growth: joined(&x.growth, &y.growth, 1)?, start, coefficients, end })
     }

@@ -183,7 +183,6 @@ impl Context {
     }
 
     /// The c, v, and w of `c t^v (1 + w)`, without the growth, and how many coefficients of w are known.
-    #[expect(clippy::type_complexity, reason = "parts of a germ")]
     fn leading(self, x: &Germ) -> Step<(Sum, i32, Vec<Sum>, Option<usize>)> {
         let x = self.tidied(x.clone())?;
         let Some(lead) = x.coefficients.first().cloned() else {

@@ -119,7 +119,7 @@ fn number(c: &Sum, k: u32) -> Option<(f64, f64)> {
     let at = |j: usize| {
         let x =
             f64::from((k + 1) * 7919 % 1013) / 1013.0 + f64::from(u32::try_from(j).unwrap_or(0) % 97) * 0.137;
-        if k % 2 == 0 { 0.25 + x % 1.5 } else { x % 2.0 - 1.0 }
+        if k.is_multiple_of(2) { 0.25 + x % 1.5 } else { x % 2.0 - 1.0 }
     };
     let values: Vec<(&str, f64)> = names.iter().enumerate().map(|(j, n)| (n.as_str(), at(j))).collect();
     bounded(&line, &values).map(|b| (b.value, b.error))

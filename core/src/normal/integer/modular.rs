@@ -13,7 +13,8 @@ pub(super) const PRIMES: [u64; 24] =
 
 /// Primes from 2^31 down.
 pub(super) fn large_primes() -> impl Iterator<Item = u64> {
-    let is_prime = |n: &u64| (3..).step_by(2).take_while(|d| d * d <= *n).all(|d| n % d != 0);
+    let is_prime =
+        |n: &u64| (3..).step_by(2).take_while(|d| d * d <= *n).all(|d| !u64::is_multiple_of(*n, d));
     (1u64 << 30..1 << 31).rev().step_by(2).filter(is_prime)
 }
 

@@ -38,11 +38,14 @@ pub(super) fn factors(f: &Poly) -> (Vec<Poly>, bool) {
     Recombination::new(f, lifted, modulus, degrees).run()
 }
 
+/// Products of the factors of one degree, with that degree.
+type ByDegree = Vec<(Residues, usize)>;
+
 /// The prime with the fewest factors, the products of those of one degree, and which degrees factors over the integers
 /// may have.
-fn best_prime(f: &Poly) -> Option<(u64, Vec<(Residues, usize)>, Vec<bool>)> {
+fn best_prime(f: &Poly) -> Option<(u64, ByDegree, Vec<bool>)> {
     let mut degrees = vec![true; f.len()];
-    let mut best: Option<(usize, u64, Vec<(Residues, usize)>)> = None;
+    let mut best: Option<(usize, u64, ByDegree)> = None;
     let good = PRIMES.iter().filter_map(|&p| {
         let image = modular::image(f, p);
         (image.len() == f.len() && modular::is_square_free(&image, p)).then_some((p, image))
