@@ -161,16 +161,15 @@ impl<'a> Comparison<'a> {
     /// All points, and what failed at all of a kind.
     pub(super) fn run(&mut self, trials: &[Trial]) -> Go {
         for trial in trials {
-            if self.slow >= SLOW_POINTS || self.clock.is_late() {
+            let is_late = self.slow >= SLOW_POINTS || self.clock.is_late();
+            let result = if is_late { Ok(()) } else { self.at(trial) };
+            // What is cut short says nothing.
+            if is_late || result.is_err() && self.clock.is_over() {
                 self.out_of_time = true;
                 self.partly = Some("it takes too long for all points".to_owned());
                 break;
             }
-            match self.at(trial) {
-                // What is cut short says nothing.
-                Err(_) if self.clock.is_over() => {}
-                other => other?,
-            }
+            result?;
         }
         // Arrays of other shapes than rows of one length may be more than a derivative is made for.
         let strict = |place: &Place| !matches!(place, Place::Usual { alike: false, .. } | Place::Zero);
