@@ -28,7 +28,13 @@ fn load(folder: &Path, name: &str, rules: Selection) -> Plugins {
     let candidates = vec![file_name(&folder.join(name))];
     let mut plugins = Plugins::new(Settings::default());
     plugins
-        .load(&Request { name: name.into(), candidates, rules, priority: 1, ..Request::default() })
+        .load(
+            &Request::default()
+                .with_name(name.into())
+                .with_candidates(candidates)
+                .with_rules(rules)
+                .with_priority(1),
+        )
         .unwrap();
     plugins
 }

@@ -127,7 +127,7 @@ fn main() -> Result<(), Any> {
             let start = random_start(energy.n_inputs(), width, seed);
             let measured = Measured { energy: &energy, shots: Shots::new(count, seed) };
             let ((x, said, n, evaluations), answer) =
-                run(&measured, &start, Spsa { seed, ..spsa }, iterations, last)?;
+                run(&measured, &start, spsa.with_seed(seed), iterations, last)?;
             energies.push(energy.value::<f64>(&x)?);
             first += energy.value::<f64>(&start)? / seeds as f64;
             converged += usize::from(said);

@@ -174,7 +174,7 @@ fn run<E: Element>(what: &str, n: usize, threads: usize, set: InstructionSet, ti
         return;
     }
     let precision = if size_of::<E>() == 4 { "single" } else { "double" };
-    let mut options = Options { way, ..Options::new(set, n) };
+    let mut options = Options::new(set, n).with_way(way);
     if let Some(tile) = tile {
         options.tile_qubits = tile;
     }

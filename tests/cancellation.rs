@@ -192,7 +192,7 @@ fn comparisons_are_cancelled_anywhere() {
     b.z(1).unwrap();
     for (name, simulator) in simulators() {
         for exact_ring in [false, true] {
-            let settings = Settings { exact_ring, ..Settings::default() };
+            let settings = Settings::default().with_exact_ring(exact_ring);
             let compare = |t| Ok(equivalent(&a, &b, &settings, &simulator.clone().with_cancellation(t))?);
             assert!(cancelled_anywhere(name, compare) > 0);
         }

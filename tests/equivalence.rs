@@ -173,7 +173,7 @@ fn fourier_transform_of_20_qubits() {
 
 #[test]
 fn small_circuits_are_compared_in_the_exact_ring() {
-    let field = Settings { exact_ring: false, ..Settings::default() };
+    let field = Settings::default().with_exact_ring(false);
     let [left, right] =
         [build(2, |c, [a, ..]| c.rzz(0, 1, a)), build(2, |c, [a, ..]| c.cx(0, 1)?.rz(1, a)?.cx(0, 1))];
     assert_eq!(compare(&left, &right).method, Means::ExactRing);
@@ -204,7 +204,7 @@ fn phases_of_long_circuits_and_of_states() {
     let report = compare(&left, &right);
     assert_exact(&report, Verdict::EqualUpToPhase);
     assert_eq!((report.method, report.phase.unwrap().text), (Means::FiniteField, "-1/2*a".to_owned()));
-    let on_state = Settings { on: On::State, ..Settings::default() };
+    let on_state = Settings::default().with_on(On::State);
     let [left, right] = [build(9, |c, [a, ..]| c.rz(0, a)?.h(8)), build(9, |c, _| c.h(8))];
     let report = equivalent(&left, &right, &on_state, &Simulator::new()).unwrap();
     assert_eq!((report.verdict, report.phase.unwrap().text), (Verdict::EqualUpToPhase, "-1/2*a".to_owned()));
@@ -212,7 +212,7 @@ fn phases_of_long_circuits_and_of_states() {
 
 #[test]
 fn single_precision_only_coarsens_numbers() {
-    let single = Settings { single: true, ..Settings::default() };
+    let single = Settings::default().with_single(true);
     let check = |a: &Circuit, b: &Circuit, s: &Settings| equivalent(a, b, s, &Simulator::new()).unwrap();
     let rounded = |more: f64| {
         let mut circuit = build(2, |c, _| c.h(0)?.cx(0, 1));
@@ -222,7 +222,7 @@ fn single_precision_only_coarsens_numbers() {
     let report = check(&rounded(0.0), &rounded(0.0), &single);
     assert!(matches!(report.verdict, Verdict::Equal | Verdict::Unknown) && report.method == Means::Numeric);
     assert!(report.error_bound > 1e-7, "{report:?}");
-    let coarse = Settings { tolerance: 1e-5, ..single };
+    let coarse = single.with_tolerance(1e-5);
     assert_eq!(check(&rounded(0.0), &rounded(1e-7), &coarse).verdict, Verdict::Equal);
     assert_eq!(check(&rounded(0.0), &rounded(1e-2), &coarse).verdict, Verdict::Different);
     // Exact verdicts do not depend on it.
@@ -393,7 +393,7 @@ fn numbers_say_nothing_beyond_their_rounding() {
         circuit.rz(0, x).unwrap();
         circuit
     };
-    let single = |tolerance| Settings { single: true, tolerance, ..Settings::default() };
+    let single = |tolerance| Settings::default().with_single(true).with_tolerance(tolerance);
     let (one, other) = (long(3.123_456_789_012_345_6), long(3.123_456_701_012_345_6));
     let fine = equivalent(&one, &other, &single(1e-9), &Simulator::new()).unwrap();
     assert!(fine.verdict == Verdict::Unknown && fine.error_bound > 1e-9, "{fine:?}");
@@ -429,7 +429,7 @@ fn decimals_of_twelve_digits_stay_exact() {
 
 #[test]
 fn ancillas_and_states() {
-    let on = |on| Settings { on, ..Settings::default() };
+    let on = |on| Settings::default().with_on(on);
     let left = build(3, |c, [a, ..]| c.ry(0, a));
     let right = build(3, |c, [a, ..]| c.ry(0, a)?.cx(2, 0)?.cx(1, 0));
     let verdict = |on_what| equivalent(&left, &right, &on(on_what), &Simulator::new()).unwrap().verdict;
@@ -450,15 +450,12 @@ fn what_cannot_be_compared() {
         e.to_string(),
         "the first circuit has 1 qubit, the second 2: only circuits on equally many can be compared"
     );
-    let e = fails(&one, &one, Settings { on: On::Unitary { ancillas: 2 }, ..d });
+    let e = fails(&one, &one, d.with_on(On::Unitary { ancillas: 2 }));
     assert!(matches!(e, EquivalentError::Ancillas { given: 2, n_qubits: 1 }));
     let mut middle = Circuit::new(1);
     middle.add_register("c", 1).unwrap().measure(0, 0).unwrap().h(0).unwrap();
     assert!(matches!(fails(&one, &middle, d), EquivalentError::Dynamic { which: "second" }));
-    assert!(matches!(
-        fails(&one, &one, Settings { tolerance: f64::NAN, ..d }),
-        EquivalentError::Tolerance { .. }
-    ));
+    assert!(matches!(fails(&one, &one, d.with_tolerance(f64::NAN)), EquivalentError::Tolerance { .. }));
     let mut nan = Circuit::new(1);
     nan.rx(0, f64::NAN).unwrap();
     assert!(fails(&one, &nan, d).to_string().contains("not a finite number"));
@@ -478,7 +475,7 @@ proptest! {
             1 => drop(other.gphase(open_angle(&mut rng)).unwrap()),
             _ => drop(other.append(&random_circuit(2, 1, &mut rng), &[0, 1]).unwrap()),
         }
-        let by_field = Settings { exact_ring: false, ..Settings::default() };
+        let by_field = Settings::default().with_exact_ring(false);
         let (ring, field) = (compare(&one, &other), equivalent(&one, &other, &by_field, &Simulator::new()).unwrap());
         prop_assert_eq!((ring.verdict, &ring.phase), (field.verdict, &field.phase));
         prop_assert!(how == 2 || ring.verdict != Verdict::Different, "{:?}", ring);
@@ -504,7 +501,7 @@ proptest! {
             }
             other.push(instruction).unwrap();
         }
-        let settings = Settings { tolerance, ..Settings::default() };
+        let settings = Settings::default().with_tolerance(tolerance);
         let report = equivalent(&one, &other, &settings, &Simulator::new()).unwrap();
         prop_assert!(report.verdict != Verdict::Different, "{:?}", report);
         prop_assert!(tolerance < 1e-9 || report.verdict == Verdict::Equal, "{:?}", report);
@@ -533,7 +530,7 @@ proptest! {
             circuit
         };
         let first = (whole as f64 * part).trunc();
-        let settings = Settings { tolerance, single, ..Settings::default() };
+        let settings = Settings::default().with_tolerance(tolerance).with_single(single);
         let (one, other) = (rz(&[whole as f64]), rz(&[first, whole as f64 - first]));
         let report = equivalent(&one, &other, &settings, &Simulator::new()).unwrap();
         prop_assert!(report.verdict != Verdict::Different, "{:?}", report);
@@ -598,7 +595,7 @@ fn a_phase_is_claimed_only_beyond_the_bound() {
         let mut rng = Rng::new(k as u64);
         let phase = 10f64.powf(-14.0 + 13.0 * rng.unit());
         let tolerance = 10f64.powf(-12.0 + 9.0 * rng.unit());
-        let settings = Settings { tolerance, single: k % 2 == 1, ..Settings::default() };
+        let settings = Settings::default().with_tolerance(tolerance).with_single(k % 2 == 1);
         let mut one = Circuit::new(3);
         rounded_rotation(&mut one);
         for q in (0..3).cycle().take(gates) {
@@ -681,13 +678,13 @@ fn random_pairs_get_no_wrong_verdict() {
         let one = join(&[&first, &second]);
         let other = rewritten(&join(&[&first, &change, &second]), &mut rng);
         for exact_ring in [true, false] {
-            let settings = Settings { exact_ring, seed, ..Settings::default() };
+            let settings = Settings::default().with_exact_ring(exact_ring).with_seed(seed);
             let report = equivalent(&one, &other, &settings, &Simulator::new()).unwrap();
             assert_eq!((report.verdict, report.exact), (expected[how], true), "{seed}: {report:?}");
             assert!(report.phase.is_some() == (how == 1), "{seed}: {report:?}");
         }
         // On a state the circuits may be equal though they are not, but equal ones are.
-        let settings = Settings { on: On::State, seed, ..Settings::default() };
+        let settings = Settings::default().with_on(On::State).with_seed(seed);
         let report = equivalent(&one, &other, &settings, &Simulator::new()).unwrap();
         assert!(report.exact && expected.iter().position(|v| *v == report.verdict) <= Some(how), "{seed}");
         // In numbers no verdict is wrong, and no distance of equal circuits is beyond the bound.
@@ -696,7 +693,7 @@ fn random_pairs_get_no_wrong_verdict() {
         rounded_rotation(&mut other);
         for single in [false, true] {
             let tolerance = if single { 1e-3 } else { 1e-9 };
-            let settings = Settings { tolerance, single, seed, ..Settings::default() };
+            let settings = Settings::default().with_tolerance(tolerance).with_single(single).with_seed(seed);
             let report = equivalent(&one, &other, &settings, &Simulator::new()).unwrap();
             assert!(report.method == Means::Numeric && !report.exact);
             let (found, bound) = (report.verdict, report.error_bound);
@@ -751,7 +748,7 @@ fn routed_ghz_with_a_fresh_qubit() {
     assert!(report.notes.iter().any(|n| n.contains("start in |0>")), "{:?}", report.notes);
     assert_exact(&compare(&ghz, &read(routed.clone(), &[0, 1, 2, 3])), Verdict::Different);
     // Without readout they are not circuits on equally many qubits.
-    let settings = Settings { ignore_measurements: true, ..Settings::default() };
+    let settings = Settings::default().with_ignore_measurements(true);
     let error = equivalent(&ghz, &read(routed, &[0, 1, 4, 3]), &settings, &Simulator::new()).unwrap_err();
     assert!(matches!(error, EquivalentError::Qubits { left: 4, right: 5 }), "{error}");
 }
@@ -783,7 +780,7 @@ fn what_readout_does_not_see_makes_no_difference() {
         );
     }
     // From |0…0>, the sign of an angle makes no difference.
-    let settings = Settings { on: On::State, ..Settings::default() };
+    let settings = Settings::default().with_on(On::State);
     let minus = other(|c, [a, ..]| c.ry(0, -a)?.cx(0, 1));
     let report = equivalent(&one, &minus, &settings, &Simulator::new()).unwrap();
     assert_exact(&report, Verdict::Equal);
@@ -839,7 +836,7 @@ fn readout_into_a_register_of_two_billion_bits() {
 #[test]
 fn correlations_alone_are_a_difference() {
     let bell = read(build(2, |c, _| c.h(0)?.cx(0, 1)), &[0, 1]);
-    let settings = Settings { on: On::State, ..Settings::default() };
+    let settings = Settings::default().with_on(On::State);
     let coins = read(build(2, |c, _| c.h(0)?.h(1)), &[0, 1]);
     let report = equivalent(&bell, &coins, &settings, &Simulator::new()).unwrap();
     assert_exact(&report, Verdict::Different);
@@ -853,7 +850,7 @@ fn one_readout_alone_is_a_note() {
     let report = compare(&gates, &read(gates.clone(), &[1, 0]));
     assert_exact(&report, Verdict::Equal);
     assert_eq!(report.notes, ["only the second circuit measures: the gates alone are compared"]);
-    let settings = Settings { ignore_measurements: true, ..Settings::default() };
+    let settings = Settings::default().with_ignore_measurements(true);
     let swapped = (read(gates.clone(), &[0, 1]), read(gates, &[1, 0]));
     let report = equivalent(&swapped.0, &swapped.1, &settings, &Simulator::new()).unwrap();
     assert_exact(&report, Verdict::Equal);
@@ -946,7 +943,7 @@ fn readout_of_random_circuits() {
         }
         let expected = if apart > 1e-7 { Verdict::Different } else { Verdict::Equal };
         let single = seed % 6 == 3;
-        let settings = Settings { on, single, exact_ring: seed % 2 == 0, ..Settings::default() };
+        let settings = Settings::default().with_on(on).with_single(single).with_exact_ring(seed % 2 == 0);
         let report = equivalent(&read(a, &from), &read(b, &other), &settings, &Simulator::new()).unwrap();
         let same = report.verdict == expected
             || (expected == Verdict::Equal && report.verdict == Verdict::EqualUpToPhase)

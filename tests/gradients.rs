@@ -465,11 +465,11 @@ fn strings(count: usize, below: usize, operators: usize, n: usize, rng: &mut Rng
 /// Tiles of some sizes, and what plans seldom do: products kept because nothing written for them is close enough, blocks as
 /// factors, stages and levels that look a few operations ahead.
 fn variants(set: InstructionSet, n: usize) -> Vec<Options> {
-    let tiles = [0, 6, 13].map(|tile_qubits| Options { tile_qubits, ..Options::new(set, n) });
-    let factors = Options { factor_blocks: true, ..tiles[1] };
+    let tiles = [0, 6, 13].map(|tile_qubits| Options::new(set, n).with_tile_qubits(tile_qubits));
+    let factors = tiles[1].with_factor_blocks(true);
     tiles
         .into_iter()
-        .chain([Options { tolerance: -1.0, ..factors }, Options { lookahead: 2, window: 2, ..factors }])
+        .chain([factors.with_tolerance(-1.0), factors.with_lookahead(2).with_window(2)])
         .collect()
 }
 
@@ -591,7 +591,7 @@ fn ways_from_and_to_zero_are_right(operators: &[Operator<Complex<f64>>], n: usiz
     for set in InstructionSet::ALL.into_iter().filter(|s| s.is_available()) {
         for tile_qubits in [0, 5, 6, n - 4, 13] {
             let take = |back: bool, way: Way, states: &States, threads: usize| {
-                let options = Options { tile_qubits, way, ..Options::new(set, n) };
+                let options = Options::new(set, n).with_tile_qubits(tile_qubits).with_way(way);
                 let (operators, along) = match back {
                     false => (operators, (inners.as_slice(), kicks.as_slice())),
                     true => (inverses.as_slice(), (turned.as_slice(), turned_kicks.as_slice())),
@@ -622,7 +622,7 @@ fn ways_from_and_to_zero_are_right(operators: &[Operator<Complex<f64>>], n: usiz
             assert_eq!(take(true, Way::ToZero, &all, 2).0, found);
 
             let pair = |way| {
-                let options = Options { tile_qubits, way, ..Options::new(set, n) };
+                let options = Options::new(set, n).with_tile_qubits(tile_qubits).with_way(way);
                 let [mut psi, mut lambda] = [all[0].clone(), all[2].clone()];
                 Plan::run_pair(&inverses, &turned, options, (&mut psi, &mut lambda), &Threads::serial())
             };

@@ -279,7 +279,7 @@ fn equivalence_is_decided_on_the_qubits_that_either_circuit_uses() {
         // From |0…0> a reset before all is nothing; as unitaries a circuit with one is none.
         let mut reset = Circuit::new(100);
         reset.reset(..).unwrap().append(&wide(&other), &(0..100).collect::<Vec<_>>()).unwrap();
-        let state = Settings { on: On::State, ..settings };
+        let state = settings.with_on(On::State);
         assert_eq!(compare(&wide(&small), &reset, state), Verdict::Equal);
         assert!(equivalent(&wide(&small), &reset, &settings, &simulator).is_err());
     }
@@ -287,7 +287,7 @@ fn equivalence_is_decided_on_the_qubits_that_either_circuit_uses() {
     let [mut a, mut b] = [Circuit::new(90), Circuit::new(90)];
     a.h(3).unwrap().cx(89, 3).unwrap();
     b.h(3).unwrap();
-    let with = |ancillas| Settings { on: On::Unitary { ancillas }, ..Settings::default() };
+    let with = |ancillas| Settings::default().with_on(On::Unitary { ancillas });
     assert_eq!(equivalent(&a, &b, &with(1), &simulator).unwrap().verdict, Verdict::Equal);
     assert_eq!(equivalent(&a, &b, &with(0), &simulator).unwrap().verdict, Verdict::Different);
 }

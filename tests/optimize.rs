@@ -61,7 +61,7 @@ fn all() -> [Optimizer; 6] {
         Lbfgs::default().into(),
         NewtonCg::default().into(),
         NelderMead::default().into(),
-        Spsa { step: Some(0.3), width: Some(0.01), stability: 100.0, ..Spsa::default() }.into(),
+        Spsa::default().with_step(Some(0.3)).with_width(Some(0.01)).with_stability(100.0).into(),
     ]
 }
 
@@ -379,7 +379,7 @@ fn the_natural_gradient_steps_by_the_metric() {
 fn the_first_steps_of_adam_are_those_of_the_paper() {
     // The first step is as long as `step` along each input, whatever the gradient.
     let bowl = Plain(|x: &[f64]| (x[0] * x[0] + 3.0 * x[1] * x[1], vec![2.0 * x[0], 6.0 * x[1]]));
-    let settings = Adam { step: 0.25, ..Adam::default() };
+    let settings = Adam::default().with_step(0.25);
     let optimizer = Optimizer::from(settings);
     let mut state = optimizer.start(&bowl, &[1.0, -1.0]).unwrap();
     optimizer.step(&bowl, &mut state).unwrap();
@@ -397,7 +397,8 @@ fn simultaneous_perturbation_steps_along_one_direction() {
     let (runs, at) = (2000, [1.0, -0.5]);
     let mut mean = [0.0; 2];
     for seed in 0..runs {
-        let settings = Spsa { step: Some(0.25), width: Some(0.1), stability: 9.0, seed, ..Spsa::default() };
+        let settings =
+            Spsa::default().with_step(Some(0.25)).with_width(Some(0.1)).with_stability(9.0).with_seed(seed);
         let optimizer = Optimizer::from(settings);
         let mut state = optimizer.start(&bowl, &at).unwrap();
         // Central differences of a square are exact: along d it is (2, -3) d.
@@ -427,7 +428,7 @@ fn measured_energies_are_minimised() {
     let energy = energy(ansatz::uccsd(4, 2).unwrap(), problem::h2());
     let measured = Measured { energy: &energy, shots: Shots::new(4000, 5) };
     let stopping = Stopping::default().with_iterations(60);
-    for optimizer in [Optimizer::from(Spsa::default()), Adam { step: 0.02, ..Adam::default() }.into()] {
+    for optimizer in [Optimizer::from(Spsa::default()), Adam::default().with_step(0.02).into()] {
         let (end, _) = minimize(&measured, &[0.0; 3], &optimizer, &stopping).unwrap();
         // The least is -1.1373, the start -1.1167.
         let value: f64 = energy.value(&end.x).unwrap();
@@ -462,16 +463,16 @@ fn what_cannot_be_minimised_is_refused_in_words() {
     let error = optimizer.start(&energy, &[0.1, 0.2]).unwrap_err();
     assert!(matches!(error, OptimizeError::Objective(HybridError::Simulate(_))), "{error}");
     let wrong: [(Optimizer, &str); 6] = [
-        (Adam { step: -1.0, ..Adam::default() }.into(), "`step` is -1, expected a finite number above 0"),
-        (Adam { beta2: 1.0, ..Adam::default() }.into(), "`beta2` is 1, expected a number from 0 to below 1"),
-        (Lbfgs { memory: 0 }.into(), "`memory` is 0, expected a whole number of at least 1"),
-        (NelderMead { step: f64::INFINITY }.into(), "`step` is inf, expected a finite number above 0"),
+        (Adam::default().with_step(-1.0).into(), "`step` is -1, expected a finite number above 0"),
+        (Adam::default().with_beta2(1.0).into(), "`beta2` is 1, expected a number from 0 to below 1"),
+        (Lbfgs::default().with_memory(0).into(), "`memory` is 0, expected a whole number of at least 1"),
         (
-            Spsa { width: Some(0.0), ..Spsa::default() }.into(),
-            "`width` is 0, expected a finite number above 0",
+            NelderMead::default().with_step(f64::INFINITY).into(),
+            "`step` is inf, expected a finite number above 0",
         ),
+        (Spsa::default().with_width(Some(0.0)).into(), "`width` is 0, expected a finite number above 0"),
         (
-            Spsa { stability: -1.0, ..Spsa::default() }.into(),
+            Spsa::default().with_stability(-1.0).into(),
             "`stability` is -1, expected a finite number from 0 on",
         ),
     ];
@@ -480,7 +481,7 @@ fn what_cannot_be_minimised_is_refused_in_words() {
     }
     // A function that ends: the state stays where it was.
     let log = Plain(|x: &[f64]| (-x[0].ln(), vec![-1.0 / x[0]]));
-    let optimizer = Optimizer::from(Adam { step: 2.0, ..Adam::default() });
+    let optimizer = Optimizer::from(Adam::default().with_step(2.0));
     let root = Plain(|x: &[f64]| (x[0].sqrt(), vec![0.5 / x[0].sqrt()]));
     let mut state = optimizer.start(&root, &[1.0]).unwrap();
     let before = state.clone();

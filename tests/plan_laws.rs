@@ -49,9 +49,9 @@ fn sets() -> impl Iterator<Item = InstructionSet> {
 /// What plans do on large states or seldom: blocks written as factors, products kept because nothing that is written for
 /// them is close enough, stages and levels that look no further than a few operations.
 fn corners(options: Options) -> [Options; 5] {
-    let factors = Options { factor_blocks: true, ..options };
-    let few = Options { lookahead: 2, ..options };
-    [options, factors, Options { tolerance: -1.0, ..factors }, few, Options { window: 1, ..factors }]
+    let factors = options.with_factor_blocks(true);
+    let few = options.with_lookahead(2);
+    [options, factors, factors.with_tolerance(-1.0), few, factors.with_window(1)]
 }
 
 /// Plans of the circuit with tiles of some sizes, from |0…0>.
@@ -62,8 +62,10 @@ fn plans_are_right<E: Element>(drawn: &PoolCircuit, tiles: &[usize]) {
     for set in sets() {
         for &tile_qubits in tiles {
             for way in [Way::Given, Way::FromZero] {
-                let options =
-                    Options { tile_qubits, low_qubits: tile_qubits % 3 + 2, way, ..Options::new(set, n) };
+                let options = Options::new(set, n)
+                    .with_tile_qubits(tile_qubits)
+                    .with_low_qubits(tile_qubits % 3 + 2)
+                    .with_way(way);
                 for options in corners(options) {
                     let mut state = StateVector::<Complex<E>>::zero(n).unwrap().into_amplitudes();
                     Plan::new(n, &operators, options).run(&mut state, &Threads::serial());
@@ -250,8 +252,7 @@ fn plans_that_are_bound_again_are_right() {
                     .to_vec()
             };
             let mut rng = Rng::new(n as u64);
-            for options in sets().flat_map(|set| corners(Options { tile_qubits: 4, ..Options::new(set, n) }))
-            {
+            for options in sets().flat_map(|set| corners(Options::new(set, n).with_tile_qubits(4))) {
                 let mut plan = Plan::new(n, &operators(&values), options);
                 for round in 0..8 {
                     let at: Vec<f64> = values

@@ -151,7 +151,10 @@ fn plans_agree_on<E: Element>(c: &Circuit, tolerance: f64, sizes: &[usize]) {
         let set = fast.instruction_set();
         for (tile_qubits, (from, expected)) in sizes() {
             let low_qubits = tile_qubits % 3 + 2;
-            let options = Options { tile_qubits, low_qubits, way: *from, ..Options::new(set, n) };
+            let options = Options::new(set, n)
+                .with_tile_qubits(tile_qubits)
+                .with_low_qubits(low_qubits)
+                .with_way(*from);
             let plan = Plan::new(n, &operators, options);
             let planned = |threads| {
                 let mut state = start(n, 7);
@@ -246,7 +249,7 @@ fn plans_of_excitations() {
             let bound = BoundCircuit::<Complex<f64>>::new(&c, &Values(x)).unwrap();
             bound.operators().unwrap().to_vec()
         };
-        let options = Options { tile_qubits: 6, ..Options::new(InstructionSet::detect(), n) };
+        let options = Options::new(InstructionSet::detect(), n).with_tile_qubits(6);
         let mut plan = Plan::new(n, &operators(&small), options);
         for x in [&large, &some, &vec![0.0; small.len()], &small] {
             let operators = operators(x);
@@ -336,7 +339,7 @@ fn plans_are_bound_again() {
         let bound = BoundCircuit::<Complex<f64>>::new(&c, &Values(&[a, b])).unwrap();
         bound.operators().unwrap().to_vec()
     };
-    let options = Options { tile_qubits: 5, ..Options::new(InstructionSet::detect(), 7) };
+    let options = Options::new(InstructionSet::detect(), 7).with_tile_qubits(5);
     let mut plan = Plan::new(7, &operators(0.3, 0.8), options);
     let pi = std::f64::consts::PI;
     for (a, b) in [(0.3, 0.8), (2.9, -2.7), (0.0, 0.0), (pi, 1.0), (-0.4, pi), (5.0, 6.0), (0.1, 0.2)] {
@@ -540,12 +543,12 @@ fn plans_of_a_state_beyond_the_caches() {
     let by_gates = Fast::new().planning_from(64);
     by_gates.run(&operators, expected.amplitudes_mut(), &Threads::serial()).unwrap();
     for set in sets().map(|fast| fast.instruction_set()) {
-        let through = Options { stream_from_bytes: usize::MAX, ..Options::new(set, N) };
+        let through = Options::new(set, N).with_stream_from_bytes(usize::MAX);
         let mut state = begin.clone();
         Plan::new(N, &operators, through).run(state.amplitudes_mut(), &Threads::serial());
         let off = distance(expected.amplitudes(), state.amplitudes());
         assert!(off < TOLERANCE_F64, "{set}: off by {off:e}");
-        let plan = Plan::new(N, &operators, Options { stream_from_bytes: 0, ..through });
+        let plan = Plan::new(N, &operators, through.with_stream_from_bytes(0));
         for threads in [1, 2] {
             let mut past = begin.clone();
             plan.run(past.amplitudes_mut(), &Threads::new(threads).unwrap());
@@ -567,7 +570,7 @@ fn plans_of_a_state_beyond_the_caches() {
 fn plans_from_zero_move_fewer_bytes() {
     const N: usize = 20;
     let bytes = |c: &Circuit, way| {
-        let options = Options { way, ..Options::new(InstructionSet::detect(), N) };
+        let options = Options::new(InstructionSet::detect(), N).with_way(way);
         let plan = Plan::new(N, &operators::<f64>(c), options);
         let last = plan.to_string().lines().last().unwrap().to_owned();
         assert!(last.contains(&format!("{:.3e} bytes", plan.floor(1.0))), "{last}");

@@ -34,7 +34,7 @@ fn no_coincidence_of_values_is_a_minimum() {
     for seed in 0..20 {
         let measured = Measured { energy: &energy, shots: Shots::new(100, seed) };
         let start = random_start(3, 0.1, seed);
-        let optimizer = Optimizer::from(Spsa { seed, ..Spsa::default() });
+        let optimizer = Optimizer::from(Spsa::default().with_seed(seed));
         let (end, stop) = minimize(&measured, &start, &optimizer, &stopping).unwrap();
         let answer = Answer::new(&measured, &start, &end).unwrap();
         let exact: f64 = energy.value(&answer.x).unwrap();
@@ -59,7 +59,7 @@ fn steps_do_not_lead_away_from_a_good_start() {
         let stopping = Stopping::default().with_iterations(300);
         for seed in 0..5 {
             let measured = Measured { energy: &energy, shots: Shots::new(1000, seed) };
-            let optimizer = Optimizer::from(Spsa { seed, ..Spsa::default() });
+            let optimizer = Optimizer::from(Spsa::default().with_seed(seed));
             let (end, _) = minimize(&measured, &start, &optimizer, &stopping).unwrap();
             let answer = Answer::new(&measured, &start, &end).unwrap();
             let exact: f64 = energy.value(&answer.x).unwrap();
@@ -100,7 +100,7 @@ impl<F: Fn(&[f64]) -> f64> Objective for Noisy<F> {
 
 #[test]
 fn steps_are_calibrated_by_the_slope_and_the_curvature() {
-    let spsa = Spsa { reach: 0.05, ..Spsa::default() };
+    let spsa = Spsa::default().with_reach(0.05);
     let sizes = |f: &Noisy<Values>, spsa: Spsa, at: f64| match Optimizer::from(spsa)
         .start(f, &[at])
         .unwrap()
@@ -116,7 +116,7 @@ fn steps_are_calibrated_by_the_slope_and_the_curvature() {
     assert_eq!(sizes(&slope(4.0, 0.3), spsa, 1.0).1, 0.3);
     assert_eq!(sizes(&slope(4.0, 9.0), spsa, 1.0).1, 0.4);
     // What is given stays.
-    let given = Spsa { step: Some(0.7), width: Some(0.01), ..spsa };
+    let given = spsa.with_step(Some(0.7)).with_width(Some(0.01));
     assert_eq!(sizes(&slope(4.0, 0.3), given, 1.0), (0.7, 0.01));
     // At the bottom of 50 x^2 there is no slope, but a step longer than 1/100 would leave it.
     let bowl = Noisy { exact: Box::new(|x: &[f64]| 50.0 * x[0] * x[0]) as _, error: 0.0 };

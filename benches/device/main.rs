@@ -306,13 +306,11 @@ fn main() {
     let pairs = || arguments.iter().skip(1).filter_map(|a| a.split_once('='));
     let options = pairs().filter(|(key, _)| *key != "n").map(|(k, v)| (k.to_owned(), v.to_owned())).collect();
     let mut plugins = Plugins::new(Settings::default());
-    let request = Request {
-        name: "device".into(),
-        candidates: vec![PathBuf::from(path)],
-        priority: 1,
-        options,
-        ..Request::default()
-    };
+    let request = Request::default()
+        .with_name("device".into())
+        .with_candidates(vec![PathBuf::from(path)])
+        .with_priority(1)
+        .with_options(options);
     plugins.load(&request).unwrap();
     let devices = plugins.devices();
     let Some(device) = devices.first() else { return println!("the plugin has no device") };

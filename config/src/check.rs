@@ -153,7 +153,7 @@ fn program<T: Number + DualNum>(
         .with_steps(common.max_steps)
         .with_work(common.max_steps.saturating_mul(1000))
         .with_memory(memory);
-    let settings = Settings { limits, ..settings };
+    let settings = settings.with_limits(limits);
     let host = plugins.host();
     let report = match args.order {
         2 => hessian_check(&program, &entry, &point, &*host, settings),

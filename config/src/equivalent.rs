@@ -155,15 +155,13 @@ pub fn equivalent(
     terminal: &Terminal,
 ) -> Result<Box<dyn Answer>, Failure> {
     let (first, second) = read_both(args, common, terminal)?;
-    let settings = Settings {
-        on: args.on,
-        tolerance: args.tolerance,
-        snap: args.snap,
-        ignore_measurements: args.ignore_measurements,
-        single: common.precision == Precision::F32,
-        seed: common.seed,
-        ..Settings::default()
-    };
+    let settings = Settings::default()
+        .with_on(args.on)
+        .with_tolerance(args.tolerance)
+        .with_snap(args.snap)
+        .with_ignore_measurements(args.ignore_measurements)
+        .with_single(common.precision == Precision::F32)
+        .with_seed(common.seed);
     let mut needs = Needs::default();
     let state = bytes_needed::<Complex<f64>>(compared_qubits(&first, &second, &settings));
     needs.add("three vectors", state.saturating_mul(3));

@@ -42,7 +42,7 @@ fn nothing_is_allocated<E: Element>(n: usize) {
     for set in InstructionSet::ALL.into_iter().filter(|set| set.is_available()) {
         let mut state = StateVector::<Complex<E>>::zero(n).unwrap();
         let first = operators::<E>(&circuit(n, 0.4));
-        let options = Options { tile_qubits: 9, ..Options::new(set, n) };
+        let options = Options::new(set, n).with_tile_qubits(9);
         let mut plan = Plan::new(n, &first, options);
         assert!(requests(|| drop(Plan::new(n, &first, options))) > 0, "the allocator counts");
         for turn in [0.4, 0.9] {

@@ -110,7 +110,7 @@ fn loops_in_gate_definitions_are_unrolled() {
 #[test]
 fn loops_in_gate_definitions_have_an_end() {
     let body = text("gate g p { for int i in [0:1000000000000] { } } qubit q;");
-    let failed = parse(&body, &Options { max_gates: 1000, ..Options::default() }).unwrap_err();
+    let failed = parse(&body, &Options::default().with_max_gates(1000)).unwrap_err();
     assert!(failed.to_string().contains("more than 1000 statements"), "{failed}");
     // Without a round: the numbers say so.
     assert!(error("int i = 0; while (true) { i += 1; }").contains("this loop never ends"));
@@ -264,7 +264,7 @@ fn what_cannot_be_known_is_an_error() {
     ] {
         assert!(error(body).contains(message), "{body}: {}", error(body));
     }
-    let endless = Options { max_gates: 1000, ..Options::default() };
+    let endless = Options::default().with_max_gates(1000);
     let failed = parse(&text("int i = 0; while (i >= 0) { i += 1; }"), &endless).unwrap_err();
     assert!(failed.to_string().contains("more than 1000 statements"), "{failed}");
 }

@@ -585,7 +585,7 @@ fn constant_conditions_are_folded() {
 
 #[test]
 fn a_body_counts() {
-    let few = |text: &str, max_gates| parse(text, &Options { max_gates, ..Options::default() });
+    let few = |text: &str, max_gates| parse(text, &Options::default().with_max_gates(max_gates));
     let text =
         "OPENQASM 3.0; include \"stdgates.inc\"; qubit[4] q; bit[4] c; if (c == 1) { h q; c = measure q; }";
     let most = read(text).instructions().len() as u64;

@@ -68,9 +68,9 @@ fn registers_in_blocks_beyond_the_limit() {
         assert!(given.contains(&message), "{body}: {given}");
     }
     let text = "OPENQASM 3; qubit q; for int i in [0:0] { bit[5000] a; }";
-    let few = parse(text, &Options { max_gates: 1000, ..Options::default() }).unwrap_err();
+    let few = parse(text, &Options::default().with_max_gates(1000)).unwrap_err();
     assert!(few.to_string().contains("5000 operations after expansion; at most 1000"), "{few}");
-    assert!(parse(text, &Options { max_gates: 5000, ..Options::default() }).is_ok());
+    assert!(parse(text, &Options::default().with_max_gates(5000)).is_ok());
 }
 
 /// Arrays that measurements decide have a copy for each of their values.
@@ -495,7 +495,7 @@ fn sizes_are_counted_before_anything_is_built() {
     }
     let sums = format!("if (c[0]{} == 1) x a;", " ^ c[1] ^ c[0]".repeat(40));
     assert!(v3(&sums).contains("the conditions, written out, read more than"));
-    let few = Options { max_gates: 3, ..Options::default() };
+    let few = Options::default().with_max_gates(3);
     let text = "OPENQASM 3.0; include \"stdgates.inc\"; qubit[2] q; h q; cx q[0], q[1]; z q[1];";
     assert_eq!(
         parse(text, &few).unwrap_err().to_string(),

@@ -236,7 +236,7 @@ fn parameters_of_gates_are_exponents() {
     let failed = |body: &str| {
         let text =
             format!("OPENQASM 3.0; include \"stdgates.inc\"; input float theta; qubit[2] q; {gates} {body}");
-        parse(&text, &Options { max_gates: 1000, ..Options::default() }).unwrap_err().to_string()
+        parse(&text, &Options::default().with_max_gates(1000)).unwrap_err().to_string()
     };
     same(
         &format!("{gates} g(theta) q[0]; f(theta, 0.5) q[0], q[1];"),
@@ -519,7 +519,7 @@ fn includes_are_resolved_by_the_caller() {
         "fine" => Ok("gate fine a { x a; }\n".to_owned()),
         _ => Err("no such file".to_owned()),
     };
-    let options = Options { include: Some(&files), file: "main.qasm", ..Options::default() };
+    let options = Options::default().with_include(Some(&files)).with_file("main.qasm");
     let head = "OPENQASM 2.0; include \"qelib1.inc\"; qreg q[1];\n";
     let parsed = parse(&format!("{head}include \"my.inc\"; my q[0];"), &options).unwrap();
     assert_eq!(parsed.circuit.to_string(), "rx(pi/2) q[0]\n");

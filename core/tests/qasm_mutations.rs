@@ -233,7 +233,7 @@ fn damaged_files_are_answered() {
     let corpus = corpus();
     assert!(corpus.len() >= 12);
     let files = |name: &str| corpus.get(name.len() % 20).cloned().ok_or_else(|| "no such file".to_owned());
-    let options = Options { max_gates: 2_000, include: Some(&files), ..Options::default() };
+    let options = Options::default().with_max_gates(2_000).with_include(Some(&files));
     let (mut accepted, mut errors) = (0u64, 0u64);
     for seed in 0..inputs() {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);

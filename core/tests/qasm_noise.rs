@@ -508,7 +508,7 @@ fn noise_stands_in_no_gate_and_other_pragmas_say_nothing() {
 
 #[test]
 fn noise_is_counted_before_it_is_built() {
-    let few = Options { max_gates: 5, ..Options::default() };
+    let few = Options::default().with_max_gates(5);
     let source = format!("{HEAD}qubit[1000000000] q;\n#pragma braket noise bit_flip(0.1) q\n");
     let failed = parse(&source, &few).unwrap_err();
     assert_eq!(*failed.diagnostics[0].problem, Problem::TooManyGates { count: 1_000_000_000, limit: 5 });
@@ -601,7 +601,7 @@ fn damaged_noise_is_answered() {
                 _ => text.truncate(text.len() - below(&mut rng, 3).min(text.len())),
             }
         }
-        let options = Options { max_gates: 1_000, ..Options::default() };
+        let options = Options::default().with_max_gates(1_000);
         let answer = catch_unwind(AssertUnwindSafe(|| match parse(&text, &options) {
             Ok(parsed) => {
                 // What reads prints, and reads back.

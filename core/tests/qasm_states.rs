@@ -19,7 +19,7 @@ fn data(name: &str) -> String {
 }
 
 fn read(name: &str) -> Parsed {
-    parse(&data(name), &Options { file: name, ..Options::default() }).unwrap_or_else(|e| panic!("{e}"))
+    parse(&data(name), &Options::default().with_file(name)).unwrap_or_else(|e| panic!("{e}"))
 }
 
 fn amplitudes(circuit: &Circuit, inputs: &[f64]) -> Vec<Complex<f64>> {
@@ -130,7 +130,7 @@ fn a_file_of_everything_is_read() {
     let message =
         "<input>:6:15: no value for the input `int[32] shots`, which must be known when the file is read";
     assert_eq!(failed.to_string(), message);
-    let options = Options { inputs: &[("shots", "100")], ..Options::default() };
+    let options = Options::default().with_inputs(&[("shots", "100")]);
     let parsed = parse(&text, &options).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!((parsed.circuit.n_qubits(), parsed.read_for), (5, vec!["shots".to_owned()]));
     let ignored: Vec<&str> = parsed.warnings.iter().map(|w| w.message.as_str()).collect();

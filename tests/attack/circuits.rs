@@ -126,7 +126,8 @@ fn planned<E: ketgrad_core::kernel::Element + ketgrad_core::scalar::Real>(
     let tile_qubits = 3 + rng.below(n.max(3) - 2);
     let set = InstructionSet::detect();
     let way = if rng.below(2) == 0 { Way::FromZero } else { Way::Given };
-    let options = Options { tile_qubits, low_qubits: 2 + rng.below(3), way, ..Options::new(set, n) };
+    let options =
+        Options::new(set, n).with_tile_qubits(tile_qubits).with_low_qubits(2 + rng.below(3)).with_way(way);
     let Ok(zero) = StateVector::<Complex<E>>::zero(n) else { return Vec::new() };
     let mut state = zero.into_amplitudes();
     Plan::new(n, operators, options).run(&mut state, &Threads::serial());

@@ -83,7 +83,7 @@ fn near(claim: &str, given: &[f64], right: &[f64], tolerance: f64) -> Checked {
 
 fn read(text: &str, claims: &[&str]) -> Result<Circuit, String> {
     let limit = claims.iter().find_map(|c| c.strip_prefix("max_gates ")?.parse().ok());
-    let options = Options { max_gates: limit.unwrap_or(1_000_000), ..Options::default() };
+    let options = Options::default().with_max_gates(limit.unwrap_or(1_000_000));
     parse(text, &options).map(|parsed| parsed.circuit).map_err(|e| e.to_string())
 }
 
@@ -166,7 +166,7 @@ fn claimed(path: &Path, circuit: &Circuit, claim: &str, inputs: &[f64]) -> Check
             let other = path.with_file_name(rest);
             let other = fs::read_to_string(&other).map_err(|e| failed(&e))?;
             let other = read(&other, &[]).map_err(|e| failed(&e))?;
-            let settings = Settings { on: On::State, ..Settings::default() };
+            let settings = Settings::default().with_on(On::State);
             let report = equivalent(circuit, &other, &settings, &simulator).map_err(|e| failed(&e))?;
             let fine = match verb {
                 "equal" => report.verdict == Verdict::Equal,

@@ -76,7 +76,7 @@ fn laws(drawn: &PoolCircuit, pool: Pool, choice: u64) -> Checked {
         both.iter_mut().for_each(|c| c.gates.push(PoolGate::new("ry", &[angle], &[q])));
     }
     let on = if drawn.n_qubits > 9 || rng.below(2) == 0 { On::State } else { On::Unitary { ancillas: 0 } };
-    let settings = Settings { on, exact_ring: rng.below(2) == 0, seed: choice, ..Settings::default() };
+    let settings = Settings::default().with_on(on).with_exact_ring(rng.below(2) == 0).with_seed(choice);
     let [one, two] = &both;
     let given = [one.circuit(), two.circuit()];
     let input = || format!("{one}// and {gate}, on {on:?}\n{two}");
@@ -133,7 +133,7 @@ fn printed(drawn: &PoolCircuit, circuit: &Circuit, pool: Pool) -> Checked {
             Finding::new(format!("{language} {what} ({pool:?})"), error, format!("{drawn}"))
         };
         let text = text.map_err(|e| failed("is printed", e.to_string()))?;
-        let parsed = parse(&text, &qasm::Options { max_gates: 1_000_000, ..qasm::Options::default() });
+        let parsed = parse(&text, &qasm::Options::default().with_max_gates(1_000_000));
         let parsed = parsed.map_err(|e| failed("that was printed is read", format!("{e}\n{text}")))?;
         let state = Simulator::new().run::<f64>(&parsed.circuit, &[]);
         let state = state.map_err(|e| failed("that was printed runs", e.to_string()))?;

@@ -205,7 +205,7 @@ fn nested(rng: &mut Rng) -> String {
 }
 
 fn qasm(text: &str) -> Checked {
-    let options = Options { max_gates: 20_000, ..Options::default() };
+    let options = Options::default().with_max_gates(20_000);
     match parse(text, &options) {
         Ok(parsed) => {
             let n = parsed.circuit.inputs().count();

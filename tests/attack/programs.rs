@@ -255,7 +255,7 @@ fn slopes(drawn: &Drawn, program: &ketgrad_core::ir::Program, args: &[D], choice
         let detail = format!("{gradient:?} instead of {right:?} at {args:?}");
         return Err(failed("gradients are right", detail));
     }
-    let settings = Settings { limits: LIMITS, ..Settings::default() };
+    let settings = Settings::default().with_limits(LIMITS);
     match gradcheck(program, "f", args, &NoHost, settings) {
         Ok(report) => {
             // Differences are no judge at a kink; the others agree with the interpreter.

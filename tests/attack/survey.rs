@@ -191,7 +191,7 @@ fn pair(seed: u64) -> Result<Vec<Row>, String> {
     if long {
         many_phases(&mut one, &mut other, &mut rng);
     }
-    let settings = Settings { on: On::State, exact_ring: rng.below(2) == 0, seed, ..Settings::default() };
+    let settings = Settings::default().with_on(On::State).with_exact_ring(rng.below(2) == 0).with_seed(seed);
     let report = equivalent(&one.circuit(), &other.circuit(), &settings, &Simulator::new());
     let report = report.map_err(|e| format!("seed {seed}: {e}"))?;
     // Whether a change shows at all is the reference's to say.

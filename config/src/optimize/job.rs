@@ -319,11 +319,13 @@ fn read_optimizer(
         }
         "lbfgs" => {
             let memory = section.integer("memory", 1, 1000)?;
-            memory.map_or(Lbfgs::default(), |memory| Lbfgs { memory: memory as usize }).into()
+            memory.map_or(Lbfgs::default(), |memory| Lbfgs::default().with_memory(memory as usize)).into()
         }
         "newton_cg" => {
             let products = section.integer("products", 1, 1_000_000)?;
-            products.map_or(NewtonCg::default(), |products| NewtonCg { products: products as usize }).into()
+            products
+                .map_or(NewtonCg::default(), |products| NewtonCg::default().with_products(products as usize))
+                .into()
         }
         "nelder_mead" => {
             let mut settings = NelderMead::default();
@@ -352,7 +354,7 @@ fn read_optimizer(
             settings.into()
         }
         "spsa" => {
-            let mut settings = Spsa { seed, ..Spsa::default() };
+            let mut settings = Spsa::default().with_seed(seed);
             settings.step = section.number("step")?;
             settings.width = section.number("width")?;
             set(&mut section, "reach", &mut settings.reach)?;

@@ -66,7 +66,8 @@ pub(super) struct Compared {
 
 impl From<&Report> for Row {
     fn from(report: &Report) -> Row {
-        let Report { name, path, sha256, version, loaded, reason, rules, kernels, notes } = report.clone();
+        let Report { name, path, sha256, version, loaded, reason, rules, kernels, notes, .. } =
+            report.clone();
         let path = path.map(|path| path.display().to_string());
         Row { name, path, loaded, reason, rules, kernels, sha256, version, notes, is_disabled: false }
     }
@@ -74,7 +75,7 @@ impl From<&Report> for Row {
 
 impl From<Verdict> for Told {
     fn from(verdict: Verdict) -> Told {
-        let Verdict { rule, points, disagreement, note, partly } = verdict;
+        let Verdict { rule, points, disagreement, note, partly, .. } = verdict;
         let agrees = note.is_none().then_some(disagreement.is_none());
         let reason = match (disagreement, note, partly) {
             (Some(reason), ..) => reason,

@@ -104,7 +104,11 @@ pub fn read_circuit(
     let fit = (available / BYTES_PER_OPERATION).max(ALWAYS_READ);
     let max_gates = common.max_gates.min(fit);
     let inputs = given.texts();
-    let options = qasm::Options { file: &name, max_gates, include: Some(&include), inputs: &inputs };
+    let options = qasm::Options::default()
+        .with_file(&name)
+        .with_max_gates(max_gates)
+        .with_include(Some(&include))
+        .with_inputs(&inputs);
     let parsed = qasm::parse(&text, &options).map_err(|mut failed| {
         for diagnostic in &mut failed.diagnostics {
             match &*diagnostic.problem {

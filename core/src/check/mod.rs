@@ -53,6 +53,7 @@ type Value<T = f64> = Datum<Complex<T>>;
 /// to rounding, all but differences, must agree to 1e-9 absolute and 1e-6 relative, in single precision 1e-5 and 1e-4, if the
 /// settings do not ask for more.
 #[derive(Clone, Copy, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct Settings {
     /// The step of differences, times the larger of 1 and the argument; where it does not fit, shorter ones are tried.
     pub eps: f64,
@@ -68,6 +69,32 @@ impl Default for Settings {
     /// Steps of 1e-6, 1e-5 absolute, 1e-3 relative.
     fn default() -> Settings {
         Settings { eps: 1e-6, absolute: 1e-5, relative: 1e-3, limits: Limits::default() }
+    }
+}
+
+impl Settings {
+    /// With another [`eps`](Settings::eps).
+    #[must_use]
+    pub fn with_eps(self, eps: f64) -> Settings {
+        Settings { eps, ..self }
+    }
+
+    /// With another [`absolute`](Settings::absolute).
+    #[must_use]
+    pub fn with_absolute(self, absolute: f64) -> Settings {
+        Settings { absolute, ..self }
+    }
+
+    /// With another [`relative`](Settings::relative).
+    #[must_use]
+    pub fn with_relative(self, relative: f64) -> Settings {
+        Settings { relative, ..self }
+    }
+
+    /// With another [`limits`](Settings::limits).
+    #[must_use]
+    pub fn with_limits(self, limits: Limits) -> Settings {
+        Settings { limits, ..self }
     }
 }
 
@@ -89,6 +116,7 @@ impl Settings {
 
 /// What one engine says.
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct Engine {
     /// `reverse`, `reverse, not optimized`, `forward`, `dual` or `difference`; of a circuit the name of a method.
     pub name: &'static str,
@@ -102,6 +130,7 @@ pub struct Engine {
 
 /// What a comparison of engines found.
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct Report {
     /// The names of the real numbers among the arguments: `a`, `xs[0]`, `p.x`, `z.re`.
     pub names: Vec<String>,

@@ -103,6 +103,7 @@ pub enum On {
 
 /// How circuits are compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Settings {
     /// What is compared.
     pub on: On,
@@ -135,6 +136,50 @@ impl Default for Settings {
             single: false,
             seed: 0,
         }
+    }
+}
+
+impl Settings {
+    /// With another [`on`](Settings::on).
+    #[must_use]
+    pub fn with_on(self, on: On) -> Settings {
+        Settings { on, ..self }
+    }
+
+    /// With another [`tolerance`](Settings::tolerance).
+    #[must_use]
+    pub fn with_tolerance(self, tolerance: f64) -> Settings {
+        Settings { tolerance, ..self }
+    }
+
+    /// With another [`snap`](Settings::snap).
+    #[must_use]
+    pub fn with_snap(self, snap: bool) -> Settings {
+        Settings { snap, ..self }
+    }
+
+    /// With another [`exact_ring`](Settings::exact_ring).
+    #[must_use]
+    pub fn with_exact_ring(self, exact_ring: bool) -> Settings {
+        Settings { exact_ring, ..self }
+    }
+
+    /// With another [`ignore_measurements`](Settings::ignore_measurements).
+    #[must_use]
+    pub fn with_ignore_measurements(self, ignore_measurements: bool) -> Settings {
+        Settings { ignore_measurements, ..self }
+    }
+
+    /// With another [`single`](Settings::single).
+    #[must_use]
+    pub fn with_single(self, single: bool) -> Settings {
+        Settings { single, ..self }
+    }
+
+    /// With another [`seed`](Settings::seed).
+    #[must_use]
+    pub fn with_seed(self, seed: u64) -> Settings {
+        Settings { seed, ..self }
     }
 }
 

@@ -14,6 +14,7 @@ use super::{
 /// Adaptive moments: a first-order method with a step of its own for each input.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Adam {
     /// About how far an input moves in an iteration.
     pub step: f64,
@@ -29,6 +30,32 @@ impl Default for Adam {
     /// Steps of 0.05, and the paper's 0.9, 0.999 and 1e-8.
     fn default() -> Adam {
         Adam { step: 0.05, beta1: 0.9, beta2: 0.999, epsilon: 1e-8 }
+    }
+}
+
+impl Adam {
+    /// With another [`step`](Adam::step).
+    #[must_use]
+    pub fn with_step(self, step: f64) -> Adam {
+        Adam { step, ..self }
+    }
+
+    /// With another [`beta1`](Adam::beta1).
+    #[must_use]
+    pub fn with_beta1(self, beta1: f64) -> Adam {
+        Adam { beta1, ..self }
+    }
+
+    /// With another [`beta2`](Adam::beta2).
+    #[must_use]
+    pub fn with_beta2(self, beta2: f64) -> Adam {
+        Adam { beta2, ..self }
+    }
+
+    /// With another [`epsilon`](Adam::epsilon).
+    #[must_use]
+    pub fn with_epsilon(self, epsilon: f64) -> Adam {
+        Adam { epsilon, ..self }
     }
 }
 

@@ -15,6 +15,7 @@ use super::{
 /// A quasi-Newton method that keeps a few vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Lbfgs {
     /// How many steps are remembered.
     pub memory: usize,
@@ -24,6 +25,14 @@ impl Default for Lbfgs {
     /// 10 steps.
     fn default() -> Lbfgs {
         Lbfgs { memory: 10 }
+    }
+}
+
+impl Lbfgs {
+    /// With another [`memory`](Lbfgs::memory).
+    #[must_use]
+    pub fn with_memory(self, memory: usize) -> Lbfgs {
+        Lbfgs { memory, ..self }
     }
 }
 

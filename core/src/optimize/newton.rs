@@ -19,6 +19,7 @@ const FAR: f64 = 100.0;
 /// A truncated Newton method by Hessian-vector products.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct NewtonCg {
     /// The most products in an iteration.
     pub products: usize,
@@ -28,6 +29,14 @@ impl Default for NewtonCg {
     /// 50 products.
     fn default() -> NewtonCg {
         NewtonCg { products: 50 }
+    }
+}
+
+impl NewtonCg {
+    /// With another [`products`](NewtonCg::products).
+    #[must_use]
+    pub fn with_products(self, products: usize) -> NewtonCg {
+        NewtonCg { products, ..self }
     }
 }
 

@@ -15,6 +15,7 @@ use super::{
 /// The simplex method by values alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct NelderMead {
     /// How far the corners of the first simplex are from the start, one along each input.
     pub step: f64,
@@ -24,6 +25,14 @@ impl Default for NelderMead {
     /// 0.25.
     fn default() -> NelderMead {
         NelderMead { step: 0.25 }
+    }
+}
+
+impl NelderMead {
+    /// With another [`step`](NelderMead::step).
+    #[must_use]
+    pub fn with_step(self, step: f64) -> NelderMead {
+        NelderMead { step, ..self }
     }
 }
 

@@ -30,6 +30,7 @@ use crate::state::{derived_seed, draw};
 /// Simultaneous perturbation stochastic approximation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Spsa {
     /// The first factor of the gradient; calibrated, unless given.
     pub step: Option<f64>,
@@ -47,6 +48,38 @@ impl Default for Spsa {
     /// First steps of 0.15, which get shorter after 20 iterations, seed 0.
     fn default() -> Spsa {
         Spsa { step: None, width: None, reach: 0.15, stability: 20.0, seed: 0 }
+    }
+}
+
+impl Spsa {
+    /// With another [`step`](Spsa::step).
+    #[must_use]
+    pub fn with_step(self, step: Option<f64>) -> Spsa {
+        Spsa { step, ..self }
+    }
+
+    /// With another [`width`](Spsa::width).
+    #[must_use]
+    pub fn with_width(self, width: Option<f64>) -> Spsa {
+        Spsa { width, ..self }
+    }
+
+    /// With another [`reach`](Spsa::reach).
+    #[must_use]
+    pub fn with_reach(self, reach: f64) -> Spsa {
+        Spsa { reach, ..self }
+    }
+
+    /// With another [`stability`](Spsa::stability).
+    #[must_use]
+    pub fn with_stability(self, stability: f64) -> Spsa {
+        Spsa { stability, ..self }
+    }
+
+    /// With another [`seed`](Spsa::seed).
+    #[must_use]
+    pub fn with_seed(self, seed: u64) -> Spsa {
+        Spsa { seed, ..self }
     }
 }
 

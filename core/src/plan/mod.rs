@@ -56,6 +56,7 @@ const FACTORED_FROM: usize = 16;
 
 /// How a plan cuts circuits into tiles.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Options {
     /// The instructions to use; the processor must have them.
     pub set: InstructionSet,
@@ -78,6 +79,62 @@ pub struct Options {
     /// Rotations and blocks of a stage among which those of a level are looked for, at least one. Each level looks at all
     /// operations up to the last of them again, so this keeps compiling linear where few qubits are moved.
     pub window: usize,
+}
+
+impl Options {
+    /// With another [`set`](Options::set).
+    #[must_use]
+    pub fn with_set(self, set: InstructionSet) -> Options {
+        Options { set, ..self }
+    }
+
+    /// With another [`tile_qubits`](Options::tile_qubits).
+    #[must_use]
+    pub fn with_tile_qubits(self, tile_qubits: usize) -> Options {
+        Options { tile_qubits, ..self }
+    }
+
+    /// With another [`low_qubits`](Options::low_qubits).
+    #[must_use]
+    pub fn with_low_qubits(self, low_qubits: usize) -> Options {
+        Options { low_qubits, ..self }
+    }
+
+    /// With another [`way`](Options::way).
+    #[must_use]
+    pub fn with_way(self, way: Way) -> Options {
+        Options { way, ..self }
+    }
+
+    /// With another [`stream_from_bytes`](Options::stream_from_bytes).
+    #[must_use]
+    pub fn with_stream_from_bytes(self, stream_from_bytes: usize) -> Options {
+        Options { stream_from_bytes, ..self }
+    }
+
+    /// With another [`factor_blocks`](Options::factor_blocks).
+    #[must_use]
+    pub fn with_factor_blocks(self, factor_blocks: bool) -> Options {
+        Options { factor_blocks, ..self }
+    }
+
+    /// With another [`tolerance`](Options::tolerance).
+    #[must_use]
+    pub fn with_tolerance(self, tolerance: f64) -> Options {
+        Options { tolerance, ..self }
+    }
+
+    /// With another [`lookahead`](Options::lookahead).
+    #[must_use]
+    pub fn with_lookahead(self, lookahead: usize) -> Options {
+        Options { lookahead, ..self }
+    }
+
+    /// With another [`window`](Options::window).
+    #[must_use]
+    pub fn with_window(self, window: usize) -> Options {
+        Options { window, ..self }
+    }
 }
 
 impl Options {

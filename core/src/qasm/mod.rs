@@ -94,6 +94,7 @@ pub type Include<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
 
 /// How to read a text.
 #[derive(Clone, Copy)]
+#[non_exhaustive]
 pub struct Options<'a> {
     /// The name of the file in messages.
     pub file: &'a str,
@@ -113,6 +114,32 @@ pub struct Options<'a> {
 impl Default for Options<'_> {
     fn default() -> Self {
         Options { file: "<input>", max_gates: 100_000_000, include: None, inputs: &[] }
+    }
+}
+
+impl<'a> Options<'a> {
+    /// With another [`file`](Options::file).
+    #[must_use]
+    pub fn with_file(self, file: &'a str) -> Options<'a> {
+        Options { file, ..self }
+    }
+
+    /// With another [`max_gates`](Options::max_gates).
+    #[must_use]
+    pub fn with_max_gates(self, max_gates: u64) -> Options<'a> {
+        Options { max_gates, ..self }
+    }
+
+    /// With another [`include`](Options::include).
+    #[must_use]
+    pub fn with_include(self, include: Option<&'a Include<'a>>) -> Options<'a> {
+        Options { include, ..self }
+    }
+
+    /// With another [`inputs`](Options::inputs).
+    #[must_use]
+    pub fn with_inputs(self, inputs: &'a [(&'a str, &'a str)]) -> Options<'a> {
+        Options { inputs, ..self }
     }
 }
 

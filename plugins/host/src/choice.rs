@@ -79,6 +79,7 @@ pub enum ChoiceFault {
 
 /// A backend, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Known {
     /// Its name.
     pub name: String,

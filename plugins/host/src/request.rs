@@ -60,6 +60,7 @@ impl Selection {
 
 /// How plugins are loaded.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Settings {
     /// A plugin without a hash in the config is refused.
     pub require_sha256: bool,
@@ -96,8 +97,53 @@ impl Default for Settings {
     }
 }
 
+impl Settings {
+    /// With another [`require_sha256`](Settings::require_sha256).
+    #[must_use]
+    pub fn with_require_sha256(self, require_sha256: bool) -> Settings {
+        Settings { require_sha256, ..self }
+    }
+
+    /// With another [`check`](Settings::check).
+    #[must_use]
+    pub fn with_check(self, check: Check) -> Settings {
+        Settings { check, ..self }
+    }
+
+    /// With another [`verify`](Settings::verify).
+    #[must_use]
+    pub fn with_verify(self, verify: bool) -> Settings {
+        Settings { verify, ..self }
+    }
+
+    /// With another [`cache`](Settings::cache).
+    #[must_use]
+    pub fn with_cache(self, cache: Option<PathBuf>) -> Settings {
+        Settings { cache, ..self }
+    }
+
+    /// With another [`on_duplicate`](Settings::on_duplicate).
+    #[must_use]
+    pub fn with_on_duplicate(self, on_duplicate: OnDuplicate) -> Settings {
+        Settings { on_duplicate, ..self }
+    }
+
+    /// With another [`load_timeout`](Settings::load_timeout).
+    #[must_use]
+    pub fn with_load_timeout(self, load_timeout: Option<Duration>) -> Settings {
+        Settings { load_timeout, ..self }
+    }
+
+    /// With another [`limits`](Settings::limits).
+    #[must_use]
+    pub fn with_limits(self, limits: Limits) -> Settings {
+        Settings { limits, ..self }
+    }
+}
+
 /// A plugin to be loaded.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Request {
     /// Its name, for messages.
     pub name: String,
@@ -117,8 +163,59 @@ pub struct Request {
     pub options: Vec<(String, String)>,
 }
 
+impl Request {
+    /// With another [`name`](Request::name).
+    #[must_use]
+    pub fn with_name(self, name: String) -> Request {
+        Request { name, ..self }
+    }
+
+    /// With another [`candidates`](Request::candidates).
+    #[must_use]
+    pub fn with_candidates(self, candidates: Vec<PathBuf>) -> Request {
+        Request { candidates, ..self }
+    }
+
+    /// With another [`sha256`](Request::sha256).
+    #[must_use]
+    pub fn with_sha256(self, sha256: Option<String>) -> Request {
+        Request { sha256, ..self }
+    }
+
+    /// With another [`optional`](Request::optional).
+    #[must_use]
+    pub fn with_optional(self, optional: bool) -> Request {
+        Request { optional, ..self }
+    }
+
+    /// With another [`priority`](Request::priority).
+    #[must_use]
+    pub fn with_priority(self, priority: i32) -> Request {
+        Request { priority, ..self }
+    }
+
+    /// With another [`rules`](Request::rules).
+    #[must_use]
+    pub fn with_rules(self, rules: Selection) -> Request {
+        Request { rules, ..self }
+    }
+
+    /// With another [`kernels`](Request::kernels).
+    #[must_use]
+    pub fn with_kernels(self, kernels: Selection) -> Request {
+        Request { kernels, ..self }
+    }
+
+    /// With another [`options`](Request::options).
+    #[must_use]
+    pub fn with_options(self, options: Vec<(String, String)>) -> Request {
+        Request { options, ..self }
+    }
+}
+
 /// What became of a plugin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Report {
     /// Its name.
     pub name: String,

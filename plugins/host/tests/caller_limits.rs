@@ -21,7 +21,7 @@ fn slow(settings: Settings) -> Plugins {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/slow.c");
     let library = support::c_plugin(&source, "slow", &[]);
     let mut plugins = Plugins::new(settings);
-    let request = Request { name: "slow".to_owned(), candidates: vec![library], ..Request::default() };
+    let request = Request::default().with_name("slow".to_owned()).with_candidates(vec![library]);
     plugins.load(&request).unwrap();
     plugins
 }
@@ -66,7 +66,7 @@ fn a_program_that_the_host_runs_is_cancelled_with_the_caller() {
 
 #[test]
 fn the_host_has_limits_of_its_own() {
-    let plugins = slow(Settings { limits: Limits::new().with_steps(5000), ..Settings::default() });
+    let plugins = slow(Settings::default().with_limits(Limits::new().with_steps(5000)));
     let error =
         run(&plugins, "slow(x)", 2000.0, &Limits::new(), CancellationToken::never()).unwrap_err().to_string();
     assert!(error.contains("stopped after 5000 steps") && error.contains("`Settings::limits`"), "{error}");

@@ -20,7 +20,7 @@ fn blocks(language: &str) -> Vec<String> {
 
 fn loaded(path: &Path) -> Plugins {
     let mut plugins = Plugins::new(Settings::default());
-    let request = Request { name: "mine".into(), candidates: vec![path.to_owned()], ..Request::default() };
+    let request = Request::default().with_name("mine".into()).with_candidates(vec![path.to_owned()]);
     plugins.load(&request).unwrap();
     plugins
 }

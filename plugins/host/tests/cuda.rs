@@ -29,7 +29,13 @@ fn loaded(options: &[(&str, &str)]) -> Plugins {
     let options = options.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
     let candidates = vec![support::plugin("ketgrad_cuda")];
     plugins
-        .load(&Request { name: "cuda".into(), candidates, priority: 1, options, ..Request::default() })
+        .load(
+            &Request::default()
+                .with_name("cuda".into())
+                .with_candidates(candidates)
+                .with_priority(1)
+                .with_options(options),
+        )
         .unwrap();
     plugins
 }
@@ -107,7 +113,8 @@ fn options_that_mean_nothing_are_refused() {
     let mut plugins = Plugins::new(Settings::default());
     let options = vec![("nvrtc".to_owned(), "perhaps".to_owned())];
     let candidates = vec![support::plugin("ketgrad_cuda")];
-    let request = Request { name: "cuda".into(), candidates, options, ..Request::default() };
+    let request =
+        Request::default().with_name("cuda".into()).with_candidates(candidates).with_options(options);
     let said = plugins.load(&request).unwrap_err().to_string();
     assert!(said.contains("nvrtc = \"perhaps\": expected \"auto\" or \"off\""), "{said}");
 }

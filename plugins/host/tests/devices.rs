@@ -26,15 +26,18 @@ const ROUNDING: f64 = 1e-13;
 
 /// Not compared at load: that is what some tests are about, and others have a device that misbehaves.
 fn unverified() -> Settings {
-    Settings { verify: false, ..Settings::default() }
+    Settings::default().with_verify(false)
 }
 
 /// A plugin whose kernels come before the built-in ones.
 fn preferred(path: std::path::PathBuf, options: &[(&str, &str)]) -> Plugins {
     let mut plugins = Plugins::new(unverified());
     let options = options.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-    let request =
-        Request { name: "it".into(), candidates: vec![path], priority: 1, options, ..Request::default() };
+    let request = Request::default()
+        .with_name("it".into())
+        .with_candidates(vec![path])
+        .with_priority(1)
+        .with_options(options);
     plugins.load(&request).unwrap();
     plugins
 }
@@ -44,7 +47,9 @@ fn mock(options: &[(&str, &str)]) -> Plugins {
     let mut plugins = Plugins::new(unverified());
     let options = options.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
     let candidates = vec![support::mock_device()];
-    plugins.load(&Request { name: "it".into(), candidates, options, ..Request::default() }).unwrap();
+    plugins
+        .load(&Request::default().with_name("it".into()).with_candidates(candidates).with_options(options))
+        .unwrap();
     plugins
 }
 
@@ -108,8 +113,7 @@ fn loaded_kernels_give_the_states_of_the_built_in_ones() {
 #[test]
 fn scores_decide_where_the_config_does_not() {
     let mut plugins = Plugins::new(unverified());
-    let request =
-        Request { name: "it".into(), candidates: vec![support::mock_device()], ..Request::default() };
+    let request = Request::default().with_name("it".into()).with_candidates(vec![support::mock_device()]);
     plugins.load(&request).unwrap();
     assert_ne!(plugins.executors().best::<C>(6, 30).name(), "mock");
     // A state beyond the device is declined whatever the priority.
@@ -178,7 +182,9 @@ fn plain(panics: &str) -> Plugins {
     let mut plugins = Plugins::new(unverified());
     let candidates = vec![support::plugin("ketgrad_hostile")];
     let options = vec![("device".to_owned(), panics.to_owned())];
-    plugins.load(&Request { name: "rust".into(), candidates, options, ..Request::default() }).unwrap();
+    plugins
+        .load(&Request::default().with_name("rust".into()).with_candidates(candidates).with_options(options))
+        .unwrap();
     plugins
 }
 
@@ -402,7 +408,11 @@ fn preferred_plain() -> Plugins {
     let mut plugins = Plugins::new(unverified());
     let candidates = vec![support::plugin("ketgrad_hostile")];
     let options = vec![("device".to_owned(), "ok".to_owned())];
-    let request = Request { name: "rust".into(), candidates, options, priority: 1, ..Request::default() };
+    let request = Request::default()
+        .with_name("rust".into())
+        .with_candidates(candidates)
+        .with_options(options)
+        .with_priority(1);
     plugins.load(&request).unwrap();
     plugins
 }

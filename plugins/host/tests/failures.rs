@@ -20,11 +20,11 @@ use crate::support;
 
 /// Kernels are called as they are, their programs not compared.
 fn unverified() -> Settings {
-    Settings { verify: false, ..Settings::default() }
+    Settings::default().with_verify(false)
 }
 
 fn request(path: &Path) -> Request {
-    Request { name: "it".to_owned(), candidates: vec![path.to_owned()], ..Request::default() }
+    Request::default().with_name("it".to_owned()).with_candidates(vec![path.to_owned()])
 }
 
 fn hostile() -> PathBuf {
@@ -155,12 +155,12 @@ fn pins() {
     let path = hostile();
     let given = sha256_of(&path).unwrap();
     assert_eq!(given.len(), 64);
-    let pinned = Request { sha256: Some(given.to_uppercase()), ..request(&path) };
-    Plugins::new(Settings { require_sha256: true, ..unverified() }).load(&pinned).unwrap();
-    let wrong = Request { sha256: Some("0".repeat(64)), ..request(&path) };
+    let pinned = request(&path).with_sha256(Some(given.to_uppercase()));
+    Plugins::new(unverified().with_require_sha256(true)).load(&pinned).unwrap();
+    let wrong = request(&path).with_sha256(Some("0".repeat(64)));
     let error = refused(&wrong);
     assert!(error.contains(&given) && error.contains(&"0".repeat(64)), "{error}");
-    let mut plugins = Plugins::new(Settings { require_sha256: true, ..unverified() });
+    let mut plugins = Plugins::new(unverified().with_require_sha256(true));
     let error = plugins.load(&request(&path)).unwrap_err();
     assert_eq!(error.fault, Fault::NoHash { given });
 }
@@ -168,33 +168,33 @@ fn pins() {
 #[test]
 fn selections_and_duplicates() {
     let path = hostile();
-    let only = Request { rules: Selection::Only(vec!["cube".into()]), ..request(&path) };
+    let only = request(&path).with_rules(Selection::Only(vec!["cube".into()]));
     let mut plugins = Plugins::new(Settings::default());
     plugins.load(&only).unwrap();
     assert_eq!(plugins.reports()[0].rules, ["cube"]);
 
-    let error = refused(&Request { rules: Selection::Except(vec!["cub".into()]), ..request(&path) });
+    let error = refused(&request(&path).with_rules(Selection::Except(vec!["cub".into()])));
     assert!(error.contains("names the rule `cub`, which it has not; it has `panics`"), "{error}");
-    let error = refused(&Request { kernels: Selection::Only(vec!["k".into()]), ..request(&path) });
+    let error = refused(&request(&path).with_kernels(Selection::Only(vec!["k".into()])));
     assert!(error.contains("names the kernel `k`"), "{error}");
 
-    let again = Request { name: "again".into(), ..only.clone() };
+    let again = only.clone().with_name("again".into());
     let error = plugins.load(&again).unwrap_err().to_string();
     assert!(error.contains("rule `cube` is already there, from plugin `it`"), "{error}");
-    let mut plugins = Plugins::new(Settings { on_duplicate: OnDuplicate::Priority, ..unverified() });
+    let mut plugins = Plugins::new(unverified().with_on_duplicate(OnDuplicate::Priority));
     plugins.load(&only).unwrap();
     plugins.load(&again).unwrap();
     assert!(plugins.reports()[1].notes.iter().any(|n| n.contains("left out")), "{:?}", plugins.reports());
 
     // An optional one that fails is a report.
-    let optional = Request { optional: true, ..request(Path::new("/nowhere/a.so")) };
+    let optional = request(Path::new("/nowhere/a.so")).with_optional(true);
     plugins.load(&optional).unwrap();
     assert!(plugins.reports()[2].reason.contains("no such file"));
 }
 
 #[test]
 fn registration_is_all_or_nothing() {
-    let with = |how: &str| Request { options: vec![("init".into(), how.into())], ..request(&hostile()) };
+    let with = |how: &str| request(&hostile()).with_options(vec![("init".into(), how.into())]);
     let error = refused(&with("panic"));
     assert!(error.contains("a panic while it registers at ") && error.contains("lib.rs:"), "{error}");
     let error = refused(&with("error"));
@@ -231,7 +231,7 @@ fn panics_are_errors_in_every_thread() {
 fn results_that_are_not_finite() {
     let source = "fn f(x) { infinite(x) }";
     assert_eq!(run(&loaded(unverified(), &hostile()), source, 1.0).unwrap(), Datum::Real(f64::INFINITY));
-    let strict = loaded(Settings { check: Check::Finite, ..unverified() }, &hostile());
+    let strict = loaded(unverified().with_check(Check::Finite), &hostile());
     let error = run(&strict, source, 1.0).unwrap_err().to_string();
     assert!(error.contains("it gives inf although every input is finite"), "{error}");
     // What came in infinite may go out so.
@@ -297,11 +297,9 @@ fn kernels_that_always_fail_disagree() {
         ("pullback_panics", "its pullback fails: the primitive"),
         ("pullback_errs", "no pullback today"),
     ] {
-        let only = Request {
-            rules: Selection::Only(vec![name.to_owned()]),
-            options: vec![("breaks".to_owned(), name.to_owned())],
-            ..request(&hostile())
-        };
+        let only = request(&hostile())
+            .with_rules(Selection::Only(vec![name.to_owned()]))
+            .with_options(vec![("breaks".to_owned(), name.to_owned())]);
         let mut plugins = Plugins::new(unverified());
         plugins.load(&only).unwrap();
         let said = verdict(&plugins, name).disagreement.unwrap();
@@ -314,11 +312,9 @@ fn kernels_that_always_fail_disagree() {
 /// What says nothing against a rule: a kernel without derivatives, and one that says in words what it needs.
 #[test]
 fn what_cannot_be_compared_is_no_disagreement() {
-    let some = Request {
-        rules: Selection::Only(vec!["panics".into(), "needs_hundred".into()]),
-        options: vec![("breaks".to_owned(), "all".to_owned())],
-        ..request(&hostile())
-    };
+    let some = request(&hostile())
+        .with_rules(Selection::Only(vec!["panics".into(), "needs_hundred".into()]))
+        .with_options(vec![("breaks".to_owned(), "all".to_owned())]);
     let mut plugins = Plugins::new(Settings::default());
     plugins.load(&some).unwrap();
     for (rule, words) in [
@@ -360,11 +356,9 @@ fn a_kernel_on_numbers_without_a_program_says_what_it_lacks() {
 
 fn kernels(how: &str, name: &str) -> Request {
     let options = [("kernel", how), ("kernel_name", name)];
-    Request {
-        options: options.map(|(k, v)| (k.to_owned(), v.to_owned())).to_vec(),
-        rules: Selection::Only(vec![]),
-        ..request(&hostile())
-    }
+    request(&hostile())
+        .with_options(options.map(|(k, v)| (k.to_owned(), v.to_owned())).to_vec())
+        .with_rules(Selection::Only(vec![]))
 }
 
 #[test]
@@ -395,12 +389,12 @@ fn gate_kernels_have_names_that_can_be_asked_for() {
         assert!(error.contains(&format!("kernel `{name}`: ")) && error.contains(words), "{name}: {error}");
     }
     // Of two of one name the first has it, if the config says so.
-    let again = Request { name: "again".to_owned(), ..kernels("nothing", "mine") };
+    let again = kernels("nothing", "mine").with_name("again".to_owned());
     let mut plugins = Plugins::new(unverified());
     plugins.load(&kernels("ok", "mine")).unwrap();
     let error = plugins.load(&again).unwrap_err().to_string();
     assert!(error.contains("kernel `mine` is already there, from plugin `it`"), "{error}");
-    let mut plugins = Plugins::new(Settings { on_duplicate: OnDuplicate::Priority, ..unverified() });
+    let mut plugins = Plugins::new(unverified().with_on_duplicate(OnDuplicate::Priority));
     plugins.load(&kernels("ok", "mine")).unwrap();
     plugins.load(&again).unwrap();
     let report = &plugins.reports()[1];

@@ -93,7 +93,9 @@ fn results_may_have_any_shape() {
 fn only(names: &[&str]) -> Plugins {
     let mut plugins = Plugins::new(Settings::default());
     let rules = Selection::Only(names.iter().map(|n| (*n).to_owned()).collect());
-    plugins.load(&Request { rules, kernels: Selection::Only(vec![]), ..request("ketgrad_hostile") }).unwrap();
+    plugins
+        .load(&request("ketgrad_hostile").with_rules(rules).with_kernels(Selection::Only(vec![])))
+        .unwrap();
     plugins
 }
 

@@ -25,7 +25,7 @@ pub(crate) fn close(given: f64, expected: f64) {
 }
 
 pub(crate) fn request(name: &str) -> Request {
-    Request { name: name.to_owned(), candidates: vec![support::plugin(name)], ..Request::default() }
+    Request::default().with_name(name.to_owned()).with_candidates(vec![support::plugin(name)])
 }
 
 /// The special functions, and a rule that is a program alone.
@@ -55,7 +55,7 @@ fn programs_whose_derivatives_are_wrong_are_refused() {
         let error = plugins.add_program("the config", &source).unwrap_err().to_string();
         assert!(error.contains(way) && error.contains("differences give"), "{error}");
         assert!(plugins.rules().program().functions.is_empty());
-        let mut plugins = Plugins::new(Settings { verify: false, ..Settings::default() });
+        let mut plugins = Plugins::new(Settings::default().with_verify(false));
         plugins.add_program("the config", &source).unwrap();
         assert!(plugins.verify()[0].disagreement.is_some(), "{source}");
     }
@@ -402,7 +402,7 @@ fn programs_inside_rust_call_rules_over_arrays() {
 /// Arrays by a kernel with a pullback and no program: first derivatives in both modes, and an error above.
 #[test]
 fn array_kernels_have_first_derivatives() {
-    let mut plugins = Plugins::new(Settings { verify: false, ..Settings::default() });
+    let mut plugins = Plugins::new(Settings::default().with_verify(false));
     plugins.load(&request("ketgrad_hostile")).unwrap();
     let source = "fn f(a, b) { let s = scan([a, b, a * b]); s[1] * s[2] + norm2(s) }";
     let program = parse_program_with(source, plugins.rules()).unwrap();
@@ -433,7 +433,7 @@ fn array_kernels_have_first_derivatives() {
 /// With a program for the value too, kernel and program are the same function.
 #[test]
 fn a_program_serves_what_the_kernel_does_not() {
-    let mut plugins = Plugins::new(Settings { verify: false, ..Settings::default() });
+    let mut plugins = Plugins::new(Settings::default().with_verify(false));
     plugins.load(&request("ketgrad_hostile")).unwrap();
     let Datum::Real(y) =
         value::<_, Dual2_64>(&plugins, "fn f(x) { cube(x) }", Datum::Real(Dual2_64::new(2.0, 1.0, 0.0)))

@@ -21,10 +21,12 @@ type C = Complex<f64>;
 fn wreck(definitions: &[&str], options: &[(&str, &str)], check: Check) -> Plugins {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/wreck.c");
     let path = support::c_plugin(&source, "wreck", definitions);
-    let mut plugins = Plugins::new(Settings { check, verify: false, ..Settings::default() });
+    let mut plugins = Plugins::new(Settings::default().with_check(check).with_verify(false));
     let options = options.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
     plugins
-        .load(&Request { name: "it".to_owned(), candidates: vec![path], options, ..Request::default() })
+        .load(
+            &Request::default().with_name("it".to_owned()).with_candidates(vec![path]).with_options(options),
+        )
         .unwrap();
     plugins
 }
@@ -186,7 +188,11 @@ fn memory_that_is_never_freed_is_noted() {
         let candidates = vec![support::c_plugin(&source, "wreck", definitions)];
         let kernels = Selection::Only(vec![]);
         let mut plugins = Plugins::new(Settings::default());
-        plugins.load(&Request { name: "it".into(), candidates, kernels, ..Request::default() }).unwrap();
+        plugins
+            .load(
+                &Request::default().with_name("it".into()).with_candidates(candidates).with_kernels(kernels),
+            )
+            .unwrap();
         plugins.reports()[0].notes.clone()
     };
     assert_eq!(load(&[]), Vec::<String>::new());

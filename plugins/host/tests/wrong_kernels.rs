@@ -7,13 +7,11 @@ use crate::{support, wrong_rules::mutants};
 
 fn load(settings: Settings, path: std::path::PathBuf, option: (&str, &str)) -> Result<Plugins, PluginError> {
     let mut plugins = Plugins::new(settings);
-    let request = Request {
-        name: "it".to_owned(),
-        candidates: vec![path],
-        options: vec![(option.0.to_owned(), option.1.to_owned())],
-        rules: Selection::Only(vec![]),
-        ..Request::default()
-    };
+    let request = Request::default()
+        .with_name("it".to_owned())
+        .with_candidates(vec![path])
+        .with_options(vec![(option.0.to_owned(), option.1.to_owned())])
+        .with_rules(Selection::Only(vec![]));
     plugins.load(&request).map(|()| plugins)
 }
 
@@ -59,7 +57,7 @@ fn every_mutated_gate_kernel_is_refused() {
             }
         }
         if ["imaginary", "split", "none"].contains(&mutant) {
-            let unverified = Settings { verify: false, ..Settings::default() };
+            let unverified = Settings::default().with_verify(false);
             let kernels = load(unverified, mutants(), ("mutant", mutant)).unwrap().host_kernels();
             let wrong = conform_kernels(&kernels[0], 16).iter().filter(|f| !f.holds()).count();
             assert_eq!(wrong == 0, words.is_empty(), "{mutant}");
@@ -103,7 +101,7 @@ fn the_shipped_kernels_conform() {
 #[test]
 fn what_agreed_is_kept() {
     let folder = std::env::temp_dir().join(format!("ketgrad-kept-{}", std::process::id()));
-    let cached = || Settings { cache: Some(folder.clone()), ..Settings::default() };
+    let cached = || Settings::default().with_cache(Some(folder.clone()));
     let entries = || std::fs::read_dir(&folder).map_or(0, Iterator::count);
     load(cached(), mutants(), ("mutant", "imaginary")).unwrap_err();
     assert_eq!(entries(), 0, "nothing that is wrong is kept");

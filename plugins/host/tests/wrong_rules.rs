@@ -305,13 +305,11 @@ fn outer_is_reciprocal(k: usize) -> bool {
 }
 
 fn library(name: &str, mutant: &str) -> Request {
-    Request {
-        name: name.to_owned(),
-        candidates: vec![mutants()],
-        options: vec![("mutant".to_owned(), mutant.to_owned())],
-        kernels: Selection::Only(vec![]),
-        ..Request::default()
-    }
+    Request::default()
+        .with_name(name.to_owned())
+        .with_candidates(vec![mutants()])
+        .with_options(vec![("mutant".to_owned(), mutant.to_owned())])
+        .with_kernels(Selection::Only(vec![]))
 }
 
 /// Rules and gate kernels in C; the option `mutant` makes one of them wrong.
@@ -385,7 +383,7 @@ fn points_of_the_author_are_compared() {
     // Long arrays are compared in part, and it says so.
     let long = |pullback: &str| {
         let source = format!("rule g(xs: array) {{ xs * xs }} pullback(xs, ys, b) {{ {pullback} }}");
-        let mut plugins = Plugins::new(Settings { verify: false, ..Settings::default() });
+        let mut plugins = Plugins::new(Settings::default().with_verify(false));
         plugins.add_program("a test", &source).unwrap();
         let at = vec![Datum::<Complex<f64>>::reals((0..300).map(|k| 0.1 * f64::from(k) + 1.0))];
         verify_at(plugins.rules().program(), &plugins.host(), "g", &[at])

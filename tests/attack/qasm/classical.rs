@@ -466,7 +466,7 @@ fn laws(text: &Text) -> Checked {
     let source = text.source();
     let failed = |law: &str, detail: String| Finding::new(law, detail, &source);
     let read = |source: &str| {
-        let parsed = parse(source, &Options { max_gates: 200_000, ..Options::default() });
+        let parsed = parse(source, &Options::default().with_max_gates(200_000));
         parsed.map(|p| p.circuit).map_err(|e| e.to_string())
     };
     let simulator = Simulator::new().with_memory_limit(1 << 28);

@@ -298,7 +298,7 @@ fn laws(text: &Text) -> Checked {
     let failed =
         |law: &str, detail: String| Finding::new(format!("{law} (OpenQASM {version})"), detail, &whole);
     let read = |source: &str| {
-        let parsed = parse(source, &Options { max_gates: 100_000, ..Options::default() });
+        let parsed = parse(source, &Options::default().with_max_gates(100_000));
         parsed.map(|p| p.circuit).map_err(|e| e.to_string())
     };
     let run = |circuit: &ketgrad_core::circuit::Circuit| -> Result<Vec<C>, String> {

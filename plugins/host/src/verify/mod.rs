@@ -47,6 +47,7 @@ pub type At = Vec<Datum<Complex<f64>>>;
 
 /// What came out.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Verdict {
     /// The rule.
     pub rule: String,
