@@ -130,7 +130,7 @@ fn all_or_nothing() {
         config(
             &folder,
             "",
-            &libraries::plugin("ketgrad_plugin_hostile"),
+            &libraries::plugin("ketgrad_hostile"),
             "optional = true",
             &[("init", how)],
         );
@@ -143,7 +143,7 @@ fn all_or_nothing() {
 
 fn panics() {
     let folder = Folder::new();
-    config(&folder, "verify = false", &libraries::plugin("ketgrad_plugin_hostile"), "", &[]);
+    config(&folder, "verify = false", &libraries::plugin("ketgrad_hostile"), "", &[]);
     let words = ["`panics`", "a panic at 2", "plugin `it`", "lib.rs:"];
     diff(&folder, "fn f(x) { floor(panics(x)) }").fails(1, &words);
 }
@@ -167,7 +167,7 @@ fn endless() {
 fn shapes() {
     let folder = Folder::new();
     let breaks = [("breaks", "many_dimensions")];
-    config(&folder, "verify = false", &libraries::plugin("ketgrad_plugin_hostile"), "", &breaks);
+    config(&folder, "verify = false", &libraries::plugin("ketgrad_hostile"), "", &breaks);
     let ran = diff(&folder, "fn f(x) { sum(many_dimensions([x, x])) }");
     ran.fails(1, &["`many_dimensions`", "dimensions", "plugin `it`"]);
 }
@@ -190,7 +190,7 @@ fn finite() {
     config(
         &folder,
         "check = 'finite'\nverify = false",
-        &libraries::plugin("ketgrad_plugin_hostile"),
+        &libraries::plugin("ketgrad_hostile"),
         "",
         &[],
     );
@@ -223,7 +223,7 @@ fn leaks() {
 
 fn derivatives() {
     let folder = Folder::new();
-    config(&folder, "", &libraries::plugin("ketgrad_plugin_hostile"), "rules = { only = ['liar'] }", &[]);
+    config(&folder, "", &libraries::plugin("ketgrad_hostile"), "rules = { only = ['liar'] }", &[]);
     diff(&folder, "fn f(x) { liar(x) }").fails(1, &["plugin `it`: rule `liar`", "its pullback gives"]);
 }
 

@@ -5,12 +5,13 @@
 //!
 //! A constructor that does not end is worse than a function: the system runs it inside its loader, which is locked
 //! meanwhile. No other library can be loaded then, so every later plugin is refused at once, and an ordinary end of the
-//! process would wait for the lock: see [`exit_past_loader`].
+//! process would wait for the lock: see [`exit_past_loader`]. Of other things that take it, the first use of a variable of a
+//! thread that has a destructor is one: who waits here uses none, and where the loader is held nothing runs in a new thread.
 #![cfg_attr(unix, expect(unsafe_code, reason = "ends the process"))]
 
 use std::{
-    panic::resume_unwind,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc},
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread,
     time::Duration,
 };
@@ -62,6 +63,17 @@ impl Progress {
         self.state().stage = stage;
     }
 
+    /// Nobody waits any more: where it is, in words.
+    fn leave(&self) -> String {
+        let mut state = self.state();
+        state.is_left = true;
+        match &state.stage {
+            Stage::Loading(_) => "while it is loaded".to_owned(),
+            Stage::At(words) => words.clone(),
+            Stage::Begun | Stage::Done => "at its begin".to_owned(),
+        }
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -76,35 +88,30 @@ pub(crate) fn within<R: Send + 'static>(
     work: impl FnOnce(&Progress) -> R + Send + 'static,
 ) -> Result<R, Fault> {
     let progress = Progress::default();
+    let limit = limit.filter(|_| holds_loader().is_none());
     let Some(limit) = limit else { return Ok(work(&progress)) };
-    let (sender, receiver) = mpsc::channel();
-    let its = progress.clone();
+    // No channel: it has variables of the thread that waits.
+    let done = Arc::new((Mutex::new(None), Condvar::new()));
+    let (its, its_progress) = (done.clone(), progress.clone());
     let builder = thread::Builder::new().name("ketgrad-plugin".to_owned()).stack_size(STACK);
     let thread = builder.spawn(move || {
-        let result = work(&its);
-        its.set(Stage::Done);
-        // Nobody may be waiting any more.
-        let _ = sender.send(result);
+        let result = catch_unwind(AssertUnwindSafe(|| work(&its_progress)));
+        its_progress.set(Stage::Done);
+        *its.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+        its.1.notify_one();
     });
-    let thread = thread.map_err(|e| Fault::Init { reason: format!("there is no thread for it: {e}") })?;
-    match receiver.recv_timeout(limit) {
-        Ok(result) => Ok(result),
-        Err(mpsc::RecvTimeoutError::Timeout) => {
-            let mut state = progress.state();
-            state.is_left = true;
-            let at = match &state.stage {
-                Stage::Loading(_) => "while it is loaded".to_owned(),
-                Stage::At(words) => words.clone(),
-                Stage::Begun | Stage::Done => "at its begin".to_owned(),
-            };
-            drop(state);
+    thread.map_err(|e| Fault::Init { reason: format!("there is no thread for it: {e}") })?;
+    let result = done.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let (mut result, _) =
+        done.1.wait_timeout_while(result, limit, |r| r.is_none()).unwrap_or_else(PoisonError::into_inner);
+    match result.take() {
+        Some(Ok(result)) => Ok(result),
+        Some(Err(panic)) => resume_unwind(panic),
+        None => {
+            let at = progress.leave();
             LEFT.lock().unwrap_or_else(PoisonError::into_inner).push(progress);
             Err(Fault::Overdue { limit, at })
         }
-        Err(mpsc::RecvTimeoutError::Disconnected) => match thread.join() {
-            Err(panic) => resume_unwind(panic),
-            Ok(()) => Err(Fault::Init { reason: "it came back without an answer".to_owned() }),
-        },
     }
 }
 
@@ -137,7 +144,7 @@ pub fn exit_past_loader(status: u8) {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
-    use std::time::Instant;
+    use std::{sync::mpsc, time::Instant};
 
     use super::*;
 
