@@ -127,13 +127,7 @@ fn versions() {
 fn all_or_nothing() {
     let folder = Folder::new();
     for (how, words) in [("error", "no licence"), ("panic", "a panic while it registers")] {
-        config(
-            &folder,
-            "",
-            &libraries::plugin("ketgrad_hostile"),
-            "optional = true",
-            &[("init", how)],
-        );
+        config(&folder, "", &libraries::plugin("ketgrad_hostile"), "optional = true", &[("init", how)]);
         let ran = plugins(&folder, "list").done();
         assert!(ran.out.contains(&format!("it  not loaded: it could not start: {words}")), "{ran:#?}");
         // Its first rule was added before.
@@ -187,13 +181,7 @@ fn memory() {
 
 fn finite() {
     let folder = Folder::new();
-    config(
-        &folder,
-        "check = 'finite'\nverify = false",
-        &libraries::plugin("ketgrad_hostile"),
-        "",
-        &[],
-    );
+    config(&folder, "check = 'finite'\nverify = false", &libraries::plugin("ketgrad_hostile"), "", &[]);
     let ran = diff(&folder, "fn f(x) { floor(infinite(x)) }");
     ran.fails(1, &["`infinite`", "finite", "plugin `it`"]);
 }

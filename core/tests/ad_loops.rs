@@ -317,20 +317,24 @@ block1(v4: int):
     v5: int = iadd v4, v3
     push.0.0 v5
     v6: bool = ilt v5, v1
-    branch v6, block1(v5), block2
-block2:
-    v7: int = pop.0.0
-    v8: real = real_of_int v7
-    v9: real = mul v0, v8
-    return v9
+    branch v6, block1(v5), block2(v2)
+block2(v7: int):
+    v8: int = pop.0.0
+    v9: int = iadd v7, v8
+    v10: bool = ilt v3, v8
+    branch v10, block2(v9), block3
+block3:
+    v11: real = real_of_int v9
+    v12: real = mul v0, v11
+    return v12
 }
 ";
     let program = ir::parse(text).unwrap();
     let f = program.lookup("f").unwrap();
     let code = Bytecode::compile(&program, f).unwrap();
-    for (n, last) in [(1, 2.0), (2, 2.0), (3, 4.0), (9, 10.0)] {
+    for (n, sum) in [(1, 2.0), (2, 2.0), (3, 6.0), (9, 30.0)] {
         let args: [Datum<f64>; 2] = [Datum::Real(1.5), Datum::Int(n)];
         let y = code.call(&mut Machine::new(), &NoHost, &Limits::default(), &args).unwrap();
-        assert_eq!(y, Datum::Real(1.5 * last), "{n}");
+        assert_eq!(y, Datum::Real(1.5 * sum), "{n}");
     }
 }

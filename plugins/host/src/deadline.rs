@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn a_panic_goes_on_in_whoever_waits() {
-        let caught = std::panic::catch_unwind(|| within(Some(Duration::from_secs(600)), |_| panic!("here")));
+        let caught = catch_unwind(|| within(Some(Duration::from_secs(600)), |_| panic!("here")));
         assert_eq!(caught.unwrap_err().downcast_ref::<&str>(), Some(&"here"));
     }
 }

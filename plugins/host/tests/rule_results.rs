@@ -7,7 +7,7 @@ use ketgrad_core::{
     tape::Tape,
     text::parse_program_with,
 };
-use ketgrad_plugin_host::{Plugins, Request, Selection, Settings};
+use ketgrad_plugin_host::{Plugins, Selection, Settings};
 use num_complex::Complex;
 use num_dual::Dual64;
 
