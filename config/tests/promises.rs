@@ -45,10 +45,10 @@ fn each_promise_has_its_test() {
 
 #[test]
 fn each_promise_is_kept() {
-    for (name, kept) in PROMISES {
-        let result = std::panic::catch_unwind(kept);
-        assert!(result.is_ok(), "the promise `{name}`");
-    }
+    let is_broken = |kept: fn()| std::panic::catch_unwind(kept).is_err();
+    let broken: Vec<&str> =
+        PROMISES.into_iter().filter(|(_, kept)| is_broken(*kept)).map(|(name, _)| name).collect();
+    assert_eq!(broken, [""; 0]);
 }
 
 fn c_plugin(source: &str, definitions: &[&str]) -> PathBuf {
@@ -129,7 +129,10 @@ fn all_or_nothing() {
     for (how, words) in [("error", "no licence"), ("panic", "a panic while it registers")] {
         config(&folder, "", &libraries::plugin("ketgrad_hostile"), "optional = true", &[("init", how)]);
         let ran = plugins(&folder, "list").done();
-        assert!(ran.out.contains(&format!("it  not loaded: it could not start: {words}")), "{ran:#?}");
+        assert!(
+            ran.out.starts_with("it  not loaded: it could not start: ") && ran.out.contains(words),
+            "{ran:#?}"
+        );
         // Its first rule was added before.
         diff(&folder, "fn f(x) { panics(x) }").fails(1, &["panics"]);
     }
@@ -139,7 +142,7 @@ fn panics() {
     let folder = Folder::new();
     config(&folder, "verify = false", &libraries::plugin("ketgrad_hostile"), "", &[]);
     let words = ["`panics`", "a panic at 2", "plugin `it`", "lib.rs:"];
-    diff(&folder, "fn f(x) { floor(panics(x)) }").fails(1, &words);
+    diff(&folder, "fn f(x) { if panics(x) > 0.0 { x } else { 0.0 } }").fails(1, &words);
 }
 
 fn ended() {
@@ -162,8 +165,8 @@ fn shapes() {
     let folder = Folder::new();
     let breaks = [("breaks", "many_dimensions")];
     config(&folder, "verify = false", &libraries::plugin("ketgrad_hostile"), "", &breaks);
-    let ran = diff(&folder, "fn f(x) { sum(many_dimensions([x, x])) }");
-    ran.fails(1, &["`many_dimensions`", "dimensions", "plugin `it`"]);
+    let ran = diff(&folder, "fn f(x) { if sum(many_dimensions([x, x])) > 0.0 { x } else { 0.0 } }");
+    ran.fails(1, &["`many_dimensions`", "has 100 dimensions", "plugin `it`"]);
 }
 
 fn memory() {
@@ -182,8 +185,8 @@ fn memory() {
 fn finite() {
     let folder = Folder::new();
     config(&folder, "check = 'finite'\nverify = false", &libraries::plugin("ketgrad_hostile"), "", &[]);
-    let ran = diff(&folder, "fn f(x) { floor(infinite(x)) }");
-    ran.fails(1, &["`infinite`", "finite", "plugin `it`"]);
+    let ran = diff(&folder, "fn f(x) { if infinite(x) > 0.0 { x } else { 0.0 } }");
+    ran.fails(1, &["`infinite`", "although every input is finite", "plugin `it`"]);
 }
 
 fn modes() {
