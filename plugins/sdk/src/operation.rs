@@ -86,7 +86,7 @@ impl<'a> ValueMut<'a> {
     }
 }
 
-/// A kernel of several results, or of real and complex numbers together, as the [signature](RuleDef::signature) says. Programs
+/// A kernel of several results, or of real and complex numbers together, as the [signature](crate::RuleDef::signature) says. Programs
 /// get several results as a tuple. Since version 1.3 of the interface.
 ///
 /// ```
