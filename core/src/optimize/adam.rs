@@ -34,7 +34,7 @@ impl Default for Adam {
 }
 
 impl Adam {
-    /// With another [`step`](Adam::step).
+    /// With another [`step`](field@Adam::step).
     #[must_use]
     pub fn with_step(self, step: f64) -> Adam {
         Adam { step, ..self }

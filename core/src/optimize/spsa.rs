@@ -52,7 +52,7 @@ impl Default for Spsa {
 }
 
 impl Spsa {
-    /// With another [`step`](Spsa::step).
+    /// With another [`step`](field@Spsa::step).
     #[must_use]
     pub fn with_step(self, step: Option<f64>) -> Spsa {
         Spsa { step, ..self }
