@@ -300,14 +300,33 @@ unsafe extern "C" fn forward<T: Element>(
         let (x, y) = unsafe { (inputs::<T>(rule, x)?, view_mut::<T>(&*y)?) };
         let kept = dense::<T>(rule)?.forward(&x, y)?;
         // SAFETY: the host gives a place for the tape, or null if it wants none.
-        if let Some(tape) = unsafe { tape.as_mut() } {
-            *tape = Box::into_raw(Box::new(kept)).cast();
-        }
+        unsafe { keep(tape, kept) };
         Ok(())
     })
 }
 
+/// What a kernel keeps for its pullback.
 type Kept = Box<dyn Any + Send + Sync>;
+
+/// Hands the host what a kernel keeps.
+///
+/// # Safety
+/// `tape` is a place for it, or null.
+unsafe fn keep(tape: *mut *mut c_void, kept: Kept) {
+    // SAFETY: as the caller promises.
+    if let Some(tape) = unsafe { tape.as_mut() } {
+        *tape = Box::into_raw(Box::new(kept)).cast();
+    }
+}
+
+/// What a kernel has kept.
+///
+/// # Safety
+/// `tape` was made by [`keep`] and is not freed, or is null.
+unsafe fn kept<'a>(tape: *mut c_void) -> Result<&'a Kept> {
+    // SAFETY: as the caller promises.
+    unsafe { tape.cast::<Kept>().as_ref() }.ok_or_else(|| Error::new("no tape"))
+}
 
 unsafe extern "C" fn pullback<T: Element>(
     user: *mut c_void,
@@ -328,7 +347,7 @@ unsafe extern "C" fn pullback<T: Element>(
             parts(x_bar, rule.n_in as usize).iter().map(|a| view_mut::<T>(a)).collect::<Result<_>>()?
         };
         // SAFETY: `tape` is what `forward` made of this rule, not yet freed.
-        let tape = unsafe { tape.cast::<Kept>().as_ref() }.ok_or_else(|| Error::new("no tape"))?;
+        let tape = unsafe { kept(tape)? };
         dense::<T>(rule)?.pullback(tape.as_ref(), &x, y, y_bar, &mut x_bar)
     })
 }

@@ -10,7 +10,7 @@ use crate::{
     rule::{Kernel, RuleDef},
 };
 
-use super::{Kept, guarded, parts, rule, view, view_mut, written};
+use super::{Kept, guarded, keep, kept, parts, rule, view, view_mut, written};
 
 fn kernel(rule: &RuleDef) -> Result<&dyn ErasedOperation> {
     match &rule.kernel {
@@ -91,9 +91,7 @@ pub(super) unsafe extern "C" fn forward(
         let (x, mut y) = unsafe { (values(x, rule.n_in as usize)?, values_mut(y, results)?) };
         let kept: Kept = kernel(rule)?.forward(&x, &mut y)?;
         // SAFETY: the host gives a place for the tape, or null if it wants none.
-        if let Some(tape) = unsafe { tape.as_mut() } {
-            *tape = Box::into_raw(Box::new(kept)).cast();
-        }
+        unsafe { keep(tape, kept) };
         Ok(())
     })
 }
@@ -116,7 +114,7 @@ pub(super) unsafe extern "C" fn pullback(
         // SAFETY: the host gives `n_in` arrays to be filled, which do not overlap.
         let mut x_bar = unsafe { values_mut(x_bar, n) }?;
         // SAFETY: `tape` is what `forward` made of this rule, not yet freed.
-        let tape = unsafe { tape.cast::<Kept>().as_ref() }.ok_or_else(|| Error::new("no tape"))?;
+        let tape = unsafe { kept(tape)? };
         kernel(rule)?.pullback(tape.as_ref(), &x, &y, &y_bar, &mut x_bar)
     })
 }
