@@ -313,7 +313,7 @@ type Kept = Box<dyn Any + Send + Sync>;
 /// # Safety
 /// `tape` is a place for it, or null.
 unsafe fn keep(tape: *mut *mut c_void, kept: Kept) {
-    // SAFETY: as the caller promises.
+    // SAFETY: a place for the tape, or null.
     if let Some(tape) = unsafe { tape.as_mut() } {
         *tape = Box::into_raw(Box::new(kept)).cast();
     }
@@ -324,7 +324,7 @@ unsafe fn keep(tape: *mut *mut c_void, kept: Kept) {
 /// # Safety
 /// `tape` was made by [`keep`] and is not freed, or is null.
 unsafe fn kept<'a>(tape: *mut c_void) -> Result<&'a Kept> {
-    // SAFETY: as the caller promises.
+    // SAFETY: null, or a tape of `keep` that is not freed.
     unsafe { tape.cast::<Kept>().as_ref() }.ok_or_else(|| Error::new("no tape"))
 }
 

@@ -24,9 +24,9 @@ unsafe fn called<T>(
     err: *mut Err,
     kernel: impl FnOnce(&Kernel, &[T]) -> Result<T>,
 ) -> Status {
-    // SAFETY: as the caller promises.
+    // SAFETY: `user` is the rule, and the host gives room for one number.
     let (rule, y) = unsafe { (rule(user), &mut *y) };
-    // SAFETY: as the caller promises.
+    // SAFETY: the host gives `n_in` numbers.
     let x = unsafe { slice::from_raw_parts(x, rule.n_in as usize) };
     guarded(err, || {
         *y = kernel(&rule.kernel, x)?;
