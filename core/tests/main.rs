@@ -41,6 +41,7 @@ mod ir_fuzz;
 mod ir_verify;
 mod jacobians;
 mod jit;
+mod limits_of_passes;
 mod linear;
 mod named_gates;
 mod observable_matrix;

@@ -67,6 +67,6 @@ pub use parse::{IrParseError, parse};
 pub use pipe::Pipe;
 pub(crate) use shapes::check_all_shapes;
 pub(crate) use shapes::{Given, Known, known_values};
-pub use shapes::{ShapeError, check_shapes};
+pub use shapes::{ShapeError, check_shapes, check_shapes_within};
 pub(crate) use verify::DominatorTree;
 pub use verify::{Violation, verify, verify_function, verify_reachable};

@@ -107,11 +107,13 @@ pub(crate) struct Given {
     pub(crate) primitives: HashMap<PrimitiveId, Known>,
     /// What other functions have put on tapes, by tape and slot.
     pub(crate) slots: HashMap<(u32, u32), Known>,
+    /// Number of instructions that are looked at, again and again, in a function with all that it calls.
+    pub(crate) work: usize,
 }
 
 impl Default for Given {
     fn default() -> Given {
-        Given { limit: MAX_ELEMENTS, primitives: HashMap::new(), slots: HashMap::new() }
+        Given { limit: MAX_ELEMENTS, primitives: HashMap::new(), slots: HashMap::new(), work: 5_000_000 }
     }
 }
 
@@ -150,7 +152,19 @@ pub(crate) fn known_values(program: &Program, f: FuncId, args: Vec<Known>, given
 /// ```
 #[must_use]
 pub fn check_shapes(program: &Program, f: FuncId, params: &[Option<Shape>]) -> Vec<ShapeError> {
-    let given = Given::default();
+    check_shapes_within(program, f, params, Given::default().work)
+}
+
+/// The same within a number of instructions, each counted as often as it is looked at: a function that would take more is taken
+/// to be right, and its result may be of any shape. What is found is wrong in any case. [`check_shapes`] looks at 5,000,000.
+#[must_use]
+pub fn check_shapes_within(
+    program: &Program,
+    f: FuncId,
+    params: &[Option<Shape>],
+    work: usize,
+) -> Vec<ShapeError> {
+    let given = Given { work, ..Given::default() };
     let known = |k: usize| {
         let shape = params.get(k).cloned().flatten();
         shape.map_or(Known::Any, |shape| shape_rules::bounded(Known::Array(shape), given.limit))
@@ -166,7 +180,7 @@ pub(crate) fn check_all_shapes<'a>(
     functions: impl IntoIterator<Item = FuncId> + 'a,
 ) -> impl Iterator<Item = ShapeError> + 'a {
     let given = Given::default();
-    let mut fuel = MOST_LOOKED_AT;
+    let mut fuel = given.work;
     functions.into_iter().flat_map(move |f| {
         let mut all = Analysis::new(program, &given);
         all.fuel = fuel;
@@ -175,9 +189,6 @@ pub(crate) fn check_all_shapes<'a>(
         found.errors
     })
 }
-
-/// How many instructions are looked at, again and again, in a function with all that it calls.
-const MOST_LOOKED_AT: usize = 5_000_000;
 
 /// Calls are followed so deep.
 const MAX_DEPTH: usize = 32;
@@ -248,7 +259,7 @@ struct Analysis<'a> {
 impl<'a> Analysis<'a> {
     fn new(program: &'a Program, given: &'a Given) -> Analysis<'a> {
         let (done, foreign) = (HashMap::new(), HashMap::new());
-        Analysis { program, given, done, foreign, depth: 0, fuel: MOST_LOOKED_AT }
+        Analysis { program, given, done, foreign, depth: 0, fuel: given.work }
     }
 
     /// Where the functions below push. All of them are walked over, which only what pops is worth.

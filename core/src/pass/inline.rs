@@ -25,23 +25,70 @@ use crate::{
     ir::{BlockData, Function, InstData, Op, Program, Target, Terminator, compact},
 };
 
-/// How large a function may grow by inlining, in instructions.
-const MAX_GROWTH: usize = 20_000;
+/// Limits of inlining, in instructions. Calls beyond them stay calls: under any limits a program means the same, to the bit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct InlineLimits {
+    /// Size of the largest function that is inlined. 0: none is.
+    pub callee: usize,
+    /// Size of a function from which on nothing more is inlined into it.
+    pub function: usize,
+    /// Number of instructions by which all functions together may grow.
+    pub program: usize,
+}
+
+impl Default for InlineLimits {
+    /// [`InlineLimits::new`].
+    fn default() -> InlineLimits {
+        InlineLimits::new()
+    }
+}
+
+impl InlineLimits {
+    /// Callees up to 200 instructions, into functions up to 20,000, and 200,000 in all.
+    #[must_use]
+    pub const fn new() -> InlineLimits {
+        InlineLimits { callee: 200, function: 20_000, program: 200_000 }
+    }
+
+    /// With another size of [`callee`](InlineLimits::callee).
+    #[must_use]
+    pub const fn with_callee(self, callee: usize) -> InlineLimits {
+        InlineLimits { callee, ..self }
+    }
+
+    /// With another size of [`function`](InlineLimits::function).
+    #[must_use]
+    pub const fn with_function(self, function: usize) -> InlineLimits {
+        InlineLimits { function, ..self }
+    }
+
+    /// With another growth of the [`program`](InlineLimits::program).
+    #[must_use]
+    pub const fn with_program(self, program: usize) -> InlineLimits {
+        InlineLimits { program, ..self }
+    }
+}
 
 /// How large by inlining what is called once.
 const ONCE_GROWTH: usize = 5_000;
 
 /// Inlines the calls in a function whose callees have at most `size` instructions. Whether there were any.
 pub fn inline(program: &mut Program, id: FuncId, size: usize) -> bool {
-    inline_but(program, id, size, &mut Recursive::below(id))
+    inline_but(program, id, &InlineLimits::new().with_callee(size), &mut Recursive::below(id))
 }
 
 /// As [`inline`], with what is known of the functions that call themselves.
-pub(super) fn inline_but(program: &mut Program, id: FuncId, size: usize, recursive: &mut Recursive) -> bool {
+pub(super) fn inline_but(
+    program: &mut Program,
+    id: FuncId,
+    limits: &InlineLimits,
+    recursive: &mut Recursive,
+) -> bool {
     let mut known: HashMap<FuncId, bool> = HashMap::new();
-    let mut small = |g| *known.entry(g).or_insert_with(|| is_small(program, id, g, size, recursive));
+    let mut small = |g| *known.entry(g).or_insert_with(|| is_small(program, id, g, limits.callee, recursive));
     let mut grown = program.functions[id].size();
-    if grown >= MAX_GROWTH || !program.functions[id].callees().into_iter().any(&mut small) {
+    if grown >= limits.function || !program.functions[id].callees().into_iter().any(&mut small) {
         return false;
     }
     let mut f = program.functions[id].clone();
@@ -50,7 +97,7 @@ pub(super) fn inline_but(program: &mut Program, id: FuncId, size: usize, recursi
     // and again.
     let mut tails: HashMap<Block, (Rc<[Inst]>, usize)> = HashMap::new();
     let mut next = 0;
-    while next < f.blocks.len() && grown < MAX_GROWTH {
+    while next < f.blocks.len() && grown < limits.function {
         let b = Block::new(next);
         next += 1;
         let (list, from) = match tails.remove(&b) {

@@ -35,7 +35,7 @@ mod tape;
 pub use cse::cse;
 pub use dce::dce;
 pub use fold::fold;
-pub use inline::inline;
+pub use inline::{InlineLimits, inline};
 pub(crate) use keep::keep_shapes;
 pub use licm::licm;
 pub(crate) use loops::{Loops, order, reverse_postorder};
@@ -67,27 +67,28 @@ pub enum Level {
     Algebraic,
 }
 
-/// The largest function that is inlined, in instructions.
-const INLINE_SIZE: usize = 200;
-/// By how much all functions together may grow by inlining, in instructions: after that calls stay calls.
-const MOST_GROWN: usize = 200_000;
 /// How often the passes are repeated at most. Each round makes the function smaller or stops.
 const MAX_ROUNDS: usize = 12;
 
 /// Optimises one function of a program.
 pub fn optimize(program: &mut Program, id: FuncId, level: Level) {
-    optimize_one(program, id, level, INLINE_SIZE, &mut Recursive::below(id));
+    optimize_one(program, id, level, &InlineLimits::new(), &mut Recursive::below(id));
 }
 
-/// `small`: the largest function that is inlined.
-fn optimize_one(program: &mut Program, id: FuncId, level: Level, small: usize, recursive: &mut Recursive) {
+fn optimize_one(
+    program: &mut Program,
+    id: FuncId,
+    level: Level,
+    limits: &InlineLimits,
+    recursive: &mut Recursive,
+) {
     if level == Level::None || !program.functions[id].is_defined() {
         return;
     }
     check(program, id, "what came before the passes");
     for _ in 0..MAX_ROUNDS {
         let before = program.functions[id].clone();
-        let grown = inline_but(program, id, small, recursive);
+        let grown = inline_but(program, id, limits, recursive);
         check(program, id, "inline");
         for (name, pass) in PASSES {
             pass(&mut program.functions[id], level);
@@ -102,13 +103,35 @@ fn optimize_one(program: &mut Program, id: FuncId, level: Level, small: usize, r
 
 /// Optimises a function and all that it calls.
 pub fn optimize_all(program: &mut Program, root: FuncId, level: Level) {
+    optimize_all_within(program, root, level, &InlineLimits::new());
+}
+
+/// Optimises a function and all that it calls, with limits on inlining.
+///
+/// ```
+/// use ketgrad_core::{pass::{InlineLimits, Level, optimize_all_within}, text::parse_program};
+///
+/// let source = "fn square(x) { x * x } fn f(x) { square(x) + 1 }";
+/// let program = parse_program(source)?;
+/// let f = program.lookup("f").ok_or("no function")?;
+/// let optimised = |limits| {
+///     let mut program = program.clone();
+///     optimize_all_within(&mut program, f, Level::Strict, &limits);
+///     program.functions[f].callees().len()
+/// };
+/// assert_eq!(optimised(InlineLimits::new()), 0);
+/// assert_eq!(optimised(InlineLimits::new().with_callee(0)), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn optimize_all_within(program: &mut Program, root: FuncId, level: Level, limits: &InlineLimits) {
     let mut reachable = program.reachable(root);
     reachable.reverse();
     let mut recursive = Recursive::below(root);
     let mut grown = 0;
     for f in reachable {
-        let (before, small) = (program.functions[f].size(), if grown < MOST_GROWN { INLINE_SIZE } else { 0 });
-        optimize_one(program, f, level, small, &mut recursive);
+        let before = program.functions[f].size();
+        let limits = if grown < limits.program { *limits } else { limits.with_callee(0) };
+        optimize_one(program, f, level, &limits, &mut recursive);
         grown += program.functions[f].size().saturating_sub(before);
     }
 }
