@@ -24,6 +24,7 @@ use crate::{
     kernel::{Kernel, MAX_NUMBERS},
     lift::{factorial, series},
     lower::caller,
+    request::Settings,
     shown::arguments,
 };
 
@@ -74,9 +75,6 @@ impl Rule {
 /// The most numbers that cross without boxing.
 const FEW: usize = 4;
 
-/// The most instructions that derivatives of all rules by multi-indices may come to.
-const MOST_DERIVED: usize = 1_000_000;
-
 /// What a primitive of a rule computes.
 #[derive(Clone, Copy)]
 enum Part {
@@ -86,12 +84,13 @@ enum Part {
 }
 
 /// Computes the primitives of loaded rules, on every scalar.
-#[derive(Default)]
 pub struct Loaded {
     rules: Vec<Arc<Rule>>,
     by_primitive: ByName<(usize, Part)>,
     /// What a call may use that no run makes, and any call at most.
     limits: Limits,
+    /// The most instructions that derivatives may come to.
+    derivative_size: usize,
     /// A copy of the program, in which derivatives are derived when they are asked for.
     derived: Mutex<Derived>,
 }
@@ -102,6 +101,12 @@ struct Derived {
     functions: HashMap<(FuncId, Vec<u32>), FuncId>,
 }
 
+impl Default for Loaded {
+    fn default() -> Loaded {
+        Loaded::within(&Settings::default())
+    }
+}
+
 impl Clone for Loaded {
     fn clone(&self) -> Loaded {
         let derived = self.derived.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -109,6 +114,7 @@ impl Clone for Loaded {
             rules: self.rules.clone(),
             by_primitive: self.by_primitive.clone(),
             limits: self.limits,
+            derivative_size: self.derivative_size,
             derived: Mutex::new(derived),
         }
     }
@@ -121,9 +127,11 @@ impl std::fmt::Debug for Loaded {
 }
 
 impl Loaded {
-    /// None yet; each call of one may use so much.
-    pub(crate) fn within(limits: Limits) -> Loaded {
-        Loaded { limits, ..Loaded::default() }
+    /// None yet, with the settings' limits.
+    pub(crate) fn within(settings: &Settings) -> Loaded {
+        let &Settings { limits, derivative_size, .. } = settings;
+        let (by_primitive, derived) = (ByName::default(), Mutex::default());
+        Loaded { rules: Vec::new(), by_primitive, limits, derivative_size, derived }
     }
 
     /// What a call may use that no run makes.
@@ -359,7 +367,7 @@ impl Loaded {
             Some(code) => code,
             None => {
                 let mut derived = self.derived.lock().unwrap_or_else(PoisonError::into_inner);
-                let f = derived.partial(rule.function, index)?;
+                let f = derived.partial(rule.function, index, self.derivative_size)?;
                 let code = Bytecode::compile(&derived.program, f).map_err(|e| placeless(&e))?;
                 drop(derived);
                 let code = Arc::new(code);
@@ -374,8 +382,9 @@ impl Loaded {
 }
 
 impl Derived {
-    /// `D^index f`, by the last of its directions from that of one order less.
-    fn partial(&mut self, f: FuncId, index: &[u32]) -> Result<FuncId, String> {
+    /// `D^index f`, by the last of its directions from that of one order less; an error if all of them come to more than `most`
+    /// instructions.
+    fn partial(&mut self, f: FuncId, index: &[u32], most: usize) -> Result<FuncId, String> {
         let key = (f, index.to_vec());
         if let Some(&known) = self.functions.get(&key) {
             return Ok(known);
@@ -387,12 +396,13 @@ impl Derived {
         };
         let mut before = index.to_vec();
         before[last] -= 1;
-        let lower = self.partial(f, &before)?;
+        let lower = self.partial(f, &before, most)?;
         let made: usize = self.program.functions.values().map(Function::size).sum();
-        if made > MOST_DERIVED {
+        if made > most {
             let order: u32 = index.iter().sum();
             return Err(format!(
-                "its derivative of order {order} takes more than {MOST_DERIVED} instructions: write a shorter program"
+                "its derivative of order {order} takes more than {most} instructions: write a shorter program, or raise \
+                 `Settings::derivative_size`"
             ));
         }
         let forward = adjoint::forward(&mut self.program, lower).map_err(|e| placeless(&e))?;

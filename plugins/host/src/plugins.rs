@@ -59,7 +59,7 @@ impl Plugins {
     /// None yet.
     #[must_use]
     pub fn new(settings: Settings) -> Plugins {
-        Plugins { host: Arc::new(Loaded::within(settings.limits)), settings, ..Plugins::default() }
+        Plugins { host: Arc::new(Loaded::within(&settings)), settings, ..Plugins::default() }
     }
 
     /// None yet, beside rules that are there already: those of circuits, say.
@@ -67,7 +67,7 @@ impl Plugins {
     pub fn beside(settings: Settings, rules: Rules) -> Plugins {
         // The rest of a registry is of this version.
         let loaded = cache::hash(&["rules", &rules.program().to_string()]);
-        let host = Arc::new(Loaded::within(settings.limits));
+        let host = Arc::new(Loaded::within(&settings));
         Plugins { settings, rules, host, loaded, ..Plugins::default() }
     }
 

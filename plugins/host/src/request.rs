@@ -81,6 +81,9 @@ pub struct Settings {
     /// derivatives. What is left to the run that calls it, if that is less; each call on a tape has all of it. By default
     /// [`Limits::new`].
     pub limits: Limits,
+    /// The most instructions that the derivatives which the host derives from all programs of rules may come to; a derivative
+    /// beyond it is an error. By default 1,000,000.
+    pub derivative_size: usize,
 }
 
 impl Default for Settings {
@@ -93,6 +96,7 @@ impl Default for Settings {
             on_duplicate: OnDuplicate::default(),
             load_timeout: Some(Duration::from_secs(60)),
             limits: Limits::new(),
+            derivative_size: 1_000_000,
         }
     }
 }
@@ -138,6 +142,12 @@ impl Settings {
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Settings {
         Settings { limits, ..self }
+    }
+
+    /// With another [`derivative_size`](Settings::derivative_size).
+    #[must_use]
+    pub fn with_derivative_size(self, derivative_size: usize) -> Settings {
+        Settings { derivative_size, ..self }
     }
 }
 

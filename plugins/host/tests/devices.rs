@@ -1,9 +1,13 @@
 //! Kernels and devices of plugins, against the built-in kernels.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use ketgrad_core::{
+    cancel::{CancellationToken, is_cancelled},
     circuit::Circuit,
     hybrid::{Expectation, Observable},
     kernel::{Executors, Operator, Resident, Residents, Threads},
@@ -290,6 +294,48 @@ fn only_values_leave_the_device() {
         .value(&[0.7f64])
         .unwrap_err();
     assert!(error.to_string().contains("needs 2 KiB, but 0 B are available"), "{error}");
+}
+
+/// Work on a device that is cancelled at any of the places where the token is looked at ends with that error, or with the
+/// right result.
+#[test]
+fn work_on_a_device_is_cancelled() {
+    let plugins = mock(&[]);
+    let sum: PauliSum = "Z0 Z1 + 0.5*X2 - Y3 Z4 + 2".parse().unwrap();
+    let gradient = |simulator: Simulator| {
+        let of = Expectation::new(circuit(), [sum.clone()]).unwrap().with_simulator(simulator);
+        of.vjp(&[0.7f64], &[1.0]).map_err(|e| assert!(is_cancelled(&e), "{e}"))
+    };
+    let shots = |simulator: Simulator| {
+        simulator.run_shots(&circuit(), &[0.7f64], 300, 5).map_err(|e| assert!(is_cancelled(&e), "{e}"))
+    };
+    let (expected, counts) =
+        (gradient(alone(&plugins, "mock")).unwrap(), shots(alone(&plugins, "mock")).unwrap());
+    let cancelled_at = |look: usize| {
+        let looks = Arc::new(AtomicUsize::new(0));
+        let token = CancellationToken::when({
+            let looks = looks.clone();
+            move || looks.fetch_add(1, Ordering::Relaxed) >= look
+        });
+        (alone(&plugins, "mock").with_cancellation(token), looks)
+    };
+    let (mut gradients, mut runs) = (0, 0);
+    for look in 0.. {
+        let (simulator, looks) = cancelled_at(look);
+        match gradient(simulator) {
+            Ok(given) => assert_eq!(given, expected, "{look}"),
+            Err(()) => gradients += 1,
+        }
+        let (simulator, also) = cancelled_at(look);
+        match shots(simulator) {
+            Ok(given) => assert_eq!(given, counts, "{look}"),
+            Err(()) => runs += 1,
+        }
+        if looks.load(Ordering::Relaxed) <= look && also.load(Ordering::Relaxed) <= look {
+            break;
+        }
+    }
+    assert!(gradients > 0 && runs > 0, "{gradients} {runs}");
 }
 
 #[test]

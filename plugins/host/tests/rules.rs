@@ -29,8 +29,13 @@ pub(crate) fn request(name: &str) -> Request {
 }
 
 /// The special functions, and a rule that is a program alone.
+/// Settings without a limit of time, which a run under valgrind would meet.
+fn settings() -> Settings {
+    Settings::default().with_load_timeout(None)
+}
+
 pub(crate) fn plugins() -> Plugins {
-    let mut plugins = Plugins::new(Settings::default());
+    let mut plugins = Plugins::new(settings());
     plugins.load(&request("ketgrad_special")).unwrap();
     let softplus = "rule softplus(x) { ln(1.0 + exp(x)) } pullback(x, y, y_bar) { y_bar / (1.0 + exp(-x)) }";
     plugins.add_program("the config", softplus).unwrap();
@@ -51,11 +56,11 @@ fn programs_whose_derivatives_are_wrong_are_refused() {
         (square("pullback(x, y, y_bar) { sqrt(-1 - x * x) * y_bar }"), "pullback gives no finite number"),
     ];
     for (source, way) in wrong {
-        let mut plugins = Plugins::new(Settings::default());
+        let mut plugins = Plugins::new(settings());
         let error = plugins.add_program("the config", &source).unwrap_err().to_string();
         assert!(error.contains(way) && error.contains("differences give"), "{error}");
         assert!(plugins.rules().program().functions.is_empty());
-        let mut plugins = Plugins::new(Settings::default().with_verify(false));
+        let mut plugins = Plugins::new(settings().with_verify(false));
         plugins.add_program("the config", &source).unwrap();
         assert!(plugins.verify()[0].disagreement.is_some(), "{source}");
     }
@@ -68,7 +73,7 @@ fn programs_whose_derivatives_are_wrong_are_refused() {
         "rule endless(x) { while true { } x } pullback(x, y, y_bar) { y_bar }".into(),
     ];
     for source in right {
-        let mut plugins = Plugins::new(Settings::default());
+        let mut plugins = Plugins::new(settings());
         plugins.add_program("the config", &source).unwrap();
         let verdict = &plugins.verify()[0];
         assert_eq!(verdict.note.is_some(), source.contains("endless"), "{verdict:?}");
@@ -174,6 +179,27 @@ fn incomplete_functions_have_all_their_derivatives() {
         close(y, x.powf(1.7));
         close(gradient[0], x.powf(1.7) * x.ln());
     }
+}
+
+#[test]
+fn derivatives_of_rules_have_a_limit() {
+    let second = |size| {
+        let mut plugins = Plugins::new(settings().with_derivative_size(size));
+        plugins.load(&request("ketgrad_special")).unwrap();
+        let program = parse_program_with("fn f(x) { erf(x) }", plugins.rules()).unwrap();
+        let code = Bytecode::compile(&program, program.lookup("f").unwrap()).unwrap();
+        let at = [Datum::Real(Dual2_64::new(0.7, 1.0, 0.0))];
+        code.call(&mut Machine::<Dual2_64>::new(), &*plugins.host(), &Limits::default(), &at)
+    };
+    let error = second(5).unwrap_err().to_string();
+    assert!(error.contains("derivative of order 1 takes more than 5 instructions"), "{error}");
+    assert!(
+        error.contains("`Settings::derivative_size`") && error.contains("plugin `ketgrad_special`"),
+        "{error}"
+    );
+    let most = second(settings().derivative_size).unwrap();
+    close(most.real().unwrap().v1, 2.0 / PI.sqrt() * (-0.49f64).exp());
+    assert_eq!(second(10_000), Ok(most));
 }
 
 #[test]
@@ -402,7 +428,7 @@ fn programs_inside_rust_call_rules_over_arrays() {
 /// Arrays by a kernel with a pullback and no program: first derivatives in both modes, and an error above.
 #[test]
 fn array_kernels_have_first_derivatives() {
-    let mut plugins = Plugins::new(Settings::default().with_verify(false));
+    let mut plugins = Plugins::new(settings().with_verify(false));
     plugins.load(&request("ketgrad_hostile")).unwrap();
     let source = "fn f(a, b) { let s = scan([a, b, a * b]); s[1] * s[2] + norm2(s) }";
     let program = parse_program_with(source, plugins.rules()).unwrap();
@@ -433,7 +459,7 @@ fn array_kernels_have_first_derivatives() {
 /// With a program for the value too, kernel and program are the same function.
 #[test]
 fn a_program_serves_what_the_kernel_does_not() {
-    let mut plugins = Plugins::new(Settings::default().with_verify(false));
+    let mut plugins = Plugins::new(settings().with_verify(false));
     plugins.load(&request("ketgrad_hostile")).unwrap();
     let Datum::Real(y) =
         value::<_, Dual2_64>(&plugins, "fn f(x) { cube(x) }", Datum::Real(Dual2_64::new(2.0, 1.0, 0.0)))
