@@ -3,13 +3,15 @@
 //! ```text
 //! cargo bench -p ketgrad-benches --bench ad
 //! ```
-//! - `arith`, `branchy`, `trig`: 1,000 rounds; the gradient written by hand, emitted as Rust, and prepared.
+//! - `arith`, `branchy`, `trig`: 1,000 rounds; the gradient written by hand, emitted as Rust, and
+//!   prepared.
 //! - `trace`: the same of the trace of a product of two 30 x 30 matrices.
 //! - `tree`: a function that calls itself, some 20,000 calls.
 //! - `first`: from text to the first gradient, everything fresh.
 //! - `prepared`: `a / (a + b b)` called again.
 //!
-//! In the end it prints the ratios, measured in turns, since two benches apart may see another machine.
+//! In the end it prints the ratios, measured in turns, since two benches apart may see another
+//! machine.
 #![allow(clippy::unwrap_used, missing_docs, reason = "a bench stops at the first surprise")]
 #![allow(clippy::print_stdout, reason = "the table is what it is for")]
 
@@ -44,7 +46,10 @@ fn first(source: &str, name: &str) -> f64 {
 
 fn gradients(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("gradient");
-    group.sample_size(20).measurement_time(Duration::from_secs(1)).warm_up_time(Duration::from_millis(300));
+    group
+        .sample_size(20)
+        .measurement_time(Duration::from_secs(1))
+        .warm_up_time(Duration::from_millis(300));
     for l in LOOPS {
         let mut tape = [0.0; ROUNDS];
         group.bench_function(BenchmarkId::new(l.name, "by hand"), |b| {
@@ -103,7 +108,10 @@ fn recursion() {
     let mut jit = Derivatives::<f64>::new(&program, "tree").unwrap().with_jit();
     let (value, gradient) = jit.value_and_gradient(&at).unwrap();
     let [y, slope] = tree(0.7, DEPTH);
-    assert!(value == y && matches!(gradient[0], Datum::Real(x) if (x - slope).abs() < 1e-12 * slope.abs()));
+    assert!(
+        value == y
+            && matches!(gradient[0], Datum::Real(x) if (x - slope).abs() < 1e-12 * slope.abs())
+    );
     let times = turns([
         &mut || {
             black_box(tree(black_box(0.7), black_box(DEPTH)));
@@ -145,7 +153,8 @@ fn ratios(_: &mut Criterion) {
         );
     }
     let entry = |k: usize| (k as f64 * 0.37).sin();
-    let (a, b): (Vec<f64>, Vec<f64>) = (0..ROWS * ROWS).map(|k| (entry(k), entry(k + 1000))).unzip();
+    let (a, b): (Vec<f64>, Vec<f64>) =
+        (0..ROWS * ROWS).map(|k| (entry(k), entry(k + 1000))).unzip();
     let at = [Datum::reals(a.clone()), Datum::reals(b.clone()), Datum::Int(ROWS as i64)];
     let program = parse_program(TRACE).unwrap();
     let mut d = Derivatives::<f64>::new(&program, "trace").unwrap();
@@ -156,7 +165,11 @@ fn ratios(_: &mut Criterion) {
                 black_box(trace(black_box(&a), black_box(&b), black_box(ROWS)));
             },
             &mut || {
-                black_box(emitted::trace_gradient(black_box(&a), black_box(&b), black_box(ROWS as i64)));
+                black_box(emitted::trace_gradient(
+                    black_box(&a),
+                    black_box(&b),
+                    black_box(ROWS as i64),
+                ));
             },
             &mut || {
                 black_box(d.value_and_gradient(black_box(&at)).unwrap());

@@ -3,8 +3,8 @@
 //! ```text
 //! cargo bench -p ketgrad-benches --bench batches
 //! ```
-//! Both apply the same layers of RY, RZ and CX to 64 states. Side by side, below 8 qubits, every run of
-//! amplitudes is at least 64 long, whatever the target.
+//! Both apply the same layers of RY, RZ and CX to 64 states. Side by side, below 8 qubits, every
+//! run of amplitudes is at least 64 long, whatever the target.
 #![allow(clippy::unwrap_used, missing_docs, reason = "a bench stops at the first surprise")]
 
 use std::time::Duration;
@@ -36,12 +36,16 @@ fn layers(n: usize) -> Circuit {
 
 fn batches(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("64 states");
-    group.sample_size(10).measurement_time(Duration::from_secs(1)).warm_up_time(Duration::from_millis(200));
+    group
+        .sample_size(10)
+        .measurement_time(Duration::from_secs(1))
+        .warm_up_time(Duration::from_millis(200));
     let (simulator, threads) = (Simulator::new(), Threads::serial());
     for n in [3, 4, 6, 8, 10, 12] {
         let bound = BoundCircuit::<Complex<f64>>::new(&layers(n), &Values::<f64>(&[])).unwrap();
         let operators = bound.operators().unwrap();
-        let states: Vec<_> = (0..STATES).map(|k| StateVector::random(n, k, &threads).unwrap()).collect();
+        let states: Vec<_> =
+            (0..STATES).map(|k| StateVector::random(n, k, &threads).unwrap()).collect();
         group.bench_function(BenchmarkId::new("alone", n), |b| {
             b.iter_batched_ref(
                 || states.clone(),

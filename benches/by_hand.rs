@@ -1,12 +1,13 @@
 //! Scalar loops as programs, and their gradients as one writes them by hand.
 //!
-//! Each loop runs 1,000 rounds on two numbers. The hand-written gradient keeps one number a round, as little as
-//! the reverse sweep needs, and does no work that the program does not.
+//! Each loop runs 1,000 rounds on two numbers. The hand-written gradient keeps one number a round,
+//! as little as the reverse sweep needs, and does no work that the program does not.
 
 /// Rounds of each loop.
 pub const ROUNDS: usize = 1000;
 
-/// A gradient written by hand: `(x, c)` to the value and the slopes; the slice holds a number a round.
+/// A gradient written by hand: `(x, c)` to the value and the slopes; the slice holds a number a
+/// round.
 pub type ByHand = fn([f64; 2], &mut [f64; ROUNDS]) -> (f64, [f64; 2]);
 
 /// A loop in both forms.

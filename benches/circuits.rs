@@ -22,8 +22,8 @@ impl Random {
     }
 }
 
-/// Their names: layers of rotations and a ring of CX, the Fourier transform, random SU(4) on random pairs, and the
-/// hardware-efficient ansatz of four layers.
+/// Their names: layers of rotations and a ring of CX, the Fourier transform, random SU(4) on random
+/// pairs, and the hardware-efficient ansatz of four layers.
 pub const NAMES: [&str; 4] = ["qcbm", "qft", "qv", "hea"];
 
 fn ring(c: &mut Circuit) {
@@ -93,7 +93,8 @@ fn volume(n: usize) -> Circuit {
         for pair in order.chunks_exact(2) {
             let mut columns: Vec<Vec<Complex<f64>>> = Vec::new();
             for _ in 0..4 {
-                let mut v: Vec<_> = (0..4).map(|_| Complex::new(r.unit() - 0.5, r.unit() - 0.5)).collect();
+                let mut v: Vec<_> =
+                    (0..4).map(|_| Complex::new(r.unit() - 0.5, r.unit() - 0.5)).collect();
                 for u in &columns {
                     let dot: Complex<f64> = u.iter().zip(&v).map(|(a, b)| a.conj() * b).sum();
                     v.iter_mut().zip(u).for_each(|(b, a)| *b -= dot * a);
@@ -153,7 +154,8 @@ pub fn bind<E: Element>(c: &Circuit) -> Vec<Operator<Complex<E>>> {
     BoundCircuit::new(c, &Values::<E>(&[])).unwrap().operators().unwrap().to_vec()
 }
 
-/// The hardware-efficient ansatz with a parameter for each angle: layers of RY and RZ on every qubit and a ring of CX.
+/// The hardware-efficient ansatz with a parameter for each angle: layers of RY and RZ on every
+/// qubit and a ring of CX.
 ///
 /// # Panics
 /// If n is below 2.
@@ -178,7 +180,8 @@ pub fn ansatz(n: usize, layers: usize) -> Circuit {
 /// Never.
 #[must_use]
 pub fn ising(n: usize) -> PauliSum {
-    let bonds = (1..n).map(|q| (-1.0, PauliString::new([(q - 1, Pauli::Z), (q, Pauli::Z)]).unwrap()));
+    let bonds =
+        (1..n).map(|q| (-1.0, PauliString::new([(q - 1, Pauli::Z), (q, Pauli::Z)]).unwrap()));
     let field = (0..n).map(|q| (-0.7, PauliString::new([(q, Pauli::X)]).unwrap()));
     PauliSum::new(bonds.chain(field).collect::<Vec<_>>()).unwrap()
 }

@@ -47,9 +47,11 @@ fn median(mut times: Vec<f64>) -> f64 {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let simulator = Simulator::new().with_executors(Executors::new()).with_threads(Threads::serial());
+    let simulator =
+        Simulator::new().with_executors(Executors::new()).with_threads(Threads::serial());
     println!("{:>3} {:>12} {:>12} {:>6}", "n", "check", "simulations", "ratio");
-    let given: Vec<usize> = std::env::args().skip(1).map(|n| n.parse()).collect::<Result<_, _>>()?;
+    let given: Vec<usize> =
+        std::env::args().skip(1).map(|n| n.parse()).collect::<Result<_, _>>()?;
     let sizes = if given.is_empty() { vec![8, 12, 16, 20] } else { given };
     for n in sizes {
         let (a, b) = (layers(n, false)?, layers(n, true)?);

@@ -3,17 +3,19 @@
 //! ```text
 //! cargo run --release -p ketgrad-benches --bin gradients -- [n=12] [n=16] … [threads=1] [layers=4]
 //! ```
-//! The circuit is layers of RY and RZ on every qubit and a ring of CX; the observable is the
-//! energy of an Ising chain in a transverse field. `forward`
-//! binds, plans and runs the circuit; `gradient` is all of `value_and_gradient`; `prepared` is a
-//! gradient at another point by `PreparedGradient`; `product` is a Hessian-vector product with the gradient. They take
-//! turns, and the medians are given. With `memory`, only the prepared gradient runs, and `states` is the most memory
-//! that the process has had, in vectors of 2^n amplitudes (Linux).
+//! The circuit is layers of RY and RZ on every qubit and a ring of CX; the observable is the energy
+//! of an Ising chain in a transverse field. `forward` binds, plans and runs the circuit; `gradient`
+//! is all of `value_and_gradient`; `prepared` is a gradient at another point by `PreparedGradient`;
+//! `product` is a Hessian-vector product with the gradient. They take turns, and the medians are
+//! given. With `memory`, only the prepared gradient runs, and `states` is the most memory that the
+//! process has had, in vectors of 2^n amplitudes (Linux).
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a program for people")]
 
 use std::time::Instant;
 
-use ketgrad_core::{hybrid::Expectation, kernel::Threads, observable::PauliSum, simulate::Simulator};
+use ketgrad_core::{
+    hybrid::Expectation, kernel::Threads, observable::PauliSum, simulate::Simulator,
+};
 use workload::circuits::{ansatz, ising};
 
 /// The median time of each of some runs, which take turns for about a second.
@@ -44,7 +46,10 @@ fn most_memory() -> Option<f64> {
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     let number = |name: &str| -> Vec<usize> {
-        arguments.iter().filter_map(|a| a.strip_prefix(name)?.strip_prefix('=')?.parse().ok()).collect()
+        arguments
+            .iter()
+            .filter_map(|a| a.strip_prefix(name)?.strip_prefix('=')?.parse().ok())
+            .collect()
     };
     let threads = Threads::new(number("threads").first().copied().unwrap_or(1)).unwrap();
     let layers = number("layers").first().copied().unwrap_or(4);
@@ -52,7 +57,8 @@ fn main() {
     let memory = arguments.iter().any(|a| a == "memory");
     for n in sizes {
         let simulator = Simulator::new().with_threads(threads.clone());
-        let energy = Expectation::new(ansatz(n, layers), [ising(n)]).unwrap().with_simulator(simulator);
+        let energy =
+            Expectation::new(ansatz(n, layers), [ising(n)]).unwrap().with_simulator(simulator);
         let none = Expectation::new(ansatz(n, layers), [] as [PauliSum; 0])
             .unwrap()
             .with_simulator(Simulator::new().with_threads(threads.clone()));

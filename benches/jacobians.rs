@@ -3,11 +3,17 @@
 //! ```text
 //! cargo run --release -p ketgrad-benches --bin jacobians
 //! ```
-//! Bundle adjustment (49 cameras, 7,776 points, 31,843 observations: a sparse matrix of 95,529 x 55,710, 14 entries in each
-//! of two rows of three and one in the third) and a hand (26 angles, 22 bones, 544 points of the skin, 100 of them compared: dense,
-//! 300 x 26). Formulas: Srajer, Kukelova and Fitzgibbon, *A benchmark of selected algorithmic differentiation tools on some
-//! problems in computer vision and machine learning*, 2018. `sum` is that of all entries, to compare results by.
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a measurement stops at the first surprise")]
+//! Bundle adjustment (49 cameras, 7,776 points, 31,843 observations: a sparse matrix of 95,529 x
+//! 55,710, 14 entries in each of two rows of three and one in the third) and a hand (26 angles, 22
+//! bones, 544 points of the skin, 100 of them compared: dense, 300 x 26). Formulas: Srajer,
+//! Kukelova and Fitzgibbon, *A benchmark of selected algorithmic differentiation tools on some
+//! problems in computer vision and machine learning*, 2018. `sum` is that of all entries, to
+//! compare results by.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a measurement stops at the first surprise"
+)]
 
 use std::hint::black_box;
 
@@ -21,8 +27,8 @@ const CAMERAS: usize = 49;
 const POINTS: usize = 7_776;
 const OBSERVATIONS: usize = 31_843;
 
-/// All observations at once: a vector for each number of a camera and of a point. By the parameters of each observation the Jacobian
-/// has three rows for each and nothing else.
+/// All observations at once: a vector for each number of a camera and of a point. By the parameters
+/// of each observation the Jacobian has three rows for each and nothing else.
 const AT_ONCE: &str = "
 fn of_each(c: array, p: array, w: array, seen: array) {
     let (a, b, c3) = (row(c, 0), row(c, 1), row(c, 2));
@@ -131,7 +137,9 @@ fn hand() {
     let program = parse_program(include_str!("../examples/programs/hand.kg")).unwrap();
     let chosen = Datum::ints((0..100).map(|i| i * 37 % SKIN as i64));
     let mut f = Derivatives::<f64>::new(&program, "errors").unwrap();
-    for (name, value) in [("hand", model), ("points", tensor(&[3, 100], 0.6, 1.0, 0.0)), ("chosen", chosen)] {
+    for (name, value) in
+        [("hand", model), ("points", tensor(&[3, 100], 0.6, 1.0, 0.0)), ("chosen", chosen)]
+    {
         f = f.with_constant(name, value).unwrap();
     }
     let at = [tensor(&[26], 0.7, 0.3, 0.0)];
@@ -145,13 +153,18 @@ fn main() {
     let (_, seen, _) = bundle();
     if is_wanted("bundle") {
         let Datum::Reals(rows) = &seen else { return };
-        let columns: Vec<f64> = (0..2).flat_map(|k| rows.iter().skip(k).step_by(2).copied()).collect();
+        let columns: Vec<f64> =
+            (0..2).flat_map(|k| rows.iter().skip(k).step_by(2).copied()).collect();
         let columns = Datum::reals_of(&[2, OBSERVATIONS], columns).unwrap();
         bundle_adjustment("bundle", AT_ONCE, columns.clone());
         blocks(columns);
     }
     if is_wanted("bundle-loop") {
-        bundle_adjustment("bundle-loop", include_str!("../examples/programs/bundle_adjustment.kg"), seen);
+        bundle_adjustment(
+            "bundle-loop",
+            include_str!("../examples/programs/bundle_adjustment.kg"),
+            seen,
+        );
     }
     if is_wanted("hand") {
         hand();

@@ -1,11 +1,12 @@
-//! Times a sum of Pauli strings applied to a state, evolution by it and its ground state: one JSON object a line.
+//! Times a sum of Pauli strings applied to a state, evolution by it and its ground state: one JSON
+//! object a line.
 //!
 //! ```text
 //! cargo run --release -p ketgrad-benches --bin levels -- [n=18] … [threads=1] [repeats=3]
 //! ```
-//! The sums are the Ising ring at its critical point and the Heisenberg ring, both with couplings of 1. `applied` is one
-//! product with a random state, `evolve` `exp(-i H t)` of it for t = 1/2, `ground` the lowest level. Medians, in
-//! seconds. `compare/levels.py` puts scipy beside it.
+//! The sums are the Ising ring at its critical point and the Heisenberg ring, both with couplings
+//! of 1. `applied` is one product with a random state, `evolve` `exp(-i H t)` of it for t = 1/2,
+//! `ground` the lowest level. Medians, in seconds. `compare/levels.py` puts scipy beside it.
 #![allow(clippy::print_stdout, reason = "a program for people")]
 
 use std::{error::Error, time::Instant};
@@ -51,7 +52,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         ];
         for (name, sum) in sums {
             let state = StateVector::<Complex<f64>>::random(n, 1, &simulator.threads)?;
-            let (applied, _) = median(5 * repeats, || Ok(state.applied(&sum, &simulator.threads)?))?;
+            let (applied, _) =
+                median(5 * repeats, || Ok(state.applied(&sum, &simulator.threads)?))?;
             let (evolve, _) = median(repeats, || {
                 let mut state = state.clone();
                 state.evolve(&sum, &0.5, &simulator.threads)?;

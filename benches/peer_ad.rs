@@ -3,13 +3,15 @@
 //! ```text
 //! cargo run --release -p ketgrad-benches --bin peer_ad
 //! ```
-//! Workloads and points are those that such comparisons use: a fraction, gradient descent on a point, Newton's
-//! root with a data-dependent number of rounds, the logistic map, Euler steps of Lotka-Volterra; by loops over elements
-//! and by operations on arrays Rosenbrock, Speelpenning's product, the logarithm of a sum of exponentials; by operations
-//! on arrays the trace of a product, a network of two layers, a Gaussian mixture, a recurrent network, the sum of a function of every element. `seconds` is one gradient by the
-//! bytecode, called again; `objective_seconds` one value; `first_seconds` from text to the first gradient. Names of
-//! workloads may be given as arguments; figures are in `AD.md`. `long-loop` is a million Euler steps as one program, `long-loop-budget` the same
-//! with memory for a thousand states, each with the bytes that it held.
+//! Workloads and points are those that such comparisons use: a fraction, gradient descent on a
+//! point, Newton's root with a data-dependent number of rounds, the logistic map, Euler steps of
+//! Lotka-Volterra; by loops over elements and by operations on arrays Rosenbrock, Speelpenning's
+//! product, the logarithm of a sum of exponentials; by operations on arrays the trace of a product,
+//! a network of two layers, a Gaussian mixture, a recurrent network, the sum of a function of every
+//! element. `seconds` is one gradient by the bytecode, called again; `objective_seconds` one value;
+//! `first_seconds` from text to the first gradient. Names of workloads may be given as arguments;
+//! figures are in `AD.md`. `long-loop` is a million Euler steps as one program, `long-loop-budget`
+//! the same with memory for a thousand states, each with the bytes that it held.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -161,7 +163,8 @@ fn f(alpha: array, mu: array, icf: array, x: array, place: array) {
 
 /// Where the strict lower triangle of a 10 x 10 matrix, column by column, goes in its transpose.
 fn place() -> Datum<f64> {
-    let pairs: Vec<(usize, usize)> = (0..10).flat_map(|j| (j + 1..10).map(move |i| (i, j))).collect();
+    let pairs: Vec<(usize, usize)> =
+        (0..10).flat_map(|j| (j + 1..10).map(move |i| (i, j))).collect();
     let mut place = vec![0.0; 45 * 100];
     pairs.iter().enumerate().for_each(|(k, (i, j))| place[k * 100 + j * 10 + i] = 1.0);
     Datum::reals_of(&[45, 100], place).unwrap()
@@ -184,7 +187,12 @@ fn on_arrays() -> Vec<Workload> {
             "fn f(x: array) { let n = len(x) - 1; let a = slice(x, 0, 0, n); let u = slice(x, 0, 1, n) - a * a; let v = 1 - a; sum(100 * u * u + v * v) }",
             vector(1000, &|k| 0.5 + 0.001 * k),
         ),
-        w("speelpenning-array", 1000, "fn f(x: array) { prod(x) }", vector(1000, &|k| 1.0 + 0.1 * k.cos())),
+        w(
+            "speelpenning-array",
+            1000,
+            "fn f(x: array) { prod(x) }",
+            vector(1000, &|k| 1.0 + 0.1 * k.cos()),
+        ),
         w(
             "logsumexp-array",
             100_000,
@@ -293,7 +301,9 @@ fn long_loops() {
     let sum: f64 = found.end.fields().iter().filter_map(Datum::real).sum();
     assert!((sum - value).abs() < 1e-9);
     for (a, b) in found.parameters.iter().zip(&gradient) {
-        assert!((a.real().unwrap() - b.real().unwrap()).abs() < 1e-9 * (1.0 + b.real().unwrap().abs()));
+        assert!(
+            (a.real().unwrap() - b.real().unwrap()).abs() < 1e-9 * (1.0 + b.real().unwrap().abs())
+        );
     }
     let seconds = time(|| drop(black_box(run())));
     row("long-loop-budget", seconds, found.memory);

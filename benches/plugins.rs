@@ -1,4 +1,5 @@
-//! What plugins cost: a call of a rule over the same maths written inline, and loaded kernels beside built-in ones.
+//! What plugins cost: a call of a rule over the same maths written inline, and loaded kernels
+//! beside built-in ones.
 //!
 //! ```text
 //! cargo build --release -p ketgrad-plugin-hostile -p ketgrad-plugin-qkernels
@@ -64,8 +65,9 @@ fn rules(folder: &Path) {
     let plugins = load(folder, "ketgrad_hostile", Selection::Only(vec!["cube".into()]));
     let host = plugins.host();
     let compiled = |body: &str| {
-        let source =
-            format!("fn f(x, n: int) {{ let mut s = 0.0; for i in 0..n {{ s = 0.5 * {body} + 0.1; }} s }}");
+        let source = format!(
+            "fn f(x, n: int) {{ let mut s = 0.0; for i in 0..n {{ s = 0.5 * {body} + 0.1; }} s }}"
+        );
         // As `Derivatives` and the command line run programs.
         let mut program = parse_program_with(&source, plugins.rules()).unwrap();
         let f = program.lookup("f").unwrap();
@@ -99,7 +101,8 @@ fn kernels(folder: &Path, n: usize) {
     for (name, matrix) in [("H", &h), ("RX", &rx)] {
         for target in [n / 4, n / 2, n - 2] {
             let operator = [Operator::new(matrix, &[target], &[]).unwrap()];
-            // The same memory for both: which pages a state gets makes a difference of some percent.
+            // The same memory for both: which pages a state gets makes a difference of some
+            // percent.
             let amplitudes = vec![C::new((0.5f64.powi(n as i32)).sqrt(), 0.0); 1 << n];
             let amplitudes = RefCell::new(amplitudes);
             let (ours, theirs) = (built_in.best::<C>(n, 1), executors.best::<C>(n, 1));

@@ -4,9 +4,10 @@
 //! cargo run --release -p ketgrad-benches --bin shots -- [seeds=100] [iterations=300] [shots=100] [only=ising]
 //!     [reach=…] [stability=…] [step=… width=…] [last=1]
 //! ```
-//! A seed draws the start, within 0.1 of 0, the directions and the shots. `minimum` is the lowest value that L-BFGS finds from random
-//! starts; the energies are exact ones at the answers. `last=1` takes the last point for the answer and stops where two values coincide
-//! or the gradient is 0, which shows what calibration, averages and standard errors are worth.
+//! A seed draws the start, within 0.1 of 0, the directions and the shots. `minimum` is the lowest
+//! value that L-BFGS finds from random starts; the energies are exact ones at the answers. `last=1`
+//! takes the last point for the answer and stops where two values coincide or the gradient is 0,
+//! which shows what calibration, averages and standard errors are worth.
 #![allow(clippy::print_stdout, reason = "a program for people")]
 
 use std::error::Error;
@@ -75,7 +76,8 @@ fn run(
     }
     let mut state = optimizer.start(measured, start)?;
     let converged = loop {
-        let change = state.values.windows(4).last().is_some_and(|last| last.iter().all(|v| *v == last[0]));
+        let change =
+            state.values.windows(4).last().is_some_and(|last| last.iter().all(|v| *v == last[0]));
         if change || state.gradient.iter().all(|g| g.abs() <= 1e-6) {
             break true;
         }
@@ -88,7 +90,8 @@ fn run(
 }
 
 fn main() -> Result<(), Any> {
-    let (mut seeds, mut iterations, mut count, mut last, mut only) = (100, 300, 100, false, String::new());
+    let (mut seeds, mut iterations, mut count, mut last, mut only) =
+        (100, 300, 100, false, String::new());
     let mut spsa = Spsa::default();
     for arg in std::env::args().skip(1) {
         match arg.split_once('=') {
@@ -118,9 +121,11 @@ fn main() -> Result<(), Any> {
         "evaluations",
         "not below"
     );
-    for (name, circuit, sum) in problems()?.into_iter().filter(|problem| problem.0.contains(&only)) {
+    for (name, circuit, sum) in problems()?.into_iter().filter(|problem| problem.0.contains(&only))
+    {
         let energy = Expectation::new(circuit, [sum])?;
-        let (mut energies, mut first, mut converged, mut steps, mut asked) = (Vec::new(), 0.0, 0, 0, 0);
+        let (mut energies, mut first, mut converged, mut steps, mut asked) =
+            (Vec::new(), 0.0, 0, 0, 0);
         let mut not_below = 0;
         for seed in 0..seeds {
             let width = if name.ends_with("uccsd") { 0.0 } else { 0.1 };

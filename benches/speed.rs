@@ -9,17 +9,17 @@
 //! cargo run --release -p ketgrad-benches --bin speed -- points <n> [threads=1] [f32]
 //! cargo run --release -p ketgrad-benches --bin speed -- excitations <n> [threads=1] [f32] [gates | strings]
 //! ```
-//! `memory` runs a circuit and takes 10^5 shots, and prints the most memory that the process had, over that of
-//! the state (Linux).
-//! `readout` times norms, probabilities of some qubits and collapse; their `floor` is half a pass for each time that
-//! the state is read, and for each that it is written. `points` runs a circuit at 16 points. `excitations` runs UCCSD with as
-//! many electrons as empty spin orbitals, and the gradient of the sum of all Z, everything that a call does included; with the word
-//! `gates` the circuit has gates of the table instead of rotations about strings; `strings` prints parameter, factor and string of
-//! each exponential instead (`compare/excitations.py`).
-//! `gates` with the word `targets` also prints each target's time.
-//! `seconds` of a circuit is binding, planning and running on |0…0>, or with the word `given` on whatever the state
-//! holds, in memory that is there. `floor` is what the plan's bytes take at the speed of
-//! a pass that scales the state in place.
+//! `memory` runs a circuit and takes 10^5 shots, and prints the most memory that the process had,
+//! over that of the state (Linux). `readout` times norms, probabilities of some qubits and
+//! collapse; their `floor` is half a pass for each time that the state is read, and for each that
+//! it is written. `points` runs a circuit at 16 points. `excitations` runs UCCSD with as many
+//! electrons as empty spin orbitals, and the gradient of the sum of all Z, everything that a call
+//! does included; with the word `gates` the circuit has gates of the table instead of rotations
+//! about strings; `strings` prints parameter, factor and string of each exponential instead
+//! (`compare/excitations.py`). `gates` with the word `targets` also prints each target's time.
+//! `seconds` of a circuit is binding, planning and running on |0…0>, or with the word `given` on
+//! whatever the state holds, in memory that is there. `floor` is what the plan's bytes take at the
+//! speed of a pass that scales the state in place.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a program for people")]
 
 use std::{hint::black_box, time::Instant};
@@ -54,8 +54,8 @@ fn median_and_least(mut f: impl FnMut() -> f64, budget: f64) -> (f64, f64) {
     (times[times.len() / 2], times[0])
 }
 
-/// Seconds of wall clock, or of this thread on a processor if the environment says `SPEED_CLOCK=cpu` (for
-/// machines that do other things meanwhile; one thread only).
+/// Seconds of wall clock, or of this thread on a processor if the environment says
+/// `SPEED_CLOCK=cpu` (for machines that do other things meanwhile; one thread only).
 fn timed(f: impl FnOnce()) -> f64 {
     if std::env::var_os("SPEED_CLOCK").is_some() {
         let used = || -> f64 {
@@ -71,7 +71,11 @@ fn timed(f: impl FnOnce()) -> f64 {
     start.elapsed().as_secs_f64()
 }
 
-fn floor<E: Element>(state: &mut StateVector<Complex<E>>, threads: &Threads, set: InstructionSet) -> f64 {
+fn floor<E: Element>(
+    state: &mut StateVector<Complex<E>>,
+    threads: &Threads,
+    set: InstructionSet,
+) -> f64 {
     let mut c = Circuit::new(state.n_qubits());
     c.gphase(0.3).unwrap();
     let operators = bind::<E>(&c);
@@ -82,7 +86,10 @@ fn floor<E: Element>(state: &mut StateVector<Complex<E>>, threads: &Threads, set
 fn readout<E: Element>(n: usize, threads: usize, set: InstructionSet) {
     let threads = Threads::new(threads).unwrap();
     let mut state = StateVector::<Complex<E>>::zero(n).unwrap();
-    Fast::with(set).unwrap().run(&bind::<E>(&circuit("hea", n)), state.amplitudes_mut(), &threads).unwrap();
+    Fast::with(set)
+        .unwrap()
+        .run(&bind::<E>(&circuit("hea", n)), state.amplitudes_mut(), &threads)
+        .unwrap();
     let half = 0.5 * floor(&mut state, &threads, set);
     let line = |name: String, seconds: f64, halves: f64| {
         println!(
@@ -104,10 +111,17 @@ fn readout<E: Element>(n: usize, threads: usize, set: InstructionSet) {
         ),
         1.0,
     );
-    let some =
-        [vec![0], vec![n / 2], vec![n - 1], (0..10).collect(), (n - 10..n).collect(), (0..n).collect()];
+    let some = [
+        vec![0],
+        vec![n / 2],
+        vec![n - 1],
+        (0..10).collect(),
+        (n - 10..n).collect(),
+        (0..n).collect(),
+    ];
     for qubits in some {
-        let seconds = median(|| timed(|| drop(state.probabilities_of(&qubits, &threads).unwrap())), 0.2);
+        let seconds =
+            median(|| timed(|| drop(state.probabilities_of(&qubits, &threads).unwrap())), 0.2);
         line(format!("probabilities of {qubits:?}"), seconds, 1.0);
     }
     for qubit in [0, n / 2, n - 1] {
@@ -133,7 +147,9 @@ fn points<T: Real>(n: usize, threads: usize) {
     }
     let points: Vec<Vec<T>> = (0..16).map(|k| vec![T::lit(0.1 * f64::from(k))]).collect();
     let seconds = median(|| timed(|| drop(simulator.run_points(&c, &points).unwrap())), 0.5);
-    println!("{{\"suite\": \"points\", \"n\": {n}, \"threads\": {threads}, \"seconds\": {seconds:.4e}}}");
+    println!(
+        "{{\"suite\": \"points\", \"n\": {n}, \"threads\": {threads}, \"seconds\": {seconds:.4e}}}"
+    );
 }
 
 fn excitations<T: Real>(n: usize, threads: usize, gates: bool) {
@@ -154,7 +170,14 @@ fn excitations<T: Real>(n: usize, threads: usize, gates: bool) {
     );
 }
 
-fn run<E: Element>(what: &str, n: usize, threads: usize, set: InstructionSet, tile: Option<usize>, way: Way) {
+fn run<E: Element>(
+    what: &str,
+    n: usize,
+    threads: usize,
+    set: InstructionSet,
+    tile: Option<usize>,
+    way: Way,
+) {
     let threads = Threads::new(threads).unwrap();
     let mut state = StateVector::<Complex<E>>::zero(n).unwrap();
     if what == "memory" {
@@ -194,8 +217,12 @@ fn run<E: Element>(what: &str, n: usize, threads: usize, set: InstructionSet, ti
                     timed(|| {
                         for _ in 0..repeat {
                             for operator in &operators {
-                                fast.run(std::slice::from_ref(operator), state.amplitudes_mut(), &threads)
-                                    .unwrap();
+                                fast.run(
+                                    std::slice::from_ref(operator),
+                                    state.amplitudes_mut(),
+                                    &threads,
+                                )
+                                .unwrap();
                             }
                         }
                     }) / (repeat * operators.len()) as f64
@@ -263,11 +290,17 @@ fn main() {
     let what = arguments.first().map_or("circuits", String::as_str);
     let (n, threads) = (number(1).unwrap_or(20), number(2).unwrap_or(1));
     let has = |word: &str| arguments.iter().any(|a| a == word);
-    let set =
-        InstructionSet::ALL.into_iter().find(|s| has(&s.to_string())).unwrap_or(InstructionSet::detect());
+    let set = InstructionSet::ALL
+        .into_iter()
+        .find(|s| has(&s.to_string()))
+        .unwrap_or(InstructionSet::detect());
     let tile = arguments.iter().find_map(|a| a.strip_prefix("tile=").and_then(|t| t.parse().ok()));
     if what == "readout" {
-        return if has("f32") { readout::<f32>(n, threads, set) } else { readout::<f64>(n, threads, set) };
+        return if has("f32") {
+            readout::<f32>(n, threads, set)
+        } else {
+            readout::<f64>(n, threads, set)
+        };
     }
     if what == "points" {
         return if has("f32") { points::<f32>(n, threads) } else { points::<f64>(n, threads) };

@@ -56,7 +56,8 @@ pub fn sweep<T: Real>(gate: &str, n_qubits: usize) -> Option<Vec<Operator<Comple
     (0..n_qubits)
         .step_by(stride)
         .map(|target| {
-            let controls: Vec<_> = (1..=n_controls).map(|d| ((target + d) % n_qubits, true)).collect();
+            let controls: Vec<_> =
+                (1..=n_controls).map(|d| ((target + d) % n_qubits, true)).collect();
             Operator::new(&matrix, &[target], &controls).ok()
         })
         .collect()

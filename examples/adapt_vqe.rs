@@ -1,9 +1,10 @@
-//! A molecule from a file of integrals, and a circuit that grows to its ground state: ADAPT-VQE on four hydrogen atoms,
-//! without the qubits that symmetries make superfluous.
+//! A molecule from a file of integrals, and a circuit that grows to its ground state: ADAPT-VQE on
+//! four hydrogen atoms, without the qubits that symmetries make superfluous.
 //!
-//! An excitation `exp(theta (T - T^dagger)) = exp(-i theta/2 G)` that is appended to a state changes its energy at first by
-//! `d<H>/dtheta = <i [G/2, H]>`. The one of the largest slope is appended, all angles are optimized, and so on.
-//! Source: H. R. Grimsley, S. E. Economou, E. Barnes, N. J. Mayhall, Nat. Commun. 10, 3007 (2019).
+//! An excitation `exp(theta (T - T^dagger)) = exp(-i theta/2 G)` that is appended to a state
+//! changes its energy at first by `d<H>/dtheta = <i [G/2, H]>`. The one of the largest slope is
+//! appended, all angles are optimized, and so on. Source: H. R. Grimsley, S. E. Economou, E.
+//! Barnes, N. J. Mayhall, Nat. Commun. 10, 3007 (2019).
 //!
 //! ```text
 //! cargo run -p ketgrad-examples --example adapt_vqe
@@ -30,10 +31,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{} of {n} qubits, {} strings", tapering.n_qubits(), hamiltonian.terms().len());
 
     let pool = ansatz::excitations_from(n, &occupied, mapping)?;
-    let pool: Vec<PauliSum> = pool.iter().filter_map(|generator| tapering.taper(generator)).collect();
+    let pool: Vec<PauliSum> =
+        pool.iter().filter_map(|generator| tapering.taper(generator)).collect();
     let slope = |generator: &PauliSum| generator.scaled(0.5)?.commutator(&hamiltonian);
     let slopes = pool.iter().map(slope).collect::<Result<Vec<_>, _>>()?;
-    let ones: Vec<usize> = (0..tapering.n_qubits()).filter(|q| tapering.state() >> q & 1 == 1).collect();
+    let ones: Vec<usize> =
+        (0..tapering.n_qubits()).filter(|q| tapering.state() >> q & 1 == 1).collect();
 
     let simulator = Simulator::new();
     let exact = simulator.lowest(&hamiltonian, tapering.n_qubits(), 1)?[0].energy;

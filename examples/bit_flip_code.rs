@@ -25,7 +25,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             measure data -> left;
         }?;
         let counts = Simulator::new().run_shots::<f64>(&cycle, &[], 1000, 3)?;
-        let kept: u64 = counts.iter().filter(|(text, _)| text.starts_with("000")).map(|(_, n)| n).sum();
+        let kept: u64 =
+            counts.iter().filter(|(text, _)| text.starts_with("000")).map(|(_, n)| n).sum();
         println!("flips on {errors:?}: the state survived {kept} of 1000 cycles");
     }
     Ok(())

@@ -1,10 +1,12 @@
-//! Cameras and points found from pictures: bundle adjustment by Levenberg and Marquardt's method with a sparse Jacobian.
+//! Cameras and points found from pictures: bundle adjustment by Levenberg and Marquardt's method
+//! with a sparse Jacobian.
 //!
 //! ```text
 //! cargo run -p ketgrad-examples --example bundle_adjustment
 //! ```
-//! A step `d` solves `(J^T J + damping diag(J^T J)) d = -J^T r`. The program is that of a [benchmark](programs/bundle_adjustment.kg);
-//! each row of its Jacobian has entries for one camera and one point only, so that a dozen products give all of it.
+//! A step `d` solves `(J^T J + damping diag(J^T J)) d = -J^T r`. The program is that of a
+//! [benchmark](programs/bundle_adjustment.kg); each row of its Jacobian has entries for one camera
+//! and one point only, so that a dozen products give all of it.
 #![expect(clippy::print_stdout, reason = "an example prints")]
 
 use ketgrad_core::{
@@ -21,7 +23,8 @@ const POINTS: usize = 12;
 const SEEN: usize = CAMERAS * POINTS;
 const UNKNOWNS: usize = CAMERAS * 11 + POINTS * 3;
 
-/// The errors by the numbers of all cameras and those of all points. Where who sees what is a constant, and so are the weights.
+/// The errors by the numbers of all cameras and those of all points. Where who sees what is a
+/// constant, and so are the weights.
 fn errors(seen: Vec<f64>) -> Result<Derivatives<'static, f64>, Failure> {
     let program = parse_program(PROGRAM)?;
     let of = |f: fn(i64) -> i64| Datum::ints((0..SEEN as i64).map(f));
@@ -34,7 +37,10 @@ fn errors(seen: Vec<f64>) -> Result<Derivatives<'static, f64>, Failure> {
 
 fn arguments(x: &[f64]) -> Result<[Datum<f64>; 2], Failure> {
     let (cameras, points) = x.split_at(CAMERAS * 11);
-    Ok([Datum::reals_of(&[CAMERAS, 11], cameras.to_vec())?, Datum::reals_of(&[POINTS, 3], points.to_vec())?])
+    Ok([
+        Datum::reals_of(&[CAMERAS, 11], cameras.to_vec())?,
+        Datum::reals_of(&[POINTS, 3], points.to_vec())?,
+    ])
 }
 
 fn main() -> Result<(), Failure> {
@@ -51,7 +57,8 @@ fn main() -> Result<(), Failure> {
     let seen = numbers(&errors(vec![0.0; 2 * SEEN])?.value(&arguments(&truth)?)?);
     let mut errors = errors(seen.chunks_exact(3).flat_map(|e| [e[0], e[1]]).collect())?;
 
-    let mut x: Vec<f64> = truth.iter().map(|x| x * (1.0 + 0.01 * noise()) + 0.002 * noise()).collect();
+    let mut x: Vec<f64> =
+        truth.iter().map(|x| x * (1.0 + 0.01 * noise()) + 0.002 * noise()).collect();
     let colouring = Colouring::new(errors.jacobian_pattern(&arguments(&x)?)?);
     println!(
         "{} entries of {}, {} products",
@@ -104,7 +111,8 @@ fn numbers(value: &Datum<f64>) -> Vec<f64> {
 fn noise() -> impl FnMut() -> f64 {
     let mut state = 12_345u64;
     move || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
     }
 }

@@ -1,11 +1,12 @@
-//! A circuit inside a program: one qubit learns where a wave is positive. The program loops over data, calls the circuit
-//! for each, and is differentiated through all of it.
+//! A circuit inside a program: one qubit learns where a wave is positive. The program loops over
+//! data, calls the circuit for each, and is differentiated through all of it.
 //!
 //! ```text
 //! cargo run -p ketgrad-examples --example circuit_in_a_program
 //! ```
 //!
-//! The circuit encodes x three times between rotations to be learned (A. Pérez-Salinas et al., Quantum 4, 226 (2020)).
+//! The circuit encodes x three times between rotations to be learned (A. Pérez-Salinas et al.,
+//! Quantum 4, 226 (2020)).
 #![expect(clippy::print_stdout, reason = "an example prints")]
 
 use ketgrad::{

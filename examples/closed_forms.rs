@@ -1,5 +1,5 @@
-//! Formulas instead of numbers: amplitudes of a symbolic circuit, and the expected cut of a triangle under QAOA
-//! with one layer, with its derivatives and its maximum.
+//! Formulas instead of numbers: amplitudes of a symbolic circuit, and the expected cut of a
+//! triangle under QAOA with one layer, with its derivatives and its maximum.
 //!
 //! ```text
 //! cargo run -p ketgrad-examples --example closed_forms

@@ -11,7 +11,8 @@ use ketgrad_core::{
     text::parse_program,
 };
 
-/// `ln(1 + e^x)`, whose derivative by the table, `e^x / (1 + e^x)`, is infinity over infinity for large x.
+/// `ln(1 + e^x)`, whose derivative by the table, `e^x / (1 + e^x)`, is infinity over infinity for
+/// large x.
 const RIGHT: &str = "
     rule softplus(x) { max(x, 0.0) + ln_1p(exp(-abs(x))) }
     pullback(x, y, y_bar) { y_bar / (1.0 + exp(-x)) }

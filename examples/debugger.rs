@@ -1,5 +1,5 @@
-//! A planted NaN, found twice: by the finder, which names the line and the operands, and by hand in the
-//! debugger, which this program drives.
+//! A planted NaN, found twice: by the finder, which names the line and the operands, and by hand in
+//! the debugger, which this program drives.
 //!
 //! ```text
 //! cargo run -p ketgrad-examples --example debugger
@@ -14,7 +14,8 @@ use ketgrad_core::{
     text::parse_program,
 };
 
-/// The logarithms of how far a point is outside of three circles. Inside of one there is none: the mistake.
+/// The logarithms of how far a point is outside of three circles. Inside of one there is none: the
+/// mistake.
 const SOURCE: &str = "fn distance(x, y, r) {
   let d = x * x + y * y - r * r;
   d

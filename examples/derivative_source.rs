@@ -1,4 +1,5 @@
-//! Source in, derivative source out: as program text, which runs and can be differentiated again, and as Rust.
+//! Source in, derivative source out: as program text, which runs and can be differentiated again,
+//! and as Rust.
 //!
 //! ```text
 //! cargo run -p ketgrad-examples --example derivative_source

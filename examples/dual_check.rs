@@ -1,5 +1,6 @@
-//! One circuit, five derivatives: by the adjoint method, on dual numbers, by shifts, by a formula, by differences. On
-//! dual numbers nothing is special: the amplitudes are duals, and every kernel runs on them.
+//! One circuit, five derivatives: by the adjoint method, on dual numbers, by shifts, by a formula,
+//! by differences. On dual numbers nothing is special: the amplitudes are duals, and every kernel
+//! runs on them.
 //!
 //! ```text
 //! cargo run -p ketgrad-examples --example dual_check
@@ -34,7 +35,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("duals by hand: value {:.7}, d/da {:.7}", value.re, value.eps);
 
     let energy = Expectation::new(circuit, [observable])?;
-    for method in [Method::Adjoint, Method::Forward, Method::Shift, Method::Symbolic, Method::Difference] {
+    for method in
+        [Method::Adjoint, Method::Forward, Method::Shift, Method::Symbolic, Method::Difference]
+    {
         let (value, gradient) = energy.gradient_by(method, &at)?;
         println!("{method}: value {value:.7}, d/da {:.7}, d/db {:.7}", gradient[0], gradient[1]);
     }

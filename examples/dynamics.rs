@@ -1,6 +1,7 @@
-//! What an Ising chain does after its field is switched on: the mean magnetization over time, and how fast it changes,
-//! by two ways that have nothing in common. One is the derivative of the whole circuit by the time, the other an
-//! observable: `d<M>/dt = <i [H, M]>`. Beside the circuit, a product formula, stands the evolution without any step.
+//! What an Ising chain does after its field is switched on: the mean magnetization over time, and
+//! how fast it changes, by two ways that have nothing in common. One is the derivative of the whole
+//! circuit by the time, the other an observable: `d<M>/dt = <i [H, M]>`. Beside the circuit, a
+//! product formula, stands the evolution without any step.
 //!
 //! ```text
 //! cargo run -p ketgrad-examples --example dynamics
@@ -55,7 +56,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let without_steps = state.expectation(&exact.1, &threads)?;
         let (m, slope) = magnetization.value_and_gradient(&[t])?;
         let [speed, energy]: [f64; 2] = [speed.value(&[t])?, energy.value(&[t])?];
-        println!("{t:.2}  {m:13.6} {without_steps:10.6} {:8.4} {speed:10.4} {energy:9.4}", slope[0]);
+        println!(
+            "{t:.2}  {m:13.6} {without_steps:10.6} {:8.4} {speed:10.4} {energy:9.4}",
+            slope[0]
+        );
     }
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! The Hessian of an energy at a start and at the minimum, where it is positive. Newton's method goes from one to the
-//! other in a handful of steps.
+//! The Hessian of an energy at a start and at the minimum, where it is positive. Newton's method
+//! goes from one to the other in a handful of steps.
 //!
 //! ```text
 //! cargo run -p ketgrad-examples --example energy_hessian
@@ -45,7 +45,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 fn show(hessian: &[Vec<f64>]) {
     for row in hessian {
-        let row: Vec<String> = row.iter().map(|x| format!("{:8.4}", (1e4 * x).round() / 1e4 + 0.0)).collect();
+        let row: Vec<String> =
+            row.iter().map(|x| format!("{:8.4}", (1e4 * x).round() / 1e4 + 0.0)).collect();
         println!("  {}", row.join(" "));
     }
 }

@@ -1,4 +1,5 @@
-//! Textbook identities proved for all angles, and a wrong optimisation caught with angles that show it.
+//! Textbook identities proved for all angles, and a wrong optimisation caught with angles that show
+//! it.
 //!
 //! ```text
 //! cargo run -p ketgrad-examples --example equivalence
@@ -102,7 +103,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     )?;
     println!("the wrong optimisation: {}", report.verdict.name());
     let witness = report.witness.ok_or("no witness")?;
-    let at: Vec<String> = witness.params.iter().map(|(name, x)| format!("{name} = {x:.3}")).collect();
+    let at: Vec<String> =
+        witness.params.iter().map(|(name, x)| format!("{name} = {x:.3}")).collect();
     println!("at {} the two are apart by {:.4}", at.join(", "), witness.distance);
     Ok(())
 }

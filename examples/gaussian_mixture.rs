@@ -1,4 +1,5 @@
-//! A Gaussian mixture fitted to points by L-BFGS: a likelihood over arrays, its gradient prepared once.
+//! A Gaussian mixture fitted to points by L-BFGS: a likelihood over arrays, its gradient prepared
+//! once.
 //!
 //! ```text
 //! cargo run -p ketgrad-examples --example gaussian_mixture
@@ -14,12 +15,13 @@ use ketgrad_core::{
 };
 
 const POINTS: usize = 300;
-/// Where the three heaps are, how wide they are along each axis, and the share of the points in each.
+/// Where the three heaps are, how wide they are along each axis, and the share of the points in
+/// each.
 const HEAPS: [([f64; 2], [f64; 2], f64); 3] =
     [([-2.0, 0.0], [0.5, 0.9], 0.5), ([1.5, 1.5], [0.4, 0.4], 0.3), ([2.0, -2.0], [0.8, 0.3], 0.2)];
 
-/// Minus the mean logarithm of the density. The parameters are one vector: three weights, the means, the logarithms of the
-/// widths.
+/// Minus the mean logarithm of the density. The parameters are one vector: three weights, the
+/// means, the logarithms of the widths.
 const LIKELIHOOD: &str = "
 fn surprise(p: array, points: array) {
     let alpha = slice(p, 0, 0, 3);
@@ -50,13 +52,15 @@ impl Objective for Surprise<'_> {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let program = parse_program(LIKELIHOOD)?;
     let points = Datum::reals_of(&[POINTS, 2], points().concat())?;
-    let mut gradient = Derivatives::<f64>::new(&program, "surprise")?.with_constant("points", points)?;
+    let mut gradient =
+        Derivatives::<f64>::new(&program, "surprise")?.with_constant("points", points)?;
     let surprise = Surprise(RefCell::new(gradient.prepare()?));
     // Equal weights, means apart from each other, widths of one.
     let mut start = vec![0.0; 15];
     start[3..9].copy_from_slice(&[-1.0, 0.5, 0.5, 1.0, 1.0, -1.0]);
     let before = surprise.value(&start)?;
-    let (end, stop) = minimize(&surprise, &start, &Optimizer::from(Lbfgs::default()), &Stopping::default())?;
+    let (end, stop) =
+        minimize(&surprise, &start, &Optimizer::from(Lbfgs::default()), &Stopping::default())?;
     println!("surprise {before:.4} at the start, {:.4} at the end ({stop})", end.value);
 
     let p = &end.x;
@@ -76,7 +80,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 fn points() -> Vec<[f64; 2]> {
     let mut state = 12_345u64;
     let mut uniform = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((state >> 11) as f64 + 0.5) / (1u64 << 53) as f64
     };
     // Box and Muller.

@@ -1,5 +1,5 @@
-//! Gradients over TCP: an asynchronous server whose eight threads compute, and stop when a client hangs up or a job takes too
-//! long.
+//! Gradients over TCP: an asynchronous server whose eight threads compute, and stop when a client
+//! hangs up or a job takes too long.
 //!
 //! A line asks, a line answers; `serve` is the server, `main` a few clients that try it.
 //!
@@ -88,9 +88,10 @@ impl Service {
                 (value, gradient.iter().filter_map(|g| g.real().copied()).collect())
             }
             _ => {
-                return Err(
-                    format!("no job `{line}`: energy x0 x1 ..., or pendulum x0 friction steps").into()
-                );
+                return Err(format!(
+                    "no job `{line}`: energy x0 x1 ..., or pendulum x0 friction steps"
+                )
+                .into());
             }
         };
         Ok(gradient.iter().fold(format!("{value:.6}"), |text, g| format!("{text} {g:.6}")))
@@ -159,8 +160,9 @@ async fn clients() -> Result<(), Fault> {
         let x = (0..service.energy.n_inputs()).map(|j| format!(" {}", 0.1 * (j + k) as f64));
         format!("energy{}", x.collect::<String>())
     };
-    let questions: Vec<String> =
-        (0..32).map(|k| if k % 2 == 0 { energy(k) } else { format!("pendulum 1 0.{k} 2000") }).collect();
+    let questions: Vec<String> = (0..32)
+        .map(|k| if k % 2 == 0 { energy(k) } else { format!("pendulum 1 0.{k} 2000") })
+        .collect();
     let asked: Vec<_> = questions.iter().map(|q| tokio::spawn(ask(address, q.clone()))).collect();
     let mut same = 0;
     for (question, answer) in questions.iter().zip(asked) {

@@ -38,7 +38,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         circuit.append(&round.repeat(rounds)?, &all)?;
         let p = simulator.run::<f64>(&circuit, &[])?.probabilities()[marked];
         let formula = (f64::from(2 * rounds as u32 + 1) * angle).sin().powi(2);
-        println!("{rounds} rounds: found with probability {p:.6}, sin^2((2k + 1) theta) = {formula:.6}");
+        println!(
+            "{rounds} rounds: found with probability {p:.6}, sin^2((2k + 1) theta) = {formula:.6}"
+        );
     }
     Ok(())
 }

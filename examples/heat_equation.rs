@@ -1,11 +1,13 @@
-//! A nonlinear heat equation by implicit steps: a Jacobian of two thousand columns from three products.
+//! A nonlinear heat equation by implicit steps: a Jacobian of two thousand columns from three
+//! products.
 //!
 //! ```text
 //! cargo run -p ketgrad-examples --example heat_equation
 //! ```
-//! `u_t = (k(u) u_x)_x` with `k(u) = 1 + u^2` on a thousand points, 0 at both ends. Each step solves a system by
-//! Newton's method. Its Jacobian has three entries in a row, and one for the step before: the pattern is found by
-//! watching one run, rows that share no column get one colour, and one product is taken for each colour.
+//! `u_t = (k(u) u_x)_x` with `k(u) = 1 + u^2` on a thousand points, 0 at both ends. Each step
+//! solves a system by Newton's method. Its Jacobian has three entries in a row, and one for the
+//! step before: the pattern is found by watching one run, rows that share no column get one colour,
+//! and one product is taken for each colour.
 #![expect(clippy::print_stdout, reason = "an example prints")]
 
 use ketgrad_core::{
@@ -16,7 +18,8 @@ use ketgrad_core::{
 const POINTS: usize = 1000;
 const STEPS: usize = 20;
 
-/// What is missing to `u - before = dt (k(u) u_x)_x`; `RATIO` is the time step over the square of the distance of points.
+/// What is missing to `u - before = dt (k(u) u_x)_x`; `RATIO` is the time step over the square of
+/// the distance of points.
 const EQUATION: &str = "
 fn residual(u: array, before: array) -> array {
     let n = len(u);
@@ -38,7 +41,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let source = EQUATION.replace("RATIO", &format!("{:?}", 1e-3 / (h * h)));
     let program = parse_program(&source)?;
     let mut residual = Derivatives::<f64>::new(&program, "residual")?;
-    let mut u: Vec<f64> = (1..=POINTS).map(|k| (std::f64::consts::PI * k as f64 * h).sin()).collect();
+    let mut u: Vec<f64> =
+        (1..=POINTS).map(|k| (std::f64::consts::PI * k as f64 * h).sin()).collect();
     let data = |u: &[f64]| Datum::reals(u.iter().copied());
 
     let colouring = Colouring::new(jacobian_pattern(&program, "residual", &[data(&u), data(&u)])?);

@@ -1,6 +1,7 @@
-//! What noise a device has, learned from its counts: circuits of growing depth are measured on a device that nobody looks
-//! into, and the strengths of a noise model are fitted to what they show. The model's values and their derivatives by
-//! the strengths come from density matrices, by the adjoint method.
+//! What noise a device has, learned from its counts: circuits of growing depth are measured on a
+//! device that nobody looks into, and the strengths of a noise model are fitted to what they show.
+//! The model's values and their derivatives by the strengths come from density matrices, by the
+//! adjoint method.
 //!
 //! ```text
 //! cargo run -p ketgrad-examples --example learn_noise
@@ -15,7 +16,8 @@ use ketgrad::{
     observable::PauliSum,
 };
 
-/// The strengths of the device: of depolarizing after each CX, and of amplitude damping after each gate.
+/// The strengths of the device: of depolarizing after each CX, and of amplitude damping after each
+/// gate.
 const DEVICE: [f64; 2] = [0.015, 0.004];
 const SHOTS: usize = 20_000;
 
@@ -35,7 +37,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             (0..depth).try_fold(c.x(0..3)?, |c, _| c.cx(0, 1)?.cx(1, 2)?.cx(1, 2)?.cx(0, 1))
         })?);
         circuits.push(Circuit::build(3, |c| {
-            (0..depth).try_fold(c.h(0..3)?, |c, _| c.cx(0, 1)?.cx(1, 2)?.cx(1, 2)?.cx(0, 1))?.h(0..3)
+            (0..depth)
+                .try_fold(c.h(0..3)?, |c, _| c.cx(0, 1)?.cx(1, 2)?.cx(1, 2)?.cx(0, 1))?
+                .h(0..3)
         })?);
     }
     let observables = ["Z0", "Z1", "Z2"].map(|text| text.parse::<PauliSum>());
@@ -49,7 +53,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let counts = Simulator::new().run_shots(&measured, &DEVICE, SHOTS, seed as u64)?;
         for q in 0..3 {
             let sign = |bits: &str| if bits.as_bytes()[2 - q] == b'1' { -1.0 } else { 1.0 };
-            data.push(counts.iter().map(|(bits, n)| sign(bits) * *n as f64).sum::<f64>() / SHOTS as f64);
+            data.push(
+                counts.iter().map(|(bits, n)| sign(bits) * *n as f64).sum::<f64>() / SHOTS as f64,
+            );
         }
     }
 
@@ -73,7 +79,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let misfit = (residuals.iter().map(|r| r * r).sum::<f64>() / residuals.len() as f64).sqrt();
         println!("{step:4}  {:.5}  {:.5}  {misfit:.5}", at[0], at[1]);
         let entry = |i: usize, j: usize| jacobian.iter().map(|row| row[i] * row[j]).sum::<f64>();
-        let right = |i: usize| jacobian.iter().zip(&residuals).map(|(row, r)| row[i] * r).sum::<f64>();
+        let right =
+            |i: usize| jacobian.iter().zip(&residuals).map(|(row, r)| row[i] * r).sum::<f64>();
         let determinant = entry(0, 0) * entry(1, 1) - entry(0, 1).powi(2);
         let by = [
             (right(0) * entry(1, 1) - right(1) * entry(0, 1)) / determinant,

@@ -1,4 +1,5 @@
-//! Logistic regression by Newton's method: gradient and Hessian of a loss over matrices, and a linear system.
+//! Logistic regression by Newton's method: gradient and Hessian of a loss over matrices, and a
+//! linear system.
 //!
 //! ```text
 //! cargo run -p ketgrad-examples --example logistic_regression

@@ -1,10 +1,11 @@
-//! Rates of a predator-prey model fitted to counts: a loop of Runge-Kutta steps, differentiated, and Gauss-Newton steps.
+//! Rates of a predator-prey model fitted to counts: a loop of Runge-Kutta steps, differentiated,
+//! and Gauss-Newton steps.
 //!
 //! ```text
 //! cargo run -p ketgrad-examples --example lotka_volterra
 //! ```
-//! Prey x and predators y follow `x' = a x - b x y`, `y' = d x y - c y`. Counts at forty times are given with some
-//! noise; wanted are the four rates and both numbers at the start.
+//! Prey x and predators y follow `x' = a x - b x y`, `y' = d x y - c y`. Counts at forty times are
+//! given with some noise; wanted are the four rates and both numbers at the start.
 #![expect(clippy::print_stdout, reason = "an example prints")]
 
 use ketgrad_core::{
@@ -33,7 +34,8 @@ fn path(p: array) -> array {
     }
     out
 }
-// Least squares of the linearised model, held back where that does not hold (Levenberg and Marquardt).
+// Least squares of the linearised model, held back where that does not hold (Levenberg and
+// Marquardt).
 fn step(j: array, r: array, damping) {
     let squares = matmul(transpose(j), j);
     solve(squares + damping * diagonal_matrix(diagonal(squares)), matvec(transpose(j), r))
@@ -66,7 +68,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for _ in 0..50 {
         // Eighty rows, six columns: six products with tangents.
         let jacobian = slopes.jacobian(&[at(&p)])?.concat();
-        let args = [Datum::reals_of(&[80, 6], jacobian)?, Datum::reals(r.clone()), Datum::Real(damping)];
+        let args =
+            [Datum::reals_of(&[80, 6], jacobian)?, Datum::reals(r.clone()), Datum::Real(damping)];
         let by = numbers(step.value(&args)?);
         let next: Vec<f64> = p.iter().zip(&by).map(|(p, d)| p - d).collect();
         let missed = misses(&at(&next))?;
@@ -81,7 +84,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     }
     println!("squared misses {:.3} at the end", squares(&r));
-    for (name, (fitted, truth)) in ["a", "b", "c", "d", "x(0)", "y(0)"].iter().zip(p.iter().zip(TRUTH)) {
+    for (name, (fitted, truth)) in
+        ["a", "b", "c", "d", "x(0)", "y(0)"].iter().zip(p.iter().zip(TRUTH))
+    {
         println!("{name} = {fitted:.3} (true {truth})");
     }
     Ok(())

@@ -28,7 +28,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut slope = [0.0];
     for a in [1.0, 2.0, 9.0f64] {
         let x = prepared.gradient(&[a], &mut slope)?;
-        println!("sqrt({a}) = {x:.12}, slope {:.12}, 1/(2 sqrt) = {:.12}", slope[0], 0.5 / a.sqrt());
+        println!(
+            "sqrt({a}) = {x:.12}, slope {:.12}, 1/(2 sqrt) = {:.12}",
+            slope[0],
+            0.5 / a.sqrt()
+        );
     }
     let second = root.hessian(&[Datum::Real(2.0)])?[0][0];
     println!("second derivative at 2: {second:.9}, -1/4 2^(-3/2) = {:.9}", -0.25 * 2f64.powf(-1.5));

@@ -21,7 +21,8 @@ fn estimate(gate: &Circuit, t: usize) -> Result<Vec<f64>, Box<dyn std::error::Er
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    for (name, angle) in [("5/16 of a turn", Angle::pi(5, 8)), ("3/10 of a turn", Angle::pi(3, 5))] {
+    for (name, angle) in [("5/16 of a turn", Angle::pi(5, 8)), ("3/10 of a turn", Angle::pi(3, 5))]
+    {
         let mut gate = Circuit::new(1);
         gate.p(0, angle)?;
         for t in [4, 8] {

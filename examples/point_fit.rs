@@ -1,5 +1,6 @@
-//! Fits the weights of two points so that their sum comes to lie at a third: gradient descent through a
-//! program with a struct, once natively on dual numbers and once by reverse mode through the IR.
+//! Fits the weights of two points so that their sum comes to lie at a third: gradient descent
+//! through a program with a struct, once natively on dual numbers and once by reverse mode through
+//! the IR.
 //!
 //! ```text
 //! cargo run -p ketgrad-examples --example point_fit

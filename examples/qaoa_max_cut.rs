@@ -1,4 +1,5 @@
-//! The largest cut of the icosahedron by the quantum approximate optimization algorithm: deeper circuits cut more.
+//! The largest cut of the icosahedron by the quantum approximate optimization algorithm: deeper
+//! circuits cut more.
 //!
 //! ```text
 //! cargo run -p ketgrad-examples --example qaoa_max_cut
@@ -16,7 +17,11 @@ use ketgrad::{
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let graph: Graph = include_str!("jobs/icosahedron.txt").parse()?;
     let (largest, side) = graph.largest_cut().ok_or("too many vertices to try all cuts")?;
-    println!("{} edges; the largest cut has {largest}, as {}", graph.edges().len(), bitstring(side, 12));
+    println!(
+        "{} edges; the largest cut has {largest}, as {}",
+        graph.edges().len(),
+        bitstring(side, 12)
+    );
 
     let optimizer = Optimizer::from(Lbfgs::default());
     let mut angles = vec![0.3, 0.3];

@@ -1,7 +1,8 @@
-//! Repetition until success. First a loop that a measurement ends: from Clifford gates and Toffolis, a rotation by
-//! `acos(3/5)`, which is no rational part of a turn; a round succeeds with probability 5/8 and is a Z otherwise (Nielsen
-//! and Chuang, exercise 4.41). Then a rotation by any angle, unrolled: each round succeeds with probability 1/2, and
-//! a failure is taken back by the next round, which tries twice the angle.
+//! Repetition until success. First a loop that a measurement ends: from Clifford gates and
+//! Toffolis, a rotation by `acos(3/5)`, which is no rational part of a turn; a round succeeds with
+//! probability 5/8 and is a Z otherwise (Nielsen and Chuang, exercise 4.41). Then a rotation by any
+//! angle, unrolled: each round succeeds with probability 1/2, and a failure is taken back by the
+//! next round, which tries twice the angle.
 //!
 //! ```text
 //! cargo run -p ketgrad-examples --example repeat_until_success
@@ -65,7 +66,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             failed += if bits.get(0) { p } else { 0.0 };
             wrong += if bits.get(1) { p } else { 0.0 };
         }
-        println!("{rounds} rounds: failed with probability {failed:.6}, wrong with probability {wrong:.6}");
+        println!(
+            "{rounds} rounds: failed with probability {failed:.6}, wrong with probability {wrong:.6}"
+        );
     }
     Ok(())
 }

@@ -33,7 +33,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("value:      <Z2> = {:.6}", signal(&circuit, theta)?);
     // <Z2> = cos(theta)^2, so the derivative is -sin(2 theta).
     let dual = signal(&circuit, Dual64::new(theta, 1.0))?;
-    println!("derivative: d<Z2>/d theta = {:.6}, -sin(2 theta) = {:.6}", dual.eps, -(2.0 * theta).sin());
+    println!(
+        "derivative: d<Z2>/d theta = {:.6}, -sin(2 theta) = {:.6}",
+        dual.eps,
+        -(2.0 * theta).sin()
+    );
     let uncertain = signal(&circuit, Uncertain::new(theta, 0.01))?;
     println!(
         "error bar:  theta = 0.4 ± 0.01 gives <Z2> = {:.6} ± {:.6}",
@@ -42,7 +46,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     );
 
     // A wrong number of values is an error that says so.
-    let error: SimulateError = Simulator::new().run::<f64>(&circuit, &[]).err().ok_or("no error")?;
+    let error: SimulateError =
+        Simulator::new().run::<f64>(&circuit, &[]).err().ok_or("no error")?;
     println!("{error}");
     Ok(())
 }

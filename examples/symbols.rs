@@ -1,5 +1,5 @@
-//! Circuits as formulas: rotations after a GHZ state, teleportation as an identity for every input, and expressions
-//! in normal form.
+//! Circuits as formulas: rotations after a GHZ state, teleportation as an identity for every input,
+//! and expressions in normal form.
 //!
 //! ```text
 //! cargo run -p ketgrad-examples --example symbols
@@ -65,7 +65,8 @@ fn teleportation() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Expressions are sums of products, or products on request; large ones are compared without being multiplied out.
+/// Expressions are sums of products, or products on request; large ones are compared without being
+/// multiplied out.
 fn expressions() -> Result<(), Box<dyn std::error::Error>> {
     let (x, y) = (Expr::symbol("x"), Expr::symbol("y"));
     let e = (&x + &y).powi(2) - (&x - &y).powi(2) + (Expr::pi() / Expr::int(6)).sin();

@@ -30,7 +30,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for (outcome, count) in &counts {
         println!("{outcome}: {count}");
     }
-    let ones: u64 = counts.iter().filter(|(outcome, _)| outcome.starts_with('1')).map(|(_, n)| n).sum();
+    let ones: u64 =
+        counts.iter().filter(|(outcome, _)| outcome.starts_with('1')).map(|(_, n)| n).sum();
     println!("Bob sees 1 with frequency {:.3}", ones as f64 / shots as f64);
     println!("sin^2(angle / 2)        = {:.3}", (angle / 2.0f64).sin().powi(2));
     Ok(())

@@ -1,7 +1,7 @@
 //! A Rust function becomes a tape, a formula and a program.
 //!
-//! Any function that is generic over its numbers can be recorded. What it calls is inlined; what comes out is
-//! printed line by line, as one formula, and as a formula of its derivative.
+//! Any function that is generic over its numbers can be recorded. What it calls is inlined; what
+//! comes out is printed line by line, as one formula, and as a formula of its derivative.
 //!
 //! ```text
 //! cargo run -p ketgrad-examples --example trace_a_function

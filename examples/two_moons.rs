@@ -3,8 +3,8 @@
 //! ```text
 //! cargo run -p ketgrad-examples --example two_moons -- moons.svg
 //! ```
-//! The loss is a formula over matrices in the program language; its gradient is prepared once and called in each step.
-//! With a file name, the curve of the loss and the learnt boundary are drawn.
+//! The loss is a formula over matrices in the program language; its gradient is prepared once and
+//! called in each step. With a file name, the curve of the loss and the learnt boundary are drawn.
 #![expect(clippy::print_stdout, reason = "an example prints")]
 
 use std::fmt::Write;
@@ -34,13 +34,15 @@ fn loss(w1: array, b1: array, w2: array, b2: array, w3: array, b3: array) {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (points, signs) = moons();
     // The data is part of the program: only the weights have a gradient.
-    let source = NETWORK.replace("SIGNS", &format!("{signs:?}")).replace("POINTS", &format!("{points:?}"));
+    let source =
+        NETWORK.replace("SIGNS", &format!("{signs:?}")).replace("POINTS", &format!("{points:?}"));
     let program = parse_program(&source)?;
     let mut dice = Dice(1);
-    let mut layer = |shape: &[usize], size: f64| -> Result<Datum<f64>, Box<dyn std::error::Error>> {
-        let items = (0..shape.iter().product()).map(|_| size * dice.next()).collect();
-        Ok(Datum::reals_of(shape, items)?)
-    };
+    let mut layer =
+        |shape: &[usize], size: f64| -> Result<Datum<f64>, Box<dyn std::error::Error>> {
+            let items = (0..shape.iter().product()).map(|_| size * dice.next()).collect();
+            Ok(Datum::reals_of(shape, items)?)
+        };
     let mut weights = vec![
         layer(&[2, 16], 1.0)?,
         layer(&[16], 0.1)?,
@@ -123,10 +125,14 @@ fn picture(
     let colour = |s: f64| if s > 0.0 { "#c2562d" } else { "#2d6ec2" };
     let place = |p: &[f64; 2]| ((p[0] + 1.5) * 100.0, (1.5 - p[1]) * 100.0);
     let cell = |k: usize| {
-        [-1.5 + 4.0 * (k % CELLS) as f64 / CELLS as f64, 1.5 - 2.5 * (k / CELLS) as f64 / CELLS as f64]
+        [
+            -1.5 + 4.0 * (k % CELLS) as f64 / CELLS as f64,
+            1.5 - 2.5 * (k / CELLS) as f64 / CELLS as f64,
+        ]
     };
     let grid: Vec<[f64; 2]> = (0..CELLS * CELLS).map(cell).collect();
-    let mut svg = String::from("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 720 250\">\n");
+    let mut svg =
+        String::from("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 720 250\">\n");
     for (p, z) in grid.iter().zip(margins(program, &grid, weights)?) {
         let ((x, y), p) = (place(p), 1.0 / (1.0 + (-z.abs()).exp()));
         let (fill, opacity) = (colour(z), 0.6 * (p - 0.5) * 2.0);
@@ -157,7 +163,8 @@ struct Dice(u64);
 
 impl Dice {
     fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 11) as f64 / (1u64 << 52) as f64 - 1.0
     }
 }

@@ -1,5 +1,6 @@
-//! The ground energy of the hydrogen molecule by a variational circuit, and how it is approached: coupled cluster with
-//! singles and doubles, L-BFGS, gradients by the adjoint method. The curve goes to the standard output.
+//! The ground energy of the hydrogen molecule by a variational circuit, and how it is approached:
+//! coupled cluster with singles and doubles, L-BFGS, gradients by the adjoint method. The curve
+//! goes to the standard output.
 //!
 //! ```text
 //! cargo run -p ketgrad-examples --example vqe_h2 > h2.svg
@@ -27,7 +28,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     eprintln!("Hartree-Fock: {:.6} hartree", end.values[0]);
     for (iteration, value) in end.values.iter().enumerate().skip(1) {
         let error = value - EXACT;
-        let within = if error.abs() < CHEMICAL_ACCURACY { ", within chemical accuracy" } else { "" };
+        let within =
+            if error.abs() < CHEMICAL_ACCURACY { ", within chemical accuracy" } else { "" };
         eprintln!("iteration {iteration}: {value:.6}, {error:.1e} above the exact energy{within}");
     }
     eprintln!("ended because {stop}, after {} gradients", end.evaluations);

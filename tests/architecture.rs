@@ -10,16 +10,18 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Modules of core in reading order, each with the modules that it uses besides itself, as ARCHITECTURE.md has them.
+/// Modules of core in reading order, each with the modules that it uses besides itself, as
+/// ARCHITECTURE.md has them.
 fn modules() -> Vec<(String, Vec<String>)> {
     let page = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
     let (_, table) = page.split_once("\n## Modules of core").unwrap();
-    let rows = table.lines().skip(1).take_while(|line| !line.starts_with("## ")).filter_map(|line| {
-        let mut cells = line.strip_prefix("| `")?.split('|').map(str::trim);
-        let name = cells.next()?.trim_end_matches('`').to_owned();
-        let used = cells.next()?.split(", ").filter(|name| !name.is_empty()).map(str::to_owned);
-        Some((name, used.collect()))
-    });
+    let rows =
+        table.lines().skip(1).take_while(|line| !line.starts_with("## ")).filter_map(|line| {
+            let mut cells = line.strip_prefix("| `")?.split('|').map(str::trim);
+            let name = cells.next()?.trim_end_matches('`').to_owned();
+            let used = cells.next()?.split(", ").filter(|name| !name.is_empty()).map(str::to_owned);
+            Some((name, used.collect()))
+        });
     rows.collect()
 }
 
@@ -57,8 +59,8 @@ fn is_comment(line: &str) -> bool {
     line.trim_start().starts_with("//")
 }
 
-/// The words that follow `start` in a line, up to what is no part of a name. After `start{` every first
-/// word of the braces counts.
+/// The words that follow `start` in a line, up to what is no part of a name. After `start{` every
+/// first word of the braces counts.
 fn named(source: &str, start: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut offset = 0;
@@ -70,8 +72,9 @@ fn named(source: &str, start: &str) -> Vec<(usize, String)> {
     }
     while let Some(at) = text[offset..].find(start) {
         let begin = offset + at + start.len();
-        let word =
-            |s: &str| -> String { s.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect() };
+        let word = |s: &str| -> String {
+            s.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
+        };
         let line_of = |position: usize| text[..position].matches('\n').count() + 1;
         if text[begin..].starts_with('{') {
             let mut depth = 0;
@@ -101,7 +104,8 @@ fn named(source: &str, start: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// The lines of a file of a module of core that use what the table does not say. What it does use is added to `used`.
+/// The lines of a file of a module of core that use what the table does not say. What it does use
+/// is added to `used`.
 fn module_faults(
     module: &str,
     table: &[(String, Vec<String>)],
@@ -134,7 +138,9 @@ fn package_faults(folder: &str, allowed: &[&str], file: &str, source: &str) -> V
     let mut faults = Vec::new();
     for (line, rest) in named(source, "ketgrad_") {
         let name = format!("ketgrad_{rest}");
-        let ours = PACKAGES.iter().any(|p| name == format!("ketgrad_{}", p.0.replace("plugins/", "plugin_")));
+        let ours = PACKAGES
+            .iter()
+            .any(|p| name == format!("ketgrad_{}", p.0.replace("plugins/", "plugin_")));
         if ours && name != own && !allowed.contains(&name.as_str()) {
             faults.push(format!("{file}:{line}: {folder} must not use {name}"));
         }
@@ -185,7 +191,8 @@ fn modules_of_core_use_what_the_table_says() {
     for (module, allowed) in &table {
         let used = used.remove(module).unwrap_or_default();
         let needless = allowed.iter().filter(|name| !used.contains(*name));
-        faults.extend(needless.map(|name| format!("ARCHITECTURE.md: {module} does not use {name}")));
+        faults
+            .extend(needless.map(|name| format!("ARCHITECTURE.md: {module} does not use {name}")));
     }
     assert!(table.len() > 20, "the table is read");
     assert!(faults.is_empty(), "\n{}", faults.join("\n"));
@@ -195,15 +202,20 @@ fn modules_of_core_use_what_the_table_says() {
 fn listed(heading: &str) -> Vec<String> {
     let page = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
     let (_, table) = page.split_once(&format!("\n## {heading}\n")).unwrap();
-    let rows =
-        table.lines().take_while(|line| !line.starts_with("## ")).filter(|line| line.starts_with("| `"));
+    let rows = table
+        .lines()
+        .take_while(|line| !line.starts_with("## "))
+        .filter(|line| line.starts_with("| `"));
     let cells = rows.map(|line| line.split('|').nth(1).unwrap_or_default().to_owned());
-    cells.flat_map(|cell| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>()).collect()
+    cells
+        .flat_map(|cell| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>())
+        .collect()
 }
 
 /// Files that are in no line of a table, and lines without a file.
 fn unlisted(listed: &[String], files: &[String]) -> Vec<String> {
-    let within = |file: &str, place: &str| file == place || place.ends_with('/') && file.starts_with(place);
+    let within =
+        |file: &str, place: &str| file == place || place.ends_with('/') && file.starts_with(place);
     let missing = files.iter().filter(|file| !listed.iter().any(|place| within(file, place)));
     let needless = listed.iter().filter(|place| !files.iter().any(|file| within(file, place)));
     let missing = missing.map(|file| format!("{file} is in no line"));
@@ -227,7 +239,8 @@ fn files_with(packages: &[&str], is_such: impl Fn(&str) -> bool) -> Vec<String> 
 #[test]
 fn unsafe_code_and_statics_stand_where_the_page_says() {
     let packages: Vec<&str> = PACKAGES.iter().map(|p| p.0).collect();
-    let kinds = ["unsafe {", "unsafe fn", "unsafe impl", "unsafe extern", "unsafe trait", "unsafe("];
+    let kinds =
+        ["unsafe {", "unsafe fn", "unsafe impl", "unsafe extern", "unsafe trait", "unsafe("];
     let is_unsafe = |line: &str| kinds.iter().any(|kind| line.contains(kind));
     let is_static = |line: &str| {
         let item = line.trim_start().trim_start_matches("pub ").trim_start_matches("pub(crate) ");
@@ -238,7 +251,8 @@ fn unsafe_code_and_statics_stand_where_the_page_says() {
     assert!(faults.is_empty(), "ARCHITECTURE.md:\n{}", faults.join("\n"));
 }
 
-/// Whether a line gives the reason of unsafe code by pointing at another one's: code moves, and then it points at nothing.
+/// Whether a line gives the reason of unsafe code by pointing at another one's: code moves, and
+/// then it points at nothing.
 fn points_elsewhere(line: &str) -> bool {
     let reason = line.trim_start().strip_prefix("// SAFETY:");
     reason.is_some_and(|reason| {
@@ -252,12 +266,39 @@ fn reasons_of_unsafe_code_stand_beside_it() {
     for (folder, _) in PACKAGES {
         for (path, source) in sources(&root().join(folder).join("src")) {
             let lines = source.lines().enumerate().filter(|(_, line)| points_elsewhere(line));
-            faults.extend(lines.map(|(k, line)| format!("{}:{}: {}", path.display(), k + 1, line.trim())));
+            faults.extend(
+                lines.map(|(k, line)| format!("{}:{}: {}", path.display(), k + 1, line.trim())),
+            );
         }
     }
     assert!(faults.is_empty(), "\n{}", faults.join("\n"));
     assert!(points_elsewhere("        // SAFETY: as above."));
     assert!(!points_elsewhere("// SAFETY: rows are below the number of rows."));
+}
+
+/// Comments that are longer than a line of code may be, outside of examples, tables and commands.
+/// Rustfmt sees to the code.
+#[test]
+fn comments_end_at_100_columns() {
+    let mut faults = Vec::new();
+    for folder in ["core", "dsl", "config", "plugins", "examples", "tests", "benches"] {
+        for (path, source) in sources(&root().join(folder)) {
+            let mut is_example = false;
+            for (k, line) in source.lines().enumerate() {
+                let text = line.trim_start().trim_start_matches('/').trim_start_matches('!');
+                is_example =
+                    is_comment(line) && (is_example ^ text.trim_start().starts_with("```"));
+                let is_prose = is_comment(line)
+                    && !is_example
+                    && !text.starts_with(" |")
+                    && !text.starts_with("     ");
+                if is_prose && line.chars().count() > 100 {
+                    faults.push(format!("{}:{}: {}", path.display(), k + 1, line.trim()));
+                }
+            }
+        }
+    }
+    assert!(faults.is_empty(), "\n{}", faults.join("\n"));
 }
 
 #[test]
@@ -271,7 +312,8 @@ fn packages_point_inward() {
     assert!(faults.is_empty(), "\n{}", faults.join("\n"));
 }
 
-/// Modules of a folder of tests that no `mod` of its program declares: cargo would build and run none of them.
+/// Modules of a folder of tests that no `mod` of its program declares: cargo would build and run
+/// none of them.
 fn undeclared(program: &str, files: impl Iterator<Item = String>) -> Vec<String> {
     let declared = |name: &str| program.lines().any(|line| line == format!("mod {name};"));
     files.filter(|name| name != "main" && !declared(name)).collect()
@@ -280,11 +322,14 @@ fn undeclared(program: &str, files: impl Iterator<Item = String>) -> Vec<String>
 #[test]
 fn every_file_of_tests_belongs_to_a_program() {
     let beside = ["core", "dsl", "config", "plugins/abi", "plugins/sdk", "plugins/host"];
-    for folder in beside.map(|package| format!("{package}/tests")).into_iter().chain(["tests".to_owned()]) {
+    for folder in
+        beside.map(|package| format!("{package}/tests")).into_iter().chain(["tests".to_owned()])
+    {
         let at = root().join(&folder);
         let paths = fs::read_dir(&at).unwrap().map(|entry| entry.unwrap().path());
-        let modules =
-            paths.filter(|path| path.extension().is_some_and(|e| e == "rs") || path.join("mod.rs").is_file());
+        let modules = paths.filter(|path| {
+            path.extension().is_some_and(|e| e == "rs") || path.join("mod.rs").is_file()
+        });
         // The one program that stands beside another.
         let modules = modules.filter(|path| !path.ends_with("tests/memory.rs"));
         let names = modules.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned());
@@ -302,7 +347,8 @@ fn the_lock_file_beside_the_workspace_has_what_core_uses() {
         text[from..].split(end).next().unwrap().to_owned()
     };
     let manifest = section(&read("core/Cargo.toml"), "\n[dependencies]\n", "\n[");
-    let locked = section(&read("plugins/symbolica/Cargo.lock"), "\nname = \"ketgrad-core\"\n", "\n]");
+    let locked =
+        section(&read("plugins/symbolica/Cargo.lock"), "\nname = \"ketgrad-core\"\n", "\n]");
     // What a feature asks for that nobody asked for is not there.
     let features = section(&read("core/Cargo.toml"), "\n[features]\n", "\n[");
     let default = features.lines().find(|line| line.starts_with("default =")).unwrap();
@@ -315,8 +361,10 @@ fn the_lock_file_beside_the_workspace_has_what_core_uses() {
     };
     let used: Vec<String> = manifest.lines().filter(asked).map(name).collect();
     assert!(["num-traits", "rayon"].iter().all(|name| used.iter().any(|u| u == name)), "{used:?}");
-    let missing: Vec<&String> =
-        used.iter().filter(|name| !locked.contains(&format!("\n \"{name}")) && !name.is_empty()).collect();
+    let missing: Vec<&String> = used
+        .iter()
+        .filter(|name| !locked.contains(&format!("\n \"{name}")) && !name.is_empty())
+        .collect();
     assert!(missing.is_empty(), "run `cargo metadata` in plugins/symbolica: {missing:?}");
 }
 
@@ -338,16 +386,24 @@ fn the_check_itself_can_fail() {
         .map(|name| (name.to_owned(), vec![]))
         .into();
     table.push(("kernel".to_owned(), names(&["basis", "matrix", "scalar"])));
-    let faults = |source: &str| module_faults("kernel", &table, ("kernel.rs", source), &mut BTreeSet::new());
+    let faults =
+        |source: &str| module_faults("kernel", &table, ("kernel.rs", source), &mut BTreeSet::new());
     assert_eq!(faults("use crate::scalar::Ring;\nuse crate::kernel::place;\n"), [""; 0]);
     assert_eq!(faults("\nuse crate::gate::Gate;\n"), ["kernel.rs:2: kernel must not use gate"]);
     let nested = "use crate::{\n    basis::{deposit, circuit},\n    // state is only prose\n    state::StateVector,\n};\n";
     assert_eq!(faults(nested), ["kernel.rs:4: kernel must not use state"]);
-    assert_eq!(faults("fn f() { crate::simulate::run() }"), ["kernel.rs:1: kernel must not use simulate"]);
+    assert_eq!(
+        faults("fn f() { crate::simulate::run() }"),
+        ["kernel.rs:1: kernel must not use simulate"]
+    );
     assert_eq!(faults("use std::fs;\n"), ["kernel.rs:1: core must not use std::fs"]);
     assert_eq!(faults("//! println!(\"prose\") of crate::state\n"), [""; 0]);
-    let faults =
-        package_faults("core", &[], "a.rs", "use num_complex::Complex;\nuse ketgrad_config::Options;\n");
+    let faults = package_faults(
+        "core",
+        &[],
+        "a.rs",
+        "use num_complex::Complex;\nuse ketgrad_config::Options;\n",
+    );
     assert_eq!(faults, ["a.rs:2: core must not use ketgrad_config"]);
     let found = unlisted(&names(&["a/b.rs", "c/", "d/"]), &names(&["a/b.rs", "c/d.rs", "e.rs"]));
     assert_eq!(found, ["e.rs is in no line", "d/ has nothing of the kind"]);

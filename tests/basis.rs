@@ -1,7 +1,9 @@
 //! Bits and subspaces.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
-use ketgrad_core::basis::{BasisError, MAX_QUBITS, bcomspace, bitstring, bmask, bsubspace, deposit, log2i};
+use ketgrad_core::basis::{
+    BasisError, MAX_QUBITS, bcomspace, bitstring, bmask, bsubspace, deposit, log2i,
+};
 use proptest::prelude::*;
 
 macro_rules! log2i_of_every_power {
@@ -79,10 +81,17 @@ fn subspaces_count_positions_from_zero() {
 fn subspaces_refuse_bad_positions() {
     assert_eq!(bsubspace(3, [3]), Err(BasisError::OutOfRange { given: 3, available: 3 }));
     assert_eq!(bcomspace(3, [1, 1]), Err(BasisError::Repeated { given: 1 }));
-    assert_eq!(bsubspace(MAX_QUBITS + 1, []), Err(BasisError::TooManyQubits { given: MAX_QUBITS + 1 }));
+    assert_eq!(
+        bsubspace(MAX_QUBITS + 1, []),
+        Err(BasisError::TooManyQubits { given: MAX_QUBITS + 1 })
+    );
     let all = bsubspace(MAX_QUBITS, []).unwrap();
     assert_eq!(all.len(), 1 << MAX_QUBITS);
-    assert_eq!(all.get(all.len() - 1), Some(all.len() - 1), "random access does not need the others");
+    assert_eq!(
+        all.get(all.len() - 1),
+        Some(all.len() - 1),
+        "random access does not need the others"
+    );
     assert_eq!(all.get(all.len()), None);
     assert_eq!(bsubspace(0, []).unwrap().iter().collect::<Vec<_>>(), [0]);
 }

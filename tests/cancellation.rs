@@ -1,5 +1,5 @@
-//! Work on circuits that ends early: with an error that says so, at whatever place its token is cancelled, and never
-//! with another result.
+//! Work on circuits that ends early: with an error that says so, at whatever place its token is
+//! cancelled, and never with another result.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::{
@@ -21,7 +21,8 @@ use ketgrad_core::{
     kernel::{Executors, Threads},
     observable::PauliSum,
     optimize::{
-        Adam, Lbfgs, NelderMead, NewtonCg, Optimizer, Spsa, Stop, Stopping, minimize, minimize_until,
+        Adam, Lbfgs, NelderMead, NewtonCg, Optimizer, Spsa, Stop, Stopping, minimize,
+        minimize_until,
     },
     param::Values,
     plan::Fast,
@@ -41,8 +42,9 @@ fn after(looks: usize) -> CancellationToken {
     CancellationToken::when(move || seen.fetch_add(1, Ordering::Relaxed) >= looks)
 }
 
-/// Does some work with tokens that are cancelled at one look after the other (all of the first, then fewer): each time it is
-/// cancelled, or gives what it gives to the end. Returns how often it was cancelled.
+/// Does some work with tokens that are cancelled at one look after the other (all of the first,
+/// then fewer): each time it is cancelled, or gives what it gives to the end. Returns how often it
+/// was cancelled.
 fn cancelled_anywhere<V: PartialEq + Debug>(
     what: &str,
     work: impl Fn(CancellationToken) -> Result<V, Fault>,
@@ -106,7 +108,8 @@ fn simulations_are_cancelled_anywhere() {
     let observable: PauliSum = "Z0 Z1 + 0.5 X2 - Y5".parse().unwrap();
     let dynamic = measured();
     let bound = || BoundCircuit::<Complex<f64>>::new(&dynamic, &Values::<f64>(&[])).unwrap();
-    let points: Vec<Vec<f64>> = (0..5).map(|k| x.iter().map(|x| x + f64::from(k)).collect()).collect();
+    let points: Vec<Vec<f64>> =
+        (0..5).map(|k| x.iter().map(|x| x + f64::from(k)).collect()).collect();
     let single: Vec<f32> = x.iter().map(|x| *x as f32).collect();
     let mut noisy = circuit.clone();
     noisy.depolarizing(2, 0.1).unwrap();
@@ -153,13 +156,15 @@ fn gradients_are_cancelled_anywhere() {
     let mut noisy = circuit.clone();
     noisy.depolarizing(1, 0.05).unwrap();
     let observable: PauliSum = "Z0 Z1 + 0.5 X2 - Y4".parse().unwrap();
-    let points: Vec<Vec<f64>> = (0..4).map(|k| x.iter().map(|x| x - f64::from(k)).collect()).collect();
+    let points: Vec<Vec<f64>> =
+        (0..4).map(|k| x.iter().map(|x| x - f64::from(k)).collect()).collect();
     for (name, simulator) in simulators() {
         for circuit in [&circuit, &noisy] {
             let of = |token: CancellationToken| {
                 let simulator = simulator.clone().with_cancellation(token);
                 Ok::<_, Fault>(
-                    Expectation::new(circuit.clone(), [observable.clone()])?.with_simulator(simulator),
+                    Expectation::new(circuit.clone(), [observable.clone()])?
+                        .with_simulator(simulator),
                 )
             };
             let mut cancelled = vec![
@@ -193,7 +198,8 @@ fn comparisons_are_cancelled_anywhere() {
     for (name, simulator) in simulators() {
         for exact_ring in [false, true] {
             let settings = Settings::default().with_exact_ring(exact_ring);
-            let compare = |t| Ok(equivalent(&a, &b, &settings, &simulator.clone().with_cancellation(t))?);
+            let compare =
+                |t| Ok(equivalent(&a, &b, &settings, &simulator.clone().with_cancellation(t))?);
             assert!(cancelled_anywhere(name, compare) > 0);
         }
     }
@@ -266,7 +272,9 @@ fn a_token_is_not_lost_with_other_threads() {
     token.cancel();
     let run = |simulator: Simulator| simulator.run(&circuit, &x).map(drop);
     let simulator = Simulator::new().with_cancellation(token);
-    assert!(is_cancelled(&run(simulator.clone().with_threads(Threads::new(2).unwrap())).unwrap_err()));
+    assert!(is_cancelled(
+        &run(simulator.clone().with_threads(Threads::new(2).unwrap())).unwrap_err()
+    ));
     let own = Threads::serial().with_cancellation(CancellationToken::new());
     run(simulator.with_threads(own)).unwrap();
 }
@@ -285,7 +293,8 @@ fn pools_of_the_caller_change_no_bit() {
         assert_eq!(run(Threads::current()).amplitudes(), expected.amplitudes());
     });
     let dynamic = measured();
-    let shots =
-        |threads| Simulator::new().with_threads(threads).run_shots::<f64>(&dynamic, &[], 500, 3).unwrap();
+    let shots = |threads| {
+        Simulator::new().with_threads(threads).run_shots::<f64>(&dynamic, &[], 500, 3).unwrap()
+    };
     assert_eq!(shots(Threads::current()), shots(Threads::serial()));
 }

@@ -1,4 +1,5 @@
-//! Noise: density matrices and trajectories against matrices of the whole space, written down independently.
+//! Noise: density matrices and trajectories against matrices of the whole space, written down
+//! independently.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -57,7 +58,9 @@ fn kraus(kind: ChannelKind, p: &[f64]) -> Vec<Matrix<C>> {
         ChannelKind::PhaseFlip => one([1.0 - p[0], 0.0, 0.0, p[0]]),
         ChannelKind::PauliChannel => one([1.0 - p[0] - p[1] - p[2], p[0], p[1], p[2]]),
         ChannelKind::Depolarizing => one([1.0 - p[0], p[0] / 3.0, p[0] / 3.0, p[0] / 3.0]),
-        ChannelKind::TwoQubitDepolarizing => two(&|a, b| if a + b == 0 { 1.0 - p[0] } else { p[0] / 15.0 }),
+        ChannelKind::TwoQubitDepolarizing => {
+            two(&|a, b| if a + b == 0 { 1.0 - p[0] } else { p[0] / 15.0 })
+        }
         ChannelKind::TwoQubitDephasing => two(&|a, b| match (a, b) {
             (0, 0) => 1.0 - p[0],
             (0 | 3, 0 | 3) => p[0] / 3.0,
@@ -104,17 +107,20 @@ fn by_definition(circuit: &Circuit, values: &[f64]) -> Branches {
     let mut branches = Branches::from([(vec![false; circuit.n_bits()], start)]);
     for instruction in circuit.instructions() {
         let targets: Vec<usize> = instruction.targets.iter().map(|&q| q as usize).collect();
-        let controls: Vec<_> = instruction.controls.iter().map(|c| (c.qubit as usize, c.value)).collect();
+        let controls: Vec<_> =
+            instruction.controls.iter().map(|c| (c.qubit as usize, c.value)).collect();
         let on = |m: &Matrix<C>| embed(m, n, &targets, &controls);
         let unit = |i: usize, j: usize| {
             Matrix::from_fn(1, |row, column| c(f64::from(u8::from((row, column) == (i, j))), 0.0))
         };
         let mut next = Branches::new();
         for (bits, rho) in branches {
-            let holds = instruction.condition.as_ref().is_none_or(|c| c.holds(&|bit| bits[bit as usize]));
+            let holds =
+                instruction.condition.as_ref().is_none_or(|c| c.holds(&|bit| bits[bit as usize]));
             let mut put = |bits: &[bool], part: Dense<C>| {
-                let sum =
-                    next.entry(bits.to_vec()).or_insert_with(|| vec![vec![c(0.0, 0.0); 1 << n]; 1 << n]);
+                let sum = next
+                    .entry(bits.to_vec())
+                    .or_insert_with(|| vec![vec![c(0.0, 0.0); 1 << n]; 1 << n]);
                 add(sum, &part, c(1.0, 0.0));
             };
             if !holds {
@@ -139,20 +145,28 @@ fn by_definition(circuit: &Circuit, values: &[f64]) -> Branches {
                     for value in [false, true] {
                         let mut bits = bits.clone();
                         bits[*bit as usize] = value;
-                        put(&bits, sandwich(&on(&unit(usize::from(value), usize::from(value))), &rho));
+                        put(
+                            &bits,
+                            sandwich(&on(&unit(usize::from(value), usize::from(value))), &rho),
+                        );
                     }
                     continue;
                 }
                 Operation::Misread { bits: read, chances } => {
-                    let own: usize =
-                        read.iter().zip(0..).map(|(&b, k)| usize::from(bits[b as usize]) << k).sum();
+                    let own: usize = read
+                        .iter()
+                        .zip(0..)
+                        .map(|(&b, k)| usize::from(bits[b as usize]) << k)
+                        .sum();
                     let number = |p| Values::<f64>(&values).radians(p).unwrap();
                     let row = &chances[own * ((1 << read.len()) - 1)..][..(1 << read.len()) - 1];
                     let mut row: Vec<f64> = row.iter().map(number).collect();
                     row.insert(own, 1.0 - row.iter().sum::<f64>());
                     for (outcome, share) in row.into_iter().enumerate() {
                         let mut bits = bits.clone();
-                        read.iter().zip(0..).for_each(|(&b, k)| bits[b as usize] = outcome >> k & 1 == 1);
+                        read.iter()
+                            .zip(0..)
+                            .for_each(|(&b, k)| bits[b as usize] = outcome >> k & 1 == 1);
                         let mut part = rho.clone();
                         part.iter_mut().flatten().for_each(|x| *x *= share);
                         put(&bits, part);
@@ -245,11 +259,16 @@ fn noisy(rng: &mut Rng, n: usize, len: usize, dynamic: bool) -> Circuit {
                 circuit.assign(rng.below(2), rng.below(2) == 1).unwrap();
             }
             _ => {
-                let condition = Condition::Bit { bit: rng.below(2) as u32, value: rng.below(2) == 1 };
+                let condition =
+                    Condition::Bit { bit: rng.below(2) as u32, value: rng.below(2) == 1 };
                 let (gate, kind) = (rng.below(2) == 0, ChannelKind::ALL[rng.below(5)]);
                 let noise = channel(rng, kind);
                 let on = |c: &mut Circuit| {
-                    if gate { c.h(qubits[0]).map(|_| ()) } else { c.channel(noise, &qubits[..1]).map(|_| ()) }
+                    if gate {
+                        c.h(qubits[0]).map(|_| ())
+                    } else {
+                        c.channel(noise, &qubits[..1]).map(|_| ())
+                    }
                 };
                 circuit.when(condition, |c| on(c).map(|()| c)).unwrap();
             }
@@ -266,8 +285,11 @@ fn every_channel_is_what_its_kraus_operators_say() {
             let channel = match turn {
                 // The ends of the range.
                 0 => Channel::new(kind, vec![0.0; kind.param_names().len()]).unwrap(),
-                1 => Channel::new(kind, (0..kind.param_names().len()).map(|k| f64::from(u8::from(k == 0))))
-                    .unwrap(),
+                1 => Channel::new(
+                    kind,
+                    (0..kind.param_names().len()).map(|k| f64::from(u8::from(k == 0))),
+                )
+                .unwrap(),
                 _ => channel(&mut rng, kind),
             };
             let mut circuit = Circuit::new(3);
@@ -283,7 +305,10 @@ fn every_channel_is_what_its_kraus_operators_say() {
             assert!(channel.is_mixture() || !unitary, "{channel}");
             if channel.is_mixture() {
                 assert!(unitary, "{channel}");
-                assert!((terms.iter().map(|t| t.0.re).sum::<f64>() - 1.0).abs() < ROUNDING, "{channel}");
+                assert!(
+                    (terms.iter().map(|t| t.0.re).sum::<f64>() - 1.0).abs() < ROUNDING,
+                    "{channel}"
+                );
             }
         }
     }
@@ -306,7 +331,8 @@ fn relaxation_has_the_rates_of_both_times() {
             let (excited, coherence) = (0.35f64.sin().powi(2), 0.5 * 0.7f64.sin());
             let left = excited * (-time / t1).exp();
             let off = coherence * (-time / t2).exp();
-            let expected = [[1.0 - left, off], [off, left]].map(|row| row.map(|x| c(x, 0.0)).to_vec());
+            let expected =
+                [[1.0 - left, off], [off, left]].map(|row| row.map(|x| c(x, 0.0)).to_vec());
             assert_state(&rho, &expected.to_vec(), &format!("{time} of {t1} and {t2}"));
         }
     }
@@ -341,12 +367,16 @@ fn random_circuits_with_noise_measurements_and_conditions() {
         assert!((trace - 1.0).abs() < CIRCUIT, "turn {turn}: {trace}");
         // As text it is the same circuit.
         let text = to_qasm3(&circuit).unwrap();
-        let again =
-            parse(&text, &Options::default()).unwrap_or_else(|e| panic!("turn {turn}: {e}\n{text}")).circuit;
+        let again = parse(&text, &Options::default())
+            .unwrap_or_else(|e| panic!("turn {turn}: {e}\n{text}"))
+            .circuit;
         let bound = BoundCircuit::<C>::new(&again, &Values::<f64>(&[])).unwrap();
         let read = Simulator::new().distribution(&bound, 1 << 10).unwrap();
         let far = |p: &f64, q: Option<&f64>| (p - q.copied().unwrap_or(0.0)).abs() > CIRCUIT;
-        assert!(!distribution.iter().any(|(bits, p)| far(p, read.get(bits))), "turn {turn}:\n{text}");
+        assert!(
+            !distribution.iter().any(|(bits, p)| far(p, read.get(bits))),
+            "turn {turn}:\n{text}"
+        );
         // Without measurements that wait the states are those of the bits.
         if circuit.has_results() {
             continue;
@@ -359,7 +389,11 @@ fn random_circuits_with_noise_measurements_and_conditions() {
 }
 
 /// The largest z-score of counts against probabilities.
-fn worst_deviation(counts: &BTreeMap<Bits, u64>, distribution: &BTreeMap<Bits, f64>, shots: u64) -> f64 {
+fn worst_deviation(
+    counts: &BTreeMap<Bits, u64>,
+    distribution: &BTreeMap<Bits, f64>,
+    shots: u64,
+) -> f64 {
     let deviation = |(bits, &p): (&Bits, &f64)| {
         let count = counts.get(bits).copied().unwrap_or(0) as f64;
         let shots = shots as f64;
@@ -410,8 +444,9 @@ fn trajectories_of_wide_circuits_agree_with_density_matrices() {
         }
     }
     let bound = BoundCircuit::<C>::new(&circuit, &Values::<f64>(&[])).unwrap();
-    let observables: Vec<_> =
-        (0..n / 2).map(|k| format!("Z{} Z{} + 0.5 X{}", 2 * k, 2 * k + 1, 2 * k).parse().unwrap()).collect();
+    let observables: Vec<_> = (0..n / 2)
+        .map(|k| format!("Z{} Z{} + 0.5 X{}", 2 * k, 2 * k + 1, 2 * k).parse().unwrap())
+        .collect();
     let shots = 3000;
     let means = Simulator::new().trajectory_expectations(&bound, &observables, shots, 9).unwrap();
     for (pair, mean) in pairs.iter().zip(&means) {
@@ -445,7 +480,10 @@ fn density_matrices_answer_as_their_definitions_say() {
     let trace = |m: &Dense<C>| (0..m.len()).map(|i| m[i][i]).sum::<C>();
     let sum = "0.3 X0 Y1 Z2 - 1.2 Y0 Y2 + Z1 + 0.7".parse().unwrap();
     let expected = trace(&product(&pauli_sum(&sum, 3), &matrix));
-    assert!((rho.expectation(&sum).unwrap() - expected.re).abs() < ROUNDING && expected.im.abs() < ROUNDING);
+    assert!(
+        (rho.expectation(&sum).unwrap() - expected.re).abs() < ROUNDING
+            && expected.im.abs() < ROUNDING
+    );
     assert!((rho.purity() - trace(&product(&matrix, &matrix)).re).abs() < ROUNDING);
     assert!((rho.trace() - 1.0).abs() < ROUNDING);
     let p = rho.probabilities_of(&[2, 0]).unwrap();
@@ -460,9 +498,14 @@ fn density_matrices_answer_as_their_definitions_say() {
     assert!((rho.fidelity(&psi).unwrap() - expected.re).abs() < ROUNDING);
     // A pure state is what it was, and its reduced ones are those of the vector.
     let pure = DensityMatrix::pure(&psi, &Threads::serial()).unwrap();
-    assert!((pure.purity() - 1.0).abs() < ROUNDING && (pure.fidelity(&psi).unwrap() - 1.0).abs() < ROUNDING);
-    let (left, right) =
-        (pure.reduced(&[2, 1]).unwrap(), psi.reduced_density_matrix(&[2, 1], &Threads::serial()).unwrap());
+    assert!(
+        (pure.purity() - 1.0).abs() < ROUNDING
+            && (pure.fidelity(&psi).unwrap() - 1.0).abs() < ROUNDING
+    );
+    let (left, right) = (
+        pure.reduced(&[2, 1]).unwrap(),
+        psi.reduced_density_matrix(&[2, 1], &Threads::serial()).unwrap(),
+    );
     let off = left
         .to_matrix()
         .entries()
@@ -488,18 +531,32 @@ fn noise_has_derivatives_and_formulas() {
     let observable = "Z0 Z1".parse().unwrap();
     let mut circuit = Circuit::new(2);
     let (t, p, g) = (circuit.param("t"), circuit.param("p"), circuit.param("g"));
-    circuit.ry(0, t).unwrap().cx(0, 1).unwrap().depolarizing(0, &p).unwrap().amplitude_damping(1, g).unwrap();
+    circuit
+        .ry(0, t)
+        .unwrap()
+        .cx(0, 1)
+        .unwrap()
+        .depolarizing(0, &p)
+        .unwrap()
+        .amplitude_damping(1, g)
+        .unwrap();
     circuit.two_qubit_depolarizing(0, 1, p / 2).unwrap();
-    let value =
-        |x: [f64; 3]| Simulator::new().run_density(&circuit, &x).unwrap().expectation(&observable).unwrap();
+    let value = |x: [f64; 3]| {
+        Simulator::new().run_density(&circuit, &x).unwrap().expectation(&observable).unwrap()
+    };
     for at in [[0.4, 0.0, 0.0], [1.1, 0.2, 0.3]] {
         for k in 0..3 {
             let duals: Vec<Dual64> =
                 (0..3).map(|j| Dual64::new(at[j], f64::from(u8::from(j == k)))).collect();
-            let z = Simulator::new().run_density(&circuit, &duals).unwrap().expectation(&observable).unwrap();
+            let z = Simulator::new()
+                .run_density(&circuit, &duals)
+                .unwrap()
+                .expectation(&observable)
+                .unwrap();
             // One-sided at 0, where the other side is no probability: exact to second order.
             let h = 1e-4;
-            let by = |s: f64| value(std::array::from_fn(|j| if j == k { at[j] + s * h } else { at[j] }));
+            let by =
+                |s: f64| value(std::array::from_fn(|j| if j == k { at[j] + s * h } else { at[j] }));
             let slope = (4.0 * by(1.0) - by(2.0) - 3.0 * by(0.0)) / (2.0 * h);
             assert!((z.re - value(at)).abs() < ROUNDING);
             assert!((z.eps - slope).abs() < 1e-6, "{k} at {at:?}: {} and {slope}", z.eps);
@@ -510,19 +567,24 @@ fn noise_has_derivatives_and_formulas() {
     let (t, p) = (one.param("t"), one.param("p"));
     one.ry(0, t).unwrap().depolarizing(0, p).unwrap();
     let symbols = [Expr::symbol("t"), Expr::symbol("p")];
-    let z =
-        Simulator::new().run_density(&one, &symbols).unwrap().expectation(&"Z0".parse().unwrap()).unwrap();
+    let z = Simulator::new()
+        .run_density(&one, &symbols)
+        .unwrap()
+        .expectation(&"Z0".parse().unwrap())
+        .unwrap();
     let value = z.evaluate(&[("t", 0.7), ("p", 0.3)]).unwrap();
     assert!((value - 0.7f64.cos() * 0.6).abs() < ROUNDING, "{value}");
 }
 
-/// Damping that takes all: the slope of `sqrt(1 - gamma)` is infinite there, that of what is on the diagonal is not.
+/// Damping that takes all: the slope of `sqrt(1 - gamma)` is infinite there, that of what is on the
+/// diagonal is not.
 #[test]
 fn damping_has_derivatives_where_it_takes_all() {
     let energy = |circuit: Circuit, observable: &str| {
         Expectation::new(circuit, [observable.parse::<PauliSum>().unwrap()]).unwrap()
     };
-    // After RY(a), with strength g: <Z> is 1 - (1 - g) (1 - cos a), with a population p in the end 1 - 2 (1 - p) besides.
+    // After RY(a), with strength g: <Z> is 1 - (1 - g) (1 - cos a), with a population p in the end
+    // 1 - 2 (1 - p) besides.
     let (a, b, p) = (0.7f64, 0.4f64, 0.8f64);
     let one = |channel: &str| {
         let mut circuit = Circuit::new(1);
@@ -541,9 +603,15 @@ fn damping_has_derivatives_where_it_takes_all() {
         let z = energy(one(channel), "Z0");
         for method in [Method::Adjoint, Method::Forward, Method::Difference] {
             let (_, gradient) = z.gradient_by(method, &[1.0f64]).unwrap();
-            assert!((gradient[0] - slope).abs() < 1e-8, "{channel} {method:?}: {gradient:?}, not {slope}");
+            assert!(
+                (gradient[0] - slope).abs() < 1e-8,
+                "{channel} {method:?}: {gradient:?}, not {slope}"
+            );
         }
-        assert!(z.hessian_by(Method::Forward, &[1.0f64]).unwrap()[0][0].abs() < ROUNDING, "{channel}");
+        assert!(
+            z.hessian_by(Method::Forward, &[1.0f64]).unwrap()[0][0].abs() < ROUNDING,
+            "{channel}"
+        );
         // What stands off the diagonal falls infinitely fast; its value is that at 1.
         let (value, gradient) = energy(one(channel), "X0").value_and_gradient(&[1.0f64]).unwrap();
         assert!(value == 0.0 && gradient[0] == f64::NEG_INFINITY, "{value} {gradient:?}");
@@ -563,9 +631,14 @@ fn damping_has_derivatives_where_it_takes_all() {
     circuit.ry(0, angle).unwrap().phase_damping(0, 1.0).unwrap();
     assert_eq!(energy(circuit, "X0").value_and_gradient(&[a]).unwrap(), (0.0, vec![0.0]));
     // What rounding put beyond 1 is 1.
-    let (value, gradient) = energy(one("phase"), "X0 + Z0").value_and_gradient(&[1.0 + 1e-13]).unwrap();
-    assert!((value - a.cos()).abs() < ROUNDING && gradient[0] == f64::NEG_INFINITY, "{value} {gradient:?}");
-    // Twice with the same strength it is 1 - g: by each of them nothing, by both the sine that RY(b) shows.
+    let (value, gradient) =
+        energy(one("phase"), "X0 + Z0").value_and_gradient(&[1.0 + 1e-13]).unwrap();
+    assert!(
+        (value - a.cos()).abs() < ROUNDING && gradient[0] == f64::NEG_INFINITY,
+        "{value} {gradient:?}"
+    );
+    // Twice with the same strength it is 1 - g: by each of them nothing, by both the sine that
+    // RY(b) shows.
     let twice = |second: &str| {
         let mut circuit = Circuit::new(1);
         circuit.ry(0, a).unwrap();
@@ -595,10 +668,13 @@ fn variational(rng: &mut Rng, n: usize, len: usize) -> Circuit {
     let strengths: Vec<Angle> = (0..2).map(|k| circuit.param(&format!("p{k}"))).collect();
     for turn in 0..len {
         if turn % 3 < 2 {
-            rng.fill(&mut circuit, 1, |rng| angles[rng.below(3)].clone() * [1, 2, -1][rng.below(3)]);
+            rng.fill(&mut circuit, 1, |rng| {
+                angles[rng.below(3)].clone() * [1, 2, -1][rng.below(3)]
+            });
             continue;
         }
-        let (qubits, kind) = (rng.permutation(n), ChannelKind::ALL[rng.below(ChannelKind::ALL.len())]);
+        let (qubits, kind) =
+            (rng.permutation(n), ChannelKind::ALL[rng.below(ChannelKind::ALL.len())]);
         let params: Vec<Angle> = (0..kind.param_names().len())
             .map(|_| strengths[rng.below(2)].clone() / [3, 4][rng.below(2)])
             .collect();
@@ -620,7 +696,13 @@ fn gradients_with_noise_agree_by_every_method() {
     for turn in 0..20 {
         let n = 2 + turn % 2;
         let circuit = variational(&mut rng, n, 18);
-        let at = [rng.signed(), rng.signed(), rng.signed(), 0.1 + 0.5 * rng.unit(), 0.1 + 0.5 * rng.unit()];
+        let at = [
+            rng.signed(),
+            rng.signed(),
+            rng.signed(),
+            0.1 + 0.5 * rng.unit(),
+            0.1 + 0.5 * rng.unit(),
+        ];
         let overlap = Arc::new(StateVector::random(n, turn as u64, &Threads::serial()).unwrap());
         let observables = [
             observable().into(),
@@ -633,17 +715,28 @@ fn gradients_with_noise_agree_by_every_method() {
             let (other, by_method) = energy.gradient_by(method, &at).unwrap();
             let tolerance = if method == Method::Forward { CIRCUIT } else { 1e-7 };
             assert!((value - other).abs() < CIRCUIT, "{method}");
-            assert_gradients(&gradient, &by_method, tolerance, &format!("turn {turn}: {method}\n{circuit}"));
+            assert_gradients(
+                &gradient,
+                &by_method,
+                tolerance,
+                &format!("turn {turn}: {method}\n{circuit}"),
+            );
         }
         assert!(energy.check(&at).unwrap().agree);
         assert!(matches!(energy.gradient_by(Method::Shift, &at), Err(HybridError::Shift { .. })));
         // Where next to nothing may be kept, states are computed again.
         let bytes = 16u64 << (2 * n);
         let poor = energy.clone().with_simulator(Simulator::new().with_memory_limit(5 * bytes));
-        assert_gradients(&gradient, &poor.value_and_gradient(&at).unwrap().1, CIRCUIT, "little memory");
+        assert_gradients(
+            &gradient,
+            &poor.value_and_gradient(&at).unwrap().1,
+            CIRCUIT,
+            "little memory",
+        );
         // Second derivatives: on duals, and by hyper-duals.
         if turn < 4 {
-            let (a, b) = (energy.hessian(&at).unwrap(), energy.hessian_by(Method::Forward, &at).unwrap());
+            let (a, b) =
+                (energy.hessian(&at).unwrap(), energy.hessian_by(Method::Forward, &at).unwrap());
             a.iter().zip(&b).for_each(|(a, b)| assert_gradients(a, b, 1e-10, "Hessian"));
         }
         assert!(energy.metric_tensor(&at).is_err());
@@ -659,7 +752,12 @@ fn gradients_with_noise_agree_by_every_method() {
     circuit.crx(1, 0, s * 2).unwrap().amplitude_damping(0..2, 0.2).unwrap().rzz(0, 1, t).unwrap();
     let energy = Expectation::new(circuit, [observable()]).unwrap();
     let (_, gradient) = energy.value_and_gradient(&[0.3, 0.8]).unwrap();
-    assert_gradients(&gradient, &energy.gradient_by(Method::Shift, &[0.3, 0.8]).unwrap().1, CIRCUIT, "shift");
+    assert_gradients(
+        &gradient,
+        &energy.gradient_by(Method::Shift, &[0.3, 0.8]).unwrap().1,
+        CIRCUIT,
+        "shift",
+    );
     let mut prepared = vec![0.0; 2];
     energy.prepare::<f64>().unwrap().value_and_gradient(&[0.3, 0.8], &mut prepared).unwrap();
     assert_gradients(&gradient, &prepared, CIRCUIT, "prepared");
@@ -684,7 +782,9 @@ fn wide_density_matrices_are_planned_right() {
 #[test]
 fn noise_of_a_model_is_under_the_condition_of_what_it_follows() {
     let mut model = NoiseModel::new();
-    model.misread(0.1, 0.2).add(After::AllGates, Channel::new(ChannelKind::BitFlip, [0.3]).unwrap());
+    model
+        .misread(0.1, 0.2)
+        .add(After::AllGates, Channel::new(ChannelKind::BitFlip, [0.3]).unwrap());
     let when = |bit: usize| {
         let mut circuit = Circuit::new(1);
         circuit.add_register("m", 2).unwrap().measure(0, 0).unwrap();
@@ -710,12 +810,21 @@ fn a_rule_of_a_model_fits_by_what_an_instruction_is() {
     circuit.ccx(0, 1, 2).unwrap().measure(2, 0).unwrap();
     let flips = |name: &str| {
         let mut model = NoiseModel::new();
-        model.add(After::named([name]).unwrap(), Channel::new(ChannelKind::BitFlip, [0.1]).unwrap());
+        model
+            .add(After::named([name]).unwrap(), Channel::new(ChannelKind::BitFlip, [0.1]).unwrap());
         model.apply(&circuit).unwrap().count_operations().get("bit_flip").copied().unwrap_or(0)
     };
     // On each qubit of what the name fits; a control of value 0 is a control.
-    let expected =
-        [("x", 1), ("cx", 4), ("CX", 4), ("cnot", 4), ("c1-x", 4), ("ccx", 3), ("toffoli", 3), ("c1-cx", 3)];
+    let expected = [
+        ("x", 1),
+        ("cx", 4),
+        ("CX", 4),
+        ("cnot", 4),
+        ("c1-x", 4),
+        ("ccx", 3),
+        ("toffoli", 3),
+        ("c1-cx", 3),
+    ];
     let others = [
         ("u", 1),
         ("U", 1),
@@ -731,7 +840,10 @@ fn a_rule_of_a_model_fits_by_what_an_instruction_is() {
         assert_eq!(flips(name), count, "{name}");
     }
     for name in ["", "barrier", "c-x", "cx-1", "mesure"] {
-        assert!(matches!(After::named([name]), Err(CircuitError::NoSuchInstruction { .. })), "{name}");
+        assert!(
+            matches!(After::named([name]), Err(CircuitError::NoSuchInstruction { .. })),
+            "{name}"
+        );
     }
 }
 
@@ -849,7 +961,10 @@ fn what_is_no_channel_is_told() {
     // Noise has no inverse, no control and no single state.
     assert!(matches!(circuit.dagger(), Err(CircuitError::NotUnitary { .. })));
     assert!(matches!(circuit.controlled(&[true]), Err(CircuitError::NotUnitary { .. })));
-    assert!(matches!(circuit.under(0, true, |c| c.bit_flip(1, 0.1)), Err(CircuitError::NotUnitary { .. })));
+    assert!(matches!(
+        circuit.under(0, true, |c| c.bit_flip(1, 0.1)),
+        Err(CircuitError::NotUnitary { .. })
+    ));
     assert!(matches!(Simulator::new().run(&circuit, &[0.1]), Err(SimulateError::Dynamic)));
     let large = Circuit::build(40, |c| c.bit_flip(0, 0.1)).unwrap();
     let error = Simulator::new().run_density(&large, &[] as &[f64]).unwrap_err().to_string();

@@ -123,7 +123,8 @@ fn computed_parameters_survive_append_and_bind() {
         plain.rx(0, a.sin() * b).unwrap();
         rows(&plain, &[])
     };
-    let close = |x: &Dense<C>, y: &Dense<C>| assert!(matrix_distance(x, y) <= CIRCUIT, "{x:?}\n{y:?}");
+    let close =
+        |x: &Dense<C>, y: &Dense<C>| assert!(matrix_distance(x, y) <= CIRCUIT, "{x:?}\n{y:?}");
     close(&rows(&inner, &AT), &expected(AT[0], AT[1]));
 
     // The outer circuit declares b first, so ids move.
@@ -185,14 +186,20 @@ fn parameters_stay_in_their_circuits() {
         assert!(first.rx(0, &sum).is_err(), "{sum}");
     }
     assert!(second.rx(0, &a - &y).is_err(), "a difference that is no 0");
-    assert!(matches!(second.rx(0, &b).unwrap_err(), CircuitError::ForeignParam { id } if id.index() == 1));
+    assert!(
+        matches!(second.rx(0, &b).unwrap_err(), CircuitError::ForeignParam { id } if id.index() == 1)
+    );
     let sine = second.expression(ParamExpr::from(a.clone()).call(Function::Sin));
     assert!(other(second.rx(0, sine).unwrap_err()));
     assert!(other(second.bind(&[("y", a.clone())]).unwrap_err()));
-    assert!(matches!(second.bind(&[("y", b.clone())]).unwrap_err(), CircuitError::ForeignParam { .. }));
+    assert!(matches!(
+        second.bind(&[("y", b.clone())]).unwrap_err(),
+        CircuitError::ForeignParam { .. }
+    ));
     assert_eq!(second, before, "what is refused leaves nothing behind");
 
-    // Clones, and circuits that have the parameter at the same place, take it; a bare number is any parameter.
+    // Clones, and circuits that have the parameter at the same place, take it; a bare number is any
+    // parameter.
     let mut copy = first.clone();
     copy.rx(0, &a + &b).unwrap();
     let mut same = Circuit::new(1);
@@ -370,7 +377,10 @@ fn strings_are_checked_where_they_are_appended() {
     let foreign = Circuit::new(1).param("theta");
     assert!(circuit.pauli_rotation(&PauliString::default(), foreign).is_err());
     let short = Instruction {
-        operation: Operation::PauliRotation(Box::new(PauliRotation::new([Pauli::X, Pauli::Y], 0.3))),
+        operation: Operation::PauliRotation(Box::new(PauliRotation::new(
+            [Pauli::X, Pauli::Y],
+            0.3,
+        ))),
         targets: [0].into_iter().collect(),
         controls: Default::default(),
         condition: None,
@@ -425,7 +435,10 @@ fn binding_to_what_is_not_a_number_is_refused() {
     let log = circuit.expression(ParamExpr::from(a).call(Function::Ln));
     circuit.rx(0, log).unwrap();
     let error = circuit.bind(&[("a", Angle::rad(-1.0))]).unwrap_err();
-    assert!(matches!(error, CircuitError::NotFinite { ref angle } if angle == "log(-1)"), "{error:?}");
+    assert!(
+        matches!(error, CircuitError::NotFinite { ref angle } if angle == "log(-1)"),
+        "{error:?}"
+    );
     assert!(Simulator::new().run(&circuit, &[-1.0]).is_err());
 }
 
@@ -454,9 +467,13 @@ fn measurements_bar_what_needs_a_unitary_circuit() {
     }
     assert!(Simulator::new().matrix::<C>(&circuit, &Values::<f64>(&[])).is_err());
     assert!(circuit.measure_all().is_err(), "the register exists");
-    // A gate after a measurement of its qubit leaves no single final state; a barrier and another measurement can.
+    // A gate after a measurement of its qubit leaves no single final state; a barrier and another
+    // measurement can.
     circuit.barrier(&[0, 1]).unwrap().measure(0, 1).unwrap();
-    assert_eq!(final_measurements(&circuit).unwrap().into_iter().collect::<Vec<_>>(), [(0, 0), (1, 0)]);
+    assert_eq!(
+        final_measurements(&circuit).unwrap().into_iter().collect::<Vec<_>>(),
+        [(0, 0), (1, 0)]
+    );
     circuit.x(0).unwrap();
     let error = Simulator::new().run::<f64>(&circuit, &[]).unwrap_err();
     assert!(matches!(error, SimulateError::Dynamic), "{error:?}");
@@ -466,7 +483,8 @@ fn measurements_bar_what_needs_a_unitary_circuit() {
 fn counts_read_the_registers() {
     let mut circuit = Circuit::new(3);
     circuit.add_register("low", 2).unwrap().add_register("high", 1).unwrap();
-    // low[0] reads qubit 2 (which is 1), low[1] is never written, high[0] reads qubit 0 (which is 0).
+    // low[0] reads qubit 2 (which is 1), low[1] is never written, high[0] reads qubit 0 (which is
+    // 0).
     circuit.x(2).unwrap().measure(2, 0).unwrap().measure(0, 2).unwrap();
     let simulator = Simulator::new();
     let state = simulator.run::<f64>(&circuit, &[]).unwrap();
@@ -490,7 +508,13 @@ fn operations_are_counted_and_printed_by_name() {
          c1-pauli_rotation(pi/4) !q[2], Y q[0], Z q[1]\n"
     );
     let counts: Vec<_> = circuit.count_operations().into_iter().collect();
-    let expected =
-        [("c1-pauli_rotation", 1), ("c1-unitary", 1), ("c1-x", 1), ("ccx", 1), ("ecr", 1), ("unitary", 1)];
+    let expected = [
+        ("c1-pauli_rotation", 1),
+        ("c1-unitary", 1),
+        ("c1-x", 1),
+        ("ccx", 1),
+        ("ecr", 1),
+        ("unitary", 1),
+    ];
     assert_eq!(counts, expected.map(|(name, n)| (name.to_owned(), n)));
 }

@@ -1,5 +1,5 @@
-//! Closed forms and expressions beside duals, for every gate of the table and for circuits of up to 6 qubits and 60
-//! gates; and what happens where closed forms grow too long.
+//! Closed forms and expressions beside duals, for every gate of the table and for circuits of up to
+//! 6 qubits and 60 gates; and what happens where closed forms grow too long.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::time::{Duration, Instant};
@@ -50,7 +50,11 @@ fn check_closed_form(rng: &mut Rng, circuit: &Circuit, what: &str) {
             let amplitude = state.amplitude(index).unwrap();
             assert_close(amplitude.eval(&at).unwrap(), value(expected), what);
             let derivative = amplitude.derivative(name).unwrap();
-            assert_close(derivative.eval(&at).unwrap(), slope(expected), &format!("{what}, by {name}"));
+            assert_close(
+                derivative.eval(&at).unwrap(),
+                slope(expected),
+                &format!("{what}, by {name}"),
+            );
         }
     }
 }
@@ -70,7 +74,11 @@ fn check_expressions(rng: &mut Rng, circuit: &Circuit, what: &str) {
         };
         assert_close(both(&|x| x.evaluate(&named).unwrap()), value(&expected[index]), what);
         let derivative = |x: &Expr| x.derivative(named[k].0).unwrap().evaluate(&named).unwrap();
-        assert_close(both(&derivative), slope(&expected[index]), &format!("{what}, by {}", named[k].0));
+        assert_close(
+            both(&derivative),
+            slope(&expected[index]),
+            &format!("{what}, by {}", named[k].0),
+        );
     }
 }
 
@@ -84,7 +92,9 @@ fn every_gate_and_its_derivatives() {
         for (q, angle) in params.iter().enumerate() {
             circuit.h(q).unwrap().u3(q, angle, Angle::pi(q as i64, 8), Angle::rad(0.3)).unwrap();
         }
-        rng.push(&mut circuit, kind, |rng| &params[rng.below(4)] * Q::new(1 + rng.below(3) as i64, 3));
+        rng.push(&mut circuit, kind, |rng| {
+            &params[rng.below(4)] * Q::new(1 + rng.below(3) as i64, 3)
+        });
         check_closed_form(&mut rng, &circuit, kind.name());
         check_expressions(&mut rng, &circuit, kind.name());
     }
@@ -133,7 +143,8 @@ fn expectation_values_that_take_too_long_say_so_at_once() {
     assert!(start.elapsed() < SOON / 20, "{:?}", start.elapsed());
 }
 
-/// `H T` over and over: coefficients grow until they are refused, and formulas are right until then.
+/// `H T` over and over: coefficients grow until they are refused, and formulas are right until
+/// then.
 #[test]
 fn coefficients_grow_up_to_their_bound() {
     let mut circuit = Circuit::new(1);
@@ -146,7 +157,10 @@ fn coefficients_grow_up_to_their_bound() {
         let formula = ClosedForm::of(&circuit).and_then(|state| state.amplitude(0));
         let Ok(formula) = formula else {
             let error = formula.unwrap_err();
-            assert!(matches!(error, ExactError::Number { fault: Fault::Coefficient, .. }), "{error}");
+            assert!(
+                matches!(error, ExactError::Number { fault: Fault::Coefficient, .. }),
+                "{error}"
+            );
             assert!(checked > 5, "{gates}");
             return;
         };

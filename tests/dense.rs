@@ -57,7 +57,8 @@ fn the_fourier_transform_of_a_basis_state_is_a_wave() {
         }
         (0..n / 2).for_each(|q| put(&mut state, "swap", &[], &[q, n - 1 - q]));
         let dim = 1usize << n;
-        let wave = |y: usize| cis(2.0 * PI * (x * y % dim) as f64 / dim as f64) / (dim as f64).sqrt();
+        let wave =
+            |y: usize| cis(2.0 * PI * (x * y % dim) as f64 / dim as f64) / (dim as f64).sqrt();
         assert!(state.distance(&(0..dim).map(wave).collect::<Vec<_>>()) < ROUNDING);
     }
 }
@@ -103,7 +104,8 @@ fn gates_of_the_reference_are_unitary_and_satisfy_identities() {
     let times = |a: &[C], z: C| a.iter().map(|x| x * z).collect::<Vec<_>>();
     let (theta, phi, lambda) = (0.4, -1.3, 2.1);
     // U3 = RZ(phi) RY(theta) RZ(lambda), U = e^{i (theta + phi + lambda)/2} U3.
-    let euler = product(&matrix("rz", &[phi]), &product(&matrix("ry", &[theta]), &matrix("rz", &[lambda])));
+    let euler =
+        product(&matrix("rz", &[phi]), &product(&matrix("ry", &[theta]), &matrix("rz", &[lambda])));
     assert!(near(&matrix("u3", &[theta, phi, lambda]), &euler));
     let phase = cis((theta + phi + lambda) / 2.0);
     assert!(near(&matrix("U", &[theta, phi, lambda]), &times(&euler, phase)));
@@ -148,6 +150,7 @@ fn small_circuits_of_every_pool_run_as_the_reference() {
 
 #[test]
 fn a_printed_gate_names_its_controls() {
-    let gate = PoolGate { controls: vec![(4, false), (0, true)], ..PoolGate::new("cx", &[], &[1, 2]) };
+    let gate =
+        PoolGate { controls: vec![(4, false), (0, true)], ..PoolGate::new("cx", &[], &[1, 2]) };
     assert_eq!(gate.to_string(), "negctrl @ ctrl @ cx q[4], q[0], q[1], q[2];");
 }

@@ -33,10 +33,14 @@ fn assert_exact(report: &Report, verdict: Verdict) {
     assert_eq!((report.verdict, report.exact), (verdict, true), "{report:?}");
     match report.method {
         Means::ExactRing => assert_eq!(report.error_bound, 0.0),
-        method => assert!(method == Means::FiniteField && report.error_bound <= BOUND, "{report:?}"),
+        method => {
+            assert!(method == Means::FiniteField && report.error_bound <= BOUND, "{report:?}")
+        }
     }
     match verdict {
-        Verdict::Different => assert!(report.witness.as_ref().unwrap().distance > 1e-6, "{report:?}"),
+        Verdict::Different => {
+            assert!(report.witness.as_ref().unwrap().distance > 1e-6, "{report:?}")
+        }
         _ => assert!(report.witness.is_none()),
     }
 }
@@ -91,9 +95,15 @@ fn euler_angles_and_commutation_with_free_angles() {
     proves(2, |c, [a, b, _]| c.rzz(0, 1, a)?.rz(0, b), |c, [a, b, _]| c.rz(0, b)?.rzz(0, 1, a));
     proves(2, |c, [a, ..]| c.cx(0, 1)?.rx(1, a), |c, [a, ..]| c.rx(1, a)?.cx(0, 1));
     proves(1, |c, [a, b, _]| c.rx(0, a + b), |c, [a, b, _]| c.rx(0, b)?.rx(0, a));
-    proves(2, |c, [a, ..]| c.crz(0, 1, a), |c, [a, ..]| c.rz(1, &a / 2)?.cx(0, 1)?.rz(1, -a / 2)?.cx(0, 1));
-    let [left, right] =
-        [build(1, |c, [a, b, _]| c.rx(0, a)?.rz(0, b)), build(1, |c, [a, b, _]| c.rz(0, b)?.rx(0, a))];
+    proves(
+        2,
+        |c, [a, ..]| c.crz(0, 1, a),
+        |c, [a, ..]| c.rz(1, &a / 2)?.cx(0, 1)?.rz(1, -a / 2)?.cx(0, 1),
+    );
+    let [left, right] = [
+        build(1, |c, [a, b, _]| c.rx(0, a)?.rz(0, b)),
+        build(1, |c, [a, b, _]| c.rz(0, b)?.rx(0, a)),
+    ];
     assert_exact(&compare(&left, &right), Verdict::Different);
 }
 
@@ -160,7 +170,10 @@ fn fourier_transforms() {
     for n in [1, 2, 3, 5, 8, 13] {
         let (one, other) = (qft(n, false), qft(n, true));
         assert_exact(&compare(&one, &other), Verdict::Equal);
-        assert_exact(&compare(&one, &altered(&other, other.instructions().len() / 2)), Verdict::Different);
+        assert_exact(
+            &compare(&one, &altered(&other, other.instructions().len() / 2)),
+            Verdict::Different,
+        );
     }
 }
 
@@ -174,12 +187,18 @@ fn fourier_transform_of_20_qubits() {
 #[test]
 fn small_circuits_are_compared_in_the_exact_ring() {
     let field = Settings::default().with_exact_ring(false);
-    let [left, right] =
-        [build(2, |c, [a, ..]| c.rzz(0, 1, a)), build(2, |c, [a, ..]| c.cx(0, 1)?.rz(1, a)?.cx(0, 1))];
+    let [left, right] = [
+        build(2, |c, [a, ..]| c.rzz(0, 1, a)),
+        build(2, |c, [a, ..]| c.cx(0, 1)?.rz(1, a)?.cx(0, 1)),
+    ];
     assert_eq!(compare(&left, &right).method, Means::ExactRing);
-    assert_eq!(equivalent(&left, &right, &field, &Simulator::new()).unwrap().method, Means::FiniteField);
+    assert_eq!(
+        equivalent(&left, &right, &field, &Simulator::new()).unwrap().method,
+        Means::FiniteField
+    );
     // Fractions of pi of any order are in it; long circuits take too long there.
-    let [left, right] = [build(1, |c, _| c.rx(0, PI / 3)), build(1, |c, _| c.rx(0, PI / 6)?.rx(0, PI / 6))];
+    let [left, right] =
+        [build(1, |c, _| c.rx(0, PI / 3)), build(1, |c, _| c.rx(0, PI / 6)?.rx(0, PI / 6))];
     let report = compare(&left, &right);
     assert_eq!((report.verdict, report.method), (Verdict::Equal, Means::ExactRing));
     assert_eq!(compare(&left, &build(1, |c, _| c.rx(0, PI / 7))).verdict, Verdict::Different);
@@ -203,24 +222,34 @@ fn phases_of_long_circuits_and_of_states() {
     right.p(4, a).unwrap();
     let report = compare(&left, &right);
     assert_exact(&report, Verdict::EqualUpToPhase);
-    assert_eq!((report.method, report.phase.unwrap().text), (Means::FiniteField, "-1/2*a".to_owned()));
+    assert_eq!(
+        (report.method, report.phase.unwrap().text),
+        (Means::FiniteField, "-1/2*a".to_owned())
+    );
     let on_state = Settings::default().with_on(On::State);
     let [left, right] = [build(9, |c, [a, ..]| c.rz(0, a)?.h(8)), build(9, |c, _| c.h(8))];
     let report = equivalent(&left, &right, &on_state, &Simulator::new()).unwrap();
-    assert_eq!((report.verdict, report.phase.unwrap().text), (Verdict::EqualUpToPhase, "-1/2*a".to_owned()));
+    assert_eq!(
+        (report.verdict, report.phase.unwrap().text),
+        (Verdict::EqualUpToPhase, "-1/2*a".to_owned())
+    );
 }
 
 #[test]
 fn single_precision_only_coarsens_numbers() {
     let single = Settings::default().with_single(true);
-    let check = |a: &Circuit, b: &Circuit, s: &Settings| equivalent(a, b, s, &Simulator::new()).unwrap();
+    let check =
+        |a: &Circuit, b: &Circuit, s: &Settings| equivalent(a, b, s, &Simulator::new()).unwrap();
     let rounded = |more: f64| {
         let mut circuit = build(2, |c, _| c.h(0)?.cx(0, 1));
         circuit.rx(0, std::f64::consts::FRAC_PI_3 + more).unwrap();
         circuit
     };
     let report = check(&rounded(0.0), &rounded(0.0), &single);
-    assert!(matches!(report.verdict, Verdict::Equal | Verdict::Unknown) && report.method == Means::Numeric);
+    assert!(
+        matches!(report.verdict, Verdict::Equal | Verdict::Unknown)
+            && report.method == Means::Numeric
+    );
     assert!(report.error_bound > 1e-7, "{report:?}");
     let coarse = single.with_tolerance(1e-5);
     assert_eq!(check(&rounded(0.0), &rounded(1e-7), &coarse).verdict, Verdict::Equal);
@@ -249,13 +278,16 @@ fn random_circuit(n: usize, len: usize, rng: &mut Rng) -> Circuit {
     circuit
 }
 
-/// Inserts a gate and its inverse, exchanges neighbours on different qubits, takes some gates apart.
+/// Inserts a gate and its inverse, exchanges neighbours on different qubits, takes some gates
+/// apart.
 fn rewritten(circuit: &Circuit, rng: &mut Rng) -> Circuit {
     let mut list: Vec<Instruction> = Vec::new();
     for instruction in circuit.instructions() {
         if rng.below(4) == 0 {
             let extra = random_circuit(circuit.n_qubits(), 1, rng);
-            list.extend(extra.instructions().iter().chain(extra.dagger().unwrap().instructions()).cloned());
+            list.extend(
+                extra.instructions().iter().chain(extra.dagger().unwrap().instructions()).cloned(),
+            );
         }
         list.extend(in_parts(instruction));
     }
@@ -300,7 +332,11 @@ fn a_thousand_gates_rewritten() {
     for _ in 0..5 {
         let k = rng.below(other.instructions().len());
         let report = compare(&circuit, &altered_anywhere(&other, k));
-        assert_eq!((report.verdict, report.exact), (Verdict::Different, true), "gate {k}: {report:?}");
+        assert_eq!(
+            (report.verdict, report.exact),
+            (Verdict::Different, true),
+            "gate {k}: {report:?}"
+        );
     }
 }
 
@@ -339,7 +375,9 @@ fn large_angles_are_equal_only_where_they_are_known() {
     for angle in [1e9, 123_456_789_012.0] {
         let report = compare(&rx(angle), &rx(angle));
         assert_eq!((report.verdict, report.exact), (Verdict::Equal, false));
-        assert!(report.error_bound < 1e-9 && report.reason.unwrap().contains("too large or too fine"));
+        assert!(
+            report.error_bound < 1e-9 && report.reason.unwrap().contains("too large or too fine")
+        );
     }
     let sum = build(1, |c, _| c.rz(0, Angle::rad(0.1) + Angle::rad(0.2)));
     assert_exact(&compare(&sum, &build(1, |c, _| c.rz(0, 0.3))), Verdict::Equal);
@@ -355,8 +393,13 @@ fn rounded_numbers_are_not_what_they_look_like() {
     };
     let written = |text: &str| rz(ketgrad_core::qasm::parse_angle(text).unwrap());
     let tenth = rz(Angle::rad(0.1));
-    for text in ["0.10000000000000000001", "0.1 + 1e-20", "0.1*cos(1e-9)", "1e-1", "0.1000000000000000000000"]
-    {
+    for text in [
+        "0.10000000000000000001",
+        "0.1 + 1e-20",
+        "0.1*cos(1e-9)",
+        "1e-1",
+        "0.1000000000000000000000",
+    ] {
         let report = compare(&written(text), &tenth);
         let exact = text.ends_with("000") || text == "1e-1";
         assert_eq!((report.verdict, report.exact), (Verdict::Equal, exact), "{text}: {report:?}");
@@ -415,16 +458,23 @@ fn numbers_say_nothing_beyond_their_rounding() {
 #[test]
 fn decimals_of_twelve_digits_stay_exact() {
     let left = build(1, |c, _| c.rx(0, 0.123_456_789_012)?.rx(0, 1.0));
-    assert_exact(&compare(&left, &build(1, |c, _| c.rx(0, 1.0)?.rx(0, 0.123_456_789_012))), Verdict::Equal);
+    assert_exact(
+        &compare(&left, &build(1, |c, _| c.rx(0, 1.0)?.rx(0, 0.123_456_789_012))),
+        Verdict::Equal,
+    );
     let other = compare(&left, &build(1, |c, _| c.rx(0, 1.0)?.rx(0, 0.123_456_789_011)));
     assert_eq!((other.verdict, other.exact), (Verdict::Different, true));
     // Matrices in rounded numbers are left to numbers.
     let root = 0.5f64.sqrt();
-    let h = ketgrad_core::matrix::Matrix::from_rows(vec![vec![root, root], vec![root, -root]]).unwrap();
+    let h =
+        ketgrad_core::matrix::Matrix::from_rows(vec![vec![root, root], vec![root, -root]]).unwrap();
     let mut given = Circuit::new(1);
     given.unitary(h.map(|x| Complex::new(*x, 0.0)), &[0], &[]).unwrap();
     let report = compare(&given, &build(1, |c, _| c.h(0)));
-    assert_eq!((report.verdict, report.method, report.exact), (Verdict::Equal, Means::Numeric, false));
+    assert_eq!(
+        (report.verdict, report.method, report.exact),
+        (Verdict::Equal, Means::Numeric, false)
+    );
 }
 
 #[test]
@@ -432,7 +482,8 @@ fn ancillas_and_states() {
     let on = |on| Settings::default().with_on(on);
     let left = build(3, |c, [a, ..]| c.ry(0, a));
     let right = build(3, |c, [a, ..]| c.ry(0, a)?.cx(2, 0)?.cx(1, 0));
-    let verdict = |on_what| equivalent(&left, &right, &on(on_what), &Simulator::new()).unwrap().verdict;
+    let verdict =
+        |on_what| equivalent(&left, &right, &on(on_what), &Simulator::new()).unwrap().verdict;
     assert_eq!(verdict(On::Unitary { ancillas: 0 }), Verdict::Different);
     assert_eq!(verdict(On::Unitary { ancillas: 1 }), Verdict::Different);
     assert_eq!(verdict(On::Unitary { ancillas: 2 }), Verdict::Equal);
@@ -442,7 +493,9 @@ fn ancillas_and_states() {
 
 #[test]
 fn what_cannot_be_compared() {
-    let fails = |a: &Circuit, b: &Circuit, s: Settings| equivalent(a, b, &s, &Simulator::new()).unwrap_err();
+    let fails = |a: &Circuit, b: &Circuit, s: Settings| {
+        equivalent(a, b, &s, &Simulator::new()).unwrap_err()
+    };
     let one = Circuit::new(1);
     let d = Settings::default();
     let e = fails(&one, &Circuit::new(2), d);
@@ -455,7 +508,10 @@ fn what_cannot_be_compared() {
     let mut middle = Circuit::new(1);
     middle.add_register("c", 1).unwrap().measure(0, 0).unwrap().h(0).unwrap();
     assert!(matches!(fails(&one, &middle, d), EquivalentError::Dynamic { which: "second" }));
-    assert!(matches!(fails(&one, &one, d.with_tolerance(f64::NAN)), EquivalentError::Tolerance { .. }));
+    assert!(matches!(
+        fails(&one, &one, d.with_tolerance(f64::NAN)),
+        EquivalentError::Tolerance { .. }
+    ));
     let mut nan = Circuit::new(1);
     nan.rx(0, f64::NAN).unwrap();
     assert!(fails(&one, &nan, d).to_string().contains("not a finite number"));
@@ -481,7 +537,8 @@ proptest! {
         prop_assert!(how == 2 || ring.verdict != Verdict::Different, "{:?}", ring);
     }
 
-    /// What a transpiler prints with all digits is never called different, however tight the tolerance.
+    /// What a transpiler prints with all digits is never called different, however tight the
+    /// tolerance.
     #[test]
     fn rounded_angles_are_no_difference(
         seed in any::<u64>(),
@@ -507,7 +564,8 @@ proptest! {
         prop_assert!(tolerance < 1e-9 || report.verdict == Verdict::Equal, "{:?}", report);
     }
 
-    /// A steep angle in two parts is that angle: no precision sees a difference beyond what it says of itself.
+    /// A steep angle in two parts is that angle: no precision sees a difference beyond what it says
+    /// of itself.
     #[test]
     fn parts_of_steep_angles_are_no_difference(
         whole in 1..1i64 << 49,
@@ -617,7 +675,9 @@ fn a_phase_is_claimed_only_beyond_the_bound() {
                 let decimals = found.text.split('.').nth(1).map_or(0, str::len);
                 assert!(value == 0.0 || 10f64.powi(-(decimals as i32)) > report.error_bound / 10.0);
             }
-            Verdict::Unknown => assert!(report.error_bound > tolerance / 2.0 || phase > tolerance / 2.0),
+            Verdict::Unknown => {
+                assert!(report.error_bound > tolerance / 2.0 || phase > tolerance / 2.0)
+            }
             Verdict::Different => panic!("{phase} {report:?}"),
         }
         seen[match report.verdict {
@@ -629,7 +689,8 @@ fn a_phase_is_claimed_only_beyond_the_bound() {
     assert!(seen.iter().all(|n| *n > 3), "{seen:?}");
 }
 
-/// Pairs of circuits, every third equal in another form, every third with a phase, every third with one gate more.
+/// Pairs of circuits, every third equal in another form, every third with a phase, every third with
+/// one gate more.
 const PAIRS: u64 = 360;
 
 /// What is appended somewhere in the middle: no multiple of the identity at any angles.
@@ -645,7 +706,11 @@ fn push_a_change(circuit: &mut Circuit, rng: &mut Rng) {
         4 => circuit.ccx(q, p, r),
         5 => circuit.cp(q, p, PI / 32),
         6 => circuit.rzz(q, p, Angle::theta(ParamId::new(0)) + PI / 8),
-        _ => circuit.gate(Gate::new(GateKind::RY, [PI / 16]).unwrap(), &[r], &[(q, false), (p, true)]),
+        _ => circuit.gate(
+            Gate::new(GateKind::RY, [PI / 16]).unwrap(),
+            &[r],
+            &[(q, false), (p, true)],
+        ),
     }
     .unwrap();
 }
@@ -658,7 +723,8 @@ fn random_pairs_get_no_wrong_verdict() {
         let mut rng = Rng::new(1000 + seed);
         let n = 3 + (seed / 3 % 8) as usize;
         let (len, how) = (4 + rng.below(36), (seed % 3) as usize);
-        let (first, second) = (random_circuit(n, len, &mut rng), random_circuit(n, 1 + len / 4, &mut rng));
+        let (first, second) =
+            (random_circuit(n, len, &mut rng), random_circuit(n, 1 + len / 4, &mut rng));
         let join = |parts: &[&Circuit]| {
             let mut out = with_params_of(&first);
             for part in parts {
@@ -686,18 +752,25 @@ fn random_pairs_get_no_wrong_verdict() {
         // On a state the circuits may be equal though they are not, but equal ones are.
         let settings = Settings::default().with_on(On::State).with_seed(seed);
         let report = equivalent(&one, &other, &settings, &Simulator::new()).unwrap();
-        assert!(report.exact && expected.iter().position(|v| *v == report.verdict) <= Some(how), "{seed}");
+        assert!(
+            report.exact && expected.iter().position(|v| *v == report.verdict) <= Some(how),
+            "{seed}"
+        );
         // In numbers no verdict is wrong, and no distance of equal circuits is beyond the bound.
         let [mut one, mut other] = [one, other];
         rounded_rotation(&mut one);
         rounded_rotation(&mut other);
         for single in [false, true] {
             let tolerance = if single { 1e-3 } else { 1e-9 };
-            let settings = Settings::default().with_tolerance(tolerance).with_single(single).with_seed(seed);
+            let settings =
+                Settings::default().with_tolerance(tolerance).with_single(single).with_seed(seed);
             let report = equivalent(&one, &other, &settings, &Simulator::new()).unwrap();
             assert!(report.method == Means::Numeric && !report.exact);
             let (found, bound) = (report.verdict, report.error_bound);
-            assert!(found == expected[how] || (single && found == Verdict::Unknown), "{seed}: {report:?}");
+            assert!(
+                found == expected[how] || (single && found == Verdict::Unknown),
+                "{seed}: {report:?}"
+            );
             if how < 2 {
                 assert!(report.max_difference.unwrap() <= bound, "{seed}: {report:?}");
             }
@@ -744,12 +817,17 @@ fn routed_ghz_with_a_fresh_qubit() {
     let routed = build(5, |c, _| c.h(0)?.cx(0, 1)?.cx(1, 2)?.swap(2, 4)?.cx(4, 3));
     let report = compare(&ghz, &read(routed.clone(), &[0, 1, 4, 3]));
     assert_exact(&report, Verdict::Equal);
-    assert!(report.notes.iter().any(|n| n.contains("c[2] from qubit 2 and 4")), "{:?}", report.notes);
+    assert!(
+        report.notes.iter().any(|n| n.contains("c[2] from qubit 2 and 4")),
+        "{:?}",
+        report.notes
+    );
     assert!(report.notes.iter().any(|n| n.contains("start in |0>")), "{:?}", report.notes);
     assert_exact(&compare(&ghz, &read(routed.clone(), &[0, 1, 2, 3])), Verdict::Different);
     // Without readout they are not circuits on equally many qubits.
     let settings = Settings::default().with_ignore_measurements(true);
-    let error = equivalent(&ghz, &read(routed, &[0, 1, 4, 3]), &settings, &Simulator::new()).unwrap_err();
+    let error =
+        equivalent(&ghz, &read(routed, &[0, 1, 4, 3]), &settings, &Simulator::new()).unwrap_err();
     assert!(matches!(error, EquivalentError::Qubits { left: 4, right: 5 }), "{error}");
 }
 
@@ -776,7 +854,12 @@ fn what_readout_does_not_see_makes_no_difference() {
         assert_exact(&report, Verdict::Different);
         assert!(report.by_readout && report.reason.is_some(), "{report:?}");
         assert!(
-            report.witness.unwrap().params.iter().all(|(name, _)| ["a", "b", "c"].contains(&name.as_str()))
+            report
+                .witness
+                .unwrap()
+                .params
+                .iter()
+                .all(|(name, _)| ["a", "b", "c"].contains(&name.as_str()))
         );
     }
     // From |0…0>, the sign of an angle makes no difference.
@@ -814,7 +897,10 @@ fn bits_are_matched_by_the_names_of_their_registers() {
     assert_exact(&compare(&read(build(1, |c, _| c.h(0)), &[0]), &with(false)), Verdict::Equal);
     let report = compare(&read(build(1, |c, _| c.h(0)), &[0]), &with(true));
     assert_exact(&report, Verdict::Different);
-    assert!(report.reason.as_ref().unwrap().contains("c[1] is 1 with probability 0.000000"), "{report:?}");
+    assert!(
+        report.reason.as_ref().unwrap().contains("c[1] is 1 with probability 0.000000"),
+        "{report:?}"
+    );
 }
 
 /// What is declared and not written costs nothing.
@@ -855,7 +941,11 @@ fn one_readout_alone_is_a_note() {
     let report = equivalent(&swapped.0, &swapped.1, &settings, &Simulator::new()).unwrap();
     assert_exact(&report, Verdict::Equal);
     assert_eq!(report.notes.len(), 2);
-    assert!(report.notes[0].contains("the first circuit are ignored, of qubit 0, 1"), "{:?}", report.notes);
+    assert!(
+        report.notes[0].contains("the first circuit are ignored, of qubit 0, 1"),
+        "{:?}",
+        report.notes
+    );
 }
 
 /// The probabilities of all values of the bits, from states: no code of the comparison.
@@ -872,8 +962,8 @@ fn distribution(circuit: &Circuit, from: &[usize], inputs: &[f64], before: &Circ
     p
 }
 
-/// Random circuits with random readout, and others that do the same to it or nearly: the verdict is that of distributions at
-/// random inputs and parameters.
+/// Random circuits with random readout, and others that do the same to it or nearly: the verdict is
+/// that of distributions at random inputs and parameters.
 #[test]
 fn readout_of_random_circuits() {
     let mut verdicts = [0; 2];
@@ -921,7 +1011,8 @@ fn readout_of_random_circuits() {
             _ => {}
         }
         let measured = 1 + rng.below(n);
-        let (mut from, mut other): (Vec<usize>, Vec<usize>) = (0..measured).map(|q| (q, order[q])).unzip();
+        let (mut from, mut other): (Vec<usize>, Vec<usize>) =
+            (0..measured).map(|q| (q, order[q])).unzip();
         if rng.below(4) == 0 {
             let swapped = rng.below(measured);
             other.swap(0, swapped);
@@ -937,14 +1028,18 @@ fn readout_of_random_circuits() {
             if on != On::State {
                 before.unitary(rng.unitary(n), &(0..n).collect::<Vec<_>>(), &[]).unwrap();
             }
-            let (p, q) =
-                (distribution(&a, &from, &inputs, &before), distribution(&b, &other, &inputs, &before));
+            let (p, q) = (
+                distribution(&a, &from, &inputs, &before),
+                distribution(&b, &other, &inputs, &before),
+            );
             apart = p.iter().zip(&q).map(|(p, q)| (p - q).abs()).fold(apart, f64::max);
         }
         let expected = if apart > 1e-7 { Verdict::Different } else { Verdict::Equal };
         let single = seed % 6 == 3;
-        let settings = Settings::default().with_on(on).with_single(single).with_exact_ring(seed % 2 == 0);
-        let report = equivalent(&read(a, &from), &read(b, &other), &settings, &Simulator::new()).unwrap();
+        let settings =
+            Settings::default().with_on(on).with_single(single).with_exact_ring(seed % 2 == 0);
+        let report =
+            equivalent(&read(a, &from), &read(b, &other), &settings, &Simulator::new()).unwrap();
         let same = report.verdict == expected
             || (expected == Verdict::Equal && report.verdict == Verdict::EqualUpToPhase)
             // In single precision rounding hides what is below it.

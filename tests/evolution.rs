@@ -57,7 +57,10 @@ fn twice_the_steps_leave_the_error_that_the_order_promises() {
         let (long, short) = (error(steps), error(2 * steps));
         let gain = (long / short).log2();
         assert!(long > 100.0 * ROUNDING && short < 0.1, "order {order}: {long} and {short}");
-        assert!((gain - order as f64).abs() < 0.35, "order {order}: {long} to {short} is a gain of 2^{gain}");
+        assert!(
+            (gain - order as f64).abs() < 0.35,
+            "order {order}: {long} to {short} is a gain of 2^{gain}"
+        );
     }
 }
 

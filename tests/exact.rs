@@ -1,5 +1,5 @@
-//! Closed forms: they equal the numeric state at random angles, their derivatives equal duals, their text says the
-//! same, and identities hold exactly.
+//! Closed forms: they equal the numeric state at random angles, their derivatives equal duals,
+//! their text says the same, and identities hold exactly.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
@@ -44,9 +44,15 @@ fn every_gate_of_the_table_equals_its_number() {
             let params: Vec<Angle> = (0..4).map(|k| circuit.param(&format!("p{k}"))).collect();
             // A state in which every amplitude counts.
             for (q, angle) in params.iter().enumerate() {
-                circuit.h(q).unwrap().u3(q, angle, Angle::pi(q as i64, 8), Angle::rad(0.3)).unwrap();
+                circuit
+                    .h(q)
+                    .unwrap()
+                    .u3(q, angle, Angle::pi(q as i64, 8), Angle::rad(0.3))
+                    .unwrap();
             }
-            rng.push(&mut circuit, kind, |rng| &params[rng.below(4)] * Q::new(1 + rng.below(3) as i64, 3));
+            rng.push(&mut circuit, kind, |rng| {
+                &params[rng.below(4)] * Q::new(1 + rng.below(3) as i64, 3)
+            });
             let state = ClosedForm::of(&circuit).unwrap();
             let at = rng.point(&circuit);
             let error = error(&state, &circuit, &at);
@@ -102,11 +108,15 @@ fn derivatives_equal_duals() {
         let state = ClosedForm::of(&circuit).unwrap();
         let at = rng.point(&circuit);
         for (k, name) in ["p0", "p1", "p2"].into_iter().enumerate() {
-            let moved: Vec<Dual64> =
-                at.iter().enumerate().map(|(j, &x)| Dual64::new(x, f64::from(u8::from(j == k)))).collect();
+            let moved: Vec<Dual64> = at
+                .iter()
+                .enumerate()
+                .map(|(j, &x)| Dual64::new(x, f64::from(u8::from(j == k))))
+                .collect();
             let duals = Simulator::new().run(&circuit, &moved).unwrap();
             for index in state.support() {
-                let slope = state.amplitude(index).unwrap().derivative(name).unwrap().eval(&at).unwrap();
+                let slope =
+                    state.amplitude(index).unwrap().derivative(name).unwrap().eval(&at).unwrap();
                 let z = &duals.amplitudes()[index];
                 assert!(
                     (slope - Complex::new(z.re.eps, z.im.eps)).norm() < ROUNDING,
@@ -146,12 +156,16 @@ fn formulas_are_expressions() {
             let formula = state.amplitude(index).unwrap();
             let z = formula.expressions().unwrap();
             let parts = [&z.re, &z.im].map(|x| x.evaluate(&values).unwrap());
-            assert!((Complex::new(parts[0], parts[1]) - formula.eval(&at).unwrap()).norm() < ROUNDING);
+            assert!(
+                (Complex::new(parts[0], parts[1]) - formula.eval(&at).unwrap()).norm() < ROUNDING
+            );
         }
         let energy = state.expectation(&"0.3*Z0 - X0".parse().unwrap()).unwrap();
         let expr = energy.expressions().unwrap();
         assert!(expr.im.is_exact_zero());
-        assert!((expr.re.evaluate(&values).unwrap() - energy.eval(&at).unwrap().re).abs() < ROUNDING);
+        assert!(
+            (expr.re.evaluate(&values).unwrap() - energy.eval(&at).unwrap().re).abs() < ROUNDING
+        );
         // A derivative by the engine also goes through what is computed, where the ring has none.
         let step = |h: f64| energy.eval(&[at[0] + h, at[1]]).unwrap().re;
         let slope = expr.re.derivative("p0").unwrap().evaluate(&values).unwrap();
@@ -172,15 +186,24 @@ fn circuits_on_expressions_equal_their_numbers() {
         let at = rng.point(&circuit);
         let values = named(&circuit, &at);
         let numeric = Simulator::new().run(&circuit, &at).unwrap();
-        let moved: Vec<Dual64> =
-            at.iter().enumerate().map(|(k, x)| Dual64::new(*x, f64::from(u8::from(k == 0)))).collect();
+        let moved: Vec<Dual64> = at
+            .iter()
+            .enumerate()
+            .map(|(k, x)| Dual64::new(*x, f64::from(u8::from(k == 0))))
+            .collect();
         let duals = Simulator::new().run(&circuit, &moved).unwrap();
         for index in [0, rng.below(1 << n), (1 << n) - 1] {
             let (z, expected) = (&state.amplitudes()[index], numeric.amplitudes()[index]);
             let parts = [&z.re, &z.im].map(|x| x.evaluate(&values).unwrap());
-            assert!((Complex::new(parts[0], parts[1]) - expected).norm() < ROUNDING, "{n} qubits, {index}");
+            assert!(
+                (Complex::new(parts[0], parts[1]) - expected).norm() < ROUNDING,
+                "{n} qubits, {index}"
+            );
             let slope = z.re.derivative("p0").unwrap().evaluate(&values).unwrap();
-            assert!((slope - duals.amplitudes()[index].re.eps).abs() < ROUNDING, "{n} qubits, {index}");
+            assert!(
+                (slope - duals.amplitudes()[index].re.eps).abs() < ROUNDING,
+                "{n} qubits, {index}"
+            );
         }
     }
 }
@@ -256,7 +279,10 @@ fn short_formulas_say_what_long_ones_do() {
             let value = formula.eval(&at).unwrap();
             for form in [Form::Trig, Form::Exp] {
                 for text in [formula.text(form), formula.expanded(form)] {
-                    assert!((evaluate(&text, &values) - value).norm() < ROUNDING, "{form:?}: {text}");
+                    assert!(
+                        (evaluate(&text, &values) - value).norm() < ROUNDING,
+                        "{form:?}: {text}"
+                    );
                 }
             }
             let z = formula.expressions().unwrap();
@@ -289,7 +315,10 @@ fn texts_say_what_the_formulas_are() {
                 let value = formula.eval(&at).unwrap();
                 for form in [Form::Trig, Form::Exp] {
                     let text = formula.text(form);
-                    assert!((evaluate(&text, &values) - value).norm() < ROUNDING, "{form:?}: {text}");
+                    assert!(
+                        (evaluate(&text, &values) - value).norm() < ROUNDING,
+                        "{form:?}: {text}"
+                    );
                 }
             }
         }
@@ -331,11 +360,21 @@ fn texts_are_what_one_would_write() {
     for (build, index, expected) in cases {
         assert_eq!(one(*build, *index), *expected);
     }
-    let two = |c: &mut Circuit, p: &dyn Fn(usize) -> Angle| drop(c.ry(0, p(0)).unwrap().ry(0, p(1)));
+    let two =
+        |c: &mut Circuit, p: &dyn Fn(usize) -> Angle| drop(c.ry(0, p(0)).unwrap().ry(0, p(1)));
     assert_eq!(text(two, 1, &["a", "b"], 0), "cos(a/2 + b/2)");
     // What separates is a product.
     let apart = |c: &mut Circuit, p: &dyn Fn(usize) -> Angle| {
-        c.ry(0, p(0)).unwrap().rx(1, p(1)).unwrap().h(0).unwrap().rx(2, p(2)).unwrap().s(2).unwrap();
+        c.ry(0, p(0))
+            .unwrap()
+            .rx(1, p(1))
+            .unwrap()
+            .h(0)
+            .unwrap()
+            .rx(2, p(2))
+            .unwrap()
+            .s(2)
+            .unwrap();
     };
     assert_eq!(
         text(apart, 3, &["a", "b", "c"], 0b110),
@@ -343,7 +382,8 @@ fn texts_are_what_one_would_write() {
     );
 
     let mut circuit = Circuit::new(1);
-    let (theta, w, step) = (circuit.param("theta"), circuit.param("w[2]"), circuit.param("step_size"));
+    let (theta, w, step) =
+        (circuit.param("theta"), circuit.param("w[2]"), circuit.param("step_size"));
     circuit.h(0).unwrap().p(0, theta / 2 + w - step + 0.5).unwrap();
     let formula = ClosedForm::of(&circuit).unwrap().amplitude(1).unwrap();
     assert_eq!(formula.text(Form::Exp), "sqrt(2)*exp(i*(theta/2 + w[2] - step_size + 1/2))/2");
@@ -373,7 +413,8 @@ fn rotations_after_a_ghz_state() {
     assert_eq!(state.n_terms(), 524_288);
     let at = Rng::new(5).point(&circuit);
     // (prod cos + (-i)^n prod sin) / sqrt 2.
-    let (cos, sin): (Vec<f64>, Vec<f64>) = at.iter().map(|t| ((t / 2.0).cos(), (t / 2.0).sin())).unzip();
+    let (cos, sin): (Vec<f64>, Vec<f64>) =
+        at.iter().map(|t| ((t / 2.0).cos(), (t / 2.0).sin())).unzip();
     let expected = (cos.iter().product::<f64>() - sin.iter().product::<f64>()) / 2f64.sqrt();
     let formula = state.amplitude(0).unwrap();
     assert!((formula.eval(&at).unwrap() - expected).norm() < ROUNDING);
@@ -405,7 +446,8 @@ fn a_ring_of_sixteen_angles_fits() {
     assert_eq!(state.n_terms(), 1 << 20);
     let at = Rng::new(6).point(&circuit);
     assert!(error(&state, &circuit, &at) < ROUNDING);
-    // 65,536 terms each, of 16 factors in sines and cosines: a layer of n qubits hands on 2^n of them.
+    // 65,536 terms each, of 16 factors in sines and cosines: a layer of n qubits hands on 2^n of
+    // them.
     for index in [0, 15] {
         let formula = state.amplitude(index).unwrap();
         let text = formula.to_string();
@@ -425,15 +467,19 @@ fn unitary_matrices_in_closed_form() {
         let exact = Simulator::new().matrix(&circuit, &*symbols).unwrap();
         let at = rng.point(&circuit);
         let unit = |j: usize| f64::from(u8::from(j == 0));
-        let moved: Vec<Dual64> = at.iter().enumerate().map(|(j, &x)| Dual64::new(x, unit(j))).collect();
+        let moved: Vec<Dual64> =
+            at.iter().enumerate().map(|(j, &x)| Dual64::new(x, unit(j))).collect();
         let values = circuit.param_values(&moved).unwrap();
-        let numeric = Simulator::new().matrix::<Complex<Dual64>>(&circuit, &Values(&values)).unwrap();
+        let numeric =
+            Simulator::new().matrix::<Complex<Dual64>>(&circuit, &Values(&values)).unwrap();
         let dim = exact.dim();
         for column in 0..dim {
             for row in 0..dim {
                 let formula = symbols.formula(exact[(row, column)].clone()).unwrap();
-                let (z, slope) =
-                    (formula.eval(&at).unwrap(), formula.derivative("p0").unwrap().eval(&at).unwrap());
+                let (z, slope) = (
+                    formula.eval(&at).unwrap(),
+                    formula.derivative("p0").unwrap().eval(&at).unwrap(),
+                );
                 let expected = &numeric[(row, column)];
                 assert!((z - Complex::new(expected.re.re, expected.im.re)).norm() < ROUNDING);
                 assert!((slope - Complex::new(expected.re.eps, expected.im.eps)).norm() < ROUNDING);
@@ -470,7 +516,8 @@ fn qaoa_on_a_triangle_has_its_closed_form() {
     (0..3).for_each(|q| drop(circuit.rzz(q, (q + 1) % 3, -&gamma)));
     (0..3).for_each(|q| drop(circuit.rx(q, 2 * &beta)));
     let state = ClosedForm::of(&circuit).unwrap();
-    let cut = state.expectation(&"1.5 - 0.5*Z0 Z1 - 0.5*Z1 Z2 - 0.5*Z0 Z2".parse().unwrap()).unwrap();
+    let cut =
+        state.expectation(&"1.5 - 0.5*Z0 Z1 - 0.5*Z1 Z2 - 0.5*Z0 Z2".parse().unwrap()).unwrap();
     // Wang, Hadfield, Jiang, Rieffel, Phys. Rev. A 97, 022304 (2018), equation 14 for one triangle.
     let formula = |g: f64, b: f64| {
         3.0 * (0.5 + (4.0 * b).sin() * g.sin() * g.cos() / 2.0
@@ -534,7 +581,10 @@ fn what_is_outside_the_ring_is_named() {
     };
     for (angle, text) in [
         (Angle::pi(1, (1 << 20) + 1), "pi/1048577 + theta is outside the ring"),
-        (Angle::rad(0.333_333_333_333_333_3), "the angle theta + 0.3333333333333333 is outside the ring"),
+        (
+            Angle::rad(0.333_333_333_333_333_3),
+            "the angle theta + 0.3333333333333333 is outside the ring",
+        ),
         (Angle::rad(f64::NAN), "is outside the ring"),
         (Angle::pi(1, 1 << 40), "is outside the ring"),
     ] {
@@ -566,18 +616,29 @@ fn fractions_of_pi_have_short_closed_forms() {
     let theta = circuit.param("theta");
     circuit.ry(0, theta + Angle::pi(2, 3)).unwrap();
     let amplitude = ClosedForm::of(&circuit).unwrap().amplitude(0).unwrap();
-    assert_eq!(amplitude.text(Form::Exp), "(-i*exp(i*(-theta/2 + pi/6)) + exp(i*(theta/2 + pi/3)))/2");
+    assert_eq!(
+        amplitude.text(Form::Exp),
+        "(-i*exp(i*(-theta/2 + pi/6)) + exp(i*(theta/2 + pi/3)))/2"
+    );
 }
 
 /// Gates at fractions of pi, some with parameters, from pools of denominators.
-fn fractions(rng: &mut Rng, n: usize, len: usize, denominators: &[i64], n_params: usize) -> Circuit {
+fn fractions(
+    rng: &mut Rng,
+    n: usize,
+    len: usize,
+    denominators: &[i64],
+    n_params: usize,
+) -> Circuit {
     let mut circuit = Circuit::new(n);
     let params: Vec<Angle> = (0..n_params).map(|k| circuit.param(&format!("p{k}"))).collect();
     rng.fill(&mut circuit, len, |rng| {
         let below = denominators[rng.below(denominators.len())];
         let fraction = Angle::pi(rng.integer(-3 * below, 3 * below), below);
         match rng.below(4) {
-            0 if n_params > 0 => &params[rng.below(n_params)] * Q::new(1, 1 + rng.below(2) as i64) + fraction,
+            0 if n_params > 0 => {
+                &params[rng.below(n_params)] * Q::new(1, 1 + rng.below(2) as i64) + fraction
+            }
             _ => fraction,
         }
     });
@@ -587,7 +648,8 @@ fn fractions(rng: &mut Rng, n: usize, len: usize, denominators: &[i64], n_params
 #[test]
 fn random_circuits_at_fractions_of_pi_equal_their_numbers() {
     let mut rng = Rng::new(23);
-    for denominators in [&[3][..], &[1, 2, 3, 4, 6], &[5, 10], &[7], &[9, 4], &[3, 5], &[15, 8, 21]] {
+    for denominators in [&[3][..], &[1, 2, 3, 4, 6], &[5, 10], &[7], &[9, 4], &[3, 5], &[15, 8, 21]]
+    {
         for (n, len, n_params) in [(1, 25, 0), (2, 25, 1), (3, 12, 2), (3, 30, 0)] {
             let circuit = fractions(&mut rng, n, len, denominators, n_params);
             let state = ClosedForm::of(&circuit).unwrap();
@@ -597,7 +659,11 @@ fn random_circuits_at_fractions_of_pi_equal_their_numbers() {
             // Of norm 1, exactly.
             if state.n_terms() < 400 {
                 let norm = total(state.state().amplitudes().iter().map(|a| a.conj() * a));
-                assert_eq!(state.symbols().reduced(norm), Exact::from(1), "{denominators:?}\n{circuit}");
+                assert_eq!(
+                    state.symbols().reduced(norm),
+                    Exact::from(1),
+                    "{denominators:?}\n{circuit}"
+                );
             }
             // The texts say the same, in all forms.
             for form in [Form::Trig, Form::Exp] {
@@ -615,7 +681,8 @@ fn random_circuits_at_fractions_of_pi_equal_their_numbers() {
     }
 }
 
-/// What cancels is exactly zero, in whatever way it is computed: a circuit, then its inverse in other gates.
+/// What cancels is exactly zero, in whatever way it is computed: a circuit, then its inverse in
+/// other gates.
 #[test]
 fn fractions_of_pi_that_cancel_are_exactly_zero() {
     let mut rng = Rng::new(29);
@@ -662,7 +729,8 @@ fn growth_stops_at_the_budget() {
             circuit.ry(0, angle).unwrap()
         };
     }
-    let error = ClosedForm::within(&circuit, &Simulator::new(), Budget { terms: 1000 }).unwrap_err();
+    let error =
+        ClosedForm::within(&circuit, &Simulator::new(), Budget { terms: 1000 }).unwrap_err();
     assert!(
         matches!(error, ExactError::Budget { terms: 1001..=4000, limit: 1000, angles: 30, .. }),
         "{error}"

@@ -8,20 +8,28 @@ use std::{
     sync::OnceLock,
 };
 
-/// The examples, built all at once: with the whole workspace and its libraries, as for the tests, so that nothing is compiled
-/// for other features once more.
+/// The examples, built all at once: with the whole workspace and its libraries, as for the tests,
+/// so that nothing is compiled for other features once more.
 fn built() -> &'static HashMap<String, PathBuf> {
     static BUILT: OnceLock<HashMap<String, PathBuf>> = OnceLock::new();
     BUILT.get_or_init(|| {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let output = Command::new(cargo)
-            .args(["build", "--offline", "--workspace", "--lib", "--examples", "--message-format=json"])
+            .args([
+                "build",
+                "--offline",
+                "--workspace",
+                "--lib",
+                "--examples",
+                "--message-format=json",
+            ])
             .current_dir(root())
             .output()
             .unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let messages = String::from_utf8(output.stdout).unwrap();
-        let messages = messages.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        let messages =
+            messages.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
         let example = |m: serde_json::Value| {
             let name = m["target"]["name"].as_str()?.to_owned();
             Some((name, PathBuf::from(m["executable"].as_str()?)))
@@ -57,7 +65,10 @@ fn every_example_is_checked_here() {
     for file in std::fs::read_dir(folder).unwrap().flatten() {
         let name = file.file_name().into_string().unwrap();
         if let Some(name) = name.strip_suffix(".rs").filter(|n| *n != "lib") {
-            assert!(manifest.contains(&format!("name = \"{name}\"")), "{name} is not in the manifest");
+            assert!(
+                manifest.contains(&format!("name = \"{name}\"")),
+                "{name} is not in the manifest"
+            );
             assert!(this.contains(&format!("run(\"{name}\")")), "{name} is not run");
         }
     }
@@ -133,7 +144,11 @@ fn teleportation() {
     // sin(0.55)^2 = 0.273202; 10,000 shots are off by less than 0.02 but once in 10^5 seeds.
     let seen = out.lines().find_map(|l| l.strip_prefix("Bob sees 1 with frequency ")).unwrap();
     assert!((seen.parse::<f64>().unwrap() - 0.2732).abs() < 0.02, "{out}");
-    assert_eq!(out.lines().filter(|l| l.contains(" 00: ") || l.contains(" 11: ")).count(), 4, "{out}");
+    assert_eq!(
+        out.lines().filter(|l| l.contains(" 00: ") || l.contains(" 11: ")).count(),
+        4,
+        "{out}"
+    );
 }
 
 #[test]
@@ -142,8 +157,9 @@ fn repeat_until_success() {
     assert_lines(&out, &["a rotation by acos(3/5), undone: {\"0 00\": 1000}"]);
     for rounds in 1..=6 {
         let p = 0.5f64.powi(rounds);
-        let line =
-            format!("{rounds} rounds: failed with probability {p:.6}, wrong with probability 0.000000");
+        let line = format!(
+            "{rounds} rounds: failed with probability {p:.6}, wrong with probability 0.000000"
+        );
         assert_lines(&out, &[&line]);
     }
 }
@@ -152,10 +168,14 @@ fn repeat_until_success() {
 fn bit_flip_code() {
     let out = run("bit_flip_code");
     for errors in ["[]", "[0]", "[1]", "[2]"] {
-        assert_lines(&out, &[&format!("flips on {errors}: the state survived 1000 of 1000 cycles")]);
+        assert_lines(
+            &out,
+            &[&format!("flips on {errors}: the state survived 1000 of 1000 cycles")],
+        );
     }
     // Two flips become a logical one, which sin(0.9)^2 = 0.6136 of the state survives.
-    let two = out.lines().find_map(|l| l.strip_prefix("flips on [0, 2]: the state survived ")).unwrap();
+    let two =
+        out.lines().find_map(|l| l.strip_prefix("flips on [0, 2]: the state survived ")).unwrap();
     let kept: u32 = two.split(' ').next().unwrap().parse().unwrap();
     assert!((550..680).contains(&kept), "{out}");
 }
@@ -261,7 +281,10 @@ fn custom_rule() {
 #[test]
 fn newton() {
     let out = run("newton");
-    assert_lines(&out, &["sqrt(9) = 3.000000000000, slope 0.166666666667, 1/(2 sqrt) = 0.166666666667"]);
+    assert_lines(
+        &out,
+        &["sqrt(9) = 3.000000000000, slope 0.166666666667, 1/(2 sqrt) = 0.166666666667"],
+    );
     let numbers = out.lines().last().unwrap().strip_prefix("second derivative at 2: ").unwrap();
     let (found, formula) = numbers.split_once(", -1/4 2^(-3/2) = ").unwrap();
     assert_eq!(found, formula);
@@ -272,7 +295,10 @@ fn second_order() {
     let out = run("second_order");
     assert_lines(
         &out,
-        &["the minimum after 7 steps: (1.000000, 1.000000)", "H (1, 0) at the minimum: (802.0, -400.0)"],
+        &[
+            "the minimum after 7 steps: (1.000000, 1.000000)",
+            "H (1, 0) at the minimum: (802.0, -400.0)",
+        ],
     );
 }
 
@@ -299,7 +325,9 @@ fn equivalence() {
 #[test]
 fn vqe_h2() {
     let svg = run("vqe_h2");
-    assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n") && svg.contains("energy in hartree"));
+    assert!(
+        svg.starts_with("<svg") && svg.ends_with("</svg>\n") && svg.contains("energy in hartree")
+    );
     let points = svg.split("points=\"").nth(1).unwrap().split('"').next().unwrap();
     assert!(points.split(' ').count() > 3, "{svg}");
 }
@@ -315,7 +343,10 @@ fn adapt_vqe() {
     );
     let errors: Vec<f64> =
         out.lines().filter_map(|l| l.split(", ").nth(1)?.split(' ').next()?.parse().ok()).collect();
-    assert!(errors.windows(2).all(|w| w[1] < w[0]) && errors.last().is_some_and(|e| *e < 1.6e-3), "{out}");
+    assert!(
+        errors.windows(2).all(|w| w[1] < w[0]) && errors.last().is_some_and(|e| *e < 1.6e-3),
+        "{out}"
+    );
 }
 
 #[test]
@@ -327,7 +358,10 @@ fn qaoa_max_cut() {
         .filter_map(|l| l.split_once("expected cut ")?.1.split(';').next()?.parse().ok())
         .collect();
     assert_eq!(cuts.len(), 4, "{out}");
-    assert!(cuts.windows(2).all(|w| w[0] < w[1]) && cuts.iter().all(|c| (15.0..=20.0).contains(c)), "{out}");
+    assert!(
+        cuts.windows(2).all(|w| w[0] < w[1]) && cuts.iter().all(|c| (15.0..=20.0).contains(c)),
+        "{out}"
+    );
 }
 
 #[test]
@@ -336,7 +370,8 @@ fn circuit_in_a_program() {
     let first = out.lines().next().unwrap().strip_prefix("d loss / d w[0]: ").unwrap();
     let (reverse, duals) = first.split_once(" in reverse, ").unwrap();
     assert_eq!(Some(reverse), duals.strip_suffix(" on duals"), "{out}");
-    let losses: Vec<f64> = out.lines().filter_map(|l| l.split_once("loss ")?.1.parse().ok()).collect();
+    let losses: Vec<f64> =
+        out.lines().filter_map(|l| l.split_once("loss ")?.1.parse().ok()).collect();
     assert!(losses.len() == 4 && losses[3] < 0.5 * losses[0], "{out}");
 }
 
@@ -347,7 +382,8 @@ fn dual_check() {
         let numbers = line.split_once("value ").unwrap().1;
         numbers.split(", d/db").next().unwrap().to_owned()
     };
-    let all: Vec<String> = out.lines().filter(|l| l.contains(": value ")).map(value_and_slope).collect();
+    let all: Vec<String> =
+        out.lines().filter(|l| l.contains(": value ")).map(value_and_slope).collect();
     assert_eq!(all.len(), 6, "{out}");
     // Differences are off by 1e-10, which is below what is printed.
     assert!(all.iter().all(|one| *one == all[0]), "{out}");
@@ -359,15 +395,21 @@ fn learn_noise() {
     let last = out.lines().rev().nth(1).unwrap();
     let row: Vec<f64> = last.split_whitespace().map(|x| x.parse().unwrap()).collect();
     // A hundred thousand readings or so say the strengths to a few percent.
-    assert!((row[1] - 0.015).abs() < 0.0015 && (row[2] - 0.004).abs() < 0.0004 && row[3] < 0.01, "{out}");
+    assert!(
+        (row[1] - 0.015).abs() < 0.0015 && (row[2] - 0.004).abs() < 0.0004 && row[3] < 0.01,
+        "{out}"
+    );
 }
 
 #[test]
 fn dynamics() {
     let out = run("dynamics");
     assert!(out.starts_with("16 strings in 2 groups that are measured together"), "{out}");
-    let rows: Vec<Vec<f64>> =
-        out.lines().skip(2).map(|l| l.split_whitespace().map(|x| x.parse().unwrap()).collect()).collect();
+    let rows: Vec<Vec<f64>> = out
+        .lines()
+        .skip(2)
+        .map(|l| l.split_whitespace().map(|x| x.parse().unwrap()).collect())
+        .collect();
     assert_eq!((rows.len(), &rows[0][..]), (9, &[0.0, 1.0, 1.0, 0.0, 0.0, -8.0][..]), "{out}");
     for row in rows {
         // To the digits that are printed, and what the formula is off by.
@@ -456,7 +498,8 @@ fn heat_equation() {
     let out = run("heat_equation");
     assert_lines(&out, &["3998 entries, 3 products instead of 2000"]);
     // Half the time of the plain equation's decay or less: it conducts better where it is hot.
-    let middle: f64 = out.lines().find_map(|l| l.strip_prefix("in the middle: ")).unwrap().parse().unwrap();
+    let middle: f64 =
+        out.lines().find_map(|l| l.strip_prefix("in the middle: ")).unwrap().parse().unwrap();
     assert!(middle > 0.7 && middle < (-std::f64::consts::PI.powi(2) * 0.02).exp(), "{out}");
 }
 

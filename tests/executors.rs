@@ -47,7 +47,12 @@ impl<R: Ring> Executor<R> for Counting {
     }
 }
 
-fn counting(name: &'static str, factor: f64, up_to: usize, ran: &Arc<AtomicUsize>) -> Arc<Counting> {
+fn counting(
+    name: &'static str,
+    factor: f64,
+    up_to: usize,
+    ran: &Arc<AtomicUsize>,
+) -> Arc<Counting> {
     Arc::new(Counting { name, factor, up_to, ran: ran.clone(), fails: false })
 }
 
@@ -77,7 +82,10 @@ fn the_cheapest_offer_for_the_ring_is_chosen() {
     // A copy may grow on its own.
     let mut copy = executors.clone();
     copy.insert::<C>(counting("copy", 0.01, 10, &ran));
-    assert_eq!((copy.best::<C>(3, 1).name(), executors.best::<C>(3, 1).name()), ("copy", "small and fast"));
+    assert_eq!(
+        (copy.best::<C>(3, 1).name(), executors.best::<C>(3, 1).name()),
+        ("copy", "small and fast")
+    );
 }
 
 #[test]
@@ -99,7 +107,8 @@ fn a_failure_says_who_and_why() {
     let mut circuit = Circuit::new(1);
     circuit.h(0).unwrap();
     let mut simulator = Simulator::new();
-    let fails = Counting { name: "broken", factor: 0.0, up_to: 9, ran: Arc::default(), fails: true };
+    let fails =
+        Counting { name: "broken", factor: 0.0, up_to: 9, ran: Arc::default(), fails: true };
     simulator.executors.insert::<Complex<f64>>(Arc::new(fails));
     let error = simulator.run::<f64>(&circuit, &[]).unwrap_err();
     assert!(matches!(error, SimulateError::Execute(_)));

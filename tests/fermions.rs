@@ -1,7 +1,8 @@
 //! Fermions: their algebra, their maps to qubits, and molecules from FCIDUMP files.
 //!
-//! The files `molecules/*.fcidump` and `examples/jobs/h4.fcidump` and their energies come from PySCF 2.14, full
-//! configuration interaction in the basis STO-3G; strings and normal orders from OpenFermion 1.8.
+//! The files `molecules/*.fcidump` and `examples/jobs/h4.fcidump` and their energies come from
+//! PySCF 2.14, full configuration interaction in the basis STO-3G; strings and normal orders from
+//! OpenFermion 1.8.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use ketgrad_core::{
@@ -55,7 +56,8 @@ fn same(a: &PauliSum, b: &PauliSum) -> bool {
     (a.clone() - b.clone()).collected().unwrap().terms().iter().all(|t| t.0.abs() < ROUNDING)
 }
 
-/// The matrix of an operator on occupations, from `a_p |n> = (-1)^(n_0 + … + n_(p-1)) n_p |n - e_p>` alone.
+/// The matrix of an operator on occupations, from
+/// `a_p |n> = (-1)^(n_0 + … + n_(p-1)) n_p |n - e_p>` alone.
 fn on_occupations(operator: &FermionOperator, n: usize) -> DMatrix<C> {
     let mut matrix = DMatrix::zeros(1 << n, 1 << n);
     for (c, product) in operator.terms() {
@@ -89,7 +91,8 @@ fn product() -> impl Strategy<Value = Vec<Ladder>> {
 }
 
 fn any_operator() -> impl Strategy<Value = FermionOperator> {
-    let term = ((-2.0..2.0, -2.0..2.0), product()).prop_map(|((re, im), product)| (C::new(re, im), product));
+    let term = ((-2.0..2.0, -2.0..2.0), product())
+        .prop_map(|((re, im), product)| (C::new(re, im), product));
     proptest::collection::vec(term, 1..5).prop_map(|terms| FermionOperator::new(terms).unwrap())
 }
 
@@ -162,13 +165,21 @@ proptest! {
 fn ladder_operators_anticommute_under_every_map() {
     for mapping in Mapping::ALL {
         for n in [1, 2, 3, 5, 6, 8, 11, 63] {
-            let orbitals: Vec<usize> = if n < 12 { (0..n).collect() } else { vec![0, 31, 32, 61, 62] };
-            let all: Vec<PauliSum> =
-                orbitals.iter().flat_map(|&p| majoranas(p)).map(|m| mapping.map(&m, n).unwrap()).collect();
+            let orbitals: Vec<usize> =
+                if n < 12 { (0..n).collect() } else { vec![0, 31, 32, 61, 62] };
+            let all: Vec<PauliSum> = orbitals
+                .iter()
+                .flat_map(|&p| majoranas(p))
+                .map(|m| mapping.map(&m, n).unwrap())
+                .collect();
             for (i, a) in all.iter().enumerate() {
                 for (j, b) in all.iter().enumerate() {
                     let expected = if i == j { "2" } else { "0" };
-                    assert_eq!(a.anticommutator(b).unwrap().to_string(), expected, "{mapping:?} {n} {i} {j}");
+                    assert_eq!(
+                        a.anticommutator(b).unwrap().to_string(),
+                        expected,
+                        "{mapping:?} {n} {i} {j}"
+                    );
                 }
             }
         }
@@ -177,7 +188,8 @@ fn ladder_operators_anticommute_under_every_map() {
 
 #[test]
 fn strings_are_those_of_openfermion() {
-    let given = operator("0.5 [2^ 0] + 0.5 [0^ 2] + 0.25 [4^ 3^ 1 0] + 0.25 [0^ 1^ 3 4] - 1.5 [3^ 3]");
+    let given =
+        operator("0.5 [2^ 0] + 0.5 [0^ 2] + 0.25 [4^ 3^ 1 0] + 0.25 [0^ 1^ 3 4] - 1.5 [3^ 3]");
     let expect = |mapping: Mapping, n, text: &str| {
         let (found, expected) = (mapping.map(&given, n).unwrap(), text.parse().unwrap());
         assert!(same(&found, &expected) && found.terms().len() == 12, "{mapping:?} {n}: {found}");
@@ -246,7 +258,10 @@ fn text_is_as_openfermion_writes_it() {
         ("[1^ x]", "column 5: expected an orbital such as `2^` or `0`, found `x`"),
         ("[1^^]", "column 2: expected an orbital such as `2^` or `0`, found `1^^`"),
         ("[63]", "column 2: orbital 63 is beyond any state"),
-        ("µ [0]", "column 1: expected a coefficient such as `-0.5` or `(0.5-2j)`, then `[`, found `µ [0]`"),
+        (
+            "µ [0]",
+            "column 1: expected a coefficient such as `-0.5` or `(0.5-2j)`, then `[`, found `µ [0]`",
+        ),
         (
             "inf [0]",
             "column 1: expected a coefficient such as `-0.5` or `(0.5-2j)`, then `[`, found `inf [0]`",
@@ -259,7 +274,8 @@ fn text_is_as_openfermion_writes_it() {
 
 #[test]
 fn what_is_no_observable_is_refused() {
-    let error = |text: &str, n| Mapping::JordanWigner.map(&operator(text), n).unwrap_err().to_string();
+    let error =
+        |text: &str, n| Mapping::JordanWigner.map(&operator(text), n).unwrap_err().to_string();
     assert_eq!(error("[1^ 0]", 2), "it is not Hermitian: Y0 X1 has the coefficient (0+0.25j)");
     assert_eq!(error("[5^ 5]", 4), "orbital 5 does not exist: there are 4, counted from 0");
     assert_eq!(error("[0]", 64), "orbital 63 is beyond any state");
@@ -304,7 +320,8 @@ fn the_penalty_is_the_weight_times_the_squares_of_the_electrons_missing() {
     let cation = self::molecule(HEH);
     let neutral = lowest(&cation.hamiltonian(Mapping::JordanWigner).unwrap(), 4);
     assert!(
-        neutral < -3.0 && (ground(&cation, Mapping::JordanWigner) + 2.851_024_029_977_419).abs() < DIGITS
+        neutral < -3.0
+            && (ground(&cation, Mapping::JordanWigner) + 2.851_024_029_977_419).abs() < DIGITS
     );
 }
 
@@ -321,7 +338,8 @@ fn lowest_of_block(molecule: &Molecule) -> f64 {
     let up = 0x5555_5555usize;
     let ups = (molecule.n_electrons() as isize + molecule.ms2()) as u32 / 2;
     let downs = molecule.n_electrons() as u32 - ups;
-    let held = (0..1 << n).filter(|k| (k & up).count_ones() == ups && (k & !up).count_ones() == downs);
+    let held =
+        (0..1 << n).filter(|k| (k & up).count_ones() == ups && (k & !up).count_ones() == downs);
     let held: Vec<usize> = held.collect();
     let block = DMatrix::from_fn(held.len(), held.len(), |i, j| matrix[(held[i], held[j])]);
     block.symmetric_eigenvalues().min()
@@ -331,14 +349,18 @@ fn lowest_of_block(molecule: &Molecule) -> f64 {
 fn the_lowest_level_of_some_electrons_is_found_whatever_ions_have() {
     // All orbitals are full: 2 h11 + 2 h22 + J11 + J22 + 4 J12 - 2 K12 + E.
     let full = hydrogen(4);
-    let energy = 2.0 * (-1.253_310 - 0.475_069) + 0.674_756 + 0.697_652 + 4.0 * 0.663_711 - 2.0 * 0.181_210
+    let energy = 2.0 * (-1.253_310 - 0.475_069) + 0.674_756 + 0.697_652 + 4.0 * 0.663_711
+        - 2.0 * 0.181_210
         + 0.715_104;
     assert!((lowest_of_block(&full) - energy).abs() < ROUNDING);
     let mut molecules: Vec<Molecule> = (0..=4).map(hydrogen).collect();
     for (electrons, ms2) in [(0, 0), (1, 1), (2, 2), (3, -1), (4, 0), (5, 1), (6, 0)] {
-        molecules.push(molecule(&REAL_P.replace("NELEC=4,MS2=0", &format!("NELEC={electrons},MS2={ms2}"))));
-        molecules
-            .push(molecule(&COMPLEX_P.replace("NELEC=4,MS2=0", &format!("NELEC={electrons},MS2={ms2}"))));
+        molecules.push(molecule(
+            &REAL_P.replace("NELEC=4,MS2=0", &format!("NELEC={electrons},MS2={ms2}")),
+        ));
+        molecules.push(molecule(
+            &COMPLEX_P.replace("NELEC=4,MS2=0", &format!("NELEC={electrons},MS2={ms2}")),
+        ));
     }
     for molecule in &molecules {
         let n = 2 * molecule.n_orbitals();
@@ -353,7 +375,10 @@ fn the_lowest_level_of_some_electrons_is_found_whatever_ions_have() {
             // With the penalty it is the lowest of all.
             let all = molecule.fermions().unwrap() + molecule.penalty(weight).unwrap();
             let found = lowest(&mapping.map(&all, n).unwrap(), n);
-            assert!((found - expected).abs() < 1e-9, "{mapping:?}, weight {weight}: {found} {expected}");
+            assert!(
+                (found - expected).abs() < 1e-9,
+                "{mapping:?}, weight {weight}: {found} {expected}"
+            );
             // On the qubits that symmetries leave, the states are some of them.
             let state = molecule.reference(mapping).unwrap();
             assert!(holds(state));
@@ -361,7 +386,8 @@ fn the_lowest_level_of_some_electrons_is_found_whatever_ions_have() {
             assert_eq!(tapering.untapered(tapering.state()), state);
             let holds = |state: usize| holds(tapering.untapered(state));
             let tapered = tapering.taper(&sum).unwrap();
-            let found = Simulator::new().lowest_among(&tapered, tapering.n_qubits(), 1, &holds).unwrap();
+            let found =
+                Simulator::new().lowest_among(&tapered, tapering.n_qubits(), 1, &holds).unwrap();
             assert!(found[0].energy > expected - 1e-9, "{mapping:?}");
         }
     }
@@ -439,8 +465,8 @@ fn frozen_electrons_leave_the_hamiltonian_of_the_active_space() {
     let found = lowest(&lih.hamiltonian(Mapping::Parity).unwrap(), 6);
     assert!((found + 7.881_146_468_514_302).abs() < DIGITS, "{found}");
     // The same spectrum as in the file, whatever the signs of its orbitals.
-    let [ours, file] =
-        [lih.hamiltonian(Mapping::JordanWigner).unwrap(), problem::lih()].map(|sum| levels(&sum, 6));
+    let [ours, file] = [lih.hamiltonian(Mapping::JordanWigner).unwrap(), problem::lih()]
+        .map(|sum| levels(&sum, 6));
     assert!(ours.iter().zip(&file).all(|(a, b)| (a - b).abs() < 1e-8));
     // CASCI of 3 electrons in orbitals 3 and 4 of OH.
     let oh = molecule(OH).active_space(&[0, 1, 2], &[4, 3]).unwrap();
@@ -453,11 +479,19 @@ fn frozen_electrons_leave_the_hamiltonian_of_the_active_space() {
     let turned = h4.active_space(&[], &[2, 0, 3, 1]).unwrap();
     let [turned, level] = [&turned, &h4].map(|m| ground(m, Mapping::JordanWigner));
     assert!((turned - level).abs() < DIGITS);
-    let error = |frozen: &[usize], active: &[usize]| h4.active_space(frozen, active).unwrap_err().to_string();
+    let error = |frozen: &[usize], active: &[usize]| {
+        h4.active_space(frozen, active).unwrap_err().to_string()
+    };
     assert_eq!(error(&[0], &[4]), "orbital 4 does not exist: there are 4, counted from 0");
     assert_eq!(error(&[0], &[1, 0]), "orbital 0 comes twice");
-    assert_eq!(error(&[0, 1, 2], &[3]), "3 frozen orbitals hold an electron of each spin: there are 2 and 2");
-    assert_eq!(error(&[0], &[]), "1 electrons with spin up and 1 with spin down do not fit into 0 orbitals");
+    assert_eq!(
+        error(&[0, 1, 2], &[3]),
+        "3 frozen orbitals hold an electron of each spin: there are 2 and 2"
+    );
+    assert_eq!(
+        error(&[0], &[]),
+        "1 electrons with spin up and 1 with spin down do not fit into 0 orbitals"
+    );
 }
 
 #[test]
@@ -471,7 +505,8 @@ fn coupled_cluster_is_the_same_under_every_map() {
         let energy = Expectation::new(circuit, [molecule.hamiltonian(mapping).unwrap()]).unwrap();
         energies.push(energy.value(&at).unwrap());
         let (end, _) =
-            minimize(&energy, &[0.0; 26], &Optimizer::from(Lbfgs::default()), &Stopping::default()).unwrap();
+            minimize(&energy, &[0.0; 26], &Optimizer::from(Lbfgs::default()), &Stopping::default())
+                .unwrap();
         // Within chemical accuracy of the exact energy, and above it.
         let above = end.best.1 + 2.180_316_614_323_861;
         assert!((-DIGITS..1.6e-3).contains(&above), "{mapping:?}: {above}");
@@ -525,9 +560,11 @@ fn the_reference_state_is_found_in_any_order_of_orbitals() {
 #[test]
 fn symmetries_take_qubits_off() {
     // Qubits left by PennyLane 0.45: qml.symmetry_generators finds 3, 2 and 4 for these molecules.
-    for (text, left, exact) in
-        [(H4, 5, -2.180_316_614_323_861), (HEH, 2, -2.851_024_029_977_419), (LIH, 8, -7.882_403_410_335_502)]
-    {
+    for (text, left, exact) in [
+        (H4, 5, -2.180_316_614_323_861),
+        (HEH, 2, -2.851_024_029_977_419),
+        (LIH, 8, -7.882_403_410_335_502),
+    ] {
         for mapping in Mapping::ALL {
             let (tapering, sum) = tapered(&molecule(text), mapping);
             assert_eq!((tapering.n_qubits(), sum.n_qubits()), (left, left), "{mapping:?}");
@@ -606,8 +643,7 @@ fn what_cannot_be_tapered_is_refused() {
 
 #[test]
 fn headers_come_in_many_forms() {
-    let body =
-        "\n 0.7d0 1 1 1 1\n -1.25D+00 1 1 0 0\n 0.3 2 1 0 0\n-0.5 1 0 0 0\n 2.0-101 2 2 2 2\n 0.5 0 0 0 0\n";
+    let body = "\n 0.7d0 1 1 1 1\n -1.25D+00 1 1 0 0\n 0.3 2 1 0 0\n-0.5 1 0 0 0\n 2.0-101 2 2 2 2\n 0.5 0 0 0 0\n";
     let same = [
         "&FCI NORB=2,NELEC=2,MS2=0,\n ORBSYM=1,1,\n ISYM=1,\n &END",
         "&fci nelec = 2 , norb = 2 /",
@@ -623,9 +659,9 @@ fn headers_come_in_many_forms() {
     assert!((1..4).all(|i| molecule(&file(i)) == molecule(&file(0))));
 }
 
-/// The orbitals s, x and y of an atom, and s, `(x - i y) / sqrt 2` and `(x + i y) / sqrt 2`, each integral once: the former by
-/// their values, the latter by what follows from these, such as `(-+|+-) = ((xx|xx) - (xx|yy)) / 2 + (xy|xy)`, which is
-/// `2 (xy|xy)`, while `(-+|-+)` is zero.
+/// The orbitals s, x and y of an atom, and s, `(x - i y) / sqrt 2` and `(x + i y) / sqrt 2`, each
+/// integral once: the former by their values, the latter by what follows from these, such as
+/// `(-+|+-) = ((xx|xx) - (xx|yy)) / 2 + (xy|xy)`, which is `2 (xy|xy)`, while `(-+|-+)` is zero.
 const REAL_P: &str = "&FCI NORB=3,NELEC=4,MS2=0 /
  0.9 1 1 1 1
  0.7 1 1 2 2
@@ -676,13 +712,17 @@ fn complex_orbitals_with_angular_momenta_have_the_levels_of_real_ones() {
         let near = levels.iter().map(|level| (level - energy).abs()).fold(f64::INFINITY, f64::min);
         assert!(near < ROUNDING * 100.0, "{energy}: {near}");
     }
-    for (frozen, active) in [(&[0][..], &[1, 2][..]), (&[0], &[2, 1]), (&[1, 2], &[0]), (&[], &[2, 0, 1])] {
+    for (frozen, active) in
+        [(&[0][..], &[1, 2][..]), (&[0], &[2, 1]), (&[1, 2], &[0]), (&[], &[2, 0, 1])]
+    {
         let [real, complex] = [&real, &complex].map(|m| m.active_space(frozen, active).unwrap());
         assert!(same(&real, &complex), "{frozen:?} {active:?}");
     }
     // As in files that list all equal ones, and of an axis that points the other way.
-    let all = COMPLEX_P
-        .replace("\n 0.1 2 3 3 2", "\n 0.1 3 2 2 3\n 0.1 2 3 3 2\n 0.2 2 1 1 2\n 0.2 1 3 1 2\n 0.2 2 1 3 1");
+    let all = COMPLEX_P.replace(
+        "\n 0.1 2 3 3 2",
+        "\n 0.1 3 2 2 3\n 0.1 2 3 3 2\n 0.2 2 1 1 2\n 0.2 1 3 1 2\n 0.2 2 1 3 1",
+    );
     assert_eq!(molecule(&all), complex);
     assert!(same(&molecule(&COMPLEX_P.replace("=0,-1,1", "=0,1,-1")), &real));
     // Labels of real orbitals for a later transformation.
@@ -695,18 +735,27 @@ fn faults_of_files_are_named_with_their_line() {
     let error = |text: &str| text.parse::<Molecule>().unwrap_err().to_string();
     let body = |line: &str| error(&format!("&FCI NORB=2,\n NELEC=2 &END\n 0.5 1 1 1 1\n{line}\n"));
     for (line, fault) in [
-        ("0.5 1 1", "line 4: expected a value and four orbitals, such as `0.5 1 1 2 2`, found `0.5 1 1`"),
+        (
+            "0.5 1 1",
+            "line 4: expected a value and four orbitals, such as `0.5 1 1 2 2`, found `0.5 1 1`",
+        ),
         (
             "1 1 1 1 1 1",
             "line 4: expected a value and four orbitals, such as `0.5 1 1 2 2`, found `1 1 1 1 1 1`",
         ),
-        ("x 1 1 1 1", "line 4: expected a value and four orbitals, such as `0.5 1 1 2 2`, found `x 1 1 1 1`"),
+        (
+            "x 1 1 1 1",
+            "line 4: expected a value and four orbitals, such as `0.5 1 1 2 2`, found `x 1 1 1 1`",
+        ),
         (
             "0.5 1 -1 1 1",
             "line 4: expected a value and four orbitals, such as `0.5 1 1 2 2`, found `0.5 1 -1 1 1`",
         ),
         ("0.5 1 3 1 1", "line 4: orbital 3 does not exist: NORB is 2"),
-        ("0.5 99999999999999999999 1 1 1", "line 4: orbital 99999999999999999999 does not exist: NORB is 2"),
+        (
+            "0.5 99999999999999999999 1 1 1",
+            "line 4: orbital 99999999999999999999 does not exist: NORB is 2",
+        ),
         ("nan 1 1 1 1", "line 4: the value nan is not a finite number"),
         ("1d999 1 1 1 1", "line 4: the value 1d999 is not a finite number"),
         (
@@ -730,16 +779,31 @@ fn faults_of_files_are_named_with_their_line() {
         ("&FCI NORB=2", "line 1: the header does not end: expected `&END` or `/`"),
         ("&FCI NELEC=2\n &END", "line 2: the header does not say NORB"),
         ("&FCI NORB=2 /", "line 1: the header does not say NELEC"),
-        ("&FCI NORB=0,NELEC=0 /", "line 1: NORB: expected a whole number from 1 to 1000, found `0`"),
-        ("&FCI NORB=2,\nNELEC=5 /", "line 2: NELEC: expected a whole number from 0 to 4, found `5`"),
-        ("&FCI NORB=2,NELEC= , MS2=0 /", "line 1: NELEC: expected a whole number from 0 to 4, found ``"),
+        (
+            "&FCI NORB=0,NELEC=0 /",
+            "line 1: NORB: expected a whole number from 1 to 1000, found `0`",
+        ),
+        (
+            "&FCI NORB=2,\nNELEC=5 /",
+            "line 2: NELEC: expected a whole number from 0 to 4, found `5`",
+        ),
+        (
+            "&FCI NORB=2,NELEC= , MS2=0 /",
+            "line 1: NELEC: expected a whole number from 0 to 4, found ``",
+        ),
         ("&FCI NORB=2,NELEC=1 2 /", "line 1: NELEC: expected one number, found `2`"),
-        ("&FCI NORB=2,NELEC=2,MS2=1 /", "line 1: MS2: expected an even number: NELEC is even, found `1`"),
+        (
+            "&FCI NORB=2,NELEC=2,MS2=1 /",
+            "line 1: MS2: expected an even number: NELEC is even, found `1`",
+        ),
         (
             "&FCI NORB=2,NELEC=3,MS2=-3 /",
             "line 1: 0 electrons with spin up and 3 with spin down do not fit into 2 orbitals",
         ),
-        ("&FCI NORB=2,NELEC=2,ORBSYM=1 /", "line 1: ORBSYM: expected 2, one an orbital, found `1 numbers`"),
+        (
+            "&FCI NORB=2,NELEC=2,ORBSYM=1 /",
+            "line 1: ORBSYM: expected 2, one an orbital, found `1 numbers`",
+        ),
         (
             "&FCI NORB=2,NELEC=2,\nIUHF=1 /",
             "line 2: orbitals of unrestricted Hartree–Fock (IUHF) are not supported: the integrals must be real, of orbitals that both spins share; write the file after restricted Hartree–Fock",
@@ -786,6 +850,12 @@ fn faults_of_files_are_named_with_their_line() {
     );
     // More orbitals than qubits are read, and refused where they become qubits.
     let wide = molecule("&FCI NORB=40 NELEC=2 /\n1 40 40 40 40");
-    assert_eq!(wide.hamiltonian(Mapping::Parity).unwrap_err().to_string(), "orbital 79 is beyond any state");
-    assert_eq!(wide.active_space(&[], &[0, 39]).unwrap().hamiltonian(Mapping::Parity).unwrap().n_qubits(), 4);
+    assert_eq!(
+        wide.hamiltonian(Mapping::Parity).unwrap_err().to_string(),
+        "orbital 79 is beyond any state"
+    );
+    assert_eq!(
+        wide.active_space(&[], &[0, 39]).unwrap().hamiltonian(Mapping::Parity).unwrap().n_qubits(),
+        4
+    );
 }

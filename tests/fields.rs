@@ -4,8 +4,8 @@
 use ketgrad_core::{
     circuit::Circuit,
     field::{
-        FloatField, FloatResidue, Fp, Goldilocks, Modular, Point, PrimeField, Residue, Star, Starred,
-        is_prime,
+        FloatField, FloatResidue, Fp, Goldilocks, Modular, Point, PrimeField, Residue, Star,
+        Starred, is_prime,
     },
     kernel::Threads,
     param::{Angle, BindError, Binding, PI, ParamId, Q},
@@ -25,16 +25,20 @@ fn integers<R: Modular>(field: &R::Field, residue: fn(R) -> u64) {
     let p = R::characteristic(field);
     let mut rng = Rng::new(7);
     let edges = [0, 1, 2, p / 2, p - 2, p - 1, 0xffff_ffff, 1 << 32, 1 << 60];
-    let numbers: Vec<u64> = edges.into_iter().chain((0..40).map(|_| rng.bits())).map(|x| x % p).collect();
+    let numbers: Vec<u64> =
+        edges.into_iter().chain((0..40).map(|_| rng.bits())).map(|x| x % p).collect();
     for &x in &numbers {
         for &y in &numbers {
             let (a, b) = (R::element(field, x), R::element(field, y));
             let sum = ((u128::from(x) + u128::from(y)) % u128::from(p)) as u64;
             assert_eq!(residue(a + b), sum);
-            assert_eq!(residue(a - b), ((u128::from(x) + u128::from(p - y)) % u128::from(p)) as u64);
+            assert_eq!(
+                residue(a - b),
+                ((u128::from(x) + u128::from(p - y)) % u128::from(p)) as u64
+            );
             assert_eq!(residue(a * b), product(x, y, p));
-            let two =
-                ((u128::from(product(x, y, p)) + u128::from(product(y, p - 1, p))) % u128::from(p)) as u64;
+            let two = ((u128::from(product(x, y, p)) + u128::from(product(y, p - 1, p)))
+                % u128::from(p)) as u64;
             assert_eq!(residue(R::dot2(&a, &b, &b, &R::element(field, p - 1))), two);
             assert_eq!(a == b, x == y);
         }
@@ -70,7 +74,9 @@ fn primes() {
     let sieve = |n: u64| n > 1 && (2..n).take_while(|d| d * d <= n).all(|d| !n.is_multiple_of(d));
     assert!((0..5000).all(|n| is_prime(n) == sieve(n)));
     // A strong pseudoprime to the first nine bases, a Carmichael number, the Goldilocks prime.
-    assert!(!is_prime(3_825_123_056_546_413_051) && !is_prime(561) && is_prime(0xffff_ffff_0000_0001));
+    assert!(
+        !is_prime(3_825_123_056_546_413_051) && !is_prime(561) && is_prime(0xffff_ffff_0000_0001)
+    );
     assert!(PrimeField::new(65_537).is_none() && PrimeField::random(1 << 40, 0).is_none());
 }
 
@@ -79,7 +85,8 @@ fn a_point_is_a_homomorphism_of_angles() {
     let field = PrimeField::random(48, 1).unwrap();
     let point = Point::<Residue>::random(field, 48, &[4, 6], 1).unwrap();
     let theta = |k| Angle::theta(ParamId::new(k));
-    let angles = [PI / 4, PI / 24, theta(0) * Q::new(3, 4), theta(1) * Q::new(-5, 6) + PI / 3, -theta(0)];
+    let angles =
+        [PI / 4, PI / 24, theta(0) * Q::new(3, 4), theta(1) * Q::new(-5, 6) + PI / 3, -theta(0)];
     for a in &angles {
         for b in &angles {
             assert_eq!(point.cis(&(a + b)).unwrap(), point.cis(a).unwrap() * point.cis(b).unwrap());
@@ -94,7 +101,8 @@ fn a_point_is_a_homomorphism_of_angles() {
 #[test]
 fn angles_without_an_image_are_refused() {
     let point = Point::<Fp>::random(Goldilocks, 8, &[2], 1).unwrap();
-    let refused = |a: Angle| assert!(matches!(point.cis(&a), Err(BindError::NotInRing { .. })), "{a}");
+    let refused =
+        |a: Angle| assert!(matches!(point.cis(&a), Err(BindError::NotInRing { .. })), "{a}");
     refused(PI / 8);
     refused(Angle::rad(0.1));
     refused(Angle::theta(ParamId::new(0)) / 4);
@@ -117,9 +125,10 @@ fn stars_have_norms_and_expectation_values() {
     let state = Simulator::new().run_bound(&circuit, &starred).unwrap();
     assert_eq!(state.inner(&state, &Threads::serial()).unwrap(), Star::one());
     // <Z0> = cos a.
-    let z: Star<Residue> = state.amplitudes().iter().enumerate().fold(Star::zero(), |sum, (i, x)| {
-        let p = x * x.conj();
-        if i & 1 == 0 { sum + p } else { sum - p }
-    });
+    let z: Star<Residue> =
+        state.amplitudes().iter().enumerate().fold(Star::zero(), |sum, (i, x)| {
+            let p = x * x.conj();
+            if i & 1 == 0 { sum + p } else { sum - p }
+        });
     assert_eq!(z, starred.cos(&Angle::theta(ParamId::new(0))).unwrap());
 }

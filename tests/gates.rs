@@ -17,7 +17,8 @@ use num_complex::Complex;
 use num_dual::Dual64;
 use support::{
     close::{
-        CIRCUIT, DERIVATIVE, EXACT, ROUNDING, ROUNDING_F32, assert_close, assert_matrices, phase_distance,
+        CIRCUIT, DERIVATIVE, EXACT, ROUNDING, ROUNDING_F32, assert_close, assert_matrices,
+        phase_distance,
     },
     random::Rng,
     reference::{self, Dense, identity, kron, product},
@@ -51,7 +52,8 @@ fn every_gate_is_unitary() {
     });
 }
 
-/// A gate with these angles under a control is unitary, be they numbers in the text or values of parameters.
+/// A gate with these angles under a control is unitary, be they numbers in the text or values of
+/// parameters.
 fn stays_unitary<T: Real>(kind: GateKind, angles: &[f64], tolerance: f64) {
     let n = kind.n_qubits();
     let wires: Vec<usize> = (0..n).collect();
@@ -65,7 +67,9 @@ fn stays_unitary<T: Real>(kind: GateKind, angles: &[f64], tolerance: f64) {
     let by_numbers: Matrix<Complex<T>> = simulator.matrix(&numbers, &Values::<T>(&[])).unwrap();
     let by_params: Matrix<Complex<T>> = simulator.matrix(&params, &Values(&values)).unwrap();
     for (how, matrix) in [("numbers", by_numbers), ("parameters", by_params)] {
-        matrix.check_unitary(tolerance).unwrap_or_else(|e| panic!("{kind:?} by {how} {angles:?}: {e}"));
+        matrix
+            .check_unitary(tolerance)
+            .unwrap_or_else(|e| panic!("{kind:?} by {how} {angles:?}: {e}"));
     }
 }
 
@@ -97,7 +101,8 @@ fn entries_of_general_rotations_have_the_phases_of_their_formulas() {
     for phi in [0.3, 1e8, 8_280_345_270_236_060.0, -3e15] {
         for (theta, lambda) in [(2.0, 6.3), (0.7, -1e12), (-5.0, 0.1)] {
             let (c, s) = ((theta / 2.0f64).cos(), (theta / 2.0f64).sin());
-            let textbook = [[ONE * c, -cis(lambda) * s], [cis(phi) * s, cis(phi) * cis(lambda) * c]];
+            let textbook =
+                [[ONE * c, -cis(lambda) * s], [cis(phi) * s, cis(phi) * cis(lambda) * c]];
             let special = cis(-phi / 2.0) * cis(-lambda / 2.0);
             for (kind, phase) in [(GateKind::U, cis(theta / 2.0)), (GateKind::U3, special)] {
                 let gate = Gate::new(kind, [theta, phi, lambda].map(Angle::rad)).unwrap();
@@ -160,8 +165,9 @@ fn a_gate_takes_its_number_of_parameters_only() {
 
 #[test]
 fn names_are_unique_and_cover_the_table() {
-    let unique =
-        |names: Vec<&str>| assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "{names:?}");
+    let unique = |names: Vec<&str>| {
+        assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "{names:?}")
+    };
     unique(GateKind::ALL.iter().map(|k| k.name()).collect());
     unique(NAMED_GATES.iter().map(|g| g.name).collect());
     unique(NAMED_GATES.iter().flat_map(|g| g.qasm2).copied().collect());
@@ -409,13 +415,16 @@ fn a_gate_with_a_generator_is_its_exponential() {
     assert_eq!(seen, 9, "RX RY RZ P RXX RYY RZZ RZX GPHASE");
 }
 
-/// `exp(-i theta/2 P)`, of two peers: `PauliRot(0.7, "XYZ")` of PennyLane, `PauliEvolutionGate` of Qiskit about `ZYX`.
+/// `exp(-i theta/2 P)`, of two peers: `PauliRot(0.7, "XYZ")` of PennyLane, `PauliEvolutionGate` of
+/// Qiskit about `ZYX`.
 #[test]
 fn rotations_about_strings_are_those_of_others() {
     let rotation = PauliRotation::new([Pauli::X, Pauli::Y, Pauli::Z], 0.7);
     let u = rotation.matrix::<C>(&Values::<f64>(&[])).unwrap();
     let (c, s) = (0.939_372_712_847_378_9, 0.342_897_807_455_451_34);
-    for (at, value) in [((0, 0), c), ((0, 3), -s), ((3, 0), s), ((5, 5), c), ((6, 5), -s), ((1, 5), 0.0)] {
+    for (at, value) in
+        [((0, 0), c), ((0, 3), -s), ((3, 0), s), ((5, 5), c), ((6, 5), -s), ((1, 5), 0.0)]
+    {
         assert!((u[at] - value).norm() < ROUNDING, "{at:?} {}", u[at]);
     }
 }
@@ -423,7 +432,8 @@ fn rotations_about_strings_are_those_of_others() {
 #[test]
 fn a_rotation_about_a_string_equals_the_gates_that_are_one() {
     use GateKind::{RX, RXX, RY, RYY, RZ, RZX, RZZ};
-    let named = [("X", RX), ("Y", RY), ("Z", RZ), ("XX", RXX), ("YY", RYY), ("ZZ", RZZ), ("ZX", RZX)];
+    let named =
+        [("X", RX), ("Y", RY), ("Z", RZ), ("XX", RXX), ("YY", RYY), ("ZZ", RZZ), ("ZX", RZX)];
     let mut rng = Rng::new(12);
     for (letters, kind) in named {
         let letters: Vec<Pauli> =
@@ -473,20 +483,31 @@ fn every_parameter_of_every_gate_has_its_derivative() {
     for &kind in GateKind::ALL {
         let n = kind.param_names().len();
         let at: Vec<f64> = (0..n).map(|_| 3.0 * rng.signed()).collect();
-        let gate = Gate::new(kind, (0..n as u32).map(|k| Angle::theta(ketgrad_core::param::ParamId::new(k))))
-            .unwrap();
+        let gate = Gate::new(
+            kind,
+            (0..n as u32).map(|k| Angle::theta(ketgrad_core::param::ParamId::new(k))),
+        )
+        .unwrap();
         for k in 0..n {
-            let duals: Vec<Dual64> =
-                at.iter().enumerate().map(|(j, &x)| Dual64::new(x, f64::from(u8::from(j == k)))).collect();
-            let eps = gate.matrix(&Values(&duals)).unwrap().map(|z| Complex::new(z.re.eps, z.im.eps));
+            let duals: Vec<Dual64> = at
+                .iter()
+                .enumerate()
+                .map(|(j, &x)| Dual64::new(x, f64::from(u8::from(j == k))))
+                .collect();
+            let eps =
+                gate.matrix(&Values(&duals)).unwrap().map(|z| Complex::new(z.re.eps, z.im.eps));
             let moved = |by: f64| {
                 let mut at = at.clone();
                 at[k] += by;
                 gate.matrix(&Values(&at)).unwrap()
             };
             let (plus, minus) = (moved(STEP), moved(-STEP));
-            let difference: Vec<C> =
-                plus.entries().iter().zip(minus.entries()).map(|(p, m)| (p - m) / (2.0 * STEP)).collect();
+            let difference: Vec<C> = plus
+                .entries()
+                .iter()
+                .zip(minus.entries())
+                .map(|(p, m)| (p - m) / (2.0 * STEP))
+                .collect();
             assert_close(
                 eps.entries(),
                 &difference,

@@ -35,9 +35,10 @@ const AT: [f64; 3] = [0.37, -1.2, 2.05];
 
 fn observable(n: usize) -> impl Strategy<Value = PauliSum> {
     let letter = prop_oneof![Just(Pauli::X), Just(Pauli::Y), Just(Pauli::Z)];
-    let string =
-        proptest::collection::btree_map(0..n, letter, 0..=n).prop_map(|m| PauliString::new(m).unwrap());
-    proptest::collection::vec((-2.0..2.0, string), 1..4).prop_map(|terms| PauliSum::new(terms).unwrap())
+    let string = proptest::collection::btree_map(0..n, letter, 0..=n)
+        .prop_map(|m| PauliString::new(m).unwrap());
+    proptest::collection::vec((-2.0..2.0, string), 1..4)
+        .prop_map(|terms| PauliSum::new(terms).unwrap())
 }
 
 fn close(a: &[f64], b: &[f64], tolerance: f64) -> bool {
@@ -67,7 +68,10 @@ fn angles_may_be_of_any_size() {
             let (found, gradient): (f64, Vec<f64>) = found.unwrap();
             assert!((found - value).abs() < 1e-12, "{method} at {at}: {found}, not {value}");
             let tolerance = if method == Method::Difference { 1e-8 } else { 1e-12 };
-            assert!((gradient[0] - slope).abs() < tolerance, "{method} at {at}: {gradient:?}, not {slope}");
+            assert!(
+                (gradient[0] - slope).abs() < tolerance,
+                "{method} at {at}: {gradient:?}, not {slope}"
+            );
         }
         assert!(energy.check(&[at]).unwrap().agree, "{at}");
     }
@@ -81,7 +85,10 @@ fn angles_may_be_of_any_size() {
     let gradient = energy.gradient_by::<f64>(Method::Difference, &at).unwrap().1;
     let slope = -(2e5_f64).sin() * 2.0;
     assert!((gradient[1] - slope).abs() < 1e-6, "{gradient:?}, not {slope}");
-    assert!(matches!(energy.gradient_by(Method::Difference, &[2.0, 1e8]), Err(HybridError::Step { .. })));
+    assert!(matches!(
+        energy.gradient_by(Method::Difference, &[2.0, 1e8]),
+        Err(HybridError::Step { .. })
+    ));
 }
 
 #[test]
@@ -95,8 +102,11 @@ fn where_a_computed_angle_has_no_derivative_all_methods_say_so() {
         circuit.rx(0, root).unwrap();
         circuit
     };
-    for (square, observable) in [(true, "Y0"), (true, "Z0"), (true, "X0"), (false, "Y0"), (false, "Z0")] {
-        let energy = Expectation::new(root(square), [observable.parse::<PauliSum>().unwrap()]).unwrap();
+    for (square, observable) in
+        [(true, "Y0"), (true, "Z0"), (true, "X0"), (false, "Y0"), (false, "Z0")]
+    {
+        let energy =
+            Expectation::new(root(square), [observable.parse::<PauliSum>().unwrap()]).unwrap();
         for method in Method::ALL.into_iter().chain([Method::Symbolic]) {
             // Of sqrt(t) there are no values on one side.
             let found = energy.gradient_by(method, &[0.0f64]);
@@ -184,7 +194,8 @@ proptest! {
 
     #[test]
     fn the_cotangent_of_the_initial_state_is_its_derivative(circuit in circuits(3, 3, 10), k in 0usize..8, j in 0usize..8) {
-        // L = re of amplitude j of U |start>: its cotangent is |j>, and dL by start is U^dagger |j>.
+        // L = re of amplitude j of U |start>: its cotangent is |j>, and dL by start is U^dagger
+        // |j>.
         let energy = Expectation::new(circuit.clone(), NOTHING).unwrap();
         let start = StateVector::basis(3, k).unwrap();
         let lambda = StateVector::basis(3, j).unwrap();
@@ -212,7 +223,8 @@ fn every_gate_has_its_derivatives_under_controls() {
         let n = kind.n_qubits();
         for controls in 0..=2 {
             let mut circuit = Circuit::new(n + controls);
-            let names: Vec<Angle> = kind.param_names().iter().map(|name| circuit.param(name)).collect();
+            let names: Vec<Angle> =
+                kind.param_names().iter().map(|name| circuit.param(name)).collect();
             // A state without symmetry, before and after.
             for q in 0..n + controls {
                 circuit.u3(q, 0.7 + q as f64, 0.3, 1.1).unwrap();
@@ -233,7 +245,10 @@ fn every_gate_has_its_derivatives_under_controls() {
             let (_, gradient) = energy.value_and_gradient(&at).unwrap();
             for method in [Method::Forward, Method::Shift] {
                 let (_, other) = energy.gradient_by(method, &at).unwrap();
-                assert!(close(&gradient, &other, ROUNDING), "{kind:?}, {controls} controls, {method}");
+                assert!(
+                    close(&gradient, &other, ROUNDING),
+                    "{kind:?}, {controls} controls, {method}"
+                );
             }
         }
     }
@@ -242,13 +257,15 @@ fn every_gate_has_its_derivatives_under_controls() {
 /// Angles at which coefficients of gates vanish whose derivatives do not.
 const SPECIAL: [f64; 7] = [0.0, PI / 2.0, PI, -PI, 2.0 * PI, -PI / 2.0, 0.7];
 
-/// A gate between others, its angles made of two parameters: one each, one for all, sums, and a product.
+/// A gate between others, its angles made of two parameters: one each, one for all, sums, and a
+/// product.
 fn with_angles(kind: GateKind, controls: usize, form: usize) -> Circuit {
     let n = kind.n_qubits();
     let mut circuit = Circuit::new((n + controls).max(1));
     let (a, b) = (circuit.param("a"), circuit.param("b"));
     let id = |angle: &Angle| angle.terms()[0].0;
-    let product = ParamExpr::from(Angle::theta(id(&a))).binary(Step::Mul, Angle::theta(id(&b)).into());
+    let product =
+        ParamExpr::from(Angle::theta(id(&a))).binary(Step::Mul, Angle::theta(id(&b)).into());
     let angles: Vec<Angle> = (0..kind.param_names().len())
         .map(|k| match (form, k % 2) {
             (0, 0) | (1, _) => a.clone(),
@@ -275,20 +292,26 @@ fn with_angles(kind: GateKind, controls: usize, form: usize) -> Circuit {
 fn every_gate_has_its_first_and_second_derivatives_where_coefficients_vanish() {
     let mut rng = Rng::new(11);
     for &kind in GateKind::ALL.iter().filter(|kind| !kind.param_names().is_empty()) {
-        for (controls, form) in (0..=1).flat_map(|controls| (0..4).map(move |form| (controls, form))) {
+        for (controls, form) in
+            (0..=1).flat_map(|controls| (0..4).map(move |form| (controls, form)))
+        {
             let circuit = with_angles(kind, controls, form);
             let observable = if circuit.n_qubits() > 1 { "Z0 X1 - 0.3 Y0" } else { "Z0 - 0.3 X0" };
-            let energy = Expectation::new(circuit, [observable.parse::<PauliSum>().unwrap()]).unwrap();
+            let energy =
+                Expectation::new(circuit, [observable.parse::<PauliSum>().unwrap()]).unwrap();
             let mut points = vec![[0.0; 2], [PI, PI], [2.0 * PI, 0.7], [0.7, -PI]];
             points.extend((0..2).map(|_| [(); 2].map(|()| SPECIAL[rng.below(SPECIAL.len())])));
             for at in points {
                 let (_, gradient) = energy.gradient_by(Method::Difference, &at).unwrap();
                 let hessian = energy.hessian_by(Method::Difference, &at).unwrap();
                 for method in [Method::Adjoint, Method::Forward, Method::Shift] {
-                    let what = || format!("{kind:?}, {controls} controls, form {form} at {at:?}, {method}");
+                    let what = || {
+                        format!("{kind:?}, {controls} controls, form {form} at {at:?}, {method}")
+                    };
                     let (_, other) = energy.gradient_by(method, &at).unwrap();
                     assert!(close(&gradient, &other, DIFFERENCE), "{}", what());
-                    for (row, other) in hessian.iter().zip(energy.hessian_by(method, &at).unwrap()) {
+                    for (row, other) in hessian.iter().zip(energy.hessian_by(method, &at).unwrap())
+                    {
                         assert!(close(row, &other, DIFFERENCE), "{}: {row:?} {other:?}", what());
                     }
                 }
@@ -332,17 +355,22 @@ fn rotations_about_strings_have_their_derivatives_under_controls() {
             rng.push_rotation(&mut circuit, |_| angle.clone());
         }
         let energy =
-            Expectation::new(circuit, ["Z0 X1 - 0.3 Y0 Z2 + X3".parse::<PauliSum>().unwrap()]).unwrap();
+            Expectation::new(circuit, ["Z0 X1 - 0.3 Y0 Z2 + X3".parse::<PauliSum>().unwrap()])
+                .unwrap();
         let at = [0.4, -1.3, 2.9];
         let (_, gradient) = energy.value_and_gradient(&at).unwrap();
         for method in [Method::Forward, Method::Shift] {
             let (_, other) = energy.gradient_by(method, &at).unwrap();
             assert!(close(&gradient, &other, ROUNDING), "{method}: {gradient:?} {other:?}");
         }
-        let hessians =
-            [Method::Adjoint, Method::Forward, Method::Shift].map(|m| energy.hessian_by(m, &at).unwrap());
+        let hessians = [Method::Adjoint, Method::Forward, Method::Shift]
+            .map(|m| energy.hessian_by(m, &at).unwrap());
         for other in &hessians[1..] {
-            assert!(close(&hessians[0].concat(), &other.concat(), ROUNDING), "{:?} {other:?}", hessians[0]);
+            assert!(
+                close(&hessians[0].concat(), &other.concat(), ROUNDING),
+                "{:?} {other:?}",
+                hessians[0]
+            );
         }
     }
 }
@@ -363,8 +391,8 @@ fn the_metric_of_a_rotation_about_a_string_is_a_variance() {
     assert!((metric - 0.25 * (1.0 - mean * mean)).abs() < ROUNDING, "{metric} {mean}");
 }
 
-/// <Z> after RY(arccos x) is x. At 1 the angle changes infinitely fast, and the value does not change with the angle: no method
-/// may take the product for 0.
+/// <Z> after RY(arccos x) is x. At 1 the angle changes infinitely fast, and the value does not
+/// change with the angle: no method may take the product for 0.
 #[test]
 fn a_product_of_zero_and_an_infinite_slope_has_no_value() {
     let mut circuit = Circuit::new(1);
@@ -385,7 +413,8 @@ fn computed_and_shared_parameters_follow_the_chain_rule() {
     // <Z> after RX(sin(a) b) RX(a/2 + b + pi/3) is the cosine of the sum.
     let mut circuit = Circuit::new(1);
     let (a, b) = (circuit.param("a"), circuit.param("b"));
-    let product = ParamExpr::from(a.clone()).call(Function::Sin).binary(Step::Mul, b.clone().into());
+    let product =
+        ParamExpr::from(a.clone()).call(Function::Sin).binary(Step::Mul, b.clone().into());
     let computed = circuit.expression(product);
     circuit.rx(0, computed.clone()).unwrap();
     circuit.rx(0, a * Q::new(1, 2) + b + Angle::pi(1, 3)).unwrap();
@@ -426,7 +455,8 @@ fn fast_and_generic(circuit: &Circuit, observable: &PauliSum) {
         let simulator = Simulator::new().with_executors(executors).with_threads(threads);
         let energy = Expectation::new(circuit.clone(), [observable.clone()]).unwrap();
         let energy = energy.with_simulator(simulator);
-        let state = |seed| StateVector::random(circuit.n_qubits(), seed, &Threads::serial()).unwrap();
+        let state =
+            |seed| StateVector::random(circuit.n_qubits(), seed, &Threads::serial()).unwrap();
         (
             energy.value_and_gradient(&AT).unwrap(),
             energy.hvp(&AT, &[0.7, -1.0, 0.4]).unwrap(),
@@ -442,7 +472,10 @@ fn fast_and_generic(circuit: &Circuit, observable: &PauliSum) {
         assert!((value - other).abs() < ROUNDING);
         assert!(close(&gradient, &by_tiles, ROUNDING), "{fast:?}: {gradient:?} {by_tiles:?}");
         assert!(close(&gradient, &again, ROUNDING), "{fast:?}: {gradient:?} {again:?}");
-        assert!(close(&product, &product_by_tiles, ROUNDING), "{fast:?}: {product:?} {product_by_tiles:?}");
+        assert!(
+            close(&product, &product_by_tiles, ROUNDING),
+            "{fast:?}: {product:?} {product_by_tiles:?}"
+        );
         // From a state that is not |0…0>, and its cotangent is wanted.
         assert!(close(&vjp, &vjp_by_tiles, ROUNDING), "{fast:?}: {vjp:?} {vjp_by_tiles:?}");
         let bars = bar.amplitudes().iter().zip(bar_by_tiles.amplitudes());
@@ -462,8 +495,8 @@ fn strings(count: usize, below: usize, operators: usize, n: usize, rng: &mut Rng
     inners
 }
 
-/// Tiles of some sizes, and what plans seldom do: products kept because nothing written for them is close enough, blocks as
-/// factors, stages and levels that look a few operations ahead.
+/// Tiles of some sizes, and what plans seldom do: products kept because nothing written for them is
+/// close enough, blocks as factors, stages and levels that look a few operations ahead.
 fn variants(set: InstructionSet, n: usize) -> Vec<Options> {
     let tiles = [0, 6, 13].map(|tile_qubits| Options::new(set, n).with_tile_qubits(tile_qubits));
     let factors = tiles[1].with_factor_blocks(true);
@@ -473,7 +506,8 @@ fn variants(set: InstructionSet, n: usize) -> Vec<Options> {
         .collect()
 }
 
-/// Operators through a plan for pairs: the inner products and both states, against one after the other.
+/// Operators through a plan for pairs: the inner products and both states, against one after the
+/// other.
 fn pairs_are_right(operators: &[Operator<Complex<f64>>], n: usize, rng: &mut Rng) {
     let inners = strings(40, 5, operators.len(), n, rng);
     let start: [Vec<Complex<f64>>; 2] = [rng.vector(1 << n), rng.vector(1 << n)];
@@ -497,15 +531,17 @@ fn pairs_are_right(operators: &[Operator<Complex<f64>>], n: usize, rng: &mut Rng
         for options in variants(set, n) {
             let run = |threads: &Threads| {
                 let [mut a, mut b] = start.clone();
-                let products = Plan::run_pair(operators, &inners, options, (&mut a, &mut b), threads);
+                let products =
+                    Plan::run_pair(operators, &inners, options, (&mut a, &mut b), threads);
                 (products, a, b)
             };
             let one = run(&Threads::serial());
             // Sums of 2^n products of numbers below 2.
             let tolerance = 1e-14 * f64::from(1 << n);
             assert!(close(&expected, &one.0, tolerance), "{options:?}: {expected:?} {:?}", one.0);
-            let same =
-                |x: &[Complex<f64>], y: &[Complex<f64>]| x.iter().zip(y).all(|(x, y)| (x - y).norm() < 1e-12);
+            let same = |x: &[Complex<f64>], y: &[Complex<f64>]| {
+                x.iter().zip(y).all(|(x, y)| (x - y).norm() < 1e-12)
+            };
             assert!(same(&one.1, &psi) && same(&one.2, &lambda));
             for threads in [2, 3] {
                 assert_eq!(run(&Threads::new(threads).unwrap()), one);
@@ -521,7 +557,8 @@ fn string_on(inner: &Inner, psi: &[Complex<f64>]) -> Vec<Complex<f64>> {
     (0..psi.len()).map(|j| psi[j ^ inner.x] * phase * sign(j ^ inner.x)).collect()
 }
 
-/// States and tangents through a plan: inner products, how they change, and all vectors, against one after the other.
+/// States and tangents through a plan: inner products, how they change, and all vectors, against
+/// one after the other.
 fn tangents_are_right(operators: &[Operator<Complex<f64>>], n: usize, rng: &mut Rng) {
     let inners = strings(30, 4, operators.len(), n, rng);
     let kicks: Vec<f64> = (0..inners.len()).map(|k| (1.0 + k as f64).sin()).collect();
@@ -552,7 +589,8 @@ fn tangents_are_right(operators: &[Operator<Complex<f64>>], n: usize, rng: &mut 
         for options in variants(set, n) {
             let run = |count: usize, threads: &Threads| {
                 let mut states = start[..count].to_vec();
-                let mut parts: Vec<&mut [Complex<f64>]> = states.iter_mut().map(Vec::as_mut_slice).collect();
+                let mut parts: Vec<&mut [Complex<f64>]> =
+                    states.iter_mut().map(Vec::as_mut_slice).collect();
                 let given = (inners.as_slice(), kicks.as_slice());
                 let found = Plan::run_tangents(operators, given, options, &mut parts, threads);
                 (found, states)
@@ -573,7 +611,8 @@ fn tangents_are_right(operators: &[Operator<Complex<f64>>], n: usize, rng: &mut 
     }
 }
 
-/// A circuit from |0…0> and back, with tangents: what is left out because it is zero changes nothing.
+/// A circuit from |0…0> and back, with tangents: what is left out because it is zero changes
+/// nothing.
 fn ways_from_and_to_zero_are_right(operators: &[Operator<Complex<f64>>], n: usize, rng: &mut Rng) {
     type States = Vec<Vec<Complex<f64>>>;
     let inners = strings(30, 3, operators.len(), n, rng);
@@ -597,7 +636,8 @@ fn ways_from_and_to_zero_are_right(operators: &[Operator<Complex<f64>>], n: usiz
                     true => (inverses.as_slice(), (turned.as_slice(), turned_kicks.as_slice())),
                 };
                 let mut states = states.clone();
-                let mut parts: Vec<&mut [Complex<f64>]> = states.iter_mut().map(Vec::as_mut_slice).collect();
+                let mut parts: Vec<&mut [Complex<f64>]> =
+                    states.iter_mut().map(Vec::as_mut_slice).collect();
                 let threads = Threads::new(threads).unwrap();
                 let found = Plan::run_tangents(operators, along, options, &mut parts, &threads);
                 (found, states)
@@ -610,23 +650,41 @@ fn ways_from_and_to_zero_are_right(operators: &[Operator<Complex<f64>>], n: usiz
                 near(&there, &take(false, Way::FromZero, &garbage, 1).1),
                 "{set}, tiles of {tile_qubits}"
             );
-            assert_eq!(take(false, Way::FromZero, &garbage, 2), take(false, Way::FromZero, &garbage, 1));
+            assert_eq!(
+                take(false, Way::FromZero, &garbage, 2),
+                take(false, Way::FromZero, &garbage, 1)
+            );
 
             let all: States = there.iter().chain(&lambdas).cloned().collect();
             let (expected, back) = take(true, Way::Given, &all, 1);
-            assert!(near(&back[..2].to_vec(), &begin.to_vec()), "the way back leads to |0…0> and 0");
+            assert!(
+                near(&back[..2].to_vec(), &begin.to_vec()),
+                "the way back leads to |0…0> and 0"
+            );
             let found = take(true, Way::ToZero, &all, 1).0;
             let tolerance = 1e-12 * f64::from(1 << n);
             let (expected, one) = (expected.as_flattened(), found.as_flattened());
-            assert!(close(expected, one, tolerance), "{set}, tiles of {tile_qubits}: {expected:?} {one:?}");
+            assert!(
+                close(expected, one, tolerance),
+                "{set}, tiles of {tile_qubits}: {expected:?} {one:?}"
+            );
             assert_eq!(take(true, Way::ToZero, &all, 2).0, found);
 
             let pair = |way| {
                 let options = Options::new(set, n).with_tile_qubits(tile_qubits).with_way(way);
                 let [mut psi, mut lambda] = [all[0].clone(), all[2].clone()];
-                Plan::run_pair(&inverses, &turned, options, (&mut psi, &mut lambda), &Threads::serial())
+                Plan::run_pair(
+                    &inverses,
+                    &turned,
+                    options,
+                    (&mut psi, &mut lambda),
+                    &Threads::serial(),
+                )
             };
-            assert!(close(&pair(Way::Given), &pair(Way::ToZero), tolerance), "{set}, tiles of {tile_qubits}");
+            assert!(
+                close(&pair(Way::Given), &pair(Way::ToZero), tolerance),
+                "{set}, tiles of {tile_qubits}"
+            );
         }
     }
 }
@@ -662,7 +720,9 @@ proptest! {
 fn conjugated(n: usize, groups: usize, rng: &mut Rng) -> Circuit {
     let mut circuit = Circuit::new(n);
     let w = circuit.param_list("w", AT.len());
-    rng.conjugated(&mut circuit, groups, |rng| &w[rng.below(w.len())] * (1.0 + rng.below(3) as f64));
+    rng.conjugated(&mut circuit, groups, |rng| {
+        &w[rng.below(w.len())] * (1.0 + rng.below(3) as f64)
+    });
     circuit
 }
 
@@ -769,7 +829,8 @@ fn single_precision_takes_the_same_way() {
         circuit.rxx(q, (q + 2) % 7, w[(q + 2) % 3].clone()).unwrap().cx(q, (q + 1) % 7).unwrap();
     }
     let energy =
-        Expectation::new(circuit, ["Z0 Z1 - 0.5*X3 Y4 + 0.1*Z6".parse::<PauliSum>().unwrap()]).unwrap();
+        Expectation::new(circuit, ["Z0 Z1 - 0.5*X3 Y4 + 0.1*Z6".parse::<PauliSum>().unwrap()])
+            .unwrap();
     let (_, exact) = energy.value_and_gradient(&AT).unwrap();
     let (_, single) = energy.value_and_gradient(&AT.map(|x| x as f32)).unwrap();
     let single: Vec<f64> = single.into_iter().map(f64::from).collect();
@@ -794,9 +855,13 @@ fn many_points_and_many_threads_give_the_same_bits() {
     let at: Vec<f64> = (0..30).map(|k| (k as f64).sin()).collect();
     let run = |threads| {
         let simulator = Simulator::new().with_threads(threads);
-        let energy =
-            Expectation::new(circuit.clone(), [observable.clone()]).unwrap().with_simulator(simulator);
-        (energy.value_and_gradient(&at).unwrap(), energy.gradients(&[at.clone(), at.clone()]).unwrap())
+        let energy = Expectation::new(circuit.clone(), [observable.clone()])
+            .unwrap()
+            .with_simulator(simulator);
+        (
+            energy.value_and_gradient(&at).unwrap(),
+            energy.gradients(&[at.clone(), at.clone()]).unwrap(),
+        )
     };
     let (one, points) = run(Threads::serial());
     // What is prepared once rounds in another order than what is planned for one point.
@@ -831,7 +896,10 @@ fn what_has_no_derivative_is_refused_in_words() {
     let a = circuit.param("a");
     circuit.ry(0, a).unwrap();
     let error = Expectation::new(circuit.clone(), ["Z5".parse::<PauliSum>().unwrap()]).unwrap_err();
-    assert_eq!(error.to_string(), "the observable Z5 acts on qubit 5, but the circuit has 2, counted from 0");
+    assert_eq!(
+        error.to_string(),
+        "the observable Z5 acts on qubit 5, but the circuit has 2, counted from 0"
+    );
     let energy = Expectation::new(circuit, ["Z0".parse::<PauliSum>().unwrap()]).unwrap();
     let error = energy.value_and_gradient(&[f64::NAN]).unwrap_err();
     assert_eq!(error.to_string(), "the angle 1/2*a is not a finite number");
@@ -839,7 +907,14 @@ fn what_has_no_derivative_is_refused_in_words() {
     assert!(energy.hvp(&[0.1], &[]).is_err() && energy.vjp(&[0.1], &[]).is_err());
     assert!(energy.jvp(&[0.1, 0.2], &[1.0]).is_err());
     let small = Simulator::new().with_memory_limit(50);
-    assert!(energy.with_simulator(small).value(&[0.1]).unwrap_err().to_string().contains("are available"));
+    assert!(
+        energy
+            .with_simulator(small)
+            .value(&[0.1])
+            .unwrap_err()
+            .to_string()
+            .contains("are available")
+    );
 }
 
 #[test]
@@ -876,7 +951,8 @@ fn outcomes_and_fidelities_have_derivatives() {
     let outcome = Observable::Outcome(vec![(0, true), (2, false)]);
     let formula = Expectation::new(circuit.clone(), [outcome]).unwrap().closed_form().unwrap();
     assert!((formula.eval::<f64>(&at).unwrap().re - values[0]).abs() < 1e-13);
-    let twice = Expectation::new(circuit.clone(), [Observable::Outcome(vec![(1, true), (1, false)])]);
+    let twice =
+        Expectation::new(circuit.clone(), [Observable::Outcome(vec![(1, true), (1, false)])]);
     assert_eq!(twice.unwrap_err().to_string(), "P(q[1]=1, q[1]=0) names qubit 1 twice");
     let small = StateVector::zero(2).unwrap();
     assert!(Expectation::new(circuit, [Observable::Overlap(small.into())]).is_err());
@@ -962,7 +1038,8 @@ fn reverse_over_reverse_and_forward_over_forward_agree_through_a_circuit() {
         .with_host(&circuits)
         .hessian(&[Datum::Handle(0), Datum::Real(x), Datum::Real(y)])
         .unwrap();
-    // Forward over forward along (1, 0), then (0, 1): the mixed derivative is the tangent of the tangent.
+    // Forward over forward along (1, 0), then (0, 1): the mixed derivative is the tangent of the
+    // tangent.
     let mut p = parse();
     let f = p.lookup("f").unwrap();
     let once = adjoint::forward(&mut p, f).unwrap();
@@ -1009,7 +1086,8 @@ fn circuits_too_large_for_any_state_are_refused_by_every_way() {
 /// What is measured decides what comes next: the average over all outcomes has derivatives, too.
 #[test]
 fn feedback_has_derivatives() {
-    // RY(a) measured: 1 with sin^2(a/2), then the other qubit turns by b, else by a; noise p flips it.
+    // RY(a) measured: 1 with sin^2(a/2), then the other qubit turns by b, else by a; noise p flips
+    // it.
     let mut circuit = Circuit::new(2);
     let (a, b, p) = (circuit.param("a"), circuit.param("b"), circuit.param("p"));
     circuit.add_register("c", 1).unwrap();
@@ -1023,8 +1101,9 @@ fn feedback_has_derivatives() {
         (1.0 - 2.0 * p) * (one * b.cos() + (1.0 - one) * a.cos())
     };
     let (at, z) = ([0.7f64, 1.9, 0.1], "Z1".parse::<PauliSum>().unwrap());
-    let by_a =
-        0.8 * (at[0].sin() / 2.0 * (at[1].cos() - at[0].cos()) - (at[0] / 2.0).cos().powi(2) * at[0].sin());
+    let by_a = 0.8
+        * (at[0].sin() / 2.0 * (at[1].cos() - at[0].cos())
+            - (at[0] / 2.0).cos().powi(2) * at[0].sin());
     let by_b = -0.8 * (at[0] / 2.0).sin().powi(2) * at[1].sin();
     let slopes = [by_a, by_b, -2.5 * value(0.7, 1.9, 0.1)];
     let energy = Expectation::new(circuit, [z.clone()]).unwrap();
@@ -1043,7 +1122,8 @@ fn feedback_has_derivatives() {
     assert_eq!(energy.methods(), [Method::Forward, Method::Shift, Method::Difference]);
     assert!(energy.check(&at).unwrap().agree);
 
-    // Until it succeeds: each round turns by a, and ends with sin^2(a/2); <Z> of the other is (1 - q) sum q^k cos((k + 1) b).
+    // Until it succeeds: each round turns by a, and ends with sin^2(a/2); <Z> of the other is (1 -
+    // q) sum q^k cos((k + 1) b).
     let mut again = Circuit::new(2);
     let (a, b) = (again.param("a"), again.param("b"));
     again.add_register("c", 1).unwrap();

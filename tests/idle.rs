@@ -1,5 +1,6 @@
-//! What is idle or known costs nothing and changes nothing: circuits with qubits that nothing touches, resets of fresh qubits,
-//! conditions on bits that nothing has written and noise of probability 0, against the circuits without them.
+//! What is idle or known costs nothing and changes nothing: circuits with qubits that nothing
+//! touches, resets of fresh qubits, conditions on bits that nothing has written and noise of
+//! probability 0, against the circuits without them.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -32,7 +33,8 @@ fn condition(rng: &mut Rng, depth: usize) -> Condition {
                 Relation::Greater,
                 Relation::GreaterEqual,
             ];
-            let bits: Vec<usize> = rng.permutation(BITS).into_iter().take(1 + rng.below(3)).collect();
+            let bits: Vec<usize> =
+                rng.permutation(BITS).into_iter().take(1 + rng.below(3)).collect();
             Condition::compare(&bits, relations[rng.below(6)], rng.integer(0, 7)).unwrap()
         }
         2 => Condition::Not(Box::new(condition(rng, depth - 1))),
@@ -41,7 +43,8 @@ fn condition(rng: &mut Rng, depth: usize) -> Condition {
     }
 }
 
-/// Appends random instructions: gates, some under controls, measurements, resets, constants, noise, loops that end.
+/// Appends random instructions: gates, some under controls, measurements, resets, constants, noise,
+/// loops that end.
 fn fill(rng: &mut Rng, c: &mut Circuit, len: usize, depth: usize) -> Result<(), CircuitError> {
     let n = c.n_qubits();
     for _ in 0..len {
@@ -89,7 +92,8 @@ fn dynamic(rng: &mut Rng, n: usize, len: usize) -> Circuit {
     c
 }
 
-/// The probabilities of all outcomes by their text, and the average density matrix, of a circuit as it is.
+/// The probabilities of all outcomes by their text, and the average density matrix, of a circuit as
+/// it is.
 fn exactly(c: &Circuit) -> (BTreeMap<String, f64>, Vec<Complex<f64>>) {
     let simulator = Simulator::new();
     let bound = BoundCircuit::<Complex<f64>>::new(c, &Values::<f64>(&[])).unwrap();
@@ -124,7 +128,8 @@ fn folded_circuits_have_the_same_outcomes_and_states() {
     assert!(shorter > 700 && loops > 50, "{shorter} shorter, {loops} loops");
 }
 
-/// The circuit in a register of 100 qubits, its qubits in ascending places, with what does nothing between its instructions.
+/// The circuit in a register of 100 qubits, its qubits in ascending places, with what does nothing
+/// between its instructions.
 fn embedded(rng: &mut Rng, c: &Circuit, places: &[usize]) -> Circuit {
     let mut wide = Circuit::new(100);
     wide.append(c, places).unwrap();
@@ -226,7 +231,8 @@ fn idle_qubits_change_nothing() {
         for method in one.methods() {
             let ((v, g), (w, h)) =
                 (one.gradient_by(method, &at).unwrap(), other.gradient_by(method, &at).unwrap());
-            let off = g.iter().zip(&h).map(|(g, h)| (g - h).abs()).fold((v - w - 1.0).abs(), f64::max);
+            let off =
+                g.iter().zip(&h).map(|(g, h)| (g - h).abs()).fold((v - w - 1.0).abs(), f64::max);
             let tolerance = if method == Method::Difference { 1e-8 } else { 1e-12 };
             assert!(off < tolerance, "{method}: {off}");
         }
@@ -241,7 +247,8 @@ fn idle_qubits_change_nothing() {
             let bit = |q| place(q).map_or('0', |k| bits.as_bytes()[2 - k].into());
             (0..100).rev().map(bit).collect()
         };
-        let spread: BTreeMap<String, u64> = shots.iter().map(|(bits, n)| (text(bits), *n)).collect();
+        let spread: BTreeMap<String, u64> =
+            shots.iter().map(|(bits, n)| (text(bits), *n)).collect();
         assert_eq!(wide_shots, spread);
         let [x, y] = [(&wide, &far), (&c, &near)]
             .map(|(c, sum)| simulator.measure(c, &at, sum, Shots::new(200, 3)).unwrap());
@@ -266,8 +273,9 @@ fn equivalence_is_decided_on_the_qubits_that_either_circuit_uses() {
             wide
         };
         let settings = Settings::default();
-        let compare =
-            |a: &Circuit, b: &Circuit, settings| equivalent(a, b, &settings, &simulator).unwrap().verdict;
+        let compare = |a: &Circuit, b: &Circuit, settings| {
+            equivalent(a, b, &settings, &simulator).unwrap().verdict
+        };
         assert_eq!(compare(&wide(&small), &wide(&other), settings), Verdict::Equal);
         // A gate on an idle qubit is one.
         let mut more = wide(&other);
@@ -310,7 +318,8 @@ fn closed_forms_and_static_runs_know_what_is_known() {
     let mut again = simulator.run(&Circuit::new(2), &[0.0; 0]).unwrap();
     simulator.run_into(&c, &[0.6], &mut again).unwrap();
     assert_eq!(again.amplitudes(), state.amplitudes());
-    // What uses a measured qubit or bit stays, so that the measurement is no final one, which states are looked at before.
+    // What uses a measured qubit or bit stays, so that the measurement is no final one, which
+    // states are looked at before.
     for never in ["x q[0]", "measure q[1] -> c[0]", "x q[1] if c[0] == 1 && c[1] == 1"] {
         let mut c = Circuit::new(2);
         c.add_register("c", 2).unwrap();
@@ -323,11 +332,17 @@ fn closed_forms_and_static_runs_know_what_is_known() {
         };
         assert_eq!(c.folded(), c, "{never}");
         let x: PauliSum = "X0".parse().unwrap();
-        assert!(Expectation::new(c, [x]).unwrap().value(&[0.0f64; 0]).unwrap().abs() < 1e-15, "{never}");
+        assert!(
+            Expectation::new(c, [x]).unwrap().value(&[0.0f64; 0]).unwrap().abs() < 1e-15,
+            "{never}"
+        );
     }
     // A bit that is given a value is a result; one that nothing writes is none.
     let mut c = Circuit::new(70);
     c.add_register("c", 3).unwrap();
     c.assign(2, true).unwrap().x(69).unwrap().measure(69, 0).unwrap().measure(5, 1).unwrap();
-    assert_eq!(simulator.run_shots(&c, &[0.0; 0], 9, 1).unwrap(), BTreeMap::from([("101".to_owned(), 9)]));
+    assert_eq!(
+        simulator.run_shots(&c, &[0.0; 0], 9, 1).unwrap(),
+        BTreeMap::from([("101".to_owned(), 9)])
+    );
 }

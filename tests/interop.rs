@@ -23,7 +23,9 @@ use serde_json::{from_str, from_value, json, to_string, to_value};
 type C = Complex<f64>;
 
 #[track_caller]
-fn same_after_json<T: serde::Serialize + serde::de::DeserializeOwned + PartialEq + Debug>(value: &T) {
+fn same_after_json<T: serde::Serialize + serde::de::DeserializeOwned + PartialEq + Debug>(
+    value: &T,
+) {
     assert_eq!(from_str::<T>(&to_string(value).unwrap()).unwrap(), *value);
 }
 

@@ -75,7 +75,8 @@ fn compare<R: Parts>(
     let vector: Vec<R> = rng.vector(1 << n);
     let mut state = StateVector::from_vector(vector.clone()).unwrap();
     state.apply_matrix(matrix, targets, controls).unwrap();
-    let expected = reference::times_vector(&reference::embed(matrix, n, targets, controls), &vector);
+    let expected =
+        reference::times_vector(&reference::embed(matrix, n, targets, controls), &vector);
     assert_close(
         state.amplitudes(),
         &expected,
@@ -167,7 +168,8 @@ fn structured_matrices_take_their_cheap_shape_and_agree() {
         for _ in 0..20 {
             let factors: Vec<Complex<f64>> = rng.vector(dim);
             let ones = rng.below(1 << dim);
-            let factor = |j: usize| if ones >> j & 1 == 1 { Complex::new(1.0, 0.0) } else { factors[j] };
+            let factor =
+                |j: usize| if ones >> j & 1 == 1 { Complex::new(1.0, 0.0) } else { factors[j] };
             let order = rng.permutation(dim);
             let zero = Complex::new(0.0, 0.0);
             let diagonal = Matrix::from_fn(k, |i, j| if i == j { factor(j) } else { zero });
@@ -181,7 +183,10 @@ fn structured_matrices_take_their_cheap_shape_and_agree() {
                 }
             }
             let shape = |m: &Matrix<_>| Operator::new(m, &targets, &[]).unwrap().shape().clone();
-            assert!(matches!(shape(&diagonal), Shape::Identity | Shape::Phase(_) | Shape::Diagonal(_)));
+            assert!(matches!(
+                shape(&diagonal),
+                Shape::Identity | Shape::Phase(_) | Shape::Diagonal(_)
+            ));
             assert!(!matches!(shape(&monomial), Shape::Dense { .. }));
             assert!(matches!(shape(&projector), Shape::Dense { .. }));
         }
@@ -236,7 +241,8 @@ fn one_qubit_gates_are_right_on_low_targets_and_all_run_lengths() {
         GateKind::RZ,
         GateKind::U,
     ] {
-        let m: Matrix<Complex<f64>> = rng.gate(kind, |rng| Angle::rad(rng.signed())).matrix(&values).unwrap();
+        let m: Matrix<Complex<f64>> =
+            rng.gate(kind, |rng| Angle::rad(rng.signed())).matrix(&values).unwrap();
         for target in 0..n {
             let mut state = StateVector::from_vector(vector.clone()).unwrap();
             state.apply_matrix(&m, &[target], &[]).unwrap();
@@ -274,7 +280,8 @@ fn threads_change_no_bit() {
                 let simulator = Simulator::new().with_threads(threads.clone());
                 let mut state = StateVector::random(n, 3, threads).unwrap();
                 assert_eq!(state, start, "random states");
-                let bound = BoundCircuit::<Complex<f64>>::new(&circuit, &Values::<f64>(&[])).unwrap();
+                let bound =
+                    BoundCircuit::<Complex<f64>>::new(&circuit, &Values::<f64>(&[])).unwrap();
                 simulator.execute(bound.operators().unwrap(), &mut state, &mut |_, _| {}).unwrap();
                 let reductions = [
                     state.norm2(threads),
@@ -361,8 +368,8 @@ fn threads_switch_on_above_a_size() {
     assert_eq!(elsewhere(edge + 1), 2 << edge, "even the top qubit is shared out");
 }
 
-/// Every Pauli string, and no letter, under no, one and two controls on n qubits: its masks, and rotations about it by two
-/// angles.
+/// Every Pauli string, and no letter, under no, one and two controls on n qubits: its masks, and
+/// rotations about it by two angles.
 fn every_string(
     seed: u64,
     n: usize,
@@ -378,7 +385,8 @@ fn every_string(
             _ => Pauli::Z,
         };
         for controls in control_sets(n, &on, 2) {
-            let rotations = [(); 2].map(|()| PauliRotation::new(on.iter().map(letter), angle(&mut rng)));
+            let rotations =
+                [(); 2].map(|()| PauliRotation::new(on.iter().map(letter), angle(&mut rng)));
             law(&mut rng, (x, z), rotations, &controls);
         }
     }
@@ -393,10 +401,16 @@ fn all_strings_against_the_reference<R: Parts>(
     every_string(seed, n, angle, |rng, (x, z), [first, second], controls| {
         let what = format!("x {x:b}, z {z:b} under {controls:?}");
         let matrix = reference::exponential(&first, binding).unwrap();
-        assert_close(first.matrix(binding).unwrap().entries(), matrix.entries(), R::TOLERANCE, &what);
+        assert_close(
+            first.matrix(binding).unwrap().entries(),
+            matrix.entries(),
+            R::TOLERANCE,
+            &what,
+        );
         let on: Vec<usize> = (0..n).filter(|q| (x | z) >> q & 1 == 1).collect();
         let start: Vec<R> = rng.vector(1 << n);
-        let expected = reference::times_vector(&reference::embed(&matrix, n, &on, controls), &start);
+        let expected =
+            reference::times_vector(&reference::embed(&matrix, n, &on, controls), &start);
         let numbers = |rotation: &PauliRotation| rotation.numbers(binding).unwrap();
         let made = Operator::string(x, z, numbers(&first), controls).unwrap();
         let mut renewed = Operator::string(x, z, numbers(&second), controls).unwrap();
@@ -423,8 +437,9 @@ fn every_string_with_controls() {
 fn strings_have_an_inverse_and_come_as_gates() {
     let binding = Values::<f64>(&[]);
     every_string(5, 4, Rng::angle, |rng, (x, z), rotations, controls| {
-        let [operator, other] = rotations
-            .map(|rotation| Operator::string(x, z, rotation.numbers(&binding).unwrap(), controls).unwrap());
+        let [operator, other] = rotations.map(|rotation| {
+            Operator::string(x, z, rotation.numbers(&binding).unwrap(), controls).unwrap()
+        });
         let mut into = other.dagger();
         operator.dagger_into(&mut into);
         assert_eq!(into, operator.dagger());
@@ -454,7 +469,10 @@ fn strings_are_checked() {
     assert!(matches!(string(&[(200, true)]), Err(BasisError::TooManyQubits { .. })));
     let operator = string(&[(5, true)]).unwrap();
     assert_eq!((operator.n_qubits(), operator.touched(7)), (6, 64));
-    assert_eq!(operator.shifted(2), Operator::string(0b01100, 0b11000, [0.6, 0.8], &[(7, true)]).unwrap());
+    assert_eq!(
+        operator.shifted(2),
+        Operator::string(0b01100, 0b11000, [0.6, 0.8], &[(7, true)]).unwrap()
+    );
 }
 
 /// Every gate of the table under no, one and two controls at all positions of n <= 4 qubits.
@@ -485,7 +503,12 @@ fn exact_angle(rng: &mut Rng) -> Angle {
 
 #[test]
 fn every_gate_with_controls_in_double_and_single_precision() {
-    all_gates_against_the_reference::<Complex<f64>>(1, &[1, 2, 3, 4], &Values::<f64>(&[]), Rng::angle);
+    all_gates_against_the_reference::<Complex<f64>>(
+        1,
+        &[1, 2, 3, 4],
+        &Values::<f64>(&[]),
+        Rng::angle,
+    );
     all_gates_against_the_reference::<Complex<f32>>(2, &[3, 4], &Values::<f32>(&[]), Rng::angle);
 }
 
@@ -514,8 +537,11 @@ fn real_circuits_run_on_real_rings() {
         let mut rng = Rng::new(seed);
         let (c, s) = (R::ratio(3, 5), R::ratio(4, 5));
         let root = R::ratio(1, 2).sqrt();
-        let x = Matrix::from_rows(vec![vec![R::zero(), R::one()], vec![R::one(), R::zero()]]).unwrap();
-        let h = Matrix::from_rows(vec![vec![root.clone(), root.clone()], vec![root.clone(), -root]]).unwrap();
+        let x =
+            Matrix::from_rows(vec![vec![R::zero(), R::one()], vec![R::one(), R::zero()]]).unwrap();
+        let h =
+            Matrix::from_rows(vec![vec![root.clone(), root.clone()], vec![root.clone(), -root]])
+                .unwrap();
         let ry = Matrix::from_rows(vec![vec![c.clone(), -s.clone()], vec![s, c]]).unwrap();
         for matrix in [&x, &h, &ry, &h.kron(&ry), &ry.kron(&x).kron(&h)] {
             for targets in arrangements(4, matrix.n_qubits()) {
@@ -588,9 +614,11 @@ fn a_circuit_gives_the_same_on_every_number_type() {
     let da = combine(&[(0.5 / STEP, a + STEP, b), (-0.5 / STEP, a - STEP, b)]);
     let db = combine(&[(0.5 / STEP, a, b + STEP), (-0.5 / STEP, a, b - STEP)]);
     let h = SECOND_STEP;
-    let daa = combine(&[(1.0 / (h * h), a + h, b), (-2.0 / (h * h), a, b), (1.0 / (h * h), a - h, b)]);
+    let daa =
+        combine(&[(1.0 / (h * h), a + h, b), (-2.0 / (h * h), a, b), (1.0 / (h * h), a - h, b)]);
     let q = 0.25 / (h * h);
-    let dab = combine(&[(q, a + h, b + h), (-q, a + h, b - h), (-q, a - h, b + h), (q, a - h, b - h)]);
+    let dab =
+        combine(&[(q, a + h, b + h), (-q, a + h, b - h), (-q, a - h, b + h), (q, a - h, b - h)]);
 
     assert_primal(&circuit, &[a as f32, b as f32], 1e-4); // some 30 gates in single precision
 
@@ -609,7 +637,8 @@ fn a_circuit_gives_the_same_on_every_number_type() {
     let v2: Vec<f64> = dual2.iter().flat_map(|z| [z.re.v2, z.im.v2]).collect();
     assert_close(&v2, &daa, SECOND, "Dual2, second");
 
-    let hyper = run(&circuit, &[HyperDual64::new(a, 1.0, 0.0, 0.0), HyperDual64::new(b, 0.0, 1.0, 0.0)]);
+    let hyper =
+        run(&circuit, &[HyperDual64::new(a, 1.0, 0.0, 0.0), HyperDual64::new(b, 0.0, 1.0, 0.0)]);
     assert_close(
         &hyper.iter().flat_map(|z| [z.re.eps1, z.im.eps1]).collect::<Vec<_>>(),
         &eps,
@@ -625,7 +654,8 @@ fn a_circuit_gives_the_same_on_every_number_type() {
 
     let direction =
         |i: usize| Derivative::some(SVector::<f64, 2>::from_fn(|j, _| f64::from(u8::from(i == j))));
-    let vector = run(&circuit, &[DualSVec64::new(a, direction(0)), DualSVec64::new(b, direction(1))]);
+    let vector =
+        run(&circuit, &[DualSVec64::new(a, direction(0)), DualSVec64::new(b, direction(1))]);
     let gradient = |j: usize| -> Vec<f64> {
         let eps = |x: &DualSVec64<2>| x.eps.0.map_or(0.0, |e| e[j]);
         vector.iter().flat_map(|z| [eps(&z.re), eps(&z.im)]).collect()
@@ -645,7 +675,8 @@ fn a_circuit_gives_the_same_on_every_number_type() {
     let (sa, sb) = (0.01, 0.02);
     let uncertain = run(&circuit, &[Uncertain::new(a, sa), Uncertain::new(b, sb)]);
     let sigma: Vec<f64> = uncertain.iter().flat_map(|z| [z.re.sigma(), z.im.sigma()]).collect();
-    let expected: Vec<f64> = eps.iter().zip(gradient(1)).map(|(x, y)| (x * sa).hypot(y * sb)).collect();
+    let expected: Vec<f64> =
+        eps.iter().zip(gradient(1)).map(|(x, y)| (x * sa).hypot(y * sb)).collect();
     assert_close(&sigma, &expected, CIRCUIT, "Uncertain");
     assert_primal(&circuit, &[Uncertain::new(a, sa), Uncertain::new(b, sb)], CIRCUIT);
 
@@ -669,8 +700,8 @@ proptest! {
     }
 }
 
-/// Every pattern of equal, opposite, real, imaginary and missing elements: loops of their own are for some of them, the generic
-/// ones and those of every instruction set.
+/// Every pattern of equal, opposite, real, imaginary and missing elements: loops of their own are
+/// for some of them, the generic ones and those of every instruction set.
 #[test]
 fn matrices_with_any_pattern_of_elements_act_as_they_are() {
     fn all<E: Element + Real + Parts>() {
@@ -685,8 +716,10 @@ fn matrices_with_any_pattern_of_elements_act_as_they_are() {
                 let control = vec![((target + 1 + k % (n - 1)) % n, k % 2 == 0)];
                 for controls in [vec![], control] {
                     let vector: Vec<Complex<E>> = rng.vector(1 << n);
-                    let right =
-                        reference::times_vector(&reference::embed(&m, n, &[target], &controls), &vector);
+                    let right = reference::times_vector(
+                        &reference::embed(&m, n, &[target], &controls),
+                        &vector,
+                    );
                     let operators = [Operator::new(&m, &[target], &controls).unwrap()];
                     let run = |executor: &dyn Executor<Complex<E>>| {
                         let mut found = vector.clone();
@@ -695,7 +728,10 @@ fn matrices_with_any_pattern_of_elements_act_as_they_are() {
                         assert_close(&found, &right, 4.0 * <E as Parts>::TOLERANCE, &what);
                     };
                     run(&Generic);
-                    InstructionSet::ALL.into_iter().filter_map(Fast::with).for_each(|fast| run(&fast));
+                    InstructionSet::ALL
+                        .into_iter()
+                        .filter_map(Fast::with)
+                        .for_each(|fast| run(&fast));
                 }
             }
         }

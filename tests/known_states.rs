@@ -61,7 +61,12 @@ fn the_fourier_transform_of_a_basis_state_is_a_plane_wave() {
             let wave: Vec<C> = (0..1usize << n)
                 .map(|j| C::from_polar(dim.sqrt().recip(), TAU * (j * k) as f64 / dim))
                 .collect();
-            assert_close(run(&circuit).amplitudes(), &wave, ROUNDING, &format!("k = {k} of {n} qubits"));
+            assert_close(
+                run(&circuit).amplitudes(),
+                &wave,
+                ROUNDING,
+                &format!("k = {k} of {n} qubits"),
+            );
         }
     }
 }
@@ -94,7 +99,10 @@ fn grover_succeeds_with_the_sine_of_the_angle() {
             circuit.append(&round.repeat(rounds).unwrap(), &all).unwrap();
             let p = run(&circuit).probabilities()[marked];
             let expected = ((2 * rounds + 1) as f64 * theta).sin().powi(2);
-            assert!((p - expected).abs() < CIRCUIT, "n = {n}, {rounds} rounds: {p}, not {expected}");
+            assert!(
+                (p - expected).abs() < CIRCUIT,
+                "n = {n}, {rounds} rounds: {p}, not {expected}"
+            );
         }
     }
 }
@@ -145,7 +153,8 @@ fn a_rotating_spin_follows_the_bloch_sphere() {
         let mut circuit = Circuit::new(1);
         circuit.ry(0, theta).unwrap().rz(0, phi).unwrap();
         let state = run(&circuit);
-        let mean = |text: &str| state.expectation(&text.parse().unwrap(), &Threads::serial()).unwrap();
+        let mean =
+            |text: &str| state.expectation(&text.parse().unwrap(), &Threads::serial()).unwrap();
         let expected = [theta.sin() * phi.cos(), theta.sin() * phi.sin(), theta.cos()];
         assert_close(&["X0", "Y0", "Z0"].map(mean), &expected, ROUNDING, "x, y, z");
     }

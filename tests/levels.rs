@@ -1,4 +1,5 @@
-//! Levels of Hamiltonians and evolution in time without a matrix, against matrices, closed forms and product formulas.
+//! Levels of Hamiltonians and evolution in time without a matrix, against matrices, closed forms
+//! and product formulas.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use ketgrad_core::{
@@ -95,7 +96,10 @@ fn a_sum_applied_is_its_matrix_times_the_state() {
         }
         assert_close(got.amplitudes(), &expected, 1e-13, "applied");
         let mean = psi.inner(&got, &serial()).unwrap();
-        assert!((mean.re - psi.expectation(&sum, &serial()).unwrap()).abs() < 1e-13 && mean.im.abs() < 1e-13);
+        assert!(
+            (mean.re - psi.expectation(&sum, &serial()).unwrap()).abs() < 1e-13
+                && mean.im.abs() < 1e-13
+        );
         if n < 6 {
             assert_close(
                 &times_vector(&reference::pauli_sum(&sum, n), psi.amplitudes()),
@@ -161,20 +165,33 @@ fn numbers_of_every_kind_evolve() {
         plain.evolve(&sum, &t, &serial()).unwrap();
         let first = plain.applied(&sum, &serial()).unwrap();
         let second = first.applied(&sum, &serial()).unwrap();
-        let times = |state: &State, z: C| state.amplitudes().iter().map(|a| a * z).collect::<Vec<C>>();
+        let times =
+            |state: &State, z: C| state.amplitudes().iter().map(|a| a * z).collect::<Vec<C>>();
 
-        let lifted = start.amplitudes().iter().map(|a| Complex::new(a.re.into(), a.im.into())).collect();
+        let lifted =
+            start.amplitudes().iter().map(|a| Complex::new(a.re.into(), a.im.into())).collect();
         let mut dual = StateVector::<Complex<Dual2_64>>::from_vector(lifted).unwrap();
         dual.evolve(&sum, &Dual2_64::from_re(t).derivative(), &serial()).unwrap();
         let part = |f: &dyn Fn(&Dual2_64) -> f64| -> Vec<C> {
             dual.amplitudes().iter().map(|a| C::new(f(&a.re), f(&a.im))).collect()
         };
         assert_close(&part(&|x| x.re), plain.amplitudes(), 1e-13, "value");
-        assert_close(&part(&|x| x.v1), &times(&first, C::new(0.0, -1.0)), 1e-12, "first derivative");
-        assert_close(&part(&|x| x.v2), &times(&second, C::new(-1.0, 0.0)), SUMS, "second derivative");
+        assert_close(
+            &part(&|x| x.v1),
+            &times(&first, C::new(0.0, -1.0)),
+            1e-12,
+            "first derivative",
+        );
+        assert_close(
+            &part(&|x| x.v2),
+            &times(&second, C::new(-1.0, 0.0)),
+            SUMS,
+            "second derivative",
+        );
     }
 
-    // The mean of Z after a Rabi oscillation, by a state that carries a derivative, and by a time with an error bar.
+    // The mean of Z after a Rabi oscillation, by a state that carries a derivative, and by a time
+    // with an error bar.
     let (x, z): (PauliSum, PauliSum) = ("X0".parse().unwrap(), "Z0".parse().unwrap());
     let angle = Dual64::new(0.3, 1.0);
     let turned = [Complex::from_real((angle * 0.5).cos()), Complex::from_real((angle * 0.5).sin())];
@@ -217,7 +234,8 @@ fn levels_are_those_of_the_matrix() {
 
 #[test]
 fn levels_among_some_basis_states_are_those_of_the_block() {
-    // Some basis states of 5 qubits: the block of the matrix with these rows and columns, conserved or not.
+    // Some basis states of 5 qubits: the block of the matrix with these rows and columns, conserved
+    // or not.
     for (keep, seed) in [(3, 1), (11, 2), (32, 3)] {
         let sum = random_sum(5, 12, seed);
         let kept: Vec<usize> = (0..32).filter(|k| k * 7 % 32 < keep).collect();
@@ -235,13 +253,15 @@ fn levels_among_some_basis_states_are_those_of_the_block() {
         };
         assert!(levels.iter().all(others));
     }
-    let error = Simulator::new().lowest_among(&"X0".parse().unwrap(), 2, 2, &|k| k == 3).unwrap_err();
+    let error =
+        Simulator::new().lowest_among(&"X0".parse().unwrap(), 2, 2, &|k| k == 3).unwrap_err();
     assert_eq!(error.to_string(), "the basis states that are kept have 1 levels, fewer than 2");
 }
 
 #[test]
 fn degenerate_levels_come_as_often_as_they_are() {
-    // A ferromagnet of 5 spins 1/2 has a ground level of 2 S + 1 = 6 states, at -(n - 1); above it one of 4.
+    // A ferromagnet of 5 spins 1/2 has a ground level of 2 S + 1 = 6 states, at -(n - 1); above it
+    // one of 4.
     let sum = problem::heisenberg(5, [-1.0; 3], false).unwrap();
     let levels = Simulator::new().lowest(&sum, 5, 7).unwrap();
     let energies: Vec<f64> = levels.iter().map(|level| level.energy).collect();
@@ -263,13 +283,16 @@ fn degenerate_levels_come_as_often_as_they_are() {
     assert_eq!(levels.iter().map(|level| level.energy).collect::<Vec<_>>(), [0.0, 0.0]);
 }
 
-/// The critical Ising ring in closed form (Pfeuty, Ann. Phys. 57, 79 (1970)): `E = -sum_k sqrt(J^2 + h^2 - 2 J h cos k)`
-/// over odd multiples k of pi/n.
+/// The critical Ising ring in closed form (Pfeuty, Ann. Phys. 57, 79 (1970)):
+/// `E = -sum_k sqrt(J^2 + h^2 - 2 J h cos k)` over odd multiples k of pi/n.
 #[test]
 fn the_ising_ring_has_the_energy_of_its_free_fermions() {
     for (n, field) in [(10, 0.5), (14, 1.0)] {
         let simulator = Simulator::new().with_threads(Threads::new(2).unwrap());
-        let ground = simulator.lowest(&problem::ising(n, 1.0, field, true).unwrap(), n, 1).unwrap().remove(0);
+        let ground = simulator
+            .lowest(&problem::ising(n, 1.0, field, true).unwrap(), n, 1)
+            .unwrap()
+            .remove(0);
         let energy = |m: usize| {
             let k = std::f64::consts::PI * (2 * m + 1) as f64 / n as f64;
             (1.0 + field * field - 2.0 * field * k.cos()).sqrt()

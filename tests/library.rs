@@ -1,4 +1,5 @@
-//! Circuits to begin with: the Fourier transform, phase estimation, and circuits that prepare states.
+//! Circuits to begin with: the Fourier transform, phase estimation, and circuits that prepare
+//! states.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use ketgrad_core::{
@@ -45,7 +46,13 @@ fn qft_is_the_discrete_fourier_transform() {
 fn phases_are_read_exactly_where_they_are_whole_and_near_them_elsewhere() {
     // Eigenvalues e^{2 pi i k/8} of two qubits, and a global phase of 1/4 turn that counts.
     let mut unitary = Circuit::new(2);
-    unitary.p(0, Angle::pi(1, 4)).unwrap().p(1, Angle::pi(1, 2)).unwrap().gphase(Angle::pi(1, 2)).unwrap();
+    unitary
+        .p(0, Angle::pi(1, 4))
+        .unwrap()
+        .p(1, Angle::pi(1, 2))
+        .unwrap()
+        .gphase(Angle::pi(1, 2))
+        .unwrap();
     let estimation = phase_estimation(&unitary, 3).unwrap();
     for eigenstate in 0..4 {
         let mut circuit = Circuit::new(5);
@@ -60,7 +67,11 @@ fn phases_are_read_exactly_where_they_are_whole_and_near_them_elsewhere() {
     let mut unitary = Circuit::new(1);
     unitary.p(0, Angle::rad(std::f64::consts::TAU * 0.3)).unwrap();
     let mut circuit = Circuit::new(6);
-    circuit.x(5).unwrap().append(&phase_estimation(&unitary, 5).unwrap(), &[0, 1, 2, 3, 4, 5]).unwrap();
+    circuit
+        .x(5)
+        .unwrap()
+        .append(&phase_estimation(&unitary, 5).unwrap(), &[0, 1, 2, 3, 4, 5])
+        .unwrap();
     let read = ran(&circuit).probabilities_of(&[0, 1, 2, 3, 4], &Threads::serial()).unwrap();
     let expected: Vec<f64> = (0..32)
         .map(|k| std::f64::consts::PI * (0.3 - f64::from(k) / 32.0))
@@ -107,7 +118,12 @@ fn any_state_is_prepared_with_its_phase() {
     }
     // A basis state takes no more than a rotation for each 1.
     let circuit = prepare(&State::basis(6, 0b10_0110).unwrap()).unwrap();
-    assert_close(ran(&circuit).amplitudes(), State::basis(6, 0b10_0110).unwrap().amplitudes(), CIRCUIT, "");
+    assert_close(
+        ran(&circuit).amplitudes(),
+        State::basis(6, 0b10_0110).unwrap().amplitudes(),
+        CIRCUIT,
+        "",
+    );
     let uniform = State::from_amplitudes(vec![C::new(0.25, 0.0); 16]).unwrap();
     assert_eq!(prepare(&uniform).unwrap().instructions().len(), 4);
 }

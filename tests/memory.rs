@@ -88,7 +88,10 @@ fn without_a_limit_the_system_refuses() {
     let _turn = TURN.lock();
     for n in [40, 59, 60, 63, 64, 1000, usize::MAX] {
         let (result, _) = largest(|| StateVector::<Complex<f64>>::zero(n));
-        assert!(matches!(result, Err(StateError::Refused { n_qubits, .. }) if n_qubits == n), "{n} qubits");
+        assert!(
+            matches!(result, Err(StateError::Refused { n_qubits, .. }) if n_qubits == n),
+            "{n} qubits"
+        );
     }
     // What no vector can hold is not even asked for.
     for n in [60, 64, 1000] {
@@ -118,8 +121,9 @@ fn gates_allocate_nothing_of_the_size_of_the_state() {
         .unwrap();
     let bound = BoundCircuit::<Complex<f64>>::new(&circuit, &Values::<f64>(&[])).unwrap();
     let mut state = StateVector::<Complex<f64>>::zero(n).unwrap();
-    let (_, asked) =
-        largest(|| Simulator::new().execute(bound.operators().unwrap(), &mut state, &mut |_, _| {}).unwrap());
+    let (_, asked) = largest(|| {
+        Simulator::new().execute(bound.operators().unwrap(), &mut state, &mut |_, _| {}).unwrap()
+    });
     let size = usize::try_from(bytes_needed::<Complex<f64>>(n)).unwrap();
     assert!(asked < size / 16, "{asked} of {size} bytes");
 }

@@ -1,5 +1,5 @@
-//! Normal forms: they keep values, identities come out as zero, texts say what they are, and equality of expressions
-//! is decided.
+//! Normal forms: they keep values, identities come out as zero, texts say what they are, and
+//! equality of expressions is decided.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use ketgrad_core::{
@@ -103,7 +103,10 @@ fn products_on_request() {
     assert_eq!(factored(&(x.powi(2) + &one)), "x^2 + 1");
     assert_eq!(factored(&(&x * &y / Expr::int(2) + &x * &z / Expr::int(3))), "x*(3*y + 2*z)/6");
     assert_eq!(factored(&((&x + &one) * (&y + &one) * (&z + &one))), "(x + 1)*(y + 1)*(z + 1)");
-    assert_eq!(factored(&(Expr::int(2) * x.sin() + Expr::int(4) * y.cos())), "2*(2*cos(y) + sin(x))");
+    assert_eq!(
+        factored(&(Expr::int(2) * x.sin() + Expr::int(4) * y.cos())),
+        "2*(2*cos(y) + sin(x))"
+    );
     assert_eq!(factored(&Expr::zero()), "0");
     assert_eq!(factored(&(x.powi(4) + Expr::int(4))), "(x^2 - 2*x + 2)*(x^2 + 2*x + 2)");
     assert_eq!(factored(&(x.powi(6) - &one)), "(x - 1)*(x + 1)*(x^2 - x + 1)*(x^2 + x + 1)");
@@ -117,8 +120,10 @@ fn products_on_request() {
 fn latex() {
     let [x, y, _] = inputs();
     let theta = Expr::symbol("theta");
-    let e = Expr::int(3).sqrt() * (theta / Expr::int(2)).cos() * x.powi(2) / (&y + Expr::int(1)) - &y;
-    let expected = r"\frac{\sqrt{3} x^{2} \cos\left(\frac{\theta}{2}\right)}{\left(y + 1\right)} - y";
+    let e =
+        Expr::int(3).sqrt() * (theta / Expr::int(2)).cos() * x.powi(2) / (&y + Expr::int(1)) - &y;
+    let expected =
+        r"\frac{\sqrt{3} x^{2} \cos\left(\frac{\theta}{2}\right)}{\left(y + 1\right)} - y";
     assert_eq!(e.normal().unwrap().latex(), expected);
     assert_eq!(
         (x.powi(2) - y.powi(2)).normal().unwrap().factored().latex(),
@@ -179,7 +184,10 @@ fn equality_of_large_expressions() {
     let unknown = (x.powi(2)).sqrt().equality(&x.sqrt().powi(4).sqrt(), 1).unwrap();
     assert!(matches!(unknown, Equality::Equal { .. }));
     let left = (x.exp() + y.exp()).powi(2) - (x.exp() - y.exp()).powi(2);
-    assert!(matches!(left.equality(&(Expr::int(4) * (&x + &y).exp()), 1).unwrap(), Equality::Equal { .. }));
+    assert!(matches!(
+        left.equality(&(Expr::int(4) * (&x + &y).exp()), 1).unwrap(),
+        Equality::Equal { .. }
+    ));
     let hyperbolic = x.cosh().powi(2) - x.sinh().powi(2);
     assert!(matches!(hyperbolic.equality(&Expr::one(), 1).unwrap(), Equality::Equal { .. }));
     let quotient = x.sinh() / x.cosh();
@@ -214,7 +222,10 @@ fn roots_keep_their_signs() {
                 "{value} {seed}"
             );
             let other = value.equality(&conjugate, seed).unwrap();
-            assert!(matches!(other, Equality::Different { .. }), "{value} = {conjugate}? {other:?}");
+            assert!(
+                matches!(other, Equality::Different { .. }),
+                "{value} = {conjugate}? {other:?}"
+            );
         }
     }
 }
@@ -283,7 +294,10 @@ fn whole_numbers_beyond_floats_stay_exact() {
     let [x, ..] = inputs();
     let (odd, even) = ((1i64 << 53) + 1, 1i64 << 53);
     assert_eq!(text(&(Expr::int(odd) * &x)), "9007199254740993*x");
-    assert_eq!(text(&(Expr::int(i64::MAX) * Expr::int(i64::MAX))), "85070591730234615847396907784232501249");
+    assert_eq!(
+        text(&(Expr::int(i64::MAX) * Expr::int(i64::MAX))),
+        "85070591730234615847396907784232501249"
+    );
     assert_eq!(text(&(Expr::int(odd) + &x - Expr::int(even))), "x + 1");
     // Beyond 128 bits, and back.
     let factorial = (1..=40).fold(Expr::one(), |p, k| p * (&x * Expr::int(k)));
@@ -301,8 +315,15 @@ fn whole_numbers_beyond_floats_stay_exact() {
 fn odd_and_even_functions_have_one_form() {
     let [x, y, _] = inputs();
     type F = fn(&Expr) -> Expr;
-    let odd: [F; 7] =
-        [Scalar::cbrt, Scalar::sinh, Scalar::tanh, Scalar::asin, Scalar::atan, Scalar::asinh, Scalar::atanh];
+    let odd: [F; 7] = [
+        Scalar::cbrt,
+        Scalar::sinh,
+        Scalar::tanh,
+        Scalar::asin,
+        Scalar::atan,
+        Scalar::asinh,
+        Scalar::atanh,
+    ];
     for f in odd {
         assert_eq!(text(&f(&(&x - &y))), text(&-f(&(&y - &x))));
     }

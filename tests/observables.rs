@@ -1,4 +1,5 @@
-//! Observables: text and back, every way in which text can be wrong, and their algebra against that of matrices.
+//! Observables: text and back, every way in which text can be wrong, and their algebra against that
+//! of matrices.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use ketgrad_core::{
@@ -22,7 +23,8 @@ type C = Complex<f64>;
 
 fn string() -> impl Strategy<Value = PauliString> {
     let letter = prop_oneof![Just(Pauli::X), Just(Pauli::Y), Just(Pauli::Z)];
-    proptest::collection::btree_map(0usize..60, letter, 0..5).prop_map(|m| PauliString::new(m).unwrap())
+    proptest::collection::btree_map(0usize..60, letter, 0..5)
+        .prop_map(|m| PauliString::new(m).unwrap())
 }
 
 fn coefficient() -> impl Strategy<Value = f64> {
@@ -83,7 +85,8 @@ fn what_may_be_written() {
 
 #[test]
 fn strings_are_read_alone() {
-    let parse = |text: &str| text.parse::<PauliString>().map(|s| s.to_string()).map_err(|e| e.to_string());
+    let parse =
+        |text: &str| text.parse::<PauliString>().map(|s| s.to_string()).map_err(|e| e.to_string());
     assert_eq!(parse(" Z1X0 "), Ok("X0 Z1".into()));
     assert_eq!(parse("I"), Ok("I".into()));
     for (text, said) in [
@@ -115,7 +118,10 @@ fn what_may_not_be_written_is_told_with_its_column() {
         ("1e999 Z0", "column 1: the coefficient 1e999 is not a finite number"),
         ("Z0 + 1.2.3", "column 6: the coefficient 1.2.3 is not a finite number"),
         ("Z4294967296", "column 2: qubit 4294967296 is beyond any circuit"),
-        ("Z99999999999999999999999", "column 2: qubit 99999999999999999999999 is beyond any circuit"),
+        (
+            "Z99999999999999999999999",
+            "column 2: qubit 99999999999999999999999 is beyond any circuit",
+        ),
     ] {
         assert_eq!(text.parse::<PauliSum>().unwrap_err().to_string(), message, "{text:?}");
     }
@@ -132,9 +138,13 @@ fn strings_are_sorted_and_checked() {
         let error = PauliString::new([(beyond, Pauli::X)]).unwrap_err();
         assert_eq!(error.to_string(), format!("qubit {beyond} is beyond any circuit"));
     }
-    assert_eq!(PauliString::new([(MAX_QUBITS - 1, Pauli::Y)]).unwrap().x_mask(), 1 << (MAX_QUBITS - 1));
+    assert_eq!(
+        PauliString::new([(MAX_QUBITS - 1, Pauli::Y)]).unwrap().x_mask(),
+        1 << (MAX_QUBITS - 1)
+    );
     for coefficient in [f64::NAN, f64::INFINITY] {
-        let error = PauliSum::new([(1.0, string.clone()), (coefficient, string.clone())]).unwrap_err();
+        let error =
+            PauliSum::new([(1.0, string.clone()), (coefficient, string.clone())]).unwrap_err();
         assert_eq!(error.problem, Problem::Coefficient { text: coefficient.to_string() });
     }
 }
@@ -183,7 +193,8 @@ proptest! {
 
     #[test]
     fn strings_multiply_as_matrices_do(p in string(), q in string(), r in string()) {
-        // Powers of i, and the law that groups have; the matrices of the first qubits are in the test above.
+        // Powers of i, and the law that groups have; the matrices of the first qubits are in the
+        // test above.
         let (k, pq) = p.times(&q);
         let (l, qp) = q.times(&p);
         prop_assert_eq!(&pq, &qp);
@@ -235,7 +246,8 @@ fn squares_come_from_anticommutators() {
 /// Hydrogen in a minimal basis on two qubits: all but X X is diagonal.
 #[test]
 fn hydrogen_is_measured_in_two_bases() {
-    let h: PauliSum = "-1.05237 + 0.39794 Z0 - 0.39794 Z1 - 0.01128 Z0 Z1 + 0.18093 X0 X1".parse().unwrap();
+    let h: PauliSum =
+        "-1.05237 + 0.39794 Z0 - 0.39794 Z1 - 0.01128 Z0 Z1 + 0.18093 X0 X1".parse().unwrap();
     let groups: Vec<String> = h.qubit_wise_groups().iter().map(ToString::to_string).collect();
     assert_eq!(groups, ["-1.05237 + 0.39794*Z0 - 0.39794*Z1 - 0.01128*Z0 Z1", "0.18093*X0 X1"]);
     let commuting: Vec<usize> = h.commuting_groups().iter().map(|g| g.terms().len()).collect();
@@ -280,10 +292,12 @@ proptest! {
     }
 }
 
-/// Means over shots lie as far from exact values as their standard errors say, in value and in derivatives.
+/// Means over shots lie as far from exact values as their standard errors say, in value and in
+/// derivatives.
 #[test]
 fn shots_scatter_as_their_errors_say() {
-    let h: PauliSum = "Z0 Z1 + 0.5 X0 - 0.3 Y1 Z2 + X0 X1 - 0.7 Y0 Y1 + 0.2 X2 + 3".parse().unwrap();
+    let h: PauliSum =
+        "Z0 Z1 + 0.5 X0 - 0.3 Y1 Z2 + X0 X1 - 0.7 Y0 Y1 + 0.2 X2 + 3".parse().unwrap();
     let energy = Expectation::new(entangled(3), [h]).unwrap();
     let at = [0.4, 1.1];
     let (exact, slopes) = energy.value_and_gradient(&at).unwrap();
@@ -295,7 +309,9 @@ fn shots_scatter_as_their_errors_say() {
             let (value, gradient) = energy.measure_gradient(&at, shots).unwrap();
             assert_eq!(value, energy.measure(&at, shots).unwrap());
             let found = [value, gradient[0], gradient[1]];
-            for ((square, mean), exact) in squares.iter_mut().zip(found).zip([exact, slopes[0], slopes[1]]) {
+            for ((square, mean), exact) in
+                squares.iter_mut().zip(found).zip([exact, slopes[0], slopes[1]])
+            {
                 *square += ((mean.value - exact) / mean.stderr.unwrap()).powi(2) / runs as f64;
             }
         }
@@ -348,7 +364,10 @@ fn constants_are_exact_and_too_few_shots_are_refused() {
     for count in [2, 3, 5, 8] {
         let mean = measure("Z1", count).unwrap();
         let right = ((1.0 - mean.value * mean.value) / (count as f64 - 1.0)).sqrt();
-        assert!((mean.stderr.unwrap() - right).abs() < 1e-7, "{count} shots: {mean:?}, not {right}");
+        assert!(
+            (mean.stderr.unwrap() - right).abs() < 1e-7,
+            "{count} shots: {mean:?}, not {right}"
+        );
     }
     assert_eq!(
         measure("X0 + Z0", 3).unwrap_err().to_string(),
@@ -364,14 +383,20 @@ fn constants_are_exact_and_too_few_shots_are_refused() {
     let group = "X0 + Z0 Z1".parse().unwrap();
     let said = measurement_basis(2, &group).unwrap_err();
     assert!(matches!(said, SimulateError::NotCommuting { .. }));
-    assert_eq!(said.to_string(), "X0 and Z0 Z1 do not commute, so that they are not measured together");
+    assert_eq!(
+        said.to_string(),
+        "X0 and Z0 Z1 do not commute, so that they are not measured together"
+    );
     let phi = StateVector::<C>::zero(3).unwrap();
     let energy = Expectation::new(entangled(3), [Observable::Overlap(phi.into())]).unwrap();
     let said = energy.measure(&[0.2, 0.9], Shots::new(10, 1)).unwrap_err();
     assert!(matches!(said, HybridError::NotMeasured { .. }), "{said}");
     // The probability of an outcome is.
-    let energy = Expectation::new(entangled(3), [Observable::Outcome(vec![(0, true), (2, false)])]).unwrap();
-    let (mean, exact) =
-        (energy.measure(&[0.2, 0.9], Shots::new(10_000, 1)).unwrap(), energy.value(&[0.2, 0.9]).unwrap());
+    let energy =
+        Expectation::new(entangled(3), [Observable::Outcome(vec![(0, true), (2, false)])]).unwrap();
+    let (mean, exact) = (
+        energy.measure(&[0.2, 0.9], Shots::new(10_000, 1)).unwrap(),
+        energy.value(&[0.2, 0.9]).unwrap(),
+    );
     assert!((mean.value - exact).abs() < 4.0 * mean.stderr.unwrap());
 }

@@ -85,7 +85,8 @@ fn every_optimizer_finds_the_ground_state_of_hydrogen() {
     let start = random_start(3, 0.1, 1);
     for optimizer in all() {
         let (end, stop) = minimize(&energy, &start, &optimizer, &Stopping::default()).unwrap();
-        // Differences over a width are no derivatives: what they are off keeps the last one on the move.
+        // Differences over a width are no derivatives: what they are off keeps the last one on the
+        // move.
         let may_go_on = matches!(optimizer, Optimizer::Spsa(_)) && stop == Stop::Iterations;
         assert!(stop.converged() || may_go_on, "{optimizer:?}: {stop}");
         assert!((end.best.1 - exact).abs() < EXACT, "{optimizer:?}: {} {exact}", end.best.1);
@@ -96,7 +97,8 @@ fn every_optimizer_finds_the_ground_state_of_hydrogen() {
 
 #[test]
 fn deflation_finds_the_excited_states() {
-    // E + 3 |<phi|psi>|^2 for each state phi that was found: the levels of two spins, by diagonalisation.
+    // E + 3 |<phi|psi>|^2 for each state phi that was found: the levels of two spins, by
+    // diagonalisation.
     let sum: PauliSum = "0.5 Z0 Z1 + 0.3 X0 + 0.2 X1 - 0.4 Y0 Y1".parse().unwrap();
     let levels: Vec<f64> =
         Simulator::new().lowest(&sum, 2, 3).unwrap().iter().map(|level| level.energy).collect();
@@ -223,20 +225,22 @@ fn icosahedron() -> Graph {
     let golden = (1.0 + 5.0f64.sqrt()) / 2.0;
     let corners: Vec<[f64; 3]> = (0..12)
         .map(|k| {
-            let (a, b) = (if k & 1 == 0 { 1.0 } else { -1.0 }, if k & 2 == 0 { golden } else { -golden });
+            let (a, b) =
+                (if k & 1 == 0 { 1.0 } else { -1.0 }, if k & 2 == 0 { golden } else { -golden });
             let mut corner = [0.0, a, b];
             corner.rotate_right(k / 4);
             corner
         })
         .collect();
-    let near = |a: &[f64; 3], b: &[f64; 3]| (0..3).map(|i| (a[i] - b[i]).powi(2)).sum::<f64>() < 4.5;
+    let near =
+        |a: &[f64; 3], b: &[f64; 3]| (0..3).map(|i| (a[i] - b[i]).powi(2)).sum::<f64>() < 4.5;
     let pairs = (0..12).flat_map(|a| (a + 1..12).map(move |b| (a, b)));
     let edges = pairs.filter(|&(a, b)| near(&corners[a], &corners[b]));
     Graph::new(12, edges.map(|(a, b)| (a, b, 1.0))).unwrap()
 }
 
-/// The expected cut at one layer. Z. Wang, S. Hadfield, Z. Jiang, E. Rieffel, Phys. Rev. A 97, 022304 (2018),
-/// equation 14.
+/// The expected cut at one layer. Z. Wang, S. Hadfield, Z. Jiang, E. Rieffel, Phys. Rev. A 97,
+/// 022304 (2018), equation 14.
 fn one_layer(graph: &Graph, gamma: f64, beta: f64) -> f64 {
     let joined = |a, b| graph.edges().iter().any(|e| (e.0, e.1) == (a, b) || (e.1, e.0) == (a, b));
     let degree = |v| (0..graph.n_vertices()).filter(|&u| joined(u, v)).count() as i32;
@@ -245,7 +249,10 @@ fn one_layer(graph: &Graph, gamma: f64, beta: f64) -> f64 {
         let f = (0..graph.n_vertices()).filter(|&w| joined(u, w) && joined(v, w)).count() as i32;
         let c = gamma.cos();
         0.5 + 0.25 * (4.0 * beta).sin() * gamma.sin() * (c.powi(d) + c.powi(e))
-            - 0.25 * (2.0 * beta).sin().powi(2) * c.powi(d + e - 2 * f) * (1.0 - (2.0 * gamma).cos().powi(f))
+            - 0.25
+                * (2.0 * beta).sin().powi(2)
+                * c.powi(d + e - 2 * f)
+                * (1.0 - (2.0 * gamma).cos().powi(f))
     };
     graph.edges().iter().map(edge).sum()
 }
@@ -258,8 +265,10 @@ fn best_of_one_layer(graph: &Graph) -> f64 {
         let centre = at;
         for i in -20i32..=20 {
             for j in -20i32..=20 {
-                let [gamma, beta] =
-                    [centre[0] + width[0] * f64::from(i) / 20.0, centre[1] + width[1] * f64::from(j) / 20.0];
+                let [gamma, beta] = [
+                    centre[0] + width[0] * f64::from(i) / 20.0,
+                    centre[1] + width[1] * f64::from(j) / 20.0,
+                ];
                 let cut = one_layer(graph, gamma, beta);
                 if cut > best {
                     (best, at) = (cut, [gamma, beta]);
@@ -284,8 +293,9 @@ fn qaoa_reaches_the_optimum_of_its_closed_form() {
 
     let energy = energy(ansatz::qaoa(&graph, 1).unwrap(), cut);
     let best = best_of_one_layer(&graph);
-    let minimize =
-        |start: &[f64]| minimize(&energy, start, &Lbfgs::default().into(), &Stopping::default()).unwrap();
+    let minimize = |start: &[f64]| {
+        minimize(&energy, start, &Lbfgs::default().into(), &Stopping::default()).unwrap()
+    };
     let (end, stop) = minimize(&[0.3, 0.3]);
     assert!(stop.converged() && (end.value + best).abs() < 1e-9, "{} {best}", end.value);
     // No start leads beyond it, and every point has the value of the closed form.
@@ -301,7 +311,10 @@ fn qaoa_reaches_the_optimum_of_its_closed_form() {
 fn weights_that_are_no_fractions_are_differentiated() {
     let graph: Graph = "0 1 0.3\n1 2 -1.7\n0 2 0.5\n2 3".parse().unwrap();
     let circuit = ansatz::qaoa(&graph, 2).unwrap();
-    assert_eq!(circuit.inputs().collect::<Vec<_>>(), ["gamma[0]", "gamma[1]", "beta[0]", "beta[1]"]);
+    assert_eq!(
+        circuit.inputs().collect::<Vec<_>>(),
+        ["gamma[0]", "gamma[1]", "beta[0]", "beta[1]"]
+    );
     let energy = energy(circuit, problem::max_cut(&graph).unwrap());
     let at: [f64; 4] = [0.4, -0.9, 0.3, 1.1];
     let (_, gradient) = energy.value_and_gradient(&at).unwrap();
@@ -318,9 +331,12 @@ fn deeper_circuits_do_not_cut_less() {
     for layers in 1..=3 {
         let energy = energy(ansatz::qaoa(&ring, layers).unwrap(), problem::max_cut(&ring).unwrap());
         let start: Vec<f64> = (0..2 * layers).map(|k| 0.4 + 0.1 * k as f64).collect();
-        let (end, _) = minimize(&energy, &start, &Lbfgs::default().into(), &Stopping::default()).unwrap();
-        // A ring of 2p + 2 and more cuts (2p + 1) / (2p + 2): arXiv:1411.4028, section IV. At p = n / 2 it is all.
-        let share = if layers == 3 { 1.0 } else { (2 * layers + 1) as f64 / (2 * layers + 2) as f64 };
+        let (end, _) =
+            minimize(&energy, &start, &Lbfgs::default().into(), &Stopping::default()).unwrap();
+        // A ring of 2p + 2 and more cuts (2p + 1) / (2p + 2): arXiv:1411.4028, section IV. At p = n
+        // / 2 it is all.
+        let share =
+            if layers == 3 { 1.0 } else { (2 * layers + 1) as f64 / (2 * layers + 2) as f64 };
         assert!((-end.value - 6.0 * share).abs() < EXACT, "{layers}: {}", end.value);
         assert!(-end.value > previous);
         previous = -end.value;
@@ -372,7 +388,11 @@ fn the_natural_gradient_steps_by_the_metric() {
     let mut state = optimizer.start(&energy, &[a, b]).unwrap();
     optimizer.step(&energy, &mut state).unwrap();
     let expected = [a - 0.4 * a.cos() * b.cos(), b + 0.4 * b.sin() / a.sin()];
-    assert!(state.x.iter().zip(expected).all(|(x, y)| (x - y).abs() < 1e-9), "{:?} {expected:?}", state.x);
+    assert!(
+        state.x.iter().zip(expected).all(|(x, y)| (x - y).abs() < 1e-9),
+        "{:?} {expected:?}",
+        state.x
+    );
 }
 
 #[test]
@@ -397,15 +417,24 @@ fn simultaneous_perturbation_steps_along_one_direction() {
     let (runs, at) = (2000, [1.0, -0.5]);
     let mut mean = [0.0; 2];
     for seed in 0..runs {
-        let settings =
-            Spsa::default().with_step(Some(0.25)).with_width(Some(0.1)).with_stability(9.0).with_seed(seed);
+        let settings = Spsa::default()
+            .with_step(Some(0.25))
+            .with_width(Some(0.1))
+            .with_stability(9.0)
+            .with_seed(seed);
         let optimizer = Optimizer::from(settings);
         let mut state = optimizer.start(&bowl, &at).unwrap();
         // Central differences of a square are exact: along d it is (2, -3) d.
-        let d =
-            if state.gradient[0].signum() == state.gradient[1].signum() { [1.0, 1.0] } else { [1.0, -1.0] };
+        let d = if state.gradient[0].signum() == state.gradient[1].signum() {
+            [1.0, 1.0]
+        } else {
+            [1.0, -1.0]
+        };
         let slope = 2.0 * d[0] - 3.0 * d[1];
-        assert!(state.gradient.iter().zip(d).all(|(g, d)| (g - slope * d).abs() < 1e-12), "{state:?}");
+        assert!(
+            state.gradient.iter().zip(d).all(|(g, d)| (g - slope * d).abs() < 1e-12),
+            "{state:?}"
+        );
         assert_eq!((state.value, state.evaluations), (1.75, 3));
         mean.iter_mut().zip(&state.gradient).for_each(|(m, g)| *m += g / runs as f64);
         let before = state.clone();
@@ -464,13 +493,22 @@ fn what_cannot_be_minimised_is_refused_in_words() {
     assert!(matches!(error, OptimizeError::Objective(HybridError::Simulate(_))), "{error}");
     let wrong: [(Optimizer, &str); 6] = [
         (Adam::default().with_step(-1.0).into(), "`step` is -1, expected a finite number above 0"),
-        (Adam::default().with_beta2(1.0).into(), "`beta2` is 1, expected a number from 0 to below 1"),
-        (Lbfgs::default().with_memory(0).into(), "`memory` is 0, expected a whole number of at least 1"),
+        (
+            Adam::default().with_beta2(1.0).into(),
+            "`beta2` is 1, expected a number from 0 to below 1",
+        ),
+        (
+            Lbfgs::default().with_memory(0).into(),
+            "`memory` is 0, expected a whole number of at least 1",
+        ),
         (
             NelderMead::default().with_step(f64::INFINITY).into(),
             "`step` is inf, expected a finite number above 0",
         ),
-        (Spsa::default().with_width(Some(0.0)).into(), "`width` is 0, expected a finite number above 0"),
+        (
+            Spsa::default().with_width(Some(0.0)).into(),
+            "`width` is 0, expected a finite number above 0",
+        ),
         (
             Spsa::default().with_stability(-1.0).into(),
             "`stability` is -1, expected a finite number from 0 on",
@@ -486,7 +524,10 @@ fn what_cannot_be_minimised_is_refused_in_words() {
     let mut state = optimizer.start(&root, &[1.0]).unwrap();
     let before = state.clone();
     let error = optimizer.step(&root, &mut state).unwrap_err();
-    assert_eq!((error.to_string().as_str(), &state), ("the value is NaN, not a finite number", &before));
+    assert_eq!(
+        (error.to_string().as_str(), &state),
+        ("the value is NaN, not a finite number", &before)
+    );
     // No minimum: the iterations end it.
     let stopping = Stopping::default().with_iterations(5);
     let (end, stop) = minimize(&log, &[1.0], &optimizer, &stopping).unwrap();
@@ -512,17 +553,24 @@ fn a_circuit_without_inputs_is_at_its_minimum() {
 fn a_step_to_where_there_is_no_value_is_made_shorter() {
     // x - ln x is least at 1; a first step from 5 or 100 may lead below 0.
     let barrier = Plain(|x: &[f64]| (x[0] - x[0].ln(), vec![1.0 - 1.0 / x[0]]));
-    for optimizer in
-        [Optimizer::from(Lbfgs::default()), NewtonCg::default().into(), NelderMead::default().into()]
-    {
+    for optimizer in [
+        Optimizer::from(Lbfgs::default()),
+        NewtonCg::default().into(),
+        NelderMead::default().into(),
+    ] {
         for start in [0.01, 5.0, 100.0] {
-            let (end, stop) = minimize(&barrier, &[start], &optimizer, &Stopping::default()).unwrap();
-            assert!(stop.converged() && (end.x[0] - 1.0).abs() < 1e-5, "{optimizer:?} {start} {end:?}");
+            let (end, stop) =
+                minimize(&barrier, &[start], &optimizer, &Stopping::default()).unwrap();
+            assert!(
+                stop.converged() && (end.x[0] - 1.0).abs() < 1e-5,
+                "{optimizer:?} {start} {end:?}"
+            );
         }
     }
     // No shorter step helps: the value is named. Nothing is below minus infinity.
     let nowhere = Plain(|x: &[f64]| (if x[0] == 1.0 { 0.0 } else { f64::NAN }, vec![1.0]));
-    let bottomless = Plain(|x: &[f64]| (if x[0] < 1.0 { f64::NEG_INFINITY } else { x[0] }, vec![1.0]));
+    let bottomless =
+        Plain(|x: &[f64]| (if x[0] < 1.0 { f64::NEG_INFINITY } else { x[0] }, vec![1.0]));
     for optimizer in [Optimizer::from(Lbfgs::default()), NewtonCg::default().into()] {
         let error = minimize(&nowhere, &[1.0], &optimizer, &Stopping::default()).unwrap_err();
         assert_eq!(error.to_string(), "the value is NaN, not a finite number");
@@ -533,7 +581,9 @@ fn a_step_to_where_there_is_no_value_is_made_shorter() {
 
 #[test]
 fn derivatives_of_another_number_than_the_inputs_are_refused() {
-    for (n, words) in [(1, "gives 1 derivatives, expected 2"), (3, "gives 3 derivatives, expected 2")] {
+    for (n, words) in
+        [(1, "gives 1 derivatives, expected 2"), (3, "gives 3 derivatives, expected 2")]
+    {
         let f = Plain(move |x: &[f64]| (x[0] * x[0], vec![2.0 * x[0]; n]));
         for optimizer in all() {
             if matches!(optimizer, Optimizer::NelderMead(_) | Optimizer::Spsa(_)) {
@@ -581,7 +631,8 @@ fn graphs_have_any_number_of_vertices_and_edges() {
 /// A strength of noise is found where it is best: inside of its interval and at its ends.
 #[test]
 fn strengths_of_noise_stay_probabilities() {
-    // Of |1> amplitude damping leaves <Z> = 2 g - 1; with a second strength 1 - p/2 the flips go from 1/2 to 1.
+    // Of |1> amplitude damping leaves <Z> = 2 g - 1; with a second strength 1 - p/2 the flips go
+    // from 1/2 to 1.
     let mut circuit = Circuit::new(2);
     let (g, p, t) = (circuit.param("g"), circuit.param("p"), circuit.param("t"));
     circuit.x(0).unwrap().amplitude_damping(0, &g).unwrap();
@@ -613,15 +664,21 @@ fn strengths_of_noise_stay_probabilities() {
             Ok((off * off, gradient.iter().map(|g| 2.0 * off * g).collect()))
         }
     }
-    for optimizer in
-        [Optimizer::from(Lbfgs::default()), NewtonCg::default().into(), NelderMead::default().into()]
-    {
+    for optimizer in [
+        Optimizer::from(Lbfgs::default()),
+        NewtonCg::default().into(),
+        NelderMead::default().into(),
+    ] {
         let start = intervals.start(&[0.3, 1.0, 0.0]).unwrap();
         // The smallest value of all: g = 0, and <Z1> = 1 at p = 2 or, turned by pi, -1 at p = 0.
         let lowest = Within::new(energy.clone(), intervals.clone());
         let (end, _) = minimize(&lowest, &start, &optimizer, &Stopping::default()).unwrap();
         let x = intervals.inputs(&end.x);
-        assert!((end.value + 1.5).abs() < 1e-6 && x[0] < 1e-6, "{optimizer:?}: {} at {x:?}", end.value);
+        assert!(
+            (end.value + 1.5).abs() < 1e-6 && x[0] < 1e-6,
+            "{optimizer:?}: {} at {x:?}",
+            end.value
+        );
         let inside = Within::new(Squared(energy.clone()), intervals.clone());
         let (end, _) = minimize(&inside, &start, &optimizer, &Stopping::default()).unwrap();
         assert!(end.value < 1e-10, "{optimizer:?}: {}", end.value);

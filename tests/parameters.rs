@@ -61,7 +61,9 @@ fn wild_angle() -> impl Strategy<Value = Angle> {
     let radians = prop_oneof![Just(0.0), any::<f64>(), -10.0..10.0];
     (extreme(), extreme(), radians, proptest::collection::vec((id, fraction()), 0..3)).prop_map(
         |(n, d, r, terms)| {
-            terms.into_iter().fold(Angle::pi(n, d) + Angle::rad(r), |a, (id, q)| a + Angle::theta(id) * q)
+            terms
+                .into_iter()
+                .fold(Angle::pi(n, d) + Angle::rad(r), |a, (id, q)| a + Angle::theta(id) * q)
         },
     )
 }
@@ -158,7 +160,10 @@ fn angles_read_as_people_write_them() {
     assert!(
         matches!(Values::<f64>(&[]).cis(&Angle::theta(THETA)), Err(BindError::Unbound { id }) if id == THETA)
     );
-    assert!(matches!(Values(&[f64::INFINITY]).cis(&Angle::theta(THETA)), Err(BindError::NotFinite { .. })));
+    assert!(matches!(
+        Values(&[f64::INFINITY]).cis(&Angle::theta(THETA)),
+        Err(BindError::NotFinite { .. })
+    ));
 }
 
 /// A random expression over two parameters, with its value at a point.
@@ -208,8 +213,8 @@ fn apply(f: Function, x: f64) -> f64 {
     }
 }
 
-/// Evaluates text in OpenQASM 3 notation: sums, products, prefix minus, powers (right to left), calls.
-/// The flag says whether all numbers on the way were tame.
+/// Evaluates text in OpenQASM 3 notation: sums, products, prefix minus, powers (right to left),
+/// calls. The flag says whether all numbers on the way were tame.
 struct Reader<'a>(&'a str, bool);
 
 /// Numbers far from 1 amplify one rounding without bound: `sin(5*pi/4 - 5*pi/4)*exp(300)`.
@@ -295,7 +300,8 @@ impl Reader<'_> {
 const AMPLIFIED: f64 = 1e-6;
 
 fn agree(x: f64, y: f64) -> bool {
-    x == y || x.is_nan() == y.is_nan() && (x.is_nan() || (x - y).abs() <= AMPLIFIED * (1.0 + x.abs()))
+    x == y
+        || x.is_nan() == y.is_nan() && (x.is_nan() || (x - y).abs() <= AMPLIFIED * (1.0 + x.abs()))
 }
 
 proptest! {
@@ -338,7 +344,10 @@ fn expressions_print_only_the_parentheses_they_need() {
     assert_eq!(a().evaluate::<f64>(&[]), Err(BindError::Unbound { id: ParamId::new(0) }));
     // A step that takes no two operands changes nothing.
     assert_eq!(a().binary(Step::Neg, b()), a());
-    assert_eq!(a().binary(Step::Add, b()).params().collect::<Vec<_>>(), [ParamId::new(0), ParamId::new(1)]);
+    assert_eq!(
+        a().binary(Step::Add, b()).params().collect::<Vec<_>>(),
+        [ParamId::new(0), ParamId::new(1)]
+    );
 }
 
 #[test]
@@ -347,9 +356,12 @@ fn computed_and_shared_parameters_go_through_the_tiles_of_the_adjoint_method() {
     let w = circuit.param_list("w", 3);
     // Shared, with fractions; and general expressions of all inputs, one of another.
     let affine = w[0].clone() * Q::new(1, 3) + w[1].clone() * 2 + Angle::pi(1, 4);
-    let product = ParamExpr::from(w[0].clone()).call(Function::Sin).binary(Step::Mul, w[1].clone().into());
+    let product =
+        ParamExpr::from(w[0].clone()).call(Function::Sin).binary(Step::Mul, w[1].clone().into());
     let product = circuit.expression(product);
-    let nested = ParamExpr::from(product.clone() * 2 + w[2].clone()).call(Function::Exp).call(Function::Atan);
+    let nested = ParamExpr::from(product.clone() * 2 + w[2].clone())
+        .call(Function::Exp)
+        .call(Function::Atan);
     let nested = circuit.expression(nested.binary(Step::Div, Angle::rad(1.7).into()));
     for q in 0..9 {
         circuit.ry(q, [&affine, &product, &nested][q % 3]).unwrap();
@@ -365,7 +377,8 @@ fn computed_and_shared_parameters_go_through_the_tiles_of_the_adjoint_method() {
     let generic = Simulator::new().with_executors(Executors::new());
     let generic = tiles.clone().with_simulator(generic);
     let (_, expected) = generic.gradient_by(Method::Forward, &at).unwrap();
-    for (energy, method) in [(&tiles, Method::Adjoint), (&generic, Method::Adjoint), (&tiles, Method::Shift)]
+    for (energy, method) in
+        [(&tiles, Method::Adjoint), (&generic, Method::Adjoint), (&tiles, Method::Shift)]
     {
         let (_, gradient) = energy.gradient_by(method, &at).unwrap();
         // Sums of two dozen derivatives below 10.
@@ -396,8 +409,8 @@ fn radians(angle: &Angle) -> i128 {
     }
 }
 
-/// What a factor that is no fraction of a power of two makes of an angle is off by its slack at most: of radians, of multiples
-/// of pi, of coefficients, and of a slack that was there before.
+/// What a factor that is no fraction of a power of two makes of an angle is off by its slack at
+/// most: of radians, of multiples of pi, of coefficients, and of a slack that was there before.
 #[test]
 fn an_angle_times_a_number_is_off_by_no_more_than_it_says() {
     let pi = 314_159_265_358_979_323_846_264_338i128; // times 10^-26
@@ -405,12 +418,14 @@ fn an_angle_times_a_number_is_off_by_no_more_than_it_says() {
     let mut is_rounded = [false; 3];
     for _ in 0..2000 {
         // Products of these have no more digits than an i128.
-        let mut decimal = || (1 + (rng.signed().abs() * 1e9) as i128, 9 - (rng.signed().abs() * 2.0) as u32);
+        let mut decimal =
+            || (1 + (rng.signed().abs() * 1e9) as i128, 9 - (rng.signed().abs() * 2.0) as u32);
         let ((a, p), (b, q)) = (decimal(), decimal());
         let float = |(m, p): (i128, u32)| m as f64 / 10f64.powi(p as i32);
         let (x, factor) = (float((a, p)), float((b, q)));
         let exact = |m: i128, digits: u32| m * (SCALE / 10i128.pow(digits));
-        let within = |off: i128, slack: f64| off.abs() as f64 <= slack * 1.000_001 * SCALE as f64 + 1e6;
+        let within =
+            |off: i128, slack: f64| off.abs() as f64 <= slack * 1.000_001 * SCALE as f64 + 1e6;
 
         let product = Angle::rad(x) * factor;
         let off = radians(&product) - exact(a * b, p + q);
@@ -424,8 +439,10 @@ fn an_angle_times_a_number_is_off_by_no_more_than_it_says() {
         is_rounded[1] |= off.abs() > 1_000_000;
 
         let product = Angle::theta(THETA) * Q::new(1, 3) * factor;
-        let (n, d) =
-            product.terms().first().map_or((0, 1), |(_, q)| (i128::from(*q.numer()), i128::from(*q.denom())));
+        let (n, d) = product
+            .terms()
+            .first()
+            .map_or((0, 1), |(_, q)| (i128::from(*q.numer()), i128::from(*q.denom())));
         // n / d less b / (3 10^q), over one denominator.
         let power = 10i128.pow(q);
         let off = (n * 3 * power - b * d) as f64 / (d * 3 * power) as f64;

@@ -1,8 +1,10 @@
-//! The law of plans: what they make of a circuit is what its gates make of it, whatever the circuit.
+//! The law of plans: what they make of a circuit is what its gates make of it, whatever the
+//! circuit.
 //!
-//! Plans are forced on every number of qubits from 1 on, with tiles of every size, in both precisions and on every
-//! instruction set, on pools of long random circuits (see `support::pools`), and compared with a simulator that shares no
-//! code with kernels or plans. Gradients, Hessian products, batches and plans that are bound again are compared with dual
+//! Plans are forced on every number of qubits from 1 on, with tiles of every size, in both
+//! precisions and on every instruction set, on pools of long random circuits (see
+//! `support::pools`), and compared with a simulator that shares no code with kernels or plans.
+//! Gradients, Hessian products, batches and plans that are bound again are compared with dual
 //! numbers on the generic kernels, which take no plans.
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
@@ -25,7 +27,8 @@ use support::{
     random::Rng,
 };
 
-/// Roundings of a gate in units of eps: its matrix, its product with others, and its application to the state.
+/// Roundings of a gate in units of eps: its matrix, its product with others, and its application to
+/// the state.
 const ROUNDINGS: f64 = 8.0;
 
 /// How far a run of so many gates may be from the reference, which rounds as well.
@@ -46,8 +49,9 @@ fn sets() -> impl Iterator<Item = InstructionSet> {
     InstructionSet::ALL.into_iter().filter(|set| set.is_available())
 }
 
-/// What plans do on large states or seldom: blocks written as factors, products kept because nothing that is written for
-/// them is close enough, stages and levels that look no further than a few operations.
+/// What plans do on large states or seldom: blocks written as factors, products kept because
+/// nothing that is written for them is close enough, stages and levels that look no further than a
+/// few operations.
 fn corners(options: Options) -> [Options; 5] {
     let factors = options.with_factor_blocks(true);
     let few = options.with_lookahead(2);
@@ -91,22 +95,31 @@ fn plans_on_few_qubits_are_right() {
     }
 }
 
-/// Long circuits that move four qubits of nine, the others in superpositions that only get phases: a stage holds more
-/// operations than are looked at together.
+/// Long circuits that move four qubits of nine, the others in superpositions that only get phases:
+/// a stage holds more operations than are looked at together.
 #[test]
 fn plans_that_move_few_qubits_are_right() {
-    for pool in [Pool::CliffordT, Pool::RzSx, Pool::U3Cx, Pool::Controlled, Pool::NearlyLocal, Pool::Mixed] {
+    for pool in
+        [Pool::CliffordT, Pool::RzSx, Pool::U3Cx, Pool::Controlled, Pool::NearlyLocal, Pool::Mixed]
+    {
         let mut rng = Rng::new(5);
         let moved = PoolCircuit::draw(pool, 4, 1200, 5);
         let mut drawn = PoolCircuit { n_qubits: 9, gates: Vec::new() };
         drawn.gates.extend((0..9).map(|q| PoolGate::new("h", &[], &[q])));
         for mut gate in moved.gates {
-            gate.qubits.iter_mut().chain(gate.controls.iter_mut().map(|(q, _)| q)).for_each(|q| *q *= 2);
+            gate.qubits
+                .iter_mut()
+                .chain(gate.controls.iter_mut().map(|(q, _)| q))
+                .for_each(|q| *q *= 2);
             drawn.gates.push(gate);
             let pair = [2 * rng.below(4), 2 * rng.below(4) + 1];
             match rng.below(4) {
                 0 => drawn.gates.push(PoolGate::new("cz", &[], &pair)),
-                1 => drawn.gates.push(PoolGate::new("rzz", &[PoolAngle::Radians(3.0 * rng.signed())], &pair)),
+                1 => drawn.gates.push(PoolGate::new(
+                    "rzz",
+                    &[PoolAngle::Radians(3.0 * rng.signed())],
+                    &pair,
+                )),
                 _ => {}
             }
         }
@@ -161,7 +174,8 @@ fn observable(n: usize, rng: &mut Rng) -> PauliSum {
     let term = |rng: &mut Rng| {
         let on = rng.permutation(n);
         let count = 1 + rng.below(n.min(3));
-        let string = PauliString::new(on[..count].iter().map(|&q| (q, letters[rng.below(3)]))).unwrap();
+        let string =
+            PauliString::new(on[..count].iter().map(|&q| (q, letters[rng.below(3)]))).unwrap();
         (0.3 + rng.unit(), string)
     };
     PauliSum::new((0..4).map(|_| term(rng)).collect::<Vec<_>>()).unwrap()
@@ -179,12 +193,17 @@ fn planning(set: InstructionSet) -> Simulator {
 }
 
 fn close(what: &str, drawn: &PoolCircuit, allowed: f64, a: &[f64], b: &[f64]) {
-    let off = a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, |m: f64, x| if x <= m { m } else { x });
+    let off = a
+        .iter()
+        .zip(b)
+        .map(|(a, b)| (a - b).abs())
+        .fold(0.0, |m: f64, x| if x <= m { m } else { x });
     assert!(a.len() == b.len() && off <= allowed, "{what}: off by {off:e}\n{drawn}");
 }
 
-/// Gradients by the adjoint method and by shifts, Hessian products, gradients at several points and prepared gradients
-/// that are bound again, all with forced plans, beside dual numbers on generic kernels.
+/// Gradients by the adjoint method and by shifts, Hessian products, gradients at several points and
+/// prepared gradients that are bound again, all with forced plans, beside dual numbers on generic
+/// kernels.
 #[test]
 fn derivatives_by_plans_are_right() {
     let generic = simulator(Executors::new());
@@ -206,7 +225,9 @@ fn derivatives_by_plans_are_right() {
             let slow = expectation.clone().with_simulator(generic.clone());
             let allowed = 40.0 * tolerance::<f64>(drawn.gates.len());
             let points: Vec<Vec<f64>> = (0..3)
-                .map(|k| values.iter().map(|x| if k == 0 { *x } else { rng.special_angle() }).collect())
+                .map(|k| {
+                    values.iter().map(|x| if k == 0 { *x } else { rng.special_angle() }).collect()
+                })
                 .collect();
             let direction: Vec<f64> = values.iter().map(|_| rng.signed()).collect();
             let expected: Vec<(f64, Vec<f64>)> =
@@ -226,7 +247,9 @@ fn derivatives_by_plans_are_right() {
                     close("one of several points", &drawn, allowed, &got.1, &expected.1);
                 }
                 let mut prepared = fast.prepare::<f64>().unwrap();
-                for (at, expected) in points.iter().zip(&expected).chain(points.iter().zip(&expected)) {
+                for (at, expected) in
+                    points.iter().zip(&expected).chain(points.iter().zip(&expected))
+                {
                     let mut gradient = vec![0.0; at.len()];
                     let value = prepared.value_and_gradient(at, &mut gradient).unwrap();
                     close("prepared value", &drawn, allowed, &[value], &[expected.0]);
@@ -237,7 +260,8 @@ fn derivatives_by_plans_are_right() {
     }
 }
 
-/// Plans that are bound again, at points where gates vanish, become Clifford gates or are nearly so.
+/// Plans that are bound again, at points where gates vanish, become Clifford gates or are nearly
+/// so.
 #[test]
 fn plans_that_are_bound_again_are_right() {
     for pool in Pool::ALL {
@@ -252,7 +276,8 @@ fn plans_that_are_bound_again_are_right() {
                     .to_vec()
             };
             let mut rng = Rng::new(n as u64);
-            for options in sets().flat_map(|set| corners(Options::new(set, n).with_tile_qubits(4))) {
+            for options in sets().flat_map(|set| corners(Options::new(set, n).with_tile_qubits(4)))
+            {
                 let mut plan = Plan::new(n, &operators(&values), options);
                 for round in 0..8 {
                     let at: Vec<f64> = values
@@ -288,11 +313,13 @@ fn phases_add_up_without_error() {
             }
             .unwrap();
         }
-        // The same as one gate, with an angle that is exact up to its own rounding: whole turns of 4 pi taken off with pi in
-        // two parts.
+        // The same as one gate, with an angle that is exact up to its own rounding: whole turns of
+        // 4 pi taken off with pi in two parts.
         let reduced = |x: f64| {
-            let (sum, turns) =
-                (x * f64::from(count), (x * f64::from(count) / (4.0 * std::f64::consts::PI)).round());
+            let (sum, turns) = (
+                x * f64::from(count),
+                (x * f64::from(count) / (4.0 * std::f64::consts::PI)).round(),
+            );
             let error = x.mul_add(f64::from(count), -sum);
             (sum - turns * 12.566_370_010_375_977) - turns * 6.039_831_963_913_506e-7 + error
         };

@@ -1,5 +1,6 @@
-//! Fast kernels and plans give what the generic kernels give: every gate, controls of both values, unitaries, every
-//! instruction set, `f32` and `f64`, tiles of every size, and the same bits for any number of threads.
+//! Fast kernels and plans give what the generic kernels give: every gate, controls of both values,
+//! unitaries, every instruction set, `f32` and `f64`, tiles of every size, and the same bits for
+//! any number of threads.
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use ketgrad_core::{
@@ -18,7 +19,8 @@ use num_complex::Complex;
 use proptest::prelude::*;
 use support::random::Rng;
 
-/// Some hundred gates in double precision: each rounds to 1e-16, and the sums are over 16 terms at most.
+/// Some hundred gates in double precision: each rounds to 1e-16, and the sums are over 16 terms at
+/// most.
 const TOLERANCE_F64: f64 = 1e-12;
 /// The same in single precision, where a rounding is 6e-8.
 const TOLERANCE_F32: f64 = 1e-5;
@@ -28,7 +30,8 @@ fn qubits(rng: &mut Rng, n: usize, count: usize) -> Vec<usize> {
     rng.permutation(n)[..count].to_vec()
 }
 
-/// Appends a gate of the table, or for `None` a unitary, on random qubits under so many controls of random values.
+/// Appends a gate of the table, or for `None` a unitary, on random qubits under so many controls of
+/// random values.
 fn push(c: &mut Circuit, rng: &mut Rng, kind: Option<GateKind>, targets: usize, controls: usize) {
     let on = qubits(rng, c.n_qubits(), targets + controls);
     let conditions: Vec<_> = on[targets..].iter().map(|&q| (q, rng.below(2) == 0)).collect();
@@ -39,7 +42,8 @@ fn push(c: &mut Circuit, rng: &mut Rng, kind: Option<GateKind>, targets: usize, 
     .unwrap();
 }
 
-/// Appends what a number stands for: a gate of the table, a rotation about a string or a unitary of up to 4 qubits, under up to 3 controls.
+/// Appends what a number stands for: a gate of the table, a rotation about a string or a unitary of
+/// up to 4 qubits, under up to 3 controls.
 fn push_any(c: &mut Circuit, number: u64) {
     let (n, mut rng) = (c.n_qubits(), Rng::new(number));
     if rng.below(7) == 0 {
@@ -48,7 +52,8 @@ fn push_any(c: &mut Circuit, number: u64) {
     let (kind, targets) = match rng.below(6) {
         0 => (None, 1 + rng.below(4.min(n))),
         _ => {
-            let fitting: Vec<_> = GateKind::ALL.iter().copied().filter(|k| k.n_qubits() <= n).collect();
+            let fitting: Vec<_> =
+                GateKind::ALL.iter().copied().filter(|k| k.n_qubits() <= n).collect();
             let kind = fitting[rng.below(fitting.len())];
             (Some(kind), kind.n_qubits())
         }
@@ -57,7 +62,8 @@ fn push_any(c: &mut Circuit, number: u64) {
     push(c, &mut rng, kind, targets, controls);
 }
 
-/// Circuits on some numbers of qubits. Each gate has a number of its own, so that a failure shrinks to few gates.
+/// Circuits on some numbers of qubits. Each gate has a number of its own, so that a failure shrinks
+/// to few gates.
 fn any_circuit(
     n: impl Strategy<Value = usize>,
     gates: std::ops::Range<usize>,
@@ -80,7 +86,11 @@ fn zero<E: Element>(n: usize) -> Vec<Complex<E>> {
 
 fn start<E: Element>(n: usize, seed: u64) -> Vec<Complex<E>> {
     let state = StateVector::<Complex<f64>>::random(n, seed, &Threads::serial()).unwrap();
-    state.amplitudes().iter().map(|z| Complex::new(E::round_from(z.re), E::round_from(z.im))).collect()
+    state
+        .amplitudes()
+        .iter()
+        .map(|z| Complex::new(E::round_from(z.re), E::round_from(z.im)))
+        .collect()
 }
 
 fn run<E: Element>(
@@ -113,7 +123,10 @@ fn agrees<E: Element>(c: &Circuit, tolerance: f64) {
         assert!(off < tolerance, "{fast:?}: off by {off:e}\n{c}");
         if c.n_qubits() >= 13 {
             for threads in [2, 3] {
-                assert!(run(&fast, &operators, c.n_qubits(), threads) == got, "{fast:?}, {threads} threads");
+                assert!(
+                    run(&fast, &operators, c.n_qubits(), threads) == got,
+                    "{fast:?}, {threads} threads"
+                );
             }
         }
     }
@@ -128,13 +141,16 @@ fn agrees_on<E: Element>(c: &Circuit, tolerance: f64, threads: &[usize]) {
         let off = distance(&expected, &got);
         assert!(off < tolerance, "{fast:?}: off by {off:e}");
         for &threads in threads {
-            assert!(run(&fast, &operators, c.n_qubits(), threads) == got, "{fast:?}, {threads} threads");
+            assert!(
+                run(&fast, &operators, c.n_qubits(), threads) == got,
+                "{fast:?}, {threads} threads"
+            );
         }
     }
 }
 
-/// A plan gives the same as the generic kernels, with tiles of every size, whatever the number of threads, on a given
-/// state, and on |0…0> whatever stood there before.
+/// A plan gives the same as the generic kernels, with tiles of every size, whatever the number of
+/// threads, on a given state, and on |0…0> whatever stood there before.
 fn plans_agree<E: Element>(c: &Circuit, tolerance: f64) {
     plans_agree_on::<E>(c, tolerance, &(3..=c.n_qubits().max(3)).collect::<Vec<_>>());
 }
@@ -146,7 +162,8 @@ fn plans_agree_on<E: Element>(c: &Circuit, tolerance: f64, sizes: &[usize]) {
     let mut from_zero = zero(n);
     Generic.run(&operators, &mut from_zero, &Threads::serial()).unwrap();
     let expected = [(Way::Given, run(&Generic, &operators, n, 1)), (Way::FromZero, from_zero)];
-    let sizes = || sizes.iter().flat_map(|size| expected.iter().map(move |expected| (*size, expected)));
+    let sizes =
+        || sizes.iter().flat_map(|size| expected.iter().map(move |expected| (*size, expected)));
     for fast in sets() {
         let set = fast.instruction_set();
         for (tile_qubits, (from, expected)) in sizes() {
@@ -163,7 +180,10 @@ fn plans_agree_on<E: Element>(c: &Circuit, tolerance: f64, sizes: &[usize]) {
             };
             let got = planned(1);
             let off = distance(expected, &got);
-            assert!(off < tolerance, "{set}, {from:?}, tiles of {tile_qubits}: off by {off:e}\n{plan}\n{c}");
+            assert!(
+                off < tolerance,
+                "{set}, {from:?}, tiles of {tile_qubits}: off by {off:e}\n{plan}\n{c}"
+            );
             if n >= 14 {
                 for threads in [2, 3] {
                     assert!(planned(threads) == got, "{set}, {from:?}, {threads} threads");
@@ -227,11 +247,13 @@ proptest! {
     }
 }
 
-/// Excitations: rotations about several strings along the same qubits, under each mapping, at angles where some vanish
-/// and some turn by more than a quarter.
+/// Excitations: rotations about several strings along the same qubits, under each mapping, at
+/// angles where some vanish and some turn by more than a quarter.
 #[test]
 fn plans_of_excitations() {
-    for (mapping, n) in [(Mapping::JordanWigner, 8), (Mapping::BravyiKitaev, 7), (Mapping::Parity, 6)] {
+    for (mapping, n) in
+        [(Mapping::JordanWigner, 8), (Mapping::BravyiKitaev, 7), (Mapping::Parity, 6)]
+    {
         let c = ansatz::uccsd_from(n, &[0, 1, 3], mapping).unwrap();
         let mut rng = Rng::new(n as u64);
         let small: Vec<f64> = c.inputs().map(|_| 0.3 * rng.signed()).collect();
@@ -262,14 +284,16 @@ fn plans_of_excitations() {
     }
 }
 
-/// The gates around rotations are gone: what is left are the strings of the excitations and X of the first state; H around
-/// many phases stays.
+/// The gates around rotations are gone: what is left are the strings of the excitations and X of
+/// the first state; H around many phases stays.
 #[test]
 fn gates_around_rotations_are_taken_out() {
     let count = |c: &Circuit| -> usize {
         let n = c.n_qubits();
-        let plan = Plan::new(n, &operators::<f64>(c), Options::new(InstructionSet::detect(), n)).to_string();
-        let of_pass = |line: &str| line.split(' ').nth(2).and_then(|word| word.parse::<usize>().ok());
+        let plan = Plan::new(n, &operators::<f64>(c), Options::new(InstructionSet::detect(), n))
+            .to_string();
+        let of_pass =
+            |line: &str| line.split(' ').nth(2).and_then(|word| word.parse::<usize>().ok());
         plan.lines().filter(|line| line.starts_with("pass")).filter_map(of_pass).sum()
     };
     for mapping in [Mapping::JordanWigner, Mapping::BravyiKitaev] {
@@ -290,7 +314,8 @@ fn gates_around_rotations_are_taken_out() {
     assert!(count(&c) >= 8 + 6);
 }
 
-/// A long circuit of excitations in gates is planned on few qubits too, and gives what single gates give.
+/// A long circuit of excitations in gates is planned on few qubits too, and gives what single gates
+/// give.
 #[test]
 fn excitations_on_few_qubits() {
     let c = ansatz::uccsd(11, 4).unwrap().decomposed();
@@ -342,7 +367,9 @@ fn plans_are_bound_again() {
     let options = Options::new(InstructionSet::detect(), 7).with_tile_qubits(5);
     let mut plan = Plan::new(7, &operators(0.3, 0.8), options);
     let pi = std::f64::consts::PI;
-    for (a, b) in [(0.3, 0.8), (2.9, -2.7), (0.0, 0.0), (pi, 1.0), (-0.4, pi), (5.0, 6.0), (0.1, 0.2)] {
+    for (a, b) in
+        [(0.3, 0.8), (2.9, -2.7), (0.0, 0.0), (pi, 1.0), (-0.4, pi), (5.0, 6.0), (0.1, 0.2)]
+    {
         let operators = operators(a, b);
         plan.bind(&operators);
         let expected = run(&Generic, &operators, 7, 1);
@@ -355,13 +382,19 @@ fn plans_are_bound_again() {
     }
 }
 
-/// Layers of 2-qubit gates on random pairs: matrices, and gates whose factors are special. Between some of the layers
-/// qubits have other gates.
+/// Layers of 2-qubit gates on random pairs: matrices, and gates whose factors are special. Between
+/// some of the layers qubits have other gates.
 fn layers(n: usize, seed: u64) -> Circuit {
     const EIGHTH: f64 = std::f64::consts::FRAC_PI_4;
     let (mut c, mut rng) = (Circuit::new(n), Rng::new(seed));
-    let special =
-        [GateKind::SWAP, GateKind::RXX, GateKind::RYY, GateKind::RZZ, GateKind::ISWAP, GateKind::ECR];
+    let special = [
+        GateKind::SWAP,
+        GateKind::RXX,
+        GateKind::RYY,
+        GateKind::RZZ,
+        GateKind::ISWAP,
+        GateKind::ECR,
+    ];
     for layer in 0..7 {
         let order = rng.permutation(n);
         for pair in order.chunks_exact(2) {
@@ -396,7 +429,8 @@ fn layers_of_blocks() {
 fn blocks_that_are_no_unitaries() {
     const N: usize = 16;
     let real = |m: [f64; 16]| Matrix::from_fn(2, |i, j| Complex::new(m[4 * i + j], 0.0));
-    let quarters = [1.0, 1.0, 1.0, 1.0, 1.0, -1.0, 1.0, -1.0, 1.0, 1.0, -1.0, -1.0, 1.0, -1.0, -1.0, 1.0];
+    let quarters =
+        [1.0, 1.0, 1.0, 1.0, 1.0, -1.0, 1.0, -1.0, 1.0, 1.0, -1.0, -1.0, 1.0, -1.0, -1.0, 1.0];
     // Half of H x H, and the projector on its first column.
     let lossy = [real(quarters.map(|x| 0.25 * x)), real([0.25; 16])];
     let mut rng = Rng::new(11);
@@ -420,7 +454,8 @@ fn blocks_that_are_no_unitaries() {
     }
 }
 
-/// What keeps no norm, as the operators of a damping, is no rotation, whatever gates close around it.
+/// What keeps no norm, as the operators of a damping, is no rotation, whatever gates close around
+/// it.
 #[test]
 fn clifford_gates_around_what_is_no_unitary() {
     const N: usize = 6;
@@ -487,8 +522,8 @@ fn layers_of_blocks_with_other_angles() {
     }
 }
 
-/// On a state beyond the caches runs are fetched ahead, whichever lines they leave out: every low qubit as
-/// target, as control, and beside another control.
+/// On a state beyond the caches runs are fetched ahead, whichever lines they leave out: every low
+/// qubit as target, as control, and beside another control.
 #[test]
 fn low_qubits_of_a_large_state() {
     const N: usize = 21;
@@ -496,8 +531,14 @@ fn low_qubits_of_a_large_state() {
     for q in 0..6 {
         c.h(q).unwrap().t(q).unwrap().x(q).unwrap().rx(q, 0.3).unwrap();
         c.cx((q + 2) % 6, q).unwrap().cx(q, q + 13).unwrap().cx(q + 14, q).unwrap();
-        c.crx(q + 1, q, 0.3 * q as f64).unwrap().ccx(q + 1, q + 2, q).unwrap().ccx(q, q + 1, q + 9).unwrap();
-        c.gate(Gate::new(GateKind::X, []).unwrap(), &[q + 2], &[(q, false), (q + 1, true)]).unwrap();
+        c.crx(q + 1, q, 0.3 * q as f64)
+            .unwrap()
+            .ccx(q + 1, q + 2, q)
+            .unwrap()
+            .ccx(q, q + 1, q + 9)
+            .unwrap();
+        c.gate(Gate::new(GateKind::X, []).unwrap(), &[q + 2], &[(q, false), (q + 1, true)])
+            .unwrap();
         c.cp(q, q + 1, 0.9).unwrap().rz(q, 0.4).unwrap().swap(q, q + 10).unwrap();
     }
     c.unitary(Rng::new(9).unitary(2), &[5, 3], &[(2, false), (4, true)]).unwrap();
@@ -527,8 +568,9 @@ fn permutations_of_a_large_state_move_every_amplitude() {
     }
 }
 
-/// Tiles of a state beyond any cache are written past the caches, on any number of threads, with the same bits as tiles
-/// that are not; a state that does not begin at a cache line is written as usual.
+/// Tiles of a state beyond any cache are written past the caches, on any number of threads, with
+/// the same bits as tiles that are not; a state that does not begin at a cache line is written as
+/// usual.
 #[test]
 fn plans_of_a_state_beyond_the_caches() {
     const N: usize = 22;
@@ -564,8 +606,8 @@ fn plans_of_a_state_beyond_the_caches() {
     }
 }
 
-/// From |0…0> the first passes go over few tiles: no more bytes than from a given state, and far fewer for a QFT. Qubits
-/// that nothing moves cost nothing.
+/// From |0…0> the first passes go over few tiles: no more bytes than from a given state, and far
+/// fewer for a QFT. Qubits that nothing moves cost nothing.
 #[test]
 fn plans_from_zero_move_fewer_bytes() {
     const N: usize = 20;
@@ -602,7 +644,12 @@ fn circuits_run_in_memory_that_is_there() {
         let angle = c.param("a");
         for k in 0..n * layers {
             let q = k % n;
-            c.rx(q, angle.clone()).unwrap().cx(q, (q + 1) % n).unwrap().ry(q, 0.1 + k as f64).unwrap();
+            c.rx(q, angle.clone())
+                .unwrap()
+                .cx(q, (q + 1) % n)
+                .unwrap()
+                .ry(q, 0.1 + k as f64)
+                .unwrap();
         }
         let simulator = |threads| Simulator::new().with_threads(Threads::new(threads).unwrap());
         let expected = simulator(1).run(&c, &[0.4]).unwrap();

@@ -1,8 +1,10 @@
-//! The public interface of the packages that others depend on, listed from their sources and compared with the lists in
-//! `tests/public_api`: a change of it is seen where it is reviewed. `KETGRAD_BLESS=1` writes the lists anew.
+//! The public interface of the packages that others depend on, listed from their sources and
+//! compared with the lists in `tests/public_api`: a change of it is seen where it is reviewed.
+//! `KETGRAD_BLESS=1` writes the lists anew.
 //!
-//! A list has the items of each public module, those that a module re-exports from private ones at the place where users find
-//! them, and below them what is implemented for types. What macros write is not in it, nor what is hidden.
+//! A list has the items of each public module, those that a module re-exports from private ones at
+//! the place where users find them, and below them what is implemented for types. What macros write
+//! is not in it, nor what is hidden.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::{
@@ -42,10 +44,14 @@ fn the_public_interface_is_the_listed_one() {
         changed.extend(now.difference(&before).map(|line| format!("+ {line}")));
     }
     let lines = changed.join("\n");
-    assert!(changed.is_empty(), "KETGRAD_BLESS=1 writes the lists anew, if this is meant:\n{lines}");
+    assert!(
+        changed.is_empty(),
+        "KETGRAD_BLESS=1 writes the lists anew, if this is meant:\n{lines}"
+    );
 }
 
-/// The list sees what it is for: items of each sort, re-exports, methods; and passes over what is private or hidden.
+/// The list sees what it is for: items of each sort, re-exports, methods; and passes over what is
+/// private or hidden.
 #[test]
 fn lists_show_what_is_public() {
     let folder = std::env::temp_dir().join(format!("ketgrad-public-api-{}", std::process::id()));
@@ -88,10 +94,12 @@ struct Module {
 impl Module {
     fn read(file: &Path, path: &[String]) -> Module {
         let text = fs::read_to_string(file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
-        let items = syn::parse_file(&text).unwrap_or_else(|e| panic!("{}: {e}", file.display())).items;
+        let items =
+            syn::parse_file(&text).unwrap_or_else(|e| panic!("{}: {e}", file.display())).items;
         let name = file.file_stem().unwrap().to_str().unwrap();
         let parent = file.parent().unwrap();
-        let folder = if ["lib", "mod"].contains(&name) { parent.to_owned() } else { parent.join(name) };
+        let folder =
+            if ["lib", "mod"].contains(&name) { parent.to_owned() } else { parent.join(name) };
         Module::of(items, path, &folder)
     }
 
@@ -107,7 +115,8 @@ impl Module {
             let child = match &module.content {
                 Some((_, items)) => Module::of(items.clone(), &path, &folder.join(&name)),
                 None => {
-                    let files = [folder.join(format!("{name}.rs")), folder.join(&name).join("mod.rs")];
+                    let files =
+                        [folder.join(format!("{name}.rs")), folder.join(&name).join("mod.rs")];
                     let file: &PathBuf = files.iter().find(|file| file.exists()).unwrap();
                     Module::read(file, &path)
                 }
@@ -137,7 +146,9 @@ fn is_public(visibility: &Visibility) -> bool {
 fn is_hidden(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|a| {
         let text = a.to_token_stream().to_string().replace(' ', "");
-        text.starts_with("#[cfg(test") || text.starts_with("#[cfg(all(test") || text == "#[doc(hidden)]"
+        text.starts_with("#[cfg(test")
+            || text.starts_with("#[cfg(all(test")
+            || text == "#[doc(hidden)]"
     })
 }
 
@@ -158,13 +169,15 @@ fn items_of(module: &Module, root: &Module, lines: &mut BTreeSet<String>) {
             if is_public(&used.vis) && !is_hidden(&used.attrs) {
                 uses(&used.tree, &mut Vec::new(), &mut |path, name, shown| {
                     let from = module.find(root, path);
-                    // From another crate or a public module: that it is here. From a private one: what it is.
-                    match from
-                        .and_then(|m| m.items.iter().find(|item| name_of(item).as_deref() == Some(name)))
-                    {
+                    // From another crate or a public module: that it is here. From a private one:
+                    // what it is.
+                    match from.and_then(|m| {
+                        m.items.iter().find(|item| name_of(item).as_deref() == Some(name))
+                    }) {
                         Some(item) => describe(item, shown, &at, lines),
                         None => {
-                            let renamed = if name == shown { String::new() } else { format!(" as {shown}") };
+                            let renamed =
+                                if name == shown { String::new() } else { format!(" as {shown}") };
                             let path = [path, &[name.to_owned()]].concat().join("::");
                             lines.insert(format!("{at}: use {path}{renamed}"));
                         }
@@ -227,7 +240,8 @@ fn describe(item: &Item, shown: &str, at: &str, lines: &mut BTreeSet<String>) {
     let mut add = |line: String| {
         lines.insert(format!("{at}: {}", tidy(&line)));
     };
-    let named = |name: &syn::Ident| if shown.is_empty() { name.to_string() } else { shown.to_owned() };
+    let named =
+        |name: &syn::Ident| if shown.is_empty() { name.to_string() } else { shown.to_owned() };
     let text = |x: &dyn ToTokens| x.to_token_stream().to_string();
     match item {
         Item::Fn(x) if is_public(&x.vis) && !is_hidden(&x.attrs) => {
@@ -241,8 +255,11 @@ fn describe(item: &Item, shown: &str, at: &str, lines: &mut BTreeSet<String>) {
             add(format!("{growing}struct {}{}{fields}", named(&x.ident), text(&x.generics)));
         }
         Item::Enum(x) if is_public(&x.vis) && !is_hidden(&x.attrs) => {
-            let variants: Vec<String> =
-                x.variants.iter().map(|v| format!("{}{}", v.ident, fields(&v.fields, false))).collect();
+            let variants: Vec<String> = x
+                .variants
+                .iter()
+                .map(|v| format!("{}{}", v.ident, fields(&v.fields, false)))
+                .collect();
             let growing = growing(&x.attrs);
             let name = format!("{growing}enum {}{}", named(&x.ident), text(&x.generics));
             add(format!("{name} {{ {} }}", variants.join(", ")));
@@ -257,7 +274,9 @@ fn describe(item: &Item, shown: &str, at: &str, lines: &mut BTreeSet<String>) {
                         let provided = if f.default.is_some() { " { .. }" } else { "" };
                         (format!("{}{provided}", text(&f.sig)), &f.attrs)
                     }
-                    TraitItem::Const(c) => (format!("const {}: {}", c.ident, text(&c.ty)), &c.attrs),
+                    TraitItem::Const(c) => {
+                        (format!("const {}: {}", c.ident, text(&c.ty)), &c.attrs)
+                    }
                     TraitItem::Type(t) => (format!("type {}", t.ident), &t.attrs),
                     _ => continue,
                 };
@@ -281,7 +300,11 @@ fn describe(item: &Item, shown: &str, at: &str, lines: &mut BTreeSet<String>) {
 
 /// The word for what may grow.
 fn growing(attributes: &[Attribute]) -> &'static str {
-    if attributes.iter().any(|a| a.path().is_ident("non_exhaustive")) { "non_exhaustive " } else { "" }
+    if attributes.iter().any(|a| a.path().is_ident("non_exhaustive")) {
+        "non_exhaustive "
+    } else {
+        ""
+    }
 }
 
 fn fields(fields: &Fields, only_public: bool) -> String {

@@ -1,4 +1,5 @@
-//! Readings of several bits together, against the distribution of true outcomes times the readout matrix.
+//! Readings of several bits together, against the distribution of true outcomes times the readout
+//! matrix.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
@@ -22,7 +23,8 @@ const ROUNDING: f64 = 1e-12;
 fn matrix(rng: &mut Rng, k: usize) -> Vec<Vec<f64>> {
     let own = rng.unit() * 3.0;
     let row = |i: usize, rng: &mut Rng| {
-        let row: Vec<f64> = (0..1 << k).map(|j| rng.unit() + if i == j { own } else { 0.0 }).collect();
+        let row: Vec<f64> =
+            (0..1 << k).map(|j| rng.unit() + if i == j { own } else { 0.0 }).collect();
         let sum: f64 = row.iter().sum();
         row.into_iter().map(|p| p / sum).collect()
     };
@@ -44,7 +46,9 @@ fn index(bits: &Bits, n: usize) -> usize {
 
 /// What outcomes are read as, by the definition.
 fn read(truth: &[f64], bits: &[usize], rows: &[Vec<f64>]) -> Vec<f64> {
-    let own = |outcome: usize| bits.iter().enumerate().map(|(k, b)| (outcome >> b & 1) << k).sum::<usize>();
+    let own = |outcome: usize| {
+        bits.iter().enumerate().map(|(k, b)| (outcome >> b & 1) << k).sum::<usize>()
+    };
     let others: usize = !bits.iter().map(|b| 1usize << b).sum::<usize>();
     let mut after = vec![0.0; truth.len()];
     for (i, p) in truth.iter().enumerate() {
@@ -114,9 +118,14 @@ fn outcomes_are_read_with_the_matrix() {
             z(0) * z(1) + 0.5 * z(2) - z(0)
         };
         let exact: f64 = expected.iter().enumerate().map(|(outcome, p)| p * value(outcome)).sum();
-        let mean = Simulator::new().measure::<f64>(&circuit, &[], &parity, Shots::new(shots, 5)).unwrap();
+        let mean =
+            Simulator::new().measure::<f64>(&circuit, &[], &parity, Shots::new(shots, 5)).unwrap();
         let stderr = mean.stderr.unwrap().max(1e-3);
-        assert!((mean.value - exact).abs() < 4.5 * stderr, "turn {turn}: {} is not {exact}", mean.value);
+        assert!(
+            (mean.value - exact).abs() < 4.5 * stderr,
+            "turn {turn}: {} is not {exact}",
+            mean.value
+        );
     }
 }
 
@@ -140,11 +149,13 @@ fn a_model_reads_qubits_together_once_all_are_measured() {
     let rows = matrix(&mut rng, 2);
     let mut model = NoiseModel::new();
     model.misread_matrix(&[2, 0], &rows).unwrap().misread_on(&[0], 0.25, 0.125);
-    let circuit = Circuit::build(3, |c| c.add_register("m", 3)?.measure(0, 1)?.h(1)?.measure(2, 0)).unwrap();
+    let circuit =
+        Circuit::build(3, |c| c.add_register("m", 3)?.measure(0, 1)?.h(1)?.measure(2, 0)).unwrap();
     let names = |c: &Circuit| {
         let text = c.to_string();
-        let short =
-            |line: &str| line.split('(').next().unwrap().to_owned() + line.split(')').nth(1).unwrap_or("");
+        let short = |line: &str| {
+            line.split('(').next().unwrap().to_owned() + line.split(')').nth(1).unwrap_or("")
+        };
         text.lines().map(short).collect::<Vec<_>>()
     };
     let noisy = model.apply(&circuit).unwrap();
@@ -170,7 +181,10 @@ fn a_model_reads_qubits_together_once_all_are_measured() {
         circuit.add_register("m", 3).unwrap();
         body(&mut circuit).unwrap();
         let error = model.apply(&circuit).unwrap_err().to_string();
-        assert!(error.contains(expected) && error.contains("qubits 2, 0 are read together"), "{error}");
+        assert!(
+            error.contains(expected) && error.contains("qubits 2, 0 are read together"),
+            "{error}"
+        );
     };
     let is_one = |bit| Condition::Bit { bit, value: true };
     fails(&|c| c.measure(0, 0).map(|_| ()), "does not measure 2");
@@ -178,9 +192,18 @@ fn a_model_reads_qubits_together_once_all_are_measured() {
         &|c| c.measure(0, 0)?.when(is_one(0), |c| c.x(1))?.measure(2, 2).map(|_| ()),
         "bit 0 is used before all",
     );
-    fails(&|c| c.measure(0, 0)?.measure(1, 0)?.measure(2, 2).map(|_| ()), "bit 0 is used before all");
-    fails(&|c| c.measure(0, 0)?.measure(0, 1)?.measure(2, 2).map(|_| ()), "qubit 0 is measured twice");
-    fails(&|c| c.measure(0, 0)?.when(is_one(1), |c| c.measure(2, 2)).map(|_| ()), "different conditions");
+    fails(
+        &|c| c.measure(0, 0)?.measure(1, 0)?.measure(2, 2).map(|_| ()),
+        "bit 0 is used before all",
+    );
+    fails(
+        &|c| c.measure(0, 0)?.measure(0, 1)?.measure(2, 2).map(|_| ()),
+        "qubit 0 is measured twice",
+    );
+    fails(
+        &|c| c.measure(0, 0)?.when(is_one(1), |c| c.measure(2, 2)).map(|_| ()),
+        "different conditions",
+    );
     fails(
         &|c| c.measure(0, 0)?.while_loop(is_one(1), |c| c.x(1))?.measure(2, 2).map(|_| ()),
         "the end of a loop",
@@ -198,19 +221,35 @@ fn matrices_that_are_none_are_refused() {
         error
     };
     let good: &[&[f64]] = &[&[1.0, 0.0], &[0.5, 0.5]];
-    assert_eq!(refused(&[0, 1], good), CircuitError::ReadoutSize { rows: 2, columns: 2, n_bits: 2 });
+    assert_eq!(
+        refused(&[0, 1], good),
+        CircuitError::ReadoutSize { rows: 2, columns: 2, n_bits: 2 }
+    );
     assert_eq!(refused(&[], good), CircuitError::MisreadBits { given: 0, limit: 8 });
     assert_eq!(refused(&[3], good), CircuitError::NoSuchBit { given: 3, n_bits: 3 });
     assert_eq!(refused(&[0], &[&[1.0, 0.0], &[0.5, 0.4]]), CircuitError::ReadoutRow { row: 1 });
-    assert_eq!(refused(&[0], &[&[f64::NAN, 0.0], &[0.5, 0.5]]), CircuitError::ReadoutRow { row: 0 });
-    let swap: &[&[f64]] =
-        &[&[1.0, 0.0, 0.0, 0.0], &[0.0, 0.0, 1.0, 0.0], &[0.0, 1.0, 0.0, 0.0], &[0.0, 0.0, 0.0, 1.0]];
+    assert_eq!(
+        refused(&[0], &[&[f64::NAN, 0.0], &[0.5, 0.5]]),
+        CircuitError::ReadoutRow { row: 0 }
+    );
+    let swap: &[&[f64]] = &[
+        &[1.0, 0.0, 0.0, 0.0],
+        &[0.0, 0.0, 1.0, 0.0],
+        &[0.0, 1.0, 0.0, 0.0],
+        &[0.0, 0.0, 0.0, 1.0],
+    ];
     assert_eq!(refused(&[1, 1], swap), CircuitError::RepeatedBit { bit: 1 });
 
     // A bit that no final measurement writes: what the other one is read as is not known in a mean.
     let mut circuit = Circuit::new(1);
     let rows: Vec<Vec<f64>> = swap.iter().map(|row| row.to_vec()).collect();
-    circuit.add_register("m", 2).unwrap().measure(0, 0).unwrap().misread_matrix([0, 1], &rows).unwrap();
+    circuit
+        .add_register("m", 2)
+        .unwrap()
+        .measure(0, 0)
+        .unwrap()
+        .misread_matrix([0, 1], &rows)
+        .unwrap();
     let z: PauliSum = "Z0".parse().unwrap();
     let mean = Simulator::new().measure::<f64>(&circuit, &[], &z, Shots::new(10, 5));
     assert!(matches!(mean, Err(SimulateError::ReadingOfOthers { bits }) if bits == [0, 1]));

@@ -1,5 +1,5 @@
-//! Laws of reading states out: Pauli sums against dense matrices, samples against their distribution, and
-//! the same bits for any number of threads.
+//! Laws of reading states out: Pauli sums against dense matrices, samples against their
+//! distribution, and the same bits for any number of threads.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use ketgrad_core::{
@@ -24,8 +24,8 @@ const THREADS: [usize; 4] = [1, 2, 3, 7];
 /// Rounding of amplitudes and of sums in single precision.
 const SINGLE: f64 = 1e-5;
 
-/// Standard deviations that a chi-squared may be off: of good samplers one in 3000 fails at 4 degrees of
-/// freedom, and fewer at more. The seeds are fixed.
+/// Standard deviations that a chi-squared may be off: of good samplers one in 3000 fails at 4
+/// degrees of freedom, and fewer at more. The seeds are fixed.
 const DEVIATIONS: f64 = 6.0;
 
 /// A random sum with strings that share x masks, and diagonal ones.
@@ -158,9 +158,14 @@ fn readout_gives_the_same_bits_for_any_number_of_threads() {
         let sum = random_sum(&mut rng, n, 40);
         let all = |threads: usize| {
             let threads = Threads::new(threads).unwrap();
-            let of =
-                (state.expectation(&sum, &threads).unwrap(), single.expectation(&sum, &threads).unwrap());
-            let shots = (state.sample(5000, 7, &threads).unwrap(), single.sample(5000, 7, &threads).unwrap());
+            let of = (
+                state.expectation(&sum, &threads).unwrap(),
+                single.expectation(&sum, &threads).unwrap(),
+            );
+            let shots = (
+                state.sample(5000, 7, &threads).unwrap(),
+                single.sample(5000, 7, &threads).unwrap(),
+            );
             let counts = state.sample_counts(5000, 7, &threads).unwrap();
             (of.0.to_bits(), of.1.to_bits(), shots, counts, state.norm2(&threads).to_bits())
         };
@@ -181,8 +186,8 @@ fn zero_states_are_the_same_for_any_number_of_threads() {
     }
 }
 
-/// chi^2 less its mean, in standard deviations, over outcomes that are expected at least five times; the
-/// others together are one.
+/// chi^2 less its mean, in standard deviations, over outcomes that are expected at least five
+/// times; the others together are one.
 fn deviations(counts: &[(usize, u64)], p: &[f64], shots: f64) -> f64 {
     let mut seen = vec![0.0; p.len()];
     counts.iter().for_each(|&(i, count)| seen[i] = count as f64);
@@ -213,9 +218,11 @@ fn samples_are_distributed_as_the_probabilities() {
         let random: Vec<f64> = state.probabilities();
         let steep: Vec<f64> = (0..dim).map(|i| (-(40.0 * i as f64) / dim as f64).exp2()).collect();
         let total: f64 = steep.iter().sum();
-        for (name, p) in
-            [("even", even), ("random", random), ("steep", steep.iter().map(|p| p / total).collect())]
-        {
+        for (name, p) in [
+            ("even", even),
+            ("random", random),
+            ("steep", steep.iter().map(|p| p / total).collect()),
+        ] {
             let amplitudes = p.iter().map(|p| C::new(0.0, p.sqrt())).collect();
             let state = State::from_amplitudes(amplitudes).unwrap();
             let shots = 200_000;
@@ -225,7 +232,10 @@ fn samples_are_distributed_as_the_probabilities() {
             ] {
                 assert_eq!(counts.iter().map(|c| c.1).sum::<u64>(), shots as u64);
                 let off = deviations(&counts, &p, shots as f64);
-                assert!(off.abs() < DEVIATIONS, "{name}, {n} qubits: chi^2 is off by {off} deviations");
+                assert!(
+                    off.abs() < DEVIATIONS,
+                    "{name}, {n} qubits: chi^2 is off by {off} deviations"
+                );
             }
         }
     }
@@ -244,8 +254,8 @@ fn counts_are_those_of_the_shots_over_many_rounds() {
         assert_eq!(counts, expected.into_iter().collect::<Vec<_>>(), "{shots} shots");
         let mut told = Vec::new();
         let threads = Threads::serial();
-        let again =
-            state.sample_counts_reporting(shots, 5, &threads, &mut |done, all| told.push((done, all)));
+        let again = state
+            .sample_counts_reporting(shots, 5, &threads, &mut |done, all| told.push((done, all)));
         assert_eq!(again.unwrap(), counts);
         assert!(told.is_sorted() && told.iter().all(|t| t.1 == shots), "{told:?}");
         assert_eq!(told.last().map_or(0, |t| t.0), shots, "{told:?}");

@@ -8,8 +8,8 @@ use ketgrad_core::{
     circuit::Circuit,
     hybrid::Expectation,
     optimize::{
-        Adam, Answer, Measured, Memory, NelderMead, Objective, Optimizer, Spsa, Stop, Stopping, minimize,
-        random_start,
+        Adam, Answer, Measured, Memory, NelderMead, Objective, Optimizer, Spsa, Stop, Stopping,
+        minimize, random_start,
     },
     problem,
     simulate::{Mean, Shots},
@@ -19,13 +19,26 @@ use ketgrad_core::{
 fn three_angles() -> Expectation {
     let mut circuit = Circuit::new(2);
     let [a, b, c] = ["a", "b", "c"].map(|name| circuit.param(name));
-    circuit.ry(0, &a).unwrap().ry(1, b).unwrap().cx(0, 1).unwrap().ry(1, c).unwrap().ry(0, a).unwrap();
-    Expectation::new(circuit, ["Z0 Z1 + X0 + X1".parse::<ketgrad_core::observable::PauliSum>().unwrap()])
+    circuit
+        .ry(0, &a)
         .unwrap()
+        .ry(1, b)
+        .unwrap()
+        .cx(0, 1)
+        .unwrap()
+        .ry(1, c)
+        .unwrap()
+        .ry(0, a)
+        .unwrap();
+    Expectation::new(
+        circuit,
+        ["Z0 Z1 + X0 + X1".parse::<ketgrad_core::observable::PauliSum>().unwrap()],
+    )
+    .unwrap()
 }
 
-/// What is far above the minimum is not said to be one, and the steps come much further than coincidences of values allowed: they ended
-/// at -1.41 in the mean.
+/// What is far above the minimum is not said to be one, and the steps come much further than
+/// coincidences of values allowed: they ended at -1.41 in the mean.
 #[test]
 fn no_coincidence_of_values_is_a_minimum() {
     let energy = three_angles();
@@ -39,7 +52,8 @@ fn no_coincidence_of_values_is_a_minimum() {
         let answer = Answer::new(&measured, &start, &end).unwrap();
         let exact: f64 = energy.value(&answer.x).unwrap();
         assert!(!stop.converged() || exact < -2.2, "{seed}: {stop} at {exact}");
-        // What is said of the answer is true: its value within its error, and that it is below the start.
+        // What is said of the answer is true: its value within its error, and that it is below the
+        // start.
         let stderr = answer.end.stderr.unwrap();
         assert!((answer.end.value - exact).abs() < 5.0 * stderr, "{seed}: {answer:?}, {exact}");
         let first: f64 = energy.value(&start).unwrap();
@@ -49,7 +63,8 @@ fn no_coincidence_of_values_is_a_minimum() {
     assert!(mean < -1.6, "{mean}");
 }
 
-/// From Hartree-Fock, where there is little to gain and much to lose, the answer is no worse by more than measurements show.
+/// From Hartree-Fock, where there is little to gain and much to lose, the answer is no worse by
+/// more than measurements show.
 #[test]
 fn steps_do_not_lead_away_from_a_good_start() {
     for (n, sum) in [(4, problem::h2()), (6, problem::lih())] {
@@ -64,7 +79,10 @@ fn steps_do_not_lead_away_from_a_good_start() {
             let answer = Answer::new(&measured, &start, &end).unwrap();
             let exact: f64 = energy.value(&answer.x).unwrap();
             let stderr = answer.end.stderr.unwrap();
-            assert!(exact < first + 3.0 * stderr, "{n}, {seed}: {exact} from {first}, error {stderr}");
+            assert!(
+                exact < first + 3.0 * stderr,
+                "{n}, {seed}: {exact} from {first}, error {stderr}"
+            );
         }
     }
 }
@@ -109,8 +127,10 @@ fn steps_are_calibrated_by_the_slope_and_the_curvature() {
         Memory::Sizes(step, width) => (step, width),
         other => panic!("{other:?}"),
     };
-    let slope = |k: f64, error: f64| Noisy { exact: Box::new(move |x: &[f64]| k * x[0]) as _, error };
-    // Along one input every direction shows the slope: the first step is `reach` long. The width is the error, within bounds.
+    let slope =
+        |k: f64, error: f64| Noisy { exact: Box::new(move |x: &[f64]| k * x[0]) as _, error };
+    // Along one input every direction shows the slope: the first step is `reach` long. The width is
+    // the error, within bounds.
     let (step, width) = sizes(&slope(4.0, 0.0), spsa, 1.0);
     assert!((step * 4.0 - 0.05).abs() < 1e-9 && width == 0.2, "{step} {width}");
     assert_eq!(sizes(&slope(4.0, 0.3), spsa, 1.0).1, 0.3);
@@ -135,7 +155,11 @@ fn standard_errors_say_whether_values_fall() {
         assert_eq!((stop, stop.converged()), (Stop::NoProgress, false), "{optimizer:?}");
         // A simplex collapses earlier.
         let is_simplex = matches!(optimizer, Optimizer::NelderMead(_));
-        assert!(is_simplex || (200..600).contains(&end.iterations), "{optimizer:?}: {}", end.iterations);
+        assert!(
+            is_simplex || (200..600).contains(&end.iterations),
+            "{optimizer:?}: {}",
+            end.iterations
+        );
         let answer = Answer::new(&still, &[0.3, 0.1], &end).unwrap();
         assert!(!answer.is_below_start(), "{answer:?}");
     }
@@ -148,7 +172,8 @@ fn standard_errors_say_whether_values_fall() {
     assert!(Answer::new(&slope, &[0.0, 0.0], &end).unwrap().is_below_start());
 }
 
-/// Runs on shots are taken up at any state with the same bits: the calibration and the means are part of it.
+/// Runs on shots are taken up at any state with the same bits: the calibration and the means are
+/// part of it.
 #[test]
 fn runs_on_shots_are_taken_up_with_the_same_bits() {
     let energy = three_angles();
@@ -158,7 +183,8 @@ fn runs_on_shots_are_taken_up_with_the_same_bits() {
     for optimizer in methods {
         let run = |iterations| Stopping::default().with_iterations(iterations);
         let (whole, _) = minimize(&measured, &[0.1, 0.2, 0.3], &optimizer, &run(60)).unwrap();
-        let (mut state, stop) = minimize(&measured, &[0.1, 0.2, 0.3], &optimizer, &run(33)).unwrap();
+        let (mut state, stop) =
+            minimize(&measured, &[0.1, 0.2, 0.3], &optimizer, &run(33)).unwrap();
         assert_eq!((stop, state.iterations), (Stop::Iterations, 33));
         while optimizer.advance(&measured, &mut state, &run(60)).unwrap().is_none() {}
         assert_eq!(state, whole, "{optimizer:?}");

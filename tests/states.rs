@@ -175,7 +175,10 @@ fn reductions_over_many_blocks_miss_no_amplitude() {
             assert_eq!(ones.norm2(&threads), whole);
             assert_eq!(ones.inner(&steps, &threads).unwrap(), C::new(total, whole));
             assert_eq!(ones.probabilities_of(&[0], &threads).unwrap(), [whole / 2.0; 2]);
-            assert_eq!(ones.expectation(&"I + 2 X0 X3".parse().unwrap(), &threads).unwrap(), 3.0 * whole);
+            assert_eq!(
+                ones.expectation(&"I + 2 X0 X3".parse().unwrap(), &threads).unwrap(),
+                3.0 * whole
+            );
             let rho = ones.reduced_density_matrix(&[n - 1], &threads).unwrap();
             assert_eq!(rho.entries(), [C::new(whole / 2.0, 0.0); 4]);
         }
@@ -195,18 +198,26 @@ fn samples_follow_the_probabilities() {
         for outcome_ in state.sample(shots, 11, &serial()).unwrap() {
             counts[outcome(outcome_, &qubits)] += 1.0;
         }
-        let chi2: f64 =
-            counts.iter().zip(&p).map(|(c, p)| (c - p * shots as f64).powi(2) / (p * shots as f64)).sum();
-        // Mean k, variance 2k of chi-squared with k degrees of freedom; six deviations. The seed is fixed.
+        let chi2: f64 = counts
+            .iter()
+            .zip(&p)
+            .map(|(c, p)| (c - p * shots as f64).powi(2) / (p * shots as f64))
+            .sum();
+        // Mean k, variance 2k of chi-squared with k degrees of freedom; six deviations. The seed is
+        // fixed.
         let k = (bins - 1) as f64;
-        assert!(chi2 < k + 6.0 * (2.0 * k).sqrt(), "n = {n}: chi^2 = {chi2} for {k} degrees of freedom");
+        assert!(
+            chi2 < k + 6.0 * (2.0 * k).sqrt(),
+            "n = {n}: chi^2 = {chi2} for {k} degrees of freedom"
+        );
     }
 }
 
 #[test]
 fn samples_do_not_depend_on_threads_but_on_the_seed() {
     let state = random(13, 5);
-    let draw = |threads: usize, seed| state.sample(5000, seed, &Threads::new(threads).unwrap()).unwrap();
+    let draw =
+        |threads: usize, seed| state.sample(5000, seed, &Threads::new(threads).unwrap()).unwrap();
     assert_eq!(draw(1, 3), draw(2, 3));
     assert_eq!(draw(1, 3), draw(3, 3));
     assert_ne!(draw(1, 3), draw(1, 4));
@@ -255,7 +266,10 @@ fn amplitudes_are_checked() {
     assert!(from(&[0.6, 0.8]).is_ok());
     assert!(from(&[1.0 + 0.4 * NORM_TOLERANCE, 0.0]).is_ok());
     assert!(matches!(from(&[]), Err(StateError::Basis(BasisError::NotAPowerOfTwo { .. }))));
-    assert!(matches!(from(&[1.0, 0.0, 0.0]), Err(StateError::Basis(BasisError::NotAPowerOfTwo { .. }))));
+    assert!(matches!(
+        from(&[1.0, 0.0, 0.0]),
+        Err(StateError::Basis(BasisError::NotAPowerOfTwo { .. }))
+    ));
     assert_eq!(from(&[0.6, 0.6]), Err(StateError::Norm { norm2: 0.72 }));
     assert!(matches!(from(&[f64::NAN, 0.0]), Err(StateError::Norm { .. })));
     assert!(matches!(from(&[f64::INFINITY, 0.0]), Err(StateError::Norm { .. })));
@@ -268,8 +282,14 @@ fn qubits_are_checked() {
     let before = state.clone();
     let range = |given| BasisError::OutOfRange { given, available: 3 };
     assert_eq!(state.probabilities_of(&[3], &serial()), Err(range(3).into()));
-    assert_eq!(state.probabilities_of(&[0, 0], &serial()), Err(BasisError::Repeated { given: 0 }.into()));
-    assert_eq!(state.reduced_density_matrix(&[usize::MAX], &serial()), Err(range(usize::MAX).into()));
+    assert_eq!(
+        state.probabilities_of(&[0, 0], &serial()),
+        Err(BasisError::Repeated { given: 0 }.into())
+    );
+    assert_eq!(
+        state.reduced_density_matrix(&[usize::MAX], &serial()),
+        Err(range(usize::MAX).into())
+    );
     assert_eq!(state.collapse(3, true, &serial()), Err(range(3).into()));
     assert_eq!(state.expectation(&"Z3".parse().unwrap(), &serial()), Err(range(3).into()));
     assert_eq!(state.expectation(&"Z62 X0".parse().unwrap(), &serial()), Err(range(62).into()));
@@ -311,7 +331,12 @@ fn derivatives_and_errors_pass_through_reductions() {
     let dual = simulator.run(&circuit, &[Dual64::new(t, 1.0)]).unwrap();
     // p(1) = sin^2(t/2), its derivative sin(t)/2.
     let p = dual.probabilities_of(&[1], &serial()).unwrap();
-    assert_close(&[p[1]], &[Dual64::new((t / 2.0).sin().powi(2), t.sin() / 2.0)], ROUNDING, "probability");
+    assert_close(
+        &[p[1]],
+        &[Dual64::new((t / 2.0).sin().powi(2), t.sin() / 2.0)],
+        ROUNDING,
+        "probability",
+    );
     let z = dual.expectation(&"Z0".parse().unwrap(), &serial()).unwrap();
     assert_close(&[z], &[Dual64::new(t.cos(), -t.sin())], ROUNDING, "expectation");
     assert!((dual.norm2(&serial()).eps).abs() < ROUNDING, "the norm does not depend on theta");
@@ -382,13 +407,15 @@ fn entropies_are_those_of_closed_forms() {
         // d/dt of the closed form: dp/dt = -sin(t) / 2.
         let p = (t / 2.0).cos().powi(2);
         let slope = -0.5 * t.sin() * ((1.0 - p) / p).ln();
-        let dual = simulator.run(&pair, &[Dual64::new(t, 1.0)]).unwrap().entropy(&[0], &serial()).unwrap();
+        let dual =
+            simulator.run(&pair, &[Dual64::new(t, 1.0)]).unwrap().entropy(&[0], &serial()).unwrap();
         assert!((dual.eps - slope).abs() < CIRCUIT, "{t}: {} {slope}", dual.eps);
     }
-    // Werner's state: of the 15 Pauli strings that depolarizing applies, 3 keep a Bell state (XX, YY, ZZ up to signs) and 4
-    // make each of the others.
+    // Werner's state: of the 15 Pauli strings that depolarizing applies, 3 keep a Bell state (XX,
+    // YY, ZZ up to signs) and 4 make each of the others.
     let strength = 0.3;
-    let circuit = Circuit::build(2, |c| c.h(0)?.cx(0, 1)?.two_qubit_depolarizing(0, 1, strength)).unwrap();
+    let circuit =
+        Circuit::build(2, |c| c.h(0)?.cx(0, 1)?.two_qubit_depolarizing(0, 1, strength)).unwrap();
     let rho = simulator.run_density::<f64>(&circuit, &[]).unwrap();
     let spectrum = rho.spectrum().unwrap();
     let (other, same) = (strength * 4.0 / 15.0, 1.0 - strength * 12.0 / 15.0);

@@ -9,8 +9,8 @@ use ketgrad_core::{
     hybrid::Expectation,
     observable::PauliSum,
     optimize::{
-        Adam, Energy, Lbfgs, NaturalGradient, NelderMead, NewtonCg, Objective, Optimizer, Shape, Spsa, Stop,
-        Stopping, minimize, random_start,
+        Adam, Energy, Lbfgs, NaturalGradient, NelderMead, NewtonCg, Objective, Optimizer, Shape,
+        Spsa, Stop, Stopping, minimize, random_start,
     },
     problem::{self, Graph},
 };
@@ -67,16 +67,25 @@ fn leaves<F: Objective>(name: &str, f: &F, start: &[f64], minimum: f64) {
             end.x,
             end.value
         );
-        assert!(end.value < f.value(start).unwrap() - 1e-3, "{name}, {optimizer:?} stayed at {}", end.value);
+        assert!(
+            end.value < f.value(start).unwrap() - 1e-3,
+            "{name}, {optimizer:?} stayed at {}",
+            end.value
+        );
         assert_eq!(end.values.len(), end.iterations + 1);
         // Those that follow gradients arrive.
         if matches!(optimizer, Optimizer::Lbfgs(_) | Optimizer::NewtonCg(_)) {
-            assert!(stop.converged() && (end.value - minimum).abs() < 1e-5, "{name}, {optimizer:?}: {stop}");
+            assert!(
+                stop.converged() && (end.value - minimum).abs() < 1e-5,
+                "{name}, {optimizer:?}: {stop}"
+            );
         }
         // As many iterations as there are lead no further than to say so.
         let none = Stopping::default().with_iterations(0);
         let (end, stop) = minimize(f, start, &optimizer, &none).unwrap();
-        assert!(!stop.converged() && end.x == start || matches!(optimizer, Optimizer::NelderMead(_)));
+        assert!(
+            !stop.converged() && end.x == start || matches!(optimizer, Optimizer::NelderMead(_))
+        );
         let by_gradient = !matches!(optimizer, Optimizer::NelderMead(_) | Optimizer::Spsa(_));
         assert!(!by_gradient || stop == Stop::NotMinimum, "{name}, {optimizer:?}: {stop}");
     }
@@ -90,9 +99,12 @@ fn maxima_and_saddles_are_left() {
     let difference = energy(turns(|_| ()), "Z0 - Z1");
     leaves("saddle", &difference, &[0.0, 0.0], -2.0);
     leaves("single precision", &Energy::<f64>::new(difference), &[PI, PI], -2.0);
-    // All angles of QAOA at 0: the mean over all cuts, whose Hessian has no diagonal. One layer on a ring of five cuts three quarters.
+    // All angles of QAOA at 0: the mean over all cuts, whose Hessian has no diagonal. One layer on
+    // a ring of five cuts three quarters.
     let ring = Graph::new(5, (0..5).map(|k| (k, (k + 1) % 5, 1.0))).unwrap();
-    let qaoa = Expectation::new(ansatz::qaoa(&ring, 1).unwrap(), [problem::max_cut(&ring).unwrap()]).unwrap();
+    let qaoa =
+        Expectation::new(ansatz::qaoa(&ring, 1).unwrap(), [problem::max_cut(&ring).unwrap()])
+            .unwrap();
     leaves("qaoa", &qaoa, &[0.0, 0.0], -3.75);
 }
 
@@ -103,7 +115,11 @@ fn single_precision_knows_a_maximum_too() {
     let stopping = Stopping::default().with_gradient(1e-3).with_change(1e-7);
     for optimizer in [Optimizer::from(Lbfgs::default()), NewtonCg::default().into()] {
         let (end, stop) = minimize(&single, &[PI, 0.0], &optimizer, &stopping).unwrap();
-        assert!(stop.converged() && (end.value + 2.0).abs() < 1e-5, "{optimizer:?}: {stop} {}", end.value);
+        assert!(
+            stop.converged() && (end.value + 2.0).abs() < 1e-5,
+            "{optimizer:?}: {stop} {}",
+            end.value
+        );
     }
 }
 
@@ -115,11 +131,13 @@ fn degenerate_points_are_told_apart() {
         (-f(x[0]).powi(2) - f(x[1]).powi(2), x.iter().map(|x| -2.0 * f(*x) * df(*x)).collect())
     });
     leaves("quartic maximum", &quartic, &[0.0, 0.0], -8.0);
-    let mixed =
-        Plain(move |x: &[f64]| (f(x[0]) - f(x[1]).powi(2), vec![df(x[0]), -2.0 * f(x[1]) * df(x[1])]));
+    let mixed = Plain(move |x: &[f64]| {
+        (f(x[0]) - f(x[1]).powi(2), vec![df(x[0]), -2.0 * f(x[1]) * df(x[1])])
+    });
     leaves("quadratic and quartic", &mixed, &[0.0, 0.0], -4.0);
     // The third: an inflection, and sin^3 x - 3 sin x sin^2 y with three ways down.
-    let cubic = Plain(|x: &[f64]| (x[0].sin().powi(3), vec![3.0 * x[0].sin().powi(2) * x[0].cos()]));
+    let cubic =
+        Plain(|x: &[f64]| (x[0].sin().powi(3), vec![3.0 * x[0].sin().powi(2) * x[0].cos()]));
     leaves("inflection", &cubic, &[0.0], -1.0);
 
     // Minima: of the fourth power, with a flat line, and where only a sum of inputs counts.
@@ -127,7 +145,10 @@ fn degenerate_points_are_told_apart() {
         (
             "quartic",
             Box::new(move |x| {
-                (f(x[0]).powi(2) + f(x[1]).powi(2), x.iter().map(|x| 2.0 * f(*x) * df(*x)).collect())
+                (
+                    f(x[0]).powi(2) + f(x[1]).powi(2),
+                    x.iter().map(|x| 2.0 * f(*x) * df(*x)).collect(),
+                )
             }),
         ),
         ("line", Box::new(move |x| (f(x[0]), vec![df(x[0]), 0.0]))),
@@ -136,8 +157,13 @@ fn degenerate_points_are_told_apart() {
     for (name, shape) in shapes {
         let shape = Plain(shape);
         for optimizer in all() {
-            let (end, stop) = minimize(&shape, &[0.0, 0.0], &optimizer, &Stopping::default()).unwrap();
-            assert!(stop.converged() && end.value < 1e-6, "{name}, {optimizer:?}: {stop}, {}", end.value);
+            let (end, stop) =
+                minimize(&shape, &[0.0, 0.0], &optimizer, &Stopping::default()).unwrap();
+            assert!(
+                stop.converged() && end.value < 1e-6,
+                "{name}, {optimizer:?}: {stop}, {}",
+                end.value
+            );
         }
     }
     // Each line through 0 has its minimum there, but between two parabolas the value is below 0.
@@ -169,12 +195,14 @@ fn what_is_flat_is_not_decided() {
 fn a_function_without_derivatives_ends_by_its_values() {
     let values = Plain(|x: &[f64]| (x[0] * x[0] + 3.0 * x[1] * x[1], vec![f64::NAN; 2]));
     let (end, stop) =
-        minimize(&values, &[1.0, -0.5], &NelderMead::default().into(), &Stopping::default()).unwrap();
+        minimize(&values, &[1.0, -0.5], &NelderMead::default().into(), &Stopping::default())
+            .unwrap();
     assert_eq!((stop, end.shape), (Stop::Change, Some(Shape::NoDerivatives)));
 }
 
-/// From points that are often stationary, multiples of a quarter turn: where an end is said to be a minimum the Hessian, by duals and
-/// diagonalised, has no negative eigenvalue, and nothing beside it is lower.
+/// From points that are often stationary, multiples of a quarter turn: where an end is said to be a
+/// minimum the Hessian, by duals and diagonalised, has no negative eigenvalue, and nothing beside
+/// it is lower.
 #[test]
 fn ends_of_random_circuits_are_minima() {
     let mut random = Rng::new(11);
@@ -189,10 +217,12 @@ fn ends_of_random_circuits_are_minima() {
             _ => "Z0 Z1 + 0.3 X1 - 0.7 Y0 Y1".parse().unwrap(),
         };
         let energy = Expectation::new(circuit, [sum]).unwrap();
-        let start: Vec<f64> = (0..energy.n_inputs()).map(|_| PI / 2.0 * random.below(4) as f64).collect();
+        let start: Vec<f64> =
+            (0..energy.n_inputs()).map(|_| PI / 2.0 * random.below(4) as f64).collect();
         let (_, gradient) = energy.value_and_gradient(&start).unwrap();
         stationary += usize::from(gradient.iter().all(|g: &f64| g.abs() < 1e-6));
-        let optimizer = if trial % 3 == 0 { NewtonCg::default().into() } else { Lbfgs::default().into() };
+        let optimizer =
+            if trial % 3 == 0 { NewtonCg::default().into() } else { Lbfgs::default().into() };
         let (end, stop) = minimize(&energy, &start, &optimizer, &Stopping::default()).unwrap();
         if !stop.converged() {
             continue;
@@ -212,7 +242,8 @@ fn ends_of_random_circuits_are_minima() {
     assert!(stationary > 3 && converged > 30, "{stationary} stationary, {converged} converged");
 }
 
-/// A run that is taken up at any state goes on with the same bits, where it leaves a saddle as well.
+/// A run that is taken up at any state goes on with the same bits, where it leaves a saddle as
+/// well.
 #[test]
 fn a_run_through_a_saddle_is_taken_up_with_the_same_bits() {
     let sum = energy(turns(|_| ()), "Z0 - Z1");
@@ -233,7 +264,8 @@ fn a_run_through_a_saddle_is_taken_up_with_the_same_bits() {
     }
 }
 
-/// Steps of differences do not grow with the angles: at these a step in proportion to them saw a minimum.
+/// Steps of differences do not grow with the angles: at these a step in proportion to them saw a
+/// minimum.
 #[test]
 fn maxima_are_left_wherever_they_are() {
     for turns_away in [30_000.0, 47_000.0, 1e6] {

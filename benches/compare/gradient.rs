@@ -26,8 +26,10 @@ impl Ansatz {
         let mut circuit = Circuit::new(n);
         let mut at = Vec::new();
         for gate in list(&said["gates"])? {
-            let qubits: Vec<usize> =
-                list(&gate[1])?.iter().map(|q| q.as_u64().map_or(usize::MAX, |q| q as usize)).collect();
+            let qubits: Vec<usize> = list(&gate[1])?
+                .iter()
+                .map(|q| q.as_u64().map_or(usize::MAX, |q| q as usize))
+                .collect();
             let added = match (gate[0].as_str().unwrap_or_default(), qubits.as_slice()) {
                 ("CNOT", &[a, b]) => circuit.cx(a, b),
                 (name @ ("RX" | "RY" | "RZ"), &[q]) => {
@@ -47,7 +49,10 @@ impl Ansatz {
     }
 
     /// Prepares the gradient, as an optimizer does before its first step.
-    pub(crate) fn prepare<E: Element>(&self, simulator: &Simulator) -> Result<Gradient<E>, Box<dyn Error>> {
+    pub(crate) fn prepare<E: Element>(
+        &self,
+        simulator: &Simulator,
+    ) -> Result<Gradient<E>, Box<dyn Error>> {
         let energy = Expectation::new(self.circuit.clone(), [self.observable.clone()])?;
         let prepared = energy.with_simulator(simulator.clone()).prepare::<E>()?;
         let at: Vec<E> = self.at.iter().map(|x| E::round_from(*x)).collect();

@@ -6,12 +6,13 @@
 //!     [--peers qulacs qiskit-aer lightning.qubit lightning.kokkos qsim | none]
 //!     [--precision double single] [--rounds 5] [--peer-rounds 5] [--budget 0.25] [--out FILE.json] [--append FILE.json]
 //! ```
-//! FOLDER holds a harness of Python scripts that times the peers (see `peers.rs` for what it must offer)
-//! and names the circuits; PYTHON is an interpreter that has the peers. For each suite, number of qubits and
-//! number of threads, the peers run one after another, each in a process of its own, and ketgrad runs in this
-//! process before the first and after each: every figure is the median of at least five runs, and what
-//! disturbs the machine disturbs all. A peer that takes minutes may be given fewer rounds, which the file then says.
-//! `--append` adds the rows to those that a file has.
+//! FOLDER holds a harness of Python scripts that times the peers (see `peers.rs` for what it must
+//! offer) and names the circuits; PYTHON is an interpreter that has the peers. For each suite,
+//! number of qubits and number of threads, the peers run one after another, each in a process of
+//! its own, and ketgrad runs in this process before the first and after each: every figure is the
+//! median of at least five runs, and what disturbs the machine disturbs all. A peer that takes
+//! minutes may be given fewer rounds, which the file then says. `--append` adds the rows to those
+//! that a file has.
 //!
 //! | suite | a run of ketgrad is |
 //! |---|---|
@@ -22,8 +23,9 @@
 //! | `shots` | 10^5 shots, in order |
 //! | `gradient` | the energy of a prepared ansatz with its 8n derivatives, binding included |
 //!
-//! `floor` is the harness's: reading and writing in place what each gate must touch, gate by gate (a plan
-//! joins gates and goes below it), or reading the state once for each string, or once for all shots.
+//! `floor` is the harness's: reading and writing in place what each gate must touch, gate by gate
+//! (a plan joins gates and goes below it), or reading the state once for each string, or once for
+//! all shots.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
 
 mod gradient;
@@ -79,7 +81,10 @@ fn words() -> Result<BTreeMap<String, Vec<String>>, String> {
                 "append",
             ];
             if !known.contains(&name) {
-                return Err(format!("--{name} is not an option; these are: --{}", known.join(" --")));
+                return Err(format!(
+                    "--{name} is not an option; these are: --{}",
+                    known.join(" --")
+                ));
             }
             options.entry(name.to_owned()).or_default();
             last = Some(name.to_owned());
@@ -133,7 +138,8 @@ impl Options {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let options = Options::read()?;
-    let harness = Harness::new(&options.harness, &options.python, options.peer_rounds, options.budget);
+    let harness =
+        Harness::new(&options.harness, &options.python, options.peer_rounds, options.budget);
     let mut rows = Vec::new();
     for &suite in &options.suites {
         for &n in &options.sizes {
@@ -166,11 +172,13 @@ fn turns(
     n: usize,
     threads: usize,
 ) -> Result<Vec<Row>, Box<dyn Error>> {
-    let wanted = |name: &&str| options.workloads.is_empty() || options.workloads.iter().any(|w| w == name);
+    let wanted =
+        |name: &&str| options.workloads.is_empty() || options.workloads.iter().any(|w| w == name);
     let names: Vec<&str> = suite.workloads().iter().copied().filter(wanted).collect();
     let mut rows: Vec<Row> =
         names.iter().map(|name| Row::new(suite, name, n, (threads, options.peer_rounds))).collect();
-    let works = names.iter().map(|name| harness.work(suite, name, n)).collect::<Result<Vec<_>, _>>()?;
+    let works =
+        names.iter().map(|name| harness.work(suite, name, n)).collect::<Result<Vec<_>, _>>()?;
     let mut ours = ours::Ours::new(n, threads)?;
     let each = options.rounds.div_ceil(options.peers.len() + 1);
     let mut turn = |rows: &mut [Row]| -> Result<(), Box<dyn Error>> {
@@ -182,7 +190,9 @@ fn turns(
     turn(&mut rows)?;
     for peer in &options.peers {
         for found in harness.times(suite, peer, &names, n, threads) {
-            let Some(row) = rows.iter_mut().find(|row| row.workload == found.workload) else { continue };
+            let Some(row) = rows.iter_mut().find(|row| row.workload == found.workload) else {
+                continue;
+            };
             row.floor = found.floor.or(row.floor);
             if let Some(reference) = found.reference {
                 let c = || Times::new("plain C", "", "double");

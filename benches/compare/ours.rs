@@ -30,8 +30,8 @@ impl Ours {
         Ok(Ours { simulator, double, single })
     }
 
-    /// Adds runs of some precisions to a row, of both if none is named: at least `rounds` each, and as many as fit the
-    /// budget.
+    /// Adds runs of some precisions to a row, of both if none is named: at least `rounds` each, and
+    /// as many as fit the budget.
     pub(crate) fn run(
         &mut self,
         work: &Work,
@@ -54,7 +54,9 @@ impl Ours {
     }
 }
 
-fn operators<E: Element>(bound: &BoundCircuit<Complex<E>>) -> Result<&[Operator<Complex<E>>], String> {
+fn operators<E: Element>(
+    bound: &BoundCircuit<Complex<E>>,
+) -> Result<&[Operator<Complex<E>>], String> {
     bound.operators().ok_or_else(|| "the circuit measures".to_owned())
 }
 
@@ -94,7 +96,8 @@ fn repeat<E: Element>(
             }
             Work::Plan(_) => {
                 let Some(plan) = &plan else { return Ok(f64::NAN) };
-                (0..turns).for_each(|_| plan.run(black_box(state.amplitudes_mut()), &simulator.threads));
+                (0..turns)
+                    .for_each(|_| plan.run(black_box(state.amplitudes_mut()), &simulator.threads));
                 return Ok(start.elapsed().as_secs_f64() / turns as f64);
             }
             Work::Pauli(_, sum) => {
@@ -117,8 +120,9 @@ fn repeat<E: Element>(
     Ok(())
 }
 
-/// Seconds of one gate, measured as the harness measures its peers: turns over the targets that last a fifth of the
-/// budget, one at least, less a run of the first gate alone, over the difference in gates.
+/// Seconds of one gate, measured as the harness measures its peers: turns over the targets that
+/// last a fifth of the budget, one at least, less a run of the first gate alone, over the
+/// difference in gates.
 fn gates<E: Element>(
     simulator: &Simulator,
     state: &mut StateVector<Complex<E>>,
@@ -126,7 +130,9 @@ fn gates<E: Element>(
     budget: f64,
 ) -> Result<f64, Box<dyn Error>> {
     let executor = simulator.executors.best::<Complex<E>>(state.n_qubits(), 1);
-    let mut seconds = |operators: &[Operator<Complex<E>>], turns: usize| -> Result<f64, Box<dyn Error>> {
+    let mut seconds = |operators: &[Operator<Complex<E>>],
+                       turns: usize|
+     -> Result<f64, Box<dyn Error>> {
         let start = Instant::now();
         for _ in 0..turns {
             for operator in operators.chunks(1) {

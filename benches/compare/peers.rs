@@ -1,7 +1,7 @@
 //! The harness: a folder of Python scripts, driven as subprocesses.
 //!
-//! `sv_bench.py --suite S --peer P --n N --threads T --rounds R --budget B` must print one JSON object a
-//! line for each workload, of which these fields are read:
+//! `sv_bench.py --suite S --peer P --n N --threads T --rounds R --budget B` must print one JSON
+//! object a line for each workload, of which these fields are read:
 //!
 //! | field | is |
 //! |---|---|
@@ -11,9 +11,10 @@
 //! | `ref_seconds_median` | of the harness's own plain C, timed in turn with the peer |
 //! | `floor_seconds` | what the memory alone would take |
 //!
-//! The time of a gate is the difference of a long run and a run of one gate, over the difference in gates.
-//! `svref.py` must define the circuits as lists of (name, qubits, parameters): `single(gate, n, count)`,
-//! `CIRCUITS[name](n)`, `ansatz(n, layers)`, and the observables `random_paulis(n, terms, weight)` and `ising(n)`.
+//! The time of a gate is the difference of a long run and a run of one gate, over the difference in
+//! gates. `svref.py` must define the circuits as lists of (name, qubits, parameters):
+//! `single(gate, n, count)`, `CIRCUITS[name](n)`, `ansatz(n, layers)`, and the observables
+//! `random_paulis(n, terms, weight)` and `ising(n)`.
 
 use std::{
     io::{BufRead, BufReader},
@@ -95,7 +96,10 @@ impl Harness {
     ) -> Vec<Found> {
         let (name, choose) = suite.of_harness();
         let mut command = Command::new(&self.python);
-        command.current_dir(&self.folder).arg("sv_bench.py").args(["--suite", name, "--peer", peer]);
+        command
+            .current_dir(&self.folder)
+            .arg("sv_bench.py")
+            .args(["--suite", name, "--peer", peer]);
         command.args(["--n", &n.to_string(), "--threads", &threads.to_string()]);
         command.args(["--rounds", &self.rounds.to_string(), "--budget", &self.budget.to_string()]);
         if let Some(choose) = choose {

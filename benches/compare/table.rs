@@ -49,9 +49,23 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    pub(crate) fn new(suite: Suite, workload: &str, n: usize, (threads, peer_rounds): (usize, usize)) -> Row {
+    pub(crate) fn new(
+        suite: Suite,
+        workload: &str,
+        n: usize,
+        (threads, peer_rounds): (usize, usize),
+    ) -> Row {
         let (ours, peers) = (BTreeMap::new(), BTreeMap::new());
-        Row { suite, workload: workload.to_owned(), n, threads, peer_rounds, floor: None, ours, peers }
+        Row {
+            suite,
+            workload: workload.to_owned(),
+            n,
+            threads,
+            peer_rounds,
+            floor: None,
+            ours,
+            peers,
+        }
     }
 
     fn ours(&self, precision: &str) -> f64 {
@@ -60,15 +74,17 @@ impl Row {
 
     /// The fastest peer of a precision, the plain C apart.
     fn best(&self, precision: &str) -> Option<(&str, f64)> {
-        let rivals = self.peers.iter().filter(|(name, t)| *name != "c-ref" && t.precision == precision);
+        let rivals =
+            self.peers.iter().filter(|(name, t)| *name != "c-ref" && t.precision == precision);
         let times = rivals.map(|(name, t)| (name.as_str(), t.median()));
         times.filter(|t| t.1 > 0.0).min_by(|a, b| a.1.total_cmp(&b.1))
     }
 
     /// Ratios: name, value.
     fn ratios(&self) -> Vec<(&'static str, f64)> {
-        let over =
-            |ours: &str, other: Option<f64>| other.map(|t| self.ours(ours) / t).filter(|r| r.is_finite());
+        let over = |ours: &str, other: Option<f64>| {
+            other.map(|t| self.ours(ours) / t).filter(|r| r.is_finite())
+        };
         let c = self.peers.get("c-ref").map(Times::median);
         let all = [
             ("double / best double", over("double", self.best("double").map(|b| b.1))),
@@ -82,13 +98,16 @@ impl Row {
 
     /// The row for people.
     pub(crate) fn line(&self) -> String {
-        let (suite, workload, n, threads) = (self.suite.name(), &self.workload, self.n, self.threads);
-        let peer = |name: &str| self.peers.get(name).map_or("-".to_owned(), |t| seconds(t.median()));
+        let (suite, workload, n, threads) =
+            (self.suite.name(), &self.workload, self.n, self.threads);
+        let peer =
+            |name: &str| self.peers.get(name).map_or("-".to_owned(), |t| seconds(t.median()));
         let ratio = |name: &str| {
             let found = self.ratios().into_iter().find(|r| r.0 == name);
             found.map_or("-".to_owned(), |r| format!("{:.2}", r.1))
         };
-        let mut cells = vec![suite.to_owned(), workload.clone(), n.to_string(), threads.to_string()];
+        let mut cells =
+            vec![suite.to_owned(), workload.clone(), n.to_string(), threads.to_string()];
         cells.extend([self.floor.map_or("-".to_owned(), seconds), peer("c-ref")]);
         cells.extend(crate::PEERS.map(peer));
         cells.extend([seconds(self.ours("double")), seconds(self.ours("single"))]);
@@ -119,7 +138,9 @@ fn seconds(t: f64) -> String {
 
 /// Prints the table.
 pub(crate) fn print(rows: &[Row]) {
-    println!("Medians. C and peers as the harness gives them; qsim computes in single precision.\n");
+    println!(
+        "Medians. C and peers as the harness gives them; qsim computes in single precision.\n"
+    );
     let heads = RATIOS.map(|r| r.1).join(" | ");
     println!(
         "| suite | workload | n | threads | floor | C | {} | f64 | f32 | {heads} |",

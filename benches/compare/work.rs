@@ -81,7 +81,8 @@ pub(crate) enum Work {
 }
 
 impl Work {
-    /// From what the harness says: `{"gates": [[name, qubits, numbers]…], "terms": [[weight, text]…]}`.
+    /// From what the harness says:
+    /// `{"gates": [[name, qubits, numbers]…], "terms": [[weight, text]…]}`.
     pub(crate) fn read(suite: Suite, n: usize, said: &Value) -> Result<Work, String> {
         if suite == Suite::Gradient {
             return Ok(Work::Gradient(Ansatz::read(n, said)?));

@@ -1,18 +1,21 @@
-//! What a device backend of a plugin takes for gates, circuits and gradients, beside the speed of its memory.
+//! What a device backend of a plugin takes for gates, circuits and gradients, beside the speed of
+//! its memory.
 //!
 //! ```text
 //! cargo build --release -p ketgrad-cuda
 //! cargo run --release -p ketgrad-benches --bin device -- target/release/libketgrad_cuda.so [f32] [n=26] … \
 //!     [conform] [check] [gates] [circuits] [gradient] [values] [moves] [qcbm] [qft] [qv] [hea] [key=value of the plugin] …
 //! ```
-//! One JSON object a line; without a name of a part, or of a circuit, all of them. Times are medians, from the call until the
-//! device has done everything, planning included. `copy` is the bytes that a copy of the state on the device reads and
-//! writes in a second, measured in the same run. The floor of a gate is the amplitudes that it changes, read and written
-//! once at that speed; `floor` of a circuit is the sum over its gates, which no way of doing one gate after the other gets
-//! below. `from_zero` is with a new state |0…0> for each run. `stages_after=0` times kernels that are compiled for each
-//! stage, which are there after two runs; with a large number they never are. `conform` is the suite for every device.
-//! `check` compares with the built-in kernels on all processors, and beyond `MAX_COMPARED` qubits undoes the circuit and
-//! looks at what is left of |0>.
+//! One JSON object a line; without a name of a part, or of a circuit, all of them. Times are
+//! medians, from the call until the device has done everything, planning included. `copy` is the
+//! bytes that a copy of the state on the device reads and writes in a second, measured in the same
+//! run. The floor of a gate is the amplitudes that it changes, read and written once at that speed;
+//! `floor` of a circuit is the sum over its gates, which no way of doing one gate after the other
+//! gets below. `from_zero` is with a new state |0…0> for each run. `stages_after=0` times kernels
+//! that are compiled for each stage, which are there after two runs; with a large number they never
+//! are. `conform` is the suite for every device. `check` compares with the built-in kernels on all
+//! processors, and beyond `MAX_COMPARED` qubits undoes the circuit and looks at what is left of
+//! |0>.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a program for people")]
 
 use std::{path::PathBuf, time::Instant};
@@ -107,14 +110,21 @@ impl<E: Element> Bench<'_, E> {
             self.line(
                 "check",
                 name,
-                &format!("\"error\": {off:.2e}, \"first\": {seconds:.4e}, \"built_in\": {built_in:.4e}"),
+                &format!(
+                    "\"error\": {off:.2e}, \"first\": {seconds:.4e}, \"built_in\": {built_in:.4e}"
+                ),
             );
         }
     }
 
     /// The largest difference from the built-in kernels, and the seconds that these take.
-    fn compared(&self, operators: &[Operator<Complex<E>>], state: &dyn Resident<Complex<E>>) -> (f64, f64) {
-        let threads = Threads::new(std::thread::available_parallelism().map_or(1, usize::from)).unwrap();
+    fn compared(
+        &self,
+        operators: &[Operator<Complex<E>>],
+        state: &dyn Resident<Complex<E>>,
+    ) -> (f64, f64) {
+        let threads =
+            Threads::new(std::thread::available_parallelism().map_or(1, usize::from)).unwrap();
         let mut expected = StateVector::<Complex<E>>::zero(self.n).unwrap();
         let executors = Executors::fast();
         let executor = executors.best::<Complex<E>>(self.n, operators.len());
@@ -124,7 +134,8 @@ impl<E: Element> Bench<'_, E> {
         let mut given = vec![Complex::new(E::zero(), E::zero()); 1 << self.n];
         state.download(&mut given).unwrap();
         let pairs = given.iter().zip(expected.amplitudes());
-        let off = pairs.map(|(a, b)| Into::<f64>::into((*a - *b).norm_sqr()).sqrt()).fold(0.0, f64::max);
+        let off =
+            pairs.map(|(a, b)| Into::<f64>::into((*a - *b).norm_sqr()).sqrt()).fold(0.0, f64::max);
         (off, seconds)
     }
 
@@ -219,7 +230,8 @@ impl<E: Element> Bench<'_, E> {
             .map(|k| {
                 let pauli = |j: usize| [Pauli::X, Pauli::Y, Pauli::Z][(k / 3 + j) % 3];
                 let qubit = |j: usize| (k * 7 + j * 5 + k / 20) % n;
-                let mut factors: Vec<(usize, Pauli)> = (0..4).map(|j| (qubit(j), pauli(j))).collect();
+                let mut factors: Vec<(usize, Pauli)> =
+                    (0..4).map(|j| (qubit(j), pauli(j))).collect();
                 factors.sort_by_key(|f| f.0);
                 factors.dedup_by_key(|f| f.0);
                 (0.1 * k as f64, PauliString::new(factors).unwrap())
@@ -260,7 +272,11 @@ impl<E: Element> Bench<'_, E> {
         let state = state.unwrap();
         let down = median(|| state.download(&mut amplitudes).unwrap());
         let bytes = size::<E>() * (self.n as f64).exp2();
-        self.line("moves", "state", &format!("\"up\": {:.4e}, \"down\": {:.4e}", bytes / up, bytes / down));
+        self.line(
+            "moves",
+            "state",
+            &format!("\"up\": {:.4e}, \"down\": {:.4e}", bytes / up, bytes / down),
+        );
     }
 }
 
@@ -302,9 +318,12 @@ const PARTS: [&str; 7] = ["conform", "check", "gates", "circuits", "gradient", "
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let path = arguments.first().map_or_else(|| "target/release/libketgrad_cuda.so".to_owned(), Clone::clone);
+    let path = arguments
+        .first()
+        .map_or_else(|| "target/release/libketgrad_cuda.so".to_owned(), Clone::clone);
     let pairs = || arguments.iter().skip(1).filter_map(|a| a.split_once('='));
-    let options = pairs().filter(|(key, _)| *key != "n").map(|(k, v)| (k.to_owned(), v.to_owned())).collect();
+    let options =
+        pairs().filter(|(key, _)| *key != "n").map(|(k, v)| (k.to_owned(), v.to_owned())).collect();
     let mut plugins = Plugins::new(Settings::default());
     let request = Request::default()
         .with_name("device".into())

@@ -1,4 +1,5 @@
-//! The verb `amplitudes`: the amplitudes of a circuit, and expectation values, as formulas in its parameters.
+//! The verb `amplitudes`: the amplitudes of a circuit, and expectation values, as formulas in its
+//! parameters.
 
 use std::{collections::BTreeMap, time::Instant};
 
@@ -25,14 +26,15 @@ use crate::{
     terminal::{Answer, Terminal},
 };
 
-/// Bytes for each term that a run may end with: four times as many while a gate runs, each of 32 bytes, and the
-/// list of pairs that a product sorts.
+/// Bytes for each term that a run may end with: four times as many while a gate runs, each of 32
+/// bytes, and the list of pairs that a product sorts.
 const BYTES_PER_TERM: u64 = 256;
 
 /// Does what `amplitudes` shall do.
 ///
 /// # Errors
-/// [`Failure`] if the circuit, its parameters or the basis states are at fault, or a formula grows too long.
+/// [`Failure`] if the circuit, its parameters or the basis states are at fault, or a formula grows
+/// too long.
 pub fn amplitudes(
     args: &Amplitudes,
     common: &Common,
@@ -55,7 +57,8 @@ pub fn amplitudes(
     let mut needs = Needs::default();
     needs.add("the amplitudes", bytes_needed::<Exact>(circuit.n_qubits()));
     let memory = needs.check("a state in closed form", common.memory_limit)?;
-    let simulator = Simulator::new().with_threads(common.start_threads()?).with_memory_limit(memory);
+    let simulator =
+        Simulator::new().with_threads(common.start_threads()?).with_memory_limit(memory);
     let room = usize::try_from(memory / BYTES_PER_TERM).unwrap_or(usize::MAX);
     let budget = Budget { terms: Budget::default().terms.min(room) };
 
@@ -65,13 +68,17 @@ pub fn amplitudes(
     let written = |formula: &Formula| {
         if args.expand { formula.expanded(args.form) } else { formula.text(args.form) }
     };
-    let mut object = vec![("n_qubits", n_qubits.into()), ("parameters", names), ("exact", true.into())];
+    let mut object =
+        vec![("n_qubits", n_qubits.into()), ("parameters", names), ("exact", true.into())];
     let mut text = String::new();
     let mut expectations: Vec<Value> = Vec::new();
     for Parametric { text: observable, sum } in &observables {
         if let (Form::Latex, Some(name)) = (args.form, sum.params().first()) {
-            let message = format_args!("--form latex: the parameter `{name}` of the observable has no value");
-            return Err(Failure::input(message).help(format_args!("give it one with --set {name}=…")));
+            let message =
+                format_args!("--form latex: the parameter `{name}` of the observable has no value");
+            return Err(
+                Failure::input(message).help(format_args!("give it one with --set {name}=…"))
+            );
         }
         let value = Polynomial::of(sum, |sum| {
             let sum = compact.observable(&sum).map_err(Failure::input)?;
@@ -93,8 +100,10 @@ pub fn amplitudes(
     let mut formulas = Map::new();
     for bits in asked {
         // Nothing is where an idle qubit is 1.
-        let formula =
-            compact.index(&bits).map(|index| state.amplitude(index).map_err(failure)).transpose()?;
+        let formula = compact
+            .index(&bits)
+            .map(|index| state.amplitude(index).map_err(failure))
+            .transpose()?;
         if !common.json {
             text += &format!("{bits}: {}\n", formula.as_ref().map_or("0".to_owned(), written));
         } else if let Some(formula) = formula.filter(|formula| !formula.is_zero()) {
@@ -126,9 +135,12 @@ pub(crate) fn check_computed(circuit: &Circuit) -> Result<(), Failure> {
 /// Says which decimals look like multiples of pi; they are taken for the decimals that they are.
 pub(crate) fn note_decimals(circuit: &Circuit, terminal: &Terminal) {
     let gates = circuit.instructions().iter().map(|i| &i.operation).filter(|o| o.is_gate());
-    let decimals =
-        gates.flat_map(Operation::params).map(Angle::radian_part).filter_map(|x| Some((x, Decimal::new(x)?)));
-    let alike = decimals.filter_map(|(x, decimal)| Some((x.to_string(), decimal.multiple_of_pi()?)));
+    let decimals = gates
+        .flat_map(Operation::params)
+        .map(Angle::radian_part)
+        .filter_map(|x| Some((x, Decimal::new(x)?)));
+    let alike =
+        decimals.filter_map(|(x, decimal)| Some((x.to_string(), decimal.multiple_of_pi()?)));
     for (x, pi) in alike.collect::<BTreeMap<String, Angle>>() {
         terminal.note(&format!("note: {x} looks like {pi}, but is not taken for it"));
     }
@@ -146,7 +158,8 @@ pub(crate) fn check_names(symbols: &Symbols) -> Result<(), Failure> {
 
 /// A parameter has a name of formulas.
 pub(crate) fn reserved(name: &str) -> Failure {
-    let message = format_args!("the parameter `{name}` has a name that means something else in a formula");
+    let message =
+        format_args!("the parameter `{name}` has a name that means something else in a formula");
     Failure::input(message).help("rename it, or give it a value with --set")
 }
 
@@ -162,18 +175,23 @@ fn check_basis(bits: &str, n_qubits: usize) -> Result<(), Failure> {
         return Ok(());
     }
     let plural = if n_qubits == 1 { "bit" } else { "bits" };
-    Err(Failure::input(format_args!("--basis needs {n_qubits} {plural}, one for each qubit, not `{bits}`"))
-        .help("qubit 0 is the rightmost bit, such as 01 for qubit 0 in 1 and qubit 1 in 0"))
+    Err(Failure::input(format_args!(
+        "--basis needs {n_qubits} {plural}, one for each qubit, not `{bits}`"
+    ))
+    .help("qubit 0 is the rightmost bit, such as 01 for qubit 0 in 1 and qubit 1 in 0"))
 }
 
 pub(crate) fn failure(error: ExactError) -> Failure {
     let failure = Failure::input(&error);
     match error {
-        ExactError::Outside { .. } => {
-            failure.help("write pi/4 for a fraction of pi; `ketgrad run --amplitudes` computes with numbers")
-        }
-        ExactError::Budget { .. } | ExactError::Number { .. } | ExactError::TooManyAngles { .. } => failure
-            .help("give values with --set or --params; `ketgrad run --amplitudes` computes with numbers"),
+        ExactError::Outside { .. } => failure.help(
+            "write pi/4 for a fraction of pi; `ketgrad run --amplitudes` computes with numbers",
+        ),
+        ExactError::Budget { .. }
+        | ExactError::Number { .. }
+        | ExactError::TooManyAngles { .. } => failure.help(
+            "give values with --set or --params; `ketgrad run --amplitudes` computes with numbers",
+        ),
         _ => failure,
     }
 }

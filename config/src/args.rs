@@ -51,7 +51,8 @@ pub struct CommonArgs {
         hide_possible_values = true
     )]
     pub precision: Option<Precision>,
-    /// Who runs circuits: the best, the best on the processor, or the one of that name, such as cuda:0 [default: auto]
+    /// Who runs circuits: the best, the best on the processor, or the one of that name, such as
+    /// cuda:0 [default: auto]
     #[arg(long, global = true, value_name = "auto|cpu|NAME", allow_hyphen_values = true)]
     pub backend: Option<String>,
     /// The seed of all randomness: the same seed gives the same result [default: 0]
@@ -63,7 +64,8 @@ pub struct CommonArgs {
     /// The most memory to use, such as 8GiB, 500MB or bytes [default: what is free]
     #[arg(long, global = true, value_name = "SIZE", allow_hyphen_values = true, value_parser = parse_size)]
     pub memory_limit: Option<u64>,
-    /// The most steps of a program, such as 1e9 [default: 1e9], or rounds of a circuit's loops [default: 1e6, fewer on more than 10 qubits]
+    /// The most steps of a program, such as 1e9 [default: 1e9], or rounds of a circuit's loops
+    /// [default: 1e6, fewer on more than 10 qubits]
     #[arg(long, global = true, value_name = "N", allow_hyphen_values = true, value_parser = parse_count)]
     pub max_steps: Option<u64>,
     /// The most gates of a circuit, counted after expansion and before it is built [default: 1e8]
@@ -161,18 +163,20 @@ pub enum PluginsVerb {
         after_help = "Examples:\n  ketgrad plugins list --config mine.toml\n  ketgrad plugins list --config mine.toml --json"
     )]
     List,
-    /// Compares kernel, program and differences of every rule, and every device with the built-in kernels
+    /// Compares kernel, program and differences of every rule, and every device with the built-in
+    /// kernels
     #[command(
         after_help = "Examples:\n  ketgrad plugins verify --config mine.toml --sandboxed\n  ketgrad plugins verify --config mine.toml --at x=0,y=1.5 --at 'mine: xs=[1,2,3]'"
     )]
     Verify {
-        /// A point at which rules are compared, too: values as in `diff`, of all parameters of a rule; `RULE: x=1` is for that
-        /// rule, `x=1` for every rule with such parameters. Each `--at` is a point of its own
+        /// A point at which rules are compared, too: values as in `diff`, of all parameters of a
+        /// rule; `RULE: x=1` is for that rule, `x=1` for every rule with such parameters. Each
+        /// `--at` is a point of its own
         #[arg(long, value_name = "[RULE:]NAME=VALUE,…", allow_hyphen_values = true)]
         at: Vec<String>,
-        /// Each plugin in a process of its own, with limits: that many seconds (300 if none are given), the memory of
-        /// `--memory-limit` or else 4 GiB. One that crashes, loops or takes more is a finding. What it is not: a wall
-        /// around files and network
+        /// Each plugin in a process of its own, with limits: that many seconds (300 if none are
+        /// given), the memory of `--memory-limit` or else 4 GiB. One that crashes, loops or takes
+        /// more is a finding. What it is not: a wall around files and network
         #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "300")]
         sandboxed: Option<u32>,
         /// What a process in the sandbox is to do
@@ -262,14 +266,16 @@ pub struct RunArgs {
     /// The probability of each basis state before the measurements
     #[arg(long)]
     pub probabilities: bool,
-    /// Counts and probabilities of these qubits alone at the end, such as 0,3: the first is the rightmost bit. Without --shots their
-    /// probabilities, over all outcomes of measurements in the middle
+    /// Counts and probabilities of these qubits alone at the end, such as 0,3: the first is the
+    /// rightmost bit. Without --shots their probabilities, over all outcomes of measurements in the
+    /// middle
     #[arg(long, value_name = "K,…", value_delimiter = ',', allow_hyphen_values = true)]
     pub qubits: Vec<usize>,
     /// The variance of each observable, the mean of its square less the square of its mean, exactly
     #[arg(long)]
     pub variance: bool,
-    /// The covariance of each pair of observables, the mean of (AB + BA)/2 less the product of their means, exactly
+    /// The covariance of each pair of observables, the mean of (AB + BA)/2 less the product of
+    /// their means, exactly
     #[arg(long)]
     pub covariance: bool,
     /// Start from this state instead of all zeros
@@ -278,8 +284,9 @@ pub struct RunArgs {
     /// Write the state before the measurements: complex128, or complex64 with f32
     #[arg(long, value_name = "STATE.npy", allow_hyphen_values = true)]
     pub output: Option<PathBuf>,
-    /// How a circuit with noise or with measurements in the middle is run: density matrices (exact, 4^n entries),
-    /// trajectories (shot by shot), or auto: with noise density matrices up to 10 qubits, else trajectories
+    /// How a circuit with noise or with measurements in the middle is run: density matrices (exact,
+    /// 4^n entries), trajectories (shot by shot), or auto: with noise density matrices up to 10
+    /// qubits, else trajectories
     #[arg(
         long,
         value_name = "auto|density|trajectories",
@@ -308,7 +315,12 @@ pub struct ConvertArgs {
     #[arg(value_name = "FILE.qasm")]
     pub file: PathBuf,
     /// The language to print
-    #[arg(long, value_name = "qasm2|qasm3", allow_hyphen_values = true, hide_possible_values = true)]
+    #[arg(
+        long,
+        value_name = "qasm2|qasm3",
+        allow_hyphen_values = true,
+        hide_possible_values = true
+    )]
     pub to: Language,
     /// Options that give parameters a value; without one they stay open
     #[command(flatten)]
@@ -336,7 +348,8 @@ pub struct AmplitudesArgs {
     /// Only this basis state, qubit 0 rightmost; may be repeated
     #[arg(long, value_name = "BITS", allow_hyphen_values = true)]
     pub basis: Vec<String>,
-    /// The expectation value of an observable, or of those in @FILE, in place of amplitudes, but those of --basis; may be repeated
+    /// The expectation value of an observable, or of those in @FILE, in place of amplitudes, but
+    /// those of --basis; may be repeated
     #[arg(long, value_name = "OBS", allow_hyphen_values = true)]
     pub observable: Vec<String>,
     /// How: in sines and cosines, in exponentials, or in LaTeX
@@ -376,12 +389,17 @@ pub struct GradArgs {
     /// The circuit; - reads it from the standard input
     #[arg(value_name = "FILE.qasm")]
     pub file: PathBuf,
-    /// The observable: a sum of terms such as '0.5*Z0 Z1 - X2', or @FILE with one term a line, an FCIDUMP, or a
-    /// Hermitian matrix (.npy, MatrixMarket); may be repeated
+    /// The observable: a sum of terms such as '0.5*Z0 Z1 - X2', or @FILE with one term a line, an
+    /// FCIDUMP, or a Hermitian matrix (.npy, MatrixMarket); may be repeated
     #[arg(long, value_name = "OBS", allow_hyphen_values = true, required = true)]
     pub observable: Vec<String>,
-    /// How: adjoint, shift, forward, symbolic (in closed form) or difference [default: adjoint; shift with --shots]
-    #[arg(long, value_name = "adjoint|shift|forward|symbolic|difference", allow_hyphen_values = true)]
+    /// How: adjoint, shift, forward, symbolic (in closed form) or difference
+    /// [default: adjoint; shift with --shots]
+    #[arg(
+        long,
+        value_name = "adjoint|shift|forward|symbolic|difference",
+        allow_hyphen_values = true
+    )]
     pub method: Option<String>,
     /// Second derivatives too
     #[arg(long, conflicts_with = "shots")]
@@ -412,8 +430,8 @@ pub struct DiffArgs {
     /// The point: `a=1,b=pi/2,xs=[1,2],m=[[1,2],[3,4]],p=(3,4),data=@data.npy`; may be repeated
     #[arg(long, value_name = "NAME=VALUE,…", allow_hyphen_values = true)]
     pub at: Vec<String>,
-    /// Values from a file: JSON by name, `{"a": 1, "xs": [1, 2], "p": {"x": 3}}`, or NumPy with the real numbers in order or the one
-    /// array; --at wins over it
+    /// Values from a file: JSON by name, `{"a": 1, "xs": [1, 2], "p": {"x": 3}}`, or NumPy with the
+    /// real numbers in order or the one array; --at wins over it
     #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
     pub params: Option<PathBuf>,
     /// The function to differentiate [default: the last one]
@@ -425,18 +443,19 @@ pub struct DiffArgs {
     /// First derivatives, or second ones too
     #[arg(long, value_name = "1|2", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=2))]
     pub order: u8,
-    /// The most memory that the gradient keeps of long loops, such as 64MiB: rounds are computed again instead
+    /// The most memory that the gradient keeps of long loops, such as 64MiB: rounds are computed
+    /// again instead
     #[arg(long, value_name = "SIZE", value_parser = parse_size, conflicts_with = "emit", allow_hyphen_values = true)]
     pub memory_budget: Option<u64>,
-    /// Print the program or its derivative instead of running it; with --order 2 its second derivative
-    /// along a direction, too
+    /// Print the program or its derivative instead of running it; with --order 2 its second
+    /// derivative along a direction, too
     #[arg(long, value_name = "ir|adjoint|rust|latex|dot", allow_hyphen_values = true)]
     pub emit: Option<String>,
     /// Leave the program as it is written
     #[arg(long)]
     pub no_optimize: bool,
-    /// Simplify by the equations of real numbers too, which may change the last digits, signs of zeros
-    /// (so the side of a branch cut, as of atan2), and what is infinite or NaN on the way
+    /// Simplify by the equations of real numbers too, which may change the last digits, signs of
+    /// zeros (so the side of a branch cut, as of atan2), and what is infinite or NaN on the way
     #[arg(long, conflicts_with = "no_optimize")]
     pub algebraic: bool,
 }
@@ -450,7 +469,8 @@ pub struct CheckArgs {
     /// The program itself
     #[arg(short = 'e', value_name = "SOURCE", allow_hyphen_values = true)]
     pub source: Option<String>,
-    /// The point of a program: `a=1,b=pi/2,xs=[1,2],m=[[1,2],[3,4]],p=(3,4),data=@data.npy`; may be repeated
+    /// The point of a program: `a=1,b=pi/2,xs=[1,2],m=[[1,2],[3,4]],p=(3,4),data=@data.npy`; may be
+    /// repeated
     #[arg(long, value_name = "NAME=VALUE,…", allow_hyphen_values = true)]
     pub at: Vec<String>,
     /// The function to check [default: the last one]
@@ -502,8 +522,8 @@ pub struct EquivalentArgs {
     /// Take decimals that are multiples of pi to all their digits for those, and say so
     #[arg(long)]
     pub snap: bool,
-    /// Compare the gates alone, and say which measurements that leaves out; without this, circuits that both measure are
-    /// compared by the distributions of their classical bits
+    /// Compare the gates alone, and say which measurements that leaves out; without this, circuits
+    /// that both measure are compared by the distributions of their classical bits
     #[arg(long)]
     pub ignore_measurements: bool,
     /// The value of an input, in whichever circuit has it; may be repeated
@@ -601,8 +621,9 @@ pub struct ValueArgs {
     /// The value of a parameter, such as a=pi/4, or with an error bar a=0.3+-0.01; may be repeated
     #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
     pub set: Vec<String>,
-    /// The values of parameters from a file: by name (JSON), or in order of declaration those that have no other value, or all (NumPy; two axes:
-    /// a row for each point); may be repeated, and --set wins
+    /// The values of parameters from a file: by name (JSON), or in order of declaration those that
+    /// have no other value, or all (NumPy; two axes: a row for each point); may be repeated, and
+    /// --set wins
     #[arg(long, value_name = "FILE.json|FILE.npy", allow_hyphen_values = true)]
     pub params: Vec<PathBuf>,
     /// Add noise: a model of which channels follow which instructions

@@ -15,7 +15,8 @@ impl Common {
     /// The executors that may run a circuit.
     ///
     /// # Errors
-    /// [`Failure`] if a plugin of the config is at fault, or the backend that is asked for is not there or cannot.
+    /// [`Failure`] if a plugin of the config is at fault, or the backend that is asked for is not
+    /// there or cannot.
     pub(crate) fn executors<T: Number>(
         &self,
         circuit: &Circuit,
@@ -42,7 +43,9 @@ impl Common {
             ChoiceFault::Unknown { name, known } => {
                 Failure::input(&fault).nearest(name, known.iter().map(String::as_str))
             }
-            _ => Failure::input(&fault).help("`ketgrad info` shows what each backend says of itself"),
+            _ => {
+                Failure::input(&fault).help("`ketgrad info` shows what each backend says of itself")
+            }
         })
     }
 
@@ -65,7 +68,8 @@ impl Common {
     }
 }
 
-/// Says which backends had no score because asking for it failed: they would be left out without a word.
+/// Says which backends had no score because asking for it failed: they would be left out without a
+/// word.
 fn note_faults(plugins: &Plugins, n_qubits: usize, gates: usize, terminal: &Terminal) {
     for (name, fault) in plugins.faults(n_qubits, gates) {
         terminal.note(&format!("note: `{name}` is left out: {fault}"));

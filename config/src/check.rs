@@ -81,11 +81,17 @@ fn hessian<'r>(derivatives: impl Iterator<Item = (&'r String, &'r f64)>) -> Map<
 ///
 /// # Errors
 /// [`Failure`] if the program, the point or the function is at fault.
-pub fn check(args: &Check, common: &Common, terminal: &Terminal) -> Result<Box<dyn Answer>, Failure> {
+pub fn check(
+    args: &Check,
+    common: &Common,
+    terminal: &Terminal,
+) -> Result<Box<dyn Answer>, Failure> {
     let start = Instant::now();
     let single = common.precision == Precision::F32;
     let report = match args {
-        Check::Program(args) if single => program::<f32>(args, Settings::single(), common, terminal)?,
+        Check::Program(args) if single => {
+            program::<f32>(args, Settings::single(), common, terminal)?
+        }
         Check::Program(args) => program::<f64>(args, Settings::default(), common, terminal)?,
         Check::Circuit { file, observable, values } => {
             let (circuit, given) = read_noisy(file, values, Unwritten::None, common, terminal)?;
@@ -93,8 +99,11 @@ pub fn check(args: &Check, common: &Common, terminal: &Terminal) -> Result<Box<d
             note_readings(&circuit, false, terminal);
             let observables =
                 observables::read_all(std::slice::from_ref(observable), &circuit, &given, false)?;
-            let points =
-                Points::read_with(&circuit, observables::own_params(&observables, &circuit), &given)?;
+            let points = Points::read_with(
+                &circuit,
+                observables::own_params(&observables, &circuit),
+                &given,
+            )?;
             let point = points.one(&circuit)?;
             common.note_duals("the method `forward`", terminal);
             let (report, executors) = if single {
@@ -117,7 +126,12 @@ pub fn check(args: &Check, common: &Common, terminal: &Terminal) -> Result<Box<d
         terminal.note(&format!("note: {what}; null stands for it"));
     }
     let order = if let Check::Program(args) = args { args.order } else { 1 };
-    Ok(Box::new(Compared { report, order, seconds: start.elapsed().as_secs_f64(), json: common.json }))
+    Ok(Box::new(Compared {
+        report,
+        order,
+        seconds: start.elapsed().as_secs_f64(),
+        json: common.json,
+    }))
 }
 
 /// Every method on a circuit in single precision.
@@ -129,7 +143,8 @@ fn in_single(energy: &ParametricExpectation, point: &[f64]) -> Result<Report, Hy
         let gradient = rows.into_iter().flatten().map(f64::from).collect::<Vec<_>>();
         Ok((method.name(), f64::from(values[0]), gradient))
     };
-    let engines = energy.parts().methods().into_iter().map(by).collect::<Result<Vec<_>, HybridError>>()?;
+    let engines =
+        energy.parts().methods().into_iter().map(by).collect::<Result<Vec<_>, HybridError>>()?;
     let reentrant = by(Method::Adjoint)?.2 == engines[0].2;
     Ok(Report::new(energy.names().to_vec(), engines, reentrant, |_| Settings::single()))
 }

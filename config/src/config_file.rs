@@ -69,7 +69,8 @@ const COMMON: &[(&str, Setter<CommonArgs>)] = &[
     }),
     ("precision", |c, v| {
         let text = string(v)?;
-        c.precision = Some(Precision::from_str(&text, false).map_err(|_| "expected \"f64\" or \"f32\"")?);
+        c.precision =
+            Some(Precision::from_str(&text, false).map_err(|_| "expected \"f64\" or \"f32\"")?);
         Ok(())
     }),
     ("backend", |c, v| string(v).map(|name| c.backend = Some(name))),
@@ -118,8 +119,8 @@ impl ConfigFile {
         let fail = |message: String, span: Range<usize>, label: &str| {
             Failure::input(message).at(name, text, span, label)
         };
-        let document =
-            DeTable::parse(text).map_err(|e| fail(e.message().to_owned(), e.span().unwrap_or(0..0), ""))?;
+        let document = DeTable::parse(text)
+            .map_err(|e| fail(e.message().to_owned(), e.span().unwrap_or(0..0), ""))?;
         let plugins = plugins::read(name, text, document.get_ref())?;
         let mut config = ConfigFile { plugins, ..ConfigFile::default() };
         for (key, value) in in_order(document.get_ref()) {
@@ -140,7 +141,9 @@ impl ConfigFile {
                 if setter(RUN, key_name).is_some() {
                     return Err(failure.help("it belongs under [run]"));
                 }
-                return Err(failure.nearest(key_name, names(COMMON).chain(["run"]).chain(plugins::KEYS)));
+                return Err(
+                    failure.nearest(key_name, names(COMMON).chain(["run"]).chain(plugins::KEYS))
+                );
             };
             for (key, value) in in_order(table) {
                 let name = key.get_ref().as_ref();
@@ -150,7 +153,8 @@ impl ConfigFile {
                 } else if let Some(set) = setter(RUN, name) {
                     set(&mut config.run, value.get_ref()).map_err(wrong)?;
                 } else {
-                    let failure = fail(format!("unknown key `run.{name}`"), key.span(), "not an option");
+                    let failure =
+                        fail(format!("unknown key `run.{name}`"), key.span(), "not an option");
                     return Err(failure.nearest(name, names(RUN).chain(names(COMMON))));
                 }
             }
@@ -257,10 +261,14 @@ mod tests {
 
     #[test]
     fn options_are_read_and_the_verb_wins() {
-        let text = "seed = 1\nthreads = 2\n[run]\nseed = 3\nobservable = 'Z0'\nmemory_limit = '1KiB'\n";
+        let text =
+            "seed = 1\nthreads = 2\n[run]\nseed = 3\nobservable = 'Z0'\nmemory_limit = '1KiB'\n";
         let config = ConfigFile::parse("c.toml", text).unwrap();
         let common = config.common("run");
-        assert_eq!((common.seed, common.threads, common.memory_limit), (Some(3), Some(2), Some(1024)));
+        assert_eq!(
+            (common.seed, common.threads, common.memory_limit),
+            (Some(3), Some(2), Some(1024))
+        );
         assert_eq!(config.common("info").seed, Some(1));
         assert_eq!(config.run.observables, ["Z0"]);
     }

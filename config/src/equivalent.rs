@@ -83,12 +83,19 @@ impl Compared {
             writeln!(out, "the first circuit is exp(i*({})) times the second", phase.text)?;
         }
         if let Some(witness) = &r.witness {
-            let at: Vec<String> = witness.params.iter().map(|(name, x)| format!("{name}={x:?}")).collect();
-            let place = if at.is_empty() { String::new() } else { format!(" at {}", at.join(", ")) };
+            let at: Vec<String> =
+                witness.params.iter().map(|(name, x)| format!("{name}={x:?}")).collect();
+            let place =
+                if at.is_empty() { String::new() } else { format!(" at {}", at.join(", ")) };
             writeln!(out, "distance {}{place}", distance(witness))?;
         }
         let exact = if r.exact { "exact" } else { "not exact" };
-        write!(out, "by {}, {exact}, error bound {:.1e}", r.method.name().replace('_', " "), r.error_bound)?;
+        write!(
+            out,
+            "by {}, {exact}, error bound {:.1e}",
+            r.method.name().replace('_', " "),
+            r.error_bound
+        )?;
         match r.max_difference {
             Some(x) => writeln!(out, ", largest difference seen {x:.1e}")?,
             None => writeln!(out)?,
@@ -116,19 +123,23 @@ fn params(witness: &Witness) -> Map<String, Value> {
 }
 
 /// Reads both circuits for the values that are given, and gives these to the parameters of each.
-fn read_both(args: &Equivalent, common: &Common, terminal: &Terminal) -> Result<(Circuit, Circuit), Failure> {
+fn read_both(
+    args: &Equivalent,
+    common: &Common,
+    terminal: &Terminal,
+) -> Result<(Circuit, Circuit), Failure> {
     let all = Given::read(&args.values, "--set")?;
     all.refuse_errors("`equivalent`")?;
     if !all.tables.is_empty() {
-        let message =
-            "--params takes a JSON file here: two circuits need not declare their inputs in one order";
+        let message = "--params takes a JSON file here: two circuits need not declare their inputs in one order";
         return Err(Failure::usage(message));
     }
     let (mut of_first, mut of_second) = (all.clone(), all.clone());
     let first = read_circuit(&args.first, &mut of_first, common, terminal)?;
     let second = read_circuit(&args.second, &mut of_second, common, terminal)?;
     let used = |given: &Given, circuit: &Circuit, name: &str| {
-        circuit.inputs().any(|input| input == name) || given.read_for().iter().any(|other| other == name)
+        circuit.inputs().any(|input| input == name)
+            || given.read_for().iter().any(|other| other == name)
     };
     let (in_first, in_second) =
         (|name: &str| used(&of_first, &first, name), |name: &str| used(&of_second, &second, name));
@@ -166,7 +177,8 @@ pub fn equivalent(
     let state = bytes_needed::<Complex<f64>>(compared_qubits(&first, &second, &settings));
     needs.add("three vectors", state.saturating_mul(3));
     let memory = needs.check("the comparison", common.memory_limit)?;
-    let simulator = Simulator::new().with_threads(common.start_threads()?).with_memory_limit(memory);
+    let simulator =
+        Simulator::new().with_threads(common.start_threads()?).with_memory_limit(memory);
 
     let start = Instant::now();
     let report = compare(&first, &second, &settings, &simulator).map_err(Failure::input)?;

@@ -14,7 +14,8 @@ const MAX_TEXT: u64 = 1 << 30;
 /// What some editors put before a text.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// The text of a file, without a byte order mark, or of the standard input for `-`, and the name to call it by.
+/// The text of a file, without a byte order mark, or of the standard input for `-`, and the name to
+/// call it by.
 ///
 /// # Errors
 /// [`Failure`] if it cannot be read, is larger than 1 GiB, or is not UTF-8; the first byte that is
@@ -35,7 +36,8 @@ pub fn read_text(path: &Path) -> Result<(String, String), Failure> {
     Ok((name, text))
 }
 
-/// The text of a file that another file names: a regular one, so that nothing waits or goes on without an end.
+/// The text of a file that another file names: a regular one, so that nothing waits or goes on
+/// without an end.
 ///
 /// # Errors
 /// As [`read_text`].
@@ -84,7 +86,8 @@ fn utf8(name: &str, bytes: Vec<u8>) -> Result<String, Failure> {
         let bytes = e.as_bytes();
         // Enough to draw the line.
         let text = String::from_utf8_lossy(&bytes[..bytes.len().min(at + 200)]).into_owned();
-        let message = format!("byte {at} is not UTF-8 text (0x{:02x})", bytes.get(at).copied().unwrap_or(0));
+        let message =
+            format!("byte {at} is not UTF-8 text (0x{:02x})", bytes.get(at).copied().unwrap_or(0));
         let end = at + char::REPLACEMENT_CHARACTER.len_utf8();
         Failure::input(message).at(name, &text, at..end, "not a character")
     })
@@ -115,7 +118,10 @@ pub fn check_writable(path: &Path) -> Result<(), Failure> {
 ///
 /// # Errors
 /// [`Failure`] with what the system says; the old file is then as it was.
-pub fn write_whole(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+pub fn write_whole(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Failure> {
     let name = path.display().to_string();
     let run = || match destination(path)? {
         Destination::Direct(path) => {
@@ -146,7 +152,9 @@ enum Destination {
 
 fn destination(path: &Path) -> io::Result<Destination> {
     match fs::metadata(path) {
-        Ok(meta) if meta.is_dir() => Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory")),
+        Ok(meta) if meta.is_dir() => {
+            Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory"))
+        }
         // A link keeps pointing at its file.
         Ok(meta) if meta.is_file() => {
             fs::OpenOptions::new().append(true).open(path)?;

@@ -1,7 +1,9 @@
-//! Values by name as they are given: `--set name=value`, `--params FILE.json`. A value may have an error bar, `0.3+-0.01`.
+//! Values by name as they are given: `--set name=value`, `--params FILE.json`. A value may have an
+//! error bar, `0.3+-0.01`.
 //!
-//! Most are values of parameters ([`Points`](crate::params::Points)), which are angles. Inputs that are integers, bits or
-//! truth values decide what a circuit is: the file is read for their values, and they are gone from here afterwards.
+//! Most are values of parameters ([`Points`](crate::params::Points)), which are angles. Inputs that
+//! are integers, bits or truth values decide what a circuit is: the file is read for their values,
+//! and they are gone from here afterwards.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -147,12 +149,17 @@ impl Given {
     /// # Errors
     /// [`Failure`] that names the first value that has one.
     pub(crate) fn refuse_errors(&self, what: &str) -> Result<(), Failure> {
-        let Some((name, entry)) = self.entries.iter().find(|(_, entry)| entry.error.is_some()) else {
+        let Some((name, entry)) = self.entries.iter().find(|(_, entry)| entry.error.is_some())
+        else {
             return Ok(());
         };
         let from = &entry.from;
-        Err(Failure::input(format_args!("{from}: `{name}` has an error bar, which {what} does not carry"))
-            .help("expectation values of `run` and `grad` carry error bars; `0.3 - 0.01` is a difference"))
+        Err(Failure::input(format_args!(
+            "{from}: `{name}` has an error bar, which {what} does not carry"
+        ))
+        .help(
+            "expectation values of `run` and `grad` carry error bars; `0.3 - 0.01` is a difference",
+        ))
     }
 
     /// Names and values as text, for files that are read for them.
@@ -168,8 +175,9 @@ impl Given {
         for name in &names {
             let entry = self.entries.remove(name);
             if let Some(Entry { error: Some(_), from, .. }) = entry {
-                let message =
-                    format_args!("{from}: `{name}` decides what the circuit is: it has no error bar");
+                let message = format_args!(
+                    "{from}: `{name}` decides what the circuit is: it has no error bar"
+                );
                 return Err(Failure::input(message));
             }
         }
@@ -243,7 +251,8 @@ impl Given {
 fn assignments(set: &[String], option: &str) -> Result<BTreeMap<String, Entry>, Failure> {
     let mut values = BTreeMap::new();
     for word in set {
-        let Some((name, value)) = word.split_once('=').filter(|(name, _)| !name.trim().is_empty()) else {
+        let Some((name, value)) = word.split_once('=').filter(|(name, _)| !name.trim().is_empty())
+        else {
             return Err(Failure::usage(format_args!("{option} needs NAME=VALUE, not `{word}`")));
         };
         let name: String = name.split_whitespace().collect();
@@ -293,21 +302,28 @@ fn object(path: &Path) -> Result<(String, Vec<(String, Tree)>), Failure> {
     })?;
     match tree {
         Tree::Map(entries) => Ok((name, entries)),
-        _ => Err(Failure::input(format_args!("{name}: expected an object such as {{\"theta\": 0.3}}"))),
+        _ => Err(Failure::input(format_args!(
+            "{name}: expected an object such as {{\"theta\": 0.3}}"
+        ))),
     }
 }
 
-/// The values of a program's parameters in a JSON file, by name, as they are written at a point: arrays as lists, tuples as lists or
-/// as objects with all their fields.
+/// The values of a program's parameters in a JSON file, by name, as they are written at a point:
+/// arrays as lists, tuples as lists or as objects with all their fields.
 ///
 /// # Errors
-/// [`Failure`] for a file that cannot be read, a name given twice or unknown, and an object that is not the structure.
-pub(crate) fn program_values(path: &Path, params: &[Param]) -> Result<Vec<(String, String)>, Failure> {
+/// [`Failure`] for a file that cannot be read, a name given twice or unknown, and an object that is
+/// not the structure.
+pub(crate) fn program_values(
+    path: &Path,
+    params: &[Param],
+) -> Result<Vec<(String, String)>, Failure> {
     let (file, entries) = object(path)?;
     let mut values: Vec<(String, String)> = Vec::new();
     for (name, tree) in entries {
         let Some(param) = params.iter().find(|p| p.name == name) else {
-            let failure = Failure::input(format_args!("{file}: the function has no parameter `{name}`"));
+            let failure =
+                Failure::input(format_args!("{file}: the function has no parameter `{name}`"));
             return Err(failure.nearest(&name, params.iter().map(|p| p.name.as_str())));
         };
         if values.iter().any(|(other, _)| *other == name) {
@@ -336,14 +352,17 @@ fn written(file: &str, path: &str, tree: Tree, kind: &Kind) -> Result<String, Fa
                 let found = entries.iter().position(|(key, _)| Some(key) == name.as_ref());
                 let Some(found) = found else {
                     let name = name.as_deref().unwrap_or("?");
-                    return Err(Failure::input(format_args!("{file}: `{path}` has no field `{name}`")));
+                    return Err(Failure::input(format_args!(
+                        "{file}: `{path}` has no field `{name}`"
+                    )));
                 };
                 let (name, tree) = entries.remove(found);
                 parts.push(written(file, &format!("{path}.{name}"), tree, kind)?);
             }
             if let Some((name, _)) = entries.first() {
-                let failure =
-                    format_args!("{file}: `{path}` is of kind {kind}, which has no other field `{name}`");
+                let failure = format_args!(
+                    "{file}: `{path}` is of kind {kind}, which has no other field `{name}`"
+                );
                 return Err(Failure::input(failure));
             }
             parts
@@ -354,17 +373,24 @@ fn written(file: &str, path: &str, tree: Tree, kind: &Kind) -> Result<String, Fa
 }
 
 /// `{"w": [1, 2]}` as `w[0]` and `w[1]`.
-fn flatten(file: &str, key: String, tree: Tree, values: &mut BTreeMap<String, Entry>) -> Result<(), Failure> {
+fn flatten(
+    file: &str,
+    key: String,
+    tree: Tree,
+    values: &mut BTreeMap<String, Entry>,
+) -> Result<(), Failure> {
     let from = format!("{file}: {key}");
     let entry = match tree {
         Tree::Number(x, text) => Entry { text, number: Some(x), error: None, from },
         Tree::Text(text) => Entry::new(&text, from),
         Tree::List(items) => {
             let mut items = items.into_iter().enumerate();
-            return items.try_for_each(|(i, item)| flatten(file, format!("{key}[{i}]"), item, values));
+            return items
+                .try_for_each(|(i, item)| flatten(file, format!("{key}[{i}]"), item, values));
         }
         Tree::Map(_) => {
-            let message = format!("{file}: `{key}` is an object; expected a number, an expression or a list");
+            let message =
+                format!("{file}: `{key}` is an object; expected a number, an expression or a list");
             return Err(Failure::input(message));
         }
     };

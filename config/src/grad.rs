@@ -59,8 +59,12 @@ pub fn grad(args: &Grad, common: &Common, terminal: &Terminal) -> Result<Box<dyn
         return measure(args, count, common, terminal, (circuit, observables), &given);
     }
     match common.precision {
-        Precision::F64 => differentiate::<f64>(args, common, terminal, (circuit, observables), &given),
-        Precision::F32 => differentiate::<f32>(args, common, terminal, (circuit, observables), &given),
+        Precision::F64 => {
+            differentiate::<f64>(args, common, terminal, (circuit, observables), &given)
+        }
+        Precision::F32 => {
+            differentiate::<f32>(args, common, terminal, (circuit, observables), &given)
+        }
     }
 }
 
@@ -74,14 +78,21 @@ struct Asked<T> {
 }
 
 impl<T: Number> Asked<T> {
-    fn read(circuit: &Circuit, observables: Vec<Parametric>, given: &Given) -> Result<Asked<T>, Failure> {
-        let points = Points::read_with(circuit, observables::own_params(&observables, circuit), given)?;
-        let values = (0..points.len()).map(|row| points.values(circuit, row)).collect::<Result<_, _>>()?;
+    fn read(
+        circuit: &Circuit,
+        observables: Vec<Parametric>,
+        given: &Given,
+    ) -> Result<Asked<T>, Failure> {
+        let points =
+            Points::read_with(circuit, observables::own_params(&observables, circuit), given)?;
+        let values =
+            (0..points.len()).map(|row| points.values(circuit, row)).collect::<Result<_, _>>()?;
         let names = points.names(circuit).into_iter().map(str::to_owned).collect();
         Ok(Asked { points, values, names, observables })
     }
 
-    /// Writes the gradients where they are asked for: an axis for the rows of a sweep, one for several observables, one for the inputs.
+    /// Writes the gradients where they are asked for: an axis for the rows of a sweep, one for
+    /// several observables, one for the inputs.
     fn write<'a>(
         &self,
         output: Option<&Path>,
@@ -89,13 +100,15 @@ impl<T: Number> Asked<T> {
     ) -> Result<(), Failure> {
         let Some(path) = output else { return Ok(()) };
         let count = self.observables.len();
-        let axes = [(self.points.sweep, self.points.len()), (count > 1, count), (true, self.names.len())];
+        let axes =
+            [(self.points.sweep, self.points.len()), (count > 1, count), (true, self.names.len())];
         let shape: Vec<usize> = axes.iter().filter(|axis| axis.0).map(|axis| axis.1).collect();
         let numbers = gradients.into_iter().flatten().copied();
         write_whole(path, |out| npy::write_reals(numbers, &shape, out))
     }
 
-    /// The answer, from the results of each observable at each point and what belongs to a point besides.
+    /// The answer, from the results of each observable at each point and what belongs to a point
+    /// besides.
     fn answer(
         &self,
         results: Vec<(Vec<Members>, Members)>,
@@ -113,8 +126,9 @@ impl<T: Number> Asked<T> {
                 let _ = writeln!(text, "row {row}");
             }
             let named = |(observable, members): (&Parametric, Members)| {
-                let members =
-                    [("observable", Value::from(observable.text.as_str()))].into_iter().chain(members);
+                let members = [("observable", Value::from(observable.text.as_str()))]
+                    .into_iter()
+                    .chain(members);
                 members.collect::<Members>()
             };
             let each: Vec<Members> = self.observables.iter().zip(each).map(named).collect();
@@ -154,7 +168,8 @@ fn by_key(mut rows: Vec<Members>, sweep: bool) -> Members {
     keys.into_iter().enumerate().map(column).collect()
 }
 
-/// The value of an observable and its derivatives, with the error bars that those of the inputs make.
+/// The value of an observable and its derivatives, with the error bars that those of the inputs
+/// make.
 struct Derivatives<T> {
     value: T,
     gradient: Vec<T>,
@@ -179,10 +194,14 @@ fn differentiate<T: Number + DualNum>(
     if duals {
         common.note_duals("this method", terminal);
     }
-    let energy = parametric_of::<T>(circuit, &asked.observables, args.input.as_deref(), common, terminal)?;
+    let energy =
+        parametric_of::<T>(circuit, &asked.observables, args.input.as_deref(), common, terminal)?;
     let parts = energy.parts();
     let second = duals || sources.is_some();
-    if second || asked.observables.len() > 1 || !stays_there::<T>(parts.executors(), parts.circuit()) {
+    if second
+        || asked.observables.len() > 1
+        || !stays_there::<T>(parts.executors(), parts.circuit())
+    {
         let needs = needs::<T>(args, second, asked.observables.len(), parts.circuit());
         needs.check("the derivatives", common.memory_limit)?;
     }
@@ -192,7 +211,8 @@ fn differentiate<T: Number + DualNum>(
         let (values, rows) = energy.jacobian_by(args.method, at)?;
         let each = values.into_iter().zip(rows).enumerate();
         each.map(|(k, (value, gradient))| {
-            let hessian = args.hessian.then(|| energy.hessian_by(k, args.method, at)).transpose()?;
+            let hessian =
+                args.hessian.then(|| energy.hessian_by(k, args.method, at)).transpose()?;
             let errors = sources.as_ref().map(|sources| {
                 let slopes = sources.of_gradient((&energy, k), args.method, at, &gradient)?;
                 Ok::<_, HybridError>((sources.of(value, &gradient), slopes))
@@ -204,8 +224,9 @@ fn differentiate<T: Number + DualNum>(
     let all: Result<Vec<Vec<Derivatives<T>>>, HybridError> = match args.method {
         // The points share the threads.
         Method::Adjoint if !second && asked.observables.len() == 1 && energy.is_constant() => {
-            let alone =
-                |(value, gradient)| vec![Derivatives { value, gradient, hessian: None, errors: None }];
+            let alone = |(value, gradient)| {
+                vec![Derivatives { value, gradient, hessian: None, errors: None }]
+            };
             parts.gradients(&asked.values).map(|all| all.into_iter().map(alone).collect())
         }
         _ => asked.values.iter().map(of).collect(),
@@ -217,7 +238,8 @@ fn differentiate<T: Number + DualNum>(
         let members = each.iter().map(|one| one.members(&asked.names, &mut numbers)).collect();
         let values: Vec<Uncertain> =
             each.iter().filter_map(|one| Some(one.errors.as_ref()?.0.clone())).collect();
-        let besides = (values.len() > 1).then(|| ("stderr_covariance", covariance(&values, &mut numbers)));
+        let besides =
+            (values.len() > 1).then(|| ("stderr_covariance", covariance(&values, &mut numbers)));
         (members, besides.into_iter().collect())
     });
     let results = results.collect();
@@ -244,7 +266,10 @@ impl<T: Number> Derivatives<T> {
         }
         if let Some(hessian) = &self.hessian {
             let line = |(name, line): (&String, &Vec<T>)| {
-                (name.clone(), row(names, line, &format!("the second derivative by {name} and"), numbers))
+                (
+                    name.clone(),
+                    row(names, line, &format!("the second derivative by {name} and"), numbers),
+                )
             };
             members.push(("hessian", Value::Object(names.iter().zip(hessian).map(line).collect())));
         }
@@ -255,7 +280,8 @@ impl<T: Number> Derivatives<T> {
 /// Numbers by the names of the inputs.
 fn row<T: Number>(names: &[String], row: &[T], what: &str, numbers: &mut Numbers) -> Value {
     let members = names.iter().zip(row);
-    let named = |(name, x): (&String, &T)| (name.clone(), numbers.real(*x, &format!("{what} {name}")));
+    let named =
+        |(name, x): (&String, &T)| (name.clone(), numbers.real(*x, &format!("{what} {name}")));
     Value::Object(members.map(named).collect::<Map<_, _>>())
 }
 
@@ -274,11 +300,13 @@ fn measure(
     given.refuse_errors("`grad --shots`")?;
     let asked = Asked::<f64>::read(&circuit, observables, given)?;
     args.output.as_deref().map_or(Ok(()), check_writable)?;
-    let energy = parametric_of::<f64>(circuit, &asked.observables, args.input.as_deref(), common, terminal)?;
+    let energy =
+        parametric_of::<f64>(circuit, &asked.observables, args.input.as_deref(), common, terminal)?;
     let start = Instant::now();
     let shots = Shots::new(count, common.seed);
-    let at_point =
-        |at: &Vec<f64>| (0..asked.observables.len()).map(|k| energy.measure_gradient(k, at, shots)).collect();
+    let at_point = |at: &Vec<f64>| {
+        (0..asked.observables.len()).map(|k| energy.measure_gradient(k, at, shots)).collect()
+    };
     let all: Vec<Vec<(Mean, Vec<Mean>)>> = asked
         .values
         .iter()
@@ -295,9 +323,15 @@ fn measure(
         let errors = means("the error of the derivative by", error);
         let own = [(value(mean), "the expectation value"), (error(mean), "its error")];
         let [own, own_error] = own.map(|(x, what)| numbers.real(x, what));
-        vec![("value", own), ("stderr", own_error), ("gradient", slopes), ("gradient_stderr", errors)]
+        vec![
+            ("value", own),
+            ("stderr", own_error),
+            ("gradient", slopes),
+            ("gradient_stderr", errors),
+        ]
     };
-    let results = all.iter().map(|each| (each.iter().map(&mut members).collect(), Vec::new())).collect();
+    let results =
+        all.iter().map(|each| (each.iter().map(&mut members).collect(), Vec::new())).collect();
     numbers.report(common, terminal)?;
     let gradient = |one: &(Mean, Vec<Mean>)| one.1.iter().map(value).collect::<Vec<f64>>();
     let gradients: Vec<Vec<f64>> = all.iter().flatten().map(gradient).collect();
@@ -344,10 +378,13 @@ fn formulas(
         let form = Polynomial::of(&observable.sum, |_| forms.next().ok_or_else(missing))?;
         let written = |row: &[Polynomial<'_>]| {
             let named = names.iter().zip(row);
-            Value::Object(named.map(|(name, form)| (name.clone(), form.text(trig).into())).collect())
+            Value::Object(
+                named.map(|(name, form)| (name.clone(), form.text(trig).into())).collect(),
+            )
         };
         let slopes = form.gradient(&names, inputs)?;
-        let mut members = vec![("value", Value::from(form.text(trig))), ("gradient", written(&slopes))];
+        let mut members =
+            vec![("value", Value::from(form.text(trig))), ("gradient", written(&slopes))];
         if args.hessian {
             let rows = slopes.iter().map(|slope| Ok(written(&slope.gradient(&names, inputs)?)));
             let rows: Vec<Value> = rows.collect::<Result<_, Failure>>()?;
@@ -373,11 +410,14 @@ fn in_words(key: &str, value: &Value) -> String {
     fn lines(prefix: &str, value: &Value, out: &mut Vec<(String, String)>) {
         match value {
             Value::Object(members) => {
-                members.iter().for_each(|(name, value)| lines(&format!("{prefix} {name}"), value, out));
+                members
+                    .iter()
+                    .for_each(|(name, value)| lines(&format!("{prefix} {name}"), value, out));
             }
-            other => {
-                out.push((prefix.trim_start().to_owned(), other.as_str().unwrap_or_default().to_owned()))
-            }
+            other => out.push((
+                prefix.trim_start().to_owned(),
+                other.as_str().unwrap_or_default().to_owned(),
+            )),
         }
     }
     if let Some(text) = value.as_str() {
@@ -412,8 +452,11 @@ pub(crate) fn parametric_of<T: Number>(
     common: &Common,
     terminal: &Terminal,
 ) -> Result<ParametricExpectation, Failure> {
-    let sums: Vec<ParametricSum> = observables.iter().map(|observable| observable.sum.clone()).collect();
-    ParametricExpectation::new(&sums, |sums| expectations_of::<T>(circuit, sums, input, common, terminal))
+    let sums: Vec<ParametricSum> =
+        observables.iter().map(|observable| observable.sum.clone()).collect();
+    ParametricExpectation::new(&sums, |sums| {
+        expectations_of::<T>(circuit, sums, input, common, terminal)
+    })
 }
 
 /// The expectation value of a sum of Pauli strings, to be computed within the limits.
@@ -429,12 +472,12 @@ pub(crate) fn expectation_of<T: Number>(
     expectations_of::<T>(circuit, [observable], None, common, terminal)
 }
 
-/// The expectation values of sums of Pauli strings, from |0…0> or the state in a file, to be computed within the limits.
+/// The expectation values of sums of Pauli strings, from |0…0> or the state in a file, to be
+/// computed within the limits.
 ///
 /// # Errors
-/// [`Failure`] if an observable does not fit the circuit, the file has no such state, the backend that
-/// is asked for is not there
-/// or cannot, or the system gives no threads.
+/// [`Failure`] if an observable does not fit the circuit, the file has no such state, the backend
+/// that is asked for is not there or cannot, or the system gives no threads.
 pub(crate) fn expectations_of<T: Number>(
     circuit: Circuit,
     observables: impl IntoIterator<Item = PauliSum>,
@@ -458,12 +501,15 @@ pub(crate) fn expectations_of<T: Number>(
     };
     let energy = energy.map_err(Failure::input)?;
     let executors = common.executors::<T>(energy.circuit(), terminal)?;
-    let simulator =
-        Simulator::new().with_executors(executors).with_threads(threads).with_memory_limit(available);
+    let simulator = Simulator::new()
+        .with_executors(executors)
+        .with_threads(threads)
+        .with_memory_limit(available);
     Ok(energy.with_simulator(simulator))
 }
 
-/// Two states of the numbers that the method computes with; a third where several observables share the first.
+/// Two states of the numbers that the method computes with; a third where several observables share
+/// the first.
 fn needs<T>(args: &Grad, second: bool, observables: usize, circuit: &Circuit) -> Needs {
     // Amplitudes are duals in a forward run, and those of duals are twice as large again.
     let order = match (args.method, args.hessian || second && args.method != Method::Forward) {
@@ -473,8 +519,8 @@ fn needs<T>(args: &Grad, second: bool, observables: usize, circuit: &Circuit) ->
     };
     let mut needs = Needs::default();
     if circuit.has_channels() || final_measurements(circuit).is_err() {
-        let states =
-            bytes_needed::<Complex<T>>(circuit.n_qubits().saturating_mul(2)).saturating_mul(4 * order);
+        let states = bytes_needed::<Complex<T>>(circuit.n_qubits().saturating_mul(2))
+            .saturating_mul(4 * order);
         needs.add("density matrices and their derivatives", states);
         return needs;
     }

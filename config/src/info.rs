@@ -100,7 +100,11 @@ pub fn info(common: &Common, terminal: &Terminal) -> Result<Box<dyn Answer>, Fai
             in_use: in_use(),
         },
         threads: common.threads,
-        memory: Memory { total: system.total, available: system.available, limit: common.memory_limit },
+        memory: Memory {
+            total: system.total,
+            available: system.available,
+            limit: common.memory_limit,
+        },
         backends,
         features: if parallel { vec!["parallel"] } else { Vec::new() },
         seconds: 0.0,
@@ -144,7 +148,10 @@ fn backends(plugins: &Plugins, common: &Common, terminal: &Terminal) -> Vec<Back
                 name: known.name.clone(),
                 precision,
                 chosen: is(&known.name),
-                reason: format!("of the plugin `{}`; by priority, then score ({score}), {why}", known.plugin),
+                reason: format!(
+                    "of the plugin `{}`; by priority, then score ({score}), {why}",
+                    known.plugin
+                ),
                 description: known.description.clone(),
             });
         }
@@ -172,7 +179,8 @@ fn detected() -> Vec<&'static str> {
                 [$(($name, std::arch::is_x86_feature_detected!($name))),*]
             };
         }
-        let all = list!["sse2" "sse4.2" "avx" "avx2" "fma" "avx512f" "avx512dq" "avx512vl" "avx512bw"];
+        let all =
+            list!["sse2" "sse4.2" "avx" "avx2" "fma" "avx512f" "avx512dq" "avx512vl" "avx512bw"];
         all.into_iter().filter(|f| f.1).map(|f| f.0).collect()
     }
     #[cfg(target_arch = "aarch64")]
@@ -211,7 +219,8 @@ impl Answer for Info {
             return writeln!(out);
         }
         let bytes = |n: Option<u64>| n.map_or("unknown".to_owned(), |n| bytes_text(n.into()));
-        let list = |items: &[&str]| if items.is_empty() { "none".to_owned() } else { items.join(" ") };
+        let list =
+            |items: &[&str]| if items.is_empty() { "none".to_owned() } else { items.join(" ") };
         writeln!(out, "version       {}", self.version)?;
         writeln!(out, "processor     {}", self.cpu_features.architecture)?;
         writeln!(out, "  has         {}", list(&self.cpu_features.detected))?;

@@ -73,7 +73,8 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
     status.into()
 }
 
-/// Prints what clap has to say: help and the version on the standard output, else what is wrong with the words.
+/// Prints what clap has to say: help and the version on the standard output, else what is wrong
+/// with the words.
 fn answered(error: &clap::Error) -> Status {
     if error.use_stderr() {
         let text = error.render().to_string();

@@ -22,7 +22,9 @@ const UNITS: [(&str, u64); 10] = [
 
 /// A size that cannot be read.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("`{given}` is no size: write a number and KiB, MiB, GiB, TiB, KB, MB, GB, TB or nothing (bytes)")]
+#[error(
+    "`{given}` is no size: write a number and KiB, MiB, GiB, TiB, KB, MB, GB, TB or nothing (bytes)"
+)]
 pub struct SizeError {
     /// The text given.
     pub given: String,
@@ -45,7 +47,8 @@ pub fn parse_size(text: &str) -> Result<u64, SizeError> {
     let split = trimmed.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(trimmed.len());
     let (number, unit) = trimmed.split_at(split);
     let unit = unit.trim();
-    let (_, factor) = UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)).ok_or_else(error)?;
+    let (_, factor) =
+        UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)).ok_or_else(error)?;
     if let Ok(whole) = number.parse::<u64>() {
         return whole.checked_mul(*factor).ok_or_else(error);
     }
@@ -59,13 +62,14 @@ pub fn parse_size(text: &str) -> Result<u64, SizeError> {
 pub struct SystemMemory {
     /// All of it, in bytes.
     pub total: Option<u64>,
-    /// What a new process can have without swapping, the limits of its control groups and of its address space
-    /// (`ulimit -v`) included.
+    /// What a new process can have without swapping, the limits of its control groups and of its
+    /// address space (`ulimit -v`) included.
     pub available: Option<u64>,
 }
 
 impl SystemMemory {
-    /// Asks the system: `/proc/meminfo`, the control groups and the limits of the process on Linux, nothing elsewhere.
+    /// Asks the system: `/proc/meminfo`, the control groups and the limits of the process on Linux,
+    /// nothing elsewhere.
     #[must_use]
     pub fn read() -> SystemMemory {
         let info = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
@@ -76,7 +80,10 @@ impl SystemMemory {
         let (limit, free) = control_group();
         let least = |a: Option<u64>, b: Option<u64>| a.into_iter().chain(b).min();
         let free = least(free, address_space());
-        SystemMemory { total: least(field("MemTotal"), limit), available: least(field("MemAvailable"), free) }
+        SystemMemory {
+            total: least(field("MemTotal"), limit),
+            available: least(field("MemAvailable"), free),
+        }
     }
 }
 
@@ -91,7 +98,8 @@ fn address_space() -> Option<u64> {
     Some(most.saturating_sub(used))
 }
 
-/// The smallest limit and the least free memory of this process's control groups (version 2, then 1).
+/// The smallest limit and the least free memory of this process's control groups (version 2, then
+/// 1).
 fn control_group() -> (Option<u64>, Option<u64>) {
     let number = |path: String| std::fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
     let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
@@ -165,7 +173,8 @@ impl Needs {
         if self.total() <= u128::from(available) {
             return Ok(available);
         }
-        let parts: Vec<String> = self.items.iter().map(|(w, n)| format!("{w}: {}", size(*n))).collect();
+        let parts: Vec<String> =
+            self.items.iter().map(|(w, n)| format!("{w}: {}", size(*n))).collect();
         Err(Failure::input(format_args!(
             "{what} needs {}, but {} are available ({why})",
             size(self.total()),
@@ -179,15 +188,17 @@ impl Needs {
 #[must_use]
 pub fn available(limit: Option<u64>) -> (u64, &'static str) {
     let system = SystemMemory::read();
-    let candidates =
-        [(limit, "the memory limit"), (system.available, "the memory of this machine that is free")];
+    let candidates = [
+        (limit, "the memory limit"),
+        (system.available, "the memory of this machine that is free"),
+    ];
     let least = candidates.into_iter().filter_map(|(n, why)| Some((n?, why))).min_by_key(|c| c.0);
     // Without any answer: no address space holds more.
     least.unwrap_or((1 << 47, "all that a process can address"))
 }
 
-/// The bytes that the arrays and numbers of a program may fill while it runs: of what is free, one part in sixteen is left
-/// for all else.
+/// The bytes that the arrays and numbers of a program may fill while it runs: of what is free, one
+/// part in sixteen is left for all else.
 pub(crate) fn program(common: &Common) -> usize {
     let free = available(None).0 / 16 * 15;
     usize::try_from(common.memory_limit.map_or(free, |limit| limit.min(free))).unwrap_or(usize::MAX)

@@ -43,9 +43,9 @@
 //! ```
 //! A model of Qiskit Aer in JSON is read, too (`aer`).
 //!
-//! A key that is not known and a value that does not fit are errors that underline it; a rule that acts nowhere in the
-//! circuit is a warning. An input that the circuit does not have becomes one of it: `--set p=0.01` gives its value, and
-//! `grad` its derivative.
+//! A key that is not known and a value that does not fit are errors that underline it; a rule that
+//! acts nowhere in the circuit is a warning. An input that the circuit does not have becomes one of
+//! it: `--set p=0.01` gives its value, and `grad` its derivative.
 
 mod aer;
 mod source;
@@ -86,7 +86,8 @@ pub enum Unwritten {
     All,
 }
 
-/// Reads a circuit, with the noise that is asked for, for the values that decide what it is; and the values that are left.
+/// Reads a circuit, with the noise that is asked for, for the values that decide what it is; and
+/// the values that are left.
 ///
 /// # Errors
 /// [`Failure`] if the values, the circuit or the model is at fault.
@@ -105,7 +106,8 @@ pub fn read_noisy(
     }
 }
 
-/// The circuit with the noise of a file, and with unwritten measurements if they may be read wrongly.
+/// The circuit with the noise of a file, and with unwritten measurements if they may be read
+/// wrongly.
 ///
 /// # Errors
 /// [`Failure`] that underlines what is wrong in it, or that says what does not fit the circuit.
@@ -226,14 +228,19 @@ impl<'a, 'i> Model<'a, 'i> {
         let does_nothing = |k: usize, unused: &[usize], sources: &[usize]| {
             sources.iter().enumerate().all(|(rule, of)| *of != k || unused.contains(&rule))
         };
-        let idle_rules = (0..self.rules.len()).filter(|&k| does_nothing(k, &rules, &self.sources[0]));
+        let idle_rules =
+            (0..self.rules.len()).filter(|&k| does_nothing(k, &rules, &self.sources[0]));
         let idle_rules = idle_rules.map(|k| {
-            let message = "this noise acts nowhere: the circuit has no such instruction on such qubits";
+            let message =
+                "this noise acts nowhere: the circuit has no such instruction on such qubits";
             self.rules[k].warning(message, None)
         });
-        let is_measured =
-            measured.instructions().iter().any(|i| matches!(i.operation, Operation::Measure { .. }));
-        let help = (!is_measured).then_some("shots, of `run` and of `grad --shots`, measure every qubit");
+        let is_measured = measured
+            .instructions()
+            .iter()
+            .any(|i| matches!(i.operation, Operation::Measure { .. }));
+        let help =
+            (!is_measured).then_some("shots, of `run` and of `grad --shots`, measure every qubit");
         let idle_readings =
             (0..self.readings.len()).filter(|&k| does_nothing(k, &readings, &self.sources[1]));
         let idle_readings = idle_readings.map(|k| {
@@ -258,7 +265,9 @@ impl<T> Each<T> {
         read: impl Fn(&DeValue<'_>) -> Result<T, String>,
     ) -> Result<Each<T>, String> {
         match value.as_array() {
-            Some(list) => list.iter().map(|x| read(x.get_ref())).collect::<Result<_, _>>().map(Each::List),
+            Some(list) => {
+                list.iter().map(|x| read(x.get_ref())).collect::<Result<_, _>>().map(Each::List)
+            }
             None => read(value).map(Each::All),
         }
     }
@@ -298,7 +307,8 @@ fn one_by_one(
         match places {
             Some(places) if places == length => {}
             Some(places) => {
-                let message = format!("a list has a value for each of `{of}`: {places}, not {length}");
+                let message =
+                    format!("a list has a value for each of `{of}`: {places}, not {length}");
                 return Err(section.wrong(key, message));
             }
             None => {
@@ -314,8 +324,8 @@ fn read_reading(section: &mut Section<'_, '_>, model: &mut NoiseModel) -> Result
     let qubits = read_qubits(section)?;
     if let Some(rows) = section.values("matrix", readout_row)? {
         section.finish()?;
-        let qubits =
-            qubits.ok_or_else(|| section.wrong("matrix", "`qubits` says which are read together"))?;
+        let qubits = qubits
+            .ok_or_else(|| section.wrong("matrix", "`qubits` says which are read together"))?;
         model.misread_matrix(&qubits, &rows).map_err(|e| section.wrong("matrix", e))?;
         return Ok(1);
     }
@@ -335,7 +345,8 @@ fn read_reading(section: &mut Section<'_, '_>, model: &mut NoiseModel) -> Result
         (_, qubits) => vec![qubits],
     };
     for (k, qubits) in groups.iter().enumerate() {
-        let [p0, p1] = [0, 1].map(|of: usize| chances[of].at(k).map(|p| p.angle(model)).unwrap_or_default());
+        let [p0, p1] =
+            [0, 1].map(|of: usize| chances[of].at(k).map(|p| p.angle(model)).unwrap_or_default());
         match qubits {
             Some(qubits) => model.misread_on(qubits, p0, p1),
             None => model.misread(p0, p1),
@@ -344,19 +355,27 @@ fn read_reading(section: &mut Section<'_, '_>, model: &mut NoiseModel) -> Result
     Ok(groups.len())
 }
 
-/// The rules of a table: one for each list of `gate_qubits`, and for each qubit that has rates of its own.
-fn read_rule(rule: &mut Section<'_, '_>, model: &mut NoiseModel) -> Result<Vec<NoiseRule>, Failure> {
+/// The rules of a table: one for each list of `gate_qubits`, and for each qubit that has rates of
+/// its own.
+fn read_rule(
+    rule: &mut Section<'_, '_>,
+    model: &mut NoiseModel,
+) -> Result<Vec<NoiseRule>, Failure> {
     let after = match (rule.strings("after")?, rule.integer("width", 1, MOST_WIDTH)?) {
         (names, None) if names.is_empty() => After::AllGates,
         (names, Some(width)) if names.is_empty() => After::Gates(width as usize),
-        (_, Some(_)) => return Err(rule.wrong("width", "`after` says which instructions: one of both")),
+        (_, Some(_)) => {
+            return Err(rule.wrong("width", "`after` says which instructions: one of both"));
+        }
         (names, None) => After::named(names).map_err(|e| rule.wrong("after", e))?,
     };
     let (gate_qubits, qubits) = (read_gate_qubits(rule)?, read_qubits(rule)?);
     let source = read_source(rule)?;
     rule.finish()?;
     if matches!(source, Source::Delay(..)) && after != After::These(vec![InstructionKind::Delay]) {
-        return Err(rule.wrong("relaxation", "the time of a delay is one after = [\"delay\"] alone"));
+        return Err(
+            rule.wrong("relaxation", "the time of a delay is one after = [\"delay\"] alone")
+        );
     }
     let places = match source.n_qubits() {
         1 => ("qubits", qubits.as_ref().map(Vec::len)),
@@ -409,7 +428,8 @@ fn read_gate_qubits(section: &mut Section<'_, '_>) -> Result<Option<Vec<Vec<usiz
 
 /// Qubits, none of them twice.
 fn qubit_list(value: &DeValue<'_>) -> Result<Vec<usize>, String> {
-    let list = value.as_array().filter(|list| !list.is_empty()).ok_or("expected a list of qubits")?;
+    let list =
+        value.as_array().filter(|list| !list.is_empty()).ok_or("expected a list of qubits")?;
     let mut qubits = Vec::with_capacity(list.len());
     for one in list {
         // It is below 2^32.

@@ -184,8 +184,10 @@ impl Table {
 /// [`NpyError`] if the type or the shape is wrong, or the file is damaged.
 pub fn read_table(mut file: impl Read) -> Result<Table, NpyError> {
     let header = Header::read(&mut file)?;
-    if !matches!(header.code(), "f8" | "f4" | "i1" | "i2" | "i4" | "i8" | "u1" | "u2" | "u4" | "u8") {
-        let expected = "real numbers, float64 ('<f8') or float32 ('<f4'), or integers ('<i8' and the like),";
+    if !matches!(header.code(), "f8" | "f4" | "i1" | "i2" | "i4" | "i8" | "u1" | "u2" | "u4" | "u8")
+    {
+        let expected =
+            "real numbers, float64 ('<f8') or float32 ('<f4'), or integers ('<i8' and the like),";
         return Err(NpyError::Type { given: header.descr, expected });
     }
     let two_dimensional = match header.shape.len() {
@@ -207,7 +209,8 @@ pub fn read_table(mut file: impl Read) -> Result<Table, NpyError> {
 pub struct Items {
     /// The lengths along the axes; none for one number.
     pub shape: Vec<usize>,
-    /// The numbers, the last axis fastest: integers and floats as they are, of complex numbers the real and the imaginary part.
+    /// The numbers, the last axis fastest: integers and floats as they are, of complex numbers the
+    /// real and the imaginary part.
     pub numbers: Vec<f64>,
     /// What the numbers are.
     pub kind: ItemKind,
@@ -247,7 +250,8 @@ fn by_rows(numbers: &[f64], parts: usize, shape: &[usize]) -> Vec<f64> {
     let (mut places, mut step) = (vec![0], parts);
     for &length in shape {
         // Each further axis is faster than those before it in the result.
-        places = places.iter().flat_map(|place| (0..length).map(move |k| place + k * step)).collect();
+        places =
+            places.iter().flat_map(|place| (0..length).map(move |k| place + k * step)).collect();
         step *= length;
     }
     places.into_iter().flat_map(|place| &numbers[place..place + parts]).copied().collect()
@@ -286,7 +290,8 @@ impl Header {
         }
         let mut text = vec![0; length];
         file.read_exact(&mut text).map_err(cut)?;
-        let text = String::from_utf8(text).map_err(|_| NpyError::Header("it is not text".to_owned()))?;
+        let text =
+            String::from_utf8(text).map_err(|_| NpyError::Header("it is not text".to_owned()))?;
         Header::parse(&text)
     }
 
@@ -302,7 +307,12 @@ impl Header {
                 "descr" => descr = Some(scan.descr()?),
                 "fortran_order" => fortran = Some(scan.boolean()?),
                 "shape" => shape = Some(scan.shape()?),
-                other => return Err(NpyError::Header(format!("unknown key '{}'", other.escape_default()))),
+                other => {
+                    return Err(NpyError::Header(format!(
+                        "unknown key '{}'",
+                        other.escape_default()
+                    )));
+                }
             }
             if !scan.take(',') {
                 scan.expect('}')?;
@@ -341,7 +351,12 @@ impl Header {
     }
 
     /// Reads all numbers, of `parts` floats or integers each.
-    fn numbers(&self, mut file: impl Read, parts: u64, mut each: impl FnMut(f64)) -> Result<(), NpyError> {
+    fn numbers(
+        &self,
+        mut file: impl Read,
+        parts: u64,
+        mut each: impl FnMut(f64),
+    ) -> Result<(), NpyError> {
         let big = self.descr.starts_with('>');
         let (width, kind) = match self.code() {
             "c8" | "f4" => (4, 'f'),
@@ -375,7 +390,9 @@ impl Header {
                 }
                 each(match (kind, &*bytes) {
                     ('f', &[a, b, c, d]) => f32::from_le_bytes([a, b, c, d]).into(),
-                    ('f', &[a, b, c, d, e, f, g, h]) => f64::from_le_bytes([a, b, c, d, e, f, g, h]),
+                    ('f', &[a, b, c, d, e, f, g, h]) => {
+                        f64::from_le_bytes([a, b, c, d, e, f, g, h])
+                    }
                     (_, bytes) => integer(bytes, kind == 'i'),
                 });
             }
@@ -454,7 +471,8 @@ impl<'a> Scan<'a> {
         let mut shape = Vec::new();
         self.expect('(')?;
         while !self.take(')') {
-            let digits = self.rest.len() - self.rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+            let digits =
+                self.rest.len() - self.rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
             let (number, rest) = self.rest.split_at(digits);
             shape.push(number.parse().map_err(|_| self.error("a length"))?);
             // Python 2 wrote long integers with an L.

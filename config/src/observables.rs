@@ -1,5 +1,6 @@
-//! Observables from the command line: `'0.5*Z0 Z1 - X2'`, or `@FILE` with one term a line or an FCIDUMP. Either may be an
-//! operator on fermions as OpenFermion writes it, which Jordan and Wigner map.
+//! Observables from the command line: `'0.5*Z0 Z1 - X2'`, or `@FILE` with one term a line or an
+//! FCIDUMP. Either may be an operator on fermions as OpenFermion writes it, which Jordan and Wigner
+//! map.
 
 use std::{collections::BTreeSet, path::Path};
 
@@ -54,7 +55,8 @@ pub fn read(given: &str, n_qubits: usize) -> Result<Named, Failure> {
     Ok(Named { text, sum })
 }
 
-/// Reads an observable for n qubits whose coefficients may have the parameters that `is_param` names.
+/// Reads an observable for n qubits whose coefficients may have the parameters that `is_param`
+/// names.
 ///
 /// # Errors
 /// As [`read`].
@@ -71,9 +73,8 @@ pub fn read_parametric(
     Ok(Parametric { text, sum })
 }
 
-/// Reads observables for the qubits of a circuit, whose coefficients may have its inputs as parameters,
-/// and what else is given a value;
-/// with `open`, also names without one.
+/// Reads observables for the qubits of a circuit, whose coefficients may have its inputs as
+/// parameters, and what else is given a value; with `open`, also names without one.
 ///
 /// # Errors
 /// As [`read`].
@@ -87,7 +88,9 @@ pub(crate) fn read_all(
     // Any name may be one of a table.
     let open = open || given.has_tables();
     let is_param = |name: &str| {
-        inputs.contains(name) || given.has(name) || open && is_name(name) && !RESERVED.contains(&name)
+        inputs.contains(name)
+            || given.has(name)
+            || open && is_name(name) && !RESERVED.contains(&name)
     };
     texts.iter().map(|text| read_parametric(text, circuit.n_qubits(), &is_param)).collect()
 }
@@ -112,8 +115,9 @@ pub fn read_text_of(name: &str, text: &str, n_qubits: usize) -> Result<PauliSum,
     parse(name, text, 0, text, n_qubits)
 }
 
-/// Reads an observable for n qubits from a file with one term a line, from an FCIDUMP, which Jordan and Wigner map, or from a Hermitian
-/// matrix, in the array format of NumPy or in that of MatrixMarket.
+/// Reads an observable for n qubits from a file with one term a line, from an FCIDUMP, which Jordan
+/// and Wigner map, or from a Hermitian matrix, in the array format of NumPy or in that of
+/// MatrixMarket.
 ///
 /// # Errors
 /// As [`read`].
@@ -132,10 +136,13 @@ fn file(path: &Path, n_qubits: usize, is_param: IsParam<'_>) -> Result<Parametri
     }
     let (name, content) = read_text(path)?;
     if content.starts_with("%%MatrixMarket") {
-        let sum = PauliSum::from_matrix_market(&content, n_qubits).map_err(|e| match &e.problem {
-            Problem::MatrixMarket { line, why } => Failure::input(why).at_line(&name, &content, *line),
-            _ => Failure::input(format_args!("{name}: {e}")),
-        })?;
+        let sum =
+            PauliSum::from_matrix_market(&content, n_qubits).map_err(|e| match &e.problem {
+                Problem::MatrixMarket { line, why } => {
+                    Failure::input(why).at_line(&name, &content, *line)
+                }
+                _ => Failure::input(format_args!("{name}: {e}")),
+            })?;
         return Ok(sum.into());
     }
     if !Molecule::is_fcidump(&content) {
@@ -147,7 +154,8 @@ fn file(path: &Path, n_qubits: usize, is_param: IsParam<'_>) -> Result<Parametri
     sum.map(ParametricSum::from).map_err(|why| Failure::input(why).at_line(&name, &content, 1))
 }
 
-/// Reads a Hermitian matrix of `2^n` rows from an array of NumPy: qubit 0 is the least significant bit of rows and columns.
+/// Reads a Hermitian matrix of `2^n` rows from an array of NumPy: qubit 0 is the least significant
+/// bit of rows and columns.
 fn read_matrix(path: &Path, n_qubits: usize) -> Result<PauliSum, Failure> {
     let name = path.display().to_string();
     let fault = |why: &dyn std::fmt::Display| Failure::input(format_args!("{name}: {why}"));
@@ -198,10 +206,13 @@ fn check_orbitals(molecule: &Molecule, n_qubits: usize) -> Result<(), String> {
         return Ok(());
     }
     let needed = 2 * n_orbitals;
-    Err(format!("{n_orbitals} orbitals of two spins need {needed} qubits, but the circuit has {n_qubits}"))
+    Err(format!(
+        "{n_orbitals} orbitals of two spins need {needed} qubits, but the circuit has {n_qubits}"
+    ))
 }
 
-/// Reads an observable for n qubits from the text of a file with one term a line, or as other tools write them.
+/// Reads an observable for n qubits from the text of a file with one term a line, or as other tools
+/// write them.
 ///
 /// # Errors
 /// As [`read`].
@@ -323,20 +334,22 @@ const TERM: &str = "a term is such as `0.5*Z0 Z1` or `-X2`; OpenFermion's, Qiski
 /// Whether a parameter could have the name.
 fn is_name(text: &str) -> bool {
     let is_letter = |c: char| c.is_alphabetic() || c == '_';
-    let is_word = text.starts_with(is_letter) && text.chars().all(|c| is_letter(c) || c.is_numeric());
+    let is_word =
+        text.starts_with(is_letter) && text.chars().all(|c| is_letter(c) || c.is_numeric());
     let is_operator = text.starts_with(|c| "IXYZixyz".contains(c))
         && text.chars().all(|c| "IXYZixyz_".contains(c) || c.is_ascii_digit());
     is_word && !is_operator && !matches!(text, "j" | "pi")
 }
 
-/// Whether a text is of ladder operators, as in `0.5 [2^ 0]`: some bracket has one that creates, without which no such
-/// operator but a constant is Hermitian.
+/// Whether a text is of ladder operators, as in `0.5 [2^ 0]`: some bracket has one that creates,
+/// without which no such operator but a constant is Hermitian.
 fn is_fermions(text: &str) -> bool {
     text.lines().any(|line| {
         let line = line.split('#').next().unwrap_or_default();
         let mut brackets = line.split('[').skip(1).filter_map(|rest| rest.split_once(']'));
         brackets.any(|(inside, _)| {
-            inside.contains('^') && inside.bytes().all(|b| b.is_ascii_digit() || b"^ \t".contains(&b))
+            inside.contains('^')
+                && inside.bytes().all(|b| b.is_ascii_digit() || b"^ \t".contains(&b))
         })
     })
 }
@@ -356,8 +369,9 @@ fn read_fermions(
         plain.push_str(code);
         plain.extend(comment.chars().map(|c| if c == '\n' { c } else { ' ' }));
     }
-    let sum =
-        plain.parse::<FermionOperator>().and_then(|operator| Mapping::JordanWigner.map(&operator, n_qubits));
+    let sum = plain
+        .parse::<FermionOperator>()
+        .and_then(|operator| Mapping::JordanWigner.map(&operator, n_qubits));
     sum.map_err(|e| {
         let byte = |column: usize| part.char_indices().nth(column - 1).map_or(part.len(), |(at, _)| at);
         let first = part.len() - part.trim_start().len();
@@ -399,7 +413,8 @@ mod tests {
         assert_eq!(under("Z0 + % 1"), 5..6);
         let out = error("Z0 - 2 Y7");
         assert!(out.contains("qubit 7 does not exist") && out.contains(":1:8]"), "{out}");
-        for bad in ["", " ", "Z", "Z0 Z0", "1e999", "+", "@/no/such/file", "Z99999999999999999999"] {
+        for bad in ["", " ", "Z", "Z0 Z0", "1e999", "+", "@/no/such/file", "Z99999999999999999999"]
+        {
             assert!(read(bad, 2).is_err(), "{bad}");
         }
         assert_eq!(read(" -Z0", 1).unwrap().text, "-Z0");

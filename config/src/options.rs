@@ -11,8 +11,8 @@ use ketgrad_plugin_host::Choice;
 
 use crate::{
     args::{
-        AmplitudesArgs, CheckArgs, CommonArgs, ConvertArgs, DiffArgs, DrawArgs, EquivalentArgs, GradArgs,
-        Language, LowArgs, Picture, PluginsVerb, Precision, RunArgs, ValueArgs, Verb,
+        AmplitudesArgs, CheckArgs, CommonArgs, ConvertArgs, DiffArgs, DrawArgs, EquivalentArgs,
+        GradArgs, Language, LowArgs, Picture, PluginsVerb, Precision, RunArgs, ValueArgs, Verb,
     },
     config_file::ConfigFile,
     diff::at::Point,
@@ -394,7 +394,9 @@ impl HiArgs {
             Verb::Diff(args) => Work::Diff(diff(args)?),
             Verb::Equivalent(args) => Work::Equivalent(equivalent(args)?),
             Verb::Check(args) => Work::Check(check(args)?),
-            Verb::Optimize(args) => Work::Optimize(Optimize { file: args.file, resume: args.resume, seed }),
+            Verb::Optimize(args) => {
+                Work::Optimize(Optimize { file: args.file, resume: args.resume, seed })
+            }
             Verb::Plugins(args) => Work::Plugins(match args.what {
                 PluginsVerb::List => PluginsWork::List,
                 PluginsVerb::Verify { at, sandboxed, task } => {
@@ -437,7 +439,8 @@ fn amplitudes(low: AmplitudesArgs) -> Result<Amplitudes, Failure> {
         "exp" => Form::Exp,
         "latex" => Form::Latex,
         other => {
-            let failure = Failure::usage(format_args!("--form is trig, exp or latex, not `{other}`"));
+            let failure =
+                Failure::usage(format_args!("--form is trig, exp or latex, not `{other}`"));
             return Err(failure.nearest(other, ["trig", "exp", "latex"]));
         }
     };
@@ -451,7 +454,8 @@ fn draw(low: DrawArgs) -> Result<Draw, Failure> {
         "svg" => Picture::Svg,
         "latex" => Picture::Latex,
         other => {
-            let failure = Failure::usage(format_args!("--format is text, svg or latex, not `{other}`"));
+            let failure =
+                Failure::usage(format_args!("--format is text, svg or latex, not `{other}`"));
             return Err(failure.nearest(other, ["text", "svg", "latex"]));
         }
     };
@@ -465,18 +469,23 @@ fn grad(low: GradArgs) -> Result<Grad, Failure> {
         (None, Some(_)) => Method::Shift.name(),
         (None, None) => Method::Adjoint.name(),
     };
-    let methods = [Method::Adjoint, Method::Shift, Method::Forward, Method::Symbolic, Method::Difference];
+    let methods =
+        [Method::Adjoint, Method::Shift, Method::Forward, Method::Symbolic, Method::Difference];
     let Some(method) = methods.into_iter().find(|m| m.name() == given) else {
         let names = methods.map(Method::name);
-        let failure = Failure::usage(format_args!("--method is one of {}, not `{given}`", names.join(", ")));
+        let failure =
+            Failure::usage(format_args!("--method is one of {}, not `{given}`", names.join(", ")));
         return Err(failure.nearest(given, names));
     };
     if low.output.as_deref().is_some_and(is_stdout) {
-        return Err(Failure::usage("--output needs a file: the standard output is for the results"));
+        return Err(Failure::usage(
+            "--output needs a file: the standard output is for the results",
+        ));
     }
     if low.shots.is_some() && method != Method::Shift {
-        let message =
-            format_args!("--method {method} takes no --shots: measured derivatives are those of shifts");
+        let message = format_args!(
+            "--method {method} takes no --shots: measured derivatives are those of shifts"
+        );
         return Err(Failure::usage(message));
     }
     let GradArgs { file, observable: observables, input, output, hessian, shots, values, .. } = low;
@@ -493,8 +502,9 @@ fn diff(low: DiffArgs) -> Result<Diff, Failure> {
         Some("latex") => Some(Emit::Latex),
         Some("dot") => Some(Emit::Dot),
         Some(other) => {
-            let failure =
-                Failure::usage(format_args!("--emit is ir, adjoint, rust, latex or dot, not `{other}`"));
+            let failure = Failure::usage(format_args!(
+                "--emit is ir, adjoint, rust, latex or dot, not `{other}`"
+            ));
             return Err(failure.nearest(other, ["ir", "adjoint", "rust", "latex", "dot"]));
         }
     };
@@ -502,7 +512,9 @@ fn diff(low: DiffArgs) -> Result<Diff, Failure> {
     let DiffArgs { file, source, at, params, function, by, order, memory_budget, .. } = low;
     let point = Point { at, file: params };
     if order == 2 && memory_budget.is_some() {
-        return Err(Failure::usage("--memory-budget is for first derivatives: leave out --order 2"));
+        return Err(Failure::usage(
+            "--memory-budget is for first derivatives: leave out --order 2",
+        ));
     }
     let source = program_source(file, source);
     Ok(Diff { source, point, function, by, order, memory_budget, emit, level })
@@ -511,7 +523,9 @@ fn diff(low: DiffArgs) -> Result<Diff, Failure> {
 fn check(low: CheckArgs) -> Result<Check, Failure> {
     let CheckArgs { file, source, at, function, order, observable, values } = low;
     let ends = |end: &str| {
-        file.as_ref().and_then(|f| f.extension()).is_some_and(|extension| extension.eq_ignore_ascii_case(end))
+        file.as_ref()
+            .and_then(|f| f.extension())
+            .is_some_and(|extension| extension.eq_ignore_ascii_case(end))
     };
     let ValueArgs { set, params, noise } = &values;
     let is_program = source.is_some() || ends("kg") || !at.is_empty() || function.is_some();
@@ -527,12 +541,17 @@ fn check(low: CheckArgs) -> Result<Check, Failure> {
         )),
         (Some(file), Some(observable)) => Ok(Check::Circuit { file, observable, values }),
         _ if is_circuit => Err(Failure::usage("a circuit needs --observable")),
-        _ if values.params.len() > 1 => {
-            Err(Failure::usage("a program takes one --params file: what is left is given with --at"))
-        }
+        _ if values.params.len() > 1 => Err(Failure::usage(
+            "a program takes one --params file: what is left is given with --at",
+        )),
         (file, _) => {
             let point = Point { at, file: values.params.into_iter().next() };
-            Ok(Check::Program(CheckProgram { source: program_source(file, source), function, point, order }))
+            Ok(Check::Program(CheckProgram {
+                source: program_source(file, source),
+                function,
+                point,
+                order,
+            }))
         }
     }
 }
@@ -547,7 +566,9 @@ fn program_source(file: Option<PathBuf>, source: Option<String>) -> Source {
 fn equivalent(low: EquivalentArgs) -> Result<Equivalent, Failure> {
     let on = match (low.state, low.ancillas) {
         (true, 1..) => {
-            return Err(Failure::usage("--state starts all qubits in 0: --ancillas adds nothing to it"));
+            return Err(Failure::usage(
+                "--state starts all qubits in 0: --ancillas adds nothing to it",
+            ));
         }
         (true, 0) => On::State,
         (false, ancillas) => On::Unitary { ancillas },
@@ -562,7 +583,8 @@ fn equivalent(low: EquivalentArgs) -> Result<Equivalent, Failure> {
     if is_stdin(&low.first) && is_stdin(&low.second) {
         return Err(Failure::usage("only one of the two circuits can be the standard input"));
     }
-    let EquivalentArgs { first, second, tolerance, snap, ignore_measurements, set, params, .. } = low;
+    let EquivalentArgs { first, second, tolerance, snap, ignore_measurements, set, params, .. } =
+        low;
     let values = ValueArgs { set, params, noise: None };
     Ok(Equivalent { first, second, on, tolerance, snap, ignore_measurements, values })
 }
@@ -570,7 +592,8 @@ fn equivalent(low: EquivalentArgs) -> Result<Equivalent, Failure> {
 fn run(low: RunArgs, config: &ConfigFile) -> Result<Run, Failure> {
     let config = &config.run;
     let noisy = Noisy::read(&low.method)?;
-    let observables = if low.observable.is_empty() { config.observables.clone() } else { low.observable };
+    let observables =
+        if low.observable.is_empty() { config.observables.clone() } else { low.observable };
     let mut run = Run {
         file: low.file,
         shots: low.shots.or(config.shots),
@@ -586,11 +609,15 @@ fn run(low: RunArgs, config: &ConfigFile) -> Result<Run, Failure> {
         values: low.values,
     };
     if run.output.as_deref().is_some_and(is_stdout) {
-        return Err(Failure::usage("--output needs a file: the standard output is for the results"));
+        return Err(Failure::usage(
+            "--output needs a file: the standard output is for the results",
+        ));
     }
     if (run.variance || run.covariance) && run.observables.is_empty() {
         let option = if run.variance { "--variance" } else { "--covariance" };
-        return Err(Failure::usage(format_args!("{option} is that of observables: --observable gives them")));
+        return Err(Failure::usage(format_args!(
+            "{option} is that of observables: --observable gives them"
+        )));
     }
     if !run.qubits.is_empty() {
         check_qubits(&run)?;

@@ -54,12 +54,16 @@ impl Points {
         Points::read_with(circuit, Vec::new(), given)
     }
 
-    /// [`Points::read`] where observables have parameters of their own, which come after the circuit's
-    /// inputs.
+    /// [`Points::read`] where observables have parameters of their own, which come after the
+    /// circuit's inputs.
     ///
     /// # Errors
     /// [`Failure`] as [`Points::read`].
-    pub(crate) fn read_with(circuit: &Circuit, own: Vec<String>, given: &Given) -> Result<Points, Failure> {
+    pub(crate) fn read_with(
+        circuit: &Circuit,
+        own: Vec<String>,
+        given: &Given,
+    ) -> Result<Points, Failure> {
         let points = Points::read_known(circuit, own, given)?;
         match points.table {
             Some(_) => {}
@@ -81,7 +85,11 @@ impl Points {
     ///
     /// # Errors
     /// [`Failure`] as [`Points::read_some`].
-    pub(crate) fn one_known(circuit: &Circuit, own: Vec<String>, given: &Given) -> Result<Points, Failure> {
+    pub(crate) fn one_known(
+        circuit: &Circuit,
+        own: Vec<String>,
+        given: &Given,
+    ) -> Result<Points, Failure> {
         given.refuse_errors(given.reader())?;
         let points = Points::read_known(circuit, own, given)?;
         if points.sweep {
@@ -115,14 +123,16 @@ impl Points {
         let bound = |Parametric { text, sum }: &Parametric| {
             let values: Vec<f64> = self.values_of(sum.params().iter().map(String::as_str), 0)?;
             let known = sum.params().iter().zip(values);
-            let known: Vec<Option<f64>> = known.map(|(name, x)| self.has_value(name).then_some(x)).collect();
+            let known: Vec<Option<f64>> =
+                known.map(|(name, x)| self.has_value(name).then_some(x)).collect();
             let sum = sum.bind(&known).map_err(|e| in_observable(text, &e))?;
             Ok(Parametric { text: text.clone(), sum })
         };
         observables.iter().map(bound).collect()
     }
 
-    /// The values of the one run that there may be, in order of the circuit's inputs; `None` where none is given.
+    /// The values of the one run that there may be, in order of the circuit's inputs; `None` where
+    /// none is given.
     ///
     /// # Errors
     /// [`Failure`] as [`Points::read`], also for a table with more than one row.
@@ -134,7 +144,11 @@ impl Points {
     }
 
     /// Reads the values and checks that they are inputs of the circuit, or the other names.
-    pub(crate) fn read_known(circuit: &Circuit, own: Vec<String>, given: &Given) -> Result<Points, Failure> {
+    pub(crate) fn read_known(
+        circuit: &Circuit,
+        own: Vec<String>,
+        given: &Given,
+    ) -> Result<Points, Failure> {
         let fixed = given.parameters()?;
         let all: Vec<&str> = circuit.inputs().chain(own.iter().map(String::as_str)).collect();
         check_names(&all, &fixed, given)?;
@@ -183,8 +197,8 @@ impl Points {
         self.len() == 0
     }
 
-    /// The values of the one run that there may be, in order of the circuit's inputs, and then of the
-    /// parameters of observables.
+    /// The values of the one run that there may be, in order of the circuit's inputs, and then of
+    /// the parameters of observables.
     ///
     /// # Errors
     /// [`Failure`] as [`Points::inputs`], also for a table with more than one row.
@@ -246,7 +260,9 @@ impl Points {
             .map(|name| {
                 let given = self.fixed.get(name).cloned();
                 let angle = given.or_else(|| in_table(name)).unwrap_or_default();
-                Values::<T>(&[]).radians(&angle).map_err(|e| Failure::input(format_args!("{name}: {e}")))
+                Values::<T>(&[])
+                    .radians(&angle)
+                    .map_err(|e| Failure::input(format_args!("{name}: {e}")))
             })
             .collect()
     }
@@ -258,9 +274,11 @@ impl Points {
     pub fn circuit(&self, circuit: &Circuit, row: usize) -> Result<Circuit, Failure> {
         let numbers = self.table.as_ref().map_or(&[][..], |t| t.row(row));
         // Of a name that comes twice the last value counts: `--set` wins over the table.
-        let in_table = self.columns.iter().map(|(name, &k)| (name.as_str(), Angle::rad(numbers[k])));
+        let in_table =
+            self.columns.iter().map(|(name, &k)| (name.as_str(), Angle::rad(numbers[k])));
         let fixed = self.fixed.iter().map(|(name, value)| (name.as_str(), value.clone()));
-        let values = in_table.chain(fixed).filter(|(name, _)| !self.own.iter().any(|own| own == name));
+        let values =
+            in_table.chain(fixed).filter(|(name, _)| !self.own.iter().any(|own| own == name));
         circuit.bind(&values.collect::<Vec<_>>()).map_err(Failure::input)
     }
 }
@@ -284,7 +302,9 @@ fn check_names(all: &[&str], fixed: &Named, given: &Given) -> Result<(), Failure
             n => {
                 let some: Vec<&str> = known().take(LISTED).collect();
                 let more = if n > LISTED { ", …" } else { "" };
-                failure.help(format_args!("it has {}{more}", some.join(", "))).nearest(name, known())
+                failure
+                    .help(format_args!("it has {}{more}", some.join(", ")))
+                    .nearest(name, known())
             }
         });
     }
@@ -300,9 +320,13 @@ fn check_complete(all: &[&str], fixed: &Named, given: &Given) -> Result<(), Fail
         .help(given.how(first, "FILE")))
 }
 
-/// The tables side by side, and the inputs that their columns are: those that have no value otherwise, in order of declaration, or all
-/// of them, over which `--set` wins.
-fn from_tables(all: &[&str], fixed: &Named, given: &Given) -> Result<(Table, Vec<String>), Failure> {
+/// The tables side by side, and the inputs that their columns are: those that have no value
+/// otherwise, in order of declaration, or all of them, over which `--set` wins.
+fn from_tables(
+    all: &[&str],
+    fixed: &Named,
+    given: &Given,
+) -> Result<(Table, Vec<String>), Failure> {
     let tables: Vec<(String, Table)> =
         given.tables.iter().map(|path| read_npy(path)).collect::<Result<_, _>>()?;
     let open: Vec<&str> = all.iter().copied().filter(|name| !fixed.contains_key(*name)).collect();
@@ -311,11 +335,15 @@ fn from_tables(all: &[&str], fixed: &Named, given: &Given) -> Result<(Table, Vec
     let names = if columns == open.len() { open } else { all.to_vec() };
     if columns != names.len() {
         let swept = tables.iter().any(|(_, table)| table.two_dimensional);
-        let (has, a_row) = (if tables.len() > 1 { "have" } else { "has" }, if swept { " a row" } else { "" });
+        let (has, a_row) =
+            (if tables.len() > 1 { "have" } else { "has" }, if swept { " a row" } else { "" });
         let values = if columns == 1 { "value" } else { "values" };
-        let mut message =
-            format!("{files} {has} {columns} {values}{a_row}, the circuit has {} parameters", all.len());
-        let mut asked = all.iter().filter(|name| !fixed.contains_key(**name)).copied().collect::<Vec<_>>();
+        let mut message = format!(
+            "{files} {has} {columns} {values}{a_row}, the circuit has {} parameters",
+            all.len()
+        );
+        let mut asked =
+            all.iter().filter(|name| !fixed.contains_key(**name)).copied().collect::<Vec<_>>();
         if asked.len() < all.len() {
             message += &format!(", {} of them without another value", asked.len());
         }
@@ -325,19 +353,22 @@ fn from_tables(all: &[&str], fixed: &Named, given: &Given) -> Result<(Table, Vec
         let more = if asked.len() > LISTED { ", …" } else { "" };
         asked.truncate(LISTED);
         let names = asked.join(", ");
-        return Err(Failure::input(message).help(format_args!("in order of declaration: {names}{more}")));
+        return Err(
+            Failure::input(message).help(format_args!("in order of declaration: {names}{more}"))
+        );
     }
     if let Some((name, file)) = names.iter().find_map(|name| Some((name, given.in_file(name)?))) {
-        let message =
-            format_args!("`{name}` is given twice: by {file} and by {files}, which has all parameters");
-        return Err(
-            Failure::input(message).help("a table may have the parameters alone that nothing else gives")
+        let message = format_args!(
+            "`{name}` is given twice: by {file} and by {files}, which has all parameters"
         );
+        return Err(Failure::input(message)
+            .help("a table may have the parameters alone that nothing else gives"));
     }
     let beside = beside(&tables)?;
     if let Some(i) = beside.numbers.iter().position(|x| !x.is_finite()) {
         let (row, input, value) = (i / names.len(), names[i % names.len()], beside.numbers[i]);
-        let message = format!("{files}: the value of `{input}` in row {row} is {value}, not a finite number");
+        let message =
+            format!("{files}: the value of `{input}` in row {row} is {value}, not a finite number");
         return Err(Failure::input(message));
     }
     Ok((beside, names.into_iter().map(str::to_owned).collect()))
@@ -346,14 +377,19 @@ fn from_tables(all: &[&str], fixed: &Named, given: &Given) -> Result<(Table, Vec
 /// Tables side by side, a row of each in every row; what is one point stands in all rows.
 fn beside(tables: &[(String, Table)]) -> Result<Table, Failure> {
     let swept = || tables.iter().filter(|(_, table)| table.two_dimensional);
-    let (rows, two_dimensional) = (swept().next().map_or(1, |t| t.1.rows), swept().next().is_some());
-    if let (Some((first, _)), Some((other, table))) = (swept().next(), swept().find(|t| t.1.rows != rows)) {
+    let (rows, two_dimensional) =
+        (swept().next().map_or(1, |t| t.1.rows), swept().next().is_some());
+    if let (Some((first, _)), Some((other, table))) =
+        (swept().next(), swept().find(|t| t.1.rows != rows))
+    {
         let message = format_args!("{first} has {rows} rows, {other} has {}", table.rows);
         return Err(Failure::input(message).help("the tables of a sweep have a row for each point"));
     }
     let columns = tables.iter().map(|(_, table)| table.columns).sum();
     let row = |row: usize| {
-        tables.iter().flat_map(move |(_, table)| table.row(if table.two_dimensional { row } else { 0 }))
+        tables
+            .iter()
+            .flat_map(move |(_, table)| table.row(if table.two_dimensional { row } else { 0 }))
     };
     let numbers = (0..rows).flat_map(row).copied().collect();
     Ok(Table { rows, columns, numbers, two_dimensional })

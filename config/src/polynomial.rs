@@ -39,7 +39,11 @@ impl<'a> Polynomial<'a> {
     ///
     /// # Errors
     /// [`Failure`] if a formula has no derivative.
-    pub(crate) fn gradient(&self, names: &[String], inputs: usize) -> Result<Vec<Polynomial<'a>>, Failure> {
+    pub(crate) fn gradient(
+        &self,
+        names: &[String],
+        inputs: usize,
+    ) -> Result<Vec<Polynomial<'a>>, Failure> {
         names.iter().enumerate().map(|(k, name)| self.derivative(name, k < inputs)).collect()
     }
 

@@ -51,7 +51,8 @@ impl Progress {
         let bar = self.bar.get_or_insert_with(|| {
             let bar = ProgressBar::with_draw_target(Some(all), ProgressDrawTarget::stderr());
             let unit = self.unit;
-            let template = format!("{{bar:30}} {{percent:>3}} % of {{len}} {unit}, {{eta}} left  {{msg}}");
+            let template =
+                format!("{{bar:30}} {{percent:>3}} % of {{len}} {unit}, {{eta}} left  {{msg}}");
             let style = ProgressStyle::with_template(&template);
             if let Ok(style) = style {
                 bar.set_style(style);

@@ -12,9 +12,9 @@
 //! ```
 //!
 //! Everything that can go wrong becomes one [`Failure`]: an exit [`Status`] and a list of
-//! [`Remark`]s, which is also what the OpenQASM front end's diagnostics become. Text from outside is made safe
-//! before it is drawn: control characters become `?`, spans are moved to character boundaries, and
-//! lines too long for a screen are not drawn at all.
+//! [`Remark`]s, which is also what the OpenQASM front end's diagnostics become. Text from outside
+//! is made safe before it is drawn: control characters become `?`, spans are moved to character
+//! boundaries, and lines too long for a screen are not drawn at all.
 
 use std::{fmt, ops::Range, process::ExitCode};
 
@@ -143,7 +143,8 @@ impl Failure {
     /// Underlines a line, counted from 1, as [`Failure::at`].
     #[must_use]
     pub fn at_line(self, name: &str, text: &str, line: usize) -> Failure {
-        let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+        let start: usize =
+            text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
         let length = text[start..].lines().next().map_or(0, |line| line.trim_end().len());
         self.at(name, text, start..start + length, "")
     }
@@ -186,7 +187,8 @@ pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
     if given.len() > 200 {
         return None;
     }
-    let scored = known.into_iter().take(10_000).map(|name| (strsim::damerau_levenshtein(given, name), name));
+    let scored =
+        known.into_iter().take(10_000).map(|name| (strsim::damerau_levenshtein(given, name), name));
     let (distance, name) = scored.min_by_key(|s| s.0)?;
     let starts = !given.is_empty() && name.starts_with(given);
     (starts || distance * 5 <= 2 * given.chars().count().max(3)).then_some(name)
@@ -339,7 +341,8 @@ fn boundaries(text: &str, span: &Range<usize>) -> Range<usize> {
 
 /// The span, or what is on its first line if there are many.
 fn few_lines(text: &str, span: Range<usize>) -> Range<usize> {
-    let lines = text.as_bytes()[span.clone()].iter().filter(|&&b| b == b'\n').take(MAX_LINES).count();
+    let lines =
+        text.as_bytes()[span.clone()].iter().filter(|&&b| b == b'\n').take(MAX_LINES).count();
     if lines < MAX_LINES { span } else { span.start..line_end(text, span.start) }
 }
 
@@ -378,18 +381,26 @@ pub fn clean(text: &str) -> String {
     out
 }
 
-/// A message for the terminal, as [`clean`]: names in it are cut after 80 characters, paths after 400, all of it after 2 KiB.
+/// A message for the terminal, as [`clean`]: names in it are cut after 80 characters, paths after
+/// 400, all of it after 2 KiB.
 #[must_use]
 pub fn shortened(text: &str) -> String {
     let mut out = String::new();
     for word in text.split_inclusive(char::is_whitespace) {
         let most = if word.contains(['/', '\\']) { MAX_PATH } else { MAX_NAME };
         match word.char_indices().nth(most) {
-            // Quotes and what ends a sentence stay, and a few characters more than allowed do no harm.
+            // Quotes and what ends a sentence stay, and a few characters more than allowed do no
+            // harm.
             Some((at, _)) if word[at..].chars().any(char::is_alphanumeric) => {
                 let closing = word.trim_end_matches(|c: char| !c.is_alphanumeric()).len();
-                let closing =
-                    word.char_indices().rev().take(4).map(|(i, _)| i).last().unwrap_or(0).max(closing);
+                let closing = word
+                    .char_indices()
+                    .rev()
+                    .take(4)
+                    .map(|(i, _)| i)
+                    .last()
+                    .unwrap_or(0)
+                    .max(closing);
                 out.push_str(&word[..at]);
                 out.push('…');
                 out.push_str(&word[closing..]);
@@ -434,7 +445,8 @@ mod tests {
 
     #[test]
     fn place_and_label_are_drawn() {
-        let failure = Failure::input("no such qubit").at("a.qasm", "qubit q;\nx r;\n", 11..12, "here");
+        let failure =
+            Failure::input("no such qubit").at("a.qasm", "qubit q;\nx r;\n", 11..12, "here");
         let text = failure.render(false);
         assert!(text.contains("no such qubit"), "{text}");
         assert!(text.contains("[a.qasm:2:3]"), "{text}");
@@ -445,7 +457,8 @@ mod tests {
 
     #[test]
     fn any_span_in_any_text_is_drawn() {
-        let texts = ["", "\n", "é\u{1b}x\r\n\tz", "🦀🦀", "a\n\n\nb", &"x".repeat(5000), "\u{85}\u{0}"];
+        let texts =
+            ["", "\n", "é\u{1b}x\r\n\tz", "🦀🦀", "a\n\n\nb", &"x".repeat(5000), "\u{85}\u{0}"];
         for text in texts {
             for start in (0..12).chain([4000, usize::MAX]) {
                 for end in (0..12).chain([4000, usize::MAX]) {

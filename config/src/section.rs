@@ -58,9 +58,11 @@ impl<'a, 'i> Section<'a, 'i> {
     pub(crate) fn section(&mut self, name: &'static str) -> Result<Section<'a, 'i>, Failure> {
         let Some(value) = self.get(name) else { return Ok(Section::missing(self.file, name)) };
         match value.get_ref().as_table() {
-            Some(table) => {
-                Ok(Section { table: Some(table), span: value.span(), ..Section::missing(self.file, name) })
-            }
+            Some(table) => Ok(Section {
+                table: Some(table),
+                span: value.span(),
+                ..Section::missing(self.file, name)
+            }),
             None => Err(self.wrong(name, "expected a table")),
         }
     }
@@ -68,13 +70,16 @@ impl<'a, 'i> Section<'a, 'i> {
     /// The tables `[[name]]` of this one.
     pub(crate) fn sections(&mut self, name: &'static str) -> Result<Vec<Section<'a, 'i>>, Failure> {
         let Some(value) = self.get(name) else { return Ok(Vec::new()) };
-        let list = value.get_ref().as_array().ok_or_else(|| self.wrong(name, "expected tables: [[…]]"))?;
+        let list =
+            value.get_ref().as_array().ok_or_else(|| self.wrong(name, "expected tables: [[…]]"))?;
         let section = |entry: &'a Spanned<DeValue<'i>>| match entry.get_ref().as_table() {
             Some(table) => {
                 let missing = Section::missing(self.file, name);
                 Ok(Section { table: Some(table), span: entry.span(), ..missing })
             }
-            None => Err(self.file.at(format_args!("`{name}`: expected tables: [[{name}]]"), entry.span())),
+            None => Err(self
+                .file
+                .at(format_args!("`{name}`: expected tables: [[{name}]]"), entry.span())),
         };
         list.iter().map(section).collect()
     }
@@ -96,7 +101,8 @@ impl<'a, 'i> Section<'a, 'i> {
         for (key, _) in self.table.map(in_order).unwrap_or_default() {
             let name = key.get_ref().as_ref();
             if !self.known.contains(&name) {
-                let failure = self.file.at(format_args!("unknown key `{}`", self.path(name)), key.span());
+                let failure =
+                    self.file.at(format_args!("unknown key `{}`", self.path(name)), key.span());
                 return Err(failure.nearest(name, self.known.iter().copied()));
             }
         }
@@ -115,7 +121,8 @@ impl<'a, 'i> Section<'a, 'i> {
         Failure { status: Status::Input, ..failure }.at(&self.file.name, &self.file.text, span, "")
     }
 
-    /// The name and the text of the whole file, and where in it the text of a key stands as it is, without escapes.
+    /// The name and the text of the whole file, and where in it the text of a key stands as it is,
+    /// without escapes.
     pub(crate) fn place_of(&self, key: &str, text: &str) -> Option<(&'a str, &'a str, usize)> {
         let span = self.table?.get(key)?.span();
         let inside = self.file.text.get(span.clone())?.find(text)?;
@@ -123,7 +130,11 @@ impl<'a, 'i> Section<'a, 'i> {
     }
 
     /// A warning about the table.
-    pub(crate) fn warning(&self, message: impl fmt::Display, help: Option<&str>) -> (Remark, SourceText) {
+    pub(crate) fn warning(
+        &self,
+        message: impl fmt::Display,
+        help: Option<&str>,
+    ) -> (Remark, SourceText) {
         let source = SourceText { name: self.file.name.clone(), text: self.file.text.clone() };
         let label = Label { source: 0, span: self.span.clone(), text: String::new() };
         let (message, help) = (message.to_string(), help.map(str::to_owned));
@@ -133,7 +144,9 @@ impl<'a, 'i> Section<'a, 'i> {
     /// Something is missing.
     pub(crate) fn incomplete(&self, what: &str) -> Failure {
         match self.table {
-            Some(_) => self.file.at(format_args!("[{}] needs {what}", self.name), self.span.clone()),
+            Some(_) => {
+                self.file.at(format_args!("[{}] needs {what}", self.name), self.span.clone())
+            }
             None => {
                 let end = self.file.text.trim_end().len();
                 self.file.at(format_args!("[{}] is missing: it needs {what}", self.name), end..end)
@@ -189,7 +202,12 @@ impl<'a, 'i> Section<'a, 'i> {
     }
 
     /// A whole number that must be there.
-    pub(crate) fn count(&mut self, key: &'static str, least: u64, most: u64) -> Result<usize, Failure> {
+    pub(crate) fn count(
+        &mut self,
+        key: &'static str,
+        least: u64,
+        most: u64,
+    ) -> Result<usize, Failure> {
         let number = self.integer(key, least, most)?;
         // The ranges asked for fit.
         number.map(|n| n as usize).ok_or_else(|| self.incomplete(&format!("`{key}`")))

@@ -21,7 +21,8 @@ use crate::{
     terminal::{Answer, Terminal},
 };
 
-/// Bytes that a row of a picture takes besides what is drawn on it: its label, its lines and where it is free.
+/// Bytes that a row of a picture takes besides what is drawn on it: its label, its lines and where
+/// it is free.
 const BYTES_PER_ROW: u128 = 150;
 
 /// Bytes that an instruction takes in the layout of a picture.
@@ -56,7 +57,11 @@ impl Answer for Text {
 ///
 /// # Errors
 /// [`Failure`] if the circuit is at fault or the language has no words for it.
-pub fn convert(args: &Convert, common: &Common, terminal: &Terminal) -> Result<Box<dyn Answer>, Failure> {
+pub fn convert(
+    args: &Convert,
+    common: &Common,
+    terminal: &Terminal,
+) -> Result<Box<dyn Answer>, Failure> {
     let (circuit, given) = read_noisy(&args.file, &args.values, Unwritten::None, common, terminal)?;
     given.refuse_errors("`convert`")?;
     let circuit = Points::read_some(&circuit, &given)?;
@@ -71,7 +76,9 @@ pub fn convert(args: &Convert, common: &Common, terminal: &Terminal) -> Result<B
     let text = text.map_err(|e| {
         let failure = Failure::input(&e);
         match e {
-            print::PrintError::OpenParameters { .. } => failure.help("give values with --set or --params"),
+            print::PrintError::OpenParameters { .. } => {
+                failure.help("give values with --set or --params")
+            }
             _ => failure,
         }
     })?;
@@ -84,7 +91,12 @@ pub fn convert(args: &Convert, common: &Common, terminal: &Terminal) -> Result<B
             "note: `{old}` is called `{new}` there, since the language does not take its name"
         ));
     }
-    Ok(Box::new(Text { text, seconds: start.elapsed().as_secs_f64(), json: common.json, written: false }))
+    Ok(Box::new(Text {
+        text,
+        seconds: start.elapsed().as_secs_f64(),
+        json: common.json,
+        written: false,
+    }))
 }
 
 /// Draws a circuit.
@@ -99,7 +111,8 @@ pub fn draw(args: &Draw, common: &Common, terminal: &Terminal) -> Result<Box<dyn
     if let Some(path) = &args.output {
         check_writable(path)?;
     }
-    let width = args.width.or_else(|| terminal_width().filter(|_| args.output.is_none() && !common.json));
+    let width =
+        args.width.or_else(|| terminal_width().filter(|_| args.output.is_none() && !common.json));
     // Rows are compared first: finding out the size of the picture takes memory for each of them.
     let mut needs = Needs::default();
     needs.add("its rows", circuit.n_qubits() as u128 * BYTES_PER_ROW);

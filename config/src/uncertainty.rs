@@ -1,6 +1,7 @@
 //! Error bars: what inputs with standard deviations make of results, to first order.
 //!
-//! Inputs are independent; two results of the same inputs are correlated by their slopes ([`Uncertain`]).
+//! Inputs are independent; two results of the same inputs are correlated by their slopes
+//! ([`Uncertain`]).
 
 use ketgrad_core::{
     hybrid::{HybridError, Method, ParametricExpectation},
@@ -31,8 +32,9 @@ impl Sources {
         (0..self.0.len()).filter(|k| self.0[*k].sigma() > 0.0)
     }
 
-    /// The derivatives of one of several expectation values, by whatever method, whose slopes are second derivatives: in closed form for formulas, else
-    /// by the adjoint method, or duals where there is no one final state.
+    /// The derivatives of one of several expectation values, by whatever method, whose slopes are
+    /// second derivatives: in closed form for formulas, else by the adjoint method, or duals where
+    /// there is no one final state.
     ///
     /// # Errors
     /// As [`Expectation::hessian_by`].
@@ -49,7 +51,8 @@ impl Sources {
             Method::Symbolic => energy.hessian_by(observable, method, at)?,
             _ if serves && energy.is_constant() => {
                 let energy = energy.parts().only(observable);
-                let unit = |k: usize| (0..at.len()).map(move |j| T::lit(f64::from(u8::from(j == k))));
+                let unit =
+                    |k: usize| (0..at.len()).map(move |j| T::lit(f64::from(u8::from(j == k))));
                 let mut rows = vec![vec![T::lit(0.0); at.len()]; at.len()];
                 for k in self.uncertain() {
                     rows[k] = energy.hvp(at, &unit(k).collect::<Vec<T>>())?.1;
@@ -66,7 +69,8 @@ impl Sources {
 
 /// The covariances of the errors of results: a row for each.
 pub(crate) fn covariance(results: &[Uncertain], numbers: &mut Numbers) -> Value {
-    let mut entry = |a: &Uncertain, b: &Uncertain| numbers.real(a.covariance(b), "a covariance of errors");
+    let mut entry =
+        |a: &Uncertain, b: &Uncertain| numbers.real(a.covariance(b), "a covariance of errors");
     let mut row = |a: &Uncertain| Value::Array(results.iter().map(|b| entry(a, b)).collect());
     Value::Array(results.iter().map(&mut row).collect())
 }

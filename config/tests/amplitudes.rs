@@ -69,8 +69,9 @@ fn formulas_are_short_unless_asked_otherwise() {
     let inputs: String = (0..10).map(|k| format!("input float t{k};\n")).collect();
     let chain: String = (1..10).map(|k| format!("cx q[{}], q[{k}];\n", k - 1)).collect();
     let turns: String = (0..10).map(|k| format!("rx(t{k}) q[{k}];\n")).collect();
-    let text =
-        format!("OPENQASM 3.0;\ninclude \"stdgates.inc\";\n{inputs}qubit[10] q;\nh q[0];\n{chain}{turns}");
+    let text = format!(
+        "OPENQASM 3.0;\ninclude \"stdgates.inc\";\n{inputs}qubit[10] q;\nh q[0];\n{chain}{turns}"
+    );
     folder.file("ghz.qasm", text);
     let json = folder.run(&["amplitudes", "ghz.qasm", "--json"]).done().json();
     let amplitudes = json["amplitudes"].as_object().unwrap();

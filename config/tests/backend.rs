@@ -21,7 +21,9 @@ fn with_device(options: &str, top: &str) -> Folder {
     let folder = Folder::new();
     let device = libraries::mock_device();
     let device = device.display();
-    let text = format!("{top}\n[[plugin]]\nname = 'mock'\npath = '{device}'\n[plugin.options]\n{options}\n");
+    let text = format!(
+        "{top}\n[[plugin]]\nname = 'mock'\npath = '{device}'\n[plugin.options]\n{options}\n"
+    );
     folder.file("c.toml", text);
     folder
 }
@@ -34,8 +36,17 @@ fn run(folder: &Folder, args: &[&str]) -> Value {
 #[test]
 fn the_backend_of_that_name_runs() {
     let folder = with_device("", "");
-    let ask =
-        ["run", "ansatz.qasm", "--observable", "Z0 Z1 - X0", "--shots", "500", "--amplitudes", "--seed", "3"];
+    let ask = [
+        "run",
+        "ansatz.qasm",
+        "--observable",
+        "Z0 Z1 - X0",
+        "--shots",
+        "500",
+        "--amplitudes",
+        "--seed",
+        "3",
+    ];
     for (precision, off) in [("f64", ROUNDING), ("f32", 1e-6)] {
         let by = |backend: &str| {
             let more = ["--backend", backend, "--precision", precision];
@@ -53,8 +64,11 @@ fn the_backend_of_that_name_runs() {
             close(&there["expectations"][0]["value"], &here["expectations"][0]["value"]),
             "{there} {here}"
         );
-        for (a, b) in
-            there["amplitudes"].as_array().unwrap().iter().zip(here["amplitudes"].as_array().unwrap())
+        for (a, b) in there["amplitudes"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .zip(here["amplitudes"].as_array().unwrap())
         {
             assert!(close(&a[0], &b[0]) && close(&a[1], &b[1]), "{there} {here}");
         }
@@ -63,7 +77,8 @@ fn the_backend_of_that_name_runs() {
     folder.file("idle.qasm", "OPENQASM 3.0; qubit[2] q;");
     folder.file("twice.qasm", "OPENQASM 3.0; include \"stdgates.inc\"; qubit q; bit[2] c; h q; c[0] = measure q; h q; c[1] = measure q;");
     for file in ["idle.qasm", "twice.qasm"] {
-        let json = folder.run(&["run", file, "--backend", "mock", "--config", "c.toml", "--json"]).json();
+        let json =
+            folder.run(&["run", file, "--backend", "mock", "--config", "c.toml", "--json"]).json();
         assert_eq!(json["backend"], "mock", "{json}");
     }
 }
@@ -100,7 +115,9 @@ fn a_backend_that_is_not_there_or_cannot_is_an_error() {
         ask(&declining, verb, "mock").fails(1, &words);
     }
     // Without a plugin only the built-in ones are known.
-    Folder::new().run(&["run", "bell.qasm", "--backend", "cuda:0"]).fails(1, &["there are auto, cpu, fast"]);
+    Folder::new()
+        .run(&["run", "bell.qasm", "--backend", "cuda:0"])
+        .fails(1, &["there are auto, cpu, fast"]);
     folder.file("wide.qasm", "OPENQASM 3.0; include \"stdgates.inc\"; qubit[25] q; h q;");
     ask_wide(&folder).fails(1, &["25 qubits; it takes at most 24"]);
 }
@@ -162,17 +179,21 @@ fn derivatives_run_there() {
     let check = ["check", "ansatz.qasm", "--observable", "Z0 + X1", "--backend", "mock"];
     assert_eq!(run(&folder, &check)["agree"], true);
     // Dual numbers have no kernels there, and it says so.
-    let hessian = [&ask[..], &VALUES, &["--hessian", "--backend", "mock", "--config", "c.toml"]].concat();
+    let hessian =
+        [&ask[..], &VALUES, &["--hessian", "--backend", "mock", "--config", "c.toml"]].concat();
     let ran = folder.run(&hessian).done();
     assert!(ran.err.contains("dual numbers, for which `mock` has no kernels"), "{ran:?}");
-    folder.file("job.toml", "[ansatz]\ncircuit = 'ansatz.qasm'\n[hamiltonian]\nterms = 'Z0 + Z1'\n");
+    folder
+        .file("job.toml", "[ansatz]\ncircuit = 'ansatz.qasm'\n[hamiltonian]\nterms = 'Z0 + Z1'\n");
     let job = ["optimize", "job.toml", "--config", "c.toml", "--json", "--backend"];
-    let least =
-        |backend: &str| folder.run(&[&job[..], &[backend]].concat()).json()["value"].as_f64().unwrap();
+    let least = |backend: &str| {
+        folder.run(&[&job[..], &[backend]].concat()).json()["value"].as_f64().unwrap()
+    };
     assert!((least("mock") - least("cpu")).abs() < 1e-9 && (least("mock") + 2.0).abs() < 1e-9);
 }
 
-/// Under `auto` the processor stands in for a device that has no room for what a gradient needs, and it is said.
+/// Under `auto` the processor stands in for a device that has no room for what a gradient needs,
+/// and it is said.
 #[test]
 fn what_a_device_has_no_room_for_runs_here_with_a_note() {
     let device = libraries::mock_device();
@@ -201,9 +222,13 @@ fn what_a_device_has_no_room_for_runs_here_with_a_note() {
     // One state is all that a run needs.
     let run = ask(&["run", "ansatz.qasm", "--observable", "Z0"], "auto").done();
     assert!(!run.err.contains("stands in"), "{run:?}");
-    assert!(run.err.contains("device `mock` was checked in part only: operators in a row"), "{run:?}");
+    assert!(
+        run.err.contains("device `mock` was checked in part only: operators in a row"),
+        "{run:?}"
+    );
     assert_eq!(run.json()["backend"], "mock");
-    folder.file("job.toml", "[ansatz]\ncircuit = 'ansatz.qasm'\n[hamiltonian]\nterms = 'Z0 + Z1'\n");
+    folder
+        .file("job.toml", "[ansatz]\ncircuit = 'ansatz.qasm'\n[hamiltonian]\nterms = 'Z0 + Z1'\n");
     let job = folder.run(&["optimize", "job.toml", "--config", "c.toml", "--json"]).done();
     assert!(job.err.contains(note), "{job:?}");
     assert!((job.json()["value"].as_f64().unwrap() + 2.0).abs() < 1e-9);
@@ -213,7 +238,10 @@ fn what_a_device_has_no_room_for_runs_here_with_a_note() {
 fn verify_compares_devices() {
     let verify = ["plugins", "verify", "--config", "c.toml"];
     let json = with_device("", "").run(&[&verify[..], &["--json"]].concat()).json();
-    assert_eq!((&json["devices"][0]["name"], &json["devices"][0]["agrees"]), (&"mock".into(), &true.into()));
+    assert_eq!(
+        (&json["devices"][0]["name"], &json["devices"][0]["agrees"]),
+        (&"mock".into(), &true.into())
+    );
     let wrong = with_device("fail = 'conjugate'", "").run(&verify);
     assert_eq!(wrong.status, Some(3), "{wrong:?}");
     assert!(wrong.out.contains("mock  each operator, 12 qubits in f64: off by"), "{wrong:?}");
@@ -224,7 +252,8 @@ fn verify_compares_devices() {
     );
 }
 
-/// Gate kernels in the host's memory are compared as devices are, and a score that panics is said wherever it counts.
+/// Gate kernels in the host's memory are compared as devices are, and a score that panics is said
+/// wherever it counts.
 #[test]
 fn gate_kernels_are_compared_and_their_faults_said() {
     let hostile = libraries::plugin("ketgrad_hostile");
@@ -276,7 +305,8 @@ fn info_says_what_each_is_and_why() {
     let of = |folder: &Folder, more: &[&str], precision: &str| -> (Value, String) {
         let json = folder.run(&[&["info", "--config", "c.toml", "--json"], more].concat()).json();
         let all = json["backends"].as_array().unwrap().clone();
-        let found = all.into_iter().find(|b| b["name"] == "mock" && b["precision"] == precision).unwrap();
+        let found =
+            all.into_iter().find(|b| b["name"] == "mock" && b["precision"] == precision).unwrap();
         (found.clone(), found["reason"].as_str().unwrap().to_owned())
     };
     let folder = with_device("", "");

@@ -27,7 +27,8 @@ fn all_engines_agree_on_a_program() {
 #[test]
 fn a_wrong_rule_is_3() {
     let folder = Folder::new();
-    let source = "rule wrong(x) { x * x } pullback(x, y, y_bar) { x * y_bar }\nfn f(x) { wrong(x) + x }\n";
+    let source =
+        "rule wrong(x) { x * x } pullback(x, y, y_bar) { x * y_bar }\nfn f(x) { wrong(x) + x }\n";
     folder.file("wrong.kg", source);
     // The rule itself is checked as where it is called.
     for (function, [given, right]) in [("f", [4.0, 7.0]), ("wrong", [3.0, 6.0_f64])] {
@@ -48,12 +49,17 @@ fn a_wrong_rule_is_3() {
 #[test]
 fn there_is_no_derivative_at_a_kink() {
     let folder = Folder::new();
-    let args = ["check", "-e", "fn f(x) { sqrt(x * x) }", "--at", "x=0", "--allow-nonfinite", "--json"];
+    let args =
+        ["check", "-e", "fn f(x) { sqrt(x * x) }", "--at", "x=0", "--allow-nonfinite", "--json"];
     let out = folder.command(&args).output().unwrap();
     assert_eq!(out.status.code(), Some(3));
     let json: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
     for engine in json["engines"].as_array().unwrap() {
-        assert_eq!((&engine["value"], &engine["gradient"]["x"]), (&json!(0.0), &json!(null)), "{engine}");
+        assert_eq!(
+            (&engine["value"], &engine["gradient"]["x"]),
+            (&json!(0.0), &json!(null)),
+            "{engine}"
+        );
     }
 }
 
@@ -62,7 +68,9 @@ fn a_program_on_the_command_line() {
     let folder = Folder::new();
     let at = ["--at", "x=0.5"];
     folder.run(&[&["check", "-e", "fn f(x) { x * sin(x) }"][..], &at].concat()).done();
-    folder.run(&[&["check", "-e", "fn f(x) { y }"][..], &at].concat()).fails(1, &["-e:1:11", "`y`"]);
+    folder
+        .run(&[&["check", "-e", "fn f(x) { y }"][..], &at].concat())
+        .fails(1, &["-e:1:11", "`y`"]);
     folder.run(&["check", "-e", "fn f(x) { x }", "f.kg"]).fails(2, &["FILE"]);
     folder.run(&["check"]).fails(2, &["FILE"]);
 }
@@ -77,7 +85,9 @@ fn options_of_programs_and_circuits_do_not_meet() {
         &["f.kg", "--noise", "model.toml", "--at", "x=1"],
         &["-e", "fn f(x) { x }", "--observable", "Z0"],
     ] {
-        folder.run(&[&["check"][..], rest].concat()).fails(2, &["belong to programs (.kg)", "--observable"]);
+        folder
+            .run(&[&["check"][..], rest].concat())
+            .fails(2, &["belong to programs (.kg)", "--observable"]);
     }
 }
 
@@ -87,8 +97,9 @@ fn all_methods_agree_on_a_circuit() {
     let source = "OPENQASM 3.0;\ninclude \"stdgates.inc\";\ninput float a;\ninput float b;\nqubit[2] q;\nry(a) q[0];\ncrx(a * b) q[0], q[1];\n";
     folder.file("ansatz.qasm", source);
     let at = ["--set", "a=0.3", "--set", "b=pi/5"];
-    let json =
-        folder.run(&[&["check", "ansatz.qasm", "--observable", "Z0 Y1", "--json"][..], &at].concat()).json();
+    let json = folder
+        .run(&[&["check", "ansatz.qasm", "--observable", "Z0 Y1", "--json"][..], &at].concat())
+        .json();
     assert_eq!(json["agree"], json!(true));
     let engines = json["engines"].as_array().unwrap();
     let names: Vec<&str> = engines.iter().map(|e| e["name"].as_str().unwrap()).collect();
@@ -97,14 +108,18 @@ fn all_methods_agree_on_a_circuit() {
     folder.run(&["check", "ansatz.qasm"]).fails(2, &["--observable"]);
     folder.run(&["check", "ansatz.qasm", "--observable", "Z0", "--at", "a=1"]).fails(2, &["--at"]);
     folder.run(&["check", "ansatz.qasm", "--observable", "Z0", "--set", "a=1"]).fails(1, &["b"]);
-    folder.run(&[&["check", "ansatz.qasm", "--observable", "Z4"][..], &at].concat()).fails(1, &["qubit 4"]);
+    folder
+        .run(&[&["check", "ansatz.qasm", "--observable", "Z4"][..], &at].concat())
+        .fails(1, &["qubit 4"]);
 }
 
 #[test]
 fn faults_are_told() {
     let folder = Folder::new();
     folder.file("loop.kg", "fn f(x) { let mut s = x; while true { s += 1; } s }\n");
-    folder.run(&["check", "loop.kg", "--at", "x=1", "--max-steps", "1e4"]).fails(1, &["10000 steps"]);
+    folder
+        .run(&["check", "loop.kg", "--at", "x=1", "--max-steps", "1e4"])
+        .fails(1, &["10000 steps"]);
     folder.run(&["check", "loop.kg"]).fails(1, &["no value for 1 parameter: x"]);
     folder.file("pole.kg", "fn f(x) { 1 / x }\n");
     folder.run(&["check", "pole.kg", "--at", "x=0"]).fails(1, &["not finite"]);
@@ -114,10 +129,23 @@ fn faults_are_told() {
 fn single_precision() {
     let folder = Folder::new();
     folder.file("f.kg", "fn f(x, y) { sin(x) * exp(y) + x / y }");
-    folder.file("a.qasm", "OPENQASM 3.0;\ninclude \"stdgates.inc\";\ninput float a;\nqubit q;\nry(a) q;\n");
+    folder.file(
+        "a.qasm",
+        "OPENQASM 3.0;\ninclude \"stdgates.inc\";\ninput float a;\nqubit q;\nry(a) q;\n",
+    );
     for args in [
         &["check", "f.kg", "--at", "x=0.5,y=0.75", "--precision", "f32", "--json"][..],
-        &["check", "a.qasm", "--observable", "Z0", "--set", "a=0.5", "--precision", "f32", "--json"],
+        &[
+            "check",
+            "a.qasm",
+            "--observable",
+            "Z0",
+            "--set",
+            "a=0.5",
+            "--precision",
+            "f32",
+            "--json",
+        ],
     ] {
         let json = folder.run(args).json();
         assert_eq!(json["agree"], json!(true), "{json}");
@@ -154,8 +182,7 @@ fn second_derivatives_are_compared() {
     assert!(run(&[]).done().out.ends_with("all agree\n"));
     assert!(run(&["--precision", "f32"]).done().out.ends_with("all agree\n"));
     // The rule's slope is right, that of the slope is not: only second derivatives show it.
-    let wrong =
-        "rule square(x) { x * x } pullback(x, y, y_bar) { 2 * detach(x) * y_bar } fn f(x) { square(x) * x }";
+    let wrong = "rule square(x) { x * x } pullback(x, y, y_bar) { 2 * detach(x) * y_bar } fn f(x) { square(x) * x }";
     let first = folder.run(&["check", "-e", wrong, "--at", "x=1.5"]).done();
     assert!(first.out.ends_with("all agree\n"), "{}", first.out);
     let second = folder.run(&["check", "-e", wrong, "--at", "x=1.5", "--order", "2"]);
@@ -163,6 +190,7 @@ fn second_derivatives_are_compared() {
     let pair = folder.run(&["check", "-e", "fn f(x) { (x, x) }", "--at", "x=1", "--order", "2"]);
     pair.fails(1, &["a real number"]);
     folder.file("c.qasm", "OPENQASM 3.0; input float a; qubit q; U(a, 0, 0) q;");
-    let circuit = folder.run(&["check", "c.qasm", "--observable", "Z0", "--set", "a=0.3", "--order", "2"]);
+    let circuit =
+        folder.run(&["check", "c.qasm", "--observable", "Z0", "--set", "a=0.3", "--order", "2"]);
     circuit.fails(2, &["--order 2 is for programs"]);
 }

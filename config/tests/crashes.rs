@@ -31,7 +31,8 @@ fn config(folder: &Folder, name: &str, settings: &str, at: &str, how: &str) -> S
     name.to_owned()
 }
 
-/// Ten ways to end a process, in each of ten places: each child says whose fault it is, and none has status 0.
+/// Ten ways to end a process, in each of ten places: each child says whose fault it is, and none
+/// has status 0.
 #[test]
 fn a_hundred_crashes_name_their_plugin() {
     const KINDS: [(&str, &str); 10] = [
@@ -77,7 +78,11 @@ fn a_hundred_crashes_name_their_plugin() {
         let said = String::from_utf8_lossy(&output.stderr);
         let expected = format!("ketgrad: plugin `wreck`, {what}: {words}");
         let lines = said.lines().filter(|line| line.starts_with("ketgrad: plugin `")).count();
-        if output.status.success() || !said.contains(&expected) || lines != 1 || !output.stdout.is_empty() {
+        if output.status.success()
+            || !said.contains(&expected)
+            || lines != 1
+            || !output.stdout.is_empty()
+        {
             faults.lock().unwrap().push(format!("{at} {how}: {} {said}", output.status));
         }
     };
@@ -94,6 +99,7 @@ fn a_hundred_crashes_name_their_plugin() {
     assert!(faults.is_empty(), "{} of 100\n{}", faults.len(), faults.join("\n"));
     // Without a fault there is no line.
     let file = config(&folder, "right.toml", "verify = false", "nowhere", "segv");
-    let ran = folder.run(&["diff", "-e", "fn f(x) { square(x) }", "--at", "x=2", "--config", &file]);
+    let ran =
+        folder.run(&["diff", "-e", "fn f(x) { square(x) }", "--at", "x=2", "--config", &file]);
     assert!(ran.err.is_empty() && ran.status == Some(0), "{ran:?}");
 }

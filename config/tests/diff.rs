@@ -22,19 +22,20 @@ fn the_value_and_the_gradient() {
 #[test]
 fn the_jacobian_of_any_other_result() {
     // (x^2, x y) and y^3 at (3, 2).
-    let source =
-        "struct R { n: int, v: array, z } fn f(x, y) { R { n: 1, v: [x * x, x * y], z: y * y * y } }";
+    let source = "struct R { n: int, v: array, z } fn f(x, y) { R { n: 1, v: [x * x, x * y], z: y * y * y } }";
     let d = diff(source, &["--at", "x=3,y=2"]);
     assert_eq!(d["value"], json!({"f.v[0]": 9.0, "f.v[1]": 6.0, "f.z": 8.0}));
-    let rows =
-        json!({"f.v[0]": {"x": 6.0, "y": 0.0}, "f.v[1]": {"x": 2.0, "y": 3.0}, "f.z": {"x": 0.0, "y": 12.0}});
+    let rows = json!({"f.v[0]": {"x": 6.0, "y": 0.0}, "f.v[1]": {"x": 2.0, "y": 3.0}, "f.z": {"x": 0.0, "y": 12.0}});
     assert_eq!(d["jacobian"], rows);
     let folder = Folder::new();
     folder.file("f.kg", source);
     let checked = folder.run(&["check", "f.kg", "--at", "x=3,y=2"]).done();
     assert!(checked.out.ends_with("all agree\n"), "{}", checked.out);
     let text = folder.run(&["diff", "f.kg", "--at", "x=3,y=2"]).done().out;
-    assert!(text.ends_with("  f.v[0]  6.0  0.0\n  f.v[1]  2.0  3.0\n  f.z     0.0  12.0\n"), "{text}");
+    assert!(
+        text.ends_with("  f.v[0]  6.0  0.0\n  f.v[1]  2.0  3.0\n  f.z     0.0  12.0\n"),
+        "{text}"
+    );
     let order = folder.run(&["diff", "f.kg", "--at", "x=3,y=2", "--order", "2"]);
     order.fails(1, &["second derivatives are of a function that gives one real number"]);
     // Cauchy and Riemann: d(z^2) = 2 z dz.
@@ -44,7 +45,8 @@ fn the_jacobian_of_any_other_result() {
     assert_eq!(d["jacobian"], rows);
     // |z^2|^2 = (x^2 + y^2)^2
     let d = diff("fn f(z: complex) { abs2(z * z) }", &["--at", "z=complex(1,2)", "--order", "2"]);
-    let hessian = json!({"z.re": {"z.re": 28.0, "z.im": 16.0}, "z.im": {"z.re": 16.0, "z.im": 52.0}});
+    let hessian =
+        json!({"z.re": {"z.re": 28.0, "z.im": 16.0}, "z.im": {"z.re": 16.0, "z.im": 52.0}});
     assert_eq!((&d["gradient"], &d["hessian"]), (&json!({"z": [20.0, 40.0]}), &hessian));
 }
 
@@ -61,8 +63,15 @@ fn some_parameters_are_constants() {
         folder.run(&["diff", "-e", source, "--at", at[1], "--by", by]).fails(1, &["--by", words]);
     }
     folder.run(&["diff", "-e", source, "--by", "x", "--emit", "ir"]).fails(2, &["--emit"]);
-    let by_int =
-        folder.run(&["diff", "-e", "fn f(x, n: int) { powi(x, n) }", "--at", "x=2,n=3", "--by", "n"]);
+    let by_int = folder.run(&[
+        "diff",
+        "-e",
+        "fn f(x, n: int) { powi(x, n) }",
+        "--at",
+        "x=2,n=3",
+        "--by",
+        "n",
+    ]);
     by_int.fails(1, &["no real or complex parameter"]);
 }
 
@@ -81,18 +90,27 @@ fn loops_arrays_structs_and_ints() {
             s
         }";
     let d = diff(source, &["--at", "p=(2,3),xs=[1, pi/2],n=2"]);
-    assert_eq!(d["gradient"], json!({"p.x": 3.0, "p.y": 2.0, "xs[0]": 2.0, "xs[1]": std::f64::consts::PI}));
+    assert_eq!(
+        d["gradient"],
+        json!({"p.x": 3.0, "p.y": 2.0, "xs[0]": 2.0, "xs[1]": std::f64::consts::PI})
+    );
 }
 
 #[test]
 fn arrays_of_several_axes_are_given_row_by_row() {
     let d = diff("fn f(m: array) { det(m) }", &["--at", "m=[[4,2],[2,pi]]", "--order", "2"]);
     let near = |value: &Value, x: f64| (value.as_f64().unwrap() - x).abs() < 1e-14;
-    for (name, x) in [("m[0,0]", std::f64::consts::PI), ("m[0,1]", -2.0), ("m[1,0]", -2.0), ("m[1,1]", 4.0)] {
+    for (name, x) in
+        [("m[0,0]", std::f64::consts::PI), ("m[0,1]", -2.0), ("m[1,0]", -2.0), ("m[1,1]", 4.0)]
+    {
         assert!(near(&d["gradient"][name], x), "{name}: {d}");
-        assert!(near(&d["hessian"]["m[0,0]"][name], f64::from(u8::from(name == "m[1,1]"))), "{name}: {d}");
+        assert!(
+            near(&d["hessian"]["m[0,0]"][name], f64::from(u8::from(name == "m[1,1]"))),
+            "{name}: {d}"
+        );
     }
-    let source = "fn f(z: array<complex>, x: array) { abs2(z[0, 0, 1]) + sum(x) * real(dim(z, 2)) }";
+    let source =
+        "fn f(z: array<complex>, x: array) { abs2(z[0, 0, 1]) + sum(x) * real(dim(z, 2)) }";
     let d = diff(source, &["--at", "z = [ [[1, complex(0,2)]] ], x=[[], []]"]);
     assert_eq!(d["gradient"], json!({"z[0,0,0]": [0.0, 0.0], "z[0,0,1]": [0.0, 4.0]}));
     let folder = Folder::new();
@@ -139,7 +157,8 @@ fn a_file_and_its_last_function() {
 fn the_derivative_as_text() {
     let d = diff("fn f(a, b) { a * b }", &["--emit", "ir"]);
     assert!(d["text"].as_str().unwrap().contains("mul"), "{d}");
-    let ran = Folder::new().run(&["diff", "-e", "fn f(a, b) { a * sin(b) }", "--emit", "adjoint"]).done();
+    let ran =
+        Folder::new().run(&["diff", "-e", "fn f(a, b) { a * sin(b) }", "--emit", "adjoint"]).done();
     assert!(ran.out.contains("cos"), "{}", ran.out);
 }
 
@@ -153,17 +172,27 @@ fn the_program_and_its_derivative_in_other_languages() {
     let latex = text("latex");
     assert!(latex.starts_with("\\begin{align*}\n") && latex.contains("\\theta"), "{latex}");
     assert!(text("dot").starts_with("digraph \"f.gradient\" {\n"));
-    let plain = Folder::new().run(&["diff", "-e", "fn f(a, b) { a / b }", "--emit", "latex"]).done();
+    let plain =
+        Folder::new().run(&["diff", "-e", "fn f(a, b) { a / b }", "--emit", "latex"]).done();
     assert!(plain.out.contains("\\frac{a}{b}"), "{}", plain.out);
     Folder::new().run(&["diff", "-e", source, "--emit", "fortran"]).fails(2, &["rust"]);
 
-    let second =
-        |emit: &str| diff("fn f(a, b) { a * sin(b) }", &["--emit", emit, "--order", "2"])["text"].to_string();
+    let second = |emit: &str| {
+        diff("fn f(a, b) { a * sin(b) }", &["--emit", emit, "--order", "2"])["text"].to_string()
+    };
     let along = "pub fn f_gradient_pushforward(a: f64, b: f64, a_dot: f64, b_dot: f64)";
-    assert!(second("rust").contains("f_gradient(") && second("rust").contains(along), "{}", second("rust"));
+    assert!(
+        second("rust").contains("f_gradient(") && second("rust").contains(along),
+        "{}",
+        second("rust")
+    );
     assert!(second("latex").matches("begin{align*}").count() == 3, "{}", second("latex"));
-    assert!(second("dot").contains("f.gradient.pushforward") && second("adjoint").contains("pushforward"));
-    let ran = Folder::new().run(&["diff", "-e", "fn f(x) { (x, x) }", "--emit", "rust", "--order", "2"]);
+    assert!(
+        second("dot").contains("f.gradient.pushforward")
+            && second("adjoint").contains("pushforward")
+    );
+    let ran =
+        Folder::new().run(&["diff", "-e", "fn f(x) { (x, x) }", "--emit", "rust", "--order", "2"]);
     ran.fails(1, &["real"]);
 }
 
@@ -176,11 +205,15 @@ fn zero_keeps_its_sign() {
         ("fn f(z: complex) { arg(z) }", "z=complex(-1.0, -0.0)"),
     ] {
         assert_eq!(diff(source, &["--at", at])["value"], json!(-std::f64::consts::PI), "{source}");
-        assert_eq!(diff(source, &["--at", &at.replace("-0.0", "0.0")])["value"], json!(std::f64::consts::PI));
+        assert_eq!(
+            diff(source, &["--at", &at.replace("-0.0", "0.0")])["value"],
+            json!(std::f64::consts::PI)
+        );
     }
 }
 
-/// What goes wrong in a run is drawn as what is wrong with the text: the line, and under it what did.
+/// What goes wrong in a run is drawn as what is wrong with the text: the line, and under it what
+/// did.
 #[test]
 fn errors_of_a_run_are_underlined() {
     let folder = Folder::new();
@@ -190,7 +223,8 @@ fn errors_of_a_run_are_underlined() {
         for verb in ["diff", "check"] {
             folder.run(&[&[verb, "g.kg", "--at", at][..], rest].concat()).fails(1, &words);
         }
-        let ran = folder.run(&[&["diff", "-e", source, "--at", at, "--order", "2"][..], rest].concat());
+        let ran =
+            folder.run(&[&["diff", "-e", source, "--at", at, "--order", "2"][..], rest].concat());
         ran.fails(1, &[words[0], "[-e:", words[2]]);
     };
     let called = "fn pick(xs: array, i: int) {\n  let k = i + 1;\n  xs[k]\n}\nfn f(xs: array, n: int) {\n  \
@@ -201,7 +235,12 @@ fn errors_of_a_run_are_underlined() {
                  fn f(xs: array) { g(xs, 9) }";
     fails(calls, "xs=[1,2]", &[], &[index, "[g.kg:2:15]", "2 │   if n == 0"]);
     let division = "fn f(x, n: int) {\n  x * real(7 / n)\n}";
-    fails(division, "x=1,n=0", &[], &["  × `idiv` of 7 and 0", "[g.kg:2:14]", "2 │   x * real(7 / n)"]);
+    fails(
+        division,
+        "x=1,n=0",
+        &[],
+        &["  × `idiv` of 7 and 0", "[g.kg:2:14]", "2 │   x * real(7 / n)"],
+    );
     let endless = "fn f(x) {\n  let mut y = x;\n  while y > 0 { y += 1; }\n  y\n}";
     fails(
         endless,
@@ -245,7 +284,9 @@ fn faulty_programs_and_points_are_1() {
     let endless = "fn f(x) { let mut y = x; while y > 0 { y += 1; } y }";
     folder.run(&["diff", "-e", endless, "--at", "x=1", "--max-steps", "1e5"]).fails(1, &["steps"]);
     folder.run(&["diff"]).fails(2, &[]);
-    folder.run(&["diff", "-e", "fn f(x) { x }", "--at", "x=1", "--order", "3"]).fails(2, &["order"]);
+    folder
+        .run(&["diff", "-e", "fn f(x) { x }", "--at", "x=1", "--order", "3"])
+        .fails(2, &["order"]);
 }
 
 /// What a program holds while it runs keeps to the limit, and the error says where it was.
@@ -287,7 +328,8 @@ fn complex_numbers_are_written_as_everywhere() {
         ("pi/2+0.5i", (std::f64::consts::FRAC_PI_2, 0.5)),
     ] {
         let value = (z.0 - 3.0f64).powi(2) + (z.1 - 4.0f64).powi(2) + z.0 * z.0 - z.1 * z.1;
-        let found = folder.run(&["diff", "-e", source, "--at", &format!("z={text}"), "--json"]).json();
+        let found =
+            folder.run(&["diff", "-e", source, "--at", &format!("z={text}"), "--json"]).json();
         assert!((found["value"].as_f64().unwrap() - value).abs() < 1e-12, "{text}: {found}");
     }
     for text in ["1+2k", "1++2i", "xi", "1+2i i", "e5i"] {
@@ -298,12 +340,17 @@ fn complex_numbers_are_written_as_everywhere() {
 /// A NumPy file as NumPy writes it.
 fn npy(descr: &str, fortran: bool, shape: &str, numbers: impl IntoIterator<Item = f64>) -> Vec<u8> {
     let fortran = if fortran { "True" } else { "False" };
-    let header = format!("{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}\n");
+    let header =
+        format!("{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}\n");
     let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
     bytes.extend(u16::try_from(header.len()).unwrap().to_le_bytes());
     bytes.extend(header.as_bytes());
     for x in numbers {
-        if descr == "<i8" { bytes.extend((x as i64).to_le_bytes()) } else { bytes.extend(x.to_le_bytes()) }
+        if descr == "<i8" {
+            bytes.extend((x as i64).to_le_bytes())
+        } else {
+            bytes.extend(x.to_le_bytes())
+        }
     }
     bytes
 }
@@ -338,7 +385,10 @@ fn arrays_of_a_point_come_from_files() {
     assert_eq!((&d["value"], &d["gradient"]), (&json!(15.0), &json!({"x": 5.0})));
     let source = "fn f(zs: array<complex>) { abs2(row(zs, 0)[0]) + 10.0 * abs2(row(zs, 0)[1]) }";
     assert_eq!(run(source, "zs=@complex.npy").json()["value"], json!(635.0));
-    assert_eq!(run("fn f(zs: array<complex>) { abs2(zs[1]) }", "zs=@ints.npy").json()["value"], json!(4.0));
+    assert_eq!(
+        run("fn f(zs: array<complex>) { abs2(zs[1]) }", "zs=@ints.npy").json()["value"],
+        json!(4.0)
+    );
     // What fits another kind too.
     assert_eq!(run("fn f(xs: array) { sum(xs) }", "xs=@ints.npy").json()["value"], json!(5.0));
     let sum = "fn f(xs: array) { sum(xs) }";
@@ -367,13 +417,16 @@ fn a_point_may_be_infinite_if_it_is_said_so() {
     let d = diff("fn f(x, y) { select(y == y, 1.0, 2.0 * x) }", &["--at", "x=4,y=nan"]);
     assert_eq!(d["value"], json!(8.0));
     for at in ["x=1e999", "x=-1e999", "x=infinite", "x=NaNs"] {
-        Folder::new().run(&["diff", "-e", "fn f(x) { x }", "--at", at]).fails(1, &["a number such as"]);
+        Folder::new()
+            .run(&["diff", "-e", "fn f(x) { x }", "--at", at])
+            .fails(1, &["a number such as"]);
     }
 }
 
 #[test]
 fn long_loops_are_differentiated_in_a_budget_of_memory() {
-    let source = "fn f(x, k, n: int) { let mut y = x; for i in 0..n { y = y + 0.001 * sin(y * k); } y * y }";
+    let source =
+        "fn f(x, k, n: int) { let mut y = x; for i in 0..n { y = y + 0.001 * sin(y * k); } y * y }";
     let at = ["--at", "x=0.4,k=1.5,n=20000"];
     let whole = diff(source, &at);
     let little = diff(source, &[&at[..], &["--memory-budget", "40KB"]].concat());
@@ -382,17 +435,25 @@ fn long_loops_are_differentiated_in_a_budget_of_memory() {
         let [a, b] = [&whole, &little].map(|d| d["gradient"][by].as_f64().unwrap());
         assert!((a - b).abs() < 1e-9 * a.abs(), "{by}: {a}, {b}");
     }
-    assert!(little["memory"].as_u64().unwrap() <= 40_000 && little["repeated_rounds"].as_u64().unwrap() > 0);
+    assert!(
+        little["memory"].as_u64().unwrap() <= 40_000
+            && little["repeated_rounds"].as_u64().unwrap() > 0
+    );
     // Constants, and parameters of which no derivative is asked.
     let one = diff(source, &[&at[..], &["--memory-budget", "40KB", "--by", "k"]].concat());
-    assert_eq!((&one["gradient"]["k"], &one["gradient"]["x"]), (&little["gradient"]["k"], &json!(null)));
+    assert_eq!(
+        (&one["gradient"]["k"], &one["gradient"]["x"]),
+        (&little["gradient"]["k"], &json!(null))
+    );
     let folder = Folder::new();
     let run = |rest: &[&str]| folder.run(&[&["diff", "-e", source][..], &at, rest].concat());
     run(&["--memory-budget", "100"]).fails(1, &["more than the budget of 100"]);
     run(&["--memory-budget", "1MB", "--order", "2"]).fails(2, &["leave out --order 2"]);
-    let none = folder.run(&["diff", "-e", "fn f(x) { x * x }", "--at", "x=1", "--memory-budget", "1MB"]);
+    let none =
+        folder.run(&["diff", "-e", "fn f(x) { x * x }", "--at", "x=1", "--memory-budget", "1MB"]);
     none.fails(1, &["`f` has no loop of its own"]);
-    let pair = folder.run(&["diff", "-e", "fn f(x) { (x, x) }", "--at", "x=1", "--memory-budget", "1MB"]);
+    let pair =
+        folder.run(&["diff", "-e", "fn f(x) { (x, x) }", "--at", "x=1", "--memory-budget", "1MB"]);
     pair.fails(1, &["--memory-budget is for a function that gives one real number"]);
 }
 
@@ -415,11 +476,15 @@ fn points_come_from_one_file() {
     ];
     let by_hand = folder.run(&by_hand).json();
     let from_file = folder.run(&["diff", "f.kg", "--json", "--params", "at.json"]).json();
-    assert_eq!((&from_file["value"], &from_file["gradient"]), (&by_hand["value"], &by_hand["gradient"]));
+    assert_eq!(
+        (&from_file["value"], &from_file["gradient"]),
+        (&by_hand["value"], &by_hand["gradient"])
+    );
     assert_eq!(from_file["gradient"]["p.s"], json!(6.0));
     // --at wins.
-    let run =
-        |rest: &[&str]| folder.run(&[&["diff", "f.kg", "--json", "--params", "at.json"], rest].concat());
+    let run = |rest: &[&str]| {
+        folder.run(&[&["diff", "f.kg", "--json", "--params", "at.json"], rest].concat())
+    };
     assert_eq!(run(&["--at", "x=4,q=(0,0)"]).json()["gradient"]["p.s"], json!(12.0));
     folder.run(&["check", "f.kg", "--params", "at.json"]).done();
     // NumPy: real numbers in order, what --at gives left out; or the one array.

@@ -31,7 +31,10 @@ fn verdict(a: &str, b: &str, rest: &[&str], status: i32, verdict: &str, exact: b
     );
     if exact {
         assert!(object["error_bound"].as_f64().unwrap() <= 1e-9, "{object}");
-        assert!(["exact_ring", "finite_field"].map(Value::from).contains(&object["method"]), "{object}");
+        assert!(
+            ["exact_ring", "finite_field"].map(Value::from).contains(&object["method"]),
+            "{object}"
+        );
     }
     object
 }
@@ -59,11 +62,18 @@ fn a_number_below_every_float_is_not_exactly_zero() {
 
 #[test]
 fn phases_that_are_constant_are_numbers() {
-    let object =
-        verdict("qubit q; z q; gphase(pi/8);", "qubit q; rz(pi) q;", &[], 0, "equal_up_to_phase", true);
+    let object = verdict(
+        "qubit q; z q; gphase(pi/8);",
+        "qubit q; rz(pi) q;",
+        &[],
+        0,
+        "equal_up_to_phase",
+        true,
+    );
     assert_eq!(object["phase"], json!(5.0 * std::f64::consts::PI / 8.0));
     verdict("qubit q; rx(0.3) q; rx(0.5) q;", "qubit q; rx(0.8) q;", &[], 0, "equal", true);
-    let object = verdict("qubit q; rz(0.3) q;", "qubit q; p(0.3) q;", &[], 0, "equal_up_to_phase", true);
+    let object =
+        verdict("qubit q; rz(0.3) q;", "qubit q; p(0.3) q;", &[], 0, "equal_up_to_phase", true);
     assert_eq!(object["phase"], json!(-0.15));
 }
 
@@ -95,8 +105,14 @@ fn ancillas_and_states() {
     verdict(a, b, &["--ancillas", "1"], 0, "equal", true);
     verdict(a, "qubit[2] q; ry(pi/2) q[0];", &["--ancillas", "1"], 3, "different", true);
     verdict(a, "qubit[2] q; ry(pi/2) q[0];", &["--state"], 0, "equal", true);
-    let object =
-        verdict(a, "qubit[2] q; rz(-pi/2) q[0]; ry(pi/2) q[0];", &["--state"], 0, "equal_up_to_phase", true);
+    let object = verdict(
+        a,
+        "qubit[2] q; rz(-pi/2) q[0]; ry(pi/2) q[0];",
+        &["--state"],
+        0,
+        "equal_up_to_phase",
+        true,
+    );
     assert_eq!(object["phase"], json!(-std::f64::consts::FRAC_PI_4));
 }
 
@@ -107,12 +123,22 @@ fn long_decimals_are_rounded_reals() {
     let object = verdict(a, b, &[], 0, "equal", false);
     assert_eq!(object["method"], "numeric");
     assert!(object["max_difference"].as_f64().unwrap() < 1e-14, "{object}");
-    verdict(a, &b.replace("0.7853981633974483", "0.7853981633974483 + 1e-15"), &[], 0, "equal", false);
+    verdict(
+        a,
+        &b.replace("0.7853981633974483", "0.7853981633974483 + 1e-15"),
+        &[],
+        0,
+        "equal",
+        false,
+    );
     let (_, _, err) = compare(a, b, &[]);
     assert!(err.contains("looks like pi/4"), "{err}");
     verdict(a, b, &["--snap"], 0, "equal", true);
     let (_, _, err) = compare(a, b, &["--snap"]);
-    assert!(err.contains("0.7853981633974483 is taken for pi/4") && err.contains("2*pi/3"), "{err}");
+    assert!(
+        err.contains("0.7853981633974483 is taken for pi/4") && err.contains("2*pi/3"),
+        "{err}"
+    );
     let object = verdict(
         a,
         &b.replace("0.7853981633974483", "0.7853981633984483"),
@@ -158,7 +184,8 @@ fn long_factors_are_rounded_reals() {
     verdict("input float a; qubit q; rz(1000000003.125*a) q;", sum, &[], 4, "unknown", false);
     let sum = "qubit q; rz(333333334.5) q; rz(666666668.625) q;";
     verdict("qubit q; rz(1000000003.125) q;", sum, &[], 4, "unknown", false);
-    let (one, other) = ("qubit q; rz(3.12345678901234567) q;", "qubit q; rz(3.12345670101234567) q;");
+    let (one, other) =
+        ("qubit q; rz(3.12345678901234567) q;", "qubit q; rz(3.12345670101234567) q;");
     let object = verdict(one, other, &["--precision", "f32"], 4, "unknown", false);
     assert!(object["reason"].as_str().unwrap().contains("exceeds the tolerance"), "{object}");
     verdict(one, other, &[], 3, "different", false);
@@ -169,7 +196,10 @@ fn names_and_computed_parameters() {
     let (_, object, err) =
         compare("input float a; qubit q; rx(a) q;", "input float b; qubit q; rx(b) q;", &[]);
     assert_eq!(object["verdict"], "different");
-    assert!(err.contains("only the first circuit has the parameter `a`") && err.contains("second"), "{err}");
+    assert!(
+        err.contains("only the first circuit has the parameter `a`") && err.contains("second"),
+        "{err}"
+    );
     assert_eq!(object["witness"]["params"].as_object().unwrap().len(), 2);
     let f = |x: &str| format!("input float a; qubit q; rx({x}) q;");
     verdict(&f("sin(a)"), &format!("{} h q; rz(0) q; h q;", f("sin(a)")), &[], 0, "equal", true);
@@ -178,7 +208,8 @@ fn names_and_computed_parameters() {
     verdict(&f("sin(a)*cos(a)"), &f("sin(2*a)/2"), &[], 0, "equal", true);
     // Sums of multiples of one another, in any order.
     verdict("input float a; qubit q; inv @ rx(cos(a)) q;", &f("-cos(a)"), &[], 0, "equal", true);
-    let two = |x: &str, y: &str| format!("input float a; input float b; qubit q; rx({x}) q; rx({y}) q;");
+    let two =
+        |x: &str, y: &str| format!("input float a; input float b; qubit q; rx({x}) q; rx({y}) q;");
     let one = |x: &str| format!("input float a; input float b; qubit q; rx({x}) q;");
     for (x, y, whole) in [
         ("cos(a)", "sin(b)", "cos(a) + sin(b)"),
@@ -197,8 +228,22 @@ fn names_and_computed_parameters() {
     }
     verdict(&two("cos(a)", "sin(b)"), &one("cos(a) - sin(b)"), &[], 3, "different", false);
     // A factor too large for the fields is a parameter of its own, the same one wherever it is.
-    verdict(&two("cos(a)", "12345*cos(a)"), &two("12344*cos(a) + cos(a)", "cos(a)"), &[], 0, "equal", true);
-    verdict(&f("arctan(sin(a))"), &f("arcsin(sin(a)/sqrt(1 + sin(a)**2))"), &[], 4, "unknown", false);
+    verdict(
+        &two("cos(a)", "12345*cos(a)"),
+        &two("12344*cos(a) + cos(a)", "cos(a)"),
+        &[],
+        0,
+        "equal",
+        true,
+    );
+    verdict(
+        &f("arctan(sin(a))"),
+        &f("arcsin(sin(a)/sqrt(1 + sin(a)**2))"),
+        &[],
+        4,
+        "unknown",
+        false,
+    );
     verdict(
         "input float a; input float b; qubit q; rx(a) q; rx(b) q;",
         "input float b; input float a; qubit q; rx(a + b) q;",
@@ -236,7 +281,9 @@ fn faults_are_told() {
     folder.run(&["equivalent", "one.qasm"]).fails(2, &["B.qasm"]);
     folder.run(&["equivalent", "-", "-"]).fails(2, &["standard input"]);
     for bad in ["-1", "nan", "x"] {
-        folder.run(&["equivalent", "one.qasm", "one.qasm", "--tolerance", bad]).fails(2, &["tolerance"]);
+        folder
+            .run(&["equivalent", "one.qasm", "one.qasm", "--tolerance", bad])
+            .fails(2, &["tolerance"]);
     }
     folder
         .run(&["equivalent", "one.qasm", "one.qasm", "--state", "--ancillas", "1"])
@@ -263,7 +310,8 @@ fn readout_is_compared() {
     assert_eq!((status, &object["verdict"]), (0, &json!("equal")));
     assert!(err.contains("measurements of the second circuit are ignored, of qubit 0, 1"), "{err}");
     // A routed circuit with a fresh qubit, relabelled.
-    let ghz = "qubit[4] q; bit[4] c; h q[0]; cx q[0], q[1]; cx q[1], q[2]; cx q[2], q[3]; c = measure q;";
+    let ghz =
+        "qubit[4] q; bit[4] c; h q[0]; cx q[0], q[1]; cx q[1], q[2]; cx q[2], q[3]; c = measure q;";
     let routed = "qubit[5] q; bit[4] c; h q[1]; cx q[1], q[0]; cx q[1], q[2]; swap q[2], q[3]; cx q[3], q[4];
         c[0] = measure q[1]; c[1] = measure q[0]; c[2] = measure q[3]; c[3] = measure q[4];";
     verdict(ghz, routed, &["--state"], 0, "equal", true);

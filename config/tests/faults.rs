@@ -110,7 +110,9 @@ fn what_does_not_fit_is_refused_at_once() {
     folder.file("n64.qasm", format!("{head}qubit[64] q;\nh q;\n"));
     let start = std::time::Instant::now();
     folder.run(&["run", "n40.qasm"]).fails(1, &["40 qubits needs 16", "TiB", "available"]);
-    folder.run(&["run", "n40.qasm", "--precision", "f32", "--output", "s.npy"]).fails(1, &["8.0 TiB"]);
+    folder
+        .run(&["run", "n40.qasm", "--precision", "f32", "--output", "s.npy"])
+        .fails(1, &["8.0 TiB"]);
     let limit = ["--memory-limit", "1GiB"];
     folder
         .run(&[&["run", "n40.qasm"][..], &limit].concat())
@@ -118,20 +120,31 @@ fn what_does_not_fit_is_refused_at_once() {
     for file in ["n63.qasm", "n64.qasm"] {
         folder.run(&["run", file]).fails(1, &["qubits needs", "available"]);
     }
-    // Of a thousand million qubits one is used: it has a value, but outcomes have no names that anyone could read.
+    // Of a thousand million qubits one is used: it has a value, but outcomes have no names that
+    // anyone could read.
     folder.run(&["run", "n1e9.qasm", "--observable", "X0 Z999999999"]).done();
-    folder.run(&["run", "n1e9.qasm"]).fails(1, &["1000000000 qubits", "at most 65536", "measure the qubits"]);
+    folder
+        .run(&["run", "n1e9.qasm"])
+        .fails(1, &["1000000000 qubits", "at most 65536", "measure the qubits"]);
     // The gates are not built; `convert` and `draw` need no state.
     folder.file("gates.qasm", "OPENQASM 3.0;\nqubit[1000000] q;\nU(1, 2, 3) q;\n");
-    for verb in
-        [&["run", "gates.qasm"][..], &["draw", "gates.qasm"], &["convert", "gates.qasm", "--to", "qasm3"]]
-    {
+    for verb in [
+        &["run", "gates.qasm"][..],
+        &["draw", "gates.qasm"],
+        &["convert", "gates.qasm", "--to", "qasm3"],
+    ] {
         folder.run(&[verb, &["--memory-limit", "100MB"]].concat()).fails(
             1,
-            &["gates.qasm:3:1", "1000000 operations", "do not fit into 95.4 MiB (the memory limit)"],
+            &[
+                "gates.qasm:3:1",
+                "1000000 operations",
+                "do not fit into 95.4 MiB (the memory limit)",
+            ],
         );
     }
-    folder.run(&["run", "bell.qasm", "--shots", "1e12"]).fails(1, &["drawing 1000000000000 shots", "TiB"]);
+    folder
+        .run(&["run", "bell.qasm", "--shots", "1e12"])
+        .fails(1, &["drawing 1000000000000 shots", "TiB"]);
     folder.run(&["run", "bell.qasm", "--shots", "18446744073709551615"]).fails(1, &["available"]);
     folder.run(&["run", "bell.qasm", "--memory-limit", "10"]).fails(1, &["10 B are available"]);
     assert!(start.elapsed().as_secs() < 10);
@@ -144,7 +157,8 @@ fn a_large_index_takes_no_memory() {
     let folder = Folder::new();
     folder.file("far.qasm", "OPENQASM 3.0;\nU(1, 2, 3) $4000000000;\n");
     let program = env!("CARGO_BIN_EXE_ketgrad");
-    for verb in ["run far.qasm", "grad far.qasm --observable Z0", "check far.qasm --observable Z0"] {
+    for verb in ["run far.qasm", "grad far.qasm --observable Z0", "check far.qasm --observable Z0"]
+    {
         let mut limited = std::process::Command::new("sh");
         limited.args(["-c", &format!("ulimit -v 3000000 && exec '{program}' {verb}")]);
         let output = limited.current_dir(folder.path("")).output().unwrap();
@@ -176,8 +190,15 @@ fn observables_are_checked() {
 #[test]
 fn results_that_are_not_finite() {
     let folder = Folder::new();
-    let args =
-        ["run", "bell.qasm", "--json", "--observable", "Z0 Z1", "--observable", "1e308 X0 X1 + 1e308 X0 X1"];
+    let args = [
+        "run",
+        "bell.qasm",
+        "--json",
+        "--observable",
+        "Z0 Z1",
+        "--observable",
+        "1e308 X0 X1 + 1e308 X0 X1",
+    ];
     folder.run(&args).fails(1, &["expectation value", "is NaN", "--allow-nonfinite"]);
     let ran = folder.run(&[&args[..], &["--allow-nonfinite"]].concat()).done();
     assert!(ran.err.contains("note:"), "{}", ran.err);
@@ -192,12 +213,18 @@ fn a_full_disk_is_an_error() {
     let output = folder.command(&["run", "bell.qasm"]).stdout(full).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).contains("cannot write"));
-    folder.run(&["run", "bell.qasm", "--output", "/dev/full"]).fails(1, &["cannot write /dev/full"]);
+    folder
+        .run(&["run", "bell.qasm", "--output", "/dev/full"])
+        .fails(1, &["cannot write /dev/full"]);
     for words in [&["--help"][..], &["run", "--help"], &["--version"]] {
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
         let output = folder.command(words).stdout(full).output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{words:?}");
-        assert!(String::from_utf8(output.stderr).unwrap().contains("cannot write to the standard output"));
+        assert!(
+            String::from_utf8(output.stderr)
+                .unwrap()
+                .contains("cannot write to the standard output")
+        );
     }
     folder.run(&["run", "bell.qasm", "--output", "/dev/null"]).done();
     assert!(!std::fs::metadata("/dev/null").unwrap().is_file());
@@ -213,7 +240,10 @@ fn long_names_are_cut_in_messages() {
     folder.file("size.qasm", format!("{head}qubit {long};\nx {long}[0];\ny {long}[5];\n"));
     folder.file("input.qasm", format!("{head}input float {long};\nqubit q;\nrx({long}) q;\n"));
     folder.file("include.qasm", format!("{head}include \"{long}\";\nqubit q;\n"));
-    folder.file("label.qasm", format!("{head}qubit q; def {long}(qubit q) {{ x q; }}\n{long}(q, q);\n"));
+    folder.file(
+        "label.qasm",
+        format!("{head}qubit q; def {long}(qubit q) {{ x q; }}\n{long}(q, q);\n"),
+    );
     folder.file("program.kg", format!("fn f(x) {{ {long} }}"));
     folder.file("key.toml", format!("{long} = 3\n"));
     folder.file("terms.txt", format!("Z0\n{long}\n"));
@@ -240,7 +270,12 @@ fn long_names_are_cut_in_messages() {
         (2, &["run", "bell.qasm", "--precision", &long]),
     ] {
         let ran = folder.run(args);
-        assert!(ran.err.len() < 4 << 10, "{} bytes: {}", ran.err.len(), &ran.call[..60.min(ran.call.len())]);
+        assert!(
+            ran.err.len() < 4 << 10,
+            "{} bytes: {}",
+            ran.err.len(),
+            &ran.call[..60.min(ran.call.len())]
+        );
         assert!(!ran.err.contains(&"n".repeat(90)), "{}", ran.err);
         ran.fails(status, &[]);
     }
@@ -253,7 +288,8 @@ fn long_names_are_cut_in_messages() {
     assert!(ran.err.len() < 1000, "{}", ran.err);
 }
 
-/// Of what a circuit includes, only regular files are read, and of those that are no OpenQASM nothing is shown.
+/// Of what a circuit includes, only regular files are read, and of those that are no OpenQASM
+/// nothing is shown.
 #[test]
 fn included_files_are_regular_and_stay_private() {
     let folder = Folder::new();
@@ -273,8 +309,10 @@ fn included_files_are_regular_and_stay_private() {
         ran
     };
     for name in ["secret.txt", "keys", "key.json"] {
-        let ran = run(name)
-            .fails(1, &[&format!("cannot include `{name}`: line 1"), "is not OpenQASM", "[a.qasm:3:9]"]);
+        let ran = run(name).fails(
+            1,
+            &[&format!("cannot include `{name}`: line 1"), "is not OpenQASM", "[a.qasm:3:9]"],
+        );
         assert!(!ran.err.contains("root") && !ran.err.contains("hunter2"), "{}", ran.err);
     }
     run("good.inc").done();
@@ -301,7 +339,10 @@ fn endless_loops_are_said() {
         ("while (true) { x q[0]; }", "this loop never ends"),
         ("int n = 0; while (true) { n += 1; }", "this loop never ends"),
         ("for int i in [0:9000000000] { x q[0]; }", "statements run in loops"),
-        ("x q[0]; c = measure q[0]; while (c) { x q[1]; }", "never ends: its condition holds whatever"),
+        (
+            "x q[0]; c = measure q[0]; while (c) { x q[1]; }",
+            "never ends: its condition holds whatever",
+        ),
         (
             "x q[0]; c = measure q[0]; while (c) { x q[0]; x q[0]; c = measure q[0]; }",
             "never ends: its rounds repeat",

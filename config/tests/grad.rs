@@ -58,7 +58,10 @@ fn angles_of_any_size_and_edges_have_their_derivative_or_an_error() {
     };
     for method in ["adjoint", "shift", "forward", "symbolic", "difference"] {
         let found = run("turns.qasm", "Z0 Z1 + X1", &["t=1e6"], method).json();
-        assert!((number(&found["gradient"]["t"]) + 3.0 * 3e6_f64.sin()).abs() < DIFFERENCE, "{found}");
+        assert!(
+            (number(&found["gradient"]["t"]) + 3.0 * 3e6_f64.sin()).abs() < DIFFERENCE,
+            "{found}"
+        );
         let found = run("one.qasm", "Z0", &["t=1e17"], method);
         if method == "difference" {
             found.fails(1, &["`t` is 1e17", "too far apart", "the other methods"]);
@@ -66,7 +69,10 @@ fn angles_of_any_size_and_edges_have_their_derivative_or_an_error() {
         }
         let found = found.json();
         assert!((number(&found["value"]) - 1e17_f64.cos()).abs() < ROUNDING, "{method}: {found}");
-        assert!((number(&found["gradient"]["t"]) + 1e17_f64.sin()).abs() < ROUNDING, "{method}: {found}");
+        assert!(
+            (number(&found["gradient"]["t"]) + 1e17_f64.sin()).abs() < ROUNDING,
+            "{method}: {found}"
+        );
     }
     let damped = "ry(t) q[0];\n#pragma braket noise amplitude_damping(g) q[0]\n";
     folder.file("damped.qasm", circuit("input float g;\ninput float t;\n", 1, damped));
@@ -98,7 +104,10 @@ fn all_methods_give_the_same_numbers() {
             assert!((number(x) - number(y)).abs() < tolerance, "{method} {row}: {x} {y}");
             for column in names {
                 let (x, y) = (&adjoint["hessian"][row][column], &other["hessian"][row][column]);
-                assert!((number(x) - number(y)).abs() < tolerance, "{method} {row} {column}: {x} {y}");
+                assert!(
+                    (number(x) - number(y)).abs() < tolerance,
+                    "{method} {row} {column}: {x} {y}"
+                );
             }
         }
     }
@@ -123,11 +132,16 @@ fn shots_give_values_with_their_errors() {
     };
     near(&measured["value"], &measured["stderr"], &exact["value"]);
     for name in ["w[0]", "w[1]"] {
-        near(&measured["gradient"][name], &measured["gradient_stderr"][name], &exact["gradient"][name]);
+        near(
+            &measured["gradient"][name],
+            &measured["gradient_stderr"][name],
+            &exact["gradient"][name],
+        );
     }
     let folder = folder();
     let run = |rest: &[&str]| {
-        folder.run(&[&["grad", "ansatz.qasm", "--observable", "Z0 + X0"][..], &POINT, rest].concat())
+        folder
+            .run(&[&["grad", "ansatz.qasm", "--observable", "Z0 + X0"][..], &POINT, rest].concat())
     };
     let keyed = run(&["--shots", "100", "--json"]);
     assert_eq!(
@@ -152,18 +166,23 @@ fn closed_form_keys_and_text() {
     assert!((number(&found["gradient"]["t"]) + 1.0).abs() < 1e-15);
     assert_eq!(found["method"], json!("adjoint"));
     let text = folder.run(&args).done().out;
-    assert!(text.contains("gradient\n  t  -1.0\n") || text.contains("gradient\n  t  -0.99"), "{text}");
+    assert!(
+        text.contains("gradient\n  t  -1.0\n") || text.contains("gradient\n  t  -0.99"),
+        "{text}"
+    );
 }
 
 #[test]
 fn a_table_of_points_gives_lists() {
     let folder = Folder::new();
-    let source =
-        "OPENQASM 3.0;\ninput float a;\ninput float b;\ninput float c;\nqubit q;\nU(a * b, c, 0) q;\n";
+    let source = "OPENQASM 3.0;\ninput float a;\ninput float b;\ninput float c;\nqubit q;\nU(a * b, c, 0) q;\n";
     folder.file("three.qasm", source);
     let sweep = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/sweep.npy");
-    let ran = folder.run(&["grad", "three.qasm", "--observable", "Z0", "--params", sweep, "--json"]).json();
-    let (values, gradients) = (ran["value"].as_array().unwrap(), ran["gradient"].as_array().unwrap());
+    let ran = folder
+        .run(&["grad", "three.qasm", "--observable", "Z0", "--params", sweep, "--json"])
+        .json();
+    let (values, gradients) =
+        (ran["value"].as_array().unwrap(), ran["gradient"].as_array().unwrap());
     assert!(values.len() > 1 && values.len() == gradients.len());
     assert!(gradients.iter().all(|g| g["a"].is_number() && g["b"].is_number()));
 }
@@ -176,7 +195,8 @@ fn bad_input_is_answered_in_words() {
     run(&["--observable", "Z0"]).fails(1, &["a", "w[0]", "w[1]"]);
     run(&[&["--observable", "Z7"][..], &POINT].concat()).fails(1, &["qubit 7", "has 2"]);
     run(&[&["--observable", "Z0", "--method", "shifty"][..], &POINT].concat()).fails(2, &["shift"]);
-    run(&[&["--observable", "Z0", "--memory-limit", "64"][..], &POINT].concat()).fails(1, &["memory"]);
+    run(&[&["--observable", "Z0", "--memory-limit", "64"][..], &POINT].concat())
+        .fails(1, &["memory"]);
     folder.file(
         "measured.qasm",
         "OPENQASM 3.0;\ninclude \"stdgates.inc\";\ninput float a;\nqubit q;\nbit c;\nrx(a) q;\nc = measure q;\nif (c) x q;\n",
@@ -203,7 +223,9 @@ fn circuits_with_feedback_have_derivatives() {
         assert!((grad["value"].as_f64().unwrap() - 0.7f64.cos()).abs() < 1e-12, "{grad}");
         assert!((grad["gradient"]["a"].as_f64().unwrap() + 0.7f64.sin()).abs() < 1e-8, "{grad}");
     }
-    folder.run(&[&["grad"], &given[..]].concat()).fails(1, &["no derivative by this method", "forward"]);
+    folder
+        .run(&[&["grad"], &given[..]].concat())
+        .fails(1, &["no derivative by this method", "forward"]);
     let check = folder.run(&[&["check"], &given[..]].concat()).json();
     assert_eq!(check["engines"].as_array().unwrap().len(), 3, "{check}");
     assert_eq!(check["agree"], serde_json::json!(true));

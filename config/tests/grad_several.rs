@@ -50,7 +50,11 @@ fn each_observable_has_its_value_and_gradient() {
                 near(&found["value"], one["value"].as_f64().unwrap(), 1e-6);
                 for name in ["a", "b"] {
                     near(&found["gradient"][name], one["gradient"][name].as_f64().unwrap(), off);
-                    near(&found["hessian"][name]["a"], one["hessian"][name]["a"].as_f64().unwrap(), off);
+                    near(
+                        &found["hessian"][name]["a"],
+                        one["hessian"][name]["a"].as_f64().unwrap(),
+                        off,
+                    );
                 }
             }
         }
@@ -71,7 +75,11 @@ fn each_observable_has_its_value_and_gradient() {
     near(&swept["expectations"][0][1]["gradient"]["b"], -0.1f64.cos() * 0.2f64.sin(), 1e-12);
     let shots = call(&folder, "two.qasm", &[&BOTH, &AT, &["--shots", "2000"]]);
     assert_eq!(shots["shots"], 2000);
-    near(&shots["expectations"][1]["gradient"]["b"], -0.3f64.cos() * 0.628_318_530_717_958_6f64.sin(), 0.1);
+    near(
+        &shots["expectations"][1]["gradient"]["b"],
+        -0.3f64.cos() * 0.628_318_530_717_958_6f64.sin(),
+        0.1,
+    );
 }
 
 /// The shape of a NumPy file, and its numbers.
@@ -99,12 +107,17 @@ fn gradients_are_written_as_arrays() {
         ([&BOTH, &rows, &["--method", "forward"]], "(2, 2, 2)", "<f8"),
         ([&BOTH, &AT, &["--shots", "100"]], "(2, 2)", "<f8"),
     ] {
-        let found = call(&folder, "two.qasm", &[parts[0], parts[1], parts[2], &["--output", "g.npy"]]);
+        let found =
+            call(&folder, "two.qasm", &[parts[0], parts[1], parts[2], &["--output", "g.npy"]]);
         let (header, numbers) = read(&folder, "g.npy");
-        assert_eq!(header, format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}"));
+        assert_eq!(
+            header,
+            format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}")
+        );
         // The last numbers are those of the last row and the last observable.
-        let last =
-            |value: &Value| value.as_array().map_or(value.clone(), |list| list.last().unwrap().clone());
+        let last = |value: &Value| {
+            value.as_array().map_or(value.clone(), |list| list.last().unwrap().clone())
+        };
         let end = if found["expectations"].is_null() {
             last(&found["gradient"])
         } else {
@@ -127,18 +140,27 @@ fn a_given_state_is_where_the_circuit_starts() {
     let whole = call(&folder, "turned.qasm", &[&BOTH, &AT]);
     for (file, off) in [("start.npy", 1e-12), ("single.npy", 1e-6)] {
         for method in ["adjoint", "forward", "shift", "difference"] {
-            let from = call(&folder, "two.qasm", &[&BOTH, &AT, &["--input", file, "--method", method]]);
+            let from =
+                call(&folder, "two.qasm", &[&BOTH, &AT, &["--input", file, "--method", method]]);
             for k in 0..2 {
                 let (found, expected) = (&from["expectations"][k], &whole["expectations"][k]);
                 near(&found["value"], expected["value"].as_f64().unwrap(), off);
-                near(&found["gradient"]["a"], expected["gradient"]["a"].as_f64().unwrap(), off.max(1e-8));
+                near(
+                    &found["gradient"]["a"],
+                    expected["gradient"]["a"].as_f64().unwrap(),
+                    off.max(1e-8),
+                );
             }
         }
     }
     let fails = |rest: &[&str], status, words: &[&str]| {
         folder.run(&[&["grad", "two.qasm"][..], &BOTH, &AT, rest].concat()).fails(status, words)
     };
-    fails(&["--input", "start.npy", "--method", "symbolic"], 1, &["closed forms", "start in |0…0>"]);
+    fails(
+        &["--input", "start.npy", "--method", "symbolic"],
+        1,
+        &["closed forms", "start in |0…0>"],
+    );
     folder.file("short.npy", npy("(2,)", &[1.0, 0.0]));
     fails(&["--input", "short.npy"], 1, &["short.npy", "<f8"]);
     fails(&["--input", "none.npy"], 1, &["cannot read none.npy"]);
@@ -160,13 +182,16 @@ fn without_values_there_are_formulas() {
     let found = call(&folder, "two.qasm", &[&BOTH, &["--method", "symbolic", "--set", "a=pi/2"]]);
     assert_eq!(found["expectations"][0]["value"], "sin(b)");
     assert_eq!(found["expectations"][1]["gradient"], json!({"b": "0"}));
-    let text = folder.run(&["grad", "two.qasm", "--observable", "Z1", "--method", "symbolic"]).done().out;
+    let text =
+        folder.run(&["grad", "two.qasm", "--observable", "Z1", "--method", "symbolic"]).done().out;
     assert_eq!(
         text,
         "value  cos(a)*cos(b)\ngradient\n  a  -sin(a)*cos(b)\n  b  -cos(a)*sin(b)\nmethod  symbolic\n"
     );
     // The other methods need values.
-    folder.run(&["grad", "two.qasm", "--observable", "Z1"]).fails(1, &["no value for 2 parameters: a, b"]);
+    folder
+        .run(&["grad", "two.qasm", "--observable", "Z1"])
+        .fails(1, &["no value for 2 parameters: a, b"]);
     folder.file("outside.qasm", TWO.replace("ry(b)", "ry(sin(b))"));
     folder
         .run(&["grad", "outside.qasm", "--observable", "Z1", "--method", "symbolic"])
@@ -182,13 +207,18 @@ fn without_values_there_are_formulas() {
 fn error_bars_of_inputs_are_those_of_results() {
     let folder = folder();
     let (a, b, s, t) = (0.3f64, 0.5f64, 0.01, 0.02);
-    let given = ["--observable", "Z0", "--observable", "Z1", "--set", "a=0.3+-0.01", "--set", "b=0.5±0.02"];
+    let given =
+        ["--observable", "Z0", "--observable", "Z1", "--set", "a=0.3+-0.01", "--set", "b=0.5±0.02"];
     let own = |found: &Value, off: f64| {
         let [first, second] = [&found["expectations"][0], &found["expectations"][1]];
         near(&first["stderr"], s * a.sin(), off);
         near(&first["gradient_stderr"]["a"], s * a.cos(), off);
         near(&second["stderr"], (s * a.sin() * b.cos()).hypot(t * a.cos() * b.sin()), off);
-        near(&second["gradient_stderr"]["a"], (s * a.cos() * b.cos()).hypot(t * a.sin() * b.sin()), off);
+        near(
+            &second["gradient_stderr"]["a"],
+            (s * a.cos() * b.cos()).hypot(t * a.sin() * b.sin()),
+            off,
+        );
         near(&found["stderr_covariance"][0][1], s * s * a.sin() * a.sin() * b.cos(), off);
         near(&found["stderr_covariance"][1][1], second["stderr"].as_f64().unwrap().powi(2), off);
     };
@@ -204,7 +234,11 @@ fn error_bars_of_inputs_are_those_of_results() {
     near(&found["gradient_stderr"]["b"], 0.0, 1e-14);
     // Noise and feedback carry them, too.
     folder.file("noisy.qasm", format!("{TWO}#pragma braket noise bit_flip(0.1) q[0]\n"));
-    near(&call(&folder, "noisy.qasm", &[&given])["expectations"][0]["stderr"], 0.8 * s * a.sin(), 1e-12);
+    near(
+        &call(&folder, "noisy.qasm", &[&given])["expectations"][0]["stderr"],
+        0.8 * s * a.sin(),
+        1e-12,
+    );
     folder.file("dynamic.qasm", format!("{TWO}reset q[1];\n"));
     let found = call(&folder, "dynamic.qasm", &[&given, &["--method", "forward"]]);
     near(&found["expectations"][0]["stderr"], s * a.sin(), 1e-12);
@@ -228,7 +262,9 @@ fn error_bars_are_refused_where_they_are_not_carried() {
     fails(&["convert", "two.qasm", "--to", "qasm2"], &["`convert`"]);
     fails(&["amplitudes", "two.qasm"], &["`amplitudes`"]);
     fails(&["equivalent", "two.qasm", "two.qasm"], &["`equivalent`"]);
-    folder.run(&["diff", "-e", "fn f(x) { x }", "--at", "x=0.3+-0.01"]).fails(1, &["without an error bar"]);
+    folder
+        .run(&["diff", "-e", "fn f(x) { x }", "--at", "x=0.3+-0.01"])
+        .fails(1, &["without an error bar"]);
     folder.file(
         "job.toml",
         "[ansatz]\ncircuit = 'two.qasm'\n[hamiltonian]\nterms = 'Z0'\n[start]\nset = ['a=1+-2']\n",
@@ -250,8 +286,17 @@ fn error_bars_are_refused_where_they_are_not_carried() {
     let sized = ["grad", "sized.qasm", "--observable", "Z0", "--set", "n=2+-1", "--set", "a=1"];
     folder.run(&sized).fails(1, &["`n` decides what the circuit is"]);
     // A difference is one where the signs stand apart, and in the language itself.
-    let apart =
-        ["grad", "two.qasm", "--observable", "Z0", "--set", "a=0.3 + -0.01", "--set", "b=1", "--json"];
+    let apart = [
+        "grad",
+        "two.qasm",
+        "--observable",
+        "Z0",
+        "--set",
+        "a=0.3 + -0.01",
+        "--set",
+        "b=1",
+        "--json",
+    ];
     near(&folder.run(&apart).json()["value"], 0.29f64.cos(), 1e-14);
     folder.file("sum.qasm", TWO.replace("ry(a)", "ry(0.3+-0.01)"));
     let sum = ["grad", "sum.qasm", "--observable", "Z0", "--set", "a=0", "--set", "b=1", "--json"];

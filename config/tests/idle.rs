@@ -14,12 +14,17 @@ const BELL: &str = "OPENQASM 2.0; include \"qelib1.inc\"; qreg q[127]; h q[126];
 fn a_bell_pair_in_a_register_of_127() {
     let folder = Folder::new();
     folder.file("bell.qasm", BELL);
-    folder.file("read.qasm", format!("{BELL} creg c[2]; measure q[126]->c[0]; measure q[64]->c[1];"));
-    let ran = folder.run(&["run", "read.qasm", "--shots", "1000", "--json", LIMIT[0], LIMIT[1]]).json();
+    folder
+        .file("read.qasm", format!("{BELL} creg c[2]; measure q[126]->c[0]; measure q[64]->c[1];"));
+    let ran =
+        folder.run(&["run", "read.qasm", "--shots", "1000", "--json", LIMIT[0], LIMIT[1]]).json();
     assert_eq!(ran["n_qubits"], json!(127));
     let counts = ran["counts"].as_object().unwrap();
     let of = |bits: &str| counts[bits].as_u64().unwrap();
-    assert!(counts.len() == 2 && of("00") + of("11") == 1000 && of("11").abs_diff(500) < 64, "{counts:?}");
+    assert!(
+        counts.len() == 2 && of("00") + of("11") == 1000 && of("11").abs_diff(500) < 64,
+        "{counts:?}"
+    );
     // Without measurements all qubits of the register are named.
     let ran = folder.run(&["run", "bell.qasm", "--shots", "100", "--json"]).json();
     let ones: Vec<Vec<usize>> = (ran["counts"].as_object().unwrap().keys())
@@ -60,8 +65,10 @@ fn derivatives_in_a_register_of_30() {
     );
     let at = ["--observable", "Z29 Z1", "--set", "t=0.3", "--json", LIMIT[0], LIMIT[1]];
     for method in ["adjoint", "forward", "shift", "difference", "symbolic"] {
-        let ran = folder.run(&[&["grad", "wide.qasm", "--method", method], &at[..]].concat()).json();
-        let (value, slope) = (ran["value"].as_f64().unwrap(), ran["gradient"]["t"].as_f64().unwrap());
+        let ran =
+            folder.run(&[&["grad", "wide.qasm", "--method", method], &at[..]].concat()).json();
+        let (value, slope) =
+            (ran["value"].as_f64().unwrap(), ran["gradient"]["t"].as_f64().unwrap());
         let tolerance = if method == "difference" { 1e-9 } else { 1e-13 };
         assert!((value - 0.825_335_614_909_678_3).abs() < 1e-13, "{method}: {value}");
         assert!((slope + 1.129_284_946_790_070_5).abs() < tolerance, "{method}: {slope}");
@@ -72,10 +79,15 @@ fn derivatives_in_a_register_of_30() {
     assert!(out.starts_with("equal\n"), "{out}");
     // As a file there are all 2^n, with those of idle qubits.
     folder.file("small.qasm", "OPENQASM 2.0; include \"qelib1.inc\"; qreg q[4]; x q[1]; h q[3];");
-    let ran = folder.run(&["run", "small.qasm", "--amplitudes", "--probabilities", "--json"]).json();
-    let p: Vec<f64> = ran["probabilities"].as_array().unwrap().iter().map(|p| p.as_f64().unwrap()).collect();
+    let ran =
+        folder.run(&["run", "small.qasm", "--amplitudes", "--probabilities", "--json"]).json();
+    let p: Vec<f64> =
+        ran["probabilities"].as_array().unwrap().iter().map(|p| p.as_f64().unwrap()).collect();
     let right = |k: usize| if [2, 10].contains(&k) { 0.5 } else { 0.0 };
-    assert!(p.len() == 16 && p.iter().enumerate().all(|(k, p)| (p - right(k)).abs() < 1e-12), "{p:?}");
+    assert!(
+        p.len() == 16 && p.iter().enumerate().all(|(k, p)| (p - right(k)).abs() < 1e-12),
+        "{p:?}"
+    );
     assert_eq!(ran["amplitudes"].as_array().unwrap().len(), 16);
 }
 
@@ -86,12 +98,17 @@ fn resets_conditions_and_bits_that_do_nothing() {
     let head = "OPENQASM 3.0; include \"stdgates.inc\"; input float t; qubit[2] q;";
     folder.file("plain.qasm", format!("{head} {body}"));
     folder.file("reset.qasm", format!("{head} reset q; {body}"));
-    folder.file("bits.qasm", format!("{head} bit[8] b = \"00000101\"; bit c; if (c == 1) x q[0]; {body}"));
+    folder.file(
+        "bits.qasm",
+        format!("{head} bit[8] b = \"00000101\"; bit c; if (c == 1) x q[0]; {body}"),
+    );
     for file in ["plain.qasm", "reset.qasm", "bits.qasm"] {
         for method in ["adjoint", "symbolic"] {
-            let args = ["grad", file, "--observable", "Z0 + X0 X1", "--set", "t=0.3", "--method", method];
+            let args =
+                ["grad", file, "--observable", "Z0 + X0 X1", "--set", "t=0.3", "--method", method];
             let ran = folder.run(&[&args[..], &["--json"]].concat()).json();
-            let (value, slope) = (ran["value"].as_f64().unwrap(), ran["gradient"]["t"].as_f64().unwrap());
+            let (value, slope) =
+                (ran["value"].as_f64().unwrap(), ran["gradient"]["t"].as_f64().unwrap());
             assert!((value - 1.250_856_695_786_945_4).abs() < 1e-13, "{file}, {method}: {value}");
             assert!((slope - 0.659_816_282_464_266_4).abs() < 1e-13, "{file}, {method}: {slope}");
         }

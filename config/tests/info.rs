@@ -6,7 +6,8 @@ use crate::support::{Folder, keys};
 fn everything_is_there() {
     let folder = Folder::new();
     let ran = folder.run(&["info", "--json", "--threads", "3", "--memory-limit", "2GiB"]).done();
-    let expected = ["version", "cpu_features", "threads", "memory", "backends", "features", "seconds"];
+    let expected =
+        ["version", "cpu_features", "threads", "memory", "backends", "features", "seconds"];
     assert_eq!(keys(&ran.out), expected);
     let json = ran.json();
     assert_eq!(json["version"], env!("CARGO_PKG_VERSION"));

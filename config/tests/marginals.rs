@@ -19,7 +19,8 @@ fn folder() -> Folder {
         "noisy.qasm",
         format!("{GATES}#pragma braket noise bit_flip(0.1) q[3]\nc[2] = measure q[3];\n"),
     );
-    folder.file("dynamic.qasm", format!("{GATES}c[0] = measure q[1];\nif (c[0]) x q[0];\nh q[2];\n"));
+    folder
+        .file("dynamic.qasm", format!("{GATES}c[0] = measure q[1];\nif (c[0]) x q[0];\nh q[2];\n"));
     folder
 }
 
@@ -63,7 +64,8 @@ fn probabilities_are_summed_over_the_other_qubits() {
                     let found = run(&folder, file, &own);
                     assert_eq!(found["qubits"], json!(qubits));
                     assert!(found.get("counts").is_none());
-                    for (x, y) in numbers(&found["probabilities"]).iter().zip(summed(&all, qubits)) {
+                    for (x, y) in numbers(&found["probabilities"]).iter().zip(summed(&all, qubits))
+                    {
                         assert!((x - y).abs() < 1e-6, "{file} {qubits:?} {found}");
                     }
                 }
@@ -83,8 +85,10 @@ fn shots_count_the_named_qubits_in_their_order() {
         ("noisy.qasm", [("010", 0.9 * (1.0 - half)), ("111", 0.9 * half)]),
     ] {
         for more in [&[][..], &["--method", "density"], &["--method", "trajectories"]] {
-            let found = run(&folder, file, &[&["--qubits", "3,4,1", "--shots", "4000"], more].concat());
-            let counts: BTreeMap<String, u64> = serde_json::from_value(found["counts"].clone()).unwrap();
+            let found =
+                run(&folder, file, &[&["--qubits", "3,4,1", "--shots", "4000"], more].concat());
+            let counts: BTreeMap<String, u64> =
+                serde_json::from_value(found["counts"].clone()).unwrap();
             assert_eq!(counts.values().sum::<u64>(), 4000);
             for (bits, p) in expected {
                 let share = *counts.get(bits).unwrap_or(&0) as f64 / 4000.0;
@@ -95,14 +99,23 @@ fn shots_count_the_named_qubits_in_their_order() {
     // The shots are those of all qubits.
     let all = run(&folder, "plain.qasm", &["--shots", "300", "--seed", "5"]);
     let some = run(&folder, "plain.qasm", &["--shots", "300", "--seed", "5", "--qubits", "2"]);
-    let ones = all["counts"].as_object().unwrap().iter().filter(|(bits, _)| bits.as_bytes()[2] == b'1');
-    assert_eq!(some["counts"]["1"].as_u64().unwrap(), ones.map(|(_, n)| n.as_u64().unwrap()).sum::<u64>());
+    let ones =
+        all["counts"].as_object().unwrap().iter().filter(|(bits, _)| bits.as_bytes()[2] == b'1');
+    assert_eq!(
+        some["counts"]["1"].as_u64().unwrap(),
+        ones.map(|(_, n)| n.as_u64().unwrap()).sum::<u64>()
+    );
     let text = folder.run(&["run", "plain.qasm", "--set", "a=0", "--qubits", "0,4"]).done().out;
     assert!(text.starts_with("probabilities of qubits 4 0 (zeros left out)\n  10  1"), "{text}");
-    let text = folder.run(&["run", "plain.qasm", "--set", "a=0", "--qubits", "4", "--shots", "3"]).done().out;
+    let text = folder
+        .run(&["run", "plain.qasm", "--set", "a=0", "--qubits", "4", "--shots", "3"])
+        .done()
+        .out;
     assert_eq!(text, "counts of 3 shots of qubit 4\n  1  3  100.00 %\n");
     folder.file("sweep.npy", npy("(2, 1)", &[0.0, std::f64::consts::PI]));
-    let swept = folder.run(&["run", "plain.qasm", "--params", "sweep.npy", "--qubits", "3", "--json"]).json();
+    let swept = folder
+        .run(&["run", "plain.qasm", "--params", "sweep.npy", "--qubits", "3", "--json"])
+        .json();
     assert!((numbers(&swept["probabilities"][1])[1] - 1.0).abs() < 1e-15);
 }
 
@@ -119,10 +132,13 @@ fn a_few_qubits_of_a_wide_register_need_no_list_of_all() {
     {
         assert!((found - expected).abs() < 1e-15);
     }
-    let found = folder.run(&["run", "wide.qasm", "--qubits", "60", "--shots", "9", "--json"]).json();
+    let found =
+        folder.run(&["run", "wide.qasm", "--qubits", "60", "--shots", "9", "--json"]).json();
     assert_eq!(found["counts"], json!({"1": 9}));
     let many = (0..60).map(|q| q.to_string()).collect::<Vec<_>>().join(",");
-    folder.run(&["run", "wide.qasm", "--qubits", &many]).fails(1, &["the probabilities of 60 qubits"]);
+    folder
+        .run(&["run", "wide.qasm", "--qubits", &many])
+        .fails(1, &["the probabilities of 60 qubits"]);
 }
 
 #[test]

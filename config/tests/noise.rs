@@ -39,7 +39,16 @@ fn zz(p: f64) -> f64 {
 fn run_is_exact_or_shot_by_shot() {
     let folder = folder();
     let run = |rest: &[&str]| {
-        let first = ["run", "bell.qasm", "--noise", "noise.toml", "--set", "p=0.12", "--observable", "Z0 Z1"];
+        let first = [
+            "run",
+            "bell.qasm",
+            "--noise",
+            "noise.toml",
+            "--set",
+            "p=0.12",
+            "--observable",
+            "Z0 Z1",
+        ];
         folder.run(&[&first[..], &["--json"], rest].concat()).json()
     };
     let exact = run(&["--probabilities", "--shots", "20000"]);
@@ -48,14 +57,18 @@ fn run_is_exact_or_shot_by_shot() {
     assert_eq!(expectation.get("stderr"), None);
     let p: Vec<f64> = exact["probabilities"].as_array().unwrap().iter().map(number).collect();
     assert!(
-        (p[0] - (1.0 + zz(0.12)) / 4.0).abs() < ROUNDING && (p.iter().sum::<f64>() - 1.0).abs() < ROUNDING
+        (p[0] - (1.0 + zz(0.12)) / 4.0).abs() < ROUNDING
+            && (p.iter().sum::<f64>() - 1.0).abs() < ROUNDING
     );
     // Qubit 1 is read as 0 half of the times that it is 1.
     let counts = &exact["counts"];
     let of = |bits: &str| counts[bits].as_f64().unwrap_or(0.0) / 20_000.0;
-    for (bits, expected) in
-        [("00", p[0] + p[2] / 2.0), ("01", p[1] + p[3] / 2.0), ("10", p[2] / 2.0), ("11", p[3] / 2.0)]
-    {
+    for (bits, expected) in [
+        ("00", p[0] + p[2] / 2.0),
+        ("01", p[1] + p[3] / 2.0),
+        ("10", p[2] / 2.0),
+        ("11", p[3] / 2.0),
+    ] {
         assert!(
             (of(bits) - expected).abs() < 5.0 * (expected * (1.0 - expected) / 2e4).sqrt(),
             "{bits}: {counts}"
@@ -72,10 +85,13 @@ fn run_is_exact_or_shot_by_shot() {
         run(&["--shots", "50", "--threads", "2"])["counts"]
     );
     // A state is that of one shot, and that is said.
-    let given = ["run", "bell.qasm", "--noise", "noise.toml", "--set", "p=0.12", "--observable", "Z0"];
+    let given =
+        ["run", "bell.qasm", "--noise", "noise.toml", "--set", "p=0.12", "--observable", "Z0"];
     let one = folder.run(&[&given[..], &["--amplitudes"]].concat()).done();
     assert!(
-        one.err.contains("note: amplitudes and probabilities are those of the first shot; expectation"),
+        one.err.contains(
+            "note: amplitudes and probabilities are those of the first shot; expectation"
+        ),
         "{}",
         one.err
     );
@@ -88,13 +104,31 @@ fn derivatives_by_the_strength_of_noise() {
     let folder = folder();
     let slope = -8.0 / 3.0 * (1.0 - 4.0 / 3.0 * 0.12);
     for method in ["adjoint", "forward", "difference"] {
-        let given = ["--noise", "noise.toml", "--set", "p=0.12", "--observable", "Z0 Z1", "--method", method];
+        let given = [
+            "--noise",
+            "noise.toml",
+            "--set",
+            "p=0.12",
+            "--observable",
+            "Z0 Z1",
+            "--method",
+            method,
+        ];
         let grad = folder.run(&[&["grad", "bell.qasm", "--json"][..], &given].concat()).json();
         assert!((number(&grad["value"]) - zz(0.12)).abs() < ROUNDING, "{grad}");
         assert!((number(&grad["gradient"]["p"]) - slope).abs() < 1e-8, "{grad}");
     }
-    let given =
-        ["check", "bell.qasm", "--noise", "noise.toml", "--set", "p=0.12", "--observable", "Z0 Z1", "--json"];
+    let given = [
+        "check",
+        "bell.qasm",
+        "--noise",
+        "noise.toml",
+        "--set",
+        "p=0.12",
+        "--observable",
+        "Z0 Z1",
+        "--json",
+    ];
     let check = folder.run(&given).json();
     assert_eq!(check["agree"], json!(true));
     assert_eq!(check["engines"].as_array().unwrap().len(), 3, "{check}");
@@ -120,7 +154,8 @@ fn jobs_have_noise() {
     let end = folder.run(&["optimize", "job.toml", "--json"]).json();
     // |-> keeps sqrt(1 - 0.36) of its X.
     assert!((number(&end["value"]) + 0.8).abs() < 1e-9, "{end}");
-    // A strength that is an input keeps its value, or is one of the parameters, which stays a probability.
+    // A strength that is an input keeps its value, or is one of the parameters, which stays a
+    // probability.
     folder.file("p.toml", "[[noise]]\nchannel = \"phase_damping\"\nparameters = [\"p\"]\n");
     let job = |set: &str| {
         let text = format!(
@@ -147,7 +182,8 @@ fn jobs_have_noise() {
         let (value, p) = (number(&worst["value"]), number(&worst["parameters"]["p"]));
         assert!(value.abs() < 1e-3 && p <= 1.0 && p > 0.999, "{method}: {worst}");
     }
-    worst("0", "natural_gradient").fails(1, &["job.toml:10:10", "metric of state vectors", "lbfgs"]);
+    worst("0", "natural_gradient")
+        .fails(1, &["job.toml:10:10", "metric of state vectors", "lbfgs"]);
     worst("1.5", "lbfgs").fails(1, &["job.toml:8:7", "`p` begins at 1.5", "from 0 to 1"]);
     job("set = [\"p=1.5\"]").fails(1, &["1.5, which is not between 0 and 1"]);
     job("set = [\"q=0.5\"]").fails(1, &["job.toml:4:", "no parameter `q`"]);
@@ -161,11 +197,13 @@ fn operators_stand_in_a_model_and_noise_in_what_is_converted() {
         "kraus.toml",
         "[[noise]]\nafter = \"cx\"\nkraus = [[[[0, 1], 0], [0, [0, 0.6]]], [[0, [0, 0.8]], [0, 0]]]\n[[reading]]\np0 = 0.25\n",
     );
-    let given = ["run", "bell.qasm", "--noise", "kraus.toml", "--observable", "Z0 Z1", "--probabilities"];
+    let given =
+        ["run", "bell.qasm", "--noise", "kraus.toml", "--observable", "Z0 Z1", "--probabilities"];
     let run = folder.run(&[&given[..], &["--shots", "9000", "--json"]].concat()).json();
     // |11> stays with 0.36^2 of its half.
     let p: Vec<f64> = run["probabilities"].as_array().unwrap().iter().map(number).collect();
-    let expected = [0.5 + 0.5 * 0.64 * 0.64, 0.5 * 0.64 * 0.36, 0.5 * 0.64 * 0.36, 0.5 * 0.36 * 0.36];
+    let expected =
+        [0.5 + 0.5 * 0.64 * 0.64, 0.5 * 0.64 * 0.36, 0.5 * 0.64 * 0.36, 0.5 * 0.36 * 0.36];
     assert!(p.iter().zip(expected).all(|(p, e)| (p - e).abs() < ROUNDING), "{p:?}");
     // As text it runs alike, to the same counts.
     folder.file(
@@ -176,10 +214,13 @@ fn operators_stand_in_a_model_and_noise_in_what_is_converted() {
     let text = folder.run(&[&["convert"], &noisy[..], &["--to", "qasm3"]].concat()).done().out;
     assert!(text.contains("#pragma ketgrad misread(0.25, 0) c[1]\n"), "{text}");
     folder.file("noisy.qasm", &text);
-    let counts =
-        |what: &[&str]| folder.run(&[&["run"], what, &["--shots", "9000", "--json"]].concat()).json();
+    let counts = |what: &[&str]| {
+        folder.run(&[&["run"], what, &["--shots", "9000", "--json"]].concat()).json()
+    };
     assert_eq!(counts(&noisy)["counts"], counts(&["noisy.qasm"])["counts"]);
-    folder.run(&[&["convert"], &noisy[..], &["--to", "qasm2"]].concat()).fails(1, &["no words for"]);
+    folder
+        .run(&[&["convert"], &noisy[..], &["--to", "qasm2"]].concat())
+        .fails(1, &["no words for"]);
 }
 
 #[test]
@@ -193,7 +234,9 @@ fn density_matrices_run_what_has_no_noise_too_if_told_so() {
     let run = folder.run(&given).json();
     let value = number(&run["expectations"][0]["value"]);
     assert!((value - (1.0 + 1.0f64.cos()) / 2.0).abs() < ROUNDING, "{run}");
-    folder.run(&[&given[..], &["--amplitudes"]].concat()).fails(2, &["a density matrix has no amplitudes"]);
+    folder
+        .run(&[&given[..], &["--amplitudes"]].concat())
+        .fails(2, &["a density matrix has no amplitudes"]);
 }
 
 #[test]
@@ -203,7 +246,8 @@ fn circuits_with_noise_are_drawn() {
 }
 
 /// Qubit 0 is one, and flips qubit 1.
-const FLIPPED: &str = "OPENQASM 3.0;\ninclude \"stdgates.inc\";\nqubit[2] q;\nx q[0];\ncx q[0], q[1];\n";
+const FLIPPED: &str =
+    "OPENQASM 3.0;\ninclude \"stdgates.inc\";\nqubit[2] q;\nx q[0];\ncx q[0], q[1];\n";
 
 /// The probabilities of the basis states of a circuit under a model.
 fn probabilities(folder: &Folder, circuit: &str, model: &str) -> Vec<f64> {
@@ -217,7 +261,8 @@ fn a_rule_acts_on_the_qubits_that_it_names_of_a_wider_instruction() {
     let folder = Folder::new();
     folder.file("flipped.qasm", FLIPPED);
     let flip = "after = [\"cx\"]\nchannel = \"bit_flip\"\nparameters = [1]\n";
-    let p = |rest: &str| probabilities(&folder, "flipped.qasm", &format!("[[noise]]\n{flip}{rest}"));
+    let p =
+        |rest: &str| probabilities(&folder, "flipped.qasm", &format!("[[noise]]\n{flip}{rest}"));
     assert_eq!(p("qubits = [0]"), [0.0, 0.0, 1.0, 0.0]);
     // A qubit that is not in the circuit does not matter.
     assert_eq!(p("qubits = [1, 7]"), [0.0, 1.0, 0.0, 0.0]);
@@ -275,7 +320,8 @@ fn shots_that_measure_all_qubits_by_themselves_are_misread() {
     );
     for model in ["reading.toml", "both.toml"] {
         let shots = 100_000.0;
-        let run = folder.run(&["run", "ry.qasm", "--noise", model, "--shots", "100000", "--json"]).json();
+        let run =
+            folder.run(&["run", "ry.qasm", "--noise", model, "--shots", "100000", "--json"]).json();
         for (bits, p) in [("00", 0.72534), ("01", 0.10411), ("10", 0.10411), ("11", 0.06644)] {
             let share = number(&run["counts"][bits]) / shots;
             let error = (p * (1.0 - p) / shots).sqrt();
@@ -299,8 +345,17 @@ fn means_over_shots_are_misread() {
     let text = "OPENQASM 3.0;\ninclude \"stdgates.inc\";\ninput float t;\nqubit[2] q;\nry(t) q[0];\ncx q[0], q[1];\n";
     folder.file("ry.qasm", text);
     folder.file("reading.toml", "[[reading]]\np0 = 0.1\np1 = 0.3\n");
-    let given =
-        ["grad", "ry.qasm", "--noise", "reading.toml", "--set", "t=.7", "--observable", "Z0", "--json"];
+    let given = [
+        "grad",
+        "ry.qasm",
+        "--noise",
+        "reading.toml",
+        "--set",
+        "t=.7",
+        "--observable",
+        "Z0",
+        "--json",
+    ];
     let measured = folder.run(&[&given[..], &["--shots", "200000"]].concat()).done();
     assert!(measured.err.contains("readings that may be wrong count"), "{}", measured.err);
     let measured = measured.json();
@@ -317,9 +372,21 @@ fn means_over_shots_are_misread() {
     assert!(exact.err.contains("this reading acts nowhere"), "{}", exact.err);
     assert!((number(&exact.json()["value"]) - 0.7f64.cos()).abs() < ROUNDING);
     // Readings that the circuit itself says, of a measurement at its end.
-    folder
-        .file("own.qasm", format!("{text}bit c;\nc = measure q[1];\n#pragma ketgrad misread(0.5, 0.5) c\n"));
-    let own = ["grad", "own.qasm", "--set", "t=.7", "--observable", "Z0 + Z1", "--shots", "100000", "--json"];
+    folder.file(
+        "own.qasm",
+        format!("{text}bit c;\nc = measure q[1];\n#pragma ketgrad misread(0.5, 0.5) c\n"),
+    );
+    let own = [
+        "grad",
+        "own.qasm",
+        "--set",
+        "t=.7",
+        "--observable",
+        "Z0 + Z1",
+        "--shots",
+        "100000",
+        "--json",
+    ];
     let own = folder.run(&own).json();
     assert!((number(&own["value"]) - 0.7f64.cos()).abs() < 5.0 * number(&own["stderr"]), "{own}");
     // A job with shots: the smallest value that readings allow, p0 - p1 less than -(1 - p0 - p1).
@@ -336,10 +403,12 @@ fn means_over_shots_are_misread() {
 fn a_rule_that_acts_nowhere_is_a_warning_with_its_place() {
     let folder = Folder::new();
     folder.file("flipped.qasm", FLIPPED);
-    let rule = |rest: &str| format!("\n[[noise]]\n{rest}\nchannel = \"bit_flip\"\nparameters = [0.1]\n");
+    let rule =
+        |rest: &str| format!("\n[[noise]]\n{rest}\nchannel = \"bit_flip\"\nparameters = [0.1]\n");
     let warns = |model: String, words: &[&str]| {
         folder.file("model.toml", model);
-        let ran = folder.run(&["run", "flipped.qasm", "--noise", "model.toml", "--probabilities"]).done();
+        let ran =
+            folder.run(&["run", "flipped.qasm", "--noise", "model.toml", "--probabilities"]).done();
         for word in words {
             assert!(ran.err.contains(word), "{word} is missing\n{}", ran.err);
         }
@@ -368,8 +437,9 @@ fn a_rule_that_acts_nowhere_is_a_warning_with_its_place() {
     fails("gate_qubits = [[0, 1]]\nqubits = [0, 1, 2]\nwidth = 2\nafter = \"cx\"", "one of both");
 }
 
-/// `aer.json` was written by Qiskit Aer 0.18.2, which gave these probabilities, too: errors of all qubits and of some, of
-/// depolarizing, damping, thermal relaxation and Pauli strings, and readings.
+/// `aer.json` was written by Qiskit Aer 0.18.2, which gave these probabilities, too: errors of all
+/// qubits and of some, of depolarizing, damping, thermal relaxation and Pauli strings, and
+/// readings.
 #[test]
 fn models_of_qiskit_aer_are_read() {
     let folder = Folder::new();
@@ -379,7 +449,8 @@ fn models_of_qiskit_aer_are_read() {
          cx q[2], q[1];\ncx q[1], q[0];\nh q[2];\n",
     );
     let model = data("aer.json");
-    let run = ["run", "three.qasm", "--noise", &model, "--probabilities", "--shots", "100000", "--json"];
+    let run =
+        ["run", "three.qasm", "--noise", &model, "--probabilities", "--shots", "100000", "--json"];
     let run = folder.run(&run).json();
     let exact = [
         0.211_287_559_366_978_68,
@@ -423,10 +494,19 @@ fn models_of_qiskit_aer_are_read() {
     fails(&error("hh", x, "1"), &["no instruction is called `hh`"]);
     fails(&error("h", x, "0.5"), &["errors[0]: ", "do not keep the trace"]);
     fails(&error("h", x, "0.5, 0.5"), &["errors[0].probabilities", "for each of `instructions`"]);
-    fails(&error("h", "{\"name\": \"rx\", \"qubits\": [0]}", "1"), &["errors[0].instructions[0][0]", "`rx`"]);
-    fails(&error("h", "{\"name\": \"x\", \"qubits\": [0, 1]}", "1"), &["`x` does not act on 2 qubits"]);
+    fails(
+        &error("h", "{\"name\": \"rx\", \"qubits\": [0]}", "1"),
+        &["errors[0].instructions[0][0]", "`rx`"],
+    );
+    fails(
+        &error("h", "{\"name\": \"x\", \"qubits\": [0, 1]}", "1"),
+        &["`x` does not act on 2 qubits"],
+    );
     let reading = "{\"type\": \"roerror\", \"operations\": [\"measure\"], \"probabilities\": ";
-    fails(&format!("{reading}[[1, 0], [0.5, 0.4]]}}"), &["errors[0].probabilities", "whose sum is 1"]);
+    fails(
+        &format!("{reading}[[1, 0], [0.5, 0.4]]}}"),
+        &["errors[0].probabilities", "whose sum is 1"],
+    );
     fails(
         &format!("{reading}[[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]}}"),
         &["several qubits"],
@@ -441,12 +521,14 @@ fn qubits_relax_during_delays() {
             "OPENQASM 3.0;\ninclude \"stdgates.inc\";\nqubit[2] q;\nx q[0];\nstretch s;\ndelay[{delay}] q[0];\n"
         )
     };
-    let model =
-        |rest: &str| format!("[[noise]]\nafter = [\"delay\"]\nrelaxation = {{ time = \"delay\", {rest} }}\n");
+    let model = |rest: &str| {
+        format!("[[noise]]\nafter = [\"delay\"]\nrelaxation = {{ time = \"delay\", {rest} }}\n")
+    };
     folder.file("model.toml", model("t1 = 50, t2 = 70, unit = \"us\", dt = 0.5e-3"));
     folder.file(
         "list.toml",
-        model("t1 = [50e3], t2 = [70e3], unit = \"ns\", dt = 0.5").replace("relax", "qubits = [0]\nrelax"),
+        model("t1 = [50e3], t2 = [70e3], unit = \"ns\", dt = 0.5")
+            .replace("relax", "qubits = [0]\nrelax"),
     );
     let remains = (-0.4f64).exp();
     for delay in ["20us", "40000dt", "2 * 10000ns"] {
@@ -477,7 +559,9 @@ fn qubits_relax_during_delays() {
     fails("1ns", "t1 = 50, t2 = 70, unit = \"h\"", &["it is one of s, ms, us, ns, not `h`"]);
     fails("1ns", "t1 = 50, t2 = 170, unit = \"us\"", &["noise.relaxation", "bad.toml:3:14"]);
     folder.file("bad.toml", model(times).replace("delay\"]", "x\"]"));
-    folder.run(&["run", "waits.qasm", "--noise", "bad.toml"]).fails(1, &["after = [\"delay\"] alone"]);
+    folder
+        .run(&["run", "waits.qasm", "--noise", "bad.toml"])
+        .fails(1, &["after = [\"delay\"] alone"]);
 }
 
 #[test]
@@ -485,7 +569,10 @@ fn qubits_are_read_together() {
     let folder = Folder::new();
     let text = "OPENQASM 3.0;\ninclude \"stdgates.inc\";\nqubit[2] q;\nx q[0];\n";
     folder.file("one.qasm", text);
-    folder.file("measured.qasm", format!("{text}bit[2] c;\nc[0] = measure q[0];\nc[1] = measure q[1];\n"));
+    folder.file(
+        "measured.qasm",
+        format!("{text}bit[2] c;\nc[0] = measure q[0];\nc[1] = measure q[1];\n"),
+    );
     // 01, where qubit 0 is 1, is read as 00, 01, 10, 11 with these.
     let rows = "[[1, 0, 0, 0], [0.1, 0.2, 0.3, 0.4], [0, 0, 1, 0], [0, 0, 0, 1]]";
     folder.file("model.toml", format!("[[reading]]\nqubits = [0, 1]\nmatrix = {rows}\n"));
@@ -501,20 +588,32 @@ fn qubits_are_read_together() {
         ("measured.qasm", "model.toml"),
         ("measured.qasm", "model.json"),
     ] {
-        let run = folder.run(&["run", circuit, "--noise", model, "--shots", "20000", "--json"]).json();
+        let run =
+            folder.run(&["run", circuit, "--noise", model, "--shots", "20000", "--json"]).json();
         for (bits, p) in [("00", 0.1f64), ("01", 0.2), ("10", 0.3), ("11", 0.4)] {
             let (share, error) = (number(&run["counts"][bits]) / 2e4, (p * (1.0 - p) / 2e4).sqrt());
             assert!((share - p).abs() < 4.5 * error, "{circuit} {model} {bits}: {share}");
         }
     }
-    let converted =
-        folder.run(&["convert", "measured.qasm", "--to", "qasm3", "--noise", "model.toml"]).done().out;
+    let converted = folder
+        .run(&["convert", "measured.qasm", "--to", "qasm3", "--noise", "model.toml"])
+        .done()
+        .out;
     let pragma = "#pragma ketgrad misread(0, 0, 0, 0.1, 0.3, 0.4, 0, 0, 0, 0, 0, 0) c[0], c[1]\n";
     assert!(converted.contains(pragma), "{converted}");
     let drawn = folder.run(&["draw", "measured.qasm", "--noise", "model.toml"]).done().out;
     assert!(drawn.contains("misread c[0], c[1]"), "{drawn}");
-    let mean =
-        ["grad", "one.qasm", "--noise", "model.toml", "--observable", "Z0 Z1", "--shots", "20000", "--json"];
+    let mean = [
+        "grad",
+        "one.qasm",
+        "--noise",
+        "model.toml",
+        "--observable",
+        "Z0 Z1",
+        "--shots",
+        "20000",
+        "--json",
+    ];
     let mean = folder.run(&mean).json();
     assert!(number(&mean["value"]).abs() < 5.0 * number(&mean["stderr"]), "{mean}");
 
@@ -545,7 +644,10 @@ fn what_is_wrong_is_said_at_its_place() {
     let rule = |rest: &str| format!("[[noise]]\n{rest}\n");
     let good = "channel = \"depolarizing\"\nparameters = [0.1]";
     fails(&rule("channel = \"depolarising\"\nparameters = [0.1]"), "did you mean `depolarizing`?");
-    fails(&rule("channel = \"depolarizing\"\nparameters = [1.5]"), "expected a number from 0 to 1, not 1.5");
+    fails(
+        &rule("channel = \"depolarizing\"\nparameters = [1.5]"),
+        "expected a number from 0 to 1, not 1.5",
+    );
     fails(
         &rule("channel = \"depolarizing\"\nparameters = [0.1, 0.2]"),
         "depolarizing takes 1 parameter (p), not 2",
@@ -555,7 +657,10 @@ fn what_is_wrong_is_said_at_its_place() {
     fails(&rule(&format!("{good}\nwith = 2")), "unknown key `noise.with`");
     fails(&rule("relaxation = { time = 1, t1 = 1, t2 = 3 }"), "T2 <= 2 T1");
     fails(&rule("width = 1"), "needs one of `channel`");
-    fails(&rule("kraus = [[[1, 0], [0, 1]]]\nchannel = \"bit_flip\"\nparameters = [0.1]"), "needs one of");
+    fails(
+        &rule("kraus = [[[1, 0], [0, 1]]]\nchannel = \"bit_flip\"\nparameters = [0.1]"),
+        "needs one of",
+    );
     fails(&rule("kraus = [[[1, 0], [0, 0.5]]]"), "do not keep the trace: entry (1, 1)");
     fails(&rule("kraus = [[[1, 0], [0]]]"), "row 1 has 1 entries");
     fails(&rule("kraus = [[[1, 0], [0, [1, 2, 3]]]]"), "a list of its real and its imaginary part");
@@ -571,7 +676,9 @@ fn what_is_wrong_is_said_at_its_place() {
     let unset = folder.run(&["run", "bell.qasm", "--noise", "noise.toml"]);
     unset.fails(1, &["p"]);
     let usage = ["run", "bell.qasm", "--noise", "noise.toml", "--set", "p=0.1"];
-    folder.run(&[&usage[..], &["--method", "exact"]].concat()).fails(2, &["--method is one of auto"]);
+    folder
+        .run(&[&usage[..], &["--method", "exact"]].concat())
+        .fails(2, &["--method is one of auto"]);
     let both = folder.run(&[&usage[..], &["--method", "density", "--amplitudes"]].concat());
     both.fails(2, &["trajectories"]);
     // 40 qubits: trajectories by themselves, and too much memory in words otherwise.

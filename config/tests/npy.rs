@@ -15,10 +15,21 @@ fn folder() -> Folder {
 fn what_numpy_wrote_comes_back_byte_for_byte() {
     let folder = folder();
     for (precision, file) in [("f64", "state_c16.npy"), ("f32", "state_c8.npy")] {
-        let args =
-            ["run", "id.qasm", "--input", &data(file), "--output", "out.npy", "--precision", precision];
+        let args = [
+            "run",
+            "id.qasm",
+            "--input",
+            &data(file),
+            "--output",
+            "out.npy",
+            "--precision",
+            precision,
+        ];
         folder.run(&args).done();
-        assert_eq!(std::fs::read(folder.path("out.npy")).unwrap(), std::fs::read(data(file)).unwrap());
+        assert_eq!(
+            std::fs::read(folder.path("out.npy")).unwrap(),
+            std::fs::read(data(file)).unwrap()
+        );
     }
     let names = folder.names();
     assert!(names.iter().all(|n| !n.ends_with(".tmp")), "{names:?}");

@@ -1,4 +1,5 @@
-//! Observables whose coefficients have parameters: values, derivatives, sweeps, error bars, and what is refused.
+//! Observables whose coefficients have parameters: values, derivatives, sweeps, error bars, and
+//! what is refused.
 #![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
 use ketgrad_core::observable::{ParametricSum, PauliSum};
@@ -41,7 +42,8 @@ struct Random(u64);
 
 impl Random {
     fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % n
     }
 
@@ -107,7 +109,8 @@ fn values_and_derivatives_are_those_of_the_formula() {
     near(&ran["expectations"][0]["value"], value, 1e-14);
     for method in ["adjoint", "forward", "shift", "difference", "symbolic"] {
         for (precision, off) in [("f64", 1e-8), ("f32", 3e-2)] {
-            let rest = ["--method", method, "--precision", precision, "--hessian", "--observable", "Z0"];
+            let rest =
+                ["--method", method, "--precision", precision, "--hessian", "--observable", "Z0"];
             let args = [&["grad", "two.qasm", "--observable", observable][..], &rest].concat();
             let found = call(&folder, &args, &values);
             let found = &found["expectations"][0];
@@ -145,7 +148,8 @@ fn random_observables_agree_with_differences_of_runs() {
         let noise = round % 2 == 1;
         // Of observables that have them all.
         let observable = format!("{observable} + 0.1*J*h*g_1");
-        let mut values: Vec<(&str, f64)> = ["a", "b", "J", "h", "g_1"].map(|n| (n, random.real())).to_vec();
+        let mut values: Vec<(&str, f64)> =
+            ["a", "b", "J", "h", "g_1"].map(|n| (n, random.real())).to_vec();
         let mut file = vec!["two.qasm", "--observable", observable.as_str()];
         if noise {
             file.extend(["--noise", "noise.toml"]);
@@ -155,8 +159,11 @@ fn random_observables_agree_with_differences_of_runs() {
             let ran = call(&folder, &[&["run"], &file[..]].concat(), values);
             number(&ran["expectations"][0]["value"])
         };
-        let methods: &[&str] =
-            if noise { &["adjoint", "forward"] } else { &["adjoint", "forward", "shift", "difference"] };
+        let methods: &[&str] = if noise {
+            &["adjoint", "forward"]
+        } else {
+            &["adjoint", "forward", "shift", "difference"]
+        };
         let method = methods[random.below(methods.len() as u64) as usize];
         let found = call(&folder, &[&["grad"], &file[..], &["--method", method]].concat(), &values);
         let scale = 1.0 + number(&found["value"]).abs();
@@ -165,7 +172,8 @@ fn random_observables_agree_with_differences_of_runs() {
             call(&folder, &[&["grad"], &file[..], rest].concat(), values)
         };
         let curved = gradient(&values, &["--hessian", "--method", methods[round / 2 % 2]]);
-        let single = call(&folder, &[&["grad"], &file[..], &["--precision", "f32"]].concat(), &values);
+        let single =
+            call(&folder, &[&["grad"], &file[..], &["--precision", "f32"]].concat(), &values);
         for k in 0..values.len() {
             let beside = |step: f64| {
                 let mut moved = values.clone();
@@ -188,7 +196,11 @@ fn random_observables_agree_with_differences_of_runs() {
             let [above, below] = [&above, &below].map(|found| number(&found["gradient"][name]));
             let (row, slope) = (&curved["hessian"][values[k].0], (above - below) / 2e-5);
             near(&row[name], slope, 1e-6 * scale.max(slope.abs()));
-            near(&row[name], number(&curved["hessian"][name][values[k].0]), 1e-10 * scale.max(slope.abs()));
+            near(
+                &row[name],
+                number(&curved["hessian"][name][values[k].0]),
+                1e-10 * scale.max(slope.abs()),
+            );
         }
     }
 }
@@ -199,7 +211,8 @@ fn sums_with_names_are_those_with_numbers() {
     let mut random = Random(3);
     for _ in 0..200 {
         let text = random.observable(&["J", "w[0]", "_c"], 2);
-        let sum = ParametricSum::parse_on(&text, 2, &|name| ["J", "w[0]", "_c"].contains(&name)).unwrap();
+        let sum =
+            ParametricSum::parse_on(&text, 2, &|name| ["J", "w[0]", "_c"].contains(&name)).unwrap();
         let values: Vec<f64> = sum.params().iter().map(|_| random.real()).collect();
         let mut plain = text.clone();
         for (name, value) in sum.params().iter().zip(&values) {
@@ -225,29 +238,46 @@ fn sweeps_have_parameters_of_observables_last() {
     folder.file("last.npy", npy("(2, 2)", &[0.3, 0.4, 0.7, 0.8]));
     let value = |[a, b, h, j]: [f64; 4]| h * a.cos() + a * j * a.sin() * b.sin();
     for verb in ["run", "grad"] {
-        let args = [&[verb, "two.qasm", "--params", "all.npy", "--json"][..], &observables].concat();
+        let args =
+            [&[verb, "two.qasm", "--params", "all.npy", "--json"][..], &observables].concat();
         let found = folder.run(&args).json();
         for (row, point) in [[0.1, 0.2, 0.3, 0.4], [0.5, 0.6, 0.7, 0.8]].into_iter().enumerate() {
             near(&found["expectations"][row][0]["value"], value(point), 1e-14);
-            near(&found["expectations"][row][1]["value"], point[3] * point[0].cos() * point[1].cos(), 1e-14);
+            near(
+                &found["expectations"][row][1]["value"],
+                point[3] * point[0].cos() * point[1].cos(),
+                1e-14,
+            );
             if verb == "grad" {
                 near(&found["expectations"][row][0]["gradient"]["h"], point[0].cos(), 1e-14);
             }
         }
         let rest = ["--params", "last.npy", "--set", "a=0.1", "--set", "b=0.2"];
-        let found = folder.run(&[&[verb, "two.qasm", "--json"][..], &rest, &observables].concat()).json();
+        let found =
+            folder.run(&[&[verb, "two.qasm", "--json"][..], &rest, &observables].concat()).json();
         near(&found["expectations"][1][0]["value"], value([0.1, 0.2, 0.7, 0.8]), 1e-14);
     }
     folder.file("p.json", r#"{"a": 0.1, "b": 0.2, "h": 0.3, "J": "0.4"}"#);
-    let found =
-        folder.run(&[&["run", "two.qasm", "--params", "p.json", "--json"][..], &observables].concat());
+    let found = folder
+        .run(&[&["run", "two.qasm", "--params", "p.json", "--json"][..], &observables].concat());
     near(&found.json()["expectations"][0]["value"], value([0.1, 0.2, 0.3, 0.4]), 1e-14);
     let args = ["grad", "two.qasm", "--params", "all.npy", "--output", "g.npy"];
     folder.run(&[&args[..], &observables].concat()).done();
     let bytes = std::fs::read(folder.path("g.npy")).unwrap();
     assert!(String::from_utf8_lossy(&bytes).contains("'shape': (2, 2, 4)"));
     folder.file("short.npy", npy("(3,)", &[0.1, 0.2, 0.3]));
-    let args = ["run", "two.qasm", "--params", "short.npy", "--set", "a=0", "--set", "b=0", "--set", "h=0"];
+    let args = [
+        "run",
+        "two.qasm",
+        "--params",
+        "short.npy",
+        "--set",
+        "a=0",
+        "--set",
+        "b=0",
+        "--set",
+        "h=0",
+    ];
     folder.run(&[&args[..], &observables].concat()).fails(1, &["4 parameters", "J"]);
     let args = ["run", "two.qasm", "--params", "all.npy", "--observable", "Z*Z0"];
     folder.run(&args).fails(1, &["expected a qubit number"]);
@@ -336,11 +366,14 @@ fn formulas_have_the_values_of_numbers() {
             let mut text = text.as_str().unwrap().to_owned();
             for name in ["a", "J", "h"] {
                 for power in 2..7 {
-                    text = text.replace(&format!("{name}^{power}"), &format!("powi({name}, {power})"));
+                    text =
+                        text.replace(&format!("{name}^{power}"), &format!("powi({name}, {power})"));
                 }
             }
             let program = format!("fn f(a, b, J, h) {{ {text} + 0*(a + b + J + h) }}");
-            number(&folder.run(&["diff", "-e", &program, "--at", &at.join(","), "--json"]).json()["value"])
+            number(
+                &folder.run(&["diff", "-e", &program, "--at", &at.join(","), "--json"]).json()["value"],
+            )
         };
         near(&numbers["value"], evaluated(&formulas["value"]), 1e-9);
         for name in ["a", "b", "J", "h"] {
@@ -356,7 +389,8 @@ fn formulas_have_the_values_of_numbers() {
 fn what_no_parameter_is_is_said() {
     let folder = folder();
     let run = |observable: &str, more: &[&str]| {
-        let args = ["run", "two.qasm", "--observable", observable, "--set", "a=0.3", "--set", "b=1"];
+        let args =
+            ["run", "two.qasm", "--observable", observable, "--set", "a=0.3", "--set", "b=1"];
         folder.run(&[&args[..], more].concat())
     };
     run("J*Z0", &[])
@@ -378,8 +412,18 @@ fn what_no_parameter_is_is_said() {
     run("2J*Z0", &["--set", "J=1"]).fails(1, &["coefficient 0+2i", "write `2*J`"]);
     run("a*i*Z0", &[]).fails(1, &["found `i`", "OpenFermion's"]);
     run("J*J*Z0", &["--set", "J=1e200"]).fails(1, &["inf is not a finite number"]);
-    let grad =
-        ["grad", "two.qasm", "--observable", "J*J*Z0", "--set", "a=1", "--set", "b=1", "--set", "J=1e200"];
+    let grad = [
+        "grad",
+        "two.qasm",
+        "--observable",
+        "J*J*Z0",
+        "--set",
+        "a=1",
+        "--set",
+        "b=1",
+        "--set",
+        "J=1e200",
+    ];
     folder.run(&grad).fails(1, &["inf is not a finite number"]);
     folder.file(
         "job.toml",

@@ -3,9 +3,9 @@
 
 use crate::support::{Folder, npy};
 
-/// Qubit 0 turned by .3, qubit 1 by .5, so that `<Z>` is the cosine of the angle and `<X>` its sine; qubit 2 is 1.
-const TURNED: &str =
-    "OPENQASM 3.0;\ninclude \"stdgates.inc\";\nqubit[3] q;\nry(0.3) q[0];\nry(0.5) q[1];\nx q[2];\n";
+/// Qubit 0 turned by .3, qubit 1 by .5, so that `<Z>` is the cosine of the angle and `<X>` its
+/// sine; qubit 2 is 1.
+const TURNED: &str = "OPENQASM 3.0;\ninclude \"stdgates.inc\";\nqubit[3] q;\nry(0.3) q[0];\nry(0.5) q[1];\nx q[2];\n";
 
 fn folder() -> Folder {
     let folder = Folder::new();
@@ -74,8 +74,18 @@ fn what_is_not_read_is_underlined_with_a_way_out() {
     let folder = folder();
     for (observable, words) in [
         ("X0 Z0", &["qubit 0 comes twice", "--observable:1:4", "X Y = i Z"][..]),
-        ("Z1 + 0.5j*X0", &["`X0` has the coefficient 0+0.5i, which is not real", ":1:6", "Hermitian"]),
-        ("ZZ", &["has 2 letters where 3 are needed", "qubit 0 the last", "I where there is no operator"]),
+        (
+            "Z1 + 0.5j*X0",
+            &["`X0` has the coefficient 0+0.5i, which is not real", ":1:6", "Hermitian"],
+        ),
+        (
+            "ZZ",
+            &[
+                "has 2 letters where 3 are needed",
+                "qubit 0 the last",
+                "I where there is no operator",
+            ],
+        ),
         ("[1+0j] ZZI", &["CUDA-Q", "spin.z(0)"]),
         ("Z('a')", &["a qubit or wire with a name", ":1:3"]),
         ("0.5*Z(7)", &["qubit 7 does not exist", ":1:5"]),
@@ -85,9 +95,13 @@ fn what_is_not_read_is_underlined_with_a_way_out() {
         folder.run(&["run", "turned.qasm", "--observable", observable]).fails(1, words);
     }
     folder.file("late.txt", "0.5*Z0\n\n0.25*Z9 + X1\n");
-    folder.run(&["run", "turned.qasm", "--observable", "@late.txt"]).fails(1, &["[late.txt:3:6]", "qubit 9"]);
+    folder
+        .run(&["run", "turned.qasm", "--observable", "@late.txt"])
+        .fails(1, &["[late.txt:3:6]", "qubit 9"]);
     folder.file("none.txt", "# nothing\n\n");
-    folder.run(&["run", "turned.qasm", "--observable", "@none.txt"]).fails(1, &["none.txt has no terms"]);
+    folder
+        .run(&["run", "turned.qasm", "--observable", "@none.txt"])
+        .fails(1, &["none.txt has no terms"]);
 }
 
 #[test]
@@ -98,11 +112,14 @@ fn hamiltonians_of_jobs_are_read_alike() {
         "ansatz.qasm",
         "OPENQASM 3.0;\ninclude \"stdgates.inc\";\ninput float t;\nqubit[3] q;\nrx(t) q[0];\n",
     );
-    let job =
-        |hamiltonian: &str| format!("[ansatz]\ncircuit = \"ansatz.qasm\"\n[hamiltonian]\n{hamiltonian}\n");
-    for hamiltonian in
-        ["file = \"qiskit.txt\"", "terms = \"[('IIZ', 1), ('IZI', 2)]\"", "terms = \"Z(0) + 2 * Z(1)\""]
-    {
+    let job = |hamiltonian: &str| {
+        format!("[ansatz]\ncircuit = \"ansatz.qasm\"\n[hamiltonian]\n{hamiltonian}\n")
+    };
+    for hamiltonian in [
+        "file = \"qiskit.txt\"",
+        "terms = \"[('IIZ', 1), ('IZI', 2)]\"",
+        "terms = \"Z(0) + 2 * Z(1)\"",
+    ] {
         folder.file("job.toml", job(hamiltonian));
         let json = folder.run(&["optimize", "job.toml", "--json"]).json();
         // The least of cos t + 2

@@ -28,7 +28,9 @@ fn a_job_does_not_write_over_what_it_reads() {
             let name = folder.path("").canonicalize().unwrap();
             let file = file.replace("NAME", name.file_name().unwrap().to_str().unwrap());
             folder.file("job.toml", format!("{job}[output]\n{key} = '{file}'\n"));
-            folder.run(&["optimize", "job.toml"]).fails(1, &["job.toml:6:", "another file of the job"]);
+            folder
+                .run(&["optimize", "job.toml"])
+                .fails(1, &["job.toml:6:", "another file of the job"]);
         }
     }
     folder.file("job.toml", format!("{job}[output]\ncheckpoint = 'x.svg'\ncurve = './x.svg'\n"));
@@ -70,11 +72,17 @@ fn a_job_ends_at_its_minimum_with_a_curve_and_a_checkpoint() {
     let found = ran.json();
     assert!((number(&found["value"]) + 2.0).abs() < 1e-11);
     assert_eq!(found["converged"], Value::Bool(true));
-    assert!(found["reason"] == "gradient" && (number(&found["lowest"]) + 2.0).abs() < 1e-11, "{found}");
+    assert!(
+        found["reason"] == "gradient" && (number(&found["lowest"]) + 2.0).abs() < 1e-11,
+        "{found}"
+    );
     let parameters = found["parameters"].as_object().unwrap();
     assert_eq!(parameters.keys().collect::<Vec<_>>(), ["theta", "w[0]", "w[1]"]);
     let names = folder.names();
-    assert_eq!(names, ["ansatz.qasm", "bell.qasm", "turns.checkpoint.json", "turns.svg", "turns.toml"]);
+    assert_eq!(
+        names,
+        ["ansatz.qasm", "bell.qasm", "turns.checkpoint.json", "turns.svg", "turns.toml"]
+    );
     let curve = std::fs::read_to_string(folder.path("turns.svg")).unwrap();
     let points = curve.split("points=\"").nth(1).unwrap().split('"').next().unwrap();
     let iterations = found["iterations"].as_u64().unwrap() as usize;
@@ -86,10 +94,16 @@ fn a_job_ends_at_its_minimum_with_a_curve_and_a_checkpoint() {
     let again = again.json();
     assert!(["value", "parameters", "iterations"].iter().all(|key| again[*key] == found[*key]));
     let text = folder.run(&["optimize", "turns.toml", "--quiet"]).done();
-    assert!(text.out.contains("converged  true\nreason  \"gradient\"\n") && text.err.is_empty(), "{text:?}");
+    assert!(
+        text.out.contains("converged  true\nreason  \"gradient\"\n") && text.err.is_empty(),
+        "{text:?}"
+    );
     let lowest = text.out.lines().find_map(|line| line.strip_prefix("lowest possible  ")).unwrap();
     let (lowest, below) = lowest.split_once(' ').unwrap();
-    assert!((lowest.parse::<f64>().unwrap() + 2.0).abs() < 1e-11 && below.ends_with("below)"), "{text:?}");
+    assert!(
+        (lowest.parse::<f64>().unwrap() + 2.0).abs() < 1e-11 && below.ends_with("below)"),
+        "{text:?}"
+    );
 }
 
 #[test]
@@ -99,18 +113,21 @@ fn the_jobs_of_the_examples_are_solved() {
     let library = include_str!("../../core/src/problem/h2.txt");
     assert_eq!(std::fs::read_to_string(jobs.join("h2.txt")).unwrap(), library);
     for entry in std::fs::read_dir(&jobs).unwrap().flatten() {
-        std::fs::copy(entry.path(), folder.path(&entry.file_name().into_string().unwrap())).unwrap();
+        std::fs::copy(entry.path(), folder.path(&entry.file_name().into_string().unwrap()))
+            .unwrap();
     }
     // The ground energy in the basis; what two layers reach; free fermions.
     let ring = -2.0 / (std::f64::consts::PI / 8.0).sin();
-    for (job, value) in [("h2.toml", -1.137_270_175), ("icosahedron.toml", -18.851_739), ("ising.toml", ring)]
+    for (job, value) in
+        [("h2.toml", -1.137_270_175), ("icosahedron.toml", -18.851_739), ("ising.toml", ring)]
     {
         let found = folder.run(&["optimize", job, "--json"]).json();
         assert!((number(&found["value"]) - value).abs() < 1e-6, "{job}: {found}");
         assert_eq!(found["converged"], Value::Bool(true), "{job}");
     }
     // Above the exact energy by less than is called chemical accuracy.
-    let above = number(&folder.run(&["optimize", "h4.toml", "--json"]).json()["value"]) + 2.180_316_614_324;
+    let above =
+        number(&folder.run(&["optimize", "h4.toml", "--json"]).json()["value"]) + 2.180_316_614_324;
     assert!((-1e-9..1.6e-3).contains(&above), "{above}");
 }
 
@@ -121,7 +138,9 @@ fn molecules_come_from_the_files_of_other_programs() {
     let folder = Folder::new();
     folder.file("h4.fcidump", H4);
     let job = |more: &str| {
-        format!("[ansatz]\nname = 'uccsd'\n[hamiltonian]\nfile = 'h4.fcidump'\n{more}\n[start]\nrandom = 0\n")
+        format!(
+            "[ansatz]\nname = 'uccsd'\n[hamiltonian]\nfile = 'h4.fcidump'\n{more}\n[start]\nrandom = 0\n"
+        )
     };
     let value = |more: &str, rest: &[&str]| {
         folder.file("job.toml", job(more));
@@ -129,7 +148,8 @@ fn molecules_come_from_the_files_of_other_programs() {
     };
     for mapping in ["jordan_wigner", "parity", "bravyi_kitaev"] {
         let none = "[stopping]\niterations = 0";
-        // PySCF: the energies of Hartree-Fock and of full configuration interaction; UCCSD is within chemical accuracy.
+        // PySCF: the energies of Hartree-Fock and of full configuration interaction; UCCSD is
+        // within chemical accuracy.
         let start = value(&format!("mapping = '{mapping}'\n{none}"), &[]);
         assert!((start + 2.124_259_738_973).abs() < 1e-9, "{mapping}: {start}");
         let above = value(&format!("mapping = '{mapping}'"), &[]) + 2.180_316_614_324;
@@ -156,7 +176,10 @@ fn molecules_come_from_the_files_of_other_programs() {
     folder.file("electrons.toml", job("").replace("'uccsd'", "'uccsd'\nelectrons = 4"));
     folder.run(&["optimize", "electrons.toml"]).fails(1, &["electrons.toml:3:13", "says it"]);
     folder.file("terms.txt", "Z0");
-    folder.file("terms.toml", TURNS.replace("terms = 'Z0 + Z1'", "file = 'terms.txt'\nmapping = 'parity'"));
+    folder.file(
+        "terms.toml",
+        TURNS.replace("terms = 'Z0 + Z1'", "file = 'terms.txt'\nmapping = 'parity'"),
+    );
     folder.run(&["optimize", "terms.toml"]).fails(1, &["terms.toml:5:1", "hamiltonian.mapping"]);
     folder.file("small.toml", TURNS.replace("terms = 'Z0 + Z1'", "file = 'h4.fcidump'"));
     folder.run(&["optimize", "small.toml"]).fails(1, &["small.toml:4:8", "need 8 qubits"]);
@@ -186,22 +209,32 @@ fn a_penalty_keeps_the_electrons() {
     // The weight that it asks for is enough.
     let weight = free.split("`penalty = ").nth(1).and_then(|rest| rest.split('`').next()).unwrap();
     let kept = run(&format!("penalty = {weight}\n"));
-    assert!(kept.contains("value  -2.851024") && kept.contains(exact) && kept.contains("below"), "{kept}");
+    assert!(
+        kept.contains("value  -2.851024") && kept.contains(exact) && kept.contains("below"),
+        "{kept}"
+    );
     folder.file("five.toml", "[ansatz]\nname = 'hardware_efficient'\nqubits = 4\nlayers = 1\n[hamiltonian]\nfile = 'heh.fcidump'\ntaper = true\n");
-    folder.run(&["optimize", "five.toml"]).fails(1, &["five.toml:6:8", "2 orbitals, tapered, need 2 qubits"]);
+    folder
+        .run(&["optimize", "five.toml"])
+        .fails(1, &["five.toml:6:8", "2 orbitals, tapered, need 2 qubits"]);
     folder.file("two.toml", "[ansatz]\nname = 'hardware_efficient'\nlayers = 2\n[hamiltonian]\nfile = 'heh.fcidump'\ntaper = true\npenalty = 1\n");
     let two = folder.run(&["optimize", "two.toml"]).done().out;
     assert!(two.contains("value  -2.851024"), "{two}");
     let kept = run("penalty = 1.0\n");
-    assert!(kept.contains("value  -2.851024") && kept.contains(exact) && kept.contains("below"), "{kept}");
+    assert!(
+        kept.contains("value  -2.851024") && kept.contains(exact) && kept.contains("below"),
+        "{kept}"
+    );
 }
 
 #[test]
 fn the_lowest_energy_is_that_of_the_electrons_asked_for() {
     let folder = Folder::new();
-    // Hydrogen at .74 A in STO-3G; with four electrons its two orbitals are full: 2 h11 + 2 h22 + J11 + J22 + 4 J12 - 2 K12 + E.
+    // Hydrogen at .74 A in STO-3G; with four electrons its two orbitals are full: 2 h11 + 2 h22 +
+    // J11 + J22 + 4 J12 - 2 K12 + E.
     let body = "0.674756 1 1 1 1\n0.181210 2 1 2 1\n0.663711 1 1 2 2\n0.697652 2 2 2 2\n-1.253310 1 1 0 0\n-0.475069 2 2 0 0\n0.715104 0 0 0 0\n";
-    let energy = 2.0 * (-1.253_310 - 0.475_069) + 0.674_756 + 0.697_652 + 4.0 * 0.663_711 - 2.0 * 0.181_210
+    let energy = 2.0 * (-1.253_310 - 0.475_069) + 0.674_756 + 0.697_652 + 4.0 * 0.663_711
+        - 2.0 * 0.181_210
         + 0.715_104;
     // The triplet: h11 + h22 + J12 - K12 + E.
     let triplet = -1.253_310 - 0.475_069 + 0.663_711 - 0.181_210 + 0.715_104;
@@ -217,11 +250,15 @@ fn the_lowest_energy_is_that_of_the_electrons_asked_for() {
         let ansatz = "[ansatz]\nname = 'hardware_efficient'\nlayers = 1\n";
         folder.file(
             "job.toml",
-            format!("{ansatz}[hamiltonian]\nfile = 'h2.fcidump'\n{more}[stopping]\niterations = 1\n"),
+            format!(
+                "{ansatz}[hamiltonian]\nfile = 'h2.fcidump'\n{more}[stopping]\niterations = 1\n"
+            ),
         );
         let out = folder.run(&["optimize", "job.toml"]).done().out;
-        let found =
-            out.lines().find_map(|line| line.strip_prefix(&format!("lowest of {words}  "))).expect(&out);
+        let found = out
+            .lines()
+            .find_map(|line| line.strip_prefix(&format!("lowest of {words}  ")))
+            .expect(&out);
         let found: f64 = found.split(' ').next().unwrap().parse().unwrap();
         assert!((found - energy).abs() < 1e-9, "{header} {more}: {found} {energy}");
     }
@@ -233,13 +270,18 @@ fn observables_come_from_the_files_of_other_programs() {
     folder.file("h4.fcidump", H4);
     folder.file("hf.qasm", "OPENQASM 3.0; include \"stdgates.inc\"; qubit[8] q; x q[0:3];");
     let found = folder.run(&["run", "hf.qasm", "--observable", "@h4.fcidump", "--json"]).json();
-    assert!((number(&found["expectations"][0]["value"]) + 2.124_259_738_973).abs() < 1e-9, "{found}");
+    assert!(
+        (number(&found["expectations"][0]["value"]) + 2.124_259_738_973).abs() < 1e-9,
+        "{found}"
+    );
     folder.file("one.qasm", "OPENQASM 3.0; include \"stdgates.inc\"; qubit q; x q;");
     folder
         .run(&["run", "one.qasm", "--observable", "@h4.fcidump"])
         .fails(1, &["h4.fcidump:1:1", "need 8 qubits"]);
     folder.file("h4.fcidump", "&FCI NORB=1,NELEC=2,IUHF=1 &END");
-    folder.run(&["run", "one.qasm", "--observable", "@h4.fcidump"]).fails(1, &["h4.fcidump:1:1", "IUHF"]);
+    folder
+        .run(&["run", "one.qasm", "--observable", "@h4.fcidump"])
+        .fails(1, &["h4.fcidump:1:1", "IUHF"]);
 }
 
 #[test]
@@ -248,7 +290,8 @@ fn seeds_and_starts() {
     let job = |more: &str| format!("{TURNS}[stopping]\niterations = 0\n{more}");
     let start = |text: &str, rest: &[&str]| {
         folder.file("job.toml", text);
-        folder.run(&[&["optimize", "job.toml", "--json"], rest].concat()).json()["parameters"].clone()
+        folder.run(&[&["optimize", "job.toml", "--json"], rest].concat()).json()["parameters"]
+            .clone()
     };
     let (one, two) = (start(&job(""), &["--seed", "1"]), start(&job(""), &["--seed", "2"]));
     assert!(one != two && one == start(&format!("seed = 1\n{}", job("")), &[]));
@@ -256,7 +299,10 @@ fn seeds_and_starts() {
     assert_eq!(one, start(&format!("seed = 2\n{}", job("")), &["--seed", "1"]));
     // What is given leaves the rest as it was.
     let given = start(&job("[start]\nset = ['w[0]=pi/2']\n"), &["--seed", "1"]);
-    assert_eq!((number(&given["w[0]"]), &given["theta"]), (std::f64::consts::FRAC_PI_2, &one["theta"]));
+    assert_eq!(
+        (number(&given["w[0]"]), &given["theta"]),
+        (std::f64::consts::FRAC_PI_2, &one["theta"])
+    );
     folder.file("point.json", "{\"theta\": 0.25, \"w\": [1, \"pi\"]}");
     let given = start(&job("[start]\nparams = 'point.json'\nset = ['theta=0.5']\n"), &[]);
     assert_eq!((number(&given["theta"]), number(&given["w[0]"])), (0.5, 1.0));
@@ -303,12 +349,18 @@ fn a_job_killed_twenty_times_ends_as_if_it_had_not() {
     assert!(inside > 3, "the job was over before it could be killed");
     // As if the last one had been killed while it wrote.
     folder.file(".killed.checkpoint.json.tmp", "{\"version\":");
-    let end = folder.run(&["optimize", "killed.toml", "--resume", "--json", "--threads", "1"]).json();
-    assert!(["value", "parameters", "iterations", "converged"].iter().all(|key| end[*key] == found[*key]));
+    let end =
+        folder.run(&["optimize", "killed.toml", "--resume", "--json", "--threads", "1"]).json();
+    assert!(
+        ["value", "parameters", "iterations", "converged"]
+            .iter()
+            .all(|key| end[*key] == found[*key])
+    );
     assert_eq!(std::fs::read(&checkpoint).unwrap(), whole, "every number of the trajectory");
-    // A run that is killed while it writes the curve, or asks whether it can, leaves a file beside that, which nobody can
-    // take away any more; of checkpoints nothing is left.
-    let litter = |name: &String| name.starts_with(".killed.checkpoint.json") && name.ends_with(".tmp");
+    // A run that is killed while it writes the curve, or asks whether it can, leaves a file beside
+    // that, which nobody can take away any more; of checkpoints nothing is left.
+    let litter =
+        |name: &String| name.starts_with(".killed.checkpoint.json") && name.ends_with(".tmp");
     assert_eq!(folder.names().into_iter().find(litter), None);
 }
 
@@ -317,9 +369,11 @@ fn every_optimizer_goes_on_with_the_same_bits() {
     let folder = Folder::new();
     let methods = ["adam", "natural_gradient", "lbfgs", "newton_cg", "nelder_mead", "spsa"];
     let jobs = methods.map(|method| (method, long(method)));
-    let measured = ["adam", "spsa"].map(|method| (method, format!("shots = 100\n{}", long(method))));
+    let measured =
+        ["adam", "spsa"].map(|method| (method, format!("shots = 100\n{}", long(method))));
     for (method, job) in jobs.into_iter().chain(measured) {
-        let job = job.replace("qubits = 6", "qubits = 3").replace("iterations = 60", "iterations = 9");
+        let job =
+            job.replace("qubits = 6", "qubits = 3").replace("iterations = 60", "iterations = 9");
         let (whole, _) = undisturbed(&folder, &job);
         // First less, then on.
         folder.file("part.toml", job.replace("iterations = 9", "iterations = 4"));
@@ -357,7 +411,8 @@ fn a_maximum_is_no_end() {
         folder.run(&["optimize", "job.toml", "--resume", "--quiet"]).done();
         assert_eq!(read(), before, "{method}");
     }
-    // No iteration is left to go on, or nothing decides: the end is not said to be a minimum, in text as in JSON.
+    // No iteration is left to go on, or nothing decides: the end is not said to be a minimum, in
+    // text as in JSON.
     let none = "[stopping]\niterations = 0\n";
     for (terms, more, reason, words) in [
         ("Z0 + Z1", none, "stationary_not_minimum", "the point is stationary, not a minimum"),
@@ -369,7 +424,10 @@ fn a_maximum_is_no_end() {
         let found = ran.json();
         assert!(found["reason"] == reason && found["converged"] == Value::Bool(false), "{found}");
         let text = folder.run(&["optimize", "job.toml"]).done();
-        assert!(text.out.contains(&format!("converged  false\nreason  \"{reason}\"\n")), "{text:?}");
+        assert!(
+            text.out.contains(&format!("converged  false\nreason  \"{reason}\"\n")),
+            "{text:?}"
+        );
     }
 }
 
@@ -387,7 +445,8 @@ fn an_end_that_is_not_below_the_start_is_said_to_be_none() {
         found["below_start"] == Value::Bool(false) && found["converged"] == Value::Bool(false),
         "{found}"
     );
-    // Measured anew, so it may be a little below the lowest energy, but no more than its error explains.
+    // Measured anew, so it may be a little below the lowest energy, but no more than its error
+    // explains.
     assert!(number(&found["value"]) > -1.137_27 - 4.0 * number(&found["stderr"]), "{found}");
     assert!((number(&found["lowest"]) + 1.137_270_175).abs() < 1e-8, "{found}");
 }
@@ -416,13 +475,18 @@ fn a_job_on_shots_ends_near_its_minimum() {
     let (value, error) = (number(&found["value"]), number(&found["stderr"]));
     assert!((value + 2.0).abs() < 0.05 && (0.0..0.02).contains(&error), "{found}");
     // The exact value at the parameters found.
-    let at: Vec<String> =
-        found["parameters"].as_object().unwrap().iter().map(|(name, x)| format!("{name}={x}")).collect();
+    let at: Vec<String> = found["parameters"]
+        .as_object()
+        .unwrap()
+        .iter()
+        .map(|(name, x)| format!("{name}={x}"))
+        .collect();
     let set: Vec<&str> = at.iter().flat_map(|x| ["--set", x.as_str()]).collect();
     let args = [&["grad", "ansatz.qasm", "--observable", "Z0 + Z1", "--json"][..], &set].concat();
     let exact = number(&folder.run(&args).json()["value"]);
     assert!((value - exact).abs() <= 5.0 * error + 1e-3, "{value} {error} {exact}");
-    let again = folder.run(&["optimize", "turns.toml", "--json", "--seed", "3", "--threads", "2"]).json();
+    let again =
+        folder.run(&["optimize", "turns.toml", "--json", "--seed", "3", "--threads", "2"]).json();
     assert_eq!(again["value"], found["value"]);
     let fails = |text: &str, words: &[&str]| {
         folder.file("bad.toml", text);
@@ -439,7 +503,10 @@ fn a_job_on_shots_ends_near_its_minimum() {
     }
     folder.run(&["optimize", "turns.toml", "--precision", "f32"]).fails(2, &["double precision"]);
     // Shots of a circuit with noise take vectors: a density matrix of 12 qubits would be 256 MiB.
-    folder.file("noise.toml", "[[noise]]\nwidth = 1\nchannel = 'depolarizing'\nparameters = [0.01]\n");
+    folder.file(
+        "noise.toml",
+        "[[noise]]\nwidth = 1\nchannel = 'depolarizing'\nparameters = [0.01]\n",
+    );
     let noisy = "[ansatz]\nname = 'hardware_efficient'\nqubits = 12\nlayers = 1\nnoise = 'noise.toml'\n\
                  [hamiltonian]\nterms = 'Z0'\n[stopping]\niterations = 1\n";
     folder.file("noisy.toml", format!("shots = 4\n{noisy}"));
@@ -508,18 +575,36 @@ fn bad_jobs_are_answered_with_their_place() {
         &format!("{TURNS}[optimizer]\nmethod = 'lbgfs'\n"),
         &["bad.toml:6:10", "natural_gradient", "`lbfgs`?"],
     );
-    fails(&format!("{TURNS}[optimizer]\nmethod = 'adam'\nbeta1 = 1\n"), &["bad.toml:7:9", "below 1"]);
+    fails(
+        &format!("{TURNS}[optimizer]\nmethod = 'adam'\nbeta1 = 1\n"),
+        &["bad.toml:7:9", "below 1"],
+    );
     fails(&format!("{TURNS}[optimizer]\nstep = 0.1\n"), &["bad.toml:6:1", "optimizer.step"]);
     fails(&format!("{TURNS}[start]\nset = ['phi=1']\n"), &["bad.toml:6:7", "no parameter `phi`"]);
-    fails(&format!("{TURNS}[start]\nset = ['theta']\n"), &["bad.toml:6:7", "start.set needs NAME=VALUE"]);
-    fails(&format!("{TURNS}[start]\nparams = 'none.json'\n"), &["bad.toml:6:10", "cannot read none.json"]);
+    fails(
+        &format!("{TURNS}[start]\nset = ['theta']\n"),
+        &["bad.toml:6:7", "start.set needs NAME=VALUE"],
+    );
+    fails(
+        &format!("{TURNS}[start]\nparams = 'none.json'\n"),
+        &["bad.toml:6:10", "cannot read none.json"],
+    );
     fails(&TURNS.replace("Z0 + Z1", "Z0 + foo"), &["bad.toml:4:15", "found `foo`"]);
     fails(&format!("{TURNS}[start]\nset = ['theta=0/0']\n"), &["theta"]);
     fails(&format!("{TURNS}[start]\nrandom = inf\n"), &["bad.toml:6:10", "finite"]);
     fails(&format!("{TURNS}[start]\nrandom = -0.1\n"), &["bad.toml:6:10", "at least 0"]);
-    fails(&format!("seed = 18446744073709551616\n{TURNS}"), &["bad.toml:1:8", "to 18446744073709551615"]);
-    fails(&format!("{TURNS}[output]\ncurve = 'c.png'\n"), &["bad.toml:6:9", "SVG, not in png", ".svg"]);
-    fails(&format!("{TURNS}[output]\ncurve = ''\n"), &["bad.toml:6:9", "output.curve", "the name of a file"]);
+    fails(
+        &format!("seed = 18446744073709551616\n{TURNS}"),
+        &["bad.toml:1:8", "to 18446744073709551615"],
+    );
+    fails(
+        &format!("{TURNS}[output]\ncurve = 'c.png'\n"),
+        &["bad.toml:6:9", "SVG, not in png", ".svg"],
+    );
+    fails(
+        &format!("{TURNS}[output]\ncurve = ''\n"),
+        &["bad.toml:6:9", "output.curve", "the name of a file"],
+    );
     fails(&format!("{TURNS}[output]\ncheckpoint = ''\n"), &["bad.toml:6:14", "the name of a file"]);
     fails(&format!("{TURNS}[output]\nevery = 0\n"), &["bad.toml:6:9", "from 1 to"]);
     fails(
@@ -527,7 +612,10 @@ fn bad_jobs_are_answered_with_their_place() {
         &["bad.toml:6:14", "another file of the job"],
     );
     fails(&format!("{TURNS}[output]\ncurve = 'no/such/folder/x.svg'\n"), &["cannot write"]);
-    fails(&TURNS.replace("'ansatz.qasm'", "'none.qasm'"), &["bad.toml:2:11", "cannot read none.qasm"]);
+    fails(
+        &TURNS.replace("'ansatz.qasm'", "'none.qasm'"),
+        &["bad.toml:2:11", "cannot read none.qasm"],
+    );
     fails(&TURNS.replace("circuit", "name"), &["bad.toml:2:8", "hardware_efficient, qaoa, uccsd"]);
     fails(
         "[ansatz]\nname = 'uccsd'\nqubits = 2\nelectrons = 3\n[hamiltonian]\nname = 'h2'\n",
@@ -555,8 +643,9 @@ fn a_job_in_single_precision_ends_near_the_minimum_and_keeps_its_precision() {
         // Derivatives and changes as small as single precision knows them.
         let stopping = "[stopping]\ngradient = 1e-3\nchange = 1e-7\n[start]\nrandom = 1.0\n";
         folder.file("job.toml", format!("{TURNS}[optimizer]\nmethod = '{method}'\n{stopping}"));
-        let found =
-            folder.run(&["optimize", "job.toml", "--precision", "f32", "--seed", "3", "--json"]).json();
+        let found = folder
+            .run(&["optimize", "job.toml", "--precision", "f32", "--seed", "3", "--json"])
+            .json();
         assert!((number(&found["value"]) + 2.0).abs() < 1e-5, "{method}: {found}");
         assert_eq!(found["converged"], Value::Bool(true), "{method}");
         // What was computed was rounded to single precision.
@@ -630,7 +719,8 @@ fn what_has_no_derivative_is_refused() {
         folder.run(&["optimize", "job.toml"]).fails(1, words);
     };
     // A measurement in the middle: there is an average, but no metric of states.
-    let feedback = "input float a;\nqubit[2] q;\nbit c;\nrx(a) q[0];\nc = measure q[0];\nif (c) x q[1];\n";
+    let feedback =
+        "input float a;\nqubit[2] q;\nbit c;\nrx(a) q[0];\nc = measure q[0];\nif (c) x q[1];\n";
     folder.file("ansatz.qasm", format!("{head}{feedback}"));
     for method in ["lbfgs", "newton_cg", "adam"] {
         let job = format!(

@@ -30,7 +30,8 @@ fn all_ways_give_the_same() {
 #[test]
 fn multiples_of_pi_are_exact() {
     let folder = Folder::new();
-    let args = ["--set", "theta=pi", "--set", "w[0]=0", "--set", "w[1]=0", "--probabilities", "--json"];
+    let args =
+        ["--set", "theta=pi", "--set", "w[0]=0", "--set", "w[1]=0", "--probabilities", "--json"];
     let ran = folder.run(&[&["run", "ansatz.qasm"][..], &args].concat()).done();
     assert!(ran.out.contains("\"probabilities\":[0.0,1.0,0.0,0.0]"), "{}", ran.out);
 }
@@ -54,13 +55,15 @@ fn a_table_is_a_sweep() {
         assert_eq!(json["counts"][1], serde_json::json!({"00": 10}));
         assert_eq!(json["probabilities"][1], serde_json::json!([1.0, 0.0, 0.0, 0.0]));
     }
-    let text =
-        folder.run(&["run", "ansatz.qasm", "--params", &data("sweep.npy"), "--observable", "Z0"]).done();
+    let text = folder
+        .run(&["run", "ansatz.qasm", "--params", &data("sweep.npy"), "--observable", "Z0"])
+        .done();
     assert!(text.out.starts_with("row 0\nexpectation values\n  Z0  "), "{}", text.out);
     // By columns it is the same table.
     let values = |path: &str| {
-        let json =
-            folder.run(&["run", "ansatz.qasm", "--params", path, "--observable", "Z0", "--json"]).json();
+        let json = folder
+            .run(&["run", "ansatz.qasm", "--params", path, "--observable", "Z0", "--json"])
+            .json();
         json["expectations"].clone()
     };
     let (one, other) = (values(&data("sweep.npy")), values(&data("sweep_fortran.npy")));
@@ -126,13 +129,22 @@ fn the_states_of_a_sweep_are_rows_of_one_file() {
     let folder = Folder::new();
     for (precision, code, width) in [("f64", "<c16", 8), ("f32", "<c8", 4)] {
         let path = data("sweep.npy");
-        let args = ["run", "ansatz.qasm", "--params", &path, "--output", "s.npy", "--precision", precision];
+        let args = [
+            "run",
+            "ansatz.qasm",
+            "--params",
+            &path,
+            "--output",
+            "s.npy",
+            "--precision",
+            precision,
+        ];
         let json = folder.run(&[&args[..], &["--probabilities", "--json"]].concat()).json();
         let bytes = std::fs::read(folder.path("s.npy")).unwrap();
         let header = String::from_utf8_lossy(&bytes[10..128]).into_owned();
-        assert!(
-            header.starts_with(&format!("{{'descr': '{code}', 'fortran_order': False, 'shape': (2, 4), }}"))
-        );
+        assert!(header.starts_with(&format!(
+            "{{'descr': '{code}', 'fortran_order': False, 'shape': (2, 4), }}"
+        )));
         assert_eq!(bytes.len(), 128 + 2 * 4 * 2 * width);
         let number = |i: usize| {
             let at = &bytes[128 + i * width..128 + (i + 1) * width];
@@ -157,9 +169,18 @@ fn a_sweep_gives_the_same_bits_for_any_threads() {
     let folder = Folder::new();
     let path = data("sweep.npy");
     let run = |threads| {
-        let args =
-            ["run", "ansatz.qasm", "--params", &path, "--amplitudes", "--observable", "X0 Z1", "--json"];
-        let json = folder.run(&[&args[..], &["--shots", "50", "--threads", threads]].concat()).json();
+        let args = [
+            "run",
+            "ansatz.qasm",
+            "--params",
+            &path,
+            "--amplitudes",
+            "--observable",
+            "X0 Z1",
+            "--json",
+        ];
+        let json =
+            folder.run(&[&args[..], &["--shots", "50", "--threads", threads]].concat()).json();
         ["amplitudes", "expectations", "counts"].map(|key| json[key].clone())
     };
     assert_eq!(run("1"), run("2"));
@@ -181,7 +202,9 @@ fn faulty_values_are_refused() {
     run(&["--set", "theta=1", "--set", "theta = 2"]).fails(1, &["`theta` twice"]);
     run(&["--set", "theta"]).fails(2, &["NAME=VALUE"]);
     run(&["--set", "=1"]).fails(2, &["NAME=VALUE"]);
-    for bad in ["theta=", "theta=foo", "theta=1/0", "theta=1e999", "theta=nan", "theta=((((", "theta=é"] {
+    for bad in
+        ["theta=", "theta=foo", "theta=1/0", "theta=1e999", "theta=nan", "theta=((((", "theta=é"]
+    {
         run(&["--set", bad]).fails(1, &["--set theta:1:"]);
     }
     folder.run(&["run", "bell.qasm", "--set", "a=1"]).fails(1, &["no parameters at all"]);
@@ -204,7 +227,9 @@ fn faulty_values_are_refused() {
     run(&["--params", "deep.json"]).fails(1, &["deep.json"]);
     run(&["--params", "no.json"]).fails(1, &["cannot read no.json"]);
     run(&["--params", &data("state_c16.npy")]).fails(1, &["type <c16", "float64"]);
-    folder.run(&["run", "bell.qasm", "--params", &data("point.npy")]).fails(1, &["3 values", "0 parameters"]);
+    folder
+        .run(&["run", "bell.qasm", "--params", &data("point.npy")])
+        .fails(1, &["3 values", "0 parameters"]);
 }
 
 /// A circuit whose size and form are inputs.
@@ -229,7 +254,8 @@ fn inputs_that_are_no_parameters_are_given_like_them() {
     let set = ["--set", "n=2 + 1", "--set", "mask=011", "--set", "flip=1"];
     let with = |words: &[&'static str]| [words, &set[..]].concat();
     // -cos(t)^2 with the flip.
-    let call = with(&["grad", "sized.qasm", "--observable", "Z0 Z1", "--set", "angle_=0.4", "--json"]);
+    let call =
+        with(&["grad", "sized.qasm", "--observable", "Z0 Z1", "--set", "angle_=0.4", "--json"]);
     let json = folder.run(&call).json();
     assert!((json["value"].as_f64().unwrap() + 0.4f64.cos().powi(2)).abs() < 1e-14);
     assert!((json["gradient"]["angle_"].as_f64().unwrap() - 0.8f64.sin()).abs() < 1e-14);
@@ -256,7 +282,8 @@ fn inputs_that_are_no_parameters_are_given_like_them() {
     folder.run(&with(&["equivalent", "sized.qasm", "plain.qasm"])).done();
     folder.run(&with(&["equivalent", "sized.qasm", "plain.qasm", "--set", "angle_=0.3"])).done();
     folder.run(&["equivalent", "plain.qasm", "sized.qasm", "--params", "form.json"]).done();
-    let other = ["equivalent", "plain.qasm", "sized.qasm", "--params", "form.json", "--set", "mask=111"];
+    let other =
+        ["equivalent", "plain.qasm", "sized.qasm", "--params", "form.json", "--set", "mask=111"];
     assert_eq!(folder.run(&other).status, Some(3));
     folder.run(&["optimize", "job.toml", "--quiet"]).done();
 }
@@ -272,14 +299,19 @@ fn inputs_that_are_no_parameters_are_missed_and_checked() {
         "`bit[3] mask`",
         "`bool flip`",
     ];
-    for verb in
-        [&["run", "sized.qasm"][..], &["grad", "sized.qasm", "--observable", "Z0"], &["draw", "sized.qasm"]]
-    {
-        let ran = folder.run(&[verb, &["--params", &data("point.npy")]].concat()).fails(1, &missing);
+    for verb in [
+        &["run", "sized.qasm"][..],
+        &["grad", "sized.qasm", "--observable", "Z0"],
+        &["draw", "sized.qasm"],
+    ] {
+        let ran =
+            folder.run(&[verb, &["--params", &data("point.npy")]].concat()).fails(1, &missing);
         assert!(ran.err.contains("give it with --set 'n=…' or --params FILE.json"), "{}", ran.err);
     }
     folder.run(&["equivalent", "sized.qasm", "sized.qasm"]).fails(1, &missing);
-    folder.run(&["optimize", "job.toml"]).fails(1, &[missing[0], "give it in [ansatz]: set = [\"n=…\"]"]);
+    folder
+        .run(&["optimize", "job.toml"])
+        .fails(1, &[missing[0], "give it in [ansatz]: set = [\"n=…\"]"]);
     let set = ["--set", "n=3", "--set", "mask=011", "--set", "flip=1", "--set", "angle_=1"];
     let with = |words: &[&'static str]| [&["run", "sized.qasm"][..], &set, words].concat();
     folder
@@ -299,7 +331,9 @@ fn inputs_that_are_no_parameters_are_missed_and_checked() {
     folder
         .run(&["run", "sized.qasm", "--params", "truth.json"])
         .fails(1, &["truth.json: angle_", "`true` is not declared"]);
-    folder.run(&["equivalent", "sized.qasm", "sized.qasm", "--params", "x.npy"]).fails(2, &["a JSON file"]);
+    folder
+        .run(&["equivalent", "sized.qasm", "sized.qasm", "--params", "x.npy"])
+        .fails(2, &["a JSON file"]);
     folder.file(
         "plain.qasm",
         "OPENQASM 3.0; include \"stdgates.inc\"; input float theta; qubit q; rx(theta) q;",

@@ -33,12 +33,16 @@ fn points_are_named_on_the_command_line() {
     assert!(wrong.out.contains(words) && wrong.out.contains("\nduo  agrees in "), "{wrong:#?}");
     let other = verify(&["duo: x=1, w=77"]);
     assert!(
-        other.status == Some(3) && other.out.contains("\nduo  at 1, 77 its pullback gives 0 by `w`"),
+        other.status == Some(3)
+            && other.out.contains("\nduo  at 1, 77 its pullback gives 0 by `w`"),
         "{other:#?}"
     );
     // What is not compared in whole says so.
-    let list = format!("all: xs=[{}]", (0..60).map(|k| format!("0.{k}")).collect::<Vec<_>>().join(","));
-    assert!(verify(&[&list]).done().out.contains("(of more than 48 numbers 48 are moved one by one"));
+    let list =
+        format!("all: xs=[{}]", (0..60).map(|k| format!("0.{k}")).collect::<Vec<_>>().join(","));
+    assert!(
+        verify(&[&list]).done().out.contains("(of more than 48 numbers 48 are moved one by one")
+    );
     for (at, status, words) in [
         ("al: xs=[1]", 2, vec!["there is no rule `al`", "`all`"]),
         ("z=1", 2, vec!["--at z=1: no rule has these parameters", "sq(x)", "duo(x, w)"]),
@@ -99,8 +103,12 @@ fn wrong_gate_kernels_are_refused() {
     };
     let run = ["run", "bell.qasm", "--amplitudes", "--config", "c.toml"];
     config("", "imaginary");
-    let words =
-        ["plugin `it`", "kernel `mutants` does not compute what it should", "expected", "`verify = false`"];
+    let words = [
+        "plugin `it`",
+        "kernel `mutants` does not compute what it should",
+        "expected",
+        "`verify = false`",
+    ];
     folder.run(&run).fails(1, &words[..2]);
     folder.run(&run).fails(1, &words[3..]);
     let verified = folder.run(&VERIFY);

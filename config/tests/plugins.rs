@@ -39,8 +39,18 @@ fn a_program_uses_a_plugin_and_a_rule_of_the_config() {
     let folder = Folder::new();
     config(&folder);
     let program = "fn f(a, b) { erf(a * b) + softplus(a) }";
-    let args =
-        ["diff", "--config", "c.toml", "-e", program, "--at", "a=0.7,b=-0.4", "--order", "2", "--json"];
+    let args = [
+        "diff",
+        "--config",
+        "c.toml",
+        "-e",
+        program,
+        "--at",
+        "a=0.7,b=-0.4",
+        "--order",
+        "2",
+        "--json",
+    ];
     let json = folder.run(&args).json();
     let (a, b): (f64, f64) = (0.7, -0.4);
     let slope = 2.0 / std::f64::consts::PI.sqrt() * (-(a * b) * (a * b)).exp();
@@ -55,8 +65,9 @@ fn a_program_uses_a_plugin_and_a_rule_of_the_config() {
 
     // Every engine agrees on it.
     folder.file("f.kg", program);
-    let checked =
-        folder.run(&["check", "f.kg", "--config", "c.toml", "--at", "a=0.7,b=-0.4", "--json"]).json();
+    let checked = folder
+        .run(&["check", "f.kg", "--config", "c.toml", "--at", "a=0.7,b=-0.4", "--json"])
+        .json();
     assert_eq!(checked["agree"], true, "{checked}");
     // Without the config the name is unknown.
     folder
@@ -123,7 +134,8 @@ fn a_rule_that_disagrees_is_status_3() {
         "c.toml",
         format!("[[plugin]]\nname = 'bad'\npath = {hostile}\nrules = {{ only = ['panics'] }}\n"),
     );
-    let panics = ["diff", "-e", "fn f(x) { 1.0 + 0.0 * panics(x) }", "--at", "x=7", "--config", "c.toml"];
+    let panics =
+        ["diff", "-e", "fn f(x) { 1.0 + 0.0 * panics(x) }", "--at", "x=7", "--config", "c.toml"];
     folder.run(&panics).fails(1, &["panics"]);
 }
 
@@ -131,14 +143,29 @@ fn a_rule_that_disagrees_is_status_3() {
 #[test]
 fn a_rule_that_is_not_the_derivative_says_so() {
     let folder = Folder::new();
-    let rule = "[[rule]]\nprogram = 'rule rounded(x) { round(x) } pullback(x, y, y_bar) { y_bar }'\n";
+    let rule =
+        "[[rule]]\nprogram = 'rule rounded(x) { round(x) } pullback(x, y, y_bar) { y_bar }'\n";
     folder.file("c.toml", rule);
-    let diff =
-        ["diff", "--config", "c.toml", "-e", "fn f(x) { 3.0 * rounded(x) }", "--at", "x=1.3", "--json"];
-    folder.run(&diff).fails(1, &["rule `rounded`", "pullback gives", "`verify = false`", "[c.toml:1:"]);
+    let diff = [
+        "diff",
+        "--config",
+        "c.toml",
+        "-e",
+        "fn f(x) { 3.0 * rounded(x) }",
+        "--at",
+        "x=1.3",
+        "--json",
+    ];
+    folder
+        .run(&diff)
+        .fails(1, &["rule `rounded`", "pullback gives", "`verify = false`", "[c.toml:1:"]);
     folder.file("c.toml", format!("{rule}verify = false\n"));
     let given = folder.run(&diff).json();
-    assert_eq!((given["value"].as_f64(), given["gradient"]["x"].as_f64()), (Some(3.0), Some(3.0)), "{given}");
+    assert_eq!(
+        (given["value"].as_f64(), given["gradient"]["x"].as_f64()),
+        (Some(3.0), Some(3.0)),
+        "{given}"
+    );
     let verified = folder.run(&["plugins", "verify", "--config", "c.toml"]).done();
     assert!(verified.out.contains("rounded  not compared: it is not meant to be"), "{verified:#?}");
 }
@@ -161,7 +188,10 @@ fn a_config_of_rules_alone_is_verified() {
     folder.file("c.toml", rule("3.0"));
     let refused = folder.run(&["plugins", "verify", "--config", "c.toml"]);
     assert_eq!(refused.status, Some(3), "{refused:#?}");
-    assert!(refused.out.contains("\nsquare  at ") && refused.out.contains("pullback gives"), "{refused:#?}");
+    assert!(
+        refused.out.contains("\nsquare  at ") && refused.out.contains("pullback gives"),
+        "{refused:#?}"
+    );
 }
 
 /// A rule that is wrong is said whatever became of the plugins, and with what it may be for.
@@ -185,12 +215,14 @@ fn a_wrong_rule_is_not_hidden_by_plugins() {
 fn an_error_in_a_rule_is_where_it_is_called() {
     let folder = Folder::new();
     for body in ["{ xs[5] }", "{ if len(xs) > 9 { third(xs) } else { xs[5] } }"] {
-        let rule = format!("rule third(xs: array) -> real {body} pullback(xs, y, y_bar) {{ [y_bar] }}");
+        let rule =
+            format!("rule third(xs: array) -> real {body} pullback(xs, y, y_bar) {{ [y_bar] }}");
         folder.file("c.toml", format!("[[rule]]\nverify = false\nprogram = '{rule}'\n"));
         folder.file("f.kg", "fn f(xs: array) {\n  2.0 * third(xs)\n}\n");
-        folder
-            .run(&["diff", "f.kg", "--config", "c.toml", "--at", "xs=[1,2]"])
-            .fails(1, &["  × index 5 of an array of 2 elements", "[f.kg:2:9]", "2 │   2.0 * third(xs)", "─"]);
+        folder.run(&["diff", "f.kg", "--config", "c.toml", "--at", "xs=[1,2]"]).fails(
+            1,
+            &["  × index 5 of an array of 2 elements", "[f.kg:2:9]", "2 │   2.0 * third(xs)", "─"],
+        );
     }
 }
 
@@ -200,7 +232,10 @@ fn faults_of_the_config_are_underlined() {
     let special = path(&libraries::plugin("ketgrad_special"));
     let zeros = "0".repeat(64);
     for (text, words) in [
-        ("[[plugin]]\npth = 'a'\n".to_owned(), vec!["unknown key `plugin.pth`", "[c.toml:2:1]", "`path`"]),
+        (
+            "[[plugin]]\npth = 'a'\n".to_owned(),
+            vec!["unknown key `plugin.pth`", "[c.toml:2:1]", "`path`"],
+        ),
         ("[plugins]\nchek = 'off'\n".to_owned(), vec!["unknown key `plugins.chek`", "`check`"]),
         ("[[plugn]]\npath = 'a'\n".to_owned(), vec!["unknown key `plugn`", "`plugin`"]),
         ("[[plugin]]\nname = 'a'\n".to_owned(), vec!["needs `path`", "[c.toml:1:"]),
@@ -226,7 +261,10 @@ fn faults_of_the_config_are_underlined() {
         ),
         ("[[rule]]\n".to_owned(), vec!["either `program` or `file`"]),
         ("\n[[rule]]\nfile = 'no.kg'\n".to_owned(), vec!["no.kg", "[c.toml:2:"]),
-        ("[[rule]]\nprogram = 'fn let(x) { x }'\n".to_owned(), vec!["`let`", "program of a [[rule]]"]),
+        (
+            "[[rule]]\nprogram = 'fn let(x) { x }'\n".to_owned(),
+            vec!["`let`", "program of a [[rule]]"],
+        ),
         (
             "[[rule]]\nprogram = 'fn f(x) { sine(x) }'\n".to_owned(),
             vec!["no function `sine`: did you mean `sin`?"],
@@ -236,14 +274,24 @@ fn faults_of_the_config_are_underlined() {
             vec!["has a function of that name", "[c.toml:1:"],
         ),
         (
-            "[[rule]]\nprogram = 'rule f(x) { x * x } pullback(x, y, y_bar) { y_bar }'\n".to_owned(),
-            vec!["rule `f`", "pullback gives", "differences give", "`verify = false`", "[c.toml:1:"],
+            "[[rule]]\nprogram = 'rule f(x) { x * x } pullback(x, y, y_bar) { y_bar }'\n"
+                .to_owned(),
+            vec![
+                "rule `f`",
+                "pullback gives",
+                "differences give",
+                "`verify = false`",
+                "[c.toml:1:",
+            ],
         ),
         (
             "[plugins]\nsearch = ['more']\n[[plugin]]\npath = 'foo'\n".to_owned(),
             vec!["no such file", "more/", "foo"],
         ),
-        (format!("[[plugin]]\nname = 's'\npath = {special}\nsha256 = '{zeros}'\n"), vec!["sha256", &zeros]),
+        (
+            format!("[[plugin]]\nname = 's'\npath = {special}\nsha256 = '{zeros}'\n"),
+            vec!["sha256", &zeros],
+        ),
         (
             format!("[plugins]\nrequire_sha256 = true\n[[plugin]]\nname = 's'\npath = {special}\n"),
             vec!["require_sha256 is set"],
@@ -253,7 +301,9 @@ fn faults_of_the_config_are_underlined() {
             vec!["names the rule `erv`", "`erf`"],
         ),
         (
-            format!("[[plugin]]\nname = 's'\npath = {special}\n[[plugin]]\nname = 't'\npath = {special}\n"),
+            format!(
+                "[[plugin]]\nname = 's'\npath = {special}\n[[plugin]]\nname = 't'\npath = {special}\n"
+            ),
             vec!["already there, from plugin `s`", "[c.toml:6:8]"],
         ),
     ] {
@@ -279,9 +329,17 @@ fn faults_of_plugins_are_said_in_words() {
     for (config, program, words) in [
         // The file.
         (plugin("'text.so'", ""), idle, vec!["text.so is not a library", "[c.toml:5:8]"]),
-        (plugin(&in_c("NOT_A_PLUGIN"), ""), idle, vec!["is a library but not a plugin", "[c.toml:5:8]"]),
+        (
+            plugin(&in_c("NOT_A_PLUGIN"), ""),
+            idle,
+            vec!["is a library but not a plugin", "[c.toml:5:8]"],
+        ),
         (plugin(&in_c("BAD_MAGIC"), ""), idle, vec!["not a plugin's descriptor"]),
-        (plugin(&in_c("THIS_MAJOR=2"), ""), idle, vec!["version 2 of the plugin interface", "has version 1"]),
+        (
+            plugin(&in_c("THIS_MAJOR=2"), ""),
+            idle,
+            vec!["version 2 of the plugin interface", "has version 1"],
+        ),
         (plugin(&in_c("NEEDS=9"), ""), idle, vec!["needs version 1.9"]),
         // Registration.
         (
@@ -290,7 +348,11 @@ fn faults_of_plugins_are_said_in_words() {
             vec!["it panicked: a panic while it registers at ", "lib.rs:", "[c.toml:5:8]"],
         ),
         (plugin(&hostile, "[plugin.options]\ninit = 'error'\n"), idle, vec!["no licence"]),
-        (plugin(&hostile, "kernels = { only = ['k'] }\n"), idle, vec!["names the kernel `k`", "it has none"]),
+        (
+            plugin(&hostile, "kernels = { only = ['k'] }\n"),
+            idle,
+            vec!["names the kernel `k`", "it has none"],
+        ),
         (plugin(&in_c("BAD_PROGRAM"), ""), idle, vec!["rule `square`", "did you mean `kernel`"]),
         // Calls.
         (plugin(&in_c("RANK"), ""), twice, vec!["twice", "1000 dimensions", "plugin `it`"]),
@@ -304,7 +366,8 @@ fn faults_of_plugins_are_said_in_words() {
     }
 }
 
-/// A config with `special` and a rule, and one function of both on every kind of number: closed forms.
+/// A config with `special` and a rule, and one function of both on every kind of number: closed
+/// forms.
 #[test]
 fn a_config_serves_every_scalar() {
     let folder = Folder::new();
@@ -313,7 +376,8 @@ fn a_config_serves_every_scalar() {
     let text = std::fs::read_to_string(&file).unwrap();
     let document = toml::de::DeTable::parse(&text).unwrap();
     let table =
-        ketgrad_config::plugins::read(&file.display().to_string(), &text, document.get_ref()).unwrap();
+        ketgrad_config::plugins::read(&file.display().to_string(), &text, document.get_ref())
+            .unwrap();
     let plugins = table.load(&Terminal::new(true)).unwrap();
     let host = plugins.host();
     let (a, b) = (0.7f64, -0.4f64);
@@ -330,10 +394,13 @@ fn a_config_serves_every_scalar() {
     }
     let value = erf * 2.0 / std::f64::consts::PI.sqrt() + a.exp().ln_1p();
     let gradient = [first * b + sigmoid, first * a];
-    let hessian =
-        [[second * b * b + sigmoid * (1.0 - sigmoid), second * a * b + first], [0.0, second * a * a]];
-    let close =
-        |given: f64, expected: f64| assert!((given - expected).abs() < ROUNDING, "{given} {expected}");
+    let hessian = [
+        [second * b * b + sigmoid * (1.0 - sigmoid), second * a * b + first],
+        [0.0, second * a * a],
+    ];
+    let close = |given: f64, expected: f64| {
+        assert!((given - expected).abs() < ROUNDING, "{given} {expected}")
+    };
 
     let source = "fn f(a, b) { erf(a * b) + softplus(a) }";
     let program = parse_program_with(source, plugins.rules()).unwrap();
@@ -348,7 +415,8 @@ fn a_config_serves_every_scalar() {
     };
     whole(&program);
 
-    // Complex scalars: the real program, and one through the complex rule, |erf(a + i b)|^2 + softplus(a).
+    // Complex scalars: the real program, and one through the complex rule, |erf(a + i b)|^2 +
+    // softplus(a).
     let at = [Datum::Real(a), Datum::Real(b)];
     let mut f = Derivatives::<Complex<f64>>::new(&program, "f").unwrap().with_host(&*host);
     close(*f.gradient(&at).unwrap()[1].real().unwrap(), gradient[1]);
@@ -388,9 +456,12 @@ fn a_config_serves_every_scalar() {
     close(y.eps1eps2, hessian[0][1]);
 
     // Symbols: recorded, printed, differentiated.
-    let rule = |name: &str| Callee::registered(plugins.rules(), name).unwrap().with_host(plugins.host());
+    let rule =
+        |name: &str| Callee::registered(plugins.rules(), name).unwrap().with_host(plugins.host());
     let (erf, softplus) = (rule("erf"), rule("softplus"));
-    let f = |(a, b): (Expr, Expr)| Ok::<_, TraceError>(erf.call(&[a.clone() * &b])? + softplus.call(&[a])?);
+    let f = |(a, b): (Expr, Expr)| {
+        Ok::<_, TraceError>(erf.call(&[a.clone() * &b])? + softplus.call(&[a])?)
+    };
     let recorded = trace("f", &["a", "b"], |x| f(x).unwrap()).unwrap();
     assert_eq!(recorded.compact(), "f(a, b) = erf(a*b) + softplus(a)");
     whole(recorded.program());
@@ -402,18 +473,22 @@ fn a_rule_that_always_fails_is_status_3() {
     let folder = Folder::new();
     let source = libraries::workspace().join("plugins/host/tests/hostile.c");
     let verify = ["plugins", "verify", "--config", "c.toml"];
-    for (definition, words) in [("OVERRUN", "wrote past the end"), ("NAMELESS_ERROR", "status 77")] {
-        let library = path(&libraries::c_plugin(&source, &format!("verify_{definition}"), &[definition]));
+    for (definition, words) in [("OVERRUN", "wrote past the end"), ("NAMELESS_ERROR", "status 77")]
+    {
+        let library =
+            path(&libraries::c_plugin(&source, &format!("verify_{definition}"), &[definition]));
         folder.file("c.toml", format!("[[plugin]]\nname = 'it'\npath = {library}\n"));
         let ran = folder.run(&verify);
         assert_eq!(ran.status, Some(3), "{ran:#?}");
         assert!(
-            ran.out.contains("twice   at [0.35, 0.8, 1.7] its kernel fails") && ran.out.contains(words),
+            ran.out.contains("twice   at [0.35, 0.8, 1.7] its kernel fails")
+                && ran.out.contains(words),
             "{ran:#?}"
         );
         let json: serde_json::Value =
             serde_json::from_str(&folder.run(&[&verify[..], &["--json"]].concat()).out).unwrap();
-        let twice = json["verdicts"].as_array().unwrap().iter().find(|v| v["rule"] == "twice").unwrap();
+        let twice =
+            json["verdicts"].as_array().unwrap().iter().find(|v| v["rule"] == "twice").unwrap();
         assert_eq!(twice["agrees"], false, "{json}");
         let diff = ["diff", "-e", "fn f(x) { x }", "--at", "x=1", "--config", "c.toml"];
         folder.run(&diff).fails(1, &["plugin `it`", "rule `twice`", words]);
@@ -425,12 +500,16 @@ fn a_rule_that_always_fails_is_status_3() {
 fn a_rule_without_a_derivative_is_named() {
     let folder = Folder::new();
     let hostile = path(&libraries::plugin("ketgrad_hostile"));
-    let text = format!("[[plugin]]\nname = 'bad'\npath = {hostile}\nrules = {{ only = ['panics'] }}\n");
+    let text =
+        format!("[[plugin]]\nname = 'bad'\npath = {hostile}\nrules = {{ only = ['panics'] }}\n");
     folder.file("c.toml", text);
     folder.file("f.kg", "fn f(x) { panics(x) }\n");
     for verb in ["diff", "check"] {
         let ran = folder.run(&[verb, "f.kg", "--at", "x=0.5", "--config", "c.toml"]);
-        ran.fails(1, &["the rule `panics`", "the plugin `bad` has a kernel and no derivative", ".program("]);
+        ran.fails(
+            1,
+            &["the rule `panics`", "the plugin `bad` has a kernel and no derivative", ".program("],
+        );
     }
     let verified = folder.run(&["plugins", "verify", "--config", "c.toml"]).done();
     assert!(verified.out.contains("panics  not compared: the rule `panics`"), "{verified:#?}");
@@ -451,7 +530,10 @@ fn circuits_run_on_the_kernels_of_the_config() {
     };
     let run = ["run", "ansatz.qasm", "--observable", "Z0 Z1"];
     let (on_device, built_in) = (with(&run, "c.toml"), with(&run, "low.toml"));
-    assert_eq!((on_device["backend"].as_str(), built_in["backend"].as_str()), (Some("mock"), Some("fast")));
+    assert_eq!(
+        (on_device["backend"].as_str(), built_in["backend"].as_str()),
+        (Some("mock"), Some("fast"))
+    );
     let value = |json: &serde_json::Value| json["expectations"][0]["value"].as_f64().unwrap();
     assert!((value(&on_device) - value(&built_in)).abs() < ROUNDING);
     let grad = ["grad", "ansatz.qasm", "--observable", "Z0 + X1"];
@@ -471,8 +553,7 @@ fn circuits_run_on_the_kernels_of_the_config() {
 #[test]
 fn a_rule_without_values_is_not_said_to_agree() {
     let folder = Folder::new();
-    let rule =
-        "[[rule]]\nprogram = 'rule far(x) { ln(x - 100.0) } pullback(x, y, y_bar) { y_bar / (x - 100.0) }'\n";
+    let rule = "[[rule]]\nprogram = 'rule far(x) { ln(x - 100.0) } pullback(x, y, y_bar) { y_bar / (x - 100.0) }'\n";
     folder.file("c.toml", rule);
     let verify = ["plugins", "verify", "--config", "c.toml"];
     let text = folder.run(&verify).done().out;

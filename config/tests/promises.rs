@@ -63,7 +63,8 @@ fn wreck() -> &'static Path {
 
 /// A config with one plugin: settings of all, more of its own, and its options.
 fn config(folder: &Folder, settings: &str, library: &Path, more: &str, options: &[(&str, &str)]) {
-    let options: String = options.iter().map(|(key, value)| format!("{key} = '{value}'\n")).collect();
+    let options: String =
+        options.iter().map(|(key, value)| format!("{key} = '{value}'\n")).collect();
     let text = format!(
         "[plugins]\n{settings}\n[[plugin]]\nname = 'it'\npath = '{}'\n{more}\n[plugin.options]\n{options}",
         library.display()
@@ -88,7 +89,8 @@ fn pinned() {
     let folder = Folder::new();
     let library = folder.path("libpinned.so");
     fs::copy(wreck(), &library).unwrap();
-    let sha256 = folder.run(&["plugins", "hash", library.to_str().unwrap()]).done().out[..64].to_owned();
+    let sha256 =
+        folder.run(&["plugins", "hash", library.to_str().unwrap()]).done().out[..64].to_owned();
     let pin = format!("sha256 = '{sha256}'\n{NO_KERNELS}");
     config(&folder, "require_sha256 = true", &library, &pin, &[]);
     diff(&folder, SQUARE).done();
@@ -115,9 +117,10 @@ fn writable() {
 }
 
 fn versions() {
-    for (definition, words) in
-        [("THIS_MAJOR=2", "version 2 of the plugin interface"), ("NEEDS=99", "it needs version 1.99")]
-    {
+    for (definition, words) in [
+        ("THIS_MAJOR=2", "version 2 of the plugin interface"),
+        ("NEEDS=99", "it needs version 1.99"),
+    ] {
         let folder = Folder::new();
         config(&folder, "", &c_plugin("hostile.c", &[definition]), "", &[]);
         diff(&folder, "fn f(x) { x }").fails(1, &["plugin `it`", words]);
@@ -127,7 +130,13 @@ fn versions() {
 fn all_or_nothing() {
     let folder = Folder::new();
     for (how, words) in [("error", "no licence"), ("panic", "a panic while it registers")] {
-        config(&folder, "", &libraries::plugin("ketgrad_hostile"), "optional = true", &[("init", how)]);
+        config(
+            &folder,
+            "",
+            &libraries::plugin("ketgrad_hostile"),
+            "optional = true",
+            &[("init", how)],
+        );
         let ran = plugins(&folder, "list").done();
         assert!(
             ran.out.starts_with("it  not loaded: it could not start: ") && ran.out.contains(words),
@@ -147,7 +156,9 @@ fn panics() {
 
 fn ended() {
     let folder = Folder::new();
-    for (how, words) in [("segv", "it crashed"), ("abort", "it aborted"), ("exit0", "it ended the process")] {
+    for (how, words) in
+        [("segv", "it crashed"), ("abort", "it aborted"), ("exit0", "it ended the process")]
+    {
         config(&folder, "verify = false", wreck(), NO_KERNELS, &[("at", "scalar"), ("how", how)]);
         let ran = diff(&folder, SQUARE);
         let line = format!("ketgrad: plugin `it`, rule `square`: {words}");
@@ -158,7 +169,8 @@ fn ended() {
 fn endless() {
     let folder = Folder::new();
     config(&folder, "load_timeout = 1", wreck(), NO_KERNELS, &[("at", "init"), ("how", "loop")]);
-    diff(&folder, SQUARE).fails(1, &["plugin `it`: it did not come back within 1 s in its registration"]);
+    diff(&folder, SQUARE)
+        .fails(1, &["plugin `it`: it did not come back within 1 s in its registration"]);
 }
 
 fn shapes() {
@@ -184,7 +196,13 @@ fn memory() {
 
 fn finite() {
     let folder = Folder::new();
-    config(&folder, "check = 'finite'\nverify = false", &libraries::plugin("ketgrad_hostile"), "", &[]);
+    config(
+        &folder,
+        "check = 'finite'\nverify = false",
+        &libraries::plugin("ketgrad_hostile"),
+        "",
+        &[],
+    );
     let ran = diff(&folder, "fn f(x) { if infinite(x) > 0.0 { x } else { 0.0 } }");
     ran.fails(1, &["`infinite`", "although every input is finite", "plugin `it`"]);
 }
@@ -194,7 +212,9 @@ fn modes() {
     config(&folder, "", wreck(), NO_KERNELS, &[("at", "scalar"), ("how", "modes")]);
     // A third is rounded to the nearest afterwards.
     let ran = diff(&folder, "fn f(x) { square(x) / 12.0 + square(x) / 12.0 }").done();
-    let usual = folder.run(&["diff", "-e", "fn f(x) { x * x / 12.0 + x * x / 12.0 }", "--at", "x=2"]).done();
+    let usual = folder
+        .run(&["diff", "-e", "fn f(x) { x * x / 12.0 + x * x / 12.0 }", "--at", "x=2"])
+        .done();
     assert_eq!(ran.out.replace("square(x)", "x * x"), usual.out);
     let verified = plugins(&folder, "verify");
     assert!(
@@ -207,20 +227,29 @@ fn leaks() {
     let folder = Folder::new();
     config(&folder, "", &c_plugin("wreck.c", &["LEAKS"]), NO_KERNELS, &[]);
     let ran = plugins(&folder, "list").done();
-    let notes =
-        ["rule `square` has a `user` and no `drop_user`", "rule `twice` gives a tape and has no `free_tape`"];
+    let notes = [
+        "rule `square` has a `user` and no `drop_user`",
+        "rule `twice` gives a tape and has no `free_tape`",
+    ];
     assert!(notes.iter().all(|note| ran.out.contains(note)), "{ran:#?}");
 }
 
 fn derivatives() {
     let folder = Folder::new();
     config(&folder, "", &libraries::plugin("ketgrad_hostile"), "rules = { only = ['liar'] }", &[]);
-    diff(&folder, "fn f(x) { liar(x) }").fails(1, &["plugin `it`: rule `liar`", "its pullback gives"]);
+    diff(&folder, "fn f(x) { liar(x) }")
+        .fails(1, &["plugin `it`: rule `liar`", "its pullback gives"]);
 }
 
 fn amplitudes() {
     let folder = Folder::new();
-    config(&folder, "", &c_plugin("mutants.c", &[]), "rules = { only = [] }", &[("mutant", "imaginary")]);
+    config(
+        &folder,
+        "",
+        &c_plugin("mutants.c", &[]),
+        "rules = { only = [] }",
+        &[("mutant", "imaginary")],
+    );
     let ran = folder.run(&["run", "bell.qasm", "--config", "c.toml"]);
     ran.fails(1, &["plugin `it`", "kernel `mutants` does not compute what it should"]);
 }
@@ -229,7 +258,8 @@ fn sandbox() {
     let folder = Folder::new();
     for how in ["segv", "_exit", "memory"] {
         config(&folder, "", wreck(), NO_KERNELS, &[("at", "scalar"), ("how", how)]);
-        let args = ["plugins", "verify", "--config", "c.toml", "--sandboxed=60", "--memory-limit", "1GiB"];
+        let args =
+            ["plugins", "verify", "--config", "c.toml", "--sandboxed=60", "--memory-limit", "1GiB"];
         let ran = folder.run(&args);
         let row = "it  not loaded: in a process of its own it gave no answer";
         assert!(ran.status == Some(3) && ran.out.contains(row), "{how} {ran:#?}");

@@ -36,7 +36,10 @@ fn counts_are_of_the_shots() {
     assert_eq!(counts.values().map(|v| v.as_u64().unwrap()).sum::<u64>(), 1000);
     // Without any request there are 1024; with one there are none.
     let json = folder.run(&["run", "bell.qasm", "--json"]).json();
-    assert_eq!(json["counts"].as_object().unwrap().values().map(|v| v.as_u64().unwrap()).sum::<u64>(), 1024);
+    assert_eq!(
+        json["counts"].as_object().unwrap().values().map(|v| v.as_u64().unwrap()).sum::<u64>(),
+        1024
+    );
     let json = folder.run(&["run", "bell.qasm", "--json", "--observable", "Z0"]).json();
     assert!(json.get("counts").is_none());
 }
@@ -71,8 +74,17 @@ fn results_are_right() {
 fn values_may_begin_with_a_minus() {
     let folder = Folder::new();
     for observable in [&["--observable", "-Z0"][..], &["--observable=-Z0"]] {
-        let args =
-            ["run", "ansatz.qasm", "--set", "theta=-0.3", "--set", "w[0]=0", "--set", "w[1]=0", "--json"];
+        let args = [
+            "run",
+            "ansatz.qasm",
+            "--set",
+            "theta=-0.3",
+            "--set",
+            "w[0]=0",
+            "--set",
+            "w[1]=0",
+            "--json",
+        ];
         let json = folder.run(&[&args[..], observable].concat()).json();
         let value = json["expectations"][0]["value"].as_f64().unwrap();
         assert!((value + 0.3f64.cos()).abs() < 1e-15);
@@ -84,8 +96,21 @@ fn common_options_stand_before_and_after() {
     let folder = Folder::new();
     let text = |args: &[&str]| folder.run(args).json()["counts"].clone();
     let after = text(&["run", "bell.qasm", "--json", "--seed", "5", "--threads", "1", "--quiet"]);
-    assert_eq!(text(&["--json", "--seed", "5", "--threads", "1", "--quiet", "run", "bell.qasm"]), after);
-    let both = ["--json", "--seed", "5", "run", "bell.qasm", "--memory-limit", "1GiB", "--max-gates", "100"];
+    assert_eq!(
+        text(&["--json", "--seed", "5", "--threads", "1", "--quiet", "run", "bell.qasm"]),
+        after
+    );
+    let both = [
+        "--json",
+        "--seed",
+        "5",
+        "run",
+        "bell.qasm",
+        "--memory-limit",
+        "1GiB",
+        "--max-gates",
+        "100",
+    ];
     assert_eq!(text(&[&both[..], &["--max-steps", "1e9", "--precision", "f64"]].concat()), after);
     assert_ne!(text(&["run", "bell.qasm", "--json", "--seed", "6"]), after);
 }
@@ -98,7 +123,17 @@ fn the_seed_decides_alone() {
     folder.file("h.qasm", source);
     let counts = |threads| {
         folder
-            .run(&["run", "h.qasm", "--shots", "5000", "--seed", "9", "--json", "--threads", threads])
+            .run(&[
+                "run",
+                "h.qasm",
+                "--shots",
+                "5000",
+                "--seed",
+                "9",
+                "--json",
+                "--threads",
+                threads,
+            ])
             .json()["counts"]
             .clone()
     };
@@ -109,16 +144,29 @@ fn the_seed_decides_alone() {
 #[test]
 fn single_precision_prints_single_precision() {
     let folder = Folder::new();
-    let ran = folder.run(&["run", "bell.qasm", "--precision", "f32", "--amplitudes", "--json"]).done();
-    assert!(ran.out.contains("[0.70710677,0.0]") || ran.out.contains("[0.7071068,0.0]"), "{}", ran.out);
+    let ran =
+        folder.run(&["run", "bell.qasm", "--precision", "f32", "--amplitudes", "--json"]).done();
+    assert!(
+        ran.out.contains("[0.70710677,0.0]") || ran.out.contains("[0.7071068,0.0]"),
+        "{}",
+        ran.out
+    );
     assert!(ran.out.contains("\"precision\":\"f32\""));
 }
 
 #[test]
 fn text_is_aligned_and_notes_are_on_stderr() {
     let folder = Folder::new();
-    let args =
-        ["run", "bell.qasm", "--shots", "8", "--observable", "Z0 Z1", "--amplitudes", "--probabilities"];
+    let args = [
+        "run",
+        "bell.qasm",
+        "--shots",
+        "8",
+        "--observable",
+        "Z0 Z1",
+        "--amplitudes",
+        "--probabilities",
+    ];
     let ran = folder.run(&args).done();
     assert!(ran.out.starts_with("counts of 8 shots\n  00  "), "{}", ran.out);
     assert!(ran.out.contains("expectation values\n  Z0 Z1  "), "{}", ran.out);
@@ -170,8 +218,9 @@ fn a_config_file_holds_options() {
         .run(&["run", "bell.qasm", "--json", "--seed", "3", "--shots", "50", "--precision", "f32"])
         .json();
     assert_eq!(same["counts"], json["counts"]);
-    let over =
-        folder.run(&["run", "bell.qasm", "--config", "c.toml", "--shots", "60", "--observable", "X0"]).json();
+    let over = folder
+        .run(&["run", "bell.qasm", "--config", "c.toml", "--shots", "60", "--observable", "X0"])
+        .json();
     assert_eq!(total(&over), 60);
     assert_eq!(over["expectations"].as_array().unwrap().len(), 1);
 }
@@ -216,10 +265,13 @@ fn a_closed_pipe_ends_quietly() {
     let mut source = "OPENQASM 3.0;\ninclude \"stdgates.inc\";\nqubit[14] q;\n".to_owned();
     (0..14).for_each(|q| source += &format!("h q[{q}];\n"));
     folder.file("h.qasm", source);
-    for args in
-        [&["run", "h.qasm", "--amplitudes"][..], &["run", "h.qasm", "--amplitudes", "--json"], &["--help"]]
-    {
-        let mut child = folder.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    for args in [
+        &["run", "h.qasm", "--amplitudes"][..],
+        &["run", "h.qasm", "--amplitudes", "--json"],
+        &["--help"],
+    ] {
+        let mut child =
+            folder.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         drop(child.stdout.take());
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{args:?}");
@@ -233,7 +285,10 @@ fn a_given_state_is_where_trajectories_start() {
     let head = "OPENQASM 3.0;\ninclude \"stdgates.inc\";\nqubit q;\n";
     folder.file("one.qasm", format!("{head}x q;\n"));
     folder.run(&["run", "one.qasm", "--output", "one.npy"]).done();
-    folder.file("twice.qasm", format!("{head}bit[2] c;\nc[0] = measure q;\nx q;\nc[1] = measure q;\n"));
+    folder.file(
+        "twice.qasm",
+        format!("{head}bit[2] c;\nc[0] = measure q;\nx q;\nc[1] = measure q;\n"),
+    );
     let run = ["run", "twice.qasm", "--shots", "5", "--json", "--input", "one.npy"];
     assert_eq!(folder.run(&run).json()["counts"], serde_json::json!({"01": 5}));
     assert_eq!(folder.run(&run[..5]).json()["counts"], serde_json::json!({"10": 5}));
@@ -242,7 +297,8 @@ fn a_given_state_is_where_trajectories_start() {
     assert_eq!(folder.run(&run).json()["counts"], serde_json::json!({"1": 5}));
 }
 
-/// Without a bit that takes a result all qubits are counted, whether the measurement is left out or changes the state.
+/// Without a bit that takes a result all qubits are counted, whether the measurement is left out or
+/// changes the state.
 #[test]
 fn measurements_into_nothing_do_not_show() {
     let folder = Folder::new();
@@ -275,7 +331,9 @@ fn statements_without_numbers_are_underlined() {
     for (a, g, words) in [("0.5", "0.5", turn), ("2", "1.5", noise)] {
         let (a, g) = (format!("a={a}"), format!("g={g}"));
         let set = ["--set", &a, "--set", &g];
-        for verb in [&["run"][..], &["grad", "--observable", "Z0"], &["check", "--observable", "Z0"]] {
+        for verb in
+            [&["run"][..], &["grad", "--observable", "Z0"], &["check", "--observable", "Z0"]]
+        {
             folder.run(&[verb, &["a.qasm"], &set].concat()).fails(1, words);
         }
     }

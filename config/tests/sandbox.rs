@@ -48,7 +48,9 @@ fn right(folder: &Folder) -> PathBuf {
         };"#;
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT
-        .get_or_init(|| libraries::c_plugin(&folder.file("right.c", source), "right_of_sandbox", &[]))
+        .get_or_init(|| {
+            libraries::c_plugin(&folder.file("right.c", source), "right_of_sandbox", &[])
+        })
         .clone()
 }
 
@@ -73,14 +75,16 @@ fn run(folder: &Folder, args: &[&str], load: Option<&str>) -> Ran {
     Folder::finish(command)
 }
 
-const DIFF: [&str; 7] = ["diff", "-e", "fn f(x) { thrice(x) }", "--at", "x=2", "--config", "c.toml"];
+const DIFF: [&str; 7] =
+    ["diff", "-e", "fn f(x) { thrice(x) }", "--at", "x=2", "--config", "c.toml"];
 const VERIFY: [&str; 4] = ["plugins", "verify", "--config", "c.toml"];
 
 #[test]
 fn loading_has_a_limit_of_time() {
     let folder = Folder::new();
-    let is_quick =
-        |start: Instant| assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
+    let is_quick = |start: Instant| {
+        assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed())
+    };
     for (at, load, place) in [
         ("nowhere", Some("loop"), "while it is loaded"),
         ("nowhere", Some("sleep"), "while it is loaded"),
@@ -94,7 +98,8 @@ fn loading_has_a_limit_of_time() {
         ran.fails(1, &["plugin `wreck`: it did not come back within 1.5 s", place]);
         is_quick(start);
     }
-    // Of an optional one it is a note, and the rest works, but for what the system's loader is held by.
+    // Of an optional one it is a note, and the rest works, but for what the system's loader is held
+    // by.
     for (at, load) in [("init", None), ("nowhere", Some("loop"))] {
         let start = Instant::now();
         config(&folder, "load_timeout = 1.5", "", at, "loop");
@@ -117,10 +122,16 @@ fn loading_has_a_limit_of_time() {
     config(&folder, "load_timeout = 1.5", "", "scalar", "sleep");
     let ran = run(&folder, &VERIFY, None);
     let row = "it did not come back within 1.5 s where it is compared";
-    assert!(ran.status == Some(3) && ran.out.contains(row) && ran.out.contains("\nthrice "), "{ran:#?}");
-    for (value, words) in
-        [("0", "seconds above 0"), ("'x'", "seconds above 0"), ("true", "or false"), ("1e9", "up to 86400")]
-    {
+    assert!(
+        ran.status == Some(3) && ran.out.contains(row) && ran.out.contains("\nthrice "),
+        "{ran:#?}"
+    );
+    for (value, words) in [
+        ("0", "seconds above 0"),
+        ("'x'", "seconds above 0"),
+        ("true", "or false"),
+        ("1e9", "up to 86400"),
+    ] {
         config(&folder, &format!("load_timeout = {value}"), "", "nowhere", "loop");
         run(&folder, &DIFF, None).fails(1, &["`plugins.load_timeout`", words]);
     }
@@ -130,7 +141,8 @@ fn loading_has_a_limit_of_time() {
 
 /// What the process says, without its time.
 fn without_seconds(ran: &Ran) -> Value {
-    let mut json: Value = serde_json::from_str(&ran.out).unwrap_or_else(|e| panic!("{e}\n{ran:#?}"));
+    let mut json: Value =
+        serde_json::from_str(&ran.out).unwrap_or_else(|e| panic!("{e}\n{ran:#?}"));
     json.as_object_mut().unwrap().remove("seconds");
     json
 }
@@ -142,7 +154,8 @@ fn a_sandbox_finds_what_is_found_without() {
     let text = fs::read_to_string(folder.path("c.toml")).unwrap();
     let off = "[[plugin]]\nname = 'off'\npath = 'off'\nenabled = false\n";
     let wrong = text.replace("2.0 * x * y_bar }'", "3.0 * x * y_bar }'");
-    let points: [&[&str]; 3] = [&[], &["--at", "thrice: x=7"], &["--at", "x=0.5", "--at", "sq: x=9"]];
+    let points: [&[&str]; 3] =
+        [&[], &["--at", "thrice: x=7"], &["--at", "x=0.5", "--at", "sq: x=9"]];
     for (config, status) in [(text.clone() + off, 0), (wrong, 3)] {
         folder.file("c.toml", config);
         for at in points {
@@ -164,7 +177,8 @@ fn a_sandbox_finds_what_is_found_without() {
     assert!(all(&[]).done().out.starts_with("no plugins"));
 }
 
-/// Nine ways not to come back, in several places: each is a finding about the plugin, and what is right is still compared.
+/// Nine ways not to come back, in several places: each is a finding about the plugin, and what is
+/// right is still compared.
 #[test]
 fn a_sandbox_contains_what_goes_wrong() {
     let folder = Folder::new();
@@ -185,17 +199,30 @@ fn a_sandbox_contains_what_goes_wrong() {
         for (at, is_at_load) in [places[k % 4], places[(k + 1) % 4]] {
             let kernels = if at == "apply_host" { "'here'" } else { "" };
             config(&folder, "", kernels, at, how);
-            let args = [&VERIFY[..], &["--sandboxed=3", "--memory-limit", "1GiB", "--json"]].concat();
+            let args =
+                [&VERIFY[..], &["--sandboxed=3", "--memory-limit", "1GiB", "--json"]].concat();
             let ran = run(&folder, &args, is_at_load.then_some(how));
             assert_eq!(ran.status, Some(3), "{at} {how}: {ran:#?}");
             let json = without_seconds(&ran);
             let row = |k: usize| &json["plugins"][k];
-            assert_eq!((&row(0)["name"], &row(0)["loaded"]), (&"wreck".into(), &false.into()), "{ran:#?}");
+            assert_eq!(
+                (&row(0)["name"], &row(0)["loaded"]),
+                (&"wreck".into(), &false.into()),
+                "{ran:#?}"
+            );
             let reason = row(0)["reason"].as_str().unwrap();
             assert!(reason.contains(words), "{at} {how}: {reason}");
-            assert_eq!((&row(1)["name"], &row(1)["loaded"]), (&"right".into(), &true.into()), "{ran:#?}");
+            assert_eq!(
+                (&row(1)["name"], &row(1)["loaded"]),
+                (&"right".into(), &true.into()),
+                "{ran:#?}"
+            );
             let agree = |rule: &str| {
-                json["verdicts"].as_array().unwrap().iter().any(|v| v["rule"] == rule && v["agrees"] == true)
+                json["verdicts"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .any(|v| v["rule"] == rule && v["agrees"] == true)
             };
             assert!(agree("thrice") && agree("sq"), "{at} {how}: {ran:#?}");
         }

@@ -25,12 +25,24 @@ fn convert_keeps_parameters_where_the_language_can() {
     let folder = Folder::new();
     let ran = folder.run(&["convert", "ansatz.qasm", "--to", "qasm3"]).done();
     assert!(ran.out.contains("input float[64] theta;"), "{}", ran.out);
-    folder.run(&["convert", "ansatz.qasm", "--to", "qasm2"]).fails(1, &["theta, w[0], w[1]", "--set"]);
+    folder
+        .run(&["convert", "ansatz.qasm", "--to", "qasm2"])
+        .fails(1, &["theta, w[0], w[1]", "--set"]);
     let some = ["convert", "ansatz.qasm", "--to", "qasm3", "--set", "theta=pi/4"];
     let ran = folder.run(&some).done();
     assert!(ran.out.contains("rx(pi/4) q[0];") && !ran.out.contains("theta"), "{}", ran.out);
-    let all =
-        ["convert", "ansatz.qasm", "--to", "qasm2", "--set", "theta=1", "--set", "w[0]=2", "--set", "w[1]=3"];
+    let all = [
+        "convert",
+        "ansatz.qasm",
+        "--to",
+        "qasm2",
+        "--set",
+        "theta=1",
+        "--set",
+        "w[0]=2",
+        "--set",
+        "w[1]=3",
+    ];
     assert!(folder.run(&all).done().out.contains("rx(1"));
     folder
         .run(&["convert", "ansatz.qasm", "--to", "qasm3", "--set", "thetta=1"])
@@ -85,9 +97,14 @@ fn draw_writes_pictures_to_files() {
     assert_eq!(ran.out, "");
     let svg = std::fs::read_to_string(folder.path("bell.svg")).unwrap();
     assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"), "{svg}");
-    folder.run(&["draw", "bell.qasm", "-o", "no/such/folder.txt"]).fails(1, &["no/such/folder.txt"]);
+    folder
+        .run(&["draw", "bell.qasm", "-o", "no/such/folder.txt"])
+        .fails(1, &["no/such/folder.txt"]);
     let latex = folder.run(&["draw", "bell.qasm", "--format", "latex"]).done().out;
-    assert!(latex.contains("& \\gate{H} & \\control{}\\vqw{1} & \\meter{\\mbox{c[0]}} & \\qw"), "{latex}");
+    assert!(
+        latex.contains("& \\gate{H} & \\control{}\\vqw{1} & \\meter{\\mbox{c[0]}} & \\qw"),
+        "{latex}"
+    );
     folder.run(&["draw", "bell.qasm", "--format", "gif"]).fails(2, &["gif"]);
 }
 
@@ -101,7 +118,11 @@ fn convert_keeps_the_names_of_registers() {
     folder.file("named.qasm", NAMED);
     for (to, declared, gate) in [
         ("qasm3", "qubit[2] data;\nqubit anc;\nqubit[2] h_1;\nbit[2] q;\n", "cz anc, h_1[1];\n"),
-        ("qasm2", "qreg data[2];\nqreg anc[1];\nqreg h_1[2];\ncreg q[2];\n", "cz anc[0], h_1[1];\n"),
+        (
+            "qasm2",
+            "qreg data[2];\nqreg anc[1];\nqreg h_1[2];\ncreg q[2];\n",
+            "cz anc[0], h_1[1];\n",
+        ),
     ] {
         let ran = folder.run(&["convert", "named.qasm", "--to", to]).done();
         assert!(ran.out.contains(declared) && ran.out.contains(gate), "{}", ran.out);
@@ -143,7 +164,9 @@ fn gates_of_the_file_keep_their_names() {
          gate h a { U(pi/2, 0, pi) a; }\nqubit[2] q;\nlayer(0.5) q[0], q[1];\ninv @ h q[0];\n",
     );
     let ran = folder.run(&["convert", "gates.qasm", "--to", "qasm3"]).done();
-    for line in ["gate layer(theta) a, b { ry(theta) a; cx a, b; }", "gate h_1 a {", "inv @ h_1 q[0];"] {
+    for line in
+        ["gate layer(theta) a, b { ry(theta) a; cx a, b; }", "gate h_1 a {", "inv @ h_1 q[0];"]
+    {
         assert!(ran.out.contains(line), "{}", ran.out);
     }
     assert!(ran.err.contains("`h` is called `h_1`"), "{}", ran.err);
@@ -157,7 +180,10 @@ fn gates_of_the_file_keep_their_names() {
 fn draw_wraps_to_a_width() {
     let folder = Folder::new();
     let gates = "h q[0];\n".repeat(40);
-    folder.file("long.qasm", format!("OPENQASM 3.0;\ninclude \"stdgates.inc\";\nqubit[2] q;\n{gates}"));
+    folder.file(
+        "long.qasm",
+        format!("OPENQASM 3.0;\ninclude \"stdgates.inc\";\nqubit[2] q;\n{gates}"),
+    );
     let wide = folder.run(&["draw", "long.qasm"]).done();
     let narrow = folder.run(&["draw", "long.qasm", "--width", "60"]).done();
     assert!(wide.out.lines().any(|l| l.chars().count() > 100));
@@ -169,7 +195,9 @@ fn draw_compares_its_memory_before_it_begins() {
     let folder = Folder::new();
     folder.file("tall.qasm", "OPENQASM 3.0;\nqubit[4000000000] q;\n");
     let few = ["--memory-limit", "1GB"];
-    folder.run(&[&["draw", "tall.qasm"], &few[..]].concat()).fails(1, &["the picture needs", "memory limit"]);
+    folder
+        .run(&[&["draw", "tall.qasm"], &few[..]].concat())
+        .fails(1, &["the picture needs", "memory limit"]);
     // 20,000 rows by 20,000 columns.
     let ladder: String = (1..20_000).map(|i| format!("cx q[{}], q[{i}];\n", i - 1)).collect();
     let ladder = format!("OPENQASM 3.0;\ninclude \"stdgates.inc\";\nqubit[20000] q;\n{ladder}");

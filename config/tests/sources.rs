@@ -44,8 +44,17 @@ fn a_table_has_the_inputs_that_nothing_else_gives() {
             assert!((found - f64::cos(a) - 2.0 * f64::cos(b)).abs() < 1e-14, "{rest:?} {found}");
         }
     }
-    let gradient =
-        ["grad", "two.qasm", "--observable", "Z0", "--params", "one.npy", "--set", "b=0.3", "--json"];
+    let gradient = [
+        "grad",
+        "two.qasm",
+        "--observable",
+        "Z0",
+        "--params",
+        "one.npy",
+        "--set",
+        "b=0.3",
+        "--json",
+    ];
     let json = folder.run(&gradient).json();
     assert!((json["gradient"][1]["a"].as_f64().unwrap() + 0.2f64.sin()).abs() < 1e-14);
 }
@@ -53,7 +62,8 @@ fn a_table_has_the_inputs_that_nothing_else_gives() {
 #[test]
 fn sources_that_do_not_fit_are_named() {
     let folder = folder();
-    let call = |rest: &[&str]| folder.run(&[&["run", "two.qasm", "--observable", "Z0"], rest].concat());
+    let call =
+        |rest: &[&str]| folder.run(&[&["run", "two.qasm", "--observable", "Z0"], rest].concat());
     call(&["--params", "b.json", "--params", "again.json"])
         .fails(1, &["`b` is given twice: by b.json and by again.json"]);
     call(&["--params", "full.npy", "--params", "b.json"])

@@ -44,9 +44,15 @@ fn compare(a: &str, b: &str, rest: &[&str]) -> (String, Value, String) {
 fn an_angle_outside_the_ring_is_named() {
     let coarse = run("qubit q; ry(pi/3) q;", VERBS[0], &["--json"]).json();
     assert_eq!(coarse["amplitudes"], json!({"0": "sqrt(3)/2", "1": "1/2"}));
-    let cosine = run("qubit q; ry(2*pi/7) q;", VERBS[2], &["--method", "symbolic", "--json"]).json();
-    assert!((cosine["value"].as_f64().unwrap() - (2.0 * std::f64::consts::PI / 7.0).cos()).abs() < 1e-15);
-    for (angle, text) in [("pi/1048577", "pi/1048577"), ("1.0471975511965976", "1.0471975511965976")] {
+    let cosine =
+        run("qubit q; ry(2*pi/7) q;", VERBS[2], &["--method", "symbolic", "--json"]).json();
+    assert!(
+        (cosine["value"].as_f64().unwrap() - (2.0 * std::f64::consts::PI / 7.0).cos()).abs()
+            < 1e-15
+    );
+    for (angle, text) in
+        [("pi/1048577", "pi/1048577"), ("1.0471975511965976", "1.0471975511965976")]
+    {
         let body = format!("qubit q; rx({angle}) q;");
         run(&body, VERBS[0], &[]).fails(1, &[text, "outside the ring", "run --amplitudes"]);
         run(&body, VERBS[2], &["--method", "symbolic"]).fails(1, &[text, "outside the ring"]);
@@ -77,9 +83,11 @@ fn a_division_by_what_is_always_zero_is_an_error() {
 fn an_unknown_symbol_is_told_with_those_that_there_are() {
     let body = "input float theta; qubit q; rx(theta) q;";
     run(body, VERBS[0], &["--set", "phi=1"]).fails(1, &["no parameter `phi`", "theta"]);
-    run(body, VERBS[2], &["--set", "theta=1", "--set", "phi=1"]).fails(1, &["no parameter `phi`", "theta"]);
+    run(body, VERBS[2], &["--set", "theta=1", "--set", "phi=1"])
+        .fails(1, &["no parameter `phi`", "theta"]);
     run(body, VERBS[0], &["--set", "theta=phi"]).fails(1, &["phi"]);
-    run(body, VERBS[1], &["--set", "theta=1", "--set", "phi=1"]).fails(1, &["neither circuit", "`phi`"]);
+    run(body, VERBS[1], &["--set", "theta=1", "--set", "phi=1"])
+        .fails(1, &["neither circuit", "`phi`"]);
 }
 
 #[test]
@@ -90,7 +98,8 @@ fn names_that_clash_are_told_apart() {
     let json = run(body, VERBS[0], &["--set", "i=pi", "--json"]).json();
     assert_eq!(json["amplitudes"]["1"], json!("-i*(cos(t/2) + i*sin(t/2))"));
     let energy =
-        run(body, VERBS[2], &["--set", "i=0.3", "--set", "t=1", "--json", "--method", "symbolic"]).json();
+        run(body, VERBS[2], &["--set", "i=0.3", "--set", "t=1", "--json", "--method", "symbolic"])
+            .json();
     assert!((energy["gradient"]["i"].as_f64().unwrap() + 0.3f64.sin()).abs() < 1e-15, "{energy}");
     // Two that LaTeX would write alike.
     let body = "input float theta1; input float theta_1; qubit q; ry(theta1) q; ry(theta_1) q;";
@@ -103,7 +112,9 @@ fn names_that_clash_are_told_apart() {
     assert!(err.contains("only the first circuit has the parameter `w[0]`"), "{err}");
     assert!(err.contains("only the second circuit has the parameter `w`"), "{err}");
     // The same twice.
-    folder("input float a; input float a; qubit q; rx(a) q;", "").run(VERBS[0]).fails(1, &["a.qasm:3", "a"]);
+    folder("input float a; input float a; qubit q; rx(a) q;", "")
+        .run(VERBS[0])
+        .fails(1, &["a.qasm:3", "a"]);
 }
 
 #[test]
@@ -114,7 +125,8 @@ fn decimals_that_look_like_multiples_of_pi_are_reported_and_kept() {
     let (verdict, object, err) = compare("qubit q; rx(0.785398) q;", "qubit q; rx(pi/4) q;", &[]);
     assert_eq!((verdict.as_str(), &object["exact"]), ("different", &json!(true)));
     assert!(err.contains("0.785398 looks like pi/4"), "{err}");
-    let (verdict, _, err) = compare("qubit q; rx(0.785398) q;", "qubit q; rx(pi/4) q;", &["--snap"]);
+    let (verdict, _, err) =
+        compare("qubit q; rx(0.785398) q;", "qubit q; rx(pi/4) q;", &["--snap"]);
     assert_eq!(verdict, "equal");
     assert!(err.contains("0.785398 is taken for pi/4"), "{err}");
     // What does not look like one is not reported.
@@ -124,10 +136,12 @@ fn decimals_that_look_like_multiples_of_pi_are_reported_and_kept() {
     assert!(ran.err.contains("looks like pi/4"), "{}", ran.err);
 }
 
-/// What a transpiler makes of `h t cx rx(pi/3) crz(2*pi/7)`: one-qubit gates as `u3` with all digits.
+/// What a transpiler makes of `h t cx rx(pi/3) crz(2*pi/7)`: one-qubit gates as `u3` with all
+/// digits.
 #[test]
 fn transpiled_files_get_a_numeric_verdict() {
-    let source = "qubit[2] q; h q[0]; t q[0]; cx q[0], q[1]; rx(pi/3) q[1]; crz(2*pi/7) q[0], q[1];";
+    let source =
+        "qubit[2] q; h q[0]; t q[0]; cx q[0], q[1]; rx(pi/3) q[1]; crz(2*pi/7) q[0], q[1];";
     let transpiled = |third: &str| {
         format!(
             "qubit[2] q; u3(1.5707963267948966, 0.7853981633974483, 3.141592653589793) q[0]; cx q[0], q[1]; \
@@ -137,17 +151,28 @@ fn transpiled_files_get_a_numeric_verdict() {
     };
     let good = transpiled("1.0471975511965976");
     let (verdict, object, _) = compare(source, &good, &[]);
-    assert_eq!((verdict.as_str(), &object["exact"]), ("equal_up_to_phase", &json!(false)), "{object}");
+    assert_eq!(
+        (verdict.as_str(), &object["exact"]),
+        ("equal_up_to_phase", &json!(false)),
+        "{object}"
+    );
     assert_eq!(object["method"], json!("numeric"));
     assert!(object["reason"].as_str().unwrap().contains("more than 12 digits"), "{object}");
     assert!(object["max_difference"].as_f64().unwrap() < 1e-14, "{object}");
     // However tight the tolerance, rounding is no difference.
     for tolerance in ["0", "1e-17", "1e-16", "1e-15", "1e-14", "1e-12"] {
         let (verdict, object, _) = compare(source, &good, &["--tolerance", tolerance]);
-        assert!(["equal_up_to_phase", "unknown"].contains(&verdict.as_str()), "{tolerance}: {object}");
+        assert!(
+            ["equal_up_to_phase", "unknown"].contains(&verdict.as_str()),
+            "{tolerance}: {object}"
+        );
     }
     let (verdict, object, _) = compare(source, &good, &["--snap"]);
-    assert_eq!((verdict.as_str(), &object["exact"]), ("equal_up_to_phase", &json!(true)), "{object}");
+    assert_eq!(
+        (verdict.as_str(), &object["exact"]),
+        ("equal_up_to_phase", &json!(true)),
+        "{object}"
+    );
     let (verdict, object, _) = compare(source, &transpiled("1.0471975611965976"), &[]);
     assert_eq!((verdict.as_str(), &object["exact"]), ("different", &json!(false)), "{object}");
 }

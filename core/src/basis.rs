@@ -159,7 +159,10 @@ pub fn bmask<T: BasisMask>(positions: impl IntoIterator<Item = usize>) -> Result
 /// ```
 #[must_use]
 pub fn bitstring(index: usize, n_qubits: usize) -> String {
-    (0..n_qubits).rev().map(|q| if q < MAX_QUBITS && index >> q & 1 == 1 { '1' } else { '0' }).collect()
+    (0..n_qubits)
+        .rev()
+        .map(|q| if q < MAX_QUBITS && index >> q & 1 == 1 { '1' } else { '0' })
+        .collect()
 }
 
 /// The basis states of n qubits in which some bits are 0 and the others take every value, in
@@ -241,10 +244,15 @@ impl BitSubspace {
 
 /// The highest bit that is set.
 pub(crate) fn top<T: PrimInt>(x: T) -> T {
-    if x == T::zero() { x } else { T::one() << (T::zero().leading_zeros() - x.leading_zeros() - 1) as usize }
+    if x == T::zero() {
+        x
+    } else {
+        T::one() << (T::zero().leading_zeros() - x.leading_zeros() - 1) as usize
+    }
 }
 
-/// Takes the highest bits of a basis out of a vector: of `v` and `v ^ b` the less is that without the highest bit of `b`.
+/// Takes the highest bits of a basis out of a vector: of `v` and `v ^ b` the less is that without
+/// the highest bit of `b`.
 pub(crate) fn reduce<T: PrimInt + Unsigned>(basis: &[T], vector: T) -> T {
     basis.iter().fold(vector, |v, b| v.min(v ^ *b))
 }

@@ -10,8 +10,9 @@
 //! assert!(ketgrad_core::cancel::is_cancelled(&error));
 //! ```
 //!
-//! Nothing is interrupted: work looks at its token every now and then (where is said at what takes one), and ends with the
-//! error [`Cancelled`], alone or as the source of another. A token that was cancelled stays so.
+//! Nothing is interrupted: work looks at its token every now and then (where is said at what takes
+//! one), and ends with the error [`Cancelled`], alone or as the source of another. A token that was
+//! cancelled stays so.
 
 use std::{
     error::Error,
@@ -22,7 +23,8 @@ use std::{
     },
 };
 
-/// A flag that ends the work that was handed a clone of it, or a condition that does. Clones share it.
+/// A flag that ends the work that was handed a clone of it, or a condition that does. Clones share
+/// it.
 #[derive(Clone, Default)]
 pub struct CancellationToken {
     shared: Option<Arc<Shared>>,
@@ -56,8 +58,9 @@ impl CancellationToken {
         self.shared.is_none()
     }
 
-    /// A token that is cancelled, too, once the condition holds where work looks: a deadline, a signal, a closed
-    /// connection. It is asked from any thread of the work, up to many thousand times a second, and not again once it has held.
+    /// A token that is cancelled, too, once the condition holds where work looks: a deadline, a
+    /// signal, a closed connection. It is asked from any thread of the work, up to many thousand
+    /// times a second, and not again once it has held.
     ///
     /// ```
     /// use std::time::{Duration, Instant};
@@ -74,10 +77,13 @@ impl CancellationToken {
     }
 
     fn of(condition: Option<Box<dyn Fn() -> bool + Send + Sync>>) -> CancellationToken {
-        CancellationToken { shared: Some(Arc::new(Shared { cancelled: AtomicBool::new(false), condition })) }
+        CancellationToken {
+            shared: Some(Arc::new(Shared { cancelled: AtomicBool::new(false), condition })),
+        }
     }
 
-    /// Ends the work at the next place where it looks. Of [`never`](CancellationToken::never) it does nothing.
+    /// Ends the work at the next place where it looks. Of [`never`](CancellationToken::never) it
+    /// does nothing.
     pub fn cancel(&self) {
         if let Some(shared) = &self.shared {
             shared.cancelled.store(true, Ordering::Release);

@@ -1,7 +1,7 @@
 //! Typed numbers for the parts of a program, and tables indexed by them.
 //!
-//! A [`Value`] is not a [`Block`], so neither can index the other's table. An id prints as it stands in the
-//! text of a program:
+//! A [`Value`] is not a [`Block`], so neither can index the other's table. An id prints as it
+//! stands in the text of a program:
 //!
 //! ```
 //! use ketgrad_core::entity::{Block, Value, Table};
@@ -12,8 +12,8 @@
 //! assert_eq!((entry.to_string().as_str(), names[entry]), ("block0", "entry"));
 //! ```
 //!
-//! A property that only one algorithm needs is no field of the thing it describes but a [`SideTable`] of
-//! that algorithm.
+//! A property that only one algorithm needs is no field of the thing it describes but a
+//! [`SideTable`] of that algorithm.
 //!
 //! Invariant: ids are dense. The first thing pushed has index 0, the next 1.
 
@@ -155,7 +155,9 @@ impl<K: Entity, V> IndexMut<K> for Table<K, V> {
 
 impl<K: Entity + fmt::Debug, V: fmt::Debug> fmt::Debug for Table<K, V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_map().entries(self.items.iter().enumerate().map(|(k, v)| (K::new(k).to_string(), v))).finish()
+        f.debug_map()
+            .entries(self.items.iter().enumerate().map(|(k, v)| (K::new(k).to_string(), v)))
+            .finish()
     }
 }
 

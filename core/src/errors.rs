@@ -2,8 +2,8 @@
 
 use std::{error::Error, fmt, ops::Deref};
 
-/// At least one error, in the order in which they were found. It is an error itself, whose message is theirs, a line for each,
-/// and a slice of them.
+/// At least one error, in the order in which they were found. It is an error itself, whose message
+/// is theirs, a line for each, and a slice of them.
 ///
 /// ```
 /// use ketgrad_core::{errors::Errors, text::{TextError, parse_program}};

@@ -1,19 +1,23 @@
 //! The computing heart of ketgrad: numbers, circuits, kernels and states.
 //!
 //! This crate is pure computation: it reads no files and no environment, and holds no global state
-//! but a counter and what is known of the machine's caches. Threads, memory limits and kernels are handed in.
+//! but a counter and what is known of the machine's caches. Threads, memory limits and kernels are
+//! handed in.
 //!
-//! For all of it: [`cancel`] (work that ends early), [`errors`] (several that are one). Numbers and programs: [`scalar`], [`mod@array`] (numbers with a shape), [`entity`] (typed ids), [`ir`] (programs as data), [`rules`]
-//! (derivatives of operations), [`text`] (programs from text), [`pass`] (simplification), [`adjoint`]
-//! (derivatives of programs), [`exec`] (running), [`emit`] (source out), [`check`] (all ways to a derivative,
-//! compared), [`trace`] (formulas, recorded Rust functions), [`tape`] (gradients by operator overloading).
+//! For all of it: [`cancel`] (work that ends early), [`errors`] (several that are one). Numbers and
+//! programs: [`scalar`], [`mod@array`] (numbers with a shape), [`entity`] (typed ids), [`ir`]
+//! (programs as data), [`rules`] (derivatives of operations), [`text`] (programs from text),
+//! [`pass`] (simplification), [`adjoint`] (derivatives of programs), [`exec`] (running), [`emit`]
+//! (source out), [`check`] (all ways to a derivative, compared), [`trace`] (formulas, recorded Rust
+//! functions), [`tape`] (gradients by operator overloading).
 //!
 //! Circuits: [`param`] (angles of gates), [`basis`] (bits), [`matrix`], [`gate`] (the table),
-//! [`circuit`], [`observable`], [`kernel`] (loops over amplitudes), [`plan`] (many gates in one pass),
-//! [`state`], [`field`] (exact numbers modulo a prime), [`simulate`], [`equivalent`] (equality of circuits),
-//! [`exact`] (amplitudes in closed form), [`hybrid`] (derivatives of circuits), [`problem`] (Hamiltonians to try
-//! things on), [`ansatz`] (circuits with parameters), [`optimize`] (minimisation), [`qasm`] (circuits from text),
-//! [`mod@print`] (and back), [`draw`] (circuits as pictures), [`interop`] (serde, nalgebra, ndarray).
+//! [`circuit`], [`observable`], [`kernel`] (loops over amplitudes), [`plan`] (many gates in one
+//! pass), [`state`], [`field`] (exact numbers modulo a prime), [`simulate`], [`equivalent`]
+//! (equality of circuits), [`exact`] (amplitudes in closed form), [`hybrid`] (derivatives of
+//! circuits), [`problem`] (Hamiltonians to try things on), [`ansatz`] (circuits with parameters),
+//! [`optimize`] (minimisation), [`qasm`] (circuits from text), [`mod@print`] (and back), [`draw`]
+//! (circuits as pictures), [`interop`] (serde, nalgebra, ndarray).
 
 #![cfg_attr(
     not(all(

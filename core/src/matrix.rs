@@ -105,7 +105,10 @@ impl<R: Ring> Matrix<R> {
 
     /// A matrix with 1x1, 2x2, 4x4, … entries as the gate table writes them.
     pub(crate) fn from_array<const D: usize>(rows: [[R; D]; D]) -> Matrix<R> {
-        Matrix { n_qubits: D.trailing_zeros() as usize, entries: rows.into_iter().flatten().collect() }
+        Matrix {
+            n_qubits: D.trailing_zeros() as usize,
+            entries: rows.into_iter().flatten().collect(),
+        }
     }
 
     /// The number of qubits that it acts on.
@@ -144,7 +147,9 @@ impl<R: Ring> Matrix<R> {
     #[must_use]
     pub fn kron(&self, low: &Matrix<R>) -> Matrix<R> {
         let (k, mask) = (low.n_qubits, low.dim() - 1);
-        Matrix::from_fn(self.n_qubits + k, |i, j| &self[(i >> k, j >> k)] * &low[(i & mask, j & mask)])
+        Matrix::from_fn(self.n_qubits + k, |i, j| {
+            &self[(i >> k, j >> k)] * &low[(i & mask, j & mask)]
+        })
     }
 
     /// The transpose.
@@ -189,7 +194,8 @@ impl<T: Real, S: Scalar<Real = T>> Matrix<S> {
         for row in 0..self.dim() {
             for column in 0..self.dim() {
                 let one = if row == column { S::one() } else { S::zero() };
-                let off: f64 = (one - &product[(row, column)]).abs2().primal().map_or(f64::NAN, f64::sqrt);
+                let off: f64 =
+                    (one - &product[(row, column)]).abs2().primal().map_or(f64::NAN, f64::sqrt);
                 if off > worst.2 || off.is_nan() {
                     worst = (row, column, off);
                 }
@@ -208,7 +214,9 @@ impl<R: Ring> std::ops::Mul for &Matrix<R> {
     /// The matrix product. Both sides must act on equally many qubits.
     fn mul(self, right: &Matrix<R>) -> Matrix<R> {
         assert_eq!(self.n_qubits, right.n_qubits, "a product of matrices of different sizes");
-        Matrix::from_fn(self.n_qubits, |i, j| R::sum((0..self.dim()).map(|k| &self[(i, k)] * &right[(k, j)])))
+        Matrix::from_fn(self.n_qubits, |i, j| {
+            R::sum((0..self.dim()).map(|k| &self[(i, k)] * &right[(k, j)]))
+        })
     }
 }
 

@@ -1,9 +1,10 @@
 //! More stack for functions that call themselves as deep as a text nests.
 //!
-//! How deep that may be is limited where texts are read; here the limit is kept from being that of a thread's stack, which
-//! a program without optimisation fills after some tens of levels.
+//! How deep that may be is limited where texts are read; here the limit is kept from being that of
+//! a thread's stack, which a program without optimisation fills after some tens of levels.
 
-/// Less than this is left: a new piece is allocated. More than any function takes until the next call of [`deep`].
+/// Less than this is left: a new piece is allocated. More than any function takes until the next
+/// call of [`deep`].
 #[cfg(not(target_arch = "wasm32"))]
 const RED_ZONE: usize = 256 << 10;
 /// Bytes of a piece.

@@ -1,6 +1,7 @@
-//! Three problems of ADBench, the benchmark of Srajer, Kukelova and Fitzgibbon (*A benchmark of selected algorithmic
-//! differentiation tools on some problems in computer vision and machine learning*, 2018): values and derivatives as jax 0.10.2
-//! gives them in double precision, for programs as users write them.
+//! Three problems of ADBench, the benchmark of Srajer, Kukelova and Fitzgibbon (*A benchmark of
+//! selected algorithmic differentiation tools on some problems in computer vision and machine
+//! learning*, 2018): values and derivatives as jax 0.10.2 gives them in double precision, for
+//! programs as users write them.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -47,7 +48,8 @@ fn near(given: &[f64], expected: &[f64]) {
 
 #[test]
 fn a_recurrent_network() {
-    let constants = [("init", tensor(&[4, 3], 3, 1.0, 0.0)), ("sequence", tensor(&[5, 3], 4, 1.0, 0.0))];
+    let constants =
+        [("init", tensor(&[4, 3], 3, 1.0, 0.0)), ("sequence", tensor(&[5, 3], 4, 1.0, 0.0))];
     let args = [tensor(&[4, 4, 3], 1, 1.0, 0.0), tensor(&[3, 3], 2, 1.0, 0.0)];
     let (value, gradient) = of(LSTM, "loss", &constants).value_and_gradient(&args).unwrap();
     near(&[value], &[-0.08954295606465566]);
@@ -85,12 +87,15 @@ fn bundle_adjustment() {
     ];
     let mut f = of(BUNDLE, "errors", &constants);
     let errors = items(&f.value(&args).unwrap());
-    // A coordinate depends on all of its camera but the other one of the middle, on the point and on the weight.
+    // A coordinate depends on all of its camera but the other one of the middle, on the point and
+    // on the weight.
     let colouring = Colouring::new(f.jacobian_pattern(&args).unwrap());
     assert_eq!(colouring.pattern().len(), 4 * (2 * 14 + 1));
     let j = f.sparse_jacobian(&args, &colouring).unwrap().dense();
     assert_eq!(j, f.jacobian(&args).unwrap());
-    let sum = |columns: std::ops::Range<usize>| j.iter().flat_map(|row| &row[columns.clone()]).sum::<f64>();
+    let sum = |columns: std::ops::Range<usize>| {
+        j.iter().flat_map(|row| &row[columns.clone()]).sum::<f64>()
+    };
     let sums = [errors.iter().sum(), errors[7], sum(0..22), sum(22..31), sum(31..35)];
     let entries = [j[0][0], j[10][20], j[6][22 + 8]];
     near(
@@ -133,8 +138,11 @@ fn a_hand() {
         tensor(&[22, 5], 3, 0.0625, 0.0625),
         Datum::reals_of(&[4, 5], skin).unwrap(),
     ]);
-    let constants =
-        [("hand", model), ("points", tensor(&[3, 4], 5, 1.0, 0.0)), ("chosen", Datum::ints([0, 2, 4, 1]))];
+    let constants = [
+        ("hand", model),
+        ("points", tensor(&[3, 4], 5, 1.0, 0.0)),
+        ("chosen", Datum::ints([0, 2, 4, 1])),
+    ];
     let mut f = of(HAND, "errors", &constants);
     let theta = [tensor(&[26], 6, 0.25, 0.0)];
     let errors = items(&f.value(&theta).unwrap());

@@ -1,7 +1,8 @@
 //! Elements beyond the end of an array, and cotangents that are shorter or longer than theirs.
 //!
-//! `peek` reads zeros beyond the end, `put`, `add_at` and `accumulate` extend an array with zeros: programs have no words
-//! for them, derivatives are made of them, and are differentiated again. All are linear, so
+//! `peek` reads zeros beyond the end, `put`, `add_at` and `accumulate` extend an array with zeros:
+//! programs have no words for them, derivatives are made of them, and are differentiated again. All
+//! are linear, so
 //!
 //! - a slope is the change for a step of any size,
 //! - `<y_bar, J x_dot> = <J^T y_bar, x_dot>`,
@@ -25,7 +26,8 @@ const TOLERANCE: f64 = 1e-12;
 
 /// `f(x, xs, i)`, as the closure writes it.
 fn program(write: impl Fn(&mut FunctionBuilder, Value, Value, Value) -> Value) -> Program {
-    let params = vec![Param::new("x", Kind::Real), Param::new("xs", REALS), Param::new("i", Kind::Int)];
+    let params =
+        vec![Param::new("x", Kind::Real), Param::new("xs", REALS), Param::new("i", Kind::Int)];
     let mut b = FunctionBuilder::new("f", params, Kind::Real);
     let (x, xs, i) = (b.param(0), b.param(1), b.param(2));
     let y = write(&mut b, x, xs, i);
@@ -144,7 +146,8 @@ fn reading_and_writing_beyond_the_end_is_transposed_exactly() {
     each(|what, program, args| {
         for level in [Level::None, Level::Strict] {
             let mut f = Derivatives::<f64>::new(program, "f").unwrap().with_level(level);
-            // Every function here is linear, or a product of two numbers each of which is changed alone.
+            // Every function here is linear, or a product of two numbers each of which is changed
+            // alone.
             let base = value(&mut f, 0.7, [0.3, -1.1], &args[2]);
             let slopes = [
                 value(&mut f, 1.7, [0.3, -1.1], &args[2]) - base,
@@ -159,7 +162,9 @@ fn reading_and_writing_beyond_the_end_is_transposed_exactly() {
             let (_, dot) = f.jvp(args, &dots).unwrap();
             let expected = Datum::<f64>::reals([slopes[1], slopes[2]]);
             let near = |a: f64, b: f64| (a - b).abs() <= TOLERANCE * (1.0 + a.abs());
-            let (Datum::Reals(xs_bar), Datum::Reals(all)) = (&gradient[1], &expected) else { panic!() };
+            let (Datum::Reals(xs_bar), Datum::Reals(all)) = (&gradient[1], &expected) else {
+                panic!()
+            };
             let right = near(*gradient[0].real().unwrap(), slopes[0])
                 && xs_bar.len() == 2
                 && xs_bar.iter().zip(all.iter()).all(|(a, b)| near(*a, *b))
@@ -209,8 +214,10 @@ fn derivatives_of_derivatives_beyond_the_end_are_zero_where_nothing_bends() {
             Ok(row) => row,
             Err(e) => return failed.push(format!("{what}: {e}")),
         };
-        // A polynomial of degree three at most in each number: symmetric differences of two steps are exact.
-        let slope = |at: &dyn Fn(f64) -> f64| (8.0 * (at(0.5) - at(-0.5)) - (at(1.0) - at(-1.0))) / 6.0;
+        // A polynomial of degree three at most in each number: symmetric differences of two steps
+        // are exact.
+        let slope =
+            |at: &dyn Fn(f64) -> f64| (8.0 * (at(0.5) - at(-0.5)) - (at(1.0) - at(-1.0))) / 6.0;
         let expected = [
             slope(&|h| slope_of(0.7 + h, [0.3, -1.1])),
             slope(&|h| slope_of(0.7, [0.3 + h, -1.1])),
@@ -268,7 +275,9 @@ fn with_and_without(rule: &str, body: &str, f: &str, args: &[Datum<f64>]) {
 fn rules_get_cotangents_and_tangents_with_all_elements() {
     let a = [Datum::reals([1.0, 2.0, 3.0])];
     let square = "a: array) { a * a }";
-    for rule in ["pullback(a, y, y_bar) { 2.0 * a * y_bar }", "pushforward(a, a_dot) { 2.0 * a * a_dot }"] {
+    for rule in
+        ["pullback(a, y, y_bar) { 2.0 * a * y_bar }", "pushforward(a, a_dot) { 2.0 * a * a_dot }"]
+    {
         for f in [
             "fn f(a: array) { g(a)[0] }",
             "fn f(a: array) { g(a)[1] }",
@@ -280,7 +289,9 @@ fn rules_get_cotangents_and_tangents_with_all_elements() {
         }
     }
     let m = [Datum::reals_of(&[2, 2], vec![1.0, 2.0, 3.0, 4.0]).unwrap()];
-    for rule in ["pullback(a, y, y_bar) { 2.0 * a * y_bar }", "pushforward(a, a_dot) { 2.0 * a * a_dot }"] {
+    for rule in
+        ["pullback(a, y, y_bar) { 2.0 * a * y_bar }", "pushforward(a, a_dot) { 2.0 * a * a_dot }"]
+    {
         with_and_without(rule, square, "fn f(m: array) { g(m)[0, 1] + g(m)[1, 0] * m[0, 0] }", &m);
     }
     // Of a tuple, of which one field is not used and one in part.
@@ -297,8 +308,11 @@ fn rules_get_cotangents_and_tangents_with_all_elements() {
 fn what_runs_agrees_with_what_is_written() {
     // Values alone, so that the laws above are about what the operations do.
     let run = |op: Op, xs: &[f64], i: i64| {
-        let mut b =
-            FunctionBuilder::new("f", vec![Param::new("xs", REALS), Param::new("i", Kind::Int)], REALS);
+        let mut b = FunctionBuilder::new(
+            "f",
+            vec![Param::new("xs", REALS), Param::new("i", Kind::Int)],
+            REALS,
+        );
         let (xs_value, i_value, seven) = (b.param(0), b.param(1), b.real(7.0));
         let y = match op {
             Op::Peek => {

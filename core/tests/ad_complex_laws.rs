@@ -1,5 +1,6 @@
-//! The laws over 300 random programs on complex numbers, under the one convention: the pairing of a cotangent
-//! with a tangent is `re(conj(z_bar) z_dot)`, and the gradient of a real loss is `dL/dx + i dL/dy`.
+//! The laws over 300 random programs on complex numbers, under the one convention: the pairing of a
+//! cotangent with a tangent is `re(conj(z_bar) z_dot)`, and the gradient of a real loss is
+//! `dL/dx + i dL/dy`.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -63,7 +64,8 @@ struct Case {
 impl Case {
     fn new(seed: u64) -> Case {
         let source = Generator::complex(seed);
-        let program = parse_program(&source).unwrap_or_else(|e| panic!("{seed}: {}\n{source}", e[0]));
+        let program =
+            parse_program(&source).unwrap_or_else(|e| panic!("{seed}: {}\n{source}", e[0]));
         assert!(ir::verify(&program).is_empty(), "{seed}: {:?}\n{source}", ir::verify(&program));
         let text = program.to_string();
         assert_eq!(ir::parse(&text).as_ref(), Ok(&program), "{seed}\n{text}");
@@ -86,7 +88,12 @@ impl Case {
     }
 
     /// A function on other numbers, made from the parts of the point and of a direction.
-    fn on<T: Real>(&self, f: &str, dots: &[C], number: impl Fn(f64, f64) -> T) -> Datum<Complex<T>> {
+    fn on<T: Real>(
+        &self,
+        f: &str,
+        dots: &[C],
+        number: impl Fn(f64, f64) -> T,
+    ) -> Datum<Complex<T>> {
         let args: Vec<_> = (self.z.iter().zip(dots))
             .map(|(z, d)| Datum::Complex(Complex::new(number(z.re, d.re), number(z.im, d.im))))
             .collect();
@@ -114,7 +121,9 @@ impl Case {
         self.close(one(&y), one(&again), TOLERANCE);
         let (dot, bars) = (one(&dot), bars.iter().map(one).collect::<Vec<_>>());
         self.near(pairing(&[seed], &[dot]), pairing(&bars, &self.dots));
-        let Datum::Complex(dual) = self.on("f", &self.dots, Dual64::new) else { panic!("{}", self.source) };
+        let Datum::Complex(dual) = self.on("f", &self.dots, Dual64::new) else {
+            panic!("{}", self.source)
+        };
         self.close(C::new(dual.re.eps, dual.im.eps), dot, TOLERANCE);
         let at = |h: f64| one(&self.on("f", &self.dots, |x, d| x + h * d));
         let along = |h: f64| (at(h) - at(-h)) / (2.0 * h);
@@ -139,8 +148,8 @@ impl Case {
             self.close(C::new(slope(C::new(1.0, 0.0)), slope(C::new(0.0, 1.0))), g[k], TOLERANCE);
         }
         let u = self.on("loss", &self.dots, Uncertain::new);
-        let sigma =
-            (g.iter().zip(&self.dots)).fold(0.0, |s: f64, (g, d)| s.hypot(g.re * d.re).hypot(g.im * d.im));
+        let sigma = (g.iter().zip(&self.dots))
+            .fold(0.0, |s: f64, (g, d)| s.hypot(g.re * d.re).hypot(g.im * d.im));
         self.near(u.real().unwrap().sigma(), sigma);
         d
     }
@@ -153,13 +162,20 @@ impl Case {
         let second = adjoint::second(&mut p, loss).unwrap();
         optimize_all(&mut p, second, Level::Strict);
         let mut args = data(&self.z);
-        args.push(Datum::Tuple(std::iter::once(Datum::Real(0.0)).chain(data(&self.dots)).collect()));
+        args.push(Datum::Tuple(
+            std::iter::once(Datum::Real(0.0)).chain(data(&self.dots)).collect(),
+        ));
         let rr = run(&p, second, &args);
         rr.fields()[1..].iter().zip(&hv).for_each(|(a, b)| self.close(one(a), *b, TOLERANCE));
         let dual: Vec<Datum<Complex<Dual64>>> = (self.z.iter().zip(&self.dots))
-            .map(|(z, d)| Datum::Complex(Complex::new(Dual64::new(z.re, d.re), Dual64::new(z.im, d.im))))
+            .map(|(z, d)| {
+                Datum::Complex(Complex::new(Dual64::new(z.re, d.re), Dual64::new(z.im, d.im)))
+            })
             .collect();
-        let g = Derivatives::<Complex<Dual64>>::new(&self.program, "loss").unwrap().gradient(&dual).unwrap();
+        let g = Derivatives::<Complex<Dual64>>::new(&self.program, "loss")
+            .unwrap()
+            .gradient(&dual)
+            .unwrap();
         for (g, h) in g.iter().zip(&hv) {
             let g = g.complex().unwrap();
             self.close(C::new(g.re.eps, g.im.eps), *h, TOLERANCE);
@@ -249,7 +265,10 @@ fn on_a_branch_cut_the_derivative_is_that_of_the_side_of_the_value() {
             };
             let (on, beside) = (slopes(0.0 * side), slopes(BESIDE * side));
             for (a, b) in on.iter().zip(beside) {
-                assert!((a - b).norm() < 10.0 * BESIDE, "{f} at {x}, side {side}: {on:?} and {beside:?}");
+                assert!(
+                    (a - b).norm() < 10.0 * BESIDE,
+                    "{f} at {x}, side {side}: {on:?} and {beside:?}"
+                );
             }
         }
     }

@@ -38,9 +38,14 @@ fn derivatives_are_those_by_what_is_left() {
         let of = || Derivatives::<f64>::new(&program, name).unwrap();
         let mut by_both = of().with_constant("d", data.clone()).unwrap();
         let both = [a.clone(), b.clone()];
-        assert_eq!(by_both.value_and_gradient(&both).unwrap(), (value, gradient[..2].to_vec()), "{name}");
+        assert_eq!(
+            by_both.value_and_gradient(&both).unwrap(),
+            (value, gradient[..2].to_vec()),
+            "{name}"
+        );
         // One after the other, in any order.
-        let by_b = of().with_constant("d", data.clone()).unwrap().with_constant("a", a.clone()).unwrap();
+        let by_b =
+            of().with_constant("d", data.clone()).unwrap().with_constant("a", a.clone()).unwrap();
         let swapped = of().with_constant("a", a.clone()).unwrap().with_constant("d", data).unwrap();
         for mut f in [by_b, swapped] {
             let found = f.value_and_gradient(std::slice::from_ref(&b)).unwrap();
@@ -49,7 +54,10 @@ fn derivatives_are_those_by_what_is_left() {
             let mut slope = [0.0];
             assert_eq!(prepared.gradient(&[0.8], &mut slope).unwrap(), value);
             assert_eq!(Datum::Real(slope[0]), gradient[1]);
-            assert_eq!(f.jvp(std::slice::from_ref(&b), &[Datum::Real(1.0)]).unwrap().0, Datum::Real(value));
+            assert_eq!(
+                f.jvp(std::slice::from_ref(&b), &[Datum::Real(1.0)]).unwrap().0,
+                Datum::Real(value)
+            );
         }
         if name != "ruled" {
             let hessian = whole.hessian(&at()).unwrap();
@@ -78,7 +86,10 @@ fn patterns_are_of_what_is_left() {
     let w = Datum::reals([1.0, -2.0, 3.0]);
     let mut f = Derivatives::<f64>::new(&program, "f").unwrap().with_constant("w", w).unwrap();
     let colouring = Colouring::new(f.jacobian_pattern(&u).unwrap());
-    assert_eq!((colouring.pattern().columns, colouring.pattern().len(), colouring.products()), (4, 6, 2));
+    assert_eq!(
+        (colouring.pattern().columns, colouring.pattern().len(), colouring.products()),
+        (4, 6, 2)
+    );
     let expected = [[-1.0, 1.0, 0.0, 0.0], [0.0, 2.0, -2.0, 0.0], [0.0, 0.0, -3.0, 3.0]];
     assert_eq!(f.sparse_jacobian(&u, &colouring).unwrap().dense(), expected);
 }
@@ -91,6 +102,10 @@ fn what_cannot_be_held() {
     assert_eq!(error, "`series` has no parameter `c`: it has `a`, `b`, `d`");
     let error = of().with_constant("a", Datum::Int(1)).unwrap_err().to_string();
     assert_eq!(error, "`a` of `series` is real, given int");
-    let twice = of().with_constant("a", Datum::Real(1.0)).unwrap().with_constant("a", Datum::Real(1.0));
-    assert_eq!(twice.unwrap_err().to_string(), "`series.held` has no parameter `a`: it has `b`, `d`");
+    let twice =
+        of().with_constant("a", Datum::Real(1.0)).unwrap().with_constant("a", Datum::Real(1.0));
+    assert_eq!(
+        twice.unwrap_err().to_string(),
+        "`series.held` has no parameter `a`: it has `b`, `d`"
+    );
 }

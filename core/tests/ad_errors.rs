@@ -1,5 +1,5 @@
-//! Bad input: every mistake is an error that says what was given and what was expected; nothing panics and
-//! nothing exhausts the stack.
+//! Bad input: every mistake is an error that says what was given and what was expected; nothing
+//! panics and nothing exhausts the stack.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -55,13 +55,19 @@ fn text_errors_say_where_what_and_what_else() {
             "1:20: expected real, given complex: take `re`, `im`, `abs` or `abs2` of it",
         ),
         ("fn f(p: Point) { 1.0 }", "1:9: no kind `Point`"),
-        ("struct A { a: A }\nfn f(x) { x }", "1:15: expected a kind of known size, given `A` inside itself"),
+        (
+            "struct A { a: A }\nfn f(x) { x }",
+            "1:15: expected a kind of known size, given `A` inside itself",
+        ),
         ("fn f(x) { x }\nfn f(x) { x }", "2:4: the function `f` is defined twice"),
         (
             "fn f(x) { 99999999999999999999 }",
             "1:11: `99999999999999999999` is no number: expected an integer below 2^63",
         ),
-        ("fn f(x) {\n  let (a, mut b, a) = (x, x, 1.0);\n  a\n}", "2:18: the variable `a` is defined twice"),
+        (
+            "fn f(x) {\n  let (a, mut b, a) = (x, x, 1.0);\n  a\n}",
+            "2:18: the variable `a` is defined twice",
+        ),
         ("fn f(x) { x $ x }", "1:13: expected a name, a number or an operator, found `$`"),
     ];
     for (source, expected) in cases {
@@ -104,7 +110,8 @@ fn hostile_nesting_is_an_error_and_long_chains_are_none() {
     assert_eq!(d.value(&[Datum::Real(1.0)]).unwrap(), Datum::Real(20_001.0));
 }
 
-/// What nests as deeply as is allowed, and deeper, is read or refused on a quarter of the stack that a thread has.
+/// What nests as deeply as is allowed, and deeper, is read or refused on a quarter of the stack
+/// that a thread has.
 #[test]
 fn the_deepest_programs_fit_a_small_stack() {
     let shapes = [
@@ -177,8 +184,8 @@ const CORPUS: [&str; 6] = [
     "fn f ( x , n : int ) { if n <= 0 { 1 } else { x * f ( x , n - 1 ) } } fn h ( xs : array , t : ( real , int ) ) -> array < real > { let mut ys = xs ; ys [ t . 1 ] = t . 0 ; ys }",
 ];
 
-/// Words moved, doubled, dropped and exchanged: an error, or a program that runs and is differentiated with
-/// an error at worst. `KETGRAD_FUZZ` asks for more rounds.
+/// Words moved, doubled, dropped and exchanged: an error, or a program that runs and is
+/// differentiated with an error at worst. `KETGRAD_FUZZ` asks for more rounds.
 #[test]
 fn shuffled_words_never_panic() {
     let rounds = std::env::var("KETGRAD_FUZZ").ok().and_then(|n| n.parse().ok()).unwrap_or(3000);
@@ -226,7 +233,10 @@ fn endless_programs_hit_a_limit() {
         }
     };
     let few = Limits::new().with_steps(100_000);
-    assert!(matches!(run("fn f(x) { while true { } x }", few), RunError::Steps { limit: 100_000, .. }));
+    assert!(matches!(
+        run("fn f(x) { while true { } x }", few),
+        RunError::Steps { limit: 100_000, .. }
+    ));
     assert!(matches!(run("fn f(x) { f(x) + 1 }", Limits::default()), RunError::Depth { .. }));
     let fill = run("fn f(x) { let xs = [x; 1000000000000]; xs[0] }", Limits::default());
     assert!(matches!(fill, RunError::Length { len: 1_000_000_000_000, .. }));
@@ -247,7 +257,8 @@ fn calls_that_do_not_fit() {
     assert_eq!(e.to_string(), "`n` of `f` is int, given real");
 }
 
-/// Tangents and cotangents have the shape of what they belong to, or are a row of fewer numbers with zeros behind.
+/// Tangents and cotangents have the shape of what they belong to, or are a row of fewer numbers
+/// with zeros behind.
 #[test]
 fn tangents_that_are_too_long() {
     let source = "rule long(xs: array) { sum(xs) } pullback(xs, y, b) { [b, b, 5.0] }
@@ -256,7 +267,8 @@ fn tangents_that_are_too_long() {
     let program = parse_program(source).unwrap();
     let x = [Datum::reals([1.0, 2.0])];
     let matrix = || Datum::Reals(Array::new(&[1, 2], vec![1.0, 1.0]).unwrap().into());
-    let tangent = |e: DeriveError| matches!(e, DeriveError::Run(RunError::Call(CallError::Tangent { .. })));
+    let tangent =
+        |e: DeriveError| matches!(e, DeriveError::Run(RunError::Call(CallError::Tangent { .. })));
 
     // What a rule gives.
     let mut f = Derivatives::<f64>::new(&program, "f").unwrap();
@@ -319,7 +331,8 @@ fn deep_nesting_needs_no_deep_stack() {
     let nested = |times: usize, open: &str, inner: &str, close: &str| {
         format!("fn f(x) {{ {}{inner}{} }}", open.repeat(times), close.repeat(times))
     };
-    let arms: Vec<String> = (0..900).map(|k| format!("if x < {k}.5 {{ x * {}.0 }}", k + 1)).collect();
+    let arms: Vec<String> =
+        (0..900).map(|k| format!("if x < {k}.5 {{ x * {}.0 }}", k + 1)).collect();
     // The value and the slope at 1/4.
     let texts = [
         (nested(900, "(", "1.0", " * x + 1.0)"), 4.0 / 3.0, 16.0 / 9.0),
@@ -346,10 +359,12 @@ fn deep_nesting_needs_no_deep_stack() {
     std::thread::Builder::new().stack_size(512 << 10).spawn(check).unwrap().join().unwrap();
 }
 
-/// Differences of `check` keep to where the program runs, if a shorter step does; else they say why not.
+/// Differences of `check` keep to where the program runs, if a shorter step does; else they say why
+/// not.
 #[test]
 fn differences_stay_where_the_program_runs() {
-    let program = parse_program("fn f(x, n: int) { if x >= 1.0 { [x][n] } else { x * x } }").unwrap();
+    let program =
+        parse_program("fn f(x, n: int) { if x >= 1.0 { [x][n] } else { x * x } }").unwrap();
     let check = |x: f64| {
         let at = [Datum::Real(x), Datum::Int(5)];
         gradcheck(&program, "f", &at, &NoHost, Settings::default())

@@ -1,8 +1,8 @@
 //! Passes and transforms on programs in `.ir` files.
 //!
-//! A file starts with `//! test NAME [LEVEL]`, where NAME is a pass, `reverse`, `forward`, `optimize` or `gradient` (as
-//! it is run: optimised before and after); then comes
-//! a program, then `//! ----` and what the program becomes. Set `KETGRAD_BLESS=1` to write the second part anew.
+//! A file starts with `//! test NAME [LEVEL]`, where NAME is a pass, `reverse`, `forward`,
+//! `optimize` or `gradient` (as it is run: optimised before and after); then comes a program, then
+//! `//! ----` and what the program becomes. Set `KETGRAD_BLESS=1` to write the second part anew.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -51,7 +51,8 @@ fn result(path: &str, source: &str) -> String {
 #[test]
 fn filetests() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/filetests");
-    let mut files: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
     files.sort();
     assert!(files.len() >= 10);
     for file in files {

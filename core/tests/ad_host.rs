@@ -1,4 +1,5 @@
-//! A primitive with handles, on every scalar; memory of prepared gradients; speed of a prepared gradient.
+//! A primitive with handles, on every scalar; memory of prepared gradients; speed of a prepared
+//! gradient.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -68,8 +69,10 @@ impl<T: Real, S: Scalar<Real = T>> Host<S> for Polynomials {
                 "poly_back_back",
                 [Datum::Handle(h), Datum::Real(x), _, Datum::Real(y_bar), _, Datum::Tuple(bars)],
             ) => {
-                let (d, c) =
-                    self.slope(*h, x).zip(self.curvature(*h, x)).ok_or(HostError::unknown(primitive))?;
+                let (d, c) = self
+                    .slope(*h, x)
+                    .zip(self.curvature(*h, x))
+                    .ok_or(HostError::unknown(primitive))?;
                 let r_bar = bars[0].real().ok_or(HostError::unknown(primitive))?;
                 let bars = [c * y_bar * r_bar, T::zero(), d * r_bar];
                 Some(Datum::Tuple(bars.map(Datum::Real).to_vec()))
@@ -77,13 +80,18 @@ impl<T: Real, S: Scalar<Real = T>> Host<S> for Polynomials {
             (
                 "poly_dot_back",
                 [Datum::Handle(h), Datum::Real(x), Datum::Real(x_dot), _, Datum::Real(y_bar)],
-            ) => self
-                .slope(*h, x)
-                .zip(self.curvature(*h, x))
-                .map(|(d, c)| Datum::Tuple(vec![Datum::Real(c * x_dot * y_bar), Datum::Real(d * y_bar)])),
+            ) => self.slope(*h, x).zip(self.curvature(*h, x)).map(|(d, c)| {
+                Datum::Tuple(vec![Datum::Real(c * x_dot * y_bar), Datum::Real(d * y_bar)])
+            }),
             (
                 "poly_dot_dot",
-                [Datum::Handle(h), Datum::Real(x), Datum::Real(x_dot), Datum::Real(dx), Datum::Real(dx_dot)],
+                [
+                    Datum::Handle(h),
+                    Datum::Real(x),
+                    Datum::Real(x_dot),
+                    Datum::Real(dx),
+                    Datum::Real(dx_dot),
+                ],
             ) => self
                 .slope(*h, x)
                 .zip(self.curvature(*h, x))
@@ -129,7 +137,8 @@ fn a_primitive_with_a_handle_runs_on_every_scalar() {
     assert_eq!((z, *h[0].real().unwrap()), (y, *g[0].real().unwrap()));
 
     let mut d = Derivatives::<Dual64>::new(&p, "f").unwrap().with_host(&host);
-    let (z, h) = d.value_and_gradient(&[Datum::Handle(0), Datum::Real(Dual64::new(0.3, 1.0))]).unwrap();
+    let (z, h) =
+        d.value_and_gradient(&[Datum::Handle(0), Datum::Real(Dual64::new(0.3, 1.0))]).unwrap();
     assert!((z.eps - g[0].real().unwrap()).abs() < 1e-15);
     let second = 4.0 * f64::cos(value) - slope * slope * f64::sin(value);
     assert!((h[0].real().unwrap().eps - second).abs() < 1e-14);
@@ -156,7 +165,8 @@ fn second_derivatives_go_through_the_derivatives_of_a_primitive() {
     rules.primitive_pullback("poly_back", "poly_back_back").unwrap();
     rules.primitive_pushforward("poly_dot", "poly_dot_dot").unwrap();
     rules.primitive_pullback("poly_dot", "poly_dot_back").unwrap();
-    let source = "fn f(h: handle, x) { let mut s = 0.0; for i in 0..3 { s += sin(poly(h, x)); } s }";
+    let source =
+        "fn f(h: handle, x) { let mut s = 0.0; for i in 0..3 { s += sin(poly(h, x)); } s }";
     let p = parse_program_with(source, &rules).unwrap();
     let host = Polynomials(vec![vec![1.0, 0.5, 2.0, -0.3]]);
     let x = 0.4;
@@ -165,8 +175,9 @@ fn second_derivatives_go_through_the_derivatives_of_a_primitive() {
     let expected = 3.0 * (curvature * f64::cos(value) - slope * slope * f64::sin(value));
     let f = p.lookup("f").unwrap();
     let (at, dot) = ([Datum::Handle(0), Datum::Real(x)], Datum::Real(1.0));
-    let close =
-        |d: &Datum<f64>| assert!((d.real().unwrap() - expected).abs() < 1e-13, "{d:?} is not {expected}");
+    let close = |d: &Datum<f64>| {
+        assert!((d.real().unwrap() - expected).abs() < 1e-13, "{d:?} is not {expected}")
+    };
     let call = |p: &Program, f, args: Vec<Datum<f64>>| {
         let code = Bytecode::compile(p, f).unwrap();
         code.call(&mut Machine::new(), &host, &Limits::default(), &args).unwrap()
@@ -207,7 +218,8 @@ fn second_derivatives_go_through_the_derivatives_of_a_primitive() {
 
 #[test]
 fn a_rule_without_a_pushforward_goes_forward_by_its_pullback() {
-    let source = "rule clip(x) { x * x } pullback(x, y, y_bar) { 0.5 * y_bar }\nfn f(x) { 3 * clip(x) }";
+    let source =
+        "rule clip(x) { x * x } pullback(x, y, y_bar) { 0.5 * y_bar }\nfn f(x) { 3 * clip(x) }";
     let p = parse_program(source).unwrap();
     let mut d = Derivatives::<f64>::new(&p, "f").unwrap();
     assert_eq!(d.gradient(&[Datum::Real(2.0)]).unwrap(), vec![Datum::Real(1.5)]);
@@ -215,7 +227,8 @@ fn a_rule_without_a_pushforward_goes_forward_by_its_pullback() {
     // So nothing is asked of a primitive in its body, which has no derivatives.
     let mut rules = Rules::new();
     rules.primitive("poly", &[Kind::Handle, Kind::Real], Kind::Real).unwrap();
-    let source = "rule wrapped(h: handle, x) { poly(h, x) } pullback(h, x, y, y_bar) { (none, 0.5 * y_bar) }
+    let source =
+        "rule wrapped(h: handle, x) { poly(h, x) } pullback(h, x, y, y_bar) { (none, 0.5 * y_bar) }
         fn f(h: handle, x) { wrapped(h, x) }";
     let p = parse_program_with(source, &rules).unwrap();
     let host = Polynomials(vec![vec![1.0, 0.5]]);
@@ -224,13 +237,17 @@ fn a_rule_without_a_pushforward_goes_forward_by_its_pullback() {
     assert_eq!(d.gradient(&at).unwrap(), vec![Datum::Real(0.5)]);
     assert_eq!(d.jvp(&at, &[Datum::Real(3.0)]).unwrap().1, Datum::Real(1.5));
     // A pushforward that such a primitive computes cannot be run backwards: the error names both.
-    let source = "rule two(h: handle, x, y) { x * y } pushforward(h, x, y, dx, dy) { poly(h, dx) + dy }
+    let source =
+        "rule two(h: handle, x, y) { x * y } pushforward(h, x, y, dx, dy) { poly(h, dx) + dy }
         fn f(h: handle, x, y) { two(h, x, y) }";
     let p = parse_program_with(source, &rules).unwrap();
     let mut d = Derivatives::<f64>::new(&p, "f").unwrap().with_host(&host);
     let at = [Datum::Handle(0), Datum::Real(2.0), Datum::Real(1.0)];
     let e = d.gradient(&at).unwrap_err().to_string();
-    assert!(e.contains("`two` has no pullback") && e.contains("`poly` in `two.pushforward`"), "{e}");
+    assert!(
+        e.contains("`two` has no pullback") && e.contains("`poly` in `two.pushforward`"),
+        "{e}"
+    );
 }
 
 #[test]
@@ -295,11 +312,15 @@ fn prepared_gradients_of_arrays_and_complex_numbers_allocate_nothing_either() {
             prepared.value_and_gradient(&args, &mut gradient).unwrap();
         }
         let mut again = None;
-        let asked = requests(|| again = Some(prepared.value_and_gradient(&args, &mut gradient).unwrap()));
+        let asked =
+            requests(|| again = Some(prepared.value_and_gradient(&args, &mut gradient).unwrap()));
         assert_eq!(asked, 0, "{f}");
         assert_eq!((again, &gradient), (Some(value), &expected), "{f}");
         // What an error leaves is no gradient, and the next call makes one.
-        assert!(prepared.value_and_gradient(&[], &mut gradient).is_err() && gradient.is_empty(), "{f}");
+        assert!(
+            prepared.value_and_gradient(&[], &mut gradient).is_err() && gradient.is_empty(),
+            "{f}"
+        );
         prepared.value_and_gradient(&args, &mut gradient).unwrap();
         assert_eq!(gradient, expected, "{f}");
     }
@@ -344,7 +365,10 @@ fn speed() {
         let one = start.elapsed() / 512;
         let start = std::time::Instant::now();
         std::hint::black_box(together.call(&points));
-        println!("batch {round}: {one:?} each alone, {:?} each of eight together", start.elapsed() / 512);
+        println!(
+            "batch {round}: {one:?} each alone, {:?} each of eight together",
+            start.elapsed() / 512
+        );
     }
     let hand = |x: f64, y: f64| {
         let mut tape = Vec::with_capacity(1000);
@@ -392,9 +416,11 @@ fn speed() {
         }
         (s, x_bar + s_bar, y_bar)
     };
-    for (name, f) in
-        [("branchy", &branchy as &dyn Fn(f64, f64) -> (f64, f64, f64)), ("trig", &hand), ("arith", &arith)]
-    {
+    for (name, f) in [
+        ("branchy", &branchy as &dyn Fn(f64, f64) -> (f64, f64, f64)),
+        ("trig", &hand),
+        ("arith", &arith),
+    ] {
         let start = std::time::Instant::now();
         for _ in 0..2000 {
             std::hint::black_box(f(std::hint::black_box(1.2), std::hint::black_box(0.7)));

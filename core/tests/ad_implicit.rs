@@ -76,8 +76,9 @@ fn a_bisected_root_has_all_derivatives() {
     let hessian = f.hessian(&at).unwrap();
     let h = 1e-5;
     for (k, row) in hessian.iter().enumerate() {
-        let [up, down] =
-            [h, -h].map(|h| exact(3.0 + if k == 0 { h } else { 0.0 }, 0.7 + if k == 1 { h } else { 0.0 }).1);
+        let [up, down] = [h, -h].map(|h| {
+            exact(3.0 + if k == 0 { h } else { 0.0 }, 0.7 + if k == 1 { h } else { 0.0 }).1
+        });
         close(row, &[(up[0] - down[0]) / (2.0 * h), (up[1] - down[1]) / (2.0 * h)], 1e-8);
     }
     close(&[hessian[0][1]], &[hessian[1][0]], 1e-12);
@@ -110,7 +111,8 @@ fn a_system_agrees_with_the_derivative_through_its_iterations() {
     let mut by_steps = Derivatives::<f64>::new(&loop_of_steps, "f").unwrap();
     let gradient = by_equation.gradient(&at).unwrap();
     close(&numbers(&gradient), &numbers(&by_steps.gradient(&at).unwrap()), 1e-12);
-    let dots = [D::reals_of(&[3, 3], vec![0.4; 9]).unwrap(), D::reals([0.1, 1.0, -2.0]), D::Real(-0.6)];
+    let dots =
+        [D::reals_of(&[3, 3], vec![0.4; 9]).unwrap(), D::reals([0.1, 1.0, -2.0]), D::Real(-0.6)];
     let forward = |d: &mut Derivatives<'_, f64>| numbers(&[d.jvp(&at, &dots).unwrap().1]);
     close(&forward(&mut by_equation), &forward(&mut by_steps), 1e-12);
     let (a, b) = (by_equation.hvp(&at, &dots).unwrap(), by_steps.hvp(&at, &dots).unwrap());
@@ -124,7 +126,10 @@ fn an_equation_that_does_not_fit_is_refused() {
             "fn root(a, b) { a } fn residual(x, a) { x - a }",
             "`residual` takes and gives (real, real) -> real, `root` (real, real) -> real: expected",
         ),
-        ("fn root(a) { (a, a) } fn residual(x, a) { x - a }", "expected a solution that is a real number"),
+        (
+            "fn root(a) { (a, a) } fn residual(x, a) { x - a }",
+            "expected a solution that is a real number",
+        ),
         (
             "fn root(n: int) { 1.0 } fn residual(x, n: int) { x - 1 }",
             "`root` has no real or complex parameter to differentiate by",
@@ -132,7 +137,8 @@ fn an_equation_that_does_not_fit_is_refused() {
     ] {
         let mut program = program(source);
         let before = program.clone();
-        let (root, residual) = (program.lookup("root").unwrap(), program.lookup("residual").unwrap());
+        let (root, residual) =
+            (program.lookup("root").unwrap(), program.lookup("residual").unwrap());
         let e: DiffError = implicit(&mut program, root, residual).unwrap_err();
         assert!(e.to_string().contains(expected), "{e}");
         assert_eq!(program, before, "what fails changes nothing");
@@ -142,7 +148,10 @@ fn an_equation_that_does_not_fit_is_refused() {
         fn root(p: array) { 0 * p } fn residual(x: array, p: array) -> array { sum(x) * p }
         fn f(p: array) { sum(root(p)) }";
     let program = with_equation(singular);
-    let e = Derivatives::<f64>::new(&program, "f").unwrap().gradient(&[D::reals([1.0, 2.0])]).unwrap_err();
+    let e = Derivatives::<f64>::new(&program, "f")
+        .unwrap()
+        .gradient(&[D::reals([1.0, 2.0])])
+        .unwrap_err();
     assert!(e.to_string().contains("`solve_adjoint`: the matrix is singular"), "{e}");
 }
 
@@ -157,7 +166,8 @@ fn gauss_newton_products_are_those_of_the_jacobian() {
         let e = |j: usize| f64::from(j == k);
         [D::reals([e(0), e(1)]), D::Real(e(2))]
     };
-    let columns: Vec<Vec<f64>> = (0..3).map(|k| numbers(&[f.jvp(&at, &unit(k)).unwrap().1])).collect();
+    let columns: Vec<Vec<f64>> =
+        (0..3).map(|k| numbers(&[f.jvp(&at, &unit(k)).unwrap().1])).collect();
     for k in 0..3 {
         let expected: Vec<f64> =
             columns.iter().map(|c| c.iter().zip(&columns[k]).map(|(a, b)| a * b).sum()).collect();

@@ -6,8 +6,8 @@ use ketgrad_core::{
     exec::{
         Batch, Bytecode, Datum, Derivatives, RunError,
         inspect::{
-            Command, Counter, Debugger, Event, Find, Finder, Inspection, Interceptor, Moment, Reason, Stop,
-            hessian_pattern, jacobian_pattern,
+            Command, Counter, Debugger, Event, Find, Finder, Inspection, Interceptor, Moment,
+            Reason, Stop, hessian_pattern, jacobian_pattern,
         },
     },
     ir::{self, Op, Program},
@@ -46,7 +46,12 @@ impl Interceptor<f64> for Products {
             let x = |d: Option<&Datum<f64>>| *d.unwrap().real().unwrap();
             let operands = event.operands();
             let result = event.result();
-            self.0.push((event.at().line, x(operands.first()), x(operands.get(1)), x(result.as_ref())));
+            self.0.push((
+                event.at().line,
+                x(operands.first()),
+                x(operands.get(1)),
+                x(result.as_ref()),
+            ));
         }
         Ok(())
     }
@@ -93,7 +98,8 @@ fn a_watched_run_gives_the_same_bits_on_every_scalar() {
     let p = program(PROGRAMS);
     for (a, b) in [(0.3, 0.7), (1.5, -0.4), (-2.0, 0.1), (0.0, f64::NAN)] {
         let mut seen = Moments::default();
-        let watched = Inspection::<f64>::new(&p, "f").unwrap().run(&[real(a), real(b)], &mut seen).unwrap();
+        let watched =
+            Inspection::<f64>::new(&p, "f").unwrap().run(&[real(a), real(b)], &mut seen).unwrap();
         let plain = Derivatives::<f64>::new(&p, "f").unwrap().value(&[real(a), real(b)]).unwrap();
         assert_eq!(watched.real().unwrap().to_bits(), plain.real().unwrap().to_bits());
         assert_eq!((seen.before, seen.returns), (seen.after, seen.calls + 1));
@@ -110,7 +116,8 @@ fn a_watched_run_gives_the_same_bits_on_every_scalar() {
 
 #[test]
 fn the_first_nan_is_found_with_its_line_and_operands() {
-    let source = "fn g(x) {\n  let y = x - 3;\n  sqrt(y)\n}\nfn f(x) {\n  let a = x * 2;\n  a + g(a)\n}";
+    let source =
+        "fn g(x) {\n  let y = x - 3;\n  sqrt(y)\n}\nfn f(x) {\n  let a = x * 2;\n  a + g(a)\n}";
     let p = program(source);
     let mut finder = Finder::<f64>::new(Find::Nan);
     let e = Inspection::new(&p, "f").unwrap().run(&[real(1.0)], &mut finder).unwrap_err();
@@ -120,9 +127,13 @@ fn the_first_nan_is_found_with_its_line_and_operands() {
     assert!(e.to_string().contains("3:3") && e.to_string().contains("sqrt gave NaN"), "{e}");
     // Nothing to find.
     let mut finder = Finder::<f64>::new(Find::NonFinite);
-    assert_eq!(Inspection::new(&p, "f").unwrap().run(&[real(2.0)], &mut finder).unwrap(), real(5.0));
+    assert_eq!(
+        Inspection::new(&p, "f").unwrap().run(&[real(2.0)], &mut finder).unwrap(),
+        real(5.0)
+    );
     assert!(finder.found().is_none());
-    // The derivative of sqrt at 0 is infinite where the value is fine, and the line is that of the root.
+    // The derivative of sqrt at 0 is infinite where the value is fine, and the line is that of the
+    // root.
     let mut finder = Finder::<f64>::new(Find::NonFinite);
     assert!(Inspection::of_gradient(&p, "f").unwrap().run(&[real(1.5)], &mut finder).is_err());
     assert_eq!(finder.found().unwrap().at.line, 3);
@@ -176,14 +187,20 @@ fn the_debugger_steps_breaks_and_shows_values() {
 
 #[test]
 fn operations_are_counted() {
-    let p = program("fn f(z: complex, n: int) { let mut w = z; for i in 0..n { w = w * w + z; } w }");
+    let p =
+        program("fn f(z: complex, n: int) { let mut w = z; for i in 0..n { w = w * w + z; } w }");
     let mut counter = Counter::default();
     let args = [Datum::Complex(num_complex::Complex::new(0.1, 0.2)), Datum::Int(5)];
-    Inspection::<num_complex::Complex<f64>>::new(&p, "f").unwrap().run(&args, &mut counter).unwrap();
+    Inspection::<num_complex::Complex<f64>>::new(&p, "f")
+        .unwrap()
+        .run(&args, &mut counter)
+        .unwrap();
     assert_eq!((counter.count("mul"), counter.count("add"), counter.flops), (5, 5, 5 * (6 + 2)));
     assert_eq!(counter.count("sin"), 0);
     // Horner's rule saves half of the products.
-    let p = program("fn plain(x) { 1 + x + x * x + x * x * x } fn horner(x) { 1 + x * (1 + x * (1 + x)) }");
+    let p = program(
+        "fn plain(x) { 1 + x + x * x + x * x * x } fn horner(x) { 1 + x * (1 + x * (1 + x)) }",
+    );
     let flops = |name: &str| {
         let mut counter = Counter::default();
         Inspection::<f64>::new(&p, name).unwrap().run(&[real(0.5)], &mut counter).unwrap();
@@ -236,7 +253,9 @@ fn an_interceptor_replaces_what_an_instruction_gives() {
     };
     assert_eq!(f.run(&[real(1.0), real(2.0)], &mut Instead(swap)).unwrap(), real(22.0));
     // Another function: what is replaced before does not run.
-    let p = program("fn slow(x) { let mut s = x; while s > 0 { s = s + 1; } s } fn f(x) { slow(x) + 1 }");
+    let p = program(
+        "fn slow(x) { let mut s = x; while s > 0 { s = s + 1; } s } fn f(x) { slow(x) + 1 }",
+    );
     let mut f = Inspection::<f64>::new(&p, "f").unwrap();
     let other = |e: &Event<'_, f64>| {
         let x = e.operands().first()?.clone();
@@ -261,7 +280,8 @@ fn an_interceptor_replaces_what_an_instruction_gives() {
 fn derivatives_of_replaced_values_are_as_documented() {
     let p = program("fn f(x) { let y = exp(x); y * y }");
     let is_exp = |i: Option<&ir::InstData>| i.is_some_and(|i| i.op.name() == "exp");
-    // On numbers with derivatives that of the number given: of min(exp x, 2) it is 0 where it is clipped.
+    // On numbers with derivatives that of the number given: of min(exp x, 2) it is 0 where it is
+    // clipped.
     let clip = |e: &Event<'_, Dual64>| {
         let y = *e.result().filter(|_| is_exp(e.inst()))?.real()?;
         Some(Datum::Real(if y.re > 2.0 { Dual64::from(2.0) } else { y }))
@@ -281,7 +301,8 @@ fn derivatives_of_replaced_values_are_as_documented() {
     assert_eq!(y, Datum::Tuple(vec![real(4.0), real(2.0 * 2.0 * 2.0)]));
 }
 
-/// What runs element by element counts as its elements do one by one, whatever shapes are broadcast.
+/// What runs element by element counts as its elements do one by one, whatever shapes are
+/// broadcast.
 #[test]
 fn arrays_count_as_their_elements() {
     type C = num_complex::Complex<f64>;
@@ -290,7 +311,8 @@ fn arrays_count_as_their_elements() {
         Inspection::<C>::new(&program(source), "f").unwrap().run(args, &mut counter).unwrap();
         counter.flops
     };
-    let reals = |shape: &[usize]| Datum::reals_of(shape, vec![0.5; shape.iter().product()]).unwrap();
+    let reals =
+        |shape: &[usize]| Datum::reals_of(shape, vec![0.5; shape.iter().product()]).unwrap();
     let complexes = |shape: &[usize]| {
         Datum::complexes_of(shape, vec![C::new(0.5, 0.25); shape.iter().product()]).unwrap()
     };
@@ -305,11 +327,19 @@ fn arrays_count_as_their_elements() {
         let m = a.iter().product::<usize>() as u64;
         for op in ["-x", "sin(x)", "1 / x", "powi(x, 3)", "abs(x)", "exp(x)", "x * x", "x - 1"] {
             let each = count(&format!("fn f(x) {{ {op} }}"), &[real(0.5)]);
-            assert_eq!(count(&format!("fn f(x: array) {{ {op} }}"), &[reals(a)]), each * m, "{op} of {a:?}");
+            assert_eq!(
+                count(&format!("fn f(x: array) {{ {op} }}"), &[reals(a)]),
+                each * m,
+                "{op} of {a:?}"
+            );
         }
         for (op, each) in [("x + y", 2), ("x - y", 2), ("x * y", 6), ("x / y", 11)] {
             let all = format!("fn f(x: array<complex>, y: array<complex>) {{ {op} }}");
-            assert_eq!(count(&all, &[complexes(a), complexes(b)]), each * n, "{op} of {a:?} and {b:?}");
+            assert_eq!(
+                count(&all, &[complexes(a), complexes(b)]),
+                each * n,
+                "{op} of {a:?} and {b:?}"
+            );
         }
     }
     // Products and reductions as loops over numbers count.
@@ -317,16 +347,28 @@ fn arrays_count_as_their_elements() {
     let loops = "fn f(m: int, k: int, n: int) { let mut s = 0.0; for i in 0..m { for j in 0..n { s = 0.0; for l in 0..k { s = s + 0.5 * 0.25; } } } s }";
     for (m, k, n) in [(2, 3, 4), (5, 1, 2), (1, 7, 1)] {
         let ints = [m, k, n].map(|n| Datum::Int(n as i64));
-        assert_eq!(count(matmul, &[reals(&[m, k]), reals(&[k, n])]), count(loops, &ints), "{m} {k} {n}");
+        assert_eq!(
+            count(matmul, &[reals(&[m, k]), reals(&[k, n])]),
+            count(loops, &ints),
+            "{m} {k} {n}"
+        );
         let labels = "fn f(a: array, b: array) { einsum(a, b, [0, 1], [1, 2], [0, 2]) }";
-        assert_eq!(count(labels, &[reals(&[m, k]), reals(&[k, n])]), count(loops, &ints), "{m} {k} {n}");
+        assert_eq!(
+            count(labels, &[reals(&[m, k]), reals(&[k, n])]),
+            count(loops, &ints),
+            "{m} {k} {n}"
+        );
         let stack = reals(&[3, m, k]);
         assert_eq!(count(matmul, &[stack, reals(&[k, n])]), 3 * count(loops, &ints), "{m} {k} {n}");
     }
     assert_eq!(count("fn f(a: array) { sum(a) }", &[reals(&[6, 7])]), 42);
     assert_eq!(count("fn f(a: array, b: array) { dot(a, b) }", &[reals(&[9]), reals(&[9])]), 18);
-    let eye = Datum::reals_of(&[6, 6], (0..36).map(|k| f64::from(u8::from(k % 7 == 0))).collect()).unwrap();
-    assert_eq!(count("fn f(a: array, b: array) { solve(a, b) }", &[eye, reals(&[6, 2])]), 144 + 144);
+    let eye = Datum::reals_of(&[6, 6], (0..36).map(|k| f64::from(u8::from(k % 7 == 0))).collect())
+        .unwrap();
+    assert_eq!(
+        count("fn f(a: array, b: array) { solve(a, b) }", &[eye, reals(&[6, 2])]),
+        144 + 144
+    );
     assert_eq!(count("fn f(a: array<complex>) { sum(a) }", &[complexes(&[5])]), 10);
 }
 
@@ -364,7 +406,8 @@ fn jacobian_and_hessian_patterns_hold_every_nonzero() {
         "fn pick(a, b, n: int) { if n == 0 { a } else { pick(b, a, n - 1) } }
         fn f(a, b, c) { (pick(a, b, 3), if c > 0 { a * c } else { b }) }",
     );
-    let rows = |c: f64| jacobian_pattern(&p, "f", &[real::<f64>(1.0), real(2.0), real(c)]).unwrap().rows;
+    let rows =
+        |c: f64| jacobian_pattern(&p, "f", &[real::<f64>(1.0), real(2.0), real(c)]).unwrap().rows;
     assert_eq!((rows(1.0), rows(-1.0)), (vec![vec![1], vec![0, 2]], vec![vec![1], vec![1]]));
 }
 
@@ -372,15 +415,19 @@ fn jacobian_and_hessian_patterns_hold_every_nonzero() {
 fn a_batch_gives_what_each_of_its_points_gives() {
     let p = program(PROGRAMS);
     let f = p.lookup("f").unwrap();
-    let arguments: Vec<Vec<Datum<f64>>> =
-        (0..50).map(|k| vec![real(f64::from(k) * 0.13 - 3.0), real(0.9 - f64::from(k) * 0.05)]).collect();
+    let arguments: Vec<Vec<Datum<f64>>> = (0..50)
+        .map(|k| vec![real(f64::from(k) * 0.13 - 3.0), real(0.9 - f64::from(k) * 0.05)])
+        .collect();
     let code = Bytecode::compile(&p, f).unwrap();
     let mut batch = Batch::<f64, 8>::new(code.clone());
     let together = batch.call(&arguments);
     let mut alone = Derivatives::<f64>::new(&p, "f").unwrap();
     for (args, y) in arguments.iter().zip(&together) {
         let expected = alone.value(args).unwrap();
-        assert_eq!(y.as_ref().unwrap().real().unwrap().to_bits(), expected.real().unwrap().to_bits());
+        assert_eq!(
+            y.as_ref().unwrap().real().unwrap().to_bits(),
+            expected.real().unwrap().to_bits()
+        );
     }
     // Zero is decided lane by lane.
     let scaled = Ring::scale(&Lanes([f64::INFINITY, 2.0]), &Lanes([0.0, 3.0]));
@@ -445,14 +492,16 @@ fn arrays_in_a_batch_have_the_bits_that_they_have_alone() {
             .collect();
         let together = Batch::<f64, 8>::new(code.clone()).call(&arguments);
         for (args, y) in arguments.iter().zip(together) {
-            let alone = Batch::<f64, 1>::new(code.clone()).call(std::slice::from_ref(args)).remove(0);
+            let alone =
+                Batch::<f64, 1>::new(code.clone()).call(std::slice::from_ref(args)).remove(0);
             let bits = |y: &Datum<f64>| y.real().unwrap().to_bits();
             assert_eq!(bits(&y.unwrap()), bits(&alone.unwrap()), "{f} {args:?}");
         }
     }
 }
 
-/// Text, arguments, order of the derivative; line and column of what is not finite, and the operation.
+/// Text, arguments, order of the derivative; line and column of what is not finite, and the
+/// operation.
 type Origin = (&'static str, &'static [f64], usize, Option<(u32, u32, &'static str)>);
 
 #[test]

@@ -1,4 +1,5 @@
-//! The program language, construct by construct: what programs mean and what is said about wrong ones.
+//! The program language, construct by construct: what programs mean and what is said about wrong
+//! ones.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -68,7 +69,10 @@ fn kinds_of_parameters_results_and_variables() {
     assert_eq!(value("fn f(b: bool) { !b }", &[Datum::Bool(true)]), Datum::Bool(false));
     assert_eq!(value("fn f(xs: array) { xs[1] }", &[Datum::reals([1.0, 2.0])]), Datum::Real(2.0));
     assert_eq!(
-        value("fn f(t: (real, int)) { t.1 }", &[Datum::Tuple(vec![Datum::Real(1.0), Datum::Int(5)])]),
+        value(
+            "fn f(t: (real, int)) { t.1 }",
+            &[Datum::Tuple(vec![Datum::Real(1.0), Datum::Int(5)])]
+        ),
         Datum::Int(5)
     );
     assert_eq!(
@@ -76,7 +80,10 @@ fn kinds_of_parameters_results_and_variables() {
         Datum::Tuple(vec![Datum::Real(2.0), Datum::Int(1)])
     );
     assert_eq!(value("fn f(x) { true && x > 1.0 }", &[Datum::Real(2.0)]), Datum::Bool(true));
-    assert_eq!(value("fn f(x) -> complex { x }", &[Datum::Real(2.0)]), Datum::Complex(C::new(2.0, 0.0)));
+    assert_eq!(
+        value("fn f(x) -> complex { x }", &[Datum::Real(2.0)]),
+        Datum::Complex(C::new(2.0, 0.0))
+    );
     assert_eq!(
         value("fn f(x) { let z: complex = 1; z * x }", &[Datum::Real(2.0)]),
         Datum::Complex(C::new(2.0, 0.0))
@@ -94,7 +101,10 @@ fn kinds_of_parameters_results_and_variables() {
         "fn f(xs: array<complex>, n: array<int>) { (xs[0], n[0], len(xs)) }",
         &[Datum::complexes([C::new(1.0, 1.0)]), Datum::ints([7])],
     );
-    assert_eq!(mixed, Datum::Tuple(vec![Datum::Complex(C::new(1.0, 1.0)), Datum::Int(7), Datum::Int(1)]));
+    assert_eq!(
+        mixed,
+        Datum::Tuple(vec![Datum::Complex(C::new(1.0, 1.0)), Datum::Int(7), Datum::Int(1)])
+    );
 }
 
 #[test]
@@ -154,9 +164,24 @@ fn what_is_made_of_literals_takes_the_kind_that_fits() {
 
 #[test]
 fn rows_are_repeated() {
-    at(2.0, "fn f(x) { let mut m = [[0.0; 3]; 2]; m[1, 2] = x; m[0, 1] = 3; sum(m * m) }", 13.0, 4.0);
-    at(2.0, "fn f(x) { let mut m = [[[0; 3]; 2]; 4]; m[3, 1, 2] = x; m[23] + real(dim(m, 1)) }", 4.0, 1.0);
-    at(2.0, "fn f(x) { let row = [x, 1]; let n = 3; let m = [row; n]; sum(m) + m[2, 0] }", 11.0, 4.0);
+    at(
+        2.0,
+        "fn f(x) { let mut m = [[0.0; 3]; 2]; m[1, 2] = x; m[0, 1] = 3; sum(m * m) }",
+        13.0,
+        4.0,
+    );
+    at(
+        2.0,
+        "fn f(x) { let mut m = [[[0; 3]; 2]; 4]; m[3, 1, 2] = x; m[23] + real(dim(m, 1)) }",
+        4.0,
+        1.0,
+    );
+    at(
+        2.0,
+        "fn f(x) { let row = [x, 1]; let n = 3; let m = [row; n]; sum(m) + m[2, 0] }",
+        11.0,
+        4.0,
+    );
     at(2.0, "fn f(x) { let z = [[complex(x, 1); 2]; 2]; abs2(z[1, 1]) }", 5.0, 4.0);
     let empty = value("fn f(n: int) { shape([[1.0; 3]; n]) }", &[Datum::Int(0)]);
     assert_eq!(empty, Datum::ints([0, 3]));
@@ -194,7 +219,12 @@ fn statements() {
     at(2.0, "fn f(x) { if x > 1 { return x * x; } x }", 4.0, 4.0);
     at(2.0, "fn f(x) { if x > 1 { return x * x; } else { return 0.0; } }", 4.0, 4.0);
     at(2.0, "fn f(x) { return x * x; }", 4.0, 4.0);
-    at(2.0, "fn f(x) { let y = if x > 3 { 1.0 } else if x > 1 { x * x } else { 0.0 }; y }", 4.0, 4.0);
+    at(
+        2.0,
+        "fn f(x) { let y = if x > 3 { 1.0 } else if x > 1 { x * x } else { 0.0 }; y }",
+        4.0,
+        4.0,
+    );
     at(2.0, "fn f(x) { if x > 3 { 1 } else if x > 1 { x } else { 0 } }", 2.0, 1.0);
     at(2.0, "fn f(x) { let y = if x > 3 { return 1.0; } else { x }; y }", 2.0, 1.0);
     at(2.0, "fn f(x) { let mut y = x; while y < 10 { y *= 2; } y }", 16.0, 8.0);
@@ -241,17 +271,27 @@ fn inclusive_ranges_end_with_their_bound() {
         ("if n == 2 { return s * x * 2; }", i64::MAX - 3, i64::MAX, 2, 2),
     ];
     for (body, a, b, factors, rounds) in cases {
-        let (y, g) = outcome(&powers(body), &[Datum::Real(2.0), Datum::Int(a), Datum::Int(b)]).unwrap();
+        let (y, g) =
+            outcome(&powers(body), &[Datum::Real(2.0), Datum::Int(a), Datum::Int(b)]).unwrap();
         let (x, n) = (2f64, f64::from(rounds));
         assert_eq!(y, Datum::Real(n * x.powi(factors)), "{body} {a} {b}");
-        assert_eq!(g, [Datum::Real(n * f64::from(factors) * x.powi(factors - 1))], "{body} {a} {b}");
+        assert_eq!(
+            g,
+            [Datum::Real(n * f64::from(factors) * x.powi(factors - 1))],
+            "{body} {a} {b}"
+        );
     }
 }
 
 #[test]
 fn a_value_is_computed_before_the_place_it_goes_to() {
     // As in Rust: the right side first, then the place.
-    at(2.0, "fn f(x) { let mut xs = [x, x]; xs[0] = { xs[1] = 5 * x; 1.0 }; xs[1] + xs[0] }", 11.0, 5.0);
+    at(
+        2.0,
+        "fn f(x) { let mut xs = [x, x]; xs[0] = { xs[1] = 5 * x; 1.0 }; xs[1] + xs[0] }",
+        11.0,
+        5.0,
+    );
     at(2.0, "fn f(x) { let mut y = x; y += { y = 10.0; x }; y }", 12.0, 1.0);
     at(2.0, "fn f(x) { let y = x; let mut z = y; let s = z + { z = 10.0; z }; s }", 12.0, 1.0);
 }
@@ -266,7 +306,12 @@ fn arrays_tuples_and_structs_are_values() {
         12.0,
         6.0,
     );
-    at(2.0, "fn f(x) { let mut z = [complex(x, 1); 2]; z[1] *= complex(0, 1); im(z[0] + z[1]) }", 3.0, 1.0);
+    at(
+        2.0,
+        "fn f(x) { let mut z = [complex(x, 1); 2]; z[1] *= complex(0, 1); im(z[0] + z[1]) }",
+        3.0,
+        1.0,
+    );
     at(2.0, "fn f(x) { let t = ((x, 2), [x, x]); t.0.0 * real(t.0.1) + t.1[1] }", 6.0, 3.0);
     at(
         2.0,
@@ -296,7 +341,9 @@ fn arrays_tuples_and_structs_are_values() {
     );
     at(
         2.0,
-        &with("fn f(x) { let mut p = Point { x: x, y: 0 }; for i in 0..3 { p.y += p.x; p.x = p.y; } p.y }"),
+        &with(
+            "fn f(x) { let mut p = Point { x: x, y: 0 }; for i in 0..3 { p.y += p.x; p.x = p.y; } p.y }",
+        ),
         8.0,
         4.0,
     );
@@ -307,7 +354,12 @@ fn arrays_tuples_and_structs_are_values() {
 fn calls_methods_recursion_and_logic() {
     at(2.0, "fn f(x) { x.sin().exp() - exp(sin(x)) + x.powi(2) }", 4.0, 4.0);
     at(2.0, "fn f(x) { (x + 1).powi(2) + (-x).abs() }", 11.0, 7.0);
-    at(2.0, "fn g(x, n: int) { if n <= 0 { 1.0 } else { x * g(x, n - 1) } }\nfn f(x) { g(x, 3) }", 8.0, 12.0);
+    at(
+        2.0,
+        "fn g(x, n: int) { if n <= 0 { 1.0 } else { x * g(x, n - 1) } }\nfn f(x) { g(x, 3) }",
+        8.0,
+        12.0,
+    );
     at(
         2.0,
         "fn even(x, n: int) { if n == 0 { x } else { odd(x * x, n - 1) } }\nfn odd(x, n: int) { if n == 0 { -x } else { even(x + 1, n - 1) } }\nfn f(x) { even(x, 3) }",
@@ -316,8 +368,18 @@ fn calls_methods_recursion_and_logic() {
     );
     at(2.0, "fn f(x) { helper(x) }\nfn helper(x) { x * x }\nfn last(x) { f(x) }", 4.0, 4.0);
     // `&&` and `||` run the right side only if it decides.
-    at(2.0, "fn f(x) { let xs = [x]; let i = 3; if i < 1 && xs[i] > 0 { 0.0 } else { x } }", 2.0, 1.0);
-    at(2.0, "fn f(x) { let xs = [x]; let i = 3; if i > 1 || xs[i] > 0 { x } else { 0.0 } }", 2.0, 1.0);
+    at(
+        2.0,
+        "fn f(x) { let xs = [x]; let i = 3; if i < 1 && xs[i] > 0 { 0.0 } else { x } }",
+        2.0,
+        1.0,
+    );
+    at(
+        2.0,
+        "fn f(x) { let xs = [x]; let i = 3; if i > 1 || xs[i] > 0 { x } else { 0.0 } }",
+        2.0,
+        1.0,
+    );
     at(2.0, "fn f(x) { if !(x < 1) && x < 3 || x > 10 { x } else { 0.0 } }", 2.0, 1.0);
     at(2.0, "fn f(x) { let c = x > 1 && x < 3; select(c, x, 0) }", 2.0, 1.0);
 }
@@ -325,14 +387,20 @@ fn calls_methods_recursion_and_logic() {
 #[test]
 fn every_op_of_the_table_is_called_by_its_name() {
     at(2.0, "fn f(x) { neg(add(mul(x, x), div(x, 2))) }", -5.0, -4.5);
-    at(2.0, "fn f(x) { if lt(x, 3) { real_of_int(iadd(imul(2, 3), ineg(1))) * x } else { 0 } }", 10.0, 5.0);
+    at(
+        2.0,
+        "fn f(x) { if lt(x, 3) { real_of_int(iadd(imul(2, 3), ineg(1))) * x } else { 0 } }",
+        10.0,
+        5.0,
+    );
     at(2.0, "fn f(x) { if and(ilt(1, 2), not(eq(x, 3))) { re(promote(x)) } else { 0 } }", 2.0, 1.0);
     at(2.0, "fn f(x) { re(cpowi(complex(x, 0), 3)) }", 8.0, 12.0);
 }
 
 #[test]
 fn arrays_of_whole_numbers_take_the_kind_that_fits() {
-    // `[1, 2]` where real or complex numbers are meant is what `[1.0, 2.0]` is there: `#` is nothing, or `.0`.
+    // `[1, 2]` where real or complex numbers are meant is what `[1.0, 2.0]` is there: `#` is
+    // nothing, or `.0`.
     for body in [
         "sum([1#, 2#])",
         "mean([1#, 2#]) + norm([3#, 4#]) + maximum([1#, -2#]) + logsumexp([1#, 2#]) + prod([3#, 4#])",
@@ -436,12 +504,14 @@ fn a_rule_is_differentiated_as_where_it_is_called() {
     let mut gradients = Vec::new();
     for name in ["back", "along", "still"] {
         let caller = format!("call_{name}");
-        let [mut itself, mut called] = [name, &caller].map(|f| Derivatives::<f64>::new(&p, f).unwrap());
+        let [mut itself, mut called] =
+            [name, &caller].map(|f| Derivatives::<f64>::new(&p, f).unwrap());
         let gradient = itself.value_and_gradient(&at).unwrap();
         assert_eq!(gradient, called.value_and_gradient(&at).unwrap(), "{name}");
         assert_eq!(itself.jvp(&at, &dots), called.jvp(&at, &dots), "{name}");
         assert_eq!(itself.hvp(&at, &dots), called.hvp(&at, &dots), "{name}");
-        let pulled = |f: &mut Derivatives<f64>| f.pullback(&at).unwrap().call(Datum::Real(2.0)).unwrap();
+        let pulled =
+            |f: &mut Derivatives<f64>| f.pullback(&at).unwrap().call(Datum::Real(2.0)).unwrap();
         assert_eq!(pulled(&mut itself), pulled(&mut called), "{name}");
         gradients.push((gradient.1, itself.jvp(&at, &dots).unwrap().1));
     }
@@ -494,7 +564,8 @@ fn rules_with_pullback_and_pushforward() {
         9.0,
     );
     let p =
-        parse_program("rule r(x) { x * x }\npushforward(x, x_dot) { 5 * x_dot }\nfn f(x) { r(x) }").unwrap();
+        parse_program("rule r(x) { x * x }\npushforward(x, x_dot) { 5 * x_dot }\nfn f(x) { r(x) }")
+            .unwrap();
     let mut d = Derivatives::<f64>::new(&p, "f").unwrap();
     let (y, dot) = d.jvp(&[Datum::Real(2.0)], &[Datum::Real(1.0)]).unwrap();
     assert_eq!((y, dot), (Datum::Real(4.0), Datum::Real(5.0)));
@@ -508,8 +579,14 @@ fn rules_with_pullback_and_pushforward() {
 #[test]
 fn what_is_wrong_is_said_with_its_place() {
     let dot = ": there is no operator for powers";
-    wrong("fn f(x) { x ** 2 }", &format!("1:13: expected `pow(x, y)` or `powi(x, n)`{dot}, found `**`"));
-    wrong("fn f(x) { 2 ^ x }", &format!("1:13: expected `pow(x, y)` or `powi(x, n)`{dot}, found `^`"));
+    wrong(
+        "fn f(x) { x ** 2 }",
+        &format!("1:13: expected `pow(x, y)` or `powi(x, n)`{dot}, found `**`"),
+    );
+    wrong(
+        "fn f(x) { 2 ^ x }",
+        &format!("1:13: expected `pow(x, y)` or `powi(x, n)`{dot}, found `^`"),
+    );
     wrong(
         "fn f(x) { let y = x ^ 2; y }",
         &format!("1:21: expected `pow(x, y)` or `powi(x, n)`{dot}, found `^`"),
@@ -553,7 +630,10 @@ fn what_is_wrong_is_said_with_its_place() {
         "fn f(x) { if x > 1 { x } }",
         "1:4: `f` gives no value: end it with an expression without `;`, an `if` with its `else`",
     );
-    wrong("fn f(x) { let y = if x > 1 { x; } else { x }; y }", "1:19: expected a value, given nothing");
+    wrong(
+        "fn f(x) { let y = if x > 1 { x; } else { x }; y }",
+        "1:19: expected a value, given nothing",
+    );
     wrong("fn f(x) { let y = while x > 1 { }; y }", "1:19: expected an expression, found `while`");
     wrong("fn f(x, x) { x }", "1:9: the parameter `x` is defined twice");
     wrong(
@@ -578,7 +658,10 @@ fn what_is_wrong_is_said_with_its_place() {
     );
     wrong("fn f(x) { none }", "1:11: `none` outside the value of a pullback");
     wrong("fn f(x) { continue; x }", "1:11: `continue` outside a loop");
-    wrong("rule r(x) { x } pullback(x, y) { x }", "1:17: `the pullback of r` takes 3 arguments, given 2");
+    wrong(
+        "rule r(x) { x } pullback(x, y) { x }",
+        "1:17: `the pullback of r` takes 3 arguments, given 2",
+    );
     wrong("rule r(x) { x } pullback(x, x, b) { x }", "1:29: the parameter `x` is defined twice");
     wrong(
         "rule r(n: int, x) { x } pullback(n, x, y, b) { (b, b) }",
@@ -589,7 +672,10 @@ fn what_is_wrong_is_said_with_its_place() {
         "1:43: expected one cotangent for each of the 2 inputs, given real",
     );
     wrong("fn f(x) { let fn = 1; x }", "1:15: expected a variable, found `fn`");
-    wrong("fn f(x) { 1 = x; x }", "1:11: expected a variable, an element or a field, found a value");
+    wrong(
+        "fn f(x) { 1 = x; x }",
+        "1:11: expected a variable, an element or a field, found a value",
+    );
     wrong(
         "fn f(x) { let mut y = x; y = complex(1, 1); y }",
         "1:30: expected real, given complex: take `re`, `im`, `abs` or `abs2` of it, or start with `complex(0.0, 0.0)`",
@@ -607,8 +693,9 @@ fn what_is_wrong_is_said_with_its_place() {
     wrong("fn f(x) { let mut a = [x]; a.y = 1; x }", "1:30: no field `y`");
 }
 
-/// A function's result follows from the kinds of its parameters as lowering decides it: whatever may be called
-/// with these kinds is inferred to give a kind that the body fits, and no promotion of it.
+/// A function's result follows from the kinds of its parameters as lowering decides it: whatever
+/// may be called with these kinds is inferred to give a kind that the body fits, and no promotion
+/// of it.
 #[test]
 fn inferred_results_are_what_bodies_give() {
     const KINDS: [&str; 7] =
@@ -618,7 +705,8 @@ fn inferred_results_are_what_bodies_give() {
         format!("{name}({})", ["a", "b", "c", "c", "c"][..n].join(", "))
     });
     let operators = ["+", "-", "*", "/", "%", "<", "=="].map(|op| format!("a {op} b"));
-    let more = ["-a", "!a", "a && b", "a[b]", "[a, b]", "[a; b]", "if a { b } else { c }", "(a, b).1"];
+    let more =
+        ["-a", "!a", "a && b", "a[b]", "[a, b]", "[a; b]", "if a { b } else { c }", "(a, b).1"];
     let mut accepted = 0;
     for body in calls.chain(operators).chain(more.map(String::from)) {
         let result = |result: &str, params: &[&str; 3]| {
@@ -634,7 +722,8 @@ fn inferred_results_are_what_bodies_give() {
                 let params = [a, b, c];
                 let fits = |kind: &str| result(&format!(" -> {kind}"), &params).is_some();
                 // A real number fits a complex result too.
-                let expected = KINDS.into_iter().chain(["(int, int)"]).find(|k| fits(k)).map(String::from);
+                let expected =
+                    KINDS.into_iter().chain(["(int, int)"]).find(|k| fits(k)).map(String::from);
                 assert_eq!(result("", &params), expected, "{body} of {params:?}");
                 accepted += usize::from(expected.is_some());
             }

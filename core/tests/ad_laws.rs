@@ -3,8 +3,10 @@
 //! - `<y_bar, J x_dot> = <J^T y_bar, x_dot>`: pullback and pushforward are adjoint to each other.
 //! - The adjoint is what dual numbers and differences say, and numbers with uncertainty carry
 //!   `|gradient| sigma`.
-//! - Reverse over reverse is forward over reverse, duals through the gradient, and hyper-dual numbers.
-//! - Every pass keeps the value to the last bit at the strict level, of the function and of its gradient.
+//! - Reverse over reverse is forward over reverse, duals through the gradient, and hyper-dual
+//!   numbers.
+//! - Every pass keeps the value to the last bit at the strict level, of the function and of its
+//!   gradient.
 //! - Printing and parsing are inverse.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -73,7 +75,8 @@ struct Case {
 impl Case {
     fn new(seed: u64) -> Case {
         let source = Generator::real(seed);
-        let program = parse_program(&source).unwrap_or_else(|e| panic!("{seed}: {}\n{source}", e[0]));
+        let program =
+            parse_program(&source).unwrap_or_else(|e| panic!("{seed}: {}\n{source}", e[0]));
         let mut dice = Dice::new(seed + 1_000_000);
         let x = (0..3).map(|_| dice.between(-1.5, 1.5)).collect();
         let dots = (0..3).map(|_| dice.between(-1.0, 1.0)).collect();
@@ -88,7 +91,10 @@ impl Case {
     #[track_caller]
     fn within(&self, a: f64, b: f64, tolerance: f64) {
         let (seed, source) = (self.seed, &self.source);
-        assert!((a - b).abs() <= tolerance * (1.0 + a.abs() + b.abs()), "{a} is not {b}: {seed}\n{source}");
+        assert!(
+            (a - b).abs() <= tolerance * (1.0 + a.abs() + b.abs()),
+            "{a} is not {b}: {seed}\n{source}"
+        );
     }
 
     /// The function on another number, made from the point and its direction.
@@ -116,7 +122,13 @@ impl Case {
         };
         let expected = bits(program);
         let same = |p: &Program, name: &str| {
-            assert_eq!(bits(p), expected, "{name} changed a number: {}\n{}", self.seed, self.source);
+            assert_eq!(
+                bits(p),
+                expected,
+                "{name} changed a number: {}\n{}",
+                self.seed,
+                self.source
+            );
         };
         for name in ["merge", "params", "forward_tape", "fold", "simplify", "cse", "licm", "dce"] {
             let mut p = program.clone();
@@ -132,7 +144,8 @@ impl Case {
         same(&p, "optimize");
     }
 
-    /// Differences, where the step crosses no branch: there two steps disagree. Whether it was told.
+    /// Differences, where the step crosses no branch: there two steps disagree. Whether it was
+    /// told.
     fn differences(&self, slope: f64) -> bool {
         let along = |h: f64| (self.on(|x, d| x + h * d) - self.on(|x, d| x - h * d)) / (2.0 * h);
         let (one, half) = (along(STEP), along(0.5 * STEP));
@@ -143,8 +156,8 @@ impl Case {
         smooth
     }
 
-    /// The gradient by one way, and the slope along the direction by all others. Whether differences could
-    /// be told.
+    /// The gradient by one way, and the slope along the direction by all others. Whether
+    /// differences could be told.
     fn first_order(&self, d: &mut Derivatives<'_, f64>) -> (bool, Vec<f64>) {
         let (y, g) = d.value_and_gradient(&reals(&self.x)).unwrap();
         let g: Vec<f64> = g.iter().flat_map(numbers).collect();
@@ -167,7 +180,8 @@ impl Case {
 
     /// Without optimisation, by the separate pullback, and the passes on the gradient.
     fn other_ways(&self, d: &mut Derivatives<'_, f64>, g: &[f64]) {
-        let mut plain = Derivatives::<f64>::new(&self.program, "f").unwrap().with_level(Level::None);
+        let mut plain =
+            Derivatives::<f64>::new(&self.program, "f").unwrap().with_level(Level::None);
         let g0 = plain.gradient(&reals(&self.x)).unwrap();
         g0.iter().flat_map(numbers).zip(g).for_each(|(a, b)| self.close(a, *b));
         let mut pulled = d.pullback(&reals(&self.x)).unwrap();
@@ -218,7 +232,8 @@ impl Case {
         hv.iter().zip(&rr).for_each(|(a, b)| self.close(*a, *b));
         let dual: Vec<Datum<Dual64>> =
             self.x.iter().zip(&self.dots).map(|(&x, &d)| Datum::Real(Dual64::new(x, d))).collect();
-        let by_dual = Derivatives::<Dual64>::new(&self.program, "f").unwrap().gradient(&dual).unwrap();
+        let by_dual =
+            Derivatives::<Dual64>::new(&self.program, "f").unwrap().gradient(&dual).unwrap();
         for (d, h) in by_dual.iter().zip(&hv) {
             self.close(d.real().unwrap().eps, *h);
         }

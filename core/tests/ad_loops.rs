@@ -1,8 +1,10 @@
-//! Loops of every shape, backwards: counted up and down, by steps, left in the middle, nested, not run at all.
+//! Loops of every shape, backwards: counted up and down, by steps, left in the middle, nested, not
+//! run at all.
 //!
-//! The reverse transform treats each of them in a way of its own (counters run backwards, values recorded at
-//! exits, values computed again), so each is compared with forward mode, with the transform on programs that
-//! were not optimised, and at second order reverse over reverse with forward over reverse.
+//! The reverse transform treats each of them in a way of its own (counters run backwards, values
+//! recorded at exits, values computed again), so each is compared with forward mode, with the
+//! transform on programs that were not optimised, and at second order reverse over reverse with
+//! forward over reverse.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -19,7 +21,8 @@ const TOLERANCE: f64 = 1e-11;
 
 /// Functions of two real numbers.
 const LOOPS: &[&str] = &[
-    // Counters: up, down, by steps, up to and with, from a parameter of the loop around, two at once.
+    // Counters: up, down, by steps, up to and with, from a parameter of the loop around, two at
+    // once.
     "let mut s = x; for i in 0..7 { s = sin(s) * y + real(i); } s",
     "let mut s = x; for i in 2..=5 { s = s * y + real(i) * x; } s",
     "let mut s = x; let mut n = 6; while n > 0 { n -= 1; s = s * y + real(n); } s",
@@ -34,7 +37,8 @@ const LOOPS: &[&str] = &[
     "let mut s = x; for i in 0..9 { if i % 3 == 1 { continue; } s = sin(s * y) + real(i); } s",
     "let mut s = x; for i in 0..5 { for j in 0..5 { s = s * y + 0.3; if s > 4 { return s * real(i + 1) * x; } } } s",
     "let mut s = x; for i in 0..5 { for j in 0..5 { if j > i { break; } if s < 0.1 { continue; } s = s * 0.9 + y * s * s * 0.01; } s = s * x; } s",
-    // Values that the adjoint may compute again or must record: of this turn, of the turn around, of the end.
+    // Values that the adjoint may compute again or must record: of this turn, of the turn around,
+    // of the end.
     "let xs = [x, y, x * y, 2.0]; let mut s = 0.0; for i in 0..8 { s += xs[(3 * i + 1) % 4] * xs[i % 4]; } s",
     "let mut xs = [x, y, 1.0]; for i in 0..6 { xs[i % 3] = xs[(i + 1) % 3] * sin(xs[i % 3] + y); } xs[0] + xs[1] * xs[2]",
     "let mut s = x; for i in 0..4 { let a = s * y; let mut t = a; for j in 0..3 { t = t * a + real(j); } s = sin(t) + a; } s",
@@ -111,7 +115,8 @@ fn every_loop_runs_backwards() {
 #[test]
 fn a_loop_that_does_not_run_brings_no_nan() {
     // Moved before the loop, the product would meet a cotangent of 0 with an infinite factor.
-    let source = "fn f(x, y, n: int) { let mut s = y; for i in 0..n { s = s + x * y + exp(x); } s }";
+    let source =
+        "fn f(x, y, n: int) { let mut s = y; for i in 0..n { s = s + x * y + exp(x); } s }";
     let program = parse_program(source).unwrap();
     let mut d = Derivatives::<f64>::new(&program, "f").unwrap();
     let args = [Datum::Real(f64::INFINITY), Datum::Real(2.0), Datum::Int(0)];
@@ -134,21 +139,30 @@ fn only_what_is_needed_is_recorded() {
     let count = |body: &str| pushes(&format!("fn f(x, y, xs: array, n: int) {{ {body} }}"));
     // Nothing: the counter runs backwards, what is outside is at hand.
     assert_eq!(count("let mut s = x; for i in 0..n { s = s * 0.999 + x * y; } s"), 0);
-    assert_eq!(count("let mut s = x; for i in 0..n { s = s + xs[i] * xs[n - 1 - i] * real(i); } s"), 0);
+    assert_eq!(
+        count("let mut s = x; for i in 0..n { s = s + xs[i] * xs[n - 1 - i] * real(i); } s"),
+        0
+    );
     assert_eq!(count("let mut s = x; for i in 0..n { for j in i..n { s = s * y + xs[j]; } } s"), 1);
     // The condition; the value and its sine.
-    assert_eq!(count("let mut s = x; for i in 0..n { if s > 1 { s = s * 0.5; } else { s = s + x; } } s"), 1);
+    assert_eq!(
+        count("let mut s = x; for i in 0..n { if s > 1 { s = s * 0.5; } else { s = s + x; } } s"),
+        1
+    );
     assert_eq!(count("let mut s = x; for i in 0..n { s = sin(s) * y + x; } s"), 2);
     // A condition that the counter decides.
     assert_eq!(
-        count("let mut s = x; for i in 0..n { if i % 2 == 0 { s = s * 0.5; } else { s = s + x; } } s"),
+        count(
+            "let mut s = x; for i in 0..n { if i % 2 == 0 { s = s * 0.5; } else { s = s + x; } } s"
+        ),
         0
     );
     // One value for three that ask, two products from it.
     assert_eq!(count("let mut s = x; for i in 0..n { s = s * s * s * y; } s"), 1);
 }
 
-/// Where an array is written in a loop, its cotangent is too, in place: nobody reads it as it was before.
+/// Where an array is written in a loop, its cotangent is too, in place: nobody reads it as it was
+/// before.
 #[test]
 fn cotangents_of_written_arrays_are_written_in_place() {
     let source = "fn f(u0: array, m: int) {
@@ -156,7 +170,8 @@ fn cotangents_of_written_arrays_are_written_in_place() {
         for t in 0..m { for i in 1..len(u) - 1 { w[i] = u[i] * u[i + 1]; u[i] = u[i - 1] + sin(w[i]); } }
         sum(u) + sum(w)
     }";
-    let texts = Derivatives::<f64>::new(&parse_program(source).unwrap(), "f").unwrap().adjoint().unwrap();
+    let texts =
+        Derivatives::<f64>::new(&parse_program(source).unwrap(), "f").unwrap().adjoint().unwrap();
     let mut writes = 0;
     for text in &texts[1..] {
         let lines: Vec<&str> = text.lines().collect();
@@ -164,15 +179,21 @@ fn cotangents_of_written_arrays_are_written_in_place() {
             let Some((_, operands)) = line.split_once(" = put ") else { continue };
             let array = operands.split(',').next().unwrap();
             let block = lines[k + 1..].iter().take_while(|line| !line.starts_with("block"));
-            let names = |line: &&str| line.split(|c: char| !c.is_alphanumeric()).any(|word| word == array);
-            assert_eq!(block.copied().find(names), None, "{array} is read after it is written:\n{text}");
+            let names =
+                |line: &&str| line.split(|c: char| !c.is_alphanumeric()).any(|word| word == array);
+            assert_eq!(
+                block.copied().find(names),
+                None,
+                "{array} is read after it is written:\n{text}"
+            );
             writes += 1;
         }
     }
     assert!(writes >= 4, "{}", texts.join("\n"));
 }
 
-/// A thousand branches one after the other, values that wait for all of them, and sums that grow on one side.
+/// A thousand branches one after the other, values that wait for all of them, and sums that grow on
+/// one side.
 #[test]
 fn long_chains_of_branches() {
     let (n, x) = (1000, 0.7);
@@ -182,7 +203,8 @@ fn long_chains_of_branches() {
     for k in 0..n {
         let bound = 0.01 * f64::from(k % 300);
         source += &format!("  let a{k} = {k}.5 * x;\n");
-        source += &format!("  if y > {bound:?} {{ y += 0.1 * sin(y); }} else {{ s += y; y *= 1.5; }}\n");
+        source +=
+            &format!("  if y > {bound:?} {{ y += 0.1 * sin(y); }} else {{ s += y; y *= 1.5; }}\n");
         waiting += &format!(" + a{k}");
         (late, late_dot) = (late + (f64::from(k) + 0.5) * x, late_dot + f64::from(k) + 0.5);
         if y > bound {
@@ -194,14 +216,17 @@ fn long_chains_of_branches() {
     }
     source += &format!("  y + s{waiting}\n}}");
     let program = parse_program(&source).unwrap();
-    let (value, gradient) =
-        Derivatives::<f64>::new(&program, "f").unwrap().value_and_gradient(&[Datum::Real(x)]).unwrap();
+    let (value, gradient) = Derivatives::<f64>::new(&program, "f")
+        .unwrap()
+        .value_and_gradient(&[Datum::Real(x)])
+        .unwrap();
     let slope = gradient[0].real().unwrap();
     assert!((value - (y + s + late)).abs() < 1e-9 * value.abs(), "{value}");
     assert!((slope - (y_dot + s_dot + late_dot)).abs() < 1e-9 * slope.abs(), "{slope}");
 }
 
-/// A count is compared after others have looked at it, or at what it counts by: they see it as it is written.
+/// A count is compared after others have looked at it, or at what it counts by: they see it as it
+/// is written.
 #[test]
 fn what_stands_between_a_count_and_its_comparison_sees_the_count() {
     type Oracle = fn(f64, i64) -> f64;
@@ -299,7 +324,10 @@ fn what_stands_between_a_count_and_its_comparison_sees_the_count() {
                     "{body}, {n}: {slope}, not {right}"
                 );
                 let (_, dot) = f.jvp(&at(0.3), &[Datum::Real(1.0)]).unwrap();
-                assert!((dot.real().unwrap() - slope).abs() <= 1e-10 * slope.abs().max(1.0), "{body}, {n}");
+                assert!(
+                    (dot.real().unwrap() - slope).abs() <= 1e-10 * slope.abs().max(1.0),
+                    "{body}, {n}"
+                );
             }
         }
     }

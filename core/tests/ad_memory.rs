@@ -5,7 +5,8 @@
 use ketgrad_core::{
     array::ArrayError,
     exec::{
-        Bytecode, Datum, Derivatives, DeriveError, Executable, Host, HostError, Limits, Machine, RunError,
+        Bytecode, Datum, Derivatives, DeriveError, Executable, Host, HostError, Limits, Machine,
+        RunError,
     },
     ir::{Element, Kind, Primitive},
     pass::Level,
@@ -29,9 +30,10 @@ fn point(n: i64) -> [Datum<f64>; 2] {
 /// Whether it is the error of an array, and the bytes in use and the limit that it tells.
 fn of_memory(error: DeriveError) -> (bool, usize, usize) {
     match error {
-        DeriveError::Run(RunError::Array { source: ArrayError::Memory { used, limit, .. }, .. }) => {
-            (true, used, limit)
-        }
+        DeriveError::Run(RunError::Array {
+            source: ArrayError::Memory { used, limit, .. },
+            ..
+        }) => (true, used, limit),
         DeriveError::Run(RunError::Memory { used, limit, .. }) => (false, used, limit),
         other => panic!("{other}"),
     }
@@ -52,7 +54,9 @@ fn arrays_on_the_tape_are_counted() {
     for _ in 0..3 {
         let error = f.gradient(&point(1000)).unwrap_err();
         assert!(
-            error.to_string().contains("an array of 781 KiB does not fit into the memory limit of 47.7 MiB")
+            error
+                .to_string()
+                .contains("an array of 781 KiB does not fit into the memory limit of 47.7 MiB")
         );
         assert_eq!(error.to_string().split(':').next(), Some("3"), "{error}");
         let (of_array, used, limit) = of_memory(error);
@@ -88,14 +92,18 @@ fn numbers_on_the_tape_are_counted() {
     assert!(f.gradient(&point(1_000_000)).is_ok());
     let error = f.gradient(&point(100_000_000)).unwrap_err();
     let text = error.to_string();
-    assert!(text.contains("in use, beyond the memory limit of 95.4 MiB") && text.starts_with("1:"), "{text}");
+    assert!(
+        text.contains("in use, beyond the memory limit of 95.4 MiB") && text.starts_with("1:"),
+        "{text}"
+    );
     let (of_array, used, limit) = of_memory(error);
     assert!(!of_array && used > limit && used < limit + 40 * MB, "{used} of {limit}");
 }
 
 #[test]
 fn calls_inside_calls_are_counted() {
-    let source = "fn f(x, n: int) { let xs = [x; 10000]; if n > 0 { f(x + 1, n - 1) + xs[n] } else { x } }";
+    let source =
+        "fn f(x, n: int) { let xs = [x; 10000]; if n > 0 { f(x + 1, n - 1) + xs[n] } else { x } }";
     let mut f = limited(source, 20 * MB);
     assert!(f.value(&point(200)).is_ok());
     assert!(of_memory(f.value(&point(2000)).unwrap_err()).0);
@@ -103,14 +111,16 @@ fn calls_inside_calls_are_counted() {
 
 #[test]
 fn arrays_that_grow_are_counted_and_limited() {
-    let double =
-        "fn f(x, n: int) { let mut xs = [x; 1000]; for i in 0..n { xs = concat(xs, xs, 0); } sum(xs) }";
+    let double = "fn f(x, n: int) { let mut xs = [x; 1000]; for i in 0..n { xs = concat(xs, xs, 0); } sum(xs) }";
     assert!(of_memory(limited(double, 10 * MB).value(&point(30)).unwrap_err()).0);
     let text = limited(double, usize::MAX).value(&point(30)).unwrap_err().to_string();
     assert!(text.contains("at most 100000000 elements in all"), "{text}");
     for (source, bytes) in [
         ("fn f(x, n: int) { sum(diagonal_matrix([x; n])) }", "7.6 MiB"),
-        ("fn f(x, n: int) { let a = reshape([x; n], [n, 1]); sum(matmul(a, transpose(a))) }", "7.6 MiB"),
+        (
+            "fn f(x, n: int) { let a = reshape([x; n], [n, 1]); sum(matmul(a, transpose(a))) }",
+            "7.6 MiB",
+        ),
         ("fn f(x, n: int) { let a = [x; n]; sum(reshape(a, [n, 1]) + a) + a[0] }", ""),
     ] {
         let outcome = limited(source, MB).value(&point(1000));
@@ -159,8 +169,9 @@ fn arrays_of_primitives_are_counted_once() {
     }
 }
 
-/// Loops in which each round reads or writes a part of an array that all rounds share, or makes it longer: what the gradient keeps
-/// is what a round reads, so that its memory is linear in the rounds where the array grows with them.
+/// Loops in which each round reads or writes a part of an array that all rounds share, or makes it
+/// longer: what the gradient keeps is what a round reads, so that its memory is linear in the
+/// rounds where the array grows with them.
 const PARTS: [&str; 11] = [
     "fn f(x, n: int) { let p = full(x, [n, 3]); let mut s = 0.0; for i in 0..n { s += sum(sin(row(p, i))); } s }",
     "fn f(x, n: int) { let p = full(x, [n, 3]); let mut s = 0.0; for i in 0..n { s += sum(sin(slice(p, 0, i, 1))); } s }",
@@ -194,15 +205,22 @@ fn parts_of_arrays_are_kept_and_not_the_arrays() {
             before = most;
             if n == 400 {
                 let program = parse_program(source).unwrap();
-                let mut plain = Derivatives::<f64>::new(&program, "f").unwrap().with_level(Level::None);
+                let mut plain =
+                    Derivatives::<f64>::new(&program, "f").unwrap().with_level(Level::None);
                 let (same, expected) = plain.value_and_gradient(&point(n)).unwrap();
                 let close = |a: f64, b: f64| (a - b).abs() <= 1e-12 * b.abs();
                 assert!(close(value, same), "{source}: {value}, {same}");
                 let slope = |g: &[Datum<f64>]| *g[0].real().unwrap();
-                assert!(close(slope(&gradient), slope(&expected)), "{source}: {gradient:?}, {expected:?}");
+                assert!(
+                    close(slope(&gradient), slope(&expected)),
+                    "{source}: {gradient:?}, {expected:?}"
+                );
                 // Forward mode keeps nothing.
                 let (_, dot) = plain.jvp(&point(n), &[Datum::Real(1.0)]).unwrap();
-                assert!(close(slope(&gradient), *dot.real().unwrap()), "{source}: {gradient:?}, {dot:?}");
+                assert!(
+                    close(slope(&gradient), *dot.real().unwrap()),
+                    "{source}: {gradient:?}, {dot:?}"
+                );
                 // Second derivatives go through shapes on tapes of tapes.
                 let step = 1e-6;
                 let along = f.hvp(&point(n), &[Datum::Real(1.0)]).unwrap();

@@ -1,4 +1,5 @@
-//! The laws over the op table: every op on every number, every rule against dual numbers and differences.
+//! The laws over the op table: every op on every number, every rule against dual numbers and
+//! differences.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -20,8 +21,11 @@ const STEP: f64 = 1e-6;
 
 /// `f(args…) = op args…`.
 fn program(op: Op, kinds: &[Kind], result: Kind) -> Program {
-    let params =
-        kinds.iter().enumerate().map(|(k, kind)| Param::new(format!("x{k}"), kind.clone())).collect();
+    let params = kinds
+        .iter()
+        .enumerate()
+        .map(|(k, kind)| Param::new(format!("x{k}"), kind.clone()))
+        .collect();
     let mut b = FunctionBuilder::new("f", params, result.clone());
     let args = b.params().to_vec();
     let y = b.inst(op, &args, result);
@@ -67,7 +71,8 @@ fn every_real_op_agrees_with_duals_differences_and_its_own_second_derivative() {
     for (op, n, name) in real_ops() {
         let p = program(op, &vec![Kind::Real; n], Kind::Real);
         for (j, &x) in points(name).iter().enumerate() {
-            let args: Vec<f64> = if n == 1 { vec![x] } else { vec![x, points(name)[j] * 0.8 + 0.15] };
+            let args: Vec<f64> =
+                if n == 1 { vec![x] } else { vec![x, points(name)[j] * 0.8 + 0.15] };
             let data: Vec<Datum<f64>> = args.iter().map(|&x| Datum::Real(x)).collect();
             let mut d = Derivatives::<f64>::new(&p, "f").unwrap();
             let (y, g) = d.value_and_gradient(&data).unwrap();
@@ -76,7 +81,10 @@ fn every_real_op_agrees_with_duals_differences_and_its_own_second_derivative() {
                 let what = format!("{name}{args:?} by {k}");
                 let slope = *g[k].real().unwrap();
                 let seeded = |e: f64| {
-                    args.iter().enumerate().map(|(i, &x)| if i == k { x + e } else { x }).collect::<Vec<_>>()
+                    args.iter()
+                        .enumerate()
+                        .map(|(i, &x)| if i == k { x + e } else { x })
+                        .collect::<Vec<_>>()
                 };
                 let duals: Vec<Dual64> = args
                     .iter()
@@ -85,7 +93,8 @@ fn every_real_op_agrees_with_duals_differences_and_its_own_second_derivative() {
                     .collect();
                 close(value(&p, &duals).eps, slope, TOLERANCE, &what);
                 let difference = (value(&p, &seeded(1e-6)) - value(&p, &seeded(-1e-6))) / 2e-6;
-                // Differences see through a constant that moves, and nothing of what is beyond a value.
+                // Differences see through a constant that moves, and nothing of what is beyond a
+                // value.
                 let expected = match op {
                     Op::Real1(Real1::Detach) => 1.0,
                     Op::Real1(Real1::Beyond) => 0.0,
@@ -104,12 +113,22 @@ fn every_real_op_agrees_with_duals_differences_and_its_own_second_derivative() {
                     .enumerate()
                     .map(|(i, &x)| HyperDual64::new(x, one(i == k), one(i == k), 0.0))
                     .collect();
-                close(value(&p, &hyper).eps1eps2, *hv[k].real().unwrap(), 1e-9, &format!("{what}, twice"));
+                close(
+                    value(&p, &hyper).eps1eps2,
+                    *hv[k].real().unwrap(),
+                    1e-9,
+                    &format!("{what}, twice"),
+                );
             }
             // An uncertain number carries |slope| sigma.
             let mut uncertain: Vec<Uncertain> = args.iter().map(|&x| Uncertain::exact(x)).collect();
             uncertain[0] = Uncertain::new(args[0], 0.01);
-            close(value(&p, &uncertain).sigma(), 0.01 * g[0].real().unwrap().abs(), TOLERANCE, name);
+            close(
+                value(&p, &uncertain).sigma(),
+                0.01 * g[0].real().unwrap().abs(),
+                TOLERANCE,
+                name,
+            );
         }
     }
 }
@@ -123,8 +142,8 @@ const fn along(at: [f64; 2], direction: [f64; 2]) -> Along {
     [C::new(at[0], at[1]), C::new(direction[0], direction[1])]
 }
 
-/// The arguments and their tangents, which are the directions of the arguments, and the cotangent of the
-/// result; each moves.
+/// The arguments and their tangents, which are the directions of the arguments, and the cotangent
+/// of the result; each moves.
 const POINT: [Along; 2] = [along([0.6, 0.35], [0.3, -0.8]), along([-0.4, 0.7], [1.1, 0.2])];
 const TANGENTS: [Along; 2] = [along([0.3, -0.8], [-0.6, 0.5]), along([1.1, 0.2], [0.4, 0.9])];
 const SEED: Along = along([0.7, -0.45], [0.2, 1.3]);
@@ -159,7 +178,8 @@ impl ComplexOp {
             let (kinds, result) = op.signature();
             (Op::Mixed(op), kinds.to_vec(), result)
         };
-        let to_and_fro = [Mixed::Promote, Mixed::Complex, Mixed::Re, Mixed::Im, Mixed::Abs2, Mixed::Modulus];
+        let to_and_fro =
+            [Mixed::Promote, Mixed::Complex, Mixed::Re, Mixed::Im, Mixed::Abs2, Mixed::Modulus];
         let table = (Number1::ALL.iter().map(|o| number(Op::Number1(*o), 1)))
             .chain(Number2::ALL.iter().map(|o| number(Op::Number2(*o), 2)))
             .chain(to_and_fro.map(mixed))
@@ -176,8 +196,8 @@ impl ComplexOp {
         table.chain(powers).collect()
     }
 
-    /// The parts of the result, of its tangent and of the cotangents of the arguments, on numbers made from
-    /// a point and a direction there; last the difference of the two sides of the law
+    /// The parts of the result, of its tangent and of the cotangents of the arguments, on numbers
+    /// made from a point and a direction there; last the difference of the two sides of the law
     /// `<y_bar, J x_dot> = <J^T y_bar, x_dot>`.
     fn run<T: Real>(&self, number: impl Fn(f64, f64) -> T) -> Vec<T> {
         let data = |kind: &Kind, [at, w]: &Along| -> Datum<Complex<T>> {
@@ -193,13 +213,14 @@ impl ComplexOp {
         let mut d = Derivatives::<Complex<T>>::new(&self.program, "f").unwrap();
         let (y, bars) = d.vjp(&args, seed.clone()).unwrap();
         let (_, dot) = d.jvp(&args, &dots).unwrap();
-        let right = bars.iter().zip(&dots).map(|(b, d)| pairing(b, d)).reduce(|a, b| a + b).unwrap();
+        let right =
+            bars.iter().zip(&dots).map(|(b, d)| pairing(b, d)).reduce(|a, b| a + b).unwrap();
         let law = pairing(&seed, &dot) - right;
         [y, dot].iter().chain(&bars).flat_map(parts).chain([law]).collect()
     }
 
-    /// All laws on one number, which says its value and its slope: the values are those on plain numbers, the
-    /// slopes the differences of these, and the tangent of the result is its slope.
+    /// All laws on one number, which says its value and its slope: the values are those on plain
+    /// numbers, the slopes the differences of these, and the tangent of the result is its slope.
     fn laws<T: Real>(
         &self,
         number: impl Fn(f64, f64) -> T,
@@ -276,7 +297,10 @@ fn remainders_at_the_ends() {
         for (a, b) in [(a, b), (-a, b), (a, -b)] {
             let y = *d.value(&[Datum::Real(a), Datum::Real(b)]).unwrap().real().unwrap();
             let expected = a % b;
-            assert!(y.to_bits() == expected.to_bits() || (y.is_nan() && expected.is_nan()), "{a} % {b}: {y}");
+            assert!(
+                y.to_bits() == expected.to_bits() || (y.is_nan() && expected.is_nan()),
+                "{a} % {b}: {y}"
+            );
         }
     }
     let g = d.gradient(&[Datum::Real(7.5), Datum::Real(-2.0)]).unwrap();
@@ -336,7 +360,10 @@ fn regular_ops_have_finite_slopes_where_their_values_are_finite() {
             let (y, slopes) = d.value_and_gradient(&data).unwrap();
             if y.is_finite() {
                 seen += 1;
-                assert!(slopes.iter().all(|s| s.real().unwrap().is_finite()), "{name}{args:?}: {slopes:?}");
+                assert!(
+                    slopes.iter().all(|s| s.real().unwrap().is_finite()),
+                    "{name}{args:?}: {slopes:?}"
+                );
             }
         }
     }
@@ -375,8 +402,8 @@ fn simplified_gradients_are_finite_where_the_strict_ones_are() {
     }
 }
 
-/// The derivatives by the parts of the arguments: by reverse mode, by forward mode, by duals, and as the values of a gradient
-/// on duals.
+/// The derivatives by the parts of the arguments: by reverse mode, by forward mode, by duals, and
+/// as the values of a gradient on duals.
 fn by_every_mode(source: &str, at: &[Datum<C>]) -> Vec<(&'static str, Vec<f64>)> {
     let program = parse_program(source).unwrap_or_else(|e| panic!("{}: {source}", e[0]));
     let flat = |data: &[Datum<C>]| -> Vec<f64> {
@@ -471,8 +498,16 @@ fn edges_are_the_same_in_every_mode() {
         ("fn f(xs: array) { norm(xs) }", xs(&[0.0, 0.0]), vec![0.0, 0.0]),
         ("fn f(xs: array) { norm(xs) }", xs(&[0.0, -3.0]), vec![0.0, -1.0]),
         ("fn f(zs: array<complex>) { norm(zs) }", zs(&[zero, zero]), vec![0.0; 4]),
-        ("fn f(zs: array<complex>) { norm(zs) }", zs(&[C::new(3.0, 4.0), zero]), vec![0.6, 0.8, 0.0, 0.0]),
-        ("fn f(xs: array) { norm(xs) * sum(xs) + norm(xs) * norm(xs) }", xs(&[0.0, 0.0]), vec![0.0, 0.0]),
+        (
+            "fn f(zs: array<complex>) { norm(zs) }",
+            zs(&[C::new(3.0, 4.0), zero]),
+            vec![0.6, 0.8, 0.0, 0.0],
+        ),
+        (
+            "fn f(xs: array) { norm(xs) * sum(xs) + norm(xs) * norm(xs) }",
+            xs(&[0.0, 0.0]),
+            vec![0.0, 0.0],
+        ),
         ("fn f(xs: array) { maximum(xs) }", xs(&[1.0, 1.0]), vec![1.0, 0.0]),
         ("fn f(xs: array) { minimum(xs) }", xs(&[1.0, 1.0]), vec![1.0, 0.0]),
         ("fn f(xs: array) { dot(sort(xs), [1.0, 2.0]) }", xs(&[1.0, 1.0]), vec![1.0, 2.0]),
@@ -485,7 +520,11 @@ fn edges_are_the_same_in_every_mode() {
             zs(&[zero, C::new(3.0, 4.0)]),
             vec![0.0, 0.0, 0.6, 0.8],
         ),
-        ("fn f(m: array) { det(reshape(m, [2, 2])) }", xs(&[1.0, 2.0, 2.0, 4.0]), vec![4.0, -2.0, -2.0, 1.0]),
+        (
+            "fn f(m: array) { det(reshape(m, [2, 2])) }",
+            xs(&[1.0, 2.0, 2.0, 4.0]),
+            vec![4.0, -2.0, -2.0, 1.0],
+        ),
         ("fn f(m: array) { det(reshape(m, [1, 1])) }", xs(&[0.0]), vec![1.0]),
         ("fn f(m: array) { det(reshape(m, [2, 2])) }", xs(&[0.0; 4]), vec![0.0; 4]),
         (
@@ -510,43 +549,60 @@ fn edges_are_the_same_in_every_mode() {
     ];
     for (source, at, expected) in cases {
         for (mode, given) in by_every_mode(source, &at) {
-            let same = |(a, b): (&f64, &f64)| a == b || a.is_nan() && b.is_nan() || (a - b).abs() < 1e-14;
+            let same =
+                |(a, b): (&f64, &f64)| a == b || a.is_nan() && b.is_nan() || (a - b).abs() < 1e-14;
             let all = given.len() == expected.len() && given.iter().zip(&expected).all(same);
             assert!(all, "{source}, {mode}: {given:?}, not {expected:?}");
         }
     }
     // A tangent or cotangent of zero goes through all of them.
-    for f in ["sqrt(x)", "hypot(x, x)", "abs(complex(x, x))", "arg(complex(x, x))", "norm([x, x])", "cbrt(x)"]
-    {
+    for f in [
+        "sqrt(x)",
+        "hypot(x, x)",
+        "abs(complex(x, x))",
+        "arg(complex(x, x))",
+        "norm([x, x])",
+        "cbrt(x)",
+    ] {
         let source = format!("fn f(x, y) {{ select(y > 0, y, {f}) + 0 * y }}");
         for (mode, given) in by_every_mode(&source, &xy(0.0, 2.0)) {
             assert_eq!(given, [0.0, 1.0], "{source}, {mode}");
         }
     }
-    // The norm has no second derivative at zeros, in whatever way it is written, and a first one that is 0.
-    for source in ["norm(xs)", "hypot(xs[0], xs[1])", "abs(complex(xs[0], xs[1]))", "sum(hypot(xs, 2 * xs))"]
+    // The norm has no second derivative at zeros, in whatever way it is written, and a first one
+    // that is 0.
+    for source in
+        ["norm(xs)", "hypot(xs[0], xs[1])", "abs(complex(xs[0], xs[1]))", "sum(hypot(xs, 2 * xs))"]
     {
         let program = parse_program(&format!("fn f(xs: array) {{ {source} }}")).unwrap();
         let mut f = Derivatives::<C>::new(&program, "f").unwrap();
         let at = [Datum::reals([0.0, 0.0])];
-        assert!(f.hessian(&at).unwrap().iter().all(|row| row.iter().any(|x| !x.is_finite())), "{source}");
+        assert!(
+            f.hessian(&at).unwrap().iter().all(|row| row.iter().any(|x| !x.is_finite())),
+            "{source}"
+        );
         let mut f = Derivatives::<Complex<Dual64>>::new(&program, "f").unwrap();
-        let (y, g) =
-            f.value_and_gradient(&[Datum::reals([Dual64::new(0.0, 1.0), Dual64::new(0.0, 0.0)])]).unwrap();
+        let (y, g) = f
+            .value_and_gradient(&[Datum::reals([Dual64::new(0.0, 1.0), Dual64::new(0.0, 0.0)])])
+            .unwrap();
         let Datum::Reals(g) = &g[0] else { panic!("an array") };
         assert!([y, g[0], g[1]].iter().all(|x| x.re == 0.0) && y.eps == 0.0, "{source}: {y} {g:?}");
         assert!(!g[0].eps.is_finite(), "{source}: {g:?}");
     }
-    // Determinants of singular matrices have second derivatives on duals: of `ad - bc` those of its two products.
+    // Determinants of singular matrices have second derivatives on duals: of `ad - bc` those of its
+    // two products.
     let program = parse_program("fn f(m: array) { det(reshape(m, [2, 2])) }").unwrap();
     let mut f = Derivatives::<Dual64>::new(&program, "f").unwrap();
-    for (at, along) in [([0.0; 4], [0.5, 0.25, 1.0, 2.0]), ([1.0, 2.0, 2.0, 4.0], [1.0, 3.0, -1.0, 0.5])] {
+    for (at, along) in
+        [([0.0; 4], [0.5, 0.25, 1.0, 2.0]), ([1.0, 2.0, 2.0, 4.0], [1.0, 3.0, -1.0, 0.5])]
+    {
         let duals = std::array::from_fn::<_, 4, _>(|k| Dual64::new(at[k], along[k]));
         let g = f.gradient(&[Datum::reals(duals)]).unwrap();
         let Datum::Reals(g) = &g[0] else { panic!("an array") };
         let given: Vec<f64> = g.iter().map(|x| x.eps).collect();
         assert!(
-            (0..4).all(|k| (given[k] - [along[3], -along[2], -along[1], along[0]][k]).abs() < 1e-14),
+            (0..4)
+                .all(|k| (given[k] - [along[3], -along[2], -along[1], along[0]][k]).abs() < 1e-14),
             "{given:?}"
         );
     }
@@ -620,7 +676,9 @@ fn least(x, y) { minimum(sign([x, y])) * x * y }";
     for (f, slopes, mixed) in expected {
         let mut d = Derivatives::<f64>::new(&p, f).unwrap();
         let at = [Datum::Real(2.5), Datum::Real(1.5)];
-        for (dots, slope) in [[one.clone(), zero.clone()], [zero.clone(), one.clone()]].iter().zip(slopes) {
+        for (dots, slope) in
+            [[one.clone(), zero.clone()], [zero.clone(), one.clone()]].iter().zip(slopes)
+        {
             assert_eq!(d.jvp(&at, dots).unwrap().1, Datum::Real(slope), "{f}");
         }
         assert_eq!(d.hessian(&at).unwrap(), [[0.0, mixed], [mixed, 0.0]], "{f}");
@@ -645,16 +703,24 @@ fn a_complex_program_needs_a_complex_scalar_and_a_real_one_does_not() {
     assert_eq!(Scalar::abs2(&Complex::new(1.0, 2.0)), 5.0);
 }
 
-/// The slopes of `ln sum exp x` are the softmax, also where the rounding of the sum is as large as the numbers.
+/// The slopes of `ln sum exp x` are the softmax, also where the rounding of the sum is as large as
+/// the numbers.
 #[test]
 fn slopes_of_logsumexp_add_up_to_one() {
-    for source in ["fn f(xs: array) { logsumexp(xs) }", "fn f(xs: array) { sum(logsumexp_keep(xs, 0)) }"] {
+    for source in
+        ["fn f(xs: array) { logsumexp(xs) }", "fn f(xs: array) { sum(logsumexp_keep(xs, 0)) }"]
+    {
         let program = parse_program(source).unwrap();
         let mut f = Derivatives::<f64>::new(&program, "f").unwrap();
         for x in [-1e300, -1e16, -1e3, 0.0, 12.5, 1e10, 1e16, 1e300] {
             let at = [Datum::reals([x, x, x])];
-            let Datum::Reals(slopes) = f.gradient(&at).unwrap().remove(0) else { panic!("an array") };
-            assert!(slopes.iter().all(|s| (s - 1.0 / 3.0).abs() < 1e-15), "{source} at {x}: {slopes:?}");
+            let Datum::Reals(slopes) = f.gradient(&at).unwrap().remove(0) else {
+                panic!("an array")
+            };
+            assert!(
+                slopes.iter().all(|s| (s - 1.0 / 3.0).abs() < 1e-15),
+                "{source} at {x}: {slopes:?}"
+            );
             let (_, change) = f.jvp(&at, &[Datum::reals([3.0, 0.0, 0.0])]).unwrap();
             let Datum::Real(change) = change else { panic!("a number") };
             assert!((change - 1.0).abs() < 1e-15, "{source} at {x}: {change}");
@@ -717,7 +783,8 @@ fn powers_by_every_integer_have_their_slope() {
             };
             let slope = if n == 0 { 0.0 } else { n as f64 * power };
             let what = format!("{x}^{n}");
-            for (program, args) in [(&p, vec![Datum::Real(x), Datum::Int(n)]), (&q(n), vec![Datum::Real(x)])]
+            for (program, args) in
+                [(&p, vec![Datum::Real(x), Datum::Int(n)]), (&q(n), vec![Datum::Real(x)])]
             {
                 for level in [Level::None, Level::Strict, Level::Algebraic] {
                     let mut d = Derivatives::<f64>::new(program, "f").unwrap().with_level(level);
@@ -733,9 +800,14 @@ fn powers_by_every_integer_have_their_slope() {
         }
     }
     // In both directions of the second derivative, where it is finite: n (n - 1) x^(n - 2).
-    for (x, n) in
-        [(1.0, i64::MIN), (-1.0, i64::MIN), (1.0, i64::MIN + 1), (-1.0, i64::MAX), (1.0, i64::MAX), (0.5, 3)]
-    {
+    for (x, n) in [
+        (1.0, i64::MIN),
+        (-1.0, i64::MIN),
+        (1.0, i64::MIN + 1),
+        (-1.0, i64::MAX),
+        (1.0, i64::MAX),
+        (0.5, 3),
+    ] {
         let mut d = Derivatives::<f64>::new(&p, "f").unwrap();
         let hessian = d.hessian(&[Datum::Real(x), Datum::Int(n)]).unwrap();
         let sign = if n % 2 != 0 && x < 0.0 { -1.0 } else { 1.0 };

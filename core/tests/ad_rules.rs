@@ -162,10 +162,12 @@ fn a_rule_that_is_no_derivative_is_one_rule_in_every_direction() {
     let text = format!("{clip}fn f(a, b) {{ clip(a) * b }}");
     assert_eq!(hessian(&text, &[0.5, 0.5]).unwrap(), [[0.0, 1.0], [1.0, 0.0]]);
     let error = hessian(&text, &[0.5, 2.0]).unwrap_err();
-    assert!(matches!(&error, DeriveError::Asymmetric { rules, .. } if rules == &["clip"]), "{error}");
+    assert!(
+        matches!(&error, DeriveError::Asymmetric { rules, .. } if rules == &["clip"]),
+        "{error}"
+    );
     // Partials that no function has.
-    let curl =
-        "rule curl(x, y) { x * y } pullback(x, y, z, bar) { (bar, x * bar) }\nfn f(a, b) { curl(a, b) }";
+    let curl = "rule curl(x, y) { x * y } pullback(x, y, z, bar) { (bar, x * bar) }\nfn f(a, b) { curl(a, b) }";
     let error = hessian(curl, &[2.0, 3.0]).unwrap_err();
     assert!(error.to_string().contains("`curl`"), "{error}");
 }
@@ -176,7 +178,9 @@ fn arrays_tuples_and_complex_numbers_are_transposed() {
     let softmax = "{ let e = exp(x - maximum(x)); e / sum(e) }";
     let back = "{ y * (bar - sum(bar * y)) }";
     let rules = [
-        format!("rule g(x: array) {softmax} pullback(x, y, bar) {back}\nfn f(x: array) {{ g(2 * x) }}"),
+        format!(
+            "rule g(x: array) {softmax} pullback(x, y, bar) {back}\nfn f(x: array) {{ g(2 * x) }}"
+        ),
         format!(
             "rule g(x: array) {softmax} pushforward(x, dot) {{ let y = {softmax}; y * (dot - sum(dot * y)) }}\nfn f(x: array) {{ g(2 * x) }}"
         ),
@@ -214,8 +218,9 @@ fn arrays_tuples_and_complex_numbers_are_transposed() {
 
 #[test]
 fn what_nothing_leads_to_stays_zero_at_a_steep_rule() {
-    let root =
-        |rule: &str| format!("{rule}\nfn f(a, b) {{ if a > 0 {{ r(a) * b }} else {{ b * b + 0 * a }} }}");
+    let root = |rule: &str| {
+        format!("{rule}\nfn f(a, b) {{ if a > 0 {{ r(a) * b }} else {{ b * b + 0 * a }} }}")
+    };
     let pull = "rule r(x) { sqrt(x) } pullback(x, y, bar) { bar / (2 * y) }";
     let push = "rule r(x) { sqrt(x) } pushforward(x, dot) { dot / (2 * sqrt(x)) }";
     for rule in [pull, push] {
@@ -232,8 +237,9 @@ fn what_nothing_leads_to_stays_zero_at_a_steep_rule() {
 
 #[test]
 fn a_wrong_rule_is_blamed_for_the_direction_that_it_gives() {
-    let faults =
-        |rule: &str| test_rule(&read(rule), "g", &reals(&[0.5]), &NoHost, Settings::default()).unwrap();
+    let faults = |rule: &str| {
+        test_rule(&read(rule), "g", &reals(&[0.5]), &NoHost, Settings::default()).unwrap()
+    };
     let pull = faults("rule g(x) { x * x } pullback(x, y, bar) { 3 * x * bar }");
     assert_eq!(pull.iter().map(|f| f.rule).collect::<Vec<_>>(), ["pullback"]);
     let push = faults("rule g(x) { x * x } pushforward(x, dot) { 3 * x * dot }");
@@ -262,14 +268,14 @@ fn a_rule_may_call_its_own_function() {
     assert_close(&a, &c, "pushforward");
     assert_close(&b, &c, "pullback");
     // On what it is linear in it cannot.
-    let text =
-        "rule e(x, y) { x * y } pushforward(x, y, dx, dy) { e(x, dy) + e(dx, y) }\nfn f(a, b) { e(a, b) }";
-    let error = Derivatives::<C>::new(&read(text), "f").unwrap().gradient(&at).unwrap_err().to_string();
+    let text = "rule e(x, y) { x * y } pushforward(x, y, dx, dy) { e(x, dy) + e(dx, y) }\nfn f(a, b) { e(a, b) }";
+    let error =
+        Derivatives::<C>::new(&read(text), "f").unwrap().gradient(&at).unwrap_err().to_string();
     assert!(error.contains("`e` has no pullback") && error.contains("calls `e` itself"), "{error}");
 }
 
-/// Knows `area(x, y) = x y^2`, with a pullback or a pushforward, and `pair(x, y) = [x y, x^2]` with a pushforward, and
-/// `twice` of an array with a pullback.
+/// Knows `area(x, y) = x y^2`, with a pullback or a pushforward, and `pair(x, y) = [x y, x^2]` with
+/// a pushforward, and `twice` of an array with a pullback.
 struct OneWay;
 
 impl Host<f64> for OneWay {
@@ -284,8 +290,12 @@ impl Host<f64> for OneWay {
             ("pair", [x, y]) => Datum::reals([x * y, x * x]),
             ("pair_dot", [x, y, dx, dy]) => Datum::reals([x * dy + y * dx, 2.0 * x * dx]),
             ("twice" | "twice_back", []) => match args.last() {
-                Some(Datum::Reals(a)) if primitive.name == "twice" => Datum::Reals(a.map(|x| 2.0 * x).into()),
-                Some(Datum::Reals(a)) => Datum::Tuple(vec![Datum::Reals(a.map(|x| 2.0 * x).into())]),
+                Some(Datum::Reals(a)) if primitive.name == "twice" => {
+                    Datum::Reals(a.map(|x| 2.0 * x).into())
+                }
+                Some(Datum::Reals(a)) => {
+                    Datum::Tuple(vec![Datum::Reals(a.map(|x| 2.0 * x).into())])
+                }
                 _ => return Err(HostError::unknown(primitive)),
             },
             _ => return Err(HostError::unknown(primitive)),
@@ -322,7 +332,8 @@ fn primitives_of_a_host_are_transposed_where_a_few_calls_will_do() {
     let dots = [Datum::Real(0.7), Datum::Real(-0.2)];
     let first = |name: &str| {
         let mut f = Derivatives::<f64>::new(&program, name).unwrap().with_host(&OneWay);
-        let mut all: Vec<f64> = f.gradient(&at).unwrap().iter().filter_map(|d| d.real().copied()).collect();
+        let mut all: Vec<f64> =
+            f.gradient(&at).unwrap().iter().filter_map(|d| d.real().copied()).collect();
         all.extend(f.jvp(&at, &dots).unwrap().1.real());
         all
     };
@@ -333,7 +344,10 @@ fn primitives_of_a_host_are_transposed_where_a_few_calls_will_do() {
     let mut f = Derivatives::<f64>::new(&program, "double").unwrap().with_host(&OneWay);
     assert_eq!(f.gradient(&at).unwrap(), [Datum::Real(2.0), Datum::Real(2.0)]);
     let error = f.jvp(&at, &dots).unwrap_err().to_string();
-    assert!(error.contains("`twice` has no pushforward") && error.contains("`twice_back`"), "{error}");
+    assert!(
+        error.contains("`twice` has no pushforward") && error.contains("`twice_back`"),
+        "{error}"
+    );
 }
 
 /// A function of two numbers with its partials, written down.
@@ -358,8 +372,9 @@ fn directions(rng: &mut Rng, pullback: String, pushforward: String) -> String {
     part(way & 1 == 1, pullback) + &part(way & 2 == 2, pushforward)
 }
 
-/// A program of random calls of functions `g0`, `g1`, … of two numbers, `h` of one, `v` of an array element by element, and
-/// `p`, which gives a pair: with rules of one direction or both, and without.
+/// A program of random calls of functions `g0`, `g1`, … of two numbers, `h` of one, `v` of an array
+/// element by element, and `p`, which gives a pair: with rules of one direction or both, and
+/// without.
 fn random(rng: &mut Rng) -> [String; 2] {
     let mut texts = [String::new(), String::new()];
     let n = 1 + rng.below(3);
@@ -372,8 +387,10 @@ fn random(rng: &mut Rng) -> [String; 2] {
                 terms.iter().map(|(c, t)| format!("({c:?}) * ({})", TERMS[*t][part])).collect();
             parts.join(" + ")
         };
-        let pull = format!(" pullback(x, y, z, bar) {{ (({}) * bar, ({}) * bar) }}", sum(1), sum(2));
-        let push = format!(" pushforward(x, y, dx, dy) {{ ({}) * dx + ({}) * dy }}", sum(1), sum(2));
+        let pull =
+            format!(" pullback(x, y, z, bar) {{ (({}) * bar, ({}) * bar) }}", sum(1), sum(2));
+        let push =
+            format!(" pushforward(x, y, dx, dy) {{ ({}) * dx + ({}) * dy }}", sum(1), sum(2));
         let rule = format!("rule g{k}(x, y) {{ {} }}", sum(0)) + &directions(rng, pull, push);
         texts[0] += &format!("{rule}\n");
         texts[1] += &format!("fn g{k}(x, y) {{ {} }}\n", sum(0));
@@ -411,7 +428,9 @@ fn random(rng: &mut Rng) -> [String; 2] {
             0 => format!("u = 0.5 * g{g}(u, v0); "),
             1 => format!("v0 = g{g}(v0, 0.25 * u) + a; "),
             2 => format!("if u > v0 {{ u = g{g}(u, b); }} else {{ v0 = 0.5 * g{h}(a, v0); }} "),
-            3 => format!("for i in 0..3 {{ u = 0.3 * g{g}(u, v0 + 0.5 * real(i)); v0 = tanh(v0); }} "),
+            3 => format!(
+                "for i in 0..3 {{ u = 0.3 * g{g}(u, v0 + 0.5 * real(i)); v0 = tanh(v0); }} "
+            ),
             _ => format!("u = u + 0.1 * g{g}(g{h}(u, b), a); "),
         };
     }
@@ -439,8 +458,13 @@ fn random_programs_with_rules_of_one_direction_have_the_derivatives_of_their_tex
             all
         });
         let scale = without.iter().fold(1.0, |m: f64, x| m.max(x.abs()));
-        let close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-9 * scale || a.is_nan() && b.is_nan();
-        assert!(with.iter().zip(&without).all(close), "{round}: {with:?}\n{without:?}\n{}", texts[0]);
+        let close =
+            |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-9 * scale || a.is_nan() && b.is_nan();
+        assert!(
+            with.iter().zip(&without).all(close),
+            "{round}: {with:?}\n{without:?}\n{}",
+            texts[0]
+        );
     }
 }
 
@@ -453,7 +477,8 @@ fn parts<T: Real>(d: &Datum<T>, numbers: &dyn Fn(&T) -> Vec<f64>) -> Vec<f64> {
     }
 }
 
-/// A program's value and gradient on numbers that carry derivatives, against those of a program without rules.
+/// A program's value and gradient on numbers that carry derivatives, against those of a program
+/// without rules.
 #[track_caller]
 fn same_on<T: Real>(texts: &[String; 2], at: [T; 2], numbers: &dyn Fn(&T) -> Vec<f64>) {
     let at = at.map(Datum::Real);
@@ -492,8 +517,9 @@ fn rules_hold_on_duals_of_every_order() {
             let low = Dual2_64::new(x, a, b);
             Dual2::new(low, Dual2_64::new(c, 0.3, a), Dual2_64::new(0.1, b, c))
         };
-        let four =
-            |x: &Dual2<Dual2_64>| [&x.re, &x.v1, &x.v2].iter().flat_map(|x| [x.re, x.v1, x.v2]).collect();
+        let four = |x: &Dual2<Dual2_64>| {
+            [&x.re, &x.v1, &x.v2].iter().flat_map(|x| [x.re, x.v1, x.v2]).collect()
+        };
         same_on(&texts, [nest(x, 0.7, 0.1, 0.9), nest(y, -0.4, 0.3, 0.2)], &four);
         // Of order 6: three nodes.
         let nest = |x, a, b, c| {
@@ -510,10 +536,15 @@ fn rules_hold_on_duals_of_every_order() {
 /// The functions with rules, with bodies through which no derivative passes.
 fn constant_bodies(text: &str) -> String {
     let lines = text.lines().map(|line| {
-        let Some(start) = line.strip_prefix("rule ").and(line.find("{ ")) else { return line.to_owned() };
+        let Some(start) = line.strip_prefix("rule ").and(line.find("{ ")) else {
+            return line.to_owned();
+        };
         let end = start + line[start..].find(" }").unwrap();
         let body = &line[start + 2..end];
-        let pair = body.strip_prefix('(').and_then(|b| b.strip_suffix(')')).and_then(|b| b.split_once(", "));
+        let pair = body
+            .strip_prefix('(')
+            .and_then(|b| b.strip_suffix(')'))
+            .and_then(|b| b.split_once(", "));
         let body = match pair {
             Some((x, y)) if line.starts_with("rule p") => format!("(detach({x}), detach({y}))"),
             _ => format!("detach({body})"),
@@ -523,13 +554,14 @@ fn constant_bodies(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Of a constant nothing is carried, also where the rule's slope is infinite, and a value is not touched by its slope.
+/// Of a constant nothing is carried, also where the rule's slope is infinite, and a value is not
+/// touched by its slope.
 #[test]
 fn a_steep_rule_keeps_constants_and_values_on_duals() {
-    let text =
-        "rule root(x) { sqrt(x) } pullback(x, y, bar) { bar / (2 * y) } fn f(x, c) { root(x) + root(c) }";
+    let text = "rule root(x) { sqrt(x) } pullback(x, y, bar) { bar / (2 * y) } fn f(x, c) { root(x) + root(c) }";
     let mut f = Derivatives::<Dual64>::new(&read(text), "f").unwrap();
-    let at = |x: f64, dot: f64| [Datum::Real(Dual64::new(x, dot)), Datum::Real(Dual64::new(0.0, 0.0))];
+    let at =
+        |x: f64, dot: f64| [Datum::Real(Dual64::new(x, dot)), Datum::Real(Dual64::new(0.0, 0.0))];
     assert_eq!(f.value(&at(4.0, 1.0)).unwrap(), Datum::Real(Dual64::new(2.0, 0.25)));
     let Datum::Real(y) = f.value(&at(0.0, 1.0)).unwrap() else { panic!() };
     assert_eq!(y.re, 0.0);
@@ -571,7 +603,8 @@ fn a_rule_may_give_one_array_in_a_tuple() {
     assert_close(&b, &c, "pushforward");
 }
 
-/// A structure that a rule takes in a loop is recorded as a whole: each of its numbers gets its own tangent back.
+/// A structure that a rule takes in a loop is recorded as a whole: each of its numbers gets its own
+/// tangent back.
 #[test]
 fn structures_recorded_in_loops_keep_their_tangents_apart() {
     let rule = "struct P { a: real, b: real, c: array } rule g(p: P) { p.a * p.a * p.b + p.a * sum(p.c) }
@@ -580,8 +613,9 @@ fn structures_recorded_in_loops_keep_their_tangents_apart() {
     for (rule, argument) in
         [(rule, "P { a: sin(s), b: cos(2 * s), c: [s, s * s] }"), (pair, "(sin(s), cos(2 * s))")]
     {
-        let source =
-            format!("{rule} fn f(x) {{ let mut s = x; for i in 0..3 {{ s = s + 0.1 * g({argument}); }} s }}");
+        let source = format!(
+            "{rule} fn f(x) {{ let mut s = x; for i in 0..3 {{ s = s + 0.1 * g({argument}); }} s }}"
+        );
         let program = read(&source);
         let at = [Datum::Real(0.7)];
         let report = hessian_check(&program, "f", &at, &NoHost, Settings::default()).unwrap();

@@ -1,7 +1,9 @@
-//! Second derivatives where first ones are special: at the origin of lengths, and where eigenvalues or singular values are equal.
+//! Second derivatives where first ones are special: at the origin of lengths, and where eigenvalues
+//! or singular values are equal.
 //!
-//! Forward over reverse, reverse over reverse, gradients on dual numbers and values on hyper-dual ones are all finite and
-//! equal, or none is finite. Where a function has a second derivative, that is what comes out, or NaN.
+//! Forward over reverse, reverse over reverse, gradients on dual numbers and values on hyper-dual
+//! ones are all finite and equal, or none is finite. Where a function has a second derivative, that
+//! is what comes out, or NaN.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -52,7 +54,8 @@ fn ways(source: &str, at: &[f64]) -> Vec<(&'static str, Found)> {
     let second = adjoint::second(&mut p, f).unwrap();
     let code = Bytecode::compile(&p, second).unwrap();
     let row = |k: usize| {
-        let weights = Datum::Tuple(vec![Datum::Real(0.0), Datum::reals(unit(n, k).collect::<Vec<_>>())]);
+        let weights =
+            Datum::Tuple(vec![Datum::Real(0.0), Datum::reals(unit(n, k).collect::<Vec<_>>())]);
         let args = [data[0].clone(), weights];
         let given = code.call(&mut Machine::new(), &NoHost, &Limits::default(), &args)?;
         let mut row = numbers(&given.fields()[1]);
@@ -122,7 +125,12 @@ fn squares_of_lengths_are_smooth_at_the_origin() {
     ] {
         hessian_is(body, &[0.0, 0.0], &id, Known::Right);
     }
-    hessian_is("let r = norm(a); exp(-r * r)", &[0.0, 0.0], &[&[-2.0, 0.0], &[0.0, -2.0]], Known::Right);
+    hessian_is(
+        "let r = norm(a); exp(-r * r)",
+        &[0.0, 0.0],
+        &[&[-2.0, 0.0], &[0.0, -2.0]],
+        Known::Right,
+    );
     // Least squares at a solution: 2 A^T A.
     hessian_is(
         "let m = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]; let r = norm(matvec(m, a) - [5.0, 11.0, 17.0]); r * r",
@@ -180,7 +188,9 @@ fn other_functions_of_lengths_are_right_or_undefined_at_the_origin() {
 
 #[test]
 fn lengths_that_are_not_chosen_have_no_part() {
-    for length in ["norm(a)", "hypot(a[0], a[1])", "abs(complex(a[0], a[1]))", "norm(complex(a, a))"] {
+    for length in
+        ["norm(a)", "hypot(a[0], a[1])", "abs(complex(a[0], a[1]))", "norm(complex(a, a))"]
+    {
         for body in [
             format!("let r = {length}; select(r > 0, r, dot(a, a))"),
             format!("let r = {length}; if r > 0 {{ r }} else {{ dot(a, a) }}"),
@@ -192,18 +202,30 @@ fn lengths_that_are_not_chosen_have_no_part() {
     }
 }
 
-/// Points side by side, of which some are the origin: each has the gradient that it has alone, and the same Hessian.
+/// Points side by side, of which some are the origin: each has the gradient that it has alone, and
+/// the same Hessian.
 #[test]
 fn points_side_by_side_have_what_they_have_alone() {
-    let points =
-        [[0.0, 0.0], [3.0, -4.0], [0.0, 2.0], [0.0, 0.0], [1e-3, 0.0], [-0.0, 0.0], [5.0, 12.0], [0.0, -0.0]];
+    let points = [
+        [0.0, 0.0],
+        [3.0, -4.0],
+        [0.0, 2.0],
+        [0.0, 0.0],
+        [1e-3, 0.0],
+        [-0.0, 0.0],
+        [5.0, 12.0],
+        [0.0, -0.0],
+    ];
     for length in ["hypot(a[0], a[1])", "norm(a)", "sum(hypot(a, 2.0 * a))"] {
-        let mut p = parse_program(&format!("fn f(a: array) {{ let r = {length}; r + cos(r) }}")).unwrap();
+        let mut p =
+            parse_program(&format!("fn f(a: array) {{ let r = {length}; r + cos(r) }}")).unwrap();
         let f = p.lookup("f").unwrap();
         let along = adjoint::hessian_vector(&mut p, f).unwrap();
         let code = Bytecode::compile(&p, along).unwrap();
-        let arguments: Vec<Vec<Datum<f64>>> =
-            points.iter().map(|x| vec![Datum::reals(x.to_vec()), Datum::reals([0.5, -2.0])]).collect();
+        let arguments: Vec<Vec<Datum<f64>>> = points
+            .iter()
+            .map(|x| vec![Datum::reals(x.to_vec()), Datum::reals([0.5, -2.0])])
+            .collect();
         let together = Batch::<f64, 8>::new(code.clone()).call(&arguments);
         for (args, found) in arguments.iter().zip(together) {
             let alone = code.call(&mut Machine::new(), &NoHost, &Limits::default(), args).unwrap();
@@ -221,7 +243,8 @@ fn smooth_hessian_is(body: &str, at: &[f64], right: &[&[f64]]) {
         for (j, (row, right)) in found.iter().zip(right).enumerate() {
             for (k, (&x, &y)) in row.iter().zip(*right).enumerate() {
                 let may_be_undefined = way == "reverse over reverse";
-                let holds = (x - y).abs() <= 1e-9 * (1.0 + y.abs()) || may_be_undefined && !x.is_finite();
+                let holds =
+                    (x - y).abs() <= 1e-9 * (1.0 + y.abs()) || may_be_undefined && !x.is_finite();
                 assert!(holds, "{body} at {at:?}, {way}: {x} at ({j}, {k}), not {y}");
             }
         }
@@ -260,8 +283,12 @@ fn functions_of_equal_eigenvalues_have_second_derivatives() {
     smooth_hessian_is(f, &[0.0, 0.0], &[&[2.0 * e, 0.0], &[0.0, 2.0 * e]]);
     // By all elements: of the sum of the squares, 2 tr(A_dot^2) of the Hermitian part.
     let f = "let w = eigvalsh(reshape(a, [2, 2])); sum(w * w)";
-    let right: [&[f64]; 4] =
-        [&[2.0, 0.0, 0.0, 0.0], &[0.0, 1.0, 1.0, 0.0], &[0.0, 1.0, 1.0, 0.0], &[0.0, 0.0, 0.0, 2.0]];
+    let right: [&[f64]; 4] = [
+        &[2.0, 0.0, 0.0, 0.0],
+        &[0.0, 1.0, 1.0, 0.0],
+        &[0.0, 1.0, 1.0, 0.0],
+        &[0.0, 0.0, 0.0, 2.0],
+    ];
     smooth_hessian_is(f, &[2.0, 0.0, 0.0, 2.0], &right);
     smooth_hessian_is(f, &[0.0; 4], &right);
 }
@@ -270,8 +297,9 @@ fn functions_of_equal_eigenvalues_have_second_derivatives() {
 fn functions_of_equal_singular_values_have_second_derivatives() {
     let unit = [1.0, 0.0, 0.0, 1.0];
     let f = |g: &str| format!("let s = svdvals(reshape(a, [2, 2])); {g}");
-    let middle =
-        |x: f64, y: f64, z: f64| [[x, 0.0, 0.0, y], [0.0, z, y, 0.0], [0.0, y, z, 0.0], [y, 0.0, 0.0, x]];
+    let middle = |x: f64, y: f64, z: f64| {
+        [[x, 0.0, 0.0, y], [0.0, z, y, 0.0], [0.0, y, z, 0.0], [y, 0.0, 0.0, x]]
+    };
     for (g, [first, last], block) in [
         ("sum(s * s)", [2.0, 0.0], [2.0, 0.0]),
         ("sum(powi(s, 4))", [12.0, 0.0], [8.0, 4.0]),
@@ -294,12 +322,17 @@ fn functions_of_equal_singular_values_have_second_derivatives() {
     }
 }
 
-/// Functions of matrices, written as `V diag(g(w)) V^H`: the pushforward is right, and the gradient right or NaN.
+/// Functions of matrices, written as `V diag(g(w)) V^H`: the pushforward is right, and the gradient
+/// right or NaN.
 #[test]
 fn vectors_and_equal_values_together_are_right_or_undefined() {
     let e = 2f64.exp();
     for (m, at, right) in [
-        ("matmul_nh(eigvecsh(a) * exp(eigvalsh(a)), eigvecsh(a))", [2.0, 0.0, 0.0, 2.0], [e / 2.0, e / 2.0]),
+        (
+            "matmul_nh(eigvecsh(a) * exp(eigvalsh(a)), eigvecsh(a))",
+            [2.0, 0.0, 0.0, 2.0],
+            [e / 2.0, e / 2.0],
+        ),
         ("matmul_nh(eigvecsh(a) * eigvalsh(a), eigvecsh(a))", [0.0; 4], [0.5, 0.5]),
         (
             "let v = eigvecsh(a); matmul(v * sqrt(eigvalsh(a)), transpose(v))",
@@ -310,7 +343,8 @@ fn vectors_and_equal_values_together_are_right_or_undefined() {
         ("matmul_nh(svd_u(a) * svdvals(a), svd_v(a))", [0.0; 4], [1.0, 0.0]),
         ("matmul_nh(svd_u(a) * powi(svdvals(a), 3), svd_v(a))", [1.0, 0.0, 0.0, 1.0], [2.0, 1.0]),
     ] {
-        let source = format!("fn f(a: array) {{ let a = reshape(a, [2, 2]); let m = {{ {m} }}; m[0, 1] }}");
+        let source =
+            format!("fn f(a: array) {{ let a = reshape(a, [2, 2]); let m = {{ {m} }}; m[0, 1] }}");
         let program = parse_program(&source).unwrap_or_else(|e| panic!("{source}: {}", e[0]));
         for level in [Level::Strict, Level::None] {
             let mut f = Derivatives::<Complex<f64>>::new(&program, "f").unwrap().with_level(level);
@@ -321,14 +355,17 @@ fn vectors_and_equal_values_together_are_right_or_undefined() {
                 let (_, dot) = f.jvp(&data, &[along]).unwrap();
                 assert!(agree(right, *dot.real().unwrap()), "{m}, {k}: {dot:?}, not {right}");
                 let (x, is_known) = (gradient[k], m.contains("eig"));
-                assert!(!is_known && !x.is_finite() || agree(right, x), "{m}, {k}: {x}, not {right}");
+                assert!(
+                    !is_known && !x.is_finite() || agree(right, x),
+                    "{m}, {k}: {x}, not {right}"
+                );
             }
         }
     }
 }
 
-/// Functions of matrices written as products of eigenvectors, against the same written without: all derivatives to second
-/// order, whatever eigenvalues are equal, in any basis.
+/// Functions of matrices written as products of eigenvectors, against the same written without: all
+/// derivatives to second order, whatever eigenvalues are equal, in any basis.
 #[test]
 fn functions_of_matrices_have_all_derivatives_whatever_eigenvalues_are_equal() {
     let basis = "let (c, s, u, v) = (cos(0.4), sin(0.4), cos(1.1), sin(1.1));
@@ -356,7 +393,8 @@ fn functions_of_matrices_have_all_derivatives_whatever_eigenvalues_are_equal() {
             ("[[-1.5, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 2.0]]", [0.0; 3]),
             ("[[-1.5, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 2.0]]", [0.1, -0.2, 0.3]),
         ] {
-            // Three directions that mix all vectors, one of them not symmetric, as only the Hermitian part counts.
+            // Three directions that mix all vectors, one of them not symmetric, as only the
+            // Hermitian part counts.
             let m = format!(
                 "{basis} let x = {w} + a[0] * [[0.3, 1.0, -0.4], [1.0, -0.2, 0.7], [-0.4, 0.7, 0.5]]
                    + a[1] * [[0.0, 0.6, 0.0], [0.6, 0.0, 0.0], [0.0, 0.0, 0.0]] + a[2] * [[1.0, 0.2, 0.1], [0.2, -1.0, 0.3], [0.1, 0.3, 0.0]];
@@ -372,12 +410,14 @@ fn functions_of_matrices_have_all_derivatives_whatever_eigenvalues_are_equal() {
             let functions = "fn g(x) { exp(x) } fn p(x, t) { exp(-(t + 0.3) * x) }
                 fn h(x) { let mut s = 0.0; for k in 0..30 { s = 1.0 + s * x / real(30 - k); } s }";
             let right = hessians(&format!("fn f(a: array) {{ {} }}", weigh(plain)), &at);
-            let found = hessians(&format!("{functions} fn f(a: array) {{ {} }}", weigh(&product)), &at);
+            let found =
+                hessians(&format!("{functions} fn f(a: array) {{ {} }}", weigh(&product)), &at);
             let right = &right[0].1;
             for (way, found) in found {
                 let is_open = at == [0.0; 3] && way == "reverse over reverse";
                 for (x, y) in found.iter().flatten().zip(right.iter().flatten()) {
-                    let holds = (x - y).abs() <= 1e-8 * (1.0 + y.abs()) || is_open && !x.is_finite();
+                    let holds =
+                        (x - y).abs() <= 1e-8 * (1.0 + y.abs()) || is_open && !x.is_finite();
                     assert!(holds, "{product} of {w} at {at:?}, {way}: {x}, not {y}");
                 }
             }
@@ -395,8 +435,10 @@ fn equal_values_in_single_precision() {
         let m = matmul(matmul(q, m), transpose(q));
         sum(exp(eigvalsh(m))) + 0.1 * sum(powi(svdvals(m), 3)) + matmul_nh(eigvecsh(m) * exp(eigvalsh(m)), eigvecsh(m))[0, 1] }";
     let program = parse_program(source).unwrap();
-    let double =
-        Derivatives::<Complex<f64>>::new(&program, "f").unwrap().hessian(&[Datum::reals([0.0; 2])]).unwrap();
+    let double = Derivatives::<Complex<f64>>::new(&program, "f")
+        .unwrap()
+        .hessian(&[Datum::reals([0.0; 2])])
+        .unwrap();
     let single = Derivatives::<Complex<f32>>::new(&program, "f")
         .unwrap()
         .hessian(&[Datum::reals([0.0f32; 2])])
@@ -407,7 +449,8 @@ fn equal_values_in_single_precision() {
     assert!((double[0][0] - (2.0 * 1f64.exp() + 1.2)).abs() < 3.0, "{double:?}");
 }
 
-/// Some elements of the vectors are no function of the matrix: nothing is asked of their product but its own shape.
+/// Some elements of the vectors are no function of the matrix: nothing is asked of their product
+/// but its own shape.
 #[test]
 fn a_part_of_the_vectors_is_a_product_like_others() {
     let source = "fn f(a: array) { let y = eigen(reshape(a, [2, 2])); let v = slice(y, 0, 1, 1);
@@ -418,10 +461,14 @@ fn a_part_of_the_vectors_is_a_product_like_others() {
     let (value, slopes) = f.value_and_gradient(&[Datum::reals([1.0, 0.0, 0.0, 2.0])]).unwrap();
     assert!((value - 1f64.exp()).abs() < 1e-14, "{value}");
     let right = [1f64.exp(), 0.0, 0.0, 0.0];
-    assert!(numbers(&slopes[0]).iter().zip(right).all(|(x, y)| (x - y).abs() < 1e-13), "{slopes:?}");
+    assert!(
+        numbers(&slopes[0]).iter().zip(right).all(|(x, y)| (x - y).abs() < 1e-13),
+        "{slopes:?}"
+    );
 }
 
-/// The second derivative of a function of one number at 0 by central differences, if they tend to something.
+/// The second derivative of a function of one number at 0 by central differences, if they tend to
+/// something.
 fn curvature(f: &mut dyn FnMut(f64) -> f64) -> Option<f64> {
     let here = f(0.0);
     let all = [2e-3, 1e-3, 5e-4].map(|h: f64| (f(h) - 2.0 * here + f(-h)) / (h * h));
@@ -430,9 +477,9 @@ fn curvature(f: &mut dyn FnMut(f64) -> f64) -> Option<f64> {
     (near(first, last, 1e-5) && near(all[0], all[2], 1e-3)).then_some(last)
 }
 
-/// Functions of arrays where elements are equal, zero, or both, and of matrices that are singular or have equal values: along each
-/// line on which they are smooth, which their differences tell, the second derivative is what these tend to, by every way, or
-/// undefined.
+/// Functions of arrays where elements are equal, zero, or both, and of matrices that are singular
+/// or have equal values: along each line on which they are smooth, which their differences tell,
+/// the second derivative is what these tend to, by every way, or undefined.
 #[test]
 fn second_derivatives_of_array_functions_at_special_points_are_those_of_differences() {
     let of_vectors = [
@@ -522,9 +569,13 @@ fn second_derivatives_of_array_functions_at_special_points_are_those_of_differen
         [0.0, 1.0, 1.0, 0.0],
         [1.0, 0.0, 0.0, 0.0],
     ];
-    // To a dual number a zero of which no first derivative is left is a constant: there these are flat, not lengths.
-    let hides = ["abs(a * a)", "norm(a * a)", "norm(matmul(a, a))", "svdvals(a)", "svdvals(matmul(a, a))"];
-    let hides = |way: &str, body: &str| way.contains("duals") && hides.iter().any(|part| body.contains(part));
+    // To a dual number a zero of which no first derivative is left is a constant: there these are
+    // flat, not lengths.
+    let hides =
+        ["abs(a * a)", "norm(a * a)", "norm(matmul(a, a))", "svdvals(a)", "svdvals(matmul(a, a))"];
+    let hides = |way: &str, body: &str| {
+        way.contains("duals") && hides.iter().any(|part| body.contains(part))
+    };
     // The modulus of the determinant: smooth along some lines, but there are kinks between them.
     let has_kinks = |body: &str, at: &[f64; 4]| body == "prod(svdvals(a))" && *at == [0.0; 4];
     let both = [(&of_vectors[..], &vectors[..], false), (&of_matrices[..], &matrices[..], true)];
@@ -550,7 +601,8 @@ fn second_derivatives_of_array_functions_at_special_points_are_those_of_differen
                     smooth += 1;
                     for (way, h) in &all {
                         let Ok(h) = h else { continue };
-                        let found = if i == j { h[i][i] } else { h[i][i] + h[i][j] + h[j][i] + h[j][j] };
+                        let found =
+                            if i == j { h[i][i] } else { h[i][i] + h[i][j] + h[j][i] + h[j][j] };
                         defined += usize::from(*way == "forward over reverse" && found.is_finite());
                         let is_exempt = hides(way, body) || has_kinks(body, at);
                         if !is_exempt

@@ -1,4 +1,5 @@
-//! The differentiation engine by small examples with known numbers, through program text and the public API.
+//! The differentiation engine by small examples with known numbers, through program text and the
+//! public API.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -8,11 +9,12 @@ use ketgrad_core::{
     adjoint::{self, DiffError},
     entity::Value,
     exec::{
-        AccumulateError, Bytecode, Cotangent, Datum, Derivatives, DeriveError, Host, HostError, accumulate,
+        AccumulateError, Bytecode, Cotangent, Datum, Derivatives, DeriveError, Host, HostError,
+        accumulate,
     },
     ir::{
-        self, Definition, Editor, Kind, Number1, Number2, Op, Pipe, Place, Position, Primitive, Program,
-        Terminator,
+        self, Definition, Editor, Kind, Number1, Number2, Op, Pipe, Place, Position, Primitive,
+        Program, Terminator,
     },
     pass::{Level, optimize_all},
     rules::{Rules, number2},
@@ -85,7 +87,9 @@ fn a_statement_is_looked_up_by_its_id() {
     assert!(p.functions[f].blocks.len() > 4, "branches and loops are blocks:\n{}", p.print(f));
     let editor = Editor::new(&mut p, f).unwrap();
     let v1 = Value::new(1);
-    let Ok(Definition::Inst(sine)) = editor.definition(v1) else { panic!("{:?}", editor.definition(v1)) };
+    let Ok(Definition::Inst(sine)) = editor.definition(v1) else {
+        panic!("{:?}", editor.definition(v1))
+    };
     assert_eq!(editor.inst(sine).unwrap().op, Op::Number1(Number1::Sin));
     assert_eq!(editor.inst(sine).unwrap().at, Position::new(2, 11));
     assert_eq!(editor.uses(v1).len(), 3, "{}", editor.function());
@@ -114,7 +118,11 @@ fn an_editor_inserts_before_and_after_and_at_the_end() {
     editor.set_end(block, Terminator::Return(last)).unwrap();
     assert!(ir::verify(&p).is_empty(), "{:?}\n{p}", ir::verify(&p));
     let mut d = Derivatives::<f64>::new(&p, "f").unwrap();
-    close(*d.value(&[real(2.0), real(3.0)]).unwrap().real().unwrap(), -(6.0 + 2f64.sin()), ROUNDING);
+    close(
+        *d.value(&[real(2.0), real(3.0)]).unwrap().real().unwrap(),
+        -(6.0 + 2f64.sin()),
+        ROUNDING,
+    );
 }
 
 #[test]
@@ -142,7 +150,8 @@ fn the_adjoint_is_a_program_of_reversed_statements() {
     let pair = adjoint::reverse(&mut p, f).unwrap();
     let (primal, adjoint) = (p.print(pair.primal), p.print(pair.adjoint));
     assert!(primal.contains("push") && adjoint.contains("pop"), "{primal}{adjoint}");
-    // Forward: sin, then exp. Backward: what belongs to exp (a product with its value) before the cosine.
+    // Forward: sin, then exp. Backward: what belongs to exp (a product with its value) before the
+    // cosine.
     assert!(primal.find("= sin").unwrap() < primal.find("= exp").unwrap());
     assert!(adjoint.find("= mul").unwrap() < adjoint.find("= cos").unwrap(), "{adjoint}");
 }
@@ -156,7 +165,9 @@ fn accumulation_adds_cotangents_of_equal_structure() {
     let t = |a, b| Cotangent::Tuple(vec![n(a), n(b)]);
     assert_eq!(accumulate([t(1.0, 2.0), t(3.0, 4.0)]).unwrap(), t(4.0, 6.0));
     let named = |list: &[(&str, f64)]| {
-        Cotangent::Named(list.iter().map(|(k, v)| ((*k).to_owned(), n(*v))).collect::<BTreeMap<_, _>>())
+        Cotangent::Named(
+            list.iter().map(|(k, v)| ((*k).to_owned(), n(*v))).collect::<BTreeMap<_, _>>(),
+        )
     };
     let (ab, a) = (named(&[("a", 3.0), ("b", 2.0)]), named(&[("a", 1.0)]));
     assert_eq!(accumulate([ab.clone(), a.clone()]).unwrap(), named(&[("a", 4.0), ("b", 2.0)]));
@@ -277,7 +288,8 @@ fn each_file_of_the_reverse_transformation_stays_small() {
         include_str!("../src/adjoint/record.rs"),
     ];
     let code = |part: &str| {
-        let lines = part.lines().filter(|l| !l.trim_start().starts_with("//") && !l.trim().is_empty());
+        let lines =
+            part.lines().filter(|l| !l.trim_start().starts_with("//") && !l.trim().is_empty());
         lines.count()
     };
     assert!(parts.iter().all(|part| code(part) < 300), "{:?}", parts.map(code));
@@ -383,8 +395,9 @@ fn the_gradient_of_a_quotient_with_a_shared_numerator_is_exact() {
 
 #[test]
 fn operations_and_rules_have_rules_and_plain_functions_have_none() {
-    let rules =
-        Rules::from_program(program("fn f(x) { x }\nrule r(x) { x } pullback(x, y, y_bar) { y_bar }"));
+    let rules = Rules::from_program(program(
+        "fn f(x) { x }\nrule r(x) { x } pullback(x, y, y_bar) { y_bar }",
+    ));
     assert!(rules.has_rule("add") && !rules.has_rule("f") && rules.has_rule("r"));
     let [a, b] = number2(Number2::Add, &N(1.0), &N(2.0), &N(3.0));
     assert_eq!((Number2::Add.value(&1.0, &2.0), a.0, b.0), (3.0, 1.0, 1.0));
@@ -392,7 +405,8 @@ fn operations_and_rules_have_rules_and_plain_functions_have_none() {
 
 #[test]
 fn functions_without_a_rule_are_decomposed_with_their_control_flow() {
-    let source = "fn inner(x) { if x > 0 { x * x } else { 0.0 - x } }\nfn f(x) { inner(x) + inner(-x) }";
+    let source =
+        "fn inner(x) { if x > 0 { x * x } else { 0.0 - x } }\nfn f(x) { inner(x) + inner(-x) }";
     assert_eq!(gradient(source, "f", &[3.0]), (12.0, vec![7.0]));
 }
 
@@ -443,7 +457,10 @@ fn the_gradient_of_a_chain_is_the_chain_rule() {
 
 #[test]
 fn a_value_that_is_not_used_has_no_slope() {
-    assert_eq!(gradient("fn f(x) { let y = exp(x); let z = y * y; 2 * x }", "f", &[3.0]), (6.0, vec![2.0]));
+    assert_eq!(
+        gradient("fn f(x) { let y = exp(x); let z = y * y; 2 * x }", "f", &[3.0]),
+        (6.0, vec![2.0])
+    );
     assert_eq!(gradient("fn f(x) { 7.0 }", "f", &[3.0]), (7.0, vec![0.0]));
 }
 

@@ -1,9 +1,13 @@
-//! Derivatives where slopes are infinite: a zero is a number like others, unless nothing leads to it.
+//! Derivatives where slopes are infinite: a zero is a number like others, unless nothing leads to
+//! it.
 //!
-//! - Forward and reverse mode, on every engine, are both finite and equal, or neither is finite: for all compositions
-//!   `f(g(x))` and products `f(x) g(x)` of the op table, at 0, -0, 1, -1 and the infinities.
-//! - Where the limit of a slope is known, it is what comes out, or NaN, never another finite number.
-//! - What is not chosen, not read or does not move has no part in a derivative, however steep it is.
+//! - Forward and reverse mode, on every engine, are both finite and equal, or neither is finite:
+//!   for all compositions `f(g(x))` and products `f(x) g(x)` of the op table, at 0, -0, 1, -1 and
+//!   the infinities.
+//! - Where the limit of a slope is known, it is what comes out, or NaN, never another finite
+//!   number.
+//! - What is not chosen, not read or does not move has no part in a derivative, however steep it
+//!   is.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -33,20 +37,26 @@ fn real(d: &Datum<f64>) -> f64 {
     *d.real().unwrap()
 }
 
-/// The gradient by each mode and engine: reverse with and without passes, prepared, compiled; forward one input at a time.
+/// The gradient by each mode and engine: reverse with and without passes, prepared, compiled;
+/// forward one input at a time.
 fn gradients(source: &str, at: &[f64]) -> Vec<(&'static str, Vec<f64>)> {
     let p = program(source);
     let data = reals(at);
     let of = |level| Derivatives::<f64>::new(&p, "f").unwrap().with_level(level);
-    let by = |mut d: Derivatives<'_, f64>| d.gradient(&data).unwrap().iter().map(real).collect::<Vec<f64>>();
-    let mut all = vec![("reverse", by(of(Level::Strict))), ("reverse without passes", by(of(Level::None)))];
+    let by = |mut d: Derivatives<'_, f64>| {
+        d.gradient(&data).unwrap().iter().map(real).collect::<Vec<f64>>()
+    };
+    let mut all =
+        vec![("reverse", by(of(Level::Strict))), ("reverse without passes", by(of(Level::None)))];
     let mut slopes = vec![0.0; at.len()];
     of(Level::Strict).prepare().unwrap().gradient(at, &mut slopes).unwrap();
     all.push(("prepared", slopes));
     #[cfg(feature = "jit")]
     all.push(("compiled", by(of(Level::Strict).with_jit())));
     let along = |mut d: Derivatives<'_, f64>| {
-        let unit = |k: usize| reals(&(0..at.len()).map(|j| f64::from(u8::from(j == k))).collect::<Vec<_>>());
+        let unit = |k: usize| {
+            reals(&(0..at.len()).map(|j| f64::from(u8::from(j == k))).collect::<Vec<_>>())
+        };
         (0..at.len()).map(|k| real(&d.jvp(&data, &unit(k)).unwrap().1)).collect::<Vec<f64>>()
     };
     all.push(("forward", along(of(Level::Strict))));
@@ -74,7 +84,10 @@ fn agree(a: f64, b: f64) -> bool {
 fn right_or_undefined(source: &str, at: &[f64], right: &[f64]) {
     for (way, found) in gradients(source, at) {
         for (k, (&x, &y)) in found.iter().zip(right).enumerate() {
-            assert!(!x.is_finite() || agree(y, x), "{source} at {at:?} by {k}, {way}: {x}, not {y}");
+            assert!(
+                !x.is_finite() || agree(y, x),
+                "{source} at {at:?} by {k}, {way}: {x}, not {y}"
+            );
         }
     }
     all_agree(source, at);
@@ -212,9 +225,15 @@ fn what_is_not_chosen_has_no_part() {
 /// Neither where the value itself is undefined: then every slope is that comes after, however flat.
 #[test]
 fn what_is_not_chosen_may_be_undefined() {
-    for undefined in
-        ["ln(x)", "sqrt(x)", "acosh(x)", "pow(x, x) + (x - x)", "1.0 / (x - x)", "sqrt(-1.5) * x", "g(x)"]
-    {
+    for undefined in [
+        "ln(x)",
+        "sqrt(x)",
+        "acosh(x)",
+        "pow(x, x) + (x - x)",
+        "1.0 / (x - x)",
+        "sqrt(-1.5) * x",
+        "g(x)",
+    ] {
         for after in [
             "sin(y)",
             "exp(y)",
@@ -241,9 +260,14 @@ fn what_is_not_chosen_may_be_undefined() {
 #[test]
 fn elements_that_are_not_chosen_may_be_undefined() {
     for undefined in ["ln(a)", "sqrt(a)", "acosh(a)", "ln(a) + ln(a) * a"] {
-        for after in
-            ["sin(y)", "exp(y)", "y * a", "y * y", "abs(y) + a", "y * reshape(reshape(y, [3, 1]), [3])"]
-        {
+        for after in [
+            "sin(y)",
+            "exp(y)",
+            "y * a",
+            "y * y",
+            "abs(y) + a",
+            "y * reshape(reshape(y, [3, 1]), [3])",
+        ] {
             let source = format!(
                 "fn f(a: array) {{ let y = {undefined}; sum(masked(step(a, 1.5), {after}, a * a)) }}"
             );
@@ -258,13 +282,20 @@ fn elements_that_are_not_chosen_may_be_undefined() {
 #[test]
 fn inputs_that_stay_have_no_part() {
     exactly("fn f(x, z) { max(z * z, sqrt(x)) }", &[0.0, 3.0], &[0.0, 6.0]);
-    for g in ["sqrt(x)", "sqrt(3.0 * x)", "sqrt(-x)", "sqrt(x * x)", "cbrt(x * x * x)", "cbrt(x + x)"] {
+    for g in
+        ["sqrt(x)", "sqrt(3.0 * x)", "sqrt(-x)", "sqrt(x * x)", "cbrt(x * x * x)", "cbrt(x + x)"]
+    {
         let p = program(&format!("fn f(x, z) {{ {g} + z * z }}"));
-        let (_, dot) =
-            Derivatives::<f64>::new(&p, "f").unwrap().jvp(&reals(&[0.0, 3.0]), &reals(&[0.0, 1.0])).unwrap();
+        let (_, dot) = Derivatives::<f64>::new(&p, "f")
+            .unwrap()
+            .jvp(&reals(&[0.0, 3.0]), &reals(&[0.0, 1.0]))
+            .unwrap();
         assert_eq!(real(&dot), 6.0, "{g}");
         all_agree(&format!("fn f(x, z) {{ {g} + z * z }}"), &[0.0, 3.0]);
-        all_agree(&format!("fn g(x, z) {{ {g} + z * z }} fn f(x, z) {{ g(x, z) * z }}"), &[0.0, 3.0]);
+        all_agree(
+            &format!("fn g(x, z) {{ {g} + z * z }} fn f(x, z) {{ g(x, z) * z }}"),
+            &[0.0, 3.0],
+        );
     }
 }
 
@@ -277,8 +308,9 @@ fn gradient_of_array(source: &str, at: &[f64]) -> Vec<Vec<f64>> {
         let g = d.gradient(&data).unwrap();
         let Datum::Reals(g) = &g[0] else { panic!("no array") };
         all.push(g.to_vec());
-        let unit =
-            |k: usize| [Datum::reals((0..at.len()).map(|j| f64::from(u8::from(j == k))).collect::<Vec<_>>())];
+        let unit = |k: usize| {
+            [Datum::reals((0..at.len()).map(|j| f64::from(u8::from(j == k))).collect::<Vec<_>>())]
+        };
         all.push((0..at.len()).map(|k| real(&d.jvp(&data, &unit(k)).unwrap().1)).collect());
     }
     all
@@ -340,7 +372,9 @@ fn functions() -> Vec<String> {
         ]
         .map(String::from),
     );
-    fs.extend(["max(@, 0.0)", "min(@, 1.0)", "@ * @", "@ / @", "@ - @", "floor(@)"].map(String::from));
+    fs.extend(
+        ["max(@, 0.0)", "min(@, 1.0)", "@ * @", "@ / @", "@ - @", "floor(@)"].map(String::from),
+    );
     fs
 }
 
@@ -367,7 +401,8 @@ fn compositions_and_products_of_the_op_table_agree_in_both_modes() {
                 let (y, along) = (real(&y), real(&along));
                 let exempt = (is_choice(f) || is_choice(g)) && !(x.is_finite() && y.is_finite());
                 if !exempt && !agree(back, along) {
-                    wrong.push(format!("{body} at {x}: value {y}, reverse {back}, forward {along}"));
+                    wrong
+                        .push(format!("{body} at {x}: value {y}, reverse {back}, forward {along}"));
                 }
             }
         }
@@ -393,8 +428,9 @@ fn differences(f: &mut dyn FnMut(f64) -> f64, x: f64) -> Option<[f64; 2]> {
     Some([limit(0)?, limit(1)?]).filter(|_| here.abs() < 1e3)
 }
 
-/// Where a function is smooth, which its differences tell, its first two derivatives are what these tend to, or undefined:
-/// the first by both modes, the second by forward and by reverse mode over reverse mode, by duals and by hyper-duals.
+/// Where a function is smooth, which its differences tell, its first two derivatives are what these
+/// tend to, or undefined: the first by both modes, the second by forward and by reverse mode over
+/// reverse mode, by duals and by hyper-duals.
 #[test]
 fn smooth_compositions_of_the_op_table_have_the_derivatives_of_their_differences() {
     let fs = functions();
@@ -416,7 +452,9 @@ fn smooth_compositions_of_the_op_table_have_the_derivatives_of_their_differences
             for x in [0.0, -0.0, 1.0, -1.0, 0.5] {
                 let Some([slope, curvature]) = differences(&mut value, x) else { continue };
                 // At a tie the first is chosen.
-                if f.starts_with("max") && value(x) == 0.0 || f.starts_with("min") && value(x) == 1.0 {
+                if f.starts_with("max") && value(x) == 0.0
+                    || f.starts_with("min") && value(x) == 1.0
+                {
                     continue;
                 }
                 let code = second.get_or_insert_with(|| {
@@ -429,8 +467,10 @@ fn smooth_compositions_of_the_op_table_have_the_derivatives_of_their_differences
                 let (gradient, hv) = d.hvp(&at, &reals(&[1.0])).unwrap();
                 let weights = Datum::Tuple(reals(&[0.0, 1.0]));
                 let args = [at[0].clone(), weights];
-                let back = code.call(&mut Machine::new(), &NoHost, &Limits::default(), &args).unwrap();
-                let on_hyper = hyper.value(&[Datum::Real(HyperDual64::new(x, 1.0, 1.0, 0.0))]).unwrap();
+                let back =
+                    code.call(&mut Machine::new(), &NoHost, &Limits::default(), &args).unwrap();
+                let on_hyper =
+                    hyper.value(&[Datum::Real(HyperDual64::new(x, 1.0, 1.0, 0.0))]).unwrap();
                 let lifted = DualSVec64::<1>::from_re(x).derivative(0);
                 let on_duals = duals.gradient(&[Datum::Real(lifted)]).unwrap();
                 let on_duals = on_duals[0].real().unwrap().eps.0.map_or(0.0, |d| d[0]);
@@ -449,7 +489,10 @@ fn smooth_compositions_of_the_op_table_have_the_derivatives_of_their_differences
                 defined += usize::from(hv[0].real().unwrap().is_finite());
                 for (way, found, right) in found {
                     let is_exempt = way.contains("hyper-duals") && hides(&body);
-                    if !is_exempt && found.is_finite() && (found - right).abs() > 1e-4 * (1.0 + right.abs()) {
+                    if !is_exempt
+                        && found.is_finite()
+                        && (found - right).abs() > 1e-4 * (1.0 + right.abs())
+                    {
                         wrong.push(format!("{body} at {x:?}, {way}: {found}, not {right}"));
                     }
                 }
@@ -473,12 +516,14 @@ fn complex_numbers_too() {
         let (_, dot) = d.jvp(&at, &[Datum::Complex(Complex::new(1.0, 0.0))]).unwrap();
         (*g.complex().unwrap(), *dot.real().unwrap())
     };
-    for body in ["re(sqrt(z) * sqrt(z))", "abs2(cbrt(z))", "re(exp(ln(z)))", "re(cbrt(z * z * z))"] {
+    for body in ["re(sqrt(z) * sqrt(z))", "abs2(cbrt(z))", "re(exp(ln(z)))", "re(cbrt(z * z * z))"]
+    {
         let (g, dot) = of(&format!("fn f(z: complex) {{ {body} }}"));
         assert!(!g.re.is_finite() && !dot.is_finite(), "{body}: {g}, {dot}");
     }
-    let (g, dot) =
-        of("fn f(z: complex) { let w = sqrt(z); if abs2(z) > 1.0 { abs2(w) } else { 2.0 * re(z) } }");
+    let (g, dot) = of(
+        "fn f(z: complex) { let w = sqrt(z); if abs2(z) > 1.0 { abs2(w) } else { 2.0 * re(z) } }",
+    );
     assert_eq!((g, dot), (Complex::new(2.0, 0.0), 2.0));
 }
 
@@ -497,8 +542,8 @@ fn tapes_know_a_number_from_nothing() {
     assert_eq!(slope(|x| x.sqrt().max(x + 1.0), 0.0), 1.0);
 }
 
-/// Constants that are zero, infinite or NaN beside operations of two operands: what simplification leaves has the same values and
-/// derivatives, bit by bit.
+/// Constants that are zero, infinite or NaN beside operations of two operands: what simplification
+/// leaves has the same values and derivatives, bit by bit.
 #[test]
 fn simplification_keeps_what_special_constants_do() {
     let special = [0.0, -0.0, 1.0, -1.0, 2.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1e300];

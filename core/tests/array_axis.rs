@@ -1,5 +1,5 @@
-//! Lines along an axis: extremes, norms, products, statistics and recurrences against loops, and derivatives where formulas
-//! that divide would fail.
+//! Lines along an axis: extremes, norms, products, statistics and recurrences against loops, and
+//! derivatives where formulas that divide would fail.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -57,7 +57,10 @@ fn values_are_those_of_loops() {
         let found = value(body, &at);
         for (found, line) in reals(&found).iter().zip(lines(&X)) {
             let right = of_line(&line);
-            assert!((found - right).abs() <= ROUNDING * (1.0 + right.abs()), "{body}: {found} {right}");
+            assert!(
+                (found - right).abs() <= ROUNDING * (1.0 + right.abs()),
+                "{body}: {found} {right}"
+            );
         }
         assert!(
             found.to_string().starts_with("[[") && found.to_string().matches(',').count() == 3,
@@ -111,7 +114,11 @@ fn products_have_their_derivatives_at_zeros() {
             (
                 "sums",
                 [1.0 + 2.0 * b + 4.0 * b * c, 2.0 * a + 4.0 * a * c, 4.0 * a * b],
-                [[0.0, 2.0 + 4.0 * c, 4.0 * b], [2.0 + 4.0 * c, 0.0, 4.0 * a], [4.0 * b, 4.0 * a, 0.0]],
+                [
+                    [0.0, 2.0 + 4.0 * c, 4.0 * b],
+                    [2.0 + 4.0 * c, 0.0, 4.0 * a],
+                    [4.0 * b, 4.0 * a, 0.0],
+                ],
                 4.0,
             ),
         ];
@@ -121,10 +128,17 @@ fn products_have_their_derivatives_at_zeros() {
             assert_eq!(d.hessian(&data).unwrap(), hessian, "{name} at {at:?}");
             // The third derivative along the first element, on duals.
             let mut d = Derivatives::<Dual64>::new(&program, name).unwrap();
-            let duals: Vec<Dual64> =
-                at.iter().enumerate().map(|(k, x)| Dual64::new(*x, if k == 0 { 1.0 } else { 0.0 })).collect();
+            let duals: Vec<Dual64> = at
+                .iter()
+                .enumerate()
+                .map(|(k, x)| Dual64::new(*x, if k == 0 { 1.0 } else { 0.0 }))
+                .collect();
             let h = d.hessian(&[Datum::reals_of(&[1, 3], duals).unwrap()]).unwrap();
-            assert_eq!((h[1][2].eps, h[0][1].eps, h[2][2].eps), (third, 0.0, 0.0), "{name} at {at:?}");
+            assert_eq!(
+                (h[1][2].eps, h[0][1].eps, h[2][2].eps),
+                (third, 0.0, 0.0),
+                "{name} at {at:?}"
+            );
         }
     }
 }
@@ -145,7 +159,10 @@ fn lengths_and_deviations_of_zero_have_the_derivative_zero() {
         g.to_vec()
     };
     let g = gradient("norms", [0.0, 0.0, 3.0, 4.0]);
-    assert!(g[..2] == [0.0, 0.0] && (g[2] - 1.8).abs() < ROUNDING && (g[3] - 2.4).abs() < ROUNDING, "{g:?}");
+    assert!(
+        g[..2] == [0.0, 0.0] && (g[2] - 1.8).abs() < ROUNDING && (g[3] - 2.4).abs() < ROUNDING,
+        "{g:?}"
+    );
     assert_eq!(gradient("deviation", [2.0; 4]), [0.0; 4]);
     let g = gradient("deviations", [1.0, 1.0, 0.0, 4.0]);
     assert_eq!((g[0], g[1]), (0.0, 0.0));
@@ -157,7 +174,8 @@ fn lengths_and_deviations_of_zero_have_the_derivative_zero() {
 /// A chosen length of zeros has no part in second derivatives.
 #[test]
 fn lengths_that_are_not_chosen_have_no_part() {
-    let source = "fn f(a: array) { let r = norm_axis([a, 2.0 * a], 1); select(r[0] > 0, r[1], dot(a, a)) }";
+    let source =
+        "fn f(a: array) { let r = norm_axis([a, 2.0 * a], 1); select(r[0] > 0, r[1], dot(a, a)) }";
     let program = parse_program(source).unwrap();
     let mut d = Derivatives::<f64>::new(&program, "f").unwrap();
     assert_eq!(d.hessian(&[Datum::reals([0.0, 0.0])]).unwrap(), [[2.0, 0.0], [0.0, 2.0]]);

@@ -1,4 +1,5 @@
-//! Comparisons of arrays, of ints and of real numbers: element by element what Rust says of the elements.
+//! Comparisons of arrays, of ints and of real numbers: element by element what Rust says of the
+//! elements.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -27,7 +28,8 @@ const OPERATORS: [Comparison; 6] = [
 ];
 
 /// Ints that differ by less than a float does there, and others.
-const INTS: [i64; 9] = [0, 1, -1, 1 << 24, (1 << 24) + 1, (1 << 53) + 1, 1 << 53, i64::MAX, i64::MIN];
+const INTS: [i64; 9] =
+    [0, 1, -1, 1 << 24, (1 << 24) + 1, (1 << 53) + 1, 1 << 53, i64::MAX, i64::MIN];
 
 fn mask<T: Real>(source: &str, args: &[Datum<T>], level: Level) -> Vec<f64> {
     let program = parse_program(source).unwrap_or_else(|e| panic!("{source}: {}", e[0]));
@@ -51,10 +53,18 @@ fn ints_are_compared_exactly<T: Real>() {
                 assert_eq!(mask(&both, &[data(&a), data(&b)], level), expected, "{op} {round}");
                 let number = format!("fn f(a: array<int>, n: int) {{ a {op} n }}");
                 let expected: Vec<f64> = a.iter().map(|a| say(a.cmp(&one))).collect();
-                assert_eq!(mask(&number, &[data(&a), Datum::Int(one)], level), expected, "{op} {round}");
+                assert_eq!(
+                    mask(&number, &[data(&a), Datum::Int(one)], level),
+                    expected,
+                    "{op} {round}"
+                );
                 let number = format!("fn f(a: array<int>, n: int) {{ n {op} a }}");
                 let expected: Vec<f64> = a.iter().map(|a| say(one.cmp(a))).collect();
-                assert_eq!(mask(&number, &[data(&a), Datum::Int(one)], level), expected, "{op} {round}");
+                assert_eq!(
+                    mask(&number, &[data(&a), Datum::Int(one)], level),
+                    expected,
+                    "{op} {round}"
+                );
             }
         }
     }
@@ -78,7 +88,8 @@ fn reals_are_compared_by_value_and_masks_are_constants() {
             Datum::<f64>::reals_of(&[8, 8], a.clone()).unwrap(),
             Datum::reals_of(&[8, 8], b.clone()).unwrap(),
         ];
-        let expected = a.iter().zip(&b).map(|(a, b)| f64::from(u8::from(holds(a.partial_cmp(b).unwrap()))));
+        let expected =
+            a.iter().zip(&b).map(|(a, b)| f64::from(u8::from(holds(a.partial_cmp(b).unwrap()))));
         assert_eq!(mask(&source, &at, Level::Strict), expected.collect::<Vec<_>>(), "{op}");
         // A matrix and a vector; NaN is neither.
         let source = format!("fn f(a: array, b: array) {{ a {op} b }}");
@@ -94,10 +105,13 @@ fn reals_are_compared_by_value_and_masks_are_constants() {
             "fn f(x) {{ sum(masked([x, 2 * x, 3.0] {op} 2.0, [x * x, x, 5 * x], [x, 3 * x, 4 * x])) }}"
         );
         let program = parse_program(&source).unwrap();
-        let gradient = Derivatives::<f64>::new(&program, "f").unwrap().gradient(&[Datum::Real(1.0)]).unwrap();
+        let gradient =
+            Derivatives::<f64>::new(&program, "f").unwrap().gradient(&[Datum::Real(1.0)]).unwrap();
         let slopes = [(1.0, 2.0, 1.0), (2.0, 1.0, 3.0), (3.0, 5.0, 4.0)];
-        let slope: f64 =
-            slopes.iter().map(|(x, yes, no)| if holds(f64::total_cmp(x, &2.0)) { *yes } else { *no }).sum();
+        let slope: f64 = slopes
+            .iter()
+            .map(|(x, yes, no)| if holds(f64::total_cmp(x, &2.0)) { *yes } else { *no })
+            .sum();
         assert_eq!(gradient, [Datum::Real(slope)], "{op}");
     }
 }

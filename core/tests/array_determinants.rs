@@ -81,8 +81,9 @@ fn second_derivatives_of_determinants_are_sums_of_minors_at_every_rank() {
                 cofactors_along(&array(&a), &array(&e), &mut y).unwrap();
                 let scale = size(&a).powi(n as i32) * size(&e);
                 for (i, j) in (0..n).flat_map(|i| (0..n).map(move |j| (i, j))) {
-                    let expected: f64 =
-                        (0..n * n).map(|p| e[p / n][p % n] * second(&a, (i, j), (p / n, p % n))).sum();
+                    let expected: f64 = (0..n * n)
+                        .map(|p| e[p / n][p % n] * second(&a, (i, j), (p / n, p % n)))
+                        .sum();
                     let error = (y[i * n + j] - expected).abs();
                     assert!(
                         error <= TOLERANCE * scale,
@@ -113,7 +114,10 @@ fn hessians_of_determinants_exist_at_every_rank() {
                 for (q, x) in row.iter().enumerate() {
                     let expected = second(&a, (p / n, p % n), (q / n, q % n));
                     let error = (x - expected).abs();
-                    assert!(error <= TOLERANCE * size(&a).powi(4), "{a:?} {p} {q}: {x}, not {expected}");
+                    assert!(
+                        error <= TOLERANCE * size(&a).powi(4),
+                        "{a:?} {p} {q}: {x}, not {expected}"
+                    );
                 }
             }
         }
@@ -136,13 +140,16 @@ fn derivatives_of_cofactors_of_singular_matrices() {
     let program = parse_program("fn f(a: array) { det(a) }").unwrap();
     let mut f = Derivatives::<f64>::new(&program, "f").unwrap();
     let hessian = f.hessian(&[Datum::reals_of(&[2, 2], vec![0.0; 4]).unwrap()]).unwrap();
-    let expected = [[0.0, 0.0, 0.0, 1.0], [0.0, 0.0, -1.0, 0.0], [0.0, -1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]];
+    let expected =
+        [[0.0, 0.0, 0.0, 1.0], [0.0, 0.0, -1.0, 0.0], [0.0, -1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]];
     assert_eq!(hessian, expected.map(|row| row.to_vec()));
     // The third ones need the inverse, and say so.
     let program = parse_program("fn f(a: array, e: array) { sum(cofactors_along(a, e)) }").unwrap();
     let zeros = Datum::reals_of(&[3, 3], vec![0.0; 9]).unwrap();
-    let error =
-        Derivatives::<f64>::new(&program, "f").unwrap().gradient(&[zeros.clone(), zeros]).unwrap_err();
+    let error = Derivatives::<f64>::new(&program, "f")
+        .unwrap()
+        .gradient(&[zeros.clone(), zeros])
+        .unwrap_err();
     assert!(error.to_string().contains("the matrix is singular"), "{error}");
 }
 
@@ -174,7 +181,10 @@ fn complex_singular_matrices_obey_the_law_of_the_transpose() {
                     _ => f64::NAN,
                 };
                 let (left, right) = (pair(&y_bar, &y_dot), pair(&bars[0], &x_dot));
-                assert!((left - right).abs() <= TOLERANCE * (1e4 + left.abs()), "{n} {rank}: {left} {right}");
+                assert!(
+                    (left - right).abs() <= TOLERANCE * (1e4 + left.abs()),
+                    "{n} {rank}: {left} {right}"
+                );
             }
         }
     }

@@ -8,7 +8,8 @@ use ketgrad_core::{
     text::parse_program,
 };
 
-/// The message of a program `fn f(a: array, b: array)` on arrays of these shapes, counting up from 1.
+/// The message of a program `fn f(a: array, b: array)` on arrays of these shapes, counting up
+/// from 1.
 fn message(body: &str, a: &[usize], b: &[usize]) -> String {
     let source = format!("fn f(a: array, b: array) {{\n  {body}\n}}");
     let program = parse_program(&source).unwrap_or_else(|e| panic!("{}: {source}", e[0]));
@@ -16,7 +17,11 @@ fn message(body: &str, a: &[usize], b: &[usize]) -> String {
         let n = shape.iter().product::<usize>();
         Datum::reals_of(shape, (1..=n).map(|k| k as f64).collect()).unwrap()
     };
-    Derivatives::<f64>::new(&program, "f").unwrap().value(&[count(a), count(b)]).unwrap_err().to_string()
+    Derivatives::<f64>::new(&program, "f")
+        .unwrap()
+        .value(&[count(a), count(b)])
+        .unwrap_err()
+        .to_string()
 }
 
 /// What is found of the same before it runs, from the shapes alone.
@@ -48,14 +53,34 @@ fn shapes_that_do_not_fit() {
         ("matmul_hn(a, b)", &[2, 3], &[3, 2], "`matmul_hn` takes matrices k x m and k x n"),
         ("trace(matmul(a, b))", &[2, 3], &[2, 3], "`trace_product` takes matrices m x n and n x m"),
         ("dot(a, b)", &[2], &[3], "`dot` takes two arrays of one shape, given [2] and [3]"),
-        ("transpose(a)", &[2], &[1], "`transpose` takes a matrix or a stack of matrices, given [2]"),
+        (
+            "transpose(a)",
+            &[2],
+            &[1],
+            "`transpose` takes a matrix or a stack of matrices, given [2]",
+        ),
         ("reshape(a, [2, 2])", &[3], &[1], "`reshape`: the shape [2, 2] of an array of shape [3]"),
         ("reshape(a, [-1, -1])", &[3], &[1], "`reshape`: the shape [-1, -1]"),
-        ("permute(a, [0, 0])", &[2, 2], &[1], "`permute`: the axes [0, 0] of an array of shape [2, 2]"),
-        ("concat(a, b, 0)", &[2, 2], &[2, 3], "`concat` takes arrays that differ along the one axis only"),
+        (
+            "permute(a, [0, 0])",
+            &[2, 2],
+            &[1],
+            "`permute`: the axes [0, 0] of an array of shape [2, 2]",
+        ),
+        (
+            "concat(a, b, 0)",
+            &[2, 2],
+            &[2, 3],
+            "`concat` takes arrays that differ along the one axis only",
+        ),
         ("[a, b]", &[2], &[3], "`concat` takes arrays that differ along the one axis only"),
         ("slice(a, 0, 1, 3)", &[3], &[1], "`slice`: 3 elements from 1 on along an axis of 3"),
-        ("slice(a, 1, 0, 1)", &[3], &[1], "`slice` along axis 1 of an array of shape [3]: expected 0"),
+        (
+            "slice(a, 1, 0, 1)",
+            &[3],
+            &[1],
+            "`slice` along axis 1 of an array of shape [3]: expected 0",
+        ),
         (
             "insert_axis(a, 5)",
             &[3],
@@ -71,8 +96,18 @@ fn shapes_that_do_not_fit() {
             &[2, 2],
             "`paste` takes a part that differs from the whole along one axis",
         ),
-        ("with_row(b, a, 0)", &[2], &[3, 3], "`with_row`: `paste` takes a part that differs from the whole"),
-        ("with_row(b, a, 3)", &[3], &[3, 3], "`with_row`: `paste`: 1 elements from 3 on along an axis of 3"),
+        (
+            "with_row(b, a, 0)",
+            &[2],
+            &[3, 3],
+            "`with_row`: `paste` takes a part that differs from the whole",
+        ),
+        (
+            "with_row(b, a, 3)",
+            &[3],
+            &[3, 3],
+            "`with_row`: `paste`: 1 elements from 3 on along an axis of 3",
+        ),
         ("scatter(a, b, [0])", &[2], &[3], "`scatter` takes a row for each index"),
         (
             "spread(a, b)",
@@ -80,7 +115,12 @@ fn shapes_that_do_not_fit() {
             &[3],
             "`spread` takes an array that can be repeated to the shape of the other",
         ),
-        ("sum_like(a, b)", &[2], &[3], "`sum_like` takes an array that the other can be repeated to"),
+        (
+            "sum_like(a, b)",
+            &[2],
+            &[3],
+            "`sum_like` takes an array that the other can be repeated to",
+        ),
         (
             "sum_keep(a, 2)",
             &[2, 2],
@@ -88,7 +128,12 @@ fn shapes_that_do_not_fit() {
             "`sum_keep` along axis 2 of an array of shape [2, 2]: expected 0 to 1",
         ),
         ("flip(a, 1)", &[2], &[1], "`flip` along axis 1 of an array of shape [2]"),
-        ("linear_recurrence(a, b, 0)", &[2], &[3], "`linear_recurrence` takes two arrays of one shape"),
+        (
+            "linear_recurrence(a, b, 0)",
+            &[2],
+            &[3],
+            "`linear_recurrence` takes two arrays of one shape",
+        ),
         ("linear_recurrence(a, b, 1)", &[2], &[2], "`linear_recurrence` along axis 1"),
         ("cumprod(a, 2)", &[2, 2], &[1], "`cumprod`: `sum_keep` along axis 2"),
         ("norm_keep(a, 1)", &[2], &[1], "`norm_keep` along axis 1"),
@@ -98,7 +143,12 @@ fn shapes_that_do_not_fit() {
             &[1],
             "`maximum_axis`: `argmax_axis` takes an array of two or more axes",
         ),
-        ("maximum_axis(a, 1)", &[2, 0], &[1], "`maximum_axis`: `argmax_axis` of an array without elements"),
+        (
+            "maximum_axis(a, 1)",
+            &[2, 0],
+            &[1],
+            "`maximum_axis`: `argmax_axis` of an array without elements",
+        ),
         ("minimum_axis(a, 2)", &[2, 2], &[1], "`minimum_axis`: `argmin_axis` along axis 2"),
         (
             "take_along(a, [0, 1], 0)",
@@ -152,7 +202,12 @@ fn shapes_that_do_not_fit() {
         ("full(1.0, [-2])", &[1], &[1], "a shape of [-2]: expected lengths of at least 0"),
         ("cholesky(a)", &[2], &[1], "`cholesky` takes a square matrix"),
         ("expm(a)", &[2], &[1], "`expm` takes a square matrix"),
-        ("qr(a)", &[2, 3], &[1], "`qr` takes a matrix with at least as many rows as columns, given [2, 3]"),
+        (
+            "qr(a)",
+            &[2, 3],
+            &[1],
+            "`qr` takes a matrix with at least as many rows as columns, given [2, 3]",
+        ),
         (
             "lstsq(a, b)",
             &[3],
@@ -162,7 +217,12 @@ fn shapes_that_do_not_fit() {
         ("lstsq(a, b)", &[3, 2], &[6], "given [3, 2] and [6]"),
         ("pinv(a)", &[3], &[1], "`pinv` takes a matrix, given [3]"),
         ("solve_lower(a, b)", &[2, 3], &[2], "`solve_lower` takes a square matrix, given [2, 3]"),
-        ("solve_upper(a, b)", &[2, 2], &[3], "`solve_upper` takes a matrix n x n and a vector of n"),
+        (
+            "solve_upper(a, b)",
+            &[2, 2],
+            &[3],
+            "`solve_upper` takes a matrix n x n and a vector of n",
+        ),
         (
             "expm_along(a, b)",
             &[2, 2],
@@ -193,7 +253,12 @@ fn shapes_that_do_not_fit() {
         ("sort(a)", &[2, 2], &[1], "`sort`: `argsort` takes a vector, given [2, 2]"),
         ("step(a, b)", &[2], &[3], "`step` takes arrays"),
         ("full(maximum(a), [1])", &[0], &[1], "`maximum`: `argmax` of an array without elements"),
-        ("full(a[1, 2], [1])", &[2, 2], &[1], "`place`: the element at [1, 2] of an array of shape [2, 2]"),
+        (
+            "full(a[1, 2], [1])",
+            &[2, 2],
+            &[1],
+            "`place`: the element at [1, 2] of an array of shape [2, 2]",
+        ),
         ("full(a[1], [1])", &[1], &[1], "index 1 of an array of 1 elements"),
         ("prod_pairs(a, b)", &[2], &[3], "`prod_pairs` takes two arrays of one shape"),
         (
@@ -202,7 +267,12 @@ fn shapes_that_do_not_fit() {
             &[1],
             "`dim` along axis 1 of an array of shape [2]: expected 0",
         ),
-        ("unpermute(a, [0, 0])", &[2, 2], &[1], "`unpermute`: the axes [0, 0] of an array of shape [2, 2]"),
+        (
+            "unpermute(a, [0, 0])",
+            &[2, 2],
+            &[1],
+            "`unpermute`: the axes [0, 0] of an array of shape [2, 2]",
+        ),
         ("triu(a, 0)", &[2], &[1], "`triu` takes a matrix"),
         ("cumsum_back(a, 1)", &[2], &[1], "`cumsum_back` along axis 1"),
         ("logsumexp_keep(a, 1)", &[2], &[1], "`logsumexp_keep`: `shift_keep` along axis 1"),
@@ -217,7 +287,12 @@ fn shapes_that_do_not_fit() {
         ("full(minimum(a), [1])", &[0], &[1], "`argmin` of an array without elements"),
         ("full(logabsdet(a), [1])", &[2, 3], &[1], "`logabsdet` takes a square matrix"),
         ("full(signdet(a), [1])", &[2, 3], &[1], "`signdet` takes a square matrix"),
-        ("solve_adjoint(a, b)", &[2, 2], &[3], "`solve_adjoint` takes a matrix n x n and a vector of n"),
+        (
+            "solve_adjoint(a, b)",
+            &[2, 2],
+            &[3],
+            "`solve_adjoint` takes a matrix n x n and a vector of n",
+        ),
         (
             "einsum(a, b, [0, 1], [1, 2], [0, 2])",
             &[2, 3],
@@ -273,8 +348,9 @@ fn shapes_that_do_not_fit() {
         if !found.contains(expected) || !found.starts_with("2:") {
             wrong.push(format!("{body}: {found}\nexpected {expected}"));
         }
-        // Known shapes are told in the same words before it runs; what needs the elements is not.
-        // A product of which only the trace is asked is not computed, but its shapes are those of a product.
+        // Known shapes are told in the same words before it runs; what needs the elements is not. A
+        // product of which only the trace is asked is not computed, but its shapes are those of a
+        // product.
         let later = [
             "`trace_product`",
             "`argmax`",
@@ -292,8 +368,8 @@ fn shapes_that_do_not_fit() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 
-    // Each operation of the table that asks something of its operands' shapes is named by one of them.
-    // The others take any, and `count` gives the lengths instead.
+    // Each operation of the table that asks something of its operands' shapes is named by one of
+    // them. The others take any, and `count` gives the lengths instead.
     let takes_any = [
         "count",
         "shape",
@@ -307,8 +383,10 @@ fn shapes_that_do_not_fit() {
         "fft",
         "fft_back",
     ];
-    let named = |op: &&str| cases.iter().any(|(.., expected)| expected.contains(&format!("`{op}`")));
-    let missing: Vec<&str> = ArrayOp::ALL.iter().map(|op| op.name()).filter(|op| !named(op)).collect();
+    let named =
+        |op: &&str| cases.iter().any(|(.., expected)| expected.contains(&format!("`{op}`")));
+    let missing: Vec<&str> =
+        ArrayOp::ALL.iter().map(|op| op.name()).filter(|op| !named(op)).collect();
     assert_eq!(missing, takes_any);
 }
 
@@ -325,7 +403,10 @@ fn products_too_large_to_hold_are_refused_beforehand() {
 fn matrices_without_a_result() {
     // [[1, 2, 3], …] counts up, so its rows lie in a plane.
     let singular = message("inv(a - a)", &[2, 2], &[1]);
-    assert!(singular.contains("`inv`: the matrix is singular: no pivot in column 0 of 2"), "{singular}");
+    assert!(
+        singular.contains("`inv`: the matrix is singular: no pivot in column 0 of 2"),
+        "{singular}"
+    );
     let singular = message("solve_upper(triu(a, 1), b)", &[2, 2], &[2]);
     assert!(
         singular.contains("`solve_upper`: the matrix is singular: no pivot in column 0 of 2"),
@@ -334,10 +415,14 @@ fn matrices_without_a_result() {
     let undefined = message("lstsq(a / 0.0, b)", &[2, 2], &[2]);
     assert!(undefined.contains("`lstsq` does not converge"), "{undefined}");
     let negative = message("cholesky(-a)", &[2, 2], &[1]);
-    assert!(negative.contains("the square of diagonal element 0 of 2 is not positive"), "{negative}");
+    assert!(
+        negative.contains("the square of diagonal element 0 of 2 is not positive"),
+        "{negative}"
+    );
     let undefined = message("expm(a / 0.0)", &[2, 2], &[1]);
     assert!(
-        undefined.contains("`expm` does not converge: has the matrix infinite or undefined elements?"),
+        undefined
+            .contains("`expm` does not converge: has the matrix infinite or undefined elements?"),
         "{undefined}"
     );
     let infinite = message("eigvalsh(a / 0.0)", &[2, 2], &[1]);
@@ -370,8 +455,9 @@ fn kinds_that_do_not_fit_are_found_in_the_text() {
 
 #[test]
 fn shapes_that_are_known_are_checked_when_a_program_is_read() {
-    let first =
-        |source: &str| parse_program(source).map(|_| String::new()).unwrap_or_else(|e| e[0].to_string());
+    let first = |source: &str| {
+        parse_program(source).map(|_| String::new()).unwrap_or_else(|e| e[0].to_string())
+    };
     let add = "`add` takes arrays whose shapes are equal or 1 along each axis, counted from the last, given";
     for (source, expected) in [
         (
@@ -415,8 +501,9 @@ fn shapes_that_are_known_are_checked_when_a_program_is_read() {
         assert_eq!(first(source), expected, "{source}");
     }
     // All of them, not the first alone.
-    let errors = parse_program("fn f() {\n  sum(eye(2) + eye(3))\n}\nfn g() {\n  dot([1.0], [1.0, 2.0])\n}")
-        .unwrap_err();
+    let errors =
+        parse_program("fn f() {\n  sum(eye(2) + eye(3))\n}\nfn g() {\n  dot([1.0], [1.0, 2.0])\n}")
+            .unwrap_err();
     let lines: Vec<u32> = errors.iter().map(|e| e.at.line).collect();
     assert_eq!(lines, [2, 5]);
 }
@@ -425,7 +512,8 @@ fn shapes_that_are_known_are_checked_when_a_program_is_read() {
 #[test]
 fn what_is_not_chosen_does_not_count() {
     let program =
-        parse_program("fn f(x: array) { sum(masked(step(x, 0), sqrt(x) + 1 / x, x * x)) }").unwrap();
+        parse_program("fn f(x: array) { sum(masked(step(x, 0), sqrt(x) + 1 / x, x * x)) }")
+            .unwrap();
     let mut f = Derivatives::<f64>::new(&program, "f").unwrap();
     let x = [Datum::reals([4.0, -1.0, -9.0])];
     let (value, gradient) = f.value_and_gradient(&x).unwrap();

@@ -1,5 +1,5 @@
-//! Arrays that grow at their end and are cut off there: worked on in place where nobody else has them, against rows that are
-//! copied.
+//! Arrays that grow at their end and are cut off there: worked on in place where nobody else has
+//! them, against rows that are copied.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -48,7 +48,9 @@ impl Form {
     /// An array of some units, each number a multiple of x.
     fn text(self, units: &[Vec<f64>]) -> String {
         let number = |c: &f64| format!("{c:?} * x");
-        let list = |items: Vec<f64>| format!("[{}]", items.iter().map(number).collect::<Vec<_>>().join(", "));
+        let list = |items: Vec<f64>| {
+            format!("[{}]", items.iter().map(number).collect::<Vec<_>>().join(", "))
+        };
         match self {
             Form::Vector => list(self.items(units)),
             Form::Line => format!("[{}]", list(self.items(units))),
@@ -64,7 +66,8 @@ impl Form {
     }
 }
 
-/// A program that changes arrays a, b, c in loops and gives all three, and what they are: coefficients of x.
+/// A program that changes arrays a, b, c in loops and gives all three, and what they are:
+/// coefficients of x.
 fn random(rng: &mut Rng, form: Form) -> (String, [Vec<Vec<f64>>; 3]) {
     let names = ["a", "b", "c"];
     let unit = |rng: &mut Rng| -> Vec<f64> {
@@ -90,7 +93,10 @@ fn random(rng: &mut Rng, form: Form) -> (String, [Vec<Vec<f64>>; 3]) {
             body += &match kind {
                 0..=2 => format!("{t} = concat({t}, {}, {axis}); ", form.text(&new)),
                 // The first that there are, at most 5, the last two, and those of another.
-                3 => format!("if len({t}) > 5 * {} {{ {t} = slice({t}, {axis}, 0, 5); }} ", form.width()),
+                3 => format!(
+                    "if len({t}) > 5 * {} {{ {t} = slice({t}, {axis}, 0, 5); }} ",
+                    form.width()
+                ),
                 4 => format!("if len({t}) < 40 {{ {t} = concat({t}, {o}, {axis}); }} "),
                 _ => format!("{t} = {o}; "),
             };

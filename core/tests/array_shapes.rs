@@ -1,7 +1,8 @@
-//! What is known of shapes before a program runs, against what runs: every operation, over shapes, ints and lists of all
-//! sorts, right and wrong.
+//! What is known of shapes before a program runs, against what runs: every operation, over shapes,
+//! ints and lists of all sorts, right and wrong.
 //!
-//! - Code for certain shapes gives the values, gradients and errors of the program as it is written.
+//! - Code for certain shapes gives the values, gradients and errors of the program as it is
+//!   written.
 //! - A shape that is known is the one that comes out.
 //! - What does not fit before the run does not fit when it runs.
 
@@ -10,7 +11,8 @@
 use ketgrad_core::{
     exec::{Datum, Derivatives, Limits},
     ir::{
-        ArrayOp, Element, FunctionBuilder, Kind, Mixed, Number1, Number2, Op, Param, Program, Real2, verify,
+        ArrayOp, Element, FunctionBuilder, Kind, Mixed, Number1, Number2, Op, Param, Program,
+        Real2, verify,
     },
     pass::Level,
     text::parse_program,
@@ -32,7 +34,17 @@ const INTS: Kind = Kind::Array(Element::Int);
 /// Every operation that takes or gives an array.
 fn operations() -> Vec<Op> {
     let mut all: Vec<Op> = ArrayOp::ALL.iter().copied().map(Op::OnArrays).collect();
-    all.extend([Op::Fill, Op::Sum, Op::Len, Op::Get, Op::Set, Op::Peek, Op::Put, Op::AddAt, Op::Accumulate]);
+    all.extend([
+        Op::Fill,
+        Op::Sum,
+        Op::Len,
+        Op::Get,
+        Op::Set,
+        Op::Peek,
+        Op::Put,
+        Op::AddAt,
+        Op::Accumulate,
+    ]);
     all.extend([
         Op::Array,
         Op::Number1(Number1::Sin),
@@ -117,13 +129,15 @@ fn of_shape(rng: &mut Rng, kind: &Kind, shape: &[usize]) -> Datum<C> {
     let items = numbers(rng, shape);
     match kind {
         Kind::Array(Element::Complex) => {
-            Datum::complexes_of(shape, items.into_iter().map(|x| C::new(x, 0.5 - x)).collect()).unwrap()
+            Datum::complexes_of(shape, items.into_iter().map(|x| C::new(x, 0.5 - x)).collect())
+                .unwrap()
         }
         _ => Datum::reals_of(shape, items).unwrap(),
     }
 }
 
-/// `f(args…) = op args…`, with the operands for which it says so written in the program; then the lengths of the result.
+/// `f(args…) = op args…`, with the operands for which it says so written in the program; then the
+/// lengths of the result.
 fn program(
     op: Op,
     operands: &[Datum<C>],
@@ -216,7 +230,8 @@ fn same(a: &Outcome, b: &Outcome, what: &str) {
             assert!(close, "{what}: {x:?} is not {y:?}");
         }
         (a, b) => {
-            // A place that is wrong for `embed` is wrong for the `slice` of its pullback, which may come first.
+            // A place that is wrong for `embed` is wrong for the `slice` of its pullback, which may
+            // come first.
             let words = |e: &Outcome| e.as_ref().err().map(|e| e.replace("`slice`", "`embed`"));
             assert_eq!(words(a), words(b), "{what}: {a:?} and {b:?}");
         }
@@ -255,13 +270,17 @@ fn one_operation(number: usize, op: Op) {
         tried += 1;
         let (kinds, result) = signatures[rng.between(0, signatures.len() - 1)].clone();
         let mut shapes = Vec::new();
-        let mut operands: Vec<Datum<C>> = kinds.iter().map(|k| argument(&mut rng, k, &mut shapes)).collect();
+        let mut operands: Vec<Datum<C>> =
+            kinds.iter().map(|k| argument(&mut rng, k, &mut shapes)).collect();
         if op == Op::OnArrays(ArrayOp::Spectral) && tried % 2 == 0 {
             // Five shapes seldom fit by chance.
             let n = rng.between(0, 3);
             let shapes: [&[usize]; 5] = [&[n, n], &[n, n], &[n + 1, n], &[n], &[n]];
-            operands =
-                kinds.iter().zip(shapes).map(|(kind, shape)| of_shape(&mut rng, kind, shape)).collect();
+            operands = kinds
+                .iter()
+                .zip(shapes)
+                .map(|(kind, shape)| of_shape(&mut rng, kind, shape))
+                .collect();
         }
         let fixed: Vec<bool> = operands
             .iter()
@@ -300,8 +319,11 @@ fn one_operation(number: usize, op: Op) {
         if let Some(lengths) = lengths.pop() {
             let p = program(op, &operands, &kinds, &result, &fixed, Some(lengths.len()));
             let count = lengths.iter().product::<usize>();
-            let all: Vec<Datum<C>> =
-                [count, lengths.len()].into_iter().chain(lengths).map(|n| Datum::Int(n as i64)).collect();
+            let all: Vec<Datum<C>> = [count, lengths.len()]
+                .into_iter()
+                .chain(lengths)
+                .map(|n| Datum::Int(n as i64))
+                .collect();
             same(&Ok(vec![Datum::Tuple(all)]), &value(&p, Level::Strict, &args), &what);
         }
         if result.is_differentiable() && args.iter().any(|d| d.zero_tangent().is_some()) {
@@ -313,11 +335,13 @@ fn one_operation(number: usize, op: Op) {
     assert!(ran > 0, "{op:?} never ran");
 }
 
-/// `f(args…)` with all ways to run it: as it is written, for any shapes, for those that it is called with, with algebra.
+/// `f(args…)` with all ways to run it: as it is written, for any shapes, for those that it is
+/// called with, with algebra.
 fn agree(source: &str, args: &[Datum<C>]) -> Outcome {
     let program = parse_program(source).unwrap_or_else(|e| panic!("{}: {source}", e[0]));
     let run = |level: Level, warm: bool| -> Outcome {
-        let mut f = Derivatives::<C>::new(&program, "f").map_err(|e| e.to_string())?.with_level(level);
+        let mut f =
+            Derivatives::<C>::new(&program, "f").map_err(|e| e.to_string())?.with_level(level);
         if warm {
             // Other shapes before, so that code for any shapes runs.
             let other: Vec<Datum<C>> = args
@@ -334,7 +358,8 @@ fn agree(source: &str, args: &[Datum<C>]) -> Outcome {
             .map_err(|e| e.to_string())
     };
     let written = run(Level::None, false);
-    for (level, warm) in [(Level::Strict, false), (Level::Strict, true), (Level::Algebraic, false)] {
+    for (level, warm) in [(Level::Strict, false), (Level::Strict, true), (Level::Algebraic, false)]
+    {
         same(&written, &run(level, warm), &format!("{source} {args:?} {level:?} {warm}"));
     }
     written
@@ -408,7 +433,8 @@ fn indices_out_of_range_are_errors_in_code_for_certain_shapes_too() {
             let (len, rows, columns) = (rng.integer(1, 4), rng.integer(1, 3), rng.integer(1, 3));
             for (k, len) in [(rng.integer(-1, 3), len), (1, 3), (2, 3)] {
                 let shape = [rows as usize, columns as usize];
-                let a = Datum::reals_of(&[len as usize], numbers(&mut rng, &[len as usize])).unwrap();
+                let a =
+                    Datum::reals_of(&[len as usize], numbers(&mut rng, &[len as usize])).unwrap();
                 let m = Datum::reals_of(&shape, numbers(&mut rng, &shape)).unwrap();
                 let args = [a, m, Datum::Int(n), Datum::Int(k)];
                 match std::panic::catch_unwind(|| agree(&source, &args)) {
@@ -418,7 +444,9 @@ fn indices_out_of_range_are_errors_in_code_for_certain_shapes_too() {
                 }
             }
         }
-        if !body.contains("tril") && (right == 0 || wrong == 0) && !failed.iter().any(|f| f.starts_with(body))
+        if !body.contains("tril")
+            && (right == 0 || wrong == 0)
+            && !failed.iter().any(|f| f.starts_with(body))
         {
             failed.push(format!("{body}: {right} right, {wrong} wrong"));
         }
@@ -450,7 +478,8 @@ fn more_elements_than_there_may_be_are_an_error_where_they_would_be_made() {
         let error = agree(&source, &two).unwrap_err();
         assert!(error.contains("100000000"), "{error}");
     }
-    for lengths in ["[0, 4294967296, 4294967296]", "[4294967296, 4294967296, 0]", "[9223372036854775807, 2]"]
+    for lengths in
+        ["[0, 4294967296, 4294967296]", "[4294967296, 4294967296, 0]", "[9223372036854775807, 2]"]
     {
         let error = agree(&format!("fn f(x) {{ sum(full(x, {lengths})) }}"), &two).unwrap_err();
         assert!(error.contains("100000000"), "{error}");
@@ -471,7 +500,8 @@ fn more_elements_than_there_may_be_are_an_error_where_they_would_be_made() {
         "sum(insert_axis(a, 1) * a)",
         "sum(lstsq(insert_axis(a, 0), insert_axis(a, 0)))",
     ] {
-        let error = agree(&format!("fn f(x) {{ let a = full(x, [20000]); {op} }}"), &two).unwrap_err();
+        let error =
+            agree(&format!("fn f(x) {{ let a = full(x, [20000]); {op} }}"), &two).unwrap_err();
         assert!(error.contains("100000000"), "{op}: {error}");
     }
 }
@@ -491,7 +521,9 @@ fn the_limit_of_elements_holds_in_code_for_certain_shapes() {
 
 #[test]
 fn what_never_runs_fails_nothing() {
-    for unit in ["eye(4294967296)", "eye(4294967297)", "eye(20000)", "full(1.0, [9223372036854775807, 4])"] {
+    for unit in
+        ["eye(4294967296)", "eye(4294967297)", "eye(20000)", "full(1.0, [9223372036854775807, 4])"]
+    {
         let source = format!(
             "fn f(x, n: int) {{ let mut s = x; for i in 0..n {{ s += sum(spread(x, {unit})); }} s }}"
         );
@@ -501,7 +533,8 @@ fn what_never_runs_fails_nothing() {
         assert!(error.contains("100000000"), "{error}");
     }
     // Zeros that are made once for a shape are not made beyond the limit either.
-    let source = "fn f(x, n: int) { let mut s = x; for i in 0..n { s += sum(spread(x, eye(20))); } s }";
+    let source =
+        "fn f(x, n: int) { let mut s = x; for i in 0..n { s += sum(spread(x, eye(20))); } s }";
     let program = parse_program(source).unwrap();
     let limits = Limits::new().with_array(100);
     let mut f = Derivatives::<f64>::new(&program, "f").unwrap().with_limits(limits);

@@ -66,7 +66,9 @@ fn operators_beyond_the_states_are_refused() {
     let states = [StateVector::zero(5).unwrap(), StateVector::zero(5).unwrap()];
     let mut batch = StateBatch::new(&states).unwrap();
     let before = batch.clone();
-    assert!(batch.apply(bound.operators().unwrap(), &Executors::fast(), &Threads::serial()).is_err());
+    assert!(
+        batch.apply(bound.operators().unwrap(), &Executors::fast(), &Threads::serial()).is_err()
+    );
     assert_eq!(batch, before, "nothing was applied");
 }
 
@@ -93,13 +95,22 @@ fn a_batch_of_points_equals_single_runs() {
             let together = simulator.run_points(&circuit, &points).unwrap();
             assert_eq!(together.len(), points.len());
             for (point, state) in points.iter().zip(together) {
-                assert_eq!(Simulator::new().run(&circuit, point).unwrap(), state, "{n} qubits at {point:?}");
+                assert_eq!(
+                    Simulator::new().run(&circuit, point).unwrap(),
+                    state,
+                    "{n} qubits at {point:?}"
+                );
             }
         }
     }
     let (circuit, points) = (every_shape(5), vec![vec![0.1]; 37]);
     let limited = Simulator::new().with_memory_limit(36 * 32 * 16);
-    assert!(limited.run_points(&circuit, &points).unwrap_err().to_string().contains("are available"));
+    assert!(
+        limited.run_points(&circuit, &points).unwrap_err().to_string().contains("are available")
+    );
     assert!(limited.run_points::<f64>(&circuit, &[]).unwrap().is_empty());
-    assert!(limited.run_points(&circuit, &[vec![0.1], vec![]]).is_err(), "a point without its value");
+    assert!(
+        limited.run_points(&circuit, &[vec![0.1], vec![]]).is_err(),
+        "a point without its value"
+    );
 }

@@ -1,5 +1,5 @@
-//! The gradient of ordinary programs with long loops, in a budget of bytes: it is the gradient of the whole, and stays in
-//! the budget, or the reason is told.
+//! The gradient of ordinary programs with long loops, in a budget of bytes: it is the gradient of
+//! the whole, and stays in the budget, or the reason is told.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -26,17 +26,19 @@ fn numbers(d: &Datum<f64>) -> Vec<f64> {
 fn agree(source: &str, args: &[Datum<f64>], budget: usize) {
     let mut whole = derivatives(source);
     let (value, expected) = whole.value_and_gradient(args).unwrap();
-    let mut little = derivatives(source).with_memory(budget).unwrap_or_else(|e| panic!("{source}: {e}"));
+    let mut little =
+        derivatives(source).with_memory(budget).unwrap_or_else(|e| panic!("{source}: {e}"));
     for _ in 0..2 {
-        let (same, found) = little.value_and_gradient(args).unwrap_or_else(|e| panic!("{source}: {e}"));
+        let (same, found) =
+            little.value_and_gradient(args).unwrap_or_else(|e| panic!("{source}: {e}"));
         assert_eq!(value, same, "{source}");
         assert_eq!(expected.len(), found.len(), "{source}");
         for (a, b) in expected.iter().zip(&found) {
             let (a, b) = (numbers(a), numbers(b));
             assert_eq!(a.len(), b.len(), "{source}");
-            a.iter()
-                .zip(&b)
-                .for_each(|(a, b)| assert!((a - b).abs() <= 1e-11 * a.abs().max(1.0), "{source}: {a} {b}"));
+            a.iter().zip(&b).for_each(|(a, b)| {
+                assert!((a - b).abs() <= 1e-11 * a.abs().max(1.0), "{source}: {a} {b}")
+            });
         }
         assert!(little.memory() <= budget, "{source}: {}", little.memory());
     }
@@ -65,7 +67,10 @@ fn a_long_loop_is_differentiated_in_the_budget() {
         let mut little = derivatives(PENDULUM).with_memory(60_000).unwrap();
         let (same, found) = little.value_and_gradient(&args).unwrap();
         assert_eq!(value, same);
-        expected.iter().zip(&found).for_each(|(a, b)| assert!((numbers(a)[0] - numbers(b)[0]).abs() < 1e-14));
+        expected
+            .iter()
+            .zip(&found)
+            .for_each(|(a, b)| assert!((numbers(a)[0] - numbers(b)[0]).abs() < 1e-14));
     }
 }
 
@@ -118,7 +123,10 @@ fn what_cannot_be_kept_in_a_budget_says_why() {
             "fn f(x, n: int) { let mut y = x; for i in 0..n { y = sin(y); if y < 0.1 { break; } } y }",
             "it is left by `break` or `return`, or its range is `a..=b` with a computed bound",
         ),
-        ("fn f(x) { let mut y = x; while y > 0.1 { y *= 0.5; } y }", "it is no `for` over a range `a..b`"),
+        (
+            "fn f(x) { let mut y = x; while y > 0.1 { y *= 0.5; } y }",
+            "it is no `for` over a range `a..b`",
+        ),
         (
             "fn f(x, n: int) { if x < 0.0 { return x; } let mut y = x; for i in 0..n { y = sin(y); } y }",
             "not every way through the function passes it",
@@ -129,15 +137,21 @@ fn what_cannot_be_kept_in_a_budget_says_why() {
         ),
     ] {
         let error = refused(source);
-        assert!(error.contains(start) && error.ends_with(why) && error.starts_with("1:"), "{error}");
+        assert!(
+            error.contains(start) && error.ends_with(why) && error.starts_with("1:"),
+            "{error}"
+        );
     }
     let none = refused("fn f(x) { x * x }");
-    assert_eq!(none, "`f` has no loop of its own: its memory does not depend on a number of rounds");
+    assert_eq!(
+        none,
+        "`f` has no loop of its own: its memory does not depend on a number of rounds"
+    );
 
-    let grows =
-        "fn f(x, n: int) { let mut xs = [x]; for i in 0..n { xs = concat(xs, 0.5 * xs, 0); } sum(xs) }";
+    let grows = "fn f(x, n: int) { let mut xs = [x]; for i in 0..n { xs = concat(xs, 0.5 * xs, 0); } sum(xs) }";
     let error = derivatives(grows).with_memory(100_000).unwrap();
-    let error = { error }.value_and_gradient(&[Datum::Real(1.0), Datum::Int(5)]).unwrap_err().to_string();
+    let error =
+        { error }.value_and_gradient(&[Datum::Real(1.0), Datum::Int(5)]).unwrap_err().to_string();
     assert!(error.contains("only states that do not grow can be kept in a budget"), "{error}");
 
     let mut tight = derivatives(PENDULUM).with_memory(500).unwrap();
@@ -149,8 +163,7 @@ fn what_cannot_be_kept_in_a_budget_says_why() {
 /// The least budget is told, and every budget from there on runs.
 #[test]
 fn any_budget_above_the_least_is_enough() {
-    let source =
-        "fn f(x: array, n: int) { let mut y = x; for i in 0..n { y = y + 0.01 * sin(y * x); } sum(y) }";
+    let source = "fn f(x: array, n: int) { let mut y = x; for i in 0..n { y = y + 0.01 * sin(y * x); } sum(y) }";
     let two = "fn f(x: array, n: int) {
         let mut y = x; let z = 2.0 * x;
         for i in 0..n { y = y + 0.01 * sin(y * x); }
@@ -165,21 +178,38 @@ fn any_budget_above_the_least_is_enough() {
                 Datum::Int(100),
             ];
             let (value, expected) = derivatives(source).value_and_gradient(&args).unwrap();
-            let none = derivatives(source).with_memory(0).unwrap().value_and_gradient(&args).unwrap_err();
+            let none =
+                derivatives(source).with_memory(0).unwrap().value_and_gradient(&args).unwrap_err();
             let none = none.to_string();
             let words: Vec<&str> = none.split(' ').collect();
-            let least: usize = words[words.iter().position(|w| *w == "takes").unwrap() + 1].parse().unwrap();
+            let least: usize =
+                words[words.iter().position(|w| *w == "takes").unwrap() + 1].parse().unwrap();
             let state = 8 * n as usize;
-            let steps =
-                [0, 1, state / 2, state, 2 * state + 50, 5 * state, 20 * state, 60 * state, 500 * state];
-            for budget in
-                steps.map(|more| least + more).into_iter().chain([least * 3 / 2, least * 2, least * 10])
-            {
+            let steps = [
+                0,
+                1,
+                state / 2,
+                state,
+                2 * state + 50,
+                5 * state,
+                20 * state,
+                60 * state,
+                500 * state,
+            ];
+            for budget in steps.map(|more| least + more).into_iter().chain([
+                least * 3 / 2,
+                least * 2,
+                least * 10,
+            ]) {
                 let mut little = derivatives(source).with_memory(budget).unwrap();
                 for _ in 0..2 {
-                    let (same, found) =
-                        little.value_and_gradient(&args).unwrap_or_else(|e| panic!("{n}, {budget}: {e}"));
-                    assert!((value - same).abs() <= 1e-12 * value.abs(), "{n}, {budget}: {value}, {same}");
+                    let (same, found) = little
+                        .value_and_gradient(&args)
+                        .unwrap_or_else(|e| panic!("{n}, {budget}: {e}"));
+                    assert!(
+                        (value - same).abs() <= 1e-12 * value.abs(),
+                        "{n}, {budget}: {value}, {same}"
+                    );
                     let (a, b) = (numbers(&expected[0]), numbers(&found[0]));
                     assert!(
                         a.iter().zip(&b).all(|(a, b)| (a - b).abs() <= 1e-11 * a.abs().max(1.0)),

@@ -15,7 +15,8 @@ fn program(source: &str) -> Program {
     parse_program(source).unwrap_or_else(|e| panic!("{}", e[0]))
 }
 
-/// A pendulum that is driven: the step uses its number, the state is an array, the parameters a number and an array.
+/// A pendulum that is driven: the step uses its number, the state is an array, the parameters a
+/// number and an array.
 const DRIVEN: &str = "
     fn step(k: int, x: array, friction, drive: array) {
         let h = 0.05;
@@ -74,7 +75,11 @@ fn any_number_of_snapshots_gives_the_same_derivative() {
                 reach = reach * (c + r) / r;
             }
             assert!(c == 0 || run.repeated <= r * n, "{what}: {}", run.repeated);
-            assert!(c != 0 || run.repeated == n * n.saturating_sub(1) / 2, "{what}: {}", run.repeated);
+            assert!(
+                c != 0 || run.repeated == n * n.saturating_sub(1) / 2,
+                "{what}: {}",
+                run.repeated
+            );
             assert!(c != 100 || run.repeated == n.saturating_sub(1), "{what}: {}", run.repeated);
         }
     }
@@ -85,7 +90,8 @@ fn a_budget_in_bytes_bounds_the_states_kept() {
     let program = program("fn step(k: int, x: array, a) { x + a * sin(x) }");
     let start = Datum::reals((0..1000).map(f64::from));
     let mut steps = Steps::<f64>::new(&program, "step").unwrap().with_memory(50_000);
-    let run = steps.vjp(400, start.clone(), &[Datum::Real(1e-3)], |x| x.zero_tangent().unwrap()).unwrap();
+    let run =
+        steps.vjp(400, start.clone(), &[Datum::Real(1e-3)], |x| x.zero_tangent().unwrap()).unwrap();
     // A state is 8000 bytes and a little.
     assert_eq!(run.snapshots, 6);
     let mut none = Steps::<f64>::new(&program, "step").unwrap().with_memory(100);
@@ -111,15 +117,22 @@ fn small_states_are_undone_together_within_the_budget() {
     close(&run.start, &bars[0], "start");
     close(&run.parameters[0], &bars[1], "friction");
     close(&run.parameters[1], &bars[2], "drive");
-    assert!(run.together >= 8 && run.memory <= budget, "{} together, {} bytes", run.together, run.memory);
+    assert!(
+        run.together >= 8 && run.memory <= budget,
+        "{} together, {} bytes",
+        run.together,
+        run.memory
+    );
     assert!(run.repeated <= 2 * n, "{} repeated", run.repeated);
     // Again, with what has grown; and with larger states.
     let again = steps.vjp(n, Datum::reals([0.8, -0.2]), &parameters, |_| bar.clone()).unwrap();
     assert_eq!((again.together, again.memory), (run.together, run.memory));
-    let mut sines =
-        Steps::<f64>::new(&self::program("fn step(k: int, x: array) { x + 1e-3 * sin(x) }"), "step")
-            .unwrap()
-            .with_memory(budget);
+    let mut sines = Steps::<f64>::new(
+        &self::program("fn step(k: int, x: array) { x + 1e-3 * sin(x) }"),
+        "step",
+    )
+    .unwrap()
+    .with_memory(budget);
     for length in [2, 40, 10] {
         let start = Datum::reals((0..length).map(f64::from));
         let run = sines.vjp(3000, start, &[], |x| x.zero_tangent().unwrap()).unwrap();
@@ -152,16 +165,18 @@ fn states_may_be_tuples_of_complex_numbers_and_ints() {
     let args = [Datum::Int(17), Datum::Complex(z), Datum::Complex(c)];
     let (end, bars) = whole.vjp(&args, Datum::Complex(bar)).unwrap();
     assert_eq!(run.end, Datum::Tuple(vec![end, Datum::Int(17)]));
-    let near =
-        |a: Option<&Complex<f64>>, b: Option<&Complex<f64>>| (a.unwrap() - b.unwrap()).norm() < TOLERANCE;
+    let near = |a: Option<&Complex<f64>>, b: Option<&Complex<f64>>| {
+        (a.unwrap() - b.unwrap()).norm() < TOLERANCE
+    };
     assert!(near(run.start.fields()[0].complex(), bars[0].complex()), "{:?} {bars:?}", run.start);
     assert!(near(run.parameters[0].complex(), bars[1].complex()), "{:?} {bars:?}", run.parameters);
 }
 
 #[test]
 fn what_is_no_step_is_refused() {
-    let program =
-        program("fn f(x: array) { x } fn g(k: int, x: array) { sum(x) } fn h(k: int, x) { x / 0.0 }");
+    let program = program(
+        "fn f(x: array) { x } fn g(k: int, x: array) { sum(x) } fn h(k: int, x) { x / 0.0 }",
+    );
     let error = |name: &str| Steps::<f64>::new(&program, name).unwrap_err().to_string();
     let expected = "; a step of a loop takes an int, a state and parameters, and gives a state";
     assert_eq!(error("f"), format!("`f` is (array<real>) -> array<real>{expected}"));

@@ -53,7 +53,10 @@ fn lengths_read_and_print_back() {
     assert_eq!(parse(&to_qasm3(&circuit).unwrap(), &Options::default()).unwrap().circuit, circuit);
     assert!(to_qasm2(&circuit).unwrap().contains("// delay[20ns] q[0], q[1];\n"));
     assert_eq!(message("delay[5] q;"), "an integer where a duration such as `100ns` is needed");
-    assert_eq!(message("delay[-5ns] q;"), "a delay of -0.000000005: its length is a number from 0 on");
+    assert_eq!(
+        message("delay[-5ns] q;"),
+        "a delay of -0.000000005: its length is a number from 0 on"
+    );
     let mut circuit = Circuit::new(1);
     for wrong in [f64::NAN, -1.0, f64::INFINITY] {
         let error = circuit.delay(0, DelayLength::Samples(wrong)).unwrap_err();
@@ -116,7 +119,10 @@ fn without_noise_nothing_happens() {
             let state = |c: &Circuit| Simulator::new().run(c, &[0.3]).unwrap();
             assert_eq!(state(&plain).amplitudes(), state(&waits).amplitudes());
             let gradient = |c: &Circuit| {
-                Expectation::new(c.clone(), [z.clone()]).unwrap().value_and_gradient(&[0.3]).unwrap()
+                Expectation::new(c.clone(), [z.clone()])
+                    .unwrap()
+                    .value_and_gradient(&[0.3])
+                    .unwrap()
             };
             assert_eq!(gradient(&plain), gradient(&waits));
         }
@@ -166,7 +172,8 @@ fn relaxation_lasts_as_long_as_the_delay() {
     }
     let mut model = NoiseModel::new();
     model.push(NoiseRule::delay_relaxation(1.0, 1.0, None).unwrap());
-    let open = |length| model.apply(Circuit::new(2).delay(0..2, length).unwrap()).unwrap_err().to_string();
+    let open =
+        |length| model.apply(Circuit::new(2).delay(0..2, length).unwrap()).unwrap_err().to_string();
     assert!(open(DelayLength::Samples(3.0)).ends_with("does not say how long a `dt` is"));
     assert!(open(DelayLength::Open).contains("a delay of 2 qubits: it is open"));
     for (t1, t2, dt) in

@@ -1,5 +1,5 @@
-//! `grad(f)(x)`, `jvp`, `vjp`, `hessian` and `value_and_grad` within programs: against formulas, nested, under differentiation from
-//! outside, and what cannot be differentiated.
+//! `grad(f)(x)`, `jvp`, `vjp`, `hessian` and `value_and_grad` within programs: against formulas,
+//! nested, under differentiation from outside, and what cannot be differentiated.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -63,7 +63,8 @@ fn gradients_nest_to_any_order() {
     let source = "fn f(x) { grad(second)(x) } fn second(x) { grad(first)(x) } fn first(y) { grad(g)(y) } fn g(x) { sin(x) * exp(x) }";
     gives(source, &[Datum::Real(x)], &[known(x, 3)]);
     // With what is around it.
-    let source = "fn g(x) { sin(x) * exp(x) } fn h(x) { x * grad(g)(x * x) } fn f(x) { grad(h)(x) }";
+    let source =
+        "fn g(x) { sin(x) * exp(x) } fn h(x) { x * grad(g)(x * x) } fn f(x) { grad(h)(x) }";
     gives(source, &[Datum::Real(x)], &[known(x * x, 1) + 2.0 * x * x * known(x * x, 2)]);
 }
 
@@ -71,8 +72,10 @@ fn gradients_nest_to_any_order() {
 fn what_they_give_is_differentiated_from_outside() {
     let source = "fn g(x, n: int) { let mut y = x; for i in 0..n { y = sin(y) * exp(y); } y } fn f(x, n: int) { grad(g)(x, n) * x }";
     let program = parse_program(source).unwrap();
-    let by_hand =
-        parse_program("fn f(x, n: int) { let mut y = x; for i in 0..n { y = sin(y) * exp(y); } y }").unwrap();
+    let by_hand = parse_program(
+        "fn f(x, n: int) { let mut y = x; for i in 0..n { y = sin(y) * exp(y); } y }",
+    )
+    .unwrap();
     let x = 0.4;
     let mut d = Derivatives::<Dual3_64>::new(&by_hand, "f").unwrap();
     let at = Dual3_64::new(x, 1.0, 0.0, 0.0);
@@ -103,7 +106,11 @@ fn what_they_give_is_differentiated_from_outside() {
 fn arrays_structs_and_several_parameters() {
     let x = [Datum::reals([1.0, -2.0, 0.5])];
     let of = "fn g(x: array) { x[0] * x[0] * x[1] + sum(x) * 2.0 } ";
-    gives(&format!("{of} fn f(x: array) {{ grad(g)(x) }}"), &x, &[2.0 * -2.0 + 2.0, 1.0 + 2.0, 2.0]);
+    gives(
+        &format!("{of} fn f(x: array) {{ grad(g)(x) }}"),
+        &x,
+        &[2.0 * -2.0 + 2.0, 1.0 + 2.0, 2.0],
+    );
     gives(
         &format!("{of} fn f(x: array) {{ let (y, d) = value_and_grad(g)(x); y * d }}"),
         &x,
@@ -115,7 +122,11 @@ fn arrays_structs_and_several_parameters() {
         &[-4.0, 2.0, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0, 0.0],
     );
     // All elements are there, of parts that nothing leads to too.
-    gives("fn g(x: array) { x[0] } fn f(x: array) { grad(g)(x) + grad(g)(2 * x) }", &x, &[2.0, 0.0, 0.0]);
+    gives(
+        "fn g(x: array) { x[0] } fn f(x: array) { grad(g)(x) + grad(g)(2 * x) }",
+        &x,
+        &[2.0, 0.0, 0.0],
+    );
     let m = [Datum::reals_of(&[2, 2], vec![1.0, 2.0, 3.0, 4.0]).unwrap()];
     let found = value("fn g(m: array) { m[1, 0] * m[0, 1] } fn f(m: array) { grad(g)(m) }", &m);
     assert_eq!(found.to_string(), "[[0.0, 3.0], [2.0, 0.0]]");
@@ -157,7 +168,8 @@ fn arrays_structs_and_several_parameters() {
     );
 }
 
-/// Descent on a quadratic, differentiated by its rate: `x (1 - 2 r)^n` has the slope `-2 n x (1 - 2 r)^(n - 1)`.
+/// Descent on a quadratic, differentiated by its rate: `x (1 - 2 r)^n` has the slope
+/// `-2 n x (1 - 2 r)^(n - 1)`.
 #[test]
 fn descent_is_differentiated_by_its_rate() {
     let source = "fn loss(x: array) { dot(x, x) }
@@ -172,7 +184,10 @@ fn descent_is_differentiated_by_its_rate() {
 fn what_cannot_be_differentiated_is_told() {
     for (source, message) in [
         ("fn f(x) { grad(g)(x) }", "1:16: no function `g`"),
-        ("fn gain(x) { x } fn f(x) { grad(gian)(x) }", "1:33: no function `gian`: did you mean `gain`?"),
+        (
+            "fn gain(x) { x } fn f(x) { grad(gian)(x) }",
+            "1:33: no function `gian`: did you mean `gain`?",
+        ),
         (
             "fn f(x) { grad(sin)(x) }",
             "1:16: expected a function of the text, such as `fn g(x) { … }`, given `sin`, which the language has: let one call it",
@@ -190,7 +205,10 @@ fn what_cannot_be_differentiated_is_told() {
             "1:26: expected a function with a parameter that can be differentiated by in `vjp`, given one without",
         ),
         ("fn g(x) { x } fn f(x) { grad(g)(x, x) }", "1:25: `grad(g)` takes 1 argument, given 2"),
-        ("fn g(x) { x } fn f(x) { jvp(grad(g))(x) }", "1:25: `jvp(grad(g))` takes 2 arguments, given 1"),
+        (
+            "fn g(x) { x } fn f(x) { jvp(grad(g))(x) }",
+            "1:25: `jvp(grad(g))` takes 2 arguments, given 1",
+        ),
         (
             "fn g(x) { x } fn f(x) { grad(g) }",
             "1:25: expected a call of the derivative, `grad(f)(x)` of a function f of the text, given `grad` without a call",
@@ -215,16 +233,22 @@ fn what_cannot_be_differentiated_is_told() {
         source += &format!(" fn f{k}(x) {{ grad(f{})(x) * x * sin(x) }}", k - 1);
     }
     let errors = parse_program(&source).unwrap_err();
-    assert!(errors[0].to_string().contains("the instructions of derivatives are more than"), "{}", errors[0]);
+    assert!(
+        errors[0].to_string().contains("the instructions of derivatives are more than"),
+        "{}",
+        errors[0]
+    );
 }
 
-/// What is registered under a name does not stand in for the function of the text, nor does its derivative.
+/// What is registered under a name does not stand in for the function of the text, nor does its
+/// derivative.
 #[test]
 fn functions_of_the_text_go_before_registered_ones() {
     let registered = parse_program("fn g(x) { x * x } rule used(x) { grad(g)(x) }").unwrap();
     let rules = Rules::from_program(registered);
     let read = |source: &str| {
-        let program = parse_program_with(source, &rules).unwrap_or_else(|e| panic!("{source}: {}", e[0]));
+        let program =
+            parse_program_with(source, &rules).unwrap_or_else(|e| panic!("{source}: {}", e[0]));
         let mut d = Derivatives::<f64>::new(&program, "f").unwrap();
         let (y, g) = d.value_and_gradient(&[Datum::Real(3.0)]).unwrap();
         [y, *g[0].real().unwrap()]
@@ -288,13 +312,15 @@ fn functions_of_matrices_say_what_they_take() {
         assert!(errors.iter().any(|e| e.to_string().contains(words)), "{source}: {errors:?}");
     }
     // The root of a matrix, squared; one of no rows; one that is not square.
-    let root = "fn root(x) { sqrt(x) } fn f(a: array) { let r = matrix_function(root)(a); matmul(r, r) }";
+    let root =
+        "fn root(x) { sqrt(x) } fn f(a: array) { let r = matrix_function(root)(a); matmul(r, r) }";
     let a = Datum::reals_of(&[2, 2], vec![2.0, 1.0, 1.0, 3.0]).unwrap();
     close(&reals(&value(root, &[a])), &[2.0, 1.0, 1.0, 3.0], root);
     let empty = Datum::reals_of(&[0, 0], vec![]).unwrap();
     assert_eq!(reals(&value(root, &[empty])), Vec::<f64>::new());
     let wide = Datum::reals_of(&[1, 2], vec![2.0, 1.0]).unwrap();
     let program = parse_program(root).unwrap();
-    let said = Derivatives::<f64>::new(&program, "f").unwrap().value(&[wide]).unwrap_err().to_string();
+    let said =
+        Derivatives::<f64>::new(&program, "f").unwrap().value(&[wide]).unwrap_err().to_string();
     assert!(said.contains("square matrix"), "{said}");
 }

@@ -27,10 +27,14 @@ fn showcase() -> Circuit {
     c.barrier(&[0, 1, 2]).unwrap().barrier(&[4]).unwrap();
     c.unitary(Matrix::identity(3), &[0, 1, 2], &[]).unwrap();
     c.cswap(2, 3, 4).unwrap().gphase(Angle::pi(1, 4)).unwrap();
-    c.gate(Gate::new(GateKind::GPHASE, [Angle::pi(3, 8)]).unwrap(), &[], &[(1, false), (3, true)]).unwrap();
+    c.gate(Gate::new(GateKind::GPHASE, [Angle::pi(3, 8)]).unwrap(), &[], &[(1, false), (3, true)])
+        .unwrap();
     c.measure(0, 0).unwrap().measure(1, 1).unwrap().reset(0).unwrap();
-    let both =
-        Condition::Compare { bits: [0, 1].into(), relation: Relation::Equal, value: [true, true].into() };
+    let both = Condition::Compare {
+        bits: [0, 1].into(),
+        relation: Relation::Equal,
+        value: [true, true].into(),
+    };
     c.when(both, |c| c.cx(0, 2)).unwrap();
     c.when(Condition::Bit { bit: 1, value: false }, |c| c.ry(4, theta)?.measure(3, 2)).unwrap();
     c.assign(2, true).unwrap();
@@ -123,8 +127,10 @@ fn random(n: usize, length: usize, seed: u64) -> Circuit {
             1 => c.barrier(&qubits[..2]).unwrap(),
             2 => {
                 let bit = u32::try_from(qubits[1]).unwrap();
-                c.when(Condition::Bit { bit, value: true }, |c| c.gate(gate, &qubits[..k], &controls))
-                    .unwrap()
+                c.when(Condition::Bit { bit, value: true }, |c| {
+                    c.gate(gate, &qubits[..k], &controls)
+                })
+                .unwrap()
             }
             _ => c.gate(gate, &qubits[..k], &controls).unwrap(),
         };
@@ -151,7 +157,9 @@ fn signs(c: &Circuit) -> [usize; 4] {
         signs[0] += i.controls.iter().filter(|c| c.value).count();
         signs[1] += i.controls.iter().filter(|c| !c.value).count();
         match &i.operation {
-            Operation::Gate(g) if g.kind() == GateKind::X && plain && !i.controls.is_empty() => signs[2] += 1,
+            Operation::Gate(g) if g.kind() == GateKind::X && plain && !i.controls.is_empty() => {
+                signs[2] += 1
+            }
             Operation::Gate(g) if g.kind() == GateKind::SWAP && plain => signs[2] += 2,
             // A phase without a target stands on its last control, or on a line of its own.
             _ => signs[3] += i.targets.len().max(1),
@@ -177,7 +185,10 @@ fn every_instruction_appears_and_lines_are_equally_long() {
                 assert!(lengths.windows(2).all(|w| w[0] == w[1]), "seed {seed}\n{picture}");
                 let signs = ['⊕', '✕', '●', '○', '┤', '░'];
                 let several = block.lines().any(|l| l.matches(signs).count() > 2);
-                assert!(width != Some(60) || lengths[0] <= 60 || !several, "seed {seed}\n{picture}");
+                assert!(
+                    width != Some(60) || lengths[0] <= 60 || !several,
+                    "seed {seed}\n{picture}"
+                );
             }
         }
     }
@@ -265,8 +276,9 @@ fn a_rotation_about_a_string_is_a_box_with_its_letters() {
 const MODIFIED: &str = "OPENQASM 3.0;\ninclude \"stdgates.inc\";\ngate pair(t) a, b { ry(t) a; cx a, b; }\nqubit[4] q;\n\
     ctrl @ negctrl @ pair(0.5) q[0], q[2], q[3], q[1];\ninv @ pair(pi/3) q[0], q[1];\n";
 
-/// Circuits of everything that pictures show: all gates under controls above, below and between, rotations about strings,
-/// barriers on some qubits, measurements, conditions, noise, symbols in angles, gates with names under controls.
+/// Circuits of everything that pictures show: all gates under controls above, below and between,
+/// rotations about strings, barriers on some qubits, measurements, conditions, noise, symbols in
+/// angles, gates with names under controls.
 fn everything(seed: u64) -> Circuit {
     let names = ["g", "my_gate", "RX", "ωmega_1", "R(a", "a=b <|&$#~^\\"];
     let gate = |k: usize, rng: &mut Rng| {
@@ -275,7 +287,8 @@ fn everything(seed: u64) -> Circuit {
         body.h(..).unwrap().rx(0, t).unwrap();
         Arc::new(GateDefinition::new(names[k], body).unwrap())
     };
-    let named: Vec<_> = (0..names.len()).map(|k| gate(k, &mut Rng::new(100 * seed + k as u64))).collect();
+    let named: Vec<_> =
+        (0..names.len()).map(|k| gate(k, &mut Rng::new(100 * seed + k as u64))).collect();
     let modified = parse(MODIFIED, &Options::default()).unwrap().circuit;
     let mut rng = Rng::new(seed);
     let mut below = |n: usize| rng.below(n);
@@ -309,18 +322,22 @@ fn everything(seed: u64) -> Circuit {
         let controls: Vec<(usize, bool)> =
             qubits[k..k + n_controls].iter().map(|&q| (q, below(2) == 0)).collect();
         let some = 1 + below(n);
-        let condition = Condition::Bit { bit: u32::try_from(qubits[0]).unwrap(), value: below(2) == 0 };
+        let condition =
+            Condition::Bit { bit: u32::try_from(qubits[0]).unwrap(), value: below(2) == 0 };
         let own = &named[below(named.len())];
         let picked = qubits.get(..own.body().n_qubits());
         match below(14) {
             10 | 11 if picked.is_some() => c.call(own, &[p], picked.unwrap()).unwrap(),
-            12 if picked.is_some() => c.when(condition, |c| c.call(own, &[p], picked.unwrap())).unwrap(),
+            12 if picked.is_some() => {
+                c.when(condition, |c| c.call(own, &[p], picked.unwrap())).unwrap()
+            }
             13 if n >= 4 => c.append(&modified, &qubits[..4]).unwrap(),
             0 => c.measure(qubits[0], qubits[1]).unwrap(),
             1 => c.barrier(&qubits[..some]).unwrap(),
             2 => c.when(condition, |c| c.gate(gate, &qubits[..k], &controls)).unwrap(),
             3 => {
-                let letters = qubits[..some].iter().map(|&q| (q, [Pauli::X, Pauli::Y, Pauli::Z][q % 3]));
+                let letters =
+                    qubits[..some].iter().map(|&q| (q, [Pauli::X, Pauli::Y, Pauli::Z][q % 3]));
                 c.pauli_rotation(&PauliString::new(letters).unwrap(), p).unwrap()
             }
             4 => c.two_qubit_dephasing(qubits[0], qubits[1], p).unwrap(),
@@ -333,7 +350,8 @@ fn everything(seed: u64) -> Circuit {
     c
 }
 
-/// Control sequences of LaTeX, amsmath and quantikz, none of them with an argument that a picture does not give.
+/// Control sequences of LaTeX, amsmath and quantikz, none of them with an argument that a picture
+/// does not give.
 const CONTROL_SEQUENCES: &str = "begin end lstick gate gateinput control ocontrol targ targX meter qw vqw \
     mbox mathrm mathtt text operatorname quad bullet circ dagger rangle textbackslash sin cos tan exp ln \
     pi alpha beta gamma theta lambda phi omega";
@@ -359,9 +377,15 @@ fn latex_fault(picture: &str) -> Option<String> {
                     return Some(format!("{fault}: {cell}"));
                 }
                 let number = |text: &str| -> usize {
-                    text.chars().take_while(char::is_ascii_digit).collect::<String>().parse().unwrap()
+                    text.chars()
+                        .take_while(char::is_ascii_digit)
+                        .collect::<String>()
+                        .parse()
+                        .unwrap()
                 };
-                for (_, offset) in cell.match_indices("\\vqw{").map(|(i, m)| (i, &cell[i + m.len()..])) {
+                for (_, offset) in
+                    cell.match_indices("\\vqw{").map(|(i, m)| (i, &cell[i + m.len()..]))
+                {
                     if at + number(offset) >= rows.len() {
                         return Some(format!("a line leaves the picture: {cell}"));
                     }
@@ -396,7 +420,8 @@ fn columns(row: &str) -> Vec<&str> {
     columns
 }
 
-/// What is wrong in a cell: braces, the name of a control sequence, a character that must not stand there.
+/// What is wrong in a cell: braces, the name of a control sequence, a character that must not stand
+/// there.
 fn cell_fault(cell: &str) -> Option<String> {
     let known: Vec<&str> = CONTROL_SEQUENCES.split_whitespace().collect();
     let (mut depth, mut dollars, mut rest) = (0, 0, cell);
@@ -446,8 +471,11 @@ fn latex_is_in_order() {
         }
     }
     // Circuits of algorithms: boxes on neighbours whose names begin with a letter.
-    let graph = ketgrad_core::problem::Graph::new(4, [(0, 1, 1.0), (1, 2, 1.0), (0, 3, 1.0)]).unwrap();
-    for c in [ketgrad_core::ansatz::qaoa(&graph, 2).unwrap(), ketgrad_core::ansatz::uccsd(4, 2).unwrap()] {
+    let graph =
+        ketgrad_core::problem::Graph::new(4, [(0, 1, 1.0), (1, 2, 1.0), (0, 3, 1.0)]).unwrap();
+    for c in
+        [ketgrad_core::ansatz::qaoa(&graph, 2).unwrap(), ketgrad_core::ansatz::uccsd(4, 2).unwrap()]
+    {
         let picture = draw::latex(&c, None);
         assert_eq!(latex_fault(&picture), None, "{picture}");
         assert!(picture.contains("\\quad R_{"), "{picture}");
@@ -559,7 +587,8 @@ fn gates_with_names_are_boxes() {
         assert!(image.contains(label), "{label}\n{image}");
     }
     // Letters that formulas lack.
-    let accent = Arc::new(GateDefinition::new("porté", Circuit::build(1, |c| c.h(0)).unwrap()).unwrap());
+    let accent =
+        Arc::new(GateDefinition::new("porté", Circuit::build(1, |c| c.h(0)).unwrap()).unwrap());
     let accent = Circuit::build(1, |c| c.call(&accent, &[], &[0])).unwrap();
     assert!(draw::latex(&accent, None).contains("& \\gate{\\mathrm{port\\mbox{é}}} &"));
     // What is in them.
@@ -573,5 +602,9 @@ fn gates_with_names_are_boxes() {
         &Options::default(),
     );
     let picture = draw::text(&looped.unwrap().circuit, None);
-    assert_eq!((picture.matches("┤one├").count(), picture.matches("┤H├").count()), (3, 0), "{picture}");
+    assert_eq!(
+        (picture.matches("┤one├").count(), picture.matches("┤H├").count()),
+        (3, 0),
+        "{picture}"
+    );
 }

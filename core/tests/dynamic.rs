@@ -1,4 +1,5 @@
-//! Circuits with measurements, resets and conditions anywhere: trajectories against exact branching.
+//! Circuits with measurements, resets and conditions anywhere: trajectories against exact
+//! branching.
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use std::collections::BTreeMap;
@@ -35,12 +36,17 @@ fn messy() -> Circuit {
     let mut c = Circuit::new(3);
     c.add_register("a", 2).unwrap().add_register("b", 2).unwrap();
     c.ry(0, 0.7).unwrap().cx(0, 1).unwrap().rx(2, 1.1).unwrap().measure(0, 0).unwrap();
-    let some =
-        Condition::Compare { bits: [0, 1].into(), relation: Relation::GreaterEqual, value: [true].into() };
+    let some = Condition::Compare {
+        bits: [0, 1].into(),
+        relation: Relation::GreaterEqual,
+        value: [true].into(),
+    };
     c.when(some, |c| c.h(1)).unwrap();
     c.measure(1, 1).unwrap().reset(0).unwrap().ry(0, 0.4).unwrap().cx(0, 2).unwrap();
-    c.when(Condition::Not(Box::new(Condition::Bit { bit: 1, value: true })), |c| c.reset(2)?.assign(3, true))
-        .unwrap();
+    c.when(Condition::Not(Box::new(Condition::Bit { bit: 1, value: true })), |c| {
+        c.reset(2)?.assign(3, true)
+    })
+    .unwrap();
     c.measure(0, 2).unwrap().rx(0, 0.3).unwrap().measure(0, 0).unwrap().measure(2, 1).unwrap();
     c
 }
@@ -71,15 +77,20 @@ fn frequencies_follow_the_exact_distribution() {
         chi2 += (seen - expected).powi(2) / expected;
     }
     // The 99.9 % point of chi-squared with 15 degrees of freedom is 37.7; there are fewer outcomes.
-    assert!(exact.len() > 4 && exact.len() <= 16 && chi2 < 37.7, "{} outcomes, chi2 {chi2}", exact.len());
+    assert!(
+        exact.len() > 4 && exact.len() <= 16 && chi2 < 37.7,
+        "{} outcomes, chi2 {chi2}",
+        exact.len()
+    );
 }
 
 #[test]
 fn threads_and_memory_change_nothing() {
     let circuit = bound(&messy());
     let counts = |threads: usize, memory_limit: Option<u64>| {
-        let simulator =
-            Simulator::new().with_threads(Threads::new(threads).unwrap()).with_memory_limit(memory_limit);
+        let simulator = Simulator::new()
+            .with_threads(Threads::new(threads).unwrap())
+            .with_memory_limit(memory_limit);
         simulator.trajectory_counts(&circuit, 3000, 11).unwrap()
     };
     let one = counts(1, None);
@@ -109,7 +120,8 @@ fn shots_are_a_prefix_of_more_shots() {
 
 #[test]
 fn means_have_the_spread_of_the_shots() {
-    // Z of a qubit in RY(t)|0> after it was measured is 1 or -1: the mean is cos t, the variance sin^2 t.
+    // Z of a qubit in RY(t)|0> after it was measured is 1 or -1: the mean is cos t, the variance
+    // sin^2 t.
     const SHOTS: usize = 10_000;
     let t = 1.2f64;
     let mut c = Circuit::new(1);
@@ -119,11 +131,13 @@ fn means_have_the_spread_of_the_shots() {
     let (mean, stderr) = (means[0].value, means[0].stderr.unwrap());
     assert!((stderr - t.sin() / (SHOTS as f64).sqrt()).abs() < 1e-4, "{stderr}");
     assert!((mean - t.cos()).abs() < 4.0 * stderr, "{mean}");
-    // Of n values that are 1 or -1 the mean alone says the spread: n - 1 in it, however many shots share a history.
+    // Of n values that are 1 or -1 the mean alone says the spread: n - 1 in it, however many shots
+    // share a history.
     for shots in [2, 3, 5, 8] {
         for seed in 0..20 {
             let z = "Z0".parse().unwrap();
-            let found = Simulator::new().trajectory_expectations(&bound(&c), &[z], shots, seed).unwrap()[0];
+            let found =
+                Simulator::new().trajectory_expectations(&bound(&c), &[z], shots, seed).unwrap()[0];
             let right = ((1.0 - found.value * found.value) / (shots as f64 - 1.0)).sqrt();
             assert!(
                 (found.stderr.unwrap() - right).abs() < 1e-7,
@@ -186,7 +200,8 @@ fn too_many_outcomes_are_refused() {
 fn wide_conditions_compare_as_numbers() {
     let bits: Box<[u32]> = (0..300).collect();
     let value: Box<[bool]> = (0..300).map(|i| i == 299).collect();
-    let equal = Condition::Compare { bits: bits.clone(), relation: Relation::Equal, value: value.clone() };
+    let equal =
+        Condition::Compare { bits: bits.clone(), relation: Relation::Equal, value: value.clone() };
     let less = Condition::Compare { bits, relation: Relation::Less, value };
     assert!(equal.holds(&|bit| bit == 299) && !less.holds(&|bit| bit == 299));
     assert!(!equal.holds(&|bit| bit < 299) && less.holds(&|bit| bit < 299));
@@ -210,7 +225,8 @@ fn trajectories_start_from_a_given_state() {
     assert!(bound(&c).starting_from(StateVector::zero(2).unwrap()).is_err());
 }
 
-/// `count` measurements of qubit 0 into bit 0 of a register of `n_bits`, each followed by an X where it was 1.
+/// `count` measurements of qubit 0 into bit 0 of a register of `n_bits`, each followed by an X
+/// where it was 1.
 fn measured_again(n_bits: usize, count: usize) -> Circuit {
     let mut c = Circuit::new(1);
     c.add_register("c", n_bits).unwrap().h(0).unwrap();
@@ -281,7 +297,10 @@ fn outcomes_that_do_not_fit_in_memory_are_refused() {
     }
     c.h(0).unwrap();
     let error = simulator.distribution(&bound(&c), 1 << 20).unwrap_err();
-    assert!(matches!(error, SimulateError::Branches { available, .. } if available == 4 << 20), "{error}");
+    assert!(
+        matches!(error, SimulateError::Branches { available, .. } if available == 4 << 20),
+        "{error}"
+    );
 }
 
 #[test]

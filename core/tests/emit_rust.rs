@@ -1,7 +1,8 @@
-//! Rust out: what is emitted compiles, without warnings, and computes what the executor computes, bit by bit.
+//! Rust out: what is emitted compiles, without warnings, and computes what the executor computes,
+//! bit by bit.
 //!
-//! All programs of the corpus and many random ones go, with their gradients, into one file that one call of
-//! the compiler builds.
+//! All programs of the corpus and many random ones go, with their gradients, into one file that one
+//! call of the compiler builds.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -40,7 +41,8 @@ const CORPUS: &[(&str, &str, &str)] = &[
         "r0.5 i3",
     ),
     ("signs", "fn f(x) { let y = -x; let q = if x > 1 { x } else { 2.0 }; -y * x * -2.0 }", "r0.5"),
-    // Names of the small functions, integers of 64 bits, arrays of literals, powers by integers of every size.
+    // Names of the small functions, integers of 64 bits, arrays of literals, powers by integers of
+    // every size.
     ("own_names", "fn at_full_length(x, a: array) { x * a[0] } fn f(x, a: array) { at_full_length(x, a) * x }", "r0.5 a1,2"),
     (
         "own_types",
@@ -331,18 +333,27 @@ fn rust(value: &Value, kind: &Kind, param: bool, shaped: bool) -> String {
             Datum::Ints(ns) => (ns.shape(), rust(value, kind, false, false)),
             _ => return rust(value, kind, param, false),
         };
-        return format!("{}Array::new(&{:?}, {items})", if param { "&" } else { "" }, shape.as_slice());
+        return format!(
+            "{}Array::new(&{:?}, {items})",
+            if param { "&" } else { "" },
+            shape.as_slice()
+        );
     }
     match (value, kind) {
         (Datum::Real(x), _) => format!("f64::from_bits({})", x.to_bits()),
         (Datum::Complex(z), _) => {
-            format!("Complex::new(f64::from_bits({}), f64::from_bits({}))", z.re.to_bits(), z.im.to_bits())
+            format!(
+                "Complex::new(f64::from_bits({}), f64::from_bits({}))",
+                z.re.to_bits(),
+                z.im.to_bits()
+            )
         }
         (Datum::Int(n), _) => n.to_string(),
         (Datum::Bool(b), _) => b.to_string(),
         (Datum::Handle(h), _) => h.to_string(),
         (Datum::Reals(xs), _) => {
-            let items: Vec<String> = xs.iter().map(|x| format!("f64::from_bits({})", x.to_bits())).collect();
+            let items: Vec<String> =
+                xs.iter().map(|x| format!("f64::from_bits({})", x.to_bits())).collect();
             format!("{}[{}]", if param { "&" } else { "vec!" }, items.join(", "))
         }
         (Datum::Complexes(xs), _) => {
@@ -371,7 +382,9 @@ fn show(path: &str, kind: &Kind, out: &mut String) {
     match kind {
         Kind::Real => writeln!(out, "bits({path});").unwrap(),
         Kind::Complex => writeln!(out, "bits({path}.re); bits({path}.im);").unwrap(),
-        Kind::Int | Kind::Bool | Kind::Handle => writeln!(out, "println!(\"{{}}\", {path} as i64);").unwrap(),
+        Kind::Int | Kind::Bool | Kind::Handle => {
+            writeln!(out, "println!(\"{{}}\", {path} as i64);").unwrap()
+        }
         Kind::Array(e) => {
             writeln!(out, "println!(\"{{}}\", {path}.len()); for &x in {path}.iter() {{").unwrap();
             show("x", &e.kind(), out);
@@ -388,7 +401,8 @@ fn show(path: &str, kind: &Kind, out: &mut String) {
 
 /// The same lines from the executor's value.
 fn expected(value: &Value, out: &mut Vec<String>) {
-    let mut bits = |x: f64| out.push(if x.is_nan() { "NaN".into() } else { x.to_bits().to_string() });
+    let mut bits =
+        |x: f64| out.push(if x.is_nan() { "NaN".into() } else { x.to_bits().to_string() });
     match value {
         Datum::Real(x) => bits(*x),
         Datum::Complex(z) => [z.re, z.im].into_iter().for_each(bits),
@@ -442,7 +456,9 @@ struct Energy;
 impl Host<Complex<f64>> for Energy {
     fn call(&self, p: &Primitive, args: &[Value]) -> Result<Value, HostError> {
         match (p.name.as_str(), args) {
-            ("energy", [Datum::Handle(h), Datum::Real(x)]) => Ok(Datum::Real(f64::from(*h + 2) * x * x)),
+            ("energy", [Datum::Handle(h), Datum::Real(x)]) => {
+                Ok(Datum::Real(f64::from(*h + 2) * x * x))
+            }
             ("energy_back", [Datum::Handle(h), Datum::Real(x), _, Datum::Real(y)]) => {
                 Ok(Datum::Tuple(vec![Datum::Real(2.0 * f64::from(*h + 2) * x * y)]))
             }
@@ -462,12 +478,20 @@ struct File {
     modules: String,
     main: String,
     expected: Vec<(String, Vec<String>)>,
-    /// Arrays have shapes, and numbers may differ in the last digits: sums are taken in another order.
+    /// Arrays have shapes, and numbers may differ in the last digits: sums are taken in another
+    /// order.
     shaped: bool,
 }
 
 impl File {
-    fn add(&mut self, name: &str, program: &Program, args: &[Value], levels: &[Level], second: bool) {
+    fn add(
+        &mut self,
+        name: &str,
+        program: &Program,
+        args: &[Value],
+        levels: &[Level],
+        second: bool,
+    ) {
         for (k, &level) in levels.iter().enumerate() {
             let module = format!("{name}_{k}");
             let mut p = program.clone();
@@ -496,7 +520,14 @@ impl File {
         }
     }
 
-    fn call(&mut self, p: &Program, root: FuncId, args: &[Value], host: bool, lines: &mut Vec<String>) {
+    fn call(
+        &mut self,
+        p: &Program,
+        root: FuncId,
+        args: &[Value],
+        host: bool,
+        lines: &mut Vec<String>,
+    ) {
         let function = &p.functions[root];
         let mut args = args.to_vec();
         // Directions and weights of second derivatives: one everywhere.
@@ -516,8 +547,10 @@ impl File {
             _ => {}
         }
         expected(&value, lines);
-        let given = args.iter().zip(&function.params).map(|(a, q)| rust(a, &q.kind, true, self.shaped));
-        let given: Vec<String> = host.then(|| "&Energy".to_owned()).into_iter().chain(given).collect();
+        let given =
+            args.iter().zip(&function.params).map(|(a, q)| rust(a, &q.kind, true, self.shaped));
+        let given: Vec<String> =
+            host.then(|| "&Energy".to_owned()).into_iter().chain(given).collect();
         let mut name: String = function.name.replace('.', "_");
         // A name of the language is not taken for another function.
         if Op::by_name(&name).is_some_and(|op| !matches!(op, Op::OnArrays(_))) {
@@ -531,8 +564,7 @@ impl File {
     fn check(&self, name: &str) {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
         let (source, binary) = (folder.join(format!("{name}.rs")), folder.join(name));
-        let bits =
-            "fn bits(x: f64) { if x.is_nan() { println!(\"NaN\") } else { println!(\"{}\", x.to_bits()) } }";
+        let bits = "fn bits(x: f64) { if x.is_nan() { println!(\"NaN\") } else { println!(\"{}\", x.to_bits()) } }";
         let text = format!(
             "#![deny(warnings)]\n#![allow(dead_code)]\n{bits}\n{}\nfn main() {{\n{}}}\n",
             self.modules, self.main
@@ -714,7 +746,8 @@ fn operations_on_whole_arrays_and_their_gradients_give_the_same_values() {
     file.check("whole");
 }
 
-/// Whether a function, or one that it calls, does something with arrays as wholes: that has tests of its own.
+/// Whether a function, or one that it calls, does something with arrays as wholes: that has tests
+/// of its own.
 fn whole(program: &Program, f: FuncId, depth: usize) -> bool {
     let function = &program.functions[f];
     function.insts.values().any(|i| {
@@ -741,10 +774,11 @@ fn every_function_of_the_shared_corpus_and_its_gradient_give_the_same_bits() {
         if whole(&program, f, 0) {
             continue;
         }
-        let args: Vec<Value> = program.functions[f].params.iter().map(|p| sample(&p.kind, &mut 0)).collect();
-        if Bytecode::compile(&program, f)
-            .is_ok_and(|code| code.call(&mut Machine::new(), &Energy, &Limits::default(), &args).is_err())
-        {
+        let args: Vec<Value> =
+            program.functions[f].params.iter().map(|p| sample(&p.kind, &mut 0)).collect();
+        if Bytecode::compile(&program, f).is_ok_and(|code| {
+            code.call(&mut Machine::new(), &Energy, &Limits::default(), &args).is_err()
+        }) {
             continue;
         }
         roots.push((f, args.clone()));
@@ -759,8 +793,10 @@ fn every_function_of_the_shared_corpus_and_its_gradient_give_the_same_bits() {
     let ids: Vec<FuncId> = roots.iter().map(|r| r.0).collect();
     let text = emit_rust(&program, &ids).unwrap();
     // It stands in a module by `include!`.
-    std::fs::write(Path::new(env!("CARGO_TARGET_TMPDIR")).join("shared_programs.rs"), text).unwrap();
-    let start = "mod shared {\ninclude!(\"shared_programs.rs\");\nuse super::bits;\npub fn run() {\n";
+    std::fs::write(Path::new(env!("CARGO_TARGET_TMPDIR")).join("shared_programs.rs"), text)
+        .unwrap();
+    let start =
+        "mod shared {\ninclude!(\"shared_programs.rs\");\nuse super::bits;\npub fn run() {\n";
     file.modules.push_str(start);
     let mut lines = Vec::new();
     for (root, args) in &roots {
@@ -808,7 +844,8 @@ fn emitted_programs_and_gradients_give_the_same_bits() {
         let program = parse_program(source).unwrap_or_else(|e| panic!("{name}: {}", e[0]));
         let args: Vec<Value> = point.split(' ').map(datum).collect();
         let second = SECOND.contains(name);
-        let levels: &[Level] = if second { &[Level::Strict] } else { &[Level::Strict, Level::None] };
+        let levels: &[Level] =
+            if second { &[Level::Strict] } else { &[Level::Strict, Level::None] };
         file.add(name, &program, &args, levels, second);
     }
     let mut rules = Rules::new();
@@ -818,7 +855,13 @@ fn emitted_programs_and_gradients_give_the_same_bits() {
     rules.primitive_pullback("energy", "energy_back").unwrap();
     let source = "fn g(h: handle, x, n: int) { if n == 0 { x } else { energy(h, g(h, x, n - 1)) } } fn f(h: handle, x) { g(h, x, 3) }";
     let program = parse_program_with(source, &rules).unwrap();
-    file.add("primitives", &program, &[Datum::Handle(1), Datum::Real(0.4)], &[Level::Strict], false);
+    file.add(
+        "primitives",
+        &program,
+        &[Datum::Handle(1), Datum::Real(0.4)],
+        &[Level::Strict],
+        false,
+    );
     for seed in 0..RANDOM {
         let program = parse_program(&Generator::real(seed)).unwrap();
         let mut dice = Dice::new(seed + 1_000_000);
@@ -851,8 +894,14 @@ fn emitted(source: &str) -> String {
 #[test]
 fn cotangents_of_arrays_are_made_once_and_added_to_in_place() {
     let text = emitted(TRACE);
-    assert!(text.contains("= vec![0.0; a.len()];") && text.contains("= vec![0.0; b.len()];"), "{text}");
-    assert!(!text.contains("add_at") && !text.contains("clone") && !text.contains("to_vec"), "{text}");
+    assert!(
+        text.contains("= vec![0.0; a.len()];") && text.contains("= vec![0.0; b.len()];"),
+        "{text}"
+    );
+    assert!(
+        !text.contains("add_at") && !text.contains("clone") && !text.contains("to_vec"),
+        "{text}"
+    );
     assert!(text.contains("a_bar") && text.contains(" as usize] += "), "{text}");
     assert!(!text.contains("'l"), "{text}");
 }
@@ -873,7 +922,8 @@ fn cotangents_in_fields_of_parameters_are_as_long_as_their_arrays() {
     // Structs are given away to functions that call themselves, and to adjoints.
     let recursive = "fn g(p: P, x) { if x < 0 { return x * p.w[0]; } g(p, x - 1) * p.b }
         fn f(p: P, t: (int, array, real), x) { g(p, x) * t.2 + t.1[1] * t.2 }";
-    let shaped = "fn f(p: P, t: (int, array, real), x) { sum(sin(p.w)) * p.b * x * x + t.1[1] * t.2 }";
+    let shaped =
+        "fn f(p: P, t: (int, array, real), x) { sum(sin(p.w)) * p.b * x * x + t.1[1] * t.2 }";
     let mut file = File { main: "println!(\"#fields\");\n".to_owned(), ..File::default() };
     let mut lines = Vec::new();
     for (name, source) in [("plain", plain), ("recursive", recursive), ("shaped", shaped)] {
@@ -926,14 +976,18 @@ fn what_a_loop_is_left_to_from_several_places_stands_behind_it() {
 
 #[test]
 fn an_index_out_of_range_is_a_panic() {
-    let source = "fn f(xs: array, n: int) { let mut s = 0.0; for i in 0..n { s += xs[i - 1] * xs[i]; } s }";
+    let source =
+        "fn f(xs: array, n: int) { let mut s = 0.0; for i in 0..n { s += xs[i - 1] * xs[i]; } s }";
     let mut file = File::default();
     let text = emitted(&source.replace("i - 1", "i"));
-    writeln!(file.modules, "mod beyond {{\n{text}\n}}\nmod below {{\n{}\n}}", emitted(source)).unwrap();
+    writeln!(file.modules, "mod beyond {{\n{text}\n}}\nmod below {{\n{}\n}}", emitted(source))
+        .unwrap();
     // The derivative by an element that is not there is no reason to make an array as long.
-    let last = "fn f(xs: array, i: int) { let mut ys = xs; ys[i] = ys[i] * ys[i]; ys[i + 1000000000000] }";
+    let last =
+        "fn f(xs: array, i: int) { let mut ys = xs; ys[i] = ys[i] * ys[i]; ys[i + 1000000000000] }";
     writeln!(file.modules, "mod far {{\n{}\n}}", emitted(last)).unwrap();
-    let fails = |call: &str| format!("println!(\"{{}}\", std::panic::catch_unwind(|| {call}).is_err());\n");
+    let fails =
+        |call: &str| format!("println!(\"{{}}\", std::panic::catch_unwind(|| {call}).is_err());\n");
     file.main = "println!(\"#range\");\n".to_owned();
     for call in [
         "beyond::f(&[1.0], 2)",
@@ -944,8 +998,10 @@ fn an_index_out_of_range_is_a_panic() {
         file.main.push_str(&fails(call));
     }
     file.main.push_str(&fails("beyond::f_gradient(&[1.0, 2.0], 2)"));
-    file.expected
-        .push(("range".into(), ["true", "true", "true", "true", "false"].map(String::from).to_vec()));
+    file.expected.push((
+        "range".into(),
+        ["true", "true", "true", "true", "false"].map(String::from).to_vec(),
+    ));
     file.check("range");
 }
 
@@ -954,7 +1010,10 @@ fn the_adjoint_of_a_loop_with_a_break_has_one_entry_and_structure() {
     // Run backwards it is entered where it was left: at its head and in the middle.
     let source = CORPUS.iter().find(|c| c.0 == "newton").unwrap().1;
     let text = emitted(source);
-    assert!(text.contains("if a5 * a5 < 1e-24 {\n            a3 = a4;\n            break;"), "{text}");
+    assert!(
+        text.contains("if a5 * a5 < 1e-24 {\n            a3 = a4;\n            break;"),
+        "{text}"
+    );
     assert!(text.contains("pub fn f_gradient(a: f64) -> (f64, f64) {"), "{text}");
     assert!(!text.contains("match "), "{text}");
 }

@@ -35,7 +35,8 @@ fn both_ways(source: &str, args: &[Value]) -> (Value, Value, String) {
     (run(&program, g), run(&again, h), text)
 }
 
-/// Between literals the language takes an inexact quotient for a real number; constants in variables are ints.
+/// Between literals the language takes an inexact quotient for a real number; constants in
+/// variables are ints.
 #[test]
 fn constant_ints_stay_ints_in_text() {
     for (body, expected) in [
@@ -100,7 +101,8 @@ fn the_gradient_as_program_text_reads_back_and_runs() {
 
 #[test]
 fn arrays_that_grow_are_written_along() {
-    let source = "fn f(xs: array, n: int) { let mut s = 0.0; for i in 0..n { s += xs[i] * xs[0]; } s }";
+    let source =
+        "fn f(xs: array, n: int) { let mut s = 0.0; for i in 0..n { s += xs[i] * xs[0]; } s }";
     let args = [Datum::reals([2.0, 3.0]), Datum::Int(2)];
     let (direct, by_text, text) = both_ways(source, &args);
     assert_eq!(format!("{direct}"), format!("{by_text}"), "{text}");
@@ -126,7 +128,10 @@ fn gradients_in_text_have_the_shapes_that_the_engine_gives() {
             "fn f(xs: array, n: int) { let mut s = 1.0; for i in 0..n { s = sin(s) * xs[i]; } s }",
             vec![vector(), Datum::Int(2)],
         ),
-        ("fn f(xs: array) { let mut ys = xs; ys[1] = ys[0] * ys[0]; ys[1] * ys[0] }", vec![vector()]),
+        (
+            "fn f(xs: array) { let mut ys = xs; ys[1] = ys[0] * ys[0]; ys[1] * ys[0] }",
+            vec![vector()],
+        ),
         ("fn f(xs: array) { if xs[0] > 0.5 { return xs[1]; } sum(xs) }", vec![vector()]),
         ("fn f(m: array) { sum(row(m, 1)) * m[0, 0] }", vec![matrix()]),
         ("fn f(zs: array<complex>, x) { abs2(zs[0] * x) }", vec![zs(), real(2.0)]),
@@ -161,7 +166,10 @@ fn a_tape_between_functions_is_an_error_with_a_remedy() {
     let f = program.lookup("f").unwrap();
     let g = adjoint::gradient(&mut program, f).unwrap();
     let error = emit_text(&program, g).unwrap_err();
-    assert!(matches!(&error, EmitError::Unspeakable { what, .. } if what.contains("emit Rust")), "{error}");
+    assert!(
+        matches!(&error, EmitError::Unspeakable { what, .. } if what.contains("emit Rust")),
+        "{error}"
+    );
 }
 
 #[test]
@@ -175,13 +183,19 @@ fn latex_keeps_precedence_and_names() {
         line("fn f(a, b) { (a + b) * (a - b) / 2 }"),
         r"f(a, b) &= \frac{\left(a + b\right) \left(a - b\right)}{2}"
     );
-    assert_eq!(line("fn f(theta) { pow(sin(theta), 2) }"), r"f(\theta) &= \sin\left(\theta\right)^{2}");
+    assert_eq!(
+        line("fn f(theta) { pow(sin(theta), 2) }"),
+        r"f(\theta) &= \sin\left(\theta\right)^{2}"
+    );
     assert_eq!(line("fn f(a, b) { a - (b - 1) }"), r"f(a, b) &= a - \left(b - 1\right)");
     assert_eq!(line("fn f(x) { powi(x + 1, 3) }"), r"f(x) &= \left(x + 1\right)^{3}");
     assert_eq!(line("fn f(x1) { sqrt(x1) * 2 }"), r"f(x_{1}) &= \sqrt{x_{1}} \cdot 2");
     // A sign behind an operator stands in parentheses, and so does a fraction under a power.
     assert_eq!(line("fn f(x) { x * -2.0 }"), r"f(x) &= x \left(-2\right)");
-    assert_eq!(line("fn f(x, y) { x * -(y + 2) }"), r"f(x, y) &= x \left(-\left(y + 2\right)\right)");
+    assert_eq!(
+        line("fn f(x, y) { x * -(y + 2) }"),
+        r"f(x, y) &= x \left(-\left(y + 2\right)\right)"
+    );
     assert_eq!(
         line("fn f(x) { sin(x) - -cos(x) }"),
         r"f(x) &= \sin\left(x\right) - \left(-\cos\left(x\right)\right)"
@@ -210,7 +224,9 @@ fn stands_on_another(latex: &str) -> bool {
 
 #[test]
 fn latex_puts_no_subscript_on_a_subscript() {
-    assert!(stands_on_another(r"x_{1}_{2}") && !stands_on_another(r"{x_{1}}_{2} + \bar{x}_{3}^{2}"));
+    assert!(
+        stands_on_another(r"x_{1}_{2}") && !stands_on_another(r"{x_{1}}_{2} + \bar{x}_{3}^{2}")
+    );
     for source in [
         "fn f(x, n: int) { let mut ys = [x; n]; for i in 1..n { ys[i] = ys[i - 1] * ys[i]; ys[0] += ys[i]; } sum(ys) }",
         "fn g(x) { (x, x * x) } fn f(x, y) { let t = g(x); let u = select(x > y, t, g(y)); u.0 * u.1 * t.1 }",
@@ -219,7 +235,9 @@ fn latex_puts_no_subscript_on_a_subscript() {
         let mut program = parse_program(source).unwrap();
         let f = program.lookup("f").unwrap();
         let g = adjoint::gradient(&mut program, f).unwrap();
-        for (f, level) in [(f, Level::None), (g, Level::None), (f, Level::Strict), (g, Level::Strict)] {
+        for (f, level) in
+            [(f, Level::None), (g, Level::None), (f, Level::Strict), (g, Level::Strict)]
+        {
             optimize_all(&mut program, f, level);
             let latex = emit_latex(&program, f).unwrap();
             assert!(!stands_on_another(&latex), "{latex}");
@@ -236,9 +254,12 @@ fn gradcheck_finds_steps_that_fit_and_wrong_rules_where_the_usual_one_does_not()
     let agree = |name: &str, x: f64| {
         let report = gradcheck(&program, name, &[real(x)], &NoHost, Settings::default()).unwrap();
         let single =
-            gradcheck(&program, name, &[Datum::Real(x as f32)], &NoHost, Settings::single()).unwrap();
+            gradcheck(&program, name, &[Datum::Real(x as f32)], &NoHost, Settings::single())
+                .unwrap();
         // No step of single precision fits these.
-        let same = report.agree == single.agree || ["root", "pole", "far"].contains(&name) || x as f32 == 0.0;
+        let same = report.agree == single.agree
+            || ["root", "pole", "far"].contains(&name)
+            || x as f32 == 0.0;
         assert!(same, "{name} at {x}: {report:?} {single:?}");
         report.agree
     };
@@ -263,7 +284,10 @@ fn gradcheck_finds_steps_that_fit_and_wrong_rules_where_the_usual_one_does_not()
     }
     assert!(!agree("g", 1e-5) && !agree("g", 1e-9) && !agree("g", 0.5));
     for x in [1e-9, 1e-5, 0.5] {
-        assert_eq!(test_rule(&program, "wrong", &[real(x)], &NoHost, Settings::default()).unwrap().len(), 1);
+        assert_eq!(
+            test_rule(&program, "wrong", &[real(x)], &NoHost, Settings::default()).unwrap().len(),
+            1
+        );
     }
     // What is wrong by a sign or a thousandth shows in small derivatives, too.
     let source = "rule sign(x) { x * x } pullback(x, y, y_bar) { (-2 * x * y_bar,) }
@@ -290,11 +314,14 @@ fn gradcheck_has_no_number_where_there_is_no_derivative() {
         let program = parse_program(&format!("fn f(x) {{ {body} }}")).unwrap();
         for single in [false, true] {
             let report = if single {
-                gradcheck(&program, "f", &[Datum::Real(x as f32)], &NoHost, Settings::single()).unwrap()
+                gradcheck(&program, "f", &[Datum::Real(x as f32)], &NoHost, Settings::single())
+                    .unwrap()
             } else {
                 gradcheck(&program, "f", &[real(x)], &NoHost, Settings::default()).unwrap()
             };
-            let [engines @ .., difference] = report.engines.as_slice() else { panic!("no engines") };
+            let [engines @ .., difference] = report.engines.as_slice() else {
+                panic!("no engines")
+            };
             let said = report.to_string();
             let is_known = body.starts_with("sqrt(0.0)");
             assert_eq!(report.agree, is_known, "{body}: {said}");
@@ -302,7 +329,10 @@ fn gradcheck_has_no_number_where_there_is_no_derivative() {
             let found = difference.gradient[0];
             match differences {
                 Some(right) => assert!((found - right).abs() < 1e-2, "{body}: {said}"),
-                None => assert!(found.is_nan() && said.ends_with("there is no derivative"), "{body}: {said}"),
+                None => assert!(
+                    found.is_nan() && said.ends_with("there is no derivative"),
+                    "{body}: {said}"
+                ),
             }
         }
     }
@@ -328,7 +358,8 @@ fn functions_whose_names_differ_in_points_only_stay_apart() {
 #[test]
 fn gradcheck_knows_how_far_differences_are_off() {
     // Rounding x * x turns the sine by more than a step does.
-    let smooth = "fn f(x) { sin(x * x) } fn wide(x) { sin(1e4 * x * x) } fn close(x) { (x + 1e10) - 1e10 }
+    let smooth =
+        "fn f(x) { sin(x * x) } fn wide(x) { sin(1e4 * x * x) } fn close(x) { (x + 1e10) - 1e10 }
         fn lost(x) { (1 - cos(x)) / (x * x) }
         fn cubic(x) { x * x * x - 3e4 * x }";
     // Primitives could be so: both rules are wrong, and only differences tell.
@@ -337,14 +368,17 @@ fn gradcheck_knows_how_far_differences_are_off() {
     let program = parse_program(&format!("{smooth} {wrong}")).unwrap();
     for x in [0.7, 1.0, 12.3, 54.0, 100.0] {
         for name in ["f", "wide", "close", "cubic"] {
-            let double = gradcheck(&program, name, &[real(x)], &NoHost, Settings::default()).unwrap();
+            let double =
+                gradcheck(&program, name, &[real(x)], &NoHost, Settings::default()).unwrap();
             assert!(double.agree, "{name} at {x}: {double}");
-            // In single precision one is constant, and the sine of what is off by a whole turn is noise.
+            // In single precision one is constant, and the sine of what is off by a whole turn is
+            // noise.
             if name == "close" || name == "wide" && x > 1.0 {
                 continue;
             }
             let single =
-                gradcheck(&program, name, &[Datum::Real(x as f32)], &NoHost, Settings::single()).unwrap();
+                gradcheck(&program, name, &[Datum::Real(x as f32)], &NoHost, Settings::single())
+                    .unwrap();
             assert!(single.agree, "{name} at {x}: {single}");
         }
     }

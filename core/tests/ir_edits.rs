@@ -1,12 +1,13 @@
-//! Edits of functions: made as asked, or refused with the reason and nothing changed; read back as printed after each.
+//! Edits of functions: made as asked, or refused with the reason and nothing changed; read back as
+//! printed after each.
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use ketgrad_core::{
     entity::{Block, Inst, Value},
     exec::{Datum, Derivatives},
     ir::{
-        Compare, Definition, EditError, Editor, Element, Function, Kind, Literal, Number1, Number2, Op,
-        Place, Program, Real2, Target, Terminator, Use, parse, verify,
+        Compare, Definition, EditError, Editor, Element, Function, Kind, Literal, Number1, Number2,
+        Op, Place, Program, Real2, Target, Terminator, Use, parse, verify,
     },
     text::parse_program,
 };
@@ -47,7 +48,10 @@ fn instructions_come_go_and_move() {
     // What is used cannot go, and after it is used no more, it does.
     let before = e.function().clone();
     let error = e.remove(sum).unwrap_err().to_string();
-    assert!(error.contains("`v4: real = mul v3, v3`: v3 is used where it is not defined"), "{error}");
+    assert!(
+        error.contains("`v4: real = mul v3, v3`: v3 is used where it is not defined"),
+        "{error}"
+    );
     assert_eq!(*e.function(), before);
     assert_eq!(e.replace_uses(b, a), Ok(2));
     e.remove(sum).unwrap();
@@ -77,7 +81,10 @@ fn refusals_say_what_is_wrong() {
             "`add` takes two real or two complex numbers, given (real, int)",
         ),
         (e.insert(Place::End(entry), ADD, &[x]).map(drop), "given (real)"),
-        (e.insert(Place::End(entry), ADD, &[x, Value::new(77)]).map(drop), "v77 is defined nowhere in `f`"),
+        (
+            e.insert(Place::End(entry), ADD, &[x, Value::new(77)]).map(drop),
+            "v77 is defined nowhere in `f`",
+        ),
         (
             e.insert(Place::End(entry), SIN, &[sine]).map(drop),
             "is used where it is not defined on every path",
@@ -90,7 +97,10 @@ fn refusals_say_what_is_wrong() {
             e.insert(Place::End(Block::new(9)), SIN, &[x]).map(drop),
             "`f` has no block9: expected one below block",
         ),
-        (e.insert(Place::After(Inst::new(99)), SIN, &[x]).map(drop), "inst99 stands nowhere in `f`"),
+        (
+            e.insert(Place::After(Inst::new(99)), SIN, &[x]).map(drop),
+            "inst99 stands nowhere in `f`",
+        ),
         (e.replace(inst, Op::Compare(Compare::Lt), &[x, x]), "lt gives bool, not real"),
         (e.set_operand(inst, 0, n), "sin takes a real or complex number, given (int)"),
         (e.set_operand(inst, 3, x), "has 1 operands, none with number 3"),
@@ -140,7 +150,10 @@ fn blocks_and_their_parameters_come_and_go() {
     let other = e.add_block(&[], Terminator::Jump(Target::new(last, vec![y]))).unwrap();
     let end = Terminator::Branch(less, Target::new(last, vec![a]), Target::new(other, vec![]));
     e.set_end(entry, end).unwrap();
-    assert_eq!((value(e.program(), &[2.0, 3.0]), value(e.program(), &[3.0, 2.0])), (6f64.sin(), 2f64.sin()));
+    assert_eq!(
+        (value(e.program(), &[2.0, 3.0]), value(e.program(), &[3.0, 2.0])),
+        (6f64.sin(), 2f64.sin())
+    );
     assert!(matches!(e.remove_block(other), Err(EditError::Reached { from, .. }) if from == entry));
     assert!(e.remove_param(last, 0).unwrap_err().to_string().contains(&format!("{v} is used")));
     e.set_end(entry, Terminator::Jump(Target::new(last, vec![a]))).unwrap();
@@ -176,7 +189,8 @@ fn edit(e: &mut Editor<'_>, rng: &mut Rng) -> Result<(), EditError> {
     let values: Vec<Value> = f.kinds.keys().collect();
     let insts: Vec<Inst> = f.blocks.values().flat_map(|b| b.insts.clone()).collect();
     let blocks = f.blocks.len();
-    let (Some(v), Some(w), Some(i)) = (pick(&values, rng), pick(&values, rng), pick(&insts, rng)) else {
+    let (Some(v), Some(w), Some(i)) = (pick(&values, rng), pick(&values, rng), pick(&insts, rng))
+    else {
         return Ok(());
     };
     let (b, to) = (Block::new(rng.below(blocks)), Block::new(rng.below(blocks + 1)));
@@ -206,7 +220,10 @@ fn edit(e: &mut Editor<'_>, rng: &mut Rng) -> Result<(), EditError> {
         12 => e.add_block(&[kind], Terminator::Return(w)).map(drop),
         13 => match rng.below(3) {
             0 => e.set_end(b, Terminator::Jump(Target::new(to, args))),
-            1 => e.set_end(b, Terminator::Branch(v, Target::new(to, args.clone()), Target::new(to, args))),
+            1 => e.set_end(
+                b,
+                Terminator::Branch(v, Target::new(to, args.clone()), Target::new(to, args)),
+            ),
             _ => e.set_end(b, Terminator::Return(w)),
         },
         14 => match rng.below(3) {

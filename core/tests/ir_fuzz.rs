@@ -1,5 +1,5 @@
-//! Programs broken at random in their data: the verifier says why not, or they mean on every executor what an interpreter
-//! that shares nothing with core says.
+//! Programs broken at random in their data: the verifier says why not, or they mean on every
+//! executor what an interpreter that shares nothing with core says.
 //!
 //! `KETGRAD_FUZZ` asks for more rounds.
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
@@ -12,10 +12,14 @@ use std::{
 use ketgrad_core::{
     adjoint, emit,
     entity::{Block, FuncId, Inst, PrimitiveId, Table, Value},
-    exec::{Bytecode, CallError, Datum, Derivatives, Executable, Limits, Machine, NoHost, RunError, inspect},
+    exec::{
+        Bytecode, CallError, Datum, Derivatives, Executable, Limits, Machine, NoHost, RunError,
+        inspect,
+    },
     ir::{
-        ArrayOp, Compare, CustomRule, Element, Function, InstData, Int1, Int2, Kind, Literal, Mixed, Number1,
-        Number2, Op, Param, Program, Real1, Real2, Target, Terminator, parse, verify, verify_reachable,
+        ArrayOp, Compare, CustomRule, Element, Function, InstData, Int1, Int2, Kind, Literal,
+        Mixed, Number1, Number2, Op, Param, Program, Real1, Real2, Target, Terminator, parse,
+        verify, verify_reachable,
     },
     pass::{Level, optimize_all},
     text::parse_program,
@@ -87,7 +91,9 @@ fn corpus() -> Vec<Program> {
     for k in 0..all.len() {
         let mut derived = all[k].clone();
         let f = derived.lookup("f").unwrap();
-        let Ok(adjoint::Reverse { primal, adjoint }) = adjoint::reverse(&mut derived, f) else { continue };
+        let Ok(adjoint::Reverse { primal, adjoint }) = adjoint::reverse(&mut derived, f) else {
+            continue;
+        };
         if k % 2 == 0 {
             optimize_all(&mut derived, primal, Level::Strict);
             optimize_all(&mut derived, adjoint, Level::Strict);
@@ -133,9 +139,10 @@ fn id(rng: &mut Rng, len: usize) -> usize {
 /// Any operation.
 fn op(p: &Program, rng: &mut Rng) -> Op {
     match rng.below(24) {
-        0 => {
-            Op::Real(Literal(pick(&[0.0, -0.0, 1.0, f64::NAN, -f64::NAN, f64::INFINITY, 1e300, 5e-324], rng)))
-        }
+        0 => Op::Real(Literal(pick(
+            &[0.0, -0.0, 1.0, f64::NAN, -f64::NAN, f64::INFINITY, 1e300, 5e-324],
+            rng,
+        ))),
         1 => Op::Int(number(rng)),
         2 => Op::Bool(rng.below(2) == 0),
         3 => Op::Number1(pick(Number1::ALL, rng)),
@@ -178,7 +185,9 @@ fn op(p: &Program, rng: &mut Rng) -> Op {
 /// Another operation on the same operands, if there is one.
 fn sibling(op: Op, rng: &mut Rng) -> Op {
     match op {
-        Op::Real(_) => Op::Real(Literal(pick(&[0.0, -0.0, 1.0, 0.5, f64::NAN, f64::INFINITY, 1e300], rng))),
+        Op::Real(_) => {
+            Op::Real(Literal(pick(&[0.0, -0.0, 1.0, 0.5, f64::NAN, f64::INFINITY, 1e300], rng)))
+        }
         Op::Int(_) => Op::Int(number(rng)),
         Op::Bool(b) => Op::Bool(!b),
         Op::Number1(_) | Op::Real1(_) if rng.below(2) == 0 => Op::Real1(pick(Real1::ALL, rng)),
@@ -199,7 +208,8 @@ fn sibling(op: Op, rng: &mut Rng) -> Op {
 
 /// A value of the kind of another.
 fn like(f: &Function, v: Value, rng: &mut Rng) -> Value {
-    let same: Vec<Value> = f.kinds.keys().filter(|&w| f.kinds.get(v) == Some(&f.kinds[w])).collect();
+    let same: Vec<Value> =
+        f.kinds.keys().filter(|&w| f.kinds.get(v) == Some(&f.kinds[w])).collect();
     if same.is_empty() { v } else { pick(&same, rng) }
 }
 
@@ -211,7 +221,8 @@ fn mutate(p: &mut Program, g: FuncId, rng: &mut Rng) {
         return;
     }
     let (values, blocks, insts) = (f.kinds.len(), f.blocks.len(), f.insts.len());
-    let (b, i, v) = (Block::new(rng.below(blocks)), Inst::new(rng.below(insts)), Value::new(id(rng, values)));
+    let (b, i, v) =
+        (Block::new(rng.below(blocks)), Inst::new(rng.below(insts)), Value::new(id(rng, values)));
     let len = f.blocks[b].insts.len();
     let place = rng.below(len + 1);
     let operands = f.insts[i].args.len();
@@ -278,7 +289,10 @@ fn mutate(p: &mut Program, g: FuncId, rng: &mut Rng) {
                 0 => Terminator::Open,
                 1 => Terminator::Return(v),
                 2 => Terminator::Jump(to),
-                3 => Terminator::Switch(v, if rng.below(2) == 0 { vec![] } else { vec![to.clone(), to] }),
+                3 => Terminator::Switch(
+                    v,
+                    if rng.below(2) == 0 { vec![] } else { vec![to.clone(), to] },
+                ),
                 _ => Terminator::Branch(v, to.clone(), to),
             };
         }
@@ -311,14 +325,18 @@ fn mutate(p: &mut Program, g: FuncId, rng: &mut Rng) {
             };
         }
         27 => {
-            let g = |rng: &mut Rng| (rng.below(2) == 0).then(|| FuncId::new(id(rng, whole.functions.len())));
-            let rule = CustomRule { pullback: g(rng), pushforward: g(rng), non_differentiable: false };
+            let g = |rng: &mut Rng| {
+                (rng.below(2) == 0).then(|| FuncId::new(id(rng, whole.functions.len())))
+            };
+            let rule =
+                CustomRule { pullback: g(rng), pushforward: g(rng), non_differentiable: false };
             p.set_rule(FuncId::new(rng.below(whole.functions.len())), rule);
         }
         28 => {
             // A branch where a jump was, on any condition.
             if let Terminator::Jump(to) = &f.blocks[b].end {
-                let conditions: Vec<Value> = f.kinds.keys().filter(|&v| f.kinds[v] == Kind::Bool).collect();
+                let conditions: Vec<Value> =
+                    f.kinds.keys().filter(|&v| f.kinds[v] == Kind::Bool).collect();
                 if !conditions.is_empty() {
                     let end = Terminator::Branch(pick(&conditions, rng), to.clone(), to.clone());
                     f.blocks[b].end = end;
@@ -355,7 +373,9 @@ fn answered(p: &Program, of: &[FuncId], rng: &mut Rng, seen: &mut Seen) -> Resul
             let broken = verify_reachable(p, f).is_err();
             let whole = p.functions[f].is_defined();
             let compiled = Bytecode::compile(p, f);
-            if broken && !matches!(compiled, Err(CallError::Program(_) | CallError::Undefined { .. })) {
+            if broken
+                && !matches!(compiled, Err(CallError::Program(_) | CallError::Undefined { .. }))
+            {
                 return Err(format!("a broken program is compiled, {f}"));
             }
             if broken
@@ -401,7 +421,8 @@ fn of_function(p: &Program, f: FuncId, rng: &mut Rng, seen: &mut Seen) -> Result
     if let Some(v) = verify(&better).first() {
         return Err(format!("passes break it: {v}"));
     }
-    let code = Bytecode::compile(&better, f).map_err(|e| format!("{f} optimised, not compiled: {e}"))?;
+    let code =
+        Bytecode::compile(&better, f).map_err(|e| format!("{f} optimised, not compiled: {e}"))?;
     let optimised = code.call(&mut Machine::new(), &NoHost, &LIMITS, &data);
     if let (Ok(a), Ok(b)) = (&value, &optimised)
         && !Val::of(a).is_close(&Val::of(b), 0.0)
@@ -415,11 +436,21 @@ fn of_function(p: &Program, f: FuncId, rng: &mut Rng, seen: &mut Seen) -> Result
             (Ok(a), Ok(b)) if Val::of(a).is_close(&Val::of(b), 0.0) => {}
             (Err(a), Err(b)) if a == b => {}
             (Err(RunError::Steps { .. }), _) | (_, Err(RunError::Steps { .. })) => {}
-            _ => return Err(format!("{f}, {args:?}: machine code gives {native:?}, not {optimised:?}")),
+            _ => {
+                return Err(format!(
+                    "{f}, {args:?}: machine code gives {native:?}, not {optimised:?}"
+                ));
+            }
         }
     }
-    drop((emit::emit_rust(p, &[f]), emit::emit_text(p, f), emit::emit_latex(p, f), emit::emit_dot(p, f)));
-    let watched = inspect::Inspection::<C>::of(p, f).map_err(|e| format!("{f} is not inspected: {e}"))?;
+    drop((
+        emit::emit_rust(p, &[f]),
+        emit::emit_text(p, f),
+        emit::emit_latex(p, f),
+        emit::emit_dot(p, f),
+    ));
+    let watched =
+        inspect::Inspection::<C>::of(p, f).map_err(|e| format!("{f} is not inspected: {e}"))?;
     let watched = watched.with_limits(LIMITS).run(&data, &mut inspect::Counter::default());
     if let (Ok(a), Ok(b)) = (&value, &watched)
         && !Val::of(a).is_close(&Val::of(b), 0.0)
@@ -436,7 +467,9 @@ fn compare(
     tolerance: f64,
 ) -> Result<bool, String> {
     match (expected, value) {
-        (_, Err(RunError::Steps { .. } | RunError::Depth { .. } | RunError::Memory { .. })) => Ok(false),
+        (_, Err(RunError::Steps { .. } | RunError::Depth { .. } | RunError::Memory { .. })) => {
+            Ok(false)
+        }
         (Err(Why::Unknown | Why::Long), _) => Ok(false),
         (Err(Why::Fails(_) | Why::Tapes), Err(_)) => Ok(true),
         (Err(Why::Tapes), Ok(d)) => Err(format!("gives {d:?} with tapes out of step")),
@@ -486,7 +519,8 @@ fn derivatives(
     }
     let mut dot = None;
     if let Ok(g) = &along {
-        let more = function.params.iter().filter_map(|p| p.kind.tangent()).map(|k| one(&k)).collect();
+        let more =
+            function.params.iter().filter_map(|p| p.kind.tangent()).map(|k| one(&k)).collect();
         if let Ok(d) = &run(*g, more)? {
             let all = fields(d);
             let value = all.first().cloned().ok_or("no value")?;
@@ -497,7 +531,10 @@ fn derivatives(
     }
     // <y_bar, J x_dot> = <J^H y_bar, x_dot>, with all parts of seeds the same number.
     if let (Some(bars), Some(dot)) = (bars, dot)
-        && program.reachable(f).iter().all(|&g| program.rule(g).is_none() && !on_tape(&p.functions[g]))
+        && program
+            .reachable(f)
+            .iter()
+            .all(|&g| program.rule(g).is_none() && !on_tape(&p.functions[g]))
     {
         let total = |all: &[Val]| {
             let mut parts = Vec::new();
@@ -557,5 +594,8 @@ fn broken_programs_are_refused_or_mean_what_they_say() {
         }
     }
     assert!(found.is_empty(), "{}\n{seen:?}", found.join("\n---\n"));
-    assert!(seen.compared > rounds as usize / 10 && seen.refused > rounds as usize / 10, "{seen:?}");
+    assert!(
+        seen.compared > rounds as usize / 10 && seen.refused > rounds as usize / 10,
+        "{seen:?}"
+    );
 }

@@ -1,4 +1,5 @@
-//! The verifier: each invariant of the intermediate representation, broken by one edit of a program that keeps them all.
+//! The verifier: each invariant of the intermediate representation, broken by one edit of a program
+//! that keeps them all.
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use ketgrad_core::{
@@ -6,10 +7,13 @@ use ketgrad_core::{
     emit::{self, EmitError},
     entity::{Block, FuncId, Inst, PrimitiveId, Value},
     exec::{Bytecode, CallError, Derivatives, DeriveError, inspect::Inspection},
-    ir::{Function, FunctionBuilder, Kind, Op, Param, Primitive, Program, Terminator, parse, verify},
+    ir::{
+        Function, FunctionBuilder, Kind, Op, Param, Primitive, Program, Terminator, parse, verify,
+    },
 };
 
-/// One of everything that has an invariant: calls, tuples, edges with arguments, a branch, a switch, rules.
+/// One of everything that has an invariant: calls, tuples, edges with arguments, a branch, a
+/// switch, rules.
 const WHOLE: &str = "\
 fn cube(x) -> real {
 block0(v0: real):
@@ -110,7 +114,9 @@ type Broken = (u8, &'static str, fn(&mut Function));
 const WRONG_IDS: &[Broken] = &[
     (4, "v99 is defined nowhere", |f| f.insts[Inst::new(0)].args[0] = Value::new(99)),
     (4, "v99 is defined nowhere", |f| f.blocks[Block::new(0)].params.push(Value::new(99))),
-    (4, "v99 is defined nowhere", |f| f.blocks[Block::new(2)].end = Terminator::Return(Value::new(99))),
+    (4, "v99 is defined nowhere", |f| {
+        f.blocks[Block::new(2)].end = Terminator::Return(Value::new(99))
+    }),
     (4, "inst99 does not exist", |f| f.blocks[Block::new(0)].insts.push(Inst::new(99))),
     (4, "stands in two places", |f| {
         let first = f.blocks[Block::new(0)].insts[0];
@@ -123,7 +129,9 @@ const WRONG_IDS: &[Broken] = &[
         f.blocks[Block::new(2)].end = Terminator::Switch(Value::new(1), vec![]);
     }),
     (11, "fn99 does not exist", |f| f.insts[Inst::new(1)].op = Op::Call(FuncId::new(99))),
-    (11, "primitive99 does not exist", |f| f.insts[Inst::new(1)].op = Op::Primitive(PrimitiveId::new(99))),
+    (11, "primitive99 does not exist", |f| {
+        f.insts[Inst::new(1)].op = Op::Primitive(PrimitiveId::new(99))
+    }),
     (13, "tape 4294967295: expected one below 4096", |f| {
         f.insts[Inst::new(0)].op = Op::Pop { tape: u32::MAX, slot: 0 };
     }),
@@ -170,7 +178,9 @@ fn refused_everywhere(program: &Program, f: FuncId, what: &str) {
     let error = Bytecode::compile(program, f).unwrap_err();
     assert!(matches!(error, CallError::Program(_)), "{error}");
     said(error.to_string());
-    for text in [emit::emit_rust(program, &[f]), emit::emit_text(program, f), emit::emit_latex(program, f)] {
+    for text in
+        [emit::emit_rust(program, &[f]), emit::emit_text(program, f), emit::emit_latex(program, f)]
+    {
         assert!(matches!(text, Err(EmitError::Program(_))), "{text:?}");
         said(text.unwrap_err().to_string());
     }
@@ -192,13 +202,18 @@ fn a_violation_names_its_instruction() {
     let one = parse(&text.replace("add v0, v1", "add v0")).unwrap();
     let error = Derivatives::<f64>::new(&one, "f").map(drop).unwrap_err().to_string();
     assert!(
-        error.ends_with("`v2: real = add v0`: add takes two real or two complex numbers, given (real)"),
+        error.ends_with(
+            "`v2: real = add v0`: add takes two real or two complex numbers, given (real)"
+        ),
         "{error}"
     );
-    let early = text.replace("v0, v1 @", "v0, v0 @").replace("    v2", "    v3: real = sin v2\n    v2");
+    let early =
+        text.replace("v0, v1 @", "v0, v0 @").replace("    v2", "    v3: real = sin v2\n    v2");
     let error = Bytecode::compile(&parse(&early).unwrap(), FuncId::new(0)).unwrap_err().to_string();
     assert!(
-        error.contains("block0, `v2: real = sin v3`: v3 is used where it is not defined on every path"),
+        error.contains(
+            "block0, `v2: real = sin v3`: v3 is used where it is not defined on every path"
+        ),
         "{error}"
     );
     let open = parse(&text.replace("v0, v1 @", "v0, v0 @").replace("    return v2\n", "")).unwrap();
@@ -217,7 +232,8 @@ fn rules_of_primitives_have_their_signature() {
         pullback: None,
         pushforward: None,
     };
-    let back = program.primitives.push(primitive("back", vec![Kind::Real; 2], Kind::tuple([Kind::Real])));
+    let back =
+        program.primitives.push(primitive("back", vec![Kind::Real; 2], Kind::tuple([Kind::Real])));
     let p = program.primitives.push(primitive("p", vec![Kind::Real], Kind::Real));
     program.primitives[p].pullback = Some(back);
     let params = vec![Param::new("x", Kind::Real)];
@@ -247,7 +263,8 @@ fn a_half_of_a_derivative_has_no_derivative() {
     assert!(matches!(&error, DiffError::Tape { function } if function == "f.primal"), "{error}");
 }
 
-/// Several functions and primitives of one name are printed by their numbers, and each NaN by its bits.
+/// Several functions and primitives of one name are printed by their numbers, and each NaN by its
+/// bits.
 #[test]
 fn text_is_the_program() {
     let mut program = parse(WHOLE).unwrap();

@@ -48,7 +48,14 @@ fn wide(seed: u32, n: usize) -> Circuit {
         .unwrap();
     }
     for q in 4..n {
-        c.ry(q, a.clone()).unwrap().cx(q, 0).unwrap().rx(q, b.clone() * 3).unwrap().cx(q, 2).unwrap();
+        c.ry(q, a.clone())
+            .unwrap()
+            .cx(q, 0)
+            .unwrap()
+            .rx(q, b.clone() * 3)
+            .unwrap()
+            .cx(q, 2)
+            .unwrap();
     }
     c.ry(1, a).unwrap().rx(0, b).unwrap();
     c
@@ -108,12 +115,20 @@ fn a_given_state_stands_for_the_gates_that_prepare_it() {
         [(0, 4, false), (1, 4, false), (2, 8, false), (3, 4, true), (4, 4, true), (5, 9, false)]
     {
         let prepare =
-            Circuit::build(n, |c| c.h(0)?.cx(0, 3)?.ry(1, Angle::pi(1, 5))?.rx(3, Angle::pi(2, 7))).unwrap();
+            Circuit::build(n, |c| c.h(0)?.cx(0, 3)?.ry(1, Angle::pi(1, 5))?.rx(3, Angle::pi(2, 7)))
+                .unwrap();
         let mut after = wide(seed, n);
         if noise {
-            after.bit_flip(0, 0.1).unwrap().depolarizing(3, 0.2).unwrap().ry(0, Angle::pi(1, 3)).unwrap();
+            after
+                .bit_flip(0, 0.1)
+                .unwrap()
+                .depolarizing(3, 0.2)
+                .unwrap()
+                .ry(0, Angle::pi(1, 3))
+                .unwrap();
         }
-        let start: StateVector<Complex<f64>> = Simulator::new().run(&prepare, &[] as &[f64]).unwrap();
+        let start: StateVector<Complex<f64>> =
+            Simulator::new().run(&prepare, &[] as &[f64]).unwrap();
         let mut whole = prepare.clone();
         whole.append(&after, &(0..n).collect::<Vec<_>>()).unwrap();
         let whole = Expectation::new(whole, sums()).unwrap();
@@ -123,7 +138,8 @@ fn a_given_state_stands_for_the_gates_that_prepare_it() {
         let (_, rows) = whole.jacobian_by(Method::Adjoint, &at).unwrap();
         near(&from.jacobian_by(Method::Adjoint, &at).unwrap().1.concat(), &rows.concat(), 1e-12);
         for method in [Method::Adjoint, Method::Forward, Method::Shift] {
-            let (found, expected) = (from.hessian_by(method, &at).unwrap(), whole.hessian(&at).unwrap());
+            let (found, expected) =
+                (from.hessian_by(method, &at).unwrap(), whole.hessian(&at).unwrap());
             near(&found.concat(), &expected.concat(), 1e-11);
         }
         let each = from.gradients(&[at.to_vec(), at.to_vec()]).unwrap();
@@ -134,7 +150,10 @@ fn a_given_state_stands_for_the_gates_that_prepare_it() {
         assert!(matches!(from.closed_forms(), Err(HybridError::Initial)));
     }
     let wrong = StateVector::basis(3, 0).unwrap();
-    assert!(matches!(Expectation::from_state(circuit(0), sums(), wrong), Err(HybridError::Count { .. })));
+    assert!(matches!(
+        Expectation::from_state(circuit(0), sums(), wrong),
+        Err(HybridError::Count { .. })
+    ));
 }
 
 /// From a state a reset is none of a fresh qubit.
@@ -143,8 +162,11 @@ fn a_given_state_is_reset() {
     let mut c = Circuit::new(2);
     let a = c.param("a");
     c.reset(0).unwrap().ry(0, a).unwrap();
-    let energy =
-        Expectation::from_state(c, ["Z0".parse::<PauliSum>().unwrap()], StateVector::basis(2, 3).unwrap());
+    let energy = Expectation::from_state(
+        c,
+        ["Z0".parse::<PauliSum>().unwrap()],
+        StateVector::basis(2, 3).unwrap(),
+    );
     let (value, gradient) = energy.unwrap().gradient_by(Method::Forward, &[0.3]).unwrap();
     near(&[value, gradient[0]], &[0.3f64.cos(), -0.3f64.sin()], 1e-14);
 }
@@ -181,16 +203,20 @@ fn variances_and_covariances_are_those_of_products() {
     let threads = Threads::serial();
     let sums = sums();
     for seed in 0..4 {
-        let states =
-            [seed, seed + 10].map(|seed| StateVector::<Complex<f64>>::random(4, seed, &threads).unwrap());
+        let states = [seed, seed + 10]
+            .map(|seed| StateVector::<Complex<f64>>::random(4, seed, &threads).unwrap());
         let weights = [0.3, 0.7];
         let matrix = {
             // |psi> and |phi> by chance, as the reduced state of |0>|psi> and |1>|phi> side by side.
             let root = |k: usize| Complex::new(f64::sqrt(weights[k]), 0.0);
-            let whole =
-                (0..2).flat_map(|k| states[k].amplitudes().iter().map(move |a| a * root(k))).collect();
+            let whole = (0..2)
+                .flat_map(|k| states[k].amplitudes().iter().map(move |a| a * root(k)))
+                .collect();
             let pure = StateVector::from_vector(whole).unwrap();
-            ketgrad_core::state::DensityMatrix::pure(&pure, &threads).unwrap().reduced(&[0, 1, 2, 3]).unwrap()
+            ketgrad_core::state::DensityMatrix::pure(&pure, &threads)
+                .unwrap()
+                .reduced(&[0, 1, 2, 3])
+                .unwrap()
         };
         for a in &sums {
             for b in &sums {

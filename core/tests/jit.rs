@@ -65,7 +65,8 @@ fn same(source: &str, args: &[Datum<f64>]) -> Result<Vec<u64>, RunError> {
     b
 }
 
-/// The value, the gradient, along a direction, of a cotangent, the Hessian along a direction, at points made at random.
+/// The value, the gradient, along a direction, of a cotangent, the Hessian along a direction, at
+/// points made at random.
 #[track_caller]
 fn same_derivatives(source: &str, seed: u64) {
     let program = program(source);
@@ -112,7 +113,8 @@ fn random_programs_on_complex_numbers_have_the_same_bits() {
         let source = Generator::complex(seed);
         let program = program(&source);
         let mut dice = Dice::new(seed + 1_000_000);
-        let mut number = || Datum::Complex(Complex::new(dice.between(-1.5, 1.5), dice.between(-1.5, 1.5)));
+        let mut number =
+            || Datum::Complex(Complex::new(dice.between(-1.5, 1.5), dice.between(-1.5, 1.5)));
         let x = [number(), number(), number()];
         let mut code = Derivatives::<Complex<f64>>::new(&program, "loss").unwrap();
         let mut jit = Derivatives::<Complex<f64>>::new(&program, "loss").unwrap().with_jit();
@@ -147,7 +149,8 @@ fn operations_on_real_numbers_have_the_same_bits() {
                (x + y) + a; (x + y) - a; (x + y) * a; (x - y) + a; (x - y) - a; (x - y) * a; x * y + a; x * y - a; x * y * a; \
                a + (x + y); a - (x + y); a * (x + y); a + (x - y); a - (x - y); a * (x - y); a + x * y; a - x * y; a * (x * y)";
     let call = |name| if name == "neg" { "-x".to_owned() } else { format!("{name}(x)") };
-    let formulas = one.split_whitespace().map(call).chain(two.split(';').map(|f| f.trim().to_owned()));
+    let formulas =
+        one.split_whitespace().map(call).chain(two.split(';').map(|f| f.trim().to_owned()));
     let comparisons = ["<", "<=", ">", ">=", "==", "!="];
     let compared = comparisons.iter().map(|op| format!("(if x {op} y {{ 1.5 }} else {{ -2.5 }})"));
     let kept = comparisons.iter().map(|op| format!("select(x {op} y, x, y)"));
@@ -163,7 +166,8 @@ fn operations_on_real_numbers_have_the_same_bits() {
             for y in NUMBERS {
                 let args = [x, y, 0.375].map(Datum::Real).into_iter().chain([Datum::Int(3)]);
                 let args: Vec<_> = args.collect();
-                let (a, b) = (run(&code, &Limits::default(), &args), run(&jit, &Limits::default(), &args));
+                let (a, b) =
+                    (run(&code, &Limits::default(), &args), run(&jit, &Limits::default(), &args));
                 assert_eq!(a, b, "{formula} at {x}, {y}");
             }
         }
@@ -192,8 +196,11 @@ fn operations_on_complex_numbers_have_the_same_bits() {
         assert!(jit.is_jit());
         for a in NUMBERS {
             for b in NUMBERS {
-                let args =
-                    [Datum::Complex(Complex::new(a, b)), Datum::Complex(Complex::new(b, 0.7)), Datum::Int(3)];
+                let args = [
+                    Datum::Complex(Complex::new(a, b)),
+                    Datum::Complex(Complex::new(b, 0.7)),
+                    Datum::Int(3),
+                ];
                 let [x, y] = [&code, &jit].map(|code| {
                     let machine = &mut Machine::<Complex<f64>>::new();
                     bits(&code.call(machine, &NoHost, &Limits::default(), &args).unwrap())
@@ -212,7 +219,9 @@ fn arrays_of_complex_numbers_are_read_and_written_in_place() {
         abs2(s) + abs2(ys[0])
     }";
     let program = program(source);
-    let zs = Datum::complexes((0..40).map(|k| Complex::new(f64::from(k) * 0.1, 1.0 - f64::from(k) * 0.2)));
+    let zs = Datum::complexes(
+        (0..40).map(|k| Complex::new(f64::from(k) * 0.1, 1.0 - f64::from(k) * 0.2)),
+    );
     let args = [zs, Datum::Complex(Complex::new(0.3, -0.8))];
     let mut code = Derivatives::<Complex<f64>>::new(&program, "f").unwrap();
     let mut jit = Derivatives::<Complex<f64>>::new(&program, "f").unwrap().with_jit();
@@ -223,7 +232,8 @@ fn arrays_of_complex_numbers_are_read_and_written_in_place() {
 
 #[test]
 fn operations_on_integers_have_the_same_values_and_errors() {
-    let numbers = [0, 1, -1, 2, 3, -7, 1 << 31, -(1 << 31), 1 << 62, i64::MAX, i64::MIN, i64::MIN + 1];
+    let numbers =
+        [0, 1, -1, 2, 3, -7, 1 << 31, -(1 << 31), 1 << 62, i64::MAX, i64::MIN, i64::MIN + 1];
     let formulas = [
         "a + b",
         "a - b",
@@ -262,7 +272,8 @@ fn operations_on_integers_have_the_same_values_and_errors() {
     assert!(fine > 1000 && failed > 100, "{fine} values, {failed} errors");
 }
 
-/// A recording checks its path in machine code, too: each order, with numbers of each order and NaN.
+/// A recording checks its path in machine code, too: each order, with numbers of each order and
+/// NaN.
 #[test]
 fn paths_are_checked_with_the_same_errors() {
     let numbers = [-1.5, -0.0, 0.0, 2.5, f64::INFINITY, f64::NAN];
@@ -324,7 +335,8 @@ fn arrays_are_read_and_written_in_place_and_those_of_the_caller_stay() {
         for i in 0..len(xs) { ys[i] = ys[i] * 2.0 + xs[js[i]]; js[i] = js[i] + 1; s += ys[i] - xs[i]; }
         (s, xs, ys, js)
     }";
-    let args = [Datum::reals((0..50).map(|k| f64::from(k) * 0.3)), Datum::ints((0..50).map(|k| k / 2))];
+    let args =
+        [Datum::reals((0..50).map(|k| f64::from(k) * 0.3)), Datum::ints((0..50).map(|k| k / 2))];
     let before = all_bits(&args);
     same(source, &args).unwrap();
     assert_eq!(all_bits(&args), before);
@@ -333,7 +345,12 @@ fn arrays_are_read_and_written_in_place_and_those_of_the_caller_stay() {
     let program = program(source);
     for _ in 0..2 {
         let y_bar = || {
-            Datum::Tuple(vec![Datum::Real(1.0), Datum::reals([1.0, 2.0]), Datum::reals([]), Datum::Int(0)])
+            Datum::Tuple(vec![
+                Datum::Real(1.0),
+                Datum::reals([1.0, 2.0]),
+                Datum::reals([]),
+                Datum::Int(0),
+            ])
         };
         let [a, b] = [false, true].map(|jit| {
             let d = Derivatives::<f64>::new(&program, "f").unwrap();
@@ -361,21 +378,25 @@ fn elements_of_matrices_are_found_by_their_shape() {
     let mut code = Derivatives::<f64>::new(&program, "f").unwrap();
     let mut jit = Derivatives::<f64>::new(&program, "f").unwrap().with_jit();
     for n in [7, 4] {
-        assert_eq!(code.value_and_gradient(&at(n)).unwrap(), jit.value_and_gradient(&at(n)).unwrap());
+        assert_eq!(
+            code.value_and_gradient(&at(n)).unwrap(),
+            jit.value_and_gradient(&at(n)).unwrap()
+        );
     }
     // Beyond the end, behind 0, and another number of axes.
     assert!(same(source, &at(8)).is_err());
     let [a, _, n] = at(7);
     assert!(same(source, &[a.clone(), matrix(&[7, 7, 1], 0.0), n.clone()]).is_err());
     assert!(same(source, &[a, matrix(&[49], 0.0), n]).is_err());
-    let before =
-        "fn f(a: array, n: int) { let mut s = 0.0; for i in 0..n { for j in 0..n { s += a[i, j - i]; } } s }";
+    let before = "fn f(a: array, n: int) { let mut s = 0.0; for i in 0..n { for j in 0..n { s += a[i, j - i]; } } s }";
     assert!(same(before, &[matrix(&[3, 3], 0.0), Datum::Int(3)]).is_err());
 }
 
 #[test]
 fn an_index_that_is_not_there_is_the_same_error() {
-    for body in ["s += xs[i];", "xs[i] = s; s += 1.0;", "s += xs[i - 4];", "xs[3 - i] = 1.0; s += 0.5;"] {
+    for body in
+        ["s += xs[i];", "xs[i] = s; s += 1.0;", "s += xs[i - 4];", "xs[3 - i] = 1.0; s += 0.5;"]
+    {
         let source = format!(
             "fn f(xs0: array, n: int) {{ let mut xs = xs0; let mut s = 0.0; for i in 0..n {{ {body} }} s + xs[0] }}"
         );
@@ -388,8 +409,8 @@ fn an_index_that_is_not_there_is_the_same_error() {
     }
 }
 
-/// A function that calls itself up to three times, once in a loop, on arguments made at random, which it leaves early at
-/// times; with a pair as its value at times.
+/// A function that calls itself up to three times, once in a loop, on arguments made at random,
+/// which it leaves early at times; with a pair as its value at times.
 fn recursive(seed: u64) -> String {
     let mut dice = Dice::new(seed);
     let pair = seed.is_multiple_of(3);
@@ -404,7 +425,10 @@ fn recursive(seed: u64) -> String {
         let k = ["k - 1", "k - 2"][part as usize % 2];
         body += &match dice.below(3) {
             0 => format!("a += 0.4 * {};\n", call(&mut dice, k)),
-            1 => format!("if x < a {{ a = a * 0.5 - {}; }} else {{ a += y * 0.25; }}\n", call(&mut dice, k)),
+            1 => format!(
+                "if x < a {{ a = a * 0.5 - {}; }} else {{ a += y * 0.25; }}\n",
+                call(&mut dice, k)
+            ),
             _ => format!(
                 "for i in 0..2 {{ a = 0.5 * a * y + {}; if a > 3.0 {{ break; }} }}\n",
                 call(&mut dice, k)
@@ -459,7 +483,10 @@ fn a_function_that_calls_itself_keeps_its_limits_and_errors() {
     let source = "fn g(x, n: int, k: int) { if n == 0 { x * real(k * k) } else { g(x * 0.5, n - 1, k * 2) + g(x, n - 1, k * 3) } }
         fn f(x, n: int) { g(x, n, 1) }";
     same(source, &[Datum::Real(0.3), Datum::Int(10)]).unwrap();
-    assert!(matches!(same(source, &[Datum::Real(0.3), Datum::Int(40)]), Err(RunError::Integer { .. })));
+    assert!(matches!(
+        same(source, &[Datum::Real(0.3), Datum::Int(40)]),
+        Err(RunError::Integer { .. })
+    ));
 }
 
 #[test]
@@ -544,7 +571,9 @@ fn machine_code_outlives_the_bytecode_that_it_was_made_from_and_goes_between_thr
     std::thread::scope(|scope| {
         for copy in copies {
             let (args, expected) = (&args, &expected);
-            scope.spawn(move || assert_eq!(&run(&copy, &Limits::default(), args).unwrap(), expected));
+            scope.spawn(move || {
+                assert_eq!(&run(&copy, &Limits::default(), args).unwrap(), expected)
+            });
         }
     });
 }
@@ -554,7 +583,10 @@ fn very_long_straight_code_has_the_same_bits() {
     // Thousands of numbers that are all read at the end, with ways out between them.
     let mut source = String::from("fn f(xs: array, x) { let mut s = x;\n");
     for k in 0..1500 {
-        source.push_str(&format!("let v{k} = xs[{}] * s + {k}.5; s = s * 0.5 + v{k} * 0.001;\n", k % 7));
+        source.push_str(&format!(
+            "let v{k} = xs[{}] * s + {k}.5; s = s * 0.5 + v{k} * 0.001;\n",
+            k % 7
+        ));
     }
     source.push_str("let mut t = s;\n");
     for k in 0..1500 {

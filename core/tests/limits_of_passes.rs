@@ -1,4 +1,5 @@
-//! Passes and analyses that stop at a limit: what they leave undone changes no result, and what they find is true.
+//! Passes and analyses that stop at a limit: what they leave undone changes no result, and what
+//! they find is true.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::HashSet;
@@ -21,7 +22,8 @@ use crate::{
 
 type C = Complex<f64>;
 
-/// Limits from those under which nothing is inlined to those that no program here meets, in every combination.
+/// Limits from those under which nothing is inlined to those that no program here meets, in every
+/// combination.
 fn all_limits() -> Vec<InlineLimits> {
     let mut all = Vec::new();
     for callee in [0, 40, usize::MAX] {
@@ -145,7 +147,10 @@ fn shapes_looked_at_for_less_time_give_no_other_errors() {
             assert_eq!(check_shapes_within(&program, f, &params, 0), []);
             for work in [1, 5, 20, 40, 60, 80, 100, 150, 200, 400, 1000] {
                 let found = check_shapes_within(&program, f, &params, work);
-                assert!(found.iter().all(|e| full.contains(e)), "{work}: {found:?}, {full:?}\n{program}");
+                assert!(
+                    found.iter().all(|e| full.contains(e)),
+                    "{work}: {found:?}, {full:?}\n{program}"
+                );
                 cut += usize::from(found.len() < full.len());
             }
             assert_eq!(check_shapes_within(&program, f, &params, usize::MAX), full);

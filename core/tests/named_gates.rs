@@ -1,4 +1,5 @@
-//! Gates that a file defines: their names and calls stay in what is printed, as long as their instructions do.
+//! Gates that a file defines: their names and calls stay in what is printed, as long as their
+//! instructions do.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
@@ -77,7 +78,8 @@ fn definitions_and_calls_are_printed() {
     }
     assert_eq!(to_qasm2(&read(&two)).unwrap(), two);
     // Names that the language has other uses for.
-    let own = "OPENQASM 3.0;\ngate cx a, b { ctrl @ U(pi, 0, pi) a, b; }\nqubit[2] q;\ncx q[0], q[1];\n";
+    let own =
+        "OPENQASM 3.0;\ngate cx a, b { ctrl @ U(pi, 0, pi) a, b; }\nqubit[2] q;\ncx q[0], q[1];\n";
     let text = to_qasm3(&read(own)).unwrap();
     assert_eq!(renamed_in_qasm3(&read(own)), [("cx".to_owned(), "cx_1".to_owned())]);
     assert!(text.contains("gate cx_1 a, b {") && text.ends_with("cx_1 q[0], q[1];\n"), "{text}");
@@ -120,7 +122,9 @@ fn whatever_is_done_to_instructions_the_text_is_right() {
             let angle = Angle::rad(0.25 * (1 + step) as f64 * rng.signed());
             match rng.below(7) {
                 0 => c.measure(qubits[0], rng.below(2)),
-                1 => c.when(Condition::Bit { bit: 0, value: true }, |c| c.call(gate, &[angle], &qubits)),
+                1 => c.when(Condition::Bit { bit: 0, value: true }, |c| {
+                    c.call(gate, &[angle], &qubits)
+                }),
                 2 => c.undo(|c| c.call(gate, &[angle], &qubits)),
                 3 => c.h(qubits[0]),
                 4 => c.reset(qubits[0]),
@@ -162,12 +166,25 @@ fn calls_are_checked() {
     body.crx(0, 1, t).unwrap();
     let gate = Arc::new(GateDefinition::new("own", body.clone()).unwrap());
     let mut c = Circuit::new(2);
-    let refused =
-        |c: &mut Circuit, args: &[Angle], qubits: &[usize]| c.call(&gate, args, qubits).unwrap_err();
-    assert!(matches!(refused(&mut c, &[], &[0, 1]), CircuitError::Arguments { given: 0, expected: 1, .. }));
-    assert!(matches!(refused(&mut c, &[Angle::zero()], &[0]), CircuitError::Targets { given: 1, .. }));
-    assert!(matches!(refused(&mut c, &[Angle::zero()], &[1, 1]), CircuitError::RepeatedQubit { qubit: 1 }));
-    assert!(matches!(refused(&mut c, &[Angle::zero()], &[0, 2]), CircuitError::NoSuchQubit { given: 2, .. }));
+    let refused = |c: &mut Circuit, args: &[Angle], qubits: &[usize]| {
+        c.call(&gate, args, qubits).unwrap_err()
+    };
+    assert!(matches!(
+        refused(&mut c, &[], &[0, 1]),
+        CircuitError::Arguments { given: 0, expected: 1, .. }
+    ));
+    assert!(matches!(
+        refused(&mut c, &[Angle::zero()], &[0]),
+        CircuitError::Targets { given: 1, .. }
+    ));
+    assert!(matches!(
+        refused(&mut c, &[Angle::zero()], &[1, 1]),
+        CircuitError::RepeatedQubit { qubit: 1 }
+    ));
+    assert!(matches!(
+        refused(&mut c, &[Angle::zero()], &[0, 2]),
+        CircuitError::NoSuchQubit { given: 2, .. }
+    ));
     assert!(c.instructions().is_empty() && c.calls().is_empty());
     body.barrier(&[0]).unwrap();
     for body in [body, Circuit::new(1)] {
@@ -176,7 +193,8 @@ fn calls_are_checked() {
     c.call(&gate, &[Angle::pi(1, 2)], &[1, 0]).unwrap();
     let by_hand = Circuit::build(2, |c| c.crx(1, 0, Angle::pi(1, 2))).unwrap();
     assert_eq!(c, by_hand);
-    let matrix = |c: &Circuit| Simulator::new().matrix::<Complex<f64>>(c, &Values::<f64>(&[])).unwrap();
+    let matrix =
+        |c: &Circuit| Simulator::new().matrix::<Complex<f64>>(c, &Values::<f64>(&[])).unwrap();
     assert_eq!(matrix(&c), matrix(&read(&to_qasm3(&c).unwrap())));
 }
 
@@ -226,14 +244,23 @@ fn definitions_have_the_names_of_their_parameters_and_qubits() {
     // A name of the gate that is that of a gate in it, which has a definition.
     let mut body = Circuit::new(2);
     let rzz = body.param("rzz");
-    body.name_qubits([("rzz_1", 1), ("iswap", 1)]).unwrap().rzz(0, 1, rzz).unwrap().iswap(0, 1).unwrap();
+    body.name_qubits([("rzz_1", 1), ("iswap", 1)])
+        .unwrap()
+        .rzz(0, 1, rzz)
+        .unwrap()
+        .iswap(0, 1)
+        .unwrap();
     let gate = Arc::new(GateDefinition::new("own", body).unwrap());
     let circuit = Circuit::build(2, |c| c.call(&gate, &[Angle::pi(1, 4)], &[1, 0])).unwrap();
     let text = to_qasm3(&circuit).unwrap();
     assert_eq!(head(&text, "own"), "gate own(rzz_1) rzz_1_1, iswap_1");
-    let matrix = |c: &Circuit| Simulator::new().matrix::<Complex<f64>>(c, &Values::<f64>(&[])).unwrap();
+    let matrix =
+        |c: &Circuit| Simulator::new().matrix::<Complex<f64>>(c, &Values::<f64>(&[])).unwrap();
     let (there, here) = (matrix(&read(&text)), matrix(&circuit));
-    assert!(there.entries().iter().zip(here.entries()).all(|(a, b)| (a - b).norm() < 1e-12), "{text}");
+    assert!(
+        there.entries().iter().zip(here.entries()).all(|(a, b)| (a - b).norm() < 1e-12),
+        "{text}"
+    );
     // A lone qubit is no register, whatever its name.
     let lone = "OPENQASM 3.0;\ninclude \"stdgates.inc\";\nqubit q;\nh q;\n";
     assert_eq!(to_qasm3(&read(lone)).unwrap(), lone);
@@ -242,12 +269,14 @@ fn definitions_have_the_names_of_their_parameters_and_qubits() {
 /// Files of gates with names that languages have other uses for, called under modifiers.
 fn file(rng: &mut Rng) -> (String, usize) {
     const NAMES: [&str; 16] = [
-        "theta", "phi", "q", "q0", "q1", "p0", "p1", "x", "h", "rzz", "cx", "layer", "g0", "g1", "ω", "if_1",
+        "theta", "phi", "q", "q0", "q1", "p0", "p1", "x", "h", "rzz", "cx", "layer", "g0", "g1",
+        "ω", "if_1",
     ];
     let mut text = "OPENQASM 3.0;\ninclude \"stdgates.inc\";\n".to_owned();
     let shapes: Vec<(usize, usize)> = (0..3).map(|_| (rng.below(3), 1 + rng.below(2))).collect();
     for (k, &(params, qubits)) in shapes.iter().enumerate() {
-        let names: Vec<&str> = rng.permutation(NAMES.len()).into_iter().map(|at| NAMES[at]).collect();
+        let names: Vec<&str> =
+            rng.permutation(NAMES.len()).into_iter().map(|at| NAMES[at]).collect();
         // In a body, a name hides a gate.
         let (angles, rest) = names.split_at(params);
         let (wires, _) = rest.split_at(qubits);
@@ -255,8 +284,11 @@ fn file(rng: &mut Rng) -> (String, usize) {
         let mut body = format!("sx {};", wires[0]);
         for _ in 0..1 + rng.below(3) {
             let wire = wires[rng.below(qubits)];
-            let angle =
-                if params > 0 { format!("{}/2", angles[rng.below(params)]) } else { "0.25".to_owned() };
+            let angle = if params > 0 {
+                format!("{}/2", angles[rng.below(params)])
+            } else {
+                "0.25".to_owned()
+            };
             body += &match rng.below(6) {
                 0 => format!(" gphase({angle});"),
                 1 => format!(" s {wire};"),
@@ -283,10 +315,17 @@ fn file(rng: &mut Rng) -> (String, usize) {
             ("pow(3) @ ", 0, 3),
             ("ctrl @ pow(-2) @ ", 1, 2),
         ][rng.below(8)];
-        let args =
-            if params > 0 { format!("({})", ["a", "2*a"][..params].join(", ")) } else { String::new() };
-        let on: Vec<String> =
-            rng.permutation(4).into_iter().take(controls + qubits).map(|q| format!("r[{q}]")).collect();
+        let args = if params > 0 {
+            format!("({})", ["a", "2*a"][..params].join(", "))
+        } else {
+            String::new()
+        };
+        let on: Vec<String> = rng
+            .permutation(4)
+            .into_iter()
+            .take(controls + qubits)
+            .map(|q| format!("r[{q}]"))
+            .collect();
         text += &format!("{modifiers}g{k}{args} {};\n", on.join(", "));
         calls += times;
     }
@@ -304,7 +343,10 @@ fn calls_under_modifiers_are_printed_with_them() {
         let back = read(&text);
         assert_eq!(back.instructions(), circuit.instructions(), "{given}\n{text}");
         assert_eq!(to_qasm3(&back).unwrap(), text, "{given}");
-        assert!(text.lines().filter(|l| !l.starts_with("gate")).all(|l| !l.contains("sx")), "{text}");
+        assert!(
+            text.lines().filter(|l| !l.starts_with("gate")).all(|l| !l.contains("sx")),
+            "{text}"
+        );
         // Expanded, there are no names left.
         let plain = circuit.clone().expanded();
         assert!(plain.calls().is_empty() && plain == circuit);
@@ -312,12 +354,15 @@ fn calls_under_modifiers_are_printed_with_them() {
         // OpenQASM 2 has no modifiers: equal up to a phase.
         let bound = circuit.bind(&[("a", Angle::rad(0.625))]).unwrap();
         let two = to_qasm2(&bound).unwrap();
-        let matrix = |c: &Circuit| Simulator::new().matrix::<Complex<f64>>(c, &Values::<f64>(&[])).unwrap();
+        let matrix =
+            |c: &Circuit| Simulator::new().matrix::<Complex<f64>>(c, &Values::<f64>(&[])).unwrap();
         let (there, here) = (matrix(&read(&two)), matrix(&bound));
         let pairs = || there.entries().iter().zip(here.entries());
         let overlap: Complex<f64> = pairs().map(|(a, b)| a.conj() * b).sum();
         assert!((overlap.norm() - 16.0).abs() < 1e-9, "{given}\n{two}");
-        for (renamed, text) in [(renamed_in_qasm3(&circuit), &text), (renamed_in_qasm2(&bound), &two)] {
+        for (renamed, text) in
+            [(renamed_in_qasm3(&circuit), &text), (renamed_in_qasm2(&bound), &two)]
+        {
             assert!(renamed.iter().all(|(_, new)| text.contains(new)), "{renamed:?}\n{text}");
         }
     }

@@ -1,4 +1,5 @@
-//! Observables from matrices: their strings add up to the matrices again, built here by Kronecker products.
+//! Observables from matrices: their strings add up to the matrices again, built here by Kronecker
+//! products.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use ketgrad_core::observable::{Pauli, PauliSum, Problem};
@@ -14,9 +15,10 @@ fn entry(sum: &PauliSum, n: usize, row: usize, column: usize) -> C {
             let letter = string.factors().iter().find(|f| f.0 == q).map(|f| f.1);
             product
                 * match (letter, row >> q & 1, column >> q & 1) {
-                    (None, 0, 0) | (None, 1, 1) | (Some(Pauli::X), 0, 1) | (Some(Pauli::X), 1, 0) => {
-                        C::from(1.0)
-                    }
+                    (None, 0, 0)
+                    | (None, 1, 1)
+                    | (Some(Pauli::X), 0, 1)
+                    | (Some(Pauli::X), 1, 0) => C::from(1.0),
                     (Some(Pauli::Z), 0, 0) => C::from(1.0),
                     (Some(Pauli::Z), 1, 1) => C::from(-1.0),
                     (Some(Pauli::Y), 0, 1) => C::new(0.0, -1.0),
@@ -35,7 +37,10 @@ fn check(n: usize, entries: &[(usize, usize, C)]) -> PauliSum {
             let of = entries.iter().filter(|e| (e.0, e.1) == (row, column));
             let expected: C = of.map(|e| e.2).sum();
             let found = entry(&sum, n, row, column);
-            assert!((found - expected).norm() < 1e-14, "({row}, {column}): {found}, not {expected}\n{sum}");
+            assert!(
+                (found - expected).norm() < 1e-14,
+                "({row}, {column}): {found}, not {expected}\n{sum}"
+            );
         }
     }
     sum
@@ -52,7 +57,8 @@ fn random_hermitian_matrices_are_sums_of_strings() {
                     if random.unit() > density {
                         continue;
                     }
-                    let z = C::new(random.signed(), if row == column { 0.0 } else { random.signed() });
+                    let z =
+                        C::new(random.signed(), if row == column { 0.0 } else { random.signed() });
                     entries.push((row, column, z));
                     if row != column {
                         entries.push((column, row, z.conj()));
@@ -66,13 +72,17 @@ fn random_hermitian_matrices_are_sums_of_strings() {
                 1 << n,
                 entries.len()
             );
-            entries.iter().for_each(|(r, c, z)| text += &format!("{} {} {} {}\n", r + 1, c + 1, z.re, z.im));
+            entries
+                .iter()
+                .for_each(|(r, c, z)| text += &format!("{} {} {} {}\n", r + 1, c + 1, z.re, z.im));
             let sum = PauliSum::from_entries(n, entries.iter().copied()).unwrap();
             assert_eq!(PauliSum::from_matrix_market(&text, n).unwrap(), sum);
-            let mut lower = format!("%%MatrixMarket matrix array complex Hermitian\n{0} {0}\n", 1 << n);
+            let mut lower =
+                format!("%%MatrixMarket matrix array complex Hermitian\n{0} {0}\n", 1 << n);
             for column in 0..1usize << n {
                 for row in column..1 << n {
-                    let z: C = entries.iter().filter(|e| (e.0, e.1) == (row, column)).map(|e| e.2).sum();
+                    let z: C =
+                        entries.iter().filter(|e| (e.0, e.1) == (row, column)).map(|e| e.2).sum();
                     lower += &format!("{} {}\n", z.re, z.im);
                 }
             }
@@ -100,7 +110,8 @@ fn projectors_have_one_entry() {
 
 #[test]
 fn what_is_no_observable_is_said_with_its_place() {
-    let one = |row, column, z| PauliSum::from_entries(2, [(row, column, z)]).unwrap_err().to_string();
+    let one =
+        |row, column, z| PauliSum::from_entries(2, [(row, column, z)]).unwrap_err().to_string();
     assert!(
         one(1, 2, C::from(1.0))
             .contains("row 1, column 2, counted from 0, is 1+0i, and row 2, column 1 is 0+0i")
@@ -123,7 +134,10 @@ fn what_is_no_observable_is_said_with_its_place() {
         ("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1\n2 2 1\n", 4, "more entries"),
     ] {
         let error = PauliSum::from_matrix_market(text, 1).unwrap_err().to_string();
-        assert!(error.starts_with(&format!("line {line}: ")) && error.contains(why), "{text}: {error}");
+        assert!(
+            error.starts_with(&format!("line {line}: ")) && error.contains(why),
+            "{text}: {error}"
+        );
     }
     for (text, column, why) in [
         ("|01><10|", 6, "two states"),

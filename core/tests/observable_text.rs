@@ -19,13 +19,16 @@ fn letter(letter: char) -> Matrix {
 
 /// The Kronecker product.
 fn kron(a: &Matrix, b: &Matrix) -> Matrix {
-    let row = |p: &Vec<C>, q: &Vec<C>| p.iter().flat_map(|x| q.iter().map(move |y| x * y)).collect();
+    let row =
+        |p: &Vec<C>, q: &Vec<C>| p.iter().flat_map(|x| q.iter().map(move |y| x * y)).collect();
     a.iter().flat_map(|p| b.iter().map(move |q| row(p, q))).collect()
 }
 
-/// The sum of products of letters, the last of which acts on qubit 0, the lowest bit of a row number.
+/// The sum of products of letters, the last of which acts on qubit 0, the lowest bit of a row
+/// number.
 fn expected(terms: &[(f64, &str)]) -> Matrix {
-    let one = |word: &str| word.chars().fold(vec![vec![C::new(1.0, 0.0)]], |m, c| kron(&m, &letter(c)));
+    let one =
+        |word: &str| word.chars().fold(vec![vec![C::new(1.0, 0.0)]], |m, c| kron(&m, &letter(c)));
     let dim = 1 << terms[0].1.len();
     let mut sum = vec![vec![C::new(0.0, 0.0); dim]; dim];
     for (c, word) in terms {
@@ -164,7 +167,10 @@ fn what_is_not_read_is_named_with_the_way() {
     let error = PauliSum::parse_on("0.5*ZZ", 3).unwrap_err();
     assert_eq!(error.problem, Problem::WordLength { letters: 2, expected: 3 });
     let error = PauliSum::parse_on("0.5*Z(3)", 3).unwrap_err();
-    assert_eq!((error.problem, error.column), (Problem::NoSuchQubit { qubit: 3, n_qubits: 3 }, Some(5)));
+    assert_eq!(
+        (error.problem, error.column),
+        (Problem::NoSuchQubit { qubit: 3, n_qubits: 3 }, Some(5))
+    );
 }
 
 #[test]
@@ -172,9 +178,18 @@ fn deep_large_and_long_texts_are_refused() {
     let deep = format!("{}Z0{}", "(".repeat(100_000), ")".repeat(100_000));
     assert!(deep.parse::<PauliSum>().unwrap_err().to_string().contains("nested more than 64 deep"));
     let large: Vec<String> = (0..40).map(|q| format!("(1 + Z{q})")).collect();
-    assert!(large.join("*").parse::<PauliSum>().unwrap_err().to_string().contains("more than 1048576 terms"));
+    assert!(
+        large
+            .join("*")
+            .parse::<PauliSum>()
+            .unwrap_err()
+            .to_string()
+            .contains("more than 1048576 terms")
+    );
     let long = "n".repeat(200_000);
-    for text in [long.clone(), format!("{}.5.5", "1".repeat(200_000)), format!("Z{}", "1".repeat(200_000))] {
+    for text in
+        [long.clone(), format!("{}.5.5", "1".repeat(200_000)), format!("Z{}", "1".repeat(200_000))]
+    {
         let error = text.parse::<PauliSum>().unwrap_err();
         assert!(error.to_string().len() < 200, "{}", error.to_string().len());
     }

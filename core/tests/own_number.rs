@@ -1,5 +1,5 @@
-//! Number types of one's own: floats of 256 bits, on which circuits, programs and linear algebra keep their digits; and what is
-//! no commutative ring, refused.
+//! Number types of one's own: floats of 256 bits, on which circuits, programs and linear algebra
+//! keep their digits; and what is no commutative ring, refused.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::{cell::RefCell, cmp::Ordering};
@@ -176,9 +176,13 @@ fn number_types_keep_their_laws() {
     let wide: Vec<Wide> = ["0", "1", "-0.1", "3.7", "1e-9"].map(Wide::parse).to_vec();
     ring_laws_by(&wide, is_close).unwrap();
     conj_laws(&wide, is_close).unwrap();
-    let complex: Vec<Complex<Wide>> =
-        wide.iter().zip(wide.iter().rev()).map(|(x, y)| Complex::new(x.clone(), y.clone())).collect();
-    let same = |a: &Complex<Wide>, b: &Complex<Wide>| is_close(&a.re, &b.re) && is_close(&a.im, &b.im);
+    let complex: Vec<Complex<Wide>> = wide
+        .iter()
+        .zip(wide.iter().rev())
+        .map(|(x, y)| Complex::new(x.clone(), y.clone()))
+        .collect();
+    let same =
+        |a: &Complex<Wide>, b: &Complex<Wide>| is_close(&a.re, &b.re) && is_close(&a.im, &b.im);
     ring_laws_by(&complex, same).unwrap();
     conj_laws(&complex, same).unwrap();
     // Small integers are exact on every float.
@@ -310,7 +314,8 @@ fn product<S: Scalar<Real = Wide>>(a: &Array<S>, b: &Array<S>, adjoint: [bool; 2
 /// The greatest distance between elements.
 fn distance<S: Scalar<Real = Wide>>(a: &Array<S>, b: &Array<S>) -> f64 {
     assert_eq!(a.shape(), b.shape());
-    let apart = a.iter().zip(b.iter()).map(|(x, y)| (x.clone() - y).abs2().sqrt().primal().unwrap());
+    let apart =
+        a.iter().zip(b.iter()).map(|(x, y)| (x.clone() - y).abs2().sqrt().primal().unwrap());
     apart.fold(0.0, f64::max)
 }
 
@@ -428,7 +433,8 @@ fn exponentials_keep_all_digits() {
     assert!(distance(&y, &series(&complex_matrix(3, 3, 4))) < 100.0 * CLOSE);
 }
 
-/// A matrix with singular values down to 1e-40: of full rank here, where floats of 53 bits see rank 1.
+/// A matrix with singular values down to 1e-40: of full rank here, where floats of 53 bits see
+/// rank 1.
 #[test]
 fn systems_keep_all_digits() {
     let n = 4;
@@ -476,8 +482,7 @@ fn programs_keep_all_digits() {
     let derivative = &expected * (at.cos() - below.recip());
     assert!(slope[0].distance(&derivative) < CLOSE);
     // d/dt ln det(A + t 1) = tr A^-1, and that of the sum of singular values.
-    let source =
-        "fn f(t, a: array) { let b = a + t * eye(3); logabsdet(b) + sum(svdvals(b)) + sum(expm(b)) }";
+    let source = "fn f(t, a: array) { let b = a + t * eye(3); logabsdet(b) + sum(svdvals(b)) + sum(expm(b)) }";
     let a = real_matrix(3, 3, 11);
     let data = Datum::reals_of(&[3, 3], a.to_vec()).unwrap();
     let difference = |h: &Wide| {

@@ -14,8 +14,8 @@ use num_complex::Complex;
 
 use crate::requests::requests;
 
-/// Rotations, controlled phases, permutations and a dense block, in layers, so that several stages need
-/// tables, products and frames.
+/// Rotations, controlled phases, permutations and a dense block, in layers, so that several stages
+/// need tables, products and frames.
 fn circuit(n: usize, turn: f64) -> Circuit {
     let mut c = Circuit::new(n);
     for layer in 0..3 {

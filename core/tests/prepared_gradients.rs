@@ -32,7 +32,8 @@ fn mixed(n: usize) -> Circuit {
     c
 }
 
-/// Rotations about Y alone, so that all matrices are real: they turn into reflections, and have signs to carry.
+/// Rotations about Y alone, so that all matrices are real: they turn into reflections, and have
+/// signs to carry.
 fn real(n: usize) -> Circuit {
     let mut c = Circuit::new(n);
     let mut w = c.param_list("w", 4 * n).into_iter();
@@ -93,7 +94,8 @@ fn dense(n: usize) -> Circuit {
     c
 }
 
-/// Rotations about strings of up to n letters, some under controls, whose angles also make them phases and signs.
+/// Rotations about strings of up to n letters, some under controls, whose angles also make them
+/// phases and signs.
 fn strings(n: usize) -> Circuit {
     let mut c = Circuit::new(n);
     let mut w = c.param_list("w", 6 * n).into_iter();
@@ -121,8 +123,9 @@ where
         let mut executors = Executors::new();
         executors.insert::<Complex<E>>(std::sync::Arc::new(Fast::with(set).unwrap()));
         let simulator = Simulator::new().with_executors(executors);
-        let energy =
-            Expectation::new(circuit.clone(), observables.clone()).unwrap().with_simulator(simulator);
+        let energy = Expectation::new(circuit.clone(), observables.clone())
+            .unwrap()
+            .with_simulator(simulator);
         let mut prepared = energy.prepare::<E>().unwrap();
         let mut gradient = vec![E::zero(); energy.n_inputs()];
         let point = |at: &dyn Fn(usize) -> f64| -> Vec<E> {
@@ -136,11 +139,15 @@ where
         let special = special.iter().map(|&angle| point(&move |_| angle));
         for at in [3.0, 4.5, 6.1, 9.7].map(anywhere).into_iter().chain(special) {
             let mut value = E::zero();
-            let count = requests(|| value = prepared.value_and_gradient(&at, &mut gradient).unwrap());
+            let count =
+                requests(|| value = prepared.value_and_gradient(&at, &mut gradient).unwrap());
             let (other, fresh) = energy.value_and_gradient(&at).unwrap();
             let far = |x: E, y: E| (Into::<f64>::into(x) - Into::<f64>::into(y)).abs() > tolerance;
             assert!(!far(value, other), "{set}, {n}: {value:?} {other:?}");
-            assert!(!gradient.iter().zip(&fresh).any(|(x, y)| far(*x, *y)), "{gradient:?} {fresh:?}");
+            assert!(
+                !gradient.iter().zip(&fresh).any(|(x, y)| far(*x, *y)),
+                "{gradient:?} {fresh:?}"
+            );
             assert_eq!(count, 0, "{n} qubits, {set}, at {at:?}");
         }
         assert!(
@@ -166,14 +173,24 @@ fn a_prepared_gradient_allocates_nothing() {
     }
 }
 
-/// So does that of a program: what rows, parts and elements give to the cotangent of an array goes to one buffer.
+/// So does that of a program: what rows, parts and elements give to the cotangent of an array goes
+/// to one buffer.
 #[test]
 fn a_prepared_gradient_of_a_program_allocates_nothing() {
     for (body, slope) in [
         ("let mut s = 0.0; for i in 0..40 { let r = row(a, i); s += sum(r * r) * k; } s", 1.0),
-        ("let mut s = 0.0; for i in 0..40 { let r = row(a, i); s += sum(r * r) * k + a[i, 1]; } s", 2.0),
-        ("let mut s = 0.0; for j in 0..5 { let r = slice(a, 1, j, 1); s += sum(r * r) * k; } s", 1.0),
-        ("let mut s = 0.0; for i in 0..40 { for j in 0..6 { s += a[i, j] * a[i, j] * k; } } s", 1.0),
+        (
+            "let mut s = 0.0; for i in 0..40 { let r = row(a, i); s += sum(r * r) * k + a[i, 1]; } s",
+            2.0,
+        ),
+        (
+            "let mut s = 0.0; for j in 0..5 { let r = slice(a, 1, j, 1); s += sum(r * r) * k; } s",
+            1.0,
+        ),
+        (
+            "let mut s = 0.0; for i in 0..40 { for j in 0..6 { s += a[i, j] * a[i, j] * k; } } s",
+            1.0,
+        ),
     ] {
         let program = parse_program(&format!("fn f(a: array, k) {{ {body} }}")).unwrap();
         let mut f = Derivatives::<f64>::new(&program, "f").unwrap().prepare().unwrap();
@@ -204,7 +221,8 @@ fn parts_that_begin_elsewhere_take_no_new_plan() {
         s
     }";
     let numbers: Vec<f64> = (0..40 * 5000).map(|k| (k as f64 * 0.7).sin()).collect();
-    let args = [Datum::Reals(Array::new(&[40, 5000], numbers.clone()).unwrap().into()), Datum::Real(0.5)];
+    let args =
+        [Datum::Reals(Array::new(&[40, 5000], numbers.clone()).unwrap().into()), Datum::Real(0.5)];
     let counts = [2, 40].map(|rows| {
         let program = parse_program(&source.replace("ROWS", &rows.to_string())).unwrap();
         let mut f = Derivatives::<f64>::new(&program, "f").unwrap();

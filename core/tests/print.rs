@@ -1,8 +1,11 @@
-//! Printed circuits: definitions and syntheses equal what they stand for, texts are as they should be.
+//! Printed circuits: definitions and syntheses equal what they stand for, texts are as they should
+//! be.
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use ketgrad_core::{
-    circuit::{Circuit, CircuitError, Condition, Control, Instruction, Operation, PauliRotation, Relation},
+    circuit::{
+        Circuit, CircuitError, Condition, Control, Instruction, Operation, PauliRotation, Relation,
+    },
     gate::{Gate, GateKind},
     matrix::Matrix,
     observable::{Pauli, PauliString},
@@ -46,7 +49,8 @@ fn read(text: &str) -> Circuit {
     parse(text, &Options::default()).unwrap_or_else(|e| panic!("{e}\n{text}")).circuit
 }
 
-/// The matrix of some gates h, t, s, x, multiplied in floats: often diagonal or antidiagonal up to rounding.
+/// The matrix of some gates h, t, s, x, multiplied in floats: often diagonal or antidiagonal up to
+/// rounding.
 fn noisy_product(gates: &[usize]) -> Matrix<C> {
     let kinds = [GateKind::H, GateKind::T, GateKind::S, GateKind::X];
     gates.iter().fold(Matrix::identity(1), |product, &k| {
@@ -58,7 +62,8 @@ fn noisy_product(gates: &[usize]) -> Matrix<C> {
 fn products_that_are_diagonal_up_to_rounding_keep_their_phases() {
     let mut rng = Rng::new(5);
     // h s t t h s h h: -Y up to a phase.
-    let mut products = vec![vec![0, 2, 1, 1, 0, 2, 0, 0], vec![0, 1, 1, 1, 1, 0, 1], vec![0, 1, 0, 0, 2, 0]];
+    let mut products =
+        vec![vec![0, 2, 1, 1, 0, 2, 0, 0], vec![0, 1, 1, 1, 1, 0, 1], vec![0, 1, 0, 0, 2, 0]];
     products.extend((0..60).map(|_| {
         let half: Vec<usize> = (0..rng.below(12)).map(|_| rng.below(4)).collect();
         // Gates, then what undoes them: t is undone by seven of them, s by three.
@@ -77,7 +82,8 @@ fn products_that_are_diagonal_up_to_rounding_keep_their_phases() {
             let three = read(&to_qasm3(&circuit).unwrap());
             assert!(distance(&matrix(&three), &expected) < SYNTHESIS, "{product:?} {controls:?}");
             let two = matrix(&read(&to_qasm2(&circuit).unwrap()));
-            let phase = (0..4).map(|i| (0..4).map(|j| two[(i, j)].conj() * expected[(i, j)]).sum::<C>());
+            let phase =
+                (0..4).map(|i| (0..4).map(|j| two[(i, j)].conj() * expected[(i, j)]).sum::<C>());
             let phase: C = phase.sum::<C>() / 4.0;
             let phase = if controls.is_empty() { phase } else { C::new(1.0, 0.0) };
             let turned = Matrix::from_fn(2, |i, j| two[(i, j)] * phase);
@@ -133,7 +139,8 @@ fn definitions_equal_their_gates_with_the_phase() {
     for &kind in GateKind::ALL {
         let Some(body) = definition(kind).unwrap() else { continue };
         defined += 1;
-        let values: Vec<(&str, Angle)> = kind.param_names().iter().copied().zip(angles(kind)).collect();
+        let values: Vec<(&str, Angle)> =
+            kind.param_names().iter().copied().zip(angles(kind)).collect();
         let mut plain = Circuit::new(kind.n_qubits());
         let all: Vec<usize> = (0..kind.n_qubits()).collect();
         plain.gate(Gate::new(kind, angles(kind)).unwrap(), &all, &[]).unwrap();
@@ -170,8 +177,9 @@ fn syntheses_hold_on_matrices_with_structure() {
         cases.push((format!("identity {n}"), Matrix::identity(n)));
         let mut rng = Rng::new(n as u64);
         let order = different_qubits(&mut rng, dim, dim);
-        let permutation =
-            |order: &[usize]| Matrix::from_fn(n, |i, j| C::from(if order[j] == i { 1.0 } else { 0.0 }));
+        let permutation = |order: &[usize]| {
+            Matrix::from_fn(n, |i, j| C::from(if order[j] == i { 1.0 } else { 0.0 }))
+        };
         cases.push((format!("permutation {n}"), permutation(&order)));
         let shift: Vec<usize> = (0..dim).map(|j| (j + 1) % dim).collect();
         cases.push((format!("shift {n}"), permutation(&shift)));
@@ -207,10 +215,14 @@ fn syntheses_hold_on_matrices_with_structure() {
         for high in 1..n {
             let product = random_unitary(high, 5).kron(&random_unitary(n - high, 6));
             cases.push((format!("product {high} {n}"), product));
-            cases.push((format!("controlled {high} {n}"), random_unitary(n - high, 7).controlled(high)));
+            cases.push((
+                format!("controlled {high} {n}"),
+                random_unitary(n - high, 7).controlled(high),
+            ));
         }
     }
-    // An entry in each row and column, and noise whose squares are normal numbers, subnormal ones, or zero.
+    // An entry in each row and column, and noise whose squares are normal numbers, subnormal ones,
+    // or zero.
     let mut rng = Rng::new(8);
     for n in 2..=4 {
         for exponent in [17, 60, 120, 150, 155, 158, 160, 162, 200, 300] {
@@ -218,8 +230,11 @@ fn syntheses_hold_on_matrices_with_structure() {
                 let place = rng.permutation(1 << n);
                 let units: Vec<C> =
                     (0..1 << n).map(|_| [C::ONE, C::I, -C::ONE, -C::I][rng.below(4)]).collect();
-                let mut noise =
-                    || C::new(rng.signed(), rng.signed()) * 10f64.powi(-exponent) * [0.0, 1.0][rng.below(2)];
+                let mut noise = || {
+                    C::new(rng.signed(), rng.signed())
+                        * 10f64.powi(-exponent)
+                        * [0.0, 1.0][rng.below(2)]
+                };
                 let u = Matrix::from_fn(n, |i, j| if place[j] == i { units[j] } else { noise() });
                 cases.push((format!("noise of 1e-{exponent} {n}"), u));
             }
@@ -250,7 +265,8 @@ fn check_both(name: &str, circuit: &Circuit) {
     assert!(off < SYNTHESIS, "{name} in OpenQASM 3 is off by {off:e}\n{text}");
     let text = to_qasm2(circuit).unwrap();
     let found = matrix(&parsed(&text));
-    let overlap: C = found.entries().iter().zip(expected.entries()).map(|(x, y)| x.conj() * y).sum();
+    let overlap: C =
+        found.entries().iter().zip(expected.entries()).map(|(x, y)| x.conj() * y).sum();
     let aligned = found.map(|x| x * (overlap / overlap.norm()));
     let off = distance(&aligned, &expected);
     assert!(off < SYNTHESIS, "{name} in OpenQASM 2 is off by {off:e}\n{text}");
@@ -274,10 +290,12 @@ fn controlled(kind: GateKind, values: &[bool]) -> Circuit {
     let k = kind.n_qubits();
     let mut c = Circuit::new((k + values.len()).max(1));
     // Controls among and around the targets.
-    let qubits: Vec<usize> = (0..k + values.len()).map(|i| (3 * i + 1) % (k + values.len())).collect();
+    let qubits: Vec<usize> =
+        (0..k + values.len()).map(|i| (3 * i + 1) % (k + values.len())).collect();
     let distinct = qubits.iter().collect::<std::collections::BTreeSet<_>>().len() == qubits.len();
     let qubits = if distinct { qubits } else { (0..k + values.len()).collect() };
-    let controls: Vec<(usize, bool)> = qubits[k..].iter().copied().zip(values.iter().copied()).collect();
+    let controls: Vec<(usize, bool)> =
+        qubits[k..].iter().copied().zip(values.iter().copied()).collect();
     c.gate(Gate::new(kind, angles(kind)).unwrap(), &qubits[..k], &controls).unwrap();
     c
 }
@@ -295,7 +313,9 @@ fn every_gate_under_every_control_reads_back_equal() {
 fn gates_of_the_standard_files_read_back_as_themselves() {
     for &kind in GateKind::ALL {
         // What `stdgates.inc` has, or `inv @` of it; other gates come back as their definitions.
-        if definition(kind).unwrap().is_some() || matches!(kind, GateKind::ISWAPDG | GateKind::DCXDG) {
+        if definition(kind).unwrap().is_some()
+            || matches!(kind, GateKind::ISWAPDG | GateKind::DCXDG)
+        {
             continue;
         }
         for values in CONTROLS {
@@ -308,9 +328,33 @@ fn gates_of_the_standard_files_read_back_as_themselves() {
         }
     }
     let mut named = Circuit::new(5);
-    named.x(0).unwrap().sxdg(1).unwrap().p(2, Angle::pi(-3, 8)).unwrap().u3(0, 0.1, 0.2, 0.3).unwrap();
-    named.cx(0, 3).unwrap().ch(1, 0).unwrap().cp(3, 4, 0.25).unwrap().cu(0, 1, 0.1, 0.2, 0.3, 0.4).unwrap();
-    named.swap(0, 4).unwrap().rxx(0, 1, 0.5).unwrap().rzz(2, 1, 1e-9).unwrap().rccx(0, 1, 2).unwrap();
+    named
+        .x(0)
+        .unwrap()
+        .sxdg(1)
+        .unwrap()
+        .p(2, Angle::pi(-3, 8))
+        .unwrap()
+        .u3(0, 0.1, 0.2, 0.3)
+        .unwrap();
+    named
+        .cx(0, 3)
+        .unwrap()
+        .ch(1, 0)
+        .unwrap()
+        .cp(3, 4, 0.25)
+        .unwrap()
+        .cu(0, 1, 0.1, 0.2, 0.3, 0.4)
+        .unwrap();
+    named
+        .swap(0, 4)
+        .unwrap()
+        .rxx(0, 1, 0.5)
+        .unwrap()
+        .rzz(2, 1, 1e-9)
+        .unwrap()
+        .rccx(0, 1, 2)
+        .unwrap();
     named.ccx(0, 1, 2).unwrap().cswap(3, 1, 2).unwrap().c3x(0, 1, 2, 3).unwrap();
     named.c4x(4, 3, 2, 1, 0).unwrap().c3sx(0, 1, 2, 3).unwrap().csx(1, 4).unwrap();
     named.barrier(&[0, 1, 2, 3, 4]).unwrap().barrier(&[1, 3]).unwrap().measure_all().unwrap();
@@ -324,12 +368,16 @@ fn push_rotation(c: &mut Circuit, rng: &mut Rng) {
     let k = rng.below(n + 1);
     let extra = rng.below(n - k + 1).min(2);
     let qubits = different_qubits(rng, n, k + extra);
-    let letters: Vec<Pauli> = (0..k).map(|_| [Pauli::X, Pauli::Y, Pauli::Z][rng.below(3)]).collect();
+    let letters: Vec<Pauli> =
+        (0..k).map(|_| [Pauli::X, Pauli::Y, Pauli::Z][rng.below(3)]).collect();
     let rotation = PauliRotation::new(letters, Angle::rad(angle(rng)));
     c.push(Instruction {
         operation: Operation::PauliRotation(Box::new(rotation)),
         targets: qubits[..k].iter().map(|&q| q as u32).collect(),
-        controls: qubits[k..].iter().map(|&q| Control { qubit: q as u32, value: rng.below(3) > 0 }).collect(),
+        controls: qubits[k..]
+            .iter()
+            .map(|&q| Control { qubit: q as u32, value: rng.below(3) > 0 })
+            .collect(),
         condition: None,
     })
     .unwrap();
@@ -353,7 +401,8 @@ fn rotations_about_strings_read_back_under_conditions_and_in_loops() {
     for seed in 0..4 {
         let [a, b, d] = [&c, &again, &decomposed].map(|c| {
             let bound = BoundCircuit::<C>::new(c, &Values(&[0.7])).unwrap();
-            let shots = Simulator::new().trajectories(&bound, 6, seed, |t| Ok(t.state.amplitudes().to_vec()));
+            let shots = Simulator::new()
+                .trajectories(&bound, 6, seed, |t| Ok(t.state.amplitudes().to_vec()));
             shots.unwrap()
         });
         for other in [b, d] {
@@ -377,12 +426,14 @@ fn random_circuits_with_unitaries_read_back_equal() {
             let k = kind.n_qubits();
             let extra = rng.below(n - k + 1);
             let qubits = different_qubits(&mut rng, n, k + extra);
-            let controls: Vec<(usize, bool)> = qubits[k..].iter().map(|&q| (q, rng.below(3) > 0)).collect();
+            let controls: Vec<(usize, bool)> =
+                qubits[k..].iter().map(|&q| (q, rng.below(3) > 0)).collect();
             c.gate(Gate::new(kind, angles(kind)).unwrap(), &qubits[..k], &controls).unwrap();
             let k = rng.below(4);
             let extra = rng.below(n - k + 1).min(2);
             let qubits = different_qubits(&mut rng, n, k + extra);
-            let controls: Vec<(usize, bool)> = qubits[k..].iter().map(|&q| (q, rng.below(3) > 0)).collect();
+            let controls: Vec<(usize, bool)> =
+                qubits[k..].iter().map(|&q| (q, rng.below(3) > 0)).collect();
             c.unitary(random_unitary(k, seed), &qubits[..k], &controls).unwrap();
             push_rotation(&mut c, &mut rng);
             push_rotation(&mut c, &mut rng);
@@ -408,7 +459,14 @@ fn parameters_and_registers_read_back_as_they_were() {
     let (theta, w1, w0) = (c.param("theta"), c.param("w[1]"), c.param("w[0]"));
     c.rx(0, theta.clone() * Q::new(-3, 4) + Angle::pi(3, 8)).unwrap();
     c.crz(0, 1, w1 + Angle::rad(0.3)).unwrap().add_register("c", 2).unwrap();
-    c.add_register("d", 1).unwrap().ry(1, w0.clone()).unwrap().measure(0, 2).unwrap().measure(1, 0).unwrap();
+    c.add_register("d", 1)
+        .unwrap()
+        .ry(1, w0.clone())
+        .unwrap()
+        .measure(0, 2)
+        .unwrap()
+        .measure(1, 0)
+        .unwrap();
     let text = to_qasm3(&c).unwrap();
     assert_eq!(
         text,
@@ -418,7 +476,11 @@ fn parameters_and_registers_read_back_as_they_were() {
     );
     let back = parsed(&text);
     assert_eq!(back.registers(), c.registers());
-    assert_eq!(back.inputs().collect::<Vec<_>>(), ["theta", "w[0]", "w[1]"], "an array has its order");
+    assert_eq!(
+        back.inputs().collect::<Vec<_>>(),
+        ["theta", "w[0]", "w[1]"],
+        "an array has its order"
+    );
     assert_eq!(back.to_string(), c.to_string());
 
     let error = to_qasm2(&c).unwrap_err();
@@ -426,7 +488,10 @@ fn parameters_and_registers_read_back_as_they_were() {
         error,
         PrintError::OpenParameters { names: ["theta", "w[1]", "w[0]"].map(String::from).into() }
     );
-    assert_eq!(error.to_string(), "OpenQASM 2 has no parameters: give a value to theta, w[1], w[0]");
+    assert_eq!(
+        error.to_string(),
+        "OpenQASM 2 has no parameters: give a value to theta, w[1], w[0]"
+    );
     let values = [("theta", Angle::pi(1, 2)), ("w[0]", Angle::zero()), ("w[1]", Angle::rad(-0.3))];
     let text = to_qasm2(&c.bind(&values).unwrap()).unwrap();
     assert!(
@@ -499,14 +564,18 @@ fn inputs_keep_their_names_beside_gates_that_are_defined() {
         c.rzz(0, 1, angle).unwrap();
     }
     let text = to_qasm3(&c).unwrap();
-    for line in
-        ["input float[64] r;", "input float[64] rzz;", "input float[64] iswap;", "rzz_1(ug) q[0], q[1];"]
-    {
+    for line in [
+        "input float[64] r;",
+        "input float[64] rzz;",
+        "input float[64] iswap;",
+        "rzz_1(ug) q[0], q[1];",
+    ] {
         assert!(text.contains(line), "{text}");
     }
     let back = parsed(&text);
     assert!(back.inputs().eq(c.inputs()), "{text}");
-    let value = |c: &Circuit| Simulator::new().matrix::<C>(c, &Values(&[0.3, -0.7, 1.1, 0.4])).unwrap();
+    let value =
+        |c: &Circuit| Simulator::new().matrix::<C>(c, &Values(&[0.3, -0.7, 1.1, 0.4])).unwrap();
     assert!(distance(&value(&c), &value(&back)) < DEFINITION, "{text}");
 }
 
@@ -552,10 +621,16 @@ fn conditions_are_written_in_full() {
         (compare(&[0, 1], Relation::NotEqual, &[true]), "!c[0] || c[1]"),
         (compare(&[0, 2], Relation::Less, &[false, true]), "!c[2]"),
         (compare(&[0, 2], Relation::Greater, &[true, false]), "c[2]"),
-        (compare(&[3, 2, 1, 0], Relation::LessEqual, &[true, false, true]), "!c[0] && (!c[1] || !c[2])"),
+        (
+            compare(&[3, 2, 1, 0], Relation::LessEqual, &[true, false, true]),
+            "!c[0] && (!c[1] || !c[2])",
+        ),
         (compare(&[0], Relation::Less, &[false, true]), "true"),
         (Condition::Not(Box::new(bit(0, true).and(bit(1, false)))), "!(c[0] && !c[1])"),
-        (Condition::Any(vec![bit(0, true).and(bit(1, true)), bit(3, true)]), "(c[0] && c[1]) || d[0]"),
+        (
+            Condition::Any(vec![bit(0, true).and(bit(1, true)), bit(3, true)]),
+            "(c[0] && c[1]) || d[0]",
+        ),
         (Condition::All(vec![]), "true"),
     ];
     for (condition, expected) in cases {
@@ -599,9 +674,14 @@ fn conditions_of_openqasm_2_fix_a_register() {
     let bit = |bit, value| Condition::Bit { bit, value };
     let mut high = vec![false; 70];
     high[69] = true;
-    let all = Condition::Compare { bits: (0..70).collect(), relation: Relation::Equal, value: high.into() };
+    let all = Condition::Compare {
+        bits: (0..70).collect(),
+        relation: Relation::Equal,
+        value: high.into(),
+    };
     c.when(all, |c| c.x(0)).unwrap();
-    c.when(bit(71, true).and(Condition::Not(Box::new(bit(70, true)))), |c| c.gate_under_zero()).unwrap();
+    c.when(bit(71, true).and(Condition::Not(Box::new(bit(70, true)))), |c| c.gate_under_zero())
+        .unwrap();
     let text = to_qasm2(&c).unwrap();
     let end = "if (c == 590295810358705651712) x q[0];\nif (d == 2) x q[0];\nif (d == 2) ch q[0], q[1];\n\
                if (d == 2) x q[0];\n";

@@ -20,7 +20,8 @@ fn read(text: &str) -> Circuit {
     parse(text, &Options::default()).unwrap_or_else(|e| panic!("{e}\n{text}")).circuit
 }
 
-/// What `body` gives for each value of `n` measured bits `c`: the register `r` of `width` bits, as an unsigned number.
+/// What `body` gives for each value of `n` measured bits `c`: the register `r` of `width` bits, as
+/// an unsigned number.
 fn table(n: usize, width: usize, body: &str) -> Vec<u128> {
     let text = format!(
         "OPENQASM 3.0; include \"stdgates.inc\"; qubit[{n}] q; bit[{n}] c; bit[{width}] r; h q; c = measure q; {body}"
@@ -41,8 +42,9 @@ fn values(circuit: &Circuit, n: usize) -> Vec<u128> {
         let text = bits.text(circuit);
         let (r, c) = text.split_once(' ').unwrap();
         assert!((p * f64::from(1u32 << n) - 1.0).abs() < 1e-12, "{p}");
-        let number =
-            |text| u128::from_str_radix(text, 2).unwrap_or_else(|e| panic!("{text}: {e}\n{circuit}"));
+        let number = |text| {
+            u128::from_str_radix(text, 2).unwrap_or_else(|e| panic!("{text}: {e}\n{circuit}"))
+        };
         assert!(given.insert(number(c), number(r)).is_none());
     }
     assert_eq!(given.len(), 1 << n);
@@ -85,7 +87,9 @@ fn operate(op: &str, a: Int, b: Int) -> Int {
         "&" => x & y,
         "|" => x | y,
         "^" => x ^ y,
-        "<<" => Int::new(width, true, x).value.checked_shl(u32::try_from(b.value).unwrap()).unwrap_or(0),
+        "<<" => {
+            Int::new(width, true, x).value.checked_shl(u32::try_from(b.value).unwrap()).unwrap_or(0)
+        }
         _ => x.checked_shr(u32::try_from(b.value).unwrap()).unwrap_or(if x < 0 { -1 } else { 0 }),
     };
     Int::new(width, unsigned, result)
@@ -103,16 +107,22 @@ fn sums_products_and_quotients_are_those_of_integers() {
         let shift = matches!(op, "<<" | ">>");
         let (ta, tb) = (types[below(5) as usize], types[below(5) as usize]);
         let known = below(3) as u32;
-        // Operands that are measured: the lower and the upper three bits; or constants, one of both.
+        // Operands that are measured: the lower and the upper three bits; or constants, one of
+        // both.
         let (ka, kb) = (i128::from(below(4)), i128::from(below(4)));
         let tb = if shift { (tb.0, true) } else { tb };
         let int = |(width, unsigned): (u32, bool), value| Int::new(width, unsigned, value);
         let operand = |k: u32, ty, from: &str, constant: i128| {
             let name = int(ty, 0).ty();
-            if k == known { format!("{name}({constant})") } else { format!("{name}(uint[3](c[{from}]))") }
+            if k == known {
+                format!("{name}({constant})")
+            } else {
+                format!("{name}(uint[3](c[{from}]))")
+            }
         };
         // A divisor is odd, so no 0.
-        let odd = |text: String| if matches!(op, "/" | "%") { format!("({text} | 1)") } else { text };
+        let odd =
+            |text: String| if matches!(op, "/" | "%") { format!("({text} | 1)") } else { text };
         let (a, b) = (operand(0, ta, "0:2", ka), odd(operand(1, tb, "3:5", kb)));
         let width = if shift { ta.0 } else { ta.0.max(tb.0) };
         // An assignment to bits needs their number.
@@ -192,12 +202,17 @@ fn comparisons_of_measured_integers_go_by_their_values() {
         ("!=", |a, b| a != b),
     ];
     for (relation, holds) in relations {
-        for (ta, tb) in
-            [("uint[3]", "uint[3]"), ("int[3]", "int[3]"), ("int[3]", "uint[3]"), ("uint[5]", "int[3]")]
-        {
-            let body = format!("{ta} a = {ta}(c[0:2]); {tb} b = {tb}(c[3:5]); if (a {relation} b) r = 1;");
+        for (ta, tb) in [
+            ("uint[3]", "uint[3]"),
+            ("int[3]", "int[3]"),
+            ("int[3]", "uint[3]"),
+            ("uint[5]", "int[3]"),
+        ] {
+            let body =
+                format!("{ta} a = {ta}(c[0:2]); {tb} b = {tb}(c[3:5]); if (a {relation} b) r = 1;");
             for (c, given) in table(6, 1, &body).into_iter().enumerate() {
-                let value = |ty: &str, bits: i128| Int::new(3, !ty.starts_with("int[3]"), bits).value;
+                let value =
+                    |ty: &str, bits: i128| Int::new(3, !ty.starts_with("int[3]"), bits).value;
                 let (a, b) = (value(ta, c as i128 & 7), value(tb, c as i128 >> 3));
                 assert_eq!(given == 1, holds(a, b), "{body} for {a} and {b}");
             }
@@ -245,7 +260,9 @@ fn everyday_forms_work() {
             "uint[4] n = c; switch (n % 4) { case 1 { r = 7; } case 2, 3 { r = 1; } default { r = 2; } }",
             |c| [2, 7, 1, 1][(c % 4) as usize],
         ),
-        ("int n = int(c == 3) + int(c < 4); r = uint[4](n);", |c| u128::from(c == 3) + u128::from(c < 4)),
+        ("int n = int(c == 3) + int(c < 4); r = uint[4](n);", |c| {
+            u128::from(c == 3) + u128::from(c < 4)
+        }),
         ("uint[4] n = uint[4](c > 5) * 5; r = n;", |c| if c > 5 { 5 } else { 0 }),
         ("uint n = popcount(c) * 9; if (n >= 27) r = 1;", |c| u128::from(c.count_ones() >= 3)),
         ("bool odd = c % 2 == 1; if (odd) r = 3;", |c| if c & 1 == 1 { 3 } else { 0 }),
@@ -279,10 +296,12 @@ fn everyday_forms_work() {
         ("uint[4] n = c; r = n ** 0;", |_| 1),
         ("uint[4] n = 2 ** uint[2](c[0:1]); r = n;", |c| 1 << (c & 3)),
         // What is changed two branches deep keeps its value on all other ways.
-        ("uint[3] n = 7; if (c[0]) { if (c[1]) { n = 6; if (c[2]) n = 5; } } r[0:2] = n;", |c| match c & 7 {
-            7 => 5,
-            3 => 6,
-            _ => 7,
+        ("uint[3] n = 7; if (c[0]) { if (c[1]) { n = 6; if (c[2]) n = 5; } } r[0:2] = n;", |c| {
+            match c & 7 {
+                7 => 5,
+                3 => 6,
+                _ => 7,
+            }
         }),
         (
             "uint[3] n = 1; if (c[0]) { n = 2; if (c[1]) { if (c[2]) { n = 3; if (c[3]) n = 4; } } } r[0:2] = n;",
@@ -398,7 +417,10 @@ fn arithmetic_on_decimals_is_that_of_fractions() {
         for angle in constant(&text) {
             let value = angle.constant().unwrap();
             let off = (value - expected).abs();
-            assert!(off <= 1e-15 * expected.abs() + angle.slack(), "{text}: {value}, not {expected}");
+            assert!(
+                off <= 1e-15 * expected.abs() + angle.slack(),
+                "{text}: {value}, not {expected}"
+            );
             exact += usize::from(angle.slack() <= 1e-15 * expected.abs());
         }
     }
@@ -442,9 +464,13 @@ fn powers_beyond_what_is_precise_are_refused() {
             "{body}: {failed}"
         );
     }
-    for body in ["pow(1e300) @ h", "pow(1/2) @ pow(2**60 + 1) @ sx", "pow(1e7 + 0.5) @ U(1, 2, 3)"] {
+    for body in ["pow(1e300) @ h", "pow(1/2) @ pow(2**60 + 1) @ sx", "pow(1e7 + 0.5) @ U(1, 2, 3)"]
+    {
         let failed = of(body).unwrap_err();
-        assert!(matches!(&*failed.diagnostics[0].problem, Problem::Power { .. }), "{body}: {failed}");
+        assert!(
+            matches!(&*failed.diagnostics[0].problem, Problem::Power { .. }),
+            "{body}: {failed}"
+        );
     }
     // Of a phase of many turns the part of one is halved.
     let half = of("pow(1/2) @ p(1e20)").unwrap().circuit;
@@ -459,7 +485,8 @@ fn angles_of_many_turns_have_the_bits_of_their_rest() {
     for radians in [1e17_f64, -3e18, 4e19, 123456.7, -0.1] {
         let text = format!("OPENQASM 3.0; qubit q; angle[8] t = {radians}; U(0, 0, t) q;");
         let angle = read(&text).instructions()[0].operation.params()[2].constant().unwrap();
-        let off = (angle - f64::atan2(radians.sin(), radians.cos())).rem_euclid(std::f64::consts::TAU);
+        let off =
+            (angle - f64::atan2(radians.sin(), radians.cos())).rem_euclid(std::f64::consts::TAU);
         let part = std::f64::consts::TAU / 256.0;
         assert!(off.min(std::f64::consts::TAU - off) <= 0.501 * part, "{radians}: {angle}");
     }

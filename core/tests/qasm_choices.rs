@@ -56,13 +56,18 @@ fn agrees(body: &str) -> Result<(), String> {
     let printed = read(&to_qasm3(&circuit).unwrap()).unwrap();
     assert_eq!(outcomes(&printed).len(), given.len(), "{body}");
     for c in 0..1usize << N {
-        let known =
-            format!("{HEAD} qubit[2] r; const bit[{N}] c = \"{c:03b}\"; bit out; {body} out = measure r[0];");
+        let known = format!(
+            "{HEAD} qubit[2] r; const bit[{N}] c = \"{c:03b}\"; bit out; {body} out = measure r[0];"
+        );
         let expected = outcomes(&read(&known).unwrap_or_else(|e| panic!("{e}\n{known}")));
         for out in ["0", "1"] {
             let p = expected.get(out).copied().unwrap_or(0.0);
-            let q = given.get(&format!("{out} {c:03b}")).copied().unwrap_or(0.0) * f64::from(1u32 << N);
-            assert!((p - q).abs() < TOLERANCE, "c = {c:03b}: {q} instead of {p}\n{body}\n{circuit}");
+            let q =
+                given.get(&format!("{out} {c:03b}")).copied().unwrap_or(0.0) * f64::from(1u32 << N);
+            assert!(
+                (p - q).abs() < TOLERANCE,
+                "c = {c:03b}: {q} instead of {p}\n{body}\n{circuit}"
+            );
         }
     }
     Ok(())
@@ -75,12 +80,16 @@ fn same(body: &str) {
 #[test]
 fn branches_choose() {
     same("float x = 0.5; if (c[0]) { x = 0.25; } rx(x) r[0];");
-    same("float x = 0.5; if (c[0]) { x += 0.1; } if (c[1]) { x *= 3; } else { x -= pi/3; } rx(x) r[0];");
+    same(
+        "float x = 0.5; if (c[0]) { x += 0.1; } if (c[1]) { x *= 3; } else { x -= pi/3; } rx(x) r[0];",
+    );
     same(
         "float x; if (c == 3) { x = 1; } else if (c[2]) { x = 2; } else { x = 3; } ry(x) r[0]; rz(-x) r[0]; rx(x / 2) r[0];",
     );
     same("angle x = pi/2; if (c[1]) x += pi; if (c[2]) x *= 3; ry(x) r[0];");
-    same("float x = 1; for int i in [0:2] { if (c[i]) { x += 0.3; ry(x) r[0]; } else { rx(x) r[0]; } }");
+    same(
+        "float x = 1; for int i in [0:2] { if (c[i]) { x += 0.3; ry(x) r[0]; } else { rx(x) r[0]; } }",
+    );
     same(
         "float x = 0.1; float y = x; if (c[0]) { x = 2; y = x + 1; } if (c[1]) { y = x; } ry(y) r[0]; rx(x * y) r[0];",
     );
@@ -160,7 +169,8 @@ fn a_quotient_by_a_measured_zero_turns_nothing() {
     let options = Options::default();
     let free = text("", "ry(pi / k) r;");
     let asked = text("if (k != 0)", "ry(pi / k) r;");
-    let [free, asked] = [free, asked].map(|text| parse(&text, &options).unwrap_or_else(|e| panic!("{e}")));
+    let [free, asked] =
+        [free, asked].map(|text| parse(&text, &options).unwrap_or_else(|e| panic!("{e}")));
     assert_eq!(outcomes(&free.circuit), outcomes(&asked.circuit));
     let warnings: Vec<_> = free.warnings.iter().map(|w| w.message.as_str()).collect();
     assert_eq!(warnings, ["a measurement decides the divisor, which may be 0"]);
@@ -183,7 +193,10 @@ fn there_are_not_too_many_values() {
             "int k = uint[3](c); k *= k; k *= k; rx(k * 0.1) r[0];",
             "measured decide this number; at most 10 may",
         ),
-        ("angle[12] t; t[0:2] = c; U(t, 0, 0) r[0];", "12 bits that are measured decide this number"),
+        (
+            "angle[12] t; t[0:2] = c; U(t, 0, 0) r[0];",
+            "12 bits that are measured decide this number",
+        ),
         ("rx(c) r[0];", "bits where an angle is needed"),
         ("rx(c[0] && c[1]) r[0];", "bits where an angle is needed"),
         ("float x; if (c[0]) x = 1; rx(x) r[0];", "`x` depends on a measurement"),
@@ -199,7 +212,9 @@ fn there_are_not_too_many_values() {
     }
     let sums: String =
         (0..20).map(|k| format!("c[0] = measure r[0]; if (c[0]) x += 1.0/{}; ", k + 3)).collect();
-    assert!(measured(&format!("float x = 0; {sums} rx(x) r[0];")).unwrap_err().contains("`x` depends"));
+    assert!(
+        measured(&format!("float x = 0; {sums} rx(x) r[0];")).unwrap_err().contains("`x` depends")
+    );
     // Few values by many bits are few gates.
     let sums: String =
         (0..40).map(|_| "h r[0]; c[0] = measure r[0]; if (c[0]) x += 0.25; ".to_owned()).collect();
@@ -224,7 +239,9 @@ fn arrays_change_under_conditions() {
         "array[int[4], 3] n = {1, 2, 3}; for int i in [0:2] { if (c[i]) { n[0:1] = n[1:2]; break; } n[2] = 0; } ry((n[0] + n[1] * n[2]) * 0.2) r[0];",
     );
     let up = "def up(mutable array[int[8], 2] n, bit b) { if (b) n[0] += 2; } def sum(readonly array[int[8], #dim = 1] n) -> int[8] { return n[0] + n[1]; }";
-    same(&format!("{up} array[int[8], 2] n = {{1, 4}}; up(n, c[0]); up(n, c[1]); ry(sum(n) * 0.2) r[0];"));
+    same(&format!(
+        "{up} array[int[8], 2] n = {{1, 4}}; up(n, c[0]); up(n, c[1]); ry(sum(n) * 0.2) r[0];"
+    ));
     same(&format!(
         "{up} array[int[8], 2, 2] n = {{{{1, 4}}, {{0, 1}}}}; up(n[1], c[0]); ry(sum(n[1]) * 0.2) r[0];"
     ));
@@ -234,7 +251,9 @@ fn arrays_change_under_conditions() {
 fn casts_of_bits_are_indices() {
     same("array[float, 4] w = {0, pi, 0.5, 0.25}; ry(w[uint[2](c[0:1])]) r[0];");
     same("pow(uint[2](c[0:1])) @ ry(0.4) r[0]; for int i in [0:uint[2](c[1:2])] ry(0.1) r[0];");
-    same("array[int[4], 4] n = {0, 0, 0, 0}; n[uint[2](c[0:1])] = 3; ry((n[1] + 2 * n[2]) * 0.3) r[0];");
+    same(
+        "array[int[4], 4] n = {0, 0, 0, 0}; n[uint[2](c[0:1])] = 3; ry((n[1] + 2 * n[2]) * 0.3) r[0];",
+    );
 }
 
 #[test]
@@ -250,14 +269,17 @@ fn tables_are_looked_up() {
     same(
         "const bit[8] f = \"01101001\"; uint[3] k = c; if (f[k]) ry(0.4) r[0]; bit b = f[k]; if (!b) rx(0.7) r[0];",
     );
-    same("uint[1] k = c[0]; if (c[k]) ry(0.4) r[0]; bit b = c[k + 1]; if (b || c[-1 - k]) rx(0.3) r[0];");
+    same(
+        "uint[1] k = c[0]; if (c[k]) ry(0.4) r[0]; bit b = c[k + 1]; if (b || c[-1 - k]) rx(0.3) r[0];",
+    );
     same("uint[4] n = c; uint[2] k = c[1:2]; if (n[k]) ry(0.6) r[0];");
     same(&format!(
         "{table} float s = 0; for int i in [0:2] {{ if (c[i]) s += w[i + 1]; }} ry(s + w[k]) r[0];"
     ));
     // Beyond its end there is nothing.
-    let text =
-        format!("{HEAD} qubit[3] m; bit[3] c; bit r; h m; c = measure m; uint[2] k = c[0:1]; r = c[k];");
+    let text = format!(
+        "{HEAD} qubit[3] m; bit[3] c; bit r; h m; c = measure m; uint[2] k = c[0:1]; r = c[k];"
+    );
     let parsed = parse(&text, &Options::default()).unwrap();
     assert_eq!(parsed.warnings[0].message, "index 3 is out of range: `c` has 3 elements");
     let given = outcomes(&parsed.circuit);
@@ -278,7 +300,9 @@ fn what_a_statement_needs_is_known_in_each_of_its_cases() {
         "{start} ry(0.4) a; bit mm = measure a[k]; reset a[k]; if (mm) x r[0]; cx a[0], r[0]; barrier a[k], r[0];"
     ));
     same("uint[3] k = c; pow(k) @ ry(0.3) r[0]; pow(-k) @ rx(0.1) r[0];");
-    same("uint[2] k = c[0:1]; for int i in [1:k] { ry(i) r[0]; } for uint i in [k:3] { rx(0.2) r[0]; }");
+    same(
+        "uint[2] k = c[0:1]; for int i in [1:k] { ry(i) r[0]; } for uint i in [k:3] { rx(0.2) r[0]; }",
+    );
     same(
         "uint[2] k = c[1:2]; uint[8] s = 0; for uint i in [0:k] { s += i; if (s > 3) break; } ry(s * 0.3) r[0];",
     );
@@ -295,13 +319,18 @@ fn what_a_statement_needs_is_known_in_each_of_its_cases() {
     );
     // Where there is no such element, nothing is done; where it is asked for, nothing is said.
     let text = |body: &str| {
-        format!("{HEAD} qubit[3] m; qubit[3] a; bit[3] c; h m; c = measure m; uint[2] k = c[0:1]; {body}")
+        format!(
+            "{HEAD} qubit[3] m; qubit[3] a; bit[3] c; h m; c = measure m; uint[2] k = c[0:1]; {body}"
+        )
     };
     let free = parse(&text("x a[k];"), &Options::default()).unwrap();
     let flips = free.circuit.to_string().lines().filter(|line| line.contains("x q[")).count();
     assert_eq!(flips, 3, "{}", free.circuit);
     let warnings: Vec<_> = free.warnings.iter().map(|w| w.message.as_str()).collect();
-    assert_eq!(warnings, ["where `k` is 3, this is left out: index 3 is out of range: `a` has 3 elements"]);
+    assert_eq!(
+        warnings,
+        ["where `k` is 3, this is left out: index 3 is out of range: `a` has 3 elements"]
+    );
     // The two are never the same, which only a run can tell.
     let apart = "qubit[4] a; uint[2] k = c[0:1]; uint[2] j = k + 1; x a[k];";
     same(&format!("{apart} cx a[k], a[j]; cx a[2], r[0]; x a[{{k, j}}]; cx a[0], r[0];"));
@@ -322,7 +351,9 @@ fn what_a_statement_needs_is_known_in_each_of_its_cases() {
 #[test]
 fn integers_in_bits_need_few_of_them() {
     for declared in ["int", "uint", "int[32]", "uint[16]"] {
-        same(&format!("{declared} k = 0; for int i in [0:2] {{ if (c[i]) k += 1; }} ry(k * pi/5) r[0];"));
+        same(&format!(
+            "{declared} k = 0; for int i in [0:2] {{ if (c[i]) k += 1; }} ry(k * pi/5) r[0];"
+        ));
         same(&format!(
             "{declared} k = 5; if (c[0]) {{ k = 2; }} else if (c[1]) {{ k *= 3; }} if (c[2]) k = k % 4; ry(k * 0.1) r[0]; if (k == 15) rx(1) r[0];"
         ));
@@ -351,7 +382,8 @@ fn integers_in_bits_need_few_of_them() {
     let text = format!(
         "{HEAD} qubit q; bit c; bit[4] r; int k = 0; while (!c) {{ reset q; h q; c = measure q; k += 1; }} if (k > 6) {{ r = 7; }} else {{ r = uint[4](k); }}"
     );
-    let bound = BoundCircuit::<Complex<f64>>::new(&read(&text).unwrap(), &Values::<f64>(&[])).map(|_| ());
+    let bound =
+        BoundCircuit::<Complex<f64>>::new(&read(&text).unwrap(), &Values::<f64>(&[])).map(|_| ());
     assert!(bound.is_ok());
 }
 
@@ -422,12 +454,16 @@ fn random_programs_run_as_they_read() {
     let mut generator = Generator(ChaCha8Rng::seed_from_u64(5));
     let (mut compared, mut refused) = (0, 0);
     for _ in 0..600 {
-        let body =
-            format!("float x = 0.4; float y = pi/5; {} ry(x) r[0]; rx(y) r[0];", generator.list(2, false));
+        let body = format!(
+            "float x = 0.4; float y = pi/5; {} ry(x) r[0]; rx(y) r[0];",
+            generator.list(2, false)
+        );
         match agrees(&body) {
             Ok(()) => compared += 1,
             // Too many values.
-            Err(error) if error.contains("at most 10") || error.contains("depends on a measurement") => {
+            Err(error)
+                if error.contains("at most 10") || error.contains("depends on a measurement") =>
+            {
                 refused += 1
             }
             Err(error) => panic!("{error}\n{body}"),

@@ -1,4 +1,5 @@
-//! Loops, subroutines, `switch` and variables of OpenQASM 3: each text against the same circuit written out.
+//! Loops, subroutines, `switch` and variables of OpenQASM 3: each text against the same circuit
+//! written out.
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use std::collections::BTreeMap;
@@ -50,8 +51,8 @@ fn outcomes(body: &str) -> BTreeMap<String, f64> {
 
 fn equal_outcomes(body: &str, written_out: &str) {
     let (a, b) = (outcomes(body), outcomes(written_out));
-    let close =
-        a.len() == b.len() && a.iter().all(|(k, p)| b.get(k).is_some_and(|q| (p - q).abs() < TOLERANCE));
+    let close = a.len() == b.len()
+        && a.iter().all(|(k, p)| b.get(k).is_some_and(|q| (p - q).abs() < TOLERANCE));
     assert!(close, "{a:?}\n{b:?}\n{body}\n{}", read(body));
 }
 
@@ -91,7 +92,10 @@ fn loops_in_gate_definitions_are_unrolled() {
         &gate("for int i in [1:n] { rx(a/i) p; for int j in [i:-1:1] cp(pi/2**j) p, r; }"),
         &gate("rx(a) p; cp(pi/2) p, r; rx(a/2) p; cp(pi/4) p, r; cp(pi/2) p, r;"),
     );
-    same(&gate("for float x in {0.5, a, 2*k} { rz(x) r; }"), &gate("rz(0.5) r; rz(a) r; rz(2*k) r;"));
+    same(
+        &gate("for float x in {0.5, a, 2*k} { rz(x) r; }"),
+        &gate("rz(0.5) r; rz(a) r; rz(2*k) r;"),
+    );
     // A loop hides a parameter of its name, and ends.
     same(&gate("for int a in [3:4] { rx(a) p; } rx(a) p;"), &gate("rx(3) p; rx(4) p; rx(a) p;"));
     same(&gate("for int i in [1:0] { x p; } inv @ h p;"), &gate("h p;"));
@@ -115,7 +119,8 @@ fn loops_in_gate_definitions_have_an_end() {
     // Without a round: the numbers say so.
     assert!(error("int i = 0; while (true) { i += 1; }").contains("this loop never ends"));
     assert!(
-        error("qubit q; for int i in [0:9000000000] { x q; }").contains("more than 100000000 statements")
+        error("qubit q; for int i in [0:9000000000] { x q; }")
+            .contains("more than 100000000 statements")
     );
     let left = "int n = 0; for int i in [0:9000000000] { n = i; if (i == 3) { break; } } while (true) { n += 1; if (n > 9) { break; } } \
                 qubit q; rx(n) q;";
@@ -128,7 +133,10 @@ fn bits_of_integers_are_read() {
         "qubit[4] q; uint[4] k = 6; for int i in [0:3] { if (k[i] == 1) x q[i]; }",
         "qubit[4] q; x q[1]; x q[2];",
     );
-    same("qubit q; const int[8] k = -2; if (k[7] && !k[0]) x q; if (k[-1]) y q;", "qubit q; x q; y q;");
+    same(
+        "qubit q; const int[8] k = -2; if (k[7] && !k[0]) x q; if (k[-1]) y q;",
+        "qubit q; x q; y q;",
+    );
     assert!(error("qubit q; uint[4] k = 6; if (k[4]) x q;").contains("4"));
 }
 
@@ -155,7 +163,10 @@ fn variables_are_worked_out() {
 fn switches_choose() {
     let cases = "{ case 0 { x q[0]; } case 1, 2 { y q[0]; } default { z q[0]; } }";
     for (k, gate) in ["x", "y", "y", "z"].iter().enumerate() {
-        same(&format!("qubit[2] q; int k = {k}; switch (k) {cases}"), &format!("qubit[2] q; {gate} q[0];"));
+        same(
+            &format!("qubit[2] q; int k = {k}; switch (k) {cases}"),
+            &format!("qubit[2] q; {gate} q[0];"),
+        );
     }
     equal_outcomes(
         "qubit[3] q; bit[2] c; bit d; ry(1.1) q[1]; ry(0.7) q[2]; c = measure q[1:2];
@@ -169,12 +180,16 @@ fn switches_choose() {
 fn labels_of_a_switch_are_whole_and_differ() {
     let of = |cases: &str| error(&format!("qubit q; int k = 0; switch (k) {{ {cases} }}"));
     assert!(
-        of("case 0 { x q; } case 1, 2 - 2 { y q; }").contains("an earlier case of this `switch` is 0, too")
+        of("case 0 { x q; } case 1, 2 - 2 { y q; }")
+            .contains("an earlier case of this `switch` is 0, too")
     );
-    assert!(of("case 0 { x q; } case 1, 0.5 { y q; }").contains("a number where an integer is needed"));
+    assert!(
+        of("case 0 { x q; } case 1, 0.5 { y q; }").contains("a number where an integer is needed")
+    );
     assert!(of("default { x q; } case 1 { y q; }").contains("expected `}`, found `case`"));
     assert!(of("default { x q; } default { y q; }").contains("expected `}`, found `default`"));
-    let measured = error("qubit q; bit[2] c; switch (uint[2](c)) { case 1 { x q; } case 1 { y q; } }");
+    let measured =
+        error("qubit q; bit[2] c; switch (uint[2](c)) { case 1 { x q; } case 1 { y q; } }");
     assert!(measured.contains("an earlier case of this `switch` is 1, too"), "{measured}");
 }
 
@@ -243,7 +258,10 @@ fn subroutines_come_before_their_use() {
     let def = "def flip(qubit a) -> int { x a; return 1; }";
     for call in ["flip(q);", "int k = flip(q);", "rx(flip(q)) q;"] {
         let message = error(&format!("qubit q; {call} {def}"));
-        assert!(message.contains("subroutine `flip` is used before it is defined"), "{call}: {message}");
+        assert!(
+            message.contains("subroutine `flip` is used before it is defined"),
+            "{call}: {message}"
+        );
         read(&format!("qubit q; {def} {call}"));
     }
 }
@@ -269,7 +287,8 @@ fn what_cannot_be_known_is_an_error() {
     assert!(failed.to_string().contains("more than 1000 statements"), "{failed}");
 }
 
-/// What random programs are made of: two qubits, three bits, an integer, and a subroutine that measures and returns early.
+/// What random programs are made of: two qubits, three bits, an integer, and a subroutine that
+/// measures and returns early.
 enum Step {
     /// By a constant, plus the round of the innermost loop.
     Ry(u32, usize),
@@ -279,7 +298,8 @@ enum Step {
     Set(usize, bool),
     SetK(i64),
     AddK(i64),
-    /// The same of another integer, without a sign; its sum with the first one; what a subroutine with a loop counts.
+    /// The same of another integer, without a sign; its sum with the first one; what a subroutine
+    /// with a loop counts.
     SetU(i64),
     AddU(i64),
     SumU,
@@ -314,8 +334,7 @@ enum When {
     Round(i64),
 }
 
-const FLIP: &str =
-    "def flip(qubit a) -> bit { bit r = measure a; if (r) { x a; return 1; } ry(0.5) a; return 0; }";
+const FLIP: &str = "def flip(qubit a) -> bit { bit r = measure a; if (r) { x a; return 1; } ry(0.5) a; return 0; }";
 
 /// Its integer changes before and behind whatever leaves the loop.
 const COUNT: &str = "def count(qubit a) -> uint[3] { uint[3] n = 1; for int i in [0:1] { bit r = measure a;
@@ -378,7 +397,8 @@ impl Generator {
             }
             7..=9 => Step::Flip(self.index(3), self.index(2)),
             10..=12 => {
-                let otherwise = if self.below(2) == 0 { vec![] } else { self.list(depth - 1, loops, leave) };
+                let otherwise =
+                    if self.below(2) == 0 { vec![] } else { self.list(depth - 1, loops, leave) };
                 Step::If(self.when(loops), self.list(depth - 1, loops, leave), otherwise)
             }
             // What may be left from there is another loop.
@@ -436,7 +456,8 @@ fn write(list: &[Step], loops: usize, out: &mut String) {
             }
             Step::While(n, body) => {
                 let i = format!("i{}", loops + 1);
-                *out += &format!("if (true) {{ int[8] {i} = -1; while ({i} < {}) {{ {i} += 1; ", n - 1);
+                *out +=
+                    &format!("if (true) {{ int[8] {i} = -1; while ({i} < {}) {{ {i} += 1; ", n - 1);
                 write(body, loops + 1, out);
                 *out += "} } ";
             }
@@ -624,7 +645,8 @@ impl Run<'_> {
     }
 }
 
-/// The probability of each value of the bits, over all outcomes of all measurements. `None` if there are too many.
+/// The probability of each value of the bits, over all outcomes of all measurements. `None` if
+/// there are too many.
 fn reference(program: &[Step]) -> Option<BTreeMap<String, f64>> {
     let mut found = BTreeMap::new();
     let mut outcomes = Vec::new();

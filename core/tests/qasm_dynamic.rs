@@ -29,7 +29,10 @@ fn read(text: &str) -> Circuit {
 }
 
 fn data(name: &str) -> Circuit {
-    read(&std::fs::read_to_string(format!("{}/tests/data/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap())
+    read(
+        &std::fs::read_to_string(format!("{}/tests/data/{name}", env!("CARGO_MANIFEST_DIR")))
+            .unwrap(),
+    )
 }
 
 fn v2(body: &str) -> Circuit {
@@ -55,13 +58,16 @@ fn outcomes(circuit: &Circuit) -> Outcomes {
 
 fn assert_outcomes(given: &Outcomes, expected: &[(&str, f64)]) {
     let same = given.len() == expected.len()
-        && expected.iter().all(|(text, p)| given.get(*text).is_some_and(|q| (p - q).abs() < TOLERANCE));
+        && expected
+            .iter()
+            .all(|(text, p)| given.get(*text).is_some_and(|q| (p - q).abs() < TOLERANCE));
     assert!(same, "{given:?} instead of {expected:?}");
 }
 
 #[test]
 fn angles_depend_on_measurements() {
-    // Iterative phase estimation as in the examples of the language: 5/16 of a turn in four bits, lowest first.
+    // Iterative phase estimation as in the examples of the language: 5/16 of a turn in four bits,
+    // lowest first.
     let text = "OPENQASM 3.0; include \"stdgates.inc\"; const int n = 4; qubit q; qubit r; angle[n] c = 0; bit[n] out; x r;
         uint[n] power = 1 << (n - 1);
         for uint i in [0:n - 1] { reset q; h q; ctrl @ pow(power) @ phase(5*pi/8) q, r; inv @ phase(c) q; h q;
@@ -83,8 +89,11 @@ fn angles_depend_on_measurements() {
         let head = "OPENQASM 3.0; include \"stdgates.inc\"; qubit[6] q; bit[4] c; bit[2] d; h q[0:3]; c = measure q[0:3]; h q[4];";
         let tail = "h q[4]; d = measure q[4:5];";
         let written = gate.replace("(angle[4](c))", "(t)");
-        let start =
-            written.find("(t").or_else(|| written.find("(-t")).or_else(|| written.find("(3 *")).unwrap();
+        let start = written
+            .find("(t")
+            .or_else(|| written.find("(-t"))
+            .or_else(|| written.find("(3 *"))
+            .unwrap();
         let end = start + written[start..].find(')').unwrap() + 1;
         let plain = format!("{}(ANGLE){}", &written[..start], &written[end..])
             .replace("inv @ ", "")
@@ -137,17 +146,21 @@ fn the_repetition_code_corrects() {
 fn an_unrolled_loop_stops_once_it_succeeded() {
     // After a failed round the qubit `a` is 1, and b turns by 0.4: k rounds, k - 1 or k turns.
     let one = |turns: f64| (turns * 0.2).sin().powi(2);
-    let expected: Vec<(String, f64)> =
-        [("001", 0, 0.5, 0.0), ("011", 0, 0.25, 1.0), ("111", 0, 0.125, 2.0), ("111", 1, 0.125, 3.0)]
-            .iter()
-            .flat_map(|&(rounds, flag, p, turns)| {
-                [
-                    (format!("0 {rounds} {flag}"), p * (1.0 - one(turns))),
-                    (format!("1 {rounds} {flag}"), p * one(turns)),
-                ]
-            })
-            .filter(|(_, p)| *p > 0.0)
-            .collect();
+    let expected: Vec<(String, f64)> = [
+        ("001", 0, 0.5, 0.0),
+        ("011", 0, 0.25, 1.0),
+        ("111", 0, 0.125, 2.0),
+        ("111", 1, 0.125, 3.0),
+    ]
+    .iter()
+    .flat_map(|&(rounds, flag, p, turns)| {
+        [
+            (format!("0 {rounds} {flag}"), p * (1.0 - one(turns))),
+            (format!("1 {rounds} {flag}"), p * one(turns)),
+        ]
+    })
+    .filter(|(_, p)| *p > 0.0)
+    .collect();
     let expected: Vec<(&str, f64)> = expected.iter().map(|(text, p)| (text.as_str(), *p)).collect();
     assert_outcomes(&outcomes(&data("until_success.qasm")), &expected);
 }
@@ -286,8 +299,9 @@ fn a_condition_is_evaluated_once() {
         } else { r[3] = 1; }");
     assert_outcomes(&outcomes(&circuit), &[("0111 011", 1.0)]);
     // Two that are not one within the other share the hidden bit; its register is not shown.
-    let circuit =
-        v3("bit[2] c; bit[2] r; if (!c[0]) { c[0] = 1; r[0] = 1; } if (!c[1]) { c[1] = 1; r[1] = 1; }");
+    let circuit = v3(
+        "bit[2] c; bit[2] r; if (!c[0]) { c[0] = 1; r[0] = 1; } if (!c[1]) { c[1] = 1; r[1] = 1; }",
+    );
     assert_eq!(circuit.n_bits(), 5);
     assert_outcomes(&outcomes(&circuit), &[("11 11", 1.0)]);
     let circuit = v3("bit scratch; if (!scratch) { scratch = 1; scratch = 0; }");
@@ -311,20 +325,30 @@ fn where_there_are_outputs_nothing_else_shows() {
         let counts = Simulator::new().run_shots::<f64>(&circuit, &[], 1000, 1).unwrap();
         let shown: Vec<&str> = counts.keys().map(String::as_str).collect();
         assert_eq!((shown, counts.values().sum()), (vec!["0", "1"], 1000));
-        assert_eq!(read(&to_qasm3(&circuit).unwrap()).registers().iter().filter(|r| !r.hidden).count(), 1);
+        assert_eq!(
+            read(&to_qasm3(&circuit).unwrap()).registers().iter().filter(|r| !r.hidden).count(),
+            1
+        );
     }
-    let large = v3("qubit q; output bit c; bit[4000000000] aux; c = measure q; aux[3999999999] = measure q;");
+    let large = v3(
+        "qubit q; output bit c; bit[4000000000] aux; c = measure q; aux[3999999999] = measure q;",
+    );
     let printed = to_qasm3(&large).unwrap();
     assert!(printed.ends_with("bit[1] c;\nc[0] = measure q;\nmeasure q;\n"), "{printed}");
     // Only bits are returned: another output hides none.
-    assert_eq!(v3("output float x; bit c; x = 1;").registers().iter().filter(|r| r.hidden).count(), 0);
-    let error = parse("OPENQASM 3.0; bit c; if (c) { output bit d; }", &Options::default()).unwrap_err();
+    assert_eq!(
+        v3("output float x; bit c; x = 1;").registers().iter().filter(|r| r.hidden).count(),
+        0
+    );
+    let error =
+        parse("OPENQASM 3.0; bit c; if (c) { output bit d; }", &Options::default()).unwrap_err();
     assert!(error.to_string().contains("an output"), "{error}");
 }
 
 #[test]
 fn a_result_that_nothing_reads_has_no_column() {
-    let circuit = v3("qubit[2] q; bit c; h q[0]; measure q[0]; h q[0]; cx q[0], q[1]; c = measure q[1];");
+    let circuit =
+        v3("qubit[2] q; bit c; h q[0]; measure q[0]; h q[0]; cx q[0], q[1]; c = measure q[1];");
     let half = [("0", 0.5), ("1", 0.5)];
     assert_outcomes(&outcomes(&circuit), &half);
     let printed = to_qasm3(&circuit).unwrap();
@@ -333,15 +357,17 @@ fn a_result_that_nothing_reads_has_no_column() {
     let refused = to_qasm2(&circuit).unwrap_err();
     assert_eq!(refused, PrintError::Discarded { qubit: 0 });
     // Two in a row, one of them where a bit says so: the qubit is as random as it was.
-    let circuit =
-        v3("qubit q; bit[2] c; h q; c[0] = measure q; if (c[0]) { h q; measure q; h q; } c[1] = measure q;");
+    let circuit = v3(
+        "qubit q; bit[2] c; h q; c[0] = measure q; if (c[0]) { h q; measure q; h q; } c[1] = measure q;",
+    );
     let expected = [("00", 0.5), ("01", 0.25), ("11", 0.25)];
     assert_outcomes(&outcomes(&circuit), &expected);
     let printed = to_qasm3(&circuit).unwrap();
     assert_eq!(read(&printed), circuit, "{printed}");
 }
 
-/// A program of assignments and nested `if`s on 4 bits, and the bits after it, by running it directly.
+/// A program of assignments and nested `if`s on 4 bits, and the bits after it, by running it
+/// directly.
 struct Program {
     rng: ChaCha8Rng,
     text: String,
@@ -418,7 +444,12 @@ fn random_programs_end_as_if_run_line_by_line() {
         assert_eq!(outcomes(&circuit), expected, "seed {seed}:\n{}", program.text);
         // What is printed shows the same registers.
         let printed = to_qasm3(&circuit).unwrap();
-        assert_eq!(outcomes(&read(&printed)), expected, "seed {seed}:\n{}\n{printed}", program.text);
+        assert_eq!(
+            outcomes(&read(&printed)),
+            expected,
+            "seed {seed}:\n{}\n{printed}",
+            program.text
+        );
     }
     assert!(hidden > 200, "{hidden}");
 }
@@ -426,22 +457,29 @@ fn random_programs_end_as_if_run_line_by_line() {
 #[test]
 fn openqasm_2_conditions_of_any_width() {
     let wide = |n: usize, value: &str| {
-        v2(&format!("qreg q[1]; creg c[{n}]; creg o[1]; if(c=={value}) x q[0]; measure q[0] -> o[0];"))
+        v2(&format!(
+            "qreg q[1]; creg c[{n}]; creg o[1]; if(c=={value}) x q[0]; measure q[0] -> o[0];"
+        ))
     };
     // 2^299 + 1
     let value = "1018517988167243043134222844204689080525734196832968125318070224677190649881668353091698689";
     let circuit = wide(300, value);
     let mut bits = vec![false; 300];
     (bits[0], bits[299]) = (true, true);
-    let expected =
-        Condition::Compare { bits: (0..300).collect(), relation: Relation::Equal, value: bits.into() };
+    let expected = Condition::Compare {
+        bits: (0..300).collect(),
+        relation: Relation::Equal,
+        value: bits.into(),
+    };
     assert_eq!(circuit.instructions()[0].condition.as_deref(), Some(&expected));
     assert_eq!(read(&to_qasm2(&circuit).unwrap()), circuit);
     assert_eq!(read(&to_qasm3(&circuit).unwrap()), circuit);
     // In OpenQASM 3 as a string or in hexadecimal too.
     let text = format!("1{}1", "0".repeat(298));
     for value in [format!("\"{text}\""), format!("0x8{}1", "0".repeat(73)), format!("0b{text}")] {
-        let same = v3(&format!("qubit[1] q; bit[300] c; bit r; if (c == {value}) x q[0]; r = measure q[0];"));
+        let same = v3(&format!(
+            "qubit[1] q; bit[300] c; bit r; if (c == {value}) x q[0]; r = measure q[0];"
+        ));
         assert_eq!(same.instructions(), circuit.instructions());
     }
     // A value that does not fit is never there.
@@ -456,7 +494,10 @@ fn openqasm_2_conditions_before_everything() {
         if(c==0) measure q -> d; if(d==3) reset q[0]; measure q -> c; if(c==2) measure r -> d;");
     assert_outcomes(&outcomes(&circuit), &[("11 10", 1.0)]);
     assert_eq!(circuit.instructions().len(), 2 + 2 + 2 + 1 + 2 + 1 + 2 + 2);
-    assert_eq!(read(&to_qasm2(&circuit).unwrap()).instructions().len(), circuit.instructions().len());
+    assert_eq!(
+        read(&to_qasm2(&circuit).unwrap()).instructions().len(),
+        circuit.instructions().len()
+    );
     let back = read(&to_qasm3(&circuit).unwrap());
     assert_eq!(outcomes(&back), outcomes(&circuit));
 }
@@ -492,11 +533,17 @@ fn bits_get_values() {
     assert_eq!(shown("bit[4] c; c = \"1100\"; c[2] = 0; c[0:1] = \"11\";"), "1011");
     assert_eq!(shown("bit[3] a = \"110\"; bit[3] b = a;"), "110 110");
     assert_eq!(shown("bit[3] a = \"110\"; bit[3] b = \"011\"; b = a; a = \"001\";"), "110 001");
-    assert_eq!(shown("bit[3] a = \"110\"; bit b; b = !a[0]; a[1] = a[0] || b; a[2] = !a[2];"), "1 010");
+    assert_eq!(
+        shown("bit[3] a = \"110\"; bit b; b = !a[0]; a[1] = a[0] || b; a[2] = !a[2];"),
+        "1 010"
+    );
     assert_eq!(shown("bit[2] a = \"01\"; a[0] = !a[0]; a[0] = !a[0]; a[0] = !a[0];"), "00");
     assert_eq!(shown("bit[2] a = \"01\"; bit b = a == 1; bit d = a[0] ^ a[1];"), "1 1 01");
     assert_eq!(shown("const bit[2] k = \"10\"; bit[2] a; a = k; bit b; b = k[1] == 1;"), "1 10");
-    assert_eq!(shown("bit[2] a = \"11\"; if (a == 3) { a = \"00\"; a[1] = 1; } else { a = \"11\"; }"), "10");
+    assert_eq!(
+        shown("bit[2] a = \"11\"; if (a == 3) { a = \"00\"; a[1] = 1; } else { a = \"11\"; }"),
+        "10"
+    );
     // Declarations with a value cost no instruction for a 0.
     assert_eq!(v3("bit[4] c = \"0101\";").instructions().len(), 2);
 }
@@ -507,23 +554,27 @@ fn aliases_name_parts_in_order() {
         let even = q[0:2:3] ++ r;
         x b[2]; cx d[0], d[1]; h a[0]; h a[0]; cx r, e; barrier even; c[0:1] = measure a; let low = c[2:4]; low = measure b;");
     let text = circuit.to_string();
-    let expected = "x q[4]\ncx q[4], q[1]\nh q[1]\nh q[1]\ncx q[4], q[3]\nbarrier q[0], q[2], q[4]\n";
+    let expected =
+        "x q[4]\ncx q[4], q[1]\nh q[1]\nh q[1]\ncx q[4], q[3]\nbarrier q[0], q[2], q[4]\n";
     assert!(text.starts_with(expected), "{text}");
     assert_outcomes(&outcomes(&circuit), &[("10101", 1.0)]);
 }
 
 #[test]
 fn constants_in_arrays() {
-    let circuit =
-        v3("qubit[3] q; array[float, 3] xs = {0.5, 1.5, pi}; array[int[8], 2, 2] m = {{1, 2}, {3, 4}};
+    let circuit = v3(
+        "qubit[3] q; array[float, 3] xs = {0.5, 1.5, pi}; array[int[8], 2, 2] m = {{1, 2}, {3, 4}};
         const int n = sizeof(xs) - sizeof(m, 1);
-        rx(xs[1]) q[n]; ry(xs[-1]*m[1, 0]) q[m[0, 1]]; rz(m[1][1]) q[0]; p(sizeof(q)) q[0];");
+        rx(xs[1]) q[n]; ry(xs[-1]*m[1, 0]) q[m[0, 1]]; rz(m[1][1]) q[0]; p(sizeof(q)) q[0];",
+    );
     assert_eq!(circuit.to_string(), "rx(1.5) q[1]\nry(3*pi) q[2]\nrz(4) q[0]\np(3) q[0]\n");
 }
 
 #[test]
 fn measurements_that_are_not_stored_matter_where_the_qubit_is_used_again() {
-    let body = |middle: &str| v3(&format!("qubit[2] q; bit c; h q[0]; {middle} h q[0]; c = measure q[0];"));
+    let body = |middle: &str| {
+        v3(&format!("qubit[2] q; bit c; h q[0]; {middle} h q[0]; c = measure q[0];"))
+    };
     assert_outcomes(&outcomes(&body("")), &[("0", 1.0)]);
     assert_outcomes(&outcomes(&body("measure q[0];")), &[("0", 0.5), ("1", 0.5)]);
     assert_outcomes(&outcomes(&body("measure q;")), &[("0", 0.5), ("1", 0.5)]);
@@ -546,7 +597,10 @@ fn a_register_is_measured_as_each_of_its_qubits_is() {
         for _ in 0..6 {
             let (a, b) = (rng.next_u64() % 3, 1 + rng.next_u64() % 2);
             let (first, second) = match rng.next_u64() % 5 {
-                0 => ("measure q; ".to_owned(), "measure q[0]; measure q[1]; measure q[2]; ".to_owned()),
+                0 => (
+                    "measure q; ".to_owned(),
+                    "measure q[0]; measure q[1]; measure q[2]; ".to_owned(),
+                ),
                 1 => ("measure q[1:2]; ".to_owned(), "measure q[1]; measure q[2]; ".to_owned()),
                 2 => [(); 2].map(|()| format!("cx q[{a}], q[{}]; ", (a + b) % 3)).into(),
                 _ => [(); 2].map(|()| format!("h q[{a}]; ")).into(),
@@ -578,16 +632,16 @@ fn a_measured_qubit_that_is_not_used_again_keeps_its_value() {
 
 #[test]
 fn constant_conditions_are_folded() {
-    let circuit =
-        v3("const int n = 3; qubit q; if (n > 2) { x q; } else { h q; } if (false) { z q; } { y q; }");
+    let circuit = v3(
+        "const int n = 3; qubit q; if (n > 2) { x q; } else { h q; } if (false) { z q; } { y q; }",
+    );
     assert_eq!(circuit.to_string(), "x q[0]\ny q[0]\n");
 }
 
 #[test]
 fn a_body_counts() {
     let few = |text: &str, max_gates| parse(text, &Options::default().with_max_gates(max_gates));
-    let text =
-        "OPENQASM 3.0; include \"stdgates.inc\"; qubit[4] q; bit[4] c; if (c == 1) { h q; c = measure q; }";
+    let text = "OPENQASM 3.0; include \"stdgates.inc\"; qubit[4] q; bit[4] c; if (c == 1) { h q; c = measure q; }";
     let most = read(text).instructions().len() as u64;
     assert_eq!(most, 10);
     assert!(few(text, most).is_ok());
@@ -610,7 +664,11 @@ fn a_printed_condition_reads_back_as_it_was() {
         bit(4, false),
         compare(&[0, 1, 2], Relation::Less, &[true, true]),
         compare(&[3, 4], Relation::NotEqual, &[]),
-        bit(0, true).and(bit(1, false)).and(compare(&[3, 4], Relation::GreaterEqual, &[false, true])),
+        bit(0, true).and(bit(1, false)).and(compare(
+            &[3, 4],
+            Relation::GreaterEqual,
+            &[false, true],
+        )),
         Condition::Any(vec![bit(2, true), bit(1, true).and(bit(0, true))]),
         Condition::Not(Box::new(Condition::Any(vec![bit(2, true), bit(1, true)]))),
     ];

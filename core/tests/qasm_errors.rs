@@ -27,7 +27,9 @@ fn errors(source: &str) -> String {
 }
 
 fn v2(body: &str) -> String {
-    errors(&format!("OPENQASM 2.0; include \"qelib1.inc\"; qreg q[3]; qreg r[2]; creg c[2];\n{body}"))
+    errors(&format!(
+        "OPENQASM 2.0; include \"qelib1.inc\"; qreg q[3]; qreg r[2]; creg c[2];\n{body}"
+    ))
 }
 
 fn v3(body: &str) -> String {
@@ -76,8 +78,7 @@ fn registers_in_blocks_beyond_the_limit() {
 /// Arrays that measurements decide have a copy for each of their values.
 #[test]
 fn values_of_arrays_are_counted() {
-    let text =
-        "array[int, 100000] t; for int i in [0:9] { c[0] = measure a; if (c[0]) { t[i] = 1; } } rx(t[3]) a;";
+    let text = "array[int, 100000] t; for int i in [0:9] { c[0] = measure a; if (c[0]) { t[i] = 1; } } rx(t[3]) a;";
     assert!(v3(text).contains("elements in all"), "{}", v3(text));
     let ones = "1, ".repeat(200);
     assert!(v3(&format!("array[int, {ones}1] t;")).contains("at most 16 dimensions"));
@@ -88,8 +89,11 @@ fn values_of_arrays_are_counted() {
 #[test]
 fn messages_do_not_repeat_long_names() {
     let long = "a".repeat(200_000);
-    for text in [format!("x {long};"), format!("{long} q[0];"), format!("gate {long} b {{ rx({long}) b; }}")]
-    {
+    for text in [
+        format!("x {long};"),
+        format!("{long} q[0];"),
+        format!("gate {long} b {{ rx({long}) b; }}"),
+    ] {
         let given = v3(&text);
         assert!(given.len() < 20_000 && given.contains('…'), "{}", given.len());
     }
@@ -163,7 +167,10 @@ fn syntax() {
     assert_eq!(v2("h \u{1}\u{2} q;"), "2:3 unexpected character '\\u{1}'");
     assert_eq!(v2("rx(0x) q[0];"), "2:4 `0x` is not a number");
     assert_eq!(v3("qubit gate;"), "2:7 `gate` is a keyword and cannot be a name");
-    assert_eq!(errors("OPENQASM 4.2; qubit q;"), "1:10 OpenQASM 4.2 is not known here; 2.0, 3.0 and 3.1 are");
+    assert_eq!(
+        errors("OPENQASM 4.2; qubit q;"),
+        "1:10 OpenQASM 4.2 is not known here; 2.0, 3.0 and 3.1 are"
+    );
     assert_eq!(v2("OPENQASM 2.0;"), "2:1 the `OPENQASM` line must come first, and only once");
     assert_eq!(
         v2("qubit[2] x;"),
@@ -186,18 +193,23 @@ fn nesting_is_limited() {
     assert!(v3(&format!("rx(2{}) q[0];", "**2".repeat(100_000))).contains("nested more than 256"));
     assert!(v3(&"{".repeat(100_000)).contains("nested more than 256"));
     assert!(v3(&"if (true) ".repeat(100_000)).contains("nested more than 256"));
-    assert!(v3(&format!("{} x q[0];", "inv @ ".repeat(100_000))).contains("expected fewer modifiers"));
+    assert!(
+        v3(&format!("{} x q[0];", "inv @ ".repeat(100_000))).contains("expected fewer modifiers")
+    );
     // Just below the limit all runs, on the small stack of a test.
     let sines = format!("rx({}0.1{}) q[0];", "sin(-".repeat(120), ")".repeat(120));
-    let mut tower =
-        format!("OPENQASM 2.0; include \"qelib1.inc\"; qreg q[1];\ngate g0(t) a {{ rx(t) a; }}\n{sines}\n");
+    let mut tower = format!(
+        "OPENQASM 2.0; include \"qelib1.inc\"; qreg q[1];\ngate g0(t) a {{ rx(t) a; }}\n{sines}\n"
+    );
     for k in 1..256 {
         tower += &format!("gate g{k}(t) a {{ g{}(t/3) a; }}\n", k - 1);
     }
     assert!(parse(&format!("{tower} g255(pi) q[0];"), &Options::default()).is_ok());
     // Long is not deep.
-    let long =
-        format!("OPENQASM 2.0; include \"qelib1.inc\"; qreg q[1]; rx(0{}) q[0];", "+1".repeat(100_000));
+    let long = format!(
+        "OPENQASM 2.0; include \"qelib1.inc\"; qreg q[1]; rx(0{}) q[0];",
+        "+1".repeat(100_000)
+    );
     assert!(parse(&long, &Options::default()).is_ok());
     let mut tower = String::from("gate g0 a { x a; }\n");
     for k in 1..400 {
@@ -208,7 +220,10 @@ fn nesting_is_limited() {
 
 #[test]
 fn names() {
-    assert_eq!(v2("hh q[0]; hh q[1]; hh q[2];"), "2:1 gate `hh` is not defined [did you mean `h`?]");
+    assert_eq!(
+        v2("hh q[0]; hh q[1]; hh q[2];"),
+        "2:1 gate `hh` is not defined [did you mean `h`?]"
+    );
     assert_eq!(v2("h qq[0]; h qq[1];"), "2:3 `qq` is not declared [did you mean `q`?]");
     assert_eq!(
         errors("OPENQASM 2.0; qreg q[1]; h q[0];"),
@@ -227,10 +242,16 @@ fn names() {
         "2:12 gate `g` is defined by itself (f -> g -> k -> f)\n2:30 gate `k` is defined by itself (g -> k -> f -> g)"
     );
     assert_eq!(v2("f q[0]; gate f a { h a; }"), "2:1 gate `f` is used before it is defined");
-    assert_eq!(v2("opaque f(x) a; f(1) q[0];"), "2:16 gate `f` is opaque: there is no definition to run");
+    assert_eq!(
+        v2("opaque f(x) a; f(1) q[0];"),
+        "2:16 gate `f` is opaque: there is no definition to run"
+    );
     assert_eq!(v2("q q[0];"), "2:1 `q` is a quantum register, not a gate");
     assert_eq!(v2("h c[0];"), "2:3 `c` is a classical register, not a quantum register");
-    assert_eq!(v2("measure q[0] -> r[0];"), "2:17 `r` is a quantum register, not a classical register");
+    assert_eq!(
+        v2("measure q[0] -> r[0];"),
+        "2:17 `r` is a quantum register, not a classical register"
+    );
     assert_eq!(
         v2("gate g(alpha) a { rx(alhpa) a; }"),
         "2:22 `alhpa` is not declared [did you mean `alpha`?]"
@@ -243,13 +264,19 @@ fn names() {
         v3("gate g x0 { rx(theta) x0; }"),
         "2:16 input `theta` is not visible within a gate definition [make it a parameter of the gate: `gate g(theta) …`]"
     );
-    assert_eq!(v2("gate g a { measure a -> c[0]; }"), "2:12 this cannot stand in a gate definition");
+    assert_eq!(
+        v2("gate g a { measure a -> c[0]; }"),
+        "2:12 this cannot stand in a gate definition"
+    );
     assert_eq!(v2("gate bad a { nope a; } bad q[0]; bad q;"), "2:14 gate `nope` is not defined");
 }
 
 #[test]
 fn operands() {
-    assert_eq!(v2("h q[3];"), "2:3 index 3 is out of range: `q` has 3 elements [indices of `q` are 0 to 2]");
+    assert_eq!(
+        v2("h q[3];"),
+        "2:3 index 3 is out of range: `q` has 3 elements [indices of `q` are 0 to 2]"
+    );
     assert_eq!(
         v3("h q[-4];"),
         "2:5 index -4 is out of range: `q` has 3 elements [indices of `q` are 0 to 2]"
@@ -290,7 +317,10 @@ fn operands() {
         "2:3 hardware qubits such as `$1` and declared qubits do not go together in one file"
     );
     assert_eq!(v2("qreg z[0];"), "2:8 a register needs a size from 1 to 4294967295, not 0");
-    assert_eq!(v2("qreg z[4294967296];"), "2:8 a register needs a size from 1 to 4294967295, not 4294967296");
+    assert_eq!(
+        v2("qreg z[4294967296];"),
+        "2:8 a register needs a size from 1 to 4294967295, not 4294967296"
+    );
     assert_eq!(
         v2("qreg z[4294967295];"),
         "2:6 4294967300 qubits or bits in all; at most 4294967295 can be numbered"
@@ -339,7 +369,8 @@ fn what_does_not_run_is_named() {
         message.split(" [").next().unwrap(),
         "2:1 an expression as a statement is not in this version"
     );
-    for call in ["f(1);", "if (f(1) == 2) x a;", "rx(f(1)) a;", "c[0] = f(c);", "int k = f(q[0]);"] {
+    for call in ["f(1);", "if (f(1) == 2) x a;", "rx(f(1)) a;", "c[0] = f(c);", "int k = f(q[0]);"]
+    {
         let message = v3(&format!("extern f(int) -> int; {call}"));
         assert!(
             message.contains("`f` is an external function: there is nothing to run"),
@@ -351,7 +382,11 @@ fn what_does_not_run_is_named() {
         ("if (int[1](c) == 0) x a;", "2:5 this cast of classical bits"),
         ("gate g a { if (c == 1) x a; }", "2:12 `if` in a gate definition"),
     ] {
-        assert_eq!(v3(text).split(" [").next().unwrap(), format!("{what} is not in this version"), "{text}");
+        assert_eq!(
+            v3(text).split(" [").next().unwrap(),
+            format!("{what} is not in this version"),
+            "{text}"
+        );
     }
 }
 
@@ -406,9 +441,15 @@ fn conditions() {
         v3("if (c[2] == 1) x a;").split(" [").next().unwrap(),
         "2:7 index 2 is out of range: `c` has 2 elements"
     );
-    assert_eq!(v3("if (c == \"011\") x a;"), "2:5 registers of 2 and 3 elements do not go together");
+    assert_eq!(
+        v3("if (c == \"011\") x a;"),
+        "2:5 registers of 2 and 3 elements do not go together"
+    );
     assert_eq!(v3("if (c == 0.5) x a;"), "2:5 `==` does not work on a bit string and a number");
-    assert_eq!(v3("if (theta) x a;"), "2:5 an expression in parameters where a condition is needed");
+    assert_eq!(
+        v3("if (theta) x a;"),
+        "2:5 an expression in parameters where a condition is needed"
+    );
     assert_eq!(v3("if (1.5) x a;"), "2:5 a number where a condition is needed");
     assert_eq!(v3("if (c == 1) { h a[0]; foo a; } else { x q[7]; }").lines().count(), 3);
     assert_eq!(v3("if (nope) { foo a; } else { bar a; }").lines().count(), 1);
@@ -454,10 +495,17 @@ fn sizes_are_counted_before_anything_is_built() {
     );
     let wide = "OPENQASM 2.0; include \"qelib1.inc\"; qreg q[1000000000];";
     assert!(parse(wide, &Options::default()).is_ok());
-    for body in ["h q;", "barrier q;", "creg c[1000000000]; measure q -> c;", "cx q[0], q;", "rx(1) q; h q;"]
-    {
-        let failed = fail(&format!("{wide} {}", body.replace("cx q[0], q", "qreg r[1]; cx r[0], q")));
-        let found = failed.diagnostics.iter().any(|d| matches!(*d.problem, Problem::TooManyGates { .. }));
+    for body in [
+        "h q;",
+        "barrier q;",
+        "creg c[1000000000]; measure q -> c;",
+        "cx q[0], q;",
+        "rx(1) q; h q;",
+    ] {
+        let failed =
+            fail(&format!("{wide} {}", body.replace("cx q[0], q", "qreg r[1]; cx r[0], q")));
+        let found =
+            failed.diagnostics.iter().any(|d| matches!(*d.problem, Problem::TooManyGates { .. }));
         assert!(found, "{body}: {failed}");
     }
     assert!(v3("pow(1000000000000) @ s q[0];").contains("1000000000000 operations"));
@@ -471,8 +519,7 @@ fn sizes_are_counted_before_anything_is_built() {
         squares += &format!("gate g{k}(t) x0 {{ g{}(t*t) x0; }}\n", k - 1);
     }
     assert!(v3(&format!("{squares} g59(theta) q[0];")).contains("more than 65536 characters"));
-    let bits =
-        "OPENQASM 3.0; include \"stdgates.inc\"; bit[1000000000] c; bit[1000000000] d; qubit[1000000000] q;";
+    let bits = "OPENQASM 3.0; include \"stdgates.inc\"; bit[1000000000] c; bit[1000000000] d; qubit[1000000000] q;";
     for body in [
         "c = 0;",
         "c = d;",
@@ -506,6 +553,9 @@ fn sizes_are_counted_before_anything_is_built() {
 #[test]
 fn many_errors_are_shown_at_once_and_then_no_more() {
     assert_eq!(v2("h q[9];\nfoo q[0];\nrx(1/0) q[0]\nh q[8];").lines().count(), 5);
-    assert_eq!(fail(&format!("OPENQASM 2.0;{}", "qreg q[0];".repeat(10_000))).diagnostics.len(), 51);
+    assert_eq!(
+        fail(&format!("OPENQASM 2.0;{}", "qreg q[0];".repeat(10_000))).diagnostics.len(),
+        51
+    );
     assert!(fail(&"\u{1} a ".repeat(10_000)).diagnostics.len() < 200);
 }

@@ -63,7 +63,12 @@ fn arrays_and_other_types() {
     let body = "qubit[4] q; for int k in ks { x q[k]; }";
     let constants = "array[int[8], 3] ks = {1, 2, 3};";
     same("input array[int[8], 3] ks;", constants, body, &[("ks", "{1, 2, 3}")]);
-    same("input array[int[8], 3] ks;", constants, body, &[("ks[0]", "1"), ("ks[2]", "3"), ("ks[1]", "2")]);
+    same(
+        "input array[int[8], 3] ks;",
+        constants,
+        body,
+        &[("ks[0]", "1"), ("ks[2]", "3"), ("ks[1]", "2")],
+    );
     let body = "qubit[4] q; if (b[1][0]) x q; if (b[0, 1]) y q; if (b[0][0]) z q;";
     let constants = "array[bool, 2, 2] b = {{false, true}, {true, false}};";
     same("input array[bool, 2, 2] b;", constants, body, &[("b", "{{false, true}, {true, false}}")]);
@@ -77,8 +82,10 @@ fn arrays_and_other_types() {
     same("input complex[float[64]] z;", "complex z = 1 + 2im;", body, &[("z", "1 + 2im")]);
     same("input duration t;", "stretch t;", "qubit q; delay[t] q; x q;", &[]);
     // Of two values the last one counts; a value for nothing is left to the caller.
-    let parsed =
-        read("input uint n; input float t; qubit[n] q;", &[("n", "2"), ("n", "3"), ("t", "1"), ("m", "?")]);
+    let parsed = read(
+        "input uint n; input float t; qubit[n] q;",
+        &[("n", "2"), ("n", "3"), ("t", "1"), ("m", "?")],
+    );
     let parsed = parsed.unwrap();
     assert_eq!((parsed.circuit.n_qubits(), parsed.read_for), (3, vec!["n".to_owned()]));
     assert_eq!(parsed.circuit.inputs().collect::<Vec<_>>(), ["t"]);
@@ -100,7 +107,9 @@ fn what_is_missing_is_listed() {
     let text = format!("OPENQASM 3.0; include \"stdgates.inc\";\n{body}");
     let failed = parse(&text, &Options::default().with_inputs(&[("j[0]", "1")])).unwrap_err();
     let missing = failed.diagnostics.iter().map(|d| match &*d.problem {
-        Problem::MissingInput { name, ty } => (name.as_str(), ty.as_str(), d.help.as_deref().unwrap()),
+        Problem::MissingInput { name, ty } => {
+            (name.as_str(), ty.as_str(), d.help.as_deref().unwrap())
+        }
         other => panic!("{other}"),
     });
     let missing: Vec<_> = missing.collect();
@@ -166,6 +175,7 @@ fn values_know_nothing_of_the_file() {
         assert!(read(&format!("{head} input int n;"), &[("n", given)]).is_err(), "{given}");
     }
     // Subroutines see constants alone.
-    let error = read("input int n; def f(qubit a) { rx(n) a; } qubit q; f(q);", &[("n", "1")]).unwrap_err();
+    let error =
+        read("input int n; def f(qubit a) { rx(n) a; } qubit q; f(q);", &[("n", "1")]).unwrap_err();
     assert!(error.contains("`n` is not declared"), "{error}");
 }

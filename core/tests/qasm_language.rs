@@ -20,7 +20,8 @@ fn read(source: &str) -> Parsed {
 
 /// Statements of OpenQASM 3 behind a header and declarations.
 fn v3(body: &str) -> Circuit {
-    let head = "OPENQASM 3.0; include \"stdgates.inc\"; input float theta; input float phi; qubit[3] q;";
+    let head =
+        "OPENQASM 3.0; include \"stdgates.inc\"; input float theta; input float phi; qubit[3] q;";
     read(&format!("{head}\n{body}")).circuit
 }
 
@@ -29,7 +30,8 @@ fn v2(body: &str) -> Circuit {
 }
 
 fn matrix(circuit: &Circuit) -> Matrix<Complex<f64>> {
-    let inputs: Vec<f64> = circuit.inputs().zip([0.37, -1.21, 2.05, 0.83]).map(|(_, x)| x).collect();
+    let inputs: Vec<f64> =
+        circuit.inputs().zip([0.37, -1.21, 2.05, 0.83]).map(|(_, x)| x).collect();
     let values = circuit.param_values(&inputs).unwrap();
     Simulator::new().matrix(circuit, &Values(&values)).unwrap()
 }
@@ -72,7 +74,11 @@ fn standard_gates_are_what_the_specification_defines_them_to_be() {
         ("u2(theta, phi)", "", "gphase(-(theta + phi + pi/2)/2); U(pi/2, theta, phi) q[1];"),
         ("u3(0.4, theta, phi)", "", "gphase(-(theta + phi + 0.4)/2); U(0.4, theta, phi) q[1];"),
         ("cx", ", q[2]", "ctrl @ x q[1], q[2];"),
-        ("cu(0.4, theta, phi, 0.9)", ", q[2]", "p(0.9 - 0.4/2) q[1]; ctrl @ U(0.4, theta, phi) q[1], q[2];"),
+        (
+            "cu(0.4, theta, phi, 0.9)",
+            ", q[2]",
+            "p(0.9 - 0.4/2) q[1]; ctrl @ U(0.4, theta, phi) q[1], q[2];",
+        ),
         ("swap", ", q[2]", "cx q[1], q[2]; cx q[2], q[1]; cx q[1], q[2];"),
         ("cphase(phi)", ", q[2]", "ctrl @ phase(phi) q[1], q[2];"),
     ];
@@ -84,7 +90,9 @@ fn standard_gates_are_what_the_specification_defines_them_to_be() {
         let body = body.replace("theta", "s").replace("phi", "t");
         same(
             &format!("ctrl @ {gate} q[0], q[1]{more};"),
-            &format!("gate mine(s, t) {qubits} {{ {body} }} ctrl @ mine(theta, phi) q[0], q[1]{more};"),
+            &format!(
+                "gate mine(s, t) {qubits} {{ {body} }} ctrl @ mine(theta, phi) q[0], q[1]{more};"
+            ),
         );
     }
 }
@@ -100,8 +108,9 @@ fn u_is_the_matrix_of_the_specification() {
         [i * e(p) * (one - e(t)) * 0.5, e(p + l) * (one + e(t)) * 0.5],
     ];
     let ours = matrix(&circuit);
-    let controlled =
-        matrix(&read(&format!("OPENQASM 3; qubit[2] q; ctrl @ U({t}, {p}, {l}) q[1], q[0];")).circuit);
+    let controlled = matrix(
+        &read(&format!("OPENQASM 3; qubit[2] q; ctrl @ U({t}, {p}, {l}) q[1], q[0];")).circuit,
+    );
     for r in 0..2 {
         for c in 0..2 {
             assert!((ours[(r, c)] - expected[r][c]).norm() < TOLERANCE);
@@ -122,19 +131,28 @@ fn usual_gates_are_lent() {
             Some((name, rest)) => (name, rest.split(')').next().unwrap().split(", ").count()),
             None => (head.split(' ').next().unwrap(), 0),
         };
-        let n_qubits = head.rsplit(')').next().unwrap().trim_start_matches(name).split(", ").count();
-        let args =
-            ["(0.7)", "(0.7, -0.4)", "(0.7, -0.4, theta)"].get(params.wrapping_sub(1)).copied().unwrap_or("");
+        let n_qubits =
+            head.rsplit(')').next().unwrap().trim_start_matches(name).split(", ").count();
+        let args = ["(0.7)", "(0.7, -0.4)", "(0.7, -0.4, theta)"]
+            .get(params.wrapping_sub(1))
+            .copied()
+            .unwrap_or("");
         let qubits: Vec<String> = (0..n_qubits).map(|k| format!("q[{k}]")).collect();
         let call = format!("{args} {};", qubits.join(", "));
         let head = "OPENQASM 3.0; include \"stdgates.inc\"; input float theta; qubit[5] q;";
         let given = read(&format!("{head} {name}{call}"));
-        let own = read(&format!("{head} {} own{call}", line.replace(&format!("gate {name}"), "gate own")));
+        let own = read(&format!(
+            "{head} {} own{call}",
+            line.replace(&format!("gate {name}"), "gate own")
+        ));
         let (a, b) = (matrix(&given.circuit), matrix(&own.circuit));
         let close = a.entries().iter().zip(b.entries()).all(|(p, q)| (p - q).norm() < TOLERANCE);
         assert!(close, "{line}\n{}\n{}", given.circuit, own.circuit);
         let warning = &given.warnings[0];
-        assert_eq!(warning.message, format!("gate `{name}` is not defined here; the usual one is taken"));
+        assert_eq!(
+            warning.message,
+            format!("gate `{name}` is not defined here; the usual one is taken")
+        );
         assert!(warning.help.as_ref().unwrap().contains(line), "{warning:?}");
         lent += 1;
     }
@@ -169,7 +187,8 @@ fn usual_gates_are_lent() {
     let warnings: Vec<&str> = parsed.warnings.iter().map(|w| w.message.as_str()).collect();
     assert_eq!(
         warnings,
-        ["h", "cx"].map(|g| format!("gate `{g}` is not defined here; that of `stdgates.inc` is taken"))
+        ["h", "cx"]
+            .map(|g| format!("gate `{g}` is not defined here; that of `stdgates.inc` is taken"))
     );
     let parsed = read("OPENQASM 3.0; gate h a { U(0, 0, 0) a; } gate v a { h a; } qubit q; v q;");
     assert!(
@@ -177,7 +196,8 @@ fn usual_gates_are_lent() {
         "{}",
         parsed.circuit
     );
-    let parsed = read("OPENQASM 3.0; gate x a { U(0, 0, 0) a; } qubit[3] q; ccnot q[0], q[1], q[2];");
+    let parsed =
+        read("OPENQASM 3.0; gate x a { U(0, 0, 0) a; } qubit[3] q; ccnot q[0], q[1], q[2];");
     assert_eq!(parsed.circuit.to_string(), "ccx q[0], q[1], q[2]\n");
 }
 
@@ -220,7 +240,10 @@ fn parameters_of_gates_are_exponents() {
     let gates = "gate g(k) a { pow(k) @ x a; } gate u(k, t) a, b { ctrl @ pow(2*k) @ rx(t) a, b; }
         gate f(k, t) a, b { u(k + 1, t/2) a, b; h a; } gate nothing(k) a { pow(k - 1) @ h a; g(k) a; }";
     for (call, written) in [
-        ("g(0.5) q[0]; g(2) q[1]; g(-1) q[2]; g(1/3.0) q[1];", "sx q[0]; x q[2]; pow(1/3) @ x q[1];"),
+        (
+            "g(0.5) q[0]; g(2) q[1]; g(-1) q[2]; g(1/3.0) q[1];",
+            "sx q[0]; x q[2]; pow(1/3) @ x q[1];",
+        ),
         ("f(1, theta) q[0], q[1];", "ctrl @ rx(2*theta) q[0], q[1]; h q[0];"),
         ("inv @ f(1, theta) q[0], q[1];", "h q[0]; ctrl @ rx(-2*theta) q[0], q[1];"),
         (
@@ -234,8 +257,9 @@ fn parameters_of_gates_are_exponents() {
         same(&format!("{gates} {call}"), written);
     }
     let failed = |body: &str| {
-        let text =
-            format!("OPENQASM 3.0; include \"stdgates.inc\"; input float theta; qubit[2] q; {gates} {body}");
+        let text = format!(
+            "OPENQASM 3.0; include \"stdgates.inc\"; input float theta; qubit[2] q; {gates} {body}"
+        );
         parse(&text, &Options::default().with_max_gates(1000)).unwrap_err().to_string()
     };
     same(
@@ -247,10 +271,13 @@ fn parameters_of_gates_are_exponents() {
         failed("gate s(k) a { pow(k) @ U(0.1, 0.2, 0.3) a; } s(theta) q[0];")
             .contains("no power whose exponent")
     );
-    assert!(failed("gate s5(k) a { pow(k) @ s a; } s5(100000) q[0];").contains("100000 operations"));
+    assert!(
+        failed("gate s5(k) a { pow(k) @ s a; } s5(100000) q[0];").contains("100000 operations")
+    );
     // Twice as many different ones at each level.
-    let tower: String =
-        (1..40).map(|n| format!("gate t{n}(k) a {{ t{m}(2*k) a; t{m}(2*k + 1) a; }} ", m = n - 1)).collect();
+    let tower: String = (1..40)
+        .map(|n| format!("gate t{n}(k) a {{ t{m}(2*k) a; t{m}(2*k + 1) a; }} ", m = n - 1))
+        .collect();
     assert!(
         failed(&format!("gate t0(k) a {{ pow(k) @ x a; }} {tower} t39(1) q[0];"))
             .contains("more than 1000 statements")
@@ -275,15 +302,23 @@ fn calls_that_only_tell_are_ignored() {
     let head = "OPENQASM 3.0; include \"stdgates.inc\"; qubit[2] q; int[32] n = 3;
         extern tabulate(int[32], bit); extern touch(qubit); extern fill(mutable array[int[8], 2]); extern give() -> int;";
     // What is measured for them is measured all the same.
-    let parsed =
-        read(&format!("{head} tabulate(n, measure q[0]); x q[1]; for int i in [0:1] {{ tabulate(i, 0); }}"));
+    let parsed = read(&format!(
+        "{head} tabulate(n, measure q[0]); x q[1]; for int i in [0:1] {{ tabulate(i, 0); }}"
+    ));
     assert_eq!(parsed.circuit.to_string().lines().next().unwrap(), "measure q[0] -> c[0]");
     let warnings: Vec<&str> = parsed.warnings.iter().map(|w| w.message.as_str()).collect();
-    assert_eq!(warnings[0], "the call of `tabulate`, an external function that gives nothing, is ignored");
+    assert_eq!(
+        warnings[0],
+        "the call of `tabulate`, an external function that gives nothing, is ignored"
+    );
     assert_eq!(warnings.len(), 2);
-    for call in
-        ["touch(q[0]);", "array[int[8], 2] a; fill(a);", "give();", "x tabulate;", "int k = tabulate(1, 0);"]
-    {
+    for call in [
+        "touch(q[0]);",
+        "array[int[8], 2] a; fill(a);",
+        "give();",
+        "x tabulate;",
+        "int k = tabulate(1, 0);",
+    ] {
         assert!(parse(&format!("{head} {call}"), &Options::default()).is_err(), "{call}");
     }
 }
@@ -319,7 +354,8 @@ fn states_as_qiskit_exports_them_are_prepared() {
         ("OPENQASM 2.0; include \"qelib1.inc\";", "qreg q[2];"),
         ("OPENQASM 3.0; include \"stdgates.inc\";", "qubit[2] q;"),
     ] {
-        let calls = "prepare(r, +) q[0], q[1]; pauli(XZ) q[0], q[1]; prepare(-, 0.5+0.1j) q[0], q[1];";
+        let calls =
+            "prepare(r, +) q[0], q[1]; pauli(XZ) q[0], q[1]; prepare(-, 0.5+0.1j) q[0], q[1];";
         let gates = "gate prepare(a, b) p, r { h p; s r; } gate pauli(a) p, r { z p; x r; }";
         let parsed = read(&format!("{head} {gates} {register} {calls}"));
         assert_eq!(parsed.circuit.to_string(), "h q[0]\ns q[1]\nz q[0]\nx q[1]\nh q[0]\ns q[1]\n");
@@ -346,7 +382,8 @@ fn what_was_not_assigned_is_zero() {
 #[test]
 fn files_of_tket_are_read() {
     let text = "OPENQASM 2.0; include \"hqslib1.inc\"; qreg q[2]; U1q(0.5*pi, 0.1*pi) q[0]; Rz(0.2*pi) q[1]; ZZ q[0], q[1]; RZZ(0.3*pi) q[0], q[1];";
-    let expected = "r(pi/2, pi/10) q[0]\nrz(pi/5) q[1]\nrzz(pi/2) q[0], q[1]\nrzz(3*pi/10) q[0], q[1]\n";
+    let expected =
+        "r(pi/2, pi/10) q[0]\nrz(pi/5) q[1]\nrzz(pi/2) q[0], q[1]\nrzz(3*pi/10) q[0], q[1]\n";
     assert_eq!(read(text).circuit.to_string(), expected);
 }
 
@@ -432,7 +469,10 @@ fn division_of_integers_follows_the_language() {
     let parsed = read("OPENQASM 3.0; qubit q; U(7/2, 0, 6/2) q;");
     assert_eq!(angles(&parsed.circuit), [Angle::rad(3.0), Angle::zero(), Angle::rad(3.0)]);
     assert_eq!(parsed.warnings.len(), 1);
-    assert_eq!(parsed.warnings[0].message, "the division of integers drops the fraction: 7 / 2 = 3");
+    assert_eq!(
+        parsed.warnings[0].message,
+        "the division of integers drops the fraction: 7 / 2 = 3"
+    );
 }
 
 #[test]
@@ -480,15 +520,19 @@ fn registers_and_broadcasting() {
     assert_eq!(circuit.circuit.n_qubits(), 7);
     assert!(text.starts_with("measure q[4] -> c[3]\n"), "{text}");
     assert!(text.contains("cx q[0], q[3]\ncx q[1], q[2]\ncx q[2], q[3]\n"), "{text}");
-    assert!(text.ends_with("measure q[0] -> c[2]\nmeasure q[3] -> c[0]\nmeasure q[1] -> c[1]\n"), "{text}");
+    assert!(
+        text.ends_with("measure q[0] -> c[2]\nmeasure q[3] -> c[0]\nmeasure q[1] -> c[1]\n"),
+        "{text}"
+    );
     assert_eq!(circuit.circuit.registers().iter().map(|r| r.size).collect::<Vec<_>>(), [2, 1, 3]);
 }
 
 #[test]
 fn a_definition_of_the_file_wins_over_the_include() {
-    for text in
-        ["include \"qelib1.inc\"; gate h a { x a; }", "gate h a { U(pi,0,pi) a; } include \"qelib1.inc\";"]
-    {
+    for text in [
+        "include \"qelib1.inc\"; gate h a { x a; }",
+        "gate h a { U(pi,0,pi) a; } include \"qelib1.inc\";",
+    ] {
         let circuit = read(&format!("OPENQASM 2.0; {text} qreg q[1]; h q[0];")).circuit;
         let kind = match &circuit.instructions()[0].operation {
             Operation::Gate(gate) => gate.kind(),
@@ -500,14 +544,17 @@ fn a_definition_of_the_file_wins_over_the_include() {
     let own = read(
         "OPENQASM 2.0; gate h a { U(1,2,3) a; } include \"qelib1.inc\"; qreg q[4]; rc3x q[0],q[1],q[2],q[3];",
     );
-    let standard = read("OPENQASM 2.0; include \"qelib1.inc\"; qreg q[4]; rc3x q[0],q[1],q[2],q[3];");
+    let standard =
+        read("OPENQASM 2.0; include \"qelib1.inc\"; qreg q[4]; rc3x q[0],q[1],q[2],q[3];");
     assert_eq!(own.circuit, standard.circuit);
 }
 
 #[test]
 fn includes_are_resolved_by_the_caller() {
     let files = |name: &str| match name {
-        "my.inc" => Ok("OPENQASM 2.0;\ninclude \"deep.inc\";\ngate my a { deep(pi/2) a; }".to_owned()),
+        "my.inc" => {
+            Ok("OPENQASM 2.0;\ninclude \"deep.inc\";\ngate my a { deep(pi/2) a; }".to_owned())
+        }
         "deep.inc" => Ok("gate deep(t) a { rx(t) a; }".to_owned()),
         "loop.inc" => Ok("include \"loop.inc\";".to_owned()),
         "bad.inc" => Ok("// ok\ngate bad a { nothing a; }".to_owned()),
@@ -525,7 +572,10 @@ fn includes_are_resolved_by_the_caller() {
     assert_eq!(parsed.circuit.to_string(), "rx(pi/2) q[0]\n");
     let refused = |text: &str| parse(&format!("{head}{text}"), &options).unwrap_err().to_string();
     assert_eq!(refused("include \"loop.inc\";"), "loop.inc:1:9: `loop.inc` includes itself");
-    assert_eq!(refused("include \"no.inc\";"), "main.qasm:2:9: cannot include `no.inc`: no such file");
+    assert_eq!(
+        refused("include \"no.inc\";"),
+        "main.qasm:2:9: cannot include `no.inc`: no such file"
+    );
     assert_eq!(refused("include \"bad.inc\";"), "bad.inc:2:14: gate `nothing` is not defined");
     assert_eq!(refused("include \"main.qasm\";"), "main.qasm:2:9: `main.qasm` includes itself");
     // What is no OpenQASM may be any file: nothing of it is shown.
@@ -535,7 +585,8 @@ fn includes_are_resolved_by_the_caller() {
         ("json", "1, column 3"),
         ("names", "2, column 1"),
     ] {
-        let failed = parse(&format!("{head}include \"{name}\"; nothing q[0];"), &options).unwrap_err();
+        let failed =
+            parse(&format!("{head}include \"{name}\"; nothing q[0];"), &options).unwrap_err();
         let said = format!("main.qasm:2:9: cannot include `{name}`: line {at} is not OpenQASM");
         assert_eq!(
             failed.to_string(),
@@ -552,7 +603,8 @@ fn includes_are_resolved_by_the_caller() {
 
 #[test]
 fn headers() {
-    let warned = |text: &str| read(text).warnings.iter().map(|w| w.message.clone()).collect::<Vec<_>>();
+    let warned =
+        |text: &str| read(text).warnings.iter().map(|w| w.message.clone()).collect::<Vec<_>>();
     for version in ["2", "2.0", "3", "3.0", "3.1"] {
         assert!(warned(&format!("OPENQASM {version};")).is_empty());
     }
@@ -582,7 +634,9 @@ fn angles_for_options() {
     for text in ["", "  ", "x", "1/0", "pi pi", "(", "1e999", "\"01\"", "ln(0)", "2;", "0.3//"] {
         match parse_angle(text) {
             Ok(_) => assert_eq!(text, "0.3//"),
-            Err(e) => assert!(!e.message.is_empty() && e.labels.iter().all(|l| l.span.end <= text.len())),
+            Err(e) => {
+                assert!(!e.message.is_empty() && e.labels.iter().all(|l| l.span.end <= text.len()))
+            }
         }
     }
 }
@@ -590,9 +644,11 @@ fn angles_for_options() {
 #[test]
 fn angles_of_any_size_are_read_as_they_are_written() {
     for exponent in -308..=308 {
-        for text in
-            [format!("1e{exponent}"), format!("-1.7e{exponent}"), format!("pi/3 - 1.23456789e{exponent}")]
-        {
+        for text in [
+            format!("1e{exponent}"),
+            format!("-1.7e{exponent}"),
+            format!("pi/3 - 1.23456789e{exponent}"),
+        ] {
             let angle = parse_angle(&text).unwrap();
             let written = angle.to_string();
             assert_eq!(parse_angle(&written).unwrap(), angle, "{text}: {written}");
@@ -604,7 +660,8 @@ fn angles_of_any_size_are_read_as_they_are_written() {
 
 #[test]
 fn a_failure_is_an_error() {
-    let failed: Box<dyn std::error::Error> = Box::new(parse("h q;", &Options::default()).unwrap_err());
+    let failed: Box<dyn std::error::Error> =
+        Box::new(parse("h q;", &Options::default()).unwrap_err());
     assert_eq!(failed.to_string(), "<input>:1:3: `q` is not declared");
 }
 
@@ -681,32 +738,51 @@ fn integers_without_a_size_have_32_bits() {
         warnings("int a = 2000000000; rx(a + a) q[0];"),
         ["4000000000 does not fit in 32 bits: it becomes -294967296"]
     );
-    assert_eq!(warnings("uint a = 0; a -= 1;"), ["-1 does not fit in 32 bits: it becomes 4294967295"]);
-    assert_eq!(warnings("int a = 65536; a = a << 16;"), ["4294967296 does not fit in 32 bits: it becomes 0"]);
-    assert_eq!(warnings("int a = 4; a = a << 200;"), ["the result does not fit in 32 bits: it becomes 0"]);
+    assert_eq!(
+        warnings("uint a = 0; a -= 1;"),
+        ["-1 does not fit in 32 bits: it becomes 4294967295"]
+    );
+    assert_eq!(
+        warnings("int a = 65536; a = a << 16;"),
+        ["4294967296 does not fit in 32 bits: it becomes 0"]
+    );
+    assert_eq!(
+        warnings("int a = 4; a = a << 200;"),
+        ["the result does not fit in 32 bits: it becomes 0"]
+    );
     assert_eq!(warnings("uint[8] a = ~79;"), ["-80 does not fit in 8 bits: it becomes 176"]);
     assert_eq!(
         warnings("uint[8] a = 5; bit b = 5[2]; if (!b) a = 0; bit[2] d = 6[1:2];"),
         Vec::<String>::new()
     );
-    assert_eq!(warnings("int a = 4; a = a ** 20;"), ["1099511627776 does not fit in 32 bits: it becomes 0"]);
-    assert!(warnings("int[64] a = 2000000000; a = a + a; int b = 2 ** 20; rx(2 ** 40) q[0];").is_empty());
+    assert_eq!(
+        warnings("int a = 4; a = a ** 20;"),
+        ["1099511627776 does not fit in 32 bits: it becomes 0"]
+    );
     assert!(
-        warnings("for uint i in [0:60] { rx(pi / 2**i) q[0]; } int k = 40; rx(pi / 2**k) q[0];").is_empty()
+        warnings("int[64] a = 2000000000; a = a + a; int b = 2 ** 20; rx(2 ** 40) q[0];")
+            .is_empty()
+    );
+    assert!(
+        warnings("for uint i in [0:60] { rx(pi / 2**i) q[0]; } int k = 40; rx(pi / 2**k) q[0];")
+            .is_empty()
     );
 }
 
 #[test]
 fn constants_are_conditions() {
-    let circuit =
-        v3("const bit[4] m = \"1100\"; if (m[3] && !m[0]) { x q[0]; } if (!m[3] || m[0]) { y q[0]; }");
+    let circuit = v3(
+        "const bit[4] m = \"1100\"; if (m[3] && !m[0]) { x q[0]; } if (!m[3] || m[0]) { y q[0]; }",
+    );
     assert_eq!(circuit.instructions().len(), 1);
 }
 
 #[test]
 fn short_decimals_stay_short() {
     let parts = |angle: &str| angles(&v3(&format!("rx({angle}) q[0];")))[0].clone();
-    for (text, expected) in [("0.1 + 0.2", 0.3), ("0.7 - 0.4", 0.3), ("3 * 0.3", 0.9), ("0.3 / 3", 0.1)] {
+    for (text, expected) in
+        [("0.1 + 0.2", 0.3), ("0.7 - 0.4", 0.3), ("3 * 0.3", 0.9), ("0.3 / 3", 0.1)]
+    {
         assert_eq!(parts(text), Angle::rad(expected), "{text}");
     }
     assert_eq!(parts("(theta + 0.3) * 3").radian_part(), 0.9);
@@ -729,13 +805,16 @@ fn every_end_of_a_line_ends_a_comment() {
 
 #[test]
 fn a_cnot_made_of_u_is_warned_of() {
-    let file = |cx: &str| format!("OPENQASM 3.0; gate CX c, t {{ {cx} }} qubit[2] q; CX q[0], q[1];");
-    let message = "`CX` is no CNOT: in OpenQASM 3 `U(pi, 0, pi)` is i X, whose phase a control sees";
+    let file =
+        |cx: &str| format!("OPENQASM 3.0; gate CX c, t {{ {cx} }} qubit[2] q; CX q[0], q[1];");
+    let message =
+        "`CX` is no CNOT: in OpenQASM 3 `U(pi, 0, pi)` is i X, whose phase a control sees";
     let phased = read(&file("ctrl @ U(pi, 0, pi) c, t;"));
     assert_eq!(phased.warnings.iter().map(|w| w.message.as_str()).collect::<Vec<_>>(), [message]);
     // What its help says makes one of it.
     let mended = read(
-        &file("ctrl @ U(pi, 0, pi) c, t; inv @ s c;").replace(" gate", "include \"stdgates.inc\"; gate"),
+        &file("ctrl @ U(pi, 0, pi) c, t; inv @ s c;")
+            .replace(" gate", "include \"stdgates.inc\"; gate"),
     );
     assert!(mended.warnings.is_empty());
     let cx = read("OPENQASM 3.0; include \"stdgates.inc\"; qubit[2] q; cx q[0], q[1];");

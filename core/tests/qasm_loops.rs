@@ -47,7 +47,9 @@ fn assert_outcomes(circuit: &Circuit, expected: &[(&str, f64)]) {
     let check = |circuit: &Circuit| {
         let given = outcomes(circuit);
         let same = given.len() == expected.len()
-            && expected.iter().all(|(text, p)| given.get(*text).is_some_and(|q| (p - q).abs() < TOLERANCE));
+            && expected
+                .iter()
+                .all(|(text, p)| given.get(*text).is_some_and(|q| (p - q).abs() < TOLERANCE));
         assert!(same, "{given:?} instead of {expected:?}\n{circuit}");
     };
     check(circuit);
@@ -77,7 +79,8 @@ fn a_loop_runs_until_its_condition_fails() {
 
 #[test]
 fn a_gate_is_repeated_until_it_has_succeeded() {
-    // A rotation by acos(3/5) up to a Z (Nielsen and Chuang, exercise 4.41): a round succeeds with probability 5/8.
+    // A rotation by acos(3/5) up to a Z (Nielsen and Chuang, exercise 4.41): a round succeeds with
+    // probability 5/8.
     let text = "qubit[2] a; qubit psi; bit[2] flags = \"11\"; bit out; x psi; h psi;
         while (flags != \"00\") {
             reset a; h a; ccx a[0], a[1], psi; s psi; ccx a[0], a[1], psi; z psi; h a;
@@ -87,13 +90,14 @@ fn a_gate_is_repeated_until_it_has_succeeded() {
     let circuit = v3(text);
     let given = outcomes(&circuit);
     assert!((given.values().sum::<f64>() - 1.0).abs() < TOLERANCE);
-    // A round that succeeds applies Z (3 S + X S X) / 4. Each of the three outcomes that fail applies Z (S - X S X) / 4 up
-    // to sign, which is a phase.
+    // A round that succeeds applies Z (3 S + X S X) / 4. Each of the three outcomes that fail
+    // applies Z (S - X S X) / 4 up to sign, which is a phase.
     let i = Complex::new(0.0, 1.0);
     let (a, b) = ([Complex::from(1.0), -i], [i, Complex::from(-1.0)]);
     let mut expected = 0.0;
     let diagonal = |x: f64, y: f64| [a[0] * x + b[0] * y, a[1] * x + b[1] * y];
-    let (mut state, mut weight) = ([Complex::from(0.5f64.sqrt()), Complex::from(-(0.5f64.sqrt()))], 1.0);
+    let (mut state, mut weight) =
+        ([Complex::from(0.5f64.sqrt()), Complex::from(-(0.5f64.sqrt()))], 1.0);
     for _ in 0..200 {
         let apply = |d: [Complex<f64>; 2]| [state[0] * d[0], state[1] * d[1]];
         let done = apply(diagonal(0.75, 0.25));
@@ -109,10 +113,16 @@ fn loops_are_left_in_every_way() {
     // Three rounds at most, by a counter in bits.
     let counted = "qubit q; bit c; bit[2] rounds; uint[2] n = 0;
         while (!c && n < 3) { reset q; h q; c = measure q; n += 1; } rounds = n;";
-    assert_outcomes(&v3(counted), &[("01 1", 0.5), ("10 1", 0.25), ("11 0", 0.125), ("11 1", 0.125)]);
+    assert_outcomes(
+        &v3(counted),
+        &[("01 1", 0.5), ("10 1", 0.25), ("11 0", 0.125), ("11 1", 0.125)],
+    );
     let endless = "qubit q; bit c; uint[2] n = 0; bit[2] rounds;
         while (true) { reset q; h q; c = measure q; n += 1; if (c || n == 3) { break; } } rounds = n;";
-    assert_outcomes(&v3(endless), &[("01 1", 0.5), ("10 1", 0.25), ("11 0", 0.125), ("11 1", 0.125)]);
+    assert_outcomes(
+        &v3(endless),
+        &[("01 1", 0.5), ("10 1", 0.25), ("11 0", 0.125), ("11 1", 0.125)],
+    );
     // Rounds that stop early, and the rest of those that do not.
     let skipped = "qubit q; qubit p; bit c; bit d; bit out;
         while (!d) { reset q; h q; c = measure q; if (c) continue; x p; reset q; h q; d = measure q; }
@@ -136,7 +146,8 @@ fn loops_are_left_in_every_way() {
 #[test]
 fn variables_change_behind_what_leaves_a_loop() {
     let coin = "reset q; h q; c = measure q;";
-    // How many rounds of at most three passed before it showed 1: changed behind the `break`, before it, and in between.
+    // How many rounds of at most three passed before it showed 1: changed behind the `break`,
+    // before it, and in between.
     for body in [
         "uint[2] n = 0; for int i in [0:2] { COIN if (c) { break; } n += 1; }",
         "uint[2] n = 3; for int i in [0:3] { n = i; if (i == 3) break; COIN if (c) break; }",
@@ -148,7 +159,8 @@ fn variables_change_behind_what_leaves_a_loop() {
         let text = format!("qubit q; bit c; bit[2] r; {} r = uint[2](n);", body.replace("COIN", coin));
         assert_outcomes(&v3(&text), &[("00 1", 0.5), ("01 1", 0.25), ("10 1", 0.125), ("11 0", 0.125)]);
     }
-    // Both ways out of a round go on with a value of their own; the outer loop is left from the inner one's condition.
+    // Both ways out of a round go on with a value of their own; the outer loop is left from the
+    // inner one's condition.
     let text = format!(
         "qubit q; bit c; bit[3] r; uint[3] n = 0; bool done = false;
          for int i in [0:1] {{ for int j in [0:1] {{ {coin} if (c) {{ n += 2; done = true; continue; }} n += 1; done = false; }}
@@ -177,7 +189,8 @@ fn variables_go_through_rounds_in_bits() {
     let text = "qubit q; bit c; bit[2] r; int[4] n = -1; bool flip = false;
         while (!c) { reset q; h q; c = measure q; n = n + 1; flip = !flip; float turn = pi; rx(turn) q; }
         if (flip) r[0] = 1; if (n >= 2) r[1] = 1;";
-    // Odd rounds 1, 3, 5, …; n = rounds - 1 wraps from 7 to -8 and stays below 2 for ten rounds of 16.
+    // Odd rounds 1, 3, 5, …; n = rounds - 1 wraps from 7 to -8 and stays below 2 for ten rounds
+    // of 16.
     let mut expected = BTreeMap::new();
     for rounds in 1..200u32 {
         let n = i32::from((rounds - 1) as u8 as i8) << 28 >> 28;
@@ -207,7 +220,10 @@ fn numbers_come_back_to_few_values() {
         "{head} array[uint[3], 2] a = {{0, 3}}; bit more = 1; while (more) {{ {again} if (c) break;
          a[0] = 7 - a[0]; a[1] = a[0]; if (a[0] == 7) continue; a[1] = 1; }} r = a[1];"
     ));
-    assert_outcomes(&circuit, &[("1 001 0 1", 1.0 / 6.0), ("1 011 0 1", 0.5), ("1 111 0 1", 1.0 / 3.0)]);
+    assert_outcomes(
+        &circuit,
+        &[("1 001 0 1", 1.0 / 6.0), ("1 011 0 1", 0.5), ("1 111 0 1", 1.0 / 3.0)],
+    );
     // A loop within is left at other places in other rounds.
     let circuit = v3(&format!(
         "{head} float x = 0; c = 1; while (c) {{ {again} for int i in [0:2] {{ h q[0]; d = measure q[0]; if (d) {{ x = 2; break; }} x = 1; }}
@@ -219,16 +235,17 @@ fn numbers_come_back_to_few_values() {
         if (d) { h q[0]; c = measure q[0]; x = 2; } else { x = y; y = 3; }
         h q[0]; c = measure q[0]; h q[0]; d = measure q[0]; if (c && d) break; }
         if (c) y = 2; else x = 2; if (x == 2) r[0] = 1; if (x == 3) r[1] = 1; if (y == 2) r[2] = 1;";
-    let [numbers, integers] =
-        ["float", "int[8]"].map(|ty| outcomes(&v3(&format!("{head} {ty} x = 1; {ty} y = 2; {body}"))));
+    let [numbers, integers] = ["float", "int[8]"]
+        .map(|ty| outcomes(&v3(&format!("{head} {ty} x = 1; {ty} y = 2; {body}"))));
     assert_eq!(numbers.len(), integers.len());
     assert!(
         integers.iter().all(|(text, p)| (numbers[text] - p).abs() < TOLERANCE),
         "{numbers:?}\n{integers:?}"
     );
     // New values in every round are too many.
-    let message =
-        refused(&format!("{head} float x = 0; c = 1; while (c) {{ x += 0.5; {again} }} rx(x) q[1];"));
+    let message = refused(&format!(
+        "{head} float x = 0; c = 1; while (c) {{ x += 0.5; {again} }} rx(x) q[1];"
+    ));
     assert!(message.contains("`x` depends on a measurement"), "{message}");
 }
 
@@ -253,7 +270,8 @@ fn guards_bound_the_values_of_numbers() {
     );
     let given = outcomes(&circuit);
     for (k, p) in expected.iter().enumerate() {
-        let ones: f64 = given.iter().filter(|(text, _)| text.as_bytes()[1 - k] == b'1').map(|x| x.1).sum();
+        let ones: f64 =
+            given.iter().filter(|(text, _)| text.as_bytes()[1 - k] == b'1').map(|x| x.1).sum();
         assert!((ones - p).abs() < TOLERANCE, "{k}: {ones}, not {p}");
     }
     // One that is guarded by a measured bit is not.
@@ -304,7 +322,8 @@ fn shots_agree_with_the_distribution_in_any_memory() {
         while (c != 3) { reset q; h q; c = measure q; if (k < 3) { k += 1; } } n = k;");
     let shots = 4000;
     let exact = outcomes(&circuit);
-    let counts = |simulator: &Simulator| simulator.run_shots::<f64>(&circuit, &[], shots, 5).unwrap();
+    let counts =
+        |simulator: &Simulator| simulator.run_shots::<f64>(&circuit, &[], shots, 5).unwrap();
     let given = counts(&Simulator::new());
     for (text, p) in &exact {
         let n = given.get(text).copied().unwrap_or(0) as f64;
@@ -337,12 +356,24 @@ fn loops_that_never_end_are_found() {
 #[test]
 fn loops_that_never_end_are_found_before_the_limit() {
     for (body, said) in [
-        ("qubit[2] q; bit c; x q[0]; c = measure q[0]; while (c == 1) { h q[1]; }", "holds whatever"),
-        ("qubit q; bit c; bit d; while (c == 0 || c == 1) { h q; c = measure q; }", "holds whatever"),
-        ("qubit q; bit c; x q; c = measure q; while (c == 1) { x q; x q; c = measure q; }", "rounds repeat"),
+        (
+            "qubit[2] q; bit c; x q[0]; c = measure q[0]; while (c == 1) { h q[1]; }",
+            "holds whatever",
+        ),
+        (
+            "qubit q; bit c; bit d; while (c == 0 || c == 1) { h q; c = measure q; }",
+            "holds whatever",
+        ),
+        (
+            "qubit q; bit c; x q; c = measure q; while (c == 1) { x q; x q; c = measure q; }",
+            "rounds repeat",
+        ),
         ("qubit q; bit c; while (c == 0) { reset q; c = measure q; }", "rounds repeat"),
         // A cycle of four rounds
-        ("qubit[2] q; bit c; h q[1]; while (c == 0) { s q[1]; c = measure q[0]; }", "rounds repeat"),
+        (
+            "qubit[2] q; bit c; h q[1]; while (c == 0) { s q[1]; c = measure q[0]; }",
+            "rounds repeat",
+        ),
     ] {
         let circuit = v3(body);
         // Rounds beyond any patience.
@@ -363,7 +394,8 @@ fn loops_that_never_end_are_found_before_the_limit() {
 
 #[test]
 fn what_a_loop_cannot_keep_is_refused() {
-    let message = refused("qubit q; bit c; float t = 0.1; while (!c) { rx(t) q; c = measure q; t = 2 * t; }");
+    let message =
+        refused("qubit q; bit c; float t = 0.1; while (!c) { rx(t) q; c = measure q; t = 2 * t; }");
     assert!(message.contains("`t` depends on a measurement"), "{message}");
     let message = refused(
         "qubit q; bit c; array[int, 2] a; def f(mutable array[int, 2] x, qubit q) { x[0] = x[0] + 1; } \
@@ -410,8 +442,11 @@ fn circuits_with_loops_are_composed() {
     // A loop under a condition runs while both hold.
     let mut both = Circuit::new(1);
     both.add_register("m", 2).unwrap();
-    let (one, other) = (Condition::Bit { bit: 1, value: true }, Condition::Bit { bit: 0, value: false });
+    let (one, other) =
+        (Condition::Bit { bit: 1, value: true }, Condition::Bit { bit: 0, value: false });
     both.when(one, |c| c.while_loop(other, |c| c.h(0)?.measure(0, 0))).unwrap();
     assert_outcomes(&both, &[("00", 1.0)]);
-    assert!(both.instructions().iter().any(|i| matches!(i.operation, Operation::While { body: 2 })));
+    assert!(
+        both.instructions().iter().any(|i| matches!(i.operation, Operation::While { body: 2 }))
+    );
 }

@@ -232,7 +232,8 @@ fn check_labels(diagnostics: &[Diagnostic], sources: &[SourceText]) {
 fn damaged_files_are_answered() {
     let corpus = corpus();
     assert!(corpus.len() >= 12);
-    let files = |name: &str| corpus.get(name.len() % 20).cloned().ok_or_else(|| "no such file".to_owned());
+    let files =
+        |name: &str| corpus.get(name.len() % 20).cloned().ok_or_else(|| "no such file".to_owned());
     let options = Options::default().with_max_gates(2_000).with_include(Some(&files));
     let (mut accepted, mut errors) = (0u64, 0u64);
     for seed in 0..inputs() {

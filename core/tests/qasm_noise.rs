@@ -43,7 +43,8 @@ fn lines(body: &str) -> String {
     read(body).to_string()
 }
 
-/// The errors of a text on three qubits, one per line: what is underlined, the message, and the help in brackets.
+/// The errors of a text on three qubits, one per line: what is underlined, the message, and the
+/// help in brackets.
 fn errors(body: &str) -> String {
     let source = format!("{HEAD}qubit[3] q; bit[2] c; input float t;\n{body}\n");
     let Err(failed) = parse(&source, &Options::default()) else { panic!("accepted:\n{source}") };
@@ -74,7 +75,8 @@ fn random_kraus(rng: &mut ChaCha8Rng, n_qubits: usize, n: usize) -> Channel {
     let dim = 1 << n_qubits;
     let mut columns: Vec<Vec<C>> = Vec::new();
     for _ in 0..dim {
-        let mut column: Vec<C> = (0..n * dim).map(|_| C::new(unit(rng) - 0.5, unit(rng) - 0.5)).collect();
+        let mut column: Vec<C> =
+            (0..n * dim).map(|_| C::new(unit(rng) - 0.5, unit(rng) - 0.5)).collect();
         for before in &columns {
             let overlap: C = before.iter().zip(&column).map(|(a, b)| a.conj() * b).sum();
             column.iter_mut().zip(before).for_each(|(x, b)| *x -= overlap * b);
@@ -82,7 +84,8 @@ fn random_kraus(rng: &mut ChaCha8Rng, n_qubits: usize, n: usize) -> Channel {
         let norm = column.iter().map(C::norm_sqr).sum::<f64>().sqrt();
         columns.push(column.into_iter().map(|x| x / norm).collect());
     }
-    Channel::kraus((0..n).map(|k| Matrix::from_fn(n_qubits, |i, j| columns[j][k * dim + i]))).unwrap()
+    Channel::kraus((0..n).map(|k| Matrix::from_fn(n_qubits, |i, j| columns[j][k * dim + i])))
+        .unwrap()
 }
 
 fn bits(channel: &Channel) -> Vec<[u64; 2]> {
@@ -112,8 +115,12 @@ fn every_channel_reads_and_prints_back() {
         let texts: Vec<String> = params.iter().map(|p| format!("{p:?}")).collect();
         let targets = &[2, 0][..kind.n_qubits()];
         let qubits: Vec<String> = targets.iter().map(|q| format!("q[{q}]")).collect();
-        let noise =
-            format!("pragma braket noise {}({}) {}", kind.name(), texts.join(", "), qubits.join(", "));
+        let noise = format!(
+            "pragma braket noise {}({}) {}",
+            kind.name(),
+            texts.join(", "),
+            qubits.join(", ")
+        );
 
         let mut expected = Circuit::new(3);
         expected.add_register("c", 2).unwrap();
@@ -121,7 +128,10 @@ fn every_channel_reads_and_prints_back() {
             .channel(Channel::new(kind, params.iter().map(|&p| Angle::rad(p))).unwrap(), targets)
             .unwrap();
         assert_eq!(read(&noise), expected, "{noise}");
-        assert_eq!(read(&format!("h q[0];\n\t#{noise} // and no more\nx q[1];")).instructions().len(), 3);
+        assert_eq!(
+            read(&format!("h q[0];\n\t#{noise} // and no more\nx q[1];")).instructions().len(),
+            3
+        );
         let text = to_qasm3(&expected).unwrap();
         // Braket has no name for a flip of bit and phase.
         let noise = noise.replace("bit_phase_flip(0.1)", "pauli_channel(0.0, 0.1, 0.0)");
@@ -178,8 +188,9 @@ fn parameters_are_those_of_gates() {
     let back = accept(&printed).circuit;
     let [rho, again] = [&circuit, &back].map(|c| Simulator::new().run_density(c, &inputs).unwrap());
     for pauli in ["X0", "Y0", "Z0"] {
-        let value =
-            |rho: &ketgrad_core::state::DensityMatrix<C>| rho.expectation(&pauli.parse().unwrap()).unwrap();
+        let value = |rho: &ketgrad_core::state::DensityMatrix<C>| {
+            rho.expectation(&pauli.parse().unwrap()).unwrap()
+        };
         assert!((value(&rho) - value(&again)).abs() < ROUNDING, "{printed}");
     }
     // One that is no constant is looked at when it has a value.
@@ -214,8 +225,7 @@ fn kraus_operators_have_complex_entries() {
         [c(0.0, -1.0), o, o, c(0.0, 1.0)]
     );
     assert_eq!(entries("[[sqrt(0.25)*2, 0], [0, 1/1im]]"), [c(1.0, 0.0), o, o, c(0.0, -1.0)]);
-    let constant =
-        "const complex[float[64]] z = 0.6 - 0.8im;\n#pragma braket noise kraus([[z, 0], [0, -z]]) q[1]";
+    let constant = "const complex[float[64]] z = 0.6 - 0.8im;\n#pragma braket noise kraus([[z, 0], [0, -z]]) q[1]";
     assert_eq!(lines(constant), "kraus q[1]\n");
     // Digits that read back the same bits.
     let mut rng = ChaCha8Rng::seed_from_u64(1);
@@ -264,7 +274,10 @@ fn conditions_and_blocks_apply_to_noise() {
         lines(&format!("if (c[0]) {{\n{noise}\nx q[2];\n}} else {{\n{noise}\n}}")),
         "if (c[0] == 1) bit_flip(0.1) q[0]\nif (c[0] == 1) x q[2]\nif (c[0] == 0) bit_flip(0.1) q[0]\n"
     );
-    assert_eq!(lines(&format!("if (c[0]) {noise}\nx q[1];")), "if (c[0] == 1) bit_flip(0.1) q[0]\nx q[1]\n");
+    assert_eq!(
+        lines(&format!("if (c[0]) {noise}\nx q[1];")),
+        "if (c[0] == 1) bit_flip(0.1) q[0]\nx q[1]\n"
+    );
     assert_eq!(
         lines("for int k in [0:2] {\n    #pragma braket noise bit_flip(k/4.0) q[k]\n}"),
         "bit_flip(0) q[0]\nbit_flip(0.25) q[1]\nbit_flip(0.5) q[2]\n"
@@ -280,7 +293,10 @@ fn conditions_and_blocks_apply_to_noise() {
     );
     // Noise on a measured qubit is a use of it.
     let used = format!("measure q;\n{noise}");
-    assert_eq!(accept(&format!("{HEAD}qubit[3] q;\n{used}\n")).circuit.count_operations()["measure"], 1);
+    assert_eq!(
+        accept(&format!("{HEAD}qubit[3] q;\n{used}\n")).circuit.count_operations()["measure"],
+        1
+    );
 }
 
 #[test]
@@ -337,15 +353,16 @@ fn random_circuits_with_noise_read_back_as_they_were() {
                 }
             };
             let targets = &pair[..channel.n_qubits()];
-            let condition = Condition::Bit { bit: below(&mut rng, n) as u32, value: below(&mut rng, 2) == 0 };
+            let condition =
+                Condition::Bit { bit: below(&mut rng, n) as u32, value: below(&mut rng, 2) == 0 };
             match below(&mut rng, 5) {
                 0 => circuit.when(condition, |c| c.channel(channel, targets)).unwrap(),
                 1 => circuit
                     .when(condition, |c| c.channel(channel, targets)?.measure(pair[0], pair[1]))
                     .unwrap(),
-                2 => {
-                    circuit.gate(Gate::new(GateKind::H, []).unwrap(), &pair[..1], &[(pair[1], true)]).unwrap()
-                }
+                2 => circuit
+                    .gate(Gate::new(GateKind::H, []).unwrap(), &pair[..1], &[(pair[1], true)])
+                    .unwrap(),
                 _ => circuit.channel(channel, targets).unwrap(),
             };
         }
@@ -385,18 +402,33 @@ fn errors_point_into_the_line() {
         wrong("bit_flip(0.1) q[3]"),
         "`q[3]` index 3 is out of range: `q` has 3 elements [indices of `q` are 0 to 2]"
     );
-    assert_eq!(wrong("bit_flip(0.1) c[0]"), "`c` `c` is a classical register, not a quantum register");
+    assert_eq!(
+        wrong("bit_flip(0.1) c[0]"),
+        "`c` `c` is a classical register, not a quantum register"
+    );
     assert_eq!(wrong("bit_flip(0.1) q[0], q[1]"), "`q[0], q[1]` `bit_flip` acts on 1 qubit, not 2");
-    assert_eq!(wrong("two_qubit_dephasing(0.1) q"), "`q` `two_qubit_dephasing` acts on 2 qubits, not 3");
+    assert_eq!(
+        wrong("two_qubit_dephasing(0.1) q"),
+        "`q` `two_qubit_dephasing` acts on 2 qubits, not 3"
+    );
     assert_eq!(
         wrong("two_qubit_dephasing(0.1) q[1], q"),
         "`q` qubit q[1] is used twice by `two_qubit_dephasing`"
     );
-    assert_eq!(wrong("bit_flip(\"01\") q[0]"), "`\"01\"` a bit string where a probability is needed");
+    assert_eq!(
+        wrong("bit_flip(\"01\") q[0]"),
+        "`\"01\"` a bit string where a probability is needed"
+    );
     assert_eq!(wrong("bit_flip([0.1]) q[0]"), "`[0.1]` an array where a probability is needed");
-    assert_eq!(wrong("bit_flip(0.1im) q[0]"), "`0.1im` a complex number where a probability is needed");
+    assert_eq!(
+        wrong("bit_flip(0.1im) q[0]"),
+        "`0.1im` a complex number where a probability is needed"
+    );
     assert_eq!(wrong("bit_flip(1/0) q[0]"), "`1/0` division by zero");
-    assert_eq!(wrong("bit_flip(1.5) q[0]"), "`1.5` `p` of `bit_flip` is 1.5, which is not between 0 and 1");
+    assert_eq!(
+        wrong("bit_flip(1.5) q[0]"),
+        "`1.5` `p` of `bit_flip` is 1.5, which is not between 0 and 1"
+    );
     assert_eq!(
         wrong("generalized_amplitude_damping(0.5, -1/4.0) q[0]"),
         "`-1/4.0` `p` of `generalized_amplitude_damping` is -0.25, which is not between 0 and 1"
@@ -430,12 +462,18 @@ fn matrices_that_are_no_channel() {
         "{}",
         wrong("kraus([]) q[0]")
     );
-    assert_eq!(wrong("kraus(1) q[0]"), "`1` an integer where a matrix such as `[[0, 1], [1, 0]]` is needed");
+    assert_eq!(
+        wrong("kraus(1) q[0]"),
+        "`1` an integer where a matrix such as `[[0, 1], [1, 0]]` is needed"
+    );
     assert_eq!(
         wrong("kraus([[1, 0], 0.5]) q[0]"),
         "`0.5` a number where a row of numbers such as `[0, 1]` is needed"
     );
-    assert_eq!(wrong("kraus([[1, true], [0, 1]]) q[0]"), "`true` a truth value where a number is needed");
+    assert_eq!(
+        wrong("kraus([[1, true], [0, 1]]) q[0]"),
+        "`true` a truth value where a number is needed"
+    );
     for entry in ["t", "t*1im"] {
         assert_eq!(
             wrong(&format!("kraus([[1, 0], [0, {entry}]]) q[0]")),
@@ -443,8 +481,14 @@ fn matrices_that_are_no_channel() {
         );
     }
     assert_eq!(wrong("kraus([[1im/0, 0], [0, 1]]) q[0]"), "`1im/0` division by zero");
-    assert_eq!(wrong("kraus([[1e999im, 0], [0, 1]]) q[0]"), "`1e999im` the value is not a finite number");
-    assert_eq!(wrong("kraus([[1, 0], [0, 1]]) q[0], q[1]"), "`q[0], q[1]` `kraus` acts on 1 qubit, not 2");
+    assert_eq!(
+        wrong("kraus([[1e999im, 0], [0, 1]]) q[0]"),
+        "`1e999im` the value is not a finite number"
+    );
+    assert_eq!(
+        wrong("kraus([[1, 0], [0, 1]]) q[0], q[1]"),
+        "`q[0], q[1]` `kraus` acts on 1 qubit, not 2"
+    );
     // As data.
     let source = format!("{HEAD}qubit q;\n#pragma braket noise kraus([[2, 0], [0, 1]]) q\n");
     let failed = parse(&source, &Options::default()).unwrap_err();
@@ -455,13 +499,19 @@ fn matrices_that_are_no_channel() {
 #[test]
 fn a_pragma_is_its_line() {
     let own = " [a pragma has a line of its own, without `;`]";
-    assert_eq!(wrong("bit_flip(0.1) q[0];"), format!("`;` expected the end of the line, found `;`{own}"));
+    assert_eq!(
+        wrong("bit_flip(0.1) q[0];"),
+        format!("`;` expected the end of the line, found `;`{own}")
+    );
     assert_eq!(
         wrong("bit_flip(0.1) q[0] x q[0];"),
         format!("`x` expected the end of the line, found `x`{own}")
     );
     assert_eq!(wrong(""), "`` expected the name of a channel, found the end of the line");
-    assert_eq!(wrong("bit_flip(0.1)"), "`` expected a register or a qubit, found the end of the line");
+    assert_eq!(
+        wrong("bit_flip(0.1)"),
+        "`` expected a register or a qubit, found the end of the line"
+    );
     assert_eq!(
         wrong("bit_flip(0.1\n) q[0]").lines().next().unwrap(),
         "`` expected `)`, found the end of the line"
@@ -482,7 +532,10 @@ fn a_pragma_is_its_line() {
         )
     );
     // On Windows a line ends with two characters.
-    assert_eq!(lines("#pragma braket noise bit_flip(0.1) q[0]\r\nx q[0];\r"), "bit_flip(0.1) q[0]\nx q[0]\n");
+    assert_eq!(
+        lines("#pragma braket noise bit_flip(0.1) q[0]\r\nx q[0];\r"),
+        "bit_flip(0.1) q[0]\nx q[0]\n"
+    );
 }
 
 #[test]
@@ -511,8 +564,14 @@ fn noise_is_counted_before_it_is_built() {
     let few = Options::default().with_max_gates(5);
     let source = format!("{HEAD}qubit[1000000000] q;\n#pragma braket noise bit_flip(0.1) q\n");
     let failed = parse(&source, &few).unwrap_err();
-    assert_eq!(*failed.diagnostics[0].problem, Problem::TooManyGates { count: 1_000_000_000, limit: 5 });
-    assert_eq!(&source[failed.diagnostics[0].labels[0].span.clone()], "#pragma braket noise bit_flip(0.1) q");
+    assert_eq!(
+        *failed.diagnostics[0].problem,
+        Problem::TooManyGates { count: 1_000_000_000, limit: 5 }
+    );
+    assert_eq!(
+        &source[failed.diagnostics[0].labels[0].span.clone()],
+        "#pragma braket noise bit_flip(0.1) q"
+    );
 }
 
 /// Pieces that mean something in a line of noise.
@@ -607,7 +666,8 @@ fn damaged_noise_is_answered() {
                 // What reads prints, and reads back.
                 let printed = to_qasm3(&parsed.circuit).unwrap();
                 let back = parse(&printed, &Options::default()).unwrap().circuit;
-                let (mut back, mut read) = (back.count_operations(), parsed.circuit.count_operations());
+                let (mut back, mut read) =
+                    (back.count_operations(), parsed.circuit.count_operations());
                 if read.contains_key("unitary") {
                     // A matrix is printed as gates.
                     for counts in [&mut back, &mut read] {
@@ -619,7 +679,10 @@ fn damaged_noise_is_answered() {
             }
             Err(failed) => {
                 for label in failed.diagnostics.iter().flat_map(|d| &d.labels) {
-                    assert!(failed.sources[label.source].text.get(label.span.clone()).is_some(), "{label:?}");
+                    assert!(
+                        failed.sources[label.source].text.get(label.span.clone()).is_some(),
+                        "{label:?}"
+                    );
                 }
                 false
             }
@@ -631,7 +694,10 @@ fn damaged_noise_is_answered() {
         }
     }
     // The damage is such that both happen a lot.
-    assert!(accepted > ROUNDS / 20 && refused > ROUNDS / 5, "{accepted} accepted, {refused} refused");
+    assert!(
+        accepted > ROUNDS / 20 && refused > ROUNDS / 5,
+        "{accepted} accepted, {refused} refused"
+    );
 }
 
 #[test]
@@ -650,7 +716,10 @@ fn matrices_have_the_first_qubit_as_the_most_significant() {
         unitary("([[1, 0], [0, 2]]) q[0]"),
         "`[[1, 0], [0, 2]]` the matrix is not unitary: entry (1, 1) of U^dagger U is off by 3e0, more than 1e-7"
     );
-    assert_eq!(unitary("([[1, 0], [0, 1]]) q[0], q[1]"), "`q[0], q[1]` `unitary` acts on 1 qubit, not 2");
+    assert_eq!(
+        unitary("([[1, 0], [0, 1]]) q[0], q[1]"),
+        "`q[0], q[1]` `unitary` acts on 1 qubit, not 2"
+    );
     assert_eq!(
         unitary(" q[0]"),
         "`unitary` `unitary` takes 1 parameter, not 0 [`unitary([[0, 1], [1, 0]]) …`]"
@@ -700,24 +769,44 @@ fn readings_that_may_be_wrong_read_and_print_back() {
 #[test]
 fn readings_that_are_none() {
     let own = |rest: &str| errors(&format!("#pragma ketgrad {rest}"));
-    assert_eq!(own("misred(0, 1) c"), "`misred` pragma `misred` is not known [`misread(p0, p1) …` is one]");
-    assert_eq!(own("misread(0.1) c"), "`0.1` `misread` takes 2 parameters, not 1 [`misread(p0, p1) …`]");
-    assert_eq!(own("misread(0.1, 1.5) c"), "`1.5` `p1` of `misread` is 1.5, which is not between 0 and 1");
-    assert_eq!(own("misread(0.1, 0.5) q"), "`q` `q` is a quantum register, not a classical register");
+    assert_eq!(
+        own("misred(0, 1) c"),
+        "`misred` pragma `misred` is not known [`misread(p0, p1) …` is one]"
+    );
+    assert_eq!(
+        own("misread(0.1) c"),
+        "`0.1` `misread` takes 2 parameters, not 1 [`misread(p0, p1) …`]"
+    );
+    assert_eq!(
+        own("misread(0.1, 1.5) c"),
+        "`1.5` `p1` of `misread` is 1.5, which is not between 0 and 1"
+    );
+    assert_eq!(
+        own("misread(0.1, 0.5) q"),
+        "`q` `q` is a quantum register, not a classical register"
+    );
     assert_eq!(
         own("misread(0.1, 0.5) c[2]"),
         "`c[2]` index 2 is out of range: `c` has 2 elements [indices of `c` are 0 to 1]"
     );
-    let twelve =
-        |entries: &str, bits: &str| own(&format!("misread({entries}, 0, 0, 0, 0, 0, 0, 0, 0, 0) {bits}"));
-    let count = "12 probabilities are those of 2 bits that are read together: expected as many, each once";
+    let twelve = |entries: &str, bits: &str| {
+        own(&format!("misread({entries}, 0, 0, 0, 0, 0, 0, 0, 0, 0) {bits}"))
+    };
+    let count =
+        "12 probabilities are those of 2 bits that are read together: expected as many, each once";
     assert_eq!(twelve("0, 0, 1", "c[0]"), format!("`c[0]` {count}"));
     assert_eq!(twelve("0, 0, 1", "c[0], c[0]"), format!("`c[0], c[0]` {count}"));
     assert_eq!(twelve("0, 0, 1", "c, c[0]"), format!("`c, c[0]` {count}"));
-    assert_eq!(twelve("0, 2, 0", "c"), "`2` `p(10 for 00)` of `misread` is 2, which is not between 0 and 1");
+    assert_eq!(
+        twelve("0, 2, 0", "c"),
+        "`2` `p(10 for 00)` of `misread` is 2, which is not between 0 and 1"
+    );
     assert_eq!(
         twelve("0.5, 0.25, 0.5", "c"),
         "`0.5, 0.25, 0.5` the sum of the probabilities of one outcome is 1.25, which is not between 0 and 1"
     );
-    assert_eq!(own("misread(0.1, 0.5)"), "`` expected a register or a qubit, found the end of the line");
+    assert_eq!(
+        own("misread(0.1, 0.5)"),
+        "`` expected a register or a qubit, found the end of the line"
+    );
 }

@@ -1,4 +1,5 @@
-//! Operators on integers of few bits that one measured bit decides, beside the same operators on `i128` that wrap.
+//! Operators on integers of few bits that one measured bit decides, beside the same operators on
+//! `i128` that wrap.
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use std::fmt::Write;
@@ -14,7 +15,8 @@ use rand_chacha::{
     rand_core::{Rng, SeedableRng},
 };
 
-/// The bits of the results, and how they are read: what is longer wraps, what is shorter shows its sign.
+/// The bits of the results, and how they are read: what is longer wraps, what is shorter shows its
+/// sign.
 const RESULT: u32 = 8;
 
 /// What the registers `r0`, `r1`, … of 8 bits are for each value of two measured bits `c`.
@@ -24,7 +26,8 @@ fn results(n: usize, body: &str) -> [Vec<u128>; 4] {
         writeln!(text, "bit[{RESULT}] r{k};").unwrap();
     }
     write!(text, "h q; c = measure q;\n{body}").unwrap();
-    let circuit = parse(&text, &Options::default()).unwrap_or_else(|e| panic!("{e}\n{text}")).circuit;
+    let circuit =
+        parse(&text, &Options::default()).unwrap_or_else(|e| panic!("{e}\n{text}")).circuit;
     let bound = BoundCircuit::<Complex<f64>>::new(&circuit, &Values::<f64>(&[])).unwrap();
     let mut given = [const { Vec::new() }; 4];
     for (bits, _) in Simulator::new().distribution(&bound, 4).unwrap() {
@@ -59,7 +62,8 @@ impl Int {
 
     /// A literal beside it takes its type if it fits; else both are an `int`.
     fn beside_literal(self, literal: i128) -> [Int; 2] {
-        let ty = if Int::new(self.ty(), literal).value == literal { self.ty() } else { (32, false) };
+        let ty =
+            if Int::new(self.ty(), literal).value == literal { self.ty() } else { (32, false) };
         [Int::new(ty, self.value), Int::new(ty, literal)]
     }
 
@@ -123,8 +127,14 @@ struct Operand {
     values: [Int; 2],
 }
 
-/// A variable of a type that bit `at` decides, in one of the ways to write that; or known, where it decides nothing.
-fn operand(at: usize, form: u64, ty: (u32, bool), below: &mut impl FnMut(u64) -> u64) -> (String, Operand) {
+/// A variable of a type that bit `at` decides, in one of the ways to write that; or known, where it
+/// decides nothing.
+fn operand(
+    at: usize,
+    form: u64,
+    ty: (u32, bool),
+    below: &mut impl FnMut(u64) -> u64,
+) -> (String, Operand) {
     let (v, of) = (format!("v{at}"), name(ty));
     let mut any = || Int::new(ty, i128::from(below(16)));
     let (k, l) = (any(), any());
@@ -132,7 +142,10 @@ fn operand(at: usize, form: u64, ty: (u32, bool), below: &mut impl FnMut(u64) ->
         0 => (format!("{of} {v} = {of}(c[{at}]);"), [Int::new(ty, 0), Int::new(ty, 1)]),
         1 => (format!("{of} {v} = {}; if (c[{at}]) {v} = {};", k.value, l.value), [k, l]),
         // The bit that decides it makes it negative or largest.
-        2 => (format!("{of} {v} = 0; if (c[{at}]) {v} = ~{of}(0);"), [0, -1].map(|x| Int::new(ty, x))),
+        2 => (
+            format!("{of} {v} = 0; if (c[{at}]) {v} = ~{of}(0);"),
+            [0, -1].map(|x| Int::new(ty, x)),
+        ),
         _ => (format!("{of} {v} = {};", k.value), [k, k]),
     };
     (text, Operand { text: v, values })
@@ -142,7 +155,8 @@ fn operand(at: usize, form: u64, ty: (u32, bool), below: &mut impl FnMut(u64) ->
 fn operators_keep_the_types_of_integers_that_one_bit_decides() {
     let mut random = ChaCha8Rng::seed_from_u64(11);
     let mut below = |n: u64| random.next_u64() % n;
-    let types: Vec<(u32, bool)> = (1..=4).flat_map(|width| [(width, false), (width, true)]).collect();
+    let types: Vec<(u32, bool)> =
+        (1..=4).flat_map(|width| [(width, false), (width, true)]).collect();
     for (i, &first) in types.iter().enumerate() {
         for (j, &second) in types.iter().enumerate() {
             let turn = (i * types.len() + j) as u64;
@@ -161,7 +175,11 @@ fn operators_keep_the_types_of_integers_that_one_bit_decides() {
             let (x, y) = (&a.text, &b.text);
             for op in OPS {
                 // A divisor is not 0, and what is shifted by not negative.
-                let outer = if OPS[..10].contains(&op) { ["", "~", "-", "!"][below(4) as usize] } else { "" };
+                let outer = if OPS[..10].contains(&op) {
+                    ["", "~", "-", "!"][below(4) as usize]
+                } else {
+                    ""
+                };
                 match op {
                     "/" | "%" => add(format!("{outer}({x} {op} ({y} | 1))"), &|a, b| {
                         let [b, one] = b.beside_literal(1);
@@ -174,7 +192,9 @@ fn operators_keep_the_types_of_integers_that_one_bit_decides() {
                         });
                     }
                     _ => {
-                        add(format!("{outer}({x} {op} {y})"), &|a, b| unary(outer, binary(op, a, b)));
+                        add(format!("{outer}({x} {op} {y})"), &|a, b| {
+                            unary(outer, binary(op, a, b))
+                        });
                     }
                 }
             }
@@ -198,7 +218,10 @@ fn operators_keep_the_types_of_integers_that_one_bit_decides() {
             for (c, (given, expected)) in given.into_iter().zip(expected).enumerate() {
                 for (given, (text, expected)) in given.into_iter().zip(expected) {
                     let (first, second) = (name(first), name(second));
-                    assert_eq!(given, expected, "{text} of {first} and {second} for c = {c}:\n{body}");
+                    assert_eq!(
+                        given, expected,
+                        "{text} of {first} and {second} for c = {c}:\n{body}"
+                    );
                 }
             }
         }
@@ -218,9 +241,12 @@ fn integers_of_one_digit_are_switched_on_and_ordered() {
         ("uint[8] u = uint[8](c[0]); r0[0] = u < (c[0] ^ c[1]);", |c| u128::from(c == 2)),
         ("uint[8] u = uint[8](c); r0[0] = u == (c[0] ^ c[1]);", |c| u128::from(c < 2)),
         ("uint[8] u = uint[8](c); r0[0] = u == \"00000010\";", |c| u128::from(c == 2)),
-        ("uint[5] v = 3; switch (v & uint[5](c[0])) { case 1 { r0[0] = 1; } default { r0[1] = 1; } }", |c| {
-            if c & 1 == 1 { 1 } else { 2 }
-        }),
+        (
+            "uint[5] v = 3; switch (v & uint[5](c[0])) { case 1 { r0[0] = 1; } default { r0[1] = 1; } }",
+            |c| {
+                if c & 1 == 1 { 1 } else { 2 }
+            },
+        ),
         ("r0[0] = ~(c[0] & 0);", |_| 1),
         ("uint[8] x = (c[0] & 0) << 1; r0 = x;", |_| 0),
         ("uint[8] x = (c[0] | 1) << 1; r0 = x;", |_| 2),

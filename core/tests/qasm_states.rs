@@ -98,7 +98,8 @@ fn every_gate_of_the_standard_files() {
         text += &format!("qreg q[{qubits}];\n");
         for k in 0..qubits {
             let x = k as f64;
-            text += &format!("u3({}, {}, {}) q[{k}];\n", 0.3 + 0.4 * x, 0.2 * x - 0.5, 1.1 - 0.3 * x);
+            text +=
+                &format!("u3({}, {}, {}) q[{k}];\n", 0.3 + 0.4 * x, 0.2 * x - 0.5, 1.1 - 0.3 * x);
         }
         if controls == "1" {
             text += "ctrl @ ";
@@ -117,7 +118,10 @@ fn every_gate_of_the_standard_files() {
             .map(|(re, im)| Complex::new(re.parse().unwrap(), im.parse().unwrap()))
             .collect();
         let off = difference(&amplitudes(&parsed.circuit, &[]), &theirs);
-        assert!(off < TOLERANCE, "{name} of OpenQASM {version} under {controls} controls is off by {off:e}");
+        assert!(
+            off < TOLERANCE,
+            "{name} of OpenQASM {version} under {controls} controls is off by {off:e}"
+        );
         seen += 1;
     }
     assert!(seen > 100);
@@ -127,8 +131,7 @@ fn every_gate_of_the_standard_files() {
 fn a_file_of_everything_is_read() {
     let text = data("everything.qasm");
     let failed = parse(&text, &Options::default()).unwrap_err();
-    let message =
-        "<input>:6:15: no value for the input `int[32] shots`, which must be known when the file is read";
+    let message = "<input>:6:15: no value for the input `int[32] shots`, which must be known when the file is read";
     assert_eq!(failed.to_string(), message);
     let options = Options::default().with_inputs(&[("shots", "100")]);
     let parsed = parse(&text, &options).unwrap_or_else(|e| panic!("{e}"));

@@ -1,4 +1,5 @@
-//! OpenQASM as other tools write it, and powers with parameters, against matrices that are built here.
+//! OpenQASM as other tools write it, and powers with parameters, against matrices that are built
+//! here.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use ketgrad_core::{
@@ -53,8 +54,14 @@ fn a_global_phase_may_name_qubits() {
     ] {
         let parsed = v2(body);
         let m = matrix(&parsed.circuit, &[]);
-        assert!(close(&m, &Matrix::from_fn(2, |i, j| if i == j { phase } else { C::default() })), "{body}");
-        assert!(parsed.warnings.iter().any(|w| w.message.contains("`gphase` is not defined here")), "{body}");
+        assert!(
+            close(&m, &Matrix::from_fn(2, |i, j| if i == j { phase } else { C::default() })),
+            "{body}"
+        );
+        assert!(
+            parsed.warnings.iter().any(|w| w.message.contains("`gphase` is not defined here")),
+            "{body}"
+        );
     }
     let own = v2("qreg q[1]; gate gphase(t) a { rz(t) a; } gphase(1) q[0];");
     assert!(close(&matrix(&own.circuit, &[]), &matrix(&v3("qubit q; rz(1) q;"), &[])));
@@ -77,7 +84,9 @@ fn registers_get_values_in_version_2() {
     );
     // By what is measured: 1 and 2 on, and the other one off.
     assert_eq!(
-        ends("qreg q[2]; creg c[2]; creg d[2]; x q[0]; measure q -> c; d = ~c; c = (c | d) & 2; d = d ^ c;"),
+        ends(
+            "qreg q[2]; creg c[2]; creg d[2]; x q[0]; measure q -> c; d = ~c; c = (c | d) & 2; d = d ^ c;"
+        ),
         [("00 10".to_owned(), 10)]
     );
     // A power stays one in angles.
@@ -102,7 +111,10 @@ fn all_but_the_last_qubit_control() {
         let parsed = v2(&format!("qreg q[4]; {given}"));
         let expected = matrix(&v3(&format!("qubit[4] q; {written}")), &[]);
         assert!(close(&matrix(&parsed.circuit, &[]), &expected), "{given}");
-        assert!(parsed.warnings.iter().any(|w| w.message.contains("any number of controls")), "{given}");
+        assert!(
+            parsed.warnings.iter().any(|w| w.message.contains("any number of controls")),
+            "{given}"
+        );
     }
     // Along a register, or with all of it as controls: that is not known.
     let head = "OPENQASM 2.0; include \"qelib1.inc\"; qreg q[3]; qreg r[1];";
@@ -138,7 +150,10 @@ fn exponents_are_parameters() {
         ] {
             let u = matrix(&v3(&format!("qubit[3] q; {gate} {operands};")), &[]);
             let given = |modifiers: &str| {
-                matrix(&v3(&format!("input float t; qubit[3] q; {modifiers} @ {gate} {operands};")), &[t])
+                matrix(
+                    &v3(&format!("input float t; qubit[3] q; {modifiers} @ {gate} {operands};")),
+                    &[t],
+                )
             };
             assert!(close(&given("pow(t)"), &power(&u, t)), "{gate} {t}");
             assert!(close(&given("inv @ pow(t)"), &power(&u, -t)), "{gate} {t}");
@@ -179,6 +194,9 @@ fn exponents_are_parameters() {
         "c[0] = measure q[0]; pow(t) @ rx(uint[4](c)) q[1];",
     ] {
         let message = refused(&format!("{head} {body}"));
-        assert!(message.contains("has no power whose exponent is a parameter"), "{body}: {message}");
+        assert!(
+            message.contains("has no power whose exponent is a parameter"),
+            "{body}: {message}"
+        );
     }
 }

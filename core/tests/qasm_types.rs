@@ -5,19 +5,25 @@ use ketgrad_core::qasm::{Options, parse};
 
 /// The gates of some statements.
 fn gates(body: &str) -> String {
-    let text = format!("OPENQASM 3.0; include \"stdgates.inc\"; input float theta; qubit q; {body}");
+    let text =
+        format!("OPENQASM 3.0; include \"stdgates.inc\"; input float theta; qubit q; {body}");
     parse(&text, &Options::default()).unwrap_or_else(|e| panic!("{e}\n{body}")).circuit.to_string()
 }
 
 fn error(body: &str) -> String {
-    let text = format!("OPENQASM 3.0; include \"stdgates.inc\"; input float theta; qubit q; {body}");
+    let text =
+        format!("OPENQASM 3.0; include \"stdgates.inc\"; input float theta; qubit q; {body}");
     parse(&text, &Options::default()).unwrap_err().to_string()
 }
 
 /// The angle that `p` gets.
 fn angle(declarations: &str, expression: &str) -> String {
     let gates = gates(&format!("{declarations} p({expression}) q;"));
-    gates.strip_prefix("p(").and_then(|rest| rest.strip_suffix(") q[0]\n")).unwrap_or(&gates).to_owned()
+    gates
+        .strip_prefix("p(")
+        .and_then(|rest| rest.strip_suffix(") q[0]\n"))
+        .unwrap_or(&gates)
+        .to_owned()
 }
 
 /// Whether a condition holds.
@@ -117,11 +123,16 @@ fn floats_of_few_bits_round() {
     assert_eq!(angle("float[64] x = pi/3;", "x"), "pi/3");
     assert_eq!(angle("", "float[32](1/3.0)"), f64::from(1f32 / 3.0).to_string());
     // Half way between two numbers it is the even one.
-    for (given, rounded) in [(2049.0, "2048"), (2051.0, "2052"), (-2049.0, "-2048"), (2050.5, "2050")] {
+    for (given, rounded) in
+        [(2049.0, "2048"), (2051.0, "2052"), (-2049.0, "-2048"), (2050.5, "2050")]
+    {
         assert_eq!(angle(&format!("float[16] x = {given:?};"), "x"), rounded, "{given}");
     }
     for given in [16_777_217.0, 16_777_219.0, 1.0 + 2f64.powi(-24), 1.0 + 3.0 * 2f64.powi(-24)] {
-        assert_eq!(angle(&format!("float[32] x = {given:?};"), "x"), f64::from(given as f32).to_string());
+        assert_eq!(
+            angle(&format!("float[32] x = {given:?};"), "x"),
+            f64::from(given as f32).to_string()
+        );
     }
     assert!(holds("float[32] x = 0.1;", "x != 0.1"));
     assert!(holds("", "0.1 + 0.2 == 0.3 && int((0.1 + 0.7) * 10) == 8"));
@@ -135,7 +146,10 @@ fn bits_of_integers_are_written() {
     assert!(holds("int[4] k = 5; k[-1] = 1;", "k == -3"));
     assert!(holds("int[8] k = -1; k[7] = 0; k[0] = \"0\";", "k == 126"));
     assert!(holds("uint[128] k = 0; k[126] = 1;", "k[126] && !k[125]"));
-    assert!(holds("array[uint[3], 2] a = {1, 2}; a[1][0] = 1; a[0, 2] = 1;", "a[0] == 5 && a[1] == 3"));
+    assert!(holds(
+        "array[uint[3], 2] a = {1, 2}; a[1][0] = 1; a[0, 2] = 1;",
+        "a[0] == 5 && a[1] == 3"
+    ));
     assert!(holds(
         "array[int[8], 2, 2] m; m[1][0] = 3; m[1][1][2] = 1; m[0, 1][7] = 1;",
         "m[1][0] == 3 && m[1][1] == 4 && m[0][1] == -128"
@@ -162,12 +176,16 @@ fn complex_numbers_have_functions() {
         ("real(z) + imag(z) * 1im", "rx(3.0) q[0]\nrx(4.0) q[0]\n"),
         ("4", "rx(4) q[0]\nrx(0) q[0]\n"),
     ] {
-        let given =
-            gates(&format!("complex[float[64]] z = 3 + 4im; rx(real({value})) q; rx(imag({value})) q;"));
+        let given = gates(&format!(
+            "complex[float[64]] z = 3 + 4im; rx(real({value})) q; rx(imag({value})) q;"
+        ));
         let expected = parts.replace(".0", "");
         assert_eq!(given.replace(".0", ""), expected, "{value}");
     }
-    assert!(holds("complex z = exp(pi/2 * 1im) ** 2;", "abs(real(z) + 1) < 1e-12 && abs(imag(z)) < 1e-12"));
+    assert!(holds(
+        "complex z = exp(pi/2 * 1im) ** 2;",
+        "abs(real(z) + 1) < 1e-12 && abs(imag(z)) < 1e-12"
+    ));
     assert!(error("rx(floor(1im)) q;").contains("a complex number"));
     assert!(error("rx(exp(1im)) q;").contains("a complex number where an angle is needed"));
 }
@@ -201,7 +219,10 @@ fn durations_are_compared() {
 fn complex_numbers_are_equal_or_not() {
     let numbers = "complex[float[64]] a = 10.0 + 5.0im; complex[float[64]] b = -2.0 - 7.0im;";
     assert!(holds(numbers, "a + b == 8.0 - 2.0im && a * b != 15.0 && a - 5im == 10"));
-    assert!(error(&format!("{numbers} if (a < b) x q;")).contains("`<` does not work on a complex number"));
+    assert!(
+        error(&format!("{numbers} if (a < b) x q;"))
+            .contains("`<` does not work on a complex number")
+    );
 }
 
 #[test]
@@ -217,7 +238,10 @@ fn slices_of_numbers_are_bits() {
     assert!(holds("int[32] k = 15; k[4:7] = \"1010\";", "k == 0xAF"));
     assert!(holds("array[int[32], 5] a = {0, 1, 2, 3, 4}; bit[5] b = a[4][0:4];", "b == 4"));
     for (before, claim) in [
-        ("uint[6] k = 44;", "k[2:3] == \"11\" && k[0:-1] == \"101100\" && k[-1:-1:0] == \"001101\""),
+        (
+            "uint[6] k = 44;",
+            "k[2:3] == \"11\" && k[0:-1] == \"101100\" && k[-1:-1:0] == \"001101\"",
+        ),
         ("uint[6] k = 44;", "k[{5, 0}] == \"01\" && k[:2:] == \"010\" && k[4:] == \"10\""),
         ("int[4] k = -8; k[0:2] = 5; bit[2] c = \"10\"; k[{3, 0}] = c;", "k == 6"),
         ("uint[8] k = 0; k[4:7] = uint[4](9); k[1:2] = k[6:7];", "k == 148"),
@@ -252,7 +276,10 @@ fn slices_of_arrays_are_arrays() {
         ("m[1:2, 0] = n[0:1, 1];", "m[1][0] == 8 && m[1][1] == 4 && m[2][0] == 10 && m[0, 0] == 1"),
         ("m[0] = a; m[2, 1] = b[-1];", "m[0, 0] == 0 && m[0, 1] == 1 && m[2, 1] == 4"),
         ("m = n; array[int[8], 3] s = m[0:2, 1];", "s[0] == 8 && s[2] == 12 && m[1, 0] == 9"),
-        ("array[int[8], 2, 2] s = m[0:2:2]; array[int[8], 1] t = m[2, 1:1];", "s[1][0] == 5 && t[0] == 6"),
+        (
+            "array[int[8], 2, 2] s = m[0:2:2]; array[int[8], 1] t = m[2, 1:1];",
+            "s[1][0] == 5 && t[0] == 6",
+        ),
         ("int[8] s = 0; for int[8] k in c[1:2] { s += k; }", "s == 13"),
         (
             "def sum(readonly array[int[8], #dim = 1] x) -> int { int s = 0; for int k in x { s += k; } return s; }",
@@ -292,7 +319,8 @@ fn mutable_arrays_are_those_of_the_caller() {
         &format!("{defined} array[int[8], 3] xs = {{1, 2, 3}}; twice(xs);"),
         "xs[0] == 4 && xs[1] == 8 && xs[2] == 7"
     ));
-    let matrix = "def f(mutable array[float[64], #dim = 2] m, readonly array[float[64], #dim = 1] x) {
+    let matrix =
+        "def f(mutable array[float[64], #dim = 2] m, readonly array[float[64], #dim = 1] x) {
             m[0, 1] = x[0] + x[1];
         }
         array[float[64], 2, 2] m; array[float[64], 2] x = {0.25, 0.5}; f(m, x);";
@@ -305,8 +333,14 @@ fn mutable_arrays_are_those_of_the_caller() {
         ("int[8] x = 1; double(x, 3);", "no dimensions"),
         ("array[float[64], 2] xs = {0.5, 1.0}; double(xs, 3);", "another type"),
         ("array[int[8], #dim = 1] a;", "`#dim`"),
-        ("def g(readonly array[int[8], 2] a) {} array[int[8], 3] xs = {1, 2, 3}; g(xs);", "3 elements"),
-        ("def g(readonly array[int[8], #dim = 1] a) { a[0] = 1; } array[int[8], 1] xs = {1}; g(xs);", "`a`"),
+        (
+            "def g(readonly array[int[8], 2] a) {} array[int[8], 3] xs = {1, 2, 3}; g(xs);",
+            "3 elements",
+        ),
+        (
+            "def g(readonly array[int[8], #dim = 1] a) { a[0] = 1; } array[int[8], 1] xs = {1}; g(xs);",
+            "`a`",
+        ),
     ] {
         let body = format!("{defined} {body}");
         assert!(error(&body).contains(expected), "{body}\n{}", error(&body));

@@ -1,5 +1,5 @@
-//! Random numbers from keys: the published answers of the cipher, distributions, independence of shapes and number types, and
-//! gradients that pass by.
+//! Random numbers from keys: the published answers of the cipher, distributions, independence of
+//! shapes and number types, and gradients that pass by.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -47,8 +47,7 @@ fn the_cipher_gives_the_published_answers() {
 /// From the words of blocks, in integers.
 #[test]
 fn numbers_are_made_of_blocks() {
-    let source =
-        "fn f(n: int) -> array { let (a, b) = split(key(n)); concat(rand(a, [3]), rand(b, [2]), 0) }";
+    let source = "fn f(n: int) -> array { let (a, b) = split(key(n)); concat(rand(a, [3]), rand(b, [2]), 0) }";
     let found = numbers(&run(source, &[Datum::Int(7)]));
     let uniform = |key: i64, k: i64| {
         let bits = threefry(threefry(key, -1), k).cast_unsigned() >> 11;
@@ -62,8 +61,8 @@ fn numbers_are_made_of_blocks() {
     let normal = numbers(&run(source, &[]));
     let by_hand = |k: i64| {
         let key = threefry(0, -2);
-        let [u, v] =
-            [2 * k, 2 * k + 1].map(|k| (threefry(key, k).cast_unsigned() >> 11) as f64 / (1u64 << 53) as f64);
+        let [u, v] = [2 * k, 2 * k + 1]
+            .map(|k| (threefry(key, k).cast_unsigned() >> 11) as f64 / (1u64 << 53) as f64);
         (-2.0 * (1.0 - u).ln()).sqrt() * (2.0 * std::f64::consts::PI * v).cos()
     };
     for (k, x) in (0..).zip(&normal) {
@@ -88,11 +87,15 @@ fn shapes_number_types_and_ways_to_run_do_not_matter() {
         let program = parse_program(source).unwrap();
         let args = [Datum::Int(9), Datum::Int(20)];
         let plain = Derivatives::<f64>::new(&program, "f").unwrap().value(&args).unwrap();
-        assert_eq!(Derivatives::<f64>::new(&program, "f").unwrap().with_jit().value(&args).unwrap(), plain);
+        assert_eq!(
+            Derivatives::<f64>::new(&program, "f").unwrap().with_jit().value(&args).unwrap(),
+            plain
+        );
     }
 }
 
-/// Mean, variance, third and fourth moments within five standard errors, and no correlation between neighbours or keys.
+/// Mean, variance, third and fourth moments within five standard errors, and no correlation between
+/// neighbours or keys.
 #[test]
 fn distributions_are_what_they_are_called() {
     let n = 20_000;
@@ -104,9 +107,12 @@ fn distributions_are_what_they_are_called() {
     let error = (n as f64).sqrt().recip();
     let uniform = numbers(&run(&format!("fn f() -> array {{ rand(key(3), [{n}]) }}"), &[]));
     assert!(uniform.iter().all(|x| (0.0..1.0).contains(x)));
-    for (found, (right, deviation)) in
-        moments(&uniform).into_iter().zip([(0.5, 0.29), (1.0 / 12.0, 0.075), (0.0, 0.03), (1.0 / 80.0, 0.02)])
-    {
+    for (found, (right, deviation)) in moments(&uniform).into_iter().zip([
+        (0.5, 0.29),
+        (1.0 / 12.0, 0.075),
+        (0.0, 0.03),
+        (1.0 / 80.0, 0.02),
+    ]) {
         assert!((found - right).abs() < 5.0 * deviation * error, "{found} {right}");
     }
     let normal = numbers(&run(&format!("fn f() -> array {{ randn(key(3), [{n}]) }}"), &[]));
@@ -115,7 +121,8 @@ fn distributions_are_what_they_are_called() {
     {
         assert!((found - right).abs() < 5.0 * deviation * error, "{found} {right}");
     }
-    let source = format!("fn f() {{ let (a, b) = split(key(3)); mean(randn(a, [{n}]) * randn(b, [{n}])) }}");
+    let source =
+        format!("fn f() {{ let (a, b) = split(key(3)); mean(randn(a, [{n}]) * randn(b, [{n}])) }}");
     assert!(numbers(&run(&source, &[]))[0].abs() < 5.0 * error);
     let neighbours = normal.windows(2).map(|w| w[0] * w[1]).sum::<f64>() * error * error;
     assert!(neighbours.abs() < 5.0 * error, "{neighbours}");
@@ -124,8 +131,8 @@ fn distributions_are_what_they_are_called() {
     assert!((far - 0.0027).abs() < 5.0 * 0.052 * error, "{far}");
 }
 
-/// The reparametrised gradient of `E (m + s e)^2` is that of the numbers drawn; none passes through the key.
-/// This key's number is nearer to 1 than single precision tells.
+/// The reparametrised gradient of `E (m + s e)^2` is that of the numbers drawn; none passes through
+/// the key. This key's number is nearer to 1 than single precision tells.
 #[test]
 fn single_precision_stays_below_one() {
     let source = "fn f() { rand(key(1825420), [1])[0] }";
@@ -166,9 +173,11 @@ fn wrong_uses_are_errors() {
         assert!(errors[0].to_string().contains(words), "{source}: {}", errors[0]);
     }
     let program = parse_program("fn f(n: int) { sum(rand(key(1), [n, n])) }").unwrap();
-    let error = Derivatives::<f64>::new(&program, "f").unwrap().value(&[Datum::Int(-2)]).unwrap_err();
+    let error =
+        Derivatives::<f64>::new(&program, "f").unwrap().value(&[Datum::Int(-2)]).unwrap_err();
     assert!(error.to_string().contains("a shape of [-2, -2]"), "{error}");
-    let error = Derivatives::<f64>::new(&program, "f").unwrap().value(&[Datum::Int(1 << 31)]).unwrap_err();
+    let error =
+        Derivatives::<f64>::new(&program, "f").unwrap().value(&[Datum::Int(1 << 31)]).unwrap_err();
     assert!(error.to_string().starts_with("1:"), "{error}");
 }
 

@@ -1,5 +1,5 @@
-//! Counts how often a thread asks for memory. The allocator of all of core's tests counts for each thread by itself, so
-//! that tests on other threads change no count.
+//! Counts how often a thread asks for memory. The allocator of all of core's tests counts for each
+//! thread by itself, so that tests on other threads change no count.
 #![expect(unsafe_code, reason = "a global allocator is an unsafe trait")]
 
 use std::{
@@ -17,7 +17,8 @@ fn count() {
     REQUESTS.with(|n| n.set(n.get() + 1));
 }
 
-// SAFETY: every call is handed to the system's allocator; the counter is a plain number of the thread.
+// SAFETY: every call is handed to the system's allocator; the counter is a plain number of the
+// thread.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
@@ -31,7 +32,8 @@ unsafe impl GlobalAlloc for Counting {
     }
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count();
-        // SAFETY: the caller's promises are passed on; all pointers come from the system's allocator.
+        // SAFETY: the caller's promises are passed on; all pointers come from the system's
+        // allocator.
         unsafe { System.realloc(pointer, layout, size) }
     }
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {

@@ -1,5 +1,5 @@
-//! The functions of `Complex<f64>` against reference values, on both sides of every branch cut, and the
-//! derivatives of `Complex<Dual64>` against differences.
+//! The functions of `Complex<f64>` against reference values, on both sides of every branch cut, and
+//! the derivatives of `Complex<Dual64>` against differences.
 
 use ketgrad_core::scalar::{Conj, Lanes, Scalar};
 use num_complex::Complex;
@@ -32,12 +32,13 @@ functions! {
 /// Relative to the modulus: a handful of roundings.
 const MODULUS: f64 = 8.0 * f64::EPSILON;
 
-/// Relative to each part by itself, where the formula does not cancel. `ln`, `ln_1p` and `exp_m1` cancel in
-/// their real part on curves (the unit circle and the like), and `cos`, `cosh` at the zeros of theirs; the
-/// points of the table are away from those.
+/// Relative to each part by itself, where the formula does not cancel. `ln`, `ln_1p` and `exp_m1`
+/// cancel in their real part on curves (the unit circle and the like), and `cos`, `cosh` at the
+/// zeros of theirs; the points of the table are away from those.
 const PART: f64 = 64.0 * f64::EPSILON;
 
-/// Relative to the modulus: `|w ln z|` is at most 20 in the table and its rounding is magnified by exp.
+/// Relative to the modulus: `|w ln z|` is at most 20 in the table and its rounding is magnified by
+/// exp.
 const POWER: f64 = 32.0 * f64::EPSILON;
 
 fn near(w: C, reference: C) -> bool {
@@ -66,12 +67,18 @@ fn functions_agree_with_reference_values_on_both_sides_of_the_cuts() {
                 let f = FUNCTIONS.iter().find(|f| f.name == name).unwrap();
                 ((f.plain)(&C::new(a, b)), C::new(c, d))
             }
-            [a, b, p, q, c, d] if name == "pow" => (Scalar::pow(&C::new(a, b), &C::new(p, q)), C::new(c, d)),
+            [a, b, p, q, c, d] if name == "pow" => {
+                (Scalar::pow(&C::new(a, b), &C::new(p, q)), C::new(c, d))
+            }
             _ => panic!("not a row of the table: {line}"),
         };
-        // A power goes through the angle of its base: what is 0 in one part is a rounding of the other.
-        let right =
-            if name == "pow" { size(w - reference) <= POWER * size(reference) } else { near(w, reference) };
+        // A power goes through the angle of its base: what is 0 in one part is a rounding of the
+        // other.
+        let right = if name == "pow" {
+            size(w - reference) <= POWER * size(reference)
+        } else {
+            near(w, reference)
+        };
         if !right {
             wrong.push(format!("{line}: {} {}", w.re, w.im));
         }
@@ -89,7 +96,12 @@ fn conjugation_and_parity_commute_with_the_functions() {
     for f in FUNCTIONS {
         for z in plane().chain(axes()) {
             let w = (f.plain)(&z);
-            assert_eq!(bits((f.plain)(&z.conj())), bits(Conj::conj(&w)), "{}({z}) and its conjugate", f.name);
+            assert_eq!(
+                bits((f.plain)(&z.conj())),
+                bits(Conj::conj(&w)),
+                "{}({z}) and its conjugate",
+                f.name
+            );
             if odd.contains(&f.name) {
                 assert_eq!(bits((f.plain)(&-z)), bits(-w), "{} is odd at {z}", f.name);
             }
@@ -122,9 +134,15 @@ fn a_real_argument_gives_the_real_function_where_it_has_a_value() {
 #[test]
 fn values_at_zero_and_at_the_edges_of_the_range() {
     let zero = C::new(0.0, 0.0);
-    for f in
-        [Scalar::sqrt, Scalar::cbrt, Scalar::exp_m1, Scalar::ln_1p, Scalar::sin, Scalar::asinh, Scalar::atanh]
-    {
+    for f in [
+        Scalar::sqrt,
+        Scalar::cbrt,
+        Scalar::exp_m1,
+        Scalar::ln_1p,
+        Scalar::sin,
+        Scalar::asinh,
+        Scalar::atanh,
+    ] {
         assert_eq!(f(&zero), zero);
     }
     assert_eq!(Scalar::ln(&zero).re, f64::NEG_INFINITY);
@@ -142,7 +160,9 @@ fn values_at_zero_and_at_the_edges_of_the_range() {
     // |z|^2 overflows and underflows, ln |z| and 1/z do not.
     for scale in [1e300, 1e-300] {
         let z = C::new(3.0 * scale, 4.0 * scale);
-        assert!((Scalar::ln(&z).re - (5.0_f64.ln() + scale.ln())).abs() <= MODULUS * scale.ln().abs());
+        assert!(
+            (Scalar::ln(&z).re - (5.0_f64.ln() + scale.ln())).abs() <= MODULUS * scale.ln().abs()
+        );
         assert!(near(Scalar::recip(&z), C::new(0.12 / scale, -0.16 / scale)));
     }
 }
@@ -160,9 +180,9 @@ fn plane() -> impl Iterator<Item = C> {
 
 /// Points of both axes with both signs of the zero.
 fn axes() -> impl Iterator<Item = C> {
-    [-3.0, -0.5, 0.5, 3.0]
-        .into_iter()
-        .flat_map(|t| [0.0, -0.0].into_iter().flat_map(move |zero| [C::new(t, zero), C::new(zero, t)]))
+    [-3.0, -0.5, 0.5, 3.0].into_iter().flat_map(|t| {
+        [0.0, -0.0].into_iter().flat_map(move |zero| [C::new(t, zero), C::new(zero, t)])
+    })
 }
 
 /// The five-point difference quotient with steps `h`.
@@ -170,8 +190,8 @@ fn difference(f: impl Fn(f64) -> C, h: f64) -> C {
     ((f(h) - f(-h)) * 8.0 - (f(2.0 * h) - f(-2.0 * h))) / (12.0 * h)
 }
 
-/// The quotient errs by about `h^4 f'''''/30 + eps f/h`; with h = 1e-3 of the distance to the nearest
-/// branch point both are below 1e-11 of the size of `f` and `f'`.
+/// The quotient errs by about `h^4 f'''''/30 + eps f/h`; with h = 1e-3 of the distance to the
+/// nearest branch point both are below 1e-11 of the size of `f` and `f'`.
 const DIFFERENCE: f64 = 1e-10;
 
 fn size(z: C) -> f64 {
@@ -180,8 +200,13 @@ fn size(z: C) -> f64 {
 
 /// The greatest step that keeps clear of 0, of 1, -1, i and -i.
 fn step(z: C) -> f64 {
-    let branch_points =
-        [C::new(0.0, 0.0), C::new(1.0, 0.0), C::new(-1.0, 0.0), C::new(0.0, 1.0), C::new(0.0, -1.0)];
+    let branch_points = [
+        C::new(0.0, 0.0),
+        C::new(1.0, 0.0),
+        C::new(-1.0, 0.0),
+        C::new(0.0, 1.0),
+        C::new(0.0, -1.0),
+    ];
     1e-3 * branch_points.into_iter().map(|p| size(z - p)).fold(1.0, f64::min)
 }
 
@@ -192,8 +217,10 @@ fn derivatives_of_complex_duals_agree_with_differences_in_every_direction() {
             let h = step(z);
             let w = (f.plain)(&z);
             for direction in [C::new(1.0, 0.0), C::new(0.0, 1.0), C::new(0.6, -0.8)] {
-                let dual =
-                    (f.dual)(&Complex::new(Dual64::new(z.re, direction.re), Dual64::new(z.im, direction.im)));
+                let dual = (f.dual)(&Complex::new(
+                    Dual64::new(z.re, direction.re),
+                    Dual64::new(z.im, direction.im),
+                ));
                 let value = C::new(dual.re.re, dual.im.re);
                 assert!(size(value - w) <= MODULUS * size(w), "{}({z}): {value}, not {w}", f.name);
                 let exact = C::new(dual.re.eps, dual.im.eps);
@@ -243,8 +270,13 @@ fn second_derivatives_agree_with_differences_of_the_first() {
             let y = Dual::new(Dual64::new(z.im, 0.0), Dual64::new(0.0, 0.0));
             let w = (f.nested)(&Complex::new(x, y));
             let exact = C::new(w.re.eps.eps, w.im.eps.eps);
-            let (inner, outer) = (C::new(w.re.re.eps, w.im.re.eps), C::new(w.re.eps.re, w.im.eps.re));
-            assert!(size(inner - outer) <= PART * size(inner), "{}'({z}): {inner}, {outer}", f.name);
+            let (inner, outer) =
+                (C::new(w.re.re.eps, w.im.re.eps), C::new(w.re.eps.re, w.im.eps.re));
+            assert!(
+                size(inner - outer) <= PART * size(inner),
+                "{}'({z}): {inner}, {outer}",
+                f.name
+            );
             let measured = difference(first, h);
             let error = size(exact - measured);
             assert!(
@@ -266,7 +298,10 @@ fn derivatives_on_the_cuts_are_those_of_the_side() {
         let one = C::new(1.0, 0.0);
         let check = |name: &str, w: Complex<Dual64>, slope: C| {
             let d = C::new(w.re.eps, w.im.eps);
-            assert!(size(d - slope) <= ROUNDINGS * size(slope), "{name} on its cut: {d}, not {slope}");
+            assert!(
+                size(d - slope) <= ROUNDINGS * size(slope),
+                "{name} on its cut: {d}, not {slope}"
+            );
         };
         let z = plain(-4.0);
         check("sqrt", Scalar::sqrt(&at(-4.0)), one / (Scalar::sqrt(&z) * 2.0));
@@ -277,7 +312,11 @@ fn derivatives_on_the_cuts_are_those_of_the_side() {
             Scalar::acosh(&at(-4.0)),
             one / (Scalar::sqrt(&(z - 1.0)) * Scalar::sqrt(&plain(-3.0))),
         );
-        check("acosh", Scalar::acosh(&at(0.5)), one / (Scalar::sqrt(&plain(-0.5)) * 1.5_f64.sqrt()));
+        check(
+            "acosh",
+            Scalar::acosh(&at(0.5)),
+            one / (Scalar::sqrt(&plain(-0.5)) * 1.5_f64.sqrt()),
+        );
         for x in [2.0, -2.0] {
             // 1 - z^2 = (1 - z)(1 + z), each factor on its own side.
             let root = Scalar::sqrt(&C::new(1.0 - x, -zero)) * Scalar::sqrt(&C::new(1.0 + x, zero));
@@ -315,7 +354,8 @@ fn powers_of_complex_duals() {
     /// A product of rounded numbers on both sides.
     const ROUNDINGS: f64 = 1e-13;
     let dual = |z: C, d: C| Complex::new(Dual64::new(z.re, d.re), Dual64::new(z.im, d.im));
-    let (z, w, none, one) = (C::new(-1.5, 0.5), C::new(0.75, -2.0), C::new(0.0, 0.0), C::new(1.0, 0.0));
+    let (z, w, none, one) =
+        (C::new(-1.5, 0.5), C::new(0.75, -2.0), C::new(0.0, 0.0), C::new(1.0, 0.0));
     let power = Scalar::pow(&z, &w);
     for (base, exponent, slope) in [
         (one, none, w * power / z),
@@ -330,9 +370,13 @@ fn powers_of_complex_duals() {
     assert_eq!((cube.re.re, cube.re.eps, cube.im.eps), (0.0, 0.0, 0.0));
     let same = Scalar::pow(&dual(none, one), &dual(one, none));
     assert_eq!((same.re.re, same.re.eps), (0.0, 1.0));
-    // z^w with an exponent that moves is not taken for an integer power: its derivative is z^w ln z.
+    // z^w with an exponent that moves is not taken for an integer power: its derivative is z^w ln
+    // z.
     let moving = Scalar::pow(&dual(z, none), &dual(C::new(2.0, 0.0), one));
-    assert!(size(C::new(moving.re.eps, moving.im.eps) - z * z * Scalar::ln(&z)) <= ROUNDINGS * size(z * z));
+    assert!(
+        size(C::new(moving.re.eps, moving.im.eps) - z * z * Scalar::ln(&z))
+            <= ROUNDINGS * size(z * z)
+    );
 }
 
 #[test]
@@ -363,13 +407,19 @@ fn quotients_are_right_where_squares_leave_the_range() {
             // d(a / b) = da / b with da = p.
             let slope = dual(a, p).quotient(&dual(b, 0.0));
             let slope = C::new(slope.re.eps, slope.im.eps);
-            assert!(size(slope - C::new(0.2 * ratio, -0.4 * ratio)) <= MODULUS * ratio, "{a} / {b}: {slope}");
+            assert!(
+                size(slope - C::new(0.2 * ratio, -0.4 * ratio)) <= MODULUS * ratio,
+                "{a} / {b}: {slope}"
+            );
         }
         // Each lane by itself, and as without scales where these are not needed.
         let lanes = |x: f64, y: f64| Lanes([x, y, 1.0, x]);
         let many = Complex::new(lanes(a.re, 1.0), lanes(a.im, 2.0))
             .quotient(&Complex::new(lanes(b.re, 3.0), lanes(b.im, -1.0)));
-        assert_eq!([many.re.0[0], many.im.0[0]].map(f64::to_bits), [got.re, got.im].map(f64::to_bits));
+        assert_eq!(
+            [many.re.0[0], many.im.0[0]].map(f64::to_bits),
+            [got.re, got.im].map(f64::to_bits)
+        );
         if [p, q].iter().all(|x| (1e-30..=1e30).contains(x)) {
             assert_eq!(got, a / b);
         }
@@ -383,11 +433,12 @@ fn quotients_are_right_where_squares_leave_the_range() {
 
 /// `name x y re im` for name(x + iy) = re + i im, and `pow x y p q re im` for the power p + iq.
 ///
-/// Computed with mpmath 1.4.1 at 600 digits and rounded once; a zero part of the argument stands for the
-/// limit from the side of its sign (1e-280 in its place), so both sides of a cut are in the table. The
-/// inverse functions are `asinh z = ln(z + sqrt(1 + z^2))`, `acosh z = 2 ln(sqrt((z+1)/2) + sqrt((z-1)/2))`,
-/// `atanh z = (ln(1+z) - ln(1-z))/2`, `asin z = -i asinh(iz)`, `acos z = pi/2 - asin z`, `atan z = -i atanh(iz)`.
-/// CPython's `cmath` agrees with every row that it can compute, the signs of zeros included.
+/// Computed with mpmath 1.4.1 at 600 digits and rounded once; a zero part of the argument stands
+/// for the limit from the side of its sign (1e-280 in its place), so both sides of a cut are in the
+/// table. The inverse functions are `asinh z = ln(z + sqrt(1 + z^2))`,
+/// `acosh z = 2 ln(sqrt((z+1)/2) + sqrt((z-1)/2))`, `atanh z = (ln(1+z) - ln(1-z))/2`,
+/// `asin z = -i asinh(iz)`, `acos z = pi/2 - asin z`, `atan z = -i atanh(iz)`. CPython's `cmath`
+/// agrees with every row that it can compute, the signs of zeros included.
 const REFERENCE: &str = "
 recip 0.5 0.75 0.6153846153846154 -0.9230769230769231
 recip -1.25 2.5 -0.16 -0.32

@@ -1,10 +1,12 @@
-//! The derivatives that dual numbers carry, for every function, order and constructor: against difference
-//! quotients and the complex step, against each other, and at the special points.
+//! The derivatives that dual numbers carry, for every function, order and constructor: against
+//! difference quotients and the complex step, against each other, and at the special points.
 
 use ketgrad_core::scalar::{Lanes, Real, Scalar};
 use nalgebra::{Const, Dyn};
 use num_complex::Complex;
-use num_dual::{Dual, Dual2_64, Dual3, Dual64, DualDVec64, DualSVec64, HyperDual64, HyperHyperDual};
+use num_dual::{
+    Dual, Dual2_64, Dual3, Dual64, DualDVec64, DualSVec64, HyperDual64, HyperHyperDual,
+};
 
 /// A function of one argument on all numbers of these tests, and where it is smooth.
 struct Function {
@@ -69,8 +71,9 @@ functions! {
     atanh on INSIDE;
 }
 
-/// The five-point quotient with step `h` errs by `h^4 f^(5)/30 + eps f/h`. The step is between 5e-5 and 2e-4, a
-/// thousandth of the distance to the nearest singularity, so both are below this relative to the derivative.
+/// The five-point quotient with step `h` errs by `h^4 f^(5)/30 + eps f/h`. The step is between 5e-5
+/// and 2e-4, a thousandth of the distance to the nearest singularity, so both are below this
+/// relative to the derivative.
 const DIFFERENCE: f64 = 1e-8;
 
 /// Two routes to one derivative differ by roundings, magnified where an order mixes large terms.
@@ -149,7 +152,8 @@ fn every_constructor_gives_the_same_derivatives() {
             near("Dual<Dual>, outer", y.eps.re, d1 * b);
             near("Dual<Dual>, both", y.eps.eps, mixed);
 
-            // Along x + a t + c t^2/2: u'' = f'' a^2 + f' c; and the third derivative with x''' = b.
+            // Along x + a t + c t^2/2: u'' = f'' a^2 + f' c; and the third derivative with x''' =
+            // b.
             let y = (f.dual2)(&Dual2_64::new(x, a, c));
             near("Dual2, v1", y.v1, d1 * a);
             near("Dual2, v2", y.v2, d2 * a * a + d1 * c);
@@ -230,7 +234,12 @@ fn saturated_functions_keep_their_slope() {
 fn power_derivatives(x: f64, n: i32) -> [f64; 4] {
     let term = |factor: f64, m: i32| if factor == 0.0 { 0.0 } else { factor * x.powi(m) };
     let n1 = f64::from(n);
-    [x.powi(n), term(n1, n - 1), term(n1 * (n1 - 1.0), n - 2), term(n1 * (n1 - 1.0) * (n1 - 2.0), n - 3)]
+    [
+        x.powi(n),
+        term(n1, n - 1),
+        term(n1 * (n1 - 1.0), n - 2),
+        term(n1 * (n1 - 1.0) * (n1 - 2.0), n - 3),
+    ]
 }
 
 #[test]
@@ -275,7 +284,8 @@ fn integer_powers_are_right_for_exponents_of_any_size() {
         (1.1, 17, 5.054470284992945),
         (-1.1, -33, -0.043056764313424443),
         (3.0, -650, 7.433347434967e-311),
-        // The float nearest to these exponents is another one, which moves the result or turns its sign.
+        // The float nearest to these exponents is another one, which moves the result or turns its
+        // sign.
         (1.0 + f64::EPSILON, (1 << 53) + 1, 7.38905609893065),
         (-1.0 + f64::EPSILON / 2.0, -(1 << 60) - 1 + (1 << 59), -6.23514908081164e27),
         (-1.0, i64::from(u32::MAX), -1.0),
@@ -313,7 +323,8 @@ fn powers_whose_exponent_moves() {
         assert_near("pow", x, p.re, z, ROUNDINGS);
         assert_near("pow along the base", x, d[0], zx, ROUNDINGS);
         assert_near("pow along the exponent", x, d[1], zy, ROUNDINGS);
-        let p = Scalar::pow(&HyperDual64::new(x, 1.0, 0.0, 0.0), &HyperDual64::new(y, 0.0, 1.0, 0.0));
+        let p =
+            Scalar::pow(&HyperDual64::new(x, 1.0, 0.0, 0.0), &HyperDual64::new(y, 0.0, 1.0, 0.0));
         assert_near("pow, mixed", x, p.eps1eps2, z / x + y * z * x.ln() / x, ROUNDINGS);
         let p = Scalar::pow(&Dual2_64::new(x, 0.0, 0.0), &Dual2_64::new(y, 1.0, 0.0));
         assert_near("pow, twice along the exponent", x, p.v2, zy * x.ln(), ROUNDINGS);
@@ -337,8 +348,9 @@ fn powers_at_zero_take_the_limits() {
         let p = Scalar::pow(&constant(0.0), &Dual2_64::new(y, 1.0, 0.0));
         assert_eq!(parts(p), (0.0, 0.0, 0.0), "0^{y} along the exponent");
     }
-    let mixed =
-        |y: f64| Scalar::pow(&HyperDual64::new(0.0, 1.0, 0.0, 0.0), &HyperDual64::new(y, 0.0, 1.0, 0.0));
+    let mixed = |y: f64| {
+        Scalar::pow(&HyperDual64::new(0.0, 1.0, 0.0, 0.0), &HyperDual64::new(y, 0.0, 1.0, 0.0))
+    };
     assert_eq!(mixed(2.0).eps1eps2, 0.0);
     assert_eq!(mixed(1.0).eps1eps2, f64::NEG_INFINITY); // (x ln x)' = ln x + 1
     // A negative base with a constant exponent; along the exponent it has no real power.
@@ -361,7 +373,8 @@ fn angles_and_moduli_in_all_quadrants_and_on_the_axes() {
     ];
     for (x, y) in points {
         let r2 = x * x + y * y;
-        let (ex, ey) = (DualSVec64::<2>::from_re(x).derivative(0), DualSVec64::<2>::from_re(y).derivative(1));
+        let (ex, ey) =
+            (DualSVec64::<2>::from_re(x).derivative(0), DualSVec64::<2>::from_re(y).derivative(1));
         let angle = Real::atan2(&ey, &ex);
         let d = angle.eps.unwrap_generic(Const::<2>, Const::<1>);
         assert_eq!(angle.re, y.atan2(x));
@@ -381,20 +394,48 @@ fn angles_and_moduli_in_all_quadrants_and_on_the_axes() {
             (y * y - x * x) / (r2 * r2),
             ROUNDINGS,
         );
-        assert_near("hypot, mixed", x, Real::hypot(&hx, &hy).eps1eps2, -x * y / (r2 * r2.sqrt()), ROUNDINGS);
+        assert_near(
+            "hypot, mixed",
+            x,
+            Real::hypot(&hx, &hy).eps1eps2,
+            -x * y / (r2 * r2.sqrt()),
+            ROUNDINGS,
+        );
         let (nx, ny) = (
             Dual::new(Dual64::new(x, 1.0), Dual64::new(0.0, 0.0)),
             Dual::new(Dual64::new(y, 0.0), Dual64::new(1.0, 0.0)),
         );
-        assert_near("nested atan2", x, Real::atan2(&ny, &nx).eps.eps, (y * y - x * x) / (r2 * r2), ROUNDINGS);
+        assert_near(
+            "nested atan2",
+            x,
+            Real::atan2(&ny, &nx).eps.eps,
+            (y * y - x * x) / (r2 * r2),
+            ROUNDINGS,
+        );
         let (dx, dy) = (Dual2_64::new(x, 1.0, 0.0), Dual2_64::new(y, 0.0, 0.0));
-        assert_near("atan2, twice along x", x, Real::atan2(&dy, &dx).v2, 2.0 * x * y / (r2 * r2), ROUNDINGS);
-        assert_near("hypot, twice along x", x, Real::hypot(&dx, &dy).v2, y * y / (r2 * r2.sqrt()), ROUNDINGS);
+        assert_near(
+            "atan2, twice along x",
+            x,
+            Real::atan2(&dy, &dx).v2,
+            2.0 * x * y / (r2 * r2),
+            ROUNDINGS,
+        );
+        assert_near(
+            "hypot, twice along x",
+            x,
+            Real::hypot(&dx, &dy).v2,
+            y * y / (r2 * r2.sqrt()),
+            ROUNDINGS,
+        );
     }
     // The squares would overflow.
     let h = Real::hypot(&Dual64::new(3e200, 1.0), &Dual64::new(4e200, 0.0));
     assert_near("hypot", 3e200, h.eps, 0.6, ROUNDINGS);
     let angle = Real::atan2(&Dual64::new(3e200, 1.0), &Dual64::new(4e200, 0.0));
     assert_near("atan2", 3e200, angle.eps * 1e200, 0.16, ROUNDINGS);
-    assert_eq!(Real::hypot(&Dual64::new(0.0, 1.0), &Dual64::new(0.0, 0.0)).eps, 0.0, "as `abs` at 0");
+    assert_eq!(
+        Real::hypot(&Dual64::new(0.0, 1.0), &Dual64::new(0.0, 0.0)).eps,
+        0.0,
+        "as `abs` at 0"
+    );
 }

@@ -1,13 +1,13 @@
-//! The laws of the number traits, walked over every number type: ring and field laws, functions and their
-//! inverses, identities. Every part of a number is compared, so on a dual number each law also checks the
-//! derivatives of both of its sides.
+//! The laws of the number traits, walked over every number type: ring and field laws, functions and
+//! their inverses, identities. Every part of a number is compared, so on a dual number each law
+//! also checks the derivatives of both of its sides.
 
 use ketgrad_core::scalar::{Ordered, Real, Ring, Scalar, Uncertain};
 use nalgebra::{Const, DVector, Dyn, SVector};
 use num_complex::Complex;
 use num_dual::{
-    Derivative, Dual, Dual2, Dual2_64, Dual3, Dual32, Dual64, DualDVec64, DualSVec64, DualVec, HyperDual,
-    HyperDual64, HyperHyperDual,
+    Derivative, Dual, Dual2, Dual2_64, Dual3, Dual32, Dual64, DualDVec64, DualSVec64, DualVec,
+    HyperDual, HyperDual64, HyperHyperDual,
 };
 
 /// A stream of numbers in [-1, 1] that fill it evenly: multiples of the golden ratio.
@@ -22,13 +22,13 @@ impl Stream {
 
 /// What the laws need beyond the traits: numbers to try, and all parts of one to compare.
 trait Sample: Scalar {
-    /// A number with the given value, whose derivatives (or uncertainties) come from the stream. A real
-    /// type ignores `im`.
+    /// A number with the given value, whose derivatives (or uncertainties) come from the stream. A
+    /// real type ignores `im`.
     fn sample(re: f64, im: f64, stream: &mut Stream) -> Self;
     /// Every part: value, derivatives, contributions.
     fn parts(&self) -> Vec<f64>;
-    /// The two sides of a law chain up to ten functions, and the higher derivatives of an inverse amplify
-    /// the roundings: some thousand times 2^-53 (2^-24 for `f32`).
+    /// The two sides of a law chain up to ten functions, and the higher derivatives of an inverse
+    /// amplify the roundings: some thousand times 2^-53 (2^-24 for `f32`).
     const TOLERANCE: f64 = 5e-13;
     /// Real types take only arguments inside the real domain.
     const COMPLEX: bool = false;
@@ -122,8 +122,10 @@ impl Sample for Uncertain {
 /// The greatest difference in a part, relative to the greatest part of both (or to 1).
 fn distance<S: Sample>(a: &S, b: &S) -> f64 {
     let size = |x: &S| x.parts().into_iter().fold(1.0, |m: f64, p| m.max(p.abs()));
-    let difference =
-        (a - b).parts().into_iter().fold(0.0, |m: f64, p| if p.is_nan() { p } else { m.max(p.abs()) });
+    let difference = (a - b)
+        .parts()
+        .into_iter()
+        .fold(0.0, |m: f64, p| if p.is_nan() { p } else { m.max(p.abs()) });
     difference / size(a).max(size(b))
 }
 
@@ -165,7 +167,8 @@ fn samples<S: Sample>(seed: f64) -> Vec<S> {
     PLANE.into_iter().map(|(re, im)| S::sample(re, im, &mut stream)).collect()
 }
 
-/// Samples whose real part is mapped by `f` into the domain of a function; complex ones stay where they are.
+/// Samples whose real part is mapped by `f` into the domain of a function; complex ones stay where
+/// they are.
 fn samples_in<S: Sample>(seed: f64, f: impl Fn(f64) -> f64) -> Vec<S> {
     let mut stream = Stream(seed);
     PLANE
@@ -206,7 +209,8 @@ fn ring_laws<S: Sample>() {
         exact_law!(x.clone() + y => sum);
         exact_law!(x + y.clone() => sum);
         exact_law!(x.clone() + y.clone() => sum);
-        let (mut a, mut s, mut m, mut d, mut f) = (x.clone(), x.clone(), x.clone(), x.clone(), x.clone());
+        let (mut a, mut s, mut m, mut d, mut f) =
+            (x.clone(), x.clone(), x.clone(), x.clone(), x.clone());
         a += y.clone();
         s -= y.clone();
         m *= y.clone();

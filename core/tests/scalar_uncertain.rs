@@ -13,7 +13,10 @@ use rand_chacha::{
 const ROUNDINGS: f64 = 1e-13;
 
 fn assert_near(got: f64, expected: f64, tolerance: f64, what: &str) {
-    assert!((got - expected).abs() <= tolerance * expected.abs().max(1e-3), "{what}: {got}, not {expected}");
+    assert!(
+        (got - expected).abs() <= tolerance * expected.abs().max(1e-3),
+        "{what}: {got}, not {expected}"
+    );
 }
 
 #[test]
@@ -82,7 +85,8 @@ fn uncertainties_are_those_of_the_first_order_formula() {
 fn sums_of_many_terms_are_those_of_one_after_the_other() {
     let x: Vec<Uncertain> = (0..40).map(|k| Uncertain::new(f64::from(k), 0.1)).collect();
     let terms = || x.iter().chain(&x[10..20]).cloned().chain([-&x[3], &x[5] * &x[6]]);
-    let (sum, folded) = (Uncertain::sum(terms()), terms().fold(Uncertain::exact(0.0), |s, t| s + t));
+    let (sum, folded) =
+        (Uncertain::sum(terms()), terms().fold(Uncertain::exact(0.0), |s, t| s + t));
     assert_eq!(sum, folded);
     assert_eq!(sum.covariance(&x[3]), 0.0);
 }
@@ -134,7 +138,10 @@ fn literals_mix_on_both_sides_and_with_assignments() {
     let expected = [5.0, 0.0, 4.0, 0.5, 1.0, -2.0, -1.0, 2.75];
     assert_eq!(check(&N(2.0)).map(|n| n.0), expected);
     assert_eq!(check(&N(Uncertain::exact(2.0))).map(|n| n.0.value()), expected);
-    assert_eq!((N(3.0).hypot(&N(4.0)), N(0.0).atan2(&N(1.0)), N(2.0).powi(3)), (N(5.0), N(0.0), N(8.0)));
+    assert_eq!(
+        (N(3.0).hypot(&N(4.0)), N(0.0).atan2(&N(1.0)), N(2.0).powi(3)),
+        (N(5.0), N(0.0), N(8.0))
+    );
 }
 
 #[test]
@@ -168,8 +175,8 @@ fn normal_pair(rng: &mut ChaCha8Rng) -> (f64, f64) {
 #[test]
 fn simulated_measurements_spread_as_predicted() {
     const SAMPLES: u32 = 200_000;
-    /// The relative error of an estimated variance is sqrt(2 / SAMPLES) = 0.3 %; five of those, plus what
-    /// the second order adds: (sigma f''/f')^2, about 0.1 % here.
+    /// The relative error of an estimated variance is sqrt(2 / SAMPLES) = 0.3 %; five of those,
+    /// plus what the second order adds: (sigma f''/f')^2, about 0.1 % here.
     const SPREAD: f64 = 0.016;
     fn formulas<S: Real>(x: &N<S>, y: &N<S>) -> (S, S) {
         ((x.sin() * y + x / y).0, (x * y - 0.5 * y.exp()).0)
@@ -189,7 +196,10 @@ fn simulated_measurements_spread_as_predicted() {
     }
     let n = f64::from(SAMPLES);
     let near = |got: f64, expected: f64, scale: f64, what| {
-        assert!((got - expected).abs() <= SPREAD * scale, "{what}: simulated {got}, predicted {expected}");
+        assert!(
+            (got - expected).abs() <= SPREAD * scale,
+            "{what}: simulated {got}, predicted {expected}"
+        );
     };
     near(ff / n, f.sigma().powi(2), f.sigma().powi(2), "variance of f");
     near(gg / n, g.sigma().powi(2), g.sigma().powi(2), "variance of g");

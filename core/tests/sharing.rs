@@ -1,4 +1,5 @@
-//! Derivatives, simulations and optimizations in programs of other people: across threads, and ended early.
+//! Derivatives, simulations and optimizations in programs of other people: across threads, and
+//! ended early.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::{
@@ -12,7 +13,8 @@ use std::{
 use ketgrad_core::{
     cancel::{CancellationToken, is_cancelled},
     exec::{
-        Batch, Budgeted, Bytecode, Datum, Derivatives, Host, HostError, Machine, Prepared, Pulled, Steps,
+        Batch, Budgeted, Bytecode, Datum, Derivatives, Host, HostError, Machine, Prepared, Pulled,
+        Steps,
         inspect::{Counter, Inspection},
     },
     ir::{Kind, Primitive, Program},
@@ -59,10 +61,11 @@ fn cubes() -> Program {
     let mut rules = Rules::new();
     let real = Kind::Real;
     rules.primitive("cube", std::slice::from_ref(&real), Kind::Real).unwrap();
-    rules.primitive("cube_back", &[real.clone(), real.clone(), real.clone()], Kind::tuple([real])).unwrap();
+    rules
+        .primitive("cube_back", &[real.clone(), real.clone(), real.clone()], Kind::tuple([real]))
+        .unwrap();
     rules.primitive_pullback("cube", "cube_back").unwrap();
-    let source =
-        "fn f(xs: array) { let mut s = 0.0; for i in 0..len(xs) { s += cube(sin(xs[i])) * s + xs[i]; } s }";
+    let source = "fn f(xs: array) { let mut s = 0.0; for i in 0..len(xs) { s += cube(sin(xs[i])) * s + xs[i]; } s }";
     parse_program_with(source, &rules).unwrap()
 }
 
@@ -80,7 +83,8 @@ fn copies_in_threads_give_the_same_bits() {
     host.0.store(0, Ordering::Relaxed);
     let threads: Vec<_> = (0..8)
         .map(|_| {
-            let (mut one, mut prepared, expected) = (one.clone(), prepared.clone(), expected.clone());
+            let (mut one, mut prepared, expected) =
+                (one.clone(), prepared.clone(), expected.clone());
             thread::spawn(move || {
                 for (k, expected) in expected.iter().enumerate() {
                     assert_eq!(one.value_and_gradient(&point(k)).unwrap(), *expected);
@@ -130,7 +134,11 @@ fn runs_of_programs_are_cancelled() {
                 }
             }
             let mut f = f.with_cancellation(CancellationToken::never());
-            assert_eq!(f.value_and_gradient(&args).unwrap(), expected, "{name} after {looks} looks");
+            assert_eq!(
+                f.value_and_gradient(&args).unwrap(),
+                expected,
+                "{name} after {looks} looks"
+            );
             looks += 1 + looks / 2;
         }
         // An operation on arrays is looked at each time, however few steps it is.
@@ -161,7 +169,8 @@ fn every_way_to_run_a_program_is_cancelled() {
         ];
         #[cfg(feature = "jit")]
         errors.push(new().with_jit().value_and_gradient(&args).unwrap_err());
-        let inspection = Inspection::<f64>::new(&program, "f").unwrap().with_cancellation(after(looks));
+        let inspection =
+            Inspection::<f64>::new(&program, "f").unwrap().with_cancellation(after(looks));
         errors.push({ inspection }.run(&args, &mut Counter::default()).unwrap_err());
         for error in errors {
             assert!(is_cancelled(&error), "{error}");

@@ -17,8 +17,8 @@ fn program(source: &str) -> Program {
     parse_program(source).unwrap_or_else(|e| panic!("{}", e[0]))
 }
 
-/// Bratu's equation `u'' + e^u = 0`, `u(0) = u(1) = 0`, on n points inside: once by operations on arrays, once by a
-/// loop over elements.
+/// Bratu's equation `u'' + e^u = 0`, `u(0) = u(1) = 0`, on n points inside: once by operations on
+/// arrays, once by a loop over elements.
 const BRATU: &str = "
     fn whole(u: array) {
         let n = len(u);
@@ -75,7 +75,8 @@ fn newton_solves_bratus_equation_with_three_products_a_step() {
             let step = tridiagonal(&jacobian, &residual);
             u.iter_mut().zip(&step).for_each(|(u, d)| *u -= d);
         }
-        // The solution is 2 ln(cosh t / cosh(t (1 - 2 x))) with t = sqrt(2) cosh(t) / 4; differences are off by h^2.
+        // The solution is 2 ln(cosh t / cosh(t (1 - 2 x))) with t = sqrt(2) cosh(t) / 4;
+        // differences are off by h^2.
         let t = (0..100).fold(0.5f64, |t, _| 2f64.sqrt() / 4.0 * t.cosh());
         assert!((u[n / 2] - 2.0 * t.cosh().ln()).abs() < 2e-6, "{name}: {}", u[n / 2]);
     }
@@ -97,13 +98,15 @@ fn five_points_of_a_grid_take_few_products() {
         }",
     );
     let (n, m) = (6, 10);
-    let u = [Datum::reals_of(&[n, m], (0..n * m).map(|k| (0.3 * k as f64).sin()).collect()).unwrap()];
+    let u =
+        [Datum::reals_of(&[n, m], (0..n * m).map(|k| (0.3 * k as f64).sin()).collect()).unwrap()];
     let pattern = jacobian_pattern(&program, "f", &u).unwrap();
     assert_eq!((pattern.rows.len(), pattern.len()), (n * m, 5 * n * m));
     let mut f = Derivatives::<f64>::new(&program, "f").unwrap();
     let dense = f.jacobian(&u).unwrap();
     for colouring in [Colouring::by_columns(pattern.clone()), Colouring::by_rows(pattern.clone())] {
-        // Five entries in each row; twelve other columns share a row with each, so a greedy choice needs at most 13.
+        // Five entries in each row; twelve other columns share a row with each, so a greedy choice
+        // needs at most 13.
         assert!((5..=13).contains(&colouring.products()), "{}", colouring.products());
         let sparse = f.sparse_jacobian(&u, &colouring).unwrap().dense();
         for (row, expected) in sparse.iter().zip(&dense) {
@@ -193,7 +196,10 @@ fn complex_numbers_are_two_real_ones() {
     let mut f = Derivatives::<Complex<f64>>::new(&real, "f").unwrap();
     let colouring = Colouring::by_columns(f.hessian_pattern(&at[..1]).unwrap());
     assert_eq!((colouring.pattern().columns, colouring.products()), (6, 4));
-    assert_eq!(f.sparse_hessian(&at[..1], &colouring).unwrap().dense(), f.hessian(&at[..1]).unwrap());
+    assert_eq!(
+        f.sparse_hessian(&at[..1], &colouring).unwrap().dense(),
+        f.hessian(&at[..1]).unwrap()
+    );
 }
 
 /// Neighbours in an order without order: the greedy choice in that order takes 10 and 5 groups.
@@ -228,7 +234,8 @@ fn few_groups_whatever_the_order_of_the_unknowns() {
     assert!(Colouring::new(grid).products() <= 7);
 }
 
-/// The time grows as the entries do: elements are written in place, and sets of all unknowns are not written down.
+/// The time grows as the entries do: elements are written in place, and sets of all unknowns are
+/// not written down.
 #[test]
 fn patterns_of_many_unknowns() {
     let program = program(BRATU);
@@ -240,14 +247,16 @@ fn patterns_of_many_unknowns() {
         assert_eq!((pattern.len(), Colouring::new(pattern).products()), (3 * n - 2, 3));
     }
     // The value of a sum over all depends on all; its Hessian does not ask.
-    let source = "fn f(u: array) { let mut s = 0.0; for i in 1..len(u) { s += u[i] * u[i] * u[i - 1]; } s }";
+    let source =
+        "fn f(u: array) { let mut s = 0.0; for i in 1..len(u) { s += u[i] * u[i] * u[i - 1]; } s }";
     let chain = self::program(source);
     let f = Derivatives::<f64>::new(&chain, "f").unwrap();
     let pattern = f.hessian_pattern(&[Datum::reals(vec![0.5; 20_000])]).unwrap();
     assert_eq!((pattern.len(), &pattern.rows[7]), (3 * 20_000 - 2 - 1, &vec![6, 7, 8]));
 }
 
-/// Several tangents and cotangents run side by side on floats; what comes out is that of one after the other.
+/// Several tangents and cotangents run side by side on floats; what comes out is that of one after
+/// the other.
 #[test]
 fn products_side_by_side_are_those_one_by_one() {
     let source = "
@@ -277,7 +286,8 @@ fn products_side_by_side_are_those_one_by_one() {
     };
     let at = [w];
     for (name, rows) in [("net", 30), ("net", 9), ("deep", 1)] {
-        let mut f = Derivatives::<f64>::new(&program, name).unwrap().with_constant("u", u(rows)).unwrap();
+        let mut f =
+            Derivatives::<f64>::new(&program, name).unwrap().with_constant("u", u(rows)).unwrap();
         let y = of(&f.value(&at).unwrap()).len();
         let jacobian = f.jacobian(&at).unwrap();
         assert_eq!((jacobian.len(), jacobian[0].len()), (y, 16));
@@ -287,7 +297,8 @@ fn products_side_by_side_are_those_one_by_one() {
             assert!(close(&given, &column), "{name} {rows}, column {k}: {given:?} {column:?}");
         }
         let mut pulled = f.pullback(&at).unwrap();
-        let by_rows: Vec<Vec<f64>> = (0..y).map(|k| of(&pulled.call(unit(y, k)).unwrap()[0])).collect();
+        let by_rows: Vec<Vec<f64>> =
+            (0..y).map(|k| of(&pulled.call(unit(y, k)).unwrap()[0])).collect();
         assert!(jacobian.iter().zip(&by_rows).all(|(a, b)| close(a, b)), "{name} {rows}");
     }
     for name in ["chain", "norms"] {
@@ -304,7 +315,8 @@ fn products_side_by_side_are_those_one_by_one() {
         }
     }
     // What one lane alone cannot do is said as it is.
-    let source = "fn f(x: array) { let mut s = 0.0; for i in 0..len(x) + 1 { s += x[i] * x[i]; } [s, s] }";
+    let source =
+        "fn f(x: array) { let mut s = 0.0; for i in 0..len(x) + 1 { s += x[i] * x[i]; } [s, s] }";
     let mut f = Derivatives::<f64>::new(&self::program(source), "f").unwrap();
     let error = f.jacobian(&at).unwrap_err().to_string();
     assert!(error.contains("index 16 of an array of 16 elements"), "{error}");
@@ -331,8 +343,14 @@ fn patterns_hold_where_numbers_choose_otherwise() {
         for at in points {
             let at = [Datum::reals(at)];
             let dense = f.jacobian(&at).unwrap();
-            for colouring in [Colouring::by_columns(pattern.clone()), Colouring::by_rows(pattern.clone())] {
-                assert_eq!(f.sparse_jacobian(&at, &colouring).unwrap().dense(), dense, "{source} {at:?}");
+            for colouring in
+                [Colouring::by_columns(pattern.clone()), Colouring::by_rows(pattern.clone())]
+            {
+                assert_eq!(
+                    f.sparse_jacobian(&at, &colouring).unwrap().dense(),
+                    dense,
+                    "{source} {at:?}"
+                );
             }
         }
     }
@@ -346,7 +364,8 @@ fn patterns_hold_where_numbers_choose_otherwise() {
     assert_eq!(pattern.len(), 3);
 }
 
-/// A number made of an array `u`, an array `v` and what stands there before, `a`, `b` and `w`, with choices by numbers.
+/// A number made of an array `u`, an array `v` and what stands there before, `a`, `b` and `w`, with
+/// choices by numbers.
 fn choosing(rng: &mut Rng) -> String {
     let mut body = String::from("let mut a = u[0]; let mut b = v[1] * u[2]; let mut w = u * 1.0; ");
     for _ in 0..2 + rng.below(4) {
@@ -362,7 +381,10 @@ fn choosing(rng: &mut Rng) -> String {
             7 => "b = maximum(w) * minimum(v) + a; ".into(),
             8 => format!("a = max(a, u[{i}]) * min(b, v[{j}]); "),
             9 => format!("a = a + sum(masked(step(u, {}), w * w, u)); ", rng.signed()),
-            10 => format!("let wide = concat(w, v, 0); a = a + wide[argmin(wide)] * wide[{}]; ", i + j),
+            10 => format!(
+                "let wide = concat(w, v, 0); a = a + wide[argmin(wide)] * wide[{}]; ",
+                i + j
+            ),
             _ => "let p = select(a > b, (a, b), (b * u[1], a)); a = p.0; b = p.1 * v[0]; ".into(),
         };
     }
@@ -377,12 +399,14 @@ fn patterns_of_random_programs_hold_at_other_points() {
     for round in 0..200 {
         let source = choosing(&mut rng);
         let program = program(&source);
-        let mut point =
-            || [4, 3].map(|n| Datum::reals((0..n).map(|_| rng.signed() * 2.0).collect::<Vec<f64>>()));
+        let mut point = || {
+            [4, 3].map(|n| Datum::reals((0..n).map(|_| rng.signed() * 2.0).collect::<Vec<f64>>()))
+        };
         let points = [point(), point(), point()];
         let mut f = Derivatives::<f64>::new(&program, "f").unwrap();
         let mut g = Derivatives::<f64>::new(&program, "g").unwrap();
-        let (of_f, of_g) = (f.hessian_pattern(&points[0]).unwrap(), g.jacobian_pattern(&points[0]).unwrap());
+        let (of_f, of_g) =
+            (f.hessian_pattern(&points[0]).unwrap(), g.jacobian_pattern(&points[0]).unwrap());
         for at in &points {
             let what = format!("{round}: {source}\n{at:?}");
             let (hessian, jacobian) = (f.hessian(at).unwrap(), g.jacobian(at).unwrap());

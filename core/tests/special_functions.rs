@@ -1,5 +1,5 @@
-//! Error functions, the gamma function and its relatives, logistic functions: values against those of 60 digits, derivatives
-//! to third order by every way, and what happens far out.
+//! Error functions, the gamma function and its relatives, logistic functions: values against those
+//! of 60 digits, derivatives to third order by every way, and what happens far out.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -47,7 +47,11 @@ const ERROR_FUNCTIONS: [(f64, f64, f64); 14] = [
 
 /// x, lgamma(x), polygamma(0, x) to polygamma(3, x)
 const GAMMA: [(f64, f64, [f64; 4]); 15] = [
-    (1e-10, 23.025850929882736, [-10000000000.577215, 1e20, -1.9999999999999998e30, 5.999999999999999e40]),
+    (
+        1e-10,
+        23.025850929882736,
+        [-10000000000.577215, 1e20, -1.9999999999999998e30, 5.999999999999999e40],
+    ),
     (
         0.1,
         2.252712651734206,
@@ -113,7 +117,11 @@ const GAMMA: [(f64, f64, [f64; 4]); 15] = [
         -1.3797399049658245,
         [-0.8450768588704194, 14.84242186412428, -68.89345468867354, 768.994649440866],
     ),
-    (-20.3, -41.887292480135244, [5.317549924239749, 15.03134603262623, 68.8352336578373, 769.0206923407153]),
+    (
+        -20.3,
+        -41.887292480135244,
+        [5.317549924239749, 15.03134603262623, 68.8352336578373, 769.0206923407153],
+    ),
 ];
 
 /// n, x, polygamma(n, x)
@@ -252,8 +260,8 @@ const FUNCTIONS: [Known; 7] = [
     ),
 ];
 
-/// The first three derivatives of `f(x)` by every way: duals of third order; gradient, forward over reverse, and the same on duals;
-/// forward mode; compiled; a tape's tape.
+/// The first three derivatives of `f(x)` by every way: duals of third order; gradient, forward over
+/// reverse, and the same on duals; forward mode; compiled; a tape's tape.
 fn derivatives(source: &str, x: f64) -> Vec<(&'static str, Vec<f64>)> {
     let program = parse_program(source).unwrap_or_else(|e| panic!("{source}: {}", e[0]));
     let mut all = Vec::new();
@@ -400,15 +408,19 @@ fn arrays_go_element_by_element() {
     let (Datum::Reals(g), Datum::Reals(h)) = (&gradient[0], &gradient[1]) else { panic!("arrays") };
     let gradient: Vec<f64> = g.iter().chain(h.iter()).copied().collect();
     for (k, g) in gradient.iter().enumerate() {
-        let duals: Vec<Dual64> =
-            at.iter().enumerate().map(|(j, &x)| Dual64::new(x, f64::from(u8::from(j == k)))).collect();
+        let duals: Vec<Dual64> = at
+            .iter()
+            .enumerate()
+            .map(|(j, &x)| Dual64::new(x, f64::from(u8::from(j == k))))
+            .collect();
         let right = by_hand(&duals);
         close(found, right.re, 1e-13, "value");
         close(*g, right.eps, 1e-12, &format!("gradient {k}"));
     }
     // On a tape.
     let tape = Tape::new();
-    let (x, y) = (tape.array("x", Array::from(x.to_vec())), tape.array("y", Array::from(y.to_vec())));
+    let (x, y) =
+        (tape.array("x", Array::from(x.to_vec())), tape.array("y", Array::from(y.to_vec())));
     let z = x.erf() + y.erfc() * (x + 2.0).lgamma() + (x + 3.0).digamma() * (y + 2.0).polygamma(2);
     let w = x.sigmoid() * y.softplus() + x.logaddexp(y);
     let total = (z * w).sum() + (z.log_softmax(0) * w).sum();
@@ -431,7 +443,8 @@ fn arrays_go_element_by_element() {
     // Several points at once, side by side.
     let program = parse_program(source).unwrap();
     let points: Vec<f64> = (0..37).map(|k| 0.05 + 0.11 * f64::from(k)).collect();
-    let mut batch = Batch::<f64, 4>::new(Bytecode::compile(&program, program.lookup("f").unwrap()).unwrap());
+    let mut batch =
+        Batch::<f64, 4>::new(Bytecode::compile(&program, program.lookup("f").unwrap()).unwrap());
     let arguments: Vec<Vec<Datum<f64>>> = points.iter().map(|&x| vec![Datum::Real(x)]).collect();
     for (arguments, y) in arguments.iter().zip(batch.call(&arguments)) {
         assert_eq!(*y.unwrap().real().unwrap(), value(source, arguments));
@@ -458,7 +471,8 @@ fn log_softmax_of_numbers_that_are_far_apart() {
     close(y[0], -1.0 - (-1.0f64).exp().ln_1p(), ROUNDING, "beside 1e8");
     // Its gradient is `e_k - softmax`, its Hessian that of `-logsumexp`.
     let mut d = Derivatives::<f64>::new(&program, "g").unwrap();
-    let softmax = [1.0 / (1.0 + (-2.0f64).exp()), 0.0, 0.0, (-2.0f64).exp() / (1.0 + (-2.0f64).exp())];
+    let softmax =
+        [1.0 / (1.0 + (-2.0f64).exp()), 0.0, 0.0, (-2.0f64).exp() / (1.0 + (-2.0f64).exp())];
     for k in 0..4 {
         let at = [at.clone(), Datum::Int(k)];
         let gradient = d.gradient(&at).unwrap();
@@ -470,7 +484,11 @@ fn log_softmax_of_numbers_that_are_far_apart() {
             assert!((g[i] - right).abs() < 1e-15, "{k}, {i}: {} {right}", g[i]);
             for j in 0..4 {
                 let right = softmax[i] * (softmax[j] - one(i == j));
-                assert!((hessian[i][j] - right).abs() < 1e-15, "{i}, {j}: {} {right}", hessian[i][j]);
+                assert!(
+                    (hessian[i][j] - right).abs() < 1e-15,
+                    "{i}, {j}: {} {right}",
+                    hessian[i][j]
+                );
             }
         }
     }

@@ -1,4 +1,5 @@
-//! Unitaries as gates: the product of these, multiplied out here, is the matrix with its phase, and gates on two qubits are few.
+//! Unitaries as gates: the product of these, multiplied out here, is the matrix with its phase, and
+//! gates on two qubits are few.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use ketgrad_core::{
@@ -21,13 +22,16 @@ const ROUNDING: f64 = 1e-12;
 fn product(circuit: &Circuit) -> Matrix<C> {
     let n = circuit.n_qubits();
     let dim = 1usize << n;
-    let mut rows: Vec<Vec<C>> =
-        (0..dim).map(|i| (0..dim).map(|j| C::from(f64::from(u8::from(i == j)))).collect()).collect();
+    let mut rows: Vec<Vec<C>> = (0..dim)
+        .map(|i| (0..dim).map(|j| C::from(f64::from(u8::from(i == j)))).collect())
+        .collect();
     for instruction in circuit.instructions() {
         let Operation::Gate(gate) = &instruction.operation else { panic!("{circuit}") };
         let t: Vec<f64> = gate.params().iter().map(|a| a.constant().unwrap()).collect();
-        let (cos, sin) =
-            (t.first().map_or(0.0, |t| (t / 2.0).cos()), t.first().map_or(0.0, |t| (t / 2.0).sin()));
+        let (cos, sin) = (
+            t.first().map_or(0.0, |t| (t / 2.0).cos()),
+            t.first().map_or(0.0, |t| (t / 2.0).sin()),
+        );
         let (zero, one, i) = (C::from(0.0), C::from(1.0), Complex::i());
         let m = match gate.kind() {
             GateKind::GPHASE => {
@@ -184,7 +188,12 @@ fn gates_of_the_table_take_what_they_must() {
         (K::RXX, &[0.4], false, 2),
         (K::FSIM, &[0.4, 0.7], false, 3),
     ] {
-        assert_eq!(two_qubit_gates(kind.name(), &gate(kind, angles, control)), expected, "{}", kind.name());
+        assert_eq!(
+            two_qubit_gates(kind.name(), &gate(kind, angles, control)),
+            expected,
+            "{}",
+            kind.name()
+        );
     }
     // Products of Clifford gates, with entries that only rounding makes other than 0.
     let mut rng = Rng::new(7);

@@ -64,7 +64,8 @@ fn inputs_are_set_anew_and_constants_pass_through() {
 fn backward_checks_what_it_is_given() {
     let tape = Tape::new();
     let (x, y) = (tape.variable("x", 2.0), tape.variable("y", 3.0));
-    let wrong = <dyn Operator<f64>>::from_closures("wrong", 2, |x| x[0] * x[1], |_, _, y_bar| vec![*y_bar]);
+    let wrong =
+        <dyn Operator<f64>>::from_closures("wrong", 2, |x| x[0] * x[1], |_, _, y_bar| vec![*y_bar]);
     let e = tape.apply(&wrong, &[x]).unwrap_err();
     assert_eq!(e.to_string(), "`wrong` takes 2 inputs, but 1 were given");
     let z = tape.apply(&wrong, &[x, y]).unwrap();
@@ -81,7 +82,9 @@ fn backward_checks_what_it_is_given() {
     assert!(mixed.value().is_nan());
     let e = mixed.backward().unwrap_err();
     assert!(e.to_string().starts_with("`add` was given variables of two tapes"), "{e}");
-    assert!(tape.apply(&wrong, &[x, a]).is_err() && tape.fault().is_some() && other.fault().is_none());
+    assert!(
+        tape.apply(&wrong, &[x, a]).is_err() && tape.fault().is_some() && other.fault().is_none()
+    );
     // A complex result needs a seed.
     let tape = Tape::<Complex<f64>>::default();
     let z = tape.variable("z", Complex::new(1.0, 2.0));
@@ -144,8 +147,11 @@ fn custom_operators_are_evaluated_differentiated_and_frozen() {
     b.set(1.0);
     let frozen = y.freeze("f").unwrap();
     assert!(ir::verify(frozen.program()).is_empty(), "{frozen:?}");
-    let (value, bars) =
-        frozen.derivatives().unwrap().value_and_gradient(&[Datum::Real(2.0), Datum::Real(1.0)]).unwrap();
+    let (value, bars) = frozen
+        .derivatives()
+        .unwrap()
+        .value_and_gradient(&[Datum::Real(2.0), Datum::Real(1.0)])
+        .unwrap();
     tape.zero_gradients();
     y.backward().unwrap();
     assert_eq!(value, y.value());
@@ -167,7 +173,10 @@ fn a_frozen_tape_keeps_to_its_path() {
     let at = |x, y| [Datum::Real(x), Datum::Real(y)];
     assert_eq!(g.gradient(&at(1.0, 3.0)).unwrap(), [Datum::Real(-2.0), Datum::Real(1.0)]);
     let error = g.value(&at(3.0, 20.0)).unwrap_err();
-    assert!(matches!(error, DeriveError::Run(RunError::Path { at, .. }) if at.line == line), "{error}");
+    assert!(
+        matches!(error, DeriveError::Run(RunError::Path { at, .. }) if at.line == line),
+        "{error}"
+    );
     assert!(g.gradient(&at(1.0, 0.5)).is_err());
     assert_eq!(f.program().to_string().matches("expect.").count(), 2, "{f:?}");
     // The formula is that of the path, and constants decide nothing.
@@ -213,7 +222,10 @@ fn sixty_doublings_and_a_deep_chain_are_linear() {
     assert!(x.gradient() > 0.0 && x.gradient() < 1.0);
     x.set(0.6);
     assert!(y.value().is_finite());
-    assert_eq!(y.freeze("f").unwrap().program().functions.values().next().unwrap().size(), 1_000_000);
+    assert_eq!(
+        y.freeze("f").unwrap().program().functions.values().next().unwrap().size(),
+        1_000_000
+    );
 }
 
 #[test]
@@ -226,7 +238,10 @@ fn a_tape_becomes_a_function() {
     let mut program = frozen.program().clone();
     let f = program.lookup("f").unwrap();
     assert!(ir::verify(&program).is_empty());
-    assert_eq!(program.functions[f].params.iter().map(|p| p.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+    assert_eq!(
+        program.functions[f].params.iter().map(|p| p.name.as_str()).collect::<Vec<_>>(),
+        ["a", "b"]
+    );
     assert!(!program.to_string().contains("exp"), "what the result does not need is left out");
     assert!(unused.value() > 0.0);
     // It can be optimised …
@@ -234,7 +249,8 @@ fn a_tape_becomes_a_function() {
     assert_eq!(program.functions[f].size(), 0, "{program}");
     // … differentiated, and run again.
     let args = [Datum::Real(3.0), Datum::Real(5.0)];
-    let (value, bars) = Derivatives::<f64>::new(&program, "f").unwrap().value_and_gradient(&args).unwrap();
+    let (value, bars) =
+        Derivatives::<f64>::new(&program, "f").unwrap().value_and_gradient(&args).unwrap();
     assert_eq!((value, bars), (3.0, vec![Datum::Real(1.0), Datum::Real(0.0)]));
     let (value, bars) = frozen.derivatives().unwrap().value_and_gradient(&args).unwrap();
     y.backward().unwrap();
@@ -334,7 +350,10 @@ fn a_loop_of_the_program_language_maps_a_polynomial_over_a_list() {
     let args = [Datum::reals([3.0, 2.0, -3.0, 1.0]), Datum::reals([1.0, 2.0, 3.0, 4.0])];
     let (y, bars) = d.vjp(&args, Datum::reals([1.0; 4])).unwrap();
     assert_eq!(y, Datum::reals([3.0, 3.0, 9.0, 27.0]));
-    assert_eq!(bars, [Datum::reals([4.0, 10.0, 30.0, 100.0]), Datum::reals([-1.0, 2.0, 11.0, 26.0])]);
+    assert_eq!(
+        bars,
+        [Datum::reals([4.0, 10.0, 30.0, 100.0]), Datum::reals([-1.0, 2.0, 11.0, 26.0])]
+    );
     let (_, bars) = d.vjp(&[args[0].clone(), Datum::reals([0.0])], Datum::reals([1.0])).unwrap();
     assert_eq!(bars[1], Datum::reals([2.0]));
 }
@@ -358,18 +377,23 @@ fn every_operation_agrees_with_duals_and_with_the_frozen_function() {
         close(y.value(), reference.re, ROUNDING);
         close(x.gradient(), reference.eps, ROUNDING);
         let frozen = y.freeze(name).unwrap();
-        let (value, bars) = frozen.derivatives().unwrap().value_and_gradient(&[Datum::Real(at)]).unwrap();
+        let (value, bars) =
+            frozen.derivatives().unwrap().value_and_gradient(&[Datum::Real(at)]).unwrap();
         assert_eq!(value, y.value(), "{name}");
         close(*bars[0].real().unwrap(), x.gradient(), ROUNDING);
     }
     // Operations on two numbers, and those with subgradients.
     let tape = Tape::new();
     let (x, y) = (tape.variable("x", 1.5), tape.variable("y", -0.5));
-    let z = x.hypot(y) + y.atan2(x) + x.pow(y) + x.max(y) * y.min(x) + y.abs() - (x - y) / (2.0 - x);
+    let z =
+        x.hypot(y) + y.atan2(x) + x.pow(y) + x.max(y) * y.min(x) + y.abs() - (x - y) / (2.0 - x);
     z.backward().unwrap();
     let frozen = z.freeze("f").unwrap();
-    let (value, bars) =
-        frozen.derivatives().unwrap().value_and_gradient(&[Datum::Real(1.5), Datum::Real(-0.5)]).unwrap();
+    let (value, bars) = frozen
+        .derivatives()
+        .unwrap()
+        .value_and_gradient(&[Datum::Real(1.5), Datum::Real(-0.5)])
+        .unwrap();
     assert_eq!(value, z.value());
     close(*bars[0].real().unwrap(), x.gradient(), ROUNDING);
     close(*bars[1].real().unwrap(), y.gradient(), ROUNDING);

@@ -22,12 +22,14 @@ fn matrix<T>(m: usize, n: usize, f: impl Fn(f64) -> T) -> Array<T> {
     Array::new(&[m, n], (0..m * n).map(|k| f(k as f64)).collect()).unwrap()
 }
 
-/// A vector of four, a matrix of 3 rows, a positive definite one with a gap between eigenvalues, a stack.
+/// A vector of four, a matrix of 3 rows, a positive definite one with a gap between eigenvalues, a
+/// stack.
 const SHAPES: [&[usize]; 4] = [&[4], &[3, 4], &[4, 4], &[2, 3, 4]];
 
 fn point(k: usize) -> Array<f64> {
     let n: usize = SHAPES[k].iter().product();
-    let mut items: Vec<f64> = (0..n).map(|i| (1.3 * (i * (k + 2)) as f64 + k as f64).sin() * 0.4).collect();
+    let mut items: Vec<f64> =
+        (0..n).map(|i| (1.3 * (i * (k + 2)) as f64 + k as f64).sin() * 0.4).collect();
     match k {
         2 => (0..4).for_each(|i| items[5 * i] += 2.0 + i as f64),
         _ => items.iter_mut().for_each(|x| *x += 1.5),
@@ -63,8 +65,8 @@ impl<'t, T: ketgrad_core::scalar::Real> Weighed<'t, T> for ArrayVariable<'t, T> 
     }
 }
 
-/// Each formula on a tape of floats: gradient times direction, and the same by the frozen function; on a tape of
-/// dual numbers: the tangent. All three agree.
+/// Each formula on a tape of floats: gradient times direction, and the same by the frozen function;
+/// on a tape of dual numbers: the tangent. All three agree.
 macro_rules! agree {
     ($($name:literal: |$v:ident, $m:ident, $a:ident, $t:ident| $formula:expr;)*) => {$({
         let tape = Tape::new();
@@ -235,7 +237,8 @@ fn wrong_shapes_are_named_with_their_line() {
         (
             "`add` failed: `add` takes arrays whose shapes are equal or 1 along each axis, counted from the last, given [3] and [2] (at ",
             |t| {
-                let _ = t.array("x", Array::from(vec![0.0; 3])) + t.array("y", Array::from(vec![0.0; 2]));
+                let _ = t.array("x", Array::from(vec![0.0; 3]))
+                    + t.array("y", Array::from(vec![0.0; 2]));
             },
         ),
         ("matmul", |t| {
@@ -265,9 +268,13 @@ fn wrong_shapes_are_named_with_their_line() {
     let (one, two) = (Tape::new(), Tape::new());
     let x = one.array("x", Array::from(vec![1.0]));
     let y = two.array("y", Array::from(vec![1.0])) * x;
-    assert!(matches!(y.sum().backward(), Err(TapeError::OtherTape { operation }) if operation == "mul"));
+    assert!(
+        matches!(y.sum().backward(), Err(TapeError::OtherTape { operation }) if operation == "mul")
+    );
     let e = (x * x).backward_with(&Array::from(vec![1.0, 2.0])).unwrap_err();
-    assert!(matches!(e, TapeError::Shape { given, expected, .. } if given == [2] && expected == [1]));
+    assert!(
+        matches!(e, TapeError::Shape { given, expected, .. } if given == [2] && expected == [1])
+    );
 }
 
 #[test]
@@ -321,7 +328,8 @@ fn custom_operators_act_on_arrays() {
 
 #[test]
 fn a_matrix_product_state_is_contracted() {
-    // <psi|psi> of three sites with bonds of two, and its gradient: twice what is left when a site is taken out.
+    // <psi|psi> of three sites with bonds of two, and its gradient: twice what is left when a site
+    // is taken out.
     let tape = Tape::new();
     let site = |name: &str, shape: &[usize], phase: f64| {
         let n: usize = shape.iter().product();
@@ -330,7 +338,8 @@ fn a_matrix_product_state_is_contracted() {
     };
     let (a, b, c) = (site("a", &[2, 2], 0.1), site("b", &[2, 2, 2], 0.7), site("c", &[2, 2], 1.9));
     // psi[i, j, k] = a[i, p] b[p, j, q] c[q, k]
-    let psi = a.einsum(b, &[0, 1], &[1, 2, 3], &[0, 2, 3]).einsum(c, &[0, 1, 2], &[2, 3], &[0, 1, 3]);
+    let psi =
+        a.einsum(b, &[0, 1], &[1, 2, 3], &[0, 2, 3]).einsum(c, &[0, 1, 2], &[2, 3], &[0, 1, 3]);
     let norm = psi.dot(psi);
     norm.backward().unwrap();
     let state = psi.value();
@@ -345,7 +354,8 @@ fn a_matrix_product_state_is_contracted() {
 #[test]
 fn the_trace_of_a_product_is_fused_and_its_gradient_is_the_transpose() {
     let tape = Tape::new();
-    let (x, y) = (tape.array("x", matrix(30, 30, f64::sin)), tape.array("y", matrix(30, 30, f64::cos)));
+    let (x, y) =
+        (tape.array("x", matrix(30, 30, f64::sin)), tape.array("y", matrix(30, 30, f64::cos)));
     let trace = x.matmul(y).trace();
     let fused = x.trace_product(y);
     close(trace.value(), fused.value(), 1e-13);
@@ -410,7 +420,8 @@ fn a_network_learns() {
     let t = Array::from(vec![0.0, 1.0, 1.0, 0.0]);
     let w = tape.array("w", matrix(2, 6, |k| (3.7 * k + 1.0).sin()));
     let b = tape.array("b", Array::from(vec![0.0; 6]));
-    let v = tape.array("v", Array::from((0..6).map(|k| (2.3 * f64::from(k)).cos()).collect::<Vec<_>>()));
+    let v = tape
+        .array("v", Array::from((0..6).map(|k| (2.3 * f64::from(k)).cos()).collect::<Vec<_>>()));
     let hidden = (tape.constant_array(&x).matmul(w) + b).tanh();
     let loss = (hidden.matvec(v) - &t).powi(2).mean();
     let first = loss.value();
@@ -418,7 +429,8 @@ fn a_network_learns() {
         tape.zero_gradients();
         loss.backward().unwrap();
         for p in [w, b, v] {
-            let items = p.value().iter().zip(p.gradient().iter()).map(|(x, g)| x - 0.2 * g).collect();
+            let items =
+                p.value().iter().zip(p.gradient().iter()).map(|(x, g)| x - 0.2 * g).collect();
             p.set(&Array::new(&p.shape(), items).unwrap());
         }
     }
@@ -454,7 +466,8 @@ fn parts_of_an_array_are_read_one_by_one() {
     ];
     assert_eq!(f.value(&inputs).unwrap(), Datum::Real(s.value()));
     let complex = Tape::<Complex<f64>>::default();
-    let z = complex.array("z", [Complex::new(1.0, 2.0), Complex::new(0.0, -1.0)].into_iter().collect());
+    let z =
+        complex.array("z", [Complex::new(1.0, 2.0), Complex::new(0.0, -1.0)].into_iter().collect());
     let y = z.get(0) * z.get(1) + z.slice(0, 1..2).sum();
     y.backward_with(Complex::new(1.0, 0.0)).unwrap();
     assert_eq!(z.gradient().items(), [Complex::new(0.0, 1.0), Complex::new(2.0, -2.0)]);
@@ -469,8 +482,8 @@ fn parts_of_an_array_are_read_one_by_one() {
     assert!(tape.fault().unwrap().to_string().contains("slice"));
 }
 
-/// Of equal eigenvalues a tape has the gradient by the values, or by the space of the vectors; of both together it has none, and
-/// says so. The frozen function has it.
+/// Of equal eigenvalues a tape has the gradient by the values, or by the space of the vectors; of
+/// both together it has none, and says so. The frozen function has it.
 #[test]
 fn equal_eigenvalues_and_their_vectors_together_have_no_gradient_on_a_tape() {
     let unit = |x: f64| Array::new(&[2, 2], vec![x, 0.0, 0.0, x]).unwrap();

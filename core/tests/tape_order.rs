@@ -81,7 +81,11 @@ fn pops_undo_the_pushes_of_their_slots() {
         let value = Derivatives::<f64>::new(&program, "f").unwrap().value(&args);
         assert!(value.unwrap_err().to_string().contains("tape 0 out of step"), "{what}");
         // Nothing is pushed, and nothing popped.
-        assert_eq!(run(&program, &[Datum::Real(1.5), Datum::Int(0)]), Ok(Datum::Real(1.5)), "{what}");
+        assert_eq!(
+            run(&program, &[Datum::Real(1.5), Datum::Int(0)]),
+            Ok(Datum::Real(1.5)),
+            "{what}"
+        );
     }
 }
 
@@ -100,13 +104,18 @@ fn a_machine_is_as_good_as_new_after_an_error() {
     let mut machine = Machine::new();
     let expected = right.call(&mut Machine::new(), &NoHost, &Limits::default(), &args).unwrap();
     for _ in 0..3 {
-        let failed: Result<Datum<f64>, _> = wrong.call(&mut machine, &NoHost, &Limits::default(), &args);
+        let failed: Result<Datum<f64>, _> =
+            wrong.call(&mut machine, &NoHost, &Limits::default(), &args);
         assert_eq!(failed, out_of_step(0));
-        assert_eq!(right.call(&mut machine, &NoHost, &Limits::default(), &args), Ok(expected.clone()));
+        assert_eq!(
+            right.call(&mut machine, &NoHost, &Limits::default(), &args),
+            Ok(expected.clone())
+        );
     }
 }
 
-/// A derivative with calls, recursion, loops and arrays, in whose text one slot after the other becomes another.
+/// A derivative with calls, recursion, loops and arrays, in whose text one slot after the other
+/// becomes another.
 #[test]
 fn an_adjoint_that_was_changed_alone_gives_no_number() {
     let source = "
@@ -127,7 +136,10 @@ fn an_adjoint_that_was_changed_alone_gives_no_number() {
         let code = Bytecode::compile(program, program.lookup(name).unwrap()).unwrap();
         let result = code.call(&mut Machine::new(), &NoHost, &Limits::default(), &args);
         #[cfg(feature = "jit")]
-        assert_eq!(result, code.jit().unwrap().call(&mut Machine::new(), &NoHost, &Limits::default(), &args));
+        assert_eq!(
+            result,
+            code.jit().unwrap().call(&mut Machine::new(), &NoHost, &Limits::default(), &args)
+        );
         result
     };
     let name = program.functions[back].name.clone();

@@ -1,4 +1,5 @@
-//! What a text may be, and what may become of it: errors that say where and which limit, in the time that the text takes to be read.
+//! What a text may be, and what may become of it: errors that say where and which limit, in the
+//! time that the text takes to be read.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use ketgrad_core::{
@@ -20,7 +21,8 @@ fn refused(source: &str, limits: TextLimits) -> String {
 
 #[test]
 fn a_program_of_a_hundred_thousand_lines_is_read() {
-    let source = format!("fn f(x) {{ let mut y = x;\n{} y }}", "y = y * x + sin(y);\n".repeat(100_000));
+    let source =
+        format!("fn f(x) {{ let mut y = x;\n{} y }}", "y = y * x + sin(y);\n".repeat(100_000));
     let program = parse_program(&source).unwrap();
     assert!(program.functions.values().map(|f| f.size()).sum::<usize>() >= 300_000);
 }
@@ -51,8 +53,10 @@ fn what_is_made_is_limited_where_the_text_is_short() {
         "fn f(x) {{ let mut t = ({fields});\n{} t.0 }}",
         lines(5000, |k| format!("t.{} = x;\n", k % 1000))
     );
-    let wrapped =
-        format!("fn f(x) {{ let t = ({fields});\n{} x }}", lines(10_000, |k| format!("let a{k} = (t,);\n")));
+    let wrapped = format!(
+        "fn f(x) {{ let t = ({fields});\n{} x }}",
+        lines(10_000, |k| format!("let a{k} = (t,);\n"))
+    );
     let variables = lines(2000, |k| format!("let mut v{k} = x;\n"));
     let sum = (0..2000).map(|k| format!("v{k}")).collect::<Vec<_>>().join(" + ");
     let set = lines(2000, |k| format!("v{k} = 2.0 * x;\n"));
@@ -69,14 +73,16 @@ fn what_is_made_is_limited_where_the_text_is_short() {
 
 #[test]
 fn structs_that_hold_each_other_are_settled_in_any_order() {
-    let backwards = lines(20_000, |k| format!("struct S{k} {{ a: S{} }}\n", k + 1)) + "struct S20000 { x }";
+    let backwards =
+        lines(20_000, |k| format!("struct S{k} {{ a: S{} }}\n", k + 1)) + "struct S20000 { x }";
     let error = parse_program(&backwards).unwrap_err().to_string();
     assert!(error.contains("structs inside each other: more than 64"), "{error}");
     let few = lines(60, |k| format!("struct S{k} {{ a: S{} }}\n", k + 1))
         + "struct S60 { x } fn f(s: S0) -> real { 1.0 }";
     assert!(parse_program(&few).is_ok());
     // Without a number in them, and with as many parts as a number can be of.
-    let empty = lines(62, |k| format!("struct S{} {{ a: S{k}, b: S{k} }}\n", k + 1)) + "struct S0 { }";
+    let empty =
+        lines(62, |k| format!("struct S{} {{ a: S{k}, b: S{k} }}\n", k + 1)) + "struct S0 { }";
     let error = parse_program(&empty).unwrap_err().to_string();
     assert!(error.contains("numbers in a struct: more than 10000"), "{error}");
     let tuples = format!(
@@ -87,7 +93,8 @@ fn structs_that_hold_each_other_are_settled_in_any_order() {
     assert!(error.contains("at most 10000"), "{error}");
     // Many that hold the same one.
     let fields = lines(9_000, |k| format!("a{k}, "));
-    let many = format!("struct S {{ {fields} }} {}", lines(2000, |k| format!("struct T{k} {{ s: S }}\n")));
+    let many =
+        format!("struct S {{ {fields} }} {}", lines(2000, |k| format!("struct T{k} {{ s: S }}\n")));
     assert!(refused(&many, TextLimits::new()).contains("instructions and operands"));
 }
 
@@ -100,7 +107,10 @@ fn names_and_numbers_have_a_length() {
     );
     let digits = "1".repeat(1_000_000);
     let errors = parse_program(&format!("fn f(x) {{ x * {digits} + 0.{digits} }}")).unwrap_err();
-    assert_eq!(errors[0].to_string(), "1:15: more than 2000 digits in a number: write a shorter one");
+    assert_eq!(
+        errors[0].to_string(),
+        "1:15: more than 2000 digits in a number: write a shorter one"
+    );
     assert!(errors.to_string().len() < 1000);
     // As long as a number of 64 bits can be.
     let least = format!("{:.1074}", f64::from_bits(1));

@@ -17,7 +17,9 @@ use ketgrad_core::{
     simulate::Simulator,
     state::StateVector,
     text::parse_program,
-    trace::{Cached, Callee, ComplexExpr, Expr, Record, Recording, TraceError, Traced, trace, trace_at},
+    trace::{
+        Cached, Callee, ComplexExpr, Expr, Record, Recording, TraceError, Traced, trace, trace_at,
+    },
 };
 use num_complex::Complex;
 use num_dual::Dual64;
@@ -176,10 +178,12 @@ fn the_gradient_of_a_recording_is_that_of_central_differences() {
     // A function has no cotangent of its own here: what it captures is constant.
     assert_eq!(bars, vec![real(2.5838531634528574), real(2.0)]);
     let h = 1e-6;
-    let slope = |a: f64, b: f64| (f(&(2.0 + a), &(3.0 + b)) - f(&(2.0 - a), &(3.0 - b))) / (2.0 * h);
-    for (bar, numerical, reference) in
-        [(&bars[0], slope(h, 0.0), 2.583853163452614), (&bars[1], slope(0.0, h), 2.0000000000001696)]
-    {
+    let slope =
+        |a: f64, b: f64| (f(&(2.0 + a), &(3.0 + b)) - f(&(2.0 - a), &(3.0 - b))) / (2.0 * h);
+    for (bar, numerical, reference) in [
+        (&bars[0], slope(h, 0.0), 2.583853163452614),
+        (&bars[1], slope(0.0, h), 2.0000000000001696),
+    ] {
         close(numerical, reference, 1e-6);
         close(*bar.real().unwrap(), reference, 1e-6);
     }
@@ -188,7 +192,10 @@ fn the_gradient_of_a_recording_is_that_of_central_differences() {
 #[test]
 fn an_operation_of_a_recording_is_replaced() {
     let tape = example();
-    assert_eq!(tape.function().params.iter().map(|p| p.name.as_str()).collect::<Vec<_>>(), ["x1", "x2"]);
+    assert_eq!(
+        tape.function().params.iter().map(|p| p.name.as_str()).collect::<Vec<_>>(),
+        ["x1", "x2"]
+    );
     assert_eq!(tape.function().result, Kind::Real);
     let mut program = tape.into_program();
     let id = program.lookup("f").unwrap();
@@ -217,11 +224,15 @@ fn distance<S: Scalar>(p: &Point<S>, q: &Point<S>) -> S {
 
 #[test]
 fn structs_tuples_and_arrays_are_recorded() {
-    let tape = trace("d", &["p", "q"], |(p, q): (Point<Expr>, Point<Expr>)| distance(&p, &q)).unwrap();
+    let tape =
+        trace("d", &["p", "q"], |(p, q): (Point<Expr>, Point<Expr>)| distance(&p, &q)).unwrap();
     assert_eq!(tape.function().params[0].kind.to_string(), "Point{x: real, y: real}");
     let point = |x, y| Datum::Tuple(vec![real(x), real(y)]);
-    let (y, bars) =
-        tape.derivatives::<f64>().unwrap().value_and_gradient(&[point(3.0, 0.0), point(0.0, 4.0)]).unwrap();
+    let (y, bars) = tape
+        .derivatives::<f64>()
+        .unwrap()
+        .value_and_gradient(&[point(3.0, 0.0), point(0.0, 4.0)])
+        .unwrap();
     assert_eq!(y, 5.0);
     for (bar, slope) in bars.iter().flat_map(Datum::fields).zip([0.6, -0.8, -0.6, 0.8]) {
         close(*bar.real().unwrap(), slope, ROUNDING);
@@ -320,12 +331,14 @@ fn a_recording_reports_the_path_taken() {
     assert!(!tape.holds(&(5.0, 0.1)).unwrap() && !tape.holds(&(f64::NAN, -1.0)).unwrap());
     // Operators are noted as well, and NaN has a path of its own.
     let tape =
-        trace_at("f", &["x"], f64::NAN, |x| if x > Traced::zero_of() { x.clone() } else { -x }).unwrap();
+        trace_at("f", &["x"], f64::NAN, |x| if x > Traced::zero_of() { x.clone() } else { -x })
+            .unwrap();
     assert_eq!(tape.conditions()[0].order, None);
     assert!(tape.holds(&f64::NAN).unwrap() && !tape.holds(&1.0).unwrap());
 }
 
-/// Away from its path a recording fails, with where it compared, and so does all that is made of it.
+/// Away from its path a recording fails, with where it compared, and so does all that is made of
+/// it.
 #[test]
 fn a_recording_keeps_to_its_path() {
     let tape = trace_at("f", &["x"], 1.5_f64, |x: Traced<f64>| {
@@ -366,7 +379,10 @@ fn a_recording_keeps_to_its_path() {
     assert_eq!(ir::parse(&text).as_ref(), Ok(tape.program()));
     let f = tape.program().lookup("f").unwrap();
     let rust = emit_rust(tape.program(), &[f]).unwrap();
-    assert!(rust.contains("assert!((a).partial_cmp(&(4.0)) == Some(std::cmp::Ordering::Less)"), "{rust}");
+    assert!(
+        rust.contains("assert!((a).partial_cmp(&(4.0)) == Some(std::cmp::Ordering::Less)"),
+        "{rust}"
+    );
     assert!(emit_text(tape.program(), f).unwrap_err().to_string().contains("path"));
     assert!(emit_latex(tape.program(), f).unwrap().contains(r"\text{where } "));
 }
@@ -374,8 +390,9 @@ fn a_recording_keeps_to_its_path() {
 /// What is an operation is recorded as one, and right on all sides.
 #[test]
 fn minima_maxima_and_absolute_values_have_no_path() {
-    let f =
-        |x: &Traced<f64>| (x * x).min(&Traced::int(4)) + Traced::int(0).max(x) * (x - Traced::int(1)).abs();
+    let f = |x: &Traced<f64>| {
+        (x * x).min(&Traced::int(4)) + Traced::int(0).max(x) * (x - Traced::int(1)).abs()
+    };
     let tape = trace_at("f", &["x"], 1.5_f64, |x| f(&x)).unwrap();
     assert_eq!(tape.conditions(), []);
     let mut g = tape.derivatives::<f64>().unwrap();
@@ -424,13 +441,17 @@ fn a_symbol_decides_nothing() {
     assert_eq!(Expr::ratio(1, 3).try_cmp(&Expr::ratio(33, 100)), Ok(Some(Ordering::Greater)));
     // A program with a branch, run on symbols, names the op.
     let p = parse_program("fn f(x) { if x > 0 { x } else { 0.0 - x } }").unwrap();
-    let e = Derivatives::<Expr>::new(&p, "f").unwrap().value(&[Datum::Real(x.clone())]).unwrap_err();
+    let e =
+        Derivatives::<Expr>::new(&p, "f").unwrap().value(&[Datum::Real(x.clone())]).unwrap_err();
     assert!(e.to_string().contains("gt"), "{e}");
     assert!(matches!(Expr::from_program(&p, "f"), Err(TraceError::NotAnExpression { .. })));
     // A loop of known length is opened by running it.
-    let p = parse_program("fn f(x, n: int) { let mut r = x; for i in 0..n { r = r * x + 1; } r }").unwrap();
-    let y =
-        Derivatives::<Expr>::new(&p, "f").unwrap().value(&[Datum::Real(x.clone()), Datum::Int(2)]).unwrap();
+    let p = parse_program("fn f(x, n: int) { let mut r = x; for i in 0..n { r = r * x + 1; } r }")
+        .unwrap();
+    let y = Derivatives::<Expr>::new(&p, "f")
+        .unwrap()
+        .value(&[Datum::Real(x.clone()), Datum::Int(2)])
+        .unwrap();
     assert_eq!(y.real().unwrap().to_string(), "(x*x + 1)*x + 1");
 }
 
@@ -470,7 +491,10 @@ fn sixty_doublings_and_a_chain_of_a_million_operations_are_linear() {
     }
     let copy = y.clone();
     drop(y);
-    assert_eq!(copy.function("f", &["x"]).unwrap().functions.values().next().unwrap().size(), 1_000_000);
+    assert_eq!(
+        copy.function("f", &["x"]).unwrap().functions.values().next().unwrap().size(),
+        1_000_000
+    );
     drop(copy);
     let y = (0..10_000).fold(Expr::symbol("x"), |y, _| y.sin());
     assert!(y.to_string().ends_with('}'));
@@ -499,7 +523,9 @@ fn constants_are_exact() {
     assert_eq!(show(x() * Expr::int(2) * Expr::int(3)), "6*x");
     assert_eq!(show(x() / Expr::int(3)), "x/3");
     assert_eq!(show(x() * Expr::ratio(2, 3)), "2/3*x");
-    assert!((x() * Expr::int(0)).is_exact_zero() && (x() - x()).is_exact_zero() && !x().is_exact_zero());
+    assert!(
+        (x() * Expr::int(0)).is_exact_zero() && (x() - x()).is_exact_zero() && !x().is_exact_zero()
+    );
     assert!((Expr::ratio(1, 2) * x() - x() * Expr::ratio(1, 2)).is_exact_zero());
     assert_eq!(show(x() * Expr::ratio(1, 2) + x() * Expr::ratio(1, 2)), "x");
     assert_eq!(show(x() + x()), "x + x");
@@ -554,8 +580,8 @@ fn text_is_read_back_as_the_same_expression() {
     }
     // Complex ones, and one with named parts.
     let (w, v) = (ComplexExpr::symbol("w"), ComplexExpr::symbol("v"));
-    let mut e =
-        (&w * ComplexExpr::i() + ComplexExpr::new(x.sin(), x.cos())) / v.conj() - ComplexExpr::from(v.abs2());
+    let mut e = (&w * ComplexExpr::i() + ComplexExpr::new(x.sin(), x.cos())) / v.conj()
+        - ComplexExpr::from(v.abs2());
     for _ in 0..10 {
         e = &e * &e + &w;
     }
@@ -567,7 +593,12 @@ fn text_is_read_back_as_the_same_expression() {
     let product = Expr::symbol("a[0]") * Expr::symbol("x");
     assert_eq!(product.evaluate(&[("a[0]", 2.0), ("x", 3.0)]), Ok(6.0));
     for (e, name, inputs, words) in [
-        (&product, "f", ["a[0]", "x"].as_slice(), "`a[0]` is no name of the program language for an input"),
+        (
+            &product,
+            "f",
+            ["a[0]", "x"].as_slice(),
+            "`a[0]` is no name of the program language for an input",
+        ),
         (&Expr::symbol("let"), "f", &["let"], "`let` is no name"),
         (&x.sin(), "sin", &["x"], "`sin` is no name of the program language for a function"),
         (&x.sin(), "fn", &["x"], "`fn` is no name"),
@@ -602,7 +633,8 @@ fn real_and_complex_inputs_are_different() {
         assert!((y - reference).norm() < ROUNDING, "{y} {reference}");
         // The pullback of a holomorphic function multiplies by conj(f').
         let slope = (f_(&(z + 1e-6)) - f_(&(z - 1e-6))) / 2e-6;
-        let (_, bars) = d.vjp(&[Datum::Complex(z)], Datum::Complex(Complex::new(1.0, 0.0))).unwrap();
+        let (_, bars) =
+            d.vjp(&[Datum::Complex(z)], Datum::Complex(Complex::new(1.0, 0.0))).unwrap();
         assert!((bars[0].complex().unwrap() - slope.conj()).norm() < 1e-8);
     }
     let slope = f_(&ComplexExpr::symbol("z")).derivative("z").unwrap();
@@ -650,14 +682,22 @@ fn evaluation_on_every_scalar() {
     close(e.evaluate(&[("x", a), ("y", b)]).unwrap(), reference, ROUNDING);
     let dual = e.evaluate(&[("x", Dual64::new(a, 1.0)), ("y", b.into())]).unwrap();
     close(e.derivative("x").unwrap().evaluate(&[("x", a), ("y", b)]).unwrap(), dual.eps, ROUNDING);
-    let measured = (&x - &x.clone() * Expr::int(2)).evaluate(&[("x", Uncertain::new(1.0, 0.1))]).unwrap();
+    let measured =
+        (&x - &x.clone() * Expr::int(2)).evaluate(&[("x", Uncertain::new(1.0, 0.1))]).unwrap();
     close(measured.sigma(), 0.1, ROUNDING);
     // Substitution is evaluation on expressions, and reaches what evaluation cannot decide.
     let shifted = e.substitute(&[("x", &y + Expr::int(1))]);
     assert_eq!(shifted.symbols(), ["y"]);
-    close(shifted.evaluate(&[("y", 1.5)]).unwrap(), e.evaluate(&[("x", 2.5), ("y", 1.5)]).unwrap(), ROUNDING);
+    close(
+        shifted.evaluate(&[("y", 1.5)]).unwrap(),
+        e.evaluate(&[("x", 2.5), ("y", 1.5)]).unwrap(),
+        ROUNDING,
+    );
     let missing = e.evaluate(&[("x", 1.0)]).unwrap_err();
-    assert_eq!(missing.to_string(), "the expression depends on `y`, which is none of its inputs (x)");
+    assert_eq!(
+        missing.to_string(),
+        "the expression depends on `y`, which is none of its inputs (x)"
+    );
 }
 
 /// A circuit with every kind of parametrised gate, on n qubits.
@@ -685,7 +725,8 @@ fn amplitudes_of_a_circuit_are_formulas() {
     let circuit = ansatz(3, 2);
     let angles: Vec<f64> = (0..6).map(|k| 0.3 + 0.41 * f64::from(k)).collect();
     let names: Vec<String> = (0..6).map(|k| format!("t{k}")).collect();
-    let values: Vec<(&str, f64)> = names.iter().map(String::as_str).zip(angles.iter().copied()).collect();
+    let values: Vec<(&str, f64)> =
+        names.iter().map(String::as_str).zip(angles.iter().copied()).collect();
     let numbers = Simulator::new().run(&circuit, &angles).unwrap();
     let formulas = Simulator::new().run(&circuit, &symbols(6)).unwrap();
     for (z, e) in numbers.amplitudes().iter().zip(formulas.amplitudes()) {
@@ -696,7 +737,8 @@ fn amplitudes_of_a_circuit_are_formulas() {
     let params = circuit.param_values(&symbols(6)).unwrap();
     let binding = ketgrad_core::param::Values(&params);
     let state: StateVector<ComplexExpr> = Simulator::new().run_bound(&circuit, &binding).unwrap();
-    let complex: Vec<(&str, Complex<f64>)> = values.iter().map(|(n, x)| (*n, Complex::from(*x))).collect();
+    let complex: Vec<(&str, Complex<f64>)> =
+        values.iter().map(|(n, x)| (*n, Complex::from(*x))).collect();
     for (z, e) in numbers.amplitudes().iter().zip(state.amplitudes()) {
         assert!((e.evaluate(&complex).unwrap() - z).norm() < CIRCUIT);
     }
@@ -706,7 +748,11 @@ fn amplitudes_of_a_circuit_are_formulas() {
     let duals: Vec<Dual64> =
         angles.iter().enumerate().map(|(k, &x)| Dual64::new(x, f64::from(k == 1))).collect();
     let state = Simulator::new().run(&circuit, &duals).unwrap();
-    close(slope, state.expectation(&"Z0".parse().unwrap(), &Default::default()).unwrap().eps, CIRCUIT);
+    close(
+        slope,
+        state.expectation(&"Z0".parse().unwrap(), &Default::default()).unwrap().eps,
+        CIRCUIT,
+    );
 }
 
 #[test]

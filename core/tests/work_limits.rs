@@ -1,8 +1,11 @@
-//! Work on arrays is counted: what costs much is not done at all beyond the limit, whatever the number of steps.
+//! Work on arrays is counted: what costs much is not done at all beyond the limit, whatever the
+//! number of steps.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use ketgrad_core::{
-    exec::{Bytecode, Datum, Derivatives, DeriveError, Executable, Limits, Machine, NoHost, RunError},
+    exec::{
+        Bytecode, Datum, Derivatives, DeriveError, Executable, Limits, Machine, NoHost, RunError,
+    },
     text::parse_program,
 };
 
@@ -21,7 +24,8 @@ fn run(body: &str, work: u64) -> Result<(), RunError> {
     code.call(&mut Machine::<f64>::new(), &NoHost, &limits, &args).map(|_| ())
 }
 
-/// What each operation counts: no less than a third, and no more than three times as much. Operands that are read count, too.
+/// What each operation counts: no less than a third, and no more than three times as much. Operands
+/// that are read count, too.
 #[test]
 fn operations_count_their_elements() {
     let cube = 60 * 60 * 60;
@@ -37,7 +41,10 @@ fn operations_count_their_elements() {
         ("sum(matmul(a, a))", 2 * cube),
         ("sum(matmul(a, transpose(a)))", 2 * cube),
         ("sum(contract(a, a, [0, 1, 1, 2, 0, 2]))", 2 * cube),
-        ("let s = reshape(x, [10, 10, 10]); sum(contract(s, s, [0, 1, 2, 3, 4, 2, 0, 3]))", 2 * 100_000),
+        (
+            "let s = reshape(x, [10, 10, 10]); sum(contract(s, s, [0, 1, 2, 3, 4, 2, 0, 3]))",
+            2 * 100_000,
+        ),
         ("sum(convolve(x, x))", 1_000_000),
         ("det(a)", cube),
         ("sum(inv(a))", 4 * cube),
@@ -55,7 +62,8 @@ fn operations_count_their_elements() {
     run("let mut s = x; for i in 0..1000 { s[i] = 2.0 * s[i]; } s[0]", 1000).unwrap();
 }
 
-/// One operation that would take hours is an error at once, and it says where; the limit holds from call to call.
+/// One operation that would take hours is an error at once, and it says where; the limit holds from
+/// call to call.
 #[test]
 fn what_costs_too_much_is_not_done() {
     for body in [
@@ -69,7 +77,9 @@ fn what_costs_too_much_is_not_done() {
         let error = run(body, 400_000_000).unwrap_err();
         assert!(matches!(error, RunError::Work { limit: 400_000_000, .. }), "{body}: {error}");
         assert!(
-            error.to_string().ends_with("this takes more than 400000000 operations on elements of arrays")
+            error
+                .to_string()
+                .ends_with("this takes more than 400000000 operations on elements of arrays")
         );
         assert!(error.at().is_some_and(|at| at.line == 1 && at.column > 36), "{body}: {error}");
     }

@@ -1,6 +1,8 @@
-//! Which way in: the ways to write down a function that is differentiated, and which one is for what.
+//! Which way in: the ways to write down a function that is differentiated, and which one is for
+//! what.
 //!
-//! All of them end in the same representation ([`core::ir`](ketgrad_core::ir)), go by the same rules, and give the same bits.
+//! All of them end in the same representation ([`core::ir`](ketgrad_core::ir)), go by the same
+//! rules, and give the same bits.
 //!
 //! | there is | take | branches and loops | a derivative costs | is not for |
 //! |---|---|---|---|---|

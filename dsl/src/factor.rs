@@ -1,7 +1,7 @@
 //! What stands before a `*` in [`pauli!`](crate::pauli!): numbers and operators.
 //!
-//! A name there may be either, and only rustc knows which: `pauli!` brings [`names`] into scope, so that `Z0` is an
-//! operator. Written for the macro only.
+//! A name there may be either, and only rustc knows which: `pauli!` brings [`names`] into scope, so
+//! that `Z0` is an operator. Written for the macro only.
 
 use ketgrad_core::observable::{ObservableError, Pauli, PauliSum};
 

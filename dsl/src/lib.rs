@@ -50,13 +50,16 @@
 //! # }
 //! ```
 //!
-//! With the feature `jit`, `Derivatives::with_jit` turns loops over numbers, and their derivatives, into machine code.
+//! With the feature `jit`, `Derivatives::with_jit` turns loops over numbers, and their derivatives,
+//! into machine code.
 //!
-//! A function may come as text, as a Rust function, from a tape or as a formula, too: [`doors`] says which way is for what.
+//! A function may come as text, as a Rust function, from a tape or as a formula, too: [`doors`]
+//! says which way is for what.
 //!
-//! This crate is the front page of [`ketgrad_core`], whose modules are all here, with the macros [`circuit!`], [`pauli!`] and
-//! [`program!`], which write calls that can be written by hand as well. [`num_complex`] and [`num_dual`], whose types are in
-//! signatures, are here, too: `use ketgrad::*` hides nothing of the language.
+//! This crate is the front page of [`ketgrad_core`], whose modules are all here, with the macros
+//! [`circuit!`], [`pauli!`] and [`program!`], which write calls that can be written by hand as
+//! well. [`num_complex`] and [`num_dual`], whose types are in signatures, are here, too:
+//! `use ketgrad::*` hides nothing of the language.
 
 mod circuit_macro;
 pub mod doors;

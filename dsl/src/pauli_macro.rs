@@ -1,10 +1,11 @@
 //! `pauli!`: sums of Pauli strings as one writes them down.
 //!
-//! The forms stand at [`pauli!`](crate::pauli!). Each term becomes one call of `PauliSum::push`, by way of `factor.rs`. As the body of
-//! `circuit!`, a long sum is cut in pieces (here before a `+` or `-`) that are expanded one beside the
-//! other, to stay below rustc's limit of nested macros.
+//! The forms stand at [`pauli!`](crate::pauli!). Each term becomes one call of `PauliSum::push`, by
+//! way of `factor.rs`. As the body of `circuit!`, a long sum is cut in pieces (here before a `+` or
+//! `-`) that are expanded one beside the other, to stay below rustc's limit of nested macros.
 //!
-//! `$sum` is the variable of the sum, `$base` the factors of all its terms, `[…]` those of one term.
+//! `$sum` is the variable of the sum, `$base` the factors of all its terms, `[…]` those of one
+//! term.
 
 /// Writes a [`PauliSum`](crate::PauliSum); the value is `Result<PauliSum, ObservableError>`.
 ///
@@ -18,8 +19,9 @@
 /// # Ok::<(), ketgrad::observable::ObservableError>(())
 /// ```
 ///
-/// A sum of terms joined by `+` and `-`, with or without a sign before the first. A term is a product of
-/// coefficients, each followed by `*`, and of operators, with or without a `*` between them, or a coefficient alone:
+/// A sum of terms joined by `+` and `-`, with or without a sign before the first. A term is a
+/// product of coefficients, each followed by `*`, and of operators, with or without a `*` between
+/// them, or a coefficient alone:
 ///
 /// | form | meaning |
 /// |---|---|
@@ -43,8 +45,8 @@
 /// # Ok::<(), ketgrad::observable::ObservableError>(())
 /// ```
 ///
-/// Errors at run time are a qubit that comes twice in a term (`Z0 Z[0]`), one beyond any circuit, and a
-/// coefficient that is not finite. Words that are no operator are errors at compile time:
+/// Errors at run time are a qubit that comes twice in a term (`Z0 Z[0]`), one beyond any circuit,
+/// and a coefficient that is not finite. Words that are no operator are errors at compile time:
 ///
 /// ```compile_fail
 /// # use ketgrad::pauli;

@@ -1,8 +1,9 @@
 //! From a formula to a trained network, in steps that run.
 //!
 //! # 1. A formula and its gradient
-//! A program is text (read at run time), or the same text inside [`program!`](crate::program!). [`Derivatives`]
-//! runs it and differentiates it; arguments and results are values of type [`Datum`].
+//! A program is text (read at run time), or the same text inside [`program!`](crate::program!).
+//! [`Derivatives`] runs it and differentiates it; arguments and results are values of type
+//! [`Datum`].
 //!
 //! ```
 //! use ketgrad::{exec::{Datum, Derivatives}, text::parse_program};
@@ -29,8 +30,8 @@
 //! ```
 //!
 //! # 2. A check that does not trust the engine
-//! The same program runs on dual numbers, which carry a derivative forward through plain arithmetic. Two ways that
-//! share no rule for going backwards agree.
+//! The same program runs on dual numbers, which carry a derivative forward through plain
+//! arithmetic. Two ways that share no rule for going backwards agree.
 //!
 //! ```
 //! use ketgrad::{exec::{Datum, Derivatives}, text::parse_program};
@@ -46,9 +47,10 @@
 //! ```
 //!
 //! # 3. Arrays
-//! Arrays have shapes, operators broadcast, and there are functions for the rest: products, reductions along axes,
-//! linear algebra ([the table](ketgrad_core::ir::ArrayOp)). Shapes that do not fit are an error that says where: when the
-//! program is read, if they are known there, else when it runs.
+//! Arrays have shapes, operators broadcast, and there are functions for the rest: products,
+//! reductions along axes, linear algebra ([the table](ketgrad_core::ir::ArrayOp)). Shapes that do
+//! not fit are an error that says where: when the program is read, if they are known there, else
+//! when it runs.
 //!
 //! ```
 //! use ketgrad::{exec::{Datum, Derivatives}, text::parse_program};
@@ -68,7 +70,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Inside [`program!`](crate::program!) the same is a Rust function, too, on floats and on dual numbers:
+//! Inside [`program!`](crate::program!) the same is a Rust function, too, on floats and on dual
+//! numbers:
 //!
 //! ```
 //! use ketgrad::{array::Array, exec::{Datum, Derivatives}, program};
@@ -88,8 +91,8 @@
 //! ```
 //!
 //! # 4. A network that learns
-//! Exclusive or, by two layers. The gradient is prepared: derived, optimised and compiled once, then called again and
-//! again without allocating.
+//! Exclusive or, by two layers. The gradient is prepared: derived, optimised and compiled once,
+//! then called again and again without allocating.
 //!
 //! ```
 //! use ketgrad::{array::Array, exec::{Datum, Derivatives}, program};

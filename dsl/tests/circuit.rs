@@ -81,7 +81,8 @@ fn rust_decides_what_is_built() -> Outcome {
 #[test]
 fn modifiers_nest() -> Outcome {
     let bell = circuit! { qubits 2; h 0; cx 0, 1; }?;
-    let matrix = Matrix::from_rows(vec![vec![0.0.into(), 1.0.into()], vec![1.0.into(), 0.0.into()]])?;
+    let matrix =
+        Matrix::from_rows(vec![vec![0.0.into(), 1.0.into()], vec![1.0.into(), 0.0.into()]])?;
     let written = circuit! {
         qubits data[3], flag[2];
         ctrl(flag[0], !flag[1]) x data[0];
@@ -162,7 +163,10 @@ fn errors_say_what_was_given() {
         message(circuit! { qubits 2; h 0; cx 0, 5; }),
         "qubit 5 does not exist: the circuit has 2, counted from 0"
     );
-    assert_eq!(message(circuit! { qubits 4; cx 0..2, 1..4; }), "lists of 2 and 3 numbers do not pair up");
+    assert_eq!(
+        message(circuit! { qubits 4; cx 0..2, 1..4; }),
+        "lists of 2 and 3 numbers do not pair up"
+    );
     assert_eq!(
         message(circuit! { qubits 2; bits c[1], d[1]; measure 0 -> c[1]; }),
         "bit 1 does not exist: the register has 1, counted from 0"
@@ -171,13 +175,17 @@ fn errors_say_what_was_given() {
         message(circuit! { qubits 3; bits c[2]; measure .. -> c; }),
         "lists of 3 and 2 numbers do not pair up"
     );
-    assert_eq!(message(circuit! { qubits 2; ctrl(0) h 0; }), "qubit 0 is used twice by one instruction");
+    assert_eq!(
+        message(circuit! { qubits 2; ctrl(0) h 0; }),
+        "qubit 0 is used twice by one instruction"
+    );
     assert!(
         message(circuit! { qubits 1; bits c[1]; when c > -1 { x 0; } })
             .contains("cannot be compared with -1")
     );
     assert!(
-        message(circuit! { qubits 1; bits c[1]; dagger measure 0 -> c[0]; }).contains("without measurements")
+        message(circuit! { qubits 1; bits c[1]; dagger measure 0 -> c[0]; })
+            .contains("without measurements")
     );
 }
 
@@ -232,7 +240,8 @@ fn rotations_about_strings_are_written_as_pauli_writes_them() -> Outcome {
     let theta = called.param("theta");
     let string = PauliString::new([(0, Pauli::X), (2, Pauli::Y), (1, Pauli::Z)])?;
     called.pauli_rotation(&string, &theta / 2)?;
-    called.under(3, false, |c| c.pauli_rotation(&PauliString::from_masks(0, 2)?, Angle::pi(-1, 8)))?;
+    called
+        .under(3, false, |c| c.pauli_rotation(&PauliString::from_masks(0, 2)?, Angle::pi(-1, 8)))?;
     called.pauli_rotation(&PauliString::from_masks(0b11, 0b01)?, &theta)?;
     called.pauli_rotation(&PauliString::from_masks(0, 0b100)?, &theta)?;
     called.pauli_rotation(&PauliString::default(), 0.3)?;

@@ -1,4 +1,5 @@
-//! Everything of the front page imported at once hides nothing of the language, nor of the caller's own dependencies.
+//! Everything of the front page imported at once hides nothing of the language, nor of the caller's
+//! own dependencies.
 
 use ketgrad::*;
 use num_complex::Complex;

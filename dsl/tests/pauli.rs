@@ -23,9 +23,14 @@ fn terms() -> Result<(), ObservableError> {
 #[test]
 fn sums_over_qubits() {
     let (n, j, h) = (4, 0.5, 0.25);
-    let ising = pauli!(-j * sum(q in 0..n - 1) { Z[q] Z[q + 1] } - h * sum(q in 0..2) { X[q] - 1 } + Y0);
-    assert_eq!(text(ising), "-0.5*Z0 Z1 - 0.5*Z1 Z2 - 0.5*Z2 Z3 - 0.25*X0 + 0.25 - 0.25*X1 + 0.25 + Y0");
-    let pairs = pauli!(sum((a, b) in [(0, 2), (1, 3)]) { 2 * sum(p in 0..1) { X[a + p] X[b + p] } });
+    let ising =
+        pauli!(-j * sum(q in 0..n - 1) { Z[q] Z[q + 1] } - h * sum(q in 0..2) { X[q] - 1 } + Y0);
+    assert_eq!(
+        text(ising),
+        "-0.5*Z0 Z1 - 0.5*Z1 Z2 - 0.5*Z2 Z3 - 0.25*X0 + 0.25 - 0.25*X1 + 0.25 + Y0"
+    );
+    let pairs =
+        pauli!(sum((a, b) in [(0, 2), (1, 3)]) { 2 * sum(p in 0..1) { X[a + p] X[b + p] } });
     assert_eq!(text(pairs), "2*X0 X2 + 2*X1 X3");
 }
 
@@ -53,8 +58,8 @@ fn long_sums() -> Result<(), ObservableError> {
     Ok(())
 }
 
-/// Operators may be joined by `*`, too, whether their qubits are known when the text is read or not; elements of lists
-/// are coefficients.
+/// Operators may be joined by `*`, too, whether their qubits are known when the text is read or
+/// not; elements of lists are coefficients.
 #[test]
 fn operators_are_factors() {
     let (q, w) = (2, [0.5, 0.25, -1.0]);

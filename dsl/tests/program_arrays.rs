@@ -1,5 +1,6 @@
-//! Arrays as wholes in `program!`: the native function on duals, the IR in reverse mode and a tape give the same gradients, one
-//! program for each family of operations; what does not fit is told with the operation, the shapes and the line.
+//! Arrays as wholes in `program!`: the native function on duals, the IR in reverse mode and a tape
+//! give the same gradients, one program for each family of operations; what does not fit is told
+//! with the operation, the shapes and the line.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -169,8 +170,10 @@ fn arithmetic_and_functions_of_numbers() {
 
 #[test]
 fn networks() {
-    let arrays = [wide(), Array::from_rows([[0.5, 0.1], [-0.2, 0.7], [0.3, 0.9]]), Array::from([0.1, -0.3])];
-    let expected = agree("network", &arrays, &[], &|x| network(x[0].clone(), x[1].clone(), x[2].clone()));
+    let arrays =
+        [wide(), Array::from_rows([[0.5, 0.1], [-0.2, 0.7], [0.3, 0.9]]), Array::from([0.1, -0.3])];
+    let expected =
+        agree("network", &arrays, &[], &|x| network(x[0].clone(), x[1].clone(), x[2].clone()));
     on_tape("network", &arrays, &expected, |x| {
         let y = (x[0].matmul(x[1]) + x[2]).tanh();
         (y * y).mean()
@@ -202,7 +205,10 @@ fn products() {
     of_two!(multiplied, [wide(), other()], |x| {
         let (a, b) = (x[0], x[1]);
         let c = a.einsum(b, &[0, 1], &[2, 1], &[0, 2]);
-        a.dot(b) * c.trace() + a.kron(c).sum() + (a.row(0).outer(b.row(1)) * 2.0).sum() + c.trace_product(c)
+        a.dot(b) * c.trace()
+            + a.kron(c).sum()
+            + (a.row(0).outer(b.row(1)) * 2.0).sum()
+            + c.trace_product(c)
     });
 }
 
@@ -252,7 +258,8 @@ fn long_loops_stay_in_a_budget() {
     let (start, n, budget) = (Array::from([1.0, -0.5]), 5000, 60_000);
     let args = [Datum::Reals(start.clone().into()), Datum::Int(n)];
     let program = pendulum::ir();
-    let mut little = Derivatives::<f64>::new(&program, "pendulum").unwrap().with_memory(budget).unwrap();
+    let mut little =
+        Derivatives::<f64>::new(&program, "pendulum").unwrap().with_memory(budget).unwrap();
     let (_, gradient) = little.value_and_gradient(&args).unwrap();
     let Datum::Reals(slopes) = &gradient[0] else { panic!("an array") };
     let dual = pendulum(Array::from([Dual64::new(1.0, 1.0), Dual64::from(-0.5)]), n);
@@ -263,7 +270,10 @@ fn long_loops_stay_in_a_budget() {
 #[test]
 fn known_shapes_are_checked_before_anything_runs() {
     let error = Derivatives::<f64>::new(&known::ir(), "known").unwrap_err().to_string();
-    assert!(error.ends_with("`matmul` takes matrices m x k and k x n, given [2, 3] and [2, 3]"), "{error}");
+    assert!(
+        error.ends_with("`matmul` takes matrices m x k and k x n, given [2, 3] and [2, 3]"),
+        "{error}"
+    );
     // Those of arguments too, if they are given.
     let shapes = [Some(&[2, 3][..]), Some(&[2, 3][..])];
     let misfit = Derivatives::<f64>::new(&misfit::ir(), "misfit").unwrap();
@@ -272,16 +282,20 @@ fn known_shapes_are_checked_before_anything_runs() {
 
 #[test]
 fn what_does_not_fit_is_told_with_operation_shapes_and_line() {
-    let line =
-        1 + include_str!("program_arrays.rs").lines().position(|l| l.contains("sum(matmul(c, b))")).unwrap();
+    let line = 1 + include_str!("program_arrays.rs")
+        .lines()
+        .position(|l| l.contains("sum(matmul(c, b))"))
+        .unwrap();
     let error = Derivatives::<f64>::new(&misfit::ir(), "misfit")
-        .and_then(|mut f| f.value_and_gradient(&[Datum::Reals(wide().into()), Datum::Reals(other().into())]))
+        .and_then(|mut f| {
+            f.value_and_gradient(&[Datum::Reals(wide().into()), Datum::Reals(other().into())])
+        })
         .unwrap_err()
         .to_string();
     let words = "`matmul` takes matrices m x k and k x n, given [2, 3] and [2, 3]";
     assert_eq!(error, format!("{line}:13: {words}"));
-    // The native function panics there, with the same words. The hook belongs to all tests: those on other threads keep
-    // what they print.
+    // The native function panics there, with the same words. The hook belongs to all tests: those
+    // on other threads keep what they print.
     thread_local! {
         static WATCHED: Cell<bool> = const { Cell::new(false) };
         static PLACE: Cell<Option<u32>> = const { Cell::new(None) };

@@ -1,8 +1,10 @@
-//! One text, two front ends: `program/corpus.rs` is compiled by `program!` and read by the text parser.
+//! One text, two front ends: `program/corpus.rs` is compiled by `program!` and read by the text
+//! parser.
 //!
-//! The printed IR is equal but for two things, which [`canonical`] evens out: rustc tells a macro the position
-//! of an expression, not of its operator, so positions are compared apart; and constants, fields and arrays of elements
-//! written out are written where they are first used, since a Rust variable cannot tell when it is named.
+//! The printed IR is equal but for two things, which [`canonical`] evens out: rustc tells a macro
+//! the position of an expression, not of its operator, so positions are compared apart; and
+//! constants, fields and arrays of elements written out are written where they are first used,
+//! since a Rust variable cannot tell when it is named.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -22,7 +24,8 @@ use ketgrad::{
 use num_complex::Complex;
 use num_dual::Dual64;
 
-/// What stands between the braces of `program! { … }`, with everything before it blanked: positions stay.
+/// What stands between the braces of `program! { … }`, with everything before it blanked: positions
+/// stay.
 fn text() -> String {
     let source = include_str!("program/corpus.rs");
     let start = source.find("program! {").unwrap() + "program! {".len();
@@ -31,7 +34,8 @@ fn text() -> String {
     blank.chain(source[start..end].chars()).collect()
 }
 
-/// Without positions, and with constants, fields and written arrays where they are first used in their block.
+/// Without positions, and with constants, fields and written arrays where they are first used in
+/// their block.
 fn canonical(f: &Function) -> Function {
     let mut f = f.clone();
     for inst in f.insts.values_mut() {
@@ -97,8 +101,8 @@ fn print(program: &Program, f: &Function) -> String {
     program.print(id)
 }
 
-/// An operator stands where its expression begins, a call or a method where its name does: as in the text but
-/// for the operator.
+/// An operator stands where its expression begins, a call or a method where its name does: as in
+/// the text but for the operator.
 #[test]
 fn instructions_know_line_and_column() {
     let (from_text, from_macro) = (parse_program(&text()).unwrap(), c::relu::ir());
@@ -109,7 +113,12 @@ fn instructions_know_line_and_column() {
             let named = all.filter(|i| {
                 matches!(
                     i.op,
-                    Op::Number1(_) | Op::Real1(_) | Op::Call(_) | Op::Sum | Op::Mixed(_) | Op::Real2(_)
+                    Op::Number1(_)
+                        | Op::Real1(_)
+                        | Op::Call(_)
+                        | Op::Sum
+                        | Op::Mixed(_)
+                        | Op::Real2(_)
                 ) && !i.op.name().starts_with("neg")
                     && i.op.name() != "promote"
                     && i.op.name() != "not"
@@ -138,8 +147,10 @@ fn conditions_and_elements_stand_among_their_operands() {
     let program = c::relu::ir();
     let text = text();
     let line = |name: &str, word: &str| {
-        let lines = text.lines().enumerate().skip_while(|(_, l)| !l.contains(&format!("fn {name}(")));
-        u32::try_from(lines.map(|(k, l)| (k + 1, l)).find(|(_, l)| l.contains(word)).unwrap().0).unwrap()
+        let lines =
+            text.lines().enumerate().skip_while(|(_, l)| !l.contains(&format!("fn {name}(")));
+        u32::try_from(lines.map(|(k, l)| (k + 1, l)).find(|(_, l)| l.contains(word)).unwrap().0)
+            .unwrap()
     };
     for (name, op, word) in [
         ("newton", "lt", "d * d < 1e-24"),

@@ -1,5 +1,6 @@
-//! Functions of the language as the macro and the text have them: native values on floats and duals, the IR of the macro and
-//! that of the text give the same bits, and the gradients in reverse mode are the slopes on duals.
+//! Functions of the language as the macro and the text have them: native values on floats and
+//! duals, the IR of the macro and that of the text give the same bits, and the gradients in reverse
+//! mode are the slopes on duals.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -123,7 +124,10 @@ mod compared {
             assert_eq!(f64::from(signs(0.5f32, n)), right(0.5, n), "{n}, single");
             for program in [signs::ir(), parse_program(TEXT).unwrap()] {
                 let mut d = Derivatives::<f64>::new(&program, "signs").unwrap();
-                assert_eq!(d.value(&[Datum::Real(0.5), Datum::Int(n)]).unwrap(), Datum::Real(right(0.5, n)));
+                assert_eq!(
+                    d.value(&[Datum::Real(0.5), Datum::Int(n)]).unwrap(),
+                    Datum::Real(right(0.5, n))
+                );
             }
         }
     }
@@ -159,7 +163,8 @@ fn same(
         assert_eq!(gradient.len(), at.len());
         for (k, g) in gradient.iter().enumerate() {
             let one = |j: usize| f64::from(u8::from(j == k));
-            let duals: Vec<Dual64> = at.iter().enumerate().map(|(j, x)| Dual64::new(*x, one(j))).collect();
+            let duals: Vec<Dual64> =
+                at.iter().enumerate().map(|(j, x)| Dual64::new(*x, one(j))).collect();
             let y = on_duals(&duals);
             assert_eq!(y.primal(), Some(native), "{name}");
             assert!((y.eps - g).abs() <= TOLERANCE * (1.0 + g.abs()), "{name}, {k}: {} {g}", y.eps);

@@ -38,7 +38,8 @@ program! {
     }
 }
 
-/// Paths of every kind lead to other programs, and a program is taken once however often it is used.
+/// Paths of every kind lead to other programs, and a program is taken once however often it is
+/// used.
 mod paths {
     ketgrad::program! {
         use crate::program_seeds::geometry::distance;
@@ -97,8 +98,8 @@ fn a_point_is_fitted_through_the_ir() {
     assert_eq!(through_ir, FITTED);
 }
 
-/// A gradient prepared once takes no memory later; the allocations themselves are counted where the executor
-/// is tested.
+/// A gradient prepared once takes no memory later; the allocations themselves are counted where the
+/// executor is tested.
 #[test]
 fn the_gradient_of_a_program_is_prepared_once() {
     let mut prepared = Derivatives::<f64>::new(&loss::ir(), "loss").unwrap().prepare().unwrap();
@@ -123,7 +124,10 @@ fn macro_and_text_give_the_same_numbers() {
         }";
     let at = |program: &Program| {
         let k = Datum::Tuple(vec![Datum::Real(0.1), Datum::Real(0.7)]);
-        format!("{:?}", Derivatives::<f64>::new(program, "loss").unwrap().value_and_gradient(&[k]).unwrap())
+        format!(
+            "{:?}",
+            Derivatives::<f64>::new(program, "loss").unwrap().value_and_gradient(&[k]).unwrap()
+        )
     };
     assert_eq!(at(&loss::ir()), at(&parse_program(text).unwrap()));
 }
@@ -153,7 +157,9 @@ struct Opaque;
 impl<T: Real, S: Scalar<Real = T>> Host<S> for Opaque {
     fn call(&self, primitive: &Primitive, args: &[Datum<S>]) -> Result<Datum<S>, HostError> {
         match (primitive.name.as_str(), args) {
-            ("scaled_exp", [Datum::Real(x), Datum::Int(n)]) => Ok(Datum::Real(opaque(x.clone(), *n))),
+            ("scaled_exp", [Datum::Real(x), Datum::Int(n)]) => {
+                Ok(Datum::Real(opaque(x.clone(), *n)))
+            }
             ("scaled_exp_back", [_, _, Datum::Real(y), Datum::Real(bar)]) => {
                 Ok(Datum::Tuple(vec![Datum::Real(y.clone() * bar)]))
             }

@@ -1,5 +1,5 @@
-//! `f::grad(x)` and the other transforms in `program!`: natively and as IR, against the same text read by the parser, against
-//! formulas and against each other.
+//! `f::grad(x)` and the other transforms in `program!`: natively and as IR, against the same text
+//! read by the parser, against formulas and against each other.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -78,7 +78,9 @@ mod everything {
         assert_eq!(verify(&program), []);
         let names = |p: &Program| p.functions.values().map(|f| f.name.clone()).collect::<Vec<_>>();
         assert_eq!(names(&program), names(&text));
-        for name in ["wave.grad", "slope.hessian", "power.jvp", "quartic.vjp", "root.matrix_function"] {
+        for name in
+            ["wave.grad", "slope.hessian", "power.jvp", "quartic.vjp", "root.matrix_function"]
+        {
             // But for places, which the text lost.
             let print = |p: &Program| {
                 let text = p.print(p.lookup(name).unwrap());
@@ -89,8 +91,9 @@ mod everything {
             assert_eq!(print(&program), print(&text));
         }
         // Applied to a function, as in text alone, it is the same.
-        let applied =
-            TEXT.replace("wave::grad(x)", "grad(wave)(x)").replace("wave :: grad(x)", "grad(wave)(x)");
+        let applied = TEXT
+            .replace("wave::grad(x)", "grad(wave)(x)")
+            .replace("wave :: grad(x)", "grad(wave)(x)");
         assert_ne!(applied, TEXT);
         assert_eq!(names(&parse_program(&applied).unwrap()), names(&text));
     }
@@ -136,14 +139,20 @@ mod everything {
         assert_eq!(value("newton", &[Datum::Real(2.0)]), [at]);
         close(at, 3.0 * std::f64::consts::FRAC_PI_4);
         let (a, b, c) = products(3, 2.0, 5.0);
-        assert_eq!(value("products", &[Datum::Int(3), Datum::Real(2.0), Datum::Real(5.0)]), [a, b, c]);
+        assert_eq!(
+            value("products", &[Datum::Int(3), Datum::Real(2.0), Datum::Real(5.0)]),
+            [a, b, c]
+        );
         assert_eq!([a, b, c], [40.0 * 62.0, 2.0 * 4.0 * 8.0 * 5.0, 2.0 * 16.0]);
         // 7 x, its derivative, and 2 * 7 x.
         assert_eq!(by_rule(0.5), 3.5 + 7.0 + 7.0);
         assert_eq!(value("by_rule", &[Datum::Real(0.5)]), [17.5]);
         // p = 6, s = 5: dp = y + 2 x, ds = 3; the cotangents of x and y are s y + p and s x + p.
         assert_eq!(of_pairs(2.0, 3.0), 7.0 * 3.0 + 21.0 * 16.0);
-        assert_eq!(value("of_pairs", &[Datum::Real(2.0), Datum::Real(3.0)]), [7.0 * 3.0 + 21.0 * 16.0]);
+        assert_eq!(
+            value("of_pairs", &[Datum::Real(2.0), Datum::Real(3.0)]),
+            [7.0 * 3.0 + 21.0 * 16.0]
+        );
     }
 
     #[test]
@@ -289,7 +298,10 @@ mod hosted {
         let error = slope::ir_with(&Rules::new()).unwrap_err();
         assert!(matches!(&error, RuleError::Transform { .. }));
         let message = error.to_string();
-        assert!(message.contains("`uses` cannot be differentiated: `secret` in `uses`"), "{message}");
+        assert!(
+            message.contains("`uses` cannot be differentiated: `secret` in `uses`"),
+            "{message}"
+        );
         let panics = std::panic::catch_unwind(slope::ir).unwrap_err();
         let said = panics.downcast_ref::<String>().unwrap();
         assert!(said.contains("`ir_with`") && said.contains(&message), "{said}");
@@ -298,7 +310,8 @@ mod hosted {
         let panics = std::panic::catch_unwind(|| slope(1.0)).unwrap_err();
         assert!(panics.downcast_ref::<String>().unwrap().contains("`secret`"));
         // With a rule, all of it is there.
-        let rules = parse_program("rule secret(x) { x } pullback(x, y, bar) { 5.0 * bar }").unwrap();
+        let rules =
+            parse_program("rule secret(x) { x } pullback(x, y, bar) { 5.0 * bar }").unwrap();
         let program = slope::ir_with(&Rules::from_program(rules)).unwrap();
         let mut f = Derivatives::<f64>::new(&program, "slope").unwrap();
         assert_eq!(f.value(&[Datum::Real(3.0)]).unwrap(), Datum::Real(15.0 + 3.0));

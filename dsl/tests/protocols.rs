@@ -16,7 +16,8 @@ fn tolerance(p: f64) -> f64 {
     5.0 * (p * (1.0 - p) / SHOTS as f64).sqrt() + 1e-12
 }
 
-/// How often each outcome of the register that was declared last occurs, as a fraction of the shots.
+/// How often each outcome of the register that was declared last occurs, as a fraction of the
+/// shots.
 fn law(circuit: &Circuit) -> Result<BTreeMap<String, f64>, Box<dyn Error>> {
     let mut law = BTreeMap::new();
     for (text, count) in Simulator::new().run_shots::<f64>(circuit, &[], SHOTS, SEED)? {
@@ -26,8 +27,8 @@ fn law(circuit: &Circuit) -> Result<BTreeMap<String, f64>, Box<dyn Error>> {
     Ok(law)
 }
 
-/// Qubit 0 in `RZ(b) RY(a) |0>` goes to qubit 2, whatever Alice reads: undoing its preparation there
-/// leaves |0> with certainty, and measuring it gives sin^2(a/2).
+/// Qubit 0 in `RZ(b) RY(a) |0>` goes to qubit 2, whatever Alice reads: undoing its preparation
+/// there leaves |0> with certainty, and measuring it gives sin^2(a/2).
 #[test]
 fn teleportation() -> Outcome {
     let (a, b) = (1.1, 0.7);
@@ -59,9 +60,9 @@ fn teleportation() -> Outcome {
     Ok(())
 }
 
-/// RZ(theta) through an ancilla, repeated until it succeeds: each round applies RZ(phi) or, as likely,
-/// RZ(-phi), so after a failure the next round tries twice the angle. After k rounds it has failed
-/// with probability 2^-k; wherever it has not, the rotation is exact.
+/// RZ(theta) through an ancilla, repeated until it succeeds: each round applies RZ(phi) or, as
+/// likely, RZ(-phi), so after a failure the next round tries twice the angle. After k rounds it has
+/// failed with probability 2^-k; wherever it has not, the rotation is exact.
 #[test]
 fn repeat_until_success() -> Outcome {
     let (a, theta) = (1.3, 0.4);
@@ -95,8 +96,8 @@ fn repeat_until_success() -> Outcome {
     Ok(())
 }
 
-/// One cycle of the three-qubit code: any single bit flip on a logical state is found by two parities
-/// and taken back; two flips are mistaken for the third.
+/// One cycle of the three-qubit code: any single bit flip on a logical state is found by two
+/// parities and taken back; two flips are mistaken for the third.
 #[test]
 fn bit_flip_code() -> Outcome {
     let theta = 0.9;

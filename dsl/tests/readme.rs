@@ -24,7 +24,9 @@ fn the_example_of_the_readme() -> Result<(), Box<dyn std::error::Error>> {
     assert!((uncertain.re.sigma() - 0.01 * slope.abs()).abs() < 1e-15);
 
     let readme = include_str!("../../README.md");
-    for line in ["    ctrl(!0) h 2;       // where", "    cx 0, 1..;", "    param theta;", "    qubits 3;"] {
+    for line in
+        ["    ctrl(!0) h 2;       // where", "    cx 0, 1..;", "    param theta;", "    qubits 3;"]
+    {
         assert!(readme.contains(line), "{line}");
     }
     Ok(())
@@ -36,12 +38,14 @@ fn the_variational_example_of_the_readme() -> Result<(), Box<dyn std::error::Err
     use ketgrad::{ansatz, hybrid::Expectation, problem};
 
     let energy = Expectation::new(ansatz::uccsd(4, 2)?, [problem::h2()])?;
-    let (end, _) = minimize(&energy, &[0.0; 3], &Optimizer::from(Lbfgs::default()), &Stopping::default())?;
+    let (end, _) =
+        minimize(&energy, &[0.0; 3], &Optimizer::from(Lbfgs::default()), &Stopping::default())?;
     assert!((end.value + 1.137_270_175).abs() < 1e-8);
 
     let source = include_str!("readme.rs");
     let readme = include_str!("../../README.md");
-    for line in readme.lines().filter(|l| l.starts_with("let energy") || l.starts_with("let (end")) {
+    for line in readme.lines().filter(|l| l.starts_with("let energy") || l.starts_with("let (end"))
+    {
         assert!(source.contains(line), "{line}");
     }
     Ok(())

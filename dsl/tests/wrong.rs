@@ -23,7 +23,13 @@ fn errors(file: &Path) -> Vec<(usize, String)> {
         .unwrap();
     let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let output = Command::new(rustc)
-        .args(["--edition=2024", "--crate-type=lib", "--emit=metadata", "--error-format=short", "--extern"])
+        .args([
+            "--edition=2024",
+            "--crate-type=lib",
+            "--emit=metadata",
+            "--error-format=short",
+            "--extern",
+        ])
         .arg(format!("ketgrad={}", library.display()))
         .arg("-L")
         .arg(format!("dependency={}", deps.display()))

@@ -1,5 +1,5 @@
-//! Constant expressions, read as angles and computed here: as fractions of 128 bits where they are, else in `f64` with a
-//! bound on its error.
+//! Constant expressions, read as angles and computed here: as fractions of 128 bits where they are,
+//! else in `f64` with a bound on its error.
 
 use std::f64::consts::PI;
 
@@ -144,7 +144,9 @@ fn decimal(text: &str) -> (String, Worth) {
     let digits = format!("{before}{after}").parse::<i128>().ok();
     let ten = 10i128.checked_pow(exponent.unsigned_abs());
     let fraction = match (digits, ten) {
-        (Some(n), Some(ten)) if exponent >= 0 => n.checked_mul(ten).and_then(|n| Number::exact(n, 1)),
+        (Some(n), Some(ten)) if exponent >= 0 => {
+            n.checked_mul(ten).and_then(|n| Number::exact(n, 1))
+        }
         (Some(n), Some(ten)) => Number::exact(n, ten),
         _ => None,
     };
@@ -246,12 +248,16 @@ fn laws(text: &str, worth: Worth) -> Checked {
         .map(|a| a.radian_part() + *a.pi_part().numer() as f64 / *a.pi_part().denom() as f64 * PI);
     match (worth, given) {
         (Worth::Of(right), Some(given)) if right.value.is_finite() => {
-            // Sums of a fraction of pi and a decimal round once more, and their parts may be larger.
+            // Sums of a fraction of pi and a decimal round once more, and their parts may be
+            // larger.
             let parts = angle.as_ref().map_or(0.0, |a| a.radian_part().abs() + given.abs());
             let slack = angle.as_ref().map_or(0.0, |a| a.slack());
             let off = (given - right.value).abs();
-            if off.is_nan() || off > right.error + slack + 4.0 * f64::EPSILON * (parts + right.value.abs()) {
-                let detail = format!("{given:?} instead of {:?} (within {:e})", right.value, right.error);
+            if off.is_nan()
+                || off > right.error + slack + 4.0 * f64::EPSILON * (parts + right.value.abs())
+            {
+                let detail =
+                    format!("{given:?} instead of {:?} (within {:e})", right.value, right.error);
                 return Err(Finding::new("expressions have their values", detail, text));
             }
         }

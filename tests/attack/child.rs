@@ -1,7 +1,9 @@
-//! Seeds in a process of their own, so that an abort, a hang and a hunger for memory are findings like others.
+//! Seeds in a process of their own, so that an abort, a hang and a hunger for memory are findings
+//! like others.
 //!
-//! The parent starts itself with `--child`; the child says on stdout which seed it is at and what it finds, a line
-//! each. A child that dies, or is silent for longer than the limit, is a finding of the seed that it was at.
+//! The parent starts itself with `--child`; the child says on stdout which seed it is at and what
+//! it finds, a line each. A child that dies, or is silent for longer than the limit, is a finding
+//! of the seed that it was at.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -16,7 +18,8 @@ use crate::finding::{Check, Finding};
 /// The memory of a child, in KiB of address space.
 const MEMORY: u64 = 6 << 20;
 
-/// How much of what a child wrote to stderr is told, in bytes: an overflowed stack or a lack of memory in words.
+/// How much of what a child wrote to stderr is told, in bytes: an overflowed stack or a lack of
+/// memory in words.
 const LAST_WORDS: usize = 400;
 
 /// The longest time for one seed.
@@ -122,7 +125,9 @@ fn start(target: &str, seeds: &std::ops::Range<u64>) -> std::io::Result<Child> {
     let own = std::env::current_exe()?;
     let mut command = if cfg!(unix) {
         let mut shell = Command::new("sh");
-        shell.args(["-c", "ulimit -v \"$1\"; shift; exec \"$@\"", "sh", &MEMORY.to_string()]).arg(own);
+        shell
+            .args(["-c", "ulimit -v \"$1\"; shift; exec \"$@\"", "sh", &MEMORY.to_string()])
+            .arg(own);
         shell
     } else {
         Command::new(own)
@@ -163,7 +168,10 @@ mod tests {
     fn the_end_of_stderr_is_kept() {
         let text = "x".repeat(1000) + "\nmemory allocation of 9 bytes failed\n";
         let kept = super::last_words(text.as_bytes());
-        assert!(kept.len() < 400 && kept.ends_with("x memory allocation of 9 bytes failed"), "{kept}");
+        assert!(
+            kept.len() < 400 && kept.ends_with("x memory allocation of 9 bytes failed"),
+            "{kept}"
+        );
         assert_eq!(super::last_words("".as_bytes()), "");
     }
 

@@ -68,9 +68,14 @@ fn laws(drawn: &PoolCircuit, pool: Pool, choice: u64) -> Checked {
         if off <= tolerance {
             return Ok(());
         }
-        Err(Finding::new(law(), format!("{n} qubits: off by {off:e}, {tolerance:e} is fine"), drawn))
+        Err(Finding::new(
+            law(),
+            format!("{n} qubits: off by {off:e}, {tolerance:e} is fine"),
+            drawn,
+        ))
     };
-    let failed = |error: &dyn std::fmt::Display| Finding::new("circuits run", error.to_string(), drawn);
+    let failed =
+        |error: &dyn std::fmt::Display| Finding::new("circuits run", error.to_string(), drawn);
     let fine = ROUNDING * gates;
     let state = Simulator::new().run::<f64>(&circuit, &[]).map_err(|e| failed(&e))?;
     near("by default", state.amplitudes(), fine)?;
@@ -81,12 +86,14 @@ fn laws(drawn: &PoolCircuit, pool: Pool, choice: u64) -> Checked {
         near("by the generic kernels", state.amplitudes(), fine)?;
     }
     near("by a plan", &planned::<f64>(&circuit, &mut rng), fine)?;
-    let points = Simulator::new().run_points::<f64>(&circuit, &[vec![], vec![]]).map_err(|e| failed(&e))?;
+    let points =
+        Simulator::new().run_points::<f64>(&circuit, &[vec![], vec![]]).map_err(|e| failed(&e))?;
     near("by several points", points[1].amplitudes(), fine)?;
     single(drawn, pool, &mut rng)?;
     if n <= 7 && gates < 300.0 {
         let state = Simulator::new().run::<Dual64>(&circuit, &[]).map_err(|e| failed(&e))?;
-        let real: Vec<_> = state.amplitudes().iter().map(|z| Complex::new(z.re.re, z.im.re)).collect();
+        let real: Vec<_> =
+            state.amplitudes().iter().map(|z| Complex::new(z.re.re, z.im.re)).collect();
         near("on duals", &real, fine)?;
     }
     if n <= 4 && gates < 300.0 {
@@ -104,7 +111,8 @@ fn single(drawn: &PoolCircuit, pool: Pool, rng: &mut Rng) -> Checked {
     let state = state.map_err(|e| Finding::new("circuits run", e.to_string(), &drawn))?;
     let ways = [("", state.into_amplitudes()), (" by a plan", planned::<f32>(&circuit, rng))];
     for (way, amplitudes) in ways {
-        let wide: Vec<_> = amplitudes.iter().map(|z| Complex::new(z.re.into(), z.im.into())).collect();
+        let wide: Vec<_> =
+            amplitudes.iter().map(|z| Complex::new(z.re.into(), z.im.into())).collect();
         let off = reference.distance(&wide);
         if off > tolerance {
             let law = format!("states are right in single precision{way} ({pool:?})");
@@ -121,13 +129,17 @@ fn planned<E: ketgrad_core::kernel::Element + ketgrad_core::scalar::Real>(
     rng: &mut Rng,
 ) -> Vec<Complex<E>> {
     let n = circuit.n_qubits();
-    let Ok(bound) = BoundCircuit::<Complex<E>>::new(circuit, &Values::<E>(&[])) else { return Vec::new() };
+    let Ok(bound) = BoundCircuit::<Complex<E>>::new(circuit, &Values::<E>(&[])) else {
+        return Vec::new();
+    };
     let Some(operators) = bound.operators() else { return Vec::new() };
     let tile_qubits = 3 + rng.below(n.max(3) - 2);
     let set = InstructionSet::detect();
     let way = if rng.below(2) == 0 { Way::FromZero } else { Way::Given };
-    let options =
-        Options::new(set, n).with_tile_qubits(tile_qubits).with_low_qubits(2 + rng.below(3)).with_way(way);
+    let options = Options::new(set, n)
+        .with_tile_qubits(tile_qubits)
+        .with_low_qubits(2 + rng.below(3))
+        .with_way(way);
     let Ok(zero) = StateVector::<Complex<E>>::zero(n) else { return Vec::new() };
     let mut state = zero.into_amplitudes();
     Plan::new(n, operators, options).run(&mut state, &Threads::serial());
@@ -148,7 +160,9 @@ pub(crate) fn pauli_sum(string: &[(usize, char)]) -> PauliSum {
         'Y' => Pauli::Y,
         _ => Pauli::Z,
     };
-    PauliString::new(string.iter().map(|&(q, c)| (q, letter(c)))).map(PauliSum::from).unwrap_or_default()
+    PauliString::new(string.iter().map(|&(q, c)| (q, letter(c))))
+        .map(PauliSum::from)
+        .unwrap_or_default()
 }
 
 fn expectations(
@@ -162,7 +176,8 @@ fn expectations(
         let string = random_string(drawn.n_qubits, rng);
         let right = reference.expectation(&string);
         let given = state.expectation(&pauli_sum(&string), &Threads::serial());
-        let given = given.map_err(|e| Finding::new("expectation values exist", e.to_string(), drawn))?;
+        let given =
+            given.map_err(|e| Finding::new("expectation values exist", e.to_string(), drawn))?;
         let off = (given - right).abs();
         if off.is_nan() || off > 4.0 * tolerance {
             let detail = format!("{string:?}: {given} instead of {right}");
@@ -172,8 +187,14 @@ fn expectations(
     Ok(())
 }
 
-fn density(drawn: &PoolCircuit, circuit: &Circuit, reference: &DenseState, tolerance: f64) -> Checked {
-    let failed = |error: &dyn std::fmt::Display| Finding::new("circuits run", error.to_string(), drawn);
+fn density(
+    drawn: &PoolCircuit,
+    circuit: &Circuit,
+    reference: &DenseState,
+    tolerance: f64,
+) -> Checked {
+    let failed =
+        |error: &dyn std::fmt::Display| Finding::new("circuits run", error.to_string(), drawn);
     let rho = Simulator::new().run_density::<f64>(circuit, &[]).map_err(|e| failed(&e))?;
     let a = &reference.amplitudes;
     for row in 0..a.len() {

@@ -53,11 +53,15 @@ const ROUNDING: f64 = 1e-9;
 pub(crate) fn check(path: &Path) -> Checked {
     let name = path.display().to_string();
     guarded(&name, || {
-        let text =
-            fs::read_to_string(path).map_err(|e| Finding::new("files are read", e.to_string(), &name))?;
+        let text = fs::read_to_string(path)
+            .map_err(|e| Finding::new("files are read", e.to_string(), &name))?;
         let claims: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("//! ")).collect();
         if claims.is_empty() {
-            return Err(Finding::new("files say what is right", "no line begins with `//! `", &name));
+            return Err(Finding::new(
+                "files say what is right",
+                "no line begins with `//! `",
+                &name,
+            ));
         }
         let checked = match path.extension().and_then(|e| e.to_str()) {
             Some("kg") => program(&text, &claims),
@@ -92,7 +96,9 @@ fn circuit(path: &Path, text: &str, claims: &[&str]) -> Checked {
     let inputs: Vec<f64> = claims
         .iter()
         .filter_map(|claim| claim.strip_prefix("set "))
-        .flat_map(|set| set.split(',').filter_map(|pair| pair.split_once('=')?.1.trim().parse().ok()))
+        .flat_map(|set| {
+            set.split(',').filter_map(|pair| pair.split_once('=')?.1.trim().parse().ok())
+        })
         .collect();
     for claim in claims {
         let (verb, rest) = claim.split_once(' ').unwrap_or((claim, ""));
@@ -123,7 +129,8 @@ fn claimed(path: &Path, circuit: &Circuit, claim: &str, inputs: &[f64]) -> Check
     let observable = || what.trim().parse::<PauliSum>().map_err(|e| failed(&e));
     match verb {
         "mean" => {
-            let energy = Expectation::new(circuit.clone(), [observable()?]).map_err(|e| failed(&e))?;
+            let energy =
+                Expectation::new(circuit.clone(), [observable()?]).map_err(|e| failed(&e))?;
             let value = energy.value(inputs).map_err(|e| failed(&e))?;
             near(claim, &[value], &right, tolerance)
         }
@@ -133,14 +140,15 @@ fn claimed(path: &Path, circuit: &Circuit, claim: &str, inputs: &[f64]) -> Check
             near(claim, &[value], &right, tolerance)
         }
         "distribution" => {
-            let bound =
-                BoundCircuit::<Complex<f64>>::new(circuit, &Values::<f64>(&[])).map_err(|e| failed(&e))?;
+            let bound = BoundCircuit::<Complex<f64>>::new(circuit, &Values::<f64>(&[]))
+                .map_err(|e| failed(&e))?;
             let all = simulator.distribution::<f64, _>(&bound, 1 << 12).map_err(|e| failed(&e))?;
             let ours = all.iter().filter(|(bits, _)| bits.text(circuit) == what.trim());
             near(claim, &[ours.map(|(_, p)| p).sum()], &right, tolerance)
         }
         "gradient" | "hessian" => {
-            let energy = Expectation::new(circuit.clone(), [observable()?]).map_err(|e| failed(&e))?;
+            let energy =
+                Expectation::new(circuit.clone(), [observable()?]).map_err(|e| failed(&e))?;
             for method in Method::ALL {
                 let tolerance = if method == Method::Difference { 1e-6 } else { tolerance };
                 let given = match verb {
@@ -167,7 +175,8 @@ fn claimed(path: &Path, circuit: &Circuit, claim: &str, inputs: &[f64]) -> Check
             let other = fs::read_to_string(&other).map_err(|e| failed(&e))?;
             let other = read(&other, &[]).map_err(|e| failed(&e))?;
             let settings = Settings::default().with_on(On::State);
-            let report = equivalent(circuit, &other, &settings, &simulator).map_err(|e| failed(&e))?;
+            let report =
+                equivalent(circuit, &other, &settings, &simulator).map_err(|e| failed(&e))?;
             let fine = match verb {
                 "equal" => report.verdict == Verdict::Equal,
                 "different" => report.verdict == Verdict::Different,
@@ -198,7 +207,8 @@ fn dense(circuit: &Circuit, inputs: &[f64]) -> Result<DenseState, String> {
         // The general gate under its control is known by name.
         let name = if gate.kind().name() == "ug" { "cu" } else { gate.kind().name() };
         let targets: Vec<usize> = instruction.targets.iter().map(|&q| q as usize).collect();
-        let controls: Vec<_> = instruction.controls.iter().map(|c| (c.qubit as usize, c.value)).collect();
+        let controls: Vec<_> =
+            instruction.controls.iter().map(|c| (c.qubit as usize, c.value)).collect();
         state.apply(&named(name, &angles).matrix, &targets, &controls);
     }
     Ok(state)
@@ -210,7 +220,8 @@ fn program(text: &str, claims: &[&str]) -> Checked {
         .map_err(|e| e.first().map_or_else(|| wrong("a program", ""), |e| wrong("a program", e)))?;
     let Some(f) = program.lookup("f") else { return Err(wrong("a function `f`", "none")) };
     let args = program.functions[f].params.iter().map(|p| {
-        let given = at.split_once(&format!("{}=", p.name)).map(|(_, rest)| rest).unwrap_or_default();
+        let given =
+            at.split_once(&format!("{}=", p.name)).map(|(_, rest)| rest).unwrap_or_default();
         // Up to the next argument.
         let given = given.split_once('=').map_or(given, |(own, _)| own);
         argument(given, &p.kind)
@@ -241,11 +252,17 @@ fn program(text: &str, claims: &[&str]) -> Checked {
                 }
                 "gradient" => {
                     let gradient = derivatives.gradient(&args).map_err(|e| wrong(&claim, e))?;
-                    near(&claim, &gradient.iter().flat_map(flat).collect::<Vec<_>>(), &right, ROUNDING)?;
+                    near(
+                        &claim,
+                        &gradient.iter().flat_map(flat).collect::<Vec<_>>(),
+                        &right,
+                        ROUNDING,
+                    )?;
                 }
                 "emitted" => {
                     let (derived, g) = derivatives.derivative().map_err(|e| wrong(&claim, e))?;
-                    let source = ketgrad_core::emit::emit_text(&derived, g).map_err(|e| wrong(&claim, e))?;
+                    let source =
+                        ketgrad_core::emit::emit_text(&derived, g).map_err(|e| wrong(&claim, e))?;
                     let again = parse_program(&source).map_err(|_| wrong(&claim, &source))?;
                     let name = entry(&source).unwrap_or_default();
                     let value = Derivatives::<f64>::new(&again, &name)
@@ -253,7 +270,8 @@ fn program(text: &str, claims: &[&str]) -> Checked {
                         .map_err(|e| wrong(&claim, format!("{e}\n{source}")))?;
                     let (y, gradient) =
                         derivatives.value_and_gradient(&args).map_err(|e| wrong(&claim, e))?;
-                    let expected: Vec<Datum<f64>> = std::iter::once(Datum::Real(y)).chain(gradient).collect();
+                    let expected: Vec<Datum<f64>> =
+                        std::iter::once(Datum::Real(y)).chain(gradient).collect();
                     if format!("{value}") != format!("{}", Datum::Tuple(expected)) {
                         return Err(wrong(&claim, format!("{value}\n{source}")));
                     }
@@ -277,7 +295,8 @@ fn flat(datum: &Datum<f64>) -> Vec<f64> {
 /// A number, or a list of numbers, or a list of lists of one length.
 fn argument(text: &str, kind: &Kind) -> Option<Datum<f64>> {
     // Without the name of the next argument.
-    let text = text.rsplit_once(']').map_or(text.split(',').next().unwrap_or(text), |(list, _)| list);
+    let text =
+        text.rsplit_once(']').map_or(text.split(',').next().unwrap_or(text), |(list, _)| list);
     let items = numbers(text);
     let rows = text.matches('[').count().saturating_sub(1);
     let shape = if rows == 0 { vec![items.len()] } else { vec![rows, items.len() / rows] };
@@ -285,7 +304,9 @@ fn argument(text: &str, kind: &Kind) -> Option<Datum<f64>> {
     match kind {
         Kind::Real => Some(Datum::Real(*items.first()?)),
         Kind::Int => Some(Datum::Int(ints().next()?)),
-        Kind::Array(ketgrad_core::ir::Element::Int) => Datum::ints_of(&shape, ints().collect()).ok(),
+        Kind::Array(ketgrad_core::ir::Element::Int) => {
+            Datum::ints_of(&shape, ints().collect()).ok()
+        }
         Kind::Array(_) => Datum::reals_of(&shape, items).ok(),
         _ => None,
     }

@@ -1,5 +1,5 @@
-//! Measurements, resets, conditions and noise: the exact distribution, density matrices and shots beside branches that are
-//! followed by hand.
+//! Measurements, resets, conditions and noise: the exact distribution, density matrices and shots
+//! beside branches that are followed by hand.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -39,7 +39,8 @@ enum Step {
     Channel(&'static str, f64, usize),
 }
 
-const CHANNELS: [&str; 5] = ["bit_flip", "phase_flip", "depolarizing", "amplitude_damping", "phase_damping"];
+const CHANNELS: [&str; 5] =
+    ["bit_flip", "phase_flip", "depolarizing", "amplitude_damping", "phase_damping"];
 
 /// `sum A rho A^dagger` by the definitions in Nielsen and Chuang, chapter 8.3.
 fn kraus(name: &str, p: f64) -> Vec<Rows> {
@@ -75,13 +76,16 @@ impl fmt::Display for Program {
             match step {
                 Step::Gate(gate, when) if when.is_empty() => writeln!(f, "{gate}")?,
                 Step::Gate(gate, when) => {
-                    let one = |(bit, value): &(usize, bool)| format!("c[{bit}] == {}", u8::from(*value));
+                    let one =
+                        |(bit, value): &(usize, bool)| format!("c[{bit}] == {}", u8::from(*value));
                     let all: Vec<String> = when.iter().map(one).collect();
                     writeln!(f, "if ({}) {{ {gate} }}", all.join(" && "))?;
                 }
                 Step::Measure(q, bit) => writeln!(f, "c[{bit}] = measure q[{q}];")?,
                 Step::Reset(q) => writeln!(f, "reset q[{q}];")?,
-                Step::Channel(name, p, q) => writeln!(f, "#pragma braket noise {name}({p:?}) q[{q}]")?,
+                Step::Channel(name, p, q) => {
+                    writeln!(f, "#pragma braket noise {name}({p:?}) q[{q}]")?
+                }
             }
         }
         Ok(())
@@ -160,41 +164,47 @@ impl Program {
         let mut branches = vec![(vec![false; self.n_bits], DenseState::zero(self.n_qubits))];
         let to = [vec![C::ONE, C::ZERO, C::ZERO, C::ZERO], vec![C::ZERO, C::ZERO, C::ZERO, C::ONE]];
         for step in &self.steps {
-            let after = |(bits, mut state): (Vec<bool>, DenseState)| -> Vec<(Vec<bool>, DenseState)> {
-                let split = |q: usize, terms: &[Rows]| {
-                    terms
-                        .iter()
-                        .map(|term| {
-                            let mut part = state.clone();
-                            part.apply(term, &[q], &[]);
-                            part
-                        })
-                        .collect::<Vec<_>>()
-                };
-                match step {
-                    Step::Gate(gate, when) => {
-                        if when.iter().all(|&(bit, value)| bits[bit] == value) {
-                            gate.apply(&mut state);
+            let after =
+                |(bits, mut state): (Vec<bool>, DenseState)| -> Vec<(Vec<bool>, DenseState)> {
+                    let split = |q: usize, terms: &[Rows]| {
+                        terms
+                            .iter()
+                            .map(|term| {
+                                let mut part = state.clone();
+                                part.apply(term, &[q], &[]);
+                                part
+                            })
+                            .collect::<Vec<_>>()
+                    };
+                    match step {
+                        Step::Gate(gate, when) => {
+                            if when.iter().all(|&(bit, value)| bits[bit] == value) {
+                                gate.apply(&mut state);
+                            }
+                            vec![(bits, state)]
                         }
-                        vec![(bits, state)]
+                        Step::Measure(q, bit) => (split(*q, &to).into_iter().enumerate())
+                            .map(|(value, part)| {
+                                let mut bits = bits.clone();
+                                bits[*bit] = value == 1;
+                                (bits, part)
+                            })
+                            .collect(),
+                        Step::Reset(q) => {
+                            let lower = product(&pauli('X'), &to[1]);
+                            split(*q, &[to[0].clone(), lower])
+                                .into_iter()
+                                .map(|p| (bits.clone(), p))
+                                .collect()
+                        }
+                        Step::Channel(name, p, q) => split(*q, &kraus(name, *p))
+                            .into_iter()
+                            .map(|part| (bits.clone(), part))
+                            .collect(),
                     }
-                    Step::Measure(q, bit) => (split(*q, &to).into_iter().enumerate())
-                        .map(|(value, part)| {
-                            let mut bits = bits.clone();
-                            bits[*bit] = value == 1;
-                            (bits, part)
-                        })
-                        .collect(),
-                    Step::Reset(q) => {
-                        let lower = product(&pauli('X'), &to[1]);
-                        split(*q, &[to[0].clone(), lower]).into_iter().map(|p| (bits.clone(), p)).collect()
-                    }
-                    Step::Channel(name, p, q) => {
-                        split(*q, &kraus(name, *p)).into_iter().map(|part| (bits.clone(), part)).collect()
-                    }
-                }
-            };
-            branches = branches.into_iter().flat_map(after).filter(|(_, s)| s.norm2() > 1e-15).collect();
+                };
+            branches =
+                branches.into_iter().flat_map(after).filter(|(_, s)| s.norm2() > 1e-15).collect();
         }
         branches
     }
@@ -227,38 +237,45 @@ fn laws(program: &Program, choice: u64) -> Checked {
         *right.entry(text(bits)).or_insert(0.0) += state.norm2();
     }
     let failed = |law: &str, detail: String| Finding::new(law, detail, program);
-    let Some(built) = program.circuit() else { return Err(failed("circuits are built", String::new())) };
+    let Some(built) = program.circuit() else {
+        return Err(failed("circuits are built", String::new()));
+    };
     let source = program.to_string();
     let parsed = parse(&source, &qasm::Options::default());
     let parsed = parsed.map_err(|e| failed("the text is read", e.to_string()))?.circuit;
     let simulator = Simulator::new().with_memory_limit(1 << 30);
     for (way, circuit) in [("built", &built), ("read", &parsed)] {
         let wrong = |e: &dyn fmt::Display| failed("circuits run", format!("{way}: {e}"));
-        let bound = BoundCircuit::<Complex<f64>>::new(circuit, &Values::<f64>(&[])).map_err(|e| wrong(&e))?;
+        let bound = BoundCircuit::<Complex<f64>>::new(circuit, &Values::<f64>(&[]))
+            .map_err(|e| wrong(&e))?;
         let given = simulator.distribution::<f64, _>(&bound, 1 << 12).map_err(|e| wrong(&e))?;
         let given = by_text(given.iter().map(|(bits, p)| (bits.text(circuit), *p)));
         let keys = given.keys().chain(right.keys());
         for key in keys {
             let (p, r) = (given.get(key).unwrap_or(&0.0), right.get(key).unwrap_or(&0.0));
             if (p - r).abs() > ROUNDING || p.is_nan() {
-                let detail = format!("{way}: {key} has {p} instead of {r}: {given:?} instead of {right:?}");
+                let detail =
+                    format!("{way}: {key} has {p} instead of {r}: {given:?} instead of {right:?}");
                 return Err(failed("exact distributions are right", detail));
             }
         }
-        let counts = simulator.run_shots::<f64>(circuit, &[], SHOTS, choice).map_err(|e| wrong(&e))?;
+        let counts =
+            simulator.run_shots::<f64>(circuit, &[], SHOTS, choice).map_err(|e| wrong(&e))?;
         for key in counts.keys().chain(right.keys()) {
             let count = counts.get(key).copied().unwrap_or(0) as f64;
             let p = right.get(key).copied().unwrap_or(0.0);
             let shots = SHOTS as f64;
             let deviation = (shots * p * (1.0 - p)).max(0.0).sqrt();
             if (count - shots * p).abs() > DEVIATIONS * deviation + 3.0 {
-                let detail = format!("{way}: {key} {count} times instead of {}: {counts:?}", shots * p);
+                let detail =
+                    format!("{way}: {key} {count} times instead of {}: {counts:?}", shots * p);
                 return Err(failed("shots are distributed as the probabilities say", detail));
             }
         }
         let rho = simulator.run_density::<f64>(circuit, &[]).map_err(|e| wrong(&e))?;
         // What a final measurement does not change.
-        let string: Vec<_> = (0..program.n_qubits).filter(|_| rng.below(2) == 0).map(|q| (q, 'Z')).collect();
+        let string: Vec<_> =
+            (0..program.n_qubits).filter(|_| rng.below(2) == 0).map(|q| (q, 'Z')).collect();
         let expected: f64 = branches.iter().map(|(_, state)| state.expectation(&string)).sum();
         let given = rho.expectation(&pauli_sum(&string)).map_err(|e| wrong(&e))?;
         if (given - expected).abs() > ROUNDING || given.is_nan() {

@@ -1,5 +1,5 @@
-//! Verdicts on pairs of circuits: a circuit and its printed form read again, and a circuit and itself with a gate more
-//! or less, beside the states of the reference.
+//! Verdicts on pairs of circuits: a circuit and its printed form read again, and a circuit and
+//! itself with a gate more or less, beside the states of the reference.
 
 use ketgrad_core::{
     circuit::Circuit,
@@ -61,9 +61,10 @@ fn laws(drawn: &PoolCircuit, pool: Pool, choice: u64) -> Checked {
         _ => {
             let q = rng.below(drawn.n_qubits);
             let [one, two] = [PoolAngle::Pi(1, 3), PoolAngle::Pi(-1, 3)];
-            changed
-                .gates
-                .splice(at..at, [PoolGate::new("ry", &[one], &[q]), PoolGate::new("ry", &[two], &[q])]);
+            changed.gates.splice(
+                at..at,
+                [PoolGate::new("ry", &[one], &[q]), PoolGate::new("ry", &[two], &[q])],
+            );
             "with a rotation and its inverse more"
         }
     };
@@ -75,8 +76,13 @@ fn laws(drawn: &PoolCircuit, pool: Pool, choice: u64) -> Checked {
         let angle = PoolAngle::Radians(0.1234567890123456);
         both.iter_mut().for_each(|c| c.gates.push(PoolGate::new("ry", &[angle], &[q])));
     }
-    let on = if drawn.n_qubits > 9 || rng.below(2) == 0 { On::State } else { On::Unitary { ancillas: 0 } };
-    let settings = Settings::default().with_on(on).with_exact_ring(rng.below(2) == 0).with_seed(choice);
+    let on = if drawn.n_qubits > 9 || rng.below(2) == 0 {
+        On::State
+    } else {
+        On::Unitary { ancillas: 0 }
+    };
+    let settings =
+        Settings::default().with_on(on).with_exact_ring(rng.below(2) == 0).with_seed(choice);
     let [one, two] = &both;
     let given = [one.circuit(), two.circuit()];
     let input = || format!("{one}// and {gate}, on {on:?}\n{two}");
@@ -88,13 +94,22 @@ fn laws(drawn: &PoolCircuit, pool: Pool, choice: u64) -> Checked {
     };
     let fine = SAME * (drawn.gates.len() as f64 + 10.0);
     let equal = matches!(report.verdict, Verdict::Equal | Verdict::EqualUpToPhase);
-    let detail = || format!("{:?}, but the reference says {apart:e} apart: {report:?}", report.verdict);
+    let detail =
+        || format!("{:?}, but the reference says {apart:e} apart: {report:?}", report.verdict);
     if equal && apart > APART {
-        return Err(Finding::new(format!("equal circuits are equal ({pool:?})"), detail(), input()));
+        return Err(Finding::new(
+            format!("equal circuits are equal ({pool:?})"),
+            detail(),
+            input(),
+        ));
     }
     // Exact methods tell a rotation by 1e-17 from nothing; numbers don't.
     if report.verdict == Verdict::Different && apart < fine && numbers {
-        return Err(Finding::new(format!("different circuits differ ({pool:?})"), detail(), input()));
+        return Err(Finding::new(
+            format!("different circuits differ ({pool:?})"),
+            detail(),
+            input(),
+        ));
     }
     Ok(())
 }
@@ -127,14 +142,16 @@ fn up_to_phase(pairs: &[(DenseState, DenseState)]) -> f64 {
 fn printed(drawn: &PoolCircuit, circuit: &Circuit, pool: Pool) -> Checked {
     let reference = drawn.reference();
     let fine = 20.0 * SAME * (drawn.gates.len() as f64 + 10.0);
-    let versions = [("OpenQASM 3", print::to_qasm3(circuit)), ("OpenQASM 2", print::to_qasm2(circuit))];
+    let versions =
+        [("OpenQASM 3", print::to_qasm3(circuit)), ("OpenQASM 2", print::to_qasm2(circuit))];
     for (language, text) in versions {
         let failed = |what: &str, error: String| {
             Finding::new(format!("{language} {what} ({pool:?})"), error, format!("{drawn}"))
         };
         let text = text.map_err(|e| failed("is printed", e.to_string()))?;
         let parsed = parse(&text, &qasm::Options::default().with_max_gates(1_000_000));
-        let parsed = parsed.map_err(|e| failed("that was printed is read", format!("{e}\n{text}")))?;
+        let parsed =
+            parsed.map_err(|e| failed("that was printed is read", format!("{e}\n{text}")))?;
         let state = Simulator::new().run::<f64>(&parsed.circuit, &[]);
         let state = state.map_err(|e| failed("that was printed runs", e.to_string()))?;
         let given = DenseState::clone(&reference);

@@ -8,7 +8,8 @@ use std::{
 /// A law that does not hold.
 #[derive(Clone, Debug)]
 pub(crate) struct Finding {
-    /// The law, in few words and without numbers: findings with the same words have one cause, perhaps.
+    /// The law, in few words and without numbers: findings with the same words have one cause,
+    /// perhaps.
     pub(crate) law: String,
     /// What was computed, and what was expected.
     pub(crate) detail: String,
@@ -18,7 +19,11 @@ pub(crate) struct Finding {
 
 impl Finding {
     /// A law, what was seen, and the input.
-    pub(crate) fn new(law: impl Into<String>, detail: impl Into<String>, input: impl ToString) -> Finding {
+    pub(crate) fn new(
+        law: impl Into<String>,
+        detail: impl Into<String>,
+        input: impl ToString,
+    ) -> Finding {
         Finding { law: law.into(), detail: detail.into(), input: input.to_string() }
     }
 }
@@ -48,8 +53,8 @@ pub(crate) fn guarded(input: &dyn ToString, f: impl FnOnce() -> Checked) -> Chec
     })
 }
 
-/// Drops parts of a list, larger pieces first, as long as `check` finds the same law broken. Gives up after so many
-/// checks.
+/// Drops parts of a list, larger pieces first, as long as `check` finds the same law broken. Gives
+/// up after so many checks.
 pub(crate) fn minimal<T: Clone>(
     parts: &[T],
     found: Finding,

@@ -1,4 +1,5 @@
-//! Gradients and Hessians of circuits with parameters: every method, and differences of the reference.
+//! Gradients and Hessians of circuits with parameters: every method, and differences of the
+//! reference.
 
 use ketgrad_core::{
     circuit::Circuit,
@@ -46,13 +47,15 @@ impl Parametrised {
     /// Parameters put into some angles of a circuit.
     pub(crate) fn draw(circuit: &PoolCircuit, n_params: usize, rng: &mut Rng) -> Parametrised {
         let slot = |rng: &mut Rng| {
-            (rng.below(3) > 0)
-                .then(|| (rng.below(n_params), [1, 1, -1, 2, 3][rng.below(5)], [1, 1, 1, 2][rng.below(4)]))
+            (rng.below(3) > 0).then(|| {
+                (rng.below(n_params), [1, 1, -1, 2, 3][rng.below(5)], [1, 1, 1, 2][rng.below(4)])
+            })
         };
         let gates = circuit.gates.iter().map(|gate| {
             let slots = gate.angles.iter().map(|_| slot(rng)).collect();
             // Special points, where waves stand still, are worth half of the tries.
-            let constant = |angle: &PoolAngle| if rng.below(2) == 0 { PoolAngle::Pi(0, 1) } else { *angle };
+            let constant =
+                |angle: &PoolAngle| if rng.below(2) == 0 { PoolAngle::Pi(0, 1) } else { *angle };
             let angles = gate.angles.iter().map(constant).collect();
             Slotted { gate: PoolGate { angles, ..gate.clone() }, slots }
         });
@@ -62,7 +65,8 @@ impl Parametrised {
     /// As a circuit.
     pub(crate) fn circuit(&self) -> Circuit {
         let mut circuit = Circuit::new(self.n_qubits);
-        let params: Vec<Angle> = (0..self.n_params).map(|k| circuit.param(&format!("p{k}"))).collect();
+        let params: Vec<Angle> =
+            (0..self.n_params).map(|k| circuit.param(&format!("p{k}"))).collect();
         for Slotted { gate, slots } in &self.gates {
             let angles: Vec<Angle> = (gate.angles.iter().zip(slots))
                 .map(|(constant, slot)| match slot {
@@ -80,7 +84,9 @@ impl Parametrised {
         let mut state = DenseState::zero(self.n_qubits);
         for Slotted { gate, slots } in &self.gates {
             let angles = gate.angles.iter().zip(slots).map(|(constant, slot)| match slot {
-                Some((k, n, d)) => PoolAngle::Radians(at[*k] * *n as f64 / *d as f64 + constant.radians()),
+                Some((k, n, d)) => {
+                    PoolAngle::Radians(at[*k] * *n as f64 / *d as f64 + constant.radians())
+                }
                 None => *constant,
             });
             PoolGate { angles: angles.collect(), ..gate.clone() }.apply(&mut state);
@@ -123,7 +129,14 @@ struct Question {
 /// One seed.
 pub(crate) fn check(seed: u64) -> Checked {
     let mut rng = Rng::new(seed);
-    let pools = [Pool::RzSx, Pool::U3Cx, Pool::Fractions, Pool::Fractions, Pool::Controlled, Pool::Sandwich];
+    let pools = [
+        Pool::RzSx,
+        Pool::U3Cx,
+        Pool::Fractions,
+        Pool::Fractions,
+        Pool::Controlled,
+        Pool::Sandwich,
+    ];
     let pool = pools[rng.below(pools.len())];
     let (n, len) = match rng.below(60) {
         0 => (15, 12 + rng.below(20)),
@@ -166,7 +179,8 @@ fn laws(drawn: &Parametrised, question: &Question) -> Checked {
     };
     let exact = ROUNDING * (drawn.gates.len() as f64 + 10.0);
     let observable: PauliSum = pauli_sum(string);
-    let energy = Expectation::new(drawn.circuit(), [observable]).map_err(|e| failed("values", &e))?;
+    let energy =
+        Expectation::new(drawn.circuit(), [observable]).map_err(|e| failed("values", &e))?;
     let (value, gradient) = energy.value_and_gradient(at).map_err(|e| failed("gradients", &e))?;
     compare("the value", &[value], &[drawn.reference(at).expectation(string)], exact)?;
     let slope = |k: usize| {
@@ -191,10 +205,13 @@ fn laws(drawn: &Parametrised, question: &Question) -> Checked {
     // Another point before, so that a prepared plan has to change its numbers.
     let elsewhere: Vec<f64> = at.iter().map(|x| x + 0.5).collect();
     for point in [&elsewhere, at] {
-        prepared.value_and_gradient(point, &mut by_plan).map_err(|e| failed("prepared gradients", &e))?;
+        prepared
+            .value_and_gradient(point, &mut by_plan)
+            .map_err(|e| failed("prepared gradients", &e))?;
     }
     compare("a prepared gradient", &by_plan, &gradient, exact)?;
-    let several = energy.gradients(&[elsewhere, at.clone()]).map_err(|e| failed("gradients", &e))?;
+    let several =
+        energy.gradients(&[elsewhere, at.clone()]).map_err(|e| failed("gradients", &e))?;
     compare("the gradient at several points", &several[1].1, &gradient, exact)?;
     if !second {
         return Ok(());
@@ -202,7 +219,8 @@ fn laws(drawn: &Parametrised, question: &Question) -> Checked {
     let hessian = energy.hessian(at).map_err(|e| failed("Hessians", &e))?.concat();
     for method in [Method::Forward, Method::Shift, Method::Difference] {
         let other = energy.hessian_by(method, at).map_err(|e| failed("Hessians", &e))?.concat();
-        let tolerance = if method == Method::Difference { 10.0 * DIFFERENCES } else { 10.0 * exact };
+        let tolerance =
+            if method == Method::Difference { 10.0 * DIFFERENCES } else { 10.0 * exact };
         compare(&format!("the Hessian by {method}"), &other, &hessian, tolerance)?;
     }
     Ok(())

@@ -1,5 +1,6 @@
-//! Texts that nobody would write: huge numbers, deep nesting, odd declarations, valid texts with pieces moved. There must
-//! be an answer: a circuit, a program or an error, in bounded time and memory.
+//! Texts that nobody would write: huge numbers, deep nesting, odd declarations, valid texts with
+//! pieces moved. There must be an answer: a circuit, a program or an error, in bounded time and
+//! memory.
 
 use ketgrad_core::{
     exec::{Datum, Derivatives, Limits},
@@ -194,7 +195,9 @@ fn nested(rng: &mut Rng) -> String {
     let (before, after) = (open[which].repeat(count), close[which].repeat(count));
     let inside = ["1", "x", "pi", "q[0];", ""][rng.below(5)];
     match rng.below(5) {
-        0 => format!("OPENQASM 3.0;\nqubit[2] q;\nbit[2] c;\nU(0, 0, {before}{inside}{after}) q[0];\n"),
+        0 => format!(
+            "OPENQASM 3.0;\nqubit[2] q;\nbit[2] c;\nU(0, 0, {before}{inside}{after}) q[0];\n"
+        ),
         1 => format!(
             "OPENQASM 3.0;\ninclude \"stdgates.inc\";\nqubit[2] q;\nbit[2] c;\n{before}{inside}{after}\n"
         ),
@@ -245,7 +248,9 @@ fn program(text: &str) -> Checked {
         _ => None,
     };
     let params = &program.functions[f].params;
-    let Some(args) = params.iter().map(|p| datum(&p.kind)).collect::<Option<Vec<_>>>() else { return Ok(()) };
+    let Some(args) = params.iter().map(|p| datum(&p.kind)).collect::<Option<Vec<_>>>() else {
+        return Ok(());
+    };
     if let Ok(derivatives) = Derivatives::<f64>::new(&program, &name) {
         let mut derivatives = derivatives.with_limits(limits);
         // Errors are answers.
@@ -264,7 +269,8 @@ fn angle(text: &str) -> Checked {
 /// An error has a message, and one that can be read.
 fn answered(message: &str, text: &str) -> Checked {
     if message.is_empty() || message.len() > 20_000 + 20 * text.len() {
-        let detail = format!("{} bytes: {}", message.len(), message.chars().take(300).collect::<String>());
+        let detail =
+            format!("{} bytes: {}", message.len(), message.chars().take(300).collect::<String>());
         return Err(Finding::new("errors can be read", detail, text));
     }
     Ok(())

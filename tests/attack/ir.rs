@@ -1,4 +1,5 @@
-//! Programs as IR text: printed, read and printed again; and broken, where the parser and the verifier must say so.
+//! Programs as IR text: printed, read and printed again; and broken, where the parser and the
+//! verifier must say so.
 
 use ketgrad_core::{
     adjoint,
@@ -96,7 +97,11 @@ fn mutated(text: &str, rng: &mut Rng) -> String {
                 ];
                 let k = rng.below(words.len());
                 let from = lines[other].split(' ').nth(rng.below(4)).unwrap_or("v2").to_owned();
-                words[k] = if rng.below(2) == 0 { pieces[rng.below(pieces.len())].to_owned() } else { from };
+                words[k] = if rng.below(2) == 0 {
+                    pieces[rng.below(pieces.len())].to_owned()
+                } else {
+                    from
+                };
                 lines[at] = words.join(" ");
             }
         }

@@ -6,10 +6,10 @@
 //! cargo run -p ketgrad-attack -- --file tests/attack/corpus/many_phases.qasm
 //! cargo run --release -p ketgrad-attack -- --survey states --seed 0 --count 1000
 //! ```
-//! `survey` says in a table how far results are from right ones.
-//! A target is a function of a seed (`finding::Check`): the same seed gives the same input on every machine. What it
-//! finds is printed once for each law with the least input that shows it and the command that repeats it. Seeds run in
-//! processes of their own (`child`), so that aborts and hangs are found, too.
+//! `survey` says in a table how far results are from right ones. A target is a function of a seed
+//! (`finding::Check`): the same seed gives the same input on every machine. What it finds is
+//! printed once for each law with the least input that shows it and the command that repeats it.
+//! Seeds run in processes of their own (`child`), so that aborts and hangs are found, too.
 //!
 //! | target | inputs | references |
 //! |---|---|---|
@@ -96,14 +96,17 @@ fn options(words: &[String]) -> Result<Options, String> {
         match name.as_str() {
             "--seconds" => options.seconds = Some(number()?),
             "--seed" => options.seed = number()?,
-            "--threads" => options.threads = usize::try_from(number()?).map_err(|e| e.to_string())?,
+            "--threads" => {
+                options.threads = usize::try_from(number()?).map_err(|e| e.to_string())?
+            }
             "--target" => options.target = Some(value.clone()),
             "--only" => options.only = Some(number()?),
             "--file" => options.file = Some(value.clone()),
             "--survey" => options.survey = Some(value.clone()),
             "--count" => options.count = number()?,
             _ => {
-                let all = "--seconds, --seed, --threads, --target, --only, --file, --survey, --count";
+                let all =
+                    "--seconds, --seed, --threads, --target, --only, --file, --survey, --count";
                 return Err(format!("no option {name}: {all}"));
             }
         }
@@ -139,8 +142,8 @@ pub fn check_file(file: &Path) -> Result<(), String> {
     corpus::check(file).map_err(|found| format!("{}: {}", found.law, found.detail))
 }
 
-/// What the words of a command line ask for. The process must be one that runs this with its own words, since it starts
-/// itself for each range of seeds.
+/// What the words of a command line ask for. The process must be one that runs this with its own
+/// words, since it starts itself for each range of seeds.
 ///
 /// # Errors
 /// Words that say nothing, and what was found.
@@ -162,7 +165,12 @@ pub fn run(words: &[String]) -> Result<(), String> {
     }
     if let Some(name) = &options.survey {
         let until = options.seconds.map(|s| Instant::now() + Duration::from_secs(s));
-        return survey::run(name, options.seed..options.seed + options.count, until, options.threads);
+        return survey::run(
+            name,
+            options.seed..options.seed + options.count,
+            until,
+            options.threads,
+        );
     }
     if let (Some(name), Some(seed)) = (&options.target, options.only) {
         check_seed(name, seed)?;

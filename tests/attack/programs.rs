@@ -1,4 +1,5 @@
-//! Programs of the program language: run by every engine, beside an interpreter of their syntax tree on dual numbers.
+//! Programs of the program language: run by every engine, beside an interpreter of their syntax
+//! tree on dual numbers.
 
 mod draw;
 mod interpret;
@@ -22,7 +23,8 @@ pub(crate) use interpret::{Outcome, Value};
 
 type D = Datum<Complex<f64>>;
 
-/// Numbers of two engines are the same up to this, relative to numbers above 1: a few roundings for each statement.
+/// Numbers of two engines are the same up to this, relative to numbers above 1: a few roundings for
+/// each statement.
 const ROUNDING: f64 = 1e-9;
 
 /// What a run may use.
@@ -91,11 +93,15 @@ fn laws(drawn: &Drawn, choice: u64) -> Checked {
     };
     let args = arguments(drawn);
     let right = interpret::run(drawn, None);
-    let derivatives = || Derivatives::<Complex<f64>>::new(&program, "f").map(|d| d.with_limits(LIMITS));
+    let derivatives =
+        || Derivatives::<Complex<f64>>::new(&program, "f").map(|d| d.with_limits(LIMITS));
     let mut outcomes: Vec<(String, Result<Vec<f64>, String>)> = Vec::new();
     for level in [Level::None, Level::Strict, Level::Algebraic] {
         let value = derivatives().and_then(|d| d.with_level(level).value(&args));
-        outcomes.push((format!("at level {level:?}"), value.map(|v| numbers(&v)).map_err(|e| e.to_string())));
+        outcomes.push((
+            format!("at level {level:?}"),
+            value.map(|v| numbers(&v)).map_err(|e| e.to_string()),
+        ));
     }
     let real: Vec<Datum<f64>> = drawn
         .args
@@ -107,13 +113,15 @@ fn laws(drawn: &Drawn, choice: u64) -> Checked {
             Value::Poison => Datum::Bool(false),
         })
         .collect();
-    let on_reals = Derivatives::<f64>::new(&program, "f").and_then(|d| d.with_limits(LIMITS).value(&real));
+    let on_reals =
+        Derivatives::<f64>::new(&program, "f").and_then(|d| d.with_limits(LIMITS).value(&real));
     let real_numbers = |d: &Datum<f64>| match d {
         Datum::Real(x) => vec![*x],
         Datum::Reals(xs) => xs.items().to_vec(),
         _ => Vec::new(),
     };
-    outcomes.push(("on reals".into(), on_reals.map(|v| real_numbers(&v)).map_err(|e| e.to_string())));
+    outcomes
+        .push(("on reals".into(), on_reals.map(|v| real_numbers(&v)).map_err(|e| e.to_string())));
     if let Ok(inspection) = Inspection::<Complex<f64>>::new(&program, "f") {
         let value = inspection.with_limits(LIMITS).run(&args, &mut Counter::default());
         outcomes.push(("inspected".into(), value.map(|v| numbers(&v)).map_err(|e| e.to_string())));
@@ -128,8 +136,10 @@ fn laws(drawn: &Drawn, choice: u64) -> Checked {
             (Outcome::Unclear, outcome) if outcome.is_err() || !is_whole(way) => {}
             // What nobody uses may go, and its failure with it.
             (Outcome::Dead(_), Err(_)) => {}
-            (Outcome::Dead(v), Ok(given)) if !is_whole(way) && close(given, &v.primal(), ROUNDING) => {}
-            // The algebraic level may change what is not finite on the way, and what that decides, and signs of zeros.
+            (Outcome::Dead(v), Ok(given))
+                if !is_whole(way) && close(given, &v.primal(), ROUNDING) => {}
+            // The algebraic level may change what is not finite on the way, and what that decides,
+            // and signs of zeros.
             (Outcome::Value(v) | Outcome::Dead(v), _)
                 if way.contains("Algebraic") && !(v.is_finite() && v.is_smooth()) => {}
             _ => {
@@ -145,7 +155,10 @@ fn laws(drawn: &Drawn, choice: u64) -> Checked {
     if let [first, rest @ ..] = &errors[..]
         && let Some(other) = rest.iter().find(|e| *e != first && place(e) == place(first))
     {
-        return Err(failed("errors at one place are the same in all ways", format!("{first}\n{other}")));
+        return Err(failed(
+            "errors at one place are the same in all ways",
+            format!("{first}\n{other}"),
+        ));
     }
     let Outcome::Value(value) = &right else { return Ok(()) };
     emitted(drawn, &program, &args, &value.primal())?;
@@ -172,12 +185,17 @@ fn wordy(message: &str) -> String {
 }
 
 /// The program as text again, and its gradient.
-fn emitted(drawn: &Drawn, program: &ketgrad_core::ir::Program, args: &[D], right: &[f64]) -> Checked {
+fn emitted(
+    drawn: &Drawn,
+    program: &ketgrad_core::ir::Program,
+    args: &[D],
+    right: &[f64],
+) -> Checked {
     let failed = |law: &str, detail: String| Finding::new(law, detail, drawn);
     let Some(f) = program.lookup("f") else { return Ok(()) };
     let run = |source: &str, name: &str| {
-        let again =
-            parse_program(source).map_err(|e| e.first().map(ToString::to_string).unwrap_or_default())?;
+        let again = parse_program(source)
+            .map_err(|e| e.first().map(ToString::to_string).unwrap_or_default())?;
         let value = Derivatives::<Complex<f64>>::new(&again, name)
             .and_then(|d| d.with_limits(LIMITS).value(args))
             .map_err(|e| e.to_string())?;
@@ -199,14 +217,17 @@ fn emitted(drawn: &Drawn, program: &ketgrad_core::ir::Program, args: &[D], right
     let derived = Derivatives::<Complex<f64>>::new(program, "f").and_then(|d| d.derivative());
     let Ok((derived, g)) = derived else { return Ok(()) };
     let at_level = |level| -> Option<Vec<f64>> {
-        let mut d =
-            Derivatives::<Complex<f64>>::new(program, "f").ok()?.with_limits(LIMITS).with_level(level);
+        let mut d = Derivatives::<Complex<f64>>::new(program, "f")
+            .ok()?
+            .with_limits(LIMITS)
+            .with_level(level);
         let (y, gradient) = d.value_and_gradient(args).ok()?;
         Some(std::iter::once(y).chain(gradient.iter().flat_map(numbers)).collect())
     };
     if let (Ok(source), Some(expected)) = (emit_text(&derived, g), at_level(Level::Strict)) {
         // What a text does not fold may have slopes of 0 times infinity that the passes leave out.
-        let as_written = |given: &[f64]| at_level(Level::None).is_some_and(|y| close(given, &y, 1e-7));
+        let as_written =
+            |given: &[f64]| at_level(Level::None).is_some_and(|y| close(given, &y, 1e-7));
         // The function comes last.
         match run(&source, &entry(&source).unwrap_or_default()) {
             Ok(given) if close(&given, &expected, 1e-7) || as_written(&given) => {}
@@ -234,7 +255,9 @@ fn slopes(drawn: &Drawn, program: &ketgrad_core::ir::Program, args: &[D], choice
             undefined |= seen.undefined;
             edge |= seen.edge;
             match outcome {
-                Outcome::Value(Value::Real(y)) if y.is_known_up_to(1e-9) && y.d.abs() < 1e9 => Some(y.d),
+                Outcome::Value(Value::Real(y)) if y.is_known_up_to(1e-9) && y.d.abs() < 1e9 => {
+                    Some(y.d)
+                }
                 _ => None,
             }
         })
@@ -262,8 +285,10 @@ fn slopes(drawn: &Drawn, program: &ketgrad_core::ir::Program, args: &[D], choice
             let exact = report.engines.iter().filter(|e| e.name != "difference");
             for engine in exact {
                 if !is_right(&engine.gradient, 1e-7) {
-                    let detail =
-                        format!("{}: {:?} instead of {right:?} at {args:?}", engine.name, engine.gradient);
+                    let detail = format!(
+                        "{}: {:?} instead of {right:?} at {args:?}",
+                        engine.name, engine.gradient
+                    );
                     return Err(failed(&format!("gradients are right ({})", engine.name), detail));
                 }
             }
@@ -285,7 +310,10 @@ fn slopes(drawn: &Drawn, program: &ketgrad_core::ir::Program, args: &[D], choice
 }
 
 /// What comes of a step to both sides of each number.
-fn beside<'a>(drawn: &'a Drawn, places: &'a [interpret::Place]) -> impl Iterator<Item = Outcome> + 'a {
+fn beside<'a>(
+    drawn: &'a Drawn,
+    places: &'a [interpret::Place],
+) -> impl Iterator<Item = Outcome> + 'a {
     places.iter().flat_map(|&(k, i)| [1e-9, -1e-9].map(|h| (k, i, h))).map(|(k, i, h)| {
         let mut drawn = drawn.clone();
         match &mut drawn.args[k] {
@@ -308,8 +336,11 @@ fn second(drawn: &Drawn, program: &ketgrad_core::ir::Program, args: &[D], choice
             _ => None,
         })
         .collect();
-    let derivatives = || Derivatives::<Complex<f64>>::new(program, "f").map(|d| d.with_limits(LIMITS));
-    let Ok((_, product)) = derivatives().and_then(|mut d| d.hvp(args, &dots)) else { return Ok(()) };
+    let derivatives =
+        || Derivatives::<Complex<f64>>::new(program, "f").map(|d| d.with_limits(LIMITS));
+    let Ok((_, product)) = derivatives().and_then(|mut d| d.hvp(args, &dots)) else {
+        return Ok(());
+    };
     let given: Vec<f64> = product.iter().flat_map(numbers).collect();
     let at = |h: f64| {
         let mut dots = dots.iter();
@@ -330,11 +361,14 @@ fn second(drawn: &Drawn, program: &ketgrad_core::ir::Program, args: &[D], choice
         let (up, down) = (at(to)?, at(from)?);
         Some(up.iter().zip(&down).map(|(u, d)| (u - d) / (to - from)).collect::<Vec<f64>>())
     };
-    let (Some(coarse), Some(fine)) = (slope(-2e-4, 2e-4), slope(-1e-4, 1e-4)) else { return Ok(()) };
+    let (Some(coarse), Some(fine)) = (slope(-2e-4, 2e-4), slope(-1e-4, 1e-4)) else {
+        return Ok(());
+    };
     let (Some(left), Some(right)) = (slope(-1e-4, 0.0), slope(0.0, 1e-4)) else { return Ok(()) };
     // Where two steps or two sides disagree there is a kink or a pole near.
-    let smooth =
-        close(&coarse, &fine, 1e-5) && close(&left, &right, 1e-2) && fine.iter().all(|x| x.is_finite());
+    let smooth = close(&coarse, &fine, 1e-5)
+        && close(&left, &right, 1e-2)
+        && fine.iter().all(|x| x.is_finite());
     if smooth && !close(&given, &fine, 1e-3) {
         let detail = format!("{given:?} instead of {fine:?} along {dots:?} at {args:?}");
         return Err(Finding::new("Hessian-vector products are right", detail, drawn));

@@ -1,5 +1,6 @@
-//! Texts of OpenQASM that mean something, beside interpreters of their syntax trees: definitions and modifiers of gates
-//! ([`gates`]), and classical values that depend on measurements ([`classical`]).
+//! Texts of OpenQASM that mean something, beside interpreters of their syntax trees: definitions
+//! and modifiers of gates ([`gates`]), and classical values that depend on measurements
+//! ([`classical`]).
 
 mod classical;
 mod gates;

@@ -4,10 +4,11 @@
 //! cargo run --release -p ketgrad-attack -- --survey states --seed 0 --count 1000
 //! cargo run --release -p ketgrad-attack -- --survey equivalent --seed 0 --count 10000
 //! ```
-//! With `--seconds` no seed is begun later than that; the last line says which ones the table is of.
-//! `states` runs circuits of 50 to 2,000 gates on 15, 16 and 17 qubits as users run them, `--count` of each pool, and says
-//! how far the worst amplitude is from [`support::dense`]. `equivalent` compares `--count` pairs on 16 and 17 qubits, every
-//! other one changed by a gate, and says how often the verdict was wrong and how much of its bound the difference took.
+//! With `--seconds` no seed is begun later than that; the last line says which ones the table is
+//! of. `states` runs circuits of 50 to 2,000 gates on 15, 16 and 17 qubits as users run them,
+//! `--count` of each pool, and says how far the worst amplitude is from [`support::dense`].
+//! `equivalent` compares `--count` pairs on 16 and 17 qubits, every other one changed by a gate,
+//! and says how often the verdict was wrong and how much of its bound the difference took.
 
 use std::{
     collections::BTreeMap,
@@ -79,7 +80,11 @@ pub(crate) fn run(
     };
     print!("{}", table.print());
     println!("seeds {} to {}", seeds.start, next.into_inner().min(seeds.end));
-    if table.0.values().any(|line| line.wrong > 0) { Err("some results are wrong".into()) } else { Ok(()) }
+    if table.0.values().any(|line| line.wrong > 0) {
+        Err("some results are wrong".into())
+    } else {
+        Ok(())
+    }
 }
 
 /// One result.
@@ -126,7 +131,8 @@ impl Table {
     fn print(&self) -> String {
         let mut text = String::from("| what | count | worst | wrong |\n|---|---|---|---|\n");
         for (name, line) in &self.0 {
-            let _ = writeln!(text, "| {name} | {} | {:.1e} | {} |", line.count, line.worst, line.wrong);
+            let _ =
+                writeln!(text, "| {name} | {} | {:.1e} | {} |", line.count, line.worst, line.wrong);
         }
         for (name, line) in &self.0 {
             if let Some(first) = &line.first {
@@ -154,7 +160,8 @@ fn states(seed: u64) -> Result<Vec<Row>, String> {
         ];
         for ((off, wrong), name) in off.into_iter().zip(WRONG).zip(["f64", "f32"]) {
             let fine = off <= wrong;
-            let input = (!fine).then(|| format!("seed {seed}, {n} qubits, {len} gates: off by {off:e}"));
+            let input =
+                (!fine).then(|| format!("seed {seed}, {n} qubits, {len} gates: off by {off:e}"));
             rows.push(Row { line: format!("{pool:?} in {name}"), off, wrong: input });
         }
     }
@@ -177,7 +184,11 @@ fn pair(seed: u64) -> Result<Vec<Row>, String> {
     let len = if long { 20 } else { 20 + rng.below(80) };
     let mut one = PoolCircuit::draw(pool, n, len, rng.bits());
     // A decimal, so that numbers decide.
-    one.gates.push(PoolGate::new("ry", &[PoolAngle::Radians(0.123_456_789_012_345_6)], &[rng.below(n)]));
+    one.gates.push(PoolGate::new(
+        "ry",
+        &[PoolAngle::Radians(0.123_456_789_012_345_6)],
+        &[rng.below(n)],
+    ));
     let mut other = PoolCircuit { n_qubits: n, gates: rewritten(&one.gates, &mut rng) };
     let changed = seed % 2 == 1;
     if changed {
@@ -191,7 +202,8 @@ fn pair(seed: u64) -> Result<Vec<Row>, String> {
     if long {
         many_phases(&mut one, &mut other, &mut rng);
     }
-    let settings = Settings::default().with_on(On::State).with_exact_ring(rng.below(2) == 0).with_seed(seed);
+    let settings =
+        Settings::default().with_on(On::State).with_exact_ring(rng.below(2) == 0).with_seed(seed);
     let report = equivalent(&one.circuit(), &other.circuit(), &settings, &Simulator::new());
     let report = report.map_err(|e| format!("seed {seed}: {e}"))?;
     // Whether a change shows at all is the reference's to say.
@@ -204,7 +216,8 @@ fn pair(seed: u64) -> Result<Vec<Row>, String> {
     };
     let kind = if long { "100,000 phases" } else { "" };
     let name = |what: &str| format!("{what} {kind}").trim().to_owned();
-    let input = || format!("seed {seed}, {pool:?}, {n} qubits, reference {apart:e} apart: {report:?}");
+    let input =
+        || format!("seed {seed}, {pool:?}, {n} qubits, reference {apart:e} apart: {report:?}");
     let mut rows = vec![Row {
         line: name(match report.verdict {
             Verdict::Unknown => "unknown",
@@ -225,7 +238,8 @@ fn pair(seed: u64) -> Result<Vec<Row>, String> {
 /// The norm of the difference of the final states, with the best phase.
 fn up_to_phase(one: &PoolCircuit, other: &PoolCircuit) -> f64 {
     let (a, b) = (one.reference(), other.reference());
-    let overlap: Complex<f64> = a.amplitudes.iter().zip(&b.amplitudes).map(|(x, y)| x.conj() * y).sum();
+    let overlap: Complex<f64> =
+        a.amplitudes.iter().zip(&b.amplitudes).map(|(x, y)| x.conj() * y).sum();
     let phase = overlap.conj() / overlap.norm();
     let square = |(x, y): (&Complex<f64>, &Complex<f64>)| (x - y * phase).norm_sqr();
     a.amplitudes.iter().zip(&b.amplitudes).map(square).sum::<f64>().sqrt()
@@ -242,13 +256,21 @@ fn rewritten(gates: &[PoolGate], rng: &mut Rng) -> Vec<PoolGate> {
                 new.extend([gate("h", &[], &[b]), gate("cz", &[], &[b, a]), gate("h", &[], &[b])]);
             }
             ("swap", _, &[a, b]) if plain => {
-                new.extend([gate("cx", &[], &[a, b]), gate("cx", &[], &[b, a]), gate("cx", &[], &[a, b])]);
+                new.extend([
+                    gate("cx", &[], &[a, b]),
+                    gate("cx", &[], &[b, a]),
+                    gate("cx", &[], &[a, b]),
+                ]);
             }
             ("rx", &[t], &[q]) if plain => {
                 new.extend([gate("h", &[], &[q]), gate("rz", &[t], &[q]), gate("h", &[], &[q])]);
             }
             ("rzz", &[t], &[a, b]) if plain => {
-                new.extend([gate("cx", &[], &[a, b]), gate("rz", &[t], &[b]), gate("cx", &[], &[a, b])]);
+                new.extend([
+                    gate("cx", &[], &[a, b]),
+                    gate("rz", &[t], &[b]),
+                    gate("cx", &[], &[a, b]),
+                ]);
             }
             ("x", _, &[q]) if plain => new.extend([gate("sx", &[], &[q]), gate("sx", &[], &[q])]),
             ("t", _, &[q]) if plain => new.push(gate("p", &[PoolAngle::Pi(1, 4)], &[q])),
@@ -264,7 +286,8 @@ fn rewritten(gates: &[PoolGate], rng: &mut Rng) -> Vec<PoolGate> {
     new
 }
 
-/// Many phases of one sign on a pair of qubits: one after another in the first, with a swap between in the second.
+/// Many phases of one sign on a pair of qubits: one after another in the first, with a swap between
+/// in the second.
 fn many_phases(one: &mut PoolCircuit, other: &mut PoolCircuit, rng: &mut Rng) {
     let angle = PoolAngle::Radians(1.0 + rng.unit());
     let order = rng.permutation(one.n_qubits);

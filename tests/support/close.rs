@@ -123,8 +123,8 @@ impl Parts for Fp {
     }
 }
 
-/// The largest difference between parts of two lists of numbers; infinite if the lengths differ or a
-/// NaN occurs.
+/// The largest difference between parts of two lists of numbers; infinite if the lengths differ or
+/// a NaN occurs.
 pub fn distance<R: Parts>(a: &[R], b: &[R]) -> f64 {
     if a.len() != b.len() {
         return f64::INFINITY;
@@ -132,7 +132,9 @@ pub fn distance<R: Parts>(a: &[R], b: &[R]) -> f64 {
     let off = |x: f64, y: f64| if (x - y).is_nan() { f64::INFINITY } else { (x - y).abs() };
     a.iter()
         .zip(b)
-        .flat_map(|(x, y)| x.parts().into_iter().zip(y.parts()).map(|(x, y)| off(x, y)).collect::<Vec<_>>())
+        .flat_map(|(x, y)| {
+            x.parts().into_iter().zip(y.parts()).map(|(x, y)| off(x, y)).collect::<Vec<_>>()
+        })
         .fold(0.0, f64::max)
 }
 

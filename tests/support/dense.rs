@@ -1,8 +1,10 @@
-//! A reference simulator in `f64`: gates written out by formula, applied by direct loops over indices.
+//! A reference simulator in `f64`: gates written out by formula, applied by direct loops over
+//! indices.
 //!
-//! It shares nothing with ketgrad: no gate table, no bindings, no kernels, no plans. ([`mod@crate::reference`] has no
-//! kernels either, but takes matrices from the gate table and builds 2^n x 2^n matrices, for a few qubits.) A gate on
-//! 17 qubits takes a third of a millisecond, so circuits of hundreds of gates are fine.
+//! It shares nothing with ketgrad: no gate table, no bindings, no kernels, no plans.
+//! ([`mod@crate::reference`] has no kernels either, but takes matrices from the gate table and
+//! builds 2^n x 2^n matrices, for a few qubits.) A gate on 17 qubits takes a third of a
+//! millisecond, so circuits of hundreds of gates are fine.
 //!
 //! ```
 //! use support::dense::{DenseState, named};
@@ -12,7 +14,8 @@
 //! assert!((bell.expectation(&[(0, 'X'), (1, 'X')]) - 1.0).abs() < 1e-15);
 //! ```
 //!
-//! Bit j of a row or column number belongs to the j-th target; qubit 0 is the least significant bit of an index.
+//! Bit j of a row or column number belongs to the j-th target; qubit 0 is the least significant bit
+//! of an index.
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_PI_2, FRAC_PI_4};
 
@@ -121,7 +124,8 @@ impl DenseState {
     }
 }
 
-/// A sum with its own roundings taken out (Neumaier): a running sum of 2^17 terms is off by more than what is compared.
+/// A sum with its own roundings taken out (Neumaier): a running sum of 2^17 terms is off by more
+/// than what is compared.
 fn sum(terms: impl Iterator<Item = f64>) -> f64 {
     let (mut sum, mut rest) = (0.0, 0.0);
     for x in terms {

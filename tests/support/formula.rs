@@ -1,5 +1,5 @@
-//! The value of a formula in `+ - * / ^`, elementary functions, `pi`, `i` and names: an independent reader of what
-//! closed forms are printed as.
+//! The value of a formula in `+ - * / ^`, elementary functions, `pi`, `i` and names: an independent
+//! reader of what closed forms are printed as.
 
 use num_complex::Complex;
 

@@ -1,7 +1,8 @@
-//! Pools of random circuits from a seed, each gate known twice: as a gate of a `Circuit`, and to the reference.
+//! Pools of random circuits from a seed, each gate known twice: as a gate of a `Circuit`, and to
+//! the reference.
 //!
-//! Each [`Pool`] is a kind of circuit that asks for other parts of a simulator: long words of a few gates, angles
-//! of every size, products that come back to a diagonal within rounding.
+//! Each [`Pool`] is a kind of circuit that asks for other parts of a simulator: long words of a few
+//! gates, angles of every size, products that come back to a diagonal within rounding.
 //!
 //! ```
 //! use support::pools::{Pool, PoolCircuit};
@@ -99,7 +100,8 @@ impl PoolGate {
         let angles: Vec<f64> = self.angles.iter().map(|a| a.radians()).collect();
         let gate = named(self.name, &angles);
         let (own, targets) = self.qubits.split_at(gate.n_controls);
-        let controls: Vec<_> = own.iter().map(|&q| (q, true)).chain(self.controls.iter().copied()).collect();
+        let controls: Vec<_> =
+            own.iter().map(|&q| (q, true)).chain(self.controls.iter().copied()).collect();
         state.apply(&gate.matrix, targets, &controls);
     }
 
@@ -141,7 +143,11 @@ impl PoolGate {
 impl fmt::Display for PoolGate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(matrix) = &self.matrix {
-            return write!(f, "// unitary on {:?} under {:?}: {matrix:?}", self.qubits, self.controls);
+            return write!(
+                f,
+                "// unitary on {:?} under {:?}: {matrix:?}",
+                self.qubits, self.controls
+            );
         }
         for (_, value) in &self.controls {
             f.write_str(if *value { "ctrl @ " } else { "negctrl @ " })?;
@@ -276,7 +282,8 @@ struct Drawing {
     gates: Vec<PoolGate>,
 }
 
-const CLIFFORD_T: [&str; 13] = ["h", "x", "y", "z", "s", "sdg", "t", "tdg", "sx", "cx", "cz", "swap", "ccx"];
+const CLIFFORD_T: [&str; 13] =
+    ["h", "x", "y", "z", "s", "sdg", "t", "tdg", "sx", "cx", "cz", "swap", "ccx"];
 const ROTATIONS: [&str; 14] =
     ["rx", "ry", "rz", "p", "cp", "rzz", "rxx", "ryy", "crx", "cry", "crz", "rzx", "r", "fsim"];
 
@@ -324,8 +331,10 @@ impl Drawing {
                 self.put_anywhere(name, fraction);
             }
             Pool::Extreme => {
-                let names: Vec<_> =
-                    ROTATIONS.into_iter().chain(["U", "u3", "u2", "cu", "gphase", "h", "cx"]).collect();
+                let names: Vec<_> = ROTATIONS
+                    .into_iter()
+                    .chain(["U", "u3", "u2", "cu", "gphase", "h", "cx"])
+                    .collect();
                 let name = self.pick(&names);
                 self.put_anywhere(name, extreme);
             }
@@ -356,7 +365,10 @@ impl Drawing {
         let local = |rng: &mut Rng| kron(&random_single(rng), &random_single(rng));
         let mut matrix = match rng.below(4) {
             0 => local(rng),
-            1 => kron(&named("p", &[rng.signed()]).matrix, &named("rz", &[7.0 * rng.signed()]).matrix),
+            1 => kron(
+                &named("p", &[rng.signed()]).matrix,
+                &named("rz", &[7.0 * rng.signed()]).matrix,
+            ),
             2 => product(&local(rng), &named("swap", &[]).matrix),
             _ => product(
                 &named("rzz", &[4.0 * rng.signed()]).matrix,
@@ -367,8 +379,10 @@ impl Drawing {
         let word = product(&local(rng), &product(&rotation("XX", 3.0 * rng.signed()), &local(rng)));
         let tiny = 10f64.powf(-17.0 + 9.0 * rng.unit());
         let letters = ["XX", "YY", "ZZ", "XZ", "ZX", "YX"][rng.below(6)];
-        let undone = product(&crate::dense::dagger(&word), &product(&rotation(letters, tiny), &word));
-        matrix = if rng.below(2) == 0 { product(&matrix, &undone) } else { product(&undone, &matrix) };
+        let undone =
+            product(&crate::dense::dagger(&word), &product(&rotation(letters, tiny), &word));
+        matrix =
+            if rng.below(2) == 0 { product(&matrix, &undone) } else { product(&undone, &matrix) };
         let order = rng.permutation(self.n);
         let controls = order[2..].iter().take(rng.below(5).saturating_sub(2));
         let controls = controls.map(|&q| (q, q % 2 == 0)).collect();
@@ -430,7 +444,8 @@ impl Drawing {
     fn long_phases(&mut self, len: usize) {
         let name = self.pick(&["cp", "rzz", "crz", "p", "rz", "crx", "cu", "U"]);
         let (n_angles, k) = arity(name);
-        let angles: Vec<_> = (0..n_angles).map(|_| PoolAngle::Radians(3.2 * self.rng.unit())).collect();
+        let angles: Vec<_> =
+            (0..n_angles).map(|_| PoolAngle::Radians(3.2 * self.rng.unit())).collect();
         let qubits = self.rng.permutation(self.n)[..k].to_vec();
         for _ in 0..1 + self.rng.below(len.max(2)) {
             self.put(name, &angles, &qubits);

@@ -87,7 +87,8 @@ impl Rng {
         }
         Matrix::from_fn(n_qubits, |i, j| rows[i][j])
     }
-    /// Radians: often a multiple of pi/4 or close to one, where gates vanish or become Clifford gates.
+    /// Radians: often a multiple of pi/4 or close to one, where gates vanish or become Clifford
+    /// gates.
     pub fn special_angle(&mut self) -> f64 {
         let quarter = std::f64::consts::FRAC_PI_4 * (self.below(33) as f64 - 16.0);
         let near = [0.0, 0.0, 1e-16, 1e-12, -1e-9, 1e-6][self.below(6)];
@@ -109,18 +110,29 @@ impl Rng {
         }
     }
     /// Appends a gate on random qubits under up to two random controls, angles from `angle`.
-    pub fn push(&mut self, circuit: &mut Circuit, kind: GateKind, angle: impl FnMut(&mut Rng) -> Angle) {
+    pub fn push(
+        &mut self,
+        circuit: &mut Circuit,
+        kind: GateKind,
+        angle: impl FnMut(&mut Rng) -> Angle,
+    ) {
         let (n, k) = (circuit.n_qubits(), kind.n_qubits());
         let gate = self.gate(kind, angle);
         let order = self.permutation(n);
         let n_controls = self.below(n - k + 1).min(2);
-        let controls: Vec<_> = order[k..k + n_controls].iter().map(|&q| (q, self.bits() & 1 == 1)).collect();
+        let controls: Vec<_> =
+            order[k..k + n_controls].iter().map(|&q| (q, self.bits() & 1 == 1)).collect();
         if let Err(e) = circuit.gate(gate, &order[..k], &controls) {
             panic!("{e}");
         }
     }
-    /// Appends a rotation about a random Pauli string, of no letters to one on every qubit, under up to two random controls.
-    pub fn push_rotation(&mut self, circuit: &mut Circuit, mut angle: impl FnMut(&mut Rng) -> Angle) {
+    /// Appends a rotation about a random Pauli string, of no letters to one on every qubit, under
+    /// up to two random controls.
+    pub fn push_rotation(
+        &mut self,
+        circuit: &mut Circuit,
+        mut angle: impl FnMut(&mut Rng) -> Angle,
+    ) {
         let n = circuit.n_qubits();
         let order = self.permutation(n);
         let (targets, rest) = order.split_at(self.below(n + 1));
@@ -158,13 +170,18 @@ impl Rng {
         circuit.inputs().map(|_| 4.0 * self.signed()).collect()
     }
     /// A circuit of gates of the table on random qubits under random controls, angles from `angle`.
-    pub fn circuit(&mut self, n: usize, len: usize, angle: impl FnMut(&mut Rng) -> Angle) -> Circuit {
+    pub fn circuit(
+        &mut self,
+        n: usize,
+        len: usize,
+        angle: impl FnMut(&mut Rng) -> Angle,
+    ) -> Circuit {
         let mut circuit = Circuit::new(n);
         self.fill(&mut circuit, len, angle);
         circuit
     }
-    /// Appends so many groups of rotations between Clifford gates, all of which are undone after them in reverse order,
-    /// most of them; some gates stand in between.
+    /// Appends so many groups of rotations between Clifford gates, all of which are undone after
+    /// them in reverse order, most of them; some gates stand in between.
     pub fn conjugated(
         &mut self,
         circuit: &mut Circuit,
@@ -174,8 +191,16 @@ impl Rng {
         use GateKind::{H, P, RX, RXX, RYY, RZ, RZZ, S, SDG, SX, SXDG, U, X, Y, Z};
         let n = circuit.n_qubits();
         // Each with its inverse, and its controls.
-        let clifford =
-            [(H, H, 0), (S, SDG, 0), (SDG, S, 0), (SX, SXDG, 0), (Y, Y, 0), (X, X, 1), (X, X, 1), (Z, Z, 1)];
+        let clifford = [
+            (H, H, 0),
+            (S, SDG, 0),
+            (SDG, S, 0),
+            (SX, SXDG, 0),
+            (Y, Y, 0),
+            (X, X, 1),
+            (X, X, 1),
+            (Z, Z, 1),
+        ];
         let rotations = [RZ, RZ, RZ, RZZ, P, RXX, RYY, RX];
         let mut put = |rng: &mut Rng, kind: GateKind, on: &[usize]| {
             let (targets, controls) = on.split_at(kind.n_qubits());
@@ -195,7 +220,8 @@ impl Rng {
                         word.push((inverse, on));
                     }
                 }
-                let kind = if self.below(12) == 0 { U } else { rotations[self.below(rotations.len())] };
+                let kind =
+                    if self.below(12) == 0 { U } else { rotations[self.below(rotations.len())] };
                 if kind.n_qubits() <= n {
                     let on = self.permutation(n)[..kind.n_qubits()].to_vec();
                     put(self, kind, &on);
@@ -212,7 +238,12 @@ impl Rng {
         }
     }
     /// Appends gates of the table on random qubits under random controls, angles from `angle`.
-    pub fn fill(&mut self, circuit: &mut Circuit, len: usize, mut angle: impl FnMut(&mut Rng) -> Angle) {
+    pub fn fill(
+        &mut self,
+        circuit: &mut Circuit,
+        len: usize,
+        mut angle: impl FnMut(&mut Rng) -> Angle,
+    ) {
         let (n, end) = (circuit.n_qubits(), circuit.instructions().len() + len);
         while circuit.instructions().len() < end {
             let kind = GateKind::ALL[self.below(GateKind::ALL.len())];
@@ -229,13 +260,14 @@ pub fn angle_of(n_params: u32) -> impl Strategy<Value = Angle> {
         (-16i64..=16, select(vec![1i64, 2, 3, 4, 8])).prop_map(|(n, d)| Angle::pi(n, d)),
         (-7.0..7.0).prop_map(Angle::rad)
     ];
-    let term = (0..n_params.max(1), -4i64..=4, select(vec![1i64, 2, 4])).prop_map(move |(id, n, d)| {
-        if n_params == 0 {
-            Angle::zero()
-        } else {
-            Angle::theta(ketgrad_core::param::ParamId::new(id)) * Q::new(n, d)
-        }
-    });
+    let term =
+        (0..n_params.max(1), -4i64..=4, select(vec![1i64, 2, 4])).prop_map(move |(id, n, d)| {
+            if n_params == 0 {
+                Angle::zero()
+            } else {
+                Angle::theta(ketgrad_core::param::ParamId::new(id)) * Q::new(n, d)
+            }
+        });
     (constant, term).prop_map(|(a, b)| a + b)
 }
 
@@ -250,8 +282,8 @@ pub struct Draw {
     controls: Vec<bool>,
 }
 
-/// One gate on `n` qubits: any kind that fits, any qubits in any order, up to two controls of either
-/// value.
+/// One gate on `n` qubits: any kind that fits, any qubits in any order, up to two controls of
+/// either value.
 pub fn draw(n: usize, n_params: u32) -> impl Strategy<Value = Draw> {
     let kinds = GateKind::ALL.iter().copied().filter(|k| k.n_qubits() <= n).map(Some);
     let kinds: Vec<Option<GateKind>> = kinds.chain([None; ROTATIONS]).collect();
@@ -259,10 +291,17 @@ pub fn draw(n: usize, n_params: u32) -> impl Strategy<Value = Draw> {
     let order = Just((0..n).collect::<Vec<_>>()).prop_shuffle();
     let controls = proptest::collection::vec(any::<bool>(), 0..=2);
     (select(kinds), letters, proptest::collection::vec(angle_of(n_params), 4), order, controls)
-        .prop_map(|(kind, letters, angles, order, controls)| Draw { kind, letters, angles, order, controls })
+        .prop_map(|(kind, letters, angles, order, controls)| Draw {
+            kind,
+            letters,
+            angles,
+            order,
+            controls,
+        })
 }
 
-/// A circuit of up to `len` gates of the table and rotations about strings on `n` qubits with inputs `a`, `b`, … .
+/// A circuit of up to `len` gates of the table and rotations about strings on `n` qubits with
+/// inputs `a`, `b`, … .
 pub fn circuits(n: usize, n_params: u32, len: usize) -> impl Strategy<Value = Circuit> {
     proptest::collection::vec(draw(n, n_params), 0..=len).prop_map(move |draws| {
         let mut circuit = Circuit::new(n);
@@ -271,7 +310,8 @@ pub fn circuits(n: usize, n_params: u32, len: usize) -> impl Strategy<Value = Ci
         }
         for d in draws {
             let k = d.kind.map_or(d.letters.len(), GateKind::n_qubits);
-            let params = d.angles.iter().take(d.kind.map_or(0, |kind| kind.param_names().len())).cloned();
+            let params =
+                d.angles.iter().take(d.kind.map_or(0, |kind| kind.param_names().len())).cloned();
             let controls = d.order[k..].iter().zip(d.controls);
             let rotation = || PauliRotation::new(d.letters.clone(), d.angles[0].clone());
             let operation = match d.kind {
@@ -282,7 +322,9 @@ pub fn circuits(n: usize, n_params: u32, len: usize) -> impl Strategy<Value = Ci
                 let pushed = circuit.push(Instruction {
                     operation,
                     targets: d.order[..k].iter().map(|&q| q as u32).collect(),
-                    controls: controls.map(|(&q, value)| Control { qubit: q as u32, value }).collect(),
+                    controls: controls
+                        .map(|(&q, value)| Control { qubit: q as u32, value })
+                        .collect(),
                     condition: None,
                 });
                 pushed.map(|_| ())

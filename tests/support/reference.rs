@@ -1,9 +1,9 @@
 //! Gates on many qubits by their definition: sums of Kronecker products of 2x2 matrices.
 //!
 //! A matrix M on targets t is `sum_ab M[a][b] |a><b|`, and `|a><b|` on the targets is the Kronecker
-//! product over all qubits of `|a_j><b_j|` at target j and 1 elsewhere. Under controls it acts on the
-//! projector P onto their values, and the rest of the space is left alone: `M P + (1 - P)`. Nothing
-//! here knows of strides, masks or runs.
+//! product over all qubits of `|a_j><b_j|` at target j and 1 elsewhere. Under controls it acts on
+//! the projector P onto their values, and the rest of the space is left alone: `M P + (1 - P)`.
+//! Nothing here knows of strides, masks or runs.
 
 use ketgrad_core::{
     circuit::{Circuit, Operation, PauliRotation},
@@ -32,7 +32,9 @@ pub fn kron<R: Ring>(high: &Dense<R>, low: &Dense<R>) -> Dense<R> {
 pub fn product<R: Ring>(a: &Dense<R>, b: &Dense<R>) -> Dense<R> {
     let column = |j: usize| b.iter().map(move |row| &row[j]);
     a.iter()
-        .map(|row| (0..b.len()).map(|j| R::sum(row.iter().zip(column(j)).map(|(x, y)| x * y))).collect())
+        .map(|row| {
+            (0..b.len()).map(|j| R::sum(row.iter().zip(column(j)).map(|(x, y)| x * y))).collect()
+        })
         .collect()
 }
 
@@ -43,7 +45,9 @@ pub fn times_vector<R: Ring>(a: &Dense<R>, v: &[R]) -> Vec<R> {
 
 /// The identity matrix.
 pub fn identity<R: Ring>(dim: usize) -> Dense<R> {
-    (0..dim).map(|i| (0..dim).map(|j| if i == j { R::one() } else { R::zero() }).collect()).collect()
+    (0..dim)
+        .map(|i| (0..dim).map(|j| if i == j { R::one() } else { R::zero() }).collect())
+        .collect()
 }
 
 /// The rows of a matrix of the library.
@@ -73,7 +77,8 @@ pub fn embed<R: Ring>(
 ) -> Dense<R> {
     let control = |q: usize| controls.iter().find(|c| c.0 == q).map(|c| usize::from(c.1));
     // 1 - P
-    let projector: Dense<R> = over_qubits(n, |q| control(q).map_or_else(|| identity(2), |v| unit(v, v)));
+    let projector: Dense<R> =
+        over_qubits(n, |q| control(q).map_or_else(|| identity(2), |v| unit(v, v)));
     let mut out = identity::<R>(1 << n);
     for (row, p) in out.iter_mut().zip(&projector) {
         row.iter_mut().zip(p).for_each(|(x, p)| *x -= p.clone());
@@ -91,7 +96,10 @@ pub fn embed<R: Ring>(
                     (None, None) => identity(2),
                 });
             for (row, t) in out.iter_mut().zip(&term) {
-                row.iter_mut().zip(t).filter(|(_, t)| !t.is_exact_zero()).for_each(|(x, t)| *x += entry * t);
+                row.iter_mut()
+                    .zip(t)
+                    .filter(|(_, t)| !t.is_exact_zero())
+                    .for_each(|(x, t)| *x += entry * t);
             }
         }
     }
@@ -114,7 +122,8 @@ pub fn circuit<R: Ring>(circuit: &Circuit, binding: &impl Binding<R>) -> Dense<R
         };
         let Ok(matrix) = matrix else { panic!("no number for {:?}", instruction.operation) };
         let targets: Vec<usize> = instruction.targets.iter().map(|&q| q as usize).collect();
-        let controls: Vec<_> = instruction.controls.iter().map(|c| (c.qubit as usize, c.value)).collect();
+        let controls: Vec<_> =
+            instruction.controls.iter().map(|c| (c.qubit as usize, c.value)).collect();
         out = product(&embed(&matrix, n, &targets, &controls), &out);
     }
     out
@@ -136,7 +145,8 @@ pub fn exponential<R: Ring>(
         Pauli::Y => vec![vec![o(), -i.clone()], vec![i.clone(), o()]],
         Pauli::Z => vec![vec![l(), o()], vec![o(), -l()]],
     };
-    let string = rotation.letters().iter().fold(identity(1), |low, pauli| kron(&letter(pauli), &low));
+    let string =
+        rotation.letters().iter().fold(identity(1), |low, pauli| kron(&letter(pauli), &low));
     Ok(Matrix::from_fn(rotation.letters().len(), |row, column| {
         let stays = if row == column { cos.clone() } else { R::zero() };
         stays - i_sin.clone() * &string[row][column]

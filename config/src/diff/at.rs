@@ -1,8 +1,10 @@
-//! The point of a program: `--at a=1,b=2,xs=[1,2],m=[[1,2],[3,4]],p=(3,pi/4),n=5,z=1+2i,data=@data.npy`.
+//! The point of a program:
+//! `--at a=1,b=2,xs=[1,2],m=[[1,2],[3,4]],p=(3,pi/4),n=5,z=1+2i,data=@data.npy`.
 //!
-//! A real number may be any constant expression, or `inf`, `-inf`, `nan`. A complex one is `1+2i`, `-i`, or `complex(x, y)` of
-//! such expressions. Arrays stand in brackets, those of several axes row by row, or in a NumPy file behind `@`; tuples and
-//! structs in parentheses, field by field. Or all values in a file: see [`Point`].
+//! A real number may be any constant expression, or `inf`, `-inf`, `nan`. A complex one is `1+2i`,
+//! `-i`, or `complex(x, y)` of such expressions. Arrays stand in brackets, those of several axes
+//! row by row, or in a NumPy file behind `@`; tuples and structs in parentheses, field by field. Or
+//! all values in a file: see [`Point`].
 
 use std::{
     ops::Range,
@@ -41,16 +43,21 @@ pub struct Point {
 /// The arguments of a function, in the order of its parameters.
 ///
 /// # Errors
-/// [`Failure`] for a value that does not fit its kind, an unknown name, a name given twice, a file that cannot be read or does not
-/// fit, or parameters without a value, all of which are listed.
-pub(crate) fn arguments<T: Number>(params: &[Param], point: &Point) -> Result<Vec<Value<T>>, Failure> {
+/// [`Failure`] for a value that does not fit its kind, an unknown name, a name given twice, a file
+/// that cannot be read or does not fit, or parameters without a value, all of which are listed.
+pub(crate) fn arguments<T: Number>(
+    params: &[Param],
+    point: &Point,
+) -> Result<Vec<Value<T>>, Failure> {
     let mut values = given(params, &point.at)?;
     match &point.file {
         Some(path) if is_npy(path) => table(params, path, &mut values)?,
         Some(path) => {
             let file = path.display().to_string();
             for (name, text) in program_values(path, params)? {
-                if let Some(k) = (0..params.len()).find(|k| params[*k].name == name && values[*k].is_none()) {
+                if let Some(k) =
+                    (0..params.len()).find(|k| params[*k].name == name && values[*k].is_none())
+                {
                     let reader = Reader { text: &text, name: &name, origin: &file };
                     values[k] = Some(reader.value(0..text.len(), &params[k].kind)?);
                 }
@@ -58,8 +65,12 @@ pub(crate) fn arguments<T: Number>(params: &[Param], point: &Point) -> Result<Ve
         }
         None => {}
     }
-    let unset: Vec<&str> =
-        params.iter().zip(&values).filter(|(_, v)| v.is_none()).map(|(p, _)| p.name.as_str()).collect();
+    let unset: Vec<&str> = params
+        .iter()
+        .zip(&values)
+        .filter(|(_, v)| v.is_none())
+        .map(|(p, _)| p.name.as_str())
+        .collect();
     if let Some(first) = unset.first() {
         let plural = if unset.len() == 1 { "parameter" } else { "parameters" };
         let list = unset.join(", ");
@@ -69,8 +80,13 @@ pub(crate) fn arguments<T: Number>(params: &[Param], point: &Point) -> Result<Ve
     Ok(values.into_iter().flatten().collect())
 }
 
-/// What a NumPy file holds: the real numbers that have no value yet, in order, or the one array that has none.
-fn table<T: Number>(params: &[Param], path: &Path, values: &mut [Option<Value<T>>]) -> Result<(), Failure> {
+/// What a NumPy file holds: the real numbers that have no value yet, in order, or the one array
+/// that has none.
+fn table<T: Number>(
+    params: &[Param],
+    path: &Path,
+    values: &mut [Option<Value<T>>],
+) -> Result<(), Failure> {
     let file = path.display().to_string();
     let open: Vec<usize> = (0..params.len()).filter(|k| values[*k].is_none()).collect();
     if let [k] = open[..]
@@ -112,11 +128,15 @@ fn given<T: Number>(params: &[Param], given: &[String]) -> Result<Vec<Option<Val
                 continue;
             }
             let Some(equals) = text[part.clone()].find('=').map(|i| part.start + i) else {
-                return Err(Failure::usage(format_args!("--at needs NAME=VALUE, not `{}`", &text[part])));
+                return Err(Failure::usage(format_args!(
+                    "--at needs NAME=VALUE, not `{}`",
+                    &text[part]
+                )));
             };
             let name = text[part.start..equals].trim();
             let Some(k) = params.iter().position(|p| p.name == name) else {
-                let failure = Failure::input(format_args!("the function has no parameter `{name}`"));
+                let failure =
+                    Failure::input(format_args!("the function has no parameter `{name}`"));
                 return Err(failure.nearest(name, params.iter().map(|p| p.name.as_str())));
             };
             let reader = Reader { text, name, origin: "--at" };
@@ -171,7 +191,9 @@ impl Reader<'_> {
                 let (mut shape, mut items) = (Vec::new(), Vec::new());
                 self.elements(range.clone(), kind, 0, &mut shape, &mut items)?;
                 let array = match element {
-                    Element::Real => Datum::reals_of(&shape, self.all(items, |r| self.real(r, kind))?),
+                    Element::Real => {
+                        Datum::reals_of(&shape, self.all(items, |r| self.real(r, kind))?)
+                    }
                     Element::Complex => {
                         Datum::complexes_of(&shape, self.all(items, |r| self.complex(r, kind))?)
                     }
@@ -180,15 +202,20 @@ impl Reader<'_> {
                 array.map_err(|e| Failure::input(e).at(self.origin, self.text, range, ""))?
             }
             Kind::Tuple(tuple) => {
-                let fields = self.inside(&range, '(', ')').filter(|f| f.len() == tuple.fields.len());
+                let fields =
+                    self.inside(&range, '(', ')').filter(|f| f.len() == tuple.fields.len());
                 let fields = fields.ok_or_else(|| {
-                    let list: Vec<String> = tuple.fields.iter().map(|f| f.kind.to_string()).collect();
+                    let list: Vec<String> =
+                        tuple.fields.iter().map(|f| f.kind.to_string()).collect();
                     self.wrong(range, kind, &format!("({})", list.join(", ")))
                 })?;
-                let fields = fields.into_iter().zip(&tuple.fields).map(|(r, f)| self.value(r, &f.kind));
+                let fields =
+                    fields.into_iter().zip(&tuple.fields).map(|(r, f)| self.value(r, &f.kind));
                 Datum::Tuple(fields.collect::<Result<_, _>>()?)
             }
-            Kind::Handle => return Err(self.wrong(range, kind, "a handle, which the host alone can make")),
+            Kind::Handle => {
+                return Err(self.wrong(range, kind, "a handle, which the host alone can make"));
+            }
         })
     }
 
@@ -202,7 +229,8 @@ impl Reader<'_> {
         let path = self.text[range.clone()].trim();
         let path = path.strip_prefix('@').unwrap_or(path);
         let file = open_file(Path::new(path)).map_err(|e| cannot("read", path, &e))?;
-        let items = npy::read_items(file).map_err(|e| Failure::input(format_args!("{path}: {e}")))?;
+        let items =
+            npy::read_items(file).map_err(|e| Failure::input(format_args!("{path}: {e}")))?;
         let unfit = |expected: &str| {
             Failure::input(format_args!(
                 "`{}` is of kind {kind}: expected {expected}, which {path} does not hold",
@@ -229,7 +257,8 @@ impl Reader<'_> {
             }
             (Element::Int, ItemKind::Int) => {
                 // Beyond, floats have no room for every integer.
-                let whole = |x: &f64| x.to_i64().filter(|n| n.unsigned_abs() <= 1 << f64::MANTISSA_DIGITS);
+                let whole =
+                    |x: &f64| x.to_i64().filter(|n| n.unsigned_abs() <= 1 << f64::MANTISSA_DIGITS);
                 let whole: Option<Vec<i64>> = numbers.map(whole).collect();
                 Datum::ints_of(shape, whole.ok_or_else(|| unfit("integers of at most 2^53"))?)
             }
@@ -239,7 +268,8 @@ impl Reader<'_> {
         array.map_err(|e| Failure::input(e).at(self.origin, self.text, range, ""))
     }
 
-    /// The elements of an array along the given axis and all behind it. The first part along an axis says its length for all.
+    /// The elements of an array along the given axis and all behind it. The first part along an
+    /// axis says its length for all.
     fn elements(
         &self,
         range: Range<usize>,
@@ -260,7 +290,8 @@ impl Reader<'_> {
             return Err(self.wrong(range, kind, &expected));
         }
         let nested = |r: &Range<usize>| self.text[r.clone()].trim_start().starts_with('[');
-        let rows = if is_first { parts.first().is_some_and(nested) } else { shape.len() > axis + 1 };
+        let rows =
+            if is_first { parts.first().is_some_and(nested) } else { shape.len() > axis + 1 };
         for part in parts {
             if rows {
                 self.elements(part, kind, axis + 1, shape, items)?;
@@ -323,7 +354,11 @@ impl Reader<'_> {
         text.parse().map_err(|_| self.wrong(range, &Kind::Int, "a whole number"))
     }
 
-    fn complex<T: Number>(&self, range: Range<usize>, within: &Kind) -> Result<Complex<T>, Failure> {
+    fn complex<T: Number>(
+        &self,
+        range: Range<usize>,
+        within: &Kind,
+    ) -> Result<Complex<T>, Failure> {
         let text = &self.text[range.clone()];
         let Some(rest) = text.trim_start().strip_prefix("complex") else {
             let zero = <T as num_traits::Zero>::zero();
@@ -362,18 +397,20 @@ impl Reader<'_> {
     }
 }
 
-/// Where the imaginary part of a number such as `1+2i` begins, with its sign; `None` if it has none, as `pi`.
+/// Where the imaginary part of a number such as `1+2i` begins, with its sign; `None` if it has
+/// none, as `pi`.
 fn imaginary(text: &str) -> Option<usize> {
     let text = text.trim_end();
-    let number = text
-        .strip_suffix(['i', 'j'])
-        .filter(|n| !n.ends_with(char::is_alphanumeric) || n.ends_with(|c: char| c.is_ascii_digit()))?;
+    let number = text.strip_suffix(['i', 'j']).filter(|n| {
+        !n.ends_with(char::is_alphanumeric) || n.ends_with(|c: char| c.is_ascii_digit())
+    })?;
     let bytes = number.as_bytes();
     let is_exponent = |at: usize| {
         at > 1
             && matches!(bytes[at - 1], b'e' | b'E')
             && (bytes[at - 2].is_ascii_digit() || bytes[at - 2] == b'.')
     };
-    let sign = (0..number.len()).rev().find(|&at| matches!(bytes[at], b'+' | b'-') && !is_exponent(at));
+    let sign =
+        (0..number.len()).rev().find(|&at| matches!(bytes[at], b'+' | b'-') && !is_exponent(at));
     Some(sign.unwrap_or(number.len() - number.trim_start().len()))
 }

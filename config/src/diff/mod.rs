@@ -35,7 +35,8 @@ use crate::{
 /// The longest label of a place where a number is not finite: arrays may be long.
 const MOST: usize = 100;
 
-/// How long the derivatives of a program may have taken that are run once more, as they are written, to find such a place.
+/// How long the derivatives of a program may have taken that are run once more, as they are
+/// written, to find such a place.
 const SHORT: Duration = Duration::from_millis(500);
 
 /// The bytes of a number under its name on the way to text, about.
@@ -110,7 +111,8 @@ fn differentiate<T: Number>(
                     let (program, one) = f.derivative().map_err(failed)?;
                     (program, vec![one])
                 };
-                let all: Vec<_> = std::iter::once(f.function()).chain(derivatives.iter().copied()).collect();
+                let all: Vec<_> =
+                    std::iter::once(f.function()).chain(derivatives.iter().copied()).collect();
                 match (emit, derivatives.last()) {
                     (Emit::Dot, Some(last)) => emit_dot(&program, *last),
                     (Emit::Rust, _) => emit_rust(&program, &all).map_err(|e| in_words(&e))?,
@@ -158,14 +160,20 @@ fn differentiate<T: Number>(
         tangents.for_each(|(p, x)| leaves(&p.name, &p.kind, &x, &mut columns));
         let names = [&rows, &columns].map(|list| parts(list));
         let mut needs = Needs::default();
-        needs.add("its numbers and their names", names[0].len() as u128 * names[1].len() as u128 * NAMED);
+        needs.add(
+            "its numbers and their names",
+            names[0].len() as u128 * names[1].len() as u128 * NAMED,
+        );
         needs.check("the Jacobian", common.memory_limit)?;
         let matrix = f.jacobian(&point).map_err(failed)?;
         let value = rows.iter().map(|(name, x)| (name.clone(), numbers.leaf(x, name)));
         let value = Value::Object(value.collect());
         let object = [
             ("value", value),
-            ("jacobian", named(matrix, &names[0], &names[1], ["derivative of", "by"], &mut numbers)),
+            (
+                "jacobian",
+                named(matrix, &names[0], &names[1], ["derivative of", "by"], &mut numbers),
+            ),
         ];
         let short = start.elapsed() < SHORT;
         let refused = |e| if short { located(e, &f, &point, 1, (&name, &source)) } else { e };
@@ -200,10 +208,15 @@ fn differentiate<T: Number>(
         needs.add("its numbers and their names", (names.len() as u128).pow(2) * NAMED);
         needs.check("the Hessian", common.memory_limit)?;
         let rows = f.hessian(&point).map_err(failed)?;
-        object.push(("hessian", named(rows, &names, &names, ["second derivative by", "and"], &mut numbers)));
+        object.push((
+            "hessian",
+            named(rows, &names, &names, ["second derivative by", "and"], &mut numbers),
+        ));
     }
     numbers.report(common, terminal).map_err(|e| match &whole {
-        Some(f) if start.elapsed() < SHORT => located(e, f, &point, args.order.into(), (&name, &source)),
+        Some(f) if start.elapsed() < SHORT => {
+            located(e, f, &point, args.order.into(), (&name, &source))
+        }
         _ => e,
     })?;
     let text = object.iter().map(|(key, value)| in_text(key, value)).collect();
@@ -260,9 +273,9 @@ pub(crate) fn answer(
     object: impl IntoIterator<Item = (&'static str, Value)>,
 ) -> Box<dyn Answer> {
     let seconds = ("seconds", Value::from(start.elapsed().as_secs_f64()));
-    let json = common
-        .json
-        .then(|| object.into_iter().chain([seconds]).map(|(key, value)| (key.to_owned(), value)).collect());
+    let json = common.json.then(|| {
+        object.into_iter().chain([seconds]).map(|(key, value)| (key.to_owned(), value)).collect()
+    });
     Box::new(Derived { json, text })
 }
 
@@ -295,7 +308,9 @@ fn parts<T>(leaves: &[(String, Leaf<T>)]) -> Vec<String> {
 /// What of a value has derivatives.
 fn differentiable<T: Number>(value: Datum<Complex<T>>) -> Option<Datum<Complex<T>>> {
     match value {
-        Datum::Tuple(fields) => Some(Datum::Tuple(fields.into_iter().filter_map(differentiable).collect())),
+        Datum::Tuple(fields) => {
+            Some(Datum::Tuple(fields.into_iter().filter_map(differentiable).collect()))
+        }
         other => other.zero_tangent().map(|_| other),
     }
 }
@@ -307,7 +322,12 @@ enum Leaf<T> {
 }
 
 /// The numbers of a derivative under their names: `a`, `xs[0]`, `m[0,1]`, `p.x`, `t.0`.
-fn leaves<T: Number>(name: &str, kind: &Kind, d: &Datum<Complex<T>>, out: &mut Vec<(String, Leaf<T>)>) {
+fn leaves<T: Number>(
+    name: &str,
+    kind: &Kind,
+    d: &Datum<Complex<T>>,
+    out: &mut Vec<(String, Leaf<T>)>,
+) {
     match (d, kind) {
         (Datum::Real(x), _) => out.push((name.to_owned(), Leaf::Real(*x))),
         (Datum::Complex(z), _) => out.push((name.to_owned(), Leaf::Complex(*z))),
@@ -321,7 +341,8 @@ fn leaves<T: Number>(name: &str, kind: &Kind, d: &Datum<Complex<T>>, out: &mut V
         }
         (Datum::Tuple(ds), Kind::Tuple(tuple)) => {
             // A derivative holds the fields that have one.
-            let fields = tuple.fields.iter().enumerate().filter(|(_, f)| f.kind.tangent().is_some());
+            let fields =
+                tuple.fields.iter().enumerate().filter(|(_, f)| f.kind.tangent().is_some());
             for ((i, field), d) in fields.zip(ds) {
                 let part = field.name.clone().unwrap_or_else(|| i.to_string());
                 leaves(&format!("{name}.{part}"), &field.kind, d, out);

@@ -1,4 +1,5 @@
-//! Noise models of Qiskit Aer: what `json.dump(noise_model.to_dict(serializable=True), file)` writes.
+//! Noise models of Qiskit Aer: what `json.dump(noise_model.to_dict(serializable=True), file)`
+//! writes.
 //!
 //! ```text
 //! {"errors": [
@@ -7,10 +8,12 @@
 //!   {"type": "roerror", "operations": ["measure"], "gate_qubits": [[0]], "probabilities": [[0.99, 0.01], [0.02, 0.98]]}
 //! ]}
 //! ```
-//! A `qerror` is a mixture of sequences of gates, resets and Kraus operators, which becomes one channel by its Kraus operators.
-//! Qubits are in the same order here and there: the first is the least significant bit of a row number, the last letter
-//! of a Pauli string, and of the outcomes of qubits that are read together. An error of the reading of several qubits is one
-//! of their measurements, which are instructions of their own here. Source: `qiskit_aer/noise/noise_model.py`, `to_dict` and `from_dict`.
+//! A `qerror` is a mixture of sequences of gates, resets and Kraus operators, which becomes one
+//! channel by its Kraus operators. Qubits are in the same order here and there: the first is the
+//! least significant bit of a row number, the last letter of a Pauli string, and of the outcomes of
+//! qubits that are read together. An error of the reading of several qubits is one of their
+//! measurements, which are instructions of their own here. Source:
+//! `qiskit_aer/noise/noise_model.py`, `to_dict` and `from_dict`.
 
 use std::collections::HashMap;
 
@@ -26,7 +29,8 @@ use serde_json::Value;
 
 use crate::{report::Failure, section::File};
 
-/// An operator that is a multiple of another up to so much of its norm, which is rounding, is added to that one.
+/// An operator that is a multiple of another up to so much of its norm, which is rounding, is added
+/// to that one.
 const ROUNDING: f64 = 1e-14;
 
 /// The most Kraus operators of an error, before those of one direction are added up.
@@ -73,7 +77,8 @@ fn model(tree: &Value, circuit: &Circuit) -> Result<NoiseModel, Fault> {
                 for name in names(error, &path)? {
                     let path = format!("{path}.operations");
                     if name == "measure" {
-                        let why = "Aer has errors of `measure` before it, where no rule of ours stands";
+                        let why =
+                            "Aer has errors of `measure` before it, where no rule of ours stands";
                         return Err((path, why.to_owned()));
                     }
                     let after = After::named([name]).map_err(|e| (path, e.to_string()))?;
@@ -97,18 +102,25 @@ fn model(tree: &Value, circuit: &Circuit) -> Result<NoiseModel, Fault> {
                 match places {
                     Some(places) => places.iter().try_for_each(|place| add(place))?,
                     None if rows.len() != 2 => {
-                        let why = "an error of the reading of several qubits says which: their lists";
+                        let why =
+                            "an error of the reading of several qubits says which: their lists";
                         return Err((format!("{path}.gate_qubits"), why.to_owned()));
                     }
                     None => {
                         let others = own.get("measure").map_or(&[][..], Vec::as_slice);
-                        let rest: Vec<usize> =
-                            (0..circuit.n_qubits()).filter(|q| !others.contains(&vec![*q])).collect();
+                        let rest: Vec<usize> = (0..circuit.n_qubits())
+                            .filter(|q| !others.contains(&vec![*q]))
+                            .collect();
                         rest.iter().try_for_each(|qubit| add(&[*qubit]))?;
                     }
                 }
             }
-            _ => return Err((format!("{path}.type"), "expected \"qerror\" or \"roerror\"".to_owned())),
+            _ => {
+                return Err((
+                    format!("{path}.type"),
+                    "expected \"qerror\" or \"roerror\"".to_owned(),
+                ));
+            }
         }
     }
     Ok(noise)
@@ -121,7 +133,8 @@ fn list<'v>(value: &'v Value, key: &str, path: &str) -> Result<&'v [Value], Faul
 }
 
 fn names<'v>(error: &'v Value, path: &str) -> Result<Vec<&'v str>, Fault> {
-    let names = list(error, "operations", path)?.iter().map(Value::as_str).collect::<Option<Vec<_>>>();
+    let names =
+        list(error, "operations", path)?.iter().map(Value::as_str).collect::<Option<Vec<_>>>();
     names.ok_or_else(|| (format!("{path}.operations"), "expected names of instructions".to_owned()))
 }
 
@@ -129,13 +142,18 @@ fn gate_qubits(error: &Value, path: &str) -> Result<Option<Vec<Vec<usize>>>, Fau
     if error.get("gate_qubits").is_none_or(Value::is_null) {
         return Ok(None);
     }
-    list(error, "gate_qubits", path)?.iter().map(|one| qubits(one, path)).collect::<Result<_, _>>().map(Some)
+    list(error, "gate_qubits", path)?
+        .iter()
+        .map(|one| qubits(one, path))
+        .collect::<Result<_, _>>()
+        .map(Some)
 }
 
 /// A list of qubits.
 fn qubits(value: &Value, path: &str) -> Result<Vec<usize>, Fault> {
     let number = |q: &Value| q.as_u64().and_then(|q| u32::try_from(q).ok()).map(|q| q as usize);
-    let numbers = value.as_array().and_then(|list| list.iter().map(number).collect::<Option<Vec<_>>>());
+    let numbers =
+        value.as_array().and_then(|list| list.iter().map(number).collect::<Option<Vec<_>>>());
     let distinct = |list: &Vec<usize>| (1..list.len()).all(|k| !list[..k].contains(&list[k]));
     numbers
         .filter(distinct)
@@ -148,29 +166,38 @@ fn numbers(value: &Value) -> Option<Vec<f64>> {
 
 /// The rows of a readout matrix.
 fn readout(error: &Value, path: &str) -> Result<Vec<Vec<f64>>, Fault> {
-    let rows: Option<Vec<Vec<f64>>> = list(error, "probabilities", path)?.iter().map(numbers).collect();
+    let rows: Option<Vec<Vec<f64>>> =
+        list(error, "probabilities", path)?.iter().map(numbers).collect();
     rows.ok_or_else(|| (format!("{path}.probabilities"), "expected rows of numbers".to_owned()))
 }
 
 /// The channel of a mixture.
 fn channel(error: &Value, places: Option<&[Vec<usize>]>, path: &str) -> Result<Channel, Fault> {
     let sequences = list(error, "instructions", path)?;
-    let probabilities = error.get("probabilities").and_then(numbers).filter(|p| p.len() == sequences.len());
+    let probabilities =
+        error.get("probabilities").and_then(numbers).filter(|p| p.len() == sequences.len());
     let probabilities = probabilities.filter(|p| p.iter().all(|p| (0.0..=1.0).contains(p)));
     let probabilities = probabilities.ok_or_else(|| {
-        (format!("{path}.probabilities"), "expected a probability for each of `instructions`".to_owned())
+        (
+            format!("{path}.probabilities"),
+            "expected a probability for each of `instructions`".to_owned(),
+        )
     })?;
     let mut steps: Vec<Vec<(Vec<Operator>, Vec<usize>)>> = Vec::new();
     for (k, sequence) in sequences.iter().enumerate() {
         let path = format!("{path}.instructions[{k}]");
-        let sequence = sequence.as_array().ok_or_else(|| (path.clone(), "expected a list".to_owned()))?;
+        let sequence =
+            sequence.as_array().ok_or_else(|| (path.clone(), "expected a list".to_owned()))?;
         let step = |(at, instruction): (usize, &Value)| step(instruction, &format!("{path}[{at}]"));
         steps.push(sequence.iter().enumerate().map(step).collect::<Result<_, _>>()?);
     }
     let used = steps.iter().flatten().flat_map(|(_, qubits)| qubits).max().map_or(1, |q| q + 1);
     let k = places.and_then(<[_]>::first).map_or(used, Vec::len).max(used);
     if k > MAX_KRAUS_QUBITS {
-        return Err((path.to_owned(), format!("an error of {k} qubits: {MAX_KRAUS_QUBITS} are the most")));
+        return Err((
+            path.to_owned(),
+            format!("an error of {k} qubits: {MAX_KRAUS_QUBITS} are the most"),
+        ));
     }
     let mut operators = Vec::new();
     for (steps, p) in steps.iter().zip(probabilities) {
@@ -179,9 +206,13 @@ fn channel(error: &Value, places: Option<&[Vec<usize>]>, path: &str) -> Result<C
         for (alternatives, qubits) in steps {
             let wide: Vec<Operator> = alternatives.iter().map(|a| embedded(a, qubits, k)).collect();
             if products.len() * wide.len() + operators.len() > MOST_OPERATORS {
-                return Err((path.to_owned(), format!("more than {MOST_OPERATORS} Kraus operators")));
+                return Err((
+                    path.to_owned(),
+                    format!("more than {MOST_OPERATORS} Kraus operators"),
+                ));
             }
-            products = products.iter().flat_map(|before| wide.iter().map(move |a| a * before)).collect();
+            products =
+                products.iter().flat_map(|before| wide.iter().map(move |a| a * before)).collect();
         }
         products.into_iter().for_each(|operator| add(&mut operators, operator));
     }
@@ -201,8 +232,10 @@ fn step(instruction: &Value, path: &str) -> Result<(Vec<Operator>, Vec<usize>), 
         }
         "reset" => vec![transition(0), transition(1)],
         "pauli" => {
-            let letters =
-                params.first().and_then(Value::as_str).ok_or_else(|| fault("expected a Pauli string"))?;
+            let letters = params
+                .first()
+                .and_then(Value::as_str)
+                .ok_or_else(|| fault("expected a Pauli string"))?;
             let factor = |letter: char| match letter {
                 'I' => Some(Matrix::identity(1)),
                 _ => gate(&letter.to_lowercase().to_string()),
@@ -211,7 +244,9 @@ fn step(instruction: &Value, path: &str) -> Result<(Vec<Operator>, Vec<usize>), 
             let factors = factors.ok_or_else(|| fault("expected a Pauli string"))?;
             vec![factors.into_iter().fold(Matrix::identity(0), |high, low| high.kron(&low))]
         }
-        name => vec![gate(name).ok_or_else(|| fault(&format!("there is no `{name}` without angles")))?],
+        name => {
+            vec![gate(name).ok_or_else(|| fault(&format!("there is no `{name}` without angles")))?]
+        }
     };
     if operators.iter().any(|o| o.n_qubits() != of.len()) {
         return Err(fault(&format!("`{name}` does not act on {} qubits", of.len())));
@@ -222,8 +257,12 @@ fn step(instruction: &Value, path: &str) -> Result<(Vec<Operator>, Vec<usize>), 
 /// The matrix of a gate without parameters.
 fn gate(name: &str) -> Option<Operator> {
     let name = if name == "i" { "id" } else { name };
-    let named = GateKind::ALL.iter().find(|kind| kind.name() == name && kind.param_names().is_empty());
-    Gate::new(*named?, Vec::<ketgrad_core::param::Angle>::new()).ok()?.matrix(&Values::<f64>(&[])).ok()
+    let named =
+        GateKind::ALL.iter().find(|kind| kind.name() == name && kind.param_names().is_empty());
+    Gate::new(*named?, Vec::<ketgrad_core::param::Angle>::new())
+        .ok()?
+        .matrix(&Values::<f64>(&[]))
+        .ok()
 }
 
 /// `|0><from|`.
@@ -246,8 +285,9 @@ fn matrix(value: &Value) -> Option<Operator> {
 /// An operator on some of k qubits.
 fn embedded(operator: &Operator, qubits: &[usize], k: usize) -> Operator {
     let all: usize = qubits.iter().map(|q| 1 << q).sum();
-    let own =
-        |index: usize| -> usize { qubits.iter().enumerate().map(|(bit, q)| (index >> q & 1) << bit).sum() };
+    let own = |index: usize| -> usize {
+        qubits.iter().enumerate().map(|(bit, q)| (index >> q & 1) << bit).sum()
+    };
     Matrix::from_fn(k, |i, j| match (i ^ j) & !all {
         0 => operator[(own(i), own(j))],
         _ => Complex::new(0.0, 0.0),
@@ -262,10 +302,12 @@ fn add(operators: &mut Vec<Operator>, new: Operator) {
         return;
     }
     for old in operators.iter_mut() {
-        let inner: Complex<f64> = old.entries().iter().zip(new.entries()).map(|(a, b)| a.conj() * b).sum();
+        let inner: Complex<f64> =
+            old.entries().iter().zip(new.entries()).map(|(a, b)| a.conj() * b).sum();
         let before = norm2(old);
         let factor = inner / before;
-        let rest = old.entries().iter().zip(new.entries()).map(|(a, b)| (b - a * factor).norm_sqr());
+        let rest =
+            old.entries().iter().zip(new.entries()).map(|(a, b)| (b - a * factor).norm_sqr());
         if rest.sum::<f64>() <= ROUNDING * ROUNDING * size {
             let factor = Complex::new((1.0 + size / before).sqrt(), 0.0);
             *old = old.map(|z| z * factor);

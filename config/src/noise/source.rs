@@ -68,13 +68,16 @@ impl Source {
                     .map_err(|e| rule.wrong("parameters", e))?;
                 // Numbers that are no channel show without a circuit.
                 match channel.terms::<Complex<f64>>(&Values::<f64>(&[])) {
-                    Err(e @ BindError::NoProbability { .. }) => return Err(rule.wrong("parameters", e)),
+                    Err(e @ BindError::NoProbability { .. }) => {
+                        return Err(rule.wrong("parameters", e));
+                    }
                     _ => vec![channel],
                 }
             }
             Source::Operators(channel) => vec![channel.clone()],
             Source::Relaxation(times) => {
-                let [time, t1, t2] = [0, 1, 2].map(|of: usize| times[of].at(k).copied().unwrap_or(f64::NAN));
+                let [time, t1, t2] =
+                    [0, 1, 2].map(|of: usize| times[of].at(k).copied().unwrap_or(f64::NAN));
                 Channel::relaxation(time, t1, t2).map_err(|e| rule.wrong("relaxation", e))?.to_vec()
             }
             Source::Delay(times, dt) => {
@@ -92,7 +95,9 @@ pub(super) fn read_source(rule: &mut Section<'_, '_>) -> Result<Source, Failure>
     let parameters = rule.values("parameters", |value| Each::read(value, Strength::read))?;
     let kraus = rule.values("kraus", operator)?;
     let mut times = rule.section("relaxation")?;
-    if times.read("time", |value| Ok(string(value).is_ok_and(|word| word == "delay")))? == Some(true) {
+    if times.read("time", |value| Ok(string(value).is_ok_and(|word| word == "delay")))?
+        == Some(true)
+    {
         if name.is_some() || kraus.is_some() || parameters.is_some() {
             return Err(rule.incomplete(ONE_SOURCE));
         }
@@ -104,7 +109,8 @@ pub(super) fn read_source(rule: &mut Section<'_, '_>) -> Result<Source, Failure>
     match (name, kraus, relaxation) {
         (Some(name), None, [None, None, None]) => {
             let names: Vec<&str> = ChannelKind::ALL.iter().map(|kind| kind.name()).collect();
-            let kind = ChannelKind::find(&name).ok_or_else(|| rule.unknown_name("channel", &name, &names))?;
+            let kind = ChannelKind::find(&name)
+                .ok_or_else(|| rule.unknown_name("channel", &name, &names))?;
             Ok(Source::Named(kind, parameters.unwrap_or_default()))
         }
         (None, Some(operators), [None, None, None]) if parameters.is_none() => {
@@ -129,7 +135,9 @@ fn read_delay(times: &mut Section<'_, '_>) -> Result<Source, Failure> {
     let dt = times.read("dt", |value| real(value).map_err(|_| "expected a number".to_owned()))?;
     times.finish()?;
     let (Some(t1), Some(t2), Some(unit)) = (t1, t2, unit) else {
-        return Err(times.incomplete("t1, t2 and their unit, s, ms, us or ns, since a delay has one"));
+        return Err(
+            times.incomplete("t1, t2 and their unit, s, ms, us or ns, since a delay has one")
+        );
     };
     let units = ["s", "ms", "us", "ns"];
     let per_second = units.iter().zip([1.0, 1e3, 1e6, 1e9]).find(|(name, _)| **name == unit);
@@ -161,10 +169,13 @@ fn operator(value: &DeValue<'_>) -> Result<Matrix<Complex<f64>>, String> {
 
 /// `0.5`, or `[0.5, -1]` with an imaginary part.
 fn entry(value: &DeValue<'_>) -> Result<Complex<f64>, String> {
-    let parts = value.as_array().map(|list| list.iter().map(|x| real(x.get_ref())).collect::<Vec<_>>());
+    let parts =
+        value.as_array().map(|list| list.iter().map(|x| real(x.get_ref())).collect::<Vec<_>>());
     match parts.as_deref() {
         None => real(value).map(Complex::from),
         Some([Ok(re), Ok(im)]) => Ok(Complex::new(*re, *im)),
-        Some(_) => Err("expected a number, or a list of its real and its imaginary part".to_owned()),
+        Some(_) => {
+            Err("expected a number, or a list of its real and its imaginary part".to_owned())
+        }
     }
 }

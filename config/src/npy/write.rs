@@ -17,8 +17,8 @@ fn write_header(code: &str, shape: &str, out: &mut dyn Write) -> io::Result<()> 
     writeln!(out, "{header:<width$}", width = length - 1)
 }
 
-/// Writes states of n qubits: complex128 (complex64 in single precision) in basis order. Shape `(2^n,)`, or
-/// `(rows, 2^n)` for a sweep, one row a state.
+/// Writes states of n qubits: complex128 (complex64 in single precision) in basis order. Shape
+/// `(2^n,)`, or `(rows, 2^n)` for a sweep, one row a state.
 ///
 /// # Errors
 /// What the system says.

@@ -1,8 +1,9 @@
 //! Checkpoints: the state of a minimisation as JSON, and the job that it belongs to.
 //!
-//! Numbers are written with as many digits as it takes to read the same bits, so a run that is taken up again ends as
-//! if it had never been interrupted. A checkpoint is written beside its place, brought to the disk, and renamed: at
-//! every moment there is a whole one, the old or the new.
+//! Numbers are written with as many digits as it takes to read the same bits, so a run that is
+//! taken up again ends as if it had never been interrupted. A checkpoint is written beside its
+//! place, brought to the disk, and renamed: at every moment there is a whole one, the old or the
+//! new.
 
 use std::{
     fs,
@@ -119,7 +120,8 @@ enum ShapeFields {
     NoDerivatives,
 }
 
-/// How some values of a type of the library, whose fields are known here, are written and read: a module for serde's `with`.
+/// How some values of a type of the library, whose fields are known here, are written and read: a
+/// module for serde's `with`.
 macro_rules! several {
     ($module:ident: $Many:ident<$Type:ident> by $fields:literal, $lend:expr, $take:expr) => {
         mod $module {
@@ -132,12 +134,17 @@ macro_rules! several {
             #[derive(Deserialize)]
             struct Own(#[serde(with = $fields)] $Type);
 
-            pub(super) fn serialize<S: Serializer>(all: &$Many<$Type>, to: S) -> Result<S::Ok, S::Error> {
+            pub(super) fn serialize<S: Serializer>(
+                all: &$Many<$Type>,
+                to: S,
+            ) -> Result<S::Ok, S::Error> {
                 let lend: fn(&$Many<$Type>) -> $Many<Lent<'_>> = $lend;
                 lend(all).serialize(to)
             }
 
-            pub(super) fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<$Many<$Type>, D::Error> {
+            pub(super) fn deserialize<'d, D: Deserializer<'d>>(
+                from: D,
+            ) -> Result<$Many<$Type>, D::Error> {
                 let all = $Many::<Own>::deserialize(from)?;
                 let take: fn($Many<Own>) -> $Many<$Type> = $take;
                 Ok(take(all))
@@ -177,14 +184,15 @@ impl Marks {
     }
 }
 
-/// The hash of Fowler, Noll and Vo (FNV-1a, 64 bits): it tells jobs apart and guards against nothing else.
+/// The hash of Fowler, Noll and Vo (FNV-1a, 64 bits): it tells jobs apart and guards against
+/// nothing else.
 fn mark(text: &str) -> String {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
     format!("{:016x}", text.bytes().fold(0xcbf2_9ce4_8422_2325, step))
 }
 
-/// The file that is written before it becomes the checkpoint: one name for all of them, so that a run that is killed leaves
-/// no more than one.
+/// The file that is written before it becomes the checkpoint: one name for all of them, so that a
+/// run that is killed leaves no more than one.
 fn beside(path: &Path) -> Option<PathBuf> {
     let mut name = std::ffi::OsString::from(".");
     name.push(path.file_name()?);
@@ -216,14 +224,15 @@ pub(super) fn save(path: &Path, marks: &Marks, state: &State) -> Result<(), Fail
     write().map_err(|e: io::Error| cannot("write", &path.display().to_string(), &e))
 }
 
-/// Reads the state of a job of n inputs; `None` if there is no checkpoint. A half-written one, which a run that was killed
-/// left, is removed.
+/// Reads the state of a job of n inputs; `None` if there is no checkpoint. A half-written one,
+/// which a run that was killed left, is removed.
 ///
 /// # Errors
 /// [`Failure`] for a file that is no checkpoint, or that of another job.
 pub(super) fn load(path: &Path, marks: &Marks, n_inputs: usize) -> Result<Option<State>, Failure> {
     if let Some(half) = beside(path) {
-        // Most often there is none, and whatever keeps it will keep the next one from being written, with its error.
+        // Most often there is none, and whatever keeps it will keep the next one from being
+        // written, with its error.
         let _ = fs::remove_file(half);
     }
     if matches!(fs::symlink_metadata(path), Err(e) if e.kind() == io::ErrorKind::NotFound) {
@@ -241,9 +250,10 @@ pub(super) fn load(path: &Path, marks: &Marks, n_inputs: usize) -> Result<Option
     }
     let checkpoint: Checkpoint = serde_json::from_str(&text).map_err(|e| broken(&e))?;
     if let Some(what) = checkpoint.job.difference(marks) {
-        return Err(
-            Failure::input(format_args!("{name} is of another job: the {what} was another")).help(help)
-        );
+        return Err(Failure::input(format_args!(
+            "{name} is of another job: the {what} was another"
+        ))
+        .help(help));
     }
     if !fits(&checkpoint.state, n_inputs) {
         return Err(broken(&format_args!("its lists are not of {n_inputs} numbers")));
@@ -257,12 +267,19 @@ fn fits(state: &State, n: usize) -> bool {
         Memory::Nothing => true,
         Memory::Means(m, v) => m.len() == n && v.len() == n,
         Memory::Steps(steps) => steps.iter().all(|(s, y)| s.len() == n && y.len() == n),
-        Memory::Simplex(corners) => corners.len() == n + 1 && corners.iter().all(|c| c.0.len() == n),
+        Memory::Simplex(corners) => {
+            corners.len() == n + 1 && corners.iter().all(|c| c.0.len() == n)
+        }
         Memory::Sizes(..) => true,
     };
     let averages = state.averages.as_ref().is_none_or(|averages| averages.fits(n));
     let shape = !matches!(&state.shape, Some(Shape::Lower(x)) if x.len() != n);
     let derivatives = if state.spread.is_some() { 0 } else { n };
-    let lists = state.x.len() == n && state.best.0.len() == n && state.gradient.len() == derivatives;
-    remembered && averages && shape && lists && state.values.len().checked_sub(1) == Some(state.iterations)
+    let lists =
+        state.x.len() == n && state.best.0.len() == n && state.gradient.len() == derivatives;
+    remembered
+        && averages
+        && shape
+        && lists
+        && state.values.len().checked_sub(1) == Some(state.iterations)
 }

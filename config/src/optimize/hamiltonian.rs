@@ -10,7 +10,9 @@ use ketgrad_core::{
 };
 
 use super::job::Inputs;
-use crate::{config_file::integer, files::read_text, observables, report::Failure, section::Section};
+use crate::{
+    config_file::integer, files::read_text, observables, report::Failure, section::Section,
+};
 
 /// The electrons of a molecule and how they become qubits.
 #[derive(Clone, Debug)]
@@ -41,8 +43,10 @@ impl Electrons {
             return ansatz::uccsd_from(n, &occupied, self.mapping);
         };
         let all = ansatz::excitations_from(n, &occupied, self.mapping)?;
-        let kept: Vec<PauliSum> = all.iter().filter_map(|generator| tapering.taper(generator)).collect();
-        let ones: Vec<usize> = (0..tapering.n_qubits()).filter(|q| tapering.state() >> q & 1 == 1).collect();
+        let kept: Vec<PauliSum> =
+            all.iter().filter_map(|generator| tapering.taper(generator)).collect();
+        let ones: Vec<usize> =
+            (0..tapering.n_qubits()).filter(|q| tapering.state() >> q & 1 == 1).collect();
         ansatz::exponentials(tapering.n_qubits(), &ones, &kept)
     }
 
@@ -58,21 +62,25 @@ impl Electrons {
         Ok(self.tapering.as_ref().and_then(|tapering| tapering.taper(&sum)).unwrap_or(sum))
     }
 
-    /// The lowest level of the electrons, without a penalty: of all states that have as many of each spin, and with qubits taken
-    /// off also the symmetries of the reference state. `None` if it is not found.
+    /// The lowest level of the electrons, without a penalty: of all states that have as many of
+    /// each spin, and with qubits taken off also the symmetries of the reference state. `None` if
+    /// it is not found.
     pub(super) fn lowest(&self, simulator: &Simulator) -> Option<f64> {
         let n_orbitals = 2 * self.molecule.n_orbitals();
         let keeps = |state: usize| {
             let state = self.tapering.as_ref().map_or(state, |tapering| tapering.untapered(state));
-            self.mapping.decode(n_orbitals, state).is_ok_and(|occupations| self.molecule.holds(occupations))
+            self.mapping
+                .decode(n_orbitals, state)
+                .is_ok_and(|occupations| self.molecule.holds(occupations))
         };
         let hamiltonian = self.hamiltonian(0.0).ok()?;
         let levels = simulator.lowest_among(&hamiltonian, self.n_qubits(), 1, &keeps).ok()?;
         levels.first().map(|level| level.energy)
     }
 
-    /// The electrons in words: their number, and what else [`Electrons::lowest`] keeps that is not true of the lowest level
-    /// anyway. Spins that are as equal as they can be are, as a multiplet has a state of each `MS2`.
+    /// The electrons in words: their number, and what else [`Electrons::lowest`] keeps that is not
+    /// true of the lowest level anyway. Spins that are as equal as they can be are, as a multiplet
+    /// has a state of each `MS2`.
     pub(super) fn words(&self) -> String {
         let (count, ms2) = (self.molecule.n_electrons(), self.molecule.ms2());
         let plural = if count == 1 { "" } else { "s" };
@@ -102,7 +110,10 @@ impl<'a, 'i> Source<'a, 'i> {
     ///
     /// # Errors
     /// [`Failure`] that underlines what is wrong, in whichever file it is.
-    pub(super) fn read(mut section: Section<'a, 'i>, inputs: &mut Inputs<'_>) -> Result<Self, Failure> {
+    pub(super) fn read(
+        mut section: Section<'a, 'i>,
+        inputs: &mut Inputs<'_>,
+    ) -> Result<Self, Failure> {
         let Some(path) = section.string("file")? else {
             return Ok(Source { section, file: None, electrons: None });
         };
@@ -140,18 +151,23 @@ impl<'a, 'i> Source<'a, 'i> {
                 let needed = electrons.n_qubits();
                 if needed != n_qubits {
                     let orbitals = electrons.molecule.n_orbitals();
-                    let way = if electrons.tapering.is_some() { ", tapered," } else { " of two spins" };
+                    let way =
+                        if electrons.tapering.is_some() { ", tapered," } else { " of two spins" };
                     let message = format!(
                         "{orbitals} orbitals{way} need {needed} qubits, but the circuit has {n_qubits}"
                     );
                     return Err(section.wrong("file", message));
                 }
-                return electrons.hamiltonian(electrons.weight).map_err(|e| section.wrong("file", e));
+                return electrons
+                    .hamiltonian(electrons.weight)
+                    .map_err(|e| section.wrong("file", e));
             }
             (None, Some(terms), None) => {
                 section.finish()?;
                 return match section.place_of("terms", &terms) {
-                    Some((name, whole, start)) => observables::parse(name, whole, start, &terms, n_qubits),
+                    Some((name, whole, start)) => {
+                        observables::parse(name, whole, start, &terms, n_qubits)
+                    }
                     None => observables::read_text_of("hamiltonian.terms", &terms, n_qubits)
                         .map_err(|e| section.caused("terms", e)),
                 };
@@ -169,7 +185,9 @@ impl<'a, 'i> Source<'a, 'i> {
                     None => [1.0; 3],
                     Some(&[x, y, z]) => [x, y, z],
                     Some(_) => {
-                        return Err(section.wrong("couplings", "expected three numbers, of X, Y and Z"));
+                        return Err(
+                            section.wrong("couplings", "expected three numbers, of X, Y and Z")
+                        );
                     }
                 };
                 problem::heisenberg(qubits, couplings, section.flag("periodic")?)
@@ -185,19 +203,21 @@ impl<'a, 'i> Source<'a, 'i> {
                 ));
             }
             (None, None, None) => {
-                return Err(
-                    section.incomplete("`file` with one term a line or an FCIDUMP, `terms`, or `name`")
-                );
+                return Err(section
+                    .incomplete("`file` with one term a line or an FCIDUMP, `terms`, or `name`"));
             }
             _ => {
                 let key = if name.is_some() { "name" } else { "terms" };
-                return Err(section.wrong(key, "a Hamiltonian has one of `file`, `terms` and `name`"));
+                return Err(
+                    section.wrong(key, "a Hamiltonian has one of `file`, `terms` and `name`")
+                );
             }
         };
         section.finish()?;
         let sum = made.map_err(|e| section.wrong("name", e))?;
         if sum.n_qubits() > n_qubits {
-            let message = format!("it acts on {} qubits, but the ansatz has {n_qubits}", sum.n_qubits());
+            let message =
+                format!("it acts on {} qubits, but the ansatz has {n_qubits}", sum.n_qubits());
             return Err(section.wrong("name", message));
         }
         Ok(sum)
@@ -209,16 +229,19 @@ fn read_space(section: &mut Section<'_, '_>, molecule: Molecule) -> Result<Elect
     let weight = section.size("penalty")?.unwrap_or(0.0);
     let mapping = match section.string("mapping")?.as_deref() {
         None => Mapping::default(),
-        Some(name) => Mapping::named(name)
-            .ok_or_else(|| section.unknown_name("mapping", name, &Mapping::ALL.map(Mapping::name)))?,
+        Some(name) => Mapping::named(name).ok_or_else(|| {
+            section.unknown_name("mapping", name, &Mapping::ALL.map(Mapping::name))
+        })?,
     };
     let mut orbitals = |key| section.values(key, |value| integer(value, 0, u64::from(u16::MAX)));
     let (frozen, active) = (orbitals("frozen")?, orbitals("active")?);
-    let usize_of = |list: Vec<u64>| list.into_iter().map(|orbital| orbital as usize).collect::<Vec<_>>();
+    let usize_of =
+        |list: Vec<u64>| list.into_iter().map(|orbital| orbital as usize).collect::<Vec<_>>();
     let key = if active.is_some() { "active" } else { "frozen" };
     let molecule = if frozen.is_some() || active.is_some() {
         let frozen = usize_of(frozen.unwrap_or_default());
-        let rest = || (0..molecule.n_orbitals()).filter(|orbital| !frozen.contains(orbital)).collect();
+        let rest =
+            || (0..molecule.n_orbitals()).filter(|orbital| !frozen.contains(orbital)).collect();
         let active = active.map_or_else(rest, usize_of);
         molecule.active_space(&frozen, &active).map_err(|e| section.wrong(key, e))?
     } else {
@@ -241,7 +264,10 @@ fn read_space(section: &mut Section<'_, '_>, molecule: Molecule) -> Result<Elect
 }
 
 /// The graph of a section.
-pub(super) fn read_graph(section: &mut Section<'_, '_>, inputs: &mut Inputs<'_>) -> Result<Graph, Failure> {
+pub(super) fn read_graph(
+    section: &mut Section<'_, '_>,
+    inputs: &mut Inputs<'_>,
+) -> Result<Graph, Failure> {
     let Some(path) = section.string("graph")? else {
         return Err(section.incomplete("`graph` with a file of edges, or one of Gset or DIMACS"));
     };

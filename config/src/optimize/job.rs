@@ -56,8 +56,9 @@
 //!
 //! A strength of noise that is an input is a parameter, too, and stays a probability.
 //!
-//! Paths are taken from the folder of the job file; the names of the output are those of the job file with another
-//! ending. A key that is not known and a value that does not fit are errors that underline it.
+//! Paths are taken from the folder of the job file; the names of the output are those of the job
+//! file with another ending. A key that is not known and a value that does not fit are errors that
+//! underline it.
 
 use std::{
     fs,
@@ -119,7 +120,11 @@ impl Job {
     ///
     /// # Errors
     /// [`Failure`] that underlines what is wrong, in whichever file it is.
-    pub(super) fn read(args: &Optimize, common: &Common, terminal: &Terminal) -> Result<Job, Failure> {
+    pub(super) fn read(
+        args: &Optimize,
+        common: &Common,
+        terminal: &Terminal,
+    ) -> Result<Job, Failure> {
         if args.file == Path::new("-") {
             return Err(Failure::usage(
                 "a job is a file: its checkpoints are kept beside it, and paths are taken from there",
@@ -141,8 +146,14 @@ impl Job {
         let hamiltonian = Source::read(hamiltonian, inputs)?;
         let electrons = hamiltonian.electrons().cloned();
         let unwritten = if shots.is_some() { Unwritten::All } else { Unwritten::None };
-        let circuit =
-            read_noisy_ansatz(ansatz, inputs, hamiltonian.electrons(), unwritten, common, terminal)?;
+        let circuit = read_noisy_ansatz(
+            ansatz,
+            inputs,
+            hamiltonian.electrons(),
+            unwritten,
+            common,
+            terminal,
+        )?;
         noise::note_readings(&circuit, shots.is_some(), terminal);
         let hamiltonian = hamiltonian.sum(inputs, circuit.n_qubits())?;
         let optimizer = read_optimizer(optimizer, circuit.has_channels(), shots.is_some(), seed)?;
@@ -173,7 +184,9 @@ fn read_shots(top: &mut Section<'_, '_>, seed: u64) -> Result<Option<Shots>, Fai
         Some(_) if count.is_none() => return Err(top.wrong("grouping", "only with `shots`")),
         None | Some("qubit_wise") => Grouping::QubitWise,
         Some("commuting") => Grouping::Commuting,
-        Some(other) => return Err(top.unknown_name("grouping", other, &["qubit_wise", "commuting"])),
+        Some(other) => {
+            return Err(top.unknown_name("grouping", other, &["qubit_wise", "commuting"]));
+        }
     };
     Ok(count.map(|count| Shots { grouping, ..Shots::new(count as usize, seed) }))
 }
@@ -188,7 +201,8 @@ fn read_noisy_ansatz(
     terminal: &Terminal,
 ) -> Result<Circuit, Failure> {
     let (model, values) = (section.string("noise")?, read_values(&mut section, inputs)?);
-    let mut kept = Given::read(&values, "ansatz.set").map_err(|e| caused_by(&section, &values, e))?;
+    let mut kept =
+        Given::read(&values, "ansatz.set").map_err(|e| caused_by(&section, &values, e))?;
     let mut circuit = read_ansatz(&mut section, inputs, &mut kept, electrons, common, terminal)?;
     if let Some(path) = model {
         let noisy = noise::add(&inputs.path(path), &circuit, unwritten, terminal);
@@ -198,7 +212,10 @@ fn read_noisy_ansatz(
 }
 
 /// Values of inputs: `set` and `params`.
-fn read_values(section: &mut Section<'_, '_>, inputs: &mut Inputs<'_>) -> Result<ValueArgs, Failure> {
+fn read_values(
+    section: &mut Section<'_, '_>,
+    inputs: &mut Inputs<'_>,
+) -> Result<ValueArgs, Failure> {
     let set = section.strings("set")?;
     let params = section.string("params")?.map(|path| inputs.path(path)).into_iter().collect();
     Ok(ValueArgs { noise: None, set, params })
@@ -260,12 +277,18 @@ fn read_ansatz(
             }
         }
         (None, Some(other)) => {
-            return Err(section.unknown_name("name", other, &["hardware_efficient", "qaoa", "uccsd"]));
+            return Err(section.unknown_name(
+                "name",
+                other,
+                &["hardware_efficient", "qaoa", "uccsd"],
+            ));
         }
         (Some(_), Some(_)) => {
             return Err(section.wrong("name", "an ansatz has a `circuit` or a `name`, not both"));
         }
-        (None, None) => return Err(section.incomplete("`circuit` with a file in OpenQASM, or `name`")),
+        (None, None) => {
+            return Err(section.incomplete("`circuit` with a file in OpenQASM, or `name`"));
+        }
     };
     made.map_err(|e| section.wrong("name", e))
 }
@@ -278,14 +301,17 @@ fn read_electrons(
     if let Some(Electrons { molecule, .. }) = electrons {
         for key in ["qubits", "electrons"] {
             if section.integer(key, 0, u64::MAX)?.is_some() {
-                return Err(section.wrong(key, "the molecule of [hamiltonian] says it").help("leave it out"));
+                return Err(section
+                    .wrong(key, "the molecule of [hamiltonian] says it")
+                    .help("leave it out"));
             }
         }
         return Ok((2 * molecule.n_orbitals(), molecule.n_electrons()));
     }
     let (qubits, electrons) = (section.qubits("qubits")?, section.count("electrons", 0, 63)?);
     if electrons > qubits {
-        let message = format!("{electrons} electrons do not fit into {qubits} spin orbitals, one a qubit");
+        let message =
+            format!("{electrons} electrons do not fit into {qubits} spin orbitals, one a qubit");
         return Err(section.wrong("electrons", message));
     }
     Ok((qubits, electrons))
@@ -315,16 +341,22 @@ fn read_optimizer(
     let optimizer: Optimizer = match method.as_deref().unwrap_or(usual) {
         exact @ ("lbfgs" | "newton_cg" | "natural_gradient") if shots => {
             let message = format_args!("{exact} takes exact values, not those of shots");
-            return Err(section.wrong("method", message).help("spsa, adam and nelder_mead run on shots"));
+            return Err(section
+                .wrong("method", message)
+                .help("spsa, adam and nelder_mead run on shots"));
         }
         "lbfgs" => {
             let memory = section.integer("memory", 1, 1000)?;
-            memory.map_or(Lbfgs::default(), |memory| Lbfgs::default().with_memory(memory as usize)).into()
+            memory
+                .map_or(Lbfgs::default(), |memory| Lbfgs::default().with_memory(memory as usize))
+                .into()
         }
         "newton_cg" => {
             let products = section.integer("products", 1, 1_000_000)?;
             products
-                .map_or(NewtonCg::default(), |products| NewtonCg::default().with_products(products as usize))
+                .map_or(NewtonCg::default(), |products| {
+                    NewtonCg::default().with_products(products as usize)
+                })
                 .into()
         }
         "nelder_mead" => {
@@ -341,8 +373,7 @@ fn read_optimizer(
             settings.into()
         }
         "natural_gradient" if noise => {
-            let message =
-                "the natural gradient takes the metric of state vectors, which a circuit with noise has not";
+            let message = "the natural gradient takes the metric of state vectors, which a circuit with noise has not";
             return Err(section
                 .wrong("method", message)
                 .help("lbfgs, adam, newton_cg, nelder_mead and spsa run it"));
@@ -399,12 +430,15 @@ fn read_start(
     let given = Given::read(&values, "start.set").and_then(|given| Points::some(circuit, &given));
     let given = given.map_err(|e| caused_by(&section, &values, e))?;
     let random = intervals.inputs(&random_start(given.len(), width, seed));
-    let start: Vec<f64> = given.into_iter().zip(random).map(|(x, random)| x.unwrap_or(random)).collect();
+    let start: Vec<f64> =
+        given.into_iter().zip(random).map(|(x, random)| x.unwrap_or(random)).collect();
     intervals.start(&start).map_err(|outside| {
         let name = circuit.inputs().nth(outside.input).unwrap_or_default();
         let [low, high] = outside.interval;
-        let message =
-            format!("`{name}` begins at {}, but noise is there from {low} to {high} only", outside.value);
+        let message = format!(
+            "`{name}` begins at {}, but noise is there from {low} to {high} only",
+            outside.value
+        );
         caused_by(&section, &values, Failure::input(message))
     })
 }
@@ -467,7 +501,8 @@ impl Inputs<'_> {
 fn same_file(a: &Path, b: &Path) -> bool {
     let real = |path: &Path| {
         path.canonicalize().or_else(|_| {
-            let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            let folder =
+                path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
             folder.canonicalize().map(|folder| folder.join(path.file_name().unwrap_or_default()))
         })
     };

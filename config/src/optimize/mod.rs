@@ -1,8 +1,8 @@
 //! The verb `optimize`: a variational job, from a file to the parameters with the least energy.
 //!
-//! Order of work: the job and all files that it names are read; the state of the last checkpoint is taken up, if that
-//! is asked for; then iterations, with a checkpoint every few of them and one at the end; then the curve; the answer is
-//! printed last.
+//! Order of work: the job and all files that it names are read; the state of the last checkpoint is
+//! taken up, if that is asked for; then iterations, with a checkpoint every few of them and one at
+//! the end; then the curve; the answer is printed last.
 
 mod checkpoint;
 mod hamiltonian;
@@ -14,7 +14,9 @@ use ketgrad_core::{
     circuit::Circuit,
     draw,
     hybrid::HybridError,
-    optimize::{Answer as Found, Energy, Measured, Objective, OptimizeError, Optimizer, State, Stop, Within},
+    optimize::{
+        Answer as Found, Energy, Measured, Objective, OptimizeError, Optimizer, State, Stop, Within,
+    },
     simulate::{Simulator, final_measurements},
     state::bytes_needed,
 };
@@ -38,19 +40,24 @@ use crate::{
 use checkpoint::Marks;
 use job::Job;
 
-/// The most terms of a Hamiltonian times amplitudes for which the lowest eigenvalue is shown beside the value: some tenths
-/// of a second.
+/// The most terms of a Hamiltonian times amplitudes for which the lowest eigenvalue is shown beside
+/// the value: some tenths of a second.
 const MOST_WORK_OF_LOWEST: usize = 1 << 21;
 
-/// In hartree, 1 kcal/mol: what a value may be below the lowest level for the digits of the integrals.
+/// In hartree, 1 kcal/mol: what a value may be below the lowest level for the digits of the
+/// integrals.
 const CHEMICAL_ACCURACY: f64 = 1.6e-3;
 
 /// Does what `optimize` shall do.
 ///
 /// # Errors
-/// [`Failure`] if the job or a file that it names is at fault, or the minimisation cannot go on; the last checkpoint is
-/// there then.
-pub fn optimize(args: &Optimize, common: &Common, terminal: &Terminal) -> Result<Box<dyn Answer>, Failure> {
+/// [`Failure`] if the job or a file that it names is at fault, or the minimisation cannot go on;
+/// the last checkpoint is there then.
+pub fn optimize(
+    args: &Optimize,
+    common: &Common,
+    terminal: &Terminal,
+) -> Result<Box<dyn Answer>, Failure> {
     match common.precision {
         Precision::F64 => run::<f64>(args, common, terminal),
         Precision::F32 => run::<f32>(args, common, terminal),
@@ -67,7 +74,8 @@ fn run<T: Number + DualNum>(
     if job.shots.is_some() && common.precision != Precision::F64 {
         return Err(Failure::usage("a job with shots computes in double precision"));
     }
-    let energy = grad::expectation_of::<T>(job.circuit.clone(), job.hamiltonian.clone(), common, terminal)?;
+    let energy =
+        grad::expectation_of::<T>(job.circuit.clone(), job.hamiltonian.clone(), common, terminal)?;
     let duals = matches!(job.optimizer, Optimizer::NewtonCg(_) | Optimizer::NaturalGradient(_));
     if duals {
         common.note_duals("the optimizer", terminal);
@@ -78,11 +86,16 @@ fn run<T: Number + DualNum>(
     check_writable(&job.curve)?;
     let marks = Marks::of(&job, common.precision);
     let executors = energy.executors().clone();
-    let taken_up =
-        if args.resume { checkpoint::load(&job.checkpoint, &marks, job.start.len())? } else { None };
+    let taken_up = if args.resume {
+        checkpoint::load(&job.checkpoint, &marks, job.start.len())?
+    } else {
+        None
+    };
     match &taken_up {
         Some(state) => terminal.note(&format!("resumed after iteration {}", state.iterations)),
-        None if args.resume => terminal.note("there is no checkpoint yet: the job begins at its start"),
+        None if args.resume => {
+            terminal.note("there is no checkpoint yet: the job begins at its start")
+        }
         None => {}
     }
 
@@ -101,7 +114,8 @@ fn run<T: Number + DualNum>(
     common.note_passed_over(&executors, terminal);
 
     let iterations = state.iterations;
-    let title = format!("{}: {:.9} after {iterations} iterations", args.file.display(), found.end.value);
+    let title =
+        format!("{}: {:.9} after {iterations} iterations", args.file.display(), found.end.value);
     let picture = draw::curve(&state.values, &title, "iteration", "value");
     write_whole(&job.curve, |out| out.write_all(picture.as_bytes()))?;
     if job.start.is_empty() {
@@ -114,7 +128,9 @@ fn run<T: Number + DualNum>(
     let Found { x, end, .. } = &found;
     if end.stderr.is_some() && iterations > 0 && !found.is_below_start() {
         let start = found.start.value;
-        terminal.note(&format!("note: the end is not below the start, {start}, within its standard error"));
+        terminal.note(&format!(
+            "note: the end is not below the start, {start}, within its standard error"
+        ));
     }
     let x = job.intervals.inputs(x);
     let mut numbers = Numbers::default();
@@ -157,7 +173,9 @@ fn iterate(
     };
     checkpoint::save(&job.checkpoint, marks, &state)?;
     let stop = loop {
-        if let Some(stop) = job.optimizer.advance(energy, &mut state, &job.stopping).map_err(failed)? {
+        if let Some(stop) =
+            job.optimizer.advance(energy, &mut state, &job.stopping).map_err(failed)?
+        {
             break stop;
         }
         if state.iterations % job.every == 0 {
@@ -178,7 +196,8 @@ fn beside(job: &Job, value: f64, lowest: f64) -> String {
         return format!("lowest possible  {lowest} ({:.1e} below)\n", away.max(0.0));
     };
     let way = if away < -CHEMICAL_ACCURACY && job.shots.is_none() {
-        let penalty = electrons.sufficient_penalty().map_or(String::new(), |weight| format!(" = {weight}"));
+        let penalty =
+            electrons.sufficient_penalty().map_or(String::new(), |weight| format!(" = {weight}"));
         format!(
             "{:.1e} above: the state has other electrons, which `penalty{penalty}` in [hamiltonian] avoids",
             -away
@@ -189,15 +208,17 @@ fn beside(job: &Job, value: f64, lowest: f64) -> String {
     format!("lowest of {}  {lowest} ({way})\n", electrons.words())
 }
 
-/// The lowest eigenvalue of the Hamiltonian, of a molecule that of its electrons, if it takes no time.
+/// The lowest eigenvalue of the Hamiltonian, of a molecule that of its electrons, if it takes no
+/// time.
 fn lowest(job: &Job, common: &Common) -> Result<Option<f64>, Failure> {
     let n_qubits = job.circuit.n_qubits();
     let is_much = n_qubits > 20 || job.hamiltonian.terms().len() << n_qubits > MOST_WORK_OF_LOWEST;
     if is_much {
         return Ok(None);
     }
-    let simulator =
-        Simulator::new().with_threads(common.start_threads()?).with_memory_limit(common.memory_limit);
+    let simulator = Simulator::new()
+        .with_threads(common.start_threads()?)
+        .with_memory_limit(common.memory_limit);
     // What does not fit or does not converge is no fault of the job.
     if let Some(electrons) = &job.electrons {
         return Ok(electrons.lowest(&simulator));
@@ -228,7 +249,8 @@ fn needs<T>(job: &Job, circuit: &Circuit) -> Needs {
     };
     let mut needs = Needs::default();
     // With noise or feedback they are density matrices, but shots take trajectories of vectors.
-    let density = job.shots.is_none() && (circuit.has_channels() || final_measurements(circuit).is_err());
+    let density =
+        job.shots.is_none() && (circuit.has_channels() || final_measurements(circuit).is_err());
     let qubits = circuit.n_qubits() << usize::from(density);
     let bytes = bytes_needed::<Complex<T>>(qubits).saturating_mul(states);
     needs.add(format_args!("{states} states"), bytes);

@@ -69,7 +69,18 @@ impl From<&Report> for Row {
         let Report { name, path, sha256, version, loaded, reason, rules, kernels, notes, .. } =
             report.clone();
         let path = path.map(|path| path.display().to_string());
-        Row { name, path, loaded, reason, rules, kernels, sha256, version, notes, is_disabled: false }
+        Row {
+            name,
+            path,
+            loaded,
+            reason,
+            rules,
+            kernels,
+            sha256,
+            version,
+            notes,
+            is_disabled: false,
+        }
     }
 }
 
@@ -89,7 +100,8 @@ impl From<Verdict> for Told {
 
 impl From<BackendVerdict> for Compared {
     fn from(verdict: BackendVerdict) -> Compared {
-        let BackendVerdict { name, plugin, is_device, comparisons, disagreement, note, .. } = verdict;
+        let BackendVerdict { name, plugin, is_device, comparisons, disagreement, note, .. } =
+            verdict;
         let agrees = note.is_none().then_some(disagreement.is_none());
         let said = match (disagreement, note) {
             (Some(wrong), _) => wrong,
@@ -124,7 +136,8 @@ impl Found {
         }
     }
 
-    /// Puts rules that were compared one after the other in the order in which they are compared together.
+    /// Puts rules that were compared one after the other in the order in which they are compared
+    /// together.
     pub(super) fn sort(&mut self) {
         if let Some(compared) = &mut self.compared {
             compared.verdicts.sort_by(|a, b| a.rule.cmp(&b.rule));
@@ -170,7 +183,8 @@ impl Row {
         if !loaded {
             return format!("{name}  not loaded: {reason}\n");
         }
-        let (version, path) = (version.as_deref().unwrap_or("loaded"), path.as_deref().unwrap_or_default());
+        let (version, path) =
+            (version.as_deref().unwrap_or("loaded"), path.as_deref().unwrap_or_default());
         let mut text = format!("{name}  {version} from {path}\n");
         for (what, list) in [("rules", rules), ("kernels", kernels)] {
             if !list.is_empty() {

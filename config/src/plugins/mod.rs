@@ -39,7 +39,8 @@ impl PluginsTable {
         self.plugins.is_empty() && self.rules.is_empty()
     }
 
-    /// Loads all that is enabled, plugins by falling priority, then the rules that are programs alone.
+    /// Loads all that is enabled, plugins by falling priority, then the rules that are programs
+    /// alone.
     ///
     /// # Errors
     /// [`Failure`] that underlines the plugin or rule at fault.
@@ -50,9 +51,15 @@ impl PluginsTable {
         }
         for report in plugins.reports() {
             if !report.loaded {
-                terminal.note(&format!("note: plugin `{}` is left out: {}", report.name, report.reason));
+                terminal.note(&format!(
+                    "note: plugin `{}` is left out: {}",
+                    report.name, report.reason
+                ));
             }
-            for note in report.notes.iter().filter(|n| n.starts_with("warning: ") || n.starts_with("error: "))
+            for note in report
+                .notes
+                .iter()
+                .filter(|n| n.starts_with("warning: ") || n.starts_with("error: "))
             {
                 terminal.note(&format!("plugin `{}`: {note}", report.name));
             }
@@ -74,10 +81,13 @@ impl PluginsTable {
         let mut failures = Failures::default();
         for entry in self.order() {
             if let Err(error) = plugins.load(&entry.request) {
-                let is_wrong = matches!(error.fault, Fault::Disagrees { .. } | Fault::Nonconforming { .. });
+                let is_wrong =
+                    matches!(error.fault, Fault::Disagrees { .. } | Fault::Nonconforming { .. });
                 let failure = self.at(Failure::input(error), entry.span.clone());
                 failures.of_plugins.push(match is_wrong {
-                    true => failure.help("`verify = false` under [plugins] takes plugins as they are"),
+                    true => {
+                        failure.help("`verify = false` under [plugins] takes plugins as they are")
+                    }
                     false => failure,
                 });
             }

@@ -8,7 +8,8 @@ use crate::{
     report::Failure,
 };
 
-/// The points with the rules that they are for. `erf: z=0` is for one rule, `z=0` for all with these parameters.
+/// The points with the rules that they are for. `erf: z=0` is for one rule, `z=0` for all with
+/// these parameters.
 ///
 /// # Errors
 /// [`Failure`] for a point that fits no rule.
@@ -25,7 +26,12 @@ pub(super) fn read(given: &[String], plugins: &Plugins) -> Result<Vec<(String, A
     Ok(all)
 }
 
-fn at(text: &str, only: Option<&str>, values: &str, plugins: &Plugins) -> Result<Vec<(String, At)>, Failure> {
+fn at(
+    text: &str,
+    only: Option<&str>,
+    values: &str,
+    plugins: &Plugins,
+) -> Result<Vec<(String, At)>, Failure> {
     let names = plugins.names();
     if let Some(rule) = only.filter(|rule| !names.iter().any(|name| is_of(name, rule))) {
         let failure = Failure::usage(format_args!("--at {text}: there is no rule `{rule}`"));
@@ -46,10 +52,10 @@ fn at(text: &str, only: Option<&str>, values: &str, plugins: &Plugins) -> Result
     match (found.is_empty(), failures.into_iter().next()) {
         (false, _) => Ok(found),
         (true, Some(failure)) => Err(failure),
-        (true, None) => {
-            Err(Failure::usage(format_args!("--at {text}: no rule has these parameters, and no others"))
-                .help(format_args!("there is {}", rules.join(", "))))
-        }
+        (true, None) => Err(Failure::usage(format_args!(
+            "--at {text}: no rule has these parameters, and no others"
+        ))
+        .help(format_args!("there is {}", rules.join(", ")))),
     }
 }
 

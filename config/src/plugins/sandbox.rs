@@ -1,12 +1,14 @@
 //! `plugins verify --sandboxed`: each plugin in a process of its own, with limits.
 //!
-//! The process that was started loads nothing. For each plugin of the config, in the order of loading, it starts itself
-//! again with a [`Task`]: that process sets its limits, loads the plugin behind those that were right so far, compares what it
-//! brings, and writes what it found as the last line of its standard output. A process that ends without that line, or not in
-//! time, is one more finding about its plugin. A last process does the same for the rules that are programs alone.
+//! The process that was started loads nothing. For each plugin of the config, in the order of
+//! loading, it starts itself again with a [`Task`]: that process sets its limits, loads the plugin
+//! behind those that were right so far, compares what it brings, and writes what it found as the
+//! last line of its standard output. A process that ends without that line, or not in time, is one
+//! more finding about its plugin. A last process does the same for the rules that are programs
+//! alone.
 //!
-//! The limits contain a plugin that crashes, loops or takes memory without end. They are no wall against malice: it may
-//! read and write what the user may, and start processes and connections.
+//! The limits contain a plugin that crashes, loops or takes memory without end. They are no wall
+//! against malice: it may read and write what the user may, and start processes and connections.
 
 use std::{
     env,
@@ -45,7 +47,8 @@ const FILES: u64 = 1024;
 const OUTPUT: usize = 16 << 20;
 const ERRORS: usize = 64 << 10;
 
-/// What its standard output is waited for once it has ended: what it has started may hold that open.
+/// What its standard output is waited for once it has ended: what it has started may hold that
+/// open.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What a process in the sandbox is to do.
@@ -77,7 +80,9 @@ enum Said {
 /// Compares everything, each plugin in a process of its own that has so long.
 pub(super) fn verify(limit: Duration, at: &[String], common: &Common) -> Result<Found, Failure> {
     if !cfg!(unix) {
-        return Err(Failure::usage("--sandboxed needs the limits of processes that Unix systems have"));
+        return Err(Failure::usage(
+            "--sandboxed needs the limits of processes that Unix systems have",
+        ));
     }
     let table = &common.plugins;
     let cores = thread::available_parallelism().map_or(1, usize::from) as u64;
@@ -88,7 +93,8 @@ pub(super) fn verify(limit: Duration, at: &[String], common: &Common) -> Result<
         memory: common.memory_limit.unwrap_or(MEMORY),
         seconds: limit.as_secs().saturating_add(1).saturating_mul(cores),
     };
-    let mut found = Found { owner: table.owner(), compared: Some(Default::default()), ..Found::default() };
+    let mut found =
+        Found { owner: table.owner(), compared: Some(Default::default()), ..Found::default() };
     for entry in table.order() {
         let name = &entry.request.name;
         task.of = Some(name.clone());
@@ -111,15 +117,21 @@ pub(super) fn verify(limit: Duration, at: &[String], common: &Common) -> Result<
 
 /// What is found about a plugin whose process did not answer.
 fn died(entry: &PluginEntry, reason: String) -> Found {
-    let path = entry.request.candidates.iter().find(|c| c.is_file()).map(|path| path.display().to_string());
+    let path = entry
+        .request
+        .candidates
+        .iter()
+        .find(|c| c.is_file())
+        .map(|path| path.display().to_string());
     let row = Row { name: entry.request.name.clone(), path, reason, ..Row::default() };
     Found { plugins: vec![row], ..Found::default() }
 }
 
 /// Does a task in another process: what it found, or why it did not say.
 fn run(task: &Task, limit: Duration) -> Result<Result<Found, String>, Failure> {
-    let failed =
-        |e: io::Error| Failure::input(format_args!("no process can be started for the sandbox: {e}"));
+    let failed = |e: io::Error| {
+        Failure::input(format_args!("no process can be started for the sandbox: {e}"))
+    };
     let json = serde_json::to_string(task).map_err(|e| failed(e.into()))?;
     let mut command = Command::new(env::current_exe().map_err(failed)?);
     command.args(env::args_os().skip(1)).arg("--task").arg(json);
@@ -209,21 +221,28 @@ fn tail(stream: Option<impl Read + Send + 'static>, most: usize) -> Receiver<Vec
 // Inside.
 
 /// Does a task in this process.
-pub(super) fn inside(task: &str, at: &[String], common: &Common) -> Result<Box<dyn Answer>, Failure> {
+pub(super) fn inside(
+    task: &str,
+    at: &[String],
+    common: &Common,
+) -> Result<Box<dyn Answer>, Failure> {
     let unread = |e| Failure::usage(format_args!("--task is for this program itself: {e}"));
     let task: Task = serde_json::from_str(task).map_err(unread)?;
-    limits(&task).map_err(|e| Failure::input(format_args!("the sandbox cannot set its limits: {e}")))?;
+    limits(&task)
+        .map_err(|e| Failure::input(format_args!("the sandbox cannot set its limits: {e}")))?;
     let part = task.of.clone().map_or(Part::Rules, Part::Plugin);
     let said = match verb::verify(&some(&common.plugins, &task), &part, at) {
         Ok(found) => Said::Found(found),
-        Err(failure) => {
-            Said::Failed { is_usage: failure.status == Status::Usage, message: failure.render(false) }
-        }
+        Err(failure) => Said::Failed {
+            is_usage: failure.status == Status::Usage,
+            message: failure.render(false),
+        },
     };
     Ok(Box::new(Line { mark: task.mark, said }))
 }
 
-/// What of the config is loaded: the plugins up to the one of the task, or all with the rules that are programs.
+/// What of the config is loaded: the plugins up to the one of the task, or all with the rules that
+/// are programs.
 fn some(table: &PluginsTable, task: &Task) -> PluginsTable {
     let mut some = table.clone();
     let order = table.order();

@@ -109,7 +109,8 @@ pub const KEYS: [&str; 3] = ["plugins", "plugin", "rule"];
 /// # Errors
 /// [`Failure`] that underlines what is wrong.
 pub fn read(name: &str, text: &str, document: &DeTable<'_>) -> Result<PluginsTable, Failure> {
-    let mut table = PluginsTable { name: name.to_owned(), text: text.to_owned(), ..PluginsTable::default() };
+    let mut table =
+        PluginsTable { name: name.to_owned(), text: text.to_owned(), ..PluginsTable::default() };
     table.settings.cache = super::cache::folder();
     let folder = Path::new(name).parent().unwrap_or(Path::new(""));
     read_all(&mut table, folder, document).map_err(|fault| {
@@ -164,8 +165,9 @@ fn read_all(table: &mut PluginsTable, folder: &Path, document: &DeTable<'_>) -> 
         let entry = plugin(value, folder, &search)?;
         let name = &entry.request.name;
         if table.plugins.iter().any(|other| other.request.name == *name) {
-            let message =
-                format!("there is a plugin `{name}` already; `name = \"…\"` gives this one another name");
+            let message = format!(
+                "there is a plugin `{name}` already; `name = \"…\"` gives this one another name"
+            );
             return Err(Fault { message, span: entry.span, known: &[], given: String::new() });
         }
         table.plugins.push(entry);
@@ -177,7 +179,8 @@ fn read_all(table: &mut PluginsTable, folder: &Path, document: &DeTable<'_>) -> 
 }
 
 fn plugin(value: &Value<'_>, folder: &Path, search: &[PathBuf]) -> Read<PluginEntry> {
-    let (mut request, mut enabled, mut path, mut span) = (Request::default(), true, None, value.span());
+    let (mut request, mut enabled, mut path, mut span) =
+        (Request::default(), true, None, value.span());
     if let Some(at) = value.get_ref().as_table().and_then(|t| t.get("path")) {
         span = at.span();
     }
@@ -189,7 +192,9 @@ fn plugin(value: &Value<'_>, folder: &Path, search: &[PathBuf]) -> Read<PluginEn
             "enabled" => enabled = boolean(value)?,
             "optional" => request.optional = boolean(value)?,
             "priority" => {
-                let number = value.as_integer().and_then(|n| i32::from_str_radix(n.as_str(), n.radix()).ok());
+                let number = value
+                    .as_integer()
+                    .and_then(|n| i32::from_str_radix(n.as_str(), n.radix()).ok());
                 request.priority = number.ok_or("expected a whole number of 32 bits")?;
             }
             "rules" => request.rules = selection(value)?,
@@ -208,12 +213,15 @@ fn plugin(value: &Value<'_>, folder: &Path, search: &[PathBuf]) -> Read<PluginEn
         return Err(Fault { message, span: value.span(), known: &[], given: String::new() });
     };
     if request.name.is_empty() {
-        request.name = path.file_stem().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        request.name =
+            path.file_stem().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     }
     let file = file_name(&path);
     let in_folder = |folder: &PathBuf| folder.join(&file);
-    request.candidates =
-        std::iter::once(folder.to_owned()).chain(search.iter().cloned()).map(|f| in_folder(&f)).collect();
+    request.candidates = std::iter::once(folder.to_owned())
+        .chain(search.iter().cloned())
+        .map(|f| in_folder(&f))
+        .collect();
     request.candidates.dedup();
     Ok(PluginEntry { request, enabled, span })
 }
@@ -313,5 +321,8 @@ fn options(value: &DeValue<'_>) -> Result<Vec<(String, String)>, String> {
         },
         _ => Err("expected texts, numbers and truth values".to_owned()),
     };
-    in_order(table).into_iter().map(|(k, v)| Ok((k.get_ref().to_string(), text(v.get_ref())?))).collect()
+    in_order(table)
+        .into_iter()
+        .map(|(k, v)| Ok((k.get_ref().to_string(), text(v.get_ref())?)))
+        .collect()
 }

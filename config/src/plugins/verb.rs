@@ -21,8 +21,8 @@ use crate::{
     terminal::{Answer, Terminal},
 };
 
-/// The qubits of the largest states on which devices and gate kernels are compared: some seconds' work for one without
-/// hardware.
+/// The qubits of the largest states on which devices and gate kernels are compared: some seconds'
+/// work for one without hardware.
 const DEVICE_QUBITS: usize = 16;
 
 /// What is there, and whether it agrees with itself.
@@ -59,9 +59,13 @@ pub(super) enum Part {
 /// Does what `plugins` shall do.
 ///
 /// # Errors
-/// [`Failure`] if a rule of the config is at fault or a file cannot be read. A plugin that cannot be loaded is part of
-/// the answer.
-pub fn plugins(work: &PluginsWork, common: &Common, _: &Terminal) -> Result<Box<dyn Answer>, Failure> {
+/// [`Failure`] if a rule of the config is at fault or a file cannot be read. A plugin that cannot
+/// be loaded is part of the answer.
+pub fn plugins(
+    work: &PluginsWork,
+    common: &Common,
+    _: &Terminal,
+) -> Result<Box<dyn Answer>, Failure> {
     let start = Instant::now();
     let mut shown = match work {
         PluginsWork::List => shown(&list(&common.plugins)?),
@@ -97,11 +101,14 @@ pub(super) fn verify(table: &PluginsTable, part: &Part, at: &[String]) -> Result
     let mut table = table.clone();
     table.settings.verify = false;
     let (plugins, mut found) = loaded(&table, part)?;
-    let is_whole = *part == Part::All || *part == Part::Rules && found.plugins.iter().all(|row| row.loaded);
+    let is_whole =
+        *part == Part::All || *part == Part::Rules && found.plugins.iter().all(|row| row.loaded);
     let points = points(at, &plugins, is_whole)?;
     let (rules, backends) = match part {
         Part::All => (plugins.names(), plugins.verify_backends(DEVICE_QUBITS, None)),
-        Part::Plugin(name) => (plugins.names_from(name), plugins.verify_backends(DEVICE_QUBITS, Some(name))),
+        Part::Plugin(name) => {
+            (plugins.names_from(name), plugins.verify_backends(DEVICE_QUBITS, Some(name)))
+        }
         Part::Rules => (plugins.names_of(&table.owner()), vec![]),
     };
     let verdicts = plugins.verify_rules(&rules, &points).into_iter().map(Into::into).collect();
@@ -115,7 +122,8 @@ pub(super) fn verify(table: &PluginsTable, part: &Part, at: &[String]) -> Result
     Ok(found)
 }
 
-/// The points that are named. Of a part of the config not all rules are there: what fits none is for another.
+/// The points that are named. Of a part of the config not all rules are there: what fits none is
+/// for another.
 fn points(at: &[String], plugins: &Plugins, is_whole: bool) -> Result<Vec<(String, At)>, Failure> {
     if is_whole {
         return points::read(at, plugins);
@@ -134,12 +142,12 @@ fn points(at: &[String], plugins: &Plugins, is_whole: bool) -> Result<Vec<(Strin
 /// What is loaded, with a row for each plugin of the part.
 fn loaded(table: &PluginsTable, part: &Part) -> Result<(Plugins, Found), Failure> {
     let (plugins, failures) = table.load_all();
-    // What is wrong with a plugin is in its report; what is wrong with a rule of the config is nowhere else.
+    // What is wrong with a plugin is in its report; what is wrong with a rule of the config is
+    // nowhere else.
     if let Some(failure) = failures.of_rules.into_iter().next() {
         return Err(match plugins.reports().iter().find(|r| !r.loaded) {
-            Some(report) => {
-                failure.help(format_args!("plugin `{}` is not loaded: {}", report.name, report.reason))
-            }
+            Some(report) => failure
+                .help(format_args!("plugin `{}` is not loaded: {}", report.name, report.reason)),
             None => failure,
         });
     }
@@ -164,7 +172,12 @@ pub(super) fn disabled(table: &PluginsTable) -> impl Iterator<Item = Row> {
 fn hash(files: &[PathBuf], common: &Common) -> Result<Shown, Failure> {
     let of_config = || {
         let found = |p: &crate::plugins::PluginEntry| {
-            p.request.candidates.iter().find(|c| c.is_file()).or(p.request.candidates.first()).cloned()
+            p.request
+                .candidates
+                .iter()
+                .find(|c| c.is_file())
+                .or(p.request.candidates.first())
+                .cloned()
         };
         common.plugins.plugins.iter().filter_map(found).collect()
     };

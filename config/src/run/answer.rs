@@ -29,13 +29,15 @@ pub(crate) struct Point<T> {
     pub(crate) expectations: Vec<Expectation<T>>,
     /// The state, if it is asked for in any form.
     pub(crate) state: Option<StateVector<Complex<T>>>,
-    /// The probabilities of basis states, where they are asked for and there is no state, or of outcomes of some qubits.
+    /// The probabilities of basis states, where they are asked for and there is no state, or of
+    /// outcomes of some qubits.
     pub(crate) diagonal: Option<Vec<T>>,
     /// The variance of each observable, if they are asked for.
     pub(crate) variances: Vec<T>,
     /// The covariances of the observables, a row for each, if they are asked for.
     pub(crate) covariances: Vec<Vec<T>>,
-    /// The covariances of the errors of the expectation values, where inputs have error bars and there are several.
+    /// The covariances of the errors of the expectation values, where inputs have error bars and
+    /// there are several.
     pub(crate) error_covariances: Option<Value>,
 }
 
@@ -66,7 +68,8 @@ pub(crate) struct Results<T> {
     pub(crate) marginal: Option<Marginal>,
     pub(crate) seconds: f64,
     pub(crate) json: bool,
-    /// The circuit that was run: what the basis states of states and probabilities are in the whole.
+    /// The circuit that was run: what the basis states of states and probabilities are in the
+    /// whole.
     pub(crate) compact: Compact,
 }
 
@@ -88,7 +91,10 @@ impl<T: Number> Results<T> {
             }
             if let Some(diagonal) = &mut point.diagonal {
                 let mut whole = vec![T::lit(0.0); 1 << self.n_qubits];
-                diagonal.iter().enumerate().for_each(|(index, p)| whole[compact.spread(index)] = *p);
+                diagonal
+                    .iter()
+                    .enumerate()
+                    .for_each(|(index, p)| whole[compact.spread(index)] = *p);
                 *diagonal = whole;
             }
         }
@@ -105,7 +111,9 @@ impl<T: Number> Results<T> {
             first.get_or_insert_with(text);
         };
         for point in &self.points {
-            for (Expectation { value, stderr }, text) in point.expectations.iter().zip(&self.observables) {
+            for (Expectation { value, stderr }, text) in
+                point.expectations.iter().zip(&self.observables)
+            {
                 if !(value.finite() && stderr.is_none_or(Number::finite)) {
                     found(&|| format!("the expectation value of `{text}` is {value:?}"));
                 }
@@ -116,7 +124,9 @@ impl<T: Number> Results<T> {
                 }
             }
             for (row, a) in point.covariances.iter().zip(&self.observables) {
-                for (covariance, b) in row.iter().zip(&self.observables).filter(|(x, _)| !x.finite()) {
+                for (covariance, b) in
+                    row.iter().zip(&self.observables).filter(|(x, _)| !x.finite())
+                {
                     found(&|| format!("the covariance of `{a}` and `{b}` is {covariance:?}"));
                 }
             }
@@ -176,7 +186,11 @@ impl<T: Number> Serialize for Results<T> {
         if !self.observables.is_empty() {
             self.entry(&mut map, "expectations", |p| {
                 let pairs = self.observables.iter().zip(&p.expectations);
-                Stream(pairs.map(|(observable, e)| Entry { observable, value: e.value, stderr: e.stderr }))
+                Stream(pairs.map(|(observable, e)| Entry {
+                    observable,
+                    value: e.value,
+                    stderr: e.stderr,
+                }))
             })?;
         }
         if self.points.iter().any(|p| p.error_covariances.is_some()) {
@@ -185,7 +199,11 @@ impl<T: Number> Serialize for Results<T> {
         if self.variance {
             self.entry(&mut map, "variances", |p| {
                 let pairs = self.observables.iter().zip(&p.variances);
-                Stream(pairs.map(|(observable, value)| Entry { observable, value: *value, stderr: None }))
+                Stream(pairs.map(|(observable, value)| Entry {
+                    observable,
+                    value: *value,
+                    stderr: None,
+                }))
             })?;
         }
         if self.covariance {
@@ -255,8 +273,10 @@ impl<T: Number> Point<T> {
         }
         if results.amplitudes {
             writeln!(out, "amplitudes (zeros left out)")?;
-            for (i, a) in
-                self.all().enumerate().filter(|(_, a)| !(a.re.is_exact_zero() && a.im.is_exact_zero()))
+            for (i, a) in self
+                .all()
+                .enumerate()
+                .filter(|(_, a)| !(a.re.is_exact_zero() && a.im.is_exact_zero()))
             {
                 writeln!(out, "  {}  {:>24} {:>25}", name(i), number(a.re), number(a.im) + "i")?;
             }
@@ -280,7 +300,8 @@ fn number<T: Number>(x: T) -> String {
 impl<T: Number> Answer for Results<T> {
     fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         if self.json {
-            // The error of a writer comes back as it was; a struct of numbers and texts has no other.
+            // The error of a writer comes back as it was; a struct of numbers and texts has no
+            // other.
             serde_json::to_writer(&mut *out, self).map_err(io::Error::from)?;
             return writeln!(out);
         }
@@ -295,7 +316,8 @@ impl<T: Number> Answer for Results<T> {
 
     fn note(&self) -> Option<String> {
         let (n, s) = (self.n_qubits, if self.n_qubits == 1 { "" } else { "s" });
-        let text = format!("{n} qubit{s}, {}, {}, {:.3} s", self.precision, self.backend, self.seconds);
+        let text =
+            format!("{n} qubit{s}, {}, {}, {:.3} s", self.precision, self.backend, self.seconds);
         (!self.json).then_some(text)
     }
 }

@@ -53,12 +53,15 @@ pub(super) fn add<T: Number + DualNum>(
     points: &Points,
 ) -> Result<(), Failure> {
     let parts = energy.parts();
-    let method = if parts.methods().contains(&Method::Adjoint) { Method::Adjoint } else { Method::Forward };
+    let method =
+        if parts.methods().contains(&Method::Adjoint) { Method::Adjoint } else { Method::Forward };
     for (row, point) in computed.iter_mut().enumerate() {
         let at = points.values::<T>(parts.circuit(), row)?;
-        let (_, slopes) = energy.jacobian_by(method, &at).map_err(|e| points.located(Failure::input(e)))?;
+        let (_, slopes) =
+            energy.jacobian_by(method, &at).map_err(|e| points.located(Failure::input(e)))?;
         let values = point.expectations.iter().zip(&slopes);
-        let values: Vec<Uncertain> = values.map(|(e, slopes)| sources.of(e.value, slopes)).collect();
+        let values: Vec<Uncertain> =
+            values.map(|(e, slopes)| sources.of(e.value, slopes)).collect();
         for (expectation, value) in point.expectations.iter_mut().zip(&values) {
             expectation.stderr = Some(T::lit(value.sigma()));
         }

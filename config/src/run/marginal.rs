@@ -25,7 +25,11 @@ impl Marginal {
     ///
     /// # Errors
     /// [`Failure`] for a qubit that does not exist.
-    pub(super) fn new(qubits: &[usize], declared: usize, compact: &Compact) -> Result<Marginal, Failure> {
+    pub(super) fn new(
+        qubits: &[usize],
+        declared: usize,
+        compact: &Compact,
+    ) -> Result<Marginal, Failure> {
         if let Some(qubit) = qubits.iter().find(|qubit| **qubit >= declared) {
             let message = format_args!(
                 "--qubits: qubit {qubit} does not exist: the circuit has {declared}, counted from 0"
@@ -77,10 +81,12 @@ impl Marginal {
 
     /// Probabilities of outcomes of those that are used, among those of all.
     fn with_idle<T: Number>(&self, used: &[T]) -> Vec<T> {
-        let bits: Vec<usize> = (0..self.places.len()).filter(|j| self.places[*j].is_some()).collect();
+        let bits: Vec<usize> =
+            (0..self.places.len()).filter(|j| self.places[*j].is_some()).collect();
         let mut all = vec![T::lit(0.0); 1 << self.places.len()];
         for (outcome, p) in used.iter().enumerate() {
-            all[bits.iter().enumerate().fold(0, |at, (k, bit)| at | (outcome >> k & 1) << bit)] = *p;
+            all[bits.iter().enumerate().fold(0, |at, (k, bit)| at | (outcome >> k & 1) << bit)] =
+                *p;
         }
         all
     }
@@ -89,11 +95,15 @@ impl Marginal {
     pub(super) fn counts(&self, by_state: Vec<(usize, u64)>) -> BTreeMap<String, u64> {
         let bit = |index: usize, place: &Option<usize>| place.map_or(0, |place| index >> place & 1);
         self.sum(by_state, |index| {
-            self.places.iter().enumerate().fold(0, |outcome, (j, place)| outcome | bit(*index, place) << j)
+            self.places
+                .iter()
+                .enumerate()
+                .fold(0, |outcome, (j, place)| outcome | bit(*index, place) << j)
         })
     }
 
-    /// Counts of classical bits, into which the qubits of the whole circuit are measured at the end, as counts of outcomes.
+    /// Counts of classical bits, into which the qubits of the whole circuit are measured at the
+    /// end, as counts of outcomes.
     ///
     /// # Errors
     /// [`Failure`] for a qubit that is not measured.
@@ -116,11 +126,14 @@ impl Marginal {
         };
         let bits: Vec<u32> = self.qubits.iter().map(bit_of).collect::<Result<_, _>>()?;
         Ok(self.sum(by_bits, |value| {
-            bits.iter().enumerate().fold(0, |outcome, (j, bit)| outcome | usize::from(value.get(*bit)) << j)
+            bits.iter()
+                .enumerate()
+                .fold(0, |outcome, (j, bit)| outcome | usize::from(value.get(*bit)) << j)
         }))
     }
 
-    /// The probabilities of the outcomes, from those of the bits of the register, the last one, that they are measured into.
+    /// The probabilities of the outcomes, from those of the bits of the register, the last one,
+    /// that they are measured into.
     pub(super) fn of_bits<T: Number>(
         &self,
         measured: &Circuit,

@@ -43,7 +43,8 @@ use answer::Results;
 use marginal::Marginal;
 use task::Task;
 
-/// Circuits with noise of so many qubits are run on density matrices, unless told otherwise: 16 MiB.
+/// Circuits with noise of so many qubits are run on density matrices, unless told otherwise: 16
+/// MiB.
 const SMALL: usize = 10;
 
 /// The most qubits of a register whose basis states are written, a bit for each.
@@ -58,10 +59,12 @@ const BYTES_PER_COUNT: u128 = 80;
 /// Bytes that an instruction takes as data besides its operator.
 const BYTES_PER_INSTRUCTION: u128 = 200;
 
-/// Bytes that an operation takes while a circuit is read: itself, its angles, and a list that grows by doubling.
+/// Bytes that an operation takes while a circuit is read: itself, its angles, and a list that grows
+/// by doubling.
 const BYTES_PER_OPERATION: u64 = 480;
 
-/// So many operations are read whatever the memory: what they take is compared with the rest of the work.
+/// So many operations are read whatever the memory: what they take is compared with the rest of the
+/// work.
 const ALWAYS_READ: u64 = 100_000;
 
 /// Bytes that the results of one run of a sweep take besides its states and counts.
@@ -83,8 +86,8 @@ pub fn run(args: &Run, common: &Common, terminal: &Terminal) -> Result<Box<dyn A
     }
 }
 
-/// Reads a circuit from a file or, for `-`, from the standard input, for those of the values that decide what it is; they
-/// are taken. Files that it includes are looked for beside it.
+/// Reads a circuit from a file or, for `-`, from the standard input, for those of the values that
+/// decide what it is; they are taken. Files that it includes are looked for beside it.
 ///
 /// # Errors
 /// [`Failure`] with everything that is wrong with it.
@@ -117,7 +120,8 @@ pub fn read_circuit(
                     diagnostic.help = Some(format!("more do not fit into {available} ({why})"));
                 }
                 qasm::Problem::TooManySteps { .. } => {
-                    let help = "if the loops end after all, --max-gates allows more, where memory does";
+                    let help =
+                        "if the loops end after all, --max-gates allows more, where memory does";
                     diagnostic.help = Some(help.to_owned());
                 }
                 qasm::Problem::MissingInput { name, .. } => {
@@ -133,7 +137,9 @@ pub fn read_circuit(
     let warnings: Vec<Remark> = parsed.warnings.into_iter().map(Remark::from).collect();
     terminal.warn(&warnings, &parsed.sources);
     if parsed.circuit.n_qubits() == 0 && parsed.circuit.instructions().is_empty() {
-        return Err(Failure::input(format_args!("{name} declares no qubits: there is nothing to run")));
+        return Err(Failure::input(format_args!(
+            "{name} declares no qubits: there is nothing to run"
+        )));
     }
     Ok(parsed.circuit)
 }
@@ -235,10 +241,16 @@ fn simulate<T: Number + DualNum>(
     }
 
     let start = Instant::now();
-    let (mut computed, backend) = task.points(&points, start_state).map_err(|e| points.located(e))?;
+    let (mut computed, backend) =
+        task.points(&points, start_state).map_err(|e| points.located(e))?;
     if let Some(sources) = &sources {
-        let energy =
-            parametric_of::<T>(whole.clone(), &observables, args.input.as_deref(), common, terminal)?;
+        let energy = parametric_of::<T>(
+            whole.clone(),
+            &observables,
+            args.input.as_deref(),
+            common,
+            terminal,
+        )?;
         errors::add(&mut computed, sources, &energy, &points)?;
     }
     let seconds = start.elapsed().as_secs_f64();
@@ -246,8 +258,13 @@ fn simulate<T: Number + DualNum>(
     drop(progress);
     common.note_passed_over(&simulator.executors, terminal);
     if over_shots && args.keeps_state() {
-        let rest = if args.observables.is_empty() { "" } else { "; expectation values are means over shots" };
-        terminal.note(&format!("note: amplitudes and probabilities are those of the first shot{rest}"));
+        let rest = if args.observables.is_empty() {
+            ""
+        } else {
+            "; expectation values are means over shots"
+        };
+        terminal
+            .note(&format!("note: amplitudes and probabilities are those of the first shot{rest}"));
     }
 
     let mut results = Results {
@@ -278,7 +295,8 @@ fn simulate<T: Number + DualNum>(
         terminal.note(&format!("note: {first}{all}; null stands for it in JSON"));
     }
     if let Some(path) = &args.output {
-        let states: Vec<_> = results.points.iter().filter_map(|point| point.state.as_ref()).collect();
+        let states: Vec<_> =
+            results.points.iter().filter_map(|point| point.state.as_ref()).collect();
         let rows = points.sweep.then_some(points.len());
         write_whole(path, |out| npy::write_states(&states, declared, rows, out))?;
         if !args.prints_state() {
@@ -296,18 +314,19 @@ fn refuse_means(args: &Run, error_bars: bool) -> Result<(), Failure> {
         _ if error_bars => "error bars of inputs",
         _ => return Ok(()),
     };
-    let message =
-        format!("{what}: expectation values of this circuit are means over shots, of which there is none");
+    let message = format!(
+        "{what}: expectation values of this circuit are means over shots, of which there is none"
+    );
     Err(Failure::input(message).help("--method density computes them exactly"))
 }
 
-/// Whether density matrices run the circuit: they are asked for, or it has noise and they are small.
+/// Whether density matrices run the circuit: they are asked for, or it has noise and they are
+/// small.
 fn on_density_matrices(args: &Run, circuit: &Circuit) -> Result<bool, Failure> {
     let asks_for_state = args.amplitudes || args.output.is_some();
     match args.noisy {
         Noisy::Density if asks_for_state => {
-            let message =
-                "a density matrix has no amplitudes: --amplitudes and --output go with --method trajectories";
+            let message = "a density matrix has no amplitudes: --amplitudes and --output go with --method trajectories";
             Err(Failure::usage(message))
         }
         Noisy::Density => Ok(true),
@@ -317,9 +336,15 @@ fn on_density_matrices(args: &Run, circuit: &Circuit) -> Result<bool, Failure> {
     }
 }
 
-/// What the run will allocate; `here` is whether states are computed in the host's memory. Output is written as it is
-/// made and takes nothing.
-fn needs<T: Number>(args: &Run, compact: &Compact, runs: usize, here: bool, density: bool) -> Needs {
+/// What the run will allocate; `here` is whether states are computed in the host's memory. Output
+/// is written as it is made and takes nothing.
+fn needs<T: Number>(
+    args: &Run,
+    compact: &Compact,
+    runs: usize,
+    here: bool,
+    density: bool,
+) -> Needs {
     let circuit = compact.circuit();
     let n_qubits = circuit.n_qubits();
     let state = bytes_needed::<Complex<T>>(n_qubits);
@@ -332,7 +357,8 @@ fn needs<T: Number>(args: &Run, compact: &Compact, runs: usize, here: bool, dens
     let is_split = final_measurements(circuit).is_err();
     let split = usize::from(is_split);
     // A sweep and trajectories start again from the same state.
-    let inputs = usize::from(args.input.is_some() && runs > 1) + split * usize::from(args.input.is_some());
+    let inputs =
+        usize::from(args.input.is_some() && runs > 1) + split * usize::from(args.input.is_some());
     let mut needs = Needs::default();
     // What observables make of the state: one of each pair in place, the other beside it.
     let applied = if args.covariance { 2 } else { usize::from(args.variance) };
@@ -355,8 +381,8 @@ fn needs<T: Number>(args: &Run, compact: &Compact, runs: usize, here: bool, dens
         needs.add(format_args!("drawing {shots} shots"), shots * BYTES_PER_SHOT);
         let text = if circuit.has_results() { circuit.n_bits() } else { compact.n_qubits() };
         let outcomes = shots.min(bytes_needed::<u8>(n_qubits));
-        let counts =
-            outcomes.saturating_mul(text as u128 + circuit.registers().len() as u128 + BYTES_PER_COUNT);
+        let counts = outcomes
+            .saturating_mul(text as u128 + circuit.registers().len() as u128 + BYTES_PER_COUNT);
         needs.add("the counts", counts.saturating_mul(runs as u128));
     }
     needs

@@ -62,8 +62,8 @@ type Measured<T> = (Circuit, BoundCircuit<Complex<T>>);
 type Plan<T> = Option<Box<dyn Prepared<Complex<T>>>>;
 
 impl Task<'_> {
-    /// Computes all runs, each from |0…0> or a given state; with the name of the backend. Small states share
-    /// the threads among runs.
+    /// Computes all runs, each from |0…0> or a given state; with the name of the backend. Small
+    /// states share the threads among runs.
     pub(super) fn points<T: Number>(
         &self,
         points: &Points,
@@ -89,7 +89,11 @@ impl Task<'_> {
     }
 
     /// The observables of a run, on the qubits that the circuit uses.
-    pub(super) fn observables(&self, points: &Points, row: usize) -> Result<Cow<'_, [Named]>, Failure> {
+    pub(super) fn observables(
+        &self,
+        points: &Points,
+        row: usize,
+    ) -> Result<Cow<'_, [Named]>, Failure> {
         if let Some(constant) = &self.constant {
             return Ok(Cow::Borrowed(constant));
         }
@@ -111,15 +115,16 @@ impl Task<'_> {
         let circuit = points.circuit(self.compact.circuit(), row)?;
         let observables = &*self.observables(points, row)?;
         let values = circuit.param_values::<T>(&[]).map_err(Failure::input)?;
-        let bound = BoundCircuit::<Complex<T>>::new(&circuit, &Values(&values)).map_err(Failure::input)?;
+        let bound =
+            BoundCircuit::<Complex<T>>::new(&circuit, &Values(&values)).map_err(Failure::input)?;
         let gates = bound.operators().map_or(circuit.instructions().len(), <[_]>::len);
-        let executor: &dyn Executor<Complex<T>> = simulator.executors.best(circuit.n_qubits(), gates);
+        let executor: &dyn Executor<Complex<T>> =
+            simulator.executors.best(circuit.n_qubits(), gates);
         let keep = self.args.keeps_state();
         let in_use = || simulator.executors.in_use::<Complex<T>>(circuit.n_qubits(), gates);
         let Some(operators) = bound.gates_before_readout() else {
             if self.marginal.is_some() && self.args.shots.is_some() && circuit.has_misreads() {
-                let message =
-                    "--qubits: readings of this circuit may be wrong, and qubits are not read at its end";
+                let message = "--qubits: readings of this circuit may be wrong, and qubits are not read at its end";
                 return Err(Failure::input(message)
                     .help("leave out --qubits: the counts are those of the classical registers"));
             }
@@ -129,8 +134,11 @@ impl Task<'_> {
                 self.many_trajectories(simulator, &circuit, bound, state, (keep, observables))
             };
             let point = point.map_err(|error| match error {
-                SimulateError::Endless { .. } => Failure::input(error).help("--max-steps allows more rounds"),
-                SimulateError::State(StateError::Memory { .. }) | SimulateError::Branches { .. }
+                SimulateError::Endless { .. } => {
+                    Failure::input(error).help("--max-steps allows more rounds")
+                }
+                SimulateError::State(StateError::Memory { .. })
+                | SimulateError::Branches { .. }
                     if self.density =>
                 {
                     Failure::input(error).help("--method trajectories takes state vectors")
@@ -144,7 +152,9 @@ impl Task<'_> {
         let shots = match bound.is_static() || self.args.shots.is_none() {
             true => None,
             false => Some(match &state {
-                Some(state) => bound.clone().starting_from(state.clone()).map_err(Failure::input)?,
+                Some(state) => {
+                    bound.clone().starting_from(state.clone()).map_err(Failure::input)?
+                }
                 None => bound.clone(),
             }),
         };
@@ -155,7 +165,9 @@ impl Task<'_> {
         let mut state = placed.map_err(Failure::input)?;
         match plan {
             Some(plan) => plan.bind(operators),
-            None if points.len() > 1 => *plan = executor.prepare(circuit.n_qubits(), operators, from),
+            None if points.len() > 1 => {
+                *plan = executor.prepare(circuit.n_qubits(), operators, from)
+            }
             None => {}
         }
         let share = (row * gates, points.len() * gates);
@@ -165,9 +177,8 @@ impl Task<'_> {
         let mut point = point.map_err(Failure::input)?;
         if let Some(bound) = shots {
             let counts = match self.marginal {
-                Some(marginal) => {
-                    marginal.read(self.whole, self.outcomes(simulator, &bound).map_err(Failure::input)?)?
-                }
+                Some(marginal) => marginal
+                    .read(self.whole, self.outcomes(simulator, &bound).map_err(Failure::input)?)?,
                 None => self.counts(simulator, &circuit, &bound).map_err(Failure::input)?,
             };
             point.counts = Some(counts);
@@ -196,8 +207,8 @@ impl Task<'_> {
         Ok(())
     }
 
-    /// What is asked of a final state. Shots are reported only where there are no further runs, which would go on
-    /// with gates.
+    /// What is asked of a final state. Shots are reported only where there are no further runs,
+    /// which would go on with gates.
     fn read_out<T: Number>(
         &self,
         simulator: &Simulator,
@@ -209,7 +220,8 @@ impl Task<'_> {
             let value = state.expectation(&o.sum, &simulator.threads)?;
             Ok(Expectation { value, stderr: None })
         };
-        let expectations = observables.iter().map(expectation).collect::<Result<_, SimulateError>>()?;
+        let expectations =
+            observables.iter().map(expectation).collect::<Result<_, SimulateError>>()?;
         let counts = match self.args.shots {
             // They are read one by one.
             Some(_) if self.compact.circuit().has_misreads() => None,
@@ -217,7 +229,8 @@ impl Task<'_> {
                 let shots = usize::try_from(shots).unwrap_or(usize::MAX);
                 let mut report = |done, all| {
                     if alone {
-                        let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+                        let mut progress =
+                            self.progress.lock().unwrap_or_else(PoisonError::into_inner);
                         progress.count_in("shots");
                         progress.report(done as u64, all as u64);
                     }
@@ -225,8 +238,12 @@ impl Task<'_> {
                 let seed = self.common.seed;
                 Some(match self.marginal {
                     Some(marginal) => {
-                        let by_state =
-                            state.sample_counts_reporting(shots, seed, &simulator.threads, &mut report)?;
+                        let by_state = state.sample_counts_reporting(
+                            shots,
+                            seed,
+                            &simulator.threads,
+                            &mut report,
+                        )?;
                         marginal.counts(by_state)
                     }
                     None => simulator.counts_in(self.compact, &state, shots, seed, &mut report)?,
@@ -302,8 +319,10 @@ impl Task<'_> {
         if !observables.is_empty() || self.args.probabilities {
             let threads = &simulator.threads;
             let rho = simulator.average(&bound)?;
-            let expectation = |o: &Named| Ok(Expectation { value: rho.expectation(&o.sum)?, stderr: None });
-            point.expectations = observables.iter().map(expectation).collect::<Result<_, SimulateError>>()?;
+            let expectation =
+                |o: &Named| Ok(Expectation { value: rho.expectation(&o.sum)?, stderr: None });
+            point.expectations =
+                observables.iter().map(expectation).collect::<Result<_, SimulateError>>()?;
             if self.args.variance {
                 let variance = |o: &Named| rho.variance(&o.sum, threads);
                 point.variances = observables.iter().map(variance).collect::<Result<_, _>>()?;

@@ -38,7 +38,8 @@ impl Folder {
     pub(crate) fn new() -> Folder {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{number}", std::process::id()));
+        let path =
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{number}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();
         let folder = Folder(path);
         folder.file("bell.qasm", BELL);
@@ -69,7 +70,8 @@ impl Folder {
 
     /// Runs a command of this folder.
     pub(crate) fn finish(mut command: Command) -> Ran {
-        let args: Vec<String> = command.get_args().map(|arg| arg.to_string_lossy().into_owned()).collect();
+        let args: Vec<String> =
+            command.get_args().map(|arg| arg.to_string_lossy().into_owned()).collect();
         Ran::new(&args.iter().map(String::as_str).collect::<Vec<_>>(), command.output().unwrap())
     }
 
@@ -89,7 +91,8 @@ impl Folder {
     /// Names of the files that are there.
     pub(crate) fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(&self.0).unwrap();
-        let mut names: Vec<_> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        let mut names: Vec<_> =
+            entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
         names
     }

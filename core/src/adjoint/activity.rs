@@ -1,10 +1,10 @@
 //! Which values need a derivative.
 //!
-//! A value is *varied* if it depends on a parameter through differentiable ops, *useful* if the result (or
-//! something kept on a tape) depends on it. It is *active* if it is both; nothing else gets a tangent or a
-//! cotangent, and constants cost nothing. Both are fixed points over the graph of values, found by passing
-//! over the instructions in the order in which they run, or against it, until nothing changes: O(size x depth of nested
-//! loops).
+//! A value is *varied* if it depends on a parameter through differentiable ops, *useful* if the
+//! result (or something kept on a tape) depends on it. It is *active* if it is both; nothing else
+//! gets a tangent or a cotangent, and constants cost nothing. Both are fixed points over the graph
+//! of values, found by passing over the instructions in the order in which they run, or against it,
+//! until nothing changes: O(size x depth of nested loops).
 
 use std::collections::{HashMap, HashSet};
 
@@ -32,15 +32,16 @@ pub(super) fn passes(program: &Program, inst: &InstData) -> bool {
 
 /// For each value whether it depends on a parameter, or on what a tape holds.
 pub(super) fn varied(program: &Program, f: &Function, touching: &Touching) -> Vec<bool> {
-    let differentiable: Vec<bool> = f.kinds.values().map(crate::ir::Kind::is_differentiable).collect();
+    let differentiable: Vec<bool> =
+        f.kinds.values().map(crate::ir::Kind::is_differentiable).collect();
     let from_tape = on_tape(f, touching, |op| matches!(op, Op::Pop { .. }));
     let gives = |i: Inst, any: bool| from_tape[i.index()] || any && passes(program, &f.insts[i]);
     let params = f.param_values().iter().copied().filter(|p| differentiable[p.index()]);
     dependent(f, params, gives, |v| differentiable[v.index()])
 }
 
-/// For each value whether it depends on one of some. Whether an instruction `gives` that on, if any of its operands does, and
-/// which values may depend at all, is for the caller to say.
+/// For each value whether it depends on one of some. Whether an instruction `gives` that on, if any
+/// of its operands does, and which values may depend at all, is for the caller to say.
 pub(super) fn dependent(
     f: &Function,
     from: impl Iterator<Item = Value>,
@@ -85,7 +86,8 @@ fn useful(program: &Program, f: &Function, touching: &Touching) -> Vec<bool> {
     let order = order(f);
     loop {
         let mut changed = false;
-        let mut mark = |useful: &mut Vec<bool>, k: usize| changed |= !std::mem::replace(&mut useful[k], true);
+        let mut mark =
+            |useful: &mut Vec<bool>, k: usize| changed |= !std::mem::replace(&mut useful[k], true);
         for block in order.iter().rev().map(|&b| &f.blocks[b]) {
             if let Terminator::Return(v) = block.end {
                 mark(&mut useful, v.index());
@@ -116,7 +118,8 @@ fn on_tape(f: &Function, touching: &Touching, is: impl Fn(Op) -> bool) -> Vec<bo
     f.insts.values().map(|i| is(i.op) || matches!(i.op, Op::Call(g) if touching.holds(g))).collect()
 }
 
-/// The functions a call of which may push or pop: those that use a tape, and whatever reaches them. O(size).
+/// The functions a call of which may push or pop: those that use a tape, and whatever reaches them.
+/// O(size).
 #[derive(Debug, Default)]
 pub(super) struct Touching(HashSet<FuncId>);
 

@@ -44,7 +44,8 @@ fn compose(program: &mut Program, f: FuncId, suffix: &str, one: bool) -> Result<
     check(program, f)?;
     let tapes = |put: bool| -> HashSet<u32> {
         let functions = program.reachable(f).into_iter().filter_map(|f| program.functions.get(f));
-        let insts = functions.flat_map(|f| f.blocks.values().flat_map(|b| &b.insts).map(|&i| f.insts[i].op));
+        let insts = functions
+            .flat_map(|f| f.blocks.values().flat_map(|b| &b.insts).map(|&i| f.insts[i].op));
         insts
             .filter_map(|op| match op {
                 Op::Push { tape, .. } if put => Some(tape),
@@ -92,8 +93,8 @@ fn compose(program: &mut Program, f: FuncId, suffix: &str, one: bool) -> Result<
     Ok(program.add(b.finish()))
 }
 
-/// Adds `(x…, x_dot…) -> ((value, gradients…), (value_dot, gradients' change…))`: the pushforward of the
-/// gradient.
+/// Adds `(x…, x_dot…) -> ((value, gradients…), (value_dot, gradients' change…))`: the pushforward
+/// of the gradient.
 ///
 /// # Errors
 /// As [`gradient`].
@@ -111,8 +112,9 @@ pub fn second(program: &mut Program, f: FuncId) -> Result<FuncId, DiffError> {
     value_and_pullback(program, g)
 }
 
-/// Adds `(x…, x_dot…) -> (value, J^H J x_dot)` with the Jacobian `J` of `f`: half the Hessian of `|f|^2` times
-/// `x_dot`, but for the part with second derivatives of `f`. Nothing is differentiated twice.
+/// Adds `(x…, x_dot…) -> (value, J^H J x_dot)` with the Jacobian `J` of `f`: half the Hessian of
+/// `|f|^2` times `x_dot`, but for the part with second derivatives of `f`. Nothing is
+/// differentiated twice.
 ///
 /// # Errors
 /// As [`value_and_pullback`].
@@ -123,7 +125,8 @@ pub fn gauss_newton(program: &mut Program, f: FuncId) -> Result<FuncId, DiffErro
     let name = program.fresh_name(&format!("{}.gauss_newton", function.name));
     let n = function.params.len();
     let params = program.functions[along].params.clone();
-    let (both, kind) = (program.functions[along].result.clone(), program.functions[back].result.clone());
+    let (both, kind) =
+        (program.functions[along].result.clone(), program.functions[back].result.clone());
     let mut b = FunctionBuilder::new(name, params, kind.clone());
     let inputs: Vec<_> = b.params().to_vec();
     let pushed = b.inst(Op::Call(along), &inputs, both);

@@ -1,10 +1,11 @@
 //! The cotangents of primal values while the adjoint is written.
 //!
-//! Every active value has one variable for each leaf of its cotangent. Pullbacks add to it; where the value
-//! is defined it is taken. Whether something may have been added already is known beforehand: backwards, a
-//! cotangent is *pending* exactly where the primal value is live. Elsewhere it is zero, needs no variable and
-//! no addition, and a loop does not carry it. Where a block adds nothing to one that is pending from there on, as of
-//! `floor x`, it is a zero to add to ([`Cotangents::leave`]).
+//! Every active value has one variable for each leaf of its cotangent. Pullbacks add to it; where
+//! the value is defined it is taken. Whether something may have been added already is known
+//! beforehand: backwards, a cotangent is *pending* exactly where the primal value is live.
+//! Elsewhere it is zero, needs no variable and no addition, and a loop does not carry it. Where a
+//! block adds nothing to one that is pending from there on, as of `floor x`, it is a zero to add to
+//! ([`Cotangents::leave`]).
 //!
 //! ```text
 //! v2 = sin v1        v1 is live here          v1_bar += cos(v1) v2_bar     v1_bar is pending
@@ -34,15 +35,21 @@ pub(super) struct Live {
 }
 
 impl Live {
-    /// Finds them. `passes` says for each instruction whether cotangents flow back through it. O(uses x
-    /// blocks between definition and use).
+    /// Finds them. `passes` says for each instruction whether cotangents flow back through it.
+    /// O(uses x blocks between definition and use).
     pub(super) fn of(n: &Normal, active: &[bool], passes: &[bool]) -> Live {
         let f = &n.f;
-        let mut live =
-            Live { into: vec![HashSet::new(); f.blocks.len()], out: vec![HashSet::new(); f.blocks.len()] };
+        let mut live = Live {
+            into: vec![HashSet::new(); f.blocks.len()],
+            out: vec![HashSet::new(); f.blocks.len()],
+        };
         for (b, block) in f.blocks.iter() {
             for &i in block.insts.iter().filter(|i| passes[i.index()]) {
-                f.insts[i].args.iter().filter(|a| active[a.index()]).for_each(|&a| live.used(n, a, b));
+                f.insts[i]
+                    .args
+                    .iter()
+                    .filter(|a| active[a.index()])
+                    .for_each(|&a| live.used(n, a, b));
             }
             if let Terminator::Return(v) = block.end
                 && active[v.index()]
@@ -86,16 +93,22 @@ pub(super) struct Cotangents<'a> {
     /// What a variable was given, as long as that happened once.
     given: HashMap<Variable, Option<Value>>,
     pending: HashSet<Value>,
-    /// The zero of each kind of leaf, made at the start: ways that set the same to zero stay the same.
+    /// The zero of each kind of leaf, made at the start: ways that set the same to zero stay the
+    /// same.
     zeros: HashMap<Kind, Value>,
-    /// The zeros that are as long as the arrays whose cotangents they are, and which values these are.
+    /// The zeros that are as long as the arrays whose cotangents they are, and which values these
+    /// are.
     sized: HashMap<Value, Value>,
     sizes: HashSet<Value>,
 }
 
 impl<'a> Cotangents<'a> {
     /// All zero. The builder stands at the start of the adjoint.
-    pub(super) fn new(b: &mut FunctionBuilder, n: &'a Normal, active: &'a [bool]) -> Cotangents<'a> {
+    pub(super) fn new(
+        b: &mut FunctionBuilder,
+        n: &'a Normal,
+        active: &'a [bool],
+    ) -> Cotangents<'a> {
         let (f, mut zeros) = (&n.f, HashMap::new());
         for (_, kind) in f.kinds.iter().filter(|(v, _)| active[v.index()]) {
             for leaf in tangent_leaves(kind) {
@@ -106,8 +119,8 @@ impl<'a> Cotangents<'a> {
         Cotangents { n, f, active, variables, given, pending, zeros, sized, sizes }
     }
 
-    /// Lets the cotangent of an array start with `n` zeros, so that it need not grow with each element that is
-    /// added to.
+    /// Lets the cotangent of an array start with `n` zeros, so that it need not grow with each
+    /// element that is added to.
     pub(super) fn size(&mut self, b: &mut FunctionBuilder, v: Value, n: Value) {
         let kind = &self.f.kinds[v];
         if let Kind::Array(element) = kind {
@@ -148,13 +161,16 @@ impl<'a> Cotangents<'a> {
     /// The cotangent of a value, leaf by leaf. Afterwards it is zero.
     pub(super) fn take(&mut self, b: &mut FunctionBuilder, v: Value) -> Vec<Value> {
         if self.pending.remove(&v) {
-            // It was given a value on every way that leads here. Whatever adds to it has done so: uses come after the
-            // definition and are walked over before, but for the way back of a loop. So if it was given one value,
-            // nothing need be passed along.
+            // It was given a value on every way that leads here. Whatever adds to it has done so:
+            // uses come after the definition and are walked over before, but for the way back of a
+            // loop. So if it was given one value, nothing need be passed along.
             let variables = self.variables(b, v).to_vec();
             let done = self.n.is_once(self.n.home[v.index()]);
             let one = |variable| self.given.get(&variable).copied().flatten().filter(|_| done);
-            return variables.into_iter().map(|x| one(x).unwrap_or_else(|| b.use_variable(x))).collect();
+            return variables
+                .into_iter()
+                .map(|x| one(x).unwrap_or_else(|| b.use_variable(x)))
+                .collect();
         }
         tangent_leaves(&self.f.kinds[v]).iter().map(|k| self.zero(b, k)).collect()
     }

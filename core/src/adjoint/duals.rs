@@ -1,23 +1,27 @@
-//! Rules on numbers that carry derivatives themselves: dual numbers, of any order, and numbers with uncertainty.
+//! Rules on numbers that carry derivatives themselves: dual numbers, of any order, and numbers with
+//! uncertainty.
 //!
-//! Run on a dual number, the body of a function gives the derivative of the body. Where a function has a rule, that is not
-//! what its derivative is. A dual number is `x = v + b` with a plain `v` and a nilpotent `b`: products of more than n of what
-//! it carries are zero, n being its order. So
+//! Run on a dual number, the body of a function gives the derivative of the body. Where a function
+//! has a rule, that is not what its derivative is. A dual number is `x = v + b` with a plain `v`
+//! and a nilpotent `b`: products of more than n of what it carries are zero, n being its order. So
 //!
 //! ```text
 //! f(v + b) = f(v) + integral of f'(v + t b) b  dt,  t from 0 to 1
 //! ```
 //!
-//! where the integrand is a polynomial in t of degree n - 1, which Gauss's rule of `ceil(n/2)` nodes integrates exactly, and
-//! where `f'(v + t b)` is needed to order n - 1 alone, since `b` is one order itself. So each function with a rule, and each
-//! that calls one, has a version for every order: that of order 0 is its body, on plain numbers. Of dual numbers of order 1
-//! this is `f(v) + f'(v) b`, which costs what the pushforward does.
+//! where the integrand is a polynomial in t of degree n - 1, which Gauss's rule of `ceil(n/2)`
+//! nodes integrates exactly, and where `f'(v + t b)` is needed to order n - 1 alone, since `b` is
+//! one order itself. So each function with a rule, and each that calls one, has a version for every
+//! order: that of order 0 is its body, on plain numbers. Of dual numbers of order 1 this is
+//! `f(v) + f'(v) b`, which costs what the pushforward does.
 
 use std::{collections::HashMap, f64::consts::PI};
 
 use crate::{
     entity::{FuncId, Value},
-    ir::{CustomRule, Element, Function, FunctionBuilder, Kind, Mixed, Number2, Op, Program, Real1},
+    ir::{
+        CustomRule, Element, Function, FunctionBuilder, Kind, Mixed, Number2, Op, Program, Real1,
+    },
 };
 
 use super::{
@@ -27,8 +31,9 @@ use super::{
 };
 
 /// A program with the function as it is on numbers that carry derivatives up to an order
-/// ([`Real::ORDER`](crate::scalar::Real::ORDER)): what has a rule goes by it. `None` where that is the function itself, because
-/// nothing that it reaches has a rule. It is for running: its derivatives are those that the numbers carry.
+/// ([`Real::ORDER`](crate::scalar::Real::ORDER)): what has a rule goes by it. `None` where that is
+/// the function itself, because nothing that it reaches has a rule. It is for running: its
+/// derivatives are those that the numbers carry.
 ///
 /// ```
 /// use ketgrad_core::{adjoint::on_duals, exec::{Bytecode, Datum, Executable, Limits, Machine, NoHost}, text::parse_program};
@@ -48,12 +53,17 @@ use super::{
 ///
 /// # Errors
 /// A rule gives one direction alone, and cannot be transposed.
-pub fn on_duals(program: &Program, f: FuncId, order: usize) -> Result<Option<(Program, FuncId)>, DiffError> {
+pub fn on_duals(
+    program: &Program,
+    f: FuncId,
+    order: usize,
+) -> Result<Option<(Program, FuncId)>, DiffError> {
     if order == 0 || !reaches_rules(program, f) {
         return Ok(None);
     }
     check(program, f)?;
-    let mut versions = Versions { program: program.clone(), made: HashMap::new(), steps: HashMap::new() };
+    let mut versions =
+        Versions { program: program.clone(), made: HashMap::new(), steps: HashMap::new() };
     let f = versions.version(f, order)?;
     Ok(Some((versions.program, f)))
 }
@@ -81,7 +91,8 @@ impl Versions {
         }
         let function = self.program.functions[f].clone();
         let name = self.program.fresh_name(&format!("{}.duals{order}", function.name));
-        let declared = Function::declared(name.clone(), function.params.clone(), function.result.clone());
+        let declared =
+            Function::declared(name.clone(), function.params.clone(), function.result.clone());
         let id = self.program.add(declared);
         self.made.insert((f, order), id);
         let rule = self.program.rule(f).filter(|r| !r.is_empty()).cloned();
@@ -136,11 +147,14 @@ impl Versions {
             let dot = b.field(both, 1);
             let mut leaves = open(&mut b, dot);
             make_whole(&mut b, y, &mut leaves);
-            let leaves = leaves.into_iter().map(|leaf| times(&mut b, leaf, weight)).collect::<Vec<_>>();
+            let leaves =
+                leaves.into_iter().map(|leaf| times(&mut b, leaf, weight)).collect::<Vec<_>>();
             change = Some(match change {
-                Some(sum) => {
-                    sum.into_iter().zip(leaves).map(|(s, x)| b.number2(Number2::Add, s, x)).collect()
-                }
+                Some(sum) => sum
+                    .into_iter()
+                    .zip(leaves)
+                    .map(|(s, x)| b.number2(Number2::Add, s, x))
+                    .collect(),
                 None => leaves,
             });
         }
@@ -164,8 +178,12 @@ impl Versions {
             return Ok(step);
         }
         let name = self.program.fresh_name(&format!("{}.call", function.name));
-        let caller =
-            FunctionBuilder::caller(name, function.params.clone(), function.result.clone(), Op::Call(f));
+        let caller = FunctionBuilder::caller(
+            name,
+            function.params.clone(),
+            function.result.clone(),
+            Op::Call(f),
+        );
         let caller = self.program.add(caller);
         let step = forward(&mut self.program, caller)?;
         self.steps.insert(f, step);
@@ -224,8 +242,11 @@ fn tangent(b: &mut FunctionBuilder, x: Value) -> Option<Value> {
     let kind = b.kind(x).tangent()?;
     let beyond = part(b, Real1::Beyond, x);
     let leaves = open(b, beyond);
-    let mut leaves =
-        leaves.into_iter().filter(|leaf| b.kind(*leaf).is_differentiable()).collect::<Vec<_>>().into_iter();
+    let mut leaves = leaves
+        .into_iter()
+        .filter(|leaf| b.kind(*leaf).is_differentiable())
+        .collect::<Vec<_>>()
+        .into_iter();
     Some(close(b, &kind, &mut leaves))
 }
 
@@ -266,7 +287,8 @@ fn times(b: &mut FunctionBuilder, x: Value, factor: f64) -> Value {
     b.number2(Number2::Mul, factor, x)
 }
 
-/// 0 where all that the parameters have beyond their values is exactly zero, else how many numbers have more.
+/// 0 where all that the parameters have beyond their values is exactly zero, else how many numbers
+/// have more.
 fn count_moved(b: &mut FunctionBuilder, dots: &[Value]) -> Value {
     let mut count = b.real(0.0);
     for &dot in dots {

@@ -1,9 +1,9 @@
 //! Where tangents are zero because nothing flows there, before a pushforward is written.
 //!
-//! As for cotangents ([`reach`](super::reach)): the tangent of a constant stays zero whatever it meets, but a tangent that is 0
-//! by a slope of 0 is a number. What only moves the tangents of parameters keeps them as they are, and there the zeros are
-//! those that were given. Elsewhere a reach is carried beside the tangent, where slopes that may be infinite
-//! ask for it ([`values`]).
+//! As for cotangents ([`reach`](super::reach)): the tangent of a constant stays zero whatever it
+//! meets, but a tangent that is 0 by a slope of 0 is a number. What only moves the tangents of
+//! parameters keeps them as they are, and there the zeros are those that were given. Elsewhere a
+//! reach is carried beside the tangent, where slopes that may be infinite ask for it ([`values`]).
 //!
 //! ```text
 //! sqrt(y)         the tangent of y is given: 0 is the one of a constant
@@ -57,8 +57,8 @@ pub(super) fn slots(program: &Program, root: FuncId, touching: &Touching) -> Slo
     }
 }
 
-/// Finds out which parameters of a function and of those that it calls want a reach. Those of functions that call themselves
-/// all do.
+/// Finds out which parameters of a function and of those that it calls want a reach. Those of
+/// functions that call themselves all do.
 pub(super) fn wanted(
     program: &Program,
     root: FuncId,
@@ -84,8 +84,8 @@ fn all(f: &Function) -> Vec<bool> {
     f.params.iter().map(|p| p.kind.is_differentiable()).collect()
 }
 
-/// The values whose tangents have a reach beside them. `is_root` says whether the tangents of the parameters are those that
-/// were given; else they have reaches.
+/// The values whose tangents have a reach beside them. `is_root` says whether the tangents of the
+/// parameters are those that were given; else they have reaches.
 pub(super) fn values(
     program: &Program,
     f: &Function,
@@ -121,8 +121,9 @@ fn moves(f: &Function, made: &[Option<Inst>], inst: &InstData, varied: &[bool]) 
             let other = if varied[inst.args[0].index()] { inst.args[1] } else { inst.args[0] };
             alone
                 && (op == Number2::Mul || other == inst.args[1])
-                && made[other.index()]
-                    .is_some_and(|i| matches!(f.insts[i].op, Op::Real(c) if c.0 != 0.0 && c.0.is_finite()))
+                && made[other.index()].is_some_and(
+                    |i| matches!(f.insts[i].op, Op::Real(c) if c.0 != 0.0 && c.0.is_finite()),
+                )
         }
         Op::Real2(Real2::Min | Real2::Max) => true,
         Op::Mixed(op) => {

@@ -10,15 +10,18 @@
 //!     return v1                  return (v2, v4)
 //! ```
 //!
-//! It takes the parameters and then a tangent for each parameter that has one, and gives `(value, tangent)`.
-//! Block parameters, calls and tapes carry the tangent along beside the value; what is not active has none.
-//! Tangents of tuples are kept leaf by leaf. Cost: what the primal costs, times about 2 to 3.
+//! It takes the parameters and then a tangent for each parameter that has one, and gives
+//! `(value, tangent)`. Block parameters, calls and tapes carry the tangent along beside the value;
+//! what is not active has none. Tangents of tuples are kept leaf by leaf. Cost: what the primal
+//! costs, times about 2 to 3.
 
 use std::{collections::HashMap, ops::Range};
 
 use crate::{
     entity::{Block, FuncId, Value},
-    ir::{ArrayOp, Function, FunctionBuilder, InstData, Kind, Number2, Op, Param, Program, Terminator},
+    ir::{
+        ArrayOp, Function, FunctionBuilder, InstData, Kind, Number2, Op, Param, Program, Terminator,
+    },
     rules::{Reach, everywhere, push_reach, pushforward, whole},
 };
 
@@ -32,11 +35,13 @@ use super::{
     transpose::{Half, Rule, name_of, paired, rule},
 };
 
-/// Adds the pushforward of a function, and of all it calls, to the program. A function with a rule of its own goes by
-/// that, as where it is called: by its pushforward, or by the transpose of its pullback.
+/// Adds the pushforward of a function, and of all it calls, to the program. A function with a rule
+/// of its own goes by that, as where it is called: by its pushforward, or by the transpose of its
+/// pullback.
 ///
 /// # Errors
-/// An op without a rule; a pullback that cannot be transposed; a function without a body. The program is then as it was.
+/// An op without a rule; a pullback that cannot be transposed; a function without a body. The
+/// program is then as it was.
 pub fn forward(program: &mut Program, root: FuncId) -> Result<FuncId, DiffError> {
     check(program, root)?;
     let (done, work, wanted, transposed) = Default::default();
@@ -83,13 +88,15 @@ impl Engine {
         let function = &self.program.functions[f];
         let name = self.program.fresh_name(&format!("{}.pushforward", function.name));
         let dots = function.params.iter();
-        let dots = dots.filter_map(|p| Some(Param::new(format!("{}_dot", p.name), p.kind.tangent()?)));
+        let dots =
+            dots.filter_map(|p| Some(Param::new(format!("{}_dot", p.name), p.kind.tangent()?)));
         let reached = function.params.iter().zip(&wanted).filter(|(_, w)| **w && !is_root);
-        let there =
-            reached.filter_map(|(p, _)| Some(Param::new(format!("{}_there", p.name), p.kind.tangent()?)));
+        let there = reached
+            .filter_map(|(p, _)| Some(Param::new(format!("{}_there", p.name), p.kind.tangent()?)));
         let params = function.params.iter().cloned().chain(dots).chain(there).collect();
-        let result =
-            Kind::tuple([Some(function.result.clone()), function.result.tangent()].into_iter().flatten());
+        let result = Kind::tuple(
+            [Some(function.result.clone()), function.result.tangent()].into_iter().flatten(),
+        );
         let id = self.program.add(Function::declared(name, params, result));
         self.done.insert((f, is_root), id);
         self.work.push((f, is_root));
@@ -103,12 +110,17 @@ impl Engine {
         }
         let to = self.id(id, is_root);
         let declared = &self.program.functions[to];
-        let b = FunctionBuilder::new(declared.name.clone(), declared.params.clone(), declared.result.clone());
+        let b = FunctionBuilder::new(
+            declared.name.clone(),
+            declared.params.clone(),
+            declared.result.clone(),
+        );
         let varied = varied(&self.program, &f, &self.touching);
         for g in f.callees() {
             self.wanted(g);
         }
-        let mut wanted = flow::values(&self.program, &f, &varied, is_root, &self.wanted, &self.slots);
+        let mut wanted =
+            flow::values(&self.program, &f, &varied, is_root, &self.wanted, &self.slots);
         if !is_root {
             // Those that the caller hands over.
             for (p, handed) in f.param_values().iter().zip(self.wanted(id)) {
@@ -163,8 +175,11 @@ impl Writer<'_> {
             let leaves = open(&mut self.b, there);
             self.there.insert(p, leaves);
         }
-        self.blocks =
-            f.blocks.keys().map(|b| if b.index() == 0 { b } else { self.b.create_block() }).collect();
+        self.blocks = f
+            .blocks
+            .keys()
+            .map(|b| if b.index() == 0 { b } else { self.b.create_block() })
+            .collect();
         // Parameters first, and instructions in an order in which definitions come before uses.
         for (b, data) in f.blocks.iter().skip(1) {
             let to = self.blocks[b.index()];
@@ -173,7 +188,8 @@ impl Writer<'_> {
                 self.values.insert(p, v);
                 if self.varied[p.index()] {
                     let leaves = tangent_leaves(&f.kinds[p]);
-                    let mut each = || leaves.iter().map(|k| self.b.block_param(to, k.clone())).collect();
+                    let mut each =
+                        || leaves.iter().map(|k| self.b.block_param(to, k.clone())).collect();
                     self.dots.insert(p, each());
                     if self.wanted[p.index()] {
                         self.there.insert(p, each());
@@ -222,7 +238,8 @@ impl Writer<'_> {
         self.reaches_at(v, 0..count)
     }
 
-    /// Some of the leaves of a value's tangent, in time that does not depend on how many there are beside them.
+    /// Some of the leaves of a value's tangent, in time that does not depend on how many there are
+    /// beside them.
     fn leaves_at(&mut self, v: Value, range: Range<usize>) -> Vec<Value> {
         match self.dots.get(&v) {
             Some(leaves) => leaves[range].to_vec(),
@@ -237,7 +254,8 @@ impl Writer<'_> {
             return dots;
         }
         let there = self.there.get(&v).map(|there| there[range].to_vec());
-        let reach = |k: usize| there.as_ref().map_or(Reach::Nonzero, |there| Reach::Where(there[k]));
+        let reach =
+            |k: usize| there.as_ref().map_or(Reach::Nonzero, |there| Reach::Where(there[k]));
         dots.into_iter().enumerate().map(|(k, dot)| reach(k).value(&mut self.b, dot)).collect()
     }
 
@@ -251,7 +269,8 @@ impl Writer<'_> {
     fn end(&mut self, end: &Terminator) {
         let f = self.f;
         if let Terminator::Return(v) = end {
-            let parts: Vec<Value> = [Some(self.value(*v)), self.tangent(*v)].into_iter().flatten().collect();
+            let parts: Vec<Value> =
+                [Some(self.value(*v)), self.tangent(*v)].into_iter().flatten().collect();
             let kind = self.b.function().result.clone();
             let result = self.b.tuple(&parts, kind);
             return self.b.ret(result);
@@ -276,7 +295,8 @@ impl Writer<'_> {
         self.b.end_with(end);
     }
 
-    /// A decomposition; the vectors of equal values are those that have derivatives along the tangent.
+    /// A decomposition; the vectors of equal values are those that have derivatives along the
+    /// tangent.
     fn decomposed(&mut self, op: ArrayOp, inst: &InstData, x: Value) -> Value {
         let along = if op == ArrayOp::Eigen { ArrayOp::EigenAlong } else { ArrayOp::SvdAlong };
         let dot = self.leaves(inst.args[0])[0];
@@ -309,11 +329,13 @@ impl Writer<'_> {
                 let kinds = tangent_leaves(&f.kinds[y]);
                 let mut popped = || {
                     let backwards = kinds.iter().rev();
-                    let popped = backwards.map(|k| self.b.inst(Op::Pop { tape, slot }, &[], k.clone()));
+                    let popped =
+                        backwards.map(|k| self.b.inst(Op::Pop { tape, slot }, &[], k.clone()));
                     let popped: Vec<Value> = popped.collect();
                     popped.into_iter().rev().collect::<Vec<_>>()
                 };
-                let there = if self.engine.slots.contains(&(tape, slot)) { popped() } else { Vec::new() };
+                let there =
+                    if self.engine.slots.contains(&(tape, slot)) { popped() } else { Vec::new() };
                 let leaves = popped();
                 let v = self.b.inst(inst.op, &[], f.kinds[y].clone());
                 self.values.insert(y, v);
@@ -331,7 +353,8 @@ impl Writer<'_> {
         let through = match inst.op {
             Op::Call(g) => match self.engine.program.rule(g) {
                 Some(rule) if rule.non_differentiable => false,
-                // A call that keeps something on a tape must do so with tangents, whatever flows through it.
+                // A call that keeps something on a tape must do so with tangents, whatever flows
+                // through it.
                 _ => self.varied[y.index()] || self.engine.touching.holds(g),
             },
             _ => self.varied[y.index()],
@@ -340,7 +363,9 @@ impl Writer<'_> {
             return self.call(inst, y, g, args);
         }
         let v = match (inst.op, through) {
-            (Op::OnArrays(op @ (ArrayOp::Eigen | ArrayOp::Svd)), true) => self.decomposed(op, inst, args[0]),
+            (Op::OnArrays(op @ (ArrayOp::Eigen | ArrayOp::Svd)), true) => {
+                self.decomposed(op, inst, args[0])
+            }
             _ => self.b.inst(inst.op, &args, f.kinds[y].clone()),
         };
         self.values.insert(y, v);
@@ -375,11 +400,15 @@ impl Writer<'_> {
                 open(&mut self.b, dot)
             }
             op => {
-                let dots: Vec<Option<Value>> =
-                    inst.args.iter().map(|a| self.dots.get(a).and_then(|d| d.first().copied())).collect();
+                let dots: Vec<Option<Value>> = inst
+                    .args
+                    .iter()
+                    .map(|a| self.dots.get(a).and_then(|d| d.first().copied()))
+                    .collect();
                 let asks = is_steep(op);
                 let reach = |a: &Value| if asks { self.reach(*a).first().copied() } else { None };
-                let reach: Vec<Reach> = inst.args.iter().map(|a| reach(a).unwrap_or(Reach::Always)).collect();
+                let reach: Vec<Reach> =
+                    inst.args.iter().map(|a| reach(a).unwrap_or(Reach::Always)).collect();
                 match pushforward(&mut self.b, op, &args, v, &dots, &reach) {
                     None => return Err(self.missing(inst, op.name())),
                     Some(None) => return Ok(()),
@@ -437,14 +466,21 @@ impl Writer<'_> {
 
     /// A reach of all of `x`, if there is any.
     fn any(&mut self, from: &[Value], x: Value) -> Value {
-        let parts: Vec<Value> = from.iter().map(|&there| everywhere(&mut self.b, there, x)).collect();
+        let parts: Vec<Value> =
+            from.iter().map(|&there| everywhere(&mut self.b, there, x)).collect();
         let sum = parts.into_iter().reduce(|a, b| self.b.number2(Number2::Add, a, b));
         let kind = self.b.kind(x).clone();
         sum.unwrap_or_else(|| self.b.zero(&kind))
     }
 
     /// `y = call g(…)`: by a rule of its own if it has one, else by the pushforward of its body.
-    fn call(&mut self, inst: &InstData, y: Value, g: FuncId, args: Vec<Value>) -> Result<(), DiffError> {
+    fn call(
+        &mut self,
+        inst: &InstData,
+        y: Value,
+        g: FuncId,
+        args: Vec<Value>,
+    ) -> Result<(), DiffError> {
         let f = self.f;
         if let Some(rule) = rule(&self.engine.program, inst.op, Mode::Forward) {
             let v = self.b.inst(inst.op, &args, f.kinds[y].clone());
@@ -546,9 +582,15 @@ impl Writer<'_> {
         sum.unwrap_or_else(|| self.b.real(0.0))
     }
 
-    /// Calls a pushforward with the inputs and their tangents, of which no elements are missing. Where nothing flows to any
-    /// of them, nothing flows on.
-    fn by_pushforward(&mut self, inst: &InstData, mut args: Vec<Value>, rule: Op, result: Kind) -> Value {
+    /// Calls a pushforward with the inputs and their tangents, of which no elements are missing.
+    /// Where nothing flows to any of them, nothing flows on.
+    fn by_pushforward(
+        &mut self,
+        inst: &InstData,
+        mut args: Vec<Value>,
+        rule: Op,
+        result: Kind,
+    ) -> Value {
         for (k, &a) in inst.args.iter().enumerate() {
             let Some(kind) = self.f.kinds[a].tangent() else { continue };
             let mut leaves = self.leaves(a);
@@ -569,7 +611,8 @@ impl Writer<'_> {
         let (op, function) = (op.to_owned(), self.f.name.clone());
         let inputs: Vec<Kind> = inst.args.iter().map(|&a| self.f.kinds[a].clone()).collect();
         let mode = Mode::Forward;
-        let signature = inst.result.map(|y| mode.signature(&inputs, &self.f.kinds[y])).unwrap_or_default();
+        let signature =
+            inst.result.map(|y| mode.signature(&inputs, &self.f.kinds[y])).unwrap_or_default();
         DiffError::MissingRule { op, signature, function, at: inst.at, mode }
     }
 }

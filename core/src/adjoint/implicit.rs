@@ -1,15 +1,16 @@
 //! Derivatives of a solution by the equation that it solves.
 //!
-//! A function `x = root(p…)` that iterates until `residual(x, p…) = 0` need not be differentiated through its
-//! iterations. Where the Jacobian `A = d residual / d x` is regular, the implicit function theorem gives
+//! A function `x = root(p…)` that iterates until `residual(x, p…) = 0` need not be differentiated
+//! through its iterations. Where the Jacobian `A = d residual / d x` is regular, the implicit
+//! function theorem gives
 //!
 //! ```text
 //! pushforward:  x_dot = - A^-1 (d residual / d p) p_dot
 //! pullback:     p_bar = - (d residual / d p)^T A^-T x_bar
 //! ```
 //!
-//! at the solution, whatever way led there: no tape of the iterations, and no error of a last step that was cut off.
-//! Both are functions of the program again, so derivatives of any order follow.
+//! at the solution, whatever way led there: no tape of the iterations, and no error of a last step
+//! that was cut off. Both are functions of the program again, so derivatives of any order follow.
 
 use crate::{
     entity::{FuncId, Value},
@@ -19,12 +20,13 @@ use crate::{
 
 use super::{DiffError, error::check, forward, value_and_pullback};
 
-/// Makes `root` a function whose calls are differentiated by the equation `residual(root(p…), p…) = 0`, instead of
-/// through its body.
+/// Makes `root` a function whose calls are differentiated by the equation
+/// `residual(root(p…), p…) = 0`, instead of through its body.
 ///
-/// `residual` takes the solution and then the parameters of `root`, and gives as many numbers as the solution has. The
-/// solution is a real number or an array of real numbers; of an array of `n` numbers the Jacobian takes `n` pullbacks of the
-/// residual, and a system of `n` equations is solved.
+/// `residual` takes the solution and then the parameters of `root`, and gives as many numbers as
+/// the solution has. The solution is a real number or an array of real numbers; of an array of `n`
+/// numbers the Jacobian takes `n` pullbacks of the residual, and a system of `n` equations is
+/// solved.
 ///
 /// ```
 /// use ketgrad_core::{adjoint::implicit, exec::{Datum, Derivatives}, text::parse_program};
@@ -54,8 +56,8 @@ use super::{DiffError, error::check, forward, value_and_pullback};
 /// ```
 ///
 /// # Errors
-/// The signatures do not fit together, the solution is neither a real number nor an array of real numbers, or the residual
-/// cannot be differentiated. The program is then as it was.
+/// The signatures do not fit together, the solution is neither a real number nor an array of real
+/// numbers, or the residual cannot be differentiated. The program is then as it was.
 pub fn implicit(program: &mut Program, root: FuncId, residual: FuncId) -> Result<(), DiffError> {
     check(program, root)?;
     check(program, residual)?;
@@ -63,8 +65,11 @@ pub fn implicit(program: &mut Program, root: FuncId, residual: FuncId) -> Result
     let equation = Equation::new(&mut changed, root, residual)?;
     let pullback = equation.pullback(&mut changed);
     let pushforward = equation.pushforward(&mut changed);
-    let rule =
-        CustomRule { pullback: Some(pullback), pushforward: Some(pushforward), non_differentiable: false };
+    let rule = CustomRule {
+        pullback: Some(pullback),
+        pushforward: Some(pushforward),
+        non_differentiable: false,
+    };
     changed.set_rule(root, rule);
     *program = changed;
     Ok(())
@@ -90,7 +95,8 @@ impl Equation {
         let expected = std::iter::once(&solution).chain(params.iter().map(|p| &p.kind));
         let fits = g.result == solution && g.params.iter().map(|p| &p.kind).eq(expected);
         if !fits || !matches!(solution, Kind::Real | Kind::Array(Element::Real)) {
-            let signature = |kinds: Vec<Kind>, result: &Kind| format!("{} -> {result}", Kind::tuple(kinds));
+            let signature =
+                |kinds: Vec<Kind>, result: &Kind| format!("{} -> {result}", Kind::tuple(kinds));
             let given = signature(g.params.iter().map(|p| p.kind.clone()).collect(), &g.result);
             let of_root = signature(params.iter().map(|p| p.kind.clone()).collect(), &solution);
             let (root, residual) = (f.name.clone(), g.name.clone());
@@ -120,7 +126,8 @@ impl Equation {
         let (args, x, x_bar) = (&inputs[..n], inputs[n], inputs[n + 1]);
         let r_bar = self.solved(program, &mut s, x, args, x_bar, true);
         let all = self.pulled(program, &mut s, x, args, r_bar);
-        let parts: Vec<Value> = (0..self.tangents().count()).map(|k| s.b.field(all, k + 2)).collect();
+        let parts: Vec<Value> =
+            (0..self.tangents().count()).map(|k| s.b.field(all, k + 2)).collect();
         let result = s.b.tuple(&parts, bars);
         s.b.ret(result);
         program.add(s.finish())
@@ -128,7 +135,8 @@ impl Equation {
 
     /// `(p…, p_dot…) -> x_dot`
     fn pushforward(&self, program: &mut Program) -> FuncId {
-        let name = program.fresh_name(&format!("{}.pushforward", program.functions[self.root].name));
+        let name =
+            program.fresh_name(&format!("{}.pushforward", program.functions[self.root].name));
         let n = self.params.len();
         let mut params = self.params.clone();
         params.extend(self.tangents().map(|(p, kind)| Param::new(format!("{}_dot", p.name), kind)));
@@ -151,8 +159,16 @@ impl Equation {
     }
 
     /// What flows back from the residual: `(r, x_bar, p_bar…)`.
-    fn pulled(&self, program: &Program, s: &mut Stage, x: Value, args: &[Value], r_bar: Value) -> Value {
-        let all: Vec<Value> = std::iter::once(x).chain(args.iter().copied()).chain([r_bar]).collect();
+    fn pulled(
+        &self,
+        program: &Program,
+        s: &mut Stage,
+        x: Value,
+        args: &[Value],
+        r_bar: Value,
+    ) -> Value {
+        let all: Vec<Value> =
+            std::iter::once(x).chain(args.iter().copied()).chain([r_bar]).collect();
         s.b.inst(Op::Call(self.back), &all, program.functions[self.back].result.clone())
     }
 

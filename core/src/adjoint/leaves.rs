@@ -1,7 +1,7 @@
 //! Tuples opened: a (co)tangent is handled leaf by leaf.
 //!
-//! The kind `(real, int, Point{x: real, y: real})` has the tangent leaves `real, real, real`. Engines keep one
-//! value per leaf, so making and opening tuples moves leaves and costs nothing.
+//! The kind `(real, int, Point{x: real, y: real})` has the tangent leaves `real, real, real`.
+//! Engines keep one value per leaf, so making and opening tuples moves leaves and costs nothing.
 
 use std::{collections::HashMap, ops::Range};
 
@@ -16,8 +16,8 @@ pub(super) fn tangent_leaves(kind: &Kind) -> Vec<Kind> {
     kind.tangent().map(|k| k.leaves()).unwrap_or_default()
 }
 
-/// Where the tangent leaves of fields stand among those of their tuple: for each tuple of which a field is read, found once
-/// for all of its fields.
+/// Where the tangent leaves of fields stand among those of their tuple: for each tuple of which a
+/// field is read, found once for all of its fields.
 #[derive(Debug, Default)]
 pub(super) struct FieldRanges(HashMap<Value, Vec<usize>>);
 
@@ -42,7 +42,8 @@ impl FieldRanges {
 
     /// Where those of the k-th field stand.
     pub(super) fn range(&self, tuple: Value, k: usize) -> Range<usize> {
-        let start = |k: usize| self.0.get(&tuple).and_then(|starts| starts.get(k)).copied().unwrap_or(0);
+        let start =
+            |k: usize| self.0.get(&tuple).and_then(|starts| starts.get(k)).copied().unwrap_or(0);
         start(k)..start(k + 1)
     }
 
@@ -67,7 +68,11 @@ pub(super) fn open(b: &mut FunctionBuilder, value: Value) -> Vec<Value> {
 }
 
 /// Puts leaves together to a value of the given kind.
-pub(super) fn close(b: &mut FunctionBuilder, kind: &Kind, leaves: &mut impl Iterator<Item = Value>) -> Value {
+pub(super) fn close(
+    b: &mut FunctionBuilder,
+    kind: &Kind,
+    leaves: &mut impl Iterator<Item = Value>,
+) -> Value {
     match kind {
         Kind::Tuple(t) => {
             let fields: Vec<Value> = t.fields.iter().map(|f| close(b, &f.kind, leaves)).collect();
@@ -80,8 +85,8 @@ pub(super) fn close(b: &mut FunctionBuilder, kind: &Kind, leaves: &mut impl Iter
     }
 }
 
-/// Gives the leaves of a (co)tangent of `x` the shapes and all elements of the arrays in it, for rules that do not know
-/// that some may be missing.
+/// Gives the leaves of a (co)tangent of `x` the shapes and all elements of the arrays in it, for
+/// rules that do not know that some may be missing.
 pub(super) fn make_whole(b: &mut FunctionBuilder, x: Value, leaves: &mut [Value]) {
     match b.kind(x).clone() {
         Kind::Tuple(t) => {

@@ -1,4 +1,5 @@
-//! A pushforward in two parts: what the value needs, once, and what is linear in the tangents, as often as there are such.
+//! A pushforward in two parts: what the value needs, once, and what is linear in the tangents, as
+//! often as there are such.
 //!
 //! ```text
 //! fn f.pushforward(x, x_dot)      fn f.recorded(x)       fn f.linear(x_dot)
@@ -8,10 +9,11 @@
 //!     return (v2, v4)                 return v2              return v4
 //! ```
 //!
-//! Both parts are the pushforward itself, with the instructions that depend on tangents and with those that do not. They
-//! take the same way: what a branch looks at is recorded too. A value is recorded where it is defined, at the end of its
-//! block, and taken at the start of that block. So what is recorded first is taken first: whoever runs the second part turns
-//! the tapes round before.
+//! Both parts are the pushforward itself, with the instructions that depend on tangents and with
+//! those that do not. They take the same way: what a branch looks at is recorded too. A value is
+//! recorded where it is defined, at the end of its block, and taken at the start of that block. So
+//! what is recorded first is taken first: whoever runs the second part turns the tapes round
+//! before.
 //!
 //! Cost: O(size x depth of loops).
 
@@ -19,7 +21,9 @@ use std::collections::HashSet;
 
 use crate::{
     entity::{FuncId, Inst, Value},
-    ir::{BlockData, ENTRY, Function, Kind, Op, Position, Program, Terminator, compact, retain_params},
+    ir::{
+        BlockData, ENTRY, Function, Kind, Op, Position, Program, Terminator, compact, retain_params,
+    },
 };
 
 use super::activity::{dependent, tapes};
@@ -33,8 +37,8 @@ pub(crate) struct Linear {
     pub tangent: FuncId,
 }
 
-/// Adds the parts of a pushforward whose first `n` parameters are no tangents. `None` if it cannot be parted: it uses tapes,
-/// calls functions on tangents, or is no pushforward.
+/// Adds the parts of a pushforward whose first `n` parameters are no tangents. `None` if it cannot
+/// be parted: it uses tapes, calls functions on tangents, or is no pushforward.
 pub(crate) fn linear(program: &mut Program, id: FuncId, n: usize) -> Option<Linear> {
     let f = &program.functions[id];
     let used = program.reachable(id).into_iter().flat_map(|g| tapes(&program.functions[g]));
@@ -165,8 +169,8 @@ impl Parts<'_> {
         self.finish(f, |k| k >= n, true, |r| r.dot)
     }
 
-    /// Keeps the parameters of blocks that depend on tangents, or the others, and of the entry those that are asked for;
-    /// and returns one of each pair.
+    /// Keeps the parameters of blocks that depend on tangents, or the others, and of the entry
+    /// those that are asked for; and returns one of each pair.
     fn finish(
         &self,
         mut f: Function,
@@ -174,7 +178,8 @@ impl Parts<'_> {
         along: bool,
         result: impl Fn(&Pair) -> Value,
     ) -> Function {
-        let stays = |b, k, v: Value| if b == ENTRY { entry(k) } else { self.along[v.index()] == along };
+        let stays =
+            |b, k, v: Value| if b == ENTRY { entry(k) } else { self.along[v.index()] == along };
         let of = |(b, block): (_, &BlockData)| {
             block.params.iter().enumerate().map(|(k, v)| stays(b, k, *v)).collect()
         };

@@ -10,22 +10,25 @@
 //!
 //! - All returns jump to one block that returns.
 //! - A loop's header has two ways in: from before the loop, and from its one latch.
-//! - A block to which a loop leaves is reached from that loop only, so whatever is recorded once for a whole
-//!   loop is recorded there.
-//! - A loop has at least one [`Counter`], an integer that changes by a constant each time round. The counter of
-//!   `for i in a..b` is `i`; a loop without one gets one that starts at 0. A counter runs backwards, so the
-//!   adjoint of a loop is a counted loop, and no tag is recorded to say when it ends.
-//! - The end takes the length of every array parameter that a loop reads element by element: its cotangent
-//!   is made that long at once.
+//! - A block to which a loop leaves is reached from that loop only, so whatever is recorded once
+//!   for a whole loop is recorded there.
+//! - A loop has at least one [`Counter`], an integer that changes by a constant each time round.
+//!   The counter of `for i in a..b` is `i`; a loop without one gets one that starts at 0. A counter
+//!   runs backwards, so the adjoint of a loop is a counted loop, and no tag is recorded to say when
+//!   it ends.
+//! - The end takes the length of every array parameter that a loop reads element by element: its
+//!   cotangent is made that long at once.
 //!
-//! A function with cycles that are no natural loops keeps them as they are, and has no loops in this sense.
-//! Cost: O(size), a few times.
+//! A function with cycles that are no natural loops keeps them as they are, and has no loops in
+//! this sense. Cost: O(size), a few times.
 
 use std::collections::HashSet;
 
 use crate::{
     entity::{Block, Inst, Value},
-    ir::{BlockData, Compare, Edge, Function, Int2, Kind, Op, Position, Target, Terminator, compact},
+    ir::{
+        BlockData, Compare, Edge, Function, Int2, Kind, Op, Position, Target, Terminator, compact,
+    },
     pass::Loops,
 };
 
@@ -49,7 +52,8 @@ pub(super) struct Counter {
 pub(super) enum Last {
     /// The bound, as in `i != bound`.
     Bound(Value),
-    /// The bound, or the start if that is further on: `i < bound`. An inclusive bound is passed by one step.
+    /// The bound, or the start if that is further on: `i < bound`. An inclusive bound is passed by
+    /// one step.
     Beyond(Value, bool),
 }
 
@@ -87,7 +91,8 @@ impl Normal {
             loops.innermost.fill(None);
         }
         let counters = counters(&mut f, &loops);
-        let end = f.blocks.iter().find(|(_, b)| matches!(b.end, Terminator::Return(_))).map(|(b, _)| b);
+        let end =
+            f.blocks.iter().find(|(_, b)| matches!(b.end, Terminator::Return(_))).map(|(b, _)| b);
         let lengths = end.map_or(vec![], |end| lengths(&mut f, &loops, end));
         let (defined, home, edges) = (f.definitions(), home(&f), f.predecessors());
         let fields = FieldRanges::of(&f);
@@ -122,8 +127,9 @@ fn lengths(f: &mut Function, loops: &Loops, end: Block) -> Vec<(Value, Value)> {
     let inside = f.blocks.iter().filter(|(b, _)| loops.at(*b).is_some());
     let insts = inside.flat_map(|(_, block)| &block.insts).map(|&i| &f.insts[i]);
     let read: HashSet<Value> = insts.filter(|i| i.op == Op::Get).map(|i| i.args[0]).collect();
-    let wanted =
-        |p: &Value| matches!(&f.kinds[*p], k @ Kind::Array(_) if k.is_differentiable()) && read.contains(p);
+    let wanted = |p: &Value| {
+        matches!(&f.kinds[*p], k @ Kind::Array(_) if k.is_differentiable()) && read.contains(p)
+    };
     let params: Vec<Value> = f.param_values().iter().copied().filter(wanted).collect();
     let mut length = |p: Value| {
         let (inst, n) = f.new_inst(Op::Len, &[p], Some(Kind::Int), Position::default());
@@ -249,7 +255,8 @@ fn count(f: &mut Function, known: &Known<'_>, l: usize) -> Vec<Counter> {
         target.map(|t| t.args.clone()).unwrap_or_default()
     };
     let mut counters = Vec::new();
-    for ((&value, start), next) in f.blocks[header].params.iter().zip(args(before)).zip(args(latch)) {
+    for ((&value, start), next) in f.blocks[header].params.iter().zip(args(before)).zip(args(latch))
+    {
         if let Some(step) = step(f, &known.defined, value, next) {
             counters.push(Counter { value, start, step, last: last(f, known, l, value, step) });
         }
@@ -292,8 +299,8 @@ fn step(f: &Function, defined: &[Option<Inst>], value: Value, next: Value) -> Op
     (step != 0 && step != i64::MIN).then_some(step)
 }
 
-/// What a counter is at the end, if only the header leaves the loop and compares it with what the loop leaves
-/// alone.
+/// What a counter is at the end, if only the header leaves the loop and compares it with what the
+/// loop leaves alone.
 fn last(f: &Function, known: &Known<'_>, l: usize, value: Value, step: i64) -> Option<Last> {
     let Known { loops, defined, home, .. } = known;
     let header = &loops.list[l].header;

@@ -8,12 +8,13 @@
 //! }                                     f = before, then (to - from) times step, then after
 //! ```
 //!
-//! The state is what a round hands to the next one, params are the values from before the loop that a round reads, and rest
-//! those that what follows reads. Constants are written anew. So the loop can be differentiated with few of its states
-//! kept, by [`Steps`](crate::exec::Steps).
+//! The state is what a round hands to the next one, params are the values from before the loop that
+//! a round reads, and rest those that what follows reads. Constants are written anew. So the loop
+//! can be differentiated with few of its states kept, by [`Steps`](crate::exec::Steps).
 //!
-//! The loop is the first of the outermost ones; it counts upwards over a range and every way through the function
-//! passes it. Calls are put in place first, so it may stand in a function that is called.
+//! The loop is the first of the outermost ones; it counts upwards over a range and every way
+//! through the function passes it. Calls are put in place first, so it may stand in a function that
+//! is called.
 //!
 //! Cost: O(size).
 
@@ -22,8 +23,8 @@ use std::collections::BTreeSet;
 use crate::{
     entity::{Block, FuncId, Value},
     ir::{
-        BlockData, Compare, Function, Int2, Kind, Op, Param, Position, Program, Target, Terminator, compact,
-        remove_trivial_params,
+        BlockData, Compare, Function, Int2, Kind, Op, Param, Position, Program, Target, Terminator,
+        compact, remove_trivial_params,
     },
     pass::{Loops, inline},
 };
@@ -101,7 +102,9 @@ struct Found {
 impl Found {
     fn of(f: &Function) -> Result<Option<Found>, Kept> {
         let loops = Loops::of(f);
-        let Some(number) = loops.list.iter().position(|l| l.parent.is_none()) else { return Ok(None) };
+        let Some(number) = loops.list.iter().position(|l| l.parent.is_none()) else {
+            return Ok(None);
+        };
         let header = loops.list[number].header;
         let holds: Vec<bool> = f.blocks.keys().map(|b| loops.holds(Some(number), b)).collect();
         let at = f.blocks[header].end_at;
@@ -121,10 +124,13 @@ impl Found {
             ));
         }
         let inner = |b: Block| holds.get(b.index()).copied().unwrap_or(false);
-        let Terminator::Branch(condition, yes, no) = &f.blocks[header].end else { return Err(not_counted) };
+        let Terminator::Branch(condition, yes, no) = &f.blocks[header].end else {
+            return Err(not_counted);
+        };
         let definitions = f.definitions();
         let made = |v: Value| definitions[v.index()].map(|i| &f.insts[i]);
-        let (Some(test), true, false) = (made(*condition), inner(yes.block), inner(no.block)) else {
+        let (Some(test), true, false) = (made(*condition), inner(yes.block), inner(no.block))
+        else {
             return Err(not_counted);
         };
         let (Op::CompareInt(compare @ (Compare::Lt | Compare::Le)), &[now, to]) =
@@ -146,13 +152,15 @@ impl Found {
         if !counts || defined.contains(&to) && !constant(to) {
             return Err(not_counted);
         }
-        if !params.iter().enumerate().any(|(k, p)| k != counter && f.kinds[*p].tangent().is_some()) {
+        if !params.iter().enumerate().any(|(k, p)| k != counter && f.kinds[*p].tangent().is_some())
+        {
             return Err(kept("no round hands a number to the next one"));
         }
         let used = used_in(f, &inner, header);
         let behind = |b: Block| !inner(b) && loops.dominates(header, b);
         let mut later: BTreeSet<Value> = used_in(f, &behind, header);
-        let of_header = f.blocks[header].insts.iter().flat_map(|&i| f.insts[i].args.iter().copied());
+        let of_header =
+            f.blocks[header].insts.iter().flat_map(|&i| f.insts[i].args.iter().copied());
         later.extend(of_header.chain(no.args.iter().copied()));
         let passed = defined_in(f, &behind);
         let outside = |v: &Value| !defined.contains(v) && !passed.contains(v);
@@ -161,7 +169,18 @@ impl Found {
         let params = values.iter().copied().filter(|v| used.contains(v)).collect();
         let rest = values.iter().copied().filter(|v| later.contains(v)).collect();
         let (inside, exit, inclusive) = (yes.clone(), no.clone(), compare == Compare::Le);
-        Ok(Some(Found { header, counter, to, inclusive, inside, exit, params, rest, constants, holds }))
+        Ok(Some(Found {
+            header,
+            counter,
+            to,
+            inclusive,
+            inside,
+            exit,
+            params,
+            rest,
+            constants,
+            holds,
+        }))
     }
 
     fn inner(&self, b: Block) -> bool {
@@ -211,9 +230,11 @@ impl Found {
         let mut g = f.clone();
         let state_kind = self.state_kind(f);
         let given = self.params.iter().map(|v| f.kinds[*v].clone());
-        let kinds: Vec<Kind> = [Kind::Int, state_kind.clone(), Kind::Int].into_iter().chain(given).collect();
-        let names =
-            ["k".to_owned(), "state".into(), "from".into()].into_iter().chain(numbered(self.params.len()));
+        let kinds: Vec<Kind> =
+            [Kind::Int, state_kind.clone(), Kind::Int].into_iter().chain(given).collect();
+        let names = ["k".to_owned(), "state".into(), "from".into()]
+            .into_iter()
+            .chain(numbered(self.params.len()));
         let mut entry = self.entry(&mut g, names, kinds, 3, &self.params);
         let (k, from) = (entry.params[0], entry.params[2]);
         let counter = push(&mut g, &mut entry, Op::Int2(Int2::Add), &[from, k], Kind::Int);
@@ -224,8 +245,12 @@ impl Found {
         let params: Vec<Value> =
             f.blocks[self.header].params.iter().map(|p| g.new_value(f.kinds[*p].clone())).collect();
         let mut last = BlockData { params: params.clone(), ..BlockData::default() };
-        let all: Vec<Value> =
-            params.iter().enumerate().filter(|(k, _)| *k != self.counter).map(|(_, p)| *p).collect();
+        let all: Vec<Value> = params
+            .iter()
+            .enumerate()
+            .filter(|(k, _)| *k != self.counter)
+            .map(|(_, p)| *p)
+            .collect();
         let whole = push(&mut g, &mut last, Op::Tuple, &all, state_kind.clone());
         last.end = Terminator::Return(whole);
         let last = g.blocks.push(last);
@@ -244,7 +269,8 @@ impl Found {
         let mut g = f.clone();
         let given = self.rest.iter().map(|v| f.kinds[*v].clone());
         let kinds: Vec<Kind> = [self.state_kind(f), Kind::Int].into_iter().chain(given).collect();
-        let names = ["state".to_owned(), "last".into()].into_iter().chain(numbered(self.rest.len()));
+        let names =
+            ["state".to_owned(), "last".into()].into_iter().chain(numbered(self.rest.len()));
         let entry = self.entry(&mut g, names, kinds, 2, &self.rest);
         let (state, last) = (entry.params[0], entry.params[1]);
         self.enter(f, &mut g, entry, state, last);
@@ -252,7 +278,8 @@ impl Found {
         g
     }
 
-    /// The parameters of a part, `outer` the values that those from the given one on stand for; and the constants.
+    /// The parameters of a part, `outer` the values that those from the given one on stand for; and
+    /// the constants.
     fn entry(
         &self,
         g: &mut Function,
@@ -277,7 +304,14 @@ impl Found {
     }
 
     /// From the entry to the header, with the fields of a state and the counter.
-    fn enter(&self, f: &Function, g: &mut Function, mut entry: BlockData, state: Value, counter: Value) {
+    fn enter(
+        &self,
+        f: &Function,
+        g: &mut Function,
+        mut entry: BlockData,
+        state: Value,
+        counter: Value,
+    ) {
         let mut args = Vec::new();
         let mut field = 0;
         for (k, p) in f.blocks[self.header].params.iter().enumerate() {

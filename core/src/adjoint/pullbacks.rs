@@ -34,8 +34,11 @@ impl Sweep<'_> {
             Op::Push { tape, slot } => {
                 let v = inst.args[0];
                 let leaves = tangent_leaves(&f.kinds[v]);
-                let bars: Vec<Value> =
-                    leaves.into_iter().rev().map(|k| self.b.inst(Op::Pop { tape, slot }, &[], k)).collect();
+                let bars: Vec<Value> = leaves
+                    .into_iter()
+                    .rev()
+                    .map(|k| self.b.inst(Op::Pop { tape, slot }, &[], k))
+                    .collect();
                 let bars: Vec<Value> = bars.into_iter().rev().collect();
                 self.add(v, 0, &bars);
                 self.add_reach(v, 0, &bars, &vec![Reach::Nonzero; bars.len()]);
@@ -81,7 +84,8 @@ impl Sweep<'_> {
                 let (bars, reach) = self.take_both(y);
                 let c = self.need(inst.args[0]);
                 for (k, &arg) in inst.args.iter().enumerate().skip(1) {
-                    let parts: Vec<Value> = bars.iter().map(|&bar| self.chosen(c, k, bar)).collect();
+                    let parts: Vec<Value> =
+                        bars.iter().map(|&bar| self.chosen(c, k, bar)).collect();
                     self.add(arg, 0, &parts);
                     if self.s.reached.wanted[arg.index()] {
                         let mut there = Vec::new();
@@ -105,7 +109,8 @@ impl Sweep<'_> {
                 self.by_rule(inst, y, rule)?;
             }
             op => {
-                let wanted: Vec<bool> = inst.args.iter().map(|a| self.s.active[a.index()]).collect();
+                let wanted: Vec<bool> =
+                    inst.args.iter().map(|a| self.s.active[a.index()]).collect();
                 let args: Vec<Value> = inst.args.iter().map(|&a| self.need(a)).collect();
                 let saved = self.need(y);
                 let (mut bars, reach) = self.take_both(y);
@@ -114,20 +119,27 @@ impl Sweep<'_> {
                     make_whole(&mut self.b, saved, &mut bars);
                 }
                 let asked = if self.s.reached.asks[id.index()] { reach[0] } else { Reach::Always };
-                let contributions = pullback(&mut self.b, op, &args, saved, bars[0], asked, &wanted)
-                    .ok_or_else(|| self.missing(inst, op.name()))?;
+                let contributions =
+                    pullback(&mut self.b, op, &args, saved, bars[0], asked, &wanted)
+                        .ok_or_else(|| self.missing(inst, op.name()))?;
                 for (k, (&arg, contribution)) in inst.args.iter().zip(contributions).enumerate() {
                     match contribution {
                         Contribution::Zero => continue,
                         Contribution::Add(bar) => self.add(arg, 0, &[bar]),
-                        Contribution::At(index, bar) => self.bars.add_at(&mut self.b, arg, index, bar),
+                        Contribution::At(index, bar) => {
+                            self.bars.add_at(&mut self.b, arg, index, bar)
+                        }
                     }
                     if self.s.reached.wanted[arg.index()] {
                         let all = reach[0].value(&mut self.b, bars[0]);
                         match pull_reach(&mut self.b, op, &args, saved, k, all) {
                             None | Some(Contribution::Zero) => {}
-                            Some(Contribution::Add(there)) => self.there.add(&mut self.b, arg, 0, &[there]),
-                            Some(Contribution::At(i, there)) => self.there.add_at(&mut self.b, arg, i, there),
+                            Some(Contribution::Add(there)) => {
+                                self.there.add(&mut self.b, arg, 0, &[there])
+                            }
+                            Some(Contribution::At(i, there)) => {
+                                self.there.add_at(&mut self.b, arg, i, there)
+                            }
                         }
                     }
                 }
@@ -148,7 +160,8 @@ impl Sweep<'_> {
         let (op, function) = (op.to_owned(), self.f.name.clone());
         let inputs: Vec<Kind> = inst.args.iter().map(|&a| self.f.kinds[a].clone()).collect();
         let mode = Mode::Reverse;
-        let signature = inst.result.map(|y| mode.signature(&inputs, &self.f.kinds[y])).unwrap_or_default();
+        let signature =
+            inst.result.map(|y| mode.signature(&inputs, &self.f.kinds[y])).unwrap_or_default();
         DiffError::MissingRule { op, signature, function, at: inst.at, mode }
     }
 
@@ -197,7 +210,13 @@ impl Sweep<'_> {
             Some(&id) => id,
             None => {
                 let (result, pending) = (&self.f.kinds[y], self.engine.pending.clone());
-                let half = Half { name: &name, params: &params, result, rule: rule.call, pending: &pending };
+                let half = Half {
+                    name: &name,
+                    params: &params,
+                    result,
+                    rule: rule.call,
+                    pending: &pending,
+                };
                 half.pullback(&mut self.engine.program)?
             }
         };
@@ -207,7 +226,8 @@ impl Sweep<'_> {
         Ok(())
     }
 
-    /// The cotangents of real operands from a pushforward: that of 1 is the derivative by one of them.
+    /// The cotangents of real operands from a pushforward: that of 1 is the derivative by one of
+    /// them.
     fn by_units(&mut self, inst: &InstData, y: Value, numbers: usize, rule: Rule) {
         let args: Vec<Value> = inst.args.iter().map(|&a| self.need(a)).collect();
         let (mut bars, reach) = self.take_both(y);
@@ -236,7 +256,8 @@ impl Sweep<'_> {
         self.distribute(inst, all, Reach::Always, &[]);
     }
 
-    /// Calls a pullback with the inputs, the result and its cotangent, of which no elements are missing.
+    /// Calls a pullback with the inputs, the result and its cotangent, of which no elements are
+    /// missing.
     fn by_pullback(&mut self, inst: &InstData, y: Value, rule: Op, result: Kind) {
         let mut args: Vec<Value> = inst.args.iter().map(|&a| self.need(a)).collect();
         let value = self.need(y);
@@ -254,8 +275,9 @@ impl Sweep<'_> {
         self.distribute(inst, bars, reach, &[]);
     }
 
-    /// Adds a tuple of cotangents to those of the operands that have one. Nothing comes of a result to which nothing leads
-    /// back, and to the operands that are `covered` something does if it does to the result.
+    /// Adds a tuple of cotangents to those of the operands that have one. Nothing comes of a result
+    /// to which nothing leads back, and to the operands that are `covered` something does if it
+    /// does to the result.
     fn distribute(&mut self, inst: &InstData, bars: Value, reach: Reach, covered: &[bool]) {
         let mut next = 0;
         for (k, &arg) in inst.args.iter().enumerate() {
@@ -285,7 +307,8 @@ impl Sweep<'_> {
         }
     }
 
-    /// The cotangent of a value, leaf by leaf, and where it comes from somewhere. Afterwards it is zero.
+    /// The cotangent of a value, leaf by leaf, and where it comes from somewhere. Afterwards it is
+    /// zero.
     pub(super) fn take_both(&mut self, v: Value) -> (Vec<Value>, Vec<Reach>) {
         let bars = self.bars.take(&mut self.b, v);
         let reach = if self.s.reached.wanted[v.index()] {
@@ -296,11 +319,13 @@ impl Sweep<'_> {
         (bars, reach)
     }
 
-    /// Adds to the reaches of the leaves of a value's cotangent, from the `start`-th on, if they are wanted.
+    /// Adds to the reaches of the leaves of a value's cotangent, from the `start`-th on, if they
+    /// are wanted.
     pub(super) fn add_reach(&mut self, v: Value, start: usize, bars: &[Value], reach: &[Reach]) {
         if self.s.reached.wanted[v.index()] {
             let b = &mut self.b;
-            let there: Vec<Value> = reach.iter().zip(bars).map(|(r, &bar)| r.value(b, bar)).collect();
+            let there: Vec<Value> =
+                reach.iter().zip(bars).map(|(r, &bar)| r.value(b, bar)).collect();
             self.there.add(b, v, start, &there);
         }
     }

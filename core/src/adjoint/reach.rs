@@ -1,17 +1,18 @@
 //! Where cotangents are zero because nothing leads back there, before the adjoint is written.
 //!
-//! A cotangent can be zero for two reasons: the result does not depend on the value on the way that was taken, or it does
-//! and its slope is 0. The first zero stays zero whatever it meets; the second is a number, and 0 times an infinite slope is
-//! NaN.
+//! A cotangent can be zero for two reasons: the result does not depend on the value on the way that
+//! was taken, or it does and its slope is 0. The first zero stays zero whatever it meets; the
+//! second is a number, and 0 times an infinite slope is NaN.
 //!
 //! ```text
 //! r = cbrt x                              r = sqrt x
 //! y = r * r      at 0: r_bar is a number  y = if x > 0 { r * r } else { 0 }      at 0: nothing leads back to r
 //! ```
 //!
-//! Of most values it is known beforehand that something leads back to all of them whatever way is taken: [`Reached::always`]. Of
-//! the others that meet slopes which may be infinite, [`Reached::wanted`], the adjoint carries a reach beside the cotangent
-//! ([`rules`](crate::rules)); the rest needs to know nothing.
+//! Of most values it is known beforehand that something leads back to all of them whatever way is
+//! taken: [`Reached::always`]. Of the others that meet slopes which may be infinite,
+//! [`Reached::wanted`], the adjoint carries a reach beside the cotangent ([`rules`](crate::rules));
+//! the rest needs to know nothing.
 //!
 //! Cost: O(size), a few times.
 
@@ -19,7 +20,9 @@ use std::collections::{HashMap, HashSet};
 
 use crate::{
     entity::{FuncId, Inst, Value},
-    ir::{ArrayOp, InstData, Kind, Literal, Mixed, Number1, Number2, Op, Program, Real2, Terminator},
+    ir::{
+        ArrayOp, InstData, Kind, Literal, Mixed, Number1, Number2, Op, Program, Real2, Terminator,
+    },
     rules::is_singular,
 };
 
@@ -41,8 +44,9 @@ pub(super) struct Reached {
 pub(super) struct Called {
     /// The parameters to all of which something leads back, if it does to the result.
     pub covered: Vec<bool>,
-    /// Whether whoever calls the adjoint answers for the result: something leads back to it, or what the adjoint gives is not
-    /// used. So it is for one number, where nothing comes back by a tape.
+    /// Whether whoever calls the adjoint answers for the result: something leads back to it, or
+    /// what the adjoint gives is not used. So it is for one number, where nothing comes back by a
+    /// tape.
     pub answered: bool,
 }
 
@@ -62,7 +66,8 @@ pub(crate) fn is_steep(op: Op) -> bool {
         || is_singular(op)
 }
 
-/// Whether an op may give what is infinite or undefined of numbers that are not; but for what is too large.
+/// Whether an op may give what is infinite or undefined of numbers that are not; but for what is
+/// too large.
 fn may_leave_reals(op: Op) -> bool {
     match op {
         Op::Real(Literal(x)) => !x.is_finite(),
@@ -71,7 +76,8 @@ fn may_leave_reals(op: Op) -> bool {
     }
 }
 
-/// Whether the partials of an op on numbers depend on its operands, so that they are undefined where these are.
+/// Whether the partials of an op on numbers depend on its operands, so that they are undefined
+/// where these are.
 fn is_curved(op: Op) -> bool {
     match op {
         Op::Number1(op) => op != Number1::Neg,
@@ -101,7 +107,8 @@ impl Reaching<'_> {
         Reached { always, wanted, asks }
     }
 
-    /// The greatest fixed point: a value is used in full where it is defined, or on every way from there.
+    /// The greatest fixed point: a value is used in full where it is defined, or on every way from
+    /// there.
     fn always(&self) -> Vec<bool> {
         let f = &self.n.f;
         let mut always = self.active.to_vec();
@@ -117,7 +124,8 @@ impl Reaching<'_> {
                 for &i in &block.insts {
                     let inst = &f.insts[i];
                     if self.passes[i.index()] && inst.result.is_none_or(|y| always[y.index()]) {
-                        let used = inst.args.iter().enumerate().filter(|(k, _)| self.covers(i, inst, *k));
+                        let used =
+                            inst.args.iter().enumerate().filter(|(k, _)| self.covers(i, inst, *k));
                         full.extend(used.map(|(_, v)| *v));
                     }
                 }
@@ -132,7 +140,8 @@ impl Reaching<'_> {
                         && targets.iter().all(|t| {
                             let handed = t.args.iter().zip(&f.blocks[t.block].params);
                             let mut handed = handed.filter(|(a, _)| **a == v);
-                            handed.any(|(_, p)| always[p.index()]) || busy[t.block.index()].contains(&v)
+                            handed.any(|(_, p)| always[p.index()])
+                                || busy[t.block.index()].contains(&v)
                         })
                 };
                 let lost: Vec<Value> = busy[b.index()].iter().copied().collect();
@@ -156,7 +165,8 @@ impl Reaching<'_> {
         }
     }
 
-    /// Whether something leads back to all of the `k`-th operand of an instruction if it does to all of its result.
+    /// Whether something leads back to all of the `k`-th operand of an instruction if it does to
+    /// all of its result.
     fn covers(&self, i: Inst, inst: &InstData, k: usize) -> bool {
         use ArrayOp as A;
         match inst.op {
@@ -209,7 +219,8 @@ impl Reaching<'_> {
         })
     }
 
-    /// For each instruction whether its slopes may be infinite or undefined and its result may be left out.
+    /// For each instruction whether its slopes may be infinite or undefined and its result may be
+    /// left out.
     fn asks(&self, always: &[bool]) -> Vec<bool> {
         let f = &self.n.f;
         let is_one = |y: Option<Value>| y.is_some_and(|y| is_number(&f.kinds[y]));
@@ -217,7 +228,8 @@ impl Reaching<'_> {
         let doubtful = |i: Inst, any: bool| any || may_leave_reals(f.insts[i].op);
         let doubtful = dependent(f, std::iter::empty(), doubtful, has_tangent);
         let asks = |(i, inst): (Inst, &InstData)| {
-            let is_left_out = inst.result.is_some_and(|y| self.active[y.index()] && !always[y.index()]);
+            let is_left_out =
+                inst.result.is_some_and(|y| self.active[y.index()] && !always[y.index()]);
             is_left_out
                 && self.passes[i.index()]
                 && match inst.op {
@@ -228,7 +240,10 @@ impl Reaching<'_> {
                     Op::Call(_) | Op::Primitive(_) => is_one(inst.result),
                     // Of values and vectors together where values are equal.
                     Op::OnArrays(ArrayOp::Eigen | ArrayOp::Svd | ArrayOp::Simple) => true,
-                    op => is_steep(op) || is_curved(op) && inst.args.iter().any(|v| doubtful[v.index()]),
+                    op => {
+                        is_steep(op)
+                            || is_curved(op) && inst.args.iter().any(|v| doubtful[v.index()])
+                    }
                 }
         };
         f.insts.iter().map(asks).collect()
@@ -250,8 +265,13 @@ pub(super) fn covered(n: &Normal, reached: &Reached) -> Vec<bool> {
     n.f.param_values().iter().map(|p| reached.always[p.index()]).collect()
 }
 
-/// The functions that a function reaches by calls that are reversed through bodies, those called before those that call.
-pub(super) fn callees_first(program: &Program, root: FuncId, done: &dyn Fn(FuncId) -> bool) -> Vec<FuncId> {
+/// The functions that a function reaches by calls that are reversed through bodies, those called
+/// before those that call.
+pub(super) fn callees_first(
+    program: &Program,
+    root: FuncId,
+    done: &dyn Fn(FuncId) -> bool,
+) -> Vec<FuncId> {
     let (mut order, mut seen) = (Vec::new(), HashSet::new());
     let mut work = vec![(root, false)];
     while let Some((f, is_after)) = work.pop() {

@@ -1,11 +1,11 @@
 //! What the primal records, where, and how the adjoint gets the values it asks for.
 //!
-//! A pullback in the adjoint of block B asks for the primal value `v` as B saw it. In order of preference it
-//! is
+//! A pullback in the adjoint of block B asks for the primal value `v` as B saw it. In order of
+//! preference it is
 //!
 //! 1. a constant, written again;
-//! 2. a counter of a loop around B, which the adjoint runs backwards; or what a counter was when its loop
-//!    had ended, if start and bound tell;
+//! 2. a counter of a loop around B, which the adjoint runs backwards; or what a counter was when
+//!    its loop had ended, if start and bound tell;
 //! 3. computed again by a few cheap instructions, from what is at hand in any of these ways;
 //! 4. recorded: pushed by the primal and popped by the adjoint, once for all that ask.
 //!
@@ -14,17 +14,18 @@
 //! ```
 //!
 //! # Where a value is recorded
-//! Its *level* is the smallest loop that holds both its definition and B: it is recorded once each time round
-//! that loop. If B stands in a loop inside the level, that is at the exits of this inner loop, else in B. Where
-//! several ask, it is in the first block that all of them lead to, if it is on that level too. What is defined
-//! on every way through the function is recorded at its end: there the adjoint begins, and once both are one
-//! function nothing is left of that push and its pop.
+//! Its *level* is the smallest loop that holds both its definition and B: it is recorded once each
+//! time round that loop. If B stands in a loop inside the level, that is at the exits of this inner
+//! loop, else in B. Where several ask, it is in the first block that all of them lead to, if it is
+//! on that level too. What is defined on every way through the function is recorded at its end:
+//! there the adjoint begins, and once both are one function nothing is left of that push and its
+//! pop.
 //!
 //! In a function with cycles that are no loops everything is recorded where it is asked for.
 //!
 //! # Why it is the right value
-//! A value that dominates B and is at hand in B was computed in the same turn of its level. The recording block
-//! comes after B in that turn, or is B, and its adjoint before that of B.
+//! A value that dominates B and is at hand in B was computed in the same turn of its level. The
+//! recording block comes after B in that turn, or is B, and its adjoint before that of B.
 //!
 //! Cost: O(what is asked for x blocks) at most.
 
@@ -38,7 +39,8 @@ use crate::{
 
 use super::normal::{Last, Normal};
 
-/// How many cheap instructions may stand for a push and its pop, which go through memory and check its bounds.
+/// How many cheap instructions may stand for a push and its pop, which go through memory and check
+/// its bounds.
 const BUDGET: u32 = 3;
 
 /// Where the adjoint of a block gets a primal value from.
@@ -186,8 +188,8 @@ impl<'a> Planner<'a> {
         self.open.entry((inner_first, self.rank[v.index()])).or_default().push((v, b));
     }
 
-    /// Decides between computing and recording, from the innermost level out: what is computed on one level
-    /// may ask for more, on that level before it or on an outer one.
+    /// Decides between computing and recording, from the innermost level out: what is computed on
+    /// one level may ask for more, on that level before it or on an outer one.
     fn decide(&mut self) {
         while let Some((_, asked)) = self.open.pop_first() {
             for (v, b) in asked {
@@ -230,8 +232,8 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// How many instructions compute a value anew, if they are cheap and few. `first`: the value itself may not
-    /// be looked up.
+    /// How many instructions compute a value anew, if they are cheap and few. `first`: the value
+    /// itself may not be looked up.
     fn cost(&self, v: Value, b: Block, budget: u32, first: bool) -> Option<u32> {
         if !first {
             let level = self.level(v, b);
@@ -244,7 +246,8 @@ impl<'a> Planner<'a> {
             }
         }
         let inst = &self.n.f.insts[self.n.defined[v.index()]?];
-        // An element of an array that a loop hands on is recorded itself: else each turn would keep the array.
+        // An element of an array that a loop hands on is recorded itself: else each turn would keep
+        // the array.
         if matches!(inst.op, Op::Get | Op::Peek)
             && self.n.defined[inst.args[0].index()].is_none()
             && self.level(v, b).is_some()
@@ -282,7 +285,13 @@ impl<'a> Planner<'a> {
         self.plan
     }
 
-    fn places(&self, v: Value, level: Option<usize>, askers: &[Block], after: &After) -> Vec<Block> {
+    fn places(
+        &self,
+        v: Value,
+        level: Option<usize>,
+        askers: &[Block],
+        after: &After,
+    ) -> Vec<Block> {
         let (loops, home) = (&self.n.loops, self.n.home[v.index()]);
         let sites: Vec<Block> = (askers.iter())
             .flat_map(|&b| match loops.child(level, b) {
@@ -300,14 +309,15 @@ impl<'a> Planner<'a> {
 /// The blocks that a loop leaves to.
 fn exits(n: &Normal, l: usize) -> Vec<Block> {
     let exits = n.loops.exits(&n.f, l).into_iter();
-    let mut exits: Vec<Block> = exits.map(|e| n.f.blocks[e.from].end.targets()[e.index].block).collect();
+    let mut exits: Vec<Block> =
+        exits.map(|e| n.f.blocks[e.from].end.targets()[e.index].block).collect();
     exits.sort();
     exits.dedup();
     exits
 }
 
-/// Which blocks come after others for certain, in the same turn of every loop around both: dominance from the
-/// end of the graph in which the way back of a loop leads out of it.
+/// Which blocks come after others for certain, in the same turn of every loop around both:
+/// dominance from the end of the graph in which the way back of a loop leads out of it.
 struct After {
     parents: Vec<Option<Block>>,
     depth: Vec<usize>,
@@ -328,7 +338,8 @@ impl After {
             })
             .collect();
         let order = reverse_postorder(f.blocks.len(), |b, k| successors[b.index()].get(k).copied());
-        let mut after = After { parents: vec![None; f.blocks.len()], depth: vec![0; f.blocks.len()] };
+        let mut after =
+            After { parents: vec![None; f.blocks.len()], depth: vec![0; f.blocks.len()] };
         for b in order.into_iter().rev() {
             let parent = after.all(&successors[b.index()]);
             after.depth[b.index()] = parent.map_or(0, |p| after.depth[p.index()]) + 1;
@@ -343,7 +354,8 @@ impl After {
         rest.iter().try_fold(first, |mut a, &b| {
             let mut b = b;
             while a != b {
-                let lower = if self.depth[a.index()] >= self.depth[b.index()] { &mut a } else { &mut b };
+                let lower =
+                    if self.depth[a.index()] >= self.depth[b.index()] { &mut a } else { &mut b };
                 *lower = self.parents[lower.index()]?;
             }
             Some(a)
@@ -351,8 +363,8 @@ impl After {
     }
 }
 
-/// The price of an instruction that may be run again: it cannot fail where it has been run before with the
-/// same operands. None of a dear one.
+/// The price of an instruction that may be run again: it cannot fail where it has been run before
+/// with the same operands. None of a dear one.
 fn cost(op: Op, result: &Kind) -> Option<u32> {
     if matches!(result, Kind::Array(_)) {
         return None;
@@ -360,14 +372,14 @@ fn cost(op: Op, result: &Kind) -> Option<u32> {
     match op {
         Op::Tuple | Op::Field(_) => Some(0),
         Op::Number1(Number1::Neg)
-        | Op::Number2(Number2::Add | Number2::Sub | Number2::Mul | Number2::Scale | Number2::Guard) => {
-            Some(1)
-        }
+        | Op::Number2(
+            Number2::Add | Number2::Sub | Number2::Mul | Number2::Scale | Number2::Guard,
+        ) => Some(1),
         Op::Number1(Number1::Recip | Number1::Sqrt) | Op::Number2(Number2::Div) => Some(2),
         Op::Int1(_) | Op::Int2(_) | Op::Compare(_) | Op::CompareInt(_) | Op::Select => Some(1),
-        Op::Mixed(Mixed::PowiReal | Mixed::PowiComplex | Mixed::Polygamma | Mixed::Arg | Mixed::Modulus) => {
-            None
-        }
+        Op::Mixed(
+            Mixed::PowiReal | Mixed::PowiComplex | Mixed::Polygamma | Mixed::Arg | Mixed::Modulus,
+        ) => None,
         Op::Mixed(_) | Op::Len | Op::Get | Op::Peek => Some(1),
         _ => None,
     }

@@ -1,9 +1,9 @@
 //! Reverse mode through control flow: `f -> (f.primal, f.adjoint)`.
 //!
 //! # Idea
-//! The adjoint runs the primal's blocks backwards: one block for each block of the primal; where the primal
-//! had several ways *into* a block, the adjoint has several ways *out*. The primal is the function itself, which
-//! also records on a tape what the adjoint cannot know otherwise.
+//! The adjoint runs the primal's blocks backwards: one block for each block of the primal; where
+//! the primal had several ways *into* a block, the adjoint has several ways *out*. The primal is
+//! the function itself, which also records on a tape what the adjoint cannot know otherwise.
 //!
 //! ```text
 //! fn f(x, y)                          fn f.adjoint(s_bar)
@@ -19,20 +19,21 @@
 //! The steps, one file each:
 //!
 //! 1. [`normal`](super::normal): one return; every loop has one way in, one way back and a counter.
-//! 2. [`activity`](super::activity) and [`cotangents`](super::cotangents): which values have a cotangent, and
-//!    where it may differ from zero.
-//! 3. [`sweep`](super::sweep): the walk backwards, with the [`pullbacks`](super::pullbacks) of instructions, and
-//!    [`values`](super::values), how it gets at primal values. A first draft shows what is needed.
+//! 2. [`activity`](super::activity) and [`cotangents`](super::cotangents): which values have a
+//!    cotangent, and where it may differ from zero.
+//! 3. [`sweep`](super::sweep): the walk backwards, with the [`pullbacks`](super::pullbacks) of
+//!    instructions, and [`values`](super::values), how it gets at primal values. A first draft
+//!    shows what is needed.
 //! 4. [`record`](super::record): what of that is recorded, where, and what is computed again.
 //! 5. The walk once more, and here: the primal with its pushes.
 //!
-//! `f(g(x))` becomes a call of `g.primal` and a call of `g.adjoint`, on the same tape, so recursion is no
-//! special case.
+//! `f(g(x))` becomes a call of `g.primal` and a call of `g.adjoint`, on the same tape, so recursion
+//! is no special case.
 //!
 //! # What a turn of a loop costs
-//! Instructions each time round, primal and adjoint together, after optimisation; in brackets the pushes and
-//! pops among them. "Tags" is a transform that records every way into a block and every value where it is asked
-//! for.
+//! Instructions each time round, primal and adjoint together, after optimisation; in brackets the
+//! pushes and pops among them. "Tags" is a transform that records every way into a block and every
+//! value where it is asked for.
 //!
 //! | loop | tags | counted |
 //! |---|---|---|
@@ -41,21 +42,25 @@
 //! | `s = sin(s) * y + x` | 19 (6) | 17 (4) |
 //!
 //! # Reversing a reversed function
-//! Inside `f`, a push hands a value to a later pop. Backwards the cotangent goes from the pop to the push: a
-//! `pop` becomes a push of its cotangent and a `push` a pop, on the same tape, which is empty then.
+//! Inside `f`, a push hands a value to a later pop. Backwards the cotangent goes from the pop to
+//! the push: a `pop` becomes a push of its cotangent and a `push` a pop, on the same tape, which is
+//! empty then.
 //!
 //! # Invariants
-//! Primal then adjoint leave the tape as it was. The adjoint gives a tuple with one cotangent for each
-//! parameter that has one, in order.
+//! Primal then adjoint leave the tape as it was. The adjoint gives a tuple with one cotangent for
+//! each parameter that has one, in order.
 //!
-//! Source of the scheme of blocks: M. Innes, "Don't unroll adjoint: differentiating SSA-form programs",
-//! arXiv 1810.07951.
+//! Source of the scheme of blocks: M. Innes, "Don't unroll adjoint: differentiating SSA-form
+//! programs", arXiv 1810.07951.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::{
     entity::{Block, FuncId, Value},
-    ir::{CustomRule, Function, FunctionBuilder, InstData, Kind, Op, Param, Position, Program, compact},
+    ir::{
+        CustomRule, Function, FunctionBuilder, InstData, Kind, Op, Param, Position, Program,
+        compact,
+    },
     pass,
 };
 
@@ -79,11 +84,13 @@ pub struct Reverse {
     pub adjoint: FuncId,
 }
 
-/// Adds the primal and the adjoint of a function, and of all it calls, to the program. A function with a rule of its
-/// own goes by that, as where it is called: by its pullback, or by the transpose of its pushforward.
+/// Adds the primal and the adjoint of a function, and of all it calls, to the program. A function
+/// with a rule of its own goes by that, as where it is called: by its pullback, or by the transpose
+/// of its pushforward.
 ///
 /// # Errors
-/// An op without a rule; a pushforward that cannot be transposed; a function without a body. The program is then as it was.
+/// An op without a rule; a pushforward that cannot be transposed; a function without a body. The
+/// program is then as it was.
 pub fn reverse(program: &mut Program, root: FuncId) -> Result<Reverse, DiffError> {
     check(program, root)?;
     reverse_within(program, root, Vec::new())
@@ -134,13 +141,15 @@ impl Engine {
             return pair;
         }
         let function = &self.program.functions[f];
-        let (name, params, result) = (&function.name, function.params.clone(), function.result.clone());
+        let (name, params, result) =
+            (&function.name, function.params.clone(), function.result.clone());
         let bars = Kind::tuple(params.iter().filter_map(|p| p.kind.tangent()));
         let seed = result.tangent().map(|k| Param::new("y_bar", k));
         let primal = self.program.fresh_name(&format!("{name}.primal"));
         let adjoint = self.program.fresh_name(&format!("{name}.adjoint"));
         let primal = self.program.add(Function::declared(primal, params, result));
-        let adjoint = self.program.add(Function::declared(adjoint, seed.into_iter().collect(), bars));
+        let adjoint =
+            self.program.add(Function::declared(adjoint, seed.into_iter().collect(), bars));
         let pair = Reverse { primal, adjoint };
         self.done.insert(f, pair);
         self.work.push(f);
@@ -184,7 +193,8 @@ impl Engine {
         Ok(())
     }
 
-    /// What is known about a function. The functions that it calls come first: of these it is asked what leads back through them.
+    /// What is known about a function. The functions that it calls come first: of these it is asked
+    /// what leads back through them.
     fn subject(&mut self, id: FuncId) -> Subject {
         let order = callees_first(&self.program, id, &|f| self.calls.contains_key(&f));
         // Of those that call themselves nothing more is known.
@@ -237,9 +247,12 @@ impl Engine {
             _ => None,
         });
         let pushed: HashSet<Value> = pushed.collect();
-        let idle: HashSet<Value> = s.n.lengths.iter().map(|l| l.1).filter(|n| !pushed.contains(n)).collect();
+        let idle: HashSet<Value> =
+            s.n.lengths.iter().map(|l| l.1).filter(|n| !pushed.contains(n)).collect();
         if let Some(end) = s.n.end {
-            p.blocks[end].insts.retain(|&i| s.n.f.insts[i].result.is_none_or(|v| !idle.contains(&v)));
+            p.blocks[end]
+                .insts
+                .retain(|&i| s.n.f.insts[i].result.is_none_or(|v| !idle.contains(&v)));
         }
         for (b, data) in s.n.f.blocks.iter() {
             for &i in &data.insts {
@@ -291,18 +304,26 @@ impl Engine {
     }
 }
 
-/// Of the parameters of a function that calls none: whether something leads back to all of each if it does to all of the result.
+/// Of the parameters of a function that calls none: whether something leads back to all of each if
+/// it does to all of the result.
 pub(crate) fn covered(program: &Program, f: FuncId) -> Vec<bool> {
     let s = subject(program, &program.functions[f], &Touching::of(program, f), &Calls::new(), true);
     reach::covered(&s.n, &s.reached)
 }
 
 /// What is known about a function before it is reversed.
-fn subject(program: &Program, f: &Function, touching: &Touching, calls: &Calls, answered: bool) -> Subject {
+fn subject(
+    program: &Program,
+    f: &Function,
+    touching: &Touching,
+    calls: &Calls,
+    answered: bool,
+) -> Subject {
     let n = Normal::new(f);
     let f = &n.f;
     let active = active(program, f, touching);
-    let through: Vec<bool> = f.insts.values().map(|i| is_recorded(program, touching, &active, i)).collect();
+    let through: Vec<bool> =
+        f.insts.values().map(|i| is_recorded(program, touching, &active, i)).collect();
     let flows = |(i, inst): (usize, &InstData)| match inst.op {
         Op::Push { .. } => true,
         Op::Call(_) if through[i] => true,
@@ -323,14 +344,16 @@ fn is_idle(n: &Normal, l: usize, active: &[bool], passes: &[bool]) -> bool {
     let f = &n.f;
     let still = |b: Block| f.blocks[b].params.iter().all(|p| !active[p.index()]);
     let mut inside = n.loops.list[l].blocks.iter().copied();
-    let works = |i: crate::entity::Inst| passes[i.index()] || matches!(f.insts[i].op, Op::Pop { .. });
+    let works =
+        |i: crate::entity::Inst| passes[i.index()] || matches!(f.insts[i].op, Op::Pop { .. });
     let quiet = |b: Block| still(b) && !f.blocks[b].insts.iter().any(|&i| works(i));
     inside.all(quiet)
         && n.loops.exits(f, l).iter().all(|e| still(f.blocks[e.from].end.targets()[e.index].block))
 }
 
-/// Whether the instruction is a call that is reversed through the body of the function called: something
-/// flows back through it, or it keeps something on a tape, which must be undone in any case.
+/// Whether the instruction is a call that is reversed through the body of the function called:
+/// something flows back through it, or it keeps something on a tape, which must be undone in any
+/// case.
 fn is_recorded(program: &Program, touching: &Touching, active: &[bool], inst: &InstData) -> bool {
     let Op::Call(g) = inst.op else { return false };
     program.rule(g).is_none_or(CustomRule::is_empty)

@@ -10,14 +10,15 @@
 //!
 //! - there is one way only;
 //! - the block is a loop's header: the first time round the counter is at its start;
-//! - the block is where the two sides of a branch meet: by the branch's condition, a primal value like others;
+//! - the block is where the two sides of a branch meet: by the branch's condition, a primal value
+//!   like others;
 //! - else by a tag that the primal pushes as it enters the block.
 //!
 //! A loop through which nothing flows back is passed over.
 //!
-//! The walk is made twice. The first one, the draft, pops whatever it asks for; what is left of these pops once
-//! dead code is gone is what the adjoint really needs. The second one follows the [`Plan`] made for that. How it
-//! gets at primal values is in [`values`](super::values).
+//! The walk is made twice. The first one, the draft, pops whatever it asks for; what is left of
+//! these pops once dead code is gone is what the adjoint really needs. The second one follows the
+//! [`Plan`] made for that. How it gets at primal values is in [`values`](super::values).
 
 use std::collections::{HashMap, HashSet};
 
@@ -79,7 +80,8 @@ pub(super) struct Sweep<'a> {
     pub bars: Cotangents<'a>,
     /// Where cotangents come from somewhere, of those that are asked.
     pub there: Cotangents<'a>,
-    /// Whether cotangents may be longer than their arrays: nothing else than what reads or writes beyond the end makes them so.
+    /// Whether cotangents may be longer than their arrays: nothing else than what reads or writes
+    /// beyond the end makes them so.
     pub loose: bool,
     /// The primal block at hand.
     pub at: Block,
@@ -111,7 +113,8 @@ impl<'a> Sweep<'a> {
     ) -> Result<Sweep<'a>, DiffError> {
         let f = &s.n.f;
         let records = guide.map_or(&[][..], |g| &g.plan.records);
-        let records: Vec<Variable> = records.iter().map(|&v| b.declare(f.kinds[v].clone())).collect();
+        let records: Vec<Variable> =
+            records.iter().map(|&v| b.declare(f.kinds[v].clone())).collect();
         let bars = Cotangents::new(&mut b, &s.n, &s.active);
         let there = Cotangents::new(&mut b, &s.n, &s.reached.wanted);
         let beyond = |op: Op| matches!(op, Op::Peek | Op::Put | Op::AddAt | Op::Accumulate);
@@ -167,8 +170,8 @@ impl<'a> Sweep<'a> {
         Ok(())
     }
 
-    /// Cotangents of arrays that loops read are as long as those from the start. The primal pushes the lengths
-    /// last.
+    /// Cotangents of arrays that loops read are as long as those from the start. The primal pushes
+    /// the lengths last.
     fn size_arrays(&mut self, end: Block) {
         let s = self.s;
         for &(p, n) in s.n.lengths.iter().filter(|(p, _)| s.active[p.index()]) {
@@ -216,7 +219,8 @@ impl<'a> Sweep<'a> {
         for (&p, param) in f.param_values().iter().zip(&f.params) {
             if param.kind.is_differentiable() {
                 let mut bars = self.bars.take(&mut self.b, p);
-                if self.loose && bars.iter().any(|&bar| matches!(self.b.kind(bar), Kind::Array(_))) {
+                if self.loose && bars.iter().any(|&bar| matches!(self.b.kind(bar), Kind::Array(_)))
+                {
                     let p = self.need(p);
                     make_whole(&mut self.b, p, &mut bars);
                 }
@@ -228,8 +232,8 @@ impl<'a> Sweep<'a> {
         self.b.ret(bars);
     }
 
-    /// From the adjoint of a block back to those of the blocks that lead to it. The cotangents of its
-    /// parameters go to the arguments of the way that was taken.
+    /// From the adjoint of a block back to those of the blocks that lead to it. The cotangents of
+    /// its parameters go to the arguments of the way that was taken.
     fn back(&mut self, block: Block) {
         let (f, n, active) = (self.f, &self.s.n, &self.s.active);
         // A use that adds nothing, as that of `floor x`, leaves a zero.
@@ -286,8 +290,11 @@ impl<'a> Sweep<'a> {
         if let Some(l) = n.headed(block)
             && let Some(&Counter { start, .. }) = n.counters[l].first()
         {
-            let (first, again) =
-                if n.loops.holds(Some(l), n.edges[block.index()][0].from) { (1, 0) } else { (0, 1) };
+            let (first, again) = if n.loops.holds(Some(l), n.edges[block.index()][0].from) {
+                (1, 0)
+            } else {
+                (0, 1)
+            };
             let now = self.counter(l, 0);
             let now = self.b.use_variable(now);
             let start = self.need(start);
@@ -338,8 +345,8 @@ impl<'a> Sweep<'a> {
     }
 }
 
-/// The condition that tells by which of two ways the primal came into a block, and which way that is if it
-/// holds: each way comes from another side of the branch that ends the block's dominator.
+/// The condition that tells by which of two ways the primal came into a block, and which way that
+/// is if it holds: each way comes from another side of the branch that ends the block's dominator.
 fn condition(n: &Normal, block: Block) -> Option<(Value, usize)> {
     let [first, second] = n.edges[block.index()].as_slice() else { return None };
     let branching = n.loops.tree.parent(block)?;
@@ -348,7 +355,9 @@ fn condition(n: &Normal, block: Block) -> Option<(Value, usize)> {
         if edge.from == branching {
             return Some(edge.index);
         }
-        let leads = |t: &Target| n.edges[t.block.index()].len() == 1 && n.loops.dominates(t.block, edge.from);
+        let leads = |t: &Target| {
+            n.edges[t.block.index()].len() == 1 && n.loops.dominates(t.block, edge.from)
+        };
         match (leads(yes), leads(no)) {
             (true, false) => Some(0),
             (false, true) => Some(1),

@@ -65,8 +65,16 @@ impl Transform {
     ///
     /// # Errors
     /// Such a function has no such transform.
-    pub fn signature(self, params: &[Kind], result: &Kind) -> Result<(Vec<Kind>, Kind), TransformError> {
-        let wrong = |given: String, expected| TransformError::Signature { transform: self, given, expected };
+    pub fn signature(
+        self,
+        params: &[Kind],
+        result: &Kind,
+    ) -> Result<(Vec<Kind>, Kind), TransformError> {
+        let wrong = |given: String, expected| TransformError::Signature {
+            transform: self,
+            given,
+            expected,
+        };
         let of_first = || match params.first().map(|kind| (kind, kind.tangent())) {
             Some((_, Some(tangent))) => Ok(tangent),
             Some((kind, None)) => {
@@ -83,7 +91,10 @@ impl Transform {
         if matches!(self, Transform::Grad | Transform::ValueAndGrad | Transform::Hessian)
             && *result != Kind::Real
         {
-            return Err(wrong(format!("one that gives {result}"), "a function that gives a real number"));
+            return Err(wrong(
+                format!("one that gives {result}"),
+                "a function that gives a real number",
+            ));
         }
         if matches!(self, Transform::Jvp | Transform::Vjp) && tangents.is_empty() {
             let expected = "a function with a parameter that can be differentiated by";
@@ -92,9 +103,12 @@ impl Transform {
         Ok(match self {
             Transform::Grad => (params.to_vec(), of_first()?),
             Transform::ValueAndGrad => (params.to_vec(), Kind::tuple([Kind::Real, of_first()?])),
-            Transform::Jvp => ([params, &tangents].concat(), Kind::tuple([result.clone(), of_result()?])),
+            Transform::Jvp => {
+                ([params, &tangents].concat(), Kind::tuple([result.clone(), of_result()?]))
+            }
             Transform::Vjp => {
-                let bars = if tangents.len() == 1 { tangents[0].clone() } else { Kind::tuple(tangents) };
+                let bars =
+                    if tangents.len() == 1 { tangents[0].clone() } else { Kind::tuple(tangents) };
                 ([params, &[of_result()?]].concat(), bars)
             }
             Transform::MatrixFunction => match (params, result) {

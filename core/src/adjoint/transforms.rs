@@ -1,21 +1,25 @@
 //! Transforms as functions of a program, to be called like others.
 //!
-//! `grad(f)` is a function `f.grad` beside `f`, under a name that no text can write, and `grad(grad(f))` is `f.grad.grad`. It is
-//! [declared](Transforms::declare) when it is called for the first time, so calls of it are calls like others. Its body is made
-//! when all functions are [complete](Transforms::define), after those transforms that the function uses itself: differentiation
-//! takes functions, and gives functions that can be differentiated.
+//! `grad(f)` is a function `f.grad` beside `f`, under a name that no text can write, and
+//! `grad(grad(f))` is `f.grad.grad`. It is [declared](Transforms::declare) when it is called for
+//! the first time, so calls of it are calls like others. Its body is made when all functions are
+//! [complete](Transforms::define), after those transforms that the function uses itself:
+//! differentiation takes functions, and gives functions that can be differentiated.
 
 use std::collections::{HashMap, HashSet};
 
 use super::{DiffError, Transform, TransformError, forward, gradient, value_and_pullback};
 use crate::{
     entity::{FuncId, Value},
-    ir::{ArrayOp, Element, Function, FunctionBuilder, Kind, Number2, Op, Param, Position, Program},
+    ir::{
+        ArrayOp, Element, Function, FunctionBuilder, Kind, Number2, Op, Param, Position, Program,
+    },
     stack::deep,
     staging::{Builtin, Composed, Given, Stage},
 };
 
-/// The most instructions of all functions together while transforms are made: those of derivatives multiply.
+/// The most instructions of all functions together while transforms are made: those of derivatives
+/// multiply.
 const MOST: usize = 200_000;
 
 /// A function that has no body yet.
@@ -55,8 +59,8 @@ pub struct Transforms {
 }
 
 impl Transforms {
-    /// Declares a transform of a function that is declared; what is asked for twice is the same function. `at`: where it is
-    /// asked for, which is the place of its instructions.
+    /// Declares a transform of a function that is declared; what is asked for twice is the same
+    /// function. `at`: where it is asked for, which is the place of its instructions.
     ///
     /// # Errors
     /// Functions with such parameters and such a result have none.
@@ -76,14 +80,18 @@ impl Transforms {
         let (params, result) = transform.signature(&kinds, &function.result)?;
         let names = function.params.iter().map(|p| p.name.clone());
         let more = (0..params.len() - kinds.len()).map(|k| format!("d{k}"));
-        let params = names.chain(more).zip(params).map(|(name, kind)| Param::new(name, kind)).collect();
+        let params =
+            names.chain(more).zip(params).map(|(name, kind)| Param::new(name, kind)).collect();
         let base = match (transform, kinds.first()) {
             (Transform::Hessian, first) => {
                 let gradient = self.declare(program, of, Transform::Grad, at)?;
-                let next = if first == Some(&Kind::Real) { Transform::Grad } else { Transform::Jvp };
+                let next =
+                    if first == Some(&Kind::Real) { Transform::Grad } else { Transform::Jvp };
                 self.declare(program, gradient, next, at)?
             }
-            (Transform::MatrixFunction, _) => self.declare(program, of, Transform::ValueAndGrad, at)?,
+            (Transform::MatrixFunction, _) => {
+                self.declare(program, of, Transform::ValueAndGrad, at)?
+            }
             _ => of,
         };
         let id = program.add(Function::declared(name, params, result));
@@ -93,7 +101,8 @@ impl Transforms {
         Ok(id)
     }
 
-    /// Makes the bodies of all that are declared, once those of the functions that they are made of are there.
+    /// Makes the bodies of all that are declared, once those of the functions that they are made of
+    /// are there.
     ///
     /// # Errors
     /// The first that cannot be made, with the place where it is asked for.
@@ -144,7 +153,9 @@ impl Transforms {
             }
             let rule = program.rule(f);
             let parts = rule.into_iter().flat_map(|r| [r.pullback, r.pushforward]).flatten();
-            work.extend(program.functions[f].callees().into_iter().chain(parts).filter(|g| seen.insert(*g)));
+            work.extend(
+                program.functions[f].callees().into_iter().chain(parts).filter(|g| seen.insert(*g)),
+            );
         }
         found
     }
@@ -236,7 +247,8 @@ fn whole(b: &mut FunctionBuilder, bar: Value, x: Value) -> Value {
     }
 }
 
-/// Second derivatives: of one number the gradient of the gradient, of an array how the gradient moves along each element.
+/// Second derivatives: of one number the gradient of the gradient, of an array how the gradient
+/// moves along each element.
 fn hessian(program: &Program, of: FuncId, declared: Declared) -> Function {
     let Declared { name, params, result, at } = declared;
     let twice = &program.functions[of];

@@ -7,18 +7,19 @@
 //! <y_bar, pushforward(x…, x_dot…)> = <pullback(x…, y, y_bar), x_dot…>
 //! ```
 //!
-//! Of a result that is one real number the pullback of 1 is the gradient, so the pushforward is its product with the
-//! tangents; of one real parameter the pushforward of 1 is the derivative. Elsewhere the rule is run backwards: reverse
-//! mode of a linear function is its transpose. A rule that is not linear in what it is given is taken as what it is near
-//! zero, or, on one number, by its value for 1.
+//! Of a result that is one real number the pullback of 1 is the gradient, so the pushforward is its
+//! product with the tangents; of one real parameter the pushforward of 1 is the derivative.
+//! Elsewhere the rule is run backwards: reverse mode of a linear function is its transpose. A rule
+//! that is not linear in what it is given is taken as what it is near zero, or, on one number, by
+//! its value for 1.
 
 use smallvec::SmallVec;
 
 use crate::{
     entity::{FuncId, Value},
     ir::{
-        CustomRule, ENTRY, Element, Function, FunctionBuilder, Kind, Mixed, Number2, Op, Param, Position,
-        Primitive, Program,
+        CustomRule, ENTRY, Element, Function, FunctionBuilder, Kind, Mixed, Number2, Op, Param,
+        Position, Primitive, Program,
     },
 };
 
@@ -81,7 +82,8 @@ pub(super) struct Half<'a> {
     pub result: &'a Kind,
     /// A call of the rule that there is.
     pub rule: Op,
-    /// The rules that are being transposed while this one is: one of them that asks for its own transpose has none.
+    /// The rules that are being transposed while this one is: one of them that asks for its own
+    /// transpose has none.
     pub pending: &'a [String],
 }
 
@@ -118,8 +120,10 @@ impl Half<'_> {
         let mut b = builder(program, self.name, "pullback", kinds, Kind::tuple(bars.clone()));
         let given = b.params().to_vec();
         let xs = &given[..self.params.len()];
-        let numbers: Vec<Value> =
-            (xs.iter().zip(self.params)).filter(|(_, k)| k.is_differentiable()).map(|(x, _)| *x).collect();
+        let numbers: Vec<Value> = (xs.iter().zip(self.params))
+            .filter(|(_, k)| k.is_differentiable())
+            .map(|(x, _)| *x)
+            .collect();
         let zeros: Vec<Value> = numbers.iter().map(|&x| zeros(&mut b, x)).collect();
         let args: Vec<Value> = xs.iter().copied().chain(zeros).collect();
         let seed = given.get(self.params.len() + 1).copied();
@@ -139,10 +143,14 @@ impl Half<'_> {
         Ok(program.add(b.finish()))
     }
 
-    /// The rule, run backwards. What it takes first, the parameters and perhaps the result, is held: it is linear in the rest.
+    /// The rule, run backwards. What it takes first, the parameters and perhaps the result, is
+    /// held: it is linear in the rest.
     fn reversed(&self, program: &mut Program, mode: Mode) -> Result<Back, DiffError> {
-        let failed =
-            |source| DiffError::Transpose { rule: self.name.to_owned(), mode, source: Box::new(source) };
+        let failed = |source| DiffError::Transpose {
+            rule: self.name.to_owned(),
+            mode,
+            source: Box::new(source),
+        };
         if self.pending.iter().any(|name| name == self.name) {
             return Err(failed(DiffError::Circular { rule: self.name.to_owned() }));
         }
@@ -171,9 +179,10 @@ impl Half<'_> {
         };
         let (result, copy) = (f.result.clone(), f.name.clone());
         let f = program.add(f);
-        let pending: Vec<String> = self.pending.iter().cloned().chain([self.name.to_owned()]).collect();
-        let pair =
-            reverse_within(program, f, pending).map_err(|e| failed(e.of_original(&copy, &original)))?;
+        let pending: Vec<String> =
+            self.pending.iter().cloned().chain([self.name.to_owned()]).collect();
+        let pair = reverse_within(program, f, pending)
+            .map_err(|e| failed(e.of_original(&copy, &original)))?;
         // Whoever differentiates the transpose does so by all that it takes.
         for g in holds {
             program.remove_rule(g);
@@ -182,8 +191,8 @@ impl Half<'_> {
     }
 }
 
-/// Makes a parameter of a function a constant from its start on: what uses it uses it through a function that no derivative
-/// passes, which is returned.
+/// Makes a parameter of a function a constant from its start on: what uses it uses it through a
+/// function that no derivative passes, which is returned.
 fn hold(program: &mut Program, f: &mut Function, k: usize) -> Option<FuncId> {
     let p = *f.param_values().get(k)?;
     let kind = f.kinds[p].clone();
@@ -212,7 +221,13 @@ struct Back {
 
 impl Back {
     /// The cotangents of all that the rule takes.
-    fn run(&self, b: &mut FunctionBuilder, program: &Program, args: &[Value], seed: Value) -> Value {
+    fn run(
+        &self,
+        b: &mut FunctionBuilder,
+        program: &Program,
+        args: &[Value],
+        seed: Value,
+    ) -> Value {
         b.inst(Op::Call(self.pair.primal), args, self.result.clone());
         let bars = program.functions[self.pair.adjoint].result.clone();
         b.inst(Op::Call(self.pair.adjoint), &[seed], bars)
@@ -226,7 +241,11 @@ fn builder(
     kinds: impl Iterator<Item = Kind>,
     result: Kind,
 ) -> FunctionBuilder {
-    FunctionBuilder::new(program.fresh_name(&format!("{name}.transposed.{suffix}")), named(kinds), result)
+    FunctionBuilder::new(
+        program.fresh_name(&format!("{name}.transposed.{suffix}")),
+        named(kinds),
+        result,
+    )
 }
 
 fn named(kinds: impl IntoIterator<Item = Kind>) -> Vec<Param> {
@@ -242,8 +261,8 @@ fn zeros(b: &mut FunctionBuilder, x: Value) -> Value {
     close(b, &kind, &mut leaves.into_iter())
 }
 
-/// The pairing of a leaf of a cotangent with one of a tangent, a real number: `re(conj(bar) dot)`, summed over arrays. It is
-/// zero where `there` is, whatever the factors are.
+/// The pairing of a leaf of a cotangent with one of a tangent, a real number: `re(conj(bar) dot)`,
+/// summed over arrays. It is zero where `there` is, whatever the factors are.
 pub(super) fn paired(b: &mut FunctionBuilder, bar: Value, dot: Value, there: Value) -> Value {
     let is_complex = matches!(b.kind(bar), Kind::Complex | Kind::Array(Element::Complex));
     let bar = if is_complex { b.mixed(Mixed::Conj, &[bar]) } else { bar };

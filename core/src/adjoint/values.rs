@@ -30,7 +30,8 @@ impl Sweep<'_> {
 
     /// The counters of a loop that run backwards, the first always.
     fn running(&self, l: usize) -> Vec<usize> {
-        let wanted = |k: usize| k == 0 || self.guide.is_some_and(|g| g.plan.counters.contains(&(l, k)));
+        let wanted =
+            |k: usize| k == 0 || self.guide.is_some_and(|g| g.plan.counters.contains(&(l, k)));
         (0..self.s.n.counters[l].len()).filter(|&k| wanted(k)).collect()
     }
 

@@ -1,16 +1,17 @@
 //! Evolution in time by product formulas.
 //!
-//! `exp(-i H t)` for a sum `H = sum_j c_j P_j` of strings is a product over the strings where they commute, and for short
-//! times nearly so where they do not:
+//! `exp(-i H t)` for a sum `H = sum_j c_j P_j` of strings is a product over the strings where they
+//! commute, and for short times nearly so where they do not:
 //! ```text
 //! S_1(t)  = exp(-i c_1 P_1 t) exp(-i c_2 P_2 t) …                                   error O(t^2)
 //! S_2(t)  = half of each, forth and back                                            O(t^3)
 //! S_2k(t) = S_2k-2(u t)^2  S_2k-2((1 - 4u) t)  S_2k-2(u t)^2,  u = 1 / (4 - 4^(1/(2k-1)))    O(t^(2k+1))
 //! ```
-//! In r steps of t/r the error of order p is O(t (t/r)^p). What meets the same string on both sides of a step or of a
-//! turn becomes one exponential.
+//! In r steps of t/r the error of order p is O(t (t/r)^p). What meets the same string on both sides
+//! of a step or of a turn becomes one exponential.
 //!
-//! Sources: H. F. Trotter, Proc. Am. Math. Soc. 10, 545 (1959); M. Suzuki, Phys. Lett. A 146, 319 (1990).
+//! Sources: H. F. Trotter, Proc. Am. Math. Soc. 10, 545 (1959); M. Suzuki, Phys. Lett. A 146, 319
+//! (1990).
 
 use std::collections::HashMap;
 
@@ -23,8 +24,9 @@ use crate::{
 
 /// Appends `exp(-i H t)` by a product formula of an order, 1 or even, in so many steps.
 ///
-/// The time may be a parameter. A constant in H becomes a phase, so that the circuit is right under controls, too. Of m strings
-/// an even order `2k` takes about `2 (m - 1) 5^(k-1)` exponentials a step, the first m.
+/// The time may be a parameter. A constant in H becomes a phase, so that the circuit is right under
+/// controls, too. Of m strings an even order `2k` takes about `2 (m - 1) 5^(k-1)` exponentials a
+/// step, the first m.
 ///
 /// ```
 /// use ketgrad_core::{ansatz::evolution, circuit::Circuit, hybrid::Expectation, observable::PauliSum};
@@ -41,8 +43,8 @@ use crate::{
 /// ```
 ///
 /// # Errors
-/// [`CircuitError::ProductFormula`] for another order or no steps; [`CircuitError`] for a qubit that the circuit does not have, or more
-/// gates than memory holds.
+/// [`CircuitError::ProductFormula`] for another order or no steps; [`CircuitError`] for a qubit
+/// that the circuit does not have, or more gates than memory holds.
 pub fn evolution(
     circuit: &mut Circuit,
     hamiltonian: &PauliSum,
@@ -57,7 +59,8 @@ pub fn evolution(
         circuit.qubits(highest..=highest)?;
     }
     let terms = hamiltonian.terms();
-    let strings: Vec<usize> = (0..terms.len()).filter(|&j| !terms[j].1.factors().is_empty()).collect();
+    let strings: Vec<usize> =
+        (0..terms.len()).filter(|&j| !terms[j].1.factors().is_empty()).collect();
     let turns = 5usize.checked_pow((order / 2).saturating_sub(1).try_into().unwrap_or(u32::MAX));
     let length = turns.and_then(|turns| turns.checked_mul(2 * strings.len())?.checked_mul(steps));
     Circuit::room_for(length)?;
@@ -115,5 +118,8 @@ fn turns(order: usize) -> Vec<f64> {
     }
     let u = (4.0 - 4.0f64.powf(1.0 / (order as f64 - 1.0))).recip();
     let inner = turns(order - 2);
-    [u, u, 1.0 - 4.0 * u, u, u].iter().flat_map(|part| inner.iter().map(move |t| t * part)).collect()
+    [u, u, 1.0 - 4.0 * u, u, u]
+        .iter()
+        .flat_map(|part| inner.iter().map(move |t| t * part))
+        .collect()
 }

@@ -20,15 +20,16 @@ pub fn excitations(n: usize, electrons: usize) -> Result<Vec<PauliSum>, CircuitE
     excitations_from(n, &occupied, Mapping::JordanWigner)
 }
 
-/// The generators `G = 2i (T - T^dagger)` of all single excitations `T = a_c^dagger a_a` and double excitations
-/// `T = a_c^dagger a_d^dagger a_b a_a` that keep the spin, from `occupied` to the others of `n` spin orbitals. Spin orbital
-/// 2k is orbital k with spin up, 2k + 1 with spin down.
+/// The generators `G = 2i (T - T^dagger)` of all single excitations `T = a_c^dagger a_a` and double
+/// excitations `T = a_c^dagger a_d^dagger a_b a_a` that keep the spin, from `occupied` to the
+/// others of `n` spin orbitals. Spin orbital 2k is orbital k with spin up, 2k + 1 with spin down.
 ///
-/// `exp(-i theta/2 G) = exp(theta (T - T^dagger))`. The strings of one G commute. Singles come first; each kind is in
-/// the order of `occupied`, then in ascending order.
+/// `exp(-i theta/2 G) = exp(theta (T - T^dagger))`. The strings of one G commute. Singles come
+/// first; each kind is in the order of `occupied`, then in ascending order.
 ///
 /// # Errors
-/// [`CircuitError`] for a spin orbital that is not there or comes twice, or more of these than a state can have qubits.
+/// [`CircuitError`] for a spin orbital that is not there or comes twice, or more of these than a
+/// state can have qubits.
 pub fn excitations_from(
     n: usize,
     occupied: &[usize],
@@ -44,7 +45,8 @@ pub fn excitations_from(
     let generator = |to: &[usize], from: &[usize]| {
         let create = to.iter().map(|&p| Ladder::Create(p));
         let annihilate = from.iter().rev().map(|&p| Ladder::Annihilate(p));
-        let excitation = FermionOperator::new([(2.0 * Complex::i(), create.chain(annihilate).collect())]);
+        let excitation =
+            FermionOperator::new([(2.0 * Complex::i(), create.chain(annihilate).collect())]);
         // Every orbital is below n, and a sum with its dagger is Hermitian.
         let excitation = excitation.unwrap_or_default();
         let dagger = excitation.dagger();
@@ -75,8 +77,9 @@ pub fn uccsd(spin_orbitals: usize, electrons: usize) -> Result<Circuit, CircuitE
     exponentials(spin_orbitals, &(0..electrons).collect::<Vec<_>>(), &generators)
 }
 
-/// Unitary coupled cluster with single and double excitations, as the product of their exponentials: the `occupied`
-/// spin orbitals hold an electron each, then come the exponentials of [`excitations_from`] in their order.
+/// Unitary coupled cluster with single and double excitations, as the product of their
+/// exponentials: the `occupied` spin orbitals hold an electron each, then come the exponentials of
+/// [`excitations_from`] in their order.
 ///
 /// ```
 /// use ketgrad_core::{ansatz, hybrid::Expectation, problem::{Mapping, Molecule}};

@@ -5,9 +5,10 @@ use crate::{
     param::Angle,
 };
 
-/// The Fourier transform `|k> -> sum_j e^{2 pi i j k / 2^n} |j> / sqrt(2^n)` of n qubits, of which qubit 0 is the least
-/// significant bit of j and k. All angles are exact multiples of pi; `n (n + 1) / 2` gates and `n / 2` swaps. Angles below
-/// `pi / 2^62` are left out, which are less than any rounding.
+/// The Fourier transform `|k> -> sum_j e^{2 pi i j k / 2^n} |j> / sqrt(2^n)` of n qubits, of which
+/// qubit 0 is the least significant bit of j and k. All angles are exact multiples of pi;
+/// `n (n + 1) / 2` gates and `n / 2` swaps. Angles below `pi / 2^62` are left out, which are less
+/// than any rounding.
 ///
 /// ```
 /// use ketgrad_core::{ansatz::qft, simulate::Simulator};
@@ -35,11 +36,13 @@ pub fn qft(n_qubits: usize) -> Result<Circuit, CircuitError> {
     Ok(circuit)
 }
 
-/// Phase estimation (Cleve, Ekert, Macchiavello, Mosca, Proc. R. Soc. Lond. A 454, 339 (1998)). With an eigenstate of a
-/// unitary circuit on the qubits from `bits` on, of eigenvalue `e^{2 pi i f}`, the number that qubits 0 to `bits - 1` hold is
-/// `2^bits f` if that is whole, and else near it. Nothing is measured.
+/// Phase estimation (Cleve, Ekert, Macchiavello, Mosca, Proc. R. Soc. Lond. A 454, 339 (1998)).
+/// With an eigenstate of a unitary circuit on the qubits from `bits` on, of eigenvalue
+/// `e^{2 pi i f}`, the number that qubits 0 to `bits - 1` hold is `2^bits f` if that is whole, and
+/// else near it. Nothing is measured.
 ///
-/// The circuit is there `2^bits - 1` times under a control. Its global phase counts, and its parameters stay.
+/// The circuit is there `2^bits - 1` times under a control. Its global phase counts, and its
+/// parameters stay.
 ///
 /// ```
 /// use ketgrad_core::{ansatz::phase_estimation, circuit::Circuit, param::Angle, simulate::Simulator};
@@ -58,7 +61,9 @@ pub fn qft(n_qubits: usize) -> Result<Circuit, CircuitError> {
 pub fn phase_estimation(unitary: &Circuit, bits: usize) -> Result<Circuit, CircuitError> {
     let controlled = unitary.controlled(&[true])?;
     let most = u32::try_from(bits).ok().and_then(|bits| 1usize.checked_shl(bits));
-    Circuit::room_for(most.and_then(|times| times.checked_mul(unitary.instructions().len().max(1))))?;
+    Circuit::room_for(
+        most.and_then(|times| times.checked_mul(unitary.instructions().len().max(1))),
+    )?;
     let mut circuit = Circuit::new(bits + unitary.n_qubits());
     let counting: Vec<usize> = (0..bits).collect();
     for &q in &counting {

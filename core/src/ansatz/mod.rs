@@ -1,5 +1,5 @@
-//! Circuits to begin with: those with parameters to look for ground states with, evolution in time, and the transform that
-//! reads its phases.
+//! Circuits to begin with: those with parameters to look for ground states with, evolution in time,
+//! and the transform that reads its phases.
 //!
 //! | circuit | is | for |
 //! |---|---|---|
@@ -40,14 +40,15 @@ use crate::{
 
 /// RY and RZ on every qubit, then `layers` times a chain of CX and the rotations again.
 ///
-/// The inputs are `theta[0]` to `theta[2 n (layers + 1) - 1]`: for each layer of rotations and each qubit the angle of
-/// RY, then that of RZ.
+/// The inputs are `theta[0]` to `theta[2 n (layers + 1) - 1]`: for each layer of rotations and each
+/// qubit the angle of RY, then that of RZ.
 ///
 /// # Errors
 /// [`CircuitError`] for more qubits than a circuit can have, or more gates than memory holds.
 pub fn hardware_efficient(n_qubits: usize, layers: usize) -> Result<Circuit, CircuitError> {
     let layer = n_qubits.checked_mul(2);
-    let angles = layer.zip(layers.checked_add(1)).and_then(|(layer, layers)| layer.checked_mul(layers));
+    let angles =
+        layer.zip(layers.checked_add(1)).and_then(|(layer, layers)| layer.checked_mul(layers));
     let angles = Circuit::room_for(angles)?;
     let mut circuit = Circuit::new(n_qubits);
     let theta = circuit.param_list("theta", angles);
@@ -64,15 +65,17 @@ pub fn hardware_efficient(n_qubits: usize, layers: usize) -> Result<Circuit, Cir
     Ok(circuit)
 }
 
-/// The quantum approximate optimization algorithm for the cuts of a graph: |+…+>, then for each layer
-/// `exp(-i gamma C)` with `C = sum w (1 - Z_a Z_b) / 2`, and `exp(-i beta X)` on every vertex.
+/// The quantum approximate optimization algorithm for the cuts of a graph: |+…+>, then for each
+/// layer `exp(-i gamma C)` with `C = sum w (1 - Z_a Z_b) / 2`, and `exp(-i beta X)` on every
+/// vertex.
 ///
-/// The inputs are `gamma[0]`, …, then `beta[0]`, …. For one layer and weights 1 the values have a closed form (Z. Wang,
-/// S. Hadfield, Z. Jiang, E. Rieffel, Phys. Rev. A 97, 022304 (2018), equation 14).
-/// Source: E. Farhi, J. Goldstone, S. Gutmann (2014), arXiv:1411.4028.
+/// The inputs are `gamma[0]`, …, then `beta[0]`, …. For one layer and weights 1 the values have a
+/// closed form (Z. Wang, S. Hadfield, Z. Jiang, E. Rieffel, Phys. Rev. A 97, 022304 (2018),
+/// equation 14). Source: E. Farhi, J. Goldstone, S. Gutmann (2014), arXiv:1411.4028.
 ///
 /// # Errors
-/// [`CircuitError`] for more vertices than a circuit can have qubits, or more gates than memory holds.
+/// [`CircuitError`] for more vertices than a circuit can have qubits, or more gates than memory
+/// holds.
 pub fn qaoa(graph: &Graph, layers: usize) -> Result<Circuit, CircuitError> {
     let n_qubits = graph.n_vertices();
     // Each layer has two inputs, too, whatever the graph is.
@@ -93,9 +96,9 @@ pub fn qaoa(graph: &Graph, layers: usize) -> Result<Circuit, CircuitError> {
 
 /// X on the qubits that begin in 1, then `exp(-i theta[k]/2 G_k)` for each generator in turn.
 ///
-/// A generator is a sum of strings; where these commute, as in [`excitations`], the exponential is exact, otherwise it
-/// is the product over the strings in their order. Each string is one instruction ([`Circuit::pauli_rotation`]);
-/// [`Circuit::decomposed`] makes gates of them.
+/// A generator is a sum of strings; where these commute, as in [`excitations`], the exponential is
+/// exact, otherwise it is the product over the strings in their order. Each string is one
+/// instruction ([`Circuit::pauli_rotation`]); [`Circuit::decomposed`] makes gates of them.
 ///
 /// # Errors
 /// [`CircuitError`] for a qubit that is not there.
@@ -118,8 +121,8 @@ pub fn exponentials(
     Ok(circuit)
 }
 
-/// An angle times any number. Of parameters an angle holds fractions, so that a factor that is none makes a computed
-/// parameter of them.
+/// An angle times any number. Of parameters an angle holds fractions, so that a factor that is none
+/// makes a computed parameter of them.
 fn scaled(circuit: &mut Circuit, angle: &Angle, factor: f64) -> Angle {
     const SCALE: f64 = (1 << 20) as f64;
     if angle.is_constant() || ((factor * SCALE).fract() == 0.0 && factor.abs() < SCALE) {

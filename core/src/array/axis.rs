@@ -57,7 +57,8 @@ pub fn linear_recurrence<S: Ring>(
     Ok(())
 }
 
-/// The square roots of the sums of squares along an axis, whose length becomes 1; of zeros as [`norm`](super::norm).
+/// The square roots of the sums of squares along an axis, whose length becomes 1; of zeros as
+/// [`norm`](super::norm).
 ///
 /// # Errors
 /// There is no such axis.
@@ -88,8 +89,8 @@ fn without(op: &'static str, axis: i64, shape: &[usize]) -> Result<(usize, Shape
     Ok((k, rest))
 }
 
-/// The index of the greatest element of each line along an axis, or of the least; the first of several, and that of a NaN if
-/// there is one. The axis is lost.
+/// The index of the greatest element of each line along an axis, or of the least; the first of
+/// several, and that of a NaN if there is one. The axis is lost.
 ///
 /// # Errors
 /// There is no such axis or no other, lines have no elements, or numbers cannot be compared.
@@ -169,7 +170,8 @@ pub fn take_along<T: Clone>(
     Ok(())
 }
 
-/// Zeros in the given shape, but for an element of each line along an axis at its index: the transpose of [`take_along`].
+/// Zeros in the given shape, but for an element of each line along an axis at its index: the
+/// transpose of [`take_along`].
 ///
 /// # Errors
 /// There is no such axis or no other, or the elements or indices do not fit.

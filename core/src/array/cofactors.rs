@@ -1,18 +1,20 @@
 //! Cofactors, and the determinant of a singular matrix.
 //!
-//! The determinant is a polynomial in the elements, so it has derivatives where there is no inverse. Elimination with pivots from
-//! all rows and columns, `P A Q = L [[U, W], [0, T]]`, ends where all that is left, `T`, is zero in value. Then
+//! The determinant is a polynomial in the elements, so it has derivatives where there is no
+//! inverse. Elimination with pivots from all rows and columns, `P A Q = L [[U, W], [0, T]]`, ends
+//! where all that is left, `T`, is zero in value. Then
 //!
 //! ```text
 //! det A = ± det U det T        adj A = ± Q [[det U det T U^-1, -det U U^-1 W adj T], [0, det U adj T]] L^-1 P
 //! ```
 //!
-//! without division by anything small. The elements of `T` may carry derivatives; its determinant and adjugate come by the
-//! recurrence of Faddeev and LeVerrier, which divides by integers only.
+//! without division by anything small. The elements of `T` may carry derivatives; its determinant
+//! and adjugate come by the recurrence of Faddeev and LeVerrier, which divides by integers only.
 //!
-//! The derivative of the cofactors along another matrix ([`cofactors_along`]) is got in the same way, but the elimination
-//! always ends two columns before the last: the second derivatives of a determinant of order 2 are constants, so nothing
-//! is divided by a pivot that may be small, and what is nearly singular is as good as what is not.
+//! The derivative of the cofactors along another matrix ([`cofactors_along`]) is got in the same
+//! way, but the elimination always ends two columns before the last: the second derivatives of a
+//! determinant of order 2 are constants, so nothing is divided by a pivot that may be small, and
+//! what is nearly singular is as good as what is not.
 //!
 //! ```
 //! use ketgrad_core::array::{Array, cofactors};
@@ -33,7 +35,8 @@ use super::{
     solve::{Factors, pivot},
 };
 
-/// The derivatives of the determinant by the elements: its cofactors, `det A A^-T` where there is an inverse. O(n^3).
+/// The derivatives of the determinant by the elements: its cofactors, `det A A^-T` where there is
+/// an inverse. O(n^3).
 ///
 /// # Errors
 /// It is no square matrix.
@@ -46,15 +49,17 @@ pub fn cofactors<S: Scalar>(a: &Array<S>, out: &mut Array<S>) -> Result<(), Arra
         out.start(&[n, n]).extend(split.cofactors());
         return Ok(());
     };
-    let unit: Vec<S> = (0..n * n).map(|k| if k % n == k / n { S::one() } else { S::zero() }).collect();
+    let unit: Vec<S> =
+        (0..n * n).map(|k| if k % n == k / n { S::one() } else { S::zero() }).collect();
     let mut inverse = Vec::with_capacity(n * n);
     factors.solve(&unit, n, &mut inverse)?;
     out.start(&[n, n]).extend((0..n * n).map(|k| &inverse[k % n * n + k / n] * &determinant));
     Ok(())
 }
 
-/// The derivative of the cofactors of a square matrix `A` along another one `E`, `d/dt cofactors(A + t E)` at `t = 0`: the
-/// second derivative of the determinant along `E` and each element, whatever the rank of `A`.
+/// The derivative of the cofactors of a square matrix `A` along another one `E`,
+/// `d/dt cofactors(A + t E)` at `t = 0`: the second derivative of the determinant along `E` and
+/// each element, whatever the rank of `A`.
 ///
 /// ```
 /// use ketgrad_core::array::{Array, cofactors_along};
@@ -66,13 +71,18 @@ pub fn cofactors<S: Scalar>(a: &Array<S>, out: &mut Array<S>) -> Result<(), Arra
 /// # Ok::<(), ketgrad_core::array::ArrayError>(())
 /// ```
 ///
-/// With `P A Q = [[B, C], [D, F]]`, `G = B^-1`, `N = [-D G, 1]`, `M = [-G C; 1]` and `T = N P A Q M`, the determinant is
-/// `± det B det T`, and its first and second derivatives are those of the product: `T` changes by `N E M`, and twice by
-/// `-(N E)_1 G (E M)_1`, where 1 stands for the columns and rows of `B`. O(n^3).
+/// With `P A Q = [[B, C], [D, F]]`, `G = B^-1`, `N = [-D G, 1]`, `M = [-G C; 1]` and
+/// `T = N P A Q M`, the determinant is `± det B det T`, and its first and second derivatives are
+/// those of the product: `T` changes by `N E M`, and twice by `-(N E)_1 G (E M)_1`, where 1 stands
+/// for the columns and rows of `B`. O(n^3).
 ///
 /// # Errors
 /// They are not square matrices of one order.
-pub fn cofactors_along<S: Scalar>(a: &Array<S>, e: &Array<S>, out: &mut Array<S>) -> Result<(), ArrayError> {
+pub fn cofactors_along<S: Scalar>(
+    a: &Array<S>,
+    e: &Array<S>,
+    out: &mut Array<S>,
+) -> Result<(), ArrayError> {
     let op = "cofactors_along";
     if size(op, a).is_err() || !a.same_shape(e) {
         let expected = "two square matrices of one order";
@@ -100,9 +110,15 @@ pub(super) struct Split<S> {
 
 impl<S: Scalar> Split<S> {
     /// Ends where `T` is zero in value, and after `most` pivots.
-    pub(super) fn new(op: &'static str, n: usize, a: &[S], most: usize) -> Result<Split<S>, ArrayError> {
+    pub(super) fn new(
+        op: &'static str,
+        n: usize,
+        a: &[S],
+        most: usize,
+    ) -> Result<Split<S>, ArrayError> {
         let all: Vec<usize> = (0..n).collect();
-        let mut s = Split { n, lu: a.to_vec(), rows: all.clone(), columns: all, odd: false, rank: 0 };
+        let mut s =
+            Split { n, lu: a.to_vec(), rows: all.clone(), columns: all, odd: false, rank: 0 };
         while s.rank < most {
             let c = s.rank;
             let rest = (c * n..n * n).filter(|k| k % n >= c).map(|k| (k, &s.lu[k]));
@@ -157,7 +173,8 @@ impl<S: Scalar> Split<S> {
             return vec![S::zero(); n * n];
         }
         let at = |i: usize, j: usize| &lu[i * n + j];
-        // L^-1 of B, then G = U^-1 L^-1 beside U^-1 W, and N = [-D G, 1] by the columns of L from the last on.
+        // L^-1 of B, then G = U^-1 L^-1 beside U^-1 W, and N = [-D G, 1] by the columns of L from
+        // the last on.
         let mut z = vec![S::zero(); rank * n];
         for i in 0..rank {
             z[i * n + i] = S::one();
@@ -192,14 +209,19 @@ impl<S: Scalar> Split<S> {
                 Some(_) => S::zero(),
             })
             .collect();
-        let e: Vec<S> =
-            self.rows.iter().flat_map(|&r| self.columns.iter().map(move |&c| e[r * n + c].clone())).collect();
-        let (left_e, e_right) = (product_of(&left, &e, [rest, n, n]), product_of(&e, &right, [n, n, rest]));
+        let e: Vec<S> = self
+            .rows
+            .iter()
+            .flat_map(|&r| self.columns.iter().map(move |&c| e[r * n + c].clone()))
+            .collect();
+        let (left_e, e_right) =
+            (product_of(&left, &e, [rest, n, n]), product_of(&e, &right, [n, n, rest]));
         let change = product_of(&left, &e_right, [rest, n, rest]);
         let (det_t, adj_t) = self.rest();
         let e_of_b: Vec<S> = (0..rank * rank).map(|p| e[p / rank * n + p % rank].clone()).collect();
         let (along_b, along_t) = (trace_of(&g, &e_of_b, rank), trace_of(&adj_t, &change, rest));
-        // The transpose of the result, but for the permutations: first det T times the second derivative of det B.
+        // The transpose of the result, but for the permutations: first det T times the second
+        // derivative of det B.
         let g_e = product_of(&g, &e_of_b, [rank; 3]);
         let g_e_g = product_of(&g_e, &g, [rank; 3]);
         let mut y = vec![S::zero(); n * n];
@@ -212,7 +234,8 @@ impl<S: Scalar> Split<S> {
         let inner: Vec<S> = adj_t.iter().zip(second).map(|(t, x)| &along_b * t + x).collect();
         let mut inner = product_of(&inner, &left, [rest, rest, n]);
         // Where T changes along both at once.
-        let back: Vec<S> = left_e.chunks_exact(n).flat_map(|row| row[..rank].iter().cloned()).collect();
+        let back: Vec<S> =
+            left_e.chunks_exact(n).flat_map(|row| row[..rank].iter().cloned()).collect();
         let back = product_of(&back, &g, [rest, rank, rank]);
         let back = product_of(&adj_t, &back, [rest, rest, rank]);
         for (row, back) in inner.chunks_exact_mut(n).zip(back.chunks_exact(rank.max(1))) {
@@ -220,7 +243,8 @@ impl<S: Scalar> Split<S> {
         }
         let whole = product_of(&right, &inner, [n, rest, n]);
         let above = product_of(&g, &e_right[..rank * rest], [rank, rank, rest]);
-        let above = product_of(&above, &product_of(&adj_t, &left, [rest, rest, n]), [rank, rest, n]);
+        let above =
+            product_of(&above, &product_of(&adj_t, &left, [rest, rest, n]), [rank, rest, n]);
         y.iter_mut().zip(whole).for_each(|(y, x)| *y += x);
         y.iter_mut().zip(above).for_each(|(y, x)| *y -= x);
         let det_u = self.determinant_of_u();
@@ -305,7 +329,8 @@ fn trace_of<S: Scalar>(x: &[S], y: &[S], n: usize) -> S {
 
 /// How the adjugate of a matrix `a` of order k changes along `e`, by the same recurrence as itself.
 fn adjugate_along<S: Scalar>(k: usize, a: &[S], e: &[S]) -> Vec<S> {
-    let mut m: Vec<S> = (0..k * k).map(|p| if p % k == p / k { S::one() } else { S::zero() }).collect();
+    let mut m: Vec<S> =
+        (0..k * k).map(|p| if p % k == p / k { S::one() } else { S::zero() }).collect();
     let mut along = vec![S::zero(); k * k];
     for step in 1..k {
         let (of_e, of_a) = (product_of(e, &m, [k; 3]), product_of(a, &along, [k; 3]));
@@ -322,14 +347,16 @@ fn adjugate_along<S: Scalar>(k: usize, a: &[S], e: &[S]) -> Vec<S> {
     along
 }
 
-/// Of a matrix of order k, in k^4 operations: `M_1 = 1`, `c_j = -tr(A M_j) / j`, `M_(j+1) = A M_j + c_j`, and
-/// `det A = (-1)^k c_k`, `adj A = (-1)^(k-1) M_k`.
+/// Of a matrix of order k, in k^4 operations: `M_1 = 1`, `c_j = -tr(A M_j) / j`,
+/// `M_(j+1) = A M_j + c_j`, and `det A = (-1)^k c_k`, `adj A = (-1)^(k-1) M_k`.
 fn determinant_and_adjugate<S: Scalar>(k: usize, a: &[S]) -> (S, Vec<S>) {
-    let mut m: Vec<S> = (0..k * k).map(|p| if p % k == p / k { S::one() } else { S::zero() }).collect();
+    let mut m: Vec<S> =
+        (0..k * k).map(|p| if p % k == p / k { S::one() } else { S::zero() }).collect();
     let mut c = S::one();
     for step in 1..=k {
-        let product: Vec<S> =
-            (0..k * k).map(|p| S::sum((0..k).map(|i| &a[p / k * k + i] * &m[i * k + p % k]))).collect();
+        let product: Vec<S> = (0..k * k)
+            .map(|p| S::sum((0..k).map(|i| &a[p / k * k + i] * &m[i * k + p % k])))
+            .collect();
         c = S::sum((0..k).map(|i| product[i * (k + 1)].clone())) * S::ratio(-1, step as i64);
         if step < k {
             m = product;

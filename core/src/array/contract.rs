@@ -4,13 +4,15 @@
 //! y_o = sum a_p b_q      over every label that is not in o
 //! ```
 //!
-//! `p`, `q` and `o` are lists of labels, any integers, one for each axis. A label of both factors pairs their axes,
-//! one of a single factor stands alone; either is summed if `o` lacks it. So `[0, 1], [1, 2] -> [0, 2]` is the product
-//! of matrices, `[0, 1, 2], [0, 2, 3] -> [0, 1, 3]` a stack of them, `[0, 1], [0, 1] -> [0]` dot products of rows.
+//! `p`, `q` and `o` are lists of labels, any integers, one for each axis. A label of both factors
+//! pairs their axes, one of a single factor stands alone; either is summed if `o` lacks it. So
+//! `[0, 1], [1, 2] -> [0, 2]` is the product of matrices, `[0, 1, 2], [0, 2, 3] -> [0, 1, 3]` a
+//! stack of them, `[0, 1], [0, 1] -> [0]` dot products of rows.
 //!
-//! The axes are sorted into those of both factors and the result, of the first factor, of the second, and what is
-//! summed between both; one [`matmul`](super::matmul()) of two stacks does the rest. With `d` for the length of the axis of each label
-//! it takes as many products as the `d` of all labels multiply to, less the sums within one factor, which come first.
+//! The axes are sorted into those of both factors and the result, of the first factor, of the
+//! second, and what is summed between both; one [`matmul`](super::matmul()) of two stacks does the
+//! rest. With `d` for the length of the axis of each label it takes as many products as the `d` of
+//! all labels multiply to, less the sums within one factor, which come first.
 
 use std::borrow::Cow;
 
@@ -26,8 +28,8 @@ use super::{
 
 type Labels = SmallVec<[i64; 6]>;
 
-/// Stands between the three lists of labels where they are told apart by themselves, not by how many axes the arrays
-/// have; no label.
+/// Stands between the three lists of labels where they are told apart by themselves, not by how
+/// many axes the arrays have; no label.
 pub(crate) const BETWEEN: i64 = i64::MIN;
 
 /// What is wrong if [`lists`] finds none.
@@ -39,7 +41,8 @@ pub(crate) fn lists(labels: &[i64], first: usize, second: usize) -> Option<[&[i6
     let lists = if labels.contains(&BETWEEN) {
         let mut parts = labels.split(|l| *l == BETWEEN);
         let lists = [parts.next()?, parts.next()?, parts.next()?];
-        (parts.next().is_none() && lists[0].len() == first && lists[1].len() == second).then_some(lists)?
+        (parts.next().is_none() && lists[0].len() == first && lists[1].len() == second)
+            .then_some(lists)?
     } else {
         let (p, rest) = labels.split_at_checked(first)?;
         let (q, o) = rest.split_at_checked(second)?;
@@ -56,7 +59,8 @@ pub(crate) fn name(op: &'static str, labels: &[i64]) -> &'static str {
 
 /// Labels as they were written: one list, or three.
 pub(super) fn labels_text(labels: &[i64]) -> String {
-    let parts: Vec<String> = labels.split(|l| *l == BETWEEN).map(|list| format!("{list:?}")).collect();
+    let parts: Vec<String> =
+        labels.split(|l| *l == BETWEEN).map(|list| format!("{list:?}")).collect();
     parts.join(", ")
 }
 
@@ -65,7 +69,8 @@ pub(super) fn labels_text(labels: &[i64]) -> String {
 pub enum Contracted {
     /// The result, from both factors.
     Result,
-    /// What the first factor gets from the result and the second factor: repeated along labels that only it has.
+    /// What the first factor gets from the result and the second factor: repeated along labels that
+    /// only it has.
     First,
     /// What the second factor gets from the first factor and the result.
     Second,
@@ -81,7 +86,8 @@ impl Contracted {
     }
 }
 
-/// How many products of two elements a contraction of arrays of these shapes adds up, if it can be at all.
+/// How many products of two elements a contraction of arrays of these shapes adds up, if it can be
+/// at all.
 pub(crate) fn contract_work(
     which: Contracted,
     a: &Shape,
@@ -102,10 +108,11 @@ pub(crate) fn contract_work(
     own.chain(others).fold(2, |work: u64, n| work.saturating_mul(n as u64))
 }
 
-/// `y_o = sum a_p b_q` over the labels that are not in `o`. `labels` are those of the first factor, of the second and
-/// of the result, one list behind the other. `which` is the array that is computed: for the result, `a` and `b` are
-/// the factors; for the first factor they are the result and the second factor; for the second factor, the first
-/// factor and the result. `like` has the shape of a factor that is computed. Nothing is conjugated.
+/// `y_o = sum a_p b_q` over the labels that are not in `o`. `labels` are those of the first factor,
+/// of the second and of the result, one list behind the other. `which` is the array that is
+/// computed: for the result, `a` and `b` are the factors; for the first factor they are the result
+/// and the second factor; for the second factor, the first factor and the result. `like` has the
+/// shape of a factor that is computed. Nothing is conjugated.
 ///
 /// ```
 /// use ketgrad_core::array::{Array, Contracted, contract};
@@ -119,8 +126,8 @@ pub(crate) fn contract_work(
 /// ```
 ///
 /// # Errors
-/// The labels do not fit the axes, one occurs twice at one array, the result has none or one of nobody, the lengths of
-/// one label differ, or there would be more than `limit` elements.
+/// The labels do not fit the axes, one occurs twice at one array, the result has none or one of
+/// nobody, the lengths of one label differ, or there would be more than `limit` elements.
 pub fn contract<S: Conj>(
     which: Contracted,
     a: &Array<S>,
@@ -138,10 +145,15 @@ pub fn contract<S: Conj>(
         Contracted::Second => (first, result, second),
     };
     // The length of each label.
-    let (a_shape, b_shape, like_shape) = (a.shape(), b.shape(), like.map(Array::shape).unwrap_or_default());
+    let (a_shape, b_shape, like_shape) =
+        (a.shape(), b.shape(), like.map(Array::shape).unwrap_or_default());
     let wrong = || {
         let given: [&[usize]; 3] = [&a_shape, &b_shape, &like_shape];
-        ArrayError::shape(op, "axes of one length for each label", &given[..2 + usize::from(like.is_some())])
+        ArrayError::shape(
+            op,
+            "axes of one length for each label",
+            &given[..2 + usize::from(like.is_some())],
+        )
     };
     let mut known = Lengths::default();
     for (labels, shape) in [(p, &a_shape), (q, &b_shape), (o, &like_shape)] {
@@ -152,7 +164,12 @@ pub fn contract<S: Conj>(
     let shape: Option<Shape> = o.iter().map(|&l| known.of(l)).collect();
     let Some(shape) = shape.filter(|s| !s.is_empty()) else {
         let expected = "at least one label for the result, and none that no factor has";
-        return Err(ArrayError::Labels { op, labels: labels.to_vec(), expected, given: [p.len(), q.len()] });
+        return Err(ArrayError::Labels {
+            op,
+            labels: labels.to_vec(),
+            expected,
+            given: [p.len(), q.len()],
+        });
     };
     checked_count(&shape, limit)?;
 
@@ -201,7 +218,8 @@ fn split<'a, S>(
         Contracted::First => Some(a.rank()),
         Contracted::Second => Some(b.rank()),
     };
-    let lists = lists(labels, first, second).filter(|[.., o]| result.is_none_or(|rank| o.len() == rank));
+    let lists =
+        lists(labels, first, second).filter(|[.., o]| result.is_none_or(|rank| o.len() == rank));
     lists.ok_or_else(|| ArrayError::Labels {
         op: name(which.op(), labels),
         labels: labels.to_vec(),

@@ -14,12 +14,15 @@ pub(super) fn size<S>(op: &'static str, a: &Array<S>) -> Result<usize, ArrayErro
     }
 }
 
-/// The lower triangular `L` with a positive diagonal and `L L^H = A`, for a positive definite Hermitian matrix. Only
-/// the elements on and below the diagonal are read. O(n^3).
+/// The lower triangular `L` with a positive diagonal and `L L^H = A`, for a positive definite
+/// Hermitian matrix. Only the elements on and below the diagonal are read. O(n^3).
 ///
 /// # Errors
 /// It is no square matrix, or not positive definite.
-pub fn cholesky<T: Real, S: Scalar<Real = T>>(a: &Array<S>, out: &mut Array<S>) -> Result<(), ArrayError> {
+pub fn cholesky<T: Real, S: Scalar<Real = T>>(
+    a: &Array<S>,
+    out: &mut Array<S>,
+) -> Result<(), ArrayError> {
     let n = size("cholesky", a)?;
     let l = out.start(&[n, n]);
     l.resize(n * n, S::zero());

@@ -18,7 +18,10 @@ pub enum ArrayError {
         given: Vec<Vec<usize>>,
     },
     /// An axis that an array does not have.
-    #[error("`{op}` along axis {axis} of an array of shape {shape:?}: expected {}", axes(op, shape))]
+    #[error(
+        "`{op}` along axis {axis} of an array of shape {shape:?}: expected {}",
+        axes(op, shape)
+    )]
     Axis {
         /// The operation.
         op: &'static str,
@@ -58,7 +61,9 @@ pub enum ArrayError {
         expected: Vec<usize>,
     },
     /// A shape that cannot be.
-    #[error("a shape of {given:?}: expected lengths of at least 0 and at most {limit} elements in all")]
+    #[error(
+        "a shape of {given:?}: expected lengths of at least 0 and at most {limit} elements in all"
+    )]
     Lengths {
         /// The shape asked for.
         given: Vec<i64>,
@@ -137,7 +142,11 @@ pub enum ArrayError {
 }
 
 impl ArrayError {
-    pub(crate) fn shape(op: &'static str, expected: &'static str, given: &[&[usize]]) -> ArrayError {
+    pub(crate) fn shape(
+        op: &'static str,
+        expected: &'static str,
+        given: &[&[usize]],
+    ) -> ArrayError {
         ArrayError::Shape { op, expected, given: given.iter().map(|s| s.to_vec()).collect() }
     }
 }

@@ -1,13 +1,15 @@
-//! The exponential of a matrix and its derivative along another one: scaling, a Padé approximation, squaring.
+//! The exponential of a matrix and its derivative along another one: scaling, a Padé approximation,
+//! squaring.
 //!
 //! ```text
 //! exp A = (r(A / 2^s))^(2^s),  r = D^-1 N,  N(X) = sum c_k X^k,  D(X) = N(-X)
 //! ```
 //!
-//! The degree of `N` and `s` are the cheapest for which the error is below rounding, by the norm of `A`. The derivative `L(A, E)`
-//! follows by the same steps, each product and each quotient with its own. Sources: Higham, *The scaling and squaring method
-//! for the matrix exponential revisited* (2005); Al-Mohy and Higham, *Computing the Fréchet derivative of the matrix
-//! exponential* (2009), whose bounds hold for both.
+//! The degree of `N` and `s` are the cheapest for which the error is below rounding, by the norm of
+//! `A`. The derivative `L(A, E)` follows by the same steps, each product and each quotient with its
+//! own. Sources: Higham, *The scaling and squaring method for the matrix exponential revisited*
+//! (2005); Al-Mohy and Higham, *Computing the Fréchet derivative of the matrix exponential* (2009),
+//! whose bounds hold for both.
 
 use crate::scalar::{Real, Scalar};
 
@@ -18,8 +20,9 @@ const DEGREES: [(i64, f64); 5] = [(3, 1.08e-2), (5, 0.2), (7, 0.783), (9, 1.78),
 /// More squarings than a float's exponent asks for.
 const SQUARINGS: f64 = 1100.0;
 
-/// The exponential of a square matrix, on every number type: what numbers carry besides their values goes through the same
-/// operations. The error is about 2^-53 in norm (of numbers with more bits, the last of them), times what the squarings of an ill-conditioned matrix make of it.
+/// The exponential of a square matrix, on every number type: what numbers carry besides their
+/// values goes through the same operations. The error is about 2^-53 in norm (of numbers with more
+/// bits, the last of them), times what the squarings of an ill-conditioned matrix make of it.
 ///
 /// ```
 /// use ketgrad_core::array::{Array, expm};
@@ -31,21 +34,26 @@ const SQUARINGS: f64 = 1100.0;
 /// # Ok::<(), ketgrad_core::array::ArrayError>(())
 /// ```
 ///
-/// Two to six products of matrices, one more for each doubling of the norm beyond 5, and a system of equations.
+/// Two to six products of matrices, one more for each doubling of the norm beyond 5, and a system
+/// of equations.
 ///
 /// # Errors
 /// It is no square matrix, has infinite or undefined elements, or numbers without values.
-pub fn expm<T: Real, S: Scalar<Real = T>>(a: &Array<S>, out: &mut Array<S>) -> Result<(), ArrayError> {
+pub fn expm<T: Real, S: Scalar<Real = T>>(
+    a: &Array<S>,
+    out: &mut Array<S>,
+) -> Result<(), ArrayError> {
     size("expm", a)?;
     *out = exponential("expm", a, None)?.of;
     Ok(())
 }
 
-/// The derivative of the exponential of a square matrix `A` along another one `E`, `d/dt exp(A + t E)` at `t = 0`. Three times
-/// the cost of the exponential.
+/// The derivative of the exponential of a square matrix `A` along another one `E`,
+/// `d/dt exp(A + t E)` at `t = 0`. Three times the cost of the exponential.
 ///
 /// # Errors
-/// They are not square matrices of one order, `A` has infinite or undefined elements, or numbers without values.
+/// They are not square matrices of one order, `A` has infinite or undefined elements, or numbers
+/// without values.
 pub fn expm_along<T: Real, S: Scalar<Real = T>>(
     a: &Array<S>,
     e: &Array<S>,
@@ -79,7 +87,9 @@ impl<S: Scalar> Along<S> {
             matmul(x, y, false, false, &mut out).map(|()| out)
         };
         let along = match (&self.along, &other.along) {
-            (Some(dx), Some(dy)) => Some(plus(product(dx, &other.of)?, &product(&self.of, dy)?, &S::one())),
+            (Some(dx), Some(dy)) => {
+                Some(plus(product(dx, &other.of)?, &product(&self.of, dy)?, &S::one()))
+            }
             _ => None,
         };
         Ok(Along { of: product(&self.of, &other.of)?, along })
@@ -153,9 +163,10 @@ fn exponential<T: Real, S: Scalar<Real = T>>(
 /// The norm up to which numbers of more bits than 53 are approximated.
 const HALF: f64 = 0.5;
 
-/// The degree for which the approximation of matrices of norm up to 1/2 is right to a distance from 1 to the next number: the
-/// relative error is at most `2^(3-2q) q!^2 / ((2q)! (2q+1)!)` (Golub and Van Loan, *Matrix Computations*, section 9.3), taken for the
-/// derivative, too, with a quarter of it in hand.
+/// The degree for which the approximation of matrices of norm up to 1/2 is right to a distance from
+/// 1 to the next number: the relative error is at most `2^(3-2q) q!^2 / ((2q)! (2q+1)!)` (Golub and
+/// Van Loan, *Matrix Computations*, section 9.3), taken for the derivative, too, with a quarter of
+/// it in hand.
 fn fine_degree(unit: f64) -> i64 {
     let mut bound = 8.0; // q = 0
     (1..)
@@ -169,10 +180,15 @@ fn fine_degree(unit: f64) -> i64 {
 }
 
 /// The odd and the even terms of `N`.
-fn halves<S: Scalar>(x: &Along<S>, n: usize, degree: i64) -> Result<(Along<S>, Along<S>), ArrayError> {
+fn halves<S: Scalar>(
+    x: &Along<S>,
+    n: usize,
+    degree: i64,
+) -> Result<(Along<S>, Along<S>), ArrayError> {
     let mut coefficients = vec![S::one()];
     for k in 0..degree {
-        let next = coefficients[k as usize].clone() * S::ratio(degree - k, (2 * degree - k) * (k + 1));
+        let next =
+            coefficients[k as usize].clone() * S::ratio(degree - k, (2 * degree - k) * (k + 1));
         coefficients.push(next);
     }
     // X^2, X^4, …: of degree 13 up to X^6 only, of higher ones as many as half of the terms need.
@@ -187,7 +203,8 @@ fn halves<S: Scalar>(x: &Along<S>, n: usize, degree: i64) -> Result<(Along<S>, A
         let c = |k: usize| coefficients.get(2 * k + parity);
         // The terms of some powers of X^2 on, without the one before them.
         let terms = |from: usize| {
-            let all = powers.iter().enumerate().filter_map(|(k, power)| Some((power, c(from + k + 1)?)));
+            let all =
+                powers.iter().enumerate().filter_map(|(k, power)| Some((power, c(from + k + 1)?)));
             all.fold(None, |sum: Option<Along<S>>, (power, c)| {
                 Some(match sum {
                     Some(sum) => sum.plus(power, c),
@@ -208,7 +225,11 @@ fn halves<S: Scalar>(x: &Along<S>, n: usize, degree: i64) -> Result<(Along<S>, A
 }
 
 /// The greatest sum of the moduli in a row, by value.
-fn norm<T: Real, S: Scalar<Real = T>>(op: &'static str, n: usize, a: &Array<S>) -> Result<f64, ArrayError> {
+fn norm<T: Real, S: Scalar<Real = T>>(
+    op: &'static str,
+    n: usize,
+    a: &Array<S>,
+) -> Result<f64, ArrayError> {
     let mut greatest = 0f64;
     for row in a.chunks_exact(n.max(1)) {
         let mut sum = 0.0;

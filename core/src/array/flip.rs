@@ -1,13 +1,15 @@
 //! Transposes of matrices of 64-bit floats: blocks of 4 x 4 through vector registers.
 #![expect(unsafe_code, reason = "vector registers are read from and written to addresses")]
 
-/// How many columns are read at a time, so that the rows that they become stay in the nearest cache.
+/// How many columns are read at a time, so that the rows that they become stay in the nearest
+/// cache.
 pub(super) const COLUMNS: usize = 64;
 
 /// Transposes `m x n` numbers, if the processor has the instructions and the matrix a block.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn flip(a: &[f64], (m, n): (usize, usize), to: &mut [f64]) -> bool {
-    let fits = m >= 4 && n >= 4 && m.checked_mul(n).is_some_and(|size| size <= a.len().min(to.len()));
+    let fits =
+        m >= 4 && n >= 4 && m.checked_mul(n).is_some_and(|size| size <= a.len().min(to.len()));
     if !fits || !is_x86_feature_detected!("avx") {
         return false;
     }
@@ -44,16 +46,19 @@ mod x86 {
             let end = n.min(first + COLUMNS);
             for i in fours(0, m) {
                 for j in fours(first.min(end - 4), end) {
-                    // SAFETY: rows i to i + 3 < m and columns j to j + 3 < n of `a`, the same the other way round
-                    // of `to`.
-                    unsafe { block(a.as_ptr().add(i * n + j), n, to.as_mut_ptr().add(j * m + i), m) };
+                    // SAFETY: rows i to i + 3 < m and columns j to j + 3 < n of `a`, the same the
+                    // other way round of `to`.
+                    unsafe {
+                        block(a.as_ptr().add(i * n + j), n, to.as_mut_ptr().add(j * m + i), m)
+                    };
                 }
             }
         }
     }
 
     /// # Safety
-    /// Four numbers lie at each of `a`, `a + n`, `a + 2 n`, `a + 3 n`, and there is room for as many at `to`, `to + m`, ….
+    /// Four numbers lie at each of `a`, `a + n`, `a + 2 n`, `a + 3 n`, and there is room for as
+    /// many at `to`, `to + m`, ….
     #[target_feature(enable = "avx")]
     #[inline]
     unsafe fn block(a: *const f64, n: usize, to: *mut f64, m: usize) {

@@ -1,4 +1,5 @@
-//! The discrete Fourier transform: by `rustfft` on floats, and by decimation on every other number type.
+//! The discrete Fourier transform: by `rustfft` on floats, and by decimation on every other number
+//! type.
 
 use std::{any::Any, fmt};
 
@@ -54,9 +55,9 @@ impl Transforms {
     }
 }
 
-/// `y_k = sum_j a_j e^(-2 pi i j k / n)` along the last axis; `back`: with `+`. Neither is divided by n: going there
-/// and back multiplies by n. O(n log n) on floats; on other number types where the prime factors of n are small, a prime
-/// factor p costs p times as much.
+/// `y_k = sum_j a_j e^(-2 pi i j k / n)` along the last axis; `back`: with `+`. Neither is divided
+/// by n: going there and back multiplies by n. O(n log n) on floats; on other number types where
+/// the prime factors of n are small, a prime factor p costs p times as much.
 ///
 /// # Errors
 /// The numbers are real ones: the roots of unity are not among them.

@@ -1,8 +1,8 @@
 //! Products of large matrices of floats, real or complex, in blocks that fit the caches.
 //!
-//! The loops are those of `matrixmultiply`, which picks vector instructions when it runs. Each number of a result is
-//! one sum along `k`; whether a product and a sum are rounded once or twice is the processor's choice, so the last bits
-//! may differ between machines, but not between runs.
+//! The loops are those of `matrixmultiply`, which picks vector instructions when it runs. Each
+//! number of a result is one sum along `k`; whether a product and a sum are rounded once or twice
+//! is the processor's choice, so the last bits may differ between machines, but not between runs.
 #![expect(unsafe_code, reason = "the product takes addresses")]
 
 use num_complex::Complex;
@@ -35,11 +35,16 @@ pub(super) trait Blocked: Sized {
     fn multiply(a: Factor<'_, Self>, b: Factor<'_, Self>, c: &mut [Self]);
 }
 
-/// The sizes `m`, `k` and `n` of a product whose factors and result hold as many elements as they must.
+/// The sizes `m`, `k` and `n` of a product whose factors and result hold as many elements as they
+/// must.
 fn checked<S>(a: Factor<'_, S>, b: Factor<'_, S>, c: &[S]) -> (usize, usize, usize) {
     let (m, k, n) = (a.rows, a.columns, b.columns);
     assert_eq!(b.rows, k, "the factors fit");
-    assert_eq!((a.items.len(), b.items.len(), c.len()), (m * k, k * n, m * n), "every element is there");
+    assert_eq!(
+        (a.items.len(), b.items.len(), c.len()),
+        (m * k, k * n, m * n),
+        "every element is there"
+    );
     (m, k, n)
 }
 
@@ -50,11 +55,14 @@ impl Blocked for f64 {
         let (m, k, n) = checked(a, b, c);
         let ((a_down, a_right), (b_down, b_right)) = (a.steps(), b.steps());
         let (a, b, down) = (a.items.as_ptr(), b.items.as_ptr(), n.cast_signed());
-        // SAFETY: each matrix is contiguous, with steps of 1 and of the length of a line, so all its elements lie
-        // within its slice, whose length `checked` compared; `c` is borrowed alone.
+        // SAFETY: each matrix is contiguous, with steps of 1 and of the length of a line, so all
+        // its elements lie within its slice, whose length `checked` compared; `c` is borrowed
+        // alone.
         unsafe {
             let c = c.as_mut_ptr();
-            matrixmultiply::dgemm(m, k, n, 1.0, a, a_down, a_right, b, b_down, b_right, 0.0, c, down, 1);
+            matrixmultiply::dgemm(
+                m, k, n, 1.0, a, a_down, a_right, b, b_down, b_right, 0.0, c, down, 1,
+            );
         }
     }
 }
@@ -68,12 +76,14 @@ impl Blocked for Complex<f64> {
         let ((a_down, a_right), (b_down, b_right)) = (a.steps(), b.steps());
         let (a, b, down) = (a.items.as_ptr().cast(), b.items.as_ptr().cast(), n.cast_signed());
         let (zero, one) = ([0.0, 0.0], [1.0, 0.0]);
-        // SAFETY: each matrix is contiguous, with steps of 1 and of the length of a line, so all its elements lie in
-        // its slice; a complex number is its real and its imaginary part in this order (`repr(C)`).
+        // SAFETY: each matrix is contiguous, with steps of 1 and of the length of a line, so all
+        // its elements lie in its slice; a complex number is its real and its imaginary part in
+        // this order (`repr(C)`).
         unsafe {
             let c = c.as_mut_ptr().cast();
             matrixmultiply::zgemm(
-                Standard, Standard, m, k, n, one, a, a_down, a_right, b, b_down, b_right, zero, c, down, 1,
+                Standard, Standard, m, k, n, one, a, a_down, a_right, b, b_down, b_right, zero, c,
+                down, 1,
             );
         }
     }
@@ -89,7 +99,11 @@ mod tests {
     }
 
     fn complex(n: usize, seed: usize) -> Vec<Complex<f64>> {
-        whole(n, seed).into_iter().zip(whole(n, seed + 4)).map(|(x, y)| Complex::new(x, y)).collect()
+        whole(n, seed)
+            .into_iter()
+            .zip(whole(n, seed + 4))
+            .map(|(x, y)| Complex::new(x, y))
+            .collect()
     }
 
     fn by_hand<S: Copy + std::ops::Mul<Output = S> + std::iter::Sum>(
@@ -100,11 +114,13 @@ mod tests {
             x.items[if x.transposed { j * x.rows + i } else { i * x.columns + j }]
         };
         let n = b.columns;
-        (0..a.rows * n).map(|e| (0..a.columns).map(|l| at(&a, e / n, l) * at(&b, l, e % n)).sum()).collect()
+        (0..a.rows * n)
+            .map(|e| (0..a.columns).map(|l| at(&a, e / n, l) * at(&b, l, e % n)).sum())
+            .collect()
     }
 
-    /// All shapes around the blocks of the kernels, each factor as it is and transposed. What lies behind the result
-    /// in memory stays as it is.
+    /// All shapes around the blocks of the kernels, each factor as it is and transposed. What lies
+    /// behind the result in memory stays as it is.
     #[test]
     fn products_are_exact_and_stay_inside() {
         let lengths = [0, 1, 2, 3, 4, 5, 7, 8, 9, 12, 17, 33];

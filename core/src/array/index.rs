@@ -1,4 +1,5 @@
-//! Moving elements: slices, joins, permutations. Nothing here computes, but for the sums of [`scatter`].
+//! Moving elements: slices, joins, permutations. Nothing here computes, but for the sums of
+//! [`scatter`].
 //!
 //! Each function writes into `out`, whose memory is used again. O(elements written).
 
@@ -18,7 +19,8 @@ use super::{
 /// It is no matrix.
 pub fn transpose<T: Clone + 'static>(a: &Array<T>, out: &mut Array<T>) -> Result<(), ArrayError> {
     let expected = "a matrix or a stack of matrices";
-    let (m, n) = a.matrix().ok_or_else(|| ArrayError::shape("transpose", expected, &[&a.shape()]))?;
+    let (m, n) =
+        a.matrix().ok_or_else(|| ArrayError::shape("transpose", expected, &[&a.shape()]))?;
     let Some(first) = a.first() else {
         out.start(&swapped(a));
         return Ok(());
@@ -46,7 +48,8 @@ fn swapped<T>(a: &Array<T>) -> Shape {
 
 /// Transposes matrices of 64-bit floats, if they are such and there are instructions for it.
 fn transpose_floats(a: &dyn Any, (m, n): (usize, usize), out: &mut dyn Any) -> bool {
-    let (Some(a), Some(out)) = (a.downcast_ref::<Array<f64>>(), out.downcast_mut::<Array<f64>>()) else {
+    let (Some(a), Some(out)) = (a.downcast_ref::<Array<f64>>(), out.downcast_mut::<Array<f64>>())
+    else {
         return false;
     };
     a.chunks_exact(m * n).zip(out.chunks_exact_mut(m * n)).all(|(a, to)| flip(a, (m, n), to))
@@ -70,7 +73,8 @@ fn transpose_one<T: Clone>(a: &[T], (m, n): (usize, usize), to: &mut [T]) {
     }
 }
 
-/// Axis k of the result is axis `axes[k]` of `a`; `back`: axis `axes[k]` of the result is axis k of `a`.
+/// Axis k of the result is axis `axes[k]` of `a`; `back`: axis `axes[k]` of the result is axis k of
+/// `a`.
 ///
 /// # Errors
 /// The axes are not those of `a`, each once.
@@ -158,10 +162,16 @@ pub fn paste<T: Clone>(
 ///
 /// # Errors
 /// They differ along another axis.
-pub fn concat<T: Clone>(a: &Array<T>, b: &Array<T>, axis: i64, out: &mut Array<T>) -> Result<(), ArrayError> {
+pub fn concat<T: Clone>(
+    a: &Array<T>,
+    b: &Array<T>,
+    axis: i64,
+    out: &mut Array<T>,
+) -> Result<(), ArrayError> {
     let (mut shape, other) = (a.shape(), b.shape());
     let axis = checked_axis("concat", axis, &shape)?;
-    let same = shape.len() == other.len() && (0..shape.len()).all(|k| k == axis || shape[k] == other[k]);
+    let same =
+        shape.len() == other.len() && (0..shape.len()).all(|k| k == axis || shape[k] == other[k]);
     if !same {
         let words = "arrays that differ along the one axis only";
         return Err(ArrayError::shape("concat", words, &[&shape, &other]));
@@ -177,11 +187,12 @@ pub fn concat<T: Clone>(a: &Array<T>, b: &Array<T>, axis: i64, out: &mut Array<T
     Ok(())
 }
 
-/// [`slice`] of `a` itself, if that is its first elements, and at least half of what it has memory for: it may be kept. Says
-/// whether that is so; if not, nothing has changed.
+/// [`slice`] of `a` itself, if that is its first elements, and at least half of what it has memory
+/// for: it may be kept. Says whether that is so; if not, nothing has changed.
 pub(crate) fn cut_off<T>(a: &mut Array<T>, axis: i64, start: i64, len: i64) -> bool {
     let mut shape = a.shape();
-    let (Ok(axis), 0, Ok(len)) = (checked_axis("slice", axis, &shape), start, usize::try_from(len)) else {
+    let (Ok(axis), 0, Ok(len)) = (checked_axis("slice", axis, &shape), start, usize::try_from(len))
+    else {
         return false;
     };
     let is_first = shape[..axis].iter().all(|n| *n == 1) && len <= shape[axis];
@@ -195,12 +206,13 @@ pub(crate) fn cut_off<T>(a: &mut Array<T>, axis: i64, start: i64, len: i64) -> b
     true
 }
 
-/// [`concat`] into `a` itself, if the elements of `b` come behind all of its own and there is memory for them. Says whether
-/// that is so; if not, nothing has changed.
+/// [`concat`] into `a` itself, if the elements of `b` come behind all of its own and there is
+/// memory for them. Says whether that is so; if not, nothing has changed.
 pub(crate) fn append<T: Clone>(a: &mut Array<T>, b: &Array<T>, axis: i64) -> bool {
     let (mut shape, other) = (a.shape(), b.shape());
     let Ok(axis) = checked_axis("concat", axis, &shape) else { return false };
-    let same = shape.len() == other.len() && (0..shape.len()).all(|k| k == axis || shape[k] == other[k]);
+    let same =
+        shape.len() == other.len() && (0..shape.len()).all(|k| k == axis || shape[k] == other[k]);
     let is_behind = shape[..axis].iter().all(|n| *n == 1);
     if !same || !is_behind || a.len() + b.len() > a.capacity() {
         return false;
@@ -236,14 +248,20 @@ pub fn take<T: Clone>(a: &Array<T>, indices: &[i64], out: &mut Array<T>) -> Resu
     Ok(())
 }
 
-fn checked_index(op: &'static str, index: i64, rows: usize, shape: &[usize]) -> Result<usize, ArrayError> {
+fn checked_index(
+    op: &'static str,
+    index: i64,
+    rows: usize,
+    shape: &[usize],
+) -> Result<usize, ArrayError> {
     usize::try_from(index).ok().filter(|&k| k < rows).ok_or_else(|| {
         let what = format!("index {index} along an axis of {rows}");
         ArrayError::Range { op, what, shape: shape.to_vec() }
     })
 }
 
-/// Adds the k-th row of `rows` to row `indices[k]` of zeros in the given shape: the transpose of [`take`].
+/// Adds the k-th row of `rows` to row `indices[k]` of zeros in the given shape: the transpose of
+/// [`take`].
 ///
 /// # Errors
 /// An index is out of range, or the rows do not fit.
@@ -288,8 +306,8 @@ pub fn spread<T: Clone>(a: &Array<T>, to: &[usize], out: &mut Array<T>) -> Resul
     Ok(())
 }
 
-/// The elements on and below the k-th diagonal of each matrix, or on and above it; the others are 0. The 0-th is
-/// the main diagonal, the first the one above it.
+/// The elements on and below the k-th diagonal of each matrix, or on and above it; the others
+/// are 0. The 0-th is the main diagonal, the first the one above it.
 ///
 /// # Errors
 /// It is no matrix.
@@ -351,8 +369,11 @@ pub(crate) fn reshaped(from: &[usize], lengths: &[i64]) -> Result<Shape, ArrayEr
 pub fn insert_axis<T>(a: &mut Array<T>, axis: i64) -> Result<(), ArrayError> {
     let mut shape = a.shape();
     let found = usize::try_from(axis).ok().filter(|&k| k <= shape.len());
-    let axis =
-        found.ok_or_else(|| ArrayError::Axis { op: "insert_axis", axis, shape: a.shape().to_vec() })?;
+    let axis = found.ok_or_else(|| ArrayError::Axis {
+        op: "insert_axis",
+        axis,
+        shape: a.shape().to_vec(),
+    })?;
     shape.insert(axis, 1);
     a.set_shape(&shape);
     Ok(())
@@ -392,7 +413,10 @@ pub fn diagonal<T: Clone>(a: &Array<T>, out: &mut Array<T>) -> Result<(), ArrayE
 ///
 /// # Errors
 /// It is no vector.
-pub fn diagonal_matrix<T: Clone + Zero>(a: &Array<T>, out: &mut Array<T>) -> Result<(), ArrayError> {
+pub fn diagonal_matrix<T: Clone + Zero>(
+    a: &Array<T>,
+    out: &mut Array<T>,
+) -> Result<(), ArrayError> {
     if !a.is_vector() {
         return Err(ArrayError::shape("diagonal_matrix", "a vector", &[&a.shape()]));
     }

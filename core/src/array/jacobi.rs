@@ -1,14 +1,16 @@
-//! Eigenvalues and singular values of numbers with more digits than `f64`: Jacobi's rotations, in the numbers themselves.
+//! Eigenvalues and singular values of numbers with more digits than `f64`: Jacobi's rotations, in
+//! the numbers themselves.
 //!
 //! ```text
 //! A <- J^H A J,   J = [[c, s], [-s e^-i phi, c e^-i phi]] in rows and columns p and q
 //! a_pq = r e^i phi,   tau = (a_qq - a_pp) / 2r,   t = sign(tau) / (|tau| + sqrt(1 + tau^2)),   c = 1 / sqrt(1 + t^2),   s = t c
 //! ```
 //!
-//! makes `a_pq` zero; going over all pairs again and again makes the matrix diagonal, with twice the digits each time at the end.
-//! The same rotations of the columns of any matrix make these orthogonal: their lengths are its singular values (Hestenes). Nothing
-//! in it depends on the number of digits but the end. Sources: Golub and Van Loan, *Matrix Computations*, section 8.5; Demmel and
-//! Veselić, *Jacobi's method is more accurate than QR* (1992).
+//! makes `a_pq` zero; going over all pairs again and again makes the matrix diagonal, with twice
+//! the digits each time at the end. The same rotations of the columns of any matrix make these
+//! orthogonal: their lengths are its singular values (Hestenes). Nothing in it depends on the
+//! number of digits but the end. Sources: Golub and Van Loan, *Matrix Computations*, section 8.5;
+//! Demmel and Veselić, *Jacobi's method is more accurate than QR* (1992).
 //!
 //! About 10 sweeps of 4 n^3 operations.
 
@@ -24,7 +26,8 @@ const SWEEPS: usize = 60;
 /// Bits beyond which numbers count as exact.
 const MOST_BITS: i32 = 1000;
 
-/// The distance from 1 to the next number, if that is less than `f64` has. Those that compute without rounding have none.
+/// The distance from 1 to the next number, if that is less than `f64` has. Those that compute
+/// without rounding have none.
 pub(super) fn fine_unit<T: Real>() -> Option<f64> {
     let is_seen = |bits: i32| {
         let step = T::lit((-f64::from(bits)).exp2());
@@ -46,7 +49,8 @@ fn is_greater<T: Real>(x: &T, y: &T) -> bool {
     matches!(x.try_cmp(y), Ok(Some(Ordering::Greater)))
 }
 
-/// The rotation that makes the element `a_pq` of a Hermitian matrix zero: `c`, `s` and `e^{-i phi}`.
+/// The rotation that makes the element `a_pq` of a Hermitian matrix zero: `c`, `s` and
+/// `e^{-i phi}`.
 struct Rotation<S: Scalar> {
     c: S,
     s: S,
@@ -88,13 +92,19 @@ fn two<S>(list: &mut [S], length: usize, p: usize, q: usize) -> (&mut [S], &mut 
     (&mut low[p * length..(p + 1) * length], &mut high[..length])
 }
 
-/// The eigenvalues of the Hermitian part of a matrix in ascending order, and its eigenvectors, one behind the other. `None` where it
-/// does not converge.
-pub(super) fn eigh<T: Real, S: Scalar<Real = T>>(n: usize, a: &[S], unit: f64) -> Option<(Vec<T>, Vec<S>)> {
+/// The eigenvalues of the Hermitian part of a matrix in ascending order, and its eigenvectors, one
+/// behind the other. `None` where it does not converge.
+pub(super) fn eigh<T: Real, S: Scalar<Real = T>>(
+    n: usize,
+    a: &[S],
+    unit: f64,
+) -> Option<(Vec<T>, Vec<S>)> {
     let half = S::ratio(1, 2);
     // Column by column.
-    let mut a: Vec<S> = (0..n * n).map(|k| (a[k % n * n + k / n].clone() + a[k].conj()) * &half).collect();
-    let mut v: Vec<S> = (0..n * n).map(|k| if k % n == k / n { S::one() } else { S::zero() }).collect();
+    let mut a: Vec<S> =
+        (0..n * n).map(|k| (a[k % n * n + k / n].clone() + a[k].conj()) * &half).collect();
+    let mut v: Vec<S> =
+        (0..n * n).map(|k| if k % n == k / n { S::one() } else { S::zero() }).collect();
     let norm2 = T::sum(a.iter().map(S::abs2));
     let least = norm2 * T::lit(unit * unit / (n * n).max(1) as f64);
     let mut is_diagonal = false;
@@ -139,8 +149,8 @@ pub(super) fn eigh<T: Real, S: Scalar<Real = T>>(n: usize, a: &[S], unit: f64) -
     Some((order.into_iter().map(|k| values[k].clone()).collect(), vectors))
 }
 
-/// The singular values of a matrix in descending order, and its singular vectors, of the longer side so many as asked for.
-/// `None` where it does not converge.
+/// The singular values of a matrix in descending order, and its singular vectors, of the longer
+/// side so many as asked for. `None` where it does not converge.
 pub(super) fn svd<T: Real, S: Scalar<Real = T>>(
     a: &[S],
     (m, n): (usize, usize),
@@ -153,7 +163,8 @@ pub(super) fn svd<T: Real, S: Scalar<Real = T>>(
         return Some(Factors { values, left: right, right: left });
     }
     let mut g: Vec<S> = (0..m * n).map(|k| a[k % m * n + k / m].clone()).collect();
-    let mut v: Vec<S> = (0..n * n).map(|k| if k % n == k / n { S::one() } else { S::zero() }).collect();
+    let mut v: Vec<S> =
+        (0..n * n).map(|k| if k % n == k / n { S::one() } else { S::zero() }).collect();
     let length2 = |x: &[S]| T::sum(x.iter().map(S::abs2));
     let least = T::lit(unit * unit);
     let mut is_orthogonal = false;
@@ -205,7 +216,8 @@ pub(super) fn svd<T: Real, S: Scalar<Real = T>>(
     Some(Factors { values, left, right })
 }
 
-/// A unit vector that is orthogonal to some of length m that lie one behind the other, fewer than m.
+/// A unit vector that is orthogonal to some of length m that lie one behind the other, fewer than
+/// m.
 fn beside<T: Real, S: Scalar<Real = T>>(vectors: &[S], m: usize) -> Vec<S> {
     // Of the axes that which is least among them: some part of it is left.
     let within = |k: usize| T::sum(vectors.chunks_exact(m).map(|v| v[k].abs2()));
@@ -236,10 +248,13 @@ fn sorted<T: Real>(numbers: &[T], first: Ordering) -> Vec<usize> {
     order
 }
 
-/// Makes the first of the greatest elements of a vector real and positive, and turns another one with it.
+/// Makes the first of the greatest elements of a vector real and positive, and turns another one
+/// with it.
 fn turn<T: Real, S: Scalar<Real = T>>(vector: &mut [S], other: &mut [S]) {
     let sizes: Vec<T> = vector.iter().map(S::abs2).collect();
-    let Some(greatest) = sorted(&sizes, Ordering::Greater).first().map(|&k| &sizes[k]) else { return };
+    let Some(greatest) = sorted(&sizes, Ordering::Greater).first().map(|&k| &sizes[k]) else {
+        return;
+    };
     let near = greatest.clone() * T::lit(NEAR_GREATEST);
     let Some(k) = sizes.iter().position(|s| !is_greater(&near, s)) else { return };
     let modulus = <T as Scalar>::sqrt(&sizes[k]);

@@ -1,14 +1,16 @@
 //! Least squares and the pseudoinverse, on every number type.
 //!
-//! A system whose rows or columns are well independent is solved by reflections. Else the singular values decide which
-//! directions there are; what numbers carry besides (derivatives, uncertainty) then goes through a product in which the singular
-//! vectors are constants: of a matrix of rank `r`, with the first `r` of them by value,
+//! A system whose rows or columns are well independent is solved by reflections. Else the singular
+//! values decide which directions there are; what numbers carry besides (derivatives, uncertainty)
+//! then goes through a product in which the singular vectors are constants: of a matrix of rank
+//! `r`, with the first `r` of them by value,
 //!
 //! ```text
 //! A = X K Y,  K = U^H A V,  X = A V K^-1,  Y = K^-1 U^H A,  A^+ = Y^H (Y Y^H)^-1 K^-1 (X^H X)^-1 X^H
 //! ```
 //!
-//! holds for every matrix near `A` of the same rank, so derivatives are those where the rank does not change.
+//! holds for every matrix near `A` of the same rank, so derivatives are those where the rank does
+//! not change.
 
 use std::cmp::Ordering;
 
@@ -23,12 +25,13 @@ use super::{
     value::is_carrying,
 };
 
-/// Where an element of the diagonal of the triangle is less than this part of all, the singular values tell the rank.
+/// Where an element of the diagonal of the triangle is less than this part of all, the singular
+/// values tell the rank.
 const DOUBTFUL: f64 = 1e-7;
 
-/// The pseudoinverse `A^+` of Moore and Penrose of a matrix `m x n`: `n x m`, with `A A^+ A = A`, `A^+ A A^+ = A^+` and both products
-/// Hermitian. Singular values of at most `max(m, n)` times 2^-52 of the greatest count as 0, of numbers with more bits that
-/// many times the last of them.
+/// The pseudoinverse `A^+` of Moore and Penrose of a matrix `m x n`: `n x m`, with `A A^+ A = A`,
+/// `A^+ A A^+ = A^+` and both products Hermitian. Singular values of at most `max(m, n)` times
+/// 2^-52 of the greatest count as 0, of numbers with more bits that many times the last of them.
 ///
 /// ```
 /// use ketgrad_core::array::{Array, pinv};
@@ -44,7 +47,10 @@ const DOUBTFUL: f64 = 1e-7;
 ///
 /// # Errors
 /// It is no matrix, it has infinite or undefined elements, or numbers without values.
-pub fn pinv<T: Real, S: Scalar<Real = T>>(a: &Array<S>, out: &mut Array<S>) -> Result<(), ArrayError> {
+pub fn pinv<T: Real, S: Scalar<Real = T>>(
+    a: &Array<S>,
+    out: &mut Array<S>,
+) -> Result<(), ArrayError> {
     let lengths = match a.matrix() {
         Some(lengths) if a.rank() == 2 => lengths,
         _ => return Err(ArrayError::shape("pinv", "a matrix", &[&a.shape()])),
@@ -68,8 +74,9 @@ fn pseudoinverse<T: Real, S: Scalar<Real = T>>(
         return Array::new(&[n, m], vec![S::zero(); n * m]);
     }
     // U^H and V^H; of real numbers it makes no difference that nothing is conjugated.
-    let adjoint =
-        |x: &[S], len: usize| Array::new(&[rank, len], x[..rank * len].iter().map(S::conj).collect());
+    let adjoint = |x: &[S], len: usize| {
+        Array::new(&[rank, len], x[..rank * len].iter().map(S::conj).collect())
+    };
     let (u, v) = (adjoint(&left, m)?, adjoint(&right, n)?);
     let product = |x: &Array<S>, y: &Array<S>, first: bool, second: bool| {
         let mut out = Array::default();
@@ -101,8 +108,9 @@ fn pseudoinverse<T: Real, S: Scalar<Real = T>>(
     product(&y, &left, true, false)
 }
 
-/// The `x` of least norm among those that make the norm of `A x - b` least, `A^+ b`, for a matrix `m x n` and a vector of `m`, or
-/// for each column of a matrix with as many rows. Singular values of at most `max(m, n)` times 2^-52 of the greatest count as 0.
+/// The `x` of least norm among those that make the norm of `A x - b` least, `A^+ b`, for a matrix
+/// `m x n` and a vector of `m`, or for each column of a matrix with as many rows. Singular values
+/// of at most `max(m, n)` times 2^-52 of the greatest count as 0.
 ///
 /// ```
 /// use ketgrad_core::array::{Array, lstsq};
@@ -114,11 +122,12 @@ fn pseudoinverse<T: Real, S: Scalar<Real = T>>(
 /// # Ok::<(), ketgrad_core::array::ArrayError>(())
 /// ```
 ///
-/// Derivatives are those along which the rank of `A` stays. 2 m n^2 operations where `A` has full rank, more where that is in doubt,
-/// as for [`pinv`].
+/// Derivatives are those along which the rank of `A` stays. 2 m n^2 operations where `A` has full
+/// rank, more where that is in doubt, as for [`pinv`].
 ///
 /// # Errors
-/// The shapes do not fit, or `A` is not of full rank and has infinite or undefined elements, or numbers without values.
+/// The shapes do not fit, or `A` is not of full rank and has infinite or undefined elements, or
+/// numbers without values.
 pub fn lstsq<T: Real, S: Scalar<Real = T>>(
     a: &Array<S>,
     b: &Array<S>,
@@ -170,7 +179,9 @@ fn independent<T: Real, S: Scalar<Real = T>>(
     for element in &elements {
         match element.try_cmp(&bound) {
             Ok(Some(Ordering::Greater)) => {}
-            Err(source) if source.agreeing != 0 => return Err(ArrayError::Undecided { op, source }),
+            Err(source) if source.agreeing != 0 => {
+                return Err(ArrayError::Undecided { op, source });
+            }
             // Nobody knows the rank of what has no value.
             Err(_) if !is_wide => {}
             _ => return Ok(None),

@@ -1,7 +1,7 @@
 //! Arrays of numbers with a shape.
 //!
-//! An [`Array`] is its elements in row-major order (the last index runs fastest) and its [`Shape`], the length
-//! along each axis. A vector has one axis, a matrix two; a single number is no array.
+//! An [`Array`] is its elements in row-major order (the last index runs fastest) and its [`Shape`],
+//! the length along each axis. A vector has one axis, a matrix two; a single number is no array.
 //!
 //! ```
 //! use ketgrad_core::array::Array;
@@ -13,9 +13,10 @@
 //! ```
 //!
 //! # Broadcasting
-//! Operations element by element take arrays of different shapes as NumPy does: shapes are aligned at their last
-//! axes, and along each axis the lengths are equal or one of them is 1, whose element is then repeated. `[2, 3]`
-//! and `[3]` give `[2, 3]`; `[2, 1]` and `[3]` give `[2, 3]`; `[2]` and `[3]` are an error.
+//! Operations element by element take arrays of different shapes as NumPy does: shapes are aligned
+//! at their last axes, and along each axis the lengths are equal or one of them is 1, whose element
+//! is then repeated. `[2, 3]` and `[3]` give `[2, 3]`; `[2, 1]` and `[3]` give `[2, 3]`; `[2]` and
+//! `[3]` are an error.
 
 mod axis;
 mod cofactors;
@@ -60,8 +61,8 @@ pub use exponential::{expm, expm_along};
 pub use fourier::{Transforms, fft};
 pub(crate) use index::{append, cut_off, reshaped};
 pub use index::{
-    concat, diagonal, diagonal_matrix, drop_axis, embed, insert_axis, like, paste, permute, reshape, scatter,
-    slice, spread, take, transpose, triangle,
+    concat, diagonal, diagonal_matrix, drop_axis, embed, insert_axis, like, paste, permute,
+    reshape, scatter, slice, spread, take, transpose, triangle,
 };
 pub use least::{lstsq, pinv};
 pub use orthogonal::qr;
@@ -116,7 +117,11 @@ impl<T> Array<T> {
     /// The length along each axis.
     #[must_use]
     pub fn shape(&self) -> Shape {
-        if self.dims.is_empty() { Shape::from_slice(&[self.items.len()]) } else { self.dims.clone() }
+        if self.dims.is_empty() {
+            Shape::from_slice(&[self.items.len()])
+        } else {
+            self.dims.clone()
+        }
     }
 
     /// How many axes it has.
@@ -139,7 +144,11 @@ impl<T> Array<T> {
 
     /// Whether it has this shape.
     pub(crate) fn is_of(&self, shape: &[usize]) -> bool {
-        if self.dims.is_empty() { shape == [self.items.len()] } else { self.dims.as_slice() == shape }
+        if self.dims.is_empty() {
+            shape == [self.items.len()]
+        } else {
+            self.dims.as_slice() == shape
+        }
     }
 
     /// The elements in row-major order.
@@ -194,7 +203,8 @@ impl<T> Array<T> {
         &mut self.items
     }
 
-    /// The elements for a shape, of which whoever calls writes each: they are what was there before, or `blank`.
+    /// The elements for a shape, of which whoever calls writes each: they are what was there
+    /// before, or `blank`.
     pub(crate) fn overwrite(&mut self, shape: &[usize], blank: &T) -> &mut [T]
     where
         T: Clone,
@@ -263,7 +273,11 @@ impl<T> DerefMut for Array<T> {
 
 impl<T: fmt::Debug> fmt::Display for Array<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fn nested<T: fmt::Debug>(f: &mut fmt::Formatter<'_>, shape: &[usize], items: &[T]) -> fmt::Result {
+        fn nested<T: fmt::Debug>(
+            f: &mut fmt::Formatter<'_>,
+            shape: &[usize],
+            items: &[T],
+        ) -> fmt::Result {
             let [n, rest @ ..] = shape else { return Ok(()) };
             if rest.is_empty() {
                 return f.debug_list().entries(items).finish();

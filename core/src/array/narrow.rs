@@ -1,8 +1,10 @@
-//! Products of narrow matrices of floats: a few rows and columns of the result at a time, in registers.
+//! Products of narrow matrices of floats: a few rows and columns of the result at a time, in
+//! registers.
 //!
-//! A product in blocks that fit the caches pays for copying its factors; here only a panel of 16 columns of the second
-//! factor is copied. Each number of a result is a sum along `k`, 64 terms at a time, with products and sums rounded once
-//! together (processors that cannot do this at once take another way).
+//! A product in blocks that fit the caches pays for copying its factors; here only a panel of 16
+//! columns of the second factor is copied. Each number of a result is a sum along `k`, 64 terms at
+//! a time, with products and sums rounded once together (processors that cannot do this at once
+//! take another way).
 
 use crate::scalar::{Loop, fused, wide};
 
@@ -86,8 +88,8 @@ fn plain<const W: usize>(product: Narrow<'_>) {
     }
 }
 
-/// `G` times `R` rows of the first factor times a panel, or what a panel adds to as many rows of the result. Arrays of more
-/// than four rows would not stay in registers.
+/// `G` times `R` rows of the first factor times a panel, or what a panel adds to as many rows of
+/// the result. Arrays of more than four rows would not stay in registers.
 #[allow(clippy::too_many_arguments, reason = "the places of two matrices")]
 #[inline(always)]
 fn rows<const W: usize, const R: usize, const G: usize>(
@@ -137,12 +139,15 @@ fn first<const W: usize>(product: Narrow<'_>) {
         for j in (0..n).step_by(W) {
             let mut sums = [[0.0; W]; ROWS];
             let (x, y) = (&a[i.min(a.len())..], &b[j.min(b.len())..]);
-            // What is read behind the end of a row is not written; behind the last ones there is nothing.
-            let safe =
-                |len: usize, width: usize, step: usize| len.checked_sub(width).map_or(0, |n| n / step + 1);
+            // What is read behind the end of a row is not written; behind the last ones there is
+            // nothing.
+            let safe = |len: usize, width: usize, step: usize| {
+                len.checked_sub(width).map_or(0, |n| n / step + 1)
+            };
             let whole = k.min(safe(x.len(), ROWS, m)).min(safe(y.len(), W, n));
             for l in 0..whole {
-                if let (Some(x), Some(y)) = (x[l * m..].first_chunk::<ROWS>(), y[l * n..].first_chunk::<W>())
+                if let (Some(x), Some(y)) =
+                    (x[l * m..].first_chunk::<ROWS>(), y[l * n..].first_chunk::<W>())
                 {
                     add(x, y, &mut sums);
                 }
@@ -192,10 +197,12 @@ mod tests {
             for n in lengths {
                 for sides in [Sides::Plain, Sides::First, Sides::Second] {
                     let (a, b) = (whole(m * k, 1), whole(k * n, 2));
-                    let at =
-                        |i: usize, l: usize| if sides == Sides::First { a[l * m + i] } else { a[i * k + l] };
-                    let with =
-                        |l: usize, j: usize| if sides == Sides::Second { b[j * k + l] } else { b[l * n + j] };
+                    let at = |i: usize, l: usize| {
+                        if sides == Sides::First { a[l * m + i] } else { a[i * k + l] }
+                    };
+                    let with = |l: usize, j: usize| {
+                        if sides == Sides::Second { b[j * k + l] } else { b[l * n + j] }
+                    };
                     let sum = |e: usize| (0..k).map(|l| at(e / n, l) * with(l, e % n)).sum();
                     let expected: Vec<f64> = (0..m * n).map(sum).collect();
                     let mut c = vec![f64::NAN; m * n];

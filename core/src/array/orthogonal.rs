@@ -1,7 +1,8 @@
 //! Orthonormal columns and a triangle: reflections, on every number type.
 //!
-//! Which way a column is reflected is decided by its value; what the numbers carry besides (derivatives, uncertainty)
-//! goes through the same operations. Source: Golub and Van Loan, *Matrix Computations*, section 5.2.
+//! Which way a column is reflected is decided by its value; what the numbers carry besides
+//! (derivatives, uncertainty) goes through the same operations. Source: Golub and Van Loan, *Matrix
+//! Computations*, section 5.2.
 
 use std::{array::from_fn, cmp::Ordering};
 
@@ -12,9 +13,10 @@ use super::{Array, ArrayError};
 /// Sums are taken in as many columns, so that none waits for the one before.
 const COLUMNS: usize = 16;
 
-/// The matrix `Q` of orthonormal columns, `m x n`, and below it the upper triangular `R`, `n x n`, whose diagonal is not
-/// negative, with `A = Q R`, for a matrix with at least as many rows as columns. Both are unique where the columns of `A` are
-/// linearly independent; else there are zeros in the diagonal of `R`, and derivatives are not defined.
+/// The matrix `Q` of orthonormal columns, `m x n`, and below it the upper triangular `R`, `n x n`,
+/// whose diagonal is not negative, with `A = Q R`, for a matrix with at least as many rows as
+/// columns. Both are unique where the columns of `A` are linearly independent; else there are zeros
+/// in the diagonal of `R`, and derivatives are not defined.
 ///
 /// ```
 /// use ketgrad_core::array::{Array, qr};
@@ -31,7 +33,10 @@ const COLUMNS: usize = 16;
 ///
 /// # Errors
 /// It is no matrix, or has more columns than rows.
-pub fn qr<T: Real, S: Scalar<Real = T>>(a: &Array<S>, out: &mut Array<S>) -> Result<(), ArrayError> {
+pub fn qr<T: Real, S: Scalar<Real = T>>(
+    a: &Array<S>,
+    out: &mut Array<S>,
+) -> Result<(), ArrayError> {
     let (m, n) = match a.matrix() {
         Some((m, n)) if a.rank() == 2 && m >= n => (m, n),
         _ => {
@@ -56,8 +61,8 @@ pub fn qr<T: Real, S: Scalar<Real = T>>(a: &Array<S>, out: &mut Array<S>) -> Res
     Ok(())
 }
 
-/// A matrix with at least as many rows as columns, reflected to a triangle: `A = H R`, where `R` lacks the signs that make its
-/// diagonal not negative.
+/// A matrix with at least as many rows as columns, reflected to a triangle: `A = H R`, where `R`
+/// lacks the signs that make its diagonal not negative.
 pub(super) struct Reflected<T, S> {
     /// The length of the columns.
     m: usize,
@@ -90,7 +95,8 @@ impl<T: Real, S: Scalar<Real = T>> Reflected<T, S> {
         let by = S::from_real(scale.clone());
         columns.iter_mut().for_each(|x| *x *= by.clone());
         let n = columns.len().checked_div(m).unwrap_or(0);
-        let (mut elements, mut signs, mut factors) = (Vec::new(), Vec::new(), Vec::with_capacity(n));
+        let (mut elements, mut signs, mut factors) =
+            (Vec::new(), Vec::new(), Vec::with_capacity(n));
         let back = <T as Scalar>::recip(&scale);
         for k in 0..n {
             let (done, rest) = columns.split_at_mut((k + 1) * m);
@@ -111,7 +117,11 @@ impl<T: Real, S: Scalar<Real = T>> Reflected<T, S> {
 
     /// An element on or above the diagonal of `R`.
     pub(super) fn element(&self, i: usize, j: usize) -> S {
-        if i == j { S::from_real(self.elements[i].clone()) } else { self.columns[j * self.m + i].clone() }
+        if i == j {
+            S::from_real(self.elements[i].clone())
+        } else {
+            self.columns[j * self.m + i].clone()
+        }
     }
 
     /// `H^H x`
@@ -134,13 +144,15 @@ impl<T: Real, S: Scalar<Real = T>> Reflected<T, S> {
     }
 }
 
-/// `H = 1 - t v v^H` that leaves `x` its first element alone: that element, its sign, and `t`. The vector becomes `v`, whose first
-/// element is 1; where there is nothing to do `t` is 0.
+/// `H = 1 - t v v^H` that leaves `x` its first element alone: that element, its sign, and `t`. The
+/// vector becomes `v`, whose first element is 1; where there is nothing to do `t` is 0.
 pub(super) fn reflection<T: Real, S: Scalar<Real = T>>(
     op: &'static str,
     x: &mut [S],
 ) -> Result<(T, T, S), ArrayError> {
-    let Some((first, others)) = x.split_first_mut() else { return Ok((T::zero(), T::one(), S::zero())) };
+    let Some((first, others)) = x.split_first_mut() else {
+        return Ok((T::zero(), T::one(), S::zero()));
+    };
     let is_negative = match first.re().try_cmp(&T::zero()) {
         Err(source) if source.agreeing != 0 => return Err(ArrayError::Undecided { op, source }),
         order => order == Ok(Some(Ordering::Less)),
@@ -183,7 +195,8 @@ impl<S: Scalar> Loop for Reflect<'_, S> {
     #[inline(always)]
     fn run(self) {
         let mut sums: [S; COLUMNS] = from_fn(|_| S::zero());
-        let ((vs, v_few), (xs, x_few)) = (self.v.as_chunks::<COLUMNS>(), self.x.as_chunks::<COLUMNS>());
+        let ((vs, v_few), (xs, x_few)) =
+            (self.v.as_chunks::<COLUMNS>(), self.x.as_chunks::<COLUMNS>());
         for (v, x) in vs.iter().zip(xs) {
             for k in 0..COLUMNS {
                 sums[k] += v[k].conj() * &x[k];

@@ -24,8 +24,8 @@ pub(crate) enum Sides {
     Second,
 }
 
-/// The product of two matrices, or of stacks of matrices: their leading axes are broadcast. `first`, `second`: take
-/// the adjoint of that factor; not of both.
+/// The product of two matrices, or of stacks of matrices: their leading axes are broadcast.
+/// `first`, `second`: take the adjoint of that factor; not of both.
 ///
 /// ```
 /// use ketgrad_core::array::{Array, matmul};
@@ -146,9 +146,11 @@ fn blocked<T: Blocked + Conj>(
     sides: Sides,
     pairs: impl Iterator<Item = (usize, usize)>,
 ) -> bool {
-    let (Some(a), Some(b), Some(out)) =
-        (a.downcast_ref::<Array<T>>(), b.downcast_ref::<Array<T>>(), out.downcast_mut::<Array<T>>())
-    else {
+    let (Some(a), Some(b), Some(out)) = (
+        a.downcast_ref::<Array<T>>(),
+        b.downcast_ref::<Array<T>>(),
+        out.downcast_mut::<Array<T>>(),
+    ) else {
         return false;
     };
     // Transposing is a matter of steps; conjugates are made first.
@@ -176,9 +178,11 @@ fn narrow(
     sides: Sides,
     pairs: impl Iterator<Item = (usize, usize)>,
 ) -> bool {
-    let (Some(a), Some(b), Some(out)) =
-        (a.downcast_ref::<Array<f64>>(), b.downcast_ref::<Array<f64>>(), out.downcast_mut::<Array<f64>>())
-    else {
+    let (Some(a), Some(b), Some(out)) = (
+        a.downcast_ref::<Array<f64>>(),
+        b.downcast_ref::<Array<f64>>(),
+        out.downcast_mut::<Array<f64>>(),
+    ) else {
         return false;
     };
     for (c, (i, j)) in out.chunks_exact_mut(m * n).zip(pairs) {
@@ -188,7 +192,8 @@ fn narrow(
     true
 }
 
-/// Longer sums are those of their halves: so the error of a product grows as the logarithm of `k`, and not as `k`.
+/// Longer sums are those of their halves: so the error of a product grows as the logarithm of `k`,
+/// and not as `k`.
 const SUMMED: usize = 512;
 
 /// `c = a b` for zeroed `c`, all row-major.
@@ -224,7 +229,11 @@ fn summed<S: Conj>(
             }
             _ => {
                 for (l, y) in b.chunks_exact(n).enumerate().take(range.end).skip(range.start) {
-                    let x = if sides == Sides::First { a[l * m + i].conj() } else { a[i * k + l].clone() };
+                    let x = if sides == Sides::First {
+                        a[l * m + i].conj()
+                    } else {
+                        a[i * k + l].clone()
+                    };
                     row.iter_mut().zip(y).for_each(|(c, y)| c.mul_add_assign(&x, y));
                 }
             }
@@ -237,7 +246,9 @@ fn summed<S: Conj>(
 /// # Errors
 /// The matrices are not `m x n` and `n x m`.
 pub fn trace_product<S: Ring>(a: &Array<S>, b: &Array<S>) -> Result<S, ArrayError> {
-    let wrong = || ArrayError::shape("trace_product", "matrices m x n and n x m", &[&a.shape(), &b.shape()]);
+    let wrong = || {
+        ArrayError::shape("trace_product", "matrices m x n and n x m", &[&a.shape(), &b.shape()])
+    };
     let ((m, n), other) = a.matrix().zip(b.matrix()).ok_or_else(wrong)?;
     if other != (n, m) || a.rank() != 2 || b.rank() != 2 {
         return Err(wrong());
@@ -276,11 +287,16 @@ pub fn convolve<S: Ring>(a: &Array<S>, b: &Array<S>, out: &mut Array<S>) -> Resu
     Ok(())
 }
 
-/// Where a kernel fits into a signal: `y_k = sum_i a_(k+i) conj(b_i)`, of length `m - n + 1`. O(m n).
+/// Where a kernel fits into a signal: `y_k = sum_i a_(k+i) conj(b_i)`, of length `m - n + 1`. O(m
+/// n).
 ///
 /// # Errors
 /// They are no vectors, the kernel is empty, or longer than the signal.
-pub fn correlate<S: Conj>(a: &Array<S>, b: &Array<S>, out: &mut Array<S>) -> Result<(), ArrayError> {
+pub fn correlate<S: Conj>(
+    a: &Array<S>,
+    b: &Array<S>,
+    out: &mut Array<S>,
+) -> Result<(), ArrayError> {
     if !a.is_vector() || !b.is_vector() || b.is_empty() || b.len() > a.len() {
         let expected = "a vector and one of at least one element that is not longer";
         return Err(ArrayError::shape("correlate", expected, &[&a.shape(), &b.shape()]));

@@ -1,8 +1,9 @@
 //! Random numbers that a key determines.
 //!
-//! They are made of the blocks that a [cipher of counters](threefry) gives. A number with the
-//! place i in an array is made of the blocks of the counters i, or 2i and 2i + 1, under a key of its own for each
-//! distribution. So it depends on neither the shape nor what was drawn before, and is the same on every machine.
+//! They are made of the blocks that a [cipher of counters](threefry) gives. A number with the place
+//! i in an array is made of the blocks of the counters i, or 2i and 2i + 1, under a key of its own
+//! for each distribution. So it depends on neither the shape nor what was drawn before, and is the
+//! same on every machine.
 
 use std::f64::consts::TAU;
 

@@ -7,11 +7,16 @@ use std::{cmp::Ordering, ops::Range};
 use crate::scalar::{Loop, Piece, Real, Ring, Scalar, wide};
 
 use super::{
-    AT_ONCE, Array, ArrayError, Repeated, Shape, Strided, add_runs, axis_split, broadcast, checked_axis, sum,
+    AT_ONCE, Array, ArrayError, Repeated, Shape, Strided, add_runs, axis_split, broadcast,
+    checked_axis, sum,
 };
 
 /// The axis, and the shape with length 1 along it.
-pub(crate) fn reduced(op: &'static str, axis: i64, shape: &[usize]) -> Result<(usize, Shape), ArrayError> {
+pub(crate) fn reduced(
+    op: &'static str,
+    axis: i64,
+    shape: &[usize],
+) -> Result<(usize, Shape), ArrayError> {
     let k = checked_axis(op, axis, shape)?;
     let mut rest = Shape::from_slice(shape);
     rest[k] = 1;
@@ -63,7 +68,8 @@ pub fn cumulative_sum<S: Ring>(a: &mut Array<S>, axis: i64, back: bool) -> Resul
     let (outer, along, inner) = axis_split(&shape, axis);
     for block in a.chunks_exact_mut((along * inner).max(1)).take(outer) {
         for step in 1..along {
-            let (k, before) = if back { (along - 1 - step, along - step) } else { (step, step - 1) };
+            let (k, before) =
+                if back { (along - 1 - step, along - step) } else { (step, step - 1) };
             for i in 0..inner {
                 let sum = block[before * inner + i].clone();
                 block[k * inner + i] += sum;
@@ -73,8 +79,8 @@ pub fn cumulative_sum<S: Ring>(a: &mut Array<S>, axis: i64, back: bool) -> Resul
     Ok(())
 }
 
-/// The square root of the sum of the squared moduli. Of zeros the derivative is 0, as that of the absolute value, and there are
-/// none of higher order.
+/// The square root of the sum of the squared moduli. Of zeros the derivative is 0, as that of the
+/// absolute value, and there are none of higher order.
 #[must_use]
 pub fn norm<T: Real, S: Scalar<Real = T>>(a: &[S]) -> T {
     let mut total = T::zero();
@@ -108,7 +114,8 @@ pub fn product<S: Ring>(a: &[S]) -> S {
     (a * &b) * &(c * &d)
 }
 
-/// For each element the product of all others: the gradient of the product, also where elements are zero.
+/// For each element the product of all others: the gradient of the product, also where elements are
+/// zero.
 pub fn products_of_others<S: Ring>(a: &Array<S>, out: &mut Array<S>) {
     let to = out.start(&a.shape());
     let mut before = S::one();
@@ -123,14 +130,22 @@ pub fn products_of_others<S: Ring>(a: &Array<S>, out: &mut Array<S>) {
     }
 }
 
-/// `y_i = sum_(j != i) v_j prod_(k != i, j) x_k`: how [`products_of_others`] changes along `v`. Both ways along the
-/// array, products of what was passed and their changes are carried. O(n).
+/// `y_i = sum_(j != i) v_j prod_(k != i, j) x_k`: how [`products_of_others`] changes along `v`.
+/// Both ways along the array, products of what was passed and their changes are carried. O(n).
 ///
 /// # Errors
 /// The shapes differ.
-pub fn product_pairs<S: Ring>(x: &Array<S>, v: &Array<S>, out: &mut Array<S>) -> Result<(), ArrayError> {
+pub fn product_pairs<S: Ring>(
+    x: &Array<S>,
+    v: &Array<S>,
+    out: &mut Array<S>,
+) -> Result<(), ArrayError> {
     if !x.same_shape(v) {
-        return Err(ArrayError::shape("prod_pairs", "two arrays of one shape", &[&x.shape(), &v.shape()]));
+        return Err(ArrayError::shape(
+            "prod_pairs",
+            "two arrays of one shape",
+            &[&x.shape(), &v.shape()],
+        ));
     }
     let step = |(p, d): &(S, S), x: &S, v: &S| (p * x, d * x + p * v);
     let before = x.iter().zip(v.iter()).scan((S::one(), S::zero()), |state, (x, v)| {
@@ -176,8 +191,8 @@ fn compare<T: Real>(op: &'static str, a: &T, b: &T) -> Result<Option<Ordering>, 
     a.try_cmp(b).map_err(|source| ArrayError::Undecided { op, source })
 }
 
-/// The order that sorts a vector: the place of the least element, of the next, … Equal elements keep their order,
-/// and a NaN counts as greater than all numbers. O(n log n).
+/// The order that sorts a vector: the place of the least element, of the next, … Equal elements
+/// keep their order, and a NaN counts as greater than all numbers. O(n log n).
 ///
 /// # Errors
 /// It is no vector, or numbers cannot be compared.
@@ -230,8 +245,8 @@ fn zip<S: Ring>(numbers: &mut [S], others: &[S], f: impl Fn(&mut S, &S)) {
     wide::<S, _>(Zip { numbers, others, f });
 }
 
-/// The greatest element, by which exponents are lessened so that they do not overflow; 0 for none. 0 for an infinite one too, which
-/// would make NaN of equal elements.
+/// The greatest element, by which exponents are lessened so that they do not overflow; 0 for none.
+/// 0 for an infinite one too, which would make NaN of equal elements.
 ///
 /// # Errors
 /// Numbers cannot be compared.
@@ -255,8 +270,8 @@ fn greatest<T: Real>(op: &'static str, a: &[T]) -> Result<T, ArrayError> {
     Ok(greatest.finite_value())
 }
 
-/// Lines along the middle one of three axes, side by side, a few at a time: `f` is given the rows of such a few, where
-/// the k-th is `rows(k)` of the block.
+/// Lines along the middle one of three axes, side by side, a few at a time: `f` is given the rows
+/// of such a few, where the k-th is `rows(k)` of the block.
 fn side_by_side<E>(
     (outer, along, inner): (usize, usize, usize),
     mut f: impl FnMut(&dyn Fn(usize) -> Range<usize>, usize) -> Result<(), E>,
@@ -283,7 +298,8 @@ fn shifts<T: Real>(
         match k {
             0 => shifts.clone_from_slice(&a[rows(0)]),
             _ => {
-                T::raise(shifts, &a[rows(k)]).map_err(|source| ArrayError::Undecided { op, source })?;
+                T::raise(shifts, &a[rows(k)])
+                    .map_err(|source| ArrayError::Undecided { op, source })?;
             }
         }
     }
@@ -353,15 +369,16 @@ pub fn softmax<T: Real>(a: &mut Array<T>, axis: i64) -> Result<(), ArrayError> {
     })
 }
 
-/// 1 where the first is at least the second, else 0; NaN where they cannot be compared. Shapes are broadcast.
+/// 1 where the first is at least the second, else 0; NaN where they cannot be compared. Shapes are
+/// broadcast.
 ///
 /// # Errors
 /// The shapes do not fit, or numbers have no order.
 pub fn step<T: Real>(a: &Array<T>, b: &Array<T>, out: &mut Array<T>) -> Result<(), ArrayError> {
     let (from, other) = (a.shape(), b.shape());
     let expected = "arrays whose shapes are equal or 1 along each axis, counted from the last";
-    let shape =
-        broadcast(&from, &other).ok_or_else(|| ArrayError::shape("step", expected, &[&from, &other]))?;
+    let shape = broadcast(&from, &other)
+        .ok_or_else(|| ArrayError::shape("step", expected, &[&from, &other]))?;
     let undecided = |source| ArrayError::Undecided { op: "step", source };
     let to = out.start(&shape);
     let as_it_is = |x: &Array<T>, its: &[usize]| x.len() == 1 || its == &shape[..];

@@ -10,8 +10,8 @@ use super::ArrayError;
 /// The length along each axis.
 pub type Shape = SmallVec<[usize; 4]>;
 
-/// The shape that two shapes have in common when each is repeated along axes of length 1; `None` where they do
-/// not fit.
+/// The shape that two shapes have in common when each is repeated along axes of length 1; `None`
+/// where they do not fit.
 #[must_use]
 pub fn broadcast(a: &[usize], b: &[usize]) -> Option<Shape> {
     let rank = a.len().max(b.len());
@@ -40,8 +40,9 @@ pub fn checked_axis(op: &'static str, axis: i64, shape: &[usize]) -> Result<usiz
 /// # Errors
 /// An index is out of range, or their number is not that of the axes.
 pub fn place(shape: &[usize], indices: &[i64]) -> Result<i64, ArrayError> {
-    let inside =
-        |at: usize, (&i, &n): (&i64, &usize)| Some(at * n + usize::try_from(i).ok().filter(|&i| i < n)?);
+    let inside = |at: usize, (&i, &n): (&i64, &usize)| {
+        Some(at * n + usize::try_from(i).ok().filter(|&i| i < n)?)
+    };
     let fits = indices.len() == shape.len();
     let found = fits.then(|| indices.iter().zip(shape).try_fold(0, inside)).flatten();
     found.and_then(|place| i64::try_from(place).ok()).ok_or_else(|| {
@@ -77,11 +78,13 @@ pub(crate) const MAX_ELEMENTS: usize = isize::MAX as usize;
 pub fn count(shape: &[i64], limit: usize) -> Result<i64, ArrayError> {
     let lengths: Option<Shape> = shape.iter().map(|&d| usize::try_from(d).ok()).collect();
     let n = lengths.and_then(|lengths| checked_count(&lengths, limit).ok());
-    n.and_then(|n| i64::try_from(n).ok()).ok_or_else(|| ArrayError::Lengths { given: shape.to_vec(), limit })
+    n.and_then(|n| i64::try_from(n).ok())
+        .ok_or_else(|| ArrayError::Lengths { given: shape.to_vec(), limit })
 }
 
-/// How many elements an array of the given shape has. What this allows has no axes whose lengths multiply to more than
-/// `limit`, be the array empty along another one, so that products of lengths need not be checked again.
+/// How many elements an array of the given shape has. What this allows has no axes whose lengths
+/// multiply to more than `limit`, be the array empty along another one, so that products of lengths
+/// need not be checked again.
 ///
 /// # Errors
 /// There are more than `limit`, or would be with the axes of length 0 left out.
@@ -158,7 +161,8 @@ impl Iterator for Strided {
     }
 }
 
-/// How far apart the elements of `from` lie along each axis of `to`, to which it broadcasts; 0 where they are repeated.
+/// How far apart the elements of `from` lie along each axis of `to`, to which it broadcasts; 0
+/// where they are repeated.
 pub(super) fn repeated_strides(from: &[usize], to: &[usize]) -> Shape {
     let more = to.len().saturating_sub(from.len());
     let steps = row_major(from);
@@ -178,8 +182,8 @@ pub(crate) fn row_major(shape: &[usize]) -> SmallVec<[usize; 4]> {
     steps
 }
 
-/// The same places with as few axes as can be, at least one: those of length 1 are left out, and two become one where a
-/// step along the first is as far as all steps along the second.
+/// The same places with as few axes as can be, at least one: those of length 1 are left out, and
+/// two become one where a step along the first is as far as all steps along the second.
 fn joined(shape: &[usize], strides: &[usize]) -> (Shape, Shape) {
     let (mut lengths, mut steps) = (Shape::new(), Shape::new());
     for (&n, &step) in shape.iter().zip(strides).filter(|(n, _)| **n != 1) {
@@ -199,8 +203,8 @@ fn joined(shape: &[usize], strides: &[usize]) -> (Shape, Shape) {
 
 /// An array read as one of a larger shape, stretch by stretch.
 ///
-/// Row by row of the larger shape, elements come in *runs*: a run is `length` elements, the same `period` elements of
-/// the array again and again. Axes that lie together in both are one.
+/// Row by row of the larger shape, elements come in *runs*: a run is `length` elements, the same
+/// `period` elements of the array again and again. Axes that lie together in both are one.
 #[derive(Clone, Debug)]
 pub(crate) struct Repeated {
     runs: Runs,
@@ -213,8 +217,8 @@ pub(crate) struct Repeated {
     kept: Option<usize>,
 }
 
-/// So many runs of `length` elements, each of which is one number repeated: the first of these is at `at`, the next `step`
-/// further.
+/// So many runs of `length` elements, each of which is one number repeated: the first of these is
+/// at `at`, the next `step` further.
 pub(crate) struct Lines {
     pub(crate) length: usize,
     pub(crate) count: usize,
@@ -249,10 +253,11 @@ impl Iterator for Runs {
     }
 }
 
-/// An array read in pieces from other places, stretch by stretch: a part of each run of elements, or among zeros.
+/// An array read in pieces from other places, stretch by stretch: a part of each run of elements,
+/// or among zeros.
 ///
-/// The result is runs of `run` elements. Each has `body` elements of the array, from its place `lead` on, and zeros
-/// before and behind; those of the k-th run start at `from + k step`.
+/// The result is runs of `run` elements. Each has `body` elements of the array, from its place
+/// `lead` on, and zeros before and behind; those of the k-th run start at `from + k step`.
 #[derive(Clone, Debug)]
 pub(crate) struct Moved {
     run: usize,
@@ -329,14 +334,22 @@ impl Moved {
     #[inline]
     fn place(&self, start: usize) -> (usize, usize) {
         // Most often there is one run, and a division costs as much as many elements.
-        if start < self.run { (0, start) } else { (start / self.run.max(1), start % self.run.max(1)) }
+        if start < self.run {
+            (0, start)
+        } else {
+            (start / self.run.max(1), start % self.run.max(1))
+        }
     }
 
     /// Adds the elements to those of an array as large as all of them with their zeros.
     pub(crate) fn add<T: Clone + AddAssign>(&self, a: &[T], out: &mut [T]) {
         for (k, run) in out.chunks_mut(self.run.max(1)).enumerate() {
             let from = a.iter().skip(self.from + k * self.step);
-            run.iter_mut().skip(self.lead).take(self.body).zip(from).for_each(|(x, y)| *x += y.clone());
+            run.iter_mut()
+                .skip(self.lead)
+                .take(self.body)
+                .zip(from)
+                .for_each(|(x, y)| *x += y.clone());
         }
     }
 
@@ -355,7 +368,8 @@ impl Moved {
             let (run, behind) = out.split_at_mut((self.run - at).min(out.len()));
             let end = at + run.len();
             // Where the body begins and ends in this piece.
-            let [first, last] = [self.lead, self.lead + self.body].map(|edge| edge.clamp(at, end) - at);
+            let [first, last] =
+                [self.lead, self.lead + self.body].map(|edge| edge.clamp(at, end) - at);
             run[..first].fill(T::zero());
             run[last..].fill(T::zero());
             if first < last {
@@ -394,7 +408,8 @@ pub(crate) enum Window {
 }
 
 impl Repeated {
-    /// Reads an array of shape `from` as one of shape `to`, to which it broadcasts and which has elements.
+    /// Reads an array of shape `from` as one of shape `to`, to which it broadcasts and which has
+    /// elements.
     pub(crate) fn new(from: &[usize], to: &[usize]) -> Repeated {
         let (to, strides) = joined(to, &repeated_strides(from, to));
         let last = to.len() - 1;
@@ -410,8 +425,8 @@ impl Repeated {
         Repeated { runs, period, length, at, done: 0, kept: None }
     }
 
-    /// Goes on by at most `most` elements that lie in one run: where the run starts, the place of the first one in the
-    /// period, and how many they are.
+    /// Goes on by at most `most` elements that lie in one run: where the run starts, the place of
+    /// the first one in the period, and how many they are.
     #[inline]
     pub(crate) fn part(&mut self, most: usize) -> (usize, usize, usize) {
         self.advance();
@@ -421,8 +436,8 @@ impl Repeated {
         (self.at, phase, n)
     }
 
-    /// The next `len` elements, never more than the first time. What is not there as it is, is copied to the buffer,
-    /// which nobody else changes.
+    /// The next `len` elements, never more than the first time. What is not there as it is, is
+    /// copied to the buffer, which nobody else changes.
     pub(crate) fn next<T: Clone>(&mut self, a: &[T], len: usize, buffer: &mut Vec<T>) -> Window {
         self.advance();
         let Some(first) = a.first() else { return Window::Array(0) };
@@ -454,7 +469,8 @@ impl Repeated {
         }
     }
 
-    /// From the start of a run on: whole runs of one number each. What it gives back is shorter than a run.
+    /// From the start of a run on: whole runs of one number each. What it gives back is shorter
+    /// than a run.
     fn fill<'b, T: Clone>(&mut self, a: &[T], out: &'b mut [T]) -> &'b mut [T] {
         let mut lines = out.chunks_exact_mut(self.length);
         for (k, line) in lines.by_ref().enumerate() {
@@ -467,7 +483,8 @@ impl Repeated {
         lines.into_remainder()
     }
 
-    /// Goes on by whole runs of one number each that are at hand, of at most `most` elements together.
+    /// Goes on by whole runs of one number each that are at hand, of at most `most` elements
+    /// together.
     pub(crate) fn lines(&mut self, most: usize) -> Option<Lines> {
         if self.period != 1 || self.length > most {
             return None;

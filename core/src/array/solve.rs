@@ -1,8 +1,8 @@
 //! Systems of equations: elimination with pivots, on every number type.
 //!
-//! The pivot of a column is the element of greatest modulus among the values; what the numbers carry besides
-//! (derivatives, uncertainty) does not decide. Numbers without values, such as symbols, take the first element
-//! that is not exactly zero.
+//! The pivot of a column is the element of greatest modulus among the values; what the numbers
+//! carry besides (derivatives, uncertainty) does not decide. Numbers without values, such as
+//! symbols, take the first element that is not exactly zero.
 
 use std::ops::Range;
 
@@ -10,7 +10,8 @@ use crate::scalar::{Real, Scalar, Undecided};
 
 use super::{Array, ArrayError, cofactors::Split, decompose::size, matmul};
 
-/// Columns that are eliminated, and rows that are solved, before the others change by a product of matrices.
+/// Columns that are eliminated, and rows that are solved, before the others change by a product of
+/// matrices.
 const BLOCK: usize = 48;
 /// From so many columns on that is worth it.
 const FEW: usize = 8;
@@ -31,7 +32,8 @@ pub(super) struct Factors<S> {
 impl<S: Scalar> Factors<S> {
     /// O(n^3), most of it in products of matrices.
     pub(super) fn new(op: &'static str, n: usize, a: &[S]) -> Result<Factors<S>, ArrayError> {
-        let mut f = Factors { n, lu: a.to_vec(), rows: (0..n).collect(), odd: false, stopped: None };
+        let mut f =
+            Factors { n, lu: a.to_vec(), rows: (0..n).collect(), odd: false, stopped: None };
         for from in (0..n).step_by(BLOCK) {
             let to = n.min(from + BLOCK);
             f.eliminate(op, from, to)?;
@@ -45,7 +47,8 @@ impl<S: Scalar> Factors<S> {
         Ok(f)
     }
 
-    /// Eliminates below the diagonal in some columns, with what that changes in them and in the order of the rows.
+    /// Eliminates below the diagonal in some columns, with what that changes in them and in the
+    /// order of the rows.
     fn eliminate(&mut self, op: &'static str, from: usize, to: usize) -> Result<(), ArrayError> {
         let n = self.n;
         for c in from..to {
@@ -78,12 +81,15 @@ impl<S: Scalar> Factors<S> {
             let (above, own) = self.lu.split_at_mut(i * n);
             let (factors, own) = own[..n].split_at_mut(to);
             for (k, factor) in (from..i).zip(&factors[from..]) {
-                own.iter_mut().zip(&above[k * n + to..(k + 1) * n]).for_each(|(x, y)| *x -= factor * y);
+                own.iter_mut()
+                    .zip(&above[k * n + to..(k + 1) * n])
+                    .for_each(|(x, y)| *x -= factor * y);
             }
         }
         let part = |rows: Range<usize>, columns: Range<usize>| self.part(rows, columns);
         let product = times(&part(to..n, from..to)?, &part(from..to, to..n)?)?;
-        for (row, change) in self.lu[to * n..].chunks_exact_mut(n).zip(product.chunks_exact(n - to)) {
+        for (row, change) in self.lu[to * n..].chunks_exact_mut(n).zip(product.chunks_exact(n - to))
+        {
             row[to..].iter_mut().zip(change).for_each(|(x, y)| *x -= y.clone());
         }
         Ok(())
@@ -100,8 +106,9 @@ impl<S: Scalar> Factors<S> {
         if self.stopped.is_some() {
             return None;
         }
-        let product =
-            super::product(&(0..self.n).map(|k| self.lu[k * self.n + k].clone()).collect::<Vec<_>>());
+        let product = super::product(
+            &(0..self.n).map(|k| self.lu[k * self.n + k].clone()).collect::<Vec<_>>(),
+        );
         Some(if self.odd { -product } else { product })
     }
 
@@ -208,7 +215,8 @@ fn adjoint<S: Scalar>(n: usize, a: &[S]) -> Vec<S> {
     (0..n * n).map(|k| a[k % n * n + k / n].conj()).collect()
 }
 
-/// `A^-1 B`, or `(A^H)^-1 B`, for a square matrix and a matrix or vector with as many rows. O(n^3 + n^2 m).
+/// `A^-1 B`, or `(A^H)^-1 B`, for a square matrix and a matrix or vector with as many rows. O(n^3 +
+/// n^2 m).
 ///
 /// # Errors
 /// The shapes do not fit, or the matrix is singular.
@@ -225,7 +233,8 @@ pub fn solve<S: Scalar>(
         let expected = "a matrix n x n and a vector of n or a matrix n x m";
         return Err(ArrayError::shape(op, expected, &[&a.shape(), &shape]));
     }
-    let factors = if adjoint_of { Factors::new(op, n, &adjoint(n, a)) } else { Factors::new(op, n, a) };
+    let factors =
+        if adjoint_of { Factors::new(op, n, &adjoint(n, a)) } else { Factors::new(op, n, a) };
     let factors = factors?.regular(op)?;
     let m = shape.get(1).copied().unwrap_or(1);
     factors.solve(b, m, out.start(&shape))
@@ -238,7 +247,8 @@ pub fn solve<S: Scalar>(
 pub fn inverse<S: Scalar>(a: &Array<S>, out: &mut Array<S>) -> Result<(), ArrayError> {
     let n = size("inv", a)?;
     let factors = Factors::new("inv", n, a)?.regular("inv")?;
-    let unit: Vec<S> = (0..n * n).map(|k| if k % n == k / n { S::one() } else { S::zero() }).collect();
+    let unit: Vec<S> =
+        (0..n * n).map(|k| if k % n == k / n { S::one() } else { S::zero() }).collect();
     factors.solve(&unit, n, out.start(&[n, n]))
 }
 
@@ -261,7 +271,8 @@ fn is_plain<T: Real>(x: &T) -> bool {
     (x.clone() - x.finite_value()).is_exact_zero()
 }
 
-/// A number times a power of two, so that its square stays in range, and that power; as it is where there is no value.
+/// A number times a power of two, so that its square stays in range, and that power; as it is where
+/// there is no value.
 fn near_one<T: Real, S: Scalar<Real = T>>(x: &S) -> (S, Option<T>) {
     match x.re().inverse_size(&x.im()) {
         Some(scale) => (x * &S::from_real(scale.clone()), Some(scale)),

@@ -7,10 +7,12 @@ use super::{Array, ArrayError, Lines, Repeated};
 /// How many elements are summed before the sum is added to the others.
 const BLOCK: usize = 512;
 
-/// How many elements go through a loop at once where several follow each other; sums along axes are taken of as many.
+/// How many elements go through a loop at once where several follow each other; sums along axes are
+/// taken of as many.
 pub(crate) const AT_ONCE: usize = BLOCK;
 
-/// The sum of numbers: blocks of 512, each in 32 columns. The order depends on the number of elements alone.
+/// The sum of numbers: blocks of 512, each in 32 columns. The order depends on the number of
+/// elements alone.
 #[must_use]
 pub fn sum<S: Ring>(items: &[S]) -> S {
     sum_on(S::zero(), items)
@@ -66,8 +68,8 @@ fn block_sum<S: Ring>(block: &[S]) -> S {
     all_columns(&columns) + rest
 }
 
-/// The sum of all columns: those eight apart, then those. Apart from the loops, so that their columns stay in the widest
-/// registers.
+/// The sum of all columns: those eight apart, then those. Apart from the loops, so that their
+/// columns stay in the widest registers.
 #[inline(never)]
 fn all_columns<S: Ring>(columns: &[S; COLUMNS]) -> S {
     let at = |k: usize| columns[k].clone();
@@ -139,8 +141,8 @@ impl<S: Ring> Loop for AddRuns<'_, S> {
     }
 }
 
-/// The sum of the products of the elements of two arrays of one shape, in 32 columns but for the last few that eight do
-/// not divide. Nothing is conjugated.
+/// The sum of the products of the elements of two arrays of one shape, in 32 columns but for the
+/// last few that eight do not divide. Nothing is conjugated.
 ///
 /// # Errors
 /// The shapes differ.

@@ -6,8 +6,8 @@ use crate::scalar::{Real, Scalar};
 
 use super::{Array, ArrayError, decompose::size};
 
-/// `L^-1 B`, or `U^-1 B` if `upper`, of a square matrix of which only that triangle counts, and a vector or a matrix with as many
-/// rows.
+/// `L^-1 B`, or `U^-1 B` if `upper`, of a square matrix of which only that triangle counts, and a
+/// vector or a matrix with as many rows.
 ///
 /// ```
 /// use ketgrad_core::array::{Array, solve_triangular};
@@ -40,8 +40,12 @@ pub fn solve_triangular<T: Real, S: Scalar<Real = T>>(
         let (element, size) = (&a[k * (n + 1)], n);
         match element.abs2().try_cmp(&T::zero()) {
             Ok(Some(Ordering::Equal)) => return Err(ArrayError::Singular { op, column: k, size }),
-            Err(source) if source.agreeing != 0 => return Err(ArrayError::Undecided { op, source }),
-            _ if element.is_exact_zero() => return Err(ArrayError::Singular { op, column: k, size }),
+            Err(source) if source.agreeing != 0 => {
+                return Err(ArrayError::Undecided { op, source });
+            }
+            _ if element.is_exact_zero() => {
+                return Err(ArrayError::Singular { op, column: k, size });
+            }
             _ => {}
         }
     }

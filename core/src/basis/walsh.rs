@@ -8,14 +8,19 @@ pub(crate) fn walsh_hadamard<T: Copy + Add<Output = T> + Sub<Output = T>>(f: &mu
     walsh_hadamard_from(f, 1);
 }
 
-/// The transform over the bits of an index from that of value `first` on: each place below it by itself.
+/// The transform over the bits of an index from that of value `first` on: each place below it by
+/// itself.
 #[inline(always)]
-pub(crate) fn walsh_hadamard_from<T: Copy + Add<Output = T> + Sub<Output = T>>(f: &mut [T], first: usize) {
+pub(crate) fn walsh_hadamard_from<T: Copy + Add<Output = T> + Sub<Output = T>>(
+    f: &mut [T],
+    first: usize,
+) {
     let mut half = first;
     while half < f.len() {
         for block in f.chunks_exact_mut(2 * half) {
             let (low, high) = block.split_at_mut(half);
-            // By index: an iterator may end up as a function that is compiled without the wide registers.
+            // By index: an iterator may end up as a function that is compiled without the wide
+            // registers.
             for i in 0..low.len().min(high.len()) {
                 (low[i], high[i]) = (low[i] + high[i], low[i] - high[i]);
             }
@@ -24,8 +29,8 @@ pub(crate) fn walsh_hadamard_from<T: Copy + Add<Output = T> + Sub<Output = T>>(f
     }
 }
 
-/// Writes `sum_k c_k (-1)^{x.z_k}` for few terms (z_k, c_k): the low bits term by term, in runs that fill registers, the
-/// high ones by the transform.
+/// Writes `sum_k c_k (-1)^{x.z_k}` for few terms (z_k, c_k): the low bits term by term, in runs
+/// that fill registers, the high ones by the transform.
 #[inline(always)]
 pub(crate) fn signed_sum<T>(out: &mut [T], terms: impl Iterator<Item = (usize, T)>)
 where

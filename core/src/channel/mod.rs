@@ -1,9 +1,10 @@
 //! Noise: channels as records, as gates are ([`gate`](crate::gate)).
 //!
 //! A channel maps density matrices to density matrices, `rho -> sum_k w_k A_k rho A_k^dagger` with
-//! `sum_k w_k A_k^dagger A_k = 1`. A [`ChannelKind`] is a line of the table in `table.rs`; a [`Channel`] is a kind with its
-//! parameters, or a list of Kraus operators. A parameter is an [`Angle`] taken as a number, so that it may be an
-//! input of the circuit, and the derivative by the strength of a noise is one like any other.
+//! `sum_k w_k A_k^dagger A_k = 1`. A [`ChannelKind`] is a line of the table in `table.rs`; a
+//! [`Channel`] is a kind with its parameters, or a list of Kraus operators. A parameter is an
+//! [`Angle`] taken as a number, so that it may be an input of the circuit, and the derivative by
+//! the strength of a noise is one like any other.
 //!
 //! ```
 //! use ketgrad_core::{circuit::Circuit, simulate::Simulator};
@@ -18,8 +19,8 @@
 //! ```
 //!
 //! Two ways run them: density matrices of 4^n entries, exactly, on every number type
-//! ([`Simulator::run_density`](crate::simulate::Simulator::run_density)), and trajectories of state vectors, shot by shot
-//! ([`Simulator::run_shots`](crate::simulate::Simulator::run_shots)).
+//! ([`Simulator::run_density`](crate::simulate::Simulator::run_density)), and trajectories of state
+//! vectors, shot by shot ([`Simulator::run_shots`](crate::simulate::Simulator::run_shots)).
 
 mod table;
 
@@ -37,10 +38,12 @@ use table::for_each_channel;
 
 pub(crate) use table::for_each_channel as for_each_named_channel;
 
-/// How far `sum K^dagger K` of given Kraus operators may be off 1, entry by entry. Files print 8 digits or more.
+/// How far `sum K^dagger K` of given Kraus operators may be off 1, entry by entry. Files print 8
+/// digits or more.
 pub const KRAUS_TOLERANCE: f64 = 1e-7;
 
-/// The most qubits of a channel that is given by Kraus operators: on densities it is a matrix of 16^k entries.
+/// The most qubits of a channel that is given by Kraus operators: on densities it is a matrix of
+/// 16^k entries.
 pub const MAX_KRAUS_QUBITS: usize = 4;
 
 /// The terms `(w, A)` of a channel over a ring: `rho -> sum_k w_k A_k rho A_k^dagger`.
@@ -154,7 +157,9 @@ pub enum ChannelError {
         given: Vec<usize>,
     },
     /// Times that no qubit has.
-    #[error("a qubit at rest has a time of at least 0, T1 > 0 and 0 < T2 <= 2 T1, not {time}, {t1} and {t2}")]
+    #[error(
+        "a qubit at rest has a time of at least 0, T1 > 0 and 0 < T2 <= 2 T1, not {time}, {t1} and {t2}"
+    )]
     Relaxation {
         /// How long it rests.
         time: f64,
@@ -179,8 +184,8 @@ pub enum ChannelError {
 }
 
 impl Channel {
-    /// A named channel with its parameters, in the order of [`ChannelKind::param_names`]. Whether they are probabilities is
-    /// seen when they have values.
+    /// A named channel with its parameters, in the order of [`ChannelKind::param_names`]. Whether
+    /// they are probabilities is seen when they have values.
     ///
     /// # Errors
     /// [`ChannelError::Params`] unless there are as many as the channel has.
@@ -211,12 +216,17 @@ impl Channel {
     /// ```
     ///
     /// # Errors
-    /// [`ChannelError`] unless they act on the same qubits and keep the trace to [`KRAUS_TOLERANCE`].
-    pub fn kraus(operators: impl IntoIterator<Item = Matrix<Complex<f64>>>) -> Result<Channel, ChannelError> {
+    /// [`ChannelError`] unless they act on the same qubits and keep the trace to
+    /// [`KRAUS_TOLERANCE`].
+    pub fn kraus(
+        operators: impl IntoIterator<Item = Matrix<Complex<f64>>>,
+    ) -> Result<Channel, ChannelError> {
         let operators: Arc<[Matrix<Complex<f64>>]> = operators.into_iter().collect();
         let k = operators.first().map_or(0, Matrix::n_qubits);
         if !(1..=MAX_KRAUS_QUBITS).contains(&k) || operators.iter().any(|o| o.n_qubits() != k) {
-            return Err(ChannelError::Sizes { given: operators.iter().map(Matrix::n_qubits).collect() });
+            return Err(ChannelError::Sizes {
+                given: operators.iter().map(Matrix::n_qubits).collect(),
+            });
         }
         let squares: Vec<_> = operators.iter().map(|o| &o.dagger() * o).collect();
         let places = (0..1 << k).flat_map(|i| (0..1 << k).map(move |j| (i, j)));
@@ -227,7 +237,9 @@ impl Channel {
         let worst = places.clone().map(off).max_by(|a, b| a.1.total_cmp(&b.1));
         match worst {
             // NaN is the largest of all.
-            Some(((row, column), deviation)) if deviation.is_nan() || deviation > KRAUS_TOLERANCE => {
+            Some(((row, column), deviation))
+                if deviation.is_nan() || deviation > KRAUS_TOLERANCE =>
+            {
                 return Err(ChannelError::Trace { row, column, deviation });
             }
             _ => {}
@@ -240,9 +252,9 @@ impl Channel {
         Ok(Channel(Form::Kraus { operators, mixture }))
     }
 
-    /// What a qubit at rest suffers in a time: it falls to |0> at the rate `1/T1`, and its phase is lost at `1/T2`, which is at
-    /// most twice T1; times in any unit. Amplitude damping by `1 - e^{-t/T1}`, then phase damping by
-    /// `1 - e^{t/T1 - 2 t/T2}`.
+    /// What a qubit at rest suffers in a time: it falls to |0> at the rate `1/T1`, and its phase is
+    /// lost at `1/T2`, which is at most twice T1; times in any unit. Amplitude damping by
+    /// `1 - e^{-t/T1}`, then phase damping by `1 - e^{t/T1 - 2 t/T2}`.
     ///
     /// ```
     /// use ketgrad_core::channel::Channel;
@@ -253,12 +265,14 @@ impl Channel {
     /// ```
     ///
     /// # Errors
-    /// [`ChannelError::Relaxation`] for a negative time, or T1 and T2 that are not positive or do not fit each other.
+    /// [`ChannelError::Relaxation`] for a negative time, or T1 and T2 that are not positive or do
+    /// not fit each other.
     pub fn relaxation(time: f64, t1: f64, t2: f64) -> Result<[Channel; 2], ChannelError> {
         if !(time >= 0.0 && t1 > 0.0 && t2 > 0.0 && t2 <= 2.0 * t1) {
             return Err(ChannelError::Relaxation { time, t1, t2 });
         }
-        let (fall, dephase) = (-(-time / t1).exp_m1(), -(time / t1 - 2.0 * time / t2).min(0.0).exp_m1());
+        let (fall, dephase) =
+            (-(-time / t1).exp_m1(), -(time / t1 - 2.0 * time / t2).min(0.0).exp_m1());
         Ok([
             Channel::new(ChannelKind::AmplitudeDamping, [fall])?,
             Channel::new(ChannelKind::PhaseDamping, [dephase])?,
@@ -318,7 +332,8 @@ impl Channel {
         }
     }
 
-    /// Whether it applies one of some unitaries by chance, whatever the state: its weights are probabilities.
+    /// Whether it applies one of some unitaries by chance, whatever the state: its weights are
+    /// probabilities.
     #[must_use]
     pub fn is_mixture(&self) -> bool {
         match &self.0 {
@@ -330,7 +345,8 @@ impl Channel {
     /// The terms `(w, A)` over a ring. Those of a mixture are unitary.
     ///
     /// # Errors
-    /// [`BindError`] if a parameter has no value or is no probability, or the ring holds no such numbers.
+    /// [`BindError`] if a parameter has no value or is no probability, or the ring holds no such
+    /// numbers.
     pub fn terms<R: Ring>(&self, binding: &impl Binding<R>) -> Result<Terms<R>, BindError> {
         match &self.0 {
             Form::Named { kind, params } => kind.terms(params, binding),
@@ -338,9 +354,13 @@ impl Channel {
                 let number = |x: f64| binding.number(Complex::new(x, 0.0));
                 let term = |operator: &Matrix<Complex<f64>>| {
                     // Of a multiple of a unitary the factor is the weight.
-                    let norm2: f64 = (0..operator.dim()).map(|row| operator[(row, 0)].norm_sqr()).sum();
-                    let (weight, scale) =
-                        if *mixture && norm2 > 0.0 { (norm2, norm2.sqrt().recip()) } else { (1.0, 1.0) };
+                    let norm2: f64 =
+                        (0..operator.dim()).map(|row| operator[(row, 0)].norm_sqr()).sum();
+                    let (weight, scale) = if *mixture && norm2 > 0.0 {
+                        (norm2, norm2.sqrt().recip())
+                    } else {
+                        (1.0, 1.0)
+                    };
                     Ok((number(weight)?, operator.try_map(|z| binding.number(z * scale))?))
                 };
                 let terms: Result<Terms<R>, BindError> = operators.iter().map(term).collect();
@@ -352,12 +372,16 @@ impl Channel {
         }
     }
 
-    /// How much of `|i><i|` stays, for the basis states i of which the terms say it by the square of a root: pairs of i and
-    /// `sum_k w_k |A_k[i, i]|^2`. The derivative of a root is infinite at 0, that of its square is not.
+    /// How much of `|i><i|` stays, for the basis states i of which the terms say it by the square
+    /// of a root: pairs of i and `sum_k w_k |A_k[i, i]|^2`. The derivative of a root is infinite at
+    /// 0, that of its square is not.
     ///
     /// # Errors
     /// As [`Channel::terms`].
-    pub(crate) fn kept<R: Ring>(&self, binding: &impl Binding<R>) -> Result<Vec<(usize, R)>, BindError> {
+    pub(crate) fn kept<R: Ring>(
+        &self,
+        binding: &impl Binding<R>,
+    ) -> Result<Vec<(usize, R)>, BindError> {
         match &self.0 {
             Form::Named { kind, params } => kind.kept(params, binding),
             Form::Kraus { .. } => Ok(Vec::new()),
@@ -394,7 +418,8 @@ fn paulis<R: Ring>(b: &impl Binding<R>, strings: &[(&str, &Angle)]) -> Result<Te
     let k = strings.first().map_or(0, |(letters, _)| letters.len());
     let mut terms = vec![(b.probability(&none)?, Matrix::identity(k))];
     for (letters, p) in strings {
-        let matrix = letters.chars().map(pauli).fold(Matrix::identity(0), |low, high| high.kron(&low));
+        let matrix =
+            letters.chars().map(pauli).fold(Matrix::identity(0), |low, high| high.kron(&low));
         terms.push((b.probability(p)?, matrix));
     }
     Ok(terms)

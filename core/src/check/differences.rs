@@ -1,13 +1,15 @@
 //! Derivatives by differences that know their own error.
 //!
-//! A central difference is off by the curvature of the function over its step, and by the rounding of values over the
-//! length of the step; which step fits is not known before. So steps of all lengths are tried, and what the next two
-//! shorter ones change of a difference tells its error: where steps are too long for the function, as for `1/x` at 1e-5, for
-//! `ln` at 1e-300 or beside a kink, and where they are too short, or no step is right, as for `sin(x * x)` at 100 in single
-//! precision. Differences that are zero say nothing of themselves, since the function may only be too coarse for the
-//! steps, as `(x + 1e10) - 1e10` is: those of longer steps are their error. And where longer steps are just as sure of
-//! something else, nothing is known: `(1 - cos(x)) / (x * x)` at 1e-4 is `1 / (x * x)` times a constant for the shortest.
-//! A step to where the function fails says nothing either; if all do, that failure is the answer.
+//! A central difference is off by the curvature of the function over its step, and by the rounding
+//! of values over the length of the step; which step fits is not known before. So steps of all
+//! lengths are tried, and what the next two shorter ones change of a difference tells its error:
+//! where steps are too long for the function, as for `1/x` at 1e-5, for `ln` at 1e-300 or beside a
+//! kink, and where they are too short, or no step is right, as for `sin(x * x)` at 100 in single
+//! precision. Differences that are zero say nothing of themselves, since the function may only be
+//! too coarse for the steps, as `(x + 1e10) - 1e10` is: those of longer steps are their error. And
+//! where longer steps are just as sure of something else, nothing is known:
+//! `(1 - cos(x)) / (x * x)` at 1e-4 is `1 / (x * x)` times a constant for the shortest. A step to
+//! where the function fails says nothing either; if all do, that failure is the answer.
 
 use num_complex::Complex;
 
@@ -21,7 +23,8 @@ use super::{
     numbers::{flat, moved},
 };
 
-/// The lengths of steps that are tried: what each is of the one before, and how many are longer and shorter than the usual.
+/// The lengths of steps that are tried: what each is of the one before, and how many are longer and
+/// shorter than the usual.
 const SHORTER: f64 = 0.316_227_766_016_837_94;
 const LONGER_STEPS: i32 = 6;
 const SHORTER_STEPS: i32 = 12;
@@ -42,11 +45,13 @@ pub(super) struct Slope {
     pub(super) error: f64,
 }
 
-/// The derivatives of all real numbers of the result by the `k`-th of the arguments, by central differences.
+/// The derivatives of all real numbers of the result by the `k`-th of the arguments, by central
+/// differences.
 ///
-/// The first step is `eps max(1, |x|)`; if what it says does not fit, or what the next shorter one says, longer and shorter
-/// ones follow, and those beside `eps |x|`. What fits is taken if its error is within what the settings allow; if nothing
-/// does, that whose error seems least. At most 80 values.
+/// The first step is `eps max(1, |x|)`; if what it says does not fit, or what the next shorter one
+/// says, longer and shorter ones follow, and those beside `eps |x|`. What fits is taken if its
+/// error is within what the settings allow; if nothing does, that whose error seems least. At most
+/// 80 values.
 pub(super) fn slopes<T: Real>(
     f: &mut Derivatives<'_, Complex<T>>,
     args: &[Value<T>],
@@ -102,13 +107,15 @@ pub(super) fn slopes<T: Real>(
             }
             tried.push(differences(step * scale)?);
             let [.., here, next, last] = tried.as_slice() else { continue };
-            let with_error = |(((here, next), last), greatest): (((&Slope, &Slope), &Slope), &mut f64)| {
-                let change = (next.value - here.value).abs().max((last.value - here.value).abs());
-                let hidden = if here.value == 0.0 && change == 0.0 { *greatest } else { 0.0 };
-                let error = CHANCE * change + hidden + here.error;
-                *greatest = greatest.max(here.value.abs());
-                Slope { value: here.value, error }
-            };
+            let with_error =
+                |(((here, next), last), greatest): (((&Slope, &Slope), &Slope), &mut f64)| {
+                    let change =
+                        (next.value - here.value).abs().max((last.value - here.value).abs());
+                    let hidden = if here.value == 0.0 && change == 0.0 { *greatest } else { 0.0 };
+                    let error = CHANCE * change + hidden + here.error;
+                    *greatest = greatest.max(here.value.abs());
+                    Slope { value: here.value, error }
+                };
             let found = here.iter().zip(next).zip(last).zip(&mut greatest).map(with_error);
             let found: Vec<Slope> = found.collect();
             if fits(&found) && found.iter().all(|slope| rated(slope) <= 1.0) {
@@ -134,8 +141,9 @@ pub(super) fn slopes<T: Real>(
     }
 }
 
-/// Whether the slopes from both sides differ, however short the steps: where engines have no derivative, there is none then, and
-/// central differences say their mean. `sum`: the number that is differentiated, of those that the result has.
+/// Whether the slopes from both sides differ, however short the steps: where engines have no
+/// derivative, there is none then, and central differences say their mean. `sum`: the number that
+/// is differentiated, of those that the result has.
 pub(super) fn has_kink<T: Real>(
     f: &mut Derivatives<'_, Complex<T>>,
     args: &[Value<T>],

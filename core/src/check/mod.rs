@@ -1,7 +1,7 @@
 //! Checks for users: do all ways to a derivative agree?
 //!
-//! - [`gradcheck`]: reverse mode, optimised and not, forward mode, dual numbers and differences, compared; and
-//!   whether a gradient asked for twice is the same.
+//! - [`gradcheck`]: reverse mode, optimised and not, forward mode, dual numbers and differences,
+//!   compared; and whether a gradient asked for twice is the same.
 //! - [`hessian_check`]: the same of second derivatives, for which there are more ways.
 //! - [`dot_test`]: `<y_bar, J x_dot> = <J^T y_bar, x_dot>`, for functions with any result.
 //! - [`test_rule`]: a rule or primitive of your own against differences, partial by partial.
@@ -22,8 +22,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Complex parameters count as two real numbers, `z.re` and `z.im`; the gradient `dL/dx + i dL/dy` has their
-//! partials as its parts.
+//! Complex parameters count as two real numbers, `z.re` and `z.im`; the gradient `dL/dx + i dL/dy`
+//! has their partials as its parts.
 
 mod differences;
 pub mod numbers;
@@ -49,13 +49,14 @@ use numbers::{direction, flat, lift, names, scaled};
 
 type Value<T = f64> = Datum<Complex<T>>;
 
-/// When two derivatives count as equal: `|a - b| <= absolute + relative |b|`; and how much a run may use. Engines that are right
-/// to rounding, all but differences, must agree to 1e-9 absolute and 1e-6 relative, in single precision 1e-5 and 1e-4, if the
-/// settings do not ask for more.
+/// When two derivatives count as equal: `|a - b| <= absolute + relative |b|`; and how much a run
+/// may use. Engines that are right to rounding, all but differences, must agree to 1e-9 absolute
+/// and 1e-6 relative, in single precision 1e-5 and 1e-4, if the settings do not ask for more.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Settings {
-    /// The step of differences, times the larger of 1 and the argument; where it does not fit, shorter ones are tried.
+    /// The step of differences, times the larger of 1 and the argument; where it does not fit,
+    /// shorter ones are tried.
     pub eps: f64,
     /// The absolute part.
     pub absolute: f64,
@@ -118,7 +119,8 @@ impl Settings {
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Engine {
-    /// `reverse`, `reverse, not optimized`, `forward`, `dual` or `difference`; of a circuit the name of a method.
+    /// `reverse`, `reverse, not optimized`, `forward`, `dual` or `difference`; of a circuit the
+    /// name of a method.
     pub name: &'static str,
     /// The value.
     pub value: f64,
@@ -138,9 +140,10 @@ pub struct Report {
     pub engines: Vec<Engine>,
     /// Whether the gradient asked for a second time had the same bits.
     pub reentrant: bool,
-    /// Whether all values and derivatives are equal, and [`reentrant`](Report::reentrant). NaN, which all engines give at a kink
-    /// such as that of `sqrt(x * x)` at 0, equals nothing. Differences may be off by their own
-    /// error, as shorter steps and the rounding of values show it: for `x + 1e16`, or `sin(x * x)` at 100 in single precision.
+    /// Whether all values and derivatives are equal, and [`reentrant`](Report::reentrant). NaN,
+    /// which all engines give at a kink such as that of `sqrt(x * x)` at 0, equals nothing.
+    /// Differences may be off by their own error, as shorter steps and the rounding of values show
+    /// it: for `x + 1e16`, or `sin(x * x)` at 100 in single precision.
     pub agree: bool,
 }
 
@@ -179,12 +182,16 @@ impl std::fmt::Display for Report {
 }
 
 /// Who computes primitives, on the numbers that checks need.
-pub trait CheckHost<T: Real + DualNum = f64>: Host<Complex<T>> + Host<Complex<StrictDual<T>>> {}
+pub trait CheckHost<T: Real + DualNum = f64>:
+    Host<Complex<T>> + Host<Complex<StrictDual<T>>>
+{
+}
 impl<T: Real + DualNum, H: Host<Complex<T>> + Host<Complex<StrictDual<T>>>> CheckHost<T> for H {}
 
-/// Compares all engines on a function, on the real numbers of its arguments: `f64`, or `f32` with [`Settings::single`]. Of a result
-/// that is no real number it is a sum of its numbers, each times a weight of its own, that is compared: value and derivatives. What
-/// goes by a rule that is not the derivative of its body must be what differences say to 1e-5 of it, in single precision 1e-3.
+/// Compares all engines on a function, on the real numbers of its arguments: `f64`, or `f32` with
+/// [`Settings::single`]. Of a result that is no real number it is a sum of its numbers, each times
+/// a weight of its own, that is compared: value and derivatives. What goes by a rule that is not
+/// the derivative of its body must be what differences say to 1e-5 of it, in single precision 1e-3.
 ///
 /// # Errors
 /// The function cannot be differentiated or run there.
@@ -219,17 +226,20 @@ pub fn gradcheck<T: Real + DualNum, H: CheckHost<T>>(
     let (_, again) = pulled(&mut reverse)?;
     let reentrant = reference.iter().map(|x| x.to_bits()).eq(again.iter().map(|x| x.to_bits()));
     let mut engines = vec![("reverse", value, reference.clone())];
-    let mut plain = derivatives::<Complex<T>>(program, name, host, settings)?.with_level(Level::None);
+    let mut plain =
+        derivatives::<Complex<T>>(program, name, host, settings)?.with_level(Level::None);
     let (y, bars) = pulled(&mut plain)?;
     engines.push(("reverse, not optimized", y, bars));
 
     let (mut forward, mut dual, mut difference) = (Vec::new(), Vec::new(), Vec::new());
     let mut on_duals = derivatives::<Complex<StrictDual<T>>>(program, name, host, settings)?;
     let exact = settings.exact::<T>();
-    // What a rule says is first held against the derivative of its body, which a body with a kink or with steps of a search
-    // need not have.
+    // What a rule says is first held against the derivative of its body, which a body with a kink
+    // or with steps of a search need not have.
     let mut bodies = match without_rules(&reverse) {
-        Some(program) => Some(derivatives::<Complex<StrictDual<T>>>(&program, name, host, settings)?),
+        Some(program) => {
+            Some(derivatives::<Complex<StrictDual<T>>>(&program, name, host, settings)?)
+        }
         None => None,
     };
     let (mut by_forward, mut by_dual) = (value, value);
@@ -270,8 +280,12 @@ pub fn gradcheck<T: Real + DualNum, H: CheckHost<T>>(
 /// The program without the rules of what the function reaches; `None` if there are none.
 fn without_rules<T: Real, S: Scalar<Real = T>>(of: &Derivatives<'_, S>) -> Option<Program> {
     let mut bodies = of.program().clone();
-    let removed =
-        of.program().reachable(of.function()).into_iter().filter_map(|g| bodies.remove_rule(g)).count();
+    let removed = of
+        .program()
+        .reachable(of.function())
+        .into_iter()
+        .filter_map(|g| bodies.remove_rule(g))
+        .count();
     (removed > 0).then_some(bodies)
 }
 
@@ -289,7 +303,11 @@ impl Settings {
     /// As these, for what is right to rounding: all but differences.
     fn exact<T: Real>(self) -> Settings {
         let (absolute, relative) = if is_single::<T>() { (1e-5, 1e-4) } else { (1e-9, 1e-6) };
-        Settings { absolute: self.absolute.min(absolute), relative: self.relative.min(relative), ..self }
+        Settings {
+            absolute: self.absolute.min(absolute),
+            relative: self.relative.min(relative),
+            ..self
+        }
     }
 
     /// As these, for differences that alone say whether a rule is right.
@@ -305,8 +323,8 @@ impl Settings {
 }
 
 impl Report {
-    /// Compares what engines say, a name, a value and a gradient each, with the first of them, each by its own
-    /// settings.
+    /// Compares what engines say, a name, a value and a gradient each, with the first of them, each
+    /// by its own settings.
     #[must_use]
     pub fn new(
         names: Vec<String>,
@@ -327,10 +345,15 @@ impl Report {
         let (value, reference) = engines.first().map_or((0.0, Vec::new()), |e| (e.1, e.2.clone()));
         let engines: Vec<Engine> = (engines.into_iter())
             .map(|(name, value, gradient)| {
-                let off =
-                    gradient.iter().zip(&reference).map(|(a, b)| if a == b { 0.0 } else { (a - b).abs() });
+                let off = gradient
+                    .iter()
+                    .zip(&reference)
+                    .map(|(a, b)| if a == b { 0.0 } else { (a - b).abs() });
                 let max_difference =
-                    off.fold(0.0, |m: f64, d| if m.is_nan() || d.is_nan() { f64::NAN } else { m.max(d) });
+                    off.fold(
+                        0.0,
+                        |m: f64, d| if m.is_nan() || d.is_nan() { f64::NAN } else { m.max(d) },
+                    );
                 Engine { name, value, gradient, max_difference }
             })
             .collect();
@@ -338,13 +361,15 @@ impl Report {
             && engines.iter().all(|e| {
                 let mut pairs = e.gradient.iter().zip(&reference).enumerate();
                 let same = pairs.all(|(k, (a, b))| settings(e.name, Some(k)).close(*a, *b));
-                same && settings(e.name, None).close(e.value, value) && e.gradient.len() == reference.len()
+                same && settings(e.name, None).close(e.value, value)
+                    && e.gradient.len() == reference.len()
             });
         Report { names, engines, reentrant, agree }
     }
 }
 
-/// The two sides of `<y_bar, J x_dot> = <J^T y_bar, x_dot>`, for directions whose parts are all different.
+/// The two sides of `<y_bar, J x_dot> = <J^T y_bar, x_dot>`, for directions whose parts are all
+/// different.
 ///
 /// # Errors
 /// As [`gradcheck`].
@@ -360,13 +385,16 @@ pub fn dot_test<H: CheckHost>(
     let x_dot = numbers::filled(&x_dot, &mut numbers::spread(0.3));
     let (y, y_dot) = f.jvp(args, &x_dot)?;
     let y_bar: Vec<Value> = y.zero_tangent().into_iter().collect();
-    let Some(y_bar) = numbers::filled(&y_bar, &mut numbers::spread(0.7)).pop() else { return Ok((0.0, 0.0)) };
+    let Some(y_bar) = numbers::filled(&y_bar, &mut numbers::spread(0.7)).pop() else {
+        return Ok((0.0, 0.0));
+    };
     let (_, x_bar) = f.vjp(args, y_bar.clone())?;
     let pairing = |a: &[Value], b: &[Value]| flat(a).iter().zip(flat(b)).map(|(a, b)| a * b).sum();
     Ok((pairing(&[y_bar], &[y_dot]), pairing(&x_bar, &x_dot)))
 }
 
-/// The tangents and cotangents that rules are given: two, since a rule that forgets its own is right for 1.
+/// The tangents and cotangents that rules are given: two, since a rule that forgets its own is
+/// right for 1.
 const SEEDS: [f64; 2] = [1.0, -2.0];
 
 /// A partial derivative of a rule that differences do not confirm.
@@ -389,7 +417,11 @@ pub struct Fault {
 impl std::fmt::Display for Fault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Fault { rule, by, seed, given, expected, .. } = self;
-        let seed = if *seed == 1.0 { String::new() } else { format!(", asked with {seed} in place of 1,") };
+        let seed = if *seed == 1.0 {
+            String::new()
+        } else {
+            format!(", asked with {seed} in place of 1,")
+        };
         let of = self.of.map(|k| format!(" of number {k} of the result")).unwrap_or_default();
         // Differences are good to a few digits only.
         let expected = format!("{expected:.6e}").parse().unwrap_or(*expected);
@@ -401,13 +433,13 @@ impl std::fmt::Display for Fault {
     }
 }
 
-/// Checks the rule of a function or primitive at a point: every partial that its pullback and its pushforward
-/// imply, and that both are linear in what they are given, against differences. An empty list means that all are right. A pullback or pushforward that is
-/// missing is not checked.
+/// Checks the rule of a function or primitive at a point: every partial that its pullback and its
+/// pushforward imply, and that both are linear in what they are given, against differences. An
+/// empty list means that all are right. A pullback or pushforward that is missing is not checked.
 ///
 /// # Errors
-/// No function or primitive of that name, it cannot be run there, or what its rule gives is longer than what it belongs to
-/// ([`CallError::Tangent`](crate::exec::CallError::Tangent)).
+/// No function or primitive of that name, it cannot be run there, or what its rule gives is longer
+/// than what it belongs to ([`CallError::Tangent`](crate::exec::CallError::Tangent)).
 pub fn test_rule<H: CheckHost>(
     program: &Program,
     name: &str,
@@ -440,13 +472,17 @@ pub fn test_rule<H: CheckHost>(
     let y = f.value(args)?;
     'pullbacks: for row in (0..rows).filter(|_| pulls) {
         for seed in SEEDS {
-            let Some(y_bar) = scaled(&direction(std::slice::from_ref(&y), row), seed).pop() else { break };
+            let Some(y_bar) = scaled(&direction(std::slice::from_ref(&y), row), seed).pop() else {
+                break;
+            };
             match f.vjp(args, y_bar) {
                 Ok((_, bars)) => {
                     let partials = flat(&bars).into_iter().enumerate();
                     partials.for_each(|(k, g)| compare("pullback", seed, k, row, g));
                 }
-                Err(DeriveError::Diff(crate::adjoint::DiffError::MissingRule { .. })) => break 'pullbacks,
+                Err(DeriveError::Diff(crate::adjoint::DiffError::MissingRule { .. })) => {
+                    break 'pullbacks;
+                }
                 Err(e) => return Err(e),
             }
         }
@@ -458,7 +494,9 @@ pub fn test_rule<H: CheckHost>(
                     let partials = flat(&[dot]).into_iter().enumerate();
                     partials.for_each(|(row, g)| compare("pushforward", seed, k, row, g));
                 }
-                Err(DeriveError::Diff(crate::adjoint::DiffError::MissingRule { .. })) => break 'pushforwards,
+                Err(DeriveError::Diff(crate::adjoint::DiffError::MissingRule { .. })) => {
+                    break 'pushforwards;
+                }
                 Err(e) => return Err(e),
             }
         }
@@ -466,7 +504,8 @@ pub fn test_rule<H: CheckHost>(
     Ok(faults)
 }
 
-/// Whether there is a pullback, and a pushforward, to be checked: where there is neither, the body gives both.
+/// Whether there is a pullback, and a pushforward, to be checked: where there is neither, the body
+/// gives both.
 fn directions(program: &Program, name: &str) -> [bool; 2] {
     let given = match program.lookup(name) {
         Some(f) => program.rule(f).map(|r| [r.pullback.is_some(), r.pushforward.is_some()]),

@@ -78,7 +78,9 @@ pub fn filled<T: Real>(values: &[Value<T>], next: &mut impl Iterator<Item = f64>
             Datum::Real(_) => Datum::Real(number()),
             Datum::Complex(_) => Datum::Complex(Complex::new(number(), number())),
             Datum::Reals(xs) => Datum::Reals(Arc::new(xs.map(|_| number()))),
-            Datum::Complexes(zs) => Datum::Complexes(Arc::new(zs.map(|_| Complex::new(number(), number())))),
+            Datum::Complexes(zs) => {
+                Datum::Complexes(Arc::new(zs.map(|_| Complex::new(number(), number()))))
+            }
             Datum::Tuple(fields) => {
                 let mut inner = std::iter::from_fn(|| number().primal());
                 Datum::Tuple(filled_dyn(fields, &mut inner))
@@ -120,7 +122,10 @@ fn plain<T: Real>(x: &T) -> f64 {
 pub type StrictDual<T> = DualVec<T, Const<1>>;
 
 /// The values as dual numbers with derivative 1 in the `k`-th number.
-pub(super) fn lift<T: Real + DualNum>(values: &[Value<T>], k: usize) -> Vec<Datum<Complex<StrictDual<T>>>> {
+pub(super) fn lift<T: Real + DualNum>(
+    values: &[Value<T>],
+    k: usize,
+) -> Vec<Datum<Complex<StrictDual<T>>>> {
     let mut place = 0;
     lift_from(values, k, &mut place)
 }

@@ -22,10 +22,11 @@ fn named(at: &[String]) -> String {
     names.map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", ")
 }
 
-/// Checks the laws of a commutative ring for all pairs and triples of samples, exactly: two numbers are the same if their
-/// difference [is zero](Ring::is_exact_zero). Also that the operators on values and references agree with the assigning ones, and that
-/// `dot2`, `mul_add_assign`, `scale` and `sum` are what they are documented to be. Samples should hold 0, 1, and numbers of
-/// every sort that the type has; n of them take n^3 steps. For numbers that round see [`ring_laws_by`].
+/// Checks the laws of a commutative ring for all pairs and triples of samples, exactly: two numbers
+/// are the same if their difference [is zero](Ring::is_exact_zero). Also that the operators on
+/// values and references agree with the assigning ones, and that `dot2`, `mul_add_assign`, `scale`
+/// and `sum` are what they are documented to be. Samples should hold 0, 1, and numbers of every
+/// sort that the type has; n of them take n^3 steps. For numbers that round see [`ring_laws_by`].
 ///
 /// ```
 /// use ketgrad_core::{check::ring_laws, field::Fp};
@@ -41,7 +42,8 @@ pub fn ring_laws<R: Ring>(samples: &[R]) -> Result<(), LawError> {
     ring_laws_by(samples, |a, b| (a.clone() - b).is_exact_zero())
 }
 
-/// As [`ring_laws`], where `same` says which numbers are taken for the same: those within rounding, say.
+/// As [`ring_laws`], where `same` says which numbers are taken for the same: those within rounding,
+/// say.
 ///
 /// ```
 /// use ketgrad_core::check::ring_laws_by;
@@ -60,7 +62,9 @@ pub fn ring_laws_by<R: Ring>(samples: &[R], same: impl Fn(&R, &R) -> bool) -> Re
     };
     let is_true = |law: &'static str, at: &[&R], holds: bool| match holds {
         true => Ok(()),
-        false => Err(LawError { law, at: shown(at), left: "false".to_owned(), right: "true".to_owned() }),
+        false => {
+            Err(LawError { law, at: shown(at), left: "false".to_owned(), right: "true".to_owned() })
+        }
     };
     is_true("`zero().is_exact_zero()`", &[], zero.is_exact_zero())?;
     is_true("`one().is_exact_one()`", &[], one.is_exact_one())?;
@@ -100,7 +104,12 @@ pub fn ring_laws_by<R: Ring>(samples: &[R], same: impl Fn(&R, &R) -> bool) -> Re
                 check("(a + b) + c = a + (b + c)", &at, (a + b) + c, a + (b + c))?;
                 check("(a b) c = a (b c)", &at, (a * b) * c, a * (b * c))?;
                 check("a (b + c) = a b + a c", &at, a * (b + c), a * b + &(a * c))?;
-                check("`dot2(a, b, c, a)` = a b + c a", &at, R::dot2(a, b, c, a), a * b + &(c * a))?;
+                check(
+                    "`dot2(a, b, c, a)` = a b + c a",
+                    &at,
+                    R::dot2(a, b, c, a),
+                    a * b + &(c * a),
+                )?;
                 let mut sum = a.clone();
                 sum.mul_add_assign(b, c);
                 check("`a.mul_add_assign(b, c)` = a + b c", &at, sum, a + &(b * c))?;
@@ -116,8 +125,8 @@ pub fn ring_laws_by<R: Ring>(samples: &[R], same: impl Fn(&R, &R) -> bool) -> Re
     Ok(())
 }
 
-/// Checks that conjugation is its own inverse and goes through sums and products, for all pairs of samples; `same` as in
-/// [`ring_laws_by`].
+/// Checks that conjugation is its own inverse and goes through sums and products, for all pairs of
+/// samples; `same` as in [`ring_laws_by`].
 ///
 /// # Errors
 /// The first law that does not hold, and where.

@@ -11,9 +11,9 @@ use super::{
     numbers::{self, direction, flat, lift, names},
 };
 
-/// Compares the ways to the second derivatives of a function that gives one real number: reverse mode by forward mode, optimised
-/// and not, by reverse mode, by dual numbers and by differences. The gradient of the report is the Hessian row by row, under names such
-/// as `a b`.
+/// Compares the ways to the second derivatives of a function that gives one real number: reverse
+/// mode by forward mode, optimised and not, by reverse mode, by dual numbers and by differences.
+/// The gradient of the report is the Hessian row by row, under names such as `a b`.
 ///
 /// ```
 /// use ketgrad_core::{check::{Settings, hessian_check}, exec::{Datum, NoHost}, text::parse_program};
@@ -28,8 +28,8 @@ use super::{
 /// ```
 ///
 /// # Errors
-/// The function gives no real number, it cannot be differentiated or run there, or it has a rule that makes its second derivatives depend
-/// on their order.
+/// The function gives no real number, it cannot be differentiated or run there, or it has a rule
+/// that makes its second derivatives depend on their order.
 pub fn hessian_check<T: Real + DualNum, H: CheckHost<T>>(
     program: &Program,
     name: &str,
@@ -46,7 +46,8 @@ pub fn hessian_check<T: Real + DualNum, H: CheckHost<T>>(
     let reference = rows(f.hessian(args)?);
     let again = rows(f.hessian(args)?);
     let reentrant = reference.iter().map(|x| x.to_bits()).eq(again.iter().map(|x| x.to_bits()));
-    let mut plain = derivatives::<Complex<T>>(program, name, host, settings)?.with_level(Level::None);
+    let mut plain =
+        derivatives::<Complex<T>>(program, name, host, settings)?.with_level(Level::None);
     let plain = rows(plain.hessian(args)?);
 
     // The gradient as a function: the value, and the derivatives behind it.
@@ -65,8 +66,9 @@ pub fn hessian_check<T: Real + DualNum, H: CheckHost<T>>(
         let slopes_of = on_duals.gradient(&lift(args, k))?;
         dual.extend(slopes_of.iter().flat_map(|d| numbers::parts(d)[1].clone()));
         let row = reference.get(k * n..(k + 1) * n).unwrap_or(&[]);
-        let fits =
-            |slopes: &[Slope]| slopes[1..].iter().zip(row).all(|(slope, h)| settings.close(slope.value, *h));
+        let fits = |slopes: &[Slope]| {
+            slopes[1..].iter().zip(row).all(|(slope, h)| settings.close(slope.value, *h))
+        };
         for slope in slopes(&mut g, args, k, settings, fits)?.into_iter().skip(1) {
             difference.push(slope.value);
             by_differences.push(settings.of(&slope));
@@ -84,7 +86,8 @@ pub fn hessian_check<T: Real + DualNum, H: CheckHost<T>>(
         Some(k) if engine == DIFFERENCE => by_differences.get(k).copied().unwrap_or(settings),
         _ => exact,
     };
-    let pairs = numbers.iter().flat_map(|a| numbers.iter().map(move |b| format!("{a} {b}"))).collect();
+    let pairs =
+        numbers.iter().flat_map(|a| numbers.iter().map(move |b| format!("{a} {b}"))).collect();
     Ok(Report::compared(pairs, engines, reentrant, allowed))
 }
 

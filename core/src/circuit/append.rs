@@ -55,7 +55,11 @@ impl Circuit {
     ///
     /// # Errors
     /// As [`Circuit::push`].
-    pub fn channel(&mut self, channel: Channel, targets: &[usize]) -> Result<&mut Circuit, CircuitError> {
+    pub fn channel(
+        &mut self,
+        channel: Channel,
+        targets: &[usize],
+    ) -> Result<&mut Circuit, CircuitError> {
         self.operation(Operation::Channel(channel), targets, &[])
     }
 
@@ -128,8 +132,9 @@ impl Circuit {
         self.operation(Operation::Assign { bit, value }, &[], &[])
     }
 
-    /// Appends what `body` appends, each instruction under a condition on classical bits. The condition
-    /// is tested at each of them: what follows a change of its bits within the block sees the new values.
+    /// Appends what `body` appends, each instruction under a condition on classical bits. The
+    /// condition is tested at each of them: what follows a change of its bits within the block sees
+    /// the new values.
     ///
     /// ```
     /// use ketgrad_core::circuit::{Circuit, Condition};
@@ -173,8 +178,8 @@ impl Circuit {
     /// ```
     ///
     /// # Errors
-    /// The error of `body`; [`CircuitError::NotUnitary`] if it measures, resets, assigns or is noise;
-    /// [`CircuitError`] if it acts on one of the controls. Nothing is appended then.
+    /// The error of `body`; [`CircuitError::NotUnitary`] if it measures, resets, assigns or is
+    /// noise; [`CircuitError`] if it acts on one of the controls. Nothing is appended then.
     pub fn under(
         &mut self,
         controls: impl Operand,
@@ -208,8 +213,8 @@ impl Circuit {
     /// ```
     ///
     /// # Errors
-    /// The error of `body`; [`CircuitError::NotUnitary`] if it measures, resets, assigns or is noise. Nothing
-    /// is appended then.
+    /// The error of `body`; [`CircuitError::NotUnitary`] if it measures, resets, assigns or is
+    /// noise. Nothing is appended then.
     pub fn undo(
         &mut self,
         body: impl FnOnce(&mut Circuit) -> Result<&mut Circuit, CircuitError>,
@@ -267,7 +272,8 @@ impl Circuit {
         controls: &[(usize, bool)],
     ) -> Result<&mut Circuit, CircuitError> {
         let number = |q: usize| {
-            u32::try_from(q).map_err(|_| CircuitError::NoSuchQubit { given: q, n_qubits: self.n_qubits })
+            u32::try_from(q)
+                .map_err(|_| CircuitError::NoSuchQubit { given: q, n_qubits: self.n_qubits })
         };
         let targets = targets.iter().map(|&q| number(q)).collect::<Result<_, _>>()?;
         let controls = controls
@@ -293,7 +299,9 @@ impl Circuit {
 
     fn check(&self, instruction: &Instruction) -> Result<(), CircuitError> {
         let given = instruction.targets.len();
-        if let Some(&bit) = instruction.operation.written().iter().find(|b| **b as usize >= self.n_bits()) {
+        if let Some(&bit) =
+            instruction.operation.written().iter().find(|b| **b as usize >= self.n_bits())
+        {
             return Err(self.no_such_bit(bit as usize));
         }
         if let Operation::Misread { bits, chances } = &instruction.operation {
@@ -314,7 +322,11 @@ impl Circuit {
                 let (expected, controls) = (channel.n_qubits(), instruction.controls.len());
                 if given != expected || controls > 0 {
                     let given = given + controls;
-                    return Err(CircuitError::Targets { gate: channel.to_string(), given, expected });
+                    return Err(CircuitError::Targets {
+                        gate: channel.to_string(),
+                        given,
+                        expected,
+                    });
                 }
             }
             Operation::Unitary(matrix) if given != matrix.n_qubits() => {
@@ -336,7 +348,11 @@ impl Circuit {
                 if given > 0 || !instruction.controls.is_empty() =>
             {
                 let gate = operation_name(instruction);
-                return Err(CircuitError::Targets { gate, given: instruction.qubits().count(), expected: 0 });
+                return Err(CircuitError::Targets {
+                    gate,
+                    given: instruction.qubits().count(),
+                    expected: 0,
+                });
             }
             _ => {}
         }
@@ -345,7 +361,10 @@ impl Circuit {
         let mut seen: SmallVec<[u32; 8]> = SmallVec::new();
         for qubit in instruction.qubits() {
             if qubit as usize >= self.n_qubits {
-                return Err(CircuitError::NoSuchQubit { given: qubit as usize, n_qubits: self.n_qubits });
+                return Err(CircuitError::NoSuchQubit {
+                    given: qubit as usize,
+                    n_qubits: self.n_qubits,
+                });
             }
             if seen.len() < 32 && seen.contains(&qubit) {
                 return Err(CircuitError::RepeatedQubit { qubit });

@@ -1,8 +1,9 @@
 //! Gates that the source of a circuit defines: their names, and where they are called.
 //!
-//! A circuit is a list of instructions, into which the bodies of such gates are put. Where they came from is a remark, which
-//! is no part of what a circuit is, and which those who change instructions need not know: a call counts as long as what
-//! stands there is the body of its gate with its angles and qubits, compared instruction by instruction.
+//! A circuit is a list of instructions, into which the bodies of such gates are put. Where they
+//! came from is a remark, which is no part of what a circuit is, and which those who change
+//! instructions need not know: a call counts as long as what stands there is the body of its gate
+//! with its angles and qubits, compared instruction by instruction.
 
 use std::{ops::Range, sync::Arc};
 
@@ -23,10 +24,12 @@ impl GateDefinition {
     /// A gate that does what a circuit does.
     ///
     /// # Errors
-    /// [`CircuitError::NoBody`] unless that is one or more gates of the table with angles over inputs.
+    /// [`CircuitError::NoBody`] unless that is one or more gates of the table with angles over
+    /// inputs.
     pub fn new(name: impl Into<String>, body: Circuit) -> Result<GateDefinition, CircuitError> {
         let name = name.into();
-        let is_gate = |i: &Instruction| matches!(i.operation, Operation::Gate(_)) && i.condition.is_none();
+        let is_gate =
+            |i: &Instruction| matches!(i.operation, Operation::Gate(_)) && i.condition.is_none();
         let computes = body.params.iter().any(|param| param.definition.is_some());
         if body.instructions.is_empty() || computes || !body.instructions.iter().all(is_gate) {
             return Err(CircuitError::NoBody { name });
@@ -90,7 +93,8 @@ impl Call {
         let body = &self.gate.body.instructions;
         (0..body.len()).map(move |k| {
             let mut own = body[if self.inverse { body.len() - 1 - k } else { k }].clone();
-            own.operation = own.operation.map_params(|a| a.substitute(|id| self.args[id.index()].clone()));
+            own.operation =
+                own.operation.map_params(|a| a.substitute(|id| self.args[id.index()].clone()));
             own.targets.iter_mut().for_each(|q| *q = self.qubits[*q as usize]);
             own.controls.iter_mut().for_each(|c| c.qubit = self.qubits[c.qubit as usize]);
             if self.inverse {
@@ -154,7 +158,8 @@ impl Circuit {
     /// ```
     ///
     /// # Errors
-    /// As [`Circuit::push`], and for the wrong number of parameters or qubits. Nothing is appended then.
+    /// As [`Circuit::push`], and for the wrong number of parameters or qubits. Nothing is appended
+    /// then.
     pub fn call(
         &mut self,
         gate: &Arc<GateDefinition>,
@@ -170,8 +175,9 @@ impl Circuit {
             return Err(CircuitError::Targets { gate: gate.name.clone(), given, expected });
         }
         let n_qubits = self.n_qubits;
-        let number =
-            |&q: &usize| u32::try_from(q).map_err(|_| CircuitError::NoSuchQubit { given: q, n_qubits });
+        let number = |&q: &usize| {
+            u32::try_from(q).map_err(|_| CircuitError::NoSuchQubit { given: q, n_qubits })
+        };
         let qubits = qubits.iter().map(number).collect::<Result<Qubits, _>>()?;
         if let Some(k) = (1..qubits.len()).find(|&k| qubits[..k].contains(&qubits[k])) {
             return Err(CircuitError::RepeatedQubit { qubit: qubits[k] });
@@ -193,7 +199,8 @@ impl Circuit {
         Arc::make_mut(&mut self.calls.0).push(call);
     }
 
-    /// The same instructions, none of which count as calls: texts and pictures show what gates with definitions are made of.
+    /// The same instructions, none of which count as calls: texts and pictures show what gates with
+    /// definitions are made of.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -211,8 +218,8 @@ impl Circuit {
         self
     }
 
-    /// The calls of gates with definitions whose instructions are still what these say, under one condition each; in order,
-    /// none in another, of none that is [`Circuit::expanded`].
+    /// The calls of gates with definitions whose instructions are still what these say, under one
+    /// condition each; in order, none in another, of none that is [`Circuit::expanded`].
     #[must_use]
     pub fn calls(&self) -> Vec<NamedCall<'_>> {
         let mut found: Vec<NamedCall<'_>> = Vec::new();
@@ -228,7 +235,14 @@ impl Circuit {
                     && given.condition == there[0].condition
             };
             if free && call.gates().zip(there).all(is) {
-                found.push(NamedCall { instructions, gate, args, qubits, controls, inverse: *inverse });
+                found.push(NamedCall {
+                    instructions,
+                    gate,
+                    args,
+                    qubits,
+                    controls,
+                    inverse: *inverse,
+                });
             }
         }
         found

@@ -1,7 +1,8 @@
 //! A circuit on the qubits that it uses.
 //!
-//! A qubit that no instruction touches stays |0>. So a circuit on a register of 127 qubits that uses two of them is run as one
-//! on two, and what it gives is put in the places of the register again.
+//! A qubit that no instruction touches stays |0>. So a circuit on a register of 127 qubits that
+//! uses two of them is run as one on two, and what it gives is put in the places of the register
+//! again.
 
 use super::{Circuit, CircuitError, Instruction, Marks, Operation};
 use crate::observable::{ObservableError, Pauli, PauliString, PauliSum};
@@ -16,8 +17,8 @@ pub struct Compact {
 }
 
 impl Circuit {
-    /// The circuit without the qubits that no instruction acts on; the others keep their order. One qubit stays where all are
-    /// idle. O(instructions).
+    /// The circuit without the qubits that no instruction acts on; the others keep their order. One
+    /// qubit stays where all are idle. O(instructions).
     ///
     /// ```
     /// use ketgrad_core::circuit::Circuit;
@@ -33,14 +34,16 @@ impl Circuit {
         self.on(self.used_qubits())
     }
 
-    /// The circuit [folded](Circuit::folded) and without idle qubits, if there is anything to gain: all that it looks at is
-    /// whether something but gates and measurements is in it, and whether gates are on all qubits.
+    /// The circuit [folded](Circuit::folded) and without idle qubits, if there is anything to gain:
+    /// all that it looks at is whether something but gates and measurements is in it, and whether
+    /// gates are on all qubits.
     #[must_use]
     pub fn lean(&self) -> Option<Compact> {
         let (mut known, mut on_all) = (false, Used::default());
         for instruction in self.instructions() {
             let measures = matches!(instruction.operation, Operation::Measure { .. });
-            known |= instruction.condition.is_some() || !(measures || instruction.operation.is_unitary());
+            known |= instruction.condition.is_some()
+                || !(measures || instruction.operation.is_unitary());
             if !measures {
                 on_all.add(instruction);
             }
@@ -62,7 +65,8 @@ impl Circuit {
         self
     }
 
-    /// The circuit on some qubits, ascending, those that it uses among them; others may be beyond its last one.
+    /// The circuit on some qubits, ascending, those that it uses among them; others may be beyond
+    /// its last one.
     pub(crate) fn on(&self, mut qubits: Vec<usize>) -> Compact {
         if qubits.is_empty() && self.n_qubits() > 0 {
             qubits.push(0);
@@ -71,10 +75,13 @@ impl Circuit {
         if !qubits.iter().copied().eq(0..self.n_qubits()) {
             circuit.n_qubits = qubits.len();
             circuit.qubit_registers = Vec::new();
-            let place = |q: u32| qubits.binary_search(&(q as usize)).ok().and_then(|k| u32::try_from(k).ok());
+            let place = |q: u32| {
+                qubits.binary_search(&(q as usize)).ok().and_then(|k| u32::try_from(k).ok())
+            };
             for instruction in &mut circuit.instructions {
                 // A barrier may stand on idle qubits, too.
-                instruction.targets = instruction.targets.iter().filter_map(|q| place(*q)).collect();
+                instruction.targets =
+                    instruction.targets.iter().filter_map(|q| place(*q)).collect();
                 instruction.controls.iter_mut().for_each(|c| c.qubit = place(c.qubit).unwrap_or(0));
             }
         }
@@ -147,13 +154,14 @@ impl Compact {
         self.qubits.binary_search(&qubit).ok()
     }
 
-    /// The basis state of the compact circuit that a text names in the whole, qubit 0 rightmost; `None` if an idle qubit is 1 in
-    /// it, or it does not have a bit for each qubit.
+    /// The basis state of the compact circuit that a text names in the whole, qubit 0 rightmost;
+    /// `None` if an idle qubit is 1 in it, or it does not have a bit for each qubit.
     #[must_use]
     pub fn index(&self, bits: &str) -> Option<usize> {
         let is_set = |q: usize| bits.as_bytes().get(self.n_qubits - 1 - q) == Some(&b'1');
         let mut ones = (0..self.n_qubits).filter(|q| is_set(*q)).map(|q| self.place(q));
-        ones.try_fold(0, |index, place| Some(index | 1 << place?)).filter(|_| bits.len() == self.n_qubits)
+        ones.try_fold(0, |index, place| Some(index | 1 << place?))
+            .filter(|_| bits.len() == self.n_qubits)
     }
 
     /// The basis state of the whole, for one of the compact circuit.
@@ -162,7 +170,8 @@ impl Compact {
         self.qubits.iter().enumerate().fold(0, |all, (k, q)| all | (index >> k & 1) << q)
     }
 
-    /// The name of a basis state of the compact circuit in the whole: qubit 0 rightmost, idle qubits 0.
+    /// The name of a basis state of the compact circuit in the whole: qubit 0 rightmost, idle
+    /// qubits 0.
     #[must_use]
     pub fn bitstring(&self, index: usize) -> String {
         let mut bits = vec![b'0'; self.n_qubits];
@@ -174,8 +183,9 @@ impl Compact {
         bits.into_iter().map(char::from).collect()
     }
 
-    /// A circuit on the qubits that are used, with a measurement of each of them at its end: into a register with a bit for each
-    /// qubit of the whole, the only one that shows. So it is measured what a circuit without measurements has measured.
+    /// A circuit on the qubits that are used, with a measurement of each of them at its end: into a
+    /// register with a bit for each qubit of the whole, the only one that shows. So it is measured
+    /// what a circuit without measurements has measured.
     ///
     /// # Errors
     /// [`CircuitError::TooManyBits`].
@@ -183,7 +193,8 @@ impl Compact {
         self.measuring(circuit, 0..self.n_qubits)
     }
 
-    /// As [`Compact::measuring_all`], of some qubits of the whole: bit j is that of qubit j of them.
+    /// As [`Compact::measuring_all`], of some qubits of the whole: bit j is that of qubit j of
+    /// them.
     ///
     /// # Errors
     /// [`CircuitError::TooManyBits`].
@@ -202,8 +213,8 @@ impl Compact {
         Ok(measured)
     }
 
-    /// What an observable of the whole is on the qubits that are used, where the idle ones are |0>: Z is 1 there, and the mean
-    /// of X and Y is 0.
+    /// What an observable of the whole is on the qubits that are used, where the idle ones are |0>:
+    /// Z is 1 there, and the mean of X and Y is 0.
     ///
     /// # Errors
     /// None for an observable that is one; coefficients stay finite.

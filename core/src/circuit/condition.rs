@@ -84,15 +84,21 @@ impl Condition {
     /// # Errors
     /// [`CircuitError::NotUnsigned`] for a constant that is negative or beyond 128 bits,
     /// [`CircuitError::NoSuchBit`] for a bit beyond 32 bits.
-    pub fn compare<N>(bits: &[usize], relation: Relation, constant: N) -> Result<Condition, CircuitError>
+    pub fn compare<N>(
+        bits: &[usize],
+        relation: Relation,
+        constant: N,
+    ) -> Result<Condition, CircuitError>
     where
         N: TryInto<u128> + Copy + fmt::Display,
     {
         let bit = |&b: &usize| {
-            u32::try_from(b).map_err(|_| CircuitError::NoSuchBit { given: b, n_bits: u32::MAX as usize })
+            u32::try_from(b)
+                .map_err(|_| CircuitError::NoSuchBit { given: b, n_bits: u32::MAX as usize })
         };
-        let value: u128 =
-            constant.try_into().map_err(|_| CircuitError::NotUnsigned { given: constant.to_string() })?;
+        let value: u128 = constant
+            .try_into()
+            .map_err(|_| CircuitError::NotUnsigned { given: constant.to_string() })?;
         if let (&[one], Relation::Equal | Relation::NotEqual, 0 | 1) = (bits, relation, value) {
             return Ok(Condition::Bit {
                 bit: bit(&one)?,
@@ -141,7 +147,9 @@ impl Condition {
             Condition::Bit { bit, .. } => f(*bit),
             Condition::Compare { bits, .. } => bits.iter().for_each(|&b| f(b)),
             Condition::Not(inner) => inner.for_each_bit(f),
-            Condition::All(list) | Condition::Any(list) => list.iter().for_each(|c| c.for_each_bit(f)),
+            Condition::All(list) | Condition::Any(list) => {
+                list.iter().for_each(|c| c.for_each_bit(f))
+            }
         }
     }
 
@@ -192,7 +200,8 @@ impl fmt::Display for Condition {
             Condition::Bit { bit, value } => write!(f, "c[{bit}] == {}", u8::from(*value)),
             Condition::Compare { bits, relation, value } => {
                 let names: Vec<String> = bits.iter().rev().map(|b| format!("c[{b}]")).collect();
-                let digits: String = value.iter().rev().map(|&b| if b { '1' } else { '0' }).collect();
+                let digits: String =
+                    value.iter().rev().map(|&b| if b { '1' } else { '0' }).collect();
                 let digits = if digits.is_empty() { "0" } else { &digits };
                 write!(f, "{{{}}} {} 0b{digits}", names.join(", "), relation.symbol())
             }

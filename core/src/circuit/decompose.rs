@@ -5,8 +5,9 @@
 //! Y ─[S†]─[H]⊕──●───────●──⊕─[H]─[S]─        Z = H X H = (S H)^dagger Y (S H)
 //! Z ────────────⊕─[RZ]──⊕─────────────
 //! ```
-//! RZ alone is under the controls. Up to one letter, and two alike, are gates of the table. Rotations one after the other
-//! whose strings are Z alone on the same qubits, as the chains of Jordan and Wigner are, share the CX gates of these.
+//! RZ alone is under the controls. Up to one letter, and two alike, are gates of the table.
+//! Rotations one after the other whose strings are Z alone on the same qubits, as the chains of
+//! Jordan and Wigner are, share the CX gates of these.
 
 use std::sync::Arc;
 
@@ -20,8 +21,8 @@ use crate::{
 };
 
 impl Circuit {
-    /// The same circuit with gates of the table for rotations about Pauli strings: changes of basis, chains of CX, and RZ.
-    /// Everything else stays as it is.
+    /// The same circuit with gates of the table for rotations about Pauli strings: changes of
+    /// basis, chains of CX, and RZ. Everything else stays as it is.
     ///
     /// ```
     /// use ketgrad_core::circuit::Circuit;
@@ -46,8 +47,11 @@ impl Circuit {
             match part {
                 Part::Run(run) => {
                     for alike in run.chunk_by(shares_chain) {
-                        Gates { out: &mut out.instructions, condition: alike[0].condition.as_ref() }
-                            .of_run(alike);
+                        Gates {
+                            out: &mut out.instructions,
+                            condition: alike[0].condition.as_ref(),
+                        }
+                        .of_run(alike);
                     }
                 }
                 Part::Loop { head, .. } => {
@@ -75,13 +79,20 @@ fn rotation(instruction: &Instruction) -> Option<&PauliRotation> {
 
 /// The targets on which a string is Z.
 fn z_alone<'a>(rotation: &'a PauliRotation, targets: &'a [u32]) -> impl Iterator<Item = u32> + 'a {
-    rotation.letters().iter().zip(targets).filter(|(letter, _)| **letter == Pauli::Z).map(|(_, &q)| q)
+    rotation
+        .letters()
+        .iter()
+        .zip(targets)
+        .filter(|(letter, _)| **letter == Pauli::Z)
+        .map(|(_, &q)| q)
 }
 
 /// Whether two instructions are rotations about strings that are Z alone on the same qubits.
 fn shares_chain(a: &Instruction, b: &Instruction) -> bool {
     match (rotation(a), rotation(b)) {
-        (Some(r), Some(s)) => z_alone(r, &a.targets).eq(z_alone(s, &b.targets)) && a.condition == b.condition,
+        (Some(r), Some(s)) => {
+            z_alone(r, &a.targets).eq(z_alone(s, &b.targets)) && a.condition == b.condition
+        }
         _ => false,
     }
 }
@@ -93,7 +104,13 @@ struct Gates<'a> {
 }
 
 impl Gates<'_> {
-    fn push(&mut self, kind: GateKind, angle: Option<Angle>, targets: &[u32], controls: &[Control]) {
+    fn push(
+        &mut self,
+        kind: GateKind,
+        angle: Option<Angle>,
+        targets: &[u32],
+        controls: &[Control],
+    ) {
         // The kinds here take the angles that they are given.
         if let Ok(gate) = Gate::new(kind, angle) {
             self.out.push(Instruction {
@@ -109,15 +126,19 @@ impl Gates<'_> {
         self.push(GateKind::X, None, &[target], &[Control { qubit: control, value: true }]);
     }
 
-    /// One instruction, or rotations whose strings are Z alone on the same qubits, whose parity goes to the last one.
+    /// One instruction, or rotations whose strings are Z alone on the same qubits, whose parity
+    /// goes to the last one.
     fn of_run(&mut self, run: &[Instruction]) {
         let [first, _, ..] = run else {
             return run.iter().for_each(|instruction| match rotation(instruction) {
-                Some(rotation) => self.rotation(rotation, &instruction.targets, &instruction.controls),
+                Some(rotation) => {
+                    self.rotation(rotation, &instruction.targets, &instruction.controls)
+                }
                 None => self.out.push(instruction.clone()),
             });
         };
-        let shared: Qubits = rotation(first).into_iter().flat_map(|r| z_alone(r, &first.targets)).collect();
+        let shared: Qubits =
+            rotation(first).into_iter().flat_map(|r| z_alone(r, &first.targets)).collect();
         shared.windows(2).for_each(|pair| self.cx(pair[0], pair[1]));
         let gone = &shared[..shared.len().saturating_sub(1)];
         for instruction in run {

@@ -37,8 +37,8 @@ impl DelayLength {
     }
 }
 
-/// As OpenQASM 3 writes it, `100ns`, in the largest unit in which it is a whole number, or else in seconds; it reads back
-/// the same.
+/// As OpenQASM 3 writes it, `100ns`, in the largest unit in which it is a whole number, or else in
+/// seconds; it reads back the same.
 impl fmt::Display for DelayLength {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = match self {
@@ -57,7 +57,8 @@ impl fmt::Display for DelayLength {
 }
 
 impl Circuit {
-    /// Lets qubits wait, those of a list together. Nothing happens to them but what a noise model says of delays.
+    /// Lets qubits wait, those of a list together. Nothing happens to them but what a noise model
+    /// says of delays.
     ///
     /// ```
     /// use ketgrad_core::circuit::{Circuit, DelayLength};
@@ -68,8 +69,13 @@ impl Circuit {
     /// ```
     ///
     /// # Errors
-    /// As [`Circuit::push`]; [`CircuitError::DelayLength`] for a length that is negative or not finite.
-    pub fn delay(&mut self, qubits: impl Operand, length: DelayLength) -> Result<&mut Circuit, CircuitError> {
+    /// As [`Circuit::push`]; [`CircuitError::DelayLength`] for a length that is negative or not
+    /// finite.
+    pub fn delay(
+        &mut self,
+        qubits: impl Operand,
+        length: DelayLength,
+    ) -> Result<&mut Circuit, CircuitError> {
         let qubits = self.qubits(qubits)?;
         self.operation(Operation::Delay { length }, &qubits, &[])
     }

@@ -47,8 +47,10 @@ impl fmt::Display for Circuit {
                     }
                 }
                 Part::Loop { head, .. } => {
-                    let condition =
-                        head.condition.as_ref().map_or_else(|| "true".to_owned(), |c| c.to_string());
+                    let condition = head
+                        .condition
+                        .as_ref()
+                        .map_or_else(|| "true".to_owned(), |c| c.to_string());
                     writeln!(f, "{:1$}while ({condition}) {{", "", 2 * depth)?;
                     depth += 1;
                 }
@@ -77,7 +79,9 @@ fn write(circuit: &Circuit, instruction: &Instruction, f: &mut fmt::Formatter<'_
     }
     let controls = instruction.controls.iter().map(|c| (if c.value { "" } else { "!" }, c.qubit));
     let letter = |j: usize| match &instruction.operation {
-        Operation::PauliRotation(rotation) => rotation.letters().get(j).map_or("", |letter| letter.word()),
+        Operation::PauliRotation(rotation) => {
+            rotation.letters().get(j).map_or("", |letter| letter.word())
+        }
         _ => "",
     };
     let targets = instruction.targets.iter().enumerate().map(|(j, &q)| (letter(j), q));

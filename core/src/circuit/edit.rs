@@ -15,7 +15,11 @@ impl Circuit {
     /// # Errors
     /// [`CircuitError`] if the qubits do not fit or a register of the same name exists. Nothing is
     /// appended then.
-    pub fn append(&mut self, other: &Circuit, qubits: &[usize]) -> Result<&mut Circuit, CircuitError> {
+    pub fn append(
+        &mut self,
+        other: &Circuit,
+        qubits: &[usize],
+    ) -> Result<&mut Circuit, CircuitError> {
         if qubits.len() != other.n_qubits {
             return Err(CircuitError::QubitMap { given: qubits.len(), expected: other.n_qubits });
         }
@@ -35,7 +39,9 @@ impl Circuit {
         for &q in qubits {
             map.push(u32::try_from(q).unwrap_or(u32::MAX));
         }
-        if let Some(r) = other.registers.iter().find(|r| self.registers.iter().any(|s| s.name == r.name)) {
+        if let Some(r) =
+            other.registers.iter().find(|r| self.registers.iter().any(|s| s.name == r.name))
+        {
             return Err(CircuitError::DuplicateRegister { name: r.name.clone() });
         }
         let all_bits = self.n_bits().saturating_add(other.n_bits());
@@ -58,7 +64,8 @@ impl Circuit {
             let mut moved = instruction.clone();
             moved.targets.iter_mut().for_each(|q| *q = map[*q as usize]);
             moved.controls.iter_mut().for_each(|c| c.qubit = map[c.qubit as usize]);
-            moved.operation = moved.operation.map_params(|a| a.substitute(|id| angles[id.index()].clone()));
+            moved.operation =
+                moved.operation.map_params(|a| a.substitute(|id| angles[id.index()].clone()));
             moved.operation.map_bits(|bit| bit + first_bit);
             if let Some(condition) = &mut moved.condition {
                 *condition = Arc::new(condition.map_bits(&|bit| bit + first_bit));
@@ -70,7 +77,11 @@ impl Circuit {
             self.remember_call(Call {
                 first: first + call.instructions.start,
                 gate: Arc::clone(call.gate),
-                args: call.args.iter().map(|a| a.substitute(|id| angles[id.index()].clone())).collect(),
+                args: call
+                    .args
+                    .iter()
+                    .map(|a| a.substitute(|id| angles[id.index()].clone()))
+                    .collect(),
                 qubits: call.qubits.iter().map(|q| map[*q as usize]).collect(),
                 controls: call.controls.iter().map(there).collect(),
                 inverse: call.inverse,
@@ -82,8 +93,8 @@ impl Circuit {
     /// The circuit run `times` times in a row.
     ///
     /// # Errors
-    /// [`CircuitError::NotUnitary`] with measurements, resets or conditions, [`CircuitError::TooLong`] for more
-    /// instructions than memory holds.
+    /// [`CircuitError::NotUnitary`] with measurements, resets or conditions,
+    /// [`CircuitError::TooLong`] for more instructions than memory holds.
     pub fn repeat(&self, times: usize) -> Result<Circuit, CircuitError> {
         self.need_unitary("repeating")?;
         let mut out = self.clone();
@@ -127,7 +138,8 @@ impl Circuit {
         out.n_qubits += values.len();
         if !out.qubit_registers.is_empty() && !values.is_empty() {
             let is_free = |name: &String| out.qubit_registers.iter().all(|r| r.name != *name);
-            let numbered = std::iter::once("control".to_owned()).chain((1..).map(|k| format!("control_{k}")));
+            let numbered =
+                std::iter::once("control".to_owned()).chain((1..).map(|k| format!("control_{k}")));
             let name = numbered.into_iter().find(is_free).unwrap_or_default();
             out.qubit_registers.push(QubitRegister { name, size: values.len() });
         }
@@ -148,8 +160,8 @@ impl Circuit {
     ///
     /// # Errors
     /// [`CircuitError::NoSuchParam`] for an unknown name, [`CircuitError::NotFinite`] if a computed
-    /// parameter becomes NaN or infinite, [`CircuitError::OtherParam`] or [`CircuitError::ForeignParam`] for an angle
-    /// over another circuit's parameters.
+    /// parameter becomes NaN or infinite, [`CircuitError::OtherParam`] or
+    /// [`CircuitError::ForeignParam`] for an angle over another circuit's parameters.
     pub fn bind(&self, values: &[(&str, Angle)]) -> Result<Circuit, CircuitError> {
         let inputs: BTreeSet<&str> = self.inputs().collect();
         if let Some((name, _)) = values.iter().find(|(name, _)| !inputs.contains(name)) {
@@ -157,7 +169,8 @@ impl Circuit {
         }
         values.iter().flat_map(|(_, angle)| angle.terms()).try_for_each(|t| self.own(t.0))?;
         // Of a name that comes twice the last value counts.
-        let values: BTreeMap<&str, &Angle> = values.iter().map(|(name, angle)| (*name, angle)).collect();
+        let values: BTreeMap<&str, &Angle> =
+            values.iter().map(|(name, angle)| (*name, angle)).collect();
         let mut out = Circuit { params: Vec::new(), instructions: Vec::new(), ..self.clone() };
         // Open inputs first, so that a value may mention any of them.
         let open: Vec<Option<Angle>> = self
@@ -177,8 +190,11 @@ impl Circuit {
                     out.computed(expr)?
                 }
                 (None, None) => {
-                    let value = values.get(param.name.as_str()).map_or_else(Angle::zero, |&a| a.clone());
-                    value.substitute(|id| open.get(id.index()).cloned().flatten().unwrap_or_else(poisoned))
+                    let value =
+                        values.get(param.name.as_str()).map_or_else(Angle::zero, |&a| a.clone());
+                    value.substitute(|id| {
+                        open.get(id.index()).cloned().flatten().unwrap_or_else(poisoned)
+                    })
                 }
             };
             angles.push(angle);

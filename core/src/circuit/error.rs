@@ -85,7 +85,9 @@ pub enum CircuitError {
         n_bits: usize,
     },
     /// A row of a readout matrix that holds no probabilities.
-    #[error("row {row} of the readout matrix, counted from 0, does not hold probabilities whose sum is 1")]
+    #[error(
+        "row {row} of the readout matrix, counted from 0, does not hold probabilities whose sum is 1"
+    )]
     ReadoutRow {
         /// The row.
         row: usize,
@@ -113,7 +115,9 @@ pub enum CircuitError {
         given: Vec<usize>,
     },
     /// A constant that classical bits, an unsigned number, cannot be compared with.
-    #[error("classical bits are an unsigned number of up to 128 bits: they cannot be compared with {given}")]
+    #[error(
+        "classical bits are an unsigned number of up to 128 bits: they cannot be compared with {given}"
+    )]
     NotUnsigned {
         /// The constant.
         given: String,
@@ -231,7 +235,9 @@ pub enum CircuitError {
         given: usize,
     },
     /// Noise behind what changes its own condition.
-    #[error("noise cannot follow {after} into a bit of its own condition, which is another one then")]
+    #[error(
+        "noise cannot follow {after} into a bit of its own condition, which is another one then"
+    )]
     NoiseCondition {
         /// The instruction.
         after: String,

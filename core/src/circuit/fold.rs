@@ -1,7 +1,7 @@
 //! Constant folding: what is known from |0…0> on needs no run.
 //!
-//! A qubit that nothing has touched is |0>, and so is one that has just been reset; a classical bit that nothing has written
-//! is 0. So
+//! A qubit that nothing has touched is |0>, and so is one that has just been reset; a classical bit
+//! that nothing has written is 0. So
 //!
 //! | instruction | becomes |
 //! |---|---|
@@ -14,9 +14,10 @@
 //!
 //! What a loop changes is unknown in it and after it.
 //!
-//! A measurement after which nothing uses its qubit and its bit is final, and is set aside where states are looked at. So what
-//! uses those of a measurement stays, even where it does nothing, and so does the condition of a measurement, even where it
-//! holds: else the measurement became a final one.
+//! A measurement after which nothing uses its qubit and its bit is final, and is set aside where
+//! states are looked at. So what uses those of a measurement stays, even where it does nothing, and
+//! so does the condition of a measurement, even where it holds: else the measurement became a final
+//! one.
 
 use std::collections::HashMap;
 
@@ -31,8 +32,9 @@ use crate::{
 };
 
 impl Circuit {
-    /// The circuit that does the same to |0…0> without what is known before it runs: resets of fresh qubits, conditions on
-    /// bits that nothing has written, noise of probability 0. The parameters stay as they are. O(instructions).
+    /// The circuit that does the same to |0…0> without what is known before it runs: resets of
+    /// fresh qubits, conditions on bits that nothing has written, noise of probability 0. The
+    /// parameters stay as they are. O(instructions).
     ///
     /// ```
     /// use ketgrad_core::circuit::{Circuit, Condition};
@@ -179,7 +181,10 @@ impl Known {
             Operation::Assign { bit, value } => {
                 let before = self.bit(bit).value;
                 let is_known = always || before == Some(value);
-                self.write(bit, Bit { value: is_known.then_some(value), written: true, measured: false });
+                self.write(
+                    bit,
+                    Bit { value: is_known.then_some(value), written: true, measured: false },
+                );
             }
             Operation::Misread { ref bits, .. } => bits.iter().for_each(|&bit| {
                 let measured = self.bit(bit).measured;
@@ -192,7 +197,9 @@ impl Known {
 
     /// Forgets what an instruction may change.
     fn forget(&mut self, instruction: &Instruction) {
-        if instruction.operation.does_nothing() || matches!(instruction.operation, Operation::While { .. }) {
+        if instruction.operation.does_nothing()
+            || matches!(instruction.operation, Operation::While { .. })
+        {
             return;
         }
         for &bit in instruction.operation.written() {
@@ -282,8 +289,10 @@ impl Known {
             Condition::Compare { bits, relation, value: constant } => {
                 let is = |unknown: bool| condition.holds(&|bit| value(&bit).unwrap_or(unknown));
                 let constant = |k: usize| constant.get(k).copied().unwrap_or(false);
-                let differs =
-                    bits.iter().enumerate().any(|(k, b)| value(b).is_some_and(|v| v != constant(k)));
+                let differs = bits
+                    .iter()
+                    .enumerate()
+                    .any(|(k, b)| value(b).is_some_and(|v| v != constant(k)));
                 match relation {
                     _ if bits.iter().all(|b| value(b).is_some()) => Some(is(false)),
                     Relation::Equal if differs => Some(false),

@@ -23,7 +23,8 @@ impl Circuit {
     /// The inputs `name[0]`, `name[1]`, …, declared where they are not there yet.
     pub fn param_list(&mut self, name: &str, size: usize) -> Vec<Angle> {
         let inputs = self.params.iter().enumerate().filter(|(_, p)| p.definition.is_none());
-        let known: HashMap<String, ParamId> = inputs.map(|(i, p)| (p.name.clone(), param_id(i))).collect();
+        let known: HashMap<String, ParamId> =
+            inputs.map(|(i, p)| (p.name.clone(), param_id(i))).collect();
         let names = (0..size).map(|i| format!("{name}[{i}]"));
         names.map(|name| self.input(known.get(&name).copied(), &name)).collect()
     }
@@ -35,8 +36,9 @@ impl Circuit {
         Angle::theta(ParamId::named(id.number(), name))
     }
 
-    /// A parameter computed from the others. An expression that is an angle already costs nothing; one with a
-    /// parameter of another circuit gives that parameter, which no gate of this circuit takes.
+    /// A parameter computed from the others. An expression that is an angle already costs nothing;
+    /// one with a parameter of another circuit gives that parameter, which no gate of this circuit
+    /// takes.
     pub fn expression(&mut self, expr: ParamExpr) -> Angle {
         if let [crate::param::Step::Angle(angle)] = expr.steps() {
             return angle.clone();
@@ -46,7 +48,8 @@ impl Circuit {
         }
         // An expression of expressions of … would have a name that doubles with every level.
         let text = expr.text(&|id| self.param_name(id));
-        let name = if text.len() <= MAX_NAME { text } else { format!("computed_{}", self.params.len()) };
+        let name =
+            if text.len() <= MAX_NAME { text } else { format!("computed_{}", self.params.len()) };
         let same = |other: &ParamExpr| {
             *other == expr && other.angles().zip(expr.angles()).all(|(a, b)| a.slack() == b.slack())
         };
@@ -55,7 +58,9 @@ impl Circuit {
             Some(i) => param_id(i),
             None => self.push_param(ParamDef { name, definition: Some(expr) }),
         };
-        Angle::theta(self.params.get(id.index()).map_or(id, |p| ParamId::named(id.number(), &p.name)))
+        Angle::theta(
+            self.params.get(id.index()).map_or(id, |p| ParamId::named(id.number(), &p.name)),
+        )
     }
 
     /// Whether a parameter is one of this circuit's.
@@ -118,27 +123,32 @@ impl Circuit {
         Ok(values)
     }
 
-    /// For each input the interval in which strengths of noise that are made of it alone (`p`, `1 - p/3`) are probabilities;
-    /// `None` if there is no such strength.
+    /// For each input the interval in which strengths of noise that are made of it alone (`p`,
+    /// `1 - p/3`) are probabilities; `None` if there is no such strength.
     #[must_use]
     pub fn intervals(&self) -> Vec<Option<[f64; 2]>> {
         let mut intervals = vec![None; self.params.len()];
-        let noise =
-            |i: &&Instruction| matches!(i.operation, Operation::Channel(_) | Operation::Misread { .. });
+        let noise = |i: &&Instruction| {
+            matches!(i.operation, Operation::Channel(_) | Operation::Misread { .. })
+        };
         for strength in self.instructions.iter().filter(noise).flat_map(|i| i.operation.params()) {
             let rest = strength.substitute(|_| Angle::zero()).constant();
             if let (&[(id, q)], Some(rest)) = (strength.terms(), rest) {
-                let ends = [0.0, 1.0].map(|p| (p - rest) * *q.denom() as f64 / *q.numer() as f64 + 0.0);
-                let [low, high] = intervals[id.index()].unwrap_or([f64::NEG_INFINITY, f64::INFINITY]);
-                intervals[id.index()] = Some([ends[0].min(ends[1]).max(low), ends[0].max(ends[1]).min(high)]);
+                let ends =
+                    [0.0, 1.0].map(|p| (p - rest) * *q.denom() as f64 / *q.numer() as f64 + 0.0);
+                let [low, high] =
+                    intervals[id.index()].unwrap_or([f64::NEG_INFINITY, f64::INFINITY]);
+                intervals[id.index()] =
+                    Some([ends[0].min(ends[1]).max(low), ends[0].max(ends[1]).min(high)]);
             }
         }
-        let of_inputs = self.params.iter().zip(intervals).filter(|(param, _)| param.definition.is_none());
+        let of_inputs =
+            self.params.iter().zip(intervals).filter(|(param, _)| param.definition.is_none());
         of_inputs.map(|(_, interval)| interval).collect()
     }
 
-    /// The first instruction that has no numbers where the inputs have these values, and why: an angle is not finite, a
-    /// strength of noise is no probability. `None` if there is none.
+    /// The first instruction that has no numbers where the inputs have these values, and why: an
+    /// angle is not finite, a strength of noise is no probability. `None` if there is none.
     #[must_use]
     pub fn fault<T: Real>(&self, inputs: &[T]) -> Option<(usize, CircuitError)> {
         let mut inputs = inputs.iter();
@@ -147,15 +157,17 @@ impl Circuit {
         for param in &self.params {
             let value = match &param.definition {
                 None => Ok(inputs.next().cloned().unwrap_or_else(T::zero)),
-                Some(expr) => match expr.params().find_map(|id| faults.get(id.index()).cloned().flatten()) {
-                    Some(fault) => Err(fault),
-                    None => match expr.evaluate(&values) {
-                        Ok(x) if x.primal().is_some_and(|x| !x.is_finite()) => {
-                            Err(CircuitError::NotFinite { angle: param.name.clone() })
-                        }
-                        value => value.map_err(|error| self.bind_error(error)),
-                    },
-                },
+                Some(expr) => {
+                    match expr.params().find_map(|id| faults.get(id.index()).cloned().flatten()) {
+                        Some(fault) => Err(fault),
+                        None => match expr.evaluate(&values) {
+                            Ok(x) if x.primal().is_some_and(|x| !x.is_finite()) => {
+                                Err(CircuitError::NotFinite { angle: param.name.clone() })
+                            }
+                            value => value.map_err(|error| self.bind_error(error)),
+                        },
+                    }
+                }
             };
             faults.push(value.as_ref().err().cloned());
             values.push(value.unwrap_or_else(|_| T::zero()));
@@ -165,8 +177,10 @@ impl Circuit {
             let is_strength =
                 matches!(instruction.operation, Operation::Channel(_) | Operation::Misread { .. });
             instruction.operation.params().iter().find_map(|angle| {
-                let inside =
-                    angle.terms().iter().find_map(|(id, _)| faults.get(id.index()).cloned().flatten());
+                let inside = angle
+                    .terms()
+                    .iter()
+                    .find_map(|(id, _)| faults.get(id.index()).cloned().flatten());
                 inside.or_else(|| {
                     let error = match is_strength {
                         true => Binding::<Complex<T>>::probability(&values, angle).err(),
@@ -184,7 +198,9 @@ impl Circuit {
     pub fn bind_error(&self, error: BindError) -> CircuitError {
         match error {
             BindError::Unbound { id } => CircuitError::Unbound { names: vec![self.param_name(id)] },
-            BindError::NotFinite { angle } => CircuitError::NotFinite { angle: self.angle_text(&angle) },
+            BindError::NotFinite { angle } => {
+                CircuitError::NotFinite { angle: self.angle_text(&angle) }
+            }
             BindError::NoProbability { angle, value } => {
                 CircuitError::NoProbability { text: self.angle_text(&angle), value }
             }

@@ -39,12 +39,13 @@ pub enum Operation {
     Reset,
     /// Noise: a channel.
     Channel(Channel),
-    /// Misreads classical bits together: with some probability what they are becomes something else.
+    /// Misreads classical bits together: with some probability what they are becomes something
+    /// else.
     Misread {
         /// The classical bits; the first is the least significant bit of an outcome.
         bits: MisreadBits,
-        /// For each outcome the probabilities of all others in ascending order. Of one bit: that a 0 is taken for 1, and a
-        /// 1 for 0.
+        /// For each outcome the probabilities of all others in ascending order. Of one bit: that a
+        /// 0 is taken for 1, and a 1 for 0.
         chances: Arc<[Angle]>,
     },
     /// Gives a classical bit a value.
@@ -61,8 +62,9 @@ pub enum Operation {
         /// How long.
         length: DelayLength,
     },
-    /// Runs the `body` instructions behind it, and then itself again, as long as the condition of the
-    /// instruction holds; without a condition for ever. A body ends with the circuit or the loop around at the latest.
+    /// Runs the `body` instructions behind it, and then itself again, as long as the condition of
+    /// the instruction holds; without a condition for ever. A body ends with the circuit or the
+    /// loop around at the latest.
     While {
         /// How many instructions.
         body: u32,
@@ -90,7 +92,9 @@ impl Operation {
                 Operation::Misread { bits: bits.clone(), chances: chances.iter().map(f).collect() }
             }
             Operation::Gate(gate) => Operation::Gate(gate.map_params(f)),
-            Operation::PauliRotation(rotation) => Operation::PauliRotation(Box::new(rotation.map_params(f))),
+            Operation::PauliRotation(rotation) => {
+                Operation::PauliRotation(Box::new(rotation.map_params(f)))
+            }
             Operation::Channel(channel) => Operation::Channel(channel.map_params(f)),
             other => other.clone(),
         }

@@ -21,8 +21,8 @@ pub enum Part<'a> {
 }
 
 impl Circuit {
-    /// Appends what `body` appends, as a loop: it runs again and again while the condition on classical bits
-    /// holds, which is tested before each round.
+    /// Appends what `body` appends, as a loop: it runs again and again while the condition on
+    /// classical bits holds, which is tested before each round.
     ///
     /// ```
     /// use ketgrad_core::circuit::{Circuit, Condition};
@@ -56,13 +56,15 @@ impl Circuit {
     /// Makes all that follows the loop at this instruction its body.
     pub(crate) fn set_body(&mut self, at: usize) {
         let behind = self.instructions.len().saturating_sub(at + 1);
-        if let Some(Instruction { operation: Operation::While { body }, .. }) = self.instructions.get_mut(at)
+        if let Some(Instruction { operation: Operation::While { body }, .. }) =
+            self.instructions.get_mut(at)
         {
             *body = u32::try_from(behind).unwrap_or(u32::MAX);
         }
     }
 
-    /// The circuit in pieces: instructions in a row, and where loops begin and end. O(instructions).
+    /// The circuit in pieces: instructions in a row, and where loops begin and end.
+    /// O(instructions).
     pub fn parts(&self) -> impl Iterator<Item = Part<'_>> {
         // Where the bodies around end.
         let (mut at, mut open): (usize, Vec<usize>) = (0, Vec::new());
@@ -86,8 +88,8 @@ impl Circuit {
         })
     }
 
-    /// The positions of each loop, from its head to the last instruction of its body; by first position, outer loops
-    /// first.
+    /// The positions of each loop, from its head to the last instruction of its body; by first
+    /// position, outer loops first.
     #[must_use]
     pub fn loops(&self) -> Vec<Range<usize>> {
         let (mut loops, mut at) = (Vec::new(), 0);

@@ -14,7 +14,8 @@ impl Marks {
     const LARGE: u32 = 1 << 16;
 
     pub(crate) fn has(&self, i: u32) -> bool {
-        self.small.get(i as usize).copied().unwrap_or(false) || (i >= Marks::LARGE && self.large.contains(&i))
+        self.small.get(i as usize).copied().unwrap_or(false)
+            || (i >= Marks::LARGE && self.large.contains(&i))
     }
     pub(crate) fn add(&mut self, i: u32) {
         if i >= Marks::LARGE {

@@ -1,5 +1,5 @@
-//! One method per named gate and channel: `circuit.crx(0, 1, theta)?`, qubits first (controls before targets),
-//! then angles. A qubit may be a list of qubits: see [`Operand`].
+//! One method per named gate and channel: `circuit.crx(0, 1, theta)?`, qubits first (controls
+//! before targets), then angles. A qubit may be a list of qubits: see [`Operand`].
 
 use crate::{
     channel::{Channel, ChannelKind, for_each_named_channel},
@@ -16,8 +16,8 @@ macro_rules! methods {
                 #[doc = concat!("Appends `", $name, "`: [`GateKind::", stringify!($KIND), "`] under ", $controls, " controls.")]
                 ///
                 /// # Errors
-                /// A qubit that does not exist or comes twice, or lists that do not pair up. Nothing is
-                /// appended then.
+                /// A qubit that does not exist or comes twice, or lists that do not pair up.
+                /// Nothing is appended then.
                 pub fn $method(&mut self, $($q: impl Operand,)* $($p: impl Into<Angle>),*) -> Result<&mut Circuit, CircuitError> {
                     let operands = [$(self.numbers($q)?),*];
                     let gate = Gate::new(GateKind::$KIND, [$($p.into()),*])?;
@@ -40,8 +40,9 @@ macro_rules! channel_methods {
                 $(#[$doc])*
                 ///
                 /// # Errors
-                /// A qubit that does not exist or comes twice, or lists that do not pair up. Nothing is
-                /// appended then. Whether the parameters are probabilities is seen when they have values.
+                /// A qubit that does not exist or comes twice, or lists that do not pair up.
+                /// Nothing is appended then. Whether the parameters are probabilities is seen when
+                /// they have values.
                 pub fn $method(&mut self, $($q: impl Operand,)* $($p: impl Into<Angle>),*) -> Result<&mut Circuit, CircuitError> {
                     let operands = [$(self.numbers($q)?),*];
                     let params: [Angle; _] = [$($p.into()),*];
@@ -65,7 +66,8 @@ impl Circuit {
         let rows = rows(operands)?;
         self.all_or_nothing(|circuit| {
             for row in 0..rows {
-                let qubits: Vec<usize> = operands.iter().map(|numbers| element(numbers, row)).collect();
+                let qubits: Vec<usize> =
+                    operands.iter().map(|numbers| element(numbers, row)).collect();
                 let (controls, targets) = qubits.split_at(n_controls);
                 let controls: Vec<(usize, bool)> = controls.iter().map(|&q| (q, true)).collect();
                 circuit.operation(operation.clone(), targets, &controls)?;

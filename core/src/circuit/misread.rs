@@ -1,7 +1,9 @@
-//! Readings that may be wrong: the probabilities with which some bits, read together, become others.
+//! Readings that may be wrong: the probabilities with which some bits, read together, become
+//! others.
 //!
-//! The readout matrix of k bits has a row for each true outcome and a column for each that is read; the first bit is the
-//! least significant of their numbers. Its rows add up to 1, so what a circuit keeps is the rest of each row, in order:
+//! The readout matrix of k bits has a row for each true outcome and a column for each that is read;
+//! the first bit is the least significant of their numbers. Its rows add up to 1, so what a circuit
+//! keeps is the rest of each row, in order:
 //!
 //! ```text
 //!          read 0   read 1
@@ -32,7 +34,10 @@ pub(crate) fn n_chances(n_bits: usize) -> usize {
 }
 
 /// The entries of a readout matrix beside its diagonal, row by row.
-pub(super) fn beside_diagonal(rows: &[Vec<f64>], n_bits: usize) -> Result<Arc<[Angle]>, CircuitError> {
+pub(super) fn beside_diagonal(
+    rows: &[Vec<f64>],
+    n_bits: usize,
+) -> Result<Arc<[Angle]>, CircuitError> {
     if !(1..=MAX_MISREAD_BITS).contains(&n_bits) {
         return Err(CircuitError::MisreadBits { given: n_bits, limit: MAX_MISREAD_BITS });
     }
@@ -51,14 +56,19 @@ pub(super) fn beside_diagonal(rows: &[Vec<f64>], n_bits: usize) -> Result<Arc<[A
         }
     }
     let beside = rows.iter().enumerate().flat_map(|(row, chances)| {
-        chances.iter().enumerate().filter(move |(column, _)| *column != row).map(|(_, &p)| Angle::rad(p))
+        chances
+            .iter()
+            .enumerate()
+            .filter(move |(column, _)| *column != row)
+            .map(|(_, &p)| Angle::rad(p))
     });
     Ok(beside.collect())
 }
 
 impl Circuit {
-    /// Misreads classical bits: each 0 becomes 1 with probability `p0`, each 1 becomes 0 with probability `p1`. After a
-    /// measurement it is the error of its reading; the qubit keeps what was measured.
+    /// Misreads classical bits: each 0 becomes 1 with probability `p0`, each 1 becomes 0 with
+    /// probability `p1`. After a measurement it is the error of its reading; the qubit keeps what
+    /// was measured.
     ///
     /// ```
     /// use ketgrad_core::{circuit::Circuit, simulate::Simulator};
@@ -70,8 +80,8 @@ impl Circuit {
     /// ```
     ///
     /// # Errors
-    /// As [`Circuit::push`]. Nothing is appended then. Whether the parameters are probabilities is seen when they have
-    /// values.
+    /// As [`Circuit::push`]. Nothing is appended then. Whether the parameters are probabilities is
+    /// seen when they have values.
     pub fn misread(
         &mut self,
         bits: impl Operand,
@@ -89,8 +99,8 @@ impl Circuit {
         })
     }
 
-    /// Misreads classical bits together, with a readout matrix: `rows[i][j]` is the probability that outcome i is read as j.
-    /// The first bit is the least significant of both numbers.
+    /// Misreads classical bits together, with a readout matrix: `rows[i][j]` is the probability
+    /// that outcome i is read as j. The first bit is the least significant of both numbers.
     ///
     /// ```
     /// use ketgrad_core::{circuit::Circuit, simulate::Simulator};
@@ -105,8 +115,8 @@ impl Circuit {
     /// ```
     ///
     /// # Errors
-    /// As [`Circuit::push`]; [`CircuitError::MisreadBits`], [`CircuitError::ReadoutSize`] or [`CircuitError::ReadoutRow`] for
-    /// rows that are no such matrix.
+    /// As [`Circuit::push`]; [`CircuitError::MisreadBits`], [`CircuitError::ReadoutSize`] or
+    /// [`CircuitError::ReadoutRow`] for rows that are no such matrix.
     pub fn misread_matrix(
         &mut self,
         bits: impl Operand,
@@ -125,7 +135,11 @@ impl Circuit {
     }
 
     /// Checks the bits and the number of probabilities of a reading.
-    pub(super) fn check_misread(&self, bits: &[u32], chances: &[Angle]) -> Result<(), CircuitError> {
+    pub(super) fn check_misread(
+        &self,
+        bits: &[u32],
+        chances: &[Angle],
+    ) -> Result<(), CircuitError> {
         if !(1..=MAX_MISREAD_BITS).contains(&bits.len()) {
             return Err(CircuitError::MisreadBits { given: bits.len(), limit: MAX_MISREAD_BITS });
         }

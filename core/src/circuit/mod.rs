@@ -55,7 +55,8 @@ use display::operation_name;
 
 use crate::param::{ParamExpr, ParamId};
 
-/// How far `U^dagger U` of a given matrix may be off 1, entry by entry. Files print 8 digits or more.
+/// How far `U^dagger U` of a given matrix may be off 1, entry by entry. Files print 8 digits or
+/// more.
 pub const UNITARY_TOLERANCE: f64 = 1e-7;
 
 /// A named group of classical bits.
@@ -135,7 +136,8 @@ impl Circuit {
         self.n_qubits
     }
 
-    /// Gives the qubits names, from qubit 0 on, for texts and pictures; without this they are one register called `q`.
+    /// Gives the qubits names, from qubit 0 on, for texts and pictures; without this they are one
+    /// register called `q`.
     ///
     /// ```
     /// use ketgrad_core::{circuit::Circuit, print};
@@ -146,13 +148,14 @@ impl Circuit {
     /// ```
     ///
     /// # Errors
-    /// [`CircuitError::QubitNames`] unless the sizes add up to the number of qubits, [`CircuitError::DuplicateRegister`]
-    /// for a name that is there twice.
+    /// [`CircuitError::QubitNames`] unless the sizes add up to the number of qubits,
+    /// [`CircuitError::DuplicateRegister`] for a name that is there twice.
     pub fn name_qubits<N: Into<String>>(
         &mut self,
         registers: impl IntoIterator<Item = (N, usize)>,
     ) -> Result<&mut Circuit, CircuitError> {
-        let registers = registers.into_iter().map(|(name, size)| QubitRegister { name: name.into(), size });
+        let registers =
+            registers.into_iter().map(|(name, size)| QubitRegister { name: name.into(), size });
         let registers: Vec<QubitRegister> = registers.filter(|r| r.size > 0).collect();
         let given = registers.iter().fold(0usize, |sum, r| sum.saturating_add(r.size));
         if given != self.n_qubits {
@@ -171,7 +174,9 @@ impl Circuit {
     #[must_use]
     pub fn qubit_registers(&self) -> Vec<QubitRegister> {
         match self.qubit_registers.as_slice() {
-            [] if self.n_qubits > 0 => vec![QubitRegister { name: "q".to_owned(), size: self.n_qubits }],
+            [] if self.n_qubits > 0 => {
+                vec![QubitRegister { name: "q".to_owned(), size: self.n_qubits }]
+            }
             registers => registers.to_vec(),
         }
     }
@@ -210,8 +215,8 @@ impl Circuit {
         self.n_bits
     }
 
-    /// Whether bits that show are written, by measurements or assignments: a result that goes to hidden bits alone is
-    /// thrown away.
+    /// Whether bits that show are written, by measurements or assignments: a result that goes to
+    /// hidden bits alone is thrown away.
     #[must_use]
     pub fn has_results(&self) -> bool {
         let writes = |i: &Instruction| match i.operation {
@@ -221,12 +226,18 @@ impl Circuit {
         self.instructions.iter().any(writes)
     }
 
-    /// Adds a register of that name, or with the next number behind it that is free, and hides all others; gives its first bit.
-    pub(crate) fn register_alone(&mut self, name: &str, size: usize) -> Result<usize, CircuitError> {
+    /// Adds a register of that name, or with the next number behind it that is free, and hides all
+    /// others; gives its first bit.
+    pub(crate) fn register_alone(
+        &mut self,
+        name: &str,
+        size: usize,
+    ) -> Result<usize, CircuitError> {
         self.registers.iter_mut().for_each(|register| register.hidden = true);
         let is_free = |name: &String| self.registers.iter().all(|register| register.name != *name);
         let numbered = (1u64..).map(|k| format!("{name}_{k}"));
-        let free = std::iter::once(name.to_owned()).chain(numbered).find(is_free).unwrap_or_default();
+        let free =
+            std::iter::once(name.to_owned()).chain(numbered).find(is_free).unwrap_or_default();
         let first = self.n_bits();
         self.add_register(&free, size)?;
         Ok(first)
@@ -263,15 +274,15 @@ impl Circuit {
     /// Declares a classical register.
     ///
     /// # Errors
-    /// [`CircuitError::DuplicateRegister`] if the name is taken, [`CircuitError::TooManyBits`] if all
-    /// registers together exceed 2^32 bits.
+    /// [`CircuitError::DuplicateRegister`] if the name is taken, [`CircuitError::TooManyBits`] if
+    /// all registers together exceed 2^32 bits.
     pub fn add_register(&mut self, name: &str, size: usize) -> Result<&mut Circuit, CircuitError> {
         self.declare_register(name, size, false)
     }
 
     /// Declares a register for intermediate values: [`Bits::text`](crate::simulate::Bits::text)
-    /// leaves it out, so that shots which differ only in hidden bits are counted as one, and OpenQASM 3 says that it
-    /// is no output.
+    /// leaves it out, so that shots which differ only in hidden bits are counted as one, and
+    /// OpenQASM 3 says that it is no output.
     ///
     /// # Errors
     /// As [`Circuit::add_register`].

@@ -25,8 +25,8 @@
 //! # Ok::<(), ketgrad_core::circuit::CircuitError>(())
 //! ```
 //!
-//! The result is a circuit like any other: run along trajectories or on density matrices, printed, drawn, differentiated by its
-//! angles and by the strengths of the noise, which may be inputs.
+//! The result is a circuit like any other: run along trajectories or on density matrices, printed,
+//! drawn, differentiated by its angles and by the strengths of the noise, which may be inputs.
 
 use std::sync::Arc;
 
@@ -37,8 +37,8 @@ pub use after::{After, InstructionKind};
 use reading::{Pending, Reading};
 
 use super::{
-    Circuit, CircuitError, DelayLength, Instruction, Operation, ParamDef, Part, display::operation_name,
-    misread::beside_diagonal, param_id,
+    Circuit, CircuitError, DelayLength, Instruction, Operation, ParamDef, Part,
+    display::operation_name, misread::beside_diagonal, param_id,
 };
 use crate::{
     channel::{Channel, ChannelError},
@@ -54,8 +54,8 @@ pub struct NoiseModel {
     readings: Vec<Reading>,
 }
 
-/// A channel after instructions: on all of the qubits that the rule names if it acts on as many, or on each of these if it
-/// acts on one.
+/// A channel after instructions: on all of the qubits that the rule names if it acts on as many, or
+/// on each of these if it acts on one.
 ///
 /// ```
 /// use ketgrad_core::{channel::{Channel, ChannelKind}, circuit::{After, Circuit, NoiseModel, NoiseRule}};
@@ -117,14 +117,15 @@ impl NoiseModel {
         Angle::theta(param_id(at))
     }
 
-    /// Adds a channel after instructions: on all of their qubits if it acts on as many, controls first, or on each if it acts
-    /// on one. Rules that fit the same instruction follow it in the order in which they were added.
+    /// Adds a channel after instructions: on all of their qubits if it acts on as many, controls
+    /// first, or on each if it acts on one. Rules that fit the same instruction follow it in the
+    /// order in which they were added.
     pub fn add(&mut self, after: After, channel: Channel) -> &mut NoiseModel {
         self.push(NoiseRule::new(after, channel))
     }
 
-    /// As [`NoiseModel::add`], only on the given ones of the qubits of an instruction; a channel on several qubits follows
-    /// where as many of them are given.
+    /// As [`NoiseModel::add`], only on the given ones of the qubits of an instruction; a channel on
+    /// several qubits follows where as many of them are given.
     pub fn add_on(&mut self, qubits: &[usize], after: After, channel: Channel) -> &mut NoiseModel {
         self.push(NoiseRule::new(after, channel).qubits(qubits))
     }
@@ -141,7 +142,8 @@ impl NoiseModel {
         !self.readings.is_empty()
     }
 
-    /// The rules, and the readings, that act nowhere in a circuit, by their numbers in the order in which they were added.
+    /// The rules, and the readings, that act nowhere in a circuit, by their numbers in the order in
+    /// which they were added.
     #[must_use]
     pub fn unused(&self, circuit: &Circuit) -> [Vec<usize>; 2] {
         let instructions = || circuit.instructions().iter();
@@ -151,9 +153,10 @@ impl NoiseModel {
         [rules.collect(), readings.collect()]
     }
 
-    /// A circuit, to which the model was applied, with a measurement of every qubit at its end, as shots take it whether the
-    /// circuit says so or not: into a register of its own, the only one that shows, with readings, but without the channels after measurements,
-    /// which would come too late.
+    /// A circuit, to which the model was applied, with a measurement of every qubit at its end, as
+    /// shots take it whether the circuit says so or not: into a register of its own, the only one
+    /// that shows, with readings, but without the channels after measurements, which would come too
+    /// late.
     ///
     /// ```
     /// use ketgrad_core::circuit::{Circuit, NoiseModel};
@@ -183,7 +186,8 @@ impl NoiseModel {
 
     /// An angle of the model as one of a circuit, which gets the inputs in it.
     fn bound(&self, angle: &Angle, circuit: &mut Circuit) -> Result<Angle, CircuitError> {
-        let names = self.params.iter().map(|name| ParamDef { name: name.clone(), definition: None });
+        let names =
+            self.params.iter().map(|name| ParamDef { name: name.clone(), definition: None });
         let model = Circuit { params: names.collect(), ..Circuit::new(0) };
         angle.terms().iter().try_for_each(|t| model.own(t.0))?;
         let own: Vec<Angle> = self.params.iter().map(|name| circuit.param(name)).collect();
@@ -196,7 +200,8 @@ impl NoiseModel {
         self.readings.iter().map(of).collect()
     }
 
-    /// Each measurement of a 0 gives 1 with probability `p0`, each of a 1 gives 0 with probability `p1`.
+    /// Each measurement of a 0 gives 1 with probability `p0`, each of a 1 gives 0 with probability
+    /// `p1`.
     pub fn misread(&mut self, p0: impl Into<Angle>, p1: impl Into<Angle>) -> &mut NoiseModel {
         self.readings.push(Reading { qubits: None, chances: Arc::new([p0.into(), p1.into()]) });
         self
@@ -214,9 +219,10 @@ impl NoiseModel {
         self
     }
 
-    /// Measurements of some qubits are read together, with a readout matrix: `rows[i][j]` is the probability that outcome i is
-    /// read as j; the first qubit is the least significant bit of both numbers. It acts behind the last of their
-    /// measurements, after the readings of single qubits.
+    /// Measurements of some qubits are read together, with a readout matrix: `rows[i][j]` is the
+    /// probability that outcome i is read as j; the first qubit is the least significant bit of
+    /// both numbers. It acts behind the last of their measurements, after the readings of single
+    /// qubits.
     ///
     /// ```
     /// use ketgrad_core::circuit::{Circuit, NoiseModel};
@@ -231,28 +237,33 @@ impl NoiseModel {
     /// ```
     ///
     /// # Errors
-    /// [`CircuitError::MisreadBits`], [`CircuitError::ReadoutSize`] or [`CircuitError::ReadoutRow`] for rows that are no such
-    /// matrix, [`CircuitError::RepeatedQubit`].
+    /// [`CircuitError::MisreadBits`], [`CircuitError::ReadoutSize`] or [`CircuitError::ReadoutRow`]
+    /// for rows that are no such matrix, [`CircuitError::RepeatedQubit`].
     pub fn misread_matrix(
         &mut self,
         qubits: &[usize],
         rows: &[Vec<f64>],
     ) -> Result<&mut NoiseModel, CircuitError> {
         if let Some(k) = (1..qubits.len()).find(|&k| qubits[..k].contains(&qubits[k])) {
-            return Err(CircuitError::RepeatedQubit { qubit: u32::try_from(qubits[k]).unwrap_or(u32::MAX) });
+            return Err(CircuitError::RepeatedQubit {
+                qubit: u32::try_from(qubits[k]).unwrap_or(u32::MAX),
+            });
         }
         let chances = beside_diagonal(rows, qubits.len())?;
         self.readings.push(Reading { qubits: Some(qubits.to_vec()), chances });
         Ok(self)
     }
 
-    /// The circuit with the noise behind its instructions, under the same conditions as these. O(instructions x rules).
+    /// The circuit with the noise behind its instructions, under the same conditions as these.
+    /// O(instructions x rules).
     ///
     /// # Errors
-    /// [`CircuitError::NoiseQubits`] for a channel that fits neither one qubit nor all qubits that its rule names of an
-    /// instruction; [`CircuitError::NoiseCondition`] behind a measurement into a bit of its own condition, which would be
-    /// another one for the noise; [`CircuitError::ReadingApart`] where qubits that are read together are not all measured, or
-    /// something comes between; [`CircuitError::OtherParam`] or [`CircuitError::ForeignParam`] for an input of no model or another one.
+    /// [`CircuitError::NoiseQubits`] for a channel that fits neither one qubit nor all qubits that
+    /// its rule names of an instruction; [`CircuitError::NoiseCondition`] behind a measurement into
+    /// a bit of its own condition, which would be another one for the noise;
+    /// [`CircuitError::ReadingApart`] where qubits that are read together are not all measured, or
+    /// something comes between; [`CircuitError::OtherParam`] or [`CircuitError::ForeignParam`] for
+    /// an input of no model or another one.
     pub fn apply(&self, circuit: &Circuit) -> Result<Circuit, CircuitError> {
         // Its parameters and registers.
         let mut out = Circuit { instructions: Vec::new(), ..circuit.clone() };
@@ -263,7 +274,9 @@ impl NoiseModel {
                 Noise::Channel(channel) => {
                     let params = channel.params().iter().map(|a| self.bound(a, &mut out));
                     let mut params = params.collect::<Result<Vec<_>, CircuitError>>()?.into_iter();
-                    Noise::Channel(channel.map_params(|a| params.next().unwrap_or_else(|| a.clone())))
+                    Noise::Channel(
+                        channel.map_params(|a| params.next().unwrap_or_else(|| a.clone())),
+                    )
                 }
                 relaxation @ Noise::Relaxation { .. } => relaxation.clone(),
             });
@@ -297,7 +310,9 @@ impl NoiseModel {
                 }
                 pending.follow(&self.readings, &chances, instruction, &mut out)?;
                 if out.instructions.len() > first && changes_its_condition(instruction) {
-                    return Err(CircuitError::NoiseCondition { after: operation_name(instruction) });
+                    return Err(CircuitError::NoiseCondition {
+                        after: operation_name(instruction),
+                    });
                 }
             }
         }
@@ -314,8 +329,8 @@ impl NoiseRule {
         NoiseRule { after, gate_qubits: None, unless: Vec::new(), qubits: None, noise }
     }
 
-    /// [Relaxation](Channel::relaxation) of each qubit of a delay for as long as it is: T1 and T2 in seconds, and the length of a
-    /// `dt` where delays have so many.
+    /// [Relaxation](Channel::relaxation) of each qubit of a delay for as long as it is: T1 and T2
+    /// in seconds, and the length of a `dt` where delays have so many.
     ///
     /// ```
     /// use ketgrad_core::circuit::{Circuit, DelayLength, NoiseModel, NoiseRule};
@@ -334,17 +349,22 @@ impl NoiseRule {
         let time = if dt.is_none_or(|dt| dt > 0.0 && dt.is_finite()) { 0.0 } else { f64::NAN };
         let [channel, _] = Channel::relaxation(time, t1, t2)?;
         let noise = Noise::Relaxation { t1, t2, dt };
-        Ok(NoiseRule { noise, ..NoiseRule::new(After::These(vec![InstructionKind::Delay]), channel) })
+        Ok(NoiseRule {
+            noise,
+            ..NoiseRule::new(After::These(vec![InstructionKind::Delay]), channel)
+        })
     }
 
-    /// Only where these are the qubits of the instruction in this order, controls first; the order of the qubits of a
-    /// measurement or of a gate without controls is that in which they are given to it.
+    /// Only where these are the qubits of the instruction in this order, controls first; the order
+    /// of the qubits of a measurement or of a gate without controls is that in which they are given
+    /// to it.
     #[must_use]
     pub fn gate_qubits(self, qubits: &[usize]) -> NoiseRule {
         NoiseRule { gate_qubits: Some(qubits.to_vec()), ..self }
     }
 
-    /// Not where one of these lists is the qubits of the instruction in this order, since other rules are for them.
+    /// Not where one of these lists is the qubits of the instruction in this order, since other
+    /// rules are for them.
     #[must_use]
     pub fn unless(self, lists: &[Vec<usize>]) -> NoiseRule {
         NoiseRule { unless: lists.to_vec(), ..self }
@@ -363,16 +383,21 @@ impl NoiseRule {
         let is_meant = match &self.after {
             After::AllGates => is_gate && width > 0,
             After::Gates(k) => is_gate && width == *k,
-            After::These(kinds) => InstructionKind::of(instruction).is_some_and(|kind| kinds.contains(&kind)),
+            After::These(kinds) => {
+                InstructionKind::of(instruction).is_some_and(|kind| kinds.contains(&kind))
+            }
         };
         let in_order = || instruction.qubits().map(|q| q as usize);
         let is = |list: &Vec<usize>| in_order().eq(list.iter().copied());
-        if !is_meant || self.gate_qubits.as_ref().is_some_and(|list| !is(list)) || self.unless.iter().any(is)
+        if !is_meant
+            || self.gate_qubits.as_ref().is_some_and(|list| !is(list))
+            || self.unless.iter().any(is)
         {
             return None;
         }
         let named: Vec<u32> = instruction.qubits().filter(|&q| among(&self.qubits, q)).collect();
-        // With fewer qubits named it is another pair; an instruction with too few of its own is an error later.
+        // With fewer qubits named it is another pair; an instruction with too few of its own is an
+        // error later.
         let acts = named.len() >= self.noise.n_qubits() || width < self.noise.n_qubits();
         (acts && !named.is_empty()).then_some(named)
     }
@@ -422,7 +447,8 @@ fn delay_time(instruction: &Instruction, dt: Option<f64>) -> Result<f64, Circuit
 
 /// Whether it writes a bit that its condition reads.
 fn changes_its_condition(instruction: &Instruction) -> bool {
-    let (Operation::Measure { bit }, Some(condition)) = (&instruction.operation, &instruction.condition)
+    let (Operation::Measure { bit }, Some(condition)) =
+        (&instruction.operation, &instruction.condition)
     else {
         return false;
     };

@@ -50,7 +50,8 @@ pub trait Operand {
     /// The numbers, of `n` that there are.
     ///
     /// # Errors
-    /// The first number of a range that does not exist. Numbers of other lists are not checked here.
+    /// The first number of a range that does not exist. Numbers of other lists are not checked
+    /// here.
     fn numbers(&self, n: usize) -> Result<Numbers, usize>;
 }
 
@@ -86,7 +87,11 @@ impl Operand for Vec<usize> {
 
 /// The numbers of `start..end`, which must not exceed `n`: nothing is counted before this is known.
 fn range(start: usize, end: usize, n: usize) -> Result<Numbers, usize> {
-    if start < end && end > n { Err(start.max(n)) } else { Ok(Numbers::Many((start..end).collect())) }
+    if start < end && end > n {
+        Err(start.max(n))
+    } else {
+        Ok(Numbers::Many((start..end).collect()))
+    }
 }
 
 macro_rules! ranges {

@@ -11,8 +11,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The string is on any number of qubits: an instruction costs one pass over the state, and neither a matrix nor gates are
-//! made of it. The convention is that of the gates RX to RZZ, which are such rotations about one and two letters.
+//! The string is on any number of qubits: an instruction costs one pass over the state, and neither
+//! a matrix nor gates are made of it. The convention is that of the gates RX to RZZ, which are such
+//! rotations about one and two letters.
 
 use smallvec::SmallVec;
 
@@ -24,7 +25,8 @@ use crate::{
     scalar::Ring,
 };
 
-/// `exp(-i angle/2 P)`, P the product of one Pauli operator on each target; without targets `exp(-i angle/2)`.
+/// `exp(-i angle/2 P)`, P the product of one Pauli operator on each target; without targets
+/// `exp(-i angle/2)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PauliRotation {
     letters: SmallVec<[Pauli; 16]>,
@@ -74,8 +76,10 @@ impl PauliRotation {
         })
     }
 
-    /// What it multiplies amplitudes by, over any ring, as [`Operator::string`](crate::kernel::Operator::string) takes it:
-    /// `[cos t/2, -i^{1 + y} sin t/2]` with y letters Y, or of a string without X and Y `[e^{-it/2}, e^{it/2}]`.
+    /// What it multiplies amplitudes by, over any ring, as
+    /// [`Operator::string`](crate::kernel::Operator::string) takes it:
+    /// `[cos t/2, -i^{1 + y} sin t/2]` with y letters Y, or of a string without X and Y
+    /// `[e^{-it/2}, e^{it/2}]`.
     ///
     /// # Errors
     /// [`BindError`] if a parameter has no value or the ring no such number.
@@ -94,7 +98,8 @@ impl PauliRotation {
         Ok([cos, go])
     }
 
-    /// The matrix over any ring, bit j of a row number belonging to letter j: 4^k entries, for strings on few qubits.
+    /// The matrix over any ring, bit j of a row number belonging to letter j: 4^k entries, for
+    /// strings on few qubits.
     ///
     /// # Errors
     /// As [`PauliRotation::numbers`].
@@ -114,7 +119,8 @@ impl PauliRotation {
 }
 
 impl Circuit {
-    /// Appends `exp(-i angle/2 P)` for a Pauli string P: see [`PauliRotation`]. The identity is a phase of the state.
+    /// Appends `exp(-i angle/2 P)` for a Pauli string P: see [`PauliRotation`]. The identity is a
+    /// phase of the state.
     ///
     /// # Errors
     /// [`CircuitError`] for a qubit or a parameter that the circuit does not have.

@@ -13,9 +13,8 @@ const TICKS: f64 = 6.0;
 /// What is larger has no place in a picture: a range must not overflow.
 const LARGEST: f64 = 1e300;
 
-/// The values as a curve over 0, 1, 2, … with axes and a title, as a standalone SVG image. What is not finite, or beyond
-/// 1e300, is a gap.
-/// O(values).
+/// The values as a curve over 0, 1, 2, … with axes and a title, as a standalone SVG image. What is
+/// not finite, or beyond 1e300, is a gap. O(values).
 ///
 /// ```
 /// let svg = ketgrad_core::draw::curve(&[1.0, 0.5, 0.25], "halves", "iteration", "value");
@@ -37,7 +36,9 @@ pub fn curve(values: &[f64], title: &str, x_name: &str, y_name: &str) -> String 
     }
     let last = values.len().saturating_sub(1).max(1) as f64;
     let x_at = |x: f64| LEFT + x / last * (WIDTH - LEFT - RIGHT);
-    let y_at = |y: f64| HEIGHT - BOTTOM - (y / (high - low) - low / (high - low)) * (HEIGHT - TOP - BOTTOM);
+    let y_at = |y: f64| {
+        HEIGHT - BOTTOM - (y / (high - low) - low / (high - low)) * (HEIGHT - TOP - BOTTOM)
+    };
 
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{HEIGHT}\" \
@@ -70,7 +71,9 @@ pub fn curve(values: &[f64], title: &str, x_name: &str, y_name: &str) -> String 
             bottom + 20.0
         ));
     }
-    put(format_args!("<path d=\"M{LEFT} {TOP}V{bottom}H{right}\" fill=\"none\" stroke=\"#1f2937\"/>"));
+    put(format_args!(
+        "<path d=\"M{LEFT} {TOP}V{bottom}H{right}\" fill=\"none\" stroke=\"#1f2937\"/>"
+    ));
     let pen = "fill=\"none\" stroke=\"#1f6fb2\" stroke-width=\"2\" stroke-linejoin=\"round\"";
     let numbered: Vec<(usize, f64)> = values.iter().copied().enumerate().collect();
     for run in numbered.split(|(_, y)| !drawn(y)).filter(|run| !run.is_empty()) {
@@ -134,8 +137,13 @@ mod tests {
 
     #[test]
     fn ticks_are_round_numbers() {
-        let close = |(a, d): (f64, usize), (b, e): (f64, usize)| (a / b - 1.0).abs() < 1e-12 && d == e;
-        assert!(close(step(6.0), (1.0, 0)) && close(step(0.7), (0.2, 1)) && close(step(290.0), (50.0, 0)));
+        let close =
+            |(a, d): (f64, usize), (b, e): (f64, usize)| (a / b - 1.0).abs() < 1e-12 && d == e;
+        assert!(
+            close(step(6.0), (1.0, 0))
+                && close(step(0.7), (0.2, 1))
+                && close(step(290.0), (50.0, 0))
+        );
         assert!(close(step(0.0585), (0.01, 2)));
         assert_eq!(multiples(-0.25, 0.5, 0.25).collect::<Vec<_>>(), [-1.0, 0.0, 1.0, 2.0]);
         assert_eq!(multiples(0.1, 0.2, 1.0).count(), 0);

@@ -7,8 +7,9 @@
 //! \end{quantikz}
 //! ```
 //!
-//! A row for each qubit, a column for each column of the layout. A gate on neighbouring qubits is one box, numbered where it
-//! has several; any other gate on several qubits has a box for each run of neighbours, numbered, and a line that joins them.
+//! A row for each qubit, a column for each column of the layout. A gate on neighbouring qubits is
+//! one box, numbered where it has several; any other gate on several qubits has a box for each run
+//! of neighbours, numbered, and a line that joins them.
 
 use std::fmt::Write;
 
@@ -18,7 +19,8 @@ use crate::{
     exact::{latex_letter, latex_name_beside},
 };
 
-/// The circuit as environments `quantikz`. `columns` is the most columns of one; the rest follows in others.
+/// The circuit as environments `quantikz`. `columns` is the most columns of one; the rest follows
+/// in others.
 ///
 /// ```
 /// use ketgrad_core::{circuit::Circuit, draw, param::Angle};
@@ -63,7 +65,9 @@ pub fn latex(circuit: &Circuit, columns: Option<usize>) -> String {
 pub fn latex_bytes(circuit: &Circuit) -> u128 {
     const BYTES_PER_CELL: u128 = 80;
     let layout = Layout::new(circuit, "π");
-    (layout.columns.len() as u128 + 2).saturating_mul(layout.n_rows as u128).saturating_mul(BYTES_PER_CELL)
+    (layout.columns.len() as u128 + 2)
+        .saturating_mul(layout.n_rows as u128)
+        .saturating_mul(BYTES_PER_CELL)
 }
 
 /// A barrier: a narrow box.
@@ -95,7 +99,9 @@ impl Grid {
             }
             Shape::Not => self.rows[top][column] = "\\targ{}".to_owned(),
             Shape::Swap => {
-                cell.targets.iter().for_each(|&row| self.rows[row][column] = "\\targX{}".to_owned());
+                cell.targets
+                    .iter()
+                    .for_each(|&row| self.rows[row][column] = "\\targX{}".to_owned());
             }
             Shape::Dot { value } => {
                 let dot = if value { "\\bullet" } else { "\\circ" };
@@ -126,17 +132,21 @@ impl Grid {
         }
         // From row to row, but through a box that is one.
         let inside = |row: usize| runs.iter().any(|&(first, last)| first <= row && row < last);
-        for row in (cell.rows.0..cell.rows.1).filter(|&row| cell.shape == Shape::Swap || !inside(row)) {
+        for row in
+            (cell.rows.0..cell.rows.1).filter(|&row| cell.shape == Shape::Swap || !inside(row))
+        {
             self.rows[row][column] += "\\vqw{1}";
         }
     }
 
     /// A box from row to row.
     fn put_box(&mut self, column: usize, (first, last): (usize, usize), style: &str, words: &str) {
-        let wires = if first < last { format!("wires={}", last + 1 - first) } else { String::new() };
+        let wires =
+            if first < last { format!("wires={}", last + 1 - first) } else { String::new() };
         let options: Vec<&str> =
             [wires.as_str(), style].into_iter().filter(|text| !text.is_empty()).collect();
-        let options = if options.is_empty() { String::new() } else { format!("[{}]", options.join(",")) };
+        let options =
+            if options.is_empty() { String::new() } else { format!("[{}]", options.join(",")) };
         for row in first..=last {
             self.rows[row][column] =
                 if row == first { format!("\\gate{options}{{{words}}}") } else { String::new() };
@@ -153,7 +163,8 @@ impl Grid {
                     Some(number) => format!("{name}[{number}]"),
                     None => name.to_owned(),
                 };
-                let _ = write!(out, "\\lstick{{${}$}}", latex_name_beside(&name, std::iter::empty()));
+                let _ =
+                    write!(out, "\\lstick{{${}$}}", latex_name_beside(&name, std::iter::empty()));
             }
             for cell in cells {
                 let _ = write!(out, " & {cell}");
@@ -250,7 +261,8 @@ fn formula(text: &str, names: &[&str]) -> String {
     out
 }
 
-/// Where the first operand of a formula ends: a name or a number with its sign, a call, or what is in parentheses.
+/// Where the first operand of a formula ends: a name or a number with its sign, a call, or what is
+/// in parentheses.
 fn operand_end(text: &str) -> usize {
     let after = |from: usize, is_part: fn(char) -> bool| {
         text[from..].find(|c: char| !is_part(c)).map_or(text.len(), |n| from + n)

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 
 use crate::{
-    circuit::{Circuit, Condition, Control, Instruction, NamedCall, Operation, Part, QubitRegister},
+    circuit::{
+        Circuit, Condition, Control, Instruction, NamedCall, Operation, Part, QubitRegister,
+    },
     gate::{Gate, GateKind},
     param::{Angle, Q},
     print::{Bits, condition},
@@ -12,7 +14,8 @@ use crate::{
 /// What a cell looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// A box around targets on neighbouring rows, so that no other wire goes through; several are joined by a line.
+    /// A box around targets on neighbouring rows, so that no other wire goes through; several are
+    /// joined by a line.
     Box,
     /// The same, of a gate that the source of the circuit defines.
     Call,
@@ -48,7 +51,8 @@ pub(super) struct Cell {
 }
 
 impl Cell {
-    /// The targets from row to row: the first and the last row of each run of neighbours, from the top.
+    /// The targets from row to row: the first and the last row of each run of neighbours, from the
+    /// top.
     pub(super) fn runs(&self) -> Vec<(usize, usize)> {
         let mut rows = self.targets.clone();
         rows.sort_unstable();
@@ -81,7 +85,12 @@ impl Layout {
             circuit.registers().iter().map(|r| (r.name.clone(), r.size)).collect();
         let scribe = Scribe { circuit, pi, bits: Bits::new(&registers) };
         let mut packer = Packer {
-            layout: Layout { registers: starts(circuit), n_qubits, n_rows: n_qubits, columns: Vec::new() },
+            layout: Layout {
+                registers: starts(circuit),
+                n_qubits,
+                n_rows: n_qubits,
+                columns: Vec::new(),
+            },
             free: vec![0; n_qubits + 1],
             written: HashMap::new(),
             read: HashMap::new(),
@@ -95,7 +104,8 @@ impl Layout {
             match part {
                 Part::Run(mut run) => {
                     while let Some(instruction) = run.first() {
-                        let call = calls.get(&at).filter(|call| call.instructions.len() <= run.len());
+                        let call =
+                            calls.get(&at).filter(|call| call.instructions.len() <= run.len());
                         let cell = match call {
                             Some(call) => scribe.call(call, instruction.condition.as_deref()),
                             None => scribe.cell(instruction),
@@ -137,7 +147,8 @@ impl Layout {
         (row < self.n_qubits).then(|| (register.name.as_str(), (!is_alone).then(|| row - first)))
     }
 
-    /// The label of a row: `q3`, or by the name of its register `a[3]`, or nothing for the row that is no qubit.
+    /// The label of a row: `q3`, or by the name of its register `a[3]`, or nothing for the row that
+    /// is no qubit.
     pub(super) fn row_name(&self, row: usize) -> String {
         match self.qubit(row) {
             None => String::new(),
@@ -257,7 +268,8 @@ impl Scribe<'_> {
                 (Shape::Box, self.with_params("phase", &[phase]))
             }
             Operation::PauliRotation(rotation) => {
-                let letters: String = rotation.letters().iter().map(|l| l.word().trim_end()).collect();
+                let letters: String =
+                    rotation.letters().iter().map(|l| l.word().trim_end()).collect();
                 (Shape::Box, self.with_params(&format!("R{letters}"), rotation.params()))
             }
             Operation::Unitary(_) => (Shape::Box, "unitary".to_owned()),
@@ -267,7 +279,9 @@ impl Scribe<'_> {
                 (Shape::Measure, "M".to_owned())
             }
             Operation::Reset => (Shape::Box, "|0>".to_owned()),
-            Operation::Channel(channel) => (Shape::Box, self.with_params(channel.name(), channel.params())),
+            Operation::Channel(channel) => {
+                (Shape::Box, self.with_params(channel.name(), channel.params()))
+            }
             Operation::Assign { bit, value } => {
                 (Shape::Box, format!("{} = {}", self.bits.name(*bit), u8::from(*value)))
             }
@@ -334,8 +348,10 @@ impl Scribe<'_> {
         let row = |i: &Instruction| i.qubits().map(|q| q as usize).min().unwrap_or(below);
         let last = |i: &Instruction| i.qubits().map(|q| q as usize).max().unwrap_or(below);
         let drawn = || body.iter().filter(|i| !matches!(i.operation, Operation::While { .. }));
-        let rows = (drawn().map(row).min().unwrap_or(below), drawn().map(last).max().unwrap_or(below));
-        let condition = condition.map_or_else(|| "true".to_owned(), |c| condition::qasm3(c, &self.bits));
+        let rows =
+            (drawn().map(row).min().unwrap_or(below), drawn().map(last).max().unwrap_or(below));
+        let condition =
+            condition.map_or_else(|| "true".to_owned(), |c| condition::qasm3(c, &self.bits));
         let cell = |label: &str, note| {
             let (targets, controls) = ((rows.0..=rows.1).collect(), Vec::new());
             Cell { shape: Shape::Loop, label: label.to_owned(), note, targets, controls, rows }
@@ -367,9 +383,13 @@ impl Scribe<'_> {
     /// An angle for the eye: five digits of a decimal, the chosen letter for pi.
     fn angle(&self, angle: &Angle) -> String {
         let radians: f64 = format!("{:.4e}", angle.radian_part()).parse().unwrap_or(f64::NAN);
-        let rest = angle.terms().iter().fold(Angle::rad(radians), |sum, &(id, q)| sum + Angle::theta(id) * q);
+        let rest = angle
+            .terms()
+            .iter()
+            .fold(Angle::rad(radians), |sum, &(id, q)| sum + Angle::theta(id) * q);
         let q: Q = angle.pi_part();
-        let (sign, n, d) = (if *q.numer() < 0 { "-" } else { "" }, q.numer().unsigned_abs(), q.denom());
+        let (sign, n, d) =
+            (if *q.numer() < 0 { "-" } else { "" }, q.numer().unsigned_abs(), q.denom());
         let times = if self.pi.is_ascii() { "*" } else { "" };
         let pi = match (n, d) {
             (0, _) => return self.circuit.angle_text(&rest),

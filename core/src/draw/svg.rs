@@ -135,11 +135,21 @@ fn draw(pen: &mut Pen, cell: &Cell, x: f64, top: f64) {
 }
 
 fn dot(pen: &mut Pen, at: (f64, f64), value: bool) {
-    pen.circle(at, DOT, if value { "fill=\"#1f2937\"" } else { "fill=\"#ffffff\" stroke-width=\"1.6\"" });
+    pen.circle(
+        at,
+        DOT,
+        if value { "fill=\"#1f2937\"" } else { "fill=\"#ffffff\" stroke-width=\"1.6\"" },
+    );
 }
 
 /// Draws the box of a cell from row to row.
-fn draw_box(pen: &mut Pen, cell: &Cell, (first, last): (usize, usize), x: f64, y: &dyn Fn(usize) -> f64) {
+fn draw_box(
+    pen: &mut Pen,
+    cell: &Cell,
+    (first, last): (usize, usize),
+    x: f64,
+    y: &dyn Fn(usize) -> f64,
+) {
     let width = cell_width(cell);
     let (left, up) = (x - width / 2.0, y(first) - BOX / 2.0);
     let fill = match cell.shape {
@@ -201,7 +211,8 @@ impl Pen {
     }
 
     fn line(&mut self, a: (f64, f64), b: (f64, f64), style: &str) {
-        let stroke = if style.contains("stroke=") { String::new() } else { format!(" stroke=\"{INK}\"") };
+        let stroke =
+            if style.contains("stroke=") { String::new() } else { format!(" stroke=\"{INK}\"") };
         self.put(format_args!(
             "<line x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\"{stroke} {style}/>",
             a.0, a.1, b.0, b.1
@@ -236,7 +247,9 @@ impl Pen {
                 '"' => escaped.push_str("&quot;"),
                 '\'' => escaped.push_str("&apos;"),
                 // XML has no other control characters.
-                c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => escaped.push('\u{fffd}'),
+                c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => {
+                    escaped.push('\u{fffd}')
+                }
                 c => escaped.push(c),
             }
         }

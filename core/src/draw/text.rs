@@ -1,8 +1,8 @@
 //! The picture in characters.
 //!
 //! One line per qubit and one between neighbours for what connects them. Columns are as wide as
-//! their widest cell, with one `─` before each; a picture that is wider than it may be goes on below,
-//! from `»` to `«`.
+//! their widest cell, with one `─` before each; a picture that is wider than it may be goes on
+//! below, from `»` to `«`.
 
 use super::layout::{Cell, Layout, Shape};
 use crate::circuit::Circuit;
@@ -57,7 +57,8 @@ pub fn text(circuit: &Circuit, width: Option<usize>) -> String {
 /// The bytes that [`text`] takes at most, beside those of its rows.
 #[must_use]
 pub fn text_bytes(circuit: &Circuit, width: Option<usize>) -> u128 {
-    // A character takes four bytes while it is drawn and at most three in the text, which grows by doubling.
+    // A character takes four bytes while it is drawn and at most three in the text, which grows by
+    // doubling.
     const BYTES_PER_CHARACTER: u128 = 10;
     let layout = Layout::new(circuit, "pi");
     let (name_width, widths) = (name_width(&layout), column_widths(&layout));
@@ -68,7 +69,9 @@ pub fn text_bytes(circuit: &Circuit, width: Option<usize>) -> u128 {
         characters += name_width as u128 + 3;
         characters += widths[first..last].iter().map(|w| *w as u128 + 1).sum::<u128>();
         if last == widths.len() {
-            return characters.saturating_mul(2 * layout.n_rows as u128).saturating_mul(BYTES_PER_CHARACTER);
+            return characters
+                .saturating_mul(2 * layout.n_rows as u128)
+                .saturating_mul(BYTES_PER_CHARACTER);
         }
         first = last;
     }

@@ -1,11 +1,11 @@
 //! Structured programs: what the emitters print.
 //!
-//! A function as a tree of statements with `if`, loops and labels. Rust, the program language and LaTeX differ
-//! in how they spell it, not in what it is.
+//! A function as a tree of statements with `if`, loops and labels. Rust, the program language and
+//! LaTeX differ in how they spell it, not in what it is.
 //!
-//! A [`Var`] is a variable of the output; one variable may stand for several values of the function, such as
-//! an array before and after an element was replaced. A value that is a number and is used once has no
-//! variable: its expression stands where it is used.
+//! A [`Var`] is a variable of the output; one variable may stand for several values of the
+//! function, such as an array before and after an element was replaced. A value that is a number
+//! and is used once has no variable: its expression stands where it is used.
 
 use crate::ir::{Kind, Op};
 
@@ -35,7 +35,9 @@ impl Expr {
         let op = Op::Mixed(crate::ir::Mixed::Not);
         match self {
             Expr::Op(o, mut args, _) if o == op && args.len() == 1 => args.remove(0),
-            Expr::Op(Op::CompareInt(c), args, kind) => Expr::Op(Op::CompareInt(opposite(c)), args, kind),
+            Expr::Op(Op::CompareInt(c), args, kind) => {
+                Expr::Op(Op::CompareInt(opposite(c)), args, kind)
+            }
             other => Expr::Op(op, vec![other], Kind::Bool),
         }
     }
@@ -143,7 +145,9 @@ impl Stmt {
         match self {
             Stmt::If(_, a, b) => vec![a, b],
             Stmt::Switch(_, arms) => arms.iter().collect(),
-            Stmt::Loop(_, s) | Stmt::While(_, _, s) | Stmt::For(_, _, s) | Stmt::Block(_, s) => vec![s],
+            Stmt::Loop(_, s) | Stmt::While(_, _, s) | Stmt::For(_, _, s) | Stmt::Block(_, s) => {
+                vec![s]
+            }
             _ => vec![],
         }
     }
@@ -152,7 +156,9 @@ impl Stmt {
         match self {
             Stmt::If(_, a, b) => vec![a, b],
             Stmt::Switch(_, arms) => arms.iter_mut().collect(),
-            Stmt::Loop(_, s) | Stmt::While(_, _, s) | Stmt::For(_, _, s) | Stmt::Block(_, s) => vec![s],
+            Stmt::Loop(_, s) | Stmt::While(_, _, s) | Stmt::For(_, _, s) | Stmt::Block(_, s) => {
+                vec![s]
+            }
             _ => vec![],
         }
     }
@@ -160,7 +166,11 @@ impl Stmt {
     /// The expressions of this statement alone.
     pub(super) fn exprs(&self) -> Vec<&Expr> {
         match self {
-            Stmt::Let(_, e) | Stmt::Open(_, _, e) | Stmt::Effect(e) | Stmt::Push(_, e) | Stmt::Return(e) => {
+            Stmt::Let(_, e)
+            | Stmt::Open(_, _, e)
+            | Stmt::Effect(e)
+            | Stmt::Push(_, e)
+            | Stmt::Return(e) => {
                 vec![e]
             }
             Stmt::If(e, ..) | Stmt::Switch(e, _) | Stmt::While(_, e, _) => vec![e],
@@ -243,7 +253,8 @@ pub(super) fn leaves(list: &[Stmt], label: Label) -> bool {
 
 /// Whether a statement reads a variable.
 pub(super) fn mentions(s: &Stmt, v: Var) -> bool {
-    s.exprs().iter().any(|e| e.reads(v)) || s.parts().iter().any(|p| p.iter().any(|s| mentions(s, v)))
+    s.exprs().iter().any(|e| e.reads(v))
+        || s.parts().iter().any(|p| p.iter().any(|s| mentions(s, v)))
 }
 
 /// What is known of a variable.

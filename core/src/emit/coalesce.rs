@@ -5,11 +5,12 @@
 //! x = y; …x…; y = x                     ->  …y…                       if nobody else reads x, nor … y
 //! ```
 //!
-//! The first is what a loop does at its end, the second what a loop in a loop does around itself. Both are left
-//! over from block parameters. Without them arrays stay where they are, and `y = y + x` can be `y += x`.
+//! The first is what a loop does at its end, the second what a loop in a loop does around itself.
+//! Both are left over from block parameters. Without them arrays stay where they are, and
+//! `y = y + x` can be `y += x`.
 //!
-//! Invariant: no jump leads out of what stands between the two assignments of the second form, so nobody sees
-//! `y` change early. Cost: O(size x pairs of such assignments).
+//! Invariant: no jump leads out of what stands between the two assignments of the second form, so
+//! nobody sees `y` change early. Cost: O(size x pairs of such assignments).
 
 use std::collections::HashSet;
 
@@ -48,8 +49,8 @@ fn merge(list: &mut Vec<Stmt>, uses: &mut [u32]) {
     list.retain(|s| !is_gone(s));
 }
 
-/// The assignments of variables to variables in a list, and perhaps some that were there before: what is not among them need
-/// not be searched for.
+/// The assignments of variables to variables in a list, and perhaps some that were there before:
+/// what is not among them need not be searched for.
 #[derive(Default)]
 struct Copies {
     pairs: HashSet<(Var, Var)>,
@@ -76,7 +77,9 @@ fn take_out(s: &mut Stmt) {
 
 /// `t = e; …; v = t`, where nothing but plain assignments stands between.
 fn handed_on(list: &mut [Stmt], k: usize, uses: &mut [u32], copies: &mut Copies) -> bool {
-    let Some((t, _)) = assignment(&list[k]).filter(|(t, _)| uses[t.0] == 2 && copies.from.contains(t)) else {
+    let Some((t, _)) =
+        assignment(&list[k]).filter(|(t, _)| uses[t.0] == 2 && copies.from.contains(t))
+    else {
         return false;
     };
     let plain = |s: &&Stmt| is_gone(s) || assignment(s).is_some_and(|(_, e)| *e != Expr::Var(t));
@@ -141,7 +144,9 @@ fn leads_out(list: &[Stmt], inner: &mut Vec<Label>) -> bool {
         Stmt::Break(l) | Stmt::Continue(l) => !inner.contains(l),
         _ => {
             let label = match s {
-                Stmt::Loop(l, _) | Stmt::While(l, ..) | Stmt::For(l, ..) | Stmt::Block(l, _) => Some(*l),
+                Stmt::Loop(l, _) | Stmt::While(l, ..) | Stmt::For(l, ..) | Stmt::Block(l, _) => {
+                    Some(*l)
+                }
                 _ => None,
             };
             inner.extend(label);

@@ -10,8 +10,8 @@ use super::{
     structure::Writer,
 };
 
-/// The statement for a loop whose head is `header`, and what it does as it is left; the start of a counter is taken
-/// out of `before`.
+/// The statement for a loop whose head is `header`, and what it does as it is left; the start of a
+/// counter is taken out of `before`.
 pub(super) fn counted(
     w: &Writer<'_>,
     header: Block,
@@ -46,7 +46,8 @@ pub(super) fn counted(
 fn leaving(body: &mut [Stmt], label: Label) -> Vec<Stmt> {
     let [Stmt::If(_, yes, no)] = body else { return vec![] };
     let at_head = |arm: &[Stmt], other: &[Stmt]| {
-        arm.split_last().is_some_and(|(end, rest)| *end == Stmt::Break(label) && !leaves(rest, label))
+        arm.split_last()
+            .is_some_and(|(end, rest)| *end == Stmt::Break(label) && !leaves(rest, label))
             && !leaves(other, label)
     };
     let arm = match (at_head(yes, no), at_head(no, yes)) {
@@ -68,7 +69,8 @@ fn counter(
     before: &mut Vec<Stmt>,
     last: &[Stmt],
 ) -> Option<Counter> {
-    let Expr::Op(Op::CompareInt(compare @ (Compare::Lt | Compare::Le)), operands, _) = condition else {
+    let Expr::Op(Op::CompareInt(compare @ (Compare::Lt | Compare::Le)), operands, _) = condition
+    else {
         return None;
     };
     let [Expr::Var(i), to] = operands.as_slice() else { return None };
@@ -113,8 +115,8 @@ fn counter(
     Some(Counter { var: *i, from, to: to.clone(), inclusive: *compare == Compare::Le })
 }
 
-/// The counter of a loop `while k != 0 { …; k -= 1 }` of which nobody reads `k`, as the adjoint of a counted loop
-/// has it. It must start at no negative number.
+/// The counter of a loop `while k != 0 { …; k -= 1 }` of which nobody reads `k`, as the adjoint of
+/// a counted loop has it. It must start at no negative number.
 fn countdown(
     w: &Writer<'_>,
     header: Block,
@@ -125,14 +127,16 @@ fn countdown(
     let Expr::Op(Op::CompareInt(Compare::Ne), operands, _) = condition else { return None };
     let [Expr::Var(k), Expr::Int(0)] = operands.as_slice() else { return None };
     let param = *w.f.blocks[header].params.iter().find(|p| w.var_of[p.index()] == Some(*k))?;
-    let step = Expr::Op(Op::Int2(Int2::Sub), vec![Expr::Var(*k), Expr::Int(1)], crate::ir::Kind::Int);
+    let step =
+        Expr::Op(Op::Int2(Int2::Sub), vec![Expr::Var(*k), Expr::Int(1)], crate::ir::Kind::Int);
     let mut assigned = Vec::new();
     collect(body, &mut assigned);
     let steps: Vec<_> = assigned.iter().filter(|(v, _)| v == k).collect();
     // One use is the comparison, the others are the steps.
     let uses = w.uses[param.index()] as usize;
-    let only =
-        !steps.is_empty() && steps.iter().all(|(_, e)| e.as_ref() == Some(&step)) && uses == 1 + steps.len();
+    let only = !steps.is_empty()
+        && steps.iter().all(|(_, e)| e.as_ref() == Some(&step))
+        && uses == 1 + steps.len();
     if !only || w.flow.joins[header.index()] > 1 {
         return None;
     }
@@ -141,12 +145,14 @@ fn countdown(
     let to = pairs[0].1.clone();
     let positive = match &to {
         Expr::Int(n) => *n >= 0,
-        Expr::Op(Op::Int2(Int2::Max), args, _) => args.iter().any(|a| matches!(a, Expr::Int(n) if *n >= 0)),
+        Expr::Op(Op::Int2(Int2::Max), args, _) => {
+            args.iter().any(|a| matches!(a, Expr::Int(n) if *n >= 0))
+        }
         _ => false,
     };
-    let quiet = before[at + 1..]
-        .iter()
-        .all(|s| matches!(s, Stmt::Assign(_)) && s.writes().iter().all(|v| !to.reads(*v)) && !of_array(&to));
+    let quiet = before[at + 1..].iter().all(|s| {
+        matches!(s, Stmt::Assign(_)) && s.writes().iter().all(|v| !to.reads(*v)) && !of_array(&to)
+    });
     if !positive || !quiet {
         return None;
     }

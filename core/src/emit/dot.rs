@@ -1,7 +1,8 @@
 //! The graph of a function, for Graphviz.
 //!
-//! One box for each block, with its instructions; dashed arrows are control, with the condition that takes
-//! them, solid arrows are values that go from where they are computed to where they are used.
+//! One box for each block, with its instructions; dashed arrows are control, with the condition
+//! that takes them, solid arrows are values that go from where they are computed to where they are
+//! used.
 
 use std::fmt::Write;
 
@@ -10,8 +11,8 @@ use crate::{
     ir::{Function, Op, Program, Terminator, verify_reachable},
 };
 
-/// The control-flow and data-flow graph of a function as a `digraph`; of a program that is not well formed one box that
-/// says what is wrong.
+/// The control-flow and data-flow graph of a function as a `digraph`; of a program that is not well
+/// formed one box that says what is wrong.
 ///
 /// ```
 /// use ketgrad_core::{emit::emit_dot, text::parse_program};
@@ -38,7 +39,11 @@ pub fn emit_dot(program: &Program, function: FuncId) -> String {
     for (b, block) in f.blocks.iter() {
         let _ = writeln!(out, "    subgraph cluster_{b} {{\n        label=\"{b}\";");
         for (k, &v) in block.params.iter().enumerate() {
-            let name = f.params.get(k).filter(|_| b.index() == 0).map_or(v.to_string(), |p| p.name.clone());
+            let name = f
+                .params
+                .get(k)
+                .filter(|_| b.index() == 0)
+                .map_or(v.to_string(), |p| p.name.clone());
             let _ = writeln!(
                 out,
                 "        {v} [label=\"{}: {}\", shape=ellipse];",
@@ -48,7 +53,11 @@ pub fn emit_dot(program: &Program, function: FuncId) -> String {
         }
         for &i in &block.insts {
             let node = f.insts[i].result.map_or(i.to_string(), |v| v.to_string());
-            let _ = writeln!(out, "        {node} [label=\"{}\"];", quoted(&label(program, f.insts[i].op)));
+            let _ = writeln!(
+                out,
+                "        {node} [label=\"{}\"];",
+                quoted(&label(program, f.insts[i].op))
+            );
         }
         let end = match &block.end {
             Terminator::Return(_) => "return",

@@ -1,8 +1,8 @@
 //! Loops with several entries get one.
 //!
-//! A loop that a `break` leaves in the middle is, run backwards, entered in the middle: the adjoint of Newton's
-//! iteration has a loop with two entries, which no `while` can say. Such a loop gets a new head that a number
-//! tells where to go on:
+//! A loop that a `break` leaves in the middle is, run backwards, entered in the middle: the adjoint
+//! of Newton's iteration has a loop with two entries, which no `while` can say. Such a loop gets a
+//! new head that a number tells where to go on:
 //!
 //! ```text
 //! … jump a(x)            … jump head(0, x, 0)
@@ -12,8 +12,9 @@
 //!                        b(q): … jump head(0, r, q')
 //! ```
 //!
-//! Only ways in and ways back pass the head, so a round costs one branch more. What dominates the entries
-//! dominates the head: a value that an entry reads and does not get as a parameter is defined before both.
+//! Only ways in and ways back pass the head, so a round costs one branch more. What dominates the
+//! entries dominates the head: a value that an entry reads and does not get as a parameter is
+//! defined before both.
 
 use std::collections::{HashMap, HashSet};
 
@@ -41,7 +42,8 @@ pub(super) fn with_single_entries(f: &Function) -> Function {
 fn entangled(f: &Function) -> Option<(Vec<bool>, Vec<Block>)> {
     let edges: Vec<Vec<Block>> =
         f.predecessors().into_iter().map(|into| into.iter().map(|e| e.from).collect()).collect();
-    // Regions as lists and as numbers of blocks: a small one takes no longer because the function is large.
+    // Regions as lists and as numbers of blocks: a small one takes no longer because the function
+    // is large.
     let mut inside = vec![0; f.blocks.len()];
     let mut work: Vec<Vec<Block>> = vec![f.blocks.keys().collect()];
     let mut last = 0;
@@ -68,10 +70,11 @@ fn entangled(f: &Function) -> Option<(Vec<bool>, Vec<Block>)> {
     None
 }
 
-/// The sets of several blocks of a region that all reach each other. `inside` has the region's number at its blocks, and
-/// afterwards a number of its own, beyond `last`, for each set.
+/// The sets of several blocks of a region that all reach each other. `inside` has the region's
+/// number at its blocks, and afterwards a number of its own, beyond `last`, for each set.
 ///
-/// Source: S. R. Kosaraju's algorithm: the order in which a search leaves the blocks, then searches backwards.
+/// Source: S. R. Kosaraju's algorithm: the order in which a search leaves the blocks, then searches
+/// backwards.
 fn components(
     f: &Function,
     edges: &[Vec<Block>],
@@ -106,7 +109,8 @@ fn components(
     parts
 }
 
-/// The blocks of a region in the order in which a search in depth from the given blocks leaves them.
+/// The blocks of a region in the order in which a search in depth from the given blocks leaves
+/// them.
 fn leaving_order(
     f: &Function,
     inside: impl Fn(Block) -> bool,
@@ -207,7 +211,8 @@ fn zero(f: &mut Function, block: Block, kind: &Kind) -> Value {
         Kind::Int | Kind::Handle => constant(f, block, Op::Int(0), kind.clone()),
         Kind::Array(_) => instruction(f, block, Op::Array, &[], kind.clone()),
         Kind::Tuple(t) => {
-            let fields: Vec<Value> = t.fields.iter().map(|field| zero(f, block, &field.kind)).collect();
+            let fields: Vec<Value> =
+                t.fields.iter().map(|field| zero(f, block, &field.kind)).collect();
             instruction(f, block, Op::Tuple, &fields, kind.clone())
         }
     }

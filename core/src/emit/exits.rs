@@ -1,7 +1,7 @@
 //! What a derivative gives: which fields are cotangents, and these with all their elements.
 //!
-//! While they are collected, cotangents of arrays may be shorter than these, or rows of elements without their shape. What
-//! is given away is neither:
+//! While they are collected, cotangents of arrays may be shorter than these, or rows of elements
+//! without their shape. What is given away is neither:
 //!
 //! ```text
 //! return (v1, v7)        ->        v8: array<real> = like v7, v0
@@ -20,13 +20,15 @@ use super::ast::holds_array;
 /// A field of a field of …
 pub(super) type FieldPath = Vec<usize>;
 
-/// The fields of the result of a derivative that are cotangents, and the parameters they are of: all behind a value, in the
-/// pushforward of a gradient twice.
+/// The fields of the result of a derivative that are cotangents, and the parameters they are of:
+/// all behind a value, in the pushforward of a gradient twice.
 pub(super) fn cotangents(f: &Function) -> Vec<(FieldPath, usize)> {
     // Names that were taken have a number behind: `f.gradient2`.
-    let mut parts = f.name.rsplit('.').map(|part| part.trim_end_matches(|c: char| c.is_ascii_digit()));
+    let mut parts =
+        f.name.rsplit('.').map(|part| part.trim_end_matches(|c: char| c.is_ascii_digit()));
     let (last, before, n) = (parts.next(), parts.next(), f.params.len());
-    // The last parameter of a pullback is the cotangent of the value, of a pushforward there are the tangents behind.
+    // The last parameter of a pullback is the cotangent of the value, of a pushforward there are
+    // the tangents behind.
     let (by, parts) = match (before, last) {
         (Some(_), Some("gradient")) => (n, 1),
         (Some(_), Some("pullback")) => (n.saturating_sub(1), 1),
@@ -81,7 +83,9 @@ fn replaced(f: &mut Function, b: Block, v: Value, places: &[(&[usize], Value)]) 
     rebuilt(f, b, v, |f, k, field| {
         let inner: Vec<(&[usize], Value)> = places
             .iter()
-            .filter_map(|(path, of)| Some((path.split_first().filter(|(first, _)| **first == k)?.1, *of)))
+            .filter_map(|(path, of)| {
+                Some((path.split_first().filter(|(first, _)| **first == k)?.1, *of))
+            })
             .collect();
         if inner.is_empty() { field } else { replaced(f, b, field, &inner) }
     })

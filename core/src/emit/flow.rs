@@ -1,4 +1,5 @@
-//! What the structure of a function's control flow is: order, dominator tree, loops, and which arrays live.
+//! What the structure of a function's control flow is: order, dominator tree, loops, and which
+//! arrays live.
 
 use std::collections::{HashMap, HashSet};
 
@@ -79,11 +80,18 @@ impl Flow {
         }
     }
 
-    /// The block that comes after a loop: the one outside it, reached only through it, that most depends on. No other one may
-    /// be reached from it: that would stand in the loop, where nothing after the loop can jump to.
-    pub(super) fn after(&self, f: &Function, header: Block, taken: &HashSet<Block>) -> Option<Block> {
+    /// The block that comes after a loop: the one outside it, reached only through it, that most
+    /// depends on. No other one may be reached from it: that would stand in the loop, where nothing
+    /// after the loop can jump to.
+    pub(super) fn after(
+        &self,
+        f: &Function,
+        header: Block,
+        taken: &HashSet<Block>,
+    ) -> Option<Block> {
         let inside = self.loops.get(&header)?;
-        let outside = inside.iter().flat_map(|b| self.children[b.index()].iter().map(move |c| (*b, *c)));
+        let outside =
+            inside.iter().flat_map(|b| self.children[b.index()].iter().map(move |c| (*b, *c)));
         let outside: Vec<(Block, Block)> =
             outside.filter(|(_, c)| !inside.contains(c) && !taken.contains(c)).collect();
         let mut leads_on = HashSet::new();

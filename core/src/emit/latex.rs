@@ -1,8 +1,8 @@
 //! LaTeX out: formulas and algorithms.
 //!
-//! A function that is one expression becomes one equation, others an algorithm, line by line, in an `align*`:
-//! nothing but `amsmath` is needed. Division is a fraction, `x^y` a power, Greek names are letters, and
-//! `x_bar` is `\bar{x}`.
+//! A function that is one expression becomes one equation, others an algorithm, line by line, in an
+//! `align*`: nothing but `amsmath` is needed. Division is a fraction, `x^y` a power, Greek names
+//! are letters, and `x_bar` is `\bar{x}`.
 
 use std::{cmp::Ordering, collections::HashSet, fmt::Write};
 
@@ -135,7 +135,10 @@ impl Writer<'_> {
                 }
                 return;
             }
-            Stmt::Loop(_, body) | Stmt::While(_, _, body) | Stmt::For(_, _, body) | Stmt::Block(_, body) => {
+            Stmt::Loop(_, body)
+            | Stmt::While(_, _, body)
+            | Stmt::For(_, _, body)
+            | Stmt::Block(_, body) => {
                 let head = match s {
                     Stmt::While(_, c, _) => format!("\\textbf{{while }} {}", self.expr(c)),
                     Stmt::For(_, c, _) => {
@@ -168,7 +171,11 @@ impl Writer<'_> {
     fn jump(&self, word: &str, label: usize) -> String {
         let mut block = false;
         self.body.each(&mut |s| block |= matches!(s, Stmt::Block(l, _) if l.0 == label));
-        if block { format!("\\textbf{{leave block }} {label}") } else { format!("\\textbf{{{word}}}") }
+        if block {
+            format!("\\textbf{{leave block }} {label}")
+        } else {
+            format!("\\textbf{{{word}}}")
+        }
     }
 
     fn expr(&self, e: &Expr) -> String {
@@ -229,7 +236,9 @@ impl Writer<'_> {
                 Number1::Cbrt => (format!("\\sqrt[3]{{{}}}", self.expr(&args[0])), ATOM),
                 Number1::Exp => (format!("e^{{{}}}", self.expr(&args[0])), PREFIX),
                 Number1::ExpM1 => (format!("e^{{{}}} - 1", self.expr(&args[0])), ADD),
-                Number1::Ln1p => (format!("\\ln\\left(1 + {}\\right)", self.at(&args[0], ADD)), ATOM),
+                Number1::Ln1p => {
+                    (format!("\\ln\\left(1 + {}\\right)", self.at(&args[0], ADD)), ATOM)
+                }
                 Number1::Log2 => self.call("\\log_2", args),
                 Number1::Log10 => self.call("\\log_{10}", args),
                 Number1::Asin => self.call("\\arcsin", args),
@@ -329,7 +338,9 @@ impl Writer<'_> {
     fn mixed(&self, m: Mixed, args: &[Expr]) -> (String, u8) {
         match m {
             Mixed::Promote | Mixed::FromInt => self.ranked(&args[0]),
-            Mixed::Complex => (format!("{} + {} \\, i", self.at(&args[0], ADD), self.at(&args[1], MUL)), ADD),
+            Mixed::Complex => {
+                (format!("{} + {} \\, i", self.at(&args[0], ADD), self.at(&args[1], MUL)), ADD)
+            }
             Mixed::Re | Mixed::Im | Mixed::Arg | Mixed::Cmp => {
                 self.call(&format!("\\operatorname{{{}}}", m.name()), args)
             }
@@ -337,7 +348,9 @@ impl Writer<'_> {
             Mixed::Modulus => (format!("\\left|{}\\right|", self.expr(&args[0])), ATOM),
             Mixed::Conj => (format!("\\overline{{{}}}", self.expr(&args[0])), ATOM),
             Mixed::PowiReal | Mixed::PowiComplex => self.power(args),
-            Mixed::Polygamma => self.call(&format!("\\psi^{{({})}}", self.expr(&args[1])), &args[..1]),
+            Mixed::Polygamma => {
+                self.call(&format!("\\psi^{{({})}}", self.expr(&args[1])), &args[..1])
+            }
             Mixed::Not => (format!("\\lnot {}", self.at(&args[0], PREFIX)), PREFIX),
             Mixed::And => self.binary(args, " \\land ", LOGIC),
             Mixed::Or => self.binary(args, " \\lor ", LOGIC),
@@ -396,7 +409,8 @@ fn name(text: &str) -> String {
 }
 
 const GREEK: &[&str] = &[
-    "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu",
-    "nu", "xi", "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega", "Gamma", "Delta",
-    "Theta", "Lambda", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi", "Omega",
+    "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa",
+    "lambda", "mu", "nu", "xi", "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi",
+    "omega", "Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi",
+    "Omega",
 ];

@@ -1,6 +1,7 @@
 //! Which elements of growing arrays are there already.
 //!
-//! A cotangent that starts as long as its array needs no room for an element that was read from that array:
+//! A cotangent that starts as long as its array needs no room for an element that was read from
+//! that array:
 //!
 //! ```text
 //! v3: array<real> = fill 0.0, len v0        at least as long as v0, whatever is added later

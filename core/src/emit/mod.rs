@@ -1,4 +1,5 @@
-//! Source out: programs and their derivatives as Rust, as text of the program language, as LaTeX, as a graph.
+//! Source out: programs and their derivatives as Rust, as text of the program language, as LaTeX,
+//! as a graph.
 //!
 //! ```
 //! use ketgrad_core::{adjoint, emit, pass::{Level, optimize_all}, text::parse_program};
@@ -22,7 +23,8 @@
 //! | [`emit_latex`] | a formula, or an algorithm in an `align*` |
 //! | [`emit_dot`] | the graph of blocks and values, for Graphviz |
 //!
-//! All but the graph go through one tree of structured statements (`structure`), so they say the same.
+//! All but the graph go through one tree of structured statements (`structure`), so they say the
+//! same.
 
 mod ast;
 mod coalesce;
@@ -70,7 +72,8 @@ pub enum EmitError {
         /// The function.
         function: String,
     },
-    /// A loop with several entries. Such loops are given one first, so this names a mistake of the emitter.
+    /// A loop with several entries. Such loops are given one first, so this names a mistake of the
+    /// emitter.
     #[error(
         "`{function}` has a loop with several entries, one at {block}: such jumps have no structured form"
     )]

@@ -1,8 +1,9 @@
 //! Names for people.
 //!
-//! Parameters keep theirs. The cotangent of a parameter `x` that a gradient gives is `x_bar`, and so are the
-//! variables that it is collected in. Counters are `i`, `j`, `k`; the rest is named after its kind, `a` for
-//! numbers, `n` for integers, `z` for complex numbers, `xs` for arrays, and counted where needed.
+//! Parameters keep theirs. The cotangent of a parameter `x` that a gradient gives is `x_bar`, and
+//! so are the variables that it is collected in. Counters are `i`, `j`, `k`; the rest is named
+//! after its kind, `a` for numbers, `n` for integers, `z` for complex numbers, `xs` for arrays, and
+//! counted where needed.
 
 use std::collections::{HashMap, HashSet};
 
@@ -207,12 +208,16 @@ const TYPES: &[&str] = &[
     "FromIterator",
 ];
 
-/// A name for a struct: an identifier that is no type, trait or crate of Rust, and none in the texts that a file may hold.
+/// A name for a struct: an identifier that is no type, trait or crate of Rust, and none in the
+/// texts that a file may hold.
 pub(super) fn type_name(name: &str, texts: &[&str]) -> String {
     let mut out = identifier(name);
     // Single letters are parameters of types, which hide what has their name.
     let may_be_word = out.len() > 1 && out.starts_with(char::is_uppercase);
-    let code = texts.iter().flat_map(|text| text.lines()).filter(|line| !line.trim_start().starts_with("//"));
+    let code = texts
+        .iter()
+        .flat_map(|text| text.lines())
+        .filter(|line| !line.trim_start().starts_with("//"));
     let mut words = code.flat_map(|line| line.split(|c: char| !c.is_alphanumeric() && c != '_'));
     if TYPES.contains(&out.as_str()) || may_be_word && words.any(|word| word == out) {
         out.push('_');
@@ -263,7 +268,12 @@ impl<'r> Names<'r> {
 }
 
 /// Names all variables, with names that are not reserved.
-pub(super) fn name(body: &mut Body, f: &Function, var_of: &[Option<Var>], reserved: &HashSet<String>) {
+pub(super) fn name(
+    body: &mut Body,
+    f: &Function,
+    var_of: &[Option<Var>],
+    reserved: &HashSet<String>,
+) {
     let mut hints: Vec<Option<String>> = vec![None; body.vars.len()];
     let mut values: Vec<Option<String>> = vec![None; f.kinds.len()];
     bars(f, &mut values);

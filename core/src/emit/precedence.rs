@@ -1,4 +1,5 @@
-//! How tightly operators bind, in Rust and in the program language alike: a higher number binds tighter.
+//! How tightly operators bind, in Rust and in the program language alike: a higher number binds
+//! tighter.
 
 pub(super) const LOWEST: u8 = 0;
 pub(super) const OR: u8 = 1;

@@ -1,9 +1,10 @@
 //! Rust out.
 //!
-//! The file stands alone, or in a module by `include!`: no dependencies, edition 2021 or later. Its functions compute, to the last bit, what
-//! the executor computes over `f64`, and panic where it gives an error; limits are not checked. (A library
-//! function of a constant argument may be computed by the compiler, which can differ in the last bit; operations on
-//! whole arrays add in another order and compute functions element by element, which can differ in the last bits.)
+//! The file stands alone, or in a module by `include!`: no dependencies, edition 2021 or later. Its
+//! functions compute, to the last bit, what the executor computes over `f64`, and panic where it
+//! gives an error; limits are not checked. (A library function of a constant argument may be
+//! computed by the compiler, which can differ in the last bit; operations on whole arrays add in
+//! another order and compute functions element by element, which can differ in the last bits.)
 //!
 //! | kind | Rust |
 //! |---|---|
@@ -12,12 +13,12 @@
 //! | array | `Vec<f64>`; as a parameter `&[f64]`; where a function of the file does something with arrays as wholes, `Array<f64>`, defined in the file, with a shape |
 //! | tuple, struct | tuple, struct; the tangent of a struct with fewer fields is a struct of its own |
 //!
-//! **Tapes.** What a primal records goes to a `Tape`, a struct of vectors. A function that was asked for, and
-//! both records and reads, makes its own. Others take `tape: &mut Tape`: call `f_primal(&mut tape, …)`, then
-//! `f_adjoint(&mut tape, y_bar)`, which leaves the tape as it was.
+//! **Tapes.** What a primal records goes to a `Tape`, a struct of vectors. A function that was
+//! asked for, and both records and reads, makes its own. Others take `tape: &mut Tape`: call
+//! `f_primal(&mut tape, …)`, then `f_adjoint(&mut tape, y_bar)`, which leaves the tape as it was.
 //!
-//! **Primitives** become methods of a trait, `Primitives`, that you implement; functions that need them take
-//! `host: &impl Primitives`. **Rules** are functions like others.
+//! **Primitives** become methods of a trait, `Primitives`, that you implement; functions that need
+//! them take `host: &impl Primitives`. **Rules** are functions like others.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
@@ -140,10 +141,12 @@ impl<'a> File<'a> {
             }
         }
         let shaped = order.iter().any(|&f| rust_arrays::is_shaped(&program.functions[f]));
-        let mut reserved: HashSet<String> = TAPE_FIELDS.iter().map(|field| format!("kept_{field}")).collect();
+        let mut reserved: HashSet<String> =
+            TAPE_FIELDS.iter().map(|field| format!("kept_{field}")).collect();
         reserved.extend(OWN_NAMES.map(str::to_owned));
         let mut taken = Names::beside(&reserved);
-        let names = order.iter().map(|&f| (f, taken.fresh(&identifier(&program.functions[f].name))));
+        let names =
+            order.iter().map(|&f| (f, taken.fresh(&identifier(&program.functions[f].name))));
         let names: HashMap<FuncId, String> = names.collect();
         reserved.extend(names.values().cloned());
         let needs = needs(program, &order);
@@ -177,11 +180,15 @@ impl<'a> File<'a> {
         let mut out = String::from("// Written by ketgrad. Edition 2021 or later.\n");
         let mut structs: Vec<_> = self.structs.iter().collect();
         structs.sort_by_key(|s| s.1);
-        let mut scratch = File { complex: self.complex, shaped: self.shaped, ..File::new(self.program, &[]) };
+        let mut scratch =
+            File { complex: self.complex, shaped: self.shaped, ..File::new(self.program, &[]) };
         scratch.structs.clone_from(&self.structs);
         for (kind, name) in structs {
-            let copy =
-                if kind.fields.iter().any(|f| super::ast::holds_array(&f.kind)) { "" } else { "Copy, " };
+            let copy = if kind.fields.iter().any(|f| super::ast::holds_array(&f.kind)) {
+                ""
+            } else {
+                "Copy, "
+            };
             let _ = write!(
                 out,
                 "\n#[derive(Clone, {copy}Debug, Default, PartialEq)]\n#[allow(nonstandard_style)]\npub struct {name} {{\n"
@@ -195,9 +202,13 @@ impl<'a> File<'a> {
             out.push_str("\n/// What the program calls and cannot compute itself.\n#[allow(nonstandard_style)]\npub trait Primitives {\n");
             for &id in self.primitives.values() {
                 let p = &self.program.primitives[id];
-                let params =
-                    p.params.iter().enumerate().map(|(k, kind)| format!("a{k}: {}", scratch.param(kind)));
-                let params: Vec<String> = std::iter::once("&self".to_owned()).chain(params).collect();
+                let params = p
+                    .params
+                    .iter()
+                    .enumerate()
+                    .map(|(k, kind)| format!("a{k}: {}", scratch.param(kind)));
+                let params: Vec<String> =
+                    std::iter::once("&self".to_owned()).chain(params).collect();
                 let (name, result) = (identifier(&p.name), scratch.kind(&p.result));
                 let _ = writeln!(out, "    fn {name}({}) -> {result};", params.join(", "));
             }
@@ -219,8 +230,11 @@ impl<'a> File<'a> {
         let functions = &format!("{functions}{arrays}");
         out.push_str(&arrays);
         for helper in NUMBERS.split("//-\n") {
-            let name =
-                helper.split("fn ").nth(1).and_then(|s| s.split(['(', '<']).next()).unwrap_or_default();
+            let name = helper
+                .split("fn ")
+                .nth(1)
+                .and_then(|s| s.split(['(', '<']).next())
+                .unwrap_or_default();
             if calls(functions, name) {
                 let _ = write!(out, "\n{helper}");
             }
@@ -384,7 +398,8 @@ impl<'a> File<'a> {
         }
     }
 
-    /// The name of a struct. Structs of one name may differ: a tangent lacks the fields that have none.
+    /// The name of a struct. Structs of one name may differ: a tangent lacks the fields that have
+    /// none.
     pub(super) fn structure(&mut self, t: &Arc<TupleKind>) -> String {
         if let Some(name) = &self.layout(t).name {
             return name.clone();
@@ -436,9 +451,11 @@ pub(super) fn field_names(fields: &[Field]) -> Vec<String> {
     fields.iter().enumerate().map(one).collect()
 }
 
-/// The fields of the result that are cotangents, as they are written, and the parameters they are of.
+/// The fields of the result that are cotangents, as they are written, and the parameters they are
+/// of.
 fn cotangents(f: &Function, body: &Body) -> Vec<(String, Var)> {
-    let text = |path: exits::FieldPath| path.iter().map(usize::to_string).collect::<Vec<_>>().join(".");
+    let text =
+        |path: exits::FieldPath| path.iter().map(usize::to_string).collect::<Vec<_>>().join(".");
     exits::cotangents(f).into_iter().map(|(path, of)| (text(path), body.params[of])).collect()
 }
 
@@ -465,7 +482,10 @@ fn needs(program: &Program, order: &[FuncId]) -> HashMap<FuncId, Needs> {
     // From the functions called to those that call them.
     let mut callers: HashMap<FuncId, Vec<FuncId>> = HashMap::new();
     for &f in order {
-        program.functions[f].callees().into_iter().for_each(|g| callers.entry(g).or_default().push(f));
+        program.functions[f]
+            .callees()
+            .into_iter()
+            .for_each(|g| callers.entry(g).or_default().push(f));
     }
     let mut work = order.to_vec();
     while let Some(g) = work.pop() {
@@ -485,8 +505,16 @@ fn needs(program: &Program, order: &[FuncId]) -> HashMap<FuncId, Needs> {
 }
 
 /// The vectors of a tape.
-const TAPE_FIELDS: [&str; 8] =
-    ["reals", "complexes", "ints", "bools", "handles", "real_arrays", "complex_arrays", "int_arrays"];
+const TAPE_FIELDS: [&str; 8] = [
+    "reals",
+    "complexes",
+    "ints",
+    "bools",
+    "handles",
+    "real_arrays",
+    "complex_arrays",
+    "int_arrays",
+];
 
 /// The vector of the tape that keeps a kind.
 pub(super) fn tape_field(kind: &Kind) -> &'static str {
@@ -508,10 +536,10 @@ mod tests {
 
     #[test]
     fn no_function_of_a_program_is_called_as_one_of_the_small_functions() {
-        let names = [NUMBERS, COMPLEX, rust_arrays::ARRAYS]
-            .into_iter()
-            .flat_map(str::lines)
-            .filter_map(|line| line.strip_prefix("fn ").and_then(|rest| rest.split(['(', '<']).next()));
+        let names =
+            [NUMBERS, COMPLEX, rust_arrays::ARRAYS].into_iter().flat_map(str::lines).filter_map(
+                |line| line.strip_prefix("fn ").and_then(|rest| rest.split(['(', '<']).next()),
+            );
         let names: Vec<&str> = names.collect();
         assert!(names.len() > 40 && names.contains(&"at_full_length"), "{names:?}");
         for name in names {

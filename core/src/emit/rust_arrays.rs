@@ -6,7 +6,8 @@
 //!                             array_map(&xs, |a| a.tanh())
 //! ```
 //!
-//! A file in which a function does such a thing holds a type of its own, `Array`, and all its arrays are of that type.
+//! A file in which a function does such a thing holds a type of its own, `Array`, and all its
+//! arrays are of that type.
 
 use std::collections::BTreeSet;
 
@@ -37,7 +38,8 @@ const COMPLEX: &str = include_str!("support/complex_arrays.rs");
 /// All that may be written along.
 pub(super) const TEXTS: [&str; 2] = [ARRAYS, COMPLEX];
 
-/// Whether a function does anything with arrays as wholes, but for giving them the length of another one.
+/// Whether a function does anything with arrays as wholes, but for giving them the length of
+/// another one.
 pub(super) fn is_shaped(f: &Function) -> bool {
     f.insts.values().any(|inst| {
         let array = |v: &crate::entity::Value| matches!(f.kinds[*v], Kind::Array(_));
@@ -49,7 +51,8 @@ pub(super) fn is_shaped(f: &Function) -> bool {
 /// The type, and the functions that a text calls, with those that they call.
 pub(super) fn support(text: &str, complex: bool) -> String {
     let helpers: Vec<&str> = ARRAYS.split("//-\n").collect();
-    let name = |h: &str| h.split("fn ").nth(1).and_then(|s| s.split(['(', '<']).next()).map(str::to_owned);
+    let name =
+        |h: &str| h.split("fn ").nth(1).and_then(|s| s.split(['(', '<']).next()).map(str::to_owned);
     let mut wanted: BTreeSet<usize> = BTreeSet::from([0]);
     let mut new: Vec<&str> = vec![text];
     while let Some(text) = new.pop() {
@@ -80,10 +83,11 @@ impl Writer<'_, '_> {
         if !op.is_elementwise() || !arrays.contains(&true) {
             return None;
         }
-        let element = match args.iter().map(|a| self.body.kind(a)).find(|k| matches!(k, Kind::Array(_)))? {
-            Kind::Array(e) => e.kind(),
-            other => other,
-        };
+        let element =
+            match args.iter().map(|a| self.body.kind(a)).find(|k| matches!(k, Kind::Array(_)))? {
+                Kind::Array(e) => e.kind(),
+                other => other,
+            };
         Some(match (args, arrays.as_slice()) {
             ([x], _) => {
                 let x = self.borrow(x);
@@ -100,7 +104,8 @@ impl Writer<'_, '_> {
             ([x, y], [first, _]) => {
                 let (array, one) = if *first { (x, y) } else { (y, x) };
                 let array = self.borrow(array);
-                let (name, given) = (if *first { "b" } else { "a" }, if *first { "a" } else { "b" });
+                let (name, given) =
+                    (if *first { "b" } else { "a" }, if *first { "a" } else { "b" });
                 let one = match (one, op) {
                     (Expr::Real(x), _) => {
                         return Some(self.beside(op, &array, given, number(*x), *first, &element));
@@ -123,7 +128,15 @@ impl Writer<'_, '_> {
     }
 
     /// `array_map(array, |a| a op one)`, or with the number first.
-    fn beside(&self, op: Op, array: &str, given: &str, one: String, first: bool, element: &Kind) -> String {
+    fn beside(
+        &self,
+        op: Op,
+        array: &str,
+        given: &str,
+        one: String,
+        first: bool,
+        element: &Kind,
+    ) -> String {
         let (a, b) = if first { (given, one.as_str()) } else { (one.as_str(), given) };
         format!("array_map({array}, |{given}| {})", on_elements(op, a, b, element))
     }
@@ -157,7 +170,8 @@ impl Writer<'_, '_> {
         }
         let number_first = op == ArrayOp::Spread && !self.is_array(&args[0]);
         let name = if number_first { "spread_number" } else { op.name() };
-        let list = |k: usize, kind: Kind| op.takes_shape() && k == 1 && kind == Kind::Array(Element::Int);
+        let list =
+            |k: usize, kind: Kind| op.takes_shape() && k == 1 && kind == Kind::Array(Element::Int);
         let args: Vec<String> = (args.iter().enumerate())
             .map(|(k, e)| match self.is_array(e) {
                 true if list(k, self.body.kind(e)) => format!("&array_form({})", self.borrow(e)),
@@ -192,7 +206,9 @@ fn on_elements(op: Op, a: &str, b: &str, element: &Kind) -> String {
         Op::Number2(Number2::Mul) => format!("{a} * {b}"),
         Op::Number2(Number2::Div) => format!("{a} / {b}"),
         Op::Number2(Number2::Pow) => format!("{}.powf({b})", of(a)),
-        Op::Number2(n @ (Number2::Scale | Number2::Guard)) if real => format!("{}({a}, {b})", n.name()),
+        Op::Number2(n @ (Number2::Scale | Number2::Guard)) if real => {
+            format!("{}({a}, {b})", n.name())
+        }
         Op::Number2(n @ (Number2::Scale | Number2::Guard)) => format!("{a}.{}({b})", n.name()),
         Op::Real1(r) if is_method(r) => format!("{a}.{}()", r.name()),
         Op::Real1(r) => format!("{}({a})", function(r)),

@@ -76,7 +76,9 @@ impl Writer<'_, '_> {
             Expr::Var(v) | Expr::Clone(v) => self.untyped.contains(v),
             Expr::Op(op, args, _) => match op {
                 Op::Number1(Number1::Neg | Number1::Recip)
-                | Op::Number2(Number2::Add | Number2::Sub | Number2::Mul | Number2::Div) => all(args),
+                | Op::Number2(Number2::Add | Number2::Sub | Number2::Mul | Number2::Div) => {
+                    all(args)
+                }
                 // Arrays with shapes say it.
                 Op::Array => !self.file.shaped && !args.is_empty() && all(args),
                 Op::Fill => !self.file.shaped && self.is_untyped(&args[0]),
@@ -148,7 +150,9 @@ impl Writer<'_, '_> {
                     let of = self.at(&args[0], UNARY);
                     (if of.starts_with('-') { format!("-({of})") } else { format!("-{of}") }, UNARY)
                 }
-                (Number1::Recip, Kind::Real) => (format!("1.0 / {}", self.at(&args[0], UNARY)), MUL),
+                (Number1::Recip, Kind::Real) => {
+                    (format!("1.0 / {}", self.at(&args[0], UNARY)), MUL)
+                }
                 (n @ (Number1::Asinh | Number1::Acosh | Number1::Atanh), Kind::Real) => {
                     self.call(n.name(), args)
                 }
@@ -183,7 +187,8 @@ impl Writer<'_, '_> {
             },
             Op::Expect(order) => {
                 let (a, b) = (self.expr(&args[0]), self.expr(&args[1]));
-                let order = order.map_or("None".to_owned(), |o| format!("Some(std::cmp::Ordering::{o:?})"));
+                let order =
+                    order.map_or("None".to_owned(), |o| format!("Some(std::cmp::Ordering::{o:?})"));
                 let text = "the recording does not hold here";
                 (format!("assert!(({a}).partial_cmp(&({b})) == {order}, \"{text}\")"), LOWEST)
             }
@@ -211,10 +216,14 @@ impl Writer<'_, '_> {
         match m {
             Mixed::Promote => (format!("Complex::new({}, 0.0)", self.expr(&args[0])), POSTFIX),
             Mixed::Complex => self.call("Complex::new", args),
-            Mixed::Re | Mixed::Im => (format!("{}.{}", self.at(&args[0], POSTFIX), m.name()), POSTFIX),
+            Mixed::Re | Mixed::Im => {
+                (format!("{}.{}", self.at(&args[0], POSTFIX), m.name()), POSTFIX)
+            }
             Mixed::Abs2 | Mixed::Modulus | Mixed::Arg | Mixed::Conj => self.method(args, m.name()),
             Mixed::FromInt => (format!("({} as f64)", self.at(&args[0], UNARY)), POSTFIX),
-            Mixed::PowiReal if !matches!(args[1], Expr::Int(n) if is_product(n)) => self.call("powi", args),
+            Mixed::PowiReal if !matches!(args[1], Expr::Int(n) if is_product(n)) => {
+                self.call("powi", args)
+            }
             Mixed::PowiReal | Mixed::PowiComplex => self.method(args, "powi"),
             Mixed::Cmp => self.call("cmp", args),
             Mixed::Polygamma => self.call("polygamma", args),
@@ -234,8 +243,11 @@ impl Writer<'_, '_> {
                 let of = self.body.kind(&args[0]);
                 let k = k as usize;
                 let name = self.file.fields(&of).get(k).cloned().unwrap_or_default();
-                let copy =
-                    if of.fields().get(k).is_some_and(|f| holds_array(&f.kind)) { ".clone()" } else { "" };
+                let copy = if of.fields().get(k).is_some_and(|f| holds_array(&f.kind)) {
+                    ".clone()"
+                } else {
+                    ""
+                };
                 format!("{}.{name}{copy}", self.at(&args[0], POSTFIX))
             }
             Op::Array if args.is_empty() => {
@@ -290,7 +302,8 @@ impl Writer<'_, '_> {
                 let name = self.file.structure(t);
                 let fields = self.file.layout(t).fields.clone();
                 let fields = fields.iter().zip(items);
-                let fields = fields.map(|(f, item)| if *f == item { item } else { format!("{f}: {item}") });
+                let fields =
+                    fields.map(|(f, item)| if *f == item { item } else { format!("{f}: {item}") });
                 format!("{name} {{ {} }}", fields.collect::<Vec<_>>().join(", "))
             }
             _ if items.len() == 1 => format!("({},)", items[0]),
@@ -396,7 +409,8 @@ pub(super) fn comparison(c: Compare) -> &'static str {
     }
 }
 
-/// The function among the support that emitted code brings along: of floats the slope of `abs` is the sign.
+/// The function among the support that emitted code brings along: of floats the slope of `abs` is
+/// the sign.
 pub(super) fn function(op: Real1) -> &'static str {
     if op == Real1::AbsSlope { Real1::Sign.name() } else { op.name() }
 }

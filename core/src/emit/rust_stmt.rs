@@ -16,7 +16,8 @@ const CHANGED_AT: &str = "changed_at";
 const CHANGED_BY: &str = "changed_by";
 /// What the result of a gradient is called whose arrays are lengthened.
 const RESULT: &str = "derivatives";
-/// The lengths of arrays in fields of parameters, which may be given away before the result is made.
+/// The lengths of arrays in fields of parameters, which may be given away before the result is
+/// made.
 const LENGTHS: &str = "lengths";
 /// What no variable of a function may be called.
 pub(super) const OWN_NAMES: [&str; 4] = [CHANGED_AT, CHANGED_BY, RESULT, LENGTHS];
@@ -32,9 +33,11 @@ pub(super) struct Writer<'w, 'a> {
     pub(super) rooms: Vec<Room>,
     /// The variables whose values do not say what type their numbers have.
     pub(super) untyped: HashSet<Var>,
-    /// The fields of the result that are cotangents, and the parameters they are of, if this is a gradient for all to call.
+    /// The fields of the result that are cotangents, and the parameters they are of, if this is a
+    /// gradient for all to call.
     pub(super) cotangents: Vec<(String, Var)>,
-    /// The arrays in fields of these parameters, as they are written: their lengths are in [`LENGTHS`], in this order.
+    /// The arrays in fields of these parameters, as they are written: their lengths are in
+    /// [`LENGTHS`], in this order.
     pub(super) lengths: Vec<String>,
 }
 
@@ -178,7 +181,8 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// What a function gives. Cotangents of arrays may be shorter than these while they are collected.
+    /// What a function gives. Cotangents of arrays may be shorter than these while they are
+    /// collected.
     pub(super) fn result(&mut self, e: &Expr) -> String {
         let kind = |v: &Var| &self.body.vars[v.0].kind;
         if !self.cotangents.iter().any(|(_, of)| holds_array(kind(of))) {
@@ -253,8 +257,8 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// Changes an element. Rust lets nothing read the array once it is borrowed to be changed: an index that does, and
-    /// a value that is computed after the borrow, are taken before.
+    /// Changes an element. Rust lets nothing read the array once it is borrowed to be changed: an
+    /// index that does, and a value that is computed after the borrow, are taken before.
     fn change(&mut self, how: Change, v: Var, i: &Expr, x: &Expr) {
         let in_place = matches!(how, Change::Set | Change::Add);
         let mut index = if in_place { self.index(i) } else { self.expr(i) };
@@ -294,7 +298,11 @@ impl Writer<'_, '_> {
 
     /// The label of a jump, unless it is that of the innermost loop.
     fn label(&self, l: Label) -> String {
-        if self.breakable.last() == Some(&(l, false)) { String::new() } else { format!(" 'l{}", l.0) }
+        if self.breakable.last() == Some(&(l, false)) {
+            String::new()
+        } else {
+            format!(" 'l{}", l.0)
+        }
     }
 }
 
@@ -308,7 +316,12 @@ fn array_fields(bar: &str, of: &str, kind: &Kind, each: &mut impl FnMut(&str, &s
             let tangent = kind.tangent();
             let bars = field_names(tangent.as_ref().map_or(&[], Kind::fields));
             for ((field, name), bar_name) in with_tangents.zip(bars) {
-                array_fields(&format!("{bar}.{bar_name}"), &format!("{of}.{name}"), &field.kind, each);
+                array_fields(
+                    &format!("{bar}.{bar_name}"),
+                    &format!("{of}.{name}"),
+                    &field.kind,
+                    each,
+                );
             }
         }
         _ => {}

@@ -1,14 +1,15 @@
 //! Records of counted loops in Rust.
 //!
-//! A loop that records in each of a known number of rounds makes room for all of them before it starts:
+//! A loop that records in each of a known number of rounds makes room for all of them before it
+//! starts:
 //!
 //! ```text
 //! for i in 0..n { …; push(&mut tape.reals, y); … }
 //! for (i, kept_reals) in (0..n).zip(room(&mut tape.reals, 0..n, 1)) { …; kept_reals[0] = y; … }
 //! ```
 //!
-//! Nothing is called within the loop then, so its numbers stay in registers: on x86-64 a call, even one that is
-//! hardly ever made, sends every number of the loop through memory.
+//! Nothing is called within the loop then, so its numbers stay in registers: on x86-64 a call, even
+//! one that is hardly ever made, sends every number of the loop through memory.
 
 use crate::ir::{Kind, Op};
 
@@ -76,7 +77,8 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// The vectors to which each round of a loop adds the same number of values, and nobody else does anything.
+    /// The vectors to which each round of a loop adds the same number of values, and nobody else
+    /// does anything.
     fn rooms(&self, c: &Counter, body: &[Stmt]) -> Vec<(u32, &'static str, usize)> {
         let known = |e: &Expr| matches!(e, Expr::Int(_) | Expr::Var(_));
         if c.inclusive || !known(&c.from) || !known(&c.to) || leads_out(body, &mut Vec::new()) {
@@ -95,7 +97,8 @@ impl Writer<'_, '_> {
         }
         let inner = || body.iter().flat_map(Stmt::parts).flatten();
         rooms.retain(|&(level, field, _)| {
-            !inner().any(|s| self.pushes(s, level, field)) && !body.iter().any(|s| self.uses(s, level, field))
+            !inner().any(|s| self.pushes(s, level, field))
+                && !body.iter().any(|s| self.uses(s, level, field))
         });
         rooms
     }
@@ -115,7 +118,9 @@ impl Writer<'_, '_> {
         let tape = self.file.tape_name(level);
         for e in s.exprs() {
             e.each_op(&mut |op, _, kind| match op {
-                Op::Pop { tape, .. } => self.fields(kind, &mut |f| found |= tape == level && f == field),
+                Op::Pop { tape, .. } => {
+                    self.fields(kind, &mut |f| found |= tape == level && f == field)
+                }
                 Op::Call(f) => found |= self.file.extras(f).contains(&tape),
                 _ => {}
             });
@@ -138,7 +143,8 @@ fn leads_out(list: &[Stmt], inner: &mut Vec<Label>) -> bool {
         Stmt::Return(_) => true,
         Stmt::Break(l) | Stmt::Continue(l) => !inner.contains(l),
         _ => {
-            if let Stmt::Loop(l, _) | Stmt::While(l, ..) | Stmt::For(l, ..) | Stmt::Block(l, _) = s {
+            if let Stmt::Loop(l, _) | Stmt::While(l, ..) | Stmt::For(l, ..) | Stmt::Block(l, _) = s
+            {
                 inner.push(*l);
             }
             s.parts().iter().any(|p| leads_out(p, inner))

@@ -1,8 +1,8 @@
 //! Where variables begin.
 //!
-//! A variable is declared in the innermost list of statements that holds all that mention it, right before
-//! the first of them, or by it. It is `mut` if it is changed in place, or gets a value inside a loop that
-//! stands after its declaration.
+//! A variable is declared in the innermost list of statements that holds all that mention it, right
+//! before the first of them, or by it. It is `mut` if it is changed in place, or gets a value
+//! inside a loop that stands after its declaration.
 
 use super::ast::{Body, Label, Stmt, Var};
 
@@ -18,7 +18,8 @@ struct Place {
     /// How much of the way all mentions share.
     shared: usize,
     seen: bool,
-    /// It belongs to the function, or to a `for` that is being visited: outside of that another variable has its name.
+    /// It belongs to the function, or to a `for` that is being visited: outside of that another
+    /// variable has its name.
     given: bool,
 }
 
@@ -26,7 +27,8 @@ pub(super) fn declare(body: &mut Body) {
     let mut places = vec![Place::default(); body.vars.len()];
     body.params.iter().for_each(|p| places[p.0].given = true);
     visit(&body.statements, &mut Vec::new(), &mut places);
-    let mut at: std::collections::HashMap<(Path, usize), Vec<Var>> = std::collections::HashMap::new();
+    let mut at: std::collections::HashMap<(Path, usize), Vec<Var>> =
+        std::collections::HashMap::new();
     let mut depth = vec![0; body.vars.len()];
     for (k, p) in places.iter().enumerate().filter(|(_, p)| p.seen && !p.given) {
         let path = p.first[..p.shared].to_vec();
@@ -61,7 +63,13 @@ fn visit(list: &[Stmt], path: &mut Path, places: &mut [Place]) {
                 let same = p.first.iter().zip(&*path).take_while(|(a, b)| a == b).count();
                 p.shared = p.shared.min(same);
             } else {
-                *p = Place { first: path.clone(), index, shared: path.len(), seen: true, given: false };
+                *p = Place {
+                    first: path.clone(),
+                    index,
+                    shared: path.len(),
+                    seen: true,
+                    given: false,
+                };
             }
         };
         s.writes().into_iter().for_each(&mut mention);
@@ -77,8 +85,8 @@ fn visit(list: &[Stmt], path: &mut Path, places: &mut [Place]) {
     }
 }
 
-/// `around`: the loops and blocks around, with the depths of the bodies of the innermost loops; `again`: how many of
-/// them may come back to a list after its end.
+/// `around`: the loops and blocks around, with the depths of the bodies of the innermost loops;
+/// `again`: how many of them may come back to a list after its end.
 fn changes(
     list: &[Stmt],
     here: usize,
@@ -110,8 +118,8 @@ fn changes(
     }
 }
 
-/// How many of those around a jump may come back to: to a loop that it begins again, and to those around one that it
-/// leaves. `None` of what is no jump, or one to a label further in.
+/// How many of those around a jump may come back to: to a loop that it begins again, and to those
+/// around one that it leaves. `None` of what is no jump, or one to a label further in.
 fn back(s: &Stmt, around: &[(Label, usize)]) -> Option<usize> {
     let place = |l: &Label| around.iter().position(|a| a.0 == *l);
     match s {

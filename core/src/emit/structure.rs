@@ -1,10 +1,11 @@
 //! From blocks and jumps to loops and branches.
 //!
 //! # Idea
-//! The tree of dominators is the tree of the text. A block is written where its only way in comes from; one
-//! with several ways in is written after a labelled block from which all of them `break`; the head of a loop
-//! opens a `loop`, a way back is `continue`. A jump to what comes next anyway is not written. So no dispatch
-//! over blocks is needed, but for a loop with several entries (see `entries`).
+//! The tree of dominators is the tree of the text. A block is written where its only way in comes
+//! from; one with several ways in is written after a labelled block from which all of them `break`;
+//! the head of a loop opens a `loop`, a way back is `continue`. A jump to what comes next anyway is
+//! not written. So no dispatch over blocks is needed, but for a loop with several entries (see
+//! `entries`).
 //!
 //! ```text
 //! block0: branch c, block1, block2        if c {
@@ -17,8 +18,8 @@
 //!
 //! Block parameters become variables, the arguments of an edge assignments.
 //!
-//! Source: N. Ramsey, "Beyond Relooper: recursive translation of unstructured control flow to structured
-//! control flow" (2022). What follows a loop is placed after it, not inside.
+//! Source: N. Ramsey, "Beyond Relooper: recursive translation of unstructured control flow to
+//! structured control flow" (2022). What follows a loop is placed after it, not inside.
 
 use std::collections::{HashMap, HashSet};
 
@@ -51,7 +52,8 @@ pub(super) fn structured(f: &Function, reserved: &HashSet<String>) -> Result<Bod
     w.tree(Block::new(0), None, &mut statements)?;
     tidy::tidy(&mut statements);
     let params = f.param_values().iter().map(|&p| w.var(p)).collect();
-    let mut body = Body { params, labels: w.labels.len(), vars: std::mem::take(&mut w.vars), statements };
+    let mut body =
+        Body { params, labels: w.labels.len(), vars: std::mem::take(&mut w.vars), statements };
     coalesce::coalesce(&mut body);
     super::names::name(&mut body, &f, &w.var_of, reserved);
     scope::declare(&mut body);
@@ -137,7 +139,12 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes a block and all that it dominates; afterwards `next` follows.
-    fn tree(&mut self, start: Block, next: Option<Block>, out: &mut Vec<Stmt>) -> Result<(), EmitError> {
+    fn tree(
+        &mut self,
+        start: Block,
+        next: Option<Block>,
+        out: &mut Vec<Stmt>,
+    ) -> Result<(), EmitError> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             return Err(EmitError::TooDeep { function: self.f.name.clone(), limit: MAX_DEPTH });
@@ -180,7 +187,8 @@ impl<'a> Writer<'a> {
         Ok(after)
     }
 
-    /// Writes a block, its end, and what it dominates but the last join, or the only block that follows, which is given back.
+    /// Writes a block, its end, and what it dominates but the last join, or the only block that
+    /// follows, which is given back.
     fn inside(
         &mut self,
         x: Block,
@@ -251,7 +259,8 @@ impl<'a> Writer<'a> {
                 let mut arms = self.arms(&targets, next)?;
                 out.push(match arms.len() {
                     2 => {
-                        let (no, yes) = (arms.pop().unwrap_or_default(), arms.pop().unwrap_or_default());
+                        let (no, yes) =
+                            (arms.pop().unwrap_or_default(), arms.pop().unwrap_or_default());
                         let is = crate::ir::Op::CompareInt(crate::ir::Compare::Eq);
                         let zero = Expr::Op(is, vec![index, Expr::Int(0)], crate::ir::Kind::Bool);
                         Stmt::If(zero, yes, no)
@@ -263,7 +272,11 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    fn arms(&mut self, targets: &[&Target], next: Option<Block>) -> Result<Vec<Vec<Stmt>>, EmitError> {
+    fn arms(
+        &mut self,
+        targets: &[&Target],
+        next: Option<Block>,
+    ) -> Result<Vec<Vec<Stmt>>, EmitError> {
         let mut arms: Vec<Vec<Stmt>> = targets.iter().map(|t| self.edge(t)).collect();
         for (target, arm) in targets.iter().zip(&mut arms) {
             self.go(target.block, next, arm)?;
@@ -286,10 +299,11 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Whether a block is written after a loop, which has just been written, and after all that belongs to it: behind the
-    /// block `after`, or where what is around is left.
+    /// Whether a block is written after a loop, which has just been written, and after all that
+    /// belongs to it: behind the block `after`, or where what is around is left.
     pub(super) fn comes_after(&self, after: Option<Block>, block: Block) -> bool {
         let behind = |b: Block| self.flow.tree.dominates(b, block);
-        after.is_none_or(behind) || self.frames.iter().any(|frame| !frame.again && behind(frame.target))
+        after.is_none_or(behind)
+            || self.frames.iter().any(|frame| !frame.again && behind(frame.target))
     }
 }

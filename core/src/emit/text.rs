@@ -1,13 +1,15 @@
 //! The program language out: source in, derivative source out, and that source runs.
 //!
-//! The function comes last, so it is the entry of the text; what it calls stands before it. What the language
-//! has no words for is written with what it has:
+//! The function comes last, so it is the entry of the text; what it calls stands before it. What
+//! the language has no words for is written with what it has:
 //!
-//! - The tape of a gradient becomes an array with a counter, where one function both records and reads. A tape
-//!   that goes from function to function (a recursion that was too large to put in place) is an error.
-//! - Arrays that grow (cotangents) go through small functions that are written along; what a gradient gives has the
-//!   shapes of its parameters.
-//! - A jump out of several loops at once, and one out of the middle of a branch, are errors: emit Rust.
+//! - The tape of a gradient becomes an array with a counter, where one function both records and
+//!   reads. A tape that goes from function to function (a recursion that was too large to put in
+//!   place) is an error.
+//! - Arrays that grow (cotangents) go through small functions that are written along; what a
+//!   gradient gives has the shapes of its parameters.
+//! - A jump out of several loops at once, and one out of the middle of a branch, are errors: emit
+//!   Rust.
 //!
 //! Rules are written out: the text holds the derivative that the rule gave.
 
@@ -68,8 +70,9 @@ pub fn emit_text(program: &Program, root: FuncId) -> Result<String, EmitError> {
     let names = order.iter().map(|&f| (f, taken.fresh(&identifier(&program.functions[f].name))));
     let names: HashMap<FuncId, String> = names.collect();
     let mut reserved: HashSet<String> = names.values().cloned().collect();
-    reserved
-        .extend(["reals", "ints", "complexes", "reals_top", "ints_top", "complexes_top"].map(String::from));
+    reserved.extend(
+        ["reals", "ints", "complexes", "reals_top", "ints_top", "complexes_top"].map(String::from),
+    );
     let mut file = File { program, names, structs: BTreeMap::new(), helpers: BTreeSet::new() };
     let mut functions = Vec::new();
     for &f in order.iter().rev() {
@@ -145,7 +148,9 @@ impl File<'_> {
                 let fields: Vec<String> = t
                     .fields
                     .iter()
-                    .map(|f| format!("{}: {}", f.name.as_deref().unwrap_or("value"), self.kind(&f.kind)))
+                    .map(|f| {
+                        format!("{}: {}", f.name.as_deref().unwrap_or("value"), self.kind(&f.kind))
+                    })
                     .collect();
                 let fields = fields.join(", ");
                 let mut chosen = name.clone();
@@ -200,7 +205,8 @@ impl Writer<'_, '_> {
                 "complexes" => "complex(0.0, 0.0)",
                 _ => "0.0",
             };
-            let _ = writeln!(out, "    let mut {tape} = [{zero}; 16];\n    let mut {tape}_top = 0;");
+            let _ =
+                writeln!(out, "    let mut {tape} = [{zero}; 16];\n    let mut {tape}_top = 0;");
             let kind = match *tape {
                 "ints" => "array<int>",
                 "complexes" => "array<complex>",
@@ -246,8 +252,9 @@ impl Writer<'_, '_> {
         match &t.name {
             Some(_) => {
                 let fields = t.fields.iter().zip(items);
-                let fields: Vec<String> =
-                    fields.map(|(f, x)| format!("{}: {x}", f.name.as_deref().unwrap_or("value"))).collect();
+                let fields: Vec<String> = fields
+                    .map(|(f, x)| format!("{}: {x}", f.name.as_deref().unwrap_or("value")))
+                    .collect();
                 format!("{} {{ {} }}", self.file.kind(kind), fields.join(", "))
             }
             None if items.len() == 1 => format!("({},)", items[0]),
@@ -269,8 +276,9 @@ impl Writer<'_, '_> {
     }
 
     fn together(&mut self, vars: &[Option<Var>], value: &str) {
-        let temporary =
-            |w: &Self, k: usize| vars[k].map_or(format!("unused_{k}"), |v| format!("next_{}", w.var(v)));
+        let temporary = |w: &Self, k: usize| {
+            vars[k].map_or(format!("unused_{k}"), |v| format!("next_{}", w.var(v)))
+        };
         let names: Vec<String> = (0..vars.len()).map(|k| temporary(self, k)).collect();
         self.line(&format!("let ({}) = {value};", names.join(", ")));
         for (v, name) in vars.iter().zip(&names).filter_map(|(v, n)| Some(((*v)?, n))) {
@@ -299,7 +307,8 @@ impl Writer<'_, '_> {
                     self.line(&line);
                 }
                 many => {
-                    let values: Result<Vec<String>, _> = many.iter().map(|p| self.settled(&p.1)).collect();
+                    let values: Result<Vec<String>, _> =
+                        many.iter().map(|p| self.settled(&p.1)).collect();
                     let vars: Vec<Option<Var>> = many.iter().map(|p| Some(p.0)).collect();
                     self.together(&vars, &format!("({})", values?.join(", ")));
                 }
@@ -312,7 +321,8 @@ impl Writer<'_, '_> {
                         .collect();
                     self.line(&format!("let ({}) = {value};", names.join(", ")));
                 } else if let ([Some(v)], new) = (vars.as_slice(), *new) {
-                    let line = format!("{}{} = {value}.0;", if new { "let " } else { "" }, self.var(*v));
+                    let line =
+                        format!("{}{} = {value}.0;", if new { "let " } else { "" }, self.var(*v));
                     self.line(&line);
                 } else {
                     self.together(vars, &value);
@@ -325,8 +335,12 @@ impl Writer<'_, '_> {
                 let line = match how {
                     Change::Set => format!("{name}[{i}] = {x};"),
                     Change::Add => format!("{name}[{i}] += {x};"),
-                    Change::Put => format!("{name} = {}({name}, {i}, {x});", self.helper("put", &kind)),
-                    Change::AddAt => format!("{name} = {}({name}, {i}, {x});", self.helper("add_at", &kind)),
+                    Change::Put => {
+                        format!("{name} = {}({name}, {i}, {x});", self.helper("put", &kind))
+                    }
+                    Change::AddAt => {
+                        format!("{name} = {}({name}, {i}, {x});", self.helper("add_at", &kind))
+                    }
                 };
                 self.line(&line);
             }
@@ -356,7 +370,9 @@ impl Writer<'_, '_> {
                 self.line(&format!("let way = {index};"));
                 self.arms(arms, 0)?;
             }
-            Stmt::Loop(l, body) | Stmt::While(l, _, body) | Stmt::For(l, _, body) if is_named(body, *l) => {
+            Stmt::Loop(l, body) | Stmt::While(l, _, body) | Stmt::For(l, _, body)
+                if is_named(body, *l) =>
+            {
                 return Err(self.unspeakable("it leaves several loops or blocks at once"));
             }
             Stmt::Loop(_, body) => self.block("while true", body)?,
@@ -382,7 +398,9 @@ impl Writer<'_, '_> {
                 let head = format!("for {} in {from}{dots}{to}", self.var(c.var));
                 self.block(&head, body)?;
             }
-            Stmt::Block(..) => return Err(self.unspeakable("it jumps out of the middle of a branch")),
+            Stmt::Block(..) => {
+                return Err(self.unspeakable("it jumps out of the middle of a branch"));
+            }
             Stmt::Break(_) => self.line("break;"),
             Stmt::Continue(_) => self.line("continue;"),
             Stmt::Return(e) => {
@@ -417,7 +435,9 @@ impl Writer<'_, '_> {
             Kind::Real => "reals",
             Kind::Int | Kind::Bool => "ints",
             Kind::Complex => "complexes",
-            other => return Err(self.unspeakable(&format!("it records {other} on its tape; emit Rust"))),
+            other => {
+                return Err(self.unspeakable(&format!("it records {other} on its tape; emit Rust")));
+            }
         };
         self.tapes.insert(tape);
         Ok(tape)
@@ -430,7 +450,8 @@ impl Writer<'_, '_> {
         let kind = self.body.kind(value);
         let tape = self.tape(&kind)?;
         let value = self.settled(value)?;
-        let value = if kind == Kind::Bool { format!("if {value} {{ 1 }} else {{ 0 }}") } else { value };
+        let value =
+            if kind == Kind::Bool { format!("if {value} {{ 1 }} else {{ 0 }}") } else { value };
         self.line(&format!("if {tape}_top == len({tape}) {{ {tape} = grown_{tape}({tape}); }}"));
         self.line(&format!("{tape}[{tape}_top] = {value};"));
         self.line(&format!("{tape}_top += 1;"));

@@ -14,7 +14,9 @@ impl Writer<'_, '_> {
     /// A function for arrays that grow.
     pub(super) fn helper(&mut self, what: &str, kind: &Kind) -> String {
         let (suffix, array, item, zero) = match kind {
-            Kind::Array(Element::Complex) => ("_complex", "array<complex>", "complex", "complex(0.0, 0.0)"),
+            Kind::Array(Element::Complex) => {
+                ("_complex", "array<complex>", "complex", "complex(0.0, 0.0)")
+            }
             _ => ("", "array", "real", "0.0"),
         };
         let name = format!("{what}{suffix}");
@@ -65,9 +67,16 @@ impl Writer<'_, '_> {
         Ok((format!("{left} {sign} {right}"), rank))
     }
 
-    /// An operation on ints. Between literals the language takes a quotient with a rest, and what overflows, for real
-    /// numbers: the quotient is written as what it is, the rest with an operand that is no literal.
-    fn on_ints(&mut self, op: Int2, args: &[Expr], sign: &str, rank: u8) -> Result<(String, u8), EmitError> {
+    /// An operation on ints. Between literals the language takes a quotient with a rest, and what
+    /// overflows, for real numbers: the quotient is written as what it is, the rest with an operand
+    /// that is no literal.
+    fn on_ints(
+        &mut self,
+        op: Int2,
+        args: &[Expr],
+        sign: &str,
+        rank: u8,
+    ) -> Result<(String, u8), EmitError> {
         let literals = literal(&args[0]).zip(literal(&args[1]));
         let value = literals.and_then(|(a, b)| op.value(a, b));
         match (literals, value) {
@@ -103,7 +112,9 @@ impl Writer<'_, '_> {
             }),
             Op::Compare(c) | Op::CompareInt(c) => self.binary(args, comparison(c), COMPARE),
             Op::Mixed(m) => match m {
-                Mixed::Promote => Ok((format!("complex({}, 0.0)", self.settled(&args[0])?), POSTFIX)),
+                Mixed::Promote => {
+                    Ok((format!("complex({}, 0.0)", self.settled(&args[0])?), POSTFIX))
+                }
                 Mixed::Modulus => self.call("abs", args),
                 Mixed::FromInt => self.call("real", args),
                 Mixed::PowiReal | Mixed::PowiComplex => self.call("powi", args),
@@ -129,7 +140,11 @@ impl Writer<'_, '_> {
                 let of = self.body.kind(&args[0]);
                 let name = of.fields().get(k as usize).and_then(|f| f.name.clone());
                 Ok((
-                    format!("{}.{}", self.at(&args[0], POSTFIX)?, name.unwrap_or_else(|| k.to_string())),
+                    format!(
+                        "{}.{}",
+                        self.at(&args[0], POSTFIX)?,
+                        name.unwrap_or_else(|| k.to_string())
+                    ),
                     POSTFIX,
                 ))
             }
@@ -138,8 +153,13 @@ impl Writer<'_, '_> {
                 let items: Result<Vec<String>, _> = args.iter().map(|a| self.settled(a)).collect();
                 Ok((format!("[{}]", items?.join(", ")), POSTFIX))
             }
-            Op::Fill => Ok((format!("[{}; {}]", self.settled(&args[0])?, self.settled(&args[1])?), POSTFIX)),
-            Op::Get => Ok((format!("{}[{}]", self.at(&args[0], POSTFIX)?, self.settled(&args[1])?), POSTFIX)),
+            Op::Fill => {
+                Ok((format!("[{}; {}]", self.settled(&args[0])?, self.settled(&args[1])?), POSTFIX))
+            }
+            Op::Get => Ok((
+                format!("{}[{}]", self.at(&args[0], POSTFIX)?, self.settled(&args[1])?),
+                POSTFIX,
+            )),
             Op::Peek => {
                 let name = self.helper("peek", &self.body.kind(&args[0]));
                 self.call(&name, args)
@@ -152,7 +172,11 @@ impl Writer<'_, '_> {
                 let tape = self.tape(kind)?;
                 self.line(&format!("{tape}_top -= 1;"));
                 let value = format!("{tape}[{tape}_top]");
-                Ok(if *kind == Kind::Bool { (format!("{value} == 1"), COMPARE) } else { (value, POSTFIX) })
+                Ok(if *kind == Kind::Bool {
+                    (format!("{value} == 1"), COMPARE)
+                } else {
+                    (value, POSTFIX)
+                })
             }
             other => self.call(other.name(), args),
         }

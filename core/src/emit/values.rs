@@ -1,7 +1,8 @@
 //! From instructions to expressions and assignments.
 //!
-//! - A number used once, in the block that computes it, has no variable: its expression waits and stands where
-//!   it is used. Nothing it reads can change in between; where an array would, it is computed first.
+//! - A number used once, in the block that computes it, has no variable: its expression waits and
+//!   stands where it is used. Nothing it reads can change in between; where an array would, it is
+//!   computed first.
 //! - An array is changed in place if nobody needs the old one: both then share a variable.
 //! - Else an array that is given away is copied, unless it is not needed any more.
 
@@ -26,7 +27,8 @@ impl Writer<'_> {
         let f = self.f;
         for (b, block) in f.blocks.iter() {
             let args = block.insts.iter().flat_map(|&i| &f.insts[i].args).copied();
-            let handed = block.end.targets().into_iter().flat_map(|t| t.args.clone()).collect::<Vec<_>>();
+            let handed =
+                block.end.targets().into_iter().flat_map(|t| t.args.clone()).collect::<Vec<_>>();
             for v in args.chain(block.end.operand()).chain(handed) {
                 self.uses[v.index()] += 1;
                 self.used_in[v.index()] = Some(b);
@@ -80,7 +82,14 @@ impl Writer<'_> {
         needed
     }
 
-    fn instruction(&mut self, b: Block, i: Inst, last: &HashSet<Value>, ends: bool, out: &mut Vec<Stmt>) {
+    fn instruction(
+        &mut self,
+        b: Block,
+        i: Inst,
+        last: &HashSet<Value>,
+        ends: bool,
+        out: &mut Vec<Stmt>,
+    ) {
         let f = self.f;
         let inst = &f.insts[i];
         let opened = |v: Value| matches!(inst.op, Op::Field(_)) && self.var_of[v.index()].is_some();
@@ -142,7 +151,12 @@ impl Writer<'_> {
         true
     }
 
-    fn operands(&mut self, inst: &InstData, last: &HashSet<Value>, out: &mut Vec<Stmt>) -> Vec<Expr> {
+    fn operands(
+        &mut self,
+        inst: &InstData,
+        last: &HashSet<Value>,
+        out: &mut Vec<Stmt>,
+    ) -> Vec<Expr> {
         let f = self.f;
         let gives_away = |k: usize| match inst.op {
             Op::Accumulate => k == 0,
@@ -175,7 +189,9 @@ impl Writer<'_> {
     /// `set`, `put`, `add_at`.
     fn change(&mut self, i: Inst, last: &HashSet<Value>, out: &mut Vec<Stmt>) {
         let inst = &self.f.insts[i];
-        let (Some(result), [array, index, item]) = (inst.result, inst.args.as_slice()) else { return };
+        let (Some(result), [array, index, item]) = (inst.result, inst.args.as_slice()) else {
+            return;
+        };
         let how = match inst.op {
             Op::Set => Change::Set,
             Op::Put => Change::Put,
@@ -233,8 +249,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Computes what waits and reads an element, before an array grows: an index that is too large is told where it is read,
-    /// not by an array of that length.
+    /// Computes what waits and reads an element, before an array grows: an index that is too large
+    /// is told where it is read, not by an array of that length.
     fn settle_reads(&mut self, how: Change, out: &mut Vec<Stmt>) {
         if !matches!(how, Change::Put | Change::AddAt) {
             return;

@@ -1,8 +1,9 @@
 //! How a global phase depends on the parameters, read off determinants.
 //!
-//! If `A = e^{i phi} B` for matrices of dimension `2^n`, then `det A = e^{i 2^n phi} det B`. The determinant of a
-//! circuit is the product of those of its gates, and that of a gate on k qubits, controls included, counts `2^(n-k)`
-//! times. So `phi = sum_gates arg det / 2^k`, for the first circuit less the second, up to a constant. O(gates).
+//! If `A = e^{i phi} B` for matrices of dimension `2^n`, then `det A = e^{i 2^n phi} det B`. The
+//! determinant of a circuit is the product of those of its gates, and that of a gate on k qubits,
+//! controls included, counts `2^(n-k)` times. So `phi = sum_gates arg det / 2^k`, for the first
+//! circuit less the second, up to a constant. O(gates).
 
 use nalgebra::DMatrix;
 use num_complex::Complex;
@@ -38,7 +39,8 @@ pub(super) fn slopes(pair: &Pair) -> Option<Vec<f64>> {
             let qubits = i32::try_from(instruction.qubits().count()).ok()?;
             for (angle, slope) in gate.params().iter().zip(of_gate) {
                 for &(id, q) in angle.terms() {
-                    *slopes.get_mut(id.index())? += sign * slope * q_to_f64(q) * f64::from(-qubits).exp2();
+                    *slopes.get_mut(id.index())? +=
+                        sign * slope * q_to_f64(q) * f64::from(-qubits).exp2();
                 }
             }
         }
@@ -54,7 +56,8 @@ fn of_gate(kind: GateKind) -> Option<Vec<f64>> {
         let matrix = gate.matrix::<Complex<f64>>(&Values::<f64>(&[])).ok()?;
         Some(DMatrix::from_fn(matrix.dim(), matrix.dim(), |i, j| matrix[(i, j)]).determinant())
     };
-    let moved = |k: usize, step: f64| at((0..n).map(|j| 0.3 + if j == k { step } else { 0.0 }).collect());
+    let moved =
+        |k: usize, step: f64| at((0..n).map(|j| 0.3 + if j == k { step } else { 0.0 }).collect());
     let slope = |k| Some((moved(k, STEP)? * moved(k, -STEP)?.conj()).arg() / (2.0 * STEP));
     (0..n).map(slope).collect()
 }

@@ -19,7 +19,8 @@ const TRIALS: u64 = 4;
 const DOUBTFUL: f64 = 1e-3;
 /// Exponents, and roots of unity, that are computed with: sums of a few of them stay in 64 bits.
 const LARGEST: i128 = 1 << 58;
-/// Twice the matrix of a gate is one over the algebraic integers (a test in `exact` walks the table).
+/// Twice the matrix of a gate is one over the algebraic integers (a test in `exact` walks the
+/// table).
 const BITS_PER_GATE: f64 = 1.0;
 /// The same for a matrix in numbers: `2^DYADIC`, and a bit for what its entries may be above 1.
 const BITS_PER_MATRIX: f64 = DYADIC as f64 + 1.0;
@@ -125,14 +126,18 @@ impl Plan {
                     }
                 }
             }
-            slopes.iter_mut().zip(own).for_each(|(most, own): (&mut f64, f64)| *most = most.max(own));
+            slopes
+                .iter_mut()
+                .zip(own)
+                .for_each(|(most, own): (&mut f64, f64)| *most = most.max(own));
             bits = own_bits.max(bits);
         }
         let order = turns.and_then(|d| u64::try_from(d).ok()).and_then(|d| d.checked_mul(4));
         let order = order.ok_or("the fractions of pi have no small common denominator")?;
         let mut steps = Vec::with_capacity(n_params);
         for (k, denominator) in denominators.into_iter().enumerate() {
-            let step = denominator.and_then(|d| d.checked_mul(2)).filter(|m| *m as f64 * slopes[k] < 1e17);
+            let step =
+                denominator.and_then(|d| d.checked_mul(2)).filter(|m| *m as f64 * slopes[k] < 1e17);
             let name = &pair.circuits[0].params()[k].name;
             steps.push(step.ok_or_else(|| {
                 format!("the factors of `{name}` in the angles have no small common denominator")
@@ -142,8 +147,8 @@ impl Plan {
         Ok(Plan { order, steps, slopes, bits: 2.0 * bits + 1.0 })
     }
 
-    /// Runs trials until the bound is small enough: in the faster field where two of them will do. An inner error says why
-    /// the field has no number for a gate.
+    /// Runs trials until the bound is small enough: in the faster field where two of them will do.
+    /// An inner error says why the field has no number for a gate.
     pub(super) fn decide(
         &self,
         pair: &Pair,
@@ -164,11 +169,14 @@ impl Plan {
         settings: &Settings,
         simulator: &Simulator,
     ) -> Result<Result<Outcome, String>, EquivalentError> {
-        let mut outcome = Outcome { error_bound: 1.0, ..Outcome::certain(Factor::One, Means::FiniteField) };
+        let mut outcome =
+            Outcome { error_bound: 1.0, ..Outcome::certain(Factor::One, Means::FiniteField) };
         for trial in 0..TRIALS {
             let seed = stream(settings.seed, trial).next_u64();
             let Some(field) = R::random(self.order, seed) else {
-                return Ok(Err("the fractions of pi are too fine for a prime of 62 bits".to_owned()));
+                return Ok(Err(
+                    "the fractions of pi are too fine for a prime of 62 bits".to_owned()
+                ));
             };
             let Some(point) = Point::<R>::random(field, self.order, &self.steps, seed) else {
                 return Ok(Err("no root of unity was found".to_owned()));
@@ -205,8 +213,8 @@ impl Plan {
         // A prime is above the least one, and by more than 1.
         let evaluation = (4.0 * exponents + 2.0 * start.degree()) / R::PRIME_BITS.exp2();
         let step = R::step(self.order).unwrap_or(u64::MAX) as f64;
-        // Of the numbers from the least one to twice that which are 1 modulo `step`, this part is prime at least;
-        // phi(step) <= step / 2.
+        // Of the numbers from the least one to twice that which are 1 modulo `step`, this part is
+        // prime at least; phi(step) <= step / 2.
         let digits = R::PRIME_BITS;
         let primes = digits.exp2() / (step / 2.0) / ((digits + 1.0) * std::f64::consts::LN_2);
         (evaluation + self.bits / digits / primes).min(1.0)
@@ -234,7 +242,8 @@ fn compare<R: Trial>(
     let [x, y] = [start.compared(&x), start.compared(&y)];
     // p x and q y are compared.
     let residue = |x: &R::Bare| R::residue(&field, x);
-    let proportional = |factor: &R| x.iter().zip(y).all(|(x, y)| residue(x) == residue(&factor.act(y)));
+    let proportional =
+        |factor: &R| x.iter().zip(y).all(|(x, y)| residue(x) == residue(&factor.act(y)));
     let ratio = q * p.inverse(&field);
     if proportional(&ratio) {
         return Ok(Factor::One);
@@ -249,7 +258,9 @@ fn compare<R: Trial>(
         return Ok(Factor::None);
     }
     let factor = factor * p * q.inverse(&field);
-    Ok(Factor::Phase { is: Box::new(move |angle| point.cis(angle).is_ok_and(|image| image == factor)) })
+    Ok(Factor::Phase {
+        is: Box::new(move |angle| point.cis(angle).is_ok_and(|image| image == factor)),
+    })
 }
 
 /// A vector and a factor, whose product is the circuit's image of the vector given.
@@ -265,13 +276,16 @@ fn run<R: Trial>(
     let operators = fused(bound.operators().unwrap_or(&[])).map_err(SimulateError::from)?;
     let one = R::element(field, 1);
     let lead = |o: &Operator<R>| o.lead().map_or(one, |x| R::lifted(field, *x));
-    let leads: Vec<R> = operators.iter().map(lead).map(|x| if x.is_exact_zero() { one } else { x }).collect();
+    let leads: Vec<R> =
+        operators.iter().map(lead).map(|x| if x.is_exact_zero() { one } else { x }).collect();
     let (factor, inverses) = product_and_inverses(field, &leads);
-    let divided = |((operator, lead), inverse): ((&Operator<R>, &R), &R)| match lead.is_exact_one() {
+    let divided = |((operator, lead), inverse): ((&Operator<R>, &R), &R)| match lead.is_exact_one()
+    {
         true => operator.map(|x| R::lifted(field, *x)),
         false => operator.divided(inverse).map(|x| R::lifted(field, *x)),
     };
-    let operators: Vec<Operator<R>> = operators.iter().zip(&leads).zip(&inverses).map(divided).collect();
+    let operators: Vec<Operator<R>> =
+        operators.iter().zip(&leads).zip(&inverses).map(divided).collect();
     let mut state = vector.to_vec();
     apply_in_tiles(&operators, &mut state, size, &simulator.threads);
     Ok((state, factor))
@@ -318,11 +332,19 @@ mod tests {
 
     const CLIFFORD_T: &[GateKind] =
         &[GateKind::H, GateKind::S, GateKind::T, GateKind::TDG, GateKind::X, GateKind::SX];
-    const ROTATIONS: &[GateKind] =
-        &[GateKind::RX, GateKind::RY, GateKind::RZ, GateKind::RZZ, GateKind::RXX, GateKind::U, GateKind::P];
+    const ROTATIONS: &[GateKind] = &[
+        GateKind::RX,
+        GateKind::RY,
+        GateKind::RZ,
+        GateKind::RZZ,
+        GateKind::RXX,
+        GateKind::U,
+        GateKind::P,
+    ];
     const PERMUTATIONS: &[GateKind] =
         &[GateKind::X, GateKind::SWAP, GateKind::DCX, GateKind::Y, GateKind::ISWAP];
-    const ALL: &[GateKind] = &[GateKind::FSIM, GateKind::ECR, GateKind::Z, GateKind::H, GateKind::RZX];
+    const ALL: &[GateKind] =
+        &[GateKind::FSIM, GateKind::ECR, GateKind::Z, GateKind::H, GateKind::RZX];
 
     /// Gates of a pool with angles of two parameters, under up to three controls of both values.
     fn random(n: usize, pool: &[GateKind], seed: u64) -> Circuit {
@@ -345,7 +367,8 @@ mod tests {
             let mut order: Vec<usize> = (0..n).collect();
             (1..n).for_each(|i| order.swap(i, below(i + 1)));
             let n_controls = below((n - k).min(3) + 1);
-            let controls: Vec<_> = order[k..k + n_controls].iter().map(|&q| (q, below(2) == 1)).collect();
+            let controls: Vec<_> =
+                order[k..k + n_controls].iter().map(|&q| (q, below(2) == 1)).collect();
             circuit.gate(gate, &order[..k], &controls).unwrap();
         }
         circuit
@@ -368,9 +391,13 @@ mod tests {
             for qubits in 1..=n {
                 for idle in 0..qubits {
                     let size = TileSize { qubits, idle };
-                    let (found, factor) = run(&circuit, &point, &start, size, &Simulator::new()).unwrap();
+                    let (found, factor) =
+                        run(&circuit, &point, &start, size, &Simulator::new()).unwrap();
                     let found = found.iter().map(|x| R::residue(&field, x) * factor);
-                    assert!(found.eq(expected.iter().copied()), "n = {n}, {size:?}, seed {seed}:\n{circuit}");
+                    assert!(
+                        found.eq(expected.iter().copied()),
+                        "n = {n}, {size:?}, seed {seed}:\n{circuit}"
+                    );
                 }
             }
         }
@@ -378,7 +405,8 @@ mod tests {
 
     #[test]
     fn residues_in_tiles_are_those_of_the_gates_one_by_one() {
-        for (seed, pool) in [CLIFFORD_T, ROTATIONS, PERMUTATIONS, ALL].into_iter().cycle().take(8).enumerate()
+        for (seed, pool) in
+            [CLIFFORD_T, ROTATIONS, PERMUTATIONS, ALL].into_iter().cycle().take(8).enumerate()
         {
             holds::<Residue>(seed as u64, pool);
             holds::<FloatResidue>(seed as u64, pool);

@@ -1,22 +1,23 @@
 //! Whether two parametrised circuits are equal, decided in a few times the time of simulating both.
 //!
-//! Both circuits run on one random vector over the residues modulo a random prime, at a random point
-//! for the parameters ([`crate::field`]). Residues that differ prove the circuits different. Residues
-//! that agree prove nothing but with a bound on the probability of an accident, which is computed and
-//! printed:
+//! Both circuits run on one random vector over the residues modulo a random prime, at a random
+//! point for the parameters ([`crate::field`]). Residues that differ prove the circuits different.
+//! Residues that agree prove nothing but with a bound on the probability of an accident, which is
+//! computed and printed:
 //!
 //! ```text
 //! (4 E + 2 n) / (p - 1)        the point and the vector: Schwartz and Zippel, E = sum of the exponents
 //! bits / (b P)                 the prime above 2^b: of P candidates with each of their roots
 //! ```
-//! What decides is whether `x_i y_j - x_j y_i` vanishes for two images x and y. As a polynomial in the parameters'
-//! exponentials and the vector it has a degree of at most `4 E + 2 n`. Its coefficients, times 2 for each gate, are algebraic
-//! integers; conjugates of unitary matrices are unitary, so no conjugate of a coefficient is above `2^bits`, with
-//! `bits = 2 gates + 1`. An integer of norm `2^(bits d)` lies in at most `bits d / b` prime ideals of norm `2^b`, where d
-//! is the degree of its field, and each of P primes has d of them. P is counted by the density of primes. Trials are
-//! repeated until the product of their bounds is at most [`BOUND`]. Primes are above `2^48`, whose residues are floats; where
-//! more than two trials would be needed, above `2^61`. Gates are applied in tiles that stay in a cache, those on one
-//! qubit fused.
+//! What decides is whether `x_i y_j - x_j y_i` vanishes for two images x and y. As a polynomial in
+//! the parameters' exponentials and the vector it has a degree of at most `4 E + 2 n`. Its
+//! coefficients, times 2 for each gate, are algebraic integers; conjugates of unitary matrices are
+//! unitary, so no conjugate of a coefficient is above `2^bits`, with `bits = 2 gates + 1`. An
+//! integer of norm `2^(bits d)` lies in at most `bits d / b` prime ideals of norm `2^b`, where d is
+//! the degree of its field, and each of P primes has d of them. P is counted by the density of
+//! primes. Trials are repeated until the product of their bounds is at most [`BOUND`]. Primes are
+//! above `2^48`, whose residues are floats; where more than two trials would be needed, above
+//! `2^61`. Gates are applied in tiles that stay in a cache, those on one qubit fused.
 //!
 //! ```
 //! use ketgrad_core::{circuit::Circuit, equivalent::{Settings, Verdict, equivalent}, simulate::Simulator};
@@ -29,13 +30,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Circuits of a few qubits and gates are compared in the [exact ring](crate::exact) instead, without any error.
+//! Circuits of a few qubits and gates are compared in the [exact ring](crate::exact) instead,
+//! without any error.
 //!
 //! # Measurements
-//! Circuits that both end with measurements are equal if their classical bits have the same distribution for every input, whatever
-//! becomes of the qubits. Gates that are equal before the same readout, or with qubits in other places that the readout follows, are
-//! the usual case, and are compared as such. Else the effects of the bits are compared, as operators with a phase for each bit, by the
-//! same means and as exactly; a difference names a bit and both its probabilities.
+//! Circuits that both end with measurements are equal if their classical bits have the same
+//! distribution for every input, whatever becomes of the qubits. Gates that are equal before the
+//! same readout, or with qubits in other places that the readout follows, are the usual case, and
+//! are compared as such. Else the effects of the bits are compared, as operators with a phase for
+//! each bit, by the same means and as exactly; a difference names a bit and both its probabilities.
 //!
 //! ```
 //! use ketgrad_core::{circuit::Circuit, equivalent::{Settings, Verdict, equivalent}, simulate::Simulator};
@@ -52,16 +55,18 @@
 //! ```
 //!
 //! # What is exact
-//! - Parameters match by name and are free. Computed ones (`sin(a)`) are taken for free too, but where their
-//!   [normal forms](crate::normal) are rational combinations of others: `-cos(a)`, `cos(a) + sin(b)`. So *equal*
-//!   stays right, and *different* needs numbers that show it.
+//! - Parameters match by name and are free. Computed ones (`sin(a)`) are taken for free too, but
+//!   where their [normal forms](crate::normal) are rational combinations of others: `-cos(a)`,
+//!   `cos(a) + sin(b)`. So *equal* stays right, and *different* needs numbers that show it.
 //! - Fractions of pi are roots of unity. A decimal of at most 12 digits is the fraction it says;
 //!   `e^{i/D}` is transcendental (Lindemann), so one symbol for it changes no verdict.
-//! - A longer decimal is taken for a rounded real, and so is what was rounded on the way ([`Angle::slack`]), also
-//!   within computed parameters. Then plain numbers decide, at a tolerance, and the verdict is not called exact.
-//! - Numbers say *equal* where the distance and what rounding may have done to it, which is bounded gate by gate and
-//!   angle by angle, are within the tolerance, and *different* where the distance less that is beyond it. *Equal up to a
-//!   phase* is said where the distance with the best phase is within the tolerance, and that without any beyond it.
+//! - A longer decimal is taken for a rounded real, and so is what was rounded on the way
+//!   ([`Angle::slack`]), also within computed parameters. Then plain numbers decide, at a
+//!   tolerance, and the verdict is not called exact.
+//! - Numbers say *equal* where the distance and what rounding may have done to it, which is bounded
+//!   gate by gate and angle by angle, are within the tolerance, and *different* where the distance
+//!   less that is beyond it. *Equal up to a phase* is said where the distance with the best phase
+//!   is within the tolerance, and that without any beyond it.
 //!
 //! [`Angle::slack`]: crate::param::Angle::slack
 
@@ -111,15 +116,17 @@ pub struct Settings {
     pub tolerance: f64,
     /// Takes decimals that are multiples of pi to all their digits for those.
     pub snap: bool,
-    /// Compares small circuits entry by entry in the [exact ring](crate::exact), which proves what fields make
-    /// overwhelmingly likely.
+    /// Compares small circuits entry by entry in the [exact ring](crate::exact), which proves what
+    /// fields make overwhelmingly likely.
     pub exact_ring: bool,
-    /// Compares the gates alone. Otherwise, where both circuits write classical bits, the verdict is about these: *equal* are
-    /// circuits that give the bits of one name the same distribution for every input state and all values of the
-    /// parameters, whatever becomes of the qubits. Registers with the same names are matched by name, others by
-    /// their order; a bit that only one circuit writes is 0 in the other. Qubits that only one circuit has start in |0>.
+    /// Compares the gates alone. Otherwise, where both circuits write classical bits, the verdict
+    /// is about these: *equal* are circuits that give the bits of one name the same distribution
+    /// for every input state and all values of the parameters, whatever becomes of the qubits.
+    /// Registers with the same names are matched by name, others by their order; a bit that only
+    /// one circuit writes is 0 in the other. Qubits that only one circuit has start in |0>.
     pub ignore_measurements: bool,
-    /// Computes in single precision where numbers decide. Its rounding is part of the error bound then.
+    /// Computes in single precision where numbers decide. Its rounding is part of the error bound
+    /// then.
     pub single: bool,
     /// The seed of primes, points and vectors.
     pub seed: u64,
@@ -238,7 +245,8 @@ impl Means {
 pub struct Phase {
     /// The angle, exact unless the verdict is numeric: `pi/4 - 1/2*theta`.
     pub text: String,
-    /// Its radians in (-pi, pi] if no parameter occurs in it; to the digits that the error bound leaves.
+    /// Its radians in (-pi, pi] if no parameter occurs in it; to the digits that the error bound
+    /// leaves.
     pub value: Option<f64>,
 }
 
@@ -263,8 +271,8 @@ pub struct Report {
     pub method: Means,
     /// Whether it holds for real numbers, with an error of at most [`BOUND`].
     pub exact: bool,
-    /// Over a field the probability that the verdict is wrong; in numbers what rounding may have moved
-    /// the distance by.
+    /// Over a field the probability that the verdict is wrong; in numbers what rounding may have
+    /// moved the distance by.
     pub error_bound: f64,
     /// The phase of [`Verdict::EqualUpToPhase`], if it was found.
     pub phase: Option<Phase>,
@@ -272,9 +280,9 @@ pub struct Report {
     pub witness: Option<Witness>,
     /// Whether the distributions of classical bits decided: the gates before them are not equal.
     pub by_readout: bool,
-    /// The largest norm `|A v - e^{i phase} B v|` at the points tried in numbers, with the best phase at
-    /// each: `v` is |0…0> or a random state. Where bits differ it is the total variation distance of their distributions,
-    /// half the sum of the differences of all probabilities.
+    /// The largest norm `|A v - e^{i phase} B v|` at the points tried in numbers, with the best
+    /// phase at each: `v` is |0…0> or a random state. Where bits differ it is the total variation
+    /// distance of their distributions, half the sum of the differences of all probabilities.
     pub max_difference: Option<f64>,
     /// Why the verdict is not exact or not known.
     pub reason: Option<String>,
@@ -327,9 +335,10 @@ pub enum EquivalentError {
     Simulate(#[from] SimulateError),
 }
 
-/// Compares two circuits. Where both write classical bits at their ends, what is compared is how these depend on the
-/// inputs ([readout](Settings::ignore_measurements)). Time: less than that of simulating both once on the generic kernels,
-/// three times that where readout decides, some more where they are not equal; memory: three states.
+/// Compares two circuits. Where both write classical bits at their ends, what is compared is how
+/// these depend on the inputs ([readout](Settings::ignore_measurements)). Time: less than that of
+/// simulating both once on the generic kernels, three times that where readout decides, some more
+/// where they are not equal; memory: three states.
 ///
 /// # Errors
 /// [`EquivalentError`] if they cannot be compared or not be run.
@@ -433,11 +442,14 @@ impl Compared {
             notes.push(format!("{range}, which one of the circuits has, start in |0>"));
         }
         for (circuit, which) in circuits.iter().zip(["first", "second"]) {
-            let finals = final_measurements(circuit).map_err(|_| EquivalentError::Dynamic { which })?;
+            let finals =
+                final_measurements(circuit).map_err(|_| EquivalentError::Dynamic { which })?;
             if settings.ignore_measurements && !finals.is_empty() {
                 let qubits: BTreeSet<u32> = finals.into_values().collect();
                 let dropped = readout::listed(qubits.iter().map(u32::to_string));
-                notes.push(format!("measurements of the {which} circuit are ignored, of qubit {dropped}"));
+                notes.push(format!(
+                    "measurements of the {which} circuit are ignored, of qubit {dropped}"
+                ));
             }
         }
         let gates = circuits.map(Circuit::gates_alone);
@@ -469,7 +481,8 @@ fn conclude(
     let mut report = pair.report(outcome.method, outcome.error_bound);
     report.exact = outcome.error_bound <= BOUND;
     if !report.exact {
-        report.reason = Some(format!("the error bound is {:.1e}, more than {BOUND:e}", outcome.error_bound));
+        report.reason =
+            Some(format!("the error bound is {:.1e}, more than {BOUND:e}", outcome.error_bound));
     }
     match &outcome.factor {
         exact::Factor::One => report.verdict = Verdict::Equal,
@@ -490,8 +503,7 @@ fn conclude(
             report.witness = numeric.witness()?;
             report.max_difference = Some(numeric.max_difference());
             if numeric.max_difference() <= numeric.error_bound() {
-                let reason =
-                    "numbers do not show the difference: it is less than rounding at the points tried";
+                let reason = "numbers do not show the difference: it is less than rounding at the points tried";
                 report.reason.get_or_insert(reason.to_owned());
             }
         }

@@ -60,8 +60,8 @@ impl Start {
         self.ends == Ends::Vectors
     }
 
-    /// A random product vector over a field: `(1, r_0) x (1, r_1) x …`. The images of these decide, since every
-    /// linear map that takes each of them to a multiple of itself is a multiple of 1.
+    /// A random product vector over a field: `(1, r_0) x (1, r_1) x …`. The images of these decide,
+    /// since every linear map that takes each of them to a multiple of itself is a multiple of 1.
     pub(super) fn residues<R: Vectors>(self, field: &R::Field, seed: u64) -> Vec<R::Bare> {
         let mut rng = stream(seed, VECTOR);
         let mut vector = vec![R::bare(field, R::element(field, 0)); 1 << self.n_qubits];
@@ -127,7 +127,11 @@ struct Apart {
 impl Apart {
     /// Error of the phase, at most.
     fn phase_error(&self) -> f64 {
-        if self.bound < self.overlap { (self.bound / self.overlap).asin() } else { std::f64::consts::PI }
+        if self.bound < self.overlap {
+            (self.bound / self.overlap).asin()
+        } else {
+            std::f64::consts::PI
+        }
     }
 }
 
@@ -162,10 +166,12 @@ impl<'a> Numeric<'a> {
         self.bound
     }
 
-    /// Angles of the inputs in (-pi, pi), drawn for point number `k`: numbers of the precision in use.
+    /// Angles of the inputs in (-pi, pi), drawn for point number `k`: numbers of the precision in
+    /// use.
     fn inputs(&self, k: u64) -> Vec<f64> {
         let count = self.pair.circuits[0].inputs().count() as u64;
-        let angle = |i| (2.0 * draw(self.settings.seed, ANGLES + k, i) - 1.0) * std::f64::consts::PI;
+        let angle =
+            |i| (2.0 * draw(self.settings.seed, ANGLES + k, i) - 1.0) * std::f64::consts::PI;
         let angle = |i| if self.settings.single { to_single(angle(i)) } else { angle(i) };
         (0..count).map(angle).collect()
     }
@@ -209,7 +215,8 @@ impl<'a> Numeric<'a> {
         Ok(Apart { bound, ..apart })
     }
 
-    /// What a circuit makes of the random state, computed on numbers of type T, and the error of planning it.
+    /// What a circuit makes of the random state, computed on numbers of type T, and the error of
+    /// planning it.
     fn image<T: Real>(
         &self,
         which: usize,
@@ -233,16 +240,18 @@ impl<'a> Numeric<'a> {
     }
 
     fn apart_in(&mut self, values: &[f64], single: bool) -> Result<Apart, EquivalentError> {
-        let run =
-            |which| if single { self.image::<f32>(which, values) } else { self.image::<f64>(which, values) };
+        let run = |which| {
+            if single { self.image::<f32>(which, values) } else { self.image::<f64>(which, values) }
+        };
         let ((x, planned), (y, planned_too)) = (run(0)?, run(1)?);
         let [x, y] = [&x, &y].map(|state| self.start.compared(state.amplitudes()));
         let overlap = rounding::sum(x.len(), &|k| y[k].conj() * x[k]);
         let size = overlap.norm();
         let free = size > 0.0 && self.start.is_up_to_phase();
         let best = if free { overlap / size } else { Complex::new(1.0, 0.0) };
-        let norm =
-            |factor: Complex<f64>| rounding::sum(x.len(), &|k| (x[k] - factor * y[k]).norm_sqr()).sqrt();
+        let norm = |factor: Complex<f64>| {
+            rounding::sum(x.len(), &|k| (x[k] - factor * y[k]).norm_sqr()).sqrt()
+        };
         let (distance, plain) = (norm(best), norm(Complex::new(1.0, 0.0)));
         let bound = self.pair.rounding([planned, planned_too]);
         let apart = Apart { distance, plain, phase: best.arg(), overlap: size, bound };
@@ -281,8 +290,9 @@ impl<'a> Numeric<'a> {
         if self.shows(&seen) {
             report.verdict = Verdict::Different;
             report.witness = self.farthest(&seen);
-            report.reason =
-                Some("computed parameters have no exact form; numbers show the difference".to_owned());
+            report.reason = Some(
+                "computed parameters have no exact form; numbers show the difference".to_owned(),
+            );
         } else {
             report.reason =
                 Some(format!("{reason}, but no difference was seen in numbers{}", self.blurred()));
@@ -298,7 +308,9 @@ impl<'a> Numeric<'a> {
         let (rounding, bound) = (self.pair.rounding([0.0; 2]), self.bound);
         let angles = bound - rounding;
         if angles > rounding {
-            return format!("; what is not known of the angles, {angles:.1e}, exceeds the tolerance");
+            return format!(
+                "; what is not known of the angles, {angles:.1e}, exceeds the tolerance"
+            );
         }
         format!("; what rounding may do, {bound:.1e}, exceeds the tolerance")
     }
@@ -312,8 +324,9 @@ impl<'a> Numeric<'a> {
             return Ok(report);
         };
         let tolerance = self.settings.tolerance;
-        let within =
-            |of: fn(&Apart) -> f64| seen.iter().all(|(_, apart)| of(apart) + apart.bound <= tolerance);
+        let within = |of: fn(&Apart) -> f64| {
+            seen.iter().all(|(_, apart)| of(apart) + apart.bound <= tolerance)
+        };
         report.max_difference = Some(self.seen);
         report.reason = Some(format!("{reason}{}", self.blurred()));
         if within(|apart| apart.plain) {
@@ -334,9 +347,14 @@ impl<'a> Numeric<'a> {
         Ok(report)
     }
 
-    /// The phase as an angle `c + sum_k a_k theta_k`: slopes from determinants, or from two points each, the constant
-    /// from one point, all rounded to what the ring can hold and confirmed there.
-    pub(super) fn phase(&mut self, plan: &Plan, outcome: &Outcome) -> Result<Option<Phase>, EquivalentError> {
+    /// The phase as an angle `c + sum_k a_k theta_k`: slopes from determinants, or from two points
+    /// each, the constant from one point, all rounded to what the ring can hold and confirmed
+    /// there.
+    pub(super) fn phase(
+        &mut self,
+        plan: &Plan,
+        outcome: &Outcome,
+    ) -> Result<Option<Phase>, EquivalentError> {
         let Some(Place { values, .. }) = self.places()?.into_iter().next() else { return Ok(None) };
         let base = self.apart_in(&values, false)?.phase;
         let constant = nearest_turn(base, plan.order);
@@ -345,7 +363,8 @@ impl<'a> Numeric<'a> {
         }
         if self.start.is_all()
             && let Some(slopes) = slopes(self.pair)
-            && let Some(angle) = affine(plan, &slopes, &values, base).filter(|a| outcome.is_phase(a))
+            && let Some(angle) =
+                affine(plan, &slopes, &values, base).filter(|a| outcome.is_phase(a))
         {
             return Ok(Some(self.named(&angle)));
         }
@@ -370,11 +389,13 @@ impl<'a> Numeric<'a> {
     }
 }
 
-/// The phase, if it is the same at all points to the tolerance, with the digits that rounding leaves.
+/// The phase, if it is the same at all points to the tolerance, with the digits that rounding
+/// leaves.
 fn common_phase(first: f64, seen: &[(Place, Apart)], tolerance: f64) -> Option<Phase> {
     let spread = seen.iter().map(|(_, apart)| Complex::cis(apart.phase - first).arg().abs());
     let spread = spread.fold(0.0, f64::max);
-    let error = seen.iter().map(|(_, apart)| apart.phase_error()).fold(spread, |e, x| e.max(spread + x));
+    let error =
+        seen.iter().map(|(_, apart)| apart.phase_error()).fold(spread, |e, x| e.max(spread + x));
     let text = rounding::decimals(first, error);
     (spread <= tolerance).then(|| Phase { value: text.parse().ok(), text })
 }
@@ -384,7 +405,8 @@ fn to_single(x: f64) -> f64 {
     x.to_f32().map_or(x, f64::from)
 }
 
-/// The angle with these slopes, rounded to the steps of the plan, that is `base` where the parameters have the values.
+/// The angle with these slopes, rounded to the steps of the plan, that is `base` where the
+/// parameters have the values.
 fn affine(plan: &Plan, slopes: &[f64], values: &[f64], base: f64) -> Option<Angle> {
     let (mut angle, mut rest) = (Angle::zero(), base);
     for (k, (slope, step)) in slopes.iter().zip(&plan.steps).enumerate() {

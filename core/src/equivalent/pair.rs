@@ -10,7 +10,9 @@ use crate::{
     circuit::{Circuit, Instruction, Operation, ParamDef, param_id},
     gate::Gate,
     normal::{Basis, Combination, NormalError, Place},
-    param::{Angle, BindError, Decimal, ParamExpr, ParamId, Q, Rounded, SHORT_DECIMAL, Step, UNIT, widen},
+    param::{
+        Angle, BindError, Decimal, ParamExpr, ParamId, Q, Rounded, SHORT_DECIMAL, Step, UNIT, widen,
+    },
     scalar::Real,
     simulate::SimulateError,
     trace::Expr,
@@ -35,24 +37,30 @@ pub(super) struct Pair {
     pub(super) circuits: [Circuit; 2],
     /// Half a unit in the last place of 1 in the precision of numbers.
     unit: f64,
-    /// Errors that the gates of each circuit add to its image in numbers, in units, but for that of their angles,
-    /// which is in [`Pair::doubt`].
+    /// Errors that the gates of each circuit add to its image in numbers, in units, but for that of
+    /// their angles, which is in [`Pair::doubt`].
     gates: [f64; 2],
     /// An angle that is rounded, or a number in one.
     rounded: Option<Angle>,
     notes: BTreeSet<String>,
     /// The parameters of both as expressions, as far as they were needed.
     values: Vec<Expr>,
-    /// The normal forms of one radian, pi, inputs and computed parameters, and the angles that they are.
+    /// The normal forms of one radian, pi, inputs and computed parameters, and the angles that they
+    /// are.
     basis: Basis,
     known: Vec<Angle>,
-    /// Sums of them whose factors are too large for the arithmetic to come, and the parameters that stand for them.
+    /// Sums of them whose factors are too large for the arithmetic to come, and the parameters that
+    /// stand for them.
     free: Vec<(Combination, Angle)>,
 }
 
 impl Pair {
     /// Circuits of gates on equally many qubits.
-    pub(super) fn new(a: &Circuit, b: &Circuit, settings: &Settings) -> Result<Pair, EquivalentError> {
+    pub(super) fn new(
+        a: &Circuit,
+        b: &Circuit,
+        settings: &Settings,
+    ) -> Result<Pair, EquivalentError> {
         let n_qubits = a.n_qubits();
         let mut table = Circuit::new(n_qubits);
         let one = ParamExpr::from(Angle::rad(1.0));
@@ -70,7 +78,8 @@ impl Pair {
             free: Vec::new(),
         };
         pair.learn(&<Expr as Real>::pi(), Angle::pi(1, 1));
-        let gates = [pair.translate(a, &mut table, settings)?, pair.translate(b, &mut table, settings)?];
+        let gates =
+            [pair.translate(a, &mut table, settings)?, pair.translate(b, &mut table, settings)?];
         pair.note_names(a, b);
         let of_gate = |instruction: &Instruction| {
             let kind = match &instruction.operation {
@@ -146,8 +155,8 @@ impl Pair {
         Some(sum)
     }
 
-    /// A computed parameter. Those whose normal forms are rational combinations of others are such sums of angles:
-    /// `-cos(a)`, or `cos(a) + sin(b)` where both are there, in any order.
+    /// A computed parameter. Those whose normal forms are rational combinations of others are such
+    /// sums of angles: `-cos(a)`, or `cos(a) + sin(b)` where both are there, in any order.
     fn computed(&mut self, table: &mut Circuit, expr: ParamExpr) -> Result<Angle, EquivalentError> {
         for param in &table.params()[self.values.len()..] {
             let id = param_id(self.values.len());
@@ -168,13 +177,17 @@ impl Pair {
         let vague = expr.angles().any(is_vague);
         let normal = match exact(&expr).evaluate(&self.values).map(|e: Expr| e.normal()) {
             Ok(Err(NormalError::DivisionByZero)) => {
-                return Err(EquivalentError::DivisionByZero { angle: expr.text(&|id| table.param_name(id)) });
+                return Err(EquivalentError::DivisionByZero {
+                    angle: expr.text(&|id| table.param_name(id)),
+                });
             }
             other => other.ok().and_then(Result::ok).filter(|_| !vague),
         };
         let place = normal.and_then(|normal| self.basis.place(&normal).ok());
         if let Some(Place::Sum(parts)) = &place {
-            let free = || self.free.iter().find(|(known, _)| known == parts).map(|(_, angle)| angle.clone());
+            let free = || {
+                self.free.iter().find(|(known, _)| known == parts).map(|(_, angle)| angle.clone())
+            };
             if let Some(angle) = self.sum(parts).or_else(free) {
                 return Ok(angle);
             }
@@ -207,7 +220,11 @@ impl Pair {
                 false => angle.substitute(|id| angles[id.index()].clone()),
             };
             let angle = self.snapped(&angle, settings.snap);
-            exact_angle(if settings.snap { self.snapped_factors(angle, table, &mut failed) } else { angle })
+            exact_angle(if settings.snap {
+                self.snapped_factors(angle, table, &mut failed)
+            } else {
+                angle
+            })
         });
         failed.map_or(Ok(gate), Err)
     }
@@ -215,14 +232,19 @@ impl Pair {
     /// Radians that are to all digits a multiple of pi become that if they are to be snapped.
     fn snapped(&mut self, angle: &Angle, snap: bool) -> Angle {
         let radians = angle.radian_part();
-        let pi = if radians == 0.0 { None } else { Decimal::new(radians).and_then(|d| d.multiple_of_pi()) };
+        let pi = if radians == 0.0 {
+            None
+        } else {
+            Decimal::new(radians).and_then(|d| d.multiple_of_pi())
+        };
         match pi {
             Some(pi) if snap => {
                 self.notes.insert(format!("{radians} is taken for {pi}"));
                 angle.without_radians() + pi
             }
             Some(pi) => {
-                let note = format!("{radians} looks like {pi}, but is not taken for it without snapping");
+                let note =
+                    format!("{radians} looks like {pi}, but is not taken for it without snapping");
                 self.notes.insert(note);
                 angle.clone()
             }
@@ -241,7 +263,8 @@ impl Pair {
             let x = q.to_f64()?;
             Some((x, Decimal::new(x).filter(|d| d.fraction() == Some(widen(q)))?.multiple_of_pi()?))
         };
-        let Some((id, q, (x, pi))) = angle.terms().iter().find_map(|&(id, q)| Some((id, q, decimal(q)?)))
+        let Some((id, q, (x, pi))) =
+            angle.terms().iter().find_map(|&(id, q)| Some((id, q, decimal(q)?)))
         else {
             return angle;
         };
@@ -249,7 +272,9 @@ impl Pair {
         let product = ParamExpr::from(pi).binary(Step::Mul, Angle::theta(id).into());
         match self.computed(table, product) {
             // One factor less that is no multiple of pi.
-            Ok(product) => self.snapped_factors(angle - Angle::theta(id) * q + product, table, failed),
+            Ok(product) => {
+                self.snapped_factors(angle - Angle::theta(id) * q + product, table, failed)
+            }
             Err(e) => {
                 *failed = Some(e);
                 angle
@@ -259,7 +284,9 @@ impl Pair {
 
     fn note_names(&mut self, a: &Circuit, b: &Circuit) {
         let [left, right]: [BTreeSet<&str>; 2] = [a.inputs().collect(), b.inputs().collect()];
-        for (only, which) in [(left.difference(&right), "first"), (right.difference(&left), "second")] {
+        for (only, which) in
+            [(left.difference(&right), "first"), (right.difference(&left), "second")]
+        {
             for name in only {
                 self.notes.insert(format!("only the {which} circuit has the parameter `{name}`"));
             }
@@ -289,7 +316,9 @@ impl Pair {
         self.used_params().for_each(|id| used[id.index()] = true);
         // Definitions are over parameters before them.
         for k in (0..params.len()).rev().filter(|k| *k != RADIAN.index()) {
-            let Some(definition) = params[k].definition.as_ref().filter(|_| used[k]) else { continue };
+            let Some(definition) = params[k].definition.as_ref().filter(|_| used[k]) else {
+                continue;
+            };
             if let Some(angle) = definition.angles().find(|angle| is_vague(angle)) {
                 return Some(angle.clone());
             }
@@ -299,9 +328,9 @@ impl Pair {
         angles.find(|angle| angle.radian_part() != 0.0 || angle.slack() > 0.0).cloned()
     }
 
-    /// By how much the angles of all gates may be off, in sum: what is not known of their decimals, and what the precision
-    /// of numbers leaves of products and sums with parameters of these values. The distance is off by no more, since no
-    /// angle turns a vector faster.
+    /// By how much the angles of all gates may be off, in sum: what is not known of their decimals,
+    /// and what the precision of numbers leaves of products and sums with parameters of these
+    /// values. The distance is off by no more, since no angle turns a vector faster.
     pub(super) fn doubt(&self, inputs: &[f64]) -> f64 {
         let params = self.circuits[0].params();
         let mut inputs = inputs.iter().copied();
@@ -313,7 +342,8 @@ impl Pair {
             });
         }
         if self.unit > UNIT {
-            let single = |x: f64| x.to_f32().map_or(f64::INFINITY, |near| (f64::from(near) - x).abs());
+            let single =
+                |x: f64| x.to_f32().map_or(f64::INFINITY, |near| (f64::from(near) - x).abs());
             values.iter_mut().for_each(|value| *value = value.off(single(value.value)));
         }
         self.gates().map(|gate| self.doubt_of_gate(gate, &values)).sum()
@@ -328,18 +358,24 @@ impl Pair {
             let parts = parts + usize::from(angle.radian_part() != 0.0);
             let sizes = Rounded::sizes(&angle, values);
             let coarse = if self.unit > UNIT { 3.0 * self.unit * sizes } else { 0.0 };
-            let sums =
-                if parts > 1 { parts.to_f64().unwrap_or(f64::INFINITY) * self.unit * sizes } else { 0.0 };
+            let sums = if parts > 1 {
+                parts.to_f64().unwrap_or(f64::INFINITY) * self.unit * sizes
+            } else {
+                0.0
+            };
             (whole.error + coarse + sums, sizes)
         };
-        let (errors, sizes) =
-            gate.params().iter().map(of_angle).fold((0.0, 0.0), |sum, x| (sum.0 + x.0, sum.1 + x.1));
+        let (errors, sizes) = gate
+            .params()
+            .iter()
+            .map(of_angle)
+            .fold((0.0, 0.0), |sum, x| (sum.0 + x.0, sum.1 + x.1));
         // Gates with several angles add them.
         errors + if gate.params().len() > 1 { 2.0 * self.unit * sizes } else { 0.0 }
     }
 
-    /// Error of the distance of two images by rounding, at most, but for that of the angles. `planned` is what plans
-    /// measured of their own error.
+    /// Error of the distance of two images by rounding, at most, but for that of the angles.
+    /// `planned` is what plans measured of their own error.
     pub(super) fn rounding(&self, planned: [f64; 2]) -> f64 {
         rounding::of_images(self.gates, self.unit, planned) + rounding::of_reading(self.n_qubits)
     }

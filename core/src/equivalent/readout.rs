@@ -1,15 +1,16 @@
 //! Circuits that end with measurements, compared by the distributions of their classical bits.
 //!
-//! A circuit U that reads qubits into bits has an effect `E_b = U^+ P_b U` for each value b of the bits: an input state r
-//! gives b with the probability `tr(r E_b)`. Two circuits give the same distribution for every input if their effects are the
-//! same, and that is so if
+//! A circuit U that reads qubits into bits has an effect `E_b = U^+ P_b U` for each value b of the
+//! bits: an input state r gives b with the probability `tr(r E_b)`. Two circuits give the same
+//! distribution for every input if their effects are the same, and that is so if
 //!
 //! ```text
 //! W(phi) = U^+ (product over the bits k of diag(1, e^{i phi_k}) on the qubit of k) U = sum_b e^{i phi . b} E_b
 //! ```
-//! is the same for all phi, since the exponentials are linearly independent. So effects are compared as two more circuits are,
-//! with a parameter for each bit, and with all that is exact there. Where ancillas start in |0>, only the entries of W count
-//! where they are 0 before and after; from |0…0> that is the one entry which is the characteristic function of the bits.
+//! is the same for all phi, since the exponentials are linearly independent. So effects are
+//! compared as two more circuits are, with a parameter for each bit, and with all that is exact
+//! there. Where ancillas start in |0>, only the entries of W count where they are 0 before and
+//! after; from |0…0> that is the one entry which is the characteristic function of the bits.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -79,7 +80,9 @@ impl Readout {
             (false, false) => return Ok(None),
             (first, _) => {
                 let which = if first { "first" } else { "second" };
-                notes.push(format!("only the {which} circuit measures: the gates alone are compared"));
+                notes.push(format!(
+                    "only the {which} circuit measures: the gates alone are compared"
+                ));
                 return Ok(None);
             }
         }
@@ -87,12 +90,15 @@ impl Readout {
         let by_name = has_names(b, &first) || has_names(a, &second);
         if !by_name {
             notes.push(
-                "the classical registers have other names: their bits are compared in order".to_owned(),
+                "the classical registers have other names: their bits are compared in order"
+                    .to_owned(),
             );
         }
         let mut bits: Vec<Bit> = Vec::new();
         let mut places = HashMap::new();
-        for (which, bit) in first.iter().map(|bit| (0, bit)).chain(second.iter().map(|bit| (1, bit))) {
+        for (which, bit) in
+            first.iter().map(|bit| (0, bit)).chain(second.iter().map(|bit| (1, bit)))
+        {
             let key = if by_name { (bit.register, bit.index) } else { ("", bit.place) };
             let at = *places.entry(key).or_insert_with(|| {
                 let name = format!("{}[{}]", bit.register, bit.index);
@@ -143,8 +149,10 @@ impl Readout {
             notes = Some(report.notes);
         }
         let names = self.phase_names(a, b);
-        let [first, second] = [(0, a), (1, b)].map(|(which, c)| self.characteristic(which, c, &names));
-        let (first, second) = (first.map_err(SimulateError::from)?, second.map_err(SimulateError::from)?);
+        let [first, second] =
+            [(0, a), (1, b)].map(|(which, c)| self.characteristic(which, c, &names));
+        let (first, second) =
+            (first.map_err(SimulateError::from)?, second.map_err(SimulateError::from)?);
         let mut report = compare(&first, &second, settings, Ends::Returned, simulator)?;
         report.by_readout = true;
         // Without those about angles of inverse gates, which no circuit has.
@@ -163,8 +171,8 @@ impl Readout {
         Ok(report)
     }
 
-    /// The qubit of the first circuit that is read as each of the second is; `None` if they are not read alike. Qubits that are
-    /// not read keep their places where they can.
+    /// The qubit of the first circuit that is read as each of the second is; `None` if they are not
+    /// read alike. Qubits that are not read keep their places where they can.
     fn outputs(&self, n_qubits: usize) -> Option<Vec<usize>> {
         let mut to = vec![None; n_qubits];
         let mut taken = vec![false; n_qubits];
@@ -207,7 +215,8 @@ impl Readout {
 
     /// Names for the phase of each bit that neither circuit has.
     fn phase_names(&self, a: &Circuit, b: &Circuit) -> Vec<String> {
-        let taken = |name: &String| [a, b].iter().any(|c| c.params().iter().any(|p| p.name == *name));
+        let taken =
+            |name: &String| [a, b].iter().any(|c| c.params().iter().any(|p| p.name == *name));
         let mut name = |k: usize| {
             let mut name = format!("phase of bit {k}");
             while taken(&name) {
@@ -254,9 +263,11 @@ impl Readout {
         let mut bits: Vec<&Bit> = Vec::new();
         let mut seen = HashSet::new();
         bits.extend(self.bits.iter().filter(|bit| seen.insert(bit.sources)));
-        // Two states while one is made, and both distributions, of twice as many real numbers as SPARE_BITS says.
+        // Two states while one is made, and both distributions, of twice as many real numbers as
+        // SPARE_BITS says.
         let n_qubits = circuits[0].n_qubits();
-        let fits = simulator.check_memory_of::<Complex<f64>>(n_qubits, 2 + (1 << SPARE_BITS)).is_ok();
+        let fits =
+            simulator.check_memory_of::<Complex<f64>>(n_qubits, 2 + (1 << SPARE_BITS)).is_ok();
         if bits.len() > n_qubits + SPARE_BITS || !fits {
             return Ok(());
         }
@@ -271,8 +282,9 @@ impl Readout {
             let start = Start::new(n_qubits, &Settings { on, ..*settings }, Ends::Vectors);
             let run = |which: usize| -> Result<StateVector<Complex<f64>>, EquivalentError> {
                 let circuit = circuits[which];
-                let value =
-                    |name: &str| witness.params.iter().find(|(known, _)| known == name).map_or(0.0, |p| p.1);
+                let value = |name: &str| {
+                    witness.params.iter().find(|(known, _)| known == name).map_or(0.0, |p| p.1)
+                };
                 let inputs: Vec<f64> = circuit.inputs().map(value).collect();
                 let values = circuit.param_values(&inputs).map_err(SimulateError::from)?;
                 let bound = BoundCircuit::new(circuit, &Values(&values))?;
@@ -284,9 +296,9 @@ impl Readout {
             let apart = 0.5 * p.iter().zip(&q).map(|(p, q)| (p - q).abs()).sum::<f64>();
             if apart <= settings.tolerance + 2.0 * witness.error {
                 if matches!(settings.on, On::Unitary { .. }) && on == On::State {
-                    report
-                        .notes
-                        .push("no difference is seen from |0...0>, where states are compared".to_owned());
+                    report.notes.push(
+                        "no difference is seen from |0...0>, where states are compared".to_owned(),
+                    );
                 }
                 continue;
             }
@@ -315,7 +327,8 @@ fn distribution(bits: &[&Bit], which: usize, state: &StateVector<Complex<f64>>) 
     probabilities
 }
 
-/// The bit with the most different probabilities, or where all bits alone are alike, the value of all.
+/// The bit with the most different probabilities, or where all bits alone are alike, the value of
+/// all.
 fn most_different(bits: &[&Bit], p: &[f64], q: &[f64]) -> String {
     let one = |of: &[f64], k: usize| -> f64 {
         of.iter().enumerate().filter(|(outcome, _)| outcome >> k & 1 == 1).map(|(_, p)| p).sum()
@@ -332,7 +345,8 @@ fn most_different(bits: &[&Bit], p: &[f64], q: &[f64]) -> String {
         return told(format!("{} is 1", bit.name), of);
     }
     let outcomes = p.iter().zip(q).map(|(p, q)| [*p, *q]).enumerate();
-    let Some((outcome, of)) = outcomes.rev().max_by(|a, b| apart(a.1).total_cmp(&apart(b.1))) else {
+    let Some((outcome, of)) = outcomes.rev().max_by(|a, b| apart(a.1).total_cmp(&apart(b.1)))
+    else {
         return String::new();
     };
     let names = listed(bits.iter().rev().map(|bit| bit.name.clone()));
@@ -340,13 +354,19 @@ fn most_different(bits: &[&Bit], p: &[f64], q: &[f64]) -> String {
     told(format!("{names} are {outcome:0width$b}"), of)
 }
 
-/// The bits of a circuit that show and may be 1, in order of declaration. O(what is written), whatever is declared.
+/// The bits of a circuit that show and may be 1, in order of declaration. O(what is written),
+/// whatever is declared.
 fn shown<'a>(circuit: &'a Circuit, which: &'static str) -> Result<Vec<Shown<'a>>, EquivalentError> {
     let finals = final_measurements(circuit).map_err(|_| EquivalentError::Dynamic { which })?;
-    let mut sources: BTreeMap<usize, Source> =
-        constants(circuit).into_iter().filter(|one| one.1).map(|one| (one.0 as usize, Source::One)).collect();
+    let mut sources: BTreeMap<usize, Source> = constants(circuit)
+        .into_iter()
+        .filter(|one| one.1)
+        .map(|one| (one.0 as usize, Source::One))
+        .collect();
     // A measurement comes after all constants.
-    sources.extend(finals.into_iter().map(|(bit, qubit)| (bit as usize, Source::Qubit(qubit as usize))));
+    sources.extend(
+        finals.into_iter().map(|(bit, qubit)| (bit as usize, Source::Qubit(qubit as usize))),
+    );
     let (mut first, mut place) = (0, 0);
     let mut all = Vec::new();
     for register in circuit.registers() {

@@ -1,4 +1,5 @@
-//! Both circuits in the exact ring, column by column: a proof without an error, where they are small.
+//! Both circuits in the exact ring, column by column: a proof without an error, where they are
+//! small.
 
 use super::{EquivalentError, Pair, exact::Factor, numeric::Start};
 use crate::{
@@ -25,13 +26,18 @@ pub(super) fn decide(
     if columns.saturating_mul(amplitudes).saturating_mul(gates) > WORK {
         return Ok(None);
     }
-    let Ok(symbols) = Symbols::of_circuits(&[&pair.circuits[0], &pair.circuits[1]]) else { return Ok(None) };
+    let Ok(symbols) = Symbols::of_circuits(&[&pair.circuits[0], &pair.circuits[1]]) else {
+        return Ok(None);
+    };
     let [a, b] = [0, 1].map(|which| BoundCircuit::new(&pair.circuits[which], &symbols).ok());
     let (Some(a), Some(b)) = (a, b) else { return Ok(None) };
-    let image = |of: &BoundCircuit<Exact>, column| image(of.operators()?, pair.n_qubits, column, simulator);
+    let image =
+        |of: &BoundCircuit<Exact>, column| image(of.operators()?, pair.n_qubits, column, simulator);
     let (mut x, mut y) = (Vec::new(), Vec::new());
     for column in 0..columns {
-        let (Some(one), Some(other)) = (image(&a, column), image(&b, column)) else { return Ok(None) };
+        let (Some(one), Some(other)) = (image(&a, column), image(&b, column)) else {
+            return Ok(None);
+        };
         x.extend(start.compared(&one?).iter().map(|entry| symbols.reduced(entry.clone())));
         y.extend(start.compared(&other?).iter().map(|entry| symbols.reduced(entry.clone())));
     }

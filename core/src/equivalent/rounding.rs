@@ -1,7 +1,9 @@
-//! What rounding may add to a distance in numbers: a bound that holds for every circuit, gate by gate.
+//! What rounding may add to a distance in numbers: a bound that holds for every circuit, gate by
+//! gate.
 //!
-//! Let u be half a unit in the last place of 1, and `m = 2^k` the rows of the matrix M of a gate on k targets; controls
-//! only leave amplitudes alone. A step takes the computed vector x to `fl(M' x)`, where M' is the computed matrix:
+//! Let u be half a unit in the last place of 1, and `m = 2^k` the rows of the matrix M of a gate on
+//! k targets; controls only leave amplitudes alone. A step takes the computed vector x to
+//! `fl(M' x)`, where M' is the computed matrix:
 //!
 //! ```text
 //! |M'_ij - M_ij| <= ENTRY u |M_ij|               products of at most three sines, cosines and phases
@@ -10,12 +12,14 @@
 //!                                                each part is a sum of 2 m products in any order: 2 m roundings
 //! | |M| |x| | <= sqrt(m) |x|                     by the Frobenius norm again
 //! ```
-//! So a step adds a vector of norm at most `e |x|` with `e = (2 sqrt2 m + ENTRY) sqrt(m) u`; what is of second order in u
-//! is within the roundness of ENTRY. Fewer roundings, as fused products have, only help; a gate of zeros and ones adds none.
-//! By induction over the gates, from a start of norm 1, the computed image is off by at most
-//! `prod_k (1 + e_k) - 1 <= exp(sum_k e_k) - 1`. How well angles are known is another matter: see `Pair::doubt`.
+//! So a step adds a vector of norm at most `e |x|` with `e = (2 sqrt2 m + ENTRY) sqrt(m) u`; what
+//! is of second order in u is within the roundness of ENTRY. Fewer roundings, as fused products
+//! have, only help; a gate of zeros and ones adds none. By induction over the gates, from a start
+//! of norm 1, the computed image is off by at most `prod_k (1 + e_k) - 1 <= exp(sum_k e_k) - 1`.
+//! How well angles are known is another matter: see `Pair::doubt`.
 //!
-//! The distance is off by no more than both images together, and by what reading it takes: see [`of_reading`].
+//! The distance is off by no more than both images together, and by what reading it takes: see
+//! [`of_reading`].
 
 use crate::gate::GateKind;
 
@@ -25,32 +29,38 @@ const ENTRY: f64 = 12.0;
 /// Terms that [`sum`] adds from left to right.
 const RUN: usize = 8;
 
-/// Error that a gate on so many targets adds to an image, at most, in units; `None` is a matrix of numbers.
+/// Error that a gate on so many targets adds to an image, at most, in units; `None` is a matrix of
+/// numbers.
 pub(super) fn of_gate(kind: Option<GateKind>, n_targets: usize) -> f64 {
-    if let Some(GateKind::I | GateKind::X | GateKind::SWAP | GateKind::DCX | GateKind::DCXDG) = kind {
+    if let Some(GateKind::I | GateKind::X | GateKind::SWAP | GateKind::DCX | GateKind::DCXDG) = kind
+    {
         return 0.0;
     }
     let m = (n_targets as f64).exp2();
     (2.0 * std::f64::consts::SQRT_2 * m + ENTRY) * m.sqrt()
 }
 
-/// Error of the distance of two images, at most: `gates` is the sum of the units of all gates of each, `unit` the
-/// precision, and `planned` what plans of other operators measured of their own error; the kernels that take operators one
-/// by one have none.
+/// Error of the distance of two images, at most: `gates` is the sum of the units of all gates of
+/// each, `unit` the precision, and `planned` what plans of other operators measured of their own
+/// error; the kernels that take operators one by one have none.
 pub(super) fn of_images(gates: [f64; 2], unit: f64, planned: [f64; 2]) -> f64 {
     gates.iter().zip(planned).map(|(units, planned)| (units * unit).exp_m1() + planned).sum()
 }
 
-/// Error that reading a distance off two images of n qubits adds to it, in double precision. [`sum`] rounds each term at most
-/// `RUN + n` times, so the overlap is off by `2 sqrt2 (RUN + n) u`, and with it the best phase; its modulus, the product and
-/// the difference with it by 10 u; the norm of that, which is at most 2, by `(RUN + n) u` of itself.
+/// Error that reading a distance off two images of n qubits adds to it, in double precision.
+/// [`sum`] rounds each term at most `RUN + n` times, so the overlap is off by
+/// `2 sqrt2 (RUN + n) u`, and with it the best phase; its modulus, the product and the difference
+/// with it by 10 u; the norm of that, which is at most 2, by `(RUN + n) u` of itself.
 pub(super) fn of_reading(n_qubits: usize) -> f64 {
     let roundings = (RUN + n_qubits + 2) as f64;
     (3.0 * roundings + 10.0 + 2.0 * roundings) * crate::param::UNIT
 }
 
 /// The sum of some terms in a balanced tree: each takes part in at most `RUN + log2 n` additions.
-pub(super) fn sum<T: std::iter::Sum + std::ops::Add<Output = T>>(n: usize, term: &impl Fn(usize) -> T) -> T {
+pub(super) fn sum<T: std::iter::Sum + std::ops::Add<Output = T>>(
+    n: usize,
+    term: &impl Fn(usize) -> T,
+) -> T {
     fn part<T: std::iter::Sum + std::ops::Add<Output = T>>(
         first: usize,
         n: usize,
@@ -65,10 +75,12 @@ pub(super) fn sum<T: std::iter::Sum + std::ops::Add<Output = T>>(n: usize, term:
     part(0, n, term)
 }
 
-/// The decimals of a number that an error leaves: the last one is not below the error. One that is not 0 keeps a digit.
+/// The decimals of a number that an error leaves: the last one is not below the error. One that is
+/// not 0 keeps a digit.
 pub(super) fn decimals(x: f64, error: f64) -> String {
     // Sixteen digits are all there are.
-    let mut decimals = if error > 0.0 { (-error.log10()).floor().clamp(0.0, 16.0) as usize } else { 16 };
+    let mut decimals =
+        if error > 0.0 { (-error.log10()).floor().clamp(0.0, 16.0) as usize } else { 16 };
     let is_zero = |text: &str| text.bytes().all(|c| !c.is_ascii_digit() || c == b'0');
     let mut text = format!("{x:.decimals$}");
     while is_zero(&text) && decimals < 16 {

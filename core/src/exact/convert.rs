@@ -18,8 +18,9 @@ use crate::{
 };
 
 impl Formula {
-    /// The formula as expressions in the parameters' names: real and imaginary part, exactly. From there on it can
-    /// be combined with others, evaluated on any number, differentiated, made a program and printed.
+    /// The formula as expressions in the parameters' names: real and imaginary part, exactly. From
+    /// there on it can be combined with others, evaluated on any number, differentiated, made a
+    /// program and printed.
     ///
     /// ```
     /// use ketgrad_core::{circuit::Circuit, exact::ClosedForm};
@@ -45,7 +46,8 @@ impl Formula {
         };
         let tree = Writer { formula: self, values: &values };
         let trees = short(self.number(), self.symbols(), Functions::Waves);
-        let trees = trees.or_else(|| Some(vec![sum(self.number(), self.symbols(), Functions::Waves)?]));
+        let trees =
+            trees.or_else(|| Some(vec![sum(self.number(), self.symbols(), Functions::Waves)?]));
         let mut product = Complex::new(fraction(self.factor()).ok_or_else(outside)?, Expr::zero());
         for nested in trees.ok_or_else(outside)? {
             product = tree.nested(&nested).ok_or_else(outside)? * product;
@@ -74,7 +76,8 @@ impl Writer<'_> {
     fn nested(&self, nested: &Nested) -> Option<Complex<Expr>> {
         // 1 / sqrt(2)^h is a power of 2, times sqrt 2 if h is odd.
         let twos = (nested.roots + nested.roots.rem_euclid(2)) / 2;
-        let power = Factor::from_integer(1i128.checked_shl(twos.unsigned_abs()).filter(|p| *p > 0)?);
+        let power =
+            Factor::from_integer(1i128.checked_shl(twos.unsigned_abs()).filter(|p| *p > 0)?);
         let q = if twos >= 0 { power.recip() } else { power };
         let mut out = self.product(&nested.product)? * gauss(nested.coefficient, q)?;
         if nested.roots.rem_euclid(2) == 1 {
@@ -116,7 +119,9 @@ impl Writer<'_> {
 
     fn angle(&self, exponents: &[i64]) -> Option<Expr> {
         let mut sum = Expr::zero();
-        for (field, e) in self.formula.symbols().fields().iter().zip(exponents).filter(|(_, e)| **e != 0) {
+        for (field, e) in
+            self.formula.symbols().fields().iter().zip(exponents).filter(|(_, e)| **e != 0)
+        {
             let q = Expr::from_ratio(Q::new(*e, field.unit));
             sum += match field.variable {
                 Some(id) => q * self.values.get(id.index())?,

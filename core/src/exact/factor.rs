@@ -1,8 +1,10 @@
-//! A number as a product, where variables separate: `cos(a/2) cos(b/2)` rather than the sum of two cosines.
+//! A number as a product, where variables separate: `cos(a/2) cos(b/2)` rather than the sum of two
+//! cosines.
 //!
-//! A variable z separates if the coefficients of its powers are multiples of each other by numbers: then
-//! `P = sum_e z^e r_e R` with numbers `r_e`, and R does not hold z. The phases that are left, `e^{i(…)}`, are
-//! gathered in one factor. The product is exactly the number that was given; what does not separate stays a sum.
+//! A variable z separates if the coefficients of its powers are multiples of each other by numbers:
+//! then `P = sum_e z^e r_e R` with numbers `r_e`, and R does not hold z. The phases that are left,
+//! `e^{i(…)}`, are gathered in one factor. The product is exactly the number that was given; what
+//! does not separate stays a sum.
 
 use super::{Exact, Symbols, symbols::Field, terms::I};
 use crate::scalar::Ring;
@@ -24,7 +26,8 @@ pub(super) fn factors(number: &Exact, symbols: &Symbols) -> Vec<Exact> {
                     rest = slice.clone();
                 }
                 _ => {
-                    if let Some((factor, slice)) = separate(&slices, symbols, &symbols.fields()[k]) {
+                    if let Some((factor, slice)) = separate(&slices, symbols, &symbols.fields()[k])
+                    {
                         found.push(factor);
                         rest = slice;
                     }
@@ -49,7 +52,8 @@ pub(super) fn factors(number: &Exact, symbols: &Symbols) -> Vec<Exact> {
 /// The coefficients of the powers of variable k, by exponent.
 fn slices(number: &Exact, symbols: &Symbols, k: usize) -> Vec<(i64, Exact)> {
     let field = &symbols.fields()[k];
-    let mut groups: std::collections::BTreeMap<i64, Vec<(u128, i128)>> = std::collections::BTreeMap::new();
+    let mut groups: std::collections::BTreeMap<i64, Vec<(u128, i128)>> =
+        std::collections::BTreeMap::new();
     for &(key, c) in number.terms() {
         let e = symbols.split(key).1.nth(k).unwrap_or(0);
         groups.entry(e).or_default().push((key.wrapping_sub(field.key(e)), c));
@@ -60,7 +64,8 @@ fn slices(number: &Exact, symbols: &Symbols, k: usize) -> Vec<(i64, Exact)> {
 /// `(sum_e z^e r_e, R)`, if the slices are multiples of each other.
 fn separate(slices: &[(i64, Exact)], symbols: &Symbols, field: &Field) -> Option<(Exact, Exact)> {
     let (lowest, first) = slices.first()?;
-    // The coefficient by which slices are compared has to be a unit: 1 / sqrt(2)^h times a root of unity.
+    // The coefficient by which slices are compared has to be a unit: 1 / sqrt(2)^h times a root of
+    // unity.
     let leads = |slice: &Exact| leads(slice, symbols);
     let unit = leads(first).into_iter().find(|(_, lead)| inverse(lead).is_some())?;
     let inverse = inverse(&unit.1)?;
@@ -69,14 +74,16 @@ fn separate(slices: &[(i64, Exact)], symbols: &Symbols, field: &Field) -> Option
     for (e, slice) in slices {
         let lead = leads(slice).into_iter().find(|(exponents, _)| *exponents == unit.0)?.1;
         let ratio = lead * &inverse;
-        let same = |slice: &Exact| symbols.reduced(slice.clone()) == symbols.reduced(&ratio * first);
+        let same =
+            |slice: &Exact| symbols.reduced(slice.clone()) == symbols.reduced(&ratio * first);
         if ratio.fault().is_some() || !same(slice) {
             return None;
         }
         mirror = mirror.or_else(|| (*e == -lowest).then(|| ratio.clone()));
         factor += ratio * Exact::monomial(field.key(*e));
     }
-    // 1/z + r z with a root of unity r becomes real: sqrt(conj r) before the factor, its inverse before the rest.
+    // 1/z + r z with a root of unity r becomes real: sqrt(conj r) before the factor, its inverse
+    // before the rest.
     if let Some(half) = mirror.and_then(|r| symbols.half_turn(&r)) {
         factor *= Exact::monomial(half.wrapping_neg());
         rest *= Exact::monomial(half);

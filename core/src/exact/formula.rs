@@ -1,9 +1,10 @@
 //! Formulas: a number of the ring, a fraction before it, and the names of the symbols.
 //!
-//! The fraction holds what the ring does not: odd denominators, from observables (`0.3*Z0`) and from derivatives
-//! of angles such as `theta/3`.
+//! The fraction holds what the ring does not: odd denominators, from observables (`0.3*Z0`) and
+//! from derivatives of angles such as `theta/3`.
 //!
-//! Invariants: the number has no fault and no coefficient beyond 120 bits; every exponent fits its field.
+//! Invariants: the number has no fault and no coefficient beyond 120 bits; every exponent fits its
+//! field.
 
 use std::{fmt, sync::Arc};
 
@@ -16,7 +17,8 @@ use crate::{
     scalar::{Conj, Real, Ring},
 };
 
-/// Coefficients beyond this are left to numbers: sums of a few of them, for printing, fit in 128 bits.
+/// Coefficients beyond this are left to numbers: sums of a few of them, for printing, fit in 128
+/// bits.
 const LARGEST: u128 = 1 << 120;
 
 /// An amplitude, a probability or an expectation value in closed form. See the module's page.
@@ -29,7 +31,11 @@ pub struct Formula {
 
 impl Formula {
     /// The number as it is; `what` it is stands in an error.
-    pub(super) fn new(number: Exact, symbols: &Arc<Symbols>, what: &str) -> Result<Formula, ExactError> {
+    pub(super) fn new(
+        number: Exact,
+        symbols: &Arc<Symbols>,
+        what: &str,
+    ) -> Result<Formula, ExactError> {
         let factor = Factor::from_integer(1);
         Formula { factor, number, symbols: Arc::clone(symbols) }.checked(what)
     }
@@ -75,15 +81,16 @@ impl Formula {
         self.number.is_exact_zero()
     }
 
-    /// The text of the formula, short: factors, and sums of products of shorter sums where that takes fewer functions
-    /// and names than one sum. Equal formulas of a circuit have equal text. See [`Form`].
+    /// The text of the formula, short: factors, and sums of products of shorter sums where that
+    /// takes fewer functions and names than one sum. Equal formulas of a circuit have equal text.
+    /// See [`Form`].
     #[must_use]
     pub fn text(&self, form: Form) -> String {
         print::text(self, form, false)
     }
 
-    /// The text of the formula as one sum, everything multiplied out: for [`Form::Exp`] of exponentials, else of sines
-    /// and cosines of sums of angles. Up to a summand for each term.
+    /// The text of the formula as one sum, everything multiplied out: for [`Form::Exp`] of
+    /// exponentials, else of sines and cosines of sums of angles. Up to a summand for each term.
     ///
     /// ```
     /// use ketgrad_core::{circuit::Circuit, exact::{ClosedForm, Form}};
@@ -101,7 +108,8 @@ impl Formula {
         print::text(self, form, true)
     }
 
-    /// The value at these inputs of the circuit, over any real number type. A sine and a cosine for each term.
+    /// The value at these inputs of the circuit, over any real number type. A sine and a cosine for
+    /// each term.
     ///
     /// # Errors
     /// [`ExactError::Simulate`] if the number of inputs is wrong or one of them is not finite.
@@ -135,7 +143,8 @@ impl Formula {
         }
         let roots = self.number.roots();
         let halves = f64::from(-roots.div_euclid(2)).exp2();
-        let mut scale = T::lit(halves * (*self.factor.numer() as f64 / *self.factor.denom() as f64));
+        let mut scale =
+            T::lit(halves * (*self.factor.numer() as f64 / *self.factor.denom() as f64));
         if roots.rem_euclid(2) == 1 {
             scale *= T::ratio(1, 2).sqrt();
         }
@@ -145,8 +154,8 @@ impl Formula {
     /// The derivative by an input.
     ///
     /// # Errors
-    /// [`crate::circuit::CircuitError::NoSuchParam`]; [`ExactError::Computed`] if a parameter that occurs is computed
-    /// from it; [`ExactError::Number`] if a coefficient outgrows the ring.
+    /// [`crate::circuit::CircuitError::NoSuchParam`]; [`ExactError::Computed`] if a parameter that
+    /// occurs is computed from it; [`ExactError::Number`] if a coefficient outgrows the ring.
     pub fn derivative(&self, name: &str) -> Result<Formula, ExactError> {
         let circuit = self.symbols.circuit();
         let params = circuit.params();
@@ -160,8 +169,13 @@ impl Formula {
             depends[k] = k == position || from.any(|id| depends.get(id.index()) == Some(&true));
         }
         let mut ids = self.symbols.params();
-        if let Some(id) = ids.find(|id| id.index() != position && depends.get(id.index()) == Some(&true)) {
-            return Err(ExactError::Computed { name: name.to_owned(), computed: circuit.param_name(id) });
+        if let Some(id) =
+            ids.find(|id| id.index() != position && depends.get(id.index()) == Some(&true))
+        {
+            return Err(ExactError::Computed {
+                name: name.to_owned(),
+                computed: circuit.param_name(id),
+            });
         }
         self.derivative_by(ParamId::new(u32::try_from(position).unwrap_or(u32::MAX)))
     }
@@ -178,9 +192,14 @@ impl Formula {
         };
         let exponent = |key| self.symbols.split(key).1.nth(which).unwrap_or(0);
         let unit = Factor::from_integer(fields[which].unit.into());
-        let factor = self.factor.checked_div(&unit).ok_or_else(|| self.failed(WHAT, Fault::Coefficient))?;
-        Formula { factor, number: self.number.weighted(exponent), symbols: Arc::clone(&self.symbols) }
-            .checked(WHAT)
+        let factor =
+            self.factor.checked_div(&unit).ok_or_else(|| self.failed(WHAT, Fault::Coefficient))?;
+        Formula {
+            factor,
+            number: self.number.weighted(exponent),
+            symbols: Arc::clone(&self.symbols),
+        }
+        .checked(WHAT)
     }
 
     /// The complex conjugate.
@@ -192,7 +211,8 @@ impl Formula {
     /// The sum.
     ///
     /// # Errors
-    /// [`ExactError::Foreign`] for a formula of another circuit; [`ExactError::Number`] if it outgrows the ring.
+    /// [`ExactError::Foreign`] for a formula of another circuit; [`ExactError::Number`] if it
+    /// outgrows the ring.
     pub fn plus(&self, other: &Formula) -> Result<Formula, ExactError> {
         const WHAT: &str = "the sum";
         self.same_symbols(other)?;
@@ -206,7 +226,8 @@ impl Formula {
         let failed = || self.failed(WHAT, Fault::Coefficient);
         let quotient = other.factor.checked_div(&self.factor).ok_or_else(failed)?;
         let (p, q) = (Exact::constant(*quotient.numer(), 0), Exact::constant(*quotient.denom(), 0));
-        let factor = self.factor.checked_div(&Factor::from_integer(*quotient.denom())).ok_or_else(failed)?;
+        let factor =
+            self.factor.checked_div(&Factor::from_integer(*quotient.denom())).ok_or_else(failed)?;
         let number = &self.number * &q + &other.number * &p;
         Formula { factor, number, symbols: Arc::clone(&self.symbols) }.checked(WHAT)
     }
@@ -243,7 +264,8 @@ impl Symbols {
     /// ```
     ///
     /// # Errors
-    /// [`ExactError::Number`] for a number with a fault, or with coefficients too large to be written.
+    /// [`ExactError::Number`] for a number with a fault, or with coefficients too large to be
+    /// written.
     pub fn formula(self: &Arc<Symbols>, number: Exact) -> Result<Formula, ExactError> {
         Formula::new(number, self, "the number")
     }

@@ -1,4 +1,5 @@
-//! Gaussian integers `a + b i`, of 128 bits each: the coefficients of products of sines and cosines.
+//! Gaussian integers `a + b i`, of 128 bits each: the coefficients of products of sines and
+//! cosines.
 //!
 //! Everything that can leave the 128 bits gives `None` then.
 
@@ -78,7 +79,8 @@ impl Gauss {
         Some(a)
     }
 
-    /// The unit u for which `self / u` has a positive real part and an imaginary part that is not negative.
+    /// The unit u for which `self / u` has a positive real part and an imaginary part that is not
+    /// negative.
     fn unit(self) -> Gauss {
         let (re, im) = match (self.re, self.im) {
             (a, b) if a > 0 && b >= 0 => (1, 0),
@@ -89,8 +91,9 @@ impl Gauss {
         Gauss { re, im }
     }
 
-    /// What the numbers have in common, times a unit, so that the first one over it has a positive real part and an
-    /// imaginary part that is not negative. There is at least one, and none is zero.
+    /// What the numbers have in common, times a unit, so that the first one over it has a positive
+    /// real part and an imaginary part that is not negative. There is at least one, and none is
+    /// zero.
     pub(super) fn content(mut numbers: impl Iterator<Item = Gauss>) -> Option<Gauss> {
         let first = numbers.next()?;
         let mut common = first;
@@ -114,7 +117,9 @@ mod tests {
 
     #[test]
     fn content_divides_and_leaves_nothing_in_common() {
-        for (a, b) in [(gauss(-2, 4), gauss(6, 2)), (gauss(0, -3), gauss(9, 3)), (gauss(5, 0), gauss(2, 1))] {
+        for (a, b) in
+            [(gauss(-2, 4), gauss(6, 2)), (gauss(0, -3), gauss(9, 3)), (gauss(5, 0), gauss(2, 1))]
+        {
             let content = Gauss::content([a, b].into_iter()).unwrap();
             let (x, y) = (a.over(content).unwrap(), b.over(content).unwrap());
             assert!(x.re > 0 && x.im >= 0, "{x:?}");

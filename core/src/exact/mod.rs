@@ -1,9 +1,10 @@
 //! Amplitudes, probabilities and expectation values in closed form.
 //!
-//! [`ClosedForm`] runs a circuit through the same kernels and the same gate table as every other number type,
-//! over the ring [`Exact`]: sums of `c e^{i (a pi + sum_k q_k theta_k)} / sqrt(2)^h` with whole c. What comes out
-//! is a [`Formula`] in the circuit's parameters, which can be printed, evaluated and differentiated. Numbers of this
-//! ring have one form only, so a formula that is zero for all angles *is* zero.
+//! [`ClosedForm`] runs a circuit through the same kernels and the same gate table as every other
+//! number type, over the ring [`Exact`]: sums of `c e^{i (a pi + sum_k q_k theta_k)} / sqrt(2)^h`
+//! with whole c. What comes out is a [`Formula`] in the circuit's parameters, which can be printed,
+//! evaluated and differentiated. Numbers of this ring have one form only, so a formula that is zero
+//! for all angles *is* zero.
 //!
 //! ```
 //! use ketgrad_core::{circuit::Circuit, exact::{ClosedForm, Form}};
@@ -24,25 +25,29 @@
 //! ```
 //!
 //! # What is in the ring
-//! Every gate of the table, at every angle that is a sum of a fraction of pi (`3*pi/8`, `pi/7`), of parameters times fractions,
-//! and of a decimal of up to 12 digits. Not a number such as 1.0471975511965976, which stands for some real number that is not
-//! known: [`ExactError::Outside`] names the angle. The denominators of fractions of pi go up to 2^29 times an odd number of 2^20.
-//! A parameter that is computed (`sin(theta)`) is a symbol of its own. On [`Expr`](crate::trace::Expr)s instead of this ring
-//! a circuit takes any angle, and [`normal`](crate::normal) forms of what comes out know multiples of `pi/12`; but there
-//! no form is the only one, and amplitudes grow sooner.
+//! Every gate of the table, at every angle that is a sum of a fraction of pi (`3*pi/8`, `pi/7`), of
+//! parameters times fractions, and of a decimal of up to 12 digits. Not a number such as
+//! 1.0471975511965976, which stands for some real number that is not known: [`ExactError::Outside`]
+//! names the angle. The denominators of fractions of pi go up to 2^29 times an odd number of 2^20.
+//! A parameter that is computed (`sin(theta)`) is a symbol of its own. On
+//! [`Expr`](crate::trace::Expr)s instead of this ring a circuit takes any angle, and
+//! [`normal`](crate::normal) forms of what comes out know multiples of `pi/12`; but there no form
+//! is the only one, and amplitudes grow sooner.
 //!
 //! # Text
-//! [`Formula::text`] is short and always the same for the same formula. Phases and variables that separate become factors.
-//! What is left is one sum of sines and cosines, `cos(a/2 + b/2)`, or a sum of products whose factors are such sums again:
-//! the variables, in the order of the circuit's parameters, are cut in two where that leaves the fewest monomials, and
-//! what stands beside the same factor is collected, again and again on both sides. Whichever of the two has fewer functions and
-//! names is written, the one sum if they have as many. After ten rotations of a GHZ state that is two products instead of 512
-//! terms; for layers of rotations and CNOTs on n qubits it grows with 4^n, not with the number of paths through the layers.
-//! [`Formula::expanded`] writes one sum, everything multiplied out.
+//! [`Formula::text`] is short and always the same for the same formula. Phases and variables that
+//! separate become factors. What is left is one sum of sines and cosines, `cos(a/2 + b/2)`, or a
+//! sum of products whose factors are such sums again: the variables, in the order of the circuit's
+//! parameters, are cut in two where that leaves the fewest monomials, and what stands beside the
+//! same factor is collected, again and again on both sides. Whichever of the two has fewer
+//! functions and names is written, the one sum if they have as many. After ten rotations of a GHZ
+//! state that is two products instead of 512 terms; for layers of rotations and CNOTs on n qubits
+//! it grows with 4^n, not with the number of paths through the layers. [`Formula::expanded`] writes
+//! one sum, everything multiplied out.
 //!
 //! # Growth
-//! Each rotation by an angle of its own may double the terms. A run stops at [`Budget::terms`] with an
-//! error that names the gate; no number ever holds more than [`MAX_TERMS`] terms.
+//! Each rotation by an angle of its own may double the terms. A run stops at [`Budget::terms`] with
+//! an error that names the gate; no number ever holds more than [`MAX_TERMS`] terms.
 
 mod convert;
 mod factor;

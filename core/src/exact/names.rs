@@ -34,8 +34,12 @@ impl Fraction {
     }
 }
 
-/// A parameter's name in LaTeX; letter by letter where it is [`RESERVED`] or would look like another's.
-pub(crate) fn latex_name_beside<'a>(name: &str, mut others: impl Iterator<Item = &'a str>) -> String {
+/// A parameter's name in LaTeX; letter by letter where it is [`RESERVED`] or would look like
+/// another's.
+pub(crate) fn latex_name_beside<'a>(
+    name: &str,
+    mut others: impl Iterator<Item = &'a str>,
+) -> String {
     let pretty = latex_name(name);
     let is_taken = RESERVED.iter().any(|word| latex_name(word) == pretty);
     if is_taken || others.any(|other| other != name && latex_name(other) == pretty) {
@@ -45,8 +49,8 @@ pub(crate) fn latex_name_beside<'a>(name: &str, mut others: impl Iterator<Item =
 }
 
 const GREEK: [&str; 22] = [
-    "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu",
-    "nu", "xi", "pi", "rho", "sigma", "tau", "phi", "chi", "psi", "omega",
+    "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa",
+    "lambda", "mu", "nu", "xi", "pi", "rho", "sigma", "tau", "phi", "chi", "psi", "omega",
 ];
 const LETTERS: &str = "αβγδεζηθικλμνξπρστφχψω";
 
@@ -61,7 +65,10 @@ fn latex_name(name: &str) -> String {
     if !plain {
         return format!("\\text{{{}}}", name.replace('_', "\\_").replace('^', "\\^{}"));
     }
-    let cut = name.find(['_', '[']).or_else(|| name.find(|c: char| c.is_ascii_digit())).filter(|at| *at > 0);
+    let cut = name
+        .find(['_', '['])
+        .or_else(|| name.find(|c: char| c.is_ascii_digit()))
+        .filter(|at| *at > 0);
     let (base, index) = name.split_at(cut.unwrap_or(name.len()));
     let index: String = index.replace(['[', ']'], " ").replace('_', " ");
     let index: Vec<&str> = index.split_whitespace().collect();

@@ -1,19 +1,21 @@
 //! Short formulas: sums of products of shorter sums.
 //!
-//! A number with its variables in an order is a matrix once that order is cut in two: a row for each monomial in
-//! the variables before the cut, a column for each after it. Rows that are multiples of each other are written once:
+//! A number with its variables in an order is a matrix once that order is cut in two: a row for
+//! each monomial in the variables before the cut, a column for each after it. Rows that are
+//! multiples of each other are written once:
 //!
 //! ```text
 //! P = sum_rows L_r R_r = sum_j (sum_{r in class j} c_r L_r) R_j
 //! ```
 //!
-//! and both sides of each product go on in the same way. One class makes a product of what separates. After GHZ and
-//! ten rotations the amplitude of 512 exponentials is `cos(t0/2) cos(t1/2) … - sin(t0/2) sin(t1/2) …`; a layered circuit
-//! of n qubits has 2^n classes at most, so its formula grows with the square of that and not with the number of
-//! its paths. Where sines and cosines of a few angles are those of a sum, that is written instead.
+//! and both sides of each product go on in the same way. One class makes a product of what
+//! separates. After GHZ and ten rotations the amplitude of 512 exponentials is
+//! `cos(t0/2) cos(t1/2) … - sin(t0/2) sin(t1/2) …`; a layered circuit of n qubits has 2^n classes
+//! at most, so its formula grows with the square of that and not with the number of its paths.
+//! Where sines and cosines of a few angles are those of a sum, that is written instead.
 //!
-//! The cut is the one that leaves the fewest monomials, among those the one nearest the middle. All of it
-//! depends on the number alone: equal numbers over the same symbols give the same tree.
+//! The cut is the one that leaves the fewest monomials, among those the one nearest the middle. All
+//! of it depends on the number alone: equal numbers over the same symbols give the same tree.
 //!
 //! Cost: for each level, the terms times the variables.
 
@@ -86,7 +88,9 @@ impl Product {
         let names = |exponents: &[i64]| exponents.iter().filter(|e| **e != 0).count();
         let letters = self.letters.iter().map(|letter| match letter {
             Letter::Root(_) | Letter::Function(Function::One) => 1,
-            Letter::Function(Function::Cos(e) | Function::Sin(e) | Function::Exp(e, _)) => 1 + names(e),
+            Letter::Function(Function::Cos(e) | Function::Sin(e) | Function::Exp(e, _)) => {
+                1 + names(e)
+            }
         });
         let phase = match names(&self.phase) {
             0 => 0,
@@ -108,7 +112,9 @@ impl Product {
                 // cos = (1/z + z) / 2, sin = i (1/z - z) / 2.
                 Letter::Function(Function::Cos(e)) => {
                     twos -= 1;
-                    product.sums.push(vec![(Gauss::ONE, phase(&e, -1)), (Gauss::ONE, phase(&e, 1))]);
+                    product
+                        .sums
+                        .push(vec![(Gauss::ONE, phase(&e, -1)), (Gauss::ONE, phase(&e, 1))]);
                 }
                 Letter::Function(Function::Sin(e)) => {
                     twos -= 1;
@@ -315,7 +321,8 @@ impl Tree<'_> {
         }
         let sum = collected(&number, self.symbols);
         let twos = sum.roots.checked_neg().filter(|h| h % 2 == 0)? / 2;
-        let power = Factor::from_integer(1i128.checked_shl(twos.unsigned_abs()).filter(|p| *p > 0)?);
+        let power =
+            Factor::from_integer(1i128.checked_shl(twos.unsigned_abs()).filter(|p| *p > 0)?);
         let mut items = Vec::new();
         for item in sum.items {
             let c = if twos < 0 { item.coefficient / power } else { item.coefficient * power };
@@ -345,7 +352,8 @@ fn primitive(terms: &mut [Wave]) -> Option<Gauss> {
     Some(content)
 }
 
-/// `(sum_d r_d [d], R)` for terms `sum_d [d] r_d R` over the digits d of an axis; R has nothing in common.
+/// `(sum_d r_d [d], R)` for terms `sum_d [d] r_d R` over the digits d of an axis; R has nothing in
+/// common.
 fn separate(axis: &Axis, terms: &[Wave]) -> Option<(Vec<Wave>, Vec<Wave>)> {
     let mask = axis.mask();
     let mut sizes: Vec<(u128, usize)> = Vec::new();
@@ -366,8 +374,9 @@ fn separate(axis: &Axis, terms: &[Wave]) -> Option<(Vec<Wave>, Vec<Wave>)> {
     let mut factors = Vec::new();
     for (digit, _) in sizes {
         let ratio = slice(digit).next()?.1.over(rest.first()?.1)?;
-        let same =
-            |(term, base): (&Wave, &Wave)| term.0 & !mask == base.0 && base.1.times(ratio) == Some(term.1);
+        let same = |(term, base): (&Wave, &Wave)| {
+            term.0 & !mask == base.0 && base.1.times(ratio) == Some(term.1)
+        };
         if !slice(digit).zip(&rest).all(same) {
             return None;
         }
@@ -390,7 +399,8 @@ fn rows(below: u128, terms: &[Wave]) -> impl Iterator<Item = &[Wave]> {
     terms.chunk_by(move |a, b| a.0 & !below == b.0 & !below)
 }
 
-/// The rows of a cut and the terms of all classes' rows; rows count as multiples if their digests say so.
+/// The rows of a cut and the terms of all classes' rows; rows count as multiples if their digests
+/// say so.
 fn size(below: u128, terms: &[Wave]) -> Option<usize> {
     let mut known: HashMap<u64, ()> = HashMap::new();
     let mut size = 0;
@@ -436,7 +446,10 @@ fn classes(below: u128, terms: &[Wave]) -> Option<Vec<Class>> {
             None => {
                 same.push(classes.len());
                 let after = row.iter().map(|(key, c)| Some((key & below, c.over(content)?)));
-                classes.push(Class { before: vec![(high, content)], after: after.collect::<Option<_>>()? });
+                classes.push(Class {
+                    before: vec![(high, content)],
+                    after: after.collect::<Option<_>>()?,
+                });
             }
         }
     }

@@ -1,9 +1,10 @@
 //! The ring: Laurent polynomials over the dyadic cyclotomic integers, with a power of sqrt 2 below.
 //!
-//! A number is `sum_j c_j e^{2 pi i k_j / 2^128} / sqrt(2)^h` with whole `c_j`. The key `k_j` is a sum: a root of
-//! unity in its upper bits, an exponent for each variable in a field of the lower ones. Keys are added when
-//! terms are multiplied and negated when they are conjugated, so no operation has to know where the fields lie;
-//! only [`Symbols`](super::Symbols) does. The top bit of a key means -1 and moves into the coefficient.
+//! A number is `sum_j c_j e^{2 pi i k_j / 2^128} / sqrt(2)^h` with whole `c_j`. The key `k_j` is a
+//! sum: a root of unity in its upper bits, an exponent for each variable in a field of the lower
+//! ones. Keys are added when terms are multiplied and negated when they are conjugated, so no
+//! operation has to know where the fields lie; only [`Symbols`](super::Symbols) does. The top bit
+//! of a key means -1 and moves into the coefficient.
 //!
 //! ```
 //! use ketgrad_core::{exact::Exact, scalar::Ring};
@@ -13,13 +14,14 @@
 //! assert!((&r * &Exact::from(2) - Exact::from(2) * &r).is_exact_zero());
 //! ```
 //!
-//! Keys of roots of unity of odd order are exponents, too, and those are not independent: a number with such keys is in its one
-//! form once it is [reduced](super::Symbols::reduced).
+//! Keys of roots of unity of odd order are exponents, too, and those are not independent: a number
+//! with such keys is in its one form once it is [reduced](super::Symbols::reduced).
 //!
-//! Invariants: keys ascend and have their top bit clear; no coefficient is zero; the sum is not divisible by
-//! sqrt 2. So two numbers are equal exactly if their fields are. (A sum is divisible by sqrt 2 if and only if the
-//! set of its terms with odd coefficients is mapped to itself by a factor i, up to signs: sqrt 2 divides x if and
-//! only if 2 divides `sqrt(2) x = e^{-i pi/4} (1 + i) x`.)
+//! Invariants: keys ascend and have their top bit clear; no coefficient is zero; the sum is not
+//! divisible by sqrt 2. So two numbers are equal exactly if their fields are. (A sum is divisible
+//! by sqrt 2 if and only if the set of its terms with odd coefficients is mapped to itself by a
+//! factor i, up to signs: sqrt 2 divides x if and only if 2 divides
+//! `sqrt(2) x = e^{-i pi/4} (1 + i) x`.)
 
 use super::terms::{self, EIGHTH, I, Term};
 use crate::scalar::{Conj, Ring};
@@ -44,11 +46,12 @@ pub enum Fault {
     Coefficient,
 }
 
-/// An exact number, see the module. It has at most [`MAX_TERMS`] terms of 32 bytes; beyond that, where a product
-/// would take minutes, and where a coefficient outgrows 128 bits, it holds a [`Fault`] and no terms.
+/// An exact number, see the module. It has at most [`MAX_TERMS`] terms of 32 bytes; beyond that,
+/// where a product would take minutes, and where a coefficient outgrows 128 bits, it holds a
+/// [`Fault`] and no terms.
 ///
-/// Cost of a sum: the terms of both; of a product of m and n terms, m <= n: `m^2 n` for m up to 8, else
-/// `m n log(m n)`.
+/// Cost of a sum: the terms of both; of a product of m and n terms, m <= n: `m^2 n` for m up to 8,
+/// else `m n log(m n)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exact {
     terms: Vec<Term>,
@@ -109,7 +112,8 @@ impl Exact {
         self.roots
     }
 
-    /// `i` times the sum of the terms, each with a whole factor that depends on its key: a derivative.
+    /// `i` times the sum of the terms, each with a whole factor that depends on its key: a
+    /// derivative.
     pub(super) fn weighted(&self, weight: impl Fn(u128) -> i64) -> Exact {
         let weigh = |&(key, c): &Term| match weight(key) {
             0 => Some(None),
@@ -152,7 +156,9 @@ impl Exact {
             // x / sqrt 2 = x sqrt 2 / 2; the coefficients of x sqrt 2 are even.
             match times_sqrt2(&sum) {
                 Some(double) => sum = double.into_iter().map(|(key, c)| (key, c / 2)).collect(),
-                None => return Exact { terms: Vec::new(), roots: 0, fault: Some(Fault::Coefficient) },
+                None => {
+                    return Exact { terms: Vec::new(), roots: 0, fault: Some(Fault::Coefficient) };
+                }
             }
             roots -= 1;
         }
@@ -171,12 +177,17 @@ impl Exact {
         }
         let roots = self.roots.max(other.roots);
         let sum = over(self, roots).zip(over(other, roots)).and_then(|(a, b)| {
-            terms::merged(a.as_deref().unwrap_or(&self.terms), b.as_deref().unwrap_or(&other.terms), sign)
+            terms::merged(
+                a.as_deref().unwrap_or(&self.terms),
+                b.as_deref().unwrap_or(&other.terms),
+                sign,
+            )
         });
         match sum {
             None => self.faulty(Fault::Coefficient),
             Some(sum) if sum.len() > MAX_TERMS => self.faulty(Fault::Terms),
-            // With different powers one is divisible by sqrt 2 and the other is not, so their sum is not.
+            // With different powers one is divisible by sqrt 2 and the other is not, so their sum
+            // is not.
             Some(sum) if self.roots != other.roots => Exact { terms: sum, roots, fault: None },
             Some(sum) => Exact::canonical(sum, roots),
         }
@@ -198,7 +209,8 @@ impl Exact {
         if let Some(fault) = self.fault.or(other.fault) {
             return self.faulty(fault);
         }
-        let (s, l) = if self.terms.len() <= other.terms.len() { (self, other) } else { (other, self) };
+        let (s, l) =
+            if self.terms.len() <= other.terms.len() { (self, other) } else { (other, self) };
         let roots = s.roots.saturating_add(l.roots);
         match s.terms.as_slice() {
             [] => Exact { terms: Vec::new(), roots: 0, fault: None },
@@ -207,7 +219,9 @@ impl Exact {
                 Some(terms) => Exact { terms, roots, fault: None },
                 None => self.faulty(Fault::Coefficient),
             },
-            _ if s.terms.len().saturating_mul(l.terms.len()) > MAX_PAIRS => self.faulty(Fault::Pairs),
+            _ if s.terms.len().saturating_mul(l.terms.len()) > MAX_PAIRS => {
+                self.faulty(Fault::Pairs)
+            }
             short => match terms::product(short, &l.terms, MAX_TERMS) {
                 Err(fault) => self.faulty(fault),
                 Ok(terms) => Exact::canonical(terms, roots),
@@ -216,7 +230,8 @@ impl Exact {
     }
 }
 
-/// The terms of the number over sqrt(2)^roots: `Some(None)` if they are its own, `None` if they do not fit.
+/// The terms of the number over sqrt(2)^roots: `Some(None)` if they are its own, `None` if they do
+/// not fit.
 fn over(x: &Exact, roots: i32) -> Option<Option<Vec<Term>>> {
     let more = u32::try_from(roots.checked_sub(x.roots)?).ok()?;
     if more == 0 {

@@ -1,17 +1,20 @@
 //! Roots of unity of an odd order M: one form for sums of their powers, and a short one.
 //!
-//! The powers of `zeta = e^{2 pi i / M}` are not independent: for each prime p that divides M, and every j,
+//! The powers of `zeta = e^{2 pi i / M}` are not independent: for each prime p that divides M, and
+//! every j,
 //!
 //! ```text
 //! sum over k < p of zeta^{j + k M/p} = 0
 //! ```
 //!
-//! and all that is zero follows from these (Washington, Introduction to Cyclotomic Fields, chapter 2), also over roots of unity of
-//! order `2^m`. Moving from j to `j + M/p` counts up one digit of j, the highest to the base p of j modulo the power of p in M
-//! (times a unit), and leaves those of other primes. So a number is a vector of p coefficients, one for each value of that digit,
-//! over the roots without p, and vectors are equal that differ by a multiple of (1, …, 1). Of these the one form has zero as its most
-//! frequent coefficient: what is most frequent, the first of these by its digit, is taken from all. The coefficients are in
-//! their own one form before they are compared.
+//! and all that is zero follows from these (Washington, Introduction to Cyclotomic Fields, chapter
+//! 2), also over roots of unity of order `2^m`. Moving from j to `j + M/p` counts up one digit of
+//! j, the highest to the base p of j modulo the power of p in M (times a unit), and leaves those of
+//! other primes. So a number is a vector of p coefficients, one for each value of that digit, over
+//! the roots without p, and vectors are equal that differ by a multiple of (1, …, 1). Of these the
+//! one form has zero as its most frequent coefficient: what is most frequent, the first of these by
+//! its digit, is taken from all. The coefficients are in their own one form before they are
+//! compared.
 //!
 //! No other vector has more zeros, so that sparse numbers stay sparse whatever the order is.
 
@@ -24,7 +27,8 @@ use super::{
     terms::{self, Term},
 };
 
-/// Coefficients by the power of zeta and the key of the root of unity of order `2^m`, none of them zero.
+/// Coefficients by the power of zeta and the key of the root of unity of order `2^m`, none of them
+/// zero.
 type Entries = BTreeMap<(u64, u128), i128>;
 
 /// The roots, and where their exponents lie in keys.
@@ -85,7 +89,8 @@ impl OddRoots {
         self.order
     }
 
-    /// The exponent in a key without other fields, from 0 to below the order, and the key without it.
+    /// The exponent in a key without other fields, from 0 to below the order, and the key without
+    /// it.
     pub(super) fn split(&self, root: u128) -> (u64, u128) {
         let (power, rest) = self.take(root);
         (power.rem_euclid(self.order as i64) as u64, rest)
@@ -120,7 +125,8 @@ impl OddRoots {
 
     /// The number in its one form.
     pub(super) fn reduced(&self, number: Exact) -> Exact {
-        if number.fault().is_some() || number.terms().iter().all(|(key, _)| self.take(*key).0 == 0) {
+        if number.fault().is_some() || number.terms().iter().all(|(key, _)| self.take(*key).0 == 0)
+        {
             return number;
         }
         let terms = self.groups(&number).and_then(|groups| {
@@ -154,10 +160,12 @@ impl OddRoots {
         Some(groups)
     }
 
-    /// Entries in their one form with respect to some primes; `None` if a coefficient is beyond 128 bits.
+    /// Entries in their one form with respect to some primes; `None` if a coefficient is beyond 128
+    /// bits.
     fn canonical(&self, entries: Entries, primes: &[Prime]) -> Option<Entries> {
         let Some((prime, others)) = primes.split_last() else { return Some(entries) };
-        // By what of the exponent is below the digit, and by the digit; the digit is 0 in what is kept.
+        // By what of the exponent is below the digit, and by the digit; the digit is 0 in what is
+        // kept.
         let mut vectors: BTreeMap<u64, BTreeMap<u64, Entries>> = BTreeMap::new();
         for ((power, root), c) in entries {
             let (digit, below) = prime.digit(power);
@@ -196,14 +204,15 @@ impl OddRoots {
     }
 }
 
-/// The inverse of an integer modulo another that has no factor in common with it; both are below 2^20.
+/// The inverse of an integer modulo another that has no factor in common with it; both are below
+/// 2^20.
 fn inverse(of: u64, modulus: u64) -> u64 {
     let (of, modulus) = (of as i64, modulus as i64);
     of.extended_gcd(&modulus).x.rem_euclid(modulus) as u64
 }
 
-/// The coefficient that occurs most often among p, the first of these if there are several; `None` if that is zero, as are those
-/// that are left out.
+/// The coefficient that occurs most often among p, the first of these if there are several; `None`
+/// if that is zero, as are those that are left out.
 fn most_frequent(vector: &BTreeMap<u64, Entries>, p: u64) -> Option<&Entries> {
     let zeros = p - vector.len() as u64;
     let first_zero = (0..p).find(|digit| !vector.contains_key(digit));

@@ -15,11 +15,12 @@ use super::{
 };
 use crate::{circuit::Circuit, param::ParamId};
 
-/// How a formula is written. A parameter whose name is [`RESERVED`] gets an underscore at its end; in LaTeX such a name,
-/// and one that would look like another, is written letter by letter.
+/// How a formula is written. A parameter whose name is [`RESERVED`] gets an underscore at its end;
+/// in LaTeX such a name, and one that would look like another, is written letter by letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// Sines and cosines: `sqrt(2)*cos(theta/2)/2`. A formula in `+ - * / ^`, `cos sin exp sqrt`, `pi`, `i` and names.
+    /// Sines and cosines: `sqrt(2)*cos(theta/2)/2`. A formula in `+ - * / ^`, `cos sin exp sqrt`,
+    /// `pi`, `i` and names.
     Trig,
     /// Exponentials: `(exp(-i*theta/2) + exp(i*theta/2))/2`, in the same language.
     Exp,
@@ -46,7 +47,8 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// `factor` times the trees, what is common to all of each before them; `None` if that is beyond 128 bits.
+    /// `factor` times the trees, what is common to all of each before them; `None` if that is
+    /// beyond 128 bits.
     fn product(&self, trees: &[Nested], factor: Factor) -> Option<String> {
         let (mut twos, mut odd, mut turns, mut common) = (0i32, 0i32, 0u8, Factor::from_integer(1));
         let mut words = Vec::new();
@@ -61,7 +63,11 @@ impl Writer<'_> {
             common = common.checked_mul(&Factor::from_integer(size))?;
             turns += u8::from(turned);
             words.extend(rest.map(|rest| self.gauss(rest)));
-            let roots = product.letters.iter().filter(|letter| **letter == Letter::Root(Root::Sqrt2)).count();
+            let roots = product
+                .letters
+                .iter()
+                .filter(|letter| **letter == Letter::Root(Root::Sqrt2))
+                .count();
             odd += i32::try_from(roots).ok()?;
             words.extend(self.words(product, |letter| *letter != Letter::Root(Root::Sqrt2)));
             turns %= 4;
@@ -163,7 +169,10 @@ impl Writer<'_> {
                 let size: Vec<i64> = product.phase.iter().map(|e| flip * e).collect();
                 let argument = self.argument(&size, zero, "");
                 let (cos, sin) = (self.call("cos", &argument), self.call("sin", &argument));
-                self.bracket(&format!("{cos} {sign} {}", self.fraction("1", "1", vec!["i".to_owned(), sin])))
+                self.bracket(&format!(
+                    "{cos} {sign} {}",
+                    self.fraction("1", "1", vec!["i".to_owned(), sin])
+                ))
             });
         }
         for letter in product.letters.iter().filter(|letter| letters(letter)) {
@@ -172,7 +181,9 @@ impl Writer<'_> {
                 Letter::Function(Function::One) => continue,
                 Letter::Function(Function::Cos(e)) => self.call("cos", &self.argument(e, zero, "")),
                 Letter::Function(Function::Sin(e)) => self.call("sin", &self.argument(e, zero, "")),
-                Letter::Function(Function::Exp(e, a)) => self.call("exp", &self.argument(e, *a, "i*")),
+                Letter::Function(Function::Exp(e, a)) => {
+                    self.call("exp", &self.argument(e, *a, "i*"))
+                }
             });
         }
         words.extend(product.sums.iter().map(|sum| self.bracket(&self.sum(sum))));
@@ -200,7 +211,11 @@ impl Writer<'_> {
         };
         let pi = if self.latex() { "\\pi" } else { "pi" };
         let angle = self.multiple(a, pi);
-        if self.latex() { format!("\\{name}\\left({angle}\\right)") } else { format!("{name}({angle})") }
+        if self.latex() {
+            format!("\\{name}\\left({angle}\\right)")
+        } else {
+            format!("{name}({angle})")
+        }
     }
 
     /// `unit` times the angle: names times fractions, and a multiple of pi.
@@ -269,7 +284,8 @@ impl Writer<'_> {
     }
 }
 
-/// A real number with a sign, whether times i, and what is left if it is neither real nor imaginary.
+/// A real number with a sign, whether times i, and what is left if it is neither real nor
+/// imaginary.
 fn parts(c: Gauss) -> (i128, bool, Option<Gauss>) {
     match (c.re, c.im) {
         (re, 0) => (re, false, None),

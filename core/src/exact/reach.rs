@@ -1,7 +1,8 @@
-//! How far a gate moves the exponents of its angles: read off its own matrix over fresh symbols, and off the
-//! exponentials that the matrix is computed from.
+//! How far a gate moves the exponents of its angles: read off its own matrix over fresh symbols,
+//! and off the exponentials that the matrix is computed from.
 //!
-//! So nothing about single gates is written down here, and a new line in the gate table needs nothing.
+//! So nothing about single gates is written down here, and a new line in the gate table needs
+//! nothing.
 
 use std::{
     cell::RefCell,
@@ -54,8 +55,12 @@ impl Reaches {
 
 /// Fresh symbols.
 fn probe(ids: impl Iterator<Item = ParamId>) -> Symbols {
-    let field =
-        |id: ParamId| Field { variable: Some(id), unit: STEPS, shift: WIDTH * id.number(), width: WIDTH };
+    let field = |id: ParamId| Field {
+        variable: Some(id),
+        unit: STEPS,
+        shift: WIDTH * id.number(),
+        width: WIDTH,
+    };
     Symbols::of_fields(ids.map(field).collect())
 }
 
@@ -117,7 +122,10 @@ mod tests {
             // Twice an entry is an algebraic integer.
             assert!(matrix.entries().iter().all(|x| x.roots() <= 2), "{kind:?}");
             for reach in look(kind).unwrap() {
-                assert!(reach.most <= STEPS && reach.step % (STEPS / 2) == 0, "{kind:?}: {reach:?}");
+                assert!(
+                    reach.most <= STEPS && reach.step % (STEPS / 2) == 0,
+                    "{kind:?}: {reach:?}"
+                );
             }
         }
     }

@@ -18,8 +18,8 @@ use crate::{
 /// How far a run may grow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// The most terms of all amplitudes together after a gate, usually 2^21; while a gate of the table runs there are up to
-    /// four times as many. A term takes 32 bytes.
+    /// The most terms of all amplitudes together after a gate, usually 2^21; while a gate of the
+    /// table runs there are up to four times as many. A term takes 32 bytes.
     pub terms: usize,
 }
 
@@ -29,8 +29,8 @@ impl Default for Budget {
     }
 }
 
-/// The final state of a circuit that starts in |0…0>, its amplitudes in closed form. Measurements at the end are
-/// set aside.
+/// The final state of a circuit that starts in |0…0>, its amplitudes in closed form. Measurements
+/// at the end are set aside.
 #[derive(Clone, Debug)]
 pub struct ClosedForm {
     state: StateVector<Exact>,
@@ -49,9 +49,9 @@ impl ClosedForm {
     /// Of a circuit, with these executors, threads and limits.
     ///
     /// # Errors
-    /// [`ExactError::Outside`], [`ExactError::TooManyAngles`] before anything is computed; [`ExactError::Budget`] and
-    /// [`ExactError::Number`] after the gate that went too far; [`ExactError::Simulate`] for a circuit without one
-    /// final state.
+    /// [`ExactError::Outside`], [`ExactError::TooManyAngles`] before anything is computed;
+    /// [`ExactError::Budget`] and [`ExactError::Number`] after the gate that went too far;
+    /// [`ExactError::Simulate`] for a circuit without one final state.
     pub fn within(
         circuit: &Circuit,
         simulator: &Simulator,
@@ -65,7 +65,9 @@ impl ClosedForm {
         let operators = bound.operators().ok_or(SimulateError::Dynamic)?;
         let mut state = StateVector::zero(circuit.n_qubits()).map_err(SimulateError::from)?;
         for (k, operator) in operators.iter().enumerate() {
-            simulator.execute(std::slice::from_ref(operator), &mut state, &mut |_, _| {}).map_err(failed)?;
+            simulator
+                .execute(std::slice::from_ref(operator), &mut state, &mut |_, _| {})
+                .map_err(failed)?;
             for amplitude in state.amplitudes_mut() {
                 let number = std::mem::replace(amplitude, Exact::from(0));
                 *amplitude = symbols.reduced(number);
@@ -126,12 +128,13 @@ impl ClosedForm {
         Formula::new(a.conj() * a, &self.symbols, &what())
     }
 
-    /// `<psi|O|psi>`. Coefficients are taken as the decimals that they are written as. For each term of O, a product
-    /// of two amplitudes for each basis state.
+    /// `<psi|O|psi>`. Coefficients are taken as the decimals that they are written as. For each
+    /// term of O, a product of two amplitudes for each basis state.
     ///
     /// # Errors
-    /// [`BasisError::OutOfRange`] if it acts on a qubit that the state does not have, [`ExactError::Coefficient`],
-    /// [`ExactError::Number`] if it has too many terms, before anything is computed if that would take long.
+    /// [`BasisError::OutOfRange`] if it acts on a qubit that the state does not have,
+    /// [`ExactError::Coefficient`], [`ExactError::Number`] if it has too many terms, before
+    /// anything is computed if that would take long.
     pub fn expectation(&self, observable: &PauliSum) -> Result<Formula, ExactError> {
         const WHAT: &str = "the expectation value";
         if observable.n_qubits() > self.n_qubits() {
@@ -160,7 +163,8 @@ impl ClosedForm {
         pairs.fold(0, usize::saturating_add)
     }
 
-    /// `sum_i conj(a_{i ^ x}) i^{#Y} (-1)^{|i & z|} a_i`; where bits are flipped, i and i ^ x give complex conjugates.
+    /// `sum_i conj(a_{i ^ x}) i^{#Y} (-1)^{|i & z|} a_i`; where bits are flipped, i and i ^ x give
+    /// complex conjugates.
     fn pauli(&self, string: &PauliString) -> Exact {
         let (x, z) = (string.x_mask(), string.z_mask());
         let a = self.state.amplitudes();
@@ -213,7 +217,8 @@ fn gate_text(circuit: &Circuit, k: usize) -> String {
     let name = match &instruction.operation {
         Operation::Gate(gate) => {
             let angles: Vec<String> = gate.params().iter().map(|a| circuit.angle_text(a)).collect();
-            let list = if angles.is_empty() { String::new() } else { format!("({})", angles.join(", ")) };
+            let list =
+                if angles.is_empty() { String::new() } else { format!("({})", angles.join(", ")) };
             format!("{}{list}", gate.kind().name())
         }
         Operation::PauliRotation(rotation) => {

@@ -1,8 +1,9 @@
 //! The shortest of the ways to write a number.
 //!
-//! Small numbers are split into factors of one variable each ([`factors`]), and what does not separate is written as
-//! one sum of functions or as nested sums of products ([`Nested`]), whichever has fewer functions and names; the one sum if
-//! they are equal. Large numbers are nested at once.
+//! Small numbers are split into factors of one variable each ([`factors`]), and what does not
+//! separate is written as one sum of functions or as nested sums of products ([`Nested`]),
+//! whichever has fewer functions and names; the one sum if they are equal. Large numbers are nested
+//! at once.
 
 use super::{
     Exact, Symbols,
@@ -24,7 +25,11 @@ pub(super) enum Functions {
 const FACTORED: usize = 64;
 
 /// Trees whose product is the number; `None` if they are beyond 128 bits.
-pub(super) fn short(number: &Exact, symbols: &Symbols, functions: Functions) -> Option<Vec<Nested>> {
+pub(super) fn short(
+    number: &Exact,
+    symbols: &Symbols,
+    functions: Functions,
+) -> Option<Vec<Nested>> {
     if functions == Functions::Waves && number.n_terms() <= FACTORED {
         factors(number, symbols).iter().map(|factor| shorter(factor, symbols, functions)).collect()
     } else {
@@ -75,7 +80,8 @@ pub(super) fn sum(number: &Exact, symbols: &Symbols, functions: Functions) -> Op
     let mut summands = Vec::new();
     for item in items {
         let c = (item.coefficient / content).to_integer();
-        let c = if item.imaginary && !turned { Gauss { re: 0, im: c } } else { Gauss { re: c, im: 0 } };
+        let c =
+            if item.imaginary && !turned { Gauss { re: 0, im: c } } else { Gauss { re: c, im: 0 } };
         let mut letters = Vec::new();
         if item.root != Root::One {
             letters.push(Letter::Root(item.root));

@@ -1,9 +1,10 @@
 //! Numbers as sums of functions: exponentials, or sines and cosines of sums of angles.
 //!
-//! Terms with opposite exponents make a cosine and a sine: `c z + d / z = (c + d) cos + i (c - d) sin`. Coefficients
-//! are written over 1, sqrt 2, sqrt 3, and cosines and sines of angles below pi/4. Where all angles have powers of two below, these
-//! are linearly independent over the fractions, so that equal numbers have equal sums; others have because the numbers are in
-//! their one form.
+//! Terms with opposite exponents make a cosine and a sine:
+//! `c z + d / z = (c + d) cos + i (c - d) sin`. Coefficients are written over 1, sqrt 2, sqrt 3,
+//! and cosines and sines of angles below pi/4. Where all angles have powers of two below, these are
+//! linearly independent over the fractions, so that equal numbers have equal sums; others have
+//! because the numbers are in their one form.
 
 use std::collections::BTreeMap;
 
@@ -117,12 +118,13 @@ pub(super) fn waves(number: &Exact, symbols: &Symbols) -> Sum {
         let sign = i128::from(sign);
         // (re + i im) (cos + i sign sin)
         let [re, im] = cosine_and_sine(root);
-        let mut add = |imaginary: bool, function: Function, (part, root): (Factor, Root), sign: i128| {
-            // A coefficient times 1 or 1/2, either sign.
-            if let Some(term) = part.checked_mul(&Factor::from_integer(sign * c)) {
-                *sums.entry((imaginary, function, root)).or_insert_with(Factor::zero) += term;
-            }
-        };
+        let mut add =
+            |imaginary: bool, function: Function, (part, root): (Factor, Root), sign: i128| {
+                // A coefficient times 1 or 1/2, either sign.
+                if let Some(term) = part.checked_mul(&Factor::from_integer(sign * c)) {
+                    *sums.entry((imaginary, function, root)).or_insert_with(Factor::zero) += term;
+                }
+            };
         if first.is_none() {
             add(false, Function::One, re, 1);
             add(true, Function::One, im, 1);
@@ -134,8 +136,12 @@ pub(super) fn waves(number: &Exact, symbols: &Symbols) -> Sum {
         }
     }
     let all = sums.into_iter().filter(|(_, c)| *c.numer() != 0);
-    let items =
-        all.map(|((imaginary, function, root), coefficient)| Item { coefficient, imaginary, root, function });
+    let items = all.map(|((imaginary, function, root), coefficient)| Item {
+        coefficient,
+        imaginary,
+        root,
+        function,
+    });
     Sum { items: items.collect(), roots: number.roots() }
 }
 

@@ -1,18 +1,21 @@
-//! The variables of a circuit and where their exponents lie in a key; the binding of gates over [`Exact`].
+//! The variables of a circuit and where their exponents lie in a key; the binding of gates over
+//! [`Exact`].
 //!
-//! A variable with unit u stands for `e^{i theta / u}`, where u is the least common denominator of all that the
-//! circuit asks for. The fields are as wide as the circuit can fill them, twice over: products of two amplitudes,
-//! such as probabilities, fit. Plain decimals are exact fractions of one more variable, `e^{i / u}`: powers of
-//! it by different fractions are linearly independent over the algebraic numbers (Lindemann-Weierstrass), so the
-//! form stays canonical. A decimal of more than 12 digits is taken for a rounded real and refused.
+//! A variable with unit u stands for `e^{i theta / u}`, where u is the least common denominator of
+//! all that the circuit asks for. The fields are as wide as the circuit can fill them, twice over:
+//! products of two amplitudes, such as probabilities, fit. Plain decimals are exact fractions of
+//! one more variable, `e^{i / u}`: powers of it by different fractions are linearly independent
+//! over the algebraic numbers (Lindemann-Weierstrass), so the form stays canonical. A decimal of
+//! more than 12 digits is taken for a rounded real and refused.
 //!
 //! ```text
 //! bit 127        m fields of roots of unity      odd roots       …     field 1    field 0
 //! sign (clear)   e^{i pi j / 2^m}                zeta^w                exponents, two's complement, borrowing upwards
 //! ```
 //!
-//! Where angles are multiples of pi with an odd factor below, zeta is `e^{2 pi i / M}` for the least common multiple M of
-//! those factors ([`OddRoots`]): a root of unity of any order is one of an order `2^m` times a power of zeta.
+//! Where angles are multiples of pi with an odd factor below, zeta is `e^{2 pi i / M}` for the
+//! least common multiple M of those factors ([`OddRoots`]): a root of unity of any order is one of
+//! an order `2^m` times a power of zeta.
 
 use std::sync::Arc;
 
@@ -79,14 +82,14 @@ impl Symbols {
     /// Of the gates of a circuit.
     ///
     /// # Errors
-    /// [`ExactError::Outside`] for an angle that the ring does not hold, [`ExactError::TooManyAngles`] if the
-    /// exponents do not fit in a key.
+    /// [`ExactError::Outside`] for an angle that the ring does not hold,
+    /// [`ExactError::TooManyAngles`] if the exponents do not fit in a key.
     pub fn new(circuit: &Circuit) -> Result<Symbols, ExactError> {
         Symbols::of_circuits(&[circuit])
     }
 
-    /// Of the gates of several circuits over the same parameters, so that their numbers can be compared. There is at
-    /// least one.
+    /// Of the gates of several circuits over the same parameters, so that their numbers can be
+    /// compared. There is at least one.
     pub(crate) fn of_circuits(circuits: &[&Circuit]) -> Result<Symbols, ExactError> {
         let mut plan = Plan::default();
         let mut reaches = Reaches::default();
@@ -99,7 +102,8 @@ impl Symbols {
                     Operation::PauliRotation(_) => GateKind::RX,
                     _ => continue,
                 };
-                for (angle, reach) in instruction.operation.params().iter().zip(reaches.get(kind)?) {
+                for (angle, reach) in instruction.operation.params().iter().zip(reaches.get(kind)?)
+                {
                     let outside = || ExactError::outside(circuit, angle);
                     let parts = parts(angle).ok_or_else(outside)?;
                     pass(&mut plan, &parts, reach.of()).ok_or_else(outside)?;
@@ -134,7 +138,9 @@ impl Symbols {
         let infinite = |value: &T| value.primal().is_some_and(|x| !x.is_finite());
         match values.iter().position(infinite) {
             None => Ok(values),
-            Some(k) => Err(CircuitError::NotFinite { angle: self.circuit.params()[k].name.clone() }),
+            Some(k) => {
+                Err(CircuitError::NotFinite { angle: self.circuit.params()[k].name.clone() })
+            }
         }
     }
 
@@ -142,8 +148,9 @@ impl Symbols {
         &self.fields
     }
 
-    /// The one form of a number: without roots of unity of odd order it has no other, with them what is computed has many. So
-    /// two numbers are equal if and only if their reduced ones are the same. O(terms) without such roots.
+    /// The one form of a number: without roots of unity of odd order it has no other, with them
+    /// what is computed has many. So two numbers are equal if and only if their reduced ones are
+    /// the same. O(terms) without such roots.
     ///
     /// ```
     /// use ketgrad_core::{circuit::Circuit, exact::Symbols, param::PI, simulate::Simulator};
@@ -163,14 +170,16 @@ impl Symbols {
         }
     }
 
-    /// A key as the angle, in turns of pi below 2, of its root of unity, and the exponents of the variables.
+    /// A key as the angle, in turns of pi below 2, of its root of unity, and the exponents of the
+    /// variables.
     pub(super) fn split(&self, key: u128) -> (Wide, impl Iterator<Item = i64> + '_) {
         let mut exponents = vec![0; self.fields.len()];
         let root = self.exponents(key, &mut exponents);
         (self.turns(root), exponents.into_iter())
     }
 
-    /// Writes the exponents of a key, one for each field; what is left stands for the root of unity.
+    /// Writes the exponents of a key, one for each field; what is left stands for the root of
+    /// unity.
     pub(super) fn exponents(&self, mut key: u128, exponents: &mut [i64]) -> u128 {
         for (field, e) in self.fields.iter().zip(exponents) {
             *e = field.value(key);
@@ -199,7 +208,8 @@ impl Symbols {
             // Every power of a root of odd order is a square.
             let (power, rest) = odd.split(whole);
             let half = odd.key(odd.half(power));
-            return (rest >> 1 & ((1 << self.roots) - 1) == 0).then_some((rest >> 1).wrapping_add(half));
+            return (rest >> 1 & ((1 << self.roots) - 1) == 0)
+                .then_some((rest >> 1).wrapping_add(half));
         }
         (whole >> 1 & ((1 << self.roots) - 1) == 0).then_some(whole >> 1)
     }
@@ -283,7 +293,8 @@ fn parts(angle: &Angle) -> Option<Parts> {
     Some(Parts { pi: angle.pi_part(), variables })
 }
 
-/// `a = u / 2^k + 2 w / M` with an odd M, as `u / 2^k` and `w / M`, where w is as small as it can be.
+/// `a = u / 2^k + 2 w / M` with an odd M, as `u / 2^k` and `w / M`, where w is as small as it can
+/// be.
 fn separated(a: Q) -> Option<(Wide, Wide)> {
     let (n, d) = (i128::from(*a.numer()), i128::from(*a.denom()));
     let fine = d.trailing_zeros();
@@ -338,7 +349,8 @@ impl Plan {
                 None => self.variables.push((*variable, unit, 0)),
             }
         }
-        let fits = fine <= MAX_FINE && self.odd <= MAX_ODD && self.variables.iter().all(|v| v.1 < 1 << 60);
+        let fits =
+            fine <= MAX_FINE && self.odd <= MAX_ODD && self.variables.iter().all(|v| v.1 < 1 << 60);
         fits.then_some(())
     }
 
@@ -367,7 +379,12 @@ impl Plan {
             // Twice the length to either side.
             let width = 130 - length.leading_zeros();
             // Units are below 2^60.
-            fields.push(Field { variable, unit: unit as i64, shift: shift.min(127), width: width.min(64) });
+            fields.push(Field {
+                variable,
+                unit: unit as i64,
+                shift: shift.min(127),
+                width: width.min(64),
+            });
             shift += width;
             if width > 60 {
                 shift = u32::MAX / 2;
@@ -381,7 +398,11 @@ impl Plan {
             shift = shift.saturating_add(width);
         }
         if shift > room {
-            return Err(ExactError::TooManyAngles { given: self.variables.len(), needed: shift, room });
+            return Err(ExactError::TooManyAngles {
+                given: self.variables.len(),
+                needed: shift,
+                room,
+            });
         }
         let mut names = Circuit::new(0);
         for param in circuit.params() {

@@ -1,7 +1,7 @@
 //! Sorted sums of terms: a key and a coefficient.
 //!
-//! Multiplying by one term adds to every key; the sorted list then is the same list, rotated where keys pass the
-//! top bit. So a product with few terms is a few rotations merged, without sorting.
+//! Multiplying by one term adds to every key; the sorted list then is the same list, rotated where
+//! keys pass the top bit. So a product with few terms is a few rotations merged, without sorting.
 //!
 //! Every function gives `None` where a coefficient does not fit in 128 bits.
 

@@ -1,13 +1,15 @@
 //! Numbers as sums of products with one sine or cosine for each variable.
 //!
-//! Where a sum of exponentials has `x z^e + y z^-e`, this one has `(x + y) cos(e theta) + i (x - y) sin(e theta)`.
-//! In these functions the coefficients of a circuit of rotations and Clifford gates are units, and products such
-//! as `cos(a/2) cos(b/2) cos(c/2)` are one term instead of eight. A variable for which it is the other way round, as
-//! for one that only turns phases, has its exponentials back.
+//! Where a sum of exponentials has `x z^e + y z^-e`, this one has
+//! `(x + y) cos(e theta) + i (x - y) sin(e theta)`. In these functions the coefficients of a
+//! circuit of rotations and Clifford gates are units, and products such as
+//! `cos(a/2) cos(b/2) cos(c/2)` are one term instead of eight. A variable for which it is the other
+//! way round, as for one that only turns phases, has its exponentials back.
 //!
-//! A term's key has a digit for each variable that occurs with different exponents, the first in the highest
-//! bits, and one for the real root that its coefficient stands before. Digit 0 stands for 1; digits `2 j + 2` and
-//! `2 j + 3` for the cosine and the sine, or `z^e` and `z^-e`, of the j-th size of exponent.
+//! A term's key has a digit for each variable that occurs with different exponents, the first in
+//! the highest bits, and one for the real root that its coefficient stands before. Digit 0 stands
+//! for 1; digits `2 j + 2` and `2 j + 3` for the cosine and the sine, or `z^e` and `z^-e`, of the
+//! j-th size of exponent.
 //!
 //! Invariants: keys ascend; no coefficient is zero.
 
@@ -161,7 +163,8 @@ impl Waves {
     pub(super) fn of(number: &Exact, symbols: &Symbols) -> Option<Waves> {
         let exponentials = Waves::exponentials(number, symbols)?;
         let before = exponentials.terms.len();
-        // Of what is real but for a phase, or i times that, sines and cosines keep the coefficients so.
+        // Of what is real but for a phase, or i times that, sines and cosines keep the coefficients
+        // so.
         let phase = symbols.fields().iter().zip(&exponentials.phase);
         let back = phase.fold(0u128, |key, (field, e)| key.wrapping_add(field.key(-e)));
         let plain = number * &Exact::monomial(back);
@@ -169,7 +172,8 @@ impl Waves {
         let real = conj == plain || conj == -plain;
         let copy = (!real).then(|| exponentials.clone());
         let mut waves = exponentials;
-        // On the way there may be more: cos(a + b) has two exponentials, cos(a) exp(ib) and sin(a) exp(ib) two each.
+        // On the way there may be more: cos(a + b) has two exponentials, cos(a) exp(ib) and sin(a)
+        // exp(ib) two each.
         let most = GROWTH * before + ROOM;
         // All but the roots, which are last.
         for k in 0..waves.axes.len().saturating_sub(1) {
@@ -225,7 +229,8 @@ impl Waves {
         let mut terms = Vec::with_capacity(number.n_terms());
         for (key, c) in number.terms() {
             let bits = symbols.exponents(*key, &mut exponents);
-            let monomial = axes.iter().fold(0, |sum, axis| sum | axis.digit(&exponents) << axis.shift);
+            let monomial =
+                axes.iter().fold(0, |sum, axis| sum | axis.digit(&exponents) << axis.shift);
             for (root, part) in roots.parts(bits, || symbols.turns(bits)) {
                 terms.push((monomial | *root as u128, part.scaled(*c)?));
             }
@@ -243,7 +248,8 @@ impl Waves {
         Some(Waves { axes, terms, phase, roots, n_monomials: monomials.len() })
     }
 
-    /// Pairs of a block: what is before the functions of digit 2 j + 2 and 2 j + 3 of axis k, zero if nothing.
+    /// Pairs of a block: what is before the functions of digit 2 j + 2 and 2 j + 3 of axis k, zero
+    /// if nothing.
     fn pairs(&self, k: usize) -> Option<impl Iterator<Item = (&[Wave], &[Wave], bool)>> {
         let axis = &self.axes[k];
         let Kind::Field { .. } = axis.kind else { return None };
@@ -252,7 +258,10 @@ impl Waves {
         Some(std::iter::from_fn(move || {
             let first = rest.first()?.0;
             let upper = first & !(axis.below() | bit);
-            let end = rest.iter().position(|t| t.0 & !(axis.below() | bit) != upper).unwrap_or(rest.len());
+            let end = rest
+                .iter()
+                .position(|t| t.0 & !(axis.below() | bit) != upper)
+                .unwrap_or(rest.len());
             let (block, others) = rest.split_at(end);
             rest = others;
             let (even, odd) = block.split_at(block.partition_point(|t| t.0 & bit == 0));
@@ -269,7 +278,8 @@ impl Waves {
         for (even, odd, moves) in pairs {
             if moves {
                 merge(even, odd, bit, |_, x, y| {
-                    // One of the two is left out where x = y or x = -y; for waves, where x = iy or x = -iy.
+                    // One of the two is left out where x = y or x = -y; for waves, where x = iy or
+                    // x = -iy.
                     let y = if waves { y.times_i()? } else { y };
                     count += 2 - usize::from(x == y) - usize::from(Some(x) == Gauss::ZERO.minus(y));
                     Some(())
@@ -296,7 +306,8 @@ impl Waves {
                 continue;
             }
             merge(even, odd, bit, |key, x, y| {
-                // x z + y / z = (x + y) cos + i (x - y) sin; twice x cos + y sin = (x - i y) z + (x + i y) / z.
+                // x z + y / z = (x + y) cos + i (x - y) sin; twice x cos + y sin = (x - i y) z +
+                // (x + i y) / z.
                 let (x, y) = if waves {
                     (x.minus(y.times_i()?)?, x.plus(y.times_i()?)?)
                 } else {

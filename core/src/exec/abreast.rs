@@ -1,8 +1,9 @@
 //! Several tangents or cotangents at one point, side by side.
 //!
-//! Code runs once for [`ABREAST`] of them, on [`Lanes`]: each instruction is fetched once, and its arithmetic is a loop over lanes.
-//! All lanes are at the same point, so they go the same way, and each gets what it gets alone; only products of matrices of floats
-//! are summed in another order. For programs on numbers and small arrays, on `f64`: to fetch an instruction and to find out what
+//! Code runs once for [`ABREAST`] of them, on [`Lanes`]: each instruction is fetched once, and its
+//! arithmetic is a loop over lanes. All lanes are at the same point, so they go the same way, and
+//! each gets what it gets alone; only products of matrices of floats are summed in another order.
+//! For programs on numbers and small arrays, on `f64`: to fetch an instruction and to find out what
 //! is to be done is most of their time.
 
 use std::{any::Any, ops::Range};
@@ -21,7 +22,8 @@ use super::{
 pub(super) const ABREAST: usize = 8;
 /// Fewer are run one after the other.
 pub(super) const FEW: usize = 4;
-/// The most bytes that one run alone works with: more, and what is read once for all lanes leaves the cache.
+/// The most bytes that one run alone works with: more, and what is read once for all lanes leaves
+/// the cache.
 const SMALL: usize = 1 << 20;
 
 type Wide = Lanes<f64, ABREAST>;
@@ -53,7 +55,8 @@ impl Abreast {
     }
 }
 
-/// `0..n` in parts that may run at once. The first is `alone` where there is no code yet, nor known how much memory it takes.
+/// `0..n` in parts that may run at once. The first is `alone` where there is no code yet, nor known
+/// how much memory it takes.
 pub(super) fn turns(n: usize, alone: bool) -> impl Iterator<Item = Range<usize>> {
     let first = usize::from(alone && n > 0);
     let rest = (first..n).step_by(ABREAST).map(move |from| from..n.min(from + ABREAST));
@@ -61,8 +64,9 @@ pub(super) fn turns(n: usize, alone: bool) -> impl Iterator<Item = Range<usize>>
 }
 
 impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
-    /// What code gives for the same first arguments and each set of last ones, of which there are at most [`ABREAST`], with
-    /// the tapes [taken](Abreast::take) if it reads any. `None` if they must run, or had better run, one after the other: also where one of them fails.
+    /// What code gives for the same first arguments and each set of last ones, of which there are
+    /// at most [`ABREAST`], with the tapes [taken](Abreast::take) if it reads any. `None` if they
+    /// must run, or had better run, one after the other: also where one of them fails.
     pub(super) fn abreast(
         &mut self,
         code: &Bytecode,

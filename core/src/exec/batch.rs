@@ -1,8 +1,9 @@
 //! One program over many arguments at once ("single program, multiple data").
 //!
-//! `N` sets of arguments run side by side on [`Lanes`]: each instruction is fetched once for all of them, and
-//! its arithmetic is a loop over lanes that the compiler turns into vector instructions. Where the lanes
-//! disagree at a comparison they part: those that go one way run again together, and so do the others.
+//! `N` sets of arguments run side by side on [`Lanes`]: each instruction is fetched once for all of
+//! them, and its arithmetic is a loop over lanes that the compiler turns into vector instructions.
+//! Where the lanes disagree at a comparison they part: those that go one way run again together,
+//! and so do the others.
 //!
 //! ```
 //! use ketgrad_core::{exec::{Batch, Bytecode, Datum}, text::parse_program};
@@ -20,9 +21,9 @@
 //! # Invariants
 //! - Every set of arguments gets the result that it gets alone, bit by bit.
 //! - Lanes that run together have the same integers, truth values, handles and lengths of arrays.
-//! - A group runs at most as often as it has lanes that part, plus once for each lane if a number must be
-//!   rounded (`floor` and its like ask for a value that several lanes do not have). A run that parts starts
-//!   again from the arguments.
+//! - A group runs at most as often as it has lanes that part, plus once for each lane if a number
+//!   must be rounded (`floor` and its like ask for a value that several lanes do not have). A run
+//!   that parts starts again from the arguments.
 
 use crate::{
     array::Array,
@@ -31,7 +32,8 @@ use crate::{
 
 use super::{Bytecode, Datum, Executable, Host, Limits, Machine, NoHost, RunError};
 
-/// Runs one compiled function over many sets of arguments, `N` at once. `N` is at most 64; 4 to 16 pay.
+/// Runs one compiled function over many sets of arguments, `N` at once. `N` is at most 64; 4 to 16
+/// pay.
 #[derive(Debug)]
 pub struct Batch<T: Real, const N: usize> {
     code: Bytecode,
@@ -46,7 +48,13 @@ impl<T: Real, const N: usize> Batch<T, N> {
     #[must_use]
     pub fn new(code: Bytecode) -> Self {
         const { assert!(N >= 1 && N <= 64, "one to 64 lanes") };
-        Batch { code, limits: Limits::default(), lanes: Machine::new(), alone: Machine::new(), runs: 0 }
+        Batch {
+            code,
+            limits: Limits::default(),
+            lanes: Machine::new(),
+            alone: Machine::new(),
+            runs: 0,
+        }
     }
 
     /// With other limits, each for one run.
@@ -68,11 +76,16 @@ impl<T: Real, const N: usize> Batch<T, N> {
     }
 
     /// As [`call`](Batch::call), with the host that computes the program's primitives.
-    pub fn call_with<H>(&mut self, host: &H, arguments: &[Vec<Datum<T>>]) -> Vec<Result<Datum<T>, RunError>>
+    pub fn call_with<H>(
+        &mut self,
+        host: &H,
+        arguments: &[Vec<Datum<T>>],
+    ) -> Vec<Result<Datum<T>, RunError>>
     where
         H: Host<T> + Host<Lanes<T, N>>,
     {
-        let mut results: Vec<Option<Result<Datum<T>, RunError>>> = arguments.iter().map(|_| None).collect();
+        let mut results: Vec<Option<Result<Datum<T>, RunError>>> =
+            arguments.iter().map(|_| None).collect();
         let mut work = groups(arguments, N);
         while let Some(group) = work.pop() {
             if let [one] = group[..] {
@@ -88,7 +101,8 @@ impl<T: Real, const N: usize> Batch<T, N> {
                 Err(RunError::Undecided { source, .. }) if source.agreeing != 0 => {
                     let agrees = |lane: usize| source.agreeing & (1 << lane) != 0;
                     let lanes = group.iter().enumerate();
-                    let (first, others): (Vec<_>, Vec<_>) = lanes.partition(|(lane, _)| agrees(*lane));
+                    let (first, others): (Vec<_>, Vec<_>) =
+                        lanes.partition(|(lane, _)| agrees(*lane));
                     work.push(first.into_iter().map(|(_, &k)| k).collect());
                     work.push(others.into_iter().map(|(_, &k)| k).collect());
                 }
@@ -154,15 +168,21 @@ fn alike<T: Real>(a: &Datum<T>, b: &Datum<T>) -> bool {
         (Datum::Int(a), Datum::Int(b)) => a == b,
         (Datum::Bool(a), Datum::Bool(b)) => a == b,
         (Datum::Handle(a), Datum::Handle(b)) => a == b,
-        (Datum::Reals(a), Datum::Reals(b)) | (Datum::Complexes(a), Datum::Complexes(b)) => a.same_shape(b),
+        (Datum::Reals(a), Datum::Reals(b)) | (Datum::Complexes(a), Datum::Complexes(b)) => {
+            a.same_shape(b)
+        }
         (Datum::Ints(a), Datum::Ints(b)) => a == b,
-        (Datum::Tuple(a), Datum::Tuple(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| alike(a, b)),
+        (Datum::Tuple(a), Datum::Tuple(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| alike(a, b))
+        }
         _ => false,
     }
 }
 
 /// Arguments that are alike, side by side.
-pub(super) fn pack<'a, T: Real, const N: usize>(of: &dyn Fn(usize) -> &'a Datum<T>) -> Datum<Lanes<T, N>> {
+pub(super) fn pack<'a, T: Real, const N: usize>(
+    of: &dyn Fn(usize) -> &'a Datum<T>,
+) -> Datum<Lanes<T, N>> {
     let number = |lane: usize| match of(lane) {
         Datum::Real(x) | Datum::Complex(x) => x.clone(),
         _ => T::zero(),

@@ -1,8 +1,8 @@
 //! The gradient of an ordinary program with a long loop, in a budget of bytes.
 //!
-//! A loop `for i in a..b` that stands in a function, or in one that it calls, is taken out of it: what comes before, one
-//! round, what comes after. The rounds are undone by [`Steps`], with as many of their states kept as the budget allows;
-//! several loops one after the other each so.
+//! A loop `for i in a..b` that stands in a function, or in one that it calls, is taken out of it:
+//! what comes before, one round, what comes after. The rounds are undone by [`Steps`], with as many
+//! of their states kept as the budget allows; several loops one after the other each so.
 //!
 //! ```
 //! use ketgrad_core::{exec::{Datum, Derivatives}, text::parse_program};
@@ -57,7 +57,9 @@ pub enum BudgetError {
         why: &'static str,
     },
     /// There is no loop.
-    #[error("`{function}` has no loop of its own: its memory does not depend on a number of rounds")]
+    #[error(
+        "`{function}` has no loop of its own: its memory does not depend on a number of rounds"
+    )]
     None {
         /// The function.
         function: String,
@@ -124,12 +126,13 @@ struct Report {
 }
 
 impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
-    /// The same with its gradient in a budget: so many bytes for the states of its loops that are kept, the trace of the
-    /// rounds undone together, and the registers and traces of what stands outside of the loops. Host, level and limits
-    /// stay.
+    /// The same with its gradient in a budget: so many bytes for the states of its loops that are
+    /// kept, the trace of the rounds undone together, and the registers and traces of what stands
+    /// outside of the loops. Host, level and limits stay.
     ///
     /// # Errors
-    /// It has no loop, or one that is no `for` over a range, is left early, or is not passed on every way.
+    /// It has no loop, or one that is no `for` over a range, is left early, or is not passed on
+    /// every way.
     pub fn with_memory(self, bytes: usize) -> Result<Budgeted<'h, S>, DeriveError> {
         let name = self.program().functions[self.function()].name.clone();
         let mut program = self.program().clone();
@@ -145,16 +148,20 @@ impl<T: Real, S: Scalar<Real = T>> Budgeted<'_, S> {
     /// The value and the gradient by each parameter that has one.
     ///
     /// # Errors
-    /// As [`Derivatives::value_and_gradient`]; the state of a loop grows; or a round and what stands outside of the loops
-    /// take more than the budget by themselves.
-    pub fn value_and_gradient(&mut self, args: &[Datum<S>]) -> Result<(T, Gradient<S>), DeriveError> {
+    /// As [`Derivatives::value_and_gradient`]; the state of a loop grows; or a round and what
+    /// stands outside of the loops take more than the budget by themselves.
+    pub fn value_and_gradient(
+        &mut self,
+        args: &[Datum<S>],
+    ) -> Result<(T, Gradient<S>), DeriveError> {
         match self.vjp(args, Datum::Real(T::one()))? {
             (Datum::Real(y), gradient) => Ok((y, gradient)),
             (other, _) => Err(CallError::Undefined { name: other.describe() }.into()),
         }
     }
 
-    /// The value and the cotangents of the parameters that have one, for the cotangent of the value.
+    /// The value and the cotangents of the parameters that have one, for the cotangent of the
+    /// value.
     ///
     /// # Errors
     /// As [`value_and_gradient`](Budgeted::value_and_gradient).
@@ -164,11 +171,13 @@ impl<T: Real, S: Scalar<Real = T>> Budgeted<'_, S> {
         y_bar: Datum<S>,
     ) -> Result<(Datum<S>, Gradient<S>), DeriveError> {
         let (name, budget) = (self.name.clone(), self.budget);
-        let exceeded = |needed: usize| BudgetError::Exceeded { function: name.clone(), needed, budget };
+        let exceeded =
+            |needed: usize| BudgetError::Exceeded { function: name.clone(), needed, budget };
         let given = args.iter().map(size).sum();
         let least = match self.least {
             Some((measured, least)) if measured == given => least,
-            // Where it cannot be told beforehand, the run itself says what is wrong, or that it was too much.
+            // Where it cannot be told beforehand, the run itself says what is wrong, or that it was
+            // too much.
             _ => self.part.least(args, &y_bar).unwrap_or(0),
         };
         self.least = Some((given, least));
@@ -177,7 +186,8 @@ impl<T: Real, S: Scalar<Real = T>> Budgeted<'_, S> {
         let loops = self.part.loops().max(1);
         for _ in 0..TRIES {
             let mut report = Report::default();
-            let result = self.part.vjp(args, y_bar.clone(), more / loops, &self.name, &mut report)?;
+            let result =
+                self.part.vjp(args, y_bar.clone(), more / loops, &self.name, &mut report)?;
             (self.memory, self.repeated) = (report.memory, report.repeated);
             if self.memory <= budget {
                 return Ok(result);
@@ -206,7 +216,11 @@ impl<T: Real, S: Scalar<Real = T>> Budgeted<'_, S> {
 }
 
 impl<'h, T: Real, S: Scalar<Real = T>> Part<'h, S> {
-    fn of(program: &mut Program, like: &Derivatives<'h, S>, name: &str) -> Result<Part<'h, S>, DeriveError> {
+    fn of(
+        program: &mut Program,
+        like: &Derivatives<'h, S>,
+        name: &str,
+    ) -> Result<Part<'h, S>, DeriveError> {
         let f = super::derivatives::find(program, name)?;
         let outlined = outline(program, f).map_err(|kept| BudgetError::Loop {
             function: name.to_owned(),
@@ -239,8 +253,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Part<'h, S> {
         }
     }
 
-    /// The bytes that are needed whatever is kept: for what stands outside of the loops, and for one round of each. A loop's last
-    /// state has the shapes of its first.
+    /// The bytes that are needed whatever is kept: for what stands outside of the loops, and for
+    /// one round of each. A loop's last state has the shapes of its first.
     fn least(&mut self, args: &[Datum<S>], y_bar: &Datum<S>) -> Result<usize, DeriveError> {
         let Part::Loop { before, steps, after, state, params } = self else {
             let Part::Plain(f) = self else { return Ok(0) };
@@ -266,7 +280,9 @@ impl<'h, T: Real, S: Scalar<Real = T>> Part<'h, S> {
         report: &mut Report,
     ) -> Result<(Datum<S>, Gradient<S>), DeriveError> {
         let Part::Loop { before, steps, after, state, params } = self else {
-            let Part::Plain(f) = self else { return Err(BudgetError::None { function: name.into() }.into()) };
+            let Part::Plain(f) = self else {
+                return Err(BudgetError::None { function: name.into() }.into());
+            };
             let result = f.vjp(args, y_bar)?;
             report.memory += f.memory();
             return Ok(result);
@@ -284,7 +300,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Part<'h, S> {
             let ends = size(end);
             let mut found = match ends > begins {
                 true => {
-                    Err(BudgetError::Grows { function: name.to_owned(), first: begins, last: ends }.into())
+                    Err(BudgetError::Grows { function: name.to_owned(), first: begins, last: ends }
+                        .into())
                 }
                 false => after.vjp(&entry.behind(end.clone()), y_bar, budget, name, report),
             };

@@ -75,8 +75,8 @@ impl Routine {
     }
 }
 
-/// A call that waits for another: its routine and the instruction that it goes on with, in one word. Where its registers
-/// start follows from where those of the other do.
+/// A call that waits for another: its routine and the instruction that it goes on with, in one
+/// word. Where its registers start follows from where those of the other do.
 #[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
 pub(super) struct Frame(pub(super) u64);

@@ -7,8 +7,9 @@ use crate::{
 
 use super::{Datum, Executable, Host, Limits, Machine, RunError};
 
-/// What is left, to a primitive, of the [limits](Limits) of the run that calls it, and that run's token. A host that runs programs
-/// itself runs them [here](CallContext::run): then they count as if the caller had run them.
+/// What is left, to a primitive, of the [limits](Limits) of the run that calls it, and that run's
+/// token. A host that runs programs itself runs them [here](CallContext::run): then they count as
+/// if the caller had run them.
 ///
 /// ```
 /// use ketgrad_core::{
@@ -93,8 +94,10 @@ impl CallContext {
         let mut machine = Machine::new().with_cancellation(self.cancellation.clone());
         let value = code.call(&mut machine, host, &self.left, args)?;
         let (steps, work) = machine.used();
-        (self.steps, self.work) = (self.steps.saturating_add(steps), self.work.saturating_add(work));
-        let (steps, work) = (self.left.steps.saturating_sub(steps), self.left.work.saturating_sub(work));
+        (self.steps, self.work) =
+            (self.steps.saturating_add(steps), self.work.saturating_add(work));
+        let (steps, work) =
+            (self.left.steps.saturating_sub(steps), self.left.work.saturating_sub(work));
         self.left = self.left.with_steps(steps).with_work(work);
         Ok(value)
     }

@@ -1,19 +1,21 @@
 //! The derivative of a long loop in little memory.
 //!
-//! A loop `x_(k+1) = f(k, x_k, p)` of `n` steps is differentiated from its end to its start, and each step needs the
-//! `x_k` it began with. To keep them all takes `n` states; here some are kept (snapshots) and the others computed again
-//! from the last one kept before them. Where to keep them is the binomial rule of Griewank (*Achieving logarithmic
-//! growth of temporal and spatial complexity in reverse automatic differentiation*, 1992, Optimization Methods and
-//! Software 1), which no other choice beats: with `c` snapshots and at most `r` runs through each step it reaches
-//! `binomial(c + r, c)` steps.
+//! A loop `x_(k+1) = f(k, x_k, p)` of `n` steps is differentiated from its end to its start, and
+//! each step needs the `x_k` it began with. To keep them all takes `n` states; here some are kept
+//! (snapshots) and the others computed again from the last one kept before them. Where to keep them
+//! is the binomial rule of Griewank (*Achieving logarithmic growth of temporal and spatial
+//! complexity in reverse automatic differentiation*, 1992, Optimization Methods and Software 1),
+//! which no other choice beats: with `c` snapshots and at most `r` runs through each step it
+//! reaches `binomial(c + r, c)` steps.
 //!
 //! ```text
 //! 0 ───────────► m ───────────► n      run from 0 to m, keep x_m, do [m, n) with one snapshot less,
 //!                                      forget x_m, do [0, m) with all
 //! ```
 //!
-//! Where memory is given in bytes and states are small, several steps are undone together, as one loop with its own trace:
-//! up to half of the memory is for that trace, whose size per step is measured, the rest for snapshots.
+//! Where memory is given in bytes and states are small, several steps are undone together, as one
+//! loop with its own trace: up to half of the memory is for that trace, whose size per step is
+//! measured, the rest for snapshots.
 //!
 //! ```
 //! use ketgrad_core::{exec::{Datum, Steps}, text::parse_program};
@@ -97,7 +99,8 @@ pub struct Stepped<S: Scalar> {
 }
 
 impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
-    /// Of the function of the given name, `f(k: int, x, p…)`, whose result is of the kind of `x`. Ten snapshots.
+    /// Of the function of the given name, `f(k: int, x, p…)`, whose result is of the kind of `x`.
+    /// Ten snapshots.
     ///
     /// # Errors
     /// There is none, or it is no such function.
@@ -108,7 +111,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
     /// Of a function with a host, limits and a level of its own.
     ///
     /// # Errors
-    /// It is no function of a step, a state and parameters whose result is of the kind of the state.
+    /// It is no function of a step, a state and parameters whose result is of the kind of the
+    /// state.
     pub fn of(step: Derivatives<'h, S>) -> Result<Steps<'h, S>, DeriveError> {
         let f = &step.program().functions[step.function()];
         let kinds: Vec<&Kind> = f.param_values().iter().map(|&v| &f.kinds[v]).collect();
@@ -128,15 +132,16 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
         Err(DeriveError::NoStep { function: f.name.clone(), given })
     }
 
-    /// With room for so many states beside the first one. With none at all, `n` steps take `n (n - 1) / 2` more.
+    /// With room for so many states beside the first one. With none at all, `n` steps take
+    /// `n (n - 1) / 2` more.
     #[must_use]
     pub fn with_snapshots(mut self, snapshots: usize) -> Self {
         self.room = Room::Snapshots(snapshots);
         self
     }
 
-    /// With so many bytes for states beside the first one and for the trace of steps that are undone together. What one
-    /// step takes by itself comes on top.
+    /// With so many bytes for states beside the first one and for the trace of steps that are
+    /// undone together. What one step takes by itself comes on top.
     #[must_use]
     pub fn with_memory(mut self, bytes: usize) -> Self {
         self.room = Room::Bytes(bytes);
@@ -164,8 +169,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
         Ok(args.swap_remove(2))
     }
 
-    /// The state after `n` steps, and the cotangents of the first state and of the parameters, for the cotangent that
-    /// `seed` gives the last state.
+    /// The state after `n` steps, and the cotangents of the first state and of the parameters, for
+    /// the cotangent that `seed` gives the last state.
     ///
     /// # Errors
     /// The arguments or the cotangent do not fit, the step has no derivative, or a step fails.
@@ -229,7 +234,11 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
     }
 
     /// What is needed for one step beside its state: the least that the way back takes.
-    pub(super) fn least(&mut self, start: &Datum<S>, parameters: &[Datum<S>]) -> Result<usize, DeriveError> {
+    pub(super) fn least(
+        &mut self,
+        start: &Datum<S>,
+        parameters: &[Datum<S>],
+    ) -> Result<usize, DeriveError> {
         self.check(start, parameters)?;
         Ok(self.measure(start, parameters)?.map_or(0, |measured| measured.one))
     }
@@ -239,7 +248,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
         self.steps.release();
     }
 
-    /// The memory of traces, by those of one step and of a few; `None` of a state that has no derivatives.
+    /// The memory of traces, by those of one step and of a few; `None` of a state that has no
+    /// derivatives.
     fn measure(
         &mut self,
         start: &Datum<S>,
@@ -273,15 +283,23 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
         }
         for (arg, param) in std::iter::once(start).chain(parameters).zip(&self.params[1..]) {
             if !arg.is(&param.kind) {
-                let (parameter, expected, given) = (param.name.clone(), param.kind.clone(), arg.describe());
-                return Err(CallError::Kind { function: function(), parameter, expected, given }.into());
+                let (parameter, expected, given) =
+                    (param.name.clone(), param.kind.clone(), arg.describe());
+                return Err(
+                    CallError::Kind { function: function(), parameter, expected, given }.into()
+                );
             }
         }
         Ok(())
     }
 
     /// Steps `from` to `to`, on the state in its place among the arguments.
-    fn advance(&mut self, from: usize, to: usize, args: &mut [Datum<S>]) -> Result<(), DeriveError> {
+    fn advance(
+        &mut self,
+        from: usize,
+        to: usize,
+        args: &mut [Datum<S>],
+    ) -> Result<(), DeriveError> {
         for first in (from..to).step_by(PIECE) {
             (args[0], args[1]) = (index(first), index(to.min(first + PIECE)));
             args[2] = self.steps.value(args)?;
@@ -356,8 +374,15 @@ struct Sweep<'s, 'h, S: Scalar, F> {
 }
 
 impl<T: Real, S: Scalar<Real = T>, F: FnOnce(&Datum<S>) -> Datum<S>> Sweep<'_, '_, S, F> {
-    /// The blocks `from..to`, back to front, from the state before the first of them, with room for `free` more.
-    fn reverse(&mut self, from: usize, to: usize, state: &Datum<S>, free: usize) -> Result<(), DeriveError> {
+    /// The blocks `from..to`, back to front, from the state before the first of them, with room for
+    /// `free` more.
+    fn reverse(
+        &mut self,
+        from: usize,
+        to: usize,
+        state: &Datum<S>,
+        free: usize,
+    ) -> Result<(), DeriveError> {
         let mut to = to;
         // What remains before the last snapshot is a loop again; only snapshots nest.
         while to > from {
@@ -410,13 +435,14 @@ fn add<S: Scalar>(sum: &mut Datum<S>, bar: &Datum<S>) {
     }
 }
 
-/// How many of `n` steps come before the next snapshot when there is room for `c`; `n - 1` if there is no more room, so
-/// that the last step is done.
+/// How many of `n` steps come before the next snapshot when there is room for `c`; `n - 1` if there
+/// is no more room, so that the last step is done.
 ///
-/// With s = c + 1 states at hand, the start among them, `binomial(s + r, s)` steps can be undone so that none is done more
-/// than r times again. For the least such r that is enough for n, the first part may be as long as `binomial(s + r - 1, s)`
-/// and at least `binomial(s + r - 2, s)`, the second at most `binomial(s - 1 + r, s - 1)` (Griewank and Walther,
-/// Evaluating Derivatives, chapter 12).
+/// With s = c + 1 states at hand, the start among them, `binomial(s + r, s)` steps can be undone so
+/// that none is done more than r times again. For the least such r that is enough for n, the first
+/// part may be as long as `binomial(s + r - 1, s)` and at least `binomial(s + r - 2, s)`, the
+/// second at most `binomial(s - 1 + r, s - 1)` (Griewank and Walther, Evaluating Derivatives,
+/// chapter 12).
 fn first_part(n: usize, c: usize) -> usize {
     if c == 0 || n <= 2 {
         return n - 1;

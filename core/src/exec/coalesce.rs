@@ -6,12 +6,12 @@
 //!           jump head(t)           no move is left
 //! ```
 //!
-//! Two registers become one if no instruction writes one of them while the other is still to be read with a
-//! value of its own. Moves in inner loops come first. An array that is written to is one with what comes of it, where that
-//! can be.
+//! Two registers become one if no instruction writes one of them while the other is still to be
+//! read with a value of its own. Moves in inner loops come first. An array that is written to is
+//! one with what comes of it, where that can be.
 //!
-//! Cost: O(instructions x live registers / 64) and a table of bits, one for each pair of registers that
-//! moves touch; what exceeds [`MOST`] registers keeps its moves.
+//! Cost: O(instructions x live registers / 64) and a table of bits, one for each pair of registers
+//! that moves touch; what exceeds [`MOST`] registers keeps its moves.
 //!
 //! Source: G. Chaitin et al., "Register allocation via coloring" (1981), its coalescing step.
 
@@ -25,8 +25,8 @@ use super::{
 /// The most registers whose moves are looked at: the table of pairs then has 16 MiB.
 const MOST: usize = 1 << 13;
 
-/// Merges registers that moves and writes to arrays connect, drops the moves that are left without effect as `Jump`s to the next
-/// instruction, and numbers the registers without gaps.
+/// Merges registers that moves and writes to arrays connect, drops the moves that are left without
+/// effect as `Jump`s to the next instruction, and numbers the registers without gaps.
 pub(super) fn coalesce(routine: &mut Routine) {
     let moves = moves(routine);
     if !moves.is_empty() {
@@ -43,7 +43,8 @@ pub(super) fn coalesce(routine: &mut Routine) {
                 classes.merge(d, a);
             }
         }
-        let names: Vec<Reg> = (0..touched.len()).map(|k| touched.registers[classes.find(k)].1).collect();
+        let names: Vec<Reg> =
+            (0..touched.len()).map(|k| touched.registers[classes.find(k)].1).collect();
         rename(routine, |bank, reg| touched.of(bank, reg).map_or(reg, |k| names[k]));
         for (pc, ..) in moves {
             let same = match routine.code[pc] {
@@ -59,7 +60,8 @@ pub(super) fn coalesce(routine: &mut Routine) {
     renumber(routine);
 }
 
-/// The moves and writes to arrays, those in the most loops first: instruction, bank, destination, source.
+/// The moves and writes to arrays, those in the most loops first: instruction, bank, destination,
+/// source.
 fn moves(routine: &Routine) -> Vec<(usize, Bank, Reg, Reg)> {
     let mut depth = vec![0i32; routine.code.len() + 1];
     for pc in 0..routine.code.len() {

@@ -1,13 +1,14 @@
 //! The instructions of the register machine.
 //!
-//! A function has six banks of registers: real numbers, complex numbers, integers (with truth values and
-//! handles), and arrays of each. A value of the IR is one register for each leaf of its kind; making and
-//! opening tuples needs no instruction, the tuple *is* its fields' registers. That is sound because registers
-//! are written where their value is defined and at edges only, all arguments of an edge at once.
+//! A function has six banks of registers: real numbers, complex numbers, integers (with truth
+//! values and handles), and arrays of each. A value of the IR is one register for each leaf of its
+//! kind; making and opening tuples needs no instruction, the tuple *is* its fields' registers. That
+//! is sound because registers are written where their value is defined and at edges only, all
+//! arguments of an edge at once.
 //!
-//! The commonest arithmetic has instructions of its own, also two operations at once where the first result
-//! has one reader; the rest of the op table goes through one instruction per section. Nothing here rounds
-//! differently from the IR: `MulAdd` rounds the product and then the sum.
+//! The commonest arithmetic has instructions of its own, also two operations at once where the
+//! first result has one reader; the rest of the op table goes through one instruction per section.
+//! Nothing here rounds differently from the IR: `MulAdd` rounds the product and then the sum.
 //!
 //! Operands stand in the order `(destination, operands…)`; targets of jumps come last.
 
@@ -177,7 +178,8 @@ pub(super) enum Code {
     AccumulatePart(Reg, Slots),
     /// An operation on whole arrays: operands, and the one result.
     OnArrays(ArrayOp, Slots, Slots),
-    /// Operations element by element, done together: the number of their recipe, operands, and results.
+    /// Operations element by element, done together: the number of their recipe, operands, and
+    /// results.
     Elements(u32, Slots, Slots),
     /// Straight code on small arrays: its number, operands, and results.
     Small(u32, Slots, Slots),
@@ -192,7 +194,8 @@ pub(super) enum Code {
     PopI(u32, Reg),
     PopA(u32, SlotId),
 
-    /// What the code up to the next call does to the checksums of tapes: `(first, entries)` of the routine's tracks.
+    /// What the code up to the next call does to the checksums of tapes: `(first, entries)` of the
+    /// routine's tracks.
     Track(u32, u32),
 
     /// `(routine, arguments, results)`.
@@ -202,7 +205,8 @@ pub(super) enum Code {
 
     /// Shows the run to an interceptor: the mark of this number.
     Mark(u32),
-    /// The door of this number, of a part of the routine: where there is machine code, it runs from here. `(part, door)`.
+    /// The door of this number, of a part of the routine: where there is machine code, it runs from
+    /// here. `(part, door)`.
     #[cfg(feature = "jit")]
     Native(u32, u32),
 

@@ -1,4 +1,5 @@
-//! Parameters that are held at a value: no arguments any more, and nothing is differentiated by them.
+//! Parameters that are held at a value: no arguments any more, and nothing is differentiated by
+//! them.
 //!
 //! ```text
 //! fn f(x, w)                      fn f.held(x)
@@ -16,7 +17,9 @@ use crate::{
     scalar::{Real, Scalar},
 };
 
-use super::{CallContext, CallError, Derivatives, DeriveError, Host, HostError, RunError, data::Datum};
+use super::{
+    CallContext, CallError, Derivatives, DeriveError, Host, HostError, RunError, data::Datum,
+};
 
 /// Values under the names of the primitives that stand for them.
 pub(super) type Held<S> = Vec<(String, Datum<S>)>;
@@ -47,7 +50,11 @@ impl<S: Scalar> Host<S> for Holding<'_, S> {
         }
     }
 
-    fn number(&self, primitive: &Primitive, args: &[S::Real]) -> Option<Result<S::Real, HostError>> {
+    fn number(
+        &self,
+        primitive: &Primitive,
+        args: &[S::Real],
+    ) -> Option<Result<S::Real, HostError>> {
         self.host.number(primitive, args)
     }
 }
@@ -58,8 +65,8 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
         Holding { host: &*self.host, held: &self.held }
     }
 
-    /// With the parameter of that name held at a value: it is no argument any more, and nothing is differentiated by it. For
-    /// data, such as the points of a fit.
+    /// With the parameter of that name held at a value: it is no argument any more, and nothing is
+    /// differentiated by it. For data, such as the points of a fit.
     ///
     /// ```
     /// use ketgrad_core::{exec::{Datum, Derivatives}, text::parse_program};
@@ -87,7 +94,13 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
         if !value.is(&kind) {
             let (function, parameter) = (function.name.clone(), name.to_owned());
             let given = value.describe();
-            return Err(RunError::Call(CallError::Kind { function, parameter, expected: kind, given }).into());
+            return Err(RunError::Call(CallError::Kind {
+                function,
+                parameter,
+                expected: kind,
+                given,
+            })
+            .into());
         }
         let primitive = self.program.fresh_name(&format!("{}.{name}", function.name));
         let held = Primitive {

@@ -130,7 +130,8 @@ impl<S: Scalar> Datum<S> {
             | (Datum::Complexes(_), Kind::Array(Element::Complex))
             | (Datum::Ints(_), Kind::Array(Element::Int)) => true,
             (Datum::Tuple(fields), Kind::Tuple(t)) => {
-                fields.len() == t.fields.len() && fields.iter().zip(&t.fields).all(|(v, f)| v.is(&f.kind))
+                fields.len() == t.fields.len()
+                    && fields.iter().zip(&t.fields).all(|(v, f)| v.is(&f.kind))
             }
             _ => false,
         }
@@ -161,12 +162,15 @@ impl<S: Scalar> Datum<S> {
             Datum::Tuple(fields) => fields.iter().any(Datum::has_tangent),
         }
     }
-    /// The sizes of the first array of a (co)tangent that is too long for the value it belongs to, and of that value's.
-    /// Arrays that are `given` from outside must have their shape, or be a row of at most as many elements.
+    /// The sizes of the first array of a (co)tangent that is too long for the value it belongs to,
+    /// and of that value's. Arrays that are `given` from outside must have their shape, or be a row
+    /// of at most as many elements.
     pub(super) fn too_long(&self, value: &Datum<S>, given: bool) -> Option<[Shape; 2]> {
         let (own, whole) = match (self, value) {
             (Datum::Reals(d), Datum::Reals(x)) if !d.same_shape(x) => (d.shape(), x.shape()),
-            (Datum::Complexes(d), Datum::Complexes(x)) if !d.same_shape(x) => (d.shape(), x.shape()),
+            (Datum::Complexes(d), Datum::Complexes(x)) if !d.same_shape(x) => {
+                (d.shape(), x.shape())
+            }
             (Datum::Tuple(d), Datum::Tuple(x)) => {
                 let differentiable = x.iter().filter(|v| v.has_tangent());
                 return d.iter().zip(differentiable).find_map(|(d, v)| d.too_long(v, given));
@@ -183,7 +187,9 @@ impl<S: Scalar> Datum<S> {
             (Datum::Reals(d), Datum::Reals(x)) if !d.same_shape(x) && d.len() <= x.len() => {
                 like(Arc::make_mut(d), &x.shape());
             }
-            (Datum::Complexes(d), Datum::Complexes(x)) if !d.same_shape(x) && d.len() <= x.len() => {
+            (Datum::Complexes(d), Datum::Complexes(x))
+                if !d.same_shape(x) && d.len() <= x.len() =>
+            {
                 like(Arc::make_mut(d), &x.shape());
             }
             (Datum::Tuple(d), Datum::Tuple(x)) => {
@@ -287,9 +293,9 @@ fn add<R: Scalar>(a: Cotangent<R>, b: Cotangent<R>) -> Result<Cotangent<R>, Accu
     Ok(match (a, b) {
         (Cotangent::None, c) | (c, Cotangent::None) => c,
         (Cotangent::Number(a), Cotangent::Number(b)) => Cotangent::Number(a + &b),
-        (Cotangent::Tuple(a), Cotangent::Tuple(b)) if a.len() == b.len() => {
-            Cotangent::Tuple(a.into_iter().zip(b).map(|(a, b)| add(a, b)).collect::<Result<_, _>>()?)
-        }
+        (Cotangent::Tuple(a), Cotangent::Tuple(b)) if a.len() == b.len() => Cotangent::Tuple(
+            a.into_iter().zip(b).map(|(a, b)| add(a, b)).collect::<Result<_, _>>()?,
+        ),
         (Cotangent::Tuple(a), Cotangent::Tuple(b)) => {
             return Err(AccumulateError::Length { given: b.len(), expected: a.len() });
         }

@@ -15,8 +15,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Everything is compiled when it is first asked for and kept. The program is handed over as it was written;
-//! its functions are optimised before and after they are differentiated, at the [`Level`] given.
+//! Everything is compiled when it is first asked for and kept. The program is handed over as it was
+//! written; its functions are optimised before and after they are differentiated, at the [`Level`]
+//! given.
 
 use std::sync::Arc;
 
@@ -42,7 +43,8 @@ use super::{
     tangents::{check_cotangent, check_tangents, count, flatten, seeded, split, whole},
 };
 
-/// How far apart the two orders of a second derivative may be, of the largest one: more than rounding does in `f32`.
+/// How far apart the two orders of a second derivative may be, of the largest one: more than
+/// rounding does in `f32`.
 const ASYMMETRY: f64 = 1e-4;
 
 /// And of the value and the first derivatives, where second derivatives cancel.
@@ -74,7 +76,8 @@ pub struct Derivatives<'h, S: Scalar> {
     jit: bool,
 }
 
-/// A copy shares the host and what was compiled so far; it has memory of its own, so that each thread may have a copy.
+/// A copy shares the host and what was compiled so far; it has memory of its own, so that each
+/// thread may have a copy.
 impl<S: Scalar> Clone for Derivatives<'_, S> {
     fn clone(&self) -> Self {
         Derivatives {
@@ -107,8 +110,8 @@ impl<S: Scalar> std::fmt::Debug for Derivatives<'_, S> {
 }
 
 impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
-    /// Of the function of the given name. It and all it reaches is [verified](verify_reachable), and shapes are
-    /// [checked](check_shapes) as far as they are known.
+    /// Of the function of the given name. It and all it reaches is [verified](verify_reachable),
+    /// and shapes are [checked](check_shapes) as far as they are known.
     ///
     /// # Errors
     /// There is none, the program is not well formed, or shapes in it do not fit.
@@ -143,7 +146,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
     /// With the shapes of the parameters, as far as they are known; `None` for a number too.
     ///
     /// # Errors
-    /// Shapes that follow from them do not fit: the first place, in the words of the error at run time.
+    /// Shapes that follow from them do not fit: the first place, in the words of the error at run
+    /// time.
     pub fn with_shapes(self, shapes: &[Option<&[usize]>]) -> Result<Self, DeriveError> {
         let shapes: Vec<Option<Shape>> = shapes.iter().map(|s| s.map(Shape::from_slice)).collect();
         match check_shapes(&self.program, self.f, &shapes).into_iter().next() {
@@ -152,8 +156,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         }
     }
 
-    /// With the host that computes the program's primitives: a reference to one, or an [`Arc`] of it, with which
-    /// nothing is borrowed.
+    /// With the host that computes the program's primitives: a reference to one, or an [`Arc`] of
+    /// it, with which nothing is borrowed.
     #[must_use]
     pub fn with_host(mut self, host: impl Host<S> + 'h) -> Self {
         self.host = Arc::new(host);
@@ -199,9 +203,10 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         self
     }
 
-    /// With [machine code](Bytecode::jit) for everything that is compiled from now on; where real numbers are not `f64`,
-    /// nothing changes. Worth its compilation (half a millisecond for a short function, about ten for a thousand
-    /// instructions) for what is called often or loops over numbers.
+    /// With [machine code](Bytecode::jit) for everything that is compiled from now on; where real
+    /// numbers are not `f64`, nothing changes. Worth its compilation (half a millisecond for a
+    /// short function, about ten for a thousand instructions) for what is called often or loops
+    /// over numbers.
     ///
     /// ```
     /// use ketgrad_core::{exec::{Datum, Derivatives}, text::parse_program};
@@ -220,8 +225,14 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         self
     }
 
-    /// Of another function of such a program, with the same host, level and limits, but `times` as many steps.
-    pub(super) fn sibling(&self, program: &Program, name: &str, times: usize) -> Result<Self, DeriveError> {
+    /// Of another function of such a program, with the same host, level and limits, but `times` as
+    /// many steps.
+    pub(super) fn sibling(
+        &self,
+        program: &Program,
+        name: &str,
+        times: usize,
+    ) -> Result<Self, DeriveError> {
         let times = u64::try_from(times).unwrap_or(u64::MAX);
         let Limits { steps, work, .. } = self.limits;
         let (steps, work) = (steps.saturating_mul(times), work.saturating_mul(times));
@@ -242,8 +253,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         self.abreast.forget();
     }
 
-    /// The bytes of what is kept from call to call: registers, and the trace that a pullback reads. They grow as a run
-    /// needs it and are used again.
+    /// The bytes of what is kept from call to call: registers, and the trace that a pullback reads.
+    /// They grow as a run needs it and are used again.
     #[must_use]
     pub fn memory(&self) -> usize {
         self.machine.memory()
@@ -274,7 +285,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         program.print(self.f)
     }
 
-    /// The texts of the primal and the adjoint, and of the gradient (or pullback) made of both, optimised.
+    /// The texts of the primal and the adjoint, and of the gradient (or pullback) made of both,
+    /// optimised.
     ///
     /// # Errors
     /// It cannot be differentiated.
@@ -293,8 +305,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
             .into())
     }
 
-    /// The optimised program with the function and its gradient (or pullback, where the result is no real
-    /// number) for an emitter.
+    /// The optimised program with the function and its gradient (or pullback, where the result is
+    /// no real number) for an emitter.
     ///
     /// # Errors
     /// It cannot be differentiated.
@@ -308,8 +320,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         Ok((program, derivative))
     }
 
-    /// As [`derivative`](Derivatives::derivative) of a real function, and its second derivative along a direction:
-    /// `(x…, x_dot…) -> ((value, gradients…), their change along x_dot)`.
+    /// As [`derivative`](Derivatives::derivative) of a real function, and its second derivative
+    /// along a direction: `(x…, x_dot…) -> ((value, gradients…), their change along x_dot)`.
     ///
     /// # Errors
     /// The result is no real number, or it cannot be differentiated twice.
@@ -332,8 +344,12 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
     /// The value and the gradient by each parameter that has one.
     ///
     /// # Errors
-    /// The result is no real number, an op has no rule, the arguments do not fit, or the program fails.
-    pub fn value_and_gradient(&mut self, args: &[Datum<S>]) -> Result<(T, Vec<Datum<S>>), DeriveError> {
+    /// The result is no real number, an op has no rule, the arguments do not fit, or the program
+    /// fails.
+    pub fn value_and_gradient(
+        &mut self,
+        args: &[Datum<S>],
+    ) -> Result<(T, Vec<Datum<S>>), DeriveError> {
         let result = self.run(|d| &mut d.gradient, adjoint::gradient, args)?;
         let (value, gradient) = split(result, args)?;
         match value {
@@ -373,7 +389,11 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
     ///
     /// # Errors
     /// An op has no rule, the arguments do not fit, or the program fails.
-    pub fn jvp(&mut self, args: &[Datum<S>], dots: &[Datum<S>]) -> Result<(Datum<S>, Datum<S>), DeriveError> {
+    pub fn jvp(
+        &mut self,
+        args: &[Datum<S>],
+        dots: &[Datum<S>],
+    ) -> Result<(Datum<S>, Datum<S>), DeriveError> {
         check_tangents(args, dots)?;
         let all: Vec<Datum<S>> = args.iter().chain(dots).cloned().collect();
         let result = self.run(|d| &mut d.pushforward, adjoint::forward, &all)?;
@@ -395,7 +415,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         self.jvp(args, dots)
     }
 
-    /// Runs the function once and returns its value and a pullback that can be called any number of times.
+    /// Runs the function once and returns its value and a pullback that can be called any number of
+    /// times.
     ///
     /// # Errors
     /// An op has no rule, the arguments do not fit, or the program fails.
@@ -418,8 +439,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         Ok(Pulled::new(value, tapes, args, self))
     }
 
-    /// The gradient and its change along tangents of the parameters: a Hessian-vector product, by forward
-    /// over reverse.
+    /// The gradient and its change along tangents of the parameters: a Hessian-vector product, by
+    /// forward over reverse.
     ///
     /// # Errors
     /// As [`value_and_gradient`](Derivatives::value_and_gradient).
@@ -442,7 +463,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
     ) -> Result<Vec<Gradient<S>>, DeriveError> {
         // There is code, and what it works with is known, once it has run.
         if let Some(mut code) = self.second.take() {
-            let all: Vec<Datum<S>> = args.iter().chain(sets.first().into_iter().flatten()).cloned().collect();
+            let all: Vec<Datum<S>> =
+                args.iter().chain(sets.first().into_iter().flatten()).cloned().collect();
             let found = code.code(&all);
             self.second = Some(code);
             if let Some(results) = self.abreast(&*found?, false, args, sets) {
@@ -457,13 +479,14 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         args: &[Datum<S>],
         result: Datum<S>,
     ) -> Result<(Gradient<S>, Gradient<S>), DeriveError> {
-        let part = |k: usize| split(result.fields().get(k).cloned().unwrap_or(Datum::Tuple(vec![])), args);
+        let part =
+            |k: usize| split(result.fields().get(k).cloned().unwrap_or(Datum::Tuple(vec![])), args);
         Ok((part(0)?.1, part(1)?.1))
     }
 
-    /// `J^H J` times tangents of the parameters, with the Jacobian `J` of the function: the Gauss-Newton product,
-    /// which takes the place of the Hessian of `|f|^2 / 2` where residuals are small. One pushforward and one
-    /// pullback.
+    /// `J^H J` times tangents of the parameters, with the Jacobian `J` of the function: the
+    /// Gauss-Newton product, which takes the place of the Hessian of `|f|^2 / 2` where residuals
+    /// are small. One pushforward and one pullback.
     ///
     /// ```
     /// use ketgrad_core::{exec::{Datum, Derivatives}, text::parse_program};
@@ -489,16 +512,17 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         Ok(split(result, args)?.1)
     }
 
-    /// The Hessian by all real numbers among the arguments, in order, those in arrays and tuples included, a complex number as
-    /// two: n Hessian-vector products.
+    /// The Hessian by all real numbers among the arguments, in order, those in arrays and tuples
+    /// included, a complex number as two: n Hessian-vector products.
     ///
     /// # Errors
-    /// As [`value_and_gradient`](Derivatives::value_and_gradient), and [`DeriveError::Asymmetric`] if a rule makes second
-    /// derivatives depend on their order.
+    /// As [`value_and_gradient`](Derivatives::value_and_gradient), and [`DeriveError::Asymmetric`]
+    /// if a rule makes second derivatives depend on their order.
     pub fn hessian(&mut self, args: &[Datum<S>]) -> Result<Vec<Vec<T>>, DeriveError> {
         let zeros: Vec<Datum<S>> = args.iter().filter_map(Datum::zero_tangent).collect();
         let n: usize = zeros.iter().map(count).sum();
-        let (bytes, limit) = (n.saturating_mul(n).saturating_mul(size_of::<T>()), self.limits.memory);
+        let (bytes, limit) =
+            (n.saturating_mul(n).saturating_mul(size_of::<T>()), self.limits.memory);
         if bytes > limit {
             let source = ArrayError::Memory { bytes, used: 0, limit };
             return Err(RunError::Array { at: Position::default(), source }.into());
@@ -521,8 +545,9 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         Ok(rows)
     }
 
-    /// An error if rules in the program make second derivatives depend on their order, at some places of a Hessian of which
-    /// those `known` are known. Where they do not, it costs a look at each place.
+    /// An error if rules in the program make second derivatives depend on their order, at some
+    /// places of a Hessian of which those `known` are known. Where they do not, it costs a look at
+    /// each place.
     pub(super) fn check_symmetry<'t>(
         &mut self,
         args: &[Datum<S>],
@@ -535,7 +560,9 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         let (mut largest, mut worst) = (0f64, (0.0, 0, 0));
         for (row, column) in places {
             let value = |i, j| known(i, j).and_then(T::primal).filter(|x| x.is_finite());
-            let (Some(one), Some(other)) = (value(row, column), value(column, row)) else { continue };
+            let (Some(one), Some(other)) = (value(row, column), value(column, row)) else {
+                continue;
+            };
             largest = largest.max(one.abs()).max(other.abs());
             if (one - other).abs() > worst.0 {
                 worst = ((one - other).abs(), row, column);
@@ -546,7 +573,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
             return Ok(());
         }
         let rules = self.rules();
-        // What rounding leaves of second derivatives that cancel is small beside the first and the value.
+        // What rounding leaves of second derivatives that cancel is small beside the first and the
+        // value.
         let (value, gradient) = self.value_and_gradient(args)?;
         let mut first = vec![value];
         gradient.iter().for_each(|d| flatten(d, &mut first));
@@ -554,7 +582,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         if rules.is_empty() || apart <= ROUNDING * first.map(f64::abs).fold(0.0, f64::max) {
             return Ok(());
         }
-        let shown = |i, j| known(i, j).and_then(T::primal).map(|x| format!("{x:?}")).unwrap_or_default();
+        let shown =
+            |i, j| known(i, j).and_then(T::primal).map(|x| format!("{x:?}")).unwrap_or_default();
         let (one, other) = (shown(row, column), shown(column, row));
         Err(DeriveError::Asymmetric { row, column, one, other, rules })
     }
@@ -591,7 +620,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         Ok(Prepared::new(code, general, parts))
     }
 
-    /// The program with the function and all it calls optimised. What has a rule of its own keeps it.
+    /// The program with the function and all it calls optimised. What has a rule of its own keeps
+    /// it.
     fn optimized(&self) -> Program {
         let mut program = self.program.clone();
         optimize_all(&mut program, self.f, self.level);

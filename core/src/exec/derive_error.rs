@@ -48,7 +48,8 @@ pub enum DeriveError {
         /// Its kinds.
         given: String,
     },
-    /// A rule that is not the derivative of one function: its second derivatives depend on their order.
+    /// A rule that is not the derivative of one function: its second derivatives depend on their
+    /// order.
     #[error(
         "there is no Hessian: inputs {row} and {column} have the second derivatives {one} and {other} in the two orders. \
          What has a rule of its own is {}; a rule that is not meant to be the derivative has first derivatives alone",

@@ -1,4 +1,5 @@
-//! Code for one derivative of a function: for arguments of any shapes, and for those of the shapes that it is called with.
+//! Code for one derivative of a function: for arguments of any shapes, and for those of the shapes
+//! that it is called with.
 //!
 //! ```text
 //! first call, arrays of [14]     compiled for [14]
@@ -6,10 +7,11 @@
 //! a call with [15]               compiled for any shapes; for [15] when it has been asked for a few times
 //! ```
 //!
-//! Where shapes are known before a program is compiled, it need not compare them, nor keep arrays whose shape alone the
-//! way back asks for: on arrays of a few numbers that is most of the time. Errors are the same: what does not fit is not
-//! compiled for its shapes. Values are the same to the last bit but for signs of zeros; derivatives to rounding, since what
-//! is one value where shapes are known has one cotangent, which is summed in another order.
+//! Where shapes are known before a program is compiled, it need not compare them, nor keep arrays
+//! whose shape alone the way back asks for: on arrays of a few numbers that is most of the time.
+//! Errors are the same: what does not fit is not compiled for its shapes. Values are the same to
+//! the last bit but for signs of zeros; derivatives to rounding, since what is one value where
+//! shapes are known has one cotangent, which is summed in another order.
 
 use std::sync::Arc;
 
@@ -71,7 +73,8 @@ impl<C: Clone> ByShapes<C> {
     }
 
     pub(super) fn find<S: Scalar>(&mut self, args: &[Datum<S>]) -> Found<C> {
-        let fits = |of: &[Known]| of.len() == args.len() && of.iter().zip(args).all(|(k, d)| is(d, k));
+        let fits =
+            |of: &[Known]| of.len() == args.len() && of.iter().zip(args).all(|(k, d)| is(d, k));
         if let Some(k) = self.made.iter().position(|s| fits(&s.0)) {
             self.made[..=k].rotate_right(1);
             return Found::Made(self.made[0].1.clone());
@@ -110,10 +113,17 @@ pub(super) struct How {
 }
 
 impl Derived {
-    pub(super) fn new(program: &Program, f: FuncId, derive: Derive, how: How, given: Given) -> Derived {
+    pub(super) fn new(
+        program: &Program,
+        f: FuncId,
+        derive: Derive,
+        how: How,
+        given: Given,
+    ) -> Derived {
         let reachable = program.reachable(f);
         let pushes = |op| matches!(op, Op::Push { .. } | Op::Pop { .. });
-        let is_own = !(reachable.iter()).any(|&g| program.functions[g].insts.values().any(|i| pushes(i.op)));
+        let is_own =
+            !(reachable.iter()).any(|&g| program.functions[g].insts.values().any(|i| pushes(i.op)));
         let how = How { tapes: if is_own { Tapes::Own } else { Tapes::Given }, ..how };
         let shaped = how.level != Level::None
             && (reachable.iter()).any(|&g| program.functions[g].kinds.values().any(is_shaped));
@@ -146,7 +156,10 @@ impl Derived {
     }
 
     /// Code for these arguments.
-    pub(super) fn code<S: Scalar>(&mut self, args: &[Datum<S>]) -> Result<Arc<Bytecode>, DeriveError> {
+    pub(super) fn code<S: Scalar>(
+        &mut self,
+        args: &[Datum<S>],
+    ) -> Result<Arc<Bytecode>, DeriveError> {
         if !self.shaped {
             return self.general();
         }
@@ -180,8 +193,8 @@ impl Derived {
         Ok((program, id))
     }
 
-    /// Of a pushforward the part that is the same for all tangents, and the one that is linear in them; `None` if it cannot be
-    /// parted.
+    /// Of a pushforward the part that is the same for all tangents, and the one that is linear in
+    /// them; `None` if it cannot be parted.
     pub(super) fn parted(&self, args: &[Known], dots: &[Known]) -> Option<[Bytecode; 2]> {
         let level = self.how.level;
         let (mut program, id) = self.specialised(&[args, dots].concat()).ok()?;

@@ -53,8 +53,8 @@ pub enum RunError {
         /// Where it was called.
         at: Position,
     },
-    /// Too much memory, of numbers that were recorded for a way back or of calls inside calls. (Of an array that does
-    /// not fit [`Array`](RunError::Array) tells.)
+    /// Too much memory, of numbers that were recorded for a way back or of calls inside calls. (Of
+    /// an array that does not fit [`Array`](RunError::Array) tells.)
     #[error("{at}: stopped with {} in use, beyond the memory limit of {}", bytes(*used), bytes(*limit))]
     Memory {
         /// The bytes of the arrays and numbers that the run holds.

@@ -14,8 +14,8 @@ use super::{
     registers::{Access, visit},
 };
 
-/// The ways to put instructions together, in this order. Each says whether it did; what is gone is left as a
-/// `Jump` to the next instruction.
+/// The ways to put instructions together, in this order. Each says whether it did; what is gone is
+/// left as a `Jump` to the next instruction.
 pub(super) const FUSIONS: [fn(&mut Routine) -> bool; 3] = [fuse_steps, fuse_pushes, fuse_backs];
 
 /// How many jumps lead to each instruction.
@@ -27,8 +27,8 @@ fn ways(routine: &Routine) -> Vec<u32> {
     ways
 }
 
-/// A count and the comparison that ends its stretch of code become one instruction, where the comparison
-/// stands. What is between them does not fail and does not look at the count.
+/// A count and the comparison that ends its stretch of code become one instruction, where the
+/// comparison stands. What is between them does not fail and does not look at the count.
 fn fuse_steps(routine: &mut Routine) -> bool {
     let (ways, mut fused) = (ways(routine), false);
     for end in 0..routine.code.len() {
@@ -62,18 +62,24 @@ fn step(count: Code, end: Code) -> Option<Code> {
         return None;
     }
     match (end, back) {
-        (Code::LtI(a, n, yes, no), false) if a == i && n != i => Some(Code::StepLt(i, k, n, yes, no)),
-        (Code::LtI(n, a, yes, no), false) if a == i && n != i => Some(Code::StepGt(i, k, n, yes, no)),
-        (Code::EqI(a, n, yes, no) | Code::EqI(n, a, yes, no), _) if a == i && n != i => Some(match back {
-            false => Code::StepEq(i, k, n, yes, no),
-            true => Code::BackEq(i, k, n, yes, no),
-        }),
+        (Code::LtI(a, n, yes, no), false) if a == i && n != i => {
+            Some(Code::StepLt(i, k, n, yes, no))
+        }
+        (Code::LtI(n, a, yes, no), false) if a == i && n != i => {
+            Some(Code::StepGt(i, k, n, yes, no))
+        }
+        (Code::EqI(a, n, yes, no) | Code::EqI(n, a, yes, no), _) if a == i && n != i => {
+            Some(match back {
+                false => Code::StepEq(i, k, n, yes, no),
+                true => Code::BackEq(i, k, n, yes, no),
+            })
+        }
         _ => None,
     }
 }
 
-/// Whether a count may be done after this instruction instead of before, or a push the other way round: it
-/// cannot fail, writes no integer and does not look at these.
+/// Whether a count may be done after this instruction instead of before, or a push the other way
+/// round: it cannot fail, writes no integer and does not look at these.
 fn lets_pass(routine: &mut Routine, pc: usize, looked_at: [Reg; 2]) -> bool {
     let mut code = routine.code[pc];
     let plain = matches!(
@@ -153,8 +159,8 @@ fn fuse_pushes(routine: &mut Routine) -> bool {
     fused
 }
 
-/// Where a register is pushed, and on which tape, on the way from an instruction that one jump leads to and
-/// nothing else. What is passed would be the same after the push.
+/// Where a register is pushed, and on which tape, on the way from an instruction that one jump
+/// leads to and nothing else. What is passed would be the same after the push.
 fn push_of(routine: &mut Routine, ways: &[u32], reg: Reg, from: usize) -> Option<(usize, u32)> {
     let mut pc = from;
     if ways[pc] != 1 || pc.checked_sub(1).is_some_and(|before| !routine.code[before].ends()) {

@@ -6,8 +6,8 @@ use crate::{cancel::Cancelled, ir::Primitive, scalar::Scalar};
 
 use super::{CallContext, data::Datum};
 
-/// Computes primitives. A registry of closures could not be generic over the scalar; a type of yours can:
-/// implement this for all `S: Scalar`, and keep in it whatever the handles point to.
+/// Computes primitives. A registry of closures could not be generic over the scalar; a type of
+/// yours can: implement this for all `S: Scalar`, and keep in it whatever the handles point to.
 ///
 /// ```
 /// use ketgrad_core::{exec::{Datum, Host, HostError}, ir::Primitive, scalar::{Real, Scalar}};
@@ -24,8 +24,8 @@ use super::{CallContext, data::Datum};
 /// }
 /// ```
 ///
-/// Whatever runs programs takes a host by reference or owns a share of it: `&H` and `Arc<H>` are hosts where `H` is. A
-/// host may be called from several threads at once.
+/// Whatever runs programs takes a host by reference or owns a share of it: `&H` and `Arc<H>` are
+/// hosts where `H` is. A host may be called from several threads at once.
 pub trait Host<S: Scalar>: Send + Sync {
     /// The value of a primitive. It must have the primitive's result kind.
     ///
@@ -33,8 +33,8 @@ pub trait Host<S: Scalar>: Send + Sync {
     /// An unknown primitive, or a failure of it.
     fn call(&self, primitive: &Primitive, args: &[Datum<S>]) -> Result<Datum<S>, HostError>;
 
-    /// The same for a run of a program, which calls this one: a host that runs programs itself does so within the limits of the
-    /// caller. What [`Host::call`] gives, unless that is too much.
+    /// The same for a run of a program, which calls this one: a host that runs programs itself does
+    /// so within the limits of the caller. What [`Host::call`] gives, unless that is too much.
     ///
     /// # Errors
     /// As [`Host::call`], and a limit of the context is exceeded.
@@ -48,9 +48,13 @@ pub trait Host<S: Scalar>: Send + Sync {
         self.call(primitive, args)
     }
 
-    /// The value of a primitive that takes real numbers and gives one, without boxing any: what [`Host::call`] gives.
-    /// `None`: ask that. Only for speed.
-    fn number(&self, primitive: &Primitive, args: &[S::Real]) -> Option<Result<S::Real, HostError>> {
+    /// The value of a primitive that takes real numbers and gives one, without boxing any: what
+    /// [`Host::call`] gives. `None`: ask that. Only for speed.
+    fn number(
+        &self,
+        primitive: &Primitive,
+        args: &[S::Real],
+    ) -> Option<Result<S::Real, HostError>> {
         let _ = (primitive, args);
         None
     }
@@ -68,7 +72,11 @@ impl<S: Scalar, H: Host<S> + ?Sized> Host<S> for &H {
     ) -> Result<Datum<S>, HostError> {
         (**self).call_within(primitive, args, context)
     }
-    fn number(&self, primitive: &Primitive, args: &[S::Real]) -> Option<Result<S::Real, HostError>> {
+    fn number(
+        &self,
+        primitive: &Primitive,
+        args: &[S::Real],
+    ) -> Option<Result<S::Real, HostError>> {
         (**self).number(primitive, args)
     }
 }
@@ -85,7 +93,11 @@ impl<S: Scalar, H: Host<S> + ?Sized> Host<S> for Arc<H> {
     ) -> Result<Datum<S>, HostError> {
         (**self).call_within(primitive, args, context)
     }
-    fn number(&self, primitive: &Primitive, args: &[S::Real]) -> Option<Result<S::Real, HostError>> {
+    fn number(
+        &self,
+        primitive: &Primitive,
+        args: &[S::Real],
+    ) -> Option<Result<S::Real, HostError>> {
         (**self).number(primitive, args)
     }
 }

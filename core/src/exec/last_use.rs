@@ -1,8 +1,8 @@
 //! Which reads of array registers are the last.
 //!
-//! Arrays are values that share their elements. `set` writes in place if nobody else holds the array, so a
-//! register that is read for the last time gives its array away instead of sharing it. This makes a loop of
-//! `xs[i] = …` linear.
+//! Arrays are values that share their elements. `set` writes in place if nobody else holds the
+//! array, so a register that is read for the last time gives its array away instead of sharing it.
+//! This makes a loop of `xs[i] = …` linear.
 
 use super::{
     bytecode::Routine,
@@ -16,10 +16,13 @@ pub(super) fn mark_last_uses(routine: &mut Routine) {
     last_uses(routine, |_| true);
 }
 
-/// Marks only those of writes to elements and of moves, of code that is [followed](super::compile::Style::Followed). For each mark
-/// the slots that give their arrays away between it and the next, and those before an instruction again after it.
+/// Marks only those of writes to elements and of moves, of code that is
+/// [followed](super::compile::Style::Followed). For each mark the slots that give their arrays away
+/// between it and the next, and those before an instruction again after it.
 pub(super) fn given_away(routine: &mut Routine) -> Vec<Vec<Slot>> {
-    last_uses(routine, |code| matches!(code, Code::Set(..) | Code::Accumulate(..) | Code::MoveA(..)));
+    last_uses(routine, |code| {
+        matches!(code, Code::Set(..) | Code::Accumulate(..) | Code::MoveA(..))
+    });
     let mut given: Vec<Vec<Slot>> = Vec::new();
     for pc in 0..routine.code.len() {
         let mut code = routine.code[pc];
@@ -34,7 +37,8 @@ pub(super) fn given_away(routine: &mut Routine) -> Vec<Vec<Slot>> {
                 last.push((bank, *reg, slot));
             }
         });
-        let last = last.into_iter().filter(|(.., slot)| slots[*slot].last).map(|(_, _, slot)| slots[slot]);
+        let last =
+            last.into_iter().filter(|(.., slot)| slots[*slot].last).map(|(_, _, slot)| slots[slot]);
         if let Some(mark) = given.last_mut() {
             mark.extend(last);
         }

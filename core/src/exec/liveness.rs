@@ -1,7 +1,8 @@
-//! Which registers are still read: backward liveness over bytecode, for the registers that a pass asks about.
+//! Which registers are still read: backward liveness over bytecode, for the registers that a pass
+//! asks about.
 //!
-//! Cost: O(instructions + stretches x registers / 64) for each round, and about as many rounds as loops nest.
-//! A stretch is code without jumps in or out.
+//! Cost: O(instructions + stretches x registers / 64) for each round, and about as many rounds as
+//! loops nest. A stretch is code without jumps in or out.
 
 use std::ops::Range;
 
@@ -81,16 +82,20 @@ impl Liveness {
             of_pc[s.clone()].fill(k);
         }
         let next: Vec<Vec<usize>> = (stretches.iter())
-            .map(|s| routine.successors(s.end - 1).filter_map(|pc| of_pc.get(pc).copied()).collect())
+            .map(|s| {
+                routine.successors(s.end - 1).filter_map(|pc| of_pc.get(pc).copied()).collect()
+            })
             .collect();
         let empty = Set::new(numbering.len());
-        let (mut before, mut after) = (vec![empty.clone(); stretches.len()], vec![empty; stretches.len()]);
+        let (mut before, mut after) =
+            (vec![empty.clone(); stretches.len()], vec![empty; stretches.len()]);
         let mut slots = routine.slots.clone();
         // What each stretch reads before it writes, and what it writes: the rounds need no more.
         let summary: Vec<(Set, Set)> = stretches
             .iter()
             .map(|s| {
-                let (mut reads, mut writes) = (Set::new(numbering.len()), Set::new(numbering.len()));
+                let (mut reads, mut writes) =
+                    (Set::new(numbering.len()), Set::new(numbering.len()));
                 for pc in s.clone() {
                     visit(&mut routine.code[pc].clone(), &mut slots, |bank, reg, access| {
                         match (numbering.of(bank, *reg), access) {

@@ -4,18 +4,20 @@
 //! Program ──compile──► Executable ──call(host, limits)──► values
 //! ```
 //!
-//! [`compile`](Bytecode::compile) turns a function and all it calls into register bytecode; [`Bytecode`] runs
-//! it over any [`Scalar`] `S`, with real values in `S::Real` and complex ones in `S`. Everything that
-//! runs programs stands behind the [`Executable`] trait. With the feature `jit`, what works on numbers one by one
-//! becomes machine code: `Bytecode::jit`, `Derivatives::with_jit`.
+//! [`compile`](Bytecode::compile) turns a function and all it calls into register bytecode;
+//! [`Bytecode`] runs it over any [`Scalar`] `S`, with real values in `S::Real` and complex ones in
+//! `S`. Everything that runs programs stands behind the [`Executable`] trait. With the feature
+//! `jit`, what works on numbers one by one becomes machine code: `Bytecode::jit`,
+//! `Derivatives::with_jit`.
 //!
-//! [`Batch`] runs one program over many arguments side by side; [`inspect`] watches a run from inside.
+//! [`Batch`] runs one program over many arguments side by side; [`inspect`] watches a run from
+//! inside.
 //!
-//! [`Colouring`] and [`Sparse`] are for Jacobians and Hessians with many zeros; [`Steps`] differentiates long loops in
-//! little memory, [`Budgeted`] those of ordinary programs.
+//! [`Colouring`] and [`Sparse`] are for Jacobians and Hessians with many zeros; [`Steps`]
+//! differentiates long loops in little memory, [`Budgeted`] those of ordinary programs.
 //!
-//! [`Derivatives`] is what most users want: values, gradients, pullbacks, pushforwards and Hessians of a
-//! function of a program, prepared once and called often.
+//! [`Derivatives`] is what most users want: values, gradients, pullbacks, pushforwards and Hessians
+//! of a function of a program, prepared once and called often.
 
 mod abreast;
 mod batch;
@@ -81,19 +83,21 @@ use crate::scalar::Scalar;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]
 pub struct Limits {
-    /// Instructions executed, near enough: a loop that goes round costs the length of its code, a call that of
-    /// the function's, and code that runs once costs nothing.
+    /// Instructions executed, near enough: a loop that goes round costs the length of its code, a
+    /// call that of the function's, and code that runs once costs nothing.
     pub steps: u64,
-    /// Operations on elements of arrays: an operation element by element and whatever makes an array counts the elements, a
-    /// product of matrices `2 m n k`, linear algebra some n³. What costs much is counted before it is done.
+    /// Operations on elements of arrays: an operation element by element and whatever makes an
+    /// array counts the elements, a product of matrices `2 m n k`, linear algebra some n³. What
+    /// costs much is counted before it is done.
     pub work: u64,
     /// Calls inside calls.
     pub depth: usize,
     /// Elements of one array.
     pub array: usize,
-    /// Bytes that a run holds: arrays, those kept for later included, numbers in registers, and what is recorded for
-    /// the way back. What an operation needs while it works is not counted, nor what numbers hold on the heap
-    /// (symbols), nor the arguments. Arrays are counted before they are made, numbers every 2^20 steps.
+    /// Bytes that a run holds: arrays, those kept for later included, numbers in registers, and
+    /// what is recorded for the way back. What an operation needs while it works is not counted,
+    /// nor what numbers hold on the heap (symbols), nor the arguments. Arrays are counted before
+    /// they are made, numbers every 2^20 steps.
     pub memory: usize,
 }
 
@@ -105,7 +109,8 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// 10^9 steps, 10^12 operations on elements, 10^5 calls deep, 10^8 elements of an array, any number of bytes.
+    /// 10^9 steps, 10^12 operations on elements, 10^5 calls deep, 10^8 elements of an array, any
+    /// number of bytes.
     #[must_use]
     pub const fn new() -> Limits {
         Limits {
@@ -150,8 +155,9 @@ impl Limits {
 
 /// A compiled function.
 pub trait Executable<S: Scalar> {
-    /// Runs it and puts the result in place of an earlier one, whose memory is used again. Where nobody else
-    /// shares the arrays of that, a machine that has run the same before allocates nothing.
+    /// Runs it and puts the result in place of an earlier one, whose memory is used again. Where
+    /// nobody else shares the arrays of that, a machine that has run the same before allocates
+    /// nothing.
     ///
     /// # Errors
     /// The arguments do not fit, a limit is exceeded, or the program fails.
@@ -180,8 +186,9 @@ pub trait Executable<S: Scalar> {
         Ok(result)
     }
 
-    /// Runs it on the leaves of its arguments where all of them are real numbers, and writes the leaves of
-    /// its result, which are real numbers too. Allocates nothing once the machine has grown.
+    /// Runs it on the leaves of its arguments where all of them are real numbers, and writes the
+    /// leaves of its result, which are real numbers too. Allocates nothing once the machine has
+    /// grown.
     ///
     /// # Errors
     /// As [`call_into`](Executable::call_into).

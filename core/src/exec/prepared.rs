@@ -1,4 +1,5 @@
-//! Gradients that are compiled once and called often: the memory of a call is that of the call before.
+//! Gradients that are compiled once and called often: the memory of a call is that of the call
+//! before.
 
 use std::sync::Arc;
 
@@ -27,7 +28,8 @@ pub struct Prepared<'h, S: Scalar> {
     whole: Datum<S>,
 }
 
-/// A copy shares the host and what is compiled; it has memory of its own, so that each thread may have a copy.
+/// A copy shares the host and what is compiled; it has memory of its own, so that each thread may
+/// have a copy.
 impl<S: Scalar> Clone for Prepared<'_, S> {
     fn clone(&self) -> Self {
         Prepared {
@@ -60,8 +62,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Prepared<'h, S> {
         Prepared { derived, code, host, held, limits, machine, results, whole: Datum::Int(0) }
     }
 
-    /// Writes the gradient and returns the value. The arguments are the real numbers of the parameters in
-    /// order, those of structs included. Allocates nothing from the second call on.
+    /// Writes the gradient and returns the value. The arguments are the real numbers of the
+    /// parameters in order, those of structs included. Allocates nothing from the second call on.
     ///
     /// # Errors
     /// A parameter is no real number, the lengths do not fit, or the program fails.
@@ -79,10 +81,10 @@ impl<'h, T: Real, S: Scalar<Real = T>> Prepared<'h, S> {
         Ok(value.clone())
     }
 
-    /// As [`gradient`](Prepared::gradient) for arguments of any kind: writes a cotangent for each parameter that
-    /// has one. `gradient` may start empty; given back with the next call, the memory of its arrays is used
-    /// again, so that from the third call on with arrays of the same lengths nothing is allocated, unless a
-    /// primitive does. After an error it is empty.
+    /// As [`gradient`](Prepared::gradient) for arguments of any kind: writes a cotangent for each
+    /// parameter that has one. `gradient` may start empty; given back with the next call, the
+    /// memory of its arrays is used again, so that from the third call on with arrays of the same
+    /// lengths nothing is allocated, unless a primitive does. After an error it is empty.
     ///
     /// ```
     /// use ketgrad_core::{exec::{Datum, Derivatives}, text::parse_program};
@@ -106,13 +108,17 @@ impl<'h, T: Real, S: Scalar<Real = T>> Prepared<'h, S> {
         let Prepared { derived, code, host, held, limits, machine, whole, .. } = self;
         let code = derived.code(args).unwrap_or_else(|_| code.clone());
         gradient.iter_mut().for_each(|old| machine.reclaim(old));
-        if let Err(error) = code.call_into(machine, &Holding { host: &**host, held }, limits, args, whole) {
+        if let Err(error) =
+            code.call_into(machine, &Holding { host: &**host, held }, limits, args, whole)
+        {
             gradient.clear();
             return Err(error);
         }
         let wrong = || CallError::Undefined { name: "gradient".to_owned() };
         let Datum::Tuple(fields) = whole else { return Err(wrong().into()) };
-        let Some((Datum::Real(value), parts)) = fields.split_first_mut() else { return Err(wrong().into()) };
+        let Some((Datum::Real(value), parts)) = fields.split_first_mut() else {
+            return Err(wrong().into());
+        };
         gradient.resize(parts.len(), Datum::Int(0));
         gradient.iter_mut().zip(parts).for_each(|(g, part)| std::mem::swap(g, part));
         let value = value.clone();

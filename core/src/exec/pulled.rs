@@ -34,7 +34,10 @@ impl<'d, 'h, T: Real, S: Scalar<Real = T>> Pulled<'d, 'h, S> {
     }
 
     /// For several cotangents.
-    pub(super) fn calls(&mut self, bars: Vec<Vec<Datum<S>>>) -> Result<Vec<Vec<Datum<S>>>, DeriveError> {
+    pub(super) fn calls(
+        &mut self,
+        bars: Vec<Vec<Datum<S>>>,
+    ) -> Result<Vec<Vec<Datum<S>>>, DeriveError> {
         if bars.len() >= FEW
             && *self.abreast.get_or_insert_with(|| self.of.abreast.take(&self.tapes))
             && let Some(split) = self.of.split.clone()
@@ -49,7 +52,9 @@ impl<'d, 'h, T: Real, S: Scalar<Real = T>> Pulled<'d, 'h, S> {
                 return results.into_iter().map(whole).collect();
             }
         }
-        bars.into_iter().map(|bar| self.call(bar.into_iter().next().unwrap_or(Datum::Int(0)))).collect()
+        bars.into_iter()
+            .map(|bar| self.call(bar.into_iter().next().unwrap_or(Datum::Int(0))))
+            .collect()
     }
 
     /// The cotangents of the parameters that have one, for a cotangent of the result.

@@ -34,14 +34,19 @@ const RECORDED: usize = 1 << 26;
 
 impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
     /// Runs the function once, for any number of tangents. `None` if it must run anew for each.
-    pub(super) fn along(&mut self, args: &[Datum<S>]) -> Result<Option<Pushed<'_, 'h, S>>, DeriveError> {
+    pub(super) fn along(
+        &mut self,
+        args: &[Datum<S>],
+    ) -> Result<Option<Pushed<'_, 'h, S>>, DeriveError> {
         let parts = match self.linear.find(args) {
             _ if self.level == Level::None => None,
             Found::Made(parts) => parts,
             Found::Neither => None,
             Found::Make(args_known) => {
-                let zeros: Vec<_> = args.iter().filter_map(Datum::zero_tangent).map(|d| known(&d)).collect();
-                let parts = self.derived(adjoint::forward).parted(&args_known, &zeros).map(Arc::new);
+                let zeros: Vec<_> =
+                    args.iter().filter_map(Datum::zero_tangent).map(|d| known(&d)).collect();
+                let parts =
+                    self.derived(adjoint::forward).parted(&args_known, &zeros).map(Arc::new);
                 self.linear.keep(args_known, parts.clone());
                 parts
             }
@@ -50,7 +55,9 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         let host = Holding { host: &*self.host, held: &self.held };
         let limits = Limits { memory: self.limits.memory.min(RECORDED), ..self.limits };
         let value = match parts[0].call(&mut self.machine, &host, &limits, args) {
-            Err(RunError::Memory { .. } | RunError::Array { source: ArrayError::Memory { .. }, .. }) => {
+            Err(
+                RunError::Memory { .. } | RunError::Array { source: ArrayError::Memory { .. }, .. },
+            ) => {
                 return Ok(None);
             }
             value => value?,

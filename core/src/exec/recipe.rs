@@ -34,7 +34,8 @@ pub(super) enum Output {
     SumLike(From, From),
 }
 
-/// An operand whose elements are read from other places: a part of an array, or an array among zeros.
+/// An operand whose elements are read from other places: a part of an array, or an array among
+/// zeros.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct View {
     /// `Slice` or `Embed`.

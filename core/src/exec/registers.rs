@@ -11,8 +11,13 @@ pub(super) enum Access {
     Write,
 }
 
-/// Shows every register of an instruction to `f`, those read before those written. `f` may rename them.
-pub(super) fn visit(code: &mut Code, slots: &mut [Slot], mut f: impl FnMut(Bank, &mut Reg, Access)) {
+/// Shows every register of an instruction to `f`, those read before those written. `f` may rename
+/// them.
+pub(super) fn visit(
+    code: &mut Code,
+    slots: &mut [Slot],
+    mut f: impl FnMut(Bank, &mut Reg, Access),
+) {
     use Access::{Read, Write};
     use Bank::{Complex, Int, Real};
     // `on!(Real, d <- a, b)`: an instruction on one bank.
@@ -67,7 +72,10 @@ pub(super) fn visit(code: &mut Code, slots: &mut [Slot], mut f: impl FnMut(Bank,
         | Code::MulAddBack(d, a, b, c)
         | Code::MulSubBack(d, a, b, c)
         | Code::MulMulBack(d, a, b, c) => on!(Real, d <- a, b, c),
-        Code::AddC(d, a, b) | Code::SubC(d, a, b) | Code::MulC(d, a, b) | Code::Number2C(_, d, a, b) => {
+        Code::AddC(d, a, b)
+        | Code::SubC(d, a, b)
+        | Code::MulC(d, a, b)
+        | Code::Number2C(_, d, a, b) => {
             on!(Complex, d <- a, b);
         }
         Code::Number1C(_, d, a) | Code::Conj(d, a) | Code::MoveC(d, a) => on!(Complex, d <- a),
@@ -91,7 +99,11 @@ pub(super) fn visit(code: &mut Code, slots: &mut [Slot], mut f: impl FnMut(Bank,
             f(Real, b, Read);
             f(Complex, d, Write);
         }
-        Code::Re(d, a) | Code::Im(d, a) | Code::Abs2(d, a) | Code::Modulus(d, a) | Code::Arg(d, a) => {
+        Code::Re(d, a)
+        | Code::Im(d, a)
+        | Code::Abs2(d, a)
+        | Code::Modulus(d, a)
+        | Code::Arg(d, a) => {
             f(Complex, a, Read);
             f(Real, d, Write);
         }
@@ -178,7 +190,10 @@ pub(super) fn visit(code: &mut Code, slots: &mut [Slot], mut f: impl FnMut(Bank,
         }
         Code::Return(values) => read!(values.range()),
         Code::Branch(c, ..) | Code::Switch(c, ..) => f(Int, c, Read),
-        Code::Expect(_, a, b) | Code::LtR(_, a, b, ..) | Code::LeR(_, a, b, ..) | Code::EqR(_, a, b, ..) => {
+        Code::Expect(_, a, b)
+        | Code::LtR(_, a, b, ..)
+        | Code::LeR(_, a, b, ..)
+        | Code::EqR(_, a, b, ..) => {
             f(Real, a, Read);
             f(Real, b, Read);
         }
@@ -202,7 +217,11 @@ pub(super) fn visit(code: &mut Code, slots: &mut [Slot], mut f: impl FnMut(Bank,
             f(Real, a, Read);
             f(Real, b, Read);
         }
-        Code::Jump(_) | Code::PopSwitch(..) | Code::PopBranch(..) | Code::Mark(_) | Code::Track(..) => {}
+        Code::Jump(_)
+        | Code::PopSwitch(..)
+        | Code::PopBranch(..)
+        | Code::Mark(_)
+        | Code::Track(..) => {}
         #[cfg(feature = "jit")]
         Code::Native(..) => {}
     }

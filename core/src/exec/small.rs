@@ -9,9 +9,10 @@
 //! push the 14 at 14
 //! ```
 //!
-//! An operation on 14 numbers costs less than to take an array out of its register, to compare its shape with another and
-//! to find memory for a third. Here all that is done before: numbers lie one behind the other in memory that is used again
-//! by the next instruction of this kind, parts of arrays are places, and only what others read becomes an array.
+//! An operation on 14 numbers costs less than to take an array out of its register, to compare its
+//! shape with another and to find memory for a third. Here all that is done before: numbers lie one
+//! behind the other in memory that is used again by the next instruction of this kind, parts of
+//! arrays are places, and only what others read becomes an array.
 
 use std::sync::Arc;
 

@@ -1,10 +1,11 @@
 //! Jacobians and Hessians with many zeros, from few products.
 //!
-//! Columns that share no row can be found together: one product with the sum of their unit vectors gives all of them,
-//! since each row holds at most one of their entries (Curtis, Powell and Reid, *On the estimation of sparse Jacobian
-//! matrices*, 1974). A [`Colouring`] puts columns, or rows for products from the left, into as few such groups as a
-//! greedy choice finds. A complex number is two, its real part and its imaginary part. Pattern and colouring hold for
-//! every point that takes the same way through the program, so they are found once and used often.
+//! Columns that share no row can be found together: one product with the sum of their unit vectors
+//! gives all of them, since each row holds at most one of their entries (Curtis, Powell and Reid,
+//! *On the estimation of sparse Jacobian matrices*, 1974). A [`Colouring`] puts columns, or rows
+//! for products from the left, into as few such groups as a greedy choice finds. A complex number
+//! is two, its real part and its imaginary part. Pattern and colouring hold for every point that
+//! takes the same way through the program, so they are found once and used often.
 //!
 //! ```
 //! use ketgrad_core::{exec::{Colouring, Datum, Derivatives}, text::parse_program};
@@ -48,7 +49,8 @@ pub struct Colouring {
 }
 
 impl Colouring {
-    /// By columns or by rows, whichever takes fewer products. O(sum of the squared lengths of the lines), at worst.
+    /// By columns or by rows, whichever takes fewer products. O(sum of the squared lengths of the
+    /// lines), at worst.
     #[must_use]
     pub fn new(pattern: Pattern) -> Colouring {
         let columns = transposed(&pattern);
@@ -127,10 +129,11 @@ fn products(groups: &[usize]) -> usize {
     groups.iter().max().map_or(0, |g| g + 1)
 }
 
-/// Groups of lines without common crossings, as few as two orders of a greedy choice find: that of the lines, which is best for
-/// regular grids, and where that takes more than it must that of most neighbours chosen (*incidence degree*: Coleman and Moré,
-/// *Estimation of sparse Jacobian matrices and graph coloring problems*, 1983). `lines[k]` are the crossings of line k, `back` the
-/// lines of each crossing.
+/// Groups of lines without common crossings, as few as two orders of a greedy choice find: that of
+/// the lines, which is best for regular grids, and where that takes more than it must that of most
+/// neighbours chosen (*incidence degree*: Coleman and Moré, *Estimation of sparse Jacobian matrices
+/// and graph coloring problems*, 1983). `lines[k]` are the crossings of line k, `back` the lines of
+/// each crossing.
 fn few(lines: &[Vec<usize>], back: &[Vec<usize>]) -> Vec<usize> {
     let first = greedy(lines, back, 0..lines.len());
     if products(&first) <= longest(back).max(1) {
@@ -141,7 +144,11 @@ fn few(lines: &[Vec<usize>], back: &[Vec<usize>]) -> Vec<usize> {
 }
 
 /// Gives each line in turn the first group in which no line crosses one of its own crossings.
-fn greedy(lines: &[Vec<usize>], back: &[Vec<usize>], order: impl IntoIterator<Item = usize>) -> Vec<usize> {
+fn greedy(
+    lines: &[Vec<usize>],
+    back: &[Vec<usize>],
+    order: impl IntoIterator<Item = usize>,
+) -> Vec<usize> {
     let mut groups: Vec<Option<usize>> = vec![None; lines.len()];
     // The last line for which each group was taken.
     let mut taken: Vec<Option<usize>> = Vec::new();
@@ -155,7 +162,8 @@ fn greedy(lines: &[Vec<usize>], back: &[Vec<usize>], order: impl IntoIterator<It
     groups.into_iter().map(Option::unwrap_or_default).collect()
 }
 
-/// The lines in an order in which the next one has the most crossings with those before it, the last that got so many.
+/// The lines in an order in which the next one has the most crossings with those before it, the
+/// last that got so many.
 fn most_neighbours_chosen(lines: &[Vec<usize>], back: &[Vec<usize>]) -> Vec<usize> {
     let mut chosen = vec![false; lines.len()];
     let mut counts = vec![0; lines.len()];
@@ -213,8 +221,10 @@ impl<T: Real> Sparse<T> {
     /// The matrix with all its zeros.
     #[must_use]
     pub fn dense(&self) -> Vec<Vec<T>> {
-        let mut rows =
-            vec![vec![<T as num_traits::Zero>::zero(); self.pattern.columns]; self.pattern.rows.len()];
+        let mut rows = vec![
+            vec![<T as num_traits::Zero>::zero(); self.pattern.columns];
+            self.pattern.rows.len()
+        ];
         for (k, row) in rows.iter_mut().enumerate() {
             self.row(k).for_each(|(c, x)| row[c] = x.clone());
         }
@@ -223,8 +233,9 @@ impl<T: Real> Sparse<T> {
 }
 
 impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
-    /// The [pattern](super::inspect::jacobian_pattern()) of the Jacobian at these arguments, and at all others that take the same way
-    /// through the program. What a primitive gives depends on all it is given.
+    /// The [pattern](super::inspect::jacobian_pattern()) of the Jacobian at these arguments, and at
+    /// all others that take the same way through the program. What a primitive gives depends on all
+    /// it is given.
     ///
     /// # Errors
     /// The arguments do not fit, or the program fails.
@@ -242,8 +253,9 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
         hessian_of(gradient.with_host(self.holding()).with_limits(self.limits), args)
     }
 
-    /// The Jacobian, a row for each real number of the result and a column for each of the arguments, in order, where a complex
-    /// number is two, its real part and its imaginary part; by tangents or cotangents, whichever are fewer.
+    /// The Jacobian, a row for each real number of the result and a column for each of the
+    /// arguments, in order, where a complex number is two, its real part and its imaginary part; by
+    /// tangents or cotangents, whichever are fewer.
     ///
     /// # Errors
     /// It cannot be differentiated or run.
@@ -254,8 +266,8 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
         Ok(self.sparse_jacobian(args, &Colouring::dense(rows, columns))?.dense())
     }
 
-    /// The Jacobian from as many products as the colouring of its [pattern](super::inspect::jacobian_pattern) has
-    /// groups.
+    /// The Jacobian from as many products as the colouring of its
+    /// [pattern](super::inspect::jacobian_pattern) has groups.
     ///
     /// # Errors
     /// It cannot be differentiated or run, or the pattern is one of another function.
@@ -299,15 +311,18 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
     ) -> Result<Sparse<T>, DeriveError> {
         let function = self.program().functions[self.function()].name.clone();
         let zeros: Vec<Datum<S>> = args.iter().filter_map(Datum::zero_tangent).collect();
-        let found = compressed(colouring, &function, &zeros, true, |seeds| self.hvps(args, &seeds))?;
+        let found =
+            compressed(colouring, &function, &zeros, true, |seeds| self.hvps(args, &seeds))?;
         let rows = found.pattern().rows.iter().enumerate();
-        let below = rows.flat_map(|(i, row)| row.iter().map(move |&j| (i, j)).filter(|(i, j)| j <= i));
+        let below =
+            rows.flat_map(|(i, row)| row.iter().map(move |&j| (i, j)).filter(|(i, j)| j <= i));
         self.check_symmetry(args, below, |i, j| found.get(i, j))?;
         Ok(found)
     }
 }
 
-/// One product for each group, and each number of it to its place; the first product `alone`, as of [`turns`].
+/// One product for each group, and each number of it to its place; the first product `alone`, as of
+/// [`turns`].
 fn compressed<T: Real, S: Scalar<Real = T>>(
     Colouring { pattern, groups, products, by_rows }: &Colouring,
     function: &str,
@@ -343,10 +358,9 @@ fn compressed<T: Real, S: Scalar<Real = T>>(
     let mut values = Vec::with_capacity(pattern.len());
     for (r, row) in pattern.rows.iter().enumerate() {
         starts.push(values.len());
-        values.extend(
-            row.iter()
-                .map(|&c| if *by_rows { lines[groups[r]][c].clone() } else { lines[groups[c]][r].clone() }),
-        );
+        values.extend(row.iter().map(|&c| {
+            if *by_rows { lines[groups[r]][c].clone() } else { lines[groups[c]][r].clone() }
+        }));
     }
     Ok(Sparse { values, starts, pattern: pattern.clone() })
 }

@@ -1,4 +1,5 @@
-//! Tangents and cotangents as data: whether they fit, all their elements, and their real numbers in order.
+//! Tangents and cotangents as data: whether they fit, all their elements, and their real numbers in
+//! order.
 
 use std::sync::Arc;
 
@@ -6,7 +7,8 @@ use crate::scalar::{Real, Scalar};
 
 use super::{CallError, DeriveError, data::Datum};
 
-/// A tuple `(value, cotangents…)` taken apart, the cotangents extended to the lengths of the arguments.
+/// A tuple `(value, cotangents…)` taken apart, the cotangents extended to the lengths of the
+/// arguments.
 pub(super) fn split<S: Scalar>(
     result: Datum<S>,
     args: &[Datum<S>],
@@ -23,7 +25,8 @@ pub(super) fn split<S: Scalar>(
     Ok((value, fields))
 }
 
-/// Extends the arrays of cotangents with zeros to the lengths of the arguments. Only a wrong rule gives longer ones.
+/// Extends the arrays of cotangents with zeros to the lengths of the arguments. Only a wrong rule
+/// gives longer ones.
 pub(super) fn extend<S: Scalar>(bars: &mut [Datum<S>], args: &[Datum<S>]) -> Result<(), CallError> {
     let differentiable = args.iter().filter(|a| a.has_tangent());
     for (bar, arg) in bars.iter_mut().zip(differentiable) {
@@ -34,14 +37,20 @@ pub(super) fn extend<S: Scalar>(bars: &mut [Datum<S>], args: &[Datum<S>]) -> Res
 }
 
 /// A tangent with all its elements.
-pub(super) fn whole<S: Scalar>(mut dot: Datum<S>, value: &Datum<S>) -> Result<Datum<S>, DeriveError> {
+pub(super) fn whole<S: Scalar>(
+    mut dot: Datum<S>,
+    value: &Datum<S>,
+) -> Result<Datum<S>, DeriveError> {
     fits(&dot, value, ["a rule's tangent", "the result"], false)?;
     dot.extend_like(value);
     Ok(dot)
 }
 
 /// Whether tangents from outside go with their arguments.
-pub(super) fn check_tangents<S: Scalar>(args: &[Datum<S>], dots: &[Datum<S>]) -> Result<(), CallError> {
+pub(super) fn check_tangents<S: Scalar>(
+    args: &[Datum<S>],
+    dots: &[Datum<S>],
+) -> Result<(), CallError> {
     let differentiable = args.iter().filter(|a| a.has_tangent());
     dots.iter()
         .zip(differentiable)
@@ -49,11 +58,15 @@ pub(super) fn check_tangents<S: Scalar>(args: &[Datum<S>], dots: &[Datum<S>]) ->
 }
 
 /// Whether a cotangent from outside goes with the result.
-pub(super) fn check_cotangent<S: Scalar>(y_bar: &Datum<S>, value: &Datum<S>) -> Result<(), CallError> {
+pub(super) fn check_cotangent<S: Scalar>(
+    y_bar: &Datum<S>,
+    value: &Datum<S>,
+) -> Result<(), CallError> {
     fits(y_bar, value, ["a cotangent", "the result"], true)
 }
 
-/// Whether a (co)tangent goes with the value it belongs to, as [`Datum::too_long`] says; both are named.
+/// Whether a (co)tangent goes with the value it belongs to, as [`Datum::too_long`] says; both are
+/// named.
 fn fits<S: Scalar>(
     tangent: &Datum<S>,
     value: &Datum<S>,

@@ -1,9 +1,9 @@
-//! Residues that leave their prime to those that they are multiplied by: vectors of half the size, and a prime
-//! that stays in registers all through a kernel.
+//! Residues that leave their prime to those that they are multiplied by: vectors of half the size,
+//! and a prime that stays in registers all through a kernel.
 //!
-//! A number is in Montgomery form and below twice the prime, so a product needs no comparison: for `t < 2^64 p`,
-//! `t / 2^64 - m p / 2^64 + p` lies between 0 and 2p. With `p < 2^62` the sum of two products of a number below
-//! p and one below 2p is below `4 p^2 < 2^64 p`.
+//! A number is in Montgomery form and below twice the prime, so a product needs no comparison: for
+//! `t < 2^64 p`, `t / 2^64 - m p / 2^64 + p` lies between 0 and 2p. With `p < 2^62` the sum of two
+//! products of a number below p and one below 2p is below `4 p^2 < 2^64 p`.
 
 use super::{PrimeField, Residue, Vectors, prime::inverse};
 use crate::kernel::Acts;
@@ -59,7 +59,8 @@ fn wide(a: &Residue, x: Bare) -> u128 {
     u128::from(a.montgomery()) * u128::from(x.0)
 }
 
-/// The numbers on the left know their prime ([`PrimeField::lifted`]), those on the right belong to the same field.
+/// The numbers on the left know their prime ([`PrimeField::lifted`]), those on the right belong to
+/// the same field.
 impl Acts<Bare> for Residue {
     #[inline(always)]
     fn act(&self, x: &Bare) -> Bare {

@@ -1,17 +1,20 @@
 //! Fields whose residues are floats: products that vector registers take several at a time.
 //!
-//! A prime p lies between `2^48` and `2^49`, a residue is any integer of its class that a float holds, mostly within
-//! `2 p` of 0. For `|a| <= p / 2` and `|x| <= 4 p` the product with one fused operation each for l and c is
+//! A prime p lies between `2^48` and `2^49`, a residue is any integer of its class that a float
+//! holds, mostly within `2 p` of 0. For `|a| <= p / 2` and `|x| <= 4 p` the product with one fused
+//! operation each for l and c is
 //!
 //! ```text
 //! h = fl(a x)      l = a x - h               exact: the error of a product is a float
 //! q = round(fl(h / p))                       |q - a x / p| <= 1/2 + 3 2^-53 |a x / p| <= 7/8
 //! c = h - q p      a x - q p = c + l         exact: integers below 2^53
 //! ```
-//! so that the result is within 7/8 p of 0, and the sum of two of them within 2 p: sums need no reduction. Six operations for
-//! a product, none of which branches, against four products of 64 bits that no vector unit has.
+//! so that the result is within 7/8 p of 0, and the sum of two of them within 2 p: sums need no
+//! reduction. Six operations for a product, none of which branches, against four products of 64
+//! bits that no vector unit has.
 //!
-//! Source: J. van der Hoeven, G. Lecerf, G. Quintin, ACM Trans. Math. Softw. 43, 5 (2016), section 3.
+//! Source: J. van der Hoeven, G. Lecerf, G. Quintin, ACM Trans. Math. Softw. 43, 5 (2016),
+//! section 3.
 
 use num_traits::{One, Zero};
 use rand_chacha::rand_core::Rng;
@@ -41,8 +44,8 @@ impl FloatField {
         here.then_some(FloatField { p: p as f64, inverse: 1.0 / p as f64 })
     }
 
-    /// A prime drawn uniformly from those that are 1 modulo `order`. `None` if there are hardly any: the order must be
-    /// below `2^32`.
+    /// A prime drawn uniformly from those that are 1 modulo `order`. `None` if there are hardly
+    /// any: the order must be below `2^32`.
     #[must_use]
     pub fn random(order: u64, seed: u64) -> Option<FloatField> {
         if order == 0 || order >= 1 << 32 {
@@ -50,19 +53,24 @@ impl FloatField {
         }
         let mut rng = stream(seed, PRIMES);
         // About one in 17 odd numbers of this size is prime; ten thousand failures do not happen.
-        (0..10_000)
-            .find_map(|_| FloatField::new((LEAST / order + rng.next_u64() % (LEAST / order)) * order + 1))
+        (0..10_000).find_map(|_| {
+            FloatField::new((LEAST / order + rng.next_u64() % (LEAST / order)) * order + 1)
+        })
     }
 
     fn of(&self, value: f64) -> FloatResidue {
-        FloatResidue { value: reduced(value, self.p, self.inverse), p: self.p, inverse: self.inverse }
+        FloatResidue {
+            value: reduced(value, self.p, self.inverse),
+            p: self.p,
+            inverse: self.inverse,
+        }
     }
 }
 
 /// A number modulo a prime that it carries, as the integer of its class that is nearest to 0.
 ///
-/// Numbers of two different fields have no sum and no product; the prime of the left one is taken. An integer that has
-/// met no prime yet is exact up to `2^53`.
+/// Numbers of two different fields have no sum and no product; the prime of the left one is taken.
+/// An integer that has met no prime yet is exact up to `2^53`.
 #[derive(Clone, Copy, Debug)]
 pub struct FloatResidue {
     value: f64,
@@ -194,7 +202,8 @@ impl Vectors for FloatResidue {
     }
 }
 
-/// The numbers on the left know their prime (`Vectors::lifted`), those on the right are within 2 p of 0.
+/// The numbers on the left know their prime (`Vectors::lifted`), those on the right are within 2 p
+/// of 0.
 impl Acts<f64> for FloatResidue {
     #[inline(always)]
     fn act(&self, x: &f64) -> f64 {

@@ -1,7 +1,7 @@
 //! The field of `p = 2^64 - 2^32 + 1`, whose products reduce without a division.
 //!
-//! `2^64 = 2^32 - 1` and `2^96 = -1` modulo p, and `p - 1 = 2^32 * 3 * 5 * 17 * 257 * 65537`, so that
-//! multiples of `pi/2^31`, `pi/3`, `pi/5`, `pi/17` and their products are there.
+//! `2^64 = 2^32 - 1` and `2^96 = -1` modulo p, and `p - 1 = 2^32 * 3 * 5 * 17 * 257 * 65537`, so
+//! that multiples of `pi/2^31`, `pi/3`, `pi/5`, `pi/17` and their products are there.
 
 use num_traits::{One, Zero};
 
@@ -109,7 +109,8 @@ impl Ring for Fp {
     /// One reduction for both products.
     #[inline(always)]
     fn dot2(a: &Fp, x: &Fp, b: &Fp, y: &Fp) -> Fp {
-        let (first, second) = (u128::from(a.0) * u128::from(x.0), u128::from(b.0) * u128::from(y.0));
+        let (first, second) =
+            (u128::from(a.0) * u128::from(x.0), u128::from(b.0) * u128::from(y.0));
         let (sum, carry) = first.overflowing_add(second);
         let r = reduce(sum);
         // 2^128 = -2^32 modulo p.

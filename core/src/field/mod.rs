@@ -1,10 +1,11 @@
-//! Prime fields as rings: circuits evaluated exactly, at a random point, at the price of a simulation.
+//! Prime fields as rings: circuits evaluated exactly, at a random point, at the price of a
+//! simulation.
 //!
-//! The amplitudes of a circuit are Laurent polynomials in `z_k = e^{i theta_k / m_k}` over the numbers
-//! that 1/2 and a root of unity `zeta = e^{2 pi i / N}` generate. A prime `p` with `N | p - 1` has an
-//! element of order `N`. Sending `zeta` to it and each `z_k` to any element but 0 keeps sums and
-//! products, so whatever identity holds between circuits holds among the residues ([`Point`]), and
-//! circuits whose residues differ differ.
+//! The amplitudes of a circuit are Laurent polynomials in `z_k = e^{i theta_k / m_k}` over the
+//! numbers that 1/2 and a root of unity `zeta = e^{2 pi i / N}` generate. A prime `p` with
+//! `N | p - 1` has an element of order `N`. Sending `zeta` to it and each `z_k` to any element but
+//! 0 keeps sums and products, so whatever identity holds between circuits holds among the residues
+//! ([`Point`]), and circuits whose residues differ differ.
 //!
 //! ```
 //! use ketgrad_core::{circuit::Circuit, field::{Fp, Goldilocks, Point}, simulate::Simulator};

@@ -16,12 +16,12 @@ const PARAMETERS: u64 = u64::MAX - 2;
 /// Bits of an exponent that one look into a table covers.
 const WINDOW: u32 = 6;
 
-/// A random point: `e^{2 pi i / N}` is an element of order `N`, and `e^{i theta_k / m_k}` any element
-/// but 0. Binds gates whose angles are whole multiples of `2 pi / N` and `theta_k / m_k`; whatever else
-/// occurs is refused by name.
+/// A random point: `e^{2 pi i / N}` is an element of order `N`, and `e^{i theta_k / m_k}` any
+/// element but 0. Binds gates whose angles are whole multiples of `2 pi / N` and `theta_k / m_k`;
+/// whatever else occurs is refused by name.
 ///
-/// Gates halve their angles, so `m_k` must be twice the least common denominator of the coefficients
-/// of `theta_k`, and `N` four times that of the fractions of pi, and a multiple of 8.
+/// Gates halve their angles, so `m_k` must be twice the least common denominator of the
+/// coefficients of `theta_k`, and `N` four times that of the fractions of pi, and a multiple of 8.
 #[derive(Clone, Debug)]
 pub struct Point<R: Modular> {
     field: R::Field,
@@ -36,8 +36,9 @@ pub struct Point<R: Modular> {
 }
 
 impl<R: Modular> Point<R> {
-    /// A point drawn uniformly: the root among all elements of order `order`, each parameter among all
-    /// elements but 0. `steps` holds `m_k`, which are positive. `None` unless `order` is a multiple of 8 and divides p - 1.
+    /// A point drawn uniformly: the root among all elements of order `order`, each parameter among
+    /// all elements but 0. `steps` holds `m_k`, which are positive. `None` unless `order` is a
+    /// multiple of 8 and divides p - 1.
     #[must_use]
     pub fn random(field: R::Field, order: u64, steps: &[i64], seed: u64) -> Option<Point<R>> {
         let p = R::characteristic(&field);
@@ -96,7 +97,8 @@ impl<R: Modular> Point<R> {
             e => e.rem_euclid(i128::from(self.order)) as u64,
         });
         for &(id, q) in angle.terms() {
-            let (steps, z, inverse) = self.params.get(id.index()).ok_or(BindError::Unbound { id })?;
+            let (steps, z, inverse) =
+                self.params.get(id.index()).ok_or(BindError::Unbound { id })?;
             let e = whole(steps.unsigned_abs(), q, inverted).ok_or_else(refuse)?;
             let size = u64::try_from(e.unsigned_abs()).map_err(|_| refuse())?;
             out *= (if e < 0 { inverse } else { z }).power(size);

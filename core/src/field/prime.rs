@@ -1,9 +1,9 @@
 //! Fields whose prime is known at run time only.
 //!
-//! A ring has a 0 and a 1 without any context, so a number carries its prime, and a 0 or 1 that has not
-//! met one is an integer until it does. Numbers are in Montgomery form: `x` stands for
-//! `x / 2^64 mod p`. All primes are 1 modulo `2^16`, which gives `1/p mod 2^64` in two products, and
-//! lie between `2^61` and `2^62`, so that a sum of two products reduces at once.
+//! A ring has a 0 and a 1 without any context, so a number carries its prime, and a 0 or 1 that has
+//! not met one is an integer until it does. Numbers are in Montgomery form: `x` stands for
+//! `x / 2^64 mod p`. All primes are 1 modulo `2^16`, which gives `1/p mod 2^64` in two products,
+//! and lie between `2^61` and `2^62`, so that a sum of two products reduces at once.
 //!
 //! Source: P. L. Montgomery, Math. Comp. 44, 519 (1985).
 
@@ -80,8 +80,8 @@ impl Modular for Residue {
 
 /// A number modulo a prime that it carries.
 ///
-/// Numbers of two different fields have no sum and no product; the prime of the left one is taken. An
-/// integer that has met no prime yet is exact up to `2^63`.
+/// Numbers of two different fields have no sum and no product; the prime of the left one is taken.
+/// An integer that has met no prime yet is exact up to `2^63`.
 #[derive(Clone, Copy, Debug)]
 pub struct Residue {
     /// In Montgomery form; the integer itself, in two's complement, where there is no prime.
@@ -194,7 +194,10 @@ fn minus(a: &Residue, b: &Residue) -> Residue {
     let p = a.modulus;
     if p == b.modulus && p != 0 {
         let (difference, borrow) = a.value.overflowing_sub(b.value);
-        return Residue { value: if borrow { difference.wrapping_add(p) } else { difference }, modulus: p };
+        return Residue {
+            value: if borrow { difference.wrapping_add(p) } else { difference },
+            modulus: p,
+        };
     }
     mixed(a, b, minus, u64::wrapping_sub)
 }
@@ -250,7 +253,8 @@ impl Ring for Residue {
     fn dot2(a: &Residue, x: &Residue, b: &Residue, y: &Residue) -> Residue {
         let p = a.modulus;
         if p == x.modulus && p == b.modulus && p == y.modulus && p != 0 {
-            let sum = u128::from(a.value) * u128::from(x.value) + u128::from(b.value) * u128::from(y.value);
+            let sum = u128::from(a.value) * u128::from(x.value)
+                + u128::from(b.value) * u128::from(y.value);
             return Residue { value: reduce(sum, p), modulus: p };
         }
         a * x + b * y
@@ -270,8 +274,8 @@ fn power_mod(base: u64, mut e: u64, n: u64) -> u64 {
     out
 }
 
-/// Whether a number is prime. Miller and Rabin's test with the first twelve primes as bases decides it
-/// for all numbers of 64 bits (Sorenson and Webster, Math. Comp. 86, 985 (2017)).
+/// Whether a number is prime. Miller and Rabin's test with the first twelve primes as bases decides
+/// it for all numbers of 64 bits (Sorenson and Webster, Math. Comp. 86, 985 (2017)).
 #[must_use]
 pub fn is_prime(n: u64) -> bool {
     const BASES: [u64; 12] = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37];

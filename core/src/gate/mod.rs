@@ -1,8 +1,8 @@
 //! Gates as records: what they are called, what they do, how to undo them.
 //!
-//! A [`GateKind`] is a line of the table in `table.rs`; a [`Gate`] is a kind with its angles. Controls
-//! are not part of a gate: they belong to the instruction that applies it, so `CX` is the name of
-//! "`X` with one control" ([`NamedGate`]).
+//! A [`GateKind`] is a line of the table in `table.rs`; a [`Gate`] is a kind with its angles.
+//! Controls are not part of a gate: they belong to the instruction that applies it, so `CX` is the
+//! name of "`X` with one control" ([`NamedGate`]).
 //!
 //! ```
 //! use ketgrad_core::{gate::{Gate, GateKind}, param::{Angle, Values}};
@@ -155,7 +155,10 @@ impl Gate {
     ///
     /// # Errors
     /// [`ParamCountError`] unless there are as many angles as the gate has parameters.
-    pub fn new(kind: GateKind, params: impl IntoIterator<Item = Angle>) -> Result<Gate, ParamCountError> {
+    pub fn new(
+        kind: GateKind,
+        params: impl IntoIterator<Item = Angle>,
+    ) -> Result<Gate, ParamCountError> {
         let params: Box<[Angle]> = params.into_iter().collect();
         if params.len() != kind.param_names().len() {
             return Err(ParamCountError { kind, given: params.len() });
@@ -233,8 +236,8 @@ impl NamedGate {
         [self.name].into_iter().chain(self.qasm2.iter().chain(self.qasm3).copied())
     }
 
-    /// The gates that are called `name` here or in any OpenQASM, in order of the table: more than one where the languages
-    /// differ.
+    /// The gates that are called `name` here or in any OpenQASM, in order of the table: more than
+    /// one where the languages differ.
     ///
     /// ```
     /// use ketgrad_core::gate::{GateKind, NamedGate};
@@ -279,8 +282,8 @@ fn half_one_plus<R: Ring>(b: &impl Binding<R>, t: &Angle) -> Result<R, BindError
     Ok((R::one() + b.cis(t)?) * b.half())
 }
 
-/// `[[e^{i a} cos t/2, -e^{i b} sin t/2], [e^{i c} sin t/2, e^{i d} cos t/2]]`, where a, b, c, d are sums of angles by
-/// their numbers.
+/// `[[e^{i a} cos t/2, -e^{i b} sin t/2], [e^{i c} sin t/2, e^{i d} cos t/2]]`, where a, b, c, d
+/// are sums of angles by their numbers.
 fn with_phases<R: Ring>(
     bind: &impl Binding<R>,
     t: &Angle,
@@ -317,7 +320,9 @@ fn special_u<R: Ring>(
 
 /// The matrix that moves column `j` to row `rows[j]`.
 fn permutation<R: Ring, const D: usize>(rows: [usize; D]) -> [[R; D]; D] {
-    std::array::from_fn(|i| std::array::from_fn(|j| if rows[j] == i { R::one() } else { R::zero() }))
+    std::array::from_fn(|i| {
+        std::array::from_fn(|j| if rows[j] == i { R::one() } else { R::zero() })
+    })
 }
 
 /// `c` on the diagonal and `x` on the other one, from the top.

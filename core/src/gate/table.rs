@@ -3,8 +3,8 @@
 //! ```text
 //! NAME "name" (targets) (parameters) |b| matrix, dagger NAME(…) [, generator];   /// doc
 //! ```
-//! - `b` is the [`Binding`](crate::param::Binding); the matrix is written over any ring `R` with its
-//!   `cis`, `cos`, `i_sin`, `half`, `sqrt_half`, `i`. Parameters are `&Angle`.
+//! - `b` is the [`Binding`](crate::param::Binding); the matrix is written over any ring `R` with
+//!   its `cis`, `cos`, `i_sin`, `half`, `sqrt_half`, `i`. Parameters are `&Angle`.
 //! - Bit j of a row or column number belongs to the j-th target.
 //! - The generator says how the gate depends on its parameter: `pauli "XY"` is
 //!   `exp(-i theta/2 P)` with letter j on target j; `projector` is `exp(i theta |1…1><1…1|)` (a
@@ -68,7 +68,8 @@ macro_rules! for_each_gate {
             /// `diag(1, e^{i lambda})`.
             P "p" (q) (lambda) |b| [[R::one(), R::zero()], [R::zero(), b.cis(lambda)?]], dagger P(-lambda), projector;
             /// OpenQASM 3's built-in: `e^{i theta/2}` times the textbook
-            /// `[[cos t/2, -e^{i lambda} sin t/2], [e^{i phi} sin t/2, e^{i(phi+lambda)} cos t/2]]`.
+            /// `[[cos t/2, -e^{i lambda} sin t/2], [e^{i phi} sin t/2, e^{i(phi+lambda)} cos
+            /// t/2]]`.
             U "U" (q) (theta, phi, lambda) |b| textbook_u(b, theta, phi, lambda, &half(theta))?,
                 dagger U(-theta, -lambda, -phi), none;
             /// `U3(pi/2, phi, lambda)`.
@@ -138,8 +139,8 @@ macro_rules! for_each_gate {
                 [[R::one(), R::zero(), R::zero(), R::zero()], [R::zero(), c.clone(), s.clone(), R::zero()],
                  [R::zero(), s, c, R::zero()], [R::zero(), R::zero(), R::zero(), b.cis(&-phi.clone())?]]
             }, dagger FSIM(-theta, -phi), none;
-            /// Margolus' simplified Toffoli: CCX up to the phases -1 of |101> and ±i of |011>, |111>
-            /// (leftmost bit: target c).
+            /// Margolus' simplified Toffoli: CCX up to the phases -1 of |101> and ±i of |011>,
+            /// |111> (leftmost bit: target c).
             RCCX "rccx" (a, b, c) () |b| {
                 let mut m = permutation([0, 1, 2, 7, 4, 5, 6, 3]);
                 m[5][5] = -R::one();
@@ -153,8 +154,8 @@ macro_rules! for_each_gate {
     };
 }
 
-/// Calls `$reader! { … }` with every named gate: name, other names, method, qubits (controls first),
-/// number of controls, gate, parameters, and which of the standard files has it.
+/// Calls `$reader! { … }` with every named gate: name, other names, method, qubits (controls
+/// first), number of controls, gate, parameters, and which of the standard files has it.
 ///
 /// `qasm2` is the extended `qelib1.inc`, `qasm3` is `stdgates.inc`; the first name in a list is the
 /// one that is printed.

@@ -1,31 +1,34 @@
 //! Derivatives of circuits by the adjoint method: one run forward, one run back, two vectors.
 //!
-//! With `|psi> = G_m … G_1 |start>` and the cotangent `lambda` of the final amplitudes, `dL = re <lambda|d psi>`,
-//! the derivative by an angle `a` of gate k is
+//! With `|psi> = G_m … G_1 |start>` and the cotangent `lambda` of the final amplitudes,
+//! `dL = re <lambda|d psi>`, the derivative by an angle `a` of gate k is
 //!
 //! ```text
 //! dL/da = re <lambda_k| (dG_k/da) G_k^dagger |psi_k>,
 //! psi_{k-1} = G_k^dagger psi_k,    lambda_{k-1} = G_k^dagger lambda_k,
 //! ```
 //!
-//! where `psi_k`, `lambda_k` stand after gate k. For an expectation value `<psi|O|psi>` the cotangent is
-//! `lambda = 2 O psi`. Gates are unitary, so nothing is recorded: the states of the way forward are recomputed on
-//! the way back. What remains of `lambda` at the start is the cotangent of the initial state.
+//! where `psi_k`, `lambda_k` stand after gate k. For an expectation value `<psi|O|psi>` the
+//! cotangent is `lambda = 2 O psi`. Gates are unitary, so nothing is recorded: the states of the
+//! way forward are recomputed on the way back. What remains of `lambda` at the start is the
+//! cotangent of the initial state.
 //!
-//! Gates on different qubits do not disturb each other's derivative, so a layer of them is differentiated at one
-//! place and undone in one go, by the executors: in as few passes as they need.
+//! Gates on different qubits do not disturb each other's derivative, so a layer of them is
+//! differentiated at one place and undone in one go, by the executors: in as few passes as they
+//! need.
 //!
 //! Everything is generic: on duals it gives second derivatives (forward over adjoint).
 //!
-//! For `Complex<f32>` and `Complex<f64>` the fast executor takes both vectors through one plan, a stage of many
-//! gates in one pass. `(dG/da) G^dagger` is anti-Hermitian, so it is `-i` times a real sum of Pauli strings, controls
-//! included, and what the executor takes on the way are inner products with these.
+//! For `Complex<f32>` and `Complex<f64>` the fast executor takes both vectors through one plan, a
+//! stage of many gates in one pass. `(dG/da) G^dagger` is anti-Hermitian, so it is `-i` times a
+//! real sum of Pauli strings, controls included, and what the executor takes on the way are inner
+//! products with these.
 //!
 //! Where an executor keeps states on a device, both vectors stay there (`resident.rs`).
 //!
-//! Cost: 2 states; tile by tile 3 to 6 runs; else per gate two applications, per angle one pass over both states.
-//! Source: T. Jones, J. Gacon, "Efficient calculation of gradients in classical simulations of variational quantum
-//! algorithms" (2020), arXiv:2009.02823.
+//! Cost: 2 states; tile by tile 3 to 6 runs; else per gate two applications, per angle one pass
+//! over both states. Source: T. Jones, J. Gacon, "Efficient calculation of gradients in classical
+//! simulations of variational quantum algorithms" (2020), arXiv:2009.02823.
 
 use num_complex::Complex;
 
@@ -94,7 +97,8 @@ impl<'a, T: Real> Bound<'a, T> {
             return Err(CircuitError::NotUnitary { what: "a final state vector" }.into());
         }
         let bind = |i: &Instruction| bind_instruction(circuit, i, &Values(values));
-        let gates = circuit.instructions().iter().map(bind).collect::<Result<_, SimulateError>>()?;
+        let gates =
+            circuit.instructions().iter().map(bind).collect::<Result<_, SimulateError>>()?;
         Ok(Bound { circuit, values, gates })
     }
 
@@ -117,8 +121,8 @@ impl<'a, T: Real> Bound<'a, T> {
         self.gates.iter().flatten().cloned().collect()
     }
 
-    /// Takes both vectors back to the start, and gives the derivative by the angle of each slot. Where psi began as |0…0>
-    /// ([`Way::ToZero`]), both are of no use then.
+    /// Takes both vectors back to the start, and gives the derivative by the angle of each slot.
+    /// Where psi began as |0…0> ([`Way::ToZero`]), both are of no use then.
     pub(super) fn back(
         &self,
         simulator: &Simulator,
@@ -147,8 +151,8 @@ impl<'a, T: Real> Bound<'a, T> {
         Ok(by_angle)
     }
 
-    /// The whole way back in one go, by an executor that takes inner products on the way; `None` if there is none
-    /// for this type of number, or if a generator is a sum of too many Pauli strings.
+    /// The whole way back in one go, by an executor that takes inner products on the way; `None` if
+    /// there is none for this type of number, or if a generator is a sum of too many Pauli strings.
     fn at_once(
         &self,
         simulator: &Simulator,
@@ -166,7 +170,8 @@ impl<'a, T: Real> Bound<'a, T> {
         let (psi, lambda) = (psi.amplitudes_mut(), lambda.amplitudes_mut());
         let run = |executor: &dyn Executor<_>| match executor.pairs(n_qubits) {
             Some(pairs) => {
-                let products = pairs.run(&back.operators, &back.inners, way, psi, lambda, &simulator.threads);
+                let products =
+                    pairs.run(&back.operators, &back.inners, way, psi, lambda, &simulator.threads);
                 products.map(Some)
             }
             None => Ok(None),
@@ -190,9 +195,17 @@ impl<'a, T: Real> Bound<'a, T> {
                 };
                 let gate = match &instruction.operation {
                     Operation::Gate(gate) => gate,
-                    Operation::PauliRotation(rotation) if instruction.controls.len() <= MAX_BITS => {
+                    Operation::PauliRotation(rotation)
+                        if instruction.controls.len() <= MAX_BITS =>
+                    {
                         let (x, z) = rotation.masks(&instruction.targets);
-                        under_controls(x, z, &T::from_ratio(Q::new(1, 2)), &instruction.controls, each);
+                        under_controls(
+                            x,
+                            z,
+                            &T::from_ratio(Q::new(1, 2)),
+                            &instruction.controls,
+                            each,
+                        );
                         continue;
                     }
                     Operation::PauliRotation(_) => return Ok(None),
@@ -207,7 +220,8 @@ impl<'a, T: Real> Bound<'a, T> {
                 let at = match at {
                     Some(at) => at,
                     None => {
-                        let slope = Slope::of(self.circuit, instruction, slots[rest].angle, self.values)?;
+                        let slope =
+                            Slope::of(self.circuit, instruction, slots[rest].angle, self.values)?;
                         let Some(Slope::Matrix(matrix)) = slope else { continue };
                         known.push((gate.kind(), pauli_terms(&matrix)));
                         known.len() - 1
@@ -225,8 +239,8 @@ impl<'a, T: Real> Bound<'a, T> {
         self.gates.iter().enumerate().filter_map(|(k, gate)| gate.as_ref().map(|gate| (k, gate)))
     }
 
-    /// Where the longest run of instructions begins that ends at `end` and in which no instruction with a parameter
-    /// shares a qubit with a later one.
+    /// Where the longest run of instructions begins that ends at `end` and in which no instruction
+    /// with a parameter shares a qubit with a later one.
     fn layer(&self, end: usize) -> usize {
         let mut used = 0usize;
         for (k, instruction) in self.circuit.instructions()[..end].iter().enumerate().rev() {
@@ -257,14 +271,16 @@ impl<'a, T: Real> Bound<'a, T> {
     ) -> Result<T, SimulateError> {
         let instruction = &self.circuit.instructions()[slot.instruction];
         let slope = Slope::of(self.circuit, instruction, slot.angle, self.values)?;
-        Ok(slope.map_or_else(T::zero, |slope| slope.between(instruction, lambda, psi, threads).re()))
+        Ok(slope
+            .map_or_else(T::zero, |slope| slope.between(instruction, lambda, psi, threads).re()))
     }
 }
 
 /// A Pauli string on the targets of a gate, (x, z), and its factor.
 type Term<T> = (usize, usize, T);
 
-/// An anti-Hermitian matrix as `-i sum_k c_k P_k`: the Pauli strings and `c_k = -im tr(P_k M) / 2^n`.
+/// An anti-Hermitian matrix as `-i sum_k c_k P_k`: the Pauli strings and
+/// `c_k = -im tr(P_k M) / 2^n`.
 fn pauli_terms<T: Real>(matrix: &Matrix<Complex<T>>) -> Vec<Term<T>> {
     let dim = matrix.dim();
     let term = |k: usize| {
@@ -284,11 +300,16 @@ fn pauli_terms<T: Real>(matrix: &Matrix<Complex<T>>) -> Vec<Term<T>> {
     (0..dim * dim).map(term).filter(|(_, _, c)| !c.is_exact_zero()).collect()
 }
 
-/// The strings of a gate on the qubits of an instruction, where its controls hold: a control is `(1 - Z) / 2` or,
-/// for the value 0, `(1 + Z) / 2`.
-fn on_qubits<T: Real>(strings: &[Term<T>], instruction: &Instruction, mut each: impl FnMut(usize, usize, T)) {
+/// The strings of a gate on the qubits of an instruction, where its controls hold: a control is
+/// `(1 - Z) / 2` or, for the value 0, `(1 + Z) / 2`.
+fn on_qubits<T: Real>(
+    strings: &[Term<T>],
+    instruction: &Instruction,
+    mut each: impl FnMut(usize, usize, T),
+) {
     let targets = &instruction.targets;
-    let spread = |j: usize| targets.iter().enumerate().fold(0, |at, (bit, &q)| at | (j >> bit & 1) << q);
+    let spread =
+        |j: usize| targets.iter().enumerate().fold(0, |at, (bit, &q)| at | (j >> bit & 1) << q);
     for (x, z, c) in strings {
         under_controls(spread(*x), spread(*z), c, &instruction.controls, &mut each);
     }
@@ -305,8 +326,8 @@ fn under_controls<T: Real>(
     let share = T::from_ratio(Q::new(1, 1 << controls.len()));
     for set in 0..1usize << controls.len() {
         let chosen = controls.iter().enumerate().filter(|(i, _)| set >> i & 1 == 1);
-        let (mask, negative) =
-            chosen.fold((0, false), |(mask, negative), (_, c)| (mask | 1 << c.qubit, negative ^ c.value));
+        let (mask, negative) = chosen
+            .fold((0, false), |(mask, negative), (_, c)| (mask | 1 << c.qubit, negative ^ c.value));
         let c = share.clone() * factor;
         each(x, z | mask, if negative { -c } else { c });
     }

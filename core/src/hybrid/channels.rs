@@ -1,15 +1,18 @@
 //! Derivatives of channels by their parameters.
 //!
-//! Of a channel `sum_k w_k A_k (x) conj(A_k)` the derivative is taken from the channel table itself, on first-order
-//! polynomials in the parameter ([`Series`]).
+//! Of a channel `sum_k w_k A_k (x) conj(A_k)` the derivative is taken from the channel table
+//! itself, on first-order polynomials in the parameter ([`Series`]).
 //!
 //! # The edge gamma = 1
-//! What damping keeps of an entry off the diagonal is `sqrt(1 - gamma)`, whose slope at 1 is infinite. There the derivative is
-//! that at the number next to 1, `gamma = 1 - 2^-53`: finite derivatives, those by a gamma of several channels among them, are
-//! right to 1e-8, and one that is infinite is some `5e7` times what stands off the diagonal. It is told by a second `gamma`, four
-//! times as near and nearer still for each parameter with a higher number: there it is more than twice as large, and becomes
-//! infinite. So does one that depends on the way to a corner where several parameters are 1. The values are those at 1. Duals carry
-//! the infinite slope: what depends on such entries is infinite or NaN on them, and so are second derivatives by this method.
+//! What damping keeps of an entry off the diagonal is `sqrt(1 - gamma)`, whose slope at 1 is
+//! infinite. There the derivative is that at the number next to 1, `gamma = 1 - 2^-53`: finite
+//! derivatives, those by a gamma of several channels among them, are right to 1e-8, and one that is
+//! infinite is some `5e7` times what stands off the diagonal. It is told by a second `gamma`, four
+//! times as near and nearer still for each parameter with a higher number: there it is more than
+//! twice as large, and becomes infinite. So does one that depends on the way to a corner where
+//! several parameters are 1. The values are those at 1. Duals carry the infinite slope: what
+//! depends on such entries is infinite or NaN on them, and so are second derivatives by this
+//! method.
 
 use std::cell::Cell;
 
@@ -25,8 +28,9 @@ use crate::{
     simulate::superoperator_matrix,
 };
 
-/// The derivative of a channel's superoperator by one of its parameters, from terms of which some have negative weights: of
-/// `w A (x) conj(A)` it is `w' A (x) conj(A) + w (A' (x) conj(A) + A (x) conj(A'))`, and the sum in parentheses is what
+/// The derivative of a channel's superoperator by one of its parameters, from terms of which some
+/// have negative weights: of `w A (x) conj(A)` it is
+/// `w' A (x) conj(A) + w (A' (x) conj(A) + A (x) conj(A'))`, and the sum in parentheses is what
 /// `A + A'` gives less what A and A' give alone.
 pub(super) fn slope<T: Real>(
     channel: &Channel,
@@ -37,8 +41,8 @@ pub(super) fn slope<T: Real>(
     // A parameter that no circuit has stands for x.
     let x = ParamId::new(u32::MAX);
     let mut number = 0..;
-    let moved =
-        channel.map_params(|a| if number.next() == Some(k) { a + Angle::theta(x) } else { a.clone() });
+    let moved = channel
+        .map_params(|a| if number.next() == Some(k) { a + Angle::theta(x) } else { a.clone() });
     let mut slopes = Terms::new();
     let binding = Nudged { values: Edge::of(channel, values, nearer), x };
     for (weight, matrix) in moved.terms(&binding)? {
@@ -65,7 +69,10 @@ pub(super) struct Edge<'a, T> {
 impl<'a, T: Real> Edge<'a, T> {
     /// For a channel; a strength without parameters stays what it is.
     pub(super) fn of(channel: &Channel, values: &'a [T], nearer: bool) -> Edge<'a, T> {
-        let ids = channel.params().iter().flat_map(|angle| angle.terms().iter().map(|term| term.0.index()));
+        let ids = channel
+            .params()
+            .iter()
+            .flat_map(|angle| angle.terms().iter().map(|term| term.0.index()));
         let part = match ids.min() {
             None => 0.0,
             Some(_) if !nearer => 1.0,
@@ -111,8 +118,8 @@ fn unit<T: Real>() -> f64 {
     if is_single { f64::from(f32::EPSILON) } else { f64::EPSILON }
 }
 
-/// Derivatives at the edge from those beside it and nearer to it: those that are finite, of observables of some size, are the same to
-/// the root of the rounding unit.
+/// Derivatives at the edge from those beside it and nearer to it: those that are finite, of
+/// observables of some size, are the same to the root of the rounding unit.
 pub(super) fn derivatives_at_edge<T: Real>(beside: Vec<T>, nearer: &[T], size: f64) -> Vec<T> {
     let most = 64.0 * unit::<T>().sqrt() * size;
     let pairs = beside.into_iter().zip(nearer);

@@ -1,16 +1,18 @@
 //! Derivatives by differences, which share nothing with the other methods but the values.
 //!
-//! Values vary over angles of size 1, however large the numbers are, so steps are absolute: the cube root of the rounding unit
-//! balances the rounding of values, `unit / h`, against curvature, `h^2 / 6` times the third derivative. That is `6e-11` in `f64`
-//! and `3e-5` in `f32`, times the third derivative of the value by the input, which grows as the cube of the frequency. A step is what
-//! the numbers beside the input are apart in the end, so that its rounding counts nothing.
+//! Values vary over angles of size 1, however large the numbers are, so steps are absolute: the
+//! cube root of the rounding unit balances the rounding of values, `unit / h`, against curvature,
+//! `h^2 / 6` times the third derivative. That is `6e-11` in `f64` and `3e-5` in `f32`, times the
+//! third derivative of the value by the input, which grows as the cube of the frequency. A step is
+//! what the numbers beside the input are apart in the end, so that its rounding counts nothing.
 //!
-//! Two things make steps longer. Numbers beyond some `1e10` (`1e4` in `f32`) are further apart than that. And parameters that are
-//! computed from inputs (`t * s`, not `3 * t`) are rounded by `unit |t|`, in place of `unit`, so that the step is the cube root
-//! of that. Where the error by curvature would become more than sixteen times as large, or `1e-6`, an error says so.
+//! Two things make steps longer. Numbers beyond some `1e10` (`1e4` in `f32`) are further apart than
+//! that. And parameters that are computed from inputs (`t * s`, not `3 * t`) are rounded by
+//! `unit |t|`, in place of `unit`, so that the step is the cube root of that. Where the error by
+//! curvature would become more than sixteen times as large, or `1e-6`, an error says so.
 //!
-//! Where one side is no probability, two steps go to the other side, with three lengths: a slope that shorter steps only make
-//! larger, as that of `sqrt(1 - gamma)` at 1, is infinite.
+//! Where one side is no probability, two steps go to the other side, with three lengths: a slope
+//! that shorter steps only make larger, as that of `sqrt(1 - gamma)` at 1, is infinite.
 
 use super::{Expectation, HybridError};
 use crate::scalar::Real;
@@ -63,14 +65,19 @@ impl Expectation {
         };
         match (beside(1.0), beside(-1.0)) {
             (Ok((right, up)), Ok((left, down))) => Ok((up - down) * T::lit((right - left).recip())),
-            (Err(error), _) if error.is_no_probability() => one_sided(&f(at)?, -1.0, unit / h, beside),
-            (_, Err(error)) if error.is_no_probability() => one_sided(&f(at)?, 1.0, unit / h, beside),
+            (Err(error), _) if error.is_no_probability() => {
+                one_sided(&f(at)?, -1.0, unit / h, beside)
+            }
+            (_, Err(error)) if error.is_no_probability() => {
+                one_sided(&f(at)?, 1.0, unit / h, beside)
+            }
             (Err(error), _) | (_, Err(error)) => Err(error),
         }
     }
 }
 
-/// The slope to one side of a value, from those beside it; `noise` is the error of a difference over a step.
+/// The slope to one side of a value, from those beside it; `noise` is the error of a difference
+/// over a step.
 fn one_sided<T: Real>(
     here: &T,
     side: f64,

@@ -42,7 +42,8 @@ pub enum Method {
 
 impl Method {
     /// Those that serve circuits of any size: all but [`Method::Symbolic`].
-    pub const ALL: [Method; 4] = [Method::Adjoint, Method::Forward, Method::Shift, Method::Difference];
+    pub const ALL: [Method; 4] =
+        [Method::Adjoint, Method::Forward, Method::Shift, Method::Difference];
 
     /// The name in the command line.
     #[must_use]
@@ -63,10 +64,11 @@ impl fmt::Display for Method {
     }
 }
 
-/// The expectation values of observables in the final state of a circuit that starts in |0…0>, as functions of its
-/// inputs. All observables share one run of the circuit, [folded](Circuit::folded) and without its
-/// [idle qubits](Circuit::compact). With noise, and where the circuit measures, resets or branches before
-/// its end, the state is a density matrix, averaged over all outcomes: 4^n entries.
+/// The expectation values of observables in the final state of a circuit that starts in |0…0>, as
+/// functions of its inputs. All observables share one run of the circuit, [folded](Circuit::folded)
+/// and without its [idle qubits](Circuit::compact). With noise, and where the circuit measures,
+/// resets or branches before its end, the state is a density matrix, averaged over all outcomes:
+/// 4^n entries.
 #[derive(Clone, Debug)]
 pub struct Expectation {
     pub(super) circuit: Arc<Circuit>,
@@ -106,7 +108,8 @@ impl Expectation {
         Ok(Expectation { given, ..Expectation::of_whole(circuit, observables)? })
     }
 
-    /// Of the given observables in the final state of a circuit that starts in another state than |0…0>: from there no qubit is idle.
+    /// Of the given observables in the final state of a circuit that starts in another state than
+    /// |0…0>: from there no qubit is idle.
     ///
     /// ```
     /// use ketgrad_core::{circuit::Circuit, hybrid::Expectation, observable::PauliSum, state::StateVector};
@@ -134,7 +137,10 @@ impl Expectation {
     }
 
     /// Of a circuit as it is.
-    fn of_whole(circuit: Circuit, observables: Vec<Observable>) -> Result<Expectation, HybridError> {
+    fn of_whole(
+        circuit: Circuit,
+        observables: Vec<Observable>,
+    ) -> Result<Expectation, HybridError> {
         let (slots, chain) = (slots(&circuit), Chain::new(&circuit)?);
         let n_inputs = circuit.inputs().count();
         let simulator = Simulator::new();
@@ -236,17 +242,26 @@ impl Expectation {
         Ok((total(values), gradient))
     }
 
-    /// The values, and the derivative of `sum_k cotangents[k] <O_k>` by each input, by the adjoint method: about
-    /// three runs, whatever the number of inputs and observables.
+    /// The values, and the derivative of `sum_k cotangents[k] <O_k>` by each input, by the adjoint
+    /// method: about three runs, whatever the number of inputs and observables.
     ///
     /// # Errors
-    /// As [`Expectation::values`]; [`HybridError::Count`] unless there is a cotangent for each observable.
-    pub fn vjp<T: Real>(&self, inputs: &[T], cotangents: &[T]) -> Result<(Vec<T>, Vec<T>), HybridError> {
+    /// As [`Expectation::values`]; [`HybridError::Count`] unless there is a cotangent for each
+    /// observable.
+    pub fn vjp<T: Real>(
+        &self,
+        inputs: &[T],
+        cotangents: &[T],
+    ) -> Result<(Vec<T>, Vec<T>), HybridError> {
         type Vjp<T> = fn(&Expectation, &[T], &[T]) -> Result<(Vec<T>, Vec<T>), HybridError>;
         compiled!(T: Vjp = [f32, f64] Expectation::vjp_any)(self, inputs, cotangents)
     }
 
-    fn vjp_any<T: Real>(&self, inputs: &[T], cotangents: &[T]) -> Result<(Vec<T>, Vec<T>), HybridError> {
+    fn vjp_any<T: Real>(
+        &self,
+        inputs: &[T],
+        cotangents: &[T],
+    ) -> Result<(Vec<T>, Vec<T>), HybridError> {
         if self.circuit.has_channels() {
             return self.noisy_vjp(inputs, cotangents);
         }
@@ -257,11 +272,13 @@ impl Expectation {
             Some(there) => there,
             None => self.vjp_here(&bound, cotangents)?,
         };
-        let gradient = self.chain.pull(inputs, by_parameter(&self.circuit, &self.slots, &by_angle))?;
+        let gradient =
+            self.chain.pull(inputs, by_parameter(&self.circuit, &self.slots, &by_angle))?;
         Ok((results, gradient))
     }
 
-    /// The values, and the derivative of their weighted sum by the angle of each slot, in the host's memory.
+    /// The values, and the derivative of their weighted sum by the angle of each slot, in the
+    /// host's memory.
     fn vjp_here<T: Real>(
         &self,
         bound: &Bound<'_, T>,
@@ -270,7 +287,8 @@ impl Expectation {
         let mut psi = self.start()?;
         bound.run(&self.simulator, &mut psi)?;
         let (results, mut lambda) = self.observe_and_cotangent(&psi, weights)?;
-        let by_angle = bound.back(&self.simulator, &self.slots, self.way_back(), &mut psi, &mut lambda)?;
+        let by_angle =
+            bound.back(&self.simulator, &self.slots, self.way_back(), &mut psi, &mut lambda)?;
         Ok((results, by_angle))
     }
 
@@ -310,37 +328,44 @@ impl Expectation {
                 Ok((value, (0..inputs.len()).map(along).collect::<Result<_, HybridError>>()?))
             }
             Method::Shift => self.shift_gradient(inputs),
-            Method::Difference => Ok((self.value(inputs)?, self.differences(inputs, |x| self.value(x))?)),
+            Method::Difference => {
+                Ok((self.value(inputs)?, self.differences(inputs, |x| self.value(x))?))
+            }
             Method::Symbolic => self.symbolic_gradient(inputs),
         }
     }
 
-    /// Compares [all methods](Expectation::methods) at a point. Differences must agree as [`Settings::default`] says, the others to 1e-8;
-    /// where numbers are too far apart for steps they are left out.
+    /// Compares [all methods](Expectation::methods) at a point. Differences must agree as
+    /// [`Settings::default`] says, the others to 1e-8; where numbers are too far apart for steps
+    /// they are left out.
     ///
     /// # Errors
     /// As [`Expectation::values`].
     pub fn check(&self, inputs: &[f64]) -> Result<Report, HybridError> {
         let by = |method: Method| {
-            self.gradient_by(method, inputs).map(|(value, gradient)| (method.name(), value, gradient))
+            self.gradient_by(method, inputs)
+                .map(|(value, gradient)| (method.name(), value, gradient))
         };
         let engines = self.methods().into_iter().map(by);
         let engines = engines.filter(|engine| !matches!(engine, Err(HybridError::Step { .. })));
         let engines = engines.collect::<Result<Vec<_>, _>>()?;
         let reentrant = by(self.methods()[0])?.2 == engines[0].2;
         let exact = Settings { absolute: EXACT, relative: EXACT, ..Settings::default() };
-        let settings =
-            |name: &str| if name == Method::Difference.name() { Settings::default() } else { exact };
+        let settings = |name: &str| {
+            if name == Method::Difference.name() { Settings::default() } else { exact }
+        };
         let names = self.circuit.inputs().map(str::to_owned).collect();
         Ok(Report::new(names, engines, reentrant, settings))
     }
 
-    /// The methods that serve it and need no closed form: all of [`Method::ALL`], but shifts where channels depend on the
-    /// inputs or gates are in loops, and the adjoint method where the circuit has no one final state.
+    /// The methods that serve it and need no closed form: all of [`Method::ALL`], but shifts where
+    /// channels depend on the inputs or gates are in loops, and the adjoint method where the
+    /// circuit has no one final state.
     #[must_use]
     pub fn methods(&self) -> Vec<Method> {
         let instructions = self.circuit.instructions();
-        let channels = self.slots.iter().any(|slot| !instructions[slot.instruction].operation.is_gate());
+        let channels =
+            self.slots.iter().any(|slot| !instructions[slot.instruction].operation.is_gate());
         let serves = |method: &Method| match method {
             Method::Adjoint => is_straight(&self.circuit),
             Method::Shift => !channels && !self.has_loops(),
@@ -350,7 +375,10 @@ impl Expectation {
     }
 
     /// The final state.
-    pub(super) fn state<T: Real>(&self, values: &[T]) -> Result<StateVector<Complex<T>>, HybridError> {
+    pub(super) fn state<T: Real>(
+        &self,
+        values: &[T],
+    ) -> Result<StateVector<Complex<T>>, HybridError> {
         let mut state = self.start()?;
         Bound::new(&self.circuit, values)?.run(&self.simulator, &mut state)?;
         Ok(state)
@@ -367,7 +395,9 @@ impl Expectation {
     }
 
     /// The state to start in, if it is not |0…0>.
-    pub(super) fn given_start<T: Real>(&self) -> Option<Result<StateVector<Complex<T>>, StateError>> {
+    pub(super) fn given_start<T: Real>(
+        &self,
+    ) -> Option<Result<StateVector<Complex<T>>, StateError>> {
         let number = |z: &Complex<f64>| Complex::new(T::lit(z.re), T::lit(z.im));
         let amplitudes = self.initial.as_ref()?.amplitudes().iter().map(number).collect();
         Some(StateVector::from_vector(amplitudes).map_err(StateError::from))
@@ -378,7 +408,10 @@ impl Expectation {
         if self.initial.is_some() { Way::Given } else { Way::ToZero }
     }
 
-    pub(super) fn observe<T: Real>(&self, state: &StateVector<Complex<T>>) -> Result<Vec<T>, HybridError> {
+    pub(super) fn observe<T: Real>(
+        &self,
+        state: &StateVector<Complex<T>>,
+    ) -> Result<Vec<T>, HybridError> {
         let threads = &self.simulator.threads;
         self.observables.iter().map(|o| o.value(state, threads)).collect()
     }

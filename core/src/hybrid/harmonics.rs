@@ -1,16 +1,16 @@
 //! A gate as a trigonometric polynomial in one of its angles.
 //!
-//! Every entry of a gate's matrix is a sum of terms `c e^{i q a}` in each of its angles `a`, with rational
-//! frequencies `q`:
+//! Every entry of a gate's matrix is a sum of terms `c e^{i q a}` in each of its angles `a`, with
+//! rational frequencies `q`:
 //!
 //! ```text
 //! G(a + x) = sum_q e^{i q x} G_q        RX: q = 1/2, -1/2        P: q = 0, 1
 //! ```
 //!
-//! The matrices `G_q` are all that derivatives need: `dG/da = sum_q i q G_q`, and the differences of the
-//! frequencies are those of an expectation value, which decide how many shifts its derivative takes. They come
-//! from the gate table itself, which is written over any [`Ring`]: here it runs on [`Series`], the ring of such
-//! sums, and nothing is said twice.
+//! The matrices `G_q` are all that derivatives need: `dG/da = sum_q i q G_q`, and the differences
+//! of the frequencies are those of an expectation value, which decide how many shifts its
+//! derivative takes. They come from the gate table itself, which is written over any [`Ring`]: here
+//! it runs on [`Series`], the ring of such sums, and nothing is said twice.
 //!
 //! Cost: O(4^k) for each frequency of a gate on k qubits; no state is touched.
 
@@ -38,7 +38,8 @@ pub(super) fn harmonics<R: Ring>(
     // A parameter that no circuit has stands for x.
     let x = ParamId::new(u32::MAX);
     let mut number = 0..;
-    let shifted = gate.map_params(|a| if number.next() == Some(k) { a + Angle::theta(x) } else { a.clone() });
+    let shifted =
+        gate.map_params(|a| if number.next() == Some(k) { a + Angle::theta(x) } else { a.clone() });
     let matrix = shifted.matrix(&Shifted { binding, x })?;
     let mut frequencies: Vec<Q> =
         matrix.entries().iter().flat_map(|entry| entry.0.iter().map(|t| t.0)).collect();
@@ -66,11 +67,17 @@ impl<R: Ring, B: Binding<R>> Binding<Series<R>> for Shifted<'_, B> {
         let (of_x, rest) = self.split(angle);
         Ok(Series(vec![(of_x, self.binding.cis(&rest)?)]))
     }
-    fn cis_of_sums(&self, angles: &[&Angle], sums: [&[usize]; 4]) -> Result<[Series<R>; 4], BindError> {
-        let (of_x, rests): (Vec<Q>, Vec<Angle>) = angles.iter().map(|angle| self.split(angle)).unzip();
+    fn cis_of_sums(
+        &self,
+        angles: &[&Angle],
+        sums: [&[usize]; 4],
+    ) -> Result<[Series<R>; 4], BindError> {
+        let (of_x, rests): (Vec<Q>, Vec<Angle>) =
+            angles.iter().map(|angle| self.split(angle)).unzip();
         let rests: Vec<&Angle> = rests.iter().collect();
         let [a, b, c, d] = self.binding.cis_of_sums(&rests, sums)?;
-        let series = |(sum, z): (&[usize], R)| Series(vec![(sum.iter().map(|&k| of_x[k]).sum(), z)]);
+        let series =
+            |(sum, z): (&[usize], R)| Series(vec![(sum.iter().map(|&k| of_x[k]).sum(), z)]);
         Ok([(sums[0], a), (sums[1], b), (sums[2], c), (sums[3], d)].map(series))
     }
     fn half(&self) -> Series<R> {
@@ -88,8 +95,8 @@ impl<R: Ring, B: Binding<R>> Binding<Series<R>> for Shifted<'_, B> {
     }
 }
 
-/// A sum of terms `c e^{i q x}`, sorted by q, without terms that are exactly zero; or of terms `c x^q`, which add and multiply
-/// alike.
+/// A sum of terms `c e^{i q x}`, sorted by q, without terms that are exactly zero; or of terms
+/// `c x^q`, which add and multiply alike.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Series<R>(Vec<(Q, R)>);
 
@@ -207,7 +214,8 @@ mod tests {
         let values = [0.3, -1.1, 0.7, 2.1];
         for &kind in GateKind::ALL {
             let n = kind.param_names().len();
-            let gate = Gate::new(kind, (0..n as u32).map(|k| Angle::theta(ParamId::new(k)))).unwrap();
+            let gate =
+                Gate::new(kind, (0..n as u32).map(|k| Angle::theta(ParamId::new(k)))).unwrap();
             for k in 0..n {
                 let parts = harmonics::<Complex<f64>>(&gate, k, &Values(&values)).unwrap();
                 for x in [0.0, 0.4, 2.5] {
@@ -222,7 +230,10 @@ mod tests {
                                 Complex::cis(q * x) * part.entries()[i]
                             })
                             .sum();
-                        assert!((sum - entry).norm() < ROUNDING, "{kind:?} by its angle {k} at {x}");
+                        assert!(
+                            (sum - entry).norm() < ROUNDING,
+                            "{kind:?} by its angle {k} at {x}"
+                        );
                     }
                 }
             }

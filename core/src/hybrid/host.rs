@@ -1,8 +1,9 @@
 //! Circuits inside programs: expectation values as primitives that can be differentiated.
 //!
-//! A program calls `expectation(circuit, inputs)` on a handle and an array, and gets the array of the values. The
-//! handle names an [`Expectation`] in a table that the host owns; the executor knows nothing of circuits. Inputs may
-//! be any expressions of the program, and whatever is done with the values is differentiated through.
+//! A program calls `expectation(circuit, inputs)` on a handle and an array, and gets the array of
+//! the values. The handle names an [`Expectation`] in a table that the host owns; the executor
+//! knows nothing of circuits. Inputs may be any expressions of the program, and whatever is done
+//! with the values is differentiated through.
 //!
 //! ```
 //! use ketgrad_core::{circuit::Circuit, exec::{Datum, Derivatives}, hybrid::{Circuits, Expectation}, text};
@@ -34,9 +35,10 @@
 //! | `expectation_back_dot`, `_back_back`, `_dot_back` | `H_w v` and what belongs to it | the adjoint method on duals |
 //! | `expectation_dot_dot` | `v^T H u` | a run on hyper-duals |
 //!
-//! Here `J` is the Jacobian and `H_w` the Hessian of `sum_k w_k y_k`. So gradients, Jacobians, Hessians and
-//! Hessian-vector products of programs work in both modes. A third derivative of a program in IR finds no further
-//! primitive and says so; on duals as numbers the same program gives it.
+//! Here `J` is the Jacobian and `H_w` the Hessian of `sum_k w_k y_k`. So gradients, Jacobians,
+//! Hessians and Hessian-vector products of programs work in both modes. A third derivative of a
+//! program in IR finds no further primitive and says so; on duals as numbers the same program gives
+//! it.
 
 use std::sync::Arc;
 
@@ -129,9 +131,12 @@ impl<T: Real + DualNum, S: Scalar<Real = T>> Host<S> for Circuits {
         };
         let of = self.get(*handle).ok_or_else(|| {
             let count = crate::gate::count(self.0.len(), "circuit");
-            failed(format!("there is no circuit under handle {handle}: the host has {count}, counted from 0"))
+            failed(format!(
+                "there is no circuit under handle {handle}: the host has {count}, counted from 0"
+            ))
         })?;
-        let tuple = |fields: Vec<Vec<T>>| Datum::Tuple(fields.into_iter().map(Datum::reals).collect());
+        let tuple =
+            |fields: Vec<Vec<T>>| Datum::Tuple(fields.into_iter().map(Datum::reals).collect());
         let arrays: Vec<&Reals<T>> = rest.iter().filter_map(reals).collect();
         let result = || -> Result<Option<Datum<S>>, HybridError> {
             Ok(Some(match (order, arrays.as_slice()) {
@@ -144,14 +149,16 @@ impl<T: Real + DualNum, S: Scalar<Real = T>> Host<S> for Circuits {
                 }
                 ("_back_back", [x, _, w, _, v]) => {
                     let (y, g) = of.vjp(&moved(x, v), &moved(&of.weights(w), &[]))?;
-                    let (x_bar, w_bar) = (g.into_iter().map(|g| g.eps), y.into_iter().map(|y| y.eps));
+                    let (x_bar, w_bar) =
+                        (g.into_iter().map(|g| g.eps), y.into_iter().map(|y| y.eps));
                     tuple(vec![x_bar.collect(), Vec::new(), w_bar.collect()])
                 }
                 ("_dot_dot", [x, v, u, u_dot]) => {
                     let part = |d: &[T]| padded(d, x.len());
                     let (v, u, u_dot) = (part(v), part(u), part(u_dot));
-                    let moved = (0..x.len())
-                        .map(|k| HyperDual::new(x[k].clone(), v[k].clone(), u[k].clone(), u_dot[k].clone()));
+                    let moved = (0..x.len()).map(|k| {
+                        HyperDual::new(x[k].clone(), v[k].clone(), u[k].clone(), u_dot[k].clone())
+                    });
                     let y = of.values(&moved.collect::<Vec<_>>())?;
                     Datum::reals(y.into_iter().map(|y| y.eps1eps2))
                 }

@@ -1,7 +1,7 @@
 //! The gradient of each of several observables, by any method.
 //!
-//! Duals and shifts give all values at once. The adjoint method runs forward once and back for each observable, which has a
-//! cotangent of its own. Differences are of each observable.
+//! Duals and shifts give all values at once. The adjoint method runs forward once and back for each
+//! observable, which has a cotangent of its own. Differences are of each observable.
 
 use num_complex::Complex;
 use num_dual::DualNum;
@@ -13,7 +13,8 @@ use crate::{scalar::Real, simulate::Simulator};
 pub(super) type Jacobian<T> = (Vec<T>, Vec<Vec<T>>);
 
 impl Expectation {
-    /// The value of each observable and its derivative by each input: row k is the gradient of observable k.
+    /// The value of each observable and its derivative by each input: row k is the gradient of
+    /// observable k.
     ///
     /// ```
     /// use ketgrad_core::{circuit::Circuit, hybrid::{Expectation, Method}, observable::PauliSum};
@@ -41,7 +42,8 @@ impl Expectation {
             Method::Adjoint => self.adjoint_jacobian(inputs),
             Method::Forward => {
                 let along = |k: usize| Ok(self.jvp(inputs, &unit(inputs.len(), k))?.1);
-                let columns = (0..inputs.len()).map(along).collect::<Result<Vec<_>, HybridError>>()?;
+                let columns =
+                    (0..inputs.len()).map(along).collect::<Result<Vec<_>, HybridError>>()?;
                 Ok((self.values(inputs)?, self.rows(&columns)))
             }
             Method::Shift => self.shift_jacobian(inputs),
@@ -61,7 +63,8 @@ impl Expectation {
         &self,
         of: impl Fn(&Expectation) -> Result<(T, Vec<T>), HybridError>,
     ) -> Result<Jacobian<T>, HybridError> {
-        let all: Result<Vec<_>, _> = (0..self.observables.len()).map(|k| of(&self.only(k))).collect();
+        let all: Result<Vec<_>, _> =
+            (0..self.observables.len()).map(|k| of(&self.only(k))).collect();
         Ok(all?.into_iter().unzip())
     }
 
@@ -110,7 +113,8 @@ impl Expectation {
             }
             by_angle.push(slopes);
         }
-        let pull = |row: Vec<T>| self.chain.pull(inputs, by_parameter(&self.circuit, &self.slots, &row));
+        let pull =
+            |row: Vec<T>| self.chain.pull(inputs, by_parameter(&self.circuit, &self.slots, &row));
         let rows = self.rows(&by_angle).into_iter().map(pull).collect::<Result<_, _>>()?;
         Ok((self.values(inputs)?, rows))
     }

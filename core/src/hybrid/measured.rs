@@ -1,7 +1,8 @@
 //! Values and derivatives as measurements give them: means over shots, with their standard errors.
 //!
-//! A derivative is a sum of values at shifted angles (`shift.rs`), each measured with shots of its own, so that errors add in
-//! squares: `var(sum_m c_m E_m) = sum_m c_m^2 var(E_m)`, and likewise over the angles that an input is in.
+//! A derivative is a sum of values at shifted angles (`shift.rs`), each measured with shots of its
+//! own, so that errors add in squares: `var(sum_m c_m E_m) = sum_m c_m^2 var(E_m)`, and likewise
+//! over the angles that an input is in.
 
 use super::{Expectation, HybridError, slots::by_parameter};
 use crate::{
@@ -12,7 +13,8 @@ use crate::{
 };
 
 impl Expectation {
-    /// [`Expectation::value`] from so many shots, as [`Simulator::measure`](crate::simulate::Simulator::measure) takes them.
+    /// [`Expectation::value`] from so many shots, as
+    /// [`Simulator::measure`](crate::simulate::Simulator::measure) takes them.
     ///
     /// ```
     /// use ketgrad_core::{circuit::Circuit, hybrid::Expectation, observable::PauliSum, simulate::Shots};
@@ -27,22 +29,29 @@ impl Expectation {
     /// ```
     ///
     /// # Errors
-    /// As [`Expectation::values`]; [`HybridError::NotMeasured`] for an observable that shots do not give;
-    /// [`SimulateError::TooFewShots`](crate::simulate::SimulateError::TooFewShots).
+    /// As [`Expectation::values`]; [`HybridError::NotMeasured`] for an observable that shots do not
+    /// give; [`SimulateError::TooFewShots`](crate::simulate::SimulateError::TooFewShots).
     pub fn measure(&self, inputs: &[f64], shots: Shots) -> Result<Mean, HybridError> {
         self.measure_circuit(&self.circuit, inputs, &self.readout(shots)?, shots)
     }
 
-    /// [`Expectation::measure`] and the derivative by each input by shifts, so many shots for each shifted value.
+    /// [`Expectation::measure`] and the derivative by each input by shifts, so many shots for each
+    /// shifted value.
     ///
-    /// Cost: a value for each shift, two for each angle of a Pauli rotation, four for a controlled one.
+    /// Cost: a value for each shift, two for each angle of a Pauli rotation, four for a controlled
+    /// one.
     ///
     /// # Errors
     /// As [`Expectation::measure`], and where [shifts do not serve](Expectation::methods).
-    pub fn measure_gradient(&self, inputs: &[f64], shots: Shots) -> Result<(Mean, Vec<Mean>), HybridError> {
+    pub fn measure_gradient(
+        &self,
+        inputs: &[f64],
+        shots: Shots,
+    ) -> Result<(Mean, Vec<Mean>), HybridError> {
         let readout = self.readout(shots)?;
         let value = self.measure_circuit(&self.circuit, inputs, &readout, shots)?;
-        let (mut gradient, mut variances) = (vec![0.0; inputs.len()], vec![Some(0.0); inputs.len()]);
+        let (mut gradient, mut variances) =
+            (vec![0.0; inputs.len()], vec![Some(0.0); inputs.len()]);
         let mut parts = 1..;
         for (k, slot) in self.slots.iter().enumerate() {
             let (mut slope, mut variance) = (0.0, Some(0.0));
@@ -54,13 +63,15 @@ impl Expectation {
             }
             let mut one = vec![0.0; self.slots.len()];
             one[k] = 1.0;
-            let by_input = self.chain.pull(inputs, by_parameter(&self.circuit, &self.slots, &one))?;
+            let by_input =
+                self.chain.pull(inputs, by_parameter(&self.circuit, &self.slots, &one))?;
             for ((g, v), by) in gradient.iter_mut().zip(&mut variances).zip(by_input) {
                 *g += by * slope;
                 *v = v.zip(variance).map(|(v, of_slope)| v + by * by * of_slope);
             }
         }
-        let mean = |(value, variance): (f64, Option<f64>)| Mean { value, stderr: variance.map(f64::sqrt) };
+        let mean =
+            |(value, variance): (f64, Option<f64>)| Mean { value, stderr: variance.map(f64::sqrt) };
         Ok((value, gradient.into_iter().zip(variances).map(mean).collect()))
     }
 

@@ -29,30 +29,35 @@
 //! | difference | central differences of each input (`difference.rs`) | 2 runs each | 1e-10 |
 //! | symbolic | formulas over the [exact ring](crate::exact) (`symbolic.rs`) | their terms | rounding |
 //!
-//! The adjoint method is generic over the reals, so on duals it gives Hessian-vector products, on duals of duals third
-//! derivatives, and so on. Hessian-vector products ([`Expectation::hvp`]) also go tile by tile (`product.rs`).
+//! The adjoint method is generic over the reals, so on duals it gives Hessian-vector products, on
+//! duals of duals third derivatives, and so on. Hessian-vector products ([`Expectation::hvp`]) also
+//! go tile by tile (`product.rs`).
 //!
-//! What a device would give is a mean over shots: [`Expectation::measure`] and [`Expectation::measure_gradient`], by the same
-//! shifts, with standard errors.
+//! What a device would give is a mean over shots: [`Expectation::measure`] and
+//! [`Expectation::measure_gradient`], by the same shifts, with standard errors.
 //!
-//! Several observables share the run of the circuit; [`Expectation::jacobian_by`] has the gradient of each. A circuit that starts in
-//! another state than |0…0> is one by [`Expectation::from_state`].
+//! Several observables share the run of the circuit; [`Expectation::jacobian_by`] has the gradient
+//! of each. A circuit that starts in another state than |0…0> is one by
+//! [`Expectation::from_state`].
 //!
-//! Coefficients of observables may be parameters, too, by which there are derivatives ([`ParametricExpectation`]).
+//! Coefficients of observables may be parameters, too, by which there are derivatives
+//! ([`ParametricExpectation`]).
 //!
-//! A gradient that is wanted at many points is prepared ([`Expectation::prepare`]): bound, planned and given its memory
-//! once.
+//! A gradient that is wanted at many points is prepared ([`Expectation::prepare`]): bound, planned
+//! and given its memory once.
 //!
-//! Probabilities of outcomes and fidelities are expectation values too ([`Observable`]). Inside a program a circuit
-//! is a primitive with these derivatives ([`Circuits`]).
+//! Probabilities of outcomes and fidelities are expectation values too ([`Observable`]). Inside a
+//! program a circuit is a primitive with these derivatives ([`Circuits`]).
 //!
 //! # What is differentiable
-//! Every gate of the table in each of its angles, under any controls, with parameters shared among gates, exact
-//! fractions of them (`theta/2 + pi/4`), and computed ones (`sin(theta) * phi`). Noise, too, also by its strength: then the
-//! state is a density matrix of 4^n entries, on which the adjoint method, duals and differences go on as before, and
-//! shifts where only gates have parameters (`noisy.rs`). A circuit that measures, resets or
-//! branches before its end has no single final state: duals and differences differentiate the average over all outcomes, on
-//! density matrices, too, and so do shifts where no gate is in a loop. Measurements at the end are set aside.
+//! Every gate of the table in each of its angles, under any controls, with parameters shared among
+//! gates, exact fractions of them (`theta/2 + pi/4`), and computed ones (`sin(theta) * phi`).
+//! Noise, too, also by its strength: then the state is a density matrix of 4^n entries, on which
+//! the adjoint method, duals and differences go on as before, and shifts where only gates have
+//! parameters (`noisy.rs`). A circuit that measures, resets or branches before its end has no
+//! single final state: duals and differences differentiate the average over all outcomes, on
+//! density matrices, too, and so do shifts where no gate is in a loop. Measurements at the end are
+//! set aside.
 
 mod adjoint;
 mod channels;
@@ -83,8 +88,8 @@ pub use prepared::PreparedGradient;
 pub use second::MetricTensor;
 
 use crate::{
-    adjoint::DiffError, circuit::CircuitError, exact::ExactError, exec::CallError, simulate::SimulateError,
-    state::StateError,
+    adjoint::DiffError, circuit::CircuitError, exact::ExactError, exec::CallError,
+    simulate::SimulateError, state::StateError,
 };
 
 /// Why there is no derivative.
@@ -133,13 +138,17 @@ pub enum HybridError {
         instruction: usize,
     },
     /// An observable without a closed form.
-    #[error("{observable} is no sum of Pauli strings, or one of too many terms: it has no closed form here")]
+    #[error(
+        "{observable} is no sum of Pauli strings, or one of too many terms: it has no closed form here"
+    )]
     NoFormula {
         /// The observable.
         observable: String,
     },
     /// A closed form from a state that is given by numbers.
-    #[error("there are closed forms of circuits that start in |0…0>, not in a state of given amplitudes")]
+    #[error(
+        "there are closed forms of circuits that start in |0…0>, not in a state of given amplitudes"
+    )]
     Initial,
     /// An observable that shots do not give.
     #[error(
@@ -191,7 +200,10 @@ impl HybridError {
     /// Whether a strength of noise left what is a probability.
     #[must_use]
     pub fn is_no_probability(&self) -> bool {
-        matches!(self, HybridError::Simulate(SimulateError::Circuit(CircuitError::NoProbability { .. })))
+        matches!(
+            self,
+            HybridError::Simulate(SimulateError::Circuit(CircuitError::NoProbability { .. }))
+        )
     }
 
     fn computed(error: impl std::fmt::Display) -> HybridError {

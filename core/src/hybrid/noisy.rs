@@ -1,21 +1,25 @@
 //! Derivatives of circuits with noise: the adjoint method on density matrices.
 //!
-//! A density matrix is a vector of 2n qubits and each instruction a linear map of it ([`simulate`](crate::simulate)), so a
-//! value is `re <lambda|rho>` with `lambda = sum_k w_k O_k`, and
+//! A density matrix is a vector of 2n qubits and each instruction a linear map of it
+//! ([`simulate`](crate::simulate)), so a value is `re <lambda|rho>` with `lambda = sum_k w_k O_k`,
+//! and
 //!
 //! ```text
 //! dL/da = re <lambda_k| dS_k/da |rho_{k-1}>,    lambda_{k-1} = S_k^dagger lambda_k.
 //! ```
-//! Gates are unitary, so `rho_{k-1}` comes back by undoing them. Channels are not: the states before them are kept,
-//! or where memory does not hold them all, every `sqrt(m)`-th of them, and those in between are computed again.
+//! Gates are unitary, so `rho_{k-1}` comes back by undoing them. Channels are not: the states
+//! before them are kept, or where memory does not hold them all, every `sqrt(m)`-th of them, and
+//! those in between are computed again.
 //!
-//! Instructions on different qubits commute, so they are put in layers first, gates and channels in turn:
+//! Instructions on different qubits commute, so they are put in layers first, gates and channels in
+//! turn:
 //! ```text
 //! h 0; noise 0; h 1; noise 1; cx 0,1; noise 0,1   ->   h 0, h 1 | noise 0, 1 | cx 0,1 | noise 0, 1
 //! ```
 //! Derivatives of channels, and what they are at the edge of what is a probability: `channels.rs`.
 //!
-//! Cost: of 4^n entries, two or three runs, a pass for each parameter of a layer, and the states that are kept.
+//! Cost: of 4^n entries, two or three runs, a pass for each parameter of a layer, and the states
+//! that are kept.
 
 use num_complex::Complex;
 
@@ -31,7 +35,9 @@ use crate::{
     kernel::Operator,
     param::Values,
     scalar::{Real, Scalar},
-    simulate::{BoundCircuit, SimulateError, bind_instruction, is_straight, on_both_sides, superoperator},
+    simulate::{
+        BoundCircuit, SimulateError, bind_instruction, is_straight, on_both_sides, superoperator,
+    },
     state::{DensityMatrix, StateVector, bytes_needed},
 };
 
@@ -76,8 +82,13 @@ impl Expectation {
         let values = self.circuit.param_values(inputs)?;
         let beside = |nearer: bool| -> Result<(bool, Vec<T>, Vec<T>), HybridError> {
             let (layers, met) = layers(&self.circuit, &values, nearer)?;
-            let mut sweep =
-                Sweep { energy: self, values: &values, nearer, layers: &layers, by_angle: Vec::new() };
+            let mut sweep = Sweep {
+                energy: self,
+                values: &values,
+                nearer,
+                layers: &layers,
+                by_angle: Vec::new(),
+            };
             let (results, by_angle) = sweep.there_and_back(cotangents)?;
             Ok((met, results, by_parameter(&self.circuit, &self.slots, &by_angle)))
         };
@@ -93,7 +104,8 @@ impl Expectation {
     }
 }
 
-/// The instructions in layers, and whether a root is that next to 0; barriers and final measurements have none.
+/// The instructions in layers, and whether a root is that next to 0; barriers and final
+/// measurements have none.
 fn layers<T: Real>(
     circuit: &Circuit,
     values: &[T],
@@ -151,7 +163,8 @@ impl<T: Real> Sweep<'_, T> {
         let (energy, simulator) = (self.energy, &self.energy.simulator);
         let n_qubits = energy.circuit.n_qubits();
         simulator.check_memory::<[Complex<T>; 4]>(n_qubits.saturating_mul(2))?;
-        let channels: Vec<usize> = (0..self.layers.len()).filter(|&k| self.layers[k].channels).collect();
+        let channels: Vec<usize> =
+            (0..self.layers.len()).filter(|&k| self.layers[k].channels).collect();
         let segment = self.segment(n_qubits, channels.len());
 
         // The states before the first channels of segments, and before all others of the last one.
@@ -174,11 +187,13 @@ impl<T: Real> Sweep<'_, T> {
             self.run(k, &mut rho)?;
         }
 
-        let results = energy.observables.iter().map(|o| mean(o, &rho)).collect::<Result<Vec<T>, _>>()?;
+        let results =
+            energy.observables.iter().map(|o| mean(o, &rho)).collect::<Result<Vec<T>, _>>()?;
         let mut lambda = self.cotangent(weights)?;
         self.by_angle = vec![T::zero(); energy.slots.len()];
         // Before the first angle nothing is asked for.
-        let asked = |layer: &Layer<T>| layer.instructions.iter().any(|&i| !self.slots_of(i).is_empty());
+        let asked =
+            |layer: &Layer<T>| layer.instructions.iter().any(|&i| !self.slots_of(i).is_empty());
         let first = self.layers.iter().position(asked).unwrap_or(self.layers.len());
         for k in (first..self.layers.len()).rev() {
             if !self.layers[k].channels {
@@ -206,11 +221,13 @@ impl<T: Real> Sweep<'_, T> {
         Ok((results, std::mem::take(&mut self.by_angle)))
     }
 
-    /// How many channels belong to a segment: all, if so many states can be kept, else about the root of their number.
+    /// How many channels belong to a segment: all, if so many states can be kept, else about the
+    /// root of their number.
     fn segment(&self, n_qubits: usize, channels: usize) -> usize {
         let bytes = bytes_needed::<Complex<T>>(2 * n_qubits).max(1);
         let room =
-            self.energy.simulator.memory_limit.map_or(KEPT_BYTES, |limit| u128::from(limit) / 2) / bytes;
+            self.energy.simulator.memory_limit.map_or(KEPT_BYTES, |limit| u128::from(limit) / 2)
+                / bytes;
         let all = usize::try_from(room).is_ok_and(|room| channels <= room);
         if all { channels.max(1) } else { (channels as f64).sqrt().ceil() as usize }
     }
@@ -245,8 +262,8 @@ impl<T: Real> Sweep<'_, T> {
         first..slots.partition_point(|slot| slot.instruction <= instruction)
     }
 
-    /// Undoes a layer of gates on both. A gate whose qubits no later gate of the layer has touched can be looked at while
-    /// these still stand, so gates are undone in as few goes as that allows.
+    /// Undoes a layer of gates on both. A gate whose qubits no later gate of the layer has touched
+    /// can be looked at while these still stand, so gates are undone in as few goes as that allows.
     fn undo(
         &mut self,
         layer: usize,
@@ -268,7 +285,9 @@ impl<T: Real> Sweep<'_, T> {
             }
             for slot in slots {
                 let angle = self.energy.slots[slot].angle;
-                let Some(slope) = Slope::of(circuit, instruction, angle, self.values)? else { continue };
+                let Some(slope) = Slope::of(circuit, instruction, angle, self.values)? else {
+                    continue;
+                };
                 let threads = &self.energy.simulator.threads;
                 let inner = slope.between(instruction, lambda, rho.vector(), threads);
                 // The columns give the complex conjugate.
@@ -314,7 +333,8 @@ impl<T: Real> Sweep<'_, T> {
         Ok(())
     }
 
-    /// The derivatives by the parameters of a channel, given the state before it and the cotangent after it.
+    /// The derivatives by the parameters of a channel, given the state before it and the cotangent
+    /// after it.
     fn slopes(
         &mut self,
         number: usize,
@@ -332,7 +352,8 @@ impl<T: Real> Sweep<'_, T> {
             let slope = slope(channel, self.energy.slots[slot].angle, self.values, self.nearer);
             let matrix = slope.map_err(|e| circuit.bind_error(e))?;
             let threads = &self.energy.simulator.threads;
-            self.by_angle[slot] = through(&matrix, &targets, &[], lambda, before.vector(), threads).re();
+            self.by_angle[slot] =
+                through(&matrix, &targets, &[], lambda, before.vector(), threads).re();
         }
         Ok(())
     }

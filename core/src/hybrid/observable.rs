@@ -28,12 +28,13 @@ const MOST_OUTCOME_QUBITS: usize = 12;
 pub enum Observable {
     /// A real combination of Pauli strings.
     Pauli(PauliSum),
-    /// The projector on the basis states where these qubits have these values: its mean is the probability of that
-    /// outcome.
+    /// The projector on the basis states where these qubits have these values: its mean is the
+    /// probability of that outcome.
     Outcome(Vec<(usize, bool)>),
-    /// The projector on a state: its mean is `|<phi|psi>|^2`, the fidelity. A phi of norm sqrt(w), by
-    /// [`StateVector::from_vector`], gives w times that: the penalty with which variational deflation looks for excited
-    /// states (O. Higgott, D. Wang, S. Brierley, Quantum 3, 156 (2019)).
+    /// The projector on a state: its mean is `|<phi|psi>|^2`, the fidelity. A phi of norm sqrt(w),
+    /// by [`StateVector::from_vector`], gives w times that: the penalty with which variational
+    /// deflation looks for excited states (O. Higgott, D. Wang, S. Brierley, Quantum 3, 156
+    /// (2019)).
     Overlap(Arc<StateVector<Complex<f64>>>),
 }
 
@@ -52,23 +53,32 @@ impl fmt::Display for Observable {
                     bits.iter().map(|(q, v)| format!("q[{q}]={}", u8::from(*v))).collect();
                 write!(f, "P({})", text.join(", "))
             }
-            Observable::Overlap(phi) => write!(f, "the fidelity with a state of {} qubits", phi.n_qubits()),
+            Observable::Overlap(phi) => {
+                write!(f, "the fidelity with a state of {} qubits", phi.n_qubits())
+            }
         }
     }
 }
 
 impl Observable {
-    /// The same operator as a sum of Pauli strings, where it is one of few terms: an outcome of k qubits is the
-    /// product of `(1 + Z)/2` and `(1 - Z)/2`, 2^k strings.
+    /// The same operator as a sum of Pauli strings, where it is one of few terms: an outcome of k
+    /// qubits is the product of `(1 + Z)/2` and `(1 - Z)/2`, 2^k strings.
     pub(super) fn pauli_sum(&self) -> Option<PauliSum> {
         match self {
             Observable::Pauli(sum) => Some(sum.clone()),
             Observable::Outcome(bits) if bits.len() <= MOST_OUTCOME_QUBITS => {
                 let weight = f64::from(1u32 << bits.len()).recip();
                 let term = |subset: u32| {
-                    let chosen =
-                        bits.iter().enumerate().filter(|(k, _)| subset >> k & 1 == 1).map(|(_, b)| b);
-                    let sign = if chosen.clone().filter(|b| b.1).count() % 2 == 0 { weight } else { -weight };
+                    let chosen = bits
+                        .iter()
+                        .enumerate()
+                        .filter(|(k, _)| subset >> k & 1 == 1)
+                        .map(|(_, b)| b);
+                    let sign = if chosen.clone().filter(|b| b.1).count() % 2 == 0 {
+                        weight
+                    } else {
+                        -weight
+                    };
                     Some((sign, PauliString::new(chosen.map(|b| (b.0, Pauli::Z))).ok()?))
                 };
                 PauliSum::new((0..1u32 << bits.len()).map(term).collect::<Option<Vec<_>>>()?).ok()
@@ -89,9 +99,12 @@ impl Observable {
             Observable::Pauli(sum) => compact.observable(sum).ok()?,
             Observable::Outcome(bits) => {
                 let is_idle = |q: usize| compact.place(q).is_none();
-                let constant = if bits.iter().any(|(q, value)| *value && is_idle(*q)) { 0.0 } else { 1.0 };
-                let placed: Vec<_> =
-                    bits.iter().filter_map(|(q, value)| Some((compact.place(*q)?, *value))).collect();
+                let constant =
+                    if bits.iter().any(|(q, value)| *value && is_idle(*q)) { 0.0 } else { 1.0 };
+                let placed: Vec<_> = bits
+                    .iter()
+                    .filter_map(|(q, value)| Some((compact.place(*q)?, *value)))
+                    .collect();
                 if constant != 0.0 && !placed.is_empty() {
                     return Some(Observable::Outcome(placed));
                 }
@@ -118,7 +131,10 @@ impl Observable {
                 let mut qubits: Vec<usize> = bits.iter().map(|b| b.0).collect();
                 qubits.sort_unstable();
                 if let Some(pair) = qubits.windows(2).find(|w| w[0] == w[1]) {
-                    return Err(HybridError::RepeatedQubit { observable: self.to_string(), qubit: pair[0] });
+                    return Err(HybridError::RepeatedQubit {
+                        observable: self.to_string(),
+                        qubit: pair[0],
+                    });
                 }
                 qubits.last().map_or(0, |q| q.saturating_add(1))
             }
@@ -131,7 +147,11 @@ impl Observable {
             }
         };
         if least > n_qubits {
-            return Err(HybridError::Qubit { observable: self.to_string(), qubit: least - 1, n_qubits });
+            return Err(HybridError::Qubit {
+                observable: self.to_string(),
+                qubit: least - 1,
+                n_qubits,
+            });
         }
         Ok(())
     }
@@ -191,9 +211,14 @@ impl Observable {
         }
     }
 
-    /// Adds `weight * O` to a matrix, entry (row, column) at `row | column << n`. O(2^n) for each Pauli string, O(4^n) for an
-    /// overlap.
-    pub(super) fn add_entries<T: Real>(&self, weight: &T, n_qubits: usize, entries: &mut [Complex<T>]) {
+    /// Adds `weight * O` to a matrix, entry (row, column) at `row | column << n`. O(2^n) for each
+    /// Pauli string, O(4^n) for an overlap.
+    pub(super) fn add_entries<T: Real>(
+        &self,
+        weight: &T,
+        n_qubits: usize,
+        entries: &mut [Complex<T>],
+    ) {
         let dim = 1usize << n_qubits;
         match self {
             Observable::Pauli(sum) => {

@@ -32,7 +32,8 @@ impl Expectation {
         let combination = |row: &Vec<f64>| {
             expect("weights", row.len(), self.observables.len())?;
             let mut sum = PauliSum::default();
-            for (observable, weight) in self.observables.iter().zip(row).filter(|(_, w)| **w != 0.0) {
+            for (observable, weight) in self.observables.iter().zip(row).filter(|(_, w)| **w != 0.0)
+            {
                 sum.extend(strings(observable)?.scaled(*weight)?);
             }
             Ok(sum.into())
@@ -179,9 +180,10 @@ impl ParametricExpectation {
         if own.is_empty() {
             return Ok(hessian);
         }
-        // Those by one input and one parameter of the observable are slopes of the derivative by the
-        // latter.
-        let slopes: Vec<Vec<f64>> = own.iter().map(|j| self.weights(observable, &point, &[*j])).collect();
+        // Those by one input and one parameter of the observable are slopes of the derivative by
+        // the latter.
+        let slopes: Vec<Vec<f64>> =
+            own.iter().map(|j| self.weights(observable, &point, &[*j])).collect();
         let (_, rows) = self.parts.combined(&slopes)?.jacobian_by(method, inputs)?;
         for (j, row) in own.iter().zip(rows) {
             for (i, slope) in row.into_iter().enumerate() {
@@ -244,8 +246,9 @@ impl ParametricExpectation {
         let engines = engines.collect::<Result<Vec<_>, _>>()?;
         let reentrant = by(self.parts.methods()[0])?.2 == engines[0].2;
         let exact = Settings { absolute: EXACT, relative: EXACT, ..Settings::default() };
-        let settings =
-            |name: &str| if name == Method::Difference.name() { Settings::default() } else { exact };
+        let settings = |name: &str| {
+            if name == Method::Difference.name() { Settings::default() } else { exact }
+        };
         Ok(Report::new(self.names.clone(), engines, reentrant, settings))
     }
 
@@ -265,7 +268,11 @@ impl ParametricExpectation {
     /// The parameters of an observable.
     fn params(&self, observable: usize) -> Vec<usize> {
         let factors = self.monomials[observable].1.iter().flat_map(Monomial::factors);
-        factors.map(|k| *k as usize).collect::<std::collections::BTreeSet<_>>().into_iter().collect()
+        factors
+            .map(|k| *k as usize)
+            .collect::<std::collections::BTreeSet<_>>()
+            .into_iter()
+            .collect()
     }
 
     /// What the derivative of an observable by parameters, one after the other, has of each part.
@@ -273,10 +280,11 @@ impl ParametricExpectation {
         let mut weights = vec![0.0; self.parts.observables().len()];
         let (first, monomials) = &self.monomials[observable];
         for (weight, monomial) in weights[*first..].iter_mut().zip(monomials) {
-            let derivative = by.iter().try_fold((1.0, monomial.clone()), |(factor, monomial), k| {
-                let (power, rest) = monomial.derivative(*k as u32)?;
-                Some((factor * power, rest))
-            });
+            let derivative =
+                by.iter().try_fold((1.0, monomial.clone()), |(factor, monomial), k| {
+                    let (power, rest) = monomial.derivative(*k as u32)?;
+                    Some((factor * power, rest))
+                });
             *weight = derivative.map_or(0.0, |(factor, rest)| factor * rest.value(point));
         }
         weights
@@ -301,7 +309,8 @@ impl ParametricExpectation {
         inputs: &[T],
     ) -> Result<Vec<(usize, usize, T)>, HybridError> {
         let pairs = self.pairs();
-        let rows: Vec<Vec<f64>> = pairs.iter().map(|(k, j)| self.weights(*k, point, &[*j])).collect();
+        let rows: Vec<Vec<f64>> =
+            pairs.iter().map(|(k, j)| self.weights(*k, point, &[*j])).collect();
         let slopes = self.parts.combined(&rows)?.values(inputs)?;
         Ok(pairs.into_iter().zip(slopes).map(|((k, j), slope)| (k, j, slope)).collect())
     }
@@ -321,7 +330,8 @@ impl ParametricExpectation {
                 moved[j] += steps * step;
                 self.weights(k, &moved, &[]).iter().zip(&parts).map(|(c, value)| c * value).sum()
             };
-            let slope = (8.0 * (beside(1.0) - beside(-1.0)) - (beside(2.0) - beside(-2.0))) / (12.0 * step);
+            let slope =
+                (8.0 * (beside(1.0) - beside(-1.0)) - (beside(2.0) - beside(-2.0))) / (12.0 * step);
             (k, j, T::lit(slope))
         };
         Ok(self.pairs().into_iter().map(slope).collect())

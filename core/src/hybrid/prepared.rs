@@ -43,9 +43,10 @@ use crate::{
 /// ```
 ///
 /// # Cost
-/// That of [`Expectation::value_and_gradient`] without planning. Memory: 2 states, and the tables of the plans. For `f32`
-/// and `f64`, from 5 or 6 qubits on, a call after the first few allocates nothing on one thread, at any point, if the
-/// circuit has no computed parameters, only gates whose table names a generator for their angles and rotations about Pauli strings, and no controlled
+/// That of [`Expectation::value_and_gradient`] without planning. Memory: 2 states, and the tables
+/// of the plans. For `f32` and `f64`, from 5 or 6 qubits on, a call after the first few allocates
+/// nothing on one thread, at any point, if the circuit has no computed parameters, only gates whose
+/// table names a generator for their angles and rotations about Pauli strings, and no controlled
 /// rotation that vanishes at that point; other circuits are as right, and allocate.
 pub struct PreparedGradient<T: Real> {
     energy: Expectation,
@@ -85,7 +86,8 @@ impl Expectation {
 }
 
 impl<T: Real> Ready<T> {
-    /// `None` where the executor has no way to prepare, the start is not |0…0>, or a generator is a sum of too many Pauli strings.
+    /// `None` where the executor has no way to prepare, the start is not |0…0>, or a generator is a
+    /// sum of too many Pauli strings.
     fn new(energy: &Expectation) -> Result<Option<Ready<T>>, HybridError> {
         let (circuit, simulator) = (&*energy.circuit, &energy.simulator);
         let n_qubits = circuit.n_qubits();
@@ -100,7 +102,8 @@ impl<T: Real> Ready<T> {
         let inputs: Vec<T> = (0..energy.n_inputs).map(|k| T::lit(0.4 + 0.01 * k as f64)).collect();
         let values = circuit.param_values(&inputs)?;
         let bound = Bound::new(circuit, &values)?;
-        let Some(WayBack { operators: inverses, inners, terms }) = bound.way_back(&energy.slots)? else {
+        let Some(WayBack { operators: inverses, inners, terms }) = bound.way_back(&energy.slots)?
+        else {
             return Ok(None);
         };
         let (numbers, operators): (Vec<usize>, Vec<_>) =
@@ -109,7 +112,8 @@ impl<T: Real> Ready<T> {
         let moving = numbers.iter().copied().enumerate().filter(|(_, k)| depends(k)).collect();
         let fixed = energy.slots.iter().all(|slot| is_fixed(&instructions[slot.instruction]));
         let forward = pairs.prepare_run(n_qubits, &operators, Way::FromZero);
-        let (Some(forward), Some(back)) = (forward, pairs.prepare(n_qubits, &inverses, &inners, Way::ToZero))
+        let (Some(forward), Some(back)) =
+            (forward, pairs.prepare(n_qubits, &inverses, &inners, Way::ToZero))
         else {
             return Ok(None);
         };
@@ -144,7 +148,12 @@ impl<T: Real> Ready<T> {
         let count = self.operators.len();
         for &(number, k) in &self.moving {
             let operator = &mut self.operators[number];
-            rebind_instruction(circuit, &circuit.instructions()[k], &Values(&self.values), operator)?;
+            rebind_instruction(
+                circuit,
+                &circuit.instructions()[k],
+                &Values(&self.values),
+                operator,
+            )?;
             operator.dagger_into(&mut self.inverses[count - 1 - number]);
         }
         self.forward.bind(&self.operators);
@@ -156,7 +165,8 @@ impl<T: Real> Ready<T> {
             let executor = energy.simulator.executors.best::<Complex<T>>(circuit.n_qubits(), count);
             if inners != self.inners
                 && let Some(pairs) = executor.pairs(circuit.n_qubits())
-                && let Some(back) = pairs.prepare(circuit.n_qubits(), &self.inverses, &inners, Way::ToZero)
+                && let Some(back) =
+                    pairs.prepare(circuit.n_qubits(), &self.inverses, &inners, Way::ToZero)
             {
                 self.back = back;
                 self.inners = inners;
@@ -198,8 +208,13 @@ impl<T: Real> PreparedGradient<T> {
     /// [`Expectation::value`] at a point; its derivative by each input is written to `gradient`.
     ///
     /// # Errors
-    /// As [`Expectation::values`]; [`HybridError::Count`] unless the gradient has a place for each input.
-    pub fn value_and_gradient(&mut self, inputs: &[T], gradient: &mut [T]) -> Result<T, HybridError> {
+    /// As [`Expectation::values`]; [`HybridError::Count`] unless the gradient has a place for each
+    /// input.
+    pub fn value_and_gradient(
+        &mut self,
+        inputs: &[T],
+        gradient: &mut [T],
+    ) -> Result<T, HybridError> {
         let PreparedGradient { energy, ready } = self;
         expect("places of the gradient", gradient.len(), energy.n_inputs)?;
         let Some(ready) = ready else {

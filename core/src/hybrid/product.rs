@@ -1,16 +1,18 @@
 //! Hessian-vector products by states and their tangents.
 //!
-//! With a generator `-i H` of each angle and a direction v, psi' and lambda' go through the circuit together with psi and
-//! lambda:
+//! With a generator `-i H` of each angle and a direction v, psi' and lambda' go through the circuit
+//! together with psi and lambda:
 //!
 //! ```text
 //! forward   psi' += -i v H psi   after each gate;     lambda = 2 O psi,  lambda' = 2 O psi'
 //! back      d(dL/da) = im (<lambda'|H|psi> + <lambda|H|psi'>),
 //!           psi' += i v H psi,  lambda' += i v H lambda,  and the gate is undone on all four
 //! ```
-//! It is the derivative of the adjoint method, of which nothing is left to rounding: forward over adjoint. Where an
-//! executor takes tangents along ([`Pairs::run_tangents`](crate::kernel::Pairs::run_tangents)) and each generator is the
-//! same at every angle, all four vectors are in the cache tile by tile; else the adjoint method runs on duals.
+//! It is the derivative of the adjoint method, of which nothing is left to rounding: forward over
+//! adjoint. Where an executor takes tangents along
+//! ([`Pairs::run_tangents`](crate::kernel::Pairs::run_tangents)) and each generator is the same at
+//! every angle, all four vectors are in the cache tile by tile; else the adjoint method runs on
+//! duals.
 //!
 //! Cost: 3 to 4 gradients; 4 states.
 
@@ -50,7 +52,8 @@ impl Expectation {
         let executor = simulator.executors.best::<Complex<T>>(n_qubits, instructions.len());
         let fixed = |k: usize| is_fixed(&instructions[k]);
         let Some(pairs) = executor.pairs(n_qubits) else { return Ok(None) };
-        if executor.residents().is_some() || !self.slots.iter().all(|slot| fixed(slot.instruction)) {
+        if executor.residents().is_some() || !self.slots.iter().all(|slot| fixed(slot.instruction))
+        {
             return Ok(None);
         }
         let moving = circuit.param_values(&moved(inputs, v))?;
@@ -61,7 +64,8 @@ impl Expectation {
 
         simulator.check_memory::<[Complex<T>; 4]>(n_qubits)?;
         let empty = || StateVector::null(n_qubits, &simulator.threads);
-        let (mut psi, mut psi_dot) = (StateVector::zero_on(n_qubits, &simulator.threads)?, empty()?);
+        let (mut psi, mut psi_dot) =
+            (StateVector::zero_on(n_qubits, &simulator.threads)?, empty()?);
         let operators = bound.operators();
         // The same places, counted from the other end.
         let count = operators.len();
@@ -70,7 +74,13 @@ impl Expectation {
         let turned: Vec<f64> = kicks.iter().rev().map(|kick| -kick).collect();
         let failed = |e: ExecuteError| HybridError::from(SimulateError::from(e));
         let both = &mut [psi.amplitudes_mut(), psi_dot.amplitudes_mut()];
-        let ran = pairs.run_tangents(&operators, (&inners, &turned), Way::FromZero, both, &simulator.threads);
+        let ran = pairs.run_tangents(
+            &operators,
+            (&inners, &turned),
+            Way::FromZero,
+            both,
+            &simulator.threads,
+        );
         if ran.map_err(failed)?.is_none() {
             return Ok(None);
         }
@@ -84,24 +94,36 @@ impl Expectation {
 
         let [psi, psi_dot] = [psi.amplitudes_mut(), psi_dot.amplitudes_mut()];
         let all = &mut [psi, psi_dot, lambda.amplitudes_mut(), lambda_dot.amplitudes_mut()];
-        let ran =
-            pairs.run_tangents(&back.operators, (&back.inners, &kicks), Way::ToZero, all, &simulator.threads);
+        let ran = pairs.run_tangents(
+            &back.operators,
+            (&back.inners, &kicks),
+            Way::ToZero,
+            all,
+            &simulator.threads,
+        );
         let Some(found) = ran.map_err(failed)? else { return Ok(None) };
-        let [values, changes] = [0, 1].map(|k| found.iter().map(|pair| pair[k]).collect::<Vec<f64>>());
-        let by = |products: &[f64]| by_parameter(circuit, &self.slots, &back.by_angle(&self.slots, products));
-        let duals = by(&values).into_iter().zip(by(&changes)).map(|(g, h)| Dual::new(g, h)).collect();
+        let [values, changes] =
+            [0, 1].map(|k| found.iter().map(|pair| pair[k]).collect::<Vec<f64>>());
+        let by = |products: &[f64]| {
+            by_parameter(circuit, &self.slots, &back.by_angle(&self.slots, products))
+        };
+        let duals =
+            by(&values).into_iter().zip(by(&changes)).map(|(g, h)| Dual::new(g, h)).collect();
         let result = self.chain.pull(&moved(inputs, v), duals)?;
         Ok(Some(result.into_iter().map(|g| (g.re, g.eps)).unzip()))
     }
 
-    /// For each inner product of the way back the speed of its angle times its factor; `None` if one is no number.
+    /// For each inner product of the way back the speed of its angle times its factor; `None` if
+    /// one is no number.
     fn kicks<T: Real + DualNum>(&self, back: &WayBack<T>, moving: &[Dual<T>]) -> Option<Vec<f64>> {
         let instructions = self.circuit.instructions();
         let speed = |k: usize| {
             let slot = self.slots[k];
             let angle = instructions[slot.instruction].operation.params().get(slot.angle);
             let terms = angle.map_or(&[][..], crate::param::Angle::terms);
-            terms.iter().fold(T::zero(), |sum, (id, q)| sum + T::from_ratio(*q) * &moving[id.index()].eps)
+            terms
+                .iter()
+                .fold(T::zero(), |sum, (id, q)| sum + T::from_ratio(*q) * &moving[id.index()].eps)
         };
         let speeds: Vec<T> = (0..self.slots.len()).map(speed).collect();
         back.terms.iter().map(|(slot, factor)| (speeds[*slot].clone() * factor).primal()).collect()

@@ -1,8 +1,8 @@
 //! Expectation values and their gradients on a device: only values come back.
 //!
-//! Taken where the best executor keeps states, every observable is a sum of Pauli strings, and (for gradients) every
-//! generator one of few. What else there is runs in the host's memory, and so does what a device declines or has no
-//! room for, unless it was asked for by name.
+//! Taken where the best executor keeps states, every observable is a sum of Pauli strings, and (for
+//! gradients) every generator one of few. What else there is runs in the host's memory, and so does
+//! what a device declines or has no room for, unless it was asked for by name.
 
 use num_complex::Complex;
 
@@ -27,7 +27,10 @@ impl From<ExecuteError> for HybridError {
 
 impl Expectation {
     /// The value of each observable; `None` if this is not for a device.
-    pub(super) fn values_there<T: Real>(&self, bound: &Bound<'_, T>) -> Result<Option<Vec<T>>, HybridError> {
+    pub(super) fn values_there<T: Real>(
+        &self,
+        bound: &Bound<'_, T>,
+    ) -> Result<Option<Vec<T>>, HybridError> {
         let Some(sums) = self.there::<T>(bound.count()) else { return Ok(None) };
         self.simulator.threads.check().map_err(SimulateError::from)?;
         let (n_qubits, operators) = (self.circuit.n_qubits(), bound.operators());
@@ -40,8 +43,8 @@ impl Expectation {
         Ok(self.simulator.executors.in_turn(n_qubits, &operators, work)?)
     }
 
-    /// The values, and the derivative of their weighted sum by the angle of each slot; `None` if this is not for a
-    /// device.
+    /// The values, and the derivative of their weighted sum by the angle of each slot; `None` if
+    /// this is not for a device.
     pub(super) fn vjp_there<T: Real>(
         &self,
         bound: &Bound<'_, T>,
@@ -55,7 +58,8 @@ impl Expectation {
         let work = |executor: &dyn Executor<_>| {
             let Some(residents) = executor.residents() else { return Ok(None) };
             // Both before any work: who has no room for the second has done nothing in vain.
-            let (mut psi, mut lambda) = (residents.basis(n_qubits, 0)?, residents.basis(n_qubits, 0)?);
+            let (mut psi, mut lambda) =
+                (residents.basis(n_qubits, 0)?, residents.basis(n_qubits, 0)?);
             psi.apply(&operators)?;
             let values = observe(&psi, &sums)?;
             psi.observed_into(&cotangent, &mut *lambda)?;
@@ -66,9 +70,11 @@ impl Expectation {
         Ok(done.map(|(values, products)| (values, way.by_angle(&self.slots, &products))))
     }
 
-    /// What is observed, if the best executor for so many operators keeps states, which begin as |0…0> there.
+    /// What is observed, if the best executor for so many operators keeps states, which begin as
+    /// |0…0> there.
     pub(super) fn there<T: Real>(&self, operators: usize) -> Option<Vec<PauliSum>> {
-        let executor = self.simulator.executors.best::<Complex<T>>(self.circuit.n_qubits(), operators);
+        let executor =
+            self.simulator.executors.best::<Complex<T>>(self.circuit.n_qubits(), operators);
         executor.residents().filter(|_| self.initial.is_none())?;
         self.observables.iter().map(super::Observable::pauli_sum).collect()
     }

@@ -19,8 +19,8 @@ use crate::{
 /// The metric of the final states as a function of the inputs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetricTensor<T>(
-    /// Entry (i, j) is `re(<d_i psi|d_j psi> - <d_i psi|psi><psi|d_j psi>)`, the Fubini-Study metric. The quantum
-    /// Fisher information is four times it.
+    /// Entry (i, j) is `re(<d_i psi|d_j psi> - <d_i psi|psi><psi|d_j psi>)`, the Fubini-Study
+    /// metric. The quantum Fisher information is four times it.
     pub Vec<Vec<T>>,
 );
 
@@ -28,12 +28,17 @@ pub struct MetricTensor<T>(
 pub(super) type StateAndTangents<T> = (StateVector<Complex<T>>, Vec<StateVector<Complex<T>>>);
 
 impl Expectation {
-    /// The gradient of [`Expectation::value`] and its change along a tangent of the inputs, `H v`: forward over adjoint
-    /// (`product.rs`), 3 to 4 gradients tile by tile, else the adjoint method on duals. Memory: 4 states.
+    /// The gradient of [`Expectation::value`] and its change along a tangent of the inputs, `H v`:
+    /// forward over adjoint (`product.rs`), 3 to 4 gradients tile by tile, else the adjoint method
+    /// on duals. Memory: 4 states.
     ///
     /// # Errors
     /// As [`Expectation::values`]; [`HybridError::Count`] unless there is a tangent for each input.
-    pub fn hvp<T: Real + DualNum>(&self, inputs: &[T], v: &[T]) -> Result<(Vec<T>, Vec<T>), HybridError> {
+    pub fn hvp<T: Real + DualNum>(
+        &self,
+        inputs: &[T],
+        v: &[T],
+    ) -> Result<(Vec<T>, Vec<T>), HybridError> {
         expect("tangents", v.len(), inputs.len())?;
         let (gradient, mut product): (Vec<T>, Vec<T>) = match self.hvp_by_tiles(inputs, v)? {
             Some(both) => both,
@@ -44,7 +49,9 @@ impl Expectation {
         };
         let singular = self.chain.singular(inputs)?;
         let along = singular.iter().zip(v).any(|(singular, dot)| *singular && !dot.is_exact_zero());
-        for (entry, _) in product.iter_mut().zip(&singular).filter(|(_, singular)| along || **singular) {
+        for (entry, _) in
+            product.iter_mut().zip(&singular).filter(|(_, singular)| along || **singular)
+        {
             *entry = T::lit(f64::NAN);
         }
         Ok((gradient, product))
@@ -58,8 +65,8 @@ impl Expectation {
         (0..inputs.len()).map(|k| Ok(self.hvp(inputs, &unit(inputs.len(), k))?.1)).collect()
     }
 
-    /// The Hessian by a method of choice: `Forward` takes hyper-duals for each pair of inputs, `Shift` and
-    /// `Difference` differences of gradients by shifts and differences.
+    /// The Hessian by a method of choice: `Forward` takes hyper-duals for each pair of inputs,
+    /// `Shift` and `Difference` differences of gradients by shifts and differences.
     ///
     /// # Errors
     /// As [`Expectation::values`].
@@ -75,13 +82,16 @@ impl Expectation {
                 let mixed = |i: usize, j: usize| {
                     let (e, f) = (unit::<T>(n, i), unit::<T>(n, j));
                     let moved: Vec<HyperDual<T>> = (0..n)
-                        .map(|k| HyperDual::new(inputs[k].clone(), e[k].clone(), f[k].clone(), T::zero()))
+                        .map(|k| {
+                            HyperDual::new(inputs[k].clone(), e[k].clone(), f[k].clone(), T::zero())
+                        })
                         .collect();
                     Ok(self.value(&moved)?.eps1eps2)
                 };
                 symmetric(n, mixed)
             }
-            // The shifts are exact on duals too: the change of the shifted gradient along each input.
+            // The shifts are exact on duals too: the change of the shifted gradient along each
+            // input.
             Method::Shift => (0..n)
                 .map(|k| {
                     let moved = moved(inputs, &unit(n, k));
@@ -90,7 +100,9 @@ impl Expectation {
                 .collect(),
             Method::Difference => (0..n)
                 .map(|k| {
-                    self.differences(inputs, |x| Ok(self.gradient_by(Method::Adjoint, x)?.1.swap_remove(k)))
+                    self.differences(inputs, |x| {
+                        Ok(self.gradient_by(Method::Adjoint, x)?.1.swap_remove(k))
+                    })
                 })
                 .collect(),
             Method::Symbolic => self.symbolic_hessian(inputs),
@@ -104,11 +116,15 @@ impl Expectation {
         Ok(hessian)
     }
 
-    /// The Fubini-Study metric of the final states. One run on duals for each input; memory: a state for each input.
+    /// The Fubini-Study metric of the final states. One run on duals for each input; memory: a
+    /// state for each input.
     ///
     /// # Errors
     /// As [`Expectation::values`].
-    pub fn metric_tensor<T: Real + DualNum>(&self, inputs: &[T]) -> Result<MetricTensor<T>, HybridError> {
+    pub fn metric_tensor<T: Real + DualNum>(
+        &self,
+        inputs: &[T],
+    ) -> Result<MetricTensor<T>, HybridError> {
         let (psi, tangents) = self.state_tangents(inputs)?;
         let threads = &self.simulator.threads;
         let n = tangents.len();
@@ -124,20 +140,25 @@ impl Expectation {
     }
 
     /// The final state and its derivative by each input.
-    fn state_tangents<T: Real + DualNum>(&self, inputs: &[T]) -> Result<StateAndTangents<T>, HybridError> {
+    fn state_tangents<T: Real + DualNum>(
+        &self,
+        inputs: &[T],
+    ) -> Result<StateAndTangents<T>, HybridError> {
         let values = self.circuit.param_values(inputs)?;
         let psi = self.state(&values)?;
         let tangent = |k: usize| -> Result<StateVector<Complex<T>>, HybridError> {
             let moved = moved(inputs, &unit(inputs.len(), k));
             let state = self.state(&self.circuit.param_values(&moved)?)?;
-            let amplitudes = state.into_amplitudes().into_iter().map(|z| Complex::new(z.re.eps, z.im.eps));
+            let amplitudes =
+                state.into_amplitudes().into_iter().map(|z| Complex::new(z.re.eps, z.im.eps));
             Ok(StateVector::from_vector(amplitudes.collect()).map_err(StateError::from)?)
         };
         Ok((psi, (0..inputs.len()).map(tangent).collect::<Result<_, _>>()?))
     }
 
     /// The pullback of `(inputs, start) -> amplitudes`: from the cotangent of the final amplitudes,
-    /// `dL = re <lambda|d psi>`, to the derivatives by the inputs and the cotangent of the initial amplitudes.
+    /// `dL = re <lambda|d psi>`, to the derivatives by the inputs and the cotangent of the initial
+    /// amplitudes.
     ///
     /// # Errors
     /// As [`Expectation::values`]; [`HybridError::Count`] for states of other sizes.
@@ -156,7 +177,8 @@ impl Expectation {
             Some(given) => Some((slots(given), Chain::new(given)?)),
             None => None,
         };
-        let (slots, chain) = own.as_ref().map_or((&self.slots, &self.chain), |(slots, chain)| (slots, chain));
+        let (slots, chain) =
+            own.as_ref().map_or((&self.slots, &self.chain), |(slots, chain)| (slots, chain));
         let values = circuit.param_values(inputs)?;
         let bound = Bound::new(circuit, &values)?;
         let (mut psi, mut lambda) = (start, lambda);
@@ -166,7 +188,8 @@ impl Expectation {
         Ok((gradient, lambda))
     }
 
-    /// [`Expectation::value`] and its gradient at many points, in parallel where the states are small.
+    /// [`Expectation::value`] and its gradient at many points, in parallel where the states are
+    /// small.
     ///
     /// # Errors
     /// [`HybridError`] of the first point that fails.
@@ -192,7 +215,10 @@ impl Expectation {
     }
 
     /// [`Expectation::gradients`], one after the other; more than one are prepared for.
-    fn gradients_in_turn<T: Real>(&self, points: &[Vec<T>]) -> Result<Vec<(T, Vec<T>)>, HybridError> {
+    fn gradients_in_turn<T: Real>(
+        &self,
+        points: &[Vec<T>],
+    ) -> Result<Vec<(T, Vec<T>)>, HybridError> {
         if let [point] = points {
             return Ok(vec![self.value_and_gradient(point)?]);
         }

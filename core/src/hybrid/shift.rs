@@ -1,19 +1,21 @@
-//! Parameter shifts: derivatives from values at other angles, exact for the frequencies of each angle.
+//! Parameter shifts: derivatives from values at other angles, exact for the frequencies of each
+//! angle.
 //!
-//! As a function of one angle an expectation value is a trigonometric polynomial whose frequencies are differences
-//! of those of the gate (and of 0, if the gate is controlled). If they are multiples `1…R` of a unit `u`, then
+//! As a function of one angle an expectation value is a trigonometric polynomial whose frequencies
+//! are differences of those of the gate (and of 0, if the gate is controlled). If they are
+//! multiples `1…R` of a unit `u`, then
 //!
 //! ```text
 //! dE/da = sum_{m=1}^{2R} c_m E(a + x_m),   x_m = (2m - 1) pi / (2R u),   c_m = u (-1)^(m-1) / (4R sin^2(u x_m / 2)),
 //! ```
 //!
-//! which is the two-term rule `(E(a + pi/2) - E(a - pi/2)) / 2` of Pauli rotations (u = 1, R = 1) and the four-term
-//! rule of controlled ones (u = 1/2, R = 2). The shifts are exact fractions of pi. Frequencies come from the gate
-//! table by [`harmonics`], so a new gate needs nothing here.
+//! which is the two-term rule `(E(a + pi/2) - E(a - pi/2)) / 2` of Pauli rotations (u = 1, R = 1)
+//! and the four-term rule of controlled ones (u = 1/2, R = 2). The shifts are exact fractions of
+//! pi. Frequencies come from the gate table by [`harmonics`], so a new gate needs nothing here.
 //!
-//! Cost: 2R runs for each angle that depends on a parameter.
-//! Source: D. Wierichs, J. Izaac, C. Wang, C. Lin, "General parameter-shift rules for quantum gradients" (2022),
-//! Quantum 6, 677, equation 22.
+//! Cost: 2R runs for each angle that depends on a parameter. Source: D. Wierichs, J. Izaac, C.
+//! Wang, C. Lin, "General parameter-shift rules for quantum gradients" (2022), Quantum 6, 677,
+//! equation 22.
 
 use num_complex::Complex;
 use num_traits::Zero;
@@ -52,11 +54,13 @@ impl Expectation {
             }
             by_angle.push(derivative);
         }
-        let gradient = self.chain.pull(inputs, by_parameter(&self.circuit, &self.slots, &by_angle))?;
+        let gradient =
+            self.chain.pull(inputs, by_parameter(&self.circuit, &self.slots, &by_angle))?;
         Ok((value(&self.circuit)?, gradient))
     }
 
-    /// The circuits with the angle shifted whose values, with these coefficients, add up to the derivative.
+    /// The circuits with the angle shifted whose values, with these coefficients, add up to the
+    /// derivative.
     ///
     /// # Errors
     /// [`HybridError::Dynamic`] where gates may act again, [`HybridError::Shift`] for a channel.
@@ -75,8 +79,8 @@ impl Expectation {
 
     /// The shifts of an angle with their coefficients.
     ///
-    /// The frequencies are those that the gate has at some values of its other parameters: where a coefficient
-    /// vanishes, its derivative may not.
+    /// The frequencies are those that the gate has at some values of its other parameters: where a
+    /// coefficient vanishes, its derivative may not.
     fn shifts(&self, slot: Slot) -> Result<Vec<(Angle, f64)>, HybridError> {
         let instruction = &self.circuit.instructions()[slot.instruction];
         let mut of_gate: Vec<Q> = match &instruction.operation {
@@ -87,14 +91,23 @@ impl Expectation {
                     if a.is_constant() { a.clone() } else { id.unwrap_or_default() }
                 });
                 let parts = harmonics::<Complex<f64>>(&generic, slot.angle, &Values(&GENERIC));
-                parts.map_err(|e| self.circuit.bind_error(e))?.into_iter().map(|part| part.0).collect()
+                parts
+                    .map_err(|e| self.circuit.bind_error(e))?
+                    .into_iter()
+                    .map(|part| part.0)
+                    .collect()
             }
             // Half the eigenvalues of the string; the identity has one.
             Operation::PauliRotation(rotation) => {
                 let half = Q::new(1, 2);
                 if rotation.letters().is_empty() { vec![-half] } else { vec![-half, half] }
             }
-            _ => return Err(HybridError::Shift { angle: slot.angle, instruction: slot.instruction }),
+            _ => {
+                return Err(HybridError::Shift {
+                    angle: slot.angle,
+                    instruction: slot.instruction,
+                });
+            }
         };
         if !instruction.controls.is_empty() {
             of_gate.push(Q::zero());
@@ -108,13 +121,14 @@ fn shifted(circuit: &Circuit, slot: Slot, shift: &Angle) -> Circuit {
     let mut moved = circuit.clone();
     if let Some(Instruction { operation, .. }) = moved.instruction_mut(slot.instruction) {
         let mut k = 0..;
-        *operation =
-            operation.map_params(|a| if k.next() == Some(slot.angle) { a + shift } else { a.clone() });
+        *operation = operation
+            .map_params(|a| if k.next() == Some(slot.angle) { a + shift } else { a.clone() });
     }
     moved
 }
 
-/// The shifts and coefficients for an expectation value whose frequencies are the differences of the given ones.
+/// The shifts and coefficients for an expectation value whose frequencies are the differences of
+/// the given ones.
 fn rule(of_gate: &[Q]) -> Vec<(Angle, f64)> {
     let differences = || {
         let pairs = of_gate.iter().flat_map(|p| of_gate.iter().map(move |q| p - q));
@@ -133,7 +147,8 @@ fn rule(of_gate: &[Q]) -> Vec<(Angle, f64)> {
             let sine = (float(half_turns(m)) * std::f64::consts::FRAC_PI_2).sin();
             let coefficient = float(unit) * sign / (2.0 * n as f64 * sine * sine);
             // Shifts beyond half a period go the other way round.
-            let turns = if half_turns(m) > Q::from(1) { half_turns(m) - Q::from(2) } else { half_turns(m) };
+            let turns =
+                if half_turns(m) > Q::from(1) { half_turns(m) - Q::from(2) } else { half_turns(m) };
             let x = turns / unit;
             (Angle::pi(*x.numer(), *x.denom()), coefficient)
         })
@@ -157,7 +172,8 @@ mod tests {
     use super::*;
     use crate::gate::{Gate, GateKind};
 
-    /// The derivative at 0 of `cos`, `sin` of every multiple, by the rule for frequencies of a gate.
+    /// The derivative at 0 of `cos`, `sin` of every multiple, by the rule for frequencies of a
+    /// gate.
     fn check(of_gate: &[Q], frequencies: &[f64]) {
         for &w in frequencies {
             let derivative = |f: fn(f64) -> f64| -> f64 {
@@ -172,7 +188,8 @@ mod tests {
     fn no_frequency_of_a_gate_is_missed() {
         for &kind in GateKind::ALL {
             let n = kind.param_names().len();
-            let gate = Gate::new(kind, (0..n as u32).map(|k| Angle::theta(ParamId::new(k)))).unwrap();
+            let gate =
+                Gate::new(kind, (0..n as u32).map(|k| Angle::theta(ParamId::new(k)))).unwrap();
             let all = |k, values: &[f64]| -> Vec<Q> {
                 let parts = harmonics::<Complex<f64>>(&gate, k, &Values(values)).unwrap();
                 parts.into_iter().map(|part| part.0).collect()
@@ -180,7 +197,8 @@ mod tests {
             for k in 0..n {
                 let known = all(k, &GENERIC);
                 for seed in 1..8 {
-                    let values: Vec<f64> = (0..n).map(|i| f64::from(seed) * (i as f64 + 0.3)).collect();
+                    let values: Vec<f64> =
+                        (0..n).map(|i| f64::from(seed) * (i as f64 + 0.3)).collect();
                     assert!(all(k, &values).iter().all(|q| known.contains(q)), "{kind:?} by {k}");
                 }
             }

@@ -14,7 +14,8 @@ use crate::{
     state::StateVector,
 };
 
-/// `(dG/da) G^dagger` by an angle of a gate G, without its controls: what stands between lambda and psi after the gate.
+/// `(dG/da) G^dagger` by an angle of a gate G, without its controls: what stands between lambda and
+/// psi after the gate.
 pub(super) enum Slope<T> {
     /// A matrix on the targets.
     Matrix(Matrix<Complex<T>>),
@@ -43,7 +44,8 @@ impl<T: Real> Slope<T> {
         })
     }
 
-    /// `<lambda| S |psi>`, where the slope S acts on the targets where the controls hold, and is zero elsewhere.
+    /// `<lambda| S |psi>`, where the slope S acts on the targets where the controls hold, and is
+    /// zero elsewhere.
     pub(super) fn between(
         &self,
         instruction: &Instruction,
@@ -99,7 +101,8 @@ pub(super) fn through<R: Conj>(
     let (a, b) = (lambda.amplitudes(), psi.amplitudes());
     let (mut fixed, value) = held(controls);
     targets.iter().for_each(|q| fixed |= 1 << q);
-    let offset = |j: usize| targets.iter().enumerate().fold(0, |at, (bit, &q)| at | (j >> bit & 1) << q);
+    let offset =
+        |j: usize| targets.iter().enumerate().fold(0, |at, (bit, &q)| at | (j >> bit & 1) << q);
     let n = a.len() >> fixed.count_ones();
     let mut total = R::zero();
     for (k, entry) in matrix.entries().iter().enumerate().filter(|e| !e.1.is_exact_zero()) {
@@ -144,6 +147,7 @@ fn generator<T: Real>(
         })
     });
     Ok(Matrix::from_fn(k, |i, j| {
-        (0..1 << k).fold(Complex::from_real(T::zero()), |sum, m| sum + &slope[(i, m)] * &dagger[(m, j)])
+        (0..1 << k)
+            .fold(Complex::from_real(T::zero()), |sum, m| sum + &slope[(i, m)] * &dagger[(m, j)])
     }))
 }

@@ -1,13 +1,15 @@
-//! The angles of a circuit that depend on its parameters, those of gates and those of channels, and the way from their derivatives to those of the inputs.
+//! The angles of a circuit that depend on its parameters, those of gates and those of channels, and
+//! the way from their derivatives to those of the inputs.
 //!
 //! ```text
 //! inputs ──► parameters ──► angles of gates ──► state ──► expectation values
 //!      programs      exact fractions      harmonics
 //! ```
 //!
-//! An angle is `a pi + b + sum_k q_k theta_k`, so the derivative by a parameter is the sum of `q_k` times the
-//! derivatives by the angles it occurs in, however many gates share it. A parameter that is computed from others is
-//! a straight-line program, which is lowered to IR and differentiated by the engine.
+//! An angle is `a pi + b + sum_k q_k theta_k`, so the derivative by a parameter is the sum of `q_k`
+//! times the derivatives by the angles it occurs in, however many gates share it. A parameter that
+//! is computed from others is a straight-line program, which is lowered to IR and differentiated by
+//! the engine.
 
 use crate::{
     adjoint,
@@ -34,7 +36,11 @@ pub(super) fn slots(circuit: &Circuit) -> Vec<Slot> {
         let angles = instruction.operation.params();
         let depends = |a: &&(usize, &Angle)| !a.1.is_constant();
         let found: Vec<_> = angles.iter().enumerate().collect();
-        found.iter().filter(depends).map(|a| Slot { instruction: k, angle: a.0 }).collect::<Vec<_>>()
+        found
+            .iter()
+            .filter(depends)
+            .map(|a| Slot { instruction: k, angle: a.0 })
+            .collect::<Vec<_>>()
     };
     circuit.instructions().iter().enumerate().flat_map(of).collect()
 }
@@ -61,15 +67,16 @@ pub(super) fn add_by_parameter<T: Real>(
     }
 }
 
-/// From derivatives by all parameters to those by the inputs: the pullback of the program that computes the
-/// parameters.
+/// From derivatives by all parameters to those by the inputs: the pullback of the program that
+/// computes the parameters.
 #[derive(Clone, Debug)]
 pub(super) struct Chain {
     /// Which parameters are inputs.
     inputs: Vec<usize>,
     /// The number of parameters.
     n_params: usize,
-    /// `(inputs, cotangents of all parameters) -> cotangents of the inputs`, if anything is computed.
+    /// `(inputs, cotangents of all parameters) -> cotangents of the inputs`, if anything is
+    /// computed.
     pullback: Option<Bytecode>,
 }
 
@@ -84,7 +91,8 @@ impl Chain {
         let f = program.add(lower(circuit, inputs.len()));
         let pullback = adjoint::value_and_pullback(&mut program, f)?;
         crate::pass::optimize_all(&mut program, pullback, crate::pass::Level::Strict);
-        let pullback = Bytecode::compile(&program, pullback).map_err(super::HybridError::computed)?;
+        let pullback =
+            Bytecode::compile(&program, pullback).map_err(super::HybridError::computed)?;
         Ok(Chain { inputs, n_params: circuit.params().len(), pullback: Some(pullback) })
     }
 
@@ -93,7 +101,8 @@ impl Chain {
         self.pullback.is_none()
     }
 
-    /// The derivatives by the inputs; NaN where an angle does not change the value, but itself changes infinitely fast.
+    /// The derivatives by the inputs; NaN where an angle does not change the value, but itself
+    /// changes infinitely fast.
     pub(super) fn pull<T: Real>(
         &self,
         inputs: &[T],
@@ -103,13 +112,15 @@ impl Chain {
             return Ok(by_parameter);
         };
         let mut bars = self.bars(pullback, inputs, &by_parameter)?;
-        // The pullback leaves out what is multiplied by zero, but where an angle has an infinite slope the product has
-        // no value.
-        let is_stationary = |k: usize, bar: &T| self.inputs.binary_search(&k).is_err() && bar.is_exact_zero();
+        // The pullback leaves out what is multiplied by zero, but where an angle has an infinite
+        // slope the product has no value.
+        let is_stationary =
+            |k: usize, bar: &T| self.inputs.binary_search(&k).is_err() && bar.is_exact_zero();
         let stationary: Vec<bool> =
             by_parameter.iter().enumerate().map(|(k, bar)| is_stationary(k, bar)).collect();
         if stationary.contains(&true) {
-            let ones: Vec<T> = stationary.iter().map(|s| if *s { T::one() } else { T::zero() }).collect();
+            let ones: Vec<T> =
+                stationary.iter().map(|s| if *s { T::one() } else { T::zero() }).collect();
             for (bar, slope) in bars.iter_mut().zip(self.bars(pullback, inputs, &ones)?) {
                 if slope.primal().is_some_and(|slope| !slope.is_finite()) {
                     *bar = T::lit(f64::NAN);
@@ -119,8 +130,9 @@ impl Chain {
         Ok(bars)
     }
 
-    /// Whether each input moves some parameter infinitely fast, or has no derivative there, as of `sqrt(x * x)` at 0: then nothing
-    /// has a derivative by it. Duals and differences do not always see that.
+    /// Whether each input moves some parameter infinitely fast, or has no derivative there, as of
+    /// `sqrt(x * x)` at 0: then nothing has a derivative by it. Duals and differences do not always
+    /// see that.
     pub(super) fn singular<T: Real>(&self, inputs: &[T]) -> Result<Vec<bool>, super::HybridError> {
         let Some(pullback) = &self.pullback else {
             return Ok(vec![false; inputs.len()]);
@@ -136,11 +148,13 @@ impl Chain {
         inputs: &[T],
         by_parameter: &[T],
     ) -> Result<Vec<T>, super::HybridError> {
-        let args = [Datum::<T>::reals(inputs.iter().cloned()), Datum::reals(by_parameter.iter().cloned())];
+        let args =
+            [Datum::<T>::reals(inputs.iter().cloned()), Datum::reals(by_parameter.iter().cloned())];
         let result = pullback
             .call(&mut Machine::new(), &NoHost, &Limits::default(), &args)
             .map_err(super::HybridError::computed)?;
-        // (value, cotangent of the one parameter), which may be shorter than the array it belongs to.
+        // (value, cotangent of the one parameter), which may be shorter than the array it belongs
+        // to.
         let mut bars = match result.fields().get(1).map(Datum::fields).and_then(<[_]>::first) {
             Some(Datum::Reals(bars)) => bars.to_vec(),
             _ => Vec::new(),
@@ -153,7 +167,11 @@ impl Chain {
 /// `fn parameters(inputs: array) -> array`: the values of all parameters.
 fn lower(circuit: &Circuit, n_inputs: usize) -> crate::ir::Function {
     let reals = Kind::Array(Element::Real);
-    let mut b = FunctionBuilder::new("parameters", vec![Param::new("inputs", reals.clone())], reals.clone());
+    let mut b = FunctionBuilder::new(
+        "parameters",
+        vec![Param::new("inputs", reals.clone())],
+        reals.clone(),
+    );
     let inputs = b.param(0);
     let mut given = 0..n_inputs as i64;
     let mut values: Vec<Value> = Vec::new();

@@ -1,7 +1,8 @@
 //! Gradients through closed forms: the expectation value as a formula, its derivative term by term.
 //!
-//! Exact up to the evaluation of sines and cosines, and a check on every other method, since nothing of the
-//! circuit is run at the point. It costs as many terms as the formula has, so it is for small circuits.
+//! Exact up to the evaluation of sines and cosines, and a check on every other method, since
+//! nothing of the circuit is run at the point. It costs as many terms as the formula has, so it is
+//! for small circuits.
 
 use num_dual::DualNum;
 
@@ -47,8 +48,9 @@ impl Expectation {
     /// ```
     ///
     /// # Errors
-    /// [`HybridError::Exact`]: an angle outside the exact ring, or too many terms; [`HybridError::NoFormula`] for an
-    /// observable that is no sum of Pauli strings; [`HybridError::Dynamic`] without one final state; [`HybridError::Initial`].
+    /// [`HybridError::Exact`]: an angle outside the exact ring, or too many terms;
+    /// [`HybridError::NoFormula`] for an observable that is no sum of Pauli strings;
+    /// [`HybridError::Dynamic`] without one final state; [`HybridError::Initial`].
     pub fn closed_forms(&self) -> Result<Vec<Formula>, HybridError> {
         let sums: Vec<PauliSum> = self.observables.iter().map(strings).collect::<Result<_, _>>()?;
         let state = self.closed_state()?;
@@ -65,12 +67,18 @@ impl Expectation {
         Ok(ClosedForm::within(&self.circuit, &self.simulator, Budget::default())?)
     }
 
-    pub(super) fn symbolic_gradient<T: Real>(&self, inputs: &[T]) -> Result<(T, Vec<T>), HybridError> {
+    pub(super) fn symbolic_gradient<T: Real>(
+        &self,
+        inputs: &[T],
+    ) -> Result<(T, Vec<T>), HybridError> {
         Slopes::new(self, self.closed_form()?)?.at(&self.chain, inputs)
     }
 
     /// The values and the gradient of each observable.
-    pub(super) fn symbolic_jacobian<T: Real>(&self, inputs: &[T]) -> Result<Jacobian<T>, HybridError> {
+    pub(super) fn symbolic_jacobian<T: Real>(
+        &self,
+        inputs: &[T],
+    ) -> Result<Jacobian<T>, HybridError> {
         let forms = self.closed_forms()?.into_iter();
         let rows: Result<Vec<_>, _> =
             forms.map(|form| Slopes::new(self, form)?.at(&self.chain, inputs)).collect();
@@ -93,7 +101,9 @@ impl Expectation {
 
 /// The strings of an observable.
 pub(super) fn strings(observable: &Observable) -> Result<PauliSum, HybridError> {
-    observable.pauli_sum().ok_or_else(|| HybridError::NoFormula { observable: observable.to_string() })
+    observable
+        .pauli_sum()
+        .ok_or_else(|| HybridError::NoFormula { observable: observable.to_string() })
 }
 
 /// A value and its derivatives by all parameters, as formulas.

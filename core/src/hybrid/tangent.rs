@@ -1,6 +1,7 @@
 //! Directions, and numbers that move along them.
 //!
-//! A (co)tangent may be shorter than what it belongs to; what is not there is zero ([`Kind`](crate::ir::Kind)).
+//! A (co)tangent may be shorter than what it belongs to; what is not there is zero
+//! ([`Kind`](crate::ir::Kind)).
 
 use num_dual::{Dual, DualNum};
 

@@ -30,7 +30,9 @@ impl<T: Element> TryFrom<&Array<T>> for DMatrix<T> {
     fn try_from(array: &Array<T>) -> Result<DMatrix<T>, ArrayError> {
         match array.shape()[..] {
             [m, n] => Ok(DMatrix::from_row_iterator(m, n, array.iter().cloned())),
-            ref given => Err(ArrayError::shape("DMatrix::try_from", "an array of two axes", &[given])),
+            ref given => {
+                Err(ArrayError::shape("DMatrix::try_from", "an array of two axes", &[given]))
+            }
         }
     }
 }
@@ -41,7 +43,9 @@ impl<T: Element> TryFrom<Array<T>> for DVector<T> {
     fn try_from(array: Array<T>) -> Result<DVector<T>, ArrayError> {
         match array.shape()[..] {
             [_] => Ok(DVector::from_vec(array.into_items())),
-            ref given => Err(ArrayError::shape("DVector::try_from", "an array of one axis", &[given])),
+            ref given => {
+                Err(ArrayError::shape("DVector::try_from", "an array of one axis", &[given]))
+            }
         }
     }
 }

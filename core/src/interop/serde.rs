@@ -1,4 +1,5 @@
-//! Serde: data as structs, what has a text as that text. What is read is checked as if it had been built by hand.
+//! Serde: data as structs, what has a text as that text. What is read is checked as if it had been
+//! built by hand.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 

@@ -1,9 +1,9 @@
 //! The table of array operations: one line for each.
 //!
 //! Operations on numbers work element by element on arrays as they are (`add`, `sin`, …, with
-//! [broadcasting](crate::array)); the operations here see arrays as wholes. Each is linear, or its derivative is
-//! written with operations of both tables, so derivatives of any order stay inside them. The rules are in
-//! [`rules`](crate::rules), the values in [`array`](crate::array).
+//! [broadcasting](crate::array)); the operations here see arrays as wholes. Each is linear, or its
+//! derivative is written with operations of both tables, so derivatives of any order stay inside
+//! them. The rules are in [`rules`](crate::rules), the values in [`array`](crate::array).
 //!
 //! ```text
 //! SumKeep "sum_keep" (Array, Int) -> Array, "The sums along an axis, whose length becomes 1.";
@@ -23,8 +23,8 @@
 //! | `Any` | an array, of ints too |
 //! | `Ints`, `Int` | an array of ints, an int |
 //!
-//! Shapes are known when a program runs; what does not fit is an error that names the operation, the shapes and the
-//! place in the source. Axes are counted from 0.
+//! Shapes are known when a program runs; what does not fit is an error that names the operation,
+//! the shapes and the place in the source. Axes are counted from 0.
 
 use super::kind::{Element, Kind};
 
@@ -224,7 +224,11 @@ impl ArrayOp {
         !matches!(self.signature().1, Sort::Int | Sort::Ints)
             && !matches!(
                 self,
-                ArrayOp::Shift | ArrayOp::ShiftKeep | ArrayOp::Step | ArrayOp::Uniform | ArrayOp::Normal
+                ArrayOp::Shift
+                    | ArrayOp::ShiftKeep
+                    | ArrayOp::Step
+                    | ArrayOp::Uniform
+                    | ArrayOp::Normal
             )
     }
 
@@ -250,7 +254,8 @@ impl ArrayOp {
                 _ => false,
             });
         // `step` of two numbers would be a number.
-        let some = !sorts.contains(&Sort::EitherReal) || operands.iter().any(|k| matches!(k, Kind::Array(_)));
+        let some = !sorts.contains(&Sort::EitherReal)
+            || operands.iter().any(|k| matches!(k, Kind::Array(_)));
         if !fits || !some {
             return Err(self.expected());
         }

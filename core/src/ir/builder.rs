@@ -1,7 +1,7 @@
 //! Builds a function block by block, with variables that turn into values on the fly.
 //!
-//! A front end declares a [`Variable`], defines it as often as it likes and uses it anywhere; the builder
-//! finds the value that reaches the use and adds block parameters where several do:
+//! A front end declares a [`Variable`], defines it as often as it likes and uses it anywhere; the
+//! builder finds the value that reaches the use and adds block parameters where several do:
 //!
 //! ```
 //! use ketgrad_core::ir::{Compare, FunctionBuilder, Int2, Kind, Number2, Op, Param};
@@ -37,11 +37,11 @@
 //! assert_eq!(power.blocks.len(), 4);
 //! ```
 //!
-//! A block is *sealed* once no further edge will lead into it. The search for a variable's value is a loop,
-//! not a recursion, so programs of any length do not exhaust the stack.
+//! A block is *sealed* once no further edge will lead into it. The search for a variable's value is
+//! a loop, not a recursion, so programs of any length do not exhaust the stack.
 //!
-//! Source: M. Braun et al., "Simple and efficient construction of static single assignment form" (2013).
-//! Trivial block parameters are removed at the end, all at once.
+//! Source: M. Braun et al., "Simple and efficient construction of static single assignment form"
+//! (2013). Trivial block parameters are removed at the end, all at once.
 
 use std::collections::HashMap;
 
@@ -110,7 +110,8 @@ impl FunctionBuilder {
         b
     }
 
-    /// A function that does nothing but what an instruction does with all its parameters: a call of a function or a primitive.
+    /// A function that does nothing but what an instruction does with all its parameters: a call of
+    /// a function or a primitive.
     #[must_use]
     pub fn caller(name: impl Into<String>, params: Vec<Param>, result: Kind, op: Op) -> Function {
         let mut b = FunctionBuilder::new(name, params, result.clone());
@@ -144,14 +145,15 @@ impl FunctionBuilder {
         &self.function
     }
 
-    /// Size of what was made so far: instructions, operands, parameters of blocks and what is handed to them, and each block
-    /// that the value of a variable was looked for in; a tuple counts as its leaves.
+    /// Size of what was made so far: instructions, operands, parameters of blocks and what is
+    /// handed to them, and each block that the value of a variable was looked for in; a tuple
+    /// counts as its leaves.
     pub(crate) fn size(&self) -> usize {
         self.size
     }
 
-    /// Above this [size](FunctionBuilder::size) values of variables are no longer handed to blocks: the function is of no use
-    /// then, and whoever builds it has to look at its size.
+    /// Above this [size](FunctionBuilder::size) values of variables are no longer handed to blocks:
+    /// the function is of no use then, and whoever builds it has to look at its size.
     pub(crate) fn set_most(&mut self, size: usize) {
         self.most = size;
     }
@@ -244,8 +246,8 @@ impl FunctionBuilder {
         self.at
     }
 
-    /// Appends an instruction with a result. After the end of a block it goes to a new block that nothing
-    /// reaches, so that code after a `return` needs no special care.
+    /// Appends an instruction with a result. After the end of a block it goes to a new block that
+    /// nothing reaches, so that code after a `return` needs no special care.
     pub fn inst(&mut self, op: Op, args: &[Value], kind: Kind) -> Value {
         self.reopen();
         if op.is_constant()
@@ -273,7 +275,8 @@ impl FunctionBuilder {
         self.function.blocks[self.current].insts.push(inst);
     }
 
-    /// Puts an instruction with a result at the front of a block, where it stands once the function is finished. O(1).
+    /// Puts an instruction with a result at the front of a block, where it stands once the function
+    /// is finished. O(1).
     pub fn inst_at_front(&mut self, block: Block, op: Op, kind: Kind) -> Value {
         let v = self.function.new_value(kind);
         let (inst, _) = self.function.new_inst(op, &[], None, self.at);
@@ -340,7 +343,8 @@ impl FunctionBuilder {
         self.lifted(Op::Mixed(op), args, op.signature().1)
     }
 
-    /// An op that gives one number of the given kind: or an array of them, if an operand is an array.
+    /// An op that gives one number of the given kind: or an array of them, if an operand is an
+    /// array.
     pub fn lifted(&mut self, op: Op, args: &[Value], kind: Kind) -> Value {
         let array = args.iter().any(|&v| matches!(self.kind(v), Kind::Array(_)));
         let kind = Element::of(&kind).filter(|_| array).map_or(kind, Kind::Array);
@@ -393,7 +397,8 @@ impl FunctionBuilder {
     /// The op that made a value; `None` of a parameter.
     #[must_use]
     pub(crate) fn maker(&self, v: Value) -> Option<(Op, &[Value])> {
-        self.defined_by[v].map(|inst| (self.function.insts[inst].op, &self.function.insts[inst].args[..]))
+        self.defined_by[v]
+            .map(|inst| (self.function.insts[inst].op, &self.function.insts[inst].args[..]))
     }
 
     fn element(&self, array: Value) -> Element {
@@ -412,7 +417,11 @@ impl FunctionBuilder {
 
     /// Ends the block: to `yes` if the condition holds, else to `no`.
     pub fn branch(&mut self, condition: Value, yes: Block, no: Block) {
-        self.close(Terminator::Branch(condition, Target::new(yes, vec![]), Target::new(no, vec![])));
+        self.close(Terminator::Branch(
+            condition,
+            Target::new(yes, vec![]),
+            Target::new(no, vec![]),
+        ));
     }
 
     /// Ends the block: to the block of the given index.
@@ -458,8 +467,8 @@ impl FunctionBuilder {
         self.variables.push(kind)
     }
 
-    /// A new variable with a value for good, which comes before all uses on every way: it is never defined again, and
-    /// costs nothing on the way to where it is used.
+    /// A new variable with a value for good, which comes before all uses on every way: it is never
+    /// defined again, and costs nothing on the way to where it is used.
     pub fn bind(&mut self, value: Value) -> Variable {
         let kind = self.kind(value).clone();
         let variable = self.declare(kind);
@@ -492,8 +501,8 @@ impl FunctionBuilder {
         value
     }
 
-    /// The value of a variable at the end of a block. New parameters whose arguments are still to be found
-    /// are added to `work`.
+    /// The value of a variable at the end of a block. New parameters whose arguments are still to
+    /// be found are added to `work`.
     fn reaching(
         &mut self,
         block: Block,
@@ -540,7 +549,8 @@ impl FunctionBuilder {
     /// Passes the arguments of new parameters along all edges.
     fn fill(&mut self, mut work: Vec<(Block, Variable, Value)>) {
         while let Some((block, variable, param)) = work.pop() {
-            // The parameters were added in the order of the arguments, but other work may have come between.
+            // The parameters were added in the order of the arguments, but other work may have come
+            // between.
             let place = self.function.blocks[block].params.iter().position(|&p| p == param);
             for edge in self.predecessors[block].clone() {
                 if self.size > self.most {
@@ -572,8 +582,8 @@ impl FunctionBuilder {
         zero
     }
 
-    /// The finished function: without blocks that nothing reaches and without trivial parameters, its values
-    /// numbered in the order of their definition.
+    /// The finished function: without blocks that nothing reaches and without trivial parameters,
+    /// its values numbered in the order of their definition.
     #[must_use]
     pub fn finish(mut self) -> Function {
         for block in self.function.blocks.keys().collect::<Vec<_>>() {

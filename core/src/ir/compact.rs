@@ -1,16 +1,16 @@
 //! Puts a function in order: what passes leave behind is dropped and ids are given anew.
 //!
-//! [`compact`] keeps the blocks that the entry reaches, in their order, and numbers values and instructions
-//! as they stand in the text. [`remove_trivial_params`] drops a block parameter to which every edge hands
-//! the same value (or the parameter itself):
+//! [`compact`] keeps the blocks that the entry reaches, in their order, and numbers values and
+//! instructions as they stand in the text. [`remove_trivial_params`] drops a block parameter to
+//! which every edge hands the same value (or the parameter itself):
 //!
 //! ```text
 //! jump block1(v0)                          jump block1
 //! block1(v1: real): … jump block1(v1)  ->  block1: … jump block1        (v1 becomes v0)
 //! ```
 //!
-//! Invariant: both keep the meaning of the function. Cost: O(size), times the depth of nested loops for the
-//! second.
+//! Invariant: both keep the meaning of the function. Cost: O(size), times the depth of nested loops
+//! for the second.
 
 use crate::entity::{Block, SideTable, Table, Value};
 
@@ -44,7 +44,8 @@ pub fn compact(f: &Function) -> Function {
     for b in f.blocks.keys().filter(|&b| reached[b]) {
         let old = &f.blocks[b];
         let params = old.params.iter().map(|&p| define(&mut new, p)).collect();
-        let mut block = BlockData { params, insts: Vec::new(), end: old.end.clone(), end_at: old.end_at };
+        let mut block =
+            BlockData { params, insts: Vec::new(), end: old.end.clone(), end_at: old.end_at };
         for &i in &old.insts {
             let data = &f.insts[i];
             let result = data.result.map(|v| define(&mut new, v));
@@ -79,7 +80,8 @@ pub fn remove_trivial_params(f: &mut Function) {
                 let mut only = None;
                 let mut trivial = true;
                 for edge in &edges[b.index()] {
-                    let arg = find(&mut same, f.blocks[edge.from].end.targets()[edge.index].args[k]);
+                    let arg =
+                        find(&mut same, f.blocks[edge.from].end.targets()[edge.index].args[k]);
                     if arg != param {
                         trivial &= only.is_none_or(|o| o == arg);
                         only = Some(arg);

@@ -1,9 +1,10 @@
 //! Editing: changes of a function that leave it well formed, or leave it alone.
 //!
-//! Everything is addressed by its id, which stays what it is while others come and go (but for those of blocks behind
-//! one that is removed). Each change is all or nothing: it is [verified](super::verify()), and what would break the function is
-//! an error that names the instruction and leaves everything as it was. So after each change the program is read back as
-//! it is printed.
+//! Everything is addressed by its id, which stays what it is while others come and go (but for
+//! those of blocks behind one that is removed). Each change is all or nothing: it is
+//! [verified](super::verify()), and what would break the function is an error that names the
+//! instruction and leaves everything as it was. So after each change the program is read back as it
+//! is printed.
 //!
 //! ```
 //! use ketgrad_core::{exec::{Datum, Derivatives}, ir::{Editor, Number1, Op, Place}, text::parse_program};
@@ -259,17 +260,19 @@ impl<'p> Editor<'p> {
 
     // Instructions.
 
-    /// Puts an instruction somewhere and gives its result, whose kind follows from the operands; of a tuple that of
-    /// a plain one.
+    /// Puts an instruction somewhere and gives its result, whose kind follows from the operands; of
+    /// a tuple that of a plain one.
     ///
     /// # Errors
     /// The operands do not fit or are not defined there, or the operation gives nothing.
     pub fn insert(&mut self, place: Place, op: Op, args: &[Value]) -> Edited<Value> {
-        let kind = self.kind(op, args)?.ok_or_else(|| EditError::Undecided { op: op.to_string() })?;
+        let kind =
+            self.kind(op, args)?.ok_or_else(|| EditError::Undecided { op: op.to_string() })?;
         self.insert_as(place, op, args, kind)
     }
 
-    /// The same with a result of the given kind: of a struct, an empty array, or what comes from a tape.
+    /// The same with a result of the given kind: of a struct, an empty array, or what comes from a
+    /// tape.
     ///
     /// # Errors
     /// As [`insert`](Editor::insert).
@@ -309,8 +312,12 @@ impl<'p> Editor<'p> {
         self.apply(|f| {
             let args = &mut f.insts[inst].args;
             let (of, len) = (inst.to_string(), args.len());
-            let operand =
-                args.get_mut(index).ok_or(EditError::NoPart { what: "operands", of, len, index })?;
+            let operand = args.get_mut(index).ok_or(EditError::NoPart {
+                what: "operands",
+                of,
+                len,
+                index,
+            })?;
             *operand = value;
             Ok(())
         })
@@ -345,8 +352,8 @@ impl<'p> Editor<'p> {
         })
     }
 
-    /// Lets everything that uses a value use another one instead, but for what defines that one: so that a value is
-    /// wrapped, `sin(v1)` in place of `v1`. Gives how many uses there were.
+    /// Lets everything that uses a value use another one instead, but for what defines that one: so
+    /// that a value is wrapped, `sin(v1)` in place of `v1`. Gives how many uses there were.
     ///
     /// # Errors
     /// They are of different kinds, or the other one is not defined at a use.
@@ -372,7 +379,8 @@ impl<'p> Editor<'p> {
 
     // Blocks.
 
-    /// Adds a block that nothing leads to yet, with parameters of the given kinds. It ends as given.
+    /// Adds a block that nothing leads to yet, with parameters of the given kinds. It ends as
+    /// given.
     ///
     /// # Errors
     /// The end does not fit.
@@ -383,7 +391,8 @@ impl<'p> Editor<'p> {
         })
     }
 
-    /// Parts a block before an instruction: that and what follows goes to a new block, to which the old one jumps.
+    /// Parts a block before an instruction: that and what follows goes to a new block, to which the
+    /// old one jumps.
     ///
     /// # Errors
     /// The instruction stands nowhere.
@@ -402,7 +411,8 @@ impl<'p> Editor<'p> {
     /// Lets a block end otherwise.
     ///
     /// # Errors
-    /// The arguments are not those of the targets, or some value is not defined where it is used then.
+    /// The arguments are not those of the targets, or some value is not defined where it is used
+    /// then.
     pub fn set_end(&mut self, block: Block, end: Terminator) -> Edited<()> {
         self.block(block)?;
         self.apply(|f| {
@@ -411,7 +421,8 @@ impl<'p> Editor<'p> {
         })
     }
 
-    /// Takes out a block that nothing leads to, but itself perhaps. Those behind it have numbers one less from then on.
+    /// Takes out a block that nothing leads to, but itself perhaps. Those behind it have numbers
+    /// one less from then on.
     ///
     /// # Errors
     /// It is the entry, something leads there, or a value that it defines is used elsewhere.
@@ -466,7 +477,12 @@ impl<'p> Editor<'p> {
         let f = self.function();
         let len = f.blocks[block].params.len();
         if index >= len {
-            return Err(EditError::NoPart { what: "parameters", of: block.to_string(), len, index });
+            return Err(EditError::NoPart {
+                what: "parameters",
+                of: block.to_string(),
+                len,
+                index,
+            });
         }
         let keep = f.blocks.iter().map(|(b, data)| {
             let params = 0..data.params.len();
@@ -481,7 +497,8 @@ impl<'p> Editor<'p> {
 
     // All at once.
 
-    /// Makes any change of the function, and takes it back if it fails or the function would not be well formed.
+    /// Makes any change of the function, and takes it back if it fails or the function would not be
+    /// well formed.
     ///
     /// # Errors
     /// That of the change, or what it breaks.
@@ -505,8 +522,8 @@ impl<'p> Editor<'p> {
         result
     }
 
-    /// Numbers everything anew, in the order of the text, and drops blocks that nothing reaches. Ids from before mean
-    /// nothing from then on.
+    /// Numbers everything anew, in the order of the text, and drops blocks that nothing reaches.
+    /// Ids from before mean nothing from then on.
     pub fn compact(&mut self) {
         self.program.functions[self.f] = compact(self.function());
     }
@@ -519,9 +536,14 @@ impl<'p> Editor<'p> {
         };
         let kinds = args.iter().map(kind).collect::<Edited<Vec<Kind>>>()?;
         Ok(match op {
-            Op::Call(g) => {
-                Some(self.program.functions.get(g).ok_or(EditError::NoFunction { id: g })?.result.clone())
-            }
+            Op::Call(g) => Some(
+                self.program
+                    .functions
+                    .get(g)
+                    .ok_or(EditError::NoFunction { id: g })?
+                    .result
+                    .clone(),
+            ),
             Op::Primitive(p) => self.program.primitives.get(p).map(|p| p.result.clone()),
             Op::Tuple => Some(Kind::tuple(kinds)),
             op => op.result(&kinds).map_err(|expected| EditError::Operands {
@@ -544,11 +566,18 @@ impl<'p> Editor<'p> {
 
 fn exists(f: &Function, block: Block) -> Edited<()> {
     let (function, blocks) = (|| f.name.clone(), f.blocks.len());
-    f.blocks.get(block).map(|_| ()).ok_or_else(|| EditError::NoBlock { function: function(), block, blocks })
+    f.blocks.get(block).map(|_| ()).ok_or_else(|| EditError::NoBlock {
+        function: function(),
+        block,
+        blocks,
+    })
 }
 
 fn place(f: &Function, inst: Inst) -> Edited<(Block, usize)> {
-    let places = f.blocks.iter().find_map(|(b, data)| Some((b, data.insts.iter().position(|&i| i == inst)?)));
+    let places = f
+        .blocks
+        .iter()
+        .find_map(|(b, data)| Some((b, data.insts.iter().position(|&i| i == inst)?)));
     places.ok_or_else(|| EditError::NoInst { function: f.name.clone(), inst })
 }
 

@@ -1,8 +1,9 @@
 //! Programs, functions, blocks and instructions: plain data.
 //!
-//! A function owns three tables: its blocks (the first is the entry), its instructions and the kinds of its
-//! values. A block lists its instructions by id, so that they can be inserted and removed without moving
-//! others. What is listed nowhere is dead and goes away when the function is [compacted](super::compact()).
+//! A function owns three tables: its blocks (the first is the entry), its instructions and the
+//! kinds of its values. A block lists its instructions by id, so that they can be inserted and
+//! removed without moving others. What is listed nowhere is dead and goes away when the function is
+//! [compacted](super::compact()).
 
 use std::{
     cmp::Ordering,
@@ -30,7 +31,8 @@ pub struct Position {
     pub line: u32,
     /// Column in characters, from 1.
     pub column: u32,
-    /// The function that was called there, where the instruction is a part of what it is made of: for messages alone.
+    /// The function that was called there, where the instruction is a part of what it is made of:
+    /// for messages alone.
     part_of: Option<&'static str>,
 }
 
@@ -47,7 +49,9 @@ impl Position {
     /// An error with the name of the function that was called here.
     pub(crate) fn explain(self, source: ArrayError) -> ArrayError {
         match (self.part_of, source) {
-            (Some(_), source @ (ArrayError::Memory { .. } | ArrayError::Undecided { .. })) => source,
+            (Some(_), source @ (ArrayError::Memory { .. } | ArrayError::Undecided { .. })) => {
+                source
+            }
             (Some(name), source) => ArrayError::Within { name, source: Box::new(source) },
             (None, source) => source,
         }
@@ -180,7 +184,9 @@ impl Terminator {
     #[must_use]
     pub fn operand(&self) -> Option<Value> {
         match self {
-            Terminator::Branch(v, ..) | Terminator::Switch(v, _) | Terminator::Return(v) => Some(*v),
+            Terminator::Branch(v, ..) | Terminator::Switch(v, _) | Terminator::Return(v) => {
+                Some(*v)
+            }
             Terminator::Open | Terminator::Jump(_) => None,
         }
     }
@@ -236,7 +242,8 @@ impl Param {
 
 /// A function.
 ///
-/// Two are equal if their texts are but for the numbers of values: what is listed in no block does not count.
+/// Two are equal if their texts are but for the numbers of values: what is listed in no block does
+/// not count.
 #[derive(Clone, Debug)]
 pub struct Function {
     /// Its name.
@@ -262,17 +269,23 @@ impl PartialEq for Function {
         }
         let mut pairs = Pairs::default();
         for (a, b) in self.blocks.values().zip(other.blocks.values()) {
-            if a.params.len() != b.params.len() || a.insts.len() != b.insts.len() || a.end_at != b.end_at {
+            if a.params.len() != b.params.len()
+                || a.insts.len() != b.insts.len()
+                || a.end_at != b.end_at
+            {
                 return false;
             }
             let results = a.insts.iter().zip(&b.insts).map(|(&i, &j)| {
-                let result = |f: &Function, i| f.insts.get(i).and_then(|inst: &InstData| inst.result);
+                let result =
+                    |f: &Function, i| f.insts.get(i).and_then(|inst: &InstData| inst.result);
                 (result(self, i), result(other, j))
             });
             let params = a.params.iter().zip(&b.params).map(|(&v, &w)| (Some(v), Some(w)));
             for pair in params.chain(results) {
                 let same = match pair {
-                    (Some(v), Some(w)) => self.kinds.get(v) == other.kinds.get(w) && pairs.define(v, w),
+                    (Some(v), Some(w)) => {
+                        self.kinds.get(v) == other.kinds.get(w) && pairs.define(v, w)
+                    }
                     pair => pair == (None, None),
                 };
                 if !same {
@@ -282,8 +295,11 @@ impl PartialEq for Function {
         }
         let mut blocks = self.blocks.values().zip(other.blocks.values());
         blocks.all(|(a, b)| {
-            let mut insts =
-                a.insts.iter().zip(&b.insts).map(|(&i, &j)| (self.insts.get(i), other.insts.get(j)));
+            let mut insts = a
+                .insts
+                .iter()
+                .zip(&b.insts)
+                .map(|(&i, &j)| (self.insts.get(i), other.insts.get(j)));
             insts.all(|pair| match pair {
                 (Some(a), Some(b)) => a.op == b.op && a.at == b.at && pairs.are(&a.args, &b.args),
                 pair => pair == (None, None),
@@ -314,7 +330,11 @@ impl Pairs {
         std::mem::discriminant(a) == std::mem::discriminant(b)
             && self.are(a.operand().as_slice(), b.operand().as_slice())
             && targets.0.len() == targets.1.len()
-            && targets.0.iter().zip(&targets.1).all(|(s, t)| s.block == t.block && self.are(&s.args, &t.args))
+            && targets
+                .0
+                .iter()
+                .zip(&targets.1)
+                .all(|(s, t)| s.block == t.block && self.are(&s.args, &t.args))
     }
 }
 
@@ -369,7 +389,8 @@ impl Function {
         (self.insts.push(InstData { op, args: SmallVec::from_slice(args), result, at }), result)
     }
 
-    /// Looks up the instruction that defines a value; `None` for a block parameter. O(instructions).
+    /// Looks up the instruction that defines a value; `None` for a block parameter.
+    /// O(instructions).
     #[must_use]
     pub fn definition(&self, value: Value) -> Option<&InstData> {
         let listed = self.blocks.values().flat_map(|b| &b.insts);
@@ -441,7 +462,8 @@ impl Function {
 /// What the rules know about a function besides its body.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct CustomRule {
-    /// `(inputs…, result, cotangent of the result) -> cotangents of the inputs that have one`, a tuple.
+    /// `(inputs…, result, cotangent of the result) -> cotangents of the inputs that have one`, a
+    /// tuple.
     pub pullback: Option<FuncId>,
     /// `(inputs…, tangents of the inputs that have one…) -> tangent of the result`.
     pub pushforward: Option<FuncId>,
@@ -466,8 +488,9 @@ pub struct Primitive {
     pub params: Vec<Kind>,
     /// What it gives.
     pub result: Kind,
-    /// The primitive `(inputs…, result, cotangent of the result) -> cotangents of the inputs that have one`,
-    /// a tuple.
+    /// The primitive
+    /// `(inputs…, result, cotangent of the result) -> cotangents of the inputs that have one`, a
+    /// tuple.
     pub pullback: Option<PrimitiveId>,
     /// The primitive `(inputs…, tangents of the inputs that have one…) -> tangent of the result`.
     pub pushforward: Option<PrimitiveId>,
@@ -499,7 +522,8 @@ impl Program {
         id
     }
 
-    /// Gives a function another name. Under its old one it is not found any more, under the new one no other is.
+    /// Gives a function another name. Under its old one it is not found any more, under the new one
+    /// no other is.
     pub fn rename(&mut self, f: FuncId, name: &str) {
         let function = &mut self.functions[f];
         if self.names.get(&function.name) == Some(&f) {

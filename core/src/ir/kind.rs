@@ -1,7 +1,7 @@
 //! Kinds: what a value of a program can be.
 //!
-//! `real` and `complex` are different kinds, so a real program holds no conjugations and its gradient is
-//! real. Structs are tuples that know their name and the names of their fields:
+//! `real` and `complex` are different kinds, so a real program holds no conjugations and its
+//! gradient is real. Structs are tuples that know their name and the names of their fields:
 //!
 //! ```
 //! use ketgrad_core::ir::Kind;
@@ -13,11 +13,11 @@
 //! assert_eq!(Kind::Int.tangent(), None);
 //! ```
 //!
-//! Tangents and cotangents of a kind have the same kind, [`Kind::tangent`]. **A (co)tangent of an array may
-//! be shorter than the array; what is not there is zero.** So the zero of an unknown length is the empty
-//! array, and no length has to be remembered. One that is shorter, or has been made element by element, may be a
-//! vector of the elements in row-major order whatever the shape of the array; one with several axes has all of the
-//! array's elements and its shape.
+//! Tangents and cotangents of a kind have the same kind, [`Kind::tangent`]. **A (co)tangent of an
+//! array may be shorter than the array; what is not there is zero.** So the zero of an unknown
+//! length is the empty array, and no length has to be remembered. One that is shorter, or has been
+//! made element by element, may be a vector of the elements in row-major order whatever the shape
+//! of the array; one with several axes has all of the array's elements and its shape.
 
 use std::{fmt, sync::Arc};
 
@@ -108,7 +108,8 @@ impl Kind {
         name: impl Into<String>,
         fields: impl IntoIterator<Item = (N, Kind)>,
     ) -> Kind {
-        let fields = fields.into_iter().map(|(n, kind)| Field { name: Some(n.into()), kind }).collect();
+        let fields =
+            fields.into_iter().map(|(n, kind)| Field { name: Some(n.into()), kind }).collect();
         Kind::Tuple(Arc::new(TupleKind { name: Some(name.into()), fields }))
     }
 
@@ -125,7 +126,9 @@ impl Kind {
     #[must_use]
     pub fn tangent(&self) -> Option<Kind> {
         match self {
-            Kind::Real | Kind::Complex | Kind::Array(Element::Real | Element::Complex) => Some(self.clone()),
+            Kind::Real | Kind::Complex | Kind::Array(Element::Real | Element::Complex) => {
+                Some(self.clone())
+            }
             Kind::Int | Kind::Bool | Kind::Handle | Kind::Array(Element::Int) => None,
             Kind::Tuple(t) => {
                 let fields: Vec<Field> = t
@@ -171,7 +174,8 @@ impl Kind {
         }
     }
 
-    /// Number of its leaves, where an empty tuple is one too: a bound on what it takes to walk over it.
+    /// Number of its leaves, where an empty tuple is one too: a bound on what it takes to walk over
+    /// it.
     pub(crate) fn extent(&self) -> usize {
         match self {
             Kind::Tuple(t) => t.fields.iter().map(|f| f.kind.extent()).sum::<usize>().max(1),

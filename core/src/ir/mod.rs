@@ -1,7 +1,8 @@
 //! The intermediate representation: programs as functions in static single assignment form.
 //!
-//! A [`Program`] is a set of [`Function`]s. A function is a list of basic blocks; a block has parameters
-//! (there are no phis), instructions that each define at most one [`Value`](crate::entity::Value), and a [`Terminator`]. It prints as
+//! A [`Program`] is a set of [`Function`]s. A function is a list of basic blocks; a block has
+//! parameters (there are no phis), instructions that each define at most one
+//! [`Value`](crate::entity::Value), and a [`Terminator`]. It prints as
 //!
 //! ```text
 //! fn power(x, n) -> real {
@@ -22,14 +23,14 @@
 //! }
 //! ```
 //!
-//! and [`parse`] reads that back: `parse(print(p)) == p`. `@1:54` is the line and column of the source that
-//! the instruction came from.
+//! and [`parse`] reads that back: `parse(print(p)) == p`. `@1:54` is the line and column of the
+//! source that the instruction came from.
 //!
-//! In reading order: [`kind`](Kind), the op [table] and that of [arrays], [`Op`], [`Function`], [`FunctionBuilder`], [`Editor`], [`Pipe`],
-//! [`verify`](verify()), [`check_shapes`], and the text.
+//! In reading order: [`kind`](Kind), the op [table] and that of [arrays], [`Op`], [`Function`],
+//! [`FunctionBuilder`], [`Editor`], [`Pipe`], [`verify`](verify()), [`check_shapes`], and the text.
 //!
-//! Differentiation is a map from functions to functions; running is somewhere else. Nothing here knows
-//! about either.
+//! Differentiation is a map from functions to functions; running is somewhere else. Nothing here
+//! knows about either.
 
 #[macro_use]
 pub mod table;
@@ -57,7 +58,8 @@ pub use compact::{compact, remove_trivial_params};
 pub use edit::{Definition, EditError, Editor, Place, Use};
 pub(crate) use function::ENTRY;
 pub use function::{
-    BlockData, CustomRule, Edge, Function, InstData, Param, Position, Primitive, Program, Target, Terminator,
+    BlockData, CustomRule, Edge, Function, InstData, Param, Position, Primitive, Program, Target,
+    Terminator,
 };
 pub(crate) use kind::MAX_KIND_DEPTH;
 pub use kind::{Element, Field, Kind, TupleKind};

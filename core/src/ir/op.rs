@@ -1,9 +1,9 @@
 //! Operations: what an instruction does with its operands.
 //!
 //! The operations on numbers come from the [table](super::table), those on whole arrays from
-//! [another](super::arrays); the others are structural and listed in [`Op`]. An operation on numbers takes arrays
-//! too: it works element by element, and shapes are [broadcast](crate::array). [`Op::result`] knows the kinds of an
-//! operation's operands and result.
+//! [another](super::arrays); the others are structural and listed in [`Op`]. An operation on
+//! numbers takes arrays too: it works element by element, and shapes are [broadcast](crate::array).
+//! [`Op::result`] knows the kinds of an operation's operands and result.
 
 use std::{cmp::Ordering, fmt};
 
@@ -161,7 +161,8 @@ pub enum Op {
     Set,
     /// `peek(xs, i)`: as `get`, but 0 beyond the end. For (co)tangents.
     Peek,
-    /// `put(xs, i, x)`: as `set`, but the array is first extended with zeros where needed. For (co)tangents.
+    /// `put(xs, i, x)`: as `set`, but the array is first extended with zeros where needed. For
+    /// (co)tangents.
     Put,
     /// `add_at(xs, i, x)`: as `put`, but adds. For (co)tangents.
     AddAt,
@@ -170,8 +171,9 @@ pub enum Op {
     /// `accumulate(xs, ys)`: the sum of arrays; the shorter one counts as extended with zeros. For
     /// (co)tangents.
     Accumulate,
-    /// Puts a value on tape `tape`. Gives nothing. `slot` pairs it with its pop: on a tape that is pushed to and popped
-    /// from, a run in which a pop takes what another slot left, or after which something stays behind, fails with
+    /// Puts a value on tape `tape`. Gives nothing. `slot` pairs it with its pop: on a tape that is
+    /// pushed to and popped from, a run in which a pop takes what another slot left, or after which
+    /// something stays behind, fails with
     /// [`RunError::TapeOrder`](crate::exec::RunError::TapeOrder). Programs that are written in Rust
     /// ([`emit`](crate::emit)) do not look at slots.
     Push {
@@ -180,10 +182,11 @@ pub enum Op {
         /// Which push of the function; the pop of the adjoint has the same.
         slot: u32,
     },
-    /// Goes on only if two real numbers compare so; `None` where one is NaN. Gives nothing. It is how a recording keeps
-    /// to the path that it was recorded on.
+    /// Goes on only if two real numbers compare so; `None` where one is NaN. Gives nothing. It is
+    /// how a recording keeps to the path that it was recorded on.
     Expect(Option<Ordering>),
-    /// Takes the last value of its kind from tape `tape`: what the latest push of the same slot left.
+    /// Takes the last value of its kind from tape `tape`: what the latest push of the same slot
+    /// left.
     Pop {
         /// Which tape.
         tape: u32,
@@ -263,11 +266,14 @@ impl Op {
         }
     }
 
-    /// Whether it does nothing but compute its result, so that it may be dropped if nobody uses that, and
-    /// computed once for several. It may still fail (an index out of range).
+    /// Whether it does nothing but compute its result, so that it may be dropped if nobody uses
+    /// that, and computed once for several. It may still fail (an index out of range).
     #[must_use]
     pub fn is_pure(self) -> bool {
-        !matches!(self, Op::Call(_) | Op::Primitive(_) | Op::Expect(_) | Op::Push { .. } | Op::Pop { .. })
+        !matches!(
+            self,
+            Op::Call(_) | Op::Primitive(_) | Op::Expect(_) | Op::Push { .. } | Op::Pop { .. }
+        )
     }
 
     /// Whether it is a constant.
@@ -286,13 +292,15 @@ impl Op {
         }
     }
 
-    /// The result of an op on numbers where an operand is an array: the array of what it gives for the elements.
+    /// The result of an op on numbers where an operand is an array: the array of what it gives for
+    /// the elements.
     fn lifted(self, operands: &[Kind]) -> Option<Result<Option<Kind>, String>> {
         if !self.is_elementwise() || !operands.iter().any(|k| matches!(k, Kind::Array(_))) {
             return None;
         }
         // An exponent or order is one number for all.
-        let power = matches!(self, Op::Mixed(Mixed::PowiReal | Mixed::PowiComplex | Mixed::Polygamma));
+        let power =
+            matches!(self, Op::Mixed(Mixed::PowiReal | Mixed::PowiComplex | Mixed::Polygamma));
         if power && matches!(operands.get(1), Some(Kind::Array(_))) {
             let what = if self == Op::Mixed(Mixed::Polygamma) { "order" } else { "exponent" };
             return Some(Err(format!("one int as {what} for all elements")));
@@ -304,12 +312,16 @@ impl Op {
             })
             .collect();
         let element = |kind: Option<Kind>| kind.as_ref().and_then(Element::of).map(Kind::Array);
-        Some(self.result(&elements).map(element).map_err(|words| format!("{words}, or arrays of such")))
+        Some(
+            self.result(&elements)
+                .map(element)
+                .map_err(|words| format!("{words}, or arrays of such")),
+        )
     }
 
-    /// The kind of its result for operands of the given kinds, or what it expected. `None` as result: it
-    /// gives nothing. Calls, primitives, pops, tuples and empty arrays are not decided here: their result
-    /// is what the program says.
+    /// The kind of its result for operands of the given kinds, or what it expected. `None` as
+    /// result: it gives nothing. Calls, primitives, pops, tuples and empty arrays are not decided
+    /// here: their result is what the program says.
     ///
     /// # Errors
     /// What the operands should have been, in words.

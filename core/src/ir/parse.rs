@@ -12,7 +12,8 @@ use crate::{
 
 use super::{
     function::{
-        BlockData, CustomRule, Function, InstData, Param, Position, Primitive, Program, Target, Terminator,
+        BlockData, CustomRule, Function, InstData, Param, Position, Primitive, Program, Target,
+        Terminator,
     },
     kind::{Element, Field, Kind, MAX_KIND_DEPTH, TupleKind},
     op::{Literal, Op, order_name},
@@ -106,7 +107,8 @@ impl<'a> Line<'a> {
     /// A real number, or a NaN by its bits.
     fn literal(&mut self) -> Parsed<Literal> {
         let before = self.rest;
-        let bits = self.word().ok().and_then(|w| u64::from_str_radix(w.strip_prefix("nan0x")?, 16).ok());
+        let bits =
+            self.word().ok().and_then(|w| u64::from_str_radix(w.strip_prefix("nan0x")?, 16).ok());
         if let Some(x) = bits.map(f64::from_bits).filter(|x| x.is_nan()) {
             return Ok(Literal(x));
         }
@@ -181,7 +183,9 @@ impl<'a> Line<'a> {
                 self.expect("<")?;
                 let element = self.kind(depth + 1)?;
                 self.expect(">")?;
-                Element::of(&element).map(Kind::Array).ok_or_else(|| "an element that is a number".into())
+                Element::of(&element)
+                    .map(Kind::Array)
+                    .ok_or_else(|| "an element that is a number".into())
             }
             _ => {
                 self.rest = before;
@@ -212,7 +216,8 @@ struct Parser {
 }
 
 impl Parser {
-    /// Collects the names first: calls may go forward. The last function of a name counts, and the first primitive.
+    /// Collects the names first: calls may go forward. The last function of a name counts, and the
+    /// first primitive.
     fn names(&mut self, text: &str) {
         let (mut functions, mut primitives) = (0, 0);
         for line in text.lines() {
@@ -236,7 +241,11 @@ impl Parser {
     fn function(&self, line: &mut Line<'_>) -> Parsed<FuncId> {
         if let Ok(number) = line.tagged("fn") {
             let id = FuncId::new(number);
-            return if number < self.count[0] { Ok(id) } else { Err(format!("a function before {id}")) };
+            return if number < self.count[0] {
+                Ok(id)
+            } else {
+                Err(format!("a function before {id}"))
+            };
         }
         line.expect("@")?;
         let name = line.word()?;
@@ -247,7 +256,11 @@ impl Parser {
     fn primitive(&self, line: &mut Line<'_>) -> Parsed<PrimitiveId> {
         if let Ok(number) = line.tagged("primitive") {
             let id = PrimitiveId::new(number);
-            return if number < self.count[1] { Ok(id) } else { Err(format!("a primitive before {id}")) };
+            return if number < self.count[1] {
+                Ok(id)
+            } else {
+                Err(format!("a primitive before {id}"))
+            };
         }
         line.expect("@")?;
         let name = line.word()?;
@@ -269,21 +282,25 @@ impl Parser {
         }
         if line.eat("primitive ") {
             let name = line.word()?.to_owned();
-            let Kind::Tuple(params) = line.kind(0)? else { return Err("the kinds of the operands".into()) };
+            let Kind::Tuple(params) = line.kind(0)? else {
+                return Err("the kinds of the operands".into());
+            };
             line.expect("->")?;
             let result = line.kind(0)?;
             let params = params.fields.iter().map(|f| f.kind.clone()).collect();
             let primitive = Primitive { name, params, result, pullback: None, pushforward: None };
             let id = self.program.primitives.push(primitive);
             let pullback = if line.eat("pullback ") { Some(self.primitive(line)?) } else { None };
-            let pushforward = if line.eat("pushforward ") { Some(self.primitive(line)?) } else { None };
+            let pushforward =
+                if line.eat("pushforward ") { Some(self.primitive(line)?) } else { None };
             self.links.push((id, pullback, pushforward));
             return line.end();
         }
         if line.eat("rule ") {
             let f = self.function(line)?;
             let pullback = if line.eat("pullback ") { Some(self.function(line)?) } else { None };
-            let pushforward = if line.eat("pushforward ") { Some(self.function(line)?) } else { None };
+            let pushforward =
+                if line.eat("pushforward ") { Some(self.function(line)?) } else { None };
             let non_differentiable = line.eat("non_differentiable");
             self.program.set_rule(f, CustomRule { pullback, pushforward, non_differentiable });
             return line.end();
@@ -317,7 +334,10 @@ impl Parser {
         if line.rest.starts_with("block") {
             let number = line.tagged("block")?;
             if number != open.function.blocks.len() {
-                return Err(format!("`block{}`: blocks are numbered in order", open.function.blocks.len()));
+                return Err(format!(
+                    "`block{}`: blocks are numbered in order",
+                    open.function.blocks.len()
+                ));
             }
             let block = open.function.blocks.push(BlockData::default());
             open.ends.push(vec![]);
@@ -331,7 +351,9 @@ impl Parser {
             line.expect(":")?;
             return line.end();
         }
-        let Some(block) = open.function.blocks.keys().next_back() else { return Err("`block0`".into()) };
+        let Some(block) = open.function.blocks.keys().next_back() else {
+            return Err("`block0`".into());
+        };
         if open.function.blocks[block].end != Terminator::Open {
             return Err("a new block or `}`".into());
         }
@@ -343,7 +365,8 @@ impl Parser {
             return line.end();
         }
         line.rest = before;
-        let result = if line.rest.starts_with('v') && line.rest[1..].starts_with(|c: char| c.is_ascii_digit())
+        let result = if line.rest.starts_with('v')
+            && line.rest[1..].starts_with(|c: char| c.is_ascii_digit())
         {
             let (v, kind) = definition(line)?;
             line.expect("=")?;
@@ -370,9 +393,12 @@ impl Parser {
             ["bool"] => return Ok((Op::Bool(line.number("true or false")?), vec![])),
             ["field", k] => Op::Field(number(k)?),
             ["expect", word] => {
-                let orders = [Some(Ordering::Less), Some(Ordering::Equal), Some(Ordering::Greater), None];
+                let orders =
+                    [Some(Ordering::Less), Some(Ordering::Equal), Some(Ordering::Greater), None];
                 let order = orders.into_iter().find(|o| order_name(*o) == *word);
-                Op::Expect(order.ok_or_else(|| "`less`, `equal`, `greater` or `unordered`".to_owned())?)
+                Op::Expect(
+                    order.ok_or_else(|| "`less`, `equal`, `greater` or `unordered`".to_owned())?,
+                )
             }
             ["push", tape, slot] => Op::Push { tape: number(tape)?, slot: number(slot)? },
             ["pop", tape, slot] => Op::Pop { tape: number(tape)?, slot: number(slot)? },
@@ -395,14 +421,20 @@ impl Parser {
         Ok((op, args))
     }
 
-    fn terminator(&self, line: &mut Line<'_>, mentions: &mut Vec<usize>) -> Parsed<Option<Terminator>> {
+    fn terminator(
+        &self,
+        line: &mut Line<'_>,
+        mentions: &mut Vec<usize>,
+    ) -> Parsed<Option<Terminator>> {
         let Ok(word) = line.word() else { return Ok(None) };
-        // Values are written by their place among the mentions, and replaced when the function closes.
+        // Values are written by their place among the mentions, and replaced when the function
+        // closes.
         let mut value = |line: &mut Line<'_>| {
             mentions.push(line.tagged("v")?);
             Ok(Value::new(mentions.len() - 1))
         };
-        let target = |line: &mut Line<'_>, value: &mut dyn FnMut(&mut Line<'_>) -> Parsed<Value>| {
+        let target = |line: &mut Line<'_>,
+                      value: &mut dyn FnMut(&mut Line<'_>) -> Parsed<Value>| {
             let block = Block::new(line.tagged("block")?);
             let args = if line.eat("(") {
                 let args = line.list(|l| value(l))?;
@@ -444,7 +476,8 @@ impl Parser {
         for (block, mentions) in function.blocks.values_mut().zip(ends) {
             block.end.map_values(|place| value(mentions[place.index()]));
         }
-        let kinds: Vec<Kind> = function.param_values().iter().map(|&v| function.kinds[v].clone()).collect();
+        let kinds: Vec<Kind> =
+            function.param_values().iter().map(|&v| function.kinds[v].clone()).collect();
         for (param, kind) in function.params.iter_mut().zip(kinds) {
             param.kind = kind;
         }

@@ -1,7 +1,7 @@
 //! A pipe from one function to another.
 //!
-//! A [`Pipe`] copies a function and hands every instruction to a closure, which decides what goes into the
-//! copy: the usual way to write a pass that changes one kind of instruction.
+//! A [`Pipe`] copies a function and hands every instruction to a closure, which decides what goes
+//! into the copy: the usual way to write a pass that changes one kind of instruction.
 
 use std::collections::HashMap;
 
@@ -23,8 +23,8 @@ pub struct Pipe {
 }
 
 impl Pipe {
-    /// Copies `from` under a new name and hands each instruction, its operands renamed, to `each`, which
-    /// returns the value that stands for its result; [`Pipe::keep`] copies it as it is.
+    /// Copies `from` under a new name and hands each instruction, its operands renamed, to `each`,
+    /// which returns the value that stands for its result; [`Pipe::keep`] copies it as it is.
     pub fn copy(
         from: &Function,
         name: impl Into<String>,

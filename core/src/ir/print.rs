@@ -35,7 +35,11 @@ impl fmt::Display for Program {
                 if let Some(g) = rule.pushforward {
                     write!(f, " pushforward {}", named(Some(self), g))?;
                 }
-                writeln!(f, "{}", if rule.non_differentiable { " non_differentiable" } else { "" })?;
+                writeln!(
+                    f,
+                    "{}",
+                    if rule.non_differentiable { " non_differentiable" } else { "" }
+                )?;
             }
         }
         Ok(())
@@ -63,7 +67,11 @@ impl Program {
     }
 }
 
-fn write(f: &mut fmt::Formatter<'_>, function: &Function, program: Option<&Program>) -> fmt::Result {
+fn write(
+    f: &mut fmt::Formatter<'_>,
+    function: &Function,
+    program: Option<&Program>,
+) -> fmt::Result {
     let params: Vec<&str> = function.params.iter().map(|p| p.name.as_str()).collect();
     write!(f, "fn {}({}) -> {}", function.name, params.join(", "), function.result)?;
     if !function.is_defined() {
@@ -126,7 +134,8 @@ impl fmt::Display for Line<'_> {
     }
 }
 
-/// A function by its name, `@f`, or by its number, `fn2`, where its name is that of another one or not at hand.
+/// A function by its name, `@f`, or by its number, `fn2`, where its name is that of another one or
+/// not at hand.
 fn named(program: Option<&Program>, g: FuncId) -> String {
     let name = program.and_then(|p| {
         let name = &p.functions.get(g)?.name;

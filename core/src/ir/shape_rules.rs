@@ -10,10 +10,11 @@ use super::{
 
 type Found = Result<Known, ArrayError>;
 
-/// What is known of the result of an operation, from what is known of its operands, and which of them are arrays.
+/// What is known of the result of an operation, from what is known of its operands, and which of
+/// them are arrays.
 ///
-/// An array of more than `limit` elements is never made, so nothing is known of it: what is known has lengths whose
-/// product and sums do not overflow.
+/// An array of more than `limit` elements is never made, so nothing is known of it: what is known
+/// has lengths whose product and sums do not overflow.
 pub(super) fn result(op: Op, args: &[&Known], arrays: &[bool], limit: usize) -> Found {
     Ok(bounded(unbounded(op, args, arrays, limit)?, limit))
 }
@@ -21,7 +22,9 @@ pub(super) fn result(op: Op, args: &[&Known], arrays: &[bool], limit: usize) -> 
 /// Nothing instead of an array of more than `limit` elements.
 pub(super) fn bounded(known: Known, limit: usize) -> Known {
     match &known {
-        Known::Array(shape) | Known::Perhaps(shape) if checked_count(shape, limit).is_err() => Known::Any,
+        Known::Array(shape) | Known::Perhaps(shape) if checked_count(shape, limit).is_err() => {
+            Known::Any
+        }
         _ => known,
     }
 }
@@ -36,7 +39,9 @@ fn unbounded(op: Op, args: &[&Known], arrays: &[bool], limit: usize) -> Found {
         Op::Int(n) => Known::Int(n),
         Op::Bool(b) => Known::Bool(b),
         Op::Int1(Int1::Neg) => int(0).and_then(i64::checked_neg).map_or(Known::Any, Known::Int),
-        Op::Int2(op) => int(0).zip(int(1)).and_then(|(a, b)| op.value(a, b)).map_or(Known::Any, Known::Int),
+        Op::Int2(op) => {
+            int(0).zip(int(1)).and_then(|(a, b)| op.value(a, b)).map_or(Known::Any, Known::Int)
+        }
         Op::CompareInt(op) => int(0).zip(int(1)).map_or(Known::Any, |(a, b)| compared(op, a, b)),
         Op::Mixed(op @ (Mixed::Not | Mixed::And | Mixed::Or)) => match (op, args) {
             (Mixed::Not, [Known::Bool(a)]) => Known::Bool(!a),
@@ -56,9 +61,10 @@ fn unbounded(op: Op, args: &[&Known], arrays: &[bool], limit: usize) -> Found {
         },
         Op::Len => shape(0).map_or(Known::Any, |s| Known::Int(long(elements(&s)))),
         Op::Get => match (args.first(), int(1)) {
-            (Some(Known::Ints(list)), Some(i)) => {
-                usize::try_from(i).ok().and_then(|i| list.get(i)).map_or(Known::Any, |n| Known::Int(*n))
-            }
+            (Some(Known::Ints(list)), Some(i)) => usize::try_from(i)
+                .ok()
+                .and_then(|i| list.get(i))
+                .map_or(Known::Any, |n| Known::Int(*n)),
             _ => Known::Any,
         },
         Op::Set => shape(0).map_or(Known::Any, Known::Array),
@@ -101,7 +107,8 @@ fn elementwise(op: &'static str, args: &[&Known], arrays: &[bool]) -> Found {
     let shapes: Vec<Shape> = args.iter().filter_map(|a| a.shape()).collect();
     Ok(match shapes.as_slice() {
         [a, b] => Known::Array(broadcast(a, b).ok_or_else(|| {
-            let expected = "arrays whose shapes are equal or 1 along each axis, counted from the last";
+            let expected =
+                "arrays whose shapes are equal or 1 along each axis, counted from the last";
             ArrayError::shape(op, expected, &[a, b])
         })?),
         // The other one, if there is one, is a number.
@@ -141,7 +148,9 @@ macro_rules! list {
 fn on_arrays(op: ArrayOp, args: &[&Known], arrays: &[bool], limit: usize) -> Found {
     use ArrayOp as A;
     let name = op.name();
-    let wrong = |expected: &'static str, shapes: &[&[usize]]| Err(ArrayError::shape(name, expected, shapes));
+    let wrong = |expected: &'static str, shapes: &[&[usize]]| {
+        Err(ArrayError::shape(name, expected, shapes))
+    };
     let array = |shape: &[usize]| Ok(Known::Array(Shape::from_slice(shape)));
     match op {
         A::Count => {
@@ -192,7 +201,8 @@ fn on_arrays(op: ArrayOp, args: &[&Known], arrays: &[bool], limit: usize) -> Fou
         A::InsertAxis => {
             let (mut shape, axis) = (known!(args, 0), int!(args, 1));
             let found = usize::try_from(axis).ok().filter(|&k| k <= shape.len());
-            let k = found.ok_or_else(|| ArrayError::Axis { op: name, axis, shape: shape.to_vec() })?;
+            let k =
+                found.ok_or_else(|| ArrayError::Axis { op: name, axis, shape: shape.to_vec() })?;
             shape.insert(k, 1);
             array(&shape)
         }
@@ -200,7 +210,10 @@ fn on_arrays(op: ArrayOp, args: &[&Known], arrays: &[bool], limit: usize) -> Fou
             let mut shape = known!(args, 0);
             let axis = checked_axis(name, int!(args, 1), &shape)?;
             if shape[axis] != 1 || shape.len() < 2 {
-                return wrong("an array of two or more axes, of which that one has length 1", &[&shape]);
+                return wrong(
+                    "an array of two or more axes, of which that one has length 1",
+                    &[&shape],
+                );
             }
             shape.remove(axis);
             array(&shape)
@@ -214,7 +227,9 @@ fn on_arrays(op: ArrayOp, args: &[&Known], arrays: &[bool], limit: usize) -> Fou
             shape.swap(rank - 2, rank - 1);
             array(&shape)
         }
-        A::Permute | A::Unpermute => permuted(name, &known!(args, 0), list!(args, 1), op == A::Unpermute),
+        A::Permute | A::Unpermute => {
+            permuted(name, &known!(args, 0), list!(args, 1), op == A::Unpermute)
+        }
         A::Slice => {
             let mut shape = known!(args, 0);
             let axis = checked_axis(name, int!(args, 1), &shape)?;
@@ -227,8 +242,8 @@ fn on_arrays(op: ArrayOp, args: &[&Known], arrays: &[bool], limit: usize) -> Fou
         A::Concat => {
             let (mut shape, other) = (known!(args, 0), known!(args, 1));
             let axis = checked_axis(name, int!(args, 2), &shape)?;
-            let same =
-                shape.len() == other.len() && (0..shape.len()).all(|k| k == axis || shape[k] == other[k]);
+            let same = shape.len() == other.len()
+                && (0..shape.len()).all(|k| k == axis || shape[k] == other[k]);
             if !same {
                 return wrong("arrays that differ along the one axis only", &[&shape, &other]);
             }
@@ -264,7 +279,11 @@ fn on_arrays(op: ArrayOp, args: &[&Known], arrays: &[bool], limit: usize) -> Fou
         }
         A::Tril | A::Triu => {
             let shape = known!(args, 0);
-            if shape.len() < 2 { wrong("a matrix or a stack of matrices", &[&shape]) } else { array(&shape) }
+            if shape.len() < 2 {
+                wrong("a matrix or a stack of matrices", &[&shape])
+            } else {
+                array(&shape)
+            }
         }
         A::Diagonal => match known!(args, 0).as_slice() {
             [m, n] if m == n => array(&[*n]),
@@ -362,16 +381,21 @@ fn on_arrays(op: ArrayOp, args: &[&Known], arrays: &[bool], limit: usize) -> Fou
                 (a, _) => wrong("a square matrix", &[a]),
             }
         }
-        A::Inv | A::Cofactors | A::Cholesky | A::Expm | A::Eigen | A::Det | A::SignDet | A::LogAbsDet => {
-            match known!(args, 0).as_slice() {
-                [m, n] if m == n => match op {
-                    A::Eigen => array(&[n + 1, *n]),
-                    A::Det | A::SignDet | A::LogAbsDet => Ok(Known::Any),
-                    _ => array(&[*n, *n]),
-                },
-                shape => wrong("a square matrix", &[shape]),
-            }
-        }
+        A::Inv
+        | A::Cofactors
+        | A::Cholesky
+        | A::Expm
+        | A::Eigen
+        | A::Det
+        | A::SignDet
+        | A::LogAbsDet => match known!(args, 0).as_slice() {
+            [m, n] if m == n => match op {
+                A::Eigen => array(&[n + 1, *n]),
+                A::Det | A::SignDet | A::LogAbsDet => Ok(Known::Any),
+                _ => array(&[*n, *n]),
+            },
+            shape => wrong("a square matrix", &[shape]),
+        },
         A::Lstsq => match (known!(args, 0).as_slice(), known!(args, 1).as_slice()) {
             ([m, n], [k]) if m == k => array(&[*n]),
             ([m, n], [k, count]) if m == k => array(&[*n, *count]),
@@ -445,7 +469,13 @@ fn in_all(op: &'static str, list: &[i64], along: usize, shape: &[usize]) -> Resu
     }
 }
 
-fn in_range(op: &'static str, start: i64, len: i64, along: i64, shape: &[usize]) -> Result<(), ArrayError> {
+fn in_range(
+    op: &'static str,
+    start: i64,
+    len: i64,
+    along: i64,
+    shape: &[usize],
+) -> Result<(), ArrayError> {
     if start < 0 || len < 0 || start.checked_add(len).is_none_or(|end| end > along) {
         let what = format!("{len} elements from {start} on along an axis of {along}");
         return Err(ArrayError::Range { op, what, shape: shape.to_vec() });
@@ -510,7 +540,8 @@ fn contracted(a: &[usize], b: &[usize], labels: &[i64]) -> Found {
     };
     let Some([p, q, o]) = array::lists(labels, a.len(), b.len()) else { return bad(array::LISTS) };
     let of = |label: &i64| {
-        let at = |list: &[i64], shape: &[usize]| list.iter().position(|l| l == label).map(|k| shape[k]);
+        let at =
+            |list: &[i64], shape: &[usize]| list.iter().position(|l| l == label).map(|k| shape[k]);
         (at(p, a), at(q, b))
     };
     if p.iter().any(|l| matches!(of(l), (Some(m), Some(n)) if m != n)) {

@@ -1,6 +1,7 @@
 //! Shapes where they are known: what does not fit is found before a program runs.
 //!
-//! A value of a function is followed as far as it does not depend on data: ints, lists of ints, and the shapes of arrays.
+//! A value of a function is followed as far as it does not depend on data: ints, lists of ints, and
+//! the shapes of arrays.
 //!
 //! ```text
 //! v0: array<real> = array …six numbers…        [6]
@@ -10,10 +11,10 @@
 //! v6: array<real> = add v4, v5                  an error: [2, 3] and [3, 2]
 //! ```
 //!
-//! Blocks are visited as the edges to them are; where the ways into one disagree, nothing is known, and a branch on a
-//! known comparison goes one way. A call is followed into its function with what is known of the arguments; what is popped
-//! from a tape is what all pushes of its slot put there. What is not known is checked when the program runs, by the same
-//! words.
+//! Blocks are visited as the edges to them are; where the ways into one disagree, nothing is known,
+//! and a branch on a known comparison goes one way. A call is followed into its function with what
+//! is known of the arguments; what is popped from a tape is what all pushes of its slot put there.
+//! What is not known is checked when the program runs, by the same words.
 //!
 //! Cost: O(size x depth of loops) for each function and what is known of its arguments.
 
@@ -58,7 +59,8 @@ pub(crate) enum Known {
     Ints(Vec<i64>),
     /// An array, with its shape.
     Array(Shape),
-    /// An array of this shape, or the vector without elements, as a cotangent is that nothing was added to.
+    /// An array of this shape, or the vector without elements, as a cotangent is that nothing was
+    /// added to.
     Perhaps(Shape),
     Tuple(Vec<Known>),
 }
@@ -79,10 +81,12 @@ impl Known {
             (Known::Tuple(a), Known::Tuple(b)) if a.len() == b.len() => {
                 Known::Tuple(a.into_iter().zip(b).map(|(a, b)| a.meet(b)).collect())
             }
-            (Known::Perhaps(whole), other) | (other, Known::Perhaps(whole)) => match other.shape() {
-                Some(shape) if shape == whole || is_empty(&shape) => Known::Perhaps(whole),
-                _ => Known::Any,
-            },
+            (Known::Perhaps(whole), other) | (other, Known::Perhaps(whole)) => {
+                match other.shape() {
+                    Some(shape) if shape == whole || is_empty(&shape) => Known::Perhaps(whole),
+                    _ => Known::Any,
+                }
+            }
             (a, b) => match (a.shape(), b.shape()) {
                 (Some(a), Some(b)) if a == b => Known::Array(a),
                 (Some(a), Some(b)) if is_empty(&a) => Known::Perhaps(b),
@@ -107,13 +111,19 @@ pub(crate) struct Given {
     pub(crate) primitives: HashMap<PrimitiveId, Known>,
     /// What other functions have put on tapes, by tape and slot.
     pub(crate) slots: HashMap<(u32, u32), Known>,
-    /// Number of instructions that are looked at, again and again, in a function with all that it calls.
+    /// Number of instructions that are looked at, again and again, in a function with all that it
+    /// calls.
     pub(crate) work: usize,
 }
 
 impl Default for Given {
     fn default() -> Given {
-        Given { limit: MAX_ELEMENTS, primitives: HashMap::new(), slots: HashMap::new(), work: 5_000_000 }
+        Given {
+            limit: MAX_ELEMENTS,
+            primitives: HashMap::new(),
+            slots: HashMap::new(),
+            work: 5_000_000,
+        }
     }
 }
 
@@ -126,16 +136,21 @@ pub(crate) struct Facts {
     pub(crate) slots: HashMap<(u32, u32), Known>,
 }
 
-/// What is known of a function that is run by itself, for what is known of its arguments; `None` if shapes do not fit. Of
-/// blocks that are never reached nothing is known.
-pub(crate) fn known_values(program: &Program, f: FuncId, args: Vec<Known>, given: &Given) -> Option<Facts> {
+/// What is known of a function that is run by itself, for what is known of its arguments; `None` if
+/// shapes do not fit. Of blocks that are never reached nothing is known.
+pub(crate) fn known_values(
+    program: &Program,
+    f: FuncId,
+    args: Vec<Known>,
+    given: &Given,
+) -> Option<Facts> {
     let mut all = Analysis::new(program, given);
     let (found, facts) = all.flow(f, &args);
     found.errors.is_empty().then_some(facts)
 }
 
-/// The shapes that do not fit in a function and what it calls, where those of its parameters are as given; `None` is a
-/// parameter of any shape, or none at all. One error for each place.
+/// The shapes that do not fit in a function and what it calls, where those of its parameters are as
+/// given; `None` is a parameter of any shape, or none at all. One error for each place.
 ///
 /// ```
 /// use ketgrad_core::{array::Shape, ir::check_shapes, text::parse_program};
@@ -155,8 +170,9 @@ pub fn check_shapes(program: &Program, f: FuncId, params: &[Option<Shape>]) -> V
     check_shapes_within(program, f, params, Given::default().work)
 }
 
-/// The same within a number of instructions, each counted as often as it is looked at: a function that would take more is taken
-/// to be right, and its result may be of any shape. What is found is wrong in any case. [`check_shapes`] looks at 5,000,000.
+/// The same within a number of instructions, each counted as often as it is looked at: a function
+/// that would take more is taken to be right, and its result may be of any shape. What is found is
+/// wrong in any case. [`check_shapes`] looks at 5,000,000.
 #[must_use]
 pub fn check_shapes_within(
     program: &Program,
@@ -174,7 +190,8 @@ pub fn check_shapes_within(
     all.function(f, (0..n).map(known).collect()).errors
 }
 
-/// The same of some functions, whose parameters are of any shape: each is looked at by itself, all of them within the same time.
+/// The same of some functions, whose parameters are of any shape: each is looked at by itself, all
+/// of them within the same time.
 pub(crate) fn check_all_shapes<'a>(
     program: &'a Program,
     functions: impl IntoIterator<Item = FuncId> + 'a,
@@ -221,7 +238,8 @@ struct Tapes {
     foreign: Foreign,
 }
 
-/// The slots that the functions below a function push to; `None` is everywhere, since it calls itself.
+/// The slots that the functions below a function push to; `None` is everywhere, since it calls
+/// itself.
 type Foreign = Option<Rc<HashSet<(u32, u32)>>>;
 
 impl Tapes {
@@ -247,7 +265,8 @@ impl Tapes {
 struct Analysis<'a> {
     program: &'a Program,
     given: &'a Given,
-    /// What is found of a function for what is known of its arguments; nothing while it is being found out.
+    /// What is found of a function for what is known of its arguments; nothing while it is being
+    /// found out.
     done: HashMap<(FuncId, Vec<Known>), Found>,
     /// Of the functions that take something from a tape.
     foreign: HashMap<FuncId, Foreign>,
@@ -292,7 +311,10 @@ impl<'a> Analysis<'a> {
             return found.clone();
         }
         let function = &self.program.functions[f];
-        if self.depth >= MAX_DEPTH || self.done.len() >= MAX_CALLS || self.fuel == 0 || !function.is_defined()
+        if self.depth >= MAX_DEPTH
+            || self.done.len() >= MAX_CALLS
+            || self.fuel == 0
+            || !function.is_defined()
         {
             return Found::default();
         }
@@ -347,10 +369,13 @@ impl<'a> Analysis<'a> {
             }
             changed |= self.block(f, b, flow);
             for target in ways(&f.blocks[b].end, &flow.known) {
-                let handed: Vec<Known> = target.args.iter().map(|v| flow.known[v.index()].clone()).collect();
+                let handed: Vec<Known> =
+                    target.args.iter().map(|v| flow.known[v.index()].clone()).collect();
                 let entered = &mut flow.entered[target.block.index()];
                 let now: Vec<Known> = match &*entered {
-                    Some(before) => before.iter().cloned().zip(handed).map(|(a, b)| a.meet(b)).collect(),
+                    Some(before) => {
+                        before.iter().cloned().zip(handed).map(|(a, b)| a.meet(b)).collect()
+                    }
                     None => handed,
                 };
                 changed |= entered.as_ref() != Some(&now);
@@ -378,7 +403,10 @@ impl<'a> Analysis<'a> {
                 }
                 _ => self.value(f, inst, &flow.known, &mut flow.errors).unwrap_or_else(|source| {
                     let source = inst.at.explain(source);
-                    note(&mut flow.errors, ShapeError { function: f.name.clone(), at: inst.at, source });
+                    note(
+                        &mut flow.errors,
+                        ShapeError { function: f.name.clone(), at: inst.at, source },
+                    );
                     Known::Any
                 }),
             };

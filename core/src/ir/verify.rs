@@ -13,7 +13,8 @@
 //!
 //! **Instructions**
 //!
-//! 6. Operands and result have the kinds of the op ([`Op::result`]); a call's those of the function called.
+//! 6. Operands and result have the kinds of the op ([`Op::result`]); a call's those of the function
+//!    called.
 //! 7. A tuple's operands are the fields of its kind. An array without operands has an array kind.
 //! 8. An instruction has a result exactly if its op gives one.
 //!
@@ -27,17 +28,20 @@
 //! **Programs**
 //!
 //! 11. Functions, primitives and rules that are named exist, and every function has a body.
-//! 12. A pullback takes the inputs, the result and its cotangent, and gives a tuple of the cotangents of the
-//!     inputs that have one. A pushforward takes the inputs and their tangents and gives the result's.
+//! 12. A pullback takes the inputs, the result and its cotangent, and gives a tuple of the
+//!     cotangents of the inputs that have one. A pushforward takes the inputs and their tangents
+//!     and gives the result's.
 //!
 //! **Limits**
 //!
-//! 13. Tapes have numbers below 4096. Kinds are nested at most 256 deep, and have at most 2^20 leaves.
+//! 13. Tapes have numbers below 4096. Kinds are nested at most 256 deep, and have at most 2^20
+//!     leaves.
 //!
-//! Passes may rely on all of them and must keep them. In debug builds they are checked between passes. Wherever a
-//! program enters ([`Derivatives`](crate::exec::Derivatives), [`Bytecode::compile`](crate::exec::Bytecode::compile),
-//! the transforms of [`adjoint`](crate::adjoint), the emitters) what is run of it is [checked](verify_reachable) first.
-//! Cost: O(size log size).
+//! Passes may rely on all of them and must keep them. In debug builds they are checked between
+//! passes. Wherever a program enters ([`Derivatives`](crate::exec::Derivatives),
+//! [`Bytecode::compile`](crate::exec::Bytecode::compile), the transforms of
+//! [`adjoint`](crate::adjoint), the emitters) what is run of it is [checked](verify_reachable)
+//! first. Cost: O(size log size).
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -64,7 +68,8 @@ pub struct Violation {
     pub function: String,
     /// The block.
     pub place: Option<Block>,
-    /// The instruction or the end of the block as it stands in the text, such as `v2: real = add v0, v1`.
+    /// The instruction or the end of the block as it stands in the text, such as
+    /// `v2: real = add v0, v1`.
     pub text: Option<String>,
     /// Where the instruction came from.
     pub at: Position,
@@ -98,8 +103,8 @@ pub fn verify(program: &Program) -> Vec<Violation> {
     all
 }
 
-/// Checks a function with all that it reaches by calls and rules. Of functions that have no body yet only what they
-/// declare is looked at: who needs the body refuses them.
+/// Checks a function with all that it reaches by calls and rules. Of functions that have no body
+/// yet only what they declare is looked at: who needs the body refuses them.
 ///
 /// # Errors
 /// The first broken invariant.
@@ -114,9 +119,11 @@ pub fn verify_reachable(program: &Program, root: FuncId) -> Result<(), Violation
         if let Some(violation) = found.into_iter().chain(verify_rule(program, id)).next() {
             return Err(violation);
         }
-        primitives.extend(f.blocks.values().flat_map(|b| &b.insts).filter_map(|&i| match f.insts[i].op {
-            Op::Primitive(p) => Some(p),
-            _ => None,
+        primitives.extend(f.blocks.values().flat_map(|b| &b.insts).filter_map(|&i| {
+            match f.insts[i].op {
+                Op::Primitive(p) => Some(p),
+                _ => None,
+            }
         }));
     }
     // What derivatives call is made by the host too.
@@ -126,7 +133,9 @@ pub fn verify_reachable(program: &Program, root: FuncId) -> Result<(), Violation
             return Err(violation);
         }
         let Some(p) = program.primitives.get(p) else { continue };
-        work.extend([p.pullback, p.pushforward].into_iter().flatten().filter(|q| primitives.insert(*q)));
+        work.extend(
+            [p.pullback, p.pushforward].into_iter().flatten().filter(|q| primitives.insert(*q)),
+        );
     }
     Ok(())
 }
@@ -150,7 +159,9 @@ fn verify_primitive(program: &Program, id: PrimitiveId) -> Vec<Violation> {
         let p = program.primitives.get(p)?;
         Some((p.name.as_str(), p.params.clone(), &p.result))
     };
-    let (Some(own), Some(p)) = (signature(id), program.primitives.get(id)) else { return Vec::new() };
+    let (Some(own), Some(p)) = (signature(id), program.primitives.get(id)) else {
+        return Vec::new();
+    };
     check_rules(own, p.pullback, p.pushforward, signature)
 }
 
@@ -242,7 +253,10 @@ impl Verifier<'_> {
             f.blocks[ENTRY].params.iter().filter_map(|&v| f.kinds.get(v).cloned()).collect();
         let params: Vec<Kind> = f.params.iter().map(|p| p.kind.clone()).collect();
         if entry != params {
-            self.report(1, format!("the entry takes {}, the function {}", join(&entry), join(&params)));
+            self.report(
+                1,
+                format!("the entry takes {}, the function {}", join(&entry), join(&params)),
+            );
         }
         self.sizes();
         let mut listed = vec![false; f.insts.len()];
@@ -279,13 +293,18 @@ impl Verifier<'_> {
     /// Invariant 13 of kinds.
     fn sizes(&mut self) {
         let mut seen: HashSet<*const TupleKind> = HashSet::new();
-        let kinds =
-            self.f.kinds.values().chain(self.f.params.iter().map(|p| &p.kind)).chain([&self.f.result]);
+        let kinds = self
+            .f
+            .kinds
+            .values()
+            .chain(self.f.params.iter().map(|p| &p.kind))
+            .chain([&self.f.result]);
         for kind in kinds {
             let Kind::Tuple(t) = kind else { continue };
             if seen.insert(Arc::as_ptr(t)) && !bounded(kind, 0, &mut MAX_LEAVES.clone()) {
-                let what =
-                    format!("a kind of more than {MAX_LEAVES} leaves, or nested more than {MAX_DEPTH} deep");
+                let what = format!(
+                    "a kind of more than {MAX_LEAVES} leaves, or nested more than {MAX_DEPTH} deep"
+                );
                 return self.report(13, what);
             }
         }
@@ -300,7 +319,8 @@ impl Verifier<'_> {
     }
 
     fn instruction(&mut self, inst: &InstData) {
-        let Some(args) = inst.args.iter().map(|&v| self.kind(v)).collect::<Option<Vec<Kind>>>() else {
+        let Some(args) = inst.args.iter().map(|&v| self.kind(v)).collect::<Option<Vec<Kind>>>()
+        else {
             return;
         };
         let result = match inst.result {
@@ -366,7 +386,14 @@ impl Verifier<'_> {
         self.signature(&callee.name, &callee.params, &callee.result, args, result);
     }
 
-    fn signature(&mut self, name: &str, params: &[Kind], gives: &Kind, args: &[Kind], result: Option<Kind>) {
+    fn signature(
+        &mut self,
+        name: &str,
+        params: &[Kind],
+        gives: &Kind,
+        args: &[Kind],
+        result: Option<Kind>,
+    ) {
         if params != args {
             self.report(6, format!("{name} takes {}, given {}", join(params), join(args)));
         }
@@ -405,23 +432,30 @@ impl Verifier<'_> {
         if target.block == ENTRY {
             self.report(2, "an edge leads to the entry block".into());
         }
-        let Some(args) = target.args.iter().map(|&v| self.kind(v)).collect::<Option<Vec<Kind>>>() else {
+        let Some(args) = target.args.iter().map(|&v| self.kind(v)).collect::<Option<Vec<Kind>>>()
+        else {
             return;
         };
-        let params: Vec<Kind> = to.params.iter().filter_map(|&v| self.f.kinds.get(v).cloned()).collect();
+        let params: Vec<Kind> =
+            to.params.iter().filter_map(|&v| self.f.kinds.get(v).cloned()).collect();
         if args != params {
-            self.report(9, format!("{} takes {}, given {}", target.block, join(&params), join(&args)));
+            self.report(
+                9,
+                format!("{} takes {}, given {}", target.block, join(&params), join(&args)),
+            );
         }
     }
 
     /// Invariants 4 and 5, once everything else holds.
     fn dominance(&mut self) {
         let f = self.f;
-        // Where each value is defined: block and place in it; parameters before the first instruction.
+        // Where each value is defined: block and place in it; parameters before the first
+        // instruction.
         let mut defined: Vec<Option<(Block, usize)>> = vec![None; f.kinds.len()];
         for (b, block) in f.blocks.iter() {
             let insts = block.insts.iter().enumerate();
-            let results = insts.filter_map(|(k, &i): (usize, &Inst)| Some((f.insts[i].result?, k + 1)));
+            let results =
+                insts.filter_map(|(k, &i): (usize, &Inst)| Some((f.insts[i].result?, k + 1)));
             let params = block.params.iter().map(|&p| (p, 0));
             for (v, place) in params.chain(results) {
                 if defined[v.index()].replace((b, place)).is_some() {
@@ -437,7 +471,8 @@ impl Verifier<'_> {
                 uses.extend(f.insts[i].args.iter().map(|&v| (v, b, k)));
             }
             let last = block.insts.len();
-            let args = block.end.targets().into_iter().flat_map(|t| t.args.clone()).collect::<Vec<_>>();
+            let args =
+                block.end.targets().into_iter().flat_map(|t| t.args.clone()).collect::<Vec<_>>();
             uses.extend(block.end.operand().into_iter().chain(args).map(|v| (v, b, last)));
         }
         for (v, b, place) in uses {
@@ -517,11 +552,13 @@ impl DominatorTree {
 
 /// The immediate dominator of each block; none for the entry and for what it does not reach.
 ///
-/// Source: L. Georgiadis, R. Tarjan, R. Werneck, "Finding dominators in practice" (2006): semidominators as those of
-/// T. Lengauer and R. Tarjan, from which the nearest common ancestors follow.
+/// Source: L. Georgiadis, R. Tarjan, R. Werneck, "Finding dominators in practice" (2006):
+/// semidominators as those of T. Lengauer and R. Tarjan, from which the nearest common ancestors
+/// follow.
 fn dominators(f: &Function) -> Vec<Option<Block>> {
     let n = f.blocks.len();
-    // The numbers in which a walk in depth meets the blocks, and where it came from. From here on blocks are numbers.
+    // The numbers in which a walk in depth meets the blocks, and where it came from. From here on
+    // blocks are numbers.
     let mut number = vec![usize::MAX; n];
     let (mut blocks, mut parents) = (vec![ENTRY], vec![0]);
     number[ENTRY.index()] = 0;
@@ -571,7 +608,8 @@ struct Walk {
 }
 
 impl Walk {
-    /// Of `v` and those above it with numbers from `first` on, that with the least semidominator. Shortens the way.
+    /// Of `v` and those above it with numbers from `first` on, that with the least semidominator.
+    /// Shortens the way.
     fn least(&mut self, v: usize, first: usize) -> usize {
         let mut way = Vec::new();
         let mut at = v;
@@ -633,7 +671,11 @@ mod tests {
             for a in f.blocks.keys().filter(|a| all[a.index()]) {
                 let without = reached(&f, Some(a));
                 for b in f.blocks.keys().filter(|b| all[b.index()]) {
-                    assert_eq!(tree.dominates(a, b), !without[b.index()], "{a} and {b} of {targets:?}");
+                    assert_eq!(
+                        tree.dominates(a, b),
+                        !without[b.index()],
+                        "{a} and {b} of {targets:?}"
+                    );
                 }
                 assert_eq!(tree.parent(a).is_none(), a == ENTRY, "{a} of {targets:?}");
             }

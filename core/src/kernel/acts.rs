@@ -3,9 +3,9 @@
 use super::{Operator, Threads, apply};
 use crate::scalar::Ring;
 
-/// A ring that acts on amplitudes of type `A`: itself, or numbers that lack something which those of the ring
-/// carry, such as the prime of their field. So every kernel is written once, and a vector holds no more than it
-/// has to.
+/// A ring that acts on amplitudes of type `A`: itself, or numbers that lack something which those
+/// of the ring carry, such as the prime of their field. So every kernel is written once, and a
+/// vector holds no more than it has to.
 pub trait Acts<A>: Ring {
     /// `self x`.
     fn act(&self, x: &A) -> A;
@@ -49,7 +49,8 @@ impl<R: Ring> Acts<R> for R {
         *y = difference * s;
     }
     fn apply(operator: &Operator<R>, amplitudes: &mut [R], threads: &Threads) {
-        // On a state of a few qubits a call costs as much as the gate: the loops alone are behind one.
+        // On a state of a few qubits a call costs as much as the gate: the loops alone are behind
+        // one.
         apply::apply(operator, amplitudes, threads, apply::run_compiled);
     }
 }

@@ -4,11 +4,12 @@
 //! zip through them. `LEN` is the length of a run where it is short and known (1, 2, 4), else 0.
 //!
 //! What the loops rely on:
-//! - *In range*: [`apply`] asserts that the operator's highest qubit is one of the vector, so that `base | offset` and the run
-//!   behind it are below its length.
+//! - *In range*: [`apply`] asserts that the operator's highest qubit is one of the vector, so that
+//!   `base | offset` and the run behind it are below its length.
 //! - *Own runs*: [`Threads::split`] gives each thread other runs, and runs do not overlap.
-//! - *Own offsets*: a base is 0 in the bits that an offset may set (targets, which [`Runs`] pins), and the offsets of a
-//!   shape differ, as the constructors of [`Operator`] see to. So slices of one run at different offsets do not overlap.
+//! - *Own offsets*: a base is 0 in the bits that an offset may set (targets, which [`Runs`] pins),
+//!   and the offsets of a shape differ, as the constructors of [`Operator`] see to. So slices of
+//!   one run at different offsets do not overlap.
 #![expect(unsafe_code, reason = "takes disjoint slices, see disjoint.rs")]
 
 use std::ops::Range;
@@ -29,7 +30,11 @@ pub(super) fn apply<R: Acts<A>, A: Clone + Send + Sync>(
     let len = amplitudes.len();
     assert!(len.is_power_of_two(), "{len} amplitudes are not a state of qubits");
     let n_qubits = len.trailing_zeros() as usize;
-    assert!(operator.n_qubits <= n_qubits, "an operator on qubit {} of {n_qubits}", operator.n_qubits - 1);
+    assert!(
+        operator.n_qubits <= n_qubits,
+        "an operator on qubit {} of {n_qubits}",
+        operator.n_qubits - 1
+    );
     if matches!(operator.shape, Shape::Identity) {
         return;
     }
@@ -83,8 +88,8 @@ fn is_wide() -> bool {
     std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma")
 }
 
-/// The loops for the wider registers of newer processors, and for fused operations where a ring asks for them. Others stay
-/// products and sums, so that both give the same bits.
+/// The loops for the wider registers of newer processors, and for fused operations where a ring
+/// asks for them. Others stay products and sums, so that both give the same bits.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 fn wide<R: Acts<A>, A: Clone + Send + Sync>(task: &Task<'_, R, A>, part: Range<usize>) {
@@ -106,8 +111,8 @@ impl<R: Acts<A>, A: Clone + Send + Sync> Task<'_, R, A> {
         }
     }
 
-    // Plain `for` loops: a closure handed to an iterator may end up as a function of its own, which is
-    // then compiled without the wider registers.
+    // Plain `for` loops: a closure handed to an iterator may end up as a function of its own, which
+    // is then compiled without the wider registers.
     #[inline(always)]
     fn shape_loop<const LEN: usize>(&self, part: Range<usize>) {
         let starts = self.runs.starts(part.clone());
@@ -131,7 +136,8 @@ impl<R: Acts<A>, A: Clone + Send + Sync> Task<'_, R, A> {
             Shape::Swap(a, b) => {
                 for base in starts {
                     // SAFETY: own offsets.
-                    let (a, b) = unsafe { (self.slice::<LEN>(base, *a), self.slice::<LEN>(base, *b)) };
+                    let (a, b) =
+                        unsafe { (self.slice::<LEN>(base, *a), self.slice::<LEN>(base, *b)) };
                     a.swap_with_slice(b);
                 }
             }
@@ -146,7 +152,9 @@ impl<R: Acts<A>, A: Clone + Send + Sync> Task<'_, R, A> {
             Shape::String { x, z, stay, go } => self.string(part, (*x, *z), stay, go),
             Shape::Dense { matrix, offsets } => match (offsets.as_slice(), matrix.as_slice()) {
                 // s [[1, 1], [1, -1]], Hadamard's: half the products.
-                ([o0, o1], [s, b, c, d]) if equal(s, b) && equal(s, c) && (s + d).is_exact_zero() => {
+                ([o0, o1], [s, b, c, d])
+                    if equal(s, b) && equal(s, c) && (s + d).is_exact_zero() =>
+                {
                     let s = &s.clone();
                     for base in starts {
                         // SAFETY: own offsets.
@@ -182,13 +190,14 @@ impl<R: Acts<A>, A: Clone + Send + Sync> Task<'_, R, A> {
     /// The amplitudes of the run at `base` that stand `offset` further.
     ///
     /// # Safety
-    /// `base` is of a run that this thread was given, `offset` is one of the shape's, and no other slice at both is alive.
+    /// `base` is of a run that this thread was given, `offset` is one of the shape's, and no other
+    /// slice at both is alive.
     #[inline(always)]
     #[expect(clippy::mut_from_ref, reason = "disjointness is the caller's promise")]
     pub(super) unsafe fn slice<const LEN: usize>(&self, base: usize, offset: usize) -> &mut [A] {
         let length = if LEN == 0 { self.runs.run_length() } else { LEN };
-        // SAFETY: in range; and by own runs and own offsets only a slice at the same base and offset would overlap, of
-        // which the caller promises that there is none.
+        // SAFETY: in range; and by own runs and own offsets only a slice at the same base and
+        // offset would overlap, of which the caller promises that there is none.
         unsafe { self.vector.part(base | offset, length) }
     }
 
@@ -209,7 +218,12 @@ impl<R: Acts<A>, A: Clone + Send + Sync> Task<'_, R, A> {
     }
 
     #[inline(always)]
-    fn dense<const LEN: usize, const D: usize>(&self, part: Range<usize>, offsets: [usize; D], matrix: &[R]) {
+    fn dense<const LEN: usize, const D: usize>(
+        &self,
+        part: Range<usize>,
+        offsets: [usize; D],
+        matrix: &[R],
+    ) {
         for base in self.runs.starts(part) {
             // SAFETY: own offsets.
             let mut slices = offsets.map(|offset| unsafe { self.slice::<LEN>(base, offset) });

@@ -21,8 +21,12 @@ impl<R: Conj> Operator<R> {
                 Shape::Diagonal(factors.iter().map(|(o, f)| (*o, f.conj())).collect())
             }
             Shape::Swap(a, b) => Shape::Swap(*a, *b),
-            Shape::Cycles(cycles) => Shape::Cycles(cycles.iter().map(|cycle| backwards(cycle)).collect()),
-            Shape::Parity { z, factors } => Shape::Parity { z: *z, factors: factors.each_ref().map(R::conj) },
+            Shape::Cycles(cycles) => {
+                Shape::Cycles(cycles.iter().map(|cycle| backwards(cycle)).collect())
+            }
+            Shape::Parity { z, factors } => {
+                Shape::Parity { z: *z, factors: factors.each_ref().map(R::conj) }
+            }
             &Shape::String { x, z, ref stay, ref go } => {
                 let go = if odd(x & z) { -go.conj() } else { go.conj() };
                 Shape::String { x, z, stay: stay.conj(), go }
@@ -30,7 +34,10 @@ impl<R: Conj> Operator<R> {
             Shape::Dense { matrix, offsets } => {
                 let dim = offsets.len();
                 let entry = |i: usize| matrix[i % dim * dim + i / dim].conj();
-                Shape::Dense { matrix: (0..dim * dim).map(entry).collect(), offsets: offsets.clone() }
+                Shape::Dense {
+                    matrix: (0..dim * dim).map(entry).collect(),
+                    offsets: offsets.clone(),
+                }
             }
         };
         Operator { shape, ..*self }

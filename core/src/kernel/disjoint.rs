@@ -27,14 +27,14 @@ impl<'a, R> Disjoint<'a, R> {
     /// The part of `length` elements from `start`.
     ///
     /// # Safety
-    /// `start + length` is at most the length of the whole, and no two parts that are alive at the same time overlap, on any
-    /// threads.
+    /// `start + length` is at most the length of the whole, and no two parts that are alive at the
+    /// same time overlap, on any threads.
     #[inline]
     #[expect(clippy::mut_from_ref, reason = "disjointness is the caller's promise")]
     pub(super) unsafe fn part(&self, start: usize, length: usize) -> &mut [R] {
         debug_assert!(start + length <= self.len);
-        // SAFETY: the caller promises that the part lies within the whole, whose borrow `self` holds, and that no other part
-        // overlaps it.
+        // SAFETY: the caller promises that the part lies within the whole, whose borrow `self`
+        // holds, and that no other part overlaps it.
         unsafe { slice::from_raw_parts_mut(self.start.add(start), length) }
     }
 }

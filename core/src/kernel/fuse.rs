@@ -1,4 +1,5 @@
-//! Neighbouring operators on one qubit as one, over any ring: their product is exact where the ring is.
+//! Neighbouring operators on one qubit as one, over any ring: their product is exact where the ring
+//! is.
 
 use super::{Operator, Shape};
 use crate::{basis::BasisError, matrix::Matrix, scalar::Ring};
@@ -16,9 +17,9 @@ impl<R: Ring> Operator<R> {
             Shape::Identity => {}
             Shape::Phase(factor) => matrix[row(0)][row(0)] = factor.clone(),
             Shape::Diagonal(factors) => {
-                factors
-                    .iter()
-                    .for_each(|(offset, factor)| matrix[row(*offset)][row(*offset)] = factor.clone());
+                factors.iter().for_each(|(offset, factor)| {
+                    matrix[row(*offset)][row(*offset)] = factor.clone()
+                });
             }
             Shape::Swap(..) => matrix = [[zero(), one()], [one(), zero()]],
             Shape::Cycles(cycles) => {
@@ -40,7 +41,8 @@ impl<R: Ring> Operator<R> {
     }
 }
 
-/// The same product of operators, where those on one qubit that no other operator on it parts are one. O(operators).
+/// The same product of operators, where those on one qubit that no other operator on it parts are
+/// one. O(operators).
 ///
 /// # Errors
 /// None that operators which exist could have.

@@ -1,16 +1,18 @@
-//! Sums of |a|^2 over some bits of the index, and the projection onto a value of a bit: each one pass over memory.
+//! Sums of |a|^2 over some bits of the index, and the projection onto a value of a bit: each one
+//! pass over memory.
 //!
-//! The sum for each value of the *asked* bits comes from blocks of 2^11 amplitudes. The squares of a block are
-//! written down, and the bits below 11 that are not asked for are summed out, the highest first; up to two at the
-//! top of a block before anything is written down:
+//! The sum for each value of the *asked* bits comes from blocks of 2^11 amplitudes. The squares of
+//! a block are written down, and the bits below 11 that are not asked for are summed out, the
+//! highest first; up to two at the top of a block before anything is written down:
 //!
 //! ```text
 //! bits of an index    h h h . h | k . k k     asked: h chooses blocks, k a place in the block's table
 //! squares of a block  16 numbers -> 8         neighbours at distance 4 added
 //! table               8 numbers               added to what other blocks of the same h gave
 //! ```
-//! The blocks of each h are cut into pieces, each with a table of its own, and tables are added in pairs. All of
-//! that depends on the numbers of qubits only, so the bits of a result do not depend on threads.
+//! The blocks of each h are cut into pieces, each with a table of its own, and tables are added in
+//! pairs. All of that depends on the numbers of qubits only, so the bits of a result do not depend
+//! on threads.
 
 use std::{array::from_fn, ops::Range};
 
@@ -26,8 +28,8 @@ const BLOCK_BITS: usize = 11;
 /// The most pieces that the blocks of one outcome are cut into.
 const MOST_PIECES: usize = 64;
 
-/// All tables together have this many times fewer numbers than there are amplitudes, unless the result itself has
-/// more.
+/// All tables together have this many times fewer numbers than there are amplitudes, unless the
+/// result itself has more.
 const AMPLITUDES_PER_NUMBER: usize = 64;
 
 /// The blocks that one table sums, and what it keeps of them.
@@ -42,8 +44,8 @@ pub(crate) struct Part {
     keep: usize,
 }
 
-/// For each value of the asked bits, in ascending order, what `sum` adds up; it is given a table of zeros and what
-/// belongs there.
+/// For each value of the asked bits, in ascending order, what `sum` adds up; it is given a table of
+/// zeros and what belongs there.
 pub(crate) fn marginal<T: Real>(
     n_qubits: usize,
     asked: usize,
@@ -102,8 +104,8 @@ pub(crate) fn add_squares<S, T: Real>(
     }
 }
 
-/// The highest bits of a block, of which `PIECES` have 1, 2 or 4 values, are not asked for: they are summed out
-/// before anything is written down, in the order of [`sum_out`].
+/// The highest bits of a block, of which `PIECES` have 1, 2 or 4 values, are not asked for: they
+/// are summed out before anything is written down, in the order of [`sum_out`].
 #[inline(always)]
 fn add_blocks<S, T: Real, const PIECES: usize>(
     amplitudes: &[S],
@@ -134,9 +136,15 @@ fn add_blocks<S, T: Real, const PIECES: usize>(
     }
 }
 
-/// Sums out the bits of an index that are not kept, the highest first; needs room for half the numbers.
+/// Sums out the bits of an index that are not kept, the highest first; needs room for half the
+/// numbers.
 #[inline(always)]
-fn sum_out<'a, T: Ring>(numbers: &'a mut [T], other: &'a mut [T], bits: usize, keep: usize) -> &'a [T] {
+fn sum_out<'a, T: Ring>(
+    numbers: &'a mut [T],
+    other: &'a mut [T],
+    bits: usize,
+    keep: usize,
+) -> &'a [T] {
     let (mut from, mut to, mut len) = (numbers, other, 1 << bits);
     for bit in (0..bits).rev().filter(|bit| keep >> bit & 1 == 0) {
         let (numbers, sums) = (&from[..len], &mut to[..len / 2]);
@@ -162,7 +170,8 @@ fn add_halves<T: Ring>(numbers: &[T], sums: &mut [T], half: usize) {
     }
 }
 
-/// Keeps what has this value of a bit, scaled, and clears the rest. The part starts at a multiple of its length.
+/// Keeps what has this value of a bit, scaled, and clears the rest. The part starts at a multiple
+/// of its length.
 #[inline(always)]
 pub(crate) fn project<S: Ring>(
     start: usize,
@@ -182,7 +191,12 @@ pub(crate) fn project<S: Ring>(
 }
 
 #[inline(always)]
-fn project_halves<S: Ring>(part: &mut [S], half: usize, value: bool, scale: impl Fn(&mut S) + Copy) {
+fn project_halves<S: Ring>(
+    part: &mut [S],
+    half: usize,
+    value: bool,
+    scale: impl Fn(&mut S) + Copy,
+) {
     for pair in part.chunks_exact_mut(2 * half) {
         let (low, high) = pair.split_at_mut(half);
         let (kept, lost) = if value { (high, low) } else { (low, high) };

@@ -80,22 +80,24 @@ pub enum Shape<R> {
     Identity,
     /// Multiplies the amplitude at `base` by a factor.
     Phase(R),
-    /// Multiplies the amplitude at each offset by its factor; offsets whose factor is 1 are left out.
+    /// Multiplies the amplitude at each offset by its factor; offsets whose factor is 1 are left
+    /// out.
     Diagonal(Vec<(usize, R)>),
     /// Exchanges the amplitudes at two offsets.
     Swap(usize, usize),
     /// Moves amplitudes along cycles of offsets: each one goes to the next offset of its cycle and
     /// takes its factor with it; the last goes to the first.
     Cycles(Vec<Vec<(usize, R)>>),
-    /// Multiplies the amplitude at an offset by the first factor if the bits of it in z are an even number, else by the
-    /// second.
+    /// Multiplies the amplitude at an offset by the first factor if the bits of it in z are an even
+    /// number, else by the second.
     Parity {
         /// The bits.
         z: usize,
         /// The factors.
         factors: [R; 2],
     },
-    /// `stay + go W` with `W|j> = (-1)^{|j & z|} |j ^ x>` on the offsets j: see [`Operator::string`].
+    /// `stay + go W` with `W|j> = (-1)^{|j & z|} |j ^ x>` on the offsets j: see
+    /// [`Operator::string`].
     String {
         /// The bits that are flipped, one at least.
         x: usize,
@@ -139,8 +141,9 @@ impl<R: Ring> Operator<R> {
         let value = controls.iter().filter(|c| c.1).fold(0, |v, c| v | 1 << c.0);
         let mut fixed = all().fold(0, |mask, q| mask | 1 << q);
         // Row j of the matrix stands at the bits of j spread over the targets.
-        let spread =
-            |j: usize| targets.iter().enumerate().fold(0, |offset, (bit, &q)| offset | (j >> bit & 1) << q);
+        let spread = |j: usize| {
+            targets.iter().enumerate().fold(0, |offset, (bit, &q)| offset | (j >> bit & 1) << q)
+        };
         let offsets: Vec<usize> = (0..matrix.dim()).map(spread).collect();
         let mut value = value;
         let shape = match shape_of(matrix, &offsets) {
@@ -171,8 +174,8 @@ impl<R: Ring> Operator<R> {
         &self.shape
     }
 
-    /// The bits of an index that the loop does not run over (controls and targets), and the values of those among
-    /// them that no offset of the shape sets.
+    /// The bits of an index that the loop does not run over (controls and targets), and the values
+    /// of those among them that no offset of the shape sets.
     #[must_use]
     pub fn controls(&self) -> (usize, usize) {
         (self.fixed, self.value)
@@ -233,7 +236,8 @@ impl<R: Ring> Operator<R> {
         }
     }
 
-    /// Applies the operator in place, to amplitudes of its ring or of another type that the ring acts on.
+    /// Applies the operator in place, to amplitudes of its ring or of another type that the ring
+    /// acts on.
     ///
     /// # Panics
     /// If the number of amplitudes is not a power of two or too small for the qubits used.
@@ -254,8 +258,12 @@ impl<R: Ring> Operator<R> {
             Shape::Diagonal(factors) => Shape::Diagonal(at(factors)),
             Shape::Swap(x, y) => Shape::Swap(*x, *y),
             Shape::Cycles(cycles) => Shape::Cycles(cycles.iter().map(|cycle| at(cycle)).collect()),
-            Shape::Parity { z, factors } => Shape::Parity { z: *z, factors: factors.each_ref().map(&f) },
-            Shape::String { x, z, stay, go } => Shape::String { x: *x, z: *z, stay: f(stay), go: f(go) },
+            Shape::Parity { z, factors } => {
+                Shape::Parity { z: *z, factors: factors.each_ref().map(&f) }
+            }
+            Shape::String { x, z, stay, go } => {
+                Shape::String { x: *x, z: *z, stay: f(stay), go: f(go) }
+            }
             Shape::Dense { matrix, offsets } => {
                 Shape::Dense { matrix: matrix.iter().map(&f).collect(), offsets: offsets.clone() }
             }
@@ -263,12 +271,13 @@ impl<R: Ring> Operator<R> {
         Operator { shape, fixed: self.fixed, value: self.value, n_qubits: self.n_qubits }
     }
 
-    /// The first entry, where the operator has no controls and is `first entry * rest` with less work left in the
-    /// rest. A global factor need not be multiplied into a vector more than once.
+    /// The first entry, where the operator has no controls and is `first entry * rest` with less
+    /// work left in the rest. A global factor need not be multiplied into a vector more than once.
     pub(crate) fn lead(&self) -> Option<&R> {
         let all = 1usize << self.fixed.count_ones();
         match &self.shape {
-            // All entries are listed where none is 1; with controls there are fewer than the fixed bits say.
+            // All entries are listed where none is 1; with controls there are fewer than the fixed
+            // bits say.
             Shape::Diagonal(factors) if factors.len() == all => factors.first().map(|f| &f.1),
             Shape::Dense { matrix, offsets } if offsets.len() == all => matrix.first(),
             _ => None,
@@ -282,9 +291,11 @@ impl<R: Ring> Operator<R> {
         factors.retain(|f| !f.1.is_exact_one());
         match factors.as_slice() {
             // As in [`Operator::new`], the targets serve as controls.
-            [(offset, factor)] => {
-                Operator { shape: Shape::Phase(factor.clone()), value: scaled.value | offset, ..scaled }
-            }
+            [(offset, factor)] => Operator {
+                shape: Shape::Phase(factor.clone()),
+                value: scaled.value | offset,
+                ..scaled
+            },
             _ => Operator { shape: Shape::Diagonal(factors), ..scaled },
         }
     }
@@ -334,8 +345,8 @@ fn shape_of<R: Ring>(matrix: &Matrix<R>, offsets: &[usize]) -> Shape<R> {
     }
 }
 
-/// The indices of n bits whose `fixed` bits have the given value: number `part.start` to `part.end` of
-/// them, in ascending order. O(n) for the first, O(1) for each further one.
+/// The indices of n bits whose `fixed` bits have the given value: number `part.start` to `part.end`
+/// of them, in ascending order. O(n) for the first, O(1) for each further one.
 pub(crate) fn places(
     part: Range<usize>,
     n_qubits: usize,

@@ -2,8 +2,8 @@
 //!
 //! The indices are cut into blocks of [`BLOCK`]; each is summed from left to right, and the sums of
 //! blocks are added in a balanced tree. The order depends on the number of indices only, so one
-//! thread and many give the same bits, and the rounding error grows with the logarithm of the number
-//! of blocks instead of with the number of terms.
+//! thread and many give the same bits, and the rounding error grows with the logarithm of the
+//! number of blocks instead of with the number of terms.
 
 use std::ops::Range;
 
@@ -21,7 +21,8 @@ pub fn tree_sum<T: Send>(
 ) -> T {
     let blocks = n.div_ceil(BLOCK).max(1);
     let part = |k: usize| block(k * BLOCK..((k + 1) * BLOCK).min(n));
-    let sums = if n >= SERIAL_BELOW { threads.map(blocks, part) } else { (0..blocks).map(part).collect() };
+    let sums =
+        if n >= SERIAL_BELOW { threads.map(blocks, part) } else { (0..blocks).map(part).collect() };
     tree(sums, &add)
 }
 

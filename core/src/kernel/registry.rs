@@ -1,12 +1,12 @@
 //! The kernels' registry: who may run operators over which ring.
 //!
-//! Fast paths for single number types need neither specialization nor statics: an [`Executors`] value
-//! maps the ring's `TypeId` to a list of [`Executor`]s for it, and whoever simulates is given that
-//! value. The generic kernels serve every ring, so there is always an answer.
+//! Fast paths for single number types need neither specialization nor statics: an [`Executors`]
+//! value maps the ring's `TypeId` to a list of [`Executor`]s for it, and whoever simulates is given
+//! that value. The generic kernels serve every ring, so there is always an answer.
 //!
-//! An executor may decline some operators, or find no room for a state when it should begin. Then the next one takes
-//! the work, and the value remembers who was passed over and why ([`Executors::passed_over`]). One that was asked for
-//! by name is never passed over.
+//! An executor may decline some operators, or find no room for a state when it should begin. Then
+//! the next one takes the work, and the value remembers who was passed over and why
+//! ([`Executors::passed_over`]). One that was asked for by name is never passed over.
 
 use std::{
     any::{Any, TypeId},
@@ -39,7 +39,12 @@ pub struct ExecuteError {
 impl ExecuteError {
     /// A failure after which the amplitudes are of no use.
     pub fn new(executor: impl Into<String>, reason: impl Into<String>) -> ExecuteError {
-        ExecuteError { executor: executor.into(), reason: reason.into(), untouched: false, cancelled: None }
+        ExecuteError {
+            executor: executor.into(),
+            reason: reason.into(),
+            untouched: false,
+            cancelled: None,
+        }
     }
 
     /// The work was cancelled; the amplitudes are of no use.
@@ -55,15 +60,17 @@ impl ExecuteError {
     }
 }
 
-/// What is known of a state before and behind some operators: near |0…0> most of it is zero, and needs no work.
+/// What is known of a state before and behind some operators: near |0…0> most of it is zero, and
+/// needs no work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// Nothing: from the amplitudes as they are to others that are wanted.
     Given,
     /// It is |0…0> before, whatever the amplitudes are; its tangent is 0.
     FromZero,
-    /// It is |0…0> behind, its tangent 0, up to rounding: what was done is undone. The amplitudes are no longer wanted then,
-    /// nor those of another state that takes the same way for the sake of inner products.
+    /// It is |0…0> behind, its tangent 0, up to rounding: what was done is undone. The amplitudes
+    /// are no longer wanted then, nor those of another state that takes the same way for the sake
+    /// of inner products.
     ToZero,
 }
 
@@ -79,14 +86,16 @@ pub trait Executor<R: Ring>: Send + Sync {
         let _ = operators;
         None
     }
-    /// Whether no other executor may take what it declines or has no room for: it was asked for by name.
+    /// Whether no other executor may take what it declines or has no room for: it was asked for by
+    /// name.
     fn is_required(&self) -> bool {
         false
     }
     /// Applies the operators.
     ///
     /// # Errors
-    /// [`ExecuteError`] if it fails; the amplitudes are then of no use, unless it says that nothing was changed.
+    /// [`ExecuteError`] if it fails; the amplitudes are then of no use, unless it says that nothing
+    /// was changed.
     fn run(
         &self,
         operators: &[Operator<R>],
@@ -94,28 +103,36 @@ pub trait Executor<R: Ring>: Send + Sync {
         threads: &Threads,
     ) -> Result<(), ExecuteError>;
 
-    /// Bound on the distance between the state that it makes of one of norm 1 and the one that the operators make, in exact
-    /// arithmetic: what is lost where operators are rewritten before they run. It may cost as much as to plan them.
+    /// Bound on the distance between the state that it makes of one of norm 1 and the one that the
+    /// operators make, in exact arithmetic: what is lost where operators are rewritten before they
+    /// run. It may cost as much as to plan them.
     fn planning_error(&self, n_qubits: usize, operators: &[Operator<R>]) -> f64 {
         let _ = (n_qubits, operators);
         0.0
     }
 
-    /// Whether so many operators take it less time on n qubits if it is told that they are in |0…0>.
+    /// Whether so many operators take it less time on n qubits if it is told that they are in
+    /// |0…0>.
     fn skips_zeros(&self, n_qubits: usize, operators: usize) -> bool {
         let _ = (n_qubits, operators);
         false
     }
 
-    /// Prepares for operators that will run often, with these numbers and others; `None` if that saves
-    /// nothing. What is prepared gives the bits of [`Executor::run_reporting`] on the same way.
-    fn prepare(&self, n_qubits: usize, operators: &[Operator<R>], way: Way) -> Option<Box<dyn Prepared<R>>> {
+    /// Prepares for operators that will run often, with these numbers and others; `None` if that
+    /// saves nothing. What is prepared gives the bits of [`Executor::run_reporting`] on the same
+    /// way.
+    fn prepare(
+        &self,
+        n_qubits: usize,
+        operators: &[Operator<R>],
+        way: Way,
+    ) -> Option<Box<dyn Prepared<R>>> {
         let _ = (n_qubits, operators, way);
         None
     }
 
-    /// How it takes two states of n qubits through the same operators, if it has a better way than one after
-    /// the other.
+    /// How it takes two states of n qubits through the same operators, if it has a better way than
+    /// one after the other.
     fn pairs(&self, n_qubits: usize) -> Option<&dyn Pairs<R>> {
         let _ = n_qubits;
         None
@@ -126,8 +143,8 @@ pub trait Executor<R: Ring>: Send + Sync {
         None
     }
 
-    /// Applies the operators, to |0…0> if that is the way, and tells `progress` every now and then how many are done, at the
-    /// end all.
+    /// Applies the operators, to |0…0> if that is the way, and tells `progress` every now and then
+    /// how many are done, at the end all.
     ///
     /// # Errors
     /// As [`Executor::run`].
@@ -154,10 +171,11 @@ pub trait Executor<R: Ring>: Send + Sync {
     }
 }
 
-/// Takes two states through the same operators, with inner products on the way: the way back of a gradient.
+/// Takes two states through the same operators, with inner products on the way: the way back of a
+/// gradient.
 pub trait Pairs<R: Ring>: Send + Sync {
-    /// Applies the operators to both states and gives the inner products in their order, which is that of
-    /// [`Inner::before`]. `way` is that of psi; from |0…0> it is taken as given.
+    /// Applies the operators to both states and gives the inner products in their order, which is
+    /// that of [`Inner::before`]. `way` is that of psi; from |0…0> it is taken as given.
     ///
     /// # Errors
     /// As [`Executor::run`].
@@ -171,9 +189,10 @@ pub trait Pairs<R: Ring>: Send + Sync {
         threads: &Threads,
     ) -> Result<Vec<f64>, ExecuteError>;
 
-    /// Takes states and their tangents through the operators, `[psi, psi']` or `[psi, psi', lambda, lambda']`: at the place
-    /// of each string P first `im <lambda|P|psi>` is taken and how it changes along the tangents, and then
-    /// `i kappa P` of each state is added to its tangent. `kicks` has a kappa for each string. `way` is that of psi; from
+    /// Takes states and their tangents through the operators, `[psi, psi']` or
+    /// `[psi, psi', lambda, lambda']`: at the place of each string P first `im <lambda|P|psi>` is
+    /// taken and how it changes along the tangents, and then `i kappa P` of each state is added to
+    /// its tangent. `kicks` has a kappa for each string. `way` is that of psi; from
     /// |0…0> it is taken as given for four states. `None`, and nothing is changed, if it cannot.
     ///
     /// # Errors
@@ -190,7 +209,8 @@ pub trait Pairs<R: Ring>: Send + Sync {
         Ok(None)
     }
 
-    /// Prepares for operators that will run often on one state of n qubits, with these numbers and others, if it can.
+    /// Prepares for operators that will run often on one state of n qubits, with these numbers and
+    /// others, if it can.
     fn prepare_run(
         &self,
         n_qubits: usize,
@@ -213,9 +233,13 @@ pub trait Pairs<R: Ring>: Send + Sync {
         None
     }
 
-    /// Prepares the sum of the strings `c i^|x & z| X^x Z^z`, given as (c, x, z); `None` if it has no better way
-    /// than one after the other.
-    fn observe(&self, n_qubits: usize, terms: &[(f64, usize, usize)]) -> Option<Box<dyn Observed<R>>> {
+    /// Prepares the sum of the strings `c i^|x & z| X^x Z^z`, given as (c, x, z); `None` if it has
+    /// no better way than one after the other.
+    fn observe(
+        &self,
+        n_qubits: usize,
+        terms: &[(f64, usize, usize)],
+    ) -> Option<Box<dyn Observed<R>>> {
         let _ = (n_qubits, terms);
         None
     }
@@ -229,21 +253,27 @@ pub trait PreparedPair<R: Ring>: Send + Sync {
     ///
     /// # Errors
     /// As [`Executor::run`].
-    fn run(&mut self, psi: &mut [R], lambda: &mut [R], threads: &Threads) -> Result<&[f64], ExecuteError>;
+    fn run(
+        &mut self,
+        psi: &mut [R],
+        lambda: &mut [R],
+        threads: &Threads,
+    ) -> Result<&[f64], ExecuteError>;
 }
 
 /// A Hermitian operator O that an executor has prepared to apply often.
 pub trait Observed<R: Ring>: Send + Sync {
-    /// Writes `weight O |psi>` to `out`, or adds it to what is there, and gives `<psi|O|psi>`: the same bits for any
-    /// number of threads.
+    /// Writes `weight O |psi>` to `out`, or adds it to what is there, and gives `<psi|O|psi>`: the
+    /// same bits for any number of threads.
     ///
     /// # Panics
     /// If the states are not of the size that it was prepared for.
-    fn apply(&mut self, weight: f64, psi: &[R], out: &mut [R], add: bool, threads: &Threads) -> f64;
+    fn apply(&mut self, weight: f64, psi: &[R], out: &mut [R], add: bool, threads: &Threads)
+    -> f64;
 }
 
-/// `im <lambda|P|psi>` for the Pauli string `P = i^|x & z| X^x Z^z`: a qubit in x alone has X, in z alone Z, in
-/// both Y.
+/// `im <lambda|P|psi>` for the Pauli string `P = i^|x & z| X^x Z^z`: a qubit in x alone has X, in z
+/// alone Z, in both Y.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inner {
     /// Taken before the operator of this number; after all of them if there are no more.
@@ -349,8 +379,9 @@ impl Executors {
         best.0
     }
 
-    /// Does some work with the best executor that takes the operators. One that declines them, or fails before anything
-    /// was changed, is passed over for the next, unless it was asked for by name.
+    /// Does some work with the best executor that takes the operators. One that declines them, or
+    /// fails before anything was changed, is passed over for the next, unless it was asked for by
+    /// name.
     ///
     /// # Errors
     /// What the last of them fails with.
@@ -392,8 +423,8 @@ impl Executors {
         }
     }
 
-    /// The executors that were better but declined or had no room, and why: each reason once, in the order in which
-    /// they came up.
+    /// The executors that were better but declined or had no room, and why: each reason once, in
+    /// the order in which they came up.
     #[must_use]
     pub fn passed_over(&self) -> Vec<ExecuteError> {
         self.passed_over.lock().unwrap_or_else(PoisonError::into_inner).clone()

@@ -1,4 +1,5 @@
-//! Other numbers in an operator, in its memory: what a gradient that is wanted often does for every angle.
+//! Other numbers in an operator, in its memory: what a gradient that is wanted often does for every
+//! angle.
 
 use super::{Operator, Shape};
 use crate::{
@@ -8,9 +9,9 @@ use crate::{
 };
 
 impl<R: Ring> Operator<R> {
-    /// The operator of another matrix on the same targets under the same controls, as [`Operator::new`]. Nothing is
-    /// allocated where it was dense, a full diagonal or a phase, and is that or simpler; it keeps its shape then, and so
-    /// its cost.
+    /// The operator of another matrix on the same targets under the same controls, as
+    /// [`Operator::new`]. Nothing is allocated where it was dense, a full diagonal or a phase, and
+    /// is that or simpler; it keeps its shape then, and so its cost.
     ///
     /// # Errors
     /// As [`Operator::new`].
@@ -64,8 +65,8 @@ impl<R: Ring> Operator<R> {
 }
 
 impl<R: Conj> Operator<R> {
-    /// Writes [`Operator::dagger`] over another operator: that of the same gate with other numbers, whose memory serves
-    /// where the shape is the same.
+    /// Writes [`Operator::dagger`] over another operator: that of the same gate with other numbers,
+    /// whose memory serves where the shape is the same.
     pub fn dagger_into(&self, out: &mut Operator<R>) {
         match (&self.shape, &mut out.shape) {
             (Shape::Phase(from), Shape::Phase(to)) => *to = from.conj(),
@@ -79,7 +80,9 @@ impl<R: Conj> Operator<R> {
                 if offsets == own =>
             {
                 let dim = offsets.len();
-                to.iter_mut().enumerate().for_each(|(i, z)| *z = matrix[i % dim * dim + i / dim].conj());
+                to.iter_mut()
+                    .enumerate()
+                    .for_each(|(i, z)| *z = matrix[i % dim * dim + i / dim].conj());
             }
             _ => out.shape = self.dagger().shape,
         }

@@ -3,8 +3,8 @@
 //! ```text
 //! Executor::residents ──► Residents ──basis, upload──► Resident ──apply──► … ──► expectation, inner, sample
 //! ```
-//! From the first gate to the last result only values come back; amplitudes move when [`Resident::download`] asks for
-//! them. So a state may be larger than the memory of the host.
+//! From the first gate to the last result only values come back; amplitudes move when
+//! [`Resident::download`] asks for them. So a state may be larger than the memory of the host.
 //!
 //! Values are in double precision whatever the amplitudes are.
 
@@ -31,18 +31,19 @@ pub trait Residents<R: Ring>: Send + Sync {
 
 /// A state that stays where it is computed.
 ///
-/// Each method fails with [`ExecuteError`] if the executor does, also with what went wrong in earlier work; the state is
-/// then of no use. A second state must be of the same executor and size.
+/// Each method fails with [`ExecuteError`] if the executor does, also with what went wrong in
+/// earlier work; the state is then of no use. A second state must be of the same executor and size.
 pub trait Resident<R: Ring>: Any + Send {
     /// The number of qubits.
     fn n_qubits(&self) -> usize;
     /// Applies operators in order.
     ///
     /// # Errors
-    /// See [`Resident`]; an operator on a qubit that is not there, or one that the executor does not take.
+    /// See [`Resident`]; an operator on a qubit that is not there, or one that the executor does
+    /// not take.
     fn apply(&mut self, operators: &[Operator<R>]) -> Result<(), ExecuteError>;
-    /// Applies operators to this state, psi, and to another, lambda, and gives the inner products in their order, which
-    /// is that of [`Inner::before`].
+    /// Applies operators to this state, psi, and to another, lambda, and gives the inner products
+    /// in their order, which is that of [`Inner::before`].
     ///
     /// # Errors
     /// As [`Resident::apply`].
@@ -61,7 +62,11 @@ pub trait Resident<R: Ring>: Any + Send {
     ///
     /// # Errors
     /// As [`Resident::expectation`].
-    fn observed_into(&self, observable: &PauliSum, into: &mut dyn Resident<R>) -> Result<(), ExecuteError>;
+    fn observed_into(
+        &self,
+        observable: &PauliSum,
+        into: &mut dyn Resident<R>,
+    ) -> Result<(), ExecuteError>;
     /// `O|psi>`, another state.
     ///
     /// # Errors
@@ -72,7 +77,8 @@ pub trait Resident<R: Ring>: Any + Send {
     /// # Errors
     /// See [`Resident`].
     fn inner(&self, other: &dyn Resident<R>) -> Result<Complex<f64>, ExecuteError>;
-    /// For each number u of an ascending list in [0, 1) the basis state at which the cumulative distribution passes u.
+    /// For each number u of an ascending list in [0, 1) the basis state at which the cumulative
+    /// distribution passes u.
     ///
     /// # Errors
     /// See [`Resident`].

@@ -68,7 +68,8 @@ mod tests {
                 let expected: Vec<usize> = (0..1 << n).filter(|i| i & fixed == 0).collect();
                 assert_eq!(all, expected, "n = {n}, fixed = {fixed:b}");
                 let half = runs.len() / 2;
-                let parts: Vec<usize> = runs.starts(0..half).chain(runs.starts(half..runs.len())).collect();
+                let parts: Vec<usize> =
+                    runs.starts(0..half).chain(runs.starts(half..runs.len())).collect();
                 assert_eq!(parts, runs.starts(0..runs.len()).collect::<Vec<_>>());
             }
         }

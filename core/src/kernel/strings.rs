@@ -1,14 +1,15 @@
 //! Operators about Pauli strings: no matrix is built, however many qubits the string is on.
 //!
-//! With `W|j> = (-1)^{|j & z|} |j ^ x>`, which is a Pauli string up to a power of i, an operator `a + b W` joins the
-//! amplitudes j and j ^ x, and if x is empty it is a factor for each parity of the bits in z:
+//! With `W|j> = (-1)^{|j & z|} |j ^ x>`, which is a Pauli string up to a power of i, an operator
+//! `a + b W` joins the amplitudes j and j ^ x, and if x is empty it is a factor for each parity of
+//! the bits in z:
 //!
 //! ```text
 //! e^{-i t/2 P} = cos t/2 - i sin t/2 P        P = i^{|x & z|} W
 //! ```
 //!
-//! Loops take two products for each amplitude. Runs are those of all qubits but the controls; where x reaches beyond a run,
-//! two runs are joined, else two halves of pieces of one.
+//! Loops take two products for each amplitude. Runs are those of all qubits but the controls; where
+//! x reaches beyond a run, two runs are joined, else two halves of pieces of one.
 #![expect(unsafe_code, reason = "takes disjoint slices, see apply.rs")]
 
 use std::{f64::consts::FRAC_1_SQRT_2, ops::Range};
@@ -23,8 +24,9 @@ use crate::{
 };
 
 impl<R: Ring> Operator<R> {
-    /// `a + b W` with `W|j> = (-1)^{|j & z|} |j ^ x>` for the numbers `[a, b]`; if x is 0 these are the factors of the
-    /// amplitudes where the bits of z have even and odd parity, `[a + b, a - b]`. Under controls (qubit, value).
+    /// `a + b W` with `W|j> = (-1)^{|j & z|} |j ^ x>` for the numbers `[a, b]`; if x is 0 these are
+    /// the factors of the amplitudes where the bits of z have even and odd parity,
+    /// `[a + b, a - b]`. Under controls (qubit, value).
     ///
     /// ```
     /// use ketgrad_core::kernel::{Operator, Threads};
@@ -36,7 +38,8 @@ impl<R: Ring> Operator<R> {
     /// ```
     ///
     /// # Errors
-    /// [`BasisError`] for a control that is listed twice, is in the string, or does not fit an index.
+    /// [`BasisError`] for a control that is listed twice, is in the string, or does not fit an
+    /// index.
     pub fn string(
         x: usize,
         z: usize,
@@ -44,7 +47,8 @@ impl<R: Ring> Operator<R> {
         controls: &[(usize, bool)],
     ) -> Result<Operator<R>, BasisError> {
         let on = x | z;
-        // Without a second qubit it is a matrix, and so is what the numbers make a multiple of the identity.
+        // Without a second qubit it is a matrix, and so is what the numbers make a multiple of the
+        // identity.
         let scalar = if x == 0 { same(&numbers) } else { numbers[1].is_exact_zero() };
         if on == 0 || scalar {
             let [a, _] = numbers;
@@ -53,7 +57,11 @@ impl<R: Ring> Operator<R> {
             return Ok(operator);
         }
         if on.is_power_of_two() {
-            return Operator::new(&on_one(x, z, numbers), &[on.trailing_zeros() as usize], controls);
+            return Operator::new(
+                &on_one(x, z, numbers),
+                &[on.trailing_zeros() as usize],
+                controls,
+            );
         }
         // What is wrong with the qubits, if anything is, shows without the numbers.
         let qubits: Vec<usize> = (0..usize::BITS as usize).filter(|q| on >> q & 1 == 1).collect();
@@ -70,8 +78,9 @@ impl<R: Ring> Operator<R> {
         Ok(Operator { shape, fixed, value, n_qubits })
     }
 
-    /// Other numbers about the same string under the same controls, as [`Operator::string`]. Nothing is allocated where
-    /// it was about a string, or on one qubit as [`Operator::renew`] says.
+    /// Other numbers about the same string under the same controls, as [`Operator::string`].
+    /// Nothing is allocated where it was about a string, or on one qubit as [`Operator::renew`]
+    /// says.
     ///
     /// # Errors
     /// As [`Operator::string`].
@@ -100,8 +109,9 @@ impl<R: Ring> Operator<R> {
 }
 
 impl<E: Element> Operator<Complex<E>> {
-    /// An operator about a Pauli string as gates on one and two qubits, in order, for executors that know no strings: a change
-    /// of basis, a chain of CX, a diagonal on one qubit under the controls, and the way back. `None` for any other operator.
+    /// An operator about a Pauli string as gates on one and two qubits, in order, for executors
+    /// that know no strings: a change of basis, a chain of CX, a diagonal on one qubit under the
+    /// controls, and the way back. `None` for any other operator.
     #[must_use]
     pub fn without_string(&self) -> Option<Vec<Operator<Complex<E>>>> {
         let (x, z) = self.shape.string()?;
@@ -114,8 +124,10 @@ impl<E: Element> Operator<Complex<E>> {
         };
         let number = |re: f64, im: f64| Complex::new(E::round_from(re), E::round_from(im));
         let s = number(FRAC_1_SQRT_2, 0.0);
-        let hadamard = |bit| on(bit, Shape::Dense { matrix: vec![s, s, s, -s], offsets: vec![0, bit] });
-        let quarter = |bit, sign| Operator { value: bit, ..on(bit, Shape::Phase(number(0.0, sign))) };
+        let hadamard =
+            |bit| on(bit, Shape::Dense { matrix: vec![s, s, s, -s], offsets: vec![0, bit] });
+        let quarter =
+            |bit, sign| Operator { value: bit, ..on(bit, Shape::Phase(number(0.0, sign))) };
         let cx = |(control, target): (usize, usize)| Operator {
             value: control,
             ..on(control | target, Shape::Swap(0, target))
@@ -188,7 +200,8 @@ fn bits(mask: usize) -> impl Iterator<Item = usize> {
     (0..usize::BITS).map(|q| 1 << q).filter(move |bit| mask & bit != 0)
 }
 
-/// The runs of an operator about a string: they go over all of its qubits but one, if x reaches beyond a run.
+/// The runs of an operator about a string: they go over all of its qubits but one, if x reaches
+/// beyond a run.
 pub(super) fn runs<R>(operator: &Operator<R>, n_qubits: usize) -> Option<Runs> {
     let (x, z) = operator.shape.string()?;
     let controls = operator.fixed & !(x | z);
@@ -229,7 +242,8 @@ impl<R: Acts<A>, A: Clone + Send + Sync> Task<'_, R, A> {
             let sign = |at: usize| usize::from(odd(at & z));
             if x >= length {
                 let other = base ^ (x & !(length - 1));
-                // SAFETY: the other run differs in the highest bit of x, which is 0 in every base that a thread is given.
+                // SAFETY: the other run differs in the highest bit of x, which is 0 in every base
+                // that a thread is given.
                 let (low, high) = unsafe { (self.slice::<0>(base, 0), self.slice::<0>(other, 0)) };
                 join(stay, go, (low, high), x & (length - 1), z, (sign(base), turned));
                 continue;
@@ -245,8 +259,8 @@ impl<R: Acts<A>, A: Clone + Send + Sync> Task<'_, R, A> {
     }
 }
 
-/// Joins amplitude i of `low` with `i ^ flip` of `high`. `sign` is that of the first of `low`, and another if `turned`, that
-/// of its partner.
+/// Joins amplitude i of `low` with `i ^ flip` of `high`. `sign` is that of the first of `low`, and
+/// another if `turned`, that of its partner.
 #[inline(always)]
 fn join<R: Acts<A>, A>(
     stay: &R,

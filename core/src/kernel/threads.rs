@@ -8,16 +8,16 @@ use crate::cancel::{CancellationToken, Cancelled};
 /// what 2^13 amplitudes take.
 pub const SERIAL_BELOW: usize = 1 << 13;
 
-/// Of many states with fewer amplitudes than this, each one is worked on by one thread: four of them still fit the last
-/// cache.
+/// Of many states with fewer amplitudes than this, each one is worked on by one thread: four of
+/// them still fit the last cache.
 pub const SHARED_BELOW: usize = 1 << 17;
 
 /// How many pieces each thread gets, so that a slow one does not hold up the rest.
 #[cfg(feature = "parallel")]
 const PIECES_PER_THREAD: usize = 4;
 
-/// Where work runs, and what ends it early: a thread pool or none, and a [`CancellationToken`]. It is handed to whatever
-/// computes; there is no global one.
+/// Where work runs, and what ends it early: a thread pool or none, and a [`CancellationToken`]. It
+/// is handed to whatever computes; there is no global one.
 ///
 /// ```
 /// use ketgrad_core::kernel::Threads;
@@ -85,15 +85,17 @@ impl Threads {
         Threads { pool: Some(Pool::Shared(pool)), token: CancellationToken::never() }
     }
 
-    /// The pool that the thread which calls belongs to ([`rayon::ThreadPool::install`]), elsewhere rayon's global one.
+    /// The pool that the thread which calls belongs to ([`rayon::ThreadPool::install`]), elsewhere
+    /// rayon's global one.
     #[cfg(feature = "parallel")]
     #[must_use]
     pub fn current() -> Threads {
         Threads { pool: Some(Pool::Current), token: CancellationToken::never() }
     }
 
-    /// The same with another token. It is looked at before each gate, or each pass over a state where gates are taken
-    /// together, and in no pass: on n qubits one takes about 2^n ns. A device is handed all gates at once.
+    /// The same with another token. It is looked at before each gate, or each pass over a state
+    /// where gates are taken together, and in no pass: on n qubits one takes about 2^n ns. A device
+    /// is handed all gates at once.
     #[must_use]
     pub fn with_cancellation(mut self, token: CancellationToken) -> Threads {
         self.token = token;
@@ -158,8 +160,8 @@ impl Threads {
         (0..n).map(f).collect()
     }
 
-    /// Works through a task and those that it hands on, in any order, until none is left. Tasks wait
-    /// on the heap, not on the stack.
+    /// Works through a task and those that it hands on, in any order, until none is left. Tasks
+    /// wait on the heap, not on the stack.
     pub(crate) fn work_through<B: Send>(&self, first: B, work: &(impl Fn(B, &dyn Fn(B)) + Sync)) {
         #[cfg(feature = "parallel")]
         if let Some(pool) = &self.pool {
@@ -184,7 +186,12 @@ impl Threads {
     }
 
     /// Calls `f` with each chunk of a slice and its number.
-    pub(crate) fn chunks<T: Send>(&self, slice: &mut [T], size: usize, f: impl Fn(usize, &mut [T]) + Sync) {
+    pub(crate) fn chunks<T: Send>(
+        &self,
+        slice: &mut [T],
+        size: usize,
+        f: impl Fn(usize, &mut [T]) + Sync,
+    ) {
         #[cfg(feature = "parallel")]
         if let Some(pool) = &self.pool {
             each_chunk(pool, slice, size, &f);
@@ -205,8 +212,8 @@ impl Pool {
     }
 }
 
-// The work is a pointer here, so that the pool's machinery is compiled once and not for each loop: a call for each piece of
-// thousands of numbers.
+// The work is a pointer here, so that the pool's machinery is compiled once and not for each loop:
+// a call for each piece of thousands of numbers.
 
 #[cfg(feature = "parallel")]
 fn each(pool: &Pool, n: usize, f: &(dyn Fn(usize) + Sync)) {
@@ -221,7 +228,12 @@ fn values<T: Send>(pool: &Pool, n: usize, f: &(dyn Fn(usize) -> T + Sync)) -> Ve
 }
 
 #[cfg(feature = "parallel")]
-fn each_chunk<T: Send>(pool: &Pool, slice: &mut [T], size: usize, f: &(dyn Fn(usize, &mut [T]) + Sync)) {
+fn each_chunk<T: Send>(
+    pool: &Pool,
+    slice: &mut [T],
+    size: usize,
+    f: &(dyn Fn(usize, &mut [T]) + Sync),
+) {
     use rayon::prelude::*;
     pool.install(|| slice.par_chunks_mut(size).enumerate().for_each(|(i, chunk)| f(i, chunk)));
 }

@@ -1,21 +1,25 @@
-//! Many operators in one pass over memory, for every ring: a vector is worked on in tiles that stay in a cache.
+//! Many operators in one pass over memory, for every ring: a vector is worked on in tiles that stay
+//! in a cache.
 //!
-//! Operators are taken in stages. A stage *moves* amplitudes along few qubits only, its active ones; with as many others as
-//! a tile has room for they make up the tile's qubits. For each value of all other qubits the tile is copied out, every
-//! operator of the stage is applied to it, and it is copied back:
+//! Operators are taken in stages. A stage *moves* amplitudes along few qubits only, its active
+//! ones; with as many others as a tile has room for they make up the tile's qubits. For each value
+//! of all other qubits the tile is copied out, every operator of the stage is applied to it, and it
+//! is copied back:
 //!
 //! ```text
 //! 6 5 4 3 2 1 0     qubits of the vector, active: 5, 3
 //! . a . a . t t     tile = 0, 1, 3, 5 in this order: 0 and 1 are idle, so that all runs are four long at least
 //! ```
-//! Qubits outside of the tile may be controls, or bits that a diagonal depends on: there an operator is restricted to the
-//! value that the tile has. An operator may join a stage ahead of others that may not where it commutes with them, which is
-//! taken for granted of two that move nothing along a qubit that both use.
+//! Qubits outside of the tile may be controls, or bits that a diagonal depends on: there an
+//! operator is restricted to the value that the tile has. An operator may join a stage ahead of
+//! others that may not where it commutes with them, which is taken for granted of two that move
+//! nothing along a qubit that both use.
 //!
-//! Each amplitude goes through the same operations as without tiles, in an order in which they give the same: in exact rings
-//! the same numbers, in others up to rounding.
+//! Each amplitude goes through the same operations as without tiles, in an order in which they give
+//! the same: in exact rings the same numbers, in others up to rounding.
 //!
-//! Cost: two copies of the vector for each stage, beside the operators. Finding the stages takes O(operators).
+//! Cost: two copies of the vector for each stage, beside the operators. Finding the stages takes
+//! O(operators).
 #![expect(unsafe_code, reason = "tiles interleave, see disjoint.rs")]
 
 use std::{collections::VecDeque, ops::Range};
@@ -76,8 +80,9 @@ impl<R: Ring> Operator<R> {
             Shape::Identity | Shape::Phase(_) | Shape::Diagonal(_) | Shape::Parity { .. } => 0,
             Shape::Swap(a, b) => a ^ b,
             Shape::Cycles(cycles) => {
-                let of_cycle =
-                    |cycle: &Vec<(usize, R)>| cycle.iter().fold(0, |m, (o, _)| m | (o ^ cycle[0].0));
+                let of_cycle = |cycle: &Vec<(usize, R)>| {
+                    cycle.iter().fold(0, |m, (o, _)| m | (o ^ cycle[0].0))
+                };
                 cycles.iter().fold(0, |m, cycle| m | of_cycle(cycle))
             }
             Shape::String { x, .. } => *x,
@@ -86,7 +91,8 @@ impl<R: Ring> Operator<R> {
     }
 }
 
-/// Takes the operators of a stage from those that are left, in order, and gives the bits that they move along.
+/// Takes the operators of a stage from those that are left, in order, and gives the bits that they
+/// move along.
 fn next_stage<'a, R: Ring>(
     left: &mut VecDeque<&'a Operator<R>>,
     most: usize,
@@ -162,7 +168,8 @@ impl<'a, R: Ring> Stage<'a, R> {
             let bits = self.qubits.iter().enumerate();
             bits.fold(0, |offset, (k, q)| offset | ((i * length) >> k & 1) << q)
         };
-        let offsets: Vec<usize> = (0..1usize << (self.qubits.len() - together)).map(offset).collect();
+        let offsets: Vec<usize> =
+            (0..1usize << (self.qubits.len() - together)).map(offset).collect();
         let blank = amplitudes[..1 << self.qubits.len()].to_vec();
         let vector = Disjoint::new(amplitudes);
         let work = |tiles: Range<usize>| {
@@ -187,7 +194,8 @@ impl<'a, R: Ring> Stage<'a, R> {
         if R::PARALLEL { threads.split(tiles, work) } else { work(0..tiles) }
     }
 
-    /// The operator on the tile where the bits outside have the values of `base`, if it does anything there.
+    /// The operator on the tile where the bits outside have the values of `base`, if it does
+    /// anything there.
     fn restricted(&self, operator: &Operator<R>, base: usize) -> Option<Operator<R>> {
         let Operator { shape, fixed, value, .. } = operator;
         let outside = fixed & !self.inside;
@@ -212,7 +220,8 @@ impl<'a, R: Ring> Stage<'a, R> {
                 let [even, odd_] = factors.clone();
                 let controls = outside & !z;
                 let factors = if odd(base & outside & z) { [odd_, even] } else { [even, odd_] };
-                (value & controls == base & controls).then_some(Shape::Parity { z: within(*z), factors })?
+                (value & controls == base & controls)
+                    .then_some(Shape::Parity { z: within(*z), factors })?
             }
             Shape::String { x, z, stay, go } => {
                 let controls = outside & !z;
@@ -268,9 +277,10 @@ fn copy_runs<const LEN: usize, A>(
 ) {
     let length = if LEN == 0 { length } else { LEN };
     for (offset, part) in offsets.iter().zip(tile.chunks_exact_mut(length)) {
-        // SAFETY: a run is known by its base, which has bits outside of the tile only and is another one for each tile,
-        // and its offset, which has bits inside only; runs of one tile are taken one at a time, and each tile by one
-        // thread. All bits are below those of the vector's length.
+        // SAFETY: a run is known by its base, which has bits outside of the tile only and is
+        // another one for each tile, and its offset, which has bits inside only; runs of one tile
+        // are taken one at a time, and each tile by one thread. All bits are below those of the
+        // vector's length.
         let run = unsafe { vector.part(base | offset, length) };
         each(run, part);
     }
@@ -307,7 +317,8 @@ mod tests {
             2 => Matrix::from_fn(k, |i, j| if i == dim - 1 - j { number(rng) } else { zero }),
             3 => {
                 let (x, z) = (rng.below(1 << n), rng.below(1 << n));
-                let controls: Vec<_> = controls.into_iter().filter(|c| (x | z) >> c.0 & 1 == 0).collect();
+                let controls: Vec<_> =
+                    controls.into_iter().filter(|c| (x | z) >> c.0 & 1 == 0).collect();
                 return Operator::string(x, z, [number(rng), number(rng)], &controls).unwrap();
             }
             4 => Matrix::from_fn(k, |i, j| match (i == j, i + 1 == dim) {
@@ -344,7 +355,8 @@ mod tests {
             let x = Matrix::from_fn(1, |i, j| C::new(f64::from(u8::from(i != j)), 0.0));
             Operator::new(&x, &[q], &[(control, true)]).unwrap()
         };
-        // Qubits 0 and 1 move, so 2 is for later; what is controlled by 2 then too, but not what shares its control.
+        // Qubits 0 and 1 move, so 2 is for later; what is controlled by 2 then too, but not what
+        // shares its control.
         let operators = [x(0, 3), x(1, 3), x(2, 3), x(0, 2), x(1, 4), x(1, 0)];
         let mut left = operators.iter().collect();
         let (stage, active) = next_stage(&mut left, 2);

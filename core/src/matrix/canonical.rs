@@ -3,14 +3,16 @@
 //! ```text
 //! U = (after[1] (x) after[0]) F,   F = e^{i phase} e^{i (x XX + y YY + z ZZ)} (before[1] (x) before[0])
 //! ```
-//! F has 9 parameters and a phase, U 15: where another gate follows on both qubits it can take `after` in, and F takes
-//! fewer products than U (see `plan::tile::block`). The angles say how many CX U takes (see `print::pair`).
+//! F has 9 parameters and a phase, U 15: where another gate follows on both qubits it can take
+//! `after` in, and F takes fewer products than U (see `plan::tile::block`). The angles say how many
+//! CX U takes (see `print::pair`).
 //!
-//! In the basis of Bell states (the magic basis) gates of one qubit are real, and XX, YY, ZZ diagonal. There U is
-//! `M = K D O^T` with real orthogonal K, O and a diagonal D, and F is `D O^T`: real rows with a phase each.
-//! `M^T M = O D^2 O^T` is symmetric and unitary, so its real and imaginary part commute, and rotations of Jacobi's method
-//! that diagonalise both at once give O, however close two eigenvalues are. Source: Kraus and Cirac, Phys. Rev. A 63,
-//! 062309 (2001); Cardoso and Souloumiac, SIAM J. Matrix Anal. Appl. 17, 161 (1996).
+//! In the basis of Bell states (the magic basis) gates of one qubit are real, and XX, YY, ZZ
+//! diagonal. There U is `M = K D O^T` with real orthogonal K, O and a diagonal D, and F is `D O^T`:
+//! real rows with a phase each. `M^T M = O D^2 O^T` is symmetric and unitary, so its real and
+//! imaginary part commute, and rotations of Jacobi's method that diagonalise both at once give O,
+//! however close two eigenvalues are. Source: Kraus and Cirac, Phys. Rev. A 63, 062309 (2001);
+//! Cardoso and Souloumiac, SIAM J. Matrix Anal. Appl. 17, 161 (1996).
 
 use std::f64::consts::FRAC_1_SQRT_2;
 
@@ -24,7 +26,8 @@ const MAX_SWEEPS: usize = 30;
 /// Entries below this, squared, are rounding errors of a unitary matrix.
 const NO_ENTRY: f64 = 1e-30;
 
-/// How far the rows of a factored gate may be from real ones, and their products from those of orthonormal ones.
+/// How far the rows of a factored gate may be from real ones, and their products from those of
+/// orthonormal ones.
 const ROUNDING: f64 = 1e-14;
 
 /// `e^{i phase} e^{i (x XX + y YY + z ZZ)} (before[1] (x) before[0])`.
@@ -61,7 +64,8 @@ impl Factored {
             phases[0] += std::f64::consts::PI;
             rows[0] = rows[0].map(|x| -x);
         }
-        let mean = |sign: &dyn Fn(usize) -> f64| 0.25 * (0..4).map(|k| sign(k) * phases[k]).sum::<f64>();
+        let mean =
+            |sign: &dyn Fn(usize) -> f64| 0.25 * (0..4).map(|k| sign(k) * phases[k]).sum::<f64>();
         Some(Factored {
             phase: mean(&|_| 1.0),
             angles: std::array::from_fn(|axis| mean(&|k| SIGNS[k][axis])),
@@ -78,13 +82,16 @@ pub(crate) fn split(u: &M4) -> (M4, [M2; 2]) {
     let phases = squares.map(|square| C::cis(0.5 * square.arg()));
     let row = |k: usize, j: usize| phases[k] * o[j][k];
     let mut k: Real4 = std::array::from_fn(|i| {
-        std::array::from_fn(|k| (0..4).map(|j| m[4 * i + j] * o[j][k]).sum::<C>() * phases[k].conj())
-            .map(|z: C| z.re)
+        std::array::from_fn(|k| {
+            (0..4).map(|j| m[4 * i + j] * o[j][k]).sum::<C>() * phases[k].conj()
+        })
+        .map(|z: C| z.re)
     });
     // A rotation, with the sign on the other side.
     let sign = if determinant(&k) < 0.0 { -1.0 } else { 1.0 };
     k.iter_mut().for_each(|row| row[0] *= sign);
-    let factored: M4 = std::array::from_fn(|at| row(at / 4, at % 4) * if at < 4 { sign } else { 1.0 });
+    let factored: M4 =
+        std::array::from_fn(|at| row(at / 4, at % 4) * if at < 4 { sign } else { 1.0 });
     (from_magic(&factored), factors(&k))
 }
 
@@ -98,7 +105,8 @@ const fn magic() -> M4 {
 const MAGIC: M4 = magic();
 
 /// The eigenvalues of XX, YY, ZZ on each column of the magic basis.
-const SIGNS: [[f64; 3]; 4] = [[1.0, -1.0, 1.0], [-1.0, 1.0, 1.0], [1.0, 1.0, -1.0], [-1.0, -1.0, -1.0]];
+const SIGNS: [[f64; 3]; 4] =
+    [[1.0, -1.0, 1.0], [-1.0, 1.0, 1.0], [1.0, 1.0, -1.0], [-1.0, -1.0, -1.0]];
 
 /// `B^dagger u B` with the magic basis B.
 fn into_magic(u: &M4) -> M4 {
@@ -114,9 +122,11 @@ fn dagger(m: &M4) -> M4 {
     std::array::from_fn(|at| m[4 * (at % 4) + at / 4].conj())
 }
 
-/// The orthogonal matrix whose columns are the eigenvectors of a symmetric unitary matrix, and its eigenvalues.
+/// The orthogonal matrix whose columns are the eigenvectors of a symmetric unitary matrix, and its
+/// eigenvalues.
 fn diagonalise(mut a: M4) -> (Real4, [C; 4]) {
-    let mut o: Real4 = std::array::from_fn(|i| std::array::from_fn(|j| f64::from(u8::from(i == j))));
+    let mut o: Real4 =
+        std::array::from_fn(|i| std::array::from_fn(|j| f64::from(u8::from(i == j))));
     for _ in 0..MAX_SWEEPS {
         let mut done = true;
         for (p, q) in [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)] {
@@ -126,7 +136,8 @@ fn diagonalise(mut a: M4) -> (Real4, [C; 4]) {
             }
             done = false;
             // The angle that makes the off-diagonal entries of both parts least.
-            let angle = 0.25 * (2.0 * (d.re * e.re + d.im * e.im)).atan2(d.norm_sqr() - e.norm_sqr());
+            let angle =
+                0.25 * (2.0 * (d.re * e.re + d.im * e.im)).atan2(d.norm_sqr() - e.norm_sqr());
             let (s, c) = angle.sin_cos();
             for i in 0..4 {
                 let (x, y) = (a[4 * i + p], a[4 * i + q]);
@@ -152,7 +163,9 @@ fn is_orthogonal(m: &Real4) -> bool {
 }
 
 fn determinant(m: &Real4) -> f64 {
-    let minor = |r: [usize; 2], c: [usize; 2]| m[r[0]][c[0]] * m[r[1]][c[1]] - m[r[0]][c[1]] * m[r[1]][c[0]];
+    let minor = |r: [usize; 2], c: [usize; 2]| {
+        m[r[0]][c[0]] * m[r[1]][c[1]] - m[r[0]][c[1]] * m[r[1]][c[0]]
+    };
     // Laplace's expansion by the first two rows.
     let pairs = [
         ([0, 1], [2, 3], 1.0),
@@ -168,7 +181,8 @@ fn determinant(m: &Real4) -> f64 {
 /// The 1-qubit gates on bit 0 and bit 1 whose product is a rotation of the magic basis.
 fn factors(rotation: &Real4) -> [M2; 2] {
     let product = from_magic(&std::array::from_fn(|at| rotation[at / 4][at % 4].into()));
-    // product[2 i + k][2 j + l] = high[i][j] low[k][l]: the block with the largest determinant gives `low`.
+    // product[2 i + k][2 j + l] = high[i][j] low[k][l]: the block with the largest determinant
+    // gives `low`.
     let block = |i: usize, j: usize| -> M2 {
         std::array::from_fn(|kl| product[4 * (2 * i + kl / 2) + 2 * j + kl % 2])
     };

@@ -31,7 +31,8 @@ impl Atom {
     }
 }
 
-/// A sine or a cosine, or neither. Arguments have a positive first coefficient and no multiple of pi alone.
+/// A sine or a cosine, or neither. Arguments have a positive first coefficient and no multiple of
+/// pi alone.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Wave {
     /// 1.

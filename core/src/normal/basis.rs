@@ -4,8 +4,8 @@
 //! cos a + sin a, cos a           a basis; then sin a = 1 * first - 1 * second, and -cos a = -1 * second
 //! ```
 //!
-//! The products of a normal form are linearly independent (where its converse holds), so this is elimination over the
-//! fractions, with products for coordinates.
+//! The products of a normal form are linearly independent (where its converse holds), so this is
+//! elimination over the fractions, with products for coordinates.
 
 use std::collections::BTreeMap;
 

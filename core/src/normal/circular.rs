@@ -15,17 +15,20 @@ type Result<T> = std::result::Result<T, NormalError>;
 impl Algebra {
     /// The product of two waves as a sum of waves.
     pub(super) fn waves(self, a: &Wave, b: &Wave) -> Result<Sum> {
-        let both = |f: fn(Algebra, &Sum) -> Result<Sum>, x: &Sum, y: &Sum, sign: i64| -> Result<Sum> {
-            let sum = f(self, &x.plus(y)?)?.times_fraction(&ratio(sign, 2))?;
-            f(self, &x.minus(y)?)?.times_fraction(&ratio(1, 2))?.plus(&sum)
-        };
+        let both =
+            |f: fn(Algebra, &Sum) -> Result<Sum>, x: &Sum, y: &Sum, sign: i64| -> Result<Sum> {
+                let sum = f(self, &x.plus(y)?)?.times_fraction(&ratio(sign, 2))?;
+                f(self, &x.minus(y)?)?.times_fraction(&ratio(1, 2))?.plus(&sum)
+            };
         match (a, b) {
             (Wave::None, wave) | (wave, Wave::None) => {
                 Ok(Sum::term(Product { powers: Vec::new(), wave: wave.clone() }, Q::one()))
             }
             (Wave::Cos(x), Wave::Cos(y)) => both(Algebra::cos, x, y, 1),
             (Wave::Sin(x), Wave::Sin(y)) => both(Algebra::cos, x, y, -1),
-            (Wave::Sin(x), Wave::Cos(y)) | (Wave::Cos(y), Wave::Sin(x)) => both(Algebra::sin, x, y, 1),
+            (Wave::Sin(x), Wave::Cos(y)) | (Wave::Cos(y), Wave::Sin(x)) => {
+                both(Algebra::sin, x, y, 1)
+            }
         }
     }
 
@@ -47,7 +50,8 @@ impl Algebra {
         let doubled = turns * whole(2);
         let floor = doubled.floor();
         let r = (doubled - &floor) / whole(2);
-        let quarters = floor.numer().mod_floor(&BigInt::from(4)).to_i64().unwrap_or_default() + quarters;
+        let quarters =
+            floor.numer().mod_floor(&BigInt::from(4)).to_i64().unwrap_or_default() + quarters;
         // cos(rest + quarters pi/2 + r pi)
         let shifted = |more: i64| self.plain(&rest, (quarters + more).rem_euclid(4));
         if r.is_zero() {

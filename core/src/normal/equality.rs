@@ -1,16 +1,18 @@
 //! Whether two expressions are equal, decided at random points of prime fields.
 //!
-//! The difference is computed gate by gate, so to speak: every instruction of its function is carried out once modulo
-//! a random prime, with random residues for the inputs. Sines, cosines and exponentials of sums `sum_j q_j m_j + a pi`
-//! are there too: each product `m_j` gets a residue for `e^{i m_j / d}` of its own, d being the common denominator of its
-//! coefficients, and multiples of pi are roots of unity. (Exponentials of different products, and the products, are
-//! algebraically independent functions: the theorem of Ax.) Square roots of primes that divide the order of the root
-//! of unity are sums of its powers, so that `cos(pi/5) = (1 + sqrt 5)/4` keeps its sign; the others are roots
-//! modulo a prime that has them. Hyperbolic functions are made of exponentials. Any other function of a normal form is
-//! a residue of its own.
+//! The difference is computed gate by gate, so to speak: every instruction of its function is
+//! carried out once modulo a random prime, with random residues for the inputs. Sines, cosines and
+//! exponentials of sums `sum_j q_j m_j + a pi` are there too: each product `m_j` gets a residue for
+//! `e^{i m_j / d}` of its own, d being the common denominator of its coefficients, and multiples of
+//! pi are roots of unity. (Exponentials of different products, and the products, are algebraically
+//! independent functions: the theorem of Ax.) Square roots of primes that divide the order of the
+//! root of unity are sums of its powers, so that `cos(pi/5) = (1 + sqrt 5)/4` keeps its sign; the
+//! others are roots modulo a prime that has them. Hyperbolic functions are made of exponentials.
+//! Any other function of a normal form is a residue of its own.
 //!
-//! Residues that agree err with a probability that is bounded as for circuits ([`crate::equivalent`]). Residues that
-//! differ prove a difference if nothing was left independent that is not; in any case numbers have to show it.
+//! Residues that agree err with a probability that is bounded as for circuits
+//! ([`crate::equivalent`]). Residues that differ prove a difference if nothing was left independent
+//! that is not; in any case numbers have to show it.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -69,8 +71,8 @@ pub enum Equality {
 }
 
 impl Expr {
-    /// Whether two expressions are equal as functions of their inputs. O(size) for each of at most four trials, however
-    /// large they would be multiplied out.
+    /// Whether two expressions are equal as functions of their inputs. O(size) for each of at most
+    /// four trials, however large they would be multiplied out.
     ///
     /// ```
     /// use ketgrad_core::{normal::Equality, scalar::Scalar, trace::Expr};
@@ -92,7 +94,9 @@ impl Expr {
         let line = Line::new(&(self - other))?;
         let plan = match Plan::new(&line) {
             Ok(plan) => plan,
-            Err(NormalError::Unsupported { what }) => return Err(NormalError::Unsupported { what }),
+            Err(NormalError::Unsupported { what }) => {
+                return Err(NormalError::Unsupported { what });
+            }
             Err(e) => return confirm(self, other, &line, seed, e.to_string()),
         };
         let mut bound = 1.0;
@@ -115,7 +119,13 @@ impl Expr {
 }
 
 /// *Different* if numbers show it, else unknown.
-fn confirm(a: &Expr, b: &Expr, line: &Line, seed: u64, reason: String) -> Result<Equality, NormalError> {
+fn confirm(
+    a: &Expr,
+    b: &Expr,
+    line: &Line,
+    seed: u64,
+    reason: String,
+) -> Result<Equality, NormalError> {
     let mut names = a.symbols();
     names.extend(b.symbols().into_iter().filter(|name| !a.symbols().contains(name)));
     let mut rng = stream(seed, 1 << 32);
@@ -164,12 +174,17 @@ fn too_fine() -> NormalError {
 
 impl Plan {
     fn new(line: &Line) -> Result<Plan, NormalError> {
-        let functions = line.instructions().filter(|(_, inst)| is_function(inst.op)).map(|(v, _)| v);
+        let functions =
+            line.instructions().filter(|(_, inst)| is_function(inst.op)).map(|(v, _)| v);
         let functions: HashSet<Value> = functions.collect();
         let needed = line.needed(&functions);
-        let mut known =
-            line.read(Algebra { limit: TERMS }, |v| needed.contains(&v), |v| functions.contains(&v));
-        let mut plan = Plan { forms: HashMap::new(), steps: BTreeMap::new(), order: 8, roots: Vec::new() };
+        let mut known = line.read(
+            Algebra { limit: TERMS },
+            |v| needed.contains(&v),
+            |v| functions.contains(&v),
+        );
+        let mut plan =
+            Plan { forms: HashMap::new(), steps: BTreeMap::new(), order: 8, roots: Vec::new() };
         for value in functions {
             let form = known.remove(&value).unwrap_or(Ok(Sum::zero()))?;
             plan.note(&form)?;
@@ -197,7 +212,9 @@ impl Plan {
             for (atom, _) in &product.powers {
                 match atom {
                     Atom::Root(n) if !self.roots.contains(n) => self.roots.push(*n),
-                    Atom::Call("exp" | "tanh", args) => self.note_argument(&args[0], Free::Growth)?,
+                    Atom::Call("exp" | "tanh", args) => {
+                        self.note_argument(&args[0], Free::Growth)?
+                    }
                     Atom::Call("cos" | "sin", args) => self.note_argument(&args[0], Free::Turn)?,
                     Atom::Inverse(sum) => self.note(sum)?,
                     _ => {}
@@ -241,18 +258,20 @@ impl Plan {
                 Some((field, roots?))
             })
             .ok_or("no prime has all the roots that occur")?;
-        let point = Point::random(field, self.order, &[], seed).ok_or("no root of unity was found")?;
+        let point =
+            Point::random(field, self.order, &[], seed).ok_or("no root of unity was found")?;
         for n in cyclotomic {
             roots.insert(n, root_by_unity(&point, n).ok_or("a root is missing")?);
         }
         let mut run = Run::new(self, point, roots, stream(seed, 1 << 33));
         let x = run.line(line)?;
         let step = crate::field::lcm(self.order, crate::field::STEP).unwrap_or(u64::MAX) as f64;
-        // As for circuits; each root that roots of unity do not give halves the primes that will do.
+        // As for circuits; each root that roots of unity do not give halves the primes that will
+        // do.
         let roots = (others.len() as f64).exp2();
         let primes = 61f64.exp2() / (step / 2.0) / (62.0 * std::f64::consts::LN_2) / roots;
-        let error =
-            2.0 * x.degree() / (Residue::characteristic(&field) - 1) as f64 + x.bits() / 61.0 / primes;
+        let error = 2.0 * x.degree() / (Residue::characteristic(&field) - 1) as f64
+            + x.bits() / 61.0 / primes;
         Ok((x.residue.is_exact_zero(), error.min(1.0)))
     }
 }

@@ -1,10 +1,11 @@
 //! Sums as products.
 //!
-//! What all terms share goes first. A sum without waves then is a polynomial in its atoms. One in a single atom is
-//! factored completely, one in several by Kronecker's substitution where its degrees allow that. Else repeated factors
-//! are found by Yun's algorithm, factors that lack an atom are greatest common divisors of coefficients, and linear
-//! ones `d x - c` are tried, where d divides the coefficient of the highest power of x and c that of the lowest, both
-//! single products. What is left then is not claimed to be irreducible.
+//! What all terms share goes first. A sum without waves then is a polynomial in its atoms. One in a
+//! single atom is factored completely, one in several by Kronecker's substitution where its degrees
+//! allow that. Else repeated factors are found by Yun's algorithm, factors that lack an atom are
+//! greatest common divisors of coefficients, and linear ones `d x - c` are tried, where d divides
+//! the coefficient of the highest power of x and c that of the lowest, both single products. What
+//! is left then is not claimed to be irreducible.
 //!
 //! Source: D. Y. Y. Yun, On square-free decomposition algorithms, SYMSAC (1976).
 
@@ -41,8 +42,9 @@ impl Factored {
         self.factors.len()
     }
 
-    /// Whether every factor is known to be irreducible, as a polynomial over the rational numbers in what it is written
-    /// in. Otherwise the product is right all the same, and some factor may be a product of others.
+    /// Whether every factor is known to be irreducible, as a polynomial over the rational numbers
+    /// in what it is written in. Otherwise the product is right all the same, and some factor may
+    /// be a product of others.
     ///
     /// ```
     /// use ketgrad_core::{scalar::Scalar, trace::Expr};
@@ -82,11 +84,11 @@ impl Factored {
             _ => (Sum::one(), Some(sum.clone())),
         };
         let ((front, above), (under, below)) = (single(above), single(below));
-        let (front, under) = match ALGEBRA.inverse(&under).and_then(|inverse| ALGEBRA.times(&front, &inverse))
-        {
-            Ok(front) if front.terms().len() < 2 => (front, None),
-            _ => (front, Some(under)),
-        };
+        let (front, under) =
+            match ALGEBRA.inverse(&under).and_then(|inverse| ALGEBRA.times(&front, &inverse)) {
+                Ok(front) if front.terms().len() < 2 => (front, None),
+                _ => (front, Some(under)),
+            };
         let below = below.into_iter().chain(under).map(|sum| (sum, -1));
         Factored {
             front,
@@ -133,7 +135,8 @@ pub(super) fn product(sum: &Sum) -> (Vec<(Sum, i32)>, bool) {
     if !is_polynomial(sum) {
         return (vec![(sum.clone(), 1)], false);
     }
-    let split = kronecker::split(sum).filter(|split| multiplied(&split.factors).as_ref() == Some(sum));
+    let split =
+        kronecker::split(sum).filter(|split| multiplied(&split.factors).as_ref() == Some(sum));
     let (mut factors, is_complete) = match split {
         Some(split) if split.is_complete => (split.factors, true),
         Some(split) => (split.factors, false),
@@ -142,7 +145,8 @@ pub(super) fn product(sum: &Sum) -> (Vec<(Sum, i32)>, bool) {
     if !is_complete {
         factors = factors.into_iter().flat_map(|(f, e)| unfinished(f, e)).collect();
     }
-    factors.sort_by_cached_key(|(f, e)| (f.terms().keys().map(Product::degree).max(), f.clone(), *e));
+    factors
+        .sort_by_cached_key(|(f, e)| (f.terms().keys().map(Product::degree).max(), f.clone(), *e));
     (factors, is_complete)
 }
 
@@ -165,7 +169,8 @@ fn unfinished(p: Sum, power: i32) -> Vec<(Sum, i32)> {
 
 /// Whether it is a polynomial in atoms that are independent of each other.
 pub(super) fn is_polynomial(sum: &Sum) -> bool {
-    let plain = |p: &Product| p.wave == Wave::None && p.powers.iter().all(|x| x.1 > 0 && is_free(&x.0));
+    let plain =
+        |p: &Product| p.wave == Wave::None && p.powers.iter().all(|x| x.1 > 0 && is_free(&x.0));
     sum.terms().keys().all(plain)
 }
 
@@ -187,7 +192,8 @@ fn split(p: &Sum, power: i32, out: &mut Vec<(Sum, i32)>) -> Option<()> {
     // Yun: a = p' / gcd(p, p'), b = p / gcd.
     let g = gcd(&rest, &derivative(&rest, &x)?)?;
     let mut e = 1;
-    let (mut b, mut c) = (ALGEBRA.quotient(&rest, &g)?, ALGEBRA.quotient(&derivative(&rest, &x)?, &g)?);
+    let (mut b, mut c) =
+        (ALGEBRA.quotient(&rest, &g)?, ALGEBRA.quotient(&derivative(&rest, &x)?, &g)?);
     loop {
         let d = c.minus(&derivative(&b, &x)?).ok()?;
         if main(&b).is_none() {
@@ -239,7 +245,8 @@ fn find_linear(p: &Sum, x: &Atom) -> Option<Sum> {
 fn divisors(term: &Sum) -> Option<Vec<Sum>> {
     let (product, q) = term.terms().first_key_value().filter(|_| term.terms().len() == 1)?;
     let n = q.is_integer().then(|| q.numer().abs().to_i64()).flatten().filter(|n| *n < 10_000)?;
-    let mut out: Vec<Sum> = (1..=n).filter(|d| n % d == 0).map(|d| Sum::constant(whole(d))).collect();
+    let mut out: Vec<Sum> =
+        (1..=n).filter(|d| n % d == 0).map(|d| Sum::constant(whole(d))).collect();
     for (atom, e) in &product.powers {
         let mut more = Vec::new();
         for k in 0..=*e {
@@ -270,7 +277,8 @@ fn degree(p: &Sum, x: &Atom) -> i32 {
 fn coefficients(p: &Sum, x: &Atom) -> Vec<Sum> {
     let mut out = vec![Sum::zero(); usize::try_from(degree(p, x)).unwrap_or(0) + 1];
     for (product, q) in p.terms() {
-        if let Some(place) = usize::try_from(product.exponent(x)).ok().and_then(|k| out.get_mut(k)) {
+        if let Some(place) = usize::try_from(product.exponent(x)).ok().and_then(|k| out.get_mut(k))
+        {
             // Products that differ still do without x.
             *place = place.plus(&Sum::term(product.without(x), q.clone())).unwrap_or_default();
         }
@@ -349,11 +357,16 @@ fn remainder(f: &Sum, g: &Sum, x: &Atom) -> Option<Sum> {
         }
         let (e, top) = (degree(&r, x) - low, coefficients(&r, x).pop()?);
         let powers = if e == 0 { Vec::new() } else { vec![(x.clone(), e)] };
-        let shift = ALGEBRA.times(&top, &Sum::term(Product { powers, wave: Wave::None }, Q::one())).ok()?;
+        let shift =
+            ALGEBRA.times(&top, &Sum::term(Product { powers, wave: Wave::None }, Q::one())).ok()?;
         r = ALGEBRA.times(&r, &lead).ok()?.minus(&ALGEBRA.times(g, &shift).ok()?).ok()?;
         if r.terms().len() > LARGEST * 4 {
             return None;
         }
     }
-    Some(if r.is_zero() { Sum::zero() } else { r.times_fraction(&r.content().abs().recip()).ok()? })
+    Some(if r.is_zero() {
+        Sum::zero()
+    } else {
+        r.times_fraction(&r.content().abs().recip()).ok()?
+    })
 }

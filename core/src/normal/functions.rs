@@ -1,7 +1,7 @@
 //! Functions of normal forms: values, parity, and what functions of functions are.
 //!
-//! All inputs are real, and a form is equal to its expression wherever both are defined. A rule whose condition is not
-//! seen to hold is not applied.
+//! All inputs are real, and a form is equal to its expression wherever both are defined. A rule
+//! whose condition is not seen to hold is not applied.
 //!
 //! | rule | condition |
 //! |---|---|
@@ -78,7 +78,15 @@ impl Algebra {
             (F::Ln | F::Log2 | F::Log10 | F::Acosh | F::Acos, Some(1)) => Ok(Sum::zero()),
             (F::Acos, Some(-1)) => pi(&ratio(1, 1)),
             (
-                F::Cbrt | F::ExpM1 | F::Ln1p | F::Sinh | F::Tanh | F::Asin | F::Atan | F::Asinh | F::Atanh,
+                F::Cbrt
+                | F::ExpM1
+                | F::Ln1p
+                | F::Sinh
+                | F::Tanh
+                | F::Asin
+                | F::Atan
+                | F::Asinh
+                | F::Atanh,
                 Some(0),
             ) => Ok(Sum::zero()),
             (F::Log2, _) => Ok(Sum::constant(whole(exact_logarithm(&q, 2)?))),
@@ -187,7 +195,8 @@ impl Algebra {
         }
         let mut out = rational_logarithm(&content.abs())?;
         let scaled = x.times_fraction(&content.abs().recip())?;
-        let Some((product, sign)) = scaled.terms().first_key_value().filter(|_| scaled.terms().len() == 1)
+        let Some((product, sign)) =
+            scaled.terms().first_key_value().filter(|_| scaled.terms().len() == 1)
         else {
             return out.plus(&call("ln", &scaled));
         };
@@ -198,7 +207,9 @@ impl Algebra {
                 Atom::Call("sqrt", args) if is_positive(&args[0]) => {
                     Some(self.ln(&args[0])?.times_fraction(&ratio(1, 2))?)
                 }
-                Atom::Root(n) => Some(rational_logarithm(&whole(*n))?.times_fraction(&ratio(1, 2))?),
+                Atom::Root(n) => {
+                    Some(rational_logarithm(&whole(*n))?.times_fraction(&ratio(1, 2))?)
+                }
                 atom if is_positive_atom(atom) => Some(call("ln", &Sum::atom(atom.clone()))),
                 _ => None,
             };
@@ -232,14 +243,17 @@ impl Algebra {
     pub(super) fn abs(self, x: &Sum) -> Result<Sum> {
         let q = x.content();
         let rest = x.times_fraction(&q.recip())?;
-        if rest.terms().values().all(Signed::is_positive) && rest.terms().keys().all(is_nonnegative) {
+        if rest.terms().values().all(Signed::is_positive) && rest.terms().keys().all(is_nonnegative)
+        {
             return rest.times_fraction(&q.abs());
         }
-        let Some((product, _)) = rest.terms().first_key_value().filter(|_| rest.terms().len() == 1) else {
+        let Some((product, _)) = rest.terms().first_key_value().filter(|_| rest.terms().len() == 1)
+        else {
             return call("abs", &rest).times_fraction(&q.abs());
         };
         let wave = Product { powers: Vec::new(), wave: product.wave.clone() };
-        let start = if wave == Product::ONE { Sum::one() } else { call("abs", &Sum::term(wave, Q::one())) };
+        let start =
+            if wave == Product::ONE { Sum::one() } else { call("abs", &Sum::term(wave, Q::one())) };
         let mut out = start.times_fraction(&q.abs())?;
         for (atom, e) in &product.powers {
             let alone = Product { powers: vec![(atom.clone(), *e)], wave: Wave::None };
@@ -253,7 +267,8 @@ impl Algebra {
         Ok(out)
     }
 
-    /// `sqrt(q u) = sqrt(q) sqrt(u)` for a positive fraction q, and squares leave the root by their absolute values.
+    /// `sqrt(q u) = sqrt(q) sqrt(u)` for a positive fraction q, and squares leave the root by their
+    /// absolute values.
     pub(super) fn root(self, x: &Sum) -> Result<Sum> {
         if x.is_zero() {
             return Ok(Sum::zero());
@@ -264,12 +279,15 @@ impl Algebra {
             return Ok(call("sqrt", x));
         };
         let mut inside = rest.clone();
-        if let Some((product, sign)) = rest.terms().first_key_value().filter(|_| rest.terms().len() == 1) {
+        if let Some((product, sign)) =
+            rest.terms().first_key_value().filter(|_| rest.terms().len() == 1)
+        {
             let mut kept = Product { powers: Vec::new(), wave: product.wave.clone() };
             for (atom, e) in &product.powers {
                 match atom {
                     Atom::Call("exp", args) => {
-                        outside = self.times(&outside, &self.exp(&args[0].times_fraction(&ratio(1, 2))?)?)?;
+                        outside = self
+                            .times(&outside, &self.exp(&args[0].times_fraction(&ratio(1, 2))?)?)?;
                         continue;
                     }
                     Atom::Symbol(_) | Atom::Pi | Atom::Call(..) if *e / 2 != 0 => {
@@ -302,7 +320,8 @@ fn pi(by: &Q) -> Result<Sum> {
     Sum::atom(Atom::Pi).times_fraction(by)
 }
 
-/// Whether the first coefficient is below 0: the argument of an odd or even function is turned then.
+/// Whether the first coefficient is below 0: the argument of an odd or even function is turned
+/// then.
 pub(super) fn is_negative(x: &Sum) -> bool {
     x.lead().is_some_and(|(_, q)| q.is_negative())
 }
@@ -340,7 +359,11 @@ fn as_hyperbolic(x: &Sum, even: bool) -> Option<Sum> {
     let mut terms = x.terms().iter();
     let (a, p) = exponent(terms.next()?)?;
     let (b, q) = exponent(terms.next()?)?;
-    if terms.next().is_some() || a != b.negated() || p.abs() != ratio(1, 2) || q.abs() != ratio(1, 2) {
+    if terms.next().is_some()
+        || a != b.negated()
+        || p.abs() != ratio(1, 2)
+        || q.abs() != ratio(1, 2)
+    {
         return None;
     }
     match (even, p.is_positive(), q.is_positive()) {
@@ -418,7 +441,9 @@ fn rational_logarithm(q: &Q) -> Result<Sum> {
                 }
             }
             None => {
-                out = out.plus(&call("ln", &Sum::constant(whole(n.clone()))).times_fraction(&whole(sign))?)?
+                out = out.plus(
+                    &call("ln", &Sum::constant(whole(n.clone()))).times_fraction(&whole(sign))?,
+                )?
             }
         }
     }
@@ -427,7 +452,8 @@ fn rational_logarithm(q: &Q) -> Result<Sum> {
 
 /// Whether it is positive for all inputs for which it is defined, which is seen from its signs.
 pub(super) fn is_positive(x: &Sum) -> bool {
-    let positive = |p: &Product| p.wave == Wave::None && p.powers.iter().all(|(a, _)| is_positive_atom(a));
+    let positive =
+        |p: &Product| p.wave == Wave::None && p.powers.iter().all(|(a, _)| is_positive_atom(a));
     x.terms().values().all(Signed::is_positive)
         && x.terms().keys().all(is_nonnegative)
         && x.terms().keys().any(positive)

@@ -1,5 +1,5 @@
-//! Pairs of exponentials written as hyperbolic functions: what is printed and evaluated is `sinh(a)` rather than
-//! `exp(a)/2 - exp(-a)/2`, which loses digits near 0.
+//! Pairs of exponentials written as hyperbolic functions: what is printed and evaluated is
+//! `sinh(a)` rather than `exp(a)/2 - exp(-a)/2`, which loses digits near 0.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,8 @@ use super::{
     sum::{Q, Sum, whole},
 };
 
-/// The same with `c e^a + c e^-a` as `2 c cosh a` and `c e^a - c e^-a` as `2 c sinh a`, also in denominators, but not in
-/// the arguments of functions.
+/// The same with `c e^a + c e^-a` as `2 c cosh a` and `c e^a - c e^-a` as `2 c sinh a`, also in
+/// denominators, but not in the arguments of functions.
 pub(super) fn collected(sum: &Sum) -> Sum {
     type Pair = (Option<Q>, Option<Q>);
     let mut pairs: BTreeMap<(Product, Sum), Pair> = BTreeMap::new();
@@ -21,7 +21,9 @@ pub(super) fn collected(sum: &Sum) -> Sum {
     for (product, q) in sum.terms() {
         let (product, q) = with_collected_denominators(product, q);
         match exponent(&product) {
-            Some((rest, a)) if is_negative(&a) => pairs.entry((rest, a.negated())).or_default().1 = Some(q),
+            Some((rest, a)) if is_negative(&a) => {
+                pairs.entry((rest, a.negated())).or_default().1 = Some(q)
+            }
             Some(key) => pairs.entry(key).or_default().0 = Some(q),
             None => put(product, q),
         }
@@ -64,7 +66,9 @@ fn with_collected_denominators(product: &Product, q: &Q) -> (Product, Q) {
     let mut q = q.clone();
     for (atom, e) in &product.powers {
         let below = match atom {
-            Atom::Inverse(sum) if sum.terms().keys().all(|p| p.wave == Wave::None) => collected(sum),
+            Atom::Inverse(sum) if sum.terms().keys().all(|p| p.wave == Wave::None) => {
+                collected(sum)
+            }
             _ => Sum::zero(),
         };
         match below.terms().first_key_value() {

@@ -1,8 +1,9 @@
 //! Complete factorization of polynomials in several atoms by Kronecker's substitution.
 //!
-//! The k-th atom becomes `t^(w_k)`, where `w_k` is the product of `degree + 1` over those before: exponents become the
-//! digits of one. Each factor becomes a product of some of the irreducible factors of the image. A product of such is
-//! one where no digit carries: its digits and those of the cofactor add up to no more than the degrees.
+//! The k-th atom becomes `t^(w_k)`, where `w_k` is the product of `degree + 1` over those before:
+//! exponents become the digits of one. Each factor becomes a product of some of the irreducible
+//! factors of the image. A product of such is one where no digit carries: its digits and those of
+//! the cofactor add up to no more than the degrees.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +21,8 @@ const MAX_DEGREE: usize = 600;
 /// Products of factors of the image that are tried.
 const SUBSETS: usize = 1 << 14;
 
-/// Primitive factors with a positive leading coefficient, and whether each is known to be irreducible.
+/// Primitive factors with a positive leading coefficient, and whether each is known to be
+/// irreducible.
 pub(super) struct Split {
     pub(super) factors: Vec<(Sum, i32)>,
     pub(super) is_complete: bool,
@@ -38,8 +40,10 @@ pub(super) fn split(p: &Sum) -> Option<Split> {
             *found.entry(digits.sum(f)).or_default() += i32::try_from(*e).ok()?;
         }
     } else {
-        let parts = whole.factors.iter().flat_map(|(f, e)| std::iter::repeat_n(f.clone(), *e)).collect();
-        let (factors, all) = Recombination { digits: &digits, parts, rest: image, left: SUBSETS }.run();
+        let parts =
+            whole.factors.iter().flat_map(|(f, e)| std::iter::repeat_n(f.clone(), *e)).collect();
+        let (factors, all) =
+            Recombination { digits: &digits, parts, rest: image, left: SUBSETS }.run();
         is_complete &= all;
         for f in factors {
             *found.entry(digits.sum(&f)).or_default() += 1;
@@ -51,8 +55,11 @@ pub(super) fn split(p: &Sum) -> Option<Split> {
 /// The greatest common divisor, primitive, of two polynomials in the same single atom.
 pub(super) fn gcd_in_one_atom(a: &Sum, b: &Sum) -> Option<Sum> {
     let (in_a, in_b) = (Digits::new(a)?, Digits::new(b)?);
-    let ([(x, ..)], [(y, ..)]) = (in_a.places.as_slice(), in_b.places.as_slice()) else { return None };
-    let image = |digits: &Digits, p: &Sum| digits.image(&p.times_fraction(&p.content().recip()).ok()?);
+    let ([(x, ..)], [(y, ..)]) = (in_a.places.as_slice(), in_b.places.as_slice()) else {
+        return None;
+    };
+    let image =
+        |digits: &Digits, p: &Sum| digits.image(&p.times_fraction(&p.content().recip()).ok()?);
     let common = integer::gcd(&image(&in_a, a)?, &image(&in_b, b)?);
     let larger = if in_a.places[0].1 > in_b.places[0].1 { &in_a } else { &in_b };
     (x == y).then(|| larger.sum(&common))
@@ -112,7 +119,9 @@ impl Digits {
     /// The degrees in each atom.
     fn degrees(&self, f: &Poly) -> Vec<usize> {
         let exponents = || f.iter().enumerate().filter(|x| !x.1.is_zero()).map(|x| x.0);
-        (0..self.places.len()).map(|k| exponents().map(|e| self.digit(e, k)).max().unwrap_or(0)).collect()
+        (0..self.places.len())
+            .map(|k| exponents().map(|e| self.digit(e, k)).max().unwrap_or(0))
+            .collect()
     }
 
     /// Whether each digit of one exponent is at most that of the other.

@@ -16,28 +16,33 @@
 //! ```
 //!
 //! # The form
-//! A [`Normal`] is `sum_j q_j product_k a_k^(e_k) w_j` with fractions `q_j`, whole exponents `e_k`, and at most one sine or
-//! cosine `w_j` in each term. The `a_k` are square roots of primes, pi, floats that are no short binary fractions,
-//! inputs, and functions of normal forms. It is reached by these steps, each of which ends:
+//! A [`Normal`] is `sum_j q_j product_k a_k^(e_k) w_j` with fractions `q_j`, whole exponents `e_k`,
+//! and at most one sine or cosine `w_j` in each term. The `a_k` are square roots of primes, pi,
+//! floats that are no short binary fractions, inputs, and functions of normal forms. It is reached
+//! by these steps, each of which ends:
 //!
-//! - Products are multiplied out, equal products collected; sums are sorted, so the text is the same on every run.
-//! - Products of sines and cosines become sums: `2 cos a cos b = cos(a - b) + cos(a + b)`. Arguments have a positive
-//!   first coefficient; multiples of `pi/2` in them change the function, multiples of `pi/12` become roots. Sines and
-//!   cosines of different arguments are linearly independent, so what is zero by trigonometry comes out as 0.
-//! - Even powers of roots are taken out, `e^a e^b = e^(a+b)`, positive fractions leave roots and logarithms. Hyperbolic
-//!   sines and cosines become exponentials, and are written as what they are again: `cosh(x)^2 - sinh(x)^2` is 1.
-//! - Functions of their inverses, logarithms of products, roots of squares and the like follow rules of which each has
-//!   its condition: `ln(x y)` is `ln x + ln y` only where one of them is seen to be positive, `atan(tan x)` stays.
-//! - A denominator of one product joins the exponents; one of several terms stays a factor `1/(…)` with leading
-//!   coefficient 1, and is cancelled where it divides the terms above it.
+//! - Products are multiplied out, equal products collected; sums are sorted, so the text is the
+//!   same on every run.
+//! - Products of sines and cosines become sums: `2 cos a cos b = cos(a - b) + cos(a + b)`.
+//!   Arguments have a positive first coefficient; multiples of `pi/2` in them change the function,
+//!   multiples of `pi/12` become roots. Sines and cosines of different arguments are linearly
+//!   independent, so what is zero by trigonometry comes out as 0.
+//! - Even powers of roots are taken out, `e^a e^b = e^(a+b)`, positive fractions leave roots and
+//!   logarithms. Hyperbolic sines and cosines become exponentials, and are written as what they are
+//!   again: `cosh(x)^2 - sinh(x)^2` is 1.
+//! - Functions of their inverses, logarithms of products, roots of squares and the like follow
+//!   rules of which each has its condition: `ln(x y)` is `ln x + ln y` only where one of them is
+//!   seen to be positive, `atan(tan x)` stays.
+//! - A denominator of one product joins the exponents; one of several terms stays a factor `1/(…)`
+//!   with leading coefficient 1, and is cancelled where it divides the terms above it.
 //!
-//! Two expressions of the same normal form are equal wherever both are defined. The converse holds for polynomials in
-//! inputs, their exponentials, sines and cosines at multiples of `pi/12`; other functions are opaque.
-//! [`Expr::equality`] decides more.
+//! Two expressions of the same normal form are equal wherever both are defined. The converse holds
+//! for polynomials in inputs, their exponentials, sines and cosines at multiples of `pi/12`; other
+//! functions are opaque. [`Expr::equality`] decides more.
 //!
 //! # Products, fractions, series
-//! [`Normal::factored`] splits polynomials into irreducible factors, [`Normal::cancelled`] joins fractions.
-//! [`Expr::series`] and [`Expr::limit`] tell what an expression is near a point.
+//! [`Normal::factored`] splits polynomials into irreducible factors, [`Normal::cancelled`] joins
+//! fractions. [`Expr::series`] and [`Expr::limit`] tell what an expression is near a point.
 //!
 //! ```
 //! use ketgrad_core::{normal::Approach, scalar::Scalar, trace::Expr};
@@ -51,10 +56,13 @@
 //! ```
 //!
 //! # Cost
-//! Multiplying out may grow exponentially: beyond [`MAX_TERMS`] terms it is an error, and nothing is lost by it: an
-//! [`Expr`] can be evaluated, differentiated and compared without a normal form.
+//! Multiplying out may grow exponentially: beyond [`MAX_TERMS`] terms it is an error, and nothing
+//! is lost by it: an [`Expr`] can be evaluated, differentiated and compared without a normal form.
 
-#![expect(clippy::disallowed_methods, reason = "the numbers here are exact: nothing stands behind a zero")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the numbers here are exact: nothing stands behind a zero"
+)]
 
 mod atoms;
 mod basis;
@@ -92,7 +100,9 @@ pub const MAX_TERMS: usize = 1 << 12;
 #[non_exhaustive]
 pub enum NormalError {
     /// It grows too long.
-    #[error("the normal form has more than {limit} terms: evaluate the expression, or compare it as it is")]
+    #[error(
+        "the normal form has more than {limit} terms: evaluate the expression, or compare it as it is"
+    )]
     Terms {
         /// The most terms allowed.
         limit: usize,
@@ -113,7 +123,9 @@ pub enum NormalError {
         limit: usize,
     },
     /// A fraction grows too long.
-    #[error("a coefficient of the normal form has more than {bits} bits: evaluate the expression instead")]
+    #[error(
+        "a coefficient of the normal form has more than {bits} bits: evaluate the expression instead"
+    )]
     Coefficient {
         /// The most bits allowed.
         bits: u64,
@@ -150,7 +162,8 @@ impl Expr {
 }
 
 impl Normal {
-    /// Whether it is zero, and so is every expression that it is the normal form of, wherever that is defined.
+    /// Whether it is zero, and so is every expression that it is the normal form of, wherever that
+    /// is defined.
     #[must_use]
     pub fn is_zero(&self) -> bool {
         self.0.is_zero()
@@ -176,9 +189,10 @@ impl Normal {
         print::latex(&self.0)
     }
 
-    /// The same as a product: a polynomial in inputs, pi and functions is split into irreducible factors over the
-    /// rational numbers. Where that takes too long, or the form holds sines, cosines, exponentials, roots or
-    /// denominators, factors may be left unsplit; [`Factored::is_complete`] says so.
+    /// The same as a product: a polynomial in inputs, pi and functions is split into irreducible
+    /// factors over the rational numbers. Where that takes too long, or the form holds sines,
+    /// cosines, exponentials, roots or denominators, factors may be left unsplit;
+    /// [`Factored::is_complete`] says so.
     #[must_use]
     pub fn factored(&self) -> Factored {
         factor::factored(&self.0)

@@ -43,7 +43,9 @@ pub(super) fn factored(of: &Factored, latex: bool) -> String {
     {
         return writer.sum(sum);
     }
-    let Some((product, q)) = of.leading_term().terms().first_key_value() else { return "0".to_owned() };
+    let Some((product, q)) = of.leading_term().terms().first_key_value() else {
+        return "0".to_owned();
+    };
     let mut product = product.clone();
     for (sum, e) in of.sums() {
         product.powers.push((Atom::Inverse(sum.clone()), -e));
@@ -109,8 +111,10 @@ impl Writer<'_> {
             above.push(self.call("sqrt", &[root.to_string()]));
         }
         let constants = product.powers.iter().filter(|p| matches!(p.0, Atom::Pi | Atom::Float(_)));
-        let others =
-            product.powers.iter().filter(|p| !matches!(p.0, Atom::Pi | Atom::Float(_) | Atom::Root(_)));
+        let others = product
+            .powers
+            .iter()
+            .filter(|p| !matches!(p.0, Atom::Pi | Atom::Float(_) | Atom::Root(_)));
         for (atom, e) in constants.chain(others) {
             let inverted = matches!(atom, Atom::Inverse(_));
             let word = self.power(atom, e.unsigned_abs());
@@ -140,7 +144,9 @@ impl Writer<'_> {
 
     fn power(&self, atom: &Atom, e: u32) -> String {
         let base = match atom {
-            Atom::Symbol(name) if self.is_latex() => latex_name_beside(name, self.names.iter().copied()),
+            Atom::Symbol(name) if self.is_latex() => {
+                latex_name_beside(name, self.names.iter().copied())
+            }
             Atom::Symbol(name) => name.clone(),
             Atom::Pi if self.is_latex() => "\\pi".to_owned(),
             // Where an input has that name.
@@ -148,7 +154,9 @@ impl Writer<'_> {
             Atom::Pi => "pi".to_owned(),
             Atom::Float(bits) => format!("{:?}", f64::from_bits(*bits)),
             Atom::Root(n) => self.call("sqrt", &[n.to_string()]),
-            Atom::Call(name, args) => self.call(name, &args.iter().map(|x| self.sum(x)).collect::<Vec<_>>()),
+            Atom::Call(name, args) => {
+                self.call(name, &args.iter().map(|x| self.sum(x)).collect::<Vec<_>>())
+            }
             Atom::Inverse(sum) if self.is_latex() => format!("\\left({}\\right)", self.sum(sum)),
             Atom::Inverse(sum) => format!("({})", self.sum(sum)),
         };
@@ -168,7 +176,9 @@ impl Writer<'_> {
             ("sin" | "cos" | "ln" | "sinh" | "cosh" | "tanh", true) => {
                 format!("\\{name}\\left({list}\\right)")
             }
-            (_, true) => format!("\\operatorname{{{}}}\\left({list}\\right)", name.replace('_', "\\_")),
+            (_, true) => {
+                format!("\\operatorname{{{}}}\\left({list}\\right)", name.replace('_', "\\_"))
+            }
         }
     }
 }

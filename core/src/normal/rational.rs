@@ -1,8 +1,9 @@
 //! Normal forms as one fraction, cancelled.
 //!
-//! Everything that is no number becomes a variable: atoms, sines and cosines, and for each product m in an exponent one
-//! power `e^(m/d)` that all exponentials of its multiples are powers of. Fractions of polynomials in these are joined
-//! and relieved of their greatest common divisor, and the variables become what they stand for again.
+//! Everything that is no number becomes a variable: atoms, sines and cosines, and for each product
+//! m in an exponent one power `e^(m/d)` that all exponentials of its multiples are powers of.
+//! Fractions of polynomials in these are joined and relieved of their greatest common divisor, and
+//! the variables become what they stand for again.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -46,15 +47,18 @@ impl Normal {
     /// ```
     ///
     /// # Errors
-    /// [`NormalError::Terms`] where the common denominator is too long, [`NormalError::DivisionByZero`].
+    /// [`NormalError::Terms`] where the common denominator is too long,
+    /// [`NormalError::DivisionByZero`].
     pub fn cancelled(&self) -> Result<RationalFunction> {
         let mut variables = Variables::new(&self.0);
         let (fraction, is_complete) = variables.fraction(&self.0)?.reduced()?;
         let scale = fraction.numerator.content();
         let unit = fraction.denominator.content();
         let q = &scale / &unit;
-        let above = fraction.numerator.times_fraction(&(scale.recip() * whole(q.numer().clone())))?;
-        let below = fraction.denominator.times_fraction(&(unit.recip() * whole(q.denom().clone())))?;
+        let above =
+            fraction.numerator.times_fraction(&(scale.recip() * whole(q.numer().clone())))?;
+        let below =
+            fraction.denominator.times_fraction(&(unit.recip() * whole(q.denom().clone())))?;
         Ok(RationalFunction {
             numerator: variables.form(&above)?,
             denominator: variables.form(&below)?,
@@ -76,8 +80,9 @@ impl RationalFunction {
         Normal(self.denominator.clone())
     }
 
-    /// Whether numerator and denominator are known to be coprime. They may have something in common where they hold
-    /// sines, cosines or roots, or are so long that the search for it is given up; the value is right all the same.
+    /// Whether numerator and denominator are known to be coprime. They may have something in common
+    /// where they hold sines, cosines or roots, or are so long that the search for it is given up;
+    /// the value is right all the same.
     #[must_use]
     pub fn is_reduced(&self) -> bool {
         self.is_reduced
@@ -144,7 +149,8 @@ impl Fraction {
             (a, b) if a != self.denominator && b != other.denominator => (a, b),
             _ => (self.denominator.clone(), other.denominator.clone()),
         };
-        let numerator = ALGEBRA.times(&self.numerator, &b)?.plus(&ALGEBRA.times(&other.numerator, &a)?)?;
+        let numerator =
+            ALGEBRA.times(&self.numerator, &b)?.plus(&ALGEBRA.times(&other.numerator, &a)?)?;
         Ok(Fraction { numerator, denominator: ALGEBRA.times(&self.denominator, &b)? })
     }
 
@@ -171,9 +177,13 @@ impl Fraction {
         if self.numerator.is_zero() {
             return Ok((Fraction::whole(Sum::zero()), true));
         }
-        let Some(common) = gcd(&self.numerator, &self.denominator) else { return Ok((self, false)) };
-        let quotients =
-            (ALGEBRA.quotient(&self.numerator, &common), ALGEBRA.quotient(&self.denominator, &common));
+        let Some(common) = gcd(&self.numerator, &self.denominator) else {
+            return Ok((self, false));
+        };
+        let quotients = (
+            ALGEBRA.quotient(&self.numerator, &common),
+            ALGEBRA.quotient(&self.denominator, &common),
+        );
         match quotients {
             (Some(numerator), Some(denominator)) => Ok((Fraction { numerator, denominator }, true)),
             _ => Ok((self, false)),
@@ -278,7 +288,10 @@ impl Variables {
             let e = (q * whole(step.clone())).to_integer().to_i32().ok_or(NormalError::Exponent)?;
             let part = Sum::term(product.clone(), Q::new(BigInt::one(), step));
             let variable = self.variable(Sum::atom(Atom::Call("exp", vec![part])));
-            let base = Sum::term(Product { powers: vec![(variable, e.abs())], wave: Wave::None }, Q::one());
+            let base = Sum::term(
+                Product { powers: vec![(variable, e.abs())], wave: Wave::None },
+                Q::one(),
+            );
             let power = Fraction::whole(base);
             out = out.times(&if e.is_negative() { power.inverse()? } else { power })?;
         }
@@ -293,7 +306,8 @@ impl Variables {
             for (atom, e) in &product.powers {
                 let Atom::Symbol(k) = atom else { continue };
                 let meaning = k.parse().ok().and_then(|k: usize| self.meanings.get(k));
-                term = ALGEBRA.times(&term, &ALGEBRA.power(meaning.unwrap_or(&Sum::zero()), *e)?)?;
+                term =
+                    ALGEBRA.times(&term, &ALGEBRA.power(meaning.unwrap_or(&Sum::zero()), *e)?)?;
             }
             out = out.plus(&term)?;
         }

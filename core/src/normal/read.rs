@@ -47,7 +47,9 @@ impl Line {
         let program = expr.function(NAME, &inputs)?;
         let function = program.lookup(NAME).ok_or_else(|| unsupported("no result"))?;
         match program.functions[function].blocks.values().next().map(|b| &b.end) {
-            Some(Terminator::Return(result)) => Ok(Line { result: *result, program, function, names }),
+            Some(Terminator::Return(result)) => {
+                Ok(Line { result: *result, program, function, names })
+            }
             _ => Err(unsupported("a branch")),
         }
     }
@@ -100,7 +102,8 @@ impl Line {
             let mut take = |a: &Value| {
                 let left = uses.entry(*a).or_default();
                 *left = left.saturating_sub(1);
-                let form = if *left == 0 && !kept(*a) { known.remove(a) } else { known.get(a).cloned() };
+                let form =
+                    if *left == 0 && !kept(*a) { known.remove(a) } else { known.get(a).cloned() };
                 form.unwrap_or(Ok(Sum::zero()))
             };
             let args: Result<Vec<Sum>> = inst.args.iter().map(&mut take).collect();
@@ -114,7 +117,8 @@ impl Line {
 impl Algebra {
     /// An operation on normal forms.
     fn apply(self, op: Op, mut args: Vec<Sum>) -> Result<Sum> {
-        if let (Op::Number2(f @ (Number2::Add | Number2::Sub)), [x, y]) = (op, args.as_mut_slice()) {
+        if let (Op::Number2(f @ (Number2::Add | Number2::Sub)), [x, y]) = (op, args.as_mut_slice())
+        {
             let y = if f == Number2::Sub { y.negated() } else { std::mem::take(y) };
             return self.sum(std::mem::take(x), y);
         }
@@ -124,7 +128,9 @@ impl Algebra {
             (Op::Number1(f), [x]) => self.function(f, x),
             (Op::Number2(Number2::Mul | Number2::Scale), [x, y]) => self.times(x, y),
             (Op::Number2(Number2::Guard), [x, _]) => Ok(x.clone()),
-            (Op::Number2(Number2::Div) | Op::Real2(Real2::Ratio), [x, y]) => self.times(x, &self.inverse(y)?),
+            (Op::Number2(Number2::Div) | Op::Real2(Real2::Ratio), [x, y]) => {
+                self.times(x, &self.inverse(y)?)
+            }
             (Op::Number2(Number2::Pow), [x, y]) => match y.fraction() {
                 Some(q) if q.is_integer() && q.numer().to_i32().is_some() => {
                     self.power(x, q.numer().to_i32().unwrap_or_default())
@@ -141,7 +147,9 @@ impl Algebra {
                 Ok(self.apply(op, vec![x.negated()])?.negated())
             }
             (Op::Real1(f), [x]) => Ok(Sum::atom(Atom::Call(f.name(), vec![x.clone()]))),
-            (Op::Real2(f), [x, y]) => Ok(Sum::atom(Atom::Call(f.name(), vec![x.clone(), y.clone()]))),
+            (Op::Real2(f), [x, y]) => {
+                Ok(Sum::atom(Atom::Call(f.name(), vec![x.clone(), y.clone()])))
+            }
             (op, _) => Err(unsupported(format!("`{op}`"))),
         }
     }
@@ -156,7 +164,9 @@ pub(super) fn float(x: f64) -> Result<Sum> {
     let binary = if scaled.fract() == 0.0 && scaled.abs() < 9e15 { scaled.to_i64() } else { None };
     Ok(match binary {
         Some(n) => Sum::constant(ratio(n, 1 << PLACES)),
-        None if x.fract() == 0.0 && x.abs() < 1e30 => Sum::constant(whole(x.to_i128().unwrap_or_default())),
+        None if x.fract() == 0.0 && x.abs() < 1e30 => {
+            Sum::constant(whole(x.to_i128().unwrap_or_default()))
+        }
         None if x < 0.0 => Sum::atom(Atom::Float((-x).to_bits())).negated(),
         None => Sum::atom(Atom::Float(x.to_bits())),
     })

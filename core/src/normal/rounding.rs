@@ -1,8 +1,8 @@
 //! How far rounding may have moved the value of an expression: a running bound of the first order.
 //!
-//! Each operation adds a few units in the last place of its result, and passes on the errors of its operands, times
-//! its partial derivatives there, which dual numbers give. So a cancellation shows: `(x + 1e9) - 1e9` has a bound
-//! of some 1e-7.
+//! Each operation adds a few units in the last place of its result, and passes on the errors of its
+//! operands, times its partial derivatives there, which dual numbers give. So a cancellation shows:
+//! `(x + 1e9) - 1e9` has a bound of some 1e-7.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,8 @@ use crate::{
     scalar::Scalar,
 };
 
-/// Units in the last place that an operation may be off by, and as many for terms of the second order.
+/// Units in the last place that an operation may be off by, and as many for terms of the second
+/// order.
 const UNITS: f64 = 8.0;
 
 /// A value, and by how much it may be off.
@@ -26,8 +27,8 @@ pub(super) struct Bounded {
     pub(super) error: f64,
 }
 
-/// The value where the inputs have these values by name; `None` where it is not finite on the way, or an operation
-/// has no value in numbers.
+/// The value where the inputs have these values by name; `None` where it is not finite on the way,
+/// or an operation has no value in numbers.
 pub(super) fn bounded(line: &Line, at: &[(&str, f64)]) -> Option<Bounded> {
     let mut known: HashMap<Value, Bounded> = HashMap::new();
     for (parameter, name) in line.params() {
@@ -44,7 +45,8 @@ pub(super) fn bounded(line: &Line, at: &[(&str, f64)]) -> Option<Bounded> {
 fn operation(inst: &InstData, args: &[Bounded]) -> Option<Bounded> {
     let along = |k: usize| -> Option<Dual64> {
         let unit = |j: usize| f64::from(u8::from(j == k));
-        let args: Vec<Dual64> = args.iter().enumerate().map(|(j, x)| Dual64::new(x.value, unit(j))).collect();
+        let args: Vec<Dual64> =
+            args.iter().enumerate().map(|(j, x)| Dual64::new(x.value, unit(j))).collect();
         value(inst.op, &args)
     };
     let value = along(args.len())?.re;

@@ -13,7 +13,8 @@ use crate::{scalar::Scalar, trace::Expr};
 
 /// Coefficients that are computed at most.
 const MAX_COEFFICIENTS: usize = 96;
-/// Terms of a coefficient at most: longer ones would be of no use to anybody, and each is multiplied with all others.
+/// Terms of a coefficient at most: longer ones would be of no use to anybody, and each is
+/// multiplied with all others.
 const MAX_COEFFICIENT_TERMS: usize = 64;
 /// Coefficients that a limit is first looked for in.
 const FIRST: usize = 6;
@@ -30,7 +31,9 @@ pub enum SeriesError {
     )]
     Essential,
     /// A branch point, or a change of sign.
-    #[error("there is {what} at the point: no series in whole powers; ask for a limit from one side")]
+    #[error(
+        "there is {what} at the point: no series in whole powers; ask for a limit from one side"
+    )]
     Branch {
         /// What is there.
         what: String,
@@ -56,7 +59,9 @@ pub enum SeriesError {
         what: String,
     },
     /// It depends on inputs, or is a zero that is not seen to be one.
-    #[error("it is not decided whether `{what}` is zero, or what sign it has: give its inputs values")]
+    #[error(
+        "it is not decided whether `{what}` is zero, or what sign it has: give its inputs values"
+    )]
     Undecided {
         /// The coefficient.
         what: String,
@@ -199,13 +204,15 @@ impl fmt::Display for Series {
                 (false, sign) => format!(" {sign} {term}"),
             };
         }
-        let error = format!("O({})", if self.order == 0 { "1".to_owned() } else { power(self.order) });
+        let error =
+            format!("O({})", if self.order == 0 { "1".to_owned() } else { power(self.order) });
         f.pad(&if text.is_empty() { error } else { format!("{text} + {error}") })
     }
 }
 
 impl Expr {
-    /// The Laurent series in a variable at a point, up to an error of `O((variable - point)^order)`.
+    /// The Laurent series in a variable at a point, up to an error of
+    /// `O((variable - point)^order)`.
     ///
     /// ```
     /// use ketgrad_core::{scalar::Scalar, trace::Expr};
@@ -216,12 +223,12 @@ impl Expr {
     /// # Ok::<(), ketgrad_core::normal::SeriesError>(())
     /// ```
     ///
-    /// Coefficients are normal forms in the other inputs. They are right where the expression is defined for values of
-    /// those that do not make a coefficient vanish by which it divides.
+    /// Coefficients are normal forms in the other inputs. They are right where the expression is
+    /// defined for values of those that do not make a coefficient vanish by which it divides.
     ///
     /// # Errors
-    /// [`SeriesError`]: there is no such series, or it is not found. O(order^2) products of coefficients for each
-    /// operation.
+    /// [`SeriesError`]: there is no such series, or it is not found. O(order^2) products of
+    /// coefficients for each operation.
     pub fn series(&self, variable: &str, point: &Expr, order: i32) -> Result<Series, SeriesError> {
         let point = checked_point(variable, point)?;
         let line = Line::new(self)?;
@@ -254,7 +261,8 @@ impl Expr {
     /// # Ok::<(), ketgrad_core::normal::SeriesError>(())
     /// ```
     ///
-    /// Powers, logarithms and exponentials are compared; oscillations and logarithms of logarithms are not.
+    /// Powers, logarithms and exponentials are compared; oscillations and logarithms of logarithms
+    /// are not.
     ///
     /// # Errors
     /// [`SeriesError`]: there is no limit, or it is not found.
@@ -272,7 +280,9 @@ impl Expr {
                 }
                 Err(SeriesError::Sides { left: left.to_string(), right: right.to_string() })
             }
-            Approach::Infinity => one_sided(&line, variable, |root| Ok(Germ::term(-root, Sum::one()))),
+            Approach::Infinity => {
+                one_sided(&line, variable, |root| Ok(Germ::term(-root, Sum::one())))
+            }
             Approach::NegativeInfinity => {
                 one_sided(&line, variable, |root| Ok(Germ::term(-root, Sum::one().negated())))
             }
@@ -346,7 +356,11 @@ fn limit_of(context: Context, g: &Germ) -> Result<Limit, Problem> {
         return Ok(zero);
     }
     let Some(lead) = g.coefficients.first() else {
-        return if !grows && g.end.is_none_or(|end| end > 0) { Ok(zero) } else { Err(Problem::Terms) };
+        return if !grows && g.end.is_none_or(|end| end > 0) {
+            Ok(zero)
+        } else {
+            Err(Problem::Terms)
+        };
     };
     if grows || g.start < 0 {
         return Ok(infinite(context.sign(lead)?));
@@ -364,7 +378,9 @@ fn agree(left: &Limit, right: &Limit) -> bool {
     match (left, right) {
         (Limit::Finite(a), Limit::Finite(b)) => {
             let difference = a.0.minus(&b.0).map(Normal);
-            difference.is_ok_and(|d| d.is_zero() || d.cancelled().is_ok_and(|fraction| fraction.is_zero()))
+            difference.is_ok_and(|d| {
+                d.is_zero() || d.cancelled().is_ok_and(|fraction| fraction.is_zero())
+            })
         }
         (a, b) => a == b,
     }

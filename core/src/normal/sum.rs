@@ -112,7 +112,9 @@ impl Sum {
     pub(super) fn fraction(&self) -> Option<Q> {
         match self.0.first_key_value() {
             None => Some(Q::zero()),
-            Some((product, q)) => (self.0.len() == 1 && *product == Product::ONE).then(|| q.clone()),
+            Some((product, q)) => {
+                (self.0.len() == 1 && *product == Product::ONE).then(|| q.clone())
+            }
         }
     }
 
@@ -120,8 +122,8 @@ impl Sum {
         self.0.keys().any(|p| p.wave != Wave::None)
     }
 
-    /// Whether its terms, those in functions included, are no more than there is room for, and its functions no deeper;
-    /// the room that is left. Without room nothing fits.
+    /// Whether its terms, those in functions included, are no more than there is room for, and its
+    /// functions no deeper; the room that is left. Without room nothing fits.
     fn fits(&self, room: &mut usize, depth: usize) -> bool {
         let Some(depth) = depth.checked_sub(1) else { return false };
         self.0.keys().all(|product| {
@@ -171,7 +173,11 @@ impl Sum {
         if is_nothing(by) {
             return Ok(Sum::zero());
         }
-        self.0.iter().map(|(p, q)| Ok((p.clone(), q_product(q, by)?))).collect::<Result<_>>().map(Sum)
+        self.0
+            .iter()
+            .map(|(p, q)| Ok((p.clone(), q_product(q, by)?)))
+            .collect::<Result<_>>()
+            .map(Sum)
     }
 
     pub(super) fn negated(&self) -> Sum {
@@ -182,7 +188,8 @@ impl Sum {
         self.plus(&other.negated())
     }
 
-    /// The greatest fraction that all coefficients are whole multiples of, with the sign of the leading one.
+    /// The greatest fraction that all coefficients are whole multiples of, with the sign of the
+    /// leading one.
     pub(super) fn content(&self) -> Q {
         let (mut n, mut d) = (BigInt::zero(), BigInt::one());
         for q in self.0.values() {
@@ -202,7 +209,8 @@ impl Sum {
         self.0.iter().max_by(|a, b| rank(a.0, b.0))
     }
 
-    /// The exponents that all terms have at least, of atoms but roots and exponentials; waves do not count.
+    /// The exponents that all terms have at least, of atoms but roots and exponentials; waves do
+    /// not count.
     pub(super) fn common(&self) -> Vec<(Atom, i32)> {
         let mut out: Option<Vec<(Atom, i32)>> = None;
         for product in self.0.keys() {
@@ -218,9 +226,12 @@ impl Sum {
                 power.1 = power.1.min(own(&power.0));
             }
             // What this one has below the line, the others have not.
-            let below =
-                product.powers.iter().filter(|p| p.1 < 0 && matches!(p.0, Atom::Symbol(_) | Atom::Pi));
-            let new: Vec<_> = below.filter(|p| !common.iter().any(|c| c.0 == p.0)).cloned().collect();
+            let below = product
+                .powers
+                .iter()
+                .filter(|p| p.1 < 0 && matches!(p.0, Atom::Symbol(_) | Atom::Pi));
+            let new: Vec<_> =
+                below.filter(|p| !common.iter().any(|c| c.0 == p.0)).cloned().collect();
             common.extend(new);
         }
         let mut out: Vec<_> = out.unwrap_or_default().into_iter().filter(|p| p.1 != 0).collect();
@@ -306,7 +317,11 @@ impl Algebra {
     }
 
     fn check(self, sum: &Sum) -> Result<()> {
-        if sum.0.len() > self.limit { Err(NormalError::Terms { limit: self.limit }) } else { Ok(()) }
+        if sum.0.len() > self.limit {
+            Err(NormalError::Terms { limit: self.limit })
+        } else {
+            Ok(())
+        }
     }
 
     pub(super) fn power(self, x: &Sum, n: i32) -> Result<Sum> {
@@ -337,7 +352,8 @@ impl Algebra {
         self.times_powers(&waves, powers)
     }
 
-    /// What a power of a root, an absolute value or a denominator is times a lower one, and the exponent of that.
+    /// What a power of a root, an absolute value or a denominator is times a lower one, and the
+    /// exponent of that.
     fn taken_out(self, atom: &Atom, e: i32) -> Result<Option<(Sum, i32)>> {
         Ok(match atom {
             Atom::Call("sqrt", args) if e != 1 => {
@@ -421,7 +437,9 @@ impl Algebra {
         if x.is_zero() {
             return Err(NormalError::DivisionByZero);
         }
-        let turned = |powers: &[(Atom, i32)]| powers.iter().map(|(a, e)| (a.clone(), -e)).collect::<Vec<_>>();
+        let turned = |powers: &[(Atom, i32)]| {
+            powers.iter().map(|(a, e)| (a.clone(), -e)).collect::<Vec<_>>()
+        };
         if let Some((product, q)) = x.terms().first_key_value()
             && x.terms().len() == 1
             && product.wave == Wave::None
@@ -456,7 +474,8 @@ impl Algebra {
             sum.0.retain(|p, _| p.exponent(&atom) != most);
             for (product, q) in quotient.0 {
                 let left = (most > 1).then(|| (atom.clone(), most - 1));
-                let powers = joined(&product.powers, left.as_slice()).ok_or(NormalError::Exponent)?;
+                let powers =
+                    joined(&product.powers, left.as_slice()).ok_or(NormalError::Exponent)?;
                 sum.put(Product { powers, wave: product.wave }, q)?;
             }
         }
@@ -467,7 +486,8 @@ impl Algebra {
         let (lead, unit) = b.lead()?;
         let mut rest = a.clone();
         let mut out = Sum::zero();
-        // Each step removes the leading term; with waves, or with exponents below 0, it might not end.
+        // Each step removes the leading term; with waves, or with exponents below 0, it might not
+        // end.
         for _ in 0..=(a.0.len() + 1) * (b.0.len() + 1) {
             let Some((top, q)) = rest.lead() else { return Some(out) };
             let (wave, powers) = match (&top.wave, &lead.wave) {
@@ -484,7 +504,8 @@ impl Algebra {
             let mut part = Sum::zero();
             for (p, x) in step.terms() {
                 for (r, y) in b.terms() {
-                    let product = self.product(p, r).ok()?.times_fraction(&q_product(x, y).ok()?).ok()?;
+                    let product =
+                        self.product(p, r).ok()?.times_fraction(&q_product(x, y).ok()?).ok()?;
                     part = part.plus(&product).ok()?;
                 }
             }

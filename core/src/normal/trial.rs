@@ -30,7 +30,8 @@ pub(super) enum Free {
     Growth(Product),
 }
 
-/// A residue with the degrees and the sizes of the polynomials above and below the line that it comes from.
+/// A residue with the degrees and the sizes of the polynomials above and below the line that it
+/// comes from.
 #[derive(Clone, Copy)]
 pub(super) struct Number {
     pub(super) residue: Residue,
@@ -132,7 +133,9 @@ impl<'a> Run<'a> {
             (Op::Number2(Number2::Sub), [x, y]) => x.plus(*y, x.residue - y.residue),
             (Op::Number2(Number2::Mul | Number2::Scale), [x, y]) => x.times(*y),
             (Op::Number2(Number2::Guard), [x, _]) => *x,
-            (Op::Number2(Number2::Div) | Op::Real2(Real2::Ratio), [x, y]) => x.times(self.inverse(*y)?),
+            (Op::Number2(Number2::Div) | Op::Real2(Real2::Ratio), [x, y]) => {
+                x.times(self.inverse(*y)?)
+            }
             _ => return Err("an operation that no field has".to_owned()),
         })
     }
@@ -246,10 +249,17 @@ impl<'a> Run<'a> {
         for (product, q) in x.terms() {
             let key = free(product.clone());
             if matches!(key, Free::Turn(_)) && *product == Product::of(Atom::Pi) {
-                let parts =
-                    q.numer().to_i64().zip(q.denom().to_i64()).ok_or("a fraction of pi is too fine")?;
+                let parts = q
+                    .numer()
+                    .to_i64()
+                    .zip(q.denom().to_i64())
+                    .ok_or("a fraction of pi is too fine")?;
                 let angle = Angle::zero() + Angle::pi(1, 1) * param::Q::new(parts.0, parts.1);
-                out = out.times(Number::new(self.point.cis(&angle).map_err(|e| e.to_string())?, 0.0, 0.0));
+                out = out.times(Number::new(
+                    self.point.cis(&angle).map_err(|e| e.to_string())?,
+                    0.0,
+                    0.0,
+                ));
                 continue;
             }
             let step = self.plan.steps.get(&key).copied().unwrap_or(1);
@@ -272,8 +282,8 @@ fn powered(x: Number, e: u64) -> Number {
     Number { residue: x.residue.power(e), degrees: scaled(x.degrees), bits: scaled(x.bits) }
 }
 
-/// The positive square root of a prime n, which is 2 or divides the order of the point's root of unity: Gauss's sum
-/// `sum_a e^{2 pi i a^2 / n}` is `sqrt n` or `i sqrt n`. O(n).
+/// The positive square root of a prime n, which is 2 or divides the order of the point's root of
+/// unity: Gauss's sum `sum_a e^{2 pi i a^2 / n}` is `sqrt n` or `i sqrt n`. O(n).
 pub(super) fn root_by_unity(point: &Point<Residue>, n: i128) -> Option<Residue> {
     if n == 2 {
         return Some(point.sqrt_half() + point.sqrt_half());
@@ -336,7 +346,8 @@ mod tests {
                 let root = root_by_unity(&point, n).unwrap();
                 assert_eq!((root * root).residue(), n as u64);
             }
-            // 2 cos(pi/4) = sqrt 2, 2 cos(pi/6) = sqrt 3, 2 cos(pi/5) - 2 cos(2 pi/5) = 1, 4 cos(pi/5) = 1 + sqrt 5.
+            // 2 cos(pi/4) = sqrt 2, 2 cos(pi/6) = sqrt 3, 2 cos(pi/5) - 2 cos(2 pi/5) = 1, 4
+            // cos(pi/5) = 1 + sqrt 5.
             assert_eq!(root_by_unity(&point, 2), Some(two(cos(1, 4))));
             assert_eq!(root_by_unity(&point, 3), Some(two(cos(1, 6))));
             let one = Residue::element(point.field(), 1);

@@ -33,7 +33,8 @@ pub(super) fn expression(sum: &Sum) -> Result<Expr> {
             };
             let n = i64::from(e.unsigned_abs());
             match (inverted, *e > 0) {
-                // The power of a sum would be multiplied out when it is read again, that of a quotient is not.
+                // The power of a sum would be multiplied out when it is read again, that of a
+                // quotient is not.
                 (true, true) if n > 1 => above *= (Expr::one() / base).powi(n),
                 (inverted, positive) if inverted == positive => below.push(base.powi(n)),
                 _ => above *= base.powi(n),
@@ -80,7 +81,8 @@ fn value(atom: &Atom) -> Result<Expr> {
         Atom::Inverse(sum) => Expr::one() / expression(sum)?,
         Atom::Call(name, args) => {
             let args = args.iter().map(expression).collect::<Result<Vec<_>>>()?;
-            call(name, &args).ok_or_else(|| NormalError::Unsupported { what: format!("`{name}`") })?
+            call(name, &args)
+                .ok_or_else(|| NormalError::Unsupported { what: format!("`{name}`") })?
         }
     })
 }

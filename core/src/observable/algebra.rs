@@ -1,8 +1,9 @@
 //! Products, sums and groups of Pauli strings.
 //!
-//! Qubit by qubit, `X Y = i Z` and so on around, and `-i` the other way. Strings commute if they have different operators on an
-//! even number of qubits; else they anticommute. What a product of two observables has with a real factor is half their
-//! anticommutator, the rest half their commutator.
+//! Qubit by qubit, `X Y = i Z` and so on around, and `-i` the other way. Strings commute if they
+//! have different operators on an even number of qubits; else they anticommute. What a product of
+//! two observables has with a real factor is half their anticommutator, the rest half their
+//! commutator.
 
 use std::{
     collections::HashMap,
@@ -22,7 +23,8 @@ impl PauliString {
     /// ```
     #[must_use]
     pub fn times(&self, other: &PauliString) -> (u32, PauliString) {
-        let (mut k, mut factors) = (0, Vec::with_capacity(self.factors.len() + other.factors.len()));
+        let (mut k, mut factors) =
+            (0, Vec::with_capacity(self.factors.len() + other.factors.len()));
         self.meet(other, |qubit, both| match both {
             (Some(p), None) | (None, Some(p)) => factors.push((qubit, p)),
             (Some(p), Some(q)) if p != q => {
@@ -45,8 +47,8 @@ impl PauliString {
         crossings.is_multiple_of(2)
     }
 
-    /// Whether the operators commute on each qubit: where both strings have one, it is the same. Such strings are
-    /// measured together by turning single qubits.
+    /// Whether the operators commute on each qubit: where both strings have one, it is the same.
+    /// Such strings are measured together by turning single qubits.
     #[must_use]
     pub fn commutes_qubit_wise(&self, other: &PauliString) -> bool {
         let mut all = true;
@@ -72,7 +74,8 @@ fn is_crossing(both: (Option<Pauli>, Option<Pauli>)) -> bool {
 }
 
 impl PauliSum {
-    /// Equal strings as one term, in the order in which they first come; terms of zero are left out.
+    /// Equal strings as one term, in the order in which they first come; terms of zero are left
+    /// out.
     ///
     /// ```
     /// use ketgrad_core::observable::PauliSum;
@@ -95,8 +98,8 @@ impl PauliSum {
         PauliSum::new(self.terms.iter().map(|(c, string)| (c * factor, string.clone())))
     }
 
-    /// `{A, B} = A B + B A`, collected. `A.anticommutator(&A)` is twice the square of A, of which variances are made.
-    /// O(a b) for a and b terms.
+    /// `{A, B} = A B + B A`, collected. `A.anticommutator(&A)` is twice the square of A, of which
+    /// variances are made. O(a b) for a and b terms.
     ///
     /// ```
     /// use ketgrad_core::observable::PauliSum;
@@ -112,8 +115,8 @@ impl PauliSum {
         self.products(other, |k| [Some(2.0), None, Some(-2.0), None][k])
     }
 
-    /// `i [A, B] = i (A B - B A)`, collected. Under `exp(-i A t)` it is how fast B changes: `d<B>/dt = <i [A, B]>`.
-    /// O(a b) for a and b terms.
+    /// `i [A, B] = i (A B - B A)`, collected. Under `exp(-i A t)` it is how fast B changes:
+    /// `d<B>/dt = <i [A, B]>`. O(a b) for a and b terms.
     ///
     /// ```
     /// use ketgrad_core::observable::PauliSum;
@@ -142,17 +145,19 @@ impl PauliSum {
         }))
     }
 
-    /// The terms in groups whose strings commute with each other; see [`PauliSum::qubit_wise_groups`].
+    /// The terms in groups whose strings commute with each other; see
+    /// [`PauliSum::qubit_wise_groups`].
     #[must_use]
     pub fn commuting_groups(&self) -> Vec<PauliSum> {
         self.groups(PauliString::commutes)
     }
 
-    /// The terms in groups whose strings commute qubit by qubit, so that each group is measured in one basis of single
-    /// qubits.
+    /// The terms in groups whose strings commute qubit by qubit, so that each group is measured in
+    /// one basis of single qubits.
     ///
-    /// By sorted insertion: terms in descending order of their coefficients' sizes, each into the first group that
-    /// takes it. O(t^2) for t terms. Source: O. Crawford et al., Quantum 5, 385 (2021).
+    /// By sorted insertion: terms in descending order of their coefficients' sizes, each into the
+    /// first group that takes it. O(t^2) for t terms. Source: O. Crawford et al., Quantum 5, 385
+    /// (2021).
     ///
     /// ```
     /// use ketgrad_core::observable::PauliSum;
@@ -171,7 +176,9 @@ impl PauliSum {
         terms.sort_by(|a, b| b.0.abs().total_cmp(&a.0.abs()));
         let mut groups: Vec<PauliSum> = Vec::new();
         for term in terms {
-            let takes = |group: &&mut PauliSum| group.terms.iter().all(|(_, other)| together(&term.1, other));
+            let takes = |group: &&mut PauliSum| {
+                group.terms.iter().all(|(_, other)| together(&term.1, other))
+            };
             match groups.iter_mut().find(takes) {
                 Some(group) => group.terms.push(term.clone()),
                 None => groups.push(PauliSum { terms: vec![term.clone()] }),

@@ -11,7 +11,8 @@ use super::{
 const HIGHEST_POWER: usize = 16;
 
 /// Functions that a coefficient could be thought to have.
-const FUNCTIONS: [&str; 10] = ["sin", "cos", "tan", "exp", "log", "ln", "sqrt", "abs", "sinh", "cosh"];
+const FUNCTIONS: [&str; 10] =
+    ["sin", "cos", "tan", "exp", "log", "ln", "sqrt", "abs", "sinh", "cosh"];
 
 /// A term of a factor or product, multiplied out.
 #[derive(Clone)]
@@ -60,12 +61,16 @@ impl<'a> Reader<'a> {
         self.peek();
         let start = self.at;
         let rest = &self.text[start..];
-        let Some(sign) = ["**", "^"].into_iter().find(|sign| rest.starts_with(sign)) else { return Ok(base) };
+        let Some(sign) = ["**", "^"].into_iter().find(|sign| rest.starts_with(sign)) else {
+            return Ok(base);
+        };
         self.take(sign.len());
         self.peek();
         let digits = self.take_while(|_, c| c.is_ascii_digit() || c == '.');
         let found = match digits.parse() {
-            _ if base.iter().any(|term| !term.string.factors.is_empty()) => "power of an operator".to_owned(),
+            _ if base.iter().any(|term| !term.string.factors.is_empty()) => {
+                "power of an operator".to_owned()
+            }
             Ok(power) if power <= HIGHEST_POWER => {
                 let mut product = vec![Term::number(Complex::from(1.0))];
                 for _ in 0..power {
@@ -120,7 +125,8 @@ impl<'a> Reader<'a> {
                 return self.error(start, Problem::ReservedName { name: param.to_owned() });
             }
             if self.is_param.is_some() && is_call && FUNCTIONS.contains(&name) {
-                return self.error(start, Problem::NotPolynomial { found: format!("function `{name}`") });
+                return self
+                    .error(start, Problem::NotPolynomial { found: format!("function `{name}`") });
             }
             error
         })

@@ -13,8 +13,8 @@ impl<'a> Reader<'a> {
         self.error(at, Problem::Foreign { format, instead })
     }
 
-    /// The qubits of an operator: `(0)`, `(wires=0)`, `(wires=[0])`, `(q(0))`, `(cirq.LineQubit(0))`. The identity may have any
-    /// number of them.
+    /// The qubits of an operator: `(0)`, `(wires=0)`, `(wires=[0])`, `(q(0))`,
+    /// `(cirq.LineQubit(0))`. The identity may have any number of them.
     pub(super) fn call(
         &mut self,
         pauli: Option<Pauli>,
@@ -50,7 +50,11 @@ impl<'a> Reader<'a> {
     }
 
     /// A qubit, as a number or as one of Cirq's.
-    fn qubit(&mut self, pauli: Option<Pauli>, start: usize) -> Result<PauliString, ObservableError> {
+    fn qubit(
+        &mut self,
+        pauli: Option<Pauli>,
+        start: usize,
+    ) -> Result<PauliString, ObservableError> {
         let mut name = self.name();
         let place = self.at;
         if name == "cirq" {
@@ -111,9 +115,12 @@ impl<'a> Reader<'a> {
                 Err(self.foreign(start, "a list of Pauli strings without coefficients", instead))
             }
             Some('0'..='9' | '.' | '-' | '+') => {
-                let instead =
-                    "write operators with their qubits, `(1+0j) * Z0 Z1` or `spin.z(0) * spin.z(1)`";
-                Err(self.foreign(start, "CUDA-Q's text, a coefficient in brackets before a word,", instead))
+                let instead = "write operators with their qubits, `(1+0j) * Z0 Z1` or `spin.z(0) * spin.z(1)`";
+                Err(self.foreign(
+                    start,
+                    "CUDA-Q's text, a coefficient in brackets before a word,",
+                    instead,
+                ))
             }
             _ => Ok(vec![(Complex::from(1.0), self.operators(']')?)]),
         }
@@ -126,7 +133,8 @@ impl<'a> Reader<'a> {
             self.peek();
             let start = self.at;
             let (_, part) = self.word()?;
-            if let Some((qubit, _)) = part.factors.iter().find(|f| string.factors.iter().any(|g| f.0 == g.0))
+            if let Some((qubit, _)) =
+                part.factors.iter().find(|f| string.factors.iter().any(|g| f.0 == g.0))
             {
                 return Err(self.error(start, Problem::Repeated { qubit: *qubit }));
             }
@@ -176,7 +184,8 @@ impl<'a> Reader<'a> {
                 _ => None,
             };
             let part = self.qubit(pauli, at)?;
-            if let Some((qubit, _)) = part.factors.iter().find(|f| string.factors.iter().any(|g| f.0 == g.0))
+            if let Some((qubit, _)) =
+                part.factors.iter().find(|f| string.factors.iter().any(|g| f.0 == g.0))
             {
                 return Err(self.error(start, Problem::Repeated { qubit: *qubit }));
             }
@@ -288,7 +297,8 @@ impl<'a> Reader<'a> {
         if ket.len() != expected {
             return Err(self.error(start, Problem::WordLength { letters: ket.len(), expected }));
         }
-        let values: Vec<(usize, bool)> = ket.chars().rev().map(|bit| bit == '1').enumerate().collect();
+        let values: Vec<(usize, bool)> =
+            ket.chars().rev().map(|bit| bit == '1').enumerate().collect();
         self.projector(&values, start)
     }
 
@@ -339,12 +349,17 @@ impl<'a> Reader<'a> {
         self.projector(&values, start)
     }
 
-    fn projector(&self, values: &[(usize, bool)], start: usize) -> Result<WeightedStrings, ObservableError> {
+    fn projector(
+        &self,
+        values: &[(usize, bool)],
+        start: usize,
+    ) -> Result<WeightedStrings, ObservableError> {
         let sum = PauliSum::projector(values).map_err(|e| self.error(start, e.problem))?;
         Ok(sum.terms.into_iter().map(|(c, string)| (Complex::from(c), string)).collect())
     }
 
-    /// `SparsePauliOp(['ZZ', 'XI'], coeffs=[1.+0.j, 0.5+0.j])`, `SparsePauliOp.from_list([('ZZ', 1.0)])`.
+    /// `SparsePauliOp(['ZZ', 'XI'], coeffs=[1.+0.j, 0.5+0.j])`,
+    /// `SparsePauliOp.from_list([('ZZ', 1.0)])`.
     fn sparse_pauli_op(&mut self) -> Result<WeightedStrings, ObservableError> {
         let start = self.at;
         self.take("SparsePauliOp".len());
@@ -395,7 +410,8 @@ impl<'a> Reader<'a> {
 
     /// Takes the name of an argument, `name=`.
     fn keyword(&mut self, name: &str) -> bool {
-        let is_next = self.name() == name && self.text[self.at + name.len()..].trim_start().starts_with('=');
+        let is_next =
+            self.name() == name && self.text[self.at + name.len()..].trim_start().starts_with('=');
         if is_next {
             self.take(name.len());
             self.accept('=');
@@ -404,7 +420,11 @@ impl<'a> Reader<'a> {
     }
 
     /// Gives each term its coefficient: `[1.+0.j, 0.5+0.j]`, possibly in `array( )`.
-    fn coefficients(&mut self, terms: &mut WeightedStrings, start: usize) -> Result<(), ObservableError> {
+    fn coefficients(
+        &mut self,
+        terms: &mut WeightedStrings,
+        start: usize,
+    ) -> Result<(), ObservableError> {
         let mut is_array = false;
         for name in ["np.array", "numpy.array", "array"] {
             self.peek();
@@ -440,20 +460,23 @@ impl<'a> Reader<'a> {
         let after = self.text[self.at + name.len()..].chars().next();
         let (format, instead) = match name {
             "a" if !matches!(after, Some('⁺' | '⁻' | '†')) => return None,
-            "FermionicOp" | "Fermionic" | "FermionOperator" | "FermiWord" | "FermiSentence" | "a" => (
+            "FermionicOp" | "Fermionic" | "FermionOperator" | "FermiWord" | "FermiSentence"
+            | "a" => (
                 "an operator on fermions in this form",
                 "write it as OpenFermion prints it, `0.5 [0^ 1] + 0.5 [1^ 0]`",
             ),
-            "Hamiltonian" | "LinearCombination" | "Sum" | "Prod" | "SProd" => {
-                ("PennyLane's constructor", "print the operator as a sum, `0.5 * (Z(0) @ Z(1)) + X(0)`")
-            }
+            "Hamiltonian" | "LinearCombination" | "Sum" | "Prod" | "SProd" => (
+                "PennyLane's constructor",
+                "print the operator as a sum, `0.5 * (Z(0) @ Z(1)) + X(0)`",
+            ),
             "Hermitian" => ("PennyLane's constructor", "a matrix is a file, `@H.npy` or `@H.mtx`"),
             "PauliSum" | "PauliString" | "DensePauliString" | "LinearCombinationOfOperations" => {
                 ("Cirq's constructor", "print it with `str`, `0.500*Z(q(0))*Z(q(1))`")
             }
-            "PauliSumOp" | "PauliList" | "Pauli" | "SparseObservable" | "Operator" => {
-                ("Qiskit's constructor", "print `SparsePauliOp(...).to_list()`, `[('ZZ', 1.0), ('XI', 0.5)]`")
-            }
+            "PauliSumOp" | "PauliList" | "Pauli" | "SparseObservable" | "Operator" => (
+                "Qiskit's constructor",
+                "print `SparsePauliOp(...).to_list()`, `[('ZZ', 1.0), ('XI', 0.5)]`",
+            ),
             _ => return None,
         };
         Some(self.foreign(self.at, format, instead))

@@ -1,7 +1,8 @@
 //! Observables from matrices and projectors.
 //!
-//! A matrix H on n qubits is a sum of the `4^n` Pauli strings with the coefficients `tr(P H) / 2^n`. A string that flips the bits x
-//! and has the signs of the bits z has entries at `(j + x, j)` alone, `i^{|x z|} (-1)^{j.z}` (+ for bits that differ), so
+//! A matrix H on n qubits is a sum of the `4^n` Pauli strings with the coefficients
+//! `tr(P H) / 2^n`. A string that flips the bits x and has the signs of the bits z has entries at
+//! `(j + x, j)` alone, `i^{|x z|} (-1)^{j.z}` (+ for bits that differ), so
 //!
 //! ```text
 //! c(x, z) = 2^-n (-i)^{|x z|} sum_j (-1)^{j.z} H(j + x, j):
@@ -18,15 +19,16 @@ use crate::basis::{MAX_QUBITS, walsh_hadamard};
 
 /// The most strings that a matrix or projector may be a sum of.
 pub(super) const MOST_TERMS: usize = 1 << 22;
-/// What entries on both sides of the diagonal may differ by, as a part of the largest: the rounding of whoever computed them.
+/// What entries on both sides of the diagonal may differ by, as a part of the largest: the rounding
+/// of whoever computed them.
 const ASYMMETRY: f64 = 1e-12;
 /// Coefficients below this part of the largest entry are rounding.
 const ROUNDING: f64 = 1e-15;
 
 impl PauliSum {
-    /// The observable with these entries `(row, column, value)`; others are zero, and those of one place are added. Qubit 0 is the least
-    /// significant bit of rows and columns. Coefficients that are rounding of the largest entry, below 1e-15 of it, are left
-    /// out.
+    /// The observable with these entries `(row, column, value)`; others are zero, and those of one
+    /// place are added. Qubit 0 is the least significant bit of rows and columns. Coefficients that
+    /// are rounding of the largest entry, below 1e-15 of it, are left out.
     ///
     /// ```
     /// use ketgrad_core::observable::PauliSum;
@@ -38,8 +40,8 @@ impl PauliSum {
     /// ```
     ///
     /// # Errors
-    /// [`Problem::NotHermitian`], [`Problem::Entry`] for one that is not finite or not within the matrix, and
-    /// [`Problem::TooManyTerms`].
+    /// [`Problem::NotHermitian`], [`Problem::Entry`] for one that is not finite or not within the
+    /// matrix, and [`Problem::TooManyTerms`].
     pub fn from_entries(
         n_qubits: usize,
         entries: impl IntoIterator<Item = (usize, usize, Complex<f64>)>,
@@ -57,7 +59,8 @@ impl PauliSum {
             }
             *diagonals.entry(row ^ column).or_default().entry(column).or_default() += value;
         }
-        let largest = diagonals.values().flat_map(BTreeMap::values).map(|z| z.norm()).fold(0.0, f64::max);
+        let largest =
+            diagonals.values().flat_map(BTreeMap::values).map(|z| z.norm()).fold(0.0, f64::max);
         if diagonals.len().max(1).saturating_mul(dim) > MOST_TERMS {
             return Err(failed(Problem::TooManyTerms { limit: MOST_TERMS }));
         }
@@ -92,8 +95,8 @@ impl PauliSum {
         PauliSum::new(terms)
     }
 
-    /// The projector onto qubits with these values: `product of (1 + Z)/2` for 0 and `(1 - Z)/2` for 1. Its mean is the probability of
-    /// finding them.
+    /// The projector onto qubits with these values: `product of (1 + Z)/2` for 0 and `(1 - Z)/2`
+    /// for 1. Its mean is the probability of finding them.
     ///
     /// ```
     /// use ketgrad_core::observable::PauliSum;
@@ -103,26 +106,38 @@ impl PauliSum {
     /// ```
     ///
     /// # Errors
-    /// [`Problem::Repeated`] for a qubit that comes twice, [`Problem::TooManyTerms`] for more than 22 qubits.
+    /// [`Problem::Repeated`] for a qubit that comes twice, [`Problem::TooManyTerms`] for more than
+    /// 22 qubits.
     pub fn projector(values: &[(usize, bool)]) -> Result<PauliSum, ObservableError> {
         let failed = |problem| ObservableError { column: None, problem };
-        if 1usize.checked_shl(u32::try_from(values.len()).unwrap_or(u32::MAX)).is_none_or(|n| n > MOST_TERMS)
+        if 1usize
+            .checked_shl(u32::try_from(values.len()).unwrap_or(u32::MAX))
+            .is_none_or(|n| n > MOST_TERMS)
         {
             return Err(failed(Problem::TooManyTerms { limit: MOST_TERMS }));
         }
         let weight = (-(values.len() as f64)).exp2();
         let mut terms = Vec::with_capacity(1 << values.len());
         for chosen in 0..1usize << values.len() {
-            let of =
-                || values.iter().enumerate().filter(|(k, _)| chosen >> k & 1 == 1).map(|(_, value)| value);
+            let of = || {
+                values
+                    .iter()
+                    .enumerate()
+                    .filter(|(k, _)| chosen >> k & 1 == 1)
+                    .map(|(_, value)| value)
+            };
             let sign = if of().filter(|(_, one)| *one).count() % 2 == 1 { -1.0 } else { 1.0 };
-            terms.push((sign * weight, PauliString::new(of().map(|(qubit, _)| (*qubit, Pauli::Z)))?));
+            terms.push((
+                sign * weight,
+                PauliString::new(of().map(|(qubit, _)| (*qubit, Pauli::Z)))?,
+            ));
         }
         PauliSum::new(terms)
     }
 
-    /// The observable in a text of the MatrixMarket format, in coordinates or as an array of columns; symmetric and Hermitian ones
-    /// have the lower triangle. It has `2^n_qubits` rows, and qubit 0 is the least significant bit of rows and columns.
+    /// The observable in a text of the MatrixMarket format, in coordinates or as an array of
+    /// columns; symmetric and Hermitian ones have the lower triangle. It has `2^n_qubits` rows, and
+    /// qubit 0 is the least significant bit of rows and columns.
     ///
     /// ```
     /// use ketgrad_core::observable::PauliSum;
@@ -134,7 +149,8 @@ impl PauliSum {
     /// # Errors
     /// [`Problem::MatrixMarket`] with the line, else as [`PauliSum::from_entries`].
     ///
-    /// Source: Boisvert, Pozo and Remington, The Matrix Market exchange formats, NISTIR 5935 (1996).
+    /// Source: Boisvert, Pozo and Remington, The Matrix Market exchange formats, NISTIR 5935
+    /// (1996).
     pub fn from_matrix_market(text: &str, n_qubits: usize) -> Result<PauliSum, ObservableError> {
         PauliSum::from_entries(n_qubits, market_entries(text, n_qubits)?)
     }
@@ -149,7 +165,10 @@ enum Symmetry {
 }
 
 /// The entries of a text in the MatrixMarket format.
-fn market_entries(text: &str, n_qubits: usize) -> Result<Vec<(usize, usize, Complex<f64>)>, ObservableError> {
+fn market_entries(
+    text: &str,
+    n_qubits: usize,
+) -> Result<Vec<(usize, usize, Complex<f64>)>, ObservableError> {
     let failed = |line: usize, why: &str| ObservableError {
         column: None,
         problem: Problem::MatrixMarket { line: line + 1, why: why.to_owned() },
@@ -158,8 +177,13 @@ fn market_entries(text: &str, n_qubits: usize) -> Result<Vec<(usize, usize, Comp
     let (_, header) = lines.next().unwrap_or((0, ""));
     let words: Vec<String> = header.split_whitespace().map(str::to_ascii_lowercase).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let [_, "matrix", format @ ("coordinate" | "array"), kind @ ("real" | "integer" | "complex"), symmetry] =
-        words[..]
+    let [
+        _,
+        "matrix",
+        format @ ("coordinate" | "array"),
+        kind @ ("real" | "integer" | "complex"),
+        symmetry,
+    ] = words[..]
     else {
         let expected = "expected `%%MatrixMarket matrix`, `coordinate` or `array`, `real`, `integer` or `complex`, and `general`, \
                             `symmetric` or `hermitian`";
@@ -172,7 +196,8 @@ fn market_entries(text: &str, n_qubits: usize) -> Result<Vec<(usize, usize, Comp
         _ => return Err(failed(0, "an observable is `general`, `symmetric` or `hermitian`")),
     };
     let mut lines = lines.filter(|(_, line)| !(line.starts_with('%') || line.trim().is_empty()));
-    let mut next = || lines.next().map(|(at, line)| (at, line.split_whitespace().collect::<Vec<&str>>()));
+    let mut next =
+        || lines.next().map(|(at, line)| (at, line.split_whitespace().collect::<Vec<&str>>()));
     let (at, sizes) = next().ok_or_else(|| failed(0, "the sizes are missing"))?;
     let sizes: Option<Vec<usize>> = sizes.iter().map(|word| word.parse().ok()).collect();
     let is_sparse = format == "coordinate";
@@ -180,7 +205,11 @@ fn market_entries(text: &str, n_qubits: usize) -> Result<Vec<(usize, usize, Comp
         (Some(&[rows, columns, count]), true) => (rows, columns, count),
         (Some(&[rows, columns]), false) => {
             let below = rows.saturating_mul(rows.saturating_add(1)) / 2;
-            (rows, columns, if symmetry == Symmetry::General { rows.saturating_mul(columns) } else { below })
+            (
+                rows,
+                columns,
+                if symmetry == Symmetry::General { rows.saturating_mul(columns) } else { below },
+            )
         }
         _ => {
             return Err(failed(
@@ -189,7 +218,9 @@ fn market_entries(text: &str, n_qubits: usize) -> Result<Vec<(usize, usize, Comp
             ));
         }
     };
-    if rows != columns || u32::try_from(n_qubits).ok().and_then(|n| 1usize.checked_shl(n)) != Some(rows) {
+    if rows != columns
+        || u32::try_from(n_qubits).ok().and_then(|n| 1usize.checked_shl(n)) != Some(rows)
+    {
         let why = format!(
             "{rows} rows and {columns} columns are not 2^{n_qubits} of each, as {n_qubits} qubits have"
         );
@@ -199,11 +230,16 @@ fn market_entries(text: &str, n_qubits: usize) -> Result<Vec<(usize, usize, Comp
     let (mut row, mut column) = (0, 0);
     for _ in 0..count {
         let (at, words) = next().ok_or_else(|| {
-            failed(text.lines().count() - 1, "the text ends here, before all the entries that it announces")
+            failed(
+                text.lines().count() - 1,
+                "the text ends here, before all the entries that it announces",
+            )
         })?;
         let (place, numbers) = words.split_at(if is_sparse { 2.min(words.len()) } else { 0 });
         if is_sparse {
-            let index = |k: usize| place.get(k)?.parse::<usize>().ok()?.checked_sub(1).filter(|i| *i < rows);
+            let index = |k: usize| {
+                place.get(k)?.parse::<usize>().ok()?.checked_sub(1).filter(|i| *i < rows)
+            };
             (row, column) = index(0).zip(index(1)).ok_or_else(|| {
                 failed(at, "expected a row and a column, counted from 1, within the matrix")
             })?;
@@ -214,7 +250,8 @@ fn market_entries(text: &str, n_qubits: usize) -> Result<Vec<(usize, usize, Comp
             ("real" | "integer", 1) => number(0).map(Complex::from),
             _ => None,
         };
-        let value = value.ok_or_else(|| failed(at, "expected a number, or two for a complex one"))?;
+        let value =
+            value.ok_or_else(|| failed(at, "expected a number, or two for a complex one"))?;
         entries.push((row, column, value));
         if symmetry != Symmetry::General && row != column {
             let other = if symmetry == Symmetry::Hermitian { value.conj() } else { value };

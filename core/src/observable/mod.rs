@@ -11,13 +11,15 @@
 //! ```
 //!
 //! # Grammar
-//! A sum of terms joined by `+` or `-`; a term is an optional real coefficient, an optional `*`, then
-//! Pauli letters with qubit numbers, separated by spaces. `I`, `I3` or a bare number is a constant.
+//! A sum of terms joined by `+` or `-`; a term is an optional real coefficient, an optional `*`,
+//! then Pauli letters with qubit numbers, separated by spaces. `I`, `I3` or a bare number is a
+//! constant.
 //!
-//! So is what other tools write. Operators are `Z0`, `z0`, `Z(0)`, `PauliZ(0)`, `Z(q(0))`, or words such as `XIZ`, in which
-//! qubit 0 is the last letter, as in Qiskit and in bitstrings; all words of a text have one number of letters. They are
-//! multiplied by `*`, `@` or nothing, stand in `( )` or `[ ]`, and a qubit comes once in a product. Coefficients are products
-//! and quotients of numbers and `pi`, and may be written as complex numbers that are real, `(0.5+0j)`.
+//! So is what other tools write. Operators are `Z0`, `z0`, `Z(0)`, `PauliZ(0)`, `Z(q(0))`, or words
+//! such as `XIZ`, in which qubit 0 is the last letter, as in Qiskit and in bitstrings; all words of
+//! a text have one number of letters. They are multiplied by `*`, `@` or nothing, stand in `( )` or
+//! `[ ]`, and a qubit comes once in a product. Coefficients are products and quotients of numbers
+//! and `pi`, and may be written as complex numbers that are real, `(0.5+0j)`.
 //!
 //! | of | is read |
 //! |---|---|
@@ -27,15 +29,17 @@
 //! | Cirq | `0.500*Z(q(0))*Z(q(1))` |
 //! | CUDA-Q | `0.5 * spin.z(0) * spin.z(1)` |
 //!
-//! Projectors are `|01><01|`, with a bit for each qubit, qubit 0 the last, or PennyLane's `Projector([0, 1], wires=[0, 2])` on some
-//! qubits. Matrices are read by [`PauliSum::from_entries`] and [`PauliSum::from_matrix_market`].
+//! Projectors are `|01><01|`, with a bit for each qubit, qubit 0 the last, or PennyLane's
+//! `Projector([0, 1], wires=[0, 2])` on some qubits. Matrices are read by
+//! [`PauliSum::from_entries`] and [`PauliSum::from_matrix_market`].
 //!
 //! Coefficients of a [`ParametricSum`] are polynomials in named parameters, too.
 //!
 //! # Algebra
-//! Sums and differences are `+` and `-`; what stays real of products is the [anticommutator](PauliSum::anticommutator)
-//! `A B + B A` and the [commutator](PauliSum::commutator) `i (A B - B A)`. Terms that can be measured together come from
-//! [`PauliSum::commuting_groups`] and [`PauliSum::qubit_wise_groups`].
+//! Sums and differences are `+` and `-`; what stays real of products is the
+//! [anticommutator](PauliSum::anticommutator) `A B + B A` and the
+//! [commutator](PauliSum::commutator) `i (A B - B A)`. Terms that can be measured together come
+//! from [`PauliSum::commuting_groups`] and [`PauliSum::qubit_wise_groups`].
 
 use std::fmt;
 
@@ -83,7 +87,8 @@ impl Pauli {
     /// ```
     ///
     /// # Panics
-    /// On any other word: this is for words in a program's text. [`PauliSum`] parses those of users.
+    /// On any other word: this is for words in a program's text. [`PauliSum`] parses those of
+    /// users.
     #[must_use]
     pub const fn named(word: &str) -> Option<(usize, Pauli)> {
         let bytes = word.as_bytes();
@@ -99,7 +104,10 @@ impl Pauli {
         let mut qubit = 0;
         let mut i = 1;
         while i < bytes.len() {
-            assert!(bytes[i].is_ascii_digit(), "expected a qubit number after X, Y or Z, such as Z0 or Z[q]");
+            assert!(
+                bytes[i].is_ascii_digit(),
+                "expected a qubit number after X, Y or Z, such as Z0 or Z[q]"
+            );
             qubit = qubit * 10 + (bytes[i] - b'0') as usize;
             assert!(qubit <= HIGHEST, "the qubit is beyond any circuit");
             i += 1;
@@ -121,8 +129,11 @@ impl PauliString {
     /// The product of the given operators.
     ///
     /// # Errors
-    /// [`ObservableError`] if a qubit comes twice or has no 32-bit number, which those of circuits are.
-    pub fn new(factors: impl IntoIterator<Item = (usize, Pauli)>) -> Result<PauliString, ObservableError> {
+    /// [`ObservableError`] if a qubit comes twice or has no 32-bit number, which those of circuits
+    /// are.
+    pub fn new(
+        factors: impl IntoIterator<Item = (usize, Pauli)>,
+    ) -> Result<PauliString, ObservableError> {
         let mut factors: Vec<_> = factors.into_iter().collect();
         factors.sort_unstable();
         let error = |problem| Err(ObservableError { column: None, problem });
@@ -130,12 +141,15 @@ impl PauliString {
             return error(Problem::Repeated { qubit: pair[0].0 });
         }
         match factors.last() {
-            Some(&(qubit, _)) if qubit > HIGHEST => error(Problem::Qubit { text: qubit.to_string() }),
+            Some(&(qubit, _)) if qubit > HIGHEST => {
+                error(Problem::Qubit { text: qubit.to_string() })
+            }
             _ => Ok(PauliString { factors }),
         }
     }
 
-    /// The string that flips the bits of `x_mask` and gives signs for those of `z_mask`; Y where both say so.
+    /// The string that flips the bits of `x_mask` and gives signs for those of `z_mask`; Y where
+    /// both say so.
     ///
     /// ```
     /// use ketgrad_core::observable::PauliString;
@@ -172,8 +186,8 @@ impl PauliString {
         &self.factors
     }
 
-    /// The qubits where it flips the bit (X and Y), as a mask. Qubits that no state can have ([`MAX_QUBITS`]) are left out:
-    /// compare [`PauliSum::n_qubits`] with the state first.
+    /// The qubits where it flips the bit (X and Y), as a mask. Qubits that no state can have
+    /// ([`MAX_QUBITS`]) are left out: compare [`PauliSum::n_qubits`] with the state first.
     #[must_use]
     pub fn x_mask(&self) -> usize {
         self.mask(|p| p != Pauli::Z)
@@ -204,7 +218,9 @@ impl PauliSum {
     ///
     /// # Errors
     /// [`ObservableError`] if a coefficient is not finite.
-    pub fn new(terms: impl IntoIterator<Item = (f64, PauliString)>) -> Result<PauliSum, ObservableError> {
+    pub fn new(
+        terms: impl IntoIterator<Item = (f64, PauliString)>,
+    ) -> Result<PauliSum, ObservableError> {
         let terms: Vec<_> = terms.into_iter().collect();
         terms.iter().try_for_each(|(c, _)| finite(*c))?;
         Ok(PauliSum { terms })
@@ -219,7 +235,12 @@ impl PauliSum {
     /// One past the highest qubit that occurs.
     #[must_use]
     pub fn n_qubits(&self) -> usize {
-        self.terms.iter().filter_map(|t| t.1.factors.last()).map(|f| f.0.saturating_add(1)).max().unwrap_or(0)
+        self.terms
+            .iter()
+            .filter_map(|t| t.1.factors.last())
+            .map(|f| f.0.saturating_add(1))
+            .max()
+            .unwrap_or(0)
     }
 
     /// Adds a term: a coefficient and the operators of its string, in any order.
@@ -233,8 +254,8 @@ impl PauliSum {
     /// ```
     ///
     /// # Errors
-    /// [`ObservableError`] if a qubit comes twice or is beyond any circuit, or the coefficient is not
-    /// finite.
+    /// [`ObservableError`] if a qubit comes twice or is beyond any circuit, or the coefficient is
+    /// not finite.
     pub fn push(
         &mut self,
         coefficient: f64,
@@ -261,7 +282,10 @@ fn finite(coefficient: f64) -> Result<(), ObservableError> {
     if coefficient.is_finite() {
         return Ok(());
     }
-    Err(ObservableError { column: None, problem: Problem::Coefficient { text: coefficient.to_string() } })
+    Err(ObservableError {
+        column: None,
+        problem: Problem::Coefficient { text: coefficient.to_string() },
+    })
 }
 
 /// What is wrong with an observable, and where in its text.
@@ -353,13 +377,17 @@ pub enum Problem {
         instead: &'static str,
     },
     /// A coefficient that is no polynomial.
-    #[error("coefficients are polynomials in their parameters, such as `(J - h/2)**2`: there is no {found}")]
+    #[error(
+        "coefficients are polynomials in their parameters, such as `(J - h/2)**2`: there is no {found}"
+    )]
     NotPolynomial {
         /// What there is in place of one.
         found: String,
     },
     /// A parameter with the name of an operator.
-    #[error("`{name}` stands for a Pauli operator or a number in an observable, never for a parameter")]
+    #[error(
+        "`{name}` stands for a Pauli operator or a number in an observable, never for a parameter"
+    )]
     ReservedName {
         /// The name.
         name: String,

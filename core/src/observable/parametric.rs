@@ -86,7 +86,8 @@ pub struct ParametricSum {
 
 impl From<PauliSum> for ParametricSum {
     fn from(sum: PauliSum) -> ParametricSum {
-        let terms = sum.terms.into_iter().map(|(c, string)| (c, Monomial::default(), string)).collect();
+        let terms =
+            sum.terms.into_iter().map(|(c, string)| (c, Monomial::default(), string)).collect();
         ParametricSum { params: Vec::new(), terms }
     }
 }
@@ -132,7 +133,9 @@ impl ParametricSum {
     /// If there are fewer values than parameters.
     pub fn at(&self, values: &[f64]) -> Result<PauliSum, ObservableError> {
         let terms = self.terms.iter();
-        PauliSum::new(terms.map(|(c, monomial, string)| (c * monomial.value(values), string.clone())))
+        PauliSum::new(
+            terms.map(|(c, monomial, string)| (c * monomial.value(values), string.clone())),
+        )
     }
 
     /// The same with values for some of its parameters, which are its parameters no more.
@@ -156,10 +159,12 @@ impl ParametricSum {
         let left = self.params.iter().zip(values).filter(|(_, value)| value.is_none());
         let params: Vec<String> = left.map(|(name, _)| name.clone()).collect();
         // The open ones before each.
-        let number = |k: u32| values[..k as usize].iter().filter(|value| value.is_none()).count() as u32;
+        let number =
+            |k: u32| values[..k as usize].iter().filter(|value| value.is_none()).count() as u32;
         let mut terms = Vec::with_capacity(self.terms.len());
         for (c, monomial, string) in &self.terms {
-            let (kept, bound): (Vec<u32>, Vec<u32>) = monomial.factors.iter().partition(|k| open(**k));
+            let (kept, bound): (Vec<u32>, Vec<u32>) =
+                monomial.factors.iter().partition(|k| open(**k));
             let c = bound.iter().filter_map(|k| values[*k as usize]).fold(*c, |c, value| c * value);
             finite(c)?;
             let monomial = Monomial { factors: kept }.renumbered(number);

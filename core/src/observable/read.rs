@@ -1,7 +1,7 @@
 //! Reading observables: products and sums are multiplied out while they are read.
 //!
-//! A product is a sum of Pauli strings with complex coefficients, since `(0.5+0j)` is one; that they are real is checked where a
-//! term of the whole sum ends.
+//! A product is a sum of Pauli strings with complex coefficients, since `(0.5+0j)` is one; that
+//! they are real is checked where a term of the whole sum ends.
 
 use num_complex::Complex;
 
@@ -45,7 +45,11 @@ const MODULES: [&str; 13] = [
 pub(super) type WeightedStrings = Vec<(Complex<f64>, PauliString)>;
 
 /// The sum that a text says; with `lines`, complete lines are terms and `#` begins a comment.
-pub(super) fn sum(text: &str, lines: bool, n_qubits: Option<usize>) -> Result<PauliSum, ObservableError> {
+pub(super) fn sum(
+    text: &str,
+    lines: bool,
+    n_qubits: Option<usize>,
+) -> Result<PauliSum, ObservableError> {
     let mut reader = Reader { lines, n_qubits, letters: n_qubits, ..Reader::new(text) };
     let mut terms = Vec::new();
     reader.all_terms(|c, _, string| terms.push((c, string)))?;
@@ -83,7 +87,11 @@ pub(super) fn string(text: &str) -> Result<PauliString, ObservableError> {
     }
 }
 
-fn finite(c: Complex<f64>, reader: &Reader<'_>, at: usize) -> Result<Complex<f64>, ObservableError> {
+fn finite(
+    c: Complex<f64>,
+    reader: &Reader<'_>,
+    at: usize,
+) -> Result<Complex<f64>, ObservableError> {
     if c.is_finite() {
         return Ok(c);
     }
@@ -122,7 +130,8 @@ fn times(a: Complex<f64>, b: Complex<f64>) -> Complex<f64> {
 }
 
 /// What is done with each product of a sum, which begins at that byte.
-type EachProduct<'f, 'a> = dyn FnMut(&Reader<'a>, usize, Vec<Term>) -> Result<(), ObservableError> + 'f;
+type EachProduct<'f, 'a> =
+    dyn FnMut(&Reader<'a>, usize, Vec<Term>) -> Result<(), ObservableError> + 'f;
 
 pub(super) struct Reader<'a> {
     pub(super) text: &'a str,
@@ -147,7 +156,10 @@ impl<'a> Reader<'a> {
     }
 
     /// Hands over each term of the whole text, whose coefficient is real.
-    fn all_terms(&mut self, mut each: impl FnMut(f64, Monomial, PauliString)) -> Result<(), ObservableError> {
+    fn all_terms(
+        &mut self,
+        mut each: impl FnMut(f64, Monomial, PauliString),
+    ) -> Result<(), ObservableError> {
         self.sum(&mut |reader, start, product| {
             for Term { coefficient, monomial, string } in product {
                 let c = finite(coefficient, reader, start)?;
@@ -193,7 +205,11 @@ impl<'a> Reader<'a> {
         is_next
     }
 
-    pub(super) fn expect(&mut self, c: char, expected: &'static str) -> Result<(), ObservableError> {
+    pub(super) fn expect(
+        &mut self,
+        c: char,
+        expected: &'static str,
+    ) -> Result<(), ObservableError> {
         if self.accept(c) { Ok(()) } else { Err(self.unexpected(expected)) }
     }
 
@@ -280,7 +296,9 @@ impl<'a> Reader<'a> {
         self.sum(&mut |_, _, product| {
             // Numbers are added up: `0.5+0j` is one.
             match (&mut terms[..], &product[..]) {
-                ([sum], [term]) if sum.is_number() && term.is_number() => sum.coefficient += term.coefficient,
+                ([sum], [term]) if sum.is_number() && term.is_number() => {
+                    sum.coefficient += term.coefficient
+                }
                 _ => terms.extend(product),
             }
             Ok(())
@@ -321,7 +339,11 @@ impl<'a> Reader<'a> {
                         term.coefficient = finite(quotient, self, start)?;
                     }
                 }
-                Some(c) if c.is_alphabetic() || "([|".contains(c) || c == '_' && self.is_param.is_some() => {
+                Some(c)
+                    if c.is_alphabetic()
+                        || "([|".contains(c)
+                        || c == '_' && self.is_param.is_some() =>
+                {
                     let start = self.at;
                     let factor = self.power(OPERATOR)?;
                     product = self.multiply(&product, &factor, start)?;
@@ -380,7 +402,9 @@ impl<'a> Reader<'a> {
     fn number(&mut self) -> Result<Complex<f64>, ObservableError> {
         let start = self.at;
         let digits = self.take_while(|before, c| {
-            c.is_ascii_digit() || ".eE".contains(c) || ("+-".contains(c) && before.ends_with(['e', 'E']))
+            c.is_ascii_digit()
+                || ".eE".contains(c)
+                || ("+-".contains(c) && before.ends_with(['e', 'E']))
         });
         let value: f64 = digits.parse().unwrap_or(f64::NAN);
         if !value.is_finite() {
@@ -476,7 +500,11 @@ impl<'a> Reader<'a> {
     }
 
     /// The string of a word with a letter for each qubit, qubit 0 the last.
-    pub(super) fn dense(&mut self, word: &str, start: usize) -> Result<PauliString, ObservableError> {
+    pub(super) fn dense(
+        &mut self,
+        word: &str,
+        start: usize,
+    ) -> Result<PauliString, ObservableError> {
         let letters = word.len();
         let expected = *self.letters.get_or_insert(letters);
         if letters != expected {

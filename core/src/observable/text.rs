@@ -60,12 +60,14 @@ impl PauliSum {
     /// ```
     ///
     /// # Errors
-    /// [`ObservableError`] if the text is no observable, acts on other qubits, or has words of another number of letters.
+    /// [`ObservableError`] if the text is no observable, acts on other qubits, or has words of
+    /// another number of letters.
     pub fn parse_on(text: &str, n_qubits: usize) -> Result<PauliSum, ObservableError> {
         read::sum(text, false, Some(n_qubits))
     }
 
-    /// As [`PauliSum::parse_on`], but a line that is complete is a term of its own, and `#` begins a comment.
+    /// As [`PauliSum::parse_on`], but a line that is complete is a term of its own, and `#` begins
+    /// a comment.
     ///
     /// ```
     /// use ketgrad_core::observable::PauliSum;

@@ -1,10 +1,12 @@
-//! Adam: steps along the mean of the last gradients, scaled by the root of the mean of their squares.
+//! Adam: steps along the mean of the last gradients, scaled by the root of the mean of their
+//! squares.
 //!
 //! ```text
 //! m = b1 m + (1 - b1) g           v = b2 v + (1 - b2) g^2
 //! x = x - step (m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + epsilon)
 //! ```
-//! Source: D. P. Kingma, J. Ba, "Adam: a method for stochastic optimization" (2014), arXiv:1412.6980, algorithm 1.
+//! Source: D. P. Kingma, J. Ba, "Adam: a method for stochastic optimization" (2014),
+//! arXiv:1412.6980, algorithm 1.
 
 use super::{
     Memory, Objective, OptimizeError, State,
@@ -71,7 +73,11 @@ impl Adam {
         Ok(())
     }
 
-    pub(super) fn step<F: Objective>(&self, f: &F, state: &mut State) -> Result<(), OptimizeError<F::Error>> {
+    pub(super) fn step<F: Objective>(
+        &self,
+        f: &F,
+        state: &mut State,
+    ) -> Result<(), OptimizeError<F::Error>> {
         let zeros = || vec![0.0; state.x.len()];
         let (mut m, mut v) = match std::mem::replace(&mut state.memory, Memory::Nothing) {
             Memory::Means(m, v) => (m, v),

@@ -20,9 +20,10 @@ pub struct Estimate {
 
 /// The answer of a minimisation.
 ///
-/// For exact values the point with the smallest. Measured values choose between the start, the mean point of the best window of
-/// iterations ([`Averages`](super::Averages)), and the mean point of the last iterations: the mean of ten new measurements is
-/// smallest there. The value of the answer is ten further ones, so that it is not the smallest of several either.
+/// For exact values the point with the smallest. Measured values choose between the start, the mean
+/// point of the best window of iterations ([`Averages`](super::Averages)), and the mean point of
+/// the last iterations: the mean of ten new measurements is smallest there. The value of the answer
+/// is ten further ones, so that it is not the smallest of several either.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
     /// The point.
@@ -38,7 +39,11 @@ impl Answer {
     ///
     /// # Errors
     /// [`OptimizeError`] where a measurement fails.
-    pub fn new<F: Objective>(f: &F, start: &[f64], state: &State) -> Result<Answer, OptimizeError<F::Error>> {
+    pub fn new<F: Objective>(
+        f: &F,
+        start: &[f64],
+        state: &State,
+    ) -> Result<Answer, OptimizeError<F::Error>> {
         let Some(averages) = &state.averages else {
             let exact = |value| Estimate { value, stderr: None };
             let (x, value) = state.best.clone();
@@ -48,7 +53,8 @@ impl Answer {
         let mut points = vec![start.to_vec()];
         if state.iterations > 0 {
             let last = averages.mean_point().unwrap_or_else(|| state.x.clone());
-            let best = if averages.windows.is_empty() { state.x.clone() } else { state.best.0.clone() };
+            let best =
+                if averages.windows.is_empty() { state.x.clone() } else { state.best.0.clone() };
             points.extend([best, last]);
             points.dedup();
         }
@@ -64,7 +70,8 @@ impl Answer {
         Ok(Answer { x, end, start })
     }
 
-    /// Whether the value is below that at the start: by more than two standard errors of their difference, where they are measured.
+    /// Whether the value is below that at the start: by more than two standard errors of their
+    /// difference, where they are measured.
     #[must_use]
     pub fn is_below_start(&self) -> bool {
         let stderr = |of: &Estimate| of.stderr.unwrap_or(0.0);
@@ -73,7 +80,11 @@ impl Answer {
 }
 
 /// The mean of some measurements at x.
-fn mean_of<F: Objective>(f: &F, x: &[f64], first: u64) -> Result<Estimate, OptimizeError<F::Error>> {
+fn mean_of<F: Objective>(
+    f: &F,
+    x: &[f64],
+    first: u64,
+) -> Result<Estimate, OptimizeError<F::Error>> {
     let (mut values, mut variance) = (0.0, 0.0);
     for k in first..first + CHOICE {
         let Mean { value, stderr } = f.sample(x, k).map_err(OptimizeError::Objective)?;

@@ -1,8 +1,9 @@
 //! Means over the last iterations: what can be said of values that are measured.
 //!
-//! Of N iterations in a window the values have the mean m and, with standard errors e_i, the error `sqrt(sum e_i^2) / N`. From one
-//! half of the last windows to the other the values fall if the mean does by more than two of the errors of the difference.
-//! The gradients of the iterations, with the mean g_k and the variance s_k^2 along input k, are consistent with 0 if
+//! Of N iterations in a window the values have the mean m and, with standard errors e_i, the error
+//! `sqrt(sum e_i^2) / N`. From one half of the last windows to the other the values fall if the
+//! mean does by more than two of the errors of the difference. The gradients of the iterations,
+//! with the mean g_k and the variance s_k^2 along input k, are consistent with 0 if
 //!
 //! ```text
 //! sum_k g_k^2 / (s_k^2 / N) <= n + 3 sqrt(2 n),
@@ -109,7 +110,8 @@ impl Averages {
         all <= inputs + 3.0 * (2.0 * inputs).sqrt()
     }
 
-    /// Whether over the last windows the values have not fallen, and the gradients of the later half are consistent with 0.
+    /// Whether over the last windows the values have not fallen, and the gradients of the later
+    /// half are consistent with 0.
     pub(super) fn are_level(&self) -> bool {
         if self.windows.len() < COMPARED {
             return false;
@@ -132,6 +134,8 @@ impl Averages {
     #[must_use]
     pub fn fits(&self, n: usize) -> bool {
         let lists = [&self.points, &self.gradients, &self.squares];
-        lists.iter().all(|list| list.len() == n) && self.count < WINDOW && self.windows.len() <= COMPARED
+        lists.iter().all(|list| list.len() == n)
+            && self.count < WINDOW
+            && self.windows.len() <= COMPARED
     }
 }

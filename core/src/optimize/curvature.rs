@@ -1,14 +1,16 @@
 //! The curvature at a point: the smallest eigenvalue of the Hessian, by Hessian-vector products.
 //!
-//! Lanczos's method with all vectors kept orthogonal: with `b_{j+1} q_{j+1} = H q_j - a_j q_j - b_j q_{j-1}` from a random `q_1`
-//! the Hessian is a tridiagonal matrix T in the space of `q_1, …, q_m`. An eigenvector s of T with eigenvalue t is a vector
-//! `y = Q s` with `|H y - t y| = b_{m+1} |s_m|`, the residual. Every t is at least the smallest eigenvalue of H, so a t below
-//! zero proves that there is negative curvature; that there is none is certain once the residual of the smallest is small.
+//! Lanczos's method with all vectors kept orthogonal: with
+//! `b_{j+1} q_{j+1} = H q_j - a_j q_j - b_j q_{j-1}` from a random `q_1` the Hessian is a
+//! tridiagonal matrix T in the space of `q_1, …, q_m`. An eigenvector s of T with eigenvalue t is a
+//! vector `y = Q s` with `|H y - t y| = b_{m+1} |s_m|`, the residual. Every t is at least the
+//! smallest eigenvalue of H, so a t below zero proves that there is negative curvature; that there
+//! is none is certain once the residual of the smallest is small.
 //!
 //! Cost: a product for each vector, at most [`MOST`], and the memory of these vectors.
 //!
-//! Source: J. Nocedal, S. J. Wright, Numerical Optimization (2006), sections 2.1 and 7.1; C. Lanczos, J. Res. Natl. Bur. Stand.
-//! 45, 255 (1950).
+//! Source: J. Nocedal, S. J. Wright, Numerical Optimization (2006), sections 2.1 and 7.1; C.
+//! Lanczos, J. Res. Natl. Bur. Stand. 45, 255 (1950).
 
 use nalgebra::{DMatrix, SymmetricEigen};
 
@@ -24,7 +26,8 @@ const SEED: u64 = 0x6c61_6e63_7a6f_7301;
 
 /// What products have shown of a Hessian.
 pub(super) struct Curvature {
-    /// Eigenvalues of the Hessian within the space that was seen, the smallest first, each with its unit vector.
+    /// Eigenvalues of the Hessian within the space that was seen, the smallest first, each with its
+    /// unit vector.
     pub(super) pairs: Vec<(f64, Vec<f64>)>,
     /// Whether the smallest is that of the Hessian.
     pub(super) certain: bool,
@@ -48,13 +51,18 @@ pub(super) fn scaled(x: &[f64], t: f64) -> Vec<f64> {
     x.iter().map(|x| t * x).collect()
 }
 
-/// The part of x that is orthogonal to unit vectors which are so to each other. Twice is enough for rounding.
-pub(super) fn without<'a>(x: Vec<f64>, basis: impl Iterator<Item = &'a Vec<f64>> + Clone) -> Vec<f64> {
+/// The part of x that is orthogonal to unit vectors which are so to each other. Twice is enough for
+/// rounding.
+pub(super) fn without<'a>(
+    x: Vec<f64>,
+    basis: impl Iterator<Item = &'a Vec<f64>> + Clone,
+) -> Vec<f64> {
     let once = |x: Vec<f64>| basis.clone().fold(x, |x, q| moved(&x, -dot(&x, q), q));
     once(once(x))
 }
 
-/// The curvature at a point of n inputs, n above 0, from products `H v`; `None` if one is not finite.
+/// The curvature at a point of n inputs, n above 0, from products `H v`; `None` if one is not
+/// finite.
 ///
 /// # Errors
 /// Those of the product.
@@ -92,7 +100,8 @@ pub(super) fn curvature<E>(
         let scale = largest(eigen.eigenvalues.as_slice());
         let residual = left * eigen.eigenvectors[(m - 1, order[0])].abs();
         let certain = m == n || residual <= RESIDUAL * scale;
-        // A small residual by chance is none that lasts: at least three products, where there are so many inputs.
+        // A small residual by chance is none that lasts: at least three products, where there are
+        // so many inputs.
         if all || left <= f64::EPSILON * scale || (certain && m >= 3.min(n)) {
             let vector = |k: usize| {
                 let column = eigen.eigenvectors.column(k);

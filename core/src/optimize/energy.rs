@@ -11,9 +11,9 @@ use crate::{
     scalar::Real,
 };
 
-/// The sum of the expectation values of a circuit, computed with numbers of type `E`, `f32` or `f64`; the optimizer
-/// computes in `f64` whatever `E` is. Its gradient is prepared when the first one is wanted
-/// ([`Expectation::prepare`]).
+/// The sum of the expectation values of a circuit, computed with numbers of type `E`, `f32` or
+/// `f64`; the optimizer computes in `f64` whatever `E` is. Its gradient is prepared when the first
+/// one is wanted ([`Expectation::prepare`]).
 ///
 /// ```
 /// use ketgrad_core::{ansatz, hybrid::Expectation, problem};
@@ -54,7 +54,8 @@ fn wide<E: Element>(x: impl IntoIterator<Item = E>) -> Vec<f64> {
     x.into_iter().map(Into::into).collect()
 }
 
-/// With Hessian-vector products and the Fubini-Study metric. Where the circuit has no one final state, as for [`Expectation`].
+/// With Hessian-vector products and the Fubini-Study metric. Where the circuit has no one final
+/// state, as for [`Expectation`].
 impl<E: Element + Real + DualNum> Objective for Energy<E> {
     type Error = HybridError;
 

@@ -43,7 +43,11 @@ pub enum OptimizeError<E: Error + 'static> {
 pub(super) type Fault = (&'static str, f64, &'static str);
 
 pub(super) fn positive(name: &'static str, value: f64) -> Result<(), Fault> {
-    if value > 0.0 && value.is_finite() { Ok(()) } else { Err((name, value, "a finite number above 0")) }
+    if value > 0.0 && value.is_finite() {
+        Ok(())
+    } else {
+        Err((name, value, "a finite number above 0"))
+    }
 }
 
 pub(super) fn expect<E: Error + 'static>(
@@ -55,5 +59,9 @@ pub(super) fn expect<E: Error + 'static>(
 }
 
 pub(super) fn finite<E: Error + 'static>(value: f64, what: &str) -> Result<f64, OptimizeError<E>> {
-    if value.is_finite() { Ok(value) } else { Err(OptimizeError::NotFinite { what: what.to_owned(), value }) }
+    if value.is_finite() {
+        Ok(value)
+    } else {
+        Err(OptimizeError::NotFinite { what: what.to_owned(), value })
+    }
 }

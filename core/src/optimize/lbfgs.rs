@@ -1,7 +1,7 @@
 //! L-BFGS: Newton's method with the curvature that the last steps have shown.
 //!
-//! A step s changed the gradient by y; the inverse Hessian is what the last few pairs (s, y) make of a multiple of the
-//! identity, and its product with the gradient takes two loops over them.
+//! A step s changed the gradient by y; the inverse Hessian is what the last few pairs (s, y) make
+//! of a multiple of the identity, and its product with the gradient takes two loops over them.
 //!
 //! Source: J. Nocedal, S. J. Wright, Numerical Optimization (2006), algorithms 7.4 and 7.5.
 
@@ -41,7 +41,11 @@ impl Lbfgs {
         if self.memory == 0 { Err(("memory", 0.0, "a whole number of at least 1")) } else { Ok(()) }
     }
 
-    pub(super) fn step<F: Objective>(&self, f: &F, state: &mut State) -> Result<(), OptimizeError<F::Error>> {
+    pub(super) fn step<F: Objective>(
+        &self,
+        f: &F,
+        state: &mut State,
+    ) -> Result<(), OptimizeError<F::Error>> {
         let mut pairs = match std::mem::replace(&mut state.memory, Memory::Nothing) {
             Memory::Steps(pairs) => pairs,
             _ => Vec::new(),

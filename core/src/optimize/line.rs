@@ -6,14 +6,15 @@
 //! phi(t) <= phi(0) + c1 t phi'(0)        |phi'(t)| <= c2 |phi'(0)|,
 //! ```
 //!
-//! where, once values differ by rounding only, `phi'(t) <= (2 c1 - 1) phi'(0)` stands for the first. An interval is
-//! kept whose lower end satisfies the first condition with a negative slope and whose upper end violates it or has a
-//! positive one, so that there is a step inside; it shrinks by cubic interpolation.
+//! where, once values differ by rounding only, `phi'(t) <= (2 c1 - 1) phi'(0)` stands for the
+//! first. An interval is kept whose lower end satisfies the first condition with a negative slope
+//! and whose upper end violates it or has a positive one, so that there is a step inside; it
+//! shrinks by cubic interpolation.
 //!
 //! Where the function has no value the step is too long: the interval is halved.
 //!
-//! Sources: J. Nocedal, S. J. Wright, Numerical Optimization (2006), section 3.5; W. W. Hager, H. Zhang, SIAM J.
-//! Optim. 16, 170 (2005), for the condition on slopes.
+//! Sources: J. Nocedal, S. J. Wright, Numerical Optimization (2006), section 3.5; W. W. Hager, H.
+//! Zhang, SIAM J. Optim. 16, 170 (2005), for the condition on slopes.
 
 use super::{
     Objective, OptimizeError, State,
@@ -92,11 +93,16 @@ pub(super) fn search<F: Objective>(
     Ok(true)
 }
 
-/// The minimum of the cubic through both ends with their slopes, a tenth of the interval or more away from them.
+/// The minimum of the cubic through both ends with their slopes, a tenth of the interval or more
+/// away from them.
 fn between(low: &Sample, high: &Sample) -> f64 {
     let width = high.t - low.t;
     let a = low.slope + high.slope - 3.0 * (high.value - low.value) / width;
     let root = (a * a - low.slope * high.slope).sqrt();
     let t = high.t - width * (high.slope + root - a) / (high.slope - low.slope + 2.0 * root);
-    if t.is_nan() { low.t + 0.5 * width } else { t.clamp(low.t + 0.1 * width, high.t - 0.1 * width) }
+    if t.is_nan() {
+        low.t + 0.5 * width
+    } else {
+        t.clamp(low.t + 0.1 * width, high.t - 0.1 * width)
+    }
 }

@@ -6,11 +6,13 @@ use crate::{
     simulate::{Mean, Shots},
 };
 
-/// The parts of the shots at a point that measure its value again: those before are of shifted angles.
+/// The parts of the shots at a point that measure its value again: those before are of shifted
+/// angles.
 const AGAIN: u64 = 1 << 63;
 
-/// The sum of the expectation values of a circuit as so many shots give it, and its derivatives by shifts. The shots are drawn by
-/// the seed and the point, so that the function has one value at each.
+/// The sum of the expectation values of a circuit as so many shots give it, and its derivatives by
+/// shifts. The shots are drawn by the seed and the point, so that the function has one value at
+/// each.
 ///
 /// ```
 /// use ketgrad_core::{ansatz, hybrid::Expectation, problem, simulate::Shots};
@@ -35,7 +37,8 @@ impl Measured<'_> {
     /// The shots at a point: by a hash of its bits (FNV-1a).
     fn at(&self, x: &[f64]) -> Shots {
         let bytes = x.iter().flat_map(|x| x.to_bits().to_le_bytes());
-        let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        let step =
+            |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
         self.shots.part(bytes.fold(0xcbf2_9ce4_8422_2325, step))
     }
 }

@@ -20,23 +20,27 @@
 //! | [`Spsa`] | values, which may be [measured](Measured) | 3 values |
 //!
 //! # Steps and states
-//! An optimizer is settings only. All that changes is in a [`State`], plain numbers that can be written down: a step
-//! depends on nothing else, so a run that is taken up again from a state goes on with the same bits.
+//! An optimizer is settings only. All that changes is in a [`State`], plain numbers that can be
+//! written down: a step depends on nothing else, so a run that is taken up again from a state goes
+//! on with the same bits.
 //!
-//! The algorithms are written here rather than taken from a library because of that, because a Hessian-vector product
-//! costs a few gradients whatever the number of inputs and needs no Hessian, and because a gradient comes with its value.
+//! The algorithms are written here rather than taken from a library because of that, because a
+//! Hessian-vector product costs a few gradients whatever the number of inputs and needs no Hessian,
+//! and because a gradient comes with its value.
 //!
 //! # Where a function has no value
-//! A step to a point where the value is NaN or plus infinity, as for `ln x` below 0, is too long for [`Lbfgs`],
-//! [`NewtonCg`] and [`NelderMead`], which take a shorter one; for the others it is an error. Inputs that must stay in an
-//! interval, as strengths of noise, do so with [`Within`].
+//! A step to a point where the value is NaN or plus infinity, as for `ln x` below 0, is too long
+//! for [`Lbfgs`], [`NewtonCg`] and [`NelderMead`], which take a shorter one; for the others it is
+//! an error. Inputs that must stay in an interval, as strengths of noise, do so with [`Within`].
 //!
 //! # Where it ends
-//! [`Stopping`] says when the numbers of a state are good enough to look whether it is a minimum ([`Shape`]): at maxima and saddles,
-//! where the gradient is 0 too, [`minimize`] goes on along the curvature that leads down. [`Stop`] is why it ended.
+//! [`Stopping`] says when the numbers of a state are good enough to look whether it is a minimum
+//! ([`Shape`]): at maxima and saddles, where the gradient is 0 too, [`minimize`] goes on along the
+//! curvature that leads down. [`Stop`] is why it ended.
 //!
-//! Of [measured](Measured) values the smallest is less than it should be, and no two are equal: means over windows of iterations
-//! are compared ([`Averages`]), and the [`Answer`] is measured anew, beside the start.
+//! Of [measured](Measured) values the smallest is less than it should be, and no two are equal:
+//! means over windows of iterations are compared ([`Averages`]), and the [`Answer`] is measured
+//! anew, beside the start.
 
 mod adam;
 mod answer;
@@ -139,13 +143,17 @@ impl Optimizer {
     /// The state at x, before the first step.
     ///
     /// # Errors
-    /// [`OptimizeError`]: a setting that makes no sense, an input that is not finite, or what the function says.
+    /// [`OptimizeError`]: a setting that makes no sense, an input that is not finite, or what the
+    /// function says.
     pub fn start<F: Objective>(&self, f: &F, x: &[f64]) -> Result<State, OptimizeError<F::Error>> {
         if let Some((name, value, expected)) = self.fault() {
             return Err(OptimizeError::Setting { name, value, expected });
         }
         if let Some(k) = x.iter().position(|x| !x.is_finite()) {
-            return Err(OptimizeError::NotFinite { what: format!("input {k} of the start"), value: x[k] });
+            return Err(OptimizeError::NotFinite {
+                what: format!("input {k} of the start"),
+                value: x[k],
+            });
         }
         let mut state = State {
             x: x.to_vec(),
@@ -190,8 +198,9 @@ impl Optimizer {
         }
     }
 
-    /// One iteration, or why there is none: where [`Stopping::reached`] says that it is enough, the curvature decides whether the
-    /// point is a minimum. If it is none, the iteration leads from there to a lower point, and the optimizer begins anew.
+    /// One iteration, or why there is none: where [`Stopping::reached`] says that it is enough, the
+    /// curvature decides whether the point is a minimum. If it is none, the iteration leads from
+    /// there to a lower point, and the optimizer begins anew.
     ///
     /// # Errors
     /// [`OptimizeError`]; the state is then as it was.
@@ -219,7 +228,9 @@ impl Optimizer {
             Shape::Slope if is_over => Ok(Some(Stop::Iterations)),
             Shape::Lower(_) if is_over => Ok(Some(Stop::NotMinimum)),
             // A simplex that has collapsed begins anew.
-            Shape::Slope if state.spread.is_some() => self.jump(f, state, state.x.clone()).map(|()| None),
+            Shape::Slope if state.spread.is_some() => {
+                self.jump(f, state, state.x.clone()).map(|()| None)
+            }
             Shape::Slope => self.step(f, state).map(|()| None),
             Shape::Lower(x) => self.jump(f, state, x).map(|()| None),
         }
@@ -243,14 +254,21 @@ impl Optimizer {
         Ok(())
     }
 
-    /// Makes a state that another optimizer left, or that was put together by hand, one of this optimizer.
-    fn take_over<F: Objective>(&self, f: &F, state: &mut State) -> Result<(), OptimizeError<F::Error>> {
+    /// Makes a state that another optimizer left, or that was put together by hand, one of this
+    /// optimizer.
+    fn take_over<F: Objective>(
+        &self,
+        f: &F,
+        state: &mut State,
+    ) -> Result<(), OptimizeError<F::Error>> {
         let n = state.x.len();
         let fits = match &state.memory {
             Memory::Nothing => true,
             Memory::Means(m, v) => m.len() == n && v.len() == n,
             Memory::Steps(pairs) => pairs.iter().all(|(s, y)| s.len() == n && y.len() == n),
-            Memory::Simplex(corners) => corners.len() == n + 1 && corners.iter().all(|(x, _)| x.len() == n),
+            Memory::Simplex(corners) => {
+                corners.len() == n + 1 && corners.iter().all(|(x, _)| x.len() == n)
+            }
             Memory::Sizes(step, width) => step.is_finite() && *width > 0.0,
         };
         if !fits {
@@ -262,7 +280,8 @@ impl Optimizer {
         }
         if !matches!(self, Optimizer::NelderMead(_)) {
             state.spread = None;
-            let is_other = matches!(self, Optimizer::Spsa(_)) != matches!(state.memory, Memory::Sizes(..));
+            let is_other =
+                matches!(self, Optimizer::Spsa(_)) != matches!(state.memory, Memory::Sizes(..));
             if state.gradient.len() != n || is_other {
                 self.begin(f, state, state.x.clone())?;
             }
@@ -271,14 +290,16 @@ impl Optimizer {
     }
 }
 
-/// A random start: n inputs, uniform from `-width` to `width`, the same for a seed on every machine (ChaCha8).
+/// A random start: n inputs, uniform from `-width` to `width`, the same for a seed on every machine
+/// (ChaCha8).
 #[must_use]
 pub fn random_start(n: usize, width: f64, seed: u64) -> Vec<f64> {
     (0..n as u64).map(|k| width * (2.0 * draw(seed, 0, k) - 1.0)).collect()
 }
 
-/// Steps from x until it is enough. Where the function is cancelled ([`Cancelled`](crate::cancel::Cancelled) is what its
-/// error comes from) after the start, the state so far is the answer, and [`Stop::Cancelled`] why.
+/// Steps from x until it is enough. Where the function is cancelled
+/// ([`Cancelled`](crate::cancel::Cancelled) is what its error comes from) after the start, the
+/// state so far is the answer, and [`Stop::Cancelled`] why.
 ///
 /// # Errors
 /// [`OptimizeError`].
@@ -291,8 +312,8 @@ pub fn minimize<F: Objective>(
     minimize_until(f, x, optimizer, stopping, &CancellationToken::never())
 }
 
-/// As [`minimize`], with a token that ends it early: looked at before each iteration. Hand it to what the function runs,
-/// too, where one value takes long.
+/// As [`minimize`], with a token that ends it early: looked at before each iteration. Hand it to
+/// what the function runs, too, where one value takes long.
 ///
 /// ```
 /// use ketgrad_core::{ansatz, cancel::CancellationToken, hybrid::Expectation, problem};

@@ -1,9 +1,10 @@
 //! The quantum natural gradient: the steepest way down among states rather than among inputs.
 //!
-//! `x = x - step (g + damping 1)^{-1} dL/dx`, where g is the Fubini-Study metric of the states. The metric is singular
-//! where inputs do nothing or the same, which the damping bears.
+//! `x = x - step (g + damping 1)^{-1} dL/dx`, where g is the Fubini-Study metric of the states. The
+//! metric is singular where inputs do nothing or the same, which the damping bears.
 //!
-//! Source: J. Stokes, J. Izaac, N. Killoran, G. Carleo, Quantum 4, 269 (2020), with the whole metric.
+//! Source: J. Stokes, J. Izaac, N. Killoran, G. Carleo, Quantum 4, 269 (2020), with the whole
+//! metric.
 
 use super::{
     Objective, OptimizeError, State,
@@ -34,14 +35,21 @@ impl NaturalGradient {
         positive("damping", self.damping)
     }
 
-    pub(super) fn step<F: Objective>(&self, f: &F, state: &mut State) -> Result<(), OptimizeError<F::Error>> {
+    pub(super) fn step<F: Objective>(
+        &self,
+        f: &F,
+        state: &mut State,
+    ) -> Result<(), OptimizeError<F::Error>> {
         state.evaluations += 1;
         let metric = f.metric(&state.x).map_err(OptimizeError::Objective)?;
         let n = state.x.len();
         expect("rows of the metric", metric.len(), n)?;
         metric.iter().try_for_each(|row| expect("entries in a row of the metric", row.len(), n))?;
         if let Some(&value) = metric.iter().flatten().find(|x| !x.is_finite()) {
-            return Err(OptimizeError::NotFinite { what: "an entry of the metric".to_owned(), value });
+            return Err(OptimizeError::NotFinite {
+                what: "an entry of the metric".to_owned(),
+                value,
+            });
         }
         let scale = metric.iter().map(|row| largest(row)).fold(1.0, f64::max);
         let mut damping = self.damping;
@@ -59,8 +67,8 @@ impl NaturalGradient {
     }
 }
 
-/// Solves `(a + damping 1) x = b` for a symmetric a by Cholesky's factors; `None` unless the matrix is positive.
-/// O(n^3).
+/// Solves `(a + damping 1) x = b` for a symmetric a by Cholesky's factors; `None` unless the matrix
+/// is positive. O(n^3).
 fn solve(a: &[Vec<f64>], damping: f64, b: &[f64]) -> Option<Vec<f64>> {
     let n = b.len();
     let mut l = vec![vec![0.0; n]; n];

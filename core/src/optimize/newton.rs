@@ -1,7 +1,8 @@
-//! Newton's method without Hessians: its equations are solved by conjugate gradients, which need products only.
+//! Newton's method without Hessians: its equations are solved by conjugate gradients, which need
+//! products only.
 //!
-//! The iteration ends where the residual is small next to the gradient, so that the method is superlinear, or at a
-//! direction of negative curvature, which leads down as well.
+//! The iteration ends where the residual is small next to the gradient, so that the method is
+//! superlinear, or at a direction of negative curvature, which leads down as well.
 //!
 //! Source: J. Nocedal, S. J. Wright, Numerical Optimization (2006), algorithm 7.1.
 
@@ -12,8 +13,8 @@ use super::{
     vector::{dot, moved, negated, norm},
 };
 
-/// The longest step that curvature may ask for, in units of the size of the point or of 1: at an inflection it is rounding,
-/// and what it asks for is anywhere.
+/// The longest step that curvature may ask for, in units of the size of the point or of 1: at an
+/// inflection it is rounding, and what it asks for is anywhere.
 const FAR: f64 = 100.0;
 
 /// A truncated Newton method by Hessian-vector products.
@@ -42,10 +43,18 @@ impl NewtonCg {
 
 impl NewtonCg {
     pub(super) fn check(&self) -> Result<(), Fault> {
-        if self.products == 0 { Err(("products", 0.0, "a whole number of at least 1")) } else { Ok(()) }
+        if self.products == 0 {
+            Err(("products", 0.0, "a whole number of at least 1"))
+        } else {
+            Ok(())
+        }
     }
 
-    pub(super) fn step<F: Objective>(&self, f: &F, state: &mut State) -> Result<(), OptimizeError<F::Error>> {
+    pub(super) fn step<F: Objective>(
+        &self,
+        f: &F,
+        state: &mut State,
+    ) -> Result<(), OptimizeError<F::Error>> {
         let (direction, curved) = self.direction(f, state)?;
         let steepest = norm(&state.gradient).recip().min(1.0);
         let mut found = search(f, state, &direction, if curved { 1.0 } else { steepest })?;

@@ -30,8 +30,9 @@ pub trait Objective {
         false
     }
 
-    /// Measurement `k` of the value at x, the same whenever it is asked for, with its standard error; measurement 0 gives
-    /// [`Objective::value`]. Where values are exact, the value without an error.
+    /// Measurement `k` of the value at x, the same whenever it is asked for, with its standard
+    /// error; measurement 0 gives [`Objective::value`]. Where values are exact, the value without
+    /// an error.
     ///
     /// # Errors
     /// As the function says.
@@ -40,7 +41,8 @@ pub trait Objective {
         Ok(Mean { value: self.value(x)?, stderr: None })
     }
 
-    /// The change of the gradient along v. Central differences of gradients, unless there is a better way.
+    /// The change of the gradient along v. Central differences of gradients, unless there is a
+    /// better way.
     ///
     /// # Errors
     /// As the function says.
@@ -48,13 +50,14 @@ pub trait Objective {
         difference_of_gradients(self, x, v)
     }
 
-    /// Values that differ by less than this part of themselves count as equal: the rounding of the function.
+    /// Values that differ by less than this part of themselves count as equal: the rounding of the
+    /// function.
     fn noise(&self) -> f64 {
         1e-14
     }
 
-    /// The metric that says how far apart two neighbouring points are: symmetric, without negative eigenvalues. The
-    /// identity, unless the function knows better.
+    /// The metric that says how far apart two neighbouring points are: symmetric, without negative
+    /// eigenvalues. The identity, unless the function knows better.
     ///
     /// # Errors
     /// As the function says.
@@ -64,11 +67,12 @@ pub trait Objective {
     }
 }
 
-/// The part of the largest input that a step is at least, so that it is one: 2^-36, of which the rounding of x is 2^-16.
+/// The part of the largest input that a step is at least, so that it is one: 2^-36, of which the
+/// rounding of x is 2^-16.
 const LEAST_STEP: f64 = 1.0 / (1u64 << 36) as f64;
 
-/// The change of the gradient along v by a central difference, with the step that balances its rounding against the next
-/// derivatives: for functions of angles the same wherever x is.
+/// The change of the gradient along v by a central difference, with the step that balances its
+/// rounding against the next derivatives: for functions of angles the same wherever x is.
 pub(super) fn difference_of_gradients<F: Objective + ?Sized>(
     f: &F,
     x: &[f64],
@@ -84,8 +88,9 @@ pub(super) fn difference_of_gradients<F: Objective + ?Sized>(
     Ok(up.iter().zip(&down).map(|(u, d)| (u - d) / (2.0 * step)).collect())
 }
 
-/// The sum of the expectation values, with Hessian-vector products and the Fubini-Study metric. Where the circuit has no one
-/// final state, gradients are taken on duals, and Hessian-vector products are differences of these.
+/// The sum of the expectation values, with Hessian-vector products and the Fubini-Study metric.
+/// Where the circuit has no one final state, gradients are taken on duals, and Hessian-vector
+/// products are differences of these.
 impl Objective for Expectation {
     type Error = HybridError;
 

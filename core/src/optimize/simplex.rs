@@ -1,8 +1,10 @@
-//! Nelder and Mead's simplex: n + 1 corners, of which the worst is moved in each iteration. No derivatives.
+//! Nelder and Mead's simplex: n + 1 corners, of which the worst is moved in each iteration. No
+//! derivatives.
 //!
-//! The worst corner is reflected at the middle of the others, further if that is the best so far, less far if it is
-//! still the worst; if nothing helps, the simplex shrinks towards its best corner. The factors depend on the number of
-//! inputs, which keeps the simplex from collapsing where there are many.
+//! The worst corner is reflected at the middle of the others, further if that is the best so far,
+//! less far if it is still the worst; if nothing helps, the simplex shrinks towards its best
+//! corner. The factors depend on the number of inputs, which keeps the simplex from collapsing
+//! where there are many.
 //!
 //! Source: F. Gao, L. Han, Comput. Optim. Appl. 51, 259 (2012).
 
@@ -65,8 +67,13 @@ impl NelderMead {
         Ok(())
     }
 
-    pub(super) fn step<F: Objective>(&self, f: &F, state: &mut State) -> Result<(), OptimizeError<F::Error>> {
-        let Memory::Simplex(mut corners) = std::mem::replace(&mut state.memory, Memory::Nothing) else {
+    pub(super) fn step<F: Objective>(
+        &self,
+        f: &F,
+        state: &mut State,
+    ) -> Result<(), OptimizeError<F::Error>> {
+        let Memory::Simplex(mut corners) = std::mem::replace(&mut state.memory, Memory::Nothing)
+        else {
             return self.start(f, state);
         };
         let n = corners.len() - 1;
@@ -76,7 +83,8 @@ impl NelderMead {
         }
         // From two inputs on; one is treated as two.
         let inputs = n.max(2) as f64;
-        let (expand, contract, shrink) = (1.0 + 2.0 / inputs, 0.75 - 0.5 / inputs, 1.0 - 1.0 / inputs);
+        let (expand, contract, shrink) =
+            (1.0 + 2.0 / inputs, 0.75 - 0.5 / inputs, 1.0 - 1.0 / inputs);
         let (best, second, worst) = (corners[0].1, corners[n - 1].1, corners[n].clone());
         let mut middle = vec![0.0; n];
         for (x, _) in &corners[..n] {

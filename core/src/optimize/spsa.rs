@@ -4,7 +4,8 @@
 //! g = (f(x + c d) - f(x - c d)) / (2 c) d,   d_k = 1 or -1 at random
 //! x = x - a g,   a = step ((A + 1) / (A + 1 + t))^0.602,   c = width / (t + 1)^0.101   in iteration t = 0, 1, …
 //! ```
-//! Three values an iteration, however many inputs there are: what one takes where values are measured.
+//! Three values an iteration, however many inputs there are: what one takes where values are
+//! measured.
 //!
 //! # Calibration
 //! What is not given comes from the first values. With the standard error e of a value,
@@ -13,12 +14,13 @@
 //! width = e, but from 0.2 to 0.4,      step = min(reach / r, 1 / q),
 //! ```
 //!
-//! where r is the root of the mean of the squares of the slope along some directions, so that the first steps are about
-//! `reach` long along each input, and q that of the second difference `(f(x + c d) - 2 f(x) + f(x - c d)) / c^2` less the part
-//! of measurement, `6 e^2 / c^4`: no step is longer than the curvature bears.
+//! where r is the root of the mean of the squares of the slope along some directions, so that the
+//! first steps are about `reach` long along each input, and q that of the second difference
+//! `(f(x + c d) - 2 f(x) + f(x - c d)) / c^2` less the part of measurement, `6 e^2 / c^4`: no step
+//! is longer than the curvature bears.
 //!
-//! Source: J. C. Spall, IEEE Trans. Autom. Control 37, 332 (1992), and for the calibration IEEE Trans. Aerosp. Electron. Syst. 34,
-//! 817 (1998), section III.
+//! Source: J. C. Spall, IEEE Trans. Autom. Control 37, 332 (1992), and for the calibration IEEE
+//! Trans. Aerosp. Electron. Syst. 34, 817 (1998), section III.
 
 use super::{
     Memory, Objective, OptimizeError, State,
@@ -85,7 +87,8 @@ impl Spsa {
 
 /// The directions that a calibration looks along.
 const DIRECTIONS: u64 = 10;
-/// The widths that a calibration gives: for angles, so that values do not drown in measurement nor in curvature.
+/// The widths that a calibration gives: for angles, so that values do not drown in measurement nor
+/// in curvature.
 const WIDTHS: [f64; 2] = [0.2, 0.4];
 /// The seed of the directions of a calibration, as a part of that of the others.
 const CALIBRATION: u64 = 0x6361_6c69_6272_6174;
@@ -175,7 +178,11 @@ impl Spsa {
         }
     }
 
-    pub(super) fn step<F: Objective>(&self, f: &F, state: &mut State) -> Result<(), OptimizeError<F::Error>> {
+    pub(super) fn step<F: Objective>(
+        &self,
+        f: &F,
+        state: &mut State,
+    ) -> Result<(), OptimizeError<F::Error>> {
         let t = state.iterations;
         let (step, _) = self.sizes(state);
         let step = step * ((self.stability + 1.0) / (self.stability + 1.0 + t as f64)).powf(0.602);

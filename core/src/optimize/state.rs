@@ -16,10 +16,12 @@ pub struct State {
     pub value: f64,
     /// The standard error of the value, where it is measured and the method asked for it.
     pub stderr: Option<f64>,
-    /// The gradient there; empty for [`NelderMead`](super::NelderMead), along one direction for [`Spsa`](super::Spsa).
+    /// The gradient there; empty for [`NelderMead`](super::NelderMead), along one direction for
+    /// [`Spsa`](super::Spsa).
     pub gradient: Vec<f64>,
-    /// The point with the smallest value so far, and this value. The smallest of many measured values is less than it should be:
-    /// of these it is the mean point of the window of iterations with the smallest mean, and this mean.
+    /// The point with the smallest value so far, and this value. The smallest of many measured
+    /// values is less than it should be: of these it is the mean point of the window of iterations
+    /// with the smallest mean, and this mean.
     pub best: (Vec<f64>, f64),
     /// How many iterations there were.
     pub iterations: usize,
@@ -27,7 +29,8 @@ pub struct State {
     pub values: Vec<f64>,
     /// How often the function was asked for a value, a gradient, a product or a metric.
     pub evaluations: u64,
-    /// How far a simplex reaches, in its values or in the square of its size; only for [`NelderMead`](super::NelderMead).
+    /// How far a simplex reaches, in its values or in the square of its size; only for
+    /// [`NelderMead`](super::NelderMead).
     pub spread: Option<f64>,
     /// Whether no step made the value smaller any more.
     pub stalled: bool,
@@ -39,7 +42,8 @@ pub struct State {
     pub shape: Option<Shape>,
 }
 
-/// What an optimizer remembers from step to step. It begins anew from what is another's, or does not fit the inputs.
+/// What an optimizer remembers from step to step. It begins anew from what is another's, or does
+/// not fit the inputs.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Memory {
@@ -47,7 +51,8 @@ pub enum Memory {
     Nothing,
     /// The running means of the gradients and of their squares, for [`Adam`](super::Adam).
     Means(Vec<f64>, Vec<f64>),
-    /// The last steps with the changes of the gradient, the oldest first, for [`Lbfgs`](super::Lbfgs).
+    /// The last steps with the changes of the gradient, the oldest first, for
+    /// [`Lbfgs`](super::Lbfgs).
     Steps(Vec<(Vec<f64>, Vec<f64>)>),
     /// The corners with their values, the best first, for [`NelderMead`](super::NelderMead).
     Simplex(Vec<(Vec<f64>, f64)>),
@@ -77,7 +82,8 @@ impl State {
         let x = self.x.clone();
         let stderr = match self.stderr {
             Some(stderr) => Some(stderr),
-            // The best corner of a simplex was lucky, and may stay where it is: it is measured anew.
+            // The best corner of a simplex was lucky, and may stay where it is: it is measured
+            // anew.
             None if self.spread.is_some() => {
                 let mean = self.sample_at(f, &x, self.iterations as u64)?;
                 self.value = mean.value;

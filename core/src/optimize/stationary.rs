@@ -1,19 +1,23 @@
 //! Whether a point where the gradient is small is a minimum.
 //!
-//! The gradient is 0 at a maximum and a saddle too, so the Hessian H decides ([`curvature`]): where it is positive the point is a
-//! minimum; along a v with `v H v < 0` the value falls, and a search along v and -v finds a lower point, the first that
+//! The gradient is 0 at a maximum and a saddle too, so the Hessian H decides ([`curvature`]): where
+//! it is positive the point is a minimum; along a v with `v H v < 0` the value falls, and a search
+//! along v and -v finds a lower point, the first that
 //!
 //! ```text
 //! f(x + t v) <= f(x) + 0.1 t^2 v H v,      t = 1, 1/2, 1/4, …
 //! ```
 //!
-//! Where H is singular, as it is for more angles than a state needs, its null space is probed: values along a few of its vectors,
-//! and where a few steps of L-BFGS lead from there. A lower value decides. If there is none, and H is positive in the other
-//! directions or the values rise, the point counts as a minimum; where all is flat nothing decides.
+//! Where H is singular, as it is for more angles than a state needs, its null space is probed:
+//! values along a few of its vectors, and where a few steps of L-BFGS lead from there. A lower
+//! value decides. If there is none, and H is positive in the other directions or the values rise,
+//! the point counts as a minimum; where all is flat nothing decides.
 //!
-//! A value is lower if it is so by more than rounding, the tolerance of values, and what the slope that is left explains.
+//! A value is lower if it is so by more than rounding, the tolerance of values, and what the slope
+//! that is left explains.
 //!
-//! Source: J. Nocedal, S. J. Wright, Numerical Optimization (2006), theorems 2.3 and 2.4 and section 3.4.
+//! Source: J. Nocedal, S. J. Wright, Numerical Optimization (2006), theorems 2.3 and 2.4 and
+//! section 3.4.
 
 use super::{
     Lbfgs, Memory, Objective, OptimizeError, State, Stopping,
@@ -61,7 +65,8 @@ struct Around<'a, F> {
 }
 
 impl<F: Objective> Around<'_, F> {
-    /// How far below the value here the one at x is, beyond what rounding and slope explain; above it, if negative.
+    /// How far below the value here the one at x is, beyond what rounding and slope explain; above
+    /// it, if negative.
     fn fall(&self, value: f64, x: &[f64]) -> f64 {
         let away = norm(&minus(x, &self.state.x));
         let fall = self.state.value - value;
@@ -103,10 +108,12 @@ impl<F: Objective> Around<'_, F> {
         None
     }
 
-    /// A lower point that probes of the null space find, or whether the value rises along all of them.
+    /// A lower point that probes of the null space find, or whether the value rises along all of
+    /// them.
     fn probe(&mut self, seen: &Curvature, flat: f64) -> Result<Vec<f64>, bool> {
         let n = self.state.x.len();
-        let curved: Vec<&Vec<f64>> = seen.pairs.iter().filter(|p| p.0 > flat).map(|p| &p.1).collect();
+        let curved: Vec<&Vec<f64>> =
+            seen.pairs.iter().filter(|p| p.0 > flat).map(|p| &p.1).collect();
         let mut rises = true;
         for number in 0..=PROBES {
             let v = match number {
@@ -132,7 +139,8 @@ impl<F: Objective> Around<'_, F> {
                     continue;
                 }
                 let memory = Memory::Nothing;
-                let mut beside = State { x, value, gradient, memory, spread: None, ..self.state.clone() };
+                let mut beside =
+                    State { x, value, gradient, memory, spread: None, ..self.state.clone() };
                 for _ in 0..STEPS {
                     // Where there is no further step nothing is found.
                     if Lbfgs::default().step(self.f, &mut beside).is_err() || beside.stalled {
@@ -149,8 +157,8 @@ impl<F: Objective> Around<'_, F> {
     }
 }
 
-/// What the point of a state is. Of functions whose products of the Hessian are `exact` these are taken, else differences of gradients,
-/// which need no more memory than a gradient does.
+/// What the point of a state is. Of functions whose products of the Hessian are `exact` these are
+/// taken, else differences of gradients, which need no more memory than a gradient does.
 ///
 /// # Errors
 /// [`OptimizeError`] from the gradient where a state has none.
@@ -177,7 +185,8 @@ pub(super) fn shape<F: Objective>(
         count += 2;
         if exact { f.hessian_product(&x, v) } else { difference_of_gradients(f, &x, v) }
     };
-    // What a method without a gradient takes for its end may be no stationary point: how much lower a step down would lead.
+    // What a method without a gradient takes for its end may be no stationary point: how much lower
+    // a step down would lead.
     if !around.state.has_gradient() && !small {
         let down = scaled(&gradient, size.recip());
         let bend = product(&down).map_or(f64::NAN, |product| norm(&product));
@@ -195,7 +204,8 @@ pub(super) fn shape<F: Objective>(
     let scale = seen.scale();
     around.slope = size;
     around.least = 100.0 * rounding.max(f.noise() * scale) + stopping.change;
-    let flat = (FLAT * scale).max(stopping.gradient).max(10.0 * f.noise().powf(2.0 / 3.0) * value.abs());
+    let flat =
+        (FLAT * scale).max(stopping.gradient).max(10.0 * f.noise().powf(2.0 / 3.0) * value.abs());
     let smallest = seen.pairs[0].0;
     let held = std::mem::replace(&mut around.state.gradient, gradient);
     let found = if smallest < -flat { around.along(&seen.pairs[0].1, smallest) } else { None };

@@ -6,20 +6,23 @@ use super::{State, vector::largest};
 
 /// When it is enough.
 ///
-/// Where values are exact, the tolerances say where a point is looked at ([`Shape`](super::Shape)): what is no minimum is left
-/// along the curvature that leads down. Measured values ([`Objective::is_measured`](super::Objective::is_measured)) are never equal
-/// but by chance: there the means over windows of 25 iterations are compared, and if they fall no further within their standard errors,
-/// and the gradients are consistent with 0, that is [`Stop::NoProgress`], which does not claim a minimum.
+/// Where values are exact, the tolerances say where a point is looked at ([`Shape`](super::Shape)):
+/// what is no minimum is left along the curvature that leads down. Measured values
+/// ([`Objective::is_measured`](super::Objective::is_measured)) are never equal but by chance: there
+/// the means over windows of 25 iterations are compared, and if they fall no further within their
+/// standard errors, and the gradients are consistent with 0, that is [`Stop::NoProgress`], which
+/// does not claim a minimum.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]
 pub struct Stopping {
     /// The most iterations.
     pub iterations: usize,
-    /// Enough if no derivative is larger. Not for [`Spsa`](super::Spsa), whose gradients are guesses.
+    /// Enough if no derivative is larger. Not for [`Spsa`](super::Spsa), whose gradients are
+    /// guesses.
     pub gradient: f64,
-    /// Enough if no value of the last three iterations is further from the one before; for a simplex, if its values
-    /// are no further apart and its size is no larger than the root of this.
+    /// Enough if no value of the last three iterations is further from the one before; for a
+    /// simplex, if its values are no further apart and its size is no larger than the root of this.
     pub change: f64,
 }
 
@@ -49,8 +52,8 @@ impl Stopping {
         Stopping { change, ..self }
     }
 
-    /// Why to stop here, if so, as far as the numbers of a state show: [`Optimizer::advance`](super::Optimizer::advance) also looks at
-    /// the function.
+    /// Why to stop here, if so, as far as the numbers of a state show:
+    /// [`Optimizer::advance`](super::Optimizer::advance) also looks at the function.
     #[must_use]
     pub fn reached(&self, state: &State) -> Option<Stop> {
         let small = |step: &[f64]| (step[1] - step[0]).abs() <= self.change;
@@ -85,14 +88,16 @@ impl Stopping {
 pub enum Stop {
     /// The derivatives are small, and the point is a minimum.
     Gradient,
-    /// The value changes no more, and the point is a minimum as far as the function has derivatives to tell.
+    /// The value changes no more, and the point is a minimum as far as the function has derivatives
+    /// to tell.
     Change,
-    /// The point is stationary and no minimum: a lower value is known beside it, but no iteration is left to go there.
+    /// The point is stationary and no minimum: a lower value is known beside it, but no iteration
+    /// is left to go there.
     NotMinimum,
     /// The point is stationary; whether it is a minimum is not decided.
     Undecided,
-    /// Measured values fall no more within their standard errors; what is lower by less is not seen, and whether it is a minimum
-    /// is not decided.
+    /// Measured values fall no more within their standard errors; what is lower by less is not
+    /// seen, and whether it is a minimum is not decided.
     NoProgress,
     /// No step makes the value smaller.
     Stalled,

@@ -1,11 +1,13 @@
-//! Inputs that must stay in an interval, as the strengths of noise: another number is put in their place.
+//! Inputs that must stay in an interval, as the strengths of noise: another number is put in their
+//! place.
 //!
 //! ```text
 //! x = a + (b - a) sin^2 u
 //! ```
-//! is in `[a, b]` whatever u is, so every optimizer minimises over all u. Where the best x is an end of the interval, the
-//! derivative by u is 0 there, which ends the minimisation. What damping keeps, `sqrt(1 - x)`, is `|cos u|` with finite slopes;
-//! where it is best at x = 1, a line search ends at its kink and says that it stalled.
+//! is in `[a, b]` whatever u is, so every optimizer minimises over all u. Where the best x is an
+//! end of the interval, the derivative by u is 0 there, which ends the minimisation. What damping
+//! keeps, `sqrt(1 - x)`, is `|cos u|` with finite slopes; where it is best at x = 1, a line search
+//! ends at its kink and says that it stalled.
 
 use super::{Objective, objective::difference_of_gradients, vector::moved};
 use crate::simulate::Mean;
@@ -26,8 +28,8 @@ pub struct Outside {
     pub interval: [f64; 2],
 }
 
-/// How near to an end of its interval an input begins, as a part of the interval: at the end itself no derivative by u leads
-/// away from it.
+/// How near to an end of its interval an input begins, as a part of the interval: at the end itself
+/// no derivative by u leads away from it.
 const NEAREST: f64 = 1e-4;
 
 impl Intervals {
@@ -47,14 +49,19 @@ impl Intervals {
         u.iter().enumerate().map(input).collect()
     }
 
-    /// The numbers u for inputs to begin with; one at an end of its interval is moved a little inside.
+    /// The numbers u for inputs to begin with; one at an end of its interval is moved a little
+    /// inside.
     ///
     /// # Errors
     /// [`Outside`].
     pub fn start(&self, x: &[f64]) -> Result<Vec<f64>, Outside> {
         let number = |(input, &value): (usize, &f64)| match self.of(input) {
-            Some([a, b]) if !(a..=b).contains(&value) => Err(Outside { input, value, interval: [a, b] }),
-            Some([a, b]) if a < b => Ok(((value - a) / (b - a)).clamp(NEAREST, 1.0 - NEAREST).sqrt().asin()),
+            Some([a, b]) if !(a..=b).contains(&value) => {
+                Err(Outside { input, value, interval: [a, b] })
+            }
+            Some([a, b]) if a < b => {
+                Ok(((value - a) / (b - a)).clamp(NEAREST, 1.0 - NEAREST).sqrt().asin())
+            }
             _ => Ok(value),
         };
         x.iter().enumerate().map(number).collect()
@@ -107,8 +114,8 @@ impl<F: Objective> Within<F> {
         Within { objective, intervals }
     }
 
-    /// The derivative by number k as a difference of values: at the end of an interval that by x may be infinite, where x is the
-    /// end to rounding and that by u is none or 0.
+    /// The derivative by number k as a difference of values: at the end of an interval that by x
+    /// may be infinite, where x is the end to rounding and that by u is none or 0.
     fn difference(&self, u: &[f64], k: usize) -> Result<f64, F::Error> {
         let h = self.objective.noise().max(f64::EPSILON).cbrt();
         let mut beside = u.to_vec();
@@ -146,8 +153,9 @@ impl<F: Objective> Objective for Within<F> {
 
     fn hessian_product(&self, u: &[f64], v: &[f64]) -> Result<Vec<f64>, F::Error> {
         let (x, slopes) = (self.intervals.inputs(u), self.intervals.slopes(u));
-        let times =
-            |v: &[f64]| -> Vec<f64> { v.iter().zip(&slopes).map(|(v, [slope, _])| v * slope).collect() };
+        let times = |v: &[f64]| -> Vec<f64> {
+            v.iter().zip(&slopes).map(|(v, [slope, _])| v * slope).collect()
+        };
         let product = times(&self.objective.hessian_product(&x, &times(v))?);
         if self.intervals.are_trivial() {
             return Ok(product);
@@ -157,7 +165,11 @@ impl<F: Objective> Objective for Within<F> {
             gradient.iter().zip(&slopes).zip(v).map(|((g, [_, bend]), v)| g * bend * v).collect();
         let product = moved(&product, 1.0, &bend);
         // At the end of an interval second derivatives by x may be infinite.
-        if product.iter().all(|p| p.is_finite()) { Ok(product) } else { difference_of_gradients(self, u, v) }
+        if product.iter().all(|p| p.is_finite()) {
+            Ok(product)
+        } else {
+            difference_of_gradients(self, u, v)
+        }
     }
 
     fn noise(&self) -> f64 {

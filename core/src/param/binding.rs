@@ -6,7 +6,8 @@ use smallvec::SmallVec;
 use super::{Angle, ParamId, Q, angle::within_turns, large::sin_cos_of_sum};
 use crate::scalar::{Real, Ring, Scalar};
 
-/// How far a sum of probabilities may be beyond 0 and 1, which numbers round to 1e-7 or, else, to 1e-16.
+/// How far a sum of probabilities may be beyond 0 and 1, which numbers round to 1e-7 or, else, to
+/// 1e-16.
 const ROUNDING: [f64; 2] = [1e-6, 1e-12];
 
 /// Why an angle has no number.
@@ -34,7 +35,9 @@ pub enum BindError {
         value: f64,
     },
     /// The ring holds no probabilities.
-    #[error("noise needs real numbers, which these are not: there is none for the probability {angle}")]
+    #[error(
+        "noise needs real numbers, which these are not: there is none for the probability {angle}"
+    )]
     NoReals {
         /// The probability.
         angle: Angle,
@@ -68,13 +71,15 @@ pub trait Binding<R: Ring> {
     /// # Errors
     /// [`BindError`] if a parameter has no value or the ring holds no such number.
     fn cis(&self, angle: &Angle) -> Result<R, BindError>;
-    /// `e^{i s}` for four sums of the angles with these numbers. A ring of rounded numbers multiplies factors: a sum of
-    /// a large angle and a small one would lose digits of the small one, and a matrix of such entries not be unitary.
+    /// `e^{i s}` for four sums of the angles with these numbers. A ring of rounded numbers
+    /// multiplies factors: a sum of a large angle and a small one would lose digits of the small
+    /// one, and a matrix of such entries not be unitary.
     ///
     /// # Errors
     /// As [`Binding::cis`].
     fn cis_of_sums(&self, angles: &[&Angle], sums: [&[usize]; 4]) -> Result<[R; 4], BindError> {
-        let one = |sum: &[usize]| self.cis(&sum.iter().fold(Angle::zero(), |sum, &k| sum + angles[k]));
+        let one =
+            |sum: &[usize]| self.cis(&sum.iter().fold(Angle::zero(), |sum, &k| sum + angles[k]));
         let [a, b, c, d] = sums;
         Ok([one(a)?, one(b)?, one(c)?, one(d)?])
     }
@@ -102,10 +107,12 @@ pub trait Binding<R: Ring> {
     fn i_sin(&self, angle: &Angle) -> Result<R, BindError> {
         Ok((self.cis(angle)? - self.cis(&-angle.clone())?) * self.half())
     }
-    /// The angle itself, in radians, as a probability: 0 or 1 where rounding put it a little beyond. A symbol may be any.
+    /// The angle itself, in radians, as a probability: 0 or 1 where rounding put it a little
+    /// beyond. A symbol may be any.
     ///
     /// # Errors
-    /// [`BindError`] if it has no value, is not between 0 and 1 (to 1e-12; in single precision to 1e-6), or the ring holds no real numbers.
+    /// [`BindError`] if it has no value, is not between 0 and 1 (to 1e-12; in single precision to
+    /// 1e-6), or the ring holds no real numbers.
     fn probability(&self, p: &Angle) -> Result<R, BindError> {
         Err(BindError::NoReals { angle: p.clone() })
     }
@@ -162,8 +169,8 @@ impl<T: Real> Values<'_, T> {
         }
     }
 
-    /// Cosine and sine, exact for multiples of pi/4. Whole turns are left out while they are exact: `2^50 pi/3` is
-    /// `4 pi/3`, where its f64 is off by a quarter.
+    /// Cosine and sine, exact for multiples of pi/4. Whole turns are left out while they are exact:
+    /// `2^50 pi/3` is `4 pi/3`, where its f64 is off by a quarter.
     fn cos_sin(&self, angle: &Angle) -> Result<(T, T), BindError> {
         let (zero, one, root) = (T::zero, T::one, || T::ratio(1, 2).sqrt());
         Ok(match angle.eighth_turns() {
@@ -181,8 +188,10 @@ impl<T: Real> Values<'_, T> {
                 let fraction = |q: Q| [*q.numer() as f64, *q.denom() as f64];
                 let (one, radians) = (T::one(), angle.radian_part());
                 // Each parameter has a value: there is a sum.
-                let terms =
-                    angle.terms().iter().filter_map(|&(id, q)| Some((fraction(q), self.0.get(id.index())?)));
+                let terms = angle
+                    .terms()
+                    .iter()
+                    .filter_map(|&(id, q)| Some((fraction(q), self.0.get(id.index())?)));
                 let terms = terms.chain([([radians, 1.0], &one)]);
                 let (sin, cos) = sin_cos_of_sum(&sum, fraction(pi), terms);
                 (cos, sin)
@@ -195,9 +204,15 @@ impl<T: Real> Binding<Complex<T>> for Values<'_, T> {
     fn cis(&self, angle: &Angle) -> Result<Complex<T>, BindError> {
         self.cos_sin(angle).map(|(cos, sin)| Complex::new(cos, sin))
     }
-    /// Multiples of pi are added exactly, so that `pi/8 + pi/8` still has exact entries; every other angle is a factor.
-    fn cis_of_sums(&self, angles: &[&Angle], sums: [&[usize]; 4]) -> Result<[Complex<T>; 4], BindError> {
-        let factor = |angle: &&Angle| (!angle.is_multiple_of_pi()).then(|| self.cis(angle)).transpose();
+    /// Multiples of pi are added exactly, so that `pi/8 + pi/8` still has exact entries; every
+    /// other angle is a factor.
+    fn cis_of_sums(
+        &self,
+        angles: &[&Angle],
+        sums: [&[usize]; 4],
+    ) -> Result<[Complex<T>; 4], BindError> {
+        let factor =
+            |angle: &&Angle| (!angle.is_multiple_of_pi()).then(|| self.cis(angle)).transpose();
         let factors: SmallVec<[Option<Complex<T>>; 4]> =
             angles.iter().map(factor).collect::<Result<_, _>>()?;
         let one = |sum: &[usize]| -> Result<Complex<T>, BindError> {
@@ -254,6 +269,7 @@ impl<T: Real> Binding<Complex<T>> for Values<'_, T> {
         Ok(Complex::from_real(x.re.sqrt()))
     }
     fn cos_i_sin(&self, angle: &Angle) -> Result<(Complex<T>, Complex<T>), BindError> {
-        self.cos_sin(angle).map(|(cos, sin)| (Complex::from_real(cos), Complex::new(T::zero(), sin)))
+        self.cos_sin(angle)
+            .map(|(cos, sin)| (Complex::from_real(cos), Complex::new(T::zero(), sin)))
     }
 }

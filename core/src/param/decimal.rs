@@ -1,7 +1,9 @@
-//! Decimals as they are written: the fraction that a float says, and the multiple of pi that it may be.
+//! Decimals as they are written: the fraction that a float says, and the multiple of pi that it may
+//! be.
 //!
-//! A float stands for the shortest decimal that reads back the same. If that has few digits, somebody wrote the
-//! number, and it is that fraction. If it has many, it is some real number rounded, and nobody knows which.
+//! A float stands for the shortest decimal that reads back the same. If that has few digits,
+//! somebody wrote the number, and it is that fraction. If it has many, it is some real number
+//! rounded, and nobody knows which.
 
 #![deny(clippy::arithmetic_side_effects)]
 
@@ -70,14 +72,15 @@ impl Decimal {
         10f64.powi(self.exponent)
     }
 
-    /// Whether it has so few digits that it is taken for the fraction that it says: [`SHORT_DECIMAL`] at most.
+    /// Whether it has so few digits that it is taken for the fraction that it says:
+    /// [`SHORT_DECIMAL`] at most.
     #[must_use]
     pub fn is_short(&self) -> bool {
         self.n_digits <= SHORT_DECIMAL
     }
 
-    /// How far the number that was meant may be from the float: what the last of many digits leaves open; of few digits,
-    /// what the float does.
+    /// How far the number that was meant may be from the float: what the last of many digits leaves
+    /// open; of few digits, what the float does.
     #[must_use]
     pub fn doubt(&self) -> f64 {
         if !self.is_short() {

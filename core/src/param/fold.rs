@@ -1,4 +1,5 @@
-//! Expressions without parameters, exact as long as they can be: `0.5*0.5` is the decimal 0.25, `cos(pi)` is -1.
+//! Expressions without parameters, exact as long as they can be: `0.5*0.5` is the decimal 0.25,
+//! `cos(pi)` is -1.
 
 #![deny(clippy::arithmetic_side_effects)]
 
@@ -11,7 +12,8 @@ use super::{Angle, Decimal, Function, ParamExpr, Q, Rounded, Step, reciprocal};
 const PRODUCT_POWER: i64 = 64;
 
 impl ParamExpr {
-    /// The angle that an expression without parameters is. What is rounded on the way has a [slack](Angle::slack).
+    /// The angle that an expression without parameters is. What is rounded on the way has a
+    /// [slack](Angle::slack).
     pub(crate) fn folded(&self) -> Angle {
         let mut stack: Vec<Angle> = Vec::new();
         for step in self.steps() {
@@ -26,8 +28,12 @@ impl ParamExpr {
                     match step {
                         Step::Add => x + y,
                         Step::Sub => x - y,
-                        Step::Mul => product(&x, &y).unwrap_or_else(|| rounded(&x, &y, Rounded::times)),
-                        Step::Div => quotient(&x, &y).unwrap_or_else(|| rounded(&x, &y, Rounded::over)),
+                        Step::Mul => {
+                            product(&x, &y).unwrap_or_else(|| rounded(&x, &y, Rounded::times))
+                        }
+                        Step::Div => {
+                            quotient(&x, &y).unwrap_or_else(|| rounded(&x, &y, Rounded::over))
+                        }
                         _ => power(&x, &y).unwrap_or_else(|| rounded(&x, &y, Rounded::power)),
                     }
                 }

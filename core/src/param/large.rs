@@ -1,9 +1,10 @@
 //! Sines and cosines of sums of angles of which some are large.
 //!
-//! A sum `a pi + b + sum_k q_k theta_k` in floats is off by half a unit in its last place, `1e-10` at `1e6` and whole turns at
-//! `1e17`, so that a shift by pi/2 is lost there and `3 theta` another angle. The sine and the cosine of each term are known to
-//! all digits, as a term is two floats: what their product turns beyond the rounded sum is made up for. A third is two floats
-//! only up to 1e-32 of itself.
+//! A sum `a pi + b + sum_k q_k theta_k` in floats is off by half a unit in its last place, `1e-10`
+//! at `1e6` and whole turns at `1e17`, so that a shift by pi/2 is lost there and `3 theta` another
+//! angle. The sine and the cosine of each term are known to all digits, as a term is two floats:
+//! what their product turns beyond the rounded sum is made up for. A third is two floats only up to
+//! 1e-32 of itself.
 
 use num_complex::Complex;
 
@@ -15,8 +16,9 @@ const LARGE: f64 = 1024.0;
 /// What pi is more than its float.
 const REST_OF_PI: f64 = 1.224_646_799_147_353_2e-16;
 
-/// Sine and cosine of a sum, given in numbers and as its terms `(n, d, x)`, which stand for `n x / d`, without the multiple
-/// `n / d` of pi. Numbers without a float of their own are taken as they are.
+/// Sine and cosine of a sum, given in numbers and as its terms `(n, d, x)`, which stand for
+/// `n x / d`, without the multiple `n / d` of pi. Numbers without a float of their own are taken as
+/// they are.
 pub(crate) fn sin_cos_of_sum<'a, T: Real + 'a>(
     sum: &T,
     pi: [f64; 2],
@@ -67,7 +69,10 @@ mod tests {
     #[test]
     fn large_sums_keep_their_small_terms() {
         let shifted = sin_cos_of_sum(&(1e17 + 1.0), [1.0, 2.0], [([1.0, 1.0], &1e17)].into_iter());
-        assert!((shifted.0 - 1e17_f64.cos()).abs() < 1e-15 && (shifted.1 + 1e17_f64.sin()).abs() < 1e-15);
+        assert!(
+            (shifted.0 - 1e17_f64.cos()).abs() < 1e-15
+                && (shifted.1 + 1e17_f64.sin()).abs() < 1e-15
+        );
         let x: f64 = 1e16;
         let third = sin_cos_of_sum(&(x / 3.0), [0.0, 1.0], [([1.0, 3.0], &x)].into_iter());
         // sin 3a = 3 sin a - 4 sin^3 a

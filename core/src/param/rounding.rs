@@ -1,7 +1,8 @@
 //! Numbers with a bound of what rounding did to them: a running analysis of errors.
 //!
-//! Each operation adds half a unit in the last place of its result to what the errors of its operands do. Where a
-//! function is monotonic that is read off the ends of the interval, so that it holds near poles and kinks too:
+//! Each operation adds half a unit in the last place of its result to what the errors of its
+//! operands do. Where a function is monotonic that is read off the ends of the interval, so that it
+//! holds near poles and kinks too:
 //!
 //! ```text
 //! |x y - X Y| <= |x| dy + |y| dx + dx dy         |f(x) - f(X)| <= max |f(x +- dx) - f(x)|
@@ -31,7 +32,10 @@ impl Rounded {
 
     /// What a float stands for that was written as a decimal.
     pub(crate) fn decimal(value: f64) -> Rounded {
-        Rounded { value, error: Decimal::new(value).map_or(f64::INFINITY, |decimal| decimal.doubt()) }
+        Rounded {
+            value,
+            error: Decimal::new(value).map_or(f64::INFINITY, |decimal| decimal.doubt()),
+        }
     }
 
     /// The value of an angle.
@@ -54,7 +58,8 @@ impl Rounded {
         if angle.slack() == 0.0 {
             return sum;
         }
-        let largest = values.iter().fold(0.0, |most: f64, theta| most.max(theta.value.abs() + theta.error));
+        let largest =
+            values.iter().fold(0.0, |most: f64, theta| most.max(theta.value.abs() + theta.error));
         sum.off(angle.slack_at(largest))
     }
 
@@ -92,7 +97,11 @@ impl Rounded {
 
     /// The angle of so many radians.
     pub(crate) fn into_angle(self) -> Angle {
-        if self.error == 0.0 { Angle::rad(self.value) } else { Angle::rounded(self.value, self.error) }
+        if self.error == 0.0 {
+            Angle::rad(self.value)
+        } else {
+            Angle::rounded(self.value, self.error)
+        }
     }
 
     /// The same number, farther from what is meant. What is not known at all is infinitely far.
@@ -124,7 +133,11 @@ impl Rounded {
     pub(crate) fn over(self, other: Rounded) -> Rounded {
         let value = self.value / other.value;
         let least = other.value.abs() - other.error;
-        let error = if least > 0.0 { (self.error + part(value, other.error)) / least } else { f64::INFINITY };
+        let error = if least > 0.0 {
+            (self.error + part(value, other.error)) / least
+        } else {
+            f64::INFINITY
+        };
         Rounded { value, error }.off(UNIT * value.abs())
     }
 
@@ -139,8 +152,12 @@ impl Rounded {
 
     pub(crate) fn power(self, exponent: Rounded) -> Rounded {
         let value = self.value.powf(exponent.value);
-        let error = self.ends().into_iter().flat_map(|x| exponent.ends().map(|y| distance(x.powf(y), value)));
-        let through_zero = self.error > 0.0 && self.value.abs() <= self.error && exponent.value < 0.0;
+        let error = self
+            .ends()
+            .into_iter()
+            .flat_map(|x| exponent.ends().map(|y| distance(x.powf(y), value)));
+        let through_zero =
+            self.error > 0.0 && self.value.abs() <= self.error && exponent.value < 0.0;
         let error = if through_zero { f64::INFINITY } else { error.fold(0.0, f64::max) };
         Rounded { value, error }.off(OF_FUNCTIONS * value.abs())
     }
@@ -150,8 +167,9 @@ impl Rounded {
         if self.error == 0.0 && is_exact(function, self.value, value) {
             return Rounded::exact(value);
         }
-        let at_ends =
-            || self.ends().map(|x| distance(function.apply(&x), value)).into_iter().fold(0.0, f64::max);
+        let at_ends = || {
+            self.ends().map(|x| distance(function.apply(&x), value)).into_iter().fold(0.0, f64::max)
+        };
         let error = match function {
             Function::Sin | Function::Cos => self.error,
             // Of one sign, a cosine has no zero between.
@@ -173,9 +191,12 @@ impl Rounded {
 /// Whether a function of a float is one, for a reason that everybody knows.
 fn is_exact(function: Function, x: f64, value: f64) -> bool {
     match function {
-        Function::Sin | Function::Tan | Function::Asin | Function::Atan | Function::Cos | Function::Exp => {
-            x == 0.0
-        }
+        Function::Sin
+        | Function::Tan
+        | Function::Asin
+        | Function::Atan
+        | Function::Cos
+        | Function::Exp => x == 0.0,
         Function::Ln | Function::Acos => x == 1.0,
         Function::Sqrt => value.fract() == 0.0 && value * value == x && x < 1.0 / f64::EPSILON,
     }

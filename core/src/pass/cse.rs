@@ -6,9 +6,9 @@
 //! v4: real = add v2, v3
 //! ```
 //!
-//! Two pure instructions are the same if op, operands and result kind are, sums and products in either order.
-//! The later one goes if the earlier one dominates it. Cost: O(size), times how often one computation is
-//! written in places of which none comes before another.
+//! Two pure instructions are the same if op, operands and result kind are, sums and products in
+//! either order. The later one goes if the earlier one dominates it. Cost: O(size), times how often
+//! one computation is written in places of which none comes before another.
 
 use std::collections::HashMap;
 

@@ -6,12 +6,13 @@
 //!     return v1
 //! ```
 //!
-//! Alive is what a terminator looks at, what has an effect, and what something alive uses; a block parameter
-//! only if it is used itself, so a variable that a loop only carries around goes away. Everything else is
-//! dead until shown otherwise. An instruction that may fail (an index out of range) is dropped too.
+//! Alive is what a terminator looks at, what has an effect, and what something alive uses; a block
+//! parameter only if it is used itself, so a variable that a loop only carries around goes away.
+//! Everything else is dead until shown otherwise. An instruction that may fail (an index out of
+//! range) is dropped too.
 //!
-//! Pushes and pops stay: they must remain in step. Where the caller knows which tape is being recorded, dead
-//! pops of that tape go, and the caller drops their pushes.
+//! Pushes and pops stay: they must remain in step. Where the caller knows which tape is being
+//! recorded, dead pops of that tape go, and the caller drops their pushes.
 //!
 //! Cost: O(size).
 

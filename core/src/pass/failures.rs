@@ -1,4 +1,5 @@
-//! Which values may never come to be: some instruction on the way to them may fail, for all that is known of shapes.
+//! Which values may never come to be: some instruction on the way to them may fail, for all that is
+//! known of shapes.
 //!
 //! ```text
 //! v3: array<real> = slice v0, v1, v2, v1      v2 is any int: it may lie outside
@@ -6,8 +7,9 @@
 //! v5: int = len v4                            known from shapes, but nothing may take its place
 //! ```
 //!
-//! Calls, primitives and what is popped are never dropped, so what they give is beyond doubt once it is there. What
-//! depends on the data themselves (a singular matrix, an overflow) is always in doubt.
+//! Calls, primitives and what is popped are never dropped, so what they give is beyond doubt once
+//! it is there. What depends on the data themselves (a singular matrix, an overflow) is always in
+//! doubt.
 //!
 //! Cost: O(size x depth of loops).
 
@@ -52,7 +54,8 @@ fn may_fail(f: &Function, inst: &InstData, known: &[Known]) -> bool {
     let array = |v: &Value| matches!(f.kinds[*v], Kind::Array(_));
     // What is known of a result has been found to fit.
     let found = inst.result.is_some_and(|v| known[v.index()] != Known::Any);
-    let shapes = || inst.args.iter().filter(|v| array(v)).all(|v| known[v.index()].shape().is_some());
+    let shapes =
+        || inst.args.iter().filter(|v| array(v)).all(|v| known[v.index()].shape().is_some());
     let ints = || {
         let int = |v: &&Value| f.kinds[**v] == Kind::Int;
         inst.args.iter().filter(int).all(|v| matches!(known[v.index()], Known::Int(_)))

@@ -6,9 +6,10 @@
 //! v3: bool = lt v1, v2               v3: bool = bool true
 //! ```
 //!
-//! A program runs on any scalar, also on exact ones and on floats of other sizes. At [`Level::Strict`] a sum, a
-//! product or a quotient is folded only if `f64` computes it without rounding, so that every scalar gets the
-//! number it would have computed. At [`Level::Algebraic`] every op is folded in `f64`, functions too.
+//! A program runs on any scalar, also on exact ones and on floats of other sizes. At
+//! [`Level::Strict`] a sum, a product or a quotient is folded only if `f64` computes it without
+//! rounding, so that every scalar gets the number it would have computed. At [`Level::Algebraic`]
+//! every op is folded in `f64`, functions too.
 //!
 //! Cost: O(size).
 
@@ -88,7 +89,9 @@ fn is_exact(op: Number2, a: f64, b: f64, y: f64) -> bool {
             let part = y - a;
             (a - (y - part)) + (b - part) == 0.0
         }
-        Number2::Mul | Number2::Scale => a.mul_add(b, -y) == 0.0 && (y != 0.0 || a == 0.0 || b == 0.0),
+        Number2::Mul | Number2::Scale => {
+            a.mul_add(b, -y) == 0.0 && (y != 0.0 || a == 0.0 || b == 0.0)
+        }
         Number2::Div => y.mul_add(b, -a) == 0.0 && (y != 0.0 || a == 0.0),
         Number2::Guard => true,
         Number2::Pow => false,

@@ -10,8 +10,9 @@
 //!                                             return v3
 //! ```
 //!
-//! [`merge`](super::merge()) joins the pieces again. Functions that call themselves, directly or not, stay
-//! calls, and so do functions with a rule of their own: their derivative is not that of their body.
+//! [`merge`](super::merge()) joins the pieces again. Functions that call themselves, directly or
+//! not, stay calls, and so do functions with a rule of their own: their derivative is not that of
+//! their body.
 //!
 //! Cost: O(size of the function as it is then, and of the call graph once).
 
@@ -25,7 +26,8 @@ use crate::{
     ir::{BlockData, Function, InstData, Op, Program, Target, Terminator, compact},
 };
 
-/// Limits of inlining, in instructions. Calls beyond them stay calls: under any limits a program means the same, to the bit.
+/// Limits of inlining, in instructions. Calls beyond them stay calls: under any limits a program
+/// means the same, to the bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InlineLimits {
@@ -73,7 +75,8 @@ impl InlineLimits {
 /// How large by inlining what is called once.
 const ONCE_GROWTH: usize = 5_000;
 
-/// Inlines the calls in a function whose callees have at most `size` instructions. Whether there were any.
+/// Inlines the calls in a function whose callees have at most `size` instructions. Whether there
+/// were any.
 pub fn inline(program: &mut Program, id: FuncId, size: usize) -> bool {
     inline_but(program, id, &InlineLimits::new().with_callee(size), &mut Recursive::below(id))
 }
@@ -86,15 +89,16 @@ pub(super) fn inline_but(
     recursive: &mut Recursive,
 ) -> bool {
     let mut known: HashMap<FuncId, bool> = HashMap::new();
-    let mut small = |g| *known.entry(g).or_insert_with(|| is_small(program, id, g, limits.callee, recursive));
+    let mut small =
+        |g| *known.entry(g).or_insert_with(|| is_small(program, id, g, limits.callee, recursive));
     let mut grown = program.functions[id].size();
     if grown >= limits.function || !program.functions[id].callees().into_iter().any(&mut small) {
         return false;
     }
     let mut f = program.functions[id].clone();
-    // A call ends its block; what stands behind it goes to a block at the end. That takes its instructions from the list
-    // of the first block when its turn comes, so that many calls in one block do not move what stands behind them all again
-    // and again.
+    // A call ends its block; what stands behind it goes to a block at the end. That takes its
+    // instructions from the list of the first block when its turn comes, so that many calls in one
+    // block do not move what stands behind them all again and again.
     let mut tails: HashMap<Block, (Rc<[Inst]>, usize)> = HashMap::new();
     let mut next = 0;
     while next < f.blocks.len() && grown < limits.function {
@@ -129,7 +133,8 @@ pub(super) fn inline_once(program: &mut Program, id: FuncId) -> bool {
     let mut recursive = Recursive::below(id);
     loop {
         let f = &program.functions[id];
-        let calls = f.blocks.iter().flat_map(|(b, block)| (0..block.insts.len()).map(move |k| (b, k)));
+        let calls =
+            f.blocks.iter().flat_map(|(b, block)| (0..block.insts.len()).map(move |k| (b, k)));
         let called = |(b, k): (Block, usize)| match f.insts[f.blocks[b].insts[k]].op {
             Op::Call(g) => Some((g, b, k)),
             _ => None,
@@ -151,7 +156,13 @@ pub(super) fn inline_once(program: &mut Program, id: FuncId) -> bool {
     }
 }
 
-fn is_small(program: &Program, caller: FuncId, g: FuncId, size: usize, recursive: &mut Recursive) -> bool {
+fn is_small(
+    program: &Program,
+    caller: FuncId,
+    g: FuncId,
+    size: usize,
+    recursive: &mut Recursive,
+) -> bool {
     let callee = &program.functions[g];
     g != caller
         && callee.is_defined()
@@ -160,7 +171,8 @@ fn is_small(program: &Program, caller: FuncId, g: FuncId, size: usize, recursive
         && !recursive.contains(program, g)
 }
 
-/// The functions that call themselves, directly or not, among those below one. They are found when they are first asked for.
+/// The functions that call themselves, directly or not, among those below one. They are found when
+/// they are first asked for.
 pub(super) struct Recursive {
     root: FuncId,
     known: Option<HashSet<FuncId>>,
@@ -175,8 +187,8 @@ impl Recursive {
         self.known.get_or_insert_with(|| recursive(program, self.root)).contains(&g)
     }
 
-    /// A function called these before it was changed. Inlining keeps who calls themselves; if a call of one of them went away
-    /// otherwise, it is found out again.
+    /// A function called these before it was changed. Inlining keeps who calls themselves; if a
+    /// call of one of them went away otherwise, it is found out again.
     pub(super) fn changed(&mut self, f: FuncId, before: &Function, after: &Function) {
         let Some(known) = self.known.as_ref().filter(|known| known.contains(&f)) else { return };
         let left: HashSet<FuncId> = after.callees().into_iter().collect();
@@ -186,14 +198,15 @@ impl Recursive {
     }
 }
 
-/// The functions below one that call themselves: those in one strongly connected component with others, or with a call of
-/// their own. O(size).
+/// The functions below one that call themselves: those in one strongly connected component with
+/// others, or with a call of their own. O(size).
 ///
 /// Source: the algorithm of Kosaraju and Sharir (1981).
 fn recursive(program: &Program, root: FuncId) -> HashSet<FuncId> {
     let (mut order, mut callers) = (Vec::new(), HashMap::<FuncId, Vec<FuncId>>::new());
     // Also those that only rules lead to.
-    let mut work: Vec<(FuncId, bool)> = program.reachable(root).into_iter().map(|f| (f, false)).collect();
+    let mut work: Vec<(FuncId, bool)> =
+        program.reachable(root).into_iter().map(|f| (f, false)).collect();
     let (mut seen, mut recursive) = (HashSet::new(), HashSet::new());
     while let Some((f, is_after)) = work.pop() {
         if is_after {
@@ -225,8 +238,8 @@ fn recursive(program: &Program, root: FuncId) -> HashSet<FuncId> {
     recursive
 }
 
-/// Ends a block with a call, in place of which the callee's blocks stand. The block after them, which ends as that one did, is
-/// yet without the instructions behind the call.
+/// Ends a block with a call, in place of which the callee's blocks stand. The block after them,
+/// which ends as that one did, is yet without the instructions behind the call.
 fn splice(f: &mut Function, block: Block, call: &InstData, callee: &Function) -> Block {
     let first = f.blocks.len();
     let rest = first + callee.blocks.len();
@@ -247,12 +260,19 @@ fn splice(f: &mut Function, block: Block, call: &InstData, callee: &Function) ->
     }
     let value = |v: Value| Value::new(v.index() + base);
     for data in callee.blocks.values() {
-        let mut copy = BlockData { params: data.params.iter().map(|&v| value(v)).collect(), ..data.clone() };
+        let mut copy =
+            BlockData { params: data.params.iter().map(|&v| value(v)).collect(), ..data.clone() };
         copy.insts = Vec::with_capacity(data.insts.len());
         for &i in &data.insts {
             let inst = &callee.insts[i];
-            let (args, result) = (inst.args.iter().map(|&v| value(v)).collect(), inst.result.map(value));
-            copy.insts.push(f.insts.push(InstData { op: inst.op, args, result, at: inst.at.or(call.at) }));
+            let (args, result) =
+                (inst.args.iter().map(|&v| value(v)).collect(), inst.result.map(value));
+            copy.insts.push(f.insts.push(InstData {
+                op: inst.op,
+                args,
+                result,
+                at: inst.at.or(call.at),
+            }));
         }
         copy.end_at = copy.end_at.or(call.at);
         copy.end.map_values(value);

@@ -1,4 +1,5 @@
-//! What a tape keeps, round by round, of arrays whose shape alone is asked for on the way back: the shape.
+//! What a tape keeps, round by round, of arrays whose shape alone is asked for on the way back: the
+//! shape.
 //!
 //! ```text
 //! v8: array<real> = …                           v8: array<real> = …
@@ -8,8 +9,9 @@
 //! v21: array<real> = like v18, v20              v21: array<real> = like v18, v20
 //! ```
 //!
-//! A loop that writes a row of an array each round would else keep as many copies of it as there are rounds: what is on a
-//! tape is not written in place. This is the last step before a function is compiled, and no number changes. Cost: O(size).
+//! A loop that writes a row of an array each round would else keep as many copies of it as there
+//! are rounds: what is on a tape is not written in place. This is the last step before a function
+//! is compiled, and no number changes. Cost: O(size).
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -62,10 +64,15 @@ pub(crate) fn keep_shapes(program: &mut Program, id: FuncId) {
     let (used, loops, home) = (used_otherwise(f), Loops::of(f), homes(f));
     slots.retain(|_, slot| {
         slot.pops.iter().all(|v| !used.contains(v))
-            && slot.pushes.iter().any(|&(b, i)| is_made_in_loop(&loops, &home, b, f.insts[i].args[0]))
+            && slot
+                .pushes
+                .iter()
+                .any(|&(b, i)| is_made_in_loop(&loops, &home, b, f.insts[i].args[0]))
     });
-    let popped: HashSet<Value> = slots.values().flat_map(|slot| slot.pops.iter().copied()).collect();
-    // The shape is made where the array is, so that whatever comes before the push may work in its place.
+    let popped: HashSet<Value> =
+        slots.values().flat_map(|slot| slot.pops.iter().copied()).collect();
+    // The shape is made where the array is, so that whatever comes before the push may work in its
+    // place.
     let mut after: HashMap<Value, Vec<Inst>> = HashMap::new();
     for (_, push) in slots.into_values().flat_map(|slot| slot.pushes) {
         let (x, at) = (f.insts[push].args[0], f.insts[push].at);
@@ -79,8 +86,9 @@ pub(crate) fn keep_shapes(program: &mut Program, id: FuncId) {
         let made = |v: &Value| after.get(v).into_iter().flatten().copied();
         let first: Vec<Inst> = block.params.iter().flat_map(made).collect();
         let rest = std::mem::take(&mut block.insts);
-        let rest =
-            rest.into_iter().flat_map(|i| std::iter::once(i).chain(insts[i].result.iter().flat_map(made)));
+        let rest = rest
+            .into_iter()
+            .flat_map(|i| std::iter::once(i).chain(insts[i].result.iter().flat_map(made)));
         block.insts = first.into_iter().chain(rest).collect();
     }
     popped.iter().for_each(|v| f.kinds[*v] = Kind::Array(Element::Int));
@@ -108,13 +116,16 @@ fn used_otherwise(f: &Function) -> HashSet<Value> {
     for block in f.blocks.values() {
         for &i in &block.insts {
             let inst = &f.insts[i];
-            let is_array = |k: usize| inst.args.get(k).is_some_and(|v| matches!(f.kinds[*v], Kind::Array(_)));
+            let is_array =
+                |k: usize| inst.args.get(k).is_some_and(|v| matches!(f.kinds[*v], Kind::Array(_)));
             let shape_of = match inst.op {
                 Op::Len | Op::OnArrays(ArrayOp::Dim | ArrayOp::Shape) => Some(0),
                 Op::OnArrays(op) if op.takes_shape() && is_array(0) => Some(1),
                 _ => None,
             };
-            used.extend(inst.args.iter().enumerate().filter(|(k, _)| Some(*k) != shape_of).map(|(_, v)| *v));
+            used.extend(
+                inst.args.iter().enumerate().filter(|(k, _)| Some(*k) != shape_of).map(|(_, v)| *v),
+            );
         }
         used.extend(block.end.operand());
         used.extend(block.end.targets().into_iter().flat_map(|t| t.args.iter().copied()));
@@ -132,7 +143,8 @@ fn homes(f: &Function) -> HashMap<Value, Block> {
     home
 }
 
-/// Whether a block is in a loop in which a value is made: of others one array is kept, however often.
+/// Whether a block is in a loop in which a value is made: of others one array is kept, however
+/// often.
 fn is_made_in_loop(loops: &Loops, home: &HashMap<Value, Block>, b: Block, v: Value) -> bool {
     let Some(innermost) = loops.innermost[b.index()] else { return false };
     home.get(&v).is_some_and(|home| loops.list[innermost].blocks.contains(home))

@@ -8,22 +8,26 @@
 //!     v6: real = add v4, v5                    v6: real = add v4, v2
 //! ```
 //!
-//! An instruction moves if its operands come from outside the loop, and if it cannot fail. That is not all: a
-//! loop may run zero times, and a block of it may be passed by. A product that would never have been computed
-//! does no harm by its value, but its pullback multiplies a cotangent of 0 by a factor, and 0 times infinity is
-//! NaN. So at the strict level an instruction moves only
+//! An instruction moves if its operands come from outside the loop, and if it cannot fail. That is
+//! not all: a loop may run zero times, and a block of it may be passed by. A product that would
+//! never have been computed does no harm by its value, but its pullback multiplies a cotangent of 0
+//! by a factor, and 0 times infinity is NaN. So at the strict level an instruction moves only
 //!
 //! - out of a block that every run of the loop passes (a loop from 0 to 10 does run), or
 //! - if its pullback makes 0 of 0 whatever the operands are: sums, and all that `scale` guards.
 //!
-//! A loop whose only way in comes from a branch gets a block of its own before it, which goes away if nothing moves there.
-//! Inner loops come first, so that what moves out of them moves on. Cost: O(size x depth of loops).
+//! A loop whose only way in comes from a branch gets a block of its own before it, which goes away
+//! if nothing moves there. Inner loops come first, so that what moves out of them moves on. Cost:
+//! O(size x depth of loops).
 
 use std::collections::{HashMap, HashSet};
 
 use crate::{
     entity::{Block, Inst, Value},
-    ir::{BlockData, Edge, Function, Int2, Kind, Mixed, Number1, Number2, Op, Target, Terminator, compact},
+    ir::{
+        BlockData, Edge, Function, Int2, Kind, Mixed, Number1, Number2, Op, Target, Terminator,
+        compact,
+    },
 };
 
 use super::{
@@ -76,7 +80,9 @@ fn round(f: &mut Function, known: &Known, level: Level) -> bool {
     let loops = &known.loops;
     let mut moved = false;
     for l in (0..loops.list.len()).rev() {
-        let into = known.edges[loops.list[l].header.index()].iter().filter(|e| !loops.holds(Some(l), e.from));
+        let into = known.edges[loops.list[l].header.index()]
+            .iter()
+            .filter(|e| !loops.holds(Some(l), e.from));
         let [edge] = into.copied().collect::<Vec<_>>()[..] else { continue };
         let insts = invariant(f, known, l, level);
         if insts.is_empty() {
@@ -92,7 +98,8 @@ fn round(f: &mut Function, known: &Known, level: Level) -> bool {
     moved
 }
 
-/// A new block on the only way into each loop whose old one may go elsewhere too, with the edge that led there.
+/// A new block on the only way into each loop whose old one may go elsewhere too, with the edge
+/// that led there.
 fn blocks_before(f: &mut Function) -> Vec<(Edge, Block)> {
     let (loops, edges) = (Loops::of(f), f.predecessors());
     let mut before = Vec::new();
@@ -219,13 +226,16 @@ impl Certain {
     }
 }
 
-/// Whether the header's condition lets the first turn begin: a comparison of integers known beforehand.
+/// Whether the header's condition lets the first turn begin: a comparison of integers known
+/// beforehand.
 fn runs(f: &Function, known: &Known, l: usize) -> bool {
     let loops = &known.loops;
     let header = loops.list[l].header;
     let inst = |v: Value| known.defined[v.index()].map(|i| &f.insts[i]);
     let Terminator::Branch(condition, yes, no) = &f.blocks[header].end else { return false };
-    let Some((Op::CompareInt(compare), &[a, b])) = inst(*condition).map(|i| (i.op, i.args.as_slice())) else {
+    let Some((Op::CompareInt(compare), &[a, b])) =
+        inst(*condition).map(|i| (i.op, i.args.as_slice()))
+    else {
         return false;
     };
     let first = |v: Value| {

@@ -1,16 +1,17 @@
 //! Natural loops: where control comes round again.
 //!
-//! An edge back to a block that dominates its source closes a loop; the loop is what reaches that source
-//! without passing the header.
+//! An edge back to a block that dominates its source closes a loop; the loop is what reaches that
+//! source without passing the header.
 //!
 //! ```text
 //! block1(i):  branch …, block2, block3     header block1
 //! block2:     …; jump block1(i + 1)        latch block2; blocks 1 and 2; block3 is its exit
 //! ```
 //!
-//! Loops of one header are one loop. Two loops are disjoint or one holds the other. A function is *reducible*
-//! if every cycle is such a loop: what programs in text give always is. Cost: O(size x depth), in memory too: a loop
-//! lists its blocks, and which loops hold a block follows from the smallest one.
+//! Loops of one header are one loop. Two loops are disjoint or one holds the other. A function is
+//! *reducible* if every cycle is such a loop: what programs in text give always is. Cost: O(size x
+//! depth), in memory too: a loop lists its blocks, and which loops hold a block follows from the
+//! smallest one.
 
 use crate::{
     entity::Block,
@@ -26,7 +27,8 @@ pub(crate) struct Loop {
     pub blocks: Vec<Block>,
     /// The smallest loop around it.
     pub parent: Option<usize>,
-    /// When a walk in depth over the loops enters it, and how many it has entered when it leaves it.
+    /// When a walk in depth over the loops enters it, and how many it has entered when it leaves
+    /// it.
     span: (usize, usize),
 }
 
@@ -58,9 +60,12 @@ impl Loops {
         for &header in &order {
             let into = edges[header.index()].iter().map(|e| e.from);
             let back: Vec<Block> = into
-                .filter(|p| place[p.index()] != usize::MAX && place[p.index()] >= place[header.index()])
+                .filter(|p| {
+                    place[p.index()] != usize::MAX && place[p.index()] >= place[header.index()]
+                })
                 .collect();
-            let (latches, odd): (Vec<_>, Vec<_>) = back.into_iter().partition(|&p| tree.dominates(header, p));
+            let (latches, odd): (Vec<_>, Vec<_>) =
+                back.into_iter().partition(|&p| tree.dominates(header, p));
             reducible &= odd.is_empty();
             if latches.is_empty() {
                 continue;
@@ -70,7 +75,8 @@ impl Loops {
             seen[header.index()] = l;
             let mut work = latches;
             while let Some(b) = work.pop() {
-                if place[b.index()] != usize::MAX && std::mem::replace(&mut seen[b.index()], l) != l {
+                if place[b.index()] != usize::MAX && std::mem::replace(&mut seen[b.index()], l) != l
+                {
                     blocks.push(b);
                     work.extend(edges[b.index()].iter().map(|e| e.from));
                 }
@@ -85,7 +91,8 @@ impl Loops {
         Loops { list, innermost, reducible, tree }
     }
 
-    /// Whether loop `l` holds a block; the loop `None` is the whole function. Blocks that were added since are in no loop.
+    /// Whether loop `l` holds a block; the loop `None` is the whole function. Blocks that were
+    /// added since are in no loop.
     pub(crate) fn holds(&self, l: Option<usize>, b: Block) -> bool {
         let Some(l) = l else { return true };
         let (start, end) = self.list[l].span;
@@ -112,7 +119,8 @@ impl Loops {
         l
     }
 
-    /// The outermost loop inside `outer` that holds a block; `None` if the block is directly in `outer`.
+    /// The outermost loop inside `outer` that holds a block; `None` if the block is directly in
+    /// `outer`.
     pub(crate) fn child(&self, outer: Option<usize>, b: Block) -> Option<usize> {
         let mut l = self.at(b);
         while l != outer {
@@ -142,7 +150,8 @@ impl Loops {
 
 /// Numbers loops so that those in a loop come right after it.
 fn spans(list: &mut [Loop]) {
-    // How many loops each holds, itself counted, and how many of its numbers are given away: outer loops come first.
+    // How many loops each holds, itself counted, and how many of its numbers are given away: outer
+    // loops come first.
     let mut count = vec![1; list.len()];
     for (l, of) in list.iter().enumerate().rev() {
         if let Some(parent) = of.parent {
@@ -167,7 +176,10 @@ pub(crate) fn order(f: &Function) -> Vec<Block> {
 }
 
 /// Reverse postorder from the first block of any graph, given each block's `k`-th successor.
-pub(crate) fn reverse_postorder(n: usize, successor: impl Fn(Block, usize) -> Option<Block>) -> Vec<Block> {
+pub(crate) fn reverse_postorder(
+    n: usize,
+    successor: impl Fn(Block, usize) -> Option<Block>,
+) -> Vec<Block> {
     let mut seen = vec![false; n];
     let mut post = Vec::new();
     let mut stack = vec![(Block::new(0), 0)];

@@ -6,7 +6,8 @@
 //! branch true, block1, block2      ->     jump block1
 //! ```
 //!
-//! A block without instructions that only jumps on is skipped, and hands on what it is handed. Cost: O(size).
+//! A block without instructions that only jumps on is skipped, and hands on what it is handed.
+//! Cost: O(size).
 
 use std::collections::HashMap;
 
@@ -72,10 +73,12 @@ fn skip(f: &mut Function) {
         .collect();
     for block in f.blocks.values_mut() {
         for target in block.end.targets_mut() {
-            // A ring of empty blocks is an endless loop: stop after as many steps as there are blocks.
+            // A ring of empty blocks is an endless loop: stop after as many steps as there are
+            // blocks.
             for _ in 0..onward.len() {
                 let Some((params, next)) = &onward[target.block.index()] else { break };
-                let handed = |v: &Value| params.iter().position(|p| p == v).map_or(*v, |k| target.args[k]);
+                let handed =
+                    |v: &Value| params.iter().position(|p| p == v).map_or(*v, |k| target.args[k]);
                 let args = next.args.iter().map(handed).collect();
                 *target = Target::new(next.block, args);
             }
@@ -83,7 +86,8 @@ fn skip(f: &mut Function) {
     }
 }
 
-/// For each value whether it is used other than in the arguments of the block that has it as parameter.
+/// For each value whether it is used other than in the arguments of the block that has it as
+/// parameter.
 fn used_elsewhere(f: &Function) -> Vec<bool> {
     let mut used = vec![false; f.kinds.len()];
     for block in f.blocks.values() {

@@ -13,9 +13,9 @@
 //! | [`params`](params()) | drops block parameters that always have the same value |
 //! | [`dce`](dce()) | drops what nobody uses, dead block parameters too |
 //!
-//! [`optimize`] runs them in turn until nothing changes; a function that is run on arrays of known shapes is then
-//! specialised. Before the first and after each the verifier runs in debug builds, so what
-//! breaks an invariant is named at once.
+//! [`optimize`] runs them in turn until nothing changes; a function that is run on arrays of known
+//! shapes is then specialised. Before the first and after each the verifier runs in debug builds,
+//! so what breaks an invariant is named at once.
 
 mod cse;
 mod dce;
@@ -56,14 +56,15 @@ use crate::{entity::FuncId, ir::Program};
 pub enum Level {
     /// Nothing is changed.
     None,
-    /// Every number stays the same to the last bit: IEEE arithmetic with its NaNs, infinities and signed
-    /// zeros, but for which NaN it is, and the signs of zeros that `scale` gives. Constants are folded where the result is
-    /// exact.
+    /// Every number stays the same to the last bit: IEEE arithmetic with its NaNs, infinities and
+    /// signed zeros, but for which NaN it is, and the signs of zeros that `scale` gives. Constants
+    /// are folded where the result is exact.
     #[default]
     Strict,
-    /// Equations of real numbers also: `x - x = 0`, `a (1 + b) / (1 + b) = a`. Results may differ in the last
-    /// digits, in signs of zeros, so that a function with a branch cut may take its other side (`atan2(-0.0, -1.0)`
-    /// is -pi, `atan2(0.0, -1.0)` is pi), and where the original divides by zero or overflows. Constants are folded in `f64`.
+    /// Equations of real numbers also: `x - x = 0`, `a (1 + b) / (1 + b) = a`. Results may differ
+    /// in the last digits, in signs of zeros, so that a function with a branch cut may take its
+    /// other side (`atan2(-0.0, -1.0)` is -pi, `atan2(0.0, -1.0)` is pi), and where the original
+    /// divides by zero or overflows. Constants are folded in `f64`.
     Algebraic,
 }
 
@@ -123,7 +124,12 @@ pub fn optimize_all(program: &mut Program, root: FuncId, level: Level) {
 /// assert_eq!(optimised(InlineLimits::new().with_callee(0)), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn optimize_all_within(program: &mut Program, root: FuncId, level: Level, limits: &InlineLimits) {
+pub fn optimize_all_within(
+    program: &mut Program,
+    root: FuncId,
+    level: Level,
+    limits: &InlineLimits,
+) {
     let mut reachable = program.reachable(root);
     reachable.reverse();
     let mut recursive = Recursive::below(root);

@@ -8,12 +8,13 @@
 //!     jump block1(v4, v5)                        jump block1(v5)
 //! ```
 //!
-//! where the first way into `block1` hands over 0 as well. The search is optimistic: every parameter is taken
-//! to be what the ways seen so far hand over, until another way says otherwise. So a value that several loops
-//! hand round in a ring is found out. Two parameters of a block that always get the same are one.
+//! where the first way into `block1` hands over 0 as well. The search is optimistic: every
+//! parameter is taken to be what the ways seen so far hand over, until another way says otherwise.
+//! So a value that several loops hand round in a ring is found out. Two parameters of a block that
+//! always get the same are one.
 //!
-//! Zeros that cotangents start with, and primal values that loops of an adjoint only carry around, go away so.
-//! Cost: O(edges x parameters x depth of loops).
+//! Zeros that cotangents start with, and primal values that loops of an adjoint only carry around,
+//! go away so. Cost: O(edges x parameters x depth of loops).
 
 use std::collections::HashMap;
 
@@ -53,7 +54,8 @@ pub fn params(f: &mut Function) {
                 State::Same(v) => Some(match ops.get(&v) {
                     // A constant is made where it is used: its first maker may stand elsewhere.
                     Some(&op) => {
-                        let (inst, fresh) = f.new_inst(op, &[], Some(f.kinds[p].clone()), Default::default());
+                        let (inst, fresh) =
+                            f.new_inst(op, &[], Some(f.kinds[p].clone()), Default::default());
                         f.blocks[b].insts.insert(0, inst);
                         fresh.unwrap_or(v)
                     }

@@ -8,15 +8,18 @@
 //! v7: array<real> = accumulate v6, v6
 //! ```
 //!
-//! Lengths are known when a program runs, but that two shapes are equal can often be told before: arrays get *classes*,
-//! so that all of one class have one shape wherever they are seen together. A class is named by the operation that
-//! makes the shape and the classes and ints that it depends on. What comes from elsewhere (parameters, calls, loops,
-//! cotangents that grow) has a class of its own. Where a program is run on arrays of known shapes, a class is its shape.
+//! Lengths are known when a program runs, but that two shapes are equal can often be told before:
+//! arrays get *classes*, so that all of one class have one shape wherever they are seen together. A
+//! class is named by the operation that makes the shape and the classes and ints that it depends
+//! on. What comes from elsewhere (parameters, calls, loops, cotangents that grow) has a class of
+//! its own. Where a program is run on arrays of known shapes, a class is its shape.
 //!
 //! - Summing, spreading or reshaping to the shape that an array has already is left out.
 //! - A number or array that is spread for an operation which would repeat it anyway is not.
-//! - The trace of a product of which a factor is transposed anyway is the sum of products of two arrays in order.
-//! - Cotangents of one shape are added element by element, which goes together with other such operations.
+//! - The trace of a product of which a factor is transposed anyway is the sum of products of two
+//!   arrays in order.
+//! - Cotangents of one shape are added element by element, which goes together with other such
+//!   operations.
 //!
 //! No number changes. Cost: O(size).
 
@@ -139,9 +142,11 @@ impl<'k> Shapes<'k> {
     fn elements(&self, class: Class) -> Class {
         use ArrayOp as A;
         match self.key(class) {
-            Key::Made(A::InsertAxis | A::DropAxis | A::Reshape | A::Transpose | A::Permute, from, _) => {
-                from.first().map_or(class, |&c| self.elements(c))
-            }
+            Key::Made(
+                A::InsertAxis | A::DropAxis | A::Reshape | A::Transpose | A::Permute,
+                from,
+                _,
+            ) => from.first().map_or(class, |&c| self.elements(c)),
             _ => class,
         }
     }
@@ -169,7 +174,13 @@ impl<'k> Shapes<'k> {
         self.of.insert(v, class);
     }
 
-    fn made(&mut self, f: &Function, op: ArrayOp, inst: &InstData, arrays: &[Value]) -> Option<Class> {
+    fn made(
+        &mut self,
+        f: &Function,
+        op: ArrayOp,
+        inst: &InstData,
+        arrays: &[Value],
+    ) -> Option<Class> {
         use ArrayOp as A;
         let classes: Vec<Class> = arrays.iter().map(|&a| self.class(a)).collect();
         let first = classes.first().copied()?;
@@ -177,28 +188,40 @@ impl<'k> Shapes<'k> {
         Some(match op {
             A::Like | A::Embed | A::Paste | A::Scatter | A::ScatterAlong | A::SumLike => classes[1],
             A::Spread => *classes.last()?,
-            A::Softmax | A::Cumsum | A::CumsumBack | A::Tril | A::Triu | A::ProdOthers | A::ProdPairs => {
+            A::Softmax
+            | A::Cumsum
+            | A::CumsumBack
+            | A::Tril
+            | A::Triu
+            | A::ProdOthers
+            | A::ProdPairs => first,
+            A::Flip => first,
+            A::Inv | A::Cofactors | A::CofactorsAlong | A::Cholesky | A::Expm | A::ExpmAlong => {
                 first
             }
-            A::Flip => first,
-            A::Inv | A::Cofactors | A::CofactorsAlong | A::Cholesky | A::Expm | A::ExpmAlong => first,
             A::Fft | A::FftBack | A::Simple | A::Spectral => first,
             A::Step => classes.into_iter().reduce(|a, b| self.both(a, b))?,
             A::SumKeep | A::ShiftKeep | A::NormKeep => self.named(Key::Reduced(first, int(1))),
             // Where it starts makes no difference.
             A::Slice => self.named(Key::Made(op, classes, vec![int(1), int(3)])),
             A::InsertAxis | A::DropAxis => {
-                let (axis, back) = (int(1), if op == A::DropAxis { A::InsertAxis } else { A::DropAxis });
+                let (axis, back) =
+                    (int(1), if op == A::DropAxis { A::InsertAxis } else { A::DropAxis });
                 match self.key(first) {
                     Key::Made(other, from, at) if *other == back && at[..] == [axis] => from[0],
                     _ => self.named(Key::Made(op, classes, vec![axis])),
                 }
             }
-            A::Reshape | A::Permute | A::Unpermute => self.named(Key::Made(op, vec![first], vec![int(1)])),
-            A::Concat => self.named(Key::Made(op, classes, vec![int(2)])),
-            A::Transpose | A::MatMul | A::MatMulNh | A::MatMulHn | A::Diagonal | A::DiagonalMatrix => {
-                self.named(Key::Made(op, classes, vec![]))
+            A::Reshape | A::Permute | A::Unpermute => {
+                self.named(Key::Made(op, vec![first], vec![int(1)]))
             }
+            A::Concat => self.named(Key::Made(op, classes, vec![int(2)])),
+            A::Transpose
+            | A::MatMul
+            | A::MatMulNh
+            | A::MatMulHn
+            | A::Diagonal
+            | A::DiagonalMatrix => self.named(Key::Made(op, classes, vec![])),
             A::ContractFirst | A::ContractSecond => classes[2],
             _ => return None,
         })
@@ -262,8 +285,8 @@ pub(super) fn shapes_of(f: &mut Function, known: &[Known]) {
     *f = compact(f);
 }
 
-/// `tr(A B)` of a block that transposes one of the factors: the transpose comes first. (What is written twice then
-/// falls to another pass.)
+/// `tr(A B)` of a block that transposes one of the factors: the transpose comes first. (What is
+/// written twice then falls to another pass.)
 fn traces(f: &mut Function, b: Block) -> bool {
     use ArrayOp as A;
     let insts = f.blocks[b].insts.clone();
@@ -274,12 +297,15 @@ fn traces(f: &mut Function, b: Block) -> bool {
         .collect();
     let mut changed = false;
     for i in insts {
-        let InstData { op: Op::OnArrays(A::TraceProduct), ref args, at, .. } = f.insts[i] else { continue };
+        let InstData { op: Op::OnArrays(A::TraceProduct), ref args, at, .. } = f.insts[i] else {
+            continue;
+        };
         let [x, y] = args[..] else { continue };
         let Some(factor) = [y, x].into_iter().find(|v| transposed.contains(v)) else { continue };
         let other = if factor == y { x } else { y };
         let kind = f.kinds[factor].clone();
-        let (inst, Some(t)) = f.new_inst(Op::OnArrays(A::Transpose), &[factor], Some(kind), at) else {
+        let (inst, Some(t)) = f.new_inst(Op::OnArrays(A::Transpose), &[factor], Some(kind), at)
+        else {
             continue;
         };
         if let Some(place) = f.blocks[b].insts.iter().position(|&j| j == i) {
@@ -314,15 +340,18 @@ fn shorter(
     let maker = |v: Value| definitions.get(&v).map(|&i| &f.insts[i]);
     match inst.op {
         Op::Accumulate if shapes.class(inst.args[0]) == shapes.class(inst.args[1]) => {
-            let number =
-                !matches!(inst.result.map(|v| &f.kinds[v]), Some(Kind::Array(crate::ir::Element::Int)));
+            let number = !matches!(
+                inst.result.map(|v| &f.kinds[v]),
+                Some(Kind::Array(crate::ir::Element::Int))
+            );
             // Of an array that is little more than zeros, only that need be looked at.
             let part = |v: Value| {
                 let embed = maker(v).filter(|m| m.op == Op::OnArrays(A::Embed))?;
                 let count = |v| shapes.known_shape(v).map(|s| s.iter().product::<usize>());
                 count(embed.args[0]).zip(count(v))
             };
-            let little = inst.args.iter().filter_map(|&v| part(v)).any(|(part, whole)| 2 * part <= whole);
+            let little =
+                inst.args.iter().filter_map(|&v| part(v)).any(|(part, whole)| 2 * part <= whole);
             (number && !little).then(|| InstData { op: Op::Number2(Number2::Add), ..inst.clone() })
         }
         // One number in another shape.

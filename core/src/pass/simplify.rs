@@ -5,15 +5,18 @@
 //! v3: real = add v0, v2        ->    v3: real = sub v0, v1
 //! ```
 //!
-//! An equation is two terms. A small letter stands for any value, `c` for a constant that is neither 0 nor
-//! infinite nor NaN, `r` for what is not complex, a number for that constant (of either kind of number; `2i` for an integer), `true` for
-//! itself. Sums and products match in either order.
+//! An equation is two terms. A small letter stands for any value, `c` for a constant that is
+//! neither 0 nor infinite nor NaN, `r` for what is not complex, a number for that constant (of
+//! either kind of number; `2i` for an integer), `true` for itself. Sums and products match in
+//! either order.
 //!
-//! The strict equations hold in IEEE arithmetic to the last bit, for NaN, infinities and signed zeros, and on
-//! every other scalar where it is finite: `x * 1` of a dual number at infinity has a derivative that is NaN, x has not. (One
-//! exception: `scale c x` at x = 0, and `scale 1 x` of a complex x, give zeros of the signs that the products have.) A product of complex numbers with -1 is not the negative: the sign of a zero imaginary part, which
-//! decides the side of a branch cut, is another. The algebraic ones hold for real and complex numbers; in floating point
-//! they change roundings and signs of zeros, and what divided by zero may become finite.
+//! The strict equations hold in IEEE arithmetic to the last bit, for NaN, infinities and signed
+//! zeros, and on every other scalar where it is finite: `x * 1` of a dual number at infinity has a
+//! derivative that is NaN, x has not. (One exception: `scale c x` at x = 0, and `scale 1 x` of a
+//! complex x, give zeros of the signs that the products have.) A product of complex numbers with -1
+//! is not the negative: the sign of a zero imaginary part, which decides the side of a branch cut,
+//! is another. The algebraic ones hold for real and complex numbers; in floating point they change
+//! roundings and signs of zeros, and what divided by zero may become finite.
 //!
 //! Cost: O(size x equations), each round; a round makes the function simpler or is the last.
 
@@ -139,7 +142,8 @@ fn round(f: &mut Function, equations: &HashMap<String, Vec<(Term, Term)>>) -> bo
             {
                 same.insert(result, simpler);
                 changed = true;
-            } else if let (Some(result), Some(list)) = (inst.result, equations.get(inst.op.name())) {
+            } else if let (Some(result), Some(list)) = (inst.result, equations.get(inst.op.name()))
+            {
                 let array = matches!(f.kinds[result], Kind::Array(_));
                 for (left, right) in list {
                     // What is left out may have been what gave an array its shape.
@@ -198,7 +202,9 @@ fn structural(f: &Function, defs: &[Option<Inst>], inst: &InstData) -> Option<Va
     };
     let empty = |v: Value| maker(v).is_some_and(|m| m.op == Op::Array && m.args.is_empty());
     match inst.op {
-        Op::Field(k) => maker(inst.args[0]).filter(|m| m.op == Op::Tuple)?.args.get(k as usize).copied(),
+        Op::Field(k) => {
+            maker(inst.args[0]).filter(|m| m.op == Op::Tuple)?.args.get(k as usize).copied()
+        }
         Op::Get | Op::Peek => {
             let k = int(inst.args[1])?;
             maker(inst.args[0]).filter(|m| m.op == Op::Array)?.args.get(k).copied()
@@ -298,19 +304,21 @@ fn matches(f: &Function, defs: &[Option<Inst>], term: &Term, v: Value, names: &m
             names.get_or(*name, v) == v
         }
         // A negative zero is another number.
-        Term::Number(x) => {
-            number(f, defs, v).is_some_and(|y| y == *x && y.is_sign_negative() == x.is_sign_negative())
-        }
+        Term::Number(x) => number(f, defs, v)
+            .is_some_and(|y| y == *x && y.is_sign_negative() == x.is_sign_negative()),
         Term::Int(n) => inst().is_some_and(|i| i.op == Op::Int(*n)),
         Term::Bool(b) => inst().is_some_and(|i| i.op == Op::Bool(*b)),
         Term::Op(name, args) => {
-            let Some(inst) = inst().filter(|i| i.op.name() == name && i.args.len() == args.len()) else {
+            let Some(inst) = inst().filter(|i| i.op.name() == name && i.args.len() == args.len())
+            else {
                 return false;
             };
             let mut try_order = |order: &[usize]| {
                 let mut trial = names.clone();
-                let fits =
-                    args.iter().zip(order).all(|(t, &k)| matches(f, defs, t, inst.args[k], &mut trial));
+                let fits = args
+                    .iter()
+                    .zip(order)
+                    .all(|(t, &k)| matches(f, defs, t, inst.args[k], &mut trial));
                 if fits {
                     *names = trial;
                 }
@@ -353,7 +361,8 @@ fn build(
         Term::Bool(b) => push(f, Op::Bool(*b), &[], Kind::Bool),
         Term::Op(name, args) => {
             let op = Op::by_name(name)?;
-            // Inner numbers are of the kind of the operation: complex in a complex sum, real below `promote`.
+            // Inner numbers are of the kind of the operation: complex in a complex sum, real below
+            // `promote`.
             let inner = match op {
                 Op::Mixed(_) => Kind::Real,
                 _ => kind.clone(),

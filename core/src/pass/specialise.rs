@@ -1,4 +1,5 @@
-//! What becomes needless where shapes are known: for a function that is run on arrays of certain shapes.
+//! What becomes needless where shapes are known: for a function that is run on arrays of certain
+//! shapes.
 //!
 //! ```text
 //! v4: array<real> = sum_like v2, v3     both [14]             (v4 becomes v2)
@@ -6,10 +7,12 @@
 //! v7: array<real> = embed v6, v3, …     v3 from a tape        v7: array<real> = embed v6, v8, …
 //! ```
 //!
-//! - Ints and truth values that follow from shapes are constants, so branches on them are decided. But what may
-//!   fail on the way to an array (a slice from a place that is not known) is not left out by asking for its shape.
+//! - Ints and truth values that follow from shapes are constants, so branches on them are decided.
+//!   But what may fail on the way to an array (a slice from a place that is not known) is not left
+//!   out by asking for its shape.
 //! - An operation that gives an array the shape that it has is left out.
-//! - Where only the shape of an array is read, it may be any of that shape: zeros made once, at the start.
+//! - Where only the shape of an array is read, it may be any of that shape: zeros made once, at the
+//!   start.
 //! - What nobody takes from a tape any more is not put there.
 //!
 //! No number changes. Cost: O(size).
@@ -20,18 +23,27 @@ use crate::{
     array::Shape,
     entity::{FuncId, Inst, Value},
     ir::{
-        ArrayOp, ENTRY, Element, Function, Given, InstData, Kind, Known, Literal, Op, Position, Program,
-        compact, known_values,
+        ArrayOp, ENTRY, Element, Function, Given, InstData, Kind, Known, Literal, Op, Position,
+        Program, compact, known_values,
     },
 };
 
-use super::{Level, MAX_ROUNDS, check, failures::doubtful, inline::inline_once, optimize, shapes::shapes_of};
+use super::{
+    Level, MAX_ROUNDS, check, failures::doubtful, inline::inline_once, optimize, shapes::shapes_of,
+};
 
 /// The most elements of an array that is made for its shape.
 const SMALL: usize = 4096;
 
-/// Optimises a function that is run by itself, on arguments of which this is known; it has been optimised for all.
-pub(crate) fn optimize_for(program: &mut Program, id: FuncId, args: &[Known], given: &Given, level: Level) {
+/// Optimises a function that is run by itself, on arguments of which this is known; it has been
+/// optimised for all.
+pub(crate) fn optimize_for(
+    program: &mut Program,
+    id: FuncId,
+    args: &[Known],
+    given: &Given,
+    level: Level,
+) {
     if level == Level::None {
         return;
     }
@@ -144,7 +156,9 @@ fn hollow(f: &mut Function, of: impl Fn(Value) -> Option<Shape>, limit: usize) -
     for block in f.blocks.values().skip(1) {
         for &i in &block.insts {
             let inst = &f.insts[i];
-            let Some(k) = shape_of(inst.op).filter(|_| inst.shape_list(f).is_none()) else { continue };
+            let Some(k) = shape_of(inst.op).filter(|_| inst.shape_list(f).is_none()) else {
+                continue;
+            };
             let Some(&v) = inst.args.get(k).filter(|v| !early.contains(v)) else { continue };
             if let Some(shape) = of(v).filter(|s| s.iter().product::<usize>() <= SMALL.min(limit)) {
                 wanted.push((i, k, (shape, f.kinds[v].clone())));
@@ -198,8 +212,9 @@ pub(super) fn foreign(program: &Program, id: FuncId) -> Option<HashSet<(u32, u32
             work.extend(program.functions[g].callees());
         }
     }
-    let slots =
-        |g: &FuncId| program.functions[*g].insts.values().filter_map(|i| slot(i.op)).collect::<Vec<_>>();
+    let slots = |g: &FuncId| {
+        program.functions[*g].insts.values().filter_map(|i| slot(i.op)).collect::<Vec<_>>()
+    };
     (!others.contains(&id)).then(|| others.iter().flat_map(slots).collect())
 }
 
@@ -210,7 +225,8 @@ pub(super) fn slot(op: Op) -> Option<(u32, u32)> {
     }
 }
 
-/// Drops the pushes and pops of slots that this function pushes to and pops from and of which nobody uses what is popped.
+/// Drops the pushes and pops of slots that this function pushes to and pops from and of which
+/// nobody uses what is popped.
 fn forget(f: &mut Function, foreign: &Option<HashSet<(u32, u32)>>) -> bool {
     let Some(foreign) = foreign else { return false };
     let mut read = vec![false; f.kinds.len()];
@@ -235,7 +251,9 @@ fn forget(f: &mut Function, foreign: &Option<HashSet<(u32, u32)>>) -> bool {
             }
         }
     }
-    slots.retain(|slot, [pushed, popped, used]| *pushed && *popped && !*used && !foreign.contains(slot));
+    slots.retain(|slot, [pushed, popped, used]| {
+        *pushed && *popped && !*used && !foreign.contains(slot)
+    });
     let gone = |i: Inst| slot(f.insts[i].op).is_some_and(|slot| slots.contains_key(&slot));
     f.blocks.values_mut().for_each(|b: &mut crate::ir::BlockData| b.insts.retain(|&i| !gone(i)));
     !slots.is_empty()

@@ -6,12 +6,12 @@
 //! v5: real = pop.0.3        ->    (v5 becomes v1; the push and the pop are gone)
 //! ```
 //!
-//! After a primal and its adjoint are inlined into a gradient, everything that was recorded in straight-line
-//! code meets its reader here, and the tape is left to loops.
+//! After a primal and its adjoint are inlined into a gradient, everything that was recorded in
+//! straight-line code meets its reader here, and the tape is left to loops.
 //!
-//! Relies on: pushes and pops of a tape nest, so a pop takes what the latest push left. A push and a pop are
-//! removed together, and only if they are of one slot and nothing between them touches the tape.
-//! Cost: O(size).
+//! Relies on: pushes and pops of a tape nest, so a pop takes what the latest push left. A push and
+//! a pop are removed together, and only if they are of one slot and nothing between them touches
+//! the tape. Cost: O(size).
 
 use std::collections::{HashMap, HashSet};
 
@@ -35,7 +35,9 @@ pub fn forward_tape(f: &mut Function) {
                 (Op::Pop { tape, slot }, Some(v)) => {
                     let pushed = pending.entry(tape).or_default();
                     match pushed.last() {
-                        Some(&(push, from, value)) if from == slot && f.kinds[value] == f.kinds[v] => {
+                        Some(&(push, from, value))
+                            if from == slot && f.kinds[value] == f.kinds[v] =>
+                        {
                             pushed.pop();
                             same.insert(v, value);
                             gone.extend([push, i]);

@@ -1,9 +1,11 @@
 //! Angles whose sums are exact.
 //!
-//! The phases of thousands of gates add up in a plan. In floating point each addition would cost a rounding error of the
-//! size of the sum, so that n like-signed phases would be off by about n^2 eps. A [`BinaryAngle`] is a fraction of a turn
-//! in 64-bit fixed point (binary angular measurement): sums wrap around after a turn, have no error, and do not depend on
-//! their order. What remains is the rounding of each angle when it is taken in, at most 2^-65 of a turn, 1.7e-19.
+//! The phases of thousands of gates add up in a plan. In floating point each addition would cost a
+//! rounding error of the size of the sum, so that n like-signed phases would be off by about n^2
+//! eps. A [`BinaryAngle`] is a fraction of a turn in 64-bit fixed point (binary angular
+//! measurement): sums wrap around after a turn, have no error, and do not depend on their order.
+//! What remains is the rounding of each angle when it is taken in, at most 2^-65 of a turn,
+//! 1.7e-19.
 //!
 //! ```
 //! use ketgrad_core::plan::BinaryAngle;
@@ -36,8 +38,8 @@ impl BinaryAngle {
     /// pi.
     pub const HALF_TURN: BinaryAngle = BinaryAngle(i64::MIN);
 
-    /// Nearest angle to so many radians, up to whole turns, which must be finite. The error is below 2^-64 of a turn up
-    /// to a turn, and below eps times the number of radians beyond.
+    /// Nearest angle to so many radians, up to whole turns, which must be finite. The error is
+    /// below 2^-64 of a turn up to a turn, and below eps times the number of radians beyond.
     #[must_use]
     pub fn from_radians(radians: f64) -> BinaryAngle {
         debug_assert!(radians.is_finite(), "an angle of {radians}");
@@ -86,8 +88,9 @@ impl BinaryAngle {
         self.0.unsigned_abs() as f64 * RADIANS
     }
 
-    /// Sine and cosine to one or two units in the last place, exact at multiples of a quarter turn. It has no branches,
-    /// so that a loop of it vectorizes. The polynomials on [-pi/4, pi/4] are those of fdlibm.
+    /// Sine and cosine to one or two units in the last place, exact at multiples of a quarter turn.
+    /// It has no branches, so that a loop of it vectorizes. The polynomials on [-pi/4, pi/4] are
+    /// those of fdlibm.
     #[must_use]
     #[inline(always)]
     pub(in crate::plan) fn sin_cos(self) -> (f64, f64) {
@@ -182,7 +185,10 @@ mod tests {
         }
         for exponent in 0..60 {
             let x = (0.3f64).powi(exponent);
-            assert!((BinaryAngle::from_radians(x).radians() / x - 1.0).abs() < 2e-19 / x + 3e-16, "{x:e}");
+            assert!(
+                (BinaryAngle::from_radians(x).radians() / x - 1.0).abs() < 2e-19 / x + 3e-16,
+                "{x:e}"
+            );
         }
         assert_eq!(BinaryAngle::from_radians(f64::MIN_POSITIVE), BinaryAngle::ZERO);
     }
@@ -191,7 +197,10 @@ mod tests {
     fn whole_turns_vanish() {
         for turns in [1.0, -1.0, 7.0, 1e3, 12_345.0] {
             let angle = BinaryAngle::from_radians(0.1 + turns * std::f64::consts::TAU);
-            assert!((angle.radians() - 0.1).abs() < 4e-16 * turns.abs() * std::f64::consts::TAU, "{turns}");
+            assert!(
+                (angle.radians() - 0.1).abs() < 4e-16 * turns.abs() * std::f64::consts::TAU,
+                "{turns}"
+            );
         }
     }
 
@@ -208,10 +217,11 @@ mod tests {
     fn sums_of_a_million_phases_are_as_exact_as_one() {
         let step = BinaryAngle::from_radians(0.3);
         let sum: BinaryAngle = std::iter::repeat_n(step, 1 << 20).sum();
-        // 2^20 times 0.3 is exact in floating point; whole turns are taken off with 2 pi in two parts.
+        // 2^20 times 0.3 is exact in floating point; whole turns are taken off with 2 pi in two
+        // parts.
         let turns = (0.3 * f64::from(1 << 20) / std::f64::consts::TAU).round();
-        let expected =
-            (0.3 * f64::from(1 << 20) - turns * 6.283_185_005_187_988) - turns * 3.019_915_981_956_753e-7;
+        let expected = (0.3 * f64::from(1 << 20) - turns * 6.283_185_005_187_988)
+            - turns * 3.019_915_981_956_753e-7;
         // Each of them is rounded to 2^-65 of a turn.
         assert!((sum.radians() - expected).abs() < 2e-12, "{} {expected}", sum.radians());
     }

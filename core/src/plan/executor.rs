@@ -6,29 +6,32 @@ use num_complex::Complex;
 
 use super::{Options, PairPlan, Plan, lower::collapses};
 use crate::kernel::{
-    Element, ExecuteError, Executor, Executors, Inner, InstructionSet, Observed, Operator, Pairs, Prepared,
-    PreparedPair, Shape, Threads, Way, restart, simd,
+    Element, ExecuteError, Executor, Executors, Inner, InstructionSet, Observed, Operator, Pairs,
+    Prepared, PreparedPair, Shape, Threads, Way, restart, simd,
 };
 
-/// States of fewer qubits run gate by gate: they are in the second cache, and a plan takes longer to make
-/// than it saves. (A plan that is made once and run often pays for all sizes, see [`Plan::bind`].)
+/// States of fewer qubits run gate by gate: they are in the second cache, and a plan takes longer
+/// to make than it saves. (A plan that is made once and run often pays for all sizes, see
+/// [`Plan::bind`].)
 const PLAN_FROM: usize = 15;
 
-/// From `PLAN_FROM_FEW` qubits on, so many operators at least are planned; twice as many for each qubit less.
+/// From `PLAN_FROM_FEW` qubits on, so many operators at least are planned; twice as many for each
+/// qubit less.
 const PLAN_OPERATORS: usize = 6;
 const PLAN_FROM_FEW: usize = 17;
 
-/// From so many qubits on, and with so many operators at least, they are planned if most of them are gone then.
+/// From so many qubits on, and with so many operators at least, they are planned if most of them
+/// are gone then.
 const COLLAPSE_FROM: usize = 11;
 const COLLAPSE_OPERATORS: usize = 4096;
 
-/// From so many qubits on so many operators, half of them about Pauli strings, are planned: a pass for one takes both products
-/// for each amplitude, which in a plan many share.
+/// From so many qubits on so many operators, half of them about Pauli strings, are planned: a pass
+/// for one takes both products for each amplitude, which in a plan many share.
 const STRINGS_FROM: usize = 13;
 const STRINGS_OPERATORS: usize = 64;
 
-/// Kernels of vector registers, with the instructions that this processor has; many operators on a large
-/// state are planned.
+/// Kernels of vector registers, with the instructions that this processor has; many operators on a
+/// large state are planned.
 #[derive(Clone, Copy, Debug)]
 pub struct Fast {
     set: InstructionSet,
@@ -56,8 +59,9 @@ impl Fast {
 
     /// Whether operators are planned.
     fn plans_these<E: Element>(&self, n_qubits: usize, operators: &[Operator<Complex<E>>]) -> bool {
-        let many =
-            self.plan_from <= PLAN_FROM && n_qubits >= COLLAPSE_FROM && operators.len() >= COLLAPSE_OPERATORS;
+        let many = self.plan_from <= PLAN_FROM
+            && n_qubits >= COLLAPSE_FROM
+            && operators.len() >= COLLAPSE_OPERATORS;
         let strings = self.plan_from <= PLAN_FROM
             && n_qubits >= STRINGS_FROM
             && operators.len() >= STRINGS_OPERATORS
@@ -72,7 +76,12 @@ impl Fast {
         n_qubits >= self.plan_from && operators >= enough
     }
 
-    fn plan<E: Element>(&self, n_qubits: usize, operators: &[Operator<Complex<E>>], way: Way) -> Plan<E> {
+    fn plan<E: Element>(
+        &self,
+        n_qubits: usize,
+        operators: &[Operator<Complex<E>>],
+        way: Way,
+    ) -> Plan<E> {
         Plan::new(n_qubits, operators, Options { way, ..Options::new(self.set, n_qubits) })
     }
 
@@ -83,7 +92,8 @@ impl Fast {
     }
 }
 
-/// An error if the work was cancelled, so that a plan may have ended early. A token that was cancelled stays so.
+/// An error if the work was cancelled, so that a plan may have ended early. A token that was
+/// cancelled stays so.
 fn finished(threads: &Threads) -> Result<(), ExecuteError> {
     threads.check().map_err(|_| ExecuteError::cancelled("fast"))
 }

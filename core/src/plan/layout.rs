@@ -1,20 +1,22 @@
 //! What a stage does to the places of a tile.
 //!
 //! # Frame
-//! X, CX and SWAP move nothing: the place p of an amplitude in the tile stays, and what changes is which
-//! place means which basis state. Logical qubit b has the value
+//! X, CX and SWAP move nothing: the place p of an amplitude in the tile stays, and what changes is
+//! which place means which basis state. Logical qubit b has the value
 //! ```text
 //! x_b = inner_b . p  +  outer_b . o  +  flip_b      over GF(2)
 //! ```
-//! for the place p in the tile and the index o of the tile, and it alone changes when p moves by the vector
-//! `vector_b`. CX from c to t adds the first line of c to that of t, and `vector_t` to `vector_c`. A rotation of b
-//! then couples p and p + vector_b with a sign from x_b; a phase reads a sum of first lines. When the stage is
-//! over, the amplitude of logical index y is read from `sum_b (y_b + constants of b) vector_b`.
+//! for the place p in the tile and the index o of the tile, and it alone changes when p moves by
+//! the vector `vector_b`. CX from c to t adds the first line of c to that of t, and `vector_t` to
+//! `vector_c`. A rotation of b then couples p and p + vector_b with a sign from x_b; a phase reads
+//! a sum of first lines. When the stage is over, the amplitude of logical index y is read from
+//! `sum_b (y_b + constants of b) vector_b`.
 //!
 //! # Signs
-//! Z moves nothing either: it is held back as a parity `inner . p + outer . o` of places that are to be negated. A
-//! rotation whose vector is odd in it turns the other way, a dense block takes the part on its own bits in, phases
-//! do not see it, and what is left at the end of the stage is [`Layout::signs`].
+//! Z moves nothing either: it is held back as a parity `inner . p + outer . o` of places that are
+//! to be negated. A rotation whose vector is odd in it turns the other way, a dense block takes the
+//! part on its own bits in, phases do not see it, and what is left at the end of the stage is
+//! [`Layout::signs`].
 
 use num_complex::Complex;
 use smallvec::SmallVec;
@@ -47,7 +49,8 @@ pub struct Parity {
     pub outer: usize,
 }
 
-/// `e^{i angle}` where `inner . p + outer . o` is odd, for the place p in the tile and the tile's index o.
+/// `e^{i angle}` where `inner . p + outer . o` is odd, for the place p in the tile and the tile's
+/// index o.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Phase {
     /// The parity of the place.
@@ -79,7 +82,8 @@ pub struct Look {
 /// An operation in terms of places.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Placed {
-    /// `[1 -tan; tan 1]` on the places p and p + vector, the first being the one where the line is 0.
+    /// `[1 -tan; tan 1]` on the places p and p + vector, the first being the one where the line
+    /// is 0.
     Rotation {
         /// The qubit.
         line: Line,
@@ -102,8 +106,8 @@ pub enum Placed {
 }
 
 impl Placed {
-    /// The Pauli string that it is a function of, as (vector between places, parity of the place): two of them commute where
-    /// the strings do. `None` for a dense block.
+    /// The Pauli string that it is a function of, as (vector between places, parity of the place):
+    /// two of them commute where the strings do. `None` for a dense block.
     #[must_use]
     pub fn string(&self) -> Option<(usize, usize)> {
         match self {
@@ -125,15 +129,16 @@ impl Placed {
         }
     }
 
-    /// What it leaves of a product of two amplitudes until the stage is scaled back, as `1 / factor`.
+    /// What it leaves of a product of two amplitudes until the stage is scaled back, as
+    /// `1 / factor`.
     #[must_use]
     pub fn shrinkage(&self) -> f64 {
         if let Placed::Rotation { tan, .. } = self { 1.0 / (1.0 + tan * tan) } else { 1.0 }
     }
 }
 
-/// Operations that others may not pass. What passes a list of strings passes all their products: a basis of each list is
-/// enough, so that the cost does not depend on how many there are.
+/// Operations that others may not pass. What passes a list of strings passes all their products: a
+/// basis of each list is enough, so that the cost does not depend on how many there are.
 #[derive(Clone, Debug)]
 pub struct Obstacles {
     /// Whether the order of inner products matters.
@@ -151,7 +156,13 @@ impl Obstacles {
     /// None yet. `looks_change`: whether the order of inner products matters.
     #[must_use]
     pub fn new(looks_change: bool) -> Self {
-        Obstacles { looks_change, strings: SmallVec::new(), looks: SmallVec::new(), dense: 0, sparse: 0 }
+        Obstacles {
+            looks_change,
+            strings: SmallVec::new(),
+            looks: SmallVec::new(),
+            dense: 0,
+            sparse: 0,
+        }
     }
 
     /// One more.
@@ -161,8 +172,10 @@ impl Obstacles {
             return;
         };
         self.sparse |= op.touched();
-        let basis = if matches!(op, Placed::Inner(_)) { &mut self.looks } else { &mut self.strings };
-        // Without the highest bits of those before it, so that taking these out one after the other takes them all out.
+        let basis =
+            if matches!(op, Placed::Inner(_)) { &mut self.looks } else { &mut self.strings };
+        // Without the highest bits of those before it, so that taking these out one after the other
+        // takes them all out.
         let reduced = reduce(basis, (x as u64) << u32::BITS | z as u64);
         if reduced != 0 {
             basis.push(reduced);
@@ -177,9 +190,12 @@ impl Obstacles {
         let Some((x, z)) = op.string().filter(|_| meets) else { return meets };
         // A string against (x, z) is a product with (z, x).
         let turned = (z as u64) << u32::BITS | x as u64;
-        let anticommutes = |basis: &[u64]| basis.iter().any(|string| (string & turned).count_ones() % 2 == 1);
+        let anticommutes =
+            |basis: &[u64]| basis.iter().any(|string| (string & turned).count_ones() % 2 == 1);
         let with_looks = self.looks_change || !matches!(op, Placed::Inner(_));
-        self.dense & touched != 0 || anticommutes(&self.strings) || with_looks && anticommutes(&self.looks)
+        self.dense & touched != 0
+            || anticommutes(&self.strings)
+            || with_looks && anticommutes(&self.looks)
     }
 }
 
@@ -207,7 +223,11 @@ pub struct Layout {
 
 impl Layout {
     /// Follows the frame through operations on n qubits.
-    pub(super) fn new<'a>(n_qubits: usize, qubits: usize, ops: impl Iterator<Item = &'a Op>) -> Layout {
+    pub(super) fn new<'a>(
+        n_qubits: usize,
+        qubits: usize,
+        ops: impl Iterator<Item = &'a Op>,
+    ) -> Layout {
         let inside: Vec<usize> = (0..n_qubits).filter(|q| qubits >> q & 1 == 1).collect();
         let mut layout = Layout {
             exit: Vec::with_capacity(inside.len()),
@@ -223,7 +243,8 @@ impl Layout {
         layout
     }
 
-    /// Follows the frame through other operations on the same qubits. Nothing is allocated for as many of the same kinds.
+    /// Follows the frame through other operations on the same qubits. Nothing is allocated for as
+    /// many of the same kinds.
     pub(super) fn follow<'a>(&mut self, ops: impl Iterator<Item = &'a Op>) {
         for (q, line) in self.lines.iter_mut().enumerate() {
             *line = match self.inside.binary_search(&q) {
@@ -288,7 +309,8 @@ impl Layout {
                     let entry = matrix[i ^ (flips << 2 | flips)];
                     if odd(i & sign_bits) { -entry } else { entry }
                 });
-                let (low, high) = (low.inner.trailing_zeros() as usize, high.inner.trailing_zeros() as usize);
+                let (low, high) =
+                    (low.inner.trailing_zeros() as usize, high.inner.trailing_zeros() as usize);
                 let (low, high, matrix) =
                     if low < high { (low, high, matrix) } else { (high, low, exchanged(&matrix)) };
                 if let Some(Placed::Dense { low: old_low, high: old_high, matrix: old }) =
@@ -316,7 +338,8 @@ impl Layout {
             Op::Cx { control, target } => {
                 let c = lines[control];
                 let t = &mut lines[target];
-                (t.inner, t.outer, t.flip) = (t.inner ^ c.inner, t.outer ^ c.outer, t.flip ^ c.flip);
+                (t.inner, t.outer, t.flip) =
+                    (t.inner ^ c.inner, t.outer ^ c.outer, t.flip ^ c.flip);
                 let moved = t.vector;
                 if lines[control].vector != 0 {
                     lines[control].vector ^= moved;

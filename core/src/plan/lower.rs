@@ -11,15 +11,17 @@
 //! any 2-qubit matrix    = a dense 4x4 block, which takes in 1-qubit gates next to it and gives those at its end to
 //!                         the blocks that follow
 //! ```
-//! Clifford gates that close around rotations make these rotations about other strings, see `entries`. Neighbouring
-//! 1-qubit gates are multiplied. What is none of this stays as it is, [`Op::Plain`]:
-//! dense matrices on 3 qubits and more, 1-qubit matrices that are not unitary to rounding, phases on many
-//! bits. Each block that is written as something else is multiplied out again and compared with the product of the gates
-//! that it stands for ([`Cut::tolerance`](super::Cut)).
+//! Clifford gates that close around rotations make these rotations about other strings, see
+//! `entries`. Neighbouring 1-qubit gates are multiplied. What is none of this stays as it is,
+//! [`Op::Plain`]: dense matrices on 3 qubits and more, 1-qubit matrices that are not unitary to
+//! rounding, phases on many bits. Each block that is written as something else is multiplied out
+//! again and compared with the product of the gates that it stands for
+//! ([`Cut::tolerance`](super::Cut)).
 //!
 //! The tan form of a rotation takes 2 products for each amplitude instead of 8; its real factor
-//! `c = 1/sqrt(1 + t^2)` is left to be applied once for many gates. Whether Z and X stand beside it is a matter of its
-//! numbers: they cost nothing (see `layout`), and so all angles of a gate are the same operations but where one vanishes.
+//! `c = 1/sqrt(1 + t^2)` is left to be applied once for many gates. Whether Z and X stand beside it
+//! is a matter of its numbers: they cost nothing (see `layout`), and so all angles of a gate are
+//! the same operations but where one vanishes.
 
 mod clifford;
 mod entries;
@@ -56,8 +58,8 @@ type Bits = SmallVec<[usize; 6]>;
 /// The most bits that a controlled phase may depend on: it becomes up to 2^bits phases of parities.
 const MAX_PHASE_BITS: u32 = 5;
 
-/// Angles below this are rounding errors: of sums and differences of angles, or of a transform of angles below 2 pi. What is
-/// left out of them counts in the deviation.
+/// Angles below this are rounding errors: of sums and differences of angles, or of a transform of
+/// angles below 2 pi. What is left out of them counts in the deviation.
 pub(in crate::plan) const NO_ANGLE: f64 = 1e-15;
 
 /// A primitive operation.
@@ -67,10 +69,12 @@ pub(in crate::plan) const NO_ANGLE: f64 = 1e-15;
     reason = "a list of them is made anew for each binding, in the same memory"
 )]
 pub(in crate::plan) enum Op {
-    /// Z if `sign`, then `[1 -tan; tan 1]` on a qubit, times `1/sqrt(1 + tan^2)`, then X if `flip`; |tan| <= 1.
+    /// Z if `sign`, then `[1 -tan; tan 1]` on a qubit, times `1/sqrt(1 + tan^2)`, then X if `flip`;
+    /// |tan| <= 1.
     Rotation { qubit: usize, tan: f64, sign: bool, flip: bool },
-    /// `[1 -tan; tan 1]` between the indices apart by x, the first being the one where z is even, times
-    /// `1/sqrt(1 + tan^2)`, then `X^x Z^z` if `flip`; |tan| <= 1. An odd number of qubits is in both.
+    /// `[1 -tan; tan 1]` between the indices apart by x, the first being the one where z is even,
+    /// times `1/sqrt(1 + tan^2)`, then `X^x Z^z` if `flip`; |tan| <= 1. An odd number of qubits is
+    /// in both.
     Turn { x: usize, z: usize, tan: f64, flip: bool },
     /// `e^{i angle}` where the bits in `mask` have odd parity.
     Phase { mask: usize, angle: BinaryAngle },
@@ -109,7 +113,9 @@ impl Op {
             (Op::Turn { x: a, z: b, .. }, Op::Turn { x: c, z: d, .. }) => (a, b) == (c, d),
             (Op::Phase { mask: a, .. }, Op::Phase { mask: b, .. }) => a == b,
             (Op::Dense { a, b, .. }, Op::Dense { a: c, b: d, .. }) => (a, b) == (c, d),
-            (Op::Pauli { qubit: a, flip: x, .. }, Op::Pauli { qubit: b, flip: y, .. }) => (a, x) == (b, y),
+            (Op::Pauli { qubit: a, flip: x, .. }, Op::Pauli { qubit: b, flip: y, .. }) => {
+                (a, x) == (b, y)
+            }
             _ => self == other,
         }
     }
@@ -148,12 +154,14 @@ pub(in crate::plan) struct Form {
     pub(in crate::plan) factor_blocks: bool,
     /// The most qubits with X or Y of a string.
     pub(in crate::plan) widest: usize,
-    /// How far what a block is written as may be from the product of its gates, in eps of the numbers for each.
+    /// How far what a block is written as may be from the product of its gates, in eps of the
+    /// numbers for each.
     pub(in crate::plan) tolerance: f64,
 }
 
-/// Lowers operators on n qubits, and inner products between them, which stand in the order of the operators. As far as may be the operations are those of
-/// what is `known` of other angles. What is no longer needed of `spare` gives its memory.
+/// Lowers operators on n qubits, and inner products between them, which stand in the order of the
+/// operators. As far as may be the operations are those of what is `known` of other angles. What is
+/// no longer needed of `spare` gives its memory.
 pub(in crate::plan) fn lower<E: Element>(
     n_qubits: usize,
     operators: &[Operator<Complex<E>>],
@@ -163,9 +171,15 @@ pub(in crate::plan) fn lower<E: Element>(
     mut spare: Lowered,
 ) -> Lowered {
     let eps = Into::<f64>::into(E::EPSILON);
-    let (mut waiting, mut entries) = (std::mem::take(&mut spare.waiting), std::mem::take(&mut spare.entries));
+    let (mut waiting, mut entries) =
+        (std::mem::take(&mut spare.waiting), std::mem::take(&mut spare.entries));
     waiting.resize(n_qubits, Waiting::default());
-    entries.take(operators, inners, form.widest, known.map_or(&[], |known| &known.entries.clifford));
+    entries.take(
+        operators,
+        inners,
+        form.widest,
+        known.map_or(&[], |known| &known.entries.clifford),
+    );
     spare.ops.clear();
     (spare.angle, spare.deviation) = (entries.angle, entries.deviation);
     let mut lowering = Lowering { out: spare, waiting, eps, form };
@@ -182,10 +196,13 @@ pub(in crate::plan) fn lower<E: Element>(
     out
 }
 
-/// Whether most operators are Clifford gates that close around few rotations, to judge by some of them.
+/// Whether most operators are Clifford gates that close around few rotations, to judge by some of
+/// them.
 pub(in crate::plan) fn collapses<E: Element>(operators: &[Operator<Complex<E>>]) -> bool {
     const SAMPLE: usize = 512;
-    let Some(some) = operators.get(operators.len() / 2..operators.len() / 2 + SAMPLE) else { return false };
+    let Some(some) = operators.get(operators.len() / 2..operators.len() / 2 + SAMPLE) else {
+        return false;
+    };
     let mut entries = Entries::default();
     entries.take(some, &[], usize::BITS as usize, &[]);
     4 * entries.list.len() <= SAMPLE
@@ -275,7 +292,11 @@ impl Lowering {
         if let Some((qubit, u)) = on_one(operator) {
             let unitary = is_unitary(&u, 2, self.unitary());
             if unitary {
-                self.wait(qubit, u, !matches!(operator.shape(), Shape::Phase(_) | Shape::Diagonal(_)));
+                self.wait(
+                    qubit,
+                    u,
+                    !matches!(operator.shape(), Shape::Phase(_) | Shape::Diagonal(_)),
+                );
             }
             return unitary;
         }
@@ -292,12 +313,14 @@ impl Lowering {
                 self.permutation(fixed, &[Factors::from_slice(&[(a, one), (b, one)])])
             }
             Shape::Cycles(cycles) => {
-                let cycle =
-                    |c: &Vec<(usize, Complex<E>)>| c.iter().map(|(o, f)| (value | o, wide(f))).collect();
+                let cycle = |c: &Vec<(usize, Complex<E>)>| {
+                    c.iter().map(|(o, f)| (value | o, wide(f))).collect()
+                };
                 let cycles: SmallVec<[Factors; 2]> = cycles.iter().map(cycle).collect();
                 self.permutation(fixed, &cycles)
             }
-            Shape::Parity { .. } | Shape::String { .. } => match string(operator, self.form.widest) {
+            Shape::Parity { .. } | Shape::String { .. } => match string(operator, self.form.widest)
+            {
                 Some((turned, controls)) => self.controlled_rotation(&turned, controls, value),
                 None => false,
             },
@@ -305,11 +328,18 @@ impl Lowering {
                 let controls = offsets.iter().fold(fixed, |mask, o| mask & !o);
                 let matrix: SmallVec<[C; 16]> = matrix.iter().map(wide).collect();
                 match (offsets.as_slice(), matrix.as_slice()) {
-                    (&[_, bit], &[a, b, c, d]) => {
-                        self.controlled([a, b, c, d], bit.trailing_zeros() as usize, controls, value)
-                    }
+                    (&[_, bit], &[a, b, c, d]) => self.controlled(
+                        [a, b, c, d],
+                        bit.trailing_zeros() as usize,
+                        controls,
+                        value,
+                    ),
                     (&[_, a, b, _], matrix) if controls == 0 => {
-                        self.dense(a.trailing_zeros() as usize, b.trailing_zeros() as usize, matrix);
+                        self.dense(
+                            a.trailing_zeros() as usize,
+                            b.trailing_zeros() as usize,
+                            matrix,
+                        );
                         true
                     }
                     _ => false,
@@ -326,8 +356,9 @@ impl Lowering {
 
     /// Puts out what waits on the qubits of a string; but Z does not see diagonals.
     fn flush_seen(&mut self, x: usize, z: usize) {
-        let unseen =
-            |q: &usize| x >> q & 1 == 0 && self.waiting[*q].matrix.is_some() && !self.waiting[*q].moving;
+        let unseen = |q: &usize| {
+            x >> q & 1 == 0 && self.waiting[*q].matrix.is_some() && !self.waiting[*q].moving
+        };
         let stay = (0..self.waiting.len()).filter(unseen).fold(0, |mask, q| mask | 1 << q);
         self.flush((x | z) & !stay);
     }
@@ -344,8 +375,10 @@ impl Lowering {
             return false;
         }
         self.wait(qubit, dagger(&v), true);
-        let done =
-            self.diagonal(controls | 1 << qubit, &[(value, values[0]), (value | 1 << qubit, values[1])]);
+        let done = self.diagonal(
+            controls | 1 << qubit,
+            &[(value, values[0]), (value | 1 << qubit, values[1])],
+        );
         self.wait(qubit, v, true);
         done
     }
@@ -417,7 +450,8 @@ impl Lowering {
         (self.waiting[a].dense, self.waiting[b].dense) = (at, at);
     }
 
-    /// Gives the gates of one qubit at the end of dense blocks to the blocks that follow: see `canonical`.
+    /// Gives the gates of one qubit at the end of dense blocks to the blocks that follow: see
+    /// `canonical`.
     fn factor_blocks(&mut self) {
         let (unitary, tolerance) = (self.unitary(), self.form.tolerance * self.eps);
         let Lowered { ops, followed, deviation, .. } = &mut self.out;

@@ -1,9 +1,10 @@
 //! Plans: a list of operators turned into few passes over memory.
 //!
-//! [`Plan::new`] lowers the operators to primitive ones (`lower`), cuts them into stages (`stages`), follows what each
-//! does to the places of a tile ([`layout`]) and compiles that for vector registers (`tile`). The first three are a
-//! [`Schedule`], which a device can run in its own way. A plan can run on any number of states, and [`Plan::bind`] puts the
-//! numbers of other angles into it. [`Fast`] is the executor that plans where it pays.
+//! [`Plan::new`] lowers the operators to primitive ones (`lower`), cuts them into stages
+//! (`stages`), follows what each does to the places of a tile ([`layout`]) and compiles that for
+//! vector registers (`tile`). The first three are a [`Schedule`], which a device can run in its own
+//! way. A plan can run on any number of states, and [`Plan::bind`] puts the numbers of other angles
+//! into it. [`Fast`] is the executor that plans where it pays.
 //!
 //! ```
 //! use ketgrad_core::{circuit::Circuit, kernel::{InstructionSet, Threads}, param::Values};
@@ -64,11 +65,12 @@ pub struct Options {
     pub tile_qubits: usize,
     /// The lowest so many qubits are in every tile: 2^low amplitudes are read together.
     pub low_qubits: usize,
-    /// What is known of the state. From |0…0> the first passes go over few tiles, those that are not zero, and in the same way
-    /// the last ones where inner products are all that is wanted and psi ends as |0…0>; else that is as any state.
+    /// What is known of the state. From |0…0> the first passes go over few tiles, those that are
+    /// not zero, and in the same way the last ones where inner products are all that is wanted and
+    /// psi ends as |0…0>; else that is as any state.
     pub way: Way,
-    /// States of so many bytes are written past the caches: each line would be read again before it is written, and
-    /// would push out another.
+    /// States of so many bytes are written past the caches: each line would be read again before it
+    /// is written, and would push out another.
     pub stream_from_bytes: usize,
     /// Whether dense blocks on two qubits are written as factors, which takes fewer products.
     pub factor_blocks: bool,
@@ -76,8 +78,9 @@ pub struct Options {
     pub tolerance: f64,
     /// [`Cut::lookahead`].
     pub lookahead: usize,
-    /// Rotations and blocks of a stage among which those of a level are looked for, at least one. Each level looks at all
-    /// operations up to the last of them again, so this keeps compiling linear where few qubits are moved.
+    /// Rotations and blocks of a stage among which those of a level are looked for, at least one.
+    /// Each level looks at all operations up to the last of them again, so this keeps compiling
+    /// linear where few qubits are moved.
     pub window: usize,
 }
 
@@ -138,11 +141,12 @@ impl Options {
 }
 
 impl Options {
-    /// The usual number of rotations and blocks of a window: more than commute on the qubits of a tile.
+    /// The usual number of rotations and blocks of a window: more than commute on the qubits of a
+    /// tile.
     pub const WINDOW: usize = 128;
 
-    /// What is fastest for n qubits: tiles whose scratches and tables leave room in a second cache of 1 MiB, or fill it
-    /// where a pass over the state costs more than that; from a given state.
+    /// What is fastest for n qubits: tiles whose scratches and tables leave room in a second cache
+    /// of 1 MiB, or fill it where a pass over the state costs more than that; from a given state.
     #[must_use]
     pub fn new(set: InstructionSet, n_qubits: usize) -> Options {
         let tile_qubits = if n_qubits >= LARGE_TILES_FROM { 14 } else { 13 };
@@ -196,9 +200,10 @@ impl<E: Element> Plan<E> {
         plan
     }
 
-    /// Plans operators and runs them, one pass after the other: cheaper than a plan that is kept, because the
-    /// tables of a pass take the memory of the one before. `progress` is told how many passes of how many
-    /// are done. If `threads` are [cancelled](Threads::check), it ends early, and the amplitudes are of no use.
+    /// Plans operators and runs them, one pass after the other: cheaper than a plan that is kept,
+    /// because the tables of a pass take the memory of the one before. `progress` is told how many
+    /// passes of how many are done. If `threads` are [cancelled](Threads::check), it ends early,
+    /// and the amplitudes are of no use.
     ///
     /// # Panics
     /// As [`Plan::new`], and if there are not 2^n amplitudes.
@@ -252,12 +257,20 @@ impl<E: Element> Plan<E> {
         };
         let workspaces = Workspaces::new(cut.tile_qubits.min(n_qubits));
         let (pool, passes) = (Pool::new(), Vec::new());
-        Plan { options, schedule, pool, passes, operators: Vec::new(), workspaces, looks_change: false }
+        Plan {
+            options,
+            schedule,
+            pool,
+            passes,
+            operators: Vec::new(),
+            workspaces,
+            looks_change: false,
+        }
     }
 
     /// Puts other numbers into the plan: operators of another binding of the same circuit. What was
-    /// planned is kept if they have the same structure, which they do unless a gate is simpler than usual at the angles
-    /// that the plan was made for; otherwise this is as [`Plan::new`].
+    /// planned is kept if they have the same structure, which they do unless a gate is simpler than
+    /// usual at the angles that the plan was made for; otherwise this is as [`Plan::new`].
     ///
     /// # Panics
     /// As [`Plan::new`].
@@ -267,7 +280,8 @@ impl<E: Element> Plan<E> {
         }
     }
 
-    /// Puts other numbers in, and nothing is allocated; false if the operators have another structure.
+    /// Puts other numbers in, and nothing is allocated; false if the operators have another
+    /// structure.
     fn takes(&mut self, operators: &[Operator<Complex<E>>], inners: &[Inner]) -> bool {
         let same = self.schedule.bind(operators, inners);
         if same {
@@ -278,14 +292,18 @@ impl<E: Element> Plan<E> {
 
     /// Fills the stages with numbers.
     fn compile(&mut self, operators: &[Operator<Complex<E>>]) {
-        let (mut passes, mut pool) = (std::mem::take(&mut self.passes), std::mem::take(&mut self.pool));
+        let (mut passes, mut pool) =
+            (std::mem::take(&mut self.passes), std::mem::take(&mut self.pool));
         let mut angle = self.schedule.angle();
         for (number, stage) in self.schedule.stages().iter().enumerate() {
             if number == passes.len() {
                 passes.push(self.pass(stage, &mut BinaryAngle::default(), &mut pool));
             }
-            // A new pass, too, takes its numbers as any later binding, so that the bits do not tell which it was.
-            if let (Some(Pass::Tile(pass)), Stage::Tile { ops, .. }) = (passes.get_mut(number), stage) {
+            // A new pass, too, takes its numbers as any later binding, so that the bits do not tell
+            // which it was.
+            if let (Some(Pass::Tile(pass)), Stage::Tile { ops, .. }) =
+                (passes.get_mut(number), stage)
+            {
                 pass.rebind(self.schedule.ops(ops), self.options.set, &mut pool);
                 pass.turn(std::mem::take(&mut angle));
             }
@@ -343,7 +361,8 @@ impl<E: Element> Plan<E> {
         }
     }
 
-    /// The same: writes what no pass has written, the amplitudes whose index has a bit outside of a set.
+    /// The same: writes what no pass has written, the amplitudes whose index has a bit outside of a
+    /// set.
     fn settle(&self, live: usize, amplitudes: &mut [Complex<E>], threads: &Threads) {
         let dead = (amplitudes.len() - 1) & !live;
         if self.options.way != Way::FromZero || dead == 0 {
@@ -360,9 +379,9 @@ impl<E: Element> Plan<E> {
         });
     }
 
-    /// Runs the plan on a state, or on |0…0> whatever the amplitudes are ([`Options::way`]). Once it has run, running
-    /// it again on one thread allocates nothing. If `threads` are [cancelled](Threads::check), it ends early, and the
-    /// amplitudes are of no use.
+    /// Runs the plan on a state, or on |0…0> whatever the amplitudes are ([`Options::way`]). Once
+    /// it has run, running it again on one thread allocates nothing. If `threads` are
+    /// [cancelled](Threads::check), it ends early, and the amplitudes are of no use.
     ///
     /// # Panics
     /// If there are not 2^n amplitudes.
@@ -393,11 +412,13 @@ impl<E: Element> Plan<E> {
         self.settle(self.schedule.live(), amplitudes, threads);
     }
 
-    /// Bound on the distance between the states that the plan and the operators make of one of norm 1, besides what running
-    /// rounds: [`Schedule::deviation`], with what the stages leave out.
+    /// Bound on the distance between the states that the plan and the operators make of one of norm
+    /// 1, besides what running rounds: [`Schedule::deviation`], with what the stages leave out.
     pub(in crate::plan) fn deviation(&self) -> f64 {
-        let tiles =
-            self.passes.iter().map(|pass| if let Pass::Tile(stage) = pass { stage.deviation() } else { 0.0 });
+        let tiles = self
+            .passes
+            .iter()
+            .map(|pass| if let Pass::Tile(stage) = pass { stage.deviation() } else { 0.0 });
         self.schedule.deviation() + 4.0 * tiles.sum::<f64>()
     }
 
@@ -418,11 +439,13 @@ impl<E: Element> Plan<E> {
 
     /// Bytes read and written.
     fn bytes(&self) -> f64 {
-        let amplitudes: f64 = self.schedule.stages().iter().map(|stage| self.amplitudes(stage)).sum();
+        let amplitudes: f64 =
+            self.schedule.stages().iter().map(|stage| self.amplitudes(stage)).sum();
         amplitudes * amplitude_bytes::<E>()
     }
 
-    /// The least seconds it can take where memory moves so many bytes a second, as far as memory goes.
+    /// The least seconds it can take where memory moves so many bytes a second, as far as memory
+    /// goes.
     #[must_use]
     pub fn floor(&self, bytes_per_second: f64) -> f64 {
         self.bytes() / bytes_per_second
@@ -441,9 +464,9 @@ impl<E> fmt::Debug for Plan<E> {
     }
 }
 
-/// One line for each pass: its primitive operations, in how many sweeps over a tile, its qubits, bytes moved
-/// and flops; then the sums. What bounds a plan from below: the bytes over the memory's speed
-/// ([`Plan::floor`]), and the flops over the processor's.
+/// One line for each pass: its primitive operations, in how many sweeps over a tile, its qubits,
+/// bytes moved and flops; then the sums. What bounds a plan from below: the bytes over the memory's
+/// speed ([`Plan::floor`]), and the flops over the processor's.
 impl<E: Element> fmt::Display for Plan<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut all_flops = 0.0;
@@ -464,7 +487,10 @@ impl<E: Element> fmt::Display for Plan<E> {
                     )?;
                 }
                 (Stage::Plain { operator, .. }, _) | (_, Pass::Plain { operator, .. }) => {
-                    writeln!(f, "pass {number}: operator {operator} by itself; up to {bytes:.3e} bytes")?;
+                    writeln!(
+                        f,
+                        "pass {number}: operator {operator} by itself; up to {bytes:.3e} bytes"
+                    )?;
                 }
             }
         }

@@ -1,9 +1,9 @@
 //! Two states through one plan, with inner products on the way: the adjoint method, tile by tile.
 //!
-//! The circuit is undone on psi and on lambda in the same stages. Both tiles of a stage are in the cache together,
-//! so an inner product `<lambda|P|psi>` costs no pass over memory. It is an operation of the plan like any
-//! other: it may move past what commutes with its Pauli string P, and through X, CX and SWAP it becomes another
-//! string, see `tile::inner`.
+//! The circuit is undone on psi and on lambda in the same stages. Both tiles of a stage are in the
+//! cache together, so an inner product `<lambda|P|psi>` costs no pass over memory. It is an
+//! operation of the plan like any other: it may move past what commutes with its Pauli string P,
+//! and through X, CX and SWAP it becomes another string, see `tile::inner`.
 //!
 //! Invariant: sums are added in an order that depends on the number of qubits only.
 
@@ -18,13 +18,13 @@ impl<E: Element> Plan<E> {
         n_qubits >= simd::shape::<E>(set).0 + 2
     }
 
-    /// Plans operators and takes both states through them: `im <lambda|P|psi>` of each string at its place. The
-    /// inner products are in the order of [`Inner::before`]. Where psi ends as |0…0> ([`Way::ToZero`]) they are all that is
-    /// computed. 2 scratch tiles for each thread.
+    /// Plans operators and takes both states through them: `im <lambda|P|psi>` of each string at
+    /// its place. The inner products are in the order of [`Inner::before`]. Where psi ends as |0…0>
+    /// ([`Way::ToZero`]) they are all that is computed. 2 scratch tiles for each thread.
     ///
     /// # Panics
-    /// If the vectors are not states of one size that the operators fit, or their tiles would not fill a register
-    /// (5 qubits do for any set in double precision, 6 in single).
+    /// If the vectors are not states of one size that the operators fit, or their tiles would not
+    /// fill a register (5 qubits do for any set in double precision, 6 in single).
     pub fn run_pair(
         operators: &[Operator<Complex<E>>],
         inners: &[Inner],
@@ -34,7 +34,10 @@ impl<E: Element> Plan<E> {
     ) -> Vec<f64> {
         let n_qubits = psi.len().trailing_zeros() as usize;
         assert!(psi.len() == 1 << n_qubits && psi.len() == lambda.len(), "two states of one size");
-        assert!(Plan::<E>::takes_pairs(n_qubits, options.set), "{n_qubits} qubits do not fill a register");
+        assert!(
+            Plan::<E>::takes_pairs(n_qubits, options.set),
+            "{n_qubits} qubits do not fill a register"
+        );
         let plan = Plan::staged(n_qubits, operators, inners, options.without(Way::FromZero));
         let (mut pool, mut angle) = (Pool::new(), plan.schedule.angle());
         let (mut sums, mut parts) = (vec![0.0; inners.len()], Vec::new());
@@ -58,7 +61,8 @@ impl<E: Element> Plan<E> {
     }
 }
 
-/// Operators and inner products that are planned once and taken often, with these numbers and others.
+/// Operators and inner products that are planned once and taken often, with these numbers and
+/// others.
 #[derive(Debug)]
 pub struct PairPlan<E> {
     plan: Plan<E>,
@@ -69,7 +73,8 @@ pub struct PairPlan<E> {
 }
 
 impl<E: Element> PairPlan<E> {
-    /// Plans operators on n qubits and inner products between them, in the order of [`Inner::before`].
+    /// Plans operators on n qubits and inner products between them, in the order of
+    /// [`Inner::before`].
     ///
     /// # Panics
     /// If the operators do not fit, or tiles would not fill a register, as [`Plan::run_pair`].
@@ -80,7 +85,10 @@ impl<E: Element> PairPlan<E> {
         inners: &[Inner],
         options: Options,
     ) -> PairPlan<E> {
-        assert!(Plan::<E>::takes_pairs(n_qubits, options.set), "{n_qubits} qubits do not fill a register");
+        assert!(
+            Plan::<E>::takes_pairs(n_qubits, options.set),
+            "{n_qubits} qubits do not fill a register"
+        );
         let mut plan = Plan::staged(n_qubits, operators, inners, options.without(Way::FromZero));
         plan.compile(operators);
         PairPlan { plan, inners: inners.to_vec(), sums: vec![0.0; inners.len()], parts: Vec::new() }
@@ -92,16 +100,26 @@ impl<E: Element> PairPlan<E> {
     /// As [`PairPlan::new`].
     pub fn bind(&mut self, operators: &[Operator<Complex<E>>]) {
         if !self.plan.takes(operators, &self.inners) {
-            *self = PairPlan::new(self.plan.schedule.n_qubits(), operators, &self.inners, self.plan.options);
+            *self = PairPlan::new(
+                self.plan.schedule.n_qubits(),
+                operators,
+                &self.inners,
+                self.plan.options,
+            );
         }
     }
 
-    /// Takes both states through the operators and gives the inner products. Once it has run, running it again on one
-    /// thread allocates nothing.
+    /// Takes both states through the operators and gives the inner products. Once it has run,
+    /// running it again on one thread allocates nothing.
     ///
     /// # Panics
     /// If the vectors are not states of n qubits.
-    pub fn run(&mut self, psi: &mut [Complex<E>], lambda: &mut [Complex<E>], threads: &Threads) -> &[f64] {
+    pub fn run(
+        &mut self,
+        psi: &mut [Complex<E>],
+        lambda: &mut [Complex<E>],
+        threads: &Threads,
+    ) -> &[f64] {
         let PairPlan { plan, sums, parts, .. } = self;
         assert!(
             psi.len() == 1 << plan.schedule.n_qubits() && psi.len() == lambda.len(),
@@ -116,7 +134,13 @@ impl<E: Element> PairPlan<E> {
             match pass {
                 Pass::Tile(stage) => {
                     let sums = (sums.as_mut_slice(), &mut *parts);
-                    stage.run_pair((&mut *psi, &mut *lambda), threads, plan.options, &plan.workspaces, sums);
+                    stage.run_pair(
+                        (&mut *psi, &mut *lambda),
+                        threads,
+                        plan.options,
+                        &plan.workspaces,
+                        sums,
+                    );
                 }
                 Pass::Plain { operator, .. } => {
                     simd::apply(&plan.operators[*operator], psi, threads, plan.options.set);

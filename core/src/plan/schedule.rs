@@ -1,9 +1,9 @@
 //! Schedules: operators cut into stages, without a word about how a stage is run.
 //!
 //! A [`Schedule`] is the part of a plan that is the same on every machine: the operators lowered to
-//! primitive ones, and which of them share a pass over memory. [`Layout`] then says what a stage does to
-//! the places of a tile. The tiles of this crate run it in vector registers; a device does the same in its
-//! own way.
+//! primitive ones, and which of them share a pass over memory. [`Layout`] then says what a stage
+//! does to the places of a tile. The tiles of this crate run it in vector registers; a device does
+//! the same in its own way.
 
 use num_complex::Complex;
 
@@ -20,19 +20,22 @@ use crate::kernel::{Element, Inner, Operator, Way};
 pub struct Cut {
     /// Qubits of a tile, at least two and at least the qubits with X or Y of any inner product.
     pub tile_qubits: usize,
-    /// The lowest so many qubits are in every tile, as far as there is room for any operation beside them.
+    /// The lowest so many qubits are in every tile, as far as there is room for any operation
+    /// beside them.
     pub low_qubits: usize,
-    /// Whether a dense block on two qubits gives the gates of one qubit at its end to blocks that follow on both: what
-    /// is left of it has 9 angles and a phase, which takes fewer products where a stage makes use of that.
+    /// Whether a dense block on two qubits gives the gates of one qubit at its end to blocks that
+    /// follow on both: what is left of it has 9 angles and a phase, which takes fewer products
+    /// where a stage makes use of that.
     pub factor_blocks: bool,
     /// What is known of the state near |0…0>.
     pub way: Way,
-    /// The most by which an entry of what a block is written as may differ from the product of the gates that it stands
-    /// for: so many eps of the numbers for each of the gates. Where it would differ by more, the product is kept as it
-    /// is; below zero it always is.
+    /// The most by which an entry of what a block is written as may differ from the product of the
+    /// gates that it stands for: so many eps of the numbers for each of the gates. Where it would
+    /// differ by more, the product is kept as it is; below zero it always is.
     pub tolerance: f64,
-    /// The most operations that wait while a stage looks for others that can go before them. So the cost of planning is
-    /// linear in the operations even where some qubit is hardly ever used and nothing else ends the search.
+    /// The most operations that wait while a stage looks for others that can go before them. So the
+    /// cost of planning is linear in the operations even where some qubit is hardly ever used and
+    /// nothing else ends the search.
     pub lookahead: usize,
 }
 
@@ -57,7 +60,8 @@ impl Cut {
     }
 }
 
-/// The qubits with X or Y of the widest inner product, and not fewer than any operation moves amplitudes along.
+/// The qubits with X or Y of the widest inner product, and not fewer than any operation moves
+/// amplitudes along.
 pub(super) fn widest(inners: &[Inner]) -> usize {
     inners.iter().map(|inner| inner.x.count_ones() as usize).fold(2, usize::max)
 }
@@ -76,8 +80,8 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Lowers operators on n qubits, with inner products between them, and cuts them into stages. Linear in the operators:
-    /// some n^2 steps for each, times those that a stage passes over.
+    /// Lowers operators on n qubits, with inner products between them, and cuts them into stages.
+    /// Linear in the operators: some n^2 steps for each, times those that a stage passes over.
     ///
     /// # Panics
     /// If an operator does not fit n qubits.
@@ -103,7 +107,9 @@ impl Schedule {
         let lowered = lower::lower(n_qubits, operators, inners, form, None, Lowered::default());
         let (mut stages, live) =
             stages::stages(n_qubits, &lowered.ops, (size, low), cut.way, cut.lookahead.max(1));
-        if !stages.iter().any(|s| matches!(s, Stage::Tile { .. })) && lowered.angle != BinaryAngle::ZERO {
+        if !stages.iter().any(|s| matches!(s, Stage::Tile { .. }))
+            && lowered.angle != BinaryAngle::ZERO
+        {
             // Nothing but a phase: a stage that does only that.
             stages.push(Stage::Tile { qubits: (1 << size) - 1, live, ops: Vec::new() });
         }
@@ -119,10 +125,15 @@ impl Schedule {
         Schedule { n_qubits, cut, lowered, spare, stages, live }
     }
 
-    /// Puts the numbers of other operators in, with the same inner products. False, and nothing is changed, if they
-    /// would be cut otherwise: they are no other binding of the same circuit, or have a gate that was simpler than usual
-    /// when they were cut. From the second binding on nothing is allocated.
-    pub fn bind<E: Element>(&mut self, operators: &[Operator<Complex<E>>], inners: &[Inner]) -> bool {
+    /// Puts the numbers of other operators in, with the same inner products. False, and nothing is
+    /// changed, if they would be cut otherwise: they are no other binding of the same circuit, or
+    /// have a gate that was simpler than usual when they were cut. From the second binding on
+    /// nothing is allocated.
+    pub fn bind<E: Element>(
+        &mut self,
+        operators: &[Operator<Complex<E>>],
+        inners: &[Inner],
+    ) -> bool {
         let known = &self.lowered.ops;
         if known.is_empty() || operators.iter().any(|o| o.n_qubits() > self.n_qubits) {
             return false;
@@ -136,9 +147,10 @@ impl Schedule {
             std::mem::take(&mut self.spare),
         );
         let same = lowered.fit(known);
-        let turns =
-            lowered.angle == BinaryAngle::ZERO || self.stages.iter().any(|s| matches!(s, Stage::Tile { .. }));
-        self.spare = if same && turns { std::mem::replace(&mut self.lowered, lowered) } else { lowered };
+        let turns = lowered.angle == BinaryAngle::ZERO
+            || self.stages.iter().any(|s| matches!(s, Stage::Tile { .. }));
+        self.spare =
+            if same && turns { std::mem::replace(&mut self.lowered, lowered) } else { lowered };
         same && turns
     }
 
@@ -160,7 +172,8 @@ impl Schedule {
         &self.stages
     }
 
-    /// The qubits that may be 1 at the end: if the state began as |0…0>, the amplitudes of all other indices are zero.
+    /// The qubits that may be 1 at the end: if the state began as |0…0>, the amplitudes of all
+    /// other indices are zero.
     #[must_use]
     pub fn live(&self) -> usize {
         self.live
@@ -172,9 +185,10 @@ impl Schedule {
         self.lowered.angle
     }
 
-    /// Bound on the distance between the states that the blocks and the gates make of one of norm 1, besides what running
-    /// rounds: four times the sum over all blocks of their largest difference of an entry, since the norm of a matrix on two
-    /// qubits is at most four times its largest entry.
+    /// Bound on the distance between the states that the blocks and the gates make of one of norm
+    /// 1, besides what running rounds: four times the sum over all blocks of their largest
+    /// difference of an entry, since the norm of a matrix on two qubits is at most four times its
+    /// largest entry.
     #[must_use]
     pub fn deviation(&self) -> f64 {
         4.0 * self.lowered.deviation

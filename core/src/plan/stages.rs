@@ -1,20 +1,23 @@
 //! The stage planner: which operations run together in one pass over memory.
 //!
-//! A stage has a set Q of qubits. It runs every operation that moves amplitudes only along Q and that no
-//! operation left for later holds back. Operations that only read a qubit (phases, controls) commute with
-//! each other there, and may read qubits outside of Q: within a tile they are constants.
+//! A stage has a set Q of qubits. It runs every operation that moves amplitudes only along Q and
+//! that no operation left for later holds back. Operations that only read a qubit (phases,
+//! controls) commute with each other there, and may read qubits outside of Q: within a tile they
+//! are constants.
 //!
 //! ```text
 //! for each operation in order:   moving in Q, and nothing in its way?   -> runs in this stage
 //!                                else it waits, and is in the way of what it does not commute with
 //! ```
-//! The planner is greedy: it tries some sets, each grown from a seed by whatever operation comes next
-//! until it is full, and takes the one whose stage does most work. The lowest qubits always belong to Q,
-//! so that whole cache lines are read. A dense block wants its qubits as they are, not as sums of others,
-//! so it also waits for the next stage where a CX of this one has touched its qubits.
+//! The planner is greedy: it tries some sets, each grown from a seed by whatever operation comes
+//! next until it is full, and takes the one whose stage does most work. The lowest qubits always
+//! belong to Q, so that whole cache lines are read. A dense block wants its qubits as they are, not
+//! as sums of others, so it also waits for the next stage where a CX of this one has touched its
+//! qubits.
 //!
-//! A qubit that nothing has moved yet is |0> if the state began as |0…0>: all tiles where it is 1 are zero and stay so.
-//! So a stage at the start goes over few tiles if it leaves qubits alone, and the planner begins with such stages:
+//! A qubit that nothing has moved yet is |0> if the state began as |0…0>: all tiles where it is 1
+//! are zero and stay so. So a stage at the start goes over few tiles if it leaves qubits alone, and
+//! the planner begins with such stages:
 //! ```text
 //! n = 22, tiles of 13 qubits      may be 1 afterwards      tiles
 //! stage 0                              13 qubits           1 of 512
@@ -22,11 +25,13 @@
 //! stage 2                              20 qubits         128 of 512
 //! stage 3                              22 qubits         all
 //! ```
-//! A stage looks as far as anything can still run in it, and past so many operations that wait ([`Cut::lookahead`](super::Cut)); the next one
-//! begins with those that it has passed over. Cost: O(n) for each operation that a stage looks at.
+//! A stage looks as far as anything can still run in it, and past so many operations that wait
+//! ([`Cut::lookahead`](super::Cut)); the next one begins with those that it has passed over. Cost:
+//! O(n) for each operation that a stage looks at.
 //!
-//! Where the operations take a state back to |0…0>, and all that is wanted are inner products with it on the way, stages
-//! are planned from the last operation to the first, and the last ones go over few tiles.
+//! Where the operations take a state back to |0…0>, and all that is wanted are inner products with
+//! it on the way, stages are planned from the last operation to the first, and the last ones go
+//! over few tiles.
 
 use super::lower::Op;
 use crate::kernel::Way;
@@ -53,8 +58,8 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// The qubits that may be 1 before it, or behind it on the way to |0…0>: the amplitudes of all other indices are zero
-    /// there, and its tiles differ in these qubits only.
+    /// The qubits that may be 1 before it, or behind it on the way to |0…0>: the amplitudes of all
+    /// other indices are zero there, and its tiles differ in these qubits only.
     #[must_use]
     pub fn live(&self) -> usize {
         match self {
@@ -63,15 +68,16 @@ impl Stage {
     }
 }
 
-/// Qubits that stages at the start leave |0>, as long as that leaves them something to do: a pass over a sixteenth of
-/// the state, or a fourth.
+/// Qubits that stages at the start leave |0>, as long as that leaves them something to do: a pass
+/// over a sixteenth of the state, or a fourth.
 const SPARED: [usize; 2] = [4, 2];
 
 /// The least work of such a stage, in products per amplitude: what its tables cost.
 const WORTH: f64 = 2.0;
 
-/// The most rotations of a stage. Each multiplies the norm by up to sqrt 2 before the stage scales it back:
-/// 2^50 in all, so that products of two amplitudes are far enough from the limits of `f32`.
+/// The most rotations of a stage. Each multiplies the norm by up to sqrt 2 before the stage scales
+/// it back: 2^50 in all, so that products of two amplitudes are far enough from the limits of
+/// `f32`.
 const MAX_ROTATIONS: usize = 100;
 
 /// The work that one operation saves later passes, in products per amplitude.
@@ -111,7 +117,8 @@ struct Walk {
     moving: usize,
     /// Qubits that something that waits reads.
     reading: usize,
-    /// Qubits that a CX of the stage has touched; if the list is walked from its end, those of dense blocks.
+    /// Qubits that a CX of the stage has touched; if the list is walked from its end, those of
+    /// dense blocks.
     mixed: usize,
     rotations: usize,
     /// How many operations wait.
@@ -164,7 +171,8 @@ impl Walk {
         self.waiting += 1;
     }
 
-    /// Whether nothing that follows can run in this stage, if it is on these qubits, or nothing more is looked at.
+    /// Whether nothing that follows can run in this stage, if it is on these qubits, or nothing
+    /// more is looked at.
     fn is_over(&self, qubits: usize) -> bool {
         qubits & !self.moving == 0 || self.waiting >= self.lookahead
     }
@@ -206,7 +214,10 @@ impl<'a> Left<'a> {
     }
 
     fn iter(&self) -> impl Iterator<Item = usize> {
-        self.passed.iter().copied().chain((self.next..self.all.len()).map(|position| self.number(position)))
+        self.passed
+            .iter()
+            .copied()
+            .chain((self.next..self.all.len()).map(|position| self.number(position)))
     }
 
     fn first(&self) -> Option<usize> {
@@ -215,7 +226,9 @@ impl<'a> Left<'a> {
 
     /// The qubits of all of them.
     fn qubits(&self) -> usize {
-        self.passed.iter().fold(self.qubits_from[self.next], |all, &number| all | self.all[number].qubits())
+        self.passed
+            .iter()
+            .fold(self.qubits_from[self.next], |all, &number| all | self.all[number].qubits())
     }
 
     /// Takes out what can run on some qubits, in order.
@@ -299,8 +312,8 @@ fn grow(left: &Left<'_>, all_qubits: usize, mut qubits: usize, room: Room) -> (f
     (work, qubits)
 }
 
-/// Cuts operations on n qubits into stages on up to `size` qubits, among them the `low` lowest. With the qubits that may
-/// be 1 at the end, or at the beginning on the way to |0…0>.
+/// Cuts operations on n qubits into stages on up to `size` qubits, among them the `low` lowest.
+/// With the qubits that may be 1 at the end, or at the beginning on the way to |0…0>.
 pub(super) fn stages(
     n_qubits: usize,
     all: &[Op],
@@ -347,7 +360,8 @@ pub(super) fn stages(
     (stages, room.live)
 }
 
-/// Takes the phases at the end of a stage out of it, for the next one, where they join the phases that it begins with.
+/// Takes the phases at the end of a stage out of it, for the next one, where they join the phases
+/// that it begins with.
 fn defer(all: &[Op], taken: &mut Vec<usize>, qubits: usize) -> Vec<usize> {
     let mut moved = 0;
     let mut late = vec![false; taken.len()];
@@ -383,7 +397,8 @@ fn defer_all(all: &[Op], stages: &mut [Stage]) {
     }
 }
 
-/// The qubits of the next stage: those whose stage does most, at the start among those that spare tiles.
+/// The qubits of the next stage: those whose stage does most, at the start among those that spare
+/// tiles.
 fn choose(left: &Left<'_>, room: Room) -> usize {
     if room.size == room.n_qubits {
         return room.everything();

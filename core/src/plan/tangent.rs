@@ -1,8 +1,8 @@
 //! States and their tangents through one plan: Hessian-vector products of circuits, tile by tile.
 //!
-//! Along a direction of the parameters each gate moves by `-i kappa P` with a Pauli string P, and so do the states: the
-//! tangent goes through the same stages as its state, and where an inner product with P stands in the plan it also
-//! takes `i kappa P |psi>`. See `tile::kick`.
+//! Along a direction of the parameters each gate moves by `-i kappa P` with a Pauli string P, and
+//! so do the states: the tangent goes through the same stages as its state, and where an inner
+//! product with P stands in the plan it also takes `i kappa P |psi>`. See `tile::kick`.
 //!
 //! Invariant: sums are added in an order that depends on the number of qubits only.
 
@@ -13,10 +13,11 @@ use super::{Options, Pass, Plan, tile::Pool};
 use crate::kernel::{Element, Inner, Operator, Threads, Way, simd};
 
 impl<E: Element> Plan<E> {
-    /// Plans operators and takes `[psi, psi']` or `[psi, psi', lambda, lambda']` through them. At the place of each string P
-    /// first `im <lambda|P|psi>` is taken and `im (<lambda'|P|psi> + <lambda|P|psi'>)`, and then `i kappa P` of each state
-    /// is added to its tangent. The inner products are in the order of [`Inner::before`], and `kicks` has a kappa for each.
-    /// Two states may begin as |0…0> and 0, and all be unwanted at the end, see [`Way`].
+    /// Plans operators and takes `[psi, psi']` or `[psi, psi', lambda, lambda']` through them. At
+    /// the place of each string P first `im <lambda|P|psi>` is taken and
+    /// `im (<lambda'|P|psi> + <lambda|P|psi'>)`, and then `i kappa P` of each state is added to its
+    /// tangent. The inner products are in the order of [`Inner::before`], and `kicks` has a kappa
+    /// for each. Two states may begin as |0…0> and 0, and all be unwanted at the end, see [`Way`].
     ///
     /// # Panics
     /// As [`Plan::run_pair`].
@@ -29,8 +30,14 @@ impl<E: Element> Plan<E> {
     ) -> Vec<[f64; 2]> {
         let size = states[0].len();
         let n_qubits = size.trailing_zeros() as usize;
-        assert!(size == 1 << n_qubits && states.iter().all(|s| s.len() == size), "states of one size");
-        assert!(Plan::<E>::takes_pairs(n_qubits, options.set), "{n_qubits} qubits do not fill a register");
+        assert!(
+            size == 1 << n_qubits && states.iter().all(|s| s.len() == size),
+            "states of one size"
+        );
+        assert!(
+            Plan::<E>::takes_pairs(n_qubits, options.set),
+            "{n_qubits} qubits do not fill a register"
+        );
         assert_eq!(inners.len(), kicks.len(), "a factor for each inner product");
         let options = if states.len() == 2 { options } else { options.without(Way::FromZero) };
         let mut plan = Plan::staged(n_qubits, operators, inners, options);
@@ -49,7 +56,14 @@ impl<E: Element> Plan<E> {
             }
             match plan.pass(stage, &mut angle, &mut pool) {
                 Pass::Tile(stage) => {
-                    stage.run_tangents(states, kicks, threads, options, &plan.workspaces, &mut sums);
+                    stage.run_tangents(
+                        states,
+                        kicks,
+                        threads,
+                        options,
+                        &plan.workspaces,
+                        &mut sums,
+                    );
                     stage.recycle(&mut pool);
                 }
                 Pass::Plain { operator, live } => {

@@ -1,8 +1,9 @@
 //! Conditions on classical bits in both languages.
 //!
-//! OpenQASM 3 has the operators for all of them; a few that all have to hold are nested `if`s. A comparison of bits that are not one whole register
-//! in order is written bit by bit: `{c[2], c[0]} < 2` is `!c[2]`, and `x <= 5` on three bits is
-//! `!x[2] || !x[1]`. OpenQASM 2 has `c == n` for a whole register and nothing else.
+//! OpenQASM 3 has the operators for all of them; a few that all have to hold are nested `if`s. A
+//! comparison of bits that are not one whole register in order is written bit by bit:
+//! `{c[2], c[0]} < 2` is `!c[2]`, and `x <= 5` on three bits is `!x[2] || !x[1]`. OpenQASM 2 has
+//! `c == n` for a whole register and nothing else.
 
 use std::collections::BTreeMap;
 
@@ -17,8 +18,8 @@ pub(crate) fn qasm3(condition: &Condition, bits: &Bits) -> String {
 /// The most conditions that are written one within the other.
 const NESTED: usize = 4;
 
-/// The conditions of `if`s, one within the other, that together are this one: a few that all have to hold are nested,
-/// since not all readers of OpenQASM 3 know `&&`.
+/// The conditions of `if`s, one within the other, that together are this one: a few that all have
+/// to hold are nested, since not all readers of OpenQASM 3 know `&&`.
 pub(crate) fn nested(condition: &Condition, bits: &Bits) -> Vec<String> {
     let all = match condition {
         Condition::All(list) => list.iter().map(|c| formula(c, bits)).collect(),
@@ -68,21 +69,24 @@ fn join(mut parts: Vec<(String, u8)>, and: bool) -> (String, u8) {
     if parts.is_empty() {
         return (empty.to_owned(), ATOM);
     }
-    let wrap = |(text, inner): (String, u8)| if inner < COMPARE { format!("({text})") } else { text };
+    let wrap =
+        |(text, inner): (String, u8)| if inner < COMPARE { format!("({text})") } else { text };
     (parts.into_iter().map(wrap).collect::<Vec<_>>().join(sign), binds)
 }
 
 /// The register that consists of these bits in this order.
 fn whole_register<'a>(which: &[u32], bits: &Bits<'a>) -> Option<&'a str> {
     let (first, size, name) = bits.register(*which.first()?)?;
-    let same = which.len() == size && which.iter().enumerate().all(|(i, &b)| b as usize == first + i);
+    let same =
+        which.len() == size && which.iter().enumerate().all(|(i, &b)| b as usize == first + i);
     same.then_some(name)
 }
 
 /// Each bit as the value has it.
 fn equal(which: &[u32], value: &[bool], bits: &Bits) -> Vec<(String, u8)> {
     let wanted = |i: usize| value.get(i).copied().unwrap_or(false);
-    let literal = |(i, &bit): (usize, &u32)| formula(&Condition::Bit { bit, value: wanted(i) }, bits);
+    let literal =
+        |(i, &bit): (usize, &u32)| formula(&Condition::Bit { bit, value: wanted(i) }, bits);
     which.iter().enumerate().map(literal).collect()
 }
 
@@ -93,7 +97,10 @@ fn compare_bits(which: &[u32], relation: Relation, value: &[bool], bits: &Bits) 
     let wanted = |i: usize| value.get(i).copied().unwrap_or(false);
     // A constant with a bit beyond the last one is greater than all that the bits can hold.
     if value.iter().skip(which.len()).any(|&v| v) {
-        return constant(matches!(relation, Relation::NotEqual | Relation::Less | Relation::LessEqual));
+        return constant(matches!(
+            relation,
+            Relation::NotEqual | Relation::Less | Relation::LessEqual
+        ));
     }
     let strict = |less: bool, or_equal: bool| {
         let mut sum = constant(or_equal);
@@ -124,7 +131,8 @@ fn compare_bits(which: &[u32], relation: Relation, value: &[bool], bits: &Bits) 
 /// Joins two formulas; a second one of the same kind needs no parentheses.
 fn join_flat(first: (String, u8), second: (String, u8), and: bool) -> (String, u8) {
     let (sign, binds) = if and { (" && ", AND) } else { (" || ", OR) };
-    let second = if second.1 == binds || second.1 >= COMPARE { second.0 } else { format!("({})", second.0) };
+    let second =
+        if second.1 == binds || second.1 >= COMPARE { second.0 } else { format!("({})", second.0) };
     (format!("{}{sign}{second}", first.0), binds)
 }
 
@@ -185,7 +193,10 @@ fn fix(condition: &Condition, fixed: &mut BTreeMap<u32, bool>) -> bool {
         },
         Condition::Compare { bits, relation: Relation::Equal, value } => {
             let fits = !value.iter().skip(bits.len()).any(|&v| v);
-            fits && bits.iter().enumerate().all(|(i, &b)| set(b, value.get(i).copied().unwrap_or(false)))
+            fits && bits
+                .iter()
+                .enumerate()
+                .all(|(i, &b)| set(b, value.get(i).copied().unwrap_or(false)))
         }
         Condition::All(list) => list.iter().all(|c| fix(c, fixed)),
         Condition::Any(list) if list.len() == 1 => list.iter().all(|c| fix(c, fixed)),
@@ -259,7 +270,11 @@ mod tests {
                 let text = qasm3(&condition, &bits);
                 for c in 0..32 {
                     let expected = condition.holds(&|bit| c >> bit & 1 == 1);
-                    assert_eq!(value(&text, c), expected, "{which:?} {relation:?} {number} at {c}: {text}");
+                    assert_eq!(
+                        value(&text, c),
+                        expected,
+                        "{which:?} {relation:?} {number} at {c}: {text}"
+                    );
                 }
             }
         }

@@ -50,8 +50,8 @@ pub(super) fn declare_inputs(circuit: &Circuit, names: &mut Names) -> (String, V
     (text, given)
 }
 
-/// The declarations of classical registers with these names. Hidden ones are no outputs, and not there if nothing
-/// reads them.
+/// The declarations of classical registers with these names. Hidden ones are no outputs, and not
+/// there if nothing reads them.
 pub(super) fn declare_registers(
     circuit: &Circuit,
     names: &[(String, usize)],

@@ -1,7 +1,8 @@
 //! Gates that the standard files lack, from gates that they have.
 //!
-//! One circuit per gate, equal to its matrix with the phase, since a `ctrl @` or a control shows the
-//! phase. The printers write it as a `gate` definition, and the lowering adds controls to its gates.
+//! One circuit per gate, equal to its matrix with the phase, since a `ctrl @` or a control shows
+//! the phase. The printers write it as a `gate` definition, and the lowering adds controls to its
+//! gates.
 
 use super::names::Names;
 use crate::{
@@ -32,11 +33,15 @@ pub fn definition(kind: GateKind) -> Result<Option<Circuit>, CircuitError> {
         (GateKind::DCX, _) => c.cx(0, 1)?.cx(1, 0)?,
         (GateKind::DCXDG, _) => c.cx(1, 0)?.cx(0, 1)?,
         (GateKind::RXX, [theta]) => c.h(0)?.h(1)?.cx(0, 1)?.rz(1, theta)?.cx(0, 1)?.h(1)?.h(0)?,
-        (GateKind::RYY, [theta]) => c.sx(0)?.sx(1)?.cx(0, 1)?.rz(1, theta)?.cx(0, 1)?.sxdg(1)?.sxdg(0)?,
+        (GateKind::RYY, [theta]) => {
+            c.sx(0)?.sx(1)?.cx(0, 1)?.rz(1, theta)?.cx(0, 1)?.sxdg(1)?.sxdg(0)?
+        }
         (GateKind::RZZ, [theta]) => c.cx(0, 1)?.rz(1, theta)?.cx(0, 1)?,
         (GateKind::RZX, [theta]) => c.h(1)?.cx(0, 1)?.rz(1, theta)?.cx(0, 1)?.h(1)?,
         (GateKind::FSIM, [theta, phi]) => c.rxx(0, 1, theta)?.ryy(0, 1, theta)?.cp(0, 1, -phi)?,
-        (GateKind::RCCX, _) => c.h(2)?.t(2)?.cx(1, 2)?.tdg(2)?.cx(0, 2)?.t(2)?.cx(1, 2)?.tdg(2)?.h(2)?,
+        (GateKind::RCCX, _) => {
+            c.h(2)?.t(2)?.cx(1, 2)?.tdg(2)?.cx(0, 2)?.t(2)?.cx(1, 2)?.tdg(2)?.h(2)?
+        }
         _ => return Ok(None),
     };
     Ok(Some(c))
@@ -49,8 +54,9 @@ pub(super) struct Formals {
 }
 
 impl Formals {
-    /// Short ones: a parameter's own where it is the only one, else `p0`, `p1`, … since some readers of OpenQASM 3 give
-    /// values in the order of the alphabet; `q0`, `q1`, … for the qubits.
+    /// Short ones: a parameter's own where it is the only one, else `p0`, `p1`, … since some
+    /// readers of OpenQASM 3 give values in the order of the alphabet; `q0`, `q1`, … for the
+    /// qubits.
     pub(super) fn usual(body: &Circuit) -> Formals {
         let params = match body.params() {
             [only] => vec![only.name.clone()],
@@ -59,16 +65,19 @@ impl Formals {
         Formals { params, qubits: (0..body.n_qubits()).map(|i| format!("q{i}")).collect() }
     }
 
-    /// Those that the source gives, made such as the language takes. For readers that go by the alphabet, parameters that
-    /// are not in its order get their numbers before them: `p0_theta`, `p1_phi`.
+    /// Those that the source gives, made such as the language takes. For readers that go by the
+    /// alphabet, parameters that are not in its order get their numbers before them: `p0_theta`,
+    /// `p1_phi`.
     pub(super) fn own(body: &Circuit, names: &mut Names, for_alphabet: bool) -> Formals {
-        let wanted: Vec<&str> = body.params().iter().map(|p| p.name.trim_end_matches(']')).collect();
+        let wanted: Vec<&str> =
+            body.params().iter().map(|p| p.name.trim_end_matches(']')).collect();
         let given: Vec<String> = wanted.iter().map(|name| names.take(name)).collect();
         let params = match for_alphabet && !given.is_sorted() {
             false => given,
             true => {
                 let digits = (wanted.len() - 1).to_string().len();
-                let numbered = wanted.iter().enumerate().map(|(k, name)| format!("p{k:0digits$}_{name}"));
+                let numbered =
+                    wanted.iter().enumerate().map(|(k, name)| format!("p{k:0digits$}_{name}"));
                 numbered.map(|name| names.take(&name)).collect()
             }
         };
@@ -76,7 +85,9 @@ impl Formals {
         for register in body.qubit_registers() {
             match register.size {
                 1 => qubits.push(names.take(&register.name)),
-                size => qubits.extend((0..size).map(|k| names.take(&format!("{}{k}", register.name)))),
+                size => {
+                    qubits.extend((0..size).map(|k| names.take(&format!("{}{k}", register.name))))
+                }
             }
         }
         Formals { params, qubits }
@@ -88,8 +99,11 @@ impl Formals {
 
     /// The first line of a definition of this name.
     pub(super) fn head(&self, name: &str) -> String {
-        let params =
-            if self.params.is_empty() { String::new() } else { format!("({})", self.params.join(", ")) };
+        let params = if self.params.is_empty() {
+            String::new()
+        } else {
+            format!("({})", self.params.join(", "))
+        };
         format!("gate {name}{params} {} {{", self.qubits.join(", "))
     }
 }

@@ -1,4 +1,5 @@
-//! Gates under controls, out of the gates of OpenQASM 2, which knows no controls but those in a name.
+//! Gates under controls, out of the gates of OpenQASM 2, which knows no controls but those in a
+//! name.
 //!
 //! ```text
 //!  C^n P(t):   ──●─────●─────────●──        rotations and phases have roots: every control
@@ -7,9 +8,10 @@
 //!              ─[P]──────[P†]──[P]──
 //! ```
 //! - A control of value 0 stands between two `x`.
-//! - X, Y, H, SX are phases in another basis; a general one-qubit gate is a phase and three rotations.
-//! - A gate on more qubits is its [`definition`] (or its synthesis) with controls on every gate, but
-//!   for gates at both ends that undo each other.
+//! - X, Y, H, SX are phases in another basis; a general one-qubit gate is a phase and three
+//!   rotations.
+//! - A gate on more qubits is its [`definition`] (or its synthesis) with controls on every gate,
+//!   but for gates at both ends that undo each other.
 //!
 //! Equal to the original with its phase, but where that is a phase of the whole state, which is
 //! dropped. n controls on one qubit cost O(n^2) gates, and no further qubits.
@@ -30,14 +32,15 @@ use crate::{
 /// The gates of `qelib1.inc` as everybody has it, by their name in this library. Files may take no
 /// others for granted.
 const QELIB1: &[&str] = &[
-    "id", "x", "y", "z", "h", "s", "sdg", "t", "tdg", "sx", "sxdg", "rx", "ry", "rz", "p", "u2", "u3", "cx",
-    "cy", "cz", "ch", "csx", "cp", "crx", "cry", "crz", "cu", "swap", "rxx", "rzz", "ccx", "cswap", "c3x",
-    "c3sx", "c4x", "rccx",
+    "id", "x", "y", "z", "h", "s", "sdg", "t", "tdg", "sx", "sxdg", "rx", "ry", "rz", "p", "u2",
+    "u3", "cx", "cy", "cz", "ch", "csx", "cp", "crx", "cry", "crz", "cu", "swap", "rxx", "rzz",
+    "ccx", "cswap", "c3x", "c3sx", "c4x", "rccx",
 ];
 
 /// The name of a gate under so many controls of value 1 in `qelib1.inc`.
 pub(super) fn qelib1(kind: GateKind, n_controls: usize) -> Option<&'static str> {
-    let named = |g: &&NamedGate| g.kind == kind && g.n_controls == n_controls && QELIB1.contains(&g.name);
+    let named =
+        |g: &&NamedGate| g.kind == kind && g.n_controls == n_controls && QELIB1.contains(&g.name);
     NAMED_GATES.iter().find(named).and_then(|g| g.qasm2.first().copied())
 }
 
@@ -116,7 +119,12 @@ impl Lowering {
     }
 
     /// Gates on the qubits `targets`, each under `controls`.
-    fn body(&mut self, body: &[Instruction], controls: &[u32], targets: &[u32]) -> Result<(), PrintError> {
+    fn body(
+        &mut self,
+        body: &[Instruction],
+        controls: &[u32],
+        targets: &[u32],
+    ) -> Result<(), PrintError> {
         let mut ends = 0;
         while 2 * ends + 1 < body.len() && undo(&body[ends], &body[body.len() - 1 - ends]) {
             ends += 1;
@@ -125,7 +133,8 @@ impl Lowering {
             let qubits: Qubits = inner.targets.iter().map(|&q| targets[q as usize]).collect();
             let own = inner.controls.iter().map(|c| targets[c.qubit as usize]);
             let middle = i >= ends && i + ends < body.len();
-            let all: SmallVec<[u32; 8]> = controls.iter().copied().filter(|_| middle).chain(own).collect();
+            let all: SmallVec<[u32; 8]> =
+                controls.iter().copied().filter(|_| middle).chain(own).collect();
             if let Operation::Gate(gate) = &inner.operation {
                 self.gate(gate, &all, &qubits)?;
             }
@@ -174,7 +183,8 @@ impl Lowering {
     /// A one-qubit gate that has no name with so many controls.
     fn one_qubit(&mut self, gate: &Gate, controls: &[u32], t: u32) -> Result<(), PrintError> {
         let half = |a: &Angle| a.clone() * Q::new_raw(1, 2);
-        let turn = |numerator, denominator| Gate::new(GateKind::P, [Angle::pi(numerator, denominator)]);
+        let turn =
+            |numerator, denominator| Gate::new(GateKind::P, [Angle::pi(numerator, denominator)]);
         match (gate.kind(), gate.params()) {
             (GateKind::I, _) => Ok(()),
             (GateKind::X, _) => self.mcx(controls, t, &[]),
@@ -196,7 +206,11 @@ impl Lowering {
             }
             (GateKind::SX | GateKind::SXDG, _) => {
                 self.plain(GateKind::H, t)?;
-                self.root(&turn(if gate.kind() == GateKind::SX { 1 } else { -1 }, 2)?, controls, t)?;
+                self.root(
+                    &turn(if gate.kind() == GateKind::SX { 1 } else { -1 }, 2)?,
+                    controls,
+                    t,
+                )?;
                 self.plain(GateKind::H, t)
             }
             (GateKind::R, [theta, phi]) if !controls.is_empty() => {
@@ -217,7 +231,9 @@ impl Lowering {
             (GateKind::UG, [theta, phi, lambda, gamma]) => {
                 self.general([theta, phi, lambda], &[gamma], controls, t)
             }
-            _ if !controls.is_empty() && gate.kind().generator().is_some() => self.root(gate, controls, t),
+            _ if !controls.is_empty() && gate.kind().generator().is_some() => {
+                self.root(gate, controls, t)
+            }
             _ => {
                 let angles: Vec<&Angle> = gate.params().iter().collect();
                 self.emit(gate.kind(), &angles, controls, &[t])
@@ -290,8 +306,8 @@ impl Lowering {
         }
     }
 
-    /// X on `t` where all of `controls` are 1. Qubits in `idle` take no part and have any state; they
-    /// get it back.
+    /// X on `t` where all of `controls` are 1. Qubits in `idle` take no part and have any state;
+    /// they get it back.
     fn mcx(&mut self, controls: &[u32], t: u32, idle: &[u32]) -> Result<(), PrintError> {
         let m = controls.len();
         if qelib1(GateKind::X, m).is_some() {
@@ -305,8 +321,11 @@ impl Lowering {
                 self.emit(GateKind::X, &[], &last, &[t])?;
                 let chain = (2..m - 1).rev().chain(1..2).chain(2..m - 1);
                 for i in chain {
-                    let (pair, onto) =
-                        if i == 1 { ([controls[0], controls[1]], Some(idle[0])) } else { toffoli(i) };
+                    let (pair, onto) = if i == 1 {
+                        ([controls[0], controls[1]], Some(idle[0]))
+                    } else {
+                        toffoli(i)
+                    };
                     if let Some(onto) = onto {
                         self.emit(GateKind::X, &[], &pair, &[onto])?;
                     }
@@ -341,8 +360,7 @@ fn precise_sum(angles: &[&Angle]) -> Option<Angle> {
 
 /// Whether `b` undoes `a`.
 fn undo(a: &Instruction, b: &Instruction) -> bool {
-    let inverse =
-        matches!((&a.operation, &b.operation), (Operation::Gate(a), Operation::Gate(b)) if a.dagger() == *b);
+    let inverse = matches!((&a.operation, &b.operation), (Operation::Gate(a), Operation::Gate(b)) if a.dagger() == *b);
     inverse && a.targets == b.targets && a.controls == b.controls
 }
 
@@ -350,7 +368,8 @@ fn undo(a: &Instruction, b: &Instruction) -> bool {
 fn substituted(instruction: &Instruction, angles: &[Angle]) -> Instruction {
     let mut out = instruction.clone();
     if let Operation::Gate(gate) = &mut out.operation {
-        *gate = gate.map_params(|a| a.substitute(|id| angles.get(id.index()).cloned().unwrap_or_default()));
+        *gate = gate
+            .map_params(|a| a.substitute(|id| angles.get(id.index()).cloned().unwrap_or_default()));
     }
     out
 }

@@ -26,14 +26,15 @@
 //! - in OpenQASM 2, controls beyond the named gates by more gates, without further qubits;
 //! - names that a language does not take with `_` for foreign letters and a number behind.
 //!
-//! Gates that the source of the circuit defines are defined and called under their names, with those of their parameters and
-//! qubits; [`Circuit::expanded`] puts in what is in them.
+//! Gates that the source of the circuit defines are defined and called under their names, with
+//! those of their parameters and qubits; [`Circuit::expanded`] puts in what is in them.
 //!
-//! Hidden registers are those that are no `output` in OpenQASM 3, where there are others; a result that goes to a hidden
-//! bit and is never read is a bare `measure q[0];` there, and OpenQASM 2 has no words for it.
+//! Hidden registers are those that are no `output` in OpenQASM 3, where there are others; a result
+//! that goes to a hidden bit and is never read is a bare `measure q[0];` there, and OpenQASM 2 has
+//! no words for it.
 //!
-//! Noise is a line of its own in OpenQASM 3, `#pragma braket noise depolarizing(p) q[0]`, as Amazon Braket and
-//! [`parse`](crate::qasm::parse) read it; a reading that may be wrong is one of our own,
+//! Noise is a line of its own in OpenQASM 3, `#pragma braket noise depolarizing(p) q[0]`, as Amazon
+//! Braket and [`parse`](crate::qasm::parse) read it; a reading that may be wrong is one of our own,
 //! `#pragma ketgrad misread(p0, p1) c[0]`. OpenQASM 2 has none.
 //!
 //! OpenQASM 3 keeps the unitary with its phase, OpenQASM 2 up to a phase of the whole state. Empty
@@ -110,7 +111,9 @@ pub enum PrintError {
         value: bool,
     },
     /// A measurement whose result nothing reads, in OpenQASM 2.
-    #[error("OpenQASM 2 cannot throw away what is measured: give the result of qubit {qubit} a bit")]
+    #[error(
+        "OpenQASM 2 cannot throw away what is measured: give the result of qubit {qubit} a bit"
+    )]
     Discarded {
         /// The qubit.
         qubit: u32,
@@ -231,7 +234,8 @@ impl Hidden {
             if let Operation::Misread { bits, .. } = &instruction.operation
                 && bits.iter().any(|&bit| !hidden.is_unread(bit))
             {
-                let more: Vec<u32> = bits.iter().copied().filter(|&bit| hidden.holds(bit)).collect();
+                let more: Vec<u32> =
+                    bits.iter().copied().filter(|&bit| hidden.holds(bit)).collect();
                 hidden.read.extend(more);
             }
         }
@@ -265,9 +269,12 @@ fn named_qubits(circuit: &Circuit, names: &mut names::Names) -> Vec<(String, usi
     circuit.qubit_registers().iter().map(|r| (names.take(&r.name), r.size)).collect()
 }
 
-/// The gates that the source of a circuit defined, by address, in the order of their first calls: their names, and those
-/// that they get.
-fn named_gates<'a>(calls: &[NamedCall<'a>], names: &mut names::Names) -> Vec<(usize, &'a str, String)> {
+/// The gates that the source of a circuit defined, by address, in the order of their first calls:
+/// their names, and those that they get.
+fn named_gates<'a>(
+    calls: &[NamedCall<'a>],
+    names: &mut names::Names,
+) -> Vec<(usize, &'a str, String)> {
     let mut seen = HashSet::new();
     let first = calls.iter().filter(|call| seen.insert(Arc::as_ptr(call.gate)));
     first.map(|call| (address(call), call.gate.name(), names.take(call.gate.name()))).collect()
@@ -286,6 +293,8 @@ fn renamed_registers(circuit: &Circuit, names: &mut names::Names) -> Vec<(String
         named.filter(|(hidden, ..)| !hidden).map(|(_, old, new)| (old, new)).collect();
     let of_qubits = circuit.qubit_registers().into_iter().zip(named_qubits(circuit, names));
     // The usual name is nobody's.
-    pairs.extend(of_qubits.filter(|(old, _)| old.name != "q").map(|(old, (new, _))| (old.name, new)));
+    pairs.extend(
+        of_qubits.filter(|(old, _)| old.name != "q").map(|(old, (new, _))| (old.name, new)),
+    );
     pairs
 }

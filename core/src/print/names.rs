@@ -1,13 +1,13 @@
 //! Names that a language takes.
 //!
-//! A name that is not an identifier, a keyword, a gate or a name given before is changed: each letter
-//! that an identifier cannot have becomes `_`, and a number is appended until the name is new:
-//! `my reg` -> `my_reg`, `if` -> `if_1`, `x` -> `x_1`.
+//! A name that is not an identifier, a keyword, a gate or a name given before is changed: each
+//! letter that an identifier cannot have becomes `_`, and a number is appended until the name is
+//! new: `my reg` -> `my_reg`, `if` -> `if_1`, `x` -> `x_1`.
 
 use std::collections::HashSet;
 
-/// Words that cannot be names in either language: keywords, types, constants, functions and the gates of
-/// `stdgates.inc`.
+/// Words that cannot be names in either language: keywords, types, constants, functions and the
+/// gates of `stdgates.inc`.
 const RESERVED: &str = "OPENQASM include defcalgrammar def cal defcal gate extern box let break continue if \
     else end return for while in switch case default nop pragma input output const readonly mutable qreg \
     qubit creg bool bit int uint float angle complex array void duration stretch gphase inv pow ctrl \
@@ -24,7 +24,8 @@ const GATES_2: &str = "sxdg cs csdg csx cu1 cu3 ccz u u0 ug r iswap iswapdg ecr 
 pub(super) enum Alphabet {
     /// OpenQASM 2: a lower-case letter, then letters, digits and `_`.
     Qasm2,
-    /// OpenQASM 3: a letter or `_`, then letters, digits and `_`; printed in ASCII and Greek letters.
+    /// OpenQASM 3: a letter or `_`, then letters, digits and `_`; printed in ASCII and Greek
+    /// letters.
     Qasm3,
 }
 
@@ -40,7 +41,11 @@ impl Names {
             Alphabet::Qasm2 => GATES_2,
             Alphabet::Qasm3 => "",
         };
-        let taken = [RESERVED, more].into_iter().flat_map(str::split_whitespace).map(str::to_owned).collect();
+        let taken = [RESERVED, more]
+            .into_iter()
+            .flat_map(str::split_whitespace)
+            .map(str::to_owned)
+            .collect();
         Names { alphabet, taken }
     }
 
@@ -51,8 +56,9 @@ impl Names {
 
     /// The name itself, or one like it that is free.
     pub(super) fn take(&mut self, wanted: &str) -> String {
-        let greek =
-            |c: char| matches!(self.alphabet, Alphabet::Qasm3) && ('α'..='ω').contains(&c) && c != 'π';
+        let greek = |c: char| {
+            matches!(self.alphabet, Alphabet::Qasm3) && ('α'..='ω').contains(&c) && c != 'π'
+        };
         let letter = |c: char| c.is_ascii_alphabetic() || c == '_' || greek(c);
         let mut name: String =
             wanted.chars().map(|c| if letter(c) || c.is_ascii_digit() { c } else { '_' }).collect();

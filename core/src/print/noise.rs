@@ -6,11 +6,11 @@
 //! #pragma ketgrad misread(0.01, 0.02) c[0]
 //! #pragma ketgrad misread(0, 0, 0.1, 0, 0, 0, 0, 0, 0, 0.1, 0, 0) c[0], c[1]
 //! ```
-//! In a Kraus operator of a pragma the first qubit is the most significant bit of a row number, in a circuit it is
-//! the least: the qubits go in the opposite order.
+//! In a Kraus operator of a pragma the first qubit is the most significant bit of a row number, in
+//! a circuit it is the least: the qubits go in the opposite order.
 //!
-//! Braket takes numbers with a point alone, so `pi/20` is `0.15707963267948966`, and 0 is `0.0`. It has no flip of bit and
-//! phase: that is a `pauli_channel(0.0, p, 0.0)`.
+//! Braket takes numbers with a point alone, so `pi/20` is `0.15707963267948966`, and 0 is `0.0`. It
+//! has no flip of bit and phase: that is a `pauli_channel(0.0, p, 0.0)`.
 
 use num_complex::Complex;
 
@@ -54,7 +54,11 @@ fn numbers(angles: &[Angle], params: &ParamTexts) -> Result<Vec<String>, PrintEr
 }
 
 /// A reading of bits that may be wrong. The text ends with its line.
-pub(super) fn misread(chances: &[Angle], params: &ParamTexts, bits: &[String]) -> Result<String, PrintError> {
+pub(super) fn misread(
+    chances: &[Angle],
+    params: &ParamTexts,
+    bits: &[String],
+) -> Result<String, PrintError> {
     let chances = chances.iter().map(|p| params.angle(p)).collect::<Result<Vec<_>, _>>()?;
     Ok(format!("#pragma ketgrad misread({}) {}", chances.join(", "), bits.join(", ")))
 }

@@ -1,8 +1,8 @@
 //! Any unitary of two qubits in the fewest CX.
 //!
-//! The canonical form `U = e^{i phase} A e^{i (x XX + y YY + z ZZ)} B` with gates A and B of single qubits is brought to
-//! `pi/4 >= x >= z >= |y|`: `e^{i pi/2 XX} = i XX`, a Pauli gate on one qubit turns the signs of two angles round, and Clifford
-//! gates on both exchange two. What is left takes
+//! The canonical form `U = e^{i phase} A e^{i (x XX + y YY + z ZZ)} B` with gates A and B of single
+//! qubits is brought to `pi/4 >= x >= z >= |y|`: `e^{i pi/2 XX} = i XX`, a Pauli gate on one qubit
+//! turns the signs of two angles round, and Clifford gates on both exchange two. What is left takes
 //!
 //! ```text
 //! 0 CX   x = y = z = 0
@@ -11,8 +11,8 @@
 //! 3 CX   else                     ─[S]─⊕────────────●─[RZ(pi/2 - 2z)]─⊕──────
 //!                                 ─────●─[RY(2y - pi/2)]─⊕─[RY(pi/2 - 2x)]─●─[S†]─
 //! ```
-//! Sources: Vatan and Williams, "Optimal quantum circuits for general two-qubit gates" (2004); Shende, Bullock and Markov,
-//! "Recognizing small-circuit structure in two-qubit operators" (2004).
+//! Sources: Vatan and Williams, "Optimal quantum circuits for general two-qubit gates" (2004);
+//! Shende, Bullock and Markov, "Recognizing small-circuit structure in two-qubit operators" (2004).
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_PI_2, FRAC_PI_4};
 
@@ -38,7 +38,8 @@ const R: C = C::new(FRAC_1_SQRT_2, 0.0);
 
 const IDENTITY: M2 = [ONE, O, O, ONE];
 /// X, Y and Z.
-const PAULIS: [M2; 3] = [[O, ONE, ONE, O], [O, C::new(0.0, -1.0), I, O], [ONE, O, O, C::new(-1.0, 0.0)]];
+const PAULIS: [M2; 3] =
+    [[O, ONE, ONE, O], [O, C::new(0.0, -1.0), I, O], [ONE, O, O, C::new(-1.0, 0.0)]];
 const H: M2 = [R, R, R, C::new(-FRAC_1_SQRT_2, 0.0)];
 const S: M2 = [ONE, O, O, I];
 /// `e^{-i pi/4 X}`.
@@ -89,7 +90,8 @@ impl Pair {
         self.turn(&[PAULIS[kept], IDENTITY]);
     }
 
-    /// Puts gates and their inverses around the middle, which has been replaced by what they make of it.
+    /// Puts gates and their inverses around the middle, which has been replaced by what they make
+    /// of it.
     fn turn(&mut self, gates: &[M2; 2]) {
         for (k, gate) in gates.iter().enumerate() {
             self.after[k] = multiply2(&self.after[k], gate);
@@ -159,9 +161,10 @@ impl Pair {
 
 /// A unitary V that takes two CX and the diagonal of D with `u = D V`, `D = e^{i psi ZZ}`.
 ///
-/// A unitary of determinant 1 takes two CX where the trace of `V Y V^T Y`, with `Y = YY`, is real: that is
-/// `4 cos 2x cos 2y cos 2z + 4i sin 2x sin 2y sin 2z`. For `D^dagger u` its imaginary part is a sine of `2 psi`. Where all
-/// angles are small, that sine is lost in rounding errors: there its sign by the angles themselves encloses its zero.
+/// A unitary of determinant 1 takes two CX where the trace of `V Y V^T Y`, with `Y = YY`, is real:
+/// that is `4 cos 2x cos 2y cos 2z + 4i sin 2x sin 2y sin 2z`. For `D^dagger u` its imaginary part
+/// is a sine of `2 psi`. Where all angles are small, that sine is lost in rounding errors: there
+/// its sign by the angles themselves encloses its zero.
 pub(super) fn without_diagonal(u: &M4) -> Option<(Pair, [C; 4])> {
     let whole = Factored::new(&split(u).0)?;
     // -Y on rows 0 and 3, Y on rows 1 and 2.

@@ -1,8 +1,8 @@
 //! OpenQASM 2: gates of `qelib1.inc`, definitions for the rest.
 //!
 //! The language has neither parameters nor phases of the whole state, so a circuit with open
-//! parameters has no text, and the unitary is kept up to a phase. Controls without a name, and those
-//! of value 0, become more gates (see `lower`).
+//! parameters has no text, and the unitary is kept up to a phase. Controls without a name, and
+//! those of value 0, become more gates (see `lower`).
 
 use std::{collections::HashMap, fmt::Write};
 
@@ -24,8 +24,9 @@ use crate::{
 /// The circuit in OpenQASM 2, equal up to a phase of the whole state.
 ///
 /// # Errors
-/// [`PrintError`] for what the language lacks: open parameters, conditions other than the value of a
-/// whole register, assignments, loops, results that are thrown away; and as [`to_qasm3`](super::to_qasm3).
+/// [`PrintError`] for what the language lacks: open parameters, conditions other than the value of
+/// a whole register, assignments, loops, results that are thrown away; and as
+/// [`to_qasm3`](super::to_qasm3).
 pub fn to_qasm2(circuit: &Circuit) -> Result<String, PrintError> {
     let open: Vec<String> = circuit.inputs().map(str::to_owned).collect();
     if !open.is_empty() {
@@ -56,7 +57,8 @@ pub fn to_qasm2(circuit: &Circuit) -> Result<String, PrintError> {
     let qubits = named_qubits(circuit, &mut names);
     let qubit = Bits::new(&qubits);
     let calls = plain_calls(&in_gates);
-    let gates = named_gates(&calls, &mut names).into_iter().map(|(at, _, name)| (at, name)).collect();
+    let gates =
+        named_gates(&calls, &mut names).into_iter().map(|(at, _, name)| (at, name)).collect();
     let mut printer = Printer { names, gates, definitions: String::new(), defined: HashMap::new() };
     let mut body = String::new();
     let under = |instruction: &Instruction| match &instruction.condition {
@@ -102,7 +104,8 @@ fn plain_calls(circuit: &Circuit) -> Vec<NamedCall<'_>> {
     calls
 }
 
-/// The registers and gates that [`to_qasm2`] calls otherwise: as [`renamed_in_qasm3`](super::renamed_in_qasm3).
+/// The registers and gates that [`to_qasm2`] calls otherwise: as
+/// [`renamed_in_qasm3`](super::renamed_in_qasm3).
 #[must_use]
 pub fn renamed_in_qasm2(circuit: &Circuit) -> Vec<(String, String)> {
     let mut names = Names::new(Alphabet::Qasm2);
@@ -114,8 +117,8 @@ pub fn renamed_in_qasm2(circuit: &Circuit) -> Vec<(String, String)> {
     pairs
 }
 
-/// What a definition is of: a gate of the table with a body, a matrix by the bits of its entries, or a gate of the circuit by
-/// its address.
+/// What a definition is of: a gate of the table with a body, a matrix by the bits of its entries,
+/// or a gate of the circuit by its address.
 #[derive(PartialEq, Eq, Hash)]
 enum Defined {
     Kind(GateKind),
@@ -147,7 +150,9 @@ impl Printer {
             }
             Operation::Unitary(matrix) => {
                 let entries = matrix.entries().iter();
-                let key = Defined::Matrix(entries.flat_map(|z| [z.re.to_bits(), z.im.to_bits()]).collect());
+                let key = Defined::Matrix(
+                    entries.flat_map(|z| [z.re.to_bits(), z.im.to_bits()]).collect(),
+                );
                 let name = match self.defined.get(&key) {
                     Some(name) => name.clone(),
                     None => {
@@ -169,7 +174,9 @@ impl Printer {
             Operation::PauliRotation(_) => return Ok(None),
             Operation::While { .. } => return Err(PrintError::Loop),
             Operation::Misread { .. } => return Err(PrintError::Noise { channel: "misread" }),
-            Operation::Channel(channel) => return Err(PrintError::Noise { channel: channel.name() }),
+            Operation::Channel(channel) => {
+                return Err(PrintError::Noise { channel: channel.name() });
+            }
             Operation::Barrier | Operation::Delay { .. } if qubits.is_empty() => return Ok(None),
             // The language has no time.
             Operation::Delay { length } => format!("// delay[{length}] {qubits};"),
@@ -216,8 +223,10 @@ impl Printer {
             Some(name) => name,
             None => self.define_kind(gate.kind())?,
         };
-        let angles: Vec<String> = gate.params().iter().map(|a| texts.angle(a)).collect::<Result<_, _>>()?;
-        let angles = if angles.is_empty() { String::new() } else { format!("({})", angles.join(", ")) };
+        let angles: Vec<String> =
+            gate.params().iter().map(|a| texts.angle(a)).collect::<Result<_, _>>()?;
+        let angles =
+            if angles.is_empty() { String::new() } else { format!("({})", angles.join(", ")) };
         let qubits: Vec<String> = instruction.qubits().map(qubit).collect();
         Ok(format!("{name}{angles} {};", qubits.join(", ")))
     }

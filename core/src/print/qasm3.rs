@@ -2,14 +2,16 @@
 //!
 //! - A gate under controls is `ctrl(2) @ negctrl @ h q[0], q[1], q[2], q[3];`, or its name in
 //!   `stdgates.inc` (`ccx`) where all controls have value 1.
-//! - Inputs are `input float[64] theta;`; names `w[0]`, …, `w[k]`, all of them and in any order, are
-//!   one `input array[float[64], k + 1] w;`. A computed parameter is written out where it is used.
+//! - Inputs are `input float[64] theta;`; names `w[0]`, …, `w[k]`, all of them and in any order,
+//!   are one `input array[float[64], k + 1] w;`. A computed parameter is written out where it is
+//!   used.
 //! - Where hidden registers are read, those that show are each an `output`.
 //! - A register of one qubit is that qubit: `qubit anc;`.
 //! - A delay whose length is open waits for a `stretch` of its own.
-//! - Gates that the source of the circuit defined keep their names, with a definition in gates of the table; inverses and
-//!   controls of calls are modifiers.
-//! - Noise is a pragma, which ends with its line: under a condition the braces stand on other lines.
+//! - Gates that the source of the circuit defined keep their names, with a definition in gates of
+//!   the table; inverses and controls of calls are modifiers.
+//! - Noise is a pragma, which ends with its line: under a condition the braces stand on other
+//!   lines.
 //! - Instructions under one condition share an `if` as long as none of them changes what it reads.
 
 use std::{collections::HashMap, fmt::Write, sync::Arc};
@@ -42,7 +44,8 @@ pub fn to_qasm3(circuit: &Circuit) -> Result<String, PrintError> {
     let (inputs, input_names) = declare_inputs(circuit, &mut names);
     let registers = named_registers(circuit, &mut names);
     let qubits = named_qubits(circuit, &mut names);
-    let (qubit, all) = (Bits::new(&qubits), qubits.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>());
+    let (qubit, all) =
+        (Bits::new(&qubits), qubits.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>());
     let all = all.join(", ");
     let scope = Scope {
         params: ParamTexts::new(circuit, &input_names)?,
@@ -53,7 +56,8 @@ pub fn to_qasm3(circuit: &Circuit) -> Result<String, PrintError> {
     };
     let circuit_of_gates = circuit.decomposed();
     let calls = circuit_of_gates.calls();
-    let gates = named_gates(&calls, &mut names).into_iter().map(|(at, _, name)| (at, name)).collect();
+    let gates =
+        named_gates(&calls, &mut names).into_iter().map(|(at, _, name)| (at, name)).collect();
     let mut printer = Printer { names, gates, definitions: String::new(), defined: HashMap::new() };
     let calls = calls.into_iter().map(|call| (call.instructions.start, call)).collect();
     let body = printer.body(&circuit_of_gates, &calls, &scope)?;
@@ -72,8 +76,8 @@ pub fn to_qasm3(circuit: &Circuit) -> Result<String, PrintError> {
     Ok(text)
 }
 
-/// The inputs, registers and gates that [`to_qasm3`] calls otherwise, since the language has other uses for their names
-/// or no letters: their names and the new ones, in order.
+/// The inputs, registers and gates that [`to_qasm3`] calls otherwise, since the language has other
+/// uses for their names or no letters: their names and the new ones, in order.
 ///
 /// ```
 /// use ketgrad_core::{circuit::Circuit, print};
@@ -88,7 +92,8 @@ pub fn to_qasm3(circuit: &Circuit) -> Result<String, PrintError> {
 pub fn renamed_in_qasm3(circuit: &Circuit) -> Vec<(String, String)> {
     let mut names = Names::new(Alphabet::Qasm3);
     let (_, inputs) = declare_inputs(circuit, &mut names);
-    let mut pairs: Vec<(String, String)> = circuit.inputs().map(str::to_owned).zip(inputs).collect();
+    let mut pairs: Vec<(String, String)> =
+        circuit.inputs().map(str::to_owned).zip(inputs).collect();
     pairs.extend(renamed_registers(circuit, &mut names));
     let gates = circuit.decomposed();
     let gates = named_gates(&gates.calls(), &mut names);
@@ -137,7 +142,8 @@ struct Scope<'a> {
     all: Option<(&'a str, usize)>,
 }
 
-/// What a definition is of: a gate of the table, a matrix by the bits of its entries, or a gate of the circuit by its address.
+/// What a definition is of: a gate of the table, a matrix by the bits of its entries, or a gate of
+/// the circuit by its address.
 #[derive(PartialEq, Eq, Hash)]
 enum Defined {
     Kind(GateKind),
@@ -158,7 +164,12 @@ struct Printer {
 
 impl Printer {
     /// All instructions, those of loops indented.
-    fn body(&mut self, circuit: &Circuit, calls: &CallsByPlace, scope: &Scope) -> Result<String, PrintError> {
+    fn body(
+        &mut self,
+        circuit: &Circuit,
+        calls: &CallsByPlace,
+        scope: &Scope,
+    ) -> Result<String, PrintError> {
         let (mut body, mut depth, mut at) = (String::new(), 0, 0);
         for part in circuit.parts() {
             match part {
@@ -168,7 +179,8 @@ impl Printer {
                 }
                 Part::Loop { head, .. } => {
                     at += 1;
-                    let condition = head.condition.as_ref().map(|c| condition::qasm3(c, &scope.bits));
+                    let condition =
+                        head.condition.as_ref().map(|c| condition::qasm3(c, &scope.bits));
                     let condition = condition.unwrap_or_else(|| "true".to_owned());
                     line(&mut body, depth, &format!("while ({condition}) {{"));
                     depth += 1;
@@ -217,7 +229,8 @@ impl Printer {
             match statements.as_slice() {
                 [] => {}
                 [one] if conditions.is_empty() || !noise::is_pragma(one) => {
-                    let heads: String = conditions.iter().map(|c| format!("if ({c}) {{ ")).collect();
+                    let heads: String =
+                        conditions.iter().map(|c| format!("if ({c}) {{ ")).collect();
                     line(body, depth, &format!("{heads}{one}{}", " }".repeat(conditions.len())));
                 }
                 all => {
@@ -235,7 +248,11 @@ impl Printer {
     }
 
     /// One instruction without its condition; `None` if there is nothing to write.
-    fn statement(&mut self, instruction: &Instruction, scope: &Scope) -> Result<Option<String>, PrintError> {
+    fn statement(
+        &mut self,
+        instruction: &Instruction,
+        scope: &Scope,
+    ) -> Result<Option<String>, PrintError> {
         let target = || instruction.targets.first().map_or_else(String::new, |&q| (scope.qubit)(q));
         Ok(Some(match &instruction.operation {
             Operation::Gate(gate) => self.call(gate, instruction, scope)?,
@@ -254,9 +271,13 @@ impl Printer {
                     apply(&name, "", instruction, scope)
                 }
             },
-            Operation::Measure { bit } if scope.hidden.is_unread(*bit) => format!("measure {};", target()),
+            Operation::Measure { bit } if scope.hidden.is_unread(*bit) => {
+                format!("measure {};", target())
+            }
             Operation::Assign { bit, .. } if scope.hidden.is_unread(*bit) => return Ok(None),
-            Operation::Measure { bit } => format!("{} = measure {};", scope.bits.name(*bit), target()),
+            Operation::Measure { bit } => {
+                format!("{} = measure {};", scope.bits.name(*bit), target())
+            }
             Operation::Reset => format!("reset {};", target()),
             Operation::Misread { bits, .. } if bits.iter().all(|b| scope.hidden.is_unread(*b)) => {
                 return Ok(None);
@@ -284,8 +305,9 @@ impl Printer {
             }
             Operation::Barrier => {
                 let qubits: Vec<u32> = instruction.qubits().collect();
-                let in_order =
-                    |n| qubits.len() == n && qubits.iter().enumerate().all(|(i, &q)| q as usize == i);
+                let in_order = |n| {
+                    qubits.len() == n && qubits.iter().enumerate().all(|(i, &q)| q as usize == i)
+                };
                 match scope.all {
                     _ if qubits.is_empty() => return Ok(None),
                     Some((name, n)) if in_order(n) => format!("barrier {name};"),
@@ -295,10 +317,16 @@ impl Printer {
         }))
     }
 
-    fn call(&mut self, gate: &Gate, instruction: &Instruction, scope: &Scope) -> Result<String, PrintError> {
+    fn call(
+        &mut self,
+        gate: &Gate,
+        instruction: &Instruction,
+        scope: &Scope,
+    ) -> Result<String, PrintError> {
         let angles: Vec<String> =
             gate.params().iter().map(|a| scope.params.angle(a)).collect::<Result<_, _>>()?;
-        let angles = if angles.is_empty() { String::new() } else { format!("({})", angles.join(", ")) };
+        let angles =
+            if angles.is_empty() { String::new() } else { format!("({})", angles.join(", ")) };
         let n = instruction.controls.len();
         if n > 0
             && instruction.controls.iter().all(|c| c.value)
@@ -323,7 +351,8 @@ impl Printer {
                 name
             }
         };
-        let args = call.args.iter().map(|a| scope.params.angle(a)).collect::<Result<Vec<_>, _>>()?;
+        let args =
+            call.args.iter().map(|a| scope.params.angle(a)).collect::<Result<Vec<_>, _>>()?;
         let args = if args.is_empty() { String::new() } else { format!("({})", args.join(", ")) };
         let inverse = if call.inverse { "inv @ " } else { "" };
         let controls = call.controls.iter().map(|c| c.qubit);

@@ -1,9 +1,9 @@
 //! Small dense linear algebra for the synthesis of unitaries: orthogonal columns, eigenvectors of a
 //! unitary, and the cosine-sine decomposition.
 //!
-//! Everything rests on one routine, the one-sided Jacobi method of Hestenes: rotate pairs of columns
-//! until all are orthogonal. It needs no shifts and no bidiagonal form, and it is accurate for small
-//! columns too (Demmel and Veselić, "Jacobi's method is more accurate than QR", 1992).
+//! Everything rests on one routine, the one-sided Jacobi method of Hestenes: rotate pairs of
+//! columns until all are orthogonal. It needs no shifts and no bidiagonal form, and it is accurate
+//! for small columns too (Demmel and Veselić, "Jacobi's method is more accurate than QR", 1992).
 //!
 //! A matrix is a list of its columns.
 
@@ -94,8 +94,8 @@ fn rotate(g: &mut Columns, p: usize, q: usize, cos: f64, sin: C) {
     }
 }
 
-/// The unitary whose columns are those of `g` (orthogonal already, up to rounding) at length 1. What
-/// a column of length 0 cannot say is chosen freely.
+/// The unitary whose columns are those of `g` (orthogonal already, up to rounding) at length 1.
+/// What a column of length 0 cannot say is chosen freely.
 fn normalize(g: &Columns) -> Columns {
     let n = g.len();
     let mut order: Vec<usize> = (0..n).collect();
@@ -104,9 +104,10 @@ fn normalize(g: &Columns) -> Columns {
     let mut done: Vec<usize> = Vec::with_capacity(n);
     let mut out = vec![vec![ZERO; n]; n];
     for j in order {
-        // The column itself, or else the first unit vector that is new enough: of n of them, one has
-        // a part of squared length 1/n or more outside the span of fewer than n columns.
-        let units = (0..n).map(|k| (0..n).map(|i| if i == k { ONE } else { ZERO }).collect::<Vec<C>>());
+        // The column itself, or else the first unit vector that is new enough: of n of them, one
+        // has a part of squared length 1/n or more outside the span of fewer than n columns.
+        let units =
+            (0..n).map(|k| (0..n).map(|i| if i == k { ONE } else { ZERO }).collect::<Vec<C>>());
         let least = 0.5 / (n.max(1) as f64).sqrt();
         for (attempt, mut column) in std::iter::once(g[j].clone()).chain(units).enumerate() {
             let before = norm(&column);
@@ -117,7 +118,11 @@ fn normalize(g: &Columns) -> Columns {
                 }
             }
             let after = norm(&column);
-            let good = if attempt == 0 { after > 0.5 * before && after > SHORTEST } else { after >= least };
+            let good = if attempt == 0 {
+                after > 0.5 * before && after > SHORTEST
+            } else {
+                after >= least
+            };
             if good {
                 out[j] = column.iter().map(|x| x / after).collect();
                 done.push(j);
@@ -146,9 +151,9 @@ pub(super) fn polish(u: &Columns) -> Columns {
 
 /// `V` and the angles `a` with `m = V diag(e^{i a}) V^dagger`, for a unitary `m`.
 ///
-/// `H = cos t Re m + sin t Im m` (Hermitian parts) has the eigenvectors of `m`; they are the singular
-/// vectors of the positive `2 + H`. Two eigenvalues of `m` may fall together in `H`, but only for few
-/// `t`: of several, the best is taken.
+/// `H = cos t Re m + sin t Im m` (Hermitian parts) has the eigenvectors of `m`; they are the
+/// singular vectors of the positive `2 + H`. Two eigenvalues of `m` may fall together in `H`, but
+/// only for few `t`: of several, the best is taken.
 pub(super) fn diagonalize(m: &Columns) -> (Columns, Vec<f64>) {
     let n = m.len();
     let m_dagger = dagger(m);
@@ -158,7 +163,9 @@ pub(super) fn diagonalize(m: &Columns) -> (Columns, Vec<f64>) {
         let mut g: Columns = (0..n)
             .map(|j| {
                 let two = |i| if i == j { ONE * 2.0 } else { ZERO };
-                (0..n).map(|i| two(i) + direction * m[j][i] + direction.conj() * m_dagger[j][i]).collect()
+                (0..n)
+                    .map(|i| two(i) + direction * m[j][i] + direction.conj() * m_dagger[j][i])
+                    .collect()
             })
             .collect();
         let mut v = identity(n);
@@ -181,16 +188,17 @@ pub(super) fn diagonalize(m: &Columns) -> (Columns, Vec<f64>) {
 }
 
 /// The factors of the cosine-sine decomposition
-/// `U = (left[0] + left[1]) [[cos, -sin], [sin, cos]] (right[0] + right[1])`, where `+` is the direct
-/// sum over the most significant qubit and `cos`, `sin` are diagonal matrices of the angles.
+/// `U = (left[0] + left[1]) [[cos, -sin], [sin, cos]] (right[0] + right[1])`, where `+` is the
+/// direct sum over the most significant qubit and `cos`, `sin` are diagonal matrices of the angles.
 pub(super) struct CosineSine {
     pub(super) left: [Columns; 2],
     pub(super) angles: Vec<f64>,
     pub(super) right: [Columns; 2],
 }
 
-/// The cosine-sine decomposition of a unitary of even size, to a few rounding errors in every factor
-/// (after Van Loan, "Computing the CS and the generalized singular value decompositions", 1985).
+/// The cosine-sine decomposition of a unitary of even size, to a few rounding errors in every
+/// factor (after Van Loan, "Computing the CS and the generalized singular value decompositions",
+/// 1985).
 ///
 /// With `U = [[A, B], [X, D]]`: Jacobi makes the columns of `A V` orthogonal, lengths `cos`; those
 /// of `X V` have lengths `sin` then and are orthogonal to rounding, which is too little where they
@@ -220,7 +228,8 @@ pub(super) fn cosine_sine(u: &Columns) -> CosineSine {
     let angles: Vec<f64> = (0..n).map(|j| norm(&x[j]).atan2(norm(&a[j]))).collect();
     let left = [normalize(&a), normalize(&x)];
     // U = L M R, so R1 = cos L1^dagger D - sin L0^dagger B.
-    let (b, d) = (multiply(&dagger(&left[0]), &block(0, 1)), multiply(&dagger(&left[1]), &block(1, 1)));
+    let (b, d) =
+        (multiply(&dagger(&left[0]), &block(0, 1)), multiply(&dagger(&left[1]), &block(1, 1)));
     let lower = (0..n)
         .map(|j| (0..n).map(|i| d[j][i] * angles[i].cos() - b[j][i] * angles[i].sin()).collect())
         .collect();

@@ -1,5 +1,5 @@
-//! Any unitary matrix as a circuit of `cx`, `cz`, rotations, one-qubit gates and a global phase: the
-//! quantum Shannon decomposition.
+//! Any unitary matrix as a circuit of `cx`, `cz`, rotations, one-qubit gates and a global phase:
+//! the quantum Shannon decomposition.
 //!
 //! ```text
 //!  ┌───┐      ┌──┐┌──┐┌──┐            q2 is the top qubit of U; a box over a bar is
@@ -11,17 +11,18 @@
 //!    with a multiplexed RY between them.
 //! 2. A block-diagonal unitary `U0 + U1` is `V (D + D^dagger) W` with `U0 U1^dagger = V D^2
 //!    V^dagger`: two smaller unitaries with a multiplexed RZ between them.
-//! 3. A multiplexed rotation over k qubits is 2^k rotations with a `cx` after each, in Gray code. Of the
-//!    RY between two block-diagonal unitaries these are `cz`, the last of which is diagonal and goes into the
-//!    second one.
-//! 4. Unitaries of two qubits are written in the fewest `cx` ([`pair`](super::pair)). All that is between them is
-//!    diagonal on their qubits: so all but the last are written up to a diagonal, in two, which goes into the next.
+//! 3. A multiplexed rotation over k qubits is 2^k rotations with a `cx` after each, in Gray code.
+//!    Of the RY between two block-diagonal unitaries these are `cz`, the last of which is diagonal
+//!    and goes into the second one.
+//! 4. Unitaries of two qubits are written in the fewest `cx` ([`pair`](super::pair)). All that is
+//!    between them is diagonal on their qubits: so all but the last are written up to a diagonal,
+//!    in two, which goes into the next.
 //!
-//! The result equals the matrix with its phase. On n >= 2 qubits it has at most `23/48 4^n - 3/2 2^n + 4/3` gates on
-//! two qubits and takes O(8^n) time.
+//! The result equals the matrix with its phase. On n >= 2 qubits it has at most
+//! `23/48 4^n - 3/2 2^n + 4/3` gates on two qubits and takes O(8^n) time.
 //!
-//! Source: Shende, Bullock and Markov, "Synthesis of quantum logic circuits" (2006), theorems 10, 12, 8 and 14, and its
-//! appendix.
+//! Source: Shende, Bullock and Markov, "Synthesis of quantum logic circuits" (2006), theorems 10,
+//! 12, 8 and 14, and its appendix.
 
 use num_complex::Complex;
 
@@ -52,8 +53,9 @@ enum Piece {
     Pair(Box<M4>),
 }
 
-/// A circuit that equals a unitary matrix, phase included, on as many qubits as it has: gates `ug`, `rx`,
-/// `ry`, `rz`, `cx`, `cz`, and `gphase` for a matrix on no qubits. On two qubits it has as few `cx` as any circuit: 3, 2, 1 or none.
+/// A circuit that equals a unitary matrix, phase included, on as many qubits as it has: gates `ug`,
+/// `rx`, `ry`, `rz`, `cx`, `cz`, and `gphase` for a matrix on no qubits. On two qubits it has as
+/// few `cx` as any circuit: 3, 2, 1 or none.
 ///
 /// ```
 /// use ketgrad_core::{matrix::Matrix, print::synthesize};
@@ -223,15 +225,20 @@ fn multiplexed_unitary(out: &mut Vec<Piece>, blocks: &[Columns; 2], top: usize) 
 
 /// A rotation of `target` by `angles[j]` where the qubits below it hold the number j.
 ///
-/// Rotation i is turned round by each `cx` before it, so it counts `(-1)^{bits of j & gray(i)}` times:
-/// its angle is that entry of the Walsh-Hadamard transform.
-pub(super) fn multiplexed_rotation(out: &mut Vec<Step>, kind: GateKind, angles: Vec<f64>, target: usize) {
+/// Rotation i is turned round by each `cx` before it, so it counts `(-1)^{bits of j & gray(i)}`
+/// times: its angle is that entry of the Walsh-Hadamard transform.
+pub(super) fn multiplexed_rotation(
+    out: &mut Vec<Step>,
+    kind: GateKind,
+    angles: Vec<f64>,
+    target: usize,
+) {
     let mut controls = rotations(out, kind, GateKind::X, angles, target);
     push_controls(out, GateKind::X, &mut controls, target);
 }
 
-/// The rotations of a multiplexed one, between controlled gates of this kind that turn them round; the controls of those
-/// that are left to come last.
+/// The rotations of a multiplexed one, between controlled gates of this kind that turn them round;
+/// the controls of those that are left to come last.
 fn rotations(
     out: &mut Vec<Step>,
     kind: GateKind,
@@ -253,7 +260,8 @@ fn rotations(
         return 0;
     }
     let n = angles.len();
-    // The controls of the gates since the last rotation: they commute, and two of one control are none.
+    // The controls of the gates since the last rotation: they commute, and two of one control are
+    // none.
     let mut controls = 0usize;
     for i in 0..n {
         let angle = angles[i ^ (i >> 1)];
@@ -262,7 +270,8 @@ fn rotations(
             out.push((kind, vec![angle], None, Some(target)));
         }
         if n > 1 {
-            controls ^= 1 << if i + 1 == n { target - 1 } else { (i + 1).trailing_zeros() as usize };
+            controls ^=
+                1 << if i + 1 == n { target - 1 } else { (i + 1).trailing_zeros() as usize };
         }
     }
     controls

@@ -3,9 +3,9 @@
 //! ```text
 //! 3*pi/8    -pi/4 + 3*theta/4 - 0.5    (sin(theta)*phi)/2
 //! ```
-//! A fraction is a product before a quotient, `3*theta/4`, since `3/4` alone is 0 among the integers
-//! of OpenQASM 3. Decimals have a point, so that `2.0/3.0` is a quotient of numbers, and as many
-//! digits as read back to the same `f64`.
+//! A fraction is a product before a quotient, `3*theta/4`, since `3/4` alone is 0 among the
+//! integers of OpenQASM 3. Decimals have a point, so that `2.0/3.0` is a quotient of numbers, and
+//! as many digits as read back to the same `f64`.
 
 use super::PrintError;
 use crate::{
@@ -13,7 +13,8 @@ use crate::{
     param::{Angle, ParamExpr, ParamId, Q, Step},
 };
 
-/// No text of one expression is longer; parameters computed from parameters can double at each step.
+/// No text of one expression is longer; parameters computed from parameters can double at each
+/// step.
 const MAX_EXPRESSION: usize = 1 << 20;
 
 /// The texts of a circuit's parameters, by id.
@@ -94,13 +95,18 @@ impl ParamTexts {
     /// A general expression in OpenQASM 3, and how tightly its text binds.
     fn expression(&self, expr: &ParamExpr) -> Result<(String, u8), PrintError> {
         let mut stack: Vec<(String, u8)> = Vec::new();
-        let at_least =
-            |(text, binds): (String, u8), least: u8| if binds < least { format!("({text})") } else { text };
+        let at_least = |(text, binds): (String, u8), least: u8| {
+            if binds < least { format!("({text})") } else { text }
+        };
         for step in expr.steps() {
             let entry = match step {
                 Step::Angle(angle) => self.sum(angle)?,
-                Step::Neg => (format!("-{}", at_least(stack.pop().unwrap_or_default(), POWER)), SUM),
-                Step::Call(f) => (format!("{}({})", f.name(), stack.pop().unwrap_or_default().0), ATOM),
+                Step::Neg => {
+                    (format!("-{}", at_least(stack.pop().unwrap_or_default(), POWER)), SUM)
+                }
+                Step::Call(f) => {
+                    (format!("{}({})", f.name(), stack.pop().unwrap_or_default().0), ATOM)
+                }
                 _ => {
                     let (y, x) = (stack.pop().unwrap_or_default(), stack.pop().unwrap_or_default());
                     let (sign, left, right, binds) = match step {
@@ -128,8 +134,8 @@ const PRODUCT: u8 = 1;
 const POWER: u8 = 2;
 const ATOM: u8 = 3;
 
-/// The shortest decimal that reads back the same, with a point: OpenQASM 2 wants one, and without it
-/// a number may be an integer.
+/// The shortest decimal that reads back the same, with a point: OpenQASM 2 wants one, and without
+/// it a number may be an integer.
 pub(super) fn decimal(x: f64) -> String {
     let text = format!("{x:?}");
     match text.split_once('e') {
@@ -147,10 +153,13 @@ mod tests {
     fn angles_are_exact_and_read_as_numbers() {
         let mut c = Circuit::new(0);
         let (a, w) = (c.param("a"), c.param("w[0]"));
-        let square = ParamExpr::from(a.clone() + Angle::pi(1, 2)).binary(Step::Pow, Angle::rad(2.0).into());
-        let e =
-            c.expression(square.call(Function::Sin).binary(Step::Sub, ParamExpr::from(w.clone()).negate()));
-        let quotient = ParamExpr::from(Angle::rad(2.0)).binary(Step::Div, (w.clone() * Q::new(1, 3)).into());
+        let square =
+            ParamExpr::from(a.clone() + Angle::pi(1, 2)).binary(Step::Pow, Angle::rad(2.0).into());
+        let e = c.expression(
+            square.call(Function::Sin).binary(Step::Sub, ParamExpr::from(w.clone()).negate()),
+        );
+        let quotient =
+            ParamExpr::from(Angle::rad(2.0)).binary(Step::Div, (w.clone() * Q::new(1, 3)).into());
         let f = c.expression(quotient);
         let texts = ParamTexts::new(&c, &["a".into(), "w[0]".into()]).unwrap();
         let text = |angle: Angle| texts.angle(&angle).unwrap();

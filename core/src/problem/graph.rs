@@ -9,11 +9,12 @@ const MOST_TRIED: usize = 24;
 
 /// An undirected graph with weighted edges. Vertices are counted from 0.
 ///
-/// As text it is one edge a line, `0 1` or `0 1 0.5`, with `#` comments; a weight that is left out is 1. Two formats count
-/// vertices from 1 and begin with the numbers of vertices and edges: that of Gset, `4 5` and then edges with weights, `1 2 1`;
-/// and that of DIMACS, `p edge 4 5` and then `e 1 2`, with comments after `c`. A first line of two numbers is a header if all
-/// others have weights and no vertex is 0. Where edges have no weights it is a header only if it can be no edge; a file that
-/// can be read both ways is an error.
+/// As text it is one edge a line, `0 1` or `0 1 0.5`, with `#` comments; a weight that is left out
+/// is 1. Two formats count vertices from 1 and begin with the numbers of vertices and edges: that
+/// of Gset, `4 5` and then edges with weights, `1 2 1`; and that of DIMACS, `p edge 4 5` and then
+/// `e 1 2`, with comments after `c`. A first line of two numbers is a header if all others have
+/// weights and no vertex is 0. Where edges have no weights it is a header only if it can be no
+/// edge; a file that can be read both ways is an error.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Graph {
     n_vertices: usize,
@@ -24,8 +25,8 @@ impl Graph {
     /// A graph with these edges: two vertices and a weight.
     ///
     /// # Errors
-    /// [`GraphError`] for an edge from a vertex to itself, a pair of vertices that comes twice, a vertex that is not
-    /// there, or a weight that is not finite.
+    /// [`GraphError`] for an edge from a vertex to itself, a pair of vertices that comes twice, a
+    /// vertex that is not there, or a weight that is not finite.
     pub fn new(
         n_vertices: usize,
         edges: impl IntoIterator<Item = (usize, usize, f64)>,
@@ -48,18 +49,19 @@ impl Graph {
         &self.edges
     }
 
-    /// The weight of the edges between the vertices whose bit in `side` is 1 and the others. Vertices that `side` has no
-    /// bit for are among the others.
+    /// The weight of the edges between the vertices whose bit in `side` is 1 and the others.
+    /// Vertices that `side` has no bit for are among the others.
     #[must_use]
     pub fn cut(&self, side: usize) -> f64 {
-        let bit =
-            |vertex: usize| u32::try_from(vertex).ok().and_then(|v| side.checked_shr(v)).unwrap_or(0) & 1;
+        let bit = |vertex: usize| {
+            u32::try_from(vertex).ok().and_then(|v| side.checked_shr(v)).unwrap_or(0) & 1
+        };
         let across = self.edges.iter().filter(|e| bit(e.0) != bit(e.1));
         across.fold(0.0, |sum, e| sum + e.2)
     }
 
-    /// The largest cut and the first side that gives it, by trying all; `None` for more than 24 vertices.
-    /// O(2^(n - 1) edges): the last vertex is on side 1.
+    /// The largest cut and the first side that gives it, by trying all; `None` for more than 24
+    /// vertices. O(2^(n - 1) edges): the last vertex is on side 1.
     #[must_use]
     pub fn largest_cut(&self) -> Option<(f64, usize)> {
         if self.n_vertices > MOST_TRIED {
@@ -200,7 +202,9 @@ impl GraphProblem {
     fn counted_from(self, first: usize) -> GraphProblem {
         match self {
             GraphProblem::Loop { vertex } => GraphProblem::Loop { vertex: vertex + first },
-            GraphProblem::Repeated { a, b } => GraphProblem::Repeated { a: a + first, b: b + first },
+            GraphProblem::Repeated { a, b } => {
+                GraphProblem::Repeated { a: a + first, b: b + first }
+            }
             other => other,
         }
     }
@@ -221,11 +225,12 @@ impl FromStr for Graph {
 
     /// Reads the edges. Without a header there are as many vertices as the largest number asks for.
     fn from_str(text: &str) -> Result<Graph, GraphError> {
-        let lines = (1..).zip(text.lines().map(|line| line.split('#').next().unwrap_or_default().trim()));
+        let lines =
+            (1..).zip(text.lines().map(|line| line.split('#').next().unwrap_or_default().trim()));
         let lines: Vec<(usize, &str)> = lines.filter(|(_, content)| !content.is_empty()).collect();
-        let is_dimacs = lines
-            .first()
-            .is_some_and(|(_, first)| matches!(first.split_whitespace().next(), Some("c" | "p" | "e")));
+        let is_dimacs = lines.first().is_some_and(|(_, first)| {
+            matches!(first.split_whitespace().next(), Some("c" | "p" | "e"))
+        });
         if is_dimacs {
             return read_dimacs(&lines);
         }
@@ -262,7 +267,8 @@ struct Header {
 impl Header {
     /// A line of two whole numbers that are not 0.
     fn read(line: usize, content: &str) -> Option<Header> {
-        let mut numbers = content.split_whitespace().map(|word| word.parse().ok().filter(|n| *n > 0));
+        let mut numbers =
+            content.split_whitespace().map(|word| word.parse().ok().filter(|n| *n > 0));
         let (n_vertices, n_edges) = (numbers.next()??, numbers.next()??);
         numbers.next().is_none().then_some(Header { line, n_vertices, n_edges })
     }
@@ -296,14 +302,17 @@ fn read_edges(lines: &[(usize, &str)], header: Option<Header>) -> Result<Graph, 
             } else {
                 graph.n_vertices = graph.n_vertices.max(a.max(b) + 1);
             }
-            graph.push((a - first, b - first, weight), &mut seen).map_err(|e| e.problem.counted_from(first))
+            graph
+                .push((a - first, b - first, weight), &mut seen)
+                .map_err(|e| e.problem.counted_from(first))
         });
         edge.map_err(|problem| GraphError { line: Some(line), problem })?;
     }
     Ok(graph)
 }
 
-/// A graph in the format of the DIMACS challenges: `c` before comments, `p edge n m`, then `e a b` for each edge.
+/// A graph in the format of the DIMACS challenges: `c` before comments, `p edge n m`, then `e a b`
+/// for each edge.
 fn read_dimacs(lines: &[(usize, &str)]) -> Result<Graph, GraphError> {
     let mut header = None;
     let mut edges = Vec::new();
@@ -362,7 +371,10 @@ mod tests {
     #[test]
     fn faults_are_named_with_their_line() {
         let error = |text: &str| text.parse::<Graph>().unwrap_err().to_string();
-        assert_eq!(error("0 1\n# fine\n2 2\n"), "line 3: an edge joins two vertices, not 2 with itself");
+        assert_eq!(
+            error("0 1\n# fine\n2 2\n"),
+            "line 3: an edge joins two vertices, not 2 with itself"
+        );
         assert_eq!(error("0 1\n1 0 2.5"), "line 2: the edge 1 0 comes twice");
         assert_eq!(error("0 1 inf"), "line 1: the weight inf is not a finite number");
         assert_eq!(
@@ -395,7 +407,8 @@ mod tests {
         ] {
             assert_eq!(read(&text), graph, "{text}");
         }
-        // A vertex without edges; edges without weights, where the first line is the last edge again.
+        // A vertex without edges; edges without weights, where the first line is the last edge
+        // again.
         assert_eq!(read("7 5\n1 2 1\n2 3 1\n3 4 1\n4 1 1\n1 3 1").n_vertices(), 7);
         assert_eq!(read("3 2\n1 2\n2 3"), Graph::new(3, [(0, 1, 1.0), (1, 2, 1.0)]).unwrap());
         assert_eq!(read("3 3\n1 2\n2 3\n1 3").n_vertices(), 3);
@@ -414,7 +427,10 @@ mod tests {
         }
         let error = |text: &str| text.parse::<Graph>().unwrap_err().to_string();
         for (text, words) in [
-            (format!("4 5\n{body}"), &["line 1: `4 5` may say", "4 vertices", "`p edge 4 5`", "`4 5 1`"][..]),
+            (
+                format!("4 5\n{body}"),
+                &["line 1: `4 5` may say", "4 vertices", "`p edge 4 5`", "`4 5 1`"][..],
+            ),
             (
                 "4 5\n1 2 1\n2 3 1".into(),
                 &["line 1: the header `4 5`", "5 edges, but there are 2", "`4 5 1`"],
@@ -423,10 +439,16 @@ mod tests {
                 "3 2\n1 2 1\n3 4 1".into(),
                 &["line 3: vertex 4 does not exist: the header says 3, counted from 1"],
             ),
-            ("3 2\n1 2 1\n2 2 1".into(), &["line 3: an edge joins two vertices, not 2 with itself"]),
+            (
+                "3 2\n1 2 1\n2 2 1".into(),
+                &["line 3: an edge joins two vertices, not 2 with itself"],
+            ),
             ("3 2\n1 2 1\n2 1 1".into(), &["line 3: the edge 2 1 comes twice"]),
             ("3 2\n1 2 1\n2 3 x".into(), &["line 3: expected two vertices and a weight"]),
-            ("800 2\n1 2 1\n2 3 1".into(), &["line 1: 800 vertices are more than a state has qubits"]),
+            (
+                "800 2\n1 2 1\n2 3 1".into(),
+                &["line 1: 800 vertices are more than a state has qubits"],
+            ),
             ("p edge 2 1\ne 0 1".into(), &["line 2: vertex 0 does not exist", "counted from 1"]),
             ("p edge 2 2\ne 1 2".into(), &["line 1: the header `2 2`", "2 edges, but there are 1"]),
             ("p edge 2\ne 1 2".into(), &["line 1: expected `p edge 4 5`", "found `p edge 2`"]),

@@ -1,6 +1,7 @@
-//! Hamiltonians: spin chains, cuts of graphs, small molecules to try things on, and any [`Molecule`] from the integrals
-//! that quantum chemistry programs write, by way of [operators on fermions](FermionOperator), their [maps to
-//! qubits](Mapping) and [qubits taken off by symmetries](Tapering).
+//! Hamiltonians: spin chains, cuts of graphs, small molecules to try things on, and any
+//! [`Molecule`] from the integrals that quantum chemistry programs write, by way of
+//! [operators on fermions](FermionOperator), their [maps to qubits](Mapping) and
+//! [qubits taken off by symmetries](Tapering).
 //!
 //! ```
 //! use ketgrad_core::problem::{self, Graph};
@@ -26,11 +27,17 @@ pub use tapering::Tapering;
 
 use crate::observable::{ObservableError, Pauli, PauliSum};
 
-/// The transverse-field Ising chain `-J sum Z_k Z_{k+1} - h sum X_k` of n spins; `periodic` closes it to a ring.
+/// The transverse-field Ising chain `-J sum Z_k Z_{k+1} - h sum X_k` of n spins; `periodic` closes
+/// it to a ring.
 ///
 /// # Errors
 /// [`ObservableError`] for a coefficient that is not finite or more spins than a state can have.
-pub fn ising(n: usize, coupling: f64, field: f64, periodic: bool) -> Result<PauliSum, ObservableError> {
+pub fn ising(
+    n: usize,
+    coupling: f64,
+    field: f64,
+    periodic: bool,
+) -> Result<PauliSum, ObservableError> {
     let mut sum = PauliSum::default();
     for (a, b) in bonds(n, periodic) {
         sum.push(-coupling, [(a, Pauli::Z), (b, Pauli::Z)])?;
@@ -41,12 +48,16 @@ pub fn ising(n: usize, coupling: f64, field: f64, periodic: bool) -> Result<Paul
     Ok(sum)
 }
 
-/// The Heisenberg chain `sum_k Jx X_k X_{k+1} + Jy Y_k Y_{k+1} + Jz Z_k Z_{k+1}` of n spins, in Pauli operators (four
-/// times spin operators); `periodic` closes it to a ring.
+/// The Heisenberg chain `sum_k Jx X_k X_{k+1} + Jy Y_k Y_{k+1} + Jz Z_k Z_{k+1}` of n spins, in
+/// Pauli operators (four times spin operators); `periodic` closes it to a ring.
 ///
 /// # Errors
 /// As [`ising`].
-pub fn heisenberg(n: usize, couplings: [f64; 3], periodic: bool) -> Result<PauliSum, ObservableError> {
+pub fn heisenberg(
+    n: usize,
+    couplings: [f64; 3],
+    periodic: bool,
+) -> Result<PauliSum, ObservableError> {
     let mut sum = PauliSum::default();
     for (a, b) in bonds(n, periodic) {
         for (pauli, coupling) in [Pauli::X, Pauli::Y, Pauli::Z].into_iter().zip(couplings) {
@@ -56,8 +67,8 @@ pub fn heisenberg(n: usize, couplings: [f64; 3], periodic: bool) -> Result<Pauli
     Ok(sum)
 }
 
-/// Minus the weight of a cut, `sum w (Z_a Z_b - 1) / 2` over the edges: vertices with different bits are on different
-/// sides.
+/// Minus the weight of a cut, `sum w (Z_a Z_b - 1) / 2` over the edges: vertices with different
+/// bits are on different sides.
 ///
 /// # Errors
 /// [`ObservableError`] for more vertices than a state can have qubits.
@@ -71,15 +82,16 @@ pub fn max_cut(graph: &Graph) -> Result<PauliSum, ObservableError> {
     Ok(sum)
 }
 
-/// The hydrogen molecule at 0.7414 angstrom in the basis STO-3G, Jordan-Wigner, in hartree: 4 qubits, 15 terms,
-/// ground energy -1.137270. The file `h2.txt` says where the numbers come from.
+/// The hydrogen molecule at 0.7414 angstrom in the basis STO-3G, Jordan-Wigner, in hartree: 4
+/// qubits, 15 terms, ground energy -1.137270. The file `h2.txt` says where the numbers come from.
 #[must_use]
 pub fn h2() -> PauliSum {
     terms(include_str!("h2.txt"))
 }
 
-/// Lithium hydride at 1.5949 angstrom in the basis STO-3G, 2 electrons in 3 orbitals, Jordan-Wigner, in hartree: 6
-/// qubits, 118 terms, ground energy -7.881146. The file `lih.txt` says where the numbers come from.
+/// Lithium hydride at 1.5949 angstrom in the basis STO-3G, 2 electrons in 3 orbitals,
+/// Jordan-Wigner, in hartree: 6 qubits, 118 terms, ground energy -7.881146. The file `lih.txt` says
+/// where the numbers come from.
 #[must_use]
 pub fn lih() -> PauliSum {
     terms(include_str!("lih.txt"))
@@ -107,7 +119,8 @@ mod tests {
 
     #[test]
     fn every_line_of_a_molecule_is_a_term() {
-        for (text, count, sum) in [(include_str!("h2.txt"), 15, h2()), (include_str!("lih.txt"), 118, lih())]
+        for (text, count, sum) in
+            [(include_str!("h2.txt"), 15, h2()), (include_str!("lih.txt"), 118, lih())]
         {
             let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
             assert_eq!((lines.len(), sum.terms().len()), (count, count));

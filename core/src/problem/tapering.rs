@@ -1,22 +1,25 @@
 //! Qubits taken off by symmetries.
 //!
-//! A product `Z^s` of Z on the qubits s commutes with a sum of Pauli strings if each string flips an even number of these
-//! qubits; then the parity of s is conserved. Molecules have such parities under every [map](super::Mapping): the electrons
-//! of each spin, and what their shape keeps. Each makes a qubit q of s superfluous. With the parity in its place,
+//! A product `Z^s` of Z on the qubits s commutes with a sum of Pauli strings if each string flips
+//! an even number of these qubits; then the parity of s is conserved. Molecules have such parities
+//! under every [map](super::Mapping): the electrons of each spin, and what their shape keeps. Each
+//! makes a qubit q of s superfluous. With the parity in its place,
 //! ```text
 //! q' = sum of s        X^x -> X^x without q        Z_q -> (-1)^parity Z^s without q
 //! ```
-//! a permutation of the basis states, so that a basis state stays one. The parities are those of a state that is given.
+//! a permutation of the basis states, so that a basis state stays one. The parities are those of a
+//! state that is given.
 //!
-//! Source: S. Bravyi, J. M. Gambetta, A. Mezzacapo, K. Temme (2017), arXiv:1701.08213, with permutations in place of their
-//! rotations.
+//! Source: S. Bravyi, J. M. Gambetta, A. Mezzacapo, K. Temme (2017), arXiv:1701.08213, with
+//! permutations in place of their rotations.
 
 use crate::{
     basis::{BasisError, MAX_QUBITS, odd},
     observable::{PauliString, PauliSum},
 };
 
-/// The parities that a Hamiltonian conserves, with the values of a basis state, and the qubits that they leave.
+/// The parities that a Hamiltonian conserves, with the values of a basis state, and the qubits that
+/// they leave.
 ///
 /// ```
 /// use ketgrad_core::problem::{Tapering, h2};
@@ -46,8 +49,8 @@ struct Parity {
 }
 
 impl Tapering {
-    /// All parities that a sum on n qubits conserves, with the values that they have in a basis state. O(n^2) for each set of
-    /// qubits that strings flip.
+    /// All parities that a sum on n qubits conserves, with the values that they have in a basis
+    /// state. O(n^2) for each set of qubits that strings flip.
     ///
     /// # Errors
     /// [`BasisError`] for more qubits than a state can have, or a sum or a state on others.
@@ -55,21 +58,24 @@ impl Tapering {
         if n_qubits > MAX_QUBITS {
             return Err(BasisError::TooManyQubits { given: n_qubits });
         }
-        let highest = state.checked_ilog2().map_or(0, |highest| highest as usize + 1).max(sum.n_qubits());
+        let highest =
+            state.checked_ilog2().map_or(0, |highest| highest as usize + 1).max(sum.n_qubits());
         if highest > n_qubits {
             return Err(BasisError::OutOfRange { given: highest - 1, available: n_qubits });
         }
         // What strings flip, as rows whose lowest bits are in no other row.
         let mut rows: Vec<usize> = Vec::new();
         for (_, string) in sum.terms() {
-            let x =
-                rows.iter().fold(string.x_mask(), |x, row| if x & lowest(*row) == 0 { x } else { x ^ row });
+            let x = rows
+                .iter()
+                .fold(string.x_mask(), |x, row| if x & lowest(*row) == 0 { x } else { x ^ row });
             if x != 0 {
                 rows.iter_mut().filter(|row| **row & lowest(x) != 0).for_each(|row| *row ^= x);
                 rows.push(x);
             }
         }
-        // Each of the other qubits with the lowest bits of the rows that flip it: an even number in each row.
+        // Each of the other qubits with the lowest bits of the rows that flip it: an even number in
+        // each row.
         let bound = rows.iter().fold(0, |mask, row| mask | lowest(*row));
         let free = (0..n_qubits).filter(|q| bound >> q & 1 == 0);
         let parities: Vec<Parity> = free
@@ -96,7 +102,8 @@ impl Tapering {
         self.state
     }
 
-    /// The basis state on all qubits for one on the qubits that are left: the others have what the parities say.
+    /// The basis state on all qubits for one on the qubits that are left: the others have what the
+    /// parities say.
     #[must_use]
     pub fn untapered(&self, state: usize) -> usize {
         let state = self.left.iter().enumerate().fold(0, |all, (k, q)| all | (state >> k & 1) << q);
@@ -112,8 +119,9 @@ impl Tapering {
         self.parities.iter().map(|parity| (string(parity.qubits), parity.value)).collect()
     }
 
-    /// A sum on the qubits that are left, where the parities are those of the state; equal strings are one. `None` if it
-    /// does not conserve them, or if coefficients are beyond the largest float.
+    /// A sum on the qubits that are left, where the parities are those of the state; equal strings
+    /// are one. `None` if it does not conserve them, or if coefficients are beyond the largest
+    /// float.
     #[must_use]
     pub fn taper(&self, sum: &PauliSum) -> Option<PauliSum> {
         let mut terms = Vec::new();

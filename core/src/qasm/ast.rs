@@ -1,9 +1,9 @@
 //! The syntax tree of both languages, with a span on every node.
 //!
-//! Names are [`Symbol`]s: numbers given by one interner for the file and all that it includes. Lists
-//! are boxed slices, since a file may have millions of gates. Operators that associate to the left
-//! form one flat [`ExprKind::Chain`], so that the depth of a tree is bounded by the nesting of the
-//! text, never by the length of a sum.
+//! Names are [`Symbol`]s: numbers given by one interner for the file and all that it includes.
+//! Lists are boxed slices, since a file may have millions of gates. Operators that associate to the
+//! left form one flat [`ExprKind::Chain`], so that the depth of a tree is bounded by the nesting of
+//! the text, never by the length of a sum.
 
 use std::{collections::HashMap, ops::Range, rc::Rc};
 
@@ -186,7 +186,8 @@ pub(super) struct Expr {
 pub(super) enum ExprKind {
     /// An integer; `None` if it has more than 64 bits (its digits are in the source).
     Int(Option<u64>),
-    /// The nearest float, and whether that stands for another decimal: it does for 0.1000000000000000001, which is 0.1.
+    /// The nearest float, and whether that stands for another decimal: it does for
+    /// 0.1000000000000000001, which is 0.1.
     Float {
         value: f64,
         rounded: bool,
@@ -463,7 +464,8 @@ pub(super) enum StmtKind {
     While(Box<(Expr, Box<[Stmt]>)>),
     Switch(Box<SwitchCase>),
     Def(Rc<Subroutine>),
-    /// Whether a call can change nothing here: it gives nothing, and takes neither qubits nor arrays to write to.
+    /// Whether a call can change nothing here: it gives nothing, and takes neither qubits nor
+    /// arrays to write to.
     Extern(Ident, bool),
     Return(Option<Box<Expr>>),
     Break,

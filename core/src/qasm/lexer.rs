@@ -5,8 +5,8 @@
 //! keyword is for the parser to say.
 //!
 //! `1e-05`, `.5`, `5.`, `1_000`, `0xff`, `0b01` and `0o17` are numbers; a number of any length is
-//! one token. A line that starts with `pragma`, `#pragma` or `@name` is one token to its end, within which a
-//! lexer of its own may read on.
+//! one token. A line that starts with `pragma`, `#pragma` or `@name` is one token to its end,
+//! within which a lexer of its own may read on.
 
 use super::ast::{Interner, Place, Span, Symbol};
 use super::diagnostic::{Diagnostic, Problem};
@@ -31,7 +31,8 @@ pub(super) enum Kind {
 
 macro_rules! signs {
     ($($NAME:ident $text:literal)*) => {
-        /// Punctuation and operators. Longer ones come first, so that the first match is the longest.
+        /// Punctuation and operators. Longer ones come first, so that the first match is the
+        /// longest.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(super) enum Sign { $($NAME),* }
 
@@ -99,7 +100,9 @@ impl<'a> Lexer<'a> {
             let kind = match first {
                 b'a'..=b'z' | b'A'..=b'Z' | b'_' | 0x80.. => self.name(names),
                 b'0'..=b'9' => Some(self.number(errors)),
-                b'.' if self.byte(1).is_some_and(|b| b.is_ascii_digit()) => Some(self.number(errors)),
+                b'.' if self.byte(1).is_some_and(|b| b.is_ascii_digit()) => {
+                    Some(self.number(errors))
+                }
                 b'"' | b'\'' => Some(self.string(first, errors)),
                 b'$' if self.byte(1).is_some_and(|b| b.is_ascii_digit()) => {
                     self.at += 1;
@@ -107,7 +110,9 @@ impl<'a> Lexer<'a> {
                     Some(Kind::Hardware)
                 }
                 b'#' if self.text[start..].starts_with("#pragma") => Some(self.line(Kind::Pragma)),
-                b'@' if self.fresh && self.byte(1).is_some_and(|b| b.is_ascii_alphabetic() || b == b'_') => {
+                b'@' if self.fresh
+                    && self.byte(1).is_some_and(|b| b.is_ascii_alphabetic() || b == b'_') =>
+                {
                     Some(self.line(Kind::Annotation))
                 }
                 _ => Sign::at(&self.bytes[start..]).map(|sign| {
@@ -118,7 +123,9 @@ impl<'a> Lexer<'a> {
             if let Some(kind) = kind {
                 self.fresh = matches!(
                     kind,
-                    Kind::Sign(Sign::Semi | Sign::LBrace | Sign::RBrace) | Kind::Pragma | Kind::Annotation
+                    Kind::Sign(Sign::Semi | Sign::LBrace | Sign::RBrace)
+                        | Kind::Pragma
+                        | Kind::Annotation
                 );
                 return Token { kind, span: self.span(start) };
             }
@@ -152,7 +159,9 @@ impl<'a> Lexer<'a> {
         loop {
             match self.byte(0) {
                 Some(b' ' | b'\t' | b'\r' | b'\n' | 0x0b | 0x0c) => self.at += 1,
-                Some(b'/') if self.byte(1) == Some(b'/') => self.take_while(|b| !matches!(b, b'\n' | b'\r')),
+                Some(b'/') if self.byte(1) == Some(b'/') => {
+                    self.take_while(|b| !matches!(b, b'\n' | b'\r'))
+                }
                 Some(b'/') if self.byte(1) == Some(b'*') => {
                     let start = self.at;
                     match self.text[start + 2..].find("*/") {
@@ -195,8 +204,10 @@ impl<'a> Lexer<'a> {
 
     fn number(&mut self, errors: &mut Vec<Diagnostic>) -> Kind {
         let start = self.at;
-        let prefixed =
-            matches!(self.bytes.get(start..start + 2), Some([b'0', b'x' | b'X' | b'o' | b'O' | b'b' | b'B']));
+        let prefixed = matches!(
+            self.bytes.get(start..start + 2),
+            Some([b'0', b'x' | b'X' | b'o' | b'O' | b'b' | b'B'])
+        );
         if prefixed {
             self.at += 2;
             self.take_while(|b| b.is_ascii_alphanumeric() || b == b'_');
@@ -259,7 +270,8 @@ impl<'a> Lexer<'a> {
         self.report(Problem::Character { given }, start, errors);
         if let ('?', Some(error)) = (given, errors.last_mut()) {
             error.help = Some(
-                "OpenQASM has no `a ? b : c`: declare a variable, and assign to it under an `if`".to_owned(),
+                "OpenQASM has no `a ? b : c`: declare a variable, and assign to it under an `if`"
+                    .to_owned(),
             );
         }
         self.at = first + after;
@@ -335,8 +347,9 @@ mod tests {
 
     #[test]
     fn lines_and_comments() {
-        let (tokens, errors) =
-            kinds("@bind a b\n#pragma x\npragma y\nctrl @x /* @z */ $12; // c\n@late x\n θ \u{7}\u{7} \"s");
+        let (tokens, errors) = kinds(
+            "@bind a b\n#pragma x\npragma y\nctrl @x /* @z */ $12; // c\n@late x\n θ \u{7}\u{7} \"s",
+        );
         assert_eq!(errors, 2);
         let expected = [
             "annotation @bind a b",

@@ -20,41 +20,54 @@
 //! node, the lowering checks names and sizes, counts the gates after expansion, and only then
 //! builds the circuit.
 //!
-//! - Inputs of the types `float` and `angle` are parameters of the circuit, which have values when it runs. All others
-//!   decide what the circuit is: their values are given before, in [`Options::inputs`], and the text is read for them.
-//! - Both languages are parsed whole. What runs is OpenQASM 2 and nearly all of OpenQASM 3.1: gates,
-//!   constants, variables, aliases, loops, `switch`, subroutines, measurement and `reset` anywhere, `if` on
-//!   bits and registers. Pulses in `cal` and values of external functions are refused by name and place. A `delay` is
-//!   kept with its length, which does nothing but under a noise model. Durations of gates and boxes, `defcal`, other `cal` and calls of external functions that give nothing are ignored with a warning: a gate does what
-//!   it is defined to do.
-//! - A circuit is a list of gates, so what OpenQASM 3 computes is computed while the text is read: loops are
-//!   unrolled, subroutines put in where they are called. What depends on a measurement are bits, truth values,
-//!   integers and angles of a size, whose arithmetic is done in hidden bits, other numbers and arrays of at most 1024
-//!   values, which make a gate one for each value, and how often a `while` runs.
-//! - Gates that the file defines are put in where they are called. The circuit remembers where, so that texts keep their
-//!   names ([`Circuit::calls`](crate::circuit::Circuit::calls)); calls with modifiers are not remembered.
-//! - Integers take each other's types as in C99 and wrap at their sizes. `int` and `uint` have 32 bits; where a known one
-//!   wraps, a warning says so. Literals, and what is computed from them alone, are as large as they are.
-//! - The condition of an `if` is evaluated once, when it is reached. Where its body changes the bits
-//!   that it reads, or a measurement is not stored but matters, the circuit gets a hidden register.
+//! - Inputs of the types `float` and `angle` are parameters of the circuit, which have values when
+//!   it runs. All others decide what the circuit is: their values are given before, in
+//!   [`Options::inputs`], and the text is read for them.
+//! - Both languages are parsed whole. What runs is OpenQASM 2 and nearly all of OpenQASM 3.1:
+//!   gates, constants, variables, aliases, loops, `switch`, subroutines, measurement and `reset`
+//!   anywhere, `if` on bits and registers. Pulses in `cal` and values of external functions are
+//!   refused by name and place. A `delay` is kept with its length, which does nothing but under a
+//!   noise model. Durations of gates and boxes, `defcal`, other `cal` and calls of external
+//!   functions that give nothing are ignored with a warning: a gate does what it is defined to do.
+//! - A circuit is a list of gates, so what OpenQASM 3 computes is computed while the text is read:
+//!   loops are unrolled, subroutines put in where they are called. What depends on a measurement
+//!   are bits, truth values, integers and angles of a size, whose arithmetic is done in hidden
+//!   bits, other numbers and arrays of at most 1024 values, which make a gate one for each value,
+//!   and how often a `while` runs.
+//! - Gates that the file defines are put in where they are called. The circuit remembers where, so
+//!   that texts keep their names ([`Circuit::calls`](crate::circuit::Circuit::calls)); calls with
+//!   modifiers are not remembered.
+//! - Integers take each other's types as in C99 and wrap at their sizes. `int` and `uint` have 32
+//!   bits; where a known one wraps, a warning says so. Literals, and what is computed from them
+//!   alone, are as large as they are.
+//! - The condition of an `if` is evaluated once, when it is reached. Where its body changes the
+//!   bits that it reads, or a measurement is not stored but matters, the circuit gets a hidden
+//!   register.
 //! - Where bits are declared as `output`, all other registers are hidden.
-//! - Noise is a pragma of Amazon Braket in OpenQASM 3, `#pragma braket noise depolarizing(p) q[0]`, wherever a statement
-//!   may stand but in gate definitions; so are matrices, `#pragma braket unitary([[0, 1], [1, 0]]) q[0]`. A reading that
-//!   may be wrong is `#pragma ketgrad misread(p0, p1) c`, after its measurement, on each bit. With 12 probabilities it is of two
-//!   bits together: for each of the outcomes 00, 01, 10, 11, whose last digit is the first bit, those of the three others in
-//!   this order; with 56 of three bits, and so on. Other pragmas are ignored with a warning.
-//! - `qelib1.inc` (extended by what files take for granted) and `stdgates.inc` are built in. In OpenQASM 3 a gate that is
-//!   defined nowhere is the one that Qiskit and Amazon Braket call so, with a warning that shows a definition.
-//! - In OpenQASM 2 registers get values, too, as tket writes it: `c = 5;`, `c[1] = 1;`, `c = a ^ b;`. `gphase(x) q[0];` is
-//!   PennyLane's global phase, and `mcx`, `mcz`, `mcp` and `mcphase` have as many controls as qubits before the last.
-//! - Exponents of `pow` may have parameters, for the gates whose powers have a closed form: `pow(t) @ x`, `pow(t) @ cx`.
+//! - Noise is a pragma of Amazon Braket in OpenQASM 3, `#pragma braket noise depolarizing(p) q[0]`,
+//!   wherever a statement may stand but in gate definitions; so are matrices,
+//!   `#pragma braket unitary([[0, 1], [1, 0]]) q[0]`. A reading that may be wrong is
+//!   `#pragma ketgrad misread(p0, p1) c`, after its measurement, on each bit. With 12 probabilities
+//!   it is of two bits together: for each of the outcomes 00, 01, 10, 11, whose last digit is the
+//!   first bit, those of the three others in this order; with 56 of three bits, and so on. Other
+//!   pragmas are ignored with a warning.
+//! - `qelib1.inc` (extended by what files take for granted) and `stdgates.inc` are built in. In
+//!   OpenQASM 3 a gate that is defined nowhere is the one that Qiskit and Amazon Braket call so,
+//!   with a warning that shows a definition.
+//! - In OpenQASM 2 registers get values, too, as tket writes it: `c = 5;`, `c[1] = 1;`,
+//!   `c = a ^ b;`. `gphase(x) q[0];` is PennyLane's global phase, and `mcx`, `mcz`, `mcp` and
+//!   `mcphase` have as many controls as qubits before the last.
+//! - Exponents of `pow` may have parameters, for the gates whose powers have a closed form:
+//!   `pow(t) @ x`, `pow(t) @ cx`.
 //! - Errors in an included file that is no OpenQASM are said of the `include`, without its text.
 //! - Angles stay exact: `3*pi/8` and `theta/3` are fractions, never floats. A bare decimal is a
 //!   number of radians.
-//! - Constants are computed exactly: `0.1 + 0.2 == 0.3`. `float`, and `float[64]` and wider ones, hold what they get as
-//!   it is, `pi/3` as a fraction; `float[32]` and `float[16]` round it to the nearest of their type.
-//! - `angle[n]` is the nearest of `2^n` parts of a turn and computes in its bits; `angle` wraps at 2 pi without
-//!   rounding. One with an input in it is neither rounded nor wrapped, and neither are parameters of gates.
+//! - Constants are computed exactly: `0.1 + 0.2 == 0.3`. `float`, and `float[64]` and wider ones,
+//!   hold what they get as it is, `pi/3` as a fraction; `float[32]` and `float[16]` round it to the
+//!   nearest of their type.
+//! - `angle[n]` is the nearest of `2^n` parts of a turn and computes in its bits; `angle` wraps at
+//!   2 pi without rounding. One with an input in it is neither rounded nor wrapped, and neither are
+//!   parameters of gates.
 //! - OpenQASM 3's `U` has the phase of its specification.
 //! - No text makes this module panic, and nothing is built before its size is known.
 
@@ -98,16 +111,17 @@ pub type Include<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
 pub struct Options<'a> {
     /// The name of the file in messages.
     pub file: &'a str,
-    /// The most operations that the circuit may have, counted before it is built; and the most statements that
-    /// its loops and subroutines may run.
+    /// The most operations that the circuit may have, counted before it is built; and the most
+    /// statements that its loops and subroutines may run.
     pub max_gates: u64,
     /// Reads included files other than the built-in ones. Without it they are refused.
     pub include: Option<&'a Include<'a>>,
-    /// Names and values of inputs that must be known when the text is read: integers, bits, truth values, complex
-    /// numbers, arrays of these. A value is a constant expression such as `4`, `2**3`, `true` or `{1, 2}`; that of
-    /// `bit[4]` is its digits, `0101`. An element of an array has a name of its own, `n[0]`. Of two values of one name
-    /// the last one counts. Names of other inputs, which are parameters of the circuit, mean nothing here:
-    /// [`Parsed::read_for`] says which values were taken.
+    /// Names and values of inputs that must be known when the text is read: integers, bits, truth
+    /// values, complex numbers, arrays of these. A value is a constant expression such as `4`,
+    /// `2**3`, `true` or `{1, 2}`; that of `bit[4]` is its digits, `0101`. An element of an array
+    /// has a name of its own, `n[0]`. Of two values of one name the last one counts. Names of other
+    /// inputs, which are parameters of the circuit, mean nothing here: [`Parsed::read_for`] says
+    /// which values were taken.
     pub inputs: &'a [(&'a str, &'a str)],
 }
 
@@ -171,8 +185,8 @@ pub struct Parsed {
 }
 
 impl Parsed {
-    /// The statement that an instruction with parameters is from: that of the call, where it is a step of a definition. `None`
-    /// if no such instruction has this number.
+    /// The statement that an instruction with parameters is from: that of the call, where it is a
+    /// step of a definition. `None` if no such instruction has this number.
     ///
     /// ```
     /// use ketgrad_core::qasm::{Options, parse};

@@ -147,9 +147,13 @@ pub enum Problem {
     QubitCount { gate: String, given: usize, expected: u64 },
     #[error("registers of {first} and {second} elements do not go together")]
     LengthMismatch { first: u64, second: u64 },
-    #[error("hardware qubits such as `${qubit}` and declared qubits do not go together in one file")]
+    #[error(
+        "hardware qubits such as `${qubit}` and declared qubits do not go together in one file"
+    )]
     MixedQubits { qubit: u32 },
-    #[error("the lists of elements in aliases and selections have more than {limit} elements in all")]
+    #[error(
+        "the lists of elements in aliases and selections have more than {limit} elements in all"
+    )]
     TooManyElements { limit: u64 },
     #[error("an array of {given} elements: at most {limit} are kept")]
     ArraySize { given: String, limit: u64 },
@@ -172,7 +176,9 @@ pub enum Problem {
     LongExpression { limit: usize },
 
     // Values.
-    #[error("one of these durations is known only to the hardware, or one is in seconds and one in `dt`")]
+    #[error(
+        "one of these durations is known only to the hardware, or one is in seconds and one in `dt`"
+    )]
     Durations,
     #[error("division by zero")]
     DivisionByZero,

@@ -25,18 +25,23 @@
 //! | `exp A` | `L(A^H, Y_bar)` | `L(A, A_dot)` |
 //! | `L(A, E)` | `M(A^H, E^H, Y_bar)`, `L(A^H, Y_bar)` | `M(A, E, A_dot) + L(A, E_dot)` |
 //!
-//! `P(X)` is the lower triangle of `X` with half its diagonal; `U(X)` is the upper triangle plus the adjoint of what is below, `S(X)`
-//! the upper triangle plus its adjoint, both with the real part of the diagonal alone. `F_ij = 1 / (w_j - w_i)` of eigenvalues or singular
-//! values, `G_ij = 1 / (s_j + s_i)`; both are 0, as is `1 / s`, where what is divided by is exactly 0: vectors of equal values are some basis of a space that
-//! alone is defined, and carry nothing of each other (see [`eigen`] for where that is right). `K = F . (P + P^H)`, `L = G . (P - P^H)`, `D = (A_dot V - U P) / s`,
-//! `E = (A_dot^H U - V P^H) / s`, `P_bar = diag(s_bar) + (M + M^H + N - N^H) / 2`, `M = F . (U^H U_bar + V^H V_bar)`,
-//! `N = G . (U^H U_bar - V^H V_bar)`, `X = (U_bar - U U^H U_bar) / s`, `Z = (V_bar - V V^H V_bar) / s`, where s stands for
-//! `diag(s)`. `K(A, E)` is `cofactors_along`, and `D(A, E, Y, F) = A^-T (tr(K(A, F)^T E) - E^T K(A, F) - F^T Y)`. `L(A, E)` is `expm_along`, and `M(A, E, F)` the upper right block of
-//! `L([[A, E], [0, A]], [[F, 0], [0, F]])`. Sources: Giles, *Collected matrix derivative results
-//! for forward and reverse mode algorithmic differentiation* (2008), sections 2.2 and 3.1; Murray, arXiv 1602.07527
-//! (Cholesky); Walter and Lehmann, arXiv 1009.6112 (QR); Golub and Pereyra,
-//! *The differentiation of pseudo-inverses and nonlinear least squares problems whose variables separate* (1973). Everything
-//! else is a sum or moves elements; its rule moves them back.
+//! `P(X)` is the lower triangle of `X` with half its diagonal; `U(X)` is the upper triangle plus
+//! the adjoint of what is below, `S(X)` the upper triangle plus its adjoint, both with the real
+//! part of the diagonal alone. `F_ij = 1 / (w_j - w_i)` of eigenvalues or singular values,
+//! `G_ij = 1 / (s_j + s_i)`; both are 0, as is `1 / s`, where what is divided by is exactly 0:
+//! vectors of equal values are some basis of a space that alone is defined, and carry nothing of
+//! each other (see [`eigen`] for where that is right). `K = F . (P + P^H)`, `L = G . (P - P^H)`,
+//! `D = (A_dot V - U P) / s`, `E = (A_dot^H U - V P^H) / s`,
+//! `P_bar = diag(s_bar) + (M + M^H + N - N^H) / 2`, `M = F . (U^H U_bar + V^H V_bar)`,
+//! `N = G . (U^H U_bar - V^H V_bar)`, `X = (U_bar - U U^H U_bar) / s`,
+//! `Z = (V_bar - V V^H V_bar) / s`, where s stands for `diag(s)`. `K(A, E)` is `cofactors_along`,
+//! and `D(A, E, Y, F) = A^-T (tr(K(A, F)^T E) - E^T K(A, F) - F^T Y)`. `L(A, E)` is `expm_along`,
+//! and `M(A, E, F)` the upper right block of `L([[A, E], [0, A]], [[F, 0], [0, F]])`. Sources:
+//! Giles, *Collected matrix derivative results for forward and reverse mode algorithmic
+//! differentiation* (2008), sections 2.2 and 3.1; Murray, arXiv 1602.07527 (Cholesky); Walter and
+//! Lehmann, arXiv 1009.6112 (QR); Golub and Pereyra, *The differentiation of pseudo-inverses and
+//! nonlinear least squares problems whose variables separate* (1973). Everything else is a sum or
+//! moves elements; its rule moves them back.
 
 use crate::{
     entity::Value,
@@ -444,8 +449,8 @@ fn before_last(r: &mut Rule<'_>, y: Value, x: Value, axis: Value) -> Value {
     r.on(ArrayOp::Slice, &[y, axis, zero, n])
 }
 
-/// `z_k = conj(a_(k+1)) z_(k+1) + y_bar_(k+1)`, from the end on: the cotangent of b in a linear recurrence. Turned round it
-/// is a recurrence itself.
+/// `z_k = conj(a_(k+1)) z_(k+1) + y_bar_(k+1)`, from the end on: the cotangent of b in a linear
+/// recurrence. Turned round it is a recurrence itself.
 fn adjoint_recurrence(r: &mut Rule<'_>, a: Value, bar: Value, axis: Value) -> Value {
     let one = r.b.int(1);
     let turned = r.conj(a);
@@ -473,7 +478,8 @@ pub(super) fn push(
     if !op.is_differentiable() {
         return Some(None);
     }
-    let dots: Vec<Option<Value>> = dots.iter().zip(args).map(|(d, &x)| d.map(|d| whole(b, d, x))).collect();
+    let dots: Vec<Option<Value>> =
+        dots.iter().zip(args).map(|(d, &x)| d.map(|d| whole(b, d, x))).collect();
     let r = &mut Rule { b };
     let x = args[0];
     let second = args.get(1).copied().unwrap_or(x);
@@ -575,7 +581,8 @@ pub(super) fn push(
                 A::Norm => {
                     let x = r.conj(x);
                     let along = r.on(A::Dot, &[x, d]);
-                    let along = if r.is_complex(along) { r.b.mixed(Mixed::Re, &[along]) } else { along };
+                    let along =
+                        if r.is_complex(along) { r.b.mixed(Mixed::Re, &[along]) } else { along };
                     let dot = r.b.lifted(Op::Real2(Real2::Ratio), &[along, y], Kind::Real);
                     match reach.first().copied().unwrap_or(Reach::Always) {
                         Reach::Always => dot,

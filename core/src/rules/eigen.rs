@@ -1,12 +1,17 @@
-//! The rules of eigenvalues and eigenvectors, and what they share with those of singular values, where values are equal.
+//! The rules of eigenvalues and eigenvectors, and what they share with those of singular values,
+//! where values are equal.
 //!
-//! The vectors of equal values are some basis of a space. What takes no notice of which, such as `V V^H` or the sum of a function
-//! of the values, has derivatives. These come out right where the vectors carry nothing of each other, if
+//! The vectors of equal values are some basis of a space. What takes no notice of which, such as
+//! `V V^H` or the sum of a function of the values, has derivatives. These come out right where the
+//! vectors carry nothing of each other, if
 //!
-//! - forward mode takes those vectors between which the tangent is diagonal ([`ArrayOp::EigenAlong`]);
-//! - reverse mode meets either the values or the vectors. Of both together, as in `V diag(g(w)) V^H`, it has to know `g'`, as it
-//!   does of a product that is marked ([`ArrayOp::Spectral`]), and else gives NaN ([`Rule::nan_for_degenerate_pairs`]);
-//! - no gradient is reversed once more, which could not know either: [`ArrayOp::Simple`] makes it NaN.
+//! - forward mode takes those vectors between which the tangent is diagonal
+//!   ([`ArrayOp::EigenAlong`]);
+//! - reverse mode meets either the values or the vectors. Of both together, as in
+//!   `V diag(g(w)) V^H`, it has to know `g'`, as it does of a product that is marked
+//!   ([`ArrayOp::Spectral`]), and else gives NaN ([`Rule::nan_for_degenerate_pairs`]);
+//! - no gradient is reversed once more, which could not know either: [`ArrayOp::Simple`] makes it
+//!   NaN.
 
 use crate::{
     entity::Value,
@@ -25,11 +30,13 @@ impl Rule<'_> {
         let sign = self.b.inst(Op::Real1(Real1::Sign), &[x], kind);
         self.mul(sign, sign)
     }
-    /// Zeros with derivatives that are 0, too, but NaN where a number is 0 and what leads back to it is not.
+    /// Zeros with derivatives that are 0, too, but NaN where a number is 0 and what leads back to
+    /// it is not.
     pub(super) fn kinks(&mut self, x: Value, x_bar: Value) -> Value {
         let [x, bar] = [x, x_bar].map(|x| self.real(x));
         let kind = self.b.kind(x).clone();
-        let both = [Real1::AbsSlope, Real1::Sign].map(|op| self.b.inst(Op::Real1(op), &[x], kind.clone()));
+        let both =
+            [Real1::AbsSlope, Real1::Sign].map(|op| self.b.inst(Op::Real1(op), &[x], kind.clone()));
         let kinks = self.sub(both[0], both[1]);
         let there = self.is_there(bar);
         let kinks = self.b.number2(Number2::Scale, kinks, there);
@@ -55,8 +62,9 @@ impl Rule<'_> {
         let diagonal = self.on(A::DiagonalMatrix, &[diagonal]);
         self.sub(equal, diagonal)
     }
-    /// Factors of pairs of vectors; NaN for two of equal values, if something leads back both to one of these values and to one
-    /// of the vectors. The reaches are a row of those of the values, and matrices of those of the vectors.
+    /// Factors of pairs of vectors; NaN for two of equal values, if something leads back both to
+    /// one of these values and to one of the vectors. The reaches are a row of those of the values,
+    /// and matrices of those of the vectors.
     pub(super) fn nan_for_degenerate_pairs(
         &mut self,
         factors: Value,
@@ -79,7 +87,8 @@ impl Rule<'_> {
         let equal = self.degenerate_pairs(w);
         self.nan_where(factors, equal)
     }
-    /// `1 / s` of a row for a matrix of these sides, if they differ; NaN of a 0 if something leads back both to it and to its vectors.
+    /// `1 / s` of a row for a matrix of these sides, if they differ; NaN of a 0 if something leads
+    /// back both to it and to its vectors.
     pub(super) fn nan_at_zero(
         &mut self,
         inverse: Value,
@@ -102,7 +111,8 @@ impl Rule<'_> {
     /// The reaches of values, and of their vectors, as real rows.
     fn together(&mut self, of_values: Value, of_vectors: &[Value]) -> [Value; 2] {
         let zero = self.b.int(0);
-        let sums: Vec<Value> = of_vectors.iter().map(|part| self.on(A::SumKeep, &[*part, zero])).collect();
+        let sums: Vec<Value> =
+            of_vectors.iter().map(|part| self.on(A::SumKeep, &[*part, zero])).collect();
         let all = sums.into_iter().reduce(|a, b| self.add(a, b)).unwrap_or(of_values);
         [of_values, all].map(|x| self.real(x))
     }
@@ -147,8 +157,15 @@ fn hermitian(r: &mut Rule<'_>, x: Value) -> Value {
     r.mul(sum, half)
 }
 
-/// The cotangent of the operand of `eigen`, or of the first of `eigen_along`, with the reach of the result for the former.
-pub(super) fn pull_eigen(r: &mut Rule<'_>, x: Value, y: Value, bar: Value, there: Option<Value>) -> Value {
+/// The cotangent of the operand of `eigen`, or of the first of `eigen_along`, with the reach of the
+/// result for the former.
+pub(super) fn pull_eigen(
+    r: &mut Rule<'_>,
+    x: Value,
+    y: Value,
+    bar: Value,
+    there: Option<Value>,
+) -> Value {
     let zero = r.b.int(0);
     let n = r.dim(x, zero);
     let y = r.simple(y, Simple::Eigen);
@@ -174,7 +191,13 @@ pub(super) fn pull_eigen(r: &mut Rule<'_>, x: Value, y: Value, bar: Value, there
 }
 
 /// The tangent of `eigen`; of `eigen_along` where that is derived along another direction.
-pub(super) fn push_eigen(r: &mut Rule<'_>, x: Value, y: Value, d: Value, is_along_another: bool) -> Value {
+pub(super) fn push_eigen(
+    r: &mut Rule<'_>,
+    x: Value,
+    y: Value,
+    d: Value,
+    is_along_another: bool,
+) -> Value {
     let zero = r.b.int(0);
     let n = r.dim(x, zero);
     let d = hermitian(r, d);
@@ -222,10 +245,16 @@ pub(super) fn pull_simple(r: &mut Rule<'_>, [y, k]: [Value; 2], bar: Value, ther
     r.nan_where(bar, doubtful)
 }
 
-/// What a function of a matrix changes with its matrix, but for the change of its eigenvalues: `V (K . V^H X V) V^H` for a Hermitian
-/// X, with `K_ij = (d_i - d_j) / (w_i - w_j)`, `(d'_i + d'_j) / 2` where the eigenvalues are equal, 0 on the diagonal. Of
-/// cotangents it is the conjugate of K. And `V^H X V`.
-fn beside(r: &mut Rule<'_>, [x, y, d, slope]: [Value; 4], along: Value, is_cotangent: bool) -> [Value; 2] {
+/// What a function of a matrix changes with its matrix, but for the change of its eigenvalues:
+/// `V (K . V^H X V) V^H` for a Hermitian X, with `K_ij = (d_i - d_j) / (w_i - w_j)`,
+/// `(d'_i + d'_j) / 2` where the eigenvalues are equal, 0 on the diagonal. Of cotangents it is the
+/// conjugate of K. And `V^H X V`.
+fn beside(
+    r: &mut Rule<'_>,
+    [x, y, d, slope]: [Value; 4],
+    along: Value,
+    is_cotangent: bool,
+) -> [Value; 2] {
     let zero = r.b.int(0);
     let n = r.dim(x, zero);
     let (w, v) = split(r, y, n);
@@ -255,8 +284,14 @@ fn beside(r: &mut Rule<'_>, [x, y, d, slope]: [Value; 4], along: Value, is_cotan
     [r.on(A::MatMulNh, &[t, v]), inside]
 }
 
-/// What leads back to the matrix and to the function of its eigenvalues. All the rest is known by these.
-pub(super) fn pull_spectral(r: &mut Rule<'_>, args: &[Value], k: usize, bar: Value) -> Option<Value> {
+/// What leads back to the matrix and to the function of its eigenvalues. All the rest is known by
+/// these.
+pub(super) fn pull_spectral(
+    r: &mut Rule<'_>,
+    args: &[Value],
+    k: usize,
+    bar: Value,
+) -> Option<Value> {
     let &[_, x, y, d, slope] = args else { return None };
     let y = r.simple(y, Simple::Eigen);
     let [change, inside] = beside(r, [x, y, d, slope], bar, true);
@@ -268,7 +303,11 @@ pub(super) fn pull_spectral(r: &mut Rule<'_>, args: &[Value], k: usize, bar: Val
 }
 
 /// The tangent of a function of a matrix.
-pub(super) fn push_spectral(r: &mut Rule<'_>, args: &[Value], dots: [Option<Value>; 2]) -> Option<Value> {
+pub(super) fn push_spectral(
+    r: &mut Rule<'_>,
+    args: &[Value],
+    dots: [Option<Value>; 2],
+) -> Option<Value> {
     let &[_, x, y, d, slope] = args else { return None };
     let zero = r.b.int(0);
     let y = r.simple(y, Simple::Eigen);

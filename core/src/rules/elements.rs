@@ -6,9 +6,9 @@
 //! b_bar += mul a, y_bar
 //! ```
 //!
-//! The partials are those of numbers. What broadcasting repeated is summed on the way back. Where the cotangent is
-//! one number for all elements it stays one number as long as possible. Spreading or summing to the shape that an
-//! array has already costs nothing when it runs.
+//! The partials are those of numbers. What broadcasting repeated is summed on the way back. Where
+//! the cotangent is one number for all elements it stays one number as long as possible. Spreading
+//! or summing to the shape that an array has already costs nothing when it runs.
 
 use crate::{
     entity::Value,
@@ -28,11 +28,13 @@ pub(super) fn is_array(b: &FunctionBuilder, v: Value) -> bool {
 /// A (co)tangent of `x` with its shape and all its elements, and no more.
 pub(crate) fn whole(b: &mut FunctionBuilder, bar: Value, x: Value) -> Value {
     // These give a (co)tangent its shape when they make it.
-    let known = b.maker(bar).is_some_and(|(op, _)| op.is_elementwise() || matches!(op, Op::OnArrays(_)));
+    let known =
+        b.maker(bar).is_some_and(|(op, _)| op.is_elementwise() || matches!(op, Op::OnArrays(_)));
     if known || !is_array(b, x) { bar } else { b.on_arrays(ArrayOp::Like, &[bar, x]) }
 }
 
-/// A cotangent that may belong to another array than the one it was made for, so that [`whole`] looks at its length.
+/// A cotangent that may belong to another array than the one it was made for, so that [`whole`]
+/// looks at its length.
 pub(super) fn loose(b: &mut FunctionBuilder, bar: Value) -> Value {
     let kind = b.kind(bar).clone();
     match b.maker(bar) {
@@ -64,7 +66,8 @@ pub(super) fn pull(
     reach: Reach,
 ) -> Option<Contribution> {
     let alone = args.iter().filter(|&&a| is_array(b, a)).count() == 1;
-    // Of `complex(a, b)` the parts of one number could not be spread to the shape of a complex array.
+    // Of `complex(a, b)` the parts of one number could not be spread to the shape of a complex
+    // array.
     let parts = op == Op::Mixed(Mixed::Complex) && !alone;
     let number = if parts { None } else { uniform(b, y_bar) };
     let bar = match number {

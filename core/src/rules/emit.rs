@@ -1,7 +1,7 @@
 //! `Ex`: a number that is still an instruction.
 //!
-//! Its operators and functions append instructions to a function under construction. It mixes with float
-//! literals as [`N<S>`](crate::scalar::N) does, so the same formula serves both.
+//! Its operators and functions append instructions to a function under construction. It mixes with
+//! float literals as [`N<S>`](crate::scalar::N) does, so the same formula serves both.
 //!
 //! ```
 //! use ketgrad_core::{ir::{FunctionBuilder, Kind, Param}, rules::Emitter};
@@ -17,8 +17,8 @@
 //! assert!(b.finish().to_string().contains("v4: real = recip v3"));
 //! ```
 //!
-//! A product with the constant 1 is the other factor, with -1 its negative: exact for every number, and
-//! derivatives are full of both.
+//! A product with the constant 1 is the other factor, with -1 its negative: exact for every number,
+//! and derivatives are full of both.
 
 use std::{
     cell::RefCell,
@@ -27,7 +27,9 @@ use std::{
 
 use crate::{
     entity::Value,
-    ir::{ArrayOp, Compare, Element, FunctionBuilder, Kind, Mixed, Number1, Number2, Op, Real1, Real2},
+    ir::{
+        ArrayOp, Compare, Element, FunctionBuilder, Kind, Mixed, Number1, Number2, Op, Real1, Real2,
+    },
 };
 
 use super::Piecewise;
@@ -38,7 +40,8 @@ pub struct Emitter<'b> {
     builder: RefCell<&'b mut FunctionBuilder>,
 }
 
-/// A number that is still an instruction. Cloning copies the name of the value, not the computation.
+/// A number that is still an instruction. Cloning copies the name of the value, not the
+/// computation.
 #[derive(Clone, Debug)]
 pub struct Ex<'e, 'b> {
     emitter: &'e Emitter<'b>,

@@ -1,11 +1,13 @@
-//! The rules of `qr` and `svd`, and parts of those of triangles, of cofactors and of the exponential, in the notation of [`arrays`](super::arrays).
+//! The rules of `qr` and `svd`, and parts of those of triangles, of cofactors and of the
+//! exponential, in the notation of [`arrays`](super::arrays).
 //!
-//! Of `A = Q R`, `Q^H dQ` is skew and `dR R^-1` is an upper triangle with a real diagonal, so both follow from
-//! `Q^H dA R^-1`, their sum. Of `A = U diag(s) V^H`, `U^H dU` and `V^H dV` are skew; their sum and their difference
-//! follow from those of `P = U^H dA V` and its adjoint: `(s_j - s_i) (X + Z) = P + P^H` off the diagonal, `(s_j + s_i) (X - Z) = P - P^H`, of
-//! which the diagonal is a phase that both vectors of complex matrices share. What `dU` has outside the space of
-//! `U` is that of `dA V / s`. Source: Townsend, *Differentiating the singular value decomposition* (2016); for complex
-//! numbers Wan and Zhang, arXiv 1909.02659.
+//! Of `A = Q R`, `Q^H dQ` is skew and `dR R^-1` is an upper triangle with a real diagonal, so both
+//! follow from `Q^H dA R^-1`, their sum. Of `A = U diag(s) V^H`, `U^H dU` and `V^H dV` are skew;
+//! their sum and their difference follow from those of `P = U^H dA V` and its adjoint:
+//! `(s_j - s_i) (X + Z) = P + P^H` off the diagonal, `(s_j + s_i) (X - Z) = P - P^H`, of which the
+//! diagonal is a phase that both vectors of complex matrices share. What `dU` has outside the space
+//! of `U` is that of `dA V / s`. Source: Townsend, *Differentiating the singular value
+//! decomposition* (2016); for complex numbers Wan and Zhang, arXiv 1909.02659.
 
 use crate::{
     entity::Value,
@@ -67,8 +69,9 @@ pub(super) fn push_qr(r: &mut Rule<'_>, a: Value, y: Value, d: Value) -> Value {
     r.on(A::Concat, &[q_dot, r_dot, zero])
 }
 
-/// The derivative of `y = cofactors_along(a, e)` along `f` of `a`: `A^-T (tr(K^T E) - E^T K - F^T Y)` with
-/// `K = cofactors_along(A, F)`. The third derivative of the determinant, it is the same for `e`, `f` and the result in any order.
+/// The derivative of `y = cofactors_along(a, e)` along `f` of `a`:
+/// `A^-T (tr(K^T E) - E^T K - F^T Y)` with `K = cofactors_along(A, F)`. The third derivative of the
+/// determinant, it is the same for `e`, `f` and the result in any order.
 pub(super) fn cofactors_twice(r: &mut Rule<'_>, [a, e, y]: [Value; 3], f: Value) -> Value {
     let inverse = r.on(A::Inv, &[a]);
     let inverse = r.on(A::Transpose, &[inverse]);
@@ -166,7 +169,13 @@ fn outside(r: &mut Rule<'_>, inverse: Value, x: Value, q: Value, p: Value) -> Va
 }
 
 /// The tangent of `svd`; of `svd_along` where that is derived along another direction.
-pub(super) fn push_svd(r: &mut Rule<'_>, a: Value, y: Value, d: Value, is_along_another: bool) -> Value {
+pub(super) fn push_svd(
+    r: &mut Rule<'_>,
+    a: Value,
+    y: Value,
+    d: Value,
+    is_along_another: bool,
+) -> Value {
     let zero = r.b.int(0);
     let [_, u, v] = split(r, a, y);
     let along = r.on(A::MatMul, &[d, v]);
@@ -193,8 +202,15 @@ pub(super) fn push_svd(r: &mut Rule<'_>, a: Value, y: Value, d: Value, is_along_
     r.on(A::Concat, &[upper, v_dot, zero])
 }
 
-/// The cotangent of the operand of `svd`, with its reach where that matters: see [`Rule::nan_for_degenerate_pairs`].
-pub(super) fn pull_svd(r: &mut Rule<'_>, a: Value, y: Value, bar: Value, there: Option<Value>) -> Value {
+/// The cotangent of the operand of `svd`, with its reach where that matters: see
+/// [`Rule::nan_for_degenerate_pairs`].
+pub(super) fn pull_svd(
+    r: &mut Rule<'_>,
+    a: Value,
+    y: Value,
+    bar: Value,
+    there: Option<Value>,
+) -> Value {
     let y = r.simple(y, Simple::Svd);
     let Parts { s, u, v, mut gaps, sums, mut inverse } = parts(r, a, y);
     if let Some(there) = there {
@@ -207,7 +223,8 @@ pub(super) fn pull_svd(r: &mut Rule<'_>, a: Value, y: Value, bar: Value, there: 
     let [s_bar, u_bar, v_bar] = split(r, a, bar);
     let zero = r.b.int(0);
     let s_bar = r.real_part(s_bar);
-    // Of a singular value as of an absolute value: at 0 a slope of it has no derivative, unless it is 0.
+    // Of a singular value as of an absolute value: at 0 a slope of it has no derivative, unless it
+    // is 0.
     let kinks = r.kinks(s, s_bar);
     let s_bar = r.add(s_bar, kinks);
     let s_bar = r.on(A::DropAxis, &[s_bar, zero]);
@@ -221,7 +238,8 @@ pub(super) fn pull_svd(r: &mut Rule<'_>, a: Value, y: Value, bar: Value, there: 
         p_bar = r.add(p_bar, t);
     }
     p_bar = r.sub(p_bar, odd_h);
-    let (u_out, v_out) = (outside(r, inverse, u_bar, u, x_bar), outside(r, inverse, v_bar, v, z_bar));
+    let (u_out, v_out) =
+        (outside(r, inverse, u_bar, u, x_bar), outside(r, inverse, v_bar, v, z_bar));
     // (U P_bar + X) V^H + U Z^H
     let t = r.on(A::MatMul, &[u, p_bar]);
     let t = r.add(t, u_out);

@@ -1,7 +1,8 @@
 //! The rules of `pinv` and `lstsq`, in the notation of [`arrays`](super::arrays).
 //!
-//! They hold where the rank does not change. `A^+` times something is `lstsq` of `A`, and `A^+^H` times something is `lstsq` of `A^H`, so
-//! that both rules are written with the operations that they are the rules of.
+//! They hold where the rank does not change. `A^+` times something is `lstsq` of `A`, and `A^+^H`
+//! times something is `lstsq` of `A^H`, so that both rules are written with the operations that
+//! they are the rules of.
 
 use crate::{
     entity::Value,
@@ -61,7 +62,13 @@ fn columns(r: &mut Rule<'_>, x: Value, a: Value, axis: i64) -> Value {
 }
 
 /// The cotangent of an operand of `lstsq`.
-pub(super) fn pull_lstsq(r: &mut Rule<'_>, [a, b]: [Value; 2], x: Value, k: usize, bar: Value) -> Value {
+pub(super) fn pull_lstsq(
+    r: &mut Rule<'_>,
+    [a, b]: [Value; 2],
+    x: Value,
+    k: usize,
+    bar: Value,
+) -> Value {
     let adjoint = r.adjoint(a);
     let b_bar = r.on(A::Lstsq, &[adjoint, bar]);
     if k == 1 {

@@ -73,7 +73,13 @@ macro_rules! readers {
 for_each_op!(readers);
 
 /// Emits the partial of an op of the table by its `k`-th operand; `None` for other ops.
-pub fn partial(b: &mut FunctionBuilder, op: Op, k: usize, args: &[Value], y: Value) -> Option<Value> {
+pub fn partial(
+    b: &mut FunctionBuilder,
+    op: Op,
+    k: usize,
+    args: &[Value],
+    y: Value,
+) -> Option<Value> {
     let emitter = Emitter::new(b);
     let first = emitter.ex(*args.first()?);
     let second = emitter.ex(*args.last()?);

@@ -36,8 +36,8 @@ pub trait Piecewise: Sized {
     fn polygamma(&self, n: i64) -> Self;
 }
 
-/// Of a complex number the real part decides; none of the formulas asks that. Of a number without a value
-/// yet the answer is NaN: no side is chosen silently.
+/// Of a complex number the real part decides; none of the formulas asks that. Of a number without a
+/// value yet the answer is NaN: no side is chosen silently.
 impl<T: Real, S: Scalar<Real = T>> Piecewise for N<S> {
     fn lit(&self, x: f64) -> Self {
         N(S::lit(x))

@@ -6,13 +6,14 @@
 //!                       b_bar += scale (neg (div y, b)), y_bar
 //! ```
 //!
-//! Ops of the table have one rule between them: cotangent times the conjugate of the partial, or tangent
-//! times the partial. The rest is listed below, one arm each; operations on whole arrays have a file of their
-//! own, and so has what works element by element. Reading and writing elements is linear: the rules move numbers and
-//! compute nothing. (Co)tangents of arrays may be shorter than the array (see [`Kind`]), hence `peek`,
-//! `put` and `add_at` instead of `get` and `set`. While they are collected, cotangents of the operands of these may be
-//! longer, too: what is read or written beyond the end of an array is none of its elements. Rules that go by the shape of
-//! a cotangent cut it off first; for `fill` and for calls the walk over a function does so.
+//! Ops of the table have one rule between them: cotangent times the conjugate of the partial, or
+//! tangent times the partial. The rest is listed below, one arm each; operations on whole arrays
+//! have a file of their own, and so has what works element by element. Reading and writing elements
+//! is linear: the rules move numbers and compute nothing. (Co)tangents of arrays may be shorter
+//! than the array (see [`Kind`]), hence `peek`, `put` and `add_at` instead of `get` and `set`.
+//! While they are collected, cotangents of the operands of these may be longer, too: what is read
+//! or written beyond the end of an array is none of its elements. Rules that go by the shape of a
+//! cotangent cut it off first; for `fill` and for calls the walk over a function does so.
 
 use crate::{
     entity::Value,
@@ -32,9 +33,9 @@ pub enum Contribution {
     At(Value, Value),
 }
 
-/// Where a (co)tangent is zero because nothing leads there: the side of a choice that was not taken, elements that are not read,
-/// inputs that stay. Nothing is multiplied with such a zero; every other zero is a number, whose product with an infinite
-/// partial is NaN.
+/// Where a (co)tangent is zero because nothing leads there: the side of a choice that was not
+/// taken, elements that are not read, inputs that stay. Nothing is multiplied with such a zero;
+/// every other zero is a number, whose product with an infinite partial is NaN.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reach {
     /// Nowhere.
@@ -45,9 +46,9 @@ pub enum Reach {
     Nonzero,
 }
 
-/// Emits what flows back to each operand for which `wanted` says so, from the cotangent of the result.
-/// `args` and `result` are the primal values, as values of the function under construction. `None` if the
-/// op has no rule here.
+/// Emits what flows back to each operand for which `wanted` says so, from the cotangent of the
+/// result. `args` and `result` are the primal values, as values of the function under construction.
+/// `None` if the op has no rule here.
 pub fn pullback(
     b: &mut FunctionBuilder,
     op: Op,
@@ -58,10 +59,13 @@ pub fn pullback(
     wanted: &[bool],
 ) -> Option<Vec<Contribution>> {
     let mut bars = vec![Contribution::Zero; args.len()];
-    // The element of a write is read before it becomes zero, and what was appended before it is cut off, so that the cotangent
-    // can be written in place.
+    // The element of a write is read before it becomes zero, and what was appended before it is cut
+    // off, so that the cotangent can be written in place.
     let backwards = matches!(op, Op::Set | Op::Put | Op::OnArrays(ArrayOp::Concat));
-    for k in (0..args.len()).map(|k| if backwards { args.len() - 1 - k } else { k }).filter(|k| wanted[*k]) {
+    for k in (0..args.len())
+        .map(|k| if backwards { args.len() - 1 - k } else { k })
+        .filter(|k| wanted[*k])
+    {
         bars[k] = pull(b, op, args, result, k, y_bar, reach)?;
     }
     Some(bars)
@@ -120,8 +124,8 @@ fn pull(
     })
 }
 
-/// Emits the tangent of the result from those of the operands, `None` being zero, and from where these are zero because nothing
-/// leads there. The outer `None` says that the op has no rule here.
+/// Emits the tangent of the result from those of the operands, `None` being zero, and from where
+/// these are zero because nothing leads there. The outer `None` says that the op has no rule here.
 pub fn pushforward(
     b: &mut FunctionBuilder,
     op: Op,
@@ -138,7 +142,8 @@ pub fn pushforward(
     }
     let dot = |k: usize| dots.get(k).copied().flatten();
     let kind = b.kind(result).clone();
-    let zero_of = |b: &mut FunctionBuilder, v: Option<Value>, kind: &Kind| v.unwrap_or_else(|| b.zero(kind));
+    let zero_of =
+        |b: &mut FunctionBuilder, v: Option<Value>, kind: &Kind| v.unwrap_or_else(|| b.zero(kind));
     let element = match &kind {
         Kind::Array(e) => e.kind(),
         other => other.clone(),
@@ -190,8 +195,8 @@ pub(super) fn push_partials(
     Some(sum)
 }
 
-/// The partial `p` of an op by its `k`-th operand, times a (co)tangent `d`. Where the op takes nothing of an operand, as `max` of the
-/// lesser one, nothing is multiplied either.
+/// The partial `p` of an op by its `k`-th operand, times a (co)tangent `d`. Where the op takes
+/// nothing of an operand, as `max` of the lesser one, nothing is multiplied either.
 pub(super) fn term(
     b: &mut FunctionBuilder,
     op: Op,
@@ -243,8 +248,9 @@ fn power_slope(b: &mut FunctionBuilder, op: Mixed, x: Value, n: Value) -> Value 
 /// `x^(n-1)`; of the least integer n in two factors.
 fn power_less_one(b: &mut FunctionBuilder, op: Mixed, x: Value, n: Value) -> Value {
     let one = b.int(1);
-    let int2 =
-        |b: &mut FunctionBuilder, op: Int2, p: Value, q: Value| b.inst(Op::Int2(op), &[p, q], Kind::Int);
+    let int2 = |b: &mut FunctionBuilder, op: Int2, p: Value, q: Value| {
+        b.inst(Op::Int2(op), &[p, q], Kind::Int)
+    };
     if matches!(b.op_of(n), Some(Op::Int(n)) if n > i64::MIN) {
         let less = int2(b, Int2::Sub, n, one);
         return b.mixed(op, &[x, less]);
@@ -389,7 +395,8 @@ pub(super) fn push_mixed(
 
 /// `x / y` of numbers `x` whose length `y` is; 0 where that is 0.
 pub(super) fn direction(b: &mut FunctionBuilder, x: Value, y: Value) -> Value {
-    let over = |b: &mut FunctionBuilder, x: Value| b.lifted(Op::Real2(Real2::Ratio), &[x, y], Kind::Real);
+    let over =
+        |b: &mut FunctionBuilder, x: Value| b.lifted(Op::Real2(Real2::Ratio), &[x, y], Kind::Real);
     if !matches!(b.kind(x), Kind::Complex | Kind::Array(Element::Complex)) {
         return over(b, x);
     }

@@ -1,8 +1,9 @@
 //! Where (co)tangents come from somewhere, carried along beside them.
 //!
-//! A *reach* has the kind of its (co)tangent: a number, or an array of numbers, that is 0 exactly where the (co)tangent is zero
-//! because nothing leads there, and positive elsewhere. It counts ways, so that reaches add up as (co)tangents do; all
-//! partials of numbers count as 1, and what an operation on arrays mixes is reached everywhere if it is anywhere.
+//! A *reach* has the kind of its (co)tangent: a number, or an array of numbers, that is 0 exactly
+//! where the (co)tangent is zero because nothing leads there, and positive elsewhere. It counts
+//! ways, so that reaches add up as (co)tangents do; all partials of numbers count as 1, and what an
+//! operation on arrays mixes is reached everywhere if it is anywhere.
 //!
 //! ```text
 //! y = get xs, i          pullback, given y_bar and the reach y_there:
@@ -123,13 +124,15 @@ fn moves(op: Op) -> bool {
         Op::Array | Op::Fill | Op::Sum => true,
         Op::Get | Op::Set | Op::Peek | Op::Put | Op::AddAt | Op::Accumulate => true,
         Op::OnArrays(op) => {
-            op.moves() || matches!(op, A::Scatter | A::SumLike | A::SumKeep | A::Cumsum | A::CumsumBack)
+            op.moves()
+                || matches!(op, A::Scatter | A::SumLike | A::SumKeep | A::Cumsum | A::CumsumBack)
         }
         _ => false,
     }
 }
 
-/// Without what an op takes nothing of: the lesser operand of `max`, what `scale` and `guard` make zero.
+/// Without what an op takes nothing of: the lesser operand of `max`, what `scale` and `guard` make
+/// zero.
 fn through(
     b: &mut FunctionBuilder,
     op: Op,
@@ -139,7 +142,9 @@ fn through(
     there: Value,
 ) -> Option<Value> {
     Some(match (op, k) {
-        (Op::Number2(Number2::Scale | Number2::Guard), 0) => b.number2(Number2::Guard, there, args[1]),
+        (Op::Number2(Number2::Scale | Number2::Guard), 0) => {
+            b.number2(Number2::Guard, there, args[1])
+        }
         (Op::Real2(Real2::Min | Real2::Max), _) => {
             let p = partial(b, op, k, args, y)?;
             b.number2(Number2::Guard, there, p)
@@ -161,8 +166,9 @@ pub(crate) fn everywhere(b: &mut FunctionBuilder, there: Value, x: Value) -> Val
 
 /// A reach of the kind of the numbers in `x`.
 pub(crate) fn as_in(b: &mut FunctionBuilder, there: Value, x: Value) -> Value {
-    let is_complex =
-        |b: &FunctionBuilder, v: Value| matches!(b.kind(v), Kind::Complex | Kind::Array(Element::Complex));
+    let is_complex = |b: &FunctionBuilder, v: Value| {
+        matches!(b.kind(v), Kind::Complex | Kind::Array(Element::Complex))
+    };
     match (is_complex(b, there), is_complex(b, x)) {
         (true, false) => b.mixed(Mixed::Re, &[there]),
         (false, true) => b.mixed(Mixed::Promote, &[there]),

@@ -1,8 +1,8 @@
 //! The registry of rules: functions and primitives with derivatives of their own, under names.
 //!
-//! A registry is a value. Whoever reads program text or differentiates hands it over; nothing is global.
-//! It holds a [`Program`]: reading text starts from a copy of it, so whatever it defines can be called by
-//! name.
+//! A registry is a value. Whoever reads program text or differentiates hands it over; nothing is
+//! global. It holds a [`Program`]: reading text starts from a copy of it, so whatever it defines
+//! can be called by name.
 //!
 //! ```
 //! use ketgrad_core::{ir::{Kind, parse}, rules::Rules};
@@ -82,17 +82,28 @@ impl Rules {
     ///
     /// # Errors
     /// The name is taken.
-    pub fn primitive(&mut self, name: &str, params: &[Kind], result: Kind) -> Result<(), RuleError> {
+    pub fn primitive(
+        &mut self,
+        name: &str,
+        params: &[Kind],
+        result: Kind,
+    ) -> Result<(), RuleError> {
         if self.program.lookup_primitive(name).is_some() || self.program.lookup(name).is_some() {
             return Err(RuleError::Taken { name: name.into() });
         }
         let (name, params) = (name.to_owned(), params.to_vec());
-        self.program.primitives.push(Primitive { name, params, result, pullback: None, pushforward: None });
+        self.program.primitives.push(Primitive {
+            name,
+            params,
+            result,
+            pullback: None,
+            pushforward: None,
+        });
         Ok(())
     }
 
-    /// Names the primitive that pulls cotangents back: `(inputs…, result, cotangent) -> (cotangents of the
-    /// inputs that have one…)`.
+    /// Names the primitive that pulls cotangents back:
+    /// `(inputs…, result, cotangent) -> (cotangents of the inputs that have one…)`.
     ///
     /// # Errors
     /// An unknown name, or a primitive of another signature.
@@ -106,23 +117,28 @@ impl Rules {
         Ok(())
     }
 
-    /// Names the primitive that pushes tangents forward: `(inputs…, tangents of those that have one…) ->
-    /// tangent of the result`.
+    /// Names the primitive that pushes tangents forward:
+    /// `(inputs…, tangents of those that have one…) -> tangent of the result`.
     ///
     /// # Errors
     /// An unknown name, or a primitive of another signature.
-    pub fn primitive_pushforward(&mut self, name: &str, pushforward: &str) -> Result<(), RuleError> {
+    pub fn primitive_pushforward(
+        &mut self,
+        name: &str,
+        pushforward: &str,
+    ) -> Result<(), RuleError> {
         let (id, rule) = (self.find(name)?, self.find(pushforward)?);
         let p = &self.program.primitives[id];
-        let params = p.params.iter().cloned().chain(p.params.iter().filter_map(Kind::tangent)).collect();
+        let params =
+            p.params.iter().cloned().chain(p.params.iter().filter_map(Kind::tangent)).collect();
         let result = p.result.tangent().unwrap_or(Kind::tuple([]));
         self.check(rule, params, result)?;
         self.program.primitives[id].pushforward = Some(rule);
         Ok(())
     }
 
-    /// Whether the name has a derivative rule: an op of the table, or a registered function or primitive
-    /// with a pullback. A function without is differentiated through its body.
+    /// Whether the name has a derivative rule: an op of the table, or a registered function or
+    /// primitive with a pullback. A function without is differentiated through its body.
     #[must_use]
     pub fn has_rule(&self, name: &str) -> bool {
         let primitive = || self.program.lookup_primitive(name).map(|p| &self.program.primitives[p]);
@@ -152,8 +168,10 @@ impl Rules {
     /// An unknown name.
     pub fn non_differentiable(&mut self, name: &str) -> Result<(), RuleError> {
         let f = self.function(name)?;
-        let rule =
-            CustomRule { non_differentiable: true, ..self.program.rule(f).cloned().unwrap_or_default() };
+        let rule = CustomRule {
+            non_differentiable: true,
+            ..self.program.rule(f).cloned().unwrap_or_default()
+        };
         self.program.set_rule(f, rule);
         Ok(())
     }
@@ -173,7 +191,9 @@ impl Rules {
         result: Kind,
     ) -> Result<(), RuleError> {
         let given = &self.program.primitives[rule];
-        let shown = |params: &[Kind], result: &Kind| format!("{} -> {result}", Kind::tuple(params.to_vec()));
+        let shown = |params: &[Kind], result: &Kind| {
+            format!("{} -> {result}", Kind::tuple(params.to_vec()))
+        };
         if given.params == params && given.result == result {
             return Ok(());
         }
@@ -192,15 +212,20 @@ impl Op {
         use crate::ir::Mixed;
         match self {
             Op::Number1(_) | Op::Number2(_) | Op::Real1(_) | Op::Real2(_) => true,
-            Op::Mixed(m) => !matches!(m, Mixed::FromInt | Mixed::Cmp | Mixed::Not | Mixed::And | Mixed::Or),
+            Op::Mixed(m) => {
+                !matches!(m, Mixed::FromInt | Mixed::Cmp | Mixed::Not | Mixed::And | Mixed::Or)
+            }
             Op::Select | Op::Tuple | Op::Field(_) | Op::Array | Op::Fill | Op::Sum => true,
             Op::OnArrays(op) => op.is_differentiable(),
             Op::Get | Op::Set | Op::Peek | Op::Put | Op::AddAt | Op::Accumulate => true,
             Op::Push { .. } | Op::Pop { .. } => true,
             Op::Real(_) | Op::Int(_) | Op::Bool(_) | Op::Int1(_) | Op::Int2(_) => false,
-            Op::Expect(_) | Op::Compare(_) | Op::CompareInt(_) | Op::Len | Op::Call(_) | Op::Primitive(_) => {
-                false
-            }
+            Op::Expect(_)
+            | Op::Compare(_)
+            | Op::CompareInt(_)
+            | Op::Len
+            | Op::Call(_)
+            | Op::Primitive(_) => false,
         }
     }
 }

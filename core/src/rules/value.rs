@@ -1,7 +1,7 @@
 //! The values of the op table, on every scalar.
 //!
-//! Functions that are constant between jumps ask for an order, which a number without a value yet does not
-//! have: these give [`Undecided`].
+//! Functions that are constant between jumps ask for an order, which a number without a value yet
+//! does not have: these give [`Undecided`].
 
 use std::cmp::Ordering;
 
@@ -96,7 +96,12 @@ impl Real1 {
             Real1::Round => Piece::Round,
             Real1::Trunc => Piece::Trunc,
             Real1::Detach => Piece::Detach,
-            Real1::Beyond | Real1::Erf | Real1::Erfc | Real1::Lgamma | Real1::Sigmoid | Real1::Softplus => {
+            Real1::Beyond
+            | Real1::Erf
+            | Real1::Erfc
+            | Real1::Lgamma
+            | Real1::Sigmoid
+            | Real1::Softplus => {
                 return None;
             }
         })

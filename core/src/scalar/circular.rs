@@ -1,18 +1,20 @@
-//! Sine, cosine and tangent of 64-bit floats, without branches but for numbers beyond [`NEAR`], so that a compiler can
-//! compute several at a time.
+//! Sine, cosine and tangent of 64-bit floats, without branches but for numbers beyond [`NEAR`], so
+//! that a compiler can compute several at a time.
 //!
 //! ```text
 //! x = n pi/2 + r + s, |r| <= pi/4       sin r = r + r^3 p(r^2)
 //!                                       cos r = 1 - r^2/2 + r^4 q(r^2)
 //! ```
 //!
-//! `pi/2` is three floats: `x - n a` is exact, and what rounding takes of `x - n a - n b` goes to `s`. Beyond [`NEAR`] the
-//! fraction of `2 x / pi` is made of integers (Payne and Hanek, *Radian Reduction for Trigonometric Functions*, ACM SIGNUM
-//! Newsletter 18, 1983). The polynomials have least relative errors, by Remez's exchange in numbers of 60 digits: .03 and
-//! .0005 units in the last place of `sin` and `cos`. Largest errors found against 400 digits, in such units: `sin` .8, `cos` .8,
-//! `tan` .9.
+//! `pi/2` is three floats: `x - n a` is exact, and what rounding takes of `x - n a - n b` goes to
+//! `s`. Beyond [`NEAR`] the fraction of `2 x / pi` is made of integers (Payne and Hanek, *Radian
+//! Reduction for Trigonometric Functions*, ACM SIGNUM Newsletter 18, 1983). The polynomials have
+//! least relative errors, by Remez's exchange in numbers of 60 digits: .03 and .0005 units in the
+//! last place of `sin` and `cos`. Largest errors found against 400 digits, in such units: `sin` .8,
+//! `cos` .8, `tan` .9.
 //!
-//! As for [`elementary`](super::elementary) a number has one value on every machine, wherever it stands in an array.
+//! As for [`elementary`](super::elementary) a number has one value on every machine, wherever it
+//! stands in an array.
 
 use std::f64::consts::{FRAC_2_PI, FRAC_PI_2};
 
@@ -100,7 +102,8 @@ fn far(x: f64) -> Angle {
     // |x| = m 2^e
     let bits = x.abs().to_bits();
     let (m, e) = (bits & ((1 << 52) - 1) | 1 << 52, (bits >> 52) as i64 - 1075);
-    // Digits of 2/pi before the first of these give whole turns; 256 of them leave 2^-200 of a quarter.
+    // Digits of 2/pi before the first of these give whole turns; 256 of them leave 2^-200 of a
+    // quarter.
     let first = (63 + e - 1) as usize;
     let digit = |k: usize| {
         let (word, by) = (first / 64 + k, first % 64);
@@ -123,7 +126,8 @@ fn far(x: f64) -> Angle {
     let up = fraction >> 127;
     let (size, third) = if up == 1 { (!fraction, !third) } else { (fraction, third) };
     let zeros = size.leading_zeros();
-    let size = if zeros == 0 { size } else { size << zeros | u128::from(third) << 64 >> (128 - zeros) };
+    let size =
+        if zeros == 0 { size } else { size << zeros | u128::from(third) << 64 >> (128 - zeros) };
     // 53 digits and the next ones.
     let scale = f64::from_bits(u64::from(1023 - 53 - zeros) << 52);
     let high = (size >> 75) as f64 * scale;
@@ -164,7 +168,8 @@ fn sine_of(angle: Angle, more: u64) -> f64 {
 #[inline(always)]
 fn tangent_of(angle: Angle) -> f64 {
     let odd = angle.quarters & 1 == 1;
-    let [[s, s_rest], [c, c_rest]] = [sine(angle.rest), cosine(angle.rest)].map(|[a, b]| join(a, b));
+    let [[s, s_rest], [c, c_rest]] =
+        [sine(angle.rest), cosine(angle.rest)].map(|[a, b]| join(a, b));
     let (a, a_rest, b, b_rest) = if odd { (c, c_rest, s, s_rest) } else { (s, s_rest, c, c_rest) };
     // A quotient, and what it lacks.
     let y = a / b;
@@ -232,12 +237,18 @@ mod tests {
                 (1e12 * v).round() * FRAC_PI_2,
             ];
             for ((name, ours, theirs), x) in FUNCTIONS.iter().flat_map(|f| points.map(|x| (f, x))) {
-                assert!(apart(ours(x), theirs(x)) <= 2, "{name}({x:e}): {:e} {:e}", ours(x), theirs(x));
+                assert!(
+                    apart(ours(x), theirs(x)) <= 2,
+                    "{name}({x:e}): {:e} {:e}",
+                    ours(x),
+                    theirs(x)
+                );
             }
         }
     }
 
-    /// Digits of sines by numbers of 1200 digits. The second number is as near to a quarter as a float can be.
+    /// Digits of sines by numbers of 1200 digits. The second number is as near to a quarter as a
+    /// float can be.
     #[test]
     fn large_numbers_are_reduced_as_they_are() {
         let known = [
@@ -246,7 +257,12 @@ mod tests {
             (f64::MAX, 0.004_961_954_789_184_062, -0.999_987_689_426_559_9),
         ];
         for (x, s, c) in known {
-            assert!(apart(sin(x), s) <= 1 && apart(cos(x), c) <= 1, "{x:e}: {:e} {:e}", sin(x), cos(x));
+            assert!(
+                apart(sin(x), s) <= 1 && apart(cos(x), c) <= 1,
+                "{x:e}: {:e} {:e}",
+                sin(x),
+                cos(x)
+            );
             assert!(apart(sin(-x), -s) <= 1 && apart(cos(-x), c) <= 1, "{x:e}");
             assert!(apart(tan(x), s / c) <= 2, "{x:e}: {:e} {:e}", tan(x), s / c);
         }
@@ -270,9 +286,11 @@ mod tests {
     fn numbers_are_what_they_are_beside_large_ones() {
         let numbers: Vec<f64> =
             (0..1000).map(|k| f64::from(k).sin() * if k % 301 == 7 { 1e15 } else { 9.0 }).collect();
-        for (all, alone) in
-            [(f64::sin_all as fn(&mut [f64]), sin as Float), (f64::cos_all, cos), (f64::tan_all, tan)]
-        {
+        for (all, alone) in [
+            (f64::sin_all as fn(&mut [f64]), sin as Float),
+            (f64::cos_all, cos),
+            (f64::tan_all, tan),
+        ] {
             let mut given = numbers.clone();
             all(&mut given);
             assert!(given.iter().zip(&numbers).all(|(y, x)| y.to_bits() == alone(*x).to_bits()));

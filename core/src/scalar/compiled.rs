@@ -1,14 +1,16 @@
 //! Functions over numbers that this crate compiles itself.
 //!
-//! A generic function is compiled by every crate that calls it, so a program of a few lines would optimize an interpreter and
-//! all kernels once more. [`compiled!`] gives the function over `f32`, `f64` and complex numbers of both that stands in a
-//! table of this crate, which is compiled with it; over every other type, the caller's own.
+//! A generic function is compiled by every crate that calls it, so a program of a few lines would
+//! optimize an interpreter and all kernels once more. [`compiled!`] gives the function over `f32`,
+//! `f64` and complex numbers of both that stands in a table of this crate, which is compiled with
+//! it; over every other type, the caller's own.
 //!
 //! ```text
 //! type F<S> = fn(&Code, &mut Machine<S>) -> bool;
 //! compiled!(S: F = [f32, f64, Complex<f32>, Complex<f64>] run)(code, machine)
 //! ```
-//! What keeps the caller from compiling its own is that the branch on [`Ring::COMPILED`] is decided before code is made.
+//! What keeps the caller from compiling its own is that the branch on [`Ring::COMPILED`] is decided
+//! before code is made.
 
 use std::any::Any;
 

@@ -3,11 +3,11 @@
 //! # How the formulas are chosen
 //! - Each is an identity of real-analytic functions of the two parts, so on a `T` that carries
 //!   derivatives it gives the right derivatives away from branch points.
-//! - Where accuracy or the side of a branch cut needs a decision, it is taken on [`Real::primal`], and
-//!   every alternative is a correct formula; a number whose value is not known takes one that needs no
-//!   decision.
-//! - The branch cuts and the signs of zeros on them are those of C99, Annex G. Infinite parts follow
-//!   the formulas.
+//! - Where accuracy or the side of a branch cut needs a decision, it is taken on [`Real::primal`],
+//!   and every alternative is a correct formula; a number whose value is not known takes one that
+//!   needs no decision.
+//! - The branch cuts and the signs of zeros on them are those of C99, Annex G. Infinite parts
+//!   follow the formulas.
 //!
 //! ```
 //! use ketgrad_core::scalar::Scalar;
@@ -24,8 +24,8 @@
 //! assert_eq!((w.re.eps, w.im.eps), (0.0, -0.25));
 //! ```
 //!
-//! Sources: W. Kahan, "Branch cuts for complex elementary functions, or much ado about nothing's sign
-//! bit" (1987), for the inverse functions; ISO C99, Annex G, for the cuts.
+//! Sources: W. Kahan, "Branch cuts for complex elementary functions, or much ado about nothing's
+//! sign bit" (1987), for the inverse functions; ISO C99, Annex G, for the cuts.
 
 use num_complex::Complex;
 
@@ -91,15 +91,16 @@ impl<T: Real> Scalar for Complex<T> {
     fn quotient(&self, other: &Self) -> Self {
         match other.re.inverse_size(&other.im) {
             Some(s) => {
-                Complex::new(&self.re * &s, &self.im * &s) / Complex::new(&other.re * &s, &other.im * &s)
+                Complex::new(&self.re * &s, &self.im * &s)
+                    / Complex::new(&other.re * &s, &other.im * &s)
             }
             None => self / other,
         }
     }
 
     /// The half plane decides which part is computed from a sum without cancellation; the other one
-    /// follows from `2 re im = y`. Undecided, and at 0: half the angle. At 0 the derivative is infinite
-    /// along the real axis and NaN in other directions.
+    /// follows from `2 re im = y`. Undecided, and at 0: half the angle. At 0 the derivative is
+    /// infinite along the real axis and NaN in other directions.
     fn sqrt(&self) -> Self {
         let (x, y) = (&self.re, &self.im);
         let half = T::ratio(1, 2);
@@ -204,7 +205,10 @@ impl<T: Real> Scalar for Complex<T> {
     /// Kahan's formula, with `atan2` so that derivatives exist on the cuts.
     fn asin(&self) -> Self {
         let (p, q) = (sqrt_one_minus(self), sqrt_one_plus(self));
-        Complex::new(self.re.atan2(&(&p.re * &q.re - &p.im * &q.im)), (&p.re * &q.im - &p.im * &q.re).asinh())
+        Complex::new(
+            self.re.atan2(&(&p.re * &q.re - &p.im * &q.im)),
+            (&p.re * &q.im - &p.im * &q.re).asinh(),
+        )
     }
     /// Kahan's formula.
     fn acos(&self) -> Self {
@@ -226,8 +230,9 @@ impl<T: Real> Scalar for Complex<T> {
         let (s, c) = self.im.sin_cos();
         Complex::new(self.re.cosh() * c, damp(&s, &self.re.sinh()))
     }
-    /// With `e = exp(-2|x|)`: `(sgn(x) (1 - e^2) + 4i e sin y cos y) / ((1 - e)^2 + 4 e cos^2 y)`. It holds
-    /// with either sign, so nothing depends on the sign being known; the right one cannot overflow.
+    /// With `e = exp(-2|x|)`: `(sgn(x) (1 - e^2) + 4i e sin y cos y) / ((1 - e)^2 + 4 e cos^2 y)`.
+    /// It holds with either sign, so nothing depends on the sign being known; the right one cannot
+    /// overflow.
     fn tanh(&self) -> Self {
         let (x, y) = (&self.re, &self.im);
         let sign = sign_of(x);
@@ -249,8 +254,8 @@ impl<T: Real> Scalar for Complex<T> {
         let q = sqrt_one_plus(self);
         Complex::new((&p.re * &q.re + &p.im * &q.im).asinh(), p.im.atan2(&q.re) * T::int(2))
     }
-    /// `sgn(x) ln(1 + 4|x| / ((1 - |x|)^2 + y^2)) / 4 + i atan2(2y, (1 - x)(1 + x) - y^2) / 2`; the first part
-    /// holds with either sign, the right one does not cancel.
+    /// `sgn(x) ln(1 + 4|x| / ((1 - |x|)^2 + y^2)) / 4 + i atan2(2y, (1 - x)(1 + x) - y^2) / 2`; the
+    /// first part holds with either sign, the right one does not cancel.
     fn atanh(&self) -> Self {
         let (x, y) = (&self.re, &self.im);
         let sign = sign_of(x);
@@ -258,11 +263,14 @@ impl<T: Real> Scalar for Complex<T> {
         let distance = (T::one() - &size).hypot(y);
         let ratio = size * T::int(4) / &distance / distance;
         let cosine = (T::one() - x) * (T::one() + x) - y * y;
-        Complex::new(sign * ratio.ln_1p() * T::ratio(1, 4), (y * T::int(2)).atan2(&cosine) * T::ratio(1, 2))
+        Complex::new(
+            sign * ratio.ln_1p() * T::ratio(1, 4),
+            (y * T::int(2)).atan2(&cosine) * T::ratio(1, 2),
+        )
     }
 
-    /// By repeated squaring, O(log n); of the reciprocal where `z^-n` leaves the range of the floats. NaN for a negative power
-    /// of 0.
+    /// By repeated squaring, O(log n); of the reciprocal where `z^-n` leaves the range of the
+    /// floats. NaN for a negative power of 0.
     fn powi(&self, n: i64) -> Self {
         let power = product(self, n.unsigned_abs());
         let finite = |x: &T| x.primal().is_none_or(f64::is_finite);
@@ -273,8 +281,8 @@ impl<T: Real> Scalar for Complex<T> {
         }
     }
 
-    /// `exp(w ln z)`; by repeated squaring where `w` is an integer constant. `0^0 = 1`, and `0^w = 0` for
-    /// `Re w > 0`.
+    /// `exp(w ln z)`; by repeated squaring where `w` is an integer constant. `0^0 = 1`, and
+    /// `0^w = 0` for `Re w > 0`.
     fn pow(&self, w: &Self) -> Self {
         if let Some(n) = integer_constant(w) {
             return Scalar::powi(self, n);
@@ -494,10 +502,14 @@ mod tests {
         unary_functions!(compare);
         for (x, y) in POINTS {
             let w = Complex::new(0.5, -1.25);
-            let power =
-                Scalar::pow(&Complex::new(Hidden(x), Hidden(y)), &Complex::new(Hidden(w.re), Hidden(w.im)));
+            let power = Scalar::pow(
+                &Complex::new(Hidden(x), Hidden(y)),
+                &Complex::new(Hidden(w.re), Hidden(w.im)),
+            );
             let reference = Scalar::pow(&Complex::new(x, y), &w);
-            assert!((power.re.0 - reference.re).hypot(power.im.0 - reference.im) <= UNDECIDED * 100.0);
+            assert!(
+                (power.re.0 - reference.re).hypot(power.im.0 - reference.im) <= UNDECIDED * 100.0
+            );
         }
         let zero = Scalar::sqrt(&Complex::new(Hidden(0.0), Hidden(0.0)));
         assert_eq!(zero, Complex::new(Hidden(0.0), Hidden(0.0)));

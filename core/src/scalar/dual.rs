@@ -1,9 +1,10 @@
 //! Dual numbers: num_dual's types as [`Real`]s, with derivatives of every order.
 //!
 //! A dual number carries a value and derivatives, and every function moves both. `Dual` holds one
-//! first derivative, `DualVec` a gradient, `Dual2` and `Dual3` the second and third derivative along
-//! one direction, `HyperDual` and `HyperHyperDual` mixed ones. They nest (`Dual<Dual64>`), and they are
-//! real numbers, so complex amplitudes that depend on a parameter are `Complex<Dual64>`:
+//! first derivative, `DualVec` a gradient, `Dual2` and `Dual3` the second and third derivative
+//! along one direction, `HyperDual` and `HyperHyperDual` mixed ones. They nest (`Dual<Dual64>`),
+//! and they are real numbers, so complex amplitudes that depend on a parameter are
+//! `Complex<Dual64>`:
 //!
 //! ```
 //! use ketgrad_core::scalar::Scalar;
@@ -27,13 +28,15 @@
 //! | `HyperDual<T>` | `Dual(re, eps1)` | `Dual(eps2, eps1eps2)` |
 //! | `HyperHyperDual<T>` | `HyperDual(re, eps1, eps2, eps1eps2)` | `HyperDual(eps3, eps1eps3, …)` |
 //!
-//! and `f` of it is `f(lower)` with the direction `f'(lower) d`, where `f'` comes from the one table of
-//! slopes. Evaluating `f'` on a number that carries derivatives yields the higher orders. Where `d` is
-//! zero the product is zero, whatever the slope: a constant stays a constant, also at 0 under a root.
+//! and `f` of it is `f(lower)` with the direction `f'(lower) d`, where `f'` comes from the one
+//! table of slopes. Evaluating `f'` on a number that carries derivatives yields the higher orders.
+//! Where `d` is zero the product is zero, whatever the slope: a constant stays a constant, also at
+//! 0 under a root.
 //!
-//! So a derivative that is computed to be zero counts as none: on all of these `sqrt(x * x)` at 0 has the derivative 0, which
-//! does not exist. A `DualVec` with one entry alone tells the two apart, since a constant has no entry at all: on it that
-//! derivative is NaN, as from the engines that differentiate programs.
+//! So a derivative that is computed to be zero counts as none: on all of these `sqrt(x * x)` at 0
+//! has the derivative 0, which does not exist. A `DualVec` with one entry alone tells the two
+//! apart, since a constant has no entry at all: on it that derivative is NaN, as from the engines
+//! that differentiate programs.
 //!
 //! ```
 //! use ketgrad_core::scalar::Scalar;
@@ -48,18 +51,19 @@
 //! ```
 //!
 //! # What is num_dual's and what is ours
-//! The types, their fields and `+ - * /` are num_dual's. The functions are not, for these reasons (seen in
-//! num-dual 0.15.1):
-//! - `atan2` has NaN derivatives at `x = 0`, and `powd` (a power whose exponent is a dual number) at a base of 0;
-//!   for a negative base `powd` is NaN even where the exponent is an integer;
+//! The types, their fields and `+ - * /` are num_dual's. The functions are not, for these reasons
+//! (seen in num-dual 0.15.1):
+//! - `atan2` has NaN derivatives at `x = 0`, and `powd` (a power whose exponent is a dual number)
+//!   at a base of 0; for a negative base `powd` is NaN even where the exponent is an integer;
 //! - `sqrt` and `cbrt` have NaN derivatives at 0, also for constants, `powf` a NaN value there;
 //! - `tanh` is `sinh / cosh`, NaN where both overflow;
-//! - `powi` multiplies exponents in `i32`: it overflows from n = 46342 on at second order, 1292 at third;
+//! - `powi` multiplies exponents in `i32`: it overflows from n = 46342 on at second order, 1292 at
+//!   third;
 //! - `hypot` is missing, and `acosh` has a finite slope below -1, where its value is NaN.
 //!
-//! Three things remain num_dual's. Its `%` panics; nothing here calls it. Its `==` compares values only, so
-//! it does not tell duals apart that differ in a derivative. Its `/` multiplies by the reciprocal, so the
-//! value of a quotient may differ from that of floats in the last bit.
+//! Three things remain num_dual's. Its `%` panics; nothing here calls it. Its `==` compares values
+//! only, so it does not tell duals apart that differ in a derivative. Its `/` multiplies by the
+//! reciprocal, so the value of a quotient may differ from that of floats in the last bit.
 
 use std::cmp::Ordering;
 
@@ -94,8 +98,8 @@ fn plain<T: Real>(x: &T) -> f64 {
     x.primal().unwrap_or(f64::NAN)
 }
 
-/// `slope * d`, and zero where `d` is zero even if the slope is infinite or undefined: a constant has
-/// no derivative, whatever function it goes through.
+/// `slope * d`, and zero where `d` is zero even if the slope is infinite or undefined: a constant
+/// has no derivative, whatever function it goes through.
 #[inline]
 fn along<T: Real>(slope: &T, d: &T) -> T {
     if d.is_exact_zero() { T::zero() } else { slope * d }
@@ -268,8 +272,8 @@ macro_rules! lifted2 {
     )*};
 }
 
-/// Makes a [`Jet`] a [`Real`], one line for each type constructor. One implementation for all of them
-/// would collide with that of `Complex<T>`.
+/// Makes a [`Jet`] a [`Real`], one line for each type constructor. One implementation for all of
+/// them would collide with that of `Complex<T>`.
 macro_rules! dual {
     ($([$($N:tt)*] $D:ty;)*) => {$(
         impl<T: Real + DualNum $($N)*> Ring for $D {

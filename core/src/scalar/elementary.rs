@@ -1,4 +1,5 @@
-//! Elementary functions of 64-bit floats without branches, so that a compiler can compute several at a time.
+//! Elementary functions of 64-bit floats without branches, so that a compiler can compute several
+//! at a time.
 //!
 //! ```text
 //! x = n ln 2 + r, |r| <= ln(2)/2        e^x      = 2^n (1 + r + r^2 q(r))
@@ -12,14 +13,16 @@
 //!                                       atanh |x| = ln(1 + 2 |x| / (1 - |x|)) / 2
 //! ```
 //!
-//! `ln 2` is two floats (Cody and Waite, *Software Manual for the Elementary Functions*, 1980, chapter 6). The
-//! polynomials `q` (degree 9) and `l` (degree 6) have least relative errors on their intervals, by Remez's exchange in
-//! numbers of 60 digits: .08 and .006 units in the last place of `e^r - 1` and `ln`. Largest errors found against 50
-//! digits, in such units: `exp` 1.0, `exp_m1` 1.2, `tanh` 1.5, `sinh` 1.6, `cosh` .9, `ln` .8, `ln_1p` .8, `asinh` 1.1, `acosh` 1.7, `atanh` 1.7,
-//! `hypot` 1.0.
+//! `ln 2` is two floats (Cody and Waite, *Software Manual for the Elementary Functions*, 1980,
+//! chapter 6). The polynomials `q` (degree 9) and `l` (degree 6) have least relative errors on
+//! their intervals, by Remez's exchange in numbers of 60 digits: .08 and .006 units in the last
+//! place of `e^r - 1` and `ln`. Largest errors found against 50 digits, in such units: `exp` 1.0,
+//! `exp_m1` 1.2, `tanh` 1.5, `sinh` 1.6, `cosh` .9, `ln` .8, `ln_1p` .8, `asinh` 1.1, `acosh` 1.7,
+//! `atanh` 1.7, `hypot` 1.0.
 //!
-//! Every product that is added to something is rounded once with the sum (`mul_add`), also where the processor has
-//! no instruction for it and takes long. So a number has one value on every machine, wherever it stands in an array.
+//! Every product that is added to something is rounded once with the sum (`mul_add`), also where
+//! the processor has no instruction for it and takes long. So a number has one value on every
+//! machine, wherever it stands in an array.
 
 use std::f64::consts::{FRAC_1_SQRT_2, LN_2, LOG2_E};
 
@@ -104,8 +107,8 @@ fn powers_of_two(x: f64) -> (u64, f64) {
     (marked.to_bits().wrapping_sub(ROUND.to_bits()), marked - ROUND)
 }
 
-/// `x 2^n`, of `n` as the last digits of a float, and as one: by two factors, so that results near the ends of the range come
-/// out right.
+/// `x 2^n`, of `n` as the last digits of a float, and as one: by two factors, so that results near
+/// the ends of the range come out right.
 #[inline(always)]
 fn scaled(x: f64, (n, float): (u64, f64)) -> f64 {
     let half = float.mul_add(0.5, ROUND).to_bits().wrapping_sub(ROUND.to_bits());
@@ -122,7 +125,8 @@ pub(super) fn exp(x: f64) -> f64 {
     scaled(1.0 + p, n)
 }
 
-/// `e^(x + more)`, with `more` small, and with what rounding takes of `r` and of `1 + r` given back.
+/// `e^(x + more)`, with `more` small, and with what rounding takes of `r` and of `1 + r` given
+/// back.
 #[inline(always)]
 pub(super) fn exp_of_sum(x: f64, more: f64) -> f64 {
     let x = within(x, LEAST_EXPONENT, LARGEST_EXPONENT);
@@ -254,8 +258,8 @@ pub(super) fn hypot(x: f64, y: f64) -> f64 {
     if infinite { f64::INFINITY } else { h }
 }
 
-/// The inverse hyperbolic functions of one number, by other functions of the standard library. Its own lose digits:
-/// `acosh` near 1, `atanh` near -1, and `asinh` overflows.
+/// The inverse hyperbolic functions of one number, by other functions of the standard library. Its
+/// own lose digits: `acosh` near 1, `atanh` near -1, and `asinh` overflows.
 pub(super) mod alone {
     use std::f64::consts::LN_2;
 
@@ -263,7 +267,11 @@ pub(super) mod alone {
 
     pub(in crate::scalar) fn asinh(x: f64) -> f64 {
         let a = x.abs();
-        let y = if a < NO_ROOT { (a + a * a / (1.0 + (1.0 + a * a).sqrt())).ln_1p() } else { a.ln() + LN_2 };
+        let y = if a < NO_ROOT {
+            (a + a * a / (1.0 + (1.0 + a * a).sqrt())).ln_1p()
+        } else {
+            a.ln() + LN_2
+        };
         y.copysign(x)
     }
 
@@ -359,7 +367,12 @@ pub(super) mod tests {
                 -1.0 + u * 10f64.powf(-30.0 * v.abs()),
             ];
             for ((name, ours, theirs), x) in FUNCTIONS.iter().flat_map(|f| points.map(|x| (f, x))) {
-                assert!(apart(ours(x), theirs(x)) <= 2, "{name}({x:e}): {:e} {:e}", ours(x), theirs(x));
+                assert!(
+                    apart(ours(x), theirs(x)) <= 2,
+                    "{name}({x:e}): {:e} {:e}",
+                    ours(x),
+                    theirs(x)
+                );
             }
         }
     }
@@ -367,22 +380,48 @@ pub(super) mod tests {
     /// Beside the library's `ln_1p`, with arguments that are off by a unit or two.
     #[test]
     fn inverse_hyperbolic_functions_keep_their_digits() {
-        let functions: [(&str, Float, Float); 3] =
-            [("asinh", asinh, alone::asinh), ("acosh", acosh, alone::acosh), ("atanh", atanh, alone::atanh)];
+        let functions: [(&str, Float, Float); 3] = [
+            ("asinh", asinh, alone::asinh),
+            ("acosh", acosh, alone::acosh),
+            ("atanh", atanh, alone::atanh),
+        ];
         let mut random = random();
-        let ends =
-            [0.0, 5e-324, 1e-300, 1.0, 1.0 - f64::EPSILON / 2.0, 1.5, f64::MAX, f64::INFINITY, f64::NAN];
+        let ends = [
+            0.0,
+            5e-324,
+            1e-300,
+            1.0,
+            1.0 - f64::EPSILON / 2.0,
+            1.5,
+            f64::MAX,
+            f64::INFINITY,
+            f64::NAN,
+        ];
         let mut points: Vec<f64> = ends.iter().flat_map(|&x| [x, -x]).collect();
         for _ in 0..20_000 {
             let (u, v) = (random(), random() - 0.5);
             let near = v * 10f64.powf(-15.0 * u);
             let any = f64::from_bits((u * f64::INFINITY.to_bits() as f64) as u64);
-            points.extend([near, 1.0 + near, near - 1.0, 2.0 * v, 50.0 * v, 10f64.powf(20.0 * u), any, -any]);
+            points.extend([
+                near,
+                1.0 + near,
+                near - 1.0,
+                2.0 * v,
+                50.0 * v,
+                10f64.powf(20.0 * u),
+                any,
+                -any,
+            ]);
         }
-        for ((name, ours, theirs), x) in functions.iter().flat_map(|f| points.iter().map(move |x| (f, *x))) {
+        for ((name, ours, theirs), x) in
+            functions.iter().flat_map(|f| points.iter().map(move |x| (f, *x)))
+        {
             let (a, b) = (ours(x), theirs(x));
             assert!(apart(a, b) <= 4, "{name}({x:e}): {a:e} {b:e}");
-            assert!(a.is_nan() || a.is_sign_negative() == x.is_sign_negative(), "{name}({x:e}): {a:e}");
+            assert!(
+                a.is_nan() || a.is_sign_negative() == x.is_sign_negative(),
+                "{name}({x:e}): {a:e}"
+            );
         }
         // Those of floats are odd, as they are.
         for x in [0.3, 0.999_999_9, 1.0 - f64::EPSILON / 2.0] {
@@ -395,7 +434,8 @@ pub(super) mod tests {
     fn lengths_are_right_to_two_units_in_the_last_place() {
         let mut random = random();
         let ends = [0.0, 5e-324, f64::MIN_POSITIVE, 1.0, 1.5e308, f64::INFINITY, f64::NAN];
-        let mut points: Vec<(f64, f64)> = ends.iter().flat_map(|&x| ends.map(|y| (x, -y))).collect();
+        let mut points: Vec<(f64, f64)> =
+            ends.iter().flat_map(|&x| ends.map(|y| (x, -y))).collect();
         for _ in 0..20_000 {
             let (u, v) = (random(), random() - 0.5);
             let any = f64::from_bits((u * f64::INFINITY.to_bits() as f64) as u64);

@@ -1,15 +1,17 @@
-//! `f32` and `f64`: every function is the standard library's, but for the inverse hyperbolic ones, and for those of many numbers
-//! at once.
+//! `f32` and `f64`: every function is the standard library's, but for the inverse hyperbolic ones,
+//! and for those of many numbers at once.
 
 use std::cmp::Ordering;
 
 use super::{
-    Conj, Ordered, Piece, Real, Ring, Scalar, Undecided, circular, elementary, inverse, pieces, power,
+    Conj, Ordered, Piece, Real, Ring, Scalar, Undecided, circular, elementary, inverse, pieces,
+    power,
     twice::{Twice, many},
     wide::{Loop, wide},
 };
 
-/// The functions of one argument: `Self::f` is the method of the float itself, where that keeps its digits.
+/// The functions of one argument: `Self::f` is the method of the float itself, where that keeps its
+/// digits.
 macro_rules! inherent {
     ($($f:ident)*) => {$( inherent! { @ $f } )*};
     (@ asinh) => { inherent! { = asinh } };
@@ -24,7 +26,8 @@ macro_rules! inherent {
     };
 }
 
-/// A function of many numbers at once, and perhaps of others beside them: its loop compiled for the processor.
+/// A function of many numbers at once, and perhaps of others beside them: its loop compiled for the
+/// processor.
 macro_rules! at_once {
     ($F:ident $all:ident($numbers:ident $(, $others:ident)?) $work:block) => {
         fn $all($numbers: &mut [$F] $(, $others: &[$F])?) {
@@ -45,8 +48,8 @@ macro_rules! at_once {
     };
 }
 
-/// Elementary functions of many numbers, in 64 bits: plain loops, since a closure of that size would stay a call, and one without
-/// the processor's instructions.
+/// Elementary functions of many numbers, in 64 bits: plain loops, since a closure of that size
+/// would stay a call, and one without the processor's instructions.
 macro_rules! together {
     ($F:ident, $module:ident: $($all:ident = $f:ident;)*) => {$(
         at_once! { $F $all(numbers) {

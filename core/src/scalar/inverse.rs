@@ -1,5 +1,5 @@
-//! Inverse circular functions, the cube root, and logarithms to other bases, of 64-bit floats without branches, as
-//! [`elementary`](super::elementary).
+//! Inverse circular functions, the cube root, and logarithms to other bases, of 64-bit floats
+//! without branches, as [`elementary`](super::elementary).
 //!
 //! ```text
 //! atan a    = c + atan t, c = 0, pi/4, pi/2     t = a, (a - 1) / (a + 1), -1 / a, |t| <= tan(pi/8)
@@ -10,10 +10,11 @@
 //! log2 x    = n + (1 / ln 2) ln(1 + f)          x = 2^n (1 + f), the product and the sum in two floats
 //! ```
 //!
-//! The polynomials `p` (degree 10) and `q` (degree 12) have least relative errors on their intervals, by Remez's exchange in
-//! numbers of 60 digits: .011 and .009 units in the last place of `atan` and `asin`. What a quotient or a root lacks is added to it.
-//! Largest errors found against 50 digits, in units in the last place: `atan` and `atan2` .74, `asin` .58, `acos` .54, `cbrt` .50,
-//! `log2` and `log10` .55; results of `atan2` that are subnormal .93.
+//! The polynomials `p` (degree 10) and `q` (degree 12) have least relative errors on their
+//! intervals, by Remez's exchange in numbers of 60 digits: .011 and .009 units in the last place of
+//! `atan` and `asin`. What a quotient or a root lacks is added to it. Largest errors found against
+//! 50 digits, in units in the last place: `atan` and `atan2` .74, `asin` .58, `acos` .54, `cbrt`
+//! .50, `log2` and `log10` .55; results of `atan2` that are subnormal .93.
 
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, LOG2_E, LOG10_2, LOG10_E, PI};
 
@@ -74,7 +75,8 @@ const INVERSE_CUBE_ROOT: [f64; 7] = [
     0.024_619_084_116_715_692,
 ];
 
-/// The angle of `(d, n)` between 0 and pi/2 as two floats, where one of them is near 1 and none is negative.
+/// The angle of `(d, n)` between 0 and pi/2 as two floats, where one of them is near 1 and none is
+/// negative.
 #[inline(always)]
 fn angle(n: f64, d: f64) -> [f64; 2] {
     let (low, high) = (n < TAN_PI_8 * d, n > TAN_3_PI_8 * d);
@@ -92,7 +94,8 @@ fn angle(n: f64, d: f64) -> [f64; 2] {
     let t = above * inverse;
     let lacks = ((-t).mul_add(below, above) + (-t).mul_add(below_rest, above_rest)) * inverse;
     let square = t * t;
-    let rest = (t * square).mul_add(polynomial(&ATAN, square), turn.mul_add(0.5 * FRAC_PI_2_REST, lacks));
+    let rest =
+        (t * square).mul_add(polynomial(&ATAN, square), turn.mul_add(0.5 * FRAC_PI_2_REST, lacks));
     // A quarter of pi and its double are exact multiples; the sum is not.
     let [sum, lost] = join(turn * FRAC_PI_4, t);
     let [sum, lost] = if low { [t, 0.0] } else { [sum, lost] };
@@ -131,7 +134,8 @@ pub(super) fn atan2(y: f64, x: f64) -> f64 {
     angle.copysign(y)
 }
 
-/// Half of the angle whose cosine is `a`, by `sqrt((1 - a) / 2)`: as a float and what it lacks, with the square.
+/// Half of the angle whose cosine is `a`, by `sqrt((1 - a) / 2)`: as a float and what it lacks,
+/// with the square.
 #[inline(always)]
 fn half_angle(a: f64) -> [f64; 2] {
     let square = (1.0 - a) * 0.5;
@@ -189,7 +193,8 @@ pub(super) fn cbrt(x: f64) -> f64 {
     let square = y * y;
     let lost = y.mul_add(y, -square);
     let lacks = (-lost).mul_add(y, (-square).mul_add(y, m));
-    let y = (lacks * THIRD).mul_add(z * z, y) * power(marked.to_bits().wrapping_sub(ROUND.to_bits()));
+    let y =
+        (lacks * THIRD).mul_add(z * z, y) * power(marked.to_bits().wrapping_sub(ROUND.to_bits()));
     let ends = a == 0.0 || a == f64::INFINITY || a.is_nan();
     if ends { x } else { y.copysign(x) }
 }
@@ -249,17 +254,40 @@ mod tests {
     #[test]
     fn they_are_right_to_a_unit_in_the_last_place() {
         let mut random = random();
-        let ends = [0.0, 5e-324, 1e-300, 0.5, 1.0, 1.5, 8.0, 1000.0, 1e22, f64::MAX, f64::INFINITY, f64::NAN];
+        let ends = [
+            0.0,
+            5e-324,
+            1e-300,
+            0.5,
+            1.0,
+            1.5,
+            8.0,
+            1000.0,
+            1e22,
+            f64::MAX,
+            f64::INFINITY,
+            f64::NAN,
+        ];
         let mut points: Vec<f64> = ends.iter().flat_map(|&x| [x, -x]).collect();
         for _ in 0..20_000 {
             let (u, v) = (random(), random() - 0.5);
             let near = v * 10f64.powf(-15.0 * u);
             let any = f64::from_bits((u * f64::INFINITY.to_bits() as f64) as u64);
             let subnormal = f64::from_bits((u * 1e16) as u64);
-            points.extend([near, 1.0 + near, near - 1.0, 0.5 + near, near - 0.5, 2.0 * v, 10.0 * v]);
+            points.extend([
+                near,
+                1.0 + near,
+                near - 1.0,
+                0.5 + near,
+                near - 0.5,
+                2.0 * v,
+                10.0 * v,
+            ]);
             points.extend([TAN_PI_8 + near, TAN_3_PI_8 + near, any, -any, subnormal, -subnormal]);
         }
-        for ((name, ours, theirs), x) in FUNCTIONS.iter().flat_map(|f| points.iter().map(move |x| (f, *x))) {
+        for ((name, ours, theirs), x) in
+            FUNCTIONS.iter().flat_map(|f| points.iter().map(move |x| (f, *x)))
+        {
             let (a, b) = (ours(x), theirs(x));
             let sign = a.is_nan() || a.is_sign_negative() == b.is_sign_negative();
             assert!(sign && apart(a, b) <= 2, "{name}({x:e}): {a:e} {b:e}");
@@ -285,7 +313,12 @@ mod tests {
                 (v, -1e-18 * w),
                 (u * TAN_PI_8, 1.0 + 1e-9 * v),
             ]);
-            points.extend([(any, any), (any, any * v), (1e-300 * v, 1e-320 * w), (1e308 * v, 1e308 * w)]);
+            points.extend([
+                (any, any),
+                (any, any * v),
+                (1e-300 * v, 1e-320 * w),
+                (1e308 * v, 1e308 * w),
+            ]);
         }
         for (y, x) in points {
             let (a, b) = (atan2(y, x), y.atan2(x));

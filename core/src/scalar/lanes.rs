@@ -1,9 +1,9 @@
 //! Several numbers side by side: one run of a program computes with all of them at once.
 //!
-//! `Lanes<f64, 8>` is eight numbers. Every operation is done lane by lane and gives the bits that each lane
-//! alone would give. A comparison has an answer only where all lanes have the same;
-//! [`Undecided::agreeing`] tells which do as the first, so that whoever runs the program can part them
-//! ([`exec::Batch`](crate::exec::Batch) does).
+//! `Lanes<f64, 8>` is eight numbers. Every operation is done lane by lane and gives the bits that
+//! each lane alone would give. A comparison has an answer only where all lanes have the same;
+//! [`Undecided::agreeing`] tells which do as the first, so that whoever runs the program can part
+//! them ([`exec::Batch`](crate::exec::Batch) does).
 //!
 //! ```
 //! use ketgrad_core::scalar::{Lanes, Real, Scalar};
@@ -142,8 +142,8 @@ macro_rules! by_lane {
     )*};
 }
 
-/// The functions of many numbers: the bits of each lane are those of its numbers alone, which need not be those of one
-/// number after the other.
+/// The functions of many numbers: the bits of each lane are those of its numbers alone, which need
+/// not be those of one number after the other.
 macro_rules! all_lanes {
     ($($f:ident)*) => {$(
         fn $f(numbers: &mut [Self]) {

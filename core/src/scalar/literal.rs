@@ -1,8 +1,8 @@
 //! `N<S>`: scalars as one writes them, with literals.
 //!
-//! Rust has no `2.0 * x` for a generic `x: S`: the literal would have to know every scalar type. `N<S>` is
-//! a transparent wrapper that does. Float and integer literals mix with it on either side, by value and
-//! by reference, and every function of [`Scalar`] is a method:
+//! Rust has no `2.0 * x` for a generic `x: S`: the literal would have to know every scalar type.
+//! `N<S>` is a transparent wrapper that does. Float and integer literals mix with it on either
+//! side, by value and by reference, and every function of [`Scalar`] is a method:
 //!
 //! ```
 //! use ketgrad_core::scalar::{N, Scalar};
@@ -37,8 +37,9 @@
 //! }
 //! ```
 //!
-//! An `i32` that is not a literal goes on the right (`x * k`). A float literal becomes [`Scalar::literal`], an integer [`Scalar::int`]: `x / 3` is exact where the type can
-//! be, `x * 0.333` never is.
+//! An `i32` that is not a literal goes on the right (`x * k`). A float literal becomes
+//! [`Scalar::literal`], an integer [`Scalar::int`]: `x / 3` is exact where the type can be,
+//! `x * 0.333` never is.
 
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
@@ -49,10 +50,11 @@ use super::{Real, Scalar};
 #[repr(transparent)]
 pub struct N<S>(pub S);
 
-/// What may stand on the right of an operator of [`N<S>`]: another `N<S>`, a reference to one, or a literal.
+/// What may stand on the right of an operator of [`N<S>`]: another `N<S>`, a reference to one, or a
+/// literal.
 ///
-/// One implementation of each operator for all of them, so that the type of `x + 1` is known before that
-/// of the literal, and `(x + 1).sqrt()` needs no annotation.
+/// One implementation of each operator for all of them, so that the type of `x + 1` is known before
+/// that of the literal, and `(x + 1).sqrt()` needs no annotation.
 pub trait Operand<S> {
     /// The scalar that it is.
     fn scalar(self) -> S;

@@ -26,12 +26,12 @@
 //! | [`Lanes<T, N>`](Lanes), `T: Real` | x | x | x | x | |
 //!
 //! A prime field, a polynomial ring or any type of yours joins by implementing [`Ring`] alone and
-//! then runs every circuit through the same kernels. [`ring_ops!`](crate::ring_ops) writes its operators,
-//! [`ring_laws`](crate::check::ring_laws) checks what kernels take for granted; a [`Real`] also gets
-//! [`num_for_complex!`](crate::num_for_complex).
+//! then runs every circuit through the same kernels. [`ring_ops!`](crate::ring_ops) writes its
+//! operators, [`ring_laws`](crate::check::ring_laws) checks what kernels take for granted; a
+//! [`Real`] also gets [`num_for_complex!`](crate::num_for_complex).
 //!
-//! Code that computes with `S::Real` names it: `fn f<T: Real, S: Scalar<Real = T>>(x: &S) -> T`. The
-//! compiler does not derive the operators on references for an associated type.
+//! Code that computes with `S::Real` names it: `fn f<T: Real, S: Scalar<Real = T>>(x: &S) -> T`.
+//! The compiler does not derive the operators on references for an associated type.
 //!
 //! # Two traps
 //! - `num_traits::Zero::is_zero` and `One::is_one` ignore the derivative part of a dual number:
@@ -217,9 +217,9 @@ pub trait Scalar:
 
     /// The number `re + 0 i`.
     fn from_real(re: Self::Real) -> Self;
-    /// The number `re + im i`. A real type has it only where `im` is exactly zero, derivatives included;
-    /// otherwise `None`. So `from_parts(z.re(), z.im())` is `z` for every number, and `from_parts(x, 0)` is
-    /// [`from_real`](Scalar::from_real) `(x)`.
+    /// The number `re + im i`. A real type has it only where `im` is exactly zero, derivatives
+    /// included; otherwise `None`. So `from_parts(z.re(), z.im())` is `z` for every number, and
+    /// `from_parts(x, 0)` is [`from_real`](Scalar::from_real) `(x)`.
     ///
     /// ```
     /// use ketgrad_core::scalar::Scalar;
@@ -239,8 +239,9 @@ pub trait Scalar:
     fn abs2(&self) -> Self::Real;
     /// The nearest number to `x`. Use [`Scalar::ratio`] for anything rational.
     fn lit(x: f64) -> Self;
-    /// A literal of a program: the number that the shortest decimal which reads as `x` is. A type of more digits than `f64` reads
-    /// that decimal, so that `0.1` is a tenth; for all others it is `x`.
+    /// A literal of a program: the number that the shortest decimal which reads as `x` is. A type
+    /// of more digits than `f64` reads that decimal, so that `0.1` is a tenth; for all others it is
+    /// `x`.
     fn literal(x: f64) -> Self {
         Self::lit(x)
     }
@@ -314,9 +315,10 @@ pub trait Scalar:
     /// The inverse hyperbolic tangent.
     #[must_use]
     fn atanh(&self) -> Self;
-    /// Replaces every number by its exponential. Floats take a polynomial, several at a time: right to two units in
-    /// the last place, the same on every machine and wherever a number stands, but perhaps another neighbour of the
-    /// right value than [`exp`](Scalar::exp). So are the other functions of this kind, sines and cosines of any size too.
+    /// Replaces every number by its exponential. Floats take a polynomial, several at a time: right
+    /// to two units in the last place, the same on every machine and wherever a number stands, but
+    /// perhaps another neighbour of the right value than [`exp`](Scalar::exp). So are the other
+    /// functions of this kind, sines and cosines of any size too.
     fn exp_all(numbers: &mut [Self]) {
         numbers.iter_mut().for_each(|x| *x = x.exp());
     }
@@ -340,7 +342,8 @@ pub trait Scalar:
     fn cbrt_all(numbers: &mut [Self]) {
         numbers.iter_mut().for_each(|x| *x = x.cbrt());
     }
-    /// Replaces every number `x` by the natural logarithm of `1 + x`, as [`exp_all`](Scalar::exp_all).
+    /// Replaces every number `x` by the natural logarithm of `1 + x`, as
+    /// [`exp_all`](Scalar::exp_all).
     fn ln_1p_all(numbers: &mut [Self]) {
         numbers.iter_mut().for_each(|x| *x = x.ln_1p());
     }
@@ -392,7 +395,8 @@ pub trait Scalar:
     fn atanh_all(numbers: &mut [Self]) {
         numbers.iter_mut().for_each(|x| *x = x.atanh());
     }
-    /// Replaces every number `x` by `x^y`, of as many exponents or one for all, as [`exp_all`](Scalar::exp_all).
+    /// Replaces every number `x` by `x^y`, of as many exponents or one for all, as
+    /// [`exp_all`](Scalar::exp_all).
     fn pow_all(numbers: &mut [Self], exponents: &[Self]) {
         match exponents {
             [y] => numbers.iter_mut().for_each(|x| *x = x.pow(y)),
@@ -430,8 +434,8 @@ fn vanishes<T: Real>(x: &T) -> bool {
 pub struct Undecided {
     /// What kind of number was asked.
     pub kind: &'static str,
-    /// Of a number with several [`Lanes`]: those that answer as the first does, bit k for lane k. 0 where
-    /// nobody knows.
+    /// Of a number with several [`Lanes`]: those that answer as the first does, bit k for lane k. 0
+    /// where nobody knows.
     pub agreeing: u64,
 }
 
@@ -447,7 +451,8 @@ impl Undecided {
 ///
 /// The supertrait `NumAssign` is there for num_complex alone: its operators ask for it.
 pub trait Real: Scalar<Real = Self> + NumAssign {
-    /// The order of the derivatives that it carries: products of more of what it has [beyond](Real::beyond) its value are zero.
+    /// The order of the derivatives that it carries: products of more of what it has
+    /// [beyond](Real::beyond) its value are zero.
     const ORDER: usize = 0;
     /// The circle constant.
     fn pi() -> Self;
@@ -457,14 +462,15 @@ pub trait Real: Scalar<Real = Self> + NumAssign {
     /// `sqrt(self^2 + y^2)` without overflow in between.
     #[must_use]
     fn hypot(&self, y: &Self) -> Self;
-    /// `self / y`, but 0 where both are 0. What the numbers carry besides has no quotient there: it is infinite or NaN, unless it
-    /// is zero.
+    /// `self / y`, but 0 where both are 0. What the numbers carry besides has no quotient there: it
+    /// is infinite or NaN, unless it is zero.
     #[must_use]
     fn over(&self, y: &Self) -> Self {
         slope::over(self, y)
     }
-    /// The error function, `2/sqrt(pi)` times the integral of `e^(-t^2)` from 0 to x. This and the other special functions
-    /// of a type that does not say otherwise are those of its plain number, and NaN where it carries more.
+    /// The error function, `2/sqrt(pi)` times the integral of `e^(-t^2)` from 0 to x. This and the
+    /// other special functions of a type that does not say otherwise are those of its plain number,
+    /// and NaN where it carries more.
     #[must_use]
     fn erf(&self) -> Self {
         special::plain::erf(self)
@@ -479,8 +485,9 @@ pub trait Real: Scalar<Real = Self> + NumAssign {
     fn lgamma(&self) -> Self {
         special::plain::lgamma(self)
     }
-    /// The n-th derivative of `digamma(x)`, which is the derivative of `ln |Gamma(x)|`; NaN for orders below 0 and beyond 2048.
-    /// At a pole the infinity of both sides, at 0 that of its side, else NaN.
+    /// The n-th derivative of `digamma(x)`, which is the derivative of `ln |Gamma(x)|`; NaN for
+    /// orders below 0 and beyond 2048. At a pole the infinity of both sides, at 0 that of its side,
+    /// else NaN.
     #[must_use]
     fn polygamma(&self, n: i64) -> Self {
         special::plain::polygamma(self, n)
@@ -506,14 +513,15 @@ pub trait Real: Scalar<Real = Self> + NumAssign {
     }
     /// The plain number behind a dual or an uncertain one; `None` for a symbol.
     fn primal(&self) -> Option<f64>;
-    /// A power of two near `1 / max(|x|, |y|)`, by which products are exact: 1 for zeros and what is not finite; `None` for
-    /// symbols.
+    /// A power of two near `1 / max(|x|, |y|)`, by which products are exact: 1 for zeros and what
+    /// is not finite; `None` for symbols.
     fn inverse_size(&self, other: &Self) -> Option<Self> {
         let size = self.primal()?.abs().max(other.primal()?.abs());
         Some(Self::lit(power::inverse_power_of_two(size)))
     }
-    /// What the number has besides its plain number: `self` less its [`primal`](Real::primal), so all of a symbol.
-    /// Derivatives and errors are left of an infinite number too, where a difference would be NaN.
+    /// What the number has besides its plain number: `self` less its [`primal`](Real::primal), so
+    /// all of a symbol. Derivatives and errors are left of an infinite number too, where a
+    /// difference would be NaN.
     #[must_use]
     fn beyond(&self) -> Self {
         match self.primal() {
@@ -521,13 +529,15 @@ pub trait Real: Scalar<Real = Self> + NumAssign {
             None => self.clone(),
         }
     }
-    /// The first derivatives along the directions that the number carries derivatives along, as plain numbers; NaN for one without
-    /// a value. Those at the end may be missing if they are zero.
+    /// The first derivatives along the directions that the number carries derivatives along, as
+    /// plain numbers; NaN for one without a value. Those at the end may be missing if they are
+    /// zero.
     fn first_derivatives(&self) -> Vec<f64> {
         Vec::new()
     }
-    /// The value as a constant, without what is carried beside it; zero where it is infinite, undefined or not known. A number
-    /// type of more digits than `f64` overrides this and [`beyond`](Real::beyond), so that they are not lost.
+    /// The value as a constant, without what is carried beside it; zero where it is infinite,
+    /// undefined or not known. A number type of more digits than `f64` overrides this and
+    /// [`beyond`](Real::beyond), so that they are not lost.
     #[must_use]
     fn finite_value(&self) -> Self {
         Self::lit(self.primal().filter(|x| x.is_finite()).unwrap_or(0.0))
@@ -537,15 +547,16 @@ pub trait Real: Scalar<Real = Self> + NumAssign {
     /// # Errors
     /// [`Undecided`] where a number has no value yet.
     fn try_cmp(&self, other: &Self) -> Result<Option<Ordering>, Undecided>;
-    /// Replaces every number `x` by `hypot(x, y)`, of as many others or one for all, as [`exp_all`](Scalar::exp_all).
+    /// Replaces every number `x` by `hypot(x, y)`, of as many others or one for all, as
+    /// [`exp_all`](Scalar::exp_all).
     fn hypot_all(numbers: &mut [Self], others: &[Self]) {
         match others {
             [y] => numbers.iter_mut().for_each(|x| *x = x.hypot(y)),
             all => numbers.iter_mut().zip(all).for_each(|(x, y)| *x = x.hypot(y)),
         }
     }
-    /// Replaces every number `y` by the angle of the point `(x, y)`, of as many others or one for all, as
-    /// [`exp_all`](Scalar::exp_all).
+    /// Replaces every number `y` by the angle of the point `(x, y)`, of as many others or one for
+    /// all, as [`exp_all`](Scalar::exp_all).
     fn atan2_all(numbers: &mut [Self], others: &[Self]) {
         match others {
             [x] => numbers.iter_mut().for_each(|y| *y = y.atan2(x)),
@@ -564,13 +575,13 @@ pub trait Real: Scalar<Real = Self> + NumAssign {
         }
         Ok(())
     }
-    /// Two operations one after the other for each number of `out`, on those in its place in three lists; a list of one
-    /// number gives the same for all. Each is rounded by itself.
+    /// Two operations one after the other for each number of `out`, on those in its place in three
+    /// lists; a list of one number gives the same for all. Each is rounded by itself.
     fn twice_all(twice: Twice, x: [&[Self]; 3], out: &mut [Self]) {
         twice::plain(twice, x, out);
     }
-    /// A function made of pieces for each number of `out`, of those in its place in two lists; a list of one number gives the
-    /// same for all.
+    /// A function made of pieces for each number of `out`, of those in its place in two lists; a
+    /// list of one number gives the same for all.
     ///
     /// # Errors
     /// [`Undecided`] where a number has no value yet.

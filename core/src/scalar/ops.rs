@@ -1,8 +1,8 @@
 //! Macros that write the operators of a number type of ours.
 
-/// Writes every operator of a ring from functions (or closures) on references, `fn(&T, &T) -> T` and `fn(&T) -> T`: by value
-/// and by reference, and the assigning form. A real scalar lists all five operators, `Rem` among them, because
-/// [`Real`](crate::scalar::Real) asks for `NumAssign`.
+/// Writes every operator of a ring from functions (or closures) on references, `fn(&T, &T) -> T`
+/// and `fn(&T) -> T`: by value and by reference, and the assigning form. A real scalar lists all
+/// five operators, `Rem` among them, because [`Real`](crate::scalar::Real) asks for `NumAssign`.
 ///
 /// Integers modulo 12, which have divisors of zero and are a ring all the same:
 ///
@@ -67,12 +67,13 @@ macro_rules! ring_ops {
     };
 }
 
-/// `num_traits::Num` for a [`Real`](crate::scalar::Real) number type, so that `num_complex::Complex<T>` computes on it. The type
-/// has all five operators already ([`ring_ops!`](crate::ring_ops), with `Rem` as the fifth line). Text is read as a decimal `f64`
+/// `num_traits::Num` for a [`Real`](crate::scalar::Real) number type, so that
+/// `num_complex::Complex<T>` computes on it. The type has all five operators already
+/// ([`ring_ops!`](crate::ring_ops), with `Rem` as the fifth line). Text is read as a decimal `f64`
 /// and [made a number](crate::scalar::Scalar::lit) of the type.
 ///
-/// `core/tests/own_number.rs` in the sources is a whole number type of 256 bits that programs, linear algebra and circuits
-/// run on.
+/// `core/tests/own_number.rs` in the sources is a whole number type of 256 bits that programs,
+/// linear algebra and circuits run on.
 #[macro_export]
 macro_rules! num_for_complex {
     ($T:ty) => {

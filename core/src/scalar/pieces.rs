@@ -1,4 +1,5 @@
-//! Functions of one rule here and another there: absolute values, signs, minima, maxima, steps, and roundings.
+//! Functions of one rule here and another there: absolute values, signs, minima, maxima, steps, and
+//! roundings.
 
 use std::cmp::Ordering;
 
@@ -129,19 +130,33 @@ pub(super) fn floats<T: Real + Float>(f: Piece, [x, y]: [&[T]; 2], out: &mut [T]
 mod tests {
     use super::*;
 
-    /// Every function of every two kinds of numbers, one or many in each place, is what it is of each two.
+    /// Every function of every two kinds of numbers, one or many in each place, is what it is of
+    /// each two.
     #[test]
     fn many_at_once_are_each_by_itself() {
         use Piece::{Abs, AbsSlope, Ceil, Detach, Floor, Max, Min, Round, Sign, Step, Trunc};
-        let kinds =
-            [0.0, -0.0, 1.0, -1.0, 2.5, -2.5, 0.3, 1e300, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 5e-324];
+        let kinds = [
+            0.0,
+            -0.0,
+            1.0,
+            -1.0,
+            2.5,
+            -2.5,
+            0.3,
+            1e300,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            f64::NAN,
+            5e-324,
+        ];
         let x: Vec<f64> = kinds.iter().flat_map(|x| kinds.map(|_| *x)).collect();
         let y: Vec<f64> = kinds.iter().flat_map(|_| kinds).collect();
         let same = |a: f64, b: f64| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
         for f in [Abs, AbsSlope, Sign, Floor, Ceil, Round, Trunc, Detach, Min, Max, Step] {
             for ones in 0..4 {
-                let part =
-                    |x: &[f64], bit: usize| if ones >> bit & 1 == 1 { vec![x[100]] } else { x.to_vec() };
+                let part = |x: &[f64], bit: usize| {
+                    if ones >> bit & 1 == 1 { vec![x[100]] } else { x.to_vec() }
+                };
                 let (x, y) = (part(&x, 0), part(&y, 1));
                 let (mut given, mut expected) = (vec![7.0; 144], vec![8.0; 144]);
                 floats(f, [&x, &y], &mut given);

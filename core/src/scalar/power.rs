@@ -4,11 +4,13 @@
 //! |x| = 2^n m, s = (m - 1) / (m + 1)    ln |x| = n ln 2 + s (2 + s^2 (2/3 + s^2 l(s^2)))
 //! ```
 //!
-//! and `|x|^y = e^(y ln |x|)`: the logarithm is a sum of two floats, since its error counts up to 700 times. The polynomial `l`
-//! (degree 7) has the least relative error, 2^-73 of the logarithm, by Remez's exchange in numbers of 70 digits. The largest error
-//! found against 60 digits is .7 units in the last place.
+//! and `|x|^y = e^(y ln |x|)`: the logarithm is a sum of two floats, since its error counts up to
+//! 700 times. The polynomial `l` (degree 7) has the least relative error, 2^-73 of the logarithm,
+//! by Remez's exchange in numbers of 70 digits. The largest error found against 60 digits is .7
+//! units in the last place.
 //!
-//! As for [`elementary`](super::elementary) a power has one value on every machine, wherever it stands in an array.
+//! As for [`elementary`](super::elementary) a power has one value on every machine, wherever it
+//! stands in an array.
 
 use std::f64::consts::LN_2;
 
@@ -90,15 +92,17 @@ pub(super) fn pow(x: f64, y: f64) -> f64 {
     if y == 0.0 || x == 1.0 { 1.0 } else { power }
 }
 
-/// Whether [`powi`] is the product of its factors, which is rounded less often than there are factors.
+/// Whether [`powi`] is the product of its factors, which is rounded less often than there are
+/// factors.
 pub(crate) fn is_product(n: i64) -> bool {
     (0..=FEW).contains(&n)
 }
 
 const FEW: i64 = 16;
 
-/// `x^n`: a product for few factors, else a power of floats, whose error does not grow with `n` and which is not lost where
-/// `x^-n` leaves the range of the floats before `1 / x^-n` does. The exponent is never rounded.
+/// `x^n`: a product for few factors, else a power of floats, whose error does not grow with `n` and
+/// which is not lost where `x^-n` leaves the range of the floats before `1 / x^-n` does. The
+/// exponent is never rounded.
 pub(super) fn powi(x: f64, n: i64) -> f64 {
     if (-FEW..=FEW).contains(&n) {
         let product = x.powi(n.unsigned_abs() as i32);
@@ -113,8 +117,8 @@ pub(super) fn powi(x: f64, n: i64) -> f64 {
     x.powf((n - low) as f64) * x.powf(low as f64)
 }
 
-/// `2^-e` for `x = 2^e m`, `1 <= m < 2`, and 1 for 0 and what is not finite. Sizes that a float of 32 bits may have get a power
-/// that is a normal number of these, too.
+/// `2^-e` for `x = 2^e m`, `1 <= m < 2`, and 1 for 0 and what is not finite. Sizes that a float of
+/// 32 bits may have get a power that is a normal number of these, too.
 pub(super) fn inverse_power_of_two(x: f64) -> f64 {
     if x == 0.0 || !x.is_finite() {
         return 1.0;

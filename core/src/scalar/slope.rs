@@ -1,17 +1,18 @@
-//! The derivative of every elementary function, written once for all numbers that carry derivatives.
+//! The derivative of every elementary function, written once for all numbers that carry
+//! derivatives.
 //!
-//! `slope::f(x, y)` is `f'(x)` where `y = f(x)` is already known. A slope is an ordinary formula over
-//! any [`Real`], so it can be evaluated on a number that carries derivatives itself: this is how the
-//! second and higher orders come out of the one table. [`Uncertain`](super::Uncertain) reads it at `f64`,
-//! `Dual<T>` at `T`, `Dual2<T>` at `Dual<T>`.
+//! `slope::f(x, y)` is `f'(x)` where `y = f(x)` is already known. A slope is an ordinary formula
+//! over any [`Real`], so it can be evaluated on a number that carries derivatives itself: this is
+//! how the second and higher orders come out of the one table. [`Uncertain`](super::Uncertain)
+//! reads it at `f64`, `Dual<T>` at `T`, `Dual2<T>` at `Dual<T>`.
 //!
 //! ```text
 //! sqrt(x, y) = 1 / 2y        exp(x, y) = y        tan(x, y) = 1 + y^2
 //! ```
 //!
-//! Where a slope is infinite (`sqrt` at 0) or not defined (`atan2` at the origin) the formula says so
-//! with an infinity or a NaN; the readers multiply it by what the argument really carries, so that a
-//! constant stays a constant there.
+//! Where a slope is infinite (`sqrt` at 0) or not defined (`atan2` at the origin) the formula says
+//! so with an infinity or a NaN; the readers multiply it by what the argument really carries, so
+//! that a constant stays a constant there.
 
 use std::f64::consts::FRAC_2_SQRT_PI;
 
@@ -109,10 +110,10 @@ pub(super) fn pow<T: Real>(x: &T, y: &T, z: &T) -> (T, T) {
     (along_x, along_y)
 }
 
-/// For `p > 0` an exponent `q < p` such that `x^q` and `x^p ln x` have the same limits at `x = 0`, the
-/// derivatives included: those of an order below `p` vanish, the others are infinite. Any `q` between
-/// the greatest integer below `p` and `p` will do. `-x^q` can then stand for `x^p ln x`, whose own
-/// formula is `0 * inf`, and the sign of the infinities is right as well.
+/// For `p > 0` an exponent `q < p` such that `x^q` and `x^p ln x` have the same limits at `x = 0`,
+/// the derivatives included: those of an order below `p` vanish, the others are infinite. Any `q`
+/// between the greatest integer below `p` and `p` will do. `-x^q` can then stand for `x^p ln x`,
+/// whose own formula is `0 * inf`, and the sign of the infinities is right as well.
 pub(super) fn power_at_zero(p: f64) -> f64 {
     0.5 * (p + p.ceil() - 1.0)
 }
@@ -127,7 +128,8 @@ pub(super) fn logaddexp<T: Real>(x: &T, y: &T, _z: &T) -> (T, T) {
     ((x - y).sigmoid(), (y - x).sigmoid())
 }
 
-/// The slopes of `h = sqrt(x^2 + y^2)`: `x/h` and `y/h`, and 0 at the origin, where there are none of higher order.
+/// The slopes of `h = sqrt(x^2 + y^2)`: `x/h` and `y/h`, and 0 at the origin, where there are none
+/// of higher order.
 pub(super) fn hypot<T: Real>(x: &T, y: &T, h: &T) -> (T, T) {
     (x.over(h), y.over(h))
 }
@@ -145,8 +147,9 @@ pub(super) fn over<T: Real>(a: &T, b: &T) -> T {
     }
 }
 
-/// The slopes of the angle of the point `(x, y)` along `y` and `x`, in the order of the arguments of
-/// `y.atan2(x)`: `x/h^2` and `-y/h^2`, divided twice by `h = hypot(x, y)` so that nothing overflows.
+/// The slopes of the angle of the point `(x, y)` along `y` and `x`, in the order of the arguments
+/// of `y.atan2(x)`: `x/h^2` and `-y/h^2`, divided twice by `h = hypot(x, y)` so that nothing
+/// overflows.
 pub(super) fn atan2<T: Real>(y: &T, x: &T, _angle: &T) -> (T, T) {
     let h = x.hypot(y);
     (x / &h / &h, -(y / &h / &h))

@@ -6,17 +6,18 @@
 //! polygamma(n, x)  = d^n/dx^n digamma(x), digamma(x) = d/dx ln |Gamma(x)|
 //! ```
 //!
-//! The error functions and the logarithm of the gamma function are musl's (`libm`), the others stand where emitted Rust has them
-//! from. For `x > 0` and `n > 0`
+//! The error functions and the logarithm of the gamma function are musl's (`libm`), the others
+//! stand where emitted Rust has them from. For `x > 0` and `n > 0`
 //!
 //! ```text
 //! |polygamma(n, x)| = n! sum_k 1 / (x + k)^(n+1)
 //!                   ~ (n-1)! / x^n (1 + n/(2x) + sum_k B_2k (n + 2k - 1)! / ((2k)! (n - 1)! x^(2k)))
 //! ```
 //!
-//! The first terms of the sum are added, the rest is the asymptotic series at `x + k >= n + 15`, whose error is below a unit in
-//! the last place there (Abramowitz and Stegun, 6.4.10 and 6.4.11; 6.3.5 and 6.3.18 for digamma). Left of 0 what lies on the
-//! other side of the nearest pole is added and taken off again, which neither cancels nor depends on how far left x is.
+//! The first terms of the sum are added, the rest is the asymptotic series at `x + k >= n + 15`,
+//! whose error is below a unit in the last place there (Abramowitz and Stegun, 6.4.10 and 6.4.11;
+//! 6.3.5 and 6.3.18 for digamma). Left of 0 what lies on the other side of the nearest pole is
+//! added and taken off again, which neither cancels nor depends on how far left x is.
 
 use super::Real;
 

@@ -49,7 +49,8 @@ pub(super) fn plain<S: Ring>(twice: Twice, [a, b, c]: [&[S]; 3], out: &mut [S]) 
     }
 }
 
-/// As [`plain`], for numbers whose sums and products are the same in either order, one loop for each kind.
+/// As [`plain`], for numbers whose sums and products are the same in either order, one loop for
+/// each kind.
 pub(super) fn many<S: Ring + Copy>(twice: Twice, x: [&[S]; 3], out: &mut [S]) {
     use Basic::{Add, Mul, Sub};
     match (twice.first, twice.second, twice.back) {
@@ -79,7 +80,9 @@ fn loops<S: Ring + Copy>(x: [&[S]; 3], out: &mut [S], f: impl Fn(S, S, S) -> S) 
         [a, &[b], c] => wide::<S, _>(Over { x: [a, c, c], out, f: |a, c, _| f(a, b, c) }),
         [a, b, &[c]] => wide::<S, _>(Over { x: [a, b, b], out, f: |a, b, _| f(a, b, c) }),
         // A square is read once.
-        [a, b, c] if std::ptr::eq(a, b) => wide::<S, _>(Over { x: [a, c, c], out, f: |a, c, _| f(a, a, c) }),
+        [a, b, c] if std::ptr::eq(a, b) => {
+            wide::<S, _>(Over { x: [a, c, c], out, f: |a, c, _| f(a, a, c) })
+        }
         x => wide::<S, _>(Over { x, out, f }),
     }
 }
@@ -105,23 +108,30 @@ impl<S: Copy, F: Fn(S, S, S) -> S> Loop for Over<'_, S, F> {
 mod tests {
     use super::*;
 
-    /// Every pair of operations, with one number or many in each place, has the bits of one after the other.
+    /// Every pair of operations, with one number or many in each place, has the bits of one after
+    /// the other.
     #[test]
     fn two_at_once_are_one_after_the_other() {
-        let numbers: [Vec<f64>; 3] =
-            [1.1, -0.3, 7.7].map(|s| (0..37).map(|k| (f64::from(k) * s).sin() * 10f64.powi(k % 5)).collect());
+        let numbers: [Vec<f64>; 3] = [1.1, -0.3, 7.7]
+            .map(|s| (0..37).map(|k| (f64::from(k) * s).sin() * 10f64.powi(k % 5)).collect());
         let all = [Basic::Add, Basic::Sub, Basic::Mul];
         for (first, second) in all.iter().flat_map(|&f| all.map(|s| (f, s))) {
-            for (back, ones) in [false, true].iter().flat_map(|&b| (0..9).map(move |ones| (b, ones))) {
+            for (back, ones) in
+                [false, true].iter().flat_map(|&b| (0..9).map(move |ones| (b, ones)))
+            {
                 let twice = Twice { first, second, back };
-                let mut x = std::array::from_fn(|k| &numbers[k][..if ones >> k & 1 == 1 { 1 } else { 37 }]);
+                let mut x =
+                    std::array::from_fn(|k| &numbers[k][..if ones >> k & 1 == 1 { 1 } else { 37 }]);
                 if ones == 8 {
                     x[1] = x[0];
                 }
                 let (mut a, mut b) = (vec![f64::NAN; 37], vec![f64::NAN; 37]);
                 many(twice, x, &mut a);
                 plain(twice, x, &mut b);
-                assert!(a.iter().zip(&b).all(|(a, b)| a.to_bits() == b.to_bits()), "{twice:?} {ones:b}");
+                assert!(
+                    a.iter().zip(&b).all(|(a, b)| a.to_bits() == b.to_bits()),
+                    "{twice:?} {ones:b}"
+                );
             }
         }
     }

@@ -1,9 +1,9 @@
 //! Numbers with uncertainty: linear error propagation that knows correlations.
 //!
-//! Each measurement is a source of error of its own. A number computed from measurements carries its
-//! value and, for each source, by how much it moves when that source moves by one standard deviation;
-//! a function multiplies these contributions by its slope. What shares a source is correlated, and
-//! stays so:
+//! Each measurement is a source of error of its own. A number computed from measurements carries
+//! its value and, for each source, by how much it moves when that source moves by one standard
+//! deviation; a function multiplies these contributions by its slope. What shares a source is
+//! correlated, and stays so:
 //!
 //! ```
 //! use ketgrad_core::scalar::{Scalar, Uncertain};
@@ -17,8 +17,8 @@
 //! ```
 //!
 //! The propagation is of first order: it is good where functions are nearly straight over a few
-//! standard deviations. It says nothing at a kink or a pole (`abs` at 0 and `hypot` at the origin have no
-//! uncertainty, `sqrt` at 0 an infinite one).
+//! standard deviations. It says nothing at a kink or a pole (`abs` at 0 and `hypot` at the origin
+//! have no uncertainty, `sqrt` at 0 an infinite one).
 //!
 //! Cost: an operation on numbers of n and m sources is O(n + m).
 //!
@@ -47,13 +47,13 @@ pub struct Uncertain {
     parts: Vec<(u64, f64)>,
 }
 
-/// The next source of error. Two measurements never share one, in whatever thread they are made. Only
-/// that the numbers differ matters, so no result depends on who counts first.
+/// The next source of error. Two measurements never share one, in whatever thread they are made.
+/// Only that the numbers differ matters, so no result depends on who counts first.
 static NEXT_SOURCE: AtomicU64 = AtomicU64::new(0);
 
 impl Uncertain {
-    /// A measurement `value ± sigma`, independent of every other. The sign of `sigma` does not matter;
-    /// with `sigma = 0` the number is [exact](Uncertain::exact).
+    /// A measurement `value ± sigma`, independent of every other. The sign of `sigma` does not
+    /// matter; with `sigma = 0` the number is [exact](Uncertain::exact).
     #[must_use]
     pub fn new(value: f64, sigma: f64) -> Uncertain {
         if sigma == 0.0 {
@@ -69,7 +69,8 @@ impl Uncertain {
         Uncertain { value, parts: Vec::new() }
     }
 
-    /// A number that was computed elsewhere from others, by its value and its slope along each of them.
+    /// A number that was computed elsewhere from others, by its value and its slope along each of
+    /// them.
     ///
     /// ```
     /// use ketgrad_core::scalar::Uncertain;
@@ -78,7 +79,10 @@ impl Uncertain {
     /// assert!((square - &x * &x).sigma() < 1e-15);
     /// ```
     #[must_use]
-    pub fn linear<'a>(value: f64, slopes: impl IntoIterator<Item = (f64, &'a Uncertain)>) -> Uncertain {
+    pub fn linear<'a>(
+        value: f64,
+        slopes: impl IntoIterator<Item = (f64, &'a Uncertain)>,
+    ) -> Uncertain {
         let terms = slopes.into_iter().map(|(slope, of)| of.map(0.0, slope));
         Uncertain { value, ..Uncertain::sum(terms) }
     }
@@ -115,7 +119,8 @@ impl Uncertain {
 
     /// A function of this number alone: its value and its slope.
     fn map(&self, value: f64, slope: f64) -> Uncertain {
-        let parts = self.parts.iter().map(|&(k, s)| (k, slope * s)).filter(|p| p.1 != 0.0).collect();
+        let parts =
+            self.parts.iter().map(|&(k, s)| (k, slope * s)).filter(|p| p.1 != 0.0).collect();
         Uncertain { value, parts }
     }
 
@@ -130,7 +135,8 @@ impl Uncertain {
         }
         let mut parts = Vec::with_capacity(x.parts.len() + y.parts.len());
         merge(&x.parts, &y.parts, |k, s, t| {
-            // Only what is there is multiplied: an infinite slope times an absent source is nothing.
+            // Only what is there is multiplied: an infinite slope times an absent source is
+            // nothing.
             let part = if s == 0.0 {
                 b * t
             } else if t == 0.0 {
@@ -168,8 +174,8 @@ impl Uncertain {
     }
 }
 
-/// Walks two lists sorted by source and hands over each source with both contributions, 0 where there
-/// is none. O(n + m).
+/// Walks two lists sorted by source and hands over each source with both contributions, 0 where
+/// there is none. O(n + m).
 fn merge(x: &[(u64, f64)], y: &[(u64, f64)], mut each: impl FnMut(u64, f64, f64)) {
     let (mut x, mut y) = (x.iter().copied().peekable(), y.iter().copied().peekable());
     loop {
@@ -217,8 +223,8 @@ impl Ring for Uncertain {
         self.value == 0.0 && self.parts.is_empty()
     }
 
-    /// All contributions are sorted once: O(n log n) in their number, where adding one term after the
-    /// other would be quadratic.
+    /// All contributions are sorted once: O(n log n) in their number, where adding one term after
+    /// the other would be quadratic.
     fn sum(terms: impl IntoIterator<Item = Uncertain>) -> Uncertain {
         let (mut value, mut all) = (0.0, Vec::new());
         for mut term in terms {
@@ -330,8 +336,8 @@ impl Ordered for Uncertain {
     }
 }
 
-/// Prints as `1.23 ± 0.04`: as many decimals as show two significant digits of the error, one if the
-/// second is a zero. A precision (`{:.3}`) sets the decimals of both.
+/// Prints as `1.23 ± 0.04`: as many decimals as show two significant digits of the error, one if
+/// the second is a zero. A precision (`{:.3}`) sets the decimals of both.
 impl fmt::Display for Uncertain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (value, sigma) = (self.value, self.sigma());
@@ -342,8 +348,8 @@ impl fmt::Display for Uncertain {
     }
 }
 
-/// How many decimals show two significant digits of `sigma`, without a zero at the end. `None` where
-/// there is nothing to round: zero, infinite, NaN.
+/// How many decimals show two significant digits of `sigma`, without a zero at the end. `None`
+/// where there is nothing to round: zero, infinite, NaN.
 fn decimals(sigma: f64) -> Option<usize> {
     if sigma == 0.0 || !sigma.is_finite() {
         return None;

@@ -1,13 +1,14 @@
 //! Loops compiled for the vector instructions that the processor turns out to have.
 //!
-//! A [`Loop`] is written once, over plain slices. [`wide`] runs it as compiled for AVX-512, for AVX2 with FMA, or for
-//! what every processor of the architecture has; the compiler does the rest. Nothing is reordered or contracted: a
-//! loop gives the same bits whichever is taken.
+//! A [`Loop`] is written once, over plain slices. [`wide`] runs it as compiled for AVX-512, for
+//! AVX2 with FMA, or for what every processor of the architecture has; the compiler does the rest.
+//! Nothing is reordered or contracted: a loop gives the same bits whichever is taken.
 #![expect(unsafe_code, reason = "code for a processor that has more than all must have")]
 
 use super::Ring;
 
-/// Work to be compiled several times. `run` must be `inline(always)`, and so must what it calls in its loops.
+/// Work to be compiled several times. `run` must be `inline(always)`, and so must what it calls in
+/// its loops.
 pub(crate) trait Loop {
     /// What it gives.
     type Output;
@@ -15,7 +16,8 @@ pub(crate) trait Loop {
     fn run(self) -> Self::Output;
 }
 
-/// Runs a loop over numbers of type `S` with the widest instructions there are, if they gain from it.
+/// Runs a loop over numbers of type `S` with the widest instructions there are, if they gain from
+/// it.
 #[inline]
 pub(crate) fn wide<S: Ring, L: Loop>(work: L) -> L::Output {
     #[cfg(target_arch = "x86_64")]
@@ -80,7 +82,10 @@ impl<A, B, F: Fn(&A, &A) -> B> Loop for Two<'_, A, B, F> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
-        self.out.iter_mut().zip(self.a.iter().zip(self.b)).for_each(|(z, (x, y))| *z = (self.f)(x, y));
+        self.out
+            .iter_mut()
+            .zip(self.a.iter().zip(self.b))
+            .for_each(|(z, (x, y))| *z = (self.f)(x, y));
     }
 }
 
@@ -171,8 +176,11 @@ mod tests {
                 let mut part = numbers[start..end].to_vec();
                 run(&mut part);
                 let bits: Vec<u64> = part.iter().map(|x| x.to_bits()).collect();
-                let same =
-                    bits.iter().zip(&alone[start..end]).zip(&part).all(|((a, b), x)| a == b || x.is_nan());
+                let same = bits
+                    .iter()
+                    .zip(&alone[start..end])
+                    .zip(&part)
+                    .all(|((a, b), x)| a == b || x.is_nan());
                 assert!(same, "from {start} to {end}");
             }
         }

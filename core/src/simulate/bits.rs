@@ -4,7 +4,8 @@ use smallvec::SmallVec;
 
 use crate::circuit::Circuit;
 
-/// The values of a circuit's classical bits. Memory: that of the words up to the last bit that is 1.
+/// The values of a circuit's classical bits. Memory: that of the words up to the last bit that
+/// is 1.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Bits {
     /// 64 bits each; the last word is not 0.
@@ -67,7 +68,9 @@ impl Bits {
                 first = end;
                 continue;
             }
-            registers.push((first..end).rev().map(|bit| if self.get(bit) { '1' } else { '0' }).collect());
+            registers.push(
+                (first..end).rev().map(|bit| if self.get(bit) { '1' } else { '0' }).collect(),
+            );
             first = end;
         }
         registers.reverse();
@@ -94,8 +97,11 @@ mod tests {
         let mut beyond = with(&[3]);
         beyond.set(300, true);
         assert_eq!(beyond, with(&[3]));
-        let row = |bits: &Bits| (0..5).map(|k| bits.words.get(k).copied().unwrap_or(0)).collect::<Vec<_>>();
-        let all = [with(&[]), with(&[0]), with(&[299]), with(&[0, 299]), with(&[64]), with(&[63, 128])];
+        let row = |bits: &Bits| {
+            (0..5).map(|k| bits.words.get(k).copied().unwrap_or(0)).collect::<Vec<_>>()
+        };
+        let all =
+            [with(&[]), with(&[0]), with(&[299]), with(&[0, 299]), with(&[64]), with(&[63, 128])];
         for a in &all {
             for b in &all {
                 assert_eq!(a.cmp(b), row(a).cmp(&row(b)), "{a:?} {b:?}");

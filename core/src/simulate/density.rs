@@ -1,7 +1,7 @@
 //! Circuits on density matrices: noise exactly, on every number type.
 //!
-//! A density matrix of n qubits is a vector of 2n ([`DensityMatrix`]), so that kernels, plans and threads are those of state
-//! vectors. Each instruction is an operator or two there:
+//! A density matrix of n qubits is a vector of 2n ([`DensityMatrix`]), so that kernels, plans and
+//! threads are those of state vectors. Each instruction is an operator or two there:
 //!
 //! ```text
 //! gate U on q        ->  U on q, conj(U) on q + n
@@ -9,11 +9,12 @@
 //! misread bits       ->  all values, a branch each
 //! measurement of q   ->  for each outcome v: |v><v| on q and on q + n, a branch with that bit
 //! ```
-//! The matrices of branches are not normalized: their traces are the probabilities. Those that are at the same step with the
-//! same bits, as far as these are read later, are added up; so a loop takes as many branches as its bits have values,
-//! not as it has histories.
+//! The matrices of branches are not normalized: their traces are the probabilities. Those that are
+//! at the same step with the same bits, as far as these are read later, are added up; so a loop
+//! takes as many branches as its bits have values, not as it has histories.
 //!
-//! Cost: 4^n entries for each branch; a gate costs two passes over them where it is not planned with others.
+//! Cost: 4^n entries for each branch; a gate costs two passes over them where it is not planned
+//! with others.
 
 use std::{
     any::TypeId,
@@ -40,8 +41,8 @@ use crate::{
 };
 
 impl Simulator {
-    /// Runs a circuit, with noise, measurements and conditions anywhere, on |0…0><0…0|: the state before its final
-    /// measurements, averaged over the outcomes of all others.
+    /// Runs a circuit, with noise, measurements and conditions anywhere, on |0…0><0…0|: the state
+    /// before its final measurements, averaged over the outcomes of all others.
     ///
     /// # Errors
     /// [`SimulateError`].
@@ -50,7 +51,8 @@ impl Simulator {
         circuit: &Circuit,
         inputs: &[T],
     ) -> Result<DensityMatrix<Complex<T>>, SimulateError> {
-        type Run<T> = fn(&Simulator, &Circuit, &[T]) -> Result<DensityMatrix<Complex<T>>, SimulateError>;
+        type Run<T> =
+            fn(&Simulator, &Circuit, &[T]) -> Result<DensityMatrix<Complex<T>>, SimulateError>;
         compiled!(T: Run = [f32, f64] Simulator::run_density_any)(self, circuit, inputs)
     }
 
@@ -80,8 +82,8 @@ impl Simulator {
         Ok(sum)
     }
 
-    /// The states of a circuit by the values of its classical bits, before the final measurements. Their traces are the
-    /// probabilities of the bits.
+    /// The states of a circuit by the values of its classical bits, before the final measurements.
+    /// Their traces are the probabilities of the bits.
     ///
     /// # Errors
     /// [`SimulateError`]. The memory limit counts all branches that wait.
@@ -126,7 +128,8 @@ struct Evolution<'a, S> {
     liveness: Liveness,
     /// By the step at which they are.
     waiting: BTreeMap<usize, Queue<S>>,
-    /// The number of those that wait, and the bytes on the heap of their bits and of those at the end.
+    /// The number of those that wait, and the bytes on the heap of their bits and of those at the
+    /// end.
     n_waiting: usize,
     bits: u128,
     ends: BTreeMap<Bits, DensityMatrix<S>>,
@@ -148,8 +151,16 @@ impl<'a, T: Real, S: Scalar<Real = T>> Evolution<'a, S> {
         };
         let first = Branch { rounds: 0, bits: Bits::zero(circuit.n_bits), rho };
         let (liveness, waiting, ends) = (Liveness::new(circuit), BTreeMap::new(), BTreeMap::new());
-        let mut new =
-            Evolution { simulator, circuit, n_qubits, liveness, waiting, n_waiting: 0, bits: 0, ends };
+        let mut new = Evolution {
+            simulator,
+            circuit,
+            n_qubits,
+            liveness,
+            waiting,
+            n_waiting: 0,
+            bits: 0,
+            ends,
+        };
         new.wait(0, first)?;
         Ok(new)
     }
@@ -198,11 +209,14 @@ impl<'a, T: Real, S: Scalar<Real = T>> Evolution<'a, S> {
                     }
                     branch.rounds += 1;
                     self.simulator.threads.check()?;
-                    if branch.rounds.is_power_of_two() && !can_end(self.circuit, step, &branch.bits) {
+                    if branch.rounds.is_power_of_two() && !can_end(self.circuit, step, &branch.bits)
+                    {
                         return Err(SimulateError::NeverEnds { why: CONDITION });
                     }
                 }
-                Action::Gates(gates) => pending.extend(gates.iter().flat_map(|gate| on_both_sides(gate, n))),
+                Action::Gates(gates) => {
+                    pending.extend(gates.iter().flat_map(|gate| on_both_sides(gate, n)))
+                }
                 Action::Channel(channel) => {
                     pending.push(superoperator(&channel.terms, &channel.kept, &channel.qubits, n)?);
                 }
@@ -214,7 +228,8 @@ impl<'a, T: Real, S: Scalar<Real = T>> Evolution<'a, S> {
                 Action::Misread(misread) => {
                     self.execute(&mut pending, &mut branch)?;
                     let weights = misread.weights(&branch.bits).iter().enumerate();
-                    let last = weights.clone().rfind(|(_, share)| !share.is_exact_zero()).map(|(k, _)| k);
+                    let last =
+                        weights.clone().rfind(|(_, share)| !share.is_exact_zero()).map(|(k, _)| k);
                     let mut branch = Some(branch);
                     for (k, share) in weights.filter(|(_, share)| !share.is_exact_zero()) {
                         let read = if Some(k) == last { branch.take() } else { branch.clone() };
@@ -245,7 +260,11 @@ impl<'a, T: Real, S: Scalar<Real = T>> Evolution<'a, S> {
         Ok(())
     }
 
-    fn execute(&self, pending: &mut Vec<Operator<S>>, branch: &mut Branch<S>) -> Result<(), SimulateError> {
+    fn execute(
+        &self,
+        pending: &mut Vec<Operator<S>>,
+        branch: &mut Branch<S>,
+    ) -> Result<(), SimulateError> {
         if !pending.is_empty() {
             self.simulator.execute(pending, branch.rho.vector_mut(), &mut |_, _| {})?;
             pending.clear();
@@ -264,8 +283,10 @@ impl<'a, T: Real, S: Scalar<Real = T>> Evolution<'a, S> {
         let p = branch.rho.probabilities_of(&[qubit])?;
         let total = p[0].clone() + &p[1];
         let least = if branch.rounds > 0 { LEAST_LIKELY } else { 0.0 };
-        // A derivative may be there where the number is not: of other types nothing is left out but what is zero.
-        let plain = TypeId::of::<T>() == TypeId::of::<f64>() || TypeId::of::<T>() == TypeId::of::<f32>();
+        // A derivative may be there where the number is not: of other types nothing is left out but
+        // what is zero.
+        let plain =
+            TypeId::of::<T>() == TypeId::of::<f64>() || TypeId::of::<T>() == TypeId::of::<f32>();
         let never = |p: &T| {
             let share = (p.clone() / &total).primal();
             let rare = |p: &T| p.primal().is_some_and(|p| p < least);
@@ -281,7 +302,10 @@ impl<'a, T: Real, S: Scalar<Real = T>> Evolution<'a, S> {
             let Some(mut taken) = taken else { continue };
             let keep = unit::<S>(usize::from(value), usize::from(value));
             for q in [qubit, qubit + self.n_qubits] {
-                taken.rho.vector_mut().apply(&Operator::new(&keep, &[q], &[])?, &self.simulator.threads)?;
+                taken
+                    .rho
+                    .vector_mut()
+                    .apply(&Operator::new(&keep, &[q], &[])?, &self.simulator.threads)?;
             }
             taken.bits.set(bit, value);
             self.liveness.pass(step, &mut taken.bits);
@@ -315,15 +339,18 @@ impl<'a, T: Real, S: Scalar<Real = T>> Evolution<'a, S> {
 }
 
 /// A gate on the rows and its complex conjugate on the columns. A phase of the whole state cancels.
-pub(crate) fn on_both_sides<R: Conj>(gate: &Operator<R>, n_qubits: usize) -> SmallVec<[Operator<R>; 2]> {
+pub(crate) fn on_both_sides<R: Conj>(
+    gate: &Operator<R>,
+    n_qubits: usize,
+) -> SmallVec<[Operator<R>; 2]> {
     if gate.n_qubits() == 0 {
         return SmallVec::new();
     }
     SmallVec::from([gate.clone(), gate.map(R::conj).shifted(n_qubits)])
 }
 
-/// `sum_k w_k A_k (x) conj(A_k)` on some qubits and the same ones of the columns, and what of it is known better
-/// ([`Channel::kept`](crate::channel::Channel)).
+/// `sum_k w_k A_k (x) conj(A_k)` on some qubits and the same ones of the columns, and what of it is
+/// known better ([`Channel::kept`](crate::channel::Channel)).
 pub(crate) fn superoperator<R: Conj>(
     terms: &[(R, Matrix<R>)],
     kept: &[(usize, R)],
@@ -335,8 +362,12 @@ pub(crate) fn superoperator<R: Conj>(
     Ok(Operator::new(&superoperator_matrix(terms, kept), &targets, &[])?)
 }
 
-/// `sum_k w_k A_k (x) conj(A_k)`: the low bits of its rows are those of the rows of a density matrix. There is a term.
-pub(crate) fn superoperator_matrix<R: Conj>(terms: &[(R, Matrix<R>)], kept: &[(usize, R)]) -> Matrix<R> {
+/// `sum_k w_k A_k (x) conj(A_k)`: the low bits of its rows are those of the rows of a density
+/// matrix. There is a term.
+pub(crate) fn superoperator_matrix<R: Conj>(
+    terms: &[(R, Matrix<R>)],
+    kept: &[(usize, R)],
+) -> Matrix<R> {
     let k = terms.first().map_or(0, |(_, a)| a.n_qubits());
     let dim = 1usize << (2 * k);
     let mut sums = vec![R::zero(); dim * dim];

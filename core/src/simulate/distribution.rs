@@ -1,15 +1,16 @@
 //! Exact distributions: every branch is followed.
 //!
-//! Without loops a branch is followed to its end before the next, so that few states wait. With loops there may be no
-//! end: there the branches that are least far go on, until all are at the same step, and those that differ in nothing
-//! that matters any more become one:
+//! Without loops a branch is followed to its end before the next, so that few states wait. With
+//! loops there may be no end: there the branches that are least far go on, until all are at the
+//! same step, and those that differ in nothing that matters any more become one:
 //!
 //! ```text
 //! while (c != 0) {  reset q;  h q;  c = measure q; }
 //!                   └─ c = 1, 2 and 3 are one here: it is written before it is read
 //! ```
-//! So a loop takes as many branches as it has different states in a round, not as it has histories. Where that is more
-//! than the entries of a density matrix for each value of the bits, the circuit runs on those instead.
+//! So a loop takes as many branches as it has different states in a round, not as it has histories.
+//! Where that is more than the entries of a density matrix for each value of the bits, the circuit
+//! runs on those instead.
 
 use std::collections::BTreeMap;
 
@@ -29,13 +30,15 @@ pub(super) const IMPOSSIBLE: f64 = 1e-14;
 
 impl Simulator {
     /// The exact probability of each outcome of the classical registers that can occur, over any
-    /// number type, by following every branch. In loops a branch is followed until it is less likely than 1e-17, and
-    /// over `f64` and `f32` those with the same future are followed as one. A circuit with noise runs on density matrices,
-    /// and so does one whose loops make more states than such a matrix has rows, for each value of its bits.
+    /// number type, by following every branch. In loops a branch is followed until it is less
+    /// likely than 1e-17, and over `f64` and `f32` those with the same future are followed as one.
+    /// A circuit with noise runs on density matrices, and so does one whose loops make more states
+    /// than such a matrix has rows, for each value of its bits.
     ///
     /// # Errors
-    /// [`SimulateError::TooManyBranches`] if there are more than `max_outcomes` outcomes, or twice as many branches: all
-    /// together, or with loops at once; [`SimulateError::Endless`] for a branch that goes round too often.
+    /// [`SimulateError::TooManyBranches`] if there are more than `max_outcomes` outcomes, or twice
+    /// as many branches: all together, or with loops at once; [`SimulateError::Endless`] for a
+    /// branch that goes round too often.
     pub fn distribution<T: Real, S: Scalar<Real = T>>(
         &self,
         circuit: &BoundCircuit<S>,
@@ -70,7 +73,8 @@ impl Simulator {
                         let rare = live.rounds > 0 && p.primal().is_some_and(|p| p < LEAST_LIKELY);
                         (!rare).then_some((outcome, p))
                     };
-                    let mut outcomes = weights.iter().enumerate().filter_map(probable).collect::<Vec<_>>();
+                    let mut outcomes =
+                        weights.iter().enumerate().filter_map(probable).collect::<Vec<_>>();
                     branches += outcomes.len();
                     if waiting.n_branches().unwrap_or(branches) > 2 * max_outcomes {
                         return Err(too_many());
@@ -78,7 +82,11 @@ impl Simulator {
                     let (states, bits) = waiting.held();
                     let own = live.bits.heap_bytes().saturating_mul(outcomes.len() as u128);
                     let bits = bits.saturating_add(own);
-                    self.check_branches::<S>(circuit.n_qubits, states + outcomes.len().max(1), bits)?;
+                    self.check_branches::<S>(
+                        circuit.n_qubits,
+                        states + outcomes.len().max(1),
+                        bits,
+                    )?;
                     let last = outcomes.pop();
                     for (outcome, p) in outcomes {
                         let mut next = live.clone();
@@ -140,7 +148,10 @@ pub(super) struct Finals {
 
 impl Finals {
     /// Those of a circuit, if their outcomes are no more than allowed.
-    pub(super) fn new<S>(circuit: &BoundCircuit<S>, max_outcomes: usize) -> Result<Finals, SimulateError> {
+    pub(super) fn new<S>(
+        circuit: &BoundCircuit<S>,
+        max_outcomes: usize,
+    ) -> Result<Finals, SimulateError> {
         let (bits, qubits): (Vec<u32>, Vec<usize>) =
             circuit.finals.iter().map(|(&bit, &qubit)| (bit, qubit as usize)).unzip();
         let (qubits, places) = distinct(&qubits);
@@ -196,7 +207,11 @@ enum Waiting<S, T> {
 
 impl<T: Real, S: Scalar<Real = T>> Waiting<S, T> {
     fn new(circuit: &BoundCircuit<S>) -> Waiting<S, T> {
-        if circuit.has_loops() { Waiting::Merging(Merging::new()) } else { Waiting::Stack(Vec::new(), 0) }
+        if circuit.has_loops() {
+            Waiting::Merging(Merging::new())
+        } else {
+            Waiting::Stack(Vec::new(), 0)
+        }
     }
 
     fn next(&mut self) -> Option<(Live<S>, T)> {

@@ -1,8 +1,9 @@
 //! Loops of circuits that never end, found before the limit of rounds.
 //!
 //! - A condition that holds whatever its loop writes never fails.
-//! - A round that begins with the bits and the state of an earlier one, between which all outcomes were certain, comes again and
-//!   again. Snapshots are taken after 2^k rounds, so that a cycle of any length is found (R. P. Brent, BIT 20, 176, 1980).
+//! - A round that begins with the bits and the state of an earlier one, between which all outcomes
+//!   were certain, comes again and again. Snapshots are taken after 2^k rounds, so that a cycle of
+//!   any length is found (R. P. Brent, BIT 20, 176, 1980).
 
 use super::{
     Bits,
@@ -24,13 +25,17 @@ const MOST_AMPLITUDES: usize = 1 << 12;
 /// The most bits whose values are all tried.
 const MOST_BITS: usize = 12;
 
-/// An outcome as likely as this is taken for certain: others are due after more rounds than any limit allows.
+/// An outcome as likely as this is taken for certain: others are due after more rounds than any
+/// limit allows.
 pub(super) const CERTAIN: f64 = 1.0 - 1e-12;
 
-/// Whether the loop with this head, whose condition holds, can end by what it writes. O(length of the loop + 2^bits).
+/// Whether the loop with this head, whose condition holds, can end by what it writes. O(length of
+/// the loop + 2^bits).
 pub(super) fn can_end<R>(circuit: &BoundCircuit<R>, head: usize, bits: &Bits) -> bool {
     let Some(step) = circuit.steps.get(head) else { return true };
-    let (Action::While { end }, Some(condition)) = (&step.action, &step.condition) else { return true };
+    let (Action::While { end }, Some(condition)) = (&step.action, &step.condition) else {
+        return true;
+    };
     let mut read = Vec::new();
     condition.for_each_bit(&mut |bit| read.push(bit));
     read.sort_unstable();
@@ -84,8 +89,12 @@ impl<S: Ring> Snapshot<S> {
             }
         }
         if rounds.is_power_of_two() {
-            *snapshot =
-                Some(Box::new(Snapshot { head, bits: bits.clone(), state: state.clone(), is_certain: true }));
+            *snapshot = Some(Box::new(Snapshot {
+                head,
+                bits: bits.clone(),
+                state: state.clone(),
+                is_certain: true,
+            }));
         }
         false
     }

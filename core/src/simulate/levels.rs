@@ -1,13 +1,14 @@
-//! The lowest energies of a sum of Pauli strings and their states, without building a matrix: what variational results are
-//! measured by.
+//! The lowest energies of a sum of Pauli strings and their states, without building a matrix: what
+//! variational results are measured by.
 //!
-//! The method is that of Lanczos: with `b_{j+1} v_{j+1} = H v_j - a_j v_j - b_j v_{j-1}`, H is a tridiagonal matrix in the
-//! space of `v, H v, H^2 v, ...`. The vectors are not kept (Cullum, Willoughby, Lanczos Algorithms for Large Symmetric
-//! Eigenvalue Computations (1985)): one run finds the matrix, a second the combination of the vectors that its lowest
-//! eigenvector says. They stay orthogonal until a level has been found, at either end of the spectrum; what that spoils, the
-//! true residual shows, and the state found so far starts another run. A level that is found is kept out of the search for
-//! the next, so that a level comes as often as it is degenerate. Where each string has an even number of Y, all vectors are
-//! real: half the memory and half the time.
+//! The method is that of Lanczos: with `b_{j+1} v_{j+1} = H v_j - a_j v_j - b_j v_{j-1}`, H is a
+//! tridiagonal matrix in the space of `v, H v, H^2 v, ...`. The vectors are not kept (Cullum,
+//! Willoughby, Lanczos Algorithms for Large Symmetric Eigenvalue Computations (1985)): one run
+//! finds the matrix, a second the combination of the vectors that its lowest eigenvector says. They
+//! stay orthogonal until a level has been found, at either end of the spectrum; what that spoils,
+//! the true residual shows, and the state found so far starts another run. A level that is found is
+//! kept out of the search for the next, so that a level comes as often as it is degenerate. Where
+//! each string has an even number of Y, all vectors are real: half the memory and half the time.
 
 use num_complex::Complex;
 
@@ -40,17 +41,19 @@ pub struct Level {
     pub energy: f64,
     /// The state.
     pub state: StateVector<Complex<f64>>,
-    /// `|H v - E v|`: some eigenvalue is no further from E than this, and by the distance d to the next level at most
-    /// `residual^2 / d`.
+    /// `|H v - E v|`: some eigenvalue is no further from E than this, and by the distance d to the
+    /// next level at most `residual^2 / d`.
     pub residual: f64,
 }
 
 impl Simulator {
-    /// The lowest levels of a Hamiltonian on n qubits, ascending; a degenerate level as often as it is.
+    /// The lowest levels of a Hamiltonian on n qubits, ascending; a degenerate level as often as it
+    /// is.
     ///
-    /// Each is exact to a [residual](Level::residual) of 1e-11 of the sum of the moduli of the coefficients. Cost: some 100 to
-    /// 1000 times that of [`applied`](StateVector::applied) for a level, the more the closer the next one is; memory for
-    /// four states besides those found. Where each string has an even number of Y, half of both.
+    /// Each is exact to a [residual](Level::residual) of 1e-11 of the sum of the moduli of the
+    /// coefficients. Cost: some 100 to 1000 times that of [`applied`](StateVector::applied) for a
+    /// level, the more the closer the next one is; memory for four states besides those found.
+    /// Where each string has an even number of Y, half of both.
     ///
     /// ```
     /// use ketgrad_core::{problem, simulate::Simulator};
@@ -61,8 +64,8 @@ impl Simulator {
     /// ```
     ///
     /// # Errors
-    /// [`SimulateError`] if it acts on other qubits, if there are fewer levels, if the memory does not do, or if a level is
-    /// not found in 20 000 products.
+    /// [`SimulateError`] if it acts on other qubits, if there are fewer levels, if the memory does
+    /// not do, or if a level is not found in 20 000 products.
     pub fn lowest(
         &self,
         hamiltonian: &PauliSum,
@@ -72,9 +75,10 @@ impl Simulator {
         self.lowest_levels(hamiltonian, n_qubits, count, None)
     }
 
-    /// The lowest levels of a Hamiltonian on the space of the basis states that `keeps` keeps, such as those with some number of
-    /// electrons: where the Hamiltonian conserves that number, the lowest ones that have it, however low the others are. Of a
-    /// Hamiltonian that leads to other basis states, the levels of its block.
+    /// The lowest levels of a Hamiltonian on the space of the basis states that `keeps` keeps, such
+    /// as those with some number of electrons: where the Hamiltonian conserves that number, the
+    /// lowest ones that have it, however low the others are. Of a Hamiltonian that leads to other
+    /// basis states, the levels of its block.
     ///
     /// ```
     /// use ketgrad_core::simulate::Simulator;
@@ -240,14 +244,16 @@ impl Search<'_> {
         Err(SimulateError::NotConverged { products, residual })
     }
 
-    /// Runs through the vectors `v_j` from a start of length 1, with `a_j` and `b_{j+1}`, as long as it is told to go on.
+    /// Runs through the vectors `v_j` from a start of length 1, with `a_j` and `b_{j+1}`, as long
+    /// as it is told to go on.
     fn run<S: Number>(
         &self,
         start: &StateVector<S>,
         found: &[Found<S>],
         each: &mut dyn FnMut(&StateVector<S>, f64, f64) -> bool,
     ) -> Result<(), SimulateError> {
-        let (mut old, mut new) = (StateVector::<S>::null(self.n_qubits, self.threads)?, start.clone());
+        let (mut old, mut new) =
+            (StateVector::<S>::null(self.n_qubits, self.threads)?, start.clone());
         let mut b = 0.0;
         loop {
             self.threads.check()?;
@@ -315,7 +321,8 @@ impl Search<'_> {
     }
 }
 
-/// The eigenvector of the lowest eigenvalue of a symmetric tridiagonal matrix; none if it has no numbers.
+/// The eigenvector of the lowest eigenvalue of a symmetric tridiagonal matrix; none if it has no
+/// numbers.
 fn lowest_eigenvector(diagonal: &[f64], beside: &[f64]) -> Vec<f64> {
     let n = diagonal.len();
     let entry = |i: usize, j: usize| match i.abs_diff(j) {

@@ -1,16 +1,18 @@
 //! Which classical bits are dead: never read again before they are written.
 //!
-//! Branches of a circuit that differ in dead bits only have the same future. Liveness is not stored as a set for each
-//! step but as what changes from one to the next: only the bits that a step uses can die in it, and where a loop is
-//! entered or left, those that its body uses. So a circuit of any number of steps and bits takes memory for the places
-//! where it mentions a bit, once for each loop around them.
+//! Branches of a circuit that differ in dead bits only have the same future. Liveness is not stored
+//! as a set for each step but as what changes from one to the next: only the bits that a step uses
+//! can die in it, and where a loop is entered or left, those that its body uses. So a circuit of
+//! any number of steps and bits takes memory for the places where it mentions a bit, once for each
+//! loop around them.
 //!
 //! ```text
 //! while (c != 0) {  reset q;  h q;  c = measure q;  if (d) x q; }      d dies where the loop is left,
 //!                └─ c dies: it is written before it is read                if nothing reads it later
 //! ```
-//! A body reads some bits before it writes them (`uses`). What is live at the head of its loop is that, the bits of the
-//! condition, and what is live after the loop: the least fixed point, since a body makes no other bit live.
+//! A body reads some bits before it writes them (`uses`). What is live at the head of its loop is
+//! that, the bits of the condition, and what is live after the loop: the least fixed point, since a
+//! body makes no other bit live.
 
 use std::collections::{HashMap, HashSet};
 
@@ -30,7 +32,8 @@ pub(super) struct Liveness {
     leaving: HashMap<usize, Vec<u32>>,
 }
 
-/// A loop that is gone through from its end: how the live bits differ from those at the end of its body.
+/// A loop that is gone through from its end: how the live bits differ from those at the end of its
+/// body.
 #[derive(Default)]
 struct Frame {
     added: HashSet<u32>,
@@ -87,7 +90,10 @@ impl Liveness {
                     {
                         frame.remove(bit);
                     }
-                    read(step).into_iter().filter(|&bit| live.insert(bit)).for_each(|bit| frame.add(bit));
+                    read(step)
+                        .into_iter()
+                        .filter(|&bit| live.insert(bit))
+                        .for_each(|bit| frame.add(bit));
                 }
             }
         }
@@ -155,7 +161,9 @@ pub(super) fn written<R>(step: &Step<R>) -> &[u32] {
 /// The bit that a step writes whatever happened before.
 fn overwritten<R>(step: &Step<R>) -> Option<u32> {
     match step.action {
-        Action::Measure { bit, .. } | Action::Assign { bit, .. } if step.condition.is_none() => Some(bit),
+        Action::Measure { bit, .. } | Action::Assign { bit, .. } if step.condition.is_none() => {
+            Some(bit)
+        }
         _ => None,
     }
 }
@@ -201,7 +209,14 @@ mod tests {
         }
         let finals = (0..BITS).filter(|_| below(rng, 3) == 0).map(|bit| (bit, 0));
         let finals: BTreeMap<u32, u32> = finals.collect();
-        BoundCircuit { n_qubits: 1, n_bits: BITS as usize, steps, finals, misreads: Vec::new(), start: None }
+        BoundCircuit {
+            n_qubits: 1,
+            n_bits: BITS as usize,
+            steps,
+            finals,
+            misreads: Vec::new(),
+            start: None,
+        }
     }
 
     fn close(steps: &mut Vec<Step<f64>>, heads: &mut Vec<usize>) {
@@ -213,7 +228,8 @@ mod tests {
     /// The live bits at every step, by passes over all steps until nothing changes.
     fn by_passes(circuit: &BoundCircuit<f64>) -> Vec<HashSet<u32>> {
         let mut live = vec![HashSet::new(); circuit.steps.len() + 1];
-        *live.last_mut().unwrap() = (0..BITS).filter(|bit| !circuit.finals.contains_key(bit)).collect();
+        *live.last_mut().unwrap() =
+            (0..BITS).filter(|bit| !circuit.finals.contains_key(bit)).collect();
         loop {
             let before = live.clone();
             for (at, step) in circuit.steps.iter().enumerate().rev() {

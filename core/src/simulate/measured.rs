@@ -1,8 +1,9 @@
 //! Expectation values as measurements give them: means over shots, with their standard errors.
 //!
-//! The terms of an observable fall into groups that are measured together: a [basis change](measurement_basis) turns the strings
-//! of a group into strings of Z, whose values are read off the same shots. A group has a share of the shots that is
-//! proportional to the root of the sum of its squared coefficients: the best where its terms have spreads alike.
+//! The terms of an observable fall into groups that are measured together: a
+//! [basis change](measurement_basis) turns the strings of a group into strings of Z, whose values
+//! are read off the same shots. A group has a share of the shots that is proportional to the root
+//! of the sum of its squared coefficients: the best where its terms have spreads alike.
 //!
 //! ```
 //! use ketgrad_core::{circuit::Circuit, observable::PauliSum, simulate::{Shots, Simulator, measurement_basis}};
@@ -86,14 +87,16 @@ impl Shots {
 const FEWEST: usize = 2;
 
 impl Simulator {
-    /// The expectation value of an observable from so many shots. Constants are exact; of the shots each group of the other
-    /// terms has at least two. The same seed gives the same result for any number of threads. Measurements at the end
-    /// of the circuit are set aside; with others, or noise, each shot is a trajectory. Where such a measurement may be read
-    /// wrongly ([`Circuit::misread`]), so is its qubit here; of a qubit that several of them read, the first bit with
-    /// such readings counts. Qubits that are read together are so in the basis of each group, where those that no term of
-    /// the group is about are measured as they are.
+    /// The expectation value of an observable from so many shots. Constants are exact; of the shots
+    /// each group of the other terms has at least two. The same seed gives the same result for any
+    /// number of threads. Measurements at the end of the circuit are set aside; with others, or
+    /// noise, each shot is a trajectory. Where such a measurement may be read wrongly
+    /// ([`Circuit::misread`]), so is its qubit here; of a qubit that several of them read, the
+    /// first bit with such readings counts. Qubits that are read together are so in the basis of
+    /// each group, where those that no term of the group is about are measured as they are.
     ///
-    /// Cost: a run, then for each group a pass for its basis and the shots; with trajectories a run for each group.
+    /// Cost: a run, then for each group a pass for its basis and the shots; with trajectories a run
+    /// for each group.
     ///
     /// # Errors
     /// [`SimulateError`]; [`SimulateError::TooFewShots`] for fewer than two a group.
@@ -106,9 +109,11 @@ impl Simulator {
     ) -> Result<Mean, SimulateError> {
         let n_qubits = circuit.n_qubits();
         if observable.n_qubits() > n_qubits {
-            return Err(
-                BasisError::OutOfRange { given: observable.n_qubits() - 1, available: n_qubits }.into()
-            );
+            return Err(BasisError::OutOfRange {
+                given: observable.n_qubits() - 1,
+                available: n_qubits,
+            }
+            .into());
         }
         let values = circuit.param_values(inputs)?;
         // The reading of an idle qubit may be wrong, too.
@@ -131,7 +136,11 @@ impl Simulator {
         observable: &PauliSum,
         shots: Shots,
     ) -> Result<Mean, SimulateError> {
-        self.measure_readout(circuit, &Readout::new(circuit.n_qubits, observable, shots.grouping)?, shots)
+        self.measure_readout(
+            circuit,
+            &Readout::new(circuit.n_qubits, observable, shots.grouping)?,
+            shots,
+        )
     }
 
     /// [`Simulator::measure_bound`] of an observable whose groups are known.
@@ -159,8 +168,9 @@ impl Simulator {
                 }
             };
             let counts = errors.read(counts, measured.qubits(), derived_seed(seed, READINGS));
-            let mean =
-                Mean::of(counts.iter().map(|(outcome, times)| (*times as f64, measured.value(*outcome))));
+            let mean = Mean::of(
+                counts.iter().map(|(outcome, times)| (*times as f64, measured.value(*outcome))),
+            );
             sum.value += mean.value;
             sum.stderr = sum.stderr.zip(mean.stderr).map(|(a, b)| a.hypot(b));
         }
@@ -230,7 +240,11 @@ impl ReadoutError {
         });
         let weight = up_to.find(|(_, sum)| drawn < *sum).map_or(0, |(weight, _)| weight);
         let read = Misread::<f64>::read_as(own, weight);
-        let spread = self.qubits.iter().enumerate().fold(0, |all, (k, qubit)| all | (read >> k & 1) << qubit);
+        let spread = self
+            .qubits
+            .iter()
+            .enumerate()
+            .fold(0, |all, (k, qubit)| all | (read >> k & 1) << qubit);
         outcome & !self.mask() | spread
     }
 }
@@ -281,7 +295,8 @@ impl ReadoutErrors {
         // Alike whatever the order of the branches that they come from.
         let (mut drawn, mut read) = (BTreeMap::new(), BTreeMap::new());
         counts.into_iter().for_each(|(outcome, times)| *drawn.entry(outcome).or_insert(0) += times);
-        let outcomes = drawn.into_iter().flat_map(|(outcome, times)| (0..times).map(move |_| outcome));
+        let outcomes =
+            drawn.into_iter().flat_map(|(outcome, times)| (0..times).map(move |_| outcome));
         for (shot, mut outcome) in (0u64..).zip(outcomes) {
             for (k, error) in (0u64..).zip(&errors) {
                 outcome = error.read(outcome, draw(seed, shot, k));
@@ -315,7 +330,10 @@ impl Readout {
         let groups = grouping.of(&PauliSum::new(rest)?);
         Ok(Readout {
             constant: constant.iter().map(|t| t.0).sum(),
-            groups: groups.iter().map(|group| Measured::new(n_qubits, group)).collect::<Result<_, _>>()?,
+            groups: groups
+                .iter()
+                .map(|group| Measured::new(n_qubits, group))
+                .collect::<Result<_, _>>()?,
         })
     }
 
@@ -331,7 +349,8 @@ impl Readout {
         let (mut before, mut given) = (0.0, 0);
         let share = |(k, group): (usize, &Measured)| {
             before += group.size();
-            let until = if k + 1 == groups { free } else { (free as f64 * (before / total)) as usize };
+            let until =
+                if k + 1 == groups { free } else { (free as f64 * (before / total)) as usize };
             let until = until.clamp(given, free);
             let share = FEWEST + until - given;
             given = until;
@@ -371,19 +390,27 @@ impl Measured {
     }
 }
 
-/// A circuit of Clifford gates after which commuting strings are strings of Z: that circuit, and those strings in the order of
-/// the terms, with signs. Strings that commute qubit by qubit take gates on single qubits alone; others up to n CX
-/// and CZ for each qubit. O(n^2 t) for t terms.
+/// A circuit of Clifford gates after which commuting strings are strings of Z: that circuit, and
+/// those strings in the order of the terms, with signs. Strings that commute qubit by qubit take
+/// gates on single qubits alone; others up to n CX and CZ for each qubit. O(n^2 t) for t terms.
 ///
 /// # Errors
-/// [`SimulateError::NotCommuting`] with two terms that do not commute; [`SimulateError`] for a qubit that is not there.
-pub fn measurement_basis(n_qubits: usize, group: &PauliSum) -> Result<(Circuit, PauliSum), SimulateError> {
+/// [`SimulateError::NotCommuting`] with two terms that do not commute; [`SimulateError`] for a
+/// qubit that is not there.
+pub fn measurement_basis(
+    n_qubits: usize,
+    group: &PauliSum,
+) -> Result<(Circuit, PauliSum), SimulateError> {
     let pairs = || {
         let terms = group.terms();
-        terms.iter().enumerate().flat_map(move |(k, a)| terms[..k].iter().map(move |b| (&b.1, &a.1)))
+        terms
+            .iter()
+            .enumerate()
+            .flat_map(move |(k, a)| terms[..k].iter().map(move |b| (&b.1, &a.1)))
     };
     if let Some((first, second)) = pairs().find(|(a, b)| !a.commutes(b)) {
-        let text = |string: &PauliString| PauliSum::new([(1.0, string.clone())]).map(|s| s.to_string());
+        let text =
+            |string: &PauliString| PauliSum::new([(1.0, string.clone())]).map(|s| s.to_string());
         return Err(SimulateError::NotCommuting { first: text(first)?, second: text(second)? });
     }
     let mut frame = Frame::new(n_qubits, group);
@@ -393,8 +420,9 @@ pub fn measurement_basis(n_qubits: usize, group: &PauliSum) -> Result<(Circuit, 
         frame.turn_strings()?;
     }
     let terms = frame.strings.iter().zip(group.terms());
-    let terms =
-        terms.map(|(s, (c, _))| Ok((if s.negative { -c } else { *c }, PauliString::from_masks(s.x, s.z)?)));
+    let terms = terms.map(|(s, (c, _))| {
+        Ok((if s.negative { -c } else { *c }, PauliString::from_masks(s.x, s.z)?))
+    });
     let diagonal = PauliSum::new(terms.collect::<Result<Vec<_>, SimulateError>>()?)?;
     Ok((frame.circuit, diagonal))
 }
@@ -419,8 +447,11 @@ fn qubits(mask: usize) -> impl Iterator<Item = usize> {
 
 impl Frame {
     fn new(n_qubits: usize, group: &PauliSum) -> Frame {
-        let signed =
-            |string: &PauliString| Signed { x: string.x_mask(), z: string.z_mask(), negative: false };
+        let signed = |string: &PauliString| Signed {
+            x: string.x_mask(),
+            z: string.z_mask(),
+            negative: false,
+        };
         Frame {
             circuit: Circuit::new(n_qubits),
             strings: group.terms().iter().map(|t| signed(&t.1)).collect(),
@@ -439,7 +470,8 @@ impl Frame {
         Ok(())
     }
 
-    /// Makes one string after the other the Z of a qubit. Those that come later commute with it, and have no X there.
+    /// Makes one string after the other the Z of a qubit. Those that come later commute with it,
+    /// and have no X there.
     fn turn_strings(&mut self) -> Result<(), CircuitError> {
         let mut done = 0;
         for k in 0..self.strings.len() {
@@ -459,7 +491,8 @@ impl Frame {
         Ok(())
     }
 
-    /// Each gate takes a string P to U P U^dagger. Source of the signs: S. Aaronson, D. Gottesman, Phys. Rev. A 70, 052328.
+    /// Each gate takes a string P to U P U^dagger. Source of the signs: S. Aaronson, D. Gottesman,
+    /// Phys. Rev. A 70, 052328.
     fn each(&mut self, change: impl Fn(&mut Signed)) {
         self.strings.iter_mut().for_each(change);
     }

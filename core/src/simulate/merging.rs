@@ -1,9 +1,10 @@
 //! Branches that wait at the steps of a circuit, those of the same future as one.
 //!
-//! Two branches at one step have the same future if their live bits are equal and their states are, up to a phase and
-//! rounding. Whether a state is there already is looked up by its *mark*, `|<w|psi>|` for a fixed w without structure: a
-//! phase does not change it, and states that agree to a tolerance have marks that agree to `2 2^n` times that. So a branch
-//! is compared with those of nearly the same mark only.
+//! Two branches at one step have the same future if their live bits are equal and their states are,
+//! up to a phase and rounding. Whether a state is there already is looked up by its *mark*,
+//! `|<w|psi>|` for a fixed w without structure: a phase does not change it, and states that agree
+//! to a tolerance have marks that agree to `2 2^n` times that. So a branch is compared with those
+//! of nearly the same mark only.
 
 use std::{
     any::TypeId,
@@ -54,7 +55,8 @@ impl<T: Real, S: Scalar<Real = T>> Merging<S, T> {
 
     /// True if density matrices, one for each value of the bits, take less memory.
     pub(super) fn outnumbers_density(&self, n_qubits: usize) -> bool {
-        self.n_branches >= FEW && self.n_branches >> n_qubits.min(usize::BITS as usize - 1) > self.n_values
+        self.n_branches >= FEW
+            && self.n_branches >> n_qubits.min(usize::BITS as usize - 1) > self.n_values
     }
 
     /// Takes the last branch at the first step.
@@ -110,12 +112,15 @@ impl<T: Real, S: Scalar<Real = T>> Queue<S, T> {
         // Numbers that are not negative are ordered as their bits are.
         let least = (live.bits.clone(), (center - width).max(0.0).to_bits(), 0);
         let most = (live.bits.clone(), (center + width).to_bits(), usize::MAX);
-        let same = |place: &usize| same_up_to_phase(&self.branches[*place].0.state, &live.state, tolerance);
+        let same = |place: &usize| {
+            same_up_to_phase(&self.branches[*place].0.state, &live.state, tolerance)
+        };
         self.index.range(least..=most).map(|entry| entry.2).filter(same).min()
     }
 }
 
-/// Distance of two amplitudes of the same state, at most; `None` for numbers that are more than they show.
+/// Distance of two amplitudes of the same state, at most; `None` for numbers that are more than
+/// they show.
 fn tolerance<T: Real>() -> Option<f64> {
     let own = TypeId::of::<T>();
     if own == TypeId::of::<f64>() {
@@ -141,8 +146,8 @@ fn mark<T: Real, S: Scalar<Real = T>>(state: &StateVector<S>) -> u64 {
     if mark.is_finite() { mark.to_bits() } else { 0 }
 }
 
-/// A number of modulus at most sqrt 2 for each basis state: the bits of its number, mixed by the function of G. Steele,
-/// D. Lea and C. Flood (splitmix64).
+/// A number of modulus at most sqrt 2 for each basis state: the bits of its number, mixed by the
+/// function of G. Steele, D. Lea and C. Flood (splitmix64).
 fn weight(k: u64) -> Complex<f64> {
     let mut x = k.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -62,10 +62,12 @@ use crate::{
 /// The most qubits of a circuit whose matrix is asked for: 4^13 entries of 16 bytes are 1 GiB.
 pub const MAX_MATRIX_QUBITS: usize = 13;
 
-/// The most rounds of loops in one run of a circuit, if the simulator is not told otherwise: seconds on a few qubits.
+/// The most rounds of loops in one run of a circuit, if the simulator is not told otherwise:
+/// seconds on a few qubits.
 pub const MAX_ROUNDS: u64 = 1_000_000;
 
-/// The most rounds that take seconds on so many qubits: [`MAX_ROUNDS`] up to 10 of them, 1000 for 20 and more.
+/// The most rounds that take seconds on so many qubits: [`MAX_ROUNDS`] up to 10 of them, 1000 for
+/// 20 and more.
 ///
 /// ```
 /// use ketgrad_core::simulate::{MAX_ROUNDS, rounds_in_seconds};
@@ -97,7 +99,8 @@ pub enum SimulateError {
     /// The work was cancelled.
     #[error("{0}")]
     Cancelled(#[from] Cancelled),
-    /// A circuit without one final state: it measures, resets, branches or has noise before its end.
+    /// A circuit without one final state: it measures, resets, branches or has noise before its
+    /// end.
     #[error(
         "the circuit measures, resets, branches or has noise before its end, so it has no single final state: run its \
          trajectories"
@@ -216,7 +219,8 @@ pub enum SimulateError {
     },
 }
 
-/// A circuit bound for a run from |0…0>, [folded](Circuit::folded) if it has no single final state as it is.
+/// A circuit bound for a run from |0…0>, [folded](Circuit::folded) if it has no single final state
+/// as it is.
 fn bound_from_zero<R: Ring>(
     circuit: &Circuit,
     binding: &impl Binding<R>,
@@ -235,7 +239,8 @@ pub struct Simulator {
     pub threads: Threads,
     /// The most bytes that a state may take; checked before anything is allocated.
     pub memory_limit: Option<u64>,
-    /// The most rounds that the loops of a circuit may take together in one run; [`MAX_ROUNDS`] unless told.
+    /// The most rounds that the loops of a circuit may take together in one run; [`MAX_ROUNDS`]
+    /// unless told.
     pub max_rounds: u64,
 }
 
@@ -259,7 +264,8 @@ impl Simulator {
         Simulator { executors, ..self }
     }
 
-    /// The same on other [`threads`](Simulator::threads), with their token, or if they have none, with the one so far.
+    /// The same on other [`threads`](Simulator::threads), with their token, or if they have none,
+    /// with the one so far.
     #[must_use]
     pub fn with_threads(self, threads: Threads) -> Simulator {
         Simulator { threads: threads.or_cancelled_by(self.threads.cancellation()), ..self }
@@ -277,8 +283,8 @@ impl Simulator {
         Simulator { max_rounds, ..self }
     }
 
-    /// The same with a token that ends its work early: [`Threads::with_cancellation`] says where it is looked at; loops over
-    /// shots, trajectories, points and products look at it, too.
+    /// The same with a token that ends its work early: [`Threads::with_cancellation`] says where it
+    /// is looked at; loops over shots, trajectories, points and products look at it, too.
     #[must_use]
     pub fn with_cancellation(self, token: CancellationToken) -> Simulator {
         Simulator { threads: self.threads.with_cancellation(token), ..self }
@@ -294,7 +300,8 @@ impl Simulator {
         circuit: &Circuit,
         inputs: &[T],
     ) -> Result<StateVector<Complex<T>>, SimulateError> {
-        type Run<T> = fn(&Simulator, &Circuit, &[T]) -> Result<StateVector<Complex<T>>, SimulateError>;
+        type Run<T> =
+            fn(&Simulator, &Circuit, &[T]) -> Result<StateVector<Complex<T>>, SimulateError>;
         compiled!(T: Run = [f32, f64] Simulator::run_any)(self, circuit, inputs)
     }
 
@@ -324,20 +331,25 @@ impl Simulator {
         Ok(state)
     }
 
-    /// Runs a static circuit once for each list of input values: one state for each point, in order, with
-    /// the bits of a run by itself. The circuit is bound once, and planned where plans pay; for other points only what
-    /// depends on parameters is computed anew. States of fewer than [`SHARED_BELOW`] amplitudes share the threads among
-    /// points: each thread has a plan of its own.
+    /// Runs a static circuit once for each list of input values: one state for each point, in
+    /// order, with the bits of a run by itself. The circuit is bound once, and planned where plans
+    /// pay; for other points only what depends on parameters is computed anew. States of fewer than
+    /// [`SHARED_BELOW`] amplitudes share the threads among points: each thread has a plan of its
+    /// own.
     ///
     /// # Errors
-    /// [`SimulateError`] of the first point that fails. The memory limit counts all states together.
+    /// [`SimulateError`] of the first point that fails. The memory limit counts all states
+    /// together.
     pub fn run_points<T: Real>(
         &self,
         circuit: &Circuit,
         points: &[Vec<T>],
     ) -> Result<Vec<StateVector<Complex<T>>>, SimulateError> {
-        type Run<T> =
-            fn(&Simulator, &Circuit, &[Vec<T>]) -> Result<Vec<StateVector<Complex<T>>>, SimulateError>;
+        type Run<T> = fn(
+            &Simulator,
+            &Circuit,
+            &[Vec<T>],
+        ) -> Result<Vec<StateVector<Complex<T>>>, SimulateError>;
         compiled!(T: Run = [f32, f64] Simulator::run_points_any)(self, circuit, points)
     }
 
@@ -361,8 +373,9 @@ impl Simulator {
         let plans = plan.lock().unwrap_or_else(PoisonError::into_inner).is_some();
         let states = |bound: &mut BoundCircuit<_>, part: &[Vec<T>], threads: &Threads| {
             let mut prepared = take().or_else(prepare);
-            let mut state =
-                |point: &Vec<T>| self.point(circuit, bound, point, prepared.as_deref_mut(), threads);
+            let mut state = |point: &Vec<T>| {
+                self.point(circuit, bound, point, prepared.as_deref_mut(), threads)
+            };
             part.iter().map(&mut state).collect::<Result<Vec<_>, _>>()
         };
         let at_once = T::PARALLEL && 1usize << n_qubits < SHARED_BELOW && self.threads.count() > 1;
@@ -376,7 +389,8 @@ impl Simulator {
             let part = &points[(k * size).min(points.len())..((k + 1) * size).min(points.len())];
             states(&mut bound.clone(), part, &self.threads.to_serial())
         };
-        let parts: Vec<Vec<_>> = self.threads.map(pieces, piece).into_iter().collect::<Result<_, _>>()?;
+        let parts: Vec<Vec<_>> =
+            self.threads.map(pieces, piece).into_iter().collect::<Result<_, _>>()?;
         Ok(parts.into_iter().flatten().collect())
     }
 
@@ -404,12 +418,12 @@ impl Simulator {
         Ok(state)
     }
 
-    /// As [`Simulator::run`], in the memory of a state that is no longer needed: what it holds is not even cleared where a
-    /// plan writes first. A state of another size is replaced.
+    /// As [`Simulator::run`], in the memory of a state that is no longer needed: what it holds is
+    /// not even cleared where a plan writes first. A state of another size is replaced.
     ///
     /// # Errors
-    /// As [`Simulator::run`]; after [`SimulateError::Execute`] the amplitudes are of no use, after any other the state is
-    /// what it was.
+    /// As [`Simulator::run`]; after [`SimulateError::Execute`] the amplitudes are of no use, after
+    /// any other the state is what it was.
     pub fn run_into<T: Real>(
         &self,
         circuit: &Circuit,
@@ -441,8 +455,8 @@ impl Simulator {
         })
     }
 
-    /// Applies operators to a state; `progress` is told (done, all) every now and then. A state that has not been changed
-    /// since it was made as |0…0> takes less time than any other.
+    /// Applies operators to a state; `progress` is told (done, all) every now and then. A state
+    /// that has not been changed since it was made as |0…0> takes less time than any other.
     ///
     /// # Errors
     /// [`SimulateError`] if an operator needs a qubit that is not there, or an executor fails.
@@ -455,7 +469,11 @@ impl Simulator {
         self.threads.check()?;
         let (n_qubits, new) = (state.n_qubits(), state.is_new());
         if let Some(operator) = operators.iter().find(|o| o.n_qubits() > n_qubits) {
-            return Err(BasisError::OutOfRange { given: operator.n_qubits() - 1, available: n_qubits }.into());
+            return Err(BasisError::OutOfRange {
+                given: operator.n_qubits() - 1,
+                available: n_qubits,
+            }
+            .into());
         }
         let mut report = |done| progress(done, operators.len());
         let amplitudes = state.amplitudes_mut();
@@ -475,7 +493,11 @@ impl Simulator {
         self.check_memory_of::<R>(n_qubits, 1)
     }
 
-    pub(crate) fn check_memory_of<R>(&self, n_qubits: usize, states: usize) -> Result<(), StateError> {
+    pub(crate) fn check_memory_of<R>(
+        &self,
+        n_qubits: usize,
+        states: usize,
+    ) -> Result<(), StateError> {
         let needed = bytes_needed::<R>(n_qubits).saturating_mul(states as u128);
         let available = self.memory_limit.map_or(u128::MAX, u128::from);
         if needed > available || n_qubits > MAX_QUBITS {
@@ -485,10 +507,17 @@ impl Simulator {
         Ok(())
     }
 
-    /// Checks that so many branches fit in the memory limit: a state of n qubits for each, and what their bits take.
-    fn check_branches<R>(&self, n_qubits: usize, branches: usize, bits: u128) -> Result<(), SimulateError> {
+    /// Checks that so many branches fit in the memory limit: a state of n qubits for each, and what
+    /// their bits take.
+    fn check_branches<R>(
+        &self,
+        n_qubits: usize,
+        branches: usize,
+        bits: u128,
+    ) -> Result<(), SimulateError> {
         self.check_memory_of::<R>(n_qubits, branches)?;
-        let needed = bytes_needed::<R>(n_qubits).saturating_mul(branches as u128).saturating_add(bits);
+        let needed =
+            bytes_needed::<R>(n_qubits).saturating_mul(branches as u128).saturating_add(bits);
         match self.memory_limit.map(u128::from) {
             Some(available) if needed > available => {
                 Err(SimulateError::Branches { branches, needed, available })
@@ -538,8 +567,13 @@ impl Simulator {
         shots: usize,
         seed: u64,
     ) -> Result<BTreeMap<String, u64>, SimulateError> {
-        type Run<T> =
-            fn(&Simulator, &Circuit, &[T], usize, u64) -> Result<BTreeMap<String, u64>, SimulateError>;
+        type Run<T> = fn(
+            &Simulator,
+            &Circuit,
+            &[T],
+            usize,
+            u64,
+        ) -> Result<BTreeMap<String, u64>, SimulateError>;
         compiled!(T: Run = [f32, f64] Simulator::run_shots_any)(self, circuit, inputs, shots, seed)
     }
 
@@ -581,8 +615,8 @@ impl Simulator {
     /// Samples the final state of a static circuit, as [`Simulator::run_shots`] does.
     ///
     /// # Errors
-    /// [`SimulateError::Dynamic`] for any other circuit, or if the probabilities have no value or are
-    /// not finite.
+    /// [`SimulateError::Dynamic`] for any other circuit, or if the probabilities have no value or
+    /// are not finite.
     pub fn counts<T: Real, S: Scalar<Real = T>>(
         &self,
         circuit: &Circuit,
@@ -594,7 +628,8 @@ impl Simulator {
         self.named(circuit, &name, state.sample_counts(shots, seed, &self.threads)?)
     }
 
-    /// [`Simulator::counts`] of a state that may be elsewhere; `progress` is told (done, all) shots every now and then.
+    /// [`Simulator::counts`] of a state that may be elsewhere; `progress` is told (done, all) shots
+    /// every now and then.
     ///
     /// # Errors
     /// As [`Simulator::counts`]; [`SimulateError::Execute`] if it cannot be sampled there.
@@ -611,8 +646,8 @@ impl Simulator {
         self.named(circuit, &|index| crate::basis::bitstring(index, circuit.n_qubits()), counts)
     }
 
-    /// As [`Simulator::counts_of`], for the circuit on the qubits that are used: without measurements all qubits of the
-    /// whole are named.
+    /// As [`Simulator::counts_of`], for the circuit on the qubits that are used: without
+    /// measurements all qubits of the whole are named.
     ///
     /// # Errors
     /// As [`Simulator::counts_of`].

@@ -1,7 +1,7 @@
 //! Outcomes of classical bits, counted within the memory limit.
 //!
-//! Shots of a trajectory that end alike are counted before their bits are written down: the memory is that of the
-//! different outcomes, not of the shots.
+//! Shots of a trajectory that end alike are counted before their bits are written down: the memory
+//! is that of the different outcomes, not of the shots.
 
 use std::{collections::BTreeMap, sync::Mutex};
 
@@ -23,8 +23,8 @@ const BYTES_PER_OUTCOME: u128 = 160;
 const ALWAYS: u128 = 1 << 20;
 
 impl Simulator {
-    /// Checks that so many outcomes of classical bits fit in the half of the memory limit that states do not take, as
-    /// bits and as text.
+    /// Checks that so many outcomes of classical bits fit in the half of the memory limit that
+    /// states do not take, as bits and as text.
     ///
     /// # Errors
     /// [`SimulateError::Outcomes`] with both numbers.
@@ -66,7 +66,11 @@ impl<T: Real, S: Scalar<Real = T>> Trajectory<'_, S> {
     ///
     /// # Errors
     /// [`SimulateError`] if the probabilities have no value or are not finite.
-    pub fn outcomes(&self, circuit: &BoundCircuit<S>, threads: &Threads) -> Result<Vec<Bits>, SimulateError> {
+    pub fn outcomes(
+        &self,
+        circuit: &BoundCircuit<S>,
+        threads: &Threads,
+    ) -> Result<Vec<Bits>, SimulateError> {
         let ends = self.ends(circuit, threads)?.into_iter();
         let mut all: Vec<Bits> = ends.map(|index| with_finals(self.bits, circuit, index)).collect();
         for (bits, &shot) in all.iter_mut().zip(self.shots) {
@@ -107,7 +111,8 @@ impl<T: Real, S: Scalar<Real = T>> Trajectory<'_, S> {
         Ok(())
     }
 
-    /// The basis state that the final measurements find, for each of the shots; 0 if there are none.
+    /// The basis state that the final measurements find, for each of the shots; 0 if there are
+    /// none.
     fn ends(&self, circuit: &BoundCircuit<S>, threads: &Threads) -> Result<Vec<usize>, StateError> {
         if circuit.finals.is_empty() {
             return Ok(vec![0; self.shots.len()]);
@@ -134,7 +139,9 @@ impl<T: Real, S: Scalar<Real = T>> Trajectory<'_, S> {
                 if drawn < sum {
                     let before = bits.clone();
                     misread.change(bits, weight);
-                    flipped.extend(misread.bits.iter().filter(|&&bit| bits.get(bit) != before.get(bit)));
+                    flipped.extend(
+                        misread.bits.iter().filter(|&&bit| bits.get(bit) != before.get(bit)),
+                    );
                     break;
                 }
             }

@@ -1,7 +1,8 @@
 //! States where they are computed: in the host's memory, or on a device.
 //!
-//! A static circuit of which only values are wanted runs where the best executor is. If that keeps states, nothing of
-//! the size of a state is allocated here, and the memory limit does not count it.
+//! A static circuit of which only values are wanted runs where the best executor is. If that keeps
+//! states, nothing of the size of a state is allocated here, and the memory limit does not count
+//! it.
 
 use num_complex::Complex;
 
@@ -44,18 +45,23 @@ impl<T: Real> Placed<T> {
     ///
     /// # Errors
     /// [`SimulateError`] if it acts on a qubit that the state does not have, or an executor fails.
-    pub fn expectation(&self, observable: &PauliSum, threads: &Threads) -> Result<T, SimulateError> {
+    pub fn expectation(
+        &self,
+        observable: &PauliSum,
+        threads: &Threads,
+    ) -> Result<T, SimulateError> {
         Ok(match self {
             Placed::Here(state) => state.expectation(observable, threads)?,
             Placed::There(state) => T::lit(state.expectation(observable)?),
         })
     }
 
-    /// How often each basis state occurs in so many shots; see [`StateVector::sample_counts`]. The shots are the same
-    /// wherever the state is, up to rounding of the probabilities.
+    /// How often each basis state occurs in so many shots; see [`StateVector::sample_counts`]. The
+    /// shots are the same wherever the state is, up to rounding of the probabilities.
     ///
     /// # Errors
-    /// [`SimulateError`] if the probabilities have no value or are not finite, or an executor fails.
+    /// [`SimulateError`] if the probabilities have no value or are not finite, or an executor
+    /// fails.
     pub fn sample_counts(
         &self,
         shots: usize,
@@ -77,8 +83,12 @@ impl<T: Real> Placed<T> {
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<Vec<(usize, u64)>, SimulateError> {
         match self {
-            Placed::Here(state) => Ok(state.sample_counts_reporting(shots, seed, threads, progress)?),
-            Placed::There(state) => Ok(counts_by(shots, seed, threads, progress, |u| state.sample(u))?),
+            Placed::Here(state) => {
+                Ok(state.sample_counts_reporting(shots, seed, threads, progress)?)
+            }
+            Placed::There(state) => {
+                Ok(counts_by(shots, seed, threads, progress, |u| state.sample(u))?)
+            }
         }
     }
 
@@ -99,16 +109,25 @@ impl<T: Real> Placed<T> {
 }
 
 impl Simulator {
-    /// Runs a static circuit on |0…0> with the given values of its inputs, and leaves the state where it is computed.
+    /// Runs a static circuit on |0…0> with the given values of its inputs, and leaves the state
+    /// where it is computed.
     ///
     /// # Errors
     /// As [`Simulator::run`].
-    pub fn run_placed<T: Real>(&self, circuit: &Circuit, inputs: &[T]) -> Result<Placed<T>, SimulateError> {
+    pub fn run_placed<T: Real>(
+        &self,
+        circuit: &Circuit,
+        inputs: &[T],
+    ) -> Result<Placed<T>, SimulateError> {
         type Run<T> = fn(&Simulator, &Circuit, &[T]) -> Result<Placed<T>, SimulateError>;
         compiled!(T: Run = [f32, f64] Simulator::run_placed_any)(self, circuit, inputs)
     }
 
-    fn run_placed_any<T: Real>(&self, circuit: &Circuit, inputs: &[T]) -> Result<Placed<T>, SimulateError> {
+    fn run_placed_any<T: Real>(
+        &self,
+        circuit: &Circuit,
+        inputs: &[T],
+    ) -> Result<Placed<T>, SimulateError> {
         let values = circuit.param_values(inputs)?;
         let bound = bound_from_zero::<Complex<T>>(circuit, &Values(&values))?;
         let operators = bound.operators().ok_or(SimulateError::Dynamic)?;

@@ -2,9 +2,9 @@
 //! may wait until the end.
 //!
 //! A measurement may wait if nothing after it acts on its qubit, reads its bit or writes its bit,
-//! but measurements that may wait themselves, and it is in no loop. Those that wait are the *final* ones: a state can be
-//! sampled for all of them at once. A circuit in which nothing random is left before them is
-//! *static*: one run of it serves any number of shots.
+//! but measurements that may wait themselves, and it is in no loop. Those that wait are the *final*
+//! ones: a state can be sampled for all of them at once. A circuit in which nothing random is left
+//! before them is *static*: one run of it serves any number of shots.
 
 use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
@@ -14,7 +14,9 @@ use super::{Bits, SimulateError};
 use crate::{
     basis::{BasisError, MAX_QUBITS},
     channel::{Channel, Terms},
-    circuit::{Circuit, Condition, Instruction, Marks, MisreadBits, Operation, Part, PauliRotation},
+    circuit::{
+        Circuit, Condition, Instruction, Marks, MisreadBits, Operation, Part, PauliRotation,
+    },
     kernel::Operator,
     matrix::Matrix,
     param::{Angle, Binding},
@@ -71,7 +73,8 @@ pub(super) struct BoundChannel<R> {
 #[derive(Clone, Debug)]
 pub(super) struct Misread<R> {
     pub(super) bits: MisreadBits,
-    /// For each outcome the probability that it stays, and those that it becomes each of the others in ascending order.
+    /// For each outcome the probability that it stays, and those that it becomes each of the others
+    /// in ascending order.
     rows: Vec<SmallVec<[R; 2]>>,
 }
 
@@ -85,8 +88,9 @@ impl<R: Ring> Misread<R> {
         let others = (1usize << bits.len()) - 1;
         let row = |chances: &[Angle]| {
             let changes = chances.iter().map(|p| binding.probability(p));
-            let changes =
-                changes.collect::<Result<SmallVec<[R; 2]>, _>>().map_err(|e| circuit.bind_error(e))?;
+            let changes = changes
+                .collect::<Result<SmallVec<[R; 2]>, _>>()
+                .map_err(|e| circuit.bind_error(e))?;
             let stays = match changes.as_slice() {
                 [changes] => R::one() - changes,
                 // The sum may be too much, if only by rounding.
@@ -101,7 +105,8 @@ impl<R: Ring> Misread<R> {
         Ok(Misread { bits: bits.clone(), rows })
     }
 
-    /// The probabilities that the bits stay what they are, and that they become each of the other outcomes.
+    /// The probabilities that the bits stay what they are, and that they become each of the other
+    /// outcomes.
     pub(super) fn weights(&self, bits: &Bits) -> &[R] {
         self.weights_of(self.outcome(bits))
     }
@@ -164,7 +169,10 @@ impl<R: Ring> BoundCircuit<R> {
     ///
     /// # Errors
     /// [`SimulateError`] if the binding has no number for an angle.
-    pub fn new(circuit: &Circuit, binding: &impl Binding<R>) -> Result<BoundCircuit<R>, SimulateError> {
+    pub fn new(
+        circuit: &Circuit,
+        binding: &impl Binding<R>,
+    ) -> Result<BoundCircuit<R>, SimulateError> {
         let waits = may_wait(circuit);
         let mut waits = waits.iter();
         let mut steps: Vec<Step<R>> = Vec::new();
@@ -206,14 +214,18 @@ impl<R: Ring> BoundCircuit<R> {
                     }
                     Operation::Assign { bit, value } => Action::Assign { bit: *bit, value: *value },
                     Operation::While { .. } => Action::While { end: 0 },
-                    Operation::Channel(channel) => {
-                        Action::Channel(BoundChannel::new(circuit, channel, &instruction.targets, binding)?)
-                    }
+                    Operation::Channel(channel) => Action::Channel(BoundChannel::new(
+                        circuit,
+                        channel,
+                        &instruction.targets,
+                        binding,
+                    )?),
                     Operation::Gate(_) | Operation::PauliRotation(_) | Operation::Unitary(_) => {
                         let operator = bind_gate(circuit, instruction, binding)?;
                         // What bits are given without a condition does not touch gates without one.
-                        let passes =
-                            |step: &&mut Step<R>| !(instruction.condition.is_none() && step.is_constant());
+                        let passes = |step: &&mut Step<R>| {
+                            !(instruction.condition.is_none() && step.is_constant())
+                        };
                         if let Some(Step { action: Action::Gates(gates), condition }) =
                             steps.iter_mut().rev().find(passes)
                             && *condition == instruction.condition
@@ -231,12 +243,16 @@ impl<R: Ring> BoundCircuit<R> {
         Ok(BoundCircuit { n_qubits, n_bits, steps, finals, misreads, start: None })
     }
 
-    /// Puts other numbers into the gates that depend on parameters; the rest stays as it is. The circuit is
-    /// the one that was bound.
+    /// Puts other numbers into the gates that depend on parameters; the rest stays as it is. The
+    /// circuit is the one that was bound.
     ///
     /// # Errors
     /// [`SimulateError`] if the binding has no number for an angle; the numbers are then of no use.
-    pub fn rebind(&mut self, circuit: &Circuit, binding: &impl Binding<R>) -> Result<(), SimulateError> {
+    pub fn rebind(
+        &mut self,
+        circuit: &Circuit,
+        binding: &impl Binding<R>,
+    ) -> Result<(), SimulateError> {
         if self.has_channels() || self.has_misreads() {
             let start = self.start.take();
             *self = BoundCircuit { start, ..BoundCircuit::new(circuit, binding)? };
@@ -293,7 +309,8 @@ impl<R: Ring> BoundCircuit<R> {
         self.gates_before_readout().filter(|_| self.misreads.is_empty())
     }
 
-    /// The gates of a circuit that has one state before its final measurements, whether these are read rightly or not.
+    /// The gates of a circuit that has one state before its final measurements, whether these are
+    /// read rightly or not.
     #[must_use]
     pub fn gates_before_readout(&self) -> Option<&[Operator<R>]> {
         let mut steps = self.steps.iter().filter(|step| !step.is_constant());
@@ -326,7 +343,8 @@ pub fn final_measurements(circuit: &Circuit) -> Result<BTreeMap<u32, u32>, Simul
     Ok(finals)
 }
 
-/// The classical bits of a static circuit that are given values, with the last of them; measurements into them come later.
+/// The classical bits of a static circuit that are given values, with the last of them;
+/// measurements into them come later.
 pub(crate) fn constants(circuit: &Circuit) -> BTreeMap<u32, bool> {
     let assigned = circuit.instructions().iter().filter_map(|i| match i.operation {
         Operation::Assign { bit, value } => Some((bit, value)),
@@ -335,7 +353,8 @@ pub(crate) fn constants(circuit: &Circuit) -> BTreeMap<u32, bool> {
     assigned.collect()
 }
 
-/// True if nothing random or conditional happens before the final measurements, which may be read wrongly.
+/// True if nothing random or conditional happens before the final measurements, which may be read
+/// wrongly.
 #[must_use]
 pub fn has_final_state(circuit: &Circuit) -> bool {
     !circuit.has_channels() && is_straight(circuit)
@@ -345,11 +364,13 @@ pub fn has_final_state(circuit: &Circuit) -> bool {
 #[must_use]
 pub fn has_final_misreads(circuit: &Circuit) -> bool {
     let mut all = circuit.instructions().iter().zip(may_wait(circuit));
-    all.any(|(instruction, waits)| waits && matches!(instruction.operation, Operation::Misread { .. }))
+    all.any(|(instruction, waits)| {
+        waits && matches!(instruction.operation, Operation::Misread { .. })
+    })
 }
 
-/// Whether nothing but gates, channels and constants for bits, none of them under a condition, comes before the final
-/// measurements.
+/// Whether nothing but gates, channels and constants for bits, none of them under a condition,
+/// comes before the final measurements.
 pub(crate) fn is_straight(circuit: &Circuit) -> bool {
     circuit.instructions().iter().zip(may_wait(circuit)).all(|(instruction, waits)| {
         match &instruction.operation {
@@ -391,7 +412,11 @@ pub(crate) fn rebind_instruction<R: Ring>(
         let ((x, z), numbers) = string(circuit, instruction, rotation, binding)?;
         return Ok(operator.renew_string(x, z, numbers, &controls)?);
     }
-    Ok(operator.renew(&gate_matrix(circuit, instruction, binding)?, &targets(instruction), &controls)?)
+    Ok(operator.renew(
+        &gate_matrix(circuit, instruction, binding)?,
+        &targets(instruction),
+        &controls,
+    )?)
 }
 
 fn bind_gate<R: Ring>(
@@ -404,7 +429,11 @@ fn bind_gate<R: Ring>(
         let ((x, z), numbers) = string(circuit, instruction, rotation, binding)?;
         return Ok(Operator::string(x, z, numbers, &controls)?);
     }
-    Ok(Operator::new(&gate_matrix(circuit, instruction, binding)?, &targets(instruction), &controls)?)
+    Ok(Operator::new(
+        &gate_matrix(circuit, instruction, binding)?,
+        &targets(instruction),
+        &controls,
+    )?)
 }
 
 /// The masks and the numbers of a rotation.
@@ -445,8 +474,9 @@ fn controls(instruction: &Instruction) -> Controls {
     instruction.controls.iter().map(|c| (c.qubit as usize, c.value)).collect()
 }
 
-/// For each instruction, whether it is a measurement, or a reading that may be wrong, that may wait until the end: one pass
-/// from the back, which collects what the instructions that cannot wait use. In a loop all are used again.
+/// For each instruction, whether it is a measurement, or a reading that may be wrong, that may wait
+/// until the end: one pass from the back, which collects what the instructions that cannot wait
+/// use. In a loop all are used again.
 fn may_wait(circuit: &Circuit) -> Vec<bool> {
     let instructions = circuit.instructions();
     let mut used = Used::default();

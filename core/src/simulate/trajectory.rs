@@ -1,4 +1,5 @@
-//! Circuits with measurements, resets and conditions before their end: trajectories that share work.
+//! Circuits with measurements, resets and conditions before their end: trajectories that share
+//! work.
 //!
 //! All shots start as one group on one state. At a measurement each shot draws its outcome from a
 //! stream of its own; the group splits in two, and so does the state, if both outcomes occur:
@@ -14,8 +15,9 @@
 //!
 //! A loop is gone through by each branch as often as its outcomes say.
 //!
-//! Noise is a split like any other, by the terms of its channel. Where these are unitary by chance, whatever the state, the
-//! gates in between wait until shots part or a state is asked for, and are then planned as one circuit.
+//! Noise is a split like any other, by the terms of its channel. Where these are unitary by chance,
+//! whatever the state, the gates in between wait until shots part or a state is asked for, and are
+//! then planned as one circuit.
 //!
 //! A branch that waits holds a state. When the memory limit has no room for another, it keeps its
 //! history instead and is computed again from the start when its turn comes.
@@ -202,7 +204,8 @@ impl Simulator {
         };
         let pool = if among_branches { self.threads.clone() } else { Threads::serial() };
         pool.work_through(first, &work);
-        let (mut done, error) = results.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let (mut done, error) =
+            results.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         match error {
             Some(error) => Err(error),
             None => {
@@ -238,7 +241,8 @@ impl Simulator {
         Ok((0..observables.len()).map(mean).collect())
     }
 
-    /// The number of states that may wait, with their classical bits, beside the one that is worked on.
+    /// The number of states that may wait, with their classical bits, beside the one that is worked
+    /// on.
     fn waiting_states<S>(&self, n_qubits: usize, n_bits: usize) -> usize {
         // What few bits take is a part of the branch.
         let bits = if n_bits > 128 { n_bits.div_ceil(8) as u128 } else { 0 };
@@ -263,7 +267,8 @@ pub(super) struct Live<S> {
     pub(super) rounds: u64,
     pub(super) bits: Bits,
     pub(super) state: StateVector<S>,
-    /// Gates that have not been applied yet: between the chances of noise that no state changes they are planned as one.
+    /// Gates that have not been applied yet: between the chances of noise that no state changes
+    /// they are planned as one.
     pending: Vec<Operator<S>>,
     /// What a round of a loop that goes on for long began with.
     snapshot: Option<Box<Snapshot<S>>>,
@@ -281,7 +286,8 @@ pub(super) struct Run<'a, S> {
     liveness: Option<Liveness>,
 }
 
-/// Whether the gates of a circuit wait for others: noise cuts it into short pieces, which are planned together.
+/// Whether the gates of a circuit wait for others: noise cuts it into short pieces, which are
+/// planned together.
 fn waits<S: Ring>(circuit: &BoundCircuit<S>) -> bool {
     circuit.has_channels() && 1usize << circuit.n_qubits >= PLANNED_FROM
 }
@@ -456,7 +462,8 @@ impl<'a, T: Real, S: Scalar<Real = T>> Run<'a, S> {
                     for shot in shots {
                         groups[pick(&chances, draw(self.seed, shot as u64, k))].push(shot);
                     }
-                    let mut groups = groups.into_iter().enumerate().filter(|(_, group)| !group.is_empty());
+                    let mut groups =
+                        groups.into_iter().enumerate().filter(|(_, group)| !group.is_empty());
                     // There is a shot.
                     let Some((outcome, first)) = groups.next() else {
                         return Err(StateError::Symbolic.into());
@@ -528,7 +535,8 @@ fn chances<T: Real>(weights: &[T]) -> Result<SmallVec<[f64; 4]>, SimulateError> 
     Err(StateError::NotFinite { total }.into())
 }
 
-/// The outcome that a uniform number in [0, 1) stands for: the last ones come first. None without a chance is taken.
+/// The outcome that a uniform number in [0, 1) stands for: the last ones come first. None without a
+/// chance is taken.
 fn pick(chances: &[f64], u: f64) -> usize {
     let mut end = 0.0;
     let last = chances.iter().enumerate().rev().find(|(_, p)| {
@@ -541,16 +549,18 @@ fn pick(chances: &[f64], u: f64) -> usize {
 }
 
 impl<T: Real, S: Scalar<Real = T>> BoundChannel<S> {
-    /// How likely each term is in a state: `w |A psi|^2`, from the density matrix of its qubits or, where that is enough,
-    /// the diagonal of it.
+    /// How likely each term is in a state: `w |A psi|^2`, from the density matrix of its qubits or,
+    /// where that is enough, the diagonal of it.
     fn weights(&self, state: &StateVector<S>, threads: &Threads) -> Result<Weights<T>, StateError> {
         let squares: Vec<Matrix<S>> = self.terms.iter().map(|(_, a)| &a.dagger() * a).collect();
         let dim = 1usize << self.qubits.len();
-        let diagonal =
-            |m: &Matrix<S>| (0..dim * dim).all(|k| k / dim == k % dim || m.entries()[k].is_exact_zero());
+        let diagonal = |m: &Matrix<S>| {
+            (0..dim * dim).all(|k| k / dim == k % dim || m.entries()[k].is_exact_zero())
+        };
         let means: Vec<T> = if squares.iter().all(diagonal) {
             let p = state.probabilities_of(&self.qubits, threads)?;
-            let mean = |m: &Matrix<S>| (0..dim).fold(T::zero(), |sum, i| sum + m[(i, i)].re() * &p[i]);
+            let mean =
+                |m: &Matrix<S>| (0..dim).fold(T::zero(), |sum, i| sum + m[(i, i)].re() * &p[i]);
             squares.iter().map(mean).collect()
         } else {
             let rho = state.reduced_density_matrix(&self.qubits, threads)?;

@@ -1,8 +1,9 @@
 //! Operators between values of any kinds that they mean something for.
 //!
-//! Two literals stay a literal as long as the result is exact: `2 * 3` is 6 and may still become a real
-//! number; `1 / 2` is the real number 0.5. An int variable and a real number do not meet: `real(n)` says so. Between
-//! arrays, and an array and a number, an operator works element by element.
+//! Two literals stay a literal as long as the result is exact: `2 * 3` is 6 and may still become a
+//! real number; `1 / 2` is the real number 0.5. An int variable and a real number do not meet:
+//! `real(n)` says so. Between arrays, and an array and a number, an operator works element by
+//! element.
 
 use crate::{
     entity::Value,
@@ -12,8 +13,7 @@ use crate::{
 use super::{Given, Known, Misfit, Stage};
 
 /// What to do where an int meets a real number.
-const REAL_OF_INT: &str =
-    ": an int meets a real number through `real(n)`, and a whole number is real where it is written `1.0`";
+const REAL_OF_INT: &str = ": an int meets a real number through `real(n)`, and a whole number is real where it is written `1.0`";
 /// What to write where `%` stands between real numbers.
 const REM_OF_REALS: &str = ": the remainder of real numbers is `rem(a, b)`";
 /// An operator between two operands.
@@ -45,7 +45,8 @@ impl Operator {
         }
     }
 
-    /// What it gives for two literals, if that is a literal again; a quotient that is not exact is none.
+    /// What it gives for two literals, if that is a literal again; a quotient that is not exact is
+    /// none.
     pub(crate) fn on_literals(self, a: i64, b: i64) -> Option<i64> {
         match self {
             Operator::Add => a.checked_add(b),
@@ -77,7 +78,8 @@ impl Stage {
         }
         let int = self.is(a, &Kind::Int) || self.is(b, &Kind::Int);
         let literals = self.is_literal(a) && self.is_literal(b);
-        // The quotient of two literals is a real number if it is not exact; one of a computed literal is that of ints.
+        // The quotient of two literals is a real number if it is not exact; one of a computed
+        // literal is that of ints.
         let computed = literals && ![a, b].iter().all(|g| matches!(g, Given::Literal(_)));
         if int || op == Operator::Rem || literals && comparison || computed {
             let hint = if int { REAL_OF_INT } else { REM_OF_REALS };
@@ -86,7 +88,11 @@ impl Stage {
             let kind = if comparison { Kind::Bool } else { Kind::Int };
             let value = self.b.inst(op.on_ints(), &[a, b], kind);
             let open = computed && !comparison && op != Operator::Div;
-            return Ok(if open { self.computed(value, Known::Literal(None)) } else { Given::Value(value) });
+            return Ok(if open {
+                self.computed(value, Known::Literal(None))
+            } else {
+                Given::Value(value)
+            });
         }
         let number = match op {
             Operator::Add => Number2::Add,
@@ -105,17 +111,21 @@ impl Stage {
         }))
     }
 
-    /// 1 where a comparison holds and 0 where it does not, of the elements of arrays of reals or of ints, or of those and one
-    /// number; of NaN it is NaN.
+    /// 1 where a comparison holds and 0 where it does not, of the elements of arrays of reals or of
+    /// ints, or of those and one number; of NaN it is NaN.
     fn compared(&mut self, c: Compare, a: Given, b: Given) -> Result<Value, Misfit> {
         let is_int = |g: &Given| self.is(*g, &Kind::Array(Element::Int)) || self.is(*g, &Kind::Int);
         let is_open = |g: &Given| self.is_literal(*g) || self.known(*g) == Known::Literals;
         // Ints are compared as such: not all of them are floats.
         let [x, y] = if [a, b].iter().any(is_int) || [a, b].iter().all(is_open) {
-            let order = self.mixed(Mixed::Cmp, &[a, b]).map_err(|e| Misfit { hint: REAL_OF_INT, ..e })?;
+            let order =
+                self.mixed(Mixed::Cmp, &[a, b]).map_err(|e| Misfit { hint: REAL_OF_INT, ..e })?;
             [order, self.b.real(0.0)]
         } else {
-            [self.fit_element(a, &Kind::Real)?, self.fit_element(b, &Kind::Real).map_err(|e| e.of(1))?]
+            [
+                self.fit_element(a, &Kind::Real)?,
+                self.fit_element(b, &Kind::Real).map_err(|e| e.of(1))?,
+            ]
         };
         let mut at_least = |x: Value, y: Value| self.b.on_arrays(ArrayOp::Step, &[x, y]);
         let (mask, is_opposite) = match c {

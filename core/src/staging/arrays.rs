@@ -104,15 +104,22 @@ impl Composed {
     /// What it gives for operands of the given kinds.
     fn result(self, operands: &[Kind]) -> Option<Kind> {
         let first = operands.first()?;
-        let complex = operands.iter().any(|k| matches!(k, Kind::Complex | Kind::Array(Element::Complex)));
+        let complex =
+            operands.iter().any(|k| matches!(k, Kind::Complex | Kind::Array(Element::Complex)));
         let element = if complex { Element::Complex } else { Element::Real };
         Some(match self {
             Composed::Mean | Composed::Trace => element.kind(),
-            Composed::Maximum | Composed::Minimum | Composed::LogSumExp | Composed::Var | Composed::Std => {
-                Kind::Real
+            Composed::Maximum
+            | Composed::Minimum
+            | Composed::LogSumExp
+            | Composed::Var
+            | Composed::Std => Kind::Real,
+            Composed::VarAxis | Composed::StdAxis | Composed::NormAxis => {
+                Kind::Array(Element::Real)
             }
-            Composed::VarAxis | Composed::StdAxis | Composed::NormAxis => Kind::Array(Element::Real),
-            Composed::EigenValues | Composed::SingularValues | Composed::Eye => Kind::Array(Element::Real),
+            Composed::EigenValues | Composed::SingularValues | Composed::Eye => {
+                Kind::Array(Element::Real)
+            }
             Composed::InverseFft => Kind::Array(Element::Complex),
             Composed::Full => Kind::Array(Element::of(first)?),
             _ => Kind::Array(element),
@@ -121,11 +128,12 @@ impl Composed {
 }
 
 impl Builtin {
-    /// The kind of the result for operands of the given kinds, where one of them is an array; `None` for what is
-    /// decided otherwise or does not fit.
+    /// The kind of the result for operands of the given kinds, where one of them is an array;
+    /// `None` for what is decided otherwise or does not fit.
     #[must_use]
     pub fn on_arrays(self, operands: &[Kind]) -> Option<Kind> {
-        let complex = operands.iter().any(|k| matches!(k, Kind::Complex | Kind::Array(Element::Complex)));
+        let complex =
+            operands.iter().any(|k| matches!(k, Kind::Complex | Kind::Array(Element::Complex)));
         let element = if complex { Element::Complex } else { Element::Real };
         match self {
             Builtin::Composed(f) => f.result(operands),
@@ -136,7 +144,9 @@ impl Builtin {
                     other => other.clone(),
                 };
                 let fitted = |(k, kind): (usize, &Kind)| match (op.hint(k), kind) {
-                    (Some(hint @ Kind::Array(Element::Complex)), Kind::Array(Element::Real)) => hint,
+                    (Some(hint @ Kind::Array(Element::Complex)), Kind::Array(Element::Real)) => {
+                        hint
+                    }
                     _ => promoted(kind),
                 };
                 op.result(&operands.iter().enumerate().map(fitted).collect::<Vec<_>>()).ok()
@@ -164,7 +174,8 @@ impl Builtin {
 }
 
 impl Stage {
-    /// An operation on whole arrays. Real arrays and numbers are promoted where they meet complex ones.
+    /// An operation on whole arrays. Real arrays and numbers are promoted where they meet complex
+    /// ones.
     pub(super) fn on_arrays(&mut self, op: ArrayOp, args: &[Given]) -> Result<Value, Misfit> {
         let complex = args.iter().any(|g| self.is_complex(*g));
         let mut values = Vec::with_capacity(op.arity());
@@ -193,8 +204,10 @@ impl Stage {
             }
             Err(expected) => {
                 let odd = |k: &Kind| !matches!(k, Kind::Array(Element::Real | Element::Complex));
-                let operand =
-                    kinds.iter().enumerate().position(|(k, kind)| op.hint(k).is_none() && odd(kind));
+                let operand = kinds
+                    .iter()
+                    .enumerate()
+                    .position(|(k, kind)| op.hint(k).is_none() && odd(kind));
                 let kinds: Vec<String> = kinds.iter().map(Kind::to_string).collect();
                 let given = format!("({})", kinds.join(", "));
                 Err(Misfit { operand: operand.unwrap_or(0), given, expected, hint: "" })
@@ -288,7 +301,11 @@ impl Stage {
             Composed::MaximumAxis | Composed::MinimumAxis => {
                 let x = self.fit(arg(0), &Kind::Array(Element::Real))?;
                 let axis = self.fit(arg(1), &Kind::Int).map_err(|e| e.of(1))?;
-                let op = if f == Composed::MaximumAxis { ArrayOp::ArgMaxAxis } else { ArrayOp::ArgMinAxis };
+                let op = if f == Composed::MaximumAxis {
+                    ArrayOp::ArgMaxAxis
+                } else {
+                    ArrayOp::ArgMinAxis
+                };
                 let places = on(self, op, &[x, axis]);
                 on(self, ArrayOp::TakeAlong, &[x, places, axis])
             }
@@ -339,8 +356,8 @@ impl Stage {
                 // y[i p + k, j q + l] = a[i, j] b[k, l]: [m, 1, n, 1] times [p, 1, q].
                 let (a, b) = (array(self, 0)?, array(self, 1)?);
                 let (zero, one) = (self.b.int(0), self.b.int(1));
-                let [m, n, p, q] =
-                    [(a, zero), (a, one), (b, zero), (b, one)].map(|(x, k)| on(self, ArrayOp::Dim, &[x, k]));
+                let [m, n, p, q] = [(a, zero), (a, one), (b, zero), (b, one)]
+                    .map(|(x, k)| on(self, ArrayOp::Dim, &[x, k]));
                 let lengths = Kind::Array(Element::Int);
                 let left = self.b.inst(Op::Array, &[m, one, n, one], lengths.clone());
                 let right = self.b.inst(Op::Array, &[p, one, q], lengths.clone());
@@ -393,7 +410,8 @@ impl Stage {
                 let one = self.b.real(1.0);
                 let rest = self.b.number2(Number2::Sub, one, mask);
                 let mut part = |k: usize, mask: Value| {
-                    let part = self.builtin(Builtin::Number2(Number2::Scale), &[arg(k), Given::Value(mask)]);
+                    let part = self
+                        .builtin(Builtin::Number2(Number2::Scale), &[arg(k), Given::Value(mask)]);
                     part.map_err(|e| e.of(k))
                 };
                 let (x, y) = (part(1, mask)?, part(2, rest)?);
@@ -405,7 +423,9 @@ impl Stage {
                     given => self.value(given)?,
                 };
                 let shape = self.fit(arg(1), &Kind::Array(Element::Int)).map_err(|e| e.of(1))?;
-                let Some(element @ (Element::Real | Element::Complex)) = Element::of(self.b.kind(x)) else {
+                let Some(element @ (Element::Real | Element::Complex)) =
+                    Element::of(self.b.kind(x))
+                else {
                     return Err(Misfit::new(self.b.kind(x), "a real or complex number"));
                 };
                 let n = on(self, ArrayOp::Count, &[shape]);

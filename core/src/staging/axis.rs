@@ -8,22 +8,31 @@ use crate::{
 use super::{Builtin, Given, Misfit, Operator, Stage};
 
 impl Stage {
-    /// The variance of numbers or its root, of all or along an axis, which is lost. The root is a length, whose derivative at 0
-    /// is 0.
-    pub(super) fn spread_of(&mut self, x: Value, axis: Option<Value>, root: bool) -> Result<Given, Misfit> {
+    /// The variance of numbers or its root, of all or along an axis, which is lost. The root is a
+    /// length, whose derivative at 0 is 0.
+    pub(super) fn spread_of(
+        &mut self,
+        x: Value,
+        axis: Option<Value>,
+        root: bool,
+    ) -> Result<Given, Misfit> {
         let (sum, n) = match axis {
             Some(axis) => (
                 Given::Value(self.b.on_arrays(ArrayOp::SumKeep, &[x, axis])),
                 self.b.on_arrays(ArrayOp::Dim, &[x, axis]),
             ),
-            None => (self.builtin(Builtin::Sum, &[Given::Value(x)])?, self.b.inst(Op::Len, &[x], Kind::Int)),
+            None => (
+                self.builtin(Builtin::Sum, &[Given::Value(x)])?,
+                self.b.inst(Op::Len, &[x], Kind::Int),
+            ),
         };
         let n = self.b.mixed(Mixed::FromInt, &[n]);
         let mean = self.binary(Operator::Div, sum, Given::Value(n))?;
         let distances = self.binary(Operator::Sub, Given::Value(x), mean)?;
         let mut distances = self.value(distances)?;
         if root {
-            // One number has no distance from its mean, wherever it goes: nothing leads there, not even to the kink at 0.
+            // One number has no distance from its mean, wherever it goes: nothing leads there, not
+            // even to the kink at 0.
             let one = self.b.real(1.0);
             let mut others = self.b.number2(Number2::Sub, n, one);
             if self.is_complex(Given::Value(distances)) {
@@ -32,8 +41,12 @@ impl Stage {
             distances = self.b.number2(Number2::Guard, distances, others);
         }
         let (y, n) = match (root, axis) {
-            (true, None) => (self.b.on_arrays(ArrayOp::Norm, &[distances]), self.b.number1(Number1::Sqrt, n)),
-            (true, Some(axis)) => (self.lengths(distances, axis)?, self.b.number1(Number1::Sqrt, n)),
+            (true, None) => {
+                (self.b.on_arrays(ArrayOp::Norm, &[distances]), self.b.number1(Number1::Sqrt, n))
+            }
+            (true, Some(axis)) => {
+                (self.lengths(distances, axis)?, self.b.number1(Number1::Sqrt, n))
+            }
             (false, _) => {
                 let squares = self.builtin(Builtin::Abs2, &[Given::Value(distances)])?;
                 let sum = match axis {
@@ -66,8 +79,8 @@ impl Stage {
         Ok(self.b.on_arrays(ArrayOp::NormKeep, &[sizes, axis]))
     }
 
-    /// The products up to each element along an axis, or those of all, without the axis: `y_1 = 1, y_(k+1) = x_k y_k`, in
-    /// which nothing is divided by an element.
+    /// The products up to each element along an axis, or those of all, without the axis:
+    /// `y_1 = 1, y_(k+1) = x_k y_k`, in which nothing is divided by an element.
     pub(super) fn products_along(&mut self, x: Value, axis: Value, cumulative: bool) -> Value {
         let kind = self.b.kind(x).clone();
         let (zero, one) = (self.b.number(0.0, &kind), self.b.number(1.0, &kind));

@@ -1,5 +1,5 @@
-//! The functions of the language itself: every op of the [table](crate::ir::table) by its name, and those
-//! that choose an op by the kinds of their operands.
+//! The functions of the language itself: every op of the [table](crate::ir::table) by its name, and
+//! those that choose an op by the kinds of their operands.
 
 use crate::{
     entity::Value,
@@ -70,15 +70,17 @@ pub enum Builtin {
 }
 
 impl Builtin {
-    /// True if a plugin may bring a function of this name, which programs then call instead: special functions, of which there
-    /// are several conventions and accuracies.
+    /// True if a plugin may bring a function of this name, which programs then call instead:
+    /// special functions, of which there are several conventions and accuracies.
     #[must_use]
     pub fn is_replaceable(self) -> bool {
         matches!(
             self,
             Builtin::Digamma
                 | Builtin::Polygamma
-                | Builtin::Real1(Real1::Erf | Real1::Erfc | Real1::Lgamma | Real1::Sigmoid | Real1::Softplus)
+                | Builtin::Real1(
+                    Real1::Erf | Real1::Erfc | Real1::Lgamma | Real1::Sigmoid | Real1::Softplus
+                )
                 | Builtin::Real2(Real2::LogAddExp)
         )
     }
@@ -107,7 +109,8 @@ impl Builtin {
             "min" => Builtin::MinMax(Real2::Min, Int2::Min),
             "max" => Builtin::MinMax(Real2::Max, Int2::Max),
             _ => {
-                let compare_int = |name| Compare::ALL.iter().copied().find(|c| c.int_name() == name);
+                let compare_int =
+                    |name| Compare::ALL.iter().copied().find(|c| c.int_name() == name);
                 Number1::by_name(name)
                     .map(Builtin::Number1)
                     .or_else(|| Number2::by_name(name).map(Builtin::Number2))
@@ -126,14 +129,17 @@ impl Builtin {
 
     /// The names of all of them.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        let numbers = (Number1::ALL.iter().map(|o| o.name())).chain(Number2::ALL.iter().map(|o| o.name()));
-        let reals = (Real1::ALL.iter().map(|o| o.name())).chain(Real2::ALL.iter().map(|o| o.name()));
+        let numbers =
+            (Number1::ALL.iter().map(|o| o.name())).chain(Number2::ALL.iter().map(|o| o.name()));
+        let reals =
+            (Real1::ALL.iter().map(|o| o.name())).chain(Real2::ALL.iter().map(|o| o.name()));
         let ints = (Int1::ALL.iter().map(|o| o.name())).chain(Int2::ALL.iter().map(|o| o.name()));
-        let compare =
-            (Compare::ALL.iter().map(|o| o.name())).chain(Compare::ALL.iter().map(|o| o.int_name()));
+        let compare = (Compare::ALL.iter().map(|o| o.name()))
+            .chain(Compare::ALL.iter().map(|o| o.int_name()));
         let mixed = Mixed::ALL.iter().map(|o| o.name());
         let more = ["log", "real", "digamma", "key", "split", "select", "len", "sum"];
-        let arrays = (ArrayOp::ALL.iter().map(|o| o.name())).chain(Composed::ALL.iter().map(|o| o.name()));
+        let arrays =
+            (ArrayOp::ALL.iter().map(|o| o.name())).chain(Composed::ALL.iter().map(|o| o.name()));
         numbers.chain(reals).chain(mixed).chain(more).chain(ints).chain(compare).chain(arrays)
     }
 
@@ -196,9 +202,13 @@ impl Stage {
                 self.b.number2(op, args[0], args[1])
             }
             Builtin::Real1(op) => self.uniform(Op::Real1(op), &[arg(0)], Kind::Real, Kind::Real)?,
-            Builtin::Real2(op) => self.uniform(Op::Real2(op), &[arg(0), arg(1)], Kind::Real, Kind::Real)?,
+            Builtin::Real2(op) => {
+                self.uniform(Op::Real2(op), &[arg(0), arg(1)], Kind::Real, Kind::Real)?
+            }
             Builtin::Int1(op) => self.uniform(Op::Int1(op), &[arg(0)], Kind::Int, Kind::Int)?,
-            Builtin::Int2(op) => self.uniform(Op::Int2(op), &[arg(0), arg(1)], Kind::Int, Kind::Int)?,
+            Builtin::Int2(op) => {
+                self.uniform(Op::Int2(op), &[arg(0), arg(1)], Kind::Int, Kind::Int)?
+            }
             Builtin::Compare(op) => {
                 self.uniform(Op::Compare(op), &[arg(0), arg(1)], Kind::Real, Kind::Bool)?
             }
@@ -206,7 +216,9 @@ impl Stage {
                 self.uniform(Op::CompareInt(op), &[arg(0), arg(1)], Kind::Int, Kind::Bool)?
             }
             Builtin::Mixed(op) => self.mixed(op, &[arg(0), arg(1)])?,
-            Builtin::MinMax(on_reals, on_ints) => return self.min_max(on_reals, on_ints, arg(0), arg(1)),
+            Builtin::MinMax(on_reals, on_ints) => {
+                return self.min_max(on_reals, on_ints, arg(0), arg(1));
+            }
             Builtin::Abs | Builtin::Abs2 | Builtin::Re => {
                 let a = self.fit_element(arg(0), &number)?;
                 match (builtin, complex) {
@@ -223,14 +235,17 @@ impl Stage {
             Builtin::Conj => self.mixed(Mixed::Conj, &[arg(0)])?,
             Builtin::Complex => self.mixed(Mixed::Complex, &[arg(0), arg(1)])?,
             Builtin::Real => match arg(0) {
-                Given::Value(n) if matches!(self.b.kind(n), Kind::Int | Kind::Array(Element::Int)) => {
+                Given::Value(n)
+                    if matches!(self.b.kind(n), Kind::Int | Kind::Array(Element::Int)) =>
+                {
                     self.b.mixed(Mixed::FromInt, &[n])
                 }
                 given => self.fit_element(given, &Kind::Real)?,
             },
-            Builtin::Powi => {
-                self.mixed(if complex { Mixed::PowiComplex } else { Mixed::PowiReal }, &[arg(0), arg(1)])?
-            }
+            Builtin::Powi => self.mixed(
+                if complex { Mixed::PowiComplex } else { Mixed::PowiReal },
+                &[arg(0), arg(1)],
+            )?,
             Builtin::Key => self.fit(arg(0), &Kind::Int)?,
             Builtin::Split => {
                 let key = self.fit(arg(0), &Kind::Int)?;
@@ -273,7 +288,9 @@ impl Stage {
                         self.b.inst(Op::Sum, &[xs], e.kind())
                     }
                     (Builtin::Len, kind) => return Err(Misfit::new(&kind, "an array")),
-                    (_, kind) => return Err(Misfit::new(&kind, "an array of real or complex numbers")),
+                    (_, kind) => {
+                        return Err(Misfit::new(&kind, "an array of real or complex numbers"));
+                    }
                 }
             }
         };
@@ -281,7 +298,13 @@ impl Stage {
     }
 
     /// An op on operands of one kind.
-    fn uniform(&mut self, op: Op, args: &[Given], kind: Kind, result: Kind) -> Result<Value, Misfit> {
+    fn uniform(
+        &mut self,
+        op: Op,
+        args: &[Given],
+        kind: Kind,
+        result: Kind,
+    ) -> Result<Value, Misfit> {
         if !op.is_elementwise() {
             let args = self.fit_all(args, &vec![kind; args.len()])?;
             return Ok(self.b.inst(op, &args, result));
@@ -297,7 +320,8 @@ impl Stage {
             Mixed::Not | Mixed::And | Mixed::Or => self.fit_all(args, kinds)?,
             // The exponent is one for all.
             Mixed::PowiReal | Mixed::PowiComplex | Mixed::Polygamma => {
-                let args = [args.first(), args.get(1)].map(|g| g.copied().unwrap_or(Given::Nothing));
+                let args =
+                    [args.first(), args.get(1)].map(|g| g.copied().unwrap_or(Given::Nothing));
                 vec![
                     self.fit_element(args[0], &kinds[0])?,
                     self.fit(args[1], &kinds[1]).map_err(|e| e.of(1))?,
@@ -317,7 +341,13 @@ impl Stage {
         all.map(|(k, (g, kind))| self.fit_element(*g, kind).map_err(|e| e.of(k))).collect()
     }
 
-    fn min_max(&mut self, on_reals: Real2, on_ints: Int2, a: Given, b: Given) -> Result<Given, Misfit> {
+    fn min_max(
+        &mut self,
+        on_reals: Real2,
+        on_ints: Int2,
+        a: Given,
+        b: Given,
+    ) -> Result<Given, Misfit> {
         let literals = self.is_literal(a) && self.is_literal(b);
         let ints = literals || self.is(a, &Kind::Int) || self.is(b, &Kind::Int);
         let (op, kind) = match ints {
@@ -341,8 +371,9 @@ impl Stage {
         Ok(self.computed(value, known))
     }
 
-    /// What is known of what is one of several, and its kind: complex if one is, else that of the first value; literals
-    /// among themselves take that of `hint`, else they are ints. Of arrays and tuples the same.
+    /// What is known of what is one of several, and its kind: complex if one is, else that of the
+    /// first value; literals among themselves take that of `hint`, else they are ints. Of arrays
+    /// and tuples the same.
     pub(super) fn common(&self, given: &[Given], hint: Option<&Kind>) -> (Known, Kind) {
         let hint = hint.map(|kind| Known::Kind(kind.clone()));
         let all = given.iter().map(|g| self.known(*g)).chain(hint);

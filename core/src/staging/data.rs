@@ -8,8 +8,9 @@ use crate::{
 use super::{Given, Known, MAX_LEAVES, Misfit, Stage};
 
 impl Stage {
-    /// `[a, b, …]`. The elements are of kind `hint` if given; else complex if one is, ints if one is, and real otherwise;
-    /// literals alone take the kind that fits. Arrays are [stacked](Stage::stack).
+    /// `[a, b, …]`. The elements are of kind `hint` if given; else complex if one is, ints if one
+    /// is, and real otherwise; literals alone take the kind that fits. Arrays are
+    /// [stacked](Stage::stack).
     ///
     /// # Errors
     /// An element does not fit.
@@ -28,7 +29,8 @@ impl Stage {
             None if items.iter().any(|g| self.is(*g, &Kind::Int)) => Kind::Int,
             None => self.common(items, None).1,
         };
-        let literals = hint.is_none() && !items.is_empty() && items.iter().all(|g| self.is_literal(*g));
+        let literals =
+            hint.is_none() && !items.is_empty() && items.iter().all(|g| self.is_literal(*g));
         let element = Element::of(&kind);
         let kinds = vec![kind; items.len()];
         let values = self.fit_all(items, &kinds)?;
@@ -59,8 +61,8 @@ impl Stage {
         all.map(Given::Value).ok_or_else(Misfit::nothing)
     }
 
-    /// `[[a, b], [c, d]]`: elements in row-major order, and the length along each axis; otherwise as
-    /// [`array`](Stage::array).
+    /// `[[a, b], [c, d]]`: elements in row-major order, and the length along each axis; otherwise
+    /// as [`array`](Stage::array).
     ///
     /// # Errors
     /// An element does not fit.
@@ -70,7 +72,8 @@ impl Stage {
         shape: &[usize],
         hint: Option<Element>,
     ) -> Result<Given, Misfit> {
-        let hint = hint.or_else(|| items.iter().all(|g| self.is_literal(*g)).then_some(Element::Real));
+        let hint =
+            hint.or_else(|| items.iter().all(|g| self.is_literal(*g)).then_some(Element::Real));
         let Given::Value(flat) = self.array(items, hint)? else { return Err(Misfit::nothing()) };
         if *self.b.kind(flat) == Kind::Array(Element::Int) {
             return Err(Misfit::new(&Kind::Int, "real"));
@@ -104,8 +107,8 @@ impl Stage {
         Ok(self.b.on_arrays(ArrayOp::Place, &[xs, list]))
     }
 
-    /// `[x; n]`, with elements of kind `hint` if given; else a literal takes the kind that fits. An array is
-    /// repeated along a new first axis.
+    /// `[x; n]`, with elements of kind `hint` if given; else a literal takes the kind that fits. An
+    /// array is repeated along a new first axis.
     ///
     /// # Errors
     /// The element does not fit, or `n` is no int.
@@ -170,7 +173,8 @@ impl Stage {
     /// # Errors
     /// A field does not fit.
     pub fn tuple(&mut self, items: &[Given], hint: Option<&Kind>) -> Result<Given, Misfit> {
-        let leaves: usize = items.iter().filter_map(|g| self.kind(*g)).map(|kind| kind.extent()).sum();
+        let leaves: usize =
+            items.iter().filter_map(|g| self.kind(*g)).map(|kind| kind.extent()).sum();
         if leaves > MAX_LEAVES {
             let given = format!("a tuple of {leaves} values");
             let expected = format!("at most {MAX_LEAVES}: put numbers of one kind in an array");

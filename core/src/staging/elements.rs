@@ -1,12 +1,14 @@
-//! A function of numbers that is called with arrays: element by element, as the functions of the language are.
+//! A function of numbers that is called with arrays: element by element, as the functions of the
+//! language are.
 //!
 //! ```text
 //! f(xs, y)   becomes   let mut zs = zeros in the shape of xs;
 //!                      for i in 0..len(xs) { zs[i] = f(xs[i], y); }
 //! ```
 //!
-//! Arrays of different shapes are repeated to their common one, as between the operands of `+`; an int is one for all, as the
-//! exponent of `powi` is. The loop is an ordinary one, so that all derivatives of `f` are there.
+//! Arrays of different shapes are repeated to their common one, as between the operands of `+`; an
+//! int is one for all, as the exponent of `powi` is. The loop is an ordinary one, so that all
+//! derivatives of `f` are there.
 
 use crate::{
     entity::{FuncId, Value},
@@ -15,8 +17,8 @@ use crate::{
 
 use super::{Given, Misfit, Stage};
 
-/// Kind of the result of a function of numbers where some of its arguments are arrays; `None` for a function that takes or
-/// gives something else than numbers.
+/// Kind of the result of a function of numbers where some of its arguments are arrays; `None` for a
+/// function that takes or gives something else than numbers.
 #[must_use]
 pub(crate) fn elementwise_result(params: &[Kind], result: &Kind) -> Option<Kind> {
     let is_number = |kind: &Kind| Element::of(kind).is_some();
@@ -24,8 +26,8 @@ pub(crate) fn elementwise_result(params: &[Kind], result: &Kind) -> Option<Kind>
     (!params.is_empty() && params.iter().all(is_number)).then_some(Kind::Array(element))
 }
 
-/// Adds the function that goes over arrays with a function of numbers, for parameters of the given kinds: arrays where that takes
-/// real or complex numbers. `None` where these are not such kinds.
+/// Adds the function that goes over arrays with a function of numbers, for parameters of the given
+/// kinds: arrays where that takes real or complex numbers. `None` where these are not such kinds.
 ///
 /// ```
 /// use ketgrad_core::{exec::{Bytecode, Datum, Executable, Limits, Machine, NoHost}, ir::{Element, Kind}, staging, text::parse_program};
@@ -48,7 +50,8 @@ pub fn over_arrays(program: &mut Program, f: FuncId, params: &[Kind]) -> Option<
     if !all || numbers == params {
         return None;
     }
-    let named = of.params.iter().zip(params).map(|(p, kind)| Param::new(&p.name, kind.clone())).collect();
+    let named =
+        of.params.iter().zip(params).map(|(p, kind)| Param::new(&p.name, kind.clone())).collect();
     let (name, number) = (format!("{}.over", of.name), of.result.clone());
     let mut stage = Stage::new(program.fresh_name(&name), named, result);
     let args: Vec<Given> = stage.b.params().iter().map(|v| Given::Value(*v)).collect();
@@ -63,8 +66,8 @@ fn is_array_of(kind: &Kind, number: &Kind) -> bool {
 }
 
 impl Stage {
-    /// Calls a function of numbers once for each element of the arrays among its arguments, which are numbers or arrays of the
-    /// kinds of `params`. Its result must be a real or complex number.
+    /// Calls a function of numbers once for each element of the arrays among its arguments, which
+    /// are numbers or arrays of the kinds of `params`. Its result must be a real or complex number.
     ///
     /// # Errors
     /// An argument is neither a number nor an array of the kind.
@@ -77,8 +80,11 @@ impl Stage {
     ) -> Result<Value, Misfit> {
         let mut values = Vec::with_capacity(params.len());
         for (k, (given, kind)) in args.iter().zip(params).enumerate() {
-            let value =
-                if *kind == Kind::Int { self.fit(*given, kind) } else { self.fit_element(*given, kind) };
+            let value = if *kind == Kind::Int {
+                self.fit(*given, kind)
+            } else {
+                self.fit_element(*given, kind)
+            };
             values.push(value.map_err(|e| e.of(k))?);
         }
         let mut args = values;
@@ -110,7 +116,8 @@ impl Stage {
         Ok(self.b.use_variable(sum))
     }
 
-    /// An array of real numbers in the shape that all of these are repeated to; which numbers does not matter.
+    /// An array of real numbers in the shape that all of these are repeated to; which numbers does
+    /// not matter.
     fn common_shape(&mut self, arrays: &[Value]) -> Result<Value, Misfit> {
         let mut form: Option<Value> = None;
         for &array in arrays {

@@ -1,7 +1,7 @@
 //! Control flow: short-circuit logic, `if` with a value, `while`, `for`, `break`, `continue`.
 //!
-//! A front end says what it meets in the order of the text; each construct is a small state that one call
-//! hands to the next, so nothing can be left open or closed twice:
+//! A front end says what it meets in the order of the text; each construct is a small state that
+//! one call hands to the next, so nothing can be left open or closed twice:
 //!
 //! | construct | calls |
 //! |---|---|
@@ -138,8 +138,8 @@ impl Stage {
         branches.arms += 1;
     }
 
-    /// Ends the `if` with what `else` gives, or with [`Given::Nothing`] where there is none. It gives a value
-    /// if all arms that reach the end do; `hint` says what is asked for.
+    /// Ends the `if` with what `else` gives, or with [`Given::Nothing`] where there is none. It
+    /// gives a value if all arms that reach the end do; `hint` says what is asked for.
     ///
     /// # Errors
     /// The arms do not agree; the operand is the number of the arm.
@@ -216,13 +216,18 @@ impl Stage {
         self.b.switch_to(inside.exit);
     }
 
-    /// Starts the body of a loop over `from..to`, or `from..=to`. The counter must not go beyond the largest
-    /// integer, which the bound of an inclusive range may be: unless the bound is a smaller literal, such a loop
-    /// ends after the round in which the counter is the bound.
+    /// Starts the body of a loop over `from..to`, or `from..=to`. The counter must not go beyond
+    /// the largest integer, which the bound of an inclusive range may be: unless the bound is a
+    /// smaller literal, such a loop ends after the round in which the counter is the bound.
     ///
     /// # Errors
     /// A bound is no int.
-    pub fn begin_for(&mut self, from: Given, to: Given, inclusive: bool) -> Result<Counter, Misfit> {
+    pub fn begin_for(
+        &mut self,
+        from: Given,
+        to: Given,
+        inclusive: bool,
+    ) -> Result<Counter, Misfit> {
         let bounds = self.fit_all(&[from, to], &[Kind::Int, Kind::Int])?;
         let at = self.b.position();
         let variable = self.b.declare(Kind::Int);

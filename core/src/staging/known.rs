@@ -1,8 +1,9 @@
 //! What is known of a kind before it is decided.
 //!
-//! A literal takes the kind that fits, and so does what is made of literals alone. Where several things give one value,
-//! as the arms of an `if` do, what is known of them is [joined](Known::join): literals become what stands beside them,
-//! real numbers become complex ones.
+//! A literal takes the kind that fits, and so does what is made of literals alone. Where several
+//! things give one value, as the arms of an `if` do, what is known of them is
+//! [joined](Known::join): literals become what stands beside them, real numbers become complex
+//! ones.
 
 use crate::ir::{Element, Kind, MAX_KIND_DEPTH};
 
@@ -13,7 +14,8 @@ use super::MAX_LEAVES;
 pub(crate) enum Known {
     /// Nothing.
     Nothing,
-    /// It is made of literal integers, and fits where a number is asked for; its value, if that is a literal again.
+    /// It is made of literal integers, and fits where a number is asked for; its value, if that is
+    /// a literal again.
     Literal(Option<i64>),
     /// An array of such.
     Literals,
@@ -35,14 +37,19 @@ impl Known {
             (Tuple(a), Tuple(b)) if a.len() == b.len() => {
                 Tuple(a.into_iter().zip(b).map(|(a, b)| a.join(b)).collect())
             }
-            (Tuple(a), Known::Kind(b)) | (Known::Kind(b), Tuple(a)) if is_plain_tuple(&b, a.len()) => {
+            (Tuple(a), Known::Kind(b)) | (Known::Kind(b), Tuple(a))
+                if is_plain_tuple(&b, a.len()) =>
+            {
                 Tuple(a.into_iter().zip(parts(&b)).map(|(a, b)| a.join(b)).collect())
             }
             (Known::Kind(a), Known::Kind(b)) if a != b && is_plain_tuple(&a, b.fields().len()) => {
                 Tuple(parts(&a).collect()).join(Known::Kind(b))
             }
             (Known::Kind(Kind::Real), b @ Known::Kind(Kind::Complex))
-            | (Known::Kind(Kind::Array(Element::Real)), b @ Known::Kind(Kind::Array(Element::Complex))) => b,
+            | (
+                Known::Kind(Kind::Array(Element::Real)),
+                b @ Known::Kind(Kind::Array(Element::Complex)),
+            ) => b,
             (a, _) => a,
         }
     }

@@ -12,8 +12,8 @@ impl Stage {
         self.b.on_arrays(op, args)
     }
 
-    /// A decomposition. Values and vectors of one matrix are those of one decomposition: then derivatives know where both
-    /// are used.
+    /// A decomposition. Values and vectors of one matrix are those of one decomposition: then
+    /// derivatives know where both are used.
     fn decomposed(&mut self, op: ArrayOp, x: Value) -> Value {
         self.b.made(Op::OnArrays(op), &[x]).unwrap_or_else(|| self.linear(op, &[x]))
     }
@@ -31,8 +31,8 @@ impl Stage {
         self.builtin(Builtin::Re, &[Given::Value(w)])
     }
 
-    /// `Q` or `R` with `A = Q R`, which have as many columns or rows as the shorter side of `A`. The columns of a wide matrix behind
-    /// the first square are `Q` times those of `R`.
+    /// `Q` or `R` with `A = Q R`, which have as many columns or rows as the shorter side of `A`.
+    /// The columns of a wide matrix behind the first square are `Q` times those of `R`.
     pub(super) fn orthogonal(&mut self, a: Value, is_of_columns: bool) -> Value {
         let (zero, one) = (self.b.int(0), self.b.int(1));
         let (m, n) = (self.linear(ArrayOp::Dim, &[a, zero]), self.linear(ArrayOp::Dim, &[a, one]));

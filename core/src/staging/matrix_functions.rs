@@ -1,7 +1,9 @@
-//! Functions of Hermitian matrices, written as products: `V diag(g(w)) V^H` of eigenvalues and eigenvectors.
+//! Functions of Hermitian matrices, written as products: `V diag(g(w)) V^H` of eigenvalues and
+//! eigenvectors.
 //!
-//! Where eigenvalues are equal the vectors are any of a space, and what the product has of derivatives there is that of `g`, which
-//! neither values nor vectors say. So a product of this form is marked as one ([`ArrayOp::Spectral`]), together with `g'`.
+//! Where eigenvalues are equal the vectors are any of a space, and what the product has of
+//! derivatives there is that of `g`, which neither values nor vectors say. So a product of this
+//! form is marked as one ([`ArrayOp::Spectral`]), together with `g'`.
 
 use std::collections::HashMap;
 
@@ -16,7 +18,8 @@ use super::Stage;
 /// How many operations of `g` are looked at.
 const SIZE: usize = 256;
 
-/// The derivatives of arrays by the eigenvalues, element by element; `None` of what does not depend on them.
+/// The derivatives of arrays by the eigenvalues, element by element; `None` of what does not depend
+/// on them.
 type Slopes = HashMap<Value, Option<Value>>;
 
 impl Stage {
@@ -62,8 +65,9 @@ impl Stage {
 
     /// The decomposition whose eigenvectors these are as rows, conjugated.
     fn adjoint_vectors(&self, v: Value) -> Option<Value> {
-        let outer =
-            |op| matches!(op, Op::Mixed(Mixed::Promote | Mixed::Conj) | Op::OnArrays(ArrayOp::Transpose));
+        let outer = |op| {
+            matches!(op, Op::Mixed(Mixed::Promote | Mixed::Conj) | Op::OnArrays(ArrayOp::Transpose))
+        };
         let (vectors, ops) = self.under(v, outer);
         let both = self.of_eigen(vectors, 1)?;
         let count = |op: Op| ops.iter().filter(|x| **x == op).count() % 2 == 1;
@@ -75,8 +79,9 @@ impl Stage {
 
     /// The decomposition whose eigenvalues these are.
     fn values(&self, w: Value) -> Option<Value> {
-        let outer =
-            |op| matches!(op, Op::Mixed(Mixed::Promote | Mixed::Re) | Op::OnArrays(ArrayOp::DropAxis));
+        let outer = |op| {
+            matches!(op, Op::Mixed(Mixed::Promote | Mixed::Re) | Op::OnArrays(ArrayOp::DropAxis))
+        };
         let (w, ops) = self.under(w, outer);
         let count = ops.iter().filter(|op| matches!(op, Op::OnArrays(_))).count();
         if count == 1 { self.of_eigen(w, 0) } else { None }
@@ -96,7 +101,9 @@ impl Stage {
 
     /// The result of `eigen` of which this is the first row, or what is below it.
     fn of_eigen(&self, v: Value, start: i64) -> Option<Value> {
-        let (Op::OnArrays(ArrayOp::Slice), &[both, axis, from, len]) = self.b.maker(v)? else { return None };
+        let (Op::OnArrays(ArrayOp::Slice), &[both, axis, from, len]) = self.b.maker(v)? else {
+            return None;
+        };
         let is = |v: Value, n: i64| self.b.op_of(v) == Some(Op::Int(n));
         let is_eigen = self.b.op_of(both) == Some(Op::OnArrays(ArrayOp::Eigen));
         // Of the vectors all elements: those of a part of the rows are another matrix.
@@ -109,7 +116,8 @@ impl Stage {
         (is_eigen && is(axis, 0) && is(from, start) && is_whole).then_some(both)
     }
 
-    /// The derivative of what is computed from eigenvalues element by element. `None` if it is computed otherwise.
+    /// The derivative of what is computed from eigenvalues element by element. `None` if it is
+    /// computed otherwise.
     fn slope(&mut self, v: Value, both: Value, slopes: &mut Slopes) -> Option<Option<Value>> {
         if let Some(known) = slopes.get(&v) {
             return Some(*known);

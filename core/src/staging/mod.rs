@@ -1,10 +1,10 @@
 //! What the program language means, below its syntax: kinds, promotion, control flow, assignment.
 //!
-//! Program text and other front ends say the same things in different ways. What they say goes through a
-//! [`Stage`], which decides what it means and writes the instructions: a literal integer takes the kind that
-//! fits, a real number becomes complex where it meets one, `if` gives a value, a loop has a place to go on
-//! and a place to leave, `p.xs[i] = e` makes a new `p`. So two front ends that make the same calls give the
-//! same function.
+//! Program text and other front ends say the same things in different ways. What they say goes
+//! through a [`Stage`], which decides what it means and writes the instructions: a literal integer
+//! takes the kind that fits, a real number becomes complex where it meets one, `if` gives a value,
+//! a loop has a place to go on and a place to leave, `p.xs[i] = e` makes a new `p`. So two front
+//! ends that make the same calls give the same function.
 //!
 //! ```
 //! use ketgrad_core::{ir::{Compare, Kind, Param}, staging::{Builtin, Given, Operator, Stage}};
@@ -35,10 +35,10 @@
 //! ```
 //!
 //! # Invariants
-//! - Operands are lowered first, in the order in which they are written; then the stage fits them and appends
-//!   the operation. The position of an instruction is the one set last on [`Stage::b`].
-//! - A method that fails has appended nothing that matters: the error is a [`Misfit`], which names the operand
-//!   by its number, and the front end knows where that operand stands.
+//! - Operands are lowered first, in the order in which they are written; then the stage fits them
+//!   and appends the operation. The position of an instruction is the one set last on [`Stage::b`].
+//! - A method that fails has appended nothing that matters: the error is a [`Misfit`], which names
+//!   the operand by its number, and the front end knows where that operand stands.
 
 mod arithmetic;
 mod arrays;
@@ -216,19 +216,23 @@ impl Stage {
         }
     }
 
-    /// A value of the given kind: a literal as it fits, a real number promoted to complex, in tuples too.
+    /// A value of the given kind: a literal as it fits, a real number promoted to complex, in
+    /// tuples too.
     ///
     /// # Errors
     /// It is of another kind.
     pub fn fit(&mut self, given: Given, kind: &Kind) -> Result<Value, Misfit> {
         let value = match (given, kind) {
-            (Given::Literal(n), Kind::Real | Kind::Complex) => return Ok(self.b.number(n as f64, kind)),
+            (Given::Literal(n), Kind::Real | Kind::Complex) => {
+                return Ok(self.b.number(n as f64, kind));
+            }
             (Given::Open(open), _) => return self.decide(open, kind),
             _ => self.value(given)?,
         };
         match (self.b.kind(value), kind) {
             (found, kind) if found == kind => Ok(value),
-            (Kind::Real, Kind::Complex) | (Kind::Array(Element::Real), Kind::Array(Element::Complex)) => {
+            (Kind::Real, Kind::Complex)
+            | (Kind::Array(Element::Real), Kind::Array(Element::Complex)) => {
                 Ok(self.b.mixed(Mixed::Promote, &[value]))
             }
             (found, kind) => {
@@ -240,7 +244,8 @@ impl Stage {
                 if !(is_plain_tuple(found, n) && is_plain_tuple(kind, n) && promotes(found, kind)) {
                     return Err(misfit);
                 }
-                let fields: Vec<Given> = (0..n).map(|k| Given::Value(self.b.field(value, k))).collect();
+                let fields: Vec<Given> =
+                    (0..n).map(|k| Given::Value(self.b.field(value, k))).collect();
                 let kinds: Vec<Kind> = kind.fields().iter().map(|f| f.kind.clone()).collect();
                 let fields = self.fit_all(&fields, &kinds)?;
                 Ok(self.b.plain_tuple(&fields))
@@ -257,14 +262,19 @@ impl Stage {
         all.map(|(k, (g, kind))| self.fit(*g, kind).map_err(|e| e.of(k))).collect()
     }
 
-    /// Numbers, or arrays of numbers, as values of their common kind of number, which is real or complex.
+    /// Numbers, or arrays of numbers, as values of their common kind of number, which is real or
+    /// complex.
     ///
     /// # Errors
     /// One is no such number.
     pub fn numbers(&mut self, given: &[Given]) -> Result<Vec<Value>, Misfit> {
         let complex = given.iter().any(|g| self.is_complex(*g));
         let kind = if complex { Kind::Complex } else { Kind::Real };
-        given.iter().enumerate().map(|(k, g)| self.fit_element(*g, &kind).map_err(|e| e.of(k))).collect()
+        given
+            .iter()
+            .enumerate()
+            .map(|(k, g)| self.fit_element(*g, &kind).map_err(|e| e.of(k)))
+            .collect()
     }
 
     /// A value of the given kind of number, or an array of such.
@@ -343,11 +353,13 @@ impl Stage {
     }
 }
 
-/// Whether real numbers in it have to become complex for it to be of the other kind, and nothing else.
+/// Whether real numbers in it have to become complex for it to be of the other kind, and nothing
+/// else.
 fn promotes(found: &Kind, kind: &Kind) -> bool {
     let (a, b) = (found.fields(), kind.fields());
     match (found, kind) {
-        (Kind::Real, Kind::Complex) | (Kind::Array(Element::Real), Kind::Array(Element::Complex)) => true,
+        (Kind::Real, Kind::Complex)
+        | (Kind::Array(Element::Real), Kind::Array(Element::Complex)) => true,
         _ if a.is_empty() || !is_plain_tuple(found, b.len()) || !is_plain_tuple(kind, a.len()) => {
             found == kind
         }

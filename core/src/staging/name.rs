@@ -2,12 +2,12 @@
 
 /// Words that are no names.
 const WORDS: [&str; 17] = [
-    "fn", "struct", "rule", "let", "mut", "if", "else", "while", "for", "in", "break", "continue", "return",
-    "true", "false", "none", "loop",
+    "fn", "struct", "rule", "let", "mut", "if", "else", "while", "for", "in", "break", "continue",
+    "return", "true", "false", "none", "loop",
 ];
 
-/// Whether functions and variables can have a name: letters, digits and `_`, no digit first, and no word of the
-/// language.
+/// Whether functions and variables can have a name: letters, digits and `_`, no digit first, and no
+/// word of the language.
 ///
 /// ```
 /// use ketgrad_core::staging::is_name;

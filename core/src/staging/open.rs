@@ -1,9 +1,11 @@
-//! What is made of literal integers, and has no kind yet: `[1, 2]`, `[0; n]`, `(1, x)`, `if c { 1 } else { 2 }`, `[1, 2][i]`.
+//! What is made of literal integers, and has no kind yet: `[1, 2]`, `[0; n]`, `(1, x)`,
+//! `if c { 1 } else { 2 }`, `[1, 2][i]`.
 //!
-//! Like a literal alone it takes the kind that fits: real numbers in `sum([1, 2])`, in `sqrt(if c { 1 } else { 2 })` and
-//! beside `0.5`, complex ones beside complex ones, ints where nothing else is asked for. What is only written down is kept as
-//! written until that is known, and only then becomes instructions; what a computation gives is an int, and
-//! becomes another number by a promotion.
+//! Like a literal alone it takes the kind that fits: real numbers in `sum([1, 2])`, in
+//! `sqrt(if c { 1 } else { 2 })` and beside `0.5`, complex ones beside complex ones, ints where
+//! nothing else is asked for. What is only written down is kept as written until that is known, and
+//! only then becomes instructions; what a computation gives is an int, and becomes another number
+//! by a promotion.
 
 use crate::{
     entity::Value,
@@ -42,7 +44,8 @@ impl Stage {
             Given::Literal(n) => Some(*n),
             _ => None,
         };
-        let list = items.iter().map(one).collect::<Option<Vec<i64>>>().filter(|list| !list.is_empty())?;
+        let list =
+            items.iter().map(one).collect::<Option<Vec<i64>>>().filter(|list| !list.is_empty())?;
         Some(self.written(Form::List(list)))
     }
 
@@ -59,7 +62,11 @@ impl Stage {
 
     /// A value of which the parts that are known as literals may still become other numbers.
     pub(super) fn computed(&mut self, value: Value, known: Known) -> Given {
-        if known.is_open() { self.written(Form::Computed(value, known)) } else { Given::Value(value) }
+        if known.is_open() {
+            self.written(Form::Computed(value, known))
+        } else {
+            Given::Value(value)
+        }
     }
 
     fn written(&mut self, form: Form) -> Given {
@@ -79,7 +86,9 @@ impl Stage {
             Given::Nothing => Known::Nothing,
             Given::Open(open) => match self.form(open) {
                 Some(Form::List(_) | Form::Fill(..)) => Known::Literals,
-                Some(Form::Tuple(items)) => Known::Tuple(items.iter().map(|g| self.known(*g)).collect()),
+                Some(Form::Tuple(items)) => {
+                    Known::Tuple(items.iter().map(|g| self.known(*g)).collect())
+                }
                 Some(Form::Computed(_, known)) => known.clone(),
                 None => Known::Nothing,
             },
@@ -100,7 +109,9 @@ impl Stage {
     /// An array of literals with the other sign, if that is an int for each.
     pub(super) fn negative_literals(&mut self, open: Open) -> Option<Given> {
         let form = match self.form(open)? {
-            Form::List(list) => Form::List(list.iter().map(|n| n.checked_neg()).collect::<Option<_>>()?),
+            Form::List(list) => {
+                Form::List(list.iter().map(|n| n.checked_neg()).collect::<Option<_>>()?)
+            }
             Form::Fill(x, n) => Form::Fill(x.checked_neg()?, *n),
             Form::Tuple(_) | Form::Computed(..) => return None,
         };
@@ -127,39 +138,51 @@ impl Stage {
         };
         match (form, kind) {
             (Form::List(list), Kind::Array(element)) => Ok(self.written_at(at, |s| {
-                let items: Vec<Value> = list.into_iter().map(|n| s.element_of(n, *element)).collect();
+                let items: Vec<Value> =
+                    list.into_iter().map(|n| s.element_of(n, *element)).collect();
                 s.b.inst(Op::Array, &items, kind.clone())
             })),
             (Form::Fill(x, n), Kind::Array(element)) => Ok(self.written_at(at, |s| {
                 let x = s.element_of(x, *element);
                 s.b.inst(Op::Fill, &[x, n], kind.clone())
             })),
-            (Form::Tuple(items), kind) if is_plain_tuple(kind, items.len()) => self.written_at(at, |s| {
-                let kinds: Vec<Kind> = kind.fields().iter().map(|f| f.kind.clone()).collect();
-                let fields = s.fit_all(&items, &kinds)?;
-                Ok(s.b.plain_tuple(&fields))
-            }),
+            (Form::Tuple(items), kind) if is_plain_tuple(kind, items.len()) => {
+                self.written_at(at, |s| {
+                    let kinds: Vec<Kind> = kind.fields().iter().map(|f| f.kind.clone()).collect();
+                    let fields = s.fit_all(&items, &kinds)?;
+                    Ok(s.b.plain_tuple(&fields))
+                })
+            }
             (Form::Computed(value, _), kind) if self.b.kind(value) == kind => Ok(value),
             (Form::Computed(value, Known::Literal(_)), Kind::Real | Kind::Complex)
-            | (Form::Computed(value, Known::Literals), Kind::Array(Element::Real | Element::Complex)) => {
+            | (
+                Form::Computed(value, Known::Literals),
+                Kind::Array(Element::Real | Element::Complex),
+            ) => {
                 let real = self.b.mixed(Mixed::FromInt, &[value]);
                 self.fit(Given::Value(real), kind)
             }
             (Form::Computed(_, Known::Tuple(parts)), kind) if is_plain_tuple(kind, parts.len()) => {
-                let fields: Vec<Given> = (0..parts.len()).filter_map(|k| self.open_field(open, k)).collect();
+                let fields: Vec<Given> =
+                    (0..parts.len()).filter_map(|k| self.open_field(open, k)).collect();
                 let kinds: Vec<Kind> = kind.fields().iter().map(|f| f.kind.clone()).collect();
                 let fields = self.fit_all(&fields, &kinds)?;
                 Ok(self.b.plain_tuple(&fields))
             }
             _ => {
-                let given = self.kind(Given::Open(open)).map_or("nothing".into(), |k| k.to_string());
+                let given =
+                    self.kind(Given::Open(open)).map_or("nothing".into(), |k| k.to_string());
                 Err(Misfit { operand: 0, given, expected: kind.to_string(), hint: "" })
             }
         }
     }
 
     fn element_of(&mut self, n: i64, element: Element) -> Value {
-        if element == Element::Int { self.b.int(n) } else { self.b.number(n as f64, &element.kind()) }
+        if element == Element::Int {
+            self.b.int(n)
+        } else {
+            self.b.number(n as f64, &element.kind())
+        }
     }
 
     fn written_at<T>(&mut self, at: Position, write: impl FnOnce(&mut Stage) -> T) -> T {

@@ -1,8 +1,8 @@
 //! Assignment: `x = e`, `xs[i] += e`, `p.x = e`, `p.xs[i] *= e`.
 //!
-//! Values have no places of their own, so an assignment to a part makes a new whole: down from the variable
-//! to the part, which keeps what lies on the way, and out again. As in Rust the value is computed first, then
-//! the indices of the place, then the old value is read.
+//! Values have no places of their own, so an assignment to a part makes a new whole: down from the
+//! variable to the part, which keeps what lies on the way, and out again. As in Rust the value is
+//! computed first, then the indices of the place, then the old value is read.
 
 use crate::{
     entity::{Value, Variable},
@@ -93,7 +93,12 @@ impl Stage {
     ///
     /// # Errors
     /// The value does not fit.
-    pub fn assign(&mut self, place: Place, op: Option<Operator>, value: Given) -> Result<(), Misfit> {
+    pub fn assign(
+        &mut self,
+        place: Place,
+        op: Option<Operator>,
+        value: Given,
+    ) -> Result<(), Misfit> {
         let kind = self.place_kind(&place);
         let element = matches!(place.path.last(), Some((_, Step::Index(_))));
         let mut new = match op {

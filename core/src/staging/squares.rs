@@ -1,8 +1,9 @@
 //! Products of a length with itself: of `norm`, `hypot` and `abs`.
 //!
-//! A length has a kink at the origin, its square has none: `norm(a) * norm(a)` has the Hessian `2 I` everywhere. So the square
-//! of a length, or an even power, is computed from what it is the length of, as `dot(a, a)`: also with factors and divisors
-//! beside it, as in `0.5 * r * r` and `powi(r / s, 2)`.
+//! A length has a kink at the origin, its square has none: `norm(a) * norm(a)` has the Hessian
+//! `2 I` everywhere. So the square of a length, or an even power, is computed from what it is the
+//! length of, as `dot(a, a)`: also with factors and divisors beside it, as in `0.5 * r * r` and
+//! `powi(r / s, 2)`.
 
 use crate::{
     entity::Value,
@@ -81,7 +82,9 @@ impl Stage {
                 Some(Scaled { length: v, by: Vec::new() })
             }
             (Op::Number1(Number1::Neg), &[x]) => with(x, By::Sign),
-            (Op::Number2(Number2::Mul), &[x, y]) => with(y, By::Factor(x)).or_else(|| with(x, By::Factor(y))),
+            (Op::Number2(Number2::Mul), &[x, y]) => {
+                with(y, By::Factor(x)).or_else(|| with(x, By::Factor(y)))
+            }
             (Op::Number2(Number2::Div), &[x, y]) => with(x, By::Divisor(y)),
             _ => None,
         }
@@ -95,7 +98,9 @@ impl Stage {
             // Where a norm is finite its square is, too.
             (Op::OnArrays(ArrayOp::Norm), _) => {
                 let square = self.square_of_norm(x);
-                return Some(by.iter().chain(other).fold(square, |square, by| self.times(square, *by)));
+                return Some(
+                    by.iter().chain(other).fold(square, |square, by| self.times(square, *by)),
+                );
             }
             (Op::Mixed(Mixed::Modulus), _) if by.is_empty() && other.is_empty() => {
                 return Some(self.b.mixed(Mixed::Abs2, &[x]));
@@ -106,7 +111,8 @@ impl Stage {
             }
             _ => [Some(x), y],
         };
-        // The others do not overflow in between: what stands beside them goes to what they are the lengths of.
+        // The others do not overflow in between: what stands beside them goes to what they are the
+        // lengths of.
         let products = parts.into_iter().flatten().map(|x| {
             let a = by.iter().fold(x, |x, by| self.times(x, *by));
             let b = other.iter().fold(x, |x, by| self.times(x, *by));

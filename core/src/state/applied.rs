@@ -1,7 +1,8 @@
 //! What a sum of Pauli strings makes of a state: `sum_k c_k P_k |psi>`, without building a matrix.
 //!
-//! `P |i> = i^{#Y} (-1)^{|i & z|} |i ^ x>` with the masks x (where a string flips) and z (where it signs), so an
-//! amplitude of the result is `sum_k c_k i^{#Y} (-1)^{|(i ^ x) & z|} psi[i ^ x]`. Terms that share x share the load.
+//! `P |i> = i^{#Y} (-1)^{|i & z|} |i ^ x>` with the masks x (where a string flips) and z (where it
+//! signs), so an amplitude of the result is `sum_k c_k i^{#Y} (-1)^{|(i ^ x) & z|} psi[i ^ x]`.
+//! Terms that share x share the load.
 
 use std::collections::BTreeMap;
 
@@ -16,8 +17,9 @@ use crate::{
 };
 
 impl<T: Real> StateVector<Complex<T>> {
-    /// `O |psi>` for a sum of Pauli strings O; the result is not normalized. O(2^n) for each distinct set of qubits with
-    /// X or Y, and a few times as much for each of them whose strings have Z or Y on the lowest 11 qubits.
+    /// `O |psi>` for a sum of Pauli strings O; the result is not normalized. O(2^n) for each
+    /// distinct set of qubits with X or Y, and a few times as much for each of them whose strings
+    /// have Z or Y on the lowest 11 qubits.
     ///
     /// ```
     /// use ketgrad_core::{kernel::Threads, observable::{PauliString, PauliSum}, state::StateVector};
@@ -31,7 +33,8 @@ impl<T: Real> StateVector<Complex<T>> {
     /// ```
     ///
     /// # Errors
-    /// [`StateError`] if it acts on a qubit that the state does not have, or if the memory is not to be had.
+    /// [`StateError`] if it acts on a qubit that the state does not have, or if the memory is not
+    /// to be had.
     pub fn applied(&self, sum: &PauliSum, threads: &Threads) -> Result<Self, StateError> {
         Self::check_acts(self.n_qubits, sum)?;
         let mut out = Self::null(self.n_qubits, threads)?;
@@ -50,8 +53,9 @@ impl<R: Ring> StateVector<R> {
 
     /// `self *= factor`.
     pub(crate) fn scale(&mut self, factor: &R, threads: &Threads) {
-        threads
-            .chunks(&mut self.amplitudes, BLOCK, |_, part| part.iter_mut().for_each(|z| *z = &*z * factor));
+        threads.chunks(&mut self.amplitudes, BLOCK, |_, part| {
+            part.iter_mut().for_each(|z| *z = &*z * factor)
+        });
     }
 
     /// `self += factor * other`.
@@ -102,8 +106,8 @@ impl Amplitude for f64 {
     fn add_imaginary_multiple(&mut self, _: &f64, _: &f64) {}
 }
 
-/// `i^q sum_k c_k P_k`, made ready to be applied: for each x, the strings whose factors are real and those whose factors
-/// are imaginary, by their z.
+/// `i^q sum_k c_k P_k`, made ready to be applied: for each x, the strings whose factors are real
+/// and those whose factors are imaginary, by their z.
 pub(crate) struct Applied {
     passes: BTreeMap<usize, [Vec<(usize, f64)>; 2]>,
 }
@@ -130,8 +134,8 @@ impl Applied {
         self.passes.values().all(|[_, imaginary]| imaginary.is_empty())
     }
 
-    /// Adds `weight` times what it makes of psi to `out`, of the same size: block by block, so that `out` passes through
-    /// the cache once.
+    /// Adds `weight` times what it makes of psi to `out`, of the same size: block by block, so that
+    /// `out` passes through the cache once.
     pub(crate) fn add<T: Real, S: Amplitude<Real = T>>(
         &self,
         weight: &T,
@@ -146,7 +150,9 @@ impl Applied {
             for (&x, parts) in &self.passes {
                 let start = (number * BLOCK) ^ (x & !inside);
                 let from = &psi[start..start + part.len()];
-                for (k, strings) in parts.iter().enumerate().filter(|(_, strings)| !strings.is_empty()) {
+                for (k, strings) in
+                    parts.iter().enumerate().filter(|(_, strings)| !strings.is_empty())
+                {
                     signed_sums(strings, start, &mut sums, weight, &mut factors);
                     let (factors, x, imaginary) = (&factors[..], x & inside, k == 1);
                     wide::<S, _>(Exchanged { out: part, from, factors, x, imaginary });
@@ -159,7 +165,8 @@ impl Applied {
 /// Strings up to which writing the signs of each costs less than the whole transform of a block.
 const FEW_STRINGS: usize = 64;
 
-/// `weight * sum_k c_k (-1)^{|i & z_k|}` for the indices i of a block; one number if it is the same for all.
+/// `weight * sum_k c_k (-1)^{|i & z_k|}` for the indices i of a block; one number if it is the same
+/// for all.
 fn signed_sums<T: Real>(
     strings: &[(usize, f64)],
     start: usize,

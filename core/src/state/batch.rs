@@ -1,22 +1,23 @@
 //! Many states of one size, worked on together.
 //!
-//! Applying one gate to B states is a product of its matrix with a matrix of B columns. Small states are
-//! laid out so that the columns are contiguous, which is also the layout of one larger state whose lowest
-//! qubits number the columns, and every kernel runs on it with its qubits shifted up:
+//! Applying one gate to B states is a product of its matrix with a matrix of B columns. Small
+//! states are laid out so that the columns are contiguous, which is also the layout of one larger
+//! state whose lowest qubits number the columns, and every kernel runs on it with its qubits
+//! shifted up:
 //!
 //! ```text
 //! index = basis state << log2 B | column
 //! ```
-//! Runs are then at least B long, whatever the target: a gate on qubit 0 of 64 states is as
-//! regular as one on qubit 6 of a single state. A batch whose size is no power of two is cut into blocks
+//! Runs are then at least B long, whatever the target: a gate on qubit 0 of 64 states is as regular
+//! as one on qubit 6 of a single state. A batch whose size is no power of two is cut into blocks
 //! that are.
 //!
-//! That pays where states are small: of 64 states on one thread (`benches/batches.rs`), those of 3 qubits run
-//! 16 times faster side by side than alone, those of 6 qubits 2.4 times. From 8 qubits on each state lies for
-//! itself, and the executor that would run it alone runs it here.
+//! That pays where states are small: of 64 states on one thread (`benches/batches.rs`), those of 3
+//! qubits run 16 times faster side by side than alone, those of 6 qubits 2.4 times. From 8 qubits
+//! on each state lies for itself, and the executor that would run it alone runs it here.
 //!
-//! So the bits are those of the generic kernels below 8 qubits, and those of the executor from there on; for
-//! any number of threads.
+//! So the bits are those of the generic kernels below 8 qubits, and those of the executor from
+//! there on; for any number of threads.
 
 use super::{StateError, StateVector, memory::Amplitudes};
 use crate::{
@@ -83,7 +84,8 @@ impl<R: Ring> StateBatch<R> {
         self.n_qubits
     }
 
-    /// Applies operators to every state, in order. Threads share blocks of states, and large states.
+    /// Applies operators to every state, in order. Threads share blocks of states, and large
+    /// states.
     ///
     /// # Errors
     /// [`BasisError::OutOfRange`] if one acts on a qubit that the states do not have; nothing is
@@ -158,7 +160,8 @@ impl<R: Ring> StateBatch<R> {
     pub fn into_states(self) -> Vec<StateVector<R>> {
         let n_qubits = self.n_qubits;
         let blocks = self.blocks.into_iter().flat_map(|(b, amplitudes)| {
-            let column = |column: usize| amplitudes.iter().skip(column).step_by(1 << b).cloned().collect();
+            let column =
+                |column: usize| amplitudes.iter().skip(column).step_by(1 << b).cloned().collect();
             (0..1usize << b).map(column).collect::<Vec<Vec<R>>>()
         });
         blocks.map(|amplitudes| StateVector { n_qubits, amplitudes: amplitudes.into() }).collect()

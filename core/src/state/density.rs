@@ -1,7 +1,8 @@
 //! Density matrices: of whole registers, and reduced to some qubits.
 //!
-//! The entries `rho[row][column]` of n qubits are kept as a vector of 2n qubits, at the index `row | column << n`. So
-//! what acts on state vectors acts on density matrices: a gate U on qubit q is U on q and its complex conjugate on q + n.
+//! The entries `rho[row][column]` of n qubits are kept as a vector of 2n qubits, at the index
+//! `row | column << n`. So what acts on state vectors acts on density matrices: a gate U on qubit q
+//! is U on q and its complex conjugate on q + n.
 
 use std::ops::AddAssign;
 
@@ -116,7 +117,8 @@ impl<T: Real, S: Scalar<Real = T>> DensityMatrix<S> {
         (0..1usize << self.n_qubits).map(|i| self.entry(i, i).re()).collect()
     }
 
-    /// The probabilities of the outcomes of some qubits: 2^k values, bit j of an outcome belonging to `qubits[j]`. O(2^n).
+    /// The probabilities of the outcomes of some qubits: 2^k values, bit j of an outcome belonging
+    /// to `qubits[j]`. O(2^n).
     ///
     /// # Errors
     /// [`BasisError`] for a qubit that does not exist or is listed twice.
@@ -180,7 +182,8 @@ impl<T: Real, S: Scalar<Real = T>> DensityMatrix<S> {
         let psi = state.amplitudes();
         let columns = self.entries.amplitudes().chunks_exact(psi.len()).zip(psi);
         let value = columns.fold(S::zero(), |sum, (column, b)| {
-            let inner = column.iter().zip(psi).fold(S::zero(), |sum, (entry, a)| sum + a.conj() * entry);
+            let inner =
+                column.iter().zip(psi).fold(S::zero(), |sum, (entry, a)| sum + a.conj() * entry);
             sum + inner * b
         });
         Ok(value.re())
@@ -194,7 +197,8 @@ impl<T: Real, S: Scalar<Real = T>> DensityMatrix<S> {
         crate::basis::bcomspace(self.n_qubits, qubits.iter().copied())?;
         let k = qubits.len();
         let fixed = qubits.iter().fold(0, |mask, q| mask | 1usize << q);
-        let offset = |of: usize| qubits.iter().enumerate().fold(0, |v, (j, q)| v | (of >> j & 1) << q);
+        let offset =
+            |of: usize| qubits.iter().enumerate().fold(0, |v, (j, q)| v | (of >> j & 1) << q);
         let mut out = DensityMatrix::zero(k, &Threads::serial())?;
         for (i, entry) in out.entries.amplitudes_mut().iter_mut().enumerate() {
             let (row, column) = (offset(i & ((1 << k) - 1)), offset(i >> k));
@@ -204,8 +208,8 @@ impl<T: Real, S: Scalar<Real = T>> DensityMatrix<S> {
         Ok(out)
     }
 
-    /// How often each basis state occurs in so many shots, ascending: the shots of a pure state with the same
-    /// probabilities.
+    /// How often each basis state occurs in so many shots, ascending: the shots of a pure state
+    /// with the same probabilities.
     ///
     /// # Errors
     /// [`StateError`] if the probabilities have no value or are not finite.
@@ -217,15 +221,16 @@ impl<T: Real, S: Scalar<Real = T>> DensityMatrix<S> {
     ) -> Result<Vec<(usize, u64)>, StateError> {
         // Rounding may leave less than nothing.
         let root = |p: T| p.primal().map(|p| p.max(0.0).sqrt()).ok_or(StateError::Symbolic);
-        let roots: Vec<f64> = self.probabilities().into_iter().map(root).collect::<Result<_, _>>()?;
+        let roots: Vec<f64> =
+            self.probabilities().into_iter().map(root).collect::<Result<_, _>>()?;
         StateVector::from_vector(roots)?.sample_counts(shots, seed, threads)
     }
 }
 
 impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
     /// The density matrix of some qubits, the others traced out:
-    /// `rho[a][b] = sum_rest psi(a, rest) conj(psi(b, rest))`, bit j of `a` belonging to `qubits[j]`.
-    /// O(2^(n+k)).
+    /// `rho[a][b] = sum_rest psi(a, rest) conj(psi(b, rest))`, bit j of `a` belonging to
+    /// `qubits[j]`. O(2^(n+k)).
     ///
     /// # Errors
     /// [`BasisError`] for a qubit that does not exist or is listed twice, or more than 12.
@@ -239,15 +244,19 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
             return Err(BasisError::OutOfRange { given: qubits.len(), available: MAX_KEPT }.into());
         }
         let fixed = qubits.iter().fold(0, |mask, q| mask | 1 << q);
-        let offset =
-            |outcome: usize| qubits.iter().enumerate().fold(0, |v, (j, q)| v | (outcome >> j & 1) << q);
+        let offset = |outcome: usize| {
+            qubits.iter().enumerate().fold(0, |v, (j, q)| v | (outcome >> j & 1) << q)
+        };
         let rest = self.amplitudes.len() >> qubits.len();
         let entry = |a: usize, b: usize| {
             let (a, b) = (offset(a), offset(b));
             let block = |range: std::ops::Range<usize>| {
                 let mut sum = S::zero();
                 for base in places(range, self.n_qubits, fixed, 0) {
-                    sum.mul_add_assign(&self.amplitudes[base | a], &self.amplitudes[base | b].conj());
+                    sum.mul_add_assign(
+                        &self.amplitudes[base | a],
+                        &self.amplitudes[base | b].conj(),
+                    );
                 }
                 sum
             };
@@ -255,7 +264,8 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         };
         let dim = 1usize << qubits.len();
         // The matrix is Hermitian: what lies below the diagonal was computed above it.
-        let upper: Vec<Vec<S>> = (0..dim).map(|a| (a..dim).map(|b| entry(a, b)).collect()).collect();
+        let upper: Vec<Vec<S>> =
+            (0..dim).map(|a| (a..dim).map(|b| entry(a, b)).collect()).collect();
         Ok(Matrix::from_fn(qubits.len(), |a, b| {
             if a <= b { upper[a][b - a].clone() } else { upper[b][a - b].conj() }
         }))

@@ -1,12 +1,14 @@
-//! Spectra and entropies: how mixed a state is, and how much a part of it is entangled with the rest.
+//! Spectra and entropies: how mixed a state is, and how much a part of it is entangled with the
+//! rest.
 //!
 //! ```text
 //! S(rho) = -tr(rho ln rho) = -sum_k p_k ln p_k        p_k the eigenvalues of rho
 //! ```
-//! in nats; divided by `ln 2` it is in bits. Of a pure state both parts have the same entropy, the entropy of
-//! entanglement: 0 if they are a product, k ln 2 at most for k qubits.
+//! in nats; divided by `ln 2` it is in bits. Of a pure state both parts have the same entropy, the
+//! entropy of entanglement: 0 if they are a product, k ln 2 at most for k qubits.
 //!
-//! Source: M. A. Nielsen, I. L. Chuang, Quantum Computation and Quantum Information (2010), section 11.3.
+//! Source: M. A. Nielsen, I. L. Chuang, Quantum Computation and Quantum Information (2010), section
+//! 11.3.
 
 use super::{DensityMatrix, StateError, StateVector};
 use crate::{
@@ -17,7 +19,8 @@ use crate::{
 };
 
 impl<T: Real, S: Scalar<Real = T>> DensityMatrix<S> {
-    /// The eigenvalues, ascending: the probabilities of the pure states that it is a mixture of. O(8^n).
+    /// The eigenvalues, ascending: the probabilities of the pure states that it is a mixture of.
+    /// O(8^n).
     ///
     /// ```
     /// use ketgrad_core::{circuit::Circuit, simulate::Simulator};
@@ -45,8 +48,8 @@ impl<T: Real, S: Scalar<Real = T>> DensityMatrix<S> {
 }
 
 impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
-    /// The entropy of entanglement of some qubits with the others, in nats. O(2^(n+k) + 8^k) for the k qubits of the smaller
-    /// part.
+    /// The entropy of entanglement of some qubits with the others, in nats. O(2^(n+k) + 8^k) for
+    /// the k qubits of the smaller part.
     ///
     /// ```
     /// use ketgrad_core::{circuit::Circuit, simulate::Simulator};
@@ -58,8 +61,9 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
     /// ```
     ///
     /// # Errors
-    /// [`BasisError`](crate::basis::BasisError) for a qubit that does not exist or is listed twice, or where both parts have
-    /// more than 12; [`StateError::Spectrum`] for amplitudes that are not finite or have no values.
+    /// [`BasisError`](crate::basis::BasisError) for a qubit that does not exist or is listed twice,
+    /// or where both parts have more than 12; [`StateError::Spectrum`] for amplitudes that are not
+    /// finite or have no values.
     pub fn entropy(&self, qubits: &[usize], threads: &Threads) -> Result<T, StateError> {
         self.check_qubits(qubits)?;
         let others: Vec<usize> = (0..self.n_qubits).filter(|q| !qubits.contains(q)).collect();

@@ -1,10 +1,13 @@
-//! Time evolution: `exp(-i H t) |psi>` for a sum of Pauli strings H, to the accuracy of the numbers.
+//! Time evolution: `exp(-i H t) |psi>` for a sum of Pauli strings H, to the accuracy of the
+//! numbers.
 //!
-//! With a bound R of the spectrum's width and `A = H/R`, `x = R t`, the Chebyshev series of the exponential is
-//! `sum_k (2 - [k = 0]) J_k(x) (-i)^k T_k(A)` with Bessel functions J (Tal-Ezer, Kosloff, J. Chem. Phys. 81, 3967
-//! (1984)). `u_k = (-i)^k T_k(A) |psi>` follow each other by `u_{k+1} = u_{k-1} - 2 i A u_k`, and the coefficients
-//! vanish faster than exponentially behind `k = |x|`. No step size is chosen and nothing is split, and since all of it is sums and products, it runs on
-//! every real number: a time that is a dual number brings `-i H |psi>` along, one with an error bar the error.
+//! With a bound R of the spectrum's width and `A = H/R`, `x = R t`, the Chebyshev series of the
+//! exponential is `sum_k (2 - [k = 0]) J_k(x) (-i)^k T_k(A)` with Bessel functions J (Tal-Ezer,
+//! Kosloff, J. Chem. Phys. 81, 3967 (1984)). `u_k = (-i)^k T_k(A) |psi>` follow each other by
+//! `u_{k+1} = u_{k-1} - 2 i A u_k`, and the coefficients vanish faster than exponentially behind
+//! `k = |x|`. No step size is chosen and nothing is split, and since all of it is sums and
+//! products, it runs on every real number: a time that is a dual number brings `-i H |psi>` along,
+//! one with an error bar the error.
 
 use num_complex::Complex;
 
@@ -18,11 +21,13 @@ const NEGLIGIBLE: f64 = 1e-18;
 const ORDERS: usize = 4;
 
 impl<T: Real> StateVector<Complex<T>> {
-    /// Replaces the state by `exp(-i H t)` of it. The time may be negative, and is in units of one over those of H.
+    /// Replaces the state by `exp(-i H t)` of it. The time may be negative, and is in units of one
+    /// over those of H.
     ///
-    /// Cost: about `R |t| + 12 + 6 (R |t|)^(1/3)` times that of [`applied`](StateVector::applied), where R is the sum of
-    /// the moduli of the coefficients without the constant; memory for two more states. A product formula as a
-    /// circuit, with its parameters: [`ansatz::evolution`](crate::ansatz::evolution).
+    /// Cost: about `R |t| + 12 + 6 (R |t|)^(1/3)` times that of [`applied`](StateVector::applied),
+    /// where R is the sum of the moduli of the coefficients without the constant; memory for two
+    /// more states. A product formula as a circuit, with its parameters:
+    /// [`ansatz::evolution`](crate::ansatz::evolution).
     ///
     /// ```
     /// use ketgrad_core::{kernel::Threads, observable::PauliSum, state::StateVector};
@@ -37,9 +42,14 @@ impl<T: Real> StateVector<Complex<T>> {
     /// ```
     ///
     /// # Errors
-    /// [`StateError`] if H acts on a qubit that the state does not have, if the time is not finite or is a symbol, or if
-    /// the memory is not to be had.
-    pub fn evolve(&mut self, hamiltonian: &PauliSum, time: &T, threads: &Threads) -> Result<(), StateError> {
+    /// [`StateError`] if H acts on a qubit that the state does not have, if the time is not finite
+    /// or is a symbol, or if the memory is not to be had.
+    pub fn evolve(
+        &mut self,
+        hamiltonian: &PauliSum,
+        time: &T,
+        threads: &Threads,
+    ) -> Result<(), StateError> {
         Self::check_acts(self.n_qubits, hamiltonian)?;
         let (constant, terms): (Vec<_>, Vec<_>) = hamiltonian
             .terms()
@@ -71,7 +81,8 @@ impl<T: Real> StateVector<Complex<T>> {
     }
 }
 
-/// `(2 - [k = 0]) J_k(x)` for k from 0 until they are negligible; `None` if x is not finite or has no value.
+/// `(2 - [k = 0]) J_k(x)` for k from 0 until they are negligible; `None` if x is not finite or has
+/// no value.
 fn coefficients<T: Real>(x: &T) -> Option<Vec<T>> {
     let size = x.primal()?.abs();
     if !size.is_finite() {
@@ -106,8 +117,9 @@ fn by_series<T: Real>(x: &T) -> Vec<T> {
 /// Of the series at |x| < 1: `0.5^16/16!` is 7e-19.
 const TERMS: usize = 17;
 
-/// Miller's algorithm: `J_{k-1} = (2k/x) J_k - J_{k+1}` from where J is some 1e-25 down to 0, which damps what is wrong
-/// at the start, scaled by `J_0^2 + 2 sum J_k^2 = 1`, a sum without cancellation.
+/// Miller's algorithm: `J_{k-1} = (2k/x) J_k - J_{k+1}` from where J is some 1e-25 down to 0, which
+/// damps what is wrong at the start, scaled by `J_0^2 + 2 sum J_k^2 = 1`, a sum without
+/// cancellation.
 fn by_recurrence<T: Real>(x: &T, size: f64) -> Vec<T> {
     // Debye: J_k(k / cosh a) is about exp(-k (a - tanh a)).
     let is_small = |k: &usize| {
@@ -127,7 +139,8 @@ fn by_recurrence<T: Real>(x: &T, size: f64) -> Vec<T> {
     let squares = all.iter().skip(1).fold(T::zero(), |sum, j| sum + j.clone() * j);
     let norm = (all[0].clone() * &all[0] + squares * T::lit(2.0)).sqrt();
     // J_top is positive with x.
-    let scale = if x.primal().is_some_and(|x| x < 0.0) && top % 2 == 1 { -norm } else { norm }.recip();
+    let scale =
+        if x.primal().is_some_and(|x| x < 0.0) && top % 2 == 1 { -norm } else { norm }.recip();
     all.iter_mut().for_each(|j| *j *= scale.clone());
     all
 }

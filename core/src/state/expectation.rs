@@ -2,12 +2,12 @@
 //!
 //! A Pauli string flips the bits of a mask x and multiplies by a sign from the parity of another
 //! mask z: `P |i> = i^{#Y} (-1)^{|i & z|} |i ^ x>`. So
-//! `<psi|P|psi> = sum_i conj(psi[i ^ x]) i^{#Y} (-1)^{|i & z|} psi[i]`.
-//! Of the product of two amplitudes only the real part is needed where #Y is even, and the imaginary
-//! part where it is odd. Terms of a sum that share x and the part share the products.
+//! `<psi|P|psi> = sum_i conj(psi[i ^ x]) i^{#Y} (-1)^{|i & z|} psi[i]`. Of the product of two
+//! amplitudes only the real part is needed where #Y is even, and the imaginary part where it is
+//! odd. Terms of a sum that share x and the part share the products.
 //!
-//! `Complex<f32>` and `Complex<f64>` have a vector kernel (`kernel/simd/pauli.rs`), which also puts terms
-//! of different x into one pass over memory; every other number takes the loops here.
+//! `Complex<f32>` and `Complex<f64>` have a vector kernel (`kernel/simd/pauli.rs`), which also puts
+//! terms of different x into one pass over memory; every other number takes the loops here.
 
 use std::{any::Any, ops::Range};
 
@@ -39,7 +39,8 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
     /// # Errors
     /// [`StateError::Basis`] if it acts on a qubit that the state does not have.
     pub fn expectation(&self, observable: &PauliSum, threads: &Threads) -> Result<T, StateError> {
-        type Of<S> = fn(&StateVector<S>, &PauliSum, &Threads) -> Result<<S as Scalar>::Real, StateError>;
+        type Of<S> =
+            fn(&StateVector<S>, &PauliSum, &Threads) -> Result<<S as Scalar>::Real, StateError>;
         compiled!(S: Of = [f32, f64, Complex<f32>, Complex<f64>] StateVector::expectation_any)(
             self, observable, threads,
         )
@@ -47,7 +48,8 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
 
     fn expectation_any(&self, observable: &PauliSum, threads: &Threads) -> Result<T, StateError> {
         Self::check_acts(self.n_qubits, observable)?;
-        let terms = observable.terms().iter().map(|(c, string)| (*c, string.x_mask(), string.z_mask()));
+        let terms =
+            observable.terms().iter().map(|(c, string)| (*c, string.x_mask(), string.z_mask()));
         let products = Product::of_terms(terms);
         if let Some(value) = self.vector_expectation(&products, threads) {
             return Ok(T::lit(value));
@@ -67,8 +69,8 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
             .and_then(|a| expectation(products, a, threads, set))
     }
 
-    /// One product of amplitudes with the signs of all its strings. For x = 0 it is |psi_i|^2; else i and
-    /// i ^ x give complex conjugates, so half the indices do.
+    /// One product of amplitudes with the signs of all its strings. For x = 0 it is |psi_i|^2; else
+    /// i and i ^ x give complex conjugates, so half the indices do.
     fn product(&self, product: &Product, threads: &Threads) -> T {
         let (a, x) = (&self.amplitudes, product.x);
         let weight = |i: usize| {
@@ -79,8 +81,9 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         };
         let add = |p: T, q: T| p + q;
         if x == 0 {
-            let block =
-                |range: Range<usize>| range.fold(T::zero(), |sum, i| sum + a[i].abs2() * T::lit(weight(i)));
+            let block = |range: Range<usize>| {
+                range.fold(T::zero(), |sum, i| sum + a[i].abs2() * T::lit(weight(i)))
+            };
             return tree_sum(a.len(), threads, block, add);
         }
         let top = 1usize << (usize::BITS - 1 - x.leading_zeros());

@@ -1,7 +1,7 @@
 //! Norms, the probabilities of some qubits, and collapse.
 //!
-//! `Complex<f32>` and `Complex<f64>` take the loops of `kernel::marginal` compiled for the processor's registers,
-//! with sums in double precision; every other number takes them as they are.
+//! `Complex<f32>` and `Complex<f64>` take the loops of `kernel::marginal` compiled for the
+//! processor's registers, with sums in double precision; every other number takes them as they are.
 
 use std::any::Any;
 
@@ -30,12 +30,17 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         self.amplitudes.iter().map(Scalar::abs2).collect()
     }
 
-    /// The probabilities of the outcomes of some qubits: 2^k values, bit j of an outcome belonging to
-    /// `qubits[j]`. One pass over the state, O(2^n), with the same bits for any number of threads.
+    /// The probabilities of the outcomes of some qubits: 2^k values, bit j of an outcome belonging
+    /// to `qubits[j]`. One pass over the state, O(2^n), with the same bits for any number of
+    /// threads.
     ///
     /// # Errors
     /// [`BasisError`](crate::basis::BasisError) for a qubit that does not exist or is listed twice.
-    pub fn probabilities_of(&self, qubits: &[usize], threads: &Threads) -> Result<Vec<T>, StateError> {
+    pub fn probabilities_of(
+        &self,
+        qubits: &[usize],
+        threads: &Threads,
+    ) -> Result<Vec<T>, StateError> {
         self.check_qubits(qubits)?;
         let ascending = self.marginal(qubits.iter().fold(0, |mask, q| mask | 1 << q), threads);
         if qubits.is_sorted() {
@@ -64,17 +69,23 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         }
         let serial = Threads::serial();
         let threads = if S::PARALLEL { threads } else { &serial };
-        let sum = |part: &Part, table: &mut [T]| add_squares(&self.amplitudes, part, S::abs2, table);
+        let sum =
+            |part: &Part, table: &mut [T]| add_squares(&self.amplitudes, part, S::abs2, table);
         marginal(self.n_qubits, asked, threads, sum)
     }
 
-    /// Projects a qubit onto a value and normalizes; gives the probability that this had. Two passes over the
-    /// state.
+    /// Projects a qubit onto a value and normalizes; gives the probability that this had. Two
+    /// passes over the state.
     ///
     /// # Errors
     /// [`StateError::Impossible`] if the probability is 0,
     /// [`BasisError`](crate::basis::BasisError) for an unknown qubit. The state is unchanged then.
-    pub fn collapse(&mut self, qubit: usize, value: bool, threads: &Threads) -> Result<T, StateError> {
+    pub fn collapse(
+        &mut self,
+        qubit: usize,
+        value: bool,
+        threads: &Threads,
+    ) -> Result<T, StateError> {
         let p = self.probabilities_of(&[qubit], threads)?.swap_remove(usize::from(value));
         if p.is_exact_zero() {
             return Err(StateError::Impossible { qubit, value });

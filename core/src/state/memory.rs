@@ -1,12 +1,14 @@
-//! Memory of a state: from the start of a cache line, in large pages where the system gives them on request,
-//! touched first by all threads.
+//! Memory of a state: from the start of a cache line, in large pages where the system gives them on
+//! request, touched first by all threads.
 //!
-//! A register that straddles two cache lines is read and written in two pieces, so [`Amplitudes`] leaves out as
-//! many numbers at the start of its memory as it takes to reach a line: the numbers are `room[skip..]`.
-//! Those of a large vector that does not begin a line move up to the next one, in the same memory.
+//! A register that straddles two cache lines is read and written in two pieces, so [`Amplitudes`]
+//! leaves out as many numbers at the start of its memory as it takes to reach a line: the numbers
+//! are `room[skip..]`. Those of a large vector that does not begin a line move up to the next one,
+//! in the same memory.
 //!
-//! A gate on a high qubit, and a tile, touch places far apart; with pages of 4 KiB each needs an entry of
-//! the processor's page table cache, with 2 MiB a state of 2^24 amplitudes needs 128 in all.
+//! A gate on a high qubit, and a tile, touch places far apart; with pages of 4 KiB each needs an
+//! entry of the processor's page table cache, with 2 MiB a state of 2^24 amplitudes needs 128 in
+//! all.
 #![expect(unsafe_code, reason = "asks the system, and fills memory in parts")]
 
 use std::{
@@ -65,8 +67,8 @@ impl<R: Ring> Amplitudes<R> {
         }
         let room = dim.checked_add(LINE / size_of::<R>())?;
         let layout = Layout::array::<R>(room).ok()?;
-        // SAFETY: the layout is not empty, and that of a vector with such a capacity; numbers of these types
-        // are zero if all their bytes are.
+        // SAFETY: the layout is not empty, and that of a vector with such a capacity; numbers of
+        // these types are zero if all their bytes are.
         let mut room = unsafe {
             let start = NonNull::new(alloc_zeroed(layout))?;
             Vec::from_raw_parts(start.as_ptr().cast::<R>(), room, room)
@@ -89,8 +91,8 @@ impl<R: Ring> Amplitudes<R> {
                 place.write(number.clone());
             }
         });
-        // SAFETY: there is room for so many numbers, and the chunks covered all of them. Had a clone panicked,
-        // the panic would have come through, and the numbers would leak.
+        // SAFETY: there is room for so many numbers, and the chunks covered all of them. Had a
+        // clone panicked, the panic would have come through, and the numbers would leak.
         unsafe { room.set_len(skip + dim) };
         Some(Amplitudes { room, skip, new: false })
     }
@@ -175,7 +177,8 @@ impl<R: fmt::Debug> fmt::Debug for Amplitudes<R> {
     }
 }
 
-/// Room for `dim` numbers after so many that a line begins there, and how many these are; or `None`.
+/// Room for `dim` numbers after so many that a line begins there, and how many these are; or
+/// `None`.
 fn reserve<R>(dim: usize) -> Option<(Vec<R>, usize)> {
     let spare = LINE / size_of::<R>().max(1);
     let mut room: Vec<R> = Vec::new();
@@ -184,7 +187,8 @@ fn reserve<R>(dim: usize) -> Option<(Vec<R>, usize)> {
     Some((room, skip))
 }
 
-/// Asks for large pages for memory that nobody has touched; with how many of its places lie before a line.
+/// Asks for large pages for memory that nobody has touched; with how many of its places lie before
+/// a line.
 fn prepare<R>(room: &mut Vec<R>, dim: usize) -> usize {
     #[cfg(target_os = "linux")]
     if dim.saturating_mul(size_of::<R>()) >= LARGE {
@@ -206,8 +210,8 @@ fn ask_for_large_pages(start: *mut u8, bytes: usize) {
     const HUGE_PAGES: i32 = 14;
     let skip = start.align_offset(PAGE);
     if skip < bytes {
-        // SAFETY: the pages lie within memory that the vector owns; the advice changes no content. If the
-        // system refuses, nothing is lost, so the answer is not looked at.
+        // SAFETY: the pages lie within memory that the vector owns; the advice changes no content.
+        // If the system refuses, nothing is lost, so the answer is not looked at.
         unsafe { madvise(start.add(skip), (bytes - skip) / PAGE * PAGE, HUGE_PAGES) };
     }
 }
@@ -226,8 +230,11 @@ mod tests {
             for threads in [Threads::serial(), Threads::new(2).unwrap()] {
                 let one = Complex::new(1.0, 2.0);
                 let mut all = Amplitudes::filled(1 << n, &one, &threads).unwrap();
-                let single = Amplitudes::filled(1 << n, &Complex::new(0f32, 0.0), &threads).unwrap();
-                assert!(begins_a_line(&all) && begins_a_line(&single) && begins_a_line(&single.clone()));
+                let single =
+                    Amplitudes::filled(1 << n, &Complex::new(0f32, 0.0), &threads).unwrap();
+                assert!(
+                    begins_a_line(&all) && begins_a_line(&single) && begins_a_line(&single.clone())
+                );
                 all[0] = Complex::new(3.0, 0.0);
                 let copy = all.clone();
                 assert!(begins_a_line(&copy) && copy == all);
@@ -240,7 +247,8 @@ mod tests {
         let given = Amplitudes::from(vec![String::from("a"); 3]);
         assert_eq!(*given.clone(), *given.into_vec());
         for dim in [1, 4, ALIGN_FROM, 1 << 17] {
-            let numbers: Vec<Complex<f64>> = (0..dim).map(|i| Complex::new(i as f64, 0.5)).collect();
+            let numbers: Vec<Complex<f64>> =
+                (0..dim).map(|i| Complex::new(i as f64, 0.5)).collect();
             let taken = Amplitudes::from(numbers.clone());
             assert!(begins_a_line(&taken) || dim < ALIGN_FROM);
             assert_eq!(*taken, *numbers);

@@ -155,9 +155,9 @@ impl<R: Ring> StateVector<R> {
         StateVector::basis(n_qubits, 0)
     }
 
-    /// The state |0…0>, whose memory is touched first by the threads: pages are cleared by all of them, and
-    /// on machines with several memories lie near those that will work on them. (Those of large states of
-    /// `Complex<f32>` and `Complex<f64>` are touched first by whoever writes them.)
+    /// The state |0…0>, whose memory is touched first by the threads: pages are cleared by all of
+    /// them, and on machines with several memories lie near those that will work on them. (Those of
+    /// large states of `Complex<f32>` and `Complex<f64>` are touched first by whoever writes them.)
     ///
     /// # Errors
     /// As [`StateVector::zero`].
@@ -173,7 +173,11 @@ impl<R: Ring> StateVector<R> {
         StateVector::basis_on(n_qubits, index, &Threads::serial())
     }
 
-    fn basis_on(n_qubits: usize, index: usize, threads: &Threads) -> Result<StateVector<R>, StateError> {
+    fn basis_on(
+        n_qubits: usize,
+        index: usize,
+        threads: &Threads,
+    ) -> Result<StateVector<R>, StateError> {
         let needed = bytes_needed::<R>(n_qubits);
         let refused = StateError::Refused { n_qubits, needed };
         if n_qubits > MAX_QUBITS {
@@ -187,13 +191,17 @@ impl<R: Ring> StateVector<R> {
         Ok(StateVector { n_qubits, amplitudes })
     }
 
-    /// A vector of any norm, in basis order: what a ring without a norm, or a derivative, needs. Its numbers
-    /// move up to the next cache line if they do not begin one: O(2^n), and within its memory if that has room.
+    /// A vector of any norm, in basis order: what a ring without a norm, or a derivative, needs.
+    /// Its numbers move up to the next cache line if they do not begin one: O(2^n), and within its
+    /// memory if that has room.
     ///
     /// # Errors
     /// [`BasisError`] if their number is not a power of two.
     pub fn from_vector(amplitudes: Vec<R>) -> Result<StateVector<R>, BasisError> {
-        Ok(StateVector { n_qubits: log2i(amplitudes.len())? as usize, amplitudes: amplitudes.into() })
+        Ok(StateVector {
+            n_qubits: log2i(amplitudes.len())? as usize,
+            amplitudes: amplitudes.into(),
+        })
     }
 
     /// The number of qubits.
@@ -319,7 +327,8 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
 impl<T: Real> From<StateVector<T>> for StateVector<Complex<T>> {
     fn from(real: StateVector<T>) -> Self {
         let n_qubits = real.n_qubits;
-        let amplitudes: Vec<_> = real.into_amplitudes().into_iter().map(Complex::from_real).collect();
+        let amplitudes: Vec<_> =
+            real.into_amplitudes().into_iter().map(Complex::from_real).collect();
         StateVector { n_qubits, amplitudes: amplitudes.into() }
     }
 }

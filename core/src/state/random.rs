@@ -37,7 +37,8 @@ pub(crate) fn draw(seed: u64, index: u64, k: u64) -> f64 {
     uniform(&mut rng)
 }
 
-/// The seed of part `k` of some work, whose numbers have nothing to do with those of the others or of the work itself.
+/// The seed of part `k` of some work, whose numbers have nothing to do with those of the others or
+/// of the work itself.
 pub(crate) fn derived_seed(seed: u64, k: u64) -> u64 {
     // Streams from the end on: blocks of work count from 0.
     stream(seed, u64::MAX - k).next_u64()

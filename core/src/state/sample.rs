@@ -1,16 +1,16 @@
 //! Samples of a state in O(2^n + shots), without a copy of it.
 //!
-//! A shot is a number u in [0, 1); its outcome is the basis state at which the cumulative distribution
-//! passes u. The distribution is known at the ends of blocks of 2^8 amplitudes only:
+//! A shot is a number u in [0, 1); its outcome is the basis state at which the cumulative
+//! distribution passes u. The distribution is known at the ends of blocks of 2^8 amplitudes only:
 //!
 //! 1. one pass over the state sums each block;
-//! 2. each shot draws its number from the ChaCha8 stream of its group of shots and finds its block by a
-//!    table that divides [0, 1) evenly;
-//! 3. shots are sorted by block (by counting), and each block that has any is looked at once more: its
-//!    cumulative sums, in groups of 16, are in the first cache while its shots are placed.
+//! 2. each shot draws its number from the ChaCha8 stream of its group of shots and finds its block
+//!    by a table that divides [0, 1) evenly;
+//! 3. shots are sorted by block (by counting), and each block that has any is looked at once more:
+//!    its cumulative sums, in groups of 16, are in the first cache while its shots are placed.
 //!
-//! Shots are worked on in rounds, whose memory is a small part of the state's. Neither rounds nor threads
-//! change an outcome.
+//! Shots are worked on in rounds, whose memory is a small part of the state's. Neither rounds nor
+//! threads change an outcome.
 //!
 //! ```
 //! use ketgrad_core::{kernel::Threads, state::StateVector};
@@ -56,12 +56,13 @@ const _: () = assert!(GROUP * GROUP == BLOCK);
 /// The least number of shots of a round.
 const ROUND: usize = 1 << 17;
 
-/// The shots of a round on a state that is elsewhere, where each round goes through all of it: 16 MiB with their outcomes.
+/// The shots of a round on a state that is elsewhere, where each round goes through all of it: 16
+/// MiB with their outcomes.
 const ROUND_ELSEWHERE: usize = 1 << 20;
 const _: () = assert!(ROUND_ELSEWHERE.is_multiple_of(SHOTS_PER_STREAM));
 
-/// A round of a large state has this many times fewer shots than there are amplitudes: at 32 bytes a shot
-/// that is 1/32 of the state in double precision.
+/// A round of a large state has this many times fewer shots than there are amplitudes: at 32 bytes
+/// a shot that is 1/32 of the state in double precision.
 const AMPLITUDES_PER_SHOT: usize = 64;
 
 /// Blocks that are worked on in one piece.
@@ -75,12 +76,18 @@ const MOST_CELLS: usize = 1 << 18;
 
 impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
     /// Measures all qubits so many times: basis states in the order of the shots, which are
-    /// independent. The same seed gives the same shots for any number of threads, and fewer shots are
-    /// the first of more. O(2^n + shots).
+    /// independent. The same seed gives the same shots for any number of threads, and fewer shots
+    /// are the first of more. O(2^n + shots).
     ///
     /// # Errors
-    /// [`StateError`] if the probabilities have no value or are not finite, or the shots do not fit in memory.
-    pub fn sample(&self, shots: usize, seed: u64, threads: &Threads) -> Result<Vec<usize>, StateError> {
+    /// [`StateError`] if the probabilities have no value or are not finite, or the shots do not fit
+    /// in memory.
+    pub fn sample(
+        &self,
+        shots: usize,
+        seed: u64,
+        threads: &Threads,
+    ) -> Result<Vec<usize>, StateError> {
         let ends = Ends::new(self, threads)?;
         let mut outcomes: Vec<AtomicUsize> = Vec::new();
         outcomes.try_reserve_exact(shots).map_err(|_| StateError::Shots { shots })?;
@@ -95,8 +102,9 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         Ok(outcomes.into_iter().map(AtomicUsize::into_inner).collect())
     }
 
-    /// How often each basis state occurs in so many shots, ascending; those that do not are left out.
-    /// The shots are those of [`StateVector::sample`]. O(2^n + shots), and no memory for each shot.
+    /// How often each basis state occurs in so many shots, ascending; those that do not are left
+    /// out. The shots are those of [`StateVector::sample`]. O(2^n + shots), and no memory for each
+    /// shot.
     ///
     /// # Errors
     /// [`StateError`] if the probabilities have no value or are not finite.
@@ -109,7 +117,8 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         self.sample_counts_reporting(shots, seed, threads, &mut |_, _| {})
     }
 
-    /// As [`StateVector::sample_counts`], and tells `progress` (done, all) shots every now and then.
+    /// As [`StateVector::sample_counts`], and tells `progress` (done, all) shots every now and
+    /// then.
     ///
     /// # Errors
     /// As [`StateVector::sample_counts`].
@@ -125,10 +134,13 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         for round in ends.rounds(shots) {
             threads.check()?;
             let done = round.end;
-            let parts =
-                ends.place(&ends.drawn(seed, round, threads), threads, |tally: &mut Tally, _, outcome| {
+            let parts = ends.place(
+                &ends.drawn(seed, round, threads),
+                threads,
+                |tally: &mut Tally, _, outcome| {
                     tally.add(outcome);
-                });
+                },
+            );
             let new = parts.into_iter().flat_map(Tally::finish);
             counts = if counts.is_empty() { new.collect() } else { merge(counts, new) };
             progress(done, shots);
@@ -136,9 +148,13 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         Ok(counts)
     }
 
-    /// The basis states that uniform numbers in [0, 1) stand for, in their order: the inverse of the
-    /// cumulative distribution.
-    pub(crate) fn sample_at(&self, draws: &[f64], threads: &Threads) -> Result<Vec<usize>, StateError> {
+    /// The basis states that uniform numbers in [0, 1) stand for, in their order: the inverse of
+    /// the cumulative distribution.
+    pub(crate) fn sample_at(
+        &self,
+        draws: &[f64],
+        threads: &Threads,
+    ) -> Result<Vec<usize>, StateError> {
         let ends = Ends::new(self, threads)?;
         let outcomes: Vec<AtomicUsize> = draws.iter().map(|_| AtomicUsize::new(0)).collect();
         for round in ends.rounds(draws.len()) {
@@ -158,22 +174,28 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         let by_vectors = if let Some(a) = all.downcast_ref::<Amplitudes<Complex<f64>>>() {
             block_norms(a, threads, set)
         } else {
-            all.downcast_ref::<Amplitudes<Complex<f32>>>().and_then(|a| block_norms(a, threads, set))
+            all.downcast_ref::<Amplitudes<Complex<f32>>>()
+                .and_then(|a| block_norms(a, threads, set))
         };
         if let Some(sums) = by_vectors {
             return Ok(sums);
         }
         let blocks: Vec<&[S]> = self.amplitudes.chunks(BLOCK).collect();
-        let sum = |k: usize| blocks[k].iter().try_fold(0.0, |sum, a| Some(sum + a.abs2().primal()?));
+        let sum =
+            |k: usize| blocks[k].iter().try_fold(0.0, |sum, a| Some(sum + a.abs2().primal()?));
         let parallel = S::PARALLEL && self.amplitudes.len() >= SERIAL_BELOW;
-        let sums: Vec<Option<f64>> =
-            if parallel { threads.map(blocks.len(), sum) } else { (0..blocks.len()).map(sum).collect() };
+        let sums: Vec<Option<f64>> = if parallel {
+            threads.map(blocks.len(), sum)
+        } else {
+            (0..blocks.len()).map(sum).collect()
+        };
         sums.into_iter().collect::<Option<_>>().ok_or(StateError::Symbolic)
     }
 }
 
-/// How often each basis state occurs in so many shots, where somebody else finds the states of uniform numbers that
-/// ascend. The shots are those of [`StateVector::sample`]; `progress` is told (done, all) of them.
+/// How often each basis state occurs in so many shots, where somebody else finds the states of
+/// uniform numbers that ascend. The shots are those of [`StateVector::sample`]; `progress` is told
+/// (done, all) of them.
 pub(crate) fn counts_by<E>(
     shots: usize,
     seed: u64,
@@ -262,9 +284,9 @@ impl<'a, T: Real, S: Scalar<Real = T>> Ends<'a, S> {
         drawn(seed, shots, threads, |u| self.find(u))
     }
 
-    /// The block in which u in [0, 1) falls. Cells begin at or before their numbers, so only blocks after
-    /// the cell's first come into question. Where rounding takes u to the end of
-    /// the distribution, it is the last block that can occur.
+    /// The block in which u in [0, 1) falls. Cells begin at or before their numbers, so only blocks
+    /// after the cell's first come into question. Where rounding takes u to the end of the
+    /// distribution, it is the last block that can occur.
     fn find(&self, u: f64) -> Draw {
         let at = u * self.total;
         let mut block = self.cells[(u * self.cells.len() as f64) as usize] as usize;
@@ -275,8 +297,8 @@ impl<'a, T: Real, S: Scalar<Real = T>> Ends<'a, S> {
         Draw { within: at - start, block: block as u32 }
     }
 
-    /// Calls `visit` with what it gathers, the number of the draw, and the outcome; draws come block by
-    /// block. Gives what was gathered, in the order of blocks.
+    /// Calls `visit` with what it gathers, the number of the draw, and the outcome; draws come
+    /// block by block. Gives what was gathered, in the order of blocks.
     fn place<V: Default + Send>(
         &self,
         draws: &[Draw],
@@ -305,8 +327,9 @@ impl<'a, T: Real, S: Scalar<Real = T>> Ends<'a, S> {
                 if mine.is_empty() {
                     continue;
                 }
-                let block =
-                    Block::new(&self.amplitudes[k * BLOCK..((k + 1) * BLOCK).min(self.amplitudes.len())]);
+                let block = Block::new(
+                    &self.amplitudes[k * BLOCK..((k + 1) * BLOCK).min(self.amplitudes.len())],
+                );
                 for &(within, shot) in mine {
                     visit(&mut gathered, shot as usize, k * BLOCK + block.find(within));
                 }
@@ -346,8 +369,8 @@ impl Block {
         block
     }
 
-    /// The place at which the distribution passes `within`. A number past the end, which rounding may
-    /// give, takes the last place that can occur.
+    /// The place at which the distribution passes `within`. A number past the end, which rounding
+    /// may give, takes the last place that can occur.
     fn find(&self, within: f64) -> usize {
         let last = self.ends[self.ends.len() - 1];
         // Sums ascend, so those passed are counted: no branch, and registers may do it.

@@ -1,8 +1,9 @@
-//! Variances and covariances of observables: how far outcomes of measurements scatter, and together.
+//! Variances and covariances of observables: how far outcomes of measurements scatter, and
+//! together.
 //!
-//! With `a = (A - <A>) |psi>` and b likewise, the symmetrised covariance `<AB + BA>/2 - <A><B>` is `re <a|b>`, and the variance
-//! `<A^2> - <A>^2` the squared norm of a: what is nearly zero is no difference of large numbers. Of a density matrix it is
-//! `re tr((B - <B>) (A - <A>) rho)`.
+//! With `a = (A - <A>) |psi>` and b likewise, the symmetrised covariance `<AB + BA>/2 - <A><B>` is
+//! `re <a|b>`, and the variance `<A^2> - <A>^2` the squared norm of a: what is nearly zero is no
+//! difference of large numbers. Of a density matrix it is `re tr((B - <B>) (A - <A>) rho)`.
 
 use num_complex::Complex;
 
@@ -14,7 +15,8 @@ use crate::{
 };
 
 impl<T: Real> StateVector<Complex<T>> {
-    /// `<O^2> - <O>^2`, never less than 0. O(2^n) as [`StateVector::applied`]; memory: another state.
+    /// `<O^2> - <O>^2`, never less than 0. O(2^n) as [`StateVector::applied`]; memory: another
+    /// state.
     ///
     /// ```
     /// use ketgrad_core::{kernel::Threads, state::StateVector};
@@ -27,7 +29,8 @@ impl<T: Real> StateVector<Complex<T>> {
     /// ```
     ///
     /// # Errors
-    /// [`StateError`] if it acts on a qubit that the state does not have, or if the memory is not to be had.
+    /// [`StateError`] if it acts on a qubit that the state does not have, or if the memory is not
+    /// to be had.
     pub fn variance(&self, observable: &PauliSum, threads: &Threads) -> Result<T, StateError> {
         Ok(self.deviation(observable, threads)?.norm2(threads))
     }
@@ -36,7 +39,12 @@ impl<T: Real> StateVector<Complex<T>> {
     ///
     /// # Errors
     /// As [`StateVector::variance`].
-    pub fn covariance(&self, a: &PauliSum, b: &PauliSum, threads: &Threads) -> Result<T, StateError> {
+    pub fn covariance(
+        &self,
+        a: &PauliSum,
+        b: &PauliSum,
+        threads: &Threads,
+    ) -> Result<T, StateError> {
         let (a, b) = (self.deviation(a, threads)?, self.deviation(b, threads)?);
         Ok(a.inner(&b, threads)?.re())
     }
@@ -51,10 +59,12 @@ impl<T: Real> StateVector<Complex<T>> {
 }
 
 impl<T: Real> DensityMatrix<Complex<T>> {
-    /// `tr(O^2 rho) - tr(O rho)^2`, never less than 0. O(4^n) as [`StateVector::applied`]; memory: another matrix.
+    /// `tr(O^2 rho) - tr(O rho)^2`, never less than 0. O(4^n) as [`StateVector::applied`]; memory:
+    /// another matrix.
     ///
     /// # Errors
-    /// [`StateError`] if it acts on a qubit that the state does not have, or if the memory is not to be had.
+    /// [`StateError`] if it acts on a qubit that the state does not have, or if the memory is not
+    /// to be had.
     pub fn variance(&self, observable: &PauliSum, threads: &Threads) -> Result<T, StateError> {
         let variance = self.covariance(observable, observable, threads)?;
         // Rounding may leave less than nothing.
@@ -64,11 +74,17 @@ impl<T: Real> DensityMatrix<Complex<T>> {
         })
     }
 
-    /// `tr((AB + BA) rho)/2 - tr(A rho) tr(B rho)`. O(4^n) as [`StateVector::applied`]; memory: another matrix.
+    /// `tr((AB + BA) rho)/2 - tr(A rho) tr(B rho)`. O(4^n) as [`StateVector::applied`]; memory:
+    /// another matrix.
     ///
     /// # Errors
     /// As [`DensityMatrix::variance`].
-    pub fn covariance(&self, a: &PauliSum, b: &PauliSum, threads: &Threads) -> Result<T, StateError> {
+    pub fn covariance(
+        &self,
+        a: &PauliSum,
+        b: &PauliSum,
+        threads: &Threads,
+    ) -> Result<T, StateError> {
         let (mean_a, mean_b) = (self.expectation(a)?, self.expectation(b)?);
         // The rows are the first n qubits.
         let mut entries = self.vector().applied(a, threads)?;

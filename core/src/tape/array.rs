@@ -22,8 +22,8 @@ use super::{
 
 /// An array of numbers on a tape, with a shape. Copying it copies the place, not the computation.
 ///
-/// It mixes with other arrays and numbers of its tape, with floats, and with arrays that are no variables. Shapes
-/// [broadcast](crate::array#broadcasting).
+/// It mixes with other arrays and numbers of its tape, with floats, and with arrays that are no
+/// variables. Shapes [broadcast](crate::array#broadcasting).
 ///
 /// ```
 /// use ketgrad_core::{array::Array, tape::Tape};
@@ -54,7 +54,8 @@ impl<S: Scalar> Clone for ArrayVariable<'_, S> {
 }
 impl<S: Scalar> Copy for ArrayVariable<'_, S> {}
 
-/// What may stand beside an array: another array or a number of the tape, a float, an array that is a constant.
+/// What may stand beside an array: another array or a number of the tape, a float, an array that is
+/// a constant.
 pub trait ArrayArgument<'t, S: Scalar> {
     /// Its place on a tape.
     #[doc(hidden)]
@@ -116,15 +117,16 @@ impl<'t, T: Real, S: Scalar<Real = T>> ArrayVariable<'t, S> {
         self.tape.value(self.index).shape()
     }
 
-    /// The gradients of all `backward`s since the last [`Tape::zero_gradients`], added up, in the shape of the
-    /// value. Of complex numbers `dL/dx + i dL/dy`.
+    /// The gradients of all `backward`s since the last [`Tape::zero_gradients`], added up, in the
+    /// shape of the value. Of complex numbers `dL/dx + i dL/dy`.
     #[must_use]
     pub fn gradient(self) -> Array<S> {
         self.tape.gradient(self.index).array()
     }
 
-    /// Gives an input another value of the same shape. What depends on it is computed anew when it is next asked
-    /// for; gradients stay as they are. Another shape is a fault of the tape, and the value stays.
+    /// Gives an input another value of the same shape. What depends on it is computed anew when it
+    /// is next asked for; gradients stay as they are. Another shape is a fault of the tape, and the
+    /// value stays.
     #[track_caller]
     pub fn set(self, value: &Array<S>) {
         self.tape.set(self.index, Held::of_array(value));
@@ -166,9 +168,10 @@ impl<'t, T: Real, S: Scalar<Real = T>> ArrayVariable<'t, S> {
     pub fn at(self, indices: &[usize]) -> Variable<'t, S> {
         let indices: Vec<i64> = indices.iter().map(|&i| int(i)).collect();
         match array::place(&self.shape(), &indices) {
-            Ok(place) => {
-                Variable { tape: self.tape, index: self.part(Call::new(GET).with(Fixed::Int(place))) }
-            }
+            Ok(place) => Variable {
+                tape: self.tape,
+                index: self.part(Call::new(GET).with(Fixed::Int(place))),
+            },
             Err(e) => self.spoiled("at", e.to_string()),
         }
     }
@@ -225,8 +228,8 @@ impl<'t, T: Real, S: Scalar<Real = T>> ArrayVariable<'t, S> {
         self.to_array(Call::new("concat").with(Fixed::Int(int(axis))), &[other])
     }
 
-    /// The sum of products of elements of two arrays over the labels of their axes that the result lacks:
-    /// `a.einsum(b, &[0, 1], &[1, 2], &[0, 2])` is `a.matmul(b)`.
+    /// The sum of products of elements of two arrays over the labels of their axes that the result
+    /// lacks: `a.einsum(b, &[0, 1], &[1, 2], &[0, 2])` is `a.matmul(b)`.
     #[must_use]
     #[track_caller]
     pub fn einsum(
@@ -394,8 +397,8 @@ impl<'t, T: Real> ArrayVariable<'t, T> {
 }
 
 impl<T: Ordered> ArrayVariable<'_, T> {
-    /// The place of the greatest element in row-major order, the first at a tie, and of a NaN if there is one; `None` of
-    /// an empty array. It is a number of now: the tape does not hold it.
+    /// The place of the greatest element in row-major order, the first at a tie, and of a NaN if
+    /// there is one; `None` of an empty array. It is a number of now: the tape does not hold it.
     #[must_use]
     pub fn argmax(self) -> Option<usize> {
         let value = self.value();

@@ -59,7 +59,9 @@ pub enum TapeError {
         at: &'static Location<'static>,
     },
     /// The result is complex, so it has no gradient without a seed.
-    #[error("the result is complex: give `backward_with` a cotangent, or take its `re`, `im` or `abs2`")]
+    #[error(
+        "the result is complex: give `backward_with` a cotangent, or take its `re`, `im` or `abs2`"
+    )]
     ComplexResult,
     /// `set` on what is computed.
     #[error("`{name}` is computed, not an input: set the variables that it depends on")]

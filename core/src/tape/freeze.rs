@@ -53,9 +53,9 @@ impl<T: Real, S: Scalar<Real = T>> Frozen<S> {
         &self.program
     }
 
-    /// Value, gradient and all other derivatives, run with the operators of the tape. These have a pullback only. Its
-    /// transpose serves `jvp` where an operator gives one real number; through one that gives an array, and for `hvp`, there is
-    /// an error.
+    /// Value, gradient and all other derivatives, run with the operators of the tape. These have a
+    /// pullback only. Its transpose serves `jvp` where an operator gives one real number; through
+    /// one that gives an array, and for `hvp`, there is an error.
     ///
     /// # Errors
     /// None for a function as it was frozen.
@@ -88,10 +88,11 @@ impl<T: Real, S: Scalar<Real = T>> Host<S> for Frozen<S> {
 const PULLBACK: &str = ".pullback";
 
 impl<T: Real, S: Scalar<Real = T>> Variable<'_, S> {
-    /// The function of the tape's inputs, in the order in which they were made, that gives this variable. It
-    /// holds the path that was taken, and checks it: where a comparison that was made on the way is decided otherwise, a run
-    /// is an error ([`RunError::Path`](crate::exec::RunError::Path)). Constant arrays are written out in it, element by
-    /// element.
+    /// The function of the tape's inputs, in the order in which they were made, that gives this
+    /// variable. It holds the path that was taken, and checks it: where a comparison that was made
+    /// on the way is decided otherwise, a run is an error
+    /// ([`RunError::Path`](crate::exec::RunError::Path)). Constant arrays are written out in it,
+    /// element by element.
     ///
     /// # Errors
     /// Something went wrong before, two inputs have one name, or a constant carries a derivative.
@@ -138,7 +139,8 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
         let mut needed = vec![false; index + 1];
         needed[index] = true;
         // What was compared later had no part in it.
-        let path: Vec<Compared> = inner.path.iter().filter(|c| guarded && c.made <= index).copied().collect();
+        let path: Vec<Compared> =
+            inner.path.iter().filter(|c| guarded && c.made <= index).copied().collect();
         for c in &path {
             needed[c.left] = true;
             if let Side::Entry(k) = c.right {
@@ -200,7 +202,8 @@ struct Freezing<S: Scalar> {
 
 impl<T: Real, S: Scalar<Real = T>> Freezing<S> {
     fn call(&mut self, call: &Call, args: &[Value]) -> Result<Value, TapeError> {
-        let failed = |reason| TapeError::Operator { operator: call.name.to_owned(), reason, at: None };
+        let failed =
+            |reason| TapeError::Operator { operator: call.name.to_owned(), reason, at: None };
         call.stage(&mut self.s, args, self.kind == Kind::Complex).map_err(failed)
     }
 
@@ -282,7 +285,8 @@ impl<T: Real, S: Scalar<Real = T>> Freezing<S> {
             pushforward: None,
         };
         let bars = Kind::tuple(inputs.clone());
-        let back = self.program.primitives.push(primitive(format!("{name}{PULLBACK}"), more, bars, None));
+        let back =
+            self.program.primitives.push(primitive(format!("{name}{PULLBACK}"), more, bars, None));
         let first = primitive(name.clone(), inputs.clone(), result.clone(), Some(back));
         let id = self.program.primitives.push(first);
         self.operators.insert(name, op.clone());

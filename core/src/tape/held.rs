@@ -118,11 +118,14 @@ impl<T: Real, S: Scalar<Real = T>> Held<S> {
         Held::of_datum(bar)
     }
 
-    /// The element at a place in row-major order, or the range of an axis, a first index and a length.
+    /// The element at a place in row-major order, or the range of an axis, a first index and a
+    /// length.
     pub(super) fn part(&self, ints: &[i64]) -> Result<Held<S>, String> {
         let none = || "it is a part of an array".to_owned();
         match (self, ints) {
-            (Held::Array(Datum::Reals(xs)), &[k]) => element(xs, k).map(|x| Held::Number(S::from_real(x))),
+            (Held::Array(Datum::Reals(xs)), &[k]) => {
+                element(xs, k).map(|x| Held::Number(S::from_real(x)))
+            }
             (Held::Array(Datum::Complexes(zs)), &[k]) => element(zs, k).map(Held::Number),
             (Held::Array(Datum::Reals(xs)), &[axis, start, len]) => {
                 Ok(Held::Array(Datum::Reals(range(xs, axis, start, len)?)))
@@ -142,7 +145,11 @@ impl<T: Real, S: Scalar<Real = T>> Held<S> {
             (Held::Array(Datum::Reals(xs)), Held::Array(Datum::Reals(ys)), &[axis, start, _]) => {
                 add_range(xs, ys, axis, start);
             }
-            (Held::Array(Datum::Complexes(xs)), Held::Array(Datum::Complexes(ys)), &[axis, start, _]) => {
+            (
+                Held::Array(Datum::Complexes(xs)),
+                Held::Array(Datum::Complexes(ys)),
+                &[axis, start, _],
+            ) => {
                 add_range(xs, ys, axis, start);
             }
             _ => debug_assert!(false, "a part of another kind"),
@@ -169,7 +176,12 @@ fn element<T: Clone>(xs: &Array<T>, k: i64) -> Result<T, String> {
     found.cloned().ok_or_else(|| format!("index {k} of an array of {} elements", xs.len()))
 }
 
-fn range<T: Clone + Zero>(xs: &Array<T>, axis: i64, start: i64, len: i64) -> Result<Arc<Array<T>>, String> {
+fn range<T: Clone + Zero>(
+    xs: &Array<T>,
+    axis: i64,
+    start: i64,
+    len: i64,
+) -> Result<Arc<Array<T>>, String> {
     let mut out = Array::default();
     array::slice(xs, axis, start, len, &mut out).map_err(|e| e.to_string())?;
     Ok(Arc::new(out))

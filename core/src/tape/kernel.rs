@@ -1,7 +1,8 @@
-//! Operations by their names: small programs, compiled once for each operation and kinds of operands.
+//! Operations by their names: small programs, compiled once for each operation and kinds of
+//! operands.
 //!
-//! What the language has a function for, a tape has too. The value is the function of the language, its
-//! pullback the rule of the engine, so nothing is written twice.
+//! What the language has a function for, a tape has too. The value is the function of the language,
+//! its pullback the rule of the engine, so nothing is written twice.
 
 use smallvec::SmallVec;
 
@@ -59,7 +60,12 @@ impl Call {
     }
 
     /// Appends it to a function; `complex` says what the numbers of the tape are.
-    pub(super) fn stage(&self, s: &mut Stage, args: &[Value], complex: bool) -> Result<Value, String> {
+    pub(super) fn stage(
+        &self,
+        s: &mut Stage,
+        args: &[Value],
+        complex: bool,
+    ) -> Result<Value, String> {
         let element = if complex { Element::Complex } else { Element::Real };
         let mut all: SmallVec<[Value; 4]> = SmallVec::from_slice(args);
         for fixed in &self.fixed {
@@ -124,7 +130,9 @@ impl Kernel {
         let pull = Kernel::pullback::<S>(call, &params, &result, &mut program, f, Reach::Nonzero)?;
         let is_steep = program.functions[f].insts.values().any(|i| adjoint::is_steep(i.op));
         let pull_all = match is_steep {
-            true => Some(Kernel::pullback::<S>(call, &params, &result, &mut program, f, Reach::Always)?),
+            true => {
+                Some(Kernel::pullback::<S>(call, &params, &result, &mut program, f, Reach::Always)?)
+            }
             false => None,
         };
         Ok(Kernel { call: call.clone(), value, pull, pull_all, covered })
@@ -149,7 +157,9 @@ impl Kernel {
             None => {
                 let whole = adjoint::value_and_pullback(program, f).map_err(|e| e.to_string())?;
                 let kind = program.functions[whole].result.clone();
-                let [xs @ .., _, y_bar] = inputs.as_slice() else { return Err("no operands".into()) };
+                let [xs @ .., _, y_bar] = inputs.as_slice() else {
+                    return Err("no operands".into());
+                };
                 let args: Vec<Value> = xs.iter().chain([y_bar]).copied().collect();
                 let all = stage.b.inst(Op::Call(whole), &args, kind);
                 (0..xs.len()).map(|k| stage.b.field(all, k + 1)).collect()
@@ -170,8 +180,8 @@ impl Kernel {
         self.value.call(machine, &NoHost, &Limits::default(), args).map_err(|e| reason(&e))
     }
 
-    /// The cotangents of the operands, from these, the result and its cotangent; `all` says that something leads back to all of
-    /// the result.
+    /// The cotangents of the operands, from these, the result and its cotangent; `all` says that
+    /// something leads back to all of the result.
     pub(super) fn pull<S: Scalar>(
         &self,
         machine: &mut Machine<S>,
@@ -190,7 +200,9 @@ impl Kernel {
 fn reason(e: &RunError) -> String {
     match e {
         RunError::Array { source, .. } => source.to_string(),
-        RunError::Index { index, len, .. } => format!("index {index} of an array of {len} elements"),
+        RunError::Index { index, len, .. } => {
+            format!("index {index} of an array of {len} elements")
+        }
         other => other.to_string(),
     }
 }
@@ -206,11 +218,15 @@ fn one_rule(
     let [xs @ .., y, y_bar] = inputs else { return Ok(None) };
     let made = call.stage(stage, xs, complex)?;
     let b = &mut stage.b;
-    let Some((op, args)) = b.maker(made).map(|(op, args)| (op, args.to_vec())) else { return Ok(None) };
+    let Some((op, args)) = b.maker(made).map(|(op, args)| (op, args.to_vec())) else {
+        return Ok(None);
+    };
     let constant = |b: &FunctionBuilder, v: Value| match b.maker(v) {
         None => true,
         Some((Op::Int(_), _)) => true,
-        Some((Op::Array, items)) => items.iter().all(|i| matches!(b.maker(*i), Some((Op::Int(_), _)))),
+        Some((Op::Array, items)) => {
+            items.iter().all(|i| matches!(b.maker(*i), Some((Op::Int(_), _))))
+        }
         Some(_) => false,
     };
     if !args.iter().all(|&a| constant(b, a)) {

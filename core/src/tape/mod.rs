@@ -16,23 +16,26 @@
 //! # Ok::<(), ketgrad_core::tape::TapeError>(())
 //! ```
 //!
-//! A [`Variable`] is a number and a place on a [`Tape`]; it is `Copy`, so formulas need no `clone`. Every
-//! operation is computed at once and noted. [`backward`](Variable::backward) walks over the tape once from the result to the
-//! inputs: a chain of sixty `y = y + y`, which has 2^60 paths, costs sixty steps. Nothing recurses.
+//! A [`Variable`] is a number and a place on a [`Tape`]; it is `Copy`, so formulas need no `clone`.
+//! Every operation is computed at once and noted. [`backward`](Variable::backward) walks over the
+//! tape once from the result to the inputs: a chain of sixty `y = y + y`, which has 2^60 paths,
+//! costs sixty steps. Nothing recurses.
 //!
-//! - Any [`Scalar`](crate::scalar::Scalar) will do: floats, complex numbers (cotangents as in [`rules`](crate::rules)), duals
-//!   for second derivatives.
+//! - Any [`Scalar`](crate::scalar::Scalar) will do: floats, complex numbers (cotangents as in
+//!   [`rules`](crate::rules)), duals for second derivatives.
 //! - Gradients *add up* over calls of `backward`, until [`Tape::zero_gradients`].
 //! - Numbers pass through as constants: they have no gradient.
-//! - Derivatives are those of the op table; an operation of one's own is an [`Operator`], applied with [`Tape::apply`].
-//! - [`Variable::freeze`] turns what was noted into a program, which can be optimised, differentiated and run again.
-//! - Branches are those of Rust, decided when the tape is written. After [`Variable::set`] the path is still the old one; a
-//!   frozen program fails where it would be another.
-//! - Operators like `+` cannot return an error. What goes wrong in them (variables of two tapes) is kept, gives NaN, and is
-//!   reported by the next `backward` or `freeze`.
+//! - Derivatives are those of the op table; an operation of one's own is an [`Operator`], applied
+//!   with [`Tape::apply`].
+//! - [`Variable::freeze`] turns what was noted into a program, which can be optimised,
+//!   differentiated and run again.
+//! - Branches are those of Rust, decided when the tape is written. After [`Variable::set`] the path
+//!   is still the old one; a frozen program fails where it would be another.
+//! - Operators like `+` cannot return an error. What goes wrong in them (variables of two tapes) is
+//!   kept, gives NaN, and is reported by the next `backward` or `freeze`.
 //!
-//! An [`ArrayVariable`] is an array with a shape on the same tape: operators broadcast, its methods are the functions that
-//! the [language](crate::text) has for arrays, with the same rules.
+//! An [`ArrayVariable`] is an array with a shape on the same tape: operators broadcast, its methods
+//! are the functions that the [language](crate::text) has for arrays, with the same rules.
 //!
 //! ```
 //! use ketgrad_core::{array::Array, tape::Tape};
@@ -46,9 +49,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Cost: an operation on numbers is O(1), one on arrays that of the operation and about a microsecond; each adds one entry.
-//! `backward` is O(entries up to the result), and each operation on arrays costs its pullback; that of one element, `get`, is
-//! as long as the array. For many runs, [`freeze`](Variable::freeze) and prepare.
+//! Cost: an operation on numbers is O(1), one on arrays that of the operation and about a
+//! microsecond; each adds one entry. `backward` is O(entries up to the result), and each operation
+//! on arrays costs its pullback; that of one element, `get`, is as long as the array. For many
+//! runs, [`freeze`](Variable::freeze) and prepare.
 
 mod array;
 mod error;

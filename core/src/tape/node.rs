@@ -96,14 +96,16 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
     /// An input. The name is for prints and for the parameters of frozen functions.
     #[track_caller]
     pub fn variable(&self, name: &str, value: S) -> Variable<'_, S> {
-        let index = self.push(Step::Input(name.to_owned()), SmallVec::new(), Held::Number(value), true);
+        let index =
+            self.push(Step::Input(name.to_owned()), SmallVec::new(), Held::Number(value), true);
         Variable { tape: self, index }
     }
 
     /// An input that is an array.
     #[track_caller]
     pub fn array(&self, name: &str, value: Array<S>) -> ArrayVariable<'_, S> {
-        let index = self.push(Step::Input(name.to_owned()), SmallVec::new(), Held::of_array(&value), true);
+        let index =
+            self.push(Step::Input(name.to_owned()), SmallVec::new(), Held::of_array(&value), true);
         ArrayVariable { tape: self, index }
     }
 
@@ -134,7 +136,10 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
     }
 
     /// The same for arrays, see [`apply_to_arrays`](Tape::apply_to_arrays).
-    pub fn array_operator(&self, operator: impl ArrayOperator<S> + 'static) -> Arc<dyn ArrayOperator<S>> {
+    pub fn array_operator(
+        &self,
+        operator: impl ArrayOperator<S> + 'static,
+    ) -> Arc<dyn ArrayOperator<S>> {
         Arc::new(operator)
     }
 
@@ -217,7 +222,13 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
     }
 
     #[track_caller]
-    fn push(&self, step: Step<S>, args: SmallVec<[usize; 2]>, value: Held<S>, active: bool) -> usize {
+    fn push(
+        &self,
+        step: Step<S>,
+        args: SmallVec<[usize; 2]>,
+        value: Held<S>,
+        active: bool,
+    ) -> usize {
         let entries = &mut self.inner.borrow_mut().entries;
         entries.push(Entry { step, args, value, active, at: Location::caller() });
         entries.len() - 1
@@ -239,9 +250,15 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
         Ok(inner.entries.len() - 1)
     }
 
-    /// Notes an operation; what goes wrong is kept as the fault of the tape. `array` says what the result is if it fails.
+    /// Notes an operation; what goes wrong is kept as the fault of the tape. `array` says what the
+    /// result is if it fails.
     #[track_caller]
-    pub(super) fn operation(&self, step: Step<S>, args: &[(&Tape<S>, usize)], array: bool) -> usize {
+    pub(super) fn operation(
+        &self,
+        step: Step<S>,
+        args: &[(&Tape<S>, usize)],
+        array: bool,
+    ) -> usize {
         match self.attempt(step, args) {
             Ok(index) => index,
             Err(fault) => self.spoil(fault, if array { Held::nan_array() } else { Held::nan() }),
@@ -303,7 +320,8 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
                 Err(fault) => {
                     let entry = &mut inner.entries[k];
                     inner.fault.get_or_insert(fault.at(entry.at));
-                    entry.value = if entry.value.is_array() { Held::nan_array() } else { Held::nan() };
+                    entry.value =
+                        if entry.value.is_array() { Held::nan_array() } else { Held::nan() };
                 }
             }
         }
@@ -401,7 +419,8 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
     }
 }
 
-/// The decompositions of which something leads back to the values, the entry, and to the vectors, by name and matrix.
+/// The decompositions of which something leads back to the values, the entry, and to the vectors,
+/// by name and matrix.
 #[derive(Default)]
 struct Decomposed(HashMap<(&'static str, usize), (Option<usize>, bool)>);
 
@@ -409,8 +428,8 @@ impl Decomposed {
     /// Takes note of an entry to which something leads back.
     ///
     /// # Errors
-    /// Something leads back both to values and to vectors, of which some are equal: what functions such as `V diag(g(w)) V^H`
-    /// have of derivatives there, neither says.
+    /// Something leads back both to values and to vectors, of which some are equal: what functions
+    /// such as `V diag(g(w)) V^H` have of derivatives there, neither says.
     fn visit<T: Real, S: Scalar<Real = T>>(
         &mut self,
         k: usize,
@@ -432,7 +451,8 @@ impl Decomposed {
             false => *has_vectors = true,
         }
         let Some(at) = values.filter(|_| *has_vectors) else { return Ok(()) };
-        let values: Vec<Option<f64>> = entries[at].value.array().iter().map(|x| x.re().primal()).collect();
+        let values: Vec<Option<f64>> =
+            entries[at].value.array().iter().map(|x| x.re().primal()).collect();
         let is_square = entries[matrix].value.array().matrix().is_some_and(|(m, n)| m == n);
         let is_equal = values.windows(2).any(|w| w[0] == w[1]);
         if !is_equal && (name == "eigen" || is_square || values.last() != Some(&Some(0.0))) {
@@ -458,11 +478,15 @@ impl<T: Real, S: Scalar<Real = T>> Inner<S> {
     /// The cotangents of the operands of an entry.
     fn pull(&mut self, k: usize, bar: &Held<S>, all: bool) -> Result<Pulled<S>, TapeError> {
         let entry = &self.entries[k];
-        let args: SmallVec<[&Held<S>; 2]> = entry.args.iter().map(|a| &self.entries[*a].value).collect();
-        let mut parts =
-            self.engine.pull(&entry.step, &args, &entry.value, bar, all).map_err(|e| e.at(entry.at))?;
+        let args: SmallVec<[&Held<S>; 2]> =
+            entry.args.iter().map(|a| &self.entries[*a].value).collect();
+        let mut parts = self
+            .engine
+            .pull(&entry.step, &args, &entry.value, bar, all)
+            .map_err(|e| e.at(entry.at))?;
         // A constant factor of 0 lets nothing through.
-        if let (Step::Op(Op::Number2(Number2::Mul)), &[x, y]) = (&entry.step, entry.args.as_slice()) {
+        if let (Step::Op(Op::Number2(Number2::Mul)), &[x, y]) = (&entry.step, entry.args.as_slice())
+        {
             for (part, other) in parts.iter_mut().zip([y, x].map(|k| &self.entries[k])) {
                 if matches!(other.step, Step::Constant) && other.value.number().is_exact_zero() {
                     *part = None;

@@ -44,8 +44,8 @@ pub trait Operator<S: Scalar>: Send + Sync {
     /// # Errors
     /// Why there is none, in words.
     fn forward(&self, inputs: &[S]) -> Result<S, String>;
-    /// The cotangents of the inputs, one for each in order, from the cotangent of the output. On complex
-    /// numbers the derivative is conjugated, see [`rules`](crate::rules).
+    /// The cotangents of the inputs, one for each in order, from the cotangent of the output. On
+    /// complex numbers the derivative is conjugated, see [`rules`](crate::rules).
     ///
     /// # Errors
     /// Why there are none, in words.
@@ -90,8 +90,8 @@ pub trait ArrayOperator<S: Scalar>: Send + Sync {
     /// # Errors
     /// Why there is none, in words.
     fn forward(&self, inputs: &[Array<S>]) -> Result<Array<S>, String>;
-    /// The cotangents of the inputs, one for each in order and of its shape, from the cotangent of the output. On
-    /// complex numbers the derivative is conjugated, see [`rules`](crate::rules).
+    /// The cotangents of the inputs, one for each in order and of its shape, from the cotangent of
+    /// the output. On complex numbers the derivative is conjugated, see [`rules`](crate::rules).
     ///
     /// # Errors
     /// Why there are none, in words.
@@ -104,8 +104,8 @@ pub trait ArrayOperator<S: Scalar>: Send + Sync {
 }
 
 impl<S: Scalar> dyn Operator<S> {
-    /// An operator of two functions: the value, and the cotangents of the inputs from (inputs, output,
-    /// cotangent).
+    /// An operator of two functions: the value, and the cotangents of the inputs from (inputs,
+    /// output, cotangent).
     ///
     /// ```
     /// use ketgrad_core::tape::{Operator, Tape};

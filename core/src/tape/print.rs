@@ -78,7 +78,9 @@ impl<T: Real, S: Scalar<Real = T>> Inner<S> {
         let mut texts: Vec<String> = vec![String::new(); index + 1];
         let mut named = Vec::new();
         let mut count = 0;
-        for (k, entry) in self.entries.iter().enumerate().take(index + 1).filter(|(k, _)| uses[*k] > 0) {
+        for (k, entry) in
+            self.entries.iter().enumerate().take(index + 1).filter(|(k, _)| uses[*k] > 0)
+        {
             texts[k] = match &entry.step {
                 Step::Input(name) => name.clone(),
                 Step::Constant => entry.value.text(),

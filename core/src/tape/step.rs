@@ -29,7 +29,8 @@ pub(super) enum Step<S: Scalar> {
     Constant,
     Op(Op),
     Power(i64),
-    /// An element or a range of an array, which is the only operand: its cotangent is added in place.
+    /// An element or a range of an array, which is the only operand: its cotangent is added in
+    /// place.
     Part(Call),
     /// Operations with an array among the operands or as result.
     Call(Arc<Kernel>),
@@ -93,7 +94,8 @@ impl<T: Real, S: Scalar<Real = T>> Custom<S> {
         output: &Held<S>,
         bar: &Held<S>,
     ) -> Result<Vec<Held<S>>, TapeError> {
-        let failed = |reason| TapeError::Operator { operator: self.name().to_owned(), reason, at: None };
+        let failed =
+            |reason| TapeError::Operator { operator: self.name().to_owned(), reason, at: None };
         let bars: Vec<Held<S>> = match self {
             Custom::Numbers(op) => {
                 let inputs: Vec<S> = inputs.iter().map(Held::number).collect();
@@ -108,13 +110,18 @@ impl<T: Real, S: Scalar<Real = T>> Custom<S> {
         };
         let (given, expected) = (bars.len(), inputs.len());
         if given != expected {
-            return Err(TapeError::Cotangents { operator: self.name().to_owned(), given, expected });
+            return Err(TapeError::Cotangents {
+                operator: self.name().to_owned(),
+                given,
+                expected,
+            });
         }
         for (k, (bar, x)) in bars.iter().zip(inputs).enumerate() {
             if bar.shape() != x.shape() {
                 let (given, expected) = (bar.shape(), x.shape());
-                let reason =
-                    format!("the cotangent of input {k} has the shape {given:?}, expected {expected:?}");
+                let reason = format!(
+                    "the cotangent of input {k} has the shape {given:?}, expected {expected:?}"
+                );
                 return Err(failed(reason));
             }
         }
@@ -168,7 +175,11 @@ impl<S: Scalar> Default for Engine<S> {
 
 impl<T: Real, S: Scalar<Real = T>> Engine<S> {
     /// The operation on operands that are arrays or numbers, compiled once.
-    pub(super) fn kernel(&mut self, call: Call, arrays: SmallVec<[bool; 2]>) -> Result<Arc<Kernel>, String> {
+    pub(super) fn kernel(
+        &mut self,
+        call: Call,
+        arrays: SmallVec<[bool; 2]>,
+    ) -> Result<Arc<Kernel>, String> {
         Ok(match self.kernels.entry((call, arrays)) {
             hash_map::Entry::Occupied(found) => found.get().clone(),
             hash_map::Entry::Vacant(slot) => {
@@ -180,13 +191,20 @@ impl<T: Real, S: Scalar<Real = T>> Engine<S> {
     }
 
     /// The value of a step.
-    pub(super) fn value(&mut self, step: &Step<S>, args: &[&Held<S>]) -> Result<Held<S>, TapeError> {
-        let failed = |reason: String| TapeError::Operator { operator: step.name(), reason, at: None };
+    pub(super) fn value(
+        &mut self,
+        step: &Step<S>,
+        args: &[&Held<S>],
+    ) -> Result<Held<S>, TapeError> {
+        let failed =
+            |reason: String| TapeError::Operator { operator: step.name(), reason, at: None };
         let x = |k: usize| args[k].number();
         Ok(Held::Number(match step {
             Step::Op(Op::Number1(op)) => op.value(&x(0)),
             Step::Op(Op::Number2(op)) => op.value(&x(0), &x(1)),
-            Step::Op(Op::Real1(op)) => S::from_real(op.value(&x(0).re()).map_err(|e| failed(e.to_string()))?),
+            Step::Op(Op::Real1(op)) => {
+                S::from_real(op.value(&x(0).re()).map_err(|e| failed(e.to_string()))?)
+            }
             Step::Op(Op::Real2(op)) => {
                 S::from_real(op.value(&x(0).re(), &x(1).re()).map_err(|e| failed(e.to_string()))?)
             }
@@ -197,7 +215,9 @@ impl<T: Real, S: Scalar<Real = T>> Engine<S> {
                 Mixed::Abs2 => S::from_real(x(0).abs2()),
                 Mixed::Modulus => S::from_real(x(0).re().hypot(&x(0).im())),
                 Mixed::Arg => S::from_real(x(0).im().atan2(&x(0).re())),
-                other => return Err(failed(format!("`{}` is no operation of a tape", other.name()))),
+                other => {
+                    return Err(failed(format!("`{}` is no operation of a tape", other.name())));
+                }
             },
             Step::Power(n) => x(0).powi(*n),
             Step::Part(call) => return args[0].part(&call.ints()).map_err(failed),
@@ -216,8 +236,9 @@ impl<T: Real, S: Scalar<Real = T>> Engine<S> {
         }))
     }
 
-    /// The cotangents of the operands, none of an operand of which the operation takes nothing. `all` says that something leads
-    /// back to all of the result: then a zero is a number like others.
+    /// The cotangents of the operands, none of an operand of which the operation takes nothing.
+    /// `all` says that something leads back to all of the result: then a zero is a number like
+    /// others.
     pub(super) fn pull(
         &mut self,
         step: &Step<S>,
@@ -226,7 +247,8 @@ impl<T: Real, S: Scalar<Real = T>> Engine<S> {
         bar: &Held<S>,
         all: bool,
     ) -> Result<Pulled<S>, TapeError> {
-        let failed = |reason: String| TapeError::Operator { operator: step.name(), reason, at: None };
+        let failed =
+            |reason: String| TapeError::Operator { operator: step.name(), reason, at: None };
         let (x, re) = (|k: usize| N(args[k].number()), |k: usize| N(args[k].number().re()));
         let times = |p: S| {
             let bar = bar.number();
@@ -236,7 +258,9 @@ impl<T: Real, S: Scalar<Real = T>> Engine<S> {
         let chosen = |p: S| times(p.clone()).filter(|_| !p.is_exact_zero());
         Ok(match step {
             Step::Input(_) | Step::Constant => SmallVec::new(),
-            Step::Op(Op::Number1(op)) => SmallVec::from_iter([times(number1(*op, &x(0), &N(y.number())).0)]),
+            Step::Op(Op::Number1(op)) => {
+                SmallVec::from_iter([times(number1(*op, &x(0), &N(y.number())).0)])
+            }
             Step::Op(Op::Number2(op)) => {
                 let [p, q] = number2(*op, &x(0), &x(1), &N(y.number()));
                 SmallVec::from_iter(match op {
@@ -250,13 +274,15 @@ impl<T: Real, S: Scalar<Real = T>> Engine<S> {
                 SmallVec::from_iter([if op.is_constant() { chosen(p) } else { times(p) }])
             }
             Step::Op(Op::Real2(op)) => {
-                let partials = real2(*op, &re(0), &re(1), &N(y.number().re())).map(|p| S::from_real(p.0));
+                let partials =
+                    real2(*op, &re(0), &re(1), &N(y.number().re())).map(|p| S::from_real(p.0));
                 let choice = matches!(op, Real2::Min | Real2::Max);
                 partials.into_iter().map(|p| if choice { chosen(p) } else { times(p) }).collect()
             }
             Step::Op(Op::Mixed(op)) => {
-                let kernel =
-                    self.kernel(Call::new(op.name()), SmallVec::from_elem(false, 1)).map_err(failed)?;
+                let kernel = self
+                    .kernel(Call::new(op.name()), SmallVec::from_elem(false, 1))
+                    .map_err(failed)?;
                 self.pull_call(&kernel, args, y, bar, all).map_err(failed)?
             }
             Step::Power(n) => {
@@ -285,6 +311,8 @@ impl<T: Real, S: Scalar<Real = T>> Engine<S> {
         let data: Vec<Datum<S>> = args.iter().copied().chain([y, bar]).map(Held::datum).collect();
         let parts = kernel.pull(&mut self.machine, &data, all)?;
         let parts = parts.into_iter().zip(args).map(|(bar, x)| x.cotangent(bar));
-        parts.map(|bar| bar.map(Some).ok_or_else(|| "its pullback is no number".to_owned())).collect()
+        parts
+            .map(|bar| bar.map(Some).ok_or_else(|| "its pullback is no number".to_owned()))
+            .collect()
     }
 }

@@ -68,15 +68,15 @@ impl<'t, T: Real, S: Scalar<Real = T>> Variable<'t, S> {
         self.tape.value(self.index).number()
     }
 
-    /// The gradients of all `backward`s since the last [`Tape::zero_gradients`], added up. Computed variables
-    /// have theirs, too. Of a complex number `dL/dx + i dL/dy`.
+    /// The gradients of all `backward`s since the last [`Tape::zero_gradients`], added up. Computed
+    /// variables have theirs, too. Of a complex number `dL/dx + i dL/dy`.
     #[must_use]
     pub fn gradient(self) -> S {
         self.tape.gradient(self.index).number()
     }
 
-    /// Gives an input another value. What depends on it is computed anew when it is next asked for; gradients
-    /// stay as they are.
+    /// Gives an input another value. What depends on it is computed anew when it is next asked for;
+    /// gradients stay as they are.
     #[track_caller]
     pub fn set(self, value: S) {
         self.tape.set(self.index, Held::Number(value));
@@ -291,8 +291,11 @@ impl<T: Ordered> Variable<'_, T> {
     fn compare_variables(self, other: Self) -> Option<Ordering> {
         let (with, own) = (other.value(), std::ptr::eq(self.tape, other.tape));
         // One of another tape is a constant here.
-        let side =
-            if own { Side::Entry(other.index) } else { Side::Number(with.primal().unwrap_or(f64::NAN)) };
+        let side = if own {
+            Side::Entry(other.index)
+        } else {
+            Side::Number(with.primal().unwrap_or(f64::NAN))
+        };
         self.compare(side, &with)
     }
 }

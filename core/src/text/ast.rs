@@ -34,7 +34,9 @@ pub(super) struct Transformed {
 impl Transformed {
     /// As in mathematics.
     pub(super) fn written(&self) -> String {
-        self.transforms.iter().fold(self.function.text.clone(), |name, t| format!("{}({name})", t.name()))
+        self.transforms
+            .iter()
+            .fold(self.function.text.clone(), |name, t| format!("{}({name})", t.name()))
     }
 }
 
@@ -142,8 +144,8 @@ pub(super) enum ExprKind {
     Name(String),
     Neg(Box<Expr>),
     Not(Box<Expr>),
-    /// `a + b - c`: operators of one rank from left to right, so that long sums do not nest. Each operator has
-    /// its place.
+    /// `a + b - c`: operators of one rank from left to right, so that long sums do not nest. Each
+    /// operator has its place.
     Chain(Box<Expr>, Vec<(Operator, Span, Expr)>),
     /// `a && b && c`, or with `||` (`false`) alone.
     Logic(Box<Expr>, Vec<(bool, Span, Expr)>),

@@ -103,7 +103,9 @@ pub enum TextErrorKind {
         expected: &'static str,
     },
     /// A function without a value.
-    #[error("`{name}` gives no value: end it with an expression without `;`, an `if` with its `else`")]
+    #[error(
+        "`{name}` gives no value: end it with an expression without `;`, an `if` with its `else`"
+    )]
     NoValue {
         /// The function.
         name: String,

@@ -1,9 +1,10 @@
 //! What functions return, where they do not say.
 //!
-//! A result's kind follows from the kinds of the parameters, which are known; but functions call each other
-//! in any order, so the kinds are found as a fixed point: at first nothing is known, and each round learns
-//! what follows from the round before. What depends on a result not yet known is not known either, and does
-//! not contradict anything. A function of which nothing is learnt only calls itself; it counts as real.
+//! A result's kind follows from the kinds of the parameters, which are known; but functions call
+//! each other in any order, so the kinds are found as a fixed point: at first nothing is known, and
+//! each round learns what follows from the round before. What depends on a result not yet known is
+//! not known either, and does not contradict anything. A function of which nothing is learnt only
+//! calls itself; it counts as real.
 //!
 //! Errors are not reported here: lowering sees the same text again with all kinds known.
 
@@ -27,12 +28,15 @@ impl Known {
     /// What an operator between two numbers or arrays gives.
     fn meet(self, op: Operator, other: Known) -> Known {
         match (self.operand(), other.operand()) {
-            // An inexact quotient of literals is a real number; one of what is computed of literals is that of ints.
+            // An inexact quotient of literals is a real number; one of what is computed of literals
+            // is that of ints.
             (Known::Literal(Some(a)), Known::Literal(Some(b))) => {
                 op.on_literals(a, b).map_or(Known::Kind(Kind::Real), |n| Known::Literal(Some(n)))
             }
             (Known::Literal(_), Known::Literal(_)) if op == Operator::Div => Known::Kind(Kind::Int),
-            (Known::Kind(a), Known::Kind(b)) if [&a, &b].iter().any(|k| matches!(k, Kind::Array(_))) => {
+            (Known::Kind(a), Known::Kind(b))
+                if [&a, &b].iter().any(|k| matches!(k, Kind::Array(_))) =>
+            {
                 let complex = |k: &Kind| matches!(k, Kind::Complex | Kind::Array(Element::Complex));
                 Known::Kind(Kind::Array(if complex(&a) || complex(&b) {
                     Element::Complex
@@ -114,7 +118,11 @@ impl<'a> Infer<'a> {
         returned.join(tail).anonymous()
     }
 
-    fn block(&mut self, block: &Block, kinds: &dyn Fn(&super::ast::KindExpr) -> Option<Kind>) -> Known {
+    fn block(
+        &mut self,
+        block: &Block,
+        kinds: &dyn Fn(&super::ast::KindExpr) -> Option<Kind>,
+    ) -> Known {
         self.scopes.push(HashMap::new());
         for statement in &block.statements {
             self.statement(statement, kinds);
@@ -140,7 +148,10 @@ impl<'a> Infer<'a> {
                     Pattern::Name { name, .. } => self.define(&name.text, known),
                     Pattern::Tuple(names) => {
                         for (k, (name, _)) in names.iter().enumerate() {
-                            let field = known.kind().and_then(|t| t.fields().get(k)).map(|f| f.kind.clone());
+                            let field = known
+                                .kind()
+                                .and_then(|t| t.fields().get(k))
+                                .map(|f| f.kind.clone());
                             self.define(&name.text, field.map_or(Known::Nothing, Known::Kind));
                         }
                     }
@@ -171,7 +182,11 @@ impl<'a> Infer<'a> {
         deep(|| self.deep_expr(e, kinds))
     }
 
-    fn deep_expr(&mut self, e: &Expr, kinds: &dyn Fn(&super::ast::KindExpr) -> Option<Kind>) -> Known {
+    fn deep_expr(
+        &mut self,
+        e: &Expr,
+        kinds: &dyn Fn(&super::ast::KindExpr) -> Option<Kind>,
+    ) -> Known {
         let known = Known::Kind;
         match &e.kind {
             ExprKind::Int(n) => Known::Literal(Some(*n)),
@@ -187,9 +202,14 @@ impl<'a> Infer<'a> {
             },
             ExprKind::Chain(first, more) => match more.first() {
                 Some((Operator::Compare(_), _, second)) => {
-                    let both = [self.expr(first, kinds), self.expr(second, kinds)].map(Known::operand);
+                    let both =
+                        [self.expr(first, kinds), self.expr(second, kinds)].map(Known::operand);
                     let is_array = |known: &Known| matches!(known, Known::Kind(Kind::Array(_)));
-                    known(if both.iter().any(is_array) { Kind::Array(Element::Real) } else { Kind::Bool })
+                    known(if both.iter().any(is_array) {
+                        Kind::Array(Element::Real)
+                    } else {
+                        Kind::Bool
+                    })
                 }
                 _ => more.iter().fold(self.expr(first, kinds), |left, (op, _, e)| {
                     let right = self.expr(e, kinds);
@@ -211,7 +231,9 @@ impl<'a> Infer<'a> {
             }
             ExprKind::TupleField(e, k) => {
                 let tuple = match self.expr(e, kinds) {
-                    Known::Tuple(items) => return items.into_iter().nth(*k).unwrap_or(Known::Nothing),
+                    Known::Tuple(items) => {
+                        return items.into_iter().nth(*k).unwrap_or(Known::Nothing);
+                    }
                     tuple => tuple,
                 };
                 let field = tuple.kind().and_then(|t| t.fields().get(*k)).map(|f| f.kind.clone());
@@ -231,8 +253,12 @@ impl<'a> Infer<'a> {
                 let element = self.expr(x, kinds);
                 self.array(element, false)
             }
-            ExprKind::Tuple(items) => Known::tuple(items.iter().map(|e| self.expr(e, kinds)).collect()),
-            ExprKind::Struct(name, _) => self.structs.get(&name.text).cloned().map_or(Known::Nothing, known),
+            ExprKind::Tuple(items) => {
+                Known::tuple(items.iter().map(|e| self.expr(e, kinds)).collect())
+            }
+            ExprKind::Struct(name, _) => {
+                self.structs.get(&name.text).cloned().map_or(Known::Nothing, known)
+            }
             ExprKind::If(arms, last) => {
                 let mut sum = Known::Nothing;
                 for (_, body) in arms {
@@ -255,7 +281,9 @@ impl<'a> Infer<'a> {
             Known::Literals | Known::Kind(Kind::Array(Element::Int)) => {
                 Known::Kind(Kind::Array(Element::Real))
             }
-            Known::Kind(k) => Element::of(&k).map_or(Known::Nothing, |e| Known::Kind(Kind::Array(e))),
+            Known::Kind(k) => {
+                Element::of(&k).map_or(Known::Nothing, |e| Known::Kind(Kind::Array(e)))
+            }
             Known::Literal(_) => Known::Literals,
             Known::Nothing if empty => Known::Kind(Kind::Array(Element::Real)),
             Known::Tuple(_) | Known::Nothing => Known::Nothing,
@@ -311,7 +339,9 @@ impl<'a> Infer<'a> {
             // Literals beside an array are real numbers.
             let kind = |(k, known): (usize, &Known)| match (known, builtin.hint(k)) {
                 (Known::Kind(kind), _) => Some(kind.clone()),
-                (Known::Literal(_), hint) => Some(if hint.is_none() { Kind::Real } else { Kind::Int }),
+                (Known::Literal(_), hint) => {
+                    Some(if hint.is_none() { Kind::Real } else { Kind::Int })
+                }
                 (Known::Literals, Some(hint @ Kind::Array(_))) => Some(hint),
                 (Known::Literals, _) => Some(Kind::Array(Element::Real)),
                 (Known::Tuple(_) | Known::Nothing, _) => None,
@@ -322,7 +352,8 @@ impl<'a> Infer<'a> {
             }
         }
         let joined = || args.iter().cloned().fold(Known::Nothing, Known::join);
-        let real = |k: Known| if matches!(k, Known::Literal(_)) { Known::Kind(Kind::Real) } else { k };
+        let real =
+            |k: Known| if matches!(k, Known::Literal(_)) { Known::Kind(Kind::Real) } else { k };
         match Builtin::by_name(name) {
             Some(Builtin::Number1(_) | Builtin::Number2(_)) => real(joined()),
             Some(Builtin::MinMax(..)) => joined(),

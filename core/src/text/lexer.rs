@@ -1,5 +1,5 @@
-//! Text to tokens. Every character belongs to a token, to space or to a comment; what is none of these is an
-//! error with its place.
+//! Text to tokens. Every character belongs to a token, to space or to a comment; what is none of
+//! these is an error with its place.
 
 use crate::{errors::Errors, ir::Position};
 
@@ -39,12 +39,17 @@ pub(super) const BELOW: &str = "an integer below 2^63";
 
 /// Longer marks first.
 const MARKS: [&str; 38] = [
-    "..=", "**", "->", "::", "..", "==", "!=", "<=", ">=", "&&", "||", "+=", "-=", "*=", "/=", "(", ")", "{",
-    "}", "[", "]", ",", ";", ":", ".", "+", "-", "*", "/", "%", "^", "<", ">", "=", "!", "&", "|", "#",
+    "..=", "**", "->", "::", "..", "==", "!=", "<=", ">=", "&&", "||", "+=", "-=", "*=", "/=", "(",
+    ")", "{", "}", "[", "]", ",", ";", ":", ".", "+", "-", "*", "/", "%", "^", "<", ">", "=", "!",
+    "&", "|", "#",
 ];
 
-/// All tokens, ended by [`Token::End`]. A text that is too long, or has too many of them, is an error there.
-pub(super) fn lex(source: &str, limits: &TextLimits) -> Result<Vec<(Token, Span)>, Errors<TextError>> {
+/// All tokens, ended by [`Token::End`]. A text that is too long, or has too many of them, is an
+/// error there.
+pub(super) fn lex(
+    source: &str,
+    limits: &TextLimits,
+) -> Result<Vec<(Token, Span)>, Errors<TextError>> {
     let mut tokens: Vec<(Token, Span)> = Vec::new();
     let mut errors = Vec::new();
     // Editors of some systems put a mark before the text.
@@ -137,7 +142,10 @@ pub(super) fn error(span: Span, kind: TextErrorKind) -> TextError {
 /// `12`, `1_000`, `0.5`, `1e-3`, `2.`; not the `1` of `1..n` with its dots.
 fn number_len(s: &[u8], field: bool) -> usize {
     let digits = |from: usize| {
-        s[from..].iter().position(|b| !b.is_ascii_digit() && *b != b'_').map_or(s.len(), |n| from + n)
+        s[from..]
+            .iter()
+            .position(|b| !b.is_ascii_digit() && *b != b'_')
+            .map_or(s.len(), |n| from + n)
     };
     let mut len = digits(0);
     if field {

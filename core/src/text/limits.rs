@@ -12,11 +12,13 @@ pub(super) const LONGEST_WORD: usize = 2_000;
 /// The most errors of a text that are told.
 pub(super) const MOST_ERRORS: usize = 100;
 
-/// How much a text may be, and make of whoever reads it: memory and time follow from these, whatever is written. Beyond one
-/// is an [error](super::TextErrorKind::TooLarge) that says where, and names it.
+/// How much a text may be, and make of whoever reads it: memory and time follow from these,
+/// whatever is written. Beyond one is an [error](super::TextErrorKind::TooLarge) that says where,
+/// and names it.
 ///
-/// Beside these a name or a number has at most 2,000 bytes, blocks, expressions and kinds nest 1,000 deep, a tuple or a struct
-/// holds 10,000 numbers and 64 levels of others, and of what is wrong 100 errors are told.
+/// Beside these a name or a number has at most 2,000 bytes, blocks, expressions and kinds nest
+/// 1,000 deep, a tuple or a struct holds 10,000 numbers and 64 levels of others, and of what is
+/// wrong 100 errors are told.
 ///
 /// ```
 /// use ketgrad_core::{rules::Rules, text::{TextLimits, parse_program_within}};
@@ -32,8 +34,8 @@ pub struct TextLimits {
     pub bytes: usize,
     /// Names, numbers, operators and brackets of the text.
     pub tokens: usize,
-    /// Size of all that its functions become: instructions, their operands, the values that blocks hand on; each value of a tuple
-    /// counts as many times as it has leaves.
+    /// Size of all that its functions become: instructions, their operands, the values that blocks
+    /// hand on; each value of a tuple counts as many times as it has leaves.
     pub size: usize,
 }
 
@@ -45,7 +47,8 @@ impl Default for TextLimits {
 }
 
 impl TextLimits {
-    /// 16 MiB, 1,500,000 tokens, a size of 3,000,000: some 130,000 lines, which take about 1 GiB while they are read.
+    /// 16 MiB, 1,500,000 tokens, a size of 3,000,000: some 130,000 lines, which take about 1 GiB
+    /// while they are read.
     #[must_use]
     pub const fn new() -> TextLimits {
         TextLimits { bytes: 16 << 20, tokens: 1_500_000, size: 3_000_000 }

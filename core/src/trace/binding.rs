@@ -1,5 +1,5 @@
-//! Gates on symbols: [`Values`] of expressions bind circuits over `Complex<Expr>`, as of every real number, and
-//! over [`ComplexExpr`].
+//! Gates on symbols: [`Values`] of expressions bind circuits over `Complex<Expr>`, as of every real
+//! number, and over [`ComplexExpr`].
 
 use num_complex::Complex;
 

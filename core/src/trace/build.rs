@@ -9,10 +9,10 @@
 //! | constant factors stand first and are collected | `x/3 = 1/3 x`, `2 (3 x) = 6 x`, `2 x + 3 x = 5 x` |
 //! | parts of complex numbers are known | `re(a + b i) = a`, `re z + i im z = z`, `conj(conj z) = z` |
 //!
-//! They hold for real and complex numbers. In floats `0 x = 0` and `x - x = 0` also where x is infinite or
-//! NaN, and collected constant factors may differ in the last digit from the program as it was written.
-//! Nothing else is rewritten: `x + x` stays a sum, `(x + y) - y` stays as it is. Each rule looks at a fixed
-//! number of parts, so an operation costs O(1).
+//! They hold for real and complex numbers. In floats `0 x = 0` and `x - x = 0` also where x is
+//! infinite or NaN, and collected constant factors may differ in the last digit from the program as
+//! it was written. Nothing else is rewritten: `x + x` stays a sum, `(x + y) - y` stays as it is.
+//! Each rule looks at a fixed number of parts, so an operation costs O(1).
 
 use crate::ir::{Compare, Kind, Literal, Mixed, Number1, Number2, Op, Real1, Real2};
 
@@ -91,7 +91,8 @@ fn cartesian(z: &Sym) -> Option<(Sym, Sym)> {
 
 /// `x + i y`.
 pub(super) fn complex(x: Sym, y: Sym) -> Sym {
-    if let (Some([z]), Some([w])) = (x.args_of(Op::Mixed(Mixed::Re)), y.args_of(Op::Mixed(Mixed::Im)))
+    if let (Some([z]), Some([w])) =
+        (x.args_of(Op::Mixed(Mixed::Re)), y.args_of(Op::Mixed(Mixed::Im)))
         && z.key() == w.key()
     {
         return z.clone();
@@ -222,7 +223,15 @@ pub(super) fn number1(op: Number1, x: &Sym) -> Sym {
     }
     if let Some(positive) = negated(x) {
         match op {
-            F::Sin | F::Tan | F::Asin | F::Atan | F::Sinh | F::Tanh | F::Asinh | F::Atanh | F::Recip => {
+            F::Sin
+            | F::Tan
+            | F::Asin
+            | F::Atan
+            | F::Sinh
+            | F::Tanh
+            | F::Asinh
+            | F::Atanh
+            | F::Recip => {
                 return neg(&number1(op, &positive));
             }
             F::Cos | F::Cosh => return number1(op, &positive),
@@ -240,7 +249,11 @@ pub(super) fn number2(op: Number2, a: &Sym, b: &Sym) -> Sym {
         Number2::Mul => mul(a, b),
         Number2::Div => div(a, b),
         Number2::Scale | Number2::Guard if is_zero(b) => like(Constant::ZERO, &a.kind()),
-        Number2::Scale if b.constant().is_some() || a.constant().is_some_and(Constant::is_exact) => mul(a, b),
+        Number2::Scale
+            if b.constant().is_some() || a.constant().is_some_and(Constant::is_exact) =>
+        {
+            mul(a, b)
+        }
         Number2::Guard if b.constant().is_some() => a.clone(),
         Number2::Pow if is_zero(b) => like(Constant::ONE, &a.kind()),
         Number2::Pow if b.constant().is_some_and(|c| c.is_int(1)) => a.clone(),
@@ -318,7 +331,8 @@ pub(super) fn of_complex(op: Mixed, z: &Sym) -> Sym {
     }
 }
 
-/// Any operation, as the instructions of a function name them; `None` for one that expressions do not have.
+/// Any operation, as the instructions of a function name them; `None` for one that expressions do
+/// not have.
 pub(super) fn any(op: Op, args: &[Sym], kind: &Kind) -> Option<Sym> {
     Some(match (op, args) {
         (Op::Real(Literal(x)), []) => Sym::Const(Constant::from_f64(x)),
@@ -347,10 +361,12 @@ pub(super) fn any(op: Op, args: &[Sym], kind: &Kind) -> Option<Sym> {
             Some(n) => Sym::op(Op::Int(n), &[], Kind::Int),
             None => Sym::op(op, args, Kind::Int),
         },
-        (Op::Int2(f), [a, b]) => match integer(a).zip(integer(b)).and_then(|(a, b)| f.value(a, b)) {
-            Some(n) => Sym::op(Op::Int(n), &[], Kind::Int),
-            None => Sym::op(op, args, Kind::Int),
-        },
+        (Op::Int2(f), [a, b]) => {
+            match integer(a).zip(integer(b)).and_then(|(a, b)| f.value(a, b)) {
+                Some(n) => Sym::op(Op::Int(n), &[], Kind::Int),
+                None => Sym::op(op, args, Kind::Int),
+            }
+        }
         _ => return None,
     })
 }
@@ -365,7 +381,9 @@ pub(super) fn integer(n: &Sym) -> Option<i64> {
 /// A comparison; of constants its answer.
 pub(super) fn compare(op: Compare, a: &Sym, b: &Sym) -> Sym {
     match (a, b) {
-        (Sym::Const(x), Sym::Const(y)) => Sym::op(Op::Bool(op.holds(x.compare(*y))), &[], Kind::Bool),
+        (Sym::Const(x), Sym::Const(y)) => {
+            Sym::op(Op::Bool(op.holds(x.compare(*y))), &[], Kind::Bool)
+        }
         _ => Sym::op(Op::Compare(op), &[a.clone(), b.clone()], Kind::Bool),
     }
 }

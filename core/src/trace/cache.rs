@@ -17,9 +17,10 @@ use super::{
 
 /// A function with its recordings.
 ///
-/// A call looks for a recording of the same shape whose conditions hold; if there is none, the function runs
-/// on [`Traced`](super::Traced) numbers and is recorded. A recording is differentiated and compiled when it
-/// is first used. Cost of a later call: the conditions of the recordings that fit in shape, and the program.
+/// A call looks for a recording of the same shape whose conditions hold; if there is none, the
+/// function runs on [`Traced`](super::Traced) numbers and is recorded. A recording is
+/// differentiated and compiled when it is first used. Cost of a later call: the conditions of the
+/// recordings that fit in shape, and the program.
 ///
 /// ```
 /// use ketgrad_core::{scalar::{Ordered, Scalar}, trace::{Cached, Traced}};

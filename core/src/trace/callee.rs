@@ -1,7 +1,8 @@
 //! Calls that stay calls: functions with rules of their own, and primitives.
 //!
-//! A Rust function that is recorded is inlined, and so is all that it calls. What has a derivative of its
-//! own, or none, must stay a call: it is called through a [`Callee`], on numbers as on symbols.
+//! A Rust function that is recorded is inlined, and so is all that it calls. What has a derivative
+//! of its own, or none, must stay a call: it is called through a [`Callee`], on numbers as on
+//! symbols.
 //!
 //! ```
 //! use ketgrad_core::{exec::{Datum, Derivatives}, text::parse_program, trace::{Callee, Expr, Record, trace}};
@@ -71,8 +72,8 @@ impl fmt::Debug for Callee {
 }
 
 impl Callee {
-    /// The function or primitive of the given name. Its parameters and its result are all real or all
-    /// complex.
+    /// The function or primitive of the given name. Its parameters and its result are all real or
+    /// all complex.
     ///
     /// # Errors
     /// There is none, or it takes or gives something else.
@@ -83,8 +84,12 @@ impl Callee {
         let Some(p) = program.lookup_primitive(name) else {
             let names = program.functions.values().map(|f| &f.name);
             let names = names.chain(program.primitives.values().map(|p| &p.name));
-            let nearest = names.max_by(|a, b| strsim::jaro(a, name).total_cmp(&strsim::jaro(b, name)));
-            return Err(TraceError::UnknownFunction { name: name.into(), nearest: nearest.cloned() });
+            let nearest =
+                names.max_by(|a, b| strsim::jaro(a, name).total_cmp(&strsim::jaro(b, name)));
+            return Err(TraceError::UnknownFunction {
+                name: name.into(),
+                nearest: nearest.cloned(),
+            });
         };
         let primitive = &program.primitives[p];
         let (params, result) = (primitive.params.clone(), primitive.result.clone());
@@ -102,7 +107,13 @@ impl Callee {
     pub(super) fn function(program: &Program, f: FuncId) -> Result<Callee, TraceError> {
         let function = &program.functions[f];
         let params = function.params.iter().map(|p| p.kind.clone()).collect();
-        Callee::shared(program, Target::Function(f), &function.name, params, function.result.clone())
+        Callee::shared(
+            program,
+            Target::Function(f),
+            &function.name,
+            params,
+            function.result.clone(),
+        )
     }
 
     fn shared(
@@ -125,7 +136,9 @@ impl Callee {
             Target::Primitive(_) => None,
         };
         let texts = match target {
-            Target::Function(f) => program.reachable(f).into_iter().map(|g| program.print(g)).collect(),
+            Target::Function(f) => {
+                program.reachable(f).into_iter().map(|g| program.print(g)).collect()
+            }
             Target::Primitive(_) => String::new(),
         };
         let key = text_key(&format!("{name}\n{texts}"));
@@ -180,14 +193,20 @@ impl Callee {
     }
 
     /// Runs it on numbers.
-    fn run<T: Real, S: Scalar<Real = T>>(&self, host: &dyn Host<S>, args: &[S]) -> Result<S, TraceError> {
+    fn run<T: Real, S: Scalar<Real = T>>(
+        &self,
+        host: &dyn Host<S>,
+        args: &[S],
+    ) -> Result<S, TraceError> {
         let Some(code) = &self.0.code else {
             let e = CallError::Undefined { name: self.0.name.clone() };
             return Err(TraceError::Run(RunError::from(e)));
         };
         let real = self.0.result == Kind::Real;
-        let args: Vec<Datum<S>> =
-            args.iter().map(|x| if real { Datum::Real(x.re()) } else { Datum::Complex(x.clone()) }).collect();
+        let args: Vec<Datum<S>> = args
+            .iter()
+            .map(|x| if real { Datum::Real(x.re()) } else { Datum::Complex(x.clone()) })
+            .collect();
         match code.call(&mut Machine::new(), host, &Limits::default(), &args)? {
             Datum::Real(x) => Ok(S::from_real(x)),
             Datum::Complex(z) => Ok(z),
@@ -207,7 +226,8 @@ pub trait Record: Scalar {
 
 macro_rules! runs {
     ($($S:ty)*) => {
-        /// Computes primitives on all numbers that a [`Callee`] runs on. A host of every scalar is one.
+        /// Computes primitives on all numbers that a [`Callee`] runs on. A host of every scalar is
+        /// one.
         pub trait Hosts: $(Host<$S> +)* Send + Sync {}
         impl<H: $(Host<$S> +)* Send + Sync> Hosts for H {}
         $(

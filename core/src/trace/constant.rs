@@ -1,10 +1,10 @@
 //! Exact constants `q sqrt(n) pi^k` and, beside them, floats.
 //!
-//! `q` is a fraction of 64-bit integers, `n` a positive integer without square factors, `k` 0 or 1. That is
-//! what gates and derivatives are made of: 1/2, 1/sqrt 2, pi/4. Operations are exact or give `None`; then the
-//! operation is kept as it is. A float that is a fraction with a small power of two below (0.5, 3.0) is
-//! exact; any other (0.1, NaN, infinity) stays the float that it is and is computed with when the program
-//! runs.
+//! `q` is a fraction of 64-bit integers, `n` a positive integer without square factors, `k` 0 or 1.
+//! That is what gates and derivatives are made of: 1/2, 1/sqrt 2, pi/4. Operations are exact or
+//! give `None`; then the operation is kept as it is. A float that is a fraction with a small power
+//! of two below (0.5, 3.0) is exact; any other (0.1, NaN, infinity) stays the float that it is and
+//! is computed with when the program runs.
 
 use std::cmp::Ordering;
 
@@ -60,7 +60,8 @@ impl Constant {
 
     pub(super) fn from_f64(x: f64) -> Constant {
         let scaled = x * f64::from(1 << PLACES);
-        let exact = scaled.abs() < 9e15 && scaled.fract() == 0.0 && !(x == 0.0 && x.is_sign_negative());
+        let exact =
+            scaled.abs() < 9e15 && scaled.fract() == 0.0 && !(x == 0.0 && x.is_sign_negative());
         if exact { Constant::ratio(scaled as i64, 1 << PLACES) } else { integer(x) }
     }
 
@@ -143,7 +144,8 @@ impl Constant {
     }
 
     pub(super) fn mul(self, other: Constant) -> Option<Constant> {
-        let (Constant::Exact { q: a, root: m, pi }, Constant::Exact { q: b, root: n, pi: p }) = (self, other)
+        let (Constant::Exact { q: a, root: m, pi }, Constant::Exact { q: b, root: n, pi: p }) =
+            (self, other)
         else {
             return None;
         };
@@ -170,9 +172,10 @@ impl Constant {
 
     pub(super) fn div(self, other: Constant) -> Option<Constant> {
         match (self, other) {
-            (Constant::Exact { q: a, root: m, pi: true }, Constant::Exact { q: b, root: n, pi: true }) => {
-                Constant::scaled(a, m, false).mul(Constant::scaled(b, n, false).recip()?)
-            }
+            (
+                Constant::Exact { q: a, root: m, pi: true },
+                Constant::Exact { q: b, root: n, pi: true },
+            ) => Constant::scaled(a, m, false).mul(Constant::scaled(b, n, false).recip()?),
             _ => self.mul(other.recip()?),
         }
     }
@@ -221,7 +224,9 @@ impl Constant {
         }
         let half_pi = Constant::scaled(Q::new_raw(1, 2), 1, true);
         Some(match f {
-            F::Cbrt | F::ExpM1 | F::Ln1p | F::Tan | F::Sinh | F::Tanh if self.is_int(0) => Constant::ZERO,
+            F::Cbrt | F::ExpM1 | F::Ln1p | F::Tan | F::Sinh | F::Tanh if self.is_int(0) => {
+                Constant::ZERO
+            }
             F::Asin | F::Atan | F::Asinh | F::Atanh if self.is_int(0) => Constant::ZERO,
             F::Exp | F::Cosh if self.is_int(0) => Constant::ONE,
             F::Acos if self.is_int(0) => half_pi,
@@ -298,7 +303,9 @@ mod tests {
     #[test]
     fn floats_are_exact_only_with_few_binary_places() {
         assert!(Constant::from_f64(0.75).is_exact() && Constant::from_f64(-3.0).is_exact());
-        assert!(Constant::from_f64(9e15).as_rational().is_none() && Constant::from_f64(8e15).is_exact());
+        assert!(
+            Constant::from_f64(9e15).as_rational().is_none() && Constant::from_f64(8e15).is_exact()
+        );
         for x in [0.1, f64::NAN, f64::INFINITY, -0.0, 1e300] {
             assert!(!Constant::from_f64(x).is_exact(), "{x}");
         }

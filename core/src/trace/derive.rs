@@ -1,7 +1,8 @@
 //! Expressions as programs: lowering, evaluation, derivatives, simplification.
 //!
-//! An expression has no engine of its own. To be evaluated it becomes a function that the executor runs; its
-//! derivative is the pushforward or the adjoint of that function, read back as expressions.
+//! An expression has no engine of its own. To be evaluated it becomes a function that the executor
+//! runs; its derivative is the pushforward or the adjoint of that function, read back as
+//! expressions.
 
 use crate::{
     adjoint,
@@ -28,8 +29,8 @@ enum Given<S: Scalar> {
 }
 
 impl Expr {
-    /// The function of the given name whose parameters are the inputs in the given order. An input that the
-    /// expression does not mention counts as real.
+    /// The function of the given name whose parameters are the inputs in the given order. An input
+    /// that the expression does not mention counts as real.
     ///
     /// # Errors
     /// An input that is not listed, or one listed twice.
@@ -40,8 +41,8 @@ impl Expr {
     /// The function as program text, which [`parse_program`](crate::text::parse_program) reads.
     ///
     /// # Errors
-    /// As [`function`](Expr::function); a name that the program language cannot have: `a[0]`, `let`, a function
-    /// called `sin`.
+    /// As [`function`](Expr::function); a name that the program language cannot have: `a[0]`,
+    /// `let`, a function called `sin`.
     pub fn program_text(&self, name: &str, inputs: &[&str]) -> Result<String, TraceError> {
         program_text(&self.0, name, inputs)
     }
@@ -60,7 +61,8 @@ impl Expr {
     /// # Errors
     /// An input without a value, or the program fails.
     pub fn evaluate<T: Real>(&self, values: &[(&str, T)]) -> Result<T, TraceError> {
-        let values: Vec<_> = values.iter().map(|(n, x)| (*n, Given::<T>::Real(x.clone()))).collect();
+        let values: Vec<_> =
+            values.iter().map(|(n, x)| (*n, Given::<T>::Real(x.clone()))).collect();
         match evaluate(&self.0, &values)? {
             Datum::Real(x) => Ok(x),
             other => Err(not_a_number(other.describe())),
@@ -102,8 +104,8 @@ impl Expr {
         simplified(&self.0, level).map(Expr)
     }
 
-    /// The expression that a straight-line function is, in symbols of the names of its parameters. Functions
-    /// that it calls are opened, unless they have a rule of their own.
+    /// The expression that a straight-line function is, in symbols of the names of its parameters.
+    /// Functions that it calls are opened, unless they have a rule of their own.
     ///
     /// ```
     /// use ketgrad_core::{text::parse_program, trace::Expr};
@@ -141,7 +143,10 @@ impl ComplexExpr {
     ///
     /// # Errors
     /// An input without a value, or the program fails.
-    pub fn evaluate<T: Real, S: Scalar<Real = T>>(&self, values: &[(&str, S)]) -> Result<S, TraceError> {
+    pub fn evaluate<T: Real, S: Scalar<Real = T>>(
+        &self,
+        values: &[(&str, S)],
+    ) -> Result<S, TraceError> {
         let values: Vec<_> = values.iter().map(|(n, z)| (*n, Given::Complex(z.clone()))).collect();
         match evaluate(&self.0, &values)? {
             Datum::Complex(z) => Ok(z),
@@ -149,8 +154,8 @@ impl ComplexExpr {
         }
     }
 
-    /// The derivative by an input, by forward mode. By a complex input it is `f'(z)` where f is holomorphic;
-    /// else (`re`, `conj`, `abs2`) it is the derivative along the real axis.
+    /// The derivative by an input, by forward mode. By a complex input it is `f'(z)` where f is
+    /// holomorphic; else (`re`, `conj`, `abs2`) it is the derivative along the real axis.
     ///
     /// # Errors
     /// Something in it has no derivative.
@@ -182,7 +187,8 @@ fn not_a_number(what: String) -> TraceError {
 /// A parameter for each name, of the kind of the symbol of that name.
 fn params(root: &Sym, inputs: &[&str]) -> Vec<Param> {
     let known = symbols(root);
-    let kind = |name: &str| known.iter().find(|(n, _)| n == name).map_or(Kind::Real, |(_, s)| s.kind());
+    let kind =
+        |name: &str| known.iter().find(|(n, _)| n == name).map_or(Kind::Real, |(_, s)| s.kind());
     inputs.iter().map(|name| Param::new(*name, kind(name))).collect()
 }
 
@@ -223,7 +229,8 @@ fn program_text(root: &Sym, name: &str, inputs: &[&str]) -> Result<String, Trace
     };
     let params: Vec<String> = params(root, inputs).iter().map(list).collect();
     let printed = print(std::slice::from_ref(root));
-    let pi = mentions_pi(std::slice::from_ref(root)).then(|| ("pi".to_owned(), "acos(-1.0)".to_owned()));
+    let pi =
+        mentions_pi(std::slice::from_ref(root)).then(|| ("pi".to_owned(), "acos(-1.0)".to_owned()));
     let lets = pi.into_iter().chain(printed.names).map(|(n, t)| format!("    let {n} = {t};\n"));
     let lets: String = lets.collect();
     let result = printed.results.concat();
@@ -242,9 +249,11 @@ fn evaluate<T: Real, S: Scalar<Real = T>>(
         (Given::Real(x), Kind::Real) => Ok(Datum::Real(x.clone())),
         (Given::Complex(z), Kind::Complex) => Ok(Datum::Complex(z.clone())),
         (Given::Complex(z), _) => Ok(Datum::Real(z.re())),
-        (Given::Real(_), expected) => {
-            Err(TraceError::Kind { name: (*name).into(), given: Kind::Real, expected: expected.clone() })
-        }
+        (Given::Real(_), expected) => Err(TraceError::Kind {
+            name: (*name).into(),
+            given: Kind::Real,
+            expected: expected.clone(),
+        }),
     });
     let args: Vec<Datum<S>> = args.collect::<Result<_, _>>()?;
     Ok(code.call(&mut Machine::new(), &NoHost, &Limits::default(), &args)?)
@@ -253,7 +262,8 @@ fn evaluate<T: Real, S: Scalar<Real = T>>(
 fn derivative(root: &Sym, input: &str) -> Result<Sym, TraceError> {
     let (names, inputs) = own_inputs(root);
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let like = |sym: &Sym, n: i64| super::build::like(super::constant::Constant::int(n), &sym.kind());
+    let like =
+        |sym: &Sym, n: i64| super::build::like(super::constant::Constant::int(n), &sym.kind());
     if !names.contains(&input) {
         return Ok(like(root, 0));
     }
@@ -319,7 +329,8 @@ fn from_program(program: &Program, name: &str, kind: &Kind) -> Result<Sym, Trace
         };
         return Err(TraceError::Signature { name: name.into(), given, expected });
     }
-    let args = function.params.iter().map(|p| Raised::One(Sym::symbol(&p.name, p.kind.clone()))).collect();
+    let args =
+        function.params.iter().map(|p| Raised::One(Sym::symbol(&p.name, p.kind.clone()))).collect();
     let raised = raise(program, f, args, false)?;
     raised.leaves().pop().ok_or_else(|| not_a_number("no number".into()))
 }

@@ -20,7 +20,9 @@ pub enum TraceError {
         inputs: Vec<String>,
     },
     /// An input of one recording was used outside of it, or in another.
-    #[error("`{name}` is an input of another recording: hand it over as an argument instead of capturing it")]
+    #[error(
+        "`{name}` is an input of another recording: hand it over as an argument instead of capturing it"
+    )]
     Foreign {
         /// Its name.
         name: String,
@@ -77,8 +79,11 @@ pub enum TraceError {
         /// What can be recorded.
         expected: &'static str,
     },
-    /// A function that is no expression: it has loops or branches, or an op that expressions do not have.
-    #[error("`{function}` is no expression: it holds {what}; record a call of it, or run it on numbers")]
+    /// A function that is no expression: it has loops or branches, or an op that expressions do not
+    /// have.
+    #[error(
+        "`{function}` is no expression: it holds {what}; record a call of it, or run it on numbers"
+    )]
     NotAnExpression {
         /// The function.
         function: String,
@@ -103,7 +108,9 @@ impl From<DeriveError> for TraceError {
     fn from(e: DeriveError) -> TraceError {
         match e {
             DeriveError::Unknown { name, nearest } => TraceError::UnknownFunction { name, nearest },
-            DeriveError::Shapes(e) => TraceError::Run(RunError::Array { at: e.at, source: e.source }),
+            DeriveError::Shapes(e) => {
+                TraceError::Run(RunError::Array { at: e.at, source: e.source })
+            }
             DeriveError::Diff(e) => TraceError::Diff(e),
             DeriveError::Run(e) => TraceError::Run(e),
             // Of loops, memory budgets and machine code, which nothing here asks for.

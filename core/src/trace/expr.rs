@@ -19,9 +19,9 @@ use super::{
 
 /// A real expression.
 ///
-/// Cloning copies a handle. `==` compares the formulas, up to the order of sums and products: `x + y` is
-/// `y + x`, but `x * (y + z)` is not `x * y + x * z`. It costs O(1): keys of 128 bits are compared, and two
-/// different formulas share one with a probability of about 2^-128.
+/// Cloning copies a handle. `==` compares the formulas, up to the order of sums and products:
+/// `x + y` is `y + x`, but `x * (y + z)` is not `x * y + x * z`. It costs O(1): keys of 128 bits
+/// are compared, and two different formulas share one with a probability of about 2^-128.
 #[derive(Clone)]
 pub struct Expr(pub(super) Sym);
 
@@ -167,7 +167,8 @@ macro_rules! expression {
         impl fmt::Debug for $E {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result { fmt::Display::fmt(self, f) }
         }
-        /// A constant is zero or not; anything else is not *exactly* zero, whatever values it may take.
+        /// A constant is zero or not; anything else is not *exactly* zero, whatever values it may
+        /// take.
         impl Ring for $E {
             const PARALLEL: bool = false;
             fn is_exact_zero(&self) -> bool { build::is_zero(&self.0) }
@@ -424,7 +425,8 @@ fn substitute(root: &Sym, values: &[(&str, &Sym)]) -> Sym {
                     node.args.iter().map(|a| done.get(&a.key()).unwrap_or(a).clone()).collect();
                 match &node.what {
                     What::Symbol(s) => {
-                        let value = values.iter().find(|(n, v)| *n == &*s.name && v.kind() == node.kind);
+                        let value =
+                            values.iter().find(|(n, v)| *n == &*s.name && v.kind() == node.kind);
                         value.map_or(sym, |v| v.1).clone()
                     }
                     What::Call(callee) => Sym::call(callee.clone(), &args, node.kind.clone()),

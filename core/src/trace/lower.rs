@@ -1,8 +1,8 @@
 //! Expressions to functions and back.
 //!
-//! Lowering writes every part once, operands first, in the order in which they were computed; equal parts
-//! become one value. A graph of n parts gives O(n) instructions in O(n) time, however often parts are
-//! shared. [`raise`] reads a straight-line function back; `raise(lower(e)) == e`.
+//! Lowering writes every part once, operands first, in the order in which they were computed; equal
+//! parts become one value. A graph of n parts gives O(n) instructions in O(n) time, however often
+//! parts are shared. [`raise`] reads a straight-line function back; `raise(lower(e)) == e`.
 
 use std::collections::HashMap;
 
@@ -83,7 +83,11 @@ impl Lowering {
             (_, Some(&v)) => v,
             (Some(c), None) => {
                 let v = self.constant(c);
-                let v = if sym.kind() == Kind::Complex { self.b.mixed(Mixed::Promote, &[v]) } else { v };
+                let v = if sym.kind() == Kind::Complex {
+                    self.b.mixed(Mixed::Promote, &[v])
+                } else {
+                    v
+                };
                 self.values.insert(sym.key(), v);
                 v
             }
@@ -94,7 +98,9 @@ impl Lowering {
 
     fn node(&mut self, node: &Node) -> Result<Value, TraceError> {
         let op = match &node.what {
-            What::Symbol(s) if s.local => return Err(TraceError::Foreign { name: s.name.to_string() }),
+            What::Symbol(s) if s.local => {
+                return Err(TraceError::Foreign { name: s.name.to_string() });
+            }
             What::Symbol(s) => {
                 let (name, inputs) = (s.name.to_string(), self.inputs.clone());
                 return Err(TraceError::UnknownInput { name, inputs });
@@ -130,7 +136,8 @@ impl Lowering {
         let float = is_float(n, d);
         let mut factors = Vec::new();
         if float && (n, d) != (1, 1) || !float && n != 1 {
-            let factor = if float { self.b.real(n as f64 / d as f64) } else { self.whole(n, &Kind::Real) };
+            let factor =
+                if float { self.b.real(n as f64 / d as f64) } else { self.whole(n, &Kind::Real) };
             factors.push(factor);
         }
         if root != 1 {
@@ -189,8 +196,8 @@ impl Raised {
     }
 }
 
-/// The result of a straight-line function of the given arguments. Functions without a rule of their own are
-/// opened. With `plain`, `scale` is read as a product.
+/// The result of a straight-line function of the given arguments. Functions without a rule of their
+/// own are opened. With `plain`, `scale` is read as a product.
 pub(super) fn raise(
     program: &Program,
     f: FuncId,
@@ -211,7 +218,8 @@ fn raise_at(
     depth: usize,
 ) -> Result<Raised, TraceError> {
     let function = &program.functions[f];
-    let refuse = |what: String| TraceError::NotAnExpression { function: function.name.clone(), what };
+    let refuse =
+        |what: String| TraceError::NotAnExpression { function: function.name.clone(), what };
     if args.len() != function.params.len() {
         let (name, given, expected) = (function.name.clone(), args.len(), function.params.len());
         return Err(TraceError::Arity { name, given, expected });
@@ -219,7 +227,8 @@ fn raise_at(
     if depth > MAX_CALLS {
         return Err(refuse(format!("calls more than {MAX_CALLS} deep")));
     }
-    let mut known: HashMap<Value, Raised> = function.param_values().iter().copied().zip(args).collect();
+    let mut known: HashMap<Value, Raised> =
+        function.param_values().iter().copied().zip(args).collect();
     let Some(block) = function.blocks.values().next() else { return Err(refuse("no body".into())) };
     for &i in &block.insts {
         let inst = &function.insts[i];
@@ -230,7 +239,9 @@ fn raise_at(
         let kind = &function.kinds[result];
         let numbers: Option<Vec<Sym>> = operands.iter().map(|r| r.one().cloned()).collect();
         let value = match (inst.op, numbers) {
-            (Op::Tuple | Op::Array, _) => Some(Raised::Many(operands.into_iter().cloned().collect())),
+            (Op::Tuple | Op::Array, _) => {
+                Some(Raised::Many(operands.into_iter().cloned().collect()))
+            }
             (Op::Field(k), _) => field(operands[0], k as usize),
             (Op::Get, _) => {
                 let index = operands[1].one().and_then(build::integer);
@@ -242,7 +253,13 @@ fn raise_at(
                     Some(args) if own_rule => {
                         Raised::One(Sym::call(Callee::function(program, g)?.0, &args, kind.clone()))
                     }
-                    _ => raise_at(program, g, operands.into_iter().cloned().collect(), plain, depth + 1)?,
+                    _ => raise_at(
+                        program,
+                        g,
+                        operands.into_iter().cloned().collect(),
+                        plain,
+                        depth + 1,
+                    )?,
                 })
             }
             (Op::Primitive(p), Some(args)) => {
@@ -252,7 +269,9 @@ fn raise_at(
             (Op::Number2(Number2::Scale), Some(args)) if plain => {
                 Some(Raised::One(build::number2(Number2::Mul, &args[0], &args[1])))
             }
-            (Op::Number2(Number2::Guard), Some(args)) if plain => Some(Raised::One(args[0].clone())),
+            (Op::Number2(Number2::Guard), Some(args)) if plain => {
+                Some(Raised::One(args[0].clone()))
+            }
             (Op::Real(Literal(x)), _) => Some(Raised::One(Sym::Const(Constant::from_f64(x)))),
             (op, Some(args)) => build::any(op, &args, kind).map(Raised::One),
             _ => None,

@@ -1,7 +1,7 @@
 //! Tracing: Rust functions become formulas, and formulas become programs.
 //!
-//! [`Expr`] is a real number that is still a formula, [`ComplexExpr`] a complex one. They are [`Scalar`]s, so
-//! whatever is generic over numbers runs on them: a function, a circuit, a program.
+//! [`Expr`] is a real number that is still a formula, [`ComplexExpr`] a complex one. They are
+//! [`Scalar`]s, so whatever is generic over numbers runs on them: a function, a circuit, a program.
 //!
 //! ```
 //! use ketgrad_core::{scalar::Scalar, trace::{Expr, trace}};
@@ -49,17 +49,20 @@
 //! ```
 //!
 //! # What an expression is
-//! A constant, or a shared node; no table, lock or context stands behind it. Operations apply a few rules at
-//! once (the table in `build`): exact constants are computed (fractions, square roots, multiples of pi), zeros and ones vanish, signs
-//! move outwards. Everything else waits until the expression becomes a [`Function`](crate::ir::Function):
-//! simplification is the passes', differentiation the engine's, evaluation the executor's.
+//! A constant, or a shared node; no table, lock or context stands behind it. Operations apply a few
+//! rules at once (the table in `build`): exact constants are computed (fractions, square roots,
+//! multiples of pi), zeros and ones vanish, signs move outwards. Everything else waits until the
+//! expression becomes a [`Function`](crate::ir::Function): simplification is the passes',
+//! differentiation the engine's, evaluation the executor's.
 //!
 //! - An expression is *exactly zero* if it is the constant 0. `x - x` is, `(x + y) - x - y` is not.
 //! - A comparison is decided between constants only; otherwise it is
 //!   [`Undecided`](crate::scalar::Undecided), never guessed.
 //! - An operation costs O(1). Graphs that share parts stay small: sixty times `y = y + y` are sixty
-//!   nodes. Nothing recurses, so chains of a million operations are built, lowered and dropped safely.
-//! - Floats stay floats: `0.1` is the float nearest to a tenth, `0.5` a half. Use [`Scalar::ratio`] for a tenth.
+//!   nodes. Nothing recurses, so chains of a million operations are built, lowered and dropped
+//!   safely.
+//! - Floats stay floats: `0.1` is the float nearest to a tenth, `0.5` a half. Use [`Scalar::ratio`]
+//!   for a tenth.
 //!
 //! [`Scalar`]: crate::scalar::Scalar
 //! [`Scalar::ratio`]: crate::scalar::Scalar::ratio

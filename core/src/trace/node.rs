@@ -1,8 +1,9 @@
 //! The graph behind expressions: constants, and shared nodes with a key.
 //!
-//! A node knows its operation, its operands and a key of 128 bits made of both. Two parts are *the same* if
-//! their keys are; that two different ones share a key has a probability of about `n^2 / 2^129` among n
-//! nodes. So equality costs nothing, and equal parts are found without a table kept anywhere.
+//! A node knows its operation, its operands and a key of 128 bits made of both. Two parts are *the
+//! same* if their keys are; that two different ones share a key has a probability of about
+//! `n^2 / 2^129` among n nodes. So equality costs nothing, and equal parts are found without a
+//! table kept anywhere.
 
 use std::sync::Arc;
 
@@ -59,7 +60,8 @@ impl Sym {
         Sym::Node(Arc::new(Node { what, args: SmallVec::new(), kind, key }))
     }
 
-    /// An input of one recording. Its key is the address of its name, which lives as long as it does.
+    /// An input of one recording. Its key is the address of its name, which lives as long as it
+    /// does.
     pub(super) fn local(name: &str, kind: Kind) -> Sym {
         let name: Arc<str> = name.into();
         let address = Arc::as_ptr(&name).cast::<u8>() as usize;
@@ -145,8 +147,8 @@ impl Drop for Node {
     }
 }
 
-/// Visits every part that the roots reach once, operands before what is made of them, in the order in which
-/// they were computed from left to right. O(parts), without recursion.
+/// Visits every part that the roots reach once, operands before what is made of them, in the order
+/// in which they were computed from left to right. O(parts), without recursion.
 pub(super) fn visit<'a, E>(
     roots: impl IntoIterator<Item = &'a Sym>,
     mut each: impl FnMut(&'a Sym) -> Result<(), E>,

@@ -1,14 +1,15 @@
 //! Infix text: `sin(x)/2 + 3*x`.
 //!
-//! Parentheses stand only where precedence and order ask for them; text read back by the program language
-//! is the same expression. A part used more than once gets a name where writing it out would make the text
-//! long, and so does one that lies very deep:
+//! Parentheses stand only where precedence and order ask for them; text read back by the program
+//! language is the same expression. A part used more than once gets a name where writing it out
+//! would make the text long, and so does one that lies very deep:
 //!
 //! ```text
 //! { let t1 = x + x; let t2 = t1 + t1; t2 + t2 }
 //! ```
 //!
-//! That is an expression of the program language too. Cost: O(length of the text), which is O(parts).
+//! That is an expression of the program language too. Cost: O(length of the text), which is
+//! O(parts).
 
 use std::{
     collections::{HashMap, HashSet},
@@ -91,13 +92,15 @@ pub(super) fn print(roots: &[Sym]) -> Printed {
     for root in roots {
         *uses.entry(root.key()).or_default() += 1;
     }
-    let total = roots.iter().fold(0u64, |n, r| n.saturating_add(sizes.get(&r.key()).copied().unwrap_or(1)));
+    let total =
+        roots.iter().fold(0u64, |n, r| n.saturating_add(sizes.get(&r.key()).copied().unwrap_or(1)));
     let pi = if taken.contains("pi") { PI_BESIDE_PI } else { "pi" };
     let mut writer = Writer { uses, taken, pi, texts: HashMap::new(), names: Vec::new(), next: 0 };
     let in_full = total <= IN_FULL;
     let Ok(()) = visit(roots, |sym| {
         let text = writer.text(sym);
-        let shared = !in_full && text.size > 2 && writer.uses.get(&sym.key()).is_some_and(|n| *n > 1);
+        let shared =
+            !in_full && text.size > 2 && writer.uses.get(&sym.key()).is_some_and(|n| *n > 1);
         let text = if shared || text.depth >= MAX_DEPTH { writer.name(text) } else { text };
         writer.texts.insert(sym.key(), text);
         Ok::<(), Infallible>(())
@@ -126,8 +129,11 @@ impl Writer {
     fn take(&mut self, sym: &Sym) -> Text {
         let left = self.uses.entry(sym.key()).or_default();
         *left = left.saturating_sub(1);
-        let text =
-            if *left == 0 { self.texts.remove(&sym.key()) } else { self.texts.get(&sym.key()).cloned() };
+        let text = if *left == 0 {
+            self.texts.remove(&sym.key())
+        } else {
+            self.texts.get(&sym.key()).cloned()
+        };
         text.unwrap_or_else(|| atom(String::new()))
     }
 
@@ -269,7 +275,12 @@ impl Writer {
         let _ = self.take(a);
         let x = self.operand(b, Rank::Product);
         let (sign, rank) = if *q.numer() < 0 { ("-", Rank::Sum) } else { ("", Rank::Product) };
-        Text { text: format!("{sign}{}/{}", x.text, q.denom()), rank, depth: x.depth, size: x.size + 1 }
+        Text {
+            text: format!("{sign}{}/{}", x.text, q.denom()),
+            rank,
+            depth: x.depth,
+            size: x.size + 1,
+        }
     }
 
     /// `digamma(x)`, or `polygamma(n, x)`.
@@ -279,7 +290,12 @@ impl Writer {
             "0" => format!("digamma({})", x.text),
             n => format!("polygamma({n}, {})", x.text),
         };
-        Text { text, rank: Rank::Atom, depth: x.depth.max(n.depth) + 1, size: x.size.saturating_add(n.size) }
+        Text {
+            text,
+            rank: Rank::Atom,
+            depth: x.depth.max(n.depth) + 1,
+            size: x.size.saturating_add(n.size),
+        }
     }
 
     fn call(&mut self, name: &str, node: &Node) -> Text {
@@ -334,7 +350,8 @@ fn constant(c: Constant, pi_word: &str) -> Text {
                 factors.push(pi_word.into());
             }
             let below = if *q.denom() == 1 { String::new() } else { format!("/{}", q.denom()) };
-            let rank = if factors.len() == 1 && below.is_empty() { Rank::Atom } else { Rank::Product };
+            let rank =
+                if factors.len() == 1 && below.is_empty() { Rank::Atom } else { Rank::Product };
             let sign = if *q.numer() < 0 { "-" } else { "" };
             ranked(format!("{sign}{}{below}", factors.join("*")), rank)
         }

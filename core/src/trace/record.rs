@@ -40,9 +40,9 @@ impl std::fmt::Debug for Recording {
 
 /// Records a function on symbols.
 ///
-/// `names` names its parameters: of one name the argument is the parameter; of several the argument is a
-/// tuple of as many. What the function calls is inlined, what it captures is a constant; options are plain
-/// Rust values that it captures. A comparison has no answer, see [`trace_at`].
+/// `names` names its parameters: of one name the argument is the parameter; of several the argument
+/// is a tuple of as many. What the function calls is inlined, what it captures is a constant;
+/// options are plain Rust values that it captures. A comparison has no answer, see [`trace_at`].
 ///
 /// ```
 /// use ketgrad_core::{exec::Datum, scalar::Scalar, trace::{Expr, trace}};
@@ -58,8 +58,8 @@ impl std::fmt::Debug for Recording {
 /// ```
 ///
 /// # Errors
-/// The names do not fit the argument, the function gives an error, or its result holds an input of another
-/// recording.
+/// The names do not fit the argument, the function gives an error, or its result holds an input of
+/// another recording.
 pub fn trace<I: Input, O: Output>(
     name: &str,
     names: &[&str],
@@ -73,9 +73,9 @@ pub fn trace<I: Input, O: Output>(
 
 /// Records a function at given values: it may compare, and takes the branches that the values take.
 ///
-/// The recording holds for all inputs for which its [conditions](Recording::conditions) do. It checks them when it runs:
-/// elsewhere there is an error, never the value of the other branch. `min`, `max` and `abs` are operations and no
-/// comparisons.
+/// The recording holds for all inputs for which its [conditions](Recording::conditions) do. It
+/// checks them when it runs: elsewhere there is an error, never the value of the other branch.
+/// `min`, `max` and `abs` are operations and no comparisons.
 ///
 /// ```
 /// use ketgrad_core::{exec::Datum, scalar::{Ordered, Scalar}, trace::{Traced, trace_at}};
@@ -116,7 +116,11 @@ pub fn trace_at<R: Ordered, V: Valued<R>, O: Output>(
 }
 
 /// The parameters in an argument.
-fn split(input: Branch, function: &str, names: &[&str]) -> Result<Vec<(String, Branch)>, TraceError> {
+fn split(
+    input: Branch,
+    function: &str,
+    names: &[&str],
+) -> Result<Vec<(String, Branch)>, TraceError> {
     if let [name] = names {
         return Ok(vec![((*name).to_owned(), input)]);
     }
@@ -179,8 +183,8 @@ impl Recording {
         &self.program.functions[self.function]
     }
 
-    /// The comparisons that were decided on the way, each once. The recording holds where they are decided
-    /// the same; elsewhere a run of it, or of its derivatives, is an error
+    /// The comparisons that were decided on the way, each once. The recording holds where they are
+    /// decided the same; elsewhere a run of it, or of its derivatives, is an error
     /// ([`RunError::Path`](crate::exec::RunError::Path)) at the first that is not.
     #[must_use]
     pub fn conditions(&self) -> &[Condition] {
@@ -195,7 +199,8 @@ impl Recording {
         Ok(Derivatives::new(&self.program, &self.function().name)?)
     }
 
-    /// Whether all conditions hold at other values, so that the function would take the same path there.
+    /// Whether all conditions hold at other values, so that the function would take the same path
+    /// there.
     ///
     /// # Errors
     /// The values have another shape.
@@ -204,7 +209,10 @@ impl Recording {
         self.holds_at(&args)
     }
 
-    pub(super) fn holds_at<R: Ordered>(&self, args: &[Datum<Complex<R>>]) -> Result<bool, TraceError> {
+    pub(super) fn holds_at<R: Ordered>(
+        &self,
+        args: &[Datum<Complex<R>>],
+    ) -> Result<bool, TraceError> {
         if self.conditions.is_empty() {
             return Ok(true);
         }
@@ -236,12 +244,17 @@ impl Recording {
         let shape = |parts: Vec<String>| format!("({})", parts.join(", "));
         let given = shape(args.iter().map(Datum::describe).collect());
         let name = self.function().name.clone();
-        Err(TraceError::Signature { name, given, expected: "values of the shape it was recorded with" })
+        Err(TraceError::Signature {
+            name,
+            given,
+            expected: "values of the shape it was recorded with",
+        })
     }
 
     /// Whether arguments have the shape of the parameters, lengths of arrays included.
     pub(super) fn fits<R: Real>(&self, args: &[Datum<Complex<R>>]) -> bool {
-        args.len() == self.params.len() && args.iter().zip(&self.params).all(|(a, (_, b))| fits(a, b))
+        args.len() == self.params.len()
+            && args.iter().zip(&self.params).all(|(a, (_, b))| fits(a, b))
     }
 
     /// The function that says whether all conditions hold.
@@ -268,8 +281,8 @@ impl Recording {
         Ok(lowering.finish(result))
     }
 
-    /// The tape in one formula: `f(x1, x2) = x1*x2 + sin(x1)`. Parts used more than once have names if the
-    /// formula would be long.
+    /// The tape in one formula: `f(x1, x2) = x1*x2 + sin(x1)`. Parts used more than once have names
+    /// if the formula would be long.
     #[must_use]
     pub fn compact(&self) -> String {
         let Printed { names, results } = print(&self.result.leaves());
@@ -360,8 +373,12 @@ fn begin(name: &str, params: &[(String, Branch)]) -> Result<Lowering, TraceError
 
 fn fits<R: Real>(datum: &Datum<Complex<R>>, branch: &Branch) -> bool {
     match (datum, branch) {
-        (Datum::Reals(xs), Branch::Array(_, all)) => xs.len() == all.len() && datum.is(&branch.kind()),
-        (Datum::Complexes(xs), Branch::Array(_, all)) => xs.len() == all.len() && datum.is(&branch.kind()),
+        (Datum::Reals(xs), Branch::Array(_, all)) => {
+            xs.len() == all.len() && datum.is(&branch.kind())
+        }
+        (Datum::Complexes(xs), Branch::Array(_, all)) => {
+            xs.len() == all.len() && datum.is(&branch.kind())
+        }
         (Datum::Tuple(values), Branch::Tuple { fields, .. }) => {
             values.len() == fields.len() && values.iter().zip(fields).all(|(v, (_, b))| fits(v, b))
         }
@@ -396,11 +413,15 @@ fn value_of(sym: &Sym, values: &HashMap<u128, f64>) -> Option<f64> {
     let node = sym.node()?;
     let known = |k: usize| {
         let arg: &Sym = node.args.get(k)?;
-        arg.constant().map(super::constant::Constant::value).or_else(|| values.get(&arg.key()).copied())
+        arg.constant()
+            .map(super::constant::Constant::value)
+            .or_else(|| values.get(&arg.key()).copied())
     };
     match node.what {
         What::Op(Op::Number1(op)) if node.kind == Kind::Real => Some(op.value(&known(0)?)),
-        What::Op(Op::Number2(op)) if node.kind == Kind::Real => Some(op.value(&known(0)?, &known(1)?)),
+        What::Op(Op::Number2(op)) if node.kind == Kind::Real => {
+            Some(op.value(&known(0)?, &known(1)?))
+        }
         What::Op(Op::Real1(op)) => op.value(&known(0)?).ok(),
         What::Op(Op::Real2(op)) => op.value(&known(0)?, &known(1)?).ok(),
         What::Op(Op::Mixed(Mixed::PowiReal)) => {

@@ -39,7 +39,10 @@ impl Tree {
     /// A tuple.
     #[must_use]
     pub fn tuple(fields: Vec<Tree>) -> Tree {
-        Tree(Branch::Tuple { name: None, fields: fields.into_iter().map(|t| (None, t.0)).collect() })
+        Tree(Branch::Tuple {
+            name: None,
+            fields: fields.into_iter().map(|t| (None, t.0)).collect(),
+        })
     }
     /// A struct.
     #[must_use]
@@ -75,9 +78,14 @@ impl Branch {
             Branch::Array(element, _) => Kind::Array(*element),
             Branch::Tuple { name: Some(name), fields } => Kind::structure(
                 name,
-                fields.iter().map(|(n, b)| (n.clone().unwrap_or_default(), b.kind())).collect::<Vec<_>>(),
+                fields
+                    .iter()
+                    .map(|(n, b)| (n.clone().unwrap_or_default(), b.kind()))
+                    .collect::<Vec<_>>(),
             ),
-            Branch::Tuple { name: None, fields } => Kind::tuple(fields.iter().map(|(_, b)| b.kind())),
+            Branch::Tuple { name: None, fields } => {
+                Kind::tuple(fields.iter().map(|(_, b)| b.kind()))
+            }
         }
     }
 
@@ -126,7 +134,8 @@ impl Branch {
     }
 }
 
-/// What a recorded function gives: expressions, tuples, arrays, lists and structs of them, or a `Result`.
+/// What a recorded function gives: expressions, tuples, arrays, lists and structs of them, or a
+/// `Result`.
 pub trait Output {
     /// The expressions in it.
     ///

@@ -1,8 +1,8 @@
 //! [`Traced`]: a value and the formula that it came from.
 //!
-//! Rust code that compares cannot run on symbols alone. On `Traced<R>` it takes the branch that the values
-//! take, and the comparison is noted: the recording holds for all inputs that decide every noted
-//! comparison the same way, and fails for others.
+//! Rust code that compares cannot run on symbols alone. On `Traced<R>` it takes the branch that the
+//! values take, and the comparison is noted: the recording holds for all inputs that decide every
+//! noted comparison the same way, and fails for others.
 
 use std::{
     cmp::Ordering,
@@ -27,9 +27,10 @@ use super::{
 
 /// A real number and its formula.
 ///
-/// Arithmetic works on both, and so do `min`, `max` and [`abs`](Traced::abs). A comparison (`<`, `==`,
-/// [`Ordered::cmp_primal`]) is decided by the value and noted: the recording checks it when it runs. [`Real::primal`] answers `None`, so that no library formula takes a side that is not noted;
-/// [`value`](Traced::value) gives the value to those who know what they do with it.
+/// Arithmetic works on both, and so do `min`, `max` and [`abs`](Traced::abs). A comparison (`<`,
+/// `==`, [`Ordered::cmp_primal`]) is decided by the value and noted: the recording checks it when
+/// it runs. [`Real::primal`] answers `None`, so that no library formula takes a side that is not
+/// noted; [`value`](Traced::value) gives the value to those who know what they do with it.
 #[derive(Clone)]
 pub struct Traced<R> {
     value: R,
@@ -79,7 +80,12 @@ impl Log {
         // The same question has the same answer.
         if notes.seen.insert((left.0.key(), right.0.key())) {
             let at = Position::new(here.line(), here.column());
-            notes.conditions.push(Condition { left: left.clone(), right: right.clone(), order, at });
+            notes.conditions.push(Condition {
+                left: left.clone(),
+                right: right.clone(),
+                order,
+                at,
+            });
         }
     }
 

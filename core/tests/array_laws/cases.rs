@@ -49,15 +49,24 @@ pub(crate) const CASES: &[Case] = &[
     case("fn f(a: {k}) { let s = a[0]; s * a - a / (2.0 + s * s) }", &[&[&[3]], &[&[2, 2]]]),
     case("fn f(a: {k}) { sum(abs2(a)) * abs(a) + re(a) }", ANY),
     real("fn f(a: {k}, b: {k}) { max(a, b) * min(a, 0.25) + abs(a - b) }", PAIRS),
-    real("fn f(a: {k}, b: {k}) { atan2(a, b) + hypot(a, b) + step(a, b) * b + step(0.0, a) * a }", PAIRS),
+    real(
+        "fn f(a: {k}, b: {k}) { atan2(a, b) + hypot(a, b) + step(a, b) * b + step(0.0, a) * a }",
+        PAIRS,
+    ),
     case("fn f(a: {k}) { sum(a * a) * a }", ANY),
-    case("fn f(a: {k}) { let mut b = a * 2.0; b[0] = a[1]; b[1] += sum(a); b * b }", &[&[&[3]], &[&[2, 2]]]),
+    case(
+        "fn f(a: {k}) { let mut b = a * 2.0; b[0] = a[1]; b[1] += sum(a); b * b }",
+        &[&[&[3]], &[&[2, 2]]],
+    ),
     case(
         "fn f(a: {k}) { let mut b = a; b[1, 0] = a[0, 1] * a[0, 1]; b * b[0, 0] }",
         &[&[&[2, 2]], &[&[2, 3]]],
     ),
     // Shapes.
-    case("fn f(a: {k}) { reshape(a, [-1, 2]) * reshape(a, [2, -1])[0, 1] }", &[&[&[2, 2]], &[&[8]]]),
+    case(
+        "fn f(a: {k}) { reshape(a, [-1, 2]) * reshape(a, [2, -1])[0, 1] }",
+        &[&[&[2, 2]], &[&[8]]],
+    ),
     case(
         "fn f(a: {k}) { let b = insert_axis(a, 1); b * drop_axis(insert_axis(a, 0), 0) }",
         &[&[&[3]], &[&[2, 2]]],
@@ -67,13 +76,20 @@ pub(crate) const CASES: &[Case] = &[
         "fn f(a: {k}) { permute(a, [2, 0, 1]) + unpermute(a * a, [1, 2, 0]) }",
         &[&[&[2, 2, 2]], &[&[3, 3, 3]]],
     ),
-    case("fn f(a: {k}) { slice(a, 0, 1, 2) * slice(a * a, 0, 0, 2) }", &[&[&[3]], &[&[4, 2]], &[&[3, 1, 2]]]),
-    // Parts read where they stand, by several operations at once, repeated, and over more than one stretch.
+    case(
+        "fn f(a: {k}) { slice(a, 0, 1, 2) * slice(a * a, 0, 0, 2) }",
+        &[&[&[3]], &[&[4, 2]], &[&[3, 1, 2]]],
+    ),
+    // Parts read where they stand, by several operations at once, repeated, and over more than one
+    // stretch.
     case(
         "fn f(a: {k}) { let u = slice(a, 1, 1, 2) - slice(a, 1, 0, 2) * slice(a, 1, 0, 2); (u - 3) * (u - 0.5 * u) }",
         &[&[&[2, 3]], &[&[1, 4, 2]]],
     ),
-    case("fn f(a: {k}) { slice(a, 1, 1, 1) * (a - slice(a, 1, 0, 1)) }", &[&[&[2, 3]], &[&[301, 2]]]),
+    case(
+        "fn f(a: {k}) { slice(a, 1, 1, 1) * (a - slice(a, 1, 0, 1)) }",
+        &[&[&[2, 3]], &[&[301, 2]]],
+    ),
     case(
         "fn f(a: {k}) { slice(a, 0, 1, 600) * slice(a, 0, 0, 600) - 2 * slice(a, 0, 1, 600) }",
         &[&[&[601]], &[&[601, 2]]],
@@ -83,10 +99,22 @@ pub(crate) const CASES: &[Case] = &[
         "fn f(a: {k}, b: {k}) { let u = a * b; let v = exp(u) - a; sin(v * v) * (v + u) + v * b * sum(u * v) / 1e4 }",
         &[&[&[5000], &[5000]], &[&[70, 60], &[60]], &[&[4096], &[1]]],
     ),
-    case("fn f(a: {k}, b: {k}) { embed(a * a, b, 1, 1) * b }", &[&[&[2, 2], &[2, 4]], &[&[2, 0], &[2, 1]]]),
-    case("fn f(a: {k}, b: {k}) { paste(a * a, b, 1, 1) * b }", &[&[&[2, 2], &[2, 4]], &[&[2, 0], &[2, 1]]]),
-    case("fn f(a: {k}, b: {k}) { paste(a, b * b, 0, 2) * b }", &[&[&[1], &[3]], &[&[2, 2], &[4, 2]]]),
-    case("fn f(a: {k}) { with_row(a * a, row(a, 1) * row(a, 0), 0) }", &[&[&[2, 3]], &[&[3, 2, 2]]]),
+    case(
+        "fn f(a: {k}, b: {k}) { embed(a * a, b, 1, 1) * b }",
+        &[&[&[2, 2], &[2, 4]], &[&[2, 0], &[2, 1]]],
+    ),
+    case(
+        "fn f(a: {k}, b: {k}) { paste(a * a, b, 1, 1) * b }",
+        &[&[&[2, 2], &[2, 4]], &[&[2, 0], &[2, 1]]],
+    ),
+    case(
+        "fn f(a: {k}, b: {k}) { paste(a, b * b, 0, 2) * b }",
+        &[&[&[1], &[3]], &[&[2, 2], &[4, 2]]],
+    ),
+    case(
+        "fn f(a: {k}) { with_row(a * a, row(a, 1) * row(a, 0), 0) }",
+        &[&[&[2, 3]], &[&[3, 2, 2]]],
+    ),
     // Rows that depend on those before them.
     case(
         "fn f(a: {k}) { let mut x = a; for i in 1..dim(a, 0) { x = with_row(x, row(x, i) * row(x, i - 1), i); } x }",
@@ -100,7 +128,10 @@ pub(crate) const CASES: &[Case] = &[
         "fn f(a: {k}, b: {k}) { concat(a, b * b, 0) }",
         &[&[&[2], &[3]], &[&[2, 2], &[1, 2]], &[&[0], &[1]]],
     ),
-    case("fn f(a: {k}, b: {k}) { concat(a * a, b, 1) }", &[&[&[2, 2], &[2, 1]], &[&[2, 3, 1], &[2, 1, 1]]]),
+    case(
+        "fn f(a: {k}, b: {k}) { concat(a * a, b, 1) }",
+        &[&[&[2, 2], &[2, 1]], &[&[2, 3, 1], &[2, 1, 1]]],
+    ),
     case("fn f(a: {k}) { let i = [2, 0, 2]; take(a * a, i) }", &[&[&[3]], &[&[3, 2]]]),
     case(
         "fn f(a: {k}, b: {k}) { let i = [1, 0, 1]; scatter(a * a, b, i) * b }",
@@ -122,17 +153,29 @@ pub(crate) const CASES: &[Case] = &[
         "fn f(a: {k}, b: {k}) { like(a * a, shape(b)) + b }",
         &[&[&[4], &[2, 2]], &[&[2], &[3]], &[&[2, 3], &[2]]],
     ),
-    case("fn f(a: {k}, b: {k}) { like(a * a, b) + b }", &[&[&[4], &[2, 2]], &[&[2], &[3]], &[&[2, 3], &[2]]]),
+    case(
+        "fn f(a: {k}, b: {k}) { like(a * a, b) + b }",
+        &[&[&[4], &[2, 2]], &[&[2], &[3]], &[&[2, 3], &[2]]],
+    ),
     case("fn f(a: {k}) { tril(a * a, 0) + triu(a, 1) - tril(a, -1) }", MATRICES),
     case("fn f(a: {k}) { diagonal_matrix(diagonal(a * a)) * a }", SQUARE),
     case("fn f(a: {k}) { [row(a, 1) * row(a, 0), row(a, 0)] }", &[&[&[2, 3]], &[&[3, 2, 2]]]),
     case("fn f(a: {k}) { let x = sum(a); [[x, x * x], [a[0], 1.0]] }", &[&[&[3]]]),
-    case("fn f(a: {k}) { full(a[0] * a[1], [2, 2]) * a[0] + full(2, shape(a)) }", &[&[&[2]], &[&[2, 2]]]),
+    case(
+        "fn f(a: {k}) { full(a[0] * a[1], [2, 2]) * a[0] + full(2, shape(a)) }",
+        &[&[&[2]], &[&[2, 2]]],
+    ),
     case("fn f(a: {k}) { a * dim(a, 0).real() + real(len(a)) }", ANY),
     // Reductions.
     case("fn f(a: {k}) { sum_keep(a * a, 0) * a }", ANY),
-    case("fn f(a: {k}) { sum_axis(a * a, 1) + mean_axis(a, 1) }", &[&[&[2, 3]], &[&[2, 1]], &[&[2, 3, 2]]]),
-    case("fn f(a: {k}) { a * sum(complex(re(a), re(a) * 2) * complex(1, 2)) }", &[&[&[3]], &[&[2, 2]]]),
+    case(
+        "fn f(a: {k}) { sum_axis(a * a, 1) + mean_axis(a, 1) }",
+        &[&[&[2, 3]], &[&[2, 1]], &[&[2, 3, 2]]],
+    ),
+    case(
+        "fn f(a: {k}) { a * sum(complex(re(a), re(a) * 2) * complex(1, 2)) }",
+        &[&[&[3]], &[&[2, 2]]],
+    ),
     case("fn f(a: {k}) { a * mean(a) + norm(a) }", &[&[&[3]], &[&[2, 2]], &[&[1]]]),
     case("fn f(a: {k}) { cumsum(a * a, 0) * cumsum_back(a, 0) }", ANY),
     // Along an axis.
@@ -151,7 +194,10 @@ pub(crate) const CASES: &[Case] = &[
     ),
     case("fn f(a: {k}) { a * var(a) + norm_axis([a, a * a], 1)[0] * std(a * a) }", VECTORS),
     case("fn f(a: {k}) { var_axis(a, 1) * std_axis(a, 1) }", &[&[&[2, 3]], &[&[2, 3, 2]]]),
-    case("fn f(a: {k}) { norm_axis(a * a, 0) + norm_axis(a, 0) }", &[&[&[2, 3]], &[&[2, 3, 2]], &[&[1, 2]]]),
+    case(
+        "fn f(a: {k}) { norm_axis(a * a, 0) + norm_axis(a, 0) }",
+        &[&[&[2, 3]], &[&[2, 3, 2]], &[&[1, 2]]],
+    ),
     case(
         "fn f(a: {k}) { let k = [1, 0]; take_along(a * a, k, 1) * take_along(a, k, 1) }",
         &[&[&[2, 3]], &[&[2, 2]]],
@@ -171,9 +217,15 @@ pub(crate) const CASES: &[Case] = &[
     case("fn f(a: {k}) { prod_pairs(a, a * a) }", &[&[&[4]], &[&[2, 2]], &[&[1]], &[&[0]]]),
     real("fn f(a: {k}) { maximum(a) * minimum(a) * sort(a) }", VECTORS),
     real("fn f(a: {k}) { logsumexp(a * 3.0) + a }", &[&[&[4]], &[&[2, 3]], &[&[1]]]),
-    real("fn f(a: {k}) { logsumexp_keep(a * a, 0) + a }", &[&[&[4]], &[&[2, 3]], &[&[2, 3, 2]], &[&[1]]]),
+    real(
+        "fn f(a: {k}) { logsumexp_keep(a * a, 0) + a }",
+        &[&[&[4]], &[&[2, 3]], &[&[2, 3, 2]], &[&[1]]],
+    ),
     // A constant by which exponents are lessened, whatever it is.
-    real("fn f(a: {k}) { sum(exp(a - shift(a))) * exp(shift(a)) + a }", &[&[&[4]], &[&[2, 3]], &[&[1]]]),
+    real(
+        "fn f(a: {k}) { sum(exp(a - shift(a))) * exp(shift(a)) + a }",
+        &[&[&[4]], &[&[2, 3]], &[&[1]]],
+    ),
     real("fn f(a: {k}) { logsumexp_axis(a * a, 1) }", &[&[&[2, 3]], &[&[2, 3, 2]]]),
     real("fn f(a: {k}) { softmax(a * 2.0, 0) * a }", &[&[&[4]], &[&[3, 2]], &[&[1]], &[&[0]]]),
     // Products.
@@ -201,7 +253,10 @@ pub(crate) const CASES: &[Case] = &[
         &[&[&[3, 2], &[3, 4]], &[&[2, 3, 2], &[3, 2]], &[&[8, 9], &[8, 9]]],
     ),
     case("fn f(a: {k}, b: {k}) { matvec(a, b) }", &[&[&[2, 3], &[3]], &[&[1, 1], &[1]]]),
-    case("fn f(a: {k}, b: {k}) { trace(matmul(a, b)) * a }", &[&[&[2, 3], &[3, 2]], &[&[1, 1], &[1, 1]]]),
+    case(
+        "fn f(a: {k}, b: {k}) { trace(matmul(a, b)) * a }",
+        &[&[&[2, 3], &[3, 2]], &[&[1, 1], &[1, 1]]],
+    ),
     case("fn f(a: {k}) { trace(a * a) * a }", SQUARE),
     case("fn f(a: {k}, b: {k}) { outer(a, b) }", &[&[&[2], &[3]], &[&[0], &[2]], &[&[1], &[1]]]),
     case("fn f(a: {k}, b: {k}) { kron(a, b) }", &[&[&[2, 2], &[3, 1]], &[&[1, 2], &[2, 2]]]),
@@ -224,16 +279,31 @@ pub(crate) const CASES: &[Case] = &[
         &[&[&[2], &[2, 2]], &[&[3], &[3, 3]]],
     ),
     case("fn f(a: {k}, b: {k}) { convolve(a, b) }", &[&[&[4], &[2]], &[&[1], &[1]], &[&[2], &[3]]]),
-    case("fn f(a: {k}, b: {k}) { correlate(a, b) }", &[&[&[4], &[2]], &[&[1], &[1]], &[&[3], &[3]]]),
+    case(
+        "fn f(a: {k}, b: {k}) { correlate(a, b) }",
+        &[&[&[4], &[2]], &[&[1], &[1]], &[&[3], &[3]]],
+    ),
     // Linear algebra.
     dominant(
         2.0,
         "fn f(a: {k}, b: {k}) { solve(a, b) }",
         &[&[&[3, 3], &[3]], &[&[3, 3], &[3, 2]], &[&[1, 1], &[1]]],
     ),
-    dominant(2.0, "fn f(a: {k}, b: {k}) { solve_adjoint(a, b) }", &[&[&[3, 3], &[3]], &[&[2, 2], &[2, 3]]]),
-    dominant(2.0, "fn f(a: {k}, b: {k}) { solve_lower(a, b) }", &[&[&[3, 3], &[3]], &[&[2, 2], &[2, 3]]]),
-    dominant(2.0, "fn f(a: {k}, b: {k}) { solve_upper(a, b) }", &[&[&[3, 3], &[3]], &[&[2, 2], &[2, 3]]]),
+    dominant(
+        2.0,
+        "fn f(a: {k}, b: {k}) { solve_adjoint(a, b) }",
+        &[&[&[3, 3], &[3]], &[&[2, 2], &[2, 3]]],
+    ),
+    dominant(
+        2.0,
+        "fn f(a: {k}, b: {k}) { solve_lower(a, b) }",
+        &[&[&[3, 3], &[3]], &[&[2, 2], &[2, 3]]],
+    ),
+    dominant(
+        2.0,
+        "fn f(a: {k}, b: {k}) { solve_upper(a, b) }",
+        &[&[&[3, 3], &[3]], &[&[2, 2], &[2, 3]]],
+    ),
     dominant(2.0, "fn f(a: {k}) { inv(a) }", SQUARE),
     dominant(2.0, "fn f(a: {k}) { cofactors(a) }", SQUARE),
     dominant(
@@ -243,7 +313,11 @@ pub(crate) const CASES: &[Case] = &[
     ),
     dominant(2.0, "fn f(a: {k}) { pinv(a) }", &[&[&[3, 2]], &[&[2, 3]], &[&[1, 1]], &[&[2, 2]]]),
     // Of rank 2.
-    dominant(2.0, "fn f(a: {k}, b: {k}) { pinv(matmul(a, b)) }", &[&[&[3, 2], &[2, 4]], &[&[3, 2], &[2, 3]]]),
+    dominant(
+        2.0,
+        "fn f(a: {k}, b: {k}) { pinv(matmul(a, b)) }",
+        &[&[&[3, 2], &[2, 4]], &[&[3, 2], &[2, 3]]],
+    ),
     dominant(2.0, "fn f(a: {k}) { det(a) * a }", SQUARE),
     dominant(2.0, "fn f(a: {k}) { logabsdet(a) * a }", SQUARE),
     dominant(2.0, "fn f(a: {k}) { cholesky(matmul_nh(a, a)) }", SQUARE),
@@ -254,11 +328,21 @@ pub(crate) const CASES: &[Case] = &[
         SQUARE,
     ),
     dominant(2.0, "fn f(a: {k}) { qr(a) }", TALL),
-    dominant(2.0, "fn f(a: {k}) { matmul(qr_r(a * a), a) + matmul_hn(qr_q(a), qr_q(a * a)) }", SQUARE),
+    dominant(
+        2.0,
+        "fn f(a: {k}) { matmul(qr_r(a * a), a) + matmul_hn(qr_q(a), qr_q(a * a)) }",
+        SQUARE,
+    ),
     dominant(
         2.0,
         "fn f(a: {k}, b: {k}) { lstsq(a, b) }",
-        &[&[&[4, 2], &[4]], &[&[3, 3], &[3, 2]], &[&[5, 3], &[5, 1]], &[&[2, 4], &[2]], &[&[1, 3], &[1, 2]]],
+        &[
+            &[&[4, 2], &[4]],
+            &[&[3, 3], &[3, 2]],
+            &[&[5, 3], &[5, 1]],
+            &[&[2, 4], &[2]],
+            &[&[1, 3], &[1, 2]],
+        ],
     ),
     dominant(
         2.0,
@@ -292,7 +376,10 @@ pub(crate) const CASES: &[Case] = &[
     case("fn f(a: {k}) { abs2(svd_along(a, full(1.0, [3, 2]))) }", &[&[&[3, 2]]]),
     case("fn f(a: {k}) { abs2(simple(svd(a), 1)) }", &[&[&[3, 2]], &[&[3, 3]]]),
     case("fn f(a: {k}) { expm(a * 2.0) }", SQUARE),
-    case("fn f(a: {k}, b: {k}) { expm_along(a * 2.0, b) }", &[&[&[3, 3], &[3, 3]], &[&[1, 1], &[1, 1]]]),
+    case(
+        "fn f(a: {k}, b: {k}) { expm_along(a * 2.0, b) }",
+        &[&[&[3, 3], &[3, 3]], &[&[1, 1], &[1, 1]]],
+    ),
     case("fn f(a: {k}) { a * sum(eye(3)) }", VECTORS),
 ];
 
@@ -311,7 +398,8 @@ fn narrower(rng: &mut Rng, to: &[usize]) -> Vec<usize> {
 pub(crate) fn drawn(case: &Case, rng: &mut Rng) -> Option<Vec<Vec<usize>>> {
     let called = |name: &str| case.source.contains(name);
     // Long enough for products in blocks now and then.
-    let long = |rng: &mut Rng| if rng.between(0, 3) == 0 { rng.between(8, 11) } else { rng.between(0, 3) };
+    let long =
+        |rng: &mut Rng| if rng.between(0, 3) == 0 { rng.between(8, 11) } else { rng.between(0, 3) };
     let rank = rng.between(1, 4);
     Some(if case.shapes == PAIRS {
         let to = lengths(rng, rank, 0);

@@ -21,7 +21,8 @@ type D = Complex<Dual64>;
 
 pub(crate) fn kind(text: &str, complex: bool) -> Program {
     let (k, c) = if complex { ("array<complex>", "conj(a)") } else { ("array", "a") };
-    parse_program(&text.replace("{k}", k).replace("{c}", c)).unwrap_or_else(|e| panic!("{}: {text}", e[0]))
+    parse_program(&text.replace("{k}", k).replace("{c}", c))
+        .unwrap_or_else(|e| panic!("{}: {text}", e[0]))
 }
 
 /// The numbers of a value, real ones as complex.
@@ -54,7 +55,9 @@ fn random(d: &Datum<C>, rng: &mut Rng) -> Datum<C> {
     match d {
         Datum::Real(_) => Datum::Real(rng.signed()),
         Datum::Complex(_) => Datum::Complex(Complex::new(rng.signed(), rng.signed())),
-        Datum::Reals(xs) => Datum::reals_of(&xs.shape(), xs.iter().map(|_| rng.signed()).collect()).unwrap(),
+        Datum::Reals(xs) => {
+            Datum::reals_of(&xs.shape(), xs.iter().map(|_| rng.signed()).collect()).unwrap()
+        }
         Datum::Complexes(zs) => {
             let items = zs.iter().map(|_| Complex::new(rng.signed(), rng.signed())).collect();
             Datum::complexes_of(&zs.shape(), items).unwrap()
@@ -66,11 +69,14 @@ fn random(d: &Datum<C>, rng: &mut Rng) -> Datum<C> {
 fn combined(x: &Datum<C>, d: &Datum<C>, h: f64) -> Datum<C> {
     match (x, d) {
         (Datum::Reals(x), Datum::Reals(d)) => {
-            Datum::reals_of(&x.shape(), x.iter().zip(d.iter()).map(|(x, d)| x + h * d).collect()).unwrap()
+            Datum::reals_of(&x.shape(), x.iter().zip(d.iter()).map(|(x, d)| x + h * d).collect())
+                .unwrap()
         }
-        (Datum::Complexes(x), Datum::Complexes(d)) => {
-            Datum::complexes_of(&x.shape(), x.iter().zip(d.iter()).map(|(x, d)| x + d * h).collect()).unwrap()
-        }
+        (Datum::Complexes(x), Datum::Complexes(d)) => Datum::complexes_of(
+            &x.shape(),
+            x.iter().zip(d.iter()).map(|(x, d)| x + d * h).collect(),
+        )
+        .unwrap(),
         _ => x.clone(),
     }
 }
@@ -84,7 +90,8 @@ fn dual(x: &Datum<C>, d: &Datum<C>) -> Datum<D> {
         (Datum::Complexes(x), Datum::Complexes(d)) => {
             let part = |a, b| Dual64::new(a, b);
             let both = x.iter().zip(d.iter());
-            let items = both.map(|(x, d)| Complex::new(part(x.re, d.re), part(x.im, d.im))).collect();
+            let items =
+                both.map(|(x, d)| Complex::new(part(x.re, d.re), part(x.im, d.im))).collect();
             Datum::complexes_of(&x.shape(), items).unwrap()
         }
         _ => Datum::Int(0),
@@ -124,7 +131,8 @@ fn point(shape: &[usize], complex: bool, case: &Case, rng: &mut Rng) -> Datum<C>
 /// The shapes of the arguments, several times.
 pub(crate) type Shapes = &'static [&'static [&'static [usize]]];
 
-/// A function of arrays. `{k}` in the source stands for the kind of the arrays, `{c}` for the conjugate of `a`.
+/// A function of arrays. `{k}` in the source stands for the kind of the arrays, `{c}` for the
+/// conjugate of `a`.
 #[derive(Clone, Copy)]
 pub(crate) struct Case {
     pub(crate) source: &'static str,
@@ -132,7 +140,8 @@ pub(crate) struct Case {
     pub(crate) shapes: Shapes,
     /// Whether it has a meaning on complex numbers.
     pub(crate) complex: bool,
-    /// Added to all elements, or to the diagonal of square matrices, and their order besides: keeps them in the domain.
+    /// Added to all elements, or to the diagonal of square matrices, and their order besides: keeps
+    /// them in the domain.
     pub(crate) shift: f64,
     pub(crate) diagonal: bool,
 }
@@ -163,15 +172,16 @@ pub(crate) fn laws(case: &Case, shapes: &[Vec<Vec<usize>>], complex: bool) {
     for (k, shapes) in shapes.iter().enumerate() {
         let what = format!("{} on {shapes:?}, complex: {complex}", case.source);
         let mut rng = Rng::new(k as u64 + 17);
-        let args: Vec<Datum<C>> = shapes.iter().map(|s| point(s, complex, case, &mut rng)).collect();
+        let args: Vec<Datum<C>> =
+            shapes.iter().map(|s| point(s, complex, case, &mut rng)).collect();
         tried.at(&args, &mut rng, &what);
     }
 }
 
 /// The complex program on real numbers gives what the real one does.
 pub(crate) fn complex_programs_contain_real_ones(case: &Case, shapes: &[Vec<Vec<usize>>]) {
-    let [mut real, mut complex] =
-        [false, true].map(|complex| Derivatives::<C>::new(&kind(case.source, complex), "f").unwrap());
+    let [mut real, mut complex] = [false, true]
+        .map(|complex| Derivatives::<C>::new(&kind(case.source, complex), "f").unwrap());
     for (k, shapes) in shapes.iter().enumerate() {
         let what = format!("{} on {shapes:?}", case.source);
         let mut rng = Rng::new(k as u64 + 17);
@@ -189,7 +199,8 @@ impl Tried {
         let dots: Vec<Datum<C>> = args.iter().map(|x| random(x, rng)).collect();
         let (y, y_dot) = self.f.jvp(args, &dots).unwrap_or_else(|e| panic!("{e}: {what}"));
         let y_bar = random(&y, rng);
-        let (again, bars) = self.f.vjp(args, y_bar.clone()).unwrap_or_else(|e| panic!("{e}: {what}"));
+        let (again, bars) =
+            self.f.vjp(args, y_bar.clone()).unwrap_or_else(|e| panic!("{e}: {what}"));
         assert_eq!(y, again, "{what}");
         for (bar, x) in bars.iter().zip(args) {
             assert_eq!(shape(bar), shape(x), "a cotangent has the shape of its argument: {what}");
@@ -203,15 +214,18 @@ impl Tried {
         let by_duals = self.f_on_duals.value(&duals).unwrap_or_else(|e| panic!("{e}: {what}"));
         close(&slopes(&by_duals), &numbers(&y_dot), TOLERANCE, what);
         let mut moved = |h: f64| {
-            let args: Vec<Datum<C>> = args.iter().zip(&dots).map(|(x, d)| combined(x, d, h)).collect();
+            let args: Vec<Datum<C>> =
+                args.iter().zip(&dots).map(|(x, d)| combined(x, d, h)).collect();
             numbers(&self.f.value(&args).unwrap())
         };
         let (plus, minus) = (moved(STEP), moved(-STEP));
-        let quotient: Vec<C> = plus.iter().zip(&minus).map(|(a, b)| (a - b) / (2.0 * STEP)).collect();
+        let quotient: Vec<C> =
+            plus.iter().zip(&minus).map(|(a, b)| (a - b) / (2.0 * STEP)).collect();
         close(&quotient, &numbers(&y_dot), DIFFERENCE, what);
         // Second derivatives: forward over reverse, and dual numbers through the gradient.
         let (_, along) = self.loss.hvp(args, &dots).unwrap_or_else(|e| panic!("{e}: {what}"));
-        let gradient = self.loss_on_duals.gradient(&duals).unwrap_or_else(|e| panic!("{e}: {what}"));
+        let gradient =
+            self.loss_on_duals.gradient(&duals).unwrap_or_else(|e| panic!("{e}: {what}"));
         let gradient: Vec<C> = gradient.iter().flat_map(slopes).collect();
         close(&gradient, &flat(&along), TOLERANCE * 100.0, what);
     }
@@ -233,8 +247,8 @@ fn shape(d: &Datum<C>) -> Vec<usize> {
     }
 }
 
-/// A product of `k` terms is off by little more than its rounding, however long `k` is: also of numbers that have no
-/// product in blocks, for every side that may be transposed.
+/// A product of `k` terms is off by little more than its rounding, however long `k` is: also of
+/// numbers that have no product in blocks, for every side that may be transposed.
 #[test]
 fn long_products_are_summed_in_parts() {
     let k = 300_000;
@@ -252,11 +266,16 @@ fn long_products_are_summed_in_parts() {
         [(&row, &column, false, false), (&tall, &column, true, false), (&row, &wide, false, true)]
     {
         ketgrad_core::array::matmul(x, z, first, second, &mut y).unwrap();
-        assert!((f64::from(y[0]) - exact).abs() < 1e-6 * exact, "{first} {second}: {} for {exact}", y[0]);
+        assert!(
+            (f64::from(y[0]) - exact).abs() < 1e-6 * exact,
+            "{first} {second}: {} for {exact}",
+            y[0]
+        );
     }
     // Of whole numbers every sum is exact, at all lengths around those at which it is cut.
-    let whole =
-        |n: usize, seed: usize| (0..n).map(|k| ((k * 7 + seed) % 11) as f32 - 5.0).collect::<Vec<_>>();
+    let whole = |n: usize, seed: usize| {
+        (0..n).map(|k| ((k * 7 + seed) % 11) as f32 - 5.0).collect::<Vec<_>>()
+    };
     for k in [1, 2, 510, 511, 512, 513, 514, 767, 1023, 1024, 1025, 1536, 1537, 2049, 3001] {
         let (m, n) = (3, 2);
         let (a, b) = (whole(m * k, 1), whole(k * n, 4));

@@ -1,9 +1,11 @@
-//! The laws of arrays: every operation of the table, and what is made of them, over shapes of all sorts, listed and drawn.
+//! The laws of arrays: every operation of the table, and what is made of them, over shapes of all
+//! sorts, listed and drawn.
 //!
 //! - `<y_bar, J x_dot> = <J^T y_bar, x_dot>`
 //! - The pushforward is what dual numbers and difference quotients say.
 //! - The Hessian times a vector is the gradient on dual numbers.
-//! - On real and on complex numbers, for empty arrays, single elements, and both ways of broadcasting.
+//! - On real and on complex numbers, for empty arrays, single elements, and both ways of
+//!   broadcasting.
 //! - A complex program on real numbers gives what the real program does.
 //! - Code for certain shapes gives what code for any does.
 
@@ -27,13 +29,17 @@ const DRAWN: u64 = 12;
 /// The listed shapes, and drawn ones.
 fn shapes(case: &Case) -> Vec<Vec<Vec<usize>>> {
     let listed = case.shapes.iter().map(|args| args.iter().map(|s| s.to_vec()).collect());
-    listed.chain((0..DRAWN).filter_map(|seed| drawn(case, &mut Rng::new(seed * 0x1234_5678_9abc)))).collect()
+    listed
+        .chain((0..DRAWN).filter_map(|seed| drawn(case, &mut Rng::new(seed * 0x1234_5678_9abc))))
+        .collect()
 }
 
 /// All cases, so that one failure does not hide others.
 fn all(cases: impl Iterator<Item = Case>, check: impl Fn(&Case) + std::panic::RefUnwindSafe) {
-    let failed: Vec<&str> =
-        cases.filter(|case| std::panic::catch_unwind(|| check(case)).is_err()).map(|c| c.source).collect();
+    let failed: Vec<&str> = cases
+        .filter(|case| std::panic::catch_unwind(|| check(case)).is_err())
+        .map(|c| c.source)
+        .collect();
     assert!(failed.is_empty(), "{failed:#?}");
 }
 
@@ -56,7 +62,8 @@ fn complex_programs_on_real_numbers_agree_with_real_ones() {
 
 #[test]
 fn the_fourier_transform_obeys_the_laws() {
-    let listed: Shapes = &[&[&[1]], &[&[2]], &[&[6]], &[&[7]], &[&[12]], &[&[2, 8]], &[&[0]], &[&[2, 0]]];
+    let listed: Shapes =
+        &[&[&[1]], &[&[2]], &[&[6]], &[&[7]], &[&[12]], &[&[2, 8]], &[&[0]], &[&[2, 0]]];
     for source in [
         "fn f(a: {k}) { fft(a * a) }",
         "fn f(a: {k}) { fft_back(a) * a }",
@@ -76,6 +83,7 @@ fn every_operation_is_in_a_case() {
         let insts = program.functions.values().flat_map(|f| f.insts.values());
         seen.extend(insts.filter(|i| matches!(i.op, Op::OnArrays(_))).map(|i| i.op.name()));
     }
-    let missing: Vec<&str> = ArrayOp::ALL.iter().map(|o| o.name()).filter(|n| !seen.contains(n)).collect();
+    let missing: Vec<&str> =
+        ArrayOp::ALL.iter().map(|o| o.name()).filter(|n| !seen.contains(n)).collect();
     assert!(missing.is_empty(), "{missing:?}");
 }

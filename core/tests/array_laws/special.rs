@@ -1,5 +1,6 @@
-//! What is compiled for arrays of certain shapes gives what is compiled for any: drawn programs with loops and branches, on
-//! shapes that change from call to call; values, derivatives, and errors.
+//! What is compiled for arrays of certain shapes gives what is compiled for any: drawn programs
+//! with loops and branches, on shapes that change from call to call; values, derivatives, and
+//! errors.
 
 use ketgrad_core::{
     exec::{Datum, Derivatives, DeriveError},
@@ -10,7 +11,8 @@ use ketgrad_core::{
 
 use support::random::Rng;
 
-/// What a round of the loop may do: s and x have n elements, g and w are [m, n], t is a number, i the round.
+/// What a round of the loop may do: s and x have n elements, g and w are [m, n], t is a number, i
+/// the round.
 const STATEMENTS: &[&str] = &[
     "s = tanh(s * row(w, i) + x);",
     "s = s + 0.1 * exp(row(g, i) * -0.5);",
@@ -64,7 +66,8 @@ fn everything(
     let (_, bars) = all.vjp(at, y.clone())?;
     let (value, gradient) = loss.value_and_gradient(at)?;
     let (_, second) = loss.hvp(at, &dots)?;
-    let found = [vec![y, y_dot, Datum::Real(value), loss.value(at)?], bars, gradient, second].concat();
+    let found =
+        [vec![y, y_dot, Datum::Real(value), loss.value(at)?], bars, gradient, second].concat();
     Ok((found, all.jacobian(at)?))
 }
 
@@ -85,11 +88,15 @@ fn near(a: &Everything, b: &Everything, source: &str) {
     for ((shape, x), (other, y)) in a.iter().zip(&b) {
         assert_eq!(shape, other, "{source}");
         let size = x.iter().chain(y).fold(1.0, |s: f64, x| s.max(x.abs()));
-        assert!(x.iter().zip(y).all(|(x, y)| (x - y).abs() <= 1e-12 * size), "{source}:\n{x:?}\n{y:?}");
+        assert!(
+            x.iter().zip(y).all(|(x, y)| (x - y).abs() <= 1e-12 * size),
+            "{source}:\n{x:?}\n{y:?}"
+        );
     }
 }
 
-/// Functions that were called with other shapes before, so that these shapes have no code of their own.
+/// Functions that were called with other shapes before, so that these shapes have no code of their
+/// own.
 fn used(program: &Program, m: usize, n: usize) -> [Derivatives<'static, f64>; 2] {
     let [mut all, mut loss] = ["all", "loss"].map(|name| Derivatives::new(program, name).unwrap());
     everything(&mut all, &mut loss, &args(&mut Rng::new(5), m + 1, n + 1)).unwrap();
@@ -108,15 +115,16 @@ fn code_for_shapes_agrees_with_code_for_any() {
             ["all", "loss"].map(|name| Derivatives::new(&program, name).unwrap());
         for _ in 0..2 {
             let at = args(rng, m, n);
-            let general = everything(&mut all, &mut loss, &at).unwrap_or_else(|e| panic!("{e}: {source}"));
-            let special =
-                everything(&mut own_all, &mut own_loss, &at).unwrap_or_else(|e| panic!("{e}: {source}"));
+            let general =
+                everything(&mut all, &mut loss, &at).unwrap_or_else(|e| panic!("{e}: {source}"));
+            let special = everything(&mut own_all, &mut own_loss, &at)
+                .unwrap_or_else(|e| panic!("{e}: {source}"));
             near(&general, &special, &source);
             // As it is written, with whole arrays on its tapes.
-            let [mut plain_all, mut plain_loss] =
-                ["all", "loss"].map(|name| Derivatives::new(&program, name).unwrap().with_level(Level::None));
-            let plain =
-                everything(&mut plain_all, &mut plain_loss, &at).unwrap_or_else(|e| panic!("{e}: {source}"));
+            let [mut plain_all, mut plain_loss] = ["all", "loss"]
+                .map(|name| Derivatives::new(&program, name).unwrap().with_level(Level::None));
+            let plain = everything(&mut plain_all, &mut plain_loss, &at)
+                .unwrap_or_else(|e| panic!("{e}: {source}"));
             near(&general, &plain, &source);
         }
     }
@@ -155,23 +163,41 @@ fn shapes_change_from_call_to_call() {
 #[test]
 fn errors_are_the_same() {
     for (source, sizes) in [
-        ("fn f(x: array, w: array) { let mut s = x; for i in 0..3 { s = s * row(w, i) + s; } s }", (2, 3)),
-        ("fn f(x: array, w: array) { let y = x * 2; for i in 0..9 { if y[i] > 7 { return y; } } y }", (2, 3)),
+        (
+            "fn f(x: array, w: array) { let mut s = x; for i in 0..3 { s = s * row(w, i) + s; } s }",
+            (2, 3),
+        ),
+        (
+            "fn f(x: array, w: array) { let y = x * 2; for i in 0..9 { if y[i] > 7 { return y; } } y }",
+            (2, 3),
+        ),
         ("fn f(x: array, w: array) { let y = x * 2; y * w + transpose(w) }", (2, 3)),
-        ("fn f(x: array, w: array) { let mut y = x * 2; for i in 0..4 { y[i] = y[i] * 2; } y }", (2, 3)),
-        ("fn f(x: array, w: array) { let y = x * 2; paste(insert_axis(y * y, 0), w, 0, len(x)) }", (2, 3)),
+        (
+            "fn f(x: array, w: array) { let mut y = x * 2; for i in 0..4 { y[i] = y[i] * 2; } y }",
+            (2, 3),
+        ),
+        (
+            "fn f(x: array, w: array) { let y = x * 2; paste(insert_axis(y * y, 0), w, 0, len(x)) }",
+            (2, 3),
+        ),
         ("fn f(x: array, w: array) { let k = argmax(x) + 2; slice(x * x, 0, k, 2) * 2 }", (1, 4)),
     ] {
         let program = parse_program(source).unwrap_or_else(|e| panic!("{}: {source}", e[0]));
         let at = args(&mut Rng::new(3), sizes.0, sizes.1);
-        let [mut general, mut special] = [(), ()].map(|()| Derivatives::<f64>::new(&program, "f").unwrap());
+        let [mut general, mut special] =
+            [(), ()].map(|()| Derivatives::<f64>::new(&program, "f").unwrap());
         let _ = general.value(&args(&mut Rng::new(4), 9, 9));
         let _ = general.jvp(&args(&mut Rng::new(4), 9, 9), &args(&mut Rng::new(4), 9, 9));
         let _ = general.vjp(&args(&mut Rng::new(4), 9, 9), Datum::reals([]));
         let seed = Datum::reals([]);
         let words = |f: &mut Derivatives<'_, f64>| {
-            [f.value(&at).err(), f.jvp(&at, &at).err(), f.vjp(&at, seed.clone()).err(), f.jacobian(&at).err()]
-                .map(|e| e.map(|e| (e.to_string(), e.at())))
+            [
+                f.value(&at).err(),
+                f.jvp(&at, &at).err(),
+                f.vjp(&at, seed.clone()).err(),
+                f.jacobian(&at).err(),
+            ]
+            .map(|e| e.map(|e| (e.to_string(), e.at())))
         };
         let expected = words(&mut general);
         assert!(expected[0].is_some(), "{source}");

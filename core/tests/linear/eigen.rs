@@ -8,8 +8,8 @@ use num_complex::Complex;
 use num_dual::{Dual3_64, Dual64};
 
 use super::support::{
-    C, CT, DERIVATIVE, Rng, Third, composed, gradient, matrix, parts, projector, same, unitary, variable,
-    with_spectrum,
+    C, CT, DERIVATIVE, Rng, Third, composed, gradient, matrix, parts, projector, same, unitary,
+    variable, with_spectrum,
 };
 
 /// Rounding errors of reflections and turns, for each row and in parts of the norm.
@@ -54,7 +54,11 @@ fn holds<S: Scalar<Real = f64>>(a: &Array<S>, what: &str) -> (Array<f64>, Array<
         }
         let greatest = (0..n).map(|i| column(i).abs2().sqrt()).fold(0.0, f64::max);
         let first = (0..n).find(|&i| column(i).abs2().sqrt() >= 0.9 * greatest).unwrap();
-        assert!(column(first).re() > 0.0 && column(first).im() == 0.0, "{what}: {:?}", column(first));
+        assert!(
+            column(first).re() > 0.0 && column(first).im() == 0.0,
+            "{what}: {:?}",
+            column(first)
+        );
     }
     (w, v)
 }
@@ -118,13 +122,19 @@ fn known_spectra_come_out() {
         }),
         "Wilkinson",
     );
-    assert!((w[20] - w[19]).abs() < 1e-13 && (w[20] - 10.746_194_182_903_393).abs() < 1e-13, "{w:?}");
+    assert!(
+        (w[20] - w[19]).abs() < 1e-13 && (w[20] - 10.746_194_182_903_393).abs() < 1e-13,
+        "{w:?}"
+    );
     // Determinants of Hilbert matrices are far below rounding.
     holds(&matrix(20, |i, j| 1.0 / (i + j + 1) as f64), "Hilbert");
     holds(&matrix(12, |i, j| 10f64.powi(-(i as i32 + j as i32))), "graded down");
     holds(&matrix(12, |i, j| 10f64.powi(i as i32 + j as i32 - 22)), "graded up");
     holds(&matrix(30, |_, _| 1.0), "ones");
-    holds(&matrix(9, |i, j| if i + j == 8 { C::new(0.0, i as f64 - 4.0) } else { C::default() }), "across");
+    holds(
+        &matrix(9, |i, j| if i + j == 8 { C::new(0.0, i as f64 - 4.0) } else { C::default() }),
+        "across",
+    );
 }
 
 #[test]
@@ -197,7 +207,8 @@ fn derivatives_of_three_orders_are_exact() {
         let norm = CT::sum((0..4).map(|i| v[i * 4 + k] * v[i * 4 + k].conj()));
         same(&norm.re, &one, "norm");
         let part = |x: &CT, order: usize| C::new(parts(&x.re)[order], parts(&x.im)[order]);
-        let turned: C = (0..4).map(|i| part(&v[i * 4 + k], 0).conj() * part(&v[i * 4 + k], 1)).sum();
+        let turned: C =
+            (0..4).map(|i| part(&v[i * 4 + k], 0).conj() * part(&v[i * 4 + k], 1)).sum();
         assert!(turned.norm() < DERIVATIVE, "{turned}");
     }
 }
@@ -224,7 +235,8 @@ fn spaces_of_equal_eigenvalues_have_derivatives() {
     same(&sum(&found), &sum(&w), "sum of equal eigenvalues");
     same(&found[3], &w[3], "the other one");
     for k in 0..n * n {
-        let (x, y) = (projector(&v, &[0, 1, 2], k / n, k % n), projector(&u, &[0, 1, 2], k / n, k % n));
+        let (x, y) =
+            (projector(&v, &[0, 1, 2], k / n, k % n), projector(&u, &[0, 1, 2], k / n, k % n));
         same(&x.re, &y.re, "space");
         same(&x.im, &y.im, "space");
     }
@@ -282,7 +294,8 @@ fn derivatives_do_not_depend_on_the_number_type() {
 
 #[test]
 fn what_has_no_spectrum_is_an_error() {
-    let decompose = |a: &Array<f64>| eigh(a, &mut Array::default(), &mut Array::default()).unwrap_err();
+    let decompose =
+        |a: &Array<f64>| eigh(a, &mut Array::default(), &mut Array::default()).unwrap_err();
     for x in [f64::NAN, f64::INFINITY] {
         let error = decompose(&matrix(3, |i, j| if (i, j) == (0, 2) { x } else { 1.0 }));
         assert!(matches!(error, ArrayError::Diverges { .. }), "{error}");

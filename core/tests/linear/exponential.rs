@@ -84,7 +84,9 @@ fn the_derivative_is_that_of_duals_and_its_own_transpose() {
         }
         // <G, L(A, E)> = <L(A^T, G), E>
         let back = along(&matrix(n, |i, j| a[j * n + i]), &g);
-        let dot = |x: &Array<f64>, y: &Array<f64>| x.iter().zip(y.iter()).map(|(x, y)| x * y).sum::<f64>();
+        let dot = |x: &Array<f64>, y: &Array<f64>| {
+            x.iter().zip(y.iter()).map(|(x, y)| x * y).sum::<f64>()
+        };
         let (left, right) = (dot(&g, &d), dot(&back, &e));
         assert!((left - right).abs() <= 16.0 * ROUNDING * greatest, "{norm}: {left} {right}");
     }
@@ -98,7 +100,9 @@ fn derivatives_of_three_orders_are_exact() {
     let w: Vec<Third> =
         (0..4).map(|k| (t * Third::lit(0.5 + f64::from(k))).sin() * Third::lit(1.5)).collect();
     let of = |w: &[Third]| {
-        matrix(4, |i, j| CT::sum((0..4).map(|k| u[i * 4 + k] * CT::from_real(w[k]) * u[j * 4 + k].conj())))
+        matrix(4, |i, j| {
+            CT::sum((0..4).map(|k| u[i * 4 + k] * CT::from_real(w[k]) * u[j * 4 + k].conj()))
+        })
     };
     let (found, expected) = (exp(&of(&w)), of(&w.iter().map(Scalar::exp).collect::<Vec<_>>()));
     for (x, y) in found.iter().zip(expected.iter()) {
@@ -110,9 +114,18 @@ fn derivatives_of_three_orders_are_exact() {
 #[test]
 fn what_has_no_exponential_is_an_error() {
     let error = |a: &Array<f64>| expm(a, &mut Array::default()).unwrap_err();
-    assert!(matches!(error(&Array::new(&[1, 1], vec![f64::NAN]).unwrap()), ArrayError::Diverges { .. }));
-    assert!(matches!(error(&Array::new(&[1, 1], vec![f64::INFINITY]).unwrap()), ArrayError::Diverges { .. }));
-    assert_eq!(error(&Array::from(vec![1.0])).to_string(), "`expm` takes a square matrix, given [1]");
+    assert!(matches!(
+        error(&Array::new(&[1, 1], vec![f64::NAN]).unwrap()),
+        ArrayError::Diverges { .. }
+    ));
+    assert!(matches!(
+        error(&Array::new(&[1, 1], vec![f64::INFINITY]).unwrap()),
+        ArrayError::Diverges { .. }
+    ));
+    assert_eq!(
+        error(&Array::from(vec![1.0])).to_string(),
+        "`expm` takes a square matrix, given [1]"
+    );
     // How often a symbol must be halved nobody knows.
     let symbol = Array::new(&[1, 1], vec![Expr::symbol("x")]).unwrap();
     let error = expm(&symbol, &mut Array::default()).unwrap_err();

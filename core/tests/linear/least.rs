@@ -2,8 +2,8 @@
 
 use ketgrad_core::{
     array::{
-        Array, ArrayError, determinant, log_abs_determinant, lstsq, matmul, pinv, sign_of_determinant, solve,
-        solve_triangular, transpose,
+        Array, ArrayError, determinant, log_abs_determinant, lstsq, matmul, pinv,
+        sign_of_determinant, solve, solve_triangular, transpose,
     },
     scalar::{Conj, Real, Scalar},
 };
@@ -47,8 +47,17 @@ fn random(m: usize, n: usize, rng: &mut Rng) -> Array<C> {
 }
 
 /// Rows, columns, rank.
-const SHAPES: [(usize, usize, usize); 9] =
-    [(1, 1, 1), (5, 3, 3), (3, 5, 3), (4, 4, 2), (6, 3, 1), (2, 7, 1), (9, 9, 9), (3, 2, 0), (0, 2, 0)];
+const SHAPES: [(usize, usize, usize); 9] = [
+    (1, 1, 1),
+    (5, 3, 3),
+    (3, 5, 3),
+    (4, 4, 2),
+    (6, 3, 1),
+    (2, 7, 1),
+    (9, 9, 9),
+    (3, 2, 0),
+    (0, 2, 0),
+];
 
 #[test]
 fn pseudoinverses_obey_the_four_laws_and_give_least_squares() {
@@ -125,7 +134,11 @@ fn systems_of_many_blocks_are_solved() {
                 let mut x = Array::default();
                 solve(a, &b, false, &mut x).unwrap();
                 let size = x.iter().map(|x| x.norm()).fold(1.0, f64::max);
-                let rest = times(a, &x).iter().zip(b.iter()).map(|(x, y)| (x - y).norm()).fold(0.0, f64::max);
+                let rest = times(a, &x)
+                    .iter()
+                    .zip(b.iter())
+                    .map(|(x, y)| (x - y).norm())
+                    .fold(0.0, f64::max);
                 assert!(rest <= ROUNDING * size * n as f64, "{n}: {rest:e} of {size:e}");
             }
             let (square, sign) = (times(a, a), |a: &Array<C>| sign_of_determinant(a).unwrap());
@@ -155,9 +168,12 @@ fn triangles_are_solved_by_what_is_in_them() {
         }
     }
     let zero = Array::new(&[2, 2], vec![1.0, 2.0, 3.0, 0.0]).unwrap();
-    let error =
-        solve_triangular(&zero, &Array::from(vec![1.0, 1.0]), true, &mut Array::default()).unwrap_err();
-    assert!(matches!(error, ArrayError::Singular { op: "solve_upper", column: 1, size: 2 }), "{error}");
+    let error = solve_triangular(&zero, &Array::from(vec![1.0, 1.0]), true, &mut Array::default())
+        .unwrap_err();
+    assert!(
+        matches!(error, ArrayError::Singular { op: "solve_upper", column: 1, size: 2 }),
+        "{error}"
+    );
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Factors of matrices: what makes them such, on matrices of all sorts and on every number type, and what numbers carry
-//! through them.
+//! Factors of matrices: what makes them such, on matrices of all sorts and on every number type,
+//! and what numbers carry through them.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -65,7 +65,10 @@ fn matrices_of_all_sorts_are_factored() {
         let low = |k: usize| if n > 2 && k % n == 1 { a[k - 1] * 2.0 } else { a[k] };
         holds(&Array::new(&[m, n], (0..m * n).map(low).collect()).unwrap(), "of low rank");
         let blank = |k: usize| if k % n == n / 2 { C::default() } else { a[k] };
-        holds(&Array::new(&[m, n], (0..m * n).map(blank).collect()).unwrap(), "with a column of zeros");
+        holds(
+            &Array::new(&[m, n], (0..m * n).map(blank).collect()).unwrap(),
+            "with a column of zeros",
+        );
     }
     let unit = Array::new(&[3, 2], vec![1.0, 0.0, 0.0, -1.0, 0.0, 0.0]).unwrap();
     assert_eq!(factors(&unit).items(), [1.0, 0.0, 0.0, -1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0]);
@@ -94,7 +97,8 @@ fn what_is_carried_is_that_of_the_gram_random() {
     let mut rng = Rng::new(3);
     let (m, n) = (5, 3);
     let a =
-        Array::new(&[m, n], (0..m * n).map(|_| Dual64::new(rng.signed(), rng.signed())).collect()).unwrap();
+        Array::new(&[m, n], (0..m * n).map(|_| Dual64::new(rng.signed(), rng.signed())).collect())
+            .unwrap();
     let y = factors(&a);
     let r = &y[m * n..];
     for i in 0..n {

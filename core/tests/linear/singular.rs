@@ -7,7 +7,9 @@ use ketgrad_core::{
 use num_complex::Complex;
 use num_dual::Dual64;
 
-use super::support::{C, CT, DERIVATIVE, Rng, Third, gradient, random, same, unitary, value, variable};
+use super::support::{
+    C, CT, DERIVATIVE, Rng, Third, gradient, random, same, unitary, value, variable,
+};
 
 /// Rounding errors of products and turns, for each row.
 const ROUNDING: f64 = 4e-16;
@@ -24,8 +26,9 @@ fn factors<S: Scalar>(a: &Array<S>) -> Factors<S> {
     let mut y = Array::default();
     svd(a, &mut y).unwrap();
     assert_eq!(y.shape().as_slice(), [1 + m + n, k]);
-    let part =
-        |from: usize, rows: usize| Array::new(&[rows, k], y[from * k..(from + rows) * k].to_vec()).unwrap();
+    let part = |from: usize, rows: usize| {
+        Array::new(&[rows, k], y[from * k..(from + rows) * k].to_vec()).unwrap()
+    };
     Factors { s: y[..k].to_vec(), u: part(1, m), v: part(1 + m, n) }
 }
 
@@ -41,7 +44,10 @@ fn holds<S: Scalar<Real = f64>>(a: &Array<S>, what: &str) -> Vec<f64> {
         for j in 0..n {
             let sum = S::sum((0..k).map(|p| u[i * k + p].clone() * &s[p] * v[j * k + p].conj()));
             let rest = size(sum - &a[i * n + j]);
-            assert!(rest <= 2.0 * within * norm, "{what}, {m} x {n}: {rest:e} of {norm:e} at {i}, {j}");
+            assert!(
+                rest <= 2.0 * within * norm,
+                "{what}, {m} x {n}: {rest:e} of {norm:e} at {i}, {j}"
+            );
         }
     }
     for (x, rows) in [(&u, m), (&v, n)] {
@@ -61,7 +67,10 @@ fn holds<S: Scalar<Real = f64>>(a: &Array<S>, what: &str) -> Vec<f64> {
         assert!(first.re() > 0.0 && first.im() == 0.0, "{what}: {first:?}");
     }
     let s: Vec<f64> = s.iter().map(Scalar::re).collect();
-    assert!(s.windows(2).all(|s| s[0] >= s[1]) && s.last().is_none_or(|s| *s >= 0.0), "{what}: {s:?}");
+    assert!(
+        s.windows(2).all(|s| s[0] >= s[1]) && s.last().is_none_or(|s| *s >= 0.0),
+        "{what}: {s:?}"
+    );
     s
 }
 
@@ -113,7 +122,8 @@ fn small_singular_values_keep_their_digits() {
 fn all_number_types_have_the_same_values() {
     let mut rng = Rng::new(3);
     for (m, n) in [(5, 3), (3, 5), (4, 4)] {
-        let a = Array::new(&[m, n], (0..m * n).map(|_| f64::from(rng.signed() as f32)).collect()).unwrap();
+        let a = Array::new(&[m, n], (0..m * n).map(|_| f64::from(rng.signed() as f32)).collect())
+            .unwrap();
         let x = factors(&a);
         let y = factors(&a.map(|x| *x as f32));
         let single = |x: &Array<f64>| x.map(|x| *x as f32);
@@ -135,11 +145,17 @@ fn derivatives_of_three_orders_are_exact() {
         .map(|&(a, b)| Third::lit(a) + (t * Third::lit(b)).sin())
         .collect();
     let outer = |p: usize, i: usize, j: usize| u[i * 4 + p] * v[j * 4 + p].conj();
-    let element = |i: usize, j: usize| CT::sum((0..4).map(|p| outer(p, i, j) * CT::from_real(s[p])));
+    let element =
+        |i: usize, j: usize| CT::sum((0..4).map(|p| outer(p, i, j) * CT::from_real(s[p])));
     let whole = Array::new(&[4, 4], (0..16).map(|e| element(e / 4, e % 4)).collect()).unwrap();
-    let tall = Array::new(&[4, 3], (0..12).map(|e| u[e / 3 * 4 + e % 3] * CT::from_real(s[e % 3])).collect());
-    let wide =
-        Array::new(&[3, 4], (0..12).map(|e| v[e % 4 * 4 + e / 4].conj() * CT::from_real(s[e / 4])).collect());
+    let tall = Array::new(
+        &[4, 3],
+        (0..12).map(|e| u[e / 3 * 4 + e % 3] * CT::from_real(s[e % 3])).collect(),
+    );
+    let wide = Array::new(
+        &[3, 4],
+        (0..12).map(|e| v[e % 4 * 4 + e / 4].conj() * CT::from_real(s[e / 4])).collect(),
+    );
     let unit = |i: usize, p: usize| CT::from_real(Third::lit(f64::from(i == p)));
     for (a, what) in [(whole, "square"), (tall.unwrap(), "tall"), (wide.unwrap(), "wide")] {
         let (m, n) = (a.shape()[0], a.shape()[1]);
@@ -165,7 +181,8 @@ fn spectra_known_beforehand_come_out() {
     let mut rng = Rng::new(5);
     let (a, b) = (random(&[6, 3], &mut rng), random(&[4, 3], &mut rng));
     for w in [[3.0, 1.0, 0.5], [2.0, 2.0, 0.0], [1e3, 1.0, 1e-6]] {
-        let source = "fn f(a: array, b: array) { svdvals(matmul(qr_q(a) * W, transpose(qr_q(b)))) }";
+        let source =
+            "fn f(a: array, b: array) { svdvals(matmul(qr_q(a) * W, transpose(qr_q(b)))) }";
         let diagonal = format!("[{:?}, {:?}, {:?}]", w[2], w[0], w[1]);
         let found = value(&source.replace('W', &diagonal), &[a.clone(), b.clone()]);
         assert_eq!(found.len(), 4);

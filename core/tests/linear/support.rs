@@ -54,7 +54,12 @@ pub(crate) fn parts(x: &Third) -> [f64; 4] {
 #[track_caller]
 pub(crate) fn same(x: &Third, y: &Third, what: &str) {
     for (a, b) in parts(x).into_iter().zip(parts(y)) {
-        assert!((a - b).abs() <= DERIVATIVE * (1.0 + b.abs()), "{what}: {:?} {:?}", parts(x), parts(y));
+        assert!(
+            (a - b).abs() <= DERIVATIVE * (1.0 + b.abs()),
+            "{what}: {:?} {:?}",
+            parts(x),
+            parts(y)
+        );
     }
 }
 
@@ -82,7 +87,9 @@ pub(crate) fn unitary(t: &Third) -> Array<CT> {
 /// `U diag(w) U^H`
 pub(crate) fn composed(u: &Array<CT>, w: &[Third]) -> Array<CT> {
     let n = w.len();
-    matrix(n, |i, j| CT::sum((0..n).map(|k| u[i * n + k] * CT::from_real(w[k]) * u[j * n + k].conj())))
+    matrix(n, |i, j| {
+        CT::sum((0..n).map(|k| u[i * n + k] * CT::from_real(w[k]) * u[j * n + k].conj()))
+    })
 }
 
 /// Element (i, j) of the projector on some columns.
@@ -100,7 +107,8 @@ pub(crate) fn value(source: &str, args: &[Datum<f64>]) -> Vec<f64> {
     }
 }
 
-/// The derivative of a number by a square matrix, by reverse mode; forward mode and dual numbers must agree.
+/// The derivative of a number by a square matrix, by reverse mode; forward mode and dual numbers
+/// must agree.
 pub(crate) fn gradient(source: &str, n: usize, a: &[f64]) -> Vec<f64> {
     let program = parse_program(source).unwrap_or_else(|e| panic!("{}", e[0]));
     let point: [Datum<f64>; 1] = [Datum::reals_of(&[n, n], a.to_vec()).unwrap()];
@@ -117,7 +125,8 @@ pub(crate) fn gradient(source: &str, n: usize, a: &[f64]) -> Vec<f64> {
         };
         let dual = a.iter().enumerate().map(|(j, x)| Dual64::new(*x, along(j))).collect();
         let dual: [Datum<Dual64>; 1] = [Datum::reals_of(&[n, n], dual).unwrap()];
-        let Datum::Real(dual) = Derivatives::new(&program, "f").unwrap().value(&dual).unwrap() else {
+        let Datum::Real(dual) = Derivatives::new(&program, "f").unwrap().value(&dual).unwrap()
+        else {
             panic!("a number");
         };
         for y in [forward, dual.eps] {

@@ -1,7 +1,7 @@
 //! Random programs with loops, branches, recursion, arrays and structs.
 //!
-//! They terminate, and their values stay small: every assignment goes through a bounded function. The same
-//! seed gives the same program everywhere.
+//! They terminate, and their values stay small: every assignment goes through a bounded function.
+//! The same seed gives the same program everywhere.
 
 use rand_chacha::{
     ChaCha8Rng,
@@ -15,7 +15,8 @@ struct P { u, v }
 fn norm(p: P) { sqrt(p.u * p.u + p.v * p.v + 0.5) }
 ";
 
-/// The same on complex numbers. `q` is bounded by a half, so the functions after it stay off their cuts.
+/// The same on complex numbers. `q` is bounded by a half, so the functions after it stay off their
+/// cuts.
 const COMPLEX: &str = "fn q(z: complex) { z / (1 + abs2(z)) }
 fn helper(x: complex, n: int) -> complex { if n <= 0 { x } else { sin(q(x)) + 0.5 * helper(x * complex(0.5, 0.4) + 0.1, n - 1) } }
 struct P { u: complex, v: complex }
@@ -58,7 +59,8 @@ impl Generator {
     }
     fn program(seed: u64, complex: bool, prelude: &str) -> String {
         let (dice, text) = (Dice::new(seed), prelude.to_owned());
-        let mut g = Generator { dice, text, variables: vec![], ints: vec![], fresh: 0, depth: 0, complex };
+        let mut g =
+            Generator { dice, text, variables: vec![], ints: vec![], fresh: 0, depth: 0, complex };
         let params = if complex { "a: complex, b: complex, c: complex" } else { "a, b, c" };
         g.text.push_str(&format!("fn f({params}) {{\nlet mut xs = [a, b, c, a * b];\n"));
         g.variables = ["a", "b", "c"].map(String::from).to_vec();

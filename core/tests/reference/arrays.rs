@@ -16,7 +16,9 @@ pub(super) fn apply(op: Op, args: &[Val], result: Option<&Kind>, limit: usize) -
     }
     match result {
         Some(Kind::Array(Element::Real)) => Ok(Val::Reals(structural(op, args, limit, &REALS)?)),
-        Some(Kind::Array(Element::Complex)) => Ok(Val::Complexes(structural(op, args, limit, &COMPLEXES)?)),
+        Some(Kind::Array(Element::Complex)) => {
+            Ok(Val::Complexes(structural(op, args, limit, &COMPLEXES)?))
+        }
         Some(Kind::Array(Element::Int)) => Ok(Val::Ints(structural(op, args, limit, &INTS)?)),
         _ => number(op, args),
     }
@@ -27,7 +29,9 @@ fn scalar(op: Op, args: &[Val]) -> Got<Val> {
         (Op::Number1(op), [Val::Real(x)]) => Val::Real(numbers::number1(op, *x)),
         (Op::Number1(op), [Val::Complex(z)]) => Val::Complex(numbers::complex1(op, *z)?),
         (Op::Number2(op), [Val::Real(x), Val::Real(y)]) => Val::Real(numbers::number2(op, *x, *y)),
-        (Op::Number2(op), [Val::Complex(x), Val::Complex(y)]) => Val::Complex(numbers::complex2(op, *x, *y)?),
+        (Op::Number2(op), [Val::Complex(x), Val::Complex(y)]) => {
+            Val::Complex(numbers::complex2(op, *x, *y)?)
+        }
         (Op::Real1(op), [Val::Real(x)]) => Val::Real(numbers::real1(op, *x)?),
         (Op::Real2(op), [Val::Real(x), Val::Real(y)]) => Val::Real(numbers::real2(op, *x, *y)?),
         (Op::Int1(op), [Val::Int(n)]) => Val::Int(numbers::int1(op, *n)?),
@@ -77,9 +81,12 @@ fn at(index: i64, len: usize) -> Got<usize> {
 
 fn structural<T: Clone>(op: Op, args: &[Val], limit: usize, sort: &Sort<T>) -> Got<Array<T>> {
     let array = |k: usize| args.get(k).and_then(sort.of).ok_or(Why::Unknown);
-    let int = |k: usize| if let Some(Val::Int(n)) = args.get(k) { Ok(*n) } else { Err(Why::Unknown) };
+    let int =
+        |k: usize| if let Some(Val::Int(n)) = args.get(k) { Ok(*n) } else { Err(Why::Unknown) };
     let item = |k: usize| args.get(k).and_then(sort.item).ok_or(Why::Unknown);
-    let vector = |k: usize| array(k).and_then(|a| if a.shape.len() == 1 { Ok(a) } else { Err(Why::Unknown) });
+    let vector = |k: usize| {
+        array(k).and_then(|a| if a.shape.len() == 1 { Ok(a) } else { Err(Why::Unknown) })
+    };
     Ok(match op {
         Op::Array => {
             if args.len() > limit {
@@ -125,7 +132,8 @@ fn structural<T: Clone>(op: Op, args: &[Val], limit: usize, sort: &Sort<T>) -> G
         Op::OnArrays(ArrayOp::Transpose) if array(0)?.shape.len() == 2 => {
             let a = array(0)?;
             let (m, n) = (a.shape[0], a.shape[1]);
-            let items = (0..n).flat_map(|j| (0..m).map(move |i| i * n + j)).map(|k| a.items[k].clone());
+            let items =
+                (0..n).flat_map(|j| (0..m).map(move |i| i * n + j)).map(|k| a.items[k].clone());
             Array { shape: vec![n, m], items: items.collect() }
         }
         Op::OnArrays(ArrayOp::Flip) if array(0)?.shape.len() == 1 && int(1)? == 0 => {

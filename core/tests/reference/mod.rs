@@ -1,7 +1,9 @@
-//! A tree-walking interpreter of the intermediate representation over floats, which shares nothing with core but the data.
+//! A tree-walking interpreter of the intermediate representation over floats, which shares nothing
+//! with core but the data.
 //!
-//! It says what a program means as the documentation of the operations does, one value at a time. What it does not know (a
-//! decomposition, a special function) it says too, so that nobody takes that for a disagreement.
+//! It says what a program means as the documentation of the operations does, one value at a time.
+//! What it does not know (a decomposition, a special function) it says too, so that nobody takes
+//! that for a disagreement.
 
 mod arrays;
 mod numbers;
@@ -58,11 +60,18 @@ pub(crate) fn fails<T>(why: impl Into<String>) -> Got<T> {
     Err(Why::Fails(why.into()))
 }
 
-/// What is on the tapes: for each tape the leaves of each sort, the last one last, with the slot that pushed it.
+/// What is on the tapes: for each tape the leaves of each sort, the last one last, with the slot
+/// that pushed it.
 type Tapes = HashMap<(u32, usize), Vec<(u32, Val)>>;
 
 /// Runs a function.
-pub(crate) fn run(program: &Program, f: FuncId, args: Vec<Val>, steps: usize, limit: usize) -> Got<Val> {
+pub(crate) fn run(
+    program: &Program,
+    f: FuncId,
+    args: Vec<Val>,
+    steps: usize,
+    limit: usize,
+) -> Got<Val> {
     let mut machine = Machine { program, tapes: HashMap::new(), crossed: false, steps, limit };
     let value = machine.call(f, args, 0)?;
     let left = machine.tapes.iter().filter(|(_, items)| !items.is_empty()).map(|(list, _)| *list);
@@ -123,7 +132,13 @@ impl Machine<'_> {
         }
     }
 
-    fn instruction(&mut self, f: &Function, inst: &InstData, args: &[Val], depth: usize) -> Got<Option<Val>> {
+    fn instruction(
+        &mut self,
+        f: &Function,
+        inst: &InstData,
+        args: &[Val],
+        depth: usize,
+    ) -> Got<Option<Val>> {
         let result = inst.result.map(|v| &f.kinds[v]);
         Ok(Some(match (inst.op, args) {
             (Op::Real(x), _) => Val::Real(x.0),
@@ -159,14 +174,19 @@ impl Machine<'_> {
                 Op::Pop { tape, .. } if tape == list.0 => i.result,
                 _ => None,
             });
-            pops.into_iter().any(|v| leaves(&default(&g.kinds[v])).iter().any(|x| sort(x) == list.1))
+            pops.into_iter()
+                .any(|v| leaves(&default(&g.kinds[v])).iter().any(|x| sort(x) == list.1))
         })
     }
 
     fn pop(&mut self, tape: u32, slot: u32, kind: &Kind) -> Got<Val> {
         if let Kind::Tuple(t) = kind {
-            let mut fields =
-                t.fields.iter().rev().map(|f| self.pop(tape, slot, &f.kind)).collect::<Got<Vec<_>>>()?;
+            let mut fields = t
+                .fields
+                .iter()
+                .rev()
+                .map(|f| self.pop(tape, slot, &f.kind))
+                .collect::<Got<Vec<_>>>()?;
             fields.reverse();
             return Ok(Val::Tuple(fields));
         }
@@ -234,7 +254,8 @@ impl Val {
     pub(crate) fn is(&self, kind: &Kind) -> bool {
         match (self, kind) {
             (Val::Tuple(fields), Kind::Tuple(t)) => {
-                fields.len() == t.fields.len() && fields.iter().zip(&t.fields).all(|(x, f)| x.is(&f.kind))
+                fields.len() == t.fields.len()
+                    && fields.iter().zip(&t.fields).all(|(x, f)| x.is(&f.kind))
             }
             (Val::Real(_), Kind::Real)
             | (Val::Complex(_), Kind::Complex)
@@ -259,7 +280,9 @@ impl Val {
             Val::Reals(a) => Datum::reals_of(&a.shape, a.items.clone()).ok()?,
             Val::Complexes(a) => Datum::complexes_of(&a.shape, a.items.clone()).ok()?,
             Val::Ints(a) => Datum::ints_of(&a.shape, a.items.clone()).ok()?,
-            Val::Tuple(fields) => Datum::Tuple(fields.iter().map(Val::datum).collect::<Option<_>>()?),
+            Val::Tuple(fields) => {
+                Datum::Tuple(fields.iter().map(Val::datum).collect::<Option<_>>()?)
+            }
         })
     }
 

@@ -31,7 +31,8 @@ pub(super) fn number1(op: Number1, x: f64) -> f64 {
     }
 }
 
-/// Of functions with branch cuts only inside of a disk where they have none, and of numbers of moderate size.
+/// Of functions with branch cuts only inside of a disk where they have none, and of numbers of
+/// moderate size.
 pub(super) fn complex1(op: Number1, z: C) -> Got<C> {
     let small = z.norm() < 20.0;
     Ok(match op {
@@ -124,7 +125,9 @@ pub(super) fn real1(op: Real1, x: f64) -> Got<f64> {
                 1.0 / (1.0 + (-x).exp())
             }
         }
-        Real1::Softplus => x.max(0.0) + (-x.abs()).exp().ln_1p() + 0.0 * if x.is_nan() { x } else { 0.0 },
+        Real1::Softplus => {
+            x.max(0.0) + (-x.abs()).exp().ln_1p() + 0.0 * if x.is_nan() { x } else { 0.0 }
+        }
         Real1::Erf | Real1::Erfc | Real1::Lgamma => return Err(Why::Unknown),
     })
 }
@@ -155,7 +158,9 @@ pub(super) fn real2(op: Real2, x: f64, y: f64) -> Got<f64> {
                 x / y
             }
         }
-        Real2::LogAddExp if x.is_finite() && y.is_finite() => x.max(y) + (-(x - y).abs()).exp().ln_1p(),
+        Real2::LogAddExp if x.is_finite() && y.is_finite() => {
+            x.max(y) + (-(x - y).abs()).exp().ln_1p()
+        }
         Real2::LogAddExp => return Err(Why::Unknown),
         Real2::Rem if y == 0.0 || !x.is_finite() || !y.is_finite() => return Err(Why::Unknown),
         // Beside a multiple of y rounding decides.

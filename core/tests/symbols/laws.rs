@@ -65,8 +65,8 @@ fn products_of_factors_are_the_polynomial() {
     }
 }
 
-/// Irreducible by Eisenstein's criterion: the leading coefficient is 1, the others are multiples of a prime, the last
-/// one not of its square.
+/// Irreducible by Eisenstein's criterion: the leading coefficient is 1, the others are multiples of
+/// a prime, the last one not of its square.
 #[test]
 fn irreducible_factors_stay() {
     for seed in 0..40 {
@@ -78,8 +78,10 @@ fn irreducible_factors_stay() {
         };
         let (f, g) = (eisenstein(2 + seed as i64 % 7, 3), eisenstein(3 + seed as i64 % 5, 5));
         let product = (&f * &g * &g).normal().unwrap().factored();
-        let mut found: Vec<(String, i32)> = product.factors().map(|(f, e)| (f.to_string(), e)).collect();
-        let mut expected = vec![(f.normal().unwrap().to_string(), 1), (g.normal().unwrap().to_string(), 2)];
+        let mut found: Vec<(String, i32)> =
+            product.factors().map(|(f, e)| (f.to_string(), e)).collect();
+        let mut expected =
+            vec![(f.normal().unwrap().to_string(), 1), (g.normal().unwrap().to_string(), 2)];
         found.sort();
         expected.sort();
         assert_eq!(found, expected, "seed {seed}");
@@ -87,7 +89,8 @@ fn irreducible_factors_stay() {
     }
 }
 
-/// Swinnerton-Dyer's polynomials have linear or quadratic factors modulo every prime, and none over the integers.
+/// Swinnerton-Dyer's polynomials have linear or quadratic factors modulo every prime, and none over
+/// the integers.
 #[test]
 fn hard_polynomials_end() {
     let x = Expr::symbol("x");
@@ -144,7 +147,10 @@ fn fractions_keep_their_values() {
             let expected = sum.evaluate(&at).unwrap();
             let texts = [fraction.to_string(), fraction.factored().to_string()];
             for value in texts.map(|text| evaluate(&text, &at).re) {
-                assert!(close(value, expected) || !expected.is_finite(), "seed {seed}: {value} {expected}");
+                assert!(
+                    close(value, expected) || !expected.is_finite(),
+                    "seed {seed}: {value} {expected}"
+                );
             }
         }
         // Nothing is left in common: what both are multiplied by leaves again.
@@ -190,7 +196,8 @@ fn coefficients_are_derivatives() {
         let at = [("x", point.evaluate::<f64>(&[]).unwrap())];
         let (mut slope, mut factorial) = (f, 1.0);
         for k in 0..5 {
-            let c = series.coefficient(k).unwrap().expression().unwrap().evaluate::<f64>(&[]).unwrap();
+            let c =
+                series.coefficient(k).unwrap().expression().unwrap().evaluate::<f64>(&[]).unwrap();
             let expected = slope.evaluate(&at).unwrap() / factorial;
             assert!(close(c, expected), "{text} at {point}: {c} is no {expected} in {series}");
             slope = slope.derivative("x").unwrap();
@@ -209,7 +216,8 @@ fn limits_of_difference_quotients_are_derivatives() {
         let text = analytic(&mut rng, 2);
         let f = read(&text);
         let Ok(series) = f.series("x", &Expr::int(0), 1) else { continue };
-        let quotient = (&f - series.coefficient(0).unwrap().expression().unwrap()) / Expr::symbol("x");
+        let quotient =
+            (&f - series.coefficient(0).unwrap().expression().unwrap()) / Expr::symbol("x");
         let limit = match quotient.limit("x", &Approach::Both(Expr::int(0))) {
             Err(SeriesError::Normal(NormalError::Terms { .. })) => continue,
             limit => limit.unwrap_or_else(|e| panic!("{text}: {e}")),
@@ -232,7 +240,10 @@ fn there_is_no_limit_or_series_where_there_is_none() {
     assert!(matches!(read("abs(x)/x").limit("x", &both()), Err(E::Sides { .. })));
     assert!(matches!(read("exp(1/x)").limit("x", &both()), Err(E::Sides { .. })));
     assert!(matches!(read("sqrt(x)").limit("x", &both()), Err(E::Undefined { .. })));
-    assert!(matches!(read("ln(x)").limit("x", &Approach::Left(zero.clone())), Err(E::Undefined { .. })));
+    assert!(matches!(
+        read("ln(x)").limit("x", &Approach::Left(zero.clone())),
+        Err(E::Undefined { .. })
+    ));
     assert!(matches!(read("sin(1/x)").limit("x", &both()), Err(E::Unknown { .. })));
     assert!(matches!(read("a*x").limit("x", &Approach::Infinity), Err(E::Undecided { .. })));
     assert!(matches!(read("exp(1/x)").series("x", &zero, 3), Err(E::Essential)));

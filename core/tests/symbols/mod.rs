@@ -1,4 +1,5 @@
-//! Formulas as text for the laws of symbols: `+ - * / ^`, functions, `pi` and names, read into expressions.
+//! Formulas as text for the laws of symbols: `+ - * / ^`, functions, `pi` and names, read into
+//! expressions.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod laws;

@@ -1,5 +1,6 @@
-//! A hundred questions with the answers of SymPy 1.14.0, which `table.py` has put into `table.txt`. Each answer is
-//! compared as a form, and as numbers, which `support::formula` computes from the texts.
+//! A hundred questions with the answers of SymPy 1.14.0, which `table.py` has put into `table.txt`.
+//! Each answer is compared as a form, and as numbers, which `support::formula` computes from the
+//! texts.
 
 use ketgrad_core::{
     normal::{Approach, Limit},
@@ -60,10 +61,12 @@ fn factors() {
         // A power of an input is in the term before the factors.
         let (single, several): (Vec<_>, Vec<_>) =
             expected.into_iter().partition(|(f, _)| f.normal().unwrap().n_terms() == 1);
-        let front =
-            single.iter().fold(read(constant), |front, (f, e)| (0..*e).fold(front, |front, _| front * f));
+        let front = single
+            .iter()
+            .fold(read(constant), |front, (f, e)| (0..*e).fold(front, |front, _| front * f));
         assert!(same(&front, &product.front().expression().unwrap()), "{polynomial} = {product}");
-        let found: Vec<(Expr, i32)> = product.factors().map(|(f, e)| (f.expression().unwrap(), e)).collect();
+        let found: Vec<(Expr, i32)> =
+            product.factors().map(|(f, e)| (f.expression().unwrap(), e)).collect();
         assert_eq!(found.len(), several.len(), "{polynomial} = {product}, but {answer}");
         for (f, e) in several {
             assert!(

@@ -44,7 +44,8 @@ macro_rules! __measure {
     };
 }
 
-/// The condition of `when` and `while_loop`: `@or` and `@and` split it, `@one` reads what is between, `@is` compares.
+/// The condition of `when` and `while_loop`: `@or` and `@and` split it, `@one` reads what is
+/// between, `@is` compares.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __condition {

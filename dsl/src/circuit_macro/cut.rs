@@ -217,7 +217,8 @@ macro_rules! __long {
     };
 }
 
-/// `c [modifiers] [blocks so far] [head so far] tokens`: a head and a block, with what follows `else`.
+/// `c [modifiers] [blocks so far] [head so far] tokens`: a head and a block, with what follows
+/// `else`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __block {

@@ -1,15 +1,15 @@
 //! `circuit!`: circuits as one writes them down.
 //!
-//! The forms stand at [`circuit!`](crate::circuit!). Its body is read in three steps, each a hidden macro that
-//! writes plain statements side by side:
+//! The forms stand at [`circuit!`](crate::circuit!). Its body is read in three steps, each a hidden
+//! macro that writes plain statements side by side:
 //!
-//! 1. `__body!` (`cut.rs`) cuts the body at the next `;` after every 48 tokens. The pieces are expanded one
-//!    beside the other, so the depth of macro calls, which rustc limits to 128, grows by 2 or 3 for a
-//!    dozen statements instead of by one for each.
-//! 2. `__statements!` cuts a piece into statements: the tokens before a `;`, or a head and a block. It
-//!    looks 8 tokens ahead at once, for the same reason.
-//! 3. `__statement!` (`statement.rs`) writes one statement, whose tokens it has to itself; measurements and conditions are
-//!    read in `classical.rs`.
+//! 1. `__body!` (`cut.rs`) cuts the body at the next `;` after every 48 tokens. The pieces are
+//!    expanded one beside the other, so the depth of macro calls, which rustc limits to 128, grows
+//!    by 2 or 3 for a dozen statements instead of by one for each.
+//! 2. `__statements!` cuts a piece into statements: the tokens before a `;`, or a head and a block.
+//!    It looks 8 tokens ahead at once, for the same reason.
+//! 3. `__statement!` (`statement.rs`) writes one statement, whose tokens it has to itself;
+//!    measurements and conditions are read in `classical.rs`.
 //!
 //! `$c` is the variable of the circuit. It is handed down so that all steps mean the same one; the
 //! user's expressions cannot see it.
@@ -50,9 +50,9 @@ mod statement;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// The macro only rearranges words: a gate is the method of `Circuit` with its name, qubits and angles
-/// are expressions of Rust, and every statement expands to calls that can be written by hand. The whole
-/// is
+/// The macro only rearranges words: a gate is the method of `Circuit` with its name, qubits and
+/// angles are expressions of Rust, and every statement expands to calls that can be written by
+/// hand. The whole is
 ///
 /// ```
 /// # use ketgrad::{Circuit, circuit};
@@ -70,9 +70,10 @@ mod statement;
 /// assert_eq!(written, called);
 /// ```
 ///
-/// so `?` in an expression ends the circuit, `return` does not reach the function around it, and the first
-/// statement that does not fit (a qubit that is not there, lists of different lengths) is the error.
-/// Operands and angles are borrowed: a `Vec` of qubits or an [`Angle`](crate::Angle) can be used again.
+/// so `?` in an expression ends the circuit, `return` does not reach the function around it, and
+/// the first statement that does not fit (a qubit that is not there, lists of different lengths) is
+/// the error. Operands and angles are borrowed: a `Vec` of qubits or an [`Angle`](crate::Angle) can
+/// be used again.
 ///
 /// # Qubits
 ///
@@ -83,9 +84,10 @@ mod statement;
 /// | `qubits n;` | qubits 0, …, n-1; `n` is any `usize` |
 /// | `qubits data[3], flag[2];` | 5 qubits; `data` is the list `[0, 1, 2]` and `flag` is `[3, 4]`, so `data[1]` and `flag[0]` are qubits |
 ///
-/// Operands of gates are anything that is an [`Operand`](ketgrad_core::circuit::Operand): a number, a range
-/// (`..` is all qubits, `2..` those from 2), a list, an iterator such as `(0..n).step_by(2)`. Lists stand
-/// for one gate each; lists beside one another are paired, a number goes with every element of a list.
+/// Operands of gates are anything that is an [`Operand`](ketgrad_core::circuit::Operand): a number,
+/// a range (`..` is all qubits, `2..` those from 2), a list, an iterator such as
+/// `(0..n).step_by(2)`. Lists stand for one gate each; lists beside one another are paired, a
+/// number goes with every element of a list.
 ///
 /// ```
 /// # use ketgrad::{Circuit, circuit, circuit::CircuitError};
@@ -108,11 +110,11 @@ mod statement;
 /// # Gates
 ///
 /// `gate qubit, …;` and `gate(angle, …) qubit, …;`, by the names of
-/// [`NAMED_GATES`](ketgrad_core::gate::NAMED_GATES), controls before targets. Parentheses directly after
-/// the name hold angles (`x (a) - 1;` is no qubit `a - 1`; write `x a - 1;`). An angle is
+/// [`NAMED_GATES`](ketgrad_core::gate::NAMED_GATES), controls before targets. Parentheses directly
+/// after the name hold angles (`x (a) - 1;` is no qubit `a - 1`; write `x a - 1;`). An angle is
 /// whatever becomes an [`Angle`](crate::Angle): radians (`f64` or a whole number), a fraction of
-/// [`PI`](crate::PI), a declared input, or a sum of such, multiplied or divided by numbers. Fractions of
-/// `PI` stay exact. Further instructions:
+/// [`PI`](crate::PI), a declared input, or a sum of such, multiplied or divided by numbers.
+/// Fractions of `PI` stay exact. Further instructions:
 ///
 /// | form | call |
 /// |---|---|
@@ -217,10 +219,11 @@ mod statement;
 /// | `when condition { … }` | `circuit.when(condition, …)?`: the block where the condition holds, tested at each of its instructions at run time |
 /// | `while_loop condition { … }` | `circuit.while_loop(condition, …)?`: the block again and again while the condition holds, tested at run time before each round |
 ///
-/// A condition is `c == number` or with `!=`, `<`, `<=`, `>`, `>=`, where `c` is a register or some of its
-/// bits (`c[0..2] == 3`) as an unsigned number, bit 0 least significant; `c[i]` or `c` alone is "a bit of it
-/// is 1" and `!c[i]`, `!c` "none is"; `!(…)`, `&&`, `||` and parentheses join them; any other expression
-/// must be a [`Condition`](ketgrad_core::circuit::Condition). `when` has no `else`.
+/// A condition is `c == number` or with `!=`, `<`, `<=`, `>`, `>=`, where `c` is a register or some
+/// of its bits (`c[0..2] == 3`) as an unsigned number, bit 0 least significant; `c[i]` or `c` alone
+/// is "a bit of it is 1" and `!c[i]`, `!c` "none is"; `!(…)`, `&&`, `||` and parentheses join them;
+/// any other expression must be a [`Condition`](ketgrad_core::circuit::Condition). `when` has no
+/// `else`.
 ///
 /// ```
 /// # use ketgrad::{Circuit, circuit, circuit::{CircuitError, Condition, Relation}};
@@ -250,10 +253,11 @@ mod statement;
 ///
 /// # Rust inside
 ///
-/// `for pattern in expression { … }`, `if condition { … } else if let … { … } else { … }` and `{ … }`
-/// contain statements of the circuit and are decided while it is built. `let …;`, `break;`, `continue;` and calls
-/// of macros (`assert!(n > 1);`) are Rust's own. Anything else fits between the braces of
-/// `do |c| { … }`, a block of Rust in which `c` is the circuit so far, an `&mut Circuit`:
+/// `for pattern in expression { … }`, `if condition { … } else if let … { … } else { … }` and
+/// `{ … }` contain statements of the circuit and are decided while it is built. `let …;`, `break;`,
+/// `continue;` and calls of macros (`assert!(n > 1);`) are Rust's own. Anything else fits between
+/// the braces of `do |c| { … }`, a block of Rust in which `c` is the circuit so far, an
+/// `&mut Circuit`:
 ///
 /// ```
 /// # use ketgrad::{Circuit, circuit, circuit::CircuitError};
@@ -276,8 +280,8 @@ mod statement;
 ///
 /// # What is an error at compile time
 ///
-/// Words that are no gate, missing or extra operands and angles (by rustc, at the word), statements that
-/// end without `;` or are none of the above (by the macro, with the statement in the message):
+/// Words that are no gate, missing or extra operands and angles (by rustc, at the word), statements
+/// that end without `;` or are none of the above (by the macro, with the statement in the message):
 ///
 /// ```compile_fail,E0599
 /// # use ketgrad::circuit;
@@ -289,8 +293,8 @@ mod statement;
 /// let c = circuit! { qubits 2; h 0 cx 0, 1; }; // is a `;` missing?
 /// ```
 ///
-/// A statement takes one level of rustc's limit of 128 nested macros, but statements are read in pieces,
-/// so a body may have some 500 of them before `#![recursion_limit = "256"]` is needed.
+/// A statement takes one level of rustc's limit of 128 nested macros, but statements are read in
+/// pieces, so a body may have some 500 of them before `#![recursion_limit = "256"]` is needed.
 #[macro_export]
 macro_rules! circuit {
     (qubits $($name:ident [$size:expr]),+ $(,)? ; $($body:tt)*) => {{

@@ -1,4 +1,5 @@
-//! One statement of [`circuit!`](crate::circuit!): what it is written to, or what is said if it is none.
+//! One statement of [`circuit!`](crate::circuit!): what it is written to, or what is said if it is
+//! none.
 
 /// `c [modifiers] statement`: writes one statement.
 #[doc(hidden)]

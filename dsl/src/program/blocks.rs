@@ -1,8 +1,8 @@
 //! `program!`: what has blocks. `if`, `while` and `for` with their heads, and conditions.
 //!
-//! A head ends at the first `{`; its tokens are cut off eight at a time. A condition is split at `||`, then at `&&`,
-//! then at its comparison, some tokens at a time, and each part is written by itself, so that the operands are
-//! expressions of Rust.
+//! A head ends at the first `{`; its tokens are cut off eight at a time. A condition is split at
+//! `||`, then at `&&`, then at its comparison, some tokens at a time, and each part is written by
+//! itself, so that the operands are expressions of Rust.
 
 /// Cuts the tokens before the block off: `$c` says what they belong to.
 #[doc(hidden)]

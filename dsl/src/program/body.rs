@@ -1,11 +1,13 @@
 //! `program!`: statements.
 //!
-//! Both bodies are read by the same rules; `$m` is the world (`native` or `staged`), `$tl` what happens to the
-//! value at the end: `[ret]` returns it, `[give slot]` and `[fit slot]` hand it to an `if` with a value, `[bars]`
-//! makes cotangents of it, `[none]` drops it. What a statement becomes stands in `write`, what has blocks in `blocks`.
+//! Both bodies are read by the same rules; `$m` is the world (`native` or `staged`), `$tl` what
+//! happens to the value at the end: `[ret]` returns it, `[give slot]` and `[fit slot]` hand it to
+//! an `if` with a value, `[bars]` makes cotangents of it, `[none]` drops it. What a statement
+//! becomes stands in `write`, what has blocks in `blocks`.
 //!
-//! A body is cut at the next `;` after every 48 tokens, and the pieces are expanded one beside the other, so
-//! the depth of macro calls, which rustc limits to 128, does not grow with every statement.
+//! A body is cut at the next `;` after every 48 tokens, and the pieces are expanded one beside the
+//! other, so the depth of macro calls, which rustc limits to 128, does not grow with every
+//! statement.
 
 /// Statements; long bodies in pieces.
 #[doc(hidden)]

@@ -1,9 +1,9 @@
 //! From the functions of a `program!` to a [`Program`].
 //!
-//! Each function is a [`Definition`]; the functions of one `program!` are a [`Block`], which names the blocks
-//! that it uses. A program holds all of them: those used first, then the block's own in the order in which
-//! they are written, then the pullbacks and pushforwards of rules. So functions may call each other in any
-//! order, as in program text.
+//! Each function is a [`Definition`]; the functions of one `program!` are a [`Block`], which names
+//! the blocks that it uses. A program holds all of them: those used first, then the block's own in
+//! the order in which they are written, then the pullbacks and pushforwards of rules. So functions
+//! may call each other in any order, as in program text.
 
 use ketgrad_core::{
     adjoint::Transform,
@@ -89,7 +89,10 @@ pub struct Origin {
 pub fn program(block: Block) -> Program {
     match assemble(block, &Rules::new()) {
         Ok(program) => program,
-        #[expect(clippy::panic, reason = "the program is wrong for every input; `ir_with` gives the error")]
+        #[expect(
+            clippy::panic,
+            reason = "the program is wrong for every input; `ir_with` gives the error"
+        )]
         Err(e) => panic!("{e}; if a primitive lacks a rule, `ir_with` takes it"),
     }
 }
@@ -97,7 +100,8 @@ pub fn program(block: Block) -> Program {
 /// The program of a block.
 ///
 /// # Errors
-/// A primitive is registered with other operands or another result; a derivative that a body takes cannot be made.
+/// A primitive is registered with other operands or another result; a derivative that a body takes
+/// cannot be made.
 pub fn assemble(block: Block, rules: &Rules) -> Result<Program, RuleError> {
     let mut module = written(block, rules)?;
     let defined = module.transforms.define(&mut module.program);
@@ -110,7 +114,10 @@ pub fn assemble(block: Block, rules: &Rules) -> Result<Program, RuleError> {
 }
 
 /// A transform of a function, in the program of its block.
-pub(super) fn transformed(origin: &Origin, transform: Transform) -> Result<(Program, FuncId), String> {
+pub(super) fn transformed(
+    origin: &Origin,
+    transform: Transform,
+) -> Result<(Program, FuncId), String> {
     let mut module = written((origin.block)(), &Rules::new()).map_err(|e| e.to_string())?;
     let id = module.transformed(origin.path, transform, Position::default());
     let Some(id) = id else { return Err(module.error.map(|e| e.to_string()).unwrap_or_default()) };
@@ -135,7 +142,9 @@ fn written(block: Block, rules: &Rules) -> Result<Module, RuleError> {
         module.callees.insert(d.path, callee);
     }
     for d in &all {
-        let (Some(body), Some(Callee::Function(id))) = (d.body, module.callees.get(d.path).copied()) else {
+        let (Some(body), Some(Callee::Function(id))) =
+            (d.body, module.callees.get(d.path).copied())
+        else {
             continue;
         };
         let stage = Stage::new(d.name, d.params.clone(), d.result.clone());
@@ -146,7 +155,8 @@ fn written(block: Block, rules: &Rules) -> Result<Module, RuleError> {
     Ok(module)
 }
 
-/// What is registered under that name, a function of those kinds or a primitive; or a new primitive without a rule.
+/// What is registered under that name, a function of those kinds or a primitive; or a new primitive
+/// without a rule.
 fn primitive(d: &Definition, rules: &Rules, program: &mut Program) -> Result<Callee, RuleError> {
     let params: Vec<Kind> = d.params.iter().map(|p| p.kind.clone()).collect();
     let registered = rules.program();
@@ -171,7 +181,8 @@ fn primitive(d: &Definition, rules: &Rules, program: &mut Program) -> Result<Cal
     if registered.params == params && registered.result == d.result {
         return Ok(Callee::Primitive(id));
     }
-    let shown = |params: &[Kind], result: &Kind| format!("{} -> {result}", Kind::tuple(params.to_vec()));
+    let shown =
+        |params: &[Kind], result: &Kind| format!("{} -> {result}", Kind::tuple(params.to_vec()));
     Err(RuleError::Signature {
         name: d.name.to_owned(),
         given: shown(&registered.params, &registered.result),
@@ -205,7 +216,8 @@ fn rule(d: &Definition, id: FuncId, module: &mut Module) {
         let function = build(stage, module, part.body);
         module.program.add(function)
     };
-    custom.pullback = d.pullback.as_ref().map(|p| part(p, "pullback", back, Kind::tuple(tangents.clone())));
+    custom.pullback =
+        d.pullback.as_ref().map(|p| part(p, "pullback", back, Kind::tuple(tangents.clone())));
     let tangent = d.result.tangent().unwrap_or(Kind::tuple([]));
     custom.pushforward = d.pushforward.as_ref().map(|p| part(p, "pushforward", forth, tangent));
     module.program.set_rule(id, custom);

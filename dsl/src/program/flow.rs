@@ -66,7 +66,9 @@ impl<T> If<T> {
     fn end(&mut self, hint: Option<&ketgrad_core::ir::Kind>) -> Given {
         let otherwise = self.last.take().unwrap_or(Given::Nothing);
         match self.branches.take() {
-            Some(branches) => with(|b| super::staged::sure(b.stage.end_if(branches, otherwise, hint))),
+            Some(branches) => {
+                with(|b| super::staged::sure(b.stage.end_if(branches, otherwise, hint)))
+            }
             None => Given::Nothing,
         }
     }

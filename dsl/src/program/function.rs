@@ -4,7 +4,8 @@
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __program_function {
-    // The head, then what is particular to functions, rules and primitives. The parameters are there once more, as words.
+    // The head, then what is particular to functions, rules and primitives. The parameters are
+    // there once more, as words.
     ($use:tt $structs:tt $names:tt
         { [$($meta:tt)*] $f:ident ($($p:ident $(: $kind:ty)?),* $(,)?) $words:tt $result:tt $($rest:tt)* }
     ) => {
@@ -47,7 +48,8 @@ macro_rules! __program_function {
             /// The program: this function, all others of its `program!`, and all that they use.
             ///
             /// # Panics
-            /// A body takes a derivative that needs rules of primitives: [`ir_with`] gives it, or the error.
+            /// A body takes a derivative that needs rules of primitives: [`ir_with`] gives it, or
+            /// the error.
             #[must_use]
             #[track_caller]
             pub fn ir() -> __p::Program {
@@ -56,8 +58,8 @@ macro_rules! __program_function {
             /// The program, with the rules of the primitives that are registered.
             ///
             /// # Errors
-            /// A primitive is registered with other operands or another result; a body takes a derivative that cannot be
-            /// made.
+            /// A primitive is registered with other operands or another result; a body takes a
+            /// derivative that cannot be made.
             pub fn ir_with(rules: &__p::Rules) -> ::core::result::Result<__p::Program, __p::RuleError> {
                 __p::define::assemble(__block(), rules)
             }
@@ -98,7 +100,8 @@ macro_rules! __program_path {
     (($($path:tt)*) $($last:tt)*) => { super::$($path)* $($last)* };
 }
 
-/// The functions that a body can call, in one of the worlds: `f`, and `grad` and the others in a module `f`.
+/// The functions that a body can call, in one of the worlds: `f`, and `grad` and the others in a
+/// module `f`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __program_scope {

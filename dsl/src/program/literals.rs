@@ -1,8 +1,9 @@
 //! What Rust reads differently from the language, found in the text of a body while it compiles.
 //!
 //! # Quotients of int literals
-//! In the language `1 / 2` is a half; in the Rust that the macro pastes it is 0. So an inexact quotient of
-//! literals is a compile error instead of a silent difference. The body is read as text:
+//! In the language `1 / 2` is a half; in the Rust that the macro pastes it is 0. So an inexact
+//! quotient of literals is a compile error instead of a silent difference. The body is read as
+//! text:
 //!
 //! ```text
 //! x * (1 / 2)      error: both sides are literals
@@ -12,8 +13,9 @@
 //! ```
 //!
 //! # Blocks inside expressions
-//! The macro sees the statements of a block that is the value of a `let`, but not of one inside an expression,
-//! `f({ let mut t = x; t += 1.0; t })`: there `t` would be another name of `x`. So these are errors, too.
+//! The macro sees the statements of a block that is the value of a `let`, but not of one inside an
+//! expression, `f({ let mut t = x; t += 1.0; t })`: there `t` would be another name of `x`. So
+//! these are errors, too.
 
 /// Fails to compile if a block stands inside an expression.
 pub const fn no_blocks_in_expressions(body: &str) {
@@ -32,7 +34,10 @@ pub const fn no_blocks_in_expressions(body: &str) {
 const fn is_inside(text: &[u8], at: usize) -> bool {
     let before = back(text, at);
     before > 0
-        && matches!(text[before - 1], b'(' | b'[' | b',' | b'+' | b'-' | b'*' | b'/' | b'%' | b'|' | b'&')
+        && matches!(
+            text[before - 1],
+            b'(' | b'[' | b',' | b'+' | b'-' | b'*' | b'/' | b'%' | b'|' | b'&'
+        )
 }
 
 /// Fails to compile if the body divides one int literal by another and the quotient is not exact.
@@ -59,8 +64,8 @@ const fn is_inexact(text: &[u8], at: usize) -> bool {
     }
 }
 
-/// The product of literals that ends before `end`: the last literal, and whether it is the only one. A group of literals is
-/// never the only one.
+/// The product of literals that ends before `end`: the last literal, and whether it is the only
+/// one. A group of literals is never the only one.
 const fn left_of(text: &[u8], end: usize) -> (Option<u64>, bool) {
     let (mut last, mut n, mut at) = (0, 0, end);
     loop {
@@ -72,7 +77,8 @@ const fn left_of(text: &[u8], end: usize) -> (Option<u64>, bool) {
             // What is called with a group is no group.
             let before = back(text, at);
             let called = before > 0
-                && (is_word(text[before - 1]) || matches!(text[before - 1], b')' | b']' | b'!' | b'>'));
+                && (is_word(text[before - 1])
+                    || matches!(text[before - 1], b')' | b']' | b'!' | b'>'));
             if called || !is_of_literals(text, at, stop) { None } else { Some(0) }
         } else {
             while at > 0 && is_word(text[at - 1]) {
@@ -93,7 +99,8 @@ const fn left_of(text: &[u8], end: usize) -> (Option<u64>, bool) {
     }
 }
 
-/// The literal that begins after `start`; 0 for a group of literals, which no quotient by it is taken for exact.
+/// The literal that begins after `start`; 0 for a group of literals, which no quotient by it is
+/// taken for exact.
 const fn right_of(text: &[u8], start: usize) -> Option<u64> {
     let mut at = start;
     while at < text.len() && (is_space(text[at]) || text[at] == b'-') {
@@ -113,7 +120,8 @@ const fn right_of(text: &[u8], start: usize) -> Option<u64> {
 const fn is_of_literals(text: &[u8], from: usize, to: usize) -> bool {
     let mut at = from;
     while at < to {
-        let fits = matches!(text[at], b'(' | b')' | b'0'..=b'9' | b'_' | b'+' | b'-' | b'*' | b'/' | b'%');
+        let fits =
+            matches!(text[at], b'(' | b')' | b'0'..=b'9' | b'_' | b'+' | b'-' | b'*' | b'/' | b'%');
         if !fits && !is_space(text[at]) {
             return false;
         }
@@ -200,8 +208,9 @@ mod tests {
 
     #[test]
     fn blocks_inside_expressions_are_found() {
-        let inside =
-            |text: &str| (0..text.len()).any(|i| text.as_bytes()[i] == b'{' && is_inside(text.as_bytes(), i));
+        let inside = |text: &str| {
+            (0..text.len()).any(|i| text.as_bytes()[i] == b'{' && is_inside(text.as_bytes(), i))
+        };
         for text in ["f({ x })", "1.0 + { x }", "(|mut t| { t })(x)", "f(x, { y })"] {
             assert!(inside(text), "{text}");
         }

@@ -1,8 +1,9 @@
-//! Kinds as types: what stands after `:` in a `program!` is a Rust type, the one of the value on `f64`.
+//! Kinds as types: what stands after `:` in a `program!` is a Rust type, the one of the value on
+//! `f64`.
 //!
-//! `real` is `f64`, `array<complex>` is `Array<Complex<f64>>`, `(real, int)` is a tuple, a struct is itself. A
-//! [`Shape`] says what such a type becomes in each of three worlds: in the signature of the native function
-//! (`Public`), inside it (`Native`), and while the IR is written (`Staged`).
+//! `real` is `f64`, `array<complex>` is `Array<Complex<f64>>`, `(real, int)` is a tuple, a struct
+//! is itself. A [`Shape`] says what such a type becomes in each of three worlds: in the signature
+//! of the native function (`Public`), inside it (`Native`), and while the IR is written (`Staged`).
 
 use std::{marker::PhantomData, sync::Arc};
 
@@ -20,8 +21,9 @@ use super::{
     staged::{Ex, Handle, NoCotangent},
 };
 
-/// A real number type that the native function of a program runs on: it is copied freely, as literals and
-/// variables of a program are, and decides comparisons. Every other scalar runs the IR.
+/// A real number type that the native function of a program runs on: it is copied freely, as
+/// literals and variables of a program are, and decides comparisons. Every other scalar runs the
+/// IR.
 pub trait Number: Ordered + Copy {}
 impl<S: Ordered + Copy> Number for S {}
 
@@ -66,8 +68,8 @@ pub trait Shape {
     fn native<S: Number>(value: Value<S>) -> Self::Native<S>;
 }
 
-/// A kind, in a call with an argument of type `W`. Bounds on it are looked at where a function is called, not where it is
-/// defined, since they mention `W`.
+/// A kind, in a call with an argument of type `W`. Bounds on it are looked at where a function is
+/// called, not where it is defined, since they mention `W`.
 #[derive(Debug)]
 pub struct Of<W, K>(PhantomData<fn() -> (W, K)>);
 
@@ -91,7 +93,9 @@ impl<W, K: HasTangent + Shape> Differentiable for Of<W, K> {
 pub type Tangent<W, K> = <Of<W, K> as Differentiable>::Kind;
 
 /// Kinds of parameters, each of which has tangents, at a call.
-#[diagnostic::on_unimplemented(message = "`vjp` is there for at most eight parameters with cotangents")]
+#[diagnostic::on_unimplemented(
+    message = "`vjp` is there for at most eight parameters with cotangents"
+)]
 pub trait AllDifferentiable {
     /// The kind of the cotangent of one, or of a tuple of those of several.
     type Kind: Shape;

@@ -6,7 +6,8 @@ macro_rules! __program_export {
     ($f:ident [$({ $P:ident $($field:tt)* })*]) => { $( #[doc(inline)] pub use self::$f::$P; )* };
 }
 
-/// Structs: one type parameter for each field, named as the field, so that literals of Rust infer them.
+/// Structs: one type parameter for each field, named as the field, so that literals of Rust infer
+/// them.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __program_structs {

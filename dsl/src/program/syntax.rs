@@ -1,7 +1,7 @@
 //! `program!`: items.
 //!
-//! `__program_items!` sorts the items of a block; each function then becomes a module of its own, in which the
-//! two bodies stand:
+//! `__program_items!` sorts the items of a block; each function then becomes a module of its own,
+//! in which the two bodies stand:
 //!
 //! ```text
 //! fn f(x) { x * x }   ->   pub use self::f::__run as f;
@@ -16,13 +16,15 @@
 //!                          }
 //! ```
 //!
-//! Inside a body the name of each function of the block means `__native` or `__staged`, and as a module the transforms of its world. The structs of a block
-//! stand in the module of its first function.
+//! Inside a body the name of each function of the block means `__native` or `__staged`, and as a
+//! module the transforms of its world. The structs of a block stand in the module of its first
+//! function.
 //!
-//! Invariant: the macro writes calls that could be written by hand, and no name of an op occurs in it.
+//! Invariant: the macro writes calls that could be written by hand, and no name of an op occurs in
+//! it.
 
-/// Writes differentiable programs: each function is a Rust function on any real number type, and a function of
-/// the IR, from one text.
+/// Writes differentiable programs: each function is a Rust function on any real number type, and a
+/// function of the IR, from one text.
 ///
 /// ```
 /// use ketgrad::{exec::{Datum, Derivatives}, program};
@@ -54,8 +56,8 @@
 /// }
 /// ```
 ///
-/// The language is that of [program text](ketgrad_core::text), and the same text gives the same IR. The macro
-/// stands at the level of a module.
+/// The language is that of [program text](ketgrad_core::text), and the same text gives the same IR.
+/// The macro stands at the level of a module.
 ///
 /// # What a function becomes
 /// | written | is |
@@ -74,13 +76,16 @@
 /// | `primitive f(x, n: int) -> kind = path;` | a primitive of the [`Host`](ketgrad_core::exec::Host), and the Rust function that computes it natively, by its path as seen inside the module of the function (`super::opaque`) |
 /// | `use path::to::f;` | a function of another `program!`. Its structs are used by a `use` of Rust |
 ///
-/// Kinds are `real`, `complex`, `int`, `bool`, `handle`, `array`, `array<complex>`, `array<int>`, tuples
-/// and structs. In native signatures they are `S`, `Complex<S>`, `i64`, `bool`, `u32`, [`Array<S>`](ketgrad_core::array::Array), …
+/// Kinds are `real`, `complex`, `int`, `bool`, `handle`, `array`, `array<complex>`, `array<int>`,
+/// tuples and structs. In native signatures they are `S`, `Complex<S>`, `i64`, `bool`, `u32`,
+/// [`Array<S>`](ketgrad_core::array::Array), …
 ///
 /// # Derivatives within programs
-/// In a body `f::grad(x)` is the gradient of the function `f`, and so are `f::value_and_grad`, `f::jvp`, `f::vjp`, `f::hessian` and
-/// `f::matrix_function` functions with what [`Transform`](ketgrad_core::adjoint::Transform) says that they take and give. They
-/// are differentiated from outside like others, and a function that gives one can be differentiated within the program again:
+/// In a body `f::grad(x)` is the gradient of the function `f`, and so are `f::value_and_grad`,
+/// `f::jvp`, `f::vjp`, `f::hessian` and `f::matrix_function` functions with what
+/// [`Transform`](ketgrad_core::adjoint::Transform) says that they take and give. They are
+/// differentiated from outside like others, and a function that gives one can be differentiated
+/// within the program again:
 ///
 /// ```
 /// use ketgrad::{exec::{Datum, Derivatives}, program};
@@ -107,16 +112,18 @@
 /// }
 /// ```
 ///
-/// Natively the derivative is made by the engines of the IR when it is called for the first time, and runs as IR does, by the rules of
-/// functions that have them; what the IR gives as an error is a panic. A function that calls primitives without rules of
-/// the program has derivatives with [`ir_with`](#what-a-function-becomes) alone. Tuples and structs are differentiated by, and are
-/// results of `jvp` and `vjp`, if all in them has derivatives; `vjp` gives at most eight cotangents.
+/// Natively the derivative is made by the engines of the IR when it is called for the first time,
+/// and runs as IR does, by the rules of functions that have them; what the IR gives as an error is
+/// a panic. A function that calls primitives without rules of the program has derivatives with
+/// [`ir_with`](#what-a-function-becomes) alone. Tuples and structs are differentiated by, and are
+/// results of `jvp` and `vjp`, if all in them has derivatives; `vjp` gives at most eight
+/// cotangents.
 ///
 /// # Arrays
 /// Operators and functions of numbers work on arrays element by element, with
-/// [broadcasting](ketgrad_core::array#broadcasting); all functions of arrays that program text has are there, as `f(x)` and
-/// as `x.f()`: shapes, parts, reductions, products, linear algebra, transforms
-/// ([one](ketgrad_core::ir::ArrayOp), [two](ketgrad_core::staging::Composed)).
+/// [broadcasting](ketgrad_core::array#broadcasting); all functions of arrays that program text has
+/// are there, as `f(x)` and as `x.f()`: shapes, parts, reductions, products, linear algebra,
+/// transforms ([one](ketgrad_core::ir::ArrayOp), [two](ketgrad_core::staging::Composed)).
 ///
 /// ```
 /// use ketgrad::{array::Array, exec::{Datum, Derivatives}, program};
@@ -153,48 +160,57 @@
 /// | `v = v / norm(v)` | `v = &v / norm(&v)`, which text reads too: natively a `let mut` array is moved by what uses it as a whole |
 /// | `reshape(x, [n, 3])` | `let lengths = [n, 3]; reshape(x, lengths)`: elements of different types need a `let` |
 ///
-/// Each operation gives the bits that the executor of the IR gives, because natively it is the executor's, one operation at
-/// a time: it costs about half a microsecond beside its work, and a copy of what it takes by reference. The IR runs
-/// operations element by element together and uses memory again, so it is the faster one for large arrays. Shapes that do not fit panic natively, with the operation
-/// and the shapes, at the line of the operation. In the IR those that are known without the arguments are an error of
+/// Each operation gives the bits that the executor of the IR gives, because natively it is the
+/// executor's, one operation at a time: it costs about half a microsecond beside its work, and a
+/// copy of what it takes by reference. The IR runs operations element by element together and uses
+/// memory again, so it is the faster one for large arrays. Shapes that do not fit panic natively,
+/// with the operation and the shapes, at the line of the operation. In the IR those that are known
+/// without the arguments are an error of
 /// [`Derivatives::new`](ketgrad_core::exec::Derivatives::new), those of arguments of
 /// [`with_shapes`](ketgrad_core::exec::Derivatives::with_shapes) or of the run.
 ///
 /// # Statements
-/// `let`, `let mut`, `let x: kind`, `let (a, mut b)`, `=`, `+=`, `-=`, `*=`, `/=` on variables, fields and elements;
-/// `if` / `else if` / `else` as a statement, as the value of a `let`, an assignment or the body; `while`, `for i in a..b`
-/// and `a..=b`, `break`, `continue`, `return e;`, blocks. Expressions are Rust's, so rustc checks names and kinds and
-/// its errors stand at the words of the program.
+/// `let`, `let mut`, `let x: kind`, `let (a, mut b)`, `=`, `+=`, `-=`, `*=`, `/=` on variables,
+/// fields and elements; `if` / `else if` / `else` as a statement, as the value of a `let`, an
+/// assignment or the body; `while`, `for i in a..b` and `a..=b`, `break`, `continue`, `return e;`,
+/// blocks. Expressions are Rust's, so rustc checks names and kinds and its errors stand at the
+/// words of the program.
 ///
-/// Conditions are comparisons joined by `&&`, `||`, `!` and parentheses. **A comparison stands only in a condition**:
-/// elsewhere rustc says that values cannot be compared, with `ComparisonsStandOnlyInConditions`; write
-/// `let c = if a < b { true } else { false };`. There is no `match` and no `loop`.
+/// Conditions are comparisons joined by `&&`, `||`, `!` and parentheses. **A comparison stands only
+/// in a condition**: elsewhere rustc says that values cannot be compared, with
+/// `ComparisonsStandOnlyInConditions`; write `let c = if a < b { true } else { false };`. There is
+/// no `match` and no `loop`.
 ///
 /// # Differences from program text
 /// - `grad(f)(x)` is written `f::grad(x)`, which text reads too.
 /// - A result that is not real is written: `fn f(x) -> (real, real)`. A macro cannot infer it.
-/// - The arms of an `if` with a value, and the elements of an array, are of one kind: `0.0`, not `0`, beside a real
-///   number. `[x; n]` with `n` a variable, and `[[x; m]; n]`, is the whole value of a `let`, an assignment or a body.
-/// - Literals among themselves are computed by rustc, in `f64`: `1.0 / 3.0` is one constant, also on number types of more digits
-///   (there divide something else, or read the program as text, where each literal is what is written). `1 / 2` would be 0 there and is
-///   refused.
-/// - A function of yours with the name of one of the language, `fn sin(x)`, is what `sin(x)` calls; `x.sin()` is the
-///   language's, where text takes yours.
+/// - The arms of an `if` with a value, and the elements of an array, are of one kind: `0.0`, not
+///   `0`, beside a real number. `[x; n]` with `n` a variable, and `[[x; m]; n]`, is the whole value
+///   of a `let`, an assignment or a body.
+/// - Literals among themselves are computed by rustc, in `f64`: `1.0 / 3.0` is one constant, also
+///   on number types of more digits (there divide something else, or read the program as text,
+///   where each literal is what is written). `1 / 2` would be 0 there and is refused.
+/// - A function of yours with the name of one of the language, `fn sin(x)`, is what `sin(x)` calls;
+///   `x.sin()` is the language's, where text takes yours.
 /// - A block stands as a statement or as the value of a `let`, not inside an expression.
-/// - A function without a real number among its parameters is told its type natively: `f::<f64>(3)`.
-/// - Natively an array declared with `let mut` is moved by an expression that uses it as a whole; take `&xs` or a method,
-///   `xs.sum()`, or a variable without `mut`, which can be used any number of times.
-/// - An array of literals alone that is an operand takes its type of number from the others: `dot([1.0, 2.0], x)`. Where
-///   there are no others natively, `let` gives it one.
+/// - A function without a real number among its parameters is told its type natively:
+///   `f::<f64>(3)`.
+/// - Natively an array declared with `let mut` is moved by an expression that uses it as a whole;
+///   take `&xs` or a method, `xs.sum()`, or a variable without `mut`, which can be used any number
+///   of times.
+/// - An array of literals alone that is an operand takes its type of number from the others:
+///   `dot([1.0, 2.0], x)`. Where there are no others natively, `let` gives it one.
 /// - Natively ints overflow and indices are checked as in Rust, by a panic; the IR gives errors.
-/// - An instruction stands where its expression begins (rustc knows no positions of operators). Comparisons, `!`,
-///   `xs[i] = e`, counters and constants take the place of the instruction before: the last one in their operands, if
-///   there is one, else that of an earlier statement, or none at the start of a function.
+/// - An instruction stands where its expression begins (rustc knows no positions of operators).
+///   Comparisons, `!`, `xs[i] = e`, counters and constants take the place of the instruction
+///   before: the last one in their operands, if there is one, else that of an earlier statement, or
+///   none at the start of a function.
 ///
 /// # Limits
-/// 120 statements in a row, and six nested blocks with long conditions, fit rustc's default recursion limit of
-/// macros; the error beyond names the remedy, `#![recursion_limit = "256"]` in the crate. Errors about fields
-/// and methods that do not exist are told for both bodies; read the one about `Ex`.
+/// 120 statements in a row, and six nested blocks with long conditions, fit rustc's default
+/// recursion limit of macros; the error beyond names the remedy, `#![recursion_limit = "256"]` in
+/// the crate. Errors about fields and methods that do not exist are told for both bodies; read the
+/// one about `Ex`.
 #[macro_export]
 macro_rules! program {
     ($($t:tt)*) => {

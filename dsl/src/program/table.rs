@@ -1,7 +1,7 @@
 //! The functions of the language, by what they take: for the readers in `native` and `staged`.
 
-/// The functions of one number, of one real number and of two, with the ops of the table that they are. They work on
-/// arrays element by element.
+/// The functions of one number, of one real number and of two, with the ops of the table that they
+/// are. They work on arrays element by element.
 macro_rules! for_each_function {
     ($reader:ident) => {
         $reader! {
@@ -19,8 +19,9 @@ macro_rules! for_each_function {
     };
 }
 
-/// The functions of arrays: of one, two or three arrays of real or complex numbers, of real ones, and of complex ones;
-/// what else they take, and what they give, where `Number` and `Array` are of the elements' kind.
+/// The functions of arrays: of one, two or three arrays of real or complex numbers, of real ones,
+/// and of complex ones; what else they take, and what they give, where `Number` and `Array` are of
+/// the elements' kind.
 macro_rules! for_each_array_function {
     ($reader:ident) => {
         $reader! {

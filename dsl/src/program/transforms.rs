@@ -1,14 +1,15 @@
 //! `program!`: `f::grad(x)`, `f::jvp(x, v)` and the other transforms of a function.
 //!
-//! Beside the two bodies of a function stand two modules, one for each world, with a function for each transform. In the scope
-//! of a body the one of its world has the name of the function, where Rust looks for modules: `f(x)` is a call of the function,
-//! and `f::grad(x)` one of a function in the module.
+//! Beside the two bodies of a function stand two modules, one for each world, with a function for
+//! each transform. In the scope of a body the one of its world has the name of the function, where
+//! Rust looks for modules: `f(x)` is a call of the function, and `f::grad(x)` one of a function in
+//! the module.
 //!
-//! Whether a function has a transform is seen where it is used, not where it is defined: the bounds mention a type parameter
-//! ([`Of`](super::shape::Of)), so that rustc looks at them at calls alone.
+//! Whether a function has a transform is seen where it is used, not where it is defined: the bounds
+//! mention a type parameter ([`Of`](super::shape::Of)), so that rustc looks at them at calls alone.
 
-/// The parameters that have tangents, by the words of their kinds: `[(d kind)…]`, for the macro that is named. Each `d` is a name
-/// of its own, since each is written by another step.
+/// The parameters that have tangents, by the words of their kinds: `[(d kind)…]`, for the macro
+/// that is named. Each `d` is a name of its own, since each is written by another step.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __program_tangents {
@@ -54,7 +55,8 @@ macro_rules! __program_transforms {
     };
 }
 
-/// A function for each transform: its name, its parameters, the kind that it gives, and what must hold.
+/// A function for each transform: its name, its parameters, the kind that it gives, and what must
+/// hold.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __program_each_transform {

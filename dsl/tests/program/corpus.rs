@@ -1,4 +1,5 @@
-//! The programs that both front ends read: the macro as code, the text parser as text (`program_corpus.rs`).
+//! The programs that both front ends read: the macro as code, the text parser as text
+//! (`program_corpus.rs`).
 use ketgrad::program;
 
 program! {

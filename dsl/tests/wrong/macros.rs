@@ -1,4 +1,5 @@
-//! Wrong forms, one a line, with a part of the message that is expected there. Not compiled by cargo.
+//! Wrong forms, one a line, with a part of the message that is expected there. Not compiled by
+//! cargo.
 use ketgrad::{circuit, pauli};
 
 pub fn wrong(n: usize, q: usize) {

@@ -1,4 +1,5 @@
-//! Wrong programs, one a module, with a part of the message that is expected there. Not compiled by cargo.
+//! Wrong programs, one a module, with a part of the message that is expected there. Not compiled by
+//! cargo.
 #![allow(unused)]
 use ketgrad::program;
 

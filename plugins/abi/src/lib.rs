@@ -1,22 +1,24 @@
 //! The C interface between ketgrad and its plugins: data layouts, and nothing else.
 //!
-//! `include/ketgrad_plugin.h` says the same in C, `ketgrad_plugin.hpp` makes it safe to throw in C++. A plugin
-//! is a shared library that exports one *data* symbol, [`ENTRY`], of type [`Desc`]. The host reads it before any
-//! code of the plugin runs, then calls [`Desc::init`], in which the plugin adds rules and backends.
+//! `include/ketgrad_plugin.h` says the same in C, `ketgrad_plugin.hpp` makes it safe to throw in
+//! C++. A plugin is a shared library that exports one *data* symbol, [`ENTRY`], of type [`Desc`].
+//! The host reads it before any code of the plugin runs, then calls [`Desc::init`], in which the
+//! plugin adds rules and backends.
 //!
 //! # Rules of the border
-//! - Everything is `repr(C)`. Kinds are codes (`u32`), never enums; truth values are `u32`; results are [`Status`]
-//!   codes. Text is a pointer and a length, UTF-8, not terminated.
-//! - Nothing is freed on the other side. Messages go into a buffer of the caller ([`Err`]), results into arrays of
-//!   the caller.
+//! - Everything is `repr(C)`. Kinds are codes (`u32`), never enums; truth values are `u32`; results
+//!   are [`Status`] codes. Text is a pointer and a length, UTF-8, not terminated.
+//! - Nothing is freed on the other side. Messages go into a buffer of the caller ([`Err`]), results
+//!   into arrays of the caller.
 //! - Nothing unwinds across: not a Rust panic, not a C++ exception, not a `longjmp`.
 //! - What a plugin adds is called from any thread, also from several at once.
 //!
 //! # Versions
-//! The first 32 bytes of [`Desc`] are frozen for ever. Within one [`MAJOR`] version structs only grow at their
-//! end; each that may grow begins with its size. The receiver zeroes a struct of its own and copies
-//! `min(theirs, ours)` bytes, so a missing slot is null. A plugin says what it *needs* of the host
-//! ([`Desc::min_host_minor`]), not what it was compiled with. Arrays of structs that may grow carry a stride.
+//! The first 32 bytes of [`Desc`] are frozen for ever. Within one [`MAJOR`] version structs only
+//! grow at their end; each that may grow begins with its size. The receiver zeroes a struct of its
+//! own and copies `min(theirs, ours)` bytes, so a missing slot is null. A plugin says what it
+//! *needs* of the host ([`Desc::min_host_minor`]), not what it was compiled with. Arrays of structs
+//! that may grow carry a stride.
 //!
 //! | version | has |
 //! |---|---|
@@ -56,8 +58,8 @@ pub const NO_HARDWARE: Status = 5;
 pub const F64: u32 = 1;
 /// A complex number of two `f64`: real, then imaginary part.
 pub const C64: u32 = 2;
-/// A complex number of two `f32`: real, then imaginary part. Of states alone; the matrices of [`Gate`] stay [`C64`].
-/// Since 1.2.
+/// A complex number of two `f32`: real, then imaginary part. Of states alone; the matrices of
+/// [`Gate`] stay [`C64`]. Since 1.2.
 pub const C32: u32 = 3;
 
 /// Ordinary memory. Memory kinds are those of DLPack.
@@ -142,11 +144,13 @@ pub struct Shape {
 
 /// A function with derivatives. What a rule has not is null or empty.
 ///
-/// A rule has a kernel, a program, or both. `signature` says what it takes and gives, in the words of the
-/// program language: `(x, n: int, xs: array) -> array`, of several results `(zs: array<complex>) -> (complex, array)`. Empty: numbers
-/// of the kind in `dtypes`. Ints and arrays of ints cross as `f64`, in a rule whose other numbers are all complex as complex numbers.
+/// A rule has a kernel, a program, or both. `signature` says what it takes and gives, in the words
+/// of the program language: `(x, n: int, xs: array) -> array`, of several results
+/// `(zs: array<complex>) -> (complex, array)`. Empty: numbers of the kind in `dtypes`. Ints and
+/// arrays of ints cross as `f64`, in a rule whose other numbers are all complex as complex numbers.
 ///
-/// Complex numbers are pairs of real ones to `pullback`: the cotangent of `u + iv` is `dL/du + i dL/dv` of a real loss L.
+/// Complex numbers are pairs of real ones to `pullback`: the cotangent of `u + iv` is
+/// `dL/du + i dL/dv` of a real loss L.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
@@ -158,7 +162,8 @@ pub struct Rule {
     pub name: Str,
     /// The number of inputs.
     pub n_in: u32,
-    /// The number of results; more than one, which come from `forward`, are a tuple in programs. Since 1.3; 1 before.
+    /// The number of results; more than one, which come from `forward`, are a tuple in programs.
+    /// Since 1.3; 1 before.
     pub n_out: u32,
     /// The kinds of numbers of the kernel: bit [`F64`], bit [`C64`] or, since 1.3, both.
     pub dtypes: u32,
@@ -166,19 +171,28 @@ pub struct Rule {
     pub reserved: u32,
     /// What it takes and gives.
     pub signature: Str,
-    /// The rule as data: `rule name(x) { … } pullback(x, y, y_bar) { … }`. In it `kernel(…)` calls the kernel.
+    /// The rule as data: `rule name(x) { … } pullback(x, y, y_bar) { … }`. In it `kernel(…)` calls
+    /// the kernel.
     pub program: Str,
     /// Handed to every function below.
     pub user: *mut c_void,
-    /// `(user, x, y_shapes)`: the shapes of the `n_out` results: no dimensions for a number, 1 to [`MAX_NDIM`] for an array. Null:
-    /// that of the first input.
-    pub infer: Option<unsafe extern "C" fn(*mut c_void, *const Array, *mut Shape, *mut Err) -> Status>,
-    /// `(user, x, y, tape)`: the `n_out` results, zeros at first. `tape` may be given what the pullback shall know.
+    /// `(user, x, y_shapes)`: the shapes of the `n_out` results: no dimensions for a number, 1 to
+    /// [`MAX_NDIM`] for an array. Null: that of the first input.
+    pub infer:
+        Option<unsafe extern "C" fn(*mut c_void, *const Array, *mut Shape, *mut Err) -> Status>,
+    /// `(user, x, y, tape)`: the `n_out` results, zeros at first. `tape` may be given what the
+    /// pullback shall know.
     pub forward: Option<
-        unsafe extern "C" fn(*mut c_void, *const Array, *const Array, *mut *mut c_void, *mut Err) -> Status,
+        unsafe extern "C" fn(
+            *mut c_void,
+            *const Array,
+            *const Array,
+            *mut *mut c_void,
+            *mut Err,
+        ) -> Status,
     >,
-    /// `(user, tape, x, y, y_bar, x_bar)`: the cotangents of the inputs, zeros at first, for those of the `n_out` results. It may be called several times for one
-    /// tape.
+    /// `(user, tape, x, y, y_bar, x_bar)`: the cotangents of the inputs, zeros at first, for those
+    /// of the `n_out` results. It may be called several times for one tape.
     pub pullback: Option<
         unsafe extern "C" fn(
             *mut c_void,
@@ -191,9 +205,11 @@ pub struct Rule {
         ) -> Status,
     >,
     /// `(user, x, y)`: of single numbers; `n_in` in, one out.
-    pub scalar_f64: Option<unsafe extern "C" fn(*mut c_void, *const f64, *mut f64, *mut Err) -> Status>,
+    pub scalar_f64:
+        Option<unsafe extern "C" fn(*mut c_void, *const f64, *mut f64, *mut Err) -> Status>,
     /// The same of complex numbers: real and imaginary parts in turn.
-    pub scalar_c64: Option<unsafe extern "C" fn(*mut c_void, *const f64, *mut f64, *mut Err) -> Status>,
+    pub scalar_c64:
+        Option<unsafe extern "C" fn(*mut c_void, *const f64, *mut f64, *mut Err) -> Status>,
     /// `(user, tape)`
     pub free_tape: Option<unsafe extern "C" fn(*mut c_void, *mut c_void)>,
     /// `(user)`: nobody will call the rule again.
@@ -202,8 +218,8 @@ pub struct Rule {
 
 /// One operator on a state.
 ///
-/// It acts on the amplitudes whose index has the bits `control_value` under `control_mask`. The targets are in the
-/// order of the matrix: `targets[0]` is its least significant bit.
+/// It acts on the amplitudes whose index has the bits `control_value` under `control_mask`. The
+/// targets are in the order of the matrix: `targets[0]` is its least significant bit.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Gate {
@@ -261,8 +277,8 @@ pub struct PauliTerm {
     pub z: u64,
 }
 
-/// `im <lambda|P|psi>` with the Pauli string `P = i^|x & z| X^x Z^z`: X where `x` alone has a bit, Z where `z` alone
-/// has one, Y where both have. Since 1.2.
+/// `im <lambda|P|psi>` with the Pauli string `P = i^|x & z| X^x Z^z`: X where `x` alone has a bit,
+/// Z where `z` alone has one, Y where both have. Since 1.2.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inner {
@@ -276,12 +292,13 @@ pub struct Inner {
 
 /// A set of kernels for states, on the host's memory or on memory of its own.
 ///
-/// One on the host's memory has `apply_host`. One with memory of its own (a device) has `state_new`, `state_free`,
-/// `upload`, `download` and `apply`; a state is an opaque pointer, which one call at a time has. It must take every dense
-/// operator of up to `max_matrix_targets` targets under any controls.
+/// One on the host's memory has `apply_host`. One with memory of its own (a device) has
+/// `state_new`, `state_free`, `upload`, `download` and `apply`; a state is an opaque pointer, which
+/// one call at a time has. It must take every dense operator of up to `max_matrix_targets` targets
+/// under any controls.
 ///
-/// States stay on a device from their first gate to the last result if it also has `state_basis`, `state_copy`,
-/// `expectation`, `inner`, `apply_paulis`, `apply_pair` and `sample`.
+/// States stay on a device from their first gate to the last result if it also has `state_basis`,
+/// `state_copy`, `expectation`, `inner`, `apply_paulis`, `apply_pair` and `sample`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Backend {
@@ -305,8 +322,9 @@ pub struct Backend {
     pub reserved: u32,
     /// Handed to every function below.
     pub user: *mut c_void,
-    /// `(user, query)`: how well it would do, 100 being the built-in kernels and 0 not at all. Cheap; it starts
-    /// no device. Below 0: it failed, and `describe`, called next, says why; it is not asked to run then.
+    /// `(user, query)`: how well it would do, 100 being the built-in kernels and 0 not at all.
+    /// Cheap; it starts no device. Below 0: it failed, and `describe`, called next, says why; it is
+    /// not asked to run then.
     pub score: Option<unsafe extern "C" fn(*mut c_void, *const Query) -> i32>,
     /// `(user, host, dtype, amplitudes, n_qubits, gates)`
     pub apply_host: Option<
@@ -321,31 +339,44 @@ pub struct Backend {
         ) -> Status,
     >,
     /// `(user, dtype, n_qubits, state)`: a state of zeros.
-    pub state_new: Option<unsafe extern "C" fn(*mut c_void, u32, u32, *mut *mut c_void, *mut Err) -> Status>,
+    pub state_new:
+        Option<unsafe extern "C" fn(*mut c_void, u32, u32, *mut *mut c_void, *mut Err) -> Status>,
     /// `(user, state)`
     pub state_free: Option<unsafe extern "C" fn(*mut c_void, *mut c_void)>,
     /// `(user, from, copy)`: a new state with the same amplitudes.
-    pub state_copy:
-        Option<unsafe extern "C" fn(*mut c_void, *mut c_void, *mut *mut c_void, *mut Err) -> Status>,
+    pub state_copy: Option<
+        unsafe extern "C" fn(*mut c_void, *mut c_void, *mut *mut c_void, *mut Err) -> Status,
+    >,
     /// `(user, state, amplitudes, bytes)`
-    pub upload:
-        Option<unsafe extern "C" fn(*mut c_void, *mut c_void, *const c_void, usize, *mut Err) -> Status>,
+    pub upload: Option<
+        unsafe extern "C" fn(*mut c_void, *mut c_void, *const c_void, usize, *mut Err) -> Status,
+    >,
     /// `(user, state, amplitudes, bytes)`
-    pub download:
-        Option<unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_void, usize, *mut Err) -> Status>,
+    pub download: Option<
+        unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_void, usize, *mut Err) -> Status,
+    >,
     /// `(user, state)`: waits; an error of earlier work comes out here.
     pub sync: Option<unsafe extern "C" fn(*mut c_void, *mut c_void, *mut Err) -> Status>,
     /// `(user, state, gates)`
-    pub apply: Option<unsafe extern "C" fn(*mut c_void, *mut c_void, *const GateList, *mut Err) -> Status>,
+    pub apply:
+        Option<unsafe extern "C" fn(*mut c_void, *mut c_void, *const GateList, *mut Err) -> Status>,
     /// `(user, state, terms, count, value)`: the sum of the terms' expectation values.
     pub expectation: Option<
-        unsafe extern "C" fn(*mut c_void, *mut c_void, *const PauliTerm, usize, *mut f64, *mut Err) -> Status,
+        unsafe extern "C" fn(
+            *mut c_void,
+            *mut c_void,
+            *const PauliTerm,
+            usize,
+            *mut f64,
+            *mut Err,
+        ) -> Status,
     >,
     /// `(user, a, b, value)`: `<a|b>`, real and imaginary part.
-    pub inner:
-        Option<unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_void, *mut f64, *mut Err) -> Status>,
-    /// `(user, a, terms, count, b, value)`: `<a| sum of terms |b>`, real and imaginary part. What the adjoint
-    /// method asks for at each parameter.
+    pub inner: Option<
+        unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_void, *mut f64, *mut Err) -> Status,
+    >,
+    /// `(user, a, terms, count, b, value)`: `<a| sum of terms |b>`, real and imaginary part. What
+    /// the adjoint method asks for at each parameter.
     pub inner_paulis: Option<
         unsafe extern "C" fn(
             *mut c_void,
@@ -370,13 +401,15 @@ pub struct Backend {
     >,
     /// `(user)`: nobody will call the backend again.
     pub drop_user: Option<unsafe extern "C" fn(*mut c_void)>,
-    /// `(user, text)`: a few lines for people: what the device is, how much memory it has, or why it cannot be used.
-    /// Since 1.2, as all that follows.
+    /// `(user, text)`: a few lines for people: what the device is, how much memory it has, or why
+    /// it cannot be used. Since 1.2, as all that follows.
     pub describe: Option<unsafe extern "C" fn(*mut c_void, *mut Err) -> Status>,
     /// `(user, state, index)`: the state becomes `|index>`.
-    pub state_basis: Option<unsafe extern "C" fn(*mut c_void, *mut c_void, u64, *mut Err) -> Status>,
-    /// `(user, psi, lambda, gates, inners, count, values)`: applies the operators to both states, which are not the
-    /// same one, and gives the inner products. They are in the order of [`Inner::before`].
+    pub state_basis:
+        Option<unsafe extern "C" fn(*mut c_void, *mut c_void, u64, *mut Err) -> Status>,
+    /// `(user, psi, lambda, gates, inners, count, values)`: applies the operators to both states,
+    /// which are not the same one, and gives the inner products. They are in the order of
+    /// [`Inner::before`].
     pub apply_pair: Option<
         unsafe extern "C" fn(
             *mut c_void,
@@ -389,11 +422,18 @@ pub struct Backend {
             *mut Err,
         ) -> Status,
     >,
-    /// `(user, state, uniforms, count, indices)`: for each number u of an ascending list in [0, 1), the first index up
-    /// to which the probabilities add up to more than u times the sum of all of them. Where rounding leaves none, the
-    /// last index that can occur.
+    /// `(user, state, uniforms, count, indices)`: for each number u of an ascending list in [0, 1),
+    /// the first index up to which the probabilities add up to more than u times the sum of all of
+    /// them. Where rounding leaves none, the last index that can occur.
     pub sample: Option<
-        unsafe extern "C" fn(*mut c_void, *mut c_void, *const f64, usize, *mut u64, *mut Err) -> Status,
+        unsafe extern "C" fn(
+            *mut c_void,
+            *mut c_void,
+            *const f64,
+            usize,
+            *mut u64,
+            *mut Err,
+        ) -> Status,
     >,
 }
 
@@ -416,17 +456,18 @@ pub struct Host {
     pub ctx: *mut c_void,
     /// `(ctx, level, text)`: a line for people. A plugin's own stdout is another one.
     pub log: Option<unsafe extern "C" fn(*mut c_void, u32, Str)>,
-    /// `(ctx, key, value)`: an option from the config, [`UNSUPPORTED`] if it is not given. During `init` only; the
-    /// value lives as long.
+    /// `(ctx, key, value)`: an option from the config, [`UNSUPPORTED`] if it is not given. During
+    /// `init` only; the value lives as long.
     pub option: Option<unsafe extern "C" fn(*mut c_void, Str, *mut Str) -> Status>,
     /// Adds a rule, which is copied. During `init` only.
     pub add_rule: Option<unsafe extern "C" fn(*mut c_void, *const Rule, *mut Err) -> Status>,
     /// Adds a backend, which is copied. During `init` only.
     pub add_backend: Option<unsafe extern "C" fn(*mut c_void, *const Backend, *mut Err) -> Status>,
-    /// `(ctx, count, grain, body, user)`: calls `body` on parts of `0..count` of about `grain`, on several threads,
-    /// and waits.
-    pub parallel_for:
-        Option<unsafe extern "C" fn(*mut c_void, usize, usize, Option<Body>, *mut c_void) -> Status>,
+    /// `(ctx, count, grain, body, user)`: calls `body` on parts of `0..count` of about `grain`, on
+    /// several threads, and waits.
+    pub parallel_for: Option<
+        unsafe extern "C" fn(*mut c_void, usize, usize, Option<Body>, *mut c_void) -> Status,
+    >,
     /// `(ctx, id)`: another table of functions, or null. Since 1.1.
     pub get_extension: Option<unsafe extern "C" fn(*mut c_void, Str) -> *const c_void>,
 }

@@ -23,7 +23,11 @@ fn guarded_gives_the_status_of_its_body() {
             .arg(&program)
             .output()
             .unwrap();
-        assert!(compiled.status.success(), "{standard}: {}", String::from_utf8_lossy(&compiled.stderr));
+        assert!(
+            compiled.status.success(),
+            "{standard}: {}",
+            String::from_utf8_lossy(&compiled.stderr)
+        );
         let run = Command::new(&program).output().unwrap();
         let said = String::from_utf8_lossy(&run.stdout);
         assert_eq!((said.as_ref(), run.status.code()), ("0 wrong\n", Some(0)), "{standard}");

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use ketgrad_plugin_sdk::{
-    C64, DeviceKernels, Error, Gates, Inner, Memory, PauliTerm, Precision, Query, Result, gate_kinds,
+    C64, DeviceKernels, Error, Gates, Inner, Memory, PauliTerm, Precision, Query, Result,
+    gate_kinds,
 };
 
 use crate::{
@@ -14,7 +15,8 @@ use crate::{
     state::{State, amplitude_bytes, state_bytes},
 };
 
-/// The score where the device does better than the built-in kernels, which are 100, and where it does worse.
+/// The score where the device does better than the built-in kernels, which are 100, and where it
+/// does worse.
 const BETTER: i32 = 200;
 const WORSE: i32 = 50;
 
@@ -30,7 +32,8 @@ pub(crate) struct Backend {
 }
 
 impl Backend {
-    /// The device of this number, which does better than the built-in kernels from so many qubits on.
+    /// The device of this number, which does better than the built-in kernels from so many qubits
+    /// on.
     pub(crate) fn new(
         number: u32,
         from_qubits: u32,
@@ -47,11 +50,15 @@ impl Backend {
 
 /// What a device is, in a line for people.
 pub(crate) fn in_words(properties: &Properties) -> String {
-    let mut parts = vec![properties.name.clone(), format!("{:.1} GB", properties.total_memory as f64 / 1e9)];
+    let mut parts =
+        vec![properties.name.clone(), format!("{:.1} GB", properties.total_memory as f64 / 1e9)];
     if properties.bandwidth > 0.0 {
         parts.push(format!("{:.0} GB/s", properties.bandwidth / 1e9));
     }
-    parts.push(format!("compute capability {}.{}", properties.capability.0, properties.capability.1));
+    parts.push(format!(
+        "compute capability {}.{}",
+        properties.capability.0, properties.capability.1
+    ));
     if properties.driver_version > 0 {
         let version = properties.driver_version;
         parts.push(format!("driver for CUDA {}.{}", version / 1000, version % 1000 / 10));
@@ -82,7 +89,12 @@ impl DeviceKernels for Backend {
             Err(e) => return format!("not used: {e}"),
         };
         let lines = [in_words(device.properties()), device.notes(), self.schedules.notes()];
-        lines.iter().filter(|line| !line.is_empty()).map(String::as_str).collect::<Vec<_>>().join("\n")
+        lines
+            .iter()
+            .filter(|line| !line.is_empty())
+            .map(String::as_str)
+            .collect::<Vec<_>>()
+            .join("\n")
     }
     fn score(&self, query: &Query) -> i32 {
         let Ok(device) = &self.device else { return 0 };
@@ -100,9 +112,9 @@ impl DeviceKernels for Backend {
     }
     /// Without a device as many as there can be: the score says no, and the description why.
     fn max_qubits(&self) -> u32 {
-        self.device
-            .as_ref()
-            .map_or(MOST_QUBITS, |device| most_qubits(device.properties().total_memory, Precision::Single))
+        self.device.as_ref().map_or(MOST_QUBITS, |device| {
+            most_qubits(device.properties().total_memory, Precision::Single)
+        })
     }
     fn max_targets(&self) -> u32 {
         5
@@ -144,7 +156,11 @@ impl DeviceKernels for Backend {
     ) -> Result<()> {
         psi.expect_alike(lambda)?;
         if inners.len() != values.len() {
-            return Err(Error::new(format!("{} inner products, room for {}", inners.len(), values.len())));
+            return Err(Error::new(format!(
+                "{} inner products, room for {}",
+                inners.len(),
+                values.len()
+            )));
         }
         self.schedules.apply_pair(psi, lambda, gates, inners, values)
     }
@@ -176,7 +192,8 @@ mod tests {
 
     #[test]
     fn without_a_device_it_declines_and_says_why() {
-        let none = Backend::new(1, 18, Err(Error::no_hardware("no NVIDIA driver")), Schedules::default());
+        let none =
+            Backend::new(1, 18, Err(Error::no_hardware("no NVIDIA driver")), Schedules::default());
         assert_eq!(none.name(), "cuda:1");
         assert_eq!(none.describe(), "not used: no NVIDIA driver");
         assert_eq!(none.score(&query(20, Precision::Double)), 0);

@@ -19,7 +19,8 @@ pub(crate) fn extract(bits: usize, mask: usize) -> usize {
     ones(mask).enumerate().fold(0, |all, (to, from)| all | (bits >> from & 1) << to)
 }
 
-/// A subspace in reduced echelon form: each vector has a highest bit, its pivot, that no other vector has.
+/// A subspace in reduced echelon form: each vector has a highest bit, its pivot, that no other
+/// vector has.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Span(Vec<usize>);
 
@@ -74,7 +75,9 @@ impl Span {
 
     /// The vectors that change a parity, as bits.
     pub(crate) fn pattern(&self, parity: usize) -> usize {
-        self.vectors().enumerate().fold(0, |all, (i, (v, _))| all | usize::from(odd(v & parity)) << i)
+        self.vectors()
+            .enumerate()
+            .fold(0, |all, (i, (v, _))| all | usize::from(odd(v & parity)) << i)
     }
 }
 
@@ -96,8 +99,10 @@ mod tests {
         }
         let sum = 0b0110 ^ 0b1100;
         let by = span.coordinates(sum);
-        let back =
-            span.vectors().enumerate().fold(0, |s, (i, (v, _))| if by >> i & 1 == 1 { s ^ v } else { s });
+        let back = span
+            .vectors()
+            .enumerate()
+            .fold(0, |s, (i, (v, _))| if by >> i & 1 == 1 { s ^ v } else { s });
         assert_eq!(back, sum);
     }
 

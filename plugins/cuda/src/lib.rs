@@ -1,8 +1,9 @@
 //! States and gates on an NVIDIA GPU.
 //!
-//! The plugin is built without CUDA and loads without a driver: where there is no device that it can use, its backend
-//! says why ([`DeviceKernels::describe`](ketgrad_plugin_sdk::DeviceKernels::describe)) and scores 0. Kernels are in
-//! `kernels/kernels.cu`, and compiled beside it.
+//! The plugin is built without CUDA and loads without a driver: where there is no device that it
+//! can use, its backend says why
+//! ([`DeviceKernels::describe`](ketgrad_plugin_sdk::DeviceKernels::describe)) and scores 0. Kernels
+//! are in `kernels/kernels.cu`, and compiled beside it.
 //!
 //! ```text
 //! lib ─► backend ─► run (gates) · paulis · sampling ─► state ─► driver: cuda | emulated
@@ -62,7 +63,8 @@ impl Plugin for CudaPlugin {
     }
 }
 
-/// From so many qubits on a device does better than the built-in kernels, if the config does not say.
+/// From so many qubits on a device does better than the built-in kernels, if the config does not
+/// say.
 const FROM_QUBITS: u32 = 16;
 
 /// A whole number, if it is given.
@@ -113,7 +115,10 @@ impl Options {
 
     fn open(&self) -> Result<Arc<dyn Driver>> {
         if self.is_emulated() {
-            return Ok(Arc::new(Emulated::open(self.emulate_f64.as_deref(), self.emulate_f32.as_deref())?));
+            return Ok(Arc::new(Emulated::open(
+                self.emulate_f64.as_deref(),
+                self.emulate_f32.as_deref(),
+            )?));
         }
         Ok(Arc::new(Cuda::open(self.device, Box::new(Kernels::new(self.nvrtc)))?))
     }

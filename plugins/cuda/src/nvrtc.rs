@@ -1,10 +1,12 @@
 //! Which compiled kernels a device gets.
 //!
-//! The kernels are checked in as PTX for compute capability 7.0, which the driver turns into code of its device. Where
-//! NVIDIA's run-time compiler (NVRTC) is found, and the option `nvrtc` does not say `off`, it compiles the source for the
-//! very architecture instead; the result is kept in the user's cache folder, under a name that is a hash of source, flags,
-//! compiler and architecture, so that happens once. Whatever goes wrong there, the PTX is used, and the description of the
-//! backend says what went wrong. Kernels of single stages (`stage_kernels`) are compiled and kept in the same way.
+//! The kernels are checked in as PTX for compute capability 7.0, which the driver turns into code
+//! of its device. Where NVIDIA's run-time compiler (NVRTC) is found, and the option `nvrtc` does
+//! not say `off`, it compiles the source for the very architecture instead; the result is kept in
+//! the user's cache folder, under a name that is a hash of source, flags, compiler and
+//! architecture, so that happens once. Whatever goes wrong there, the PTX is used, and the
+//! description of the backend says what went wrong. Kernels of single stages (`stage_kernels`) are
+//! compiled and kept in the same way.
 #![expect(unsafe_code, reason = "the compiler is a C library")]
 
 use std::{
@@ -96,7 +98,9 @@ impl Kernels {
         note: &mut dyn FnMut(String),
     ) -> Result<Option<Vec<u8>>> {
         let compiler = Compiler::get()?;
-        let make = || if kept { Ok(None) } else { compiler.compile(source, flags, Output::Cubin).map(Some) };
+        let make = || {
+            if kept { Ok(None) } else { compiler.compile(source, flags, Output::Cubin).map(Some) }
+        };
         let Some(folder) = &self.folder else { return make() };
         let key = hex(&[source, &flags.join(" "), &compiler.name()]);
         let (code, kept) = cached(&folder.join(format!("{key}.cubin")), make)?;
@@ -125,7 +129,10 @@ impl Images for Kernels {
                 Err(e) => note(format!("kernels not compiled for {architecture}: {e}")),
             }
         }
-        let known = PTX.iter().rev().filter(|ptx| ptx.precision == precision && ptx.capability <= capability);
+        let known = PTX
+            .iter()
+            .rev()
+            .filter(|ptx| ptx.precision == precision && ptx.capability <= capability);
         images.extend(known.map(|ptx| Image {
             what: format!("{}, compiled by the driver", ptx.file),
             code: [ptx.text.as_bytes(), b"\0"].concat(),
@@ -162,7 +169,8 @@ fn architecture(capability: (u32, u32)) -> String {
 
 /// What the compiler is told.
 fn flags(precision: Precision, architecture: &str) -> Vec<String> {
-    let mut flags = vec![format!("--gpu-architecture={architecture}"), "-DKETGRAD_DEVICE=1".to_owned()];
+    let mut flags =
+        vec![format!("--gpu-architecture={architecture}"), "-DKETGRAD_DEVICE=1".to_owned()];
     flags.push(definition(precision));
     flags
 }
@@ -204,8 +212,8 @@ fn cache_folder() -> Option<PathBuf> {
     base.map(|base| base.join("ketgrad").join("cuda"))
 }
 
-/// What the file holds, or what `make` makes, which then goes into it; and whether that worked. A file is the hash of the
-/// code and the code: one that is damaged is made anew.
+/// What the file holds, or what `make` makes, which then goes into it; and whether that worked. A
+/// file is the hash of the code and the code: one that is damaged is made anew.
 fn cached(
     path: &Path,
     make: impl FnOnce() -> Result<Option<Vec<u8>>>,
@@ -263,7 +271,8 @@ impl Compiler {
         if !unsafe { sys::is_culib_present() } {
             return Err(Error::no_hardware("the library libnvrtc is not found"));
         }
-        // SAFETY: the library is there, as was just seen, and stays loaded; its functions have these signatures.
+        // SAFETY: the library is there, as was just seen, and stays loaded; its functions have
+        // these signatures.
         let functions = unsafe { Functions::of(sys::culib()) }
             .map_err(|name| Error::new(format!("NVRTC is too old: it has no {name}")))?;
         let mut version = (0, 0);
@@ -279,11 +288,14 @@ impl Compiler {
 
     /// Compiles a text; the error has what the compiler says.
     fn compile(&self, source: &str, flags: &[String], output: Output) -> Result<Vec<u8>> {
-        let text = |text: &str| CString::new(text).map_err(|e| Error::new(format!("a text for NVRTC: {e}")));
+        let text = |text: &str| {
+            CString::new(text).map_err(|e| Error::new(format!("a text for NVRTC: {e}")))
+        };
         let source = text(source)?;
         let flags = flags.iter().map(|flag| text(flag)).collect::<Result<Vec<_>>>()?;
         let mut program = Program { of: self, handle: ptr::null_mut() };
-        // SAFETY: two texts that end with a zero byte, and no headers; the library writes the handle.
+        // SAFETY: two texts that end with a zero byte, and no headers; the library writes the
+        // handle.
         check("nvrtcCreateProgram", unsafe {
             (self.functions.nvrtcCreateProgram)(
                 &raw mut program.handle,
@@ -297,9 +309,14 @@ impl Compiler {
         let flags: Vec<*const c_char> = flags.iter().map(|flag| flag.as_ptr()).collect();
         // SAFETY: so many texts that end with a zero byte.
         let status = unsafe {
-            (self.functions.nvrtcCompileProgram)(program.handle, flags.len() as c_int, flags.as_ptr())
+            (self.functions.nvrtcCompileProgram)(
+                program.handle,
+                flags.len() as c_int,
+                flags.as_ptr(),
+            )
         };
-        check("nvrtcCompileProgram", status).map_err(|e| Error::new(format!("{e}: {}", program.log())))?;
+        check("nvrtcCompileProgram", status)
+            .map_err(|e| Error::new(format!("{e}: {}", program.log())))?;
         let f = &self.functions;
         let (size, get) = match output {
             Output::Ptx => (f.nvrtcGetPTXSize, f.nvrtcGetPTX),
@@ -337,7 +354,9 @@ impl Program<'_> {
     fn log(&self) -> String {
         let f = &self.of.functions;
         let log = self.text(f.nvrtcGetProgramLogSize, f.nvrtcGetProgramLog).unwrap_or_default();
-        String::from_utf8_lossy(&log).trim_matches(|c: char| c == '\0' || c.is_whitespace()).to_owned()
+        String::from_utf8_lossy(&log)
+            .trim_matches(|c: char| c == '\0' || c.is_whitespace())
+            .to_owned()
     }
 }
 
@@ -367,7 +386,8 @@ pub(crate) mod tests {
         capability: (u32, u32),
     ) -> Option<Result<Vec<u8>>> {
         Compiler::get().ok()?;
-        let image = Kernels { compile: true, folder: None }.one_stage(text, precision, capability, false);
+        let image =
+            Kernels { compile: true, folder: None }.one_stage(text, precision, capability, false);
         Some(image.map(|image| image.expect("compiled").code))
     }
 
@@ -405,7 +425,8 @@ pub(crate) mod tests {
             }
             let mut lines = given.splitn(4, '\n').skip(1);
             let compiler = lines.next().and_then(|l| l.strip_prefix("// by ")?.split(" --").next());
-            let expected = with_header(ptx, compiler.unwrap_or("?"), lines.nth(1).unwrap_or_default());
+            let expected =
+                with_header(ptx, compiler.unwrap_or("?"), lines.nth(1).unwrap_or_default());
             assert!(
                 given == expected,
                 "{name} is not of this kernels.cu: KETGRAD_BLESS=1 cargo test -p ketgrad-cuda where NVRTC is found"
@@ -444,12 +465,18 @@ pub(crate) mod tests {
             return;
         }
         for Ptx { capability, file: name, .. } in &PTX {
-            for (number, architecture) in [((7, 0), "sm_70"), ((8, 0), "sm_80"), ((9, 0), "sm_90")] {
+            for (number, architecture) in [((7, 0), "sm_70"), ((8, 0), "sm_80"), ((9, 0), "sm_90")]
+            {
                 if number < *capability {
                     continue;
                 }
                 let out = Command::new(&ptxas)
-                    .args(["-arch", architecture, "-o", if cfg!(windows) { "nul" } else { "/dev/null" }])
+                    .args([
+                        "-arch",
+                        architecture,
+                        "-o",
+                        if cfg!(windows) { "nul" } else { "/dev/null" },
+                    ])
                     .arg(kernels().join(name))
                     .output()
                     .unwrap();
@@ -478,7 +505,8 @@ pub(crate) mod tests {
         }
     }
 
-    /// Where the compiler is found: it makes code of an architecture, and says what is wrong with a source.
+    /// Where the compiler is found: it makes code of an architecture, and says what is wrong with a
+    /// source.
     #[test]
     fn the_compiler_compiles() {
         let Ok(compiler) = Compiler::get() else { return };

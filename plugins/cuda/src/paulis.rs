@@ -1,8 +1,9 @@
 //! Sums of Pauli strings on states: inner products and application.
 //!
-//! A string is `P = i^|x & z| X^x Z^z`, so `(P b)[i] = i^|x & z| (-1)^{|(i ^ x) & z|} b[i ^ x]`. Strings are put into
-//! families whose `x` span few dimensions: a family moves amplitudes within tiles, and takes one pass over the state. Sums of
-//! blocks are added here in order, so that a result does not depend on how the blocks were scheduled.
+//! A string is `P = i^|x & z| X^x Z^z`, so `(P b)[i] = i^|x & z| (-1)^{|(i ^ x) & z|} b[i ^ x]`.
+//! Strings are put into families whose `x` span few dimensions: a family moves amplitudes within
+//! tiles, and takes one pass over the state. Sums of blocks are added here in order, so that a
+//! result does not depend on how the blocks were scheduled.
 #![expect(unsafe_code, reason = "kernels are launched here")]
 
 mod families;
@@ -60,7 +61,9 @@ impl Strings {
         ];
         let lists = packed.upload(driver)?;
         let tiles = u32::try_from(state.count() >> bits).map_err(|_| {
-            Error::new(format!("Pauli strings on {n_qubits} qubits: more tiles than a device counts"))
+            Error::new(format!(
+                "Pauli strings on {n_qubits} qubits: more tiles than a device counts"
+            ))
         })?;
         let tile = (amplitude_bytes(state.precision()) << bits) as u32;
         let shared_bytes = tile + (size_of::<u64>() << families.dimensions()) as u32;
@@ -70,7 +73,8 @@ impl Strings {
     /// The arguments between the states and what is particular, for each family.
     fn arguments(&self) -> impl Iterator<Item = [Arg; 9]> + '_ {
         let Families { bits, low, ends, .. } = &self.families;
-        let [vectors, groups, z, z_on_places, weights] = self.starts.map(|start| self.lists.at() + start);
+        let [vectors, groups, z, z_on_places, weights] =
+            self.starts.map(|start| self.lists.at() + start);
         let each = 2 * size_of::<u64>() * self.families.dimensions();
         let first = [0].into_iter().chain(ends.iter().copied());
         first.zip(ends).enumerate().map(move |(family, (first, &end))| {
@@ -133,8 +137,8 @@ fn summed(a: &State, terms: &[PauliTerm], b: &State, complex: bool) -> Result<C6
         args.extend(lists);
         args.push(Arg::U32(u32::from(complex)));
         args.push(Arg::At(partial.at() + (size_of::<f64>() * sums * family) as u64));
-        // SAFETY: both states have as many amplitudes as the tiles; the lists are those of the families, and partial has
-        // two sums for each block of each.
+        // SAFETY: both states have as many amplitudes as the tiles; the lists are those of the
+        // families, and partial has two sums for each block of each.
         unsafe { launch(&**driver, what, &args) }?;
     }
     let mut sums = vec![0.0; partial.len()];
@@ -157,8 +161,8 @@ pub(crate) fn apply(terms: &[PauliTerm], from: &State, to: &mut State) -> Result
         let mut args = vec![Arg::At(from.at()), Arg::At(to.at_mut())];
         args.extend(lists);
         args.push(Arg::U32(u32::from(family > 0)));
-        // SAFETY: two states of as many amplitudes as the tiles, of which `to` is borrowed alone; the lists are those of the
-        // families.
+        // SAFETY: two states of as many amplitudes as the tiles, of which `to` is borrowed alone;
+        // the lists are those of the families.
         unsafe { launch(&**from.driver(), what, &args) }?;
     }
     Ok(())
@@ -178,7 +182,8 @@ mod tests {
         let of = |i: usize| {
             let parts = terms.iter().map(|t| {
                 let from = i ^ t.x as usize;
-                let sign = if (from as u64 & t.z).count_ones().is_multiple_of(2) { 1.0 } else { -1.0 };
+                let sign =
+                    if (from as u64 & t.z).count_ones().is_multiple_of(2) { 1.0 } else { -1.0 };
                 b[from] * C64::i().powu((t.x & t.z).count_ones()) * sign * t.coefficient
             });
             parts.sum()
@@ -199,7 +204,8 @@ mod tests {
         ]
     }
 
-    /// X and Y on each qubit, Z beside it, chains over all, and half of all pairs: several families on 14 qubits.
+    /// X and Y on each qubit, Z beside it, chains over all, and half of all pairs: several families
+    /// on 14 qubits.
     fn many_terms(n_qubits: u32) -> Vec<PauliTerm> {
         let n = n_qubits;
         let singles = (0..n).flat_map(|q| {
@@ -229,12 +235,21 @@ mod tests {
         for (device, n, precision) in cases() {
             let (a, b) = (amplitudes(n, 1), amplitudes(n, 2));
             let (on_a, on_b) = (state(&device, precision, &a), state(&device, precision, &b));
-            for terms in [some_terms(n), many_terms(n), vec![term(1.0, 0, 0)], vec![term(-0.5, 1, 1)], vec![]]
-            {
+            for terms in [
+                some_terms(n),
+                many_terms(n),
+                vec![term(1.0, 0, 0)],
+                vec![term(-0.5, 1, 1)],
+                vec![],
+            ] {
                 let got = inner(&on_a, &terms, &on_b).unwrap();
-                let expected: C64 = a.iter().zip(applied(&terms, &b)).map(|(a, b)| a.conj() * b).sum();
+                let expected: C64 =
+                    a.iter().zip(applied(&terms, &b)).map(|(a, b)| a.conj() * b).sum();
                 let scale = (1u64 << n) as f64;
-                assert!((got - expected).norm() < scale * tolerance(precision), "{n}: {got} {expected}");
+                assert!(
+                    (got - expected).norm() < scale * tolerance(precision),
+                    "{n}: {got} {expected}"
+                );
                 assert_eq!(got, inner(&on_a, &terms, &on_b).unwrap(), "the same once more");
                 assert_eq!(got.re, real_inner(&on_a, &terms, &on_b).unwrap());
             }
@@ -251,7 +266,10 @@ mod tests {
                 let mut to = state(&device, precision, &amplitudes(n, 4));
                 apply(&terms, &on, &mut to).unwrap();
                 for (got, expected) in of_state(&to).iter().zip(applied(&terms, &from)) {
-                    assert!((got - expected).norm() < 20.0 * tolerance(precision), "{n}: {got} {expected}");
+                    assert!(
+                        (got - expected).norm() < 20.0 * tolerance(precision),
+                        "{n}: {got} {expected}"
+                    );
                 }
             }
         }

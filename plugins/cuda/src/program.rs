@@ -47,11 +47,14 @@ pub(crate) const MAX_GROUPS: usize = 384;
 pub(crate) const MAX_LOOKS: usize = 96;
 
 impl Form {
-    /// For a precision, a compute capability, and so many bytes of shared memory for a block: tiles of 64 KiB, three of
-    /// which fit a multiprocessor of 2020 and later, or smaller ones; made of runs of 128 bytes.
+    /// For a precision, a compute capability, and so many bytes of shared memory for a block: tiles
+    /// of 64 KiB, three of which fit a multiprocessor of 2020 and later, or smaller ones; made of
+    /// runs of 128 bytes.
     pub(crate) fn new(precision: Precision, capability: (u32, u32), shared_per_block: u32) -> Form {
         let mut form = match precision {
-            Precision::Single => Form { rows: 4, banks: 4, tile_qubits: 13, low_qubits: 4, matrices: false },
+            Precision::Single => {
+                Form { rows: 4, banks: 4, tile_qubits: 13, low_qubits: 4, matrices: false }
+            }
             Precision::Double => {
                 let matrices = capability >= TENSOR_CORES;
                 Form { rows: 3, banks: 3, tile_qubits: 12, low_qubits: 3, matrices }
@@ -118,9 +121,10 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// The operators on states of n qubits, one after the other or in stages, with inner products between them if
-    /// there are two states. From |0…0> the first stages go over few tiles. `schedule` is one of earlier operators: it is
-    /// used again if these are another binding of the same circuit with the same inner products, and replaced if not.
+    /// The operators on states of n qubits, one after the other or in stages, with inner products
+    /// between them if there are two states. From |0…0> the first stages go over few tiles.
+    /// `schedule` is one of earlier operators: it is used again if these are another binding of the
+    /// same circuit with the same inner products, and replaced if not.
     pub(crate) fn new<E: Element>(
         n_qubits: usize,
         operators: &[Operator<Complex<E>>],
@@ -141,8 +145,9 @@ impl Program {
         let (tolerance, lookahead) = (Cut::TOLERANCE, Cut::LOOKAHEAD);
         let cut = Cut { tile_qubits, low_qubits, factor_blocks: false, way, tolerance, lookahead };
         let between = inners.unwrap_or_default();
-        let same =
-            |s: &mut Schedule| s.n_qubits() == n_qubits && s.cut() == cut && s.bind(operators, between);
+        let same = |s: &mut Schedule| {
+            s.n_qubits() == n_qubits && s.cut() == cut && s.bind(operators, between)
+        };
         if !schedule.as_mut().is_some_and(same) {
             *schedule = Some(Schedule::new(n_qubits, operators, between, cut));
         }
@@ -160,7 +165,12 @@ impl Program {
         })
     }
 
-    fn staged<E: Element>(&mut self, schedule: &Schedule, operators: &[Operator<Complex<E>>], form: Form) {
+    fn staged<E: Element>(
+        &mut self,
+        schedule: &Schedule,
+        operators: &[Operator<Complex<E>>],
+        form: Form,
+    ) {
         let n_qubits = schedule.n_qubits();
         let mut angle = schedule.angle();
         for stage in schedule.stages() {
@@ -205,8 +215,11 @@ impl Program {
         let mut waiting: Vec<(usize, &Inner)> = inners.iter().enumerate().collect();
         waiting.sort_by_key(|(_, inner)| inner.before);
         let mut waiting = waiting.into_iter().peekable();
-        let look =
-            |(number, inner): (usize, &Inner)| Launch::Inner { number, x: inner.x as u64, z: inner.z as u64 };
+        let look = |(number, inner): (usize, &Inner)| Launch::Inner {
+            number,
+            x: inner.x as u64,
+            z: inner.z as u64,
+        };
         for (k, operator) in operators.iter().enumerate() {
             while let Some(next) = waiting.next_if(|(_, inner)| inner.before <= k) {
                 self.launches.push(look(next));
@@ -233,7 +246,9 @@ impl Program {
                 let one = C64::new(1.0, 0.0);
                 self.cycle(fixed, value, &[(*a, one), (*b, one)], groups);
             }
-            Shape::Cycles(cycles) => cycles.iter().for_each(|c| self.cycle(fixed, value, c, groups)),
+            Shape::Cycles(cycles) => {
+                cycles.iter().for_each(|c| self.cycle(fixed, value, c, groups))
+            }
             Shape::Dense { matrix, offsets } => {
                 let at = self.operator(fixed, value, offsets.iter().copied());
                 let matrix = self.complex(matrix.iter().copied());
@@ -260,7 +275,12 @@ impl Program {
     }
 
     /// The words of a single operator.
-    fn operator(&mut self, fixed: usize, value: usize, offsets: impl Iterator<Item = usize>) -> u32 {
+    fn operator(
+        &mut self,
+        fixed: usize,
+        value: usize,
+        offsets: impl Iterator<Item = usize>,
+    ) -> u32 {
         let at = self.words.len() as u32;
         self.words.push(fixed.count_ones());
         self.words.extend(ones(fixed).map(|bit| bit as u32));

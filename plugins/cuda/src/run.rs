@@ -23,11 +23,12 @@ use crate::{
 /// Threads of a block of a single operator.
 const THREADS: u32 = 256;
 
-/// From so many tiles on for each block that runs at a time, the first passes from |0…0> go over few of them.
+/// From so many tiles on for each block that runs at a time, the first passes from |0…0> go over
+/// few of them.
 const WAVES: u64 = 4;
 
-/// What is kept of earlier runs: a circuit that comes again with other angles is not cut anew, and its stages may have
-/// kernels of their own.
+/// What is kept of earlier runs: a circuit that comes again with other angles is not cut anew, and
+/// its stages may have kernels of their own.
 #[derive(Default)]
 pub(crate) struct Schedules {
     /// On one state, on two; for each precision.
@@ -94,17 +95,25 @@ impl Schedules {
 
     fn run<'a>(&self, state: &State, program: &'a Program, states: usize) -> Result<Run<'a>> {
         let kind = (state.precision(), states);
-        let own = self.stage_kernels.kernels(state.driver().as_ref(), program, kind, Form::of(state));
+        let own =
+            self.stage_kernels.kernels(state.driver().as_ref(), program, kind, Form::of(state));
         Run::new(state, program, own)
     }
 
-    /// In single precision matrices are rounded first, so that what is unitary up to that rounding counts as such.
-    fn program(&self, state: &State, operators: &[Operator<C64>], inners: Option<&[Inner]>) -> Program {
+    /// In single precision matrices are rounded first, so that what is unitary up to that rounding
+    /// counts as such.
+    fn program(
+        &self,
+        state: &State,
+        operators: &[Operator<C64>],
+        inners: Option<&[Inner]>,
+    ) -> Program {
         match state.precision() {
             Precision::Double => self.of(state, operators, inners),
             Precision::Single => {
                 let rounded = |o: &Operator<C64>| o.map(|z| Complex::new(z.re as f32, z.im as f32));
-                let operators: Vec<Operator<Complex<f32>>> = operators.iter().map(rounded).collect();
+                let operators: Vec<Operator<Complex<f32>>> =
+                    operators.iter().map(rounded).collect();
                 self.of(state, &operators, inners)
             }
         }
@@ -118,20 +127,22 @@ impl Schedules {
     ) -> Program {
         let form = Form::of(state);
         let way = if inners.is_some() { Way::Given } else { way(state, form) };
-        let kept =
-            &self.kept[usize::from(inners.is_some())][usize::from(state.precision() == Precision::Single)];
+        let kept = &self.kept[usize::from(inners.is_some())]
+            [usize::from(state.precision() == Precision::Single)];
         let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
         Program::new(state.n_qubits() as usize, operators, inners, (form, way), &mut kept)
     }
 }
 
-/// What is worth knowing of a state. From |0…0> a circuit takes more passes over fewer tiles, and a pass takes the time of
-/// one tile at least: it gains where a pass over the whole state takes many times that.
+/// What is worth knowing of a state. From |0…0> a circuit takes more passes over fewer tiles, and a
+/// pass takes the time of one tile at least: it gains where a pass over the whole state takes many
+/// times that.
 fn way(state: &State, form: Form) -> Way {
     let tiles = state.count() >> form.tile_qubits.min(state.n_qubits() as usize);
     let shared_bytes = (amplitude_bytes(state.precision()) << form.tile_qubits) as u32;
     match state.is_new()
-        && tiles >= WAVES * u64::from(state.driver().properties().blocks_at_once(u32::MAX, shared_bytes))
+        && tiles
+            >= WAVES * u64::from(state.driver().properties().blocks_at_once(u32::MAX, shared_bytes))
     {
         true => Way::FromZero,
         false => Way::Given,
@@ -150,10 +161,13 @@ fn operators(gates: Gates<'_>, n_qubits: u32) -> Result<Vec<Operator<C64>>> {
             true => gate.matrix[row],
             false => gate.matrix[row << targets.len() | column],
         });
-        let operator = Operator::new(&matrix, &targets, &controls).map_err(|e| Error::new(e.to_string()))?;
+        let operator =
+            Operator::new(&matrix, &targets, &controls).map_err(|e| Error::new(e.to_string()))?;
         if operator.n_qubits() > n_qubits as usize {
             let needed = operator.n_qubits();
-            return Err(Error::new(format!("an operator on {needed} qubits, a state of {n_qubits}")));
+            return Err(Error::new(format!(
+                "an operator on {needed} qubits, a state of {n_qubits}"
+            )));
         }
         Ok(operator)
     };
@@ -252,7 +266,8 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// The parameters of a stage between the states and the sums; a kernel of its own is told where its numbers begin.
+    /// The parameters of a stage between the states and the sums; a kernel of its own is told where
+    /// its numbers begin.
     fn of_stage(&self, stage: &Stage, own: Option<usize>) -> impl Iterator<Item = Arg> {
         let first = own.map(|_| Arg::U32(stage.first_number));
         [self.words_at(), self.numbers_at(), Arg::U32(stage.at)]
@@ -275,7 +290,8 @@ impl<'a> Run<'a> {
     /// Blocks and shared memory of a stage on two states.
     fn of_pair(&self, state: &State, stage: &Stage) -> (u32, u32) {
         let sums = STAGE_THREADS / WARP * stage.looks.len() * size_of::<f64>();
-        let shared_bytes = self.shared(stage.bits, stage.groups.next_multiple_of(2), 2) + sums as u32;
+        let shared_bytes =
+            self.shared(stage.bits, stage.groups.next_multiple_of(2), 2) + sums as u32;
         (state.driver().properties().blocks_at_once(stage.tiles, shared_bytes), shared_bytes)
     }
 
@@ -289,8 +305,9 @@ impl<'a> Run<'a> {
             Launch::Dense { targets, at, matrix, groups } => {
                 const DENSE: [&str; 5] = ["dense1", "dense2", "dense3", "dense4", "dense5"];
                 let kernel = targets.checked_sub(1).and_then(|k| DENSE.get(k as usize));
-                let kernel = *kernel
-                    .ok_or_else(|| Error::unsupported(format!("a matrix on {targets} qubits; at most 5")))?;
+                let kernel = *kernel.ok_or_else(|| {
+                    Error::unsupported(format!("a matrix on {targets} qubits; at most 5"))
+                })?;
                 (kernel, vec![Arg::U32(at), Arg::U32(matrix)], groups)
             }
             Launch::Diagonal { at, factors, count, groups } => {
@@ -304,9 +321,11 @@ impl<'a> Run<'a> {
         let mut args = vec![Arg::At(state.at_mut()), self.words_at(), self.numbers_at()];
         args.extend(middle);
         args.push(Arg::U64(groups));
-        let block = THREADS.min(groups.next_power_of_two().clamp(WARP as u64, u64::from(THREADS)) as u32);
-        let grid = u32::try_from(groups.div_ceil(u64::from(block)))
-            .map_err(|_| Error::new(format!("{groups} sets of amplitudes: more than a device counts")))?;
+        let block =
+            THREADS.min(groups.next_power_of_two().clamp(WARP as u64, u64::from(THREADS)) as u32);
+        let grid = u32::try_from(groups.div_ceil(u64::from(block))).map_err(|_| {
+            Error::new(format!("{groups} sets of amplitudes: more than a device counts"))
+        })?;
         self.launch(state, Which::Named(kernel), (grid, block, 0), &args)
     }
 
@@ -318,8 +337,9 @@ impl<'a> Run<'a> {
         args: &[Arg],
     ) -> Result<()> {
         let launch = Kernel { kernel, precision: self.precision, grid, block, shared_bytes };
-        // SAFETY: the states hold 2^n amplitudes each, the program was written for n qubits, and its words and
-        // numbers are on the device; the arguments are those of the kernels' signatures.
+        // SAFETY: the states hold 2^n amplitudes each, the program was written for n qubits, and
+        // its words and numbers are on the device; the arguments are those of the kernels'
+        // signatures.
         unsafe { driver::launch(state.driver().as_ref() as &dyn Driver, launch, args) }
     }
 }

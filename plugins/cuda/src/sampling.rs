@@ -1,7 +1,8 @@
 //! Sampling basis states.
 //!
-//! The device adds up |amplitude|^2 over chunks of 2^12; the host walks along chunks and ascending uniform numbers once, so
-//! each shot knows its chunk and what of its number is left there; the device finds the index inside. O(2^n + shots).
+//! The device adds up |amplitude|^2 over chunks of 2^12; the host walks along chunks and ascending
+//! uniform numbers once, so each shot knows its chunk and what of its number is left there; the
+//! device finds the index inside. O(2^n + shots).
 #![expect(unsafe_code, reason = "kernels are launched here")]
 
 use ketgrad_plugin_sdk::{Error, Result};
@@ -28,16 +29,16 @@ pub(crate) struct Picks {
     pub(crate) residual: Vec<f64>,
 }
 
-/// Gives each uniform number the first chunk up to which the sums add up to more than it times their total; where rounding
-/// leaves none, the last chunk that is not zero. One merge.
+/// Gives each uniform number the first chunk up to which the sums add up to more than it times
+/// their total; where rounding leaves none, the last chunk that is not zero. One merge.
 ///
 /// # Errors
 /// The numbers do not ascend within [0, 1), or the sums have no positive total.
 pub(crate) fn assign(sums: &[f64], uniforms: &[f64]) -> Result<Picks> {
     let total: f64 = sums.iter().sum();
     let last = sums.iter().rposition(|sum| *sum > 0.0).filter(|_| total.is_finite());
-    let last =
-        last.ok_or_else(|| Error::new(format!("a state of squared norm {total} cannot be sampled")))?;
+    let last = last
+        .ok_or_else(|| Error::new(format!("a state of squared norm {total} cannot be sampled")))?;
     if !uniforms.is_sorted() || uniforms.iter().any(|u| !(0.0..1.0).contains(u)) {
         return Err(Error::new("numbers for sampling that do not ascend within [0, 1)"));
     }
@@ -59,14 +60,18 @@ pub(crate) fn assign(sums: &[f64], uniforms: &[f64]) -> Result<Picks> {
     Ok(picks)
 }
 
-/// For each uniform number u, which ascend, the first index up to which the probabilities add up to more than u times
-/// their sum.
+/// For each uniform number u, which ascend, the first index up to which the probabilities add up to
+/// more than u times their sum.
 ///
 /// # Errors
 /// See [`assign`]; the lists are of different length; the device fails.
 pub(crate) fn sample(state: &State, uniforms: &[f64], indices: &mut [u64]) -> Result<()> {
     if uniforms.len() != indices.len() {
-        return Err(Error::new(format!("{} numbers for {} samples", uniforms.len(), indices.len())));
+        return Err(Error::new(format!(
+            "{} numbers for {} samples",
+            uniforms.len(),
+            indices.len()
+        )));
     }
     if uniforms.is_empty() {
         return Ok(());
@@ -84,7 +89,8 @@ fn norms(state: &State, chunk_log2: u32) -> Result<Vec<f64>> {
     let chunks = state.count() >> chunk_log2;
     let sums = Buffer::<f64>::new(state.driver(), chunks as usize)?;
     let grid = blocks(&**state.driver(), chunks, 1);
-    let args = [Arg::At(state.at()), Arg::U64(state.count()), Arg::U32(chunk_log2), Arg::At(sums.at())];
+    let args =
+        [Arg::At(state.at()), Arg::U64(state.count()), Arg::U32(chunk_log2), Arg::At(sums.at())];
     let what = Launch {
         kernel: Which::Named("norms"),
         precision: state.precision(),
@@ -125,7 +131,8 @@ fn pick(state: &State, chunk_log2: u32, picks: &Picks, indices: &mut [u64]) -> R
         block: BLOCK,
         shared_bytes: SHARED,
     };
-    // SAFETY: every chunk is one of the state; there are a residual and room for an index for each shot.
+    // SAFETY: every chunk is one of the state; there are a residual and room for an index for each
+    // shot.
     unsafe { launch(&**state.driver(), what, &args) }?;
     found.read(0, indices)
 }
@@ -139,7 +146,8 @@ mod tests {
 
     #[test]
     fn shots_meet_their_chunks_in_one_walk() {
-        let picks = assign(&[0.25, 0.0, 0.5, 0.25, 0.0], &[0.0, 0.2, 0.25, 0.5, 0.75, 0.9]).unwrap();
+        let picks =
+            assign(&[0.25, 0.0, 0.5, 0.25, 0.0], &[0.0, 0.2, 0.25, 0.5, 0.75, 0.9]).unwrap();
         assert_eq!(picks.chunk, [0, 2, 3]);
         assert_eq!(picks.first, [0, 2, 4, 6]);
         assert_eq!(picks.residual, [0.0, 0.2, 0.0, 0.25, 0.0, 0.9 - 0.75]);
@@ -171,7 +179,8 @@ mod tests {
         }
     }
 
-    /// The probabilities of a state whose every third amplitude is zero, as the numbers of a precision.
+    /// The probabilities of a state whose every third amplitude is zero, as the numbers of a
+    /// precision.
     fn sparse(n_qubits: u32, precision: Precision) -> Vec<C64> {
         let kept = |(i, a): (usize, C64)| if i % 3 == 0 { C64::new(0.0, 0.0) } else { a };
         let rounded = |a: C64| match precision {
@@ -207,9 +216,15 @@ mod tests {
                 for (u, index) in uniforms.iter().zip(&indices) {
                     let i = *index as usize;
                     let before = if i == 0 { 0.0 } else { cumulative[i - 1] };
-                    assert!(amplitudes[i].norm_sqr() > 0.0, "{n} qubits, {u}: index {i} cannot occur");
+                    assert!(
+                        amplitudes[i].norm_sqr() > 0.0,
+                        "{n} qubits, {u}: index {i} cannot occur"
+                    );
                     // The sums are added in another order: an edge may move by rounding.
-                    assert!(before <= u + 1e-12 && *u < cumulative[i] + 1e-12, "{n} qubits, {u}: {i}");
+                    assert!(
+                        before <= u + 1e-12 && *u < cumulative[i] + 1e-12,
+                        "{n} qubits, {u}: {i}"
+                    );
                 }
             }
         }
@@ -232,7 +247,9 @@ mod tests {
     fn a_state_of_zeros_and_lists_of_different_length_are_refused() {
         let device = &devices()[0];
         let zeros = State::zeros(device, Precision::Double, 2).unwrap();
-        let said = |uniforms: &[f64], n| sample(&zeros, uniforms, &mut vec![0; n]).unwrap_err().to_string();
+        let said = |uniforms: &[f64], n| {
+            sample(&zeros, uniforms, &mut vec![0; n]).unwrap_err().to_string()
+        };
         assert_eq!(said(&[0.5], 1), "a state of squared norm 0 cannot be sampled");
         assert_eq!(said(&[0.5], 2), "1 numbers for 2 samples");
     }

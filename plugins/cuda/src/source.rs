@@ -1,11 +1,12 @@
 //! The source of a kernel for one stage.
 //!
-//! The kernels `stage` and `stage_pair` read what to do as they go. Here the same is written out as a program: no
-//! word is read, no kind is asked for, vectors and offsets are constants. Numbers stay data: a circuit with other angles runs
-//! on the same kernels, as long as no rotation comes to be written with a Pauli operator before it (the tangent of half its angle
-//! is at most 1).
+//! The kernels `stage` and `stage_pair` read what to do as they go. Here the same is written out as
+//! a program: no word is read, no kind is asked for, vectors and offsets are constants. Numbers
+//! stay data: a circuit with other angles runs on the same kernels, as long as no rotation comes to
+//! be written with a Pauli operator before it (the tangent of half its angle is at most 1).
 //!
-//! What is written calls the functions of `kernels.cu`, so that both do the same arithmetic in the same order.
+//! What is written calls the functions of `kernels.cu`, so that both do the same arithmetic in the
+//! same order.
 
 use std::fmt::{self, Write};
 
@@ -17,8 +18,8 @@ use crate::{
 /// Loads of a thread under way at a time.
 const AT_ONCE: usize = 8;
 
-/// The source of a stage of a program, on one state or on two. It is the same for stages that do the same with other
-/// numbers.
+/// The source of a stage of a program, on one state or on two. It is the same for stages that do
+/// the same with other numbers.
 pub(crate) fn source(words: &[u32], stage: &Stage, form: Form, pair: bool) -> String {
     let source = Source { words, at: stage.at as usize, first: stage.first_number, form, pair };
     let mut text = String::new();
@@ -54,7 +55,8 @@ impl Source<'_> {
 
     /// The states' tiles, and what a thread has of them.
     fn states(&self) -> &[[&str; 3]] {
-        const BOTH: [[&str; 3]; 2] = [["on_psi", "parts", "psi"], ["on_lambda", "others", "lambda"]];
+        const BOTH: [[&str; 3]; 2] =
+            [["on_psi", "parts", "psi"], ["on_lambda", "others", "lambda"]];
         &BOTH[..1 + usize::from(self.pair)]
     }
 
@@ -173,8 +175,13 @@ impl Source<'_> {
         let (kind, w) = (words[0], &words[1..]);
         Ok(match kind {
             TURN => {
-                let [mask, pattern, inner, outer, number] = [w[0], w[1], w[2], w[3], w[4] - self.first];
-                writeln!(out, "{{\nconst REAL by = negated(own[{number}u], {});", sign(inner, outer))?;
+                let [mask, pattern, inner, outer, number] =
+                    [w[0], w[1], w[2], w[3], w[4] - self.first];
+                writeln!(
+                    out,
+                    "{{\nconst REAL by = negated(own[{number}u], {});",
+                    sign(inner, outer)
+                )?;
                 for [_, _, here] in self.states() {
                     writeln!(out, "turn({here}, {mask}u, {pattern}u, by);")?;
                 }
@@ -190,7 +197,11 @@ impl Source<'_> {
                     writeln!(out, "const REAL2 whole = {whole};")?;
                 }
                 for (k, group) in moving.enumerate() {
-                    writeln!(out, "even = {};\nodd = conjugated(even, 1);", self.phase(group[1], group[2]))?;
+                    writeln!(
+                        out,
+                        "even = {};\nodd = conjugated(even, 1);",
+                        self.phase(group[1], group[2])
+                    )?;
                     if k == 0 && whole.is_some() {
                         writeln!(out, "even = times(even, whole), odd = times(odd, whole);")?;
                     }
@@ -210,7 +221,8 @@ impl Source<'_> {
                 &w[2..]
             }
             LOOK => {
-                let [mask, pattern, inner, outer, real, which] = [w[0], w[1], w[2], w[3], w[4], w[5]];
+                let [mask, pattern, inner, outer, real, which] =
+                    [w[0], w[1], w[2], w[3], w[4], w[5]];
                 let odd = sign(inner, outer);
                 writeln!(out, "ADD_LOOK({mask}u, {pattern}u, {odd}, {real}u, {which}u)")?;
                 &w[6..]
@@ -261,14 +273,16 @@ mod tests {
             for q in 0..n {
                 angle += 0.01;
                 let (s, c) = angle.sin_cos();
-                let turn = Matrix::from_fn(1, |row, column| C64::new([[c, -s], [s, c]][row][column], 0.0));
+                let turn =
+                    Matrix::from_fn(1, |row, column| C64::new([[c, -s], [s, c]][row][column], 0.0));
                 let phase = Matrix::from_fn(1, |r, c| match (r == c, r) {
                     (true, 0) => one,
                     (true, _) => C64::cis(angle),
                     _ => zero,
                 });
                 operators.push(Operator::new(&turn, &[q], &[]).unwrap());
-                operators.push(Operator::new(&phase, &[q], &[((q + 1 + layer) % n, true)]).unwrap());
+                operators
+                    .push(Operator::new(&phase, &[q], &[((q + 1 + layer) % n, true)]).unwrap());
             }
             for q in 0..n {
                 operators.push(Operator::new(&not, &[(q + 1) % n], &[(q, true)]).unwrap());
@@ -302,12 +316,17 @@ mod tests {
             for pair in [false, true] {
                 for capability in [(7, 0), (8, 0), (9, 0)] {
                     let text = &sources(precision, 0.1, pair)[0];
-                    let Some(code) = nvrtc::tests::compiled(text, precision, capability) else { return };
+                    let Some(code) = nvrtc::tests::compiled(text, precision, capability) else {
+                        return;
+                    };
                     match code {
                         Ok(code) => assert!(code.starts_with(b"\x7fELF")),
                         // A compiler that is newer than the device.
                         Err(e) => {
-                            assert!(e.to_string().contains("invalid value for --gpu-architecture"), "{e}")
+                            assert!(
+                                e.to_string().contains("invalid value for --gpu-architecture"),
+                                "{e}"
+                            )
                         }
                     }
                 }

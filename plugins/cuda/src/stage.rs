@@ -1,8 +1,9 @@
 //! From the places of a stage (`ketgrad_core::plan::layout`) to steps of the kernel `stage`.
 //!
-//! A step takes 2^rows places at once into registers, b + span of `rows` vectors. Whatever moves amplitudes along
-//! vectors of that span alone can run there, one after the other, and so can all phases: steps are stages once more,
-//! with a subspace in the place of a set of qubits. What `kernels.cu` says of the words is written here.
+//! A step takes 2^rows places at once into registers, b + span of `rows` vectors. Whatever moves
+//! amplitudes along vectors of that span alone can run there, one after the other, and so can all
+//! phases: steps are stages once more, with a subspace in the place of a set of qubits. What
+//! `kernels.cu` says of the words is written here.
 
 use ketgrad_core::plan::{
     BinaryAngle,
@@ -54,7 +55,8 @@ pub(crate) fn slot(place: usize, banks: usize) -> usize {
     place ^ ((turned ^ turned << 1 ^ (turned >> 2 & 1) ^ place >> 6 ^ place >> 12) & 7)
 }
 
-/// Phases that read the same parity of the place: (outer parity, half the angle) each, every outer parity once.
+/// Phases that read the same parity of the place: (outer parity, half the angle) each, every outer
+/// parity once.
 struct Group {
     inner: usize,
     terms: Vec<(usize, BinaryAngle)>,
@@ -78,9 +80,9 @@ struct Writer<'a> {
     shrinkage: f64,
 }
 
-/// Writes a stage into the program, with the phase `e^{i angle}` besides its own; `None`, and nothing is written, if it
-/// has more phases or inner products than there is room for. It goes over the tiles where the qubits outside of `live`
-/// are 0.
+/// Writes a stage into the program, with the phase `e^{i angle}` besides its own; `None`, and
+/// nothing is written, if it has more phases or inner products than there is room for. It goes over
+/// the tiles where the qubits outside of `live` are 0.
 pub(crate) fn compile(
     program: &mut Program,
     layout: Layout,
@@ -150,7 +152,8 @@ fn write(
     let (outside_at, inside_at) = (w.runs(&outside), w.runs(&inside));
     let high = w.here();
     for place in (0..1usize << bits).step_by(STAGE_THREADS) {
-        let index = layout.inside.iter().enumerate().fold(0, |i, (bit, q)| i | (place >> bit & 1) << q);
+        let index =
+            layout.inside.iter().enumerate().fold(0, |i, (bit, q)| i | (place >> bit & 1) << q);
         w.program.long(index as u64);
         let left = ones(place).fold(0, |s, bit| s ^ slot(layout.exit[bit].vector, form.banks));
         w.program.words.extend([slot(place, form.banks) as u32, left as u32]);
@@ -162,7 +165,8 @@ fn write(
     let shifts = w.here();
     let mut shift_count = 0;
     for line in layout.exit.iter().filter(|l| l.outer != 0 || l.flip) {
-        let (outer, by) = (extract(line.outer, w.outside) as u32, slot(line.vector, form.banks) as u32);
+        let (outer, by) =
+            (extract(line.outer, w.outside) as u32, slot(line.vector, form.banks) as u32);
         w.program.words.extend([outer, u32::from(line.flip), by]);
         shift_count += 1;
     }
@@ -338,8 +342,8 @@ impl Writer<'_> {
         self.looks.push((look.number, look.weight * self.shrinkage));
     }
 
-    /// `e^{i a [odd]} = e^{i a/2} e^{-i a/2 (-1)^{parity}}`: the first factor belongs to the whole, the second is
-    /// conjugated where the parity is odd.
+    /// `e^{i a [odd]} = e^{i a/2} e^{-i a/2 (-1)^{parity}}`: the first factor belongs to the whole,
+    /// the second is conjugated where the parity is odd.
     fn phases(&mut self, phases: &[Placed], span: &Span) {
         let first = self.groups.len();
         for op in phases {
@@ -420,7 +424,8 @@ fn add(terms: &mut Vec<(usize, BinaryAngle)>, outer: usize, half: BinaryAngle) {
     }
 }
 
-/// Moves what can go first out of a list: everything that `wanted` takes and that conflicts with nothing left behind.
+/// Moves what can go first out of a list: everything that `wanted` takes and that conflicts with
+/// nothing left behind.
 fn split(ops: Vec<Placed>, wanted: impl Fn(&Placed) -> bool) -> (Vec<Placed>, Vec<Placed>) {
     let (mut first, mut rest): (Vec<Placed>, Vec<Placed>) = (Vec::new(), Vec::new());
     let mut left = Obstacles::new(false);
@@ -453,9 +458,9 @@ fn runs(mask: usize) -> Vec<[usize; 3]> {
     runs
 }
 
-/// The places whose pivots are 0, with their slots in the upper half. Neighbours, which threads of a warp take together,
-/// differ in bits that lead to different banks; `shared` if threads next to each other share a set of places, so that
-/// the pivots lead to banks as well.
+/// The places whose pivots are 0, with their slots in the upper half. Neighbours, which threads of
+/// a warp take together, differ in bits that lead to different banks; `shared` if threads next to
+/// each other share a set of places, so that the pivots lead to banks as well.
 fn starts(pivots: usize, bits: usize, banks: usize, shared: bool) -> impl Iterator<Item = u32> {
     let bank = |bit: usize| slot(1 << bit, banks) & ((1 << banks) - 1);
     let mut reached = Span::default();

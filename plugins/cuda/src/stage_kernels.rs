@@ -1,11 +1,12 @@
 //! Which stages get a kernel of their own.
 //!
-//! Compiling one takes longer than a stage by far, and pays only if the stage comes again often. It is compiled once the
-//! stage has moved so many bytes that this took about as long: whatever comes afterwards, the compiler has not taken
-//! longer than the stage has. A kernel that was kept by an earlier process is loaded when a stage comes the third time.
-//! What comes once costs nothing here.
+//! Compiling one takes longer than a stage by far, and pays only if the stage comes again often. It
+//! is compiled once the stage has moved so many bytes that this took about as long: whatever comes
+//! afterwards, the compiler has not taken longer than the stage has. A kernel that was kept by an
+//! earlier process is loaded when a stage comes the third time. What comes once costs nothing here.
 //!
-//! Both kinds of kernels give the same numbers to the last bit, so that nobody sees when one takes over.
+//! Both kinds of kernels give the same numbers to the last bit, so that nobody sees when one takes
+//! over.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -21,7 +22,8 @@ use crate::{
     state::amplitude_bytes,
 };
 
-/// After so many bytes a kernel is compiled: a third of a second of the memory of an H100, about what NVRTC takes.
+/// After so many bytes a kernel is compiled: a third of a second of the memory of an H100, about
+/// what NVRTC takes.
 pub(crate) const AFTER: u64 = 1_000_000_000_000;
 
 /// Of so many stages at most kernels are kept apart.
@@ -85,8 +87,8 @@ impl StageKernels {
         made.into_iter().chain(failed).collect::<Vec<_>>().join("; ")
     }
 
-    /// The kernels of a program's stages, in their order, where there are some. The program is about to run, on `states`
-    /// states.
+    /// The kernels of a program's stages, in their order, where there are some. The program is
+    /// about to run, on `states` states.
     pub(crate) fn kernels(
         &self,
         driver: &dyn Driver,
@@ -106,13 +108,16 @@ impl StageKernels {
             return Vec::new();
         };
         let mut number = |stage| store.number(source(&program.words, stage, form, states > 1));
-        let numbers = known.stages.get_or_insert_with(|| program.stages().map(&mut number).collect()).clone();
+        let numbers =
+            known.stages.get_or_insert_with(|| program.stages().map(&mut number).collect()).clone();
         store.recent[slot].push_front(known);
         let bytes = |stage: &Stage| {
-            2 * (u64::from(stage.tiles) << stage.bits) * (states * amplitude_bytes(precision)) as u64
+            2 * (u64::from(stage.tiles) << stage.bits)
+                * (states * amplitude_bytes(precision)) as u64
         };
         let with = program.stages().zip(numbers);
-        with.map(|(stage, number)| store.kernel(driver, precision, number?, after, bytes(stage))).collect()
+        with.map(|(stage, number)| store.kernel(driver, precision, number?, after, bytes(stage)))
+            .collect()
     }
 }
 
@@ -146,7 +151,9 @@ impl Store {
             let added = if may { driver.add(source, precision, !due) } else { Ok(None) };
             *standing = match added {
                 Ok(Some(kernel)) => Standing::Kernel(kernel),
-                Ok(None) => Standing::Without { moved: moved.saturating_add(bytes), looked: moved > 0 },
+                Ok(None) => {
+                    Standing::Without { moved: moved.saturating_add(bytes), looked: moved > 0 }
+                }
                 Err(e) => {
                     self.failed.get_or_insert_with(|| e.to_string());
                     Standing::Never

@@ -6,8 +6,8 @@ use ketgrad_plugin_sdk::{Error, Precision, Result};
 
 use crate::driver::{Buffer, Driver};
 
-/// 2^n amplitudes in device memory, real and imaginary part side by side. Amplitude i belongs to the basis state whose
-/// bits are those of i, qubit 0 the least significant.
+/// 2^n amplitudes in device memory, real and imaginary part side by side. Amplitude i belongs to
+/// the basis state whose bits are those of i, qubit 0 the least significant.
 #[derive(Debug)]
 pub(crate) struct State {
     amplitudes: Buffer<u8>,
@@ -35,13 +35,21 @@ impl State {
     ///
     /// # Errors
     /// It does not fit: the error names the bytes needed and the bytes free.
-    pub(crate) fn zeros(driver: &Arc<dyn Driver>, precision: Precision, n_qubits: u32) -> Result<State> {
+    pub(crate) fn zeros(
+        driver: &Arc<dyn Driver>,
+        precision: Precision,
+        n_qubits: u32,
+    ) -> Result<State> {
         let mut state = State::uninitialised(driver, precision, n_qubits)?;
         state.amplitudes.zero()?;
         Ok(state)
     }
 
-    fn uninitialised(driver: &Arc<dyn Driver>, precision: Precision, n_qubits: u32) -> Result<State> {
+    fn uninitialised(
+        driver: &Arc<dyn Driver>,
+        precision: Precision,
+        n_qubits: u32,
+    ) -> Result<State> {
         let bytes = state_bytes(precision, n_qubits).ok_or_else(|| {
             Error::new(format!("{n_qubits} qubits: 2^{n_qubits} amplitudes are beyond any memory"))
         })?;
@@ -139,7 +147,10 @@ impl State {
         if given == expected {
             return Ok(());
         }
-        Err(Error::new(format!("{given} bytes for a state of {} qubits; expected {expected}", self.n_qubits)))
+        Err(Error::new(format!(
+            "{given} bytes for a state of {} qubits; expected {expected}",
+            self.n_qubits
+        )))
     }
 
     /// Fails if another state is of another size, kind or device.

@@ -58,13 +58,16 @@ pub(crate) fn device() -> Arc<dyn Driver> {
 pub(crate) fn without_compiler() -> Emulated {
     static LIBRARIES: OnceLock<[PathBuf; 2]> = OnceLock::new();
     let all = |precision| library("kernels", &with_source(""), precision, &[]);
-    let [double, single] = LIBRARIES.get_or_init(|| [Precision::Double, Precision::Single].map(all));
+    let [double, single] =
+        LIBRARIES.get_or_init(|| [Precision::Double, Precision::Single].map(all));
     Emulated::open(double.to_str(), single.to_str()).unwrap()
 }
 
-/// The devices to test: two that are none, one of them without tensor cores, and the first real one where there is one.
+/// The devices to test: two that are none, one of them without tensor cores, and the first real one
+/// where there is one.
 pub(crate) fn devices() -> Vec<Arc<dyn Driver>> {
-    let real = Cuda::open(0, Box::new(Kernels::new(true))).map(|real| Arc::new(real) as Arc<dyn Driver>);
+    let real =
+        Cuda::open(0, Box::new(Kernels::new(true))).map(|real| Arc::new(real) as Arc<dyn Driver>);
     let old = without_compiler().with_compiler(one_stage).with_capability((7, 0));
     [device(), Arc::new(old)].into_iter().chain(real).collect()
 }
@@ -89,9 +92,10 @@ pub(crate) fn of_bytes(bytes: &[u8], precision: Precision) -> Vec<C64> {
         Precision::Double => {
             bytes.chunks_exact(8).map(|b| f64::from_ne_bytes(b.try_into().unwrap())).collect()
         }
-        Precision::Single => {
-            bytes.chunks_exact(4).map(|b| f64::from(f32::from_ne_bytes(b.try_into().unwrap()))).collect()
-        }
+        Precision::Single => bytes
+            .chunks_exact(4)
+            .map(|b| f64::from(f32::from_ne_bytes(b.try_into().unwrap())))
+            .collect(),
     };
     parts.chunks_exact(2).map(|part| C64::new(part[0], part[1])).collect()
 }
@@ -110,7 +114,8 @@ pub(crate) fn of_state(state: &State) -> Vec<C64> {
     of_bytes(&bytes, state.precision())
 }
 
-/// How far results may be from those in double precision with a plain loop, for amplitudes of order 1.
+/// How far results may be from those in double precision with a plain loop, for amplitudes of
+/// order 1.
 pub(crate) fn tolerance(precision: Precision) -> f64 {
     match precision {
         Precision::Double => 1e-13,

@@ -53,7 +53,8 @@ impl<E: Number> Array<E> {
         Some(Array { shape, data: array.items().to_vec() })
     }
     fn shaped(self) -> Option<Shaped<E>> {
-        let shape: Vec<usize> = self.shape.iter().map(|n| usize::try_from(*n).ok()).collect::<Option<_>>()?;
+        let shape: Vec<usize> =
+            self.shape.iter().map(|n| usize::try_from(*n).ok()).collect::<Option<_>>()?;
         Shaped::new(&shape, self.data).ok()
     }
     pub(crate) fn is_finite(&self) -> bool {
@@ -77,7 +78,8 @@ impl Values {
         }
     }
 
-    /// Values of the real numbers that its elements are made of: one for each real element, two for each complex one.
+    /// Values of the real numbers that its elements are made of: one for each real element, two for
+    /// each complex one.
     pub(crate) fn of_parts(shape: Vec<u64>, parts: Vec<f64>, is_complex: bool) -> Values {
         match is_complex {
             false => Values::Reals(Array { shape, data: parts }),
@@ -122,7 +124,8 @@ impl Values {
         }
     }
 
-    /// These in the shape of others: a cotangent may be shorter than its value, and what is missing is zero.
+    /// These in the shape of others: a cotangent may be shorter than its value, and what is missing
+    /// is zero.
     pub(crate) fn extended(self, like: &Values) -> Values {
         let mut parts = self.parts();
         let each = if like.is_complex() { 2 } else { 1 };
@@ -148,7 +151,8 @@ pub(crate) fn assembled<T: Real, S: Scalar<Real = T>>(
     shape: &[u64],
     parts: Vec<T>,
 ) -> Option<Datum<S>> {
-    let shape: Vec<usize> = shape.iter().map(|n| usize::try_from(*n).ok()).collect::<Option<_>>()?;
+    let shape: Vec<usize> =
+        shape.iter().map(|n| usize::try_from(*n).ok()).collect::<Option<_>>()?;
     let complex = |parts: &[T]| match parts {
         [re, im] => S::from_parts(re.clone(), im.clone()),
         _ => None,
@@ -224,7 +228,9 @@ impl Number for Complex<f64> {
         match datum {
             Datum::Complex(x) => Some(Array::number(cast(x)?)),
             Datum::Int(n) => Some(Array::number(Complex::new(*n as f64, 0.0))),
-            Datum::Complexes(xs) => cast::<_, Arc<Shaped<Complex<f64>>>>(xs).and_then(|xs| Array::of(&xs)),
+            Datum::Complexes(xs) => {
+                cast::<_, Arc<Shaped<Complex<f64>>>>(xs).and_then(|xs| Array::of(&xs))
+            }
             Datum::Ints(ns) => Array::of(&ns.map(|n| Complex::new(*n as f64, 0.0))),
             _ => None,
         }

@@ -37,7 +37,8 @@ pub(crate) fn agrees(
     Ok(())
 }
 
-/// Whether a backend computes what the built-in kernels do, if that is not known. One that declines is not asked.
+/// Whether a backend computes what the built-in kernels do, if that is not known. One that declines
+/// is not asked.
 pub(crate) fn conforms(
     backend: &Arc<Backend>,
     known: &mut Entry,
@@ -45,7 +46,8 @@ pub(crate) fn conforms(
 ) -> Result<(), Fault> {
     /// Where it is asked whether it would run anything.
     const SIZES: [usize; 7] = [2, 4, 6, 10, 14, 20, 26];
-    let (name, what) = (backend.name().to_owned(), if backend.is_device() { "device" } else { "kernel" });
+    let (name, what) =
+        (backend.name().to_owned(), if backend.is_device() { "device" } else { "kernel" });
     let item = format!("{what} {}", cache::hash(&[&name, &backend.describe()]));
     let runs = |n: &usize| backend.score::<f64>(*n, 100) > 0 || backend.score::<f32>(*n, 100) > 0;
     if known.knows(&item) || !SIZES.iter().any(runs) {
@@ -55,7 +57,8 @@ pub(crate) fn conforms(
         true => device_at_load(&Device::of(backend.clone(), false)),
         false => kernels_at_load(&HostKernels { backend: backend.clone(), first: true }),
     };
-    let (no_room, findings): (Vec<_>, Vec<_>) = findings.into_iter().partition(Finding::had_no_room);
+    let (no_room, findings): (Vec<_>, Vec<_>) =
+        findings.into_iter().partition(Finding::had_no_room);
     if let Some(wrong) = findings.iter().find(|finding| !finding.holds()) {
         return Err(Fault::Nonconforming { what, name, law: wrong.to_string() });
     }

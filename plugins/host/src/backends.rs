@@ -33,15 +33,18 @@ pub struct BackendVerdict {
 }
 
 impl Plugins {
-    /// Compares each device, and the gate kernels of each plugin or of one, with the built-in kernels, on states of up to
-    /// n qubits. What takes ten times as long as [`load_timeout`](crate::Settings::load_timeout) disagrees.
+    /// Compares each device, and the gate kernels of each plugin or of one, with the built-in
+    /// kernels, on states of up to n qubits. What takes ten times as long as
+    /// [`load_timeout`](crate::Settings::load_timeout) disagrees.
     ///
     /// Cost: some seconds for each, on 16 qubits.
     #[must_use]
     pub fn verify_backends(&self, n_qubits: usize, plugin: Option<&str>) -> Vec<BackendVerdict> {
         let limit = self.settings().load_timeout.map(|limit| limit * LONGER);
-        let some =
-            self.backends().iter().filter(|backend| plugin.is_none_or(|plugin| backend.plugin() == plugin));
+        let some = self
+            .backends()
+            .iter()
+            .filter(|backend| plugin.is_none_or(|plugin| backend.plugin() == plugin));
         let verdict = |backend: &Arc<Backend>| {
             let shared = backend.clone();
             let compared = within(limit, move |progress| {
@@ -80,10 +83,13 @@ fn compared(backend: &Arc<Backend>, n_qubits: usize) -> BackendVerdict {
     } else {
         let findings = match backend.is_device() {
             true => conform(&Device::of(backend.clone(), false), n_qubits),
-            false => conform_kernels(&HostKernels { backend: backend.clone(), first: true }, n_qubits),
+            false => {
+                conform_kernels(&HostKernels { backend: backend.clone(), first: true }, n_qubits)
+            }
         };
         verdict.comparisons = findings.len();
-        let wrong: Vec<String> = findings.iter().filter(|f| !f.holds()).map(Finding::to_string).collect();
+        let wrong: Vec<String> =
+            findings.iter().filter(|f| !f.holds()).map(Finding::to_string).collect();
         verdict.disagreement = (!wrong.is_empty()).then(|| wrong.join("; "));
     }
     verdict

@@ -1,4 +1,5 @@
-//! The small steps across the border: structs that may be longer or shorter than ours, texts, messages.
+//! The small steps across the border: structs that may be longer or shorter than ours, texts,
+//! messages.
 #![expect(unsafe_code, reason = "data of a plugin is read through raw pointers")]
 
 use std::{mem::MaybeUninit, ptr, slice};
@@ -16,9 +17,13 @@ const MESSAGE: usize = 1024;
 /// A struct of a plugin, whatever its version: ours, with zeros where theirs ends.
 ///
 /// # Safety
-/// `theirs` points to a struct that begins with its size in bytes as a `u32` at `size_at`, and that many bytes can be
-/// read. All-zero bytes are a valid `T`.
-pub(crate) unsafe fn copied<T: Copy>(theirs: *const T, size_at: usize, least: usize) -> Result<T, u32> {
+/// `theirs` points to a struct that begins with its size in bytes as a `u32` at `size_at`, and that
+/// many bytes can be read. All-zero bytes are a valid `T`.
+pub(crate) unsafe fn copied<T: Copy>(
+    theirs: *const T,
+    size_at: usize,
+    least: usize,
+) -> Result<T, u32> {
     // SAFETY: the caller vouches for the size.
     let size = unsafe { ptr::read_unaligned(theirs.cast::<u8>().add(size_at).cast::<u32>()) };
     if (size as usize) < least {
@@ -54,8 +59,8 @@ pub(crate) unsafe fn text(text: &Str) -> Result<String, String> {
 pub(crate) struct Failed {
     /// In words.
     pub(crate) reason: String,
-    /// Whether it broke the contract (a panic, a status that there is not, a shape that cannot be, memory of others
-    /// written over) where a plugin that keeps it says why there is no result.
+    /// Whether it broke the contract (a panic, a status that there is not, a shape that cannot be,
+    /// memory of others written over) where a plugin that keeps it says why there is no result.
     pub(crate) broke: bool,
 }
 
@@ -98,8 +103,9 @@ pub(crate) fn called(callee: &Callee, call: impl FnOnce(*mut Err) -> Status) -> 
     if status == abi::OK {
         return Ok(());
     }
-    // SAFETY: the callee has written the first `len` bytes, which it says itself; no more than there are are read. A
-    // callee that lies about it makes us print what stood on the stack, so the buffer is only trusted up to `cap`.
+    // SAFETY: the callee has written the first `len` bytes, which it says itself; no more than
+    // there are are read. A callee that lies about it makes us print what stood on the stack, so
+    // the buffer is only trusted up to `cap`.
     let said = unsafe { slice::from_raw_parts(buffer.as_ptr().cast::<u8>(), err.len.min(MESSAGE)) };
     let known = matches!(status, abi::ERROR | abi::UNSUPPORTED | abi::INVALID | abi::NO_HARDWARE);
     let broke = !known || err.len > MESSAGE;
@@ -145,7 +151,8 @@ pub(crate) unsafe fn answer(err: *mut Err, result: Result<(), String>) -> Status
         && !err.buf.is_null()
     {
         let n = floor(&message, err.cap);
-        // SAFETY: the caller promises that `cap` bytes can be written; the message is cut to so many.
+        // SAFETY: the caller promises that `cap` bytes can be written; the message is cut to so
+        // many.
         unsafe { ptr::copy_nonoverlapping(message.as_ptr(), err.buf, n) };
         err.len = n;
     }

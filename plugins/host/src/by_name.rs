@@ -1,7 +1,8 @@
-//! A table from names, read at every call of a rule: in a few nanoseconds, where a map of the standard library takes ten.
+//! A table from names, read at every call of a rule: in a few nanoseconds, where a map of the
+//! standard library takes ten.
 //!
-//! Names are short and few. So one product for each eight bytes is hash enough, the table is at most half full, and two
-//! names of one hash are compared word by word without a call.
+//! Names are short and few. So one product for each eight bytes is hash enough, the table is at
+//! most half full, and two names of one hash are compared word by word without a call.
 
 /// A table from names.
 #[derive(Clone, Debug)]
@@ -68,7 +69,8 @@ fn hash(bytes: &[u8]) -> u64 {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
     let (words, rest) = bytes.as_chunks::<8>();
     let mix = |hash: u64, word: u64| (hash.rotate_left(23) ^ word).wrapping_mul(FACTOR);
-    let whole = words.iter().fold(bytes.len() as u64, |hash, word| mix(hash, u64::from_le_bytes(*word)));
+    let whole =
+        words.iter().fold(bytes.len() as u64, |hash, word| mix(hash, u64::from_le_bytes(*word)));
     let hash = mix(whole, word(rest));
     // The lowest bits of a product depend on few others, and they say the place.
     hash ^ hash >> 32
@@ -77,7 +79,9 @@ fn hash(bytes: &[u8]) -> u64 {
 #[inline]
 fn same(a: &[u8], b: &[u8]) -> bool {
     let ((a_words, a_rest), (b_words, b_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
-    let words = || a_words.iter().zip(b_words).all(|(a, b)| u64::from_le_bytes(*a) == u64::from_le_bytes(*b));
+    let words = || {
+        a_words.iter().zip(b_words).all(|(a, b)| u64::from_le_bytes(*a) == u64::from_le_bytes(*b))
+    };
     a.len() == b.len() && words() && a_rest.iter().zip(b_rest).all(|(a, b)| a == b)
 }
 
@@ -99,6 +103,10 @@ mod tests {
         table.insert(name(7), 1000);
         assert_eq!((table.get(&name(7)), table.len), (Some(&1000), 500));
         // A part of a name, and one of the same length.
-        assert!(["rule", "", "rulexxxxxxxx.kernel9", "Rule.kernel0"].iter().all(|n| table.get(n).is_none()));
+        assert!(
+            ["rule", "", "rulexxxxxxxx.kernel9", "Rule.kernel0"]
+                .iter()
+                .all(|n| table.get(n).is_none())
+        );
     }
 }

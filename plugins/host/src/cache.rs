@@ -1,10 +1,11 @@
 //! What agreed before: so that a start need not compare again what has not changed.
 //!
-//! An entry is a small file whose name is a hash of all that a verdict depends on: the library or the program, what was
-//! loaded before it, its options, how calls are checked, this crate's version and that of its checks, and the processor.
-//! What a library loads itself is not among it. It lists what may be loaded: what agreed, and what there was nothing to
-//! compare of. Nothing that disagreed, and nothing that time ran out for, is kept. An entry that is
-//! damaged counts for nothing and is written anew, beside its place and then moved there; a folder that cannot be
+//! An entry is a small file whose name is a hash of all that a verdict depends on: the library or
+//! the program, what was loaded before it, its options, how calls are checked, this crate's version
+//! and that of its checks, and the processor. What a library loads itself is not among it. It lists
+//! what may be loaded: what agreed, and what there was nothing to compare of. Nothing that
+//! disagreed, and nothing that time ran out for, is kept. An entry that is damaged counts for
+//! nothing and is written anew, beside its place and then moved there; a folder that cannot be
 //! written is no fault.
 
 use std::{
@@ -43,7 +44,8 @@ pub(crate) fn hash(parts: &[&str]) -> String {
 
 /// What verdicts depend on beside plugins and settings.
 pub(crate) fn surroundings() -> String {
-    let versions = format!("{} {} {}", env!("CARGO_PKG_VERSION"), verify::VERSION, conform::VERSION);
+    let versions =
+        format!("{} {} {}", env!("CARGO_PKG_VERSION"), verify::VERSION, conform::VERSION);
     format!("{versions} {} {} {}", std::env::consts::OS, std::env::consts::ARCH, processor())
 }
 
@@ -120,12 +122,15 @@ fn parsed(text: &str) -> Option<BTreeSet<String>> {
 /// Keeps the folder small.
 fn forget_oldest(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else { return };
-    let entries = entries.filter_map(Result::ok).filter(|e| e.path().extension().is_some_and(|x| x == "txt"));
+    let entries =
+        entries.filter_map(Result::ok).filter(|e| e.path().extension().is_some_and(|x| x == "txt"));
     let mut all: Vec<PathBuf> = entries.map(|e| e.path()).collect();
     if all.len() <= MOST_ENTRIES {
         return;
     }
-    all.sort_by_key(|path| fs::metadata(path).and_then(|m| m.modified()).unwrap_or(SystemTime::UNIX_EPOCH));
+    all.sort_by_key(|path| {
+        fs::metadata(path).and_then(|m| m.modified()).unwrap_or(SystemTime::UNIX_EPOCH)
+    });
     for path in &all[..all.len() / 2] {
         let _ = fs::remove_file(path);
     }

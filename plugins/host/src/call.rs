@@ -1,8 +1,10 @@
-//! Every call of a plugin's code: whose it is, for whoever asks while it runs, and the processor's modes after it.
+//! Every call of a plugin's code: whose it is, for whoever asks while it runs, and the processor's
+//! modes after it.
 //!
-//! A function of a plugin may leave the processor in another mode: rounding up, or flushing denormal numbers to zero, as
-//! code built for speed does. What the host computes then would be wrong from there on, so control words are read before
-//! and after each call, and put back where they differ. That costs two reads of a register; writing one is slow and rare.
+//! A function of a plugin may leave the processor in another mode: rounding up, or flushing
+//! denormal numbers to zero, as code built for speed does. What the host computes then would be
+//! wrong from there on, so control words are read before and after each call, and put back where
+//! they differ. That costs two reads of a register; writing one is slow and rare.
 #![expect(unsafe_code, reason = "the processor's control words")]
 
 use std::{
@@ -20,8 +22,8 @@ pub(crate) struct Callee {
 }
 
 thread_local! {
-    /// Whose code this thread is in. Without a destructor, so that it can be read at any time, also while a thread ends
-    /// or a signal is handled.
+    /// Whose code this thread is in. Without a destructor, so that it can be read at any time, also
+    /// while a thread ends or a signal is handled.
     static CURRENT: Cell<*const Callee> = const { Cell::new(ptr::null()) };
 }
 
@@ -59,7 +61,8 @@ impl Callee {
     }
 }
 
-/// The words for whose code this thread is in; they are good while that call lasts. Safe in a signal's handler.
+/// The words for whose code this thread is in; they are good while that call lasts. Safe in a
+/// signal's handler.
 #[cfg_attr(not(unix), allow(dead_code, reason = "there is no handler"))]
 pub(crate) fn current() -> Option<*const str> {
     let callee = CURRENT.get();
@@ -129,7 +132,9 @@ impl Modes {
     fn now() -> Modes {
         let fpcr: u64;
         // SAFETY: reads a control register that every such processor has.
-        unsafe { std::arch::asm!("mrs {}, fpcr", out(reg) fpcr, options(nomem, nostack, preserves_flags)) };
+        unsafe {
+            std::arch::asm!("mrs {}, fpcr", out(reg) fpcr, options(nomem, nostack, preserves_flags))
+        };
         Modes { fpcr }
     }
 

@@ -6,8 +6,8 @@
 //! | `cpu` | the built-in kernels and those of plugins on the host's memory, in that order; no device |
 //! | a name | that backend, or nobody |
 //!
-//! The built-in kernels are called `fast`. Numbers that carry derivatives have no kernels but the built-in ones, whatever
-//! the choice.
+//! The built-in kernels are called `fast`. Numbers that carry derivatives have no kernels but the
+//! built-in ones, whatever the choice.
 
 use std::{fmt, sync::Arc};
 
@@ -137,7 +137,8 @@ impl Plugins {
         }
         let Some(backend) = self.backends().iter().find(|b| b.name() == name) else {
             let of_plugins = self.backends().iter().map(|b| b.name().to_owned());
-            let known = ["auto".to_owned(), "cpu".to_owned(), built_in].into_iter().chain(of_plugins);
+            let known =
+                ["auto".to_owned(), "cpu".to_owned(), built_in].into_iter().chain(of_plugins);
             return Err(ChoiceFault::Unknown { name: name.clone(), known: known.collect() });
         };
         match refusal::<E>(backend, n_qubits, operators) {
@@ -152,7 +153,10 @@ impl Plugins {
         for backend in self.backends() {
             let Some(first) = wanted(backend) else { continue };
             if !backend.is_device() {
-                executors.insert::<Complex<f64>>(Arc::new(HostKernels { backend: backend.clone(), first }));
+                executors.insert::<Complex<f64>>(Arc::new(HostKernels {
+                    backend: backend.clone(),
+                    first,
+                }));
                 continue;
             }
             let device = Arc::new(Device::of(backend.clone(), first));
@@ -173,14 +177,19 @@ impl Plugins {
     }
 
     /// The backends whose score could not be asked for at so many operators on n qubits, and why.
-    pub fn faults(&self, n_qubits: usize, operators: usize) -> impl Iterator<Item = (&str, String)> {
+    pub fn faults(
+        &self,
+        n_qubits: usize,
+        operators: usize,
+    ) -> impl Iterator<Item = (&str, String)> {
         self.backends().iter().filter_map(move |b| Some((b.name(), fault(b, n_qubits, operators)?)))
     }
 }
 
 /// Why a backend has no score in one of its precisions, if asking for it failed.
 fn fault(backend: &Backend, n_qubits: usize, operators: usize) -> Option<String> {
-    let single = || backend.is_device().then(|| backend.fault::<f32>(n_qubits, operators)).flatten();
+    let single =
+        || backend.is_device().then(|| backend.fault::<f32>(n_qubits, operators)).flatten();
     backend.fault::<f64>(n_qubits, operators).or_else(single)
 }
 

@@ -1,5 +1,6 @@
-//! Whether a device computes what it should: one suite for all of them, the one in the tests and those in a machine. Gate
-//! kernels on the host's memory pass the part of it that is about operators ([`conform_kernels`]).
+//! Whether a device computes what it should: one suite for all of them, the one in the tests and
+//! those in a machine. Gate kernels on the host's memory pass the part of it that is about
+//! operators ([`conform_kernels`]).
 //!
 //! | compared with the kernels of this program | laws, on states of any size |
 //! |---|---|
@@ -10,9 +11,10 @@
 //! | samples for the same uniform numbers | |
 //! | long lists with every target, on up to 16 qubits, on one thread and several | |
 //!
-//! The left side but for the lists runs on at most [`COMPARED`] qubits. At load it is short: six qubits, and fewer lists. The right side runs through the core with no memory for a state
-//! allowed, so it also shows that nothing but values moves; a sum over 2^n amplitudes in blocks of single precision is
-//! given its rounding.
+//! The left side but for the lists runs on at most [`COMPARED`] qubits. At load it is short: six
+//! qubits, and fewer lists. The right side runs through the core with no memory for a state
+//! allowed, so it also shows that nothing but values moves; a sum over 2^n amplitudes in blocks of
+//! single precision is given its rounding.
 
 mod compare;
 mod laws;
@@ -86,8 +88,8 @@ impl std::fmt::Display for Finding {
     }
 }
 
-/// Runs the suite in every precision that a device has, with states of n qubits, but at least 6 and at most what
-/// it takes. Memory on the device: two states and what its calls need.
+/// Runs the suite in every precision that a device has, with states of n qubits, but at least 6 and
+/// at most what it takes. Memory on the device: two states and what its calls need.
 #[must_use]
 pub fn conform(device: &Device, n_qubits: usize) -> Vec<Finding> {
     let n_qubits = n_qubits.max(LEAST).min(device.max_qubits());
@@ -103,9 +105,9 @@ pub fn conform(device: &Device, n_qubits: usize) -> Vec<Finding> {
     findings
 }
 
-/// Runs what is about operators on gate kernels in the host's memory: single ones on n qubits, but at least 6 and at most
-/// [`COMPARED`] and what they take, and on states of 2 and 3 qubits, which are shorter than vector registers; lists on
-/// up to n.
+/// Runs what is about operators on gate kernels in the host's memory: single ones on n qubits, but
+/// at least 6 and at most [`COMPARED`] and what they take, and on states of 2 and 3 qubits, which
+/// are shorter than vector registers; lists on up to n.
 #[must_use]
 pub fn conform_kernels(kernels: &HostKernels, n_qubits: usize) -> Vec<Finding> {
     let most = kernels.max_qubits();
@@ -115,7 +117,8 @@ pub fn conform_kernels(kernels: &HostKernels, n_qubits: usize) -> Vec<Finding> {
     findings
 }
 
-/// The short form for a device, up to the first that does not hold; and whether there was time for all.
+/// The short form for a device, up to the first that does not hold; and whether there was time for
+/// all.
 pub(crate) fn device_at_load(device: &Device) -> (Vec<Finding>, bool) {
     let until = Some(Instant::now() + PATIENCE);
     let most = device.max_qubits();
@@ -146,7 +149,8 @@ pub(crate) fn kernels_at_load(kernels: &HostKernels) -> (Vec<Finding>, bool) {
     (findings, all)
 }
 
-/// Lists on at most so many qubits, up to the first that is wrong; and whether there was time for all.
+/// Lists on at most so many qubits, up to the first that is wrong; and whether there was time for
+/// all.
 fn run_lists<E: Element>(
     executor: &dyn Executor<Complex<E>>,
     max_targets: usize,
@@ -165,7 +169,8 @@ fn run_lists<E: Element>(
             Ok((error, place)) => (Ok(error), place),
             Err(error) => (Err(error), None),
         };
-        let finding = Finding { what: list.what, precision, n_qubits: list.n_qubits, error, bound, place };
+        let finding =
+            Finding { what: list.what, precision, n_qubits: list.n_qubits, error, bound, place };
         let holds = finding.holds();
         findings.push(finding);
         if !holds {

@@ -1,17 +1,19 @@
 //! Who is at fault when the process ends inside a plugin.
 //!
-//! A library's mistake may be a signal (a wild pointer, a division by zero, `abort`, a stack that overflows), and a library may
-//! call `exit`. Neither comes back to the host, so that whoever runs it would see a process that ended, with status 0 perhaps,
-//! and no word. Asked to, this module leaves a line on the standard error with the plugin and the rule or kernel that the
-//! thread was in, and lets the process end as it would have, but never with status 0.
+//! A library's mistake may be a signal (a wild pointer, a division by zero, `abort`, a stack that
+//! overflows), and a library may call `exit`. Neither comes back to the host, so that whoever runs
+//! it would see a process that ended, with status 0 perhaps, and no word. Asked to, this module
+//! leaves a line on the standard error with the plugin and the rule or kernel that the thread was
+//! in, and lets the process end as it would have, but never with status 0.
 //!
-//! What it cannot see: `_exit` and being killed end a process without a last word, and a thread that a plugin started
-//! itself is in nobody's call.
+//! What it cannot see: `_exit` and being killed end a process without a last word, and a thread
+//! that a plugin started itself is in nobody's call.
 #![cfg_attr(unix, expect(unsafe_code, reason = "handlers of signals"))]
 
-/// Leaves a line on the standard error if the process ends inside a plugin: by SIGSEGV, SIGBUS, SIGFPE, SIGILL or
-/// SIGABRT, by `exit` or `quick_exit`. Handlers that are there already are called behind it. Handlers of signals are the
-/// whole process's, so this is for programs, not for libraries; once is enough.
+/// Leaves a line on the standard error if the process ends inside a plugin: by SIGSEGV, SIGBUS,
+/// SIGFPE, SIGILL or SIGABRT, by `exit` or `quick_exit`. Handlers that are there already are called
+/// behind it. Handlers of signals are the whole process's, so this is for programs, not for
+/// libraries; once is enough.
 ///
 /// On systems other than Unix it does nothing.
 pub fn report_on_stderr() {
@@ -66,7 +68,8 @@ mod unix {
                 // SAFETY: all-zero bytes are an action, with an empty mask.
                 let mut action = unsafe { MaybeUninit::<sigaction>::zeroed().assume_init() };
                 action.sa_sigaction = on_signal as *const () as usize;
-                // On the stack that the standard library has for it: the thread's own may be what overflowed.
+                // On the stack that the standard library has for it: the thread's own may be what
+                // overflowed.
                 action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
                 // SAFETY: the handler does nothing but what a handler may.
                 unsafe { sigaction(signal, &raw const action, std::ptr::null_mut()) };
@@ -89,8 +92,9 @@ mod unix {
         let known = SIGNALS.iter().position(|(known, _)| *known == signal);
         let Some((k, before)) = known.zip(BEFORE.get()) else { return };
         say(SIGNALS[k].1);
-        // SAFETY: puts back what was there. What happened happens again behind this, to whom it would have happened without
-        // us. What was sent does not: it is sent again, to the system, since whoever looks at addresses finds none.
+        // SAFETY: puts back what was there. What happened happens again behind this, to whom it
+        // would have happened without us. What was sent does not: it is sent again, to the system,
+        // since whoever looks at addresses finds none.
         unsafe {
             let sent = info.is_null() || (*info).si_code <= 0;
             if sent {
@@ -109,8 +113,8 @@ mod unix {
         }
     }
 
-    /// Writes whose code this thread is in, and what of it; whether it is in anybody's. With nothing but what a signal's handler
-    /// may call.
+    /// Writes whose code this thread is in, and what of it; whether it is in anybody's. With
+    /// nothing but what a signal's handler may call.
     fn say(what: &str) -> bool {
         let Some(callee) = current() else { return false };
         if SAID.swap(true, Ordering::Relaxed) {

@@ -1,12 +1,14 @@
 //! A time limit for what runs a plugin's code.
 //!
-//! A library's code cannot be stopped from outside, so that what calls it runs in a thread of its own, and whoever waits for it
-//! gives up. The thread goes on for as long as the plugin does; nothing of what it does then is taken.
+//! A library's code cannot be stopped from outside, so that what calls it runs in a thread of its
+//! own, and whoever waits for it gives up. The thread goes on for as long as the plugin does;
+//! nothing of what it does then is taken.
 //!
-//! A constructor that does not end is worse than a function: the system runs it inside its loader, which is locked
-//! meanwhile. No other library can be loaded then, so every later plugin is refused at once, and an ordinary end of the
-//! process would wait for the lock: see [`exit_past_loader`]. Of other things that take it, the first use of a variable of a
-//! thread that has a destructor is one: who waits here uses none, and where the loader is held nothing runs in a new thread.
+//! A constructor that does not end is worse than a function: the system runs it inside its loader,
+//! which is locked meanwhile. No other library can be loaded then, so every later plugin is refused
+//! at once, and an ordinary end of the process would wait for the lock: see [`exit_past_loader`].
+//! Of other things that take it, the first use of a variable of a thread that has a destructor is
+//! one: who waits here uses none, and where the loader is held nothing runs in a new thread.
 #![cfg_attr(unix, expect(unsafe_code, reason = "ends the process"))]
 
 use std::{
@@ -44,7 +46,8 @@ enum Stage {
 }
 
 impl Progress {
-    /// Code is to be run by the system's loader. False: nobody waits for it any more, and it must not be.
+    /// Code is to be run by the system's loader. False: nobody waits for it any more, and it must
+    /// not be.
     #[must_use]
     pub(crate) fn loading(&self, plugin: &str) -> bool {
         let mut state = self.state();
@@ -102,8 +105,10 @@ pub(crate) fn within<R: Send + 'static>(
     });
     thread.map_err(|e| Fault::Init { reason: format!("there is no thread for it: {e}") })?;
     let result = done.0.lock().unwrap_or_else(PoisonError::into_inner);
-    let (mut result, _) =
-        done.1.wait_timeout_while(result, limit, |r| r.is_none()).unwrap_or_else(PoisonError::into_inner);
+    let (mut result, _) = done
+        .1
+        .wait_timeout_while(result, limit, |r| r.is_none())
+        .unwrap_or_else(PoisonError::into_inner);
     match result.take() {
         Some(Ok(result)) => Ok(result),
         Some(Err(panic)) => resume_unwind(panic),
@@ -126,8 +131,9 @@ pub(crate) fn holds_loader() -> Option<String> {
 }
 
 /// Ends the process at once if a plugin's constructor, which was given up after
-/// [`load_timeout`](crate::Settings::load_timeout), still holds the system's loader: an ordinary end would wait for it.
-/// Nothing that is registered for the end of a process runs, and the standard output must be flushed. Else it does nothing.
+/// [`load_timeout`](crate::Settings::load_timeout), still holds the system's loader: an ordinary
+/// end would wait for it. Nothing that is registered for the end of a process runs, and the
+/// standard output must be flushed. Else it does nothing.
 pub fn exit_past_loader(status: u8) {
     if holds_loader().is_some() {
         #[cfg(unix)]
@@ -177,7 +183,8 @@ mod tests {
         assert_eq!(holds_loader(), None);
     }
 
-    /// Work that begins late, as on a busy machine, does not go on into the loader, which nobody would know.
+    /// Work that begins late, as on a busy machine, does not go on into the loader, which nobody
+    /// would know.
     #[test]
     fn what_was_given_up_is_not_loaded() {
         let (sender, receiver) = mpsc::channel::<()>();

@@ -1,8 +1,10 @@
-//! Kernels on arrays: their values and pullbacks as primitives, and what those give numbers with first derivatives.
+//! Kernels on arrays: their values and pullbacks as primitives, and what those give numbers with
+//! first derivatives.
 //!
-//! A kernel computes in `f64`. On numbers that are plain in another precision its results and first derivatives are rounded to
-//! that. Complex numbers are two real ones here: for the cotangent 1 of an element of the result a pullback says by what its
-//! real part moves, for the cotangent i by what its imaginary part does, so that a kernel need not be holomorphic.
+//! A kernel computes in `f64`. On numbers that are plain in another precision its results and first
+//! derivatives are rounded to that. Complex numbers are two real ones here: for the cotangent 1 of
+//! an element of the result a pullback says by what its real part moves, for the cotangent i by
+//! what its imaginary part does, so that a kernel need not be holomorphic.
 
 use ketgrad_core::{
     exec::Datum,
@@ -17,7 +19,10 @@ use crate::{
 };
 
 pub(crate) fn no_plain_number(rule: &Rule) -> String {
-    format!("`{}` has no program for its value, and a symbol has no number to compute it at", rule.name)
+    format!(
+        "`{}` has no program for its value, and a symbol has no number to compute it at",
+        rule.name
+    )
 }
 
 pub(crate) fn needs_program(rule: &Rule) -> String {
@@ -48,8 +53,12 @@ impl<T: Real> Parts<T> {
             Datum::Complex(z) => (vec![], pair(z).to_vec()),
             Datum::Int(n) => (vec![], vec![T::lit(*n as f64)]),
             Datum::Reals(xs) => (lengths(&xs.shape()), xs.items().to_vec()),
-            Datum::Complexes(zs) => (lengths(&zs.shape()), zs.items().iter().flat_map(pair).collect()),
-            Datum::Ints(ns) => (lengths(&ns.shape()), ns.items().iter().map(|n| T::lit(*n as f64)).collect()),
+            Datum::Complexes(zs) => {
+                (lengths(&zs.shape()), zs.items().iter().flat_map(pair).collect())
+            }
+            Datum::Ints(ns) => {
+                (lengths(&ns.shape()), ns.items().iter().map(|n| T::lit(*n as f64)).collect())
+            }
             _ => return None,
         };
         // An int among complex numbers.
@@ -90,9 +99,15 @@ fn plain<T: Real, S: Scalar<Real = T>>(
 }
 
 /// The inputs of a kernel among the arguments of one of its primitives.
-fn inputs<T: Real, S: Scalar<Real = T>>(rule: &Rule, args: &[Datum<S>]) -> Result<Vec<Values>, String> {
+fn inputs<T: Real, S: Scalar<Real = T>>(
+    rule: &Rule,
+    args: &[Datum<S>],
+) -> Result<Vec<Values>, String> {
     let kinds = rule.kernel.params.iter();
-    args.iter().zip(kinds).map(|(x, kind)| plain(rule, x, rule.kernel.crosses_complex(kind))).collect()
+    args.iter()
+        .zip(kinds)
+        .map(|(x, kind)| plain(rule, x, rule.kernel.crosses_complex(kind)))
+        .collect()
 }
 
 /// One result, or a tuple of several.
@@ -146,7 +161,8 @@ pub(crate) fn pullback<T: Real, S: Scalar<Real = T>>(
     fields.map(Datum::Tuple).ok_or_else(|| needs_program(rule))
 }
 
-/// By what the real numbers of the results move: `moved` is given the cotangents of the inputs for one after the other.
+/// By what the real numbers of the results move: `moved` is given the cotangents of the inputs for
+/// one after the other.
 fn by_rows<T: Real>(
     rule: &Rule,
     tape: &Tape<'_>,
@@ -160,8 +176,9 @@ fn by_rows<T: Real>(
         for j in 0..zeros[k].len() {
             let mut seeds = zeros.clone();
             seeds[k][j] = 1.0;
-            let seed =
-                |(y, parts): (&Values, Vec<f64>)| Values::of_parts(y.shape().to_vec(), parts, y.is_complex());
+            let seed = |(y, parts): (&Values, Vec<f64>)| {
+                Values::of_parts(y.shape().to_vec(), parts, y.is_complex())
+            };
             let y_bar: Vec<Values> = y.iter().zip(seeds).map(seed).collect();
             let bars = rule.kernel.pullback(tape, x, y, &y_bar)?;
             row.push(moved(&bars.iter().map(Values::parts).collect::<Vec<_>>()));
@@ -179,7 +196,8 @@ pub(crate) fn pushforward<T: Real, S: Scalar<Real = T>>(
     let kernel = &rule.kernel;
     let (x, dots) = args.split_at(kernel.params.len().min(args.len()));
     let x = inputs(rule, x)?;
-    let moving: Vec<usize> = (0..x.len()).filter(|&k| kernel.params[k].is_differentiable()).collect();
+    let moving: Vec<usize> =
+        (0..x.len()).filter(|&k| kernel.params[k].is_differentiable()).collect();
     let dots: Vec<(usize, Vec<f64>)> = moving
         .iter()
         .zip(dots)
@@ -198,7 +216,8 @@ pub(crate) fn pushforward<T: Real, S: Scalar<Real = T>>(
     all.collect::<Option<_>>().map(joined).ok_or_else(|| needs_program(rule))
 }
 
-/// A kernel with a pullback and no program, on numbers of another precision or with first derivatives.
+/// A kernel with a pullback and no program, on numbers of another precision or with first
+/// derivatives.
 pub(crate) fn linearised<T: Real, S: Scalar<Real = T>>(
     rule: &Rule,
     args: &[Datum<S>],
@@ -206,17 +225,20 @@ pub(crate) fn linearised<T: Real, S: Scalar<Real = T>>(
     let kernel = &rule.kernel;
     let (mut x, mut rest): (Vec<Values>, Vec<Vec<T>>) = (Vec::new(), Vec::new());
     for (datum, kind) in args.iter().zip(&kernel.params) {
-        let parts = Parts::of(datum, kernel.crosses_complex(kind)).ok_or_else(|| needs_program(rule))?;
+        let parts =
+            Parts::of(datum, kernel.crosses_complex(kind)).ok_or_else(|| needs_program(rule))?;
         x.push(parts.plain().ok_or_else(|| no_plain_number(rule))?);
         rest.push(parts.beyond());
     }
     let parts: Vec<&T> = rest.iter().flatten().filter(|d| !d.is_exact_zero()).collect();
-    let is_second = |(i, a): (usize, &&T)| parts[i..].iter().any(|b| !((*a).clone() * *b).is_exact_zero());
+    let is_second =
+        |(i, a): (usize, &&T)| parts[i..].iter().any(|b| !((*a).clone() * *b).is_exact_zero());
     if !parts.is_empty() && (!kernel.has_pullback() || parts.iter().enumerate().any(is_second)) {
         return Err(needs_program(rule));
     }
     let (y, tape) = kernel.forward(&x)?;
-    let mut out: Vec<Vec<T>> = y.iter().map(|y| y.parts().iter().map(|v| T::lit(*v)).collect()).collect();
+    let mut out: Vec<Vec<T>> =
+        y.iter().map(|y| y.parts().iter().map(|v| T::lit(*v)).collect()).collect();
     if !parts.is_empty() {
         let moved = |bars: &[Vec<f64>]| {
             let mut sum = T::zero();

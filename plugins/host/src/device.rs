@@ -1,18 +1,20 @@
 //! Backends with memory of their own.
 //!
 //! Where a device has all that states need, they stay there from the first gate to the last result
-//! ([`Residents`], [`DeviceState`]). For states in the host's memory it is an executor like any other: it takes the
-//! state, runs all operators, and gives it back, two moves whatever the number of gates.
+//! ([`Residents`], [`DeviceState`]). For states in the host's memory it is an executor like any
+//! other: it takes the state, runs all operators, and gives it back, two moves whatever the number
+//! of gates.
 //!
-//! It declines operators on more qubits than it takes, and a state for which it has no room changes nothing: another
-//! executor takes the work then, unless the device was asked for by name.
+//! It declines operators on more qubits than it takes, and a state for which it has no room changes
+//! nothing: another executor takes the work then, unless the device was asked for by name.
 #![expect(unsafe_code, reason = "the plugin's functions are called here")]
 
 use std::sync::Arc;
 
 use ketgrad_core::{
     kernel::{
-        Element, ExecuteError, Executor, Inner, Operator, Pairs, Resident, Residents, Threads, Way, restart,
+        Element, ExecuteError, Executor, Inner, Operator, Pairs, Resident, Residents, Threads, Way,
+        restart,
     },
     plan::Cut,
 };
@@ -101,12 +103,18 @@ impl Device {
     fn qubits<E>(&self, amplitudes: &[Complex<E>]) -> Result<usize, ExecuteError> {
         match amplitudes.len().is_power_of_two() {
             true => Ok(amplitudes.len().trailing_zeros() as usize),
-            false => Err(self.backend.failed(format!("{} amplitudes: expected 2^n", amplitudes.len()))),
+            false => {
+                Err(self.backend.failed(format!("{} amplitudes: expected 2^n", amplitudes.len())))
+            }
         }
     }
 
     /// |index> of n qubits, made on the device.
-    fn basis<E: Element>(&self, n_qubits: usize, index: usize) -> Result<DeviceState<E>, ExecuteError> {
+    fn basis<E: Element>(
+        &self,
+        n_qubits: usize,
+        index: usize,
+    ) -> Result<DeviceState<E>, ExecuteError> {
         let basis = self.raw().state_basis.ok_or_else(|| self.lacks("state_basis"))?;
         if n_qubits < usize::BITS as usize && index >> n_qubits != 0 {
             return Err(self.backend.failed(format!("basis state {index} of {n_qubits} qubits")));
@@ -145,11 +153,18 @@ impl Device {
 }
 
 impl<E: Element> Residents<Complex<E>> for Device {
-    fn basis(&self, n_qubits: usize, index: usize) -> Result<Box<dyn Resident<Complex<E>>>, ExecuteError> {
+    fn basis(
+        &self,
+        n_qubits: usize,
+        index: usize,
+    ) -> Result<Box<dyn Resident<Complex<E>>>, ExecuteError> {
         Ok(Box::new(Device::basis::<E>(self, n_qubits, index)?))
     }
 
-    fn upload(&self, amplitudes: &[Complex<E>]) -> Result<Box<dyn Resident<Complex<E>>>, ExecuteError> {
+    fn upload(
+        &self,
+        amplitudes: &[Complex<E>],
+    ) -> Result<Box<dyn Resident<Complex<E>>>, ExecuteError> {
         Ok(Box::new(self.take(amplitudes)?))
     }
 }
@@ -193,7 +208,8 @@ impl<E: Element> Executor<Complex<E>> for Device {
         self.raw().state_basis.is_some()
     }
 
-    /// All operators in one go, so that the state moves twice; once, from the device, if it begins as |0…0>.
+    /// All operators in one go, so that the state moves twice; once, from the device, if it begins
+    /// as |0…0>.
     fn run_reporting(
         &self,
         operators: &[Operator<Complex<E>>],

@@ -23,8 +23,8 @@ pub struct DeviceState<E> {
     of: PhantomData<E>,
 }
 
-// SAFETY: a plugin's functions may be called from any thread, says the interface. They are called with a state by one
-// thread at a time, since this is not `Sync`.
+// SAFETY: a plugin's functions may be called from any thread, says the interface. They are called
+// with a state by one thread at a time, since this is not `Sync`.
 unsafe impl<E: Send> Send for DeviceState<E> {}
 
 impl<E> std::fmt::Debug for DeviceState<E> {
@@ -53,13 +53,16 @@ impl<E: Element> DeviceState<E> {
         }
         if !device.knows::<E>() {
             let bits = 8 * size_of::<E>();
-            return Err(device.backend().failed(format!("it does not know complex numbers of two f{bits}")));
+            return Err(device
+                .backend()
+                .failed(format!("it does not know complex numbers of two f{bits}")));
         }
         let new = device.raw().state_new.ok_or_else(|| device.lacks("state_new"))?;
         let mut state = DeviceState::nowhere(device, n_qubits);
         let n = n_qubits as u32;
         // SAFETY: the place for the state is ours.
-        let made = device.asked(|b, err| unsafe { new(b.user, dtype::<E>(), n, &raw mut state.ptr, err) });
+        let made =
+            device.asked(|b, err| unsafe { new(b.user, dtype::<E>(), n, &raw mut state.ptr, err) });
         made.map_err(ExecuteError::untouched)?;
         Ok(state)
     }
@@ -84,17 +87,22 @@ impl<E: Element> DeviceState<E> {
     }
 
     /// The same type again, if it is a state of this device and size.
-    fn beside<'a>(&self, other: &'a dyn Resident<Complex<E>>) -> Result<&'a DeviceState<E>, ExecuteError> {
+    fn beside<'a>(
+        &self,
+        other: &'a dyn Resident<Complex<E>>,
+    ) -> Result<&'a DeviceState<E>, ExecuteError> {
         let of_this = (other as &dyn Any).downcast_ref::<DeviceState<E>>();
         of_this.filter(|other| self.matches(other)).ok_or_else(|| self.stranger(other.n_qubits()))
     }
 
     fn matches(&self, other: &DeviceState<E>) -> bool {
-        Arc::ptr_eq(self.device.backend(), other.device.backend()) && self.n_qubits == other.n_qubits
+        Arc::ptr_eq(self.device.backend(), other.device.backend())
+            && self.n_qubits == other.n_qubits
     }
 
     fn stranger(&self, n_qubits: usize) -> ExecuteError {
-        let reason = format!("a state of {n_qubits} qubits or of another device beside one of {self:?}");
+        let reason =
+            format!("a state of {n_qubits} qubits or of another device beside one of {self:?}");
         self.device.backend().failed(reason)
     }
 
@@ -108,9 +116,12 @@ impl<E: Element> DeviceState<E> {
         Ok(observable.terms().iter().map(term).collect())
     }
 
-    /// The operators as the plugin is handed them; those that do nothing are left out. With them, for each place between
-    /// operators the place between those that are left.
-    fn lower(&self, operators: &[Operator<Complex<E>>]) -> Result<(Vec<Lowered>, Vec<usize>), ExecuteError> {
+    /// The operators as the plugin is handed them; those that do nothing are left out. With them,
+    /// for each place between operators the place between those that are left.
+    fn lower(
+        &self,
+        operators: &[Operator<Complex<E>>],
+    ) -> Result<(Vec<Lowered>, Vec<usize>), ExecuteError> {
         let backend = self.device.backend();
         if let Some(reason) = backend.refuses(operators) {
             return Err(backend.failed(reason));
@@ -120,9 +131,8 @@ impl<E: Element> DeviceState<E> {
         for operator in operators {
             if operator.n_qubits() > self.n_qubits {
                 let (needs, has) = (operator.n_qubits(), self.n_qubits);
-                return Err(
-                    backend.failed(format!("an operator that needs {needs} qubits on a state of {has}"))
-                );
+                return Err(backend
+                    .failed(format!("an operator that needs {needs} qubits on a state of {has}")));
             }
             places.push(lowered.len());
             lowered.extend(backend.lower_all(operator));
@@ -142,14 +152,16 @@ impl<E: Element> DeviceState<E> {
         self.device.asked(|b, err| unsafe { apply(b.user, self.ptr, &list, err) })
     }
 
-    /// [`Resident::apply_pair`] with the calls of interface 1.1: from one inner product to the next.
+    /// [`Resident::apply_pair`] with the calls of interface 1.1: from one inner product to the
+    /// next.
     fn step_by_step(
         &mut self,
         lambda: &mut DeviceState<E>,
         lowered: &[Lowered],
         inners: &[abi::Inner],
     ) -> Result<Vec<f64>, ExecuteError> {
-        let inner = self.device.raw().inner_paulis.ok_or_else(|| self.device.lacks("inner_paulis"))?;
+        let inner =
+            self.device.raw().inner_paulis.ok_or_else(|| self.device.lacks("inner_paulis"))?;
         let mut values = vec![0.0; inners.len()];
         let mut done = 0;
         for (value, at) in values.iter_mut().zip(inners) {
@@ -211,8 +223,8 @@ impl<E: Element> Resident<Complex<E>> for DeviceState<E> {
         let list = list(&gates);
         let mut values = vec![0.0; inners.len()];
         let (first, count, into) = (inners.as_ptr(), inners.len(), values.as_mut_ptr());
-        // SAFETY: two different states of this device, which are ours; the lists are good for the call, and there is room
-        // for `count` values.
+        // SAFETY: two different states of this device, which are ours; the lists are good for the
+        // call, and there is room for `count` values.
         self.device.asked(|b, err| unsafe {
             apply_pair(b.user, self.ptr, lambda.ptr, &list, first, count, into, err)
         })?;
@@ -221,7 +233,8 @@ impl<E: Element> Resident<Complex<E>> for DeviceState<E> {
     }
 
     fn expectation(&self, observable: &PauliSum) -> Result<f64, ExecuteError> {
-        let expectation = self.device.raw().expectation.ok_or_else(|| self.device.lacks("expectation"))?;
+        let expectation =
+            self.device.raw().expectation.ok_or_else(|| self.device.lacks("expectation"))?;
         let terms = self.fits(observable)?;
         self.sync()?;
         let mut value = 0.0;
@@ -239,16 +252,21 @@ impl<E: Element> Resident<Complex<E>> for DeviceState<E> {
     ) -> Result<(), ExecuteError> {
         let n_qubits = into.n_qubits();
         let of_this = (into as &mut dyn Any).downcast_mut::<DeviceState<E>>();
-        let into = of_this.filter(|other| self.matches(other)).ok_or_else(|| self.stranger(n_qubits))?;
-        let apply = self.device.raw().apply_paulis.ok_or_else(|| self.device.lacks("apply_paulis"))?;
+        let into =
+            of_this.filter(|other| self.matches(other)).ok_or_else(|| self.stranger(n_qubits))?;
+        let apply =
+            self.device.raw().apply_paulis.ok_or_else(|| self.device.lacks("apply_paulis"))?;
         let terms = self.fits(observable)?;
         let (first, count, from, into) = (terms.as_ptr(), terms.len(), self.ptr, into.ptr);
-        // SAFETY: both states are of this device, and different ones, since `into` is borrowed mutably; the terms are good
-        // for the call.
+        // SAFETY: both states are of this device, and different ones, since `into` is borrowed
+        // mutably; the terms are good for the call.
         self.device.asked(|b, err| unsafe { apply(b.user, first, count, from, into, err) })
     }
 
-    fn observed(&self, observable: &PauliSum) -> Result<Box<dyn Resident<Complex<E>>>, ExecuteError> {
+    fn observed(
+        &self,
+        observable: &PauliSum,
+    ) -> Result<Box<dyn Resident<Complex<E>>>, ExecuteError> {
         let mut to = DeviceState::<E>::zeros(&self.device, self.n_qubits)?;
         self.observed_into(observable, &mut to)?;
         Ok(Box::new(to))
@@ -261,19 +279,25 @@ impl<E: Element> Resident<Complex<E>> for DeviceState<E> {
         other.sync()?;
         let mut value = [0.0; 2];
         // SAFETY: both states are of this device; the value has room for two numbers.
-        self.device.asked(|b, err| unsafe { inner(b.user, self.ptr, other.ptr, value.as_mut_ptr(), err) })?;
+        self.device.asked(|b, err| unsafe {
+            inner(b.user, self.ptr, other.ptr, value.as_mut_ptr(), err)
+        })?;
         Ok(Complex::new(value[0], value[1]))
     }
 
     fn sample(&self, uniforms: &[f64]) -> Result<Vec<usize>, ExecuteError> {
         let sample = self.device.raw().sample.ok_or_else(|| self.device.lacks("sample"))?;
         if !uniforms.is_sorted() || !uniforms.iter().all(|u| (0.0..1.0).contains(u)) {
-            return Err(self.device.backend().failed("numbers that do not ascend in [0, 1)".into()));
+            return Err(self
+                .device
+                .backend()
+                .failed("numbers that do not ascend in [0, 1)".into()));
         }
         self.sync()?;
         let mut indices = vec![0u64; uniforms.len()];
         let (from, count, into) = (uniforms.as_ptr(), uniforms.len(), indices.as_mut_ptr());
-        // SAFETY: the state is of this device; there are `count` numbers and room for as many indices.
+        // SAFETY: the state is of this device; there are `count` numbers and room for as many
+        // indices.
         self.device.asked(|b, err| unsafe { sample(b.user, self.ptr, from, count, into, err) })?;
         let index = |i: u64| {
             let inside = u128::from(i) >> self.n_qubits == 0;
@@ -284,10 +308,14 @@ impl<E: Element> Resident<Complex<E>> for DeviceState<E> {
     }
 
     fn download(&self, amplitudes: &mut [Complex<E>]) -> Result<(), ExecuteError> {
-        if amplitudes.len().trailing_zeros() as usize != self.n_qubits || !amplitudes.len().is_power_of_two()
+        if amplitudes.len().trailing_zeros() as usize != self.n_qubits
+            || !amplitudes.len().is_power_of_two()
         {
             let (n, has) = (amplitudes.len(), self.n_qubits);
-            return Err(self.device.backend().failed(format!("memory of {n} amplitudes for {has} qubits")));
+            return Err(self
+                .device
+                .backend()
+                .failed(format!("memory of {n} amplitudes for {has} qubits")));
         }
         self.sync()?;
         let download = self.device.raw().download.ok_or_else(|| self.device.lacks("download"))?;
@@ -304,7 +332,8 @@ impl<E: Element> Resident<Complex<E>> for DeviceState<E> {
         let copy = self.device.raw().state_copy.ok_or_else(|| self.device.lacks("state_copy"))?;
         let mut to = DeviceState::nowhere(&self.device, self.n_qubits);
         // SAFETY: the state is of this device, the place for the copy ours.
-        let made = self.device.asked(|b, err| unsafe { copy(b.user, self.ptr, &raw mut to.ptr, err) });
+        let made =
+            self.device.asked(|b, err| unsafe { copy(b.user, self.ptr, &raw mut to.ptr, err) });
         made.map_err(ExecuteError::untouched)?;
         Ok(Box::new(to))
     }

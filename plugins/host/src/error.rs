@@ -59,7 +59,9 @@ pub enum Fault {
         path: PathBuf,
     },
     /// Its interface is another one.
-    #[error("it was built for version {given} of the plugin interface; this program has version {expected}")]
+    #[error(
+        "it was built for version {given} of the plugin interface; this program has version {expected}"
+    )]
     Major {
         /// Its major version.
         given: u32,
@@ -67,7 +69,9 @@ pub enum Fault {
         expected: u32,
     },
     /// It needs a newer host.
-    #[error("it needs version {major}.{given} of the plugin interface; this program has {major}.{have}")]
+    #[error(
+        "it needs version {major}.{given} of the plugin interface; this program has {major}.{have}"
+    )]
     Minor {
         /// The major version.
         major: u32,
@@ -180,10 +184,14 @@ impl Fault {
     }
 }
 
-/// An error of the core in words, without a place that is not known: programs that are made have none.
+/// An error of the core in words, without a place that is not known: programs that are made have
+/// none.
 pub(crate) fn placeless(error: &dyn Display) -> String {
     let nowhere = Position::default();
-    error.to_string().replace(&format!("{nowhere}: "), "").replace(&format!(" (line {nowhere})"), "")
+    error
+        .to_string()
+        .replace(&format!("{nowhere}: "), "")
+        .replace(&format!(" (line {nowhere})"), "")
 }
 
 fn paths(looked: &[PathBuf]) -> String {

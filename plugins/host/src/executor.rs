@@ -1,6 +1,7 @@
 //! Kernels of plugins as executors in the core's registry.
 //!
-//! What the core hands over are operators by shape; what a plugin is handed are dense and diagonal ones:
+//! What the core hands over are operators by shape; what a plugin is handed are dense and diagonal
+//! ones:
 //!
 //! | shape | becomes |
 //! |---|---|
@@ -10,9 +11,9 @@
 //! | dense | dense |
 //! | Pauli string | in the host's memory the generic kernel runs it; on a device CX gates and an operator on up to two qubits |
 //!
-//! A target bit on which nothing happens when it is 1 counts as a control of value 0. Operators in a row that the
-//! plugin takes are one call; one of too many targets is run by the generic kernel between two calls. Matrices cross in
-//! double precision whatever the state's is.
+//! A target bit on which nothing happens when it is 1 counts as a control of value 0. Operators in
+//! a row that the plugin takes are one call; one of too many targets is run by the generic kernel
+//! between two calls. Matrices cross in double precision whatever the state's is.
 #![expect(unsafe_code, reason = "the plugin's kernels are called here")]
 
 use std::sync::Arc;
@@ -63,7 +64,9 @@ fn unreachable_name(name: &str) -> Option<String> {
     }
     match Choice::from(name) {
         Choice::Named(_) => None,
-        _ => Some(format!("`--backend {name}` means another thing: expected another name than auto or cpu")),
+        _ => Some(format!(
+            "`--backend {name}` means another thing: expected another name than auto or cpu"
+        )),
     }
 }
 
@@ -125,7 +128,8 @@ impl Backend {
 
     /// As [`Plugins::noticed`](crate::Plugins::noticed).
     pub(crate) fn noticed(&self) -> Option<String> {
-        let note = || format!("plugin `{}`: {}", self.plugin, changes_modes("kernel", &self.raw.name));
+        let note =
+            || format!("plugin `{}`: {}", self.plugin, changes_modes("kernel", &self.raw.name));
         self.raw.callee.changes_modes().then(note)
     }
 
@@ -139,7 +143,8 @@ impl Backend {
         u32::try_from(self.said_score::<E>(n_qubits, operators)).unwrap_or(0)
     }
 
-    /// Why it has no score, if asking for one failed: a panic, say, where it would have declined with 0.
+    /// Why it has no score, if asking for one failed: a panic, say, where it would have declined
+    /// with 0.
     pub(crate) fn fault<E: Element>(&self, n_qubits: usize, operators: usize) -> Option<String> {
         let score = self.said_score::<E>(n_qubits, operators);
         if score >= 0 {
@@ -167,7 +172,8 @@ impl Backend {
         b.score.map_or(1, |score| self.raw.callee.call(|| unsafe { score(b.user, &query) }))
     }
 
-    /// What it would cost, in the built-in kernels' unit: by its score, and a priority outweighs every score.
+    /// What it would cost, in the built-in kernels' unit: by its score, and a priority outweighs
+    /// every score.
     pub(crate) fn cost<E: Element>(&self, n_qubits: usize, operators: usize) -> Option<f64> {
         let score = self.score::<E>(n_qubits, operators);
         if score == 0 {
@@ -192,13 +198,19 @@ impl Backend {
 
     /// An operator that is about no Pauli string as it is handed over; `None` for the identity.
     fn lower<E: Element>(&self, operator: &Operator<Complex<E>>) -> Option<Lowered> {
-        lower(operator, self.raw.raw.gates >> abi::GATE_DIAGONAL & 1 == 1, self.raw.raw.max_matrix_targets)
+        lower(
+            operator,
+            self.raw.raw.gates >> abi::GATE_DIAGONAL & 1 == 1,
+            self.raw.raw.max_matrix_targets,
+        )
     }
 
     /// Any operator as it is handed over, in order.
     pub(crate) fn lower_all<E: Element>(&self, operator: &Operator<Complex<E>>) -> Vec<Lowered> {
         match operator.without_string() {
-            Some(operators) => operators.iter().filter_map(|operator| self.lower(operator)).collect(),
+            Some(operators) => {
+                operators.iter().filter_map(|operator| self.lower(operator)).collect()
+            }
             None => self.lower(operator).into_iter().collect(),
         }
     }
@@ -265,8 +277,13 @@ fn width<E: Element>(operator: &Operator<Complex<E>>) -> usize {
 /// Fills a matrix, given the row of an offset into the state.
 type Fill<'a> = &'a dyn Fn(&mut [C], &dyn Fn(usize) -> usize);
 
-/// An operator without its shape; `None` for the identity. One of more than `most` targets gets no matrix.
-fn lower<E: Element>(operator: &Operator<Complex<E>>, diagonals: bool, most: u32) -> Option<Lowered> {
+/// An operator without its shape; `None` for the identity. One of more than `most` targets gets no
+/// matrix.
+fn lower<E: Element>(
+    operator: &Operator<Complex<E>>,
+    diagonals: bool,
+    most: u32,
+) -> Option<Lowered> {
     let (fixed, value) = operator.controls();
     // The matrix over the bits of `targets`, entry by entry.
     let made = |targets: usize, kind: u32, fill: Fill<'_>| {
@@ -284,7 +301,9 @@ fn lower<E: Element>(operator: &Operator<Complex<E>>, diagonals: bool, most: u32
             }
         ];
         if fits {
-            let row = |offset: usize| bits.iter().enumerate().fold(0, |r, (k, b)| r | (offset >> b & 1) << k);
+            let row = |offset: usize| {
+                bits.iter().enumerate().fold(0, |r, (k, b)| r | (offset >> b & 1) << k)
+            };
             fill(&mut matrix, &row);
         }
         let controls = fixed & !targets;
@@ -333,7 +352,9 @@ fn lower<E: Element>(operator: &Operator<Complex<E>>, diagonals: bool, most: u32
             0 => diagonal(1, &[(0, *f), (1, *f)]),
             bit => diagonal(bit, &[(value & bit, *f)]),
         },
-        Shape::Diagonal(factors) => diagonal(factors.iter().fold(0, |t, (offset, _)| t | offset), factors),
+        Shape::Diagonal(factors) => {
+            diagonal(factors.iter().fold(0, |t, (offset, _)| t | offset), factors)
+        }
         Shape::Swap(a, b) => moved(&[[*a, *b].map(|offset| (offset, Complex::int(1))).to_vec()]),
         Shape::Cycles(cycles) => moved(cycles),
         Shape::Dense { matrix, offsets } => {
@@ -385,7 +406,12 @@ impl HostKernels {
     }
 
     /// Runs operators that it takes: one call.
-    fn call(&self, gates: &[Lowered], amplitudes: &mut [C], threads: &Threads) -> Result<(), ExecuteError> {
+    fn call(
+        &self,
+        gates: &[Lowered],
+        amplitudes: &mut [C],
+        threads: &Threads,
+    ) -> Result<(), ExecuteError> {
         let b = &self.backend.raw.raw;
         let Some(apply) = b.apply_host.filter(|_| !gates.is_empty()) else { return Ok(()) };
         let gates: Vec<Gate> = gates.iter().map(Lowered::borrowed).collect();
@@ -395,7 +421,8 @@ impl HostKernels {
         let host = running(&pool);
         let n_qubits = amplitudes.len().trailing_zeros();
         let data = amplitudes.as_mut_ptr().cast();
-        // SAFETY: the amplitudes are 2^n numbers that nobody else looks at; table and list are good for the call.
+        // SAFETY: the amplitudes are 2^n numbers that nobody else looks at; table and list are good
+        // for the call.
         asked(callee, |err| unsafe { apply(b.user, &host, abi::C64, data, n_qubits, &list, err) })
             .map_err(|reason| self.backend.failed(reason))
     }

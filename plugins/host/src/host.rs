@@ -59,7 +59,8 @@ impl Rule {
         )
     }
 
-    /// With the plugin, the rule and the arguments, but for an error of a rule inside its program, which has its own.
+    /// With the plugin, the rule and the arguments, but for an error of a rule inside its program,
+    /// which has its own.
     #[cold]
     fn failed<T: Real, S: Scalar<Real = T>>(&self, reason: &str, args: &[Datum<S>]) -> HostError {
         let plugin = format!("plugin `{}`", self.plugin);
@@ -141,7 +142,8 @@ impl Loaded {
 
     pub(crate) fn add(&mut self, base: &str, rule: Rule) {
         let k = self.rules.len();
-        let parts = [("", Part::Value), (".pullback", Part::Pullback), (".pushforward", Part::Pushforward)];
+        let parts =
+            [("", Part::Value), (".pullback", Part::Pullback), (".pushforward", Part::Pushforward)];
         for (suffix, part) in parts {
             self.by_primitive.insert(format!("{base}.kernel{suffix}"), (k, part));
         }
@@ -206,7 +208,9 @@ impl Loaded {
                     };
                 }
                 let y = rule.kernel.complex(&x[..n])?;
-                return cast(&y).map(Datum::Complex).ok_or_else(|| "a number of another kind".to_owned());
+                return cast(&y)
+                    .map(Datum::Complex)
+                    .ok_or_else(|| "a number of another kind".to_owned());
             }
             return self.lifted_complex(rule, args, context);
         }
@@ -260,10 +264,11 @@ impl Loaded {
         if !rule.has_program {
             return linearised(rule, args);
         }
-        let sum = series(value, &rest, &mut |index| match self.partial(rule, index, &plain, context)? {
-            Datum::Real(d) => Ok(T::lit(d / factorial(index))),
-            other => Err(format!("a derivative that is {}", other.describe())),
-        })?;
+        let sum =
+            series(value, &rest, &mut |index| match self.partial(rule, index, &plain, context)? {
+                Datum::Real(d) => Ok(T::lit(d / factorial(index))),
+                other => Err(format!("a derivative that is {}", other.describe())),
+            })?;
         Ok(Datum::Real(sum))
     }
 
@@ -276,7 +281,8 @@ impl Loaded {
         if let Some(value) = &rule.value {
             return self.run(value, args, context);
         }
-        let number = |z: Complex<f64>| S::from_parts(T::lit(z.re), T::lit(z.im)).ok_or_else(needs_complex);
+        let number =
+            |z: Complex<f64>| S::from_parts(T::lit(z.re), T::lit(z.im)).ok_or_else(needs_complex);
         let mut plain: Vec<Datum<Complex<f64>>> = Vec::with_capacity(args.len());
         let mut rest: Vec<S> = Vec::with_capacity(args.len());
         for datum in args {
@@ -305,10 +311,11 @@ impl Loaded {
         if !rule.has_program {
             return linearised(rule, args);
         }
-        let sum = series(value, &rest, &mut |index| match self.partial(rule, index, &plain, context)? {
-            Datum::Complex(d) => number(d / factorial(index)),
-            other => Err(format!("a derivative that is {}", other.describe())),
-        })?;
+        let sum =
+            series(value, &rest, &mut |index| match self.partial(rule, index, &plain, context)? {
+                Datum::Complex(d) => number(d / factorial(index)),
+                other => Err(format!("a derivative that is {}", other.describe())),
+            })?;
         Ok(Datum::Complex(sum))
     }
 
@@ -346,7 +353,8 @@ impl Loaded {
             RunError::Memory { limit, .. } => limit == memory,
             _ => false,
         };
-        let way_out = if own { ": the caller's limit, or that of the host, `Settings::limits`" } else { "" };
+        let way_out =
+            if own { ": the caller's limit, or that of the host, `Settings::limits`" } else { "" };
         placeless(error) + way_out
     }
 
@@ -362,7 +370,8 @@ impl Loaded {
         Loaded: Host<S>,
         Bytecode: Executable<S>,
     {
-        let known = rule.partials.read().unwrap_or_else(PoisonError::into_inner).get(index).cloned();
+        let known =
+            rule.partials.read().unwrap_or_else(PoisonError::into_inner).get(index).cloned();
         let code = match known {
             Some(code) => code,
             None => {
@@ -382,8 +391,8 @@ impl Loaded {
 }
 
 impl Derived {
-    /// `D^index f`, by the last of its directions from that of one order less; an error if all of them come to more than `most`
-    /// instructions.
+    /// `D^index f`, by the last of its directions from that of one order less; an error if all of
+    /// them come to more than `most` instructions.
     fn partial(&mut self, f: FuncId, index: &[u32], most: usize) -> Result<FuncId, String> {
         let key = (f, index.to_vec());
         if let Some(&known) = self.functions.get(&key) {
@@ -465,7 +474,8 @@ impl<T: Real, S: Scalar<Real = T>> Host<S> for Loaded {
         match rule.kernel.real(&x[..args.len()]) {
             Ok(y) => cast(&y).map(Ok),
             Err(failed) => {
-                let args: Vec<Datum<f64>> = x[..args.len()].iter().map(|x| Datum::Real(*x)).collect();
+                let args: Vec<Datum<f64>> =
+                    x[..args.len()].iter().map(|x| Datum::Real(*x)).collect();
                 Some(Err(rule.failed(&failed.reason, &args)))
             }
         }
@@ -497,7 +507,11 @@ impl<S: Scalar, A: Host<S>, B: Host<S>> Host<S> for Both<'_, A, B> {
     }
 
     #[inline]
-    fn number(&self, primitive: &Primitive, args: &[S::Real]) -> Option<Result<S::Real, HostError>> {
+    fn number(
+        &self,
+        primitive: &Primitive,
+        args: &[S::Real],
+    ) -> Option<Result<S::Real, HostError>> {
         self.0.number(primitive, args)
     }
 }

@@ -75,9 +75,12 @@ pub(crate) struct Collected {
 impl Collected {
     /// What is handed over and never freed.
     pub(crate) fn leftovers(&self) -> Vec<String> {
-        let rules = self.rules.iter().map(|r| ("rule", &r.name, r.raw.user, r.raw.drop_user.is_some()));
-        let kernels =
-            self.backends.iter().map(|b| ("kernel", &b.name, b.raw.user, b.raw.drop_user.is_some()));
+        let rules =
+            self.rules.iter().map(|r| ("rule", &r.name, r.raw.user, r.raw.drop_user.is_some()));
+        let kernels = self
+            .backends
+            .iter()
+            .map(|b| ("kernel", &b.name, b.raw.user, b.raw.drop_user.is_some()));
         let kept = rules.chain(kernels).filter(|(_, _, user, freed)| !user.is_null() && !freed);
         let said = |(what, name, ..): (&str, &String, _, _)| {
             format!(
@@ -114,7 +117,8 @@ pub(crate) fn init(
         get_extension: Some(get_extension),
     };
     let callee = Callee::plugin(plugin, "its registration");
-    // SAFETY: the table and what its `ctx` points to outlive the call; nothing else touches `collected` meanwhile.
+    // SAFETY: the table and what its `ctx` points to outlive the call; nothing else touches
+    // `collected` meanwhile.
     let result = asked(&callee, |err| unsafe { init(&host, err) });
     match result {
         Ok(()) => Ok(collected),
@@ -126,12 +130,14 @@ pub(crate) fn init(
 /// # Safety
 /// `ctx` is that of the table in [`init`], and this is a call during it.
 unsafe fn collected<'a>(ctx: *mut c_void) -> &'a mut Collected {
-    // SAFETY: the caller promises whose `ctx` it is; a plugin registers from one thread, so nobody else has it.
+    // SAFETY: the caller promises whose `ctx` it is; a plugin registers from one thread, so nobody
+    // else has it.
     unsafe { &mut *ctx.cast::<Collected>() }
 }
 
 unsafe extern "C" fn log(ctx: *mut c_void, level: u32, said: Str) {
-    // SAFETY: a plugin calls the table of `init` during it, with its `ctx` and texts that can be read.
+    // SAFETY: a plugin calls the table of `init` during it, with its `ctx` and texts that can be
+    // read.
     let (to, said) = unsafe { (collected(ctx), text(&said)) };
     let what = match level {
         abi::LOG_ERROR => "error: ",
@@ -142,7 +148,8 @@ unsafe extern "C" fn log(ctx: *mut c_void, level: u32, said: Str) {
 }
 
 unsafe extern "C" fn option(ctx: *mut c_void, key: Str, value: *mut Str) -> Status {
-    // SAFETY: a plugin calls the table of `init` during it, with its `ctx` and a text that can be read.
+    // SAFETY: a plugin calls the table of `init` during it, with its `ctx` and a text that can be
+    // read.
     let (to, key) = unsafe { (collected(ctx), text(&key)) };
     let found = key.ok().and_then(|key| to.options.iter().find(|o| o.0 == key));
     // SAFETY: the plugin gives a place for the value; the text lives as long as `init`.
@@ -165,11 +172,11 @@ unsafe extern "C" fn add_rule(ctx: *mut c_void, rule: *const Rule, err: *mut Err
         if rule.is_null() {
             return Err("a rule that is null".to_owned());
         }
-        // SAFETY: the plugin hands over a rule that begins with its size, and texts that can be read. Zero bytes are
-        // null slots.
+        // SAFETY: the plugin hands over a rule that begins with its size, and texts that can be
+        // read. Zero bytes are null slots.
         let raw = unsafe { copied(rule, 0, RULE_LEAST) };
-        let raw: Rule =
-            raw.map_err(|given| format!("a rule of {given} bytes; expected at least {RULE_LEAST}"))?;
+        let raw: Rule = raw
+            .map_err(|given| format!("a rule of {given} bytes; expected at least {RULE_LEAST}"))?;
         // SAFETY: the plugin hands over texts that can be read.
         let [name, signature, program] =
             unsafe { [text(&raw.name), text(&raw.signature), text(&raw.program)] };
@@ -185,15 +192,21 @@ unsafe extern "C" fn add_rule(ctx: *mut c_void, rule: *const Rule, err: *mut Err
     unsafe { answer(err, result()) }
 }
 
-unsafe extern "C" fn add_backend(ctx: *mut c_void, backend: *const Backend, err: *mut Err) -> Status {
+unsafe extern "C" fn add_backend(
+    ctx: *mut c_void,
+    backend: *const Backend,
+    err: *mut Err,
+) -> Status {
     let result = || -> Result<(), String> {
         if backend.is_null() {
             return Err("a backend that is null".to_owned());
         }
-        // SAFETY: the plugin hands over a backend that begins with its size. Zero bytes are null slots.
+        // SAFETY: the plugin hands over a backend that begins with its size. Zero bytes are null
+        // slots.
         let raw = unsafe { copied(backend, 0, BACKEND_LEAST) };
-        let raw: Backend =
-            raw.map_err(|given| format!("a backend of {given} bytes; expected at least {BACKEND_LEAST}"))?;
+        let raw: Backend = raw.map_err(|given| {
+            format!("a backend of {given} bytes; expected at least {BACKEND_LEAST}")
+        })?;
         // SAFETY: the plugin hands over a name that can be read.
         let name = unsafe { text(&raw.name) }?;
         // SAFETY: a plugin calls the table of `init` during it, with its `ctx`.

@@ -119,14 +119,21 @@ impl Kernel {
         if !(scalar && is_scalar) && r.forward.is_none() {
             if !arrays && (r.scalar_f64.is_some() || r.scalar_c64.is_some()) && results.len() > 1 {
                 let given = results.len();
-                return Err(format!("{given} results; a kernel on numbers has one, several need `forward`"));
+                return Err(format!(
+                    "{given} results; a kernel on numbers has one, several need `forward`"
+                ));
             }
             return Ok(None);
         }
         if is_scalar && params.len() > MAX_NUMBERS {
-            return Err(format!("{} inputs; a kernel on numbers has at most {MAX_NUMBERS}", params.len()));
+            return Err(format!(
+                "{} inputs; a kernel on numbers has at most {MAX_NUMBERS}",
+                params.len()
+            ));
         }
-        if r.dtypes & numbers.dtypes() != numbers.dtypes() || !results.iter().all(Kind::is_differentiable) {
+        if r.dtypes & numbers.dtypes() != numbers.dtypes()
+            || !results.iter().all(Kind::is_differentiable)
+        {
             return Err("its kernel is of another kind of number than its signature".to_owned());
         }
         let keeps_tapes = AtomicBool::new(false);
@@ -143,8 +150,8 @@ impl Kernel {
         self.numbers == Numbers::Complex
     }
 
-    /// Whether an input of that kind crosses as complex numbers. Ints are numbers of the rule's kind; real ones if it has
-    /// both.
+    /// Whether an input of that kind crosses as complex numbers. Ints are numbers of the rule's
+    /// kind; real ones if it has both.
     pub(crate) fn crosses_complex(&self, kind: &Kind) -> bool {
         is_complex(kind) || self.is_complex()
     }
@@ -158,7 +165,8 @@ impl Kernel {
     pub(crate) fn real(&self, x: &[f64]) -> Result<f64, Failed> {
         let Some(f) = self.raw.raw.scalar_f64 else { return self.number(x) };
         let y = self.watched(x, |user, x, y, err| {
-            // SAFETY: `x` has the rule's number of inputs, `y` room for one, and `user` belongs to the function.
+            // SAFETY: `x` has the rule's number of inputs, `y` room for one, and `user` belongs to
+            // the function.
             unsafe { f(user, x, y, err) }
         })?;
         if self.check == Check::Finite && !y.is_finite() && x.iter().all(|x| x.is_finite()) {
@@ -172,10 +180,14 @@ impl Kernel {
     pub(crate) fn complex(&self, x: &[Complex<f64>]) -> Result<Complex<f64>, Failed> {
         let Some(f) = self.raw.raw.scalar_c64 else { return self.number(x) };
         let y = self.watched(x, |user, x, y, err| {
-            // SAFETY: `x` has the rule's number of inputs, `y` room for one, complex numbers being pairs of `f64`; `user` is the function's.
+            // SAFETY: `x` has the rule's number of inputs, `y` room for one, complex numbers being
+            // pairs of `f64`; `user` is the function's.
             unsafe { f(user, x.cast(), y.cast(), err) }
         })?;
-        if self.check == Check::Finite && !Number::is_finite(y) && x.iter().all(|x| Number::is_finite(*x)) {
+        if self.check == Check::Finite
+            && !Number::is_finite(y)
+            && x.iter().all(|x| Number::is_finite(*x))
+        {
             return Err(Failed::broke(format!("it gives {y} although every input is finite")));
         }
         Ok(y)
@@ -246,7 +258,8 @@ impl Kernel {
         let inputs: Vec<abi::Array> = x.iter().map(borrowed).collect();
         let results: Vec<abi::Array> = y.iter_mut().map(Guarded::array).collect();
         let sum = self.sum(x);
-        // SAFETY: the arrays are good for the call, the results are ours alone and as large as they say.
+        // SAFETY: the arrays are good for the call, the results are ours alone and as large as they
+        // say.
         let called = called(&self.raw.callee, |err| unsafe {
             forward(r.user, inputs.as_ptr(), results.as_ptr(), &raw mut tape.ptr, err)
         });
@@ -275,14 +288,18 @@ impl Kernel {
         if x.len() != self.params.len() || y.len() != n || y_bar.len() != n {
             return Err(Failed::said("another number of arrays"));
         }
-        let lists = [x, y, y_bar].map(|list| list.iter().map(borrowed).collect::<Vec<abi::Array>>());
+        let lists =
+            [x, y, y_bar].map(|list| list.iter().map(borrowed).collect::<Vec<abi::Array>>());
         let [inputs, values, cotangents] = &lists;
         let guard = self.guard();
-        let mut bars: Vec<Guarded> =
-            x.iter().map(|x| Guarded::new(x.is_complex(), x.shape().to_vec(), x.len(), guard)).collect();
+        let mut bars: Vec<Guarded> = x
+            .iter()
+            .map(|x| Guarded::new(x.is_complex(), x.shape().to_vec(), x.len(), guard))
+            .collect();
         let results: Vec<abi::Array> = bars.iter_mut().map(Guarded::array).collect();
         let sum = self.sum(x);
-        // SAFETY: the arrays are good for the call, the results are ours alone and as large as they say; the tape is of this kernel.
+        // SAFETY: the arrays are good for the call, the results are ours alone and as large as they
+        // say; the tape is of this kernel.
         called(&self.raw.callee, |err| unsafe {
             let (x, y, y_bar) = (inputs.as_ptr(), values.as_ptr(), cotangents.as_ptr());
             pullback(r.user, tape.ptr, x, y, y_bar, results.as_ptr(), err)
@@ -329,7 +346,8 @@ impl Kernel {
         notes
     }
 
-    /// A sum over the bits of the inputs, if it is looked at whether a kernel writes to them: a pass over all of them.
+    /// A sum over the bits of the inputs, if it is looked at whether a kernel writes to them: a
+    /// pass over all of them.
     fn sum(&self, x: &[Values]) -> Option<u64> {
         (self.check == Check::Finite).then(|| sum_of(x))
     }
@@ -344,21 +362,26 @@ impl Kernel {
         }
         let each = if y.is_complex() { 2 } else { 1 };
         let at = y.parts().iter().position(|y| !y.is_finite()).unwrap_or(0) / each;
-        Err(Failed::broke(format!("element {at} of what it gives is not finite although every input is")))
+        Err(Failed::broke(format!(
+            "element {at} of what it gives is not finite although every input is"
+        )))
     }
 
-    /// The shapes of the results as the kernel says them, of any number of dimensions for an array; believed only as far as
-    /// they fit the signature.
+    /// The shapes of the results as the kernel says them, of any number of dimensions for an array;
+    /// believed only as far as they fit the signature.
     fn infer(&self, x: &[Values]) -> Result<Vec<Vec<u64>>, Failed> {
         let r = &self.raw.raw;
         let Some(infer) = r.infer else {
             let shape = x.first().map_or(vec![], |x| x.shape().to_vec());
             return (0..self.results.len()).map(|k| self.fitting(k, shape.clone())).collect();
         };
-        let mut shapes = vec![Shape { ndim: 0, reserved: 0, dim: [0; abi::MAX_NDIM] }; self.results.len()];
+        let mut shapes =
+            vec![Shape { ndim: 0, reserved: 0, dim: [0; abi::MAX_NDIM] }; self.results.len()];
         let inputs: Vec<abi::Array> = x.iter().map(borrowed).collect();
         // SAFETY: the arrays are good for the call; the shapes are ours, one for each result.
-        called(&self.raw.callee, |err| unsafe { infer(r.user, inputs.as_ptr(), shapes.as_mut_ptr(), err) })?;
+        called(&self.raw.callee, |err| unsafe {
+            infer(r.user, inputs.as_ptr(), shapes.as_mut_ptr(), err)
+        })?;
         let one = |(k, shape): (usize, &Shape)| {
             let ndim = shape.ndim as usize;
             if ndim > abi::MAX_NDIM {
@@ -380,7 +403,8 @@ impl Kernel {
             false => (shape.is_empty(), "none".to_owned()),
         };
         let (result, given) = (self.result(k), shape.len());
-        let wrong = || format!("it says that {result} has {given} dimensions; {kind} has {expected}");
+        let wrong =
+            || format!("it says that {result} has {given} dimensions; {kind} has {expected}");
         if fits { Ok(shape) } else { Err(Failed::broke(wrong())) }
     }
 }
@@ -404,7 +428,9 @@ fn sum_of(x: &[Values]) -> u64 {
 
 fn unchanged(x: &[Values], sum: Option<u64>) -> Result<(), Failed> {
     match sum {
-        Some(sum) if sum != sum_of(x) => Err(Failed::broke("it wrote to its inputs, which are the host's")),
+        Some(sum) if sum != sum_of(x) => {
+            Err(Failed::broke("it wrote to its inputs, which are the host's"))
+        }
         _ => Ok(()),
     }
 }
@@ -482,7 +508,9 @@ impl<E: Number> Between<E> {
             return Err(Failed::broke(format!("it wrote past the end of {what}, {len} elements")));
         }
         if !whole(&self.data[..self.guard]) {
-            return Err(Failed::broke(format!("it wrote before the start of {what}, {len} elements")));
+            return Err(Failed::broke(format!(
+                "it wrote before the start of {what}, {len} elements"
+            )));
         }
         self.data.truncate(self.guard + len);
         self.data.drain(..self.guard);

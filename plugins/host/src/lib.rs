@@ -8,20 +8,23 @@
 //! ```
 //!
 //! # A rule on every scalar
-//! A rule becomes a function of the [program](Plugins::rules) under its name, so it is called, differentiated and
-//! printed as if the user had written it. How it is computed on a scalar `S`:
+//! A rule becomes a function of the [program](Plugins::rules) under its name, so it is called,
+//! differentiated and printed as if the user had written it. How it is computed on a scalar `S`:
 //!
 //! 1. its compiled kernel, if `S` has `f64` where the kernel has;
 //! 2. else its program, if that says the value;
-//! 3. else, on numbers that carry derivatives, the Taylor series about the plain numbers behind them, whose
-//!    coefficients are kernel and programs on `f64`; it ends by itself, since derivative parts are nilpotent;
-//! 4. of a kernel with a pullback and no program: the first derivative alone. Above that, an error in words.
+//! 3. else, on numbers that carry derivatives, the Taylor series about the plain numbers behind
+//!    them, whose coefficients are kernel and programs on `f64`; it ends by itself, since
+//!    derivative parts are nilpotent;
+//! 4. of a kernel with a pullback and no program: the first derivative alone. Above that, an error
+//!    in words.
 //!
 //! # Trust
-//! A library can do whatever the program that loads it can. What is checked: the bytes that were hashed are those that
-//! run, the version of the interface, sizes and shapes, the memory behind results, finite numbers if asked; and that rules
-//! have the derivatives and kernels the results that they should ([`verify()`], [`conform()`]), at load and once. Rules one
-//! does not trust belong in a program alone ([`Plugins::add_program`]), which can neither read memory nor loop
+//! A library can do whatever the program that loads it can. What is checked: the bytes that were
+//! hashed are those that run, the version of the interface, sizes and shapes, the memory behind
+//! results, finite numbers if asked; and that rules have the derivatives and kernels the results
+//! that they should ([`verify()`], [`conform()`]), at load and once. Rules one does not trust
+//! belong in a program alone ([`Plugins::add_program`]), which can neither read memory nor loop
 //! without end.
 
 mod array;

@@ -37,8 +37,8 @@ pub(crate) struct Header {
     pub(crate) build: String,
 }
 
-/// A library in memory. It is never unloaded: other threads may be in its code, and what it registered points
-/// into it.
+/// A library in memory. It is never unloaded: other threads may be in its code, and what it
+/// registered points into it.
 pub(crate) struct Library {
     pub(crate) desc: &'static Desc,
     pub(crate) header: Header,
@@ -106,10 +106,12 @@ impl Opened {
                 None => Fault::Missing { looked: paths },
             });
         };
-        let unreadable = |e: std::io::Error| Fault::Unreadable { path: given.clone(), reason: e.to_string() };
+        let unreadable =
+            |e: std::io::Error| Fault::Unreadable { path: given.clone(), reason: e.to_string() };
         // An absolute path: one without a slash would be looked for in the system's folders.
         let path = given.canonicalize().map_err(unreadable)?;
-        let unreadable = |e: std::io::Error| Fault::Unreadable { path: path.clone(), reason: e.to_string() };
+        let unreadable =
+            |e: std::io::Error| Fault::Unreadable { path: path.clone(), reason: e.to_string() };
         let mut file = File::open(&path).map_err(unreadable)?;
         let len = file.metadata().map_err(unreadable)?.len();
         if len > LARGEST {
@@ -124,11 +126,11 @@ impl Opened {
         Ok(Opened { given: given.clone(), path, sha256, bytes, identity, file })
     }
 
-    /// Loads it and reads its descriptor; none of its own code runs but what the system runs at load. With what there is
-    /// to say about it.
+    /// Loads it and reads its descriptor; none of its own code runs but what the system runs at
+    /// load. With what there is to say about it.
     pub(crate) fn load(self, plugin: &str) -> Result<(Library, Option<String>), Fault> {
-        /// Libraries that are there, by file and hash, with the address of their symbol. The same file again is the same
-        /// library, with its one set of variables, as the system has it.
+        /// Libraries that are there, by file and hash, with the address of their symbol. The same
+        /// file again is the same library, with its one set of variables, as the system has it.
         static LOADED: Mutex<Option<HashMap<(Identity, String), usize>>> = Mutex::new(None);
 
         let Opened { path, sha256, bytes, identity, file, .. } = self;
@@ -137,11 +139,13 @@ impl Opened {
         let before = known().as_ref().and_then(|loaded| loaded.get(&key)).copied();
         if let Some(address) = before {
             // SAFETY: that of the same bytes, which were looked at.
-            let (desc, header) = unsafe { descriptor(std::ptr::with_exposed_provenance(address), path)? };
+            let (desc, header) =
+                unsafe { descriptor(std::ptr::with_exposed_provenance(address), path)? };
             return Ok((Library { desc, header }, None));
         }
         whole(&bytes).map_err(|reason| Fault::NotALibrary { path: path.clone(), reason })?;
-        // A library built for speed may switch the processor to flushing denormals when it is loaded.
+        // A library built for speed may switch the processor to flushing denormals when it is
+        // loaded.
         let callee = Callee::plugin(plugin, "while it is loaded");
         let (library, note) = callee.call(|| open(&path, &bytes, file))?;
         let library = ManuallyDrop::new(library);
@@ -152,7 +156,8 @@ impl Opened {
             Err(_) => return Err(Fault::NotAPlugin { path }),
         };
         known().get_or_insert_default().insert(key, address.expose_provenance());
-        // SAFETY: the library stays for ever; that the symbol is a descriptor is what `descriptor` finds out.
+        // SAFETY: the library stays for ever; that the symbol is a descriptor is what `descriptor`
+        // finds out.
         let (desc, header) = unsafe { descriptor(address, path)? };
         Ok((Library { desc, header }, note))
     }
@@ -161,8 +166,12 @@ impl Opened {
 /// Reads a descriptor from its frozen part on.
 ///
 /// # Safety
-/// At least 32 bytes can be read at `address`, and if they are a descriptor of this major version, as many as it says.
-unsafe fn descriptor(address: *const Desc, path: PathBuf) -> Result<(&'static Desc, Header), Fault> {
+/// At least 32 bytes can be read at `address`, and if they are a descriptor of this major version,
+/// as many as it says.
+unsafe fn descriptor(
+    address: *const Desc,
+    path: PathBuf,
+) -> Result<(&'static Desc, Header), Fault> {
     // SAFETY: the frozen part has these fields in every version.
     let (magic, major, size, needs) = unsafe {
         let d = address;
@@ -185,19 +194,24 @@ unsafe fn descriptor(address: *const Desc, path: PathBuf) -> Result<(&'static De
     if (size as usize) < size_of::<Desc>() {
         return Err(Fault::Size { what: "descriptor", given: size, least: size_of::<Desc>() });
     }
-    // SAFETY: it is a descriptor of this major version, long enough, and libraries are never unloaded.
+    // SAFETY: it is a descriptor of this major version, long enough, and libraries are never
+    // unloaded.
     let desc = unsafe { &*address };
     let read = |s: &abi::Str| {
         // SAFETY: a descriptor's texts are constants of its library.
         unsafe { text(s) }.map_err(|reason| Fault::Init { reason })
     };
-    let header = Header { name: read(&desc.name)?, version: read(&desc.version)?, build: read(&desc.build)? };
+    let header = Header {
+        name: read(&desc.name)?,
+        version: read(&desc.version)?,
+        build: read(&desc.build)?,
+    };
     Ok((desc, header))
 }
 
-/// Whether the file holds all that its segments say. The system maps a file that is cut short, too, and kills the
-/// process where it touches what is not there. Of ELF: other systems look themselves, and so does the loader where
-/// headers make no sense.
+/// Whether the file holds all that its segments say. The system maps a file that is cut short, too,
+/// and kills the process where it touches what is not there. Of ELF: other systems look themselves,
+/// and so does the loader where headers make no sense.
 fn whole(bytes: &[u8]) -> Result<(), String> {
     let len = bytes.len() as u64;
     let end = match FileKind::parse(bytes) {
@@ -217,7 +231,8 @@ fn whole(bytes: &[u8]) -> Result<(), String> {
 fn segments_end<H: FileHeader<Endian = Endianness>>(file: &[u8]) -> Option<u64> {
     let header = H::parse(file).ok()?;
     let endian = header.endian().ok()?;
-    let loaded = header.program_headers(endian, file).ok()?.iter().filter(|p| p.p_type(endian) == PT_LOAD);
+    let loaded =
+        header.program_headers(endian, file).ok()?.iter().filter(|p| p.p_type(endian) == PT_LOAD);
     // An end beyond any file is one beyond this file.
     loaded
         .map(|p| {
@@ -228,7 +243,11 @@ fn segments_end<H: FileHeader<Endian = Endianness>>(file: &[u8]) -> Option<u64> 
 }
 
 /// Loads a copy of the bytes of a file. With what there is to say about it.
-fn open(path: &Path, bytes: &[u8], file: File) -> Result<(libloading::Library, Option<String>), Fault> {
+fn open(
+    path: &Path,
+    bytes: &[u8],
+    file: File,
+) -> Result<(libloading::Library, Option<String>), Fault> {
     let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     let mut reason = String::new();
     for way in Way::ALL {
@@ -254,7 +273,8 @@ fn open(path: &Path, bytes: &[u8], file: File) -> Result<(libloading::Library, O
          ({reason})"
     );
     let through = itself(path, file);
-    let library = from(&through).map_err(|e| not_a_library(path, bytes, in_words(&e, path, &through)));
+    let library =
+        from(&through).map_err(|e| not_a_library(path, bytes, in_words(&e, path, &through)));
     library.map(|library| (library, Some(note)))
 }
 
@@ -276,20 +296,22 @@ fn itself(path: &Path, _: File) -> PathBuf {
 fn from(path: &Path) -> Result<libloading::Library, libloading::Error> {
     use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
-    /// Keeps the library when it is closed; the same number on Linux and the BSDs, another on macOS.
+    /// Keeps the library when it is closed; the same number on Linux and the BSDs, another on
+    /// macOS.
     #[cfg(target_os = "macos")]
     const RTLD_NODELETE: i32 = 0x80;
     #[cfg(not(target_os = "macos"))]
     const RTLD_NODELETE: i32 = 0x1000;
 
-    // SAFETY: this runs the library's initialisers: whoever names a plugin in a config trusts it with that.
+    // SAFETY: this runs the library's initialisers: whoever names a plugin in a config trusts it
+    // with that.
     unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) }.map(Into::into)
 }
 
 #[cfg(not(unix))]
 fn from(path: &Path) -> Result<libloading::Library, libloading::Error> {
-    // SAFETY: this runs the library's initialisers: whoever names a plugin in a config trusts it with that; the path is
-    // absolute.
+    // SAFETY: this runs the library's initialisers: whoever names a plugin in a config trusts it
+    // with that; the path is absolute.
     unsafe { libloading::Library::new(path) }
 }
 
@@ -334,8 +356,13 @@ mod tests {
         let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../abi/include");
         let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
         let mut cc = Command::new(compiler);
-        let status =
-            cc.arg("-I").arg(include).args(["-shared", "-fPIC", "-o"]).arg(&library).arg(source).status();
+        let status = cc
+            .arg("-I")
+            .arg(include)
+            .args(["-shared", "-fPIC", "-o"])
+            .arg(&library)
+            .arg(source)
+            .status();
         assert!(status.unwrap().success());
         library
     }
@@ -375,7 +402,8 @@ mod tests {
         fs::write(&first, &other).unwrap();
         assert_eq!(name(opened), "before");
         assert_ne!(sha256_of(&first).unwrap(), pin);
-        // It is another library from now on, though the file is the same one, and what is loaded stays what it is.
+        // It is another library from now on, though the file is the same one, and what is loaded
+        // stays what it is.
         assert_eq!(name(Opened::first(vec![first.clone()]).unwrap()), "behind");
         fs::write(&first, "no library").unwrap();
         assert!(Opened::first(vec![first]).unwrap().load("it").is_err());
@@ -400,12 +428,15 @@ mod tests {
                         .write(true)
                         .open(&path)
                         .and_then(|file| std::os::unix::fs::FileExt::write_at(&file, b"x", 0));
-                    let longer =
-                        fs::OpenOptions::new().write(true).open(&path).and_then(|file| file.set_len(9));
+                    let longer = fs::OpenOptions::new()
+                        .write(true)
+                        .open(&path)
+                        .and_then(|file| file.set_len(9));
                     assert!(written.is_err() && longer.is_err(), "{written:?} {longer:?}");
                 }
                 Way::File => {
-                    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+                    let mode =
+                        |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
                     assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o500, 0o700));
                     drop(copy);
                     assert!(!path.exists() && !path.parent().unwrap().exists());

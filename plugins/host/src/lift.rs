@@ -1,13 +1,14 @@
 //! A function known at plain numbers, on numbers that carry derivatives.
 //!
-//! A dual number is `x0 + d` with a nilpotent `d`: its powers vanish from some order on. So the Taylor series
+//! A dual number is `x0 + d` with a nilpotent `d`: its powers vanish from some order on. So the
+//! Taylor series
 //!
 //! ```text
 //! f(x0 + d) = sum over multi-indices a of  (D^a f)(x0) / a!  d^a
 //! ```
 //!
-//! is a finite sum and exact, on `Dual`, `HyperDual`, their vectors and nests alike, whatever their order.
-//! Numbers without derivatives have `d = 0`.
+//! is a finite sum and exact, on `Dual`, `HyperDual`, their vectors and nests alike, whatever their
+//! order. Numbers without derivatives have `d = 0`.
 
 use ketgrad_core::scalar::Ring;
 
@@ -25,7 +26,8 @@ pub(crate) fn series<N: Ring>(
     Ok(sum)
 }
 
-/// Adds the terms whose powers are `monomial` times further factors from number `from` on: each once.
+/// Adds the terms whose powers are `monomial` times further factors from number `from` on: each
+/// once.
 fn terms<N: Ring>(
     sum: &mut N,
     monomial: &N,
@@ -41,7 +43,9 @@ fn terms<N: Ring>(
         }
         index[k] += 1;
         if index.iter().sum::<u32>() > MAX_ORDER {
-            return Err(format!("derivatives above order {MAX_ORDER} of a number that is not finite"));
+            return Err(format!(
+                "derivatives above order {MAX_ORDER} of a number that is not finite"
+            ));
         }
         *sum += coefficient(index)? * &power;
         terms(sum, &power, k, index, d, coefficient)?;
@@ -71,8 +75,9 @@ mod tests {
             [2, 0] => 6.0,
             _ => 0.0,
         };
-        let y =
-            series(Dual2_64::from(12.0), &[one, one], &mut |a| Ok(Dual2_64::from(partial(a) / factorial(a))));
+        let y = series(Dual2_64::from(12.0), &[one, one], &mut |a| {
+            Ok(Dual2_64::from(partial(a) / factorial(a)))
+        });
         let y = y.unwrap();
         assert_eq!((y.re, y.v1, y.v2), (12.0, 16.0, 14.0));
     }

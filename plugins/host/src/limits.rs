@@ -1,4 +1,5 @@
-//! How much rules as data may be, make and take, so that whoever loads one that somebody else wrote has the host back soon.
+//! How much rules as data may be, make and take, so that whoever loads one that somebody else wrote
+//! has the host back soon.
 
 use std::{
     collections::HashMap,
@@ -12,13 +13,13 @@ use ketgrad_core::{
     text::TextLimits,
 };
 
-/// How much a text of rules may be and make: some 5,000 lines. What is made of it, optimized and differentiated is some ten
-/// times as much.
+/// How much a text of rules may be and make: some 5,000 lines. What is made of it, optimized and
+/// differentiated is some ten times as much.
 pub(crate) const RULE_TEXT: TextLimits =
     TextLimits::new().with_bytes(1 << 20).with_tokens(100_000).with_size(100_000);
 
-/// The largest function that is compared, with all that it calls, in instructions after inlining: what is larger takes too long to
-/// be optimized and differentiated for that.
+/// The largest function that is compared, with all that it calls, in instructions after inlining:
+/// what is larger takes too long to be optimized and differentiated for that.
 pub(crate) const MOST_COMPARED: usize = 5_000;
 
 /// What is inlined where it is called, in instructions.
@@ -33,7 +34,8 @@ const MORE: Duration = Duration::from_secs(3);
 /// How long the rules of one text are compared, all together.
 const TEXT: Duration = Duration::from_secs(10);
 
-/// Instructions of a function and of all that it calls, once small functions stand where they are called.
+/// Instructions of a function and of all that it calls, once small functions stand where they are
+/// called.
 pub(crate) fn inlined_size(program: &Program, root: FuncId) -> usize {
     let mut sizes: HashMap<FuncId, usize> = HashMap::new();
     let mut total = 0_usize;

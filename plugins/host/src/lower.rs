@@ -61,7 +61,8 @@ impl Source<'_> {
     }
 }
 
-/// Whether a program can call it: a name of the language that the language does not use itself, but for special functions.
+/// Whether a program can call it: a name of the language that the language does not use itself, but
+/// for special functions.
 pub(crate) fn check_name(name: &str) -> Result<(), String> {
     if !name.is_ascii() || !is_name(name) {
         return Err(
@@ -83,7 +84,9 @@ pub(crate) fn lower(rules: &mut Rules, rule: &Source<'_>) -> Result<Lowered, Str
     let hidden = program.lookup(rule.name);
     let kernel = rule.has_kernel.then(|| primitives(&mut program, rule, &base));
     let lowered = match (rule.program.trim(), kernel) {
-        ("", None) => return Err("it has neither a kernel for its kind of number nor a program".to_owned()),
+        ("", None) => {
+            return Err("it has neither a kernel for its kind of number nor a program".to_owned());
+        }
         ("", Some(kernel)) => {
             let function = program.add(calls(&base, rule, Op::Primitive(kernel)));
             Lowered { base: base.clone(), function, value: None, has_program: false }
@@ -105,7 +108,13 @@ pub(crate) fn lower(rules: &mut Rules, rule: &Source<'_>) -> Result<Lowered, Str
 /// Adds the primitives that the host computes for a kernel.
 fn primitives(program: &mut Program, rule: &Source<'_>, base: &str) -> PrimitiveId {
     let mut add = |name: String, params: Vec<Kind>, result: Kind| {
-        program.primitives.push(Primitive { name, params, result, pullback: None, pushforward: None })
+        program.primitives.push(Primitive {
+            name,
+            params,
+            result,
+            pullback: None,
+            pushforward: None,
+        })
     };
     let name = format!("{base}.{KERNEL}");
     let kernel = add(name.clone(), rule.params.to_vec(), rule.result.clone());
@@ -134,7 +143,8 @@ fn with_program(
         }
     };
     name(program, KERNEL);
-    let parsed = text::parse_program_within(source, &Rules::from_program(program.clone()), &RULE_TEXT);
+    let parsed =
+        text::parse_program_within(source, &Rules::from_program(program.clone()), &RULE_TEXT);
     *program = parsed.map_err(|errors| in_words(&errors))?;
     name(program, &format!("{base}.{KERNEL}"));
     let written = program.lookup(rule.name).filter(|f| program.functions[*f].is_defined());
@@ -144,10 +154,17 @@ fn with_program(
         let given = Kind::tuple(f.params.iter().map(|p| p.kind.clone()));
         let expected = Kind::tuple(rule.params.to_vec());
         let (result, y) = (&f.result, rule.result);
-        return Err(format!("its program is of {given} -> {result}, its signature {expected} -> {y}"));
+        return Err(format!(
+            "its program is of {given} -> {result}, its signature {expected} -> {y}"
+        ));
     }
     let Some(kernel) = kernel else {
-        return Ok(Lowered { base: base.to_owned(), function: written, value: None, has_program: true });
+        return Ok(Lowered {
+            base: base.to_owned(),
+            function: written,
+            value: None,
+            has_program: true,
+        });
     };
     let own = f.insts.values().any(|i| i.op == Op::Primitive(kernel));
     let mut custom = program.rule(written).cloned().unwrap_or_default();
@@ -155,18 +172,21 @@ fn with_program(
         if own {
             if !rule.has_pullback {
                 return Err(
-                    "its program calls the kernel and has no pullback, and the kernel has none".to_owned()
+                    "its program calls the kernel and has no pullback, and the kernel has none"
+                        .to_owned(),
                 );
             }
         } else {
             custom.pullback = Some(derived_pullback(program, rule, base, written)?);
         }
     }
-    // With a program for the value too, the function that programs call still computes by the kernel.
+    // With a program for the value too, the function that programs call still computes by the
+    // kernel.
     let (function, value) = match own {
         true => (written, None),
         false => {
-            let function = program.add(calls(&format!("{base}.by_{KERNEL}"), rule, Op::Primitive(kernel)));
+            let function =
+                program.add(calls(&format!("{base}.by_{KERNEL}"), rule, Op::Primitive(kernel)));
             (function, Some(written))
         }
     };
@@ -241,7 +261,8 @@ fn pushforward(
         return None;
     }
     let mut params = named(rule.params);
-    params.extend(tangents.iter().enumerate().map(|(k, t)| Param::new(format!("dot{k}"), t.clone())));
+    params
+        .extend(tangents.iter().enumerate().map(|(k, t)| Param::new(format!("dot{k}"), t.clone())));
     let mut b = FunctionBuilder::new(format!("{base}.pushforward"), params, rule.result.clone());
     let (x, dots) = b.params().split_at(rule.params.len());
     let (x, dots) = (x.to_vec(), dots.to_vec());

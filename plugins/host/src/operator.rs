@@ -24,7 +24,11 @@ pub struct RuleOperator {
 
 impl RuleOperator {
     /// The rule of that name in the program.
-    pub(crate) fn new(program: &Program, name: &str, host: Arc<Loaded>) -> Result<RuleOperator, String> {
+    pub(crate) fn new(
+        program: &Program,
+        name: &str,
+        host: Arc<Loaded>,
+    ) -> Result<RuleOperator, String> {
         let f = program.lookup(name).ok_or_else(|| format!("no rule `{name}`"))?;
         let function = &program.functions[f];
         let number = &function.result;
@@ -34,7 +38,9 @@ impl RuleOperator {
             other => return Err(format!("`{name}` gives {other}; a tape holds numbers")),
         };
         if function.params.iter().any(|p| p.kind != *number) {
-            return Err(format!("`{name}` takes something else than {number} numbers; a tape holds numbers"));
+            return Err(format!(
+                "`{name}` takes something else than {number} numbers; a tape holds numbers"
+            ));
         }
         let arity = function.params.len();
         let mut program = program.clone();
@@ -46,8 +52,13 @@ impl RuleOperator {
         Ok(RuleOperator { name: name.to_owned(), arity, complex, host, value, pullback })
     }
 
-    fn run<T: Real, S: Scalar<Real = T>>(&self, code: &Bytecode, x: &[S]) -> Result<Datum<S>, String> {
-        let datum = |x: &S| if self.complex { Datum::Complex(x.clone()) } else { Datum::Real(x.re()) };
+    fn run<T: Real, S: Scalar<Real = T>>(
+        &self,
+        code: &Bytecode,
+        x: &[S],
+    ) -> Result<Datum<S>, String> {
+        let datum =
+            |x: &S| if self.complex { Datum::Complex(x.clone()) } else { Datum::Real(x.re()) };
         let args: Vec<Datum<S>> = x.iter().map(datum).collect();
         let limits = self.host.limits();
         code.call(&mut Machine::new(), &*self.host, limits, &args).map_err(|e| placeless(&e))

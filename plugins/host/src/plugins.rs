@@ -72,7 +72,8 @@ impl Plugins {
     }
 
     /// Loads a plugin with all that is wanted of it, or nothing of it, within
-    /// [`load_timeout`](Settings::load_timeout). Hosts that were handed out before do not know its rules.
+    /// [`load_timeout`](Settings::load_timeout). Hosts that were handed out before do not know its
+    /// rules.
     ///
     /// # Errors
     /// What is wrong with it; of an optional one only the [report](Plugins::reports) says so.
@@ -100,7 +101,9 @@ impl Plugins {
                 return Err(Fault::Hash { given: opened.sha256, expected: expected.clone() });
             }
             Some(_) => {}
-            None if self.settings.require_sha256 => return Err(Fault::NoHash { given: opened.sha256 }),
+            None if self.settings.require_sha256 => {
+                return Err(Fault::NoHash { given: opened.sha256 });
+            }
             None => report.notes.extend(writable::warning(&opened.given, &opened.path)),
         }
         if let Some(plugin) = deadline::holds_loader() {
@@ -144,7 +147,11 @@ impl Plugins {
         report.notes.extend(notes);
         let names = |names: Vec<&String>| names.into_iter().cloned().collect::<Vec<_>>();
         exists("rule", request.rules.names(), &names(rules.iter().map(|r| &r.name).collect()))?;
-        exists("kernel", request.kernels.names(), &names(backends.iter().map(|b| &b.name).collect()))?;
+        exists(
+            "kernel",
+            request.kernels.names(),
+            &names(backends.iter().map(|b| &b.name).collect()),
+        )?;
         let backends = self.taken(request, backends, &mut report.notes)?;
         if self.settings.verify {
             for backend in &backends {
@@ -156,7 +163,9 @@ impl Plugins {
         self.take_rules(request, rules, report, &mut known, progress)?;
         known.write();
         self.loaded = key;
-        report.notes.extend(self.host.rules()[mark..].iter().flat_map(|rule| rule.kernel.noticed()));
+        report
+            .notes
+            .extend(self.host.rules()[mark..].iter().flat_map(|rule| rule.kernel.noticed()));
         report.kernels = backends.iter().map(|b| b.name().to_owned()).collect();
         self.backends.extend(backends);
         Ok(())
@@ -178,8 +187,11 @@ impl Plugins {
             let name = raw.name.clone();
             let all = request.rules == Selection::All;
             let hint = if all { "" } else { " (a rule that it calls must be selected too)" };
-            let fault =
-                |reason: String| Fault::Item { what: "rule", name: name.clone(), reason: reason + hint };
+            let fault = |reason: String| Fault::Item {
+                what: "rule",
+                name: name.clone(),
+                reason: reason + hint,
+            };
             let base = self.take_rule(request, raw, &fault)?;
             match base {
                 Ok(base) => {
@@ -188,9 +200,9 @@ impl Plugins {
                     }
                     taken.push(base);
                 }
-                Err(owner) => {
-                    report.notes.push(format!("rule `{name}` left out: it is already there, from {owner}"))
-                }
+                Err(owner) => report
+                    .notes
+                    .push(format!("rule `{name}` left out: it is already there, from {owner}")),
             }
         }
         let program = self.rules.program().clone();
@@ -217,18 +229,23 @@ impl Plugins {
             return Err(fault(format!("{} results; a rule has 1 to {MOST_INPUTS}", raw.raw.n_out)));
         }
         if raw.raw.n_in > MOST_INPUTS {
-            return Err(fault(format!("{} inputs; a rule has at most {MOST_INPUTS}", raw.raw.n_in)));
+            return Err(fault(format!(
+                "{} inputs; a rule has at most {MOST_INPUTS}",
+                raw.raw.n_in
+            )));
         }
         let complex = raw.raw.dtypes >> abi::C64 & 1 == 1 && raw.raw.dtypes >> abi::F64 & 1 == 0;
         let number = if complex { Kind::Complex } else { Kind::Real };
         let (n_in, n_out) = (raw.raw.n_in as usize, raw.raw.n_out as usize);
-        let (params, results) = signature::parse(&raw.signature, n_in, n_out, &number).map_err(fault)?;
+        let (params, results) =
+            signature::parse(&raw.signature, n_in, n_out, &number).map_err(fault)?;
         let result = match &results[..] {
             [result] => result.clone(),
             several => Kind::tuple(several.to_vec()),
         };
         let (name, program) = (raw.name.clone(), raw.program.clone());
-        let kernel = Kernel::new(raw, params.clone(), results, self.settings.check).map_err(fault)?;
+        let kernel =
+            Kernel::new(raw, params.clone(), results, self.settings.check).map_err(fault)?;
         let source = Source {
             name: &name,
             params: &params,
@@ -247,7 +264,8 @@ impl Plugins {
         let lowered = lower(&mut self.rules, &source).map_err(fault)?;
         self.owners.insert(base.clone(), owner(&request.name));
         let Some(kernel) = kernel else { return Ok(Ok(base)) };
-        let compiled = lowered.value.map(|f| Bytecode::compile(self.rules.program(), f)).transpose();
+        let compiled =
+            lowered.value.map(|f| Bytecode::compile(self.rules.program(), f)).transpose();
         let value = compiled.map_err(|e| fault(placeless(&e)))?;
         let rule = Rule {
             name,
@@ -292,7 +310,9 @@ impl Plugins {
             if let Some(other) = other {
                 let owner = owner(other.plugin());
                 if self.settings.on_duplicate == OnDuplicate::Priority {
-                    notes.push(format!("kernel `{name}` left out: it is already there, from {owner}"));
+                    notes.push(format!(
+                        "kernel `{name}` left out: it is already there, from {owner}"
+                    ));
                     continue;
                 }
                 return Err(Fault::Duplicate { what, name, owner });
@@ -312,18 +332,27 @@ impl Plugins {
         self.add(owner, source, self.settings.verify)
     }
 
-    /// As [`Plugins::add_program`], for rules that are not meant to be the derivative: one that passes gradients through
-    /// a rounding, say, or bounds them.
+    /// As [`Plugins::add_program`], for rules that are not meant to be the derivative: one that
+    /// passes gradients through a rounding, say, or bounds them.
     ///
     /// # Errors
     /// What is wrong with the text, with line and column.
-    pub fn add_program_as_it_is(&mut self, owner: &str, source: &str) -> Result<Vec<String>, ProgramFault> {
+    pub fn add_program_as_it_is(
+        &mut self,
+        owner: &str,
+        source: &str,
+    ) -> Result<Vec<String>, ProgramFault> {
         let names = self.add(owner, source, false)?;
         self.as_they_are.extend(names.iter().cloned());
         Ok(names)
     }
 
-    fn add(&mut self, owner: &str, source: &str, verified: bool) -> Result<Vec<String>, ProgramFault> {
+    fn add(
+        &mut self,
+        owner: &str,
+        source: &str,
+        verified: bool,
+    ) -> Result<Vec<String>, ProgramFault> {
         let parsed = text::parse_program_within(source, &self.rules, &RULE_TEXT)?;
         let before = self.rules.program().functions.len();
         let mut names = Vec::new();
@@ -366,8 +395,12 @@ impl Plugins {
     /// The names of the rules that an owner added as programs, sorted.
     #[must_use]
     pub fn names_of(&self, owner: &str) -> Vec<String> {
-        let mut names: Vec<String> =
-            self.owners.iter().filter(|(_, of)| *of == owner).map(|(name, _)| name.clone()).collect();
+        let mut names: Vec<String> = self
+            .owners
+            .iter()
+            .filter(|(_, of)| *of == owner)
+            .map(|(name, _)| name.clone())
+            .collect();
         names.sort();
         names
     }
@@ -378,20 +411,23 @@ impl Plugins {
         self.names_of(&owner(plugin))
     }
 
-    /// What is missing if a derivative fails at a kernel of a plugin that has none: the rule, its plugin and the
-    /// remedy. The core knows primitives only.
+    /// What is missing if a derivative fails at a kernel of a plugin that has none: the rule, its
+    /// plugin and the remedy. The core knows primitives only.
     #[must_use]
     pub fn missing_derivative(&self, error: &DeriveError) -> Option<String> {
         let DeriveError::Diff(error) = error else { return None };
         self.host.missing_derivative(error)
     }
 
-    /// What calls have left behind so far, those since the reports were written among them: tapes that nobody frees,
-    /// modes of the processor. With the plugin's name.
+    /// What calls have left behind so far, those since the reports were written among them: tapes
+    /// that nobody frees, modes of the processor. With the plugin's name.
     #[must_use]
     pub fn noticed(&self) -> Vec<String> {
         let rules = self.host.rules().iter().flat_map(|rule| {
-            rule.kernel.noticed().into_iter().map(|note| format!("plugin `{}`: {note}", rule.plugin))
+            rule.kernel
+                .noticed()
+                .into_iter()
+                .map(|note| format!("plugin `{}`: {note}", rule.plugin))
         });
         let kernels = self.backends.iter().flat_map(|b| b.noticed());
         rules.chain(kernels).collect()
@@ -438,7 +474,11 @@ impl Plugins {
     /// The backends with memory of their own.
     #[must_use]
     pub fn devices(&self) -> Vec<Device> {
-        self.backends.iter().filter(|b| b.is_device()).map(|b| Device::of(b.clone(), false)).collect()
+        self.backends
+            .iter()
+            .filter(|b| b.is_device())
+            .map(|b| Device::of(b.clone(), false))
+            .collect()
     }
 
     /// The gate kernels that work in the host's memory.
@@ -448,8 +488,8 @@ impl Plugins {
         here.map(|b| HostKernels { backend: b.clone(), first: true }).collect()
     }
 
-    /// Compares kernel, program and differences of every rule, but of those that are taken as they are. A rule that takes
-    /// longer than [`load_timeout`](Settings::load_timeout) disagrees.
+    /// Compares kernel, program and differences of every rule, but of those that are taken as they
+    /// are. A rule that takes longer than [`load_timeout`](Settings::load_timeout) disagrees.
     #[must_use]
     pub fn verify(&self) -> Vec<Verdict> {
         self.verify_at(&[])
@@ -469,7 +509,8 @@ impl Plugins {
             if self.as_they_are.contains(name) {
                 return Verdict::none(name, "it is not meant to be the derivative");
             }
-            let at: Vec<At> = points.iter().filter(|(of, _)| of == name).map(|(_, x)| x.clone()).collect();
+            let at: Vec<At> =
+                points.iter().filter(|(of, _)| of == name).map(|(_, x)| x.clone()).collect();
             let (shared, rule) = (shared.clone(), name.clone());
             let compared = deadline::within(self.settings.load_timeout, move |progress| {
                 progress.at("where it is compared".to_owned());

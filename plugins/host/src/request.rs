@@ -66,23 +66,25 @@ pub struct Settings {
     pub require_sha256: bool,
     /// What is checked around every call.
     pub check: Check,
-    /// When a plugin or a program is loaded, kernels, programs and differences of rules are compared, and gate kernels and
-    /// devices with the built-in kernels.
+    /// When a plugin or a program is loaded, kernels, programs and differences of rules are
+    /// compared, and gate kernels and devices with the built-in kernels.
     pub verify: bool,
-    /// A folder in which to keep what agreed, so that it is not compared at every start. None: it is.
+    /// A folder in which to keep what agreed, so that it is not compared at every start. None: it
+    /// is.
     pub cache: Option<PathBuf>,
     /// What happens if two plugins have a rule or a kernel of one name.
     pub on_duplicate: OnDuplicate,
-    /// How long a plugin may take to load: its constructors, its registration and what is compared, together. A plugin that
-    /// takes longer is refused, and the thread that is in it goes on for as long as it does: a library's code cannot be
-    /// stopped. None: it is waited for, and all runs in the thread that loads.
+    /// How long a plugin may take to load: its constructors, its registration and what is compared,
+    /// together. A plugin that takes longer is refused, and the thread that is in it goes on for as
+    /// long as it does: a library's code cannot be stopped. None: it is waited for, and all runs in
+    /// the thread that loads.
     pub load_timeout: Option<Duration>,
-    /// The most that a call of a kernel may use where the host runs programs for it, as it does on numbers that carry
-    /// derivatives. What is left to the run that calls it, if that is less; each call on a tape has all of it. By default
-    /// [`Limits::new`].
+    /// The most that a call of a kernel may use where the host runs programs for it, as it does on
+    /// numbers that carry derivatives. What is left to the run that calls it, if that is less; each
+    /// call on a tape has all of it. By default [`Limits::new`].
     pub limits: Limits,
-    /// The most instructions that the derivatives which the host derives from all programs of rules may come to; a derivative
-    /// beyond it is an error. By default 1,000,000.
+    /// The most instructions that the derivatives which the host derives from all programs of rules
+    /// may come to; a derivative beyond it is an error. By default 1,000,000.
     pub derivative_size: usize,
 }
 
@@ -247,8 +249,8 @@ pub struct Report {
     pub notes: Vec<String>,
 }
 
-/// The file of a library: `plugins/foo` is `plugins/libfoo.so`, `foo.dll` or `libfoo.dylib`. A path that ends as a
-/// library does is itself.
+/// The file of a library: `plugins/foo` is `plugins/libfoo.so`, `foo.dll` or `libfoo.dylib`. A path
+/// that ends as a library does is itself.
 #[must_use]
 pub fn file_name(path: &Path) -> PathBuf {
     let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();

@@ -1,11 +1,13 @@
 //! Copies of libraries that nobody can change: what was hashed is what runs.
 //!
-//! A file that is open can still be written to, so the bytes that were hashed are loaded from a copy: on Linux from memory
-//! with seals against every change, whose name is that of the library (`/proc/self/maps` shows it), elsewhere, and where the
-//! system executes nothing from memory, from a file in a folder that only this user may enter, which is removed once it is
-//! loaded. Where no copy can be executed at all, the file itself is loaded, and a note says so.
+//! A file that is open can still be written to, so the bytes that were hashed are loaded from a
+//! copy: on Linux from memory with seals against every change, whose name is that of the library
+//! (`/proc/self/maps` shows it), elsewhere, and where the system executes nothing from memory, from
+//! a file in a folder that only this user may enter, which is removed once it is loaded. Where no
+//! copy can be executed at all, the file itself is loaded, and a note says so.
 //!
-//! What is loaded from a copy finds no libraries beside it: `$ORIGIN` in its search path is another folder.
+//! What is loaded from a copy finds no libraries beside it: `$ORIGIN` in its search path is another
+//! folder.
 
 use std::{
     env, fs,
@@ -16,7 +18,8 @@ use std::{
 
 /// A copy of a library.
 pub(crate) enum Sealed {
-    /// In memory, open for ever: the system remembers a library by its path, which holds the number of the descriptor.
+    /// In memory, open for ever: the system remembers a library by its path, which holds the number
+    /// of the descriptor.
     #[cfg(target_os = "linux")]
     Memory(PathBuf),
     /// In a folder of its own.
@@ -74,8 +77,8 @@ impl PrivateFile {
         let begin = std::process::id();
         // A folder that is there already is somebody else's.
         let folder = loop {
-            let folder =
-                env::temp_dir().join(format!("ketgrad-{begin}-{}", NEXT.fetch_add(1, Ordering::Relaxed)));
+            let folder = env::temp_dir()
+                .join(format!("ketgrad-{begin}-{}", NEXT.fetch_add(1, Ordering::Relaxed)));
             match builder.create(&folder) {
                 Ok(()) => break folder,
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
@@ -94,7 +97,8 @@ impl PrivateFile {
 
 impl Drop for PrivateFile {
     fn drop(&mut self) {
-        // Some systems keep what is loaded: then it stays until somebody clears the folder of temporary files.
+        // Some systems keep what is loaded: then it stays until somebody clears the folder of
+        // temporary files.
         let _ = fs::remove_file(&self.path);
         let _ = fs::remove_dir(&self.folder);
     }
@@ -127,7 +131,8 @@ mod memory {
         // Older kernels do not know that it may be asked for.
         let mut file = create(flags | libc::MFD_EXEC).or_else(|_| create(flags))?;
         file.write_all(bytes)?;
-        let seals = libc::F_SEAL_WRITE | libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
+        let seals =
+            libc::F_SEAL_WRITE | libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
         // SAFETY: seals a file of ours.
         if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, seals) } == -1 {
             return Err(io::Error::last_os_error());

@@ -10,7 +10,8 @@ use num_complex::Complex;
 
 type C = Complex<f64>;
 
-/// The arguments of a call on any kind of number: the plain numbers behind them, or of what kind they are where there are none.
+/// The arguments of a call on any kind of number: the plain numbers behind them, or of what kind
+/// they are where there are none.
 pub(crate) fn arguments<T: Real, S: Scalar<Real = T>>(x: &[Datum<S>]) -> String {
     let one = |x: &Datum<S>| plain(x).map_or_else(|| x.describe(), |x| one(&x));
     x.iter().map(one).collect::<Vec<_>>().join(", ")

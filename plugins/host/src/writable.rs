@@ -2,12 +2,14 @@
 
 use std::path::Path;
 
-/// What to say about a library that everyone may write to, or whose folders, from the name that was given or from where the
-/// file lies, everyone may put others into. Folders in which each may remove only what is his (the sticky bit, as of `/tmp`)
-/// are no fault. On systems other than Unix nothing is known.
+/// What to say about a library that everyone may write to, or whose folders, from the name that was
+/// given or from where the file lies, everyone may put others into. Folders in which each may
+/// remove only what is his (the sticky bit, as of `/tmp`) are no fault. On systems other than Unix
+/// nothing is known.
 pub(crate) fn warning(given: &Path, file: &Path) -> Option<String> {
     let given = std::path::absolute(given).ok();
-    let folders = file.ancestors().skip(1).chain(given.iter().flat_map(|path| path.ancestors().skip(1)));
+    let folders =
+        file.ancestors().skip(1).chain(given.iter().flat_map(|path| path.ancestors().skip(1)));
     let place = std::iter::once(file).chain(folders).find(|path| is_open_to_all(path))?;
     Some(format!(
         "warning: everyone may write to {}, so anyone can have another library loaded; `chmod o-w` it, or pin the plugin with \
@@ -52,7 +54,8 @@ mod tests {
         let (file, link) = (inner.join("a.so"), folder.join("link.so"));
         fs::write(&file, "").unwrap();
         symlink(&file, &link).unwrap();
-        let mode = |path: &PathBuf, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+        let mode =
+            |path: &PathBuf, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
         let all = |outer: u32, within: u32, library: u32| {
             mode(&folder, outer);
             mode(&inner, within);

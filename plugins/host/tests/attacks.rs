@@ -1,7 +1,9 @@
-//! Rules as data that are written to keep the host busy, or to fill its memory: each is loaded at once, or refused in words.
+//! Rules as data that are written to keep the host busy, or to fill its memory: each is loaded at
+//! once, or refused in words.
 //!
-//! An attack runs in a thread of its own, one at a time, with a deadline and a bound on the memory of the process. A rule that
-//! is loaded and never ends is stopped by the limits of whoever runs it.
+//! An attack runs in a thread of its own, one at a time, with a deadline and a bound on the memory
+//! of the process. A rule that is loaded and never ends is stopped by the limits of whoever runs
+//! it.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::{
@@ -16,7 +18,8 @@ use ketgrad_core::{
 };
 use ketgrad_plugin_host::{Plugins, ProgramFault, Settings};
 
-/// How long an attack may take without optimization, with other tests beside it. With optimization it takes a twentieth.
+/// How long an attack may take without optimization, with other tests beside it. With optimization
+/// it takes a twentieth.
 const DEADLINE: Duration = Duration::from_secs(60);
 
 /// How many bytes the process may grow by; other tests run in it too.
@@ -48,7 +51,11 @@ fn survived<T: Send + 'static>(name: &str, attack: impl FnOnce() -> T + Send + '
     thread::spawn(move || send.send(attack()));
     loop {
         let given = receive.recv_timeout(Duration::from_millis(10));
-        assert!(resident().saturating_sub(before) < MEMORY, "{name} takes more than {} MiB", MEMORY >> 20);
+        assert!(
+            resident().saturating_sub(before) < MEMORY,
+            "{name} takes more than {} MiB",
+            MEMORY >> 20
+        );
         assert!(begin.elapsed() < DEADLINE, "{name} takes more than {} s", DEADLINE.as_secs());
         match given {
             Ok(given) => return given,
@@ -114,18 +121,25 @@ fn what_never_ends_is_loaded_and_stopped_where_it_runs() {
         ("a constant array", "fn f(x) { x * sum(full(1.0, [1048576, 1048576])) }".to_owned()),
         ("random numbers", "fn f(x) { x * sum(rand(key(7), [1099511627776])) }".to_owned()),
     ];
-    let few =
-        Limits::new().with_steps(1_000_000).with_work(10_000_000).with_memory(100 << 20).with_depth(1000);
+    let few = Limits::new()
+        .with_steps(1_000_000)
+        .with_work(10_000_000)
+        .with_memory(100 << 20)
+        .with_depth(1000);
     for (name, text) in attacks {
         let error = survived(name, move || {
             let plugins = load(&text).unwrap();
             let program = parse_program_with("fn g(x) { f(x) }", plugins.rules());
-            let program =
-                program.or_else(|_| parse_program_with("fn g(x: array) { f(x) }", plugins.rules())).unwrap();
-            let array = program.functions[program.lookup("g").unwrap()].params[0].kind.to_string() != "real";
+            let program = program
+                .or_else(|_| parse_program_with("fn g(x: array) { f(x) }", plugins.rules()))
+                .unwrap();
+            let array = program.functions[program.lookup("g").unwrap()].params[0].kind.to_string()
+                != "real";
             let x = if array { Datum::reals([0.5, 0.25]) } else { Datum::Real(0.5) };
-            let mut g =
-                Derivatives::<f64>::new(&program, "g").unwrap().with_host(plugins.host()).with_limits(few);
+            let mut g = Derivatives::<f64>::new(&program, "g")
+                .unwrap()
+                .with_host(plugins.host())
+                .with_limits(few);
             let value = g.value(std::slice::from_ref(&x)).map(drop).unwrap_err();
             let gradient = g.vjp(std::slice::from_ref(&x), x.clone()).map(drop).unwrap_err();
             (value, gradient)
@@ -157,12 +171,17 @@ fn the_limits_of_the_caller_count_where_nothing_was_compared() {
         let (near, far) = survived(text, move || {
             let plugins = load(text).unwrap();
             let program = parse_program_with("fn g(x) { f(x) }", plugins.rules()).unwrap();
-            let mut g =
-                Derivatives::<f64>::new(&program, "g").unwrap().with_host(plugins.host()).with_limits(limits);
+            let mut g = Derivatives::<f64>::new(&program, "g")
+                .unwrap()
+                .with_host(plugins.host())
+                .with_limits(limits);
             (g.gradient(&[Datum::Real(3.0)]), g.gradient(&[Datum::Real(2000.0)]))
         });
         assert!(near.is_ok(), "{near:?}");
-        assert!(matches!(far, Err(DeriveError::Run(RunError::Steps { limit: 100_000, .. }))), "{far:?}");
+        assert!(
+            matches!(far, Err(DeriveError::Run(RunError::Steps { limit: 100_000, .. }))),
+            "{far:?}"
+        );
     }
 }
 
@@ -264,12 +283,18 @@ fn texts_that_become_more_than_they_are() {
     try_all(vec![
         (
             "a tuple",
-            format!("fn f(x) {{ let mut t = ({fields}); {} t.0 }}", lines(1000, |k| format!("t.{k} = x; "))),
+            format!(
+                "fn f(x) {{ let mut t = ({fields}); {} t.0 }}",
+                lines(1000, |k| format!("t.{k} = x; "))
+            ),
             Refused(large),
         ),
         (
             "tuples of a tuple",
-            format!("fn f(x) {{ let t = ({fields}); {} x }}", lines(1000, |k| format!("let a{k} = (t,); "))),
+            format!(
+                "fn f(x) {{ let t = ({fields}); {} x }}",
+                lines(1000, |k| format!("let a{k} = (t,); "))
+            ),
             Refused(large),
         ),
         (
@@ -306,7 +331,11 @@ fn texts_that_become_more_than_they_are() {
             Refused("numbers in a struct: more than 10000"),
         ),
         ("functions", lines(4000, |k| format!("fn f{k}(x) {{ x * x }}\n")), Loaded),
-        ("functions of functions", "fn f0(x: array) { x * x } ".to_owned() + &lines(2000, of_arrays), Loaded),
+        (
+            "functions of functions",
+            "fn f0(x: array) { x * x } ".to_owned() + &lines(2000, of_arrays),
+            Loaded,
+        ),
         (
             "calls of one",
             format!(
@@ -323,7 +352,10 @@ fn texts_that_become_more_than_they_are() {
         ),
         (
             "conditions",
-            format!("fn f(x) {{ {} {{ x }} }}", lines(3000, |k| format!("if x > {k}.0 {{ x }} else "))),
+            format!(
+                "fn f(x) {{ {} {{ x }} }}",
+                lines(3000, |k| format!("if x > {k}.0 {{ x }} else "))
+            ),
             Loaded,
         ),
         (
@@ -349,7 +381,9 @@ fn texts_that_become_more_than_they_are() {
         ("an array of many", format!("fn f(x) {{ sum([{}]) }}", "x, ".repeat(30_000)), Loaded),
         (
             "rules that are slow",
-            lines(300, |k| format!("fn f{k}(x) {{ let mut y = x; while y == y {{ y = 0.5 * y; }} y }}\n")),
+            lines(300, |k| {
+                format!("fn f{k}(x) {{ let mut y = x; while y == y {{ y = 0.5 * y; }} y }}\n")
+            }),
             Loaded,
         ),
     ]);

@@ -46,7 +46,8 @@ fn a_program_that_the_host_runs_stops_at_the_limit_of_the_caller() {
     let few = Limits::new().with_steps(10_000);
     let near = run(&plugins, "slow(x)", 3.0, &few, CancellationToken::never()).unwrap();
     assert_eq!(near, Datum::Real(Dual64::new(3.0, 1.0)));
-    let error = run(&plugins, "slow(x)", 2000.0, &few, CancellationToken::never()).unwrap_err().to_string();
+    let error =
+        run(&plugins, "slow(x)", 2000.0, &few, CancellationToken::never()).unwrap_err().to_string();
     assert!(error.contains("stopped after 99") && error.contains("plugin `slow`"), "{error}");
     // What was run before counts: 10 calls are fine, 100 are not.
     let calls = |n: usize| format!("let mut y = x; for i in 0..{n} {{ y = slow(y); }} y");
@@ -67,7 +68,11 @@ fn a_program_that_the_host_runs_is_cancelled_with_the_caller() {
 #[test]
 fn the_host_has_limits_of_its_own() {
     let plugins = slow(Settings::default().with_limits(Limits::new().with_steps(5000)));
-    let error =
-        run(&plugins, "slow(x)", 2000.0, &Limits::new(), CancellationToken::never()).unwrap_err().to_string();
-    assert!(error.contains("stopped after 5000 steps") && error.contains("`Settings::limits`"), "{error}");
+    let error = run(&plugins, "slow(x)", 2000.0, &Limits::new(), CancellationToken::never())
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("stopped after 5000 steps") && error.contains("`Settings::limits`"),
+        "{error}"
+    );
 }

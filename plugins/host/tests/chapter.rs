@@ -1,4 +1,5 @@
-//! The chapter "write a plugin in ten minutes", compiled and run: a crate outside the workspace, and a C file.
+//! The chapter "write a plugin in ten minutes", compiled and run: a crate outside the workspace,
+//! and a C file.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::{fs, path::Path, process::Command};
@@ -20,7 +21,8 @@ fn blocks(language: &str) -> Vec<String> {
 
 fn loaded(path: &Path) -> Plugins {
     let mut plugins = Plugins::new(Settings::default());
-    let request = Request::default().with_name("mine".into()).with_candidates(vec![path.to_owned()]);
+    let request =
+        Request::default().with_name("mine".into()).with_candidates(vec![path.to_owned()]);
     plugins.load(&request).unwrap();
     plugins
 }
@@ -42,9 +44,13 @@ fn the_crate_of_the_chapter_builds_outside_the_workspace_and_loads() {
     fs::create_dir_all(folder.join("src")).unwrap();
     let manifest = blocks("toml").into_iter().find(|b| b.contains("cdylib")).unwrap();
     let workspace = support::workspace();
-    fs::write(folder.join("Cargo.toml"), manifest.replace("PATH/TO/ketgrad", workspace.to_str().unwrap()))
-        .unwrap();
-    // The whole plugin, and what the chapter shows beside it: a part of a rule, and a rule of two results.
+    fs::write(
+        folder.join("Cargo.toml"),
+        manifest.replace("PATH/TO/ketgrad", workspace.to_str().unwrap()),
+    )
+    .unwrap();
+    // The whole plugin, and what the chapter shows beside it: a part of a rule, and a rule of two
+    // results.
     let [whole, log1p, moments] = &blocks("rust")[..] else { panic!("other blocks than these") };
     let checks = "assert_rule!(log1p(), [[0.5]]); assert!(check_rule(&log1p(), &[-2.0]).is_err());
          assert_rule!(moments(), [[0.3, -0.5], [2.0, 0.4]]);";
@@ -81,7 +87,10 @@ fn the_crate_of_the_chapter_builds_outside_the_workspace_and_loads() {
     let (y, first, second) = at(&plugins, "fn f(x) { sinc(x) }", 0.0);
     assert!(y == 1.0 && first == 0.0 && (second + 1.0 / 3.0).abs() < 1e-15, "{y} {first} {second}");
     let (_, first, second) = at(&plugins, "fn f(x) { sinc(x) }", 1e-3);
-    assert!((first + 1e-3 / 3.0).abs() < 1e-10 && (second + 1.0 / 3.0).abs() < 1e-6, "{first} {second}");
+    assert!(
+        (first + 1e-3 / 3.0).abs() < 1e-10 && (second + 1.0 / 3.0).abs() < 1e-6,
+        "{first} {second}"
+    );
     let (y, first, _) = at(&plugins, "fn f(x) { largest([x, x * x, 3.0 * x]) }", x);
     assert!((y - 2.7).abs() < 1e-15 && first == 3.0);
     fs::remove_dir_all(folder).unwrap();

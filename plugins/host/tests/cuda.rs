@@ -1,5 +1,5 @@
-//! The plugin `cuda` through the host: where it has no device it declines and says why; its kernels, compiled for the
-//! processor, give what the built-in ones give.
+//! The plugin `cuda` through the host: where it has no device it declines and says why; its
+//! kernels, compiled for the processor, give what the built-in ones give.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::{path::PathBuf, process::Command, sync::OnceLock};
@@ -42,7 +42,8 @@ fn loaded(options: &[(&str, &str)]) -> Plugins {
 
 /// The kernels compiled for the processor.
 fn kernels(real: &str) -> PathBuf {
-    let library = file_name(&PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("kernels_{real}")));
+    let library =
+        file_name(&PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("kernels_{real}")));
     // Beside it, then renamed: another process may have the old one open.
     let fresh = library.with_extension(std::process::id().to_string());
     let output = Command::new(std::env::var("CC").unwrap_or_else(|_| "cc".to_owned()))
@@ -65,7 +66,8 @@ fn emulated() -> Plugins {
     loaded(&[("emulate_f64", double.to_str().unwrap()), ("emulate_f32", single.to_str().unwrap())])
 }
 
-/// Every shape of operator on n qubits: dense on one and two qubits, diagonals, permutations, controls.
+/// Every shape of operator on n qubits: dense on one and two qubits, diagonals, permutations,
+/// controls.
 fn circuit(n: usize) -> Circuit {
     let mut c = Circuit::new(n);
     let theta = c.param("theta");
@@ -113,8 +115,10 @@ fn options_that_mean_nothing_are_refused() {
     let mut plugins = Plugins::new(Settings::default());
     let options = vec![("nvrtc".to_owned(), "perhaps".to_owned())];
     let candidates = vec![support::plugin("ketgrad_cuda")];
-    let request =
-        Request::default().with_name("cuda".into()).with_candidates(candidates).with_options(options);
+    let request = Request::default()
+        .with_name("cuda".into())
+        .with_candidates(candidates)
+        .with_options(options);
     let said = plugins.load(&request).unwrap_err().to_string();
     assert!(said.contains("nvrtc = \"perhaps\": expected \"auto\" or \"off\""), "{said}");
 }
@@ -124,7 +128,8 @@ fn states_are_those_of_the_built_in_kernels() {
     let executors = emulated().executors();
     for n in SIZES {
         assert_eq!(executors.best::<C>(n, 50).name(), "cuda:0");
-        let expected: StateVector<C> = simulator(Executors::fast()).run(&circuit(n), &[0.7]).unwrap();
+        let expected: StateVector<C> =
+            simulator(Executors::fast()).run(&circuit(n), &[0.7]).unwrap();
         let double: StateVector<C> = simulator(executors.clone()).run(&circuit(n), &[0.7]).unwrap();
         let single: StateVector<Complex<f32>> =
             simulator(executors.clone()).run(&circuit(n), &[0.7]).unwrap();
@@ -165,7 +170,10 @@ fn samples_follow_the_cumulative_distribution() {
         cumulative.push(cumulative[cumulative.len() - 1] + a.norm_sqr());
     }
     for (u, index) in uniforms.iter().zip(there.sample(&uniforms).unwrap()) {
-        assert!(cumulative[index] <= u + 1e-12 && *u < cumulative[index + 1] + 1e-12, "{u}: {index}");
+        assert!(
+            cumulative[index] <= u + 1e-12 && *u < cumulative[index + 1] + 1e-12,
+            "{u}: {index}"
+        );
     }
 }
 
@@ -175,7 +183,10 @@ fn a_state_that_does_not_fit_is_refused_with_the_bytes() {
     let device = executors.best::<C>(20, 50);
     let Err(e) = device.residents().unwrap().basis(27, 0) else { panic!("2 GiB of 1 GiB") };
     let said = e.to_string();
-    assert!(said.contains("2147483648 bytes of memory needed, 1073741824 of 1073741824 free"), "{said}");
+    assert!(
+        said.contains("2147483648 bytes of memory needed, 1073741824 of 1073741824 free"),
+        "{said}"
+    );
     // Nor is it chosen.
     assert_ne!(executors.best::<C>(27, 50).name(), "cuda:0");
 }

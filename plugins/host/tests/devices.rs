@@ -28,7 +28,8 @@ type C = Complex<f64>;
 /// Rounding of some dozen gates.
 const ROUNDING: f64 = 1e-13;
 
-/// Not compared at load: that is what some tests are about, and others have a device that misbehaves.
+/// Not compared at load: that is what some tests are about, and others have a device that
+/// misbehaves.
 fn unverified() -> Settings {
     Settings::default().with_verify(false)
 }
@@ -52,12 +53,18 @@ fn mock(options: &[(&str, &str)]) -> Plugins {
     let options = options.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
     let candidates = vec![support::mock_device()];
     plugins
-        .load(&Request::default().with_name("it".into()).with_candidates(candidates).with_options(options))
+        .load(
+            &Request::default()
+                .with_name("it".into())
+                .with_candidates(candidates)
+                .with_options(options),
+        )
         .unwrap();
     plugins
 }
 
-/// Every shape of operator: dense on one and two qubits, diagonals, phases, permutations, controls of both values.
+/// Every shape of operator: dense on one and two qubits, diagonals, phases, permutations, controls
+/// of both values.
 fn circuit() -> Circuit {
     let mut c = Circuit::new(6);
     let theta = c.param("theta");
@@ -117,7 +124,8 @@ fn loaded_kernels_give_the_states_of_the_built_in_ones() {
 #[test]
 fn scores_decide_where_the_config_does_not() {
     let mut plugins = Plugins::new(unverified());
-    let request = Request::default().with_name("it".into()).with_candidates(vec![support::mock_device()]);
+    let request =
+        Request::default().with_name("it".into()).with_candidates(vec![support::mock_device()]);
     plugins.load(&request).unwrap();
     assert_ne!(plugins.executors().best::<C>(6, 30).name(), "mock");
     // A state beyond the device is declined whatever the priority.
@@ -130,7 +138,8 @@ fn gradients_run_on_the_device() {
     let observable: PauliSum = "Z0 Z1 + 0.5*X2 - Y3 Z4".parse().unwrap();
     let gradient = |executors: Executors| {
         let simulator = Simulator::new().with_executors(executors);
-        let of = Expectation::new(circuit(), [observable.clone()]).unwrap().with_simulator(simulator);
+        let of =
+            Expectation::new(circuit(), [observable.clone()]).unwrap().with_simulator(simulator);
         of.vjp(&[0.7f64], &[1.0]).unwrap()
     };
     let (value, expected) = gradient(Executors::fast());
@@ -151,13 +160,14 @@ fn the_mock_device_conforms() {
     for (n_qubits, parts, options) in [(6, 30, &[("since", "1.9")][..]), (13, 40, &[])] {
         let findings = conform(&mock(options).devices()[0], n_qubits);
         assert_eq!(findings.len(), parts);
-        let wrong: Vec<String> = findings.iter().filter(|f| !f.holds()).map(ToString::to_string).collect();
+        let wrong: Vec<String> =
+            findings.iter().filter(|f| !f.holds()).map(ToString::to_string).collect();
         assert!(wrong.is_empty(), "{wrong:#?}");
     }
 }
 
-/// The suite on any device: `KETGRAD_DEVICE=/path/libmine.so`, `KETGRAD_DEVICE_OPTIONS="key=value key=value"`,
-/// `KETGRAD_DEVICE_QUBITS=30`.
+/// The suite on any device: `KETGRAD_DEVICE=/path/libmine.so`,
+/// `KETGRAD_DEVICE_OPTIONS="key=value key=value"`, `KETGRAD_DEVICE_QUBITS=30`.
 #[test]
 #[ignore = "on the device that KETGRAD_DEVICE names"]
 #[expect(clippy::print_stdout, reason = "whoever runs it wants to see the differences")]
@@ -187,7 +197,12 @@ fn plain(panics: &str) -> Plugins {
     let candidates = vec![support::plugin("ketgrad_hostile")];
     let options = vec![("device".to_owned(), panics.to_owned())];
     plugins
-        .load(&Request::default().with_name("rust".into()).with_candidates(candidates).with_options(options))
+        .load(
+            &Request::default()
+                .with_name("rust".into())
+                .with_candidates(candidates)
+                .with_options(options),
+        )
         .unwrap();
     plugins
 }
@@ -200,8 +215,11 @@ fn a_device_in_rust_conforms() {
     let wrong: Vec<_> = conform(device, 9).into_iter().filter(|f| !f.holds()).collect();
     assert!(wrong.is_empty(), "{wrong:?}");
     // It takes operators on three qubits at most, and says how much room it has.
-    let four =
-        Operator::new(&Matrix::from_fn(4, |i, j| C::new(((i + j) as f64).sin(), 1.0)), &[0, 1, 2, 3], &[]);
+    let four = Operator::new(
+        &Matrix::from_fn(4, |i, j| C::new(((i + j) as f64).sin(), 1.0)),
+        &[0, 1, 2, 3],
+        &[],
+    );
     let mut psi: Box<dyn Resident<C>> = device.basis(5, 0).unwrap();
     let error = psi.apply(&[four.unwrap()]).unwrap_err().to_string();
     assert!(error.contains("on 4 qubits; it takes at most 3"), "{error}");
@@ -270,13 +288,18 @@ fn only_values_leave_the_device() {
     for (a, b) in expected.0.iter().zip(&given.0).chain(expected.1.iter().zip(&given.1)) {
         assert!((a - b).abs() < 10.0 * ROUNDING, "{expected:?} {given:?}");
     }
-    assert!((there.values(&[0.7f64]).unwrap()[0] - here.values(&[0.7f64]).unwrap()[0]).abs() < ROUNDING);
+    assert!(
+        (there.values(&[0.7f64]).unwrap()[0] - here.values(&[0.7f64]).unwrap()[0]).abs() < ROUNDING
+    );
     // The probability of an outcome is a sum of Pauli strings, too.
     let outcome = || [Observable::Outcome(vec![(0, true), (3, false)])];
     let here = Expectation::new(circuit(), outcome()).unwrap();
     let there = here.clone().with_simulator(simulator.clone());
     let (a, b) = (here.vjp(&[0.7f64], &[1.0]).unwrap(), there.vjp(&[0.7f64], &[1.0]).unwrap());
-    assert!((a.0[0] - b.0[0]).abs() < ROUNDING && (a.1[0] - b.1[0]).abs() < 10.0 * ROUNDING, "{a:?} {b:?}");
+    assert!(
+        (a.0[0] - b.0[0]).abs() < ROUNDING && (a.1[0] - b.1[0]).abs() < 10.0 * ROUNDING,
+        "{a:?} {b:?}"
+    );
 
     // The same shots as here.
     let counts = simulator.run_shots(&circuit(), &[0.7f64], 3000, 5).unwrap();
@@ -285,7 +308,10 @@ fn only_values_leave_the_device() {
     assert!(matches!(state, Placed::There(_)), "{state:?}");
     // The amplitudes themselves have to move.
     let error = state.into_state(&Threads::serial()).unwrap_err();
-    assert!(error.to_string().contains("mock: unsupported: it was told that amplitudes stay"), "{error}");
+    assert!(
+        error.to_string().contains("mock: unsupported: it was told that amplitudes stay"),
+        "{error}"
+    );
     // What needs a state here says what it would take.
     let fidelity = Observable::Overlap(Arc::new(StateVector::zero(6).unwrap()));
     let error = Expectation::new(circuit(), [fidelity])
@@ -296,8 +322,8 @@ fn only_values_leave_the_device() {
     assert!(error.to_string().contains("needs 2 KiB, but 0 B are available"), "{error}");
 }
 
-/// Work on a device that is cancelled at any of the places where the token is looked at ends with that error, or with the
-/// right result.
+/// Work on a device that is cancelled at any of the places where the token is looked at ends with
+/// that error, or with the right result.
 #[test]
 fn work_on_a_device_is_cancelled() {
     let plugins = mock(&[]);
@@ -307,7 +333,9 @@ fn work_on_a_device_is_cancelled() {
         of.vjp(&[0.7f64], &[1.0]).map_err(|e| assert!(is_cancelled(&e), "{e}"))
     };
     let shots = |simulator: Simulator| {
-        simulator.run_shots(&circuit(), &[0.7f64], 300, 5).map_err(|e| assert!(is_cancelled(&e), "{e}"))
+        simulator
+            .run_shots(&circuit(), &[0.7f64], 300, 5)
+            .map_err(|e| assert!(is_cancelled(&e), "{e}"))
     };
     let (expected, counts) =
         (gradient(alone(&plugins, "mock")).unwrap(), shots(alone(&plugins, "mock")).unwrap());
@@ -353,7 +381,8 @@ fn single_precision_runs_on_the_device() {
     assert!((expected.1[0] - f64::from(given.1[0])).abs() < 1e-5, "{expected:?} {given:?}");
 }
 
-/// The state that a circuit begins with is made on the device, whatever the memory holds that its result goes to.
+/// The state that a circuit begins with is made on the device, whatever the memory holds that its
+/// result goes to.
 #[test]
 fn zeros_do_not_move_to_the_device() {
     let expected = Simulator::new().run(&circuit(), &[0.7f64]).unwrap();
@@ -378,8 +407,12 @@ fn zeros_do_not_move_to_the_device() {
         assert!(distance(&new, &expected) < ROUNDING);
     }
     // Any other state has to move.
-    let said = run(&simulator(&[("moves", "out")]), &mut StateVector::<C>::basis(6, 5).unwrap()).unwrap_err();
-    assert!(said.to_string().contains("mock: unsupported: it was told that no amplitudes come"), "{said}");
+    let said = run(&simulator(&[("moves", "out")]), &mut StateVector::<C>::basis(6, 5).unwrap())
+        .unwrap_err();
+    assert!(
+        said.to_string().contains("mock: unsupported: it was told that no amplitudes come"),
+        "{said}"
+    );
 }
 
 /// A device of interface 1.1 has no states that stay, but gradients run on it.
@@ -394,12 +427,20 @@ fn an_older_device_takes_states_that_move() {
     let executors = plugins.chosen::<f64>(&Choice::from("mock"), 6, 30).unwrap();
     assert!(executors.best::<C>(6, 30).residents().is_none());
     let simulator = Simulator::new().with_executors(executors);
-    let here = Expectation::new(circuit(), ["Z0 Z1 + 0.5*X2 - Y3 Z4".parse::<PauliSum>().unwrap()]).unwrap();
+    let here = Expectation::new(circuit(), ["Z0 Z1 + 0.5*X2 - Y3 Z4".parse::<PauliSum>().unwrap()])
+        .unwrap();
     let there = here.clone().with_simulator(simulator);
-    let (a, b) = (here.value_and_gradient(&[0.7f64]).unwrap(), there.value_and_gradient(&[0.7f64]).unwrap());
-    assert!((a.0 - b.0).abs() < ROUNDING && (a.1[0] - b.1[0]).abs() < 10.0 * ROUNDING, "{a:?} {b:?}");
+    let (a, b) =
+        (here.value_and_gradient(&[0.7f64]).unwrap(), there.value_and_gradient(&[0.7f64]).unwrap());
+    assert!(
+        (a.0 - b.0).abs() < ROUNDING && (a.1[0] - b.1[0]).abs() < 10.0 * ROUNDING,
+        "{a:?} {b:?}"
+    );
     let refused = plugins.chosen::<f32>(&Choice::from("mock"), 6, 30).unwrap_err();
-    assert_eq!(refused.to_string(), "the backend `mock` cannot run this: it has no single precision");
+    assert_eq!(
+        refused.to_string(),
+        "the backend `mock` cannot run this: it has no single precision"
+    );
 }
 
 #[test]
@@ -423,7 +464,10 @@ fn a_backend_is_chosen_by_name() {
     let too_large = plugins.chosen::<f64>(&"mock".into(), 25, 1).unwrap_err();
     assert!(too_large.to_string().ends_with("25 qubits; it takes at most 24"), "{too_large}");
     let declines = name(&mock(&[("score", "0")]), "mock").unwrap_err();
-    assert!(declines.to_string().ends_with("a device that is none and was told to decline"), "{declines}");
+    assert!(
+        declines.to_string().ends_with("a device that is none and was told to decline"),
+        "{declines}"
+    );
     let known = &plugins.known(6, 30)[0];
     assert_eq!((known.double, known.single, known.is_device), (1, 1, true));
     assert_eq!(known.description, "a device that is none, in the host's own memory");
@@ -437,19 +481,24 @@ fn states_of_two_devices_do_not_mix() {
     let mut psi = state(one, 2);
     for mut stranger in [state(one, 3), state(other, 2)] {
         assert!(psi.inner(&*stranger).unwrap_err().to_string().contains("beside"));
-        assert!(psi.apply_pair(&mut *stranger, &[], &[]).unwrap_err().to_string().contains("beside"));
+        assert!(
+            psi.apply_pair(&mut *stranger, &[], &[]).unwrap_err().to_string().contains("beside")
+        );
     }
     let basis: Result<Box<dyn Resident<C>>, _> = one.basis(2, 4);
     assert!(basis.is_err_and(|e| e.to_string().contains("basis state 4 of 2 qubits")));
     let upload = |n: usize| Residents::<C>::upload(one, &vec![C::new(1.0, 0.0); n]).map(|_| ());
     assert!(upload(3).unwrap_err().to_string().contains("3 amplitudes"));
     assert!(psi.download(&mut []).unwrap_err().to_string().contains("memory of 0 amplitudes"));
-    assert!(psi.expectation(&"Z2".parse().unwrap()).unwrap_err().to_string().contains("on 3 qubits"));
+    assert!(
+        psi.expectation(&"Z2".parse().unwrap()).unwrap_err().to_string().contains("on 3 qubits")
+    );
     assert!(psi.sample(&[0.5, 0.1]).unwrap_err().to_string().contains("do not ascend"));
     assert!(psi.sample(&[1.0]).is_err());
 }
 
-/// The plugin for tests with a device that comes before the built-in kernels and takes operators on three qubits.
+/// The plugin for tests with a device that comes before the built-in kernels and takes operators on
+/// three qubits.
 fn preferred_plain() -> Plugins {
     let mut plugins = Plugins::new(unverified());
     let candidates = vec![support::plugin("ketgrad_hostile")];
@@ -463,11 +512,13 @@ fn preferred_plain() -> Plugins {
     plugins
 }
 
-/// Operators that a device does not take are run by the next executor, with the whole circuit; by name it is an error.
+/// Operators that a device does not take are run by the next executor, with the whole circuit; by
+/// name it is an error.
 #[test]
 fn operators_too_wide_for_a_device_run_elsewhere() {
     let plugins = preferred_plain();
-    let swap = |from: usize| Matrix::from_fn(4, |r, c| C::new(f64::from(u8::from(r == c ^ from)), 0.0));
+    let swap =
+        |from: usize| Matrix::from_fn(4, |r, c| C::new(f64::from(u8::from(r == c ^ from)), 0.0));
     let mut wide = circuit();
     wide.unitary(swap(0b1011), &[0, 2, 3, 5], &[(1, true)]).unwrap();
     let sum: PauliSum = "Z0 Z1 + 0.5*X2 - Y3 Z4".parse().unwrap();
@@ -509,7 +560,8 @@ fn operators_too_wide_for_a_device_run_elsewhere() {
     assert!(matches!(auto.run_placed(&circuit(), &[0.7f64]).unwrap(), Placed::There(_)));
 }
 
-/// A gradient needs two states. Where the second has no room it runs in the host's memory; by name it is an error.
+/// A gradient needs two states. Where the second has no room it runs in the host's memory; by name
+/// it is an error.
 #[test]
 fn a_gradient_whose_second_state_has_no_room_runs_elsewhere() {
     let sum: PauliSum = "Z0 Z1 + 0.5*X2 - Y3 Z4".parse().unwrap();
@@ -549,6 +601,9 @@ fn errors_of_a_device_stick() {
     let mut amplitudes = vec![C::new(0.0, 0.0); 4];
     let x = Matrix::from_fn(1, |row, column| C::new(f64::from(u8::from(row != column)), 0.0));
     let operator = Operator::new(&x, &[0], &[]).unwrap();
-    let error = executors.best::<C>(2, 1).run(&[operator], &mut amplitudes, &Threads::serial()).unwrap_err();
+    let error = executors
+        .best::<C>(2, 1)
+        .run(&[operator], &mut amplitudes, &Threads::serial())
+        .unwrap_err();
     assert!(error.to_string().contains("mock: the device was lost"), "{error}");
 }

@@ -11,8 +11,8 @@ use ketgrad_core::{
     text::parse_program_with,
 };
 use ketgrad_plugin_host::{
-    Check, Choice, Fault, OnDuplicate, Plugins, Request, Selection, Settings, Verdict, conform_kernels,
-    sha256_of,
+    Check, Choice, Fault, OnDuplicate, Plugins, Request, Selection, Settings, Verdict,
+    conform_kernels, sha256_of,
 };
 use num_dual::Dual64;
 
@@ -67,7 +67,10 @@ fn files_that_are_no_plugins() {
     let mut missing = request(&folder.join("nowhere/a.so"));
     missing.candidates.push(folder.join("nowhere/b.so"));
     let error = refused(&missing);
-    assert!(error.contains("no such file") && error.contains("a.so") && error.contains("b.so"), "{error}");
+    assert!(
+        error.contains("no such file") && error.contains("a.so") && error.contains("b.so"),
+        "{error}"
+    );
 
     let text = folder.join("text.so");
     fs::write(&text, "not a library").unwrap();
@@ -103,7 +106,9 @@ fn libraries_that_are_cut_short() {
                     error.contains(&format!("cut_{len}.so is not a library that can be loaded")),
                     "{error}"
                 );
-                if error.contains(&format!("truncated: the file has {len} bytes, its segments reach ")) {
+                if error
+                    .contains(&format!("truncated: the file has {len} bytes, its segments reach "))
+                {
                     refusals += 1;
                 }
             }
@@ -120,13 +125,21 @@ fn libraries_that_are_cut_short() {
 #[test]
 fn versions() {
     let error = refused(&request(&in_c(&["THIS_MAJOR=2"])));
-    assert!(error.contains("version 2 of the plugin interface; this program has version 1"), "{error}");
+    assert!(
+        error.contains("version 2 of the plugin interface; this program has version 1"),
+        "{error}"
+    );
     let error = refused(&request(&in_c(&["NEEDS=9"])));
     assert!(error.contains("needs version 1.9"), "{error}");
     // An older and a newer minor version load: only what a plugin needs counts.
-    for definitions in [["THIS_MINOR=0"], ["THIS_MINOR=9"], ["LONGER"], ["SHORTER"], ["EXTENSION"]] {
+    for definitions in [["THIS_MINOR=0"], ["THIS_MINOR=9"], ["LONGER"], ["SHORTER"], ["EXTENSION"]]
+    {
         let plugins = loaded(Settings::default(), &in_c(&definitions));
-        assert_eq!(run(&plugins, "fn f(x) { square(x) }", 3.0).unwrap(), Datum::Real(9.0), "{definitions:?}");
+        assert_eq!(
+            run(&plugins, "fn f(x) { square(x) }", 3.0).unwrap(),
+            Datum::Real(9.0),
+            "{definitions:?}"
+        );
     }
     let error = refused(&request(&in_c(&["TOO_SHORT"])));
     assert!(error.contains("a rule of 16 bytes; expected at least"), "{error}");
@@ -184,7 +197,11 @@ fn selections_and_duplicates() {
     let mut plugins = Plugins::new(unverified().with_on_duplicate(OnDuplicate::Priority));
     plugins.load(&only).unwrap();
     plugins.load(&again).unwrap();
-    assert!(plugins.reports()[1].notes.iter().any(|n| n.contains("left out")), "{:?}", plugins.reports());
+    assert!(
+        plugins.reports()[1].notes.iter().any(|n| n.contains("left out")),
+        "{:?}",
+        plugins.reports()
+    );
 
     // An optional one that fails is a report.
     let optional = request(Path::new("/nowhere/a.so")).with_optional(true);
@@ -196,7 +213,10 @@ fn selections_and_duplicates() {
 fn registration_is_all_or_nothing() {
     let with = |how: &str| request(&hostile()).with_options(vec![("init".into(), how.into())]);
     let error = refused(&with("panic"));
-    assert!(error.contains("a panic while it registers at ") && error.contains("lib.rs:"), "{error}");
+    assert!(
+        error.contains("a panic while it registers at ") && error.contains("lib.rs:"),
+        "{error}"
+    );
     let error = refused(&with("error"));
     assert!(error.contains("no licence"), "{error}");
     // A rule that disagrees with its program keeps the others out, too.
@@ -230,7 +250,10 @@ fn panics_are_errors_in_every_thread() {
 #[test]
 fn results_that_are_not_finite() {
     let source = "fn f(x) { infinite(x) }";
-    assert_eq!(run(&loaded(unverified(), &hostile()), source, 1.0).unwrap(), Datum::Real(f64::INFINITY));
+    assert_eq!(
+        run(&loaded(unverified(), &hostile()), source, 1.0).unwrap(),
+        Datum::Real(f64::INFINITY)
+    );
     let strict = loaded(unverified().with_check(Check::Finite), &hostile());
     let error = run(&strict, source, 1.0).unwrap_err().to_string();
     assert!(error.contains("it gives inf although every input is finite"), "{error}");
@@ -241,7 +264,10 @@ fn results_that_are_not_finite() {
 #[test]
 fn kernels_on_arrays_that_lie() {
     let source = "fn f(x) { let y = twice([x, x]); y[0] + y[1] }";
-    assert_eq!(run(&loaded(unverified(), &in_c(&["RIGHT"])), source, 1.5).unwrap(), Datum::Real(6.0));
+    assert_eq!(
+        run(&loaded(unverified(), &in_c(&["RIGHT"])), source, 1.5).unwrap(),
+        Datum::Real(6.0)
+    );
     for (definition, words) in [
         ("RANK", "1000 dimensions"),
         ("HUGE_SHAPE", "at most 100000000 elements"),
@@ -270,7 +296,8 @@ fn verdict(plugins: &Plugins, rule: &str) -> Verdict {
     plugins.verify().into_iter().find(|v| v.rule == rule).unwrap()
 }
 
-/// A kernel that breaks the contract in every call disagrees; no verdict tells of the host's own types or places.
+/// A kernel that breaks the contract in every call disagrees; no verdict tells of the host's own
+/// types or places.
 #[test]
 fn kernels_that_always_fail_disagree() {
     for (definition, words) in [
@@ -291,7 +318,10 @@ fn kernels_that_always_fail_disagree() {
         assert!(error.contains(words) && error.contains("rule `twice`"), "{definition}: {error}");
     }
     for (name, words) in [
-        ("forward_panics", "its kernel fails, and wherever it was tried: it panicked: a panic in forward"),
+        (
+            "forward_panics",
+            "its kernel fails, and wherever it was tried: it panicked: a panic in forward",
+        ),
         ("no_number", "its kernel gives no finite number, and nowhere that was tried"),
         ("many_dimensions", "100 dimensions; at most 8"),
         ("pullback_panics", "its pullback fails: the primitive"),
@@ -309,7 +339,8 @@ fn kernels_that_always_fail_disagree() {
     }
 }
 
-/// What says nothing against a rule: a kernel without derivatives, and one that says in words what it needs.
+/// What says nothing against a rule: a kernel without derivatives, and one that says in words what
+/// it needs.
 #[test]
 fn what_cannot_be_compared_is_no_disagreement() {
     let some = request(&hostile())
@@ -322,7 +353,10 @@ fn what_cannot_be_compared_is_no_disagreement() {
             "panics",
             "the rule `panics` of the plugin `it` has a kernel and no derivative; a program gives it one",
         ),
-        ("needs_hundred", "at [0.35, 0.8, 1.7] the primitive `needs_hundred` failed: expected 100 elements"),
+        (
+            "needs_hundred",
+            "at [0.35, 0.8, 1.7] the primitive `needs_hundred` failed: expected 100 elements",
+        ),
     ] {
         let Verdict { disagreement, note, points, .. } = verdict(&plugins, rule);
         assert_eq!((disagreement, points), (None, 0), "{rule}");
@@ -331,7 +365,8 @@ fn what_cannot_be_compared_is_no_disagreement() {
     }
 }
 
-/// A rule of numbers without a program has no derivative, in no way and of no order, and that is what is said.
+/// A rule of numbers without a program has no derivative, in no way and of no order, and that is
+/// what is said.
 #[test]
 fn a_kernel_on_numbers_without_a_program_says_what_it_lacks() {
     let plugins = loaded(unverified(), &hostile());
@@ -342,10 +377,14 @@ fn a_kernel_on_numbers_without_a_program_says_what_it_lacks() {
     let error = Derivatives::<f64>::new(&program, "f")
         .and_then(|f| f.with_host(&*host).value_and_gradient(&[Datum::Real(0.5)]))
         .unwrap_err();
-    assert!(plugins.missing_derivative(&error).is_some_and(|said| said.starts_with(words)), "{error}");
+    assert!(
+        plugins.missing_derivative(&error).is_some_and(|said| said.starts_with(words)),
+        "{error}"
+    );
     let code = Bytecode::compile(&program, program.lookup("f").unwrap()).unwrap();
     let at = [Datum::Real(Dual64::new(0.5, 1.0))];
-    let error = code.call(&mut Machine::<Dual64>::new(), &*host, &Limits::default(), &at).unwrap_err();
+    let error =
+        code.call(&mut Machine::<Dual64>::new(), &*host, &Limits::default(), &at).unwrap_err();
     assert!(error.to_string().contains(words), "{error}");
     let error = plugins.operator::<f64>("panics").map(|_| ()).unwrap_err();
     assert!(error.starts_with(words), "{error}");
@@ -363,7 +402,9 @@ fn kernels(how: &str, name: &str) -> Request {
 
 #[test]
 fn gate_kernels_are_compared() {
-    for (how, wrong) in [("ok", ""), ("nothing", "off by"), ("error", "does not want (plugin `it`)")] {
+    for (how, wrong) in
+        [("ok", ""), ("nothing", "off by"), ("error", "does not want (plugin `it`)")]
+    {
         let mut plugins = Plugins::new(unverified());
         plugins.load(&kernels(how, "mine")).unwrap();
         let all = plugins.host_kernels();
@@ -386,7 +427,10 @@ fn gate_kernels_have_names_that_can_be_asked_for() {
         ("", "its name is empty"),
     ] {
         let error = refused(&kernels("ok", name));
-        assert!(error.contains(&format!("kernel `{name}`: ")) && error.contains(words), "{name}: {error}");
+        assert!(
+            error.contains(&format!("kernel `{name}`: ")) && error.contains(words),
+            "{name}: {error}"
+        );
     }
     // Of two of one name the first has it, if the config says so.
     let again = kernels("nothing", "mine").with_name("again".to_owned());
@@ -414,7 +458,8 @@ fn a_score_that_panics_is_said() {
     assert_eq!((known.double, known.single), (0, 0));
     let words = ["it panicked: a panic of the score at ", "kernels.rs:", "(plugin `it`)"];
     assert!(words.iter().all(|word| fault.contains(word)), "{fault}");
-    let asked = plugins.chosen::<f64>(&Choice::Named("mine".to_owned()), 5, 5).unwrap_err().to_string();
+    let asked =
+        plugins.chosen::<f64>(&Choice::Named("mine".to_owned()), 5, 5).unwrap_err().to_string();
     assert!(asked.contains("the backend `mine` cannot run this: its score failed"), "{asked}");
     assert!(words.iter().all(|word| asked.contains(word)), "{asked}");
     let mut plugins = Plugins::new(unverified());

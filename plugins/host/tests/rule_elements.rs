@@ -15,7 +15,12 @@ use num_dual::Dual64;
 use crate::rules::{ROUNDING, close, derivatives, libm_erf, plugins, value};
 
 /// The Jacobian of `f(xs)` by both modes, and the second derivatives of a function of numbers.
-fn jacobian(plugins: &Plugins, source: &str, x: &Datum<f64>, n: usize) -> (Vec<f64>, Vec<Vec<f64>>) {
+fn jacobian(
+    plugins: &Plugins,
+    source: &str,
+    x: &Datum<f64>,
+    n: usize,
+) -> (Vec<f64>, Vec<Vec<f64>>) {
     let program = parse_program_with(source, plugins.rules()).unwrap();
     let host = plugins.host();
     let mut f = Derivatives::<f64>::new(&program, "f").unwrap().with_host(&*host);
@@ -44,8 +49,8 @@ fn jacobian(plugins: &Plugins, source: &str, x: &Datum<f64>, n: usize) -> (Vec<f
     (reals(&value), rows)
 }
 
-/// `erf(xs)` is `[erf(xs[0]), …]`, as `sin(xs)` is: values and derivatives in both modes, of vectors and matrices, numbers
-/// among the arguments, and arrays that are repeated.
+/// `erf(xs)` is `[erf(xs[0]), …]`, as `sin(xs)` is: values and derivatives in both modes, of
+/// vectors and matrices, numbers among the arguments, and arrays that are repeated.
 #[test]
 fn rules_of_numbers_go_over_arrays() {
     let plugins = plugins();
@@ -57,10 +62,13 @@ fn rules_of_numbers_go_over_arrays() {
         let (y, rows) = jacobian(&plugins, "fn f(xs: array) { erf(xs) }", &x, 6);
         for (i, row) in rows.iter().enumerate() {
             close(y[i], libm_erf(numbers[i]));
-            row.iter().enumerate().for_each(|(k, d)| close(*d, if i == k { slope(numbers[k]) } else { 0.0 }));
+            row.iter()
+                .enumerate()
+                .for_each(|(k, d)| close(*d, if i == k { slope(numbers[k]) } else { 0.0 }));
         }
         // Twice the same array, a literal, a rule that is a program alone, and an int for all.
-        let (y, rows) = jacobian(&plugins, "fn f(xs: array) { softplus(xs) * erf(2.0 * xs) }", &x, 6);
+        let (y, rows) =
+            jacobian(&plugins, "fn f(xs: array) { softplus(xs) * erf(2.0 * xs) }", &x, 6);
         for (i, v) in numbers.into_iter().enumerate() {
             let (soft, sigmoid) = (v.exp().ln_1p(), 1.0 / (1.0 + (-v).exp()));
             close(y[i], soft * libm_erf(2.0 * v));
@@ -80,7 +88,8 @@ fn rules_of_numbers_go_over_arrays() {
     close(hessian[1][1], -2.0 * a * a * a * b * slope(a * b));
 
     // Numbers beside arrays: I_x(a, 1) = x^a for several a, and for several x; columns meet rows.
-    let (y, gradient, _) = derivatives(&plugins, "fn f(x) { sum(beta_inc([1.5, 2.0, 3.0], 1, x)) }", &[0.4]);
+    let (y, gradient, _) =
+        derivatives(&plugins, "fn f(x) { sum(beta_inc([1.5, 2.0, 3.0], 1, x)) }", &[0.4]);
     close(y, 0.4f64.powf(1.5) + 0.16 + 0.064);
     close(gradient[0], 1.5 * 0.4f64.sqrt() + 0.8 + 0.48);
     let source = "fn f(x) { let p = beta_inc([[1.5], [2.0]], 1, [x, 0.5, 0.2]); p[1, 0] + 10.0 * p[0, 2] + real(len(p)) }";
@@ -88,8 +97,10 @@ fn rules_of_numbers_go_over_arrays() {
     close(y, 0.16 + 10.0 * 0.2f64.powf(1.5) + 6.0);
     close(gradient[0], 0.8);
     // J0' = -J1
-    let (y, gradient, _) = derivatives(&plugins, "fn f(x) { sum(bessel_j(0, [x, 2.0 * x])) }", &[0.5]);
-    let (j0, _, _) = derivatives(&plugins, "fn f(x) { bessel_j(0, x) + bessel_j(0, 2.0 * x) }", &[0.5]);
+    let (y, gradient, _) =
+        derivatives(&plugins, "fn f(x) { sum(bessel_j(0, [x, 2.0 * x])) }", &[0.5]);
+    let (j0, _, _) =
+        derivatives(&plugins, "fn f(x) { bessel_j(0, x) + bessel_j(0, 2.0 * x) }", &[0.5]);
     let (j1, _, _) =
         derivatives(&plugins, "fn f(x) { -bessel_j(1, x) - 2.0 * bessel_j(1, 2.0 * x) }", &[0.5]);
     close(y, j0);
@@ -98,15 +109,20 @@ fn rules_of_numbers_go_over_arrays() {
     // Complex arrays take the complex rule.
     let source = "fn f(z: complex) { let w = erf([z, 2.0 * z]); w[0] + w[1] }";
     let z = Complex::new(0.3, 0.8);
-    let Datum::Complex(y) = value::<f64, Complex<f64>>(&plugins, source, Datum::Complex(z)) else { panic!() };
+    let Datum::Complex(y) = value::<f64, Complex<f64>>(&plugins, source, Datum::Complex(z)) else {
+        panic!()
+    };
     let source = "fn f(z: complex) { erf(z) + erf(2.0 * z) }";
-    let Datum::Complex(one) = value::<f64, Complex<f64>>(&plugins, source, Datum::Complex(z)) else {
+    let Datum::Complex(one) = value::<f64, Complex<f64>>(&plugins, source, Datum::Complex(z))
+    else {
         panic!()
     };
     assert!((y - one).norm() < ROUNDING);
-    let Datum::Real(y) =
-        value::<_, Dual64>(&plugins, "fn f(x) { sum(erf([x, x * x])) }", Datum::Real(Dual64::new(0.7, 1.0)))
-    else {
+    let Datum::Real(y) = value::<_, Dual64>(
+        &plugins,
+        "fn f(x) { sum(erf([x, x * x])) }",
+        Datum::Real(Dual64::new(0.7, 1.0)),
+    ) else {
         panic!()
     };
     close(y.eps, slope(0.7) + 1.4 * slope(0.49));

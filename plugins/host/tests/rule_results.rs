@@ -1,4 +1,5 @@
-//! What kernels give beside a number: errors, arrays of any shape, several results, numbers of mixed kinds and of other precisions.
+//! What kernels give beside a number: errors, arrays of any shape, several results, numbers of
+//! mixed kinds and of other precisions.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use ketgrad_core::{
@@ -13,8 +14,8 @@ use num_dual::Dual64;
 
 use crate::rules::{close, derivatives, request};
 
-/// A kernel that says where it has no value: on every kind of number, forwards and backwards, from loops and tapes, with
-/// plugin, rule and arguments.
+/// A kernel that says where it has no value: on every kind of number, forwards and backwards, from
+/// loops and tapes, with plugin, rule and arguments.
 #[test]
 fn errors_of_rust_kernels_reach_the_user() {
     let plugins = only(&["root", "croot"]);
@@ -56,7 +57,8 @@ fn errors_of_rust_kernels_reach_the_user() {
     assert!(error.contains("left of the cut") && error.contains("at -1+0.5i"), "{error}");
 }
 
-/// Results of another shape than the inputs: with a new axis, of vectors and matrices, in all first derivatives.
+/// Results of another shape than the inputs: with a new axis, of vectors and matrices, in all first
+/// derivatives.
 #[test]
 fn results_may_have_any_shape() {
     let plugins = only(&["vander"]);
@@ -99,8 +101,8 @@ fn only(names: &[&str]) -> Plugins {
     plugins
 }
 
-/// `polar` gives complex numbers and a real one, of real numbers and ints: a tuple in programs, with first derivatives in both
-/// modes, on duals and in other precisions.
+/// `polar` gives complex numbers and a real one, of real numbers and ints: a tuple in programs,
+/// with first derivatives in both modes, on duals and in other precisions.
 #[test]
 fn several_results_of_mixed_kinds() {
     let plugins = only(&["polar"]);
@@ -143,7 +145,8 @@ fn several_results_of_mixed_kinds() {
     );
 }
 
-/// What a program gives in `f64` and in a narrower type: its value, gradient, and the products of its Jacobian.
+/// What a program gives in `f64` and in a narrower type: its value, gradient, and the products of
+/// its Jacobian.
 fn narrow<T: Real, S: Scalar<Real = T>, W: Scalar<Real = f64>>(
     plugins: &Plugins,
     source: &str,
@@ -171,7 +174,8 @@ fn narrow<T: Real, S: Scalar<Real = T>, W: Scalar<Real = f64>>(
     }
 }
 
-/// A kernel in `f64` without a program, run in `f32`: rounded, first derivatives too, and an error above.
+/// A kernel in `f64` without a program, run in `f32`: rounded, first derivatives too, and an error
+/// above.
 #[test]
 fn rules_without_a_program_run_in_single_precision() {
     let plugins = only(&["scan", "norm2", "vander", "polar"]);

@@ -37,7 +37,8 @@ fn settings() -> Settings {
 pub(crate) fn plugins() -> Plugins {
     let mut plugins = Plugins::new(settings());
     plugins.load(&request("ketgrad_special")).unwrap();
-    let softplus = "rule softplus(x) { ln(1.0 + exp(x)) } pullback(x, y, y_bar) { y_bar / (1.0 + exp(-x)) }";
+    let softplus =
+        "rule softplus(x) { ln(1.0 + exp(x)) } pullback(x, y, y_bar) { y_bar / (1.0 + exp(-x)) }";
     plugins.add_program("the config", softplus).unwrap();
     plugins
 }
@@ -49,11 +50,18 @@ fn programs_whose_derivatives_are_wrong_are_refused() {
         (square("pullback(x, y, y_bar) { 3 * x * y_bar }"), "pullback"),
         (square("pushforward(x, x_dot) { 3 * x * x_dot }"), "pushforward"),
         (
-            "rule product(x, y) { x * y } pullback(x, y, z, z_bar) { (x * z_bar, y * z_bar) }".into(),
+            "rule product(x, y) { x * y } pullback(x, y, z, z_bar) { (x * z_bar, y * z_bar) }"
+                .into(),
             "pullback",
         ),
-        ("rule turned(z: complex) { z * z } pullback(z, y, y_bar) { 2 * z * y_bar }".into(), "pullback"),
-        (square("pullback(x, y, y_bar) { sqrt(-1 - x * x) * y_bar }"), "pullback gives no finite number"),
+        (
+            "rule turned(z: complex) { z * z } pullback(z, y, y_bar) { 2 * z * y_bar }".into(),
+            "pullback",
+        ),
+        (
+            square("pullback(x, y, y_bar) { sqrt(-1 - x * x) * y_bar }"),
+            "pullback gives no finite number",
+        ),
     ];
     for (source, way) in wrong {
         let mut plugins = Plugins::new(settings());
@@ -81,7 +89,11 @@ fn programs_whose_derivatives_are_wrong_are_refused() {
 }
 
 /// The value, gradient and Hessian of a program's last function at a point.
-pub(crate) fn derivatives(plugins: &Plugins, source: &str, at: &[f64]) -> (f64, Vec<f64>, Vec<Vec<f64>>) {
+pub(crate) fn derivatives(
+    plugins: &Plugins,
+    source: &str,
+    at: &[f64],
+) -> (f64, Vec<f64>, Vec<Vec<f64>>) {
     let program = parse_program_with(source, plugins.rules()).unwrap();
     let host = plugins.host();
     let mut f = Derivatives::<f64>::new(&program, "f").unwrap().with_host(&*host);
@@ -92,7 +104,11 @@ pub(crate) fn derivatives(plugins: &Plugins, source: &str, at: &[f64]) -> (f64, 
 }
 
 /// `f(x)` on any scalar.
-pub(crate) fn value<T: Real, S: Scalar<Real = T>>(plugins: &Plugins, source: &str, x: Datum<S>) -> Datum<S> {
+pub(crate) fn value<T: Real, S: Scalar<Real = T>>(
+    plugins: &Plugins,
+    source: &str,
+    x: Datum<S>,
+) -> Datum<S> {
     let program = parse_program_with(source, plugins.rules()).unwrap();
     let code = Bytecode::compile(&program, program.lookup("f").unwrap()).unwrap();
     code.call(&mut Machine::new(), &*plugins.host(), &Limits::default(), &[x]).unwrap()
@@ -105,7 +121,8 @@ fn value_gradient_and_hessian_equal_the_closed_forms() {
 
     // erf(a b) + softplus(a)
     let (a, b) = (0.7, -0.4);
-    let (y, gradient, hessian) = derivatives(&plugins, "fn f(a, b) { erf(a * b) + softplus(a) }", &[a, b]);
+    let (y, gradient, hessian) =
+        derivatives(&plugins, "fn f(a, b) { erf(a * b) + softplus(a) }", &[a, b]);
     let (t, sigmoid) = (a * b, 1.0 / (1.0 + (-a).exp()));
     close(y, libm_erf(t) + a.exp().ln_1p());
     close(gradient[0], slope(t) * b + sigmoid);
@@ -126,14 +143,16 @@ fn value_gradient_and_hessian_equal_the_closed_forms() {
     // x^2 J0'' + x J0' + x^2 J0 = 0, and the same of Y2 with x^2 - 4
     for (name, n) in [("bessel_j", 0), ("bessel_y", 2)] {
         let x = 1.7;
-        let (y, gradient, hessian) = derivatives(&plugins, &format!("fn f(x) {{ {name}({n}, x) }}"), &[x]);
+        let (y, gradient, hessian) =
+            derivatives(&plugins, &format!("fn f(x) {{ {name}({n}, x) }}"), &[x]);
         let rest = x * x * hessian[0][0] + x * gradient[0] + (x * x - f64::from(n * n)) * y;
         assert!(rest.abs() < ROUNDING * 10.0, "{name}: {rest}");
     }
 
     // W e^W = x: W' = W / (x (1 + W)), W'' = -W^2 (W + 2) / (x^2 (1 + W)^3)
     for (name, x) in [("lambert_w", 0.8), ("lambert_w", -0.2), ("lambert_w_minus", -0.2)] {
-        let (w, gradient, hessian) = derivatives(&plugins, &format!("fn f(x) {{ {name}(x) }}"), &[x]);
+        let (w, gradient, hessian) =
+            derivatives(&plugins, &format!("fn f(x) {{ {name}(x) }}"), &[x]);
         close(w * w.exp(), x);
         close(gradient[0], w / (x * (1.0 + w)));
         close(hessian[0][0], -w * w * (w + 2.0) / (x * x * (1.0 + w).powi(3)));
@@ -152,7 +171,8 @@ pub(crate) fn libm_erf(x: f64) -> f64 {
     2.0 / PI.sqrt() * sum
 }
 
-/// P(1, x) = 1 - e^-x, and by a at a = 1 the integral of its derivative; I_x(1, b) = 1 - (1-x)^b, I_x(a, 1) = x^a.
+/// P(1, x) = 1 - e^-x, and by a at a = 1 the integral of its derivative; I_x(1, b) = 1 - (1-x)^b,
+/// I_x(a, 1) = x^a.
 #[test]
 fn incomplete_functions_have_all_their_derivatives() {
     let plugins = plugins();
@@ -175,7 +195,8 @@ fn incomplete_functions_have_all_their_derivatives() {
         close(gradient[1], -rest.powf(2.5) * rest.ln());
         close(gradient[2], 2.5 * rest.powf(1.5));
         close(hessian[1][2], rest.powf(1.5) * (1.0 + 2.5 * rest.ln()));
-        let (y, gradient, _) = derivatives(&plugins, "fn f(a, b, x) { beta_inc(a, b, x) }", &[1.7, 1.0, x]);
+        let (y, gradient, _) =
+            derivatives(&plugins, "fn f(a, b, x) { beta_inc(a, b, x) }", &[1.7, 1.0, x]);
         close(y, x.powf(1.7));
         close(gradient[0], x.powf(1.7) * x.ln());
     }
@@ -210,7 +231,8 @@ fn numbers_that_carry_derivatives_get_them() {
     let first = libm_erf(x) + x * slope(x);
     let second = 2.0 * slope(x) - 2.0 * x * x * slope(x);
 
-    let Datum::Real(y) = value::<_, Dual64>(&plugins, source, Datum::Real(Dual64::new(x, 1.0))) else {
+    let Datum::Real(y) = value::<_, Dual64>(&plugins, source, Datum::Real(Dual64::new(x, 1.0)))
+    else {
         panic!()
     };
     close(y.eps, first);
@@ -219,7 +241,9 @@ fn numbers_that_carry_derivatives_get_them() {
     close(y.v1, first);
     close(y.v2, second);
     let at = HyperDual64::new(x, 1.0, 1.0, 0.0);
-    let Datum::Real(y) = value::<_, HyperDual64>(&plugins, source, Datum::Real(at)) else { panic!() };
+    let Datum::Real(y) = value::<_, HyperDual64>(&plugins, source, Datum::Real(at)) else {
+        panic!()
+    };
     close(y.eps1eps2, second);
     let Datum::Real(y) = value::<_, f32>(&plugins, source, Datum::Real(0.7f32)) else { panic!() };
     assert!((f64::from(y) - x * libm_erf(x)).abs() < 1e-6);
@@ -235,7 +259,10 @@ fn numbers_that_carry_derivatives_get_them() {
     let Datum::Real(y) = value::<_, Dual64>(&plugins, source, Datum::Real(at)) else { panic!() };
     assert_eq!((y.re, y.eps), (1.0, 0.0));
     let at = Uncertain::exact(-endless);
-    assert_eq!(value::<_, Uncertain>(&plugins, source, Datum::Real(at)), Datum::Real(Uncertain::exact(-1.0)));
+    assert_eq!(
+        value::<_, Uncertain>(&plugins, source, Datum::Real(at)),
+        Datum::Real(Uncertain::exact(-1.0))
+    );
 }
 
 /// The same name on complex numbers: erf(i) and its derivative.
@@ -245,7 +272,9 @@ fn complex_numbers_take_the_complex_rule() {
     let source = "fn f(z: complex) { erf(z) }";
     let z = Complex::new(0.3, 0.8);
     let slope = |z: Complex<f64>| (-z * z).exp() * (2.0 / PI.sqrt());
-    let Datum::Complex(y) = value::<f64, Complex<f64>>(&plugins, source, Datum::Complex(z)) else { panic!() };
+    let Datum::Complex(y) = value::<f64, Complex<f64>>(&plugins, source, Datum::Complex(z)) else {
+        panic!()
+    };
     // The series converges everywhere.
     let mut term = z;
     let mut sum = Complex::new(0.0, 0.0);
@@ -257,7 +286,9 @@ fn complex_numbers_take_the_complex_rule() {
 
     // On complex duals the series about z.
     let dual = Complex::new(Dual64::new(z.re, 1.0), Dual64::new(z.im, 0.0));
-    let Datum::Complex(y) = value::<Dual64, Complex<Dual64>>(&plugins, source, Datum::Complex(dual)) else {
+    let Datum::Complex(y) =
+        value::<Dual64, Complex<Dual64>>(&plugins, source, Datum::Complex(dual))
+    else {
         panic!()
     };
     assert!((Complex::new(y.re.eps, y.im.eps) - slope(z)).norm() < ROUNDING);
@@ -271,7 +302,8 @@ fn complex_numbers_take_the_complex_rule() {
     assert!((gradient[0].complex().unwrap() - expected).norm() < ROUNDING * 10.0);
 }
 
-/// The rules of complex numbers, as programs: functional equations, and derivatives that are those of the closed forms.
+/// The rules of complex numbers, as programs: functional equations, and derivatives that are those
+/// of the closed forms.
 #[test]
 fn complex_rules_have_their_values_and_derivatives() {
     let plugins = plugins();
@@ -284,14 +316,19 @@ fn complex_rules_have_their_values_and_derivatives() {
             "{what}: {given} {expected}"
         );
     };
-    // The value, and the first and second derivatives by z: of a holomorphic function they come from duals.
+    // The value, and the first and second derivatives by z: of a holomorphic function they come
+    // from duals.
     let at = |source: &str, z: Complex<f64>| {
         let seed = |re: f64| Dual2_64::new(re, 0.0, 0.0);
         let moved = Complex::new(Dual2_64::new(z.re, 1.0, 0.0), seed(z.im));
         let program = format!("fn f(z: complex) {{ {source} }}");
         let given = value::<Dual2_64, Complex<Dual2_64>>(&plugins, &program, Datum::Complex(moved));
         let Datum::Complex(y) = given else { panic!() };
-        (Complex::new(y.re.re, y.im.re), Complex::new(y.re.v1, y.im.v1), Complex::new(y.re.v2, y.im.v2))
+        (
+            Complex::new(y.re.re, y.im.re),
+            Complex::new(y.re.v1, y.im.v1),
+            Complex::new(y.re.v2, y.im.v2),
+        )
     };
     // Gamma(z+1) = z Gamma(z), with its derivatives; psi = Gamma' / Gamma, psi' = (ln Gamma)''
     let (g, g1, g2) = at("gamma(z)", z);
@@ -334,7 +371,8 @@ fn complex_rules_have_their_values_and_derivatives() {
         "lambert_w_minus(z)",
     ] {
         let program =
-            parse_program_with(&format!("fn f(z: complex) {{ abs2({source}) }}"), plugins.rules()).unwrap();
+            parse_program_with(&format!("fn f(z: complex) {{ abs2({source}) }}"), plugins.rules())
+                .unwrap();
         let mut f = Derivatives::<Complex<f64>>::new(&program, "f").unwrap().with_host(&*host);
         let gradient = f.gradient(&[Datum::Complex(z)]).unwrap();
         let (value, slope, _) = at(source, z);
@@ -361,7 +399,9 @@ fn symbols_record_the_call_and_differentiate_it() {
 }
 
 fn libm_like(plugins: &Plugins, x: f64) -> f64 {
-    let Datum::Real(y) = value::<_, f64>(plugins, "fn f(x) { erf(x) }", Datum::Real(x)) else { panic!() };
+    let Datum::Real(y) = value::<_, f64>(plugins, "fn f(x) { erf(x) }", Datum::Real(x)) else {
+        panic!()
+    };
     y
 }
 
@@ -425,7 +465,8 @@ fn programs_inside_rust_call_rules_over_arrays() {
     close(*gradient[1].real().unwrap(), a * 2.0 / PI.sqrt() * (-a * b * a * b).exp());
 }
 
-/// Arrays by a kernel with a pullback and no program: first derivatives in both modes, and an error above.
+/// Arrays by a kernel with a pullback and no program: first derivatives in both modes, and an error
+/// above.
 #[test]
 fn array_kernels_have_first_derivatives() {
     let mut plugins = Plugins::new(settings().with_verify(false));
@@ -452,7 +493,8 @@ fn array_kernels_have_first_derivatives() {
     let y = code.call(&mut Machine::<Dual64>::new(), &*host, &Limits::default(), &at).unwrap();
     close(y.real().unwrap().eps, by_a);
     let at = [Datum::Real(Dual2_64::new(a, 1.0, 0.0)), Datum::Real(Dual2_64::new(b, 0.0, 0.0))];
-    let error = code.call(&mut Machine::<Dual2_64>::new(), &*host, &Limits::default(), &at).unwrap_err();
+    let error =
+        code.call(&mut Machine::<Dual2_64>::new(), &*host, &Limits::default(), &at).unwrap_err();
     assert!(error.to_string().contains("derivatives above the first need"), "{error}");
 }
 
@@ -461,13 +503,16 @@ fn array_kernels_have_first_derivatives() {
 fn a_program_serves_what_the_kernel_does_not() {
     let mut plugins = Plugins::new(settings().with_verify(false));
     plugins.load(&request("ketgrad_hostile")).unwrap();
-    let Datum::Real(y) =
-        value::<_, Dual2_64>(&plugins, "fn f(x) { cube(x) }", Datum::Real(Dual2_64::new(2.0, 1.0, 0.0)))
-    else {
+    let Datum::Real(y) = value::<_, Dual2_64>(
+        &plugins,
+        "fn f(x) { cube(x) }",
+        Datum::Real(Dual2_64::new(2.0, 1.0, 0.0)),
+    ) else {
         panic!()
     };
     assert_eq!((y.re, y.v1, y.v2), (8.0, 12.0, 12.0));
-    let Datum::Real(y) = value::<_, Expr>(&plugins, "fn f(x) { cube(x) }", Datum::Real(Expr::symbol("x")))
+    let Datum::Real(y) =
+        value::<_, Expr>(&plugins, "fn f(x) { cube(x) }", Datum::Real(Expr::symbol("x")))
     else {
         panic!()
     };

@@ -1,7 +1,9 @@
-//! A plugin under a host of another version: lists of longer gates, a longer query, a longer table, an older table.
+//! A plugin under a host of another version: lists of longer gates, a longer query, a longer table,
+//! an older table.
 //!
-//! The test plays the host: it loads the library, takes what that adds, and hands it structs that are longer than those
-//! of this version, with bytes behind them that would do harm if somebody read them.
+//! The test plays the host: it loads the library, takes what that adds, and hands it structs that
+//! are longer than those of this version, with bytes behind them that would do harm if somebody
+//! read them.
 #![expect(unsafe_code, reason = "plays the host")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
@@ -105,7 +107,8 @@ fn newer(ctx: *mut c_void) -> Newer<Host> {
     host
 }
 
-/// The gates of a GHZ state of three qubits and a rotation of the last, each longer than this version's.
+/// The gates of a GHZ state of three qubits and a rotation of the last, each longer than this
+/// version's.
 struct Circuit {
     _parts: Vec<(Vec<u32>, Vec<C>)>,
     gates: Vec<Newer<Gate>>,
@@ -132,16 +135,23 @@ impl Circuit {
         Circuit { _parts: parts, gates }
     }
     fn list(&self) -> GateList {
-        GateList { ptr: self.gates.as_ptr().cast(), len: self.gates.len(), stride: size_of::<Newer<Gate>>() }
+        GateList {
+            ptr: self.gates.as_ptr().cast(),
+            len: self.gates.len(),
+            stride: size_of::<Newer<Gate>>(),
+        }
     }
 }
 
 /// `(|000> + |111>) / sqrt 2` with the last qubit turned.
 fn expected() -> Vec<C> {
     let mut amplitudes = vec![C::new(0.0, 0.0); 8];
-    for (index, value) in
-        [(0, C::new(0.5, 0.0)), (4, C::new(0.0, -0.5)), (3, C::new(0.0, -0.5)), (7, C::new(0.5, 0.0))]
-    {
+    for (index, value) in [
+        (0, C::new(0.5, 0.0)),
+        (4, C::new(0.0, -0.5)),
+        (3, C::new(0.0, -0.5)),
+        (7, C::new(0.5, 0.0)),
+    ] {
         amplitudes[index] = value;
     }
     amplitudes
@@ -159,7 +169,8 @@ fn err() -> Err {
 fn kernels_walk_gates_by_their_stride() {
     let added = added(&support::plugin("ketgrad_qkernels"), newer);
     let backend = &added.backends[0];
-    let mut query = Newer::of(Query { struct_size: 0, dtype: abi::C64, n_qubits: 3, threads: 1, n_gates: 4 });
+    let mut query =
+        Newer::of(Query { struct_size: 0, dtype: abi::C64, n_qubits: 3, threads: 1, n_gates: 4 });
     query.now.struct_size = Newer::<Query>::SIZE;
     // SAFETY: the query is good for the call.
     assert!(unsafe { backend.score.unwrap()(backend.user, &query.now) } >= 0);
@@ -169,7 +180,15 @@ fn kernels_walk_gates_by_their_stride() {
     let (host, data) = (newer(ptr::null_mut()), amplitudes.as_mut_ptr().cast());
     // SAFETY: the amplitudes are 2^3 numbers; the list is good for the call.
     let status = unsafe {
-        backend.apply_host.unwrap()(backend.user, &host.now, abi::C64, data, 3, &circuit.list(), &mut err())
+        backend.apply_host.unwrap()(
+            backend.user,
+            &host.now,
+            abi::C64,
+            data,
+            3,
+            &circuit.list(),
+            &mut err(),
+        )
     };
     assert_eq!(status, abi::OK);
     close(&amplitudes, &expected());
@@ -193,10 +212,14 @@ fn devices_walk_gates_by_their_stride() {
     let inners = [Inner { before: 0, x: 0, z: 1 }, Inner { before: 4, x: 0, z: 1 }];
     let mut values = [1.0; 2];
     let mut amplitudes = vec![C::new(0.0, 0.0); 8];
-    // SAFETY: two states of this device, lists that are good for the call, room for two values and 2^3 numbers.
+    // SAFETY: two states of this device, lists that are good for the call, room for two values and
+    // 2^3 numbers.
     unsafe {
         let (list, first, into) = (circuit.list(), inners.as_ptr(), values.as_mut_ptr());
-        assert_eq!(b.apply_pair.unwrap()(b.user, psi, lambda, &list, first, 2, into, &mut err()), abi::OK);
+        assert_eq!(
+            b.apply_pair.unwrap()(b.user, psi, lambda, &list, first, 2, into, &mut err()),
+            abi::OK
+        );
         for state in states {
             let (data, bytes) = (amplitudes.as_mut_ptr().cast(), size_of_val(&amplitudes[..]));
             assert_eq!(b.download.unwrap()(b.user, state, data, bytes, &mut err()), abi::OK);
@@ -212,7 +235,8 @@ fn devices_walk_gates_by_their_stride() {
     assert_eq!(values, [0.0; 2]);
 }
 
-/// A host of version 1.0: its table ends before `get_extension`, and what stands behind it is not ours.
+/// A host of version 1.0: its table ends before `get_extension`, and what stands behind it is not
+/// ours.
 #[test]
 fn an_older_host_has_no_extensions() {
     let older = |ctx| {

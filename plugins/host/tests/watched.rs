@@ -1,4 +1,5 @@
-//! What is watched around every call: the memory beside results, inputs, the processor's modes, and what is never freed.
+//! What is watched around every call: the memory beside results, inputs, the processor's modes, and
+//! what is never freed.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::{hint::black_box, path::Path};
@@ -25,7 +26,10 @@ fn wreck(definitions: &[&str], options: &[(&str, &str)], check: Check) -> Plugin
     let options = options.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
     plugins
         .load(
-            &Request::default().with_name("it".to_owned()).with_candidates(vec![path]).with_options(options),
+            &Request::default()
+                .with_name("it".to_owned())
+                .with_candidates(vec![path])
+                .with_options(options),
         )
         .unwrap();
     plugins
@@ -83,11 +87,13 @@ fn kernels_on_numbers_that_write_too_much() {
     }
 }
 
-/// Looking at all of an array costs as much as a kernel that adds it up: only where all is looked at anyway.
+/// Looking at all of an array costs as much as a kernel that adds it up: only where all is looked
+/// at anyway.
 #[test]
 fn kernels_on_arrays_that_write_to_their_inputs() {
     let xs = || Datum::reals(vec![1.0, 2.0]);
-    let error = call::<f64>(&wreck(&["INPUT"], &[], Check::Finite), ARRAY, xs()).unwrap_err().to_string();
+    let error =
+        call::<f64>(&wreck(&["INPUT"], &[], Check::Finite), ARRAY, xs()).unwrap_err().to_string();
     assert!(error.contains("it wrote to its inputs"), "{error}");
     // A copy is all that it has.
     let given = xs();
@@ -123,7 +129,10 @@ fn modes_of_the_processor_are_put_back_after_every_call() {
         assert_eq!((number, modes()), (Some(Ok(9.0)), usual), "{at}");
         let z: Datum<C> = Datum::Complex(C::new(0.0, 2.0));
         let of = |p: &Primitive, args: &[Datum<C>]| Host::<C>::call(&*host, p, args).unwrap();
-        assert_eq!(of(&primitive("square_complex.complex.kernel"), &[z]), Datum::Complex(C::new(-4.0, 0.0)));
+        assert_eq!(
+            of(&primitive("square_complex.complex.kernel"), &[z]),
+            Datum::Complex(C::new(-4.0, 0.0))
+        );
         assert_eq!(modes(), usual, "{at}");
         let xs = Datum::<f64>::reals(vec![1.0, 2.0]);
         Host::<f64>::call(&*host, &primitive("twice.kernel"), std::slice::from_ref(&xs)).unwrap();
@@ -142,12 +151,16 @@ fn modes_of_the_processor_are_put_back_after_every_call() {
         assert_eq!((y, &slope[0], modes()), (9.0, &Datum::Real(6.0), usual), "{at}");
         let noticed = plugins.noticed();
         let names = |rule: &str| {
-            noticed
-                .iter()
-                .any(|n| n.starts_with("plugin `it`") && n.contains(&format!("rule `{rule}` leaves")))
+            noticed.iter().any(|n| {
+                n.starts_with("plugin `it`") && n.contains(&format!("rule `{rule}` leaves"))
+            })
         };
         assert_eq!(names("square"), at == "scalar" || at == "*", "{at}: {noticed:?}");
-        assert_eq!(names("twice"), !["init", "scalar", "complex"].contains(&at), "{at}: {noticed:?}");
+        assert_eq!(
+            names("twice"),
+            !["init", "scalar", "complex"].contains(&at),
+            "{at}: {noticed:?}"
+        );
         drop((host, plugins));
         assert_eq!(modes(), usual, "{at}: dropped");
     }
@@ -157,16 +170,20 @@ fn modes_of_the_processor_are_put_back_after_every_call() {
 #[test]
 fn modes_of_the_processor_are_put_back_after_calls_of_backends() {
     let usual = modes();
-    let h = Matrix::from_fn(1, |r, c| C::new(if r + c == 2 { -0.5f64.sqrt() } else { 0.5f64.sqrt() }, 0.0));
+    let h = Matrix::from_fn(1, |r, c| {
+        C::new(if r + c == 2 { -0.5f64.sqrt() } else { 0.5f64.sqrt() }, 0.0)
+    });
     let operators = [Operator::new(&h, &[0], &[]).unwrap()];
-    let mut functions = vec!["score", "describe", "apply_host", "body", "state_new", "state_free", "upload"];
+    let mut functions =
+        vec!["score", "describe", "apply_host", "body", "state_new", "state_free", "upload"];
     functions.extend(["download", "sync", "apply", "*"]);
     for at in functions {
         let plugins = wreck(&[], &[("at", at), ("how", "modes")], Check::Shape);
         let known = plugins.known(3, 1);
         assert_eq!((known.len(), modes()), (2, usual), "{at}");
         for threads in [Threads::serial(), Threads::new(3).unwrap()] {
-            let on_threads = |threads: &Threads| threads.map(12, |_| modes()).iter().all(|m| *m == usual);
+            let on_threads =
+                |threads: &Threads| threads.map(12, |_| modes()).iter().all(|m| *m == usual);
             let mut amplitudes = vec![C::new(0.0, 0.0); 8];
             let here = &plugins.host_kernels()[0];
             here.run(&operators, &mut amplitudes, &threads).unwrap();
@@ -176,7 +193,10 @@ fn modes_of_the_processor_are_put_back_after_calls_of_backends() {
             assert!(modes() == usual && on_threads(&threads), "{at}");
         }
         let noticed = plugins.noticed();
-        assert!(noticed.iter().any(|n| n.starts_with("plugin `it`: warning: kernel `")), "{at}: {noticed:?}");
+        assert!(
+            noticed.iter().any(|n| n.starts_with("plugin `it`: warning: kernel `")),
+            "{at}: {noticed:?}"
+        );
     }
 }
 
@@ -190,7 +210,10 @@ fn memory_that_is_never_freed_is_noted() {
         let mut plugins = Plugins::new(Settings::default());
         plugins
             .load(
-                &Request::default().with_name("it".into()).with_candidates(candidates).with_kernels(kernels),
+                &Request::default()
+                    .with_name("it".into())
+                    .with_candidates(candidates)
+                    .with_kernels(kernels),
             )
             .unwrap();
         plugins.reports()[0].notes.clone()

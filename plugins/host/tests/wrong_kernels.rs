@@ -1,11 +1,17 @@
 //! Gate kernels and devices that compute something else are refused when they are loaded.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use ketgrad_plugin_host::{Fault, PluginError, Plugins, Request, Selection, Settings, conform_kernels};
+use ketgrad_plugin_host::{
+    Fault, PluginError, Plugins, Request, Selection, Settings, conform_kernels,
+};
 
 use crate::{support, wrong_rules::mutants};
 
-fn load(settings: Settings, path: std::path::PathBuf, option: (&str, &str)) -> Result<Plugins, PluginError> {
+fn load(
+    settings: Settings,
+    path: std::path::PathBuf,
+    option: (&str, &str),
+) -> Result<Plugins, PluginError> {
     let mut plugins = Plugins::new(settings);
     let request = Request::default()
         .with_name("it".to_owned())
@@ -51,7 +57,10 @@ fn every_mutated_gate_kernel_is_refused() {
             Ok(_) => assert_eq!(words, "", "{mutant} is loaded"),
             Err(error) => {
                 let said = error.to_string();
-                assert!(matches!(error.fault, Fault::Nonconforming { what: "kernel", .. }), "{said}");
+                assert!(
+                    matches!(error.fault, Fault::Nonconforming { what: "kernel", .. }),
+                    "{said}"
+                );
                 let begin = "plugin `it`: kernel `mutants` does not compute what it should: ";
                 assert!(said.starts_with(begin) && said.contains(words), "{mutant}: {said}");
             }
@@ -68,14 +77,21 @@ fn every_mutated_gate_kernel_is_refused() {
 /// What was given, what was expected, and for which operator.
 #[test]
 fn a_refusal_names_operator_and_amplitude() {
-    let error = load(Settings::default(), mutants(), ("mutant", "target_nine")).unwrap_err().to_string();
-    assert!(error.contains("on qubits [9]: amplitude ") && error.contains(", expected "), "{error}");
+    let error =
+        load(Settings::default(), mutants(), ("mutant", "target_nine")).unwrap_err().to_string();
+    assert!(
+        error.contains("on qubits [9]: amplitude ") && error.contains(", expected "),
+        "{error}"
+    );
 }
 
 #[test]
 fn wrong_devices_are_refused() {
     for (fail, words) in [
-        ("conjugate", "device `mock` does not compute what it should: each operator, 6 qubits in f64"),
+        (
+            "conjugate",
+            "device `mock` does not compute what it should: each operator, 6 qubits in f64",
+        ),
         ("single", "device `mock` does not compute what it should: each operator, 6 qubits in f32"),
         ("apply", "the device was lost"),
         ("none", ""),
@@ -91,7 +107,8 @@ fn wrong_devices_are_refused() {
 
 #[test]
 fn the_shipped_kernels_conform() {
-    let plugins = load(Settings::default(), support::plugin("ketgrad_qkernels"), ("score", "200")).unwrap();
+    let plugins =
+        load(Settings::default(), support::plugin("ketgrad_qkernels"), ("score", "200")).unwrap();
     for finding in conform_kernels(&plugins.host_kernels()[0], 16) {
         assert!(finding.holds(), "{finding}");
     }

@@ -1,5 +1,5 @@
-//! Wrong rules are refused when they are loaded, right ones are not. The wrong ones are right ones with one thing changed:
-//! one element, one direction, one shape, one kind of number, one call.
+//! Wrong rules are refused when they are loaded, right ones are not. The wrong ones are right ones
+//! with one thing changed: one element, one direction, one shape, one kind of number, one call.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::{Path, PathBuf};
@@ -40,7 +40,10 @@ const MUTATED: &[(&str, &[(&str, &str)])] = &[
             ("{ 0.0 }", "{ b }"),
         ],
     ),
-    ("rule f(x) { 1e-9 * x * x } pullback(x, y, b) { 2e-9 * x * b }", &[("2e-9", "1e-9"), ("2e-9", "-2e-9")]),
+    (
+        "rule f(x) { 1e-9 * x * x } pullback(x, y, b) { 2e-9 * x * b }",
+        &[("2e-9", "1e-9"), ("2e-9", "-2e-9")],
+    ),
     (
         "rule f(x, y) { x * sin(y) } pullback(x, y, z, b) { (sin(y) * b, x * cos(y) * b) }",
         &[
@@ -85,7 +88,10 @@ const MUTATED: &[(&str, &[(&str, &str)])] = &[
         "rule f(xs: array, ys: array) { sum(xs * xs) * sum(ys) }
          pullback(xs, ys, z, b) { (2.0 * sum(ys) * b * xs, [sum(xs * xs) * b; len(ys)]) }",
         &[
-            ("[sum(xs * xs) * b; len(ys)]", "[sum(xs * xs) * b * real(len(xs)) / real(len(ys)); len(ys)]"),
+            (
+                "[sum(xs * xs) * b; len(ys)]",
+                "[sum(xs * xs) * b * real(len(xs)) / real(len(ys)); len(ys)]",
+            ),
             ("2.0 * sum(ys)", "2.0 * mean(ys) * real(len(xs))"),
         ],
     ),
@@ -122,7 +128,10 @@ const MUTATED: &[(&str, &[(&str, &str)])] = &[
         "struct P { x, y } rule f(p: P) { p.x * p.x + p.x * p.y } pullback(p, z, b) { P { x: (2.0 * p.x + p.y) * b, y: p.x * b } }",
         &[
             ("2.0 * p.x", "3.0 * p.x"),
-            ("P { x: (2.0 * p.x + p.y) * b, y: p.x * b }", "P { y: (2.0 * p.x + p.y) * b, x: p.x * b }"),
+            (
+                "P { x: (2.0 * p.x + p.y) * b, y: p.x * b }",
+                "P { y: (2.0 * p.x + p.y) * b, x: p.x * b }",
+            ),
             ("y: p.x * b", "y: 0.0"),
         ],
     ),
@@ -192,11 +201,14 @@ fn a_refusal_names_seed_and_element() {
     let cumsum = said("rule s(xs: array) { cumsum(xs, 0) } pullback(xs, ys, b) { cumsum(b, 0) }");
     let words = "its pullback gives 1 by `xs[1]` for the cotangent [1, 0, 0], differences give 0";
     assert!(cumsum.contains(words), "{cumsum}");
-    let part = said("struct P { x } rule f(p: P) { p.x * p.x } pullback(p, z, b) { P { x: 3.0 * p.x * b } }");
+    let part = said(
+        "struct P { x } rule f(p: P) { p.x * p.x } pullback(p, z, b) { P { x: 3.0 * p.x * b } }",
+    );
     assert!(part.contains("by `p.x`"), "{part}");
 }
 
-/// Smooth functions with poles, kinks, cusps and ends of their domain, and their derivatives, in `v`.
+/// Smooth functions with poles, kinks, cusps and ends of their domain, and their derivatives, in
+/// `v`.
 const REAL: &[(&str, &str)] = &[
     ("sin(v)", "cos(v)"),
     ("exp(v)", "exp(v)"),
@@ -240,7 +252,9 @@ fn no_right_program_is_refused() {
     for (k, (f, d)) in REAL.iter().enumerate() {
         let (f, d) = (var(f), var(d));
         right.push(format!("rule f(x) {{ {f} }} pullback(x, y, b) {{ let d = {d}; d * b }}"));
-        right.push(format!("rule f(x) {{ {f} }} pushforward(x, x_dot) {{ let d = {d}; d * x_dot }}"));
+        right.push(format!(
+            "rule f(x) {{ {f} }} pushforward(x, x_dot) {{ let d = {d}; d * x_dot }}"
+        ));
         right.push(format!("rule f(x) {{ {f} }}"));
         right.push(format!("fn g(x) {{ {f} }} rule f(x, w) {{ w * g(x) + w }}"));
         right.push(format!(
@@ -265,14 +279,18 @@ fn no_right_program_is_refused() {
             let is_removable = outer_is_reciprocal(k) && outer_is_reciprocal(j);
             if (k + j) % 2 == 0 && !is_removable {
                 let [f, d] = composed(REAL[k], *inner);
-                right.push(format!("rule f(x) {f} pullback(x, y, b) {{ let d = {{ {d} }}; d * b }}"));
+                right.push(format!(
+                    "rule f(x) {f} pullback(x, y, b) {{ let d = {{ {d} }}; d * b }}"
+                ));
             }
         }
     }
     for (f, d) in COMPLEX {
         right.push(format!("rule f(z: complex) {{ {f} }} pullback(z, y, b) {{ conj({d}) * b }}"));
         right.push(format!("rule f(z: complex) {{ {f} }}"));
-        right.push(format!("rule f(z: complex) {{ {f} }} pushforward(z, z_dot) {{ ({d}) * z_dot }}"));
+        right.push(format!(
+            "rule f(z: complex) {{ {f} }} pushforward(z, z_dot) {{ ({d}) * z_dot }}"
+        ));
         right.push(format!("fn g(z: complex) {{ {f} }} rule f(x, y) {{ g(complex(x, y)) }}"));
         right.push(format!("fn g(z: complex) {{ {f} }} rule f(z: complex) {{ abs2(g(z)) }}"));
     }
@@ -295,8 +313,10 @@ fn no_right_program_is_refused() {
         right.push(text.to_owned());
     }
     assert!(right.len() >= 200, "{}", right.len());
-    let refused: Vec<String> =
-        right.iter().filter_map(|source| loads(source).err().map(|e| format!("{source}\n  {e}"))).collect();
+    let refused: Vec<String> = right
+        .iter()
+        .filter_map(|source| loads(source).err().map(|e| format!("{source}\n  {e}")))
+        .collect();
     assert!(refused.is_empty(), "{} of {}:\n{}", refused.len(), right.len(), refused.join("\n"));
 }
 
@@ -368,10 +388,12 @@ fn every_mutated_kernel_of_a_rule_is_refused() {
     }
 }
 
-/// A point that the author names is compared, and one that fits is enough to find what no other finds.
+/// A point that the author names is compared, and one that fits is enough to find what no other
+/// finds.
 #[test]
 fn points_of_the_author_are_compared() {
-    let source = "rule f(x) { x * x } pullback(x, y, b) { if x > 40.0 { x * b } else { 2.0 * x * b } }";
+    let source =
+        "rule f(x) { x * x } pullback(x, y, b) { if x > 40.0 { x * b } else { 2.0 * x * b } }";
     let mut plugins = Plugins::new(Settings::default());
     plugins.add_program("a test", source).unwrap();
     let verdict = |x: f64| {
@@ -382,14 +404,18 @@ fn points_of_the_author_are_compared() {
     assert!(verdict(41.0).disagreement.unwrap().starts_with("at 41 its pullback gives 41 by `x`"));
     // Long arrays are compared in part, and it says so.
     let long = |pullback: &str| {
-        let source = format!("rule g(xs: array) {{ xs * xs }} pullback(xs, ys, b) {{ {pullback} }}");
+        let source =
+            format!("rule g(xs: array) {{ xs * xs }} pullback(xs, ys, b) {{ {pullback} }}");
         let mut plugins = Plugins::new(Settings::default().with_verify(false));
         plugins.add_program("a test", &source).unwrap();
         let at = vec![Datum::<Complex<f64>>::reals((0..300).map(|k| 0.1 * f64::from(k) + 1.0))];
         verify_at(plugins.rules().program(), &plugins.host(), "g", &[at])
     };
     let right = long("2.0 * xs * b");
-    assert!(right.disagreement.is_none() && right.partly.unwrap().starts_with("of more than 48 numbers"));
+    assert!(
+        right.disagreement.is_none()
+            && right.partly.unwrap().starts_with("of more than 48 numbers")
+    );
     let wrong = long("let mut d = 2.0 * xs * b; if len(xs) > 100 { d[100] = 0.0; } d");
     assert!(wrong.disagreement.unwrap().contains("along a direction of all inputs"));
 }

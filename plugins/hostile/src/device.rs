@@ -1,4 +1,5 @@
-//! A device in Rust that computes as it should, but for one call that panics if the option `device` names it.
+//! A device in Rust that computes as it should, but for one call that panics if the option `device`
+//! names it.
 
 use ketgrad_plugin_sdk::{
     C64, DeviceKernels, Error, Gate, Gates, Inner, PauliTerm, Precision, Query, Result, gate_kinds,
@@ -24,18 +25,22 @@ impl State {
     fn apply(&mut self, gate: &Gate<'_>) {
         let (mask, value) = (gate.control_mask as usize, gate.control_value as usize);
         let dim = 1usize << gate.targets.len();
-        let spread =
-            |row: usize| gate.targets.iter().enumerate().fold(0, |at, (k, t)| at | (row >> k & 1) << t);
+        let spread = |row: usize| {
+            gate.targets.iter().enumerate().fold(0, |at, (k, t)| at | (row >> k & 1) << t)
+        };
         let offsets: Vec<usize> = (0..dim).map(spread).collect();
         for base in 0..self.amplitudes.len() {
             if base & offsets[dim - 1] != 0 || base & mask != value {
                 continue;
             }
-            let old: Vec<C64> = offsets.iter().map(|offset| self.amplitudes[base | offset]).collect();
+            let old: Vec<C64> =
+                offsets.iter().map(|offset| self.amplitudes[base | offset]).collect();
             for (row, offset) in offsets.iter().enumerate() {
                 let new = match gate.is_diagonal {
                     true => gate.matrix[row] * old[row],
-                    false => (0..dim).map(|column| gate.matrix[row * dim + column] * old[column]).sum(),
+                    false => {
+                        (0..dim).map(|column| gate.matrix[row * dim + column] * old[column]).sum()
+                    }
                 };
                 self.amplitudes[base | offset] = self.held(new);
             }
@@ -47,7 +52,8 @@ impl State {
         for term in terms {
             let turn = C64::new(0.0, 1.0).powu((term.x & term.z).count_ones()) * term.coefficient;
             for (i, a) in self.amplitudes.iter().enumerate() {
-                let sign = if (i as u64 & term.z).count_ones().is_multiple_of(2) { 1.0 } else { -1.0 };
+                let sign =
+                    if (i as u64 & term.z).count_ones().is_multiple_of(2) { 1.0 } else { -1.0 };
                 out[i ^ term.x as usize] += turn * a * sign;
             }
         }
@@ -108,7 +114,9 @@ impl DeviceKernels for Plain {
     }
     fn upload(&self, state: &mut State, amplitudes: &[u8]) -> Result<()> {
         let parts: Vec<f64> = match state.precision {
-            Precision::Double => amplitudes.as_chunks().0.iter().map(|b| f64::from_ne_bytes(*b)).collect(),
+            Precision::Double => {
+                amplitudes.as_chunks().0.iter().map(|b| f64::from_ne_bytes(*b)).collect()
+            }
             Precision::Single => {
                 amplitudes.as_chunks().0.iter().map(|b| f64::from(f32::from_ne_bytes(*b))).collect()
             }
@@ -123,7 +131,12 @@ impl DeviceKernels for Plain {
         let parts = state.amplitudes.iter().flat_map(|a| [a.re, a.im]);
         match state.precision {
             Precision::Double => {
-                amplitudes.as_chunks_mut().0.iter_mut().zip(parts).for_each(|(b, x)| *b = x.to_ne_bytes());
+                amplitudes
+                    .as_chunks_mut()
+                    .0
+                    .iter_mut()
+                    .zip(parts)
+                    .for_each(|(b, x)| *b = x.to_ne_bytes());
             }
             Precision::Single => amplitudes
                 .as_chunks_mut()
@@ -186,7 +199,8 @@ impl DeviceKernels for Plain {
     fn sample(&self, state: &State, uniforms: &[f64], indices: &mut [u64]) -> Result<()> {
         self.called("sample");
         let total: f64 = state.amplitudes.iter().map(|a| a.norm_sqr()).sum();
-        let last = state.amplitudes.iter().rposition(|a| a.norm_sqr() > 0.0).ok_or("a state of zeros")?;
+        let last =
+            state.amplitudes.iter().rposition(|a| a.norm_sqr() > 0.0).ok_or("a state of zeros")?;
         let (mut sum, mut at) = (state.amplitudes[0].norm_sqr(), 0);
         for (u, index) in uniforms.iter().zip(indices) {
             while sum <= u * total && at < last {

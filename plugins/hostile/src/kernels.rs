@@ -1,4 +1,5 @@
-//! Gate kernels on the host's memory that compute as they should, unless the option `kernel` says otherwise.
+//! Gate kernels on the host's memory that compute as they should, unless the option `kernel` says
+//! otherwise.
 
 use ketgrad_plugin_sdk::{C64, Gates, HostKernels, Par, Query, Result};
 
@@ -25,14 +26,16 @@ impl HostKernels for Here {
         for gate in gates.iter() {
             let (mask, value) = (gate.control_mask as usize, gate.control_value as usize);
             let dim = 1usize << gate.targets.len();
-            let spread =
-                |row: usize| gate.targets.iter().enumerate().fold(0, |at, (k, t)| at | (row >> k & 1) << t);
+            let spread = |row: usize| {
+                gate.targets.iter().enumerate().fold(0, |at, (k, t)| at | (row >> k & 1) << t)
+            };
             let offsets: Vec<usize> = (0..dim).map(spread).collect();
             for base in 0..amplitudes.len() {
                 if base & offsets[dim - 1] != 0 || base & mask != value {
                     continue;
                 }
-                let old: Vec<C64> = offsets.iter().map(|offset| amplitudes[base | offset]).collect();
+                let old: Vec<C64> =
+                    offsets.iter().map(|offset| amplitudes[base | offset]).collect();
                 for (row, offset) in offsets.iter().enumerate() {
                     amplitudes[base | offset] =
                         (0..dim).map(|column| gate.matrix[row * dim + column] * old[column]).sum();

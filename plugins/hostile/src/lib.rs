@@ -1,15 +1,16 @@
 //! A plugin that misbehaves on request, to test the host. What a C plugin can do worse is in
 //! `plugins/host/tests/hostile.c`.
 //!
-//! Option `init`: `panic` or `error` after a rule was added. Option `device`: `ok`, or the call of a device that panics.
-//! Option `breaks`: rules that fail in every call, one named by it or `all`. Option `kernel`: `ok`, or how gate kernels
-//! misbehave; `kernel_name`: their name.
+//! Option `init`: `panic` or `error` after a rule was added. Option `device`: `ok`, or the call of
+//! a device that panics. Option `breaks`: rules that fail in every call, one named by it or `all`.
+//! Option `kernel`: `ok`, or how gate kernels misbehave; `kernel_name`: their name.
 
 mod device;
 mod kernels;
 
 use ketgrad_plugin_sdk::{
-    C64, Dense, Operation, Plugin, Registrar, Result, RuleDef, Value, ValueMut, View, ViewMut, export_plugin,
+    C64, Dense, Operation, Plugin, Registrar, Result, RuleDef, Value, ValueMut, View, ViewMut,
+    export_plugin,
 };
 
 struct Hostile;
@@ -34,9 +35,13 @@ impl Plugin for Hostile {
                 .program("rule liar(x) { kernel(x) } pullback(x, y, y_bar) { 3.0 * x * y_bar }"),
         )?;
         registrar.rule(RuleDef::new("infinite", 1).f64(|x| x[0] / 0.0))?;
-        registrar.rule(RuleDef::new("nowhere", 1).f64(|_| f64::NAN).program("rule nowhere(x) { x * x }"))?;
         registrar.rule(
-            RuleDef::new("cube", 1).f64(|x| x[0] * x[0] * x[0]).program("rule cube(x) { x * x * x }"),
+            RuleDef::new("nowhere", 1).f64(|_| f64::NAN).program("rule nowhere(x) { x * x }"),
+        )?;
+        registrar.rule(
+            RuleDef::new("cube", 1)
+                .f64(|x| x[0] * x[0] * x[0])
+                .program("rule cube(x) { x * x * x }"),
         )?;
         registrar.rule(RuleDef::new("scan", 1).signature("(xs: array) -> array").dense(Scan))?;
         registrar.rule(RuleDef::new("norm2", 1).signature("(xs: array) -> real").dense(Norm2))?;
@@ -57,12 +62,14 @@ impl Plugin for Hostile {
                     "rule croot(z: complex) { kernel(z) } pullback(z, y, y_bar) { conj(0.5 / y) * y_bar }",
                 ),
         )?;
-        registrar.rule(RuleDef::new("vander", 1).signature("(xs: array) -> array").dense(Vander))?;
+        registrar
+            .rule(RuleDef::new("vander", 1).signature("(xs: array) -> array").dense(Vander))?;
         registrar.rule(polar())?;
         if let Some(breaks) = registrar.option("breaks") {
             for name in BREAKS.iter().filter(|name| breaks == "all" || breaks == **name) {
-                registrar
-                    .rule(RuleDef::new(name, 1).signature("(xs: array) -> array").dense(Breaks(name)))?;
+                registrar.rule(
+                    RuleDef::new(name, 1).signature("(xs: array) -> array").dense(Breaks(name)),
+                )?;
             }
         }
         if let Some(how) = registrar.option("kernel") {
@@ -78,8 +85,14 @@ impl Plugin for Hostile {
 }
 
 /// How a kernel on arrays fails in every call, but for the last, which says in words what it needs.
-const BREAKS: [&str; 6] =
-    ["forward_panics", "no_number", "many_dimensions", "pullback_panics", "pullback_errs", "needs_hundred"];
+const BREAKS: [&str; 6] = [
+    "forward_panics",
+    "no_number",
+    "many_dimensions",
+    "pullback_panics",
+    "pullback_errs",
+    "needs_hundred",
+];
 
 /// Twice an array.
 struct Breaks(&'static str);
@@ -197,7 +210,11 @@ impl Dense<f64> for Vander {
         x_bar: &mut [ViewMut<'_, f64>],
     ) -> Result<()> {
         let rows = y_bar.data.chunks_exact(3).zip(x[0].data);
-        x_bar[0].data.iter_mut().zip(rows).for_each(|(bar, (row, x))| *bar = row[1] + 2.0 * x * row[2]);
+        x_bar[0]
+            .data
+            .iter_mut()
+            .zip(rows)
+            .for_each(|(bar, (row, x))| *bar = row[1] + 2.0 * x * row[2]);
         Ok(())
     }
 }
@@ -216,7 +233,9 @@ impl Operation for Polar {
     type Tape = Vec<C64>;
     fn shapes(&self, x: &[Value<'_>]) -> Result<Vec<Vec<u64>>> {
         if x[0].shape() != x[2].shape() {
-            return Err(format!("lengths of shape {:?}, ints of {:?}", x[0].shape(), x[2].shape()).into());
+            return Err(
+                format!("lengths of shape {:?}, ints of {:?}", x[0].shape(), x[2].shape()).into()
+            );
         }
         Ok(vec![x[0].shape().to_vec(), vec![]])
     }

@@ -1,10 +1,12 @@
 //! Kernels for state vectors as a plugin: AVX-512 or AVX2, whichever the processor has.
 //!
-//! It shows how a plugin brings kernels, and that they cost what the same kernels cost inside: one call a run of
-//! gates. An operator on one qubit walks pairs of runs of 2^t amplitudes with vector registers; what has more
-//! targets, and runs shorter than a register, take the loop over all indices.
+//! It shows how a plugin brings kernels, and that they cost what the same kernels cost inside: one
+//! call a run of gates. An operator on one qubit walks pairs of runs of 2^t amplitudes with vector
+//! registers; what has more targets, and runs shorter than a register, take the loop over all
+//! indices.
 //!
-//! Option `score`: how well it says to do; the built-in kernels are 100, and so is it without the option.
+//! Option `score`: how well it says to do; the built-in kernels are 100, and so is it without the
+//! option.
 
 mod general;
 #[cfg(target_arch = "x86_64")]
@@ -22,7 +24,9 @@ impl Plugin for QKernels {
     fn register(&self, registrar: &mut Registrar<'_>) -> Result<()> {
         let score = match registrar.option("score") {
             None => 100,
-            Some(text) => text.parse().map_err(|_| format!("score = {text}: expected a whole number"))?,
+            Some(text) => {
+                text.parse().map_err(|_| format!("score = {text}: expected a whole number"))?
+            }
         };
         registrar.kernels(Kernels { score, set: Set::detect() })
     }
@@ -104,7 +108,9 @@ impl Kernels {
             Set::Avx512 if zeros.len() >= 4 => unsafe { vectors::avx512(zeros, ones, matrix) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: a set is chosen where the processor has it, and AVX2 where it has AVX-512.
-            Set::Avx2 | Set::Avx512 if zeros.len() >= 2 => unsafe { vectors::avx2(zeros, ones, matrix) },
+            Set::Avx2 | Set::Avx512 if zeros.len() >= 2 => unsafe {
+                vectors::avx2(zeros, ones, matrix)
+            },
             _ => general::pair(zeros, ones, matrix),
         }
     }

@@ -1,7 +1,8 @@
 //! Two runs of amplitudes through a 2x2 matrix, with vector registers.
 //!
-//! A register holds amplitudes with real and imaginary parts in turn. A product with a constant `m = p + i q` is
-//! `p x` plus `q` times the swapped `x` with the sign of the real parts turned: one `fmaddsub`.
+//! A register holds amplitudes with real and imaginary parts in turn. A product with a constant
+//! `m = p + i q` is `p x` plus `q` times the swapped `x` with the sign of the real parts turned:
+//! one `fmaddsub`.
 #![expect(unsafe_code, reason = "loads and stores of vector registers")]
 
 use std::arch::x86_64::*;
@@ -13,12 +14,16 @@ macro_rules! kernel {
         $name:ident, $inner:ident, $features:literal, $lanes:literal,
         $set1:ident $load:ident $store:ident $swap:ident($imm:literal) $mul:ident $fmadd:ident $fmaddsub:ident
     ) => {
-        /// `(x, y) = (a x + b y, c x + d y)` along two runs whose length is a multiple of the register's.
+        /// `(x, y) = (a x + b y, c x + d y)` along two runs whose length is a multiple of the
+        /// register's.
         ///
         /// # Safety
         /// The processor has the features.
         pub(crate) unsafe fn $name(zeros: &mut [C64], ones: &mut [C64], matrix: [C64; 4]) {
-            assert!(zeros.len() == ones.len() && zeros.len() % $lanes == 0, "two runs of whole registers");
+            assert!(
+                zeros.len() == ones.len() && zeros.len() % $lanes == 0,
+                "two runs of whole registers"
+            );
             // SAFETY: the caller promises that the processor has the features.
             unsafe { $inner(zeros, ones, matrix) }
         }
@@ -45,7 +50,8 @@ macro_rules! kernel {
                     let v = $fmaddsub(cr, x, $fmadd(di, sy, $mul(ci, sx)));
                     ($fmadd(br, y, u), $fmadd(dr, y, v))
                 };
-                // SAFETY: each chunk is a register of amplitudes, which are pairs of f64, and ours alone.
+                // SAFETY: each chunk is a register of amplitudes, which are pairs of f64, and ours
+                // alone.
                 unsafe {
                     $store(at_x, u);
                     $store(at_y, v);

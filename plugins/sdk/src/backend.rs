@@ -69,8 +69,8 @@ pub trait HostKernels: Send + Sync + 'static {
     fn max_targets(&self) -> u32 {
         2
     }
-    /// Applies the operators in order. Amplitude i belongs to the basis state whose bits are those of i, qubit 0 the
-    /// least significant.
+    /// Applies the operators in order. Amplitude i belongs to the basis state whose bits are those
+    /// of i, qubit 0 the least significant.
     ///
     /// # Errors
     /// Why it could not; the amplitudes are then of no use.

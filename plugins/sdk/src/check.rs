@@ -11,13 +11,15 @@ use crate::{
 
 use derivative::{Input, Part, derivative};
 
-/// Checks the kernel of a rule at a point: that it gives a finite number, and the same bits in every call, with others
-/// between; and that a pullback on arrays agrees with central differences, element by element for each unit cotangent, and is
-/// linear in its cotangent. The kernel is called as the host calls it, with what the [signature](RuleDef::signature)
-/// says: each number is one of the point's in order, an array gets all that the numbers leave over, and several arrays get
-/// equal parts of it. So a rule `(a, xs: array)` at `[2.0, 0.3, 0.5]` has the inputs 2, of shape `[]`, and `[0.3, 0.5]`, of
-/// shape `[2]`. Without a signature all inputs are numbers. The numbers of a point are the real parts of complex ones; on
-/// arrays half of the next number is the imaginary part, on numbers alone it is zero.
+/// Checks the kernel of a rule at a point: that it gives a finite number, and the same bits in
+/// every call, with others between; and that a pullback on arrays agrees with central differences,
+/// element by element for each unit cotangent, and is linear in its cotangent. The kernel is called
+/// as the host calls it, with what the [signature](RuleDef::signature) says: each number is one of
+/// the point's in order, an array gets all that the numbers leave over, and several arrays get
+/// equal parts of it. So a rule `(a, xs: array)` at `[2.0, 0.3, 0.5]` has the inputs 2, of shape
+/// `[]`, and `[0.3, 0.5]`, of shape `[2]`. Without a signature all inputs are numbers. The numbers
+/// of a point are the real parts of complex ones; on arrays half of the next number is the
+/// imaginary part, on numbers alone it is zero.
 ///
 /// ```
 /// use ketgrad_plugin_sdk::{RuleDef, check_rule};
@@ -30,7 +32,8 @@ use derivative::{Input, Part, derivative};
 /// The program is compared where programs can run: `ketgrad plugins verify`.
 ///
 /// # Errors
-/// What does not agree, in words; or that the kernel is not smooth at the point, so that nothing can be compared.
+/// What does not agree, in words; or that the kernel is not smooth at the point, so that nothing
+/// can be compared.
 pub fn check_rule(rule: &RuleDef, point: &[f64]) -> Result<()> {
     let name = &rule.name;
     let signature = Signature::of(rule)?;
@@ -51,13 +54,21 @@ pub fn check_rule(rule: &RuleDef, point: &[f64]) -> Result<()> {
             signature.inputs::<C64>(name, point)?;
             number(name, point, f, &complex(point))
         }
-        Kernel::DenseF64(dense) => {
-            derivative(name, dense.as_ref(), signature.gives_array()?, &signature.inputs(name, point)?)
+        Kernel::DenseF64(dense) => derivative(
+            name,
+            dense.as_ref(),
+            signature.gives_array()?,
+            &signature.inputs(name, point)?,
+        ),
+        Kernel::DenseC64(dense) => derivative(
+            name,
+            dense.as_ref(),
+            signature.gives_array()?,
+            &signature.inputs(name, point)?,
+        ),
+        Kernel::Operation(operation) => {
+            operation::check(name, operation.as_ref(), &signature, point)
         }
-        Kernel::DenseC64(dense) => {
-            derivative(name, dense.as_ref(), signature.gives_array()?, &signature.inputs(name, point)?)
-        }
-        Kernel::Operation(operation) => operation::check(name, operation.as_ref(), &signature, point),
         Kernel::None => signature.inputs::<f64>(name, point).map(|_| ()),
     }
 }
@@ -67,7 +78,12 @@ fn complex(point: &[f64]) -> Vec<C64> {
 }
 
 /// A kernel on numbers.
-fn number<T: Part>(name: &str, point: &[f64], f: &dyn Fn(&[T]) -> Result<T>, x: &[T]) -> Result<()> {
+fn number<T: Part>(
+    name: &str,
+    point: &[f64],
+    f: &dyn Fn(&[T]) -> Result<T>,
+    x: &[T],
+) -> Result<()> {
     let value = |x: &[T]| f(x).map_err(|e| Error::new(format!("`{name}` fails at {point:?}: {e}")));
     let y = value(x)?;
     if !y.parts().iter().all(|y| y.is_finite()) {
@@ -80,7 +96,9 @@ fn number<T: Part>(name: &str, point: &[f64], f: &dyn Fn(&[T]) -> Result<T>, x: 
         let _ = f(&beside);
         let again = value(x)?;
         if again.parts().map(f64::to_bits) != y.parts().map(f64::to_bits) {
-            return Err(Error::new(format!("`{name}` gives two values at {point:?}: {y:?} and {again:?}")));
+            return Err(Error::new(format!(
+                "`{name}` gives two values at {point:?}: {y:?} and {again:?}"
+            )));
         }
     }
     Ok(())
@@ -92,13 +110,18 @@ impl Signature {
         let arrays = self.inputs.iter().filter(|k| k.is_array()).count();
         let numbers = self.inputs.len() - arrays;
         let wrong = |takes: String| {
-            Error::new(format!("`{name}` takes {takes}; the point {point:?} has {} numbers", point.len()))
+            Error::new(format!(
+                "`{name}` takes {takes}; the point {point:?} has {} numbers",
+                point.len()
+            ))
         };
         let left = point.len().checked_sub(numbers);
         let length = match (arrays, left) {
             (0, Some(0)) => 0,
             (0, _) => {
-                return Err(wrong(format!("{numbers} numbers, and arrays where its signature says `array`")));
+                return Err(wrong(format!(
+                    "{numbers} numbers, and arrays where its signature says `array`"
+                )));
             }
             (_, Some(left)) if left % arrays == 0 => left / arrays,
             _ => return Err(wrong(format!("{numbers} numbers and {arrays} arrays of one length"))),

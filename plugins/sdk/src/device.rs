@@ -1,7 +1,8 @@
 //! Kernels for state vectors in memory of a device.
 //!
-//! A state is made on the device, goes through all its gates there, and what is asked of it comes back as values:
-//! expectation values, inner products, samples. Amplitudes move only when somebody wants to see them.
+//! A state is made on the device, goes through all its gates there, and what is asked of it comes
+//! back as values: expectation values, inner products, samples. Amplitudes move only when somebody
+//! wants to see them.
 
 pub use ketgrad_plugin_abi::{Inner, PauliTerm};
 
@@ -23,28 +24,32 @@ pub enum Memory {
 /// Kernels for states in memory of a device; see [`Registrar::device`](crate::Registrar::device).
 ///
 /// # What the host promises
-/// - States that come together in one call have the same number of qubits and the same precision; where one of them is
-///   changed they are different states.
-/// - Bytes are those of 2^n amplitudes, real and imaginary part in turn, each an `f64` or an `f32` by the precision:
-///   amplitude i belongs to the basis state whose bits are those of i, qubit 0 the least significant. The address is
-///   that of a slice of such numbers.
-/// - Operators have at most [`DeviceKernels::max_targets`] targets and are of the kinds in [`DeviceKernels::gates`] or
-///   dense. Their matrices are in double precision whatever the state's is.
-/// - One call at a time has a state; calls with different states may come from several threads at once.
+/// - States that come together in one call have the same number of qubits and the same precision;
+///   where one of them is changed they are different states.
+/// - Bytes are those of 2^n amplitudes, real and imaginary part in turn, each an `f64` or an `f32`
+///   by the precision: amplitude i belongs to the basis state whose bits are those of i, qubit 0
+///   the least significant. The address is that of a slice of such numbers.
+/// - Operators have at most [`DeviceKernels::max_targets`] targets and are of the kinds in
+///   [`DeviceKernels::gates`] or dense. Their matrices are in double precision whatever the state's
+///   is.
+/// - One call at a time has a state; calls with different states may come from several threads at
+///   once.
 ///
-/// Work may go on after a call that gives no value has returned. Its error then comes out at the next call that waits:
-/// [`DeviceKernels::sync`], or one that gives a value.
+/// Work may go on after a call that gives no value has returned. Its error then comes out at the
+/// next call that waits: [`DeviceKernels::sync`], or one that gives a value.
 pub trait DeviceKernels: Send + Sync + 'static {
     /// A state on the device.
     type State: Send + 'static;
 
     /// Its name, for people and for the config: `cuda:0`.
     fn name(&self) -> String;
-    /// A few lines for people: what the device is, how much memory it has, or why it cannot be used.
+    /// A few lines for people: what the device is, how much memory it has, or why it cannot be
+    /// used.
     fn describe(&self) -> String {
         String::new()
     }
-    /// How well it would do: the built-in kernels are 100, 0 is not at all. Cheap; it starts no device.
+    /// How well it would do: the built-in kernels are 100, 0 is not at all. Cheap; it starts no
+    /// device.
     fn score(&self, query: &Query) -> i32;
     /// The precisions that it has.
     fn precisions(&self) -> &[Precision];
@@ -98,8 +103,9 @@ pub trait DeviceKernels: Send + Sync + 'static {
     /// # Errors
     /// Why it could not; the state is then of no use.
     fn apply(&self, state: &mut Self::State, gates: Gates<'_>) -> Result<()>;
-    /// Applies the operators to both states; `values[k]` is `im <lambda|P|psi>` of `inners[k]`, taken before operator
-    /// number `inners[k].before`, or after all of them. The inner products are in that order. Waits.
+    /// Applies the operators to both states; `values[k]` is `im <lambda|P|psi>` of `inners[k]`,
+    /// taken before operator number `inners[k].before`, or after all of them. The inner products
+    /// are in that order. Waits.
     ///
     /// # Errors
     /// As [`DeviceKernels::apply`].
@@ -130,9 +136,15 @@ pub trait DeviceKernels: Send + Sync + 'static {
     ///
     /// # Errors
     /// As [`DeviceKernels::apply`].
-    fn apply_paulis(&self, terms: &[PauliTerm], from: &Self::State, to: &mut Self::State) -> Result<()>;
-    /// For each number u of an ascending list in [0, 1), the first index up to which the probabilities add up to more
-    /// than u times the sum of all of them. Where rounding leaves none, the last index that can occur.
+    fn apply_paulis(
+        &self,
+        terms: &[PauliTerm],
+        from: &Self::State,
+        to: &mut Self::State,
+    ) -> Result<()>;
+    /// For each number u of an ascending list in [0, 1), the first index up to which the
+    /// probabilities add up to more than u times the sum of all of them. Where rounding leaves
+    /// none, the last index that can occur.
     ///
     /// # Errors
     /// As [`DeviceKernels::expectation`]; the sum is 0 or not finite.

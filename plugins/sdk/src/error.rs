@@ -23,7 +23,8 @@ impl Error {
     pub fn unsupported(message: impl Into<String>) -> Error {
         Error { status: abi::UNSUPPORTED, message: message.into() }
     }
-    /// The hardware is missing: a plugin that says so at registration is left out quietly if it is optional.
+    /// The hardware is missing: a plugin that says so at registration is left out quietly if it is
+    /// optional.
     pub fn no_hardware(message: impl Into<String>) -> Error {
         Error { status: abi::NO_HARDWARE, message: message.into() }
     }

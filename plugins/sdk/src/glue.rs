@@ -15,7 +15,9 @@ use std::{
     sync::{Mutex, Once, PoisonError},
 };
 
-use ketgrad_plugin_abi::{self as abi, Array, Backend, Err, GateList, Host, Rule, Shape, Status, Str};
+use ketgrad_plugin_abi::{
+    self as abi, Array, Backend, Err, GateList, Host, Rule, Shape, Status, Str,
+};
 
 use crate::{
     C64, Plugin,
@@ -48,7 +50,8 @@ pub unsafe fn init(plugin: &dyn Plugin, host: *const Host, err: *mut Err) -> Sta
             let text = payload.downcast_ref::<&str>().copied();
             let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
             let what = text.unwrap_or("a panic without a message");
-            let place = info.location().map_or(String::new(), |l| format!(" at {}:{}", l.file(), l.line()));
+            let place =
+                info.location().map_or(String::new(), |l| format!(" at {}:{}", l.file(), l.line()));
             LAST_PANIC.with(|last| *last.borrow_mut() = Some(format!("{what}{place}")));
         }));
     });
@@ -144,8 +147,8 @@ pub(crate) fn add_rule(host: &Host, mut rule: RuleDef) -> Result<()> {
     // The texts that `raw` points to live in the box.
     let user = Box::into_raw(Box::new(rule));
     raw.user = user.cast();
-    // SAFETY: the host copies the struct; every function in it takes the `user` of this rule. Its texts are those of
-    // the box, which stays until `drop_rule`.
+    // SAFETY: the host copies the struct; every function in it takes the `user` of this rule. Its
+    // texts are those of the box, which stays until `drop_rule`.
     let added = asked(|err| unsafe { add(host.ctx, &raw, err) });
     if added.is_err() {
         // SAFETY: the host has not kept it.
@@ -229,8 +232,8 @@ unsafe fn view_mut<'a, T: Element>(array: &Array) -> Result<ViewMut<'a, T>> {
     // SAFETY: `checked` has seen the kind, the memory and that there are no gaps.
     let shape = unsafe { parts(array.shape, array.ndim as usize) };
     let data = array.data.cast::<T>();
-    // SAFETY: `checked` has seen that `len` elements follow each other without gaps, and the caller promises that they
-    // are ours alone.
+    // SAFETY: `checked` has seen that `len` elements follow each other without gaps, and the caller
+    // promises that they are ours alone.
     let data = if len == 0 { &mut [] } else { unsafe { slice::from_raw_parts_mut(data, len) } };
     Ok(ViewMut { shape, data })
 }
@@ -252,7 +255,9 @@ fn checked(array: &Array, dtype: u32) -> Result<usize> {
     // SAFETY: a host's array has `ndim` lengths.
     let shape = unsafe { parts(array.shape, array.ndim as usize) };
     let product = shape.iter().try_fold(1u64, |n, d| n.checked_mul(*d));
-    product.and_then(|n| usize::try_from(n).ok()).ok_or_else(|| Error::new("an array beyond any memory"))
+    product
+        .and_then(|n| usize::try_from(n).ok())
+        .ok_or_else(|| Error::new("an array beyond any memory"))
 }
 
 /// The inputs of a rule.
@@ -341,10 +346,14 @@ unsafe extern "C" fn pullback<T: Element>(
     let rule = unsafe { rule(user) };
     guarded(err, || {
         // SAFETY: the host gives `n_in` arrays twice, the second to be filled, and one twice.
-        let (x, y, y_bar) = unsafe { (inputs::<T>(rule, x)?, view::<T>(&*y)?, view::<T>(&*y_bar)?) };
+        let (x, y, y_bar) =
+            unsafe { (inputs::<T>(rule, x)?, view::<T>(&*y)?, view::<T>(&*y_bar)?) };
         // SAFETY: the host gives `n_in` arrays to be filled, which do not overlap.
         let mut x_bar: Vec<_> = unsafe {
-            parts(x_bar, rule.n_in as usize).iter().map(|a| view_mut::<T>(a)).collect::<Result<_>>()?
+            parts(x_bar, rule.n_in as usize)
+                .iter()
+                .map(|a| view_mut::<T>(a))
+                .collect::<Result<_>>()?
         };
         // SAFETY: `tape` is what `forward` made of this rule, not yet freed.
         let tape = unsafe { kept(tape)? };
@@ -439,7 +448,8 @@ unsafe extern "C" fn describe<K: HostKernels>(user: *mut c_void, text: *mut Err)
     abi::OK
 }
 
-/// What a score is below 0 where it panicked: a host takes it for 0, and asks for the description, which says so.
+/// What a score is below 0 where it panicked: a host takes it for 0, and asks for the description,
+/// which says so.
 const SCORE_PANICKED: i32 = i32::MIN;
 
 /// A backend, and what the panic said if the last call for a score did.
@@ -459,7 +469,10 @@ impl<K> Scored<K> {
             Err(payload) => {
                 std::mem::forget(payload);
                 let said = LAST_PANIC.with(|last| last.borrow_mut().take());
-                (SCORE_PANICKED, Some(format!("it panicked: {}", said.unwrap_or_else(|| "a panic".into()))))
+                (
+                    SCORE_PANICKED,
+                    Some(format!("it panicked: {}", said.unwrap_or_else(|| "a panic".into()))),
+                )
             }
         };
         *self.panicked.lock().unwrap_or_else(PoisonError::into_inner) = said;
@@ -482,13 +495,15 @@ unsafe extern "C" fn apply_host<K: HostKernels>(
     err: *mut Err,
 ) -> Status {
     // SAFETY: `user` is these kernels; the host's table and the list are good for the call.
-    let (kernels, host, list) = unsafe { (&(*user.cast::<Scored<K>>()).backend, host.as_ref(), *gates) };
+    let (kernels, host, list) =
+        unsafe { (&(*user.cast::<Scored<K>>()).backend, host.as_ref(), *gates) };
     guarded(err, || {
         if dtype != abi::C64 || n_qubits >= usize::BITS {
             return Err(Error::unsupported("a state of another kind"));
         }
         // SAFETY: the host gives 2^n amplitudes that nobody else looks at.
-        let amplitudes = unsafe { slice::from_raw_parts_mut(amplitudes.cast::<C64>(), 1 << n_qubits) };
+        let amplitudes =
+            unsafe { slice::from_raw_parts_mut(amplitudes.cast::<C64>(), 1 << n_qubits) };
         kernels.apply(&Par { host }, amplitudes, Gates { list, of: PhantomData })
     })
 }

@@ -75,7 +75,12 @@ impl Par<'_> {
     ///
     /// # Errors
     /// A part panicked.
-    pub fn run(&self, count: usize, grain: usize, body: impl Fn(usize, usize) + Sync) -> Result<()> {
+    pub fn run(
+        &self,
+        count: usize,
+        grain: usize,
+        body: impl Fn(usize, usize) + Sync,
+    ) -> Result<()> {
         match self.host {
             Some(host) if count > grain && self.threads() > 1 => {
                 services::parallel(host, count, grain, &body)
@@ -86,7 +91,8 @@ impl Par<'_> {
             }
         }
     }
-    /// Calls `body(start, part)` for the parts of a slice of `chunk` elements each, on all threads, and waits.
+    /// Calls `body(start, part)` for the parts of a slice of `chunk` elements each, on all threads,
+    /// and waits.
     ///
     /// # Errors
     /// A part panicked.

@@ -1,6 +1,7 @@
 //! Write plugins for ketgrad without unsafe code.
 //!
-//! A plugin is a crate with `crate-type = ["cdylib"]` that depends on this one and on nothing else of ketgrad:
+//! A plugin is a crate with `crate-type = ["cdylib"]` that depends on this one and on nothing else
+//! of ketgrad:
 //!
 //! ```
 //! use ketgrad_plugin_sdk::{Plugin, Registrar, Result, RuleDef, export_plugin};
@@ -22,20 +23,21 @@
 //! ```
 //!
 //! # What a rule may have
-//! - a **kernel**: compiled code for numbers ([`RuleDef::f64`], [`RuleDef::c64`]), arrays ([`RuleDef::dense`])
-//!   or both kinds of numbers and several results ([`RuleDef::operation`]);
-//! - a **program**: the rule as text in the program language. In it `kernel(…)` is the kernel. Programs run on every
-//!   kind of number and are differentiated again. Of rules with a kernel alone those on arrays have first derivatives,
-//!   by their pullback, and those on numbers none.
+//! - a **kernel**: compiled code for numbers ([`RuleDef::f64`], [`RuleDef::c64`]), arrays
+//!   ([`RuleDef::dense`]) or both kinds of numbers and several results ([`RuleDef::operation`]);
+//! - a **program**: the rule as text in the program language. In it `kernel(…)` is the kernel.
+//!   Programs run on every kind of number and are differentiated again. Of rules with a kernel
+//!   alone those on arrays have first derivatives, by their pullback, and those on numbers none.
 //!
 //! # What else a plugin may bring
-//! Kernels for states in the host's memory ([`HostKernels`]), or a device that keeps states in memory of its own
-//! ([`DeviceKernels`]).
+//! Kernels for states in the host's memory ([`HostKernels`]), or a device that keeps states in
+//! memory of its own ([`DeviceKernels`]).
 //!
 //! # What to keep in mind
-//! - Rules and kernels are called from any thread. A panic becomes an error of the host; `panic = "abort"` is refused.
-//! - The plugin has its own copy of every crate: its own thread pool, logger and panic hook. Use [`Par`] and
-//!   [`Registrar::info`].
+//! - Rules and kernels are called from any thread. A panic becomes an error of the host;
+//!   `panic = "abort"` is refused.
+//! - The plugin has its own copy of every crate: its own thread pool, logger and panic hook. Use
+//!   [`Par`] and [`Registrar::info`].
 //! - Libraries are never unloaded.
 
 mod backend;
@@ -72,7 +74,8 @@ pub trait Plugin: Sync {
     fn register(&self, registrar: &mut Registrar<'_>) -> Result<()>;
 }
 
-/// Exports a plugin: a constant of a type that implements [`Plugin`], its name and its version. Once a library.
+/// Exports a plugin: a constant of a type that implements [`Plugin`], its name and its version.
+/// Once a library.
 #[macro_export]
 macro_rules! export_plugin {
     ($plugin:expr, $name:expr, $version:expr) => {
@@ -88,7 +91,8 @@ macro_rules! export_plugin {
                 host: *const $crate::__abi::Host,
                 err: *mut $crate::__abi::Err,
             ) -> $crate::__abi::Status {
-                // SAFETY: the host calls this with its table and a message buffer, both good for the call.
+                // SAFETY: the host calls this with its table and a message buffer, both good for
+                // the call.
                 unsafe { $crate::__init(&$plugin, host, err) }
             }
             $crate::__abi::Desc {

@@ -37,7 +37,9 @@ impl<'a> Value<'a> {
     pub fn complex(&self) -> Result<View<'a, C64>> {
         match self {
             Value::Complex(view) => Ok(*view),
-            Value::Real(_) => Err(Error::new("expected complex numbers, given real ones: see the signature")),
+            Value::Real(_) => {
+                Err(Error::new("expected complex numbers, given real ones: see the signature"))
+            }
         }
     }
     /// The lengths of its dimensions.
@@ -86,8 +88,9 @@ impl<'a> ValueMut<'a> {
     }
 }
 
-/// A kernel of several results, or of real and complex numbers together, as the [signature](crate::RuleDef::signature) says. Programs
-/// get several results as a tuple. Since version 1.3 of the interface.
+/// A kernel of several results, or of real and complex numbers together, as the
+/// [signature](crate::RuleDef::signature) says. Programs get several results as a tuple. Since
+/// version 1.3 of the interface.
 ///
 /// ```
 /// use ketgrad_plugin_sdk::{C64, Operation, Result, RuleDef, Value, ValueMut};
@@ -125,8 +128,8 @@ pub trait Operation: Send + Sync + 'static {
     /// # Errors
     /// Why there are none.
     fn forward(&self, x: &[Value<'_>], y: &mut [ValueMut<'_>]) -> Result<Self::Tape>;
-    /// Fills the cotangents of the inputs, zeros at first. The cotangent of a complex number `u + iv` is `dL/du + i dL/dv` of a
-    /// real loss L; that of an int is not read.
+    /// Fills the cotangents of the inputs, zeros at first. The cotangent of a complex number
+    /// `u + iv` is `dL/du + i dL/dv` of a real loss L; that of an int is not read.
     ///
     /// # Errors
     /// Why there are none.

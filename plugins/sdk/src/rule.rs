@@ -159,8 +159,8 @@ pub enum Kernel {
     Operation(Box<dyn ErasedOperation>),
 }
 
-/// A rule to be registered. Two of one name, one on real and one on complex numbers, share the name: a program that
-/// calls it with a complex number gets the second.
+/// A rule to be registered. Two of one name, one on real and one on complex numbers, share the
+/// name: a program that calls it with a complex number gets the second.
 pub struct RuleDef {
     pub(crate) name: String,
     pub(crate) n_in: u32,
@@ -196,15 +196,15 @@ impl RuleDef {
             kernel: Kernel::None,
         }
     }
-    /// What it takes and gives, in the words of the program language: `(n: int, x) -> real`, of several results
-    /// `(zs: array<complex>) -> (complex, array)`. Without one: numbers.
+    /// What it takes and gives, in the words of the program language: `(n: int, x) -> real`, of
+    /// several results `(zs: array<complex>) -> (complex, array)`. Without one: numbers.
     #[must_use]
     pub fn signature(mut self, signature: &str) -> RuleDef {
         signature.clone_into(&mut self.signature);
         self
     }
-    /// The rule as text: `rule name(x) { … } pullback(x, y, y_bar) { … }`, and functions that it needs before it. In it
-    /// `kernel(…)` is the kernel.
+    /// The rule as text: `rule name(x) { … } pullback(x, y, y_bar) { … }`, and functions that it
+    /// needs before it. In it `kernel(…)` is the kernel.
     #[must_use]
     pub fn program(mut self, text: &str) -> RuleDef {
         text.clone_into(&mut self.program);
@@ -222,9 +222,9 @@ impl RuleDef {
         self.kernel = Kernel::C64(Box::new(kernel));
         self
     }
-    /// The kernel on real numbers, of a function that has no value everywhere. An error reaches the user of the program, with
-    /// the rule, its plugin and the arguments; a kernel that gives NaN there says nothing. Costs a comparison more a call than
-    /// [`RuleDef::f64`].
+    /// The kernel on real numbers, of a function that has no value everywhere. An error reaches the
+    /// user of the program, with the rule, its plugin and the arguments; a kernel that gives NaN
+    /// there says nothing. Costs a comparison more a call than [`RuleDef::f64`].
     ///
     /// ```
     /// use ketgrad_plugin_sdk::{RuleDef, check_rule};
@@ -236,13 +236,19 @@ impl RuleDef {
     /// # Ok::<(), ketgrad_plugin_sdk::Error>(())
     /// ```
     #[must_use]
-    pub fn try_f64(mut self, kernel: impl Fn(&[f64]) -> Result<f64> + Send + Sync + 'static) -> RuleDef {
+    pub fn try_f64(
+        mut self,
+        kernel: impl Fn(&[f64]) -> Result<f64> + Send + Sync + 'static,
+    ) -> RuleDef {
         self.kernel = Kernel::TryF64(Box::new(kernel));
         self
     }
     /// The same on complex numbers.
     #[must_use]
-    pub fn try_c64(mut self, kernel: impl Fn(&[C64]) -> Result<C64> + Send + Sync + 'static) -> RuleDef {
+    pub fn try_c64(
+        mut self,
+        kernel: impl Fn(&[C64]) -> Result<C64> + Send + Sync + 'static,
+    ) -> RuleDef {
         self.kernel = Kernel::TryC64(Box::new(kernel));
         self
     }
@@ -252,8 +258,8 @@ impl RuleDef {
         self.kernel = T::slot(Box::new(kernel));
         self
     }
-    /// The kernel of several results, or of real and complex numbers together, with its pullback. It needs a
-    /// [signature](RuleDef::signature).
+    /// The kernel of several results, or of real and complex numbers together, with its pullback.
+    /// It needs a [signature](RuleDef::signature).
     #[must_use]
     pub fn operation(mut self, kernel: impl Operation) -> RuleDef {
         self.kernel = Kernel::Operation(Box::new(kernel));

@@ -37,7 +37,8 @@ pub(crate) fn parallel<F: Fn(usize, usize) + Sync>(
         from: usize,
         to: usize,
     ) -> Status {
-        // SAFETY: `user` is the body, which outlives `parallel_for`; it may be shared between threads.
+        // SAFETY: `user` is the body, which outlives `parallel_for`; it may be shared between
+        // threads.
         let body = unsafe { &*user.cast::<F>() };
         guarded(ptr::null_mut(), || {
             body(from, to);
@@ -78,7 +79,8 @@ impl<'a, T> Parts<'a, T> {
     pub(crate) fn with(&self, k: usize, body: impl FnOnce(usize, &mut [T])) {
         let start = k * self.chunk;
         let len = self.chunk.min(self.len - start);
-        // SAFETY: parts of different numbers do not overlap, and a host's `parallel_for` covers each number once.
+        // SAFETY: parts of different numbers do not overlap, and a host's `parallel_for` covers
+        // each number once.
         body(start, unsafe { slice::from_raw_parts_mut(self.ptr.add(start), len) });
     }
 }

@@ -64,20 +64,31 @@ impl Signature {
             return Ok(Signature { inputs: vec![number; n], results: vec![number] });
         }
         let wrong = || {
-            Error::new(format!("the signature `{text}` is not of the form `(x, n: int, xs: array) -> real`"))
+            Error::new(format!(
+                "the signature `{text}` is not of the form `(x, n: int, xs: array) -> real`"
+            ))
         };
-        let (inputs, result) = text.split_once("->").map_or((text, None), |(i, r)| (i.trim_end(), Some(r)));
-        let inputs = inputs.strip_prefix('(').and_then(|t| t.strip_suffix(')')).ok_or_else(wrong)?;
+        let (inputs, result) =
+            text.split_once("->").map_or((text, None), |(i, r)| (i.trim_end(), Some(r)));
+        let inputs =
+            inputs.strip_prefix('(').and_then(|t| t.strip_suffix(')')).ok_or_else(wrong)?;
         let inputs = inputs.split(',').map(str::trim).filter(|t| !t.is_empty());
-        let kind_of = |input: &str| input.split_once(':').map_or(Some(number), |(_, k)| Kind::read(k));
+        let kind_of =
+            |input: &str| input.split_once(':').map_or(Some(number), |(_, k)| Kind::read(k));
         let inputs: Vec<Kind> = inputs.map(kind_of).collect::<Option<_>>().ok_or_else(wrong)?;
         if inputs.len() != n {
             let given = inputs.len();
-            return Err(Error::new(format!("the signature `{text}` has {given} inputs, the rule {n}")));
+            return Err(Error::new(format!(
+                "the signature `{text}` has {given} inputs, the rule {n}"
+            )));
         }
         let results = result.map(str::trim).map_or(Some(vec![number]), |r| {
             let several = r.strip_prefix('(').and_then(|r| r.strip_suffix(')'));
-            several.map_or(vec![r], |r| r.split(',').collect()).into_iter().map(Kind::read).collect()
+            several
+                .map_or(vec![r], |r| r.split(',').collect())
+                .into_iter()
+                .map(Kind::read)
+                .collect()
         });
         Ok(Signature { inputs, results: results.ok_or_else(wrong)? })
     }

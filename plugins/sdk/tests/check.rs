@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use ketgrad_plugin_sdk::{
-    C64, Dense, Element, Operation, Result, RuleDef, Value, ValueMut, View, ViewMut, assert_rule, check_rule,
+    C64, Dense, Element, Operation, Result, RuleDef, Value, ValueMut, View, ViewMut, assert_rule,
+    check_rule,
 };
 
 /// `a` times the sum of an array, at inputs of these shapes only; its pullback is off by a factor.
@@ -43,7 +44,11 @@ impl Dense<f64> for Scaled {
 }
 
 fn rule(n: u32, signature: &str, shapes: &'static [&'static [u64]]) -> RuleDef {
-    RuleDef::new("scaled", n).signature(signature).dense(Scaled { shapes, result: vec![], factor: 1.0 })
+    RuleDef::new("scaled", n).signature(signature).dense(Scaled {
+        shapes,
+        result: vec![],
+        factor: 1.0,
+    })
 }
 
 #[test]
@@ -57,7 +62,8 @@ fn inputs_are_those_of_the_signature() {
 
 #[test]
 fn what_does_not_fit_is_said() {
-    let error = |rule: &RuleDef, point: &[f64]| check_rule(rule, point).map_err(|e| e.to_string()).err();
+    let error =
+        |rule: &RuleDef, point: &[f64]| check_rule(rule, point).map_err(|e| e.to_string()).err();
     for (rule, point, words) in [
         (rule(1, "(a) -> real", &[&[]]), &[2.0, 0.3][..], "takes 1 numbers, and arrays where"),
         (rule(2, "(a, xs: array)", &[&[], &[2]]), &[], "takes 1 numbers and 1 arrays"),
@@ -66,12 +72,20 @@ fn what_does_not_fit_is_said() {
         (rule(1, "a -> real", &[]), &[1.0], "is not of the form"),
         (rule(2, "(n: int, a)", &[&[], &[]]), &[1.5, 2.0], "takes an int where the point has 1.5"),
         (
-            RuleDef::new("scaled", 1).dense(Scaled { shapes: &[&[]], result: vec![1], factor: 1.0 }),
+            RuleDef::new("scaled", 1).dense(Scaled {
+                shapes: &[&[]],
+                result: vec![1],
+                factor: 1.0,
+            }),
             &[2.0],
             "its result has 1 dimensions; its signature says 0",
         ),
         (
-            rule(1, "(a) -> real", &[&[]]).dense(Scaled { shapes: &[&[]], result: vec![], factor: 1.1 }),
+            rule(1, "(a) -> real", &[&[]]).dense(Scaled {
+                shapes: &[&[]],
+                result: vec![],
+                factor: 1.1,
+            }),
             &[2.0],
             "differences give",
         ),
@@ -151,7 +165,9 @@ fn wrong_pullbacks_are_refused() {
 #[test]
 fn complex_pullbacks_are_compared() {
     let point = [0.3, -1.2, 2.0];
-    let error = |back: Back<C64>| check_rule(&squares(back, false), &point).map_err(|e| e.to_string()).err();
+    let error = |back: Back<C64>| {
+        check_rule(&squares(back, false), &point).map_err(|e| e.to_string()).err()
+    };
     assert_eq!(error(|b, z, k, _| 2.0 * z.conj() * b[k]), None);
     for (k, back) in [
         (|b, z, k, _| 2.0 * z * b[k]) as Back<C64>,
@@ -168,11 +184,12 @@ fn complex_pullbacks_are_compared() {
 #[test]
 fn kernels_that_remember_are_refused() {
     let calls = AtomicU32::new(0);
-    let drifts =
-        RuleDef::new("drifts", 1).c64(move |z| z[0] + f64::from(calls.fetch_add(1, Ordering::Relaxed)));
+    let drifts = RuleDef::new("drifts", 1)
+        .c64(move |z| z[0] + f64::from(calls.fetch_add(1, Ordering::Relaxed)));
     assert!(check_rule(&drifts, &[1.0]).is_err_and(|e| e.to_string().contains("gives two values")));
     // Where it has a kink nothing can be compared.
-    let at_a_kink = check_rule(&RuleDef::new("size", 1).signature("(a) -> real").dense(Size), &[0.00001]);
+    let at_a_kink =
+        check_rule(&RuleDef::new("size", 1).signature("(a) -> real").dense(Size), &[0.00001]);
     assert!(at_a_kink.is_err_and(|e| e.to_string().contains("is not smooth")));
 }
 

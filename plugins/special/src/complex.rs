@@ -6,13 +6,15 @@
 //! ln Gamma(z) = (z - 1/2) ln z - z + ln(2 pi)/2 + sum over k of B_2k / (2k (2k-1) z^(2k-1)),
 //! ```
 //!
-//! which with ten terms is exact to rounding where `Re z >= 7` or `|Im z| >= 7`. A smaller z is moved there by
-//! `Gamma(z) = Gamma(z + m) / (z (z+1) … (z+m-1))`; the left half plane is reflected: `Gamma(z) Gamma(1-z) = pi / sin(pi z)`.
+//! which with ten terms is exact to rounding where `Re z >= 7` or `|Im z| >= 7`. A smaller z is
+//! moved there by `Gamma(z) = Gamma(z + m) / (z (z+1) … (z+m-1))`; the left half plane is
+//! reflected: `Gamma(z) Gamma(1-z) = pi / sin(pi z)`.
 //!
 //! Where a number lies on a branch cut, the sign of its imaginary zero says on which side.
 //!
-//! Source: D. E. G. Hare, "Computing the principal branch of log-gamma", J. Algorithms 25 (1997) 221; Abramowitz and
-//! Stegun, 6.1.41, 6.1.33, 6.3.18, 6.4.10; the Lipschitz formula for the sum over all integers.
+//! Source: D. E. G. Hare, "Computing the principal branch of log-gamma", J. Algorithms 25 (1997)
+//! 221; Abramowitz and Stegun, 6.1.41, 6.1.33, 6.3.18, 6.4.10; the Lipschitz formula for the sum
+//! over all integers.
 
 use std::f64::consts::{PI, TAU};
 
@@ -126,8 +128,8 @@ fn ln_gamma_near_two(w: C64) -> C64 {
     w * (w * sum + (1.0 - EULER))
 }
 
-/// `z (z+1) … (z+m-1)` and `z + m`, where the Stirling series is exact. As z goes there, the product may turn around
-/// zero: so often.
+/// `z (z+1) … (z+m-1)` and `z + m`, where the Stirling series is exact. As z goes there, the
+/// product may turn around zero: so often.
 fn moved(mut z: C64) -> (C64, C64, f64) {
     let (mut product, mut turns) = (real(1.0), 0.0);
     while z.re < FAR && z.im.abs() < FAR {
@@ -142,8 +144,9 @@ fn moved(mut z: C64) -> (C64, C64, f64) {
     (product, z, turns)
 }
 
-/// The principal branch of `ln Gamma(z)`: real on the positive axis, cut along the negative one. Its real part is
-/// `ln |Gamma(z)|`; its imaginary part is not reduced to one turn, so that derivatives are those of `digamma`.
+/// The principal branch of `ln Gamma(z)`: real on the positive axis, cut along the negative one.
+/// Its real part is `ln |Gamma(z)|`; its imaginary part is not reduced to one turn, so that
+/// derivatives are those of `digamma`.
 ///
 /// Relative error about 1e-15, also near the zeros 1 and 2.
 pub(crate) fn lgamma(z: C64) -> C64 {
@@ -165,7 +168,8 @@ pub(crate) fn lgamma(z: C64) -> C64 {
     stirling(far) - product.ln() - C64::new(0.0, TAU * turns)
 }
 
-/// `Gamma(z)`. Relative error about 1e-15 times `1 + |ln Gamma(z)|`; on the real axis that of the real function.
+/// `Gamma(z)`. Relative error about 1e-15 times `1 + |ln Gamma(z)|`; on the real axis that of the
+/// real function.
 pub(crate) fn gamma(z: C64) -> C64 {
     if z.im == 0.0 {
         return C64::new(libm::tgamma(z.re), z.im);
@@ -181,7 +185,8 @@ pub(crate) fn gamma(z: C64) -> C64 {
     stirling(far).exp() / product
 }
 
-/// `digamma(z)`, the derivative of `ln Gamma(z)`. Absolute error about 1e-15 near its zeros, else relative.
+/// `digamma(z)`, the derivative of `ln Gamma(z)`. Absolute error about 1e-15 near its zeros, else
+/// relative.
 pub(crate) fn digamma(z: C64) -> C64 {
     if z.re < 0.5 {
         return digamma(real(1.0) - z) - cot_pi(z) * PI;
@@ -200,11 +205,11 @@ pub(crate) fn digamma(z: C64) -> C64 {
     sum + z.ln() - 0.5 * inverse - series * square
 }
 
-/// The n-th derivative of `digamma(z)`, `(-1)^(n+1) n! sum over k >= 0 of 1/(z+k)^(n+1)`; NaN for n < 0 and at its poles
-/// 0, -1, ….
+/// The n-th derivative of `digamma(z)`, `(-1)^(n+1) n! sum over k >= 0 of 1/(z+k)^(n+1)`; NaN for n
+/// < 0 and at its poles 0, -1, ….
 ///
-/// Relative error about 1e-15 times n. In the left half plane the sum over all integers, which has the period 1, makes
-/// it one in the right half plane.
+/// Relative error about 1e-15 times n. In the left half plane the sum over all integers, which has
+/// the period 1, makes it one in the right half plane.
 pub(crate) fn polygamma(n: f64, z: C64) -> C64 {
     let at_pole = z.im == 0.0 && z.re <= 0.0 && z.re.fract() == 0.0;
     if z.is_nan() || at_pole || !(n >= 0.0 && n < f64::from(i32::MAX)) {
@@ -221,8 +226,8 @@ pub(crate) fn polygamma(n: f64, z: C64) -> C64 {
     (everywhere(n, z) - hurwitz(n, real(1.0) - z) * sign) * sign
 }
 
-/// `n! sum over k >= 0 of 1/(z+k)^(n+1)` for `Re z >= 1/2`: terms while they count and `|z + k|` is small, the rest by the
-/// formula of Euler and Maclaurin.
+/// `n! sum over k >= 0 of 1/(z+k)^(n+1)` for `Re z >= 1/2`: terms while they count and `|z + k|` is
+/// small, the rest by the formula of Euler and Maclaurin.
 fn hurwitz(n: f64, z: C64) -> C64 {
     let s = n + 1.0;
     // All in units of the first term.
@@ -265,11 +270,13 @@ fn everywhere(n: f64, z: C64) -> C64 {
     let s = n + 1.0;
     let sign = if s % 2.0 == 0.0 { 1.0 } else { -1.0 };
     let z = C64::new(z.re - z.re.round(), z.im);
-    // The other series falls from its first term on, and is that much smaller than a single term here.
+    // The other series falls from its first term on, and is that much smaller than a single term
+    // here.
     if z.im.abs() < 1.0 || TAU * z.im.abs() < n {
         return first(n, z) + hurwitz(n, z + 1.0) + hurwitz(n, real(1.0) - z) * sign;
     }
-    // (-2 pi i)^s sum over k > 0 of k^n q^k with q = e^(2 pi i z), for Im z > 0; below the axis its conjugate.
+    // (-2 pi i)^s sum over k > 0 of k^n q^k with q = e^(2 pi i z), for Im z > 0; below the axis its
+    // conjugate.
     let above = if z.im < 0.0 { z.conj() } else { z };
     let mut sum = C64::default();
     let mut k = 1.0;
@@ -314,12 +321,32 @@ mod tests {
         close(real(gamma(c(0.0, 1.0)).norm_sqr()), real(PI / PI.sinh()), "Gamma(i)");
         close(real(gamma(c(0.5, 1.0)).norm_sqr()), real(PI / PI.cosh()), "Gamma(1/2 + i)");
         close(gamma(c(0.3, 0.8)), c(0.230_919_868_285_504_2, -0.719_491_553_990_785_8), "gamma");
-        close(gamma(c(-2.4, 1.7)), c(0.009_752_811_475_241_723, -0.012_875_560_380_981_116), "gamma");
-        close(gamma(c(5.0, -9.0)), c(-0.020_897_466_121_477_262, 0.037_035_722_791_235_556), "gamma");
+        close(
+            gamma(c(-2.4, 1.7)),
+            c(0.009_752_811_475_241_723, -0.012_875_560_380_981_116),
+            "gamma",
+        );
+        close(
+            gamma(c(5.0, -9.0)),
+            c(-0.020_897_466_121_477_262, 0.037_035_722_791_235_556),
+            "gamma",
+        );
         close(lgamma(c(-3.5, 0.2)), c(-1.489_660_367_505_290_8, -12.288_514_412_727_094), "lgamma");
-        close(lgamma(c(1.02, 0.01)), c(-0.011_298_392_731_307_968, -0.005_447_513_281_012_468), "lgamma");
-        close(lgamma(c(-20.25, -15.0)), c(-83.351_757_050_125_56, 18.557_952_502_940_903), "lgamma");
-        close(digamma(c(-1.3, 0.4)), c(1.080_715_597_823_069_6, 2.739_838_546_995_481_6), "digamma");
+        close(
+            lgamma(c(1.02, 0.01)),
+            c(-0.011_298_392_731_307_968, -0.005_447_513_281_012_468),
+            "lgamma",
+        );
+        close(
+            lgamma(c(-20.25, -15.0)),
+            c(-83.351_757_050_125_56, 18.557_952_502_940_903),
+            "lgamma",
+        );
+        close(
+            digamma(c(-1.3, 0.4)),
+            c(1.080_715_597_823_069_6, 2.739_838_546_995_481_6),
+            "digamma",
+        );
         close(digamma(c(3.0, 20.0)), c(3.003_384_919_668_365, 1.446_416_064_579_148_8), "digamma");
         close(
             polygamma(1.0, c(-2.3, 0.6)),
@@ -388,7 +415,8 @@ mod tests {
     /// Numbers that are not finite, poles, huge orders: an answer at once.
     #[test]
     fn nothing_hangs_or_overflows_on_the_way() {
-        let odd = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1e300, 1e300, 0.0, -0.0, -7.0, 1e-310];
+        let odd =
+            [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1e300, 1e300, 0.0, -0.0, -7.0, 1e-310];
         for re in odd {
             for im in odd {
                 let z = C64::new(re, im);
@@ -404,6 +432,8 @@ mod tests {
         let z = C64::new(-120.5, 1.0);
         // Both are exponentials of numbers of some hundreds.
         let next = gamma(z + 1.0);
-        assert!(next.norm() > 1e-205 && (gamma(z) * z - next).norm() < 200.0 * ROUNDING * next.norm());
+        assert!(
+            next.norm() > 1e-205 && (gamma(z) * z - next).norm() < 200.0 * ROUNDING * next.norm()
+        );
     }
 }

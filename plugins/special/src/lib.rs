@@ -10,9 +10,10 @@
 //! | `gamma_p(a, x)`, `gamma_q(a, x)` | regularised incomplete gamma functions, a > 0, x >= 0 | by x closed, by a a series |
 //! | `beta_inc(a, b, x)` | regularised incomplete beta function, a, b > 0, x in \[0, 1\] | by x closed, by a and b series |
 //!
-//! The language has the first six of real numbers itself; where the plugin is loaded, its own are called.
-//! Those of `z` are there for real and for complex numbers: a program that calls one with a complex number gets the
-//! latter. A value that does not exist, at a pole or outside of what the table says, is NaN or an infinity.
+//! The language has the first six of real numbers itself; where the plugin is loaded, its own are
+//! called. Those of `z` are there for real and for complex numbers: a program that calls one with a
+//! complex number gets the latter. A value that does not exist, at a pole or outside of what the
+//! table says, is NaN or an infinity.
 
 mod complex;
 mod values;
@@ -41,8 +42,14 @@ fn rules() -> Vec<RuleDef> {
     rules
 }
 
-/// A rule of one number on real and on complex numbers. The derivative is a formula in `z` and `y`, the value.
-fn both(name: &str, real: fn(f64) -> f64, complex: fn(C64) -> C64, derivative: &str) -> [RuleDef; 2] {
+/// A rule of one number on real and on complex numbers. The derivative is a formula in `z` and `y`,
+/// the value.
+fn both(
+    name: &str,
+    real: fn(f64) -> f64,
+    complex: fn(C64) -> C64,
+    derivative: &str,
+) -> [RuleDef; 2] {
     let program = |kind: &str, conj: &str| {
         format!(
             "rule {name}(z: {kind}) {{ kernel(z) }}
@@ -88,7 +95,8 @@ fn error_functions() -> Vec<RuleDef> {
 }
 
 fn gamma_functions() -> Vec<RuleDef> {
-    let polygamma = both_of_order("polygamma", values::polygamma, complex::polygamma, "polygamma(n + 1, z)");
+    let polygamma =
+        both_of_order("polygamma", values::polygamma, complex::polygamma, "polygamma(n + 1, z)");
     let digamma = both("digamma", values::digamma, complex::digamma, "polygamma(1, z)");
     let gamma = both("gamma", libm::tgamma, complex::gamma, "y * digamma(z)");
     let lgamma = both("lgamma", libm::lgamma, complex::lgamma, "digamma(z)");
@@ -97,20 +105,33 @@ fn gamma_functions() -> Vec<RuleDef> {
 
 fn bessel_functions() -> Vec<RuleDef> {
     let slope = |name: &str| format!("0.5 * ({name}(n - 1, z) - {name}(n + 1, z))");
-    // An order beyond `i32` has no value in double precision other than 0 or an infinity; `as` keeps its sign.
-    let j = both_of_order("bessel_j", |n, x| libm::jn(n as i32, x), values::bessel_j, &slope("bessel_j"));
-    let y = both_of_order("bessel_y", |n, x| libm::yn(n as i32, x), values::bessel_y, &slope("bessel_y"));
+    // An order beyond `i32` has no value in double precision other than 0 or an infinity; `as`
+    // keeps its sign.
+    let j = both_of_order(
+        "bessel_j",
+        |n, x| libm::jn(n as i32, x),
+        values::bessel_j,
+        &slope("bessel_j"),
+    );
+    let y = both_of_order(
+        "bessel_y",
+        |n, x| libm::yn(n as i32, x),
+        values::bessel_y,
+        &slope("bessel_y"),
+    );
     j.into_iter().chain(y).collect()
 }
 
 fn lambert_w() -> Vec<RuleDef> {
     const SLOPE: &str = "exp(-y) / (1.0 + y)";
     let upper = both("lambert_w", lambert_w::lambert_w0, |z| values::lambert_w(0, z), SLOPE);
-    let lower = both("lambert_w_minus", lambert_w::lambert_wm1, |z| values::lambert_w(-1, z), SLOPE);
+    let lower =
+        both("lambert_w_minus", lambert_w::lambert_wm1, |z| values::lambert_w(-1, z), SLOPE);
     upper.into_iter().chain(lower).collect()
 }
 
-/// The derivative by `a` of the series `P(a, x) = sum of x^(a+k) e^-x / Gamma(a+k+1)`, term by term.
+/// The derivative by `a` of the series `P(a, x) = sum of x^(a+k) e^-x / Gamma(a+k+1)`, term by
+/// term.
 const GAMMA_BY_A: &str = "
 fn gamma_p_by_a(a, x) -> real {
     if x <= 0.0 { return 0.0; }
@@ -129,8 +150,9 @@ fn gamma_p_by_a(a, x) -> real {
 fn gamma_p_by_x(a, x) -> real { exp((a - 1.0) * ln(x) - x - lgamma(a)) }
 ";
 
-/// The derivatives of the series `I = sum of x^(a+k) (1-x)^b Gamma(a+b+k) / (Gamma(a+1+k) Gamma(b))`, term by term;
-/// where it converges slowly, those of `I_x(a, b) = 1 - I_(1-x)(b, a)`.
+/// The derivatives of the series
+/// `I = sum of x^(a+k) (1-x)^b Gamma(a+b+k) / (Gamma(a+1+k) Gamma(b))`, term by term; where it
+/// converges slowly, those of `I_x(a, b) = 1 - I_(1-x)(b, a)`.
 const BETA_SERIES: &str = "
 fn beta_series(a, b, x) -> (real, real) {
     let mut term = exp(a * ln(x) + b * ln(1.0 - x) + lgamma(a + b) - lgamma(a + 1.0) - lgamma(b));

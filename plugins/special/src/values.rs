@@ -1,4 +1,5 @@
-//! Values where the crates below need a hand: other argument types, ranges that panic, series that they lack.
+//! Values where the crates below need a hand: other argument types, ranges that panic, series that
+//! they lack.
 
 use errorfunctions::ComplexErrorFunctions;
 use ketgrad_plugin_sdk::C64;

@@ -1,7 +1,8 @@
 //! Symbolica expressions as numbers for ketgrad.
 //!
-//! [`Symbolic`] wraps Symbolica's `Atom` and implements ketgrad's [`Scalar`] and [`Real`], so the generic kernels, the gate
-//! table and the derivative rules run on it. Amplitudes are pairs of real expressions, `Complex<Symbolic>`.
+//! [`Symbolic`] wraps Symbolica's `Atom` and implements ketgrad's [`Scalar`] and [`Real`], so the
+//! generic kernels, the gate table and the derivative rules run on it. Amplitudes are pairs of real
+//! expressions, `Complex<Symbolic>`.
 //!
 //! ```no_run
 //! use ketgrad_core::{circuit::Circuit, simulate::Simulator};
@@ -17,14 +18,15 @@
 //! ```
 //!
 //! # Licence
-//! This crate is optional and nothing else in ketgrad depends on it. Symbolica is proprietary, source-available
-//! software: **you need a Symbolica licence of your own** (free terms exist for some uses, see
-//! <https://symbolica.io/license/>), and **rights to run it are not included with this crate** or transferred by it. A copy of
-//! its licence is in `LICENSE-SYMBOLICA.md`. The crate is written from Symbolica's public interface as documented.
+//! This crate is optional and nothing else in ketgrad depends on it. Symbolica is proprietary,
+//! source-available software: **you need a Symbolica licence of your own** (free terms exist for
+//! some uses, see <https://symbolica.io/license/>), and **rights to run it are not included with
+//! this crate** or transferred by it. A copy of its licence is in `LICENSE-SYMBOLICA.md`. The crate
+//! is written from Symbolica's public interface as documented.
 //!
 //! # Limits
-//! All symbols are real. Kernels on this type use one thread. Comparisons are answered for constants only;
-//! everything else is [`Undecided`], as for any symbol.
+//! All symbols are real. Kernels on this type use one thread. Comparisons are answered for
+//! constants only; everything else is [`Undecided`], as for any symbol.
 
 mod number;
 mod text;
@@ -107,8 +109,8 @@ impl Symbolic {
         self.0.evaluate(&map).map_err(|error| EvaluateError::NoValue { reason: format!("{error:?}") })
     }
 
-    /// The text in the language of ketgrad's formulas: `+ - * / ^`, functions by name, `pi` and the names of the
-    /// parameters. [`read`] reads it again.
+    /// The text in the language of ketgrad's formulas: `+ - * / ^`, functions by name, `pi` and the
+    /// names of the parameters. [`read`] reads it again.
     ///
     /// # Errors
     /// [`WriteError`] for what that language does not have.

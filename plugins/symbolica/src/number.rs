@@ -96,7 +96,8 @@ impl Scalar for Symbolic {
     fn abs2(&self) -> Symbolic {
         self * self
     }
-    /// Whole numbers are exact, others floating-point numbers of Symbolica's; what is not finite is indeterminate.
+    /// Whole numbers are exact, others floating-point numbers of Symbolica's; what is not finite is
+    /// indeterminate.
     fn lit(x: f64) -> Symbolic {
         if !x.is_finite() {
             Symbolic(Atom::num(Coefficient::indeterminate()))

@@ -1,8 +1,9 @@
 //! Formulas of ketgrad's from and to Symbolica.
 //!
-//! The language is that of `ketgrad amplitudes`: `+ - * / ^`, functions by name, `pi`, `i`, and the names of parameters, which
-//! may have an index (`w[0]`). Symbolica's own names are letters and digits, so a parameter's name is spelled in those: `p`,
-//! then every other sign, and `Q`, as `Q` hexadecimal `Q`.
+//! The language is that of `ketgrad amplitudes`: `+ - * / ^`, functions by name, `pi`, `i`, and the
+//! names of parameters, which may have an index (`w[0]`). Symbolica's own names are letters and
+//! digits, so a parameter's name is spelled in those: `p`, then every other sign, and `Q`, as `Q`
+//! hexadecimal `Q`.
 
 use ketgrad_core::scalar::{Real, Scalar};
 use num_complex::Complex;
@@ -208,7 +209,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Whole numbers and short decimals are exact; what has an exponent, and what does not fit, is a float.
+    /// Whole numbers and short decimals are exact; what has an exponent, and what does not fit, is
+    /// a float.
     fn number(&mut self) -> Value {
         let start = self.at;
         let word = self.word(|c| c.is_ascii_digit() || c == '.').to_owned();

@@ -1,7 +1,8 @@
-//! Circuit amplitudes and derivatives on Symbolica's expressions, beside floats and dual numbers and nothing else.
+//! Circuit amplitudes and derivatives on Symbolica's expressions, beside floats and dual numbers
+//! and nothing else.
 //!
-//! One process, one thread. It runs Symbolica, which takes a licence of one's own, so it does nothing unless it is
-//! told to: `KETGRAD_RUN_SYMBOLICA=1 cargo test`.
+//! One process, one thread. It runs Symbolica, which takes a licence of one's own, so it does
+//! nothing unless it is told to: `KETGRAD_RUN_SYMBOLICA=1 cargo test`.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,

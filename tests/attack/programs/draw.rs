@@ -121,8 +121,8 @@ struct Drawing<'a> {
 }
 
 const FUNCTIONS: [&str; 16] = [
-    "sin", "cos", "exp", "tanh", "atan", "sqrt", "ln", "abs", "asinh", "exp_m1", "ln_1p", "sign", "floor",
-    "recip", "detach", "cbrt",
+    "sin", "cos", "exp", "tanh", "atan", "sqrt", "ln", "abs", "asinh", "exp_m1", "ln_1p", "sign",
+    "floor", "recip", "detach", "cbrt",
 ];
 const FUNCTIONS_OF_ARRAYS: [&str; 6] = ["sin", "cos", "exp", "tanh", "abs", "sqrt"];
 
@@ -212,8 +212,11 @@ impl Drawing<'_> {
                 _ => Real::Sum(self.array(scope, d).into()),
             },
             14 => {
-                let parts =
-                    (self.cond(scope, d).into(), self.real(scope, d).into(), self.real(scope, d).into());
+                let parts = (
+                    self.cond(scope, d).into(),
+                    self.real(scope, d).into(),
+                    self.real(scope, d).into(),
+                );
                 if self.rng.below(2) == 0 {
                     Real::If(parts.0, parts.1, parts.2)
                 } else {
@@ -259,9 +262,9 @@ impl Drawing<'_> {
         if depth == 0 || self.rng.below(4) == 0 {
             return match self.one(&scope.arrays) {
                 Some(name) if self.rng.below(4) > 0 => Array::Var(name.clone()),
-                _ => {
-                    Array::List((0..1 + self.rng.below(3)).map(|_| self.real(scope, 1.min(depth))).collect())
-                }
+                _ => Array::List(
+                    (0..1 + self.rng.below(3)).map(|_| self.real(scope, 1.min(depth))).collect(),
+                ),
             };
         }
         let d = depth - 1;
@@ -270,7 +273,8 @@ impl Drawing<'_> {
                 let op = ["+", "-", "*"][self.rng.below(3)];
                 let left = self.array(scope, d);
                 // The same shape, mostly.
-                let right = if self.rng.below(2) == 0 { left.clone() } else { self.array(scope, d) };
+                let right =
+                    if self.rng.below(2) == 0 { left.clone() } else { self.array(scope, d) };
                 Array::Infix(op, left.into(), right.into())
             }
             2 => {
@@ -288,7 +292,8 @@ impl Drawing<'_> {
             }
             6 => Array::Concat(self.array(scope, d).into(), self.array(scope, d).into()),
             _ => {
-                let places = (0..1 + self.rng.below(3)).map(|_| self.int(scope, d.min(1))).collect();
+                let places =
+                    (0..1 + self.rng.below(3)).map(|_| self.int(scope, d.min(1))).collect();
                 Array::Take(self.array(scope, d).into(), places)
             }
         }
@@ -299,7 +304,11 @@ impl Drawing<'_> {
         match self.rng.below(6) {
             0 if depth > 0 => {
                 let op = ["&&", "||"][self.rng.below(2)];
-                Cond::Both(op, self.cond(scope, depth - 1).into(), self.cond(scope, depth - 1).into())
+                Cond::Both(
+                    op,
+                    self.cond(scope, depth - 1).into(),
+                    self.cond(scope, depth - 1).into(),
+                )
             }
             1 if depth > 0 => Cond::Not(self.cond(scope, depth - 1).into()),
             2 | 3 => Cond::Ints(op, self.int(scope, depth.min(1)), self.int(scope, depth.min(1))),
@@ -335,7 +344,11 @@ impl Drawing<'_> {
                         let op = ["=", "+=", "-=", "*=", "/="][self.rng.below(5)];
                         Stmt::Assign(name, op, self.any(scope, kind))
                     }
-                    _ => Stmt::Assign(name, ["=", "+=", "*="][self.rng.below(3)], self.any(scope, kind)),
+                    _ => Stmt::Assign(
+                        name,
+                        ["=", "+=", "*="][self.rng.below(3)],
+                        self.any(scope, kind),
+                    ),
                 }
             }
             6 if scope.in_loop && self.rng.below(2) == 0 => {

@@ -1,7 +1,8 @@
 //! What programs mean: an interpreter of their syntax trees on dual numbers.
 //!
-//! Derivatives at kinks and edges are those of the table in `core/src/ir/table.rs`: `abs` has 0 at 0, `min` and `max` give
-//! all to the first at a tie. Where a slope is infinite there is no derivative here.
+//! Derivatives at kinks and edges are those of the table in `core/src/ir/table.rs`: `abs` has 0 at
+//! 0, `min` and `max` give all to the first at a tie. Where a slope is infinite there is no
+//! derivative here.
 
 use std::{cell::Cell, collections::HashMap};
 
@@ -12,7 +13,8 @@ use super::draw::{Any, Array, Cond, Drawn, Int, Real, Stmt};
 pub(crate) struct Dual {
     pub(crate) re: f64,
     pub(crate) d: f64,
-    /// By how much `d` may be off, relative to the unit of rounding: the sizes of what cancelled on the way.
+    /// By how much `d` may be off, relative to the unit of rounding: the sizes of what cancelled on
+    /// the way.
     off: f64,
 }
 
@@ -24,7 +26,8 @@ impl Dual {
     /// `y` with the slopes by two operands.
     fn chain(y: f64, parts: &[(f64, Dual)]) -> Dual {
         // An infinite slope of what stands still: reverse mode cannot know that it does.
-        let part = |&(slope, x): &(f64, Dual)| if slope.is_finite() { slope * x.d } else { f64::NAN };
+        let part =
+            |&(slope, x): &(f64, Dual)| if slope.is_finite() { slope * x.d } else { f64::NAN };
         let off = |&(slope, x): &(f64, Dual)| (slope * x.d).abs() + (slope * x.off).abs();
         let new = Dual { re: y, d: parts.iter().map(part).sum(), off: parts.iter().map(off).sum() };
         if !(new.re.is_finite() && new.d.is_finite()) {
@@ -41,9 +44,11 @@ impl Dual {
 /// What a run came by.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seen {
-    /// A number or a slope that is infinite or undefined. Where the result does not depend on it, an engine may say 0 or NaN.
+    /// A number or a slope that is infinite or undefined. Where the result does not depend on it,
+    /// an engine may say 0 or NaN.
     pub(crate) undefined: bool,
-    /// A kink or a jump, at the very point: differences see its two sides, and derivatives of derivatives none of them.
+    /// A kink or a jump, at the very point: differences see its two sides, and derivatives of
+    /// derivatives none of them.
     pub(crate) edge: bool,
 }
 
@@ -87,7 +92,8 @@ impl Value {
     pub(crate) fn is_finite(&self) -> bool {
         self.primal().iter().all(|x| x.is_finite() && x.abs() < 1e9)
     }
-    /// Whether all slopes are finite: where a constant has none, the sign of a zero or an infinity decided on the way.
+    /// Whether all slopes are finite: where a constant has none, the sign of a zero or an infinity
+    /// decided on the way.
     pub(crate) fn is_smooth(&self) -> bool {
         match self {
             Value::Real(x) => x.d.is_finite(),
@@ -102,7 +108,8 @@ impl Value {
 pub(crate) enum Failure {
     /// An index out of range, a shape that does not fit, an integer that overflows.
     Fails,
-    /// As that, where the program would decide what to do next, or asks for a length alone: nobody needs to look.
+    /// As that, where the program would decide what to do next, or asks for a length alone: nobody
+    /// needs to look.
     Unclear,
     /// It takes too long here.
     Stops,
@@ -263,7 +270,9 @@ impl Frame<'_> {
                     }
                 }
             }
-            Stmt::Leave(word) => return Ok(if *word == "break" { Flow::Break } else { Flow::Continue }),
+            Stmt::Leave(word) => {
+                return Ok(if *word == "break" { Flow::Break } else { Flow::Continue });
+            }
             Stmt::Return(x) => return self.real(x).map(Flow::Return),
         }
         Ok(Flow::On)
@@ -355,9 +364,11 @@ impl Frame<'_> {
             Real::At(name, at) => {
                 let at = self.int(at)?;
                 match self.read(name)? {
-                    Value::Array(xs) => {
-                        usize::try_from(at).ok().and_then(|at| xs.get(at)).copied().ok_or(Failure::Fails)?
-                    }
+                    Value::Array(xs) => usize::try_from(at)
+                        .ok()
+                        .and_then(|at| xs.get(at))
+                        .copied()
+                        .ok_or(Failure::Fails)?,
                     Value::Poison => return Err(Failure::Fails),
                     _ => return Err(Failure::Stops),
                 }
@@ -428,7 +439,9 @@ impl Frame<'_> {
                 _ => return Err(Failure::Stops),
             },
             // Whoever reads another element need not look at this one.
-            Array::List(items) => items.iter().map(|x| self.real(x)).collect::<Run<_>>().map_err(unclear)?,
+            Array::List(items) => {
+                items.iter().map(|x| self.real(x)).collect::<Run<_>>().map_err(unclear)?
+            }
             Array::Infix(op, a, b) => {
                 let (a, b) = (self.array(a)?, self.array(b)?);
                 elementwise(op, &a, &b)?
@@ -613,7 +626,8 @@ fn function2(name: &str, a: Dual, b: Dual) -> Dual {
 
 fn powi(a: Dual, n: i64) -> Dual {
     // Large odd numbers become even ones as floats.
-    let large = |n: i64| a.re.abs().powf(n as f64) * if n % 2 == 0 { 1.0 } else { 1f64.copysign(a.re) };
+    let large =
+        |n: i64| a.re.abs().powf(n as f64) * if n % 2 == 0 { 1.0 } else { 1f64.copysign(a.re) };
     let power = |n: i64| i32::try_from(n).map_or_else(|_| large(n), |n| a.re.powi(n));
     let slope = if n == 0 { 0.0 } else { n as f64 * power(n.saturating_sub(1)) };
     Dual::chain(power(n), &[(slope, a)])

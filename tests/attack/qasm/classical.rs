@@ -1,5 +1,5 @@
-//! OpenQASM 3 with classical values: integers of a size that depend on measurements, conditions, loops. The reference
-//! follows every outcome with the values that it has.
+//! OpenQASM 3 with classical values: integers of a size that depend on measurements, conditions,
+//! loops. The reference follows every outcome with the values that it has.
 
 use std::{collections::BTreeMap, fmt::Write};
 
@@ -108,7 +108,9 @@ impl Drawing<'_> {
         if depth == 0 || self.rng.below(3) == 0 {
             return match self.rng.below(5) {
                 0 => Expr::Bit(self.rng.below(self.n_bits)),
-                1 if !self.live.is_empty() => Expr::Counter(self.live[self.rng.below(self.live.len())]),
+                1 if !self.live.is_empty() => {
+                    Expr::Counter(self.live[self.rng.below(self.live.len())])
+                }
                 _ => Expr::Var(self.rng.below(self.n_vars)),
             };
         }
@@ -118,9 +120,9 @@ impl Drawing<'_> {
             1 if self.ty.signed => Expr::Neg(left),
             2 | 3 => {
                 // By numbers that are not 0 and fit.
-                let by = 1 + self
-                    .rng
-                    .below(if self.ty.signed { 1 << (self.ty.width - 1) } else { 1 << self.ty.width } - 1);
+                let by = 1 + self.rng.below(
+                    if self.ty.signed { 1 << (self.ty.width - 1) } else { 1 << self.ty.width } - 1,
+                );
                 Expr::Infix(["/", "%"][self.rng.below(2)], left, Expr::Lit(by as i128).into())
             }
             4 => {
@@ -129,8 +131,11 @@ impl Drawing<'_> {
             }
             _ => {
                 let op = ["+", "-", "*", "&", "|", "^", "+"][self.rng.below(7)];
-                let right =
-                    if self.rng.below(2) == 0 { Expr::Lit(self.literal()) } else { self.typed(depth - 1) };
+                let right = if self.rng.below(2) == 0 {
+                    Expr::Lit(self.literal())
+                } else {
+                    self.typed(depth - 1)
+                };
                 Expr::Infix(op, left, right.into())
             }
         }
@@ -147,7 +152,8 @@ impl Drawing<'_> {
             _ => {
                 let op = ["==", "!=", "<", "<=", ">", ">="][self.rng.below(6)];
                 let left = self.typed(1);
-                let right = if self.rng.below(2) == 0 { Expr::Lit(self.literal()) } else { self.typed(1) };
+                let right =
+                    if self.rng.below(2) == 0 { Expr::Lit(self.literal()) } else { self.typed(1) };
                 Cond::Compare(op, left, right)
             }
         }
@@ -162,7 +168,8 @@ impl Drawing<'_> {
         let q = self.rng.below(self.n_qubits);
         match self.rng.below(if depth == 0 { 8 } else { 12 }) {
             0 | 1 => {
-                let gates = PoolCircuit::draw(Pool::CliffordT, self.n_qubits, 1, self.rng.bits() | 1).gates;
+                let gates =
+                    PoolCircuit::draw(Pool::CliffordT, self.n_qubits, 1, self.rng.bits() | 1).gates;
                 gates.last().cloned().map_or(Stmt::Reset(q), Stmt::Gate)
             }
             2 => Stmt::Turn(["rx", "ry", "p"][self.rng.below(3)], self.typed(1), q),
@@ -171,7 +178,8 @@ impl Drawing<'_> {
             4 => Stmt::SetBit(self.rng.below(self.n_bits), self.rng.below(2) == 0),
             5..8 => {
                 let op = ["=", "+=", "-=", "*=", "^=", "&=", "|=", "="][self.rng.below(8)];
-                let value = if self.rng.below(4) == 0 { Expr::Lit(self.literal()) } else { self.typed(2) };
+                let value =
+                    if self.rng.below(4) == 0 { Expr::Lit(self.literal()) } else { self.typed(2) };
                 Stmt::Assign(self.rng.below(self.n_vars), op, value)
             }
             8 | 9 => {
@@ -194,10 +202,12 @@ impl Drawing<'_> {
             }
             _ => {
                 let of = self.typed(1);
-                let mut labels: Vec<i128> = (0..1 + self.rng.below(3)).map(|_| self.literal()).collect();
+                let mut labels: Vec<i128> =
+                    (0..1 + self.rng.below(3)).map(|_| self.literal()).collect();
                 labels.sort_unstable();
                 labels.dedup();
-                let cases = labels.into_iter().map(|label| (label, self.block(1, depth - 1))).collect();
+                let cases =
+                    labels.into_iter().map(|label| (label, self.block(1, depth - 1))).collect();
                 Stmt::Switch(of, cases, self.block(1, depth - 1))
             }
         }
@@ -208,7 +218,8 @@ impl Text {
     fn draw(rng: &mut Rng) -> Text {
         let ty = Type { signed: rng.below(2) == 0, width: [2, 3, 4, 5, 8][rng.below(5)] };
         let (n_qubits, n_bits, n_vars) = (1 + rng.below(3), 1 + rng.below(3), 1 + rng.below(2));
-        let mut drawing = Drawing { rng, ty, n_qubits, n_bits, n_vars, counters: 0, live: Vec::new() };
+        let mut drawing =
+            Drawing { rng, ty, n_qubits, n_bits, n_vars, counters: 0, live: Vec::new() };
         let start = (0..n_vars).map(|_| drawing.literal()).collect();
         let mut stmts = vec![Stmt::Gate(PoolGate::new("h", &[], &[0])), Stmt::Measure(0, 0)];
         let len = 2 + drawing.rng.below(8);
@@ -260,7 +271,9 @@ impl Text {
         for stmt in stmts {
             let _ = match stmt {
                 Stmt::Gate(gate) => writeln!(out, "{pad}{gate}"),
-                Stmt::Turn(name, by, q) => writeln!(out, "{pad}{name}({} * pi / 8) q[{q}];", self.expr(by)),
+                Stmt::Turn(name, by, q) => {
+                    writeln!(out, "{pad}{name}({} * pi / 8) q[{q}];", self.expr(by))
+                }
                 Stmt::Measure(q, bit) => writeln!(out, "{pad}c[{bit}] = measure q[{q}];"),
                 Stmt::Reset(q) => writeln!(out, "{pad}reset q[{q}];"),
                 Stmt::Assign(k, op, value) => writeln!(out, "{pad}v{k} {op} {};", self.expr(value)),
@@ -459,7 +472,8 @@ fn laws(text: &Text) -> Checked {
     let Some(branches) = run.block(&text.stmts, vec![start]) else { return Ok(()) };
     let mut right: BTreeMap<String, f64> = BTreeMap::new();
     for branch in &branches {
-        let mut parts: Vec<String> = branch.vars.iter().rev().map(|v| digits(*v, text.ty.width)).collect();
+        let mut parts: Vec<String> =
+            branch.vars.iter().rev().map(|v| digits(*v, text.ty.width)).collect();
         parts.push(branch.bits.iter().rev().map(|b| if *b { '1' } else { '0' }).collect());
         *right.entry(parts.join(" ")).or_insert(0.0) += branch.state.norm2();
     }
@@ -472,26 +486,30 @@ fn laws(text: &Text) -> Checked {
     let simulator = Simulator::new().with_memory_limit(1 << 28);
     let distribution = |source: &str| -> Result<BTreeMap<String, f64>, String> {
         let circuit = read(source)?;
-        let bound =
-            BoundCircuit::<Complex<f64>>::new(&circuit, &Values::<f64>(&[])).map_err(|e| e.to_string())?;
+        let bound = BoundCircuit::<Complex<f64>>::new(&circuit, &Values::<f64>(&[]))
+            .map_err(|e| e.to_string())?;
         let given = simulator.distribution::<f64, _>(&bound, 1 << 12).map_err(|e| e.to_string())?;
         let mut sums = BTreeMap::new();
         given.iter().for_each(|(bits, p)| *sums.entry(bits.text(&circuit)).or_insert(0.0) += p);
         Ok(sums)
     };
-    let given = distribution(&source).map_err(|e| failed(&format!("texts are read: {}", wordy(&e)), e))?;
+    let given =
+        distribution(&source).map_err(|e| failed(&format!("texts are read: {}", wordy(&e)), e))?;
     same(&given, &right).map_err(|detail| failed("classical values are right", detail))?;
     let circuit = read(&source).map_err(|e| failed("texts are read", e))?;
-    let printed = print::to_qasm3(&circuit).map_err(|e| failed("circuits are printed", e.to_string()))?;
-    let again =
-        distribution(&printed).map_err(|e| failed("printed texts are read", format!("{e}\n{printed}")))?;
+    let printed =
+        print::to_qasm3(&circuit).map_err(|e| failed("circuits are printed", e.to_string()))?;
+    let again = distribution(&printed)
+        .map_err(|e| failed("printed texts are read", format!("{e}\n{printed}")))?;
     same(&again, &right)
         .map_err(|detail| failed("printed texts mean the same", format!("{detail}\n{printed}")))?;
     let shots = simulator
         .run_shots::<f64>(&circuit, &[], 500, 1)
         .map_err(|e| failed("shots are taken", e.to_string()))?;
     match shots.keys().find(|key| right.get(*key).is_none_or(|p| *p < 1e-9)) {
-        Some(key) => Err(failed("shots give what can be", format!("{key} in {shots:?}, not in {right:?}"))),
+        Some(key) => {
+            Err(failed("shots give what can be", format!("{key} in {shots:?}, not in {right:?}")))
+        }
         None => Ok(()),
     }
 }

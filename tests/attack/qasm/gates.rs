@@ -1,5 +1,5 @@
-//! Static texts: gate definitions with parameters, modifiers on them, loops, broadcasts. The reference multiplies the
-//! matrices of the gates by the rules of the language.
+//! Static texts: gate definitions with parameters, modifiers on them, loops, broadcasts. The
+//! reference multiplies the matrices of the gates by the rules of the language.
 
 use std::fmt::Write;
 
@@ -82,8 +82,8 @@ struct Text {
 
 /// Names of both standard files.
 const BOTH: [&str; 22] = [
-    "x", "y", "z", "h", "s", "sdg", "t", "tdg", "sx", "rx", "ry", "rz", "p", "u3", "cx", "cz", "ch", "crz",
-    "cu", "swap", "ccx", "cswap",
+    "x", "y", "z", "h", "s", "sdg", "t", "tdg", "sx", "rx", "ry", "rz", "p", "u3", "cx", "cz",
+    "ch", "crz", "cu", "swap", "ccx", "cswap",
 ];
 
 fn arity(name: &str) -> (usize, usize) {
@@ -141,8 +141,8 @@ impl Text {
                 0 => PoolAngle::Pi(rng.below(17) as i64 - 8, 1 + rng.below(8) as i64),
                 _ => PoolAngle::Radians((rng.signed() * 1e3).round() / 256.0),
             };
-            let slope =
-                (n_params > 0 && rng.below(2) == 0).then(|| (rng.below(n_params), rng.below(5) as i64 - 2));
+            let slope = (n_params > 0 && rng.below(2) == 0)
+                .then(|| (rng.below(n_params), rng.below(5) as i64 - 2));
             Slope(slope, constant)
         };
         let angles = (0..n_angles).map(|_| angle(rng)).collect();
@@ -160,7 +160,9 @@ impl Text {
             let _ = match modifier {
                 Modifier::Inv => write!(out, "inv @ "),
                 Modifier::Pow(k) => write!(out, "pow({k}) @ "),
-                Modifier::Ctrl(value) => write!(out, "{} @ ", if *value { "ctrl" } else { "negctrl" }),
+                Modifier::Ctrl(value) => {
+                    write!(out, "{} @ ", if *value { "ctrl" } else { "negctrl" })
+                }
             };
         }
         match call.what {
@@ -186,7 +188,8 @@ impl Text {
         for (k, definition) in self.definitions.iter().enumerate() {
             let params: Vec<String> = (0..definition.n_params).map(|k| format!("t{k}")).collect();
             let qubits: Vec<String> = (0..definition.n_qubits).map(|q| format!("b{q}")).collect();
-            let params = if params.is_empty() { String::new() } else { format!("({})", params.join(", ")) };
+            let params =
+                if params.is_empty() { String::new() } else { format!("({})", params.join(", ")) };
             let _ = writeln!(out, "gate g{k}{params} {} {{", qubits.join(", "));
             for call in &definition.body {
                 out.push_str("  ");
@@ -239,7 +242,8 @@ impl Text {
                 }
                 Modifier::Ctrl(value) => {
                     next -= 1;
-                    acts.iter_mut().for_each(|act| act.controls.push((control_qubits[next], *value)));
+                    acts.iter_mut()
+                        .for_each(|act| act.controls.push((control_qubits[next], *value)));
                 }
             }
             if acts.len() > MOST {
@@ -291,12 +295,14 @@ fn laws(text: &Text) -> Checked {
     let source = text.source();
     let starts: String =
         (0..text.n_qubits).map(|q| format!("ry({:?}) q[{q}];\n", 0.5 + 0.4 * q as f64)).collect();
-    let declared = source.find("] q;\n").map(|at| at + 5).or_else(|| source.find("];\n").map(|at| at + 3));
+    let declared =
+        source.find("] q;\n").map(|at| at + 5).or_else(|| source.find("];\n").map(|at| at + 3));
     let at = declared.unwrap_or(source.len());
     let whole = format!("{}{starts}{}", &source[..at], &source[at..]);
     let version = text.version;
-    let failed =
-        |law: &str, detail: String| Finding::new(format!("{law} (OpenQASM {version})"), detail, &whole);
+    let failed = |law: &str, detail: String| {
+        Finding::new(format!("{law} (OpenQASM {version})"), detail, &whole)
+    };
     let read = |source: &str| {
         let parsed = parse(source, &Options::default().with_max_gates(100_000));
         parsed.map(|p| p.circuit).map_err(|e| e.to_string())
@@ -311,7 +317,8 @@ fn laws(text: &Text) -> Checked {
     if off > ROUNDING {
         return Err(failed("texts mean their matrices", format!("off by {off:e}")));
     }
-    let again = print::to_qasm3(&circuit).map_err(|e| failed("circuits are printed", e.to_string()))?;
+    let again =
+        print::to_qasm3(&circuit).map_err(|e| failed("circuits are printed", e.to_string()))?;
     let off = read(&again).and_then(|c| run(&c)).map(|state| reference.distance(&state));
     match off {
         Ok(off) if off <= ROUNDING => Ok(()),

@@ -1,7 +1,8 @@
 //! What numbers carry besides their values, through eigenvalues and eigenvectors.
 //!
-//! With `A = A_0 + B`, where `A_0 = V_0 diag(w_0) V_0^H` holds the values and `B` has none, `M = V_0^H A V_0` is `diag(w_0)`
-//! but for what is carried. Its eigenvectors `Y` are found from 1 on:
+//! With `A = A_0 + B`, where `A_0 = V_0 diag(w_0) V_0^H` holds the values and `B` has none,
+//! `M = V_0^H A V_0` is `diag(w_0)` but for what is carried. Its eigenvectors `Y` are found from 1
+//! on:
 //!
 //! ```text
 //! T = Y^H M Y,  R = 1 - Y^H Y,  w_i = T_ii / (1 - R_ii)
@@ -9,15 +10,17 @@
 //! Y <- Y + Y E
 //! ```
 //!
-//! Nilpotent parts of order p are right after `log2 (p + 1)` such steps, since each doubles the order that is; after p steps where
-//! eigenvalues are equal. The first step is the rule of first order that reverse mode has. Source: Ogita and Aishima,
-//! *Iterative refinement for symmetric eigenvalue decomposition* (2018).
+//! Nilpotent parts of order p are right after `log2 (p + 1)` such steps, since each doubles the
+//! order that is; after p steps where eigenvalues are equal. The first step is the rule of first
+//! order that reverse mode has. Source: Ogita and Aishima, *Iterative refinement for symmetric
+//! eigenvalue decomposition* (2018).
 
 use crate::scalar::{Real, Scalar};
 
 use super::super::{Array, ArrayError, matmul, value::beyond};
 
-/// Orders of derivatives that are looked for at most; numbers that never vanish as powers get as many.
+/// Orders of derivatives that are looked for at most; numbers that never vanish as powers get as
+/// many.
 const ORDERS: usize = 63;
 
 /// Adds what `a` carries to the eigenvalues `w`, ascending, and eigenvectors of its values.
@@ -33,7 +36,8 @@ pub(in crate::array) fn follow<T: Real, S: Scalar<Real = T>>(
     perturb(a.iter().map(beyond).collect(), values, vectors, &|i, j| w[i] == w[j])
 }
 
-/// Adds a matrix `b` of no values to eigenvalues and eigenvectors, of which some eigenvalues are equal.
+/// Adds a matrix `b` of no values to eigenvalues and eigenvectors, of which some eigenvalues are
+/// equal.
 ///
 /// # Errors
 /// None: the shapes fit.
@@ -48,7 +52,8 @@ pub(in crate::array) fn perturb<T: Real, S: Scalar<Real = T>>(
         return Ok(());
     }
     let half = S::ratio(1, 2);
-    let b: Vec<S> = (0..n * n).map(|k| (b[k].clone() + b[k % n * n + k / n].conj()) * &half).collect();
+    let b: Vec<S> =
+        (0..n * n).map(|k| (b[k].clone() + b[k % n * n + k / n].conj()) * &half).collect();
     // Once at least: what is undefined comes out at the end.
     let order = order(&b).max(1);
     let doublings = usize::BITS - order.leading_zeros();
@@ -105,8 +110,8 @@ pub(in crate::array) fn perturb<T: Real, S: Scalar<Real = T>>(
     Ok(())
 }
 
-/// How many of these numbers can be multiplied, each of them any number of times, before all that is left is zero: the order
-/// of derivatives that they carry.
+/// How many of these numbers can be multiplied, each of them any number of times, before all that
+/// is left is zero: the order of derivatives that they carry.
 fn order<T: Real, S: Scalar<Real = T>>(b: &[S]) -> usize {
     // No two with the same weight, so that nothing cancels.
     let weighed = b.iter().enumerate().map(|(k, x)| {

@@ -1,8 +1,9 @@
 //! Which basis the eigenvectors of equal eigenvalues are.
 //!
-//! The eigenvectors of `A + t E` for small `t > 0` turn, as `t` falls to 0, into those of `A` between which `E` is diagonal: its
-//! elements there are the derivatives of the eigenvalues, and what else is derived along `E` is right with them alone. Source:
-//! Kato, *Perturbation Theory for Linear Operators*, section II.2.
+//! The eigenvectors of `A + t E` for small `t > 0` turn, as `t` falls to 0, into those of `A`
+//! between which `E` is diagonal: its elements there are the derivatives of the eigenvalues, and
+//! what else is derived along `E` is right with them alone. Source: Kato, *Perturbation Theory for
+//! Linear Operators*, section II.2.
 
 use std::ops::Range;
 
@@ -18,10 +19,17 @@ use super::{
 /// Derivatives that differ by no more than this part of the greatest are equal, too.
 const EQUAL: f64 = 1e-12;
 
-/// Makes eigenvalues equal that rounding alone tells apart: those within `n` units in the last place of each other, or of the norm if
-/// what `A v - w v` leaves of their vectors is no less than their distance. So a matrix with equal eigenvalues has such whatever its
-/// basis is, while small ones of a graded matrix stay as they are.
-pub(super) fn merge_rounded(n: usize, unit: f64, a: &[Complex<f64>], w: &mut [f64], v: &[Complex<f64>]) {
+/// Makes eigenvalues equal that rounding alone tells apart: those within `n` units in the last
+/// place of each other, or of the norm if what `A v - w v` leaves of their vectors is no less than
+/// their distance. So a matrix with equal eigenvalues has such whatever its basis is, while small
+/// ones of a graded matrix stay as they are.
+pub(super) fn merge_rounded(
+    n: usize,
+    unit: f64,
+    a: &[Complex<f64>],
+    w: &mut [f64],
+    v: &[Complex<f64>],
+) {
     let norm = w.iter().fold(0.0, |m: f64, w| m.max(w.abs()));
     let most = n as f64 * unit;
     let rest = |w: f64, k: usize| {
@@ -36,12 +44,14 @@ pub(super) fn merge_rounded(n: usize, unit: f64, a: &[Complex<f64>], w: &mut [f6
         let is_same = |k: usize| {
             let (x, y) = (w[start], w[k]);
             let gap = y - x;
-            gap <= most * norm && (gap <= most * x.abs().max(y.abs()) || rest(x, start) + rest(y, k) >= gap)
+            gap <= most * norm
+                && (gap <= most * x.abs().max(y.abs()) || rest(x, start) + rest(y, k) >= gap)
         };
         if k < n && is_same(k) {
             continue;
         }
-        let mean = w[start] + w[start..k].iter().map(|x| x - w[start]).sum::<f64>() / (k - start) as f64;
+        let mean =
+            w[start] + w[start..k].iter().map(|x| x - w[start]).sum::<f64>() / (k - start) as f64;
         w[start..k].fill(mean);
         start = k;
     }
@@ -66,8 +76,8 @@ fn ranges_where(n: usize, is_as_before: impl Fn(usize) -> bool) -> Vec<Range<usi
     runs
 }
 
-/// The matrices along which derivatives are looked for, by value: the one that is given, and those that numbers carry. Without
-/// those that are zero or not finite.
+/// The matrices along which derivatives are looked for, by value: the one that is given, and those
+/// that numbers carry. Without those that are zero or not finite.
 ///
 /// # Errors
 /// One that has no values, as numbers of several points have none.
@@ -79,7 +89,8 @@ pub(in crate::array) fn tangent_matrices<T: Real, S: Scalar<Real = T>>(
     let mut all = Vec::new();
     if let Some(e) = given {
         let value = |x: T| x.primal().ok_or(ArrayError::Diverges { op });
-        let e: Result<_, _> = e.iter().map(|x| Ok(Complex::new(value(x.re())?, value(x.im())?))).collect();
+        let e: Result<_, _> =
+            e.iter().map(|x| Ok(Complex::new(value(x.re())?, value(x.im())?))).collect();
         all.push(e?);
     }
     let carried: Vec<_> =
@@ -87,7 +98,8 @@ pub(in crate::array) fn tangent_matrices<T: Real, S: Scalar<Real = T>>(
     let count = carried.iter().map(|(re, im)| re.len().max(im.len())).max().unwrap_or(0);
     let at = |x: &[f64], k: usize| x.get(k).copied().unwrap_or(0.0);
     all.extend(
-        (0..count).map(|k| carried.iter().map(|(re, im)| Complex::new(at(re, k), at(im, k))).collect()),
+        (0..count)
+            .map(|k| carried.iter().map(|(re, im)| Complex::new(at(re, k), at(im, k))).collect()),
     );
     all.retain(|e: &Vec<Complex<f64>>| {
         e.iter().all(|x| x.is_finite()) && e.iter().any(|x| *x != Complex::default())
@@ -95,8 +107,9 @@ pub(in crate::array) fn tangent_matrices<T: Real, S: Scalar<Real = T>>(
     Ok(all)
 }
 
-/// Turns the eigenvectors of equal eigenvalues, columns of a matrix `n x n`, into those between which the first of some matrices
-/// is diagonal; of those whose elements there are equal, the second, and so on. Only the Hermitian part of a matrix counts.
+/// Turns the eigenvectors of equal eigenvalues, columns of a matrix `n x n`, into those between
+/// which the first of some matrices is diagonal; of those whose elements there are equal, the
+/// second, and so on. Only the Hermitian part of a matrix counts.
 pub(super) fn rotate(n: usize, w: &[f64], v: &mut [Complex<f64>], along: &[Vec<Complex<f64>>]) {
     let mut columns: Vec<Complex<f64>> = (0..n * n).map(|k| v[k % n * n + k / n]).collect();
     for run in degenerate_ranges(w) {
@@ -125,8 +138,9 @@ pub(in crate::array) fn matrix_elements(
     u: &[Complex<f64>],
     v: &[Complex<f64>],
 ) -> Vec<Complex<f64>> {
-    let dot =
-        |x: &[Complex<f64>], y: &[Complex<f64>]| x.iter().zip(y).map(|(x, y)| x * y).sum::<Complex<f64>>();
+    let dot = |x: &[Complex<f64>], y: &[Complex<f64>]| {
+        x.iter().zip(y).map(|(x, y)| x * y).sum::<Complex<f64>>()
+    };
     let moved: Vec<Vec<Complex<f64>>> =
         v.chunks_exact(n).map(|v| e.chunks_exact(n).map(|row| dot(row, v)).collect()).collect();
     let m = e.len() / n;
@@ -135,8 +149,12 @@ pub(in crate::array) fn matrix_elements(
     u.iter().flat_map(|u| moved.iter().map(|v| dot(u, v))).collect()
 }
 
-/// The eigenvalues, ascending, and eigenvectors of the Hermitian part of a matrix; `None` where it is zero.
-pub(in crate::array) fn diagonal(n: usize, b: &[Complex<f64>]) -> Option<(Vec<f64>, Vec<Complex<f64>>)> {
+/// The eigenvalues, ascending, and eigenvectors of the Hermitian part of a matrix; `None` where it
+/// is zero.
+pub(in crate::array) fn diagonal(
+    n: usize,
+    b: &[Complex<f64>],
+) -> Option<(Vec<f64>, Vec<Complex<f64>>)> {
     let half = |k: usize| 0.5 * (b[k] + b[k % n * n + k / n].conj());
     let mut b: Vec<Complex<f64>> = (0..n * n).map(half).collect();
     let greatest = b.iter().fold(0.0, |m: f64, z| m.max(z.re.abs()).max(z.im.abs()));
@@ -148,8 +166,13 @@ pub(in crate::array) fn diagonal(n: usize, b: &[Complex<f64>]) -> Option<(Vec<f6
     decompose(n, b)
 }
 
-/// Replaces vectors that lie one behind the other by sums of them, whose factors are the columns of a matrix.
-pub(in crate::array) fn linear_combinations(n: usize, vectors: &mut [Complex<f64>], basis: &[Complex<f64>]) {
+/// Replaces vectors that lie one behind the other by sums of them, whose factors are the columns of
+/// a matrix.
+pub(in crate::array) fn linear_combinations(
+    n: usize,
+    vectors: &mut [Complex<f64>],
+    basis: &[Complex<f64>],
+) {
     let count = vectors.len() / n;
     let old = vectors.to_vec();
     for (j, vector) in vectors.chunks_exact_mut(n).enumerate() {
@@ -162,7 +185,9 @@ pub(in crate::array) fn linear_combinations(n: usize, vectors: &mut [Complex<f64
 }
 
 /// Numbers that carry nothing, by value.
-pub(in crate::array) fn to_complex<T: Real, S: Scalar<Real = T>>(numbers: &[S]) -> Vec<Complex<f64>> {
+pub(in crate::array) fn to_complex<T: Real, S: Scalar<Real = T>>(
+    numbers: &[S],
+) -> Vec<Complex<f64>> {
     let value = |x: T| x.primal().unwrap_or(f64::NAN);
     numbers.iter().map(|x| Complex::new(value(x.re()), value(x.im()))).collect()
 }

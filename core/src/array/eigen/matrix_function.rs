@@ -11,7 +11,8 @@ use super::{
     to_complex,
 };
 
-/// What is carried between eigenvectors of equal eigenvalues counts if it is above this part of the greatest.
+/// What is carried between eigenvectors of equal eigenvalues counts if it is above this part of the
+/// greatest.
 const COUNTS: f64 = 1e-10;
 
 /// The order of a matrix, of the shapes of what [`spectral`] takes.
@@ -32,10 +33,12 @@ pub(crate) fn spectral_order(shapes: [&[usize]; 5]) -> Result<usize, ArrayError>
     }
 }
 
-/// A function `V diag(d) V^H` of a Hermitian matrix, where `both` holds its eigenvalues and eigenvectors, d is what the function makes
-/// of the eigenvalues and `slope` what its derivative makes of them. What the numbers of the matrix carry between eigenvectors
-/// of equal eigenvalues is added: `V (S . V^H A V) V^H` there. That is all of first order, and all of second order along one
-/// direction; where two directions have derivatives of which each mixes what the other tells apart, the result is NaN.
+/// A function `V diag(d) V^H` of a Hermitian matrix, where `both` holds its eigenvalues and
+/// eigenvectors, d is what the function makes of the eigenvalues and `slope` what its derivative
+/// makes of them. What the numbers of the matrix carry between eigenvectors of equal eigenvalues is
+/// added: `V (S . V^H A V) V^H` there. That is all of first order, and all of second order along
+/// one direction; where two directions have derivatives of which each mixes what the other tells
+/// apart, the result is NaN.
 ///
 /// # Errors
 /// The shapes do not fit.
@@ -46,7 +49,8 @@ pub fn spectral<T: Real, S: Scalar<Real = T>>(
     d: &Array<S>,
     slope: &Array<S>,
 ) -> Result<(), ArrayError> {
-    let n = spectral_order([&product.shape(), &a.shape(), &both.shape(), &d.shape(), &slope.shape()])?;
+    let n =
+        spectral_order([&product.shape(), &a.shape(), &both.shape(), &d.shape(), &slope.shape()])?;
     if !is_carrying(a) {
         return Ok(());
     }
@@ -81,7 +85,9 @@ pub fn spectral<T: Real, S: Scalar<Real = T>>(
     let mut between = vec![S::zero(); n * n];
     let mut is_mixed = false;
     for run in runs {
-        for (i, j) in run.clone().flat_map(|i| run.clone().map(move |j| (i, j))).filter(|(i, j)| i != j) {
+        for (i, j) in
+            run.clone().flat_map(|i| run.clone().map(move |j| (i, j))).filter(|(i, j)| i != j)
+        {
             let at = i * n + j;
             is_mixed |= run.clone().any(|k| k != j && are_mixed(at, j * n + k));
             between[at] = beyond(&inside[at]) * (slope[i].clone() + &slope[j]) * &half;

@@ -1,9 +1,10 @@
 //! Eigenvalues and eigenvectors of Hermitian matrices, on every number type.
 //!
-//! What numbers are by value is decomposed in `f64`, or `Complex<f64>` where an imaginary part is not zero: reflections make the
-//! matrix tridiagonal (`reduce`), turns make that diagonal (`tridiagonal`). What they carry besides (derivatives,
-//! uncertainty) follows from the perturbation series of the eigenvectors, order by order (`carried`); numbers
-//! that carry nothing do not pay for it.
+//! What numbers are by value is decomposed in `f64`, or `Complex<f64>` where an imaginary part is
+//! not zero: reflections make the matrix tridiagonal (`reduce`), turns make that diagonal
+//! (`tridiagonal`). What they carry besides (derivatives, uncertainty) follows from the
+//! perturbation series of the eigenvectors, order by order (`carried`); numbers that carry nothing
+//! do not pay for it.
 
 mod carried;
 mod degenerate;
@@ -32,12 +33,12 @@ use reduce::Reduced;
 pub(super) use reduce::{COLUMNS, dot, total};
 pub(super) use turns::{Turn, Turned, rotation};
 
-/// An element counts among the greatest of an eigenvector if its squared modulus is at least this part of the greatest: then
-/// rounding does not choose among equal ones.
+/// An element counts among the greatest of an eigenvector if its squared modulus is at least this
+/// part of the greatest: then rounding does not choose among equal ones.
 pub(super) const NEAR_GREATEST: f64 = 0.81;
 
-/// The eigenvalues of a Hermitian matrix in ascending order and, as columns in the same order, its eigenvectors, each
-/// of norm 1: `A = V diag(w) V^H`. Only the Hermitian part of the matrix counts.
+/// The eigenvalues of a Hermitian matrix in ascending order and, as columns in the same order, its
+/// eigenvectors, each of norm 1: `A = V diag(w) V^H`. Only the Hermitian part of the matrix counts.
 ///
 /// ```
 /// use ketgrad_core::array::{Array, eigh};
@@ -50,21 +51,25 @@ pub(super) const NEAR_GREATEST: f64 = 0.81;
 /// # Ok::<(), ketgrad_core::array::ArrayError>(())
 /// ```
 ///
-/// Of each eigenvector the first among the elements of greatest modulus (those of at least .9 of it) is real and positive.
-/// This holds for values; derivatives are those along `v^H dv = 0`, where an eigenvector turns no phase.
+/// Of each eigenvector the first among the elements of greatest modulus (those of at least .9 of
+/// it) is real and positive. This holds for values; derivatives are those along `v^H dv = 0`, where
+/// an eigenvector turns no phase.
 ///
-/// `V diag(w) V^H` is `A` and `V^H V` is 1 to within rounding, about `n` times 2^-53 of the norm; so an eigenvalue that is
-/// small beside the norm has fewer digits. Matrices of any scale will do. Numbers of up to 53 bits are computed with as `f64`, those
-/// of more with all their digits, by Jacobi's rotations: some ten times the operations. The result does not depend on the number of threads.
+/// `V diag(w) V^H` is `A` and `V^H V` is 1 to within rounding, about `n` times 2^-53 of the norm;
+/// so an eigenvalue that is small beside the norm has fewer digits. Matrices of any scale will do.
+/// Numbers of up to 53 bits are computed with as `f64`, those of more with all their digits, by
+/// Jacobi's rotations: some ten times the operations. The result does not depend on the number of
+/// threads.
 ///
-/// What the numbers carry besides their values (derivatives, uncertainty) follows, of every order. Where eigenvalues are
-/// equal, their eigenvectors are some basis of a space that alone is defined. Where the numbers carry derivatives it is the one in
-/// which these are diagonal, the first ones if there are several: so what has a derivative along one direction has it, to second
-/// order as far as only the eigenvalues count. Of the derivatives by each other they carry none.
+/// What the numbers carry besides their values (derivatives, uncertainty) follows, of every order.
+/// Where eigenvalues are equal, their eigenvectors are some basis of a space that alone is defined.
+/// Where the numbers carry derivatives it is the one in which these are diagonal, the first ones if
+/// there are several: so what has a derivative along one direction has it, to second order as far
+/// as only the eigenvalues count. Of the derivatives by each other they carry none.
 ///
-/// About 9 n^3 operations: 4/3 n^3 for the tridiagonal matrix, 5 n^3 for its eigenvectors, 2 n^3 for those of A; of
-/// complex numbers four times the first and the last. For numbers that carry something besides, three products of matrices for each
-/// doubling of the order.
+/// About 9 n^3 operations: 4/3 n^3 for the tridiagonal matrix, 5 n^3 for its eigenvectors, 2 n^3
+/// for those of A; of complex numbers four times the first and the last. For numbers that carry
+/// something besides, three products of matrices for each doubling of the order.
 ///
 /// # Errors
 /// It is no square matrix, it has infinite or undefined elements, or numbers without values.
@@ -76,8 +81,9 @@ pub fn eigh<T: Real, S: Scalar<Real = T>>(
     spectrum("eigen", a, None, values, vectors)
 }
 
-/// The eigenvalues and eigenvectors of `A + t E` for small `t > 0`, as `t` falls to 0, as [`eigh`] gives them: of equal
-/// eigenvalues the eigenvectors between which E is diagonal, in the order of its elements there.
+/// The eigenvalues and eigenvectors of `A + t E` for small `t > 0`, as `t` falls to 0, as [`eigh`]
+/// gives them: of equal eigenvalues the eigenvectors between which E is diagonal, in the order of
+/// its elements there.
 ///
 /// ```
 /// use ketgrad_core::array::{Array, eigh_along};
@@ -90,7 +96,8 @@ pub fn eigh<T: Real, S: Scalar<Real = T>>(
 /// ```
 ///
 /// # Errors
-/// They are no square matrices of one order, A has infinite or undefined elements, or there are numbers without values.
+/// They are no square matrices of one order, A has infinite or undefined elements, or there are
+/// numbers without values.
 pub fn eigh_along<T: Real, S: Scalar<Real = T>>(
     a: &Array<S>,
     e: &Array<S>,
@@ -129,7 +136,8 @@ fn spectrum<T: Real, S: Scalar<Real = T>>(
     let is_real = (0..n).all(|i| elements[i * n..i * n + i].iter().all(|z| z.im == 0.0));
     let decomposed = if is_real {
         let real = elements.iter().map(|z| z.re).collect();
-        decompose(n, real).map(|(w, v)| (w, v.into_iter().map(|x| S::from_real(T::lit(x))).collect()))
+        decompose(n, real)
+            .map(|(w, v)| (w, v.into_iter().map(|x| S::from_real(T::lit(x))).collect()))
     } else {
         decompose(n, elements).map(|(w, v)| (w, v.into_iter().map(value::lift).collect()))
     };
@@ -141,8 +149,11 @@ fn spectrum<T: Real, S: Scalar<Real = T>>(
     if w.windows(2).any(|w| w[1] - w[0] <= n as f64 * unit * norm) {
         let mut v = to_complex(vectors);
         degenerate::merge_rounded(n, unit, &to_complex(a), &mut w, &v);
-        let along =
-            if degenerate_ranges(&w).is_empty() { Vec::new() } else { tangent_matrices(op, a, along)? };
+        let along = if degenerate_ranges(&w).is_empty() {
+            Vec::new()
+        } else {
+            tangent_matrices(op, a, along)?
+        };
         if !along.is_empty() {
             degenerate::rotate(n, &w, &mut v, &along);
             vectors.iter_mut().zip(v).for_each(|(to, x)| *to = value::lift(x));
@@ -163,12 +174,16 @@ fn fine_spectrum<T: Real, S: Scalar<Real = T>>(
 ) -> Result<(), ArrayError> {
     let n = a.shape()[0];
     let whole: Vec<S> = a.iter().map(value::whole_value).collect();
-    let Some((w, v)) = jacobi::eigh::<T, S>(n, &whole, unit) else { return Err(ArrayError::Diverges { op }) };
+    let Some((w, v)) = jacobi::eigh::<T, S>(n, &whole, unit) else {
+        return Err(ArrayError::Diverges { op });
+    };
     let size = |x: &T| x.primal().map_or(f64::NAN, f64::abs);
     let norm = w.iter().map(size).fold(0.0, f64::max);
     let is_equal = |i: usize, j: usize| size(&(w[i].clone() - &w[j])) <= n as f64 * unit * norm;
     let carried: Vec<S> = a.iter().zip(&whole).map(|(x, whole)| x.clone() - whole).collect();
-    if (is_along || carried.iter().any(|x| !x.is_exact_zero())) && (1..n).any(|k| is_equal(k - 1, k)) {
+    if (is_along || carried.iter().any(|x| !x.is_exact_zero()))
+        && (1..n).any(|k| is_equal(k - 1, k))
+    {
         return Err(ArrayError::Precision { op });
     }
     *vectors = Array::new(&[n, n], (0..n * n).map(|k| v[k % n * n + k / n].clone()).collect())?;
@@ -176,8 +191,8 @@ fn fine_spectrum<T: Real, S: Scalar<Real = T>>(
     perturb(carried, values, vectors, &|i, j| i == j)
 }
 
-/// The ascending eigenvalues and the matrix of eigenvectors of a matrix, whose lower triangle is given and whose elements
-/// are of size 1 or so. `None` where it does not converge.
+/// The ascending eigenvalues and the matrix of eigenvectors of a matrix, whose lower triangle is
+/// given and whose elements are of size 1 or so. `None` where it does not converge.
 fn decompose<F: Scalar<Real = f64> + Copy>(n: usize, lower: Vec<F>) -> Option<(Vec<f64>, Vec<F>)> {
     let mut reduced = Reduced::new(n, lower);
     let mut values = std::mem::take(&mut reduced.diagonal);

@@ -4,9 +4,10 @@
 //! T = Q^H A Q,  Q = H_(n-1) … H_1,  H_i = 1 - t u u^H on the first i places
 //! ```
 //!
-//! `H_i` makes row `i` zero but for its last two elements; those above it change by `A - u w^H - w u^H`. That is put off
-//! until the next reflection needs the product `A u`, so each step goes once over the rows that are left, from left to
-//! right. Only the lower triangle is read. Source: Golub and Van Loan, *Matrix Computations*, section 8.3.1.
+//! `H_i` makes row `i` zero but for its last two elements; those above it change by
+//! `A - u w^H - w u^H`. That is put off until the next reflection needs the product `A u`, so each
+//! step goes once over the rows that are left, from left to right. Only the lower triangle is read.
+//! Source: Golub and Van Loan, *Matrix Computations*, section 8.3.1.
 
 use crate::scalar::{Loop, Real, Scalar, wide};
 
@@ -30,8 +31,12 @@ pub(super) struct Reduced<F> {
 impl<F: Scalar<Real = f64> + Copy> Reduced<F> {
     /// Of a matrix of order `n` whose elements are of size 1 or less. 4/3 n^3 operations.
     pub(super) fn new(n: usize, rows: Vec<F>) -> Reduced<F> {
-        let mut reduced =
-            Reduced { diagonal: vec![0.0; n], beside: vec![0.0; n], rows, factors: vec![F::zero(); n] };
+        let mut reduced = Reduced {
+            diagonal: vec![0.0; n],
+            beside: vec![0.0; n],
+            rows,
+            factors: vec![F::zero(); n],
+        };
         wide::<f64, _>(Reduce(&mut reduced));
         reduced
     }
@@ -96,8 +101,9 @@ impl<F: Scalar<Real = f64> + Copy> Loop for Reduce<'_, F> {
     }
 }
 
-/// The elements left of the diagonal in a row change by the last reflection, then count in `A u`: the sum of the row
-/// times `u` is given back, and what its conjugates add to the places above goes to `head`.
+/// The elements left of the diagonal in a row change by the last reflection, then count in `A u`:
+/// the sum of the row times `u` is given back, and what its conjugates add to the places above goes
+/// to `head`.
 #[inline(always)]
 fn step<F: Scalar<Real = f64> + Copy>(
     row: &mut [F],
@@ -125,8 +131,8 @@ fn step<F: Scalar<Real = f64> + Copy>(
     total(sums)
 }
 
-/// The reflection that leaves a row `x` its last element alone: that element, real, and `t`. The row becomes `u`, whose
-/// last element is 1; where there is nothing to do `t` is 0.
+/// The reflection that leaves a row `x` its last element alone: that element, real, and `t`. The
+/// row becomes `u`, whose last element is 1; where there is nothing to do `t` is 0.
 #[inline(always)]
 fn reflection<F: Scalar<Real = f64> + Copy>(x: &mut [F]) -> (f64, F) {
     let size = x.iter().fold(0.0, |m: f64, x| m.max(x.re().abs()).max(x.im().abs()));

@@ -1,9 +1,11 @@
-//! The eigenvalues and eigenvectors of a real symmetric tridiagonal matrix: implicit QL with shifts.
+//! The eigenvalues and eigenvectors of a real symmetric tridiagonal matrix: implicit QL with
+//! shifts.
 //!
-//! The matrix falls into blocks where what stands beside the diagonal is negligible. A block is worked on from its end
-//! with the smaller element of the diagonal on, so that blocks which are graded either way keep what is small. About
-//! 1.7 steps an eigenvalue, 5 n^3 operations. Source: Golub and Van Loan, *Matrix Computations*,
-//! section 8.3; Dubrulle, Martin and Wilkinson, *The implicit QL algorithm* (1968).
+//! The matrix falls into blocks where what stands beside the diagonal is negligible. A block is
+//! worked on from its end with the smaller element of the diagonal on, so that blocks which are
+//! graded either way keep what is small. About 1.7 steps an eigenvalue, 5 n^3 operations. Source:
+//! Golub and Van Loan, *Matrix Computations*, section 8.3; Dubrulle, Martin and Wilkinson, *The
+//! implicit QL algorithm* (1968).
 
 use super::turns::{Turn, Turned, rotation};
 
@@ -12,8 +14,8 @@ const STEPS: usize = 60;
 /// Elements so small beside those of size 1 are zero.
 const NEGLIGIBLE: f64 = 1.5e-154;
 
-/// Puts the eigenvalues in the place of the diagonal, in no order, and gives the eigenvectors in the same.
-/// `beside[k]` stands between `k` and `k + 1`. `None` where it does not converge.
+/// Puts the eigenvalues in the place of the diagonal, in no order, and gives the eigenvectors in
+/// the same. `beside[k]` stands between `k` and `k + 1`. `None` where it does not converge.
 pub(super) fn diagonalize(diagonal: &mut [f64], beside: &mut [f64]) -> Option<Turned> {
     let n = diagonal.len();
     let mut vectors = Turned::unit(n);

@@ -1,8 +1,8 @@
 //! Turns of pairs of neighbouring vectors, collected and then done together.
 //!
-//! The turns of many steps are collected before the vectors are turned, 32 places of all vectors at a time: those stay
-//! in the second cache. Of a run of turns that goes from neighbour to neighbour the vector that two turns share stays in
-//! registers.
+//! The turns of many steps are collected before the vectors are turned, 32 places of all vectors at
+//! a time: those stay in the second cache. Of a run of turns that goes from neighbour to neighbour
+//! the vector that two turns share stays in registers.
 
 use crate::scalar::{Loop, Real, wide};
 

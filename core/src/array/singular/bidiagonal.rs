@@ -4,10 +4,11 @@
 //! A = U B V^H,  U = G_0 G_1 …,  V = H_0 H_1 …,  each of them 1 - t u u^H
 //! ```
 //!
-//! `G_k` makes column `k` zero below the diagonal, `H_k` row `k` behind its second element. Each step goes twice over what is
-//! left of the matrix: once for `u^H A`, and once row by row, where the first reflection, the product with the second vector
-//! and the second reflection find the row in the first cache. A matrix much higher than wide becomes a triangle
-//! first. Source: Golub and Van Loan, *Matrix Computations*, section 5.4.8.
+//! `G_k` makes column `k` zero below the diagonal, `H_k` row `k` behind its second element. Each
+//! step goes twice over what is left of the matrix: once for `u^H A`, and once row by row, where
+//! the first reflection, the product with the second vector and the second reflection find the row
+//! in the first cache. A matrix much higher than wide becomes a triangle first. Source: Golub and
+//! Van Loan, *Matrix Computations*, section 5.4.8.
 
 use std::array::from_fn;
 
@@ -34,8 +35,8 @@ impl<F: Scalar<Real = f64> + Copy> Reflections<F> {
         Reflections { all: Vec::new() }
     }
 
-    /// Replaces vectors of `len` elements, one behind the other, by the product times them; it may be one of the first elements
-    /// alone.
+    /// Replaces vectors of `len` elements, one behind the other, by the product times them; it may
+    /// be one of the first elements alone.
     pub(super) fn apply(&self, len: usize, vectors: &mut [F]) {
         wide::<f64, _>(Apply(self, len, vectors));
     }
@@ -70,8 +71,12 @@ pub(super) struct Bidiagonal<F> {
     pub(super) right: Reflections<F>,
 }
 
-/// A matrix of `n` columns and at least as many rows, whose elements are of size 1 or less. 8/3 n^3 operations where it is square.
-pub(super) fn bidiagonal<F: Scalar<Real = f64> + Copy>(n: usize, mut rows: Vec<F>) -> Bidiagonal<F> {
+/// A matrix of `n` columns and at least as many rows, whose elements are of size 1 or less. 8/3 n^3
+/// operations where it is square.
+pub(super) fn bidiagonal<F: Scalar<Real = f64> + Copy>(
+    n: usize,
+    mut rows: Vec<F>,
+) -> Bidiagonal<F> {
     let (mut left, mut right) = (Reflections::new(), Reflections::new());
     let (mut diagonal, mut above) = (Vec::with_capacity(n), Vec::with_capacity(n));
     for k in 0..n {
@@ -93,9 +98,12 @@ pub(super) fn bidiagonal<F: Scalar<Real = f64> + Copy>(n: usize, mut rows: Vec<F
     Bidiagonal { diagonal, above, left, right }
 }
 
-/// Makes a matrix of `n` columns and more rows the upper triangle of order `n`; what is reflected to get it back.
-/// 2 m n^2 operations.
-pub(super) fn triangular<F: Scalar<Real = f64> + Copy>(n: usize, rows: &mut Vec<F>) -> Reflections<F> {
+/// Makes a matrix of `n` columns and more rows the upper triangle of order `n`; what is reflected
+/// to get it back. 2 m n^2 operations.
+pub(super) fn triangular<F: Scalar<Real = f64> + Copy>(
+    n: usize,
+    rows: &mut Vec<F>,
+) -> Reflections<F> {
     let mut left = Reflections::new();
     for k in 0..n {
         let (element, u, t) = column(&rows[k * n..], n, k);
@@ -105,7 +113,13 @@ pub(super) fn triangular<F: Scalar<Real = f64> + Copy>(n: usize, rows: &mut Vec<
         own[..=k].fill(F::zero());
         own[k] = F::from_real(element);
         own[k + 1..].iter_mut().zip(&sums).for_each(|(x, y)| *x -= back * *y);
-        wide::<f64, _>(Rows { below, n, from: k + 1, left: (&u[1..], back, &sums), right: (&[], F::zero()) });
+        wide::<f64, _>(Rows {
+            below,
+            n,
+            from: k + 1,
+            left: (&u[1..], back, &sums),
+            right: (&[], F::zero()),
+        });
         left.all.push((k, u, t));
     }
     rows.truncate(n * n);
@@ -157,7 +171,8 @@ impl<F: Scalar<Real = f64> + Copy> Loop for Sums<'_, F> {
     }
 }
 
-/// Rows `A - t u s - r (A v) v^H`, where `s` are the sums and `A v` is of what the first term has left.
+/// Rows `A - t u s - r (A v) v^H`, where `s` are the sums and `A v` is of what the first term has
+/// left.
 struct Rows<'a, F> {
     below: &'a mut [F],
     n: usize,

@@ -1,24 +1,29 @@
 //! The singular values and vectors of a real upper bidiagonal matrix: implicit QR.
 //!
-//! The matrix falls into blocks where what stands above the diagonal is negligible beside the least singular value that the
-//! block may have. A block is worked on towards its end with the smaller element of the diagonal, in the mirror if
-//! that is the first one. Where a shift would cost small singular values their digits, the step is done without, in products and
-//! quotients alone; so each comes out to within rounding of itself, however small it is. Source: Demmel and Kahan,
-//! *Accurate singular values of bidiagonal matrices* (1990).
+//! The matrix falls into blocks where what stands above the diagonal is negligible beside the least
+//! singular value that the block may have. A block is worked on towards its end with the smaller
+//! element of the diagonal, in the mirror if that is the first one. Where a shift would cost small
+//! singular values their digits, the step is done without, in products and quotients alone; so each
+//! comes out to within rounding of itself, however small it is. Source: Demmel and Kahan, *Accurate
+//! singular values of bidiagonal matrices* (1990).
 
 use super::super::eigen::{Turn, Turned, rotation};
 
-/// Steps for each singular value of a block at most; two are usual, more where they go without shifts.
+/// Steps for each singular value of a block at most; two are usual, more where they go without
+/// shifts.
 const STEPS: usize = 200;
-/// Elements above the diagonal so small beside what they could change are zero: a few rounding errors.
+/// Elements above the diagonal so small beside what they could change are zero: a few rounding
+/// errors.
 const SMALL: f64 = 4.0 * f64::EPSILON;
-/// A shift costs the least singular value as many rounding errors as it is smaller than the greatest: at most so many for each row.
+/// A shift costs the least singular value as many rounding errors as it is smaller than the
+/// greatest: at most so many for each row.
 const LOST: f64 = 64.0;
 /// Elements so small beside those of size 1 are zero.
 const NEGLIGIBLE: f64 = 1e-250;
 
-/// Puts the singular values in the place of the diagonal `d`, in no order, and gives the left and the right singular vectors
-/// in the same; a value may be negative. `e[k]` stands above `k + 1`. `None` where it does not converge.
+/// Puts the singular values in the place of the diagonal `d`, in no order, and gives the left and
+/// the right singular vectors in the same; a value may be negative. `e[k]` stands above `k + 1`.
+/// `None` where it does not converge.
 pub(super) fn diagonalize(d: &mut [f64], e: &mut [f64]) -> Option<[Turned; 2]> {
     let n = d.len();
     let [mut left, mut right] = [Turned::unit(n), Turned::unit(n)];
@@ -110,9 +115,14 @@ fn least_of_two(f: f64, g: f64, h: f64) -> f64 {
     }
 }
 
-/// A step of implicit QR on a block, from its first element on. `turn` is given where, and the cosines and sines of the turns on
-/// the left and on the right.
-fn step(d: &mut [f64], e: &mut [f64], shift: f64, mut turn: impl FnMut(usize, (f64, f64), (f64, f64))) {
+/// A step of implicit QR on a block, from its first element on. `turn` is given where, and the
+/// cosines and sines of the turns on the left and on the right.
+fn step(
+    d: &mut [f64],
+    e: &mut [f64],
+    shift: f64,
+    mut turn: impl FnMut(usize, (f64, f64), (f64, f64)),
+) {
     let last = d.len() - 1;
     if shift == 0.0 {
         let (mut cos, mut old) = (1.0, (1.0, 0.0));

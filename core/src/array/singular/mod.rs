@@ -1,8 +1,9 @@
 //! Singular values and vectors, on every number type.
 //!
-//! What numbers are by value is decomposed in `f64`, or `Complex<f64>` where an imaginary part is not zero: reflections make the
-//! matrix bidiagonal (`bidiagonal`), turns make that diagonal (`chase`). What numbers carry besides (derivatives,
-//! uncertainty) follows as for the eigenvectors of `[[0, A], [A^H, 0]]`, which are `(u, v)` and `(u, -v)`.
+//! What numbers are by value is decomposed in `f64`, or `Complex<f64>` where an imaginary part is
+//! not zero: reflections make the matrix bidiagonal (`bidiagonal`), turns make that diagonal
+//! (`chase`). What numbers carry besides (derivatives, uncertainty) follows as for the eigenvectors
+//! of `[[0, A], [A^H, 0]]`, which are `(u, v)` and `(u, -v)`.
 
 mod bidiagonal;
 mod chase;
@@ -16,8 +17,8 @@ use crate::scalar::{Real, Scalar};
 use super::{
     Array, ArrayError,
     eigen::{
-        against, degenerate_ranges, diagonal, first_of_greatest, linear_combinations, matrix_elements,
-        perturb, tangent_matrices, to_complex,
+        against, degenerate_ranges, diagonal, first_of_greatest, linear_combinations,
+        matrix_elements, perturb, tangent_matrices, to_complex,
     },
     jacobi::{self, fine_unit},
     value::{beyond, is_carrying, lift, unit, values, whole_value},
@@ -27,9 +28,9 @@ use bidiagonal::{bidiagonal, triangular};
 /// A matrix that is so many times as high as wide becomes a triangle first.
 const MUCH: usize = 2;
 
-/// Singular values in descending order as the first row, and below them as columns in the same order the left and the
-/// right singular vectors, each of norm 1: `A = U diag(s) V^H`. For a matrix `m x n` and `k = min(m, n)` these are `1 x k`,
-/// `m x k` and `n x k`, one below the other.
+/// Singular values in descending order as the first row, and below them as columns in the same
+/// order the left and the right singular vectors, each of norm 1: `A = U diag(s) V^H`. For a matrix
+/// `m x n` and `k = min(m, n)` these are `1 x k`, `m x k` and `n x k`, one below the other.
 ///
 /// ```
 /// use ketgrad_core::array::{Array, svd};
@@ -41,39 +42,51 @@ const MUCH: usize = 2;
 /// # Ok::<(), ketgrad_core::array::ArrayError>(())
 /// ```
 ///
-/// Of each vector of the shorter side (a right one of a square matrix) the first among the elements of greatest modulus
-/// (those of at least .9 of it) is real and positive. This holds for values; derivatives are those along
-/// `u^H du + v^H dv = 0`. `U` and `V` have orthonormal columns also where singular values are 0.
+/// Of each vector of the shorter side (a right one of a square matrix) the first among the elements
+/// of greatest modulus (those of at least .9 of it) is real and positive. This holds for values;
+/// derivatives are those along `u^H du + v^H dv = 0`. `U` and `V` have orthonormal columns also
+/// where singular values are 0.
 ///
-/// `U diag(s) V^H` is `A`, and the vectors are orthonormal, to within rounding: about the length of a side times 2^-53 of the norm.
-/// Singular values small beside the norm that are so because columns (of a wide matrix rows) are short keep their digits. Numbers of
-/// more bits than 53 are computed with as they are, by Jacobi's rotations, and get all their digits.
+/// `U diag(s) V^H` is `A`, and the vectors are orthonormal, to within rounding: about the length of
+/// a side times 2^-53 of the norm. Singular values small beside the norm that are so because
+/// columns (of a wide matrix rows) are short keep their digits. Numbers of more bits than 53 are
+/// computed with as they are, by Jacobi's rotations, and get all their digits.
 ///
-/// What the numbers carry besides their values follows, of every order. Where singular values are equal or 0, their vectors are
-/// some basis of spaces that alone are defined, and carry nothing of each other. Where the numbers carry derivatives it is the one
-/// in which these are diagonal, the first ones if there are several.
+/// What the numbers carry besides their values follows, of every order. Where singular values are
+/// equal or 0, their vectors are some basis of spaces that alone are defined, and carry nothing of
+/// each other. Where the numbers carry derivatives it is the one in which these are diagonal, the
+/// first ones if there are several.
 ///
-/// About 20 n^3 operations for a square matrix, 4 m n^2 more for a high one; of complex numbers four times all but half of the former.
+/// About 20 n^3 operations for a square matrix, 4 m n^2 more for a high one; of complex numbers
+/// four times all but half of the former.
 ///
 /// # Errors
 /// It is no matrix, it has infinite or undefined elements, or numbers without values.
-pub fn svd<T: Real, S: Scalar<Real = T>>(a: &Array<S>, out: &mut Array<S>) -> Result<(), ArrayError> {
+pub fn svd<T: Real, S: Scalar<Real = T>>(
+    a: &Array<S>,
+    out: &mut Array<S>,
+) -> Result<(), ArrayError> {
     decompose("svd", a, None, out)
 }
 
-/// The singular values and vectors of `A + t E` for small `t > 0`, as `t` falls to 0, as [`svd`] gives them: of equal singular
-/// values the vectors between which the Hermitian part of `U^H E V` is diagonal, and of singular values 0 those between which
-/// `E` has its own singular values.
+/// The singular values and vectors of `A + t E` for small `t > 0`, as `t` falls to 0, as [`svd`]
+/// gives them: of equal singular values the vectors between which the Hermitian part of `U^H E V`
+/// is diagonal, and of singular values 0 those between which `E` has its own singular values.
 ///
 /// # Errors
-/// They are no matrices of one shape, A has infinite or undefined elements, or there are numbers without values.
+/// They are no matrices of one shape, A has infinite or undefined elements, or there are numbers
+/// without values.
 pub fn svd_along<T: Real, S: Scalar<Real = T>>(
     a: &Array<S>,
     e: &Array<S>,
     out: &mut Array<S>,
 ) -> Result<(), ArrayError> {
     if a.rank() != 2 || !a.same_shape(e) {
-        return Err(ArrayError::shape("svd_along", "two matrices of one shape", &[&a.shape(), &e.shape()]));
+        return Err(ArrayError::shape(
+            "svd_along",
+            "two matrices of one shape",
+            &[&a.shape(), &e.shape()],
+        ));
     }
     decompose("svd_along", a, Some(e), out)
 }
@@ -165,19 +178,22 @@ fn fine_factors<T: Real, S: Scalar<Real = T>>(
     }
 }
 
-/// Makes singular values equal that rounding alone tells apart: those within this part of each other.
+/// Makes singular values equal that rounding alone tells apart: those within this part of each
+/// other.
 fn merge_rounded(part: f64, s: &mut [f64]) {
     let mut start = 0;
     for k in 1..=s.len() {
         if k == s.len() || s[start] - s[k] > part * s[start] {
-            let mean = s[start] - s[start..k].iter().map(|x| s[start] - x).sum::<f64>() / (k - start) as f64;
+            let mean = s[start]
+                - s[start..k].iter().map(|x| s[start] - x).sum::<f64>() / (k - start) as f64;
             s[start..k].fill(mean);
             start = k;
         }
     }
 }
 
-/// Turns vectors of equal singular values into those that a matrix does not mix. Those of 0 are turned each by itself.
+/// Turns vectors of equal singular values into those that a matrix does not mix. Those of 0 are
+/// turned each by itself.
 fn rotate<T: Real, S: Scalar<Real = T>>(
     factors: &mut Factors<f64, S>,
     (m, n): (usize, usize),
@@ -204,7 +220,9 @@ fn rotate<T: Real, S: Scalar<Real = T>>(
             && let Some(Factors { left, right, .. }) = factor(lengths, b, most)
         {
             // Those of the shorter side are as many as it is long.
-            for (vectors, length, factors, count) in [(u0, m, left, lengths.0), (v0, n, right, lengths.1)] {
+            for (vectors, length, factors, count) in
+                [(u0, m, left, lengths.0), (v0, n, right, lengths.1)]
+            {
                 let basis: Vec<_> =
                     (0..count * count).map(|k| factors[k % count * count + k / count]).collect();
                 linear_combinations(length, vectors, &basis);
@@ -223,8 +241,8 @@ fn rotate<T: Real, S: Scalar<Real = T>>(
     factors.right = v.into_iter().map(lift).collect();
 }
 
-/// The singular values and vectors of a matrix by value, which carry nothing, and the distance from 1 to the next number.
-/// `None` where there are no values, or none that are finite.
+/// The singular values and vectors of a matrix by value, which carry nothing, and the distance from
+/// 1 to the next number. `None` where there are no values, or none that are finite.
 pub(super) fn of_values<T: Real, S: Scalar<Real = T>>(
     a: &Array<S>,
     (m, n): (usize, usize),
@@ -251,8 +269,8 @@ fn factored<T: Real, S: Scalar<Real = T>>(
     }
 }
 
-/// What numbers carry, a matrix without values, added to singular values and vectors, of whose longer side all vectors are given;
-/// some singular values are equal.
+/// What numbers carry, a matrix without values, added to singular values and vectors, of whose
+/// longer side all vectors are given; some singular values are equal.
 fn carried<T: Real, S: Scalar<Real = T>>(
     a: Array<S>,
     (m, n): (usize, usize),
@@ -278,7 +296,8 @@ fn carried<T: Real, S: Scalar<Real = T>>(
             j => s[order - 1 - j].clone(),
         })
         .collect();
-    // Whether two of them are equal: those of one sign that belong to equal singular values, and all that are zero.
+    // Whether two of them are equal: those of one sign that belong to equal singular values, and
+    // all that are zero.
     let is_zero = |j: usize| (k..behind).contains(&j) || s[j.min(order - 1 - j)].is_exact_zero();
     let is_equal = |i: usize, j: usize| match (is_zero(i), is_zero(j)) {
         (false, false) => (i < k) == (j < k) && is_same(i.min(order - 1 - i), j.min(order - 1 - j)),
@@ -308,7 +327,8 @@ fn carried<T: Real, S: Scalar<Real = T>>(
     Ok(Factors { values, left, right })
 }
 
-/// Singular values, and singular vectors one behind the other; more of one side than there are values, where asked for.
+/// Singular values, and singular vectors one behind the other; more of one side than there are
+/// values, where asked for.
 pub(super) struct Factors<T, F> {
     pub(super) values: Vec<T>,
     pub(super) left: Vec<F>,
@@ -335,7 +355,8 @@ fn factor<F: Scalar<Real = f64> + Copy>(
     let greatest = a.iter().fold(0.0, |m: f64, z| m.max(z.re().abs()).max(z.im().abs()));
     let scale = greatest.inverse_size(&0.0).unwrap_or(1.0);
     a.iter_mut().for_each(|x| *x *= F::from_real(scale));
-    // The matrix, or its adjoint if that is higher, with the longest columns first, so that short ones keep their digits.
+    // The matrix, or its adjoint if that is higher, with the longest columns first, so that short
+    // ones keep their digits.
     let is_wide = m < n;
     let element = |i: usize, j: usize| if is_wide { a[j * n + i].conj() } else { a[i * n + j] };
     let (m, n) = (m.max(n), m.min(n));
@@ -347,7 +368,8 @@ fn factor<F: Scalar<Real = f64> + Copy>(
     let mut reduced = bidiagonal(n, rows);
     let turned = chase::diagonalize(&mut reduced.diagonal, &mut reduced.above)?;
     let order = descending(&reduced.diagonal.iter().map(|x| x.abs()).collect::<Vec<_>>());
-    let [mut left, mut right] = [(m, all), (n, n)].map(|(length, count)| vec![F::zero(); length * count]);
+    let [mut left, mut right] =
+        [(m, all), (n, n)].map(|(length, count)| vec![F::zero(); length * count]);
     for (vectors, turned, length) in [(&mut left, &turned[0], m), (&mut right, &turned[1], n)] {
         for (&k, to) in order.iter().zip(vectors.chunks_exact_mut(length.max(1))) {
             to.iter_mut().zip(turned.vector(k)).for_each(|(to, x)| *to = F::from_real(x));

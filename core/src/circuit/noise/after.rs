@@ -36,8 +36,9 @@ pub enum InstructionKind {
 }
 
 impl After {
-    /// Instructions of these names: `measure`, `reset`, `delay`, `unitary`, gates as this library or OpenQASM 2 or 3 calls them, with
-    /// more controls in front as [`Circuit::count_operations`] has them. Controls may have any value.
+    /// Instructions of these names: `measure`, `reset`, `delay`, `unitary`, gates as this library
+    /// or OpenQASM 2 or 3 calls them, with more controls in front as [`Circuit::count_operations`]
+    /// has them. Controls may have any value.
     ///
     /// [`Circuit::count_operations`]: super::super::Circuit::count_operations
     ///
@@ -104,7 +105,8 @@ impl InstructionKind {
         }
         let mut found = Vec::new();
         let bare = GateKind::ALL.iter().filter(|kind| kind.name() == base).map(|&kind| (kind, 0));
-        for (gate, n_controls) in bare.chain(NamedGate::called(base).map(|gate| (gate.kind, gate.n_controls)))
+        for (gate, n_controls) in
+            bare.chain(NamedGate::called(base).map(|gate| (gate.kind, gate.n_controls)))
         {
             let kind = InstructionKind::Gate(gate, n_controls + more);
             if !found.contains(&kind) {
@@ -118,8 +120,9 @@ impl InstructionKind {
         let gates = GateKind::ALL.iter().map(|kind| kind.name());
         let gates = gates.chain(NAMED_GATES.iter().flat_map(NamedGate::names));
         let known = gates.chain(["measure", "reset", "delay", "unitary", "pauli_rotation"]);
-        let similar =
-            known.map(|other| (strsim::jaro(other, name), other)).max_by(|a, b| a.0.total_cmp(&b.0));
+        let similar = known
+            .map(|other| (strsim::jaro(other, name), other))
+            .max_by(|a, b| a.0.total_cmp(&b.0));
         let nearest = similar.filter(|(likeness, _)| *likeness > ALIKE).map(|(_, other)| other);
         CircuitError::NoSuchInstruction { name: name.to_owned(), nearest }
     }

@@ -1,7 +1,8 @@
 //! Readings of a noise model that may be wrong: which measurements they follow.
 //!
-//! The reading of a single qubit follows each measurement of it. Where qubits are read together, their reading follows the last
-//! of their measurements; what is in between must not use what has been measured, which it would see as if it were read rightly:
+//! The reading of a single qubit follows each measurement of it. Where qubits are read together,
+//! their reading follows the last of their measurements; what is in between must not use what has
+//! been measured, which it would see as if it were read rightly:
 //!
 //! ```text
 //! a = measure q[0];   h q[2];   b = measure q[1];   misread(…) a, b
@@ -32,12 +33,16 @@ impl Reading {
 
     /// Whether a circuit measures such qubits.
     pub(super) fn acts_in(&self, circuit: &Circuit) -> bool {
-        let measures = |i: &Instruction| measured(i).is_some_and(|(qubit, _)| among(&self.qubits, qubit));
+        let measures =
+            |i: &Instruction| measured(i).is_some_and(|(qubit, _)| among(&self.qubits, qubit));
         circuit.instructions().iter().any(measures)
     }
 
     fn apart(&self, why: impl Into<String>) -> CircuitError {
-        CircuitError::ReadingApart { qubits: self.qubits.clone().unwrap_or_default(), why: why.into() }
+        CircuitError::ReadingApart {
+            qubits: self.qubits.clone().unwrap_or_default(),
+            why: why.into(),
+        }
     }
 }
 
@@ -80,9 +85,14 @@ impl Pending {
     }
 
     /// Checks that an instruction does not use what is not read yet.
-    pub(super) fn check(&self, readings: &[Reading], instruction: &Instruction) -> Result<(), CircuitError> {
+    pub(super) fn check(
+        &self,
+        readings: &[Reading],
+        instruction: &Instruction,
+    ) -> Result<(), CircuitError> {
         for (reading, group) in readings.iter().zip(&self.0).filter(|(_, group)| group.is_open()) {
-            let mut used = instruction.operation.written().iter().find(|bit| group.holds(**bit)).copied();
+            let mut used =
+                instruction.operation.written().iter().find(|bit| group.holds(**bit)).copied();
             if let Some(condition) = &instruction.condition {
                 condition.for_each_bit(&mut |bit| {
                     if group.holds(bit) {
@@ -94,12 +104,17 @@ impl Pending {
                 let why = format!("classical bit {bit} is used before all of them are measured");
                 return Err(reading.apart(why));
             }
-            let own =
-                |qubit: u32| reading.together().and_then(|q| q.iter().position(|q| *q == qubit as usize));
-            let Some(place) = measured(instruction).and_then(|(qubit, _)| own(qubit)) else { continue };
+            let own = |qubit: u32| {
+                reading.together().and_then(|q| q.iter().position(|q| *q == qubit as usize))
+            };
+            let Some(place) = measured(instruction).and_then(|(qubit, _)| own(qubit)) else {
+                continue;
+            };
             if group.bits[place].is_some() {
                 let qubit = instruction.targets[0];
-                return Err(reading.apart(format!("qubit {qubit} is measured twice before all others are")));
+                return Err(
+                    reading.apart(format!("qubit {qubit} is measured twice before all others are"))
+                );
             }
             if group.condition != instruction.condition {
                 return Err(reading.apart("they are measured under different conditions"));
@@ -121,7 +136,8 @@ impl Pending {
         let open = readings.iter().zip(&self.0).find(|(_, group)| group.is_open());
         open.map_or(Ok(()), |(reading, group)| {
             let qubits = reading.qubits.iter().flatten().zip(&group.bits);
-            let missing = qubits.filter(|(_, bit)| bit.is_none()).map(|(qubit, _)| qubit.to_string());
+            let missing =
+                qubits.filter(|(_, bit)| bit.is_none()).map(|(qubit, _)| qubit.to_string());
             let missing = missing.collect::<Vec<_>>().join(", ");
             Err(reading.apart(format!("the circuit does not measure {missing} with the others")))
         })
@@ -141,7 +157,8 @@ impl Pending {
             let operation = Operation::Misread { bits, chances: Arc::clone(chances) };
             out.push(behind(instruction, operation, &[])).map(|_| ())
         };
-        for (_, chances) in all().filter(|(r, _)| r.together().is_none() && among(&r.qubits, qubit)) {
+        for (_, chances) in all().filter(|(r, _)| r.together().is_none() && among(&r.qubits, qubit))
+        {
             misread(MisreadBits::from_slice(&[bit]), chances)?;
         }
         for ((reading, chances), group) in all().zip(&mut self.0) {

@@ -47,10 +47,12 @@ fn erfc(x: f64) -> f64 {
     (-square).exp() * (1.0 - x.mul_add(x, -square)) / fraction / std::f64::consts::PI.sqrt()
 }
 //-
-/// The logarithm of the modulus of the gamma function: Stirling's series, and around 1 and 2 one of zeta functions.
+/// The logarithm of the modulus of the gamma function: Stirling's series, and around 1 and 2 one of
+/// zeta functions.
 fn lgamma(x: f64) -> f64 {
     use std::f64::consts::PI;
-    /// `zeta(k) - 1` for `k = 2, 3, …`, in which the series `ln Gamma(2 + z) = (1 - gamma) z + sum_k (zeta(k) - 1) (-z)^k / k` is.
+    /// `zeta(k) - 1` for `k = 2, 3, …`, in which the series
+    /// `ln Gamma(2 + z) = (1 - gamma) z + sum_k (zeta(k) - 1) (-z)^k / k` is.
     fn zeta_less_one(k: i32) -> f64 {
         // Euler and Maclaurin from 12 on.
         let (s, n) = (f64::from(k), 12.0f64);

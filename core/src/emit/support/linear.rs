@@ -1,5 +1,6 @@
 //-
-/// `P A = L U`: both in one, the rows of A in their order, whether that is odd, and the column without a pivot.
+/// `P A = L U`: both in one, the rows of A in their order, whether that is odd, and the column
+/// without a pivot.
 fn array_factors<T: Number>(n: usize, a: &[T]) -> (Vec<T>, Vec<usize>, bool, Option<usize>) {
     let (mut lu, mut rows, mut odd) = (a.to_vec(), (0..n).collect::<Vec<_>>(), false);
     for c in 0..n {
@@ -127,7 +128,8 @@ fn array_cofactors<T: Number>(a: &Array<T>) -> Array<T> {
         let (inverse, det) = (array_inv(a), array_det(a));
         return Array::new(&[n, n], (0..n * n).map(|k| inverse.items[k % n * n + k / n] * det).collect());
     }
-    // Without its last row and column, with pivots from all rows and columns: `P A Q = L [[U, w], [0, 0]]`.
+    // Without its last row and column, with pivots from all rows and columns:
+    // `P A Q = L [[U, w], [0, 0]]`.
     let mut lu = a.items.clone();
     let (mut rows, mut columns) = ((0..n).collect::<Vec<_>>(), (0..n).collect::<Vec<_>>());
     let mut det = T::of(1.0);
@@ -174,7 +176,8 @@ fn array_product_of<T: Number>(x: &[T], y: &[T], m: usize, k: usize, n: usize) -
     (0..m * n).map(element).collect()
 }
 //-
-/// The derivative of the cofactors of A along E, by `P A Q = [[B, C], [D, F]]` with `T = F - D B^-1 C` of order 2.
+/// The derivative of the cofactors of A along E, by `P A Q = [[B, C], [D, F]]` with
+/// `T = F - D B^-1 C` of order 2.
 fn array_cofactors_along<T: Number>(a: &Array<T>, e: &Array<T>) -> Array<T> {
     let n = array_square("cofactors_along", a);
     assert!(
@@ -324,7 +327,8 @@ fn array_cholesky<T: Number>(a: &Array<T>) -> Array<T> {
     Array::new(&[n, n], l)
 }
 //-
-/// For `A = Q R` the orthonormal columns Q, and below them the upper triangular R with a diagonal that is not negative.
+/// For `A = Q R` the orthonormal columns Q, and below them the upper triangular R with a diagonal
+/// that is not negative.
 fn array_qr<T: Number>(a: &Array<T>) -> Array<T> {
     let (m, n) = match a.lengths.as_slice() {
         [m, n] if m >= n => (*m, *n),

@@ -19,7 +19,8 @@ fn logaddexp(x: f64, y: f64) -> f64 {
     if x > y { x + rest } else { y + rest }
 }
 //-
-/// The n-th derivative of digamma. At a pole the infinity of both sides, at 0 that of its side, else NaN.
+/// The n-th derivative of digamma. At a pole the infinity of both sides, at 0 that of its side,
+/// else NaN.
 fn polygamma(x: f64, n: i64) -> f64 {
     /// Beyond this order it is NaN.
     const LARGEST_ORDER: i64 = 2048;

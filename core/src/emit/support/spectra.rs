@@ -29,7 +29,8 @@ fn array_inner<T: Number>(u: &[T], x: &[T]) -> T {
     array_columns(sums)
 }
 //-
-/// The reflection `1 - t u u^H` that leaves a row its last element alone: that element, and `t`. The row becomes `u`.
+/// The reflection `1 - t u u^H` that leaves a row its last element alone: that element, and `t`.
+/// The row becomes `u`.
 fn array_reflection<T: Number>(x: &mut [T]) -> (f64, T) {
     let greatest = |m: f64, x: &T| m.max(x.real_part().abs()).max(x.imaginary_part().abs());
     let scale = array_inverse_size(x.iter().fold(0.0, greatest));
@@ -49,8 +50,9 @@ fn array_reflection<T: Number>(x: &mut [T]) -> (f64, T) {
     (beta / scale, away.conjugate() * T::of(-1.0 / beta))
 }
 //-
-/// A Hermitian matrix, of which the lower triangle is given, by reflections to a tridiagonal one: its diagonal, what is
-/// beside it, and the factors of the reflections, whose vectors take the place of the rows.
+/// A Hermitian matrix, of which the lower triangle is given, by reflections to a tridiagonal one:
+/// its diagonal, what is beside it, and the factors of the reflections, whose vectors take the
+/// place of the rows.
 fn array_reduced<T: Number>(n: usize, m: &mut [T]) -> (Vec<f64>, Vec<f64>, Vec<T>) {
     let (mut diagonal, mut beside, mut factors) = (vec![0.0; n], vec![0.0; n], vec![T::default(); n]);
     let (mut w, mut old, mut late) = (vec![T::default(); n], vec![T::default(); n], false);
@@ -146,7 +148,8 @@ fn array_ql(d: &mut [f64], e: &mut [f64], mut turn: impl FnMut(usize, f64, f64))
     }
 }
 //-
-/// The eigenvectors, one behind the other, of a tridiagonal matrix, whose diagonal becomes its eigenvalues.
+/// The eigenvectors, one behind the other, of a tridiagonal matrix, whose diagonal becomes its
+/// eigenvalues.
 fn array_turned(d: &mut [f64], e: &mut [f64]) -> Vec<f64> {
     let n = d.len();
     let mut z = vec![0.0; n * n];
@@ -203,8 +206,8 @@ fn array_greatest<T: Number>(op: &str, a: &Array<T>) -> f64 {
     })
 }
 //-
-/// Of the Hermitian part of a matrix: the eigenvalues, ascending, and below them the eigenvectors as columns. Of each
-/// the first among the greatest elements is real and positive.
+/// Of the Hermitian part of a matrix: the eigenvalues, ascending, and below them the eigenvectors
+/// as columns. Of each the first among the greatest elements is real and positive.
 fn array_eigen<T: Number>(a: &Array<T>) -> Array<T> {
     let n = array_square("eigen", a);
     let scale = array_inverse_size(array_greatest("eigen", a));
@@ -331,7 +334,8 @@ fn array_eigen_along<T: Number>(a: &Array<T>, e: &Array<T>) -> Array<T> {
     y
 }
 //-
-/// Turns two vectors so that their first `m` elements become orthogonal; whether that was to be done.
+/// Turns two vectors so that their first `m` elements become orthogonal; whether that was to be
+/// done.
 fn array_orthogonal<T: Number>(x: &mut [T], y: &mut [T], m: usize) -> bool {
     let (u, v) = (&x[..m], &y[..m]);
     let (a, b, c) = (array_inner(u, u).real_part(), array_inner(v, v).real_part(), array_inner(u, v));
@@ -378,7 +382,8 @@ fn array_simple<T: Copy>(y: &Array<T>, _: i64) -> Array<T> {
     y.clone()
 }
 //-
-/// The singular values of a matrix, descending, and below them the left and the right singular vectors as columns.
+/// The singular values of a matrix, descending, and below them the left and the right singular
+/// vectors as columns.
 fn array_svd<T: Number>(a: &Array<T>) -> Array<T> {
     let (rows, across) = match a.lengths.as_slice() {
         [m, n] => (*m, *n),

@@ -1,5 +1,6 @@
 //-
-/// `sum_j x_j e^(-+2 pi i j k / n)` of every `step`-th element, by the least prime factor of their number.
+/// `sum_j x_j e^(-+2 pi i j k / n)` of every `step`-th element, by the least prime factor of their
+/// number.
 fn array_transform(a: &[Complex], step: usize, n: usize, sign: f64) -> Vec<Complex> {
     if n <= 1 {
         return a.iter().take(n).copied().collect();
@@ -22,8 +23,9 @@ fn array_transform(a: &[Complex], step: usize, n: usize, sign: f64) -> Vec<Compl
     (0..n).map(sum).collect()
 }
 //-
-/// The same for any number n in `O(n log n)`, as the convolution of `x_j c_j` with `1 / c_j`, where `c_j = e^(-+pi i j^2 / n)`.
-/// Source: Bluestein, *A linear filtering approach to the computation of discrete Fourier transform* (1970).
+/// The same for any number n in `O(n log n)`, as the convolution of `x_j c_j` with `1 / c_j`, where
+/// `c_j = e^(-+pi i j^2 / n)`. Source: Bluestein, *A linear filtering approach to the computation
+/// of discrete Fourier transform* (1970).
 fn array_chirped(a: &[Complex], step: usize, n: usize, sign: f64) -> Vec<Complex> {
     let chirp = |k: usize, sign: f64| {
         let angle = std::f64::consts::PI * ((k * k % (2 * n)) as f64 / n as f64);

@@ -17,8 +17,8 @@ use super::{
 pub(super) const LONGEST: usize = 12;
 
 impl Compiler<'_> {
-    /// Whether an instruction, the last of its block, is one with the block's end: it makes the condition, and
-    /// nobody else reads it or the instruction at the end can keep it.
+    /// Whether an instruction, the last of its block, is one with the block's end: it makes the
+    /// condition, and nobody else reads it or the instruction at the end can keep it.
     pub(super) fn joins_end(&self, i: Inst, end: &Terminator) -> bool {
         if self.style != Style::Fast {
             return false;
@@ -33,8 +33,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// The end of a block. Instead of a jump to a block to which other ways lead too, up to `budget`
-    /// instructions of it are repeated.
+    /// The end of a block. Instead of a jump to a block to which other ways lead too, up to
+    /// `budget` instructions of it are repeated.
     pub(super) fn end(&mut self, block: Block, end: &Terminator, budget: usize) {
         let f = self.f;
         let joined = f.blocks[block].insts.last().copied().filter(|&i| self.joins_end(i, end));
@@ -55,7 +55,14 @@ impl Compiler<'_> {
                         match f.insts[i].op {
                             Op::Pop { tape, .. } => (Code::PopBranch(tape, 0, 0), false),
                             Op::Compare(op) if self.uses[c.index()] > 1 => (
-                                Code::TestR(op, self.reg(*c), self.reg(args[0]), self.reg(args[1]), 0, 0),
+                                Code::TestR(
+                                    op,
+                                    self.reg(*c),
+                                    self.reg(args[0]),
+                                    self.reg(args[1]),
+                                    0,
+                                    0,
+                                ),
                                 false,
                             ),
                             op => branch(op, self.reg(args[0]), self.reg(args[1])),
@@ -66,8 +73,10 @@ impl Compiler<'_> {
                 let (yes, no) = if swapped { (no, yes) } else { (yes, no) };
                 let place = self.routine.code.len();
                 self.emit(code);
-                let yes_at = self.stub(Moment::Edge(block, usize::from(swapped)), yes, Patch::Yes(place));
-                let no_at = self.stub(Moment::Edge(block, usize::from(!swapped)), no, Patch::No(place));
+                let yes_at =
+                    self.stub(Moment::Edge(block, usize::from(swapped)), yes, Patch::Yes(place));
+                let no_at =
+                    self.stub(Moment::Edge(block, usize::from(!swapped)), no, Patch::No(place));
                 let (to, or) = self.routine.code[place].targets_mut();
                 to.into_iter().for_each(|to| *to = yes_at);
                 or.into_iter().for_each(|to| *to = no_at);
@@ -89,7 +98,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// The moves of an edge and a jump, if it has any: where they start. Else the target is patched.
+    /// The moves of an edge and a jump, if it has any: where they start. Else the target is
+    /// patched.
     fn stub(&mut self, edge: Moment, target: &Target, patch: Patch) -> u32 {
         let start = self.here();
         let moves = self.moves(target);
@@ -131,8 +141,8 @@ impl Compiler<'_> {
         params.into_iter().zip(args).filter(|(p, a)| p != a).collect()
     }
 
-    /// Emits moves that happen all at once: where one would overwrite what another still reads, it goes
-    /// through a spare register.
+    /// Emits moves that happen all at once: where one would overwrite what another still reads, it
+    /// goes through a spare register.
     fn parallel(&mut self, mut moves: Vec<(Slot, Slot)>) {
         while !moves.is_empty() {
             // One whose target nobody still reads …
@@ -162,8 +172,8 @@ impl Compiler<'_> {
     }
 }
 
-/// A comparison and its branch, and whether its ways are swapped: integers have `<` and `=` only, real
-/// numbers `<=` also, as `not (a < b)` is not `b <= a` where one is NaN.
+/// A comparison and its branch, and whether its ways are swapped: integers have `<` and `=` only,
+/// real numbers `<=` also, as `not (a < b)` is not `b <= a` where one is NaN.
 fn branch(op: Op, a: u32, b: u32) -> (Code, bool) {
     match op {
         Op::Compare(op) => match op {

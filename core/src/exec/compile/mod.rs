@@ -4,11 +4,13 @@
 //! select ──► edges ──► coalesce ──► shorten ──► last uses
 //! ```
 //!
-//! - Every value gets a register for each leaf; constants are loaded once, at the start of the routine.
-//! - What works element by element on arrays is done together, in one loop that keeps nothing in between.
+//! - Every value gets a register for each leaf; constants are loaded once, at the start of the
+//!   routine.
+//! - What works element by element on arrays is done together, in one loop that keeps nothing in
+//!   between.
 //! - Arithmetic whose result one other instruction of its block reads is done together with it.
-//! - An edge becomes moves from the arguments to the parameters, all at once; a short block to which several ways
-//!   lead is repeated at the end of each, so a loop ends with its own test.
+//! - An edge becomes moves from the arguments to the parameters, all at once; a short block to
+//!   which several ways lead is repeated at the end of each, so a loop ends with its own test.
 //! - Registers that moves connect become one, and jumps lead where they end.
 //!
 //! Code for an interceptor is made without all of these.
@@ -58,7 +60,8 @@ impl Bytecode {
         Bytecode::compile_as(program, root, Style::Fast, &[], Tapes::Given)
     }
 
-    /// As [`compile`](Bytecode::compile), with what is known of the values of the function itself, by their numbers.
+    /// As [`compile`](Bytecode::compile), with what is known of the values of the function itself,
+    /// by their numbers.
     pub(super) fn compile_for(
         program: &Program,
         root: FuncId,
@@ -129,11 +132,13 @@ impl Bytecode {
 pub(super) enum Style {
     /// To be run.
     Fast,
-    /// To be looked at while it runs, and changed: each instruction stands by itself between two marks, and every value
-    /// has a register of its own. Arrays are never taken out of a register, so writing to one copies it.
+    /// To be looked at while it runs, and changed: each instruction stands by itself between two
+    /// marks, and every value has a register of its own. Arrays are never taken out of a register,
+    /// so writing to one copies it.
     Watched,
-    /// As `Watched`, but equal constants share a register, a tuple has those of its fields, and where an element of an array is written that nobody reads any more, this happens in place; so the array
-    /// is not there after the instruction.
+    /// As `Watched`, but equal constants share a register, a tuple has those of its fields, and
+    /// where an element of an array is written that nobody reads any more, this happens in place;
+    /// so the array is not there after the instruction.
     Followed,
 }
 
@@ -248,7 +253,8 @@ impl<'a> Compiler<'a> {
         }
         if self.style != Style::Fast {
             let (function, registers, marks) = (f.clone(), self.registers, self.marks);
-            let given = if self.style == Style::Followed { given_away(&mut self.routine) } else { vec![] };
+            let given =
+                if self.style == Style::Followed { given_away(&mut self.routine) } else { vec![] };
             let rule = self.program.rule(self.id).filter(|rule| !rule.is_empty()).cloned();
             let source = Source { id: self.id, function, rule, registers, marks, given };
             self.routine.source = Some(Arc::new(source));
@@ -329,8 +335,9 @@ impl<'a> Compiler<'a> {
                 self.allocate_result(&f.insts[i]);
             }
         }
-        // Tuples are the registers of their fields. A field may be defined in a later block than the tuple
-        // stands in the list, so repeat until all are known; each round settles one level of nesting.
+        // Tuples are the registers of their fields. A field may be defined in a later block than
+        // the tuple stands in the list, so repeat until all are known; each round settles one level
+        // of nesting.
         for _ in 0..f.insts.len().max(1) {
             let mut open = false;
             for block in f.blocks.values() {
@@ -362,7 +369,8 @@ impl<'a> Compiler<'a> {
         self.registers[v.index()] = slots;
     }
 
-    /// Gives the result of an instruction its registers; of a constant, those of its first appearance.
+    /// Gives the result of an instruction its registers; of a constant, those of its first
+    /// appearance.
     fn allocate_result(&mut self, inst: &InstData) {
         let Some(v) = inst.result else { return };
         if self.style == Style::Watched {
@@ -405,7 +413,8 @@ impl<'a> Compiler<'a> {
                 to.into_iter().zip(from).for_each(|(to, from)| self.copy(to, from));
             }
             (Op::Field(k), _) => {
-                let from = self.registers[inst.args[0].index()][self.field(inst.args[0], k)].to_vec();
+                let from =
+                    self.registers[inst.args[0].index()][self.field(inst.args[0], k)].to_vec();
                 to.into_iter().zip(from).for_each(|(to, from)| self.copy(to, from));
             }
             (op, [slot]) => self.constant(op, slot.reg),
@@ -431,7 +440,9 @@ impl<'a> Compiler<'a> {
             return false;
         }
         self.registers[v.index()] = match inst.op {
-            Op::Field(k) => self.registers[inst.args[0].index()][self.field(inst.args[0], k)].to_vec(),
+            Op::Field(k) => {
+                self.registers[inst.args[0].index()][self.field(inst.args[0], k)].to_vec()
+            }
             _ => inst.args.iter().flat_map(|a| self.registers[a.index()].clone()).collect(),
         };
         true

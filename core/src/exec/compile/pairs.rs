@@ -1,10 +1,10 @@
-//! Two operations in one instruction: `(a x b) y c` and `c y (a x b)` on real numbers, `c + embed(a, b, …)`, and
-//! `place(a, [i, j])`.
+//! Two operations in one instruction: `(a x b) y c` and `c y (a x b)` on real numbers,
+//! `c + embed(a, b, …)`, and `place(a, [i, j])`.
 //!
-//! The first is a sum, difference or product of reals whose only reader is the second, in the same block; or a part
-//! among zeros that is added to an array, of which then only the part is looked at. It is done
-//! where the second stands; none of these can fail where an adjoint has it, so nobody sees that it is later. Indices that
-//! only say places are never an array.
+//! The first is a sum, difference or product of reals whose only reader is the second, in the same
+//! block; or a part among zeros that is added to an array, of which then only the part is looked
+//! at. It is done where the second stands; none of these can fail where an adjoint has it, so
+//! nobody sees that it is later. Indices that only say places are never an array.
 
 use std::collections::HashMap;
 
@@ -49,7 +49,8 @@ impl Pairs {
                 let number = is_sum_or_product(inst.op) && f.kinds[result] == Kind::Real;
                 // Real numbers are given by one kind of inner operation, arrays by the other.
                 let takes = number || inst.op == Op::Accumulate;
-                if let Some((first, back)) = takes.then(|| inner(0).or_else(|| inner(1))).flatten() {
+                if let Some((first, back)) = takes.then(|| inner(0).or_else(|| inner(1))).flatten()
+                {
                     pairs.inner[i.index()] = Some((first, back));
                     pairs.absorbed[first.index()] = true;
                 }
@@ -133,8 +134,8 @@ mod tests {
     use super::*;
     use crate::{exec::Bytecode, ir};
 
-    /// A part is added at its place without a look at the rest, on either side of the sum; one that is read by another
-    /// instruction, too, is made.
+    /// A part is added at its place without a look at the rest, on either side of the sum; one that
+    /// is read by another instruction, too, is made.
     #[test]
     fn a_part_among_zeros_is_added_at_its_place() {
         for (sum, rest, absorbed) in [
@@ -156,8 +157,16 @@ mod tests {
             let program = program.unwrap();
             let code = Bytecode::compile(&program, program.lookup("f").unwrap()).unwrap();
             let all = || code.routines.iter().flat_map(|r| &r.code);
-            assert_eq!(all().any(|c| matches!(c, Code::AccumulatePart(..))), absorbed, "{sum}, {rest}");
-            assert_eq!(all().any(|c| matches!(c, Code::Accumulate(..))), !absorbed, "{sum}, {rest}");
+            assert_eq!(
+                all().any(|c| matches!(c, Code::AccumulatePart(..))),
+                absorbed,
+                "{sum}, {rest}"
+            );
+            assert_eq!(
+                all().any(|c| matches!(c, Code::Accumulate(..))),
+                !absorbed,
+                "{sum}, {rest}"
+            );
         }
     }
 }

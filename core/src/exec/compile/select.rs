@@ -24,7 +24,9 @@ impl Compiler<'_> {
             if inst.op.is_elementwise() || inst.op == Op::Sum || self.together.has(i) {
                 return self.elements(i);
             }
-            if let (Op::OnArrays(op @ ArrayOp::Place), Some((list, _))) = (inst.op, self.pairs.inner(i)) {
+            if let (Op::OnArrays(op @ ArrayOp::Place), Some((list, _))) =
+                (inst.op, self.pairs.inner(i))
+            {
                 let args: Vec<Value> = [&args[..1], &self.f.insts[list].args].concat();
                 let (args, results) = (self.leaves(&args), self.leaves(inst.result.as_slice()));
                 let code = Code::OnArrays(op, self.slots(&args), self.slots(&results));
@@ -41,7 +43,9 @@ impl Compiler<'_> {
             return self.accumulate_part(inst, embed, back);
         }
         let code = match inst.op {
-            Op::Real(_) | Op::Int(_) | Op::Bool(_) | Op::Tuple | Op::Field(_) => return self.own(inst),
+            Op::Real(_) | Op::Int(_) | Op::Bool(_) | Op::Tuple | Op::Field(_) => {
+                return self.own(inst);
+            }
             Op::Number1(Number1::Neg) if !complex => Code::NegR(d, a),
             Op::Number1(op) if complex => Code::Number1C(op, d, a),
             Op::Number1(op) => Code::Number1R(op, d, a),
@@ -98,7 +102,8 @@ impl Compiler<'_> {
         let (d, sum) = (inst.result, inst.args.get(usize::from(!back)));
         let (Some(d), Some(&sum)) = (d, sum) else { return };
         let embed = &self.f.insts[embed];
-        let slots: Vec<Slot> = std::iter::once(&sum).chain(&embed.args).map(|&v| self.first(v)).collect();
+        let slots: Vec<Slot> =
+            std::iter::once(&sum).chain(&embed.args).map(|&v| self.first(v)).collect();
         let code = Code::AccumulatePart(self.reg(d), self.slots(&slots));
         self.at = embed.at;
         self.emit(code);

@@ -50,7 +50,9 @@ impl Compiler<'_> {
         // What others read.
         let mut results = Vec::new();
         for v in stretch.iter().filter_map(|&i| f.insts[i].result) {
-            let Some(&place) = writer.places.get(&v).filter(|_| left.get(&v).is_some_and(|n| *n > 0)) else {
+            let Some(&place) =
+                writer.places.get(&v).filter(|_| left.get(&v).is_some_and(|n| *n > 0))
+            else {
                 continue;
             };
             results.push(v);
@@ -190,7 +192,8 @@ impl<'a> Writer<'a> {
                 self.step(What::Numbers(op, [a, b]), 1)
             }
             (Op::Number1(_) | Op::Number2(_) | Op::Real1(_) | Op::Real2(_), Some(shape)) => {
-                let (a, b) = (self.repeated(args[0], shape), self.repeated(args[args.len() - 1], shape));
+                let (a, b) =
+                    (self.repeated(args[0], shape), self.repeated(args[args.len() - 1], shape));
                 self.step(What::Elements(op, [a, b]), len)
             }
             (Op::Array, _) => {
@@ -214,7 +217,10 @@ impl<'a> Writer<'a> {
             (Op::Peek, _) => {
                 let from = self.place(args[0]);
                 if self.sizes.int(args[1]).is_some() {
-                    return Place { len: 1, ..self.offset(from, args[1], 1, 0, Of::Element(from.len)) };
+                    return Place {
+                        len: 1,
+                        ..self.offset(from, args[1], 1, 0, Of::Element(from.len))
+                    };
                 }
                 let index = self.operand(args[1]);
                 self.step(What::Peek(from, index), 1)
@@ -255,7 +261,9 @@ impl<'a> Writer<'a> {
                 self.step(What::Dot(x, y), 1)
             }
             A::Slice => {
-                let Some((outer, along, inner)) = self.sizes.split(&from, args[1]) else { return x };
+                let Some((outer, along, inner)) = self.sizes.split(&from, args[1]) else {
+                    return x;
+                };
                 let (axis, count) =
                     (self.sizes.int(args[1]).unwrap_or(0), self.sizes.int(args[3]).unwrap_or(0));
                 let body = usize::try_from(count).unwrap_or(0);
@@ -265,7 +273,8 @@ impl<'a> Writer<'a> {
                     return Place { len, ..start };
                 }
                 // Of what there is from there to the end of its last line, these are read.
-                let lines = (0..outer).flat_map(|k| (0..body * inner).map(move |j| k * along * inner + j));
+                let lines =
+                    (0..outer).flat_map(|k| (0..body * inner).map(move |j| k * along * inner + j));
                 let last = (outer - 1) * along * inner + body * inner;
                 self.gather(Place { len: last, ..start }, lines, len)
             }
@@ -285,8 +294,13 @@ impl<'a> Writer<'a> {
                 self.gather(x, Strided::new(&shape, &strides), len)
             }
             A::Permute | A::Unpermute => {
-                let axes: Vec<usize> =
-                    self.sizes.ints(args[1]).unwrap_or_default().iter().map(|&k| k as usize).collect();
+                let axes: Vec<usize> = self
+                    .sizes
+                    .ints(args[1])
+                    .unwrap_or_default()
+                    .iter()
+                    .map(|&k| k as usize)
+                    .collect();
                 let strides = row_major(&from);
                 let mut moved = Shape::from_elem(0, from.len());
                 for (k, &axis) in axes.iter().enumerate() {
@@ -303,8 +317,11 @@ impl<'a> Writer<'a> {
                 else {
                     return x;
                 };
-                let line =
-                    |of: Place, k: usize, n: usize| Place { at: of.at + k * n * inner, len: n * inner, ..of };
+                let line = |of: Place, k: usize, n: usize| Place {
+                    at: of.at + k * n * inner,
+                    len: n * inner,
+                    ..of
+                };
                 let all = (0..outer).flat_map(|k| [line(x, k, a), line(y, k, b)]).collect();
                 self.step(What::Join(all), len)
             }
@@ -325,7 +342,8 @@ impl<'a> Writer<'a> {
         whole: &Shape,
     ) -> Place {
         let from = self.sizes.shape(part).unwrap_or_default();
-        let (part, Some((_, along, inner))) = (self.place(part), self.sizes.split(whole, axis)) else {
+        let (part, Some((_, along, inner))) = (self.place(part), self.sizes.split(whole, axis))
+        else {
             return place;
         };
         let k = self.sizes.int(axis).unwrap_or(0);

@@ -1,8 +1,8 @@
 //! Which instructions work on small arrays of known shapes and stand together, so that they become
 //! [one](super::super::small).
 //!
-//! A stretch is of one block. What stands between its instructions, reads nothing of it and only computes numbers is done
-//! before it; anything else ends it.
+//! A stretch is of one block. What stands between its instructions, reads nothing of it and only
+//! computes numbers is done before it; anything else ends it.
 //!
 //! Cost: O(size).
 
@@ -27,7 +27,8 @@ pub(super) struct Stretches {
 }
 
 impl Stretches {
-    /// Finds them, from what is known of values. `alone`: no other function changes what is on tapes.
+    /// Finds them, from what is known of values. `alone`: no other function changes what is on
+    /// tapes.
     pub(super) fn of(f: &Function, known: &[Known], alone: bool) -> Stretches {
         let mut all = Stretches::default();
         if known.is_empty() {
@@ -45,7 +46,9 @@ impl Stretches {
                     made.extend(inst.result);
                     stretch.push(i);
                 } else if !sizes.lets_pass(inst, reads) && !stretch.is_empty() {
-                    all.end(&sizes, std::mem::take(&mut stretch), |all, it| all.before.insert(i, it));
+                    all.end(&sizes, std::mem::take(&mut stretch), |all, it| {
+                        all.before.insert(i, it)
+                    });
                     made.clear();
                 }
             }
@@ -110,7 +113,8 @@ impl Sizes<'_> {
         }
     }
 
-    /// The length along an axis that is known, and how many lines of it there are and what it is made of.
+    /// The length along an axis that is known, and how many lines of it there are and what it is
+    /// made of.
     pub(super) fn split(&self, shape: &[usize], axis: Value) -> Option<(usize, usize, usize)> {
         let axis = usize::try_from(self.int(axis)?).ok()?;
         (axis < shape.len()).then(|| axis_split(shape, axis))
@@ -124,7 +128,8 @@ impl Sizes<'_> {
         self.f.kinds[v] == Kind::Real
     }
 
-    /// The slots to which small arrays of one shape are pushed and from which they are popped, and nothing else.
+    /// The slots to which small arrays of one shape are pushed and from which they are popped, and
+    /// nothing else.
     fn slots(&self) -> HashSet<(u32, u32)> {
         let mut all: HashMap<(u32, u32), [bool; 3]> = HashMap::new();
         for &i in self.f.blocks.values().flat_map(|b| &b.insts) {
@@ -160,15 +165,22 @@ impl Sizes<'_> {
             Op::Array | Op::Fill => gives,
             Op::Sum => number && small(0),
             Op::Accumulate => {
-                gives && small(0) && small(1) && self.shape(inst.args[0]) == self.shape(inst.args[1])
+                gives
+                    && small(0)
+                    && small(1)
+                    && self.shape(inst.args[0]) == self.shape(inst.args[1])
             }
             Op::Get | Op::Peek => number && small(0) && of_made(0) && !self.is_beyond(inst),
-            Op::Set | Op::Put | Op::AddAt => gives && small(0) && of_made(0) && !self.is_beyond(inst),
+            Op::Set | Op::Put | Op::AddAt => {
+                gives && small(0) && of_made(0) && !self.is_beyond(inst)
+            }
             Op::OnArrays(_) if inst.shape_list(self.f).is_some() => false,
             Op::OnArrays(op) => match op {
                 A::Like | A::Reshape | A::InsertAxis | A::DropAxis => {
                     let count = |v: Value| self.shape(v).map(|s| s.iter().product::<usize>());
-                    gives && small(0) && inst.result.is_some_and(|v| count(v) == count(inst.args[0]))
+                    gives
+                        && small(0)
+                        && inst.result.is_some_and(|v| count(v) == count(inst.args[0]))
                 }
                 A::Slice => gives && known(1) && known(3) && self.shape(inst.args[0]).is_some(),
                 A::Embed | A::Paste => {
@@ -198,19 +210,25 @@ impl Sizes<'_> {
         self.int(inst.args[1]).is_some_and(|n| !within(n))
     }
 
-    /// Whether a part differs from the whole along its axis alone, and lies in it where it is known where.
+    /// Whether a part differs from the whole along its axis alone, and lies in it where it is known
+    /// where.
     fn fits(&self, inst: &InstData) -> bool {
-        let (Some(part), Some(whole)) = (self.shape(inst.args[0]), inst.result.and_then(|v| self.shape(v)))
+        let (Some(part), Some(whole)) =
+            (self.shape(inst.args[0]), inst.result.and_then(|v| self.shape(v)))
         else {
             return false;
         };
-        let (Some(axis), start) = (self.int(inst.args[2]), self.int(inst.args[3])) else { return false };
+        let (Some(axis), start) = (self.int(inst.args[2]), self.int(inst.args[3])) else {
+            return false;
+        };
         crate::array::Moved::embed("embed", &part, &whole, axis, start.unwrap_or(0)).is_ok()
     }
 
-    /// Whether an instruction may be done before a stretch that stands before it. `reads`: it reads what that makes.
+    /// Whether an instruction may be done before a stretch that stands before it. `reads`: it reads
+    /// what that makes.
     fn lets_pass(&self, inst: &InstData, reads: bool) -> bool {
-        let number = |v: Value| !matches!(self.f.kinds[v], Kind::Array(Element::Real | Element::Complex));
+        let number =
+            |v: Value| !matches!(self.f.kinds[v], Kind::Array(Element::Real | Element::Complex));
         match inst.op {
             Op::Tuple | Op::Field(_) => true,
             Op::Call(_) | Op::Primitive(_) => false,

@@ -4,11 +4,12 @@
 //! v3 = mul v1, v1     v4 = add v3, v2     v5 = sum v4     v6 = mul v3, v4     one loop that gives v5 and v6
 //! ```
 //!
-//! - An operation joins the one that reads it if all who read it are in one group of the same block; so what stands
-//!   between them is never an array. A sum may end a group, of all elements or of what was repeated. So may a part of an
-//!   array begin it (`slice`), or an array among zeros (`embed`): their elements are read where they stand.
-//! - Groups whose ends have [one shape](crate::pass) become one, where the last of them stands, unless something
-//!   between them reads what the first gives.
+//! - An operation joins the one that reads it if all who read it are in one group of the same
+//!   block; so what stands between them is never an array. A sum may end a group, of all elements
+//!   or of what was repeated. So may a part of an array begin it (`slice`), or an array among zeros
+//!   (`embed`): their elements are read where they stand.
+//! - Groups whose ends have [one shape](crate::pass) become one, where the last of them stands,
+//!   unless something between them reads what the first gives.
 //!
 //! Cost: O(size).
 
@@ -25,7 +26,8 @@ use super::{
     stretches::Stretches,
 };
 
-/// How many operations are done together at most: each needs a stretch of fast memory for its results.
+/// How many operations are done together at most: each needs a stretch of fast memory for its
+/// results.
 const LONGEST: usize = 32;
 
 /// For each instruction the last one of its group, if that is another one.
@@ -109,15 +111,19 @@ impl Together {
                 views.push(View { op, args: [a, b, c, d].map(operand), at: inst.at });
                 continue;
             }
-            let mut from = |v: Value| known.get(&v).copied().unwrap_or_else(|| From::Operand(operand(v)));
-            let (Some(&first), Some(&second), Some(v)) = (inst.args.first(), inst.args.last(), inst.result)
+            let mut from =
+                |v: Value| known.get(&v).copied().unwrap_or_else(|| From::Operand(operand(v)));
+            let (Some(&first), Some(&second), Some(v)) =
+                (inst.args.first(), inst.args.last(), inst.result)
             else {
                 continue;
             };
             let from = [from(first), from(second)];
             let sum = match (inst.op, from) {
                 (Op::Sum, [x, _]) => Some(Output::Sum(x)),
-                (Op::OnArrays(ArrayOp::SumKeep), [x, From::Operand(axis)]) => Some(Output::SumKeep(x, axis)),
+                (Op::OnArrays(ArrayOp::SumKeep), [x, From::Operand(axis)]) => {
+                    Some(Output::SumKeep(x, axis))
+                }
                 (Op::OnArrays(_), [x, like]) => Some(Output::SumLike(x, like)),
                 _ => None,
             };
@@ -161,7 +167,8 @@ fn chains(f: &Function, roles: &[Role]) -> Vec<Option<Inst>> {
         for (k, &i) in block.insts.iter().enumerate() {
             place[i.index()] = k;
             for v in values_read(f, i) {
-                let near = definitions[v.index()].and_then(|d| home[d.index()]).is_some_and(|c| c == b);
+                let near =
+                    definitions[v.index()].and_then(|d| home[d.index()]).is_some_and(|c| c == b);
                 if !near || roles[i.index()].is_apart() {
                     readers[v.index()] = Some(None);
                 }
@@ -201,8 +208,8 @@ fn chains(f: &Function, roles: &[Role]) -> Vec<Option<Inst>> {
     last
 }
 
-/// Lets groups read parts of arrays where they stand, if nobody else reads them or asks for their shape. All others are
-/// made as arrays.
+/// Lets groups read parts of arrays where they stand, if nobody else reads them or asks for their
+/// shape. All others are made as arrays.
 fn views(f: &Function, roles: &mut [Role], last: &mut [Option<Inst>]) {
     // The group that reads a value: none yet, one, or several or something else.
     let mut readers: Vec<Option<Option<Inst>>> = vec![None; f.kinds.len()];
@@ -240,7 +247,13 @@ struct Open {
 }
 
 /// Merges the groups of a block whose ends have one shape.
-fn merge(f: &Function, insts: &[Inst], roles: &[Role], shapes: &mut Shapes<'_>, last: &mut [Option<Inst>]) {
+fn merge(
+    f: &Function,
+    insts: &[Inst],
+    roles: &[Role],
+    shapes: &mut Shapes<'_>,
+    last: &mut [Option<Inst>],
+) {
     let mut chains: HashMap<Inst, Vec<Inst>> = HashMap::new();
     for &i in insts.iter().filter(|&&i| !roles[i.index()].is_apart()) {
         chains.entry(last[i.index()].unwrap_or(i)).or_default().push(i);
@@ -257,9 +270,11 @@ fn merge(f: &Function, insts: &[Inst], roles: &[Role], shapes: &mut Shapes<'_>, 
             continue;
         };
         let inst = &f.insts[i];
-        let whole = if roles[i.index()] == Role::Makes { inst.result } else { inst.args.first().copied() };
+        let whole =
+            if roles[i.index()] == Role::Makes { inst.result } else { inst.args.first().copied() };
         let Some(class) = whole.map(|v| shapes.class(v)) else { continue };
-        let reads: Vec<Value> = chain.iter().flat_map(|&j| f.insts[j].args.iter().copied()).collect();
+        let reads: Vec<Value> =
+            chain.iter().flat_map(|&j| f.insts[j].args.iter().copied()).collect();
         open.retain(|group| {
             let joins = group.class == class
                 && group.size + chain.len() <= LONGEST
@@ -308,16 +323,19 @@ fn roles(f: &Function) -> Vec<Role> {
     let (home, definitions) = (homes(f), f.definitions());
     let makes = |i: Inst| {
         let inst = &f.insts[i];
-        inst.op.is_elementwise() && inst.result.is_some_and(|v| matches!(f.kinds[v], Kind::Array(_)))
+        inst.op.is_elementwise()
+            && inst.result.is_some_and(|v| matches!(f.kinds[v], Kind::Array(_)))
     };
     let role = |i: Inst| match f.insts[i].op {
         _ if makes(i) => Role::Makes,
         _ if f.insts[i].shape_list(f).is_some() => Role::Other,
         Op::Sum => Role::Sums,
-        Op::OnArrays(ArrayOp::Slice | ArrayOp::Embed) => match f.insts[i].result.map(|v| &f.kinds[v]) {
-            Some(Kind::Array(Element::Real | Element::Complex)) => Role::Views,
-            _ => Role::Other,
-        },
+        Op::OnArrays(ArrayOp::Slice | ArrayOp::Embed) => {
+            match f.insts[i].result.map(|v| &f.kinds[v]) {
+                Some(Kind::Array(Element::Real | Element::Complex)) => Role::Views,
+                _ => Role::Other,
+            }
+        }
         // Of an array that is there anyway they are done by themselves.
         Op::OnArrays(ArrayOp::SumKeep | ArrayOp::SumLike) => {
             let maker = definitions[f.insts[i].args[0].index()].filter(|&d| makes(d));

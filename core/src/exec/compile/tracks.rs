@@ -1,13 +1,14 @@
-//! What code does to the checksums of tapes, by which pushes and pops that do not belong together are found.
+//! What code does to the checksums of tapes, by which pushes and pops that do not belong together
+//! are found.
 //!
 //! ```text
 //! push of slot s:   h  ->  h m + s
 //! pop of slot s:    h  ->  (h - s) / m        (mod 2^64, m odd)
 //! ```
 //!
-//! A pop undoes what the push of its slot did, so the checksum is 0 again where each pop takes what the push of its slot left and
-//! nothing stays behind; in any other order it is 0 by an accident of one in 2^64. What stands between two calls is one map
-//! `h -> a h + b`.
+//! A pop undoes what the push of its slot did, so the checksum is 0 again where each pop takes what
+//! the push of its slot left and nothing stays behind; in any other order it is 0 by an accident of
+//! one in 2^64. What stands between two calls is one map `h -> a h + b`.
 //!
 //! Cost: one instruction for what stands between two calls, whatever it pushes; O(1) memory a tape.
 
@@ -24,7 +25,8 @@ use super::super::code::{Bank, Track};
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 const INVERSE: u64 = inverse(FACTOR);
 
-/// By Newton's method, which doubles the bits that are right: an odd number is its own inverse in the last three.
+/// By Newton's method, which doubles the bits that are right: an odd number is its own inverse in
+/// the last three.
 const fn inverse(m: u64) -> u64 {
     let (mut x, mut k) = (m, 0);
     while k < 5 {
@@ -42,7 +44,8 @@ fn symbol(slot: u32, leaf: usize) -> u64 {
     x ^ x >> 31
 }
 
-/// The tape, the slot and the banks of the leaves of what is pushed or popped, and whether it is pushed.
+/// The tape, the slot and the banks of the leaves of what is pushed or popped, and whether it is
+/// pushed.
 fn access(f: &Function, inst: &InstData) -> Option<(u32, u32, Vec<Bank>, bool)> {
     let (tape, slot, value, pushes) = match inst.op {
         Op::Push { tape, slot } => (tape, slot, inst.args.first(), true),
@@ -56,7 +59,8 @@ fn access(f: &Function, inst: &InstData) -> Option<(u32, u32, Vec<Bank>, bool)> 
 /// Whose tapes a program has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::exec) enum Tapes {
-    /// Only those of adjoints that were derived here, where each pop undoes a push: nothing is looked at.
+    /// Only those of adjoints that were derived here, where each pop undoes a push: nothing is
+    /// looked at.
     Own,
     /// Anybody's: checksums say whether pops undo pushes.
     Given,
@@ -76,7 +80,8 @@ pub(super) fn balanced<'a>(functions: impl Iterator<Item = &'a Function>) -> Vec
     both
 }
 
-/// What instructions do to the checksums of these lists together. No instruction among them is a call.
+/// What instructions do to the checksums of these lists together. No instruction among them is a
+/// call.
 pub(super) fn tracks(f: &Function, insts: &[Inst], of: &[(u32, Bank)]) -> Vec<Track> {
     let mut all: BTreeMap<(u32, Bank), (u64, u64)> = BTreeMap::new();
     for (tape, slot, banks, pushes) in insts.iter().filter_map(|&i| access(f, &f.insts[i])) {

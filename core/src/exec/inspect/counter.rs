@@ -8,10 +8,11 @@ use super::{Event, Interceptor, Moment, Stop, flops::flops};
 
 /// Counts what runs.
 ///
-/// Floating-point operations: one for each operation on real numbers, elementary functions included; for
-/// complex numbers 2 for a sum or difference, 6 for a product, 11 for a quotient and 1 for anything else. On arrays
-/// element by element as many for each element; on whole arrays by the usual formulas: `2 m k n` for a product of
-/// matrices, `2/3 n^3 + 2 n^2 m` for a system with m right sides. Comparisons, integers and copies cost none.
+/// Floating-point operations: one for each operation on real numbers, elementary functions
+/// included; for complex numbers 2 for a sum or difference, 6 for a product, 11 for a quotient and
+/// 1 for anything else. On arrays element by element as many for each element; on whole arrays by
+/// the usual formulas: `2 m k n` for a product of matrices, `2/3 n^3 + 2 n^2 m` for a system with m
+/// right sides. Comparisons, integers and copies cost none.
 ///
 /// ```
 /// use ketgrad_core::{exec::{Datum, inspect::{Counter, Inspection}}, text::parse_program};
@@ -42,7 +43,9 @@ impl Counter {
 impl<S: Scalar> Interceptor<S> for Counter {
     fn see(&mut self, event: &Event<'_, S>) -> Result<(), Stop> {
         match (event.moment(), event.inst()) {
-            (Moment::Before(_), Some(inst)) => *self.operations.entry(inst.op.name()).or_default() += 1,
+            (Moment::Before(_), Some(inst)) => {
+                *self.operations.entry(inst.op.name()).or_default() += 1
+            }
             (Moment::After(_), Some(inst)) => {
                 if let Some(result) = event.result() {
                     self.flops += flops(inst.op, &event.operands(), &result);

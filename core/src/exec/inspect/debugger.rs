@@ -1,7 +1,7 @@
 //! A debugger that a program drives.
 //!
-//! The driver is a closure: it is shown a [`Pause`] and answers with a [`Command`]. What it asks on a terminal
-//! or reads from a script is its own affair.
+//! The driver is a closure: it is shown a [`Pause`] and answers with a [`Command`]. What it asks on
+//! a terminal or reads from a script is its own affair.
 //!
 //! ```
 //! use ketgrad_core::{exec::{Datum, inspect::{Command, Debugger, Inspection, Pause}}, text::parse_program};
@@ -69,7 +69,11 @@ impl<S: Scalar> Pause<'_, S> {
     #[must_use]
     pub fn parameters(&self) -> Vec<(String, super::Datum<S>)> {
         let f = self.event.function();
-        f.params.iter().zip(f.param_values()).map(|(p, &v)| (p.name.clone(), self.event.value(v))).collect()
+        f.params
+            .iter()
+            .zip(f.param_values())
+            .map(|(p, &v)| (p.name.clone(), self.event.value(v)))
+            .collect()
     }
 }
 
@@ -81,7 +85,8 @@ pub struct Debugger<F> {
     command: Command,
     /// Where the last pause was: how deep, and in which line.
     paused: (usize, u32),
-    /// The line of the last instruction; `None` after a jump, as a loop may come back to the same line.
+    /// The line of the last instruction; `None` after a jump, as a loop may come back to the same
+    /// line.
     line: Option<(usize, u32)>,
 }
 
@@ -111,7 +116,9 @@ impl<F> Debugger<F> {
         let step = match self.command {
             Command::Instruction => true,
             Command::Step => known && (line != paused_line || depth != paused_depth),
-            Command::Next => known && depth <= paused_depth && (line != paused_line || depth != paused_depth),
+            Command::Next => {
+                known && depth <= paused_depth && (line != paused_line || depth != paused_depth)
+            }
             Command::Out => depth < paused_depth,
             _ => false,
         };

@@ -31,8 +31,8 @@ pub enum Find {
     NonFinite,
 }
 
-/// Stops a run at the first instruction that gives a NaN (or an infinity). Numbers that carry derivatives
-/// count by their value.
+/// Stops a run at the first instruction that gives a NaN (or an infinity). Numbers that carry
+/// derivatives count by their value.
 #[derive(Clone, Debug)]
 pub struct Finder<S: Scalar> {
     what: Find,
@@ -82,7 +82,10 @@ impl<T: Real, S: Scalar<Real = T>> Interceptor<S> for Finder<S> {
 }
 
 /// The instruction that has run, if what it gave is what is looked for.
-pub(super) fn found<T: Real, S: Scalar<Real = T>>(event: &Event<'_, S>, what: Find) -> Option<Found<S>> {
+pub(super) fn found<T: Real, S: Scalar<Real = T>>(
+    event: &Event<'_, S>,
+    what: Find,
+) -> Option<Found<S>> {
     let Moment::After(_) = event.moment() else { return None };
     let (inst, result) = (event.inst()?, event.result()?);
     if !is_bad(&result, what) {

@@ -1,8 +1,8 @@
 //! Floating-point operations: how many each operation of a program counts for.
 //!
-//! On real numbers a sum, a product, a quotient and an elementary function are one each. On complex numbers a sum or
-//! difference is 2, a product 6, a quotient 11, and anything else 1; so formulas of sums and products, below, are four times
-//! as many. What moves, compares or counts, is none.
+//! On real numbers a sum, a product, a quotient and an elementary function are one each. On complex
+//! numbers a sum or difference is 2, a product 6, a quotient 11, and anything else 1; so formulas
+//! of sums and products, below, are four times as many. What moves, compares or counts, is none.
 //!
 //! | operation | operations, for real numbers |
 //! |---|---|
@@ -27,8 +27,9 @@
 //! | `eigen` with vectors | 9 n^3 |
 //! | `expm`; `expm_along` | 44/3 n^3 without squarings; three times as many |
 //!
-//! Those of decompositions are what textbooks count (G. Golub, C. Van Loan, "Matrix computations", 4th edition; N. Higham,
-//! "The scaling and squaring method for the matrix exponential revisited", 2005), whatever way the numbers go here.
+//! Those of decompositions are what textbooks count (G. Golub, C. Van Loan, "Matrix computations",
+//! 4th edition; N. Higham, "The scaling and squaring method for the matrix exponential revisited",
+//! 2005), whatever way the numbers go here.
 
 use crate::{
     array::{BETWEEN, Shape},
@@ -78,9 +79,9 @@ pub(super) fn flops<S: Scalar>(op: Op, args: &[Datum<S>], result: &Datum<S>) -> 
         Op::Number2(Number2::Div) if complex => 11 * y.count(),
         Op::Number2(_) => y.count(),
         Op::Mixed(Mixed::Abs2) => 3 * y.count(),
-        Op::Mixed(Mixed::Modulus | Mixed::Arg | Mixed::PowiReal | Mixed::PowiComplex | Mixed::Polygamma) => {
-            y.count()
-        }
+        Op::Mixed(
+            Mixed::Modulus | Mixed::Arg | Mixed::PowiReal | Mixed::PowiComplex | Mixed::Polygamma,
+        ) => y.count(),
         Op::Sum => sum * arg(0).count(),
         Op::AddAt => sum,
         Op::Accumulate => sum * arg(0).count().min(arg(1).count()),
@@ -98,7 +99,14 @@ pub(super) fn flops<S: Scalar>(op: Op, args: &[Datum<S>], result: &Datum<S>) -> 
 }
 
 /// Sums and products together (`Err`), or sums alone (`Ok`), as if of real numbers.
-fn on_arrays(op: ArrayOp, a: &Size, b: &Size, c: &Size, y: &Size, labels: &[i64]) -> Result<u64, u64> {
+fn on_arrays(
+    op: ArrayOp,
+    a: &Size,
+    b: &Size,
+    c: &Size,
+    y: &Size,
+    labels: &[i64],
+) -> Result<u64, u64> {
     use ArrayOp as A;
     let n = a.back(0);
     let cube = n * n * n;
@@ -131,7 +139,9 @@ fn on_arrays(op: ArrayOp, a: &Size, b: &Size, c: &Size, y: &Size, labels: &[i64]
         A::Det | A::SignDet | A::LogAbsDet => 2 * cube / 3,
         A::Cholesky => cube / 3,
         A::Qr => 4 * a.back(1) * n * n - 4 * cube / 3,
-        A::Svd | A::SvdAlong | A::Pinv | A::Lstsq => 14 * long * short * short + 8 * short * short * short,
+        A::Svd | A::SvdAlong | A::Pinv | A::Lstsq => {
+            14 * long * short * short + 8 * short * short * short
+        }
         A::Eigen | A::EigenAlong => 9 * cube,
         A::Expm => 44 * cube / 3,
         A::ExpmAlong => 44 * cube,

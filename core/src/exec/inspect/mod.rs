@@ -1,9 +1,10 @@
 //! Looking inside a run: contextual dispatch.
 //!
-//! An [`Interceptor`] sees each instruction as it runs, with its operands' values before and its result after;
-//! [`Inspection`] runs a program under one. The program is compiled for it: instruction by instruction as
-//! [`Program::print`] shows them, none joined and none dropped, so positions and values are exact. Without an
-//! interceptor none of this exists in the code that runs.
+//! An [`Interceptor`] sees each instruction as it runs, with its operands' values before and its
+//! result after; [`Inspection`] runs a program under one. The program is compiled for it:
+//! instruction by instruction as [`Program::print`] shows them, none joined and none dropped, so
+//! positions and values are exact. Without an interceptor none of this exists in the code that
+//! runs.
 //!
 //! | interceptor | tells |
 //! |---|---|
@@ -12,18 +13,21 @@
 //! | [`Counter`] | which operations ran, and how often |
 //! | [`Sparsity`] | which results depend on which arguments |
 //!
-//! [`Derivatives::origin_of_nan`](super::Derivatives::origin_of_nan) finds what makes a derivative NaN.
+//! [`Derivatives::origin_of_nan`](super::Derivatives::origin_of_nan) finds what makes a derivative
+//! NaN.
 //!
 //! # Replacing
-//! An interceptor may also [replace](Interceptor::replace) what an instruction gives: clip it, round it, or compute a call
-//! in another way. Everything that uses the value sees the new one. What that means for derivatives:
+//! An interceptor may also [replace](Interceptor::replace) what an instruction gives: clip it,
+//! round it, or compute a call in another way. Everything that uses the value sees the new one.
+//! What that means for derivatives:
 //!
 //! | run | derivative of what is replaced |
 //! |---|---|
 //! | on numbers that carry derivatives ([`Dual64`](num_dual::Dual64)) | that of the number given: a constant has none |
 //! | [`of_gradient`](Inspection::of_gradient) | that of the instruction itself: the value moves, and the way back passes straight through at the new value |
 //!
-//! To have another function differentiated as it is, [edit](crate::ir::Editor) the program, or give the function a rule.
+//! To have another function differentiated as it is, [edit](crate::ir::Editor) the program, or give
+//! the function a rule.
 //!
 //! ```
 //! use ketgrad_core::{
@@ -83,7 +87,10 @@ use crate::{
     adjoint,
     cancel::CancellationToken,
     entity::{Block, FuncId, Inst, Value},
-    ir::{CustomRule, Function, InstData, Kind, Op, Position, Program, Target, Terminator, verify_reachable},
+    ir::{
+        CustomRule, Function, InstData, Kind, Op, Position, Program, Target, Terminator,
+        verify_reachable,
+    },
     pass::{Level, optimize_all},
     scalar::{Real, Scalar},
 };
@@ -103,7 +110,8 @@ pub enum Moment {
     Before(Inst),
     /// An instruction has run; a call has returned.
     After(Inst),
-    /// A block ends and the run takes its k-th way out. Parameters do not have their new values yet.
+    /// A block ends and the run takes its k-th way out. Parameters do not have their new values
+    /// yet.
     Edge(Block, usize),
     /// A block ends and its function returns.
     Return(Block),
@@ -121,8 +129,9 @@ pub trait Interceptor<S: Scalar> {
     /// To end the run there.
     fn see(&mut self, event: &Event<'_, S>) -> Result<(), Stop>;
 
-    /// What the result of an instruction is instead. It is asked after [`see`](Interceptor::see), twice: before the
-    /// instruction, which then does not run, and after it. `None` leaves it as it is.
+    /// What the result of an instruction is instead. It is asked after [`see`](Interceptor::see),
+    /// twice: before the instruction, which then does not run, and after it. `None` leaves it as it
+    /// is.
     ///
     /// # Errors
     /// To end the run there. A value of another kind, or for what has none, ends it too.
@@ -225,7 +234,8 @@ impl<'a, S: Scalar> Event<'a, S> {
             _ => None,
         }
     }
-    /// What a value of the function holds now. One that has not been defined in this call holds anything.
+    /// What a value of the function holds now. One that has not been defined in this call holds
+    /// anything.
     #[must_use]
     pub fn value(&self, v: Value) -> Datum<S> {
         let mut slots = self.source.registers[v.index()].iter().copied();
@@ -234,11 +244,15 @@ impl<'a, S: Scalar> Event<'a, S> {
     /// Whether the instruction or edge takes an array from this value, which nobody reads any more.
     fn takes(&self, v: Value) -> bool {
         let before = u32::from(matches!(self.moment, Moment::After(_)));
-        let given = self.source.given.get(self.mark.wrapping_sub(before) as usize).into_iter().flatten();
+        let given =
+            self.source.given.get(self.mark.wrapping_sub(before) as usize).into_iter().flatten();
         let registers = &self.source.registers[v.index()];
-        given.into_iter().any(|g| matches!(registers[..], [slot] if (slot.bank, slot.reg) == (g.bank, g.reg)))
+        given
+            .into_iter()
+            .any(|g| matches!(registers[..], [slot] if (slot.bank, slot.reg) == (g.bank, g.reg)))
     }
-    /// What the parameter of this name, or the value written `v3` in the printed function, holds now.
+    /// What the parameter of this name, or the value written `v3` in the printed function, holds
+    /// now.
     #[must_use]
     pub fn named(&self, name: &str) -> Option<Datum<S>> {
         let f = self.function();
@@ -246,8 +260,10 @@ impl<'a, S: Scalar> Event<'a, S> {
         let value = match param {
             Some(k) => f.param_values().get(k).copied(),
             None => {
-                let number =
-                    name.strip_prefix('v').and_then(|n| n.parse().ok()).filter(|&n| n < f.kinds.len());
+                let number = name
+                    .strip_prefix('v')
+                    .and_then(|n| n.parse().ok())
+                    .filter(|&n| n < f.kinds.len());
                 number.map(Value::new)
             }
         };
@@ -288,7 +304,8 @@ impl<'a, S: Scalar> Event<'a, S> {
     }
 }
 
-/// A function compiled to be looked at while it runs. It is not optimised: it runs as it was written.
+/// A function compiled to be looked at while it runs. It is not optimised: it runs as it was
+/// written.
 pub struct Inspection<'h, S: Scalar> {
     code: Bytecode,
     host: Arc<dyn Host<S> + 'h>,
@@ -311,7 +328,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Inspection<'h, S> {
         Inspection::of(program, super::derivatives::find(program, name)?)
     }
 
-    /// Of its gradient, `(x…) -> (value, gradient by each parameter…)`, optimised at the default level.
+    /// Of its gradient, `(x…) -> (value, gradient by each parameter…)`, optimised at the default
+    /// level.
     ///
     /// # Errors
     /// There is no such function, or it cannot be differentiated.
@@ -334,7 +352,10 @@ impl<'h, T: Real, S: Scalar<Real = T>> Inspection<'h, S> {
     }
 
     /// As [`of_gradient`](Inspection::of_gradient), to be followed.
-    pub(in crate::exec) fn followed_gradient(program: &Program, f: FuncId) -> Result<Self, DeriveError> {
+    pub(in crate::exec) fn followed_gradient(
+        program: &Program,
+        f: FuncId,
+    ) -> Result<Self, DeriveError> {
         let (program, gradient) = gradient_of(program, f)?;
         Inspection::followed(&program, gradient)
     }
@@ -342,7 +363,12 @@ impl<'h, T: Real, S: Scalar<Real = T>> Inspection<'h, S> {
     fn in_style(program: &Program, f: FuncId, style: Style) -> Result<Self, DeriveError> {
         verify_reachable(program, f).map_err(Box::new)?;
         let code = Bytecode::compile_as(program, f, style, &[], Tapes::Given)?;
-        Ok(Inspection { code, host: Arc::new(NoHost), limits: Limits::default(), machine: Machine::new() })
+        Ok(Inspection {
+            code,
+            host: Arc::new(NoHost),
+            limits: Limits::default(),
+            machine: Machine::new(),
+        })
     }
 
     /// With the host that computes the program's primitives.

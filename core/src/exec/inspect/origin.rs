@@ -18,10 +18,11 @@ use super::{
 };
 
 impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
-    /// Where the value (order 0), a first derivative or a second one becomes NaN, or infinite if none is NaN: the first
-    /// instruction that gives such a number of others, in the function or in its derivative, which stands where the operation
-    /// does that it is the derivative of. `None` if all are finite. The derivatives are those of the function as it is
-    /// written, not optimised; a number that a choice or a mask drops at once is passed over.
+    /// Where the value (order 0), a first derivative or a second one becomes NaN, or infinite if
+    /// none is NaN: the first instruction that gives such a number of others, in the function or in
+    /// its derivative, which stands where the operation does that it is the derivative of. `None`
+    /// if all are finite. The derivatives are those of the function as it is written, not
+    /// optimised; a number that a choice or a mask drops at once is passed over.
     ///
     /// ```
     /// use ketgrad_core::{exec::{Datum, Derivatives}, text::parse_program};
@@ -36,7 +37,11 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
     ///
     /// # Errors
     /// As those of the derivative.
-    pub fn origin_of_nan(&self, args: &[Datum<S>], order: usize) -> Result<Option<Found<S>>, DeriveError> {
+    pub fn origin_of_nan(
+        &self,
+        args: &[Datum<S>],
+        order: usize,
+    ) -> Result<Option<Found<S>>, DeriveError> {
         let mut program = self.program.clone();
         let f = self.f;
         let is_real = program.functions[f].result == Kind::Real;
@@ -87,8 +92,9 @@ impl<T: Real, S: Scalar<Real = T>> Interceptor<S> for Origin<S> {
             Some(v) => self.passed_over = Some((v, found)),
             // What was not dropped after all is what made it.
             None => {
-                let is_operand =
-                    |(v, by): &(Value, Found<S>)| inst.args.contains(v) && by.function == found.function;
+                let is_operand = |(v, by): &(Value, Found<S>)| {
+                    inst.args.contains(v) && by.function == found.function
+                };
                 let before = self.passed_over.take().filter(is_operand);
                 self.found = Some(before.map_or(found, |(_, before)| before));
             }
@@ -111,7 +117,8 @@ fn is_dropped(Function { blocks, insts, .. }: &Function, v: Value) -> bool {
                 }
             }
         }
-        if block.end.operand() == Some(v) || block.end.targets().iter().any(|t| t.args.contains(&v)) {
+        if block.end.operand() == Some(v) || block.end.targets().iter().any(|t| t.args.contains(&v))
+        {
             return false;
         }
     }

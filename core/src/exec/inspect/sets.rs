@@ -1,7 +1,8 @@
 //! Sets of numbers that are made of others: what each number of a run depends on.
 //!
-//! A set is named by an [`Id`], so that keeping and copying it costs nothing. Small ones are lists; two that make a large one are
-//! left as they are, and their members found only for those who ask. Nothing is ever dropped.
+//! A set is named by an [`Id`], so that keeping and copying it costs nothing. Small ones are lists;
+//! two that make a large one are left as they are, and their members found only for those who ask.
+//! Nothing is ever dropped.
 //!
 //! Cost: joining is O([`FEW`]), members are found in O(joins that led to the set).
 
@@ -48,7 +49,8 @@ impl Sets {
         if a == Sets::NONE {
             return b;
         }
-        let (Made::Few(i, i_end), Made::Few(j, j_end)) = (self.made[a.0 as usize], self.made[b.0 as usize])
+        let (Made::Few(i, i_end), Made::Few(j, j_end)) =
+            (self.made[a.0 as usize], self.made[b.0 as usize])
         else {
             return self.make(Made::Both(a, b));
         };
@@ -74,8 +76,9 @@ impl Sets {
     /// Appends what is in one of two lists to the members.
     fn merge(&mut self, mut a: std::ops::Range<usize>, mut b: std::ops::Range<usize>) {
         while !a.is_empty() || !b.is_empty() {
-            let next =
-                |of: &std::ops::Range<usize>| if of.is_empty() { usize::MAX } else { self.members[of.start] };
+            let next = |of: &std::ops::Range<usize>| {
+                if of.is_empty() { usize::MAX } else { self.members[of.start] }
+            };
             let (x, y) = (next(&a), next(&b));
             a.start += usize::from(x <= y);
             b.start += usize::from(y <= x);

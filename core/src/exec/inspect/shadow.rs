@@ -55,7 +55,9 @@ impl Shadow {
             Datum::Complexes(xs) => Shadow::array(xs.iter().map(|_| next(2)).collect()),
             Datum::Ints(xs) => Shadow::array(vec![Sets::NONE; xs.len()]),
             Datum::Int(_) | Datum::Bool(_) | Datum::Handle(_) => Shadow::NONE,
-            Datum::Tuple(fields) => Shadow::Tuple(fields.iter().map(|f| Shadow::of(f, next)).collect()),
+            Datum::Tuple(fields) => {
+                Shadow::Tuple(fields.iter().map(|f| Shadow::of(f, next)).collect())
+            }
         }
     }
     /// Every number of a result depends on the same.
@@ -64,13 +66,15 @@ impl Shadow {
             Datum::Reals(xs) => Shadow::array(vec![set; xs.len()]),
             Datum::Complexes(xs) => Shadow::array(vec![set; xs.len()]),
             Datum::Ints(xs) => Shadow::array(vec![Sets::NONE; xs.len()]),
-            Datum::Tuple(fields) => Shadow::Tuple(fields.iter().map(|f| Shadow::like(f, set)).collect()),
+            Datum::Tuple(fields) => {
+                Shadow::Tuple(fields.iter().map(|f| Shadow::like(f, set)).collect())
+            }
             Datum::Real(_) | Datum::Complex(_) => Shadow::Number(set),
             Datum::Int(_) | Datum::Bool(_) | Datum::Handle(_) => Shadow::NONE,
         }
     }
-    /// Either of two shadows of values of one kind: what one of them depends on. Of arrays that differ in length the
-    /// longer one's elements.
+    /// Either of two shadows of values of one kind: what one of them depends on. Of arrays that
+    /// differ in length the longer one's elements.
     pub(super) fn either(self, other: Shadow, sets: &mut Sets) -> Shadow {
         match (self, other) {
             (Shadow::Number(a), Shadow::Number(b)) => Shadow::Number(sets.join(a, b)),

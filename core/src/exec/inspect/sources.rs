@@ -8,7 +8,8 @@ use crate::{
 
 use super::Datum;
 
-/// The number of an operand, and the place of an element in it; of a number the place does not count.
+/// The number of an operand, and the place of an element in it; of a number the place does not
+/// count.
 pub(super) type Source = (usize, usize);
 
 fn shape<S: Scalar>(d: &Datum<S>) -> Option<Shape> {
@@ -21,12 +22,18 @@ fn shape<S: Scalar>(d: &Datum<S>) -> Option<Shape> {
 }
 
 /// Of an operation element by element, with broadcasting.
-pub(super) fn by_elements<S: Scalar>(values: &[Datum<S>], result: &Datum<S>) -> Option<Vec<Vec<Source>>> {
+pub(super) fn by_elements<S: Scalar>(
+    values: &[Datum<S>],
+    result: &Datum<S>,
+) -> Option<Vec<Vec<Source>>> {
     let to = shape(result)?;
     let mut sources = vec![Vec::new(); to.iter().product()];
     for (k, value) in values.iter().enumerate() {
         let from = shape(value).unwrap_or_else(|| Shape::from_slice(&[1]));
-        sources.iter_mut().zip(Strided::broadcast(&from, &to)).for_each(|(s, place)| s.push((k, place)));
+        sources
+            .iter_mut()
+            .zip(Strided::broadcast(&from, &to))
+            .for_each(|(s, place)| s.push((k, place)));
     }
     Some(sources)
 }
@@ -59,8 +66,9 @@ pub(super) fn on_arrays<S: Scalar>(
     }
 }
 
-/// The operation on arrays whose elements are numbered from 1 on, those of the second behind those of the first: so the
-/// result says what went where, and 0 that nothing did. `None` of one that does more than move.
+/// The operation on arrays whose elements are numbered from 1 on, those of the second behind those
+/// of the first: so the result says what went where, and 0 that nothing did. `None` of one that
+/// does more than move.
 fn marked<S: Scalar>(op: ArrayOp, values: &[Datum<S>]) -> Result<Option<Array<i64>>, ArrayError> {
     use ArrayOp as A;
     let numbered = |k: usize, first: i64| {
@@ -116,6 +124,7 @@ fn marked<S: Scalar>(op: ArrayOp, values: &[Datum<S>]) -> Result<Option<Array<i6
         A::DiagonalMatrix => array::diagonal_matrix(&a, &mut out)?,
         _ => return Ok(None),
     }
-    let in_place = matches!(op, A::Reshape | A::Like | A::InsertAxis | A::DropAxis | A::Tril | A::Triu);
+    let in_place =
+        matches!(op, A::Reshape | A::Like | A::InsertAxis | A::DropAxis | A::Tril | A::Triu);
     Ok(Some(if in_place { a } else { out }))
 }

@@ -1,9 +1,10 @@
 //! Which results depend on which arguments: the patterns of Jacobians and Hessians.
 //!
-//! Every number carries the set of the argument numbers that it was computed from. The pattern is that of the
-//! way through the program that the given arguments take, and it holds for every run that takes the same way: where numbers
-//! decide what is taken, by `select`, `sort`, `argmax`, it counts whatever could be. It may have too much (`x - x` depends on
-//! `x`) and never too little: what a function with a rule of its own gives depends on all that it is given. A complex number
+//! Every number carries the set of the argument numbers that it was computed from. The pattern is
+//! that of the way through the program that the given arguments take, and it holds for every run
+//! that takes the same way: where numbers decide what is taken, by `select`, `sort`, `argmax`, it
+//! counts whatever could be. It may have too much (`x - x` depends on `x`) and never too little:
+//! what a function with a rule of its own gives depends on all that it is given. A complex number
 //! is two, its real part and its imaginary part, and both depend on the same.
 //!
 //! ```
@@ -54,8 +55,9 @@ impl Pattern {
     }
 }
 
-/// The pattern of the Jacobian of a function at the given arguments: a row for each number of the result and
-/// a column for each of the arguments, in order, those in arrays and tuples included, a complex number as two.
+/// The pattern of the Jacobian of a function at the given arguments: a row for each number of the
+/// result and a column for each of the arguments, in order, those in arrays and tuples included, a
+/// complex number as two.
 ///
 /// # Errors
 /// There is no such function, the arguments do not fit, or it fails. No primitives.
@@ -105,8 +107,9 @@ pub(in crate::exec) fn hessian_of<T: Real, S: Scalar<Real = T>>(
     Ok(pattern)
 }
 
-/// Follows what each number depends on through one run. O(1) for an operation on numbers, O(elements) for one on an array; writing
-/// to an element is O(1) where the array is not read again.
+/// Follows what each number depends on through one run. O(1) for an operation on numbers,
+/// O(elements) for one on an array; writing to an element is O(1) where the array is not read
+/// again.
 #[derive(Clone, Debug)]
 pub struct Sparsity {
     sets: Sets,
@@ -123,7 +126,8 @@ pub struct Sparsity {
     longest: usize,
     /// What lies on each tape, by the kind of the leaf.
     tapes: HashMap<(u32, Kind), Vec<Shadow>>,
-    /// The first column of each number among the arguments, and behind the last one how many there are.
+    /// The first column of each number among the arguments, and behind the last one how many there
+    /// are.
     columns: Vec<usize>,
 }
 
@@ -175,7 +179,8 @@ impl Sparsity {
         members: &mut Members<'_>,
         rows: &mut Vec<Vec<usize>>,
     ) {
-        let parts = if matches!(kind, Kind::Complex | Kind::Array(Element::Complex)) { 2 } else { 1 };
+        let parts =
+            if matches!(kind, Kind::Complex | Kind::Array(Element::Complex)) { 2 } else { 1 };
         // What decides an integer is no derivative of it.
         let counts = kind.is_differentiable();
         let mut row = |set: Id| {
@@ -229,14 +234,19 @@ impl Sparsity {
     }
 
     /// What the result of an instruction depends on.
-    fn result<T: Real, S: Scalar<Real = T>>(&mut self, event: &Event<'_, S>, inst: &InstData) -> Shadow {
+    fn result<T: Real, S: Scalar<Real = T>>(
+        &mut self,
+        event: &Event<'_, S>,
+        inst: &InstData,
+    ) -> Shadow {
         let args: Vec<Shadow> = inst.args.iter().map(|&v| self.get(v)).collect();
         let arg = |k: usize| args.get(k).cloned().unwrap_or(Shadow::NONE);
         let index = |k: usize| match inst.args.get(k).map(|&v| event.value(v)) {
             Some(Datum::Int(n)) => usize::try_from(n).unwrap_or(0),
             _ => 0,
         };
-        let array = inst.result.is_some_and(|v| matches!(event.function().kinds[v], Kind::Array(_)));
+        let array =
+            inst.result.is_some_and(|v| matches!(event.function().kinds[v], Kind::Array(_)));
         if array && inst.op.is_elementwise() || matches!(inst.op, Op::OnArrays(_)) {
             return self.of_elements(event, inst, &args);
         }
@@ -247,15 +257,20 @@ impl Sparsity {
                 Shadow::Number(self.all(&args))
             }
             // Of truth values and integers, what decides them.
-            Op::Compare(_) | Op::CompareInt(_) | Op::Int1(_) | Op::Int2(_) => Shadow::Number(self.all(&args)),
+            Op::Compare(_) | Op::CompareInt(_) | Op::Int1(_) | Op::Int2(_) => {
+                Shadow::Number(self.all(&args))
+            }
             Op::Mixed(Mixed::Not | Mixed::And | Mixed::Or) => Shadow::Number(self.all(&args)),
             Op::Mixed(Mixed::FromInt | Mixed::Cmp) => Shadow::NONE,
             Op::Mixed(_) | Op::OnArrays(_) => Shadow::Number(self.all(&args)),
             Op::Len => Shadow::NONE,
-            Op::Real(_) | Op::Int(_) | Op::Bool(_) | Op::Expect(_) | Op::Push { .. } => Shadow::NONE,
+            Op::Real(_) | Op::Int(_) | Op::Bool(_) | Op::Expect(_) | Op::Push { .. } => {
+                Shadow::NONE
+            }
             Op::Select if self.decides(&args, 0) => arg(1).either(arg(2), &mut self.sets),
             Op::Select => {
-                let yes = matches!(inst.args.first().map(|&v| event.value(v)), Some(Datum::Bool(true)));
+                let yes =
+                    matches!(inst.args.first().map(|&v| event.value(v)), Some(Datum::Bool(true)));
                 arg(if yes { 1 } else { 2 })
             }
             Op::Call(_) => std::mem::replace(&mut self.returned, Shadow::NONE),
@@ -270,13 +285,16 @@ impl Sparsity {
             },
             Op::Array => Shadow::array(args.iter().map(|a| a.all(&mut self.sets)).collect()),
             Op::Fill => Shadow::array(vec![arg(0).all(&mut self.sets); index(1)]),
-            Op::Get | Op::Peek if self.decides(&args, 1) => Shadow::Number(arg(0).all(&mut self.sets)),
+            Op::Get | Op::Peek if self.decides(&args, 1) => {
+                Shadow::Number(arg(0).all(&mut self.sets))
+            }
             Op::Get | Op::Peek => {
                 Shadow::Number(arg(0).elements().get(index(1)).copied().unwrap_or(Sets::NONE))
             }
             Op::Set | Op::Put | Op::AddAt if self.decides(&args, 1) => {
-                // Any of its elements may be the one, also of those that a cotangent lacks so far: it belongs to an
-                // array that was there before. So its shadow may be longer than it.
+                // Any of its elements may be the one, also of those that a cotangent lacks so far:
+                // it belongs to an array that was there before. So its shadow may be longer than
+                // it.
                 let x = arg(2).all(&mut self.sets);
                 let mut elements = arg(0).elements().to_vec();
                 if inst.op != Op::Set {
@@ -314,8 +332,14 @@ impl Sparsity {
         args.get(k).is_some_and(|shadow| shadow.all(&mut self.sets) != Sets::NONE)
     }
 
-    /// The array of an operand, to be written to; in place where the run does so. The operands are let go.
-    fn taken<S: Scalar>(&mut self, event: &Event<'_, S>, v: Value, args: Vec<Shadow>) -> Arc<Vec<Id>> {
+    /// The array of an operand, to be written to; in place where the run does so. The operands are
+    /// let go.
+    fn taken<S: Scalar>(
+        &mut self,
+        event: &Event<'_, S>,
+        v: Value,
+        args: Vec<Shadow>,
+    ) -> Arc<Vec<Id>> {
         drop(args);
         let shadow = self.get(v);
         if event.takes(v) {
@@ -324,8 +348,8 @@ impl Sparsity {
         shadow.into_elements()
     }
 
-    /// Each element of the result depends on those of the operands at its place, and of operations on whole arrays on those that
-    /// were moved there; where that is not known, on all.
+    /// Each element of the result depends on those of the operands at its place, and of operations
+    /// on whole arrays on those that were moved there; where that is not known, on all.
     fn of_elements<T: Real, S: Scalar<Real = T>>(
         &mut self,
         event: &Event<'_, S>,
@@ -335,7 +359,11 @@ impl Sparsity {
         let Some(value) = event.result() else { return Shadow::NONE };
         let values: Vec<Datum<S>> = inst.args.iter().map(|&v| event.value(v)).collect();
         if let Op::OnArrays(
-            ArrayOp::ArgMax | ArrayOp::ArgMin | ArrayOp::ArgSort | ArrayOp::ArgMaxAxis | ArrayOp::ArgMinAxis,
+            ArrayOp::ArgMax
+            | ArrayOp::ArgMin
+            | ArrayOp::ArgSort
+            | ArrayOp::ArgMaxAxis
+            | ArrayOp::ArgMinAxis,
         ) = inst.op
         {
             let set = self.all(args);
@@ -392,7 +420,10 @@ impl Sparsity {
     fn push(&mut self, tape: u32, kind: &Kind, shadow: Shadow) {
         match (kind, shadow) {
             (Kind::Tuple(t), Shadow::Tuple(fields)) => {
-                t.fields.iter().zip(fields).for_each(|(f, shadow)| self.push(tape, &f.kind, shadow));
+                t.fields
+                    .iter()
+                    .zip(fields)
+                    .for_each(|(f, shadow)| self.push(tape, &f.kind, shadow));
             }
             (leaf, shadow) => self.tapes.entry((tape, bank(leaf))).or_default().push(shadow),
         }
@@ -401,7 +432,8 @@ impl Sparsity {
     fn pop(&mut self, tape: u32, kind: &Kind) -> Shadow {
         match kind {
             Kind::Tuple(t) => {
-                let mut fields: Vec<_> = t.fields.iter().rev().map(|f| self.pop(tape, &f.kind)).collect();
+                let mut fields: Vec<_> =
+                    t.fields.iter().rev().map(|f| self.pop(tape, &f.kind)).collect();
                 fields.reverse();
                 Shadow::Tuple(fields)
             }
@@ -446,7 +478,11 @@ impl<T: Real, S: Scalar<Real = T>> Interceptor<S> for Sparsity {
             (Moment::Edge(..), _) => {
                 if let Some(target) = event.target() {
                     let args: Vec<Shadow> = target.args.iter().map(|&v| self.get(v)).collect();
-                    target.args.iter().filter(|v| event.takes(**v)).for_each(|&v| self.set(v, Shadow::NONE));
+                    target
+                        .args
+                        .iter()
+                        .filter(|v| event.takes(**v))
+                        .for_each(|&v| self.set(v, Shadow::NONE));
                     let params = &event.function().blocks[target.block].params;
                     params.iter().zip(args).for_each(|(&p, shadow)| self.set(p, shadow));
                 }
@@ -462,7 +498,8 @@ impl<T: Real, S: Scalar<Real = T>> Interceptor<S> for Sparsity {
                 self.frames.pop();
                 if self.frames.is_empty() {
                     let value = event.returned().map(|v| event.value(v));
-                    let shape = value.map_or(Shadow::NONE, |value| Shadow::like(&value, Sets::NONE));
+                    let shape =
+                        value.map_or(Shadow::NONE, |value| Shadow::like(&value, Sets::NONE));
                     self.result = Some((event.function().result.clone(), shape));
                 }
             }

@@ -1,8 +1,8 @@
 //! Doors: the instructions before which machine code may be entered.
 //!
-//! A door stands at the start of a routine, at the head of each loop and after each instruction that is left to
-//! the machine, where enough work follows: what is taken out of the machine and put back costs as much as some
-//! instructions.
+//! A door stands at the start of a routine, at the head of each loop and after each instruction
+//! that is left to the machine, where enough work follows: what is taken out of the machine and put
+//! back costs as much as some instructions.
 
 use std::ops::Range;
 
@@ -19,14 +19,16 @@ use super::{
 /// Instructions that are worth a door. A loop always is, and a routine that calls itself.
 const WORTH: usize = 16;
 
-/// Instructions of a part, near enough: what a code generator takes for a function grows faster than its length.
+/// Instructions of a part, near enough: what a code generator takes for a function grows faster
+/// than its length.
 const PART: usize = 512;
 
-/// The number of a routine whose calls of itself become jumps: it is one part and has no registers of arrays, which are
-/// counted by who holds them.
+/// The number of a routine whose calls of itself become jumps: it is one part and has no registers
+/// of arrays, which are counted by who holds them.
 pub(super) fn recursion(routine: &Routine, number: usize) -> Option<u32> {
     let number = number as u32;
-    let calls = routine.code.iter().any(|code| matches!(code, Code::Call(callee, ..) if *callee == number));
+    let calls =
+        routine.code.iter().any(|code| matches!(code, Code::Call(callee, ..) if *callee == number));
     let has_arrays = routine.sizes[Bank::Reals as usize..].iter().any(|&size| size > 0);
     (calls && !has_arrays && routine.code.len() <= PART).then_some(number)
 }
@@ -35,8 +37,10 @@ pub(super) fn recursion(routine: &Routine, number: usize) -> Option<u32> {
 pub(super) fn mark(routine: &mut Routine, own: Option<u32>) -> Vec<Range<usize>> {
     let len = routine.code.len();
     let starts = parts(routine);
-    let part: Vec<usize> = (0..len).map(|pc| starts.partition_point(|&start| start <= pc)).collect();
-    let native: Vec<bool> = routine.code.iter().map(|code| is_native(*code, &routine.slots, own)).collect();
+    let part: Vec<usize> =
+        (0..len).map(|pc| starts.partition_point(|&start| start <= pc)).collect();
+    let native: Vec<bool> =
+        routine.code.iter().map(|code| is_native(*code, &routine.slots, own)).collect();
     let mut candidates = vec![false; len];
     starts.iter().for_each(|&pc| candidates[pc] = true);
     for pc in 0..len {
@@ -45,7 +49,8 @@ pub(super) fn mark(routine: &mut Routine, own: Option<u32>) -> Vec<Range<usize>>
         }
     }
     let inside = |from: usize, to: usize| native[to] && part[from] == part[to];
-    let doors: Vec<bool> = (0..len).map(|pc| candidates[pc] && is_worth(routine, inside, pc)).collect();
+    let doors: Vec<bool> =
+        (0..len).map(|pc| candidates[pc] && is_worth(routine, inside, pc)).collect();
     let place = insert(routine, &doors, &part);
     let ends = starts[1..].iter().copied().chain([len]);
     starts.iter().zip(ends).map(|(&start, end)| place[start]..place[end]).collect()
@@ -95,8 +100,8 @@ fn is_worth(routine: &Routine, inside: impl Fn(usize, usize) -> bool, from: usiz
     false
 }
 
-/// Writes the doors before these instructions; what jumped to one comes to its door. Where each instruction, or its
-/// door, is now.
+/// Writes the doors before these instructions; what jumped to one comes to its door. Where each
+/// instruction, or its door, is now.
 fn insert(routine: &mut Routine, doors: &[bool], part: &[usize]) -> Vec<usize> {
     let mut place = Vec::with_capacity(doors.len() + 1);
     let (mut code, mut at, mut door) = (Vec::new(), Vec::new(), 0);
@@ -139,14 +144,17 @@ macro_rules! for_the_machine {
 }
 pub(super) use for_the_machine;
 
-/// The array and the indices of an element whose place is asked for, if they are as many as a [cell](Cell) holds.
+/// The array and the indices of an element whose place is asked for, if they are as many as a
+/// [cell](Cell) holds.
 pub(super) fn indexed(args: &[Slot]) -> Option<(Slot, &[Slot])> {
     let (array, indices) = args.split_first()?;
     let fits = (1..=size_of::<Cell>() / size_of::<usize>()).contains(&indices.len());
-    (fits && !array.last && indices.iter().all(|index| index.bank == Bank::Int)).then_some((*array, indices))
+    (fits && !array.last && indices.iter().all(|index| index.bank == Bank::Int))
+        .then_some((*array, indices))
 }
 
-/// Whether there is machine code for an instruction of a routine with this number if it [calls itself](recursion).
+/// Whether there is machine code for an instruction of a routine with this number if it
+/// [calls itself](recursion).
 pub(super) fn is_native(code: Code, slots: &[Slot], own: Option<u32>) -> bool {
     let slot = |k: u32| slots[k as usize];
     match code {

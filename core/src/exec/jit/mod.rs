@@ -10,14 +10,16 @@
 //!   4: native 1        and from the next door on
 //! ```
 //!
-//! Machine code takes the registers of numbers out of the machine's banks where it is entered, and where it is left puts
-//! back those that are still read. It leaves to the [machine](super::Machine) calls, but for those of a routine by itself,
-//! operations on whole arrays and primitives, and what is rare: an integer that overflows, an index that is not there, a
-//! tape that is full, a limit that is reached. It leaves *before* such an instruction, whose meaning, errors included, is thus written once, in the
-//! machine. So a program gives the same bits and the same errors, and counts the same steps but one more for each door.
+//! Machine code takes the registers of numbers out of the machine's banks where it is entered, and
+//! where it is left puts back those that are still read. It leaves to the [machine](super::Machine)
+//! calls, but for those of a routine by itself, operations on whole arrays and primitives, and what
+//! is rare: an integer that overflows, an index that is not there, a tape that is full, a limit
+//! that is reached. It leaves *before* such an instruction, whose meaning, errors included, is thus
+//! written once, in the machine. So a program gives the same bits and the same errors, and counts
+//! the same steps but one more for each door.
 //!
-//! On scalars whose real numbers are not `f64` a door does nothing, nor where a function works on complex numbers that are
-//! not `Complex<f64>`.
+//! On scalars whose real numbers are not `f64` a door does nothing, nor where a function works on
+//! complex numbers that are not `Complex<f64>`.
 
 mod entries;
 mod lower;
@@ -71,7 +73,8 @@ pub enum JitError {
     },
 }
 
-/// Enters a part of a routine: where the registers are, which door; gives the instruction that the machine goes on with.
+/// Enters a part of a routine: where the registers are, which door; gives the instruction that the
+/// machine goes on with.
 pub(super) type Enter = unsafe extern "C" fn(*mut Visit, u64) -> u64;
 
 /// What machine code is handed where it is entered.
@@ -84,8 +87,8 @@ pub(super) struct Visit {
     pub(super) ints: *mut i64,
     /// The tapes, then the arrays, then the shapes, in the order that the routine lists them.
     pub(super) cells: *mut Cell,
-    /// The calls that wait: their next free place, which is written back, the first one, and the end of what may be
-    /// written to.
+    /// The calls that wait: their next free place, which is written back, the first one, and the
+    /// end of what may be written to.
     pub(super) frames: *mut Frame,
     pub(super) first: *mut Frame,
     pub(super) end: *mut Frame,
@@ -93,9 +96,9 @@ pub(super) struct Visit {
     pub(super) fuel: u64,
 }
 
-/// A tape: its next free place, which is written back, where it begins and where it ends. Or an array: where it
-/// begins, how long it is, and whether it may be written, 0 or 1. Or a shape, with zeros behind it. Or the checksum of a
-/// tape, which is written back.
+/// A tape: its next free place, which is written back, where it begins and where it ends. Or an
+/// array: where it begins, how long it is, and whether it may be written, 0 or 1. Or a shape, with
+/// zeros behind it. Or the checksum of a tape, which is written back.
 pub(super) type Cell = [usize; 3];
 
 /// A tape of numbers that machine code pushes to or pops from.
@@ -114,7 +117,8 @@ pub(super) struct View {
     pub(super) written: bool,
 }
 
-/// An array register whose shape machine code reads, which has as many axes; zeros stand for another shape.
+/// An array register whose shape machine code reads, which has as many axes; zeros stand for
+/// another shape.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Shaped {
     pub(super) bank: Bank,
@@ -167,16 +171,17 @@ impl fmt::Debug for Native {
 impl Drop for Owner {
     #[expect(unsafe_code, reason = "machine code is memory that the compiler does not watch")]
     fn drop(&mut self) {
-        // SAFETY: the module is taken once, here. Its functions are reached through the `Native` alone that this is a part
-        // of, and nobody is inside of one: who runs a program holds its bytecode, which holds the `Native`.
+        // SAFETY: the module is taken once, here. Its functions are reached through the `Native`
+        // alone that this is a part of, and nobody is inside of one: who runs a program holds its
+        // bytecode, which holds the `Native`.
         unsafe { ManuallyDrop::take(&mut self.0).free_memory() };
     }
 }
 
 impl Bytecode {
-    /// With machine code for what works on numbers one by one: loops, branches, tapes, elements of arrays. The same bits on
-    /// every scalar; faster where real numbers are `f64`. Compiling takes half a millisecond at least, and about ten for a
-    /// thousand instructions.
+    /// With machine code for what works on numbers one by one: loops, branches, tapes, elements of
+    /// arrays. The same bits on every scalar; faster where real numbers are `f64`. Compiling takes
+    /// half a millisecond at least, and about ten for a thousand instructions.
     ///
     /// ```
     /// use ketgrad_core::{exec::{Bytecode, Datum, Executable, Limits, Machine, NoHost}, text::parse_program};
@@ -209,7 +214,8 @@ impl Bytecode {
                 routine.code[part.clone()].iter().any(|c| matches!(c, Code::Native(..)))
             };
             let compiled = parts.into_iter().map(|part| match has_door(&part) {
-                true => compile(module, &plan, Part::of(&plan, part, &mut slots), &mut context).map(Some),
+                true => compile(module, &plan, Part::of(&plan, part, &mut slots), &mut context)
+                    .map(Some),
                 false => Ok(None),
             });
             unfinished.push(compiled.collect::<Result<Vec<_>, JitError>>()?);
@@ -221,8 +227,9 @@ impl Bytecode {
             is_complex: part.is_complex,
             lists: part.lists,
         };
-        let routine =
-            |parts: Vec<Option<Unfinished>>| parts.into_iter().map(|part| part.map(finished)).collect();
+        let routine = |parts: Vec<Option<Unfinished>>| {
+            parts.into_iter().map(|part| part.map(finished)).collect()
+        };
         let routines = unfinished.into_iter().map(routine).collect();
         self.native = Some(Arc::new(Native { routines, _memory: Mutex::new(owner) }));
         Ok(self)
@@ -231,7 +238,9 @@ impl Bytecode {
     /// Whether there is machine code for a part of it.
     #[must_use]
     pub fn is_jit(&self) -> bool {
-        self.native.as_ref().is_some_and(|native| native.routines.iter().flatten().any(Option::is_some))
+        self.native
+            .as_ref()
+            .is_some_and(|native| native.routines.iter().flatten().any(Option::is_some))
     }
 }
 
@@ -250,7 +259,8 @@ fn compile(
 ) -> Result<Unfinished, JitError> {
     let fail = |e: cranelift_module::ModuleError| {
         // The outer error only says that there is an inner one.
-        let reason = std::error::Error::source(&e).map_or_else(|| e.to_string(), ToString::to_string);
+        let reason =
+            std::error::Error::source(&e).map_or_else(|| e.to_string(), ToString::to_string);
         JitError::Function { function: plan.routine.name.clone(), reason }
     };
     module.clear_context(context);
@@ -280,7 +290,8 @@ fn isa() -> Result<OwnedTargetIsa, String> {
         ("is_pic", "false"),
         ("use_colocated_libcalls", "false"),
         ("enable_verifier", verify),
-        // A large frame touches each page of the stack, so that the one beyond its end is not missed.
+        // A large frame touches each page of the stack, so that the one beyond its end is not
+        // missed.
         ("enable_probestack", "true"),
         ("probestack_strategy", "inline"),
     ];
@@ -294,7 +305,7 @@ fn isa() -> Result<OwnedTargetIsa, String> {
 #[expect(unsafe_code, reason = "an address becomes a function")]
 fn function(module: &JITModule, id: FuncId) -> Enter {
     let address = module.get_finalized_function(id);
-    // SAFETY: `compile` gave this function the signature of `Enter` in the default calling convention, which is that of
-    // `extern "C"`, and its memory has just been made executable.
+    // SAFETY: `compile` gave this function the signature of `Enter` in the default calling
+    // convention, which is that of `extern "C"`, and its memory has just been made executable.
     unsafe { std::mem::transmute::<*const u8, Enter>(address) }
 }

@@ -10,7 +10,8 @@ use crate::{
 /// A function of one number, and of two.
 pub(super) type One = extern "C" fn(f64) -> f64;
 pub(super) type Two = extern "C" fn(f64, f64) -> f64;
-/// A function of one complex number, and of two, each in two parts; the value is written to the last argument.
+/// A function of one complex number, and of two, each in two parts; the value is written to the
+/// last argument.
 pub(super) type ComplexOne = extern "C" fn(f64, f64, &mut Complex<f64>);
 pub(super) type ComplexTwo = extern "C" fn(f64, f64, f64, f64, &mut Complex<f64>);
 

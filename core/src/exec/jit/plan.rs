@@ -1,5 +1,6 @@
-//! What is known of a routine before machine code is written: which registers are constants, and for each part of
-//! it which registers machine code touches and which are still read where it begins or ends.
+//! What is known of a routine before machine code is written: which registers are constants, and
+//! for each part of it which registers machine code touches and which are still read where it
+//! begins or ends.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -61,7 +62,8 @@ impl Plan<'_> {
         is_native(self.routine.code[pc], &self.routine.slots, self.own)
     }
 
-    /// Shows the registers that are read at or after each instruction of the stretch that one stands in, from the back.
+    /// Shows the registers that are read at or after each instruction of the stretch that one
+    /// stands in, from the back.
     fn walk(&self, pc: usize, slots: &mut [Slot], mut see: impl FnMut(usize, &Set)) {
         let after = self.liveness.stretches.partition_point(|stretch| stretch.start <= pc);
         let Some(k) = after.checked_sub(1) else { return };
@@ -87,7 +89,8 @@ pub(super) struct Part {
     pub(super) range: Range<usize>,
     /// The registers that machine code reads here, but for constants, and whether it writes them.
     touched: HashMap<(Bank, Reg), bool>,
-    /// Those of them that are read at or after each instruction where machine code may begin or end.
+    /// Those of them that are read at or after each instruction where machine code may begin or
+    /// end.
     at: HashMap<usize, Vec<(Bank, Reg)>>,
     /// Whether registers are stored wherever they are written.
     pub(super) through: bool,
@@ -125,7 +128,8 @@ impl Part {
             touched.keys().filter_map(|&(bank, reg)| plan.numbering.of(bank, reg)).collect();
         numbers.sort_unstable();
         let mut part = Part { range, touched, at: HashMap::new(), through: false };
-        let mut left: Vec<usize> = wanted.iter().copied().filter(|&pc| pc < routine.code.len()).collect();
+        let mut left: Vec<usize> =
+            wanted.iter().copied().filter(|&pc| pc < routine.code.len()).collect();
         left.sort_unstable();
         while let Some(pc) = left.pop() {
             if !part.at.contains_key(&pc) {
@@ -149,12 +153,15 @@ impl Part {
 
     /// The registers to take where machine code begins at an instruction.
     pub(super) fn taken_at(&self, pc: usize) -> impl Iterator<Item = (Bank, Reg)> {
-        debug_assert!(self.at.contains_key(&pc), "machine code begins or ends at {pc}, which nobody foresaw");
+        debug_assert!(
+            self.at.contains_key(&pc),
+            "machine code begins or ends at {pc}, which nobody foresaw"
+        );
         self.at.get(&pc).into_iter().flatten().copied()
     }
 
-    /// The registers to put back where machine code ends at an instruction: what it does not write is still in
-    /// its place.
+    /// The registers to put back where machine code ends at an instruction: what it does not write
+    /// is still in its place.
     pub(super) fn put_back_at(&self, pc: usize) -> impl Iterator<Item = (Bank, Reg)> {
         self.taken_at(pc).filter(|of| !self.through && self.touched.get(of) == Some(&true))
     }

@@ -1,7 +1,7 @@
 //! Array registers of one kind of element, and buffers to be used again.
 //!
-//! Arrays share their elements until one is written. Whatever nobody shares any more comes back as a spare
-//! buffer, so a program that is run again finds the memory of its last run.
+//! Arrays share their elements until one is written. Whatever nobody shares any more comes back as
+//! a spare buffer, so a program that is run again finds the memory of its last run.
 
 use std::sync::Arc;
 
@@ -30,10 +30,13 @@ impl<T: Clone> ArrayBank<T> {
         ArrayBank { registers: Vec::new(), spare: Spare::new() }
     }
 
-    /// The bytes of the registers and of all arrays in them and kept for later; those that share one count it once each.
+    /// The bytes of the registers and of all arrays in them and kept for later; those that share
+    /// one count it once each.
     pub(super) fn memory(&self) -> usize {
         let arrays = self.registers.iter().flatten().map(|a| array_bytes::<T>(a.capacity()));
-        self.registers.capacity() * size_of::<Held<T>>() + arrays.sum::<usize>() + self.spare.bytes()
+        self.registers.capacity() * size_of::<Held<T>>()
+            + arrays.sum::<usize>()
+            + self.spare.bytes()
     }
 
     /// The bytes of the buffers kept for later.
@@ -67,11 +70,13 @@ impl<T: Clone> ArrayBank<T> {
         if last { self.registers[reg].take() } else { self.registers[reg].clone() }
     }
 
-    /// Where the elements of an array are, how many, and whether they may be written, which is found out only if
-    /// that is wanted.
+    /// Where the elements of an array are, how many, and whether they may be written, which is
+    /// found out only if that is wanted.
     #[cfg(feature = "jit")]
     pub(super) fn view(&mut self, reg: usize, write: bool) -> (*mut T, usize, bool) {
-        let Some(array) = &mut self.registers[reg] else { return (std::ptr::dangling_mut(), 0, false) };
+        let Some(array) = &mut self.registers[reg] else {
+            return (std::ptr::dangling_mut(), 0, false);
+        };
         match write.then(|| Arc::get_mut(array)).flatten() {
             Some(own) => (own.as_mut_ptr(), own.len(), true),
             None => (array.as_ptr().cast_mut(), array.len(), false),
@@ -95,15 +100,24 @@ impl<T: Clone> ArrayBank<T> {
     }
 
     /// An empty array that nobody shares, with memory for `len` elements.
-    pub(super) fn fresh(&mut self, len: usize, room: &mut Room) -> Result<Arc<Array<T>>, ArrayError> {
+    pub(super) fn fresh(
+        &mut self,
+        len: usize,
+        room: &mut Room,
+    ) -> Result<Arc<Array<T>>, ArrayError> {
         let mut array = self.stale(len, room)?;
         Arc::make_mut(&mut array).as_vec().clear();
         Ok(array)
     }
 
-    /// As [`fresh`](ArrayBank::fresh), but with whatever was left in it: the spare buffer that fits best. If none does,
-    /// a new one, so that the same program run again finds each size that it needs; of many, the largest goes for it.
-    pub(super) fn stale(&mut self, len: usize, room: &mut Room) -> Result<Arc<Array<T>>, ArrayError> {
+    /// As [`fresh`](ArrayBank::fresh), but with whatever was left in it: the spare buffer that fits
+    /// best. If none does, a new one, so that the same program run again finds each size that it
+    /// needs; of many, the largest goes for it.
+    pub(super) fn stale(
+        &mut self,
+        len: usize,
+        room: &mut Room,
+    ) -> Result<Arc<Array<T>>, ArrayError> {
         room.work(len as u64);
         match self.spare.take(len) {
             Some(array) => Ok(array),
@@ -131,7 +145,11 @@ impl<T: Clone> ArrayBank<T> {
     }
 
     /// The array, not shared: a copy if it is.
-    pub(super) fn own(&mut self, array: Held<T>, room: &mut Room) -> Result<Arc<Array<T>>, ArrayError> {
+    pub(super) fn own(
+        &mut self,
+        array: Held<T>,
+        room: &mut Room,
+    ) -> Result<Arc<Array<T>>, ArrayError> {
         let Some(mut array) = array else { return Ok(self.empty()) };
         if Arc::get_mut(&mut array).is_some() {
             return Ok(array);
@@ -141,9 +159,13 @@ impl<T: Clone> ArrayBank<T> {
         Ok(copy)
     }
 
-    /// Counts an array made elsewhere, if nobody shares it. A buffer kept for later that would have done goes for it:
-    /// else they would become more and more.
-    pub(super) fn adopt(&mut self, array: &Arc<Array<T>>, room: &mut Room) -> Result<(), ArrayError> {
+    /// Counts an array made elsewhere, if nobody shares it. A buffer kept for later that would have
+    /// done goes for it: else they would become more and more.
+    pub(super) fn adopt(
+        &mut self,
+        array: &Arc<Array<T>>,
+        room: &mut Room,
+    ) -> Result<(), ArrayError> {
         if Arc::strong_count(array) > 1 {
             return Ok(());
         }
@@ -156,8 +178,8 @@ impl<T: Clone> ArrayBank<T> {
     /// Keeps the memory of an array that nobody shares.
     pub(super) fn recycle(&mut self, array: Held<T>) {
         let Some(mut array) = array.filter(|array| Arc::strong_count(array) == 1) else { return };
-        // Numbers with memory of their own give it back. (To ask for the right to change others costs as much as a small
-        // loop.)
+        // Numbers with memory of their own give it back. (To ask for the right to change others
+        // costs as much as a small loop.)
         if std::mem::needs_drop::<T>() {
             match Arc::get_mut(&mut array) {
                 Some(elements) => elements.as_vec().clear(),

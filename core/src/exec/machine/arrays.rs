@@ -49,7 +49,8 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
     let slot = |k: u32| slots[k as usize];
     let on = |bank: Bank, reg: u32| base[bank as usize] + reg as usize;
     let Banks { reals: r, complexes: c, ints: n, arrays } = &mut *banks;
-    let Arrays { reals: real_arrays, complexes: complex_arrays, ints: int_arrays, room, .. } = arrays;
+    let Arrays { reals: real_arrays, complexes: complex_arrays, ints: int_arrays, room, .. } =
+        arrays;
     let fail = |at: Position, source| RunError::Array { at, source: at.explain(source) };
     let full = |source| fail(place.at(), source);
     // One arm for each bank of arrays, with its bank of elements.
@@ -99,7 +100,8 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
         Code::Fill(bank, d, x, len) => {
             let len = n[on(Bank::Int, len)];
             let count = usize::try_from(len).ok().filter(|&k| k <= limits.array);
-            let count = count.ok_or(RunError::Length { len, limit: limits.array, at: place.at() })?;
+            let count =
+                count.ok_or(RunError::Length { len, limit: limits.array, at: place.at() })?;
             by_bank!(bank, |arrays, numbers, ITEM| {
                 let mut array = arrays.fresh(count, room).map_err(full)?;
                 Arc::make_mut(&mut array).as_vec().resize(count, numbers[on(ITEM, x)].clone());
@@ -167,15 +169,22 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
                     // Only a vector may be cut off, or stand for an array of another shape.
                     let count = items(&long).len() == items(&short).len();
                     if part.len() > 1 && part != whole && !(count && whole.len() == 1) {
-                        let expected = "arrays of one shape, or vectors of at most as many elements";
-                        return Err(full(ArrayError::shape("accumulate", expected, &[&whole, &part])));
+                        let expected =
+                            "arrays of one shape, or vectors of at most as many elements";
+                        return Err(full(ArrayError::shape(
+                            "accumulate",
+                            expected,
+                            &[&whole, &part],
+                        )));
                     }
                     let mut sum = arrays.own(long, room).map_err(full)?;
                     let elements = Arc::make_mut(&mut sum);
                     room.work(items(&short).len() as u64);
                     elements.iter_mut().zip(items(&short)).for_each(|(a, b)| *a += b.clone());
                     // A vector may stand for an array of another shape.
-                    if let Some(short) = short.as_ref().filter(|s| elements.is_vector() && !s.is_vector()) {
+                    if let Some(short) =
+                        short.as_ref().filter(|s| elements.is_vector() && !s.is_vector())
+                    {
                         elements.set_shape_of(short);
                     }
                     long = Some(sum);
@@ -192,8 +201,8 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
                 let sum = arrays.read(on(s.bank, s.reg), s.last);
                 let part = arrays.read(on(p.bank, p.reg), p.last);
                 let whole = arrays.read(on(w.bank, w.reg), w.last);
-                let moved =
-                    Moved::embed("embed", &shape(&part), &shape(&whole), axis, start).map_err(full)?;
+                let moved = Moved::embed("embed", &shape(&part), &shape(&whole), axis, start)
+                    .map_err(full)?;
                 let len = items(&whole).len();
                 let mut sum = if items(&sum).is_empty() {
                     // The first part makes the array, in a buffer that fits.
@@ -204,7 +213,9 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
                 };
                 let elements = Arc::make_mut(&mut sum);
                 grow(elements, len, room).map_err(full)?;
-                if let Some(whole) = whole.as_ref().filter(|w| elements.is_vector() && !w.is_vector()) {
+                if let Some(whole) =
+                    whole.as_ref().filter(|w| elements.is_vector() && !w.is_vector())
+                {
                     elements.set_shape_of(whole);
                 }
                 room.work(items(&part).len() as u64);
@@ -292,7 +303,8 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
     Ok(())
 }
 
-/// Counts an operation on whole arrays before it is done: its operands, or what it costs beyond them.
+/// Counts an operation on whole arrays before it is done: its operands, or what it costs beyond
+/// them.
 fn work<S: Scalar>(banks: &mut Banks<S>, op: ArrayOp, args: &[Slot], base: Base) {
     let Arrays { reals, complexes, ints, room, .. } = &mut banks.arrays;
     let on = |slot: &Slot| base[slot.bank as usize] + slot.reg as usize;
@@ -305,15 +317,18 @@ fn work<S: Scalar>(banks: &mut Banks<S>, op: ArrayOp, args: &[Slot], base: Base)
         })
         .sum();
     room.work(read as u64);
-    // What costs more than its operands is worth a look at their shapes only where they are not tiny.
+    // What costs more than its operands is worth a look at their shapes only where they are not
+    // tiny.
     if read > TINY {
         let shapes = arrays.map(|slot| match slot.bank {
             Bank::Complexes => complexes.shape(on(slot)),
             _ => reals.shape(on(slot)),
         });
         let shapes: SmallVec<[Shape; 3]> = shapes.collect();
-        let list =
-            args.iter().find(|slot| slot.bank == Bank::Ints).map_or(&[][..], |slot| ints.items(on(slot)));
+        let list = args
+            .iter()
+            .find(|slot| slot.bank == Bank::Ints)
+            .map_or(&[][..], |slot| ints.items(on(slot)));
         room.work(superlinear(op, &shapes, list).unwrap_or(0));
     }
 }

@@ -82,8 +82,8 @@ impl<S: Scalar> Tapes<S> {
 }
 
 impl Tapes<f64> {
-    /// Writes the same in all lanes, of at most so many bytes before; false where there are more. Arrays that lie there several
-    /// times are one, and in the place of others of their length.
+    /// Writes the same in all lanes, of at most so many bytes before; false where there are more.
+    /// Arrays that lie there several times are one, and in the place of others of their length.
     pub(in super::super) fn in_lanes<const N: usize>(
         &self,
         most: usize,
@@ -143,7 +143,8 @@ impl<S: Scalar> Tape<S> {
             sums: [0; BANKS],
         }
     }
-    /// The bytes of the lists; arrays that they hold are those of registers or buffers before and after.
+    /// The bytes of the lists; arrays that they hold are those of registers or buffers before and
+    /// after.
     pub(super) fn memory(&self) -> usize {
         bytes(&self.reals)
             + bytes(&self.complexes)
@@ -236,7 +237,8 @@ impl<S: Scalar> Banks<S> {
         self.arrays.ints.clear_all();
     }
 
-    /// Makes room for a routine's registers, and for as many again as there are, so that deep calls ask seldom.
+    /// Makes room for a routine's registers, and for as many again as there are, so that deep calls
+    /// ask seldom.
     pub(super) fn grow(&mut self, base: Base, routine: &Routine) {
         #[cold]
         fn to<T: Clone + num_traits::Zero>(items: &mut Vec<T>, len: usize) {
@@ -260,8 +262,10 @@ impl<S: Scalar> Banks<S> {
     pub(super) fn transfer(&mut self, from: &[Slot], from_base: Base, to: &[Slot], to_base: Base) {
         let Banks { reals, complexes, ints, arrays } = self;
         for (a, d) in from.iter().zip(to) {
-            let (i, j) =
-                (a.reg as usize + from_base[a.bank as usize], d.reg as usize + to_base[d.bank as usize]);
+            let (i, j) = (
+                a.reg as usize + from_base[a.bank as usize],
+                d.reg as usize + to_base[d.bank as usize],
+            );
             match a.bank {
                 Bank::Real => reals[j] = reals[i].clone(),
                 Bank::Complex => complexes[j] = complexes[i].clone(),
@@ -328,7 +332,9 @@ impl<S: Scalar> Banks<S> {
         base: Base,
     ) -> Datum<S> {
         if let Kind::Tuple(t) = kind {
-            return Datum::Tuple(t.fields.iter().map(|f| self.assemble(&f.kind, slots, base)).collect());
+            return Datum::Tuple(
+                t.fields.iter().map(|f| self.assemble(&f.kind, slots, base)).collect(),
+            );
         }
         let value = slots.next().map_or(Datum::Int(0), |s| self.load(s, base));
         match (kind, value) {
@@ -338,8 +344,8 @@ impl<S: Scalar> Banks<S> {
         }
     }
 
-    /// As [`assemble`](Banks::assemble), but in place of a value that an earlier run gave: numbers are
-    /// written over, arrays change places with it, and nothing is allocated.
+    /// As [`assemble`](Banks::assemble), but in place of a value that an earlier run gave: numbers
+    /// are written over, arrays change places with it, and nothing is allocated.
     pub(super) fn unload(
         &mut self,
         kind: &Kind,
@@ -370,7 +376,8 @@ impl<S: Scalar> Banks<S> {
         *to = self.assemble(kind, slots, base);
     }
 
-    /// Takes the memory of the arrays in a value that nobody needs any more; numbers are left in their places.
+    /// Takes the memory of the arrays in a value that nobody needs any more; numbers are left in
+    /// their places.
     pub(super) fn reclaim(&mut self, old: &mut Datum<S>) {
         if let Datum::Tuple(fields) = old {
             fields.iter_mut().for_each(|field| self.reclaim(field));

@@ -1,9 +1,10 @@
 //! Operations element by element: recipes run over stretches that stay in fast memory.
 //!
-//! Each step goes over [`AT_ONCE`] elements before the next one does; only what is wanted goes to memory. So the
-//! dispatch is paid once for a stretch, each step is a plain loop over slices with the processor's vector instructions,
-//! and nothing in between is ever stored as a whole. An operand of a smaller shape is repeated stretch by stretch, a
-//! part of an array read where it stands. How all this is done is [found once](Plan) for operands of the same shapes.
+//! Each step goes over [`AT_ONCE`] elements before the next one does; only what is wanted goes to
+//! memory. So the dispatch is paid once for a stretch, each step is a plain loop over slices with
+//! the processor's vector instructions, and nothing in between is ever stored as a whole. An
+//! operand of a smaller shape is repeated stretch by stretch, a part of an array read where it
+//! stands. How all this is done is [found once](Plan) for operands of the same shapes.
 //!
 //! A sum has the bits that it has by itself, of an array that was made before.
 
@@ -76,7 +77,8 @@ pub(super) fn elements<T: Real, S: Scalar<Real = T>>(
         let same = operand.is_missing().then(|| args[..k].iter().position(register)).flatten();
         operands.push(same.map_or(operand, |j| operands[j].again()));
     }
-    let Arrays { reals: real_bank, complexes: complex_bank, ints: int_bank, scratch, room, .. } = arrays;
+    let Arrays { reals: real_bank, complexes: complex_bank, ints: int_bank, scratch, room, .. } =
+        arrays;
     let mut run = Run { real_bank, complex_bank, scratch, room, args };
     let values = run.recipe(recipe, &mut operands, limits.array);
     for (k, operand) in operands.into_iter().enumerate() {
@@ -100,8 +102,8 @@ pub(super) fn elements<T: Real, S: Scalar<Real = T>>(
     Ok(())
 }
 
-/// From this many elements on, more than the nearest cache holds, a result is put in place of an operand that nobody
-/// reads afterwards.
+/// From this many elements on, more than the nearest cache holds, a result is put in place of an
+/// operand that nobody reads afterwards.
 const LARGE: usize = 8 * AT_ONCE;
 
 struct Run<'a, S: Scalar> {
@@ -127,8 +129,14 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
         done
     }
 
-    /// The plan of the last run if it fits, perhaps with views that begin elsewhere, else a new one.
-    fn plan(&mut self, recipe: &Arc<Recipe>, operands: &[Operand<S>], limit: usize) -> Result<Plan, Fault> {
+    /// The plan of the last run if it fits, perhaps with views that begin elsewhere, else a new
+    /// one.
+    fn plan(
+        &mut self,
+        recipe: &Arc<Recipe>,
+        operands: &[Operand<S>],
+        limit: usize,
+    ) -> Result<Plan, Fault> {
         let plans = &mut self.scratch.plans;
         if plans.len() <= recipe.number {
             plans.resize_with(recipe.number + 1, || None);
@@ -182,11 +190,16 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
     }
 
     /// Goes over all elements once.
-    fn sweep(&mut self, sweep: &mut Sweep, operands: &mut [Operand<S>]) -> Result<Results<S>, Fault> {
+    fn sweep(
+        &mut self,
+        sweep: &mut Sweep,
+        operands: &mut [Operand<S>],
+    ) -> Result<Results<S>, Fault> {
         for output in &sweep.outputs {
             if let Wanted::All(Place::Work(k), over) = *output {
                 let work = &mut sweep.works[k];
-                let over = over.filter(|&j| sweep.len >= LARGE && self.args.get(j).is_none_or(|s| s.last));
+                let over =
+                    over.filter(|&j| sweep.len >= LARGE && self.args.get(j).is_none_or(|s| s.last));
                 work.kept = !over.is_some_and(|j| operands[j].is_alone(work.complex, &sweep.shape));
             }
         }
@@ -220,7 +233,9 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
                 Wanted::All(Place::Work(j), Some(operand)) if !sweep.works[j].kept => {
                     results[k] = std::mem::replace(&mut operands[operand], Operand::Int(0));
                 }
-                Wanted::All(Place::Work(j), _) => self.exchange(sweep.works[j].slot, &mut results[k]),
+                Wanted::All(Place::Work(j), _) => {
+                    self.exchange(sweep.works[j].slot, &mut results[k])
+                }
                 Wanted::Same(first) => results[k] = results[first].again(),
                 _ => {}
             }
@@ -247,8 +262,12 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
                 (Reading::Repeated(r), Operand::Complexes(Some(a))) => r.now.next(a, len, complex),
                 (Reading::Moved(_, m), Operand::Reals(Some(a))) => m.next(a, start, len, real),
                 (Reading::Moved(_, m), Operand::Reals(None)) => m.next(&[], start, len, real),
-                (Reading::Moved(_, m), Operand::Complexes(Some(a))) => m.next(a, start, len, complex),
-                (Reading::Moved(_, m), Operand::Complexes(None)) => m.next(&[], start, len, complex),
+                (Reading::Moved(_, m), Operand::Complexes(Some(a))) => {
+                    m.next(a, start, len, complex)
+                }
+                (Reading::Moved(_, m), Operand::Complexes(None)) => {
+                    m.next(&[], start, len, complex)
+                }
                 _ => Window::Array(start),
             });
         }
@@ -256,8 +275,17 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
             let slot = work.slot;
             let (mut real, mut complex) =
                 (std::mem::take(&mut reals[slot]), std::mem::take(&mut complexes[slot]));
-            let stretch =
-                Stretch { sources, works, slots: *slots, operands, windows, reals, complexes, start, len };
+            let stretch = Stretch {
+                sources,
+                works,
+                slots: *slots,
+                operands,
+                windows,
+                reals,
+                complexes,
+                start,
+                len,
+            };
             let read = Read { stretch: &stretch, from: work.from };
             let done = if let Some(twice) = work.twice {
                 let range = stretch.range(work, &real);
@@ -271,10 +299,21 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
                 run(work.op, &read, false, &mut real[range], &mut [])
             };
             (reals[slot], complexes[slot]) = (real, complex);
-            done.map_err(|source| (Some(work.at), ArrayError::Undecided { op: work.op.name(), source }))?;
+            done.map_err(|source| {
+                (Some(work.at), ArrayError::Undecided { op: work.op.name(), source })
+            })?;
         }
-        let stretch =
-            Stretch { sources, works, slots: *slots, operands, windows, reals, complexes, start, len };
+        let stretch = Stretch {
+            sources,
+            works,
+            slots: *slots,
+            operands,
+            windows,
+            reals,
+            complexes,
+            start,
+            len,
+        };
         for (output, result) in outputs.iter_mut().zip(results) {
             match output {
                 Wanted::Sums(place, _, runs) => collect(&stretch, *place, result, runs.as_mut()),
@@ -291,7 +330,9 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
                 let (real, complex) = (&reals[works[k].slot], &complexes[works[k].slot]);
                 match &mut operands[j] {
                     Operand::Reals(Some(array)) => put(array, start, &real[aligned(real)..][..len]),
-                    Operand::Complexes(Some(array)) => put(array, start, &complex[aligned(complex)..][..len]),
+                    Operand::Complexes(Some(array)) => {
+                        put(array, start, &complex[aligned(complex)..][..len])
+                    }
                     _ => {}
                 }
             }
@@ -330,7 +371,10 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
         let complex = |place: Place| match place {
             Place::Work(k) => sweep.works[k].complex,
             Place::Source(k) => {
-                matches!(operands[sweep.sources[k].operand], Operand::Complex(_) | Operand::Complexes(_))
+                matches!(
+                    operands[sweep.sources[k].operand],
+                    Operand::Complex(_) | Operand::Complexes(_)
+                )
             }
         };
         match *output {
@@ -357,7 +401,12 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
             }
             Wanted::All(place, _) if complex(place) => {
                 let slot = slot_of(sweep, place).map(|k| &mut scratch.complexes[k]);
-                results.push(Operand::Complexes(Some(unwritten(complex_bank, &sweep.shape, slot, room)?)));
+                results.push(Operand::Complexes(Some(unwritten(
+                    complex_bank,
+                    &sweep.shape,
+                    slot,
+                    room,
+                )?)));
             }
             Wanted::All(place, _) => {
                 let slot = slot_of(sweep, place).map(|k| &mut scratch.reals[k]);

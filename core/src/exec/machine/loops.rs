@@ -1,22 +1,23 @@
 //! The loops of the op table: one operation over one stretch of elements.
 //!
-//! Each is a plain loop over slices, compiled for the processor's vector instructions; the choice of the operation is
-//! made outside of it.
+//! Each is a plain loop over slices, compiled for the processor's vector instructions; the choice
+//! of the operation is made outside of it.
 
 use crate::{
     ir::{Mixed, Number1, Number2, Op, Real1, Real2},
     scalar::{Piece, Real, Scalar, Undecided, one, two},
 };
 
-/// The operands of a step over one stretch, by their numbers. One number stands for as many as there are in the stretch;
-/// of another kind of number there are none.
+/// The operands of a step over one stretch, by their numbers. One number stands for as many as
+/// there are in the stretch; of another kind of number there are none.
 pub(super) trait Reads<T, S> {
     fn reals(&self, k: usize) -> &[T];
     fn complexes(&self, k: usize) -> &[S];
     fn ints(&self, k: usize) -> &[i64];
 }
 
-/// One step over one stretch: what it gives is written to `real`, or to `complex` if that is its kind.
+/// One step over one stretch: what it gives is written to `real`, or to `complex` if that is its
+/// kind.
 #[inline]
 pub(super) fn run<T: Real, S: Scalar<Real = T>>(
     op: Op,
@@ -55,7 +56,8 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>>(
             T::atan2_all(real, x.reals(1));
         }
         // Most often what all is divided by is one number.
-        Op::Real2(Real2::Ratio) if matches!(x.reals(1), [y] if y.primal().is_some_and(|y| y != 0.0)) => {
+        Op::Real2(Real2::Ratio) if matches!(x.reals(1), [y] if y.primal().is_some_and(|y| y != 0.0)) =>
+        {
             two(x.reals(0), x.reals(1), real, |x, y| x / y);
         }
         Op::Real2(op) => real2(op, x.reals(0), x.reals(1), real)?,
@@ -65,7 +67,12 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>>(
     Ok(())
 }
 
-fn mixed<T: Real, S: Scalar<Real = T>>(op: Mixed, x: &impl Reads<T, S>, real: &mut [T], complex: &mut [S]) {
+fn mixed<T: Real, S: Scalar<Real = T>>(
+    op: Mixed,
+    x: &impl Reads<T, S>,
+    real: &mut [T],
+    complex: &mut [S],
+) {
     match op {
         Mixed::Promote => one(x.reals(0), complex, |x| S::from_real(x.clone())),
         // What a real type cannot hold is NaN; the machine has asked for complex numbers before.

@@ -1,8 +1,8 @@
 //! The register machine.
 //!
-//! A [`Machine`] holds the registers, the stack of calls and the tapes; it can be used again and again and
-//! then allocates nothing. Calls of the program are frames on its own stack, so no program exhausts the
-//! thread's.
+//! A [`Machine`] holds the registers, the stack of calls and the tapes; it can be used again and
+//! again and then allocates nothing. Calls of the program are frames on its own stack, so no
+//! program exhausts the thread's.
 
 mod array_bank;
 mod arrays;
@@ -83,8 +83,8 @@ impl<S: Scalar> Machine<S> {
         }
     }
 
-    /// The same with a token that ends its runs early: looked at before each and, while it runs, every 2^20
-    /// steps and after each operation on arrays.
+    /// The same with a token that ends its runs early: looked at before each and, while it runs,
+    /// every 2^20 steps and after each operation on arrays.
     #[must_use]
     pub fn with_cancellation(self, token: CancellationToken) -> Machine<S> {
         Machine { cancellation: token, ..self }
@@ -102,7 +102,9 @@ impl<S: Scalar> Machine<S> {
 
     /// The error of a run that is cancelled before it begins.
     fn check_cancelled(&self) -> Result<(), RunError> {
-        self.cancellation.check().map_err(|source| RunError::Cancelled { at: Position::default(), source })
+        self.cancellation
+            .check()
+            .map_err(|source| RunError::Cancelled { at: Position::default(), source })
     }
 
     /// Hands over what the last run left on the tapes.
@@ -116,8 +118,8 @@ impl<S: Scalar> Machine<S> {
         self.keep = true;
     }
 
-    /// The bytes of the registers, the tapes and the buffers kept for arrays; numbers that have memory of their own
-    /// (symbols) count as what points to it.
+    /// The bytes of the registers, the tapes and the buffers kept for arrays; numbers that have
+    /// memory of their own (symbols) count as what points to it.
     #[must_use]
     pub fn memory(&self) -> usize {
         self.banks.memory() + self.tapes.iter().map(Tape::memory).sum::<usize>()
@@ -128,7 +130,8 @@ impl<S: Scalar> Machine<S> {
         self.banks.reclaim(old);
     }
 
-    /// Gives an error in code that has no places (a rule from another text) that of the innermost call with one.
+    /// Gives an error in code that has no places (a rule from another text) that of the innermost
+    /// call with one.
     #[cold]
     fn placed(&self, code: &Bytecode, mut error: RunError) -> RunError {
         if let Some(at) = error.at_mut() {
@@ -176,7 +179,8 @@ impl Bytecode {
         for arg in args {
             store_leaves(&mut machine.banks, &mut slots, [0; BANKS], arg);
         }
-        let values = run(self, machine, host, limits, interceptor).map_err(|e| machine.placed(self, e))?;
+        let values =
+            run(self, machine, host, limits, interceptor).map_err(|e| machine.placed(self, e))?;
         let mut slots = root.slots[values.range()].iter().copied();
         machine.banks.unload(&self.result, &mut slots, [0; BANKS], result);
         machine.banks.clear([0; BANKS], root);
@@ -184,9 +188,14 @@ impl Bytecode {
         Ok(())
     }
 
-    /// Whether each pop took what the push of its slot left, on the tapes that are popped to the end.
+    /// Whether each pop took what the push of its slot left, on the tapes that are popped to the
+    /// end.
     fn check_tapes<S: Scalar>(&self, tapes: &[Tape<S>]) -> Result<(), RunError> {
-        match self.balanced.iter().find(|(tape, bank)| tapes[*tape as usize].sums[*bank as usize] != 0) {
+        match self
+            .balanced
+            .iter()
+            .find(|(tape, bank)| tapes[*tape as usize].sums[*bank as usize] != 0)
+        {
             None => Ok(()),
             Some(&(tape, _)) => {
                 let function = self.routines.first().map(|r| r.name.clone()).unwrap_or_default();
@@ -241,8 +250,14 @@ impl<T: Real, S: Scalar<Real = T>> Executable<S> for Bytecode {
     }
 }
 
-type CallInto<S> =
-    fn(&Bytecode, &mut Machine<S>, &dyn Host<S>, &Limits, &[Datum<S>], &mut Datum<S>) -> Result<(), RunError>;
+type CallInto<S> = fn(
+    &Bytecode,
+    &mut Machine<S>,
+    &dyn Host<S>,
+    &Limits,
+    &[Datum<S>],
+    &mut Datum<S>,
+) -> Result<(), RunError>;
 
 fn call_into<S: Scalar>(
     code: &Bytecode,

@@ -22,8 +22,9 @@ pub(super) struct Threshold<'a> {
     pub(super) depth: usize,
 }
 
-/// Runs machine code from a door on: the instruction that the machine goes on with, and where the registers of its call
-/// start, which may be another one of the same routine. `None` for numbers that there is no machine code for.
+/// Runs machine code from a door on: the instruction that the machine goes on with, and where the
+/// registers of its call start, which may be another one of the same routine. `None` for numbers
+/// that there is no machine code for.
 #[expect(unsafe_code, reason = "machine code reads and writes the machine's memory")]
 #[inline(never)]
 pub(super) fn enter<T: Real, S: Scalar<Real = T>>(
@@ -63,17 +64,25 @@ pub(super) fn enter<T: Real, S: Scalar<Real = T>>(
             _ => arrays.ints.shape(reg),
         };
         let fits = shape.len() == shaped.axes;
-        cells.push(std::array::from_fn(|axis| if fits { shape.get(axis).copied().unwrap_or(0) } else { 0 }));
+        cells.push(std::array::from_fn(|axis| {
+            if fits { shape.get(axis).copied().unwrap_or(0) } else { 0 }
+        }));
     }
     let sums = cells.len();
     cells.extend(
-        native.lists.sums.iter().map(|sum| [tapes[sum.tape as usize].sums[sum.bank as usize] as usize, 0, 0]),
+        native
+            .lists
+            .sums
+            .iter()
+            .map(|sum| [tapes[sum.tape as usize].sums[sum.bank as usize] as usize, 0, 0]),
     );
     let Banks { reals, complexes, ints, .. } = banks;
     let sizes = routine.sizes.map(|size| size as usize);
     // Calls that there are registers for, this one counted.
-    let room = [(Bank::Real, reals.len()), (Bank::Complex, complexes.len()), (Bank::Int, ints.len())];
-    let room = room.map(|(bank, len)| (len - base[bank as usize]).checked_div(sizes[bank as usize]));
+    let room =
+        [(Bank::Real, reals.len()), (Bank::Complex, complexes.len()), (Bank::Int, ints.len())];
+    let room =
+        room.map(|(bank, len)| (len - base[bank as usize]).checked_div(sizes[bank as usize]));
     let more = room.into_iter().flatten().min().map_or(0, |calls| calls - 1);
     let n = frames.len();
     let most = (n + more).min(depth).min(frames.capacity()).max(n);
@@ -88,10 +97,11 @@ pub(super) fn enter<T: Real, S: Scalar<Real = T>>(
         end: first.wrapping_add(most),
         fuel: *fuel,
     };
-    // SAFETY: `T` is `f64`, and `S` is `Complex<f64>` if the function looks at any. It was made from the routine that these
-    // registers are of, so it names none beyond them, or beyond those of the calls that it makes, which end where `end` says;
-    // it asks each tape for room and each array for its length before it touches them, writes only where a cell says that it
-    // may, and nobody else looks at any of these until it returns.
+    // SAFETY: `T` is `f64`, and `S` is `Complex<f64>` if the function looks at any. It was made
+    // from the routine that these registers are of, so it names none beyond them, or beyond those
+    // of the calls that it makes, which end where `end` says; it asks each tape for room and each
+    // array for its length before it touches them, writes only where a cell says that it may, and
+    // nobody else looks at any of these until it returns.
     let to = unsafe { (native.enter)(&raw mut visit, u64::from(door)) };
     *fuel = visit.fuel;
     for (sum, cell) in native.lists.sums.iter().zip(&cells[sums..]) {
@@ -121,7 +131,8 @@ pub(super) fn enter<T: Real, S: Scalar<Real = T>>(
 
 /// A list as its next free place, its start, and the end of its memory.
 fn ends<T>(list: &mut Vec<T>) -> Cell {
-    let (start, capacity, len) = (list.as_mut_ptr().expose_provenance(), list.capacity(), list.len());
+    let (start, capacity, len) =
+        (list.as_mut_ptr().expose_provenance(), list.capacity(), list.len());
     [start + len * size_of::<T>(), start, start + capacity * size_of::<T>()]
 }
 

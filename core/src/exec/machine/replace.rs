@@ -21,14 +21,21 @@ pub(super) struct Replaced {
 impl Replaced {
     pub(super) fn by<S: Scalar>(event: &Event<'_, S>, value: &Datum<S>) -> Result<Replaced, Stop> {
         let Some((slots, kind)) = event.defined() else {
-            let what = if event.text().is_empty() { "the end of a block".into() } else { event.text() };
+            let what =
+                if event.text().is_empty() { "the end of a block".into() } else { event.text() };
             return Err(Stop(format!("{what} gives nothing to be replaced")));
         };
         if !value.is(kind) {
             let given = value.describe();
-            return Err(Stop(format!("`{}` is replaced by {given}, expected {kind}", event.text())));
+            return Err(Stop(format!(
+                "`{}` is replaced by {given}, expected {kind}",
+                event.text()
+            )));
         }
-        Ok(Replaced { slots: slots.to_vec(), is_before: matches!(event.moment(), Moment::Before(_)) })
+        Ok(Replaced {
+            slots: slots.to_vec(),
+            is_before: matches!(event.moment(), Moment::Before(_)),
+        })
     }
 
     /// Puts the value there; its arrays count as the run's.

@@ -1,8 +1,9 @@
 //! The memory that a run may use, and the work on arrays that it may do.
 //!
-//! Arrays are counted as they are made, by the memory that they ask for. They come back to the machine, not to the
-//! system, so what a run holds is what it has asked for, and the buffers that it found. Numbers in registers and on
-//! tapes are counted from time to time, where the run goes back: how often is said by [`STRETCH`].
+//! Arrays are counted as they are made, by the memory that they ask for. They come back to the
+//! machine, not to the system, so what a run holds is what it has asked for, and the buffers that
+//! it found. Numbers in registers and on tapes are counted from time to time, where the run goes
+//! back: how often is said by [`STRETCH`].
 
 use std::sync::Arc;
 
@@ -29,7 +30,8 @@ pub(super) struct Room {
 impl Room {
     /// Begins a run that finds buffers of so many bytes.
     pub(super) fn begin(&mut self, limits: &Limits, buffers: usize) {
-        *self = Room { limit: limits.memory, arrays: buffers, numbers: 0, done: 0, most: limits.work };
+        *self =
+            Room { limit: limits.memory, arrays: buffers, numbers: 0, done: 0, most: limits.work };
     }
 
     /// Counts operations on elements.

@@ -1,9 +1,10 @@
 //! The loop that runs instructions.
 //!
-//! One generic loop over the scalar. Steps are counted where a run goes back or calls, by the length of the
-//! code that it goes back over or enters; straight code counts nothing. Work on arrays is counted apart. Every so many steps
-//! what has been recorded is counted too. Marks are the only instructions that an
-//! interceptor sees, and only code compiled for one has them, so running without one costs nothing.
+//! One generic loop over the scalar. Steps are counted where a run goes back or calls, by the
+//! length of the code that it goes back over or enters; straight code counts nothing. Work on
+//! arrays is counted apart. Every so many steps what has been recorded is counted too. Marks are
+//! the only instructions that an interceptor sees, and only code compiled for one has them, so
+//! running without one costs nothing.
 
 use std::cmp::Ordering;
 
@@ -148,7 +149,8 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
     'frame: loop {
         let routine = &code.routines[current];
         let program = &routine.code[..];
-        let bank = |b: Bank| base[b as usize]..base[b as usize] + routine.sizes[b as usize] as usize;
+        let bank =
+            |b: Bank| base[b as usize]..base[b as usize] + routine.sizes[b as usize] as usize;
         let r = &mut banks.reals[bank(Bank::Real)];
         let c = &mut banks.complexes[bank(Bank::Complex)];
         let n = &mut banks.ints[bank(Bank::Int)];
@@ -275,7 +277,9 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                 Code::Number2R(op, d, a, b) => set!(r[d] = op.value(get!(r[a]), get!(r[b]))),
                 Code::Number2C(op, d, a, b) => set!(c[d] = op.value(get!(c[a]), get!(c[b]))),
                 Code::Real1(op, d, a) => {
-                    set!(r[d] = op.value(get!(r[a])).map_err(|e| place!().undecided(op.name(), e))?);
+                    set!(
+                        r[d] = op.value(get!(r[a])).map_err(|e| place!().undecided(op.name(), e))?
+                    );
                 }
                 Code::Real2(op, d, a, b) => {
                     let value = op.value(get!(r[a]), get!(r[b]));
@@ -288,7 +292,9 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                 }
                 Code::Int2(op, d, a, b) => {
                     let (x, y) = (*get!(n[a]), *get!(n[b]));
-                    set!(n[d] = op.value(x, y).ok_or_else(|| place!().integer(op.name(), &[x, y]))?);
+                    set!(
+                        n[d] = op.value(x, y).ok_or_else(|| place!().integer(op.name(), &[x, y]))?
+                    );
                 }
                 Code::CompareR(op, d, a, b) => set!(n[d] = i64::from(op.holds(order!(op, a, b)))),
                 Code::Expect(expected, a, b) => {
@@ -305,10 +311,12 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                 Code::And(d, a, b) => set!(n[d] = *get!(n[a]) & *get!(n[b])),
                 Code::Or(d, a, b) => set!(n[d] = *get!(n[a]) | *get!(n[b])),
                 Code::Promote(d, a) => set!(c[d] = S::from_real(get!(r[a]).clone())),
-                Code::Complex(d, a, b) => match S::from_parts(get!(r[a]).clone(), get!(r[b]).clone()) {
-                    Some(z) => set!(c[d] = z),
-                    None => return Err(place!().needs_complex()),
-                },
+                Code::Complex(d, a, b) => {
+                    match S::from_parts(get!(r[a]).clone(), get!(r[b]).clone()) {
+                        Some(z) => set!(c[d] = z),
+                        None => return Err(place!().needs_complex()),
+                    }
+                }
                 Code::Re(d, a) => set!(r[d] = get!(c[a]).re()),
                 Code::Im(d, a) => set!(r[d] = get!(c[a]).im()),
                 Code::Abs2(d, a) => set!(r[d] = get!(c[a]).abs2()),
@@ -340,7 +348,9 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                 }
 
                 Code::Jump(to) => go!(to),
-                Code::Branch(condition, yes, no) => go!(if *get!(n[condition]) != 0 { yes } else { no }),
+                Code::Branch(condition, yes, no) => {
+                    go!(if *get!(n[condition]) != 0 { yes } else { no })
+                }
                 Code::LtR(op, a, b, yes, no) => {
                     go!(if Compare::Lt.holds(order!(op, a, b)) { yes } else { no });
                 }
@@ -391,8 +401,8 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                     } else {
                         set!(n[i] = subtract!(x, y));
                         go!(no);
-                        // A round of an adjoint starts with the way that the primal took: no need to
-                        // dispatch it.
+                        // A round of an adjoint starts with the way that the primal took: no need
+                        // to dispatch it.
                         if let Code::PopBranch(tape, yes, no) = program[pc] {
                             pc += 1;
                             go!(if pop!(tape, ints) != 0 { yes } else { no });
@@ -432,14 +442,17 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                     if let Some(event) = Event::new(routine, k, banks, base, frames.len()) {
                         let seen = interceptor.see(&event);
                         let replaced = seen.and_then(|()| interceptor.replace(&event));
-                        let stopped =
-                            |stop: Stop| RunError::Intercepted { at: place!().at(), reason: stop.0 };
+                        let stopped = |stop: Stop| RunError::Intercepted {
+                            at: place!().at(),
+                            reason: stop.0,
+                        };
                         if let Some(value) = replaced.map_err(stopped)? {
                             let place = Replaced::by(&event, &value).map_err(stopped)?;
                             place.put(banks, base, &value).map_err(|e| place!().full(e))?;
                             // What need not run is passed over, to the mark behind it.
                             let behind = |code: &Code| matches!(code, Code::Mark(m) if *m == k + 1);
-                            let skipped = program[pc..].iter().position(behind).filter(|_| place.is_before);
+                            let skipped =
+                                program[pc..].iter().position(behind).filter(|_| place.is_before);
                             pc += skipped.unwrap_or(0);
                         }
                     }
@@ -450,7 +463,8 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                     let part = code.native.as_deref().and_then(|native| native.part(current, part));
                     let from = Threshold { routine, base, depth: limits.depth };
                     let memory = (&mut *banks, &mut tapes[..], &mut *frames);
-                    let to = part.and_then(|part| enter(part, door, from, memory, cells, &mut fuel));
+                    let to =
+                        part.and_then(|part| enter(part, door, from, memory, cells, &mut fuel));
                     (pc, base) = to.unwrap_or((pc, base));
                     continue 'frame;
                 }

@@ -88,7 +88,8 @@ pub(super) fn small<T: Real, S: Scalar<Real = T>>(
     let mut given: SmallVec<[Arc<Array<T>>; 4]> = SmallVec::new();
     for result in &code.results {
         if let Given::Array(place, _) = result {
-            given.push(bank.stale(place.len, room).map_err(|full| fail(Position::default(), full))?);
+            given
+                .push(bank.stale(place.len, room).map_err(|full| fail(Position::default(), full))?);
         }
     }
     {
@@ -110,15 +111,20 @@ pub(super) fn small<T: Real, S: Scalar<Real = T>>(
                 What::Number(k) => out[0].clone_from(&reals[on(args[*k])]),
                 What::Elements(op, from) => {
                     let pair = Pair([view.of(&from[0]), view.of(&from[1])]);
-                    run::<T, S>(*op, &pair, false, out, &mut [])
-                        .map_err(|source| fail(*at, ArrayError::Undecided { op: op.name(), source }))?;
+                    run::<T, S>(*op, &pair, false, out, &mut []).map_err(|source| {
+                        fail(*at, ArrayError::Undecided { op: op.name(), source })
+                    })?;
                 }
-                What::Numbers(op, from) => out[0] = number(*op, &view.of(&from[0])[0], &view.of(&from[1])[0]),
+                What::Numbers(op, from) => {
+                    out[0] = number(*op, &view.of(&from[0])[0], &view.of(&from[1])[0])
+                }
                 What::Fill(from) => out.fill(view.of(from)[0].clone()),
                 What::Zeros => out.fill(T::zero()),
                 What::Gather(from, places) => {
                     let from = view.of(from);
-                    out.iter_mut().zip(&**places).for_each(|(x, &k)| x.clone_from(&from[k as usize]));
+                    out.iter_mut()
+                        .zip(&**places)
+                        .for_each(|(x, &k)| x.clone_from(&from[k as usize]));
                 }
                 What::Join(all) => {
                     let mut out = out;
@@ -129,7 +135,8 @@ pub(super) fn small<T: Real, S: Scalar<Real = T>>(
                     }
                 }
                 What::Put { part, lead, offset, run, body, add } => {
-                    let (part, lead) = (view.of(part), lead + offset.map_or(0, |k| memory.offsets[k]));
+                    let (part, lead) =
+                        (view.of(part), lead + offset.map_or(0, |k| memory.offsets[k]));
                     for (run, part) in out.chunks_mut(*run).zip(part.chunks(*body)) {
                         let to = &mut run[lead..lead + body];
                         if *add {
@@ -174,10 +181,13 @@ pub(super) fn small<T: Real, S: Scalar<Real = T>>(
                     matmul(a, b, first, second, c).map_err(|source| fail(*at, source))?;
                     out.clone_from_slice(c);
                 }
-                What::Push(tape, from) => tapes[*tape as usize].small.extend_from_slice(view.of(from)),
+                What::Push(tape, from) => {
+                    tapes[*tape as usize].small.extend_from_slice(view.of(from))
+                }
                 What::Pop(tape) => {
                     let numbers = &mut tapes[*tape as usize].small;
-                    let left = numbers.len().checked_sub(*len).ok_or(RunError::EmptyTape { at: *at })?;
+                    let left =
+                        numbers.len().checked_sub(*len).ok_or(RunError::EmptyTape { at: *at })?;
                     out.clone_from_slice(&numbers[left..]);
                     numbers.truncate(left);
                 }
@@ -199,7 +209,9 @@ pub(super) fn small<T: Real, S: Scalar<Real = T>>(
     for &slot in args.iter().filter(|slot| slot.bank == Bank::Reals && slot.last) {
         bank.store(on(slot), None);
     }
-    for (array, &slot) in given.into_iter().zip(results.iter().filter(|slot| slot.bank == Bank::Reals)) {
+    for (array, &slot) in
+        given.into_iter().zip(results.iter().filter(|slot| slot.bank == Bank::Reals))
+    {
         bank.store(on(slot), Some(array));
     }
     Ok(())
@@ -227,7 +239,9 @@ fn outside(offset: &Offset, start: i64, at: Position) -> RunError {
     let found = match &offset.of {
         Of::Element(len) => return wrong(start, *len, at),
         Of::Slice(shape, axis, len) => Moved::slice(shape, *axis, start, *len).map(|_| ()),
-        Of::Within(op, part, whole, axis) => Moved::embed(op, part, whole, *axis, start).map(|_| ()),
+        Of::Within(op, part, whole, axis) => {
+            Moved::embed(op, part, whole, *axis, start).map(|_| ())
+        }
     };
     match found {
         Err(source) => RunError::Array { at, source: at.explain(source) },

@@ -1,7 +1,8 @@
 //! Buffers for arrays, to be used again, found by their size.
 //!
-//! Sizes are in classes: exact up to 32 elements, and of sixteen to an octave beyond, so a buffer is at most 1/16 larger
-//! than it need be. A buffer is found in a few steps, however many there are: a long trace leaves one for each round.
+//! Sizes are in classes: exact up to 32 elements, and of sixteen to an octave beyond, so a buffer
+//! is at most 1/16 larger than it need be. A buffer is found in a few steps, however many there
+//! are: a long trace leaves one for each round.
 
 use std::sync::Arc;
 
@@ -58,14 +59,15 @@ impl<T> Spare<T> {
         self.bytes += class_bytes::<T>(class);
     }
 
-    /// The smallest buffer for `len` elements, if it is not far too large: what is computed may be kept for the way back, and
-    /// its buffer with it.
+    /// The smallest buffer for `len` elements, if it is not far too large: what is computed may be
+    /// kept for the way back, and its buffer with it.
     pub(super) fn take(&mut self, len: usize) -> Option<Arc<Array<T>>> {
         let least = class_for(len);
         let (word, bits) = (least / 64, u64::MAX << (least % 64));
         let first = self.filled.get(word)? & bits;
         let rest = self.filled[word + 1..].iter().zip(word + 1..);
-        let mut words = std::iter::once((first, word)).chain(rest.map(|(&bits, word)| (bits, word)));
+        let mut words =
+            std::iter::once((first, word)).chain(rest.map(|(&bits, word)| (bits, word)));
         let (bits, word) = words.find(|(bits, _)| *bits != 0)?;
         let class = word * 64 + bits.trailing_zeros() as usize;
         let most = class_for(len.saturating_mul(WASTE).max(SMALL));
@@ -114,7 +116,9 @@ fn class_within(n: usize) -> usize {
         return n;
     }
     let octave = n.ilog2() - EXACT.ilog2();
-    EXACT + ((octave as usize) << DIGITS) + ((n >> (octave + EXACT.ilog2() - DIGITS)) & ((1 << DIGITS) - 1))
+    EXACT
+        + ((octave as usize) << DIGITS)
+        + ((n >> (octave + EXACT.ilog2() - DIGITS)) & ((1 << DIGITS) - 1))
 }
 
 /// The class of the smallest size of at least `n`.
@@ -137,7 +141,9 @@ mod tests {
 
     #[test]
     fn classes_are_in_order_and_close() {
-        for n in (0..100_000).chain((17..50).flat_map(|k| [(1usize << k) - 1, 1 << k, (1 << k) + 1])) {
+        for n in
+            (0..100_000).chain((17..50).flat_map(|k| [(1usize << k) - 1, 1 << k, (1 << k) + 1]))
+        {
             let (below, above) = (class_len(class_within(n)), class_len(class_for(n)));
             assert!(below <= n && n <= above, "{n}: {below} to {above}");
             assert!(above - below <= n / 16 && above <= n + n / 16, "{n}: {below} to {above}");

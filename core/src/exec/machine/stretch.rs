@@ -1,4 +1,5 @@
-//! One stretch of elements: what steps read of operands and of each other, and where what they give goes.
+//! One stretch of elements: what steps read of operands and of each other, and where what they give
+//! goes.
 
 use std::{ops::Range, sync::Arc};
 
@@ -115,7 +116,9 @@ impl<'a, S: Scalar> Stretch<'a, S> {
             }
             Place::Source(k) => match &self.operands[self.sources[k].operand] {
                 Operand::Real(x) => std::slice::from_ref(x),
-                Operand::Reals(a) => seen(a, self.windows[k], self.len, &self.reals[self.slots + k]),
+                Operand::Reals(a) => {
+                    seen(a, self.windows[k], self.len, &self.reals[self.slots + k])
+                }
                 _ => &[],
             },
         }
@@ -130,7 +133,9 @@ impl<'a, S: Scalar> Stretch<'a, S> {
             }
             Place::Source(k) => match &self.operands[self.sources[k].operand] {
                 Operand::Complex(x) => std::slice::from_ref(x),
-                Operand::Complexes(a) => seen(a, self.windows[k], self.len, &self.complexes[self.slots + k]),
+                Operand::Complexes(a) => {
+                    seen(a, self.windows[k], self.len, &self.complexes[self.slots + k])
+                }
                 _ => &[],
             },
         }
@@ -195,7 +200,12 @@ pub(super) fn collect<T: Real, S: Scalar<Real = T>>(
     result: &mut Operand<S>,
     runs: Option<&mut Again>,
 ) {
-    fn into<E: Scalar>(array: &mut Arc<Array<E>>, items: &[E], start: usize, runs: Option<&mut Again>) {
+    fn into<E: Scalar>(
+        array: &mut Arc<Array<E>>,
+        items: &[E],
+        start: usize,
+        runs: Option<&mut Again>,
+    ) {
         match runs {
             Some(runs) => add_runs(&mut runs.now, items, &mut *Arc::make_mut(array)),
             None => put(array, start, items),
@@ -203,9 +213,13 @@ pub(super) fn collect<T: Real, S: Scalar<Real = T>>(
     }
     match result {
         Operand::Real(s) => *s = sum_on(std::mem::replace(s, T::zero()), stretch.reals(place)),
-        Operand::Complex(s) => *s = sum_on(std::mem::replace(s, S::zero()), stretch.complexes(place)),
+        Operand::Complex(s) => {
+            *s = sum_on(std::mem::replace(s, S::zero()), stretch.complexes(place))
+        }
         Operand::Reals(Some(array)) => into(array, stretch.reals(place), stretch.start, runs),
-        Operand::Complexes(Some(array)) => into(array, stretch.complexes(place), stretch.start, runs),
+        Operand::Complexes(Some(array)) => {
+            into(array, stretch.complexes(place), stretch.start, runs)
+        }
         _ => {}
     }
 }

@@ -1,7 +1,8 @@
 //! How a recipe is run on operands of certain shapes: found once, kept for the next run.
 //!
-//! A recipe becomes *sweeps* over elements, one for each step whose own shape is smaller than that of the results
-//! (`exp(b)` in `a * exp(b)`, `b` a row), whose result is then an operand, and one for all others.
+//! A recipe becomes *sweeps* over elements, one for each step whose own shape is smaller than that
+//! of the results (`exp(b)` in `a * exp(b)`, `b` a row), whose result is then an operand, and one
+//! for all others.
 
 use std::sync::Arc;
 
@@ -170,7 +171,8 @@ impl Plan {
 
     /// Lets views begin elsewhere, as what is seen now says.
     pub(super) fn restart(&mut self) -> Result<(), Fault> {
-        let shape = |seen: &Seen| if let Seen::Shape(shape) = seen { Some(shape.clone()) } else { None };
+        let shape =
+            |seen: &Seen| if let Seen::Shape(shape) = seen { Some(shape.clone()) } else { None };
         let shapes: Vec<Option<Shape>> = self.seen.iter().map(shape).collect();
         for source in self.sweeps.iter_mut().flat_map(|s| &mut s.sources) {
             if let Reading::Moved(k, moved) = &mut source.reading {
@@ -218,7 +220,15 @@ impl Sweep {
     fn work(&mut self, step: &Step, from: [Place; 2]) -> Place {
         let Step { op, complex, at, .. } = *step;
         let [a, b] = from;
-        self.works.push(Work { op, twice: None, from: [a, b, b], complex, slot: 0, kept: false, at });
+        self.works.push(Work {
+            op,
+            twice: None,
+            from: [a, b, b],
+            complex,
+            slot: 0,
+            kept: false,
+            at,
+        });
         Place::Work(self.works.len() - 1)
     }
 
@@ -234,11 +244,12 @@ impl Sweep {
         let mut gone = vec![false; self.works.len()];
         for k in 0..self.works.len() {
             let [a, b, _] = self.works[k].from;
-            let found = [(a, b, false), (b, a, true)].into_iter().find_map(|(inner, other, back)| {
-                let Place::Work(j) = inner else { return None };
-                let (first, second) = (self.works[j].basic()?, self.works[k].basic()?);
-                (readers[j] == 1).then_some((j, other, Twice { first, second, back }))
-            });
+            let found =
+                [(a, b, false), (b, a, true)].into_iter().find_map(|(inner, other, back)| {
+                    let Place::Work(j) = inner else { return None };
+                    let (first, second) = (self.works[j].basic()?, self.works[k].basic()?);
+                    (readers[j] == 1).then_some((j, other, Twice { first, second, back }))
+                });
             if let Some((j, other, twice)) = found {
                 let [a, b, _] = self.works[j].from;
                 gone[j] = true;
@@ -262,12 +273,15 @@ impl Sweep {
         self.outputs.iter_mut().filter_map(Wanted::place_mut).for_each(moved);
     }
 
-    /// Finds operands in whose place results may be: each is read once, element by element, and is no result itself.
+    /// Finds operands in whose place results may be: each is read once, element by element, and is
+    /// no result itself.
     fn replace(&mut self) {
         let plain = |s: &Source| matches!(s.reading, Reading::Plain);
-        let mut free: Vec<usize> = self.sources.iter().filter(|s| plain(s)).map(|s| s.operand).collect();
+        let mut free: Vec<usize> =
+            self.sources.iter().filter(|s| plain(s)).map(|s| s.operand).collect();
         free.retain(|&operand| {
-            let given = self.outputs.iter().any(|o| matches!(o, Wanted::Operand(k) if *k == operand));
+            let given =
+                self.outputs.iter().any(|o| matches!(o, Wanted::Operand(k) if *k == operand));
             !given && self.sources.iter().filter(|s| s.operand == operand).count() == 1
         });
         for output in &mut self.outputs {
@@ -277,8 +291,8 @@ impl Sweep {
         }
     }
 
-    /// Gives each step the place where it writes. A step whose readers are done hands its place on, so that few stay in
-    /// the nearest cache; what is wanted keeps its own.
+    /// Gives each step the place where it writes. A step whose readers are done hands its place on,
+    /// so that few stay in the nearest cache; what is wanted keeps its own.
     fn settle(&mut self) {
         let mut last = vec![0; self.works.len()];
         for (k, work) in self.works.iter().enumerate() {
@@ -342,9 +356,13 @@ struct Shapes {
 
 impl Shapes {
     fn of(recipe: &Recipe, seen: &[Seen], limit: usize) -> Result<Shapes, Fault> {
-        let shape = |seen: &Seen| if let Seen::Shape(shape) = seen { Some(shape.clone()) } else { None };
-        let mut shapes =
-            Shapes { operands: seen.iter().map(shape).collect(), views: Vec::new(), steps: Vec::new() };
+        let shape =
+            |seen: &Seen| if let Seen::Shape(shape) = seen { Some(shape.clone()) } else { None };
+        let mut shapes = Shapes {
+            operands: seen.iter().map(shape).collect(),
+            views: Vec::new(),
+            steps: Vec::new(),
+        };
         for view in &recipe.views {
             let view = viewed(view, &shapes.operands, seen).map_err(|e| (Some(view.at), e))?;
             shapes.views.push(view);
@@ -382,13 +400,19 @@ impl Shapes {
         let shape = recipe.outputs.iter().find_map(|output| match *output {
             Output::Array(k) => self.steps[k].as_ref(),
             Output::Shape(_) => None,
-            Output::Sum(from) | Output::SumKeep(from, _) | Output::SumLike(from, _) => self.at(from),
+            Output::Sum(from) | Output::SumKeep(from, _) | Output::SumLike(from, _) => {
+                self.at(from)
+            }
         });
         shape.cloned().unwrap_or_default()
     }
 }
 
-fn viewed(view: &View, shapes: &[Option<Shape>], seen: &[Seen]) -> Result<(Shape, Moved), ArrayError> {
+fn viewed(
+    view: &View,
+    shapes: &[Option<Shape>],
+    seen: &[Seen],
+) -> Result<(Shape, Moved), ArrayError> {
     let shape = |k: usize| shapes[view.args[k]].clone().unwrap_or_default();
     let int = |k: usize| if let Seen::Int(n) = seen[view.args[k]] { n } else { -1 };
     match view.op {
@@ -453,7 +477,11 @@ impl Maker<'_> {
     }
 
     /// What an output asks for, or all of what it reads.
-    fn wanted(&mut self, output: Output, sweep: &mut Sweep) -> Result<Result<Wanted, From>, ArrayError> {
+    fn wanted(
+        &mut self,
+        output: Output,
+        sweep: &mut Sweep,
+    ) -> Result<Result<Wanted, From>, ArrayError> {
         let (from, to) = match output {
             Output::Array(k) => return Ok(Err(From::Step(k))),
             Output::Shape(k) => {
@@ -501,7 +529,8 @@ impl Maker<'_> {
                 Made::Before(operand) => sweep.operand(operand, self.shapes.steps[k].as_ref()),
             },
             From::View(k) => {
-                let (operand, (shape, moved)) = (self.recipe.views[k].args[0], self.shapes.views[k].clone());
+                let (operand, (shape, moved)) =
+                    (self.recipe.views[k].args[0], self.shapes.views[k].clone());
                 if shape == sweep.shape {
                     return sweep.source(operand, Reading::Moved(k, moved));
                 }

@@ -1,7 +1,8 @@
-//! Operations on whole arrays: registers in, the functions of [`array`](crate::array), a register out.
+//! Operations on whole arrays: registers in, the functions of [`array`](crate::array), a register
+//! out.
 //!
-//! Operands that nobody reads afterwards are taken out of their registers, so what only changes the shape, or works in
-//! place, copies nothing.
+//! Operands that nobody reads afterwards are taken out of their registers, so what only changes the
+//! shape, or works in place, copies nothing.
 
 use std::sync::Arc;
 
@@ -85,8 +86,13 @@ pub(super) fn on_arrays<T: Real, S: Scalar<Real = T>>(
         ($arrays:ident, $Many:ident, $numbers:ident, $One:ident) => {{
             let bank = &mut arrays.$arrays;
             let number_first = args.first().is_some_and(|s| s.bank == Bank::$One);
-            let mut operands =
-                Operands { arrays: SmallVec::new(), number: None, number_first, ints: numbers, list };
+            let mut operands = Operands {
+                arrays: SmallVec::new(),
+                number: None,
+                number_first,
+                ints: numbers,
+                list,
+            };
             for &slot in args {
                 match slot.bank {
                     Bank::$Many => {
@@ -127,7 +133,9 @@ pub(super) fn on_arrays<T: Real, S: Scalar<Real = T>>(
                 reals[to] = match op {
                     ArrayOp::Shift => array::shift(&x.arrays[0])?,
                     ArrayOp::LogAbsDet | ArrayOp::Norm => real_of(op, &x)?,
-                    ArrayOp::TraceProduct => trace_product(&x, &mut arrays.reals, &mut arrays.room)?,
+                    ArrayOp::TraceProduct => {
+                        trace_product(&x, &mut arrays.reals, &mut arrays.room)?
+                    }
                     _ => number(op, &x)?,
                 }
             }
@@ -149,9 +157,15 @@ pub(super) fn on_arrays<T: Real, S: Scalar<Real = T>>(
                     }
                     ArrayOp::ArgMaxAxis | ArrayOp::ArgMinAxis => {
                         let a = &x.arrays[0];
-                        let mut places = arrays.ints.fresh(reduced(a, x.ints[0]), &mut arrays.room)?;
+                        let mut places =
+                            arrays.ints.fresh(reduced(a, x.ints[0]), &mut arrays.room)?;
                         let greatest = op == ArrayOp::ArgMaxAxis;
-                        array::arg_extreme_axis(a, x.ints[0], greatest, Arc::make_mut(&mut places))?;
+                        array::arg_extreme_axis(
+                            a,
+                            x.ints[0],
+                            greatest,
+                            Arc::make_mut(&mut places),
+                        )?;
                         places
                     }
                     _ => shape_list(&mut arrays.ints, &x.arrays[0].shape(), &mut arrays.room)?,
@@ -253,7 +267,9 @@ fn trace_product<E: Scalar>(
     room: &mut Room,
 ) -> Result<E, ArrayError> {
     let (a, b) = (&x.arrays[0], &x.arrays[1]);
-    let fits = a.rank() == 2 && b.rank() == 2 && b.matrix().is_some_and(|(m, n)| a.matrix() == Some((n, m)));
+    let fits = a.rank() == 2
+        && b.rank() == 2
+        && b.matrix().is_some_and(|(m, n)| a.matrix() == Some((n, m)));
     if !fits {
         return array::trace_product(a, b);
     }
@@ -299,7 +315,8 @@ fn real_array<T: Real>(
                 [a, b] => broadcast(&a.shape(), &b.shape()),
                 _ => None,
             };
-            let most = shape.map_or(Ok(x.arrays[0].len()), |shape| checked_count(&shape, limits.array))?;
+            let most =
+                shape.map_or(Ok(x.arrays[0].len()), |shape| checked_count(&shape, limits.array))?;
             let mut out = bank.fresh(most, room)?;
             let number = x.number.take().map(|x| Array::from(vec![x]));
             let (a, b) = match (&number, x.arrays.as_slice()) {
@@ -360,7 +377,14 @@ fn whole<T: Real, E: Scalar<Real = T>>(
     // In place where nobody else reads the operand.
     if matches!(
         op,
-        A::Reshape | A::Like | A::InsertAxis | A::DropAxis | A::Tril | A::Triu | A::Cumsum | A::CumsumBack
+        A::Reshape
+            | A::Like
+            | A::InsertAxis
+            | A::DropAxis
+            | A::Tril
+            | A::Triu
+            | A::Cumsum
+            | A::CumsumBack
     ) {
         let first = x.arrays.remove(0);
         let mut y = bank.own(Some(first), room)?;
@@ -424,7 +448,9 @@ fn whole<T: Real, E: Scalar<Real = T>>(
         A::Solve | A::SolveAdjoint | A::SolveLower | A::SolveUpper => b.len(),
         A::Embed | A::Scatter | A::ScatterAlong | A::Spread | A::SumLike => to.iter().product(),
         A::Concat | A::Convolve => checked_count(&[a.len() + b.len()], limits.array)?,
-        A::Take => checked_count(&[items(&x.list).len(), a.len() / a.shape()[0].max(1)], limits.array)?,
+        A::Take => {
+            checked_count(&[items(&x.list).len(), a.len() / a.shape()[0].max(1)], limits.array)?
+        }
         A::DiagonalMatrix => checked_count(&[a.len(), a.len()], limits.array)?,
         // Wrong operands are told with their shapes below.
         A::Lstsq => match (&*a.shape(), &*b.shape()) {
@@ -451,7 +477,9 @@ fn whole<T: Real, E: Scalar<Real = T>>(
         A::Concat => array::concat(a, b, int(0), out)?,
         A::Take => array::take(a, items(&x.list), out)?,
         A::Flip => array::flip(a, int(0), out)?,
-        A::TakeAlong => array::take_along(a, x.list.as_deref().unwrap_or(&no_indices), int(0), out)?,
+        A::TakeAlong => {
+            array::take_along(a, x.list.as_deref().unwrap_or(&no_indices), int(0), out)?
+        }
         A::ScatterAlong => {
             array::scatter_along(a, &to, x.list.as_deref().unwrap_or(&no_indices), int(0), out)?;
         }
@@ -479,7 +507,15 @@ fn whole<T: Real, E: Scalar<Real = T>>(
                 A::ContractFirst => Contracted::First,
                 _ => Contracted::Second,
             };
-            array::contract(which, a, b, x.arrays.get(2).map(|c| &**c), items(&x.list), limits.array, out)?;
+            array::contract(
+                which,
+                a,
+                b,
+                x.arrays.get(2).map(|c| &**c),
+                items(&x.list),
+                limits.array,
+                out,
+            )?;
         }
         A::Convolve => array::convolve(a, b, out)?,
         A::Correlate => array::correlate(a, b, out)?,

@@ -1,16 +1,18 @@
 //! What operations on whole arrays cost, in operations on their elements.
 //!
-//! One step may be a product of two matrices of 10^4 rows, so steps alone bound no run. What makes an array counts its
-//! elements where it is made ([`Room`](super::room::Room)), what is done element by element does so too; here is the rest:
-//! operations that read more than they make, and those that cost more than their operands are long. The numbers are bounds
-//! within a small factor, of the usual algorithms.
+//! One step may be a product of two matrices of 10^4 rows, so steps alone bound no run. What makes
+//! an array counts its elements where it is made ([`Room`](super::room::Room)), what is done
+//! element by element does so too; here is the rest: operations that read more than they make, and
+//! those that cost more than their operands are long. The numbers are bounds within a small factor,
+//! of the usual algorithms.
 
 use crate::{
     array::{Contracted, Shape, contract_work},
     ir::ArrayOp,
 };
 
-/// The cost of an operation on arrays of these shapes, with this list of ints; `None` if it is no more than they are long.
+/// The cost of an operation on arrays of these shapes, with this list of ints; `None` if it is no
+/// more than they are long.
 pub(super) fn superlinear(op: ArrayOp, shapes: &[Shape], list: &[i64]) -> Option<u64> {
     use ArrayOp as A;
     let a = shapes.first()?;

@@ -1,7 +1,7 @@
 //! Registers of several real numbers, and the choice of instruction set while the program runs.
 //!
-//! A kernel is written once, as a [`Task`] over any [`Simd`] register type. [`InstructionSet`] says what
-//! the processor has; [`Element::dispatch`] runs a task with the register type of that set:
+//! A kernel is written once, as a [`Task`] over any [`Simd`] register type. [`InstructionSet`] says
+//! what the processor has; [`Element::dispatch`] runs a task with the register type of that set:
 //!
 //! | set | `f64` | `f32` | fallback for |
 //! |---|---|---|---|
@@ -17,11 +17,13 @@
 //! ends up in, `vectorize`, which is compiled for it. (The scheme is that of the crate pulp.)
 #![expect(unsafe_code, reason = "vector instructions are unsafe where the processor lacks them")]
 
-/// A loop over 0, 1, … up to a constant, written out, so that arrays of registers that are indexed by its counter stay
-/// registers. (Loops that the compiler finds too long to unroll go through memory.)
+/// A loop over 0, 1, … up to a constant, written out, so that arrays of registers that are indexed
+/// by its counter stay registers. (Loops that the compiler finds too long to unroll go through
+/// memory.)
 ///
-/// It is said how large the constant may be: as often the body is written down. Turns beyond the count are left out before
-/// code is generated, which nested loops would otherwise make a thousandfold.
+/// It is said how large the constant may be: as often the body is written down. Turns beyond the
+/// count are left out before code is generated, which nested loops would otherwise make a
+/// thousandfold.
 macro_rules! unroll {
     ($i:ident in $from:tt..$count:expr, at most $most:tt => $body:block) => {
         unroll!(@ $from, $most, $i, $count, $body)
@@ -77,13 +79,20 @@ pub enum InstructionSet {
 
 impl InstructionSet {
     /// All sets, fastest first.
-    pub const ALL: [InstructionSet; 4] =
-        [InstructionSet::Avx512, InstructionSet::Avx2, InstructionSet::Neon, InstructionSet::Portable];
+    pub const ALL: [InstructionSet; 4] = [
+        InstructionSet::Avx512,
+        InstructionSet::Avx2,
+        InstructionSet::Neon,
+        InstructionSet::Portable,
+    ];
 
     /// The fastest set that this processor has.
     #[must_use]
     pub fn detect() -> InstructionSet {
-        InstructionSet::ALL.into_iter().find(|set| set.is_available()).unwrap_or(InstructionSet::Portable)
+        InstructionSet::ALL
+            .into_iter()
+            .find(|set| set.is_available())
+            .unwrap_or(InstructionSet::Portable)
     }
 
     /// Whether this processor has it.
@@ -99,7 +108,9 @@ impl InstructionSet {
                     && is_x86_feature_detected!("fma")
             }
             #[cfg(target_arch = "x86_64")]
-            InstructionSet::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
+            InstructionSet::Avx2 => {
+                is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")
+            }
             #[cfg(not(target_arch = "x86_64"))]
             InstructionSet::Avx512 | InstructionSet::Avx2 => false,
             #[cfg(target_arch = "aarch64")]
@@ -213,8 +224,8 @@ pub trait Simd: Copy + Send + Sync + 'static {
     /// # Safety
     /// `LANES` numbers can be written to `to`.
     unsafe fn store(self, to: *mut Self::Elem);
-    /// Writes a register to an address that is a multiple of its size, past the caches where the processor can.
-    /// Others see it after [`Simd::fence`].
+    /// Writes a register to an address that is a multiple of its size, past the caches where the
+    /// processor can. Others see it after [`Simd::fence`].
     ///
     /// # Safety
     /// As `store`, and `to` is a multiple of the register's size.

@@ -1,18 +1,18 @@
 //! `O |psi>` and `<psi|O|psi>` for a real sum of Pauli strings, together.
 //!
-//! A string with the masks x and z takes the amplitude at `j ^ x` to j, with the sign `(-1)^{|j & z|}` and a weight
-//! that is real or imaginary (see [`Product`]). The bits of an index fall into those of a block, of a row in it and
-//! of a lane, as in `pauli`:
+//! A string with the masks x and z takes the amplitude at `j ^ x` to j, with the sign
+//! `(-1)^{|j & z|}` and a weight that is real or imaginary (see [`Product`]). The bits of an index
+//! fall into those of a block, of a row in it and of a lane, as in `pauli`:
 //!
 //! ```text
 //! out[j] += weight (-1)^{|j_block & z_block|} (-1)^{|j_low & z_low|} psi[j ^ x]
 //!                  `--- one sign a block ---'  `-- a table, or 1 ---'
 //! ```
-//! Eight rows of the result are summed in registers over all strings before they are written, and there their
-//! product with psi is summed too: the mean value costs no pass of its own.
+//! Eight rows of the result are summed in registers over all strings before they are written, and
+//! there their product with psi is summed too: the mean value costs no pass of its own.
 //!
-//! Strings go by *families*, as in `pauli`: those of one family join few blocks, which stay in the second cache. So
-//! the number of passes over memory is that of families, not that of strings.
+//! Strings go by *families*, as in `pauli`: those of one family join few blocks, which stay in the
+//! second cache. So the number of passes over memory is that of families, not that of strings.
 //!
 //! Invariant: sums are added in an order that depends on the number of qubits only.
 #![expect(unsafe_code, reason = "vector registers are read from and written to addresses")]
@@ -72,8 +72,13 @@ enum Low {
 }
 
 impl<E: Element> PauliMap<E> {
-    /// Of some products, or `None` if the states are too short for the registers or the signs need too many tables.
-    pub(crate) fn new(n_qubits: usize, products: &[Product], set: InstructionSet) -> Option<PauliMap<E>> {
+    /// Of some products, or `None` if the states are too short for the registers or the signs need
+    /// too many tables.
+    pub(crate) fn new(
+        n_qubits: usize,
+        products: &[Product],
+        set: InstructionSet,
+    ) -> Option<PauliMap<E>> {
         assert!(set.is_available() && products.iter().all(|p| p.x >> n_qubits == 0));
         let lane_bits = super::shape::<E>(set).0 - 1;
         if n_qubits < lane_bits + ROWS.trailing_zeros() as usize {
@@ -98,7 +103,12 @@ impl<E: Element> PauliMap<E> {
 }
 
 /// Splits the strings of a product by their z above the block's bits.
-fn lines_of<E: Element>(product: &Product, block_bits: usize, tables: &mut Vec<E>, lines: &mut Vec<Line>) {
+fn lines_of<E: Element>(
+    product: &Product,
+    block_bits: usize,
+    tables: &mut Vec<E>,
+    lines: &mut Vec<Line>,
+) {
     let &Product { x, imaginary, ref strings } = product;
     let inside = (1usize << block_bits) - 1;
     let (constant, mut rest): (Vec<_>, Vec<_>) =
@@ -109,7 +119,8 @@ fn lines_of<E: Element>(product: &Product, block_bits: usize, tables: &mut Vec<E
     }
     while let Some(&(first, _)) = rest.first() {
         let z = first >> block_bits;
-        let (same, others): (Vec<_>, Vec<_>) = rest.into_iter().partition(|s| s.0 >> block_bits == z);
+        let (same, others): (Vec<_>, Vec<_>) =
+            rest.into_iter().partition(|s| s.0 >> block_bits == z);
         let mut factors = vec![0.0; 1 << block_bits];
         same.iter().for_each(|(z, w)| factors[z & inside] += w);
         walsh_hadamard(&mut factors);
@@ -141,15 +152,24 @@ impl<E: Element> Observed<Complex<E>> for PauliMap<E> {
         }
         let out = Shared::new(as_reals(out));
         let blocks = psi.len() >> self.block_bits;
-        let (families, tables, block_bits) = (&self.families, self.tables.as_slice(), self.block_bits);
+        let (families, tables, block_bits) =
+            (&self.families, self.tables.as_slice(), self.block_bits);
         let mut total = 0.0;
         for (number, family) in families.iter().enumerate() {
             let sums = &mut self.sums[..blocks >> family.basis.len()];
             let part = |k: usize, sum: &mut [f64]| {
                 let start = deposit(k, (blocks - 1) & !family.pivots);
                 let add = add || number > 0;
-                let task =
-                    Apply { family, tables, block_bits, start, psi, out, weight: E::round_from(weight), add };
+                let task = Apply {
+                    family,
+                    tables,
+                    block_bits,
+                    start,
+                    psi,
+                    out,
+                    weight: E::round_from(weight),
+                    add,
+                };
                 // SAFETY: the set is available.
                 sum[0] = unsafe { E::dispatch(self.set, task) };
             };
@@ -213,9 +233,10 @@ impl<E: Element> Task<E> for Apply<'_, E> {
         let lanes = (1usize << lane_bits) - 1;
         let inside = (1usize << block_bits) - 1;
         let mut total = 0.0;
-        // SAFETY: this is `vectorize`. Blocks are below their count, as the span and the start use the bits of block
-        // numbers only; a block has 2^block_bits amplitudes, at least eight registers, and so has a table. Different
-        // starts have no block in common, and each is one thread's.
+        // SAFETY: this is `vectorize`. Blocks are below their count, as the span and the start use
+        // the bits of block numbers only; a block has 2^block_bits amplitudes, at least eight
+        // registers, and so has a table. Different starts have no block in common, and each is one
+        // thread's.
         unsafe {
             let zero = S::splat(E::zero());
             for number in 0..1usize << family.basis.len() {
@@ -223,7 +244,8 @@ impl<E: Element> Task<E> for Apply<'_, E> {
                 let block = block.fold(start, |sum, (_, b)| sum ^ b);
                 let at = |block: usize| psi.as_ptr().add(block << block_bits).cast::<E>();
                 for (part, lines) in family.lines.chunks(TOGETHER).enumerate() {
-                    let empty = Run { from: at(block), flip: 0, moved: None, factor: zero, table: None };
+                    let empty =
+                        Run { from: at(block), flip: 0, moved: None, factor: zero, table: None };
                     let mut runs = [empty; TOGETHER];
                     for (run, line) in runs.iter_mut().zip(lines) {
                         let imaginary = usize::from(line.imaginary);
@@ -235,7 +257,8 @@ impl<E: Element> Task<E> for Apply<'_, E> {
                         match &line.low {
                             Low::Constant(strings) => {
                                 let sum: f64 = strings.iter().map(|s| signed(s.0, s.1)).sum();
-                                let parts = [if line.imaginary { -sum } else { sum }, sum].map(E::round_from);
+                                let parts = [if line.imaginary { -sum } else { sum }, sum]
+                                    .map(E::round_from);
                                 let pair: [E; 2 * super::pauli::MOST_LANES] =
                                     std::array::from_fn(|j| parts[j % 2]);
                                 run.factor = S::load(pair.as_ptr());
@@ -249,7 +272,8 @@ impl<E: Element> Task<E> for Apply<'_, E> {
                     let rows = 1 << (block_bits - lane_bits);
                     let to = out.get().add(2 * (block << block_bits));
                     let add = add || part > 0;
-                    total += sum_rows(&runs[..lines.len()], at(block), to, rows, S::splat(weight), add);
+                    total +=
+                        sum_rows(&runs[..lines.len()], at(block), to, rows, S::splat(weight), add);
                 }
             }
         }
@@ -257,7 +281,8 @@ impl<E: Element> Task<E> for Apply<'_, E> {
     }
 }
 
-/// Writes the sum of the runs to a block, times the weight, and gives its real inner product with `own`.
+/// Writes the sum of the runs to a block, times the weight, and gives its real inner product with
+/// `own`.
 ///
 /// # Safety
 /// Called within `S::vectorize`; all blocks have so many rows, a power of two and at least eight.
@@ -330,8 +355,13 @@ mod tests {
             let all = (1usize << n) - 1;
             let top = 1 << (n - 1);
             // (c, x, z) of c i^|x & z| X^x Z^z
-            let mut terms =
-                vec![(0.7, 0, 0), (-0.3, 0, top | 1), (0.5, 3, 1), (1.5, top | 2, top), (0.2, all, 6)];
+            let mut terms = vec![
+                (0.7, 0, 0),
+                (-0.3, 0, top | 1),
+                (0.5, 3, 1),
+                (1.5, top | 2, top),
+                (0.2, all, 6),
+            ];
             terms.extend((0..n).map(|q| (0.1 + q as f64, 1 << q, 0)));
             terms.extend((1..n).map(|q| (-1.0 - q as f64, 0, 3 << (q - 1))));
             let products = Product::of_terms(terms.iter().copied());
@@ -353,8 +383,14 @@ mod tests {
                 let mut out = vec![Complex::new(E::one(), E::one()); 1 << n];
                 let serial = map.apply(2.0, &psi, &mut out, false, &Threads::serial());
                 let threads = Threads::new(3).unwrap_or_default();
-                assert_eq!(map.apply(2.0, &psi, &mut out, true, &threads).to_bits(), serial.to_bits());
-                assert!((serial - mean).abs() < tolerance * (1 << n) as f64, "{set}, {n}: {serial}, {mean}");
+                assert_eq!(
+                    map.apply(2.0, &psi, &mut out, true, &threads).to_bits(),
+                    serial.to_bits()
+                );
+                assert!(
+                    (serial - mean).abs() < tolerance * (1 << n) as f64,
+                    "{set}, {n}: {serial}, {mean}"
+                );
                 for (x, y) in out.iter().zip(&expected) {
                     assert!((wide(*x) - y * 4.0).norm() < tolerance, "{set}, {n}: {x:?} {y}");
                 }

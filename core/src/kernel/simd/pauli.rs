@@ -1,24 +1,26 @@
 //! Expectation values of Pauli strings by vector registers.
 //!
 //! A string with the masks x and z is, up to a power of i that its weight holds,
-//! `sum_i (-1)^{|i & z|} conj(a[i ^ x]) a[i]`, of which the real or the imaginary part is wanted. The bits of
-//! an index fall into those of a block, of a row in it (a register) and of a lane in that:
+//! `sum_i (-1)^{|i & z|} conj(a[i ^ x]) a[i]`, of which the real or the imaginary part is wanted.
+//! The bits of an index fall into those of a block, of a row in it (a register) and of a lane in
+//! that:
 //!
 //! ```text
 //! block ......  row .......  lane ..
 //! ```
-//! In lanes `re im re im …` either part is a product of one register with another whose lanes are moved by an
-//! exclusive-or; z chooses signs, of which those of lanes are applied once at the end, those of eight rows
-//! when eight sums are added, and the others once for eight rows.
+//! In lanes `re im re im …` either part is a product of one register with another whose lanes are
+//! moved by an exclusive-or; z chooses signs, of which those of lanes are applied once at the end,
+//! those of eight rows when eight sums are added, and the others once for eight rows.
 //!
-//! Strings that share x and the part share the products: one string takes them as they are, of several each
-//! takes one output of a Walsh-Hadamard transform over eight rows.
+//! Strings that share x and the part share the products: one string takes them as they are, of
+//! several each takes one output of a Walsh-Hadamard transform over eight rows.
 //!
 //! # Few passes over memory
-//! A string joins block b with block b ^ (x above the block's bits). Strings are put into *families* whose x
-//! span at most [`SPAN`] dimensions there; the 2^[`SPAN`] blocks that a family joins fit the second cache,
-//! and all its strings are summed while they are there. Each sum over such a set of blocks is one number, and
-//! these are added in a tree: the bits do not depend on the number of threads.
+//! A string joins block b with block b ^ (x above the block's bits). Strings are put into
+//! *families* whose x span at most [`SPAN`] dimensions there; the 2^[`SPAN`] blocks that a family
+//! joins fit the second cache, and all its strings are summed while they are there. Each sum over
+//! such a set of blocks is one number, and these are added in a tree: the bits do not depend on the
+//! number of threads.
 #![expect(unsafe_code, reason = "vector registers are read from addresses")]
 
 use std::collections::BTreeMap;
@@ -71,7 +73,10 @@ impl Product {
             let weight = if k == 1 || k == 2 { -c } else { c };
             products.entry((x, k % 2 == 1)).or_default().push((z, weight));
         }
-        products.into_iter().map(|((x, imaginary), strings)| Product { x, imaginary, strings }).collect()
+        products
+            .into_iter()
+            .map(|((x, imaginary), strings)| Product { x, imaginary, strings })
+            .collect()
     }
 }
 
@@ -194,9 +199,9 @@ impl<E: Element> Task<E> for Joined<'_, E> {
             let (x, high) = (product.x, product.x >> block_bits);
             let imaginary = usize::from(product.imaginary);
             for strings in product.strings.chunks(TOGETHER) {
-                // SAFETY: this is `vectorize`; the exclusive-or of two numbers below LANES is one. A block has
-                // 2^block_bits amplitudes, at least eight registers, and block numbers are below their count:
-                // the span and the start use the bits of block numbers only.
+                // SAFETY: this is `vectorize`; the exclusive-or of two numbers below LANES is one.
+                // A block has 2^block_bits amplitudes, at least eight registers, and block numbers
+                // are below their count: the span and the start use the bits of block numbers only.
                 unsafe {
                     let moved = S::index(|j| j ^ ((x & lanes) << 1 | imaginary));
                     let mut sums = [S::splat(E::zero()); TOGETHER];
@@ -206,7 +211,8 @@ impl<E: Element> Task<E> for Joined<'_, E> {
                         if high != 0 && block & highest(high) != 0 {
                             continue;
                         }
-                        let at = |block: usize| amplitudes.as_ptr().add(block << block_bits).cast::<E>();
+                        let at =
+                            |block: usize| amplitudes.as_ptr().add(block << block_bits).cast::<E>();
                         let pair = Pair {
                             a: at(block),
                             b: at(block ^ high),
@@ -214,7 +220,8 @@ impl<E: Element> Task<E> for Joined<'_, E> {
                             flip: (x & ((1 << block_bits) - 1)) >> lane_bits,
                             moved,
                         };
-                        let z_row = |k: usize| (strings[k].0 & ((1 << block_bits) - 1)) >> lane_bits;
+                        let z_row =
+                            |k: usize| (strings[k].0 & ((1 << block_bits) - 1)) >> lane_bits;
                         let mut own = [S::splat(E::zero()); TOGETHER];
                         match strings.len() {
                             1 => own[0] = pair.one(z_row(0)),
@@ -222,7 +229,8 @@ impl<E: Element> Task<E> for Joined<'_, E> {
                         }
                         for (k, (z, _)) in strings.iter().enumerate() {
                             let negative = odd(block & z >> block_bits);
-                            sums[k] = if negative { sums[k].sub(own[k]) } else { sums[k].add(own[k]) };
+                            sums[k] =
+                                if negative { sums[k].sub(own[k]) } else { sums[k].add(own[k]) };
                         }
                     }
                     let twice = if high == 0 { 1.0 } else { 2.0 };
@@ -236,7 +244,8 @@ impl<E: Element> Task<E> for Joined<'_, E> {
     }
 }
 
-/// The squared norm of each block of 2^[`NORM_BITS`] amplitudes, or `None` for a state of less than one.
+/// The squared norm of each block of 2^[`NORM_BITS`] amplitudes, or `None` for a state of less than
+/// one.
 pub(crate) fn block_norms<E: Element>(
     amplitudes: &[Complex<E>],
     threads: &Threads,
@@ -250,8 +259,11 @@ pub(crate) fn block_norms<E: Element>(
     // SAFETY: the set is available.
     let piece = |k: usize| unsafe { E::dispatch(set, Norms(pieces[k])) };
     let parallel = amplitudes.len() >= SERIAL_BELOW;
-    let sums: Vec<_> =
-        if parallel { threads.map(pieces.len(), piece) } else { (0..pieces.len()).map(piece).collect() };
+    let sums: Vec<_> = if parallel {
+        threads.map(pieces.len(), piece)
+    } else {
+        (0..pieces.len()).map(piece).collect()
+    };
     Some(sums.concat())
 }
 
@@ -268,7 +280,8 @@ impl<E: Element> Task<E> for Norms<'_, E> {
         // A plain loop: a closure may end up as a function without the instructions.
         for block in self.0.chunks_exact(1 << NORM_BITS) {
             let at = block.as_ptr().cast();
-            // SAFETY: this is `vectorize`; a block has `rows` registers, of which there are eight at least.
+            // SAFETY: this is `vectorize`; a block has `rows` registers, of which there are eight
+            // at least.
             unsafe {
                 let pair = Pair::<S> { a: at, b: at, rows, flip: 0, moved: S::index(|j| j) };
                 norms.push(across(pair.one(0), 0, false));
@@ -278,7 +291,8 @@ impl<E: Element> Task<E> for Norms<'_, E> {
     }
 }
 
-/// The sum over lanes with the signs of z; the product of a real part with an imaginary one is subtracted.
+/// The sum over lanes with the signs of z; the product of a real part with an imaginary one is
+/// subtracted.
 ///
 /// # Safety
 /// Called within `vectorize`.
@@ -307,11 +321,13 @@ impl<S: Simd> Pair<S> {
     /// The rows `first + j` of the one and what belongs to them of the other.
     ///
     /// # Safety
-    /// Called within `vectorize`; both blocks have `rows` registers, a power of two and at least eight.
+    /// Called within `vectorize`; both blocks have `rows` registers, a power of two and at least
+    /// eight.
     #[inline(always)]
     unsafe fn eight(&self, first: usize) -> [(S, S); ROWS] {
         let within = self.flip % ROWS;
-        // SAFETY: rows are below `rows`, as exclusive-ors of numbers below it; the caller promises the rest.
+        // SAFETY: rows are below `rows`, as exclusive-ors of numbers below it; the caller promises
+        // the rest.
         unsafe {
             let a = self.a.add(first * S::LANES);
             let b = self.b.add((first ^ (self.flip - within)) * S::LANES);
@@ -325,7 +341,8 @@ impl<S: Simd> Pair<S> {
         }
     }
 
-    /// The sum for one string: eight sums side by side, which take the signs of their rows at the end.
+    /// The sum for one string: eight sums side by side, which take the signs of their rows at the
+    /// end.
     ///
     /// # Safety
     /// As [`Pair::eight`].
@@ -403,8 +420,18 @@ mod tests {
         for n in [0, 3, 5, 6, 8, 11, 12] {
             let a = amplitudes::<E>(n);
             let all = (1usize << n) - 1;
-            // Of a string, x and z have an even number of bits in common where the real part counts.
-            let masks = [(0, 0), (0, 5), (1, 2), (3, 7), (6, 1), (1 << 11, 3), (3 << 10, 1 << 11), (all, 0)];
+            // Of a string, x and z have an even number of bits in common where the real part
+            // counts.
+            let masks = [
+                (0, 0),
+                (0, 5),
+                (1, 2),
+                (3, 7),
+                (6, 1),
+                (1 << 11, 3),
+                (3 << 10, 1 << 11),
+                (all, 0),
+            ];
             let mut products = Vec::new();
             for (x, z) in masks.map(|(x, z)| (x & all, z & all)) {
                 let imaginary = odd(x & z);
@@ -427,7 +454,9 @@ mod tests {
                 assert_eq!(norms.len(), a.len() >> NORM_BITS);
                 for (norm, block) in norms.iter().zip(a.chunks(1 << NORM_BITS)) {
                     let square = |z: &Complex<E>| -> f64 { (z.re * z.re + z.im * z.im).into() };
-                    assert!((norm - block.iter().map(square).sum::<f64>()).abs() < tolerance * 256.0);
+                    assert!(
+                        (norm - block.iter().map(square).sum::<f64>()).abs() < tolerance * 256.0
+                    );
                 }
             }
         }
@@ -441,13 +470,15 @@ mod tests {
 
     #[test]
     fn every_product_is_in_a_family_that_spans_it() {
-        let product = |x: usize| Product { x: x << BLOCK_BITS, imaginary: false, strings: Vec::new() };
+        let product =
+            |x: usize| Product { x: x << BLOCK_BITS, imaginary: false, strings: Vec::new() };
         let products: Vec<Product> = (0..100).map(|k| product(k * 2654435761 % 1021)).collect();
         let families = families(&products, BLOCK_BITS);
         assert_eq!(families.iter().map(|f| f.products.len()).sum::<usize>(), 100);
         for family in families {
             assert!(family.basis.len() <= SPAN);
-            let mut span: Vec<usize> = (0..1 << family.basis.len()).map(|k| family.element(k)).collect();
+            let mut span: Vec<usize> =
+                (0..1 << family.basis.len()).map(|k| family.element(k)).collect();
             span.sort_unstable();
             span.dedup();
             assert_eq!(span.len(), 1 << family.basis.len(), "independent");

@@ -96,7 +96,8 @@ impl<E: Element> Simd for Lanes4<E> {
     #[inline(always)]
     fn permute2(self, second: Self, index: [u8; 4]) -> Self {
         let [i, j, k, l] = index;
-        let lane = |i: u8| if i < 4 { self.0[usize::from(i)] } else { second.0[usize::from(i) % 4] };
+        let lane =
+            |i: u8| if i < 4 { self.0[usize::from(i)] } else { second.0[usize::from(i) % 4] };
         Lanes4([lane(i), lane(j), lane(k), lane(l)])
     }
     #[inline(always)]

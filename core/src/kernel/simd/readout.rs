@@ -1,5 +1,5 @@
-//! Sums of |a|^2 and projections with the processor's registers: the loops of `kernel::marginal`, which are plain,
-//! compiled for its instructions. Sums are in double precision.
+//! Sums of |a|^2 and projections with the processor's registers: the loops of `kernel::marginal`,
+//! which are plain, compiled for its instructions. Sums are in double precision.
 
 use num_complex::Complex;
 
@@ -54,7 +54,9 @@ pub(crate) fn project<E: Element>(
     threads: &Threads,
     set: InstructionSet,
 ) {
-    assert!(set.is_available() && amplitudes.len().is_power_of_two() && 1 << bit < amplitudes.len());
+    assert!(
+        set.is_available() && amplitudes.len().is_power_of_two() && 1 << bit < amplitudes.len()
+    );
     threads.chunks(amplitudes, PIECE, |number, part| {
         // SAFETY: the set is available.
         unsafe { E::dispatch(set, Project { start: number * PIECE, part, bit, value, scale }) }

@@ -1,14 +1,14 @@
 //! One pass over a state for one operator, by vector registers.
 //!
-//! A register holds 2^l amplitudes `re im re im …` whose indices differ in the lowest l bits, the *lane
-//! bits*. The bits in which the offsets of an operator differ, its *span*, fall into row bits above and
-//! lane bits below. An operator is then a sum over rows and over exclusive-ors of lanes,
+//! A register holds 2^l amplitudes `re im re im …` whose indices differ in the lowest l bits, the
+//! *lane bits*. The bits in which the offsets of an operator differ, its *span*, fall into row bits
+//! above and lane bits below. An operator is then a sum over rows and over exclusive-ors of lanes,
 //! ```text
 //! y[e] = sum_f sum_k  C[e][f][k] * lanes_xor_k(x[f])       rows e, f; k over the span's lane bits
 //! ```
-//! with a coefficient for each lane: a control among the lane bits just makes the coefficients of some
-//! lanes those of the identity. So every qubit, low or high, control or target, has the same loop. A
-//! complex product is `re(C) x + im(C) swap(x)` with the sign in the coefficient.
+//! with a coefficient for each lane: a control among the lane bits just makes the coefficients of
+//! some lanes those of the identity. So every qubit, low or high, control or target, has the same
+//! loop. A complex product is `re(C) x + im(C) swap(x)` with the sign in the coefficient.
 //!
 //! | shape | loop |
 //! |---|---|
@@ -19,22 +19,25 @@
 //! | Pauli strings | those of `strings` |
 //! | larger spans, states shorter than a register | the generic kernel |
 //!
-//! What will be read next the processor can not guess where pieces are left out, and it fetches what is left
-//! out instead (a gate on qubit 6 of 20 took five times as long as one on qubit 19); so on states beyond the
-//! second cache each run asks for what comes soon (`ahead`). The loops are in `loops`, `moves` and `pair`.
+//! What will be read next the processor can not guess where pieces are left out, and it fetches
+//! what is left out instead (a gate on qubit 6 of 20 took five times as long as one on qubit 19);
+//! so on states beyond the second cache each run asks for what comes soon (`ahead`). The loops are
+//! in `loops`, `moves` and `pair`.
 //!
 //! # Safety
 //! What the loops rely on, by the names that they cite:
 //! - *set*: a loop is the `run` of a task, which is called within `vectorize` alone.
-//! - *rows*: registers are loaded and stored at `start + i | row`, where start + i is a register number with the high fixed
-//!   bits at their values and the high bits of the span at 0, and the row lies within the span: below the number of
-//!   registers of the state, and different for different threads, which have different runs.
+//! - *rows*: registers are loaded and stored at `start + i | row`, where start + i is a register
+//!   number with the high fixed bits at their values and the high bits of the span at 0, and the
+//!   row lies within the span: below the number of registers of the state, and different for
+//!   different threads, which have different runs.
 //! - *lanes*: the exclusive-or of two numbers below `LANES`, a power of 2, is one.
 #![expect(unsafe_code, reason = "vector registers are read from and written to addresses")]
 
-/// Does something at the address `here` of the first row of each register that a part of the runs has; the others
-/// stand `rows` further. Runs of one and two registers, which gates on low qubits have, have loops of their own.
-/// The vector's address is read once: a store could change what `place` holds for all that the compiler knows.
+/// Does something at the address `here` of the first row of each register that a part of the runs
+/// has; the others stand `rows` further. Runs of one and two registers, which gates on low qubits
+/// have, have loops of their own. The vector's address is read once: a store could change what
+/// `place` holds for all that the compiler knows.
 ///
 /// A macro, because a closure may end up as a function of its own, without the wide registers.
 macro_rules! each_register {
@@ -97,8 +100,8 @@ use crate::kernel::{
 /// The most bits that a span may have here.
 const MAX_SPAN: u32 = 4;
 
-/// Applies an operator in place. The caller has checked that it fits the state and that the processor
-/// has the set.
+/// Applies an operator in place. The caller has checked that it fits the state and that the
+/// processor has the set.
 pub(crate) fn apply<E: Element>(
     operator: &Operator<Complex<E>>,
     amplitudes: &mut [Complex<E>],
@@ -196,7 +199,8 @@ impl<E: Element> Task<E> for Apply<'_, E> {
     }
 }
 
-/// The bits that all offsets of a shape share, and those in which some differ; `None` for the identity.
+/// The bits that all offsets of a shape share, and those in which some differ; `None` for the
+/// identity.
 fn extent<E>(shape: &Shape<E>) -> Option<(usize, usize)> {
     let mut and = usize::MAX;
     let mut or = 0;
@@ -222,7 +226,8 @@ impl<E: Element> Place<'_, E> {
         parallel: bool,
         task: impl Fn(Range<usize>) -> T + Sync,
     ) {
-        // SAFETY: this runs within `vectorize` of the same type, so the processor has the instructions.
+        // SAFETY: this runs within `vectorize` of the same type, so the processor has the
+        // instructions.
         let run = |part| unsafe { S::vectorize(task(part)) };
         if parallel && self.threads.count() > 1 {
             self.threads.split(self.runs.len(), run);
@@ -253,14 +258,18 @@ impl<E: Element> Place<'_, E> {
         macro_rules! go {
             ($rows:literal, $flips:literal) => {
                 match real {
-                    true => self.each_part::<S, _>(parallel, |part| Dense::<E, $rows, $flips, REAL> {
-                        place: self,
-                        part,
-                    }),
-                    false => self.each_part::<S, _>(parallel, |part| Dense::<E, $rows, $flips, FULL> {
-                        place: self,
-                        part,
-                    }),
+                    true => {
+                        self.each_part::<S, _>(parallel, |part| Dense::<E, $rows, $flips, REAL> {
+                            place: self,
+                            part,
+                        })
+                    }
+                    false => {
+                        self.each_part::<S, _>(parallel, |part| Dense::<E, $rows, $flips, FULL> {
+                            place: self,
+                            part,
+                        })
+                    }
                 }
             };
         }
@@ -333,8 +342,8 @@ impl<E: Element> Place<'_, E> {
         }
     }
 
-    /// The coefficients of a register of amplitudes: real parts, and imaginary parts with the sign that a
-    /// product needs.
+    /// The coefficients of a register of amplitudes: real parts, and imaginary parts with the sign
+    /// that a product needs.
     ///
     /// # Safety
     /// Called within `S::vectorize`.

@@ -56,8 +56,9 @@ impl Context {
         };
         let last = |g: &Germ| shifted(g.start, g.coefficients.len());
         let stop = end.unwrap_or(i32::MAX).min(last(x)?.max(last(y)?));
-        let sum =
-            |e: i32| Ok(x.coefficient(e).unwrap_or_default().plus(&y.coefficient(e).unwrap_or_default())?);
+        let sum = |e: i32| {
+            Ok(x.coefficient(e).unwrap_or_default().plus(&y.coefficient(e).unwrap_or_default())?)
+        };
         let coefficients = (start..stop).map(sum).collect::<Step<Vec<Sum>>>()?;
         self.tidied(Germ { growth: x.growth.clone(), start, coefficients, end })
     }
@@ -84,8 +85,11 @@ impl Context {
             return Ok(Germ::constant(Sum::zero()));
         }
         let ends = [(x.end, y), (y.end, x)].map(|(end, other)| {
-            let first =
-                if other.coefficients.is_empty() { other.end.unwrap_or(other.start) } else { other.start };
+            let first = if other.coefficients.is_empty() {
+                other.end.unwrap_or(other.start)
+            } else {
+                other.start
+            };
             end.map(|end| end.saturating_add(first))
         });
         let end = ends.into_iter().flatten().min();
@@ -103,7 +107,11 @@ impl Context {
     pub(super) fn inverse(self, x: &Germ) -> Step<Germ> {
         let x = self.tidied(x.clone())?;
         let Some(lead) = x.coefficients.first() else {
-            return Err(if x.end.is_some() { Problem::Terms } else { NormalError::DivisionByZero.into() });
+            return Err(if x.end.is_some() {
+                Problem::Terms
+            } else {
+                NormalError::DivisionByZero.into()
+            });
         };
         let by = self.algebra.inverse(lead)?;
         let n = self.known(&x);
@@ -147,7 +155,8 @@ impl Context {
     /// By t.
     pub(super) fn derivative(self, x: &Germ) -> Step<Germ> {
         let scale = |(k, c): (usize, &Sum)| Ok(c.times_fraction(&whole(shifted(x.start, k)?))?);
-        let coefficients = x.coefficients.iter().enumerate().map(scale).collect::<Step<Vec<Sum>>>()?;
+        let coefficients =
+            x.coefficients.iter().enumerate().map(scale).collect::<Step<Vec<Sum>>>()?;
         let (start, end) = (x.start.saturating_sub(1), x.end.map(|end| end.saturating_sub(1)));
         self.tidied(Germ { growth: BTreeMap::new(), start, coefficients, end })
     }
@@ -160,8 +169,10 @@ impl Context {
         if x.start < 0 {
             return Ok(None);
         }
-        let scale = |(k, c): (usize, &Sum)| Ok(c.times_fraction(&whole(shifted(x.start, k + 1)?).recip())?);
-        let coefficients = x.coefficients.iter().enumerate().map(scale).collect::<Step<Vec<Sum>>>()?;
+        let scale =
+            |(k, c): (usize, &Sum)| Ok(c.times_fraction(&whole(shifted(x.start, k + 1)?).recip())?);
+        let coefficients =
+            x.coefficients.iter().enumerate().map(scale).collect::<Step<Vec<Sum>>>()?;
         let (start, end) = (shifted(x.start, 1)?, x.end.map(|end| end.saturating_add(1)));
         Ok(Some(self.tidied(Germ { growth: BTreeMap::new(), start, coefficients, end })?))
     }

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use num_traits::{ToPrimitive, Zero};
 
 use super::{
-    Context, Germ, Problem, Step, arithmetic::shifted, is_logarithm, logarithm_of_t, sign::mentions, unknown,
+    Context, Germ, Problem, Step, arithmetic::shifted, is_logarithm, logarithm_of_t,
+    sign::mentions, unknown,
 };
 use crate::{
     ir::Number1,
@@ -75,7 +76,9 @@ impl Context {
             }
             let x = self.tidied(x.clone())?;
             let has_log = |c: &Sum| mentions(c, super::LOGARITHM);
-            if (x.start < 0 && !x.coefficients.is_empty()) || x.coefficient(0).is_some_and(|c| has_log(&c)) {
+            if (x.start < 0 && !x.coefficients.is_empty())
+                || x.coefficient(0).is_some_and(|c| has_log(&c))
+            {
                 return Err(if self.two_sided {
                     SeriesError::Essential.into()
                 } else {
@@ -95,8 +98,9 @@ impl Context {
         let constant = x.coefficient(0).ok_or(Problem::Terms)?;
         let known = x.end.map(|end| usize::try_from(end).unwrap_or(0));
         let n = known.unwrap_or(self.terms).min(self.terms);
-        let rest =
-            (0..n).map(|k| if k == 0 { Sum::zero() } else { x.coefficient(k as i32).unwrap_or_default() });
+        let rest = (0..n).map(|k| {
+            if k == 0 { Sum::zero() } else { x.coefficient(k as i32).unwrap_or_default() }
+        });
         let rest: Vec<Sum> = rest.collect();
         let exact = x.end.is_none() && rest.iter().all(Sum::is_zero) && x.coefficients.len() < 2;
         Ok((constant, rest, if exact { None } else { Some(n) }))
@@ -111,8 +115,9 @@ impl Context {
             return Err(Problem::Terms);
         }
         let x = self.tidied(x.clone())?;
-        let growth: BTreeMap<i32, Sum> =
-            (x.start..0).filter_map(|e| Some((e, x.coefficient(e).filter(|c| !c.is_zero())?))).collect();
+        let growth: BTreeMap<i32, Sum> = (x.start..0)
+            .filter_map(|e| Some((e, x.coefficient(e).filter(|c| !c.is_zero())?)))
+            .collect();
         if self.two_sided && !growth.is_empty() {
             return Err(SeriesError::Essential.into());
         }
@@ -144,7 +149,9 @@ impl Context {
     fn power_of_t(self, c: &Sum) -> Step<(i32, Sum)> {
         let log = Product::of(logarithm_of_t());
         let n = c.terms().get(&log).cloned().unwrap_or_else(Q::zero);
-        let rest = Sum::of(c.terms().iter().filter(|(p, _)| **p != log).map(|(p, q)| (p.clone(), q.clone())));
+        let rest = Sum::of(
+            c.terms().iter().filter(|(p, _)| **p != log).map(|(p, q)| (p.clone(), q.clone())),
+        );
         if rest.terms().keys().any(is_logarithm) || mentions(&rest, super::LOGARITHM) {
             return Err(unknown("an exponential of logarithms").into());
         }
@@ -182,7 +189,8 @@ impl Context {
         self.tidied(series)
     }
 
-    /// The c, v, and w of `c t^v (1 + w)`, without the growth, and how many coefficients of w are known.
+    /// The c, v, and w of `c t^v (1 + w)`, without the growth, and how many coefficients of w are
+    /// known.
     fn leading(self, x: &Germ) -> Step<(Sum, i32, Vec<Sum>, Option<usize>)> {
         let x = self.tidied(x.clone())?;
         let Some(lead) = x.coefficients.first().cloned() else {
@@ -205,15 +213,17 @@ impl Context {
         Ok((lead, x.start, w, if exact { None } else { Some(n) }))
     }
 
-    /// An error if a coefficient is not positive. One of inputs is taken to be where the series holds on both sides:
-    /// what is found is right wherever it is defined.
+    /// An error if a coefficient is not positive. One of inputs is taken to be where the series
+    /// holds on both sides: what is found is right wherever it is defined.
     fn require_positive(self, c: &Sum, what: &str) -> Step<()> {
         if mentions(c, super::LOGARITHM) {
             return Err(unknown(format!("{what} of a logarithm")).into());
         }
         match self.sign(c) {
             Ok(1) => Ok(()),
-            Ok(_) => Err(SeriesError::Undefined { what: format!("{what} of a negative number") }.into()),
+            Ok(_) => {
+                Err(SeriesError::Undefined { what: format!("{what} of a negative number") }.into())
+            }
             Err(_) if self.two_sided && !c.is_constant() => Ok(()),
             Err(e) => Err(e),
         }
@@ -238,7 +248,12 @@ impl Context {
         };
         let mut out = vec![Sum::one()];
         for k in 1..w.len() {
-            out.push(self.recursion(k, |j| (p + whole(1)) * whole(j as i64) - whole(k as i64), &w, &out)?);
+            out.push(self.recursion(
+                k,
+                |j| (p + whole(1)) * whole(j as i64) - whole(k as i64),
+                &w,
+                &out,
+            )?);
         }
         let end = end.map(|n| shifted(power, n)).transpose()?;
         let growth = self.scaled_growth(x, p)?;
@@ -247,11 +262,14 @@ impl Context {
     }
 
     pub(super) fn general_power(self, x: &Germ, y: &Germ) -> Step<Germ> {
-        let constant =
-            (y.growth.is_empty() && y.end.is_none() && y.start >= 0).then(|| y.coefficient(0)).flatten();
+        let constant = (y.growth.is_empty() && y.end.is_none() && y.start >= 0)
+            .then(|| y.coefficient(0))
+            .flatten();
         let only = y.coefficients.is_empty() || (y.coefficients.len() == 1 && y.start == 0);
         match constant.filter(|_| only).and_then(|c| c.fraction()) {
-            Some(q) if q.is_integer() => self.power(x, q.numer().to_i32().ok_or(NormalError::Exponent)?),
+            Some(q) if q.is_integer() => {
+                self.power(x, q.numer().to_i32().ok_or(NormalError::Exponent)?)
+            }
             Some(q) => {
                 // Unlike a cube root, a power with a third is not defined below 0.
                 if q == ratio(1, 3) {
@@ -275,7 +293,8 @@ impl Context {
             s.push(next_s);
         }
         let end = end.map(|n| shifted(0, n)).transpose()?;
-        let series = |list: Vec<Sum>| Germ { growth: BTreeMap::new(), start: 0, coefficients: list, end };
+        let series =
+            |list: Vec<Sum>| Germ { growth: BTreeMap::new(), start: 0, coefficients: list, end };
         let (c, s) = (self.tidied(series(c))?, self.tidied(series(s))?);
         if constant.is_zero() {
             return Ok((c, s));
@@ -294,7 +313,10 @@ impl Context {
             return self.inverse_function_at_infinity(f, x);
         }
         let x = self.finite(x, f.name())?;
-        if x.end.is_none() && x.coefficients.len() < 2 && (x.start == 0 || x.coefficients.is_empty()) {
+        if x.end.is_none()
+            && x.coefficients.len() < 2
+            && (x.start == 0 || x.coefficients.is_empty())
+        {
             return self.inverse_function_of_constant(f, &x);
         }
         let square = self.times(&x, &x)?;
@@ -304,7 +326,8 @@ impl Context {
             _ => self.fractional_power(&self.plus(&one, &self.negated(&square))?, &ratio(1, 2))?,
         };
         let slope = self.times(&self.derivative(&x)?, &self.inverse(&below)?)?;
-        let rest = self.integral(&slope)?.ok_or_else(|| unknown(format!("{} at a pole", f.name())))?;
+        let rest =
+            self.integral(&slope)?.ok_or_else(|| unknown(format!("{} at a pole", f.name())))?;
         let start = self.algebra.function(f, &x.coefficient(0).ok_or(Problem::Terms)?)?;
         let rest = if f == Number1::Acos { self.negated(&rest) } else { rest };
         self.plus(&Germ::constant(start), &rest)
@@ -315,7 +338,10 @@ impl Context {
         if matches!(f, Number1::Asin | Number1::Acos) && c.is_constant() {
             let inside = Sum::one().minus(&self.algebra.times(&c, &c)?)?;
             if !inside.is_zero() && self.sign(&inside)? < 0 {
-                return Err(SeriesError::Undefined { what: format!("{} of a large number", f.name()) }.into());
+                return Err(SeriesError::Undefined {
+                    what: format!("{} of a large number", f.name()),
+                }
+                .into());
             }
         }
         Ok(Germ::constant(self.algebra.function(f, &c)?))

@@ -1,8 +1,9 @@
-//! What a function is near a point: `e^P(1/t) (c_v t^v + … + O(t^end))` for a small t, where the coefficients are normal
-//! forms that may hold `ln t`.
+//! What a function is near a point: `e^P(1/t) (c_v t^v + … + O(t^end))` for a small t, where the
+//! coefficients are normal forms that may hold `ln t`.
 //!
-//! On one side of the point, where t is positive, growths e^P are compared, and what is smaller than any power of t
-//! is left out. A series that holds on both sides has neither growths nor logarithms.
+//! On one side of the point, where t is positive, growths e^P are compared, and what is smaller
+//! than any power of t is left out. A series that holds on both sides has neither growths nor
+//! logarithms.
 
 mod arithmetic;
 mod functions;
@@ -130,7 +131,8 @@ impl Context {
             (Op::Int(n), []) => Germ::constant(Sum::constant(whole(n))),
             (Op::Mixed(Mixed::FromInt), [x]) => x.clone(),
             (Op::Mixed(Mixed::PowiReal), [x, _]) => {
-                let n = exponent.and_then(|n| i32::try_from(n).ok()).ok_or(NormalError::Exponent)?;
+                let n =
+                    exponent.and_then(|n| i32::try_from(n).ok()).ok_or(NormalError::Exponent)?;
                 self.power(x, n)?
             }
             (Op::Number2(Number2::Add), [x, y]) => self.plus(x, y)?,

@@ -22,7 +22,9 @@ impl Context {
         if c.is_zero() || c.fraction().is_some() {
             return Ok(c.is_zero());
         }
-        if c.terms().len() == 1 && !c.is_constant() && c.terms().keys().all(|p| p.powers.iter().all(is_plain))
+        if c.terms().len() == 1
+            && !c.is_constant()
+            && c.terms().keys().all(|p| p.powers.iter().all(is_plain))
         {
             return Ok(false);
         }
@@ -87,7 +89,8 @@ fn is_plain((atom, _): &(crate::normal::atoms::Atom, i32)) -> bool {
     matches!(atom, crate::normal::atoms::Atom::Symbol(_) | crate::normal::atoms::Atom::Pi)
 }
 
-/// The coefficient of the highest power of `ln t`, and that power; `None` if `ln t` is within other things too.
+/// The coefficient of the highest power of `ln t`, and that power; `None` if `ln t` is within other
+/// things too.
 pub(in crate::normal) fn leading_logarithm(c: &Sum) -> Option<(Sum, i32)> {
     let log = logarithm_of_t();
     let top = c.terms().keys().map(|p| p.exponent(&log)).max()?;
@@ -117,11 +120,12 @@ fn number(c: &Sum, k: u32) -> Option<(f64, f64)> {
     let names = expression.symbols();
     // Irregular numbers about 1, and later about -1, 0, 1.
     let at = |j: usize| {
-        let x =
-            f64::from((k + 1) * 7919 % 1013) / 1013.0 + f64::from(u32::try_from(j).unwrap_or(0) % 97) * 0.137;
+        let x = f64::from((k + 1) * 7919 % 1013) / 1013.0
+            + f64::from(u32::try_from(j).unwrap_or(0) % 97) * 0.137;
         if k.is_multiple_of(2) { 0.25 + x % 1.5 } else { x % 2.0 - 1.0 }
     };
-    let values: Vec<(&str, f64)> = names.iter().enumerate().map(|(j, n)| (n.as_str(), at(j))).collect();
+    let values: Vec<(&str, f64)> =
+        names.iter().enumerate().map(|(j, n)| (n.as_str(), at(j))).collect();
     bounded(&line, &values).map(|b| (b.value, b.error))
 }
 
@@ -136,7 +140,8 @@ impl Germ {
         if !mentions(c, super::LOGARITHM) {
             return Ok(Ok(c.clone()));
         }
-        let (top, e) = leading_logarithm(c).ok_or_else(|| super::unknown("a logarithm of a logarithm"))?;
+        let (top, e) =
+            leading_logarithm(c).ok_or_else(|| super::unknown("a logarithm of a logarithm"))?;
         Ok(match e {
             0 => Ok(top),
             ..0 => Ok(Sum::constant(whole(0))),

@@ -9,9 +9,14 @@ use super::{
     polynomial::{Poly, difference, product, trimmed},
 };
 
-/// The factors of f modulo the least `p^(2^k)` above a bound, and that modulus. f and its factors modulo p have leading
-/// coefficient 1 there, the factors no common ones.
-pub(super) fn lifted(f: &Poly, factors: &[Residues], p: u64, bound: &BigInt) -> (Vec<Poly>, BigInt) {
+/// The factors of f modulo the least `p^(2^k)` above a bound, and that modulus. f and its factors
+/// modulo p have leading coefficient 1 there, the factors no common ones.
+pub(super) fn lifted(
+    f: &Poly,
+    factors: &[Residues],
+    p: u64,
+    bound: &BigInt,
+) -> (Vec<Poly>, BigInt) {
     let mut modulus = BigInt::from(p);
     while modulus <= *bound {
         modulus = &modulus * &modulus;

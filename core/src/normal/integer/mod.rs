@@ -1,11 +1,12 @@
 //! Polynomials in one variable over the integers, and their complete factorization.
 //!
-//! Square-free parts by Yun's algorithm, factors modulo a small prime by Cantor and Zassenhaus, Hensel's lemma, and
-//! the products of lifted factors that divide: Zassenhaus. The last step may need exponentially many subsets, so it
-//! has a bound, and a factorization says whether it is complete.
+//! Square-free parts by Yun's algorithm, factors modulo a small prime by Cantor and Zassenhaus,
+//! Hensel's lemma, and the products of lifted factors that divide: Zassenhaus. The last step may
+//! need exponentially many subsets, so it has a bound, and a factorization says whether it is
+//! complete.
 //!
-//! Sources: J. von zur Gathen, J. Gerhard, Modern Computer Algebra, chapters 14 and 15; D. Y. Y. Yun, On square-free
-//! decomposition algorithms, SYMSAC (1976).
+//! Sources: J. von zur Gathen, J. Gerhard, Modern Computer Algebra, chapters 14 and 15; D. Y. Y.
+//! Yun, On square-free decomposition algorithms, SYMSAC (1976).
 
 mod hensel;
 mod modular;
@@ -19,8 +20,8 @@ use num_bigint::BigInt;
 use num_traits::{One, Zero};
 use polynomial::{derivative, difference, is_square_free_modulo};
 
-/// Irreducible factors, primitive with a positive leading coefficient, and their exponents. Without those that are
-/// numbers.
+/// Irreducible factors, primitive with a positive leading coefficient, and their exponents. Without
+/// those that are numbers.
 pub(super) struct Factorization {
     pub(super) factors: Vec<(Poly, usize)>,
     /// Whether every factor is known to be irreducible.

@@ -8,8 +8,10 @@ use num_traits::ToPrimitive;
 pub(super) type Residues = Vec<u64>;
 
 /// Primes that are tried, below 2^31 so that products fit.
-pub(super) const PRIMES: [u64; 24] =
-    [3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 101, 65521, 2147483629];
+pub(super) const PRIMES: [u64; 24] = [
+    3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 101, 65521,
+    2147483629,
+];
 
 /// Primes from 2^31 down.
 pub(super) fn large_primes() -> impl Iterator<Item = u64> {
@@ -103,7 +105,8 @@ pub(super) fn gcd(f: &Residues, g: &Residues, p: u64) -> Residues {
     monic(&f, p)
 }
 
-/// `(s, t)` with `s f + t g = 1` for f and g without common factors; the degrees are below those of g and f.
+/// `(s, t)` with `s f + t g = 1` for f and g without common factors; the degrees are below those of
+/// g and f.
 pub(super) fn cofactors(f: &Residues, g: &Residues, p: u64) -> (Residues, Residues) {
     let (mut a, mut b) = (f.clone(), g.clone());
     let (mut s, mut next_s) = (vec![1], Residues::new());
@@ -140,7 +143,8 @@ fn power_modulo(f: &Residues, mut e: u64, modulus: &Residues, p: u64) -> Residue
     out
 }
 
-/// Products of all irreducible factors of one degree, with that degree, of an f without repeated factors.
+/// Products of all irreducible factors of one degree, with that degree, of an f without repeated
+/// factors.
 pub(super) fn by_degree(f: &Residues, p: u64) -> Vec<(Residues, usize)> {
     let (mut rest, mut out) = (monic(f, p), Vec::new());
     let mut x_power = vec![0, 1];

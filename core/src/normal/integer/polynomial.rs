@@ -81,7 +81,8 @@ pub(in crate::normal) fn exact_quotient(f: &Poly, g: &Poly) -> Option<Poly> {
     rest.iter().all(Zero::is_zero).then_some(out)
 }
 
-/// The greatest common divisor, primitive, from those modulo primes by the Chinese remainder theorem.
+/// The greatest common divisor, primitive, from those modulo primes by the Chinese remainder
+/// theorem.
 pub(in crate::normal) fn gcd(f: &Poly, g: &Poly) -> Poly {
     let (f, g) = (primitive(f), primitive(g));
     let (Some(a), Some(b)) = (f.last(), g.last()) else { return if f.is_empty() { g } else { f } };
@@ -116,9 +117,11 @@ pub(in crate::normal) fn gcd(f: &Poly, g: &Poly) -> Poly {
     vec![BigInt::one()]
 }
 
-/// Takes residues modulo one more prime into those modulo others; true if nothing changes but the modulus.
+/// Takes residues modulo one more prime into those modulo others; true if nothing changes but the
+/// modulus.
 fn combined(all: &mut Poly, modulus: &mut BigInt, image: &[u64], p: u64) -> bool {
-    let residue = |c: &BigInt| modular::image(std::slice::from_ref(c), p).first().copied().unwrap_or(0);
+    let residue =
+        |c: &BigInt| modular::image(std::slice::from_ref(c), p).first().copied().unwrap_or(0);
     let by = modular::inverse(residue(modulus), p);
     let mut same = true;
     for (c, new) in all.iter_mut().zip(image) {

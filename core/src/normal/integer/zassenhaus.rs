@@ -41,8 +41,8 @@ pub(super) fn factors(f: &Poly) -> (Vec<Poly>, bool) {
 /// Products of the factors of one degree, with that degree.
 type ByDegree = Vec<(Residues, usize)>;
 
-/// The prime with the fewest factors, the products of those of one degree, and which degrees factors over the integers
-/// may have.
+/// The prime with the fewest factors, the products of those of one degree, and which degrees
+/// factors over the integers may have.
 fn best_prime(f: &Poly) -> Option<(u64, ByDegree, Vec<bool>)> {
     let mut degrees = vec![true; f.len()];
     let mut best: Option<(usize, u64, ByDegree)> = None;
@@ -105,7 +105,8 @@ impl Recombination {
         new
     }
 
-    /// The second coefficient of a factor is a sum of its roots times its leading coefficient, so it is small.
+    /// The second coefficient of a factor is a sum of its roots times its leading coefficient, so
+    /// it is small.
     fn prepare(&mut self) {
         let lead = self.f.last().cloned().unwrap_or_default();
         let second = |g: &Poly| {
@@ -116,8 +117,9 @@ impl Recombination {
         let greatest = self.f.iter().map(Signed::abs).max().unwrap_or_default();
         let bound = (lead.abs() + greatest) * degree(&self.f);
         let rounding = self.lifted.len() as u64 + 2;
-        self.threshold =
-            ((bound << 64u8) / &self.modulus).to_u64().map_or(u64::MAX, |x| x.saturating_add(rounding));
+        self.threshold = ((bound << 64u8) / &self.modulus)
+            .to_u64()
+            .map_or(u64::MAX, |x| x.saturating_add(rounding));
         let values = POINTS.iter().map(|at| {
             let value = |f: &Poly| f.iter().rev().fold(BigInt::zero(), |v, c| v * at + c);
             let modulo = |g: &Poly| value(g).mod_floor(&self.modulus);
@@ -129,7 +131,8 @@ impl Recombination {
     /// Whether the values of the product of a subset divide those of f.
     fn values_divide(&self, subset: &[usize], lead: &BigInt) -> bool {
         self.values.iter().all(|(whole, parts)| {
-            let value = subset.iter().fold(lead.clone(), |v, k| (v * &parts[*k]).mod_floor(&self.modulus));
+            let value =
+                subset.iter().fold(lead.clone(), |v, k| (v * &parts[*k]).mod_floor(&self.modulus));
             let value = centred(&value, &self.modulus);
             !value.is_zero() && whole.is_multiple_of(&value)
         })
@@ -193,7 +196,8 @@ impl Recombination {
             return None;
         }
         let reduced = |f: Poly| f.into_iter().map(|c| c.mod_floor(&self.modulus)).collect::<Poly>();
-        let all = subset.iter().fold(vec![lead.clone()], |g, k| reduced(product(&g, &self.lifted[*k])));
+        let all =
+            subset.iter().fold(vec![lead.clone()], |g, k| reduced(product(&g, &self.lifted[*k])));
         let factor = primitive(&all.iter().map(|c| centred(c, &self.modulus)).collect());
         exact_quotient(&self.f, &factor).map(|_| factor)
     }

@@ -1,7 +1,9 @@
-//! Sums and products of fractions and decimals, exact where 64 bits hold them, and what they are off by where not.
+//! Sums and products of fractions and decimals, exact where 64 bits hold them, and what they are
+//! off by where not.
 //!
-//! Numbers of users come to any of these, so nothing here may overflow: what has no exact result has none, or is rounded.
-//! The operators of [`Ratio`] overflow silently or panic, its `checked_…` do not.
+//! Numbers of users come to any of these, so nothing here may overflow: what has no exact result
+//! has none, or is rounded. The operators of [`Ratio`] overflow silently or panic, its `checked_…`
+//! do not.
 
 #![deny(clippy::arithmetic_side_effects)]
 
@@ -19,13 +21,14 @@ pub(crate) fn q_to_f64(q: Q) -> f64 {
 /// A multiple of pi, less than so many turns from 0.
 pub(in crate::param) fn within_turns(pi: Q, turns: i64) -> Q {
     let (n, d) = (*pi.numer(), *pi.denom());
-    // What is taken off is a multiple of the denominator: the fraction stays in lowest terms. Where the whole outgrows 64
-    // bits, the fraction is less.
+    // What is taken off is a multiple of the denominator: the fraction stays in lowest terms. Where
+    // the whole outgrows 64 bits, the fraction is less.
     let whole = turns.checked_mul(2).and_then(|turns| d.checked_mul(turns));
     whole.and_then(|whole| n.checked_rem(whole)).map_or(pi, |rest| Q::new_raw(rest, d))
 }
 
-/// What is left of `a / b` with a whole quotient, with the sign of `a`; `None` if 64 bits do not hold it or b is 0.
+/// What is left of `a / b` with a whole quotient, with the sign of `a`; `None` if 64 bits do not
+/// hold it or b is 0.
 pub(crate) fn remainder(a: Q, b: Q) -> Option<Q> {
     let ((a, c), (b, d)) = ((*a.numer(), *a.denom()), (*b.numer(), *b.denom()));
     // Products of two numbers of 64 bits have 127 at most.
@@ -50,7 +53,8 @@ fn narrow(q: Ratio<i128>) -> Option<Q> {
     Some(Q::new_raw(q.numer().to_i64()?, q.denom().to_i64()?))
 }
 
-/// Rounds to a fraction near `x`, if 64 bits hold one; with what that may be off by where x is rounded itself.
+/// Rounds to a fraction near `x`, if 64 bits hold one; with what that may be off by where x is
+/// rounded itself.
 fn round(x: f64) -> Option<(Q, f64)> {
     // As near as 1e-19: of a small number that leaves few digits, of its reciprocal all.
     let as_it_is = Q::approximate_float(x)?;
@@ -60,7 +64,8 @@ fn round(x: f64) -> Option<(Q, f64)> {
     Some((near, error(near) + 4.0 * UNIT * x.abs()))
 }
 
-/// The product, if 64 bits hold it. Most coefficients are 0 or 1, for which nothing has to be reduced.
+/// The product, if 64 bits hold it. Most coefficients are 0 or 1, for which nothing has to be
+/// reduced.
 pub(super) fn exact_mul(a: Q, b: Q) -> Option<Q> {
     match ((*a.numer(), *a.denom()), (*b.numer(), *b.denom())) {
         ((1, 1), _) | (_, (0, _)) => Some(b),
@@ -81,14 +86,15 @@ pub(crate) fn widen(q: Q) -> Ratio<i128> {
     Ratio::new_raw(i128::from(*q.numer()), i128::from(*q.denom()))
 }
 
-/// The float nearest to a fraction, and what it is off by if the fraction is not the short decimal that the float is.
+/// The float nearest to a fraction, and what it is off by if the fraction is not the short decimal
+/// that the float is.
 fn nearest(exact: Ratio<i128>) -> Option<(f64, f64)> {
     let x = exact.to_f64()?;
     Some((x, if decimal(x) == Ok(exact) { 0.0 } else { UNIT * x.abs() }))
 }
 
-/// The sum and what it may be off by; of short decimals the float nearest to theirs, which often is a short decimal
-/// again: 0.1 + 0.2 = 0.3.
+/// The sum and what it may be off by; of short decimals the float nearest to theirs, which often is
+/// a short decimal again: 0.1 + 0.2 = 0.3.
 pub(super) fn add_radians(a: f64, b: f64) -> (f64, f64) {
     if a == 0.0 || b == 0.0 {
         return (a + b, 0.0);
@@ -124,7 +130,8 @@ pub(super) fn multiply_constant(pi: Q, radians: f64, x: f64) -> (f64, f64) {
         let of_pi = q_to_f64(pi) * std::f64::consts::PI;
         let all = of_pi + radians;
         let rounding = 4.0 * UNIT * (of_pi.abs() + radians.abs()) * x.abs();
-        let doubts = own.err().unwrap_or_default() * x.abs() + factor.err().unwrap_or_default() * all.abs();
+        let doubts =
+            own.err().unwrap_or_default() * x.abs() + factor.err().unwrap_or_default() * all.abs();
         (all * x, rounding + doubts)
     })
 }
@@ -147,8 +154,8 @@ pub(super) fn q_times(q: Q, x: f64) -> Option<(Q, f64)> {
     Some((near, off))
 }
 
-/// The number as a fraction k/2^m with m <= 20, if it is one. Large floats always are: there it must be what the decimal
-/// says, too.
+/// The number as a fraction k/2^m with m <= 20, if it is one. Large floats always are: there it
+/// must be what the decimal says, too.
 pub(super) fn dyadic(x: f64) -> Option<Q> {
     const SCALE: i64 = 1 << 20;
     const TELLING: f64 = (1u64 << 40) as f64;

@@ -7,8 +7,8 @@ use std::{
 
 /// The number of a parameter within its circuit.
 ///
-/// One that comes from a circuit knows its parameter's name as well: another circuit, in which the number means
-/// another parameter, refuses it. Ids are compared by their numbers alone.
+/// One that comes from a circuit knows its parameter's name as well: another circuit, in which the
+/// number means another parameter, refuses it. Ids are compared by their numbers alone.
 #[derive(Clone, Copy, Debug)]
 pub struct ParamId {
     number: u32,

@@ -1,5 +1,5 @@
-//! Exact angles `a pi + b + sum_k q_k theta_k`: what they are and how they are written; how they are added and multiplied
-//! stands in `operators.rs`.
+//! Exact angles `a pi + b + sum_k q_k theta_k`: what they are and how they are written; how they
+//! are added and multiplied stands in `operators.rs`.
 
 #![deny(clippy::arithmetic_side_effects)]
 
@@ -32,13 +32,13 @@ pub type Q = Ratio<i64>;
 /// assert_eq!(a + theta * Q::new(1, 2), Angle::pi(1, 4)); // exact: no rounding anywhere
 /// ```
 ///
-/// The part in radians is a float, but decimals of up to 12 digits are added and multiplied by fractions as such:
-/// `0.1 + 0.2` is 0.3.
+/// The part in radians is a float, but decimals of up to 12 digits are added and multiplied by
+/// fractions as such: `0.1 + 0.2` is 0.3.
 ///
 /// Angles are added, subtracted, and multiplied or divided by `i64` and `f64`, by value or by
-/// reference. With integers all stays exact. With an `f64` the coefficient of a parameter becomes the
-/// fraction nearest to it, and a part in pi stays one only if the number is a fraction k/2^m,
-/// m at most 20:
+/// reference. With integers all stays exact. With an `f64` the coefficient of a parameter becomes
+/// the fraction nearest to it, and a part in pi stays one only if the number is a fraction k/2^m, m
+/// at most 20:
 ///
 /// ```
 /// use ketgrad_core::param::{Angle, PI, ParamId};
@@ -51,11 +51,11 @@ pub type Q = Ratio<i64>;
 /// ```
 ///
 /// A fraction that outgrows 64 bits is rounded to the precision of `f64`; the part in pi then
-/// becomes radians. A coefficient of a parameter below 2^-63, about 1e-19, is 0; one above 2^63 makes
-/// the angle NaN, which every binding refuses.
+/// becomes radians. A coefficient of a parameter below 2^-63, about 1e-19, is 0; one above 2^63
+/// makes the angle NaN, which every binding refuses.
 ///
-/// An angle knows by how much such roundings may have moved it: its [slack](Angle::slack). Two angles are equal if they
-/// are written alike, whatever their slack.
+/// An angle knows by how much such roundings may have moved it: its [slack](Angle::slack). Two
+/// angles are equal if they are written alike, whatever their slack.
 #[derive(Clone, Debug)]
 pub struct Angle {
     pi: Q,
@@ -65,7 +65,8 @@ pub struct Angle {
     slack: Slack,
 }
 
-/// By how much roundings may have moved an angle, at most: its radians, and the sum of its coefficients.
+/// By how much roundings may have moved an angle, at most: its radians, and the sum of its
+/// coefficients.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slack {
     radians: f32,
@@ -143,8 +144,8 @@ impl Angle {
         Angle { radians, ..Angle::zero() }
     }
 
-    /// The angle of so many radians, which were rounded: the number that is meant may be off by `slack`. So it is no
-    /// decimal that somebody wrote, however few its digits.
+    /// The angle of so many radians, which were rounded: the number that is meant may be off by
+    /// `slack`. So it is no decimal that somebody wrote, however few its digits.
     #[must_use]
     pub fn rounded(radians: f64, slack: f64) -> Angle {
         let mut angle = Angle::rad(radians);
@@ -171,8 +172,9 @@ impl Angle {
         self.radians
     }
 
-    /// How far the angle that is meant may be from this one, because numbers were rounded on the way: at most so many
-    /// radians times the largest of 1 and the parameters' absolute values. 0 where nothing was.
+    /// How far the angle that is meant may be from this one, because numbers were rounded on the
+    /// way: at most so many radians times the largest of 1 and the parameters' absolute values. 0
+    /// where nothing was.
     ///
     /// ```
     /// use ketgrad_core::param::Angle;

@@ -9,8 +9,8 @@ use num_traits::CheckedAdd;
 use super::{
     Angle, Q,
     fraction::{
-        add_radians, dyadic, exact_mul, multiply_constant, multiply_radians, q_add, q_mul, q_times, q_to_f64,
-        reciprocal,
+        add_radians, dyadic, exact_mul, multiply_constant, multiply_radians, q_add, q_mul, q_times,
+        q_to_f64, reciprocal,
     },
     id::Name,
 };
@@ -140,8 +140,8 @@ impl Div<f64> for Angle {
     }
 }
 
-// One integer type only: with two, the type of `PI / 4` would stay open and `(PI / 4).clone()` would
-// not compile.
+// One integer type only: with two, the type of `PI / 4` would stay open and `(PI / 4).clone()`
+// would not compile.
 impl Mul<i64> for Angle {
     type Output = Angle;
     fn mul(self, n: i64) -> Angle {

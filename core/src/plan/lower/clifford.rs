@@ -1,6 +1,8 @@
-//! Pauli strings, and what Clifford gates make of them: `V P V^dagger` is a Pauli string again, with a sign.
+//! Pauli strings, and what Clifford gates make of them: `V P V^dagger` is a Pauli string again,
+//! with a sign.
 //!
-//! Source: S. Aaronson, D. Gottesman, "Improved simulation of stabilizer circuits", Phys. Rev. A 70, 052328 (2004).
+//! Source: S. Aaronson, D. Gottesman, "Improved simulation of stabilizer circuits", Phys. Rev. A
+//! 70, 052328 (2004).
 
 use super::matrices::{C, M2, multiply2};
 
@@ -27,8 +29,9 @@ pub(super) enum Clifford {
 }
 
 impl Clifford {
-    /// The gate on one qubit with this matrix, if it is a Clifford gate up to so much, and how far it is from one. Near the
-    /// identity only multiples of it are: thousands of small angles add up.
+    /// The gate on one qubit with this matrix, if it is a Clifford gate up to so much, and how far
+    /// it is from one. Near the identity only multiples of it are: thousands of small angles add
+    /// up.
     pub(super) fn one(qubit: usize, matrix: M2, tolerance: f64) -> Option<(Clifford, f64)> {
         let [a, b, c, d] = matrix;
         // The parts of V P V^dagger along X, Z and Y, for P = X, Z and Y, by its entries 00 and 01.
@@ -41,7 +44,10 @@ impl Clifford {
         for (image, parts) in images.iter_mut().zip([of_x, of_z, of_y]) {
             // A small angle shows in the parts that vanish, not in the one that is 1.
             let off = |k: usize| {
-                (parts[k].abs() - 1.0).abs().max(parts[(k + 1) % 3].abs()).max(parts[(k + 2) % 3].abs())
+                (parts[k].abs() - 1.0)
+                    .abs()
+                    .max(parts[(k + 1) % 3].abs())
+                    .max(parts[(k + 2) % 3].abs())
             };
             let at = (0..3).find(|k| off(*k) <= tolerance)?;
             *image = (at + 1, parts[at] < 0.0);
@@ -78,13 +84,14 @@ impl Clifford {
         }
     }
 
-    /// Whether it is on one qubit and does not leave each of X, Z and Y as it is up to a sign: amplitudes move along it,
-    /// and places that mean something else are not enough.
+    /// Whether it is on one qubit and does not leave each of X, Z and Y as it is up to a sign:
+    /// amplitudes move along it, and places that mean something else are not enough.
     pub(super) fn turns(&self) -> bool {
         matches!(self, Clifford::One { images, .. } if images[1].0 != 2)
     }
 
-    /// How far it is from a Pauli gate: 0 if it is one, 1 if it leaves Z as it is up to a sign, 2 otherwise.
+    /// How far it is from a Pauli gate: 0 if it is one, 1 if it leaves Z as it is up to a sign, 2
+    /// otherwise.
     pub(super) fn distance(&self) -> u8 {
         match self {
             Clifford::One { images: [(1, _), (2, _), _], .. } => 0,
@@ -101,7 +108,9 @@ impl Clifford {
     /// The angle of the phase that it is, if it is nothing else.
     pub(super) fn phase(&self) -> Option<f64> {
         match self {
-            Clifford::One { matrix, images: [(1, false), (2, false), _], .. } => Some(matrix[0].arg()),
+            Clifford::One { matrix, images: [(1, false), (2, false), _], .. } => {
+                Some(matrix[0].arg())
+            }
             _ => None,
         }
     }
@@ -190,10 +199,15 @@ mod tests {
         }
         // The identity is one where it has no rounding errors.
         let is_one = |u: &M2| u[1] + u[2] == C::default() && (u[0] - u[3]).norm() < TOLERANCE;
-        let ones = all.iter().filter(|u| !is_one(u) || u[0] == u[3]).flat_map(|u| [(0, *u), (1, *u)]);
-        let ones = ones.map(|(q, u)| Clifford::one(q, u, TOLERANCE * 16.0).expect("a Clifford gate").0);
+        let ones =
+            all.iter().filter(|u| !is_one(u) || u[0] == u[3]).flat_map(|u| [(0, *u), (1, *u)]);
+        let ones =
+            ones.map(|(q, u)| Clifford::one(q, u, TOLERANCE * 16.0).expect("a Clifford gate").0);
         let mut gates: Vec<Clifford> = ones.collect();
-        gates.extend([Clifford::Cx { control: 0, target: 1 }, Clifford::Cx { control: 1, target: 0 }]);
+        gates.extend([
+            Clifford::Cx { control: 0, target: 1 },
+            Clifford::Cx { control: 1, target: 0 },
+        ]);
         gates.push(Clifford::Cz(0, 1));
         for clifford in &gates {
             let v = gate(clifford);
@@ -202,7 +216,8 @@ mod tests {
                 let pauli = Pauli { x: at & 3, z: at >> 2 & 3, negative: at >> 4 == 1 };
                 let expected = multiply4(&multiply4(&v, &matrix(pauli)), &inverse);
                 let got = matrix(clifford.conjugate(pauli));
-                let off = expected.iter().zip(&got).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
+                let off =
+                    expected.iter().zip(&got).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
                 assert!(off < 1e-13, "{clifford:?} {pauli:?}: off by {off:e}");
             }
         }

@@ -4,14 +4,14 @@
 //! V e^{-i a/2 P} V^dagger = e^{-i a/2 V P V^dagger}
 //! h 0; sdg 1; h 1; cx 0,1; rz(a) 1; cx 0,1; h 0; h 1; s 1    =    e^{-i a/2 X0 Y1}
 //! ```
-//! Each Clifford gate looks back along the list for one that it can be multiplied with. It passes what it commutes with;
-//! rotations and inner products on its way become those of other strings. The product stands where the earlier gate stood,
-//! or nothing if it is the identity. So nothing is done where gates do not close, and what is around a chain of gates comes
-//! out string by string.
+//! Each Clifford gate looks back along the list for one that it can be multiplied with. It passes
+//! what it commutes with; rotations and inner products on its way become those of other strings.
+//! The product stands where the earlier gate stood, or nothing if it is the identity. So nothing is
+//! done where gates do not close, and what is around a chain of gates comes out string by string.
 //!
-//! A gate stays where it is if that would take more rotations along which amplitudes move than it saves, as H around many
-//! phases would, or a string on more qubits than a tile has room for; and if nothing is gained, as where it would only go
-//! to an earlier gate.
+//! A gate stays where it is if that would take more rotations along which amplitudes move than it
+//! saves, as H around many phases would, or a string on more qubits than a tile has room for; and
+//! if nothing is gained, as where it would only go to an earlier gate.
 //!
 //! Cost: each Clifford gate looks at those before it, and at [`WINDOW`] entries at most.
 
@@ -55,9 +55,10 @@ pub(super) struct Entries {
 }
 
 impl Entries {
-    /// Takes operators, and inner products between them, which stand in the order of the operators. No string gets wider
-    /// than `widest` qubits with X or Y. Of operators for which `known` says that they are no Clifford gates an angle may make
-    /// one, which is not taken for one then: the entries are those of other angles.
+    /// Takes operators, and inner products between them, which stand in the order of the operators.
+    /// No string gets wider than `widest` qubits with X or Y. Of operators for which `known` says
+    /// that they are no Clifford gates an angle may make one, which is not taken for one then: the
+    /// entries are those of other angles.
     pub(super) fn take<E: Element>(
         &mut self,
         operators: &[Operator<Complex<E>>],
@@ -94,8 +95,8 @@ impl Entries {
         self.list.extend(waiting.map(|(index, inner)| Entry::inner(index, inner)));
     }
 
-    /// The last gate that a gate at the end can be multiplied with, by its number among the gates, and their product, if that
-    /// pays.
+    /// The last gate that a gate at the end can be multiplied with, by its number among the gates,
+    /// and their product, if that pays.
     fn partner(&self, gate: &Clifford, widest: usize) -> Option<(usize, Option<Clifford>)> {
         let near = |at: &usize| at + WINDOW >= self.list.len();
         let mut gates = self.gates.iter().enumerate().rev().take_while(|(_, at)| near(at));
@@ -105,7 +106,8 @@ impl Entries {
         })?;
         let between = &self.list[self.gates[k] + 1..];
         let mut passed = false;
-        // Rotations along which amplitudes move that would be there afterwards, less those that are there now.
+        // Rotations along which amplitudes move that would be there afterwards, less those that are
+        // there now.
         let mut cost = i32::from(product.is_some_and(|p| p.turns()))
             - i32::from(gate.turns())
             - i32::from(other.turns());
@@ -127,12 +129,16 @@ impl Entries {
         }
         let simpler = match product {
             None => true,
-            Some(p) => p.distance() < gate.distance().max(other.distance()) || gate.turns() && other.turns(),
+            Some(p) => {
+                p.distance() < gate.distance().max(other.distance())
+                    || gate.turns() && other.turns()
+            }
         };
         (cost < 0 || cost == 0 && simpler || !passed).then_some((k, product))
     }
 
-    /// Takes a gate at the end of the list to the gate of this number, which their product replaces.
+    /// Takes a gate at the end of the list to the gate of this number, which their product
+    /// replaces.
     fn multiply(&mut self, k: usize, gate: &Clifford, product: Option<Clifford>) {
         let at = self.gates[k];
         self.list[at + 1..]
@@ -143,8 +149,10 @@ impl Entries {
             Some(product) => self.list[at] = Entry::of(Kind::Clifford(product)),
             None => {
                 let gone = self.list.remove(at);
-                if let (Clifford::One { matrix: a, .. }, Kind::Clifford(Clifford::One { matrix: b, .. })) =
-                    (gate, gone.kind)
+                if let (
+                    Clifford::One { matrix: a, .. },
+                    Kind::Clifford(Clifford::One { matrix: b, .. }),
+                ) = (gate, gone.kind)
                 {
                     // The identity but for this.
                     self.angle += BinaryAngle::from_radians((a[0] * b[0] + a[1] * b[2]).arg());
@@ -156,8 +164,8 @@ impl Entries {
     }
 }
 
-/// The product `a b` of two gates on the same qubits as one gate, `None` for the identity up to a phase; or nothing if
-/// they are not on the same qubits, or of two kinds.
+/// The product `a b` of two gates on the same qubits as one gate, `None` for the identity up to a
+/// phase; or nothing if they are not on the same qubits, or of two kinds.
 #[expect(clippy::option_option, reason = "no gate is another thing than no product")]
 fn product(a: &Clifford, b: &Clifford) -> Option<Option<Clifford>> {
     match (a, b) {
@@ -165,7 +173,9 @@ fn product(a: &Clifford, b: &Clifford) -> Option<Option<Clifford>> {
             let product = a.after(b)?;
             Some(if product.phase().is_some() { None } else { Some(product) })
         }
-        (Clifford::Cz(a, b), Clifford::Cz(c, d)) => (1 << a | 1 << b == 1usize << c | 1 << d).then_some(None),
+        (Clifford::Cz(a, b), Clifford::Cz(c, d)) => {
+            (1 << a | 1 << b == 1usize << c | 1 << d).then_some(None)
+        }
         (Clifford::Cx { .. }, Clifford::Cx { .. }) => (a == b).then_some(None),
         _ => None,
     }
@@ -210,7 +220,9 @@ impl Entry {
     fn of(kind: Kind) -> Entry {
         let (moving, reading) = match &kind {
             Kind::Clifford(gate) => gate.qubits(),
-            Kind::Rotation { pauli, .. } | Kind::Inner { pauli, .. } => (pauli.x, pauli.z & !pauli.x),
+            Kind::Rotation { pauli, .. } | Kind::Inner { pauli, .. } => {
+                (pauli.x, pauli.z & !pauli.x)
+            }
             Kind::Other => (0, 0),
         };
         Entry { kind, given: None, moving, reading }
@@ -244,7 +256,9 @@ impl Entry {
             Kind::Clifford(_) | Kind::Other => return,
         };
         let (Kind::Rotation { pauli, .. } | Kind::Inner { pauli, .. }) = self.kind else { return };
-        let (Kind::Rotation { pauli: new, .. } | Kind::Inner { pauli: new, .. }) = kind else { return };
+        let (Kind::Rotation { pauli: new, .. } | Kind::Inner { pauli: new, .. }) = kind else {
+            return;
+        };
         if new != pauli {
             *self = Entry::of(kind);
         }

@@ -1,4 +1,5 @@
-//! Other numbers in a known structure: what an angle has made simpler than usual is written as usual.
+//! Other numbers in a known structure: what an angle has made simpler than usual is written as
+//! usual.
 
 use super::{Lowered, Op};
 use crate::plan::BinaryAngle;
@@ -7,7 +8,9 @@ impl Op {
     /// The operation of the same structure that does nothing.
     fn idle(&self) -> Option<Op> {
         match *self {
-            Op::Rotation { qubit, .. } => Some(Op::Rotation { qubit, tan: 0.0, sign: false, flip: false }),
+            Op::Rotation { qubit, .. } => {
+                Some(Op::Rotation { qubit, tan: 0.0, sign: false, flip: false })
+            }
             Op::Turn { x, z, .. } => Some(Op::Turn { x, z, tan: 0.0, flip: false }),
             Op::Phase { mask, .. } => Some(Op::Phase { mask, angle: BinaryAngle::ZERO }),
             _ => None,
@@ -17,7 +20,9 @@ impl Op {
     /// It, written with the structure of another operation.
     fn like(&self, other: &Op) -> Option<Op> {
         match (self, other) {
-            (&Op::Pauli { qubit, sign, flip }, Op::Rotation { qubit: same, .. }) if qubit == *same => {
+            (&Op::Pauli { qubit, sign, flip }, Op::Rotation { qubit: same, .. })
+                if qubit == *same =>
+            {
                 Some(Op::Rotation { qubit, tan: 0.0, sign, flip })
             }
             (&Op::Pauli { qubit, sign: true, flip: false }, &Op::Phase { mask, .. })
@@ -31,8 +36,9 @@ impl Op {
 }
 
 impl Lowered {
-    /// Writes the operations with the structure of others, where a rotation or a phase that an angle has made vanish is
-    /// one that does nothing. False if that cannot be; what is here is of no use then.
+    /// Writes the operations with the structure of others, where a rotation or a phase that an
+    /// angle has made vanish is one that does nothing. False if that cannot be; what is here is of
+    /// no use then.
     pub(in crate::plan) fn fit(&mut self, known: &[Op]) -> bool {
         let ops = &mut self.ops;
         let mut rest = ops.len();
@@ -48,7 +54,8 @@ impl Lowered {
         while left > 0 {
             let wanted = &known[left - 1];
             // A phase and then Paulis, wanted the other way round.
-            if let [.., Op::Phase { mask, angle }, pauli @ Op::Pauli { qubit, flip, .. }] = &ops[..rest]
+            if let [.., Op::Phase { mask, angle }, pauli @ Op::Pauli { qubit, flip, .. }] =
+                &ops[..rest]
                 && *mask == 1 << qubit
                 && let [.., rotation, Op::Phase { mask: same, .. }] = &known[..left]
                 && mask == same

@@ -49,7 +49,8 @@ impl Kind {
             }
             let diagonal = matches!(operator.shape(), Shape::Phase(_) | Shape::Diagonal(_));
             return match diagonal {
-                true => Turned::of_parity(1 << qubit, matrix[0], matrix[3], tolerance).map(Turned::entry),
+                true => Turned::of_parity(1 << qubit, matrix[0], matrix[3], tolerance)
+                    .map(Turned::entry),
                 false => None,
             };
         }
@@ -76,7 +77,9 @@ impl Kind {
                 let parity = at(fixed) == Some(even) && at(fixed & !a) == Some(odd);
                 Turned::of_parity(fixed, even, odd, tolerance).filter(|_| parity).map(Turned::entry)
             }
-            (Shape::Dense { matrix, offsets }, 2) => exchange(matrix, offsets, tolerance).map(Turned::entry),
+            (Shape::Dense { matrix, offsets }, 2) => {
+                exchange(matrix, offsets, tolerance).map(Turned::entry)
+            }
             _ => None,
         }
     }
@@ -108,8 +111,8 @@ impl Turned {
 
     /// `a + b P` for the string P with the masks x and z, if it is a rotation up to so much.
     fn of_sum(x: usize, z: usize, a: C, b: C, tolerance: f64) -> Option<Turned> {
-        // a = e^{i phase} cos, b = -i e^{i phase} sin. The larger of the two tells the phase: the argument of the other one
-        // may be noise. No phase where the angle can say it.
+        // a = e^{i phase} cos, b = -i e^{i phase} sin. The larger of the two tells the phase: the
+        // argument of the other one may be noise. No phase where the angle can say it.
         let sine = b * C::new(0.0, 1.0);
         let phase = match a.norm_sqr() >= b.norm_sqr() {
             true if a.im == 0.0 => 0.0,
@@ -136,8 +139,12 @@ impl Turned {
     }
 }
 
-/// An operator about a Pauli string as a rotation, and the qubits that control it; if it is one, and no wider than may be.
-pub(super) fn string<E: Element>(operator: &Operator<Complex<E>>, widest: usize) -> Option<(Turned, usize)> {
+/// An operator about a Pauli string as a rotation, and the qubits that control it; if it is one,
+/// and no wider than may be.
+pub(super) fn string<E: Element>(
+    operator: &Operator<Complex<E>>,
+    widest: usize,
+) -> Option<(Turned, usize)> {
     let tolerance = TOLERANCE * Into::<f64>::into(E::EPSILON);
     match operator.shape() {
         Shape::Parity { z, factors: [even, odd] } => {
@@ -154,12 +161,18 @@ pub(super) fn string<E: Element>(operator: &Operator<Complex<E>>, widest: usize)
 }
 
 /// `a + b P` with P one of XX, YY, XY, YX, as RXX and RYY are.
-fn exchange<E: Element>(matrix: &[Complex<E>], offsets: &[usize], tolerance: f64) -> Option<Turned> {
+fn exchange<E: Element>(
+    matrix: &[Complex<E>],
+    offsets: &[usize],
+    tolerance: f64,
+) -> Option<Turned> {
     let (&[_, low, high, both], &[a, .., _]) = (offsets, matrix) else { return None };
     let at = |row: usize, column: usize| matrix[4 * row + column];
     let b = at(3, 0);
     let elsewhere = |k: &usize| k / 4 != k % 4 && (k / 4) ^ (k % 4) != 3;
-    if (1..4).any(|j| at(j, j) != a) || (0..16).filter(elsewhere).any(|k| !matrix[k].is_exact_zero()) {
+    if (1..4).any(|j| at(j, j) != a)
+        || (0..16).filter(elsewhere).any(|k| !matrix[k].is_exact_zero())
+    {
         return None;
     }
     // P|j> = i^|z| (-1)^{z.j} |3 - j>

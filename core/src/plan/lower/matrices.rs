@@ -40,7 +40,8 @@ pub(super) fn eigen(u: &M2) -> (M2, [C; 2]) {
     let difference = (u[0] - u[3]) * 0.5;
     let root = (difference * difference + u[1] * u[2]).sqrt();
     // Of the two signs the one that does not cancel in `value - u[3]`.
-    let root = if (difference + root).norm_sqr() >= (difference - root).norm_sqr() { root } else { -root };
+    let root =
+        if (difference + root).norm_sqr() >= (difference - root).norm_sqr() { root } else { -root };
     let value = mean + root;
     // (U - value) v = 0 for v = (value - u11, u10); the other eigenvector is orthogonal to it.
     let v = [difference + root, u[2]];

@@ -1,4 +1,5 @@
-//! Permutations of indices: X, CX and SWAP where they are affine over GF(2), one exchange of two indices otherwise.
+//! Permutations of indices: X, CX and SWAP where they are affine over GF(2), one exchange of two
+//! indices otherwise.
 
 use smallvec::SmallVec;
 
@@ -13,7 +14,8 @@ impl Lowering {
             return false;
         }
         let moved = |from: usize| {
-            let found = cycles.iter().find_map(|c| c.iter().position(|f| f.0 == from).map(|k| (c, k)));
+            let found =
+                cycles.iter().find_map(|c| c.iter().position(|f| f.0 == from).map(|k| (c, k)));
             found.map_or((from, C::new(1.0, 0.0)), |(c, k)| (c[(k + 1) % c.len()].0, c[k].1))
         };
         let origin = moved(0).0;
@@ -37,7 +39,8 @@ impl Lowering {
         true
     }
 
-    /// One exchange of two indices: CX brings them next to each other, H makes the X between them a Z.
+    /// One exchange of two indices: CX brings them next to each other, H makes the X between them a
+    /// Z.
     fn transposition(&mut self, mask: usize, cycles: &[Factors]) -> bool {
         let &[(a, fa), (b, fb)] = (match cycles {
             [cycle] => cycle.as_slice(),
@@ -82,7 +85,8 @@ impl Lowering {
             }
             return;
         }
-        // Rows are reduced to the identity by adding rows to rows; the map is these steps, last first.
+        // Rows are reduced to the identity by adding rows to rows; the map is these steps, last
+        // first.
         let mut steps: SmallVec<[(usize, usize); 16]> = SmallVec::new();
         let mut add = |columns: &mut Bits, from: usize, to: usize| {
             columns.iter_mut().for_each(|c| *c ^= (*c >> from & 1) << to);

@@ -7,8 +7,14 @@ use crate::{
 };
 
 impl Lowering {
-    /// A rotation where others have these values: `(1 +- Z) / 2` for each control in its angle; false for too many of them.
-    pub(super) fn controlled_rotation(&mut self, turned: &Turned, controls: usize, value: usize) -> bool {
+    /// A rotation where others have these values: `(1 +- Z) / 2` for each control in its angle;
+    /// false for too many of them.
+    pub(super) fn controlled_rotation(
+        &mut self,
+        turned: &Turned,
+        controls: usize,
+        value: usize,
+    ) -> bool {
         let subsets = 1usize << controls.count_ones().min(MAX_PHASE_BITS);
         if controls.count_ones() >= MAX_PHASE_BITS {
             return false;
@@ -35,7 +41,8 @@ impl Lowering {
         if x == 0 {
             match z.is_power_of_two() {
                 true => {
-                    let phases = [C::cis(-0.5 * angle), C::default(), C::default(), C::cis(0.5 * angle)];
+                    let phases =
+                        [C::cis(-0.5 * angle), C::default(), C::default(), C::cis(0.5 * angle)];
                     self.wait(z.trailing_zeros() as usize, phases, false);
                 }
                 false => {

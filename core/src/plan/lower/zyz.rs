@@ -4,13 +4,15 @@
 //! u = e^{i phase} [X] diag(1, e^{i after}) c [1 -t; t 1] diag(1, e^{i before}),    0 <= t <= 1,  c = 1/sqrt(1 + t^2)
 //! ```
 //! # Error
-//! After the exchange of its rows, if t would exceed 1, `u = [a b; c d]` has |a|, |d| >= 1/sqrt 2 up to rounding, so that
-//! `phase = arg a` and `before + after = arg d - arg a` are known to a few eps. `arg b` and `arg c` are noise where b and c
-//! are: if |c| is of the size of the rounding error of c, `arg c` is off by anything. So only one of them is asked,
-//! that of the larger entry, and the other angle follows from the sum. Let delta be the distance of u from a unitary matrix.
-//! The entry that was asked is then right to eps; the other one is `-conj(c) d / conj(a)` by orthogonality, up to
-//! sqrt 2 delta, whatever its angle; the diagonal does not depend on the split of the sum at all. So the product
-//! of the factors differs from u by at most 2 delta and a few eps.
+//! After the exchange of its rows, if t would exceed 1, `u = [a b; c d]` has |a|, |d| >= 1/sqrt 2
+//! up to rounding, so that `phase = arg a` and `before + after = arg d - arg a` are known to a few
+//! eps. `arg b` and `arg c` are noise where b and c are: if |c| is of the size of the rounding
+//! error of c, `arg c` is off by anything. So only one of them is asked, that of the larger entry,
+//! and the other angle follows from the sum. Let delta be the distance of u from a unitary matrix.
+//! The entry that was asked is then right to eps; the other one is `-conj(c) d / conj(a)` by
+//! orthogonality, up to sqrt 2 delta, whatever its angle; the diagonal does not depend on the split
+//! of the sum at all. So the product of the factors differs from u by at most 2 delta and a few
+//! eps.
 
 use super::matrices::{C, M2};
 use crate::plan::BinaryAngle;
@@ -56,7 +58,12 @@ impl Zyz {
             true => [first, C::default(), C::default(), last],
             false => {
                 let sin = tan * cos;
-                [first * cos, (phase + before).cis() * -sin, (phase + after).cis() * sin, last * cos]
+                [
+                    first * cos,
+                    (phase + before).cis() * -sin,
+                    (phase + after).cis() * sin,
+                    last * cos,
+                ]
             }
         };
         if flip { exchange_rows(&u) } else { u }
@@ -80,7 +87,8 @@ mod tests {
     use super::*;
     use crate::plan::lower::matrices::{distance, multiply2};
 
-    /// Products of gates of the set Clifford+T come back to diagonal and antidiagonal ones, up to rounding.
+    /// Products of gates of the set Clifford+T come back to diagonal and antidiagonal ones, up to
+    /// rounding.
     #[test]
     fn products_of_noisy_entries_come_back() {
         let r = 0.5f64.sqrt();

@@ -1,22 +1,25 @@
 //! Dense blocks on two bits of a tile: 4x4 matrices, and factored ones.
 //!
-//! A matrix takes 16 products for each part of an amplitude. A factored block (see `plan::lower::canonical`)
+//! A matrix takes 16 products for each part of an amplitude. A factored block (see
+//! `plan::lower::canonical`)
 //!
 //! ```text
 //! e^{i phase} e^{i (x XX + y YY + z ZZ)} (Rz Ry Rz (x) Rz Ry Rz)
 //!   = e^{i phase'} N D2 R1 R0 D1,    D1, D2 diagonal, R0, R1 real rotations,
 //!   N = cos + i sin between 00 and 11 (angle x - y) and between 01 and 10 (angle x + y)
 //! ```
-//! takes 11 (12 with bits within registers): each factor but the last is divided by its cosines, row by row,
+//! takes 11 (12 with bits within registers): each factor but the last is divided by its cosines,
+//! row by row,
 //!
 //! ```text
 //! D:  (x, y) -> (x - t y, y + t x)        t = tan of the row's angle, 0 for the first row
 //! R:  a_s    -> a_s -+ tan (c_s' / c_s) a_s'      c the cosines of row s so far, s' the other row
 //! N:  (x_s, y_s) -> (a x_s - b y_s', a y_s + b x_s')     a = c_s cos, b = c_s' sin
 //! ```
-//! and N, which has two products anyway, puts all cosines back. A tangent may be large: it makes a large number that is
-//! divided by as much later, and nothing cancels. Where one is beyond [`MAX_TANGENT`] the matrix is used as it is, and where
-//! the product of the factors is not the matrix up to rounding.
+//! and N, which has two products anyway, puts all cosines back. A tangent may be large: it makes a
+//! large number that is divided by as much later, and nothing cancels. Where one is beyond
+//! [`MAX_TANGENT`] the matrix is used as it is, and where the product of the factors is not the
+//! matrix up to rounding.
 
 use num_complex::Complex;
 
@@ -29,7 +32,8 @@ use crate::{
 /// Beyond this a product of tangents and cosines may leave the range of `f32`.
 const MAX_TANGENT: f64 = 1e4;
 
-/// The registers of coefficients for each row of a factored block: D1, R0, R1, D2, and the two of N.
+/// The registers of coefficients for each row of a factored block: D1, R0, R1, D2, and the two of
+/// N.
 const FACTORED_COEFFICIENTS: usize = 6;
 
 /// A dense 4x4 block on tile bits.
@@ -47,15 +51,20 @@ pub(super) struct Block<E> {
     pub(super) factored: bool,
     /// How far the product of its factors is from the matrix.
     pub(super) deviation: f64,
-    /// For each row, column and lane exchange, the real and the imaginary parts of the lanes' coefficients. Of a factored
-    /// block: for each of its coefficients and each row, the lanes.
+    /// For each row, column and lane exchange, the real and the imaginary parts of the lanes'
+    /// coefficients. Of a factored block: for each of its coefficients and each row, the lanes.
     pub(super) coefficients: Buffer<E>,
     pub(super) table: Vec<u32>,
 }
 
 impl<E: Element> Block<E> {
     /// On tile bits low < high, without numbers yet.
-    pub(super) fn new(source: usize, bits: [usize; 2], tile_bits: usize, lane_bits: usize) -> Block<E> {
+    pub(super) fn new(
+        source: usize,
+        bits: [usize; 2],
+        tile_bits: usize,
+        lane_bits: usize,
+    ) -> Block<E> {
         let on = |row: bool| -> Vec<usize> {
             (0..4usize)
                 .filter(|set| (0..2).all(|i| set >> i & 1 == 0 || (bits[i] >= lane_bits) == row))
@@ -90,8 +99,8 @@ impl<E: Element> Block<E> {
         }
     }
 
-    /// Takes the numbers of a matrix, by its factors if it has some up to so many eps. What is left is to be multiplied by
-    /// `e^{i angle}`; gives this angle.
+    /// Takes the numbers of a matrix, by its factors if it has some up to so many eps. What is left
+    /// is to be multiplied by `e^{i angle}`; gives this angle.
     pub(super) fn fill(
         &mut self,
         matrix: &[Complex<f64>; 16],
@@ -136,11 +145,15 @@ impl<E: Element> Block<E> {
     fn fill_factored(&mut self, numbers: &Numbers, lane_bits: usize) {
         let Block { bits, row_sets, coefficients, .. } = self;
         let lanes = 1usize << lane_bits;
-        let used =
-            coefficients.as_mut_slice().iter_mut().take(FACTORED_COEFFICIENTS * row_sets.len() * lanes);
+        let used = coefficients
+            .as_mut_slice()
+            .iter_mut()
+            .take(FACTORED_COEFFICIENTS * row_sets.len() * lanes);
         for (i, coefficient) in used.enumerate() {
-            let (kind, row, lane) = (i / lanes / row_sets.len(), i / lanes % row_sets.len(), i % lanes);
-            *coefficient = E::round_from(numbers.of[kind][row_sets[row] | Self::own(*bits, lane, lane_bits)]);
+            let (kind, row, lane) =
+                (i / lanes / row_sets.len(), i / lanes % row_sets.len(), i % lanes);
+            *coefficient =
+                E::round_from(numbers.of[kind][row_sets[row] | Self::own(*bits, lane, lane_bits)]);
         }
     }
 }
@@ -152,7 +165,8 @@ struct Numbers {
 }
 
 impl Numbers {
-    /// Those of a matrix that is a factored block up to so much, and how far their product is from it.
+    /// Those of a matrix that is a factored block up to so much, and how far their product is from
+    /// it.
     fn of(matrix: &[Complex<f64>; 16], tolerance: f64) -> Option<(Numbers, f64)> {
         let numbers = Numbers::new(&Factored::new(matrix)?)?;
         let off = distance(&numbers.product(), matrix);

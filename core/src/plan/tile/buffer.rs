@@ -23,7 +23,8 @@ impl<E: Element> Buffer<E> {
         Buffer { lines: vec![Line([0; 64]); lines.max(1)], len, element: PhantomData }
     }
 
-    /// As long as wanted, with any numbers in it; from memory that has been used before, if there is some.
+    /// As long as wanted, with any numbers in it; from memory that has been used before, if there
+    /// is some.
     pub(super) fn reused(len: usize, pool: &mut Pool<E>) -> Buffer<E> {
         match pool.buffers.pop() {
             Some(Buffer { mut lines, .. }) => {
@@ -47,14 +48,14 @@ impl<E: Element> Buffer<E> {
     }
 
     pub(super) fn as_mut_slice(&mut self) -> &mut [E] {
-        // SAFETY: the lines hold at least `len` numbers, any bytes are a float (`Element` is sealed: f32 and
-        // f64), and the borrow is unique.
+        // SAFETY: the lines hold at least `len` numbers, any bytes are a float (`Element` is
+        // sealed: f32 and f64), and the borrow is unique.
         unsafe { slice::from_raw_parts_mut(self.as_mut_ptr(), self.len) }
     }
 }
 
-/// Buffers that are no longer needed. New memory comes from the system page by page, which takes longer than
-/// filling it.
+/// Buffers that are no longer needed. New memory comes from the system page by page, which takes
+/// longer than filling it.
 pub(in crate::plan) struct Pool<E> {
     buffers: Vec<Buffer<E>>,
     angles: Vec<BinaryAngle>,

@@ -1,10 +1,10 @@
 //! From the places of a stage (see `plan::layout`) to loops over a tile.
 //!
 //! # Order
-//! Operations fall into levels: all phases that commute with what is before them, then rotations that
-//! commute, then dense blocks. Rotations along up to three row vectors and three lane vectors share a sweep;
-//! the phases before them are multiplied as the first of these sweeps loads. Those along one vector are taken together, see
-//! `multiplex`.
+//! Operations fall into levels: all phases that commute with what is before them, then rotations
+//! that commute, then dense blocks. Rotations along up to three row vectors and three lane vectors
+//! share a sweep; the phases before them are multiplied as the first of these sweeps loads. Those
+//! along one vector are taken together, see `multiplex`.
 
 use num_complex::Complex;
 
@@ -34,7 +34,8 @@ pub(in crate::plan) struct TileStage<E> {
     pub(super) bits: usize,
     /// Index bits outside of the tile.
     pub(super) outside: usize,
-    /// The index bits in which the tiles differ that are worked on: where another bit is 1 outside of the tile, it is zero.
+    /// The index bits in which the tiles differ that are worked on: where another bit is 1 outside
+    /// of the tile, it is zero.
     tiles: usize,
     /// Index bits within the tile where amplitudes are zero before the stage.
     pub(super) dead: usize,
@@ -43,8 +44,8 @@ pub(in crate::plan) struct TileStage<E> {
     pub(super) steps: Vec<Step<E>>,
     /// Phases of whole tiles: (outer parity, angle).
     pub(super) constants: Vec<(usize, BinaryAngle)>,
-    /// The order in which tiles are worked through: those that use the same variants of tables follow each
-    /// other. Empty for the order of their indices.
+    /// The order in which tiles are worked through: those that use the same variants of tables
+    /// follow each other. Empty for the order of their indices.
     pub(super) order: Vec<u32>,
     /// What all amplitudes are multiplied by.
     pub(super) scale: Complex<f64>,
@@ -99,8 +100,9 @@ pub(super) struct Turn {
 /// An operation and its number in the layout.
 pub(super) type Item<'a> = (usize, &'a Placed);
 
-/// Takes operations as long as those that come next may commute with all that are there: not where amplitudes move along
-/// vectors that span a tile, for then something is in the way of any other, and no more than a window of those that move.
+/// Takes operations as long as those that come next may commute with all that are there: not where
+/// amplitudes move along vectors that span a tile, for then something is in the way of any other,
+/// and no more than a window of those that move.
 fn refill<'a>(
     rest: &mut Vec<Item<'a>>,
     waiting: &mut impl Iterator<Item = Item<'a>>,
@@ -134,8 +136,8 @@ fn refill<'a>(
     }
 }
 
-/// Moves what can go first out of a list: everything that `wanted` takes and that conflicts with nothing
-/// left behind, nor with what has been taken (phases never do among themselves).
+/// Moves what can go first out of a list: everything that `wanted` takes and that conflicts with
+/// nothing left behind, nor with what has been taken (phases never do among themselves).
 fn split<'a>(
     ops: Vec<Item<'a>>,
     looks_change: bool,
@@ -157,9 +159,9 @@ fn split<'a>(
     (first, rest)
 }
 
-/// Compiles a stage for an instruction set that the processor has. `live`: the tiles that are worked on differ in these
-/// qubits only. `found`: within them no others are 1 before the stage; those of the lanes are among them. `looks_change`:
-/// whether the order of inner products matters.
+/// Compiles a stage for an instruction set that the processor has. `live`: the tiles that are
+/// worked on differ in these qubits only. `found`: within them no others are 1 before the stage;
+/// those of the lanes are among them. `looks_change`: whether the order of inner products matters.
 pub(in crate::plan) fn compile<E: Element>(
     layout: Layout,
     (live, found): (usize, usize),
@@ -256,7 +258,8 @@ impl<E: Element> TileStage<E> {
         self.scale *= angle.cis();
     }
 
-    /// The sum over all steps of how far they may be from the operations that they stand for, by their largest entries.
+    /// The sum over all steps of how far they may be from the operations that they stand for, by
+    /// their largest entries.
     pub(in crate::plan) fn deviation(&self) -> f64 {
         let off = |step: &Step<E>| match step {
             Step::Dense(block) => block.deviation,
@@ -270,7 +273,9 @@ impl<E: Element> TileStage<E> {
         let signs: Vec<usize> = self
             .steps
             .iter()
-            .filter_map(|step| if let Step::Sweep(sweep) = step { sweep.phases.as_ref() } else { None })
+            .filter_map(
+                |step| if let Step::Sweep(sweep) = step { sweep.phases.as_ref() } else { None },
+            )
             .flat_map(Phases::signs)
             .collect();
         if signs.is_empty() {
@@ -303,13 +308,18 @@ impl<E: Element> TileStage<E> {
             }
             let (looks, after) = split(rest, looks_change, |op| matches!(op, Placed::Inner(_)));
             let scaled = |look: &Look| Look { weight: look.weight * scale, ..*look };
-            let looks = looks
-                .into_iter()
-                .filter_map(|(k, op)| if let Placed::Inner(l) = op { Some((k, scaled(l))) } else { None });
+            let looks = looks.into_iter().filter_map(|(k, op)| {
+                if let Placed::Inner(l) = op { Some((k, scaled(l))) } else { None }
+            });
             let looks: Vec<(usize, Look)> = looks.collect();
             if !looks.is_empty() {
                 self.flops += 4.0 * looks.len() as f64;
-                self.steps.push(Step::Inner(Inners::new(looks, self.bits, lane_bits, looks_change)));
+                self.steps.push(Step::Inner(Inners::new(
+                    looks,
+                    self.bits,
+                    lane_bits,
+                    looks_change,
+                )));
             }
             rest = after;
             let (level, after) = split(rest, looks_change, |op| matches!(op, Placed::Phase(_)));
@@ -317,7 +327,8 @@ impl<E: Element> TileStage<E> {
                 .into_iter()
                 .filter_map(|(k, op)| if let Placed::Phase(p) = op { Some((k, *p)) } else { None })
                 .collect();
-            let mut phases = Some(Phases::new(self.bits, &level, &mut self.constants, options.set, pool));
+            let mut phases =
+                Some(Phases::new(self.bits, &level, &mut self.constants, options.set, pool));
             if phases.as_ref().is_some_and(Phases::is_empty) {
                 // Each of them is constant in a tile.
                 self.whole.extend(level.iter().map(|(source, _)| *source));
@@ -326,7 +337,8 @@ impl<E: Element> TileStage<E> {
             if let Some(p) = &phases {
                 self.flops += 6.0 * p.tables() as f64 + if p.has_product() { 12.0 } else { 0.0 };
             }
-            let (mut turns, after) = split(after, looks_change, |op| matches!(op, Placed::Rotation { .. }));
+            let (mut turns, after) =
+                split(after, looks_change, |op| matches!(op, Placed::Rotation { .. }));
             let mut groups = Vec::new();
             while let Some(mut group) = Multiplexed::take(&mut turns, self.bits, lane_bits) {
                 self.scale *= group.fill(&ops, 1 << lane_bits);
@@ -341,7 +353,8 @@ impl<E: Element> TileStage<E> {
                 turns = left;
             }
             self.steps.append(&mut groups);
-            let (blocks, after) = split(after, looks_change, |op| matches!(op, Placed::Dense { .. }));
+            let (blocks, after) =
+                split(after, looks_change, |op| matches!(op, Placed::Dense { .. }));
             for (source, block) in blocks {
                 if let Placed::Dense { low, high, matrix } = block {
                     let mut block = Block::new(source, [*low, *high], self.bits, lane_bits);
@@ -396,7 +409,8 @@ impl<E: Element> TileStage<E> {
         }
         let rows = on_rows.len();
         let all: Vec<(usize, Line, f64)> = on_rows.into_iter().chain(on_lanes).collect();
-        let vectors: Vec<usize> = all[..rows].iter().map(|(_, line, _)| line.vector >> lane_bits).collect();
+        let vectors: Vec<usize> =
+            all[..rows].iter().map(|(_, line, _)| line.vector >> lane_bits).collect();
         let signs: Vec<usize> = all.iter().map(|(_, line, _)| line.inner >> lane_bits).collect();
         let mut sweep = Sweep {
             rows,

@@ -18,9 +18,14 @@ pub(super) struct Exit {
 /// The frame of the tile's qubits when the stage is over.
 pub(super) fn exit(lines: &[Line], lane_bits: usize) -> Exit {
     let image = |y: usize| {
-        lines.iter().enumerate().fold(0, |p, (i, line)| if y >> i & 1 == 1 { p ^ line.vector } else { p })
+        lines
+            .iter()
+            .enumerate()
+            .fold(0, |p, (i, line)| if y >> i & 1 == 1 { p ^ line.vector } else { p })
     };
-    let rows = (0..1usize << (lines.len() - lane_bits)).map(|row| image(row << lane_bits) as u32).collect();
+    let rows = (0..1usize << (lines.len() - lane_bits))
+        .map(|row| image(row << lane_bits) as u32)
+        .collect();
     let lanes = (0..1usize << lane_bits).map(image).collect();
     let mut exit = Exit { rows, lanes, shifts: Vec::with_capacity(lines.len()) };
     exit.shift(lines);
@@ -48,7 +53,8 @@ pub(super) struct Signs {
 impl Signs {
     pub(super) fn new(layout: &Layout) -> Signs {
         let apart = layout.exit.iter().map(|line| odd(line.vector & layout.signs.inner));
-        let written = apart.enumerate().fold(0, |mask, (i, negative)| mask | usize::from(negative) << i);
+        let written =
+            apart.enumerate().fold(0, |mask, (i, negative)| mask | usize::from(negative) << i);
         Signs { places: layout.signs, written }
     }
 
@@ -57,8 +63,8 @@ impl Signs {
         self.places.inner | self.places.outer | self.written != 0
     }
 
-    /// Whether the amplitude of logical index 0 is negated in the tile at index `outer`, where it is read from the place
-    /// `shift`.
+    /// Whether the amplitude of logical index 0 is negated in the tile at index `outer`, where it
+    /// is read from the place `shift`.
     pub(super) fn negates(&self, outer: usize, shift: usize) -> bool {
         odd(self.places.outer & outer) ^ odd(self.places.inner & shift)
     }

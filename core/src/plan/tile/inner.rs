@@ -1,15 +1,15 @@
 //! Inner products `<lambda|P|psi>` of two tiles with Pauli strings.
 //!
-//! In the frame of a stage (see `compile`) a string of logical qubits is a string of places: with the vector x and
-//! the parity z,
+//! In the frame of a stage (see `compile`) a string of logical qubits is a string of places: with
+//! the vector x and the parity z,
 //!
 //! ```text
 //! <lambda|P|psi> = i^k sum_p (-1)^{z.p + outer.o + flip} conj(lambda[p + x]) psi[p].
 //! ```
 //! Strings without x share the products `conj(lambda[p]) psi[p]`: their sums with all signs are one
-//! Walsh-Hadamard transform. The others are taken in groups whose vectors connect up to 2^5 rows: these are
-//! copied once into the first cache and read there by each string. Where several have the same x and their order does not
-//! matter, see `shared`.
+//! Walsh-Hadamard transform. The others are taken in groups whose vectors connect up to 2^5 rows:
+//! these are copied once into the first cache and read there by each string. Where several have the
+//! same x and their order does not matter, see `shared`.
 //!
 //! Rotations leave the scratch too large by a known real factor, which `weight` takes back.
 #![expect(unsafe_code, reason = "vector registers are read from and written to addresses")]
@@ -73,12 +73,20 @@ pub(super) struct Line {
 }
 
 impl Inners {
-    /// The inner products that are looked at in one place. `alone`: whether each string is wanted by itself.
-    pub(super) fn new(looks: Vec<(usize, Look)>, bits: usize, lane_bits: usize, alone: bool) -> Inners {
+    /// The inner products that are looked at in one place. `alone`: whether each string is wanted
+    /// by itself.
+    pub(super) fn new(
+        looks: Vec<(usize, Look)>,
+        bits: usize,
+        lane_bits: usize,
+        alone: bool,
+    ) -> Inners {
         let rows = 1usize << (bits - lane_bits);
         let (diagonal, mut rest): (Vec<_>, Vec<_>) = looks.into_iter().partition(|(_, l)| l.x == 0);
         let mut shared = Vec::new();
-        while let Some(strings) = (!alone).then(|| Shared::take(&mut rest, bits, lane_bits)).flatten() {
+        while let Some(strings) =
+            (!alone).then(|| Shared::take(&mut rest, bits, lane_bits)).flatten()
+        {
             shared.push(strings);
         }
         let mut groups = Vec::new();
@@ -148,7 +156,10 @@ impl Inners {
 impl Group {
     fn new(looks: Vec<(usize, Look)>, vectors: &[usize], rows: usize, lane_bits: usize) -> Group {
         let sum = |set: usize| {
-            vectors.iter().enumerate().fold(0, |row, (i, v)| if set >> i & 1 == 1 { row ^ v } else { row })
+            vectors
+                .iter()
+                .enumerate()
+                .fold(0, |row, (i, v)| if set >> i & 1 == 1 { row ^ v } else { row })
         };
         let offsets: Vec<usize> = (0..1 << vectors.len()).map(sum).collect();
         let line = |(source, look): (usize, Look)| {
@@ -240,7 +251,8 @@ pub(super) unsafe fn transform<S: Simd>(at: *mut S::Elem, rows: usize) {
             for block in (0..rows).step_by(4 * half) {
                 for first in block..block + half {
                     let row = |k: usize| at.add((first + k * half) * S::LANES);
-                    let (a, b, c, d) = (S::load(row(0)), S::load(row(1)), S::load(row(2)), S::load(row(3)));
+                    let (a, b, c, d) =
+                        (S::load(row(0)), S::load(row(1)), S::load(row(2)), S::load(row(3)));
                     let (a, b, c, d) = (a.add(b), a.sub(b), c.add(d), c.sub(d));
                     a.add(c).store(row(0));
                     b.add(d).store(row(1));
@@ -275,8 +287,8 @@ impl<E: Element> Task<E> for GroupRun<'_, E> {
     #[inline(always)]
     unsafe fn run<S: Simd<Elem = E>>(self) {
         let GroupRun { group: Group { offsets, starts, strings }, psi, lambda, sums } = self;
-        // SAFETY: rows and their sums with offsets are below those of the tile, there are at most as many offsets and
-        // strings as there is room for, and sums within a set stay in it.
+        // SAFETY: rows and their sums with offsets are below those of the tile, there are at most
+        // as many offsets and strings as there is room for, and sums within a set stay in it.
         unsafe {
             let zero = S::splat(E::zero());
             let one = S::splat(E::one());
@@ -343,8 +355,8 @@ impl Line {
         let half = rows.len() / 2;
         // Four chains of products: two halves, two parts.
         let mut sums = [zero; 4];
-        // SAFETY: rows are at most as many as the order has room for, and it lists their numbers; sums of numbers below
-        // a power of 2 stay below it.
+        // SAFETY: rows are at most as many as the order has room for, and it lists their numbers;
+        // sums of numbers below a power of 2 stay below it.
         unsafe {
             if half == 0 {
                 [sums[0], sums[1]] = self.products::<S, REAL, CROSSED>(rows, 0, index, [zero; 2]);
@@ -362,8 +374,8 @@ impl Line {
     /// Adds the two products of a row to two sums.
     ///
     /// # Safety
-    /// *set*; the order lists numbers at `at` and after it, and they and `self.set` are below the number of rows, a power
-    /// of 2.
+    /// *set*; the order lists numbers at `at` and after it, and they and `self.set` are below the
+    /// number of rows, a power of 2.
     #[inline(always)]
     unsafe fn products<S: Simd, const REAL: bool, const CROSSED: bool>(
         &self,
@@ -372,7 +384,8 @@ impl Line {
         index: S::Index,
         [first, second]: [S; 2],
     ) -> [S; 2] {
-        // SAFETY: the caller promises that `at` and the next are listed, and that all rows are below their number.
+        // SAFETY: the caller promises that `at` and the next are listed, and that all rows are
+        // below their number.
         let ([x, y, ..], [_, _, mut a, mut b]) = unsafe {
             let s = usize::from(*self.order.get_unchecked(at));
             (rows.get_unchecked(s), *rows.get_unchecked(s ^ self.set))

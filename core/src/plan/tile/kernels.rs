@@ -1,9 +1,10 @@
 //! The loops over a tile: sweeps of rotations and dense blocks.
 //!
-//! Real and imaginary parts lie in two arrays; a register holds one row of one of them. A sweep loads 2^k
-//! rows that its k row vectors connect, multiplies them by the phases of the level, turns them along each
-//! row vector (`a - t b`, `b + t a`) and each lane vector (`x + t lanes(x)`), and stores them: 4 flops for
-//! each amplitude and rotation, one load and store for up to six rotations.
+//! Real and imaginary parts lie in two arrays; a register holds one row of one of them. A sweep
+//! loads 2^k rows that its k row vectors connect, multiplies them by the phases of the level, turns
+//! them along each row vector (`a - t b`, `b + t a`) and each lane vector (`x + t lanes(x)`), and
+//! stores them: 4 flops for each amplitude and rotation, one load and store for up to six
+//! rotations.
 #![expect(unsafe_code, reason = "vector registers are read from and written to addresses")]
 #![expect(clippy::needless_range_loop, reason = "loops over register numbers, which are unrolled")]
 
@@ -59,7 +60,8 @@ pub(super) unsafe fn step<S: Simd>(
     }
 }
 
-/// Runs the last step of a stage, whose rows go to the state at once: the block computes while lines of the state come.
+/// Runs the last step of a stage, whose rows go to the state at once: the block computes while
+/// lines of the state come.
 ///
 /// # Safety
 /// *set*; *size*; *owner*; the block is a factored one.
@@ -70,7 +72,8 @@ pub(super) unsafe fn last_step<S: Simd>(
     pipeline: &mut Pipeline<'_, S>,
     leave: Leave<'_, S>,
 ) {
-    // SAFETY: *set*, *size* and *owner* are the caller's promises, and that the block is a factored one.
+    // SAFETY: *set*, *size* and *owner* are the caller's promises, and that the block is a factored
+    // one.
     unsafe { factored(block, scratch, pipeline, leave) }
 }
 
@@ -101,7 +104,8 @@ impl<S: Simd> Destination<S> for Scratch<S::Elem> {
 
     #[inline(always)]
     unsafe fn put(&self, row: usize, x: S, y: S) {
-        // SAFETY: *set* and *row* are the caller's promises; the scratch has a register for each row.
+        // SAFETY: *set* and *row* are the caller's promises; the scratch has a register for each
+        // row.
         unsafe {
             x.store(self.re.add(row * S::LANES));
             y.store(self.im.add(row * S::LANES));
@@ -140,7 +144,8 @@ unsafe fn factored<S: Simd, D: Destination<S>>(
     pipeline: &mut Pipeline<'_, S>,
     to: D,
 ) {
-    // SAFETY: *set* and *size* are the caller's promises, and *owner* where the rows go to the state.
+    // SAFETY: *set* and *size* are the caller's promises, and *owner* where the rows go to the
+    // state.
     unsafe {
         match block.row_offsets.len() {
             4 => S::vectorize(FactoredRun::<S, D, 4> { block, scratch, pipeline, to }),
@@ -175,24 +180,42 @@ unsafe fn run_sweep<S: Simd>(
     macro_rules! go {
         ($rows:literal) => {
             match (kind, sweep.crossed) {
-                (NONE, false) => {
-                    S::vectorize(SweepRun::<S, $rows, NONE, false> { sweep, scratch, product, pipeline })
-                }
-                (NONE, true) => {
-                    S::vectorize(SweepRun::<S, $rows, NONE, true> { sweep, scratch, product, pipeline })
-                }
-                (TABLE, false) => {
-                    S::vectorize(SweepRun::<S, $rows, TABLE, false> { sweep, scratch, product, pipeline })
-                }
-                (TABLE, true) => {
-                    S::vectorize(SweepRun::<S, $rows, TABLE, true> { sweep, scratch, product, pipeline })
-                }
-                (_, false) => {
-                    S::vectorize(SweepRun::<S, $rows, ANY, false> { sweep, scratch, product, pipeline })
-                }
-                (_, true) => {
-                    S::vectorize(SweepRun::<S, $rows, ANY, true> { sweep, scratch, product, pipeline })
-                }
+                (NONE, false) => S::vectorize(SweepRun::<S, $rows, NONE, false> {
+                    sweep,
+                    scratch,
+                    product,
+                    pipeline,
+                }),
+                (NONE, true) => S::vectorize(SweepRun::<S, $rows, NONE, true> {
+                    sweep,
+                    scratch,
+                    product,
+                    pipeline,
+                }),
+                (TABLE, false) => S::vectorize(SweepRun::<S, $rows, TABLE, false> {
+                    sweep,
+                    scratch,
+                    product,
+                    pipeline,
+                }),
+                (TABLE, true) => S::vectorize(SweepRun::<S, $rows, TABLE, true> {
+                    sweep,
+                    scratch,
+                    product,
+                    pipeline,
+                }),
+                (_, false) => S::vectorize(SweepRun::<S, $rows, ANY, false> {
+                    sweep,
+                    scratch,
+                    product,
+                    pipeline,
+                }),
+                (_, true) => S::vectorize(SweepRun::<S, $rows, ANY, true> {
+                    sweep,
+                    scratch,
+                    product,
+                    pipeline,
+                }),
             }
         };
     }
@@ -220,16 +243,20 @@ impl<P: Simd, const ROWS: usize, const PHASES: u8, const CROSSED: bool> Task<P::
     type Output = ();
 
     #[inline(always)]
-    #[allow(unconditional_panic, reason = "`unroll` writes out turns beyond the count, which never run")]
+    #[allow(
+        unconditional_panic,
+        reason = "`unroll` writes out turns beyond the count, which never run"
+    )]
     unsafe fn run<S: Simd<Elem = P::Elem>>(self) {
         let SweepRun { sweep, scratch: Scratch { re, im, outer }, product, pipeline } = self;
         let count = 1 << ROWS;
-        let flipped =
-            |(i, t): (usize, &super::compile::Turn)| usize::from(odd(t.outer & outer) ^ t.flip) << i;
+        let flipped = |(i, t): (usize, &super::compile::Turn)| {
+            usize::from(odd(t.outer & outer) ^ t.flip) << i
+        };
         let signs: usize = sweep.turns.iter().enumerate().map(flipped).sum();
         let tangents = sweep.tangents.as_ptr();
-        // SAFETY: rows and their sums with row vectors are below 2^bits / LANES, which is what the scratch and
-        // the tables hold; the tangents hold two registers for each turn.
+        // SAFETY: rows and their sums with row vectors are below 2^bits / LANES, which is what the
+        // scratch and the tables hold; the tangents hold two registers for each turn.
         unsafe {
             let zero = S::splat(P::Elem::zero());
             let mut crossing = [S::index(|j| j); 8];
@@ -244,8 +271,9 @@ impl<P: Simd, const ROWS: usize, const PHASES: u8, const CROSSED: bool> Task<P::
                 *exchange = S::index(|j| j ^ turn.lanes);
             }
             let lane_count = lane_turns.len().min(exchanges.len());
-            let tangent =
-                |turn: usize, all: usize| S::load(tangents.add((2 * turn + (all >> turn & 1)) * S::LANES));
+            let tangent = |turn: usize, all: usize| {
+                S::load(tangents.add((2 * turn + (all >> turn & 1)) * S::LANES))
+            };
             for chunk in sweep.table.chunks(TURN) {
                 pipeline.turn();
                 for &entry in chunk {
@@ -310,7 +338,8 @@ unsafe fn turned<S: Simd, const PHASES: u8>(
     product: &Product<S::Elem>,
 ) -> (S, S) {
     let at = row * S::LANES;
-    // SAFETY: tables are as long as the tile; a product's low part is 64 numbers, the high one the rest.
+    // SAFETY: tables are as long as the tile; a product's low part is 64 numbers, the high one the
+    // rest.
     unsafe {
         let (re, im) = (phases.re.as_ptr(), phases.im.as_ptr());
         if PHASES == TABLE {
@@ -322,7 +351,8 @@ unsafe fn turned<S: Simd, const PHASES: u8>(
         }
         if phases.has_product() {
             let (low, high) = (at % 64, product.high.get_unchecked(at / 64));
-            let (c, s) = (S::load(product.re.as_ptr().add(low)), S::load(product.im.as_ptr().add(low)));
+            let (c, s) =
+                (S::load(product.re.as_ptr().add(low)), S::load(product.im.as_ptr().add(low)));
             let (c, s) = times(c, s, S::splat(high.re), S::splat(high.im));
             (x, y) = times(x, y, c, s);
         }
@@ -336,24 +366,29 @@ fn times<S: Simd>(x: S, y: S, c: S, s: S) -> (S, S) {
     (y.neg_mul_add(s, x.mul(c)), x.mul_add(s, y.mul(c)))
 }
 
-/// A dense block. Three real products instead of the four of a complex one were slower: they load more
-/// coefficients than the additions saved.
+/// A dense block. Three real products instead of the four of a complex one were slower: they load
+/// more coefficients than the additions saved.
 struct DenseRun<'a, 'b, P: Simd, const ROWS: usize, const FLIPS: usize> {
     block: &'a Block<P::Elem>,
     scratch: Scratch<P::Elem>,
     pipeline: &'a mut Pipeline<'b, P>,
 }
 
-impl<P: Simd, const ROWS: usize, const FLIPS: usize> Task<P::Elem> for DenseRun<'_, '_, P, ROWS, FLIPS> {
+impl<P: Simd, const ROWS: usize, const FLIPS: usize> Task<P::Elem>
+    for DenseRun<'_, '_, P, ROWS, FLIPS>
+{
     type Output = ();
 
     #[inline(always)]
-    #[allow(unconditional_panic, reason = "`unroll` writes out turns beyond the count, which never run")]
+    #[allow(
+        unconditional_panic,
+        reason = "`unroll` writes out turns beyond the count, which never run"
+    )]
     unsafe fn run<S: Simd<Elem = P::Elem>>(self) {
         let DenseRun { block, scratch: Scratch { re, im, .. }, pipeline } = self;
         let coefficients = block.coefficients.as_ptr();
-        // SAFETY: this is `vectorize` (*set*); *size*: rows of the table and their sums with offsets are rows of the
-        // tile; there are 2 ROWS^2 FLIPS registers of coefficients.
+        // SAFETY: this is `vectorize` (*set*); *size*: rows of the table and their sums with
+        // offsets are rows of the tile; there are 2 ROWS^2 FLIPS registers of coefficients.
         unsafe {
             let zero = S::splat(P::Elem::zero());
             let mut offsets = [0; 4];
@@ -367,8 +402,9 @@ impl<P: Simd, const ROWS: usize, const FLIPS: usize> Task<P::Elem> for DenseRun<
             for chunk in block.table.chunks(TURN) {
                 pipeline.turn();
                 for starts in chunk.chunks(sets::<S>()) {
-                    let firsts: [usize; MAX_SETS] =
-                        std::array::from_fn(|k| starts[k.min(starts.len() - 1)] as usize * S::LANES);
+                    let firsts: [usize; MAX_SETS] = std::array::from_fn(|k| {
+                        starts[k.min(starts.len() - 1)] as usize * S::LANES
+                    });
                     let (mut x, mut y) = ([[[zero; MAX_SETS]; 4]; 4], [[[zero; MAX_SETS]; 4]; 4]);
                     unroll!(k in 0..sets::<S>(), at most 2 => {
                         unroll!(f in 0..ROWS, at most 4 => {
@@ -411,8 +447,8 @@ impl<P: Simd, const ROWS: usize, const FLIPS: usize> Task<P::Elem> for DenseRun<
 /// The most sets of rows at once.
 const MAX_SETS: usize = 2;
 
-/// How many sets of rows a dense block takes at once: each coefficient is loaded once for all of them, as many as the
-/// registers hold besides.
+/// How many sets of rows a dense block takes at once: each coefficient is loaded once for all of
+/// them, as many as the registers hold besides.
 const fn sets<S: Simd>() -> usize {
     if S::ROW_QUBITS < 3 { 1 } else { MAX_SETS }
 }
@@ -425,22 +461,29 @@ struct FactoredRun<'a, 'b, P: Simd, D, const ROWS: usize> {
     to: D,
 }
 
-impl<P: Simd, D: Destination<P>, const ROWS: usize> Task<P::Elem> for FactoredRun<'_, '_, P, D, ROWS> {
+impl<P: Simd, D: Destination<P>, const ROWS: usize> Task<P::Elem>
+    for FactoredRun<'_, '_, P, D, ROWS>
+{
     type Output = ();
 
     #[inline(always)]
-    #[allow(unconditional_panic, reason = "`unroll` writes out turns beyond the count, which never run")]
+    #[allow(
+        unconditional_panic,
+        reason = "`unroll` writes out turns beyond the count, which never run"
+    )]
     unsafe fn run<S: Simd<Elem = P::Elem>>(self) {
         let FactoredRun { block, scratch: Scratch { re, im, .. }, pipeline, to } = self;
         let coefficients = block.coefficients.as_ptr();
-        // How a row finds the one that differs in bit 0, in bit 1 and in both: a row and a lane exchange.
+        // How a row finds the one that differs in bit 0, in bit 1 and in both: a row and a lane
+        // exchange.
         let [low, high, both] = match ROWS {
             4 => [(1, 0), (2, 0), (3, 0)],
             2 => [(0, 1), (1, 0), (1, 1)],
             _ => [(0, 1), (0, 2), (0, 3)],
         };
-        // SAFETY: this is `vectorize` (*set*); *size*: rows of the table and their sums with offsets are rows of the
-        // tile (*row*); there are FACTORED_COEFFICIENTS registers of coefficients for each row.
+        // SAFETY: this is `vectorize` (*set*); *size*: rows of the table and their sums with
+        // offsets are rows of the tile (*row*); there are FACTORED_COEFFICIENTS registers of
+        // coefficients for each row.
         unsafe {
             let zero = P::splat(P::Elem::zero());
             let mut offsets = [0; 4];
@@ -453,7 +496,8 @@ impl<P: Simd, D: Destination<P>, const ROWS: usize> Task<P::Elem> for FactoredRu
             };
             let (low_flip, high_flip, both_flip) = (flip(low.1), flip(high.1), flip(both.1));
             // Loaded where they are used: there are more of them than registers.
-            let of = |kind: usize, e: usize| P::load(coefficients.add((kind * ROWS + e) * P::LANES));
+            let of =
+                |kind: usize, e: usize| P::load(coefficients.add((kind * ROWS + e) * P::LANES));
             let mut ahead = block.table.iter().skip(AHEAD / ROWS);
             for chunk in block.table.chunks(TURN) {
                 pipeline.turn();
@@ -463,8 +507,9 @@ impl<P: Simd, D: Destination<P>, const ROWS: usize> Task<P::Elem> for FactoredRu
                             to.ask(first as usize | block.row_offsets[e]);
                         });
                     }
-                    let firsts: [usize; MAX_SETS] =
-                        std::array::from_fn(|k| starts[k.min(starts.len() - 1)] as usize * P::LANES);
+                    let firsts: [usize; MAX_SETS] = std::array::from_fn(|k| {
+                        starts[k.min(starts.len() - 1)] as usize * P::LANES
+                    });
                     let (mut x, mut y) = ([[zero; MAX_SETS]; 4], [[zero; MAX_SETS]; 4]);
                     unroll!(e in 0..ROWS, at most 4 => {
                         let t = of(0, e);

@@ -1,12 +1,15 @@
-//! Changes of tangents: `psi' += i kappa P |psi>` for the Pauli strings P of the inner products of a stage.
+//! Changes of tangents: `psi' += i kappa P |psi>` for the Pauli strings P of the inner products of
+//! a stage.
 //!
-//! A parameter that moves by v changes what its gate has made of psi by `-i v P |psi>`. In the frame of a stage
+//! A parameter that moves by v changes what its gate has made of psi by `-i v P |psi>`. In the
+//! frame of a stage
 //!
 //! ```text
 //! i P |p> = (-1)^{z.p + outer.o} sigma |p + x> times i, or -1 where x and z share an odd number of qubits,
 //! ```
-//! with the sign sigma of the [`Look`]. Strings without x add up to one diagonal, the Walsh-Hadamard transform of their
-//! factors; the others go by the groups of `inner`, whose rows are copied into the first cache once.
+//! with the sign sigma of the [`Look`]. Strings without x add up to one diagonal, the
+//! Walsh-Hadamard transform of their factors; the others go by the groups of `inner`, whose rows
+//! are copied into the first cache once.
 #![expect(unsafe_code, reason = "vector registers are read from and written to addresses")]
 
 use super::{
@@ -109,8 +112,8 @@ impl<E: Element> Task<E> for GroupKick<'_, E> {
     unsafe fn run<S: Simd<Elem = E>>(self) {
         let GroupKick { group: Group { offsets, starts, strings }, state, tangent, kicks } = self;
         let inside = S::LANES - 1;
-        // SAFETY: rows and their sums with offsets are below those of the tile, there are at most as many offsets and
-        // strings as there is room for, and sums within a set stay in it.
+        // SAFETY: rows and their sums with offsets are below those of the tile, there are at most
+        // as many offsets and strings as there is room for, and sums within a set stay in it.
         unsafe {
             let zero = S::splat(E::zero());
             let mut sources = [[zero; 2]; 1 << MAX_VECTORS];
@@ -138,7 +141,8 @@ impl<E: Element> Task<E> for GroupKick<'_, E> {
                     let index = *lanes.get_unchecked(k);
                     let crossed = line.look.x & inside != 0;
                     let own = *factors.get_unchecked(k);
-                    let own = if odd(line.look.z >> S::LANE_BITS & start) { zero.sub(own) } else { own };
+                    let own =
+                        if odd(line.look.z >> S::LANE_BITS & start) { zero.sub(own) } else { own };
                     let signed = [own, if line.second_negative { zero.sub(own) } else { own }];
                     for at in 0..offsets.len() {
                         let from = usize::from(*line.order.get_unchecked(at));
@@ -146,7 +150,8 @@ impl<E: Element> Task<E> for GroupKick<'_, E> {
                         if crossed {
                             (x, y) = (x.permute(index), y.permute(index));
                         }
-                        let own = *signed.get_unchecked(usize::from(2 * at >= offsets.len().max(2)));
+                        let own =
+                            *signed.get_unchecked(usize::from(2 * at >= offsets.len().max(2)));
                         let [u, v] = sums.get_unchecked_mut(from ^ line.set);
                         if line.look.real {
                             (*u, *v) = (own.neg_mul_add(x, *u), own.neg_mul_add(y, *v));

@@ -1,14 +1,14 @@
 //! The tile executor: many gates for one pass over memory.
 //!
-//! A stage (see `plan`) has a set of q qubits. The state falls into 2^(n-q) tiles of 2^q amplitudes, whose
-//! indices differ in those qubits only. Each tile is gathered into a scratch that fits the cache, all gates
-//! of the stage run there, and it is written back:
+//! A stage (see `plan`) has a set of q qubits. The state falls into 2^(n-q) tiles of 2^q
+//! amplitudes, whose indices differ in those qubits only. Each tile is gathered into a scratch that
+//! fits the cache, all gates of the stage run there, and it is written back:
 //! ```text
 //! state  ..o...o...o...o..  --gather-->  re |………|  --sweeps-->  --scatter, undo the frame-->  state
 //!                                        im |………|
 //! ```
-//! Where nothing has moved and the last step is a factored block, this block writes its rows to the state itself: it
-//! computes while their lines come.
+//! Where nothing has moved and the last step is a factored block, this block writes its rows to the
+//! state itself: it computes while their lines come.
 //!
 //! | file | is |
 //! |---|---|
@@ -33,11 +33,12 @@
 //! # Safety
 //! What the unsafe functions here want of their callers, by the names that they are cited by:
 //! - *set*: the call is within `S::vectorize`, so that the processor has the instructions of `S`.
-//! - *size*: scratches, workspaces and the state are of the stage: a scratch holds 2^bits real and 2^bits imaginary parts, the
-//!   rows of the tile have their offsets in the state, and the tables of a step were made for so many rows.
+//! - *size*: scratches, workspaces and the state are of the stage: a scratch holds 2^bits real and
+//!   2^bits imaginary parts, the rows of the tile have their offsets in the state, and the tables
+//!   of a step were made for so many rows.
 //! - *row*: a row is below the number of rows of the tile, `2^bits / LANES`.
-//! - *owner*: nobody else reads or writes the tile's amplitudes in the state while the call lasts. Tiles of different
-//!   indices have none in common: an index fixes the bits outside of the tile.
+//! - *owner*: nobody else reads or writes the tile's amplitudes in the state while the call lasts.
+//!   Tiles of different indices have none in common: an index fixes the bits outside of the tile.
 #![expect(unsafe_code, reason = "tiles interleave in memory")]
 
 mod block;
@@ -85,8 +86,8 @@ use crate::{
 pub(in crate::plan) use buffer::Pool;
 pub(in crate::plan) use compile::{TileStage, compile};
 
-/// The imaginary parts start this many bytes off a page: if both parts started at one, the same rows of
-/// both would compete for one set of the first cache.
+/// The imaginary parts start this many bytes off a page: if both parts started at one, the same
+/// rows of both would compete for one set of the first cache.
 const SKEW_BYTES: usize = 2048;
 
 /// Bytes of a cache line, which no register is longer than.
@@ -95,13 +96,14 @@ const LINE_BYTES: usize = 64;
 /// Smaller states may fit some cache, where the processor does not say how large its last one is.
 const STREAM_FROM_BYTES: usize = 64 << 20;
 
-/// From so many bytes on a state does not fit the last cache. Where it fits, to write past the caches takes a third longer.
+/// From so many bytes on a state does not fit the last cache. Where it fits, to write past the
+/// caches takes a third longer.
 pub(in crate::plan) fn stream_from_bytes() -> usize {
     STREAM_FROM_BYTES.max(last_cache_bytes() + 1)
 }
 
-/// Whether tiles of a state are written past the caches: it is as large as the options say, and no register straddles a
-/// cache line.
+/// Whether tiles of a state are written past the caches: it is as large as the options say, and no
+/// register straddles a cache line.
 fn streams<E>(amplitudes: &[Complex<E>], options: Options) -> bool {
     size_of_val(amplitudes) >= options.stream_from_bytes
         && (amplitudes.as_ptr() as usize).is_multiple_of(LINE_BYTES)
@@ -195,8 +197,8 @@ impl<E: Element> Workspaces<E> {
 }
 
 impl<E: Element> TileStage<E> {
-    /// Runs the stage on a state. The processor must have the set, and the state the size that the stage was
-    /// compiled for.
+    /// Runs the stage on a state. The processor must have the set, and the state the size that the
+    /// stage was compiled for.
     pub(in crate::plan) fn run(
         &self,
         amplitudes: &mut [Complex<E>],
@@ -222,7 +224,8 @@ impl<E: Element> TileStage<E> {
 }
 
 impl<E: Element> TileStage<E> {
-    /// The last step, if amplitudes can leave the tile by it, where they were and with one factor; and the steps before.
+    /// The last step, if amplitudes can leave the tile by it, where they were and with one factor;
+    /// and the steps before.
     fn last_block(&self) -> (&[Step<E>], Option<&Block<E>>) {
         let stays = self.exit.is_none() && !self.signs.any();
         match self.steps.split_last() {
@@ -257,12 +260,13 @@ impl<E: Element> Task<E> for Tiles<'_, E> {
     unsafe fn run<S: Simd<Elem = E>>(self) {
         let Tiles { stage, state, tiles, workspace, streams } = self;
         debug_assert!(workspace.bits >= stage.bits);
-        // SAFETY: this is `vectorize` (*set*); `run` has compared the sizes (*size*); each tile is one thread's, and the
-        // workspace is this thread's (*owner*).
+        // SAFETY: this is `vectorize` (*set*); `run` has compared the sizes (*size*); each tile is
+        // one thread's, and the workspace is this thread's (*owner*).
         unsafe {
             let picks = Picks::<S>::new(stage);
             let parts = workspace.parts.as_mut_ptr();
-            let mut pipeline = Pipeline::new(stage, &picks, state.get(), parts, tiles.clone(), streams);
+            let mut pipeline =
+                Pipeline::new(stage, &picks, state.get(), parts, tiles.clone(), streams);
             let (steps, last) = stage.last_block();
             for number in tiles {
                 let scratch = pipeline.take(number);

@@ -1,14 +1,15 @@
 //! Rotations along one vector, together: a multiplexed rotation.
 //!
-//! Rotations about Pauli strings that have X or Y on the same qubits, as those of a fermionic excitation, couple the same
-//! places, and turn them by angles that add up with signs:
+//! Rotations about Pauli strings that have X or Y on the same qubits, as those of a fermionic
+//! excitation, couple the same places, and turn them by angles that add up with signs:
 //!
 //! ```text
 //! a[p] -> c a[p] - s a[p + x],   c, s = cos, sin of sum_k (-1)^{z_k.p + outer_k.o + flip_k} angle_k
 //! ```
-//! where the angle of p + x is that of p, negated. Rows are taken by the variants of these signs, with one c and s for each
-//! lane; where all angles vanish nothing is loaded, which is 7 rows of 8 for a double excitation. Cost: 4 products for each
-//! part of the amplitudes that are turned, whatever the number of rotations.
+//! where the angle of p + x is that of p, negated. Rows are taken by the variants of these signs,
+//! with one c and s for each lane; where all angles vanish nothing is loaded, which is 7 rows of 8
+//! for a double excitation. Cost: 4 products for each part of the amplitudes that are turned,
+//! whatever the number of rotations.
 #![expect(unsafe_code, reason = "vector registers are read from and written to addresses")]
 
 use super::{
@@ -57,8 +58,13 @@ struct Turn {
 
 impl<E: Element> Multiplexed<E> {
     /// Takes rotations along one vector out of a list, if there are several; without numbers yet.
-    pub(super) fn take(ops: &mut Vec<Item<'_>>, bits: usize, lane_bits: usize) -> Option<Multiplexed<E>> {
-        let vector = |op: &Placed| if let Placed::Rotation { line, .. } = op { line.vector } else { 0 };
+    pub(super) fn take(
+        ops: &mut Vec<Item<'_>>,
+        bits: usize,
+        lane_bits: usize,
+    ) -> Option<Multiplexed<E>> {
+        let vector =
+            |op: &Placed| if let Placed::Rotation { line, .. } = op { line.vector } else { 0 };
         let shared = ops.iter().map(|item| vector(item.1)).enumerate().find_map(|(k, x)| {
             let again = ops[k + 1..].iter().any(|other| vector(other.1) == x);
             (again && x != 0).then_some(x)
@@ -71,7 +77,9 @@ impl<E: Element> Multiplexed<E> {
             if line.vector != shared || turns.len() == MAX_TURNS {
                 return true;
             }
-            let Some(set) = variants.admit(line.inner >> lane_bits, line.outer) else { return true };
+            let Some(set) = variants.admit(line.inner >> lane_bits, line.outer) else {
+                return true;
+            };
             turns.push(Turn { source: *source, set, lanes: line.inner & inside });
             false
         });
@@ -87,7 +95,8 @@ impl<E: Element> Multiplexed<E> {
         })
     }
 
-    /// Takes the angles of its rotations. Gives the factor by which a stage takes them to be too large, since these are not.
+    /// Takes the angles of its rotations. Gives the factor by which a stage takes them to be too
+    /// large, since these are not.
     pub(super) fn fill(&mut self, placed: &[Placed], lanes: usize) -> f64 {
         let mut growth = 1.0;
         let mut angles = [BinaryAngle::ZERO; MAX_TURNS];
@@ -131,7 +140,8 @@ impl<E: Element> Multiplexed<E> {
     /// Rows of one variant, some at a time, and its number in the tile at index 0.
     #[inline(always)]
     pub(super) fn pieces(&self) -> impl Iterator<Item = (usize, &[u32])> {
-        (0..self.variants.count()).flat_map(|v| self.variants.rows(v).chunks(TURN).map(move |rows| (v, rows)))
+        (0..self.variants.count())
+            .flat_map(|v| self.variants.rows(v).chunks(TURN).map(move |rows| (v, rows)))
     }
 
     /// Runs on a tile.
@@ -139,13 +149,23 @@ impl<E: Element> Multiplexed<E> {
     /// # Safety
     /// *set*; *size*: the stage is the one that this was made for.
     #[inline(always)]
-    pub(super) unsafe fn run<S: Simd<Elem = E>>(&self, scratch: Scratch<E>, pipeline: &mut Pipeline<'_, S>) {
+    pub(super) unsafe fn run<S: Simd<Elem = E>>(
+        &self,
+        scratch: Scratch<E>,
+        pipeline: &mut Pipeline<'_, S>,
+    ) {
         // SAFETY: *set* and *size* are the caller's promises.
         unsafe {
             match (self.rows != 0, self.lanes != 0) {
-                (true, false) => S::vectorize(Run::<S, true, false> { multiplexed: self, scratch, pipeline }),
-                (true, true) => S::vectorize(Run::<S, true, true> { multiplexed: self, scratch, pipeline }),
-                (false, _) => S::vectorize(Run::<S, false, true> { multiplexed: self, scratch, pipeline }),
+                (true, false) => {
+                    S::vectorize(Run::<S, true, false> { multiplexed: self, scratch, pipeline })
+                }
+                (true, true) => {
+                    S::vectorize(Run::<S, true, true> { multiplexed: self, scratch, pipeline })
+                }
+                (false, _) => {
+                    S::vectorize(Run::<S, false, true> { multiplexed: self, scratch, pipeline })
+                }
             }
         }
     }
@@ -165,9 +185,8 @@ impl<P: Simd, const ROWS: bool, const LANES: bool> Task<P::Elem> for Run<'_, '_,
         let Run { multiplexed, scratch: Scratch { re, im, outer }, pipeline } = self;
         let Multiplexed { rows, lanes, variants, coefficients, turned, .. } = multiplexed;
         let shift = variants.shift(outer);
-        // SAFETY: rows and their sums with the vector are below 2^bits / LANES, which is what the scratch holds; there
-        // are
-        // two registers of coefficients for each variant.
+        // SAFETY: rows and their sums with the vector are below 2^bits / LANES, which is what the
+        // scratch holds; there are two registers of coefficients for each variant.
         unsafe {
             let exchange = S::index(|j| j ^ lanes);
             for (variant, piece) in multiplexed.pieces() {

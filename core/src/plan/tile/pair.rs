@@ -1,7 +1,7 @@
 //! A stage on two vectors: both tiles in the cache together, with inner products between the steps.
 //!
-//! Tiles are summed in up to [`GROUPS`] groups, whose number depends on the number of tiles only, and the groups
-//! are added in their order: the same bits for any number of threads.
+//! Tiles are summed in up to [`GROUPS`] groups, whose number depends on the number of tiles only,
+//! and the groups are added in their order: the same bits for any number of threads.
 #![expect(unsafe_code, reason = "tiles interleave in memory")]
 
 use std::ops::Range;
@@ -26,7 +26,8 @@ use crate::{
 pub(super) const GROUPS: usize = 64;
 
 impl<E: Element> TileStage<E> {
-    /// Runs the stage on two states, as [`TileStage::run`] does on one, and adds its inner products to `sums`.
+    /// Runs the stage on two states, as [`TileStage::run`] does on one, and adds its inner products
+    /// to `sums`.
     pub(in crate::plan) fn run_pair(
         &self,
         (psi, lambda): (&mut [Complex<E>], &mut [Complex<E>]),
@@ -96,12 +97,13 @@ impl<E: Element> Task<E> for Pairs<'_, E> {
             second.products.make_room(stage.bits);
         }
         let parts = [first.parts.as_mut_ptr(), second.parts.as_mut_ptr()];
-        // SAFETY: this is `vectorize` (*set*); whoever makes a `Pairs` sees to *size* and hands these tiles to one
-        // thread (*owner*), with two workspaces of its own.
+        // SAFETY: this is `vectorize` (*set*); whoever makes a `Pairs` sees to *size* and hands
+        // these tiles to one thread (*owner*), with two workspaces of its own.
         unsafe {
             let picks = Picks::<S>::new(stage);
-            let pipeline =
-                |k: usize| Pipeline::new(stage, &picks, states[k].get(), parts[k], tiles.clone(), streams);
+            let pipeline = |k: usize| {
+                Pipeline::new(stage, &picks, states[k].get(), parts[k], tiles.clone(), streams)
+            };
             let mut pipelines = [pipeline(0), pipeline(1)];
             for number in tiles.clone() {
                 let scratch = [pipelines[0].take(number), pipelines[1].take(number)];

@@ -1,11 +1,12 @@
 //! Tables of phases: all diagonal gates of one level as one product per amplitude.
 //!
-//! A level's phases are `sum_w angle_w [w.x odd]`. The part that depends on bits of the tile alone is one
-//! table over the tile: the Walsh-Hadamard transform of the angles, then sine and cosine. A phase on a
-//! parity `w.p + v.o` of tile and outer bits changes its sign from tile to tile, so a table has a variant
-//! for each combination of the signs of up to two outer parities; a tile uses the one that fits. Phases of
-//! one tile bit and many sets of bits outside (controlled phases of a QFT) need no table each: their product
-//! over the tile bits is made anew for each tile, from two short tables.
+//! A level's phases are `sum_w angle_w [w.x odd]`. The part that depends on bits of the tile alone
+//! is one table over the tile: the Walsh-Hadamard transform of the angles, then sine and cosine. A
+//! phase on a parity `w.p + v.o` of tile and outer bits changes its sign from tile to tile, so a
+//! table has a variant for each combination of the signs of up to two outer parities; a tile uses
+//! the one that fits. Phases of one tile bit and many sets of bits outside (controlled phases of a
+//! QFT) need no table each: their product over the tile bits is made anew for each tile, from two
+//! short tables.
 #![expect(unsafe_code, reason = "enters code compiled for other instructions")]
 
 use num_complex::Complex;
@@ -77,8 +78,8 @@ impl<E: Element> Product<E> {
 }
 
 impl<E: Element> Phases<E> {
-    /// Makes the tables of some phases on a tile of 2^bits amplitudes. What is constant in a tile goes to
-    /// `constants`, as (outer parity, angle).
+    /// Makes the tables of some phases on a tile of 2^bits amplitudes. What is constant in a tile
+    /// goes to `constants`, as (outer parity, angle).
     pub(super) fn new(
         bits: usize,
         phases: &[Numbered],
@@ -96,9 +97,11 @@ impl<E: Element> Phases<E> {
                 in_tables.push(numbered);
             }
         }
-        // Phases on single bits join a table where that makes no more tables, or one of few variants.
+        // Phases on single bits join a table where that makes no more tables, or one of few
+        // variants.
         let parities = |phases: &[Numbered]| {
-            let mut outers: Vec<usize> = phases.iter().map(|p| p.1.outer).filter(|&o| o != 0).collect();
+            let mut outers: Vec<usize> =
+                phases.iter().map(|p| p.1.outer).filter(|&o| o != 0).collect();
             outers.sort_unstable();
             outers.dedup();
             outers
@@ -113,8 +116,10 @@ impl<E: Element> Phases<E> {
                 continue;
             }
             let bit = phase.inner.trailing_zeros() as usize;
-            let number =
-                singles.iter().position(|s| (s.0, s.1) == (bit, phase.outer)).unwrap_or(singles.len());
+            let number = singles
+                .iter()
+                .position(|s| (s.0, s.1) == (bit, phase.outer))
+                .unwrap_or(singles.len());
             if number == singles.len() {
                 singles.push((bit, phase.outer, BinaryAngle::ZERO));
             }
@@ -123,7 +128,8 @@ impl<E: Element> Phases<E> {
         let tables = tables(&in_tables, &parities(&in_tables));
         let size = tables.iter().map(|t| 1 << t.signs.len()).sum::<usize>() << bits;
         let (re, im) = (Buffer::reused(size, pool), Buffer::reused(size, pool));
-        let mut phases = Phases { re, im, tables, singles, bits, in_tables, in_singles, in_constants };
+        let mut phases =
+            Phases { re, im, tables, singles, bits, in_tables, in_singles, in_constants };
         phases.fill(constants, set, pool);
         phases
     }
@@ -137,7 +143,8 @@ impl<E: Element> Phases<E> {
         pool: &mut Pool<E>,
     ) {
         let single = self.in_singles.iter_mut().map(|(_, phase)| phase);
-        for (source, phase) in self.in_tables.iter_mut().chain(single).chain(&mut self.in_constants) {
+        for (source, phase) in self.in_tables.iter_mut().chain(single).chain(&mut self.in_constants)
+        {
             if let Some(Placed::Phase(new)) = placed.get(*source) {
                 phase.angle = new.angle;
             }
@@ -146,7 +153,12 @@ impl<E: Element> Phases<E> {
     }
 
     /// Computes the numbers from the angles. What is constant in a tile is added to `constants`.
-    fn fill(&mut self, constants: &mut Vec<(usize, BinaryAngle)>, set: InstructionSet, pool: &mut Pool<E>) {
+    fn fill(
+        &mut self,
+        constants: &mut Vec<(usize, BinaryAngle)>,
+        set: InstructionSet,
+        pool: &mut Pool<E>,
+    ) {
         constants.extend(self.in_constants.iter().map(|(_, p)| (p.outer, p.angle)));
         // [x + o odd] = [o odd] + (-1)^o [x odd]
         constants.extend(self.in_singles.iter().map(|(_, (_, p))| (p.outer, p.angle)));
@@ -203,7 +215,8 @@ impl<E: Element> Phases<E> {
         let odd = |parity: usize| (parity & outer).count_ones() as usize % 2;
         product.variants.clear();
         for table in &self.tables {
-            let variant: usize = table.signs.iter().enumerate().map(|(j, sign)| odd(*sign) << j).sum();
+            let variant: usize =
+                table.signs.iter().enumerate().map(|(j, sign)| odd(*sign) << j).sum();
             product.variants.push((table.first + variant) << self.bits);
         }
         if self.has_product() {
@@ -254,9 +267,9 @@ fn tables(phases: &[Numbered], outers: &[usize]) -> Vec<Table> {
     tables
 }
 
-/// Fills the variants of a table with `e^{i angle}`, for angles given by the Walsh-Hadamard transform of each
-/// part: the phases that share an outer parity. Nothing here names registers: the compiler vectorizes the loops for
-/// the instruction set.
+/// Fills the variants of a table with `e^{i angle}`, for angles given by the Walsh-Hadamard
+/// transform of each part: the phases that share an outer parity. Nothing here names registers: the
+/// compiler vectorizes the loops for the instruction set.
 struct Fill<'a, E> {
     phases: &'a [Numbered],
     /// Whether the phases that no outer bit changes are in this table.
@@ -286,7 +299,8 @@ impl<E: Element> Task<E> for Fill<'_, E> {
         for (variant, (re, im)) in variants.enumerate() {
             angles.fill(BinaryAngle::ZERO);
             for (number, part) in parts.chunks_exact(size).enumerate() {
-                let sign = number.checked_sub(usize::from(still)).is_some_and(|j| variant >> j & 1 == 1);
+                let sign =
+                    number.checked_sub(usize::from(still)).is_some_and(|j| variant >> j & 1 == 1);
                 for (angle, x) in angles.iter_mut().zip(part) {
                     *angle += if sign { -*x } else { *x };
                 }

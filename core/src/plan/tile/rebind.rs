@@ -1,7 +1,8 @@
 //! Other numbers in a stage that has been compiled: all tables keep their places and their memory.
 //!
-//! The operations must have the structure of those that were compiled. The frame is followed anew, because an angle
-//! decides whether a rotation takes an X with it; each step then finds its numbers by the `source` it has kept.
+//! The operations must have the structure of those that were compiled. The frame is followed anew,
+//! because an angle decides whether a rotation takes an X with it; each step then finds its numbers
+//! by the `source` it has kept.
 
 use super::{
     buffer::Pool,
@@ -69,7 +70,8 @@ impl<E: Element> Sweep<E> {
         }
     }
 
-    /// Gives the factor by which the rotations make a product of two amplitudes too large, as 1 / factor.
+    /// Gives the factor by which the rotations make a product of two amplitudes too large, as 1 /
+    /// factor.
     fn rebind(&mut self, placed: &[Placed], lanes: usize) -> f64 {
         let mut left = 1.0;
         for turn in 0..self.turns.len() {

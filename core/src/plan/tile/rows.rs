@@ -8,12 +8,13 @@ pub(super) const SIGN_SHIFT: u32 = 24;
 /// The index of the first amplitude of each row within the tile, whose qubits are given.
 pub(super) fn row_offsets(inside: &[usize], lane_bits: usize) -> Vec<usize> {
     let row_qubits = &inside[lane_bits..];
-    let offset = |row: usize| row_qubits.iter().enumerate().fold(0, |sum, (i, q)| sum | (row >> i & 1) << q);
+    let offset =
+        |row: usize| row_qubits.iter().enumerate().fold(0, |sum, (i, q)| sum | (row >> i & 1) << q);
     (0..1 << row_qubits.len()).map(offset).collect()
 }
 
-/// Rows that stand for all, if each row vector may be added to them; with a sign for each parity of the
-/// row number.
+/// Rows that stand for all, if each row vector may be added to them; with a sign for each parity of
+/// the row number.
 pub(super) fn table(row_count: usize, vectors: &[usize], signs: &[usize]) -> Vec<u32> {
     let mut pivots = 0;
     let mut basis: Vec<usize> = Vec::new();
@@ -24,7 +25,10 @@ pub(super) fn table(row_count: usize, vectors: &[usize], signs: &[usize]) -> Vec
     }
     let starts = (0..row_count).filter(|row| row & pivots == 0);
     let with_signs = |row: usize| {
-        let signs = signs.iter().enumerate().fold(0, |all, (i, sign)| all | u32::from(odd(sign & row)) << i);
+        let signs = signs
+            .iter()
+            .enumerate()
+            .fold(0, |all, (i, sign)| all | u32::from(odd(sign & row)) << i);
         row as u32 | signs << SIGN_SHIFT
     };
     starts.map(with_signs).collect()

@@ -1,8 +1,9 @@
 //! Inner products with strings along one vector, together.
 //!
-//! Strings with X or Y on the same qubits take the same products `conj(lambda[p + x]) psi[p]`, each with its own signs. The
-//! products are summed for each variant of the signs and each lane; the strings are then Walsh-Hadamard sums of few numbers.
-//! Cost: two products for each amplitude, whatever the number of strings.
+//! Strings with X or Y on the same qubits take the same products `conj(lambda[p + x]) psi[p]`, each
+//! with its own signs. The products are summed for each variant of the signs and each lane; the
+//! strings are then Walsh-Hadamard sums of few numbers. Cost: two products for each amplitude,
+//! whatever the number of strings.
 #![expect(unsafe_code, reason = "vector registers are read from and written to addresses")]
 
 use super::{
@@ -38,7 +39,11 @@ struct Signed {
 
 impl Shared {
     /// Takes strings along one vector out of a list, if there are several.
-    pub(super) fn take(looks: &mut Vec<(usize, Look)>, bits: usize, lane_bits: usize) -> Option<Shared> {
+    pub(super) fn take(
+        looks: &mut Vec<(usize, Look)>,
+        bits: usize,
+        lane_bits: usize,
+    ) -> Option<Shared> {
         let alike = |a: &Look, b: &Look| a.x == b.x && a.real == b.real;
         let first = looks.iter().enumerate().find_map(|(k, (_, look))| {
             let again = looks[k + 1..].iter().any(|(_, other)| alike(look, other));
@@ -78,10 +83,18 @@ impl Shared {
         // SAFETY: *set* and *size* are the caller's promises.
         unsafe {
             match (self.rows != 0, self.real) {
-                (true, true) => S::vectorize(Run::<_, true, true> { shared: self, psi, lambda, sums }),
-                (true, false) => S::vectorize(Run::<_, true, false> { shared: self, psi, lambda, sums }),
-                (false, true) => S::vectorize(Run::<_, false, true> { shared: self, psi, lambda, sums }),
-                (false, false) => S::vectorize(Run::<_, false, false> { shared: self, psi, lambda, sums }),
+                (true, true) => {
+                    S::vectorize(Run::<_, true, true> { shared: self, psi, lambda, sums })
+                }
+                (true, false) => {
+                    S::vectorize(Run::<_, true, false> { shared: self, psi, lambda, sums })
+                }
+                (false, true) => {
+                    S::vectorize(Run::<_, false, true> { shared: self, psi, lambda, sums })
+                }
+                (false, false) => {
+                    S::vectorize(Run::<_, false, false> { shared: self, psi, lambda, sums })
+                }
             }
         }
     }
@@ -94,7 +107,8 @@ impl Shared {
             let signed = |(lane, part): (usize, &[f64; MAX_VARIANTS])| {
                 if odd(lane & look.z) { -part[*set] } else { part[*set] }
             };
-            sums[look.number] += factor(look, outer) * parts.iter().enumerate().map(signed).sum::<f64>();
+            sums[look.number] +=
+                factor(look, outer) * parts.iter().enumerate().map(signed).sum::<f64>();
         }
     }
 }
@@ -113,7 +127,8 @@ impl<E: Element, const ROWS: bool, const REAL: bool> Task<E> for Run<'_, E, ROWS
     unsafe fn run<S: Simd<Elem = E>>(self) {
         let Run { shared: shared @ Shared { rows, lanes, variants, .. }, psi, lambda, sums } = self;
         let mut parts = [[0.0; MAX_VARIANTS]; MAX_LANES];
-        // SAFETY: rows and their sums with the vector are below those of the tile, which the scratches hold.
+        // SAFETY: rows and their sums with the vector are below those of the tile, which the
+        // scratches hold.
         unsafe {
             let zero = S::splat(E::zero());
             let exchange = S::index(|j| j ^ lanes);
@@ -155,7 +170,11 @@ impl<E: Element, const ROWS: bool, const REAL: bool> Task<E> for Run<'_, E, ROWS
 
 /// Adds the two products of a row to two sums.
 #[inline(always)]
-fn products<S: Simd, const REAL: bool>([x, y]: [S; 2], [a, b]: [S; 2], [first, second]: [S; 2]) -> [S; 2] {
+fn products<S: Simd, const REAL: bool>(
+    [x, y]: [S; 2],
+    [a, b]: [S; 2],
+    [first, second]: [S; 2],
+) -> [S; 2] {
     if REAL {
         [a.mul_add(x, first), b.mul_add(y, second)]
     } else {

@@ -1,7 +1,7 @@
 //! A stage on states and their tangents: up to four tiles in the cache together.
 //!
-//! Tangents go through the same gates as their states and are changed where parameters are (`kick`); inner products
-//! are taken of the states and of what changes in them.
+//! Tangents go through the same gates as their states and are changed where parameters are
+//! (`kick`); inner products are taken of the states and of what changes in them.
 #![expect(unsafe_code, reason = "tiles interleave in memory")]
 
 use std::ops::Range;
@@ -29,8 +29,9 @@ use crate::{
 const MOST_STATES: usize = 4;
 
 impl<E: Element> TileStage<E> {
-    /// Runs the stage on `[psi, psi']` or `[psi, psi', lambda, lambda']`. To `sums` it adds the inner products of lambda
-    /// and psi and then, as many, how they change; with two states there are none.
+    /// Runs the stage on `[psi, psi']` or `[psi, psi', lambda, lambda']`. To `sums` it adds the
+    /// inner products of lambda and psi and then, as many, how they change; with two states there
+    /// are none.
     pub(in crate::plan) fn run_tangents(
         &self,
         states: &mut [&mut [Complex<E>]],
@@ -47,14 +48,21 @@ impl<E: Element> TileStage<E> {
         assert!(states.iter().all(|state| state.len() == size));
         let parallel = size >= 2 * SERIAL_BELOW && threads.count() > 1;
         let beyond = states.iter().all(|state| streams(state, options));
-        let states: Vec<Shared<E>> = states.iter_mut().map(|state| Shared::new(as_reals(state))).collect();
+        let states: Vec<Shared<E>> =
+            states.iter_mut().map(|state| Shared::new(as_reals(state))).collect();
         let tiles = self.tile_count();
         let groups = tiles.min(GROUPS);
         let group = |number: usize| {
             let tiles = number * (tiles / groups)..(number + 1) * (tiles / groups);
             workspaces.with_some(states.len(), |workspaces| {
-                let task =
-                    Tangents { stage: self, states: &states, tiles, workspaces, kicks, streams: beyond };
+                let task = Tangents {
+                    stage: self,
+                    states: &states,
+                    tiles,
+                    workspaces,
+                    kicks,
+                    streams: beyond,
+                };
                 // SAFETY: the set is available.
                 unsafe { E::dispatch(set, task) }
             })
@@ -91,8 +99,8 @@ impl<E: Element> Task<E> for Tangents<'_, E> {
         if stage.looks() {
             products.make_room(stage.bits);
         }
-        // SAFETY: this is `vectorize` (*set*); whoever makes a `Tangents` sees to *size* and hands these tiles to one
-        // thread (*owner*), with a workspace of its own for each state.
+        // SAFETY: this is `vectorize` (*set*); whoever makes a `Tangents` sees to *size* and hands
+        // these tiles to one thread (*owner*), with a workspace of its own for each state.
         unsafe {
             let picks = Picks::<S>::new(stage);
             let pipeline = |(state, parts): (&Shared<E>, *mut E)| {

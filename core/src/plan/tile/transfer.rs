@@ -1,9 +1,10 @@
 //! Between the state and the scratch: gather and scatter.
 //!
-//! A row of the scratch is a run of the state, so a gather splits registers `re im re im …` into two. The
-//! scatter undoes the frame: logical row r, lane l is at place `rows[r] + lanes[l] + shift` (sums over
-//! GF(2)). The lane map has values in some 2^k rows; each output register is picked from those rows by
-//! permutes of pairs and then by blends. Here, too, the stage's factor and its signs are applied.
+//! A row of the scratch is a run of the state, so a gather splits registers `re im re im …` into
+//! two. The scatter undoes the frame: logical row r, lane l is at place
+//! `rows[r] + lanes[l] + shift` (sums over GF(2)). The lane map has values in some 2^k rows; each
+//! output register is picked from those rows by permutes of pairs and then by blends. Here, too,
+//! the stage's factor and its signs are applied.
 #![expect(unsafe_code, reason = "vector registers are read from and written to addresses")]
 
 use std::ops::Range;
@@ -25,8 +26,8 @@ use crate::kernel::{
     simd::{Simd, Task},
 };
 
-/// A row is asked for so many rows before it is gathered. Rows that lie a power of two apart compete for a few
-/// sets of the first cache, which have room for little more.
+/// A row is asked for so many rows before it is gathered. Rows that lie a power of two apart
+/// compete for a few sets of the first cache, which have room for little more.
 pub(super) const AHEAD: usize = 16;
 
 /// The rows of a tile in the state, to be written.
@@ -85,7 +86,8 @@ impl<E: Element> StateRows<'_, E> {
     }
 }
 
-/// Fills rows of the scratch: with all of the tile, or with what is not zero, and no other row is read.
+/// Fills rows of the scratch: with all of the tile, or with what is not zero, and no other row is
+/// read.
 struct Gather<'a, E, const ALL: bool> {
     stage: &'a TileStage<E>,
     /// The first amplitude of the tile.
@@ -103,7 +105,8 @@ impl<E: Element, const ALL: bool> Task<E> for Gather<'_, E, ALL> {
         for row in self.rows {
             if ALL {
                 // The number of rows is a power of 2; the last ones ask for the first ones again.
-                let ahead = self.from.wrapping_add(2 * offsets[(row + AHEAD) & (offsets.len() - 1)]);
+                let ahead =
+                    self.from.wrapping_add(2 * offsets[(row + AHEAD) & (offsets.len() - 1)]);
                 S::prefetch(ahead);
                 S::prefetch(ahead.wrapping_add(S::LANES));
             }
@@ -122,9 +125,10 @@ impl<E: Element, const ALL: bool> Task<E> for Gather<'_, E, ALL> {
     }
 }
 
-/// The tiles of one state on their way through the scratches of one thread: while a tile is worked on, the next one is
-/// gathered, a few rows at a time, so that memory and arithmetic take turns in short steps, which the processor does at
-/// once. (To write the last tile in the same way was slower.)
+/// The tiles of one state on their way through the scratches of one thread: while a tile is worked
+/// on, the next one is gathered, a few rows at a time, so that memory and arithmetic take turns in
+/// short steps, which the processor does at once. (To write the last tile in the same way was
+/// slower.)
 pub(super) struct Pipeline<'a, S: Simd> {
     stage: &'a TileStage<S::Elem>,
     picks: &'a Picks<S>,
@@ -172,7 +176,8 @@ impl<'a, S: Simd> Pipeline<'a, S> {
 
     /// The scratch of a tile, by its number.
     fn scratch(&self, number: usize) -> Scratch<S::Elem> {
-        let re = self.parts.wrapping_add(number % SCRATCHES * scratch_len::<S::Elem>(self.stage.bits));
+        let re =
+            self.parts.wrapping_add(number % SCRATCHES * scratch_len::<S::Elem>(self.stage.bits));
         let im = re.wrapping_add((1 << self.stage.bits) + SKEW_BYTES / size_of::<S::Elem>());
         Scratch { re, im, outer: self.stage.tile_at(number) }
     }
@@ -208,7 +213,8 @@ impl<'a, S: Simd> Pipeline<'a, S> {
     /// What [`Pipeline::new`] wants.
     #[inline(always)]
     pub(super) unsafe fn give(&mut self, scratch: Scratch<S::Elem>) {
-        // SAFETY: *set*, *size* and *owner* were promised to `new`, for as long as the pipeline is used.
+        // SAFETY: *set*, *size* and *owner* were promised to `new`, for as long as the pipeline is
+        // used.
         unsafe {
             self.proceed(usize::MAX);
             Scatter::new(self.stage, self.picks, self.rows(scratch.outer), scratch).write();
@@ -222,8 +228,8 @@ impl<'a, S: Simd> Pipeline<'a, S> {
     #[inline(always)]
     pub(super) unsafe fn give_by(&mut self, block: &Block<S::Elem>, scratch: Scratch<S::Elem>) {
         let (rows, factor) = (self.rows(scratch.outer), self.stage.factor_at(scratch.outer));
-        // SAFETY: *set*, *size* and *owner* were promised to `new`; that the block is a factored one is the caller's
-        // promise.
+        // SAFETY: *set*, *size* and *owner* were promised to `new`; that the block is a factored
+        // one is the caller's promise.
         unsafe {
             let factor = [S::splat(factor.re), S::splat(factor.im)];
             kernels::last_step(block, scratch, self, Leave { rows, factor });
@@ -237,7 +243,8 @@ impl<'a, S: Simd> Pipeline<'a, S> {
     /// What [`Pipeline::new`] wants.
     #[inline(always)]
     pub(super) unsafe fn turn(&mut self) {
-        // SAFETY: *set*, *size* and *owner* were promised to `new`, for as long as the pipeline is used.
+        // SAFETY: *set*, *size* and *owner* were promised to `new`, for as long as the pipeline is
+        // used.
         unsafe { self.proceed(self.rows_per_turn) }
     }
 
@@ -250,7 +257,8 @@ impl<'a, S: Simd> Pipeline<'a, S> {
         let rows = self.row..stage.row_offsets.len().min(self.row.saturating_add(rows));
         if !rows.is_empty() {
             self.row = rows.end;
-            // SAFETY: *set*, *size* and *owner* were promised to `new`, for as long as the pipeline is used.
+            // SAFETY: *set*, *size* and *owner* were promised to `new`, for as long as the pipeline
+            // is used.
             unsafe {
                 if stage.dead == 0 {
                     S::vectorize(Gather::<_, true> { stage, from, scratch, rows });
@@ -292,7 +300,8 @@ impl<'a, S: Simd> Scatter<'a, S> {
         let shift = stage.exit.as_ref().map_or(0, sum);
         let factor = stage.factor_at(scratch.outer);
         // SAFETY: *set* is the caller's promise.
-        let factors = unsafe { factors::<S>(stage, factor, stage.signs.negates(scratch.outer, shift)) };
+        let factors =
+            unsafe { factors::<S>(stage, factor, stage.signs.negates(scratch.outer, shift)) };
         let real = factor.im == S::Elem::zero();
         Scatter { stage, picks, to, scratch, shift, factors, real }
     }
@@ -322,8 +331,8 @@ const MAX_LANES: usize = 16;
 
 /// How output registers are picked, the same for all tiles.
 pub(super) struct Picks<S: Simd> {
-    /// Rows, relative to that of the first lane, that the lanes come from: a linear space, in an order
-    /// where number j is the sum of those of the bits of j. Empty if nothing has moved.
+    /// Rows, relative to that of the first lane, that the lanes come from: a linear space, in an
+    /// order where number j is the sum of those of the bits of j. Empty if nothing has moved.
     rows: [usize; MAX_LANES],
     row_count: usize,
     /// For each exclusive-or of lanes, where to find a lane in a pair of rows.
@@ -354,7 +363,8 @@ impl<S: Simd> Picks<S> {
             }
         }
         let lane = |j: usize| lanes.get(j).copied().unwrap_or(j);
-        let number = |j: usize| rows[..row_count].iter().position(|&r| r == lane(j) & !inside).unwrap_or(0);
+        let number =
+            |j: usize| rows[..row_count].iter().position(|&r| r == lane(j) & !inside).unwrap_or(0);
         let pair = |x: usize, j: usize| ((lane(j) & inside) ^ x) + S::LANES * (number(j) & 1);
         // SAFETY: *set* is the caller's promise; `pair` is below 2 LANES.
         let (pairs, blends) = unsafe {
@@ -382,12 +392,15 @@ impl<P: Simd, const FROM: usize> Task<P::Elem> for Write<'_, P, FROM> {
         let inside = P::LANES - 1;
         let places = stage.exit.as_ref().map_or(&[][..], |exit| exit.rows.as_slice());
         let count = stage.row_offsets.len();
-        // SAFETY: the output rows are those of the tile in the state; the places are below 2^bits, which the
-        // scratch holds. `P` is `S`: `write` passes itself.
+        // SAFETY: the output rows are those of the tile in the state; the places are below 2^bits,
+        // which the scratch holds. `P` is `S`: `write` passes itself.
         unsafe {
             for row in 0..count {
                 let (x, y) = if FROM == 0 {
-                    (P::load(scratch.re.add(row * P::LANES)), P::load(scratch.im.add(row * P::LANES)))
+                    (
+                        P::load(scratch.re.add(row * P::LANES)),
+                        P::load(scratch.im.add(row * P::LANES)),
+                    )
                 } else {
                     let place = *places.get_unchecked(row) as usize ^ shift;
                     let pair = *picks.pairs.get_unchecked(place & inside);
@@ -396,9 +409,12 @@ impl<P: Simd, const FROM: usize> Task<P::Elem> for Write<'_, P, FROM> {
                     let (mut x, mut y) = ([zero; 8], [zero; 8]);
                     for j in 0..FROM.div_ceil(2) {
                         let a = first ^ *picks.rows.get_unchecked(2 * j);
-                        let b = if FROM > 1 { first ^ *picks.rows.get_unchecked(2 * j + 1) } else { a };
-                        x[j] = P::load(scratch.re.add(a)).permute2(P::load(scratch.re.add(b)), pair);
-                        y[j] = P::load(scratch.im.add(a)).permute2(P::load(scratch.im.add(b)), pair);
+                        let b =
+                            if FROM > 1 { first ^ *picks.rows.get_unchecked(2 * j + 1) } else { a };
+                        x[j] =
+                            P::load(scratch.re.add(a)).permute2(P::load(scratch.re.add(b)), pair);
+                        y[j] =
+                            P::load(scratch.im.add(a)).permute2(P::load(scratch.im.add(b)), pair);
                     }
                     let mut half = FROM / 2;
                     for level in 0..3 {
@@ -426,7 +442,8 @@ impl<P: Simd, const FROM: usize> Task<P::Elem> for Write<'_, P, FROM> {
     }
 }
 
-/// The real and the imaginary part of the factor with the signs of the lanes, for rows of even and of odd parity.
+/// The real and the imaginary part of the factor with the signs of the lanes, for rows of even and
+/// of odd parity.
 ///
 /// # Safety
 /// *set*.
@@ -441,8 +458,10 @@ unsafe fn factors<P: Simd>(
         let mut both = [[P::splat(factor.re); 2]; 2];
         for (odd_row, parts) in both.iter_mut().enumerate() {
             for (x, part) in [factor.re, factor.im].into_iter().zip(parts) {
-                let sign = |lane: usize| odd(lane & stage.signs.written) ^ negative ^ (odd_row == 1);
-                let lanes: [P::Elem; MAX_LANES] = std::array::from_fn(|lane| if sign(lane) { -x } else { x });
+                let sign =
+                    |lane: usize| odd(lane & stage.signs.written) ^ negative ^ (odd_row == 1);
+                let lanes: [P::Elem; MAX_LANES] =
+                    std::array::from_fn(|lane| if sign(lane) { -x } else { x });
                 *part = P::load(lanes.as_ptr());
             }
         }

@@ -1,8 +1,9 @@
 //! Rows by the values of some parities.
 //!
-//! Rotations and inner products along one vector differ in the signs that they have on rows. Each sign is a parity of the
-//! row's number and of the tile's index, and all are sums of a few: their values are the variant of a row. What has the same
-//! signs everywhere is then computed once for all rows of a variant.
+//! Rotations and inner products along one vector differ in the signs that they have on rows. Each
+//! sign is a parity of the row's number and of the tile's index, and all are sums of a few: their
+//! values are the variant of a row. What has the same signs everywhere is then computed once for
+//! all rows of a variant.
 
 use smallvec::SmallVec;
 
@@ -18,7 +19,8 @@ pub(super) const MAX_VARIANTS: usize = 1 << MAX_PARITIES;
 /// A parity of a row's number, and one of a tile's index.
 type Parity = (usize, usize);
 
-/// The rows of a tile that stand for all, if a vector of rows may be added to them, by their variants.
+/// The rows of a tile that stand for all, if a vector of rows may be added to them, by their
+/// variants.
 #[derive(Clone)]
 pub(super) struct Variants {
     /// What may be added.
@@ -35,8 +37,8 @@ impl Variants {
         Variants { vector, parities: SmallVec::new(), rows: Vec::new(), ends: Vec::new() }
     }
 
-    /// A parity as the sum of those that are known, bit k for number k; a new one is added to these. `None` if there are too
-    /// many.
+    /// A parity as the sum of those that are known, bit k for number k; a new one is added to
+    /// these. `None` if there are too many.
     pub(super) fn admit(&mut self, row: usize, outer: usize) -> Option<usize> {
         // The rows that stand for all have no such bit.
         let row = row & !top(self.vector);
@@ -86,6 +88,9 @@ impl Variants {
 
     #[inline(always)]
     fn value(&self, index: usize, part: fn(&Parity) -> usize) -> usize {
-        self.parities.iter().enumerate().fold(0, |v, (k, p)| v | usize::from(odd(part(p) & index)) << k)
+        self.parities
+            .iter()
+            .enumerate()
+            .fold(0, |v, (k, p)| v | usize::from(odd(part(p) & index)) << k)
     }
 }

@@ -1,13 +1,13 @@
 //! Maps from fermions to qubits.
 //!
-//! Each stores the occupations n_0, n_1, … as bits that are parities of some of them, `q = A n` over GF(2). Then
-//! `a_j` is known by three sets of qubits: U, which flip with n_j (column j of A); P, whose parity is that of the
-//! orbitals before j; F, whose parity is n_j:
+//! Each stores the occupations n_0, n_1, … as bits that are parities of some of them, `q = A n`
+//! over GF(2). Then `a_j` is known by three sets of qubits: U, which flip with n_j (column j of A);
+//! P, whose parity is that of the orbitals before j; F, whose parity is n_j:
 //! ```text
 //! a_j = X^U Z^P (1 - Z^F) / 2        a_j^dagger = X^U Z^P (1 + Z^F) / 2
 //! ```
-//! where `X^U` is X on all qubits of U. Products are found with `Z^z X^u = (-1)^{|z & u|} X^u Z^z`, and
-//! `X^x Z^z = (-i)^{|x & z|} P` for the Pauli string P with these masks.
+//! where `X^U` is X on all qubits of U. Products are found with `Z^z X^u = (-1)^{|z & u|} X^u Z^z`,
+//! and `X^x Z^z = (-i)^{|x & z|} P` for the Pauli string P with these masks.
 //!
 //! Source: J. T. Seeley, M. J. Richard, P. J. Love, J. Chem. Phys. 137, 224109 (2012).
 
@@ -81,14 +81,16 @@ impl Mapping {
     /// ```
     ///
     /// # Errors
-    /// [`FermionError`] for an orbital beyond the last, or more orbitals than a state can have qubits.
+    /// [`FermionError`] for an orbital beyond the last, or more orbitals than a state can have
+    /// qubits.
     pub fn encode(self, n_orbitals: usize, occupations: usize) -> Result<usize, FermionError> {
         check(n_orbitals, occupations.checked_ilog2().map_or(0, |highest| highest as usize + 1))?;
         let occupied = (0..n_orbitals).filter(|j| occupations >> j & 1 == 1);
         Ok(occupied.fold(0, |bits, j| bits ^ self.masks(j, n_orbitals).update))
     }
 
-    /// The occupations of n orbitals, one a bit, for a basis state of n qubits: [`encode`](Mapping::encode) undone.
+    /// The occupations of n orbitals, one a bit, for a basis state of n qubits:
+    /// [`encode`](Mapping::encode) undone.
     ///
     /// ```
     /// use ketgrad_core::problem::Mapping;
@@ -104,13 +106,19 @@ impl Mapping {
         Ok(occupied.fold(0, |occupations, j| occupations | 1 << j))
     }
 
-    /// A Hermitian operator on n orbitals as one on n qubits: strings sorted by their masks of X, then of Z; those whose
-    /// coefficients cancel to rounding are left out. O(2^l) for a product of l operators.
+    /// A Hermitian operator on n orbitals as one on n qubits: strings sorted by their masks of X,
+    /// then of Z; those whose coefficients cancel to rounding are left out. O(2^l) for a product of
+    /// l operators.
     ///
     /// # Errors
-    /// [`FermionError`] if the operator is not Hermitian or acts on orbitals beyond the last, for more orbitals than a state
-    /// can have qubits, for a product that acts on more than 20, and for coefficients beyond the largest float.
-    pub fn map(self, operator: &FermionOperator, n_orbitals: usize) -> Result<PauliSum, FermionError> {
+    /// [`FermionError`] if the operator is not Hermitian or acts on orbitals beyond the last, for
+    /// more orbitals than a state can have qubits, for a product that acts on more than 20, and for
+    /// coefficients beyond the largest float.
+    pub fn map(
+        self,
+        operator: &FermionOperator,
+        n_orbitals: usize,
+    ) -> Result<PauliSum, FermionError> {
         check(n_orbitals, operator.n_orbitals())?;
         let masks: Vec<Masks> = (0..n_orbitals).map(|j| self.masks(j, n_orbitals)).collect();
         let mut sums = Sums::default();
@@ -164,7 +172,11 @@ fn prefix(count: usize) -> usize {
 }
 
 /// A product as `X^x sum_z c_z Z^z`.
-fn expand(c: Complex<f64>, product: &[Ladder], masks: &[Masks]) -> (usize, Vec<(usize, Complex<f64>)>) {
+fn expand(
+    c: Complex<f64>,
+    product: &[Ladder],
+    masks: &[Masks],
+) -> (usize, Vec<(usize, Complex<f64>)>) {
     let (mut x, mut parts) = (0, vec![(0, c)]);
     for ladder in product {
         let Masks { update, parity, flip } = masks[ladder.orbital()];

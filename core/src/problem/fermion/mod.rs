@@ -1,10 +1,12 @@
-//! Operators on fermions: sums of products of ladder operators, with their algebra and their maps to qubits.
+//! Operators on fermions: sums of products of ladder operators, with their algebra and their maps
+//! to qubits.
 //!
 //! `a_p` takes a fermion out of orbital p, `a_p^dagger` puts one there, and
 //! ```text
 //! {a_p, a_q^dagger} = 1 if p = q, else 0        {a_p, a_q} = 0
 //! ```
-//! so that order matters up to signs and constants. The text is that of OpenFermion: `a_2^dagger a_0` is `[2^ 0]`.
+//! so that order matters up to signs and constants. The text is that of OpenFermion:
+//! `a_2^dagger a_0` is `[2^ 0]`.
 //!
 //! ```
 //! use ketgrad_core::problem::{FermionOperator, Mapping};
@@ -27,8 +29,8 @@ mod text;
 
 pub use mapping::Mapping;
 
-/// A sum whose modulus is below this part of the sum of the moduli is taken for zero: far above the rounding of
-/// millions of additions, far below what integrals are known to.
+/// A sum whose modulus is below this part of the sum of the moduli is taken for zero: far above the
+/// rounding of millions of additions, far below what integrals are known to.
 const ROUNDING: f64 = 1e-13;
 
 /// A ladder operator. Orbitals are counted from 0.
@@ -69,7 +71,8 @@ impl FermionOperator {
     /// The sum of the given terms.
     ///
     /// # Errors
-    /// [`FermionError`] if a coefficient is not finite or an orbital is beyond any state ([`MAX_QUBITS`]).
+    /// [`FermionError`] if a coefficient is not finite or an orbital is beyond any state
+    /// ([`MAX_QUBITS`]).
     pub fn new(
         terms: impl IntoIterator<Item = (Complex<f64>, Vec<Ladder>)>,
     ) -> Result<FermionOperator, FermionError> {
@@ -98,7 +101,9 @@ impl FermionOperator {
     ) -> Result<&mut FermionOperator, FermionError> {
         let (coefficient, product) = (finite(coefficient.into())?, Vec::from_iter(product));
         match product.iter().find(|ladder| ladder.orbital() >= MAX_QUBITS) {
-            Some(ladder) => Err(FermionProblem::Orbital { text: ladder.orbital().to_string() }.into()),
+            Some(ladder) => {
+                Err(FermionProblem::Orbital { text: ladder.orbital().to_string() }.into())
+            }
             None => {
                 self.terms.push((coefficient, product));
                 Ok(self)
@@ -130,8 +135,11 @@ impl FermionOperator {
     /// The Hermitian conjugate: each product backwards, with the daggers of its operators.
     #[must_use]
     pub fn dagger(&self) -> FermionOperator {
-        let back = |product: &[Ladder]| product.iter().rev().map(|ladder| ladder.dagger()).collect();
-        FermionOperator { terms: self.terms.iter().map(|(c, product)| (c.conj(), back(product))).collect() }
+        let back =
+            |product: &[Ladder]| product.iter().rev().map(|ladder| ladder.dagger()).collect();
+        FermionOperator {
+            terms: self.terms.iter().map(|(c, product)| (c.conj(), back(product))).collect(),
+        }
     }
 
     /// The product `self other`, term by term. O(a b) for a and b terms.
@@ -140,14 +148,17 @@ impl FermionOperator {
     /// [`FermionError`] if a coefficient is beyond the largest float.
     pub fn times(&self, other: &FermionOperator) -> Result<FermionOperator, FermionError> {
         let pairs = self.terms.iter().flat_map(|a| other.terms.iter().map(move |b| (a, b)));
-        FermionOperator::new(pairs.map(|((c, left), (d, right))| (c * d, [&left[..], right].concat())))
+        FermionOperator::new(
+            pairs.map(|((c, left), (d, right))| (c * d, [&left[..], right].concat())),
+        )
     }
 
-    /// The same operator with all daggers left of all others, in each group the highest orbital first; equal products
-    /// are one term, and those that cancel to rounding are left out. Terms are sorted.
+    /// The same operator with all daggers left of all others, in each group the highest orbital
+    /// first; equal products are one term, and those that cancel to rounding are left out. Terms
+    /// are sorted.
     ///
-    /// Cost: O(l^2) for a product of l operators, and as much for each product that arises where `a_p` passes
-    /// `a_p^dagger`, of which there can be 2^(l/2).
+    /// Cost: O(l^2) for a product of l operators, and as much for each product that arises where
+    /// `a_p` passes `a_p^dagger`, of which there can be 2^(l/2).
     ///
     /// # Errors
     /// [`FermionError`] if a coefficient is beyond the largest float.
@@ -159,7 +170,8 @@ impl FermionOperator {
         FermionOperator::new(sums.sorted().map(|(product, c)| (c, product)))
     }
 
-    /// Whether it is its own Hermitian conjugate, to rounding. Cost: that of [`FermionOperator::normal_ordered`].
+    /// Whether it is its own Hermitian conjugate, to rounding. Cost: that of
+    /// [`FermionOperator::normal_ordered`].
     #[must_use]
     pub fn is_hermitian(&self) -> bool {
         let minus = self.dagger().terms.into_iter().map(|(c, product)| (-c, product));
@@ -181,7 +193,8 @@ impl Add for FermionOperator {
     }
 }
 
-/// Sums up a product and what arises while it is brought into order, by insertion of each operator into those before it.
+/// Sums up a product and what arises while it is brought into order, by insertion of each operator
+/// into those before it.
 fn order(coefficient: Complex<f64>, product: Vec<Ladder>, sums: &mut Sums<Vec<Ladder>>) {
     // The products to do, and how much of each is in order.
     let mut left = vec![(coefficient, product, 1)];
@@ -300,7 +313,9 @@ pub enum FermionProblem {
         coefficient: String,
     },
     /// A product that is a sum of too many Pauli strings.
-    #[error("a product acts on {given} orbitals, more than {limit}: it is a sum of 2^{given} Pauli strings")]
+    #[error(
+        "a product acts on {given} orbitals, more than {limit}: it is a sum of 2^{given} Pauli strings"
+    )]
     Long {
         /// The number of orbitals.
         given: usize,

@@ -1,7 +1,8 @@
-//! Operators on fermions as text, as OpenFermion prints and reads them: `0.5 [2^ 0] +`, a term a line or all in one.
+//! Operators on fermions as text, as OpenFermion prints and reads them: `0.5 [2^ 0] +`, a term a
+//! line or all in one.
 //!
-//! A term is a coefficient, 1 if there is none, and a product in brackets, empty for a constant. A coefficient is real,
-//! `-0.5`, or complex as Python writes it, `2j`, `(0.5-2j)`.
+//! A term is a coefficient, 1 if there is none, and a product in brackets, empty for a constant. A
+//! coefficient is real, `-0.5`, or complex as Python writes it, `2j`, `(0.5-2j)`.
 
 use std::{fmt, str::FromStr};
 
@@ -42,7 +43,10 @@ impl FromStr for FermionOperator {
 
     fn from_str(text: &str) -> Result<FermionOperator, FermionError> {
         let mut sum = FermionOperator::default();
-        let at = |at: usize, problem| FermionError { column: Some(text[..at].chars().count() + 1), problem };
+        let at = |at: usize, problem| FermionError {
+            column: Some(text[..at].chars().count() + 1),
+            problem,
+        };
         let mut rest = text;
         if rest.trim() == "0" {
             return Ok(sum);
@@ -56,7 +60,8 @@ impl FromStr for FermionOperator {
                 let from = from + text[from..].len() - text[from..].trim_start().len();
                 at(from, FermionProblem::Unexpected { expected, found })
             };
-            let open = rest.find('[').ok_or_else(|| expected("a term such as `0.5 [2^ 0]`", start))?;
+            let open =
+                rest.find('[').ok_or_else(|| expected("a term such as `0.5 [2^ 0]`", start))?;
             let close = rest[open..].find(']').ok_or_else(|| expected("`]`", text.len()))? + open;
             let mut words = rest[..open].trim();
             if !sum.terms.is_empty() {
@@ -66,8 +71,9 @@ impl FromStr for FermionOperator {
                 }
                 words = words.strip_prefix('+').unwrap_or(words).trim_start();
             }
-            let c = read_coefficient(words)
-                .ok_or_else(|| expected("a coefficient such as `-0.5` or `(0.5-2j)`, then `[`", start))?;
+            let c = read_coefficient(words).ok_or_else(|| {
+                expected("a coefficient such as `-0.5` or `(0.5-2j)`, then `[`", start)
+            })?;
             if !c.is_finite() {
                 return Err(at(start, FermionProblem::Coefficient { text: words.to_owned() }));
             }
@@ -105,8 +111,11 @@ fn read_coefficient(words: &str) -> Option<Complex<f64>> {
         return Some(sign.into());
     }
     let inner = size.strip_prefix('(').and_then(|s| s.strip_suffix(')')).unwrap_or(size).trim();
-    let Some(imaginary) = inner.strip_suffix(['j', 'J']) else { return Some((sign * real(inner)?).into()) };
-    // The sign that is not the first character and not that of an exponent begins the imaginary part.
+    let Some(imaginary) = inner.strip_suffix(['j', 'J']) else {
+        return Some((sign * real(inner)?).into());
+    };
+    // The sign that is not the first character and not that of an exponent begins the imaginary
+    // part.
     let bytes = imaginary.as_bytes();
     let is_join = |i: &usize| b"+-".contains(&bytes[*i]) && !b"eE".contains(&bytes[*i - 1]);
     let (re, im) = imaginary.split_at((1..bytes.len()).rev().find(is_join).unwrap_or(0));

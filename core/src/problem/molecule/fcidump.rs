@@ -18,7 +18,8 @@ impl FromStr for Molecule {
         let (mut molecule, momenta) = read_header(header)?;
         let first = lines(header);
         if let Some((momenta, line)) = momenta {
-            molecule.symmetry = symmetry_of(integrals(body, first, molecule.n_orbitals), &momenta, line)?;
+            molecule.symmetry =
+                symmetry_of(integrals(body, first, molecule.n_orbitals), &momenta, line)?;
         }
         let symmetry = molecule.symmetry;
         let mut constant = None;
@@ -65,13 +66,15 @@ impl Molecule {
     }
 }
 
-/// The header between `&FCI` and its end, and the body. The header begins with all lines before it, the body with the end
-/// of the line in which the header ends: as in Fortran, the rest of that line is not read, but an integral there is an error.
+/// The header between `&FCI` and its end, and the body. The header begins with all lines before it,
+/// the body with the end of the line in which the header ends: as in Fortran, the rest of that line
+/// is not read, but an integral there is an error.
 fn split(text: &str) -> Result<(&str, &str), MoleculeError> {
     let trimmed = text.trim_start();
     let start = text.len() - trimmed.len();
     if !Molecule::is_fcidump(text) {
-        let word: String = trimmed.split_whitespace().next().unwrap_or_default().chars().take(20).collect();
+        let word: String =
+            trimmed.split_whitespace().next().unwrap_or_default().chars().take(20).collect();
         let found = if word.is_empty() { "nothing".to_owned() } else { format!("`{word}`") };
         let line = Some(lines(&text[..start]));
         return Err(MoleculeError { line, problem: MoleculeProblem::Beginning { found } });
@@ -82,20 +85,25 @@ fn split(text: &str) -> Result<(&str, &str), MoleculeError> {
         word.is_some_and(|s| ["&END", "$END"].iter().any(|w| s.eq_ignore_ascii_case(w)))
     };
     let mut is_comment = false;
-    let end = text[inside..].match_indices(['/', '&', '$', '!', '\n']).find_map(|(at, c)| match c {
-        "!" | "\n" => {
-            is_comment = c == "!";
-            None
-        }
-        _ if is_comment => None,
-        "/" => Some((inside + at, 1)),
-        _ => is_end(inside + at).then_some((inside + at, 4)),
-    });
+    let end =
+        text[inside..].match_indices(['/', '&', '$', '!', '\n']).find_map(|(at, c)| match c {
+            "!" | "\n" => {
+                is_comment = c == "!";
+                None
+            }
+            _ if is_comment => None,
+            "/" => Some((inside + at, 1)),
+            _ => is_end(inside + at).then_some((inside + at, 4)),
+        });
     let line = Some(lines(&text[..start]));
     let (end, length) = end.ok_or(MoleculeError { line, problem: MoleculeProblem::Unfinished })?;
     let (header, after) = (&text[..end], &text[end + length..]);
     let (rest, body) = after.split_at(after.find('\n').unwrap_or(after.len()));
-    if rest.split_whitespace().next().is_some_and(|word| real(word).is_some() || word.starts_with('(')) {
+    if rest
+        .split_whitespace()
+        .next()
+        .is_some_and(|word| real(word).is_some() || word.starts_with('('))
+    {
         let found = rest.trim().chars().take(60).collect();
         return Err(MoleculeError {
             line: Some(lines(header)),
@@ -121,20 +129,22 @@ fn integrals(
 ) -> impl Iterator<Item = Result<Integral<'_>, MoleculeError>> {
     let lines = (first..).zip(body.lines().map(str::trim)).filter(|(_, text)| !text.is_empty());
     lines.map(move |(line, text)| {
-        let (value, orbitals) =
-            read_line(text, n_orbitals).map_err(|problem| MoleculeError { line: Some(line), problem })?;
+        let (value, orbitals) = read_line(text, n_orbitals)
+            .map_err(|problem| MoleculeError { line: Some(line), problem })?;
         Ok(Integral { line, text, value, orbitals })
     })
 }
 
-/// The symmetry of integrals of orbitals with angular momenta m, which are labels alone if the orbitals are real.
+/// The symmetry of integrals of orbitals with angular momenta m, which are labels alone if the
+/// orbitals are real.
 ///
-/// Complex orbitals conserve m: `(pq|rt)` is zero unless `m_p + m_r = m_q + m_t`. Real ones are made of those of m and -m,
-/// and one sign stands for the orbitals that change theirs in a mirror through the axis: there, such orbitals come in even
-/// numbers, and m is not conserved.
+/// Complex orbitals conserve m: `(pq|rt)` is zero unless `m_p + m_r = m_q + m_t`. Real ones are
+/// made of those of m and -m, and one sign stands for the orbitals that change theirs in a mirror
+/// through the axis: there, such orbitals come in even numbers, and m is not conserved.
 ///
 /// # Errors
-/// [`MoleculeError`] at the line of the momenta if the integrals are neither, and that of a line that is no integral.
+/// [`MoleculeError`] at the line of the momenta if the integrals are neither, and that of a line
+/// that is no integral.
 fn symmetry_of<'a>(
     integrals: impl Iterator<Item = Result<Integral<'a>, MoleculeError>>,
     momenta: &[i32],
@@ -161,9 +171,10 @@ fn symmetry_of<'a>(
     match (not_complex, not_real) {
         (None, _) => Ok(Symmetry::Fourfold),
         (Some(_), None) => Ok(Symmetry::Eightfold),
-        (Some(complex), Some(real)) => {
-            Err(MoleculeError { line: Some(line), problem: MoleculeProblem::Momenta { complex, real } })
-        }
+        (Some(complex), Some(real)) => Err(MoleculeError {
+            line: Some(line),
+            problem: MoleculeProblem::Momenta { complex, real },
+        }),
     }
 }
 
@@ -184,21 +195,23 @@ fn read_header(header: &str) -> Result<(Molecule, Option<Momenta>), MoleculeErro
             found: format!("`{found}`"),
         },
     };
-    let number = |key: &'static str, least: i64, most: usize| -> Result<Option<i64>, MoleculeError> {
-        let Some(words) = values.get(key) else { return Ok(None) };
-        let expected = format!("a whole number from {least} to {most}");
-        match words[..] {
-            [(_, line)] => Err(fault(key, ("", line), &expected)),
-            [_, word] => {
-                let number = word.0.parse().ok().filter(|x| (least..=most as i64).contains(x));
-                number.map(Some).ok_or_else(|| fault(key, word, &expected))
+    let number =
+        |key: &'static str, least: i64, most: usize| -> Result<Option<i64>, MoleculeError> {
+            let Some(words) = values.get(key) else { return Ok(None) };
+            let expected = format!("a whole number from {least} to {most}");
+            match words[..] {
+                [(_, line)] => Err(fault(key, ("", line), &expected)),
+                [_, word] => {
+                    let number = word.0.parse().ok().filter(|x| (least..=most as i64).contains(x));
+                    number.map(Some).ok_or_else(|| fault(key, word, &expected))
+                }
+                [_, _, more, ..] => Err(fault(key, more, "one number")),
+                [] => Ok(None),
             }
-            [_, _, more, ..] => Err(fault(key, more, "one number")),
-            [] => Ok(None),
-        }
-    };
+        };
     let needed = |key, least, most| {
-        let missing = MoleculeError { line: Some(lines(header)), problem: MoleculeProblem::Missing { key } };
+        let missing =
+            MoleculeError { line: Some(lines(header)), problem: MoleculeProblem::Missing { key } };
         number(key, least, most)?.ok_or(missing)
     };
     let restricted = "write the file after restricted Hartree–Fock";
@@ -211,8 +224,9 @@ fn read_header(header: &str) -> Result<(Molecule, Option<Momenta>), MoleculeErro
             "write the file after a calculation without spin-orbit coupling",
         ),
     ] {
-        let is_no =
-            |word: &str| ["0", "F", "FALSE"].iter().any(|no| word.trim_matches('.').eq_ignore_ascii_case(no));
+        let is_no = |word: &str| {
+            ["0", "F", "FALSE"].iter().any(|no| word.trim_matches('.').eq_ignore_ascii_case(no))
+        };
         let yes = values.get(key).and_then(|words| words[1..].iter().find(|word| !is_no(word.0)));
         if let Some(&(_, line)) = yes {
             let problem = MoleculeProblem::Unsupported { what, way };
@@ -224,19 +238,27 @@ fn read_header(header: &str) -> Result<(Molecule, Option<Momenta>), MoleculeErro
         .get("NPROP")
         .and_then(|words| words[1..].iter().find(|word| word.0.rsplit('*').next() != Some("1")));
     if let Some(&(_, line)) = cells {
-        let (what, way) = ("orbitals of a crystal (NPROP)", "write a file of one cell, with NPROP=1,1,1");
-        return Err(MoleculeError { line: Some(line), problem: MoleculeProblem::Unsupported { what, way } });
+        let (what, way) =
+            ("orbitals of a crystal (NPROP)", "write a file of one cell, with NPROP=1,1,1");
+        return Err(MoleculeError {
+            line: Some(line),
+            problem: MoleculeProblem::Unsupported { what, way },
+        });
     }
     let n_orbitals = needed("NORB", 1, MOST_ORBITALS)? as usize;
     let electrons = needed("NELEC", 0, 2 * n_orbitals)?;
     let ms2 = number("MS2", -electrons, electrons as usize)?.unwrap_or(electrons % 2);
     if (electrons + ms2) % 2 != 0 {
-        let expected =
-            if electrons % 2 == 0 { "an even number: NELEC is even" } else { "an odd number: NELEC is odd" };
+        let expected = if electrons % 2 == 0 {
+            "an even number: NELEC is even"
+        } else {
+            "an odd number: NELEC is odd"
+        };
         return Err(fault("MS2", values["MS2"][1], expected));
     }
     if let Some(symmetries) = values.get("ORBSYM") {
-        let count = symmetries[1..].iter().map(|word| repeats(word.0)).fold(0, usize::saturating_add);
+        let count =
+            symmetries[1..].iter().map(|word| repeats(word.0)).fold(0, usize::saturating_add);
         if count != n_orbitals {
             let found = (&*format!("{count} numbers"), symmetries[0].1);
             return Err(fault("ORBSYM", found, &format!("{n_orbitals}, one an orbital")));
@@ -275,7 +297,9 @@ fn read_keys(header: &str) -> BTreeMap<String, Vec<Word<'_>>> {
         let text = text.split('!').next().unwrap_or_default();
         for word in text.split_inclusive(|c: char| c.is_whitespace() || c == ',' || c == '=') {
             let name = word.trim_end_matches(|c: char| c.is_whitespace() || c == ',' || c == '=');
-            words.extend([name, if word.ends_with('=') { "=" } else { "" }].map(|word| (word, line)));
+            words.extend(
+                [name, if word.ends_with('=') { "=" } else { "" }].map(|word| (word, line)),
+            );
         }
     }
     words.retain(|word| !word.0.is_empty());
@@ -317,7 +341,10 @@ fn read_line(line: &str, n_orbitals: usize) -> Result<(f64, [Option<u16>; 4]), M
     }
     let mut orbitals = [None; 4];
     for place in &mut orbitals {
-        let word = words.next().filter(|word| word.bytes().all(|b| b.is_ascii_digit())).ok_or_else(syntax)?;
+        let word = words
+            .next()
+            .filter(|word| word.bytes().all(|b| b.is_ascii_digit()))
+            .ok_or_else(syntax)?;
         *place = match word.parse::<usize>() {
             Ok(0) => None,
             // There are no more than a u16 counts.
@@ -328,7 +355,8 @@ fn read_line(line: &str, n_orbitals: usize) -> Result<(f64, [Option<u16>; 4]), M
     if words.next().is_some() { Err(syntax()) } else { Ok((value, orbitals)) }
 }
 
-/// A number as Fortran writes it: `1.0D-03`, and `1.0-100`, where the exponent leaves no room for its letter.
+/// A number as Fortran writes it: `1.0D-03`, and `1.0-100`, where the exponent leaves no room for
+/// its letter.
 fn real(word: &str) -> Option<f64> {
     if let Ok(value) = word.parse() {
         return Some(value);

@@ -3,11 +3,12 @@
 //! ```text
 //! H = E + sum_{pq,s} h_pq a_ps^dagger a_qs + 1/2 sum_{pqrt,su} (pq|rt) a_ps^dagger a_ru^dagger a_tu a_qs
 //! ```
-//! with spins s and u, the constant E (the repulsion of the nuclei and the energy of frozen electrons), the one-electron
-//! integrals h and the two-electron integrals (pq|rt) in chemists' order. Of real orbitals eight are equal, `(pq|rt) =
-//! (qp|rt) = (rt|pq)`. Of complex orbitals with an angular momentum along the axis of an atom or a linear molecule, whose
-//! integrals are real too, four are, `(pq|rt) = (qp|tr) = (rt|pq)`. Energies are in hartree. Orbitals are counted from 0;
-//! spin orbital 2k is orbital k with spin up, 2k + 1 with spin down.
+//! with spins s and u, the constant E (the repulsion of the nuclei and the energy of frozen
+//! electrons), the one-electron integrals h and the two-electron integrals (pq|rt) in chemists'
+//! order. Of real orbitals eight are equal, `(pq|rt) = (qp|rt) = (rt|pq)`. Of complex orbitals with
+//! an angular momentum along the axis of an atom or a linear molecule, whose integrals are real
+//! too, four are, `(pq|rt) = (qp|tr) = (rt|pq)`. Energies are in hartree. Orbitals are counted from
+//! 0; spin orbital 2k is orbital k with spin up, 2k + 1 with spin down.
 //!
 //! ```
 //! use ketgrad_core::problem::{Mapping, Molecule};
@@ -39,16 +40,20 @@ use crate::{
 mod fcidump;
 mod reference;
 
-/// Electrons in orbitals: the integrals of a Hamiltonian, and how many electrons of each spin there are.
+/// Electrons in orbitals: the integrals of a Hamiltonian, and how many electrons of each spin there
+/// are.
 ///
-/// As text it is an FCIDUMP, the file that PySCF, Molpro, Psi4 and others write (P. J. Knowles, N. C. Handy, Comput. Phys.
-/// Commun. 54, 75 (1989)): a header `&FCI NORB=…, NELEC=…, MS2=…, … &END` (or `/`), then a line `value i j k l` for each
-/// integral, with orbitals counted from 1: `(ij|kl)`; `h_ij` where k and l are 0; the energy of orbital i, which is passed
-/// over, where the rest is 0; the constant where all are. Integrals that are equal by symmetry may come once or again.
+/// As text it is an FCIDUMP, the file that PySCF, Molpro, Psi4 and others write (P. J. Knowles, N.
+/// C. Handy, Comput. Phys. Commun. 54, 75 (1989)): a header `&FCI NORB=…, NELEC=…, MS2=…, … &END`
+/// (or `/`), then a line `value i j k l` for each integral, with orbitals counted from 1:
+/// `(ij|kl)`; `h_ij` where k and l are 0; the energy of orbital i, which is passed over, where the
+/// rest is 0; the constant where all are. Integrals that are equal by symmetry may come once or
+/// again.
 ///
-/// A header with angular momenta along an axis, `SYMLZ=0,-1,1,…`, is that of complex orbitals if every integral conserves
-/// them, `m_i + m_k = m_j + m_l`: then four integrals are equal, not eight. Those of real orbitals do not conserve them,
-/// such as `(xy|xy)` of two orbitals of a shell: there the momenta are labels for a later transformation.
+/// A header with angular momenta along an axis, `SYMLZ=0,-1,1,…`, is that of complex orbitals if
+/// every integral conserves them, `m_i + m_k = m_j + m_l`: then four integrals are equal, not
+/// eight. Those of real orbitals do not conserve them, such as `(xy|xy)` of two orbitals of a
+/// shell: there the momenta are labels for a later transformation.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Molecule {
     n_orbitals: usize,
@@ -81,7 +86,9 @@ impl Symmetry {
                 let ([p, q], [r, t]) = (left.max(right), left.min(right));
                 [p, q, r, t]
             }
-            Symmetry::Fourfold => [p, q, r, t].max([r, t, p, q]).max([q, p, t, r]).max([t, r, q, p]),
+            Symmetry::Fourfold => {
+                [p, q, r, t].max([r, t, p, q]).max([q, p, t, r]).max([t, r, q, p])
+            }
         }
     }
 
@@ -93,7 +100,12 @@ impl Symmetry {
         };
         let mut all = [[0; 4]; 8];
         for (k, [p, q, r, t]) in [[p, q, r, t], turned].into_iter().enumerate() {
-            all[4 * k..][..4].copy_from_slice(&[[p, q, r, t], [q, p, t, r], [r, t, p, q], [t, r, q, p]]);
+            all[4 * k..][..4].copy_from_slice(&[
+                [p, q, r, t],
+                [q, p, t, r],
+                [r, t, p, q],
+                [t, r, q, p],
+            ]);
         }
         all.sort_unstable();
         (0..8).filter(move |&k| k == 0 || all[k - 1] != all[k]).map(move |k| all[k])
@@ -125,16 +137,21 @@ impl Molecule {
         self.constant
     }
 
-    /// The electrons in some orbitals alone: each orbital of `frozen` holds two electrons, which are part of the
-    /// constant and of the one-electron integrals then; those of `active` are kept, in the order given; all others are
-    /// left empty.
+    /// The electrons in some orbitals alone: each orbital of `frozen` holds two electrons, which
+    /// are part of the constant and of the one-electron integrals then; those of `active` are kept,
+    /// in the order given; all others are left empty.
     /// ```text
     /// E' = E + sum_i 2 h_ii + sum_ij [2 (ii|jj) - (ij|ji)]        h'_pq = h_pq + sum_i [2 (pq|ii) - (pi|iq)]
     /// ```
     ///
     /// # Errors
-    /// [`MoleculeError`] for an orbital that is not there or comes twice, or for electrons that do not fit.
-    pub fn active_space(&self, frozen: &[usize], active: &[usize]) -> Result<Molecule, MoleculeError> {
+    /// [`MoleculeError`] for an orbital that is not there or comes twice, or for electrons that do
+    /// not fit.
+    pub fn active_space(
+        &self,
+        frozen: &[usize],
+        active: &[usize],
+    ) -> Result<Molecule, MoleculeError> {
         let mut seen = BTreeSet::new();
         for &orbital in frozen.iter().chain(active) {
             if orbital >= self.n_orbitals {
@@ -146,13 +163,18 @@ impl Molecule {
             }
         }
         let is_frozen: BTreeSet<u16> = frozen.iter().map(|&i| i as u16).collect();
-        let places: HashMap<u16, u16> = active.iter().zip(0..).map(|(&old, new)| (old as u16, new)).collect();
+        let places: HashMap<u16, u16> =
+            active.iter().zip(0..).map(|(&old, new)| (old as u16, new)).collect();
         let pair = |p, q| Some([*places.get(&p)?, *places.get(&q)?]);
 
         let [up, down] = self.electrons;
         let left = up.checked_sub(frozen.len()).zip(down.checked_sub(frozen.len()));
         let Some((up, down)) = left else {
-            return Err(MoleculeProblem::Frozen { frozen: frozen.len(), electrons: self.electrons }.into());
+            return Err(MoleculeProblem::Frozen {
+                frozen: frozen.len(),
+                electrons: self.electrons,
+            }
+            .into());
         };
         let mut kept = Molecule::of(active.len(), [up, down])?;
         (kept.constant, kept.symmetry) = (self.constant, self.symmetry);
@@ -178,7 +200,9 @@ impl Molecule {
                 }
                 // (pi|iq)
                 match pair(p, t) {
-                    Some(at) if full(q, r) && at[0] >= at[1] => *kept.one.entry(at).or_default() -= value,
+                    Some(at) if full(q, r) && at[0] >= at[1] => {
+                        *kept.one.entry(at).or_default() -= value
+                    }
                     None if full(q, r) && full(p, t) => kept.constant -= value,
                     _ => {}
                 }
@@ -187,10 +211,12 @@ impl Molecule {
         Ok(kept)
     }
 
-    /// The Hamiltonian as an operator on the spin orbitals, constant included: O(n^4) terms for n orbitals.
+    /// The Hamiltonian as an operator on the spin orbitals, constant included: O(n^4) terms for n
+    /// orbitals.
     ///
     /// # Errors
-    /// [`FermionError`] for more spin orbitals than a state can have qubits, or a constant beyond the largest float.
+    /// [`FermionError`] for more spin orbitals than a state can have qubits, or a constant beyond
+    /// the largest float.
     pub fn fermions(&self) -> Result<FermionOperator, FermionError> {
         n_spin_orbitals(self)?;
         let mut sum = FermionOperator::default();
@@ -206,7 +232,8 @@ impl Molecule {
         for (&indices, &value) in &self.two {
             for [p, q, r, t] in self.symmetry.orders(indices) {
                 for (s, u) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
-                    let [to, other_to, other, from] = [spin(p, s), spin(r, u), spin(t, u), spin(q, s)];
+                    let [to, other_to, other, from] =
+                        [spin(p, s), spin(r, u), spin(t, u), spin(q, s)];
                     // a_p a_p = 0
                     if to != other_to && other != from {
                         let create = [Ladder::Create(to), Ladder::Create(other_to)];
@@ -219,7 +246,8 @@ impl Molecule {
         Ok(sum)
     }
 
-    /// The Hamiltonian on two qubits for each orbital. 12 orbitals with all integrals take less than a second.
+    /// The Hamiltonian on two qubits for each orbital. 12 orbitals with all integrals take less
+    /// than a second.
     ///
     /// # Errors
     /// As [`Molecule::fermions`].
@@ -227,23 +255,26 @@ impl Molecule {
         mapping.map(&self.fermions()?, 2 * self.n_orbitals)
     }
 
-    /// Whether spin orbitals that are occupied, one a bit, hold as many electrons of each spin as there are.
+    /// Whether spin orbitals that are occupied, one a bit, hold as many electrons of each spin as
+    /// there are.
     #[must_use]
     pub fn holds(&self, occupations: usize) -> bool {
         let up = usize::MAX / 3;
         [occupations & up, occupations & !up].map(|of| of.count_ones() as usize) == self.electrons
     }
 
-    /// A weight of [`Molecule::penalty`] that is enough for the lowest level to be that of the electrons there are: the energy of
-    /// the [reference state](Molecule::occupied), which theirs is not above, minus a bound that no level is below, the constant
-    /// of the Hamiltonian on qubits minus the moduli of its other coefficients. Often much less is enough.
+    /// A weight of [`Molecule::penalty`] that is enough for the lowest level to be that of the
+    /// electrons there are: the energy of the [reference state](Molecule::occupied), which theirs
+    /// is not above, minus a bound that no level is below, the constant of the Hamiltonian on
+    /// qubits minus the moduli of its other coefficients. Often much less is enough.
     ///
     /// # Errors
     /// As [`Molecule::fermions`].
     pub fn sufficient_penalty(&self) -> Result<f64, FermionError> {
         let mapping = Mapping::JordanWigner;
         let (hamiltonian, state) = (self.hamiltonian(mapping)?, self.reference(mapping)?);
-        let others = hamiltonian.terms().iter().filter(|(_, string)| *string != PauliString::default());
+        let others =
+            hamiltonian.terms().iter().filter(|(_, string)| *string != PauliString::default());
         // In the reference state a product of Z is 1 or -1, and all else 0. The constant cancels.
         let above = others.map(|(c, string)| match string.x_mask() {
             0 if odd(state & string.z_mask()) => c.abs() - c,
@@ -253,10 +284,11 @@ impl Molecule {
         Ok(above.sum())
     }
 
-    /// `weight ((N_up - n_up)^2 + (N_down - n_down)^2)` for the n_up and n_down electrons there are: zero where the
-    /// electrons are that many, at least the weight elsewhere. With it added, an ansatz that does not keep their number is led to
-    /// it, and the lowest level is that of these electrons, not that of an ion, if the weight is more than the latter lies
-    /// below: [`Molecule::sufficient_penalty`] is always enough.
+    /// `weight ((N_up - n_up)^2 + (N_down - n_down)^2)` for the n_up and n_down electrons there
+    /// are: zero where the electrons are that many, at least the weight elsewhere. With it added,
+    /// an ansatz that does not keep their number is led to it, and the lowest level is that of
+    /// these electrons, not that of an ion, if the weight is more than the latter lies below:
+    /// [`Molecule::sufficient_penalty`] is always enough.
     ///
     /// # Errors
     /// As [`Molecule::fermions`], or for a weight that is not finite.
@@ -340,7 +372,9 @@ pub enum MoleculeProblem {
         found: String,
     },
     /// A kind of file that is not read.
-    #[error("{what} are not supported: the integrals must be real, of orbitals that both spins share; {way}")]
+    #[error(
+        "{what} are not supported: the integrals must be real, of orbitals that both spins share; {way}"
+    )]
     Unsupported {
         /// What the file holds.
         what: &'static str,
@@ -380,7 +414,9 @@ pub enum MoleculeProblem {
         text: String,
     },
     /// Zeros at the wrong places.
-    #[error("no integral has the orbitals {found}: of i j k l, zero are none, k and l, all but i, or all")]
+    #[error(
+        "no integral has the orbitals {found}: of i j k l, zero are none, k and l, all but i, or all"
+    )]
     Orbitals {
         /// What stands there.
         found: String,

@@ -1,7 +1,7 @@
 //! The determinant that a calculation begins with.
 //!
-//! Files are not always in the order of the orbitals' energies: where these have symmetries, they are often sorted by them. A
-//! determinant that fills the orbitals n of both spins has the energy
+//! Files are not always in the order of the orbitals' energies: where these have symmetries, they
+//! are often sorted by them. A determinant that fills the orbitals n of both spins has the energy
 //! ```text
 //! E = sum_ps n_ps h_pp + 1/2 sum_ps,qu n_ps n_qu [(pp|qq) - (pq|qp) if s = u]        f_ps = h_pp + sum_qu n_qu [...]
 //! ```
@@ -13,17 +13,20 @@ use super::{FermionError, Mapping, Molecule};
 const ROUNDING: f64 = 1e-10;
 
 impl Molecule {
-    /// The spin orbitals of the reference state, ascending: the Hartree–Fock state if the orbitals are those of
-    /// Hartree–Fock, in whatever order they come.
+    /// The spin orbitals of the reference state, ascending: the Hartree–Fock state if the orbitals
+    /// are those of Hartree–Fock, in whatever order they come.
     ///
-    /// The electrons of each spin fill the first orbitals; then an electron, or one of each spin together, moves to another
-    /// orbital as long as that lowers the energy, each time where it does so most. O(n^2) for each move.
+    /// The electrons of each spin fill the first orbitals; then an electron, or one of each spin
+    /// together, moves to another orbital as long as that lowers the energy, each time where it
+    /// does so most. O(n^2) for each move.
     #[must_use]
     pub fn occupied(&self) -> Vec<usize> {
         let n = self.n_orbitals;
         let integrals = Diagonals::of(self);
-        let mut filled = self.electrons.map(|count| (0..n).map(|k| k < count).collect::<Vec<bool>>());
-        // Each move lowers the energy, so that they end; this many are more than any molecule takes.
+        let mut filled =
+            self.electrons.map(|count| (0..n).map(|k| k < count).collect::<Vec<bool>>());
+        // Each move lowers the energy, so that they end; this many are more than any molecule
+        // takes.
         for _ in 0..4 * n {
             let fields = integrals.fields(&filled);
             // The change, the spins, and where from and to.
@@ -69,7 +72,8 @@ struct Diagonals {
 impl Diagonals {
     fn of(molecule: &Molecule) -> Diagonals {
         let n = molecule.n_orbitals;
-        let mut all = Diagonals { one: vec![0.0; n], coulomb: vec![0.0; n * n], exchange: vec![0.0; n * n] };
+        let mut all =
+            Diagonals { one: vec![0.0; n], coulomb: vec![0.0; n * n], exchange: vec![0.0; n * n] };
         for (&[p, q], &h) in &molecule.one {
             if p == q {
                 all.one[usize::from(p)] = h;
@@ -108,11 +112,15 @@ impl Diagonals {
     fn change(&self, fields: &[Vec<f64>; 2], spins: &[usize], p: usize, q: usize) -> f64 {
         let n = self.one.len();
         let coulomb = |p: usize, q: usize| self.coulomb[p * n + q];
-        let one = |s: &usize| fields[*s][q] - fields[*s][p] - coulomb(p, q) + self.exchange[p * n + q];
+        let one =
+            |s: &usize| fields[*s][q] - fields[*s][p] - coulomb(p, q) + self.exchange[p * n + q];
         let moves = spins.iter().map(one).sum::<f64>();
         // The second meets the first at q, no longer at p.
-        let meeting =
-            if spins.len() == 2 { coulomb(p, p) + coulomb(q, q) - 2.0 * coulomb(p, q) } else { 0.0 };
+        let meeting = if spins.len() == 2 {
+            coulomb(p, p) + coulomb(q, q) - 2.0 * coulomb(p, q)
+        } else {
+            0.0
+        };
         moves + meeting
     }
 }

@@ -1,4 +1,5 @@
-//! Numbers that are one of some values, as statements come by them: in variables, behind branches, as arguments of gates.
+//! Numbers that are one of some values, as statements come by them: in variables, behind branches,
+//! as arguments of gates.
 //!
 //! ```text
 //! float x = 0.5;              0.5
@@ -9,7 +10,8 @@
 //! }
 //! U(x, 0, x) q;               one U for each value
 //! ```
-//! The bits of what a variable holds are hidden ones that nothing writes to again, so that an assignment shares them.
+//! The bits of what a variable holds are hidden ones that nothing writes to again, so that an
+//! assignment shares them.
 
 use std::rc::Rc;
 
@@ -32,11 +34,17 @@ const MANY_BITS: usize = 5;
 
 impl Lowering<'_> {
     /// What a variable is given, for as long as it lives: in bits that nothing writes to again.
-    pub(super) fn kept_choice(&mut self, choice: Choice, depth: usize, span: Span) -> Lower<Choice> {
+    pub(super) fn kept_choice(
+        &mut self,
+        choice: Choice,
+        depth: usize,
+        span: Span,
+    ) -> Lower<Choice> {
         if choice.bits.is_empty() || choice.depth <= depth {
             return Ok(choice);
         }
-        let copies = self.hidden_bits(u32::try_from(choice.bits.len()).unwrap_or(u32::MAX), depth, span)?;
+        let copies =
+            self.hidden_bits(u32::try_from(choice.bits.len()).unwrap_or(u32::MAX), depth, span)?;
         for (copy, &bit) in copies.iter().zip(&choice.bits) {
             self.store_truth(copy, Condition::Bit { bit, value: true }, span, false)?;
         }
@@ -62,7 +70,8 @@ impl Lowering<'_> {
         })
     }
 
-    /// Parts of an array get a value, where the array or the value depends on a measurement: for each of their values.
+    /// Parts of an array get a value, where the array or the value depends on a measurement: for
+    /// each of their values.
     pub(super) fn assign_part_of_choices(
         &mut self,
         id: usize,
@@ -93,7 +102,8 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// The value of a variable, or one of its values: arrays that measurements decide have one shape.
+    /// The value of a variable, or one of its values: arrays that measurements decide have one
+    /// shape.
     pub(super) fn one_of_values(&mut self, id: usize, span: Span) -> Lower<Value> {
         match &self.variables[id].state {
             State::Choice(choice) => {
@@ -103,7 +113,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// What is known behind two branches that end with different numbers. `None` if these are too many, or none.
+    /// What is known behind two branches that end with different numbers. `None` if these are too
+    /// many, or none.
     pub(super) fn either(
         &mut self,
         ends: [&State; 2],
@@ -118,18 +129,22 @@ impl Lowering<'_> {
             // `if (x < 9) { x *= 2; }`: it is known of which values x is doubled.
             self.spend(1 << bits.len(), span)?;
             let value = |i: usize| {
-                let is_set =
-                    |bit: u32| bits.iter().position(|&b| b == bit).is_some_and(|at| i >> at & 1 == 1);
-                let (choice, at) = if condition.holds(&is_set) { (&a, &places[0]) } else { (&b, &places[1]) };
+                let is_set = |bit: u32| {
+                    bits.iter().position(|&b| b == bit).is_some_and(|at| i >> at & 1 == 1)
+                };
+                let (choice, at) =
+                    if condition.holds(&is_set) { (&a, &places[0]) } else { (&b, &places[1]) };
                 choice.value_at(i, at).clone()
             };
             let values: Vec<Value> = (0..1 << bits.len()).map(value).collect();
-            return self.compact(Choice::new(bits, values, depth_of_both), depth, span).map(|choice| {
-                Some(match &*choice.values {
-                    [one] => State::Known(one.clone()),
-                    _ => State::Choice(choice),
-                })
-            });
+            return self.compact(Choice::new(bits, values, depth_of_both), depth, span).map(
+                |choice| {
+                    Some(match &*choice.values {
+                        [one] => State::Known(one.clone()),
+                        _ => State::Choice(choice),
+                    })
+                },
+            );
         }
         if bits.len() >= MAX_BITS {
             return Ok(None);
@@ -141,7 +156,8 @@ impl Lowering<'_> {
         let n = bits.len();
         self.spend(2 << n, span)?;
         let values = [&a, &b].into_iter().zip(&places);
-        let values = values.flat_map(|(choice, at)| (0..1 << n).map(|i| choice.value_at(i, at).clone()));
+        let values =
+            values.flat_map(|(choice, at)| (0..1 << n).map(|i| choice.value_at(i, at).clone()));
         let values: Vec<Value> = values.collect();
         bits.push(which.get(0));
         let joint = Choice::new(bits, values, depth_of_both);
@@ -180,7 +196,8 @@ impl Lowering<'_> {
         }
         let fresh = self.hidden_bits(u32::try_from(n).unwrap_or(u32::MAX), depth, span)?;
         for (at, bit) in fresh.iter().enumerate() {
-            let numbers: Vec<usize> = (0..codes.len()).filter(|&i| codes[i] >> at & 1 == 1).collect();
+            let numbers: Vec<usize> =
+                (0..codes.len()).filter(|&i| codes[i] >> at & 1 == 1).collect();
             self.spend(codes.len() as u64 * 10, span)?;
             match choice.condition(&numbers) {
                 Truth::Open(condition) => self.store_truth(bit, condition, span, false)?,
@@ -193,15 +210,18 @@ impl Lowering<'_> {
         Ok(Choice::new(fresh.iter().collect(), values, depth))
     }
 
-    /// What is known where something was left, or not: the first of some states where it was not, each of the others at
-    /// some exits; in bits that were not in use before. `None` if these are too many.
+    /// What is known where something was left, or not: the first of some states where it was not,
+    /// each of the others at some exits; in bits that were not in use before. `None` if these are
+    /// too many.
     pub(super) fn any_of(
         &mut self,
         states: &[State],
         depth: usize,
         span: Span,
     ) -> Lower<Option<(State, Picks)>> {
-        let Some(choices) = states.iter().map(chosen).collect::<Option<Vec<_>>>() else { return Ok(None) };
+        let Some(choices) = states.iter().map(chosen).collect::<Option<Vec<_>>>() else {
+            return Ok(None);
+        };
         let (mut bits, places) = union(&choices);
         let more = (usize::BITS - (states.len() - 1).leading_zeros()) as usize;
         if bits.len() + more > MAX_BITS {
@@ -220,7 +240,8 @@ impl Lowering<'_> {
         Ok(Some((State::Choice(Choice::new(bits, values, depth)), which)))
     }
 
-    /// A gate whose arguments depend on measurements: one for each list of values that they may have.
+    /// A gate whose arguments depend on measurements: one for each list of values that they may
+    /// have.
     pub(super) fn each_choice(
         &mut self,
         args: Vec<(Classical, Span)>,
@@ -235,7 +256,8 @@ impl Lowering<'_> {
         self.check_bits(bits.len(), span)?;
         let mut cases: Vec<(Box<[Value]>, Vec<usize>)> = Vec::new();
         for number in 0..1usize << bits.len() {
-            let values = choices.iter().zip(&places).map(|(choice, at)| choice.value_at(number, at).clone());
+            let values =
+                choices.iter().zip(&places).map(|(choice, at)| choice.value_at(number, at).clone());
             let values: Box<[Value]> = values.collect();
             if values.contains(&UNDEFINED) {
                 continue;

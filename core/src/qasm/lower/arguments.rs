@@ -1,7 +1,7 @@
 //! Arguments of subroutines, and the parameters that they become.
 //!
-//! Qubits and `mutable` arrays are passed as themselves, parts of arrays there and back, all else by value. What is measured
-//! stays in its bits, unless the body writes to the parameter.
+//! Qubits and `mutable` arrays are passed as themselves, parts of arrays there and back, all else
+//! by value. What is measured stays in its bits, unless the body writes to the parameter.
 
 use super::{
     Lower, Lowering, Picks, Scope, Value, classical::Classical, names::Entry, select::Along,
@@ -43,12 +43,15 @@ impl Lowering<'_> {
                 Base::Hardware(_) => None,
             });
             let Some((&Entry::Variable(id), name, parts)) = named else {
-                let (expected, given) = ("an array variable".to_owned(), "another expression".to_owned());
+                let (expected, given) =
+                    ("an array variable".to_owned(), "another expression".to_owned());
                 return self.fail(Problem::Expected { expected, given }, arg.span);
             };
             if self.variables[id].element().base != ty.base {
-                let (given, expected) = ("a variable of another type", "elements of the parameter's type");
-                let problem = Problem::WrongType { given: given.to_owned(), expected: expected.to_owned() };
+                let (given, expected) =
+                    ("a variable of another type", "elements of the parameter's type");
+                let problem =
+                    Problem::WrongType { given: given.to_owned(), expected: expected.to_owned() };
                 return self.fail(problem, arg.span);
             }
             if parts.is_empty() {
@@ -88,9 +91,12 @@ impl Lowering<'_> {
             };
         }
         if given != axes {
-            let given =
-                format!("an array of {}", crate::gate::count(given.unsigned_abs() as usize, "dimension"));
-            return self.fail(Problem::WrongType { given, expected: format!("{axes} of them") }, span);
+            let given = format!(
+                "an array of {}",
+                crate::gate::count(given.unsigned_abs() as usize, "dimension")
+            );
+            return self
+                .fail(Problem::WrongType { given, expected: format!("{axes} of them") }, span);
         }
         Ok(value)
     }
@@ -152,7 +158,10 @@ impl Lowering<'_> {
                 let given = picks.len().unwrap_or(1);
                 if i128::from(given) != size.unwrap_or(1) {
                     let second = u64::try_from(size.unwrap_or(1)).unwrap_or(u64::MAX);
-                    return self.fail(Problem::LengthMismatch { first: u64::from(given), second }, name.span);
+                    return self.fail(
+                        Problem::LengthMismatch { first: u64::from(given), second },
+                        name.span,
+                    );
                 }
                 self.declare_name(name, Entry::Qubits(shaped(picks, size.is_some())))
             }

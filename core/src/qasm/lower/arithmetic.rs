@@ -31,7 +31,12 @@ fn mismatch(operator: &str, left: &Value, right: &Value) -> Problem {
 }
 
 /// `left op right`. In OpenQASM 2 the division of integers is that of numbers.
-pub(super) fn binary(op: BinaryOp, left: Value, right: Value, version: Version) -> Result<Value, Problem> {
+pub(super) fn binary(
+    op: BinaryOp,
+    left: Value,
+    right: Value,
+    version: Version,
+) -> Result<Value, Problem> {
     use BinaryOp::*;
     if matches!(left, Value::Turn(_)) || matches!(right, Value::Turn(_)) {
         return turn::operate(op, left, right, version);
@@ -80,7 +85,9 @@ pub(super) fn binary(op: BinaryOp, left: Value, right: Value, version: Version) 
 /// Arrays, or bits of which those of the first are the lower ones, in a row.
 fn concatenate(left: &Value, right: &Value) -> Result<Value, Problem> {
     match (left, right) {
-        (Value::Array(a), Value::Array(b)) => Ok(Value::Array(a.iter().chain(b.iter()).cloned().collect())),
+        (Value::Array(a), Value::Array(b)) => {
+            Ok(Value::Array(a.iter().chain(b.iter()).cloned().collect()))
+        }
         (Value::Bits { width: m, bits: a }, Value::Bits { width: n, bits: b }) => {
             let width = (*m).checked_add(*n).filter(|width| *width <= MAX_WIDTH);
             let all = |width| Value::Bits { width, bits: a | b.checked_shl(*m).unwrap_or(0) };
@@ -105,7 +112,12 @@ fn as_integer(value: Value) -> Value {
 }
 
 /// `left op right` if both are integers, or bits that are taken for some.
-fn integers(op: BinaryOp, left: &Value, right: &Value, version: Version) -> Option<Result<Value, Problem>> {
+fn integers(
+    op: BinaryOp,
+    left: &Value,
+    right: &Value,
+    version: Version,
+) -> Option<Result<Value, Problem>> {
     use BinaryOp::*;
     let operand = |value: &Value| match value {
         Value::Int(i, ty) => Some((*i, Kind::of(*i, *ty))),
@@ -118,9 +130,12 @@ fn integers(op: BinaryOp, left: &Value, right: &Value, version: Version) -> Opti
     let takes = match (op, left) {
         (Div, _) => version == Version::V3,
         (Add | Sub | Mul | Rem, _) => true,
-        // Of bits alone they are operators of their own; and shifted, or with a number that fits, a register is one again.
+        // Of bits alone they are operators of their own; and shifted, or with a number that fits, a
+        // register is one again.
         (Shl | Shr, Value::Int(..) | Value::Bits { width: 1, .. }) => true,
-        (BitAnd | BitOr | BitXor, Value::Bits { width, .. }) => number && !fits_register(right, *width),
+        (BitAnd | BitOr | BitXor, Value::Bits { width, .. }) => {
+            number && !fits_register(right, *width)
+        }
         (BitAnd | BitOr | BitXor, _) => number,
         _ => false,
     };
@@ -201,7 +216,8 @@ pub(super) fn multiply(left: Value, right: Value) -> Result<Value, Problem> {
     }
     match (left.number(), right.number()) {
         (Some(a), Some(b)) => {
-            let exact = a.exact().zip(b.exact()).and_then(|(a, b)| a.checked_mul(&b)).and_then(fits);
+            let exact =
+                a.exact().zip(b.exact()).and_then(|(a, b)| a.checked_mul(&b)).and_then(fits);
             return Number::with(exact, || a.rounded().times(b.rounded())).checked();
         }
         (Some(n), None) => {
@@ -239,7 +255,9 @@ fn divide(left: Value, right: Value) -> Result<Value, Problem> {
     match (left.constant(), right.constant()) {
         (Some(x), Some(y)) => {
             let exact = match (&left, &right) {
-                (Value::Angle(a), Value::Angle(b)) if a.radian_part() == 0.0 && b.radian_part() == 0.0 => {
+                (Value::Angle(a), Value::Angle(b))
+                    if a.radian_part() == 0.0 && b.radian_part() == 0.0 =>
+                {
                     a.pi_part().checked_div(&b.pi_part()).and_then(fits)
                 }
                 _ => None,
@@ -252,9 +270,12 @@ fn divide(left: Value, right: Value) -> Result<Value, Problem> {
 
 fn remainder(left: Value, right: Value) -> Result<Value, Problem> {
     match (&left, &right, left.constant(), right.constant()) {
-        (Value::Int(..) | Value::Number(_), _, _, Some(b)) if b.value == 0.0 => Err(Problem::DivisionByZero),
+        (Value::Int(..) | Value::Number(_), _, _, Some(b)) if b.value == 0.0 => {
+            Err(Problem::DivisionByZero)
+        }
         (_, _, Some(a), Some(b)) => {
-            let exact = a.exact().zip(b.exact()).and_then(|(a, b)| param::remainder(a, b)).and_then(fits);
+            let exact =
+                a.exact().zip(b.exact()).and_then(|(a, b)| param::remainder(a, b)).and_then(fits);
             Number::with(exact, || a.rounded().remainder(b.rounded())).checked()
         }
         _ => Err(mismatch("%", &left, &right)),
@@ -281,19 +302,24 @@ pub(super) fn power(base: Value, exponent: Value, version: Version) -> Result<Va
         if x.value == 0.0 && y.value < 0.0 {
             return Err(Problem::DivisionByZero);
         }
-        let whole =
-            y.exact().filter(|q| *q.denom() == 1 && q.numer().unsigned_abs() <= 64).map(|q| *q.numer());
+        let whole = y
+            .exact()
+            .filter(|q| *q.denom() == 1 && q.numer().unsigned_abs() <= 64)
+            .map(|q| *q.numer());
         let exact = x.exact().zip(whole).and_then(|(x, n)| exact_power(x, n));
         return Number::with(exact, || x.rounded().power(y.rounded())).checked();
     }
-    let whole = exponent.number().and_then(|n| n.exact()).filter(|q| *q.denom() == 1).map(|q| *q.numer());
+    let whole =
+        exponent.number().and_then(|n| n.exact()).filter(|q| *q.denom() == 1).map(|q| *q.numer());
     match (whole, base.clone().into_expr().ok()) {
         (Some(0), _) => Ok(Value::int(1)),
         (Some(1), _) => Ok(base),
-        (Some(n @ 2..=PRODUCT_POWER), Some(x)) if x.steps().len() <= 8 => {
-            Ok(Value::Expr((1..n).fold(x.clone(), |product, _| product.binary(Step::Mul, x.clone()))))
+        (Some(n @ 2..=PRODUCT_POWER), Some(x)) if x.steps().len() <= 8 => Ok(Value::Expr(
+            (1..n).fold(x.clone(), |product, _| product.binary(Step::Mul, x.clone())),
+        )),
+        (Some(-1), Some(x)) => {
+            Ok(Value::Expr(ParamExpr::from(Angle::rad(1.0)).binary(Step::Div, x)))
         }
-        (Some(-1), Some(x)) => Ok(Value::Expr(ParamExpr::from(Angle::rad(1.0)).binary(Step::Div, x))),
         _ => symbolic(Step::Pow, base, exponent, "**"),
     }
 }
@@ -329,10 +355,14 @@ fn exact_power(x: Q, n: i64) -> Option<Q> {
 fn compare(op: BinaryOp, left: &Value, right: &Value) -> Result<Value, Problem> {
     let ordering = match (left, right) {
         (Value::Bool(a), Value::Bool(b)) => Some(a.cmp(b)),
-        (Value::Int(a, a_type), Value::Int(b, b_type)) => Some(integer::order((*a, *a_type), (*b, *b_type))),
+        (Value::Int(a, a_type), Value::Int(b, b_type)) => {
+            Some(integer::order((*a, *a_type), (*b, *b_type)))
+        }
         (Value::Bits { bits: a, .. }, Value::Bits { bits: b, .. }) => Some(a.cmp(b)),
         (Value::Bits { bits, .. }, Value::Int(i, ty)) => Some(with_integer(*bits, *i, *ty)),
-        (Value::Int(i, ty), Value::Bits { bits, .. }) => Some(with_integer(*bits, *i, *ty).reverse()),
+        (Value::Int(i, ty), Value::Bits { bits, .. }) => {
+            Some(with_integer(*bits, *i, *ty).reverse())
+        }
         (Value::Bool(a), Value::Int(b, _)) => Some(i128::from(*a).cmp(b)),
         (Value::Int(a, _), Value::Bool(b)) => Some(a.cmp(&i128::from(*b))),
         (Value::Bits { width: 1, bits }, Value::Bool(b)) => Some((*bits == 1).cmp(b)),
@@ -380,18 +410,18 @@ fn bitwise(op: BinaryOp, left: Value, right: Value) -> Result<Value, Problem> {
         (Value::Bool(a), Value::Bool(b), BitAnd | BitOr | BitXor) => {
             Ok(Value::Bool(apply(u128::from(*a), u128::from(*b)) == 1))
         }
-        (Value::Bits { width, bits: a }, Value::Bits { width: w, bits: b }, BitAnd | BitOr | BitXor)
-            if width == w =>
-        {
-            Ok(Value::Bits { width: *width, bits: apply(*a, *b) })
-        }
+        (
+            Value::Bits { width, bits: a },
+            Value::Bits { width: w, bits: b },
+            BitAnd | BitOr | BitXor,
+        ) if width == w => Ok(Value::Bits { width: *width, bits: apply(*a, *b) }),
         (Value::Bits { width, bits: a }, Value::Int(b, None), BitAnd | BitOr | BitXor) => {
             Ok(Value::Bits { width: *width, bits: apply(*a, b.cast_unsigned()) })
         }
         (Value::Bits { width, bits }, Value::Int(n @ 0.., _), Shl | Shr) => {
             let places = u32::try_from(*n).ok();
-            let shifted =
-                places.and_then(|n| if op == Shr { bits.checked_shr(n) } else { bits.checked_shl(n) });
+            let shifted = places
+                .and_then(|n| if op == Shr { bits.checked_shr(n) } else { bits.checked_shl(n) });
             Ok(Value::Bits { width: *width, bits: shifted.unwrap_or(0) & mask(*width) })
         }
         (_, _, BitAnd | BitOr | BitXor) => match (truth(&left), truth(&right)) {

@@ -26,7 +26,8 @@ use super::{
 use crate::{
     channel::Channel,
     circuit::{
-        Circuit, Condition, Control, GateDefinition, Instruction, MisreadBits, Operation, ParamDef, Qubits,
+        Circuit, Condition, Control, GateDefinition, Instruction, MisreadBits, Operation, ParamDef,
+        Qubits,
     },
     gate::{Gate, GateKind},
     matrix::Matrix,
@@ -89,8 +90,10 @@ impl Lowering<'_> {
         let plan = std::mem::take(&mut self.plan);
         let mut circuit = Circuit::new(self.n_qubits as usize);
         // Physical qubits have no register.
-        let registers =
-            self.qubits.iter().map(|r| (r.name.map(|n| self.name(n)).unwrap_or_default(), r.size as usize));
+        let registers = self
+            .qubits
+            .iter()
+            .map(|r| (r.name.map(|n| self.name(n)).unwrap_or_default(), r.size as usize));
         let _ = circuit.name_qubits(registers.collect::<Vec<_>>());
         for name in std::mem::take(&mut self.inputs) {
             circuit.push_param(ParamDef { name, definition: None });
@@ -103,10 +106,12 @@ impl Lowering<'_> {
         if let (Err(problem), None) = (self.check_hidden(hidden), &failed) {
             failed = Some((problem, self.place(Default::default())));
         } else if hidden > 0
-            && let Some(name) = self.hidden_names().nth(self.bits.iter().filter(|r| r.name.is_none()).count())
+            && let Some(name) =
+                self.hidden_names().nth(self.bits.iter().filter(|r| r.name.is_none()).count())
             && let Err(e) = circuit.hidden_register(&name, hidden as usize)
         {
-            failed = Some((Problem::Circuit { reason: e.to_string() }, self.place(Default::default())));
+            failed =
+                Some((Problem::Circuit { reason: e.to_string() }, self.place(Default::default())));
         }
         let mut builder = Builder {
             circuit,
@@ -121,12 +126,17 @@ impl Lowering<'_> {
             conditions: &conditions,
             sink: self.n_bits.saturating_add(most),
             loops: Vec::new(),
-            own: self.sources.iter().map(|source| !STANDARD.contains(&source.name.as_str())).collect(),
+            own: self
+                .sources
+                .iter()
+                .map(|source| !STANDARD.contains(&source.name.as_str()))
+                .collect(),
             named: HashMap::new(),
         };
         for Planned { item, guard } in plan {
             let statement = item.place();
-            builder.condition = guard.and_then(|guard| conditions.get(guard.number as usize)?.of(guard));
+            builder.condition =
+                guard.and_then(|guard| conditions.get(guard.number as usize)?.of(guard));
             if let (Err(problem), None) = (builder.item(item), &failed) {
                 failed = Some((problem, statement.unwrap_or(builder.place)));
                 break;
@@ -261,7 +271,11 @@ impl Builder<'_> {
             }
             Item::Barrier { qubits } => {
                 let all = distinct(&qubits);
-                if all.is_empty() { Ok(()) } else { self.push(Operation::Barrier, all, Controls::new()) }
+                if all.is_empty() {
+                    Ok(())
+                } else {
+                    self.push(Operation::Barrier, all, Controls::new())
+                }
             }
         }
     }
@@ -270,7 +284,12 @@ impl Builder<'_> {
         self.push(Operation::Assign { bit, value }, Qubits::new(), Controls::new())
     }
 
-    fn push(&mut self, operation: Operation, targets: Qubits, controls: Controls) -> Result<(), Problem> {
+    fn push(
+        &mut self,
+        operation: Operation,
+        targets: Qubits,
+        controls: Controls,
+    ) -> Result<(), Problem> {
         let condition = self.condition.clone();
         let has_parameters = operation.params().iter().any(|angle| !angle.is_constant());
         if has_parameters && self.places.last().is_none_or(|(_, place)| *place != self.place) {
@@ -311,7 +330,9 @@ impl Builder<'_> {
                 for value in values {
                     params.push(self.angle(value)?);
                 }
-                Operation::Channel(Channel::new(kind, params).map_err(|error| Problem::Channel { error })?)
+                Operation::Channel(
+                    Channel::new(kind, params).map_err(|error| Problem::Channel { error })?,
+                )
             }
         };
         for at in 0..times {
@@ -378,8 +399,8 @@ impl Builder<'_> {
         }
     }
 
-    /// A power of a gate of the table, the first so many qubits of which control it. Definitions within each other do not
-    /// carry what this needs of the stack.
+    /// A power of a gate of the table, the first so many qubits of which control it. Definitions
+    /// within each other do not carry what this needs of the stack.
     fn listed(
         &mut self,
         (kind, n_controls): (GateKind, usize),
@@ -392,7 +413,8 @@ impl Builder<'_> {
         controls.extend(own.iter().map(|&qubit| Control { qubit, value: true }));
         let angles = args.iter().map(|arg| arg.angle().ok_or(Problem::NotFinite));
         let angles = angles.collect::<Result<SmallVec<[Angle; 3]>, _>>()?;
-        let gate = Gate::new(kind, angles).map_err(|e| Problem::Circuit { reason: e.to_string() })?;
+        let gate =
+            Gate::new(kind, angles).map_err(|e| Problem::Circuit { reason: e.to_string() })?;
         if exponents.is_empty() {
             return self.gate(gate, targets, controls);
         }
@@ -403,7 +425,9 @@ impl Builder<'_> {
                 }
                 Ok(())
             }
-            Raised::Matrix(m) => self.push(Operation::Unitary(Arc::new(m)), targets.into(), controls),
+            Raised::Matrix(m) => {
+                self.push(Operation::Unitary(Arc::new(m)), targets.into(), controls)
+            }
         }
     }
 
@@ -421,7 +445,12 @@ impl Builder<'_> {
     }
 
     /// The body of a definition on the qubits of a circuit, which may have parameters already.
-    fn body_alone(&self, number: usize, args: &[Value], circuit: Circuit) -> Result<Circuit, Problem> {
+    fn body_alone(
+        &self,
+        number: usize,
+        args: &[Value],
+        circuit: Circuit,
+    ) -> Result<Circuit, Problem> {
         let qubits: Qubits = (0..).take(circuit.n_qubits()).collect();
         let mut inner = Builder {
             places: Places::new(),
@@ -556,19 +585,22 @@ impl Builder<'_> {
         }
     }
 
-    /// The parameter of an expression. Its name has all expressions within written out, so names can
-    /// double from level to level of definitions: their length is bounded.
+    /// The parameter of an expression. Its name has all expressions within written out, so names
+    /// can double from level to level of definitions: their length is bounded.
     fn computed(&mut self, expr: ParamExpr) -> Result<Angle, Problem> {
         let text = expr.text(&|id| format!("p{}", id.number()));
         // What is rounded looks like what is not.
         let slack: Vec<String> =
             expr.angles().map(|a| a.slack()).filter(|s| *s > 0.0).map(|s| s.to_string()).collect();
-        let (length, key) =
-            (text.len(), if slack.is_empty() { text } else { format!("{text} {}", slack.join(" ")) });
+        let (length, key) = (
+            text.len(),
+            if slack.is_empty() { text } else { format!("{text} {}", slack.join(" ")) },
+        );
         if let Some(angle) = self.computed.get(&key) {
             return Ok(angle.clone());
         }
-        let named = |id: param::ParamId| self.circuit.params().get(id.index()).map_or(0, |p| p.name.len());
+        let named =
+            |id: param::ParamId| self.circuit.params().get(id.index()).map_or(0, |p| p.name.len());
         let length = expr.params().map(named).fold(length, usize::saturating_add);
         self.written = self.written.saturating_add(length);
         if length > MAX_NAME || self.written > MAX_NAMES {

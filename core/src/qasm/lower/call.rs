@@ -23,7 +23,8 @@ use crate::{
     },
 };
 
-/// The most controls of a gate: more are refused before they take memory. A statement must name each of them anyway.
+/// The most controls of a gate: more are refused before they take memory. A statement must name
+/// each of them anyway.
 const MOST_CONTROLS: usize = 1 << 24;
 
 fn too_many_controls(given: &impl std::fmt::Display) -> Problem {
@@ -87,8 +88,8 @@ impl Lowering<'_> {
         self.plan_call(gate, call, span)
     }
 
-    /// The call of a global phase without the qubits that PennyLane writes in OpenQASM 2. A gate that the file defines by this
-    /// name is not one.
+    /// The call of a global phase without the qubits that PennyLane writes in OpenQASM 2. A gate
+    /// that the file defines by this name is not one.
     pub(super) fn phase_alone(&self, call: &ast::Call) -> Option<ast::Call> {
         let is_phase = self.version == Version::V2
             && !call.operands.is_empty()
@@ -98,7 +99,8 @@ impl Lowering<'_> {
         is_phase.then(|| ast::Call { operands: Box::default(), ..call.clone() })
     }
 
-    /// A call that only tells the world outside something. Its arguments may still call and measure.
+    /// A call that only tells the world outside something. Its arguments may still call and
+    /// measure.
     fn ignore_call(&mut self, call: &ast::Call) -> Lower<()> {
         for arg in &call.args {
             self.classical(arg)?;
@@ -139,7 +141,8 @@ impl Lowering<'_> {
         if let Callee::Defined(number) = call.gate.callee
             && self.definitions[number].open
         {
-            call.gate.callee = Callee::Defined(self.specialized(number, &call.gate.args, call.span)?);
+            call.gate.callee =
+                Callee::Defined(self.specialized(number, &call.gate.args, call.span)?);
         }
         let exponents = call.gate.modifiers.as_ref().map_or(&[][..], |m| &m.exponents);
         let size = self.size(call.gate.callee, exponents);
@@ -161,7 +164,9 @@ impl Lowering<'_> {
         for (value, at) in &args {
             known.push(match value {
                 Classical::Value(value) => self.as_real(value.clone(), "an angle", *at)?,
-                Classical::Word { ty: None, .. } | Classical::Truth(_) => return self.bits_as_angle(*at),
+                Classical::Word { ty: None, .. } | Classical::Truth(_) => {
+                    return self.bits_as_angle(*at);
+                }
                 _ => Value::int(0),
             });
         }
@@ -174,8 +179,9 @@ impl Lowering<'_> {
             // The arguments that are put in below would have no power.
             let problem = Problem::OpenPower { gate: self.name(call.name.symbol) };
             let error = Diagnostic::error(problem).at(self.place(pow), "");
-            return Err(self
-                .report(error.help("here a measurement decides its angle: choose between gates with `if`")));
+            return Err(self.report(
+                error.help("here a measurement decides its angle: choose between gates with `if`"),
+            ));
         }
         let call = PlannedCall { gate, qubits, times, span, source: self.source };
         if let [(Classical::Turn(bits), _)] = args.as_slice()
@@ -208,13 +214,14 @@ impl Lowering<'_> {
 
     fn bits_as_angle(&mut self, span: Span) -> Lower<()> {
         let (given, expected) = ("bits".to_owned(), "an angle".to_owned());
-        let error = Diagnostic::error(Problem::WrongType { given, expected }).at(self.place(span), "");
+        let error =
+            Diagnostic::error(Problem::WrongType { given, expected }).at(self.place(span), "");
         let help = "take them as an integer, as in `uint[3](c) * pi/4`, or choose between gates with `if` or `switch`";
         Err(self.report(error.help(help)))
     }
 
-    /// Finds the gate of a call and evaluates its arguments, unless these are known, and modifiers. `within` is the gate
-    /// that is being defined.
+    /// Finds the gate of a call and evaluates its arguments, unless these are known, and modifiers.
+    /// `within` is the gate that is being defined.
     pub(super) fn resolve(
         &mut self,
         call: &ast::Call,
@@ -251,12 +258,17 @@ impl Lowering<'_> {
                 let mut args = SmallVec::<[Value; 3]>::new();
                 for (k, arg) in call.args.iter().enumerate() {
                     let idle = matches!(callee, Callee::Defined(number) if !self.definitions[number].uses(k));
-                    args.push(if idle { self.idle(arg, scope, call.name)? } else { self.real(arg, scope)? });
+                    args.push(if idle {
+                        self.idle(arg, scope, call.name)?
+                    } else {
+                        self.real(arg, scope)?
+                    });
                 }
                 args.into_iter().collect()
             }
         };
-        let mut gate = Resolved { name: call.name.symbol, callee, args, modifiers: modifiers.map(Box::new) };
+        let mut gate =
+            Resolved { name: call.name.symbol, callee, args, modifiers: modifiers.map(Box::new) };
         if let (Some(modifiers), Scope::Global) = (&mut gate.modifiers, scope)
             && modifiers.exponents.iter().any(|e| matches!(e, Exponent::Open(_)))
         {
@@ -267,7 +279,8 @@ impl Lowering<'_> {
         Ok(gate)
     }
 
-    /// A gate such as `mcx`, which is defined nowhere: all qubits but the last, and but those of modifiers, control it.
+    /// A gate such as `mcx`, which is defined nowhere: all qubits but the last, and but those of
+    /// modifiers, control it.
     fn many_controls(&mut self, call: &ast::Call, scope: Scope, all: &[Stmt]) -> Option<Callee> {
         let symbol = call.name.symbol;
         let kind = multi_controlled(self.interner.name(symbol))?;
@@ -295,7 +308,8 @@ impl Lowering<'_> {
         Some(Callee::Table(kind, call.operands.len() - 1))
     }
 
-    /// An argument that the gate does not use. Exporters write there what a gate was made of, be it no angle.
+    /// An argument that the gate does not use. Exporters write there what a gate was made of, be it
+    /// no angle.
     fn idle(&mut self, arg: &ast::Expr, scope: Scope, gate: Ident) -> Lower<Value> {
         let unknown = match (&arg.kind, scope) {
             (ast::ExprKind::Label, _) => true,
@@ -322,8 +336,8 @@ impl Lowering<'_> {
             (Some(first), Some(last)) => first.span.to(last.span),
             _ => call.name.span,
         };
-        let mut error =
-            Diagnostic::error(Problem::QubitCount { gate, given, expected }).at(self.place(span), "");
+        let mut error = Diagnostic::error(Problem::QubitCount { gate, given, expected })
+            .at(self.place(span), "");
         if let (Some(first), Some(last)) = (call.modifiers.first(), call.modifiers.last()) {
             error = error.at(self.place(first.span.to(last.span)), "with these modifiers");
         }
@@ -368,7 +382,8 @@ impl Lowering<'_> {
                 }
                 State::Opaque => {
                     let (here, there) = (self.place(name.span), definition.place);
-                    let error = Diagnostic::error(Problem::OpaqueGate { name: self.name(name.symbol) });
+                    let error =
+                        Diagnostic::error(Problem::OpaqueGate { name: self.name(name.symbol) });
                     return Err(self.report(error.at(here, "").at(there, "declared here")));
                 }
             }
@@ -402,7 +417,8 @@ impl Lowering<'_> {
             return self.recursive(name, path);
         }
         let (here, there) = (self.place(name.span), self.place(later.name.span));
-        let error = Diagnostic::error(Problem::UsedBeforeDefinition { name: self.name(name.symbol) });
+        let error =
+            Diagnostic::error(Problem::UsedBeforeDefinition { name: self.name(name.symbol) });
         Err(self.report(error.at(here, "").at(there, "defined here")))
     }
 
@@ -460,11 +476,13 @@ impl Lowering<'_> {
                 _ => self.fail(too_many_controls(&given), expr.span),
             },
             Value::Int(given, _) => {
-                let (given, expected) = (format!("{given}"), "a positive number of controls".to_owned());
+                let (given, expected) =
+                    (format!("{given}"), "a positive number of controls".to_owned());
                 self.fail(Problem::WrongType { given, expected }, expr.span)
             }
             other => {
-                let (given, expected) = (other.describe().to_owned(), "a number of controls".to_owned());
+                let (given, expected) =
+                    (other.describe().to_owned(), "a number of controls".to_owned());
                 self.fail(Problem::WrongType { given, expected }, expr.span)
             }
         }
@@ -503,7 +521,8 @@ impl Lowering<'_> {
             })
         };
         let Some((qubit, i, j)) = found else { return Ok(()) };
-        let problem = Problem::RepeatedQubit { qubit: self.qubit_name(qubit), gate: self.name(gate) };
+        let problem =
+            Problem::RepeatedQubit { qubit: self.qubit_name(qubit), gate: self.name(gate) };
         let (again, first) = (self.place(places[j]), self.place(places[i]));
         Err(self.report(Diagnostic::error(problem).at(again, "again here").at(first, "first here")))
     }

@@ -1,4 +1,5 @@
-//! Values as those of other types: `type(value)`, what is assigned, and what is given to a parameter.
+//! Values as those of other types: `type(value)`, what is assigned, and what is given to a
+//! parameter.
 //!
 //! ```text
 //! uint[4](c)       the bits of a register as a number
@@ -66,7 +67,8 @@ impl Lowering<'_> {
         self.cast(ty, value, span)
     }
 
-    /// A value as one of a declared type. An integer that does not fit wraps with a warning; a literal is an error.
+    /// A value as one of a declared type. An integer that does not fit wraps with a warning; a
+    /// literal is an error.
     pub(super) fn cast(&mut self, ty: &Type, value: Value, span: Span) -> Lower<Value> {
         let width = match &ty.size {
             Some(size) => Some(self.integer(size, "the width of a type")?),
@@ -86,13 +88,19 @@ impl Lowering<'_> {
             (BaseType::Angle, v) if v.is_real() => match bits {
                 // With an input in it, it stays as it is.
                 Some(_) => Ok(Turn::of(value, bits_of_type).unwrap_or_else(|symbolic| symbolic)),
-                None => Err(Problem::TypeWidth { given: width.unwrap_or_default(), limit: MAX_WIDTH }),
+                None => {
+                    Err(Problem::TypeWidth { given: width.unwrap_or_default(), limit: MAX_WIDTH })
+                }
             },
             (BaseType::Angle, Value::Bits { width, bits }) if Some(*width) == bits_of_type => {
                 Ok(Value::Turn(Turn::Bits { width: *width, bits: *bits }))
             }
-            (BaseType::Float, v) if v.is_real() => turn::plain(value).and_then(|value| float(value, width)),
-            (BaseType::Float, Value::Bool(b)) => Ok(Value::Number(Number::decimal(f64::from(u8::from(*b))))),
+            (BaseType::Float, v) if v.is_real() => {
+                turn::plain(value).and_then(|value| float(value, width))
+            }
+            (BaseType::Float, Value::Bool(b)) => {
+                Ok(Value::Number(Number::decimal(f64::from(u8::from(*b)))))
+            }
             (BaseType::Float, Value::Bits { width: 1, bits }) => {
                 Ok(Value::Number(Number::decimal(f64::from(u8::from(*bits == 1)))))
             }
@@ -128,7 +136,8 @@ impl Lowering<'_> {
                     None => Err(wrong(v, "an integer")),
                     Some(i) if int.holds(i) => Ok(Value::Int(i, Some(int))),
                     Some(i) => {
-                        let problem = Problem::IntegerOverflow { what: format!("{i} in {} bits", int.bits) };
+                        let problem =
+                            Problem::IntegerOverflow { what: format!("{i} in {} bits", int.bits) };
                         let help = (!int.sized).then(|| UNSIZED.to_owned());
                         let error = Diagnostic::error(problem).at(self.place(span), "");
                         return Err(self.report(error.maybe_help(help)));
@@ -147,7 +156,9 @@ impl Lowering<'_> {
                     Ok(Value::Bits { width: w, bits: i.unsigned_abs() })
                 }
                 (Value::Bool(b), None) => Ok(Value::Bits { width: 1, bits: u128::from(*b) }),
-                (Value::Int(i @ 0..=1, _), None) => Ok(Value::Bits { width: 1, bits: u128::from(*i == 1) }),
+                (Value::Int(i @ 0..=1, _), None) => {
+                    Ok(Value::Bits { width: 1, bits: u128::from(*i == 1) })
+                }
                 (Value::Bits { width: 1, .. }, None) => Ok(value),
                 _ => Err(wrong(v, "a bit string of this width")),
             },
@@ -163,7 +174,9 @@ impl Lowering<'_> {
 
     fn cast_array(&mut self, ty: &Type, dims: &[Expr], value: Value, span: Span) -> Lower<Value> {
         let element = Type { span: ty.span, base: ty.base, size: ty.size.clone(), dims: None };
-        let Some((first, rest)) = dims.split_first() else { return self.cast(&element, value, span) };
+        let Some((first, rest)) = dims.split_first() else {
+            return self.cast(&element, value, span);
+        };
         let expected = self.integer(first, "the size of an array")?;
         let Value::Array(items) = &value else {
             let (given, expected) = (value.describe().to_owned(), "an array".to_owned());
@@ -185,8 +198,14 @@ impl Lowering<'_> {
         Ok(Value::Array(cast.into()))
     }
 
-    pub(super) fn cast_bits(&mut self, ty: &Type, value: Classical, span: Span) -> Lower<Classical> {
-        let unsized_number = ty.size.is_none() && ty.base == BaseType::Angle || ty.base == BaseType::Float;
+    pub(super) fn cast_bits(
+        &mut self,
+        ty: &Type,
+        value: Classical,
+        span: Span,
+    ) -> Lower<Classical> {
+        let unsized_number =
+            ty.size.is_none() && ty.base == BaseType::Angle || ty.base == BaseType::Float;
         let (mut bits, signed, from) = match value {
             Classical::Choice(_) if ty.dims.is_none() => return self.cast_choice(ty, value, span),
             Classical::Word { .. } | Classical::Truth(_) | Classical::Turn(_)
@@ -194,16 +213,22 @@ impl Lowering<'_> {
             {
                 return self.cast_choice(ty, value, span);
             }
-            Classical::Value(value) => return self.explicit_cast(ty, value, span).map(Classical::Value),
+            Classical::Value(value) => {
+                return self.explicit_cast(ty, value, span).map(Classical::Value);
+            }
             Classical::Truth(condition) if ty.dims.is_none() => {
                 return match (ty.base, &ty.size) {
                     (BaseType::Bool | BaseType::Bit, None) => Ok(Classical::Truth(condition)),
-                    (BaseType::Int | BaseType::Uint, _) => self.truth_as_integer(condition, ty, span),
+                    (BaseType::Int | BaseType::Uint, _) => {
+                        self.truth_as_integer(condition, ty, span)
+                    }
                     _ => self.refuse("this cast of classical bits", span),
                 };
             }
             Classical::Word { bits, signed, ty: from } if ty.dims.is_none() => (bits, signed, from),
-            Classical::Turn(bits) if matches!(ty.base, BaseType::Bool | BaseType::Bit | BaseType::Angle) => {
+            Classical::Turn(bits)
+                if matches!(ty.base, BaseType::Bool | BaseType::Bit | BaseType::Angle) =>
+            {
                 (bits, false, None)
             }
             _ => return self.refuse("this cast of classical bits", span),
@@ -221,7 +246,9 @@ impl Lowering<'_> {
             (BaseType::Angle, Some(Ordering::Equal)) if from.is_none() => Ok(Classical::Turn(bits)),
             (BaseType::Bit, None) if bits.len() == 1 => Ok(Classical::register(bits)),
             // An integer in bits may have fewer digits than its type, or none of its own.
-            (BaseType::Bit, Some(_)) if from.is_some_and(|ty| width == Some(ty.bits.into()) || !ty.sized) => {
+            (BaseType::Bit, Some(_))
+                if from.is_some_and(|ty| width == Some(ty.bits.into()) || !ty.sized) =>
+            {
                 let size = width.and_then(|w| usize::try_from(w).ok()).unwrap_or_default();
                 let fill = match bits.last() {
                     Some(&sign) if signed => sign,
@@ -250,8 +277,8 @@ impl Lowering<'_> {
     }
 }
 
-/// A number as a float of a width. Those of 64 bits and more, or of no width, hold every number as it is here; narrower
-/// ones round it.
+/// A number as a float of a width. Those of 64 bits and more, or of no width, hold every number as
+/// it is here; narrower ones round it.
 fn float(value: Value, width: Option<i128>) -> Result<Value, Problem> {
     let Some([digits, least, most]) = width.map_or(Ok(None), float_form)? else {
         return Ok(match value.number() {
@@ -269,8 +296,8 @@ fn float(value: Value, width: Option<i128>) -> Result<Value, Problem> {
     Ok(Value::Number(Number::decimal(near)))
 }
 
-/// The binary digits behind the point, and the least and the greatest exponent of a float of a width; `None` of one that
-/// holds every number.
+/// The binary digits behind the point, and the least and the greatest exponent of a float of a
+/// width; `None` of one that holds every number.
 fn float_form(width: i128) -> Result<Option<[i32; 3]>, Problem> {
     match width {
         64.. => Ok(None),

@@ -6,9 +6,9 @@
 //! x *= uint[2](d);            eight values, by s and the bits of d
 //! rx(x) q;                    one rx for each of them, under the condition that it is this one
 //! ```
-//! A circuit has no numbers, but it has conditions. So a number that depends on bits is the list of its values, one for
-//! each number that the bits may be; what is computed from it is the list of what is computed from these. A gate that it
-//! is an argument of becomes one gate for each value.
+//! A circuit has no numbers, but it has conditions. So a number that depends on bits is the list of
+//! its values, one for each number that the bits may be; what is computed from it is the list of
+//! what is computed from these. A gate that it is an argument of becomes one gate for each value.
 //!
 //! Invariant: `values` has an element for each number of the bits, and depends on each of them.
 
@@ -73,7 +73,8 @@ impl Choice {
 
     /// The value for a number of a longer list of bits, in which its own stand at some places.
     pub(super) fn value_at(&self, number: usize, places: &[usize]) -> &Value {
-        let own = places.iter().enumerate().map(|(to, from)| (number >> from & 1) << to).sum::<usize>();
+        let own =
+            places.iter().enumerate().map(|(to, from)| (number >> from & 1) << to).sum::<usize>();
         &self.values[own]
     }
 
@@ -103,7 +104,9 @@ impl Choice {
 }
 
 /// The bits of some choices, each once, and where in them the bits of each stand.
-pub(super) fn union<'a>(choices: impl IntoIterator<Item = &'a Choice>) -> (Vec<u32>, Vec<Vec<usize>>) {
+pub(super) fn union<'a>(
+    choices: impl IntoIterator<Item = &'a Choice>,
+) -> (Vec<u32>, Vec<Vec<usize>>) {
     let mut bits: Vec<u32> = Vec::new();
     let mut place = |bit: u32| {
         bits.iter().position(|&known| known == bit).unwrap_or_else(|| {
@@ -111,8 +114,10 @@ pub(super) fn union<'a>(choices: impl IntoIterator<Item = &'a Choice>) -> (Vec<u
             bits.len() - 1
         })
     };
-    let places =
-        choices.into_iter().map(|choice| choice.bits.iter().map(|&bit| place(bit)).collect()).collect();
+    let places = choices
+        .into_iter()
+        .map(|choice| choice.bits.iter().map(|&bit| place(bit)).collect())
+        .collect();
     (bits, places)
 }
 
@@ -121,7 +126,11 @@ fn is_number(value: &Classical) -> bool {
     matches!(
         value,
         Classical::Value(
-            Value::Number(_) | Value::Angle(_) | Value::Turn(_) | Value::Expr(_) | Value::Complex(_)
+            Value::Number(_)
+                | Value::Angle(_)
+                | Value::Turn(_)
+                | Value::Expr(_)
+                | Value::Complex(_)
         )
     )
 }
@@ -142,7 +151,8 @@ pub(super) fn chooses(op: BinaryOp, left: &Classical, right: &Classical) -> bool
 }
 
 impl Lowering<'_> {
-    /// Whether an expression may depend on a measurement: it reads bits or what depends on some, or calls a subroutine.
+    /// Whether an expression may depend on a measurement: it reads bits or what depends on some, or
+    /// calls a subroutine.
     pub(super) fn may_depend(&self, expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::Name(symbol) => match self.names.get(*symbol) {
@@ -162,7 +172,8 @@ impl Lowering<'_> {
                 self.may_depend(first) || rest.iter().any(|(_, right)| self.may_depend(right))
             }
             ExprKind::Call(name, args) => {
-                self.subroutine(name.symbol).is_some() || args.iter().any(|arg| self.may_depend(arg))
+                self.subroutine(name.symbol).is_some()
+                    || args.iter().any(|arg| self.may_depend(arg))
             }
             ExprKind::Measure(_) => true,
             _ => false,
@@ -210,8 +221,7 @@ impl Lowering<'_> {
             return Ok(());
         }
         let place = self.place(span);
-        let help =
-            "give integers no more bits than they need, as in `uint[3]`, or choose between gates with `if`";
+        let help = "give integers no more bits than they need, as in `uint[3]`, or choose between gates with `if`";
         let error = Diagnostic::error(Problem::ManyValues { given, limit: MAX_BITS });
         Err(self.report(error.at(place, "").help(help)))
     }
@@ -231,7 +241,11 @@ impl Lowering<'_> {
             let operands =
                 choices.iter().zip(&places).map(|(choice, at)| choice.value_at(number, at).clone());
             let operands: Vec<Value> = operands.collect();
-            values.push(if operands.contains(&UNDEFINED) { UNDEFINED } else { each(self, operands)? });
+            values.push(if operands.contains(&UNDEFINED) {
+                UNDEFINED
+            } else {
+                each(self, operands)?
+            });
         }
         let depth = choices.iter().map(|choice| choice.depth).max().unwrap_or(0);
         Ok(Choice::new(bits, values, depth))
@@ -260,7 +274,11 @@ impl Lowering<'_> {
                 other => lowering.check(other, span),
             }
         })?;
-        if known && combined.is_integer() { Ok(combined.classical()) } else { self.settled(combined, span) }
+        if known && combined.is_integer() {
+            Ok(combined.classical())
+        } else {
+            self.settled(combined, span)
+        }
     }
 
     /// `base ** exponent`, value by value.
@@ -272,14 +290,20 @@ impl Lowering<'_> {
     ) -> Lower<Classical> {
         let choices = [self.choice(base, span)?, self.choice(exponent, span)?];
         let power = self.map(&choices, span, |lowering, mut operands| {
-            let (exponent, base) = (operands.pop().unwrap_or(UNDEFINED), operands.pop().unwrap_or(UNDEFINED));
+            let (exponent, base) =
+                (operands.pop().unwrap_or(UNDEFINED), operands.pop().unwrap_or(UNDEFINED));
             lowering.raise(base, exponent, span)
         })?;
         self.settled(power, span)
     }
 
     /// A function of numbers, value by value.
-    pub(super) fn function_of_choices(&mut self, name: Ident, args: &[Expr], span: Span) -> Lower<Classical> {
+    pub(super) fn function_of_choices(
+        &mut self,
+        name: Ident,
+        args: &[Expr],
+        span: Span,
+    ) -> Lower<Classical> {
         let mut choices = Vec::with_capacity(args.len());
         for arg in args {
             let value = self.classical(arg)?;
@@ -294,7 +318,12 @@ impl Lowering<'_> {
     }
 
     /// A cast, value by value.
-    pub(super) fn cast_choice(&mut self, ty: &Type, value: Classical, span: Span) -> Lower<Classical> {
+    pub(super) fn cast_choice(
+        &mut self,
+        ty: &Type,
+        value: Classical,
+        span: Span,
+    ) -> Lower<Classical> {
         let choice = self.choice(value, span)?;
         let cast = self.map(&[choice], span, |lowering, mut operands| {
             let value = operands.pop().unwrap_or(UNDEFINED);
@@ -303,7 +332,8 @@ impl Lowering<'_> {
         self.settled(cast, span)
     }
 
-    /// What is computed as what it is otherwise: truth values are conditions, integers and angles of a size bits.
+    /// What is computed as what it is otherwise: truth values are conditions, integers and angles
+    /// of a size bits.
     pub(super) fn settled(&mut self, choice: Choice, span: Span) -> Lower<Classical> {
         let all = |is: fn(&Value) -> bool| choice.values.iter().all(|v| is(v) || *v == UNDEFINED);
         if choice.values.len() == 1 {
@@ -346,7 +376,12 @@ impl Lowering<'_> {
     }
 
     /// The bits of numbers, each a condition.
-    fn bits_of_choice(&mut self, choice: &Choice, width: u32, bits: impl Fn(&Value) -> u128) -> Vec<Truth> {
+    fn bits_of_choice(
+        &mut self,
+        choice: &Choice,
+        width: u32,
+        bits: impl Fn(&Value) -> u128,
+    ) -> Vec<Truth> {
         (0..width).map(|at| choice.condition(&choice.numbers(|v| bits(v) >> at & 1 == 1))).collect()
     }
 
@@ -372,7 +407,8 @@ impl Choice {
             return Truth::Constant(true);
         }
         if numbers.len() * 2 > all {
-            let others: Vec<usize> = (0..all).filter(|i| numbers.binary_search(i).is_err()).collect();
+            let others: Vec<usize> =
+                (0..all).filter(|i| numbers.binary_search(i).is_err()).collect();
             return self.condition_of(&others, all).not();
         }
         // Where one bit decides, it is the condition.

@@ -1,7 +1,7 @@
 //! Expressions over classical bits: what `if` asks for and what assignments store.
 //!
-//! A circuit knows conditions, not arithmetic. So an expression is a value that is known, some bits in order
-//! (a register, a slice, a concatenation, what `words` computes), or a condition on bits.
+//! A circuit knows conditions, not arithmetic. So an expression is a value that is known, some bits
+//! in order (a register, a slice, a concatenation, what `words` computes), or a condition on bits.
 
 use super::{
     Lower, Lowering, Picks, Scope, Value,
@@ -32,8 +32,8 @@ pub(super) enum Classical {
         digits: Vec<bool>,
         width: Option<usize>,
     },
-    /// The number in some bits, least significant first; the last is its sign if it is signed. An integer has a
-    /// type, which may be wider.
+    /// The number in some bits, least significant first; the last is its sign if it is signed. An
+    /// integer has a type, which may be wider.
     Word {
         bits: Vec<u32>,
         signed: bool,
@@ -54,7 +54,10 @@ impl Classical {
 
     /// Whether it is an integer of a type, and no literal.
     fn is_typed(&self) -> bool {
-        matches!(self, Classical::Word { ty: Some(_), .. } | Classical::Value(Value::Int(_, Some(_))))
+        matches!(
+            self,
+            Classical::Word { ty: Some(_), .. } | Classical::Value(Value::Int(_, Some(_)))
+        )
     }
 }
 
@@ -67,7 +70,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// The same, where an integer that is computed from elements of an array may be one of some values, and not in bits.
+    /// The same, where an integer that is computed from elements of an array may be one of some
+    /// values, and not in bits.
     pub(super) fn classical_or_choice(&mut self, expr: &Expr) -> Lower<Classical> {
         deep(|| self.deep_classical(expr))
     }
@@ -113,7 +117,8 @@ impl Lowering<'_> {
                 }
             },
             ExprKind::Power(operands) => {
-                let (base, exponent) = (self.classical(&operands[0])?, self.classical(&operands[1])?);
+                let (base, exponent) =
+                    (self.classical(&operands[0])?, self.classical(&operands[1])?);
                 self.power_of_bits(base, exponent, expr.span)
             }
             ExprKind::Chain(first, rest) => {
@@ -131,7 +136,8 @@ impl Lowering<'_> {
             }
             ExprKind::Measure(operand) => {
                 let qubits = self.qubits(operand)?;
-                let into = self.hidden_bits(qubits.len().unwrap_or(1), self.locals.len(), expr.span)?;
+                let into =
+                    self.hidden_bits(qubits.len().unwrap_or(1), self.locals.len(), expr.span)?;
                 self.spend(u64::from(into.len().unwrap_or(1)), expr.span)?;
                 let bits = into.iter().collect();
                 self.measure_into(qubits, into, operand.span, expr.span, expr.span)?;
@@ -149,7 +155,9 @@ impl Lowering<'_> {
             {
                 self.function_of_choices(*name, args, expr.span)
             }
-            ExprKind::Call(name, args) if words::FUNCTIONS.contains(&self.interner.name(name.symbol)) => {
+            ExprKind::Call(name, args)
+                if words::FUNCTIONS.contains(&self.interner.name(name.symbol)) =>
+            {
                 self.function_of_bits(*name, args, expr)
             }
             _ => self.evaluate(expr, Scope::Global).map(Classical::Value),
@@ -191,17 +199,28 @@ impl Lowering<'_> {
         }
     }
 
-    /// `base ** exponent`: a product, or a power of 2 that is shifted, where one of both depends on a measurement.
-    fn power_of_bits(&mut self, base: Classical, exponent: Classical, span: Span) -> Lower<Classical> {
+    /// `base ** exponent`: a product, or a power of 2 that is shifted, where one of both depends on
+    /// a measurement.
+    fn power_of_bits(
+        &mut self,
+        base: Classical,
+        exponent: Classical,
+        span: Span,
+    ) -> Lower<Classical> {
         const MOST_FACTORS: i128 = 128;
         match (base, exponent) {
             (Classical::Value(base), Classical::Value(exponent)) => {
                 self.raise(base, exponent, span).map(Classical::Value)
             }
-            (Classical::Word { bits, signed, ty }, Classical::Value(Value::Int(n @ 0..=MOST_FACTORS, _))) => {
+            (
+                Classical::Word { bits, signed, ty },
+                Classical::Value(Value::Int(n @ 0..=MOST_FACTORS, _)),
+            ) => {
                 let factor = || Classical::Word { bits: bits.clone(), signed, ty };
                 let one = Classical::Value(Value::Int(ty.map_or(1, |ty| ty.wrap(1)), ty));
-                (0..n).try_fold(one, |product, _| self.combine(BinaryOp::Mul, product, factor(), span))
+                (0..n).try_fold(one, |product, _| {
+                    self.combine(BinaryOp::Mul, product, factor(), span)
+                })
             }
             (Classical::Value(Value::Int(base, ty)), exponent @ Classical::Word { .. })
                 if base.count_ones() == 1 && base > 0 =>
@@ -214,7 +233,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// The bits that an expression names, if it does: a register, a part of one, or a variable that is kept in bits.
+    /// The bits that an expression names, if it does: a register, a part of one, or a variable that
+    /// is kept in bits.
     fn bits_of(&mut self, expr: &Expr) -> Lower<Option<Classical>> {
         let mut base = expr;
         while let ExprKind::Index(inner, _) = &base.kind {
@@ -235,14 +255,16 @@ impl Lowering<'_> {
                     let used = self.variables[id].used.min(bits.len().unwrap_or(1));
                     match self.as_operand(expr) {
                         Some(operand)
-                            if matches!(expr.kind, ExprKind::Index(..)) && self.variables[id].has_bits() =>
+                            if matches!(expr.kind, ExprKind::Index(..))
+                                && self.variables[id].has_bits() =>
                         {
                             (self.bits_of_variable(id, &operand)?, None)
                         }
                         _ if matches!(expr.kind, ExprKind::Index(..)) => return Ok(None),
-                        _ if ty.is_some() => {
-                            (Picks::List(bits.iter().take(used as usize).collect()), Some((signed, ty)))
-                        }
+                        _ if ty.is_some() => (
+                            Picks::List(bits.iter().take(used as usize).collect()),
+                            Some((signed, ty)),
+                        ),
                         _ => (bits, Some((signed, ty))),
                     }
                 }
@@ -261,7 +283,9 @@ impl Lowering<'_> {
 
     /// The bits of an integer that is kept in some, or those that an index means.
     pub(super) fn bits_of_variable(&mut self, id: usize, operand: &Operand) -> Lower<Picks> {
-        let (State::Bits { bits, .. }, Base::Name(name)) = (&self.variables[id].state, operand.base) else {
+        let (State::Bits { bits, .. }, Base::Name(name)) =
+            (&self.variables[id].state, operand.base)
+        else {
             return self.refuse("this part of a variable", operand.span);
         };
         let bits = bits.clone();
@@ -285,12 +309,17 @@ impl Lowering<'_> {
         span: Span,
     ) -> Lower<Classical> {
         use BinaryOp::*;
-        let in_bits = |side: &Classical| matches!(side, Classical::Word { .. } | Classical::Truth(_));
+        let in_bits =
+            |side: &Classical| matches!(side, Classical::Word { .. } | Classical::Truth(_));
         let (left, right) = match (left, right) {
-            (Classical::Choice(a), b) if a.is_integer() && (in_bits(&b) || matches!(op, And | Or)) => {
+            (Classical::Choice(a), b)
+                if a.is_integer() && (in_bits(&b) || matches!(op, And | Or)) =>
+            {
                 (self.settled(a, span)?, b)
             }
-            (a, Classical::Choice(b)) if b.is_integer() && (in_bits(&a) || matches!(op, And | Or)) => {
+            (a, Classical::Choice(b))
+                if b.is_integer() && (in_bits(&a) || matches!(op, And | Or)) =>
+            {
                 (a, self.settled(b, span)?)
             }
             sides => sides,
@@ -317,11 +346,15 @@ impl Lowering<'_> {
                 self.computed(op, left, right, span)
             }
             BitAnd | BitOr | BitXor => {
-                let bits = ![&left, &right].iter().any(|v| matches!(v, Classical::Value(Value::Bool(_))));
+                let bits =
+                    ![&left, &right].iter().any(|v| matches!(v, Classical::Value(Value::Bool(_))));
                 match (self.one_bit(left), self.one_bit(right)) {
                     (Ok(a), Ok(b)) => {
-                        let truth =
-                            if op == BitXor { self.differ(a, b, span)? } else { a.join(b, op == BitAnd) };
+                        let truth = if op == BitXor {
+                            self.differ(a, b, span)?
+                        } else {
+                            a.join(b, op == BitAnd)
+                        };
                         Ok(match truth {
                             Truth::Constant(holds) if bits => {
                                 Classical::Value(Value::Bits { width: 1, bits: u128::from(holds) })
@@ -330,8 +363,8 @@ impl Lowering<'_> {
                         })
                     }
                     (left, right) => {
-                        let [left, right] =
-                            [left, right].map(|side| side.map_or_else(|other| other, Truth::classical));
+                        let [left, right] = [left, right]
+                            .map(|side| side.map_or_else(|other| other, Truth::classical));
                         self.computed(op, left, right, span)
                     }
                 }

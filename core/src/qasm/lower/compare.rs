@@ -1,8 +1,8 @@
 //! Comparisons with what is in bits.
 //!
-//! A condition compares bits as an unsigned number with a constant. A signed one is compared by its sign and by the bits below
-//! it: in two's complement a number of n bits plus 2^(n-1) is in the order of unsigned numbers. Two numbers in bits are
-//! compared by `words`.
+//! A condition compares bits as an unsigned number with a constant. A signed one is compared by its
+//! sign and by the bits below it: in two's complement a number of n bits plus 2^(n-1) is in the
+//! order of unsigned numbers. Two numbers in bits are compared by `words`.
 
 use super::{
     Lower, Lowering, Value,
@@ -46,21 +46,25 @@ impl Lowering<'_> {
             sides => sides,
         };
         match (left, right) {
-            (Classical::Word { bits, signed, ty }, c @ (Classical::Value(_) | Classical::Digits { .. })) => {
-                self.compare_number((bits, signed, ty), relation, c, span)
-            }
-            (c @ (Classical::Value(_) | Classical::Digits { .. }), Classical::Word { bits, signed, ty }) => {
-                self.compare_number((bits, signed, ty), mirrored, c, span)
-            }
-            (Classical::Word { bits: a, ty: None, .. }, Classical::Word { bits: b, ty: None, .. })
-                if a.len() != b.len() =>
-            {
+            (
+                Classical::Word { bits, signed, ty },
+                c @ (Classical::Value(_) | Classical::Digits { .. }),
+            ) => self.compare_number((bits, signed, ty), relation, c, span),
+            (
+                c @ (Classical::Value(_) | Classical::Digits { .. }),
+                Classical::Word { bits, signed, ty },
+            ) => self.compare_number((bits, signed, ty), mirrored, c, span),
+            (
+                Classical::Word { bits: a, ty: None, .. },
+                Classical::Word { bits: b, ty: None, .. },
+            ) if a.len() != b.len() => {
                 let (first, second) = (a.len() as u64, b.len() as u64);
                 self.fail(Problem::LengthMismatch { first, second }, span)
             }
-            (Classical::Word { bits: a, signed: s, .. }, Classical::Word { bits: b, signed: t, .. }) => {
-                self.compare_words((a, s), (b, t), relation, span)
-            }
+            (
+                Classical::Word { bits: a, signed: s, .. },
+                Classical::Word { bits: b, signed: t, .. },
+            ) => self.compare_words((a, s), (b, t), relation, span),
             _ => self.refuse("this comparison", span),
         }
     }
@@ -74,7 +78,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// A number in bits compared with a constant. That it has few of them, where its type has more, is no news.
+    /// A number in bits compared with a constant. That it has few of them, where its type has more,
+    /// is no news.
     fn compare_number(
         &mut self,
         (bits, signed, ty): (Vec<u32>, bool, Option<IntType>),
@@ -112,7 +117,9 @@ impl Lowering<'_> {
     ) -> Lower<Truth> {
         let n = bits.len();
         let (negative, mut digits) = match constant {
-            Classical::Value(Value::Int(i, Some(ty))) if ty.unsigned => (false, to_digits(ty.bits_of(i))),
+            Classical::Value(Value::Int(i, Some(ty))) if ty.unsigned => {
+                (false, to_digits(ty.bits_of(i)))
+            }
             Classical::Value(Value::Int(i, _)) => (i < 0, to_digits(i.unsigned_abs())),
             Classical::Value(Value::Bool(b)) => (false, vec![b]),
             Classical::Value(Value::Bits { width, bits: value }) => {
@@ -171,7 +178,11 @@ impl Lowering<'_> {
             Relation::Less | Relation::LessEqual => !negative,
             Relation::Greater | Relation::GreaterEqual => negative,
         };
-        Ok(if other_holds { other().join(rest(relation), false) } else { same.join(rest(relation), true) })
+        Ok(if other_holds {
+            other().join(rest(relation), false)
+        } else {
+            same.join(rest(relation), true)
+        })
     }
 
     /// A comparison whose result is known, with a warning.

@@ -8,8 +8,8 @@
 //! if (c[0]) { c[0] = measure q[0]; x q[1]; } else { z q[1]; }
 //! ```
 //!
-//! the truth of the condition is kept in a hidden bit, which all of the `if` reads instead, and which
-//! is 0 again behind it.
+//! the truth of the condition is kept in a hidden bit, which all of the `if` reads instead, and
+//! which is 0 again behind it.
 
 use std::{collections::HashSet, ops::Range, sync::Arc};
 
@@ -64,7 +64,12 @@ pub(super) fn both(around: Option<&Condition>, condition: Condition) -> Arc<Cond
 }
 
 impl Lowering<'_> {
-    pub(super) fn conditional(&mut self, conditional: &Conditional, span: Span, all: &[Stmt]) -> Lower<()> {
+    pub(super) fn conditional(
+        &mut self,
+        conditional: &Conditional,
+        span: Span,
+        all: &[Stmt],
+    ) -> Lower<()> {
         let Conditional { condition, then, otherwise } = conditional;
         let otherwise = otherwise.as_deref().unwrap_or_default();
         match self.condition(condition)? {
@@ -91,7 +96,12 @@ impl Lowering<'_> {
         let number = u32::try_from(self.branches.len()).unwrap_or(u32::MAX);
         let start = self.plan.len();
         let (outer, mark) = (self.guard, self.mark);
-        self.branches.push(Branches { parent: outer, condition: Some(condition), stored: false, size });
+        self.branches.push(Branches {
+            parent: outer,
+            condition: Some(condition),
+            stored: false,
+            size,
+        });
         self.mark = self.log.len();
         self.depth += 1;
         let sides = [false, true].map(|otherwise| Some(Guard { number, otherwise }));
@@ -125,13 +135,15 @@ impl Lowering<'_> {
         around: Option<Guard>,
         span: Span,
     ) -> Lower<u64> {
-        let around = around.and_then(|g| self.branches.get(g.number as usize)).map_or(0, |b| b.size);
+        let around =
+            around.and_then(|g| self.branches.get(g.number as usize)).map_or(0, |b| b.size);
         let size = size(condition).saturating_mul(2).saturating_add(around);
         self.spend(size, span)?;
         Ok(size)
     }
 
-    /// Whether anything from `start` on but the very last step changes a bit that the condition reads.
+    /// Whether anything from `start` on but the very last step changes a bit that the condition
+    /// reads.
     fn changes_its_condition(&self, number: u32, start: usize) -> bool {
         let items = &self.plan[start..];
         let written = |planned: &Planned| match &planned.item {
@@ -160,7 +172,10 @@ impl Lowering<'_> {
             }
         };
         let last = items.len() - 1;
-        items.iter().enumerate().any(|(i, item)| written(item).is_some_and(|bits| meets(&bits, i == last)))
+        items
+            .iter()
+            .enumerate()
+            .any(|(i, item)| written(item).is_some_and(|bits| meets(&bits, i == last)))
     }
 
     /// The conditions of every `if`, and how many hidden bits they need.
@@ -193,8 +208,8 @@ impl Lowering<'_> {
         (built, most)
     }
 
-    /// Keeps the measurements whose result is not stored of the qubits that are used afterwards, since
-    /// they change these. Whether any is kept.
+    /// Keeps the measurements whose result is not stored of the qubits that are used afterwards,
+    /// since they change these. Whether any is kept.
     pub(super) fn keep_used_measurements(&mut self) -> bool {
         if !self.plan.iter().any(|p| matches!(p.item, Item::Discard { .. })) {
             return false;
@@ -241,8 +256,10 @@ impl Lowering<'_> {
 
     /// Names for hidden registers that no register has.
     pub(super) fn hidden_names(&self) -> impl Iterator<Item = String> + use<> {
-        let taken: HashSet<String> = self.bits.iter().filter_map(|r| r.name).map(|n| self.name(n)).collect();
-        let names = (0u64..).map(|k| if k == 0 { "scratch".to_owned() } else { format!("scratch_{k}") });
+        let taken: HashSet<String> =
+            self.bits.iter().filter_map(|r| r.name).map(|n| self.name(n)).collect();
+        let names =
+            (0u64..).map(|k| if k == 0 { "scratch".to_owned() } else { format!("scratch_{k}") });
         names.filter(move |name| !taken.contains(name))
     }
 

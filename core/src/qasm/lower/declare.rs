@@ -14,8 +14,8 @@ use crate::{
     circuit::Condition,
     qasm::{
         ast::{
-            Assignment, Base, BaseType, Declaration, Expr, ExprKind, Ident, Operand, Select, Span, Symbol,
-            Type,
+            Assignment, Base, BaseType, Declaration, Expr, ExprKind, Ident, Operand, Select, Span,
+            Symbol, Type,
         },
         diagnostic::{Diagnostic, Problem},
     },
@@ -61,12 +61,18 @@ impl Lowering<'_> {
         if before.checked_add(size).is_none() {
             self.names.break_name(name.symbol, place);
             let given = u64::from(before) + u64::from(size);
-            return self.fail(Problem::TooManyQubits { given, limit: u64::from(MAX_SIZE) }, name.span);
+            return self
+                .fail(Problem::TooManyQubits { given, limit: u64::from(MAX_SIZE) }, name.span);
         }
         Ok(Register { name: Some(name.symbol), first: before, size, single, output: false })
     }
 
-    pub(super) fn declare_qubits(&mut self, name: Ident, size: Option<&Expr>, span: Span) -> Lower<()> {
+    pub(super) fn declare_qubits(
+        &mut self,
+        name: Ident,
+        size: Option<&Expr>,
+        span: Span,
+    ) -> Lower<()> {
         self.only_in_file("a declaration of qubits", span)
             .inspect_err(|_| self.names.break_name(name.symbol, self.place(name.span)))?;
         let register = self.register(name, size, self.n_qubits)?;
@@ -78,7 +84,12 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    pub(super) fn declare_bits(&mut self, name: Ident, size: Option<&Expr>, span: Span) -> Lower<Picks> {
+    pub(super) fn declare_bits(
+        &mut self,
+        name: Ident,
+        size: Option<&Expr>,
+        span: Span,
+    ) -> Lower<Picks> {
         if self.names.depth() > 0 {
             return self.declare_local_bits(name, size, span);
         }
@@ -92,7 +103,8 @@ impl Lowering<'_> {
     /// Bits of a block are hidden ones, but for those that a subroutine returns.
     fn declare_local_bits(&mut self, name: Ident, size: Option<&Expr>, span: Span) -> Lower<Picks> {
         let size = self.register_size(size);
-        let size = size.inspect_err(|_| self.names.break_name(name.symbol, self.place(name.span)))?;
+        let size =
+            size.inspect_err(|_| self.names.break_name(name.symbol, self.place(name.span)))?;
         let n = size.unwrap_or(1);
         let bits = match self.returned_bits(name.symbol, n) {
             Some(bits) => {
@@ -114,7 +126,9 @@ impl Lowering<'_> {
         let Declaration { ty, name, value } = declaration;
         match (ty.base, &ty.dims, value) {
             (BaseType::Qubit, None, None) => self.declare_qubits(*name, ty.size.as_ref(), span),
-            (BaseType::Bit, None, None) => self.declare_bits(*name, ty.size.as_ref(), span).map(|_| ()),
+            (BaseType::Bit, None, None) => {
+                self.declare_bits(*name, ty.size.as_ref(), span).map(|_| ())
+            }
             (BaseType::Bit, None, Some(value)) => match &value.kind {
                 ExprKind::Measure(operand) => {
                     let bits = self.declare_bits(*name, ty.size.as_ref(), span)?;
@@ -146,8 +160,8 @@ impl Lowering<'_> {
             },
             (_, Some(dims), None) => {
                 let zeros = self.zeros(ty, dims).map(Classical::Value);
-                let zeros =
-                    zeros.inspect_err(|_| self.names.break_name(name.symbol, self.place(name.span)))?;
+                let zeros = zeros
+                    .inspect_err(|_| self.names.break_name(name.symbol, self.place(name.span)))?;
                 self.declare_variable(*name, ty, Some((zeros, ty.span)))
             }
             (BaseType::Duration | BaseType::Stretch, None, None) => {
@@ -177,7 +191,8 @@ impl Lowering<'_> {
             sizes.push(self.integer(dim, "the size of an array")?);
         }
         // Around or within one of no elements no other is larger either.
-        let count = sizes.iter().try_fold(1u64, |n, size| n.checked_mul(u64::try_from(*size).ok()?.max(1)));
+        let count =
+            sizes.iter().try_fold(1u64, |n, size| n.checked_mul(u64::try_from(*size).ok()?.max(1)));
         let Some(count) = count.filter(|n| *n <= MAX_ARRAY) else {
             let span = dims.iter().map(|dim| dim.span).reduce(Span::to).unwrap_or(ty.span);
             let given = sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join(" x ");
@@ -228,7 +243,12 @@ impl Lowering<'_> {
         self.cast(&declaration.ty, value, expr.span)
     }
 
-    pub(super) fn measure(&mut self, qubits: &Operand, bits: Option<&Operand>, span: Span) -> Lower<()> {
+    pub(super) fn measure(
+        &mut self,
+        qubits: &Operand,
+        bits: Option<&Operand>,
+        span: Span,
+    ) -> Lower<()> {
         let picked = self.qubits(qubits)?;
         let Some(bits) = bits else {
             let place = self.place(span);
@@ -296,8 +316,11 @@ impl Lowering<'_> {
         if !array && !matches!(known, Classical::Value(_)) {
             return self.depends(id, self.place(value.span), "assigned here");
         }
-        let whole =
-            if array { self.one_of_values(id, target.span)? } else { self.variable(id, target.span)? };
+        let whole = if array {
+            self.one_of_values(id, target.span)?
+        } else {
+            self.variable(id, target.span)?
+        };
         let places = self.places(&whole, &target.parts(), &name, target.span)?;
         drop(whole);
         self.assign_part(id, &places, known, value.span)
@@ -357,7 +380,9 @@ impl Lowering<'_> {
                 self.check_lengths(1, n, from, to)?;
                 vec![b]
             }
-            Classical::Value(Value::Int(i, Some(ty))) if ty.sized && ty.bits == n => to_digits(ty.bits_of(i)),
+            Classical::Value(Value::Int(i, Some(ty))) if ty.sized && ty.bits == n => {
+                to_digits(ty.bits_of(i))
+            }
             Classical::Value(Value::Int(i @ 0.., _)) => to_digits(i.unsigned_abs()),
             Classical::Value(Value::Bits { width, bits }) => {
                 self.check_lengths(width, n, from, to)?;
@@ -441,7 +466,8 @@ impl Lowering<'_> {
     pub(super) fn delay(&mut self, length: &Expr, operands: &[Operand], span: Span) -> Lower<()> {
         let value = self.evaluate(length, Scope::Global)?;
         let Value::Duration(duration) = value else {
-            let (given, expected) = (value.describe().to_owned(), "a duration such as `100ns`".to_owned());
+            let (given, expected) =
+                (value.describe().to_owned(), "a duration such as `100ns`".to_owned());
             return self.fail(Problem::WrongType { given, expected }, length.span);
         };
         let length_of = duration.length();
@@ -453,7 +479,8 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// The qubits of an instruction on all of them together; without operands it is on all that there are.
+    /// The qubits of an instruction on all of them together; without operands it is on all that
+    /// there are.
     fn together(&mut self, operands: &[Operand], span: Span) -> Lower<Vec<Picks>> {
         let mut qubits = Vec::with_capacity(operands.len());
         for operand in operands {

@@ -1,8 +1,8 @@
 //! Gate definitions.
 //!
 //! A body is checked where it stands and kept as [`Step`]s, whose arguments are values over the
-//! gate's own parameters (parameter k is `ParamId::new(k)`). With it goes its size after expansion, so
-//! that the size of any call is known without expanding anything: a tower of 50 gates that each
+//! gate's own parameters (parameter k is `ParamId::new(k)`). With it goes its size after expansion,
+//! so that the size of any call is known without expanding anything: a tower of 50 gates that each
 //! call the one below twice has a size of 2^50, found in 50 additions.
 //!
 //! Invariants: a step calls only gates defined before; steps of size 0 are left out, so an
@@ -24,7 +24,9 @@ use crate::{
     param::{self, Angle},
     qasm::{
         Version,
-        ast::{Base, ForLoop, GateDef, Ident, Operand, Place, Select, Span, Stmt, StmtKind, Symbol},
+        ast::{
+            Base, ForLoop, GateDef, Ident, Operand, Place, Select, Span, Stmt, StmtKind, Symbol,
+        },
         diagnostic::{Diagnostic, Problem},
         parser::MAX_DEPTH,
     },
@@ -76,7 +78,9 @@ impl Definition {
         let is_it = |angle: &Angle| angle.terms().iter().any(|(id, _)| id.index() == k);
         let depends = |value: &Value| match value {
             Value::Angle(angle) => is_it(angle),
-            Value::Expr(expr) => expr.steps().iter().any(|s| matches!(s, param::Step::Angle(a) if is_it(a))),
+            Value::Expr(expr) => {
+                expr.steps().iter().any(|s| matches!(s, param::Step::Angle(a) if is_it(a)))
+            }
             _ => false,
         };
         self.open
@@ -105,7 +109,8 @@ impl Lowering<'_> {
             self.gates.get(gate.name.symbol)
             && before.source == place.source
         {
-            let twice = Diagnostic::error(Problem::DeclaredTwice { name: self.name(gate.name.symbol) });
+            let twice =
+                Diagnostic::error(Problem::DeclaredTwice { name: self.name(gate.name.symbol) });
             return Err(self.report(twice.at(place, "again here").at(before, "defined here")));
         }
         let mut definition = Definition {
@@ -132,23 +137,35 @@ impl Lowering<'_> {
         result
     }
 
-    /// `gate CX c, t { ctrl @ U(pi, 0, pi) c, t; }` is what old files have, written for another `U`.
+    /// `gate CX c, t { ctrl @ U(pi, 0, pi) c, t; }` is what old files have, written for another
+    /// `U`.
     fn warn_of_phase(&mut self, definition: &Definition) {
         let name = self.name(definition.name);
         let [Step::Call { gate, span, .. }] = definition.body.as_slice() else { return };
         let x = [Angle::pi(1, 1), Angle::zero(), Angle::pi(1, 1)].map(Some);
         let phased = gate.callee == Callee::Table(GateKind::U, 0)
             && gate.args.iter().map(Value::angle).eq(x)
-            && gate.modifiers.as_ref().is_some_and(|m| m.controls == [true] && m.exponents.is_empty());
+            && gate
+                .modifiers
+                .as_ref()
+                .is_some_and(|m| m.controls == [true] && m.exponents.is_empty());
         if name.eq_ignore_ascii_case("cx") && self.version == Version::V3 && phased {
-            let (place, help) =
-                (self.place(*span), "`cx` of stdgates.inc is: include it, or end the body with `inv @ s c;`");
+            let (place, help) = (
+                self.place(*span),
+                "`cx` of stdgates.inc is: include it, or end the body with `inv @ s c;`",
+            );
             let problem = Problem::PhasedCnot { name };
             self.warning(Diagnostic::warning(problem).at(place, "").help(help));
         }
     }
 
-    fn define_body(&mut self, gate: &GateDef, into: &mut Definition, all: &[Stmt], span: Span) -> Lower<()> {
+    fn define_body(
+        &mut self,
+        gate: &GateDef,
+        into: &mut Definition,
+        all: &[Stmt],
+        span: Span,
+    ) -> Lower<()> {
         let params = self.locals(&gate.params)?;
         let qubits = self.locals(&gate.qubits)?;
         if gate.qubits.is_empty() {
@@ -224,8 +241,11 @@ impl Lowering<'_> {
             StmtKind::Pragma(None) => return self.ignored("a pragma", span),
             StmtKind::Pragma(Some(_)) => {
                 let place = self.place(span);
-                let help = "put the pragma behind the calls of the gate, or make the gate a subroutine";
-                return Err(self.report(Diagnostic::error(Problem::NotInGate).at(place, "").help(help)));
+                let help =
+                    "put the pragma behind the calls of the gate, or make the gate a subroutine";
+                return Err(
+                    self.report(Diagnostic::error(Problem::NotInGate).at(place, "").help(help))
+                );
             }
             StmtKind::Annotation => return self.ignored("an annotation", span),
             StmtKind::For(f) => return self.gate_loop(f, span, within, params, into),
@@ -240,8 +260,14 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// The definition with arguments for the parameters that are exponents in it. It takes all of them still.
-    pub(super) fn specialized(&mut self, number: usize, args: &[Value], span: Span) -> Lower<usize> {
+    /// The definition with arguments for the parameters that are exponents in it. It takes all of
+    /// them still.
+    pub(super) fn specialized(
+        &mut self,
+        number: usize,
+        args: &[Value],
+        span: Span,
+    ) -> Lower<usize> {
         let key = format!("{number} {args:?}");
         if let Some(&known) = self.special.get(&key) {
             return Ok(known);
@@ -257,8 +283,11 @@ impl Lowering<'_> {
                 Step::Reset(qubits) => (qubits.len() as u64, Step::Reset(qubits.clone())),
                 Step::Call { gate, qubits, span: own } => {
                     let (mut gate, qubits, own) = (gate.clone(), qubits.clone(), *own);
-                    let exponents =
-                        gate.modifiers.as_mut().map(|m| std::mem::take(&mut m.exponents)).unwrap_or_default();
+                    let exponents = gate
+                        .modifiers
+                        .as_mut()
+                        .map(|m| std::mem::take(&mut m.exponents))
+                        .unwrap_or_default();
                     if self.stay_open(&exponents, args, span)? {
                         self.raise_open(&mut gate, &exponents, span)?;
                     } else if let Some(modifiers) = &mut gate.modifiers {
@@ -272,8 +301,10 @@ impl Lowering<'_> {
                         && self.definitions[inner].open
                     {
                         let inner_args = gate.args.iter().map(|arg| instantiate(arg, args));
-                        let inner_args = self.check(inner_args.collect::<Result<Vec<_>, _>>(), span)?;
-                        gate.callee = Callee::Defined(self.specialized(inner, &inner_args, span)?);
+                        let inner_args =
+                            self.check(inner_args.collect::<Result<Vec<_>, _>>(), span)?;
+                        gate.callee =
+                            Callee::Defined(self.specialized(inner, &inner_args, span)?);
                     }
                     let exponents = gate.modifiers.as_ref().map_or(&[][..], |m| &m.exponents);
                     (self.size(gate.callee, exponents), Step::Call { gate, qubits, span: own })
@@ -286,7 +317,17 @@ impl Lowering<'_> {
         }
         let special = self.definitions.len();
         let open = false;
-        self.definitions.push(Definition { name, params, qubits, body, size, depth, open, place, state });
+        self.definitions.push(Definition {
+            name,
+            params,
+            qubits,
+            body,
+            size,
+            depth,
+            open,
+            place,
+            state,
+        });
         self.special.insert(key, special);
         Ok(special)
     }
@@ -325,8 +366,8 @@ impl Lowering<'_> {
         let ForLoop { ty, name, over, body } = f;
         // A name of the loop hides one of the gate.
         let hiding = params.contains_key(&name.symbol);
-        let inner =
-            hiding.then(|| params.iter().map(|(s, k)| (*s, *k)).filter(|p| p.0 != name.symbol).collect());
+        let inner = hiding
+            .then(|| params.iter().map(|(s, k)| (*s, *k)).filter(|p| p.0 != name.symbol).collect());
         let shown = inner.as_ref().unwrap_or(params);
         for (value, at) in self.range(over, Scope::Gate(params))?.values(index_span(over)) {
             self.count_step(span)?;
@@ -335,7 +376,9 @@ impl Lowering<'_> {
             let mut result = self.declare_name(*name, Entry::Const(value));
             for statement in body.iter() {
                 if result.is_ok() {
-                    result = self.count_step(span).and_then(|()| self.step(statement, within, shown, into));
+                    result = self
+                        .count_step(span)
+                        .and_then(|()| self.step(statement, within, shown, into));
                 }
             }
             self.names.leave();
@@ -345,7 +388,12 @@ impl Lowering<'_> {
     }
 
     /// The positions of qubits of the gate.
-    fn local_qubits(&mut self, operands: &[Operand], locals: &Locals, gate: Option<Ident>) -> Lower<Qubits> {
+    fn local_qubits(
+        &mut self,
+        operands: &[Operand],
+        locals: &Locals,
+        gate: Option<Ident>,
+    ) -> Lower<Qubits> {
         let mut picked: Qubits = Qubits::with_capacity(operands.len());
         let mut seen = HashMap::new();
         for operand in operands {
@@ -366,7 +414,9 @@ impl Lowering<'_> {
     }
 
     fn local_qubit(&mut self, operand: &Operand, locals: &Locals) -> Lower<u32> {
-        let Base::Name(name) = operand.base else { return self.fail(Problem::NotInGate, operand.span) };
+        let Base::Name(name) = operand.base else {
+            return self.fail(Problem::NotInGate, operand.span);
+        };
         match (locals.get(&name.symbol), &operand.select) {
             (Some(&number), Select::All) => Ok(number),
             (Some(_), _) => {
@@ -379,7 +429,9 @@ impl Lowering<'_> {
                 let known: Vec<String> = locals.keys().map(|&s| self.name(s)).collect();
                 let help = match super::names::nearest(&text, known.iter().map(String::as_str)) {
                     Some(name) => format!("did you mean `{name}`?"),
-                    None => "a gate definition sees only the qubits that it names itself".to_owned(),
+                    None => {
+                        "a gate definition sees only the qubits that it names itself".to_owned()
+                    }
                 };
                 let error = Diagnostic::error(Problem::UnknownName { name: text });
                 Err(self.report(error.at(place, "").help(help)))

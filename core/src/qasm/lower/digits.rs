@@ -1,4 +1,5 @@
-//! Numbers as digits of base 2, least significant first: those of any length, as files may write them.
+//! Numbers as digits of base 2, least significant first: those of any length, as files may write
+//! them.
 
 use super::{Lower, Lowering, Value, classical::Classical};
 use crate::qasm::{ast::Span, diagnostic::Problem, lexer::radix};
@@ -15,9 +16,10 @@ impl Lowering<'_> {
                 Some(value) => Ok(Classical::Value(Value::int(value))),
                 None => Ok(Classical::Digits { digits, width: None }),
             },
-            None => {
-                self.fail(Problem::IntegerOverflow { what: "an integer of this length".to_owned() }, span)
-            }
+            None => self.fail(
+                Problem::IntegerOverflow { what: "an integer of this length".to_owned() },
+                span,
+            ),
         }
     }
 
@@ -77,8 +79,8 @@ pub(super) fn complement(digits: Vec<bool>, n: usize) -> Option<Vec<bool>> {
     Some(low)
 }
 
-/// The bits of a number without leading zeros, least significant first. `None` if it is no number, or
-/// too long.
+/// The bits of a number without leading zeros, least significant first. `None` if it is no number,
+/// or too long.
 pub(super) fn binary(text: &str, radix: u32) -> Option<Vec<bool>> {
     if text.is_empty() || text.len() > MAX_DIGITS {
         return None;

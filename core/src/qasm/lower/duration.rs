@@ -36,7 +36,8 @@ impl Duration {
     /// `1.5us`: a number with a unit.
     pub(super) fn read(text: &str) -> Duration {
         let text = text.replace('_', "");
-        let unit = text.find(|c: char| !c.is_ascii() || c.is_ascii_alphabetic() && !matches!(c, 'e' | 'E'));
+        let unit = text
+            .find(|c: char| !c.is_ascii() || c.is_ascii_alphabetic() && !matches!(c, 'e' | 'E'));
         let (number, unit) = text.split_at(unit.unwrap_or(text.len()));
         let Ok(value) = number.trim().parse() else { return Duration::Unknown };
         let below = match unit {
@@ -73,9 +74,8 @@ impl Duration {
     /// Both in one unit.
     fn pair(self, other: Duration) -> Option<(Number, Number)> {
         match (self, other) {
-            (Duration::Seconds(a), Duration::Seconds(b)) | (Duration::Samples(a), Duration::Samples(b)) => {
-                Some((a, b))
-            }
+            (Duration::Seconds(a), Duration::Seconds(b))
+            | (Duration::Samples(a), Duration::Samples(b)) => Some((a, b)),
             _ => None,
         }
     }
@@ -92,7 +92,9 @@ pub(super) fn operate(op: BinaryOp, left: &Value, right: &Value) -> Option<Resul
     use BinaryOp::*;
     let wait = |duration| Some(Ok(Value::Duration(duration)));
     match (op, left, right) {
-        (Mul, Value::Duration(d), factor) | (Mul, factor, Value::Duration(d)) if factor.is_real() => {
+        (Mul, Value::Duration(d), factor) | (Mul, factor, Value::Duration(d))
+            if factor.is_real() =>
+        {
             wait(factor.constant().map_or(Duration::Unknown, |n| d.map(|d| scaled(d, n))))
         }
         (Div, Value::Duration(d), divisor) if divisor.is_real() => {
@@ -105,7 +107,8 @@ pub(super) fn operate(op: BinaryOp, left: &Value, right: &Value) -> Option<Resul
         (Add | Sub, Value::Duration(a), Value::Duration(b)) => {
             let b = if op == Sub { b.negate() } else { *b };
             let Some((x, y)) = a.pair(b) else { return wait(Duration::Unknown) };
-            let exact = x.exact().zip(y.exact()).and_then(|(x, y)| x.checked_add(&y)).and_then(fits);
+            let exact =
+                x.exact().zip(y.exact()).and_then(|(x, y)| x.checked_add(&y)).and_then(fits);
             let sum = Number::with(exact, || x.rounded().plus(y.rounded()));
             wait(a.map(|_| sum))
         }

@@ -25,7 +25,8 @@ use crate::{
 };
 
 /// What to do where an integer without a size wraps.
-pub(super) const UNSIZED: &str = "an integer without a size has 32 bits: give it one, as in `int[64]`";
+pub(super) const UNSIZED: &str =
+    "an integer without a size has 32 bits: give it one, as in `int[64]`";
 
 impl Lowering<'_> {
     /// The value of an expression.
@@ -85,7 +86,9 @@ impl Lowering<'_> {
             ExprKind::Label => Ok(Value::Other("a sign")),
             ExprKind::Duration => Ok(Value::Duration(Duration::read(self.text(expr.span)))),
             ExprKind::Durationof => Ok(Value::Duration(Duration::Unknown)),
-            ExprKind::Imaginary(value) if value.is_finite() => Ok(Value::Complex(Complex::new(0.0, *value))),
+            ExprKind::Imaginary(value) if value.is_finite() => {
+                Ok(Value::Complex(Complex::new(0.0, *value)))
+            }
             ExprKind::Imaginary(_) => self.fail(Problem::NotFinite, expr.span),
             ExprKind::Hardware => Ok(Value::Other("a qubit")),
             ExprKind::Measure(_) => Ok(Value::Other("a measurement")),
@@ -93,7 +96,13 @@ impl Lowering<'_> {
     }
 
     /// What a function or a subroutine gives.
-    fn value_of_call(&mut self, name: Ident, args: &[Expr], span: Span, scope: Scope) -> Lower<Value> {
+    fn value_of_call(
+        &mut self,
+        name: Ident,
+        args: &[Expr],
+        span: Span,
+        scope: Scope,
+    ) -> Lower<Value> {
         if let Some(number) = self.subroutine(name.symbol) {
             return self.called_known(number, args, span, scope);
         }
@@ -174,7 +183,9 @@ impl Lowering<'_> {
     fn register_of(&self, args: &[Expr]) -> Option<i128> {
         let [Expr { kind: ExprKind::Name(symbol), .. }] = args else { return None };
         match self.names.get(*symbol) {
-            Some(Entry::Qubits(picks) | Entry::Bits(picks)) => Some(i128::from(picks.len().unwrap_or(1))),
+            Some(Entry::Qubits(picks) | Entry::Bits(picks)) => {
+                Some(i128::from(picks.len().unwrap_or(1)))
+            }
             _ => None,
         }
     }
@@ -184,15 +195,17 @@ impl Lowering<'_> {
         let (radix, digits) = radix(&text);
         match i128::from_str_radix(digits, radix) {
             Ok(value) => Ok(Value::int(value)),
-            Err(_) => {
-                self.fail(Problem::IntegerOverflow { what: "an integer of this length".to_owned() }, span)
-            }
+            Err(_) => self.fail(
+                Problem::IntegerOverflow { what: "an integer of this length".to_owned() },
+                span,
+            ),
         }
     }
 
     fn bit_string(&self, span: Span) -> Value {
         let quoted = self.text(span);
-        let text = quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default().replace('_', "");
+        let text =
+            quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default().replace('_', "");
         let width = u32::try_from(text.len()).unwrap_or(u32::MAX);
         match u128::from_str_radix(&text, 2) {
             Ok(bits) if width <= 128 && !text.starts_with('+') => Value::Bits { width, bits },
@@ -229,11 +242,15 @@ impl Lowering<'_> {
                 let (name, place) = (self.name(symbol), self.place(span));
                 let help = "a circuit has fixed gates: choose between them with `if` or `switch`, or keep the bits in an \
                             integer first, as in `uint[2] k = c;`";
-                Err(self.report(Diagnostic::error(Problem::Depends { name }).at(place, "").help(help)))
+                Err(self
+                    .report(Diagnostic::error(Problem::Depends { name }).at(place, "").help(help)))
             }
             Some(entry) => {
                 let is = entry.is();
-                self.fail(Problem::WrongKind { name: self.name(symbol), is, expected: "a value" }, span)
+                self.fail(
+                    Problem::WrongKind { name: self.name(symbol), is, expected: "a value" },
+                    span,
+                )
             }
             None => match constant(self.interner.name(symbol)) {
                 Some(value) => Ok(value),
@@ -248,7 +265,12 @@ impl Lowering<'_> {
         }
     }
 
-    fn unknown_parameter(&mut self, name: &str, params: &HashMap<Symbol, u32>, span: Span) -> Lower<Value> {
+    fn unknown_parameter(
+        &mut self,
+        name: &str,
+        params: &HashMap<Symbol, u32>,
+        span: Span,
+    ) -> Lower<Value> {
         let known: Vec<String> = params.keys().map(|&s| self.name(s)).collect();
         let help = super::names::nearest(name, known.iter().map(String::as_str))
             .map(|n| format!("did you mean `{n}`?"));
@@ -266,7 +288,12 @@ impl Lowering<'_> {
     }
 
     /// Tells of an integer without a size that is not what it would be among all integers.
-    fn warn_of_wrapping(&mut self, exact: Option<Result<i128, TooLong>>, value: &Value, span: Span) {
+    fn warn_of_wrapping(
+        &mut self,
+        exact: Option<Result<i128, TooLong>>,
+        value: &Value,
+        span: Span,
+    ) {
         let (Some(exact), &Value::Int(result, Some(ty))) = (exact, value) else { return };
         if ty.sized || exact.is_ok_and(|given| given == result) {
             return;
@@ -278,11 +305,18 @@ impl Lowering<'_> {
     }
 
     /// `left op right`
-    pub(super) fn binary(&mut self, op: BinaryOp, left: Value, right: Value, span: Span) -> Lower<Value> {
+    pub(super) fn binary(
+        &mut self,
+        op: BinaryOp,
+        left: Value,
+        right: Value,
+        span: Span,
+    ) -> Lower<Value> {
         let power = op == BinaryOp::BitXor && left.is_real() && !matches!(left, Value::Int(..));
         self.operate(op, left, right, span).map_err(|problem| {
             let place = self.place(span);
-            let help = power.then(|| "in OpenQASM 3 `^` is exclusive or; a power is `**`".to_owned());
+            let help =
+                power.then(|| "in OpenQASM 3 `^` is exclusive or; a power is `**`".to_owned());
             self.report(Diagnostic::error(problem).at(place, "").maybe_help(help))
         })
     }
@@ -297,7 +331,8 @@ impl Lowering<'_> {
     ) -> Result<Value, Problem> {
         // `pow(1/2) @ x` means a square root: nobody means the power 0.
         let version = if self.in_exponent { Version::V2 } else { self.version };
-        if let (BinaryOp::Div, Value::Int(a, _), Value::Int(b, _), Version::V3) = (op, &left, &right, version)
+        if let (BinaryOp::Div, Value::Int(a, _), Value::Int(b, _), Version::V3) =
+            (op, &left, &right, version)
             && let (Some(result), Some(rest)) = (a.checked_div(*b), a.checked_rem(*b))
             && rest != 0
         {
@@ -341,7 +376,10 @@ pub(super) fn unary(op: UnaryOp, value: Value) -> Result<Value, Problem> {
         }
         (op, value) => {
             let operator = if op == UnaryOp::Not { "!" } else { "~" };
-            Err(Problem::Operands { operator: operator.to_owned(), given: value.describe().to_owned() })
+            Err(Problem::Operands {
+                operator: operator.to_owned(),
+                given: value.describe().to_owned(),
+            })
         }
     }
 }

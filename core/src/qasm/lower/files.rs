@@ -51,8 +51,9 @@ impl Lowering<'_> {
         }
     }
 
-    /// Lowers a file of the user. What is wrong in one that is no OpenQASM is said of the `include`, since it may be any file
-    /// of the machine and messages would show its text to whoever wrote the circuit.
+    /// Lowers a file of the user. What is wrong in one that is no OpenQASM is said of the
+    /// `include`, since it may be any file of the machine and messages would show its text to
+    /// whoever wrote the circuit.
     fn included_file(&mut self, name: String, text: String, quoted: Span) -> Lower<()> {
         let before = self.diagnostics.len();
         let is_named = has_extension(&name);
@@ -60,12 +61,13 @@ impl Lowering<'_> {
         let is_in = |d: &Diagnostic| d.labels.iter().any(|label| label.source == source);
         let faults = &self.diagnostics[before..];
         let first = faults.iter().find(|d| d.severity == Severity::Error && is_in(d));
-        let Some(first) = first.and_then(|d| d.labels.iter().find(|label| label.source == source)) else {
+        let Some(first) = first.and_then(|d| d.labels.iter().find(|label| label.source == source))
+        else {
             return Ok(());
         };
         // Its syntax is right at first, and it is called or begins as OpenQASM.
-        let is_misread =
-            starts.n_syntax_errors > 0 && starts.statement.is_none_or(|end| first.span.start < end as usize);
+        let is_misread = starts.n_syntax_errors > 0
+            && starts.statement.is_none_or(|end| first.span.start < end as usize);
         if !is_misread && (starts.header || is_named) {
             return Ok(());
         }
@@ -85,8 +87,13 @@ impl Lowering<'_> {
     pub(super) fn included(&mut self, name: String, text: String) -> (usize, Starts) {
         let source = u32::try_from(self.sources.len()).unwrap_or(u32::MAX);
         let n_errors = self.diagnostics.len();
-        let program =
-            parser::program(&text, source, Some(self.version), &mut self.interner, &mut self.diagnostics);
+        let program = parser::program(
+            &text,
+            source,
+            Some(self.version),
+            &mut self.interner,
+            &mut self.diagnostics,
+        );
         let n_syntax_errors = self.diagnostics.len() - n_errors;
         self.sources.push(SourceText { name, text });
         let outer = std::mem::replace(&mut self.source, source);

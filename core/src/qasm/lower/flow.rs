@@ -1,6 +1,7 @@
 //! Lists of statements, loops and `switch`.
 //!
-//! Loops are unrolled, but for those that a measurement ends (`repeat`); what leaves them early is in `frames`.
+//! Loops are unrolled, but for those that a measurement ends (`repeat`); what leaves them early is
+//! in `frames`.
 
 use std::collections::HashSet;
 
@@ -102,7 +103,8 @@ impl Lowering<'_> {
         result
     }
 
-    /// A loop is unrolled while its condition is known; from where it is not, a measurement ends it.
+    /// A loop is unrolled while its condition is known; from where it is not, a measurement ends
+    /// it.
     pub(super) fn while_loop(
         &mut self,
         condition: &Expr,
@@ -124,8 +126,9 @@ impl Lowering<'_> {
             return Ok(());
         }
         self.back_to(&start);
-        let result =
-            self.rounds(body, all, span, |lowering| lowering.repeat(None, body, all, span).map(|()| false));
+        let result = self.rounds(body, all, span, |lowering| {
+            lowering.repeat(None, body, all, span).map(|()| false)
+        });
         if result.is_ok() && self.n_errors() == errors {
             return Ok(());
         }
@@ -137,13 +140,15 @@ impl Lowering<'_> {
     fn may_leave(&self, body: &[Stmt]) -> bool {
         let mut leaves = !self.subroutines.is_empty();
         walk(body, &mut Vec::new(), &mut |statement, _| {
-            leaves |= matches!(statement.kind, StmtKind::Break | StmtKind::Return(_) | StmtKind::End);
+            leaves |=
+                matches!(statement.kind, StmtKind::Break | StmtKind::Return(_) | StmtKind::End);
         });
         leaves
     }
 
-    /// Plans the rounds of a loop whose condition is known, and the rest as a loop. Gives up, with `true`, where one
-    /// that is to `probe` is left under a condition in a round that changes what is known.
+    /// Plans the rounds of a loop whose condition is known, and the rest as a loop. Gives up, with
+    /// `true`, where one that is to `probe` is left under a condition in a round that changes what
+    /// is known.
     fn unroll(
         &mut self,
         condition: &Expr,
@@ -163,11 +168,14 @@ impl Lowering<'_> {
                 Truth::Open(_) => None,
             };
             // Where a round changes nothing that is known, all later ones are the same.
-            let same =
-                known.as_ref().is_none_or(|now| before.as_ref() == Some(now) || (probe && now.is_empty()));
+            let same = known
+                .as_ref()
+                .is_none_or(|now| before.as_ref() == Some(now) || (probe && now.is_empty()));
             if same {
                 lowering.plan.truncate(start);
-                return lowering.repeat((!always).then_some(condition), body, all, span).map(|()| false);
+                return lowering
+                    .repeat((!always).then_some(condition), body, all, span)
+                    .map(|()| false);
             }
             undecided = probe && before.is_some() && lowering.n_left() > left;
             before = known;
@@ -180,26 +188,32 @@ impl Lowering<'_> {
         let ForLoop { ty, name, over, body } = f;
         match self.range(over, Scope::Global)? {
             Range::Integers { mut next, step, end } => {
-                let rounds = next.map_or(0, |start| (end.saturating_sub(start) / step).saturating_add(1));
+                let rounds =
+                    next.map_or(0, |start| (end.saturating_sub(start) / step).saturating_add(1));
                 let limit = self.options.max_gates;
                 if rounds > i128::from(limit) && !self.may_leave(body) {
                     return self.fail(Problem::TooManySteps { limit }, span);
                 }
                 self.rounds(body, all, span, |lowering| {
-                    let Some(now) = next.filter(|now| if step > 0 { *now <= end } else { *now >= end })
+                    let Some(now) =
+                        next.filter(|now| if step > 0 { *now <= end } else { *now >= end })
                     else {
                         return Ok(false);
                     };
                     next = now.checked_add(step);
                     let value = Classical::Value(Value::int(now));
-                    lowering.declare_variable(*name, ty, Some((value, index_span(over)))).map(|()| true)
+                    lowering
+                        .declare_variable(*name, ty, Some((value, index_span(over))))
+                        .map(|()| true)
                 })
             }
             Range::Values(values) => {
                 let mut values = values.into_iter();
                 self.rounds(body, all, span, |lowering| {
                     let Some((value, at)) = values.next() else { return Ok(false) };
-                    lowering.declare_variable(*name, ty, Some((Classical::Value(value), at))).map(|()| true)
+                    lowering
+                        .declare_variable(*name, ty, Some((Classical::Value(value), at)))
+                        .map(|()| true)
                 })
             }
             Range::Bits(bits) => {
@@ -225,7 +239,8 @@ impl Lowering<'_> {
         match over {
             Index::Range { start, step, end, span } => {
                 let (Some(start), Some(end)) = (start, end) else {
-                    let (expected, given) = ("both ends of the range".to_owned(), "one missing".to_owned());
+                    let (expected, given) =
+                        ("both ends of the range".to_owned(), "one missing".to_owned());
                     return self.fail(Problem::Expected { expected, given }, *span);
                 };
                 let next = Some(self.integer_in(start, "the start of a range", scope)?);
@@ -272,7 +287,8 @@ impl Lowering<'_> {
             Classical::Value(value @ (Value::Int(..) | Value::Bits { .. })) => {
                 for (labels, body) in &cases {
                     for (label, span) in labels {
-                        let same = self.binary(BinaryOp::Equal, value.clone(), label.clone(), *span)?;
+                        let same =
+                            self.binary(BinaryOp::Equal, value.clone(), label.clone(), *span)?;
                         if same == Value::Bool(true) {
                             self.block(body, all);
                             return Ok(());
@@ -302,7 +318,8 @@ impl Lowering<'_> {
                     Value::Int(value, _) => *value,
                     Value::Bits { bits, .. } => bits.cast_signed(),
                     other => {
-                        let (given, expected) = (other.describe().to_owned(), "an integer".to_owned());
+                        let (given, expected) =
+                            (other.describe().to_owned(), "an integer".to_owned());
                         return self.fail(Problem::WrongType { given, expected }, expr.span);
                     }
                 };

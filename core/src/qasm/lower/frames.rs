@@ -1,7 +1,7 @@
 //! What is left early: rounds and loops, subroutines, the file.
 //!
-//! Under a condition on bits, `break`, `continue`, `return` and `end` set a hidden bit, and the rest of what they leave
-//! runs where that bit is 0:
+//! Under a condition on bits, `break`, `continue`, `return` and `end` set a hidden bit, and the
+//! rest of what they leave runs where that bit is 0:
 //!
 //! ```text
 //! for int k in [1:2] {              c = measure q;
@@ -15,13 +15,15 @@
 //!
 //! Where nothing is left to run, the bit is not needed and not set.
 //!
-//! A variable may have other values where something was left than behind it. What it had then is remembered when it
-//! changes. Where it matters, the variable goes to bits, which get these values where they were left.
+//! A variable may have other values where something was left than behind it. What it had then is
+//! remembered when it changes. Where it matters, the variable goes to bits, which get these values
+//! where they were left.
 
 use std::collections::HashMap;
 
 use super::{
-    Guard, Item, Lower, Lowering, Picks, Planned, conditional::Branches, hidden::ones, variables::State,
+    Guard, Item, Lower, Lowering, Picks, Planned, conditional::Branches, hidden::ones,
+    variables::State,
 };
 use crate::{
     circuit::Condition,
@@ -52,8 +54,8 @@ pub(super) struct Frame {
     number: u64,
     /// The hidden bit that is 1 where it was left under a condition.
     pub(super) bit: Option<u32>,
-    /// In how many branches the list stands whose rest runs where that bit is 0; and whether it was left
-    /// again in branches within. These may keep their condition, and not read the bit anew.
+    /// In how many branches the list stands whose rest runs where that bit is 0; and whether it was
+    /// left again in branches within. These may keep their condition, and not read the bit anew.
     guarded: Option<usize>,
     again: bool,
     /// Whether anything reads the bit.
@@ -62,7 +64,8 @@ pub(super) struct Frame {
     pub(super) left: u64,
     /// How many variables there were when it began.
     variables: usize,
-    /// The states of those where it was left, up to the exit before which they changed; later ones have the present.
+    /// The states of those where it was left, up to the exit before which they changed; later ones
+    /// have the present.
     past: HashMap<usize, Vec<(u64, State)>>,
     /// What bits get where it was left, by the number of the exit.
     fills: Vec<(u64, Fill)>,
@@ -72,18 +75,24 @@ pub(super) struct Frame {
 type Fill = (Picks, Box<[bool]>);
 
 impl Frame {
-    /// The bit that says whether it was left, if a list in so many branches must read it from here on.
+    /// The bit that says whether it was left, if a list in so many branches must read it from here
+    /// on.
     fn unguarded(&self, depth: usize) -> Option<u32> {
         self.bit.filter(|_| self.guarded.is_none_or(|at| self.again && at != depth))
     }
 
-    /// Whether it was left and a variable is there behind it. Behind the end of the file nothing reads any.
+    /// Whether it was left and a variable is there behind it. Behind the end of the file nothing
+    /// reads any.
     fn leaves(&self, variable: usize) -> bool {
         self.left > 0 && variable < self.variables && self.kind != Kind::File
     }
 
     /// The states of a variable where it was left, one for each exit.
-    fn states<'a>(&'a self, variable: usize, present: &'a State) -> impl Iterator<Item = &'a State> {
+    fn states<'a>(
+        &'a self,
+        variable: usize,
+        present: &'a State,
+    ) -> impl Iterator<Item = &'a State> {
         let past = self.past.get(&variable).map_or(&[][..], Vec::as_slice);
         (0..self.left).map(move |exit| {
             let at = past.partition_point(|(before, _)| *before <= exit);
@@ -145,8 +154,11 @@ impl Lowering<'_> {
         let mut ids: Vec<usize> = frame.past.keys().copied().collect();
         ids.sort_unstable();
         for id in ids {
-            let Some(state) = self.variables.get(id).map(|variable| &variable.state) else { continue };
-            let same = self.frames.last().is_none_or(|frame| frame.states(id, state).all(|s| s == state));
+            let Some(state) = self.variables.get(id).map(|variable| &variable.state) else {
+                continue;
+            };
+            let same =
+                self.frames.last().is_none_or(|frame| frame.states(id, state).all(|s| s == state));
             if same || matches!(state, State::Bits { .. } | State::Lost(_)) {
                 continue;
             }
@@ -160,8 +172,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// A number becomes one of its values where the innermost frame was left, or that of who did not leave it. Whether it
-    /// can.
+    /// A number becomes one of its values where the innermost frame was left, or that of who did
+    /// not leave it. Whether it can.
     fn join_numbers(&mut self, id: usize, span: Span) -> Lower<bool> {
         let (at, present) = (self.frames.len() - 1, self.variables[id].state.clone());
         let exits: Vec<State> = self.frames[at].states(id, &present).cloned().collect();
@@ -178,7 +190,8 @@ impl Lowering<'_> {
         let depth = self.variables[id].depth;
         let Some((joint, which)) = self.any_of(&states, depth, span)? else { return Ok(false) };
         for (exit, number) in (0..).zip(numbers) {
-            let digits: Vec<bool> = (0..which.len().unwrap_or(1)).map(|bit| number >> bit & 1 == 1).collect();
+            let digits: Vec<bool> =
+                (0..which.len().unwrap_or(1)).map(|bit| number >> bit & 1 == 1).collect();
             if let (bits, Some(ones)) = ones(&which, &digits) {
                 self.add_count(digits.len() as u64, span);
                 self.fill_where_left(at, exit, &bits, ones);
@@ -188,8 +201,8 @@ impl Lowering<'_> {
         Ok(true)
     }
 
-    /// Where a frame was left, bits get what they are to have behind it. Where nothing reads the bit that says so, it is
-    /// not set.
+    /// Where a frame was left, bits get what they are to have behind it. Where nothing reads the
+    /// bit that says so, it is not set.
     fn finish_exits(&mut self, frame: &Frame) {
         let mut fills: HashMap<u64, Vec<&Fill>> = HashMap::new();
         for (exit, fill) in &frame.fills {
@@ -274,7 +287,12 @@ impl Lowering<'_> {
         let rest = Rest { guard: self.guard, mark: self.mark, frames, span };
         let number = u32::try_from(self.branches.len()).unwrap_or(u32::MAX);
         // What is left once is left for good, so the bit is read anew by each instruction.
-        self.branches.push(Branches { parent: self.guard, condition: Some(condition), stored: false, size });
+        self.branches.push(Branches {
+            parent: self.guard,
+            condition: Some(condition),
+            stored: false,
+            size,
+        });
         self.guard = Some(Guard { number, otherwise: false });
         self.mark = self.log.len();
         Ok(rest)
@@ -296,7 +314,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// Back from a branch to its list. Where that is guarded itself, all that it runs reads the bits anew.
+    /// Back from a branch to its list. Where that is guarded itself, all that it runs reads the
+    /// bits anew.
     pub(super) fn leave_branch(&mut self) {
         self.depth -= 1;
         for frame in &mut self.frames {
@@ -325,13 +344,21 @@ impl Lowering<'_> {
         let Some(variable) = self.variables.get(id) else { return Vec::new() };
         let leaves = self.frames.iter().enumerate().filter(|(_, frame)| frame.leaves(id));
         let states = leaves.flat_map(|(at, frame)| {
-            (0..).zip(frame.states(id, &variable.state)).map(move |(exit, state)| (at, exit, state.clone()))
+            (0..)
+                .zip(frame.states(id, &variable.state))
+                .map(move |(exit, state)| (at, exit, state.clone()))
         });
         states.collect()
     }
 
     /// Bits get values where a frame was left.
-    pub(super) fn fill_where_left(&mut self, frame: usize, exit: u64, bits: &Picks, values: Box<[bool]>) {
+    pub(super) fn fill_where_left(
+        &mut self,
+        frame: usize,
+        exit: u64,
+        bits: &Picks,
+        values: Box<[bool]>,
+    ) {
         if let Some(frame) = self.frames.get_mut(frame) {
             frame.fills.push((exit, (bits.clone(), values)));
         }
@@ -356,7 +383,12 @@ impl Lowering<'_> {
         };
         let size = self.spend_branch(&condition, guard, span)?;
         let number = u32::try_from(self.branches.len()).unwrap_or(u32::MAX);
-        self.branches.push(Branches { parent: guard, condition: Some(condition), stored: false, size });
+        self.branches.push(Branches {
+            parent: guard,
+            condition: Some(condition),
+            stored: false,
+            size,
+        });
         Ok(Some(Guard { number, otherwise: false }))
     }
 }

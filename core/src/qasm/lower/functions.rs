@@ -20,8 +20,9 @@ use crate::{
 
 /// All names, for suggestions.
 pub(super) const NAMES: &[&str] = &[
-    "sin", "cos", "tan", "arcsin", "arccos", "arctan", "asin", "acos", "atan", "exp", "ln", "log", "sqrt",
-    "pow", "mod", "abs", "floor", "ceiling", "ceil", "popcount", "rotl", "rotr", "sizeof", "real", "imag",
+    "sin", "cos", "tan", "arcsin", "arccos", "arctan", "asin", "acos", "atan", "exp", "ln", "log",
+    "sqrt", "pow", "mod", "abs", "floor", "ceiling", "ceil", "popcount", "rotl", "rotr", "sizeof",
+    "real", "imag",
 ];
 
 /// The value of `name(args)`.
@@ -111,7 +112,9 @@ fn constant(name: &str, x: Value) -> Result<Value, Problem> {
         return Err(if x.is_real() { Problem::NotConstant { what } } else { wrong(&x) });
     };
     let result = match name {
-        "abs" => return if n.value < 0.0 { Value::Number(n).negate() } else { Ok(Value::Number(n)) },
+        "abs" => {
+            return if n.value < 0.0 { Value::Number(n).negate() } else { Ok(Value::Number(n)) };
+        }
         "floor" => n.floor(),
         "ceiling" | "ceil" => n.ceil(),
         _ => return Err(wrong(&x)),
@@ -154,7 +157,8 @@ fn rotate(x: Value, by: Value, left: bool) -> Result<Value, Problem> {
         Value::Int(i, Some(ty)) => (ty.bits, ty.bits_of(*i)),
         _ => return Err(wrong(&x)),
     };
-    let by = by.checked_rem_euclid(i128::from(width)).and_then(|by| by.to_u32()).unwrap_or_default();
+    let by =
+        by.checked_rem_euclid(i128::from(width)).and_then(|by| by.to_u32()).unwrap_or_default();
     // Up by so many places, and by the others down.
     let rest = width.saturating_sub(by);
     let (up, down) = if left { (by, rest) } else { (rest, by) };

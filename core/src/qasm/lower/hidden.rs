@@ -1,7 +1,8 @@
 //! Hidden bits: what a circuit needs besides the registers of its file, and numbers in them.
 //!
-//! They belong to a scope, and are 0 and free for others when it ends. A variable that a measurement decides moves to
-//! some: `spill` gives them its value wherever it has one by then, in every branch that is open and at every exit.
+//! They belong to a scope, and are 0 and free for others when it ends. A variable that a
+//! measurement decides moves to some: `spill` gives them its value wherever it has one by then, in
+//! every branch that is open and at every exit.
 
 use std::rc::Rc;
 
@@ -106,8 +107,8 @@ impl Lowering<'_> {
     pub(super) fn spill(&mut self, id: usize, span: Span) -> Lower<Option<Picks>> {
         let Variable { ty, n_bits, state, depth, guard, .. } = &self.variables[id];
         let Some(size) = *n_bits else { return Ok(None) };
-        // Its value where it was declared, for what comes to none of the branches around that changed it; then in each
-        // of these, from the outermost on; and now.
+        // Its value where it was declared, for what comes to none of the branches around that
+        // changed it; then in each of these, from the outermost on; and now.
         let mut values: Vec<(State, Option<Guard>)> = Vec::new();
         let mut around = *guard;
         for change in self.log.iter().filter(|c| c.variable == id) {
@@ -117,7 +118,8 @@ impl Lowering<'_> {
         values.push((state.clone(), around));
         // And those of who has left something around.
         let exits = self.states_where_left(id);
-        let states = || values.iter().map(|(state, _)| state).chain(exits.iter().map(|exit| &exit.2));
+        let states =
+            || values.iter().map(|(state, _)| state).chain(exits.iter().map(|exit| &exit.2));
         let kept = |state: &State| match state {
             State::Empty => true,
             State::Known(value) => {
@@ -135,7 +137,9 @@ impl Lowering<'_> {
             _ => true,
         };
         if !states().all(held) {
-            let what = format!("an integer that depends on a measurement and is more than {size} bits long");
+            let what = format!(
+                "an integer that depends on a measurement and is more than {size} bits long"
+            );
             return self.fail(Problem::IntegerOverflow { what }, span);
         }
         let unsigned = self.variables[id].integer.is_some_and(|ty| ty.unsigned);
@@ -143,8 +147,12 @@ impl Lowering<'_> {
             State::Known(value) => digits_needed(value, unsigned),
             _ => 1,
         };
-        let used =
-            values.iter().map(|(state, _)| state).chain(exits.iter().map(|exit| &exit.2)).map(needed).max();
+        let used = values
+            .iter()
+            .map(|(state, _)| state)
+            .chain(exits.iter().map(|exit| &exit.2))
+            .map(needed)
+            .max();
         self.use_digits(id, used.unwrap_or(u32::MAX));
         // Bits that get values before this place must have been in no other use.
         let bits = match exits.is_empty() {
@@ -204,7 +212,10 @@ impl Lowering<'_> {
             (bits.clone(), Some((0..size as usize).map(digit).collect()))
         };
         if let Some(values) = values {
-            self.plan.push(Planned { item: Item::Assign { bits, values, place: self.place(span) }, guard });
+            self.plan.push(Planned {
+                item: Item::Assign { bits, values, place: self.place(span) },
+                guard,
+            });
         }
     }
 
@@ -214,8 +225,11 @@ impl Lowering<'_> {
         if !(0..).zip(&bits).any(written) {
             return Ok(bits);
         }
-        let copies =
-            self.hidden_bits(u32::try_from(bits.len()).unwrap_or(u32::MAX), self.locals.len(), span)?;
+        let copies = self.hidden_bits(
+            u32::try_from(bits.len()).unwrap_or(u32::MAX),
+            self.locals.len(),
+            span,
+        )?;
         for (copy, bit) in copies.iter().zip(bits) {
             self.store_truth(copy, Condition::Bit { bit, value: true }, span, true)?;
         }
@@ -240,7 +254,9 @@ impl Lowering<'_> {
             }
             Classical::Word { bits, signed, .. } => (bits, signed),
             Classical::Turn(bits) => (bits, false),
-            Classical::Digits { .. } | Classical::Choice(_) => return self.refuse("this assignment", span),
+            Classical::Digits { .. } | Classical::Choice(_) => {
+                return self.refuse("this assignment", span);
+            }
         };
         from.truncate(size as usize);
         let from = self.apart(from, &into, span)?;
@@ -252,7 +268,13 @@ impl Lowering<'_> {
         for at in known..size {
             match from.last().filter(|_| signed) {
                 Some(&bit) => self.copy_bit(bit, into.get(at), span)?,
-                None => self.fill(&Picks::One(into.get(at)), &Value::Bool(false), self.guard, false, span),
+                None => self.fill(
+                    &Picks::One(into.get(at)),
+                    &Value::Bool(false),
+                    self.guard,
+                    false,
+                    span,
+                ),
             }
         }
         Ok(())

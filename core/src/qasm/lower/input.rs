@@ -52,10 +52,13 @@ pub(super) fn lone<T>(
     }
     // A comment would hide the rest: `1//2` is no 1.
     if let Some(at) = text.find("//").or_else(|| text.find("/*")) {
-        let (expected, given) = (format!("{what} without comments"), format!("`{}`", &text[at..at + 2]));
+        let (expected, given) =
+            (format!("{what} without comments"), format!("`{}`", &text[at..at + 2]));
         let number = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
         let place = Place { source: 0, span: Span::new(number(at), number(at + 2)) };
-        return Err(Box::new(Diagnostic::error(Problem::Expected { expected, given }).at(place, "")));
+        return Err(Box::new(
+            Diagnostic::error(Problem::Expected { expected, given }).at(place, ""),
+        ));
     }
     let expr = parser::expression(text, version, &mut lowering.interner, &mut lowering.diagnostics);
     let value = expr.and_then(|expr| value(&mut lowering, &expr).ok());
@@ -88,7 +91,8 @@ impl Lowering<'_> {
                 self.declare_name(*name, Entry::Input(value))
             }
             BaseType::Qubit => {
-                let (given, expected) = ("a qubit".to_owned(), "an input of a classical type".to_owned());
+                let (given, expected) =
+                    ("a qubit".to_owned(), "an input of a classical type".to_owned());
                 self.fail(Problem::WrongType { given, expected }, ty.span)
             }
             _ => {
@@ -99,7 +103,9 @@ impl Lowering<'_> {
                         self.store(bits, Classical::Value(value), name.span, name.span, true)
                     }
                     (BaseType::Bit, None) => self.declare_name(*name, Entry::Input(value)),
-                    _ => self.declare_variable(*name, ty, Some((Classical::Value(value), name.span))),
+                    _ => {
+                        self.declare_variable(*name, ty, Some((Classical::Value(value), name.span)))
+                    }
                 }
             }
         }
@@ -113,7 +119,9 @@ impl Lowering<'_> {
             None => Ok(self.parameter(text)),
             Some([dim]) => {
                 let size = self.array_size(dim)?;
-                Ok(Value::Array((0..size).map(|i| self.parameter(format!("{text}[{i}]"))).collect()))
+                Ok(Value::Array(
+                    (0..size).map(|i| self.parameter(format!("{text}[{i}]"))).collect(),
+                ))
             }
             Some(_) => self.refuse("an input array of several dimensions", span),
         }
@@ -125,7 +133,10 @@ impl Lowering<'_> {
             Ok(size) if size > 0 => {
                 let given = size.saturating_add(self.inputs.len() as u64);
                 if given > MAX_PARAMETERS {
-                    return self.fail(Problem::TooManyParameters { given, limit: MAX_PARAMETERS }, dim.span);
+                    return self.fail(
+                        Problem::TooManyParameters { given, limit: MAX_PARAMETERS },
+                        dim.span,
+                    );
                 }
                 Ok(size)
             }
@@ -153,15 +164,25 @@ impl Lowering<'_> {
         let all = sizes.iter().try_fold(1i128, |n, &size| n.checked_mul(size).filter(|_| size > 0));
         if all.is_none_or(|n| n > MAX_GIVEN) {
             let given = sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join(" x ");
-            return self.fail(Problem::ArraySize { given, limit: MAX_GIVEN.unsigned_abs() as u64 }, ty.span);
+            return self.fail(
+                Problem::ArraySize { given, limit: MAX_GIVEN.unsigned_abs() as u64 },
+                ty.span,
+            );
         }
         let element = Type { dims: None, ..ty.clone() };
         let given = Given { ty: &element, whole: ty, name };
         self.given_part(given, &self.name(name.symbol), &sizes, false)
     }
 
-    /// The value of a name, or those of the elements that it has; `within` an array of which others have one.
-    fn given_part(&mut self, given: Given<'_>, name: &str, sizes: &[i128], within: bool) -> Lower<Value> {
+    /// The value of a name, or those of the elements that it has; `within` an array of which others
+    /// have one.
+    fn given_part(
+        &mut self,
+        given: Given<'_>,
+        name: &str,
+        sizes: &[i128],
+        within: bool,
+    ) -> Lower<Value> {
         if let Some(text) = self.given.get(name).copied() {
             self.read_for.push(name.to_owned());
             return self.given_text(given, name, text, sizes);
@@ -170,7 +191,8 @@ impl Lowering<'_> {
         if let Some((&size, rest)) = sizes.split_first()
             && (within || self.given.keys().any(|of| of.starts_with(&prefix)))
         {
-            let items = (0..size).map(|i| self.given_part(given, &format!("{name}[{i}]"), rest, true));
+            let items =
+                (0..size).map(|i| self.given_part(given, &format!("{name}[{i}]"), rest, true));
             return Ok(Value::Array(items.collect::<Lower<_>>()?));
         }
         if let BaseType::Duration | BaseType::Stretch = given.ty.base {
@@ -178,9 +200,14 @@ impl Lowering<'_> {
         }
         let whole = self.text(given.whole.span);
         // `int[8]` of `array[int[8], 3, 2]`.
-        let element = || whole.strip_prefix("array").map(|rest| rest.trim_start().trim_start_matches('['));
+        let element =
+            || whole.strip_prefix("array").map(|rest| rest.trim_start().trim_start_matches('['));
         let rank = given.whole.dims.as_ref().map_or(0, |dims| dims.len());
-        let ty = match within.then(element).flatten().and_then(|rest| rest.rsplitn(rank + 1, ',').last()) {
+        let ty = match within
+            .then(element)
+            .flatten()
+            .and_then(|rest| rest.rsplitn(rank + 1, ',').last())
+        {
             Some(element) => element.trim().to_owned(),
             None => whole.to_owned(),
         };
@@ -191,9 +218,16 @@ impl Lowering<'_> {
     }
 
     /// The value that a text means.
-    fn given_text(&mut self, given: Given<'_>, name: &str, text: &str, sizes: &[i128]) -> Lower<Value> {
+    fn given_text(
+        &mut self,
+        given: Given<'_>,
+        name: &str,
+        text: &str,
+        sizes: &[i128],
+    ) -> Lower<Value> {
         let digits = text.trim().trim_matches('"');
-        let is_digits = !digits.is_empty() && digits.bytes().all(|b| matches!(b, b'0' | b'1' | b'_'));
+        let is_digits =
+            !digits.is_empty() && digits.bytes().all(|b| matches!(b, b'0' | b'1' | b'_'));
         let value = match u128::from_str_radix(&digits.replace('_', ""), 2) {
             Ok(bits) if is_digits && given.ty.base == BaseType::Bit && sizes.is_empty() => {
                 let width = u32::try_from(digits.replace('_', "").len()).unwrap_or(u32::MAX);
@@ -232,21 +266,26 @@ impl Lowering<'_> {
     ) -> Lower<Value> {
         if let Some((&size, rest)) = sizes.split_first() {
             let Value::Array(items) = &value else {
-                let expected = format!("an array of {}", crate::gate::count(size as usize, "element"));
+                let expected =
+                    format!("an array of {}", crate::gate::count(size as usize, "element"));
                 return self.bad_input(given, name, text, expected, value.describe());
             };
             if items.len() as i128 != size {
-                let expected = format!("an array of {}", crate::gate::count(size as usize, "element"));
+                let expected =
+                    format!("an array of {}", crate::gate::count(size as usize, "element"));
                 let found = format!("one of {}", items.len());
                 return self.bad_input(given, name, text, expected, &found);
             }
-            let each = items.iter().map(|item| self.given_value(given, name, item.clone(), rest, text));
+            let each =
+                items.iter().map(|item| self.given_value(given, name, item.clone(), rest, text));
             return Ok(Value::Array(each.collect::<Lower<_>>()?));
         }
         let shown = || format!("`{}`", text.trim());
         let whole = match &value {
             Value::Int(i, _) => Some(*i),
-            Value::Number(n) => n.exact().filter(|q| *q.denom() == 1).map(|q| i128::from(*q.numer())),
+            Value::Number(n) => {
+                n.exact().filter(|q| *q.denom() == 1).map(|q| i128::from(*q.numer()))
+            }
             _ => None,
         };
         match given.ty.base {
@@ -274,7 +313,8 @@ impl Lowering<'_> {
                 match value {
                     Value::Bits { width, .. } if i128::from(width) == n => Ok(value),
                     _ => {
-                        let count = crate::gate::count(usize::try_from(n).unwrap_or_default(), "digit");
+                        let count =
+                            crate::gate::count(usize::try_from(n).unwrap_or_default(), "digit");
                         let expected = format!("{count} 0 or 1");
                         self.bad_input(given, name, text, expected, &shown())
                     }
@@ -287,7 +327,9 @@ impl Lowering<'_> {
                 };
                 match (given.ty.base, value.complex()) {
                     (BaseType::Complex, Some(z)) => Ok(Value::Complex(z)),
-                    (BaseType::Duration | BaseType::Stretch, _) if matches!(value, Value::Duration(_)) => {
+                    (BaseType::Duration | BaseType::Stretch, _)
+                        if matches!(value, Value::Duration(_)) =>
+                    {
                         Ok(value)
                     }
                     _ => self.bad_input(given, name, text, expected.to_owned(), &shown()),
@@ -298,7 +340,8 @@ impl Lowering<'_> {
 
     /// The text of a value as a source of its own, for labels.
     fn given_source(&mut self, name: &str, text: &str) -> u32 {
-        self.sources.push(SourceText { name: format!("the value of {name}"), text: text.to_owned() });
+        self.sources
+            .push(SourceText { name: format!("the value of {name}"), text: text.to_owned() });
         u32::try_from(self.sources.len() - 1).unwrap_or(u32::MAX)
     }
 
@@ -312,7 +355,8 @@ impl Lowering<'_> {
     ) -> Lower<Value> {
         let place = self.place(given.name.span);
         let at = Place { source: self.given_source(name, text), span: self.whole(text) };
-        let problem = Problem::BadInput { name: name.to_owned(), given: found.to_owned(), expected };
+        let problem =
+            Problem::BadInput { name: name.to_owned(), given: found.to_owned(), expected };
         Err(self.report(Diagnostic::error(problem).at(at, "").at(place, "declared here")))
     }
 }

@@ -61,7 +61,10 @@ fn linear(angle: &Angle, args: &[Value]) -> Result<Value, Problem> {
         Value::linear(Angle::pi(n, d) + Number::of_radians(angle).radians())?
     };
     for &(id, q) in angle.terms() {
-        sum = arithmetic::add(sum, arithmetic::multiply(Value::Number(Number::fraction(q)), arg(id)?)?)?;
+        sum = arithmetic::add(
+            sum,
+            arithmetic::multiply(Value::Number(Number::fraction(q)), arg(id)?)?,
+        )?;
     }
     Ok(sum)
 }

@@ -6,16 +6,18 @@
 //! int[8] k = -3;     k + n      int[8]     6
 //!                    2**40      literals are as large as they are
 //! ```
-//! Types go together as in C99, as the specification of OpenQASM 3 asks for ("Casting specifics"): the lesser one is cast
-//! to the greater, that of more bits, of two that have as many the unsigned one. A literal takes the type that it stands
-//! beside if it fits, else both are an `int`; registers and bits are unsigned, and an `int` where no integer is.
-//! What is shifted keeps its type.
+//! Types go together as in C99, as the specification of OpenQASM 3 asks for ("Casting specifics"):
+//! the lesser one is cast to the greater, that of more bits, of two that have as many the unsigned
+//! one. A literal takes the type that it stands beside if it fits, else both are an `int`;
+//! registers and bits are unsigned, and an `int` where no integer is. What is shifted keeps its
+//! type.
 //!
-//! What does not fit its type wraps in two's complement, whether it is known or measured: the specification leaves that
-//! to each implementation, and the size of `int` and `uint` too, which have 32 bits here. Where a known one of these
-//! wraps, a warning says so.
+//! What does not fit its type wraps in two's complement, whether it is known or measured: the
+//! specification leaves that to each implementation, and the size of `int` and `uint` too, which
+//! have 32 bits here. Where a known one of these wraps, a warning says so.
 //!
-//! A known integer is kept as an [`i128`], which for `uint[128]` means its bits: what is negative is `2^128` more.
+//! A known integer is kept as an [`i128`], which for `uint[128]` means its bits: what is negative
+//! is `2^128` more.
 
 #![deny(clippy::arithmetic_side_effects)]
 
@@ -130,9 +132,12 @@ pub(super) fn with_sign(value: i128) -> u32 {
 
 /// The type of what is made of some operands. Literals alone have none.
 pub(super) fn common(operands: &[Kind]) -> Option<IntType> {
-    let typed = operands.iter().filter_map(|kind| if let Kind::Typed(ty) = kind { Some(*ty) } else { None });
-    let register =
-        operands.iter().filter_map(|kind| if let Kind::Register(n) = kind { Some(*n) } else { None });
+    let typed = operands
+        .iter()
+        .filter_map(|kind| if let Kind::Typed(ty) = kind { Some(*ty) } else { None });
+    let register = operands
+        .iter()
+        .filter_map(|kind| if let Kind::Register(n) = kind { Some(*n) } else { None });
     let ty = match (typed.max(), register.max()) {
         (Some(ty), Some(bits)) => ty.max(IntType::sized(bits, true)),
         (Some(ty), None) => ty,
@@ -150,7 +155,8 @@ pub(super) fn common(operands: &[Kind]) -> Option<IntType> {
     Some(long.max().map_or(ty, IntType::long))
 }
 
-/// What `x op y` is among all integers, of operations that may leave those of a type; or that it is one of more than 128 bits.
+/// What `x op y` is among all integers, of operations that may leave those of a type; or that it is
+/// one of more than 128 bits.
 pub(super) fn exact(op: BinaryOp, x: &Value, y: &Value) -> Option<Result<i128, TooLong>> {
     let (Value::Int(x, _), Value::Int(y, _)) = (x, y) else { return None };
     let result = match op {
@@ -178,7 +184,10 @@ pub(super) fn exact_power(x: &Value, y: &Value) -> Option<Result<i128, TooLong>>
 pub(super) struct TooLong;
 
 /// The order of two known integers, each of its type.
-pub(super) fn order((x, x_type): (i128, Option<IntType>), (y, y_type): (i128, Option<IntType>)) -> Ordering {
+pub(super) fn order(
+    (x, x_type): (i128, Option<IntType>),
+    (y, y_type): (i128, Option<IntType>),
+) -> Ordering {
     // What is negative in an unsigned type is larger than all that is not.
     let key = |i: i128, ty: Option<IntType>| (i < 0 && ty.is_some_and(|ty| ty.unsigned), i);
     key(x, x_type).cmp(&key(y, y_type))
@@ -210,12 +219,14 @@ pub(super) fn operate(
         Sub => (a.checked_sub(b).or_else(|| wraps.then(|| a.wrapping_sub(b))), "the difference"),
         Mul => (a.checked_mul(b).or_else(|| wraps.then(|| a.wrapping_mul(b))), "the product"),
         // The divisor is not 0: only that of the least integer by -1 does not fit.
-        Div if unsigned => {
-            (a.cast_unsigned().checked_div(b.cast_unsigned()).map(u128::cast_signed), "the quotient")
-        }
-        Rem if unsigned => {
-            (a.cast_unsigned().checked_rem(b.cast_unsigned()).map(u128::cast_signed), "the remainder")
-        }
+        Div if unsigned => (
+            a.cast_unsigned().checked_div(b.cast_unsigned()).map(u128::cast_signed),
+            "the quotient",
+        ),
+        Rem if unsigned => (
+            a.cast_unsigned().checked_rem(b.cast_unsigned()).map(u128::cast_signed),
+            "the remainder",
+        ),
         Div => (a.checked_div(b).or_else(|| wraps.then(|| a.wrapping_neg())), "the quotient"),
         Rem => (a.checked_rem(b).or(Some(0)), "the remainder"),
         BitAnd => (Some(a & b), ""),
@@ -237,8 +248,8 @@ pub(super) fn operate(
     Ok(Value::Int(cast(result), ty))
 }
 
-/// `x ** y` for an integer that is known and one that is not negative. As in a shift, the type is that of `x`: a literal's power
-/// has none.
+/// `x ** y` for an integer that is known and one that is not negative. As in a shift, the type is
+/// that of `x`: a literal's power has none.
 pub(super) fn power(x: i128, ty: Option<IntType>, y: i128) -> Result<Value, Problem> {
     let cast = |value| ty.map_or(value, |ty: IntType| ty.wrap(value));
     let exponent = u32::try_from(y).ok();

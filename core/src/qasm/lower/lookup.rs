@@ -20,7 +20,8 @@ use crate::qasm::{
 };
 
 impl Lowering<'_> {
-    /// An element of what is known, at indices that depend on measurements; where one is out of range, there is none.
+    /// An element of what is known, at indices that depend on measurements; where one is out of
+    /// range, there is none.
     pub(super) fn element_of_choices(
         &mut self,
         base: Classical,
@@ -34,10 +35,16 @@ impl Lowering<'_> {
                 let value = operands.into_iter().next().unwrap_or(UNDEFINED);
                 lowering.part(&value, index, name, span)
             })?;
-            return if parts.is_integer() { Ok(parts.classical()) } else { self.settled(parts, span) };
+            return if parts.is_integer() {
+                Ok(parts.classical())
+            } else {
+                self.settled(parts, span)
+            };
         }
         for index in index {
-            let Index::At(expr) = index else { return self.refuse("this slice by what is measured", span) };
+            let Index::At(expr) = index else {
+                return self.refuse("this slice by what is measured", span);
+            };
             let value = self.classical(expr)?;
             choices.push(self.choice(value, expr.span)?);
         }
@@ -53,9 +60,13 @@ impl Lowering<'_> {
                     Some(element) => value = element,
                     None => {
                         let name = name.to_owned();
-                        let problem =
-                            Problem::IndexOutOfRange { name, given, size: lowering.axis(&value, span)? };
-                        let help = "where a measurement makes it so, gates that turn by it are left out";
+                        let problem = Problem::IndexOutOfRange {
+                            name,
+                            given,
+                            size: lowering.axis(&value, span)?,
+                        };
+                        let help =
+                            "where a measurement makes it so, gates that turn by it are left out";
                         let warning = Diagnostic::warning(problem).at(lowering.place(span), "");
                         lowering.warning(warning.help(help));
                         return Ok(UNDEFINED);
@@ -89,7 +100,8 @@ impl Lowering<'_> {
                         let problem = Problem::IndexOutOfRange { name, given: *given, size };
                         let warning = Diagnostic::warning(problem).at(self.place(index.span), "");
                         self.warning(
-                            warning.help("where a measurement makes it so, the bit is taken to be 0"),
+                            warning
+                                .help("where a measurement makes it so, the bit is taken to be 0"),
                         );
                     }
                     at

@@ -1,7 +1,8 @@
 //! Variables behind branches.
 //!
-//! A branch begins with what is known; what it changes is logged, and undone at its end. Behind two branches a variable is
-//! what both made of it, or it goes to hidden bits, or becomes a `choice`, or is lost.
+//! A branch begins with what is known; what it changes is logged, and undone at its end. Behind two
+//! branches a variable is what both made of it, or it goes to hidden bits, or becomes a `choice`,
+//! or is lost.
 
 use super::{
     Guard, Lower, Lowering, Picks,
@@ -17,7 +18,8 @@ impl Lowering<'_> {
         let mut ends = Ends::new();
         for Change { variable, before, .. } in changes {
             // Hidden bits have the value in every branch.
-            if self.variables.get(variable).is_some_and(|v| !matches!(v.state, State::Bits { .. })) {
+            if self.variables.get(variable).is_some_and(|v| !matches!(v.state, State::Bits { .. }))
+            {
                 let end = self.change(variable, before);
                 ends.push((variable, end));
             }
@@ -26,15 +28,23 @@ impl Lowering<'_> {
     }
 
     /// Goes on behind two branches, with the states at their ends.
-    pub(super) fn merge(&mut self, ends: [&Ends; 2], sides: [Option<Guard>; 2], span: Span) -> Lower<()> {
-        let mut ids: Vec<usize> = ends.iter().flat_map(|ends| ends.iter().map(|end| end.0)).collect();
+    pub(super) fn merge(
+        &mut self,
+        ends: [&Ends; 2],
+        sides: [Option<Guard>; 2],
+        span: Span,
+    ) -> Lower<()> {
+        let mut ids: Vec<usize> =
+            ends.iter().flat_map(|ends| ends.iter().map(|end| end.0)).collect();
         ids.sort_unstable();
         ids.dedup();
         ids.retain(|&id| id < self.variables.len());
         for id in ids {
             let before = self.variables[id].state.clone();
             let [a, b] = ends.map(|ends| {
-                ends.iter().find(|end| end.0 == id).map_or_else(|| before.clone(), |end| end.1.clone())
+                ends.iter()
+                    .find(|end| end.0 == id)
+                    .map_or_else(|| before.clone(), |end| end.1.clone())
             });
             if a == b {
                 self.set(id, a);

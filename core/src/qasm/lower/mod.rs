@@ -8,9 +8,9 @@
 //! 2. *Count* the operations after expansion, saturating; refuse too many.
 //! 3. *Build*: expand registers, definitions and powers into a [`Circuit`].
 //!
-//! The plan is also where OpenQASM 3 runs: loops are unrolled, but those that a measurement ends (`repeat`),
-//! subroutines are planned where they are called, and variables have their values then (`variables`, `flow`,
-//! `frames`, `subroutine`).
+//! The plan is also where OpenQASM 3 runs: loops are unrolled, but those that a measurement ends
+//! (`repeat`), subroutines are planned where they are called, and variables have their values then
+//! (`variables`, `flow`, `frames`, `subroutine`).
 //!
 //! A name that was declared with an error is kept as broken: its uses are silent.
 
@@ -99,7 +99,8 @@ enum Item {
         bits: Picks,
         place: Place,
     },
-    /// A measurement whose result is not stored; and the qubits of it that are `kept`, since it changes what comes later.
+    /// A measurement whose result is not stored; and the qubits of it that are `kept`, since it
+    /// changes what comes later.
     Discard {
         qubits: Picks,
         kept: Vec<u32>,
@@ -214,7 +215,8 @@ struct Lowering<'a> {
     hardware: Option<(u32, Place)>,
     declared: Option<Place>,
     inputs: Vec<String>,
-    /// The values that are given, by name; those that were taken; and the names that the file itself assigns.
+    /// The values that are given, by name; those that were taken; and the names that the file
+    /// itself assigns.
     given: HashMap<&'a str, &'a str>,
     read_for: Vec<String>,
     assigned: Vec<Symbol>,
@@ -279,7 +281,9 @@ pub(super) fn parse(text: &str, options: &Options) -> Result<Parsed, Failed> {
 }
 
 pub(super) fn parse_angle(text: &str) -> Result<Angle, Box<Diagnostic>> {
-    input::lone(text, Version::V2, ["an angle", "`pi/4` or `0.3`"], |lowering, expr| lowering.angle(expr))
+    input::lone(text, Version::V2, ["an angle", "`pi/4` or `0.3`"], |lowering, expr| {
+        lowering.angle(expr)
+    })
 }
 
 impl<'a> Lowering<'a> {
@@ -352,7 +356,8 @@ impl<'a> Lowering<'a> {
         self.open.push(0);
         if program.statements.is_empty() && !program.header && self.diagnostics.is_empty() {
             let help = "a circuit begins with `OPENQASM 3.0;` and declares `qubit[2] q;`";
-            let empty = Diagnostic::error(Problem::Empty).at(self.place(Span::default()), "").help(help);
+            let empty =
+                Diagnostic::error(Problem::Empty).at(self.place(Span::default()), "").help(help);
             self.diagnostics.push(empty);
             return None;
         }
@@ -362,8 +367,10 @@ impl<'a> Lowering<'a> {
     fn program(&mut self, program: &Program) {
         self.built_in_gates();
         if !program.header {
-            let start =
-                program.statements.first().map_or(Span::default(), |s| Span::new(s.span.start, s.span.start));
+            let start = program
+                .statements
+                .first()
+                .map_or(Span::default(), |s| Span::new(s.span.start, s.span.start));
             let help = format!("begin the file with `OPENQASM {}.0;`", self.version);
             let problem = Problem::NoHeader { version: self.version };
             let place = self.place(start);
@@ -458,7 +465,8 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// `cal`: declarations for hardware, ignored. What sends pulses acts on qubits, and is an error.
+    /// `cal`: declarations for hardware, ignored. What sends pulses acts on qubits, and is an
+    /// error.
     fn calibrate(&mut self, pulse: Option<Span>, span: Span) -> Lower<()> {
         let Some(pulse) = pulse else { return self.ignored("`cal`", span) };
         let word = self.text(pulse).to_owned();
@@ -500,7 +508,8 @@ impl<'a> Lowering<'a> {
     fn finish(&mut self) -> Option<(Circuit, Places)> {
         if let (Some((qubit, place)), Some(declared)) = (self.hardware, self.declared) {
             let mixed = Diagnostic::error(Problem::MixedQubits { qubit });
-            self.diagnostics.push(mixed.at(place, "a hardware qubit").at(declared, "a declared register"));
+            self.diagnostics
+                .push(mixed.at(place, "a hardware qubit").at(declared, "a declared register"));
         }
         if let Some((qubit, _)) = self.hardware {
             self.n_qubits = self.n_qubits.max(qubit.saturating_add(1));
@@ -509,7 +518,8 @@ impl<'a> Lowering<'a> {
             return None;
         }
         if let Some(place) = self.passed {
-            let problem = Problem::TooManyGates { count: self.count, limit: self.options.max_gates };
+            let problem =
+                Problem::TooManyGates { count: self.count, limit: self.options.max_gates };
             self.diagnostics.push(Diagnostic::error(problem).at(place, "the limit is passed here"));
             return None;
         }
@@ -530,8 +540,8 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// The classical registers, in order of declaration, and the hidden ones among them: bits without a name, and
-    /// where there are outputs, all other registers.
+    /// The classical registers, in order of declaration, and the hidden ones among them: bits
+    /// without a name, and where there are outputs, all other registers.
     fn classical_registers(&self) -> Vec<ClassicalRegister> {
         let mut hidden = self.hidden_names();
         let outputs = self.bits.iter().any(|r| r.output);

@@ -1,10 +1,10 @@
 //! What names stand for: registers, constants, variables and inputs in one table, gates in another.
 //!
-//! Two tables, since files have registers called `x` and `h`. A gate of a standard file gives way to
-//! a definition of the same name wherever that stands.
+//! Two tables, since files have registers called `x` and `h`. A gate of a standard file gives way
+//! to a definition of the same name wherever that stands.
 //!
-//! Blocks open scopes: what is declared within hides what is around it, and is forgotten behind. The
-//! body of a subroutine sees the constants of the file and what it declares itself.
+//! Blocks open scopes: what is declared within hides what is around it, and is forgotten behind.
+//! The body of a subroutine sees the constants of the file and what it declares itself.
 
 use super::{Lower, Lowering, Picks, QELIB1, USUAL, Value};
 use crate::{
@@ -140,7 +140,11 @@ impl Names {
         for (symbol, outer) in scopes.iter().rev().flat_map(|hidden| hidden.iter().rev()) {
             entries.push((*symbol, self.table.replace(*symbol, outer.clone())));
         }
-        Suspended { scopes, entries, in_subroutine: std::mem::replace(&mut self.in_subroutine, true) }
+        Suspended {
+            scopes,
+            entries,
+            in_subroutine: std::mem::replace(&mut self.in_subroutine, true),
+        }
     }
 
     pub(super) fn resume(&mut self, suspended: Suspended) {
@@ -250,8 +254,9 @@ impl Lowering<'_> {
         }
     }
 
-    /// Takes a gate that is not defined for the one that everybody calls so, with a warning. In OpenQASM 2 these are `gphase`
-    /// and `mcx`, `mcz`, `mcphase` with any number of controls, which exporters write.
+    /// Takes a gate that is not defined for the one that everybody calls so, with a warning. In
+    /// OpenQASM 2 these are `gphase` and `mcx`, `mcz`, `mcphase` with any number of controls, which
+    /// exporters write.
     pub(super) fn lend_gate(&mut self, name: Ident) {
         let (text, place) = (self.name(name.symbol), self.place(name.span));
         if self.names.get(name.symbol).is_some() {
@@ -268,7 +273,8 @@ impl Lowering<'_> {
         }
         let (mut standard, mut others) = (None, None);
         for gate in NamedGate::called(&text) {
-            let known = if gate.qasm3.contains(&text.as_str()) { &mut standard } else { &mut others };
+            let known =
+                if gate.qasm3.contains(&text.as_str()) { &mut standard } else { &mut others };
             known.get_or_insert(gate);
         }
         if let Some(gate) = standard {
@@ -290,15 +296,21 @@ impl Lowering<'_> {
     /// Defines a gate by its line, as if the file did.
     fn define_usual(&mut self, name: Symbol, line: &str) {
         let source = u32::try_from(self.sources.len()).unwrap_or(u32::MAX);
-        let program =
-            parser::program(line, source, Some(Version::V3), &mut self.interner, &mut self.diagnostics);
+        let program = parser::program(
+            line,
+            source,
+            Some(Version::V3),
+            &mut self.interner,
+            &mut self.diagnostics,
+        );
         self.sources.push(SourceText { name: "usual.inc".to_owned(), text: line.to_owned() });
         if let Some(callee) = self.define_apart(source, &program, name) {
             self.gates.offer(name, callee);
         }
     }
 
-    /// Makes the definitions of a source of its own, over the standard gates alone; the gate of this name.
+    /// Makes the definitions of a source of its own, over the standard gates alone; the gate of
+    /// this name.
     pub(super) fn define_apart(
         &mut self,
         source: u32,
@@ -335,7 +347,9 @@ impl Lowering<'_> {
     pub(super) fn declare_name(&mut self, name: Ident, entry: Entry) -> Lower<()> {
         let place = self.place(name.span);
         let depth = self.names.depth();
-        if let Some((old, before, _)) = self.names.table.get(name.symbol).filter(|(.., d)| *d == depth) {
+        if let Some((old, before, _)) =
+            self.names.table.get(name.symbol).filter(|(.., d)| *d == depth)
+        {
             let (broken, before) = (matches!(old, Entry::Broken), *before);
             if broken {
                 return Ok(());
@@ -358,9 +372,12 @@ impl Lowering<'_> {
         // Later uses are silent.
         self.names.break_name(symbol, place);
         let help = if hidden {
-            Some(format!("a subroutine sees only the constants of the file: pass `{name}` as an argument"))
+            Some(format!(
+                "a subroutine sees only the constants of the file: pass `{name}` as an argument"
+            ))
         } else {
-            let others = self.names.table.symbols().filter(|&s| s != symbol && self.names.get(s).is_some());
+            let others =
+                self.names.table.symbols().filter(|&s| s != symbol && self.names.get(s).is_some());
             let known: Vec<String> = others.map(|s| self.name(s)).collect();
             nearest(&name, known.iter().map(String::as_str)).map(|n| format!("did you mean `{n}`?"))
         };
@@ -382,8 +399,9 @@ impl Lowering<'_> {
         let help = self.gate_help(name.symbol, &text);
         self.gates.break_name(name.symbol);
         let calibrated = self.calibrated.get(&name.symbol).copied();
-        let example =
-            format!("a `defcal` says how hardware does it: say what it does, `gate {text} … {{ … }}`");
+        let example = format!(
+            "a `defcal` says how hardware does it: say what it does, `gate {text} … {{ … }}`"
+        );
         let error = Diagnostic::error(Problem::UnknownGate { name: text }).at(place, "");
         Err(self.report(match calibrated {
             Some(there) => error.at(there, "calibrated here").help(example),
@@ -398,7 +416,9 @@ impl Lowering<'_> {
             ));
         }
         if multi_controlled(name).is_some() {
-            return Some(format!("name each of its qubits, the target last: `{name} … q[0], q[1], q[2];`"));
+            return Some(format!(
+                "name each of its qubits, the target last: `{name} … q[0], q[1], q[2];`"
+            ));
         }
         let own = match self.version {
             Version::V2 => ("qelib1.inc", self.gates.included[0]),
@@ -413,7 +433,8 @@ impl Lowering<'_> {
     }
 }
 
-/// The gate that is written with any number of controls before its target, in both languages without a definition.
+/// The gate that is written with any number of controls before its target, in both languages
+/// without a definition.
 pub(super) fn multi_controlled(name: &str) -> Option<GateKind> {
     match name {
         "mcx" => Some(GateKind::X),
@@ -439,7 +460,9 @@ pub(super) fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> O
     known
         .filter(|other| *other != name && close(other))
         .map(|other| (strsim::damerau_levenshtein(name, other), other))
-        .filter(|(distance, other)| *distance <= allowed && *distance < length.max(other.chars().count()))
+        .filter(|(distance, other)| {
+            *distance <= allowed && *distance < length.max(other.chars().count())
+        })
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, other)| other)
 }

@@ -1,8 +1,9 @@
 //! Powers of gates whose exponent is a parameter: `pow(t) @ x`.
 //!
-//! They are the principal ones, as those of `power`: the eigenvalues `e^{i a}`, a in (-pi, pi], become `e^{i t a}`. A gate whose
-//! square is 1 has the eigenvalues 1 and -1, so `X^t = e^{i pi t/2} exp(-i pi t/2 X)`; of rotations and phases the angle is
-//! multiplied. Controls and powers commute.
+//! They are the principal ones, as those of `power`: the eigenvalues `e^{i a}`, a in (-pi, pi],
+//! become `e^{i t a}`. A gate whose square is 1 has the eigenvalues 1 and -1, so
+//! `X^t = e^{i pi t/2} exp(-i pi t/2 X)`; of rotations and phases the angle is multiplied. Controls
+//! and powers commute.
 
 use super::{
     Lower, Lowering, SourceText, Value,
@@ -66,8 +67,8 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// A gate raised to exponents, innermost first, one of which has parameters: the gate that it is, its arguments and how many
-    /// of its qubits, the first ones, control it.
+    /// A gate raised to exponents, innermost first, one of which has parameters: the gate that it
+    /// is, its arguments and how many of its qubits, the first ones, control it.
     ///
     /// # Errors
     /// [`Problem::OpenPower`] if it is not known in closed form.
@@ -95,7 +96,8 @@ impl Lowering<'_> {
             // Within half a turn, and with constant exponents before.
             let angles = args.iter().map(|arg| arg.angle().ok_or(Problem::NotFinite));
             let angles = angles.collect::<Result<Vec<_>, _>>()?;
-            let gate = Gate::new(kind, angles).map_err(|e| Problem::Circuit { reason: e.to_string() })?;
+            let gate =
+                Gate::new(kind, angles).map_err(|e| Problem::Circuit { reason: e.to_string() })?;
             let Raised::Gate(gate, times) = power::raise(gate, &exponents[..at])? else {
                 return Err(refused());
             };
@@ -109,7 +111,8 @@ impl Lowering<'_> {
             return Err(refused());
         }
         let phase = |numerator, denominator| -> Result<_, Problem> {
-            let angle = multiply(Value::linear(Angle::pi(numerator, denominator))?, exponent.clone())?;
+            let angle =
+                multiply(Value::linear(Angle::pi(numerator, denominator))?, exponent.clone())?;
             Ok((Callee::Table(GateKind::P, 0), [angle].into(), controls))
         };
         match kind {
@@ -127,24 +130,33 @@ impl Lowering<'_> {
                 Ok((Callee::Table(kind, 0), raised.into(), controls))
             }
             _ => {
-                let (_, name, line) = POWERS.iter().find(|power| power.0 == kind).ok_or_else(refused)?;
+                let (_, name, line) =
+                    POWERS.iter().find(|power| power.0 == kind).ok_or_else(refused)?;
                 let callee = self.lent_definition(name, line).ok_or_else(refused)?;
                 Ok((callee, [exponent].into(), controls))
             }
         }
     }
 
-    /// The definition of a line of OpenQASM 3 over the gates of the table, made once. Its name does not go to the file.
+    /// The definition of a line of OpenQASM 3 over the gates of the table, made once. Its name does
+    /// not go to the file.
     fn lent_definition(&mut self, name: &'static str, line: &str) -> Option<Callee> {
         if let Some(&number) = self.special.get(name) {
             return Some(Callee::Defined(number));
         }
         let source = u32::try_from(self.sources.len()).unwrap_or(u32::MAX);
-        let program =
-            parser::program(line, source, Some(Version::V3), &mut self.interner, &mut self.diagnostics);
+        let program = parser::program(
+            line,
+            source,
+            Some(Version::V3),
+            &mut self.interner,
+            &mut self.diagnostics,
+        );
         self.sources.push(SourceText { name: "powers.inc".to_owned(), text: line.to_owned() });
         let symbol = self.interner.intern(name);
-        let Some(Callee::Defined(number)) = self.define_apart(source, &program, symbol) else { return None };
+        let Some(Callee::Defined(number)) = self.define_apart(source, &program, symbol) else {
+            return None;
+        };
         self.special.insert(name.to_owned(), number);
         Some(Callee::Defined(number))
     }

@@ -84,7 +84,10 @@ impl Picks {
                 let at = u32::try_from(at).ok().filter(|at| *at < len)?;
                 Some(self.get(at))
             }
-            _ => (0..len).map(|at| (self.get(at), other.get(at))).find(|(a, b)| a == b).map(|(a, _)| a),
+            _ => (0..len)
+                .map(|at| (self.get(at), other.get(at)))
+                .find(|(a, b)| a == b)
+                .map(|(a, _)| a),
         }
     }
 
@@ -180,16 +183,16 @@ impl Lowering<'_> {
         match is {
             None => self.unknown_name(name.symbol, name.span),
             Some("broken") => Err(Stop),
-            Some(is) => {
-                self.fail(Problem::WrongKind { name: self.name(name.symbol), is, expected }, name.span)
-            }
+            Some(is) => self
+                .fail(Problem::WrongKind { name: self.name(name.symbol), is, expected }, name.span),
         }
     }
 
     fn hardware_qubit(&mut self, number: Option<u32>, span: Span) -> Lower<Picks> {
         let Some(number) = number.filter(|n| *n < u32::MAX) else {
             let limit = u64::from(u32::MAX);
-            return self.fail(Problem::RegisterSize { given: self.text(span).to_owned(), limit }, span);
+            return self
+                .fail(Problem::RegisterSize { given: self.text(span).to_owned(), limit }, span);
         };
         if self.hardware.is_none_or(|(largest, _)| largest < number) {
             self.hardware = Some((number, self.place(span)));
@@ -197,7 +200,13 @@ impl Lowering<'_> {
         Ok(Picks::One(number))
     }
 
-    fn select(&mut self, whole: Picks, name: Ident, operand: &Operand, what: &'static str) -> Lower<Picks> {
+    fn select(
+        &mut self,
+        whole: Picks,
+        name: Ident,
+        operand: &Operand,
+        what: &'static str,
+    ) -> Lower<Picks> {
         let not_indexable = |s: &Self| Problem::NotIndexable { name: s.name(name.symbol), what };
         let parts = match (&operand.select, whole.len()) {
             (Select::All, _) => return Ok(whole),
@@ -248,8 +257,10 @@ impl Lowering<'_> {
                     return self.fail(Problem::EmptySelection, *span);
                 }
                 if let Some(at) = repeated(&list) {
-                    let index = (0..size).find(|k| u32::try_from(*k).is_ok_and(|k| from.get(k) == at));
-                    let element = format!("{}[{}]", self.name(name.symbol), index.unwrap_or_default());
+                    let index =
+                        (0..size).find(|k| u32::try_from(*k).is_ok_and(|k| from.get(k) == at));
+                    let element =
+                        format!("{}[{}]", self.name(name.symbol), index.unwrap_or_default());
                     return self.fail(Problem::SelectedTwice { element }, *span);
                 }
                 Ok(Picks::List(list.into()))
@@ -278,13 +289,16 @@ impl Lowering<'_> {
                 let step = i64::try_from(step).ok().filter(|_| len > 1).unwrap_or(1);
                 Ok(match from {
                     Picks::Range { first, step: outer, .. } => Picks::Range {
-                        first: u32::try_from(i64::from(*first) + outer * i64::from(start)).unwrap_or(0),
+                        first: u32::try_from(i64::from(*first) + outer * i64::from(start))
+                            .unwrap_or(0),
                         step: outer * step,
                         len,
                     },
                     other => {
                         self.spend_elements(u64::from(len), *span)?;
-                        let at = |k: u32| u32::try_from(i64::from(start) + step * i64::from(k)).unwrap_or(0);
+                        let at = |k: u32| {
+                            u32::try_from(i64::from(start) + step * i64::from(k)).unwrap_or(0)
+                        };
                         Picks::List((0..len).map(|k| other.get(at(k))).collect())
                     }
                 })
@@ -341,7 +355,10 @@ impl Lowering<'_> {
         for (op, right) in rest {
             if *op != BinaryOp::Concat {
                 let operator = op.text().to_owned();
-                return self.fail(Problem::Operands { operator, given: "registers".to_owned() }, expr.span);
+                return self.fail(
+                    Problem::Operands { operator, given: "registers".to_owned() },
+                    expr.span,
+                );
             }
             whole = match (whole, self.selection(right)?) {
                 (Entry::Qubits(a), Entry::Qubits(b)) => {
@@ -357,7 +374,8 @@ impl Lowering<'_> {
                 (Entry::Bits(a), Entry::Bits(b)) => Entry::Bits(self.join(&a, &b, expr.span)?),
                 _ => {
                     let given = "qubits and classical bits".to_owned();
-                    return self.fail(Problem::Operands { operator: "++".to_owned(), given }, expr.span);
+                    return self
+                        .fail(Problem::Operands { operator: "++".to_owned(), given }, expr.span);
                 }
             };
         }
@@ -383,7 +401,9 @@ impl Lowering<'_> {
         let base = match base.kind {
             // Parentheses around a name belong to its place.
             ExprKind::Name(symbol) => Base::Name(Ident { symbol, span }),
-            ExprKind::Hardware => Base::Hardware(self.text(span).get(1..).and_then(|t| t.parse().ok())),
+            ExprKind::Hardware => {
+                Base::Hardware(self.text(span).get(1..).and_then(|t| t.parse().ok()))
+            }
             _ => return None,
         };
         let select = if parts.is_empty() { Select::All } else { Select::Parts(parts.into()) };
@@ -412,10 +432,13 @@ impl Lowering<'_> {
             match common {
                 None => common = Some((len, span)),
                 Some((first, before)) if first != len => {
-                    let problem = Problem::LengthMismatch { first: u64::from(first), second: u64::from(len) };
+                    let problem =
+                        Problem::LengthMismatch { first: u64::from(first), second: u64::from(len) };
                     let (here, there) = (self.place(span), self.place(before));
                     let error = Diagnostic::error(problem);
-                    return Err(self.report(error.at(here, format!("{len}")).at(there, format!("{first}"))));
+                    return Err(
+                        self.report(error.at(here, format!("{len}")).at(there, format!("{first}")))
+                    );
                 }
                 Some(_) => {}
             }

@@ -1,11 +1,12 @@
 //! Powers of gates: `inv @` and `pow(x) @`.
 //!
-//! An integer power repeats the gate or its inverse, and any other power is the principal one of the matrix:
-//! eigenvalues `e^{i a}` with `a` in (-pi, pi] become `e^{i x a}`. What has an exact form keeps it: `pow(1/2) @ x` is
-//! `sx`, `pow(x) @ z` is `p(pi x)`, and of a rotation or a phase the angle is multiplied, from which whole turns of the
-//! matrix are dropped before. Of an angle with parameters nothing is dropped, so that the power has a slope everywhere: it
-//! is the principal one while the phases of the gate stay within half a turn. Exponents with parameters are those of
-//! `open_power`.
+//! An integer power repeats the gate or its inverse, and any other power is the principal one of
+//! the matrix: eigenvalues `e^{i a}` with `a` in (-pi, pi] become `e^{i x a}`. What has an exact
+//! form keeps it: `pow(1/2) @ x` is `sx`, `pow(x) @ z` is `p(pi x)`, and of a rotation or a phase
+//! the angle is multiplied, from which whole turns of the matrix are dropped before. Of an angle
+//! with parameters nothing is dropped, so that the power has a slope everywhere: it is the
+//! principal one while the phases of the gate stay within half a turn. Exponents with parameters
+//! are those of `open_power`.
 //!
 //! Exponents form a list, innermost first. One that is followed by an integer merges with it,
 //! `(U^x)^k = U^{kx}`; other pairs stay, since `(U^2)^{1/2}` is not always `U`.
@@ -26,7 +27,8 @@ use crate::{
     qasm::diagnostic::Problem,
 };
 
-/// Arguments this close to -pi count as pi: an eigenvalue -1 is computed with an error of some ulps.
+/// Arguments this close to -pi count as pi: an eigenvalue -1 is computed with an error of some
+/// ulps.
 const CUT: f64 = 1e-9;
 
 /// An exponent.
@@ -34,7 +36,8 @@ const CUT: f64 = 1e-9;
 pub(super) enum Exponent {
     Integer(i64),
     Real(Number),
-    /// One over the parameters of the gate that is defined, by number. A call of the gate makes it one of the others.
+    /// One over the parameters of the gate that is defined, by number. A call of the gate makes it
+    /// one of the others.
     Open(usize),
 }
 
@@ -58,10 +61,14 @@ impl Exponent {
 }
 
 /// Puts an exponent around others.
-pub(super) fn compose(exponents: &mut SmallVec<[Exponent; 1]>, outer: Exponent) -> Result<(), Problem> {
+pub(super) fn compose(
+    exponents: &mut SmallVec<[Exponent; 1]>,
+    outer: Exponent,
+) -> Result<(), Problem> {
     let merged = match (exponents.last(), outer) {
         (Some(Exponent::Integer(inner)), Exponent::Integer(k)) => {
-            let what = || Problem::IntegerOverflow { what: format!("the exponent {inner} times {k}") };
+            let what =
+                || Problem::IntegerOverflow { what: format!("the exponent {inner} times {k}") };
             Some(Exponent::Integer(inner.checked_mul(k).ok_or_else(what)?))
         }
         (Some(Exponent::Real(inner)), Exponent::Integer(k)) => Some(Exponent::real(inner.times(k))),
@@ -130,7 +137,8 @@ pub(super) fn raise(gate: Gate, exponents: &[Exponent]) -> Result<Raised, Proble
             }
             (Raised::Gate(gate, times), _) => {
                 let refuse = |reason| no_power(&gate, exponent, reason);
-                let m = principal_power(&numbers(&gate, exponent)?, times as f64).map_err(refuse)?;
+                let m =
+                    principal_power(&numbers(&gate, exponent)?, times as f64).map_err(refuse)?;
                 Raised::Matrix(principal_power(&m, exponent.value()).map_err(refuse)?)
             }
             (Raised::Matrix(m), _) => {
@@ -206,15 +214,18 @@ pub(super) fn principal(gate: Gate) -> Option<Gate> {
     }
 }
 
-/// A rotation or a phase with the eigenvalues `e^{i a}`, a from above -pi to pi; whose angle has parameters as it is. `None`
-/// if both signs of a rotation are at the border, where it is -1, or the turns are too many to be counted.
+/// A rotation or a phase with the eigenvalues `e^{i a}`, a from above -pi to pi; whose angle has
+/// parameters as it is. `None` if both signs of a rotation are at the border, where it is -1, or
+/// the turns are too many to be counted.
 fn within_turn(gate: &Gate, generator: Generator) -> Option<Gate> {
     let half = match generator {
         Generator::Pauli(_) => 2,
         Generator::Projector => 1,
     };
     let turn = 2.0 * half as f64 * PI;
-    let Some(angle) = gate.params().first().and_then(Angle::constant) else { return Some(gate.clone()) };
+    let Some(angle) = gate.params().first().and_then(Angle::constant) else {
+        return Some(gate.clone());
+    };
     // The border belongs to the positive side.
     let turns = ((angle / turn) - 0.5 - CUT).ceil();
     let rest = angle - turns * turn;

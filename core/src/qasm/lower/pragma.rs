@@ -1,10 +1,11 @@
 //! Pragmas: which channel, with which numbers, on which qubits; which bits are misread.
 //!
-//! As many operands as the channel has qubits go along registers as those of gates do. Otherwise all their elements
-//! are the qubits, one by one, as Amazon Braket has it: `two_qubit_depolarizing(0.1) q[{0, 2}]`.
+//! As many operands as the channel has qubits go along registers as those of gates do. Otherwise
+//! all their elements are the qubits, one by one, as Amazon Braket has it:
+//! `two_qubit_depolarizing(0.1) q[{0, 2}]`.
 //!
-//! In a matrix of a pragma the first qubit is the most significant bit of a row number, in a circuit it is
-//! the least: the qubits go in the opposite order.
+//! In a matrix of a pragma the first qubit is the most significant bit of a row number, in a
+//! circuit it is the least: the qubits go in the opposite order.
 
 use std::sync::Arc;
 
@@ -77,7 +78,10 @@ impl Lowering<'_> {
                 let problem = Problem::QubitCount { gate, given, expected };
                 return self.fail(problem, around(&places, pragma.name.span));
             }
-            places = lengths.zip(&places).flat_map(|(n, place)| std::iter::repeat_n(*place, n)).collect();
+            places = lengths
+                .zip(&places)
+                .flat_map(|(n, place)| std::iter::repeat_n(*place, n))
+                .collect();
             qubits = qubits.iter().flat_map(Picks::iter).map(Picks::One).collect();
         }
         let length = self.common_length(&qubits, &places)?;
@@ -87,14 +91,20 @@ impl Lowering<'_> {
             qubits.reverse();
         }
         self.add_count(u64::from(times), span);
-        self.push(Item::Channel(PlannedChannel { applied, qubits, times, place: self.place(span) }));
+        self.push(Item::Channel(PlannedChannel {
+            applied,
+            qubits,
+            times,
+            place: self.place(span),
+        }));
         Ok(())
     }
 
     fn noise(&mut self, pragma: &Pragma) -> Lower<Applied> {
         let name = self.name(pragma.name.symbol);
         if name == KRAUS {
-            let operators = pragma.args.iter().map(|arg| self.matrix(arg)).collect::<Lower<Vec<_>>>()?;
+            let operators =
+                pragma.args.iter().map(|arg| self.matrix(arg)).collect::<Lower<Vec<_>>>()?;
             let channel = Channel::kraus(operators).map_err(|error| Problem::Channel { error });
             return self.check(channel, args_span(pragma)).map(Applied::Kraus);
         }
@@ -127,7 +137,8 @@ impl Lowering<'_> {
             return self.wrong_count(pragma, "unitary", &["[[0, 1], [1, 0]]"]);
         };
         let matrix = self.matrix(arg)?;
-        let unitary = matrix.check_unitary(UNITARY_TOLERANCE).map_err(|error| Problem::Matrix { error });
+        let unitary =
+            matrix.check_unitary(UNITARY_TOLERANCE).map_err(|error| Problem::Matrix { error });
         self.check(unitary, arg.span)?;
         Ok(Applied::Unitary(Arc::new(matrix)))
     }
@@ -137,7 +148,9 @@ impl Lowering<'_> {
         if name != known {
             let place = self.place(pragma.name.span);
             let error = Diagnostic::error(Problem::UnknownPragma { name }).at(place, "");
-            return Err(self.report(error.help(format!("`{known}({}) …` is one", params.join(", ")))));
+            return Err(
+                self.report(error.help(format!("`{known}({}) …` is one", params.join(", "))))
+            );
         }
         let n_bits = (1..=MAX_MISREAD_BITS).find(|&n| n_chances(n) == pragma.args.len());
         if let Some(n_bits) = n_bits.filter(|&n| n > 1) {
@@ -155,14 +168,19 @@ impl Lowering<'_> {
 
     /// For each outcome of all the bits the probabilities of all others.
     fn misread_together(&mut self, pragma: &Pragma, n_bits: usize, span: Span) -> Lower<()> {
-        let names: Vec<String> = (0..pragma.args.len()).map(|k| beside_diagonal(k, n_bits)).collect();
+        let names: Vec<String> =
+            (0..pragma.args.len()).map(|k| beside_diagonal(k, n_bits)).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let chances = self.probabilities(pragma, MISREAD.0, &names)?;
         let rows = pragma.args.chunks((1 << n_bits) - 1).zip(chances.chunks((1 << n_bits) - 1));
         for (args, row) in rows {
             let sum = row.iter().filter_map(constant).fold(Angle::zero(), |sum, p| sum + p);
             let what = || "the sum of the probabilities of one outcome".to_owned();
-            self.check_probability(&probability(&sum), what, args[0].span.to(args[args.len() - 1].span))?;
+            self.check_probability(
+                &probability(&sum),
+                what,
+                args[0].span.to(args[args.len() - 1].span),
+            )?;
         }
         let mut bits: Vec<u32> = Vec::new();
         for operand in &pragma.operands {
@@ -206,7 +224,8 @@ impl Lowering<'_> {
     }
 
     fn wrong_count<T>(&mut self, pragma: &Pragma, name: &str, names: &[&str]) -> Lower<T> {
-        let (gate, given, expected) = (self.name(pragma.name.symbol), pragma.args.len(), names.len());
+        let (gate, given, expected) =
+            (self.name(pragma.name.symbol), pragma.args.len(), names.len());
         let place = self.place(args_span(pragma));
         let error = Diagnostic::error(Problem::ParameterCount { gate, given, expected });
         let help = format!("`{name}({}) …`", names.join(", "));

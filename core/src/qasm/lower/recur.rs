@@ -8,9 +8,10 @@
 //! }
 //! rx(x) q;
 //! ```
-//! The body is planned once, so what is true of such a number must be true in every round: it is one of all values that it may
-//! ever have, as the bits of its place in a list of them say. The list is found by planning: a value at the end of a round that
-//! is not in it goes there, and the loop is planned again. A number with new values forever, as `x += 0.1` makes them, is lost.
+//! The body is planned once, so what is true of such a number must be true in every round: it is
+//! one of all values that it may ever have, as the bits of its place in a list of them say. The
+//! list is found by planning: a value at the end of a round that is not in it goes there, and the
+//! loop is planned again. A number with new values forever, as `x += 0.1` makes them, is lost.
 
 use super::{
     Lower, Lowering, Picks, Value,
@@ -72,9 +73,9 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// At the end of a round: the bits say which values the numbers have now, and those of exits in it (from the number
-    /// `exits` on) are 0 again. Whether one has a new value, with which
-    /// the loop is to be planned again.
+    /// At the end of a round: the bits say which values the numbers have now, and those of exits in
+    /// it (from the number `exits` on) are 0 again. Whether one has a new value, with which the
+    /// loop is to be planned again.
     pub(super) fn end_round(
         &mut self,
         numbers: &mut [Recurring],
@@ -134,8 +135,14 @@ impl Lowering<'_> {
             self.store_place(end, &number.values, &bits, span)?;
             all.push(bits);
         }
-        for (number, bits) in numbers.iter().zip(all).filter(|(number, _)| number.bits.len() != Some(0)) {
-            self.store_number(number.bits.clone(), Classical::register(bits.iter().collect()), span)?;
+        for (number, bits) in
+            numbers.iter().zip(all).filter(|(number, _)| number.bits.len() != Some(0))
+        {
+            self.store_number(
+                number.bits.clone(),
+                Classical::register(bits.iter().collect()),
+                span,
+            )?;
         }
         Ok(())
     }
@@ -146,13 +153,21 @@ impl Lowering<'_> {
     }
 
     /// Bits get the place of a value in a list.
-    fn store_place(&mut self, value: &Choice, list: &[Value], into: &Picks, span: Span) -> Lower<()> {
+    fn store_place(
+        &mut self,
+        value: &Choice,
+        list: &[Value],
+        into: &Picks,
+        span: Span,
+    ) -> Lower<()> {
         let place = |value: &Value| list.iter().position(|known| known == value).unwrap_or(0);
         let places: Vec<usize> = value.values.iter().map(place).collect();
         for (at, bit) in into.iter().enumerate() {
-            let numbers: Vec<usize> = (0..places.len()).filter(|&i| places[i] >> at & 1 == 1).collect();
+            let numbers: Vec<usize> =
+                (0..places.len()).filter(|&i| places[i] >> at & 1 == 1).collect();
             self.spend(places.len() as u64 * 10, span)?;
-            let one = if numbers.is_empty() { Truth::Constant(false) } else { value.condition(&numbers) };
+            let one =
+                if numbers.is_empty() { Truth::Constant(false) } else { value.condition(&numbers) };
             match one {
                 Truth::Open(condition) => self.store_truth(bit, condition, span, false)?,
                 Truth::Constant(holds) => {

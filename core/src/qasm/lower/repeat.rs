@@ -9,9 +9,10 @@
 //! }                                 }
 //! ```
 //!
-//! What is true in the first round may not be in the second. So before the loop each variable that is assigned in it
-//! goes to bits, or is one of the values that it may have (`recur`), or is lost if it cannot; what a round changes besides is an error. A condition that takes
-//! computing is computed before the loop and at the end of each round, into a bit that the loop reads.
+//! What is true in the first round may not be in the second. So before the loop each variable that
+//! is assigned in it goes to bits, or is one of the values that it may have (`recur`), or is lost
+//! if it cannot; what a round changes besides is an error. A condition that takes computing is
+//! computed before the loop and at the end of each round, into a bit that the loop reads.
 
 use std::collections::{HashMap, HashSet};
 
@@ -118,7 +119,8 @@ impl Lowering<'_> {
         assigned(body).into_iter().filter_map(variable).collect()
     }
 
-    /// Plans a loop that goes on while a condition on bits holds, or until it is left; `None` is always.
+    /// Plans a loop that goes on while a condition on bits holds, or until it is left; `None` is
+    /// always.
     pub(super) fn repeat(
         &mut self,
         condition: Option<&Expr>,
@@ -139,8 +141,8 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Plans the loop, with the values that some numbers may have in it. Whether they may have others, and it is to be
-    /// planned again.
+    /// Plans the loop, with the values that some numbers may have in it. Whether they may have
+    /// others, and it is to be planned again.
     fn repeat_with(
         &mut self,
         numbers: &mut [Recurring],
@@ -153,7 +155,9 @@ impl Lowering<'_> {
             if numbers.iter().any(|number| number.id() == id) {
                 continue;
             }
-            if !matches!(self.variables[id].state, State::Bits { .. }) && self.spill(id, span)?.is_none() {
+            if !matches!(self.variables[id].state, State::Bits { .. })
+                && self.spill(id, span)?.is_none()
+            {
                 self.lose(id, span);
             }
             // In a later round it may be larger than in the first one.
@@ -221,7 +225,9 @@ impl Lowering<'_> {
             return Ok(true);
         }
         let differs = |(id, end): &&(usize, State)| {
-            self.variables.get(*id).is_some_and(|v| !matches!(v.state, State::Lost(_)) && v.state != *end)
+            self.variables
+                .get(*id)
+                .is_some_and(|v| !matches!(v.state, State::Lost(_)) && v.state != *end)
         };
         if let Some(&(id, _)) = changed.iter().find(differs) {
             return self.depends(id, self.place(span), "each round of this loop changes it");
@@ -238,7 +244,9 @@ impl Lowering<'_> {
             0 => {
                 let place = self.place(span);
                 let help = "give it a condition that a round can change, or a `break`";
-                return Err(self.report(Diagnostic::error(Problem::Endless).at(place, "").help(help)));
+                return Err(
+                    self.report(Diagnostic::error(Problem::Endless).at(place, "").help(help))
+                );
             }
             1 => conditions.remove(0),
             _ => Condition::All(conditions),

@@ -37,7 +37,10 @@ impl Lowering<'_> {
     }
 
     pub(super) fn text(&self, span: Span) -> &str {
-        self.sources.get(self.source as usize).and_then(|s| s.text.get(span.range())).unwrap_or_default()
+        self.sources
+            .get(self.source as usize)
+            .and_then(|s| s.text.get(span.range()))
+            .unwrap_or_default()
     }
 
     pub(super) fn name(&self, symbol: Symbol) -> String {

@@ -28,13 +28,25 @@ pub(super) enum Along {
 
 impl Lowering<'_> {
     /// `base[index, …]`
-    pub(super) fn indexed(&mut self, base: &Expr, index: &[Index], span: Span, scope: Scope) -> Lower<Value> {
+    pub(super) fn indexed(
+        &mut self,
+        base: &Expr,
+        index: &[Index],
+        span: Span,
+        scope: Scope,
+    ) -> Lower<Value> {
         let value = self.evaluate(base, scope)?;
         let name = self.text(base.span).to_owned();
         self.part(&value, index, &name, span)
     }
 
-    pub(super) fn part(&mut self, value: &Value, index: &[Index], name: &str, span: Span) -> Lower<Value> {
+    pub(super) fn part(
+        &mut self,
+        value: &Value,
+        index: &[Index],
+        name: &str,
+        span: Span,
+    ) -> Lower<Value> {
         let Some((first, rest)) = index.split_first() else { return Ok(value.clone()) };
         let size = self.axis(value, span)?;
         let along = self.along(first, size, name)?;
@@ -42,7 +54,8 @@ impl Lowering<'_> {
             Value::Array(items) => match along {
                 Along::One(at) => self.part(&items[at], rest, name, span),
                 Along::Many(places) => {
-                    let parts = places.into_iter().map(|at| self.part(&items[at], rest, name, span));
+                    let parts =
+                        places.into_iter().map(|at| self.part(&items[at], rest, name, span));
                     Ok(Value::Array(parts.collect::<Lower<_>>()?))
                 }
             },
@@ -62,9 +75,16 @@ impl Lowering<'_> {
     }
 
     /// The element at a place of the first axis of a value, if there is one.
-    pub(super) fn element(&mut self, value: &Value, given: i128, span: Span) -> Lower<Option<Value>> {
+    pub(super) fn element(
+        &mut self,
+        value: &Value,
+        given: i128,
+        span: Span,
+    ) -> Lower<Option<Value>> {
         let size = self.axis(value, span)?;
-        let Some(at) = position(given, size).and_then(|at| usize::try_from(at).ok()) else { return Ok(None) };
+        let Some(at) = position(given, size).and_then(|at| usize::try_from(at).ok()) else {
+            return Ok(None);
+        };
         Ok(match value {
             Value::Array(items) => items.get(at).cloned(),
             _ => in_bits(value).map(|(_, bits)| Value::Bits { width: 1, bits: bits >> at & 1 }),
@@ -124,7 +144,8 @@ impl Lowering<'_> {
         let given = self.integer(expr, "an index")?;
         match position(given, size).and_then(|at| usize::try_from(at).ok()) {
             Some(at) => Ok(at),
-            None => self.fail(Problem::IndexOutOfRange { name: name.to_owned(), given, size }, expr.span),
+            None => self
+                .fail(Problem::IndexOutOfRange { name: name.to_owned(), given, size }, expr.span),
         }
     }
 
@@ -165,7 +186,9 @@ impl Lowering<'_> {
         span: Span,
     ) -> Lower<()> {
         let value = match value {
-            Classical::Value(value) if !matches!(self.variables[id].state, State::Choice(_)) => value,
+            Classical::Value(value) if !matches!(self.variables[id].state, State::Choice(_)) => {
+                value
+            }
             value => return self.assign_part_of_choices(id, places, value, span),
         };
         let (mut whole, element) = (self.variable(id, span)?, self.variables[id].element());
@@ -232,7 +255,8 @@ impl Lowering<'_> {
             Value::Int(i, Some(ty)) if ty.sized && ty.bits == n => ty.bits_of(*i),
             Value::Int(i, _) if IntType::sized(n, true).holds(*i) => i.unsigned_abs(),
             other => {
-                let (given, expected) = (other.describe().to_owned(), format!("a bit string of {n}"));
+                let (given, expected) =
+                    (other.describe().to_owned(), format!("a bit string of {n}"));
                 return self.fail(Problem::WrongType { given, expected }, span);
             }
         };
@@ -244,7 +268,9 @@ impl Lowering<'_> {
             Value::Int(_, Some(ty)) => {
                 Value::Int(IntType { sized: true, ..*ty }.wrap(bits.cast_signed()), Some(*ty))
             }
-            Value::Turn(Turn::Bits { width, .. }) => Value::Turn(Turn::Bits { width: *width, bits }),
+            Value::Turn(Turn::Bits { width, .. }) => {
+                Value::Turn(Turn::Bits { width: *width, bits })
+            }
             Value::Bits { width, .. } => Value::Bits { width: *width, bits },
             other => other.clone(),
         })
@@ -258,7 +284,9 @@ fn in_bits(value: &Value) -> Option<(u32, u128)> {
         Value::Int(i, Some(ty)) if ty.sized => Some((ty.bits, ty.bits_of(*i))),
         // Qiskit writes an index of a literal for a number whose type it knows.
         Value::Int(i @ 0.., None) => Some((MAX_WIDTH, i.unsigned_abs())),
-        Value::Bits { width, bits } | Value::Turn(Turn::Bits { width, bits }) => Some((*width, *bits)),
+        Value::Bits { width, bits } | Value::Turn(Turn::Bits { width, bits }) => {
+            Some((*width, *bits))
+        }
         _ => None,
     }
 }

@@ -1,13 +1,15 @@
-//! Statements that need a number to be known which a measurement decides: one for each of its values.
+//! Statements that need a number to be known which a measurement decides: one for each of its
+//! values.
 //!
 //! ```text
 //! uint[2] k = c;                       if (k == 0) x q[0];
 //! x q[k];                              if (k == 1) x q[1];
 //!                                      …
 //! ```
-//! That is so for the indices of what a statement acts on, for modifiers and for the bounds of a `for`. Bits that are cast
-//! there, `x q[uint[2](c)];`, get a variable of their own first. What an expression reads at such an index is a `choice`. Where an index is out of range, or a qubit is taken twice, the statement is left
-//! out, with a warning: that value may never come.
+//! That is so for the indices of what a statement acts on, for modifiers and for the bounds of a
+//! `for`. Bits that are cast there, `x q[uint[2](c)];`, get a variable of their own first. What an
+//! expression reads at such an index is a `choice`. Where an index is out of range, or a qubit is
+//! taken twice, the statement is left out, with a warning: that value may never come.
 
 use super::{
     Lower, Lowering, Value,
@@ -22,8 +24,8 @@ use crate::{
     circuit::{Condition, Relation},
     qasm::{
         ast::{
-            Assignment, Base, BaseType, Declaration, Expr, ExprKind, Ident, Index, ModifierKind, Operand,
-            Select, Span, Stmt, StmtKind, Type,
+            Assignment, Base, BaseType, Declaration, Expr, ExprKind, Ident, Index, ModifierKind,
+            Operand, Select, Span, Stmt, StmtKind, Type,
         },
         diagnostic::{Diagnostic, Problem, Severity},
     },
@@ -48,7 +50,8 @@ impl Lowering<'_> {
                     | ModifierKind::Negctrl(Some(expr)) => self.integer_in_bits(expr),
                     _ => None,
                 });
-                let operands = || call.operands.iter().find_map(|operand| self.index_in_bits(operand));
+                let operands =
+                    || call.operands.iter().find_map(|operand| self.index_in_bits(operand));
                 modifiers
                     .or_else(operands)
                     .or_else(|| call.args.iter().find_map(|arg| self.qubits_by_bits(arg)))
@@ -57,19 +60,23 @@ impl Lowering<'_> {
                 let into = || operands.1.as_ref().and_then(|bits| self.index_in_bits(bits));
                 self.index_in_bits(&operands.0).or_else(into)
             }
-            StmtKind::Barrier(operands) => operands.iter().find_map(|operand| self.index_in_bits(operand)),
-            StmtKind::Delay(delay) => delay.1.iter().find_map(|operand| self.index_in_bits(operand)),
-            StmtKind::Reset(operand) => self.index_in_bits(operand),
-            StmtKind::Assign(assignment) => {
-                self.index_in_bits(&assignment.target).or_else(|| self.qubits_by_bits(&assignment.value))
+            StmtKind::Barrier(operands) => {
+                operands.iter().find_map(|operand| self.index_in_bits(operand))
             }
+            StmtKind::Delay(delay) => {
+                delay.1.iter().find_map(|operand| self.index_in_bits(operand))
+            }
+            StmtKind::Reset(operand) => self.index_in_bits(operand),
+            StmtKind::Assign(assignment) => self
+                .index_in_bits(&assignment.target)
+                .or_else(|| self.qubits_by_bits(&assignment.value)),
             StmtKind::For(f) => self.bounds_in_bits(&f.over),
             _ => None,
         }
     }
 
-    /// The assignment of a declaration whose value measures, or is computed from, qubits at an index that a measurement
-    /// decides: what it declares is known behind all of its cases.
+    /// The assignment of a declaration whose value measures, or is computed from, qubits at an
+    /// index that a measurement decides: what it declares is known behind all of its cases.
     pub(super) fn value_by_bits(&self, declaration: &Declaration, span: Span) -> Option<Stmt> {
         let value = declaration.value.as_ref()?;
         self.qubits_by_bits(value)?;
@@ -85,14 +92,16 @@ impl Lowering<'_> {
             ExprKind::Name(symbol) => match self.names.get(*symbol) {
                 Some(&Entry::Variable(id)) => {
                     let variable = &self.variables[id];
-                    let measured = matches!(variable.state, State::Bits { .. }) && variable.integer.is_some();
+                    let measured =
+                        matches!(variable.state, State::Bits { .. }) && variable.integer.is_some();
                     measured.then_some(Undecided::Variable(id, expr.span))
                 }
                 _ => None,
             },
             ExprKind::Unary(_, inner) => self.integer_in_bits(inner),
             ExprKind::Cast(ty, inner) => self.integer_in_bits(inner).or_else(|| {
-                let integer = matches!(ty.base, BaseType::Int | BaseType::Uint) && ty.dims.is_none();
+                let integer =
+                    matches!(ty.base, BaseType::Int | BaseType::Uint) && ty.dims.is_none();
                 let measured = || integer && self.may_depend(inner);
                 match self.casts.get(&self.place(expr.span)) {
                     Some(&id) => matches!(self.variables[id].state, State::Bits { .. })
@@ -103,7 +112,9 @@ impl Lowering<'_> {
             ExprKind::Index(inner, index) => self
                 .integer_in_bits(inner)
                 .or_else(|| index.iter().find_map(|index| self.bounds_in_bits(index))),
-            ExprKind::Power(operands) => operands.iter().find_map(|operand| self.integer_in_bits(operand)),
+            ExprKind::Power(operands) => {
+                operands.iter().find_map(|operand| self.integer_in_bits(operand))
+            }
             ExprKind::Chain(first, rest) => {
                 let rest = || rest.iter().find_map(|(_, right)| self.integer_in_bits(right));
                 self.integer_in_bits(first).or_else(rest)
@@ -137,13 +148,16 @@ impl Lowering<'_> {
         parts.iter().flat_map(|part| part.iter()).find_map(|index| self.bounds_in_bits(index))
     }
 
-    /// One in the indices of qubits within an expression: those of a measurement, or of an argument.
+    /// One in the indices of qubits within an expression: those of a measurement, or of an
+    /// argument.
     fn qubits_by_bits<'e>(&self, expr: &'e Expr) -> Option<Undecided<'e>> {
         match &expr.kind {
             ExprKind::Measure(operand) => self.index_in_bits(operand),
             ExprKind::Call(_, args) => args.iter().find_map(|arg| self.qubits_by_bits(arg)),
             ExprKind::Index(base, index) => match &base.kind {
-                ExprKind::Name(symbol) if matches!(self.names.get(*symbol), Some(Entry::Qubits(_))) => {
+                ExprKind::Name(symbol)
+                    if matches!(self.names.get(*symbol), Some(Entry::Qubits(_))) =>
+                {
                     index.iter().find_map(|index| self.bounds_in_bits(index))
                 }
                 _ => None,
@@ -183,8 +197,7 @@ impl Lowering<'_> {
         if bits.len() > MAX_BITS {
             let place = self.place(at);
             let problem = Problem::ManyValues { given: bits.len(), limit: MAX_BITS };
-            let help =
-                "give integers no more bits than they need, as in `uint[3]`, or choose with `if` or `switch`";
+            let help = "give integers no more bits than they need, as in `uint[3]`, or choose with `if` or `switch`";
             return Err(self.report(Diagnostic::error(problem).at(place, "").help(help)));
         }
         let shape = IntType::sized(u32::try_from(bits.len()).unwrap_or(1).max(1), !signed);
@@ -204,8 +217,12 @@ impl Lowering<'_> {
             let Truth::Open(condition) = holds else { continue };
             self.branches(condition, at, |lowering, otherwise| {
                 if !otherwise && result.is_ok() {
-                    result =
-                        lowering.with_value((id, at), Value::Int(value, ty.or(Some(INT))), statement, all);
+                    result = lowering.with_value(
+                        (id, at),
+                        Value::Int(value, ty.or(Some(INT))),
+                        statement,
+                        all,
+                    );
                 }
             })?;
             if result.is_err() || self.leaving.is_some() {
@@ -236,14 +253,20 @@ impl Lowering<'_> {
         self.set(id, known.clone());
         let (start, first) = (self.checkpoint(), self.diagnostics.len());
         let result = self.statement(statement, all);
-        let mut errors =
-            self.diagnostics.iter().skip(first).filter(|d| d.severity == Severity::Error).peekable();
+        let mut errors = self
+            .diagnostics
+            .iter()
+            .skip(first)
+            .filter(|d| d.severity == Severity::Error)
+            .peekable();
         let left_out = errors.peek().is_some() && errors.all(|d| is_of_value(&d.problem));
         let result = if left_out {
-            let problem = self.diagnostics.get(first).map(|d| d.message.clone()).unwrap_or_default();
+            let problem =
+                self.diagnostics.get(first).map(|d| d.message.clone()).unwrap_or_default();
             self.back_to(&start);
             let name = self.name_of(id);
-            let warning = Diagnostic::warning(Problem::LeftOut { name, value: shown, why: problem });
+            let warning =
+                Diagnostic::warning(Problem::LeftOut { name, value: shown, why: problem });
             self.warning(warning.at(self.place(at), ""));
             Ok(())
         } else {

@@ -9,9 +9,9 @@
 //! }
 //! ```
 //!
-//! What becomes of arguments stands in `arguments`. A result of bits goes straight to where the caller wants it; a known number
-//! is a value of the caller's expression; one that depends on a measurement goes to hidden bits. Recursion is fine while it
-//! ends.
+//! What becomes of arguments stands in `arguments`. A result of bits goes straight to where the
+//! caller wants it; a known number is a value of the caller's expression; one that depends on a
+//! measurement goes to hidden bits. Recursion is fine while it ends.
 
 use std::rc::Rc;
 
@@ -82,7 +82,8 @@ impl Lowering<'_> {
             let twice = Diagnostic::error(Problem::DeclaredTwice { name: self.name(name.symbol) });
             return Err(self.report(twice.at(place, "again here").at(before, "defined here")));
         }
-        for ty in subroutine.params.iter().map(|parameter| &parameter.ty).chain(&subroutine.result) {
+        for ty in subroutine.params.iter().map(|parameter| &parameter.ty).chain(&subroutine.result)
+        {
             self.check_width(ty).inspect_err(|_| self.gates.break_name(name.symbol))?;
         }
         self.gates.insert(name.symbol, GateEntry::Subroutine(self.subroutines.len(), place));
@@ -102,7 +103,8 @@ impl Lowering<'_> {
     pub(super) fn subroutine_to_come(&mut self, name: Ident) -> Lower<()> {
         let Some(&there) = self.to_come.get(&name.symbol) else { return Ok(()) };
         let here = self.place(name.span);
-        let error = Diagnostic::error(Problem::SubroutineBeforeDefinition { name: self.name(name.symbol) });
+        let error =
+            Diagnostic::error(Problem::SubroutineBeforeDefinition { name: self.name(name.symbol) });
         Err(self.report(error.at(here, "").at(there, "defined here")))
     }
 
@@ -167,7 +169,9 @@ impl Lowering<'_> {
         match state {
             Some(State::Known(value)) => return Ok(Given::Value(Classical::Value(value))),
             Some(State::Choice(choice)) => return Ok(Given::Value(Classical::Choice(choice))),
-            Some(_) if wanted.given => return self.fail(Problem::Depends { name: self.name(name) }, span),
+            Some(_) if wanted.given => {
+                return self.fail(Problem::Depends { name: self.name(name) }, span);
+            }
             _ => {}
         }
         match (wanted.ty, wanted.slot, wanted.value) {
@@ -254,7 +258,8 @@ impl Lowering<'_> {
     /// `return value;`
     pub(super) fn give_back(&mut self, value: Option<&Expr>, span: Span) -> Lower<()> {
         let Some(wanted) = self.results.last() else { return self.leave(Kind::Subroutine, span) };
-        let (ty, size, slot, outside) = (wanted.ty.clone(), wanted.size, wanted.slot.clone(), wanted.outside);
+        let (ty, size, slot, outside) =
+            (wanted.ty.clone(), wanted.size, wanted.slot.clone(), wanted.outside);
         let number = wanted.number;
         match (value, ty) {
             (None, None) => {}

@@ -81,7 +81,9 @@ impl Lowering<'_> {
     pub(super) fn truth(&mut self, value: Classical, span: Span) -> Lower<Truth> {
         let given = match value {
             Classical::Truth(condition) => return Ok(Truth::Open(condition)),
-            Classical::Word { bits, .. } | Classical::Turn(bits) => return Ok(Truth::Open(nonzero(bits))),
+            Classical::Word { bits, .. } | Classical::Turn(bits) => {
+                return Ok(Truth::Open(nonzero(bits)));
+            }
             Classical::Value(Value::Bool(holds)) => return Ok(Truth::Constant(holds)),
             Classical::Value(Value::Bits { bits, .. }) => return Ok(Truth::Constant(bits != 0)),
             Classical::Value(Value::Int(i, _)) => return Ok(Truth::Constant(i != 0)),
@@ -97,7 +99,9 @@ impl Lowering<'_> {
     pub(super) fn one_bit(&self, value: Classical) -> Result<Truth, Classical> {
         match value {
             Classical::Truth(condition) => Ok(Truth::Open(condition)),
-            Classical::Word { bits, signed: false, .. } if bits.len() == 1 => Ok(Truth::Open(nonzero(bits))),
+            Classical::Word { bits, signed: false, .. } if bits.len() == 1 => {
+                Ok(Truth::Open(nonzero(bits)))
+            }
             Classical::Value(Value::Bool(holds)) => Ok(Truth::Constant(holds)),
             Classical::Value(Value::Int(i @ 0..=1, _)) => Ok(Truth::Constant(i == 1)),
             Classical::Value(Value::Bits { width: 1, bits }) => Ok(Truth::Constant(bits == 1)),
@@ -161,6 +165,10 @@ pub(super) fn is_one(bit: u32) -> Truth {
 pub(super) fn nonzero(bits: Vec<u32>) -> Condition {
     match bits.as_slice() {
         &[bit] => Condition::Bit { bit, value: true },
-        _ => Condition::Compare { bits: bits.into(), relation: Relation::NotEqual, value: Box::new([]) },
+        _ => Condition::Compare {
+            bits: bits.into(),
+            relation: Relation::NotEqual,
+            value: Box::new([]),
+        },
     }
 }

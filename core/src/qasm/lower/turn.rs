@@ -8,10 +8,12 @@
 //! y *= 6;                  0
 //! ```
 //!
-//! Sums, differences and products with integers are angles again; an angle beside a number in a sum or comparison
-//! makes it one. In all other places an angle is its number of radians from 0 to below 2 pi.
+//! Sums, differences and products with integers are angles again; an angle beside a number in a sum
+//! or comparison makes it one. In all other places an angle is its number of radians from 0 to
+//! below 2 pi.
 //!
-//! An angle with an input in it is no such value: it is neither rounded nor wrapped, since nothing is known of it.
+//! An angle with an input in it is no such value: it is neither rounded nor wrapped, since nothing
+//! is known of it.
 
 #![deny(clippy::arithmetic_side_effects)]
 
@@ -48,7 +50,12 @@ impl Turn {
     pub(super) fn of(value: Value, width: Option<u32>) -> Result<Value, Value> {
         let angle = match &value {
             Value::Turn(Turn::Bits { width: from, bits }) => match width {
-                Some(to) => return Ok(Value::Turn(Turn::Bits { width: to, bits: resize(*bits, *from, to) })),
+                Some(to) => {
+                    return Ok(Value::Turn(Turn::Bits {
+                        width: to,
+                        bits: resize(*bits, *from, to),
+                    }));
+                }
                 None => Turn::Bits { width: *from, bits: *bits }.radians(),
             },
             Value::Turn(turn) => turn.radians(),
@@ -103,14 +110,21 @@ impl Turn {
 
     pub(super) fn negate(self) -> Turn {
         match self {
-            Turn::Bits { width, bits } => Turn::Bits { width, bits: bits.wrapping_neg() & mask(width) },
+            Turn::Bits { width, bits } => {
+                Turn::Bits { width, bits: bits.wrapping_neg() & mask(width) }
+            }
             Turn::Open(angle) => Turn::Open(within_turn(-angle)),
         }
     }
 }
 
 /// `left op right`, one of which is an angle.
-pub(super) fn operate(op: BinaryOp, left: Value, right: Value, version: Version) -> Result<Value, Problem> {
+pub(super) fn operate(
+    op: BinaryOp,
+    left: Value,
+    right: Value,
+    version: Version,
+) -> Result<Value, Problem> {
     use BinaryOp::*;
     match (op, &left, &right) {
         (Mul, Value::Turn(turn), Value::Int(k, _)) | (Mul, Value::Int(k, _), Value::Turn(turn)) => {
@@ -172,9 +186,9 @@ fn join(op: BinaryOp, a: &Turn, b: &Turn, version: Version) -> Result<Value, Pro
                 Add | Sub => open(binary(op, left, right, version)?),
                 Div => {
                     let ratio = binary(op, left, right, version)?;
-                    let whole = ratio
-                        .number()
-                        .map(|n| n.exact().map_or(n.value, |q| q.floor().to_f64().unwrap_or(n.value)));
+                    let whole = ratio.number().map(|n| {
+                        n.exact().map_or(n.value, |q| q.floor().to_f64().unwrap_or(n.value))
+                    });
                     let whole = whole.and_then(|n| n.floor().to_i128());
                     whole.map(Value::int).ok_or(Problem::NotFinite)
                 }
@@ -264,8 +278,11 @@ fn nearest(angle: &Angle, width: u32) -> u128 {
     if angle.radian_part() != 0.0 {
         let radians = angle.constant().unwrap_or_default();
         // The quotient of a large angle has no digits behind the point; sine and cosine have all.
-        let turns =
-            if radians.abs() < FAR { radians / TAU } else { radians.sin().atan2(radians.cos()) / TAU };
+        let turns = if radians.abs() < FAR {
+            radians / TAU
+        } else {
+            radians.sin().atan2(radians.cos()) / TAU
+        };
         let parts = (turns - turns.floor()) * 2f64.powf(f64::from(width));
         return parts.round_ties_even().to_u128().unwrap_or_default() & mask(width);
     }

@@ -6,12 +6,13 @@
 //! c <<= 1;
 //! phase(c) r;                     if (c[0]) phase(pi/4) r; if (c[1]) phase(pi/2) r; if (c[2]) phase(pi) r;
 //! ```
-//! They are added, subtracted, compared, shifted and multiplied by integers as unsigned integers of their bits. A rotation
-//! or a phase by one of them is the product of those by its bits, under modifiers too; for other gates it is a `choice`.
+//! They are added, subtracted, compared, shifted and multiplied by integers as unsigned integers of
+//! their bits. A rotation or a phase by one of them is the product of those by its bits, under
+//! modifiers too; for other gates it is a `choice`.
 
 use super::{
-    Item, Lower, Lowering, Value, call::PlannedCall, classical::Classical, integer::IntType, names::Entry,
-    turn::Turn, variables::State,
+    Item, Lower, Lowering, Value, call::PlannedCall, classical::Classical, integer::IntType,
+    names::Entry, turn::Turn, variables::State,
 };
 use crate::{
     circuit::Condition,
@@ -27,7 +28,8 @@ impl Lowering<'_> {
         match &expr.kind {
             ExprKind::Name(symbol) => match self.names.get(*symbol) {
                 Some(&Entry::Variable(id)) => {
-                    self.variables[id].is_angle() && matches!(self.variables[id].state, State::Bits { .. })
+                    self.variables[id].is_angle()
+                        && matches!(self.variables[id].state, State::Bits { .. })
                 }
                 _ => false,
             },
@@ -72,7 +74,8 @@ impl Lowering<'_> {
         })
     }
 
-    /// An operand beside an angle in bits: as an unsigned integer of as many. `None` if it is no angle nor a factor.
+    /// An operand beside an angle in bits: as an unsigned integer of as many. `None` if it is no
+    /// angle nor a factor.
     fn turn_as_integer(
         &mut self,
         op: BinaryOp,
@@ -89,10 +92,12 @@ impl Lowering<'_> {
             }
             Classical::Value(Value::Int(i, _)) if op == Mul => known(i),
             Classical::Value(Value::Int(i, _)) if op == Div && ty.holds(i) => known(i),
-            Classical::Value(value) if !matches!(op, Mul | Div) => match Turn::of(value, Some(ty.bits)) {
-                Ok(Value::Turn(Turn::Bits { bits, .. })) => known(bits.cast_signed()),
-                _ => None,
-            },
+            Classical::Value(value) if !matches!(op, Mul | Div) => {
+                match Turn::of(value, Some(ty.bits)) {
+                    Ok(Value::Turn(Turn::Bits { bits, .. })) => known(bits.cast_signed()),
+                    _ => None,
+                }
+            }
             _ => None,
         })
     }
@@ -105,7 +110,8 @@ impl Lowering<'_> {
             let turn = Turn::Bits { width, bits: 1 << at };
             let mut gate = gate.clone();
             gate.args = [self.check(Value::linear(turn.radians()), span)?].into();
-            let mut planned = Some(PlannedCall { gate, qubits: qubits.clone(), times, span, source });
+            let mut planned =
+                Some(PlannedCall { gate, qubits: qubits.clone(), times, span, source });
             self.add_count(u64::from(times), span);
             self.branches(Condition::Bit { bit, value: true }, span, |lowering, _| {
                 if let Some(planned) = planned.take() {

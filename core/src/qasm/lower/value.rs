@@ -8,8 +8,8 @@
 //! sin(theta)*2    Expr    a postfix table
 //! sin(0.2)        Number  computed once, in f64
 //! ```
-//! A [`Number`] carries its f64 and, while 62 bits hold it, the fraction that it is, else how far it may be from what is
-//! meant.
+//! A [`Number`] carries its f64 and, while 62 bits hold it, the fraction that it is, else how far
+//! it may be from what is meant.
 //!
 //! Errors have no place: whoever evaluates knows where it stands.
 
@@ -70,7 +70,8 @@ enum Form {
     Decimal,
     /// Computed from fractions.
     Fraction(Q),
-    /// Computed otherwise, or written with more digits than a float holds; with a bound of what it is off by.
+    /// Computed otherwise, or written with more digits than a float holds; with a bound of what it
+    /// is off by.
     Rounded(f64),
 }
 
@@ -100,7 +101,8 @@ impl Number {
 
     /// A decimal whose digits a float does not hold.
     pub(super) fn rounded_decimal(value: f64) -> Number {
-        // Half a unit of what is written, which has 16 digits at least, and half a unit of the float.
+        // Half a unit of what is written, which has 16 digits at least, and half a unit of the
+        // float.
         let off = 8.0 * UNIT * value.abs() + f64::MIN_POSITIVE;
         Number { value, form: Form::Rounded(off) }
     }
@@ -127,7 +129,9 @@ impl Number {
     /// The product with an integer.
     pub(super) fn times(self, k: i64) -> Number {
         let exact = self.exact().and_then(|q| q.checked_mul(&Q::from_integer(k))).and_then(fits);
-        Number::with(exact, || self.rounded().times(Rounded::decimal(k.to_f64().unwrap_or(f64::NAN))))
+        Number::with(exact, || {
+            self.rounded().times(Rounded::decimal(k.to_f64().unwrap_or(f64::NAN)))
+        })
     }
 
     /// The value, and how far it may be from the number that is meant.
@@ -218,7 +222,11 @@ fn short_decimal(value: f64) -> Option<Q> {
     let scale = exponent.parse::<i32>().ok()?.checked_sub(i32::try_from(fraction).ok()?)?;
     let digits: i64 = digits.parse().ok()?;
     let power = 10i64.checked_pow(scale.unsigned_abs())?;
-    fits(if scale < 0 { Q::new(digits, power) } else { Q::from_integer(digits.checked_mul(power)?) })
+    fits(if scale < 0 {
+        Q::new(digits, power)
+    } else {
+        Q::from_integer(digits.checked_mul(power)?)
+    })
 }
 
 impl Value {
@@ -282,7 +290,9 @@ impl Value {
     /// The real constant that this is, be it a multiple of pi.
     pub(super) fn constant(&self) -> Option<Number> {
         match self {
-            Value::Angle(a) if a.is_constant() => Some(Number::with(None, || Rounded::angle(a, &[]))),
+            Value::Angle(a) if a.is_constant() => {
+                Some(Number::with(None, || Rounded::angle(a, &[])))
+            }
             Value::Turn(turn) => Some(Number::with(None, || Rounded::angle(&turn.radians(), &[]))),
             other => other.number(),
         }
@@ -315,21 +325,33 @@ impl Value {
     }
 
     pub(super) fn is_real(&self) -> bool {
-        matches!(self, Value::Int(..) | Value::Number(_) | Value::Angle(_) | Value::Turn(_) | Value::Expr(_))
+        matches!(
+            self,
+            Value::Int(..) | Value::Number(_) | Value::Angle(_) | Value::Turn(_) | Value::Expr(_)
+        )
     }
 
     pub(super) fn negate(self) -> Result<Value, Problem> {
         match self {
-            Value::Int(i, None) => i.checked_neg().map(Value::int).ok_or_else(|| overflow("the negative")),
-            Value::Int(i, Some(ty)) => operate(BinaryOp::Sub, (0, Kind::Typed(ty)), (i, Kind::Typed(ty))),
-            Value::Number(n) => Ok(Value::Number(Number { value: -n.value, form: n.form.negate() })),
+            Value::Int(i, None) => {
+                i.checked_neg().map(Value::int).ok_or_else(|| overflow("the negative"))
+            }
+            Value::Int(i, Some(ty)) => {
+                operate(BinaryOp::Sub, (0, Kind::Typed(ty)), (i, Kind::Typed(ty)))
+            }
+            Value::Number(n) => {
+                Ok(Value::Number(Number { value: -n.value, form: n.form.negate() }))
+            }
             Value::Angle(a) => Value::linear(-a),
             Value::Turn(turn) => Ok(Value::Turn(turn.negate())),
             Value::Expr(e) => Ok(Value::Expr(e.negate())),
             Value::Complex(z) => Ok(Value::Complex(-z)),
             Value::Duration(duration) => Ok(Value::Duration(duration.negate())),
             Value::COMPLEX => Ok(self),
-            other => Err(Problem::Operands { operator: "-".to_owned(), given: other.describe().to_owned() }),
+            other => Err(Problem::Operands {
+                operator: "-".to_owned(),
+                given: other.describe().to_owned(),
+            }),
         }
     }
 }

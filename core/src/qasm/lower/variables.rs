@@ -13,9 +13,9 @@
 //! if (hits == 1) { x q[0]; }
 //! ```
 //!
-//! What is assigned under a condition on bits is known within that branch. Behind it, where the branches do
-//! not agree, a truth value or an integer goes to hidden bits, and any other number or an array becomes a `choice`; any other variable
-//! is lost, and reading it is an error.
+//! What is assigned under a condition on bits is known within that branch. Behind it, where the
+//! branches do not agree, a truth value or an integer goes to hidden bits, and any other number or
+//! an array becomes a `choice`; any other variable is lost, and reading it is an error.
 //!
 //! Invariant: `log[mark..]` has each variable once that has changed since the innermost open branch
 //! began, with its state at that beginning; variables declared in the branch itself are not in it.
@@ -23,8 +23,8 @@
 use std::rc::Rc;
 
 use super::{
-    Guard, Lower, Lowering, Picks, Stop, Value, choice::Choice, classical::Classical, integer::IntType,
-    names::Entry,
+    Guard, Lower, Lowering, Picks, Stop, Value, choice::Choice, classical::Classical,
+    integer::IntType, names::Entry,
 };
 use crate::qasm::{
     ast::{BaseType, Ident, Place, Span, Symbol, Type},
@@ -54,8 +54,8 @@ pub(super) struct Variable {
     pub(super) ty: Rc<Type>,
     /// The type of an integer.
     pub(super) integer: Option<IntType>,
-    /// How many bits hold it, if some do; and of how many its value is made, the last a sign if it has one. The others are
-    /// as that sign, or 0.
+    /// How many bits hold it, if some do; and of how many its value is made, the last a sign if it
+    /// has one. The others are as that sign, or 0.
     pub(super) n_bits: Option<u32>,
     pub(super) used: u32,
     pub(super) state: State,
@@ -74,9 +74,11 @@ impl Variable {
         self.ty.base == BaseType::Angle && !self.is_array()
     }
 
-    /// Whether it is a number that no bits hold, or an array: one of some values where it depends on a measurement.
+    /// Whether it is a number that no bits hold, or an array: one of some values where it depends
+    /// on a measurement.
     pub(super) fn chooses(&self) -> bool {
-        self.is_array() || matches!(self.ty.base, BaseType::Float | BaseType::Angle) && self.n_bits.is_none()
+        self.is_array()
+            || matches!(self.ty.base, BaseType::Float | BaseType::Angle) && self.n_bits.is_none()
     }
 
     /// Whether it has bits to be written to.
@@ -209,7 +211,9 @@ impl Lowering<'_> {
                 return self.fail(Problem::IntegerOverflow { what }, span);
             }
             // Of bits alone, be they those of another angle, an angle is made.
-            Classical::Word { ty: Some(_), .. } | Classical::Truth(_) if self.variables[id].is_angle() => {
+            Classical::Word { ty: Some(_), .. } | Classical::Truth(_)
+                if self.variables[id].is_angle() =>
+            {
                 let (given, expected) = ("an integer".to_owned(), "an angle".to_owned());
                 return self.fail(Problem::WrongType { given, expected }, span);
             }
@@ -220,7 +224,8 @@ impl Lowering<'_> {
             Classical::Turn(bits) | Classical::Word { bits, ty: None, .. }
                 if self.variables[id].is_angle() =>
             {
-                let (first, second) = (bits.len() as u64, u64::from(self.variables[id].n_bits.unwrap_or(0)));
+                let (first, second) =
+                    (bits.len() as u64, u64::from(self.variables[id].n_bits.unwrap_or(0)));
                 if first != second {
                     return self.fail(Problem::LengthMismatch { first, second }, span);
                 }
@@ -228,7 +233,9 @@ impl Lowering<'_> {
             }
             other => other,
         };
-        if matches!(self.variables[id].state, State::Bits { .. }) || !matches!(value, Classical::Value(_)) {
+        if matches!(self.variables[id].state, State::Bits { .. })
+            || !matches!(value, Classical::Value(_))
+        {
             self.use_digits_of(id, &value);
         }
         match (&self.variables[id].state, value) {
@@ -251,7 +258,11 @@ impl Lowering<'_> {
         else {
             return None;
         };
-        Some(Classical::Word { bits: bits.iter().take(*used as usize).collect(), signed: *signed, ty: *ty })
+        Some(Classical::Word {
+            bits: bits.iter().take(*used as usize).collect(),
+            signed: *signed,
+            ty: *ty,
+        })
     }
 
     pub(super) fn name_of(&self, id: usize) -> String {
@@ -287,7 +298,8 @@ impl Lowering<'_> {
 
     pub(super) fn depends<T>(&mut self, id: usize, place: Place, label: &str) -> Lower<T> {
         let name = self.name(self.variables[id].name);
-        let help = "a circuit has fixed gates: this must be known, and cannot depend on what is measured";
+        let help =
+            "a circuit has fixed gates: this must be known, and cannot depend on what is measured";
         Err(self.report(Diagnostic::error(Problem::Depends { name }).at(place, label).help(help)))
     }
 

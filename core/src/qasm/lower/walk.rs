@@ -2,7 +2,8 @@
 
 use crate::qasm::ast::{Base, Expr, ExprKind, PragmaKind, Stmt, StmtKind, Symbol};
 
-/// Calls `f` with every statement, those of blocks too, and with the names that are declared around it within.
+/// Calls `f` with every statement, those of blocks too, and with the names that are declared around
+/// it within.
 pub(super) fn walk<'s>(
     statements: &'s [Stmt],
     local: &mut Vec<Symbol>,
@@ -44,7 +45,9 @@ pub(super) fn assigned(body: &[Stmt]) -> Vec<Symbol> {
         let targets = match &statement.kind {
             StmtKind::Assign(assignment) => std::slice::from_ref(&assignment.target),
             StmtKind::Measure(operands) => operands.1.as_slice(),
-            StmtKind::Pragma(Some(pragma)) if pragma.kind == PragmaKind::Misread => &*pragma.operands,
+            StmtKind::Pragma(Some(pragma)) if pragma.kind == PragmaKind::Misread => {
+                &*pragma.operands
+            }
             _ => &[],
         };
         let written = targets.iter().filter_map(|target| match target.base {

@@ -1,17 +1,18 @@
 //! Arithmetic on integers that depend on measurements, in bits.
 //!
-//! A circuit has no numbers, so each bit of a result is a condition on bits, kept in a hidden one where it is needed
-//! again:
+//! A circuit has no numbers, so each bit of a result is a condition on bits, kept in a hidden one
+//! where it is needed again:
 //!
 //! ```text
 //! uint[2] n;  n + 1:      sum[0] = !n[0]         carry = n[0]
 //!                         sum[1] = n[1] ^ carry
 //! ```
 //!
-//! Results have the type that `integer` tells and wrap; of one with a sign no more bits are computed than it can need. But
-//! a register that is shifted, or taken together with a number bit by bit, is one again. A sum takes two bits for each of
-//! its own, a product or quotient of n bits n times as much. Quotients are rounded to 0. What is divided by a measured 0
-//! gives all ones, and itself as the rest.
+//! Results have the type that `integer` tells and wrap; of one with a sign no more bits are
+//! computed than it can need. But a register that is shifted, or taken together with a number bit
+//! by bit, is one again. A sum takes two bits for each of its own, a product or quotient of n bits
+//! n times as much. Quotients are rounded to 0. What is divided by a measured 0 gives all ones, and
+//! itself as the rest.
 
 use super::{
     Lower, Lowering, Picks, Value,
@@ -34,8 +35,8 @@ pub(super) const FUNCTIONS: &[&str] = &["popcount", "rotl", "rotr"];
 /// Digits of a number, least significant first.
 type Digits = Vec<Truth>;
 
-/// An operand: its digits, whether the last is a sign, and what it means for the type of the result. A known number has
-/// no more digits than it needs.
+/// An operand: its digits, whether the last is a sign, and what it means for the type of the
+/// result. A known number has no more digits than it needs.
 struct Operand {
     digits: Digits,
     signed: bool,
@@ -122,7 +123,8 @@ impl Lowering<'_> {
             Some(_) => IntType::sized(a.len(), true),
             None => Self::type_of(op, &a, &b),
         };
-        let width = ty.bits.min(if ty.unsigned { enough_unsigned(op, &a, &b) } else { enough(op, &a, &b) });
+        let width =
+            ty.bits.min(if ty.unsigned { enough_unsigned(op, &a, &b) } else { enough(op, &a, &b) });
         let width = width.max(1) as usize;
         let (x, y) = (a.to_width(width), b.to_width(width));
         let digits = match op {
@@ -134,18 +136,24 @@ impl Lowering<'_> {
                 if !b.digits.iter().any(|digit| matches!(digit, Truth::Constant(true))) {
                     let help = "where it is 0, the quotient is all ones and the remainder the dividend; ask before \
                                 with `if (…)`";
-                    let warning = Diagnostic::warning(Problem::MeasuredDivisor).at(self.place(span), "");
+                    let warning =
+                        Diagnostic::warning(Problem::MeasuredDivisor).at(self.place(span), "");
                     self.warning(warning.help(help));
                 }
                 let (quotient, rest) = self.divide(x, y, !ty.unsigned, span)?;
                 if op == Div { quotient } else { rest }
             }
             Shl | Shr if b.is_negative() => {
-                let (operator, given) = (op.text().to_owned(), "a negative number of places".to_owned());
+                let (operator, given) =
+                    (op.text().to_owned(), "a negative number of places".to_owned());
                 return self.fail(Problem::Operands { operator, given }, span);
             }
             Shl | Shr => {
-                let fill = if op == Shr && !ty.unsigned { x.last().cloned().unwrap_or(ZERO) } else { ZERO };
+                let fill = if op == Shr && !ty.unsigned {
+                    x.last().cloned().unwrap_or(ZERO)
+                } else {
+                    ZERO
+                };
                 self.shift(x, &b.digits, op == Shl, &fill, span)?
             }
             _ => self.digit_by_digit(op, x, y, span)?,
@@ -177,7 +185,12 @@ impl Lowering<'_> {
     }
 
     /// `popcount`, `rotl` or `rotr`, whose first argument may be measured.
-    pub(super) fn function_of_bits(&mut self, name: Ident, args: &[Expr], call: &Expr) -> Lower<Classical> {
+    pub(super) fn function_of_bits(
+        &mut self,
+        name: Ident,
+        args: &[Expr],
+        call: &Expr,
+    ) -> Lower<Classical> {
         let function = self.name(name.symbol);
         let mut values = Vec::with_capacity(args.len());
         for arg in args {
@@ -216,8 +229,8 @@ impl Lowering<'_> {
                 };
                 let operand = self.operand(BinaryOp::Shl, word, call.span)?;
                 // It may have fewer digits than its type.
-                let mut digits =
-                    operand.to_width(operand.ty().map_or(operand.digits.len(), |ty| ty.bits as usize));
+                let mut digits = operand
+                    .to_width(operand.ty().map_or(operand.digits.len(), |ty| ty.bits as usize));
                 let by = usize::try_from(by.rem_euclid(digits.len() as i128)).unwrap_or_default();
                 match function.as_str() {
                     "rotl" => digits.rotate_right(by),
@@ -277,7 +290,9 @@ impl Lowering<'_> {
     /// The digits of a number; an error if it is none.
     fn operand(&mut self, op: BinaryOp, value: Classical, span: Span) -> Lower<Operand> {
         let of = |number: u128, width: u32| -> Digits {
-            (0..width).map(|at| Truth::Constant(number.checked_shr(at).unwrap_or(0) & 1 == 1)).collect()
+            (0..width)
+                .map(|at| Truth::Constant(number.checked_shr(at).unwrap_or(0) & 1 == 1))
+                .collect()
         };
         let register = |digits: Digits| {
             let kind = Kind::Register(u32::try_from(digits.len()).unwrap_or(u32::MAX));
@@ -325,8 +340,14 @@ impl Lowering<'_> {
         ty.unwrap_or(INT)
     }
 
-    /// A number in bits: those that its digits are, new ones for the others. Without a type it is a register.
-    pub(super) fn word(&mut self, digits: Digits, ty: Option<IntType>, span: Span) -> Lower<Classical> {
+    /// A number in bits: those that its digits are, new ones for the others. Without a type it is a
+    /// register.
+    pub(super) fn word(
+        &mut self,
+        digits: Digits,
+        ty: Option<IntType>,
+        span: Span,
+    ) -> Lower<Classical> {
         let signed = ty.is_some_and(|ty| !ty.unsigned);
         let plain = |digit: &Truth| match digit {
             Truth::Open(Condition::Bit { bit, value: true }) => Some(*bit),
@@ -396,7 +417,8 @@ impl Lowering<'_> {
     }
 
     fn multiply(&mut self, a: Digits, b: Digits, span: Span) -> Lower<Digits> {
-        let known = |digits: &Digits| digits.iter().filter(|d| matches!(d, Truth::Constant(_))).count();
+        let known =
+            |digits: &Digits| digits.iter().filter(|d| matches!(d, Truth::Constant(_))).count();
         // Digits of the second that are 0 cost nothing.
         let (a, b) = if known(&a) > known(&b) { (b, a) } else { (a, b) };
         let width = a.len();
@@ -415,7 +437,13 @@ impl Lowering<'_> {
     }
 
     /// Quotient and rest.
-    fn divide(&mut self, a: Digits, b: Digits, signed: bool, span: Span) -> Lower<(Digits, Digits)> {
+    fn divide(
+        &mut self,
+        a: Digits,
+        b: Digits,
+        signed: bool,
+        span: Span,
+    ) -> Lower<(Digits, Digits)> {
         if !signed {
             return self.divide_unsigned(a, b, span);
         }
@@ -447,11 +475,21 @@ impl Lowering<'_> {
     }
 
     /// Shifted by a number, from which `fill` comes in.
-    fn shift(&mut self, digits: Digits, by: &[Truth], up: bool, fill: &Truth, span: Span) -> Lower<Digits> {
+    fn shift(
+        &mut self,
+        digits: Digits,
+        by: &[Truth],
+        up: bool,
+        fill: &Truth,
+        span: Span,
+    ) -> Lower<Digits> {
         let width = digits.len();
         let mut digits = digits;
         for (at, bit) in by.iter().enumerate() {
-            let far = 1usize.checked_shl(u32::try_from(at).unwrap_or(u32::MAX)).unwrap_or(width).min(width);
+            let far = 1usize
+                .checked_shl(u32::try_from(at).unwrap_or(u32::MAX))
+                .unwrap_or(width)
+                .min(width);
             let filler = std::iter::repeat_n(fill.clone(), far);
             let moved: Digits = if up {
                 filler.chain(digits.iter().take(width - far).cloned()).collect()
@@ -512,7 +550,8 @@ fn enough(op: BinaryOp, a: &Operand, b: &Operand) -> u32 {
 /// How many digits of a result without a sign can be other than 0.
 fn enough_unsigned(op: BinaryOp, a: &Operand, b: &Operand) -> u32 {
     use BinaryOp::*;
-    let negative = |operand: &Operand| operand.signed && (!operand.is_known() || operand.is_negative());
+    let negative =
+        |operand: &Operand| operand.signed && (!operand.is_known() || operand.is_negative());
     if negative(a) || negative(b) {
         return u32::MAX;
     }

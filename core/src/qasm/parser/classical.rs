@@ -5,8 +5,8 @@ use std::rc::Rc;
 use super::{Parse, Parser, Stop};
 use crate::qasm::{
     ast::{
-        BaseType, Case, Declaration, Expr, ForLoop, Ident, Index, Parameter, Span, StmtKind, Subroutine,
-        SwitchCase, Type, Word,
+        BaseType, Case, Declaration, Expr, ForLoop, Ident, Index, Parameter, Span, StmtKind,
+        Subroutine, SwitchCase, Type, Word,
     },
     diagnostic::{Label, Problem},
     lexer::{Kind, Sign},
@@ -50,7 +50,8 @@ impl Parser<'_> {
     pub(super) fn ty(&mut self) -> Parse<Type> {
         let (ty, rank) = self.type_of_any_sizes()?;
         if rank.is_some() {
-            let expected = "the sizes of an array; `#dim` is for parameters of subroutines".to_owned();
+            let expected =
+                "the sizes of an array; `#dim` is for parameters of subroutines".to_owned();
             self.error_at(Problem::Expected { expected, given: "`#dim`".to_owned() }, ty.span);
             return Err(Stop);
         }
@@ -134,7 +135,8 @@ impl Parser<'_> {
             Word::Extern => self.external(),
             Word::Return => {
                 self.bump();
-                let value = if self.is_sign(Sign::Semi) { None } else { Some(Box::new(self.expr()?)) };
+                let value =
+                    if self.is_sign(Sign::Semi) { None } else { Some(Box::new(self.expr()?)) };
                 self.semicolon()?;
                 Ok(StmtKind::Return(value))
             }
@@ -303,8 +305,8 @@ impl Parser<'_> {
         self.raw_block().map(|_| StmtKind::Defcal(name))
     }
 
-    /// Skips to the block of a calibration and over it: its text is in another language. Where it first plays a pulse or
-    /// captures one, if it does.
+    /// Skips to the block of a calibration and over it: its text is in another language. Where it
+    /// first plays a pulse or captures one, if it does.
     fn raw_block(&mut self) -> Parse<Option<Span>> {
         let start = self.last_end;
         let result = self.skip_block();

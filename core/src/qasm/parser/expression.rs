@@ -97,7 +97,8 @@ impl Parser<'_> {
 
     fn power(&mut self) -> Parse<Expr> {
         let base = self.postfix()?;
-        let is_power = self.is_sign(Sign::Power) || (!self.caret_is_xor() && self.is_sign(Sign::Caret));
+        let is_power =
+            self.is_sign(Sign::Power) || (!self.caret_is_xor() && self.is_sign(Sign::Caret));
         if !is_power {
             return Ok(base);
         }
@@ -139,7 +140,9 @@ impl Parser<'_> {
                 let text = self.text[span.range()].replace('_', "");
                 match (self.unit(span), text.parse()) {
                     (Some(unit), _) => unit,
-                    (None, Ok(value)) => ExprKind::Float { value, rounded: is_rounded(&text, value) },
+                    (None, Ok(value)) => {
+                        ExprKind::Float { value, rounded: is_rounded(&text, value) }
+                    }
                     (None, Err(_)) => {
                         self.error_at(Problem::BadNumber { given: text }, span);
                         return Err(Stop);
@@ -181,7 +184,8 @@ impl Parser<'_> {
                 self.bump();
                 let kind = ExprKind::Measure(Box::new(self.operand()?));
                 if self.is_sign(Sign::PlusPlus) {
-                    return self.expected("one register to measure; `let all = a ++ b;` makes one of two");
+                    return self
+                        .expected("one register to measure; `let all = a ++ b;` makes one of two");
                 }
                 return Ok(Expr { span: Span::new(name.span.start, self.last_end), kind });
             }
@@ -284,7 +288,8 @@ impl Parser<'_> {
         }
         self.bump();
         let second = self.range_part()?;
-        let (step, end) = if self.eat(Sign::Colon) { (second, self.range_part()?) } else { (None, second) };
+        let (step, end) =
+            if self.eat(Sign::Colon) { (second, self.range_part()?) } else { (None, second) };
         Ok(Index::Range { span: Span::new(first.start, self.last_end), start, step, end })
     }
 
@@ -294,7 +299,8 @@ impl Parser<'_> {
     }
 }
 
-/// Up to so many digits every decimal comes back from the nearest float, within the powers of ten of normal ones.
+/// Up to so many digits every decimal comes back from the nearest float, within the powers of ten
+/// of normal ones.
 const FAITHFUL_DIGITS: usize = 15;
 const FAITHFUL_POWERS: u64 = 290;
 
@@ -311,7 +317,8 @@ fn is_rounded(text: &str, value: f64) -> bool {
     }
 }
 
-/// The digits of a decimal without zeros at either end, and the power of ten of the last; `None` where that has no end.
+/// The digits of a decimal without zeros at either end, and the power of ten of the last; `None`
+/// where that has no end.
 fn digits_and_power(text: &str) -> Option<(String, i64)> {
     let (mantissa, power) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));

@@ -86,7 +86,8 @@ pub(super) fn expression(
         return Some(expr);
     }
     let given = parser.describe();
-    parser.error_here(Problem::Expected { expected: "the end of the expression".to_owned(), given });
+    parser
+        .error_here(Problem::Expected { expected: "the end of the expression".to_owned(), given });
     None
 }
 
@@ -100,7 +101,14 @@ fn guess(text: &str, names: &mut Interner) -> Version {
         match token.kind {
             Kind::End => break,
             Kind::Name(symbol) => match symbol.word() {
-                Some(Word::Qubit | Word::Input | Word::Ctrl | Word::Negctrl | Word::Const | Word::Bit) => {
+                Some(
+                    Word::Qubit
+                    | Word::Input
+                    | Word::Ctrl
+                    | Word::Negctrl
+                    | Word::Const
+                    | Word::Bit,
+                ) => {
                     return Version::V3;
                 }
                 Some(Word::Qreg | Word::Creg) => old = true,
@@ -256,7 +264,9 @@ impl<'a> Parser<'a> {
     /// The keyword that the current token is in this language.
     fn word(&self) -> Option<Word> {
         match self.token.kind {
-            Kind::Name(symbol) => symbol.word().filter(|w| self.version == Version::V3 || w.is_old()),
+            Kind::Name(symbol) => {
+                symbol.word().filter(|w| self.version == Version::V3 || w.is_old())
+            }
             _ => None,
         }
     }
@@ -296,15 +306,21 @@ impl<'a> Parser<'a> {
         let between = &self.text[self.last_end as usize..self.token.span.start as usize];
         let ends = matches!(self.token.kind, Kind::End | Kind::Sign(Sign::RBrace));
         if ends || between.contains('\n') {
-            let place = Place { source: self.source, span: Span::new(self.last_end, self.last_end) };
-            self.errors.push(Diagnostic::error(Problem::MissingSemicolon).at(place, "expected `;` here"));
+            let place =
+                Place { source: self.source, span: Span::new(self.last_end, self.last_end) };
+            self.errors
+                .push(Diagnostic::error(Problem::MissingSemicolon).at(place, "expected `;` here"));
             return Ok(());
         }
         self.expected("`;`")
     }
 
     /// What comes between commas, up to a closing sign that is left alone.
-    fn list<T>(&mut self, close: Sign, mut item: impl FnMut(&mut Self) -> Parse<T>) -> Parse<Box<[T]>> {
+    fn list<T>(
+        &mut self,
+        close: Sign,
+        mut item: impl FnMut(&mut Self) -> Parse<T>,
+    ) -> Parse<Box<[T]>> {
         let mut items = Vec::new();
         while !self.is_sign(close) {
             items.push(item(self)?);

@@ -3,8 +3,8 @@
 use super::{Parse, Parser};
 use crate::qasm::{
     ast::{
-        Base, Call, Expr, ExprKind, Ident, Index, Modifier, ModifierKind, Operand, Select, Span, StmtKind,
-        Word,
+        Base, Call, Expr, ExprKind, Ident, Index, Modifier, ModifierKind, Operand, Select, Span,
+        StmtKind, Word,
     },
     lexer::{Kind, Sign},
 };
@@ -42,7 +42,11 @@ impl Parser<'_> {
             None if parts.is_empty() => Select::All,
             None => Select::Parts(parts.into()),
         };
-        Ok(Operand { span: Span::new(name.span.start, self.last_end), base: Base::Name(name), select })
+        Ok(Operand {
+            span: Span::new(name.span.start, self.last_end),
+            base: Base::Name(name),
+            select,
+        })
     }
 
     /// `[2]`, as nearly all indices are. What turns out to be more is put into `parts`.

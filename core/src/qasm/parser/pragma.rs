@@ -1,4 +1,5 @@
-//! Pragmas that do something: noise and unitary matrices as Amazon Braket has them, and readings that may be wrong.
+//! Pragmas that do something: noise and unitary matrices as Amazon Braket has them, and readings
+//! that may be wrong.
 //!
 //! ```text
 //! #pragma braket noise depolarizing(p) q[0]
@@ -6,9 +7,9 @@
 //! #pragma ketgrad misread(0.01, 0.02) c[0]
 //! #pragma ketgrad misread(0, 0, 0.1, 0, 0, 0, 0, 0, 0, 0.1, 0, 0) c[0], c[1]
 //! ```
-//! A pragma is one token to the end of its line. What it says is read by a parser of that part of the
-//! text, so that numbers and operands are those of the language, with their places in the file. It goes no further
-//! than the line, and so does an error in it.
+//! A pragma is one token to the end of its line. What it says is read by a parser of that part of
+//! the text, so that numbers and operands are those of the language, with their places in the file.
+//! It goes no further than the line, and so does an error in it.
 
 use super::{Parse, Parser, Stop};
 use crate::qasm::{
@@ -23,7 +24,8 @@ impl Parser<'_> {
     pub(super) fn pragma(&mut self) -> StmtKind {
         let Span { start, end } = self.bump().span;
         let text = &self.text[..end as usize];
-        let Some((kind, rest)) = kind_of(&text[start as usize..]).filter(|_| self.version == Version::V3)
+        let Some((kind, rest)) =
+            kind_of(&text[start as usize..]).filter(|_| self.version == Version::V3)
         else {
             return StmtKind::Pragma(None);
         };
@@ -56,7 +58,8 @@ impl Parser<'_> {
 
     /// `name(args) operands`, which is all of the text.
     fn applied(&mut self, kind: PragmaKind) -> Parse<Pragma> {
-        let name = self.ident(if kind == PragmaKind::Noise { "the name of a channel" } else { "a name" })?;
+        let name =
+            self.ident(if kind == PragmaKind::Noise { "the name of a channel" } else { "a name" })?;
         let args = if self.eat(Sign::LParen) {
             let args = self.list(Sign::RParen, Self::argument)?;
             self.expect(Sign::RParen)?;

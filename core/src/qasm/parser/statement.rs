@@ -4,8 +4,8 @@ use super::{Parse, Parser, Stop};
 use crate::qasm::{
     Version,
     ast::{
-        Assignment, Base, BinaryOp, Conditional, Expr, ExprKind, GateDef, Ident, Operand, Select, Span, Stmt,
-        StmtKind, UnaryOp, Word,
+        Assignment, Base, BinaryOp, Conditional, Expr, ExprKind, GateDef, Ident, Operand, Select,
+        Span, Stmt, StmtKind, UnaryOp, Word,
     },
     diagnostic::Problem,
     lexer::{Kind, Sign},
@@ -27,7 +27,8 @@ impl Parser<'_> {
     fn hint_at_version(&mut self, first: Kind) {
         let modern = matches!(first, Kind::Name(s) if s.word().is_some_and(|w| !w.is_old()));
         if let (true, Some(error)) = (modern, self.errors.last_mut()) {
-            error.help = Some("this is OpenQASM 3, but the file says 2.0: change the first line".to_owned());
+            error.help =
+                Some("this is OpenQASM 3, but the file says 2.0: change the first line".to_owned());
         }
     }
 
@@ -84,7 +85,11 @@ impl Parser<'_> {
                 let name = self.ident("the name of a register")?;
                 let size = self.designator()?;
                 self.semicolon()?;
-                Ok(if word == Word::Qreg { StmtKind::Qreg(name, size) } else { StmtKind::Creg(name, size) })
+                Ok(if word == Word::Qreg {
+                    StmtKind::Qreg(name, size)
+                } else {
+                    StmtKind::Creg(name, size)
+                })
             }
             Word::Include => {
                 self.bump();

@@ -47,14 +47,17 @@ impl Body<'_> {
         let Some(builtin) = Builtin::by_name(&name.text) else {
             if Transform::by_name(&name.text).is_some() {
                 let given = format!("`{}` without a call", name.text);
-                let expected =
-                    format!("a call of the derivative, `{}(f)(x)` of a function f of the text", name.text);
+                let expected = format!(
+                    "a call of the derivative, `{}(f)(x)` of a function f of the text",
+                    name.text
+                );
                 return Err(error(span, TextErrorKind::Kind { given, expected, hint: "" }));
             }
             let functions = self.module.program.functions.values().map(|f| f.name.as_str());
             let primitives = self.module.program.primitives.values().map(|p| p.name.as_str());
             let known = functions.chain(primitives).chain(Builtin::names().map(|n: &str| n));
-            let nearest = own_name(&name.text).map(Into::into).or_else(|| nearest(&name.text, known));
+            let nearest =
+                own_name(&name.text).map(Into::into).or_else(|| nearest(&name.text, known));
             let (what, name) = ("function", name.text.clone());
             return Err(error(span, TextErrorKind::Unknown { what, name, nearest }));
         };
@@ -63,13 +66,15 @@ impl Body<'_> {
         let (given, spans) = self.operands(args, &hints)?;
         self.stage.b.set_position(span.at);
         self.stage.builtin(builtin, &given).map_err(|m| {
-            let element = args.get(m.operand).is_some_and(|a| matches!(a.kind, ExprKind::Index(..)));
+            let element =
+                args.get(m.operand).is_some_and(|a| matches!(a.kind, ExprKind::Index(..)));
             let hint = if element && m.expected.starts_with("an array") { ROW } else { m.hint };
             misfit(Misfit { hint, ..m }, &spans)
         })
     }
 
-    /// A call of a function or a primitive; with a complex argument, of the version for complex numbers where there is one.
+    /// A call of a function or a primitive; with a complex argument, of the version for complex
+    /// numbers where there is one.
     fn call_of(
         &mut self,
         name: &Name,
@@ -105,7 +110,12 @@ impl Body<'_> {
     }
 
     /// A call of a transform.
-    pub(super) fn apply(&mut self, transformed: &Transformed, args: &[Expr], span: Span) -> Lowered<Given> {
+    pub(super) fn apply(
+        &mut self,
+        transformed: &Transformed,
+        args: &[Expr],
+        span: Span,
+    ) -> Lowered<Given> {
         let id = self.module.transformed(transformed)?;
         let callee = Callee::function(id, &self.module.program.functions[id]);
         let on_complex = format!("{}{ON_COMPLEX}", self.module.program.functions[id].name);
@@ -123,8 +133,8 @@ impl Body<'_> {
         Some(Callee { params: p.params.clone(), result: p.result.clone(), op: Op::Primitive(id) })
     }
 
-    /// `Point { x: a, y: b }`, the fields in any order. Where a cotangent of the struct is asked for, those that have none are
-    /// missing.
+    /// `Point { x: a, y: b }`, the fields in any order. Where a cotangent of the struct is asked
+    /// for, those that have none are missing.
     pub(super) fn structure(
         &mut self,
         name: &Name,
@@ -145,7 +155,10 @@ impl Body<'_> {
         for (field, value) in fields {
             let Some(&k) = numbers.get(field.text.as_str()) else {
                 let (nearest, name) = (nearest(&field.text, names()), field.text.clone());
-                return Err(error(field.span, TextErrorKind::Unknown { what: "field", name, nearest }));
+                return Err(error(
+                    field.span,
+                    TextErrorKind::Unknown { what: "field", name, nearest },
+                ));
             };
             if values[k].is_some() {
                 let (what, name) = ("field", field.text.clone());

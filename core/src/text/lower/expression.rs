@@ -126,7 +126,8 @@ impl Body<'_> {
         items: impl IntoIterator<Item = &'e Expr>,
         hints: &[Option<Kind>],
     ) -> Lowered<(Vec<Given>, Vec<Span>)> {
-        let (mut given, mut spans) = (Vec::with_capacity(hints.len()), Vec::with_capacity(hints.len()));
+        let (mut given, mut spans) =
+            (Vec::with_capacity(hints.len()), Vec::with_capacity(hints.len()));
         for (item, hint) in items.into_iter().zip(hints) {
             given.push(self.expr(item, hint.as_ref())?);
             spans.push(item.span);
@@ -219,7 +220,8 @@ impl Body<'_> {
 
 /// An error about an index of `xs`, which may be an element where a matrix has two indices.
 pub(super) fn of_element(mut e: TextError, xs: &Expr) -> TextError {
-    if let (ExprKind::Index(..), TextErrorKind::Kind { expected, hint, .. }) = (&xs.kind, &mut e.kind)
+    if let (ExprKind::Index(..), TextErrorKind::Kind { expected, hint, .. }) =
+        (&xs.kind, &mut e.kind)
         && expected == "an array"
     {
         *hint = ": an element of a matrix is `a[i, j]`";
@@ -235,7 +237,8 @@ fn element(hint: Option<&Kind>) -> Option<Element> {
     }
 }
 
-/// The elements of `[[a, b], [c, d]]` in row-major order and their shape; what is not nested evenly is a list.
+/// The elements of `[[a, b], [c, d]]` in row-major order and their shape; what is not nested evenly
+/// is a list.
 fn nested(items: &[Expr]) -> (Vec<&Expr>, Vec<usize>) {
     let mut all: Vec<&Expr> = items.iter().collect();
     let mut shape = vec![items.len()];

@@ -45,7 +45,8 @@ pub(super) struct Body<'a> {
 }
 
 impl<'a> Body<'a> {
-    /// Lowers the body of a declared function. With errors, the result only has the right signature.
+    /// Lowers the body of a declared function. With errors, the result only has the right
+    /// signature.
     pub(super) fn lower(
         known: Known<'a>,
         module: &'a mut Module,
@@ -143,7 +144,8 @@ impl<'a> Body<'a> {
             (ExprKind::None, Some(kind)) => Ok(Some(self.stage.b.zero(&kind))),
             (_, Some(kind)) => self.expect(e, &kind).map(Some),
             (_, None) => {
-                let (given, expected) = ("a cotangent".into(), format!("`none`: {input} has no cotangent"));
+                let (given, expected) =
+                    ("a cotangent".into(), format!("`none`: {input} has no cotangent"));
                 Err(error(e.span, TextErrorKind::Kind { given, expected, hint: "" }))
             }
         }
@@ -185,7 +187,10 @@ impl<'a> Body<'a> {
             "pi" | "PI" | "π" => Some(std::f64::consts::PI.to_string()),
             _ => nearest(name, names),
         };
-        Err(error(span, TextErrorKind::Unknown { what: "variable", name: name.to_owned(), nearest }))
+        Err(error(
+            span,
+            TextErrorKind::Unknown { what: "variable", name: name.to_owned(), nearest },
+        ))
     }
 
     // Errors.

@@ -71,8 +71,12 @@ pub(super) fn structs(
             })
             .collect();
         let Ok(fields) = fields else { continue };
-        let kind = Kind::structure(&s.name.text, fields.into_iter().filter_map(|f| Some((f.name?, f.kind))));
-        let deep = (kind.depth() > MAX_KIND_DEPTH).then_some(("structs inside each other:", MAX_KIND_DEPTH));
+        let kind = Kind::structure(
+            &s.name.text,
+            fields.into_iter().filter_map(|f| Some((f.name?, f.kind))),
+        );
+        let deep = (kind.depth() > MAX_KIND_DEPTH)
+            .then_some(("structs inside each other:", MAX_KIND_DEPTH));
         let large = (kind.extent() > MAX_LEAVES).then_some(("numbers in a struct:", MAX_LEAVES));
         if let Some((what, limit)) = deep.or(large) {
             errors.push(error(s.name.span, TextErrorKind::TooDeep { what, limit }));
@@ -106,7 +110,12 @@ fn named<'a>(kind: &'a KindExpr, is: &dyn Fn(&str) -> bool) -> Option<&'a str> {
 }
 
 /// Complains about structs with fields of no kind, and those that hold themselves.
-fn unknown(items: &Items, names: &HashSet<&str>, known: &HashMap<String, Kind>, errors: &mut Vec<TextError>) {
+fn unknown(
+    items: &Items,
+    names: &HashSet<&str>,
+    known: &HashMap<String, Kind>,
+    errors: &mut Vec<TextError>,
+) {
     for s in items.structs.iter().filter(|s| !known.contains_key(&s.name.text)) {
         for kind in s.fields.iter().filter_map(|(_, k)| k.as_ref()) {
             if is_full(errors) {
@@ -118,7 +127,11 @@ fn unknown(items: &Items, names: &HashSet<&str>, known: &HashMap<String, Kind>, 
                     && itself(name)
                 {
                     let given = format!("`{name}` inside itself");
-                    e.kind = TextErrorKind::Kind { given, expected: "a kind of known size".into(), hint: "" };
+                    e.kind = TextErrorKind::Kind {
+                        given,
+                        expected: "a kind of known size".into(),
+                        hint: "",
+                    };
                 }
                 errors.push(e);
             }
@@ -126,19 +139,22 @@ fn unknown(items: &Items, names: &HashSet<&str>, known: &HashMap<String, Kind>, 
     }
 }
 
-/// The numbers of the fields of structs by their names, so that whoever reads one of thousands does not look at all.
+/// The numbers of the fields of structs by their names, so that whoever reads one of thousands does
+/// not look at all.
 pub(in crate::text) struct Fields(HashMap<String, HashMap<String, usize>>);
 
 impl Fields {
     pub(super) fn of(structs: &HashMap<String, Kind>) -> Fields {
         let numbers = |kind: &Kind| {
-            let names = kind.fields().iter().enumerate().filter_map(|(k, f)| Some((f.name.clone()?, k)));
+            let names =
+                kind.fields().iter().enumerate().filter_map(|(k, f)| Some((f.name.clone()?, k)));
             names.collect()
         };
         Fields(structs.iter().map(|(name, kind)| (name.clone(), numbers(kind))).collect())
     }
 
-    /// The number of a field. A struct of the same name may have others: a cotangent lacks those that have none.
+    /// The number of a field. A struct of the same name may have others: a cotangent lacks those
+    /// that have none.
     pub(in crate::text) fn number(&self, kind: &Kind, name: &str) -> Option<usize> {
         let is = |field: &Field| field.name.as_deref() == Some(name);
         let known = match kind {
@@ -187,7 +203,10 @@ pub(super) fn resolve(kind: &KindExpr, structs: &HashMap<String, Kind>) -> Resul
             }
             if kinds.iter().any(|kind| kind.depth() >= MAX_KIND_DEPTH) {
                 let what = "tuples inside each other:";
-                return Err(error(kind.span, TextErrorKind::TooDeep { what, limit: MAX_KIND_DEPTH }));
+                return Err(error(
+                    kind.span,
+                    TextErrorKind::TooDeep { what, limit: MAX_KIND_DEPTH },
+                ));
             }
             Kind::tuple(kinds)
         }

@@ -1,8 +1,9 @@
 //! Tree to IR.
 //!
-//! What the program means is decided by the [`Stage`](crate::staging::Stage); here names are looked up, and
-//! whatever does not fit is told with its place. Errors are collected: after one in a statement the next
-//! statement is read, and names that could not be defined are not complained about again.
+//! What the program means is decided by the [`Stage`](crate::staging::Stage); here names are looked
+//! up, and whatever does not fit is told with its place. Errors are collected: after one in a
+//! statement the next statement is read, and names that could not be defined are not complained
+//! about again.
 //!
 //! | file | holds |
 //! |---|---|
@@ -55,7 +56,11 @@ fn misfit(e: Misfit, places: &[Span]) -> TextError {
 }
 
 /// The program of a file.
-pub(super) fn lower(items: &Items, rules: &Rules, limits: &TextLimits) -> Result<Program, Errors<TextError>> {
+pub(super) fn lower(
+    items: &Items,
+    rules: &Rules,
+    limits: &TextLimits,
+) -> Result<Program, Errors<TextError>> {
     let mut errors = Vec::new();
     let structs = structs(items, limits, &mut errors);
     let mut program = rules.program().clone();
@@ -68,7 +73,8 @@ pub(super) fn lower(items: &Items, rules: &Rules, limits: &TextLimits) -> Result
     let ids = declare(items, &structs, &results, &mut program, &mut errors);
     Errors::none_in(std::mem::take(&mut errors))?;
     let known = Known { structs: &structs, fields: &fields };
-    let extent = |id: &FuncId| program.functions[*id].params.iter().map(|p| p.kind.extent()).sum::<usize>();
+    let extent =
+        |id: &FuncId| program.functions[*id].params.iter().map(|p| p.kind.extent()).sum::<usize>();
     let declared = ids.iter().map(extent).sum();
     let mut module = Module::new(program, rules.program().functions.len(), *limits, declared);
     for (f, &id) in items.functions.iter().zip(&ids) {
@@ -76,7 +82,8 @@ pub(super) fn lower(items: &Items, rules: &Rules, limits: &TextLimits) -> Result
             break;
         }
         let declared = module.program.functions[id].clone();
-        let body = Body::lower(known, &mut module, &mut errors, &declared, f.name.span, &f.body, None);
+        let body =
+            Body::lower(known, &mut module, &mut errors, &declared, f.name.span, &f.body, None);
         module.program.functions[id] = body;
         if f.is_rule {
             rule(f, id, &declared, &mut module, known, &mut errors);
@@ -98,7 +105,11 @@ fn duplicates(items: &Items, errors: &mut Vec<TextError>) {
             errors.push(error(f.name.span, TextErrorKind::Duplicate { what, name }));
         }
         let parts = [&f.pullback, &f.pushforward].into_iter().flatten();
-        let all = parts.map(|p| p.params.iter().collect()).chain([f.params.iter().map(|p| &p.0).collect()]);
+        let all = parts.map(|p| p.params.iter().collect()).chain([f
+            .params
+            .iter()
+            .map(|p| &p.0)
+            .collect()]);
         for params in all {
             let params: Vec<_> = params;
             let mut seen = HashSet::new();
@@ -156,7 +167,13 @@ fn rule(
     let pushforward: Vec<Kind> = inputs.iter().chain(&tangents).cloned().collect();
     let parts = [
         (&f.pullback, "pullback", pullback, Kind::tuple(tangents), Some(inputs.as_slice())),
-        (&f.pushforward, "pushforward", pushforward, result.tangent().unwrap_or(Kind::tuple([])), None),
+        (
+            &f.pushforward,
+            "pushforward",
+            pushforward,
+            result.tangent().unwrap_or(Kind::tuple([])),
+            None,
+        ),
     ];
     for (part, name, kinds, gives, bars) in parts {
         let Some(part) = part else { continue };

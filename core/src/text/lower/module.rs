@@ -28,9 +28,22 @@ pub(super) struct Module {
 }
 
 impl Module {
-    /// `registered`: how many functions were there before the text; `size`: of what was made before.
-    pub(super) fn new(program: Program, registered: usize, limits: TextLimits, size: usize) -> Module {
-        Module { program, registered, transforms: Transforms::default(), places: Vec::new(), limits, size }
+    /// `registered`: how many functions were there before the text; `size`: of what was made
+    /// before.
+    pub(super) fn new(
+        program: Program,
+        registered: usize,
+        limits: TextLimits,
+        size: usize,
+    ) -> Module {
+        Module {
+            program,
+            registered,
+            transforms: Transforms::default(),
+            places: Vec::new(),
+            limits,
+            size,
+        }
     }
 
     /// The function that `grad(f)` is.
@@ -50,7 +63,8 @@ impl Module {
         match self.transforms.define(&mut self.program) {
             Ok(()) => Ok(self.program),
             Err((at, e)) => {
-                let span = self.places.iter().find(|span| span.at == at).copied().unwrap_or_default();
+                let span =
+                    self.places.iter().find(|span| span.at == at).copied().unwrap_or_default();
                 Err(error(span, told(e)))
             }
         }
@@ -85,5 +99,9 @@ fn unknown(name: &str, program: &Program) -> TextErrorKind {
         return TextErrorKind::Kind { given, expected, hint: ": let one call it" };
     }
     let known = program.functions.values().map(|f| f.name.as_str()).filter(|n| !n.contains('.'));
-    TextErrorKind::Unknown { what: "function", name: name.to_owned(), nearest: nearest(name, known) }
+    TextErrorKind::Unknown {
+        what: "function",
+        name: name.to_owned(),
+        nearest: nearest(name, known),
+    }
 }

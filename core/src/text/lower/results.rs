@@ -1,4 +1,5 @@
-//! The kinds that the functions of a file return: written, or found by [inference](super::super::infer).
+//! The kinds that the functions of a file return: written, or found by
+//! [inference](super::super::infer).
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -53,10 +54,12 @@ pub(super) fn results(
     // What is registered goes over arrays, where it takes numbers and gives one.
     let mut elementwise: HashMap<String, Kind> = HashMap::new();
     for (f, params) in program.functions.values().map(|f| (f, &params[&f.name])) {
-        elementwise.extend(elementwise_result(params, &f.result).map(|kind| (f.name.clone(), kind)));
+        elementwise
+            .extend(elementwise_result(params, &f.result).map(|kind| (f.name.clone(), kind)));
     }
     for p in program.primitives.values() {
-        elementwise.extend(elementwise_result(&p.params, &p.result).map(|kind| (p.name.clone(), kind)));
+        elementwise
+            .extend(elementwise_result(&p.params, &p.result).map(|kind| (p.name.clone(), kind)));
     }
     for f in &items.functions {
         elementwise.remove(&f.name.text);
@@ -64,8 +67,8 @@ pub(super) fn results(
         // What is wrong with a kind is told elsewhere.
         params.insert(f.name.text.clone(), all.map(|kind| kind.unwrap_or(Kind::Real)).collect());
     }
-    // Backwards every other time, so that a chain of calls is settled at once in either direction. After the first time only
-    // those are looked at again that call what is known better now.
+    // Backwards every other time, so that a chain of calls is settled at once in either direction.
+    // After the first time only those are looked at again that call what is known better now.
     let open: Vec<_> = items.functions.iter().filter(|f| f.result.is_none()).collect();
     let mut callers: HashMap<String, HashSet<usize>> = HashMap::new();
     let mut now: BTreeSet<usize> = (0..open.len()).collect();

@@ -52,7 +52,8 @@ impl Body<'_> {
                     ExprKind::Bool(true) => None,
                     _ => Some(self.condition(condition)),
                 };
-                let inside = self.stage.enter_loop(head, c).map_err(|e| misfit(e, &[condition.span]))?;
+                let inside =
+                    self.stage.enter_loop(head, c).map_err(|e| misfit(e, &[condition.span]))?;
                 self.scope(body);
                 self.stage.end_loop(inside);
                 Ok(())
@@ -62,7 +63,8 @@ impl Body<'_> {
                 let from = self.expr(from, Some(&Kind::Int))?;
                 let to = self.expr(to, Some(&Kind::Int))?;
                 self.stage.b.set_position(s.span.at);
-                let counter = self.stage.begin_for(from, to, *inclusive).map_err(|e| misfit(e, &spans))?;
+                let counter =
+                    self.stage.begin_for(from, to, *inclusive).map_err(|e| misfit(e, &spans))?;
                 self.scoped(|l| {
                     l.bind(&variable.text, counter.value, false);
                     l.scope(body);
@@ -80,7 +82,8 @@ impl Body<'_> {
             }
             StatementKind::Return(value) => {
                 let name = self.stage.b.function().name.clone();
-                let value = value.as_ref().ok_or_else(|| error(s.span, TextErrorKind::NoValue { name }))?;
+                let value =
+                    value.as_ref().ok_or_else(|| error(s.span, TextErrorKind::NoValue { name }))?;
                 if let Some(v) = self.result_value(value)? {
                     self.stage.b.ret(v);
                 }
@@ -110,7 +113,9 @@ impl Body<'_> {
                     return Err(misfit(Misfit::new(kind, expected), &[value.span]));
                 }
                 let mut seen = HashSet::new();
-                if let Some((again, _)) = names.iter().find(|(n, _)| n.text != "_" && !seen.insert(&n.text)) {
+                if let Some((again, _)) =
+                    names.iter().find(|(n, _)| n.text != "_" && !seen.insert(&n.text))
+                {
                     let (what, name) = ("variable", again.text.clone());
                     return Err(error(again.span, TextErrorKind::Duplicate { what, name }));
                 }
@@ -123,7 +128,8 @@ impl Body<'_> {
         Ok(())
     }
 
-    /// A condition. One that is wrong counts as false, so that what depends on it is read all the same.
+    /// A condition. One that is wrong counts as false, so that what depends on it is read all the
+    /// same.
     pub(super) fn condition(&mut self, e: &Expr) -> Given {
         let condition = self.expect(e, &Kind::Bool);
         self.stage.b.set_position(e.span.at);
@@ -171,8 +177,15 @@ impl Body<'_> {
                 ExprKind::Index(..) | ExprKind::Element(..) => match &kind {
                     Kind::Array(e) => e.kind(),
                     _ => {
-                        let of = if let ExprKind::Index(of, _) = &place.kind { of.as_ref() } else { place };
-                        return Err(of_element(misfit(Misfit::new(&kind, "an array"), &[place.span]), of));
+                        let of = if let ExprKind::Index(of, _) = &place.kind {
+                            of.as_ref()
+                        } else {
+                            place
+                        };
+                        return Err(of_element(
+                            misfit(Misfit::new(&kind, "an array"), &[place.span]),
+                            of,
+                        ));
                     }
                 },
                 _ => kind.fields()[self.field_number(&kind, place)?].kind.clone(),
@@ -187,7 +200,9 @@ impl Body<'_> {
                 ExprKind::Index(_, index) => {
                     let i = self.expr(index, Some(&Kind::Int))?;
                     self.stage.b.set_position(part.span.at);
-                    self.stage.into_element(&mut place, i).map_err(|e| misfit(e, &[part.span, index.span]))
+                    self.stage
+                        .into_element(&mut place, i)
+                        .map_err(|e| misfit(e, &[part.span, index.span]))
                 }
                 ExprKind::Element(_, indices) => {
                     let kinds = vec![Some(Kind::Int); indices.len()];

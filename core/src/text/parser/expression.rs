@@ -10,7 +10,8 @@ use super::super::{
 use super::{Parsed, Parser};
 
 /// What stands behind `f::`.
-const TRANSFORMS: &str = "`grad`, `value_and_grad`, `jvp`, `vjp`, `hessian` or `matrix_function` behind `::`";
+const TRANSFORMS: &str =
+    "`grad`, `value_and_grad`, `jvp`, `vjp`, `hessian` or `matrix_function` behind `::`";
 
 /// The function that `grad(f)` or `jvp(grad(f))` is, where it is called.
 fn transformed(e: &Expr) -> Option<Transformed> {
@@ -159,14 +160,18 @@ impl Parser {
                 let span = e.span;
                 let kind = match index.kind {
                     // `xs[(i, j)]`, as Rust has it.
-                    ExprKind::Tuple(indices) if indices.len() > 1 => ExprKind::Element(Box::new(e), indices),
+                    ExprKind::Tuple(indices) if indices.len() > 1 => {
+                        ExprKind::Element(Box::new(e), indices)
+                    }
                     _ => ExprKind::Index(Box::new(e), Box::new(index)),
                 };
                 e = Expr { span, kind };
             } else if self.eat(".") {
                 if let Token::Int(k) = *self.peek() {
                     let span = self.next().1;
-                    let Ok(k) = usize::try_from(k) else { return self.unexpected("the number of a field") };
+                    let Ok(k) = usize::try_from(k) else {
+                        return self.unexpected("the number of a field");
+                    };
                     e = Expr { span, kind: ExprKind::TupleField(Box::new(e), k) };
                     continue;
                 }
@@ -278,7 +283,9 @@ impl Parser {
         let (mut transforms, span) = (Vec::new(), function.span);
         while self.eat("::") {
             let Token::Name(name) = self.peek() else { return self.unexpected(TRANSFORMS) };
-            let Some(transform) = Transform::by_name(name) else { return self.unexpected(TRANSFORMS) };
+            let Some(transform) = Transform::by_name(name) else {
+                return self.unexpected(TRANSFORMS);
+            };
             self.next();
             transforms.push(transform);
         }

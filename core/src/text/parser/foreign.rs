@@ -4,8 +4,14 @@ use crate::staging::Builtin;
 
 use super::super::lexer::Token;
 
-/// What should stand in place of `token`, where that is known better than by `expected`, which is what the grammar says.
-pub(super) fn advice(before: &Token, token: &Token, after: &Token, expected: &str) -> Option<&'static str> {
+/// What should stand in place of `token`, where that is known better than by `expected`, which is
+/// what the grammar says.
+pub(super) fn advice(
+    before: &Token,
+    token: &Token,
+    after: &Token,
+    expected: &str,
+) -> Option<&'static str> {
     use Token::{Int, Mark, Name, Real};
     let value = expected == "an expression";
     let word = |token: &Token| match token {
@@ -19,7 +25,9 @@ pub(super) fn advice(before: &Token, token: &Token, after: &Token, expected: &st
         (Mark("<"), Mark("<"), _) | (Mark(">"), Mark(">"), _) => {
             "an expression: ints are not shifted, multiply or divide"
         }
-        (_, Mark("#"), _) | (_, Mark("/"), Mark("*")) if value => "an expression: comments start with `//`",
+        (_, Mark("#"), _) | (_, Mark("/"), Mark("*")) if value => {
+            "an expression: comments start with `//`"
+        }
         (_, Mark("/"), Mark("*")) if expected.starts_with("`fn`") => {
             "`fn`, `struct` or `rule`: comments start with `//`"
         }
@@ -44,7 +52,9 @@ pub(super) fn advice(before: &Token, token: &Token, after: &Token, expected: &st
             "a variable: take a tuple in a tuple apart with another `let`"
         }
         (_, Mark("="), _) if expected == "`)`" => "`)`: parameters have no values of their own",
-        (Name(_), Mark("!"), _) => "an operator or an end: there are no macros, and an array is `[a, b]`",
+        (Name(_), Mark("!"), _) => {
+            "an operator or an end: there are no macros, and an array is `[a, b]`"
+        }
         (Int(_) | Real(_), Name(unit), _) if ["i", "j", "im"].contains(&unit.as_str()) => {
             "an operator: an imaginary number is `complex(0.0, 2.0)`"
         }
@@ -58,18 +68,25 @@ pub(super) fn advice(before: &Token, token: &Token, after: &Token, expected: &st
             ("match", _) => "`if … { … } else if … { … } else { … }`: there is no `match`",
             (_, "loop") => "`while true { … }`: there is no `loop`",
             (_, "as") => "`real(n)` of an int or `complex(a, b)`: there is no `as`",
-            (_, "fn") if value => "an expression: functions stand beside each other, not in each other",
+            (_, "fn") if value => {
+                "an expression: functions stand beside each other, not in each other"
+            }
             (_, "mut") if expected == "the name of a parameter" => {
                 "the name of a parameter: to change it, write `let mut x = x;` in the body"
             }
             (_, "const" | "static") if expected.starts_with("`fn`") => {
                 "`fn`, `struct` or `rule`: a constant is a function without parameters, `fn g() { 9.81 }`"
             }
-            (_, "impl") => "`fn`, `struct` or `rule`: a function of a struct takes it as a parameter",
+            (_, "impl") => {
+                "`fn`, `struct` or `rule`: a function of a struct takes it as a parameter"
+            }
             (_, "def" | "function" | "pub" | "let") if expected.starts_with("`fn`") => {
                 "`fn`, `struct` or `rule`: a function is `fn f(x) { … }`"
             }
-            (name, _) if matches!(token, Name(_) | Int(_) | Real(_)) && Builtin::by_name(name).is_some() => {
+            (name, _)
+                if matches!(token, Name(_) | Int(_) | Real(_))
+                    && Builtin::by_name(name).is_some() =>
+            {
                 "`(`: a function takes its operands in parentheses, `sin(x)`"
             }
             _ => return None,

@@ -40,7 +40,15 @@ impl Parser {
                 break;
             }
         }
-        items.functions.push(Function { name, params, result, body, is_rule, pullback, pushforward });
+        items.functions.push(Function {
+            name,
+            params,
+            result,
+            body,
+            is_rule,
+            pullback,
+            pushforward,
+        });
         Ok(())
     }
 
@@ -50,7 +58,9 @@ impl Parser {
         let params = self.list(")", |p| {
             let name = p.name("the name of a parameter")?;
             if p.is(":") {
-                return p.unexpected("`,` or `)` (here the parameters have the kinds that the rule says)");
+                return p.unexpected(
+                    "`,` or `)` (here the parameters have the kinds that the rule says)",
+                );
             }
             Ok(name)
         })?;

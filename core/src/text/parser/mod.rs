@@ -1,7 +1,8 @@
 //! Tokens to tree, by recursive descent.
 //!
-//! Ranks from loosest to tightest: `||`, `&&`, comparisons (not chained), `+ -`, `* / %`, unary `- !`, postfix.
-//! After an error the parser goes on at the next item, so each item reports its first error.
+//! Ranks from loosest to tightest: `||`, `&&`, comparisons (not chained), `+ -`, `* / %`, unary
+//! `- !`, postfix. After an error the parser goes on at the next item, so each item reports its
+//! first error.
 //!
 //! | file | reads |
 //! |---|---|
@@ -34,7 +35,8 @@ const MAX_DEPTH: usize = if cfg!(target_arch = "wasm32") { 64 } else { 1000 };
 const MAX_HEIGHT: usize = MAX_DEPTH + 100;
 
 pub(super) fn parse(source: &str, limits: &TextLimits) -> Result<Items, Errors<TextError>> {
-    let mut p = Parser { tokens: lex(source, limits)?, place: 0, depth: 0, height: 0, plain: false };
+    let mut p =
+        Parser { tokens: lex(source, limits)?, place: 0, depth: 0, height: 0, plain: false };
     let mut items = Items::default();
     let mut errors = Vec::new();
     while *p.peek() != Token::End && !is_full(&mut errors) {
@@ -94,7 +96,8 @@ impl Parser {
         let given = self.peek().describe();
         let before = self.place.checked_sub(1).map_or(&Token::End, |k| &self.tokens[k].0);
         let after = self.tokens.get(self.place + 1).map_or(&Token::End, |t| &t.0);
-        let expected = foreign::advice(before, self.peek(), after, expected).unwrap_or(expected).to_owned();
+        let expected =
+            foreign::advice(before, self.peek(), after, expected).unwrap_or(expected).to_owned();
         Err(error(self.span(), TextErrorKind::Unexpected { given, expected }))
     }
     fn expect(&mut self, mark: &str) -> Parsed<Span> {
@@ -156,7 +159,11 @@ impl Parser {
     }
 
     /// `item, item, …` up to the closing mark.
-    fn list<T>(&mut self, close: &str, mut item: impl FnMut(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
+    fn list<T>(
+        &mut self,
+        close: &str,
+        mut item: impl FnMut(&mut Self) -> Parsed<T>,
+    ) -> Parsed<Vec<T>> {
         let mut items = Vec::new();
         while !self.eat(close) {
             items.push(item(self)?);

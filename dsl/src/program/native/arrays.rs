@@ -1,5 +1,5 @@
-//! Functions of arrays on native values. What does not fit panics with the operation and the shapes, as an index beyond the
-//! end does.
+//! Functions of arrays on native values. What does not fit panics with the operation and the
+//! shapes, as an index beyond the end does.
 
 use std::sync::Arc;
 
@@ -103,7 +103,8 @@ pub(super) fn rows<E: Element>(row: Arr<E>, n: i64) -> Arr<E> {
     E::array(call("take", &[row, list(fill(0, n))]))
 }
 
-/// An array of numbers of the kind `S`, where a function takes one: by value, by reference, or written out.
+/// An array of numbers of the kind `S`, where a function takes one: by value, by reference, or
+/// written out.
 pub trait Numbers<S: Number> {
     /// Its elements.
     type Element: Element<Number = S>;
@@ -129,7 +130,8 @@ impl<S: Number, X: Entry<S>, const M: usize> Numbers<S> for [X; M] {
     }
 }
 
-/// What an array of numbers of the kind `S` is written out of, where one is asked for: int literals are real there.
+/// What an array of numbers of the kind `S` is written out of, where one is asked for: int literals
+/// are real there.
 pub trait Entry<S: Number>: Sized {
     /// What the array is of.
     type Element: Element<Number = S>;
@@ -166,7 +168,8 @@ impl<S: Number, X: Entry<S>, const M: usize> Entry<S> for [X; M] {
     }
 }
 
-// The staged body refuses these; here they pass, so that what is wrong is told once. They never run.
+// The staged body refuses these; here they pass, so that what is wrong is told once. They never
+// run.
 macro_rules! refused {
     ($($X:ty)*) => {$(
         impl<S: Number> Numbers<S> for $X {
@@ -449,7 +452,8 @@ macro_rules! functions {
 }
 for_each_array_function!(functions);
 
-/// `einsum` has its labels written out in the language: here they are values, which `contract` takes as one list.
+/// `einsum` has its labels written out in the language: here they are values, which `contract`
+/// takes as one list.
 #[track_caller]
 fn by_labels<S: Number>(name: &'static str, args: &[Value<S>]) -> Value<S> {
     if name != "einsum" {

@@ -1,5 +1,6 @@
-//! Functions of the language on values: each is compiled once for the kinds of its operands and run by the executor, so
-//! the native function does what the IR does, to the last bit, and is not written twice.
+//! Functions of the language on values: each is compiled once for the kinds of its operands and run
+//! by the executor, so the native function does what the IR does, to the last bit, and is not
+//! written twice.
 
 use std::{cell::RefCell, collections::HashMap, rc::Rc};
 
@@ -29,8 +30,8 @@ thread_local! {
     static COMPILED: RefCell<Compiled> = RefCell::default();
 }
 
-/// The function of the language with that name. Where it has no value, for shapes that do not fit as a rule, it panics at
-/// the caller, as an index beyond the end does.
+/// The function of the language with that name. Where it has no value, for shapes that do not fit
+/// as a rule, it panics at the caller, as an index beyond the end does.
 #[track_caller]
 pub(super) fn call<S: Number>(name: &'static str, args: &[Value<S>]) -> Value<S> {
     match run(name, args) {
@@ -60,8 +61,11 @@ fn run<S: Number>(name: &'static str, args: &[Value<S>]) -> Result<Value<S>, Str
 
 fn compile(name: &'static str, kinds: &[Kind]) -> Result<Bytecode, String> {
     let builtin = Builtin::by_name(name).ok_or_else(|| format!("there is no function `{name}`"))?;
-    let params: Vec<Param> =
-        kinds.iter().enumerate().map(|(k, kind)| Param::new(format!("x{k}"), kind.clone())).collect();
+    let params: Vec<Param> = kinds
+        .iter()
+        .enumerate()
+        .map(|(k, kind)| Param::new(format!("x{k}"), kind.clone()))
+        .collect();
     let mut stage = Stage::new(name, params, Kind::Real);
     let args: Vec<Given> = stage.b.params().iter().map(|&v| Given::Value(v)).collect();
     let wrong = |e| format!("`{name}`: {e}");
@@ -80,7 +84,8 @@ thread_local! {
     static TRANSFORMED: RefCell<Transformed> = RefCell::default();
 }
 
-/// A transform of a function of a `program!`, which gives a `K`: made by the engines of the IR for the first call.
+/// A transform of a function of a `program!`, which gives a `K`: made by the engines of the IR for
+/// the first call.
 #[track_caller]
 pub fn transform<S: Number, K: Shape>(
     origin: &Origin,

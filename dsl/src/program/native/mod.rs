@@ -1,15 +1,16 @@
 //! The values that the native body of a `program!` computes with.
 //!
-//! A real number is an [`N<S>`], a complex one a [`Z<S>`], both transparent; ints and bools are Rust's. Each
-//! operation is the one that the executor of the IR does, so both give the same bits; where a real number
-//! meets a complex one it is promoted first, as there.
+//! A real number is an [`N<S>`], a complex one a [`Z<S>`], both transparent; ints and bools are
+//! Rust's. Each operation is the one that the executor of the IR does, so both give the same bits;
+//! where a real number meets a complex one it is promoted first, as there.
 //!
-//! An array is an [`Array`]. A variable that never changes holds a reference to it and can be used any number of
-//! times; one declared with `mut` owns it, and an expression that uses it as a whole moves it. What is done to arrays
-//! as wholes is done by the executor, one operation at a time (`call`).
+//! An array is an [`Array`]. A variable that never changes holds a reference to it and can be used
+//! any number of times; one declared with `mut` owns it, and an expression that uses it as a whole
+//! moves it. What is done to arrays as wholes is done by the executor, one operation at a time
+//! (`call`).
 //!
-//! The staged body sees the same expressions and is strict about kinds. So this side lets an int pass where a
-//! real number is expected, and what is wrong is told once.
+//! The staged body sees the same expressions and is strict about kinds. So this side lets an int
+//! pass where a real number is expected, and what is wrong is told once.
 
 mod arrays;
 mod builtins;
@@ -45,7 +46,8 @@ pub struct N<S>(pub S);
 #[repr(transparent)]
 pub struct Z<S>(pub Complex<S>);
 
-/// An index into a table of the host. It is no integer type, so that an integer literal can only be an `i64`.
+/// An index into a table of the host. It is no integer type, so that an integer literal can only be
+/// an `i64`.
 #[derive(Clone, Copy, Debug)]
 pub struct Handle(pub u32);
 
@@ -116,7 +118,8 @@ fits! {
     [] Handle => Handle: |x| x;
     [T] Arr<T> => Arr<T>: |x| x;
     [T: Clone] &Arr<T> => Arr<T>: |x| x.clone();
-    // The staged body refuses these; here they pass, so that what is wrong is told once. They never run.
+    // The staged body refuses these; here they pass, so that what is wrong is told once. They never
+    // run.
     [S: Number] Z<S> => N<S>: |x| N(x.0.re);
     [S: Number] bool => N<S>: |_x| N(S::lit(0.0));
     [S: Number] N<S> => i64: |_x| 0;

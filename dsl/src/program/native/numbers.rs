@@ -1,4 +1,5 @@
-//! What the functions of the language take and do on native values: one trait for each sort of function.
+//! What the functions of the language take and do on native values: one trait for each sort of
+//! function.
 
 use super::*;
 

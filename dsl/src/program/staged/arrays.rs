@@ -41,7 +41,8 @@ impl<X: Entry, const M: usize> NumberArray for [X; M] {
     type Element = X::Element;
 }
 
-/// What an array of real or complex numbers is written out of, where one is asked for: int literals are real there.
+/// What an array of real or complex numbers is written out of, where one is asked for: int literals
+/// are real there.
 pub trait Entry: Operand {
     /// What the array is of.
     type Element: Single;

@@ -1,18 +1,21 @@
-//! The values that the staged body of a `program!` computes with: handles whose operators write instructions.
+//! The values that the staged body of a `program!` computes with: handles whose operators write
+//! instructions.
 //!
-//! While `f::ir()` runs, a [`Stage`] is under construction (one for each call in progress, on a stack of this
-//! thread), and the body of `f` runs once, from top to bottom. An [`Ex`] is `Copy` and names what it stands
-//! for: a variable, a field of another handle, or a value. It is read when an operator uses it, so that a
-//! variable gives what it holds at that moment.
+//! While `f::ir()` runs, a [`Stage`] is under construction (one for each call in progress, on a
+//! stack of this thread), and the body of `f` runs once, from top to bottom. An [`Ex`] is `Copy`
+//! and names what it stands for: a variable, a field of another handle, or a value. It is read when
+//! an operator uses it, so that a variable gives what it holds at that moment.
 //!
-//! What the language means is decided by [`Stage`], as for program text; the types here only let rustc see
-//! kinds. They are those of the values on `f64`: `Ex<f64>` is a real number, `Ex<i64>` an int.
+//! What the language means is decided by [`Stage`], as for program text; the types here only let
+//! rustc see kinds. They are those of the values on `f64`: `Ex<f64>` is a real number, `Ex<i64>` an
+//! int.
 //!
-//! Operators and methods are `#[track_caller]`: an instruction stands where the user's expression begins. What
-//! the macro itself writes (a comparison, a new element, a loop's counter, a constant) takes the place of the
-//! instruction before it: rustc gives a call the place of its words only if all of them, the operator too, are the
-//! user's; else that of `program!`. A comparison cannot be pasted as the user wrote it, because Rust's `<` gives a
-//! `bool`, which could not be told from `true` where a comparison is not allowed.
+//! Operators and methods are `#[track_caller]`: an instruction stands where the user's expression
+//! begins. What the macro itself writes (a comparison, a new element, a loop's counter, a constant)
+//! takes the place of the instruction before it: rustc gives a call the place of its words only if
+//! all of them, the operator too, are the user's; else that of `program!`. A comparison cannot be
+//! pasted as the user wrote it, because Rust's `<` gives a `bool`, which could not be told from
+//! `true` where a comparison is not allowed.
 
 mod arrays;
 mod builtins;
@@ -86,7 +89,12 @@ pub struct Module {
 
 impl Module {
     /// A transform of the function with that path.
-    pub fn transformed(&mut self, path: &str, transform: Transform, at: Position) -> Option<FuncId> {
+    pub fn transformed(
+        &mut self,
+        path: &str,
+        transform: Transform,
+        at: Position,
+    ) -> Option<FuncId> {
         let Some(&Callee::Function(of)) = self.callees.get(path) else { return None };
         match self.transforms.declare(&mut self.program, of, transform, at) {
             Ok(id) => Some(id),
@@ -109,7 +117,8 @@ thread_local! {
     static BUILDING: RefCell<Vec<Building>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Runs `f` on the function under construction. Outside of `ir()` there are no handles, so none is asked for.
+/// Runs `f` on the function under construction. Outside of `ir()` there are no handles, so none is
+/// asked for.
 pub(super) fn with<T>(f: impl FnOnce(&mut Building) -> T) -> T {
     BUILDING.with_borrow_mut(|stack| {
         if stack.is_empty() {
@@ -222,8 +231,8 @@ pub trait Operand {
     fn given(self, hint: Option<&Kind>) -> Given;
     /// The handle that it is.
     fn handle(&self) -> Option<u32>;
-    /// The elements of what is written out, in row-major order, each of the kind `hint`, and their shape; itself, and no
-    /// shape, if it is not.
+    /// The elements of what is written out, in row-major order, each of the kind `hint`, and their
+    /// shape; itself, and no shape, if it is not.
     fn written(self, hint: Option<&Kind>) -> (Vec<Given>, Vec<usize>)
     where
         Self: Sized,
@@ -295,7 +304,8 @@ impl Fit<Ex<Complex<f64>>> for Ex<f64> {}
 impl Fit<Ex<Array<Complex<f64>>>> for Ex<Array<f64>> {}
 impl Fit<Ex<Array<Complex<f64>>>> for &Ex<Array<f64>> {}
 
-/// Literals: their type, what they are to the stage, the kind of a variable that is one, and what they fit.
+/// Literals: their type, what they are to the stage, the kind of a variable that is one, and what
+/// they fit.
 macro_rules! literals {
     ($($T:ty: |$x:ident, $b:ident| $given:expr, $($Kind:ty),+;)*) => {$(
         impl Operand for $T {
@@ -430,7 +440,9 @@ pub fn whole(parts: &[Option<u32>]) -> Option<u32> {
         let mut of = None;
         for (k, part) in parts.iter().enumerate() {
             match b.nodes.get((*part)? as usize) {
-                Some(Node::Field(p, field)) if *field == k && of.is_none_or(|o| o == *p) => of = Some(*p),
+                Some(Node::Field(p, field)) if *field == k && of.is_none_or(|o| o == *p) => {
+                    of = Some(*p)
+                }
                 _ => return None,
             }
         }

@@ -1,11 +1,17 @@
 //! Operators, comparisons and `xs[i]` on handles: which kinds meet, and what they make.
 
-use std::ops::{Add, AddAssign, Div, DivAssign, Index, Mul, MulAssign, Neg, Rem, RemAssign, Sub, SubAssign};
+use std::ops::{
+    Add, AddAssign, Div, DivAssign, Index, Mul, MulAssign, Neg, Rem, RemAssign, Sub, SubAssign,
+};
 
 use super::*;
 
 #[track_caller]
-pub(super) fn binary<K: Shape<Staged = Ex<K>>>(op: Operator, a: impl Operand, b: impl Operand) -> Ex<K> {
+pub(super) fn binary<K: Shape<Staged = Ex<K>>>(
+    op: Operator,
+    a: impl Operand,
+    b: impl Operand,
+) -> Ex<K> {
     here();
     let (x, y) = (a.given(None), b.given(None));
     value_of(with(|b| sure(b.stage.binary(op, x, y))))
@@ -145,8 +151,8 @@ pub fn compare<A: Alike<B>, B: Operand>(op: ketgrad_core::ir::Compare, a: A, b: 
     value_of(with(|b| sure(b.stage.binary(Operator::Compare(op), x, y))))
 }
 
-/// `!c` in a condition. It stands where the instruction before it does: as an operator of the macro it would stand
-/// at the `program!`.
+/// `!c` in a condition. It stands where the instruction before it does: as an operator of the macro
+/// it would stand at the `program!`.
 pub fn not(c: Ex<bool>) -> Ex<bool> {
     let c = c.given(None);
     value_of(with(|b| sure(b.stage.not(c))))
@@ -159,8 +165,9 @@ pub fn truth(x: impl Fit<Ex<bool>>) -> Ex<bool> {
 
 // Arrays.
 
-/// `xs[i]` is a reference in Rust. A handle is its number, and numbers start anew in each function, so a
-/// leaked handle for each number is all there will ever be: 4 bytes for an instruction of the largest one.
+/// `xs[i]` is a reference in Rust. A handle is its number, and numbers start anew in each function,
+/// so a leaked handle for each number is all there will ever be: 4 bytes for an instruction of the
+/// largest one.
 fn leaked<K: Shape<Staged = Ex<K>>>(
     table: &RefCell<HashMap<u32, &'static Ex<K>>>,
     node: u32,

@@ -46,7 +46,8 @@ pub fn new<T: Handle>(x: impl Fit<T>) -> New<T> {
     New(x.given(Some(&T::kind())), PhantomData)
 }
 
-/// Assignment to a variable or a field. It borrows mutably, so that rustc asks for `let mut` where that is missing.
+/// Assignment to a variable or a field. It borrows mutably, so that rustc asks for `let mut` where
+/// that is missing.
 pub trait Assign: Handle {
     /// `x = new`
     fn __assign(&mut self, new: New<Self>) {

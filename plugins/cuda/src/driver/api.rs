@@ -1,8 +1,9 @@
 //! The functions of the driver that are used, looked up once by name.
 //!
-//! cudarc's own wrappers panic where the library or a function of it is missing, and take every status for one that they
-//! know. Here a missing function is an error that names it, and a status stays the number that it is: a driver that is
-//! newer than this crate may return others. Of cudarc remain the library's file names, the constants and the structs.
+//! cudarc's own wrappers panic where the library or a function of it is missing, and take every
+//! status for one that they know. Here a missing function is an error that names it, and a status
+//! stays the number that it is: a driver that is newer than this crate may return others. Of cudarc
+//! remain the library's file names, the constants and the structs.
 #![expect(unsafe_code, reason = "C functions are looked up and called here")]
 
 use std::{
@@ -96,15 +97,19 @@ impl Api {
     }
 
     fn load() -> Result<Api> {
-        // SAFETY: opening the driver's library runs its initialisers, as in every program that uses it.
+        // SAFETY: opening the driver's library runs its initialisers, as in every program that uses
+        // it.
         if !unsafe { sys::is_culib_present() } {
             return Err(Error::no_hardware("no NVIDIA driver: the library libcuda is not found"));
         }
-        // SAFETY: the library is there, as was just seen, and stays loaded; its functions have these signatures.
-        let api = unsafe { Api::of(sys::culib()) }
-            .map_err(|name| Error::no_hardware(format!("the NVIDIA driver is too old: it has no {name}")))?;
+        // SAFETY: the library is there, as was just seen, and stays loaded; its functions have
+        // these signatures.
+        let api = unsafe { Api::of(sys::culib()) }.map_err(|name| {
+            Error::no_hardware(format!("the NVIDIA driver is too old: it has no {name}"))
+        })?;
         // SAFETY: the call takes no pointer.
-        api.check("cuInit", unsafe { (api.cuInit)(0) }).map_err(|e| Error::no_hardware(e.to_string()))?;
+        api.check("cuInit", unsafe { (api.cuInit)(0) })
+            .map_err(|e| Error::no_hardware(e.to_string()))?;
         Ok(api)
     }
 
@@ -118,7 +123,8 @@ impl Api {
             // SAFETY: the driver writes a pointer to a text of its own, or null.
             unsafe { of(status, &raw mut text) };
             // SAFETY: such a text ends with a zero byte and lives as long as the driver.
-            (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
+            (!text.is_null())
+                .then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
         };
         let name = text(self.cuGetErrorName).unwrap_or_else(|| format!("status {status}"));
         let what = text(self.cuGetErrorString).map_or(String::new(), |what| format!(" ({what})"));

@@ -1,5 +1,8 @@
 //! Device memory that gives itself back.
-#![expect(unsafe_code, reason = "numbers are seen as bytes, and addresses of device memory are used")]
+#![expect(
+    unsafe_code,
+    reason = "numbers are seen as bytes, and addresses of device memory are used"
+)]
 
 use std::{fmt, marker::PhantomData, sync::Arc};
 
@@ -77,7 +80,10 @@ impl<T: Plain> Buffer<T> {
     /// The address of `count` numbers from `first`, if they are inside.
     fn part(&self, first: usize, count: usize) -> Result<u64> {
         if first.checked_add(count).is_none_or(|end| end > self.len) {
-            return Err(Error::new(format!("{count} numbers from {first} of a buffer of {}", self.len)));
+            return Err(Error::new(format!(
+                "{count} numbers from {first} of a buffer of {}",
+                self.len
+            )));
         }
         Ok(self.at + (first * size_of::<T>()) as u64)
     }
@@ -121,7 +127,8 @@ impl<T: Plain> Buffer<T> {
 
 impl<T: Plain> Drop for Buffer<T> {
     fn drop(&mut self) {
-        // SAFETY: allocated in `new` with this many bytes; whoever uses it later would need the buffer.
+        // SAFETY: allocated in `new` with this many bytes; whoever uses it later would need the
+        // buffer.
         unsafe { self.driver.free(self.at, (self.len * size_of::<T>()).max(1)) }
     }
 }
@@ -139,8 +146,8 @@ pub(crate) struct Packed {
 }
 
 impl Packed {
-    /// Adds a list; the answer is how many bytes after the beginning of the piece it starts, a multiple of 256, as
-    /// of memory of its own.
+    /// Adds a list; the answer is how many bytes after the beginning of the piece it starts, a
+    /// multiple of 256, as of memory of its own.
     pub(crate) fn push<T: Plain>(&mut self, numbers: &[T]) -> u64 {
         let start = self.bytes.len().next_multiple_of(256);
         self.bytes.resize(start, 0);

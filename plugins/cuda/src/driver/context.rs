@@ -4,9 +4,9 @@
 use std::{ffi::c_int, ptr};
 
 use cudarc::driver::sys::{
-    CUcontext, CUdevice, CUdevice_attribute as Attribute, CUmemAllocationHandleType, CUmemAllocationType,
-    CUmemLocation, CUmemLocationType, CUmemPool_attribute as PoolAttribute, CUmemPoolProps, CUmemoryPool,
-    CUstream, CUstream_flags,
+    CUcontext, CUdevice, CUdevice_attribute as Attribute, CUmemAllocationHandleType,
+    CUmemAllocationType, CUmemLocation, CUmemLocationType, CUmemPool_attribute as PoolAttribute,
+    CUmemPoolProps, CUmemoryPool, CUstream, CUstream_flags,
 };
 use ketgrad_plugin_sdk::Result;
 
@@ -14,11 +14,12 @@ use super::api::Api;
 
 /// Status of an allocation that does not fit.
 const OUT_OF_MEMORY: u32 = 2;
-/// Allocations from this size on are held against the free memory first; smaller ones come from the pool in a microsecond,
-/// which is less than the question costs.
+/// Allocations from this size on are held against the free memory first; smaller ones come from the
+/// pool in a microsecond, which is less than the question costs.
 const LARGE: usize = 1 << 20;
 
-/// The primary context of a device, with a stream and a pool of our own. It is current in whoever calls.
+/// The primary context of a device, with a stream and a pool of our own. It is current in whoever
+/// calls.
 pub(crate) struct Context {
     api: &'static Api,
     device: CUdevice,
@@ -34,7 +35,8 @@ unsafe impl Send for Context {}
 // SAFETY: contexts, streams and pools may be used from several threads at once: the driver locks.
 unsafe impl Sync for Context {}
 
-/// The context is current in this thread while this lives; what was current before is again afterwards.
+/// The context is current in this thread while this lives; what was current before is again
+/// afterwards.
 pub(crate) struct Current {
     api: &'static Api,
 }
@@ -68,7 +70,9 @@ impl Context {
         // One that does not wait for the null stream, which others in the process may use.
         let flags = CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
         // SAFETY: the driver writes the stream; `drop` destroys it.
-        api.check("cuStreamCreate", unsafe { (api.cuStreamCreate)(&raw mut context.stream, flags) })?;
+        api.check("cuStreamCreate", unsafe {
+            (api.cuStreamCreate)(&raw mut context.stream, flags)
+        })?;
         context.pool = pool(api, device)?;
         Ok(context)
     }
@@ -83,7 +87,8 @@ impl Context {
             let mut value = 0u64;
             let Some(pool) = self.pool else { return 0 };
             // SAFETY: these attributes are numbers of 64 bits.
-            let status = unsafe { (self.api.cuMemPoolGetAttribute)(pool, which, (&raw mut value).cast()) };
+            let status =
+                unsafe { (self.api.cuMemPoolGetAttribute)(pool, which, (&raw mut value).cast()) };
             if status == 0 { value } else { 0 }
         };
         let reserved = of_pool(PoolAttribute::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT);
@@ -96,7 +101,9 @@ impl Context {
         self.synchronize()?;
         match self.pool {
             // SAFETY: the pool is ours; what is in use stays.
-            Some(pool) => self.api.check("cuMemPoolTrimTo", unsafe { (self.api.cuMemPoolTrimTo)(pool, 0) }),
+            Some(pool) => {
+                self.api.check("cuMemPoolTrimTo", unsafe { (self.api.cuMemPoolTrimTo)(pool, 0) })
+            }
             None => Ok(()),
         }
     }
@@ -104,7 +111,8 @@ impl Context {
     /// Waits for the stream.
     pub(crate) fn synchronize(&self) -> Result<()> {
         // SAFETY: the stream is ours.
-        self.api.check("cuStreamSynchronize", unsafe { (self.api.cuStreamSynchronize)(self.stream) })
+        self.api
+            .check("cuStreamSynchronize", unsafe { (self.api.cuStreamSynchronize)(self.stream) })
     }
 
     /// Memory, or none if there is not so much.
@@ -169,10 +177,13 @@ fn pool(api: &Api, device: CUdevice) -> Result<Option<CUmemoryPool>> {
     let mut wanted: CUmemPoolProps = unsafe { std::mem::zeroed() };
     wanted.allocType = CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED;
     wanted.handleTypes = CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE;
-    wanted.location = CUmemLocation { type_: CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, id: device };
+    wanted.location =
+        CUmemLocation { type_: CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, id: device };
     let mut pool: CUmemoryPool = ptr::null_mut();
     // SAFETY: the driver reads the struct and writes the handle.
-    api.check("cuMemPoolCreate", unsafe { (api.cuMemPoolCreate)(&raw mut pool, &raw const wanted) })?;
+    api.check("cuMemPoolCreate", unsafe {
+        (api.cuMemPoolCreate)(&raw mut pool, &raw const wanted)
+    })?;
     let mut keep = u64::MAX;
     let which = PoolAttribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
     // SAFETY: this attribute is a number of 64 bits.
@@ -184,8 +195,8 @@ fn pool(api: &Api, device: CUdevice) -> Result<Option<CUmemoryPool>> {
 impl Drop for Context {
     fn drop(&mut self) {
         let Ok(current) = Current::push(self.api, self.handle) else { return };
-        // SAFETY: stream and pool are ours, and nobody uses them any more. At the end of the process the driver may be
-        // gone, which it says by a status.
+        // SAFETY: stream and pool are ours, and nobody uses them any more. At the end of the
+        // process the driver may be gone, which it says by a status.
         unsafe {
             if !self.stream.is_null() {
                 (self.api.cuStreamSynchronize)(self.stream);

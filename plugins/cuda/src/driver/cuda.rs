@@ -1,8 +1,9 @@
 //! A device over the NVIDIA driver.
 //!
-//! Looking at a device makes no context; the first work does: the primary context of the device, which the process shares
-//! with whatever else uses CUDA, one stream, and a memory pool that keeps what is freed for the next state. The context is
-//! current in a thread only during a call. Kernels are loaded for a precision when it is first used.
+//! Looking at a device makes no context; the first work does: the primary context of the device,
+//! which the process shares with whatever else uses CUDA, one stream, and a memory pool that keeps
+//! what is freed for the next state. The context is current in a thread only during a call. Kernels
+//! are loaded for a precision when it is first used.
 #![expect(unsafe_code, reason = "the driver is called here")]
 
 use std::{
@@ -52,7 +53,9 @@ impl Cuda {
         api.check("cuDeviceGetCount", unsafe { (api.cuDeviceGetCount)(&raw mut count) })?;
         let number = c_int::try_from(ordinal).ok().filter(|number| *number < count);
         let number = number.ok_or_else(|| {
-            Error::no_hardware(format!("no device {ordinal}: the driver has {count}, counted from 0"))
+            Error::no_hardware(format!(
+                "no device {ordinal}: the driver has {count}, counted from 0"
+            ))
         })?;
         let mut device: CUdevice = 0;
         // SAFETY: the driver writes the handle.
@@ -71,7 +74,8 @@ impl Cuda {
         })
     }
 
-    /// Makes context, stream and pool if that is not done, and the context current while the guard lives.
+    /// Makes context, stream and pool if that is not done, and the context current while the guard
+    /// lives.
     fn enter(&self) -> Result<(&Context, Current)> {
         if let Some(started) = self.started.get() {
             return Ok((started, Current::push(self.api, started.handle)?));
@@ -122,10 +126,14 @@ fn suffices(properties: &Properties) -> Result<()> {
 fn properties(api: &Api, device: CUdevice) -> Result<Properties> {
     let mut name = [0u8; 256];
     // SAFETY: the driver writes at most this many bytes.
-    api.check("cuDeviceGetName", unsafe { (api.cuDeviceGetName)(name.as_mut_ptr().cast(), 256, device) })?;
+    api.check("cuDeviceGetName", unsafe {
+        (api.cuDeviceGetName)(name.as_mut_ptr().cast(), 256, device)
+    })?;
     let mut total_memory = 0usize;
     // SAFETY: the driver writes the number.
-    api.check("cuDeviceTotalMem", unsafe { (api.cuDeviceTotalMem_v2)(&raw mut total_memory, device) })?;
+    api.check("cuDeviceTotalMem", unsafe {
+        (api.cuDeviceTotalMem_v2)(&raw mut total_memory, device)
+    })?;
     let mut version: c_int = 0;
     // SAFETY: the driver writes the number.
     api.check("cuDriverGetVersion", unsafe { (api.cuDriverGetVersion)(&raw mut version) })?;
@@ -140,11 +148,14 @@ fn properties(api: &Api, device: CUdevice) -> Result<Properties> {
     let clock = get(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE).unwrap_or(0);
     let width = get(Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH).unwrap_or(0);
     Ok(Properties {
-        name: CStr::from_bytes_until_nul(&name).map_or(String::new(), |n| n.to_string_lossy().into_owned()),
+        name: CStr::from_bytes_until_nul(&name)
+            .map_or(String::new(), |n| n.to_string_lossy().into_owned()),
         total_memory: total_memory as u64,
         multiprocessors: get(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
         shared_per_block: get(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
-        shared_per_multiprocessor: get(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)?,
+        shared_per_multiprocessor: get(
+            Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR,
+        )?,
         capability: (
             get(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
             get(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
@@ -191,15 +202,19 @@ impl Driver for Cuda {
     unsafe fn to_device(&self, to: u64, from: &[u8]) -> Result<()> {
         let (context, _current) = self.enter()?;
         let source = from.as_ptr().cast::<c_void>();
-        // SAFETY: the caller answers for the device memory; ordinary host memory has been read when this returns.
-        let status = unsafe { (self.api.cuMemcpyHtoDAsync_v2)(to, source, from.len(), context.stream) };
+        // SAFETY: the caller answers for the device memory; ordinary host memory has been read when
+        // this returns.
+        let status =
+            unsafe { (self.api.cuMemcpyHtoDAsync_v2)(to, source, from.len(), context.stream) };
         self.api.check("cuMemcpyHtoDAsync", status)
     }
     unsafe fn to_host(&self, from: u64, to: &mut [u8]) -> Result<()> {
         let (context, _current) = self.enter()?;
         let target = to.as_mut_ptr().cast::<c_void>();
-        // SAFETY: the caller answers for the device memory; the host's stays borrowed until the wait below.
-        let status = unsafe { (self.api.cuMemcpyDtoHAsync_v2)(target, from, to.len(), context.stream) };
+        // SAFETY: the caller answers for the device memory; the host's stays borrowed until the
+        // wait below.
+        let status =
+            unsafe { (self.api.cuMemcpyDtoHAsync_v2)(target, from, to.len(), context.stream) };
         let copied = self.api.check("cuMemcpyDtoHAsync", status);
         // Also if the copy was refused: what failed before it says more.
         self.wait(context)?;

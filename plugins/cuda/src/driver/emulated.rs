@@ -5,9 +5,10 @@
 //! cc -std=c11 -O2 -shared -fPIC -DKETGRAD_EMULATE -DREAL=float -x c kernels.cu -o kernels_f32.so
 //! ```
 //!
-//! give libraries with a function `emu_NAME(grid, block, shared, params)` for each kernel, which runs it block by block and,
-//! between barriers, thread by thread. It is a test aid: slow, small, and strict where a device is lax: fresh memory holds
-//! no numbers, and who writes past the end of an allocation hears of it at the next wait after it was given back.
+//! give libraries with a function `emu_NAME(grid, block, shared, params)` for each kernel, which
+//! runs it block by block and, between barriers, thread by thread. It is a test aid: slow, small,
+//! and strict where a device is lax: fresh memory holds no numbers, and who writes past the end of
+//! an allocation hears of it at the next wait after it was given back.
 #![expect(unsafe_code, reason = "a library is opened and memory allocated by hand")]
 
 use std::{
@@ -114,9 +115,9 @@ impl Emulated {
         }
         let (library, option) =
             if is_double { (&self.double, "emulate_f64") } else { (&self.single, "emulate_f32") };
-        let library = library
-            .as_ref()
-            .ok_or_else(|| Error::unsupported(format!("kernel {name}: the option {option} is not given")))?;
+        let library = library.as_ref().ok_or_else(|| {
+            Error::unsupported(format!("kernel {name}: the option {option} is not given"))
+        })?;
         let kernel = look_up(library, name)?;
         state.kernels.insert((is_double, name), kernel);
         Ok(kernel)
@@ -125,12 +126,13 @@ impl Emulated {
 
 fn open(path: &Path) -> Result<libloading::Library> {
     // SAFETY: a library of C functions without initialisers.
-    unsafe { libloading::Library::new(path) }.map_err(|e| Error::new(format!("{}: {e}", path.display())))
+    unsafe { libloading::Library::new(path) }
+        .map_err(|e| Error::new(format!("{}: {e}", path.display())))
 }
 
 fn look_up(library: &libloading::Library, name: &str) -> Result<Kernel> {
-    let symbol =
-        CString::new(format!("emu_{name}")).map_err(|e| Error::new(format!("kernel {name}: {e}")))?;
+    let symbol = CString::new(format!("emu_{name}"))
+        .map_err(|e| Error::new(format!("kernel {name}: {e}")))?;
     // SAFETY: every `emu_` function of these libraries has this signature.
     let kernel = unsafe { library.get::<Kernel>(symbol.as_bytes_with_nul()) };
     Ok(*kernel.map_err(|e| Error::new(format!("kernel {name}: {e}")))?)
@@ -178,7 +180,10 @@ impl Driver for Emulated {
             // SAFETY: allocated with this layout, all of which was written.
             let guard = unsafe { std::slice::from_raw_parts(here(at).add(bytes), GUARD) };
             if guard.iter().any(|byte| *byte != FRESH) {
-                let said = format!("{}: something wrote past the end of {bytes} bytes", self.properties.name);
+                let said = format!(
+                    "{}: something wrote past the end of {bytes} bytes",
+                    self.properties.name
+                );
                 state.failed.get_or_insert(Error::new(said));
             }
             // SAFETY: allocated with this layout, and not used again.
@@ -214,7 +219,8 @@ impl Driver for Emulated {
         if kept {
             return Ok(None);
         }
-        let compiler = self.compiler.ok_or_else(|| Error::unsupported("nothing compiles kernels here"))?;
+        let compiler =
+            self.compiler.ok_or_else(|| Error::unsupported("nothing compiles kernels here"))?;
         let library = open(&compiler(source, precision)?)?;
         let mut state = self.state();
         state.added.push((look_up(&library, ONE_STAGE)?, library));
@@ -240,8 +246,8 @@ impl Driver for Emulated {
         let run = self.kernel(&mut state, kernel, precision)?;
         // Sixteen bytes each, for the alignment; all ones are no number.
         let mut shared = vec![u128::MAX; (shared_bytes as usize).div_ceil(16)];
-        // SAFETY: the caller answers for the parameters; the shared memory has the length asked for. The lock keeps
-        // others out, as the order of a stream does.
+        // SAFETY: the caller answers for the parameters; the shared memory has the length asked
+        // for. The lock keeps others out, as the order of a stream does.
         unsafe { run(grid, block, shared.as_mut_ptr().cast(), params.as_mut_ptr()) };
         Ok(())
     }

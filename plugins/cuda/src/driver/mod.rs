@@ -1,8 +1,9 @@
 //! What the plugin asks of a device: memory, copies, launches and waiting.
 //!
-//! There are two: [`Cuda`] over the NVIDIA driver, and [`Emulated`], the same kernels compiled for the processor, to test
-//! all that stands above without a GPU. Work is queued in one order; nothing waits but [`Driver::to_host`] and
-//! [`Driver::sync`], which also hand out the error of anything that failed since.
+//! There are two: [`Cuda`] over the NVIDIA driver, and [`Emulated`], the same kernels compiled for
+//! the processor, to test all that stands above without a GPU. Work is queued in one order; nothing
+//! waits but [`Driver::to_host`] and [`Driver::sync`], which also hand out the error of anything
+//! that failed since.
 #![expect(unsafe_code, reason = "addresses of device memory are used here")]
 
 mod api;
@@ -37,7 +38,8 @@ pub(crate) struct Properties {
     pub(crate) shared_per_multiprocessor: u32,
     /// The compute capability, major and minor.
     pub(crate) capability: (u32, u32),
-    /// The peak of its memory in bytes per second, from clock and bus width; 0 if the driver does not say.
+    /// The peak of its memory in bytes per second, from clock and bus width; 0 if the driver does
+    /// not say.
     pub(crate) bandwidth: f64,
     /// The newest CUDA that the driver knows, 1000 major + 10 minor; 0 without one.
     pub(crate) driver_version: u32,
@@ -47,8 +49,8 @@ pub(crate) struct Properties {
 const RESERVED_SHARED: u32 = 1 << 10;
 
 impl Properties {
-    /// The blocks for so many tiles, of which each takes several if need be: as many as run at the same time with that much
-    /// shared memory.
+    /// The blocks for so many tiles, of which each takes several if need be: as many as run at the
+    /// same time with that much shared memory.
     pub(crate) fn blocks_at_once(&self, tiles: u32, shared_bytes: u32) -> u32 {
         let each = (self.shared_per_multiprocessor / (shared_bytes + RESERVED_SHARED)).max(1);
         tiles.min(self.multiprocessors * each)
@@ -68,13 +70,14 @@ pub(crate) trait Driver: Send + Sync {
     /// # Errors
     /// There is less: the error names the bytes needed and the bytes free.
     fn alloc(&self, bytes: usize) -> Result<u64>;
-    /// Gives memory back once all that was queued before is done. An error comes out at the next wait.
+    /// Gives memory back once all that was queued before is done. An error comes out at the next
+    /// wait.
     ///
     /// # Safety
     /// The memory is from `alloc` with these bytes, and nothing that is queued later uses it.
     unsafe fn free(&self, at: u64, bytes: usize);
-    /// Copies to the device. Ordinary memory may change once this returns; `from` that somebody has page-locked only after
-    /// the next wait.
+    /// Copies to the device. Ordinary memory may change once this returns; `from` that somebody has
+    /// page-locked only after the next wait.
     ///
     /// # Safety
     /// The device memory is allocated.
@@ -94,20 +97,21 @@ pub(crate) trait Driver: Send + Sync {
     /// # Safety
     /// The device memory is allocated.
     unsafe fn fill(&self, at: u64, byte: u8, bytes: usize) -> Result<()>;
-    /// Adds the kernel `one_stage` of a text that follows `kernels.cu`, and gives its number. With `kept`, only if it need not be
-    /// compiled: if not, `None`.
+    /// Adds the kernel `one_stage` of a text that follows `kernels.cu`, and gives its number. With
+    /// `kept`, only if it need not be compiled: if not, `None`.
     ///
     /// # Errors
     /// It cannot be compiled or loaded.
     fn add(&self, source: &str, precision: Precision, kept: bool) -> Result<Option<usize>>;
-    /// Queues a kernel: `grid` blocks of `block` threads with `shared_bytes` of dynamic shared memory. Each of `params`
-    /// points to a parameter, as for `cuLaunchKernel`.
+    /// Queues a kernel: `grid` blocks of `block` threads with `shared_bytes` of dynamic shared
+    /// memory. Each of `params` points to a parameter, as for `cuLaunchKernel`.
     ///
     /// # Errors
     /// There is no such kernel, it does not fit, or the device has failed before.
     ///
     /// # Safety
-    /// The parameters are those of the kernel's signature, and what it reads and writes is allocated.
+    /// The parameters are those of the kernel's signature, and what it reads and writes is
+    /// allocated.
     unsafe fn launch(
         &self,
         kernel: Which,
@@ -200,7 +204,9 @@ pub(crate) unsafe fn launch(driver: &dyn Driver, launch: Launch, args: &[Arg]) -
     let mut params = words.each_mut().map(|word| std::ptr::from_mut(word).cast::<c_void>());
     let Launch { kernel, precision, grid, block, shared_bytes } = launch;
     // SAFETY: each parameter points to a word that holds it; the caller answers for the rest.
-    unsafe { driver.launch(kernel, precision, grid, block, shared_bytes, &mut params[..args.len()]) }
+    unsafe {
+        driver.launch(kernel, precision, grid, block, shared_bytes, &mut params[..args.len()])
+    }
 }
 
 /// The error of an allocation that does not fit.
@@ -216,9 +222,15 @@ mod tests {
     use super::*;
     use crate::testing::devices;
 
-    fn try_launch(device: &dyn Driver, kernel: &'static str, shared_bytes: u32, args: &[Arg]) -> Result<()> {
+    fn try_launch(
+        device: &dyn Driver,
+        kernel: &'static str,
+        shared_bytes: u32,
+        args: &[Arg],
+    ) -> Result<()> {
         let kernel = Which::Named(kernel);
-        let what = Launch { kernel, precision: Precision::Double, grid: 1, block: 32, shared_bytes };
+        let what =
+            Launch { kernel, precision: Precision::Double, grid: 1, block: 32, shared_bytes };
         // SAFETY: none of these launches gets as far as the kernel.
         unsafe { launch(device, what, args) }
     }

@@ -28,7 +28,8 @@ pub(crate) struct Image {
 
 /// Where compiled kernels come from.
 pub(crate) trait Images: Send + Sync {
-    /// Those to try for a device of this compute capability, in this order; `note` takes what people should know.
+    /// Those to try for a device of this compute capability, in this order; `note` takes what
+    /// people should know.
     fn images(
         &self,
         precision: Precision,
@@ -122,7 +123,10 @@ impl Modules {
             Some(function) => function,
             None => {
                 let handle = look_up(api, module.handle, name)?;
-                module.functions.entry(name.to_owned()).or_insert(Function { handle, shared: SHARED_UNASKED })
+                module
+                    .functions
+                    .entry(name.to_owned())
+                    .or_insert(Function { handle, shared: SHARED_UNASKED })
             }
         };
         if shared_bytes > function.shared {
@@ -170,8 +174,8 @@ fn load_image(api: &Api, image: &Image) -> Result<CUmodule> {
     // The size is handed over in place of a pointer.
     let mut values = [log.as_mut_ptr().cast::<c_void>(), ptr::without_provenance_mut(LOG)];
     let mut handle: CUmodule = ptr::null_mut();
-    // SAFETY: the image is a CUBIN, which says how long it is, or a text that ends with a zero byte; the log is as long as
-    // said.
+    // SAFETY: the image is a CUBIN, which says how long it is, or a text that ends with a zero
+    // byte; the log is as long as said.
     let status = unsafe {
         (api.cuModuleLoadDataEx)(
             &raw mut handle,
@@ -209,7 +213,11 @@ fn ask_for_shared(
     let mut fixed: c_int = 0;
     // SAFETY: the driver writes the number.
     let status = unsafe {
-        (api.cuFuncGetAttribute)(&raw mut fixed, Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function)
+        (api.cuFuncGetAttribute)(
+            &raw mut fixed,
+            Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
+            function,
+        )
     };
     api.check("cuFuncGetAttribute", status)?;
     let most = properties.shared_per_block.saturating_sub(u32::try_from(fixed).unwrap_or(0));

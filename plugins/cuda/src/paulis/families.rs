@@ -1,8 +1,9 @@
 //! Families of Pauli strings, each of which takes one pass over a state.
 //!
-//! Strings of one x are a group: they read the same amplitudes. Groups whose x, above the runs of a tile, span few dimensions
-//! are a family: its tiles are `base ^ span`, and no string of it leaves one. A sum of X on each of 26 qubits is three
-//! families; a string on all qubits is one dimension, as is X on one of them.
+//! Strings of one x are a group: they read the same amplitudes. Groups whose x, above the runs of a
+//! tile, span few dimensions are a family: its tiles are `base ^ span`, and no string of it leaves
+//! one. A sum of X on each of 26 qubits is three families; a string on all qubits is one dimension,
+//! as is X on one of them.
 
 use ketgrad_plugin_sdk::{Error, PauliTerm, Result};
 
@@ -19,11 +20,14 @@ pub(crate) struct Families {
     pub(crate) low: u32,
     /// Where the groups of each family end.
     pub(crate) ends: Vec<usize>,
-    /// For each vector of each family the bits below its highest one, and the vector; ascending in a family.
+    /// For each vector of each family the bits below its highest one, and the vector; ascending in
+    /// a family.
     pub(crate) vectors: Vec<u64>,
-    /// Of each group x on the places of a tile, the first string with a real weight, the first with an imaginary one, the end.
+    /// Of each group x on the places of a tile, the first string with a real weight, the first with
+    /// an imaginary one, the end.
     pub(crate) groups: Vec<[u32; 4]>,
-    /// Of each string z, z on the places of a tile, and the real or imaginary part of `coefficient i^|x & z|`.
+    /// Of each string z, z on the places of a tile, and the real or imaginary part of
+    /// `coefficient i^|x & z|`.
     pub(crate) z: Vec<u64>,
     pub(crate) z_on_places: Vec<u32>,
     pub(crate) weights: Vec<f64>,
@@ -47,7 +51,8 @@ impl Families {
         }
         let mut sorted: Vec<&PauliTerm> = terms.iter().collect();
         sorted.sort_by_key(|t| (t.x, is_imaginary(t)));
-        let mut families = Families { bits, low: bits.saturating_sub(DIMENSIONS), ..Families::default() };
+        let mut families =
+            Families { bits, low: bits.saturating_sub(DIMENSIONS), ..Families::default() };
         for (mut span, groups) in in_families(&sorted, families.low, families.dimensions()) {
             // Where there is room left, the qubits next to the runs: longer ones.
             for qubit in 0..n_qubits - families.low {
@@ -71,10 +76,9 @@ impl Families {
         self.vectors.extend(vectors.iter().flat_map(|&(v, pivot)| [(1 << pivot) - 1, v]));
         let in_run = |bits: u64| (bits & ((1 << low) - 1)) as u32;
         let on_places = |bits: u64, of_vector: &dyn Fn(&(u64, u32)) -> bool| {
-            vectors
-                .iter()
-                .enumerate()
-                .fold(in_run(bits), |all, (k, v)| all | u32::from(of_vector(v)) << (low as usize + k))
+            vectors.iter().enumerate().fold(in_run(bits), |all, (k, v)| {
+                all | u32::from(of_vector(v)) << (low as usize + k)
+            })
         };
         for group in groups {
             let (x, first) = (group.first().map_or(0, |t| t.x), self.z.len());
@@ -136,11 +140,15 @@ mod tests {
     #[test]
     fn strings_of_one_x_stand_together_the_real_ones_first() {
         // Z0 + 2 X0 + 3 Y0 + 4 Z1 + 5 Y0 Y1, in another order.
-        let terms = [term(2.0, 1, 0), term(1.0, 0, 1), term(5.0, 3, 3), term(3.0, 1, 1), term(4.0, 0, 2)];
+        let terms =
+            [term(2.0, 1, 0), term(1.0, 0, 1), term(5.0, 3, 3), term(3.0, 1, 1), term(4.0, 0, 2)];
         let families = Families::new(&terms, 2, 2).unwrap();
         assert_eq!(families.groups, [[0, 0, 2, 2], [1, 2, 3, 4], [3, 4, 5, 5]]);
         assert_eq!(families.ends, [3]);
-        assert_eq!((&families.z, &families.z_on_places), (&vec![1, 2, 0, 1, 3], &vec![1, 2, 0, 1, 3]));
+        assert_eq!(
+            (&families.z, &families.z_on_places),
+            (&vec![1, 2, 0, 1, 3], &vec![1, 2, 0, 1, 3])
+        );
         // Y = i X Z, and Y Y = i^2 X X Z Z.
         assert_eq!(families.weights, [1.0, 4.0, 2.0, 3.0, -5.0]);
     }
@@ -164,7 +172,9 @@ mod tests {
 
     #[test]
     fn a_string_beyond_the_state_is_refused() {
-        let said = |x, z| Families::new(&[term(1.0, 1, 1), term(1.0, x, z)], 3, 3).unwrap_err().to_string();
+        let said = |x, z| {
+            Families::new(&[term(1.0, 1, 1), term(1.0, x, z)], 3, 3).unwrap_err().to_string()
+        };
         assert_eq!(said(8, 0), "a Pauli string on qubit 3 of a state of 3 qubits");
         assert_eq!(said(1, 16), "a Pauli string on qubit 4 of a state of 3 qubits");
     }
@@ -190,7 +200,8 @@ mod tests {
     fn places_and_signs_are_those_of_indices() {
         let (n, bits) = (16u32, 10);
         let next = |k: u64| k.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48;
-        let terms: Vec<PauliTerm> = (0..40).map(|k| term(1.0, next(k + 1), next(k + 100))).collect();
+        let terms: Vec<PauliTerm> =
+            (0..40).map(|k| term(1.0, next(k + 1), next(k + 100))).collect();
         let families = Families::new(&terms, n, bits).unwrap();
         let Families { low, ends, vectors, groups, z, z_on_places, .. } = &families;
         let each = 2 * families.dimensions();
@@ -198,8 +209,10 @@ mod tests {
         let starts = [0].into_iter().chain(ends.iter().copied());
         for ((first, &end), vectors) in starts.zip(ends).zip(vectors.chunks(each)) {
             let index = |place: u32| {
-                let chosen =
-                    vectors.chunks(2).enumerate().filter(|(k, _)| place >> (*low as usize + k) & 1 == 1);
+                let chosen = vectors
+                    .chunks(2)
+                    .enumerate()
+                    .filter(|(k, _)| place >> (*low as usize + k) & 1 == 1);
                 chosen.fold(u64::from(place & ((1 << low) - 1)), |i, (_, v)| i ^ v[1])
             };
             // A tile's first index has zeros at the highest bits of the vectors.
@@ -208,7 +221,8 @@ mod tests {
                 for k in *from as usize..*to as usize {
                     for place in [0, 1, 37, 700, 1023] {
                         seen.push((index(place) ^ index(place ^ x), z[k]));
-                        let sign = odd((z[k] & base) as usize) != odd((z_on_places[k] & place) as usize);
+                        let sign =
+                            odd((z[k] & base) as usize) != odd((z_on_places[k] & place) as usize);
                         assert_eq!(sign, odd((z[k] & (base ^ index(place))) as usize));
                     }
                 }

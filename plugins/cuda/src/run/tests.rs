@@ -51,7 +51,8 @@ impl Random {
     }
     fn permutation(&mut self, k: usize) -> Matrix<C64> {
         let to = self.qubits(1 << k, 1 << k);
-        let factor = if self.below(2) == 0 { C64::new(1.0, 0.0) } else { C64::cis(self.unit() * TAU) };
+        let factor =
+            if self.below(2) == 0 { C64::new(1.0, 0.0) } else { C64::cis(self.unit() * TAU) };
         Matrix::from_fn(k, |r, c| if to[c] == r { factor } else { C64::new(0.0, 0.0) })
     }
     /// Everything that an operator may be, mostly what circuits are made of.
@@ -65,7 +66,8 @@ impl Random {
             if k + controls <= n {
                 let qubits = self.qubits(n, k + controls);
                 let (targets, others) = qubits.split_at(k);
-                let controls: Vec<(usize, bool)> = others.iter().map(|q| (*q, self.below(2) == 0)).collect();
+                let controls: Vec<(usize, bool)> =
+                    others.iter().map(|q| (*q, self.below(2) == 0)).collect();
                 return Operator::new(&matrix, targets, &controls).unwrap();
             }
         }
@@ -82,9 +84,13 @@ impl Random {
         }
         let (sin, cos) = (self.unit() * TAU).sin_cos();
         let go = C64::new(0.0, -sin) * C64::i().powu((x & z).count_ones());
-        let numbers =
-            if x == 0 { [C64::new(cos, -sin), C64::new(cos, sin)] } else { [C64::new(cos, 0.0), go] };
-        let controls: Vec<(usize, bool)> = others.iter().map(|q| (*q, self.below(2) == 0)).collect();
+        let numbers = if x == 0 {
+            [C64::new(cos, -sin), C64::new(cos, sin)]
+        } else {
+            [C64::new(cos, 0.0), go]
+        };
+        let controls: Vec<(usize, bool)> =
+            others.iter().map(|q| (*q, self.below(2) == 0)).collect();
         Operator::string(x, z, numbers, &controls).unwrap()
     }
     /// The matrix of an operator, and how many controls it has.
@@ -113,7 +119,8 @@ impl Random {
         let mut inners: Vec<Inner> = (0..count)
             .map(|_| {
                 let two = self.qubits(n, 2).iter().fold(0usize, |m, q| m | 1 << q);
-                let kinds = [(two, 0), (0, two), (two, two), (two & two.wrapping_neg(), two), (0, 0)];
+                let kinds =
+                    [(two, 0), (0, two), (two, two), (two & two.wrapping_neg(), two), (0, 0)];
                 let (x, z) = kinds[self.below(5)];
                 Inner { before: self.below(62), x, z }
             })
@@ -142,7 +149,9 @@ fn random_operators_do_what_the_generic_kernels_do() {
     let schedules = Schedules::default();
     for device in testing::devices() {
         for (precision, rounding) in [(Precision::Double, 1e-13), (Precision::Single, 1e-5)] {
-            for (n, count) in SIZES.into_iter().flat_map(|n| [1, 2, 20, 150].map(|count| (n, count))) {
+            for (n, count) in
+                SIZES.into_iter().flat_map(|n| [1, 2, 20, 150].map(|count| (n, count)))
+            {
                 let operators: Vec<_> = (0..count).map(|_| random.operator(n)).collect();
                 let mut expected = random.state(n);
                 let mut state = testing::state(&device, precision, &expected);
@@ -155,8 +164,8 @@ fn random_operators_do_what_the_generic_kernels_do() {
     }
 }
 
-/// Long words of Clifford gates, T and Toffoli gates, whose products come back to diagonals but for rounding, and phases of
-/// one sign by the hundred.
+/// Long words of Clifford gates, T and Toffoli gates, whose products come back to diagonals but for
+/// rounding, and phases of one sign by the hundred.
 #[test]
 fn long_words_do_what_the_generic_kernels_do() {
     let mut random = Random::new(0x7007);
@@ -164,7 +173,8 @@ fn long_words_do_what_the_generic_kernels_do() {
     let (zero, one, half) = (C64::new(0.0, 0.0), C64::new(1.0, 0.0), C64::new(0.5f64.sqrt(), 0.0));
     let matrix = |m: [C64; 4]| Matrix::from_fn(1, |r, c| m[2 * r + c]);
     let phase = |angle: f64| matrix([one, zero, zero, C64::cis(angle)]);
-    let words = [matrix([half, half, half, -half]), phase(TAU / 4.0), phase(TAU / 8.0), phase(1e-9)];
+    let words =
+        [matrix([half, half, half, -half]), phase(TAU / 4.0), phase(TAU / 8.0), phase(1e-9)];
     let not = matrix([zero, one, one, zero]);
     for device in testing::devices() {
         for (precision, rounding) in [(Precision::Double, 1e-12), (Precision::Single, 1e-4)] {
@@ -177,7 +187,8 @@ fn long_words_do_what_the_generic_kernels_do() {
                         0 => operators.push(Operator::new(&not, &on[..1], &controls).unwrap()),
                         1 => operators.push(Operator::new(&not, &on[..1], &controls[..1]).unwrap()),
                         2 => {
-                            let repeated = Operator::new(&phase(0.3), &on[..1], &controls[..1]).unwrap();
+                            let repeated =
+                                Operator::new(&phase(0.3), &on[..1], &controls[..1]).unwrap();
                             operators.extend(std::iter::repeat_n(repeated, 50));
                         }
                         _ => {
@@ -199,7 +210,8 @@ fn long_words_do_what_the_generic_kernels_do() {
     }
 }
 
-/// Excitations become rotations about strings, many along the same qubits, with inner products between them.
+/// Excitations become rotations about strings, many along the same qubits, with inner products
+/// between them.
 #[test]
 fn excitations_are_rotations_about_strings() {
     let mut random = Random::new(0xfe21);
@@ -210,9 +222,12 @@ fn excitations_are_rotations_about_strings() {
     for device in testing::devices() {
         for (precision, rounding) in [(Precision::Double, 1e-12), (Precision::Single, 1e-4)] {
             for (n, shift) in [(7, 0), (10, 3), (14, 0), (14, 7)] {
-                let operators: Vec<_> = bound.operators().unwrap().iter().map(|o| o.shifted(shift)).collect();
+                let operators: Vec<_> =
+                    bound.operators().unwrap().iter().map(|o| o.shifted(shift)).collect();
                 let mut inners = random.inners(n, 40);
-                inners.iter_mut().for_each(|inner| inner.before = random.below(operators.len() + 1));
+                inners
+                    .iter_mut()
+                    .for_each(|inner| inner.before = random.below(operators.len() + 1));
                 inners.sort_by_key(|inner| inner.before);
                 let (mut psi, mut lambda) = (random.state(n), random.state(n));
                 let [mut on_psi, mut on_lambda] =
@@ -255,7 +270,8 @@ fn circuits_from_zero_do_what_the_generic_kernels_do() {
                 state.basis(0).unwrap();
                 for again in [false, true] {
                     assert_eq!(state.is_new(), !again);
-                    // Large enough for the device that is none; a real one goes over all of so small a state.
+                    // Large enough for the device that is none; a real one goes over all of so
+                    // small a state.
                     let expected_way = if again { Way::Given } else { Way::FromZero };
                     assert!(!device.is_emulated() || way(&state, Form::of(&state)) == expected_way);
                     schedules.operate(&mut state, &operators).unwrap();
@@ -281,9 +297,12 @@ fn whatever_changes_a_state_makes_it_another_than_zero() {
         assert!(state.is_new());
         state
     };
-    let x =
-        [Operator::new(&Matrix::from_fn(1, |r, c| C64::new(f64::from(u8::from(r != c)), 0.0)), &[0], &[])
-            .unwrap()];
+    let x = [Operator::new(
+        &Matrix::from_fn(1, |r, c| C64::new(f64::from(u8::from(r != c)), 0.0)),
+        &[0],
+        &[],
+    )
+    .unwrap()];
     let (mut uploaded, mut moved, mut turned, mut summed) = (new(), new(), new(), new());
     uploaded.upload(&[0; 128]).unwrap();
     moved.basis(1).unwrap();
@@ -318,9 +337,14 @@ fn other_angles_run_on_the_schedule_of_the_first() {
         let [mut on_psi, mut on_lambda] =
             [&psi, &lambda].map(|v| testing::state(&device, Precision::Double, v));
         let mut values = vec![f64::NAN; inners.len()];
-        schedules.operate_pair(&mut on_psi, &mut on_lambda, &operators, &inners, &mut values).unwrap();
+        schedules
+            .operate_pair(&mut on_psi, &mut on_lambda, &operators, &inners, &mut values)
+            .unwrap();
         let expected = one_by_one(&operators, &inners, &mut psi, &mut lambda);
-        assert!(values.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-13), "{values:?} {expected:?}");
+        assert!(
+            values.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-13),
+            "{values:?} {expected:?}"
+        );
         assert!(distance(&psi, &testing::of_state(&on_psi)) < 1e-13);
         assert!(distance(&lambda, &testing::of_state(&on_lambda)) < 1e-13);
     }
@@ -405,15 +429,20 @@ fn ran(
 fn kernels_of_single_stages_give_the_same_to_the_last_bit() {
     let mut random = Random::new(0xabcd_ef01);
     for device in testing::devices() {
-        for (precision, n) in
-            [Precision::Double, Precision::Single].into_iter().flat_map(|p| [(p, 10), (p, 13), (p, 17)])
+        for (precision, n) in [Precision::Double, Precision::Single]
+            .into_iter()
+            .flat_map(|p| [(p, 10), (p, 13), (p, 17)])
         {
             let (without, with) = (Schedules::default(), Schedules::new(Some(0)));
             let operators: Vec<_> = (0..60).map(|_| random.operator(n)).collect();
             let expected = ran(&without, &device, precision, n, &operators);
             // What comes once has no kernels of its own.
             for _ in 0..2 {
-                assert_eq!(expected, ran(&with, &device, precision, n, &operators), "{precision:?} {n}");
+                assert_eq!(
+                    expected,
+                    ran(&with, &device, precision, n, &operators),
+                    "{precision:?} {n}"
+                );
             }
             if n < 17 {
                 let inners = random.inners(n, 20);
@@ -422,14 +451,19 @@ fn kernels_of_single_stages_give_the_same_to_the_last_bit() {
                     let mut values = vec![f64::NAN; inners.len()];
                     let [mut psi, mut lambda] =
                         [&psi, &lambda].map(|v| testing::state(&device, precision, v));
-                    schedules.operate_pair(&mut psi, &mut lambda, &operators, &inners, &mut values).unwrap();
+                    schedules
+                        .operate_pair(&mut psi, &mut lambda, &operators, &inners, &mut values)
+                        .unwrap();
                     (testing::of_state(&psi), testing::of_state(&lambda), values)
                 });
                 assert_eq!(expected, given, "two states, {precision:?} {n}");
             }
             assert_eq!(without.notes(), "");
             let notes = with.notes();
-            assert!(!device.is_emulated() || notes.starts_with("kernels of single stages: "), "{notes}");
+            assert!(
+                !device.is_emulated() || notes.starts_with("kernels of single stages: "),
+                "{notes}"
+            );
         }
     }
 }

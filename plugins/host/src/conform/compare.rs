@@ -71,10 +71,12 @@ impl Dice {
         let dim = 1usize << k;
         let mut rows: Vec<Vec<Complex<f64>>> = Vec::new();
         while rows.len() < dim {
-            let mut row: Vec<_> = (0..dim).map(|_| Complex::new(self.real(), self.real())).collect();
+            let mut row: Vec<_> =
+                (0..dim).map(|_| Complex::new(self.real(), self.real())).collect();
             for _ in 0..2 {
                 for other in &rows {
-                    let along: Complex<f64> = other.iter().zip(&row).map(|(a, b)| a.conj() * b).sum();
+                    let along: Complex<f64> =
+                        other.iter().zip(&row).map(|(a, b)| a.conj() * b).sum();
                     row.iter_mut().zip(other).for_each(|(x, a)| *x -= along * a);
                 }
             }
@@ -137,7 +139,8 @@ fn operators_on<E: Element>(
                 let (targets, controls) = qubits.split_at(k);
                 let controls: Vec<(usize, bool)> =
                     controls.iter().map(|q| (*q, dice.below(2) == 1)).collect();
-                let matrix = Matrix::from_fn(k, |i, j| number::<E>(matrix[(i, j)].re, matrix[(i, j)].im));
+                let matrix =
+                    Matrix::from_fn(k, |i, j| number::<E>(matrix[(i, j)].re, matrix[(i, j)].im));
                 all.push(Operator::new(&matrix, targets, &controls).map_err(ours)?);
             }
         }
@@ -262,7 +265,8 @@ fn observables(n: usize, seed: u64) -> Result<Vec<PauliSum>, ExecuteError> {
     let mut string = |most: usize| {
         let count = dice.below(most + 1);
         let qubits = dice.qubits(n, count);
-        let factors = qubits.into_iter().map(|q| (q, [Pauli::X, Pauli::Y, Pauli::Z][dice.below(3)]));
+        let factors =
+            qubits.into_iter().map(|q| (q, [Pauli::X, Pauli::Y, Pauli::Z][dice.below(3)]));
         let factors: Vec<_> = factors.collect();
         Ok((dice.real(), PauliString::new(factors).map_err(ours)?))
     };
@@ -272,7 +276,8 @@ fn observables(n: usize, seed: u64) -> Result<Vec<PauliSum>, ExecuteError> {
     Ok(vec![
         PauliSum::new([(0.7, PauliString::default())]).map_err(ours)?,
         PauliSum::new([(1.0, all_z), (-0.5, all_y)]).map_err(ours)?,
-        PauliSum::new((0..6).map(|_| string(3)).collect::<Result<Vec<_>, ExecuteError>>()?).map_err(ours)?,
+        PauliSum::new((0..6).map(|_| string(3)).collect::<Result<Vec<_>, ExecuteError>>()?)
+            .map_err(ours)?,
         // Divided by their number, so that sums are of the size of one.
         PauliSum::new(many.into_iter().map(|(c, s)| (c / 40.0, s))).map_err(ours)?,
         PauliSum::default(),
@@ -286,7 +291,8 @@ pub(super) fn expectations<E: Element>(device: &Device, n: usize) -> Result<f64,
         let here: f64 = state.expectation(sum, &Threads::serial()).map_err(ours)?.into();
         Ok((there.expectation(sum)? - here).abs())
     };
-    let all = observables(n, 9)?.iter().map(difference).collect::<Result<Vec<f64>, ExecuteError>>()?;
+    let all =
+        observables(n, 9)?.iter().map(difference).collect::<Result<Vec<f64>, ExecuteError>>()?;
     Ok(largest(all.into_iter()))
 }
 
@@ -333,15 +339,25 @@ pub(super) fn pairs<E: Element>(device: &Device, n: usize) -> Result<f64, Execut
     let inners: Vec<Inner> = places.into_iter().map(inner).collect();
 
     let fast = Fast::new();
-    let pairs = Executor::<Complex<E>>::pairs(&fast, n).ok_or_else(|| ours("no kernels for two states"))?;
+    let pairs =
+        Executor::<Complex<E>>::pairs(&fast, n).ok_or_else(|| ours("no kernels for two states"))?;
     let (mut here_psi, mut here_lambda) = (psi.amplitudes().to_vec(), lambda.amplitudes().to_vec());
-    let here =
-        pairs.run(&operators, &inners, Way::Given, &mut here_psi, &mut here_lambda, &Threads::serial())?;
+    let here = pairs.run(
+        &operators,
+        &inners,
+        Way::Given,
+        &mut here_psi,
+        &mut here_lambda,
+        &Threads::serial(),
+    )?;
 
     let (mut on_psi, mut on_lambda) = (upload(device, &psi)?, upload(device, &lambda)?);
     let there = on_psi.apply_pair(&mut *on_lambda, &operators, &inners)?;
     let values = largest(here.iter().zip(&there).map(|(a, b)| (a - b).abs()));
-    let states =
-        [distance(&download(&*on_psi)?, &here_psi), distance(&download(&*on_lambda)?, &here_lambda), values];
+    let states = [
+        distance(&download(&*on_psi)?, &here_psi),
+        distance(&download(&*on_lambda)?, &here_lambda),
+        values,
+    ];
     Ok(largest(states.into_iter()))
 }

@@ -85,8 +85,8 @@ pub(super) fn ghz<E: Element>(device: &Device, n: usize) -> Result<f64, ExecuteE
     Ok(largest(errors.into_iter().map(f64::abs)))
 }
 
-/// `RY(t_q)` and a phase on each qubit: `<Z_q> = cos t_q`, and of `sum_q Z_q / n` the derivative by `t_q` is
-/// `-sin(t_q) / n`.
+/// `RY(t_q)` and a phase on each qubit: `<Z_q> = cos t_q`, and of `sum_q Z_q / n` the derivative by
+/// `t_q` is `-sin(t_q) / n`.
 pub(super) fn product<E: Element>(device: &Device, n: usize) -> Result<f64, ExecuteError> {
     let build = || -> Result<Circuit, CircuitError> {
         let mut c = Circuit::new(n);
@@ -107,7 +107,8 @@ pub(super) fn product<E: Element>(device: &Device, n: usize) -> Result<f64, Exec
     let of = Expectation::new(build().map_err(ours)?, [of_all, highest]).map_err(from_hybrid)?;
     let of = of.with_simulator(simulator::<E>(device));
     let at: Vec<E> = (0..n).map(|q| E::round_from(angle(q))).collect();
-    let (values, gradient) = of.vjp(&at, &[E::round_from(1.0), E::round_from(0.0)]).map_err(from_hybrid)?;
+    let (values, gradient) =
+        of.vjp(&at, &[E::round_from(1.0), E::round_from(0.0)]).map_err(from_hybrid)?;
     let mean = (0..n).map(|q| angle(q).cos()).sum::<f64>() / n as f64;
     let mut errors: Vec<f64> = gradient
         .into_iter()

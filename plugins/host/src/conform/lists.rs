@@ -1,8 +1,9 @@
-//! Lists of operators, as kernels are handed them in earnest: long ones, and on states large enough for blocks, vector
-//! registers and several threads.
+//! Lists of operators, as kernels are handed them in earnest: long ones, and on states large enough
+//! for blocks, vector registers and several threads.
 //!
-//! Every target is tried with every shape of operator on one qubit, alone and under a control of either value, and in
-//! pairs with others in both orders. What differs is looked for operator by operator, so that the answer names it.
+//! Every target is tried with every shape of operator on one qubit, alone and under a control of
+//! either value, and in pairs with others in both orders. What differs is looked for operator by
+//! operator, so that the answer names it.
 
 use std::ops::Range;
 
@@ -62,16 +63,21 @@ pub(super) const LONG: [List; 10] = [
 
 impl List {
     /// The operators on at most so many targets.
-    fn operators<E: Element>(&self, most: usize) -> Result<Vec<Operator<Complex<E>>>, ExecuteError> {
+    fn operators<E: Element>(
+        &self,
+        most: usize,
+    ) -> Result<Vec<Operator<Complex<E>>>, ExecuteError> {
         let n = self.n_qubits;
         let mut dice = Dice(31 + n as u64);
         let mut all = Vec::new();
-        let mut add = |matrix: &Matrix<Complex<f64>>, targets: &[usize], controls: &[(usize, bool)]| {
-            let k = targets.len();
-            let matrix = Matrix::from_fn(k, |i, j| number::<E>(matrix[(i, j)].re, matrix[(i, j)].im));
-            all.push(Operator::new(&matrix, targets, controls).map_err(ours)?);
-            Ok::<(), ExecuteError>(())
-        };
+        let mut add =
+            |matrix: &Matrix<Complex<f64>>, targets: &[usize], controls: &[(usize, bool)]| {
+                let k = targets.len();
+                let matrix =
+                    Matrix::from_fn(k, |i, j| number::<E>(matrix[(i, j)].re, matrix[(i, j)].im));
+                all.push(Operator::new(&matrix, targets, controls).map_err(ours)?);
+                Ok::<(), ExecuteError>(())
+            };
         for target in 0..n {
             let other = |dice: &mut Dice, taken: &[usize]| loop {
                 let q = dice.below(n);
@@ -166,7 +172,9 @@ fn found<E: Element>(
 fn difference<E: Element>(there: &[Complex<E>], here: &[Complex<E>]) -> String {
     let off = |k: &usize| distance(&there[*k..=*k], &here[*k..=*k]);
     let order = |a: &usize, b: &usize| off(a).total_cmp(&off(b));
-    let Some(k) = (0..here.len().min(there.len())).max_by(order) else { return "no amplitudes".to_owned() };
+    let Some(k) = (0..here.len().min(there.len())).max_by(order) else {
+        return "no amplitudes".to_owned();
+    };
     let shown = |z: &Complex<E>| Complex::<f64>::new(z.re.into(), z.im.into()).to_string();
     format!("amplitude {k} is {}, expected {}", shown(&there[k]), shown(&here[k]))
 }
@@ -179,9 +187,13 @@ fn in_words<E: Element>(operator: &Operator<Complex<E>>) -> String {
     let (what, targets) = match operator.shape() {
         Shape::Identity => ("an identity", 0),
         Shape::Phase(_) => ("a phase", 0),
-        Shape::Diagonal(factors) => ("a diagonal operator", factors.iter().fold(0, |t, (o, _)| t | o)),
+        Shape::Diagonal(factors) => {
+            ("a diagonal operator", factors.iter().fold(0, |t, (o, _)| t | o))
+        }
         Shape::Swap(a, b) => ("an exchange", a | b),
-        Shape::Cycles(cycles) => ("a permutation", cycles.iter().flatten().fold(0, |t, (o, _)| t | o)),
+        Shape::Cycles(cycles) => {
+            ("a permutation", cycles.iter().flatten().fold(0, |t, (o, _)| t | o))
+        }
         Shape::Parity { z, .. } => ("a parity", *z),
         Shape::String { x, z, .. } => ("a Pauli string", x | z),
         Shape::Dense { offsets, .. } => ("a dense operator", offsets.last().copied().unwrap_or(0)),
@@ -189,6 +201,7 @@ fn in_words<E: Element>(operator: &Operator<Complex<E>>) -> String {
     let controls = fixed & !targets;
     let on = if targets == 0 { String::new() } else { format!(" on qubits [{}]", list(targets)) };
     let under: Vec<String> = bits(controls).map(|q| format!("{q} = {}", value >> q & 1)).collect();
-    let under = if under.is_empty() { String::new() } else { format!(" where qubit {}", under.join(", ")) };
+    let under =
+        if under.is_empty() { String::new() } else { format!(" where qubit {}", under.join(", ")) };
     format!("{what}{on}{under}")
 }

@@ -1,4 +1,5 @@
-//! A rule at one point after the other: its value, differences, its derivatives, and all of it again.
+//! A rule at one point after the other: its value, differences, its derivatives, and all of it
+//! again.
 
 use ketgrad_core::{
     check::numbers::{filled, flat},
@@ -53,7 +54,8 @@ pub(super) struct Known<'p> {
     pub(super) x0: &'p [f64],
     pub(super) y: &'p Datum<C>,
     pub(super) y0: &'p [f64],
-    /// For each number of the inputs that is moved: its place, and the slope of each number of the result.
+    /// For each number of the inputs that is moved: its place, and the slope of each number of the
+    /// result.
     pub(super) columns: Vec<(usize, Vec<Option<Slope>>)>,
     /// The numbers of the result whose cotangents are tried one by one.
     pub(super) outputs: Vec<usize>,
@@ -65,10 +67,11 @@ impl Known<'_> {
         self.columns.len() == self.x0.len() && self.outputs.len() == self.y0.len()
     }
 
-    /// Whether differences know all of a column and of a row: where they don't, a derivative may be infinite, and NaN
-    /// in a product with zero.
+    /// Whether differences know all of a column and of a row: where they don't, a derivative may be
+    /// infinite, and NaN in a product with zero.
     pub(super) fn is_smooth(&self, column: &[Option<Slope>], i: usize) -> bool {
-        column.iter().all(Option::is_some) && self.columns.iter().all(|(_, column)| column[i].is_some())
+        column.iter().all(Option::is_some)
+            && self.columns.iter().all(|(_, column)| column[i].is_some())
     }
 }
 
@@ -108,7 +111,8 @@ pub(super) struct Comparison<'a> {
     pub(super) f: Derivatives<'a, C>,
     code: Bytecode,
     machine: Machine<C>,
-    /// As they are compared: what is given comes first, since one may come from the other, whose fault it is then.
+    /// As they are compared: what is given comes first, since one may come from the other, whose
+    /// fault it is then.
     ways: [Way; 2],
     experience: Vec<Experience>,
     /// What was compared so far.
@@ -172,7 +176,8 @@ impl<'a> Comparison<'a> {
             result?;
         }
         // Arrays of other shapes than rows of one length may be more than a derivative is made for.
-        let strict = |place: &Place| !matches!(place, Place::Usual { alike: false, .. } | Place::Zero);
+        let strict =
+            |place: &Place| !matches!(place, Place::Usual { alike: false, .. } | Place::Zero);
         let failed = self.experience.iter().filter(|e| !e.works && strict(&e.place));
         match failed.filter_map(|e| e.failed.clone()).next() {
             Some(failed) => disagrees(failed),
@@ -206,18 +211,23 @@ impl<'a> Comparison<'a> {
             let Some(by_program) = by_program else { return Ok(()) };
             self.comparisons += 1;
             let (at, by_program) = (shown(x), shown(&[by_program]));
-            return disagrees(format!("at {at} its kernel gives no finite number, its program {by_program}"));
+            return disagrees(format!(
+                "at {at} its kernel gives no finite number, its program {by_program}"
+            ));
         };
         let y0 = flat(std::slice::from_ref(&y));
         if let Some(by_program) = by_program {
             self.comparisons += 1;
             let other = flat(std::slice::from_ref(&by_program));
             let size = largest(&y0);
-            let near =
-                |(a, b): (&f64, &f64)| (a - b).abs() <= VALUE_TOLERANCE * (1.0 + b.abs().max(1e-3 * size));
+            let near = |(a, b): (&f64, &f64)| {
+                (a - b).abs() <= VALUE_TOLERANCE * (1.0 + b.abs().max(1e-3 * size))
+            };
             if other.len() != y0.len() || !other.iter().zip(&y0).all(near) {
                 let (at, y, by_program) = (shown(x), shown(&[y]), shown(&[by_program]));
-                return disagrees(format!("at {at} its kernel gives {y}, its program {by_program}"));
+                return disagrees(format!(
+                    "at {at} its kernel gives {y}, its program {by_program}"
+                ));
             }
         }
         let x0 = flat(x);
@@ -233,8 +243,10 @@ impl<'a> Comparison<'a> {
         };
         if !compared {
             if named {
-                self.partly =
-                    Some(format!("at {} it is not smooth, or has no finite value beside", shown(x)));
+                self.partly = Some(format!(
+                    "at {} it is not smooth, or has no finite value beside",
+                    shown(x)
+                ));
             }
             return self.repeated(x, &y, None);
         }
@@ -265,7 +277,13 @@ impl<'a> Comparison<'a> {
         slopes(&mut |h| self.moved(x, x0, d, h), y0, size)
     }
 
-    pub(super) fn moved(&mut self, x: &[Datum<C>], x0: &[f64], d: &[f64], h: f64) -> Option<Vec<f64>> {
+    pub(super) fn moved(
+        &mut self,
+        x: &[Datum<C>],
+        x0: &[f64],
+        d: &[f64],
+        h: f64,
+    ) -> Option<Vec<f64>> {
         if self.slow >= SLOW_POINTS || self.clock.is_over() {
             return None;
         }
@@ -297,7 +315,8 @@ impl<'a> Comparison<'a> {
                 self.slow += 1;
                 continue;
             }
-            // What the author wrote says that it is not for these shapes: nothing that comes from it is, either.
+            // What the author wrote says that it is not for these shapes: nothing that comes from
+            // it is, either.
             if failed.as_ref().is_some_and(is_failure)
                 && matches!(trial.place, Place::Usual { alike: false, .. })
             {
@@ -337,8 +356,9 @@ impl<'a> Comparison<'a> {
 
     /// Whether the same calls give the same bits, after others.
     fn repeated(&mut self, x: &[Datum<C>], y: &Datum<C>, derived: Option<&[f64]>) -> Go {
-        let bits =
-            |y: &Datum<C>| flat(std::slice::from_ref(y)).into_iter().map(f64::to_bits).collect::<Vec<_>>();
+        let bits = |y: &Datum<C>| {
+            flat(std::slice::from_ref(y)).into_iter().map(f64::to_bits).collect::<Vec<_>>()
+        };
         for _ in 0..2 {
             let Some(again) = self.value(x) else {
                 return disagrees(format!(
@@ -348,14 +368,17 @@ impl<'a> Comparison<'a> {
                 ));
             };
             if bits(&again) != bits(y) {
-                let (at, first, again) = (shown(x), shown(std::slice::from_ref(y)), shown(&[again]));
+                let (at, first, again) =
+                    (shown(x), shown(std::slice::from_ref(y)), shown(&[again]));
                 return disagrees(format!(
                     "at {at} it gives {first} and then {again}: two answers for one call"
                 ));
             }
         }
         let Some(y0) = derived else { return Ok(()) };
-        let Some(y_bar) = seeded(std::slice::from_ref(y), &mixed(y0.len(), 0)) else { return Ok(()) };
+        let Some(y_bar) = seeded(std::slice::from_ref(y), &mixed(y0.len(), 0)) else {
+            return Ok(());
+        };
         let zeros: Vec<Datum<C>> = x.iter().filter_map(Datum::zero_tangent).collect();
         let dots = filled(&zeros, &mut mixed(flat(x).len(), 0).into_iter());
         for way in self.ways {
@@ -370,9 +393,11 @@ impl<'a> Comparison<'a> {
                 let _ = self.f.vjp(x, y.clone());
             }
             if let [first, again] = &both[..] {
-                let bits = |y: &[Datum<C>]| flat(y).into_iter().map(f64::to_bits).collect::<Vec<_>>();
+                let bits =
+                    |y: &[Datum<C>]| flat(y).into_iter().map(f64::to_bits).collect::<Vec<_>>();
                 if bits(first) != bits(again) {
-                    let (at, word, first, again) = (shown(x), way.word(), shown(first), shown(again));
+                    let (at, word, first, again) =
+                        (shown(x), way.word(), shown(first), shown(again));
                     return disagrees(format!(
                         "at {at} its {word} gives {first} and then {again}: two answers for one call"
                     ));

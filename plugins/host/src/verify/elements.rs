@@ -36,7 +36,8 @@ impl Comparison<'_> {
                 _ => Some(format!(" for the cotangent {}", shown(&[y_bar]))),
             };
             for (j, column) in &known.columns {
-                if let Some(said) = self.off(Way::Pullback, known, (*j, column), i, row[*j], seed.as_deref())
+                if let Some(said) =
+                    self.off(Way::Pullback, known, (*j, column), i, row[*j], seed.as_deref())
                 {
                     return Ok(Some(said));
                 }
@@ -74,7 +75,8 @@ impl Comparison<'_> {
                 return Ok(Some(counted(x, Way::Pushforward, dot.len(), y0.len())));
             }
             for (i, given) in dot.iter().enumerate() {
-                if let Some(said) = self.off(Way::Pushforward, known, (*j, column), i, *given, None) {
+                if let Some(said) = self.off(Way::Pushforward, known, (*j, column), i, *given, None)
+                {
                     return Ok(Some(said));
                 }
             }
@@ -98,7 +100,8 @@ impl Comparison<'_> {
         Ok(None)
     }
 
-    /// Of many numbers, all at once along some directions: `<y_bar, J d> = <J^T y_bar, d>` with `J d` by differences.
+    /// Of many numbers, all at once along some directions: `<y_bar, J d> = <J^T y_bar, d>` with
+    /// `J d` by differences.
     fn projected(&mut self, known: &Known<'_>) -> Result<Option<String>, DeriveError> {
         let Known { x, x0, y, y0, .. } = *known;
         for round in 0..PROJECTIONS {
@@ -124,7 +127,8 @@ impl Comparison<'_> {
         Ok(None)
     }
 
-    /// What is wrong with an element of a derivative, if differences know it: that by input `j` of number `i` of the result.
+    /// What is wrong with an element of a derivative, if differences know it: that by input `j` of
+    /// number `i` of the result.
     fn off(
         &mut self,
         way: Way,
@@ -145,7 +149,8 @@ impl Comparison<'_> {
         let Known { x, x0, y0, .. } = *known;
         // Another step says so, too, or nothing is known.
         let d = unit(x0.len(), j);
-        let other = confirming(&mut |h| self.moved(x, x0, &d, h), y0, x0[j]).get(i).copied().flatten();
+        let other =
+            confirming(&mut |h| self.moved(x, x0, &d, h), y0, x0[j]).get(i).copied().flatten();
         if other.is_none_or(|other| other.fits(given)) && given.is_finite() {
             return None;
         }
@@ -154,9 +159,12 @@ impl Comparison<'_> {
             Way::Pushforward if y0.len() > 1 => format!(" for number {i} of the result"),
             _ => String::new(),
         };
-        let given = if given.is_finite() { given.to_string() } else { "no finite number".to_owned() };
+        let given =
+            if given.is_finite() { given.to_string() } else { "no finite number".to_owned() };
         let seed = seed.unwrap_or_default();
-        Some(format!("at {at} its {word} gives {given} by `{by}`{of}{seed}, differences give {expected}"))
+        Some(format!(
+            "at {at} its {word} gives {given} by `{by}`{of}{seed}, differences give {expected}"
+        ))
     }
 
     /// What of a sum is not the sum of the parts, each times its factor.
@@ -168,10 +176,12 @@ impl Comparison<'_> {
         (parts, factors): (&[Vec<f64>], &[f64]),
         seed: &str,
     ) -> Option<String> {
-        let greatest = parts.iter().zip(factors).map(|(part, r)| largest(part) * r.abs()).fold(0.0, f64::max);
+        let greatest =
+            parts.iter().zip(factors).map(|(part, r)| largest(part) * r.abs()).fold(0.0, f64::max);
         for (k, &given) in given.iter().enumerate() {
             let terms = parts.iter().zip(factors).map(|(part, r)| part[k] * r);
-            let (sum, size) = terms.fold((0.0, 0.0), |(sum, size), t| (sum + t, size + f64::abs(t)));
+            let (sum, size) =
+                terms.fold((0.0, 0.0), |(sum, size), t| (sum + t, size + f64::abs(t)));
             if !size.is_finite() {
                 continue;
             }

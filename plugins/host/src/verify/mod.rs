@@ -1,15 +1,17 @@
 //! A rule against itself: its kernel, its program, and differences.
 //!
-//! At some points where the kernel is finite and smooth, the value of the program must be that of the kernel, and every
-//! element of the derivatives must be that of central differences: the pushforward for each unit direction, the pullback
-//! for each unit cotangent, real and imaginary parts apart. Both are linear in their seed, and the same call gives the
-//! same bits however often it is made. Arrays are tried in several shapes; a point where differences cannot be trusted
-//! (a pole, a kink, a branch point) says nothing and is left out. So does one with numbers that are exactly zero, where
-//! formulas often divide, unless the function is smooth there in every direction: NaN is a disagreement then.
+//! At some points where the kernel is finite and smooth, the value of the program must be that of
+//! the kernel, and every element of the derivatives must be that of central differences: the
+//! pushforward for each unit direction, the pullback for each unit cotangent, real and imaginary
+//! parts apart. Both are linear in their seed, and the same call gives the same bits however often
+//! it is made. Arrays are tried in several shapes; a point where differences cannot be trusted (a
+//! pole, a kink, a branch point) says nothing and is left out. So does one with numbers that are
+//! exactly zero, where formulas often divide, unless the function is smooth there in every
+//! direction: NaN is a disagreement then.
 //!
-//! A kernel that breaks its contract in every call, or gives no finite number anywhere, and a pullback that fails
-//! wherever the value is smooth, disagree. One that says in words, everywhere, why it has no value is not compared: it
-//! may need inputs that are not tried.
+//! A kernel that breaks its contract in every call, or gives no finite number anywhere, and a
+//! pullback that fails wherever the value is smooth, disagree. One that says in words, everywhere,
+//! why it has no value is not compared: it may need inputs that are not tried.
 //!
 //! | file | holds |
 //! |---|---|
@@ -100,7 +102,9 @@ pub(crate) fn examined(
     if patience.is_over() {
         return (Verdict::none(name, "there was no time left to compare it"), false);
     }
-    let Some(f) = program.lookup(name) else { return (Verdict::none(name, "not a rule of numbers"), true) };
+    let Some(f) = program.lookup(name) else {
+        return (Verdict::none(name, "not a rule of numbers"), true);
+    };
     let mut verdict = Verdict::of(name);
     let function = &program.functions[f];
     let kinds: Vec<Kind> = function.params.iter().map(|p| p.kind.clone()).collect();
@@ -113,12 +117,15 @@ pub(crate) fn examined(
     }
     let size = inlined_size(program, f);
     if size > MOST_COMPARED {
-        let why = format!("it has {size} instructions; those of more than {MOST_COMPARED} are not compared");
+        let why = format!(
+            "it has {size} instructions; those of more than {MOST_COMPARED} are not compared"
+        );
         return (Verdict::none(name, &why), true);
     }
     let fits = |x: &&At| x.len() == kinds.len() && x.iter().zip(&kinds).all(|(x, kind)| x.is(kind));
     let named = at.iter().filter(fits).map(|x| Trial { x: x.clone(), place: Place::Named });
-    // What has no rule of its own is derived by the program's: at zeros that may be NaN where no formula is wrong.
+    // What has no rule of its own is derived by the program's: at zeros that may be NaN where no
+    // formula is wrong.
     let has_rule = rule.is_some() || program.rule(f).is_some();
     let all: Vec<Trial> = named.chain(trials(&kinds, has_rule)).collect();
     let clock = patience.begin();
@@ -133,16 +140,20 @@ pub(crate) fn examined(
     match result {
         Err(Stop::Disagrees(what)) => verdict.disagreement = Some(what),
         Err(Stop::Note(note)) => verdict.note = Some(note),
-        Ok(()) if verdict.points == 0 => match rule.and_then(|rule| fails_everywhere(rule, &kinds)) {
+        Ok(()) if verdict.points == 0 => match rule.and_then(|rule| fails_everywhere(rule, &kinds))
+        {
             Some(disagreement) => verdict.disagreement = Some(disagreement),
             None => {
                 // What takes too long at some points is not run at all again.
                 let tried = if is_final { usize::MAX } else { 1 };
-                verdict.note = Some(match without_value(program, host, name, &kinds, tried, clock) {
-                    Some(failed) => format!("it has no value at any point that was tried: {failed}"),
-                    None if !is_final => "it takes too long".to_owned(),
-                    None => "at none of the points that were tried is it smooth".to_owned(),
-                });
+                verdict.note =
+                    Some(match without_value(program, host, name, &kinds, tried, clock) {
+                        Some(failed) => {
+                            format!("it has no value at any point that was tried: {failed}")
+                        }
+                        None if !is_final => "it takes too long".to_owned(),
+                        None => "at none of the points that were tried is it smooth".to_owned(),
+                    });
             }
         },
         Ok(()) => {}
@@ -150,7 +161,8 @@ pub(crate) fn examined(
     (verdict, is_final)
 }
 
-/// What is wrong with a kernel that has a finite value nowhere; `None` if it has one, or says why not.
+/// What is wrong with a kernel that has a finite value nowhere; `None` if it has one, or says why
+/// not.
 fn fails_everywhere(rule: &Rule, kinds: &[Kind]) -> Option<String> {
     let (mut broke, mut nonfinite, mut said) = (None, None, false);
     for x in usual(kinds).chain(elsewhere(kinds)) {
@@ -158,12 +170,19 @@ fn fails_everywhere(rule: &Rule, kinds: &[Kind]) -> Option<String> {
             Ok(true) => return None,
             Ok(false) => {
                 nonfinite.get_or_insert_with(|| {
-                    format!("at {} its kernel gives no finite number, and nowhere that was tried", shown(&x))
+                    format!(
+                        "at {} its kernel gives no finite number, and nowhere that was tried",
+                        shown(&x)
+                    )
                 });
             }
             Err(failed) if failed.broke => {
                 broke.get_or_insert_with(|| {
-                    format!("at {} its kernel fails, and wherever it was tried: {}", shown(&x), failed.reason)
+                    format!(
+                        "at {} its kernel fails, and wherever it was tried: {}",
+                        shown(&x),
+                        failed.reason
+                    )
                 });
             }
             Err(_) => said = true,
@@ -190,7 +209,9 @@ fn without_value(
         }
         match f.value(&x) {
             Ok(value) if is_finite(&value) => return None,
-            Ok(value) => why = why.or(Some(format!("at {} it gives {}", shown(&x), shown(&[value])))),
+            Ok(value) => {
+                why = why.or(Some(format!("at {} it gives {}", shown(&x), shown(&[value]))))
+            }
             Err(e) => why = why.or(Some(format!("at {} {}", shown(&x), placeless(&e)))),
         }
     }

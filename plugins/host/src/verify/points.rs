@@ -21,7 +21,8 @@ const INTS: [i64; 8] = [1, 2, 3, 1, 0, 2, 4, -1];
 /// The ints beside a number that is exactly zero.
 const POSITIVE_INTS: [i64; 3] = [1, 2, 3];
 
-/// By what these points are multiplied, and how long arrays are, where the kernel has no value at any point.
+/// By what these points are multiplied, and how long arrays are, where the kernel has no value at
+/// any point.
 const ELSEWHERE: [(f64, usize); 12] = [
     (1.0, 1),
     (1.0, 2),
@@ -37,7 +38,8 @@ const ELSEWHERE: [(f64, usize); 12] = [
     (1e-6, 3),
 ];
 
-/// The shapes of the arrays among the inputs: that of the k-th is the k-th of a list that is gone through again and again.
+/// The shapes of the arrays among the inputs: that of the k-th is the k-th of a list that is gone
+/// through again and again.
 type Shapes = &'static [&'static [usize]];
 
 /// The shapes of one array, or of several alike: how many points each.
@@ -70,7 +72,8 @@ const UNLIKE: [(Shapes, usize); 7] = [
 pub(super) enum Place {
     /// One of the list; `alike`: where all arrays are rows of one length.
     Usual { shapes: usize, alike: bool },
-    /// With numbers that are exactly zero: compared only where the function is smooth in every direction.
+    /// With numbers that are exactly zero: compared only where the function is smooth in every
+    /// direction.
     Zero,
     /// One that the author named.
     Named,
@@ -98,7 +101,8 @@ pub(super) fn trials(kinds: &[Kind], zeros: bool) -> Vec<Trial> {
         // Beginning elsewhere in the list, so that the same numbers don't stand in all shapes.
         let first = if *count == POINTS.len() { 0 } else { 2 * k };
         all.extend(
-            (first..first + count).map(|shift| Trial { x: arguments(kinds, shift, shapes, &INTS), place }),
+            (first..first + count)
+                .map(|shift| Trial { x: arguments(kinds, shift, shapes, &INTS), place }),
         );
     }
     if zeros {
@@ -153,7 +157,8 @@ fn arrays(kind: &Kind) -> usize {
 fn arguments(kinds: &[Kind], shift: usize, shapes: Shapes, ints: &[i64]) -> Vec<Datum<C>> {
     let mut array = 0;
     let mut shape = |k: usize| shapes[k % shapes.len()].to_vec();
-    let one = |(k, kind): (usize, &Kind)| argument(kind, shift + 2 * k, &mut array, &mut shape, ints);
+    let one =
+        |(k, kind): (usize, &Kind)| argument(kind, shift + 2 * k, &mut array, &mut shape, ints);
     kinds.iter().enumerate().map(one).collect()
 }
 
@@ -174,7 +179,9 @@ fn argument(
         Kind::Bool => Datum::Bool(shift.is_multiple_of(2)),
         Kind::Handle => Datum::Handle(0),
         Kind::Tuple(_) => {
-            let one = |(k, field): (usize, &Field)| argument(&field.kind, shift + 3 * k, array, shape, ints);
+            let one = |(k, field): (usize, &Field)| {
+                argument(&field.kind, shift + 3 * k, array, shape, ints)
+            };
             Datum::Tuple(kind.fields().iter().enumerate().map(one).collect())
         }
         Kind::Array(element) => {
@@ -183,7 +190,9 @@ fn argument(
             let all = 0..shape.iter().product::<usize>();
             match element {
                 Element::Real => Datum::Reals(shaped(&shape, all.map(|k| real(shift + k)))),
-                Element::Complex => Datum::Complexes(shaped(&shape, all.map(|k| complex(shift + k)))),
+                Element::Complex => {
+                    Datum::Complexes(shaped(&shape, all.map(|k| complex(shift + k))))
+                }
                 Element::Int => Datum::Ints(shaped(&shape, all.map(|k| (k + shift) as i64 % 3))),
             }
         }
@@ -222,7 +231,9 @@ fn map(x: &Datum<C>, f: &mut dyn FnMut(f64) -> f64) -> Datum<C> {
         Datum::Real(x) => Datum::Real(f(*x)),
         Datum::Complex(z) => Datum::Complex(Complex::new(f(z.re), f(z.im))),
         Datum::Reals(xs) => Datum::Reals(Arc::new(xs.map(|x| f(*x)))),
-        Datum::Complexes(zs) => Datum::Complexes(Arc::new(zs.map(|z| Complex::new(f(z.re), f(z.im))))),
+        Datum::Complexes(zs) => {
+            Datum::Complexes(Arc::new(zs.map(|z| Complex::new(f(z.re), f(z.im)))))
+        }
         Datum::Tuple(fields) => Datum::Tuple(fields.iter().map(|x| map(x, f)).collect()),
         Datum::Int(_) | Datum::Bool(_) | Datum::Handle(_) | Datum::Ints(_) => x.clone(),
     }

@@ -1,8 +1,9 @@
 //! Central differences of every result, extrapolated, where they can be trusted.
 //!
-//! Three steps, each half of the one before, give two extrapolations. Where these differ there is a pole, a kink or a
-//! branch point within the step, or the function is too rough for it: shorter steps are tried, and then nothing is said.
-//! A kink at the point itself shows in differences to either side, whose distance does not shrink with the step.
+//! Three steps, each half of the one before, give two extrapolations. Where these differ there is a
+//! pole, a kink or a branch point within the step, or the function is too rough for it: shorter
+//! steps are tried, and then nothing is said. A kink at the point itself shows in differences to
+//! either side, whose distance does not shrink with the step.
 
 /// The steps that are tried, as parts of the larger of 1 and the argument.
 const STEPS: [f64; 2] = [1e-4, 1e-6];
@@ -31,8 +32,9 @@ impl Slope {
 /// How far derivatives may be from extrapolated differences.
 pub(super) const TOLERANCE: f64 = 1e-6;
 
-/// The derivatives of all results along a line through a point, where `y(h)` are the results at `h` along it (`None`
-/// where the function has none) and `y0` those at the point; `size`: of the coordinate that is moved.
+/// The derivatives of all results along a line through a point, where `y(h)` are the results at `h`
+/// along it (`None` where the function has none) and `y0` those at the point; `size`: of the
+/// coordinate that is moved.
 pub(super) fn slopes(
     y: &mut dyn FnMut(f64) -> Option<Vec<f64>>,
     y0: &[f64],
@@ -86,11 +88,13 @@ fn of_step(
         let doubt = (first - value).abs();
         let magnitude = greatest.max(value.abs()).min(1.0);
         let largest = y0[i].abs().max(pairs[0].1[i].abs()).max(pairs[0].2[i].abs());
-        // Of results and of arguments; and of what is added on the way, which is of the size of one.
+        // Of results and of arguments; and of what is added on the way, which is of the size of
+        // one.
         let rounding = 16.0 * f64::EPSILON * (largest + value.abs() * size + 1.0) / h;
         // NaN and infinities are not below.
         let trusted = doubt <= DOUBT * (magnitude + value.abs()) + rounding;
-        let bend = |(h, up, down): &(f64, Vec<f64>, Vec<f64>)| (up[i] - 2.0 * y0[i] + down[i]).abs() / h;
+        let bend =
+            |(h, up, down): &(f64, Vec<f64>, Vec<f64>)| (up[i] - 2.0 * y0[i] + down[i]).abs() / h;
         let (far, near) = (bend(&pairs[0]), bend(&pairs[2]));
         let kink = near > 0.7 * far && near > 1e-5 * (magnitude + value.abs()) + rounding;
         let tolerance = TOLERANCE * (magnitude + value.abs()) + 4.0 * doubt + rounding;
@@ -128,7 +132,10 @@ mod tests {
             let slope = at(f, x).unwrap_or_else(|| panic!("case {k}: none"));
             assert!(slope.fits(expected), "case {k}: {slope:?} for {expected}");
             assert!(!slope.fits(f64::NAN));
-            assert!(!slope.fits(expected * 1.001 + 1e-3 * f(x).abs().min(1.0) + 1e-8), "case {k}: {slope:?}");
+            assert!(
+                !slope.fits(expected * 1.001 + 1e-3 * f(x).abs().min(1.0) + 1e-8),
+                "case {k}: {slope:?}"
+            );
         }
     }
 

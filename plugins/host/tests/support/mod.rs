@@ -20,7 +20,8 @@ pub(crate) fn workspace() -> PathBuf {
         .to_owned()
 }
 
-/// The library of a plugin of the workspace. `KETGRAD_PLUGIN_DIR` names a folder with plugins built before.
+/// The library of a plugin of the workspace. `KETGRAD_PLUGIN_DIR` names a folder with plugins built
+/// before.
 pub(crate) fn plugin(library: &str) -> PathBuf {
     static BUILT: OnceLock<HashMap<String, PathBuf>> = OnceLock::new();
     built_before(library).unwrap_or_else(|| BUILT.get_or_init(build)[library].clone())
@@ -31,8 +32,8 @@ fn built_before(library: &str) -> Option<PathBuf> {
     Some(ketgrad_plugin_host::file_name(&Path::new(&folder).join(library)))
 }
 
-/// All libraries of the workspace, by name: with the examples, as for the tests, so that nothing is compiled for other features once
-/// more.
+/// All libraries of the workspace, by name: with the examples, as for the tests, so that nothing is
+/// compiled for other features once more.
 fn build() -> HashMap<String, PathBuf> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(workspace()).args([
@@ -59,12 +60,13 @@ fn build() -> HashMap<String, PathBuf> {
     built
 }
 
-/// A plugin in C: compiled with some definitions, a library for each call. Its options are variables of the library,
-/// so that two tests at a time must not share one.
+/// A plugin in C: compiled with some definitions, a library for each call. Its options are
+/// variables of the library, so that two tests at a time must not share one.
 pub(crate) fn c_plugin(source: &Path, name: &str, definitions: &[&str]) -> PathBuf {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let name = format!("{name}_{}", NEXT.fetch_add(1, Ordering::Relaxed));
-    let library = ketgrad_plugin_host::file_name(&Path::new(env!("CARGO_TARGET_TMPDIR")).join(name));
+    let library =
+        ketgrad_plugin_host::file_name(&Path::new(env!("CARGO_TARGET_TMPDIR")).join(name));
     // Written beside and renamed: a library that is mapped must not be written over.
     let fresh = library.with_extension(std::process::id().to_string());
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());

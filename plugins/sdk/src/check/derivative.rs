@@ -98,9 +98,13 @@ impl<T: Part> Called<'_, T> {
         let shape = self.shape(&x)?;
         let mut y = vec![T::default(); count(&shape)];
         let tape = self.dense.forward(&x, ViewMut { shape: &shape, data: &mut y })?;
-        let mut bars: Vec<Vec<T>> = inputs.iter().map(|x| vec![T::default(); x.data.len()]).collect();
-        let mut views: Vec<ViewMut<'_, T>> =
-            bars.iter_mut().zip(inputs).map(|(data, input)| ViewMut { shape: &input.shape, data }).collect();
+        let mut bars: Vec<Vec<T>> =
+            inputs.iter().map(|x| vec![T::default(); x.data.len()]).collect();
+        let mut views: Vec<ViewMut<'_, T>> = bars
+            .iter_mut()
+            .zip(inputs)
+            .map(|(data, input)| ViewMut { shape: &input.shape, data })
+            .collect();
         let of = |data| View { shape: &shape, data };
         self.dense.pullback(tape.as_ref(), &x, of(&y), of(y_bar), &mut views)?;
         Ok(bars)
@@ -127,7 +131,8 @@ pub(super) fn derivative<T: Part>(
         for (place, column) in &differences {
             let (bar, difference) = (place.of(&row), column[i]);
             // Not `>`: a NaN is a disagreement too.
-            let agrees = (bar - difference).abs() <= TOLERANCE * (1.0 + bar.abs().max(difference.abs()));
+            let agrees =
+                (bar - difference).abs() <= TOLERANCE * (1.0 + bar.abs().max(difference.abs()));
             if !agrees {
                 let seed = if y.len() * T::PARTS == 1 {
                     String::new()
@@ -173,7 +178,11 @@ impl Place {
 type Column = (Place, Vec<f64>);
 
 /// The derivatives of all real numbers of the result by each of the inputs.
-fn differences<T: Part>(called: &Called<'_, T>, inputs: &[Input<T>], y: &[T]) -> Result<Vec<Column>> {
+fn differences<T: Part>(
+    called: &Called<'_, T>,
+    inputs: &[Input<T>],
+    y: &[T],
+) -> Result<Vec<Column>> {
     let size = y.iter().flat_map(|y| y.parts()).fold(1.0, |m: f64, y| m.max(y.abs()));
     let mut columns = Vec::new();
     for (k, input) in inputs.iter().enumerate().filter(|(_, input)| input.moves) {
@@ -188,13 +197,18 @@ fn differences<T: Part>(called: &Called<'_, T>, inputs: &[Input<T>], y: &[T]) ->
                     Ok(y.iter().flat_map(|y| y.parts().into_iter().take(T::PARTS)).collect())
                 };
                 let difference = |h: f64| -> Result<Vec<f64>> {
-                    Ok(at(h)?.iter().zip(at(-h)?).map(|(up, down)| (up - down) / (2.0 * h)).collect())
+                    Ok(at(h)?
+                        .iter()
+                        .zip(at(-h)?)
+                        .map(|(up, down)| (up - down) / (2.0 * h))
+                        .collect())
                 };
                 let [wide, narrow, narrower] =
                     [difference(step)?, difference(0.5 * step)?, difference(0.25 * step)?];
                 let mut column = Vec::with_capacity(wide.len());
                 for ((wide, narrow), narrower) in wide.iter().zip(&narrow).zip(&narrower) {
-                    let (first, second) = ((4.0 * narrow - wide) / 3.0, (4.0 * narrower - narrow) / 3.0);
+                    let (first, second) =
+                        ((4.0 * narrow - wide) / 3.0, (4.0 * narrower - narrow) / 3.0);
                     let is_smooth = (first - second).abs() <= DOUBT * (size + second.abs());
                     if !is_smooth {
                         return Err(Error::new(format!(
@@ -212,8 +226,8 @@ fn differences<T: Part>(called: &Called<'_, T>, inputs: &[Input<T>], y: &[T]) ->
     Ok(columns)
 }
 
-/// The derivative of several numbers by one that is `x` now, extrapolated; `None` where they are not smooth. `size`: of the
-/// numbers.
+/// The derivative of several numbers by one that is `x` now, extrapolated; `None` where they are
+/// not smooth. `size`: of the numbers.
 pub(super) fn difference(
     at: &dyn Fn(f64) -> Result<Vec<f64>>,
     x: f64,
@@ -231,7 +245,8 @@ pub(super) fn difference(
     Ok(all.collect())
 }
 
-/// Whether the pullback of mixed cotangents, of other sizes and signs, is the sum of those of unit ones.
+/// Whether the pullback of mixed cotangents, of other sizes and signs, is the sum of those of unit
+/// ones.
 fn linear<T: Part>(
     called: &Called<'_, T>,
     inputs: &[Input<T>],
@@ -266,11 +281,16 @@ fn linear<T: Part>(
 /// Whether the same calls give the same bits, with others between.
 fn repeated<T: Part>(called: &Called<'_, T>, inputs: &[Input<T>], y: &[T]) -> Result<()> {
     let y_bar: Vec<T> = (0..y.len()).map(|i| T::of(mixed(2 * i), mixed(2 * i + 1))).collect();
-    let bits = |data: &[T]| data.iter().flat_map(|x| x.parts().map(f64::to_bits)).collect::<Vec<_>>();
+    let bits =
+        |data: &[T]| data.iter().flat_map(|x| x.parts().map(f64::to_bits)).collect::<Vec<_>>();
     let first = called.pullback(inputs, &y_bar)?;
     for _ in 0..3 {
         let mut beside = inputs.to_vec();
-        beside.iter_mut().filter(|x| x.moves).flat_map(|x| &mut x.data).for_each(|x| *x = x.moved(0, STEP));
+        beside
+            .iter_mut()
+            .filter(|x| x.moves)
+            .flat_map(|x| &mut x.data)
+            .for_each(|x| *x = x.moved(0, STEP));
         called.pullback(&beside, y)?;
         let (value, bars) = (called.value(inputs)?.1, called.pullback(inputs, &y_bar)?);
         let two = |what: &str, a: &dyn Debug, b: &dyn Debug| {

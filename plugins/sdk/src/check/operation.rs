@@ -1,4 +1,5 @@
-//! An operation beside central differences: every cotangent of a real number of the results, and a mixed one.
+//! An operation beside central differences: every cotangent of a real number of the results, and a
+//! mixed one.
 
 use crate::{
     C64, Error, Result,
@@ -37,7 +38,9 @@ impl Numbers {
     fn owned(&self) -> Owned {
         match self.is_complex {
             false => Owned::Real(self.parts.clone()),
-            true => Owned::Complex(self.parts.chunks_exact(2).map(|z| C64::new(z[0], z[1])).collect()),
+            true => {
+                Owned::Complex(self.parts.chunks_exact(2).map(|z| C64::new(z[0], z[1])).collect())
+            }
         }
     }
     fn with(&self, parts: Vec<f64>) -> Numbers {
@@ -73,22 +76,31 @@ struct Called<'a> {
 }
 
 impl Called<'_> {
-    /// The results, and the cotangents of the inputs for those of the results if they are asked for.
-    fn run(&self, x: &[Numbers], y_bar: Option<&[Numbers]>) -> Result<(Vec<Numbers>, Vec<Vec<f64>>)> {
+    /// The results, and the cotangents of the inputs for those of the results if they are asked
+    /// for.
+    fn run(
+        &self,
+        x: &[Numbers],
+        y_bar: Option<&[Numbers]>,
+    ) -> Result<(Vec<Numbers>, Vec<Vec<f64>>)> {
         let inputs: Vec<Owned> = x.iter().map(Numbers::owned).collect();
-        let views: Vec<Value<'_>> = inputs.iter().zip(x).map(|(data, x)| data.view(&x.shape)).collect();
+        let views: Vec<Value<'_>> =
+            inputs.iter().zip(x).map(|(data, x)| data.view(&x.shape)).collect();
         let mut y = self.results(&views)?;
         let mut filled: Vec<Owned> = y.iter().map(Numbers::owned).collect();
-        let mut room: Vec<_> = filled.iter_mut().zip(&y).map(|(data, y)| data.view_mut(&y.shape)).collect();
+        let mut room: Vec<_> =
+            filled.iter_mut().zip(&y).map(|(data, y)| data.view_mut(&y.shape)).collect();
         let tape = self.kernel.forward(&views, &mut room)?;
-        let mut bars: Vec<Owned> = x.iter().map(|x| x.with(vec![0.0; x.parts.len()]).owned()).collect();
+        let mut bars: Vec<Owned> =
+            x.iter().map(|x| x.with(vec![0.0; x.parts.len()]).owned()).collect();
         if let Some(y_bar) = y_bar {
             let seeds: Vec<Owned> = y_bar.iter().map(Numbers::owned).collect();
             let of = |all: &[Owned]| -> Vec<Value<'_>> { Vec::with_capacity(all.len()) };
             let (mut values, mut cotangents) = (of(&filled), of(&seeds));
             values.extend(filled.iter().zip(&y).map(|(data, y)| data.view(&y.shape)));
             cotangents.extend(seeds.iter().zip(&y).map(|(data, y)| data.view(&y.shape)));
-            let mut room: Vec<_> = bars.iter_mut().zip(x).map(|(data, x)| data.view_mut(&x.shape)).collect();
+            let mut room: Vec<_> =
+                bars.iter_mut().zip(x).map(|(data, x)| data.view_mut(&x.shape)).collect();
             self.kernel.pullback(tape.as_ref(), &views, &values, &cotangents, &mut room)?;
         }
         for (y, filled) in y.iter_mut().zip(&filled) {
@@ -109,14 +121,16 @@ impl Called<'_> {
         }
         for (k, (shape, kind)) in shapes.iter().zip(kinds).enumerate() {
             if kind.is_array() == shape.is_empty() {
-                let (given, kind) = (shape.len(), if kind.is_array() { "an array" } else { "a number" });
+                let (given, kind) =
+                    (shape.len(), if kind.is_array() { "an array" } else { "a number" });
                 return Err(Error::new(format!(
                     "`{name}` says that its result {k} has {given} dimensions; its signature says {kind}"
                 )));
             }
         }
-        let one =
-            |(shape, kind): (Vec<u64>, &crate::signature::Kind)| Numbers::zeros(shape, kind.is_complex());
+        let one = |(shape, kind): (Vec<u64>, &crate::signature::Kind)| {
+            Numbers::zeros(shape, kind.is_complex())
+        };
         Ok(shapes.into_iter().zip(kinds).map(one).collect())
     }
 }
@@ -131,23 +145,29 @@ pub(super) fn check(
     let called = Called { name, kernel, signature };
     let x = inputs(name, signature, point)?;
     let (y, _) = called.run(&x, None)?;
-    if let Some((k, _)) = y.iter().enumerate().find(|(_, y)| !y.parts.iter().all(|y| y.is_finite())) {
+    if let Some((k, _)) = y.iter().enumerate().find(|(_, y)| !y.parts.iter().all(|y| y.is_finite()))
+    {
         return Err(Error::new(format!("result {k} of `{name}` is not finite at {point:?}")));
     }
     let columns = columns(&called, &x, &y)?;
     let total: usize = y.iter().map(|y| y.parts.len()).sum();
     let seeded = |seed: &dyn Fn(usize) -> f64| -> Vec<Numbers> {
         let mut at = 0..;
-        y.iter().map(|y| y.with(y.parts.iter().zip(&mut at).map(|(_, i)| seed(i)).collect())).collect()
+        y.iter()
+            .map(|y| y.with(y.parts.iter().zip(&mut at).map(|(_, i)| seed(i)).collect()))
+            .collect()
     };
     // The unit cotangents, then mixed ones: a pullback is linear.
     for i in 0..total + 3 {
         let scale = [1.0, -20.0, 0.003][(i.max(total) - total) % 3];
-        let seed = |j: usize| if i < total { f64::from(u8::from(i == j)) } else { scale * mixed(j) };
+        let seed =
+            |j: usize| if i < total { f64::from(u8::from(i == j)) } else { scale * mixed(j) };
         let y_bar = seeded(&seed);
         let (_, bars) = called.run(&x, Some(&y_bar))?;
         if called.run(&x, Some(&y_bar))?.1 != bars {
-            return Err(Error::new(format!("the pullback of `{name}` gives two answers for one call")));
+            return Err(Error::new(format!(
+                "the pullback of `{name}` gives two answers for one call"
+            )));
         }
         for ((input, part), slopes) in &columns {
             let terms = || slopes.iter().enumerate().map(|(j, slope)| slope * seed(j));
@@ -182,7 +202,8 @@ fn inputs(name: &str, signature: &Signature, point: &[f64]) -> Result<Vec<Number
     Ok(all.into_iter().zip(&signature.inputs).map(one).collect())
 }
 
-/// An input and the place of one of its real numbers, and the derivatives of the results' real numbers by it.
+/// An input and the place of one of its real numbers, and the derivatives of the results' real
+/// numbers by it.
 type Column = ((usize, usize), Vec<f64>);
 
 /// The derivatives of all real numbers of the results, by each of the inputs.

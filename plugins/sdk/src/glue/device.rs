@@ -8,7 +8,9 @@ use std::{
     ptr, slice,
 };
 
-use ketgrad_plugin_abi::{self as abi, Backend, Err, GateList, Host, Inner, PauliTerm, Status, Str};
+use ketgrad_plugin_abi::{
+    self as abi, Backend, Err, GateList, Host, Inner, PauliTerm, Status, Str,
+};
 
 use super::{Scored, asked, drop_kernels, guarded, parts, query, say};
 use crate::{
@@ -50,7 +52,8 @@ pub(crate) fn add_device<D: DeviceKernels>(host: &Host, device: D) -> Result<()>
         Memory::Opaque => abi::MEM_OPAQUE,
     };
     let dtypes = device.precisions().iter().fold(0, |mask, p| mask | 1 << p.dtype());
-    let (gates, max_qubits, max_matrix_targets) = (device.gates(), device.max_qubits(), device.max_targets());
+    let (gates, max_qubits, max_matrix_targets) =
+        (device.gates(), device.max_qubits(), device.max_targets());
     let user = Box::into_raw(Box::new(Scored::new(device)));
     let raw = Backend {
         struct_size: size_of::<Backend>() as u32,
@@ -112,8 +115,8 @@ unsafe fn scored<'a, D: DeviceKernels>(user: *mut c_void) -> Result<&'a Scored<D
 /// A state of the host's.
 ///
 /// # Safety
-/// The pointer is what [`state_new`] or [`state_copy`] of this type gave, not yet freed, or null; nobody changes the
-/// state during `'a`.
+/// The pointer is what [`state_new`] or [`state_copy`] of this type gave, not yet freed, or null;
+/// nobody changes the state during `'a`.
 unsafe fn state<'a, D: DeviceKernels>(state: *mut c_void) -> Result<&'a Held<D::State>> {
     // SAFETY: the caller promises whose state it is, or null, and that nobody changes it.
     unsafe { state.cast::<Held<D::State>>().as_ref() }.ok_or_else(|| null("state"))
@@ -215,7 +218,8 @@ unsafe extern "C" fn state_new<D: DeviceKernels>(
     guarded(err, || {
         // SAFETY: `user` is this device.
         let device = unsafe { device::<D>(user) }?;
-        let precision = Precision::of(dtype).ok_or_else(|| Error::unsupported("numbers of another kind"))?;
+        let precision =
+            Precision::of(dtype).ok_or_else(|| Error::unsupported("numbers of another kind"))?;
         if !device.precisions().contains(&precision) {
             return Err(Error::unsupported(format!("states in {precision} precision")));
         }
@@ -286,7 +290,9 @@ fn fits<S>(held: &Held<S>, bytes: usize) -> Result<()> {
         return Ok(());
     }
     let (n, p, expected) = (held.n_qubits, held.precision, held.bytes());
-    Err(Error::invalid(format!("{bytes} bytes for {n} qubits in {p} precision; expected {expected}")))
+    Err(Error::invalid(format!(
+        "{bytes} bytes for {n} qubits in {p} precision; expected {expected}"
+    )))
 }
 
 unsafe extern "C" fn upload<D: DeviceKernels>(
@@ -321,7 +327,11 @@ unsafe extern "C" fn download<D: DeviceKernels>(
     })
 }
 
-unsafe extern "C" fn sync<D: DeviceKernels>(user: *mut c_void, on: *mut c_void, err: *mut Err) -> Status {
+unsafe extern "C" fn sync<D: DeviceKernels>(
+    user: *mut c_void,
+    on: *mut c_void,
+    err: *mut Err,
+) -> Status {
     // SAFETY: `user` is this device, `on` a state of it.
     guarded(err, || unsafe { device::<D>(user)?.sync(&state::<D>(on)?.state) })
 }
@@ -333,8 +343,10 @@ unsafe extern "C" fn apply<D: DeviceKernels>(
     err: *mut Err,
 ) -> Status {
     guarded(err, || {
-        // SAFETY: `user` is this device, `on` a state of it that is ours during the call, the list good for it.
-        let (device, held, gates) = unsafe { (device::<D>(user)?, state_mut::<D>(on)?, gates(list)?) };
+        // SAFETY: `user` is this device, `on` a state of it that is ours during the call, the list
+        // good for it.
+        let (device, held, gates) =
+            unsafe { (device::<D>(user)?, state_mut::<D>(on)?, gates(list)?) };
         device.apply(&mut held.state, gates)
     })
 }
@@ -353,7 +365,8 @@ unsafe extern "C" fn apply_pair<D: DeviceKernels>(
         if ptr::eq(psi, lambda) {
             return Err(same_state());
         }
-        // SAFETY: `user` is this device; the states are two different ones of it that are ours during the call.
+        // SAFETY: `user` is this device; the states are two different ones of it that are ours
+        // during the call.
         let (device, psi, lambda) =
             unsafe { (device::<D>(user)?, state_mut::<D>(psi)?, state_mut::<D>(lambda)?) };
         psi.beside(lambda)?;
@@ -418,7 +431,9 @@ unsafe extern "C" fn inner_paulis<D: DeviceKernels>(
         // SAFETY: the terms are good for the call.
         let terms = unsafe { list(terms, count, "list of terms") }?;
         // SAFETY: the host gives room for two numbers, which a complex one is.
-        unsafe { put(value.cast::<C64>(), "value", || device.inner_paulis(&a.state, terms, &b.state)) }
+        unsafe {
+            put(value.cast::<C64>(), "value", || device.inner_paulis(&a.state, terms, &b.state))
+        }
     })
 }
 
@@ -434,11 +449,17 @@ unsafe extern "C" fn apply_paulis<D: DeviceKernels>(
         if ptr::eq(from, to) {
             return Err(same_state());
         }
-        // SAFETY: `user` is this device; the states are two different ones of it, the second ours during the call.
-        let (device, from, to) = unsafe { (device::<D>(user)?, state::<D>(from)?, state_mut::<D>(to)?) };
+        // SAFETY: `user` is this device; the states are two different ones of it, the second ours
+        // during the call.
+        let (device, from, to) =
+            unsafe { (device::<D>(user)?, state::<D>(from)?, state_mut::<D>(to)?) };
         from.beside(to)?;
         // SAFETY: the terms are good for the call.
-        device.apply_paulis(unsafe { list(terms, count, "list of terms") }?, &from.state, &mut to.state)
+        device.apply_paulis(
+            unsafe { list(terms, count, "list of terms") }?,
+            &from.state,
+            &mut to.state,
+        )
     })
 }
 
@@ -455,7 +476,10 @@ unsafe extern "C" fn sample<D: DeviceKernels>(
         let (device, held) = unsafe { (device::<D>(user)?, state::<D>(on)?) };
         // SAFETY: the lists have so many elements and are good for the call; the indices are ours.
         let (uniforms, indices) = unsafe {
-            (list(uniforms, count, "list of uniform numbers")?, list_mut(indices, count, "list of indices")?)
+            (
+                list(uniforms, count, "list of uniform numbers")?,
+                list_mut(indices, count, "list of indices")?,
+            )
         };
         device.sample(&held.state, uniforms, indices)
     })

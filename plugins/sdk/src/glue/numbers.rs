@@ -59,7 +59,8 @@ pub(super) unsafe extern "C" fn scalar_c64(
     y: *mut f64,
     err: *mut Err,
 ) -> Status {
-    // SAFETY: the host calls it with this rule, `n_in` numbers, which are pairs of `f64`, and room for one.
+    // SAFETY: the host calls it with this rule, `n_in` numbers, which are pairs of `f64`, and room
+    // for one.
     unsafe {
         called::<C64>(user, x.cast(), y.cast(), err, |kernel, x| match kernel {
             Kernel::C64(f) => Ok(f(x)),
@@ -89,7 +90,8 @@ pub(super) unsafe extern "C" fn try_c64(
     y: *mut f64,
     err: *mut Err,
 ) -> Status {
-    // SAFETY: the host calls it with this rule, `n_in` numbers, which are pairs of `f64`, and room for one.
+    // SAFETY: the host calls it with this rule, `n_in` numbers, which are pairs of `f64`, and room
+    // for one.
     unsafe {
         called::<C64>(user, x.cast(), y.cast(), err, |kernel, x| match kernel {
             Kernel::TryC64(f) => f(x),

@@ -67,7 +67,9 @@ pub(super) unsafe extern "C" fn infer(
         let shapes = kernel(rule)?.shapes(&unsafe { values(x, rule.n_in as usize) }?)?;
         if shapes.len() != expected {
             let given = shapes.len();
-            return Err(Error::new(format!("{given} shapes; its signature has {expected} results")));
+            return Err(Error::new(format!(
+                "{given} shapes; its signature has {expected} results"
+            )));
         }
         // SAFETY: the host gives room for a shape of each result.
         let room = unsafe { slice::from_raw_parts_mut(y, expected) };
@@ -87,7 +89,8 @@ pub(super) unsafe extern "C" fn forward(
     let rule = unsafe { rule(user) };
     guarded(err, || {
         let results = rule.n_out as usize;
-        // SAFETY: the host gives `n_in` arrays, and one for each result to be filled, which do not overlap.
+        // SAFETY: the host gives `n_in` arrays, and one for each result to be filled, which do not
+        // overlap.
         let (x, mut y) = unsafe { (values(x, rule.n_in as usize)?, values_mut(y, results)?) };
         let kept: Kept = kernel(rule)?.forward(&x, &mut y)?;
         // SAFETY: the host gives a place for the tape, or null if it wants none.
@@ -110,7 +113,8 @@ pub(super) unsafe extern "C" fn pullback(
     guarded(err, || {
         let (n, results) = (rule.n_in as usize, rule.n_out as usize);
         // SAFETY: the host gives `n_in` arrays, and one for each result twice.
-        let (x, y, y_bar) = unsafe { (values(x, n)?, values(y, results)?, values(y_bar, results)?) };
+        let (x, y, y_bar) =
+            unsafe { (values(x, n)?, values(y, results)?, values(y_bar, results)?) };
         // SAFETY: the host gives `n_in` arrays to be filled, which do not overlap.
         let mut x_bar = unsafe { values_mut(x_bar, n) }?;
         // SAFETY: `tape` is what `forward` made of this rule, not yet freed.

@@ -7,9 +7,9 @@
 //!          any other: left to the machine
 //! ```
 //!
-//! The calls that wait and their registers lie where the machine has them, so that it can go on anywhere, and neither calls
-//! more deeply than the other could. `end` of the calls that wait is where the first of these ends: their memory, the
-//! registers' memory, the depth that is allowed.
+//! The calls that wait and their registers lie where the machine has them, so that it can go on
+//! anywhere, and neither calls more deeply than the other could. `end` of the calls that wait is
+//! where the first of these ends: their memory, the registers' memory, the depth that is allowed.
 
 use std::mem::offset_of;
 
@@ -36,14 +36,19 @@ impl Lowering<'_, '_> {
         let (plan, next) = (self.plan, pc + 1);
         let slots = |slots: Slots| &plan.routine.slots[slots.range()];
         let top = self.b.use_var(self.frames);
-        let end =
-            self.b.ins().load(types::I64, FLAGS.with_readonly(), self.visit, offset_of!(Visit, end) as i32);
+        let end = self.b.ins().load(
+            types::I64,
+            FLAGS.with_readonly(),
+            self.visit,
+            offset_of!(Visit, end) as i32,
+        );
         let full = self.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, top, end);
         self.leave_if(full, pc);
         self.spend(pc, plan.routine.code.len());
 
         let part = self.part;
-        let kept = |of: &(Bank, Reg)| slots(results).iter().all(|slot| (slot.bank, slot.reg) != *of);
+        let kept =
+            |of: &(Bank, Reg)| slots(results).iter().all(|slot| (slot.bank, slot.reg) != *of);
         for (bank, reg) in part.put_back_at(next).filter(kept) {
             let value = self.get(bank, reg);
             self.store(bank, reg, value);
@@ -86,7 +91,8 @@ impl Lowering<'_, '_> {
         let last = self.b.ins().load(types::I64, FLAGS, top, -FRAME as i32);
         for (next, block) in self.resumed.clone() {
             let waiting = self.waiting(next);
-            let (is_this, other) = (self.b.ins().icmp(IntCC::Equal, last, waiting), self.b.create_block());
+            let (is_this, other) =
+                (self.b.ins().icmp(IntCC::Equal, last, waiting), self.b.create_block());
             self.b.ins().brif(is_this, block, &[], other, &[]);
             self.b.switch_to_block(other);
         }

@@ -95,7 +95,8 @@ impl Lowering<'_, '_> {
             Code::Number1C(op, d, a) => self.number1c(op, d, a),
             Code::PowiC(d, a, n) => {
                 let ([re, im], n) = (self.c(a), self.n(n));
-                let value = self.call_complex(ops::complex_powi as *const () as usize, &[re, im, n]);
+                let value =
+                    self.call_complex(ops::complex_powi as *const () as usize, &[re, im, n]);
                 self.set_c(d, value);
             }
             Code::Conj(d, a) => {
@@ -201,7 +202,8 @@ impl Lowering<'_, '_> {
             }
             Code::Select(bank, d, condition, a) => {
                 let [yes, no] = [a, a + 1].map(|slot| self.plan.routine.slots[slot as usize].reg);
-                let (condition, yes, no) = (self.n(condition), self.get(bank, yes), self.get(bank, no));
+                let (condition, yes, no) =
+                    (self.n(condition), self.get(bank, yes), self.get(bank, no));
                 let value = [0, 1].map(|part| self.b.ins().select(condition, yes[part], no[part]));
                 self.set(bank, d, value);
             }
@@ -384,7 +386,8 @@ impl Lowering<'_, '_> {
             Number2::Add => [self.b.ins().fadd(a, x), self.b.ins().fadd(b, y)],
             Number2::Sub => [self.b.ins().fsub(a, x), self.b.ins().fsub(b, y)],
             Number2::Mul => {
-                let [ax, by, ay, bx] = [(a, x), (b, y), (a, y), (b, x)].map(|(a, x)| self.b.ins().fmul(a, x));
+                let [ax, by, ay, bx] =
+                    [(a, x), (b, y), (a, y), (b, x)].map(|(a, x)| self.b.ins().fmul(a, x));
                 [self.b.ins().fsub(ax, by), self.b.ins().fadd(ay, bx)]
             }
             op => self.call_complex(ops::complex2(op) as usize, &[a, b, x, y]),
@@ -418,12 +421,13 @@ impl Lowering<'_, '_> {
     fn call_with(&mut self, address: usize, args: &[Value], returns: Option<ir::Type>) -> ir::Inst {
         let kinds: Vec<ir::Type> = args.iter().map(|&x| self.b.func.dfg.value_type(x)).collect();
         let (call, b) = (self.call, &mut self.b);
-        let signature = *self.signatures.entry((kinds, returns)).or_insert_with_key(|(kinds, returns)| {
-            let mut signature = Signature::new(call);
-            signature.params.extend(kinds.iter().copied().map(AbiParam::new));
-            signature.returns.extend(returns.map(AbiParam::new));
-            b.import_signature(signature)
-        });
+        let signature =
+            *self.signatures.entry((kinds, returns)).or_insert_with_key(|(kinds, returns)| {
+                let mut signature = Signature::new(call);
+                signature.params.extend(kinds.iter().copied().map(AbiParam::new));
+                signature.returns.extend(returns.map(AbiParam::new));
+                b.import_signature(signature)
+            });
         let callee = self.b.ins().iconst(types::I64, address as i64);
         self.b.ins().call_indirect(signature, callee, args)
     }
@@ -440,9 +444,11 @@ impl Lowering<'_, '_> {
             Int2::Add | Int2::Sub => {
                 let adds = op == Int2::Add;
                 let value = if adds { self.b.ins().iadd(x, y) } else { self.b.ins().isub(x, y) };
-                // The sign is wrong: of a sum if it differs from both, of a difference if both others differ from it.
+                // The sign is wrong: of a sum if it differs from both, of a difference if both
+                // others differ from it.
                 let changed = self.b.ins().bxor(x, value);
-                let other = if adds { self.b.ins().bxor(y, value) } else { self.b.ins().bxor(x, y) };
+                let other =
+                    if adds { self.b.ins().bxor(y, value) } else { self.b.ins().bxor(x, y) };
                 let both = self.b.ins().band(changed, other);
                 let overflows = self.b.ins().icmp_imm(IntCC::SignedLessThan, both, 0);
                 self.leave_if(overflows, pc);

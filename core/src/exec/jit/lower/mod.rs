@@ -7,11 +7,14 @@
 //!                                  … ──► leave at 7: put back what is read there, return 7
 //! ```
 //!
-//! - A register of numbers is a variable; the builder makes SSA of it. One that only ever holds a constant is none.
-//! - A block asks once whether the tapes have room for all that it pushes and hold all that it pops.
-//! - Whatever may fail is asked for before anything is changed; if it would, the code leaves at that instruction.
-//! - Each way out stores the registers that are live there. Where that would be more code than the program, every write
-//!   is stored at once instead, and ways out store nothing.
+//! - A register of numbers is a variable; the builder makes SSA of it. One that only ever holds a
+//!   constant is none.
+//! - A block asks once whether the tapes have room for all that it pushes and hold all that it
+//!   pops.
+//! - Whatever may fail is asked for before anything is changed; if it would, the code leaves at
+//!   that instruction.
+//! - Each way out stores the registers that are live there. Where that would be more code than the
+//!   program, every write is stored at once instead, and ways out store nothing.
 //!
 //! Cost: as of the liveness, and what the code generator takes.
 
@@ -103,7 +106,8 @@ impl<'a, 'f> Lowering<'a, 'f> {
         let cells = field(offset_of!(Visit, cells));
         let [reals, complexes, ints] =
             [offset_of!(Visit, reals), offset_of!(Visit, complexes), offset_of!(Visit, ints)];
-        let values = [reals, complexes, ints, offset_of!(Visit, frames), offset_of!(Visit, fuel)].map(field);
+        let values =
+            [reals, complexes, ints, offset_of!(Visit, frames), offset_of!(Visit, fuel)].map(field);
         let [reals, complexes, ints, frames, fuel] = values.map(|value| {
             let variable = b.declare_var(types::I64);
             b.def_var(variable, value);
@@ -153,7 +157,8 @@ impl<'a, 'f> Lowering<'a, 'f> {
             if calls {
                 self.resumed.insert(pc + 1, self.b.create_block());
             }
-            let targets = routine.successors(pc).filter(|_| code.ends() || calls).chain(calls.then_some(0));
+            let targets =
+                routine.successors(pc).filter(|_| code.ends() || calls).chain(calls.then_some(0));
             for to in door.into_iter().chain(targets) {
                 if self.is_inside(to) {
                     self.blocks.entry(to).or_insert_with(|| self.b.create_block());
@@ -191,7 +196,8 @@ impl<'a, 'f> Lowering<'a, 'f> {
         }
         for k in 0..self.lists.stacks.len() {
             let top = self.b.declare_var(types::I64);
-            let value = self.b.ins().load(types::I64, FLAGS, self.cells, (k * size_of::<Cell>()) as i32);
+            let value =
+                self.b.ins().load(types::I64, FLAGS, self.cells, (k * size_of::<Cell>()) as i32);
             self.b.def_var(top, value);
             self.tops.push(top);
         }
@@ -243,8 +249,8 @@ impl<'a, 'f> Lowering<'a, 'f> {
         }
     }
 
-    /// At the start of a block: leaves it to the machine unless the tapes have room for all that it pushes and hold
-    /// all that it pops.
+    /// At the start of a block: leaves it to the machine unless the tapes have room for all that it
+    /// pushes and hold all that it pops.
     fn tapes_suffice(&mut self, block: RangeInclusive<usize>) {
         let from = *block.start();
         // The height of each tape, the most and the least that it gets to.
@@ -275,9 +281,16 @@ impl<'a, 'f> Lowering<'a, 'f> {
         }
     }
 
-    /// Ends a block by two ways. `commit` writes what the instruction writes, on each of them, told whether it is
-    /// that of `yes`.
-    fn branch(&mut self, pc: usize, condition: Value, yes: Pc, no: Pc, commit: impl Fn(&mut Self, bool)) {
+    /// Ends a block by two ways. `commit` writes what the instruction writes, on each of them, told
+    /// whether it is that of `yes`.
+    fn branch(
+        &mut self,
+        pc: usize,
+        condition: Value,
+        yes: Pc,
+        no: Pc,
+        commit: impl Fn(&mut Self, bool),
+    ) {
         let (to, or) = (self.b.create_block(), self.b.create_block());
         self.b.ins().brif(condition, to, &[], or, &[]);
         self.b.switch_to_block(to);
@@ -286,8 +299,8 @@ impl<'a, 'f> Lowering<'a, 'f> {
         self.go(pc, no, |s| commit(s, false));
     }
 
-    /// Ends a block by the way to an instruction, on which `commit` writes what this one writes. Going back costs
-    /// the way back.
+    /// Ends a block by the way to an instruction, on which `commit` writes what this one writes.
+    /// Going back costs the way back.
     fn go(&mut self, pc: usize, to: Pc, commit: impl FnOnce(&mut Self)) {
         let to = to as usize;
         if to <= pc {
@@ -308,7 +321,14 @@ impl<'a, 'f> Lowering<'a, 'f> {
     }
 
     /// Ends a block by a table.
-    fn switch(&mut self, pc: usize, index: Value, first: u32, len: u32, commit: impl Fn(&mut Self)) {
+    fn switch(
+        &mut self,
+        pc: usize,
+        index: Value,
+        first: u32,
+        len: u32,
+        commit: impl Fn(&mut Self),
+    ) {
         let mut switch = Switch::new();
         let edges: Vec<Block> = (0..len).map(|_| self.b.create_block()).collect();
         for (k, &edge) in edges.iter().enumerate() {
@@ -353,7 +373,8 @@ impl<'a, 'f> Lowering<'a, 'f> {
         }
     }
 
-    /// Wherever machine code ends: puts back the registers that are read from there on, the tapes and the steps left.
+    /// Wherever machine code ends: puts back the registers that are read from there on, the tapes
+    /// and the steps left.
     fn ways_out(&mut self) {
         for (pc, block) in std::mem::take(&mut self.exits) {
             self.b.switch_to_block(block);
@@ -399,7 +420,9 @@ fn popped(code: Code) -> Option<Stack> {
     match code {
         Code::PopR(tape, _) => stack(tape, Bank::Real),
         Code::PopC(tape, _) => stack(tape, Bank::Complex),
-        Code::PopI(tape, _) | Code::PopBranch(tape, ..) | Code::PopSwitch(tape, ..) => stack(tape, Bank::Int),
+        Code::PopI(tape, _) | Code::PopBranch(tape, ..) | Code::PopSwitch(tape, ..) => {
+            stack(tape, Bank::Int)
+        }
         _ => None,
     }
 }

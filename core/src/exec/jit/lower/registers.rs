@@ -179,7 +179,8 @@ impl Lowering<'_, '_> {
         let (index, len) = (self.n(i), self.cell(k, 1));
         let negative = self.b.ins().icmp_imm(IntCC::SignedLessThan, index, 0);
         self.leave_if(negative, pc);
-        let (there, beyond, on) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
+        let (there, beyond, on) =
+            (self.b.create_block(), self.b.create_block(), self.b.create_block());
         let is_there = self.b.ins().icmp(IntCC::UnsignedLessThan, index, len);
         self.b.ins().brif(is_there, there, &[], beyond, &[]);
         self.b.switch_to_block(there);

@@ -1,15 +1,17 @@
 //! What a pass over a large state asks for while it works.
 //!
-//! Memory answers fastest to who asks for one line after another. A gate on qubit 6 takes lines from two places 1 KiB
-//! apart, a kibibyte from each and then both from the next; but what it takes in all is everything. So lines
-//! are asked for in the order of their addresses, whatever the order of the work:
+//! Memory answers fastest to who asks for one line after another. A gate on qubit 6 takes lines
+//! from two places 1 KiB apart, a kibibyte from each and then both from the next; but what it takes
+//! in all is everything. So lines are asked for in the order of their addresses, whatever the order
+//! of the work:
 //! ```text
 //! worked on    0 8  1 9  2 10 …  7 15 | 16 24  17 25 …       registers of a gate on bit 3 of them
 //! asked for    32 33  34 35  36 37  …                        soon ones, two with each two
 //! ```
-//! That takes .6 to .9 of the time of asking for the places of the work (an AMD EPYC of family 26, 64 MiB to 256 MiB) where
-//! these are 512 bytes to 32 KiB apart. Nearer ones share pages of the memory anyway, and rows that lie further apart are
-//! streams of their own; these are asked for one by one, as are those of operators that leave rows or pieces out.
+//! That takes .6 to .9 of the time of asking for the places of the work (an AMD EPYC of family 26,
+//! 64 MiB to 256 MiB) where these are 512 bytes to 32 KiB apart. Nearer ones share pages of the
+//! memory anyway, and rows that lie further apart are streams of their own; these are asked for one
+//! by one, as are those of operators that leave rows or pieces out.
 
 use std::ops::Range;
 
@@ -29,7 +31,8 @@ const FAR: usize = 1 << 10;
 pub(super) struct Reach {
     /// log2 of the registers: 8 KiB in the first cache, 16 KiB in the second.
     pub(super) bits: u32,
-    /// In the first cache. From the memory, lines come up to a third slower there where most are left out.
+    /// In the first cache. From the memory, lines come up to a third slower there where most are
+    /// left out.
     first: bool,
     /// From so many registers on rows are far enough apart to be asked for in order.
     apart: usize,
@@ -54,13 +57,14 @@ pub(super) struct Ahead {
     soon: Runs,
     /// So many runs ahead.
     skip: usize,
-    /// log2 of the registers in a row that are asked for with each of a run; `None` for one in each row.
+    /// log2 of the registers in a row that are asked for with each of a run; `None` for one in each
+    /// row.
     in_order: Option<u32>,
 }
 
 impl Ahead {
-    /// For the runs of an operator on `n` bits of registers, whose rows differ in the bits `rows`; `all` says that it
-    /// takes all of them. `None` if the processor does better alone.
+    /// For the runs of an operator on `n` bits of registers, whose rows differ in the bits `rows`;
+    /// `all` says that it takes all of them. `None` if the processor does better alone.
     pub(super) fn new(
         reach: Reach,
         runs: &Runs,
@@ -86,23 +90,31 @@ impl Ahead {
         Some(Ahead { reach, soon, skip, in_order: Some(more) })
     }
 
-    /// What belongs to each run of a part. Beyond the end it names registers that are not there, which are asked
-    /// for and not used.
+    /// What belongs to each run of a part. Beyond the end it names registers that are not there,
+    /// which are asked for and not used.
     #[inline(always)]
     pub(super) fn starts(&self, part: Range<usize>) -> impl Iterator<Item = usize> + use<> {
         self.soon.starts(part.start + self.skip..part.end + self.skip)
     }
 
-    /// Asks for what belongs to register `i` of the run that starts at `next`. The rows are distances in numbers.
+    /// Asks for what belongs to register `i` of the run that starts at `next`. The rows are
+    /// distances in numbers.
     #[inline(always)]
-    pub(super) fn ask<S: Simd>(&self, vector: *const S::Elem, next: usize, i: usize, rows: &[usize]) {
+    pub(super) fn ask<S: Simd>(
+        &self,
+        vector: *const S::Elem,
+        next: usize,
+        i: usize,
+        rows: &[usize],
+    ) {
         self.each(next, i, rows, |register, row| {
             let there = vector.wrapping_add(register * S::LANES + row);
             if self.reach.first { S::prefetch(there) } else { S::prefetch_soon(there) }
         });
     }
 
-    /// The places that belong to register `i` of the run that starts at `next`, as a register and one of the rows.
+    /// The places that belong to register `i` of the run that starts at `next`, as a register and
+    /// one of the rows.
     #[inline(always)]
     fn each(&self, next: usize, i: usize, rows: &[usize], mut f: impl FnMut(usize, usize)) {
         match self.in_order {
@@ -122,7 +134,8 @@ mod tests {
     use super::*;
     use crate::basis::deposit;
 
-    /// In all, exactly what is worked on is asked for, each place once, and in order where that is said.
+    /// In all, exactly what is worked on is asked for, each place once, and in order where that is
+    /// said.
     #[test]
     fn what_is_asked_for_is_what_is_needed() {
         let n = 13;
@@ -130,12 +143,16 @@ mod tests {
         for rows in [0, 0b1, 0b1000, 0b100_0000, 0b1000_1000, 0b10_1010_0000, 1 << 9, 1 << 12] {
             for controls in [0usize, 0b10, 0b10_0000, 0b1_0000_0000, 0b1_0001_0000] {
                 let fixed = rows | controls & !rows;
-                let (value, reach) = (controls & !rows & 0b1_0010_0000, Reach::of(SOON_BELOW_BYTES).unwrap());
+                let (value, reach) =
+                    (controls & !rows & 0b1_0010_0000, Reach::of(SOON_BELOW_BYTES).unwrap());
                 let runs = Runs::up_to(reach.bits - rows.count_ones(), n, fixed, value);
                 let ahead = Ahead::new(reach, &runs, n, fixed, value, rows, true).unwrap();
-                let distances: Vec<usize> = (0..1 << rows.count_ones()).map(|e| deposit(e, rows)).collect();
+                let distances: Vec<usize> =
+                    (0..1 << rows.count_ones()).map(|e| deposit(e, rows)).collect();
                 let (mut asked, mut needed) = (Vec::new(), Vec::new());
-                for (start, soon) in runs.starts(0..runs.len()).zip(ahead.soon.starts(0..runs.len())) {
+                for (start, soon) in
+                    runs.starts(0..runs.len()).zip(ahead.soon.starts(0..runs.len()))
+                {
                     for i in 0..runs.run_length() {
                         ahead.each(soon, i, &distances, |register, row| asked.push(register + row));
                         needed.extend(distances.iter().map(|row| start + i + row));

@@ -47,12 +47,13 @@ impl<E: Element, const ROWS: usize, const FLIPS: usize, const KIND: u8> Task<E>
                     for k in 0..FLIPS {
                         let (row, column) = (deposit(e, place.high), deposit(f, place.high));
                         let flip = deposit(k, place.low);
-                        coefficients[e][f][k] =
-                            place.coefficients::<S>(|lane| place.lane_entry(row, column, lane, flip));
+                        coefficients[e][f][k] = place
+                            .coefficients::<S>(|lane| place.lane_entry(row, column, lane, flip));
                     }
                 }
             }
-            // A macro, because a closure may end up as a function of its own, without the wide registers.
+            // A macro, because a closure may end up as a function of its own, without the wide
+            // registers.
             macro_rules! turn {
                 ($here:expr) => {{
                     let here: *mut E = $here;
@@ -131,7 +132,8 @@ impl<E: Element, const ROWS: usize> Task<E> for Diagonal<'_, E, ROWS> {
                 rows[count] = ((row >> (S::LANE_BITS - 1)) * S::LANES, re, im, real);
                 count += 1;
             }
-            let (length, vector, ahead) = (place.runs.run_length(), place.vector.get(), place.ahead);
+            let (length, vector, ahead) =
+                (place.runs.run_length(), place.vector.get(), place.ahead);
             let mut soon = ahead.map(|ahead| ahead.starts(self.part.clone()));
             for start in place.runs.starts(self.part) {
                 let next = soon.as_mut().and_then(Iterator::next);

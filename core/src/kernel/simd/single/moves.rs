@@ -18,8 +18,10 @@ impl<E: Element> Task<E> for Exchange<'_, E> {
     #[inline(always)]
     unsafe fn run<S: Simd<Elem = E>>(self) {
         let place = self.place;
-        let [a, b] = self.offsets.map(|offset| ((offset & place.high) >> (S::LANE_BITS - 1)) * S::LANES);
-        // Offsets differ in all bits of their span, so where a lane exchanges, it does so with this one.
+        let [a, b] =
+            self.offsets.map(|offset| ((offset & place.high) >> (S::LANE_BITS - 1)) * S::LANES);
+        // Offsets differ in all bits of their span, so where a lane exchanges, it does so with this
+        // one.
         let other = |lane: usize| lane ^ (place.low << 1);
         let moves = |lane: usize, offset: usize| {
             let inside = lane >> 1 & place.control == place.value & place.control;
@@ -29,7 +31,8 @@ impl<E: Element> Task<E> for Exchange<'_, E> {
         // SAFETY: *set*, *rows*, *lanes*.
         unsafe {
             if a == b {
-                let index = S::index(|j| if moves(j, at_a) || moves(j, at_b) { other(j) } else { j });
+                let index =
+                    S::index(|j| if moves(j, at_a) || moves(j, at_b) { other(j) } else { j });
                 each_register!(S, place, self.part, [a], start => {
                     let here = start.add(a);
                     S::load(here).permute(index).store(here);

@@ -1,8 +1,8 @@
 //! Operators on one qubit, in loops of their own: 2x2 matrices on two rows or on lanes, and phases.
 //!
-//! A small state is in the first cache, where a gate takes as long as it takes to set up and to issue: the
-//! coefficients are spread over the lanes by blends instead of one by one, and a kind of matrix takes the products
-//! that it needs.
+//! A small state is in the first cache, where a gate takes as long as it takes to set up and to
+//! issue: the coefficients are spread over the lanes by blends instead of one by one, and a kind of
+//! matrix takes the products that it needs.
 //!
 //! | kind | rows `(x, y)` become | lanes, `o` the other amplitude |
 //! |---|---|---|
@@ -13,7 +13,8 @@
 //! | diagonal: RZ | `(a x, d y)` | `p x` |
 //! | scale: Z | the same with real numbers | the same |
 //!
-//! Sums are rounded as the generic kernels do, so that what cancels there cancels here: `H H |0>` has no trace of |1>.
+//! Sums are rounded as the generic kernels do, so that what cancels there cancels here: `H H |0>`
+//! has no trace of |1>.
 
 use std::ops::Range;
 
@@ -65,7 +66,11 @@ impl<E: Element> Place<'_, E> {
         let matrix = self.matrix();
         macro_rules! go {
             ($Task:ident, $kind:expr) => {
-                self.each_part::<S, _>(parallel, |part| $Task::<E, { $kind }> { place: self, part, matrix })
+                self.each_part::<S, _>(parallel, |part| $Task::<E, { $kind }> {
+                    place: self,
+                    part,
+                    matrix,
+                })
             };
         }
         match (self.high != 0, kind(&matrix)) {
@@ -86,7 +91,9 @@ impl<E: Element> Place<'_, E> {
     fn matrix(&self) -> Matrix<E> {
         let zero = Complex::new(E::zero(), E::zero());
         match self.operator.shape() {
-            Shape::Dense { matrix, .. } if matrix.len() == 4 => [matrix[0], matrix[1], matrix[2], matrix[3]],
+            Shape::Dense { matrix, .. } if matrix.len() == 4 => {
+                [matrix[0], matrix[1], matrix[2], matrix[3]]
+            }
             Shape::Phase(factor) => [*factor, zero, zero, *factor],
             _ => {
                 let bit = self.high | self.low;
@@ -95,17 +102,23 @@ impl<E: Element> Place<'_, E> {
         }
     }
 
-    /// The factors of a register, as [`Place::coefficients`] has them: `off` for the lanes whose target bit is 0
-    /// and `on` for the others, `outside` for those that a control leaves alone.
+    /// The factors of a register, as [`Place::coefficients`] has them: `off` for the lanes whose
+    /// target bit is 0 and `on` for the others, `outside` for those that a control leaves alone.
     ///
     /// # Safety
     /// Called within `S::vectorize`.
     #[inline(always)]
-    unsafe fn factors<S: Simd<Elem = E>>(&self, off: Complex<E>, on: Complex<E>, outside: E) -> (S, S) {
+    unsafe fn factors<S: Simd<Elem = E>>(
+        &self,
+        off: Complex<E>,
+        on: Complex<E>,
+        outside: E,
+    ) -> (S, S) {
         // SAFETY: the caller is within `vectorize`.
         unsafe {
             let odd = S::mask(|j| j % 2 == 1);
-            let (mut re, mut im) = (S::splat(off.re), S::splat(-off.im).blend(S::splat(off.im), odd));
+            let (mut re, mut im) =
+                (S::splat(off.re), S::splat(-off.im).blend(S::splat(off.im), odd));
             if self.low != 0 {
                 let set = S::mask(|j| j >> 1 & self.low != 0);
                 re = re.blend(S::splat(on.re), set);
@@ -113,7 +126,8 @@ impl<E: Element> Place<'_, E> {
             }
             if self.control != 0 {
                 let inside = S::mask(|j| j >> 1 & self.control == self.value & self.control);
-                (re, im) = (S::splat(outside).blend(re, inside), S::splat(E::zero()).blend(im, inside));
+                (re, im) =
+                    (S::splat(outside).blend(re, inside), S::splat(E::zero()).blend(im, inside));
             }
             (re, im)
         }
@@ -188,7 +202,8 @@ impl<E: Element, const KIND: u8> Task<E> for Lanes<'_, E, KIND> {
         let [a, b, c, d] = self.matrix;
         // SAFETY: *set*, *rows*, *lanes*.
         unsafe {
-            let (own, other) = (place.factors::<S>(a, d, E::one()), place.factors::<S>(b, c, E::zero()));
+            let (own, other) =
+                (place.factors::<S>(a, d, E::one()), place.factors::<S>(b, c, E::zero()));
             let flip = S::index(|j| j ^ (place.low << 1));
             let crossing = S::index(|j| j ^ (place.low << 1 | 1));
             each_register!(S, place, self.part, [0], here => {

@@ -1,10 +1,12 @@
-//! Operators about Pauli strings on many qubits: each register takes what comes from the one that x joins it with.
+//! Operators about Pauli strings on many qubits: each register takes what comes from the one that x
+//! joins it with.
 //!
 //! ```text
 //! y[r] = stay x[r] + go (lanes_xor(x[r ^ rows])),    rows and the lanes' exclusive-or being the parts of x
 //! ```
-//! The sign of a lane is in the coefficient, of which there is one for each sign of a register; outside of controls among the
-//! lanes it is that of the identity. An operator that is diagonal has no `go`.
+//! The sign of a lane is in the coefficient, of which there is one for each sign of a register;
+//! outside of controls among the lanes it is that of the identity. An operator that is diagonal has
+//! no `go`.
 
 use std::ops::Range;
 
@@ -57,13 +59,17 @@ pub(super) fn apply<S: Simd>(work: Apply<'_, S::Elem>, (x, z): (usize, usize)) -
     let runs = &Runs::up_to(MAX_RUN_BITS, n_qubits - lane_bits, fixed, operator.value >> lane_bits);
     let by_sign = |outside: Complex<S::Elem>, of: &dyn Fn(usize, bool) -> Complex<S::Elem>| {
         [false, true].map(|negative| {
-            coefficient::<S>(|lane| if lane & control == value { of(lane, negative) } else { outside })
+            coefficient::<S>(
+                |lane| if lane & control == value { of(lane, negative) } else { outside },
+            )
         })
     };
-    let [zero, one] = [0.0, 1.0].map(|x| Complex::new(S::Elem::round_from(x), S::Elem::round_from(0.0)));
+    let [zero, one] =
+        [0.0, 1.0].map(|x| Complex::new(S::Elem::round_from(x), S::Elem::round_from(0.0)));
     let (stay, go) = match operator.shape() {
         Shape::Parity { factors, .. } => {
-            let factor = |lane, negative: bool| factors[usize::from(negative ^ odd(lane & z & lanes))];
+            let factor =
+                |lane, negative: bool| factors[usize::from(negative ^ odd(lane & z & lanes))];
             (by_sign(one, &factor), None)
         }
         &Shape::String { stay, go, .. } => {
@@ -78,7 +84,8 @@ pub(super) fn apply<S: Simd>(work: Apply<'_, S::Elem>, (x, z): (usize, usize)) -
     let vector = Shared::new(as_reals(amplitudes));
     let run = |part| {
         let (flip, signs) = (x & lanes, z >> lane_bits);
-        // SAFETY: this runs within `vectorize` of the same type, so the processor has the instructions.
+        // SAFETY: this runs within `vectorize` of the same type, so the processor has the
+        // instructions.
         unsafe { S::vectorize(Strings { vector, runs, part, rows, flip, signs, stay, go }) };
     };
     if parallel && threads.count() > 1 {
@@ -106,10 +113,12 @@ impl<E: Element> Task<E> for Strings<'_, E> {
     unsafe fn run<S: Simd<Elem = E>>(self) {
         let Strings { vector, runs, part, rows, flip, signs, stay, go } = self;
         let (vector, length) = (vector.get(), runs.run_length());
-        // SAFETY: this is `vectorize`; tables are as long as the longest register, and lanes are those of amplitudes.
+        // SAFETY: this is `vectorize`; tables are as long as the longest register, and lanes are
+        // those of amplitudes.
         let (registers, index) = unsafe {
-            let registers =
-                |c: [Coefficient<E>; 2]| c.map(|[re, im]| [S::load(re.as_ptr()), S::load(im.as_ptr())]);
+            let registers = |c: [Coefficient<E>; 2]| {
+                c.map(|[re, im]| [S::load(re.as_ptr()), S::load(im.as_ptr())])
+            };
             ((registers(stay), go.map(registers)), S::index(|lane| lane ^ (2 * flip)))
         };
         let (stay, go) = registers;
@@ -118,8 +127,9 @@ impl<E: Element> Task<E> for Strings<'_, E> {
         for start in runs.starts(part) {
             for register in start..start + length {
                 let here = sign(register);
-                // SAFETY: registers of runs are in the vector, and so are those that x joins them with, whose top bit is 1
-                // where that of runs is 0; parts of the runs have different ones.
+                // SAFETY: registers of runs are in the vector, and so are those that x joins them
+                // with, whose top bit is 1 where that of runs is 0; parts of the runs have
+                // different ones.
                 unsafe {
                     let at = vector.add(register * S::LANES);
                     let x = S::load(at);

@@ -12,7 +12,8 @@ use crate::{
 pub(super) const STANDARD: [&str; 4] = ["qelib1.inc", "stdgates.inc", "usual.inc", "powers.inc"];
 
 impl Builder<'_> {
-    /// A definition of the file as a gate with a name, if it is made of gates and angles over its parameters alone.
+    /// A definition of the file as a gate with a name, if it is made of gates and angles over its
+    /// parameters alone.
     pub(super) fn named(&mut self, number: usize) -> Option<Arc<GateDefinition>> {
         if let Some(known) = self.named.get(&number) {
             return known.clone();
@@ -24,8 +25,15 @@ impl Builder<'_> {
         named
     }
 
-    /// Notes that the instructions from this one on are calls of a definition of the file: as many as its power says.
-    pub(super) fn remember(&mut self, gate: &Resolved, args: &[Value], qubits: &[u32], mut first: usize) {
+    /// Notes that the instructions from this one on are calls of a definition of the file: as many
+    /// as its power says.
+    pub(super) fn remember(
+        &mut self,
+        gate: &Resolved,
+        args: &[Value],
+        qubits: &[u32],
+        mut first: usize,
+    ) {
         let modifiers = gate.modifiers.as_deref();
         let times = match modifiers.map_or(&[][..], |m| &m.exponents) {
             [] => 1,
@@ -34,7 +42,9 @@ impl Builder<'_> {
         };
         let Callee::Defined(number) = gate.callee else { return };
         let Some(definition) = self.named(number) else { return };
-        let Some(args) = args.iter().map(Value::angle).collect::<Option<Box<[Angle]>>>() else { return };
+        let Some(args) = args.iter().map(Value::angle).collect::<Option<Box<[Angle]>>>() else {
+            return;
+        };
         let values = modifiers.map_or(&[][..], |m| &m.controls);
         let (controls, qubits) = qubits.split_at(values.len());
         let controls = controls.iter().zip(values).map(|(&qubit, &value)| Control { qubit, value });
@@ -57,7 +67,8 @@ impl Builder<'_> {
         let mut body = Circuit::new(definition.qubits.len());
         let names = definition.qubits.iter().map(|&name| (self.names.name(name), 1));
         body.name_qubits(names).ok()?;
-        let args = definition.params.iter().map(|&name| Value::Angle(body.param(self.names.name(name))));
+        let args =
+            definition.params.iter().map(|&name| Value::Angle(body.param(self.names.name(name))));
         let args: Vec<Value> = args.collect();
         let body = self.body_alone(number, &args, body).ok()?;
         GateDefinition::new(self.names.name(definition.name), body).ok()
