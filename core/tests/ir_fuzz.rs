@@ -529,8 +529,16 @@ fn derivatives(
             dot = all.get(1).map(Val::of);
         }
     }
-    // <y_bar, J x_dot> = <J^H y_bar, x_dot>, with all parts of seeds the same number.
+    // <y_bar, J x_dot> = <J^H y_bar, x_dot>, with all parts of seeds the same number. Not if the
+    // value has more elements than its cotangent, which is zero beyond its end: `put` makes arrays longer.
+    let n_parts = |x: &Val| {
+        let mut parts = Vec::new();
+        x.parts(&mut parts);
+        parts.len()
+    };
+    let seed = function.result.tangent().map(|kind| n_parts(&one(&kind)));
     if let (Some(bars), Some(dot)) = (bars, dot)
+        && seed == Some(n_parts(&dot))
         && program
             .reachable(f)
             .iter()
